@@ -104,7 +104,7 @@ static op_id last_wait(const struct module *m, region_id r)
  *
  *     if i + 1 < 8 { set_stream(i + 1); synchronize(i); set_stream(i) }        after the step's communication
  */
-static void follow(struct module *m, op_id loop)
+static void synchronize_next_stream(struct module *m, op_id loop)
 {
 	uint32_t at = m->op.at[loop].at;
 	region_id body = m->op.at[loop].region;
@@ -133,7 +133,7 @@ static void assign_block(struct module *m, region_id r, bool sync)
 		if (loop && sets_streams(m, m->op.at[op].region))
 			continue;
 		if (loop && sync)
-			follow(m, op);
+			synchronize_next_stream(m, op);
 		if (loop)
 			assign(m, op);
 		for (region_id inner = m->op.at[op].region; inner; inner = m->region.at[inner].sibling)

@@ -20,7 +20,7 @@ void buckets_add_read(struct applier *a, value_id v)
 	vec_push(&a->use, ((struct ir_use){ROLE_READ, v}));
 }
 
-static int64_t elements(const struct module *m, value_id v)
+static int64_t count_value_elements(const struct module *m, value_id v)
 {
 	const struct domain *d = value_domain(m, v);
 	int64_t n = 1, extent;
@@ -120,7 +120,7 @@ static void put_pack(struct applier *a, struct members *b)
 {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < b->comm.n; i++)
-		n += elements(a->m, operand_of(a, b->comm.at[i]));
+		n += count_value_elements(a->m, operand_of(a, b->comm.at[i]));
 	b->packed = add_flat(a, result_of(a, b->comm.at[0]), n, "packed");
 	for (uint32_t i = 0; i < b->comm.n; i++)
 		buckets_add_read(a, operand_of(a, b->comm.at[i]));
@@ -131,7 +131,7 @@ static void put_comm(struct applier *a, struct members *b, int64_t time)
 {
 	int64_t n = 0;
 	for (uint32_t i = 0; i < b->comm.n; i++)
-		n += elements(a->m, result_of(a, b->comm.at[i]));
+		n += count_value_elements(a->m, result_of(a, b->comm.at[i]));
 	b->result = add_flat(a, result_of(a, b->comm.at[0]), n, "bucket");
 	buckets_add_read(a, b->packed);
 	buckets_copy_attrs(a, a->b->op[b->comm.at[0]]);
@@ -157,7 +157,8 @@ static void put_wait(struct applier *a, struct members *b, bool unpacks)
 	for (uint32_t i = 0; i < b->wait.n; i++)
 		time += a->b->p.node[b->wait.at[i]].time;
 	if (unpacks)
-		b->arrived = add_flat(a, result_of(a, b->wait.at[0]), elements(a->m, b->result), "bucket");
+		b->arrived =
+		    add_flat(a, result_of(a, b->wait.at[0]), count_value_elements(a->m, b->result), "bucket");
 	else
 		add_results(a, b);
 	buckets_add_read(a, b->result);

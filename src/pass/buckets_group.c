@@ -76,7 +76,7 @@ static void add_writes(const struct module *m, struct joined *j, op_id op)
 }
 
 /* Takes a statement out; its results are those of the one that is made. */
-static void join(struct applier *a, struct joined *j, uint32_t node)
+static void join_statement(struct applier *a, struct joined *j, uint32_t node)
 {
 	struct module *m = a->m;
 	op_id op = a->b->op[node];
@@ -97,7 +97,7 @@ static void put_joined(struct applier *a, const uint32_t *node, uint32_t n, int6
 {
 	struct joined j = {0};
 	for (uint32_t i = 0; i < n; i++)
-		join(a, &j, node[i]);
+		join_statement(a, &j, node[i]);
 	for (uint32_t i = 0; i < n; i++)
 		for (unsigned k = 0; k < op_role_count(a->m, a->b->op[node[i]], ROLE_READ); k++)
 			buckets_add_read(a, op_read(a->m, a->b->op[node[i]], k));

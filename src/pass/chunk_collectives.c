@@ -50,7 +50,7 @@ static op_id find_next(const struct search *s)
 	return found;
 }
 
-static bool make(struct module *m, const void *what)
+static bool make_chunks(struct module *m, const void *what)
 {
 	return chunks_make(m, what);
 }
@@ -59,7 +59,7 @@ static bool make(struct module *m, const void *what)
 static bool try_one(struct search *s, struct chunks c, int64_t *time)
 {
 	struct prediction after;
-	if (!trial_try(&s->t, make, &c, &after))
+	if (!trial_try(&s->t, make_chunks, &c, &after))
 		return false;
 	*time = after.time;
 	if (trial_fits(&s->t, &after) && (!s->any || after.time < s->after.time)) {
@@ -114,7 +114,7 @@ static void put_best(struct search *s, struct buf *out)
 	           c->chain ? " with what is beside it" : "");
 }
 
-static void say(struct search *s, op_id op, int64_t before, bool better)
+static void remark_decision(struct search *s, op_id op, int64_t before, bool better)
 {
 	struct module *m = s->t.m;
 	struct buf name = {0}, best = {0}, how = {0};
@@ -149,9 +149,9 @@ static void try_collective(struct search *s, op_id op)
 	for (unsigned axis = 0; axis < rank; axis++)
 		try_axis(s, op, axis);
 	bool better = s->any && trial_gains(&s->t, &s->after);
-	say(s, op, before, better);
+	remark_decision(s, op, before, better);
 	if (better)
-		trial_keep(&s->t, make, &s->best, &s->after);
+		trial_keep(&s->t, make_chunks, &s->best, &s->after);
 	prediction_free(&s->after);
 }
 

@@ -75,7 +75,7 @@ struct cutter {
 	unsigned n;
 };
 
-static bool along(const struct cutter *k)
+static bool is_along_axis(const struct cutter *k)
 {
 	return k->move.dim == (int)k->c->axis;
 }
@@ -90,22 +90,22 @@ static bool find_places(struct cutter *k)
 {
 	const struct reshard *r = &k->move;
 	if (k->c->kind != CHUNKS_PARTS) {
-		if (!along(k) || r->axis_n != 1 || k->kind == RESHARD_ALLREDUCE)
+		if (!is_along_axis(k) || r->axis_n != 1 || k->kind == RESHARD_ALLREDUCE)
 			return false;
 		k->place[k->n++] = k->c->kind == CHUNKS_RING
 		                       ? (struct sugar_place){.kind = SUGAR_SWIZZLE, .mesh_axis = r->axis[0]}
 		                       : (struct sugar_place){.kind = SUGAR_STREAM, .factor = size_of(k, 0)};
 		return true;
 	}
-	if (along(k) && k->kind == RESHARD_REDUCE_SCATTER)
+	if (is_along_axis(k) && k->kind == RESHARD_REDUCE_SCATTER)
 		return false;
-	for (unsigned i = 0; i < r->axis_n && along(k); i++)
+	for (unsigned i = 0; i < r->axis_n && is_along_axis(k); i++)
 		k->place[k->n++] = (struct sugar_place){.kind = SUGAR_BLOCK, .factor = size_of(k, i)};
 	k->place[k->n++] = (struct sugar_place){.kind = SUGAR_STREAM, .factor = expr_const(k->m, k->c->n)};
 	return k->n < SUGAR_MAX_PLACES;
 }
 
-static bool cut(struct cutter *k, value_id v, unsigned axis)
+static bool cut_value(struct cutter *k, value_id v, unsigned axis)
 {
 	return chunks_cut(k->m, v, axis, k->place, k->n);
 }
@@ -126,7 +126,7 @@ static bool cut_product(struct cutter *k, op_id op, value_id operand)
 	int axis = dim < 0 || dim == INFER_NONE ? -1 : op_layout_result_axis(&l, (unsigned)dim);
 	return axis >= 0 && l.x.kind[dim] == DIM_PARALLEL &&
 	       place_same_footprint(&l.r.axis[axis], &whole.axis[k->c->axis]) &&
-	       cut(k, l.result, (unsigned)axis);
+	       cut_value(k, l.result, (unsigned)axis);
 }
 
 /* ---- statements */
@@ -151,7 +151,7 @@ static bool gather_at_products(struct cutter *k, value_id whole)
 		if (!cut_product(k, chunks_reader(m, whole, i), whole))
 			return false;
 	ir_move_before(m, first, k->c->op);
-	if (!cut(k, whole, k->c->axis))
+	if (!cut_value(k, whole, k->c->axis))
 		return false;
 	return !k->c->chain || (first == last && chunks_follow(m, last, k->place, k->n));
 }
@@ -170,7 +170,8 @@ static bool reduce_at_product(struct cutter *k, value_id partial)
 	if (after != k->c->op)
 		ir_move_before(m, after, k->c->op);
 	bool steps = k->c->kind != CHUNKS_PARTS; /* which the operand has alone */
-	if (!cut(k, partial, k->c->axis) || (!steps && !cut(k, op_def(m, k->c->op, 0), k->c->axis)))
+	if (!cut_value(k, partial, k->c->axis) ||
+	    (!steps && !cut_value(k, op_def(m, k->c->op, 0), k->c->axis)))
 		return false;
 	if (!k->c->chain)
 		return true;

@@ -18,7 +18,7 @@ struct experts {
 };
 
 /* The type in the layout that is needed, or itself. 0: there is none. */
-static type_id wanted(const struct experts *x, type_id t, bool rows, const char **reason)
+static type_id find_wanted_type(const struct experts *x, type_id t, bool rows, const char **reason)
 {
 	struct module *m = x->m;
 	const struct type type = m->type.at[t];
@@ -54,13 +54,13 @@ static void keep_meshes(struct sugar *s, unsigned taken)
 	}
 }
 
-static bool change(struct pass_context *cx, const struct experts *x, op_id op)
+static bool change_layouts(struct pass_context *cx, const struct experts *x, op_id op)
 {
 	struct module *m = x->m;
 	const char *reason = "";
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
-		type_id t = wanted(x, m->value.at[v].type, k == 0, &reason);
+		type_id t = find_wanted_type(x, m->value.at[v].type, k == 0, &reason);
 		if (!t)
 			goto failed;
 		if (t == m->value.at[v].type)
@@ -69,7 +69,8 @@ static bool change(struct pass_context *cx, const struct experts *x, op_id op)
 		rewrite_read(m, op, k, made ? made : rewrite_set_before(m, op, v, t));
 	}
 	for (unsigned k = 0; k < op_result_count(m, op); k++) {
-		type_id old = m->value.at[op_result(m, op, k)].type, t = wanted(x, old, k == 0, &reason);
+		type_id old = m->value.at[op_result(m, op, k)].type,
+		        t = find_wanted_type(x, old, k == 0, &reason);
 		if (!t)
 			goto failed;
 		if (t != old)
@@ -84,16 +85,16 @@ failed:
 }
 
 /* Returns true if all operands and results have the layouts that are needed. */
-static bool fits(const struct experts *x, op_id op)
+static bool has_wanted_layouts(const struct experts *x, op_id op)
 {
 	struct module *m = x->m;
 	const char *reason;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
-		if (wanted(x, m->value.at[op_read(m, op, k)].type, k == 0, &reason) !=
+		if (find_wanted_type(x, m->value.at[op_read(m, op, k)].type, k == 0, &reason) !=
 		    m->value.at[op_read(m, op, k)].type)
 			return false;
 	for (unsigned k = 0; k < op_result_count(m, op); k++)
-		if (wanted(x, m->value.at[op_result(m, op, k)].type, k == 0, &reason) !=
+		if (find_wanted_type(x, m->value.at[op_result(m, op, k)].type, k == 0, &reason) !=
 		    m->value.at[op_result(m, op, k)].type)
 			return false;
 	return true;
@@ -122,7 +123,7 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op)
 	}
 	keep_meshes(&rows, place_mesh_axes(&x.first));
 	x.like = &rows;
-	if (!m->op.at[op].def_n && !fits(&x, op))
+	if (!m->op.at[op].def_n && !has_wanted_layouts(&x, op))
 		decompose_write_value(m, op);
-	return !m->op.at[op].def_n || change(cx, &x, op);
+	return !m->op.at[op].def_n || change_layouts(cx, &x, op);
 }

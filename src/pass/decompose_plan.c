@@ -160,7 +160,7 @@ static const struct sugar_axis *operand_axis_of_dim(const struct op_layout *l, u
 }
 
 /* The placements of `from` up to the first mesh axis that is taken. */
-static void take(struct chooser *c, unsigned dim, const struct sugar_axis *from)
+static void take_placements(struct chooser *c, unsigned dim, const struct sugar_axis *from)
 {
 	struct sugar_axis *to = &c->p->dim[dim];
 	unsigned n = 0;
@@ -182,13 +182,13 @@ static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned oper
 	if (!result || (elsewhere && !operand)) /* the result's placements are of another mesh */
 		return;
 	if (!operand || place_same_footprint(operand, result)) {
-		take(c, dim, result);
+		take_placements(c, dim, result);
 	} else if (place_footprint(operand)) {
 		struct sugar_axis spread = *operand;
 		spread.place_n = (uint8_t)place_footprint(operand);
-		take(c, dim, &spread);
+		take_placements(c, dim, &spread);
 	} else if (!(place_mesh_axes(result) & (operand_used | c->used))) {
-		take(c, dim, result); /* cut before */
+		take_placements(c, dim, result); /* cut before */
 	}
 }
 

@@ -65,7 +65,7 @@ static unsigned extends(const struct sugar_axis *a, const struct sugar_axis *q, 
 }
 
 /* Gives an axis the next n placements of q's. */
-static void extend(struct sugar_axis *a, const struct sugar_axis *q, unsigned n)
+static void extend_placements(struct sugar_axis *a, const struct sugar_axis *q, unsigned n)
 {
 	a->place_n = (uint8_t)place_footprint(a);
 	for (; n; n--, a->place_n++)
@@ -88,7 +88,7 @@ static bool cut_towards(struct sugar *s, const struct sugar *q)
 	bool cut = false;
 	for (unsigned a = 0; a < s->rank; a++)
 		if ((n = extends(&s->axis[a], &q->axis[a], free, &more))) {
-			extend(&s->axis[a], &q->axis[a], n);
+			extend_placements(&s->axis[a], &q->axis[a], n);
 			free &= ~more;
 			cut = true;
 		}
@@ -102,7 +102,7 @@ static bool scatter_towards(struct sugar *s, const struct sugar *q, unsigned pen
 	for (unsigned a = 0; a < s->rank; a++)
 		if (!place_has_block(&s->axis[a]) &&
 		    (n = extends(&s->axis[a], &q->axis[a], pending, &more))) {
-			extend(&s->axis[a], &q->axis[a], n);
+			extend_placements(&s->axis[a], &q->axis[a], n);
 			drop_partial(s, more);
 			return true;
 		}

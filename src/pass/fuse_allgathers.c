@@ -118,7 +118,8 @@ static bool find_first(struct module *m, enum reshard_kind kind, op_id last, str
 	return false;
 }
 
-static void remark(struct module *m, struct pass_context *cx, const struct pair *p, enum reshard_kind kind)
+static void remark_fusion(struct module *m, struct pass_context *cx, const struct pair *p,
+                          enum reshard_kind kind)
 {
 	struct buf name = {0}, text = {0};
 	if (!cx->remarks)
@@ -166,7 +167,7 @@ static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id 
 		stay(&p, "what stands between is no identity", 0);
 	if (whole.kind != kind)
 		stay(&p, whole.reason ? whole.reason : "the whole is another change of layout", 0);
-	remark(m, cx, &p, kind);
+	remark_fusion(m, cx, &p, kind);
 	if (p.reason)
 		return false;
 	fuse(m, &p);

@@ -99,7 +99,7 @@ static void find_group(const struct module *m, op_id op, struct fused *g)
 	}
 }
 
-static bool holds(const struct fused *g, op_id op)
+static bool has_operation(const struct fused *g, op_id op)
 {
 	for (uint32_t i = 0; i < g->op.n; i++)
 		if (g->op.at[i] == op)
@@ -113,7 +113,7 @@ static bool leaves(const struct module *m, const struct fused *g, value_id v)
 	if (m->value.at[v].flags & VALUE_OUTPUT)
 		return true;
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
-		if (!holds(g, m->operand.at[u].op))
+		if (!has_operation(g, m->operand.at[u].op))
 			return true;
 	return false;
 }
@@ -130,7 +130,7 @@ static unsigned count_spared(const struct module *m, const struct fused *g)
 }
 
 /* Elements that a rank has in a block of these; 0: not known. */
-static int64_t elements(const struct module *m, const struct fused *g)
+static int64_t count_block_elements(const struct module *m, const struct fused *g)
 {
 	const struct domain *d = value_domain(m, ir_unit_space(m, g->op.at[0]));
 	const struct expr_env env = {.rank = -1};
@@ -162,7 +162,7 @@ static void make_unit(struct module *m, struct pass_context *cx, const struct fu
 		ir_move_to_end(m, body, g->op.at[i]);
 }
 
-static void remark(struct module *m, struct pass_context *cx, const struct fused *g, unsigned spared)
+static void remark_unit(struct module *m, struct pass_context *cx, const struct fused *g, unsigned spared)
 {
 	struct buf name = {0};
 	op_id first = g->op.at[0], last = g->op.at[g->op.n - 1], next = m->op.at[last].next;
@@ -195,13 +195,13 @@ static void fuse_block(struct module *m, struct pass_context *cx, region_id r, s
 		if (!g->op.n)
 			continue;
 		int64_t least = cx->option[0];
-		if (least && elements(m, g) < least) {
+		if (least && count_block_elements(m, g) < least) {
 			next = m->op.at[g->op.at[g->op.n - 1]].next;
 			continue;
 		}
 		unsigned spared = count_spared(m, g);
 		next = m->op.at[g->op.at[g->op.n - 1]].next;
-		remark(m, cx, g, spared);
+		remark_unit(m, cx, g, spared);
 		if (spared)
 			make_unit(m, cx, g);
 	}

@@ -4,7 +4,7 @@
 #include "check/check.h"
 #include "ir/edit.h"
 
-static enum check_status check(struct module *m, struct diag *d, int64_t streams)
+static enum check_status check_streams(struct module *m, struct diag *d, int64_t streams)
 {
 	const struct check_options o = {.ranks = module_ranks(m),
 	                                .streams = streams,
@@ -18,12 +18,12 @@ static enum check_status check(struct module *m, struct diag *d, int64_t streams
 static const int64_t streams[] = {4, 0};
 
 /* The number of streams with which something is found; -1: nothing is. */
-static int64_t find(struct module *m)
+static int64_t find_failing_streams(struct module *m)
 {
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	int64_t found = -1;
 	for (unsigned k = 0; k < sizeof streams / sizeof *streams && found < 0; k++)
-		if (check(m, nowhere, streams[k]) == CHECK_WRONG)
+		if (check_streams(m, nowhere, streams[k]) == CHECK_WRONG)
 			found = streams[k];
 	diag_free(nowhere);
 	return found;
@@ -34,13 +34,13 @@ bool guard_starts(struct module *m)
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP)
 			return false;
-	return find(m) < 0;
+	return find_failing_streams(m) < 0;
 }
 
 bool guard_check(struct module *m, struct diag *d)
 {
-	int64_t n = find(m);
+	int64_t n = find_failing_streams(m);
 	if (n >= 0)
-		check(m, d, n);
+		check_streams(m, d, n);
 	return n < 0;
 }

@@ -74,7 +74,8 @@ static bool is_cut(const struct module *m, const struct domain *d, op_id loop)
 }
 
 /* Lets the ALLOCATE stand before the loop around it; false with a reason. */
-static bool share(struct module *m, const struct live_ranges *l, value_id v, op_id loop, const char **why)
+static bool share_buffer(struct module *m, const struct live_ranges *l, value_id v, op_id loop,
+                         const char **why)
 {
 	const struct domain *d = value_domain(m, v);
 	struct live_range life;
@@ -98,7 +99,7 @@ void hoist_buffer(struct module *m, struct pass_context *cx, const struct live_r
 	unsigned n;
 	while ((n = ir_enclosing_loops(m, allocate, loop, IR_MAX_NESTING))) {
 		const char *why;
-		if (!share(m, l, v, loop[n - 1], &why)) {
+		if (!share_buffer(m, l, v, loop[n - 1], &why)) {
 			pass_remark(cx, m, m->op.at[allocate].at, "buffer not hoisted: %s", why);
 			return;
 		}

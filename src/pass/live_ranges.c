@@ -109,7 +109,7 @@ static bool is_waited(const struct module *m, region_id block, op_id op, op_id w
 	return true;
 }
 
-static void extend(const struct module *m, struct live_range *life, op_id use, bool ends)
+static void extend_range(const struct module *m, struct live_range *life, op_id use, bool ends)
 {
 	op_id here = in_block(m, life->block, use);
 	if (here && ends)
@@ -118,14 +118,14 @@ static void extend(const struct module *m, struct live_range *life, op_id use, b
 		life->last = here;
 }
 
-static void communicate(const struct live_ranges *l, op_id op, struct live_range *life)
+static void extend_to_waits(const struct live_ranges *l, op_id op, struct live_range *life)
 {
 	op_id starts[] = {op, l->group[op]};
 	bool waited = false;
 	for (unsigned k = 0; k < 2 && starts[k]; k++) {
-		extend(l->m, life, starts[k], false);
+		extend_range(l->m, life, starts[k], false);
 		for (op_id wait = l->wait[starts[k]]; wait; wait = l->next_wait[wait]) {
-			extend(l->m, life, wait, true);
+			extend_range(l->m, life, wait, true);
 			waited |= is_waited(l->m, life->block, starts[k], wait);
 		}
 	}
@@ -139,10 +139,10 @@ static void live(const struct live_ranges *l, value_id v, struct live_range *lif
 		op_id op = m->operand.at[u].op;
 		bool view = m->operand.at[u].role == ROLE_READ && op_traits(m, op) & TRAIT_VIEW;
 		if (m->op.at[op].flags & OP_ASYNC && op < l->n) {
-			communicate(l, op, life);
+			extend_to_waits(l, op, life);
 			continue;
 		}
-		extend(m, life, op, !view && m->operand.at[u].role != ROLE_DEF);
+		extend_range(m, life, op, !view && m->operand.at[u].role != ROLE_DEF);
 		for (unsigned k = 0; m->operand.at[u].role == ROLE_READ && k < m->op.at[op].def_n; k++)
 			if (ir_view_of(m, op, k) == v)
 				live(l, op_def(m, op, k), life);

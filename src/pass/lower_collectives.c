@@ -33,7 +33,7 @@ static bool is_view(const struct module *m, value_id v)
 }
 
 /* Which collective was chosen, why, and what it sends. */
-static void remark(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
+static void remark_lowering(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	if (!cx->remarks)
 		return;
@@ -53,8 +53,8 @@ static void remark(struct module *m, struct pass_context *cx, op_id op, const st
 /* ---- one Communication */
 
 /* Makes a statement (a set or a pure collective) the Communication; scalars are its root or peers. */
-static void communicate(struct module *m, struct pass_context *cx, op_id op, enum op_kind kind, team_id team,
-                        const expr_id *scalar, unsigned n)
+static void convert_to_communication(struct module *m, struct pass_context *cx, op_id op, enum op_kind kind,
+                                     team_id team, const expr_id *scalar, unsigned n)
 {
 	value_id from = op_read(m, op, 0);
 	if (m->op.at[op].def_n) {
@@ -87,14 +87,14 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 	}
 	team_id team = ir_team_of_mesh(m, r->mesh, r->axis, r->axis_n);
 	if (r->kind != RESHARD_STEP_PERMUTE) {
-		communicate(m, cx, op, reshard_operation(r->kind), team, &i, 1);
+		convert_to_communication(m, cx, op, reshard_operation(r->kind), team, &i, 1);
 		return true;
 	}
 	expr_id size = expr_const(m, m->mesh.at[r->mesh].size[r->axis[0]]),
 	        own = expr_axis_index(m, r->mesh, r->axis[0]);
 	expr_id to = expr_op(m, EXPR_MOD, expr_add(m, size, expr_op(m, EXPR_SUB, own, i)), size);
 	expr_id from = expr_op(m, EXPR_MOD, expr_add(m, own, i), size);
-	communicate(m, cx, op, OP_COLLECTIVE_PERMUTE, team, (expr_id[]){to, from}, 2);
+	convert_to_communication(m, cx, op, OP_COLLECTIVE_PERMUTE, team, (expr_id[]){to, from}, 2);
 	return true;
 }
 
@@ -131,14 +131,14 @@ static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op,
 	start[n] = at;
 	if (!apart)
 		team[0] = ir_team_make(m, n, start, device);
-	communicate(m, cx, op, OP_SEND_RECV, team[0], &root, 1);
+	convert_to_communication(m, cx, op, OP_SEND_RECV, team[0], &root, 1);
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
 	op_id last = m->op.at[op].next; /* the wait */
 	for (uint32_t k = 1; k < n && apart; k++) {
 		op_id set = ir_op_new(m, OP_SET, m->op.at[op].at,
 		                      (struct ir_use[]){{ROLE_READ, from}, {ROLE_WRITE, to}}, 2);
 		ir_insert_after(m, last, set);
-		communicate(m, cx, set, OP_SEND_RECV, team[k], &root, 1);
+		convert_to_communication(m, cx, set, OP_SEND_RECV, team[k], &root, 1);
 		last = m->op.at[set].next;
 	}
 	free(start);
@@ -190,8 +190,8 @@ static void lower_across(struct module *m, struct pass_context *cx, op_id op, co
 		devices_of(m, &d, r->to, r);
 	else
 		root = expr_const(m, devices_add(&d, r->root));
-	communicate(m, cx, op, reshard_operation(r->kind), ir_team_make(m, 1, (uint32_t[]){0, d.n}, d.at),
-	            &root, root != 0);
+	convert_to_communication(m, cx, op, reshard_operation(r->kind),
+	                         ir_team_make(m, 1, (uint32_t[]){0, d.n}, d.at), &root, root != 0);
 	free(d.at);
 }
 
@@ -265,7 +265,7 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		          "write the Communication that it is, or move it out of the group");
 		return false;
 	}
-	remark(m, cx, op, &r);
+	remark_lowering(m, cx, op, &r);
 	copy_through(m, op, &r);
 	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type,
 	                 &made);
@@ -286,8 +286,8 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 		if (r.mesh != r.to)
 			lower_across(m, cx, op, &r);
 		else
-			communicate(m, cx, op, reshard_operation(r.kind),
-			            ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
+			convert_to_communication(m, cx, op, reshard_operation(r.kind),
+			                         ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n), NULL, 0);
 	}
 	if (op_info[reshard_operation(r.kind)].traits & TRAIT_REDUCES && r.reduce != REDUCE_SUM) {
 		struct attr a = {.key = names_intern_z(m->names, "op"), .kind = ATTR_NAME};
@@ -323,7 +323,7 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	unsigned scalars = op_role_count(m, op, ROLE_SCALAR);
 	for (unsigned i = 0; i < scalars && i < 2; i++)
 		scalar[i] = op_scalar_expr(m, op, i);
-	communicate(m, cx, op, (enum op_kind)o.kind, o.team, scalar, scalars < 2 ? scalars : 2);
+	convert_to_communication(m, cx, op, (enum op_kind)o.kind, o.team, scalar, scalars < 2 ? scalars : 2);
 	return true;
 }
 

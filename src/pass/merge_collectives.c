@@ -45,7 +45,7 @@ static op_id find_twin(struct module *m, op_id op)
 	return found;
 }
 
-static bool merge(struct module *m, const void *what)
+static bool merge_twins(struct module *m, const void *what)
 {
 	const struct twins *t = what;
 	value_id kept = op_def(m, t->first, 0), other = op_def(m, t->second, 0);
@@ -79,7 +79,7 @@ static void try_twins(struct trial *t, const struct twins *twins)
 		pass_remark(t->cx, m, m->op.at[twins->second].at,
 		            "%s not merged with %s: %s is written in between", second.at, first.at, from.at);
 		buf_free(&from);
-	} else if (!trial_try(t, merge, twins, &after)) {
+	} else if (!trial_try(t, merge_twins, twins, &after)) {
 		pass_remark(t->cx, m, m->op.at[twins->second].at,
 		            "%s not merged with %s: it cannot be predicted", second.at, first.at);
 	} else if (after.time > before && !t->always) {
@@ -92,7 +92,7 @@ static void try_twins(struct trial *t, const struct twins *twins)
 	} else {
 		trial_remark(t, twins->second, &after, before, "%s by the %s of %s", second.at, kind,
 		             first.at);
-		trial_keep(t, merge, twins, &after);
+		trial_keep(t, merge_twins, twins, &after);
 	}
 	prediction_free(&after);
 	buf_free(&first);

@@ -74,7 +74,7 @@ unsigned move_reads(const struct module *m, value_id v)
 	return reads;
 }
 
-static bool writes(struct module *m, op_id op, value_id root)
+static bool has_write_to(struct module *m, op_id op, value_id root)
 {
 	if (m->op.at[op].kind == OP_WAIT)
 		op = op_operand_id(m, op, ROLE_STATEMENT, 0);
@@ -88,7 +88,7 @@ bool move_is_written_between(struct module *m, value_id v, op_id from, op_id to)
 {
 	value_id root = ir_root(m, v);
 	for (op_id op = ir_walk(m, from); op && op != to; op = ir_walk(m, op))
-		if (writes(m, op, root))
+		if (has_write_to(m, op, root))
 			return true;
 	return false;
 }

@@ -68,21 +68,21 @@ static bool leads(const struct order *o, int dim)
 	return true;
 }
 
-static bool has(const struct order *o, unsigned dim)
+static bool has_dim(const struct order *o, unsigned dim)
 {
 	return memchr(o->dim, (int)dim, o->n) != NULL;
 }
 
 /* Whether the dims that both have, but for `except`, stand in one order. */
-static bool agree(const struct order *a, const struct order *b, int except)
+static bool has_same_order(const struct order *a, const struct order *b, int except)
 {
 	unsigned i = 0, j = 0;
 	for (;; i++, j++) {
 		while (i < a->n &&
-		       (a->dim[i] == except || !has(b, a->dim[i]) || (i && a->dim[i] == a->dim[i - 1])))
+		       (a->dim[i] == except || !has_dim(b, a->dim[i]) || (i && a->dim[i] == a->dim[i - 1])))
 			i++;
 		while (j < b->n &&
-		       (b->dim[j] == except || !has(a, b->dim[j]) || (j && b->dim[j] == b->dim[j - 1])))
+		       (b->dim[j] == except || !has_dim(a, b->dim[j]) || (j && b->dim[j] == b->dim[j - 1])))
 			j++;
 		if (i == a->n || j == b->n)
 			return i == a->n && j == b->n;
@@ -145,7 +145,7 @@ static bool clips(const struct module *m, type_id t, const struct order *o, unsi
 		if (!(places >> d->axis[f->out[0]].place & 1) || !is_uneven(m, d, f))
 			continue;
 		int dim = layout_logical_of(d, f->in[0]);
-		if (dim >= 0 && has(o, (unsigned)dim) && o->dim[0] != dim)
+		if (dim >= 0 && has_dim(o, (unsigned)dim) && o->dim[0] != dim)
 			return true;
 	}
 	return false;
@@ -178,19 +178,19 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 		if (f.dim[i] != lead)
 			dims[n++] = f.dim[i];
 	for (unsigned i = 0; i < t.n; i++)
-		if (t.dim[i] != lead && !has(&f, t.dim[i]))
+		if (t.dim[i] != lead && !has_dim(&f, t.dim[i]))
 			dims[n++] = t.dim[i];
 	if ((r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE) && t.contiguous &&
 	    !has_gaps(m, to.type, &t)) {
 		/* a rank's result is written in one step: it takes no copy in the others */
-		if (!f.contiguous || has_gaps(m, from.type, &f) || !agree(&f, &t, -1))
+		if (!f.contiguous || has_gaps(m, from.type, &f) || !has_same_order(&f, &t, -1))
 			*before = order_like(m, from.type, to.type);
 		return;
 	}
 	bool f_gaps = has_gaps(m, from.type, &f), t_gaps = has_gaps(m, to.type, &t);
 	if (!f.contiguous || f_gaps || (lead >= 0 && !leads(&f, lead)))
 		*before = order_with(m, without_loops(m, from, f_gaps), dims, n);
-	if (!t.contiguous || t_gaps || (lead >= 0 && !leads(&t, lead)) || !agree(&f, &t, lead))
+	if (!t.contiguous || t_gaps || (lead >= 0 && !leads(&t, lead)) || !has_same_order(&f, &t, lead))
 		*after = order_with(m, without_loops(m, to, t_gaps), dims, n);
 }
 
@@ -299,7 +299,7 @@ bool order_same(struct module *m, type_id a, type_id b)
 	struct order x, y;
 	read_order(m, one_block(m, a), &x);
 	read_order(m, one_block(m, b), &y);
-	return agree(&x, &y, -1);
+	return has_same_order(&x, &y, -1);
 }
 
 /* ---- views */
@@ -322,7 +322,7 @@ static bool is_piece(const struct module *m, value_id v, const struct order *o, 
 	bool several = false;
 	bound_levels_of(m, v, &cut);
 	read_order(m, (struct order_side){m->value.at[whole].type, bound_in(d, &cut)}, &stored);
-	if (!agree(o, &stored, -1))
+	if (!has_same_order(o, &stored, -1))
 		return false;
 	bound_levels_of(m, whole, &above);
 	bound_set bound = bound_of(m, whole);
@@ -344,7 +344,7 @@ static bool is_piece(const struct module *m, value_id v, const struct order *o, 
 		bool cuts = loop ? cut.of[a] >> level & 1 : (cut.of[a] & ~above.of[a]) != 0;
 		if (cuts && several)
 			return false;
-		several |= !cuts || (!loop && has(o, a));
+		several |= !cuts || (!loop && has_dim(o, a));
 	}
 	return true;
 }
@@ -367,5 +367,6 @@ bool order_is_dense(struct module *m, value_id v)
 	read_value(m, whole, &stored);
 	unsigned axis =
 	    m->op.at[def].kind == OP_SELECT ? (unsigned)op_attr_int(m, def, "axis", 0) : ORDER_MERGED;
-	return (stored.n == 0 || stored.dim[0] == axis || !has(&stored, axis)) && order_is_dense(m, whole);
+	return (stored.n == 0 || stored.dim[0] == axis || !has_dim(&stored, axis)) &&
+	       order_is_dense(m, whole);
 }

@@ -350,7 +350,7 @@ struct run {
 	bool guarded; /* passes are held to `hirc check` */
 };
 
-static void print(struct run *r, struct buf *out)
+static void print_module(struct run *r, struct buf *out)
 {
 	if (r->o->nvfuser)
 		ir_print_nvfuser(r->m, out);
@@ -364,7 +364,7 @@ static bool write_dump(struct run *r, unsigned number, const char *name)
 	buf_printf(&path, "%s/%02u-%s.%s", r->o->dump_dir, number, name, r->o->nvfuser ? "hostir" : "hir");
 	if (mkdir(r->o->dump_dir, 0777) && errno != EEXIST)
 		errno = errno ? errno : EIO;
-	print(r, &text);
+	print_module(r, &text);
 	bool ok = file_replace(path.at, &(struct file_part){text.at, text.n}, 1);
 	if (!ok)
 		diag_error(r->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", path.at,
@@ -375,7 +375,7 @@ static bool write_dump(struct run *r, unsigned number, const char *name)
 }
 
 /* --print-after and --dump-dir. */
-static bool show(struct run *r, unsigned number, const char *name)
+static bool show_program(struct run *r, unsigned number, const char *name)
 {
 	const char *after = r->o->print_after;
 	bool changed = after && !strcmp(after, "changed");
@@ -384,7 +384,7 @@ static bool show(struct run *r, unsigned number, const char *name)
 	if (!after || (!changed && (!number || (strcmp(after, "all") && strcmp(after, name)))))
 		return true;
 	struct buf text = {0};
-	print(r, &text);
+	print_module(r, &text);
 	if (number && !(changed && r->has_text && !strcmp(text.at, r->text.at)))
 		fprintf(stderr, "# after %s\n%s", name, text.at);
 	buf_free(&r->text);
@@ -394,7 +394,7 @@ static bool show(struct run *r, unsigned number, const char *name)
 }
 
 /* The program after a pass is as the pass promises. */
-static bool check(struct run *r, const char *name)
+static bool check_pass(struct run *r, const char *name)
 {
 	unsigned before = diag_error_count(r->d);
 	bool ok =
@@ -446,9 +446,9 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 	r->ms[i] = now_ms() - start;
 	if (!ok)
 		return STATUS_DIAGNOSTICS;
-	if (!check(r, info->name))
+	if (!check_pass(r, info->name))
 		return STATUS_INTERNAL;
-	return show(r, i + 1, info->name) ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return show_program(r, i + 1, info->name) ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
@@ -459,9 +459,9 @@ enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline
 	                .o = o,
 	                .cx = {.d = d, .remarks = o->remarks, .cluster = o->cluster, .options = o}};
 	struct source *outer = diag_set_source(d, m->source);
-	enum status status = check(&r, NULL) ? STATUS_OK : STATUS_INTERNAL;
+	enum status status = check_pass(&r, NULL) ? STATUS_OK : STATUS_INTERNAL;
 	unsigned n = 0;
-	if (status == STATUS_OK && !show(&r, 0, "parse"))
+	if (status == STATUS_OK && !show_program(&r, 0, "parse"))
 		status = STATUS_DIAGNOSTICS;
 	bool stop = o->stop_after && !strcmp(o->stop_after, "parse");
 	while (status == STATUS_OK && !stop && n < p->n) {

@@ -61,7 +61,7 @@ static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsi
 }
 
 /* Writes changed placements back into a value's type. */
-static bool store(struct module *m, value_id v, struct sugar *s)
+static bool store_placements(struct module *m, value_id v, struct sugar *s)
 {
 	const char *reason;
 	place_drop(s, AXIS_REDUCE); /* they follow from the operands, and may stand on the same mesh axis */
@@ -111,7 +111,7 @@ static bool backward_to(struct module *m, struct op_layout *l, unsigned k)
 		if (from >= 0 && l->x.kind[dim] == DIM_PARALLEL)
 			changed |= take_axis(&s->axis[a], &l->r.axis[from], &used, loops);
 	}
-	return changed && store(m, l->operand[k], s);
+	return changed && store_placements(m, l->operand[k], s);
 }
 
 static unsigned placements(const struct sugar *s)
@@ -160,7 +160,7 @@ static bool follow_operand(struct module *m, op_id op, value_id result)
 	return true;
 }
 
-static bool forward(struct module *m, op_id op, unsigned k)
+static bool forward_placements(struct module *m, op_id op, unsigned k)
 {
 	struct op_layout l;
 	unsigned order[PLACE_MAX_OPERANDS];
@@ -174,7 +174,7 @@ static bool forward(struct module *m, op_id op, unsigned k)
 	preference(m, &l, order);
 	for (unsigned i = 0; i < l.x.operand_n; i++)
 		changed |= forward_from(m, &l, order[i], &used);
-	return changed && store(m, result, &l.r);
+	return changed && store_placements(m, result, &l.r);
 }
 
 static bool backward(struct module *m, op_id op, unsigned result)
@@ -246,7 +246,7 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 		changed = false;
 		for (uint32_t i = 0; i < all.n; i++)
 			for (unsigned k = 0; k < op_result_count(m, all.at[i]); k++)
-				changed |= forward(m, all.at[i], k);
+				changed |= forward_placements(m, all.at[i], k);
 		for (uint32_t i = all.n; i-- > 0;)
 			for (unsigned k = 0; k < op_result_count(m, all.at[i]); k++)
 				changed |= backward(m, all.at[i], k);

@@ -100,8 +100,8 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 
 /* The changes of all axes, put together; *team is the one that communicates. NULL, or why no single
  * collective follows. */
-static const char *collect(struct module *m, const struct sugar *o, const struct sugar *q, unsigned ended,
-                           struct reshard *r, struct change *team)
+static const char *combine_changes(struct module *m, const struct sugar *o, const struct sugar *q,
+                                   unsigned ended, struct reshard *r, struct change *team)
 {
 	unsigned gathers = 0, scatters = 0;
 	memset(team, 0, sizeof *team);
@@ -254,7 +254,7 @@ static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, un
 
 /* Whether ranks that differ along a mesh axis have nothing to send each other: none is spread over it, or
  * both are, alike. */
-static bool stays(const struct sugar *o, const struct sugar *q, unsigned x)
+static bool is_kept_along(const struct sugar *o, const struct sugar *q, unsigned x)
 {
 	unsigned a, b, i, k;
 	bool in = find_mesh_axis(o, x, &a, &i), out = find_mesh_axis(q, x, &b, &k);
@@ -276,7 +276,7 @@ static void general(struct module *m, struct reshard *r, const struct sugar *o, 
 	r->reason = why;
 	r->kind = ended ? RESHARD_NONE : RESHARD_ALL_TO_ALLV;
 	for (unsigned x = 0; r->mesh == r->to && x < m->mesh.at[r->mesh].rank; x++)
-		if (!o || !q || !stays(o, q, x))
+		if (!o || !q || !is_kept_along(o, q, x))
 			moving |= 1u << x;
 	axes_of_set(r, moving);
 }
@@ -347,7 +347,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 		reshard_meshes(m, &o, &q, r);
 		return;
 	}
-	const char *why = collect(m, &o, &q, ended, r, &c);
+	const char *why = combine_changes(m, &o, &q, ended, r, &c);
 	if (c.reduce_step && !c.swizzle && others_clipped(m, &m->domain.at[tf.domain], r->dim))
 		c.reduce_step = false, c.scatter = true;
 	if (!why)
@@ -362,7 +362,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 }
 
 /* How the operand's axis follows loop n of those that cut the result. gathers: as place_slice. */
-static enum place_slice follow(struct module *m, type_id from, type_id to, unsigned n, bool gathers)
+static enum place_slice follow_loop(struct module *m, type_id from, type_id to, unsigned n, bool gathers)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar o, q;
@@ -434,7 +434,7 @@ bool reshard_in_slices(struct module *m, type_id from, type_id to)
 		const struct domain *d = &m->domain.at[m->type.at[to].domain];
 		bool is_step = (r.kind == RESHARD_STEP_BROADCAST || r.kind == RESHARD_STEP_PERMUTE) &&
 		               r.step == d->loop[n];
-		if (!is_step && follow(m, from, to, n, r.kind != RESHARD_ALL_TO_ALLV) == PLACE_SLICE_NOT)
+		if (!is_step && follow_loop(m, from, to, n, r.kind != RESHARD_ALL_TO_ALLV) == PLACE_SLICE_NOT)
 			follows = false;
 	}
 	unsigned cut = cut_axes(&m->domain.at[m->type.at[to].domain]);

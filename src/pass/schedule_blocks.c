@@ -32,14 +32,14 @@ static bool depends_on_rank(struct module *m, op_id op)
 	return false;
 }
 
-static bool holds(const struct module *m, region_id r, bool (*is)(const struct module *, op_id))
+static bool has_statement(const struct module *m, region_id r, bool (*is)(const struct module *, op_id))
 {
 	region_each (m, op, r) {
 		if (is(m, op))
 			return true;
 		for (region_id in = m->op.at[op].region; m->op.at[op].kind == OP_IF && in;
 		     in = m->region.at[in].sibling)
-			if (holds(m, in, is))
+			if (has_statement(m, in, is))
 				return true;
 	}
 	return false;
@@ -63,7 +63,7 @@ static const char *kept_by(struct module *m, op_id op)
 	if (depends_on_rank(m, op))
 		return "ranks do not all come to it alike";
 	for (region_id r = m->op.at[op].region; r; r = m->region.at[r].sibling)
-		if (holds(m, r, is_message))
+		if (has_statement(m, r, is_message))
 			return "it has sends and receives";
 	return NULL;
 }
@@ -87,7 +87,8 @@ static int64_t peak_as_it_is(const struct sched_problem *p, struct arena *a, int
 	return peak;
 }
 
-static bool make(const struct walk *w, region_id r, int64_t outside, struct arena *a, struct block *out)
+static bool build_block(const struct walk *w, region_id r, int64_t outside, struct arena *a,
+                        struct block *out)
 {
 	const struct block_frame frame = {outside, w->inside, w->buckets};
 	return block_make(w->m, r, &frame, w->cost, w->cx->d, a, out);
@@ -103,7 +104,7 @@ static bool find_inside(struct walk *w, op_id op)
 		struct block b;
 		region_each (w->m, in, r)
 			ok = ok && (!has_blocks(w->m, in) || find_inside(w, in));
-		ok = ok && make(w, r, 0, a, &b);
+		ok = ok && build_block(w, r, 0, a, &b);
 		int64_t peak = ok ? peak_as_it_is(&b.p, a, NULL) : 0;
 		most = peak > most ? peak : most;
 		arena_free(a);
@@ -121,7 +122,7 @@ static bool walk_block(struct walk *w, region_id r, op_id owner, int64_t outside
 {
 	struct arena *a = arena_new();
 	struct schedule_block block = {.region = r, .owner = owner};
-	bool ok = make(w, r, outside, a, &block.b);
+	bool ok = build_block(w, r, outside, a, &block.b);
 	uint32_t n = ok ? block.b.p.n : 0;
 	for (uint32_t x = 0; x < n && !block.live; x++)
 		if (has_blocks(w->m, block.b.op[x]))
@@ -142,7 +143,7 @@ static bool walk_within(struct walk *w, op_id op, int64_t outside)
 	const char *kept = kept_by(w->m, op);
 	bool ok = true, any = false;
 	for (region_id r = w->m->op.at[op].region; r; r = w->m->region.at[r].sibling)
-		any |= holds(w->m, r, is_communication);
+		any |= has_statement(w->m, r, is_communication);
 	if (kept && any)
 		pass_remark(w->cx, w->m, w->m->op.at[op].at, "this %s keeps its order: %s",
 		            w->m->op.at[op].kind == OP_FOR ? "loop" : "condition", kept);

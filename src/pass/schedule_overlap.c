@@ -161,8 +161,9 @@ static bool has_stream_loops(const struct module *m, const struct block *b)
 	return false;
 }
 
-static void say(struct pass_context *cx, struct module *m, const struct schedule_block *block,
-                struct sched_result before, const struct sched_schedule *s, int64_t limit, struct arena *a)
+static void remark_schedule(struct pass_context *cx, struct module *m, const struct schedule_block *block,
+                            struct sched_result before, const struct sched_schedule *s, int64_t limit,
+                            struct arena *a)
 {
 	const struct block *b = &block->b;
 	uint32_t at = block->owner ? m->op.at[block->owner].at : DIAG_NOWHERE;
@@ -187,7 +188,7 @@ static void say(struct pass_context *cx, struct module *m, const struct schedule
 	say_exposed(cx, m, b, s, at, limit, unit, a);
 }
 
-static void refuse(struct pass_context *cx, int64_t limit, int64_t least)
+static void refuse_limit(struct pass_context *cx, int64_t limit, int64_t least)
 {
 	diag_error(cx->d, E_SCHEDULE_MEMORY, DIAG_NOWHERE, "no order was found that needs at most %lld bytes",
 	           (long long)limit);
@@ -266,7 +267,7 @@ static void find_live(const struct sched_schedule *s, struct arena *a, int64_t *
 			live[s->b.origin[s->order[k]].node] = moment[k].live;
 }
 
-static bool schedule(void *overlap, struct schedule_block *block, struct arena *a)
+static bool schedule_with_overlap(void *overlap, struct schedule_block *block, struct arena *a)
 {
 	struct overlap *k = overlap;
 	struct pass_context *cx = k->cx;
@@ -287,12 +288,12 @@ static bool schedule(void *overlap, struct schedule_block *block, struct arena *
 		if (cx->remarks && o.bucket)
 			say_refused(cx, k->m, b);
 		if (cx->remarks)
-			say(cx, k->m, block, before, &s, o.limit, a);
+			remark_schedule(cx, k->m, block, before, &s, o.limit, a);
 		if (block->live)
 			find_live(&s, a, block->live);
 		buckets_apply(k->m, block->region, b, &s);
 	} else {
-		refuse(cx, o.limit, s.result.peak);
+		refuse_limit(cx, o.limit, s.result.peak);
 	}
 	sched_schedule_free(&s);
 	return ok;
@@ -315,7 +316,8 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 	bool groups = cx->option[BUCKETS] == BUCKETS_COALESCED;
 	if (cx->option[BUCKETS] != BUCKETS_NONE)
 		unbind(m, cx, m->body);
-	bool ok = schedule_blocks(m, cx, cost, groups ? BLOCK_GROUPED : BLOCK_PACKED, schedule, &k);
+	bool ok =
+	    schedule_blocks(m, cx, cost, groups ? BLOCK_GROUPED : BLOCK_PACKED, schedule_with_overlap, &k);
 	cost_free(cost);
 	return ok;
 }

@@ -54,7 +54,7 @@ static void cut_result(struct maker *k, op_id op, unsigned axis, type_id type)
 	vec_push(&k->cut, ((struct cut){whole, op_def(k->m, op, 0), axis}));
 }
 
-static void replace(struct module *m, value_id from, value_id to)
+static void replace_reads(struct module *m, value_id from, value_id to)
 {
 	for (uint32_t u = m->value.at[from].first_use, next; u; u = next) {
 		next = m->operand.at[u].next_use;
@@ -74,7 +74,7 @@ static bool is_cut_again(struct maker *k, op_id op)
 	    rewrite_without_reduce(m, m->value.at[result].type) !=
 	        rewrite_without_reduce(m, m->value.at[c->shard].type))
 		return false;
-	replace(m, result, c->shard);
+	replace_reads(m, result, c->shard);
 	ir_remove(m, op);
 	return true;
 }
@@ -120,7 +120,7 @@ static bool find_types(struct maker *k, const struct op_layout *l, unsigned dim,
 }
 
 /* False: the change came to nothing. */
-static bool extend(struct maker *k, op_id op)
+static bool extend_cut(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
 	struct op_layout l;
@@ -179,7 +179,7 @@ bool shards_make(struct module *m, const struct shards *s)
 	op_id next = m->op.at[m->op.at[s->op].next].next;
 	for (op_id op = next; op && ok && s->reach != SHARDS_NONE; op = next) {
 		next = m->op.at[op].next;
-		ok = extend(&k, op);
+		ok = extend_cut(&k, op);
 	}
 	if (ok)
 		drop_gathers(&k);

@@ -24,7 +24,7 @@ struct halves {
 	op_id scatter, gather;
 };
 
-static bool join(struct module *m, const void *what)
+static bool join_halves(struct module *m, const void *what)
 {
 	const struct halves *h = what;
 	struct rewrite_reduce reduce;
@@ -57,13 +57,13 @@ static void try_join(struct trial *t, const struct halves *h)
 	struct buf name = {0};
 	int64_t before = t->now.time;
 	pass_put_name(t->m, op_def(t->m, h->gather, 0), &name);
-	if (!trial_try(t, join, h, &after)) {
+	if (!trial_try(t, join_halves, h, &after)) {
 		pass_remark(t->cx, t->m, t->m->op.at[h->gather].at,
 		            "%s stays a reduce_scatter and an allgather: one allreduce cannot be predicted",
 		            name.at);
 	} else if (trial_gains(t, &after) && trial_fits(t, &after)) {
 		trial_remark(t, h->gather, &after, before, "%s by one allreduce", name.at);
-		trial_keep(t, join, h, &after);
+		trial_keep(t, join_halves, h, &after);
 	} else {
 		trial_remark_kept(t, h->gather, &after, "by one allreduce",
 		                  "%s stays a reduce_scatter and an allgather", name.at);
@@ -74,7 +74,7 @@ static void try_join(struct trial *t, const struct halves *h)
 
 /* ---- one is two halves */
 
-static bool split(struct module *m, const void *what)
+static bool make_shards(struct module *m, const void *what)
 {
 	return shards_make(m, what);
 }
@@ -100,7 +100,7 @@ static void try_split(struct trial *t, op_id op)
 	for (unsigned a = 0; a < axes && a < MOST_AXES; a++)
 		for (unsigned reach = 0; reach < SHARDS_REACHES; reach++) {
 			struct shards way = {op, a, (enum shards_reach)reach};
-			if (!trial_try(t, split, &way, &after))
+			if (!trial_try(t, make_shards, &way, &after))
 				continue;
 			bool good = trial_fits(t, &after);
 			fits &= good;
@@ -123,7 +123,7 @@ static void try_split(struct trial *t, op_id op)
 	} else if (trial_gains(t, &best)) {
 		trial_remark(t, op, &best, before, "%s by reduce_scatter and allgather along axis %u%s",
 		             name.at, chosen.axis, reach_text[chosen.reach]);
-		trial_keep(t, split, &chosen, &best);
+		trial_keep(t, make_shards, &chosen, &best);
 	} else {
 		trial_remark_kept(t, op, &best, "in halves", "%s stays an allreduce", name.at);
 	}

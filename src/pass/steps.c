@@ -110,7 +110,7 @@ static enum step_kind read_set(struct module *m, op_id op, enum step_kind want, 
 
 /* ---- what is cut alike */
 
-static void add(struct flood *f, value_id v, int axis)
+static void add_flood_item(struct flood *f, value_id v, int axis)
 {
 	struct sugar s;
 	if (axis < 0 || f->seen[v] || !read_sugar(f->m, v, &s) || (unsigned)axis >= s.rank)
@@ -126,7 +126,7 @@ static void add(struct flood *f, value_id v, int axis)
 }
 
 /* The values of a statement in whose iteration space the axis runs along the same dimension. */
-static void follow(struct flood *f, op_id op, struct item at)
+static void follow_statement(struct flood *f, op_id op, struct item at)
 {
 	struct op_layout l;
 	if (!op_layout_read(f->m, op, &l))
@@ -139,20 +139,20 @@ static void follow(struct flood *f, op_id op, struct item at)
 			dim = l.x.operand[k][at.axis];
 	if (dim == INFER_NONE)
 		return;
-	add(f, l.result, op_layout_result_axis(&l, dim));
+	add_flood_item(f, l.result, op_layout_result_axis(&l, dim));
 	for (unsigned k = 0; k < l.x.operand_n; k++)
-		add(f, l.operand[k], op_layout_axis(&l, k, dim));
+		add_flood_item(f, l.operand[k], op_layout_axis(&l, k, dim));
 }
 
-static void spread(struct flood *f)
+static void flood_values(struct flood *f)
 {
 	struct module *m = f->m;
 	for (uint32_t i = 0; i < f->item.n; i++) {
 		struct item at = f->item.at[i];
 		if (m->value.at[at.value].def)
-			follow(f, m->value.at[at.value].def, at);
+			follow_statement(f, m->value.at[at.value].def, at);
 		for (uint32_t u = m->value.at[at.value].first_use; u; u = m->operand.at[u].next_use)
-			follow(f, m->operand.at[u].op, at);
+			follow_statement(f, m->operand.at[u].op, at);
 	}
 }
 
@@ -205,8 +205,8 @@ static bool retarget(struct flood *f, struct pass_context *cx, op_id op, enum st
 	struct module *m = f->m;
 	struct buf name = {0};
 	f->item.n = 0;
-	add(f, at.value, (int)at.axis);
-	spread(f);
+	add_flood_item(f, at.value, (int)at.axis);
+	flood_values(f);
 	bool ok = true;
 	for (uint32_t i = 0; i < f->item.n; i++) {
 		ok = ok && change_type(f, cx, f->item.at[i]);

@@ -328,7 +328,7 @@ static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 	return true;
 }
 
-static bool fits(struct module *m, struct pass_context *cx, const struct sliced *s)
+static bool is_sliceable(struct module *m, struct pass_context *cx, const struct sliced *s)
 {
 	for (unsigned k = 0; k < s->l.x.operand_n; k++) {
 		int axis;
@@ -481,7 +481,7 @@ static bool is_view_apart(struct module *m, struct loop *loop, op_id op)
 }
 
 /* Room for the values that the program has by now. */
-static void grow(struct module *m, struct loop *loop)
+static void grow_value_map(struct module *m, struct loop *loop)
 {
 	loop->made_at = mem_realloc(loop->made_at, sizeof *loop->made_at * m->value.n);
 	memset(loop->made_at + loop->value_n, 0, sizeof *loop->made_at * (m->value.n - loop->value_n));
@@ -494,7 +494,7 @@ static bool make_loops(struct module *m, struct pass_context *cx, struct loop *l
 	struct sliced s;
 	bool ok = true;
 	op_id next;
-	grow(m, loop);
+	grow_value_map(m, loop);
 	for (op_id op = m->region.at[block].first; op; op = next) {
 		next = m->op.at[op].next;
 		if (loop->body.n && is_view_apart(m, loop, op)) {
@@ -502,7 +502,7 @@ static bool make_loops(struct module *m, struct pass_context *cx, struct loop *l
 			continue;
 		}
 		bool sliced = read_sliced(m, cx, op, loop->depth, &s, &ok);
-		if (!ok || (sliced && !fits(m, cx, &s)))
+		if (!ok || (sliced && !is_sliceable(m, cx, &s)))
 			return false;
 		if (!sliced || !loop->body.n || !joins(m, loop, &s))
 			close_loop(m, cx, loop);

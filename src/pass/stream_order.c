@@ -26,24 +26,24 @@ static uint32_t stream_of(const struct stream_order *s, op_id op)
 	return handle ? s->handle[handle] : op_scalar_expr(s->m, op, 0);
 }
 
-static uint32_t walk(struct stream_order *s, region_id r, uint32_t current);
+static uint32_t assign_region_streams(struct stream_order *s, region_id r, uint32_t current);
 
 /* The stream after the blocks of a condition, or after the body of a loop. */
 static uint32_t walk_blocks(struct stream_order *s, op_id op, uint32_t current)
 {
 	bool loop = s->m->op.at[op].kind == OP_FOR;
 	region_id r = s->m->op.at[op].region;
-	uint32_t after = walk(s, r, current), end = after;
+	uint32_t after = assign_region_streams(s, r, current), end = after;
 	for (r = s->m->region.at[r].sibling; r; r = s->m->region.at[r].sibling)
-		end = walk(s, r, current) == after ? end : UNKNOWN;
+		end = assign_region_streams(s, r, current) == after ? end : UNKNOWN;
 	if (end == current)
 		return end;
 	if (loop && current != UNKNOWN) /* the next iteration begins otherwise */
-		walk(s, s->m->op.at[op].region, UNKNOWN);
+		assign_region_streams(s, s->m->op.at[op].region, UNKNOWN);
 	return !loop && s->m->region.at[s->m->op.at[op].region].sibling ? end : UNKNOWN;
 }
 
-static uint32_t walk(struct stream_order *s, region_id r, uint32_t current)
+static uint32_t assign_region_streams(struct stream_order *s, region_id r, uint32_t current)
 {
 	for (op_id op = s->m->region.at[r].first; op; op = s->m->op.at[op].next) {
 		s->stream[op] = current;
@@ -74,7 +74,7 @@ void stream_order_find(struct module *m, struct stream_order *out)
 	out->end = mem_zalloc(sizeof *out->end * m->region.n);
 	out->handle = mem_zalloc(sizeof *out->handle * m->handle.n);
 	out->sets = mem_zalloc(m->region.n);
-	walk(out, m->body, FIRST);
+	assign_region_streams(out, m->body, FIRST);
 }
 
 void stream_order_free(struct stream_order *s)
@@ -94,7 +94,7 @@ struct seen {
 	op_id loop;
 };
 
-static bool has(const struct seen *x, uint32_t stream)
+static bool has_stream(const struct seen *x, uint32_t stream)
 {
 	for (unsigned k = 0; k < x->n; k++)
 		if (x->stream[k] == stream)
@@ -102,14 +102,14 @@ static bool has(const struct seen *x, uint32_t stream)
 	return false;
 }
 
-static void add(struct seen *x, uint32_t stream)
+static void add_stream(struct seen *x, uint32_t stream)
 {
-	if (stream != UNKNOWN && !has(x, stream) && x->n < MAX_SEEN)
+	if (stream != UNKNOWN && !has_stream(x, stream) && x->n < MAX_SEEN)
 		x->stream[x->n++] = stream;
 }
 
 /* A loop that synchronizes with the stream of each iteration of x's loop. */
-static void join(struct stream_order *s, struct seen *x, op_id loop)
+static void join_loop(struct stream_order *s, struct seen *x, op_id loop)
 {
 	struct module *m = s->m;
 	if (!x->each || op_scalar_expr(m, loop, 0) != op_scalar_expr(m, x->loop, 0) ||
@@ -121,21 +121,21 @@ static void join(struct stream_order *s, struct seen *x, op_id loop)
 	for (op_id op = m->region.at[body].first; op; op = m->op.at[op].next)
 		if (m->op.at[op].kind == OP_SYNCHRONIZE && stream_of(s, op) == each &&
 		    s->stream[op] == s->stream[loop])
-			add(x, s->stream[loop]);
+			add_stream(x, s->stream[loop]);
 }
 
 static void see(struct stream_order *s, struct seen *x, op_id op)
 {
 	if (op >= s->n)
 		return;
-	if (s->m->op.at[op].kind == OP_SYNCHRONIZE && has(x, stream_of(s, op)))
-		add(x, s->stream[op]);
+	if (s->m->op.at[op].kind == OP_SYNCHRONIZE && has_stream(x, stream_of(s, op)))
+		add_stream(x, s->stream[op]);
 	else if (s->m->op.at[op].kind == OP_FOR)
-		join(s, x, op);
+		join_loop(s, x, op);
 }
 
 /* Leaves the body of a loop: its index means nothing outside. */
-static void leave(const struct stream_order *s, struct seen *x, op_id loop)
+static void leave_loop(const struct stream_order *s, struct seen *x, op_id loop)
 {
 	index_id index = s->m->region.at[s->m->op.at[loop].region].index;
 	unsigned n = x->n;
@@ -166,17 +166,17 @@ bool stream_order_follows(struct stream_order *s, region_id r, op_id use, op_id 
 		return true;
 	if (current == UNKNOWN || s->stream[use] == UNKNOWN)
 		return false;
-	add(&x, s->stream[use]);
+	add_stream(&x, s->stream[use]);
 	for (op_id op = use;;) {
 		region_id block = s->m->op.at[op].parent;
 		while (!(block == r && op == at) && (op = s->m->op.at[op].next))
 			see(s, &x, op);
 		if (block == r)
-			return has(&x, current);
+			return has_stream(&x, current);
 		op = s->m->region.at[block].owner;
 		if (s->m->op.at[op].kind == OP_FOR)
-			leave(s, &x, op);
+			leave_loop(s, &x, op);
 		if (op == at && s->m->op.at[op].parent == r)
-			return has(&x, current);
+			return has_stream(&x, current);
 	}
 }

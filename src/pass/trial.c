@@ -15,7 +15,7 @@ static bool tries(enum pass_id pass)
 	       pass == PASS_CHUNK_COLLECTIVES;
 }
 
-static bool runs(const struct pipeline *p, enum pass_id pass)
+static bool has_pass(const struct pipeline *p, enum pass_id pass)
 {
 	for (unsigned i = 0; i < p->n; i++)
 		if (p->at[i].pass == pass)
@@ -42,7 +42,7 @@ static void make_rest(struct trial *t)
 	for (unsigned i = t->cx->at + 1; i < p->n; i++)
 		if (!tries(p->at[i].pass))
 			t->rest.at[t->rest.n++] = p->at[i];
-	if (!runs(&t->rest, PASS_ASSIGN_STREAMS))
+	if (!has_pass(&t->rest, PASS_ASSIGN_STREAMS))
 		rest_by_default(t->cx->d, &t->rest);
 	unsigned n = 0;
 	for (op_id op = ir_walk_first(t->m); op; op = ir_walk(t->m, op))
@@ -63,7 +63,7 @@ static void keep_first_error(void *to, const struct diag_message *x)
 }
 
 /* Compiles and predicts a copy; the first error's text, which is allocated, in *reason. */
-static bool predict(struct trial *t, struct module *copy, struct prediction *out, char **reason)
+static bool predict_copy(struct trial *t, struct module *copy, struct prediction *out, char **reason)
 {
 	const struct pipeline_options *o = t->cx->options;
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
@@ -94,7 +94,7 @@ bool trial_open(struct trial *t, struct module *m, struct pass_context *cx)
 	make_rest(t);
 	struct module *copy = module_copy(m);
 	char *reason = NULL;
-	bool ok = predict(t, copy, &t->now, &reason);
+	bool ok = predict_copy(t, copy, &t->now, &reason);
 	if (!ok)
 		pass_remark(cx, m, DIAG_NOWHERE, "nothing is tried, as nothing can be predicted: %s",
 		            reason ? reason : "the program does not compile");
@@ -123,7 +123,7 @@ bool trial_try(struct trial *t, trial_change *change, const void *what, struct p
 	struct module *copy = module_copy(t->m);
 	bool ok = change(copy, what);
 	t->left -= ok;
-	ok = ok && predict(t, copy, out, NULL) && (out->runs || !t->now.runs);
+	ok = ok && predict_copy(t, copy, out, NULL) && (out->runs || !t->now.runs);
 	if (!ok)
 		prediction_free(out);
 	module_free(copy);

@@ -37,7 +37,7 @@ static type_id slice_type(struct module *m, value_id v, unsigned dim, uint32_t s
 	return type_make(m, with.dtype, MEMORY_LOCAL, with.mesh, with.domain);
 }
 
-static value_id slice(struct module *m, const struct turn *t, value_id of, type_id type)
+static value_id slice_turn(struct module *m, const struct turn *t, value_id of, type_id type)
 {
 	value_id v = ir_value_new(m, type, 0, t->at);
 	ir_append(m, t->body,
@@ -49,7 +49,8 @@ static value_id slice(struct module *m, const struct turn *t, value_id of, type_
 }
 
 /* The product into a block: added, or put there. */
-static op_id product(struct module *m, op_id like, value_id left, value_id right, value_id to, bool add)
+static op_id multiply_block(struct module *m, op_id like, value_id left, value_id right, value_id to,
+                            bool add)
 {
 	op_id op = ir_op_new(m, (enum op_kind)m->op.at[like].kind, m->op.at[like].at,
 	                     (struct ir_use[]){{ROLE_READ, left}, {ROLE_READ, right}, {ROLE_WRITE, to}}, 3);
@@ -94,7 +95,7 @@ static int parts_axis(struct module *m, value_id sum, const struct reshard *r)
 }
 
 /* A product, all of whose rows a rank has, that only the statement reads. */
-static const char *unfit(struct module *m, op_id op, const struct reshard *r, int dim, int64_t rows)
+static const char *check_product(struct module *m, op_id op, const struct reshard *r, int dim, int64_t rows)
 {
 	value_id sum = op_read(m, op, 0);
 	op_id product = m->value.at[sum].def;
@@ -181,14 +182,14 @@ static bool add_up(struct module *m, value_id sum, value_id parts, unsigned dim,
 	    ir_op_new(m, OP_SYMMETRIC_VIEW, t.at, (struct ir_use[]){{ROLE_DEF, view}, {ROLE_READ, parts}}, 2);
 	ir_append(m, t.body, open);
 	symmetric_view_make(m, open, parts, view, whole);
-	value_id from = slice(m, &t, left, rows), to = slice(m, &t, view, part);
+	value_id from = slice_turn(m, &t, left, rows), to = slice_turn(m, &t, view, part);
 	expr_id first = expr_op(m, EXPR_EQ, i, zero);
 	op_id condition =
 	    ir_op_new(m, OP_IF, t.at, (struct ir_use[]){{ROLE_SCALAR, ir_scalar_expr(m, first)}}, 1);
 	ir_append(m, t.body, condition);
 	region_id put = ir_region_new(m, condition), add = ir_region_new(m, condition);
-	ir_append(m, put, product(m, like, from, right, to, false));
-	ir_append(m, add, product(m, like, from, right, to, true));
+	ir_append(m, put, multiply_block(m, like, from, right, to, false));
+	ir_append(m, add, multiply_block(m, like, from, right, to, true));
 	ir_append(m, t.body, symmetric_view_end(m, t.at, view));
 	return true;
 }
@@ -200,7 +201,7 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 	uint32_t at = m->op.at[op].at;
 	bool scatters = r->kind == RESHARD_REDUCE_SCATTER;
 	int dim = parts_axis(m, sum, r);
-	const char *why = unfit(m, op, r, dim, cx->option[0]);
+	const char *why = check_product(m, op, r, dim, cx->option[0]);
 	if (why)
 		return why;
 	if (!scatters) {

@@ -35,7 +35,7 @@ static bool is_made_by(const struct module *m, value_id v, op_id op, op_id loop)
 }
 
 /* NULL: the step is one of a product's, by blocks of the rows of its first operand. */
-static const char *find(const struct module *m, op_id op, struct step *s)
+static const char *find_step(const struct module *m, op_id op, struct step *s)
 {
 	region_id body = m->op.at[op].parent;
 	s->loop = m->region.at[body].owner;
@@ -106,7 +106,7 @@ static void put_in_place(struct module *m, struct pass_context *cx, value_id fro
 const char *turns_loop(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	struct step s = {0};
-	const char *why = find(m, op, &s);
+	const char *why = find_step(m, op, &s);
 	if (why)
 		return why;
 	type_id type = whole_type(m, s.sum);

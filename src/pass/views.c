@@ -46,7 +46,7 @@ static uint8_t factor_new(struct factors *f, expr_id extent)
 	return (uint8_t)f->n;
 }
 
-static bool start(struct factors *f, const struct domain *d)
+static bool start_factors(struct factors *f, const struct domain *d)
 {
 	f->rank = d->rank;
 	for (unsigned a = 0; a < d->rank; a++) {
@@ -60,7 +60,7 @@ static bool start(struct factors *f, const struct domain *d)
 	return true;
 }
 
-static void permute(struct factors *f, const int64_t *dims)
+static void permute_factors(struct factors *f, const int64_t *dims)
 {
 	struct factors old = *f;
 	unsigned n = 0;
@@ -73,7 +73,7 @@ static void permute(struct factors *f, const int64_t *dims)
 }
 
 /* Splits the factor at a place of the list into an outer one of n elements and the rest. */
-static bool split(struct factors *f, unsigned at, unsigned *length, int64_t n)
+static bool split_factor(struct factors *f, unsigned at, unsigned *length, int64_t n)
 {
 	struct factor *x = &f->at[f->list[at]];
 	if (f->n == VIEWS_MAX_FACTORS || *length == VIEWS_MAX_FACTORS)
@@ -88,7 +88,7 @@ static bool split(struct factors *f, unsigned at, unsigned *length, int64_t n)
 }
 
 /* Takes the factors of one axis from a place of the list on. */
-static bool take(struct factors *f, expr_id extent, unsigned *at, unsigned *length)
+static bool take_axis_factors(struct factors *f, expr_id extent, unsigned *at, unsigned *length)
 {
 	int64_t need;
 	bool known = expr_is_const(f->m, extent, &need) && need > 0;
@@ -103,7 +103,7 @@ static bool take(struct factors *f, expr_id extent, unsigned *at, unsigned *leng
 		if (*at == *length || !f->at[f->list[*at]].n)
 			return false;
 		int64_t n = f->at[f->list[*at]].n;
-		if (need % n && (n % need || !split(f, *at, length, need)))
+		if (need % n && (n % need || !split_factor(f, *at, length, need)))
 			return false;
 		need /= f->at[f->list[*at]].n;
 		++*at;
@@ -111,11 +111,11 @@ static bool take(struct factors *f, expr_id extent, unsigned *at, unsigned *leng
 	return true;
 }
 
-static bool regroup(struct factors *f, const struct domain *d)
+static bool regroup_factors(struct factors *f, const struct domain *d)
 {
 	unsigned at = 0, length = f->rank ? f->end[f->rank - 1] : 0;
 	for (unsigned a = 0; a < d->rank; a++) {
-		if (!take(f, d->axis[a].extent, &at, &length))
+		if (!take_axis_factors(f, d->axis[a].extent, &at, &length))
 			return false;
 		f->end[a] = at;
 	}
@@ -152,7 +152,7 @@ bool views_are_identity(const struct module *m, const op_id *op, unsigned n)
 	if (!n)
 		return true;
 	const struct domain *first = value_domain(m, op_read(m, op[n - 1], 0));
-	if (!start(&f, first))
+	if (!start_factors(&f, first))
 		return false;
 	for (unsigned k = n; k-- > 0;) {
 		const struct attr *dims = op_attr(m, op[k], "dims");
@@ -160,8 +160,8 @@ bool views_are_identity(const struct module *m, const op_id *op, unsigned n)
 		if (m->op.at[op[k]].kind == OP_PERMUTE) {
 			if (!dims || dims->kind != ATTR_INTS || dims->n != f.rank)
 				return false;
-			permute(&f, dims->u.ints);
-		} else if (m->op.at[op[k]].kind == OP_RESHAPE && !regroup(&f, made)) {
+			permute_factors(&f, dims->u.ints);
+		} else if (m->op.at[op[k]].kind == OP_RESHAPE && !regroup_factors(&f, made)) {
 			return false;
 		}
 	}

@@ -35,7 +35,7 @@ static void parts_free(struct parts *p, uint32_t n)
 }
 
 /* Elements that one has and the other needs. */
-static int64_t common(const struct parts *x, uint32_t i, const struct parts *y, uint32_t k)
+static int64_t count_common_elements(const struct parts *x, uint32_t i, const struct parts *y, uint32_t k)
 {
 	int64_t count = 1;
 	for (unsigned a = 0; a < x->rank; a++)
@@ -43,7 +43,7 @@ static int64_t common(const struct parts *x, uint32_t i, const struct parts *y, 
 	return count;
 }
 
-static bool alike(const struct parts *x, uint32_t i, uint32_t k)
+static bool has_same_parts(const struct parts *x, uint32_t i, uint32_t k)
 {
 	for (unsigned a = 0; a < x->rank; a++)
 		if (!held_alike(&x->part[i * x->rank + a], &x->part[k * x->rank + a]))
@@ -79,7 +79,8 @@ static uint32_t count_before(const struct parts *x, const struct membership *sea
 {
 	uint32_t count = 0;
 	for (uint32_t k = 0; k < n; k++)
-		count += seat[k].slice == seat[q].slice && seat[k].index < index && alike(x, k, q) != other;
+		count += seat[k].slice == seat[q].slice && seat[k].index < index &&
+		         has_same_parts(x, k, q) != other;
 	return count;
 }
 
@@ -94,19 +95,19 @@ struct change {
 
 /* Elements from q to p: ranks that hold the same take turns to give, see exchange_turn; if there is a root
  * only that one gives. */
-static int64_t moved(const struct change *c, uint32_t q, uint32_t p)
+static int64_t count_moved_elements(const struct change *c, uint32_t q, uint32_t p)
 {
 	if (p == q || c->seat[p].slice != c->seat[q].slice || (c->root >= 0 && q != c->root))
 		return 0;
 	if (c->root < 0) {
-		if (alike(&c->x, p, q))
+		if (has_same_parts(&c->x, p, q))
 			return 0;
 		uint32_t number = count_before(&c->x, c->seat, c->n, q, c->seat[q].index, false),
 		         size = count_before(&c->x, c->seat, c->n, q, UINT32_MAX, false);
 		if (count_before(&c->x, c->seat, c->n, q, c->seat[p].index, true) % size != number)
 			return 0;
 	}
-	return common(&c->x, q, &c->y, p);
+	return count_common_elements(&c->x, q, &c->y, p);
 }
 
 static int64_t most_moved(const struct change *c)
@@ -115,7 +116,7 @@ static int64_t most_moved(const struct change *c)
 	for (uint32_t q = 0; q < c->n; q++) {
 		int64_t sent = 0;
 		for (uint32_t p = 0; p < c->n; p++)
-			sent += moved(c, q, p);
+			sent += count_moved_elements(c, q, p);
 		most = sent > most ? sent : most;
 	}
 	return most;
@@ -125,7 +126,7 @@ static int64_t most_held(const struct parts *x, uint32_t n)
 {
 	int64_t most = 0;
 	for (uint32_t k = 0; k < n; k++) {
-		int64_t here = common(x, k, x, k);
+		int64_t here = count_common_elements(x, k, x, k);
 		most = here > most ? here : most;
 	}
 	return most;
@@ -199,8 +200,8 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 }
 
 /* Elements from q to p by a Communication of this kind. */
-static int64_t given(const struct change *c, const struct mesh *from, const struct mesh *to, uint32_t q,
-                     uint32_t p)
+static int64_t count_given_elements(const struct change *c, const struct mesh *from, const struct mesh *to,
+                                    uint32_t q, uint32_t p)
 {
 	uint32_t giver, taker;
 	bool together = c->seat[p].slice == c->seat[q].slice && p != q;
@@ -210,21 +211,21 @@ static int64_t given(const struct change *c, const struct mesh *from, const stru
 		return 0;
 	case RESHARD_ALLREDUCE: /* round a ring */
 		return together && c->seat[p].index == (c->seat[q].index + 1) % (uint64_t)c->team
-		           ? 2 * common(&c->x, q, &c->x, q) * (c->team - 1) / c->team
+		           ? 2 * count_common_elements(&c->x, q, &c->x, q) * (c->team - 1) / c->team
 		           : 0;
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_STEP_REDUCE:
 	case RESHARD_STEP_RING_REDUCE:
-		return together ? common(&c->x, q, &c->y, p) : 0;
+		return together ? count_common_elements(&c->x, q, &c->y, p) : 0;
 	case RESHARD_REDUCE:
-		return p != q ? common(&c->x, q, &c->y, p) : 0;
+		return p != q ? count_common_elements(&c->x, q, &c->y, p) : 0;
 	case RESHARD_SEND_RECV:
 		return p != q && mesh_position(from, c->device[q], &giver) &&
 		               mesh_position(to, c->device[p], &taker) && giver == taker
-		           ? common(&c->x, q, &c->y, p)
+		           ? count_common_elements(&c->x, q, &c->y, p)
 		           : 0;
 	default:
-		return moved(c, q, p);
+		return count_moved_elements(c, q, p);
 	}
 }
 
@@ -241,7 +242,7 @@ bool volume_pairs(struct module *m, type_id from, type_id to, const struct resha
 	for (uint32_t q = 0; q < c.n; q++)
 		for (uint32_t p = 0; p < c.n; p++)
 			out->bytes[(size_t)q * c.n + p] =
-			    bytes * given(&c, ir_mesh(m, r->mesh), ir_mesh(m, r->to), q, p);
+			    bytes * count_given_elements(&c, ir_mesh(m, r->mesh), ir_mesh(m, r->to), q, p);
 	change_close(&c);
 	return true;
 }

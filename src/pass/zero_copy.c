@@ -57,7 +57,7 @@ static const char *try(struct module *m, struct pass_context *cx, struct gathers
 	}
 }
 
-static bool reduces(const struct reshard *r)
+static bool is_reducing(const struct reshard *r)
 {
 	return r->kind == RESHARD_REDUCE_SCATTER || r->kind == RESHARD_ALLREDUCE ||
 	       r->kind == RESHARD_STEP_REDUCE;
@@ -91,9 +91,9 @@ bool pass_zero_copy(struct module *m, struct pass_context *cx)
 		pass_put_name(m, result, &name);
 		const char *why = try(m, cx, &g, op, &r);
 		pass_remark(cx, m, at, "%s %s%s", name.at,
-		            why           ? "is a collective: "
-		            : reduces(&r) ? "is added up in place, rank after rank"
-		                          : "is read where it is",
+		            why               ? "is a collective: "
+		            : is_reducing(&r) ? "is added up in place, rank after rank"
+		                              : "is read where it is",
 		            why ? why : "");
 		buf_free(&name);
 	}
