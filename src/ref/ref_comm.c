@@ -161,7 +161,7 @@ static bool has_operand(const struct exchange *x, unsigned member)
 }
 
 /* out[i] = the reduction of in[k][start + i] for all members k. */
-static void reduce(const struct exchange *x, enum reduce_op op, int64_t start, struct ref_array *out)
+static void reduce_members(const struct exchange *x, enum reduce_op op, int64_t start, struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);
 	for (int64_t i = 0; i < count; i++) {
@@ -238,7 +238,7 @@ static bool take_by_count(const struct exchange *x, unsigned member, unsigned fi
 	return true;
 }
 
-static bool receive(const struct exchange *x, unsigned member, struct ref_array *out)
+static bool receive_output(const struct exchange *x, unsigned member, struct ref_array *out)
 {
 	const struct ref_view *v = x->event->party[member].out;
 	struct ref_elements e = {0};
@@ -259,7 +259,7 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 	if (op_info[x->kind].traits & TRAIT_REDUCES) {
 		if (x->flat && x->kind == OP_REDUCE_SCATTER && !received_before(x, member, &start))
 			return false;
-		reduce(x, ref_reduce_op(x->h->c->m, x->event->party[member].op), start, out);
+		reduce_members(x, ref_reduce_op(x->h->c->m, x->event->party[member].op), start, out);
 		return true;
 	}
 	if (x->flat)
@@ -268,7 +268,7 @@ static bool receive(const struct exchange *x, unsigned member, struct ref_array 
 	return true;
 }
 
-static bool store(const struct exchange *x, unsigned member, const struct ref_array *out)
+static bool store_output(const struct exchange *x, unsigned member, const struct ref_array *out)
 {
 	int64_t absent;
 	if (!ref_view_store(x->h, x->event->party[member].out, x->flat, out, at_of(x, member), &absent))
@@ -303,7 +303,7 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 	return true;
 }
 
-static bool collective(struct ref_host *h, struct ref_event *e)
+static bool complete_collective(struct ref_host *h, struct ref_event *e)
 {
 	struct exchange x = {.h = h,
 	                     .event = e,
@@ -315,9 +315,9 @@ static bool collective(struct ref_host *h, struct ref_event *e)
 	for (unsigned k = 0; k < x.n && ok; k++)
 		ok = !e->party[k].in || ref_view_load(h, e->party[k].in, x.flat, at_of(&x, k), &x.in[k]);
 	for (unsigned k = 0; k < x.n && ok; k++)
-		ok = !receives(&x, k) || receive(&x, k, &out[k]);
+		ok = !receives(&x, k) || receive_output(&x, k, &out[k]);
 	for (unsigned k = 0; k < x.n && ok; k++)
-		ok = !receives(&x, k) || store(&x, k, &out[k]);
+		ok = !receives(&x, k) || store_output(&x, k, &out[k]);
 	for (unsigned k = 0; k < x.n; k++) {
 		ref_array_free(&x.in[k]);
 		ref_array_free(&out[k]);
@@ -354,7 +354,7 @@ static bool message_fits(struct ref_host *h, const struct ref_event *e)
 }
 
 /* Between tensors of equal extents elements keep their index, else their place in memory. */
-static bool message(struct ref_host *h, struct ref_event *e)
+static bool complete_message(struct ref_host *h, struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
 	const bool flat = !same_shape(h, send->in->type, recv->out->type);
@@ -378,5 +378,5 @@ static bool message(struct ref_host *h, struct ref_event *e)
 
 bool ref_comm_run(struct ref_host *h, struct ref_event *e)
 {
-	return e->channel->kind == REF_P2P ? message(h, e) : collective(h, e);
+	return e->channel->kind == REF_P2P ? complete_message(h, e) : complete_collective(h, e);
 }

@@ -230,7 +230,7 @@ static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, co
 }
 
 /* One more term of a sum. */
-static void add(struct sum *s, const struct ref_array *a, int64_t i)
+static void add_term(struct sum *s, const struct ref_array *a, int64_t i)
 {
 	s->state = a->state[i] < s->state ? a->state[i] : s->state;
 	s->value += a->data[i];
@@ -260,12 +260,13 @@ static double sum_error(const struct contraction *x, const struct sum *s)
 	       (kept ? ref_parts_error(x->parts, x->steps, s->parts) : 0);
 }
 
-static void store(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out, int64_t r)
+static void store_sum(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out,
+                      int64_t r)
 {
 	if (x->bias)
-		add(&s, x->bias, column);
+		add_term(&s, x->bias, column);
 	if (x->call->before)
-		add(&s, x->call->before, r);
+		add_term(&s, x->call->before, r);
 	out->state[r] = s.state;
 	if (s.state != REF_DEFINED)
 		return;
@@ -293,7 +294,7 @@ static struct sum sum_of(const struct contraction *x, int64_t i, int64_t j)
 	return s;
 }
 
-static void contract(struct ref_context *c, const struct contraction *x, struct ref_array *out)
+static void contract_operands(struct ref_context *c, const struct contraction *x, struct ref_array *out)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, r = 0;
 	if (ref_array_count(out) == 0)
@@ -304,13 +305,13 @@ static void contract(struct ref_context *c, const struct contraction *x, struct 
 		                      : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
 		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
 		if (!x->call->want || x->call->want[r])
-			store(x, sum_of(x, i, j), column, out, r);
+			store_sum(x, sum_of(x, i, j), column, out, r);
 		if (++r % x->columns == 0)
 			ref_advance(c, (double)x->columns * (double)x->k);
 	} while (ref_next(out->nd, out->n, index));
 }
 
-static int64_t wanted(const struct ref_call *call, const struct ref_array *out)
+static int64_t count_wanted(const struct ref_call *call, const struct ref_array *out)
 {
 	int64_t count = ref_array_count(out), n = 0;
 	for (int64_t i = 0; i < count && call->want; i++)
@@ -353,7 +354,7 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	}
 	x.k = x.a->n[x.a->nd - 1];
 	x.columns = out->n[out->nd - 1];
-	if (!afford(c, (double)wanted(call, out) * (double)x.k, op->at))
+	if (!afford(c, (double)count_wanted(call, out) * (double)x.k, op->at))
 		return false;
 	if (!x.linear) {
 		if (!transpose(c, x.b, &turned, op->at))
@@ -372,7 +373,7 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	x.tf32 = ref_tf32_error(c, x.a->dtype);
 	if (x.tf32 > 0 && !rounds_to_tf32(x.a) && !rounds_to_tf32(x.b))
 		x.tf32 = 0;
-	contract(c, &x, out);
+	contract_operands(c, &x, out);
 	ref_array_free(&turned);
 	free(x.held);
 	free(x.a_whole);

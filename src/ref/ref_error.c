@@ -153,7 +153,7 @@ static double quotient(double a, double b)
 }
 
 /* Whether the operands of a comparison may be equal or change places. */
-static bool meet(const double *x, const double *e)
+static bool has_error_overlap(const double *x, const double *e)
 {
 	return e[0] + e[1] > 0 && fabs(x[0] - x[1]) <= e[0] + e[1];
 }
@@ -200,7 +200,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_LE:
 	case OP_GT:
 	case OP_GE:
-		return meet(x, e);
+		return has_error_overlap(x, e);
 	case OP_AND:
 	case OP_OR:
 		return (e[0] > 0 && fabs(x[0]) <= e[0]) || (e[1] > 0 && fabs(x[1]) <= e[1]);

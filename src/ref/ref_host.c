@@ -80,8 +80,8 @@ static bool load_input(struct ref_host *h, unsigned k)
 }
 
 /* Ranks that hold the same element of a tensor that is not pending hold the same value. */
-static bool agree(struct ref_host *h, value_id v, unsigned n, const uint32_t *device,
-                  const struct ref_array *in)
+static bool check_agreement(struct ref_host *h, value_id v, unsigned n, const uint32_t *device,
+                            const struct ref_array *in)
 {
 	int64_t count = n ? ref_array_count(&in[0]) : 0;
 	char name[REF_NAME_BYTES];
@@ -143,7 +143,7 @@ static enum status take_output(struct ref_host *h, value_id v, struct ref_array 
 		n += ok;
 	}
 	enum status status = ok ? STATUS_OK : STATUS_DIAGNOSTICS;
-	if (ok && !agree(h, v, n, device, in))
+	if (ok && !check_agreement(h, v, n, device, in))
 		status = STATUS_WRONG;
 	if (ok) {
 		ref_assemble(h, c->m->value.at[v].type, n, device, in, 0, 0, out);

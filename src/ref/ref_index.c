@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool unfit(struct ref_context *c, const struct op *op)
+static bool refuse_index_shapes(struct ref_context *c, const struct op *op)
 {
 	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
 	           op_info[op->kind].hir);
 	return false;
 }
 
-static bool wanted(const struct ref_call *call, int64_t i)
+static bool is_element_wanted(const struct ref_call *call, int64_t i)
 {
 	return !call->want || call->want[i];
 }
@@ -23,16 +23,16 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	int64_t axis = op_attr_int(c->m, call->op, "axis", 0), inner = 1;
 	axis += axis < 0 ? table->nd : 0;
 	if (axis < 0 || axis >= table->nd)
-		return unfit(c, op);
+		return refuse_index_shapes(c, op);
 	for (int k = (int)axis + 1; k < table->nd; k++)
 		inner *= table->n[k];
 	int64_t n = table->n[axis], many = ref_array_count(index), count = ref_array_count(out);
 	if (count != (n ? ref_array_count(table) / n * many : count))
-		return unfit(c, op);
+		return refuse_index_shapes(c, op);
 	for (int64_t i = 0; i < count; i++) { /* i = (outer * many + at) * inner + within */
 		int64_t at = i / inner % many, outer = i / inner / many, k = index->ints[at];
 		out->state[i] = index->state[at];
-		if (index->state[at] != REF_DEFINED || !wanted(call, i))
+		if (index->state[at] != REF_DEFINED || !is_element_wanted(call, i))
 			continue;
 		if (k < 0 || k >= n) {
 			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
@@ -94,7 +94,7 @@ void ref_number_alike(struct ref_context *c, const struct ref_array *in, int64_t
 	free(sure);
 }
 
-static bool alike(const struct ref_array *a, int64_t x, int64_t y)
+static bool is_same_element(const struct ref_array *a, int64_t x, int64_t y)
 {
 	return a->alike && a->alike[x] && a->alike[x] == a->alike[y];
 }
@@ -105,7 +105,7 @@ static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t st
 	for (int64_t k = 0; k < n; k++) {
 		int64_t other = at + k * stride;
 		double e = a->error[other] + a->error[chosen];
-		if (other != chosen && e > 0 && !alike(a, other, chosen) &&
+		if (other != chosen && e > 0 && !is_same_element(a, other, chosen) &&
 		    !(fabs(a->data[other] - a->data[chosen]) > e))
 			return false;
 	}
@@ -148,7 +148,7 @@ bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct r
 	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1;
 	axis += axis < 0 ? in->nd : 0;
 	if (axis < 0 || axis >= in->nd || out->nd != in->nd)
-		return unfit(c, op);
+		return refuse_index_shapes(c, op);
 	for (int j = (int)axis + 1; j < in->nd; j++)
 		inner *= in->n[j];
 	int64_t n = in->n[axis], k = out->n[axis], rows = k ? ref_array_count(out) / k : 0;
@@ -170,7 +170,7 @@ bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struc
 {
 	int64_t n = out->nd ? out->n[out->nd - 1] : 0, count = ref_array_count(out);
 	if (out->nd != in->nd + 1 || count != n * ref_array_count(in))
-		return unfit(c, ir_op(c->m, call->op));
+		return refuse_index_shapes(c, ir_op(c->m, call->op));
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_int(out, i, in->ints[i / n] == i % n);
 		out->state[i] = in->state[i / n];
@@ -185,7 +185,7 @@ bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struc
 {
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
-		return unfit(c, ir_op(c->m, call->op));
+		return refuse_index_shapes(c, ir_op(c->m, call->op));
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_bits(out, i, ref_bits(in, i));
 		out->state[i] = in->state[i];

@@ -63,7 +63,7 @@ static bool stream_operand(struct ref_host *h, struct ref_rank *r, op_id op, uin
 	return true;
 }
 
-static void synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32_t stream)
+static void issue_synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32_t stream)
 {
 	if (stream == r->current)
 		return;
@@ -74,7 +74,7 @@ static void synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32
 }
 
 /* The entry of result k. */
-static bool compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned result_k)
+static bool issue_compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned result_k)
 {
 	struct module *m = h->c->m;
 	const struct op *o = ir_op(m, op);
@@ -127,13 +127,13 @@ static bool compute_all(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	unsigned n = op_result_count(h->c->m, op);
 	for (unsigned k = 0; k < n || k == 0; k++)
-		if (!compute(h, r, op, k))
+		if (!issue_compute(h, r, op, k))
 			return false;
 	return true;
 }
 
 /* A pack or unpack is one entry: where a result begins depends on those before it. */
-static bool pack(struct ref_host *h, struct ref_rank *r, op_id op)
+static bool issue_pack(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	struct module *m = h->c->m;
 	struct ref_entry *e = ref_issue_entry(h, REF_PACK, op);
@@ -174,7 +174,7 @@ static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-static bool condition(struct ref_host *h, struct ref_rank *r, op_id op)
+static bool issue_condition(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	int64_t holds;
 	region_id branch = ir_op(h->c->m, op)->region;
@@ -185,7 +185,7 @@ static bool condition(struct ref_host *h, struct ref_rank *r, op_id op)
 	return !branch || issue_region(h, r, branch);
 }
 
-static bool deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
+static bool issue_deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_FREE); k++) {
 		value_id v = op_operand_id(h->c->m, op, ROLE_FREE, k);
@@ -211,7 +211,7 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 	case OP_FOR:
 		return for_loop(h, r, op);
 	case OP_IF:
-		return condition(h, r, op);
+		return issue_condition(h, r, op);
 	case OP_UNIT:
 	case OP_LAUNCH_KERNEL:
 		return issue_region(h, r, ir_op(m, op)->region);
@@ -226,14 +226,14 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 	case OP_SYNCHRONIZE:
 		if (!stream_operand(h, r, op, &stream))
 			return false;
-		synchronize(h, r, op, stream);
+		issue_synchronize(h, r, op, stream);
 		return true;
 	case OP_ALLOCATE:
 		ref_bind_buffer(h, r, op_def(m, op, 0))->buffer->zero =
 		    op_attr_is_true(m, op, "zero_init") || op_attr_is_true(m, op, "resets_to_zero");
 		return true;
 	case OP_DEALLOCATE:
-		return deallocate(h, r, op);
+		return issue_deallocate(h, r, op);
 	case OP_SELECT:
 		return ref_bind_select(h, r, op);
 	case OP_SHARD_BY_STREAM:
@@ -258,10 +258,10 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 	case OP_SET:
 		if (!ref_set_reshards(h, op, &reshards))
 			return false;
-		return reshards ? ref_meet_reshard(h, r, op) : compute(h, r, op, 0);
+		return reshards ? ref_meet_reshard(h, r, op) : issue_compute(h, r, op, 0);
 	case OP_PACK:
 	case OP_UNPACK:
-		return pack(h, r, op);
+		return issue_pack(h, r, op);
 	case OP_DISPATCH:
 	case OP_COMBINE:
 		return ir_op(m, op)->team ? ref_meet_experts(h, r, op) : compute_all(h, r, op);

@@ -75,8 +75,8 @@ static bool walk_back(const struct domain *d, const struct layout_env *env, int6
 }
 
 /* Row-major position of coordinates in a list of axes; reduction axes are not stored. */
-static int64_t position(const struct domain *d, const struct layout_env *env, const uint8_t *axis, unsigned n,
-                        const int64_t *at)
+static int64_t compute_position(const struct domain *d, const struct layout_env *env, const uint8_t *axis,
+                                unsigned n, const int64_t *at)
 {
 	int64_t p = 0;
 	for (unsigned k = 0; k < n; k++)
@@ -114,8 +114,8 @@ static struct ref_local enumerate(struct arena *arena, const struct domain *d, c
 			}
 			if (!walk_back(d, env, at))
 				continue;
-			struct stored s = {position(d, env, d->alloc, d->alloc_n, at),
-			                   position(d, env, visible, d->rank, at)};
+			struct stored s = {compute_position(d, env, d->alloc, d->alloc_n, at),
+			                   compute_position(d, env, visible, d->rank, at)};
 			sorted = sorted && (!found.n || found.at[found.n - 1].order < s.order);
 			vec_push(&found, s);
 		} while (ref_next(d->loop_n, n, index));
@@ -129,7 +129,7 @@ static struct ref_local enumerate(struct arena *arena, const struct domain *d, c
 	return local;
 }
 
-static uint32_t hash(const struct key *key)
+static uint32_t hash_key(const struct key *key)
 {
 	const unsigned char *p = (const unsigned char *)key;
 	uint32_t h = 2166136261u;
@@ -166,7 +166,7 @@ bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64
 	for (unsigned x = 0; x < d->xform_n; x++)
 		if (d->xform[x].kind == XFORM_SWIZZLE1D)
 			key.mesh_index[d->xform[x].mesh_axis] = env.mesh_index[d->xform[x].mesh_axis];
-	struct cached **slot = &l->bucket[hash(&key) % BUCKETS];
+	struct cached **slot = &l->bucket[hash_key(&key) % BUCKETS];
 	for (struct cached *p = *slot; p; p = p->next)
 		if (!memcmp(&p->key, &key, sizeof key)) {
 			*out = p->local;

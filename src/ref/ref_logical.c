@@ -60,8 +60,8 @@ static bool load_inputs(struct ref_logical *l)
 /* ---- operations */
 
 /* Flags of the result elements that are needed; NULL: all are. */
-static bool wanted(struct ref_logical *l, const struct ref_call *call, const struct ref_array *out,
-                   uint8_t **flag)
+static bool flag_wanted(struct ref_logical *l, const struct ref_call *call, const struct ref_array *out,
+                        uint8_t **flag)
 {
 	const struct ref_sample *sample = l->c->o->sample;
 	value_id v = op_result(l->c->m, call->op, call->result);
@@ -88,7 +88,7 @@ static bool evaluate_result(struct ref_logical *l, struct ref_call *call, struct
 		return ref_eval(c, call, out); /* which reports it */
 	if (!ref_array_of_type(c, out, c->m->value.at[result].type, o->at))
 		return false;
-	bool ok = wanted(l, call, out, &flag);
+	bool ok = flag_wanted(l, call, out, &flag);
 	call->want = flag;
 	if (ok && op_traits(c->m, call->op) & TRAIT_COLLECTIVE)
 		ok = ref_logical_collective(c, call->op, call->in[0].array, out);
@@ -137,7 +137,7 @@ struct loaded {
 	} * at;
 };
 
-static const struct ref_array *load(struct ref_logical *l, struct loaded *all, value_id v, uint32_t at)
+static const struct ref_array *load_value(struct ref_logical *l, struct loaded *all, value_id v, uint32_t at)
 {
 	struct loaded_array *a = &all->at[all->n];
 	if (!ref_logical_load(l, v, at, &a->array, &a->owned))
@@ -153,7 +153,7 @@ static bool load_operands(struct ref_logical *l, op_id op, struct loaded *all, s
 	const struct op *o = ir_op(c->m, op);
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(c->m, op, k);
-		if (p->role == ROLE_READ && !(in[call->n++].array = load(l, all, p->id, o->at)))
+		if (p->role == ROLE_READ && !(in[call->n++].array = load_value(l, all, p->id, o->at)))
 			return false;
 		if (p->role == ROLE_SCALAR && !(op_traits(c->m, op) & TRAIT_COLLECTIVE) &&
 		    !ref_scalar(c, p->id, &l->env, o->at, &in[call->n++]))
@@ -162,10 +162,10 @@ static bool load_operands(struct ref_logical *l, op_id op, struct loaded *all, s
 	if (!op_attr_is_true(c->m, op, "accumulate"))
 		return true;
 	call->partial = true; /* terms outside of a block are those of other iterations */
-	return (call->before = load(l, all, op_result(c->m, op, 0), o->at)) != NULL;
+	return (call->before = load_value(l, all, op_result(c->m, op, 0), o->at)) != NULL;
 }
 
-static bool evaluate(struct ref_logical *l, op_id op)
+static bool evaluate_operation(struct ref_logical *l, op_id op)
 {
 	struct ref_context *c = l->c;
 	const struct op *o = ir_op(c->m, op);
@@ -196,7 +196,7 @@ static bool evaluate(struct ref_logical *l, op_id op)
 
 static bool run_region(struct ref_logical *l, region_id region);
 
-static bool allocate(struct ref_logical *l, op_id op)
+static bool allocate_place(struct ref_logical *l, op_id op)
 {
 	struct module *m = l->c->m;
 	value_id v = op_def(m, op, 0);
@@ -210,7 +210,7 @@ static bool allocate(struct ref_logical *l, op_id op)
 	return true;
 }
 
-static void deallocate(struct ref_logical *l, op_id op)
+static void deallocate_places(struct ref_logical *l, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(l->c->m, op, ROLE_FREE); k++) {
 		struct ref_place *p = &l->place[op_operand_id(l->c->m, op, ROLE_FREE, k)];
@@ -219,7 +219,7 @@ static void deallocate(struct ref_logical *l, op_id op)
 	}
 }
 
-static bool scalar(struct ref_logical *l, op_id op, unsigned k, int64_t *out)
+static bool resolve_scalar(struct ref_logical *l, op_id op, unsigned k, int64_t *out)
 {
 	struct ref_operand value;
 	if (!ref_scalar(l->c, op_operand_id(l->c->m, op, ROLE_SCALAR, k), &l->env, ir_op(l->c->m, op)->at,
@@ -233,7 +233,7 @@ static bool for_loop(struct ref_logical *l, op_id op)
 {
 	int64_t start, stop;
 	region_id body = ir_op(l->c->m, op)->region;
-	if (!scalar(l, op, 0, &start) || !scalar(l, op, 1, &stop))
+	if (!resolve_scalar(l, op, 0, &start) || !resolve_scalar(l, op, 1, &stop))
 		return false;
 	for (int64_t i = start; i < stop; i++) {
 		l->index[l->c->m->region.at[body].index] = i;
@@ -243,11 +243,11 @@ static bool for_loop(struct ref_logical *l, op_id op)
 	return true;
 }
 
-static bool condition(struct ref_logical *l, op_id op)
+static bool evaluate_condition(struct ref_logical *l, op_id op)
 {
 	int64_t holds;
 	region_id branch = ir_op(l->c->m, op)->region;
-	if (!scalar(l, op, 0, &holds))
+	if (!resolve_scalar(l, op, 0, &holds))
 		return false;
 	if (!holds)
 		branch = l->c->m->region.at[branch].sibling;
@@ -260,18 +260,18 @@ static bool run_op(struct ref_logical *l, op_id op)
 	case OP_FOR:
 		return for_loop(l, op);
 	case OP_IF:
-		return condition(l, op);
+		return evaluate_condition(l, op);
 	case OP_ALLOCATE:
-		return allocate(l, op);
+		return allocate_place(l, op);
 	case OP_DEALLOCATE:
-		deallocate(l, op);
+		deallocate_places(l, op);
 		return true;
 	case OP_SELECT:
 		return ref_logical_select(l, op);
 	case OP_SHARD_BY_STREAM:
 		return ref_logical_shard(l, op);
 	default:
-		return evaluate(l, op);
+		return evaluate_operation(l, op);
 	}
 }
 

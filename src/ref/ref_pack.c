@@ -8,8 +8,8 @@
 #include "ref/ref_host.h"
 
 /* Element i of one side in the packed one, or back; with bytes, `size` of them from byte i * size on. */
-static void move(struct ref_array *part, int64_t i, struct ref_array *packed, int64_t at, bool packs,
-                 unsigned size)
+static void move_element(struct ref_array *part, int64_t i, struct ref_array *packed, int64_t at, bool packs,
+                         unsigned size)
 {
 	if (part->dtype == packed->dtype) {
 		if (packs)
@@ -39,7 +39,7 @@ static void move(struct ref_array *part, int64_t i, struct ref_array *packed, in
 	part->error[i] = error;
 }
 
-static bool fits(struct ref_host *h, const struct ref_rank *r, op_id op, int64_t have, int64_t want)
+static bool check_counts(struct ref_host *h, const struct ref_rank *r, op_id op, int64_t have, int64_t want)
 {
 	if (have == want)
 		return true;
@@ -59,15 +59,16 @@ static bool move_parts(struct ref_host *h, const struct ref_rank *r, op_id op, s
 	for (unsigned k = 0; k < n; k++) {
 		unsigned size = part[k].dtype == packed->dtype ? 1 : dtype_bytes(part[k].dtype);
 		int64_t count = ref_array_count(&part[k]), each = count / blocks;
-		if (!fits(h, r, op, each * blocks, count) ||
+		if (!check_counts(h, r, op, each * blocks, count) ||
 		    (before + each * size > block &&
-		     !fits(h, r, op, (before + each * size) * blocks, block * blocks)))
+		     !check_counts(h, r, op, (before + each * size) * blocks, block * blocks)))
 			return false;
 		for (int64_t i = 0; i < count; i++)
-			move(&part[k], i, packed, i / each * block + before + i % each * size, packs, size);
+			move_element(&part[k], i, packed, i / each * block + before + i % each * size, packs,
+			             size);
 		before += each * size;
 	}
-	return fits(h, r, op, before * blocks, ref_array_count(packed));
+	return check_counts(h, r, op, before * blocks, ref_array_count(packed));
 }
 
 bool ref_pack_run(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e)

@@ -7,7 +7,7 @@
 #include <math.h>
 
 /* a + b in f64, and whether nothing was lost. */
-static double add(double a, double b, bool *exact)
+static double add_doubles(double a, double b, bool *exact)
 {
 	double s = a + b, part = s - a;
 	double lost = (a - (s - part)) + (b - part);
@@ -16,7 +16,7 @@ static double add(double a, double b, bool *exact)
 	return s;
 }
 
-static double multiply(double a, double b, bool *exact)
+static double multiply_doubles(double a, double b, bool *exact)
 {
 	double p = a * b;
 	if (isfinite(p) && fma(a, b, -p) != 0)
@@ -27,7 +27,7 @@ static double multiply(double a, double b, bool *exact)
 static double float_mod(double a, double b, bool *exact)
 {
 	double r = fmod(a, b);
-	return r != 0 && (r < 0) != (b < 0) ? add(r, b, exact) : r;
+	return r != 0 && (r < 0) != (b < 0) ? add_doubles(r, b, exact) : r;
 }
 
 /* exp and its like: never exact. */
@@ -65,11 +65,11 @@ static double float_op(enum op_kind kind, const double *x, bool *exact)
 	double a = x[0], b = x[1];
 	switch (kind) {
 	case OP_ADD:
-		return add(a, b, exact);
+		return add_doubles(a, b, exact);
 	case OP_SUB:
-		return add(a, -b, exact);
+		return add_doubles(a, -b, exact);
 	case OP_MUL:
-		return multiply(a, b, exact);
+		return multiply_doubles(a, b, exact);
 	case OP_DIV: {
 		double q = a / b;
 		if (isfinite(q) && b != 0 && fma(q, b, -a) != 0)
@@ -80,7 +80,7 @@ static double float_op(enum op_kind kind, const double *x, bool *exact)
 		return float_mod(a, b, exact);
 	case OP_POW:
 		if (b == 2)
-			return multiply(a, a, exact);
+			return multiply_doubles(a, a, exact);
 		if (b != 1 && b != 0)
 			*exact = false;
 		return pow(a, b);
@@ -264,7 +264,7 @@ static void broadcast_strides(const struct ref_array *in, const struct ref_array
 	}
 }
 
-static bool fits(const struct ref_array *in, const struct ref_array *out)
+static bool is_broadcastable(const struct ref_array *in, const struct ref_array *out)
 {
 	if (in->nd > out->nd)
 		return false;
@@ -322,7 +322,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 	bool in_f64 = op_traits(c->m, call->op) & TRAIT_REAL;
 	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
 	for (unsigned k = 0; k < call->n; k++) {
-		if (!fits(in[k], out)) {
+		if (!is_broadcastable(in[k], out)) {
 			diag_error(c->d, E_REFERENCE_SHAPE, op->at,
 			           "the operands of %s do not fit its result", op_info[kind].hir);
 			return false;

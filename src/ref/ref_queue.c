@@ -55,7 +55,7 @@ static double averaged_parts(const struct module *m, type_id t)
 
 /* ---- running */
 
-static bool compute(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e)
+static bool run_compute(struct ref_host *h, const struct ref_rank *r, const struct ref_entry *e)
 {
 	struct module *m = h->c->m;
 	uint32_t at = ir_op(m, e->op)->at;
@@ -158,11 +158,11 @@ static bool is_ready(const struct ref_rank *r, const struct ref_entry *e)
 	return true;
 }
 
-static bool run(struct ref_host *h, const struct ref_rank *r, struct ref_entry *e)
+static bool run_entry(struct ref_host *h, const struct ref_rank *r, struct ref_entry *e)
 {
 	switch (e->kind) {
 	case REF_COMPUTE:
-		return compute(h, r, e);
+		return run_compute(h, r, e);
 	case REF_PACK:
 		return ref_pack_run(h, r, e);
 	case REF_START:
@@ -293,7 +293,7 @@ enum status ref_queues_run(struct ref_host *h)
 				struct ref_stream *stream = &r->stream.at[s];
 				while (stream->head < stream->queue.n &&
 				       is_ready(r, stream->queue.at[stream->head])) {
-					if (!run(h, r, stream->queue.at[stream->head]))
+					if (!run_entry(h, r, stream->queue.at[stream->head]))
 						return STATUS_DIAGNOSTICS;
 					stream->head++;
 					moved = true;

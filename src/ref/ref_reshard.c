@@ -73,7 +73,7 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 }
 
 /* Elements of a whole tensor that a rank holds, as flags. */
-static bool held(struct ref_host *h, type_id t, int64_t rank, uint32_t at, int64_t count, uint8_t *flag)
+static bool flag_held(struct ref_host *h, type_id t, int64_t rank, uint32_t at, int64_t count, uint8_t *flag)
 {
 	struct ref_local local;
 	const struct ref_bound all = {0};
@@ -102,7 +102,7 @@ bool ref_set_reshards(struct ref_host *h, op_id op, bool *out)
 		int64_t count = ref_array_count(&shape);
 		uint8_t *have = mem_alloc((size_t)count), *need = mem_alloc((size_t)count);
 		for (int64_t r = 0; r < h->rank_n && ok && !reshards; r++) {
-			ok = held(h, from, r, at, count, have) && held(h, to, r, at, count, need);
+			ok = flag_held(h, from, r, at, count, have) && flag_held(h, to, r, at, count, need);
 			for (int64_t i = 0; i < count && ok; i++)
 				reshards = reshards || need[i] > have[i];
 		}

@@ -34,7 +34,7 @@ struct ref_sample {
 	struct class *at; /* by value * IR_MAX_LOGICAL + axis */
 };
 
-static uint32_t node(value_id v, unsigned axis)
+static uint32_t get_axis_node(value_id v, unsigned axis)
 {
 	return v * IR_MAX_LOGICAL + axis;
 }
@@ -46,7 +46,7 @@ static uint32_t root(const struct ref_sample *s, uint32_t k)
 	return k;
 }
 
-static void join(struct ref_sample *s, uint32_t a, uint32_t b)
+static void join_classes(struct ref_sample *s, uint32_t a, uint32_t b)
 {
 	a = root(s, a);
 	b = root(s, b);
@@ -57,7 +57,7 @@ static void join(struct ref_sample *s, uint32_t a, uint32_t b)
 static void keep_whole(struct ref_sample *s, const struct module *m, value_id v)
 {
 	for (unsigned a = 0; v && a < value_domain(m, v)->rank; a++)
-		s->at[root(s, node(v, a))].whole = true;
+		s->at[root(s, get_axis_node(v, a))].whole = true;
 }
 
 /* Whether an element's value depends on its index, not only on operands. */
@@ -70,7 +70,7 @@ static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32
                         const uint8_t *dims, unsigned rank)
 {
 	for (unsigned a = 0; a < rank; a++) {
-		uint32_t k = node(v, a);
+		uint32_t k = get_axis_node(v, a);
 		if (dims[a] == INFER_NONE || x->kind[dims[a]] != DIM_PARALLEL)
 			s->at[root(s, k)].whole = true;
 		if (dims[a] == INFER_NONE)
@@ -78,7 +78,7 @@ static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32
 		if (first[dims[a]] == UINT32_MAX)
 			first[dims[a]] = k;
 		else
-			join(s, first[dims[a]], k);
+			join_classes(s, first[dims[a]], k);
 	}
 }
 
@@ -88,9 +88,9 @@ static void join_values(struct ref_sample *s, const struct module *m, value_id a
 	unsigned rank = value_domain(m, a)->rank;
 	bool same = rank == value_domain(m, b)->rank;
 	for (unsigned k = 0; k < rank && same; k++)
-		same = s->at[node(a, k)].extent == s->at[node(b, k)].extent;
+		same = s->at[get_axis_node(a, k)].extent == s->at[get_axis_node(b, k)].extent;
 	for (unsigned k = 0; k < rank && same; k++)
-		join(s, node(a, k), node(b, k));
+		join_classes(s, get_axis_node(a, k), get_axis_node(b, k));
 	if (!same)
 		keep_whole(s, m, a), keep_whole(s, m, b);
 }
@@ -147,7 +147,7 @@ static void relate(struct ref_sample *s, const struct module *m, op_id op, value
 	}
 }
 
-static struct ref_sample *classes(const struct module *m)
+static struct ref_sample *make_classes(const struct module *m)
 {
 	const struct expr_env env = {.rank = -1};
 	struct ref_sample *s = mem_zalloc(sizeof *s);
@@ -160,7 +160,7 @@ static struct ref_sample *classes(const struct module *m)
 			continue;
 		const struct domain *d = value_domain(m, v);
 		for (unsigned a = 0; a < d->rank; a++) {
-			struct class *c = &s->at[node(v, a)];
+			struct class *c = &s->at[get_axis_node(v, a)];
 			c->whole = expr_eval(m, d->axis[a].extent, &env, &c->extent, NULL) != EXPR_OK;
 			c->n = c->extent;
 		}
@@ -175,10 +175,10 @@ static struct ref_sample *classes(const struct module *m)
 
 static int64_t indices(const struct ref_sample *s, value_id v, unsigned axis)
 {
-	return s->at[root(s, node(v, axis))].n;
+	return s->at[root(s, get_axis_node(v, axis))].n;
 }
 
-static double elements(const struct ref_sample *s, const struct module *m, value_id v)
+static double count_sampled_elements(const struct ref_sample *s, const struct module *m, value_id v)
 {
 	double n = 1;
 	for (unsigned a = 0; a < value_domain(m, v)->rank; a++)
@@ -196,10 +196,11 @@ static double products(const struct ref_sample *s, const struct module *m, op_id
 	unsigned rank = value_domain(m, a)->rank;
 	if (!rank)
 		return 0;
-	double summed = (double)indices(s, a, rank - 1), result = elements(s, m, op_result(m, op, 0));
+	double summed = (double)indices(s, a, rank - 1),
+	       result = count_sampled_elements(s, m, op_result(m, op, 0));
 	if (kind != OP_SDPA)
 		return result * summed;
-	return elements(s, m, a) * (double)indices(s, b, rank - 2) *
+	return count_sampled_elements(s, m, a) * (double)indices(s, b, rank - 2) *
 	       2; /* scores, and their products with v */
 }
 
@@ -207,7 +208,7 @@ static double work_of(const struct ref_sample *s, const struct module *m, op_id 
 {
 	double work = products(s, m, op);
 	for (unsigned k = 0; k < op_result_count(m, op); k++)
-		work += REF_ELEMENT_WORK * elements(s, m, op_result(m, op, k));
+		work += REF_ELEMENT_WORK * count_sampled_elements(s, m, op_result(m, op, k));
 	return work;
 }
 
@@ -221,7 +222,7 @@ static double work_of_all(const struct ref_sample *s, const struct module *m)
 
 double ref_work(const struct module *m)
 {
-	struct ref_sample *s = classes(m);
+	struct ref_sample *s = make_classes(m);
 	double work = work_of_all(s, m);
 	ref_sample_free(s);
 	return work > 1 ? work : 1;
@@ -235,7 +236,7 @@ static bool affordable(const struct ref_sample *s, const struct module *m, doubl
 	for (value_id v = 1; v < m->value.n; v++) {
 		if (!m->value.at[v].type)
 			continue;
-		double n = elements(s, m, v);
+		double n = count_sampled_elements(s, m, v);
 		if (n > each)
 			return false;
 		count += n;
@@ -244,7 +245,7 @@ static bool affordable(const struct ref_sample *s, const struct module *m, doubl
 }
 
 /* One index, drawn, of each of n equal parts of the axis: every block of it is met. */
-static void draw(struct class *c, uint64_t seed)
+static void draw_indices(struct class *c, uint64_t seed)
 {
 	c->at = mem_alloc(sizeof *c->at * (size_t)c->n);
 	for (int64_t j = 0; j < c->n; j++) {
@@ -276,7 +277,7 @@ static void shrink(struct ref_sample *s, struct module *m)
 		unsigned rank = d->rank;
 		domain_edit(&b, d);
 		for (unsigned a = 0; a < rank; a++)
-			if (s->at[root(s, node(v, a))].at)
+			if (s->at[root(s, get_axis_node(v, a))].at)
 				b.axis[a].extent = expr_const(m, indices(s, v, a));
 		m->value.at[v].type = type_with_domain(m, m->value.at[v].type, domain_finish(m, &b));
 	}
@@ -285,7 +286,7 @@ static void shrink(struct ref_sample *s, struct module *m)
 struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o)
 {
 	double limit = o->limit ? (double)o->limit : INFINITY;
-	struct ref_sample *s = classes(m);
+	struct ref_sample *s = make_classes(m);
 	s->skips = !ref_is_straight(m) || ref_is_host_level(m);
 	double ranks =
 	    ref_is_host_level(m) && o->ranks > 0 ? (double)o->ranks : 1; /* each may compute all of it */
@@ -300,7 +301,7 @@ struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o
 	}
 	for (uint32_t k = 0; k < s->n; k++)
 		if (s->at[k].parent == k && s->at[k].n < s->at[k].extent)
-			draw(&s->at[k], k);
+			draw_indices(&s->at[k], k);
 	if (!s->skips)
 		shrink(s, m);
 	return s;
@@ -312,7 +313,7 @@ bool ref_sample_skips(const struct ref_sample *s)
 }
 
 /* Flags of the indices of an axis that are taken; NULL: all are. */
-static uint8_t *taken(const struct ref_indices *x)
+static uint8_t *flag_taken(const struct ref_indices *x)
 {
 	uint8_t *is = x->at ? mem_zalloc((size_t)x->extent + 1) : NULL;
 	for (int64_t k = 0; x->at && k < x->n; k++)
@@ -327,7 +328,7 @@ void ref_sample_clear(const struct ref_sample *s, value_id v, int nd, const int6
 		count *= n[a];
 	for (int a = nd; a-- > 0; inner *= n[a]) {
 		struct ref_indices x = ref_sample_axis(s, v, (unsigned)a);
-		uint8_t *is = taken(&x);
+		uint8_t *is = flag_taken(&x);
 		for (int64_t i = 0; is && i < count; i++)
 			flag[i] &= is[i / inner % n[a]];
 		free(is);
@@ -336,7 +337,7 @@ void ref_sample_clear(const struct ref_sample *s, value_id v, int nd, const int6
 
 struct ref_indices ref_sample_axis(const struct ref_sample *s, value_id v, unsigned axis)
 {
-	const struct class *c = &s->at[root(s, node(v, axis))];
+	const struct class *c = &s->at[root(s, get_axis_node(v, axis))];
 	return (struct ref_indices){.extent = c->extent, .n = c->n, .at = c->at};
 }
 

@@ -2,7 +2,7 @@
 #include "ref/ref_internal.h"
 #include <string.h>
 
-static bool unfit(struct ref_context *c, const struct op *op)
+static bool refuse_view_shapes(struct ref_context *c, const struct op *op)
 {
 	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
 	           op_info[op->kind].hir);
@@ -17,12 +17,12 @@ static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, 
 		return false;
 	*out = (int)(axis < 0 ? axis + nd : axis);
 	if (*out < 0 || *out >= nd)
-		return unfit(c, ir_op(c->m, call->op));
+		return refuse_view_shapes(c, ir_op(c->m, call->op));
 	return true;
 }
 
 /* Copies in[index] to out[index + shift along axis] for every index of in that lands inside out. */
-static void move(const struct ref_array *in, struct ref_array *out, int axis, int64_t shift)
+static void copy_shifted(const struct ref_array *in, struct ref_array *out, int axis, int64_t shift)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
 	ref_array_strides(out, stride);
@@ -48,15 +48,15 @@ static bool same_but(const struct ref_array *a, const struct ref_array *b, int a
 	return true;
 }
 
-static bool permute(struct ref_context *c, const struct op *op, const struct attr *dims,
-                    const struct ref_array *in, struct ref_array *out)
+static bool copy_permuted(struct ref_context *c, const struct op *op, const struct attr *dims,
+                          const struct ref_array *in, struct ref_array *out)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
 	if (!dims || dims->kind != ATTR_INTS || (int)dims->n != in->nd || in->nd != out->nd)
-		return unfit(c, op);
+		return refuse_view_shapes(c, op);
 	for (int k = 0; k < in->nd; k++)
 		if (dims->u.ints[k] < 0 || dims->u.ints[k] >= in->nd || out->n[k] != in->n[dims->u.ints[k]])
-			return unfit(c, op);
+			return refuse_view_shapes(c, op);
 	ref_array_strides(in, stride);
 	if (ref_array_count(out) == 0)
 		return true;
@@ -70,12 +70,12 @@ static bool permute(struct ref_context *c, const struct op *op, const struct att
 }
 
 /* Elements of a reshape stay in row-major order. */
-static bool reshape(struct ref_context *c, const struct op *op, const struct ref_array *in,
-                    struct ref_array *out)
+static bool copy_reshaped(struct ref_context *c, const struct op *op, const struct ref_array *in,
+                          struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
-		return unfit(c, op);
+		return refuse_view_shapes(c, op);
 	for (int64_t i = 0; i < count; i++)
 		ref_copy(out, i, in, i);
 	return true;
@@ -90,11 +90,11 @@ static bool cat(struct ref_context *c, const struct ref_call *call, const struct
 		return false;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!same_but(in[k], out, axis))
-			return unfit(c, ir_op(c->m, call->op));
-		move(in[k], out, axis, start);
+			return refuse_view_shapes(c, ir_op(c->m, call->op));
+		copy_shifted(in[k], out, axis, start);
 		start += in[k]->n[axis];
 	}
-	return start == out->n[axis] || unfit(c, ir_op(c->m, call->op));
+	return start == out->n[axis] || refuse_view_shapes(c, ir_op(c->m, call->op));
 }
 
 static bool pad(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -105,9 +105,9 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	if (!axis_of(c, call, out->nd, &axis) || !ref_attr_int(c, call, "before", 0, &before))
 		return false;
 	if (!same_but(in, out, axis))
-		return unfit(c, ir_op(c->m, call->op));
+		return refuse_view_shapes(c, ir_op(c->m, call->op));
 	memset(out->state, REF_DEFINED, (size_t)count); /* zeros */
-	move(in, out, axis, before);
+	copy_shifted(in, out, axis, before);
 	return true;
 }
 
@@ -136,8 +136,8 @@ static bool part_start(struct ref_context *c, const struct ref_call *call, int a
 	return sum == whole;
 }
 
-static bool slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
-                  struct ref_array *out)
+static bool copy_slice(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+                       struct ref_array *out)
 {
 	bool split = ir_op(c->m, call->op)->kind == OP_SPLIT;
 	int axis;
@@ -145,7 +145,7 @@ static bool slice(struct ref_context *c, const struct ref_call *call, const stru
 	if (!axis_of(c, call, out->nd, &axis))
 		return false;
 	if (!same_but(in, out, axis))
-		return unfit(c, ir_op(c->m, call->op));
+		return refuse_view_shapes(c, ir_op(c->m, call->op));
 	if (split ? !part_start(c, call, axis, in->n[axis], &start)
 	          : !ref_attr_int(c, call, "start", 0, &start))
 		return false;
@@ -156,11 +156,11 @@ static bool slice(struct ref_context *c, const struct ref_call *call, const stru
 		           (long long)start, (long long)in->n[axis]);
 		return false;
 	}
-	move(in, out, axis, -start);
+	copy_shifted(in, out, axis, -start);
 	return true;
 }
 
-static void iota(struct ref_array *out)
+static void fill_iota(struct ref_array *out)
 {
 	int64_t count = ref_array_count(out), last = out->nd ? out->n[out->nd - 1] : 1;
 	for (int64_t i = 0; i < count; i++) {
@@ -175,23 +175,23 @@ bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct 
 	const struct op *op = ir_op(c->m, call->op);
 	switch ((enum op_kind)op->kind) {
 	case OP_RESHAPE:
-		return reshape(c, op, in[0], out);
+		return copy_reshaped(c, op, in[0], out);
 	case OP_PERMUTE:
-		return permute(c, op, op_attr(c->m, call->op, "dims"), in[0], out);
+		return copy_permuted(c, op, op_attr(c->m, call->op, "dims"), in[0], out);
 	case OP_SLICE:
 	case OP_SPLIT:
-		return slice(c, call, in[0], out);
+		return copy_slice(c, call, in[0], out);
 	case OP_PAD:
 		return pad(c, call, in[0], out);
 	case OP_CAT:
 		return cat(c, call, in, out);
 	case OP_IOTA:
-		iota(out);
+		fill_iota(out);
 		return true;
 	default: /* a copy */
 		if (!same_but(in[0], out, -1))
-			return unfit(c, op);
-		move(in[0], out, -1, 0);
+			return refuse_view_shapes(c, op);
+		copy_shifted(in[0], out, -1, 0);
 		return true;
 	}
 }
