@@ -145,7 +145,8 @@ bool call_read_arguments(struct sema *s, struct call *c)
 /* shard_by_stream(X, i) */
 static bool has_positional_index(const struct call *c)
 {
-	return c->kind == OP_SHARD_BY_STREAM && !c->scalar[0] && c->read_n == 2 && c->read[1].role == ROLE_SCALAR;
+	return c->kind == OP_SHARD_BY_STREAM && !c->scalar[0] && c->read_n == 2 &&
+	       c->read[1].role == ROLE_SCALAR;
 }
 
 bool call_check_arity(struct sema *s, struct call *c)
@@ -184,8 +185,8 @@ bool call_push_special(struct sema *s, struct call *c)
 	const struct op_info *info = &op_info[c->kind];
 	for (unsigned k = 0; k < OP_MAX_SCALARS && info->scalar[k] && !has_positional_index(c); k++) {
 		if (!c->scalar[k]) {
-			diag_error(s->d, E_ATTRIBUTE_MISSING, ast_at(s->a, c->node)->at, "%s needs %s=",
-			           info->hir, info->scalar[k]);
+			diag_error(s->d, E_ATTRIBUTE_MISSING, ast_at(s->a, c->node)->at,
+			           "%s needs %s=", info->hir, info->scalar[k]);
 			return false;
 		}
 		if (!call_push_scalar(s, c, c->scalar[k]))
