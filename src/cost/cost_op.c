@@ -74,11 +74,6 @@ static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_sh
 
 /* ---- bytes */
 
-static int64_t limit_bytes(cost_amount bytes)
-{
-	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
-}
-
 /* The elements of operand k that the largest part of the result needs. */
 static int64_t needed(const struct infer_axes *x, unsigned k, const struct local_shape *in,
                       const struct local_shape *result)
@@ -140,7 +135,7 @@ static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
 	struct traffic t;
 	if (!find_traffic(c, op, &t))
 		return false;
-	*out = limit_bytes(t.bytes);
+	*out = local_limit_bytes(t.bytes);
 	return true;
 }
 
@@ -166,7 +161,7 @@ static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *ou
 /* What reading and writing take. */
 static int64_t traffic_time(const struct cost *c, const struct traffic *t)
 {
-	int64_t bytes = limit_bytes(t->bytes);
+	int64_t bytes = local_limit_bytes(t->bytes);
 	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, NULL, bytes));
 }
 
@@ -301,12 +296,12 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 		                        "cluster '%s' states no flops_per_s of %s, which this needs",
 		                        c->cluster->name, dtype_name(t));
 	const struct cluster_grid *grid = product_grid(c, t);
-	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, limit_bytes(traffic.bytes)),
+	*out = curve_add(product_time(c, t, p.batch, p.m, p.n, p.k, local_limit_bytes(traffic.bytes)),
 	                 traffic_excess(c, &traffic, grid ? &grid->far : NULL,
 	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
 	if (m->op.at[op].kind == OP_LINEAR &&
 	    op_role_count(m, op, ROLE_READ) > 2) /* written, read and written once more */
-		*out = curve_add(*out, cost_touch_time(c, limit_bytes(3 * (cost_amount)r.bytes)));
+		*out = curve_add(*out, cost_touch_time(c, local_limit_bytes(3 * (cost_amount)r.bytes)));
 	return true;
 }
 
@@ -333,7 +328,7 @@ static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_
 		traffic_add(c, op, op_read(c->m, op, 0), (cost_amount)in, &t);
 	if (op_result_count(c->m, op))
 		traffic_add(c, op, op_result(c->m, op, 0), (cost_amount)out, &t);
-	return traffic_excess(c, &t, NULL, limit_bytes(t.bytes));
+	return traffic_excess(c, &t, NULL, local_limit_bytes(t.bytes));
 }
 
 bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
@@ -428,7 +423,7 @@ static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 	int64_t bytes;
 	if (!experts_parts(c, op, &t, &team, &bytes))
 		return false;
-	*time = cost_touch_time(c, limit_bytes(4 * (cost_amount)bytes));
+	*time = cost_touch_time(c, local_limit_bytes(4 * (cost_amount)bytes));
 	if (t.ranks > 1)
 		*time = curve_add(*time, collective_time(c, COLLECTIVE_ALL_TO_ALLV, &t, bytes));
 	return true;
@@ -581,7 +576,7 @@ struct cost_work cost_op_work(const struct cost *c, op_id op)
 	           !(op_traits(m, op) & (TRAIT_P2P | TRAIT_VIEW)) &&
 	           (unit || (op_info[o->kind].form == FORM_CALL && !ir_unit_of(m, op)))) {
 		if (unit ? find_unit_traffic(c, op, &moved) : find_traffic(c, op, &moved))
-			w.bytes = limit_bytes(moved.bytes);
+			w.bytes = local_limit_bytes(moved.bytes);
 		if (is_contraction((enum op_kind)o->kind) && find_product(c, op, &p, &r))
 			w.flops = 2 * (double)p.batch * (double)p.m * (double)p.n * (double)p.k;
 	}

@@ -88,11 +88,6 @@ static uint32_t depth_of(const struct module *m, region_id r)
 	return n;
 }
 
-static int64_t cap_bytes(cost_amount bytes)
-{
-	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
-}
-
 /* Iterations of a loop that have memory of their own. */
 static int64_t slots_of(const struct cost *c, region_id r)
 {
@@ -123,7 +118,7 @@ void reach_prepare(struct cost *c)
 		a.region = r;
 		a.near = a.own = 0;
 		add_region(&a, r);
-		c->touched[r] = (struct touched){cap_bytes(a.near), cap_bytes(a.own)};
+		c->touched[r] = (struct touched){local_limit_bytes(a.near), local_limit_bytes(a.own)};
 	}
 	arena_free(scratch);
 }
@@ -141,7 +136,7 @@ static int64_t find_reach(const struct cost *c, op_id op, value_id v)
 		return 0;
 	const struct touched *t = &c->touched[r];
 	int64_t slots = region_of(m, v) == r ? slots_of(c, r) : 1;
-	return cap_bytes((cost_amount)t->near + (cost_amount)t->own * (cost_amount)slots);
+	return local_limit_bytes((cost_amount)t->near + (cost_amount)t->own * (cost_amount)slots);
 }
 
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t)

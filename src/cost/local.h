@@ -8,6 +8,7 @@
  * is held of them, the others 1. */
 #ifndef HIRC_COST_LOCAL_H
 #define HIRC_COST_LOCAL_H
+#include "cost/curve.h"
 #include "ir/expr.h"
 
 struct local_shape {
@@ -17,6 +18,11 @@ struct local_shape {
 };
 
 #define LOCAL_MAX_BYTES ((int64_t)1 << 60)
+
+static inline int64_t local_limit_bytes(cost_amount bytes)
+{
+	return bytes < LOCAL_MAX_BYTES ? (int64_t)bytes : LOCAL_MAX_BYTES;
+}
 
 /* EXPR_OVERFLOW: also of more than LOCAL_MAX_BYTES, and of negative extents. */
 enum expr_status local_shape(const struct module *m, value_id v, struct local_shape *out);

@@ -344,9 +344,7 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
 	                        .linear = op->kind == OP_LINEAR};
 	struct ref_array turned = {0};
 	if (x.linear ? !linear_fits(x.a, x.b, x.bias, out) : !matmul_fits(x.a, x.b, out)) {
-		diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
-		           op_info[op->kind].hir);
-		return false;
+		return ref_refuse_shapes(c, op);
 	}
 	if (call->partial && x.bias) {
 		diag_error(c->d, E_BIAS_PENDING, op->at, "a bias cannot be added to a pending sum");

@@ -130,6 +130,13 @@ void ref_advance(struct ref_context *c, double work)
 	c->o->progress(c->o->progress_to, c->done / c->expected);
 }
 
+bool ref_refuse_shapes(struct ref_context *c, const struct op *op)
+{
+	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
+	           op_info[op->kind].hir);
+	return false;
+}
+
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);

@@ -15,13 +15,6 @@ struct routing {
 	uint8_t state;
 };
 
-static bool refuse_expert_shapes(struct ref_context *c, const struct op *op)
-{
-	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
-	           op_info[op->kind].hir);
-	return false;
-}
-
 static bool extent_of(struct ref_context *c, value_id v, unsigned axis, uint32_t at, int64_t *out)
 {
 	const struct expr_env env = {.rank = -1};
@@ -49,7 +42,7 @@ static bool read_routing(struct ref_context *c, const struct ref_call *call,
 	r->room = r->tokens * r->choices;
 	if (in[1]->n[0] != r->tokens || in[2]->n[0] != r->tokens || in[2]->n[1] != r->choices ||
 	    rows != r->ranks * r->room || counts != r->ranks * r->ranks)
-		return refuse_expert_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	if (experts <= 0 || experts % r->ranks) {
 		diag_error(c->d, E_EXPERTS, op->at,
 		           "dispatch: %lld experts cannot be spread evenly over %lld ranks",
@@ -143,7 +136,7 @@ bool ref_combine(struct ref_context *c, const struct ref_call *call, const struc
 	        width = tokens ? count / tokens : 0;
 	enum dtype sum = weight->dtype == DTYPE_F64 ? DTYPE_F64 : rows->dtype;
 	if (weight->n[0] != n || source->n[0] != n || (n && ref_array_count(rows) / n != width && tokens))
-		return refuse_expert_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	struct term *term = mem_zalloc(sizeof *term * (size_t)(count + 1));
 	bool sure = true;
 	for (int64_t i = 0; i < count; i++)

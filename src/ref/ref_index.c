@@ -3,13 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-static bool refuse_index_shapes(struct ref_context *c, const struct op *op)
-{
-	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
-	           op_info[op->kind].hir);
-	return false;
-}
-
 static bool is_element_wanted(const struct ref_call *call, int64_t i)
 {
 	return !call->want || call->want[i];
@@ -23,12 +16,12 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	int64_t axis = op_attr_int(c->m, call->op, "axis", 0), inner = 1;
 	axis += axis < 0 ? table->nd : 0;
 	if (axis < 0 || axis >= table->nd)
-		return refuse_index_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int k = (int)axis + 1; k < table->nd; k++)
 		inner *= table->n[k];
 	int64_t n = table->n[axis], many = ref_array_count(index), count = ref_array_count(out);
 	if (count != (n ? ref_array_count(table) / n * many : count))
-		return refuse_index_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int64_t i = 0; i < count; i++) { /* i = (outer * many + at) * inner + within */
 		int64_t at = i / inner % many, outer = i / inner / many, k = index->ints[at];
 		out->state[i] = index->state[at];
@@ -148,7 +141,7 @@ bool ref_topk(struct ref_context *c, const struct ref_call *call, const struct r
 	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1;
 	axis += axis < 0 ? in->nd : 0;
 	if (axis < 0 || axis >= in->nd || out->nd != in->nd)
-		return refuse_index_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int j = (int)axis + 1; j < in->nd; j++)
 		inner *= in->n[j];
 	int64_t n = in->n[axis], k = out->n[axis], rows = k ? ref_array_count(out) / k : 0;
@@ -170,7 +163,7 @@ bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struc
 {
 	int64_t n = out->nd ? out->n[out->nd - 1] : 0, count = ref_array_count(out);
 	if (out->nd != in->nd + 1 || count != n * ref_array_count(in))
-		return refuse_index_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_int(out, i, in->ints[i / n] == i % n);
 		out->state[i] = in->state[i / n];
@@ -185,7 +178,7 @@ bool ref_bitcast(struct ref_context *c, const struct ref_call *call, const struc
 {
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
-		return refuse_index_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	for (int64_t i = 0; i < count; i++) {
 		ref_store_bits(out, i, ref_bits(in, i));
 		out->state[i] = in->state[i];

@@ -144,6 +144,8 @@ struct ref_call {
 /* out was made from the result's type; every wanted element gets a value and a state. False after
  * reporting. */
 bool ref_eval(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
+/* Reports that the operands of a statement do not fit its result; returns false. */
+bool ref_refuse_shapes(struct ref_context *c, const struct op *op);
 /* An integer attribute; expressions are evaluated. False after reporting. */
 bool ref_attr_int(struct ref_context *c, const struct ref_call *call, const char *key, int64_t otherwise,
                   int64_t *out);

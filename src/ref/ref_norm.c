@@ -29,13 +29,6 @@ static void set_row(struct ref_array *out, int64_t at, int64_t n, int64_t stride
 		out->state[at + k * stride] = state;
 }
 
-static bool refuse_norm_shapes(struct ref_context *c, const struct op *op)
-{
-	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
-	           op_info[op->kind].hir);
-	return false;
-}
-
 static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 {
 	if (a->nd != b->nd)
@@ -72,7 +65,7 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1, count = ref_array_count(in);
 	axis += axis < 0 ? in->nd : 0;
 	if (axis < 0 || axis >= in->nd || !same_shape(in, out))
-		return refuse_norm_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int k = (int)axis + 1; k < in->nd; k++)
 		inner *= in->n[k];
 	int64_t n = in->n[axis];
@@ -170,15 +163,15 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 	const struct ref_array *q = in[0], *k = in[1], *v = in[2];
 	int nd = q->nd;
 	if (nd < 2 || k->nd != nd || v->nd != nd || out->nd != nd)
-		return refuse_norm_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	int64_t heads = 1, rows = q->n[nd - 2], keys = k->n[nd - 2], e = q->n[nd - 1], ev = v->n[nd - 1];
 	for (int j = 0; j < nd - 2; j++) {
 		if (k->n[j] != q->n[j] || v->n[j] != q->n[j] || out->n[j] != q->n[j])
-			return refuse_norm_shapes(c, op);
+			return ref_refuse_shapes(c, op);
 		heads *= q->n[j];
 	}
 	if (k->n[nd - 1] != e || v->n[nd - 2] != keys || out->n[nd - 2] != rows || out->n[nd - 1] != ev)
-		return refuse_norm_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	bool causal = op_attr_is_true(c->m, call->op, "causal");
 	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
 	double *p = mem_alloc(sizeof *p * (size_t)keys);
@@ -228,10 +221,10 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 	double eps = float_attribute(c, call->op, "eps", 1e-5);
 	bool layer = op->kind == OP_LAYERNORM;
 	if (!x->nd || !same_shape(x, out))
-		return refuse_norm_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (unsigned k = 1; k < call->n; k++)
 		if (in[k]->nd != 1 || in[k]->n[0] != n)
-			return refuse_norm_shapes(c, op);
+			return ref_refuse_shapes(c, op);
 	for (int64_t row = 0; n && row < ref_array_count(x) / n; row++) {
 		int64_t at = row * n;
 		uint8_t state = row_state(x, at, n, 1);

@@ -323,9 +323,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 	int64_t stride[3][IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!is_broadcastable(in[k], out)) {
-			diag_error(c->d, E_REFERENCE_SHAPE, op->at,
-			           "the operands of %s do not fit its result", op_info[kind].hir);
-			return false;
+			return ref_refuse_shapes(c, op);
 		}
 		broadcast_strides(in[k], out, stride[k]);
 	}

@@ -2,13 +2,6 @@
 #include "ref/ref_internal.h"
 #include <string.h>
 
-static bool refuse_view_shapes(struct ref_context *c, const struct op *op)
-{
-	diag_error(c->d, E_REFERENCE_SHAPE, op->at, "the operands of %s do not fit its result",
-	           op_info[op->kind].hir);
-	return false;
-}
-
 /* The axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
 static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, int *out)
 {
@@ -17,7 +10,7 @@ static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, 
 		return false;
 	*out = (int)(axis < 0 ? axis + nd : axis);
 	if (*out < 0 || *out >= nd)
-		return refuse_view_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	return true;
 }
 
@@ -53,10 +46,10 @@ static bool copy_permuted(struct ref_context *c, const struct op *op, const stru
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
 	if (!dims || dims->kind != ATTR_INTS || (int)dims->n != in->nd || in->nd != out->nd)
-		return refuse_view_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int k = 0; k < in->nd; k++)
 		if (dims->u.ints[k] < 0 || dims->u.ints[k] >= in->nd || out->n[k] != in->n[dims->u.ints[k]])
-			return refuse_view_shapes(c, op);
+			return ref_refuse_shapes(c, op);
 	ref_array_strides(in, stride);
 	if (ref_array_count(out) == 0)
 		return true;
@@ -75,7 +68,7 @@ static bool copy_reshaped(struct ref_context *c, const struct op *op, const stru
 {
 	int64_t count = ref_array_count(out);
 	if (count != ref_array_count(in))
-		return refuse_view_shapes(c, op);
+		return ref_refuse_shapes(c, op);
 	for (int64_t i = 0; i < count; i++)
 		ref_copy(out, i, in, i);
 	return true;
@@ -90,11 +83,11 @@ static bool cat(struct ref_context *c, const struct ref_call *call, const struct
 		return false;
 	for (unsigned k = 0; k < call->n; k++) {
 		if (!same_but(in[k], out, axis))
-			return refuse_view_shapes(c, ir_op(c->m, call->op));
+			return ref_refuse_shapes(c, ir_op(c->m, call->op));
 		copy_shifted(in[k], out, axis, start);
 		start += in[k]->n[axis];
 	}
-	return start == out->n[axis] || refuse_view_shapes(c, ir_op(c->m, call->op));
+	return start == out->n[axis] || ref_refuse_shapes(c, ir_op(c->m, call->op));
 }
 
 static bool pad(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
@@ -105,7 +98,7 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	if (!axis_of(c, call, out->nd, &axis) || !ref_attr_int(c, call, "before", 0, &before))
 		return false;
 	if (!same_but(in, out, axis))
-		return refuse_view_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	memset(out->state, REF_DEFINED, (size_t)count); /* zeros */
 	copy_shifted(in, out, axis, before);
 	return true;
@@ -145,7 +138,7 @@ static bool copy_slice(struct ref_context *c, const struct ref_call *call, const
 	if (!axis_of(c, call, out->nd, &axis))
 		return false;
 	if (!same_but(in, out, axis))
-		return refuse_view_shapes(c, ir_op(c->m, call->op));
+		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	if (split ? !part_start(c, call, axis, in->n[axis], &start)
 	          : !ref_attr_int(c, call, "start", 0, &start))
 		return false;
@@ -190,7 +183,7 @@ bool ref_shape(struct ref_context *c, const struct ref_call *call, const struct 
 		return true;
 	default: /* a copy */
 		if (!same_but(in[0], out, -1))
-			return refuse_view_shapes(c, op);
+			return ref_refuse_shapes(c, op);
 		copy_shifted(in[0], out, -1, 0);
 		return true;
 	}
