@@ -47,7 +47,7 @@ struct cuda {
 	CUdeviceptr fault_at;         /* where kernels see it */
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
-	struct cuda_launch_cache *lasting;
+	struct cuda_launch_cache *launch_cache;
 	struct cuda_streams *streams; /* cuda_device.h */
 };
 

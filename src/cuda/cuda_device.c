@@ -17,7 +17,7 @@ static void device_close(struct rt_device *d)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
-	cuda_launch_cache_free(c->lasting);
+	cuda_launch_cache_free(c->launch_cache);
 	cuda_kernels_close(c);
 	cuda_gemms_close(c);
 	while (s->stream.n)
@@ -114,7 +114,7 @@ static enum status open_device(struct rt_job *job, const struct cuda_calls *call
 	c->api = calls ? cuda_record_api(c->record) : cuda_api();
 	c->at.iteration = -1;
 	c->streams = mem_zalloc(sizeof *c->streams);
-	c->lasting = cuda_launch_cache_new();
+	c->launch_cache = cuda_launch_cache_new();
 	enum status status = cuda_need(c, CUDA_DRIVER);
 	if (status == STATUS_OK)
 		status = open_context(c);

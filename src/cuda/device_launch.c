@@ -56,8 +56,8 @@ static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_t
 		made.function = &function;
 		status = make_function(c, t, &function, why);
 	}
-	if (status == STATUS_OK && t->lasting)
-		cuda_launch_cache_keep(c->lasting, &made);
+	if (status == STATUS_OK && t->fixed)
+		cuda_launch_cache_keep(c->launch_cache, &made);
 	return status == STATUS_OK ? launch_made(c, s, &made, begin) : status;
 }
 
@@ -65,7 +65,7 @@ enum status cuda_device_launch(struct rt_device *d, void *stream, const struct r
                                struct rt_origin at, char *why, void **begin)
 {
 	struct cuda *c = cuda_of(d);
-	const struct cuda_made *made = task->lasting ? cuda_launch_cache_find(c->lasting, task) : NULL;
+	const struct cuda_made *made = task->fixed ? cuda_launch_cache_find(c->launch_cache, task) : NULL;
 	why[0] = 0;
 	c->at = at;
 	if (made)

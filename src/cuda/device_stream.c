@@ -27,7 +27,7 @@ void cuda_device_stream_free(struct rt_device *d, void *stream)
 {
 	struct cuda *c = cuda_of(d);
 	struct cuda_streams *s = c->streams;
-	cuda_launch_cache_forget(c->lasting); /* their engine ends */
+	cuda_launch_cache_forget(c->launch_cache); /* their engine ends */
 	for (uint32_t k = 0; k < s->stream.n; k++)
 		if (s->stream.at[k] == stream) {
 			s->stream.at[k] = s->stream.at[--s->stream.n];

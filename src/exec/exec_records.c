@@ -124,7 +124,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	task->kernel = (enum rt_kernel)t->kernel;
 	task->scalars = t->scalars;
 	task->axes = t->axes;
-	task->lasting = t->fixed;
+	task->fixed = t->fixed;
 	if (task->kernel == RT_TASK_POINTWISE)
 		task->op = t->op;
 	else if (task->kernel == RT_TASK_REDUCE)
@@ -138,7 +138,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	if (t->pack) {
 		task->pack = &e->pack[t->pack - 1];
 		r->read = contents_of(e, &t->in[1]);
-		task->lasting &= !e->p->buffer.at[t->in[1].buffer].written; /* else the count changes */
+		task->fixed &= !e->p->buffer.at[t->in[1].buffer].written; /* else the count changes */
 	}
 	make_view(e, &t->out, &r->out, &task->out);
 	for (unsigned k = 0; k < 3; k++)

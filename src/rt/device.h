@@ -54,7 +54,7 @@ struct rt_pack {
 
 struct rt_task {
 	enum rt_kernel kernel;
-	bool lasting;         /* the record stays as it is for as long as there is an engine */
+	bool fixed;           /* the record stays as it is for as long as there is an engine */
 	struct rt_view out;   /* may be the same view as an operand of COPY, POINTWISE; else no overlap */
 	struct rt_view in[3]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
 	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */
@@ -110,7 +110,7 @@ struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
 	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. A
-	 * lasting record is the same task at every launch until a stream is freed. *begin: an event before
+	 * fixed record is the same task at every launch until a stream is freed. *begin: an event before
 	 * it, when all was made that it needs; begin is NULL where nobody asks. */
 	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
 	                      struct rt_origin at, char *why, void **begin);

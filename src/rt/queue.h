@@ -81,7 +81,7 @@ struct rt_stream *rt_stream_get(struct rt_engine *e, int64_t index);
 /* A new stream for a handle; name: `main`, `stream 0x1`. */
 struct rt_stream *rt_stream_new(struct rt_engine *e, const char *name);
 
-/* Runs a task in s after all that s was given. The record is copied, unless it is lasting. */
+/* Runs a task in s after all that s was given. The record is copied, unless it is fixed. */
 void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task,
                        struct rt_origin at);
 /* current waits for all that other was given so far. */

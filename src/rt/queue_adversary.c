@@ -355,9 +355,9 @@ static void adversary_task(struct rt_engine *engine, struct rt_stream *stream, c
 {
 	struct adverse_engine *e = (struct adverse_engine *)engine;
 	struct adverse_item *i = put_adverse_item(e, stream, ADVERSE_TASK, at);
-	if (!task->lasting)
+	if (!task->fixed)
 		i->copy = *task;
-	i->task = task->lasting ? task : &i->copy;
+	i->task = task->fixed ? task : &i->copy;
 	issued(e, at);
 }
 

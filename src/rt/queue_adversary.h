@@ -17,7 +17,7 @@ struct adverse_item {
 	enum rt_mark mark;
 	uint64_t order; /* of issue */
 	struct rt_origin at;
-	struct rt_task copy;        /* TASK that is not lasting */
+	struct rt_task copy;        /* TASK that is not fixed */
 	const struct rt_task *task; /* TASK: the caller's, or copy */
 	struct rt_ticket ticket;    /* WAIT */
 	struct adverse_comm *comm;  /* COMM: may start */

@@ -47,7 +47,7 @@ static void item_free(struct inline_engine *e, struct item *i)
 {
 	if (i->kind <= ITEM_WAIT)
 		e->outstanding--;
-	if (i->kind == ITEM_TASK && !i->task->lasting) {
+	if (i->kind == ITEM_TASK && !i->task->fixed) {
 		struct record *r = (struct record *)i->task; /* task is its first member */
 		r->next = e->free_records;
 		e->free_records = r;
@@ -58,7 +58,7 @@ static void item_free(struct inline_engine *e, struct item *i)
 
 static const struct rt_task *keep_task(struct inline_engine *e, const struct rt_task *task)
 {
-	if (task->lasting)
+	if (task->fixed)
 		return task;
 	struct record *r = e->free_records;
 	if (r) {

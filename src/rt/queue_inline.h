@@ -14,7 +14,7 @@ struct item {
 	bool reached; /* JOIN: its mark was; WAIT: the stream has come to it */
 	struct rt_origin at;
 	union {
-		const struct rt_task *task; /* TASK: lasting, or a struct record's */
+		const struct rt_task *task; /* TASK: fixed, or a struct record's */
 		struct rt_ticket ticket;    /* WAIT */
 		struct comm *comm;          /* COMM: may start */
 		struct {                    /* MARK: lets the join at the head of stream go on */

@@ -57,7 +57,7 @@ static struct item *put_issue_item(struct issue_engine *e, struct stream *s, enu
 static void take_first(struct issue_engine *e, struct stream *s)
 {
 	struct item *i = s->head;
-	if (i->kind == ITEM_TASK && !i->task->lasting)
+	if (i->kind == ITEM_TASK && !i->task->fixed)
 		free((struct rt_task *)i->task);
 	s->head = i->next;
 	i->next = e->free_items;
@@ -204,7 +204,7 @@ static void issue_task(struct rt_engine *engine, struct rt_stream *stream, const
 		launch_task(e, s, task, at);
 	} else {
 		struct item *item = put_issue_item(e, s, ITEM_TASK, at);
-		item->task = task->lasting ? task : memcpy(mem_alloc(sizeof *task), task, sizeof *task);
+		item->task = task->fixed ? task : memcpy(mem_alloc(sizeof *task), task, sizeof *task);
 	}
 }
 

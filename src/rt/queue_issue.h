@@ -17,7 +17,7 @@ struct item {
 	enum item_kind kind;
 	struct rt_origin at;
 	union {
-		const struct rt_task *task; /* TASK: lasting, or a copy that is owned */
+		const struct rt_task *task; /* TASK: fixed, or a copy that is owned */
 		void *event;                /* JOIN: NULL until its mark was reached */
 		struct rt_ticket ticket;    /* WAIT */
 		struct comm *comm;          /* COMM */

@@ -125,8 +125,8 @@ static void lanes_task(struct rt_engine *engine, struct rt_stream *stream, const
 	struct lane_item *item = rt_fifo_claim(&s->fifo);
 	item->wait = false;
 	item->at = at;
-	item->task = task->lasting ? task : NULL;
-	if (!task->lasting)
+	item->task = task->fixed ? task : NULL;
+	if (!task->fixed)
 		rt_fifo_put(&s->copies, task);
 	stream_publish((struct lane_engine *)engine, s, at);
 }

@@ -23,7 +23,7 @@ struct lane_item {
 	bool wait;
 	struct rt_origin at;
 	union {
-		const struct rt_task *task;   /* lasting; NULL: the next of `copies` */
+		const struct rt_task *task;   /* fixed; NULL: the next of `copies` */
 		struct lane_dependency after; /* wait */
 	};
 };

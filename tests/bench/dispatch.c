@@ -120,7 +120,7 @@ static int statements(struct rt_job *job, void *name)
 
 static int submits(struct rt_job *job, void *name)
 {
-	struct rt_task task = {.kernel = RT_TASK_CALL, .call = nothing, .lasting = true};
+	struct rt_task task = {.kernel = RT_TASK_CALL, .call = nothing, .fixed = true};
 	struct rt_origin at = {.iteration = -1};
 	struct rt_device *device;
 	struct rt_engine *e;

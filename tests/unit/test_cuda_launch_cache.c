@@ -37,7 +37,7 @@ static struct rt_task fill(float *at, double value)
 {
 	const int64_t n = 1;
 	return (struct rt_task){.kernel = RT_TASK_FILL,
-	                        .lasting = true,
+	                        .fixed = true,
 	                        .out = rt_view_dense(at, DTYPE_F32, 1, &n),
 	                        .scalar = {{.f = value}},
 	                        .scalars = 1};
@@ -48,7 +48,7 @@ static void test_kept(struct rt_device *d, float *memory)
 {
 	void *stream, *other;
 	struct rt_task t = fill(memory, 1), once = fill(memory, 3);
-	once.lasting = false;
+	once.fixed = false;
 	CHECK_EQ(d->ops->async->stream_new(d, &stream), STATUS_OK);
 	CHECK_EQ(d->ops->async->stream_new(d, &other), STATUS_OK);
 	run(d, stream, &t);
@@ -72,7 +72,7 @@ static void test_product(struct rt_device *d, float *memory)
 	const int64_t n[] = {SIDE, SIDE};
 	float one[2 * ELEMENTS];
 	void *stream;
-	struct rt_task t = {.kernel = RT_TASK_GEMM, .lasting = true};
+	struct rt_task t = {.kernel = RT_TASK_GEMM, .fixed = true};
 	for (int k = 0; k < 2 * ELEMENTS; k++)
 		one[k] = k < ELEMENTS ? 1 : 2;
 	CHECK_EQ(d->ops->async->upload(d, memory, one, sizeof one), STATUS_OK);
@@ -103,7 +103,7 @@ static void test_many(struct rt_device *d, float *memory)
 		t[k].out.n[0] = k != 7;
 		run(d, stream, &t[k]);
 	}
-	const struct cuda_launch_cache *l = ((struct cuda *)d)->lasting;
+	const struct cuda_launch_cache *l = ((struct cuda *)d)->launch_cache;
 	for (int k = 0; k < RECORDS; k++) {
 		const struct cuda_made *m = cuda_launch_cache_find(l, &t[k]);
 		CHECK(m && m->task == &t[k] && m->launch && (m->launch->grid > 0) == (k != 7));
