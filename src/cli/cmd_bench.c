@@ -295,7 +295,7 @@ int cmd_bench(int argc, char **argv)
 	    {.name = "dtype",
 	     .kind = OPTION_TEXT,
 	     .to = &c.dtype_name,
-	     .value = "f64|f32|bf16|f16|f8e4m3|f8e5m2|i64|i32|i8|u8",
+	     .value = "f64|f32|bf16|f16|f8e4m3|f8e5m2|i64|i32|i16|i8|u8",
 	     .help = "of the elements"},
 	    {.name = "op",
 	     .kind = OPTION_TEXT,
