@@ -27,14 +27,9 @@ static bool is_word_start(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(unsigned char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_word(unsigned char c)
 {
-	return is_word_start(c) || is_digit(c);
+	return is_word_start(c) || lex_is_digit(c);
 }
 
 const unsigned char *lex_skip_blanks(const unsigned char *c)
@@ -44,7 +39,7 @@ const unsigned char *lex_skip_blanks(const unsigned char *c)
 	return c;
 }
 
-static const unsigned char *after_word(const unsigned char *c)
+const unsigned char *lex_skip_word(const unsigned char *c)
 {
 	while (is_word(*c))
 		c++;
@@ -99,7 +94,7 @@ static int context_word(struct parser *p, uint32_t word)
 	case WORD_PERMUTE:
 	case WORD_DISPATCH:
 	case WORD_COMBINE:
-		return p->mode != MODE_HIR && is_digit(*next) ? TOK_COMM : TOK_NAME;
+		return p->mode != MODE_HIR && lex_is_digit(*next) ? TOK_COMM : TOK_NAME;
 	case WORD_SET_STREAM:
 	case WORD_SYNCHRONIZE:
 	case WORD_WAIT:
@@ -130,7 +125,7 @@ static uint32_t intern(struct parser *p, const unsigned char *text, size_t n)
 /* The word that begins at start. */
 static int scan_word(struct parser *p, const unsigned char *start, struct parse_token *out)
 {
-	p->cursor = after_word(start);
+	p->cursor = lex_skip_word(start);
 	uint32_t word = intern(p, start, (size_t)(p->cursor - start));
 	out->value = word;
 	if (word >= WORD_COUNT)
@@ -147,7 +142,7 @@ static int scan_word(struct parser *p, const unsigned char *start, struct parse_
 static int64_t scan_int(struct parser *p, const unsigned char *start, struct parse_span at)
 {
 	int64_t value = 0;
-	for (const unsigned char *c = start; is_digit(*c); c++)
+	for (const unsigned char *c = start; lex_is_digit(*c); c++)
 		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value)) {
 			report(p, E_NUMBER_TOO_LARGE, at, "this number does not fit in 64 bits", "");
 			return 0;
@@ -333,26 +328,19 @@ again:
 	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
-		ast_id before = p->again.on ? again_find_tensor(p, start) : 0;
+		ast_id before = p->again.shapes ? again_find_tensor(p, start) : 0;
 		if (before) {
 			cursor = start + ast_length(p->ast, before);
 			VALUE(before, TOK_TENSOR_AGAIN);
 		}
-		cursor = after_word(start);
+		cursor = lex_skip_word(start);
 		TOKEN(TOK_TENSOR);
 	}
 	idkind [A-Za-z]+ ("." [a-z0-9])? digits "{" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
 		cursor--;
-		size_t head = (size_t)(cursor - start);
-		uint32_t length;
-		ast_id before = p->again.on ? again_find_id(p, cursor, &length) : 0;
-		if (before) {
-			cursor += length;
-			VALUE((int64_t)before << 32 | intern(p, start, head), TOK_ID_AGAIN);
-		}
-		VALUE(intern(p, start, head), TOK_ID);
+		TOKEN(TOK_ID);
 	}
 	"}" ("rf" | "_p" | "_c")+ {
 		if (p->mode == MODE_HIR) {
@@ -367,7 +355,7 @@ again:
 			TOKEN(TOK_LPAREN);
 		}
 		cursor--;
-		ast_id before = p->again.on ? again_find_mesh(p, cursor) : 0;
+		ast_id before = p->again.shapes ? again_find_mesh(p, cursor) : 0;
 		if (before) {
 			cursor += ast_length(p->ast, before) + 1;
 			VALUE(before, TOK_MESH_AGAIN);
@@ -429,7 +417,7 @@ again:
 	("logical" | "allocation" | "loop" | "root") blank+ "domain" blank* ":" {
 		if (!sections)
 			goto plain_word;
-		VALUE(intern(p, start, (size_t)(after_word(start) - start)), TOK_XF_DOMAIN);
+		VALUE(intern(p, start, (size_t)(lex_skip_word(start) - start)), TOK_XF_DOMAIN);
 	}
 	"alternate" blank+ "loop" blank+ "domain" blank* ":" {
 		if (!sections)
@@ -499,7 +487,7 @@ const unsigned char *lex_peek_line(const struct parser *p, uint32_t *column)
 
 const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *c, uint32_t *word)
 {
-	const unsigned char *end = after_word(c);
+	const unsigned char *end = lex_skip_word(c);
 	*word = names_find(p->ast->names, (const char *)c, (size_t)(end - c));
 	return lex_skip_blanks(end);
 }
@@ -523,5 +511,5 @@ void lex_words_intern(struct names *t)
 bool lex_is_word(const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;
-	return is_word_start(*c) && !*after_word(c);
+	return is_word_start(*c) && !*lex_skip_word(c);
 }

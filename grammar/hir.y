@@ -27,6 +27,7 @@ int hir_lex(HIR_STYPE *value, struct parse_span *at, struct parser *p);
 }
 %code {
 #include "parse/parse_report.h"
+#include "parse/shape.h"
 
 #define YYMAXDEPTH PARSE_MAX_STACK
 #define YYLLOC_DEFAULT(current, rhs, n) \
@@ -57,8 +58,9 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
-	TYPE_AGAIN TENSOR_AGAIN MESH_AGAIN ID_AGAIN /* nodes: src/parse/again.c */
-%token <int64_t> ID "an axis" KEY_COLON "a key"
+	STATEMENT_AGAIN TENSOR_AGAIN MESH_AGAIN /* nodes: src/parse/shape.c, again.c */
+%token ID "an axis"
+%token <int64_t> KEY_COLON "a key"
 	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:"
 
 %token <int64_t> NAME "a name" STRING "a string" HANDLE "a stream handle"
@@ -194,7 +196,7 @@ block:
 ;
 statements:
   %empty			{ $$ = ast_list(p, AST_BLOCK, @$, 0); }
-| statements statement NEWLINE	{ $$ = ast_add(p, $1, $2); }
+| statements statement NEWLINE	{ $$ = ast_add(p, $1, shape_keep(p, $2)); }
 | statements error NEWLINE	{ yyerrok; $$ = $1; }
 ;
 statement:
@@ -212,6 +214,7 @@ statement:
 | NAME block			{ $$ = ast_make(p, AST_UNIT, @$, $1, $2); }
 | schedule
 | ids_declaration
+| STATEMENT_AGAIN
 ;
 init_opt:
   %empty			{ $$ = 0; }
@@ -269,8 +272,7 @@ primitive_arg:
 
 type:
   NAME LBRACKET axes RBRACKET suffixes
-	{ $$ = again_keep_type(p, ast_become_after(p, $3, $5, AST_TYPE, @$, $1)); }
-| TYPE_AGAIN			{ $$ = ast_again(p, @$, $1); }
+	{ $$ = ast_become_after(p, $3, $5, AST_TYPE, @$, $1); }
 ;
 axes:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
@@ -418,9 +420,8 @@ id_list:
 | id_list COMMA id		{ $$ = ast_add(p, $1, $3); }
 ;
 id:
-  ID LBRACE expr expanded RBRACE	{ $$ = again_keep_id(p, ast_iterdomain(p, @$, $1, $3, $4, @5)); }
-| ID LBRACE expr expanded RBRACE_SUFFIX	{ $$ = again_keep_id(p, ast_iterdomain(p, @$, $1, $3, $4, @5)); }
-| ID_AGAIN			{ $$ = ast_iterdomain_again(p, @$, $1); }
+  ID LBRACE expr expanded RBRACE	{ $$ = ast_iterdomain(p, @$, @1, $3, $4, @5); }
+| ID LBRACE expr expanded RBRACE_SUFFIX	{ $$ = ast_iterdomain(p, @$, @1, $3, $4, @5); }
 ;
 expanded:
   %empty			{ $$ = 0; }
@@ -492,7 +493,7 @@ body_block:
 ;
 body_statements:
   %empty			{ $$ = ast_list(p, AST_BLOCK, @$, 0); }
-| body_statements body_line NEWLINE	{ $$ = ast_add(p, $1, $2); }
+| body_statements body_line NEWLINE	{ $$ = ast_add(p, $1, shape_keep(p, $2)); }
 | body_statements body_compound	{ $$ = ast_add(p, $1, $2); }
 | body_statements error NEWLINE	{ yyerrok; $$ = $1; }
 ;
@@ -518,6 +519,7 @@ body_line:
 | OLD_CALL old_operand		{ $$ = ast_old_call(p, @$, $1, $2); }
 | OLD_CALL TO old_operand	{ $$ = ast_old_call(p, @$, $1, $3); }
 | OLD_GET INTO STREAM handle	{ $$ = ast_old_get(p, @$, $1, $4); }
+| STATEMENT_AGAIN
 ;
 old_operand:
   stream
@@ -562,7 +564,8 @@ contiguity:
 ;
 hirc_lines:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
-| hirc_lines declaration NEWLINE	{ $$ = ast_add(p, $1, $2); }
+| hirc_lines declaration NEWLINE	{ $$ = ast_add(p, $1, shape_keep(p, $2)); }
+| hirc_lines STATEMENT_AGAIN NEWLINE	{ $$ = ast_add(p, $1, $2); }
 | hirc_lines error NEWLINE	{ yyerrok; $$ = $1; }
 ;
 
@@ -584,7 +587,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 		can_stand[kind[i]] = true;
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
-		if (can_stand[YYTRANSLATE(token)] && (token < TOK_TYPE_AGAIN || token > TOK_ID_AGAIN))
+		if (can_stand[YYTRANSLATE(token)] && (token < TOK_STATEMENT_AGAIN || token > TOK_MESH_AGAIN))
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);

@@ -9,6 +9,7 @@
 #include "parse/ast_build.h"
 #include "parse/lex.h"
 #include "parse/parse_report.h"
+#include "parse/shape.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +229,10 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE}); /* NODE_SPARE */
 
 	struct source *former = diag_set_source(d, s);
-	struct parser p = {.ast = a, .diag = d, .at_lead = true, .again.on = shared};
+	struct parser p = {.ast = a,
+	                   .diag = d,
+	                   .at_lead = true,
+	                   .again.shapes = shared ? shapes_new() : NULL};
 	p.last = &p.token[0];
 	p.text = p.cursor = (const unsigned char *)s->text;
 	p.limit = p.text + s->size;
@@ -240,6 +244,7 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){0, 0}, 0));
 	diag_set_source(d, former);
 	vec_free(&p.again.tensor);
+	shapes_free(p.again.shapes);
 	return a;
 }
 

@@ -45,10 +45,8 @@ struct parse_token {
 
 enum { AGAIN_SLOTS = 256 };
 
-struct parse_again { /* again.c */
-	bool on;
-	ast_id type[AGAIN_SLOTS]; /* by hash of the text; 0: none */
-	ast_id id[AGAIN_SLOTS];   /* by hash of the text in braces */
+struct parse_again {              /* again.c */
+	struct shapes *shapes;    /* shape.c; NULL: every token is to be taken as it stands */
 	ast_id mesh[AGAIN_SLOTS]; /* DEVICES, by hash of the text */
 	VEC(ast_id) tensor;       /* by name */
 };
@@ -93,21 +91,26 @@ const unsigned char *lex_peek_line(const struct parser *p, uint32_t *column);
 /* The word at c, if it was interned, and the next character after it that is no blank. */
 const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *c, uint32_t *word);
 const unsigned char *lex_skip_blanks(const unsigned char *c);
+/* Behind the letters, digits and underscores at c. */
+const unsigned char *lex_skip_word(const unsigned char *c);
+static inline bool lex_is_digit(unsigned char c)
+{
+	return c >= '0' && c <= '9';
+}
 /* Does only a comment follow on the line? */
 bool lex_ends_line(const unsigned char *c);
 
-/* The node whose text stands at c, where a type, a tensor or a mesh's devices begin; 0: none is known. */
-ast_id again_find_type(struct parser *p, const unsigned char *c);
+/* The last tensor with the name from c to end; 0: none. */
+ast_id again_find_name(const struct parser *p, const unsigned char *c, const unsigned char *end);
+/* The node whose text stands at c, where a tensor or a mesh's devices begin; 0: none is known. */
 ast_id again_find_tensor(struct parser *p, const unsigned char *c);
 ast_id again_find_mesh(struct parser *p, const unsigned char *c);
-/* The ID whose text from its brace on stands at c, and the length of that. */
-ast_id again_find_id(struct parser *p, const unsigned char *c, uint32_t *length);
 /* Remembers a node; returns it. */
-ast_id again_keep_type(struct parser *p, ast_id id);
 ast_id again_keep_tensor(struct parser *p, ast_id id);
 ast_id again_keep_mesh(struct parser *p, ast_id id);
-ast_id again_keep_id(struct parser *p, ast_id id);
 
+/* Returns true if a line of the body that begins at c goes on with the statement before it. */
+bool lines_begin_with_operator(const unsigned char *c);
 /* After an error: skips the rest of the statement. */
 void lines_panic(struct parser *p);
 
@@ -155,11 +158,11 @@ void ast_finish(struct parser *p, ast_id file);
 
 /* ---- the nvFuser surface (ast_nvfuser.c) */
 ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head, ast_id ids, ast_id devices);
-/* close is the span of `}rf` */
-ast_id ast_iterdomain(struct parser *p, struct parse_span at, uint32_t head, ast_id extent, ast_id expanded,
-                      struct parse_span close);
-/* Value of ID_AGAIN: the ID whose children it has, and its head below. */
-ast_id ast_iterdomain_again(struct parser *p, struct parse_span at, int64_t value);
+/* head is the span of `iS8`, close that of `}rf`. */
+ast_id ast_iterdomain(struct parser *p, struct parse_span at, struct parse_span head, ast_id extent,
+                      ast_id expanded, struct parse_span close);
+/* The number of an axis, at c: behind the letters, and the point with the character of a mesh axis. */
+const unsigned char *ast_axis_number(const unsigned char *c);
 ast_id ast_communication(struct parser *p, struct parse_span at, uint32_t name, int64_t number, ast_id keys);
 ast_id ast_share(struct parser *p, struct parse_span at, ast_id args);
 /* `SetCurrentStream to Stream i3` as SetCurrentStream(Stream i3); `GetCurrentStream into …` likewise */

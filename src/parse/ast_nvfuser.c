@@ -36,41 +36,31 @@ ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head
 	return ast_make(p, AST_TENSOR, at, name, ids, devices, memory_name, dtype_name);
 }
 
-/* The number of iS8, ideviceIdx.x9 or ideviceIdx.39: what a mesh axis is called is one character. */
-static int64_t number_of(struct parser *p, const char *head, struct parse_span at)
+const unsigned char *ast_axis_number(const unsigned char *c)
 {
-	const char *c = strchr(head, '.');
-	c = c ? c + 2 : head + strcspn(head, "0123456789");
-	int64_t number = 0;
-	for (; *c; c++)
-		if (number > INT32_MAX / 10 - 1) {
-			diag_error_span(p->diag, E_NUMBER_TOO_LARGE, at.at, (uint32_t)strlen(head),
-			                "the number of this axis is too large");
-			return 0;
-		} else {
-			number = number * 10 + (*c - '0');
-		}
-	return number;
+	while (*c != '.' && !lex_is_digit(*c))
+		c++;
+	return *c == '.' ? c + 2 : c;
 }
 
-ast_id ast_iterdomain(struct parser *p, struct parse_span at, uint32_t head, ast_id extent, ast_id expanded,
-                      struct parse_span close)
+ast_id ast_iterdomain(struct parser *p, struct parse_span at, struct parse_span head, ast_id extent,
+                      ast_id expanded, struct parse_span close)
 {
+	const unsigned char *text = p->text + head.at, *end = p->text + head.end,
+	                    *digits = ast_axis_number(text);
+	int64_t number = 0;
+	for (const unsigned char *c = digits; c < end && number <= INT32_MAX; c++)
+		number = number * 10 + (*c - '0');
+	if (number > INT32_MAX) {
+		diag_error_span(p->diag, E_NUMBER_TOO_LARGE, head.at, head.end - head.at,
+		                "the number of this axis is too large");
+		number = 0;
+	}
 	ast_id id = ast_list(p, AST_ID, at, extent);
 	for (struct parse_span s = {close.at + 1, close.at + 3}; s.end <= close.end; s.at += 2, s.end += 2)
 		ast_add(p, id, ast_leaf(p, AST_NAME, s, intern_name(p, (const char *)p->text + s.at, 2)));
-	ast_become(p, id, AST_ID, at, head, expanded);
-	int64_t number = number_of(p, names_text(p->ast->names, head), at);
+	ast_become(p, id, AST_ID, at, intern_name(p, (const char *)text, (size_t)(digits - text)), expanded);
 	get_nvfuser_node(p, id)->value.i = number;
-	return id;
-}
-
-ast_id ast_iterdomain_again(struct parser *p, struct parse_span at, int64_t value)
-{
-	uint32_t head = (uint32_t)value;
-	ast_id id = ast_again(p, at, value >> 32);
-	get_nvfuser_node(p, id)->name = head;
-	get_nvfuser_node(p, id)->value.i = number_of(p, names_text(p->ast->names, head), at);
 	return id;
 }
 

@@ -16,6 +16,7 @@
 #include "hir_parser.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
+#include "parse/shape.h"
 #include <string.h>
 
 static char get_innermost_bracket(const struct parser *p)
@@ -146,7 +147,7 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 
 /* Lines */
 
-static bool begins_with_operator(const unsigned char *c)
+bool lines_begin_with_operator(const unsigned char *c)
 {
 	if (*c == '%')
 		return strncmp((const char *)c, "%kernel", 7) != 0;
@@ -164,7 +165,7 @@ static bool is_unclosed(const struct parser *p)
 	if (*c == '}')
 		return find_open(p, '{', 'I') < 0;
 	if (p->mode == MODE_BODY)
-		return *c != ')' && *c != ']' && !begins_with_operator(c) &&
+		return *c != ')' && *c != ']' && !lines_begin_with_operator(c) &&
 		       column <= p->column[p->columns - 1];
 
 	const unsigned char *after = lex_peek_word(p, c, &word);
@@ -194,7 +195,7 @@ static bool ends_statement(struct parser *p)
 	if (in_bracket(p) || p->lost)
 		return false;
 	uint32_t column;
-	return p->mode != MODE_BODY || !begins_with_operator(lex_peek_line(p, &column));
+	return p->mode != MODE_BODY || !lines_begin_with_operator(lex_peek_line(p, &column));
 }
 
 /* Puts t back and gives a token without text in its place. */
@@ -270,19 +271,25 @@ static void close_all(struct parser *p, struct parse_token *t)
 
 /* Tokens for the grammar */
 
+/* Returns true if a statement, or a line of a section, can begin with the next token. */
+static bool at_statement(const struct parser *p)
+{
+	return p->at_lead && !p->panic && !in_bracket(p) && (p->mode != MODE_HIR || p->blocks);
+}
+
 static int scan_token(struct parser *p, struct parse_token *t)
 {
-	if (!p->again.on || p->last->token != TOK_COLON || p->mode != MODE_HIR)
+	const unsigned char *start = lex_skip_blanks(p->cursor), *end;
+	if (!p->again.shapes || !at_statement(p) || !(t->value = shape_find(p, start, &end)))
 		return lex_scan(p, t);
-	const unsigned char *start = lex_skip_blanks(p->cursor);
-	ast_id type = again_find_type(p, start);
-	if (!type)
-		return lex_scan(p, t);
-	p->cursor = start + ast_length(p->ast, type);
-	t->span = (struct parse_span){(uint32_t)(start - p->text), (uint32_t)(p->cursor - p->text)};
+	t->span = (struct parse_span){(uint32_t)(start - p->text), (uint32_t)(end - p->text)};
 	t->line_start = p->line_start;
-	t->value = type;
-	return TOK_TYPE_AGAIN;
+	p->cursor = end;
+	if (p->mode != MODE_HIR) {
+		const unsigned char *line = memrchr(start, '\n', (size_t)(end - start));
+		p->line_start = line ? (uint32_t)(line + 1 - p->text) : p->line_start;
+	}
+	return TOK_STATEMENT_AGAIN;
 }
 
 static struct parse_token *read_token(struct parser *p)

@@ -37,10 +37,7 @@ static struct nv_alike *slot_of(struct nv_reader *r, const struct nv_tensor *t)
 static bool same_axis(const struct ast *a, ast_id x, ast_id y, int64_t distance)
 {
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
-	const char *s = ast_text(a, x), *t = ast_text(a, y);
-	size_t kind = strcspn(s, ".0123456789");
-	return m->first == n->first && n->value.i - m->value.i == distance &&
-	       kind == strcspn(t, ".0123456789") && !strncmp(s, t, kind + (s[kind] == '.' ? 2 : 0));
+	return m->first == n->first && m->name == n->name && n->value.i - m->value.i == distance;
 }
 
 static bool same_axes(const struct ast *a, ast_id x, ast_id y)

@@ -40,7 +40,8 @@ static bool same_print(const struct ast *a, ast_id x, ast_id y)
 		if (ast_at(a, ast_child(a, x, leaf))->name != ast_at(a, ast_child(a, y, leaf))->name)
 			return false;
 	ast_id i = ast_at(a, m->first)->first, k = ast_at(a, n->first)->first;
-	while (i && k && ast_at(a, i)->name == ast_at(a, k)->name) {
+	while (i && k && ast_at(a, i)->name == ast_at(a, k)->name &&
+	       ast_at(a, i)->value.i == ast_at(a, k)->value.i) {
 		const struct ast_node *e = ast_at(a, ast_at(a, i)->first),
 		                      *f = ast_at(a, ast_at(a, k)->first);
 		if (e->kind == AST_INT && f->kind == AST_INT && e->value.i != f->value.i)

@@ -91,7 +91,7 @@ expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent)
 	struct sema *s = r->s;
 	const struct ast_node *n = ast_at(s->a, id), *shared = ast_at(s->a, n->first);
 	if (n->flags & AST_AGAIN) { /* messages are of this place, which has the same text */
-		const char *own = s->a->source->text + n->at + strlen(ast_text(s->a, id)) + 1;
+		const char *own = strchr(s->a->source->text + n->at, '{') + 1;
 		own += strspn(own, " \t\r");
 		diag_set_moved(s->d, shared->at, ast_at(s->a, extent)->end,
 		               (uint32_t)(own - s->a->source->text));

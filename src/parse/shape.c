@@ -1,0 +1,443 @@
+/* shape: see shape.h.
+ *
+ *     text    v7: f32[t@x, 16] = add(v5, v6)
+ *     holes   --                 --- --  --
+ *
+ * A hole takes any word that is an ordinary name, the digits of a printed number (T7, iS28,
+ * Communication 3), or a printed tensor that is known. All other text must be equal. So the tokens are of
+ * the same kinds, and the grammar would build the same nodes. */
+#include "parse/shape.h"
+#include "parse/ast_build.h"
+#include "parse/lex.h"
+#include <string.h>
+
+enum {
+	SLOTS = 512,     /* a power of two */
+	CHAIN = 8,       /* shapes of one slot */
+	SLOT_TEXT = 256, /* bytes that decide the slot: a long line may have many statements */
+	MAX_NODES = 48,
+	MAX_HOLES = 32,
+	MAX_TEXT = 2048, /* bytes */
+	MAX_DIGITS = 9,
+};
+
+enum hole_kind { HOLE_WORD, HOLE_DIGITS, HOLE_TENSOR };
+
+struct hole {
+	uint32_t at, end; /* in the source, where the shape was kept */
+	uint8_t kind;     /* enum hole_kind */
+	uint8_t node;
+};
+
+/* A node as it was parsed. The copy's `at` and `end` are behind as many holes as here. */
+struct shape_node {
+	struct ast_node node;
+	uint8_t at_holes, end_holes;
+	uint8_t first, next; /* nodes of the shape; 0: node.first is shared, node.next is 0 */
+	uint8_t fill;        /* the hole that gives name or value, counted from 1; 0: none */
+};
+
+struct shape {
+	uint32_t at, end;   /* its text in the source */
+	uint32_t same_slot; /* the next shape of the slot; 0: none */
+	uint32_t follower;  /* the shape of the statement after the last one of this; 0: none yet */
+	uint8_t nodes, holes;
+	struct shape_node *node; /* the statement first */
+	struct hole *hole;       /* by place */
+};
+
+struct shapes {
+	struct arena *arena;
+	VEC(struct shape) shape; /* [0] is none */
+	uint32_t slot[SLOTS];
+	uint32_t last; /* the shape that was found last; 0: none yet */
+	ast_id found;  /* the last statement that was copied: it is kept already */
+};
+
+struct shapes *shapes_new(void)
+{
+	struct shapes *s = mem_zalloc(sizeof *s);
+	s->arena = arena_new();
+	vec_push(&s->shape, (struct shape){0});
+	return s;
+}
+
+void shapes_free(struct shapes *s)
+{
+	if (!s)
+		return;
+	arena_free(s->arena);
+	vec_free(&s->shape);
+	free(s);
+}
+
+/* The slot of a statement: by its text up to the `=`, but for its first word and all digits. */
+static uint32_t *find_slot(struct shapes *s, const unsigned char *c)
+{
+	uint64_t hash = 0;
+	c = lex_skip_word(c);
+	for (const unsigned char *limit = c + SLOT_TEXT; c < limit && *c != '=' && *c != '\n' && *c; c++)
+		if (!lex_is_digit(*c))
+			hash = (hash + *c) * 0x9e3779b97f4a7c15u;
+	return &s->slot[(hash >> 32) % SLOTS];
+}
+
+/* ---- keeping */
+
+struct draft {
+	struct parser *p;
+	struct shape_node node[MAX_NODES];
+	struct hole hole[MAX_HOLES];
+	unsigned nodes, holes;
+	bool fits;
+};
+
+static const unsigned char *text_at(const struct parser *p, uint32_t at)
+{
+	return p->text + at;
+}
+
+static void add_hole(struct draft *d, unsigned node, enum hole_kind kind, uint32_t at, uint32_t end)
+{
+	if (d->holes == MAX_HOLES) {
+		d->fits = false;
+		return;
+	}
+	unsigned k = d->holes++;
+	for (; k && d->hole[k - 1].at > at; k--)
+		d->hole[k] = d->hole[k - 1];
+	d->hole[k] = (struct hole){at, end, (uint8_t)kind, (uint8_t)node};
+}
+
+/* Returns true if the name of the node stands where its text begins, and any other name could. In the
+ * nvFuser surface some words before a `(` are one token with it. */
+static bool is_plain_word(const struct draft *d, const struct ast_node *n)
+{
+	const struct parser *p = d->p;
+	const char *name = names_text(p->ast->names, n->name);
+	size_t length = strlen(name);
+	const unsigned char *c = text_at(p, n->at);
+	return n->name >= WORD_COUNT && length <= n->end - n->at && !memcmp(c, name, length) &&
+	       lex_skip_word(c) == c + length && (p->mode == MODE_HIR || n->kind == AST_NAME);
+}
+
+/* Adds the digits at c as a hole: the number of the node, or of its name T7. */
+static void add_digits(struct draft *d, unsigned node, const unsigned char *c)
+{
+	const unsigned char *end = c;
+	while (lex_is_digit(*end))
+		end++;
+	if (end == c || end - c > MAX_DIGITS)
+		d->fits = false;
+	else
+		add_hole(d, node, HOLE_DIGITS, (uint32_t)(c - d->p->text), (uint32_t)(end - d->p->text));
+}
+
+static unsigned add_node(struct draft *d, ast_id id);
+
+static void add_children(struct draft *d, unsigned node, ast_id id)
+{
+	unsigned before = 0;
+	ast_each (d->p->ast, child, id) {
+		unsigned k = add_node(d, child);
+		if (!d->fits)
+			return;
+		*(before ? &d->node[before].next : &d->node[node].first) = (uint8_t)k;
+		before = k;
+	}
+}
+
+/* Adds a node and those below it. Types, devices and the axes of tensors share their children. */
+static unsigned add_node(struct draft *d, ast_id id)
+{
+	const struct ast_node *n = ast_at(d->p->ast, id);
+	unsigned k = d->nodes;
+	if (k == MAX_NODES) {
+		d->fits = false;
+		return 0;
+	}
+	d->nodes++;
+	struct ast_node *copy = &d->node[k].node;
+	d->node[k] = (struct shape_node){.node = *n};
+	copy->next = 0;
+	switch (n->kind) {
+	case AST_TYPE:
+	case AST_DEVICES:
+		if (!(n->flags & AST_AGAIN))
+			copy->value.i = id;
+		copy->flags |= AST_AGAIN;
+		return k;
+	case AST_ID:
+		copy->flags |= AST_AGAIN;
+		add_digits(d, k, ast_axis_number(text_at(d->p, n->at)));
+		return k;
+	case AST_TENSOR:
+		if (n->flags & AST_AGAIN) {
+			add_hole(d, k, HOLE_TENSOR, n->at, n->end);
+			return k;
+		}
+		add_digits(d, k, text_at(d->p, n->at + 1));
+		break;
+	case AST_COMM:
+	case AST_COMM_REF:
+		add_digits(d, k, lex_skip_blanks(lex_skip_word(text_at(d->p, n->at))));
+		break;
+	case AST_NAME:
+	case AST_RESULT:
+	case AST_CALL:
+		if (is_plain_word(d, n))
+			add_hole(d, k, HOLE_WORD, n->at, n->at + (uint32_t)strlen(ast_text(d->p->ast, id)));
+		break;
+	default:
+		break;
+	}
+	if (n->first)
+		copy->first = 0;
+	add_children(d, k, id);
+	return k;
+}
+
+/* Holes that end before or at a place; a place inside a hole does not fit. */
+static uint8_t count_holes(struct draft *d, uint32_t at)
+{
+	unsigned k = 0;
+	while (k < d->holes && d->hole[k].end <= at)
+		k++;
+	if (k < d->holes && d->hole[k].at < at)
+		d->fits = false;
+	return (uint8_t)k;
+}
+
+static bool can_repeat(const struct parser *p, ast_id id)
+{
+	const struct ast *a = p->ast;
+	const struct ast_node *n = ast_at(a, id);
+	if (n->kind != AST_DEF && n->kind != AST_WRITE && n->kind != AST_DO && n->kind != AST_NAME_DECL)
+		return false;
+	if (n->end - n->at > MAX_TEXT ||
+	    (p->mode == MODE_HIR && memchr(text_at(p, n->at), '\n', n->end - n->at)))
+		return false;
+	bool named = a->named.n && ast_at(a, a->named.at[a->named.n - 1])->at > n->at;
+	return !named;
+}
+
+static bool make_draft(struct draft *d, ast_id id)
+{
+	d->fits = true;
+	add_node(d, id);
+	for (unsigned k = 1; k < d->holes && d->fits; k++)
+		d->fits = d->hole[k - 1].end <= d->hole[k].at;
+	for (unsigned k = 0; k < d->nodes && d->fits; k++) {
+		d->node[k].at_holes = count_holes(d, d->node[k].node.at);
+		d->node[k].end_holes = count_holes(d, d->node[k].node.end);
+	}
+	for (unsigned h = 0; h < d->holes; h++)
+		d->node[d->hole[h].node].fill = (uint8_t)(h + 1);
+	return d->fits && d->holes;
+}
+
+ast_id shape_keep(struct parser *p, ast_id id)
+{
+	struct shapes *s = p->again.shapes;
+	if (!s || id == s->found || !can_repeat(p, id))
+		return id;
+	uint32_t *slot = find_slot(s, text_at(p, ast_at(p->ast, id)->at)), *link = slot;
+	unsigned length = 0;
+	for (; *link; link = &s->shape.at[*link].same_slot)
+		length++;
+	struct draft d = {.p = p};
+	if (length == CHAIN || !make_draft(&d, id))
+		return id;
+	struct shape x = {.at = ast_at(p->ast, id)->at,
+	                  .end = ast_at(p->ast, id)->end,
+	                  .nodes = (uint8_t)d.nodes,
+	                  .holes = (uint8_t)d.holes,
+	                  .node = arena_new_array(s->arena, struct shape_node, d.nodes),
+	                  .hole = arena_new_array(s->arena, struct hole, d.holes)};
+	memcpy(x.node, d.node, sizeof *x.node * d.nodes);
+	memcpy(x.hole, d.hole, sizeof *x.hole * d.holes);
+	x.same_slot = *slot;
+	*slot = s->shape.n;
+	vec_push(&s->shape, x);
+	return id;
+}
+
+/* ---- finding */
+
+struct match {
+	const unsigned char *at[MAX_HOLES], *end[MAX_HOLES]; /* of the holes */
+	ast_id tensor[MAX_HOLES];                            /* of HOLE_TENSOR */
+};
+
+/* Returns true if the statement ends at c, and does not go on in the next line. */
+static bool ends_statement(const struct parser *p, const unsigned char *c)
+{
+	c = lex_skip_blanks(c);
+	if (p->mode != MODE_HIR && *c == ';')
+		c = lex_skip_blanks(c + 1);
+	if (*c != '\n')
+		return !*c;
+	return p->mode == MODE_HIR || !lines_begin_with_operator(lex_skip_blanks(c + 1));
+}
+
+/* The end of what stands at c and fills a hole; NULL: it does not fit. */
+static const unsigned char *fill_hole(struct parser *p, const struct shape *x, unsigned k,
+                                      const unsigned char *c, struct match *m)
+{
+	const struct hole *h = &x->hole[k];
+	const unsigned char *end = NULL;
+	switch ((enum hole_kind)h->kind) {
+	case HOLE_WORD:
+		end = lex_skip_word(c);
+		if (end == c || lex_is_digit(*c))
+			return NULL;
+		break;
+	case HOLE_DIGITS:
+		for (end = c; lex_is_digit(*end); end++)
+			;
+		if (end == c || end - c > MAX_DIGITS)
+			return NULL;
+		if (x->node[h->node].node.kind == AST_TENSOR && again_find_name(p, c - 1, end))
+			return NULL;
+		break;
+	case HOLE_TENSOR:
+		if (!(m->tensor[k] = again_find_tensor(p, c)))
+			return NULL;
+		end = c + ast_length(p->ast, m->tensor[k]);
+		break;
+	}
+	m->at[k] = c;
+	return m->end[k] = end;
+}
+
+/* The end of the text at c that the shape fits; NULL: it does not. */
+static const unsigned char *match_shape(struct parser *p, const struct shape *x, const unsigned char *c,
+                                        struct match *m)
+{
+	uint32_t at = x->at;
+	for (unsigned k = 0; k <= x->holes; k++) {
+		uint32_t n = (k < x->holes ? x->hole[k].at : x->end) - at;
+		if (n > (size_t)(p->limit - c) || memcmp(c, text_at(p, at), n))
+			return NULL;
+		c += n;
+		if (k == x->holes)
+			break;
+		if (!(c = fill_hole(p, x, k, c, m)))
+			return NULL;
+		at = x->hole[k].end;
+	}
+	return ends_statement(p, c) ? c : NULL;
+}
+
+/* Returns true if the text of the hole is the name of its node, not its number. */
+static bool gives_name(const struct shape *x, unsigned k)
+{
+	return x->hole[k].kind == HOLE_WORD ||
+	       (x->hole[k].kind == HOLE_DIGITS && x->node[x->hole[k].node].node.kind == AST_TENSOR);
+}
+
+/* Interns the words of the holes. Returns false if one is no ordinary name. */
+static bool find_names(struct parser *p, const struct shape *x, const struct match *m, uint32_t *name)
+{
+	for (unsigned k = 0; k < x->holes; k++) {
+		if (!gives_name(x, k))
+			continue;
+		const unsigned char *c = m->at[k] - (x->hole[k].kind == HOLE_DIGITS); /* the T of T7 */
+		size_t n = (size_t)(m->end[k] - c);
+		if (n > PARSE_MAX_NAME)
+			return false;
+		name[k] = names_intern(p->ast->names, (const char *)c, n);
+		if (name[k] < WORD_COUNT)
+			return false;
+	}
+	return true;
+}
+
+static int64_t read_digits(const unsigned char *c, const unsigned char *end)
+{
+	int64_t value = 0;
+	for (; c < end; c++)
+		value = value * 10 + (*c - '0');
+	return value;
+}
+
+/* Puts the text of a hole into the node that it belongs to. */
+static void fill_node(struct parser *p, const struct shape *x, unsigned k, const struct match *m,
+                      const uint32_t *name, ast_id id)
+{
+	struct ast_node *n = &p->ast->nodes.at[id];
+	const struct hole *h = &x->hole[k];
+	if (h->kind == HOLE_TENSOR) {
+		const struct ast_node *known = ast_at(p->ast, m->tensor[k]);
+		n->name = known->name;
+		n->first = known->first;
+		n->height = known->height;
+		n->value.i = m->tensor[k];
+		return;
+	}
+	if (!gives_name(x, k)) {
+		n->value.i = read_digits(m->at[k], m->end[k]);
+		return;
+	}
+	n->name = name[k];
+	if (n->kind == AST_TENSOR)
+		again_keep_tensor(p, id);
+}
+
+static ast_id copy_nodes(struct parser *p, const struct shape *x, const unsigned char *start,
+                         const struct match *m, const uint32_t *name)
+{
+	uint32_t shift[MAX_HOLES + 1]; /* of places behind k holes */
+	shift[0] = (uint32_t)(start - p->text) - x->at;
+	for (unsigned k = 0; k < x->holes; k++)
+		shift[k + 1] = (uint32_t)(m->end[k] - p->text) - x->hole[k].end;
+	ast_id base = p->ast->nodes.n;
+	vec_reserve(&p->ast->nodes, base + x->nodes);
+	p->ast->nodes.n += x->nodes;
+	for (unsigned k = 0; k < x->nodes; k++) {
+		const struct shape_node *from = &x->node[k];
+		struct ast_node *to = &p->ast->nodes.at[base + k];
+		*to = from->node;
+		to->at += shift[from->at_holes];
+		to->end += shift[from->end_holes];
+		if (from->first)
+			to->first = base + from->first;
+		if (from->next)
+			to->next = base + from->next;
+		if (from->fill)
+			fill_node(p, x, from->fill - 1u, m, name, base + k);
+	}
+	return base;
+}
+
+/* The copy of the shape for the statement at `start`; 0: it does not fit. */
+static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start, const unsigned char **end)
+{
+	struct shapes *s = p->again.shapes;
+	const struct shape *x = &s->shape.at[k];
+	struct match m;
+	uint32_t name[MAX_HOLES];
+	const unsigned char *c = match_shape(p, x, start, &m);
+	if (!c || !find_names(p, x, &m, name))
+		return 0;
+	*end = c;
+	s->shape.at[s->last].follower = k;
+	s->last = k;
+	return s->found = copy_nodes(p, x, start, &m, name);
+}
+
+ast_id shape_find(struct parser *p, const unsigned char *start, const unsigned char **end)
+{
+	struct shapes *s = p->again.shapes;
+	uint32_t guess = s->shape.at[s->last].follower;
+	ast_id found = 0;
+	if (p->ast->nodes.n >= PARSE_MAX_NODES - MAX_NODES)
+		return 0;
+	if (guess)
+		found = try_shape(p, guess, start, end);
+	if (found)
+		return found;
+	for (uint32_t k = *find_slot(s, start); k && !found; k = s->shape.at[k].same_slot)
+		found = k == guess ? 0 : try_shape(p, k, start, end);
+	return found;
+}
