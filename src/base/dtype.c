@@ -71,6 +71,12 @@ enum dtype dtype_wide(enum dtype t)
 	return t == DTYPE_F64 ? DTYPE_F64 : dtype_is_float(t) ? DTYPE_F32 : DTYPE_I64;
 }
 
+enum dtype dtype_common(enum dtype a, enum dtype b)
+{
+	bool is_f64 = a == DTYPE_F64 || b == DTYPE_F64;
+	return is_f64 ? DTYPE_F64 : dtype_is_float(a) || dtype_is_float(b) ? DTYPE_F32 : DTYPE_I64;
+}
+
 enum dtype dtype_of_parts(enum dtype t, bool divided)
 {
 	bool has_range = t == DTYPE_F64 || t == DTYPE_F32 || t == DTYPE_BF16 || !dtype_is_float(t);

@@ -27,6 +27,9 @@ int64_t dtype_exact(enum dtype t);
 /* The dtype that arithmetic on t is done in: f64 for f64, f32 for the other floats, i64 for integers and
  * bool. */
 enum dtype dtype_wide(enum dtype t);
+/* Returns the dtype that arithmetic on a and b together is done in: f64 if one of them is f64, else f32 if
+ * one is a float, else i64. */
+enum dtype dtype_common(enum dtype a, enum dtype b);
 /* The dtype in which ranks keep their parts of a sum or product of dtype t that none has whole: one that
  * does not overflow before the result does. divided: the sum is that of a mean. */
 enum dtype dtype_of_parts(enum dtype t, bool divided);

@@ -15,8 +15,8 @@ static int64_t sum_bytes(int64_t a, int64_t b)
 
 bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
 {
-	int64_t of[COLLECTIVE_BARRIER + 1] = {0}, start = 0;
-	bool has[COLLECTIVE_BARRIER + 1] = {0};
+	int64_t of[COLLECTIVE_COUNT] = {0}, start = 0;
+	bool has[COLLECTIVE_COUNT] = {0};
 	struct links_team t;
 	coalesce_each (c->m, op, end) {
 		enum collective kind;
@@ -30,7 +30,7 @@ bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes)
 		*bytes = sum_bytes(*bytes, one);
 		*time += excess;
 	}
-	for (unsigned k = 0; k <= COLLECTIVE_BARRIER; k++) {
+	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 		if (!has[k])
 			continue;
 		int64_t empty = collective_time(c, (enum collective)k, &t, 0);

@@ -112,11 +112,12 @@ static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
 	       set_layout(c, p->layout[o], STRIDED_BATCH_OFFSET, k->batch_stride[o]);
 }
 
-/* A sum in parts is added up in f32 before it is rounded to less. */
+/* Returns the ways in which a split sum may be added up: in f32 alone where the result is narrower. */
 static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 {
-	return k->dtype[CUDA_GEMM_D] <= DTYPE_F32 ? CUBLASLT_REDUCTION_SCHEME_MASK
-	                                          : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	enum dtype out = k->dtype[CUDA_GEMM_D];
+	return out == dtype_wide(out) ? CUBLASLT_REDUCTION_SCHEME_MASK
+	                              : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
 static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p)

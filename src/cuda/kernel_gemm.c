@@ -7,11 +7,6 @@
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 
-static enum dtype lesser(enum dtype a, enum dtype b)
-{
-	return a < b ? a : b; /* DTYPE_F64 < DTYPE_F32 < DTYPE_I64 */
-}
-
 static bool is_down(int64_t down, int64_t across)
 {
 	return (down < 0 ? -down : down) < (across < 0 ? -across : across);
@@ -29,8 +24,8 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	}
 	kernel_axes_make(&x, (const struct rt_view *const[]){out, a, b, t->has_bias ? bias : NULL}, 4,
 	                 (1u << batch) - 1, 0);
-	enum dtype wide = lesser(dtype_wide(a->dtype), dtype_wide(b->dtype));
-	wide = t->accumulate ? lesser(wide, dtype_wide(out->dtype)) : wide;
+	enum dtype wide = dtype_common(a->dtype, b->dtype);
+	wide = t->accumulate ? dtype_common(wide, out->dtype) : wide;
 	const char *type = dtype_name(wide);
 	bool narrow = kernel_view_is_narrow(out) && kernel_view_is_narrow(a) && kernel_view_is_narrow(b) &&
 	              (!t->has_bias || kernel_view_is_narrow(bias)),

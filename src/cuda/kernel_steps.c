@@ -131,7 +131,7 @@ int kernel_steps_vector(const struct kernel_steps *s, const struct kernel_axes *
 	return per;
 }
 
-/* The wide type that operands first.. decide, as of the CPU's kernel. */
+/* Returns the wide type that the operands decide, as the CPU's kernel does. */
 static enum dtype common_wide(const struct rt_task *t)
 {
 	bool any = false;
@@ -139,8 +139,7 @@ static enum dtype common_wide(const struct rt_task *t)
 	for (int k = t->op == POINTWISE_WHERE; k < pointwise_operands(t->op); k++) {
 		if (t->scalars >> k & 1)
 			continue;
-		enum dtype of = dtype_wide(t->in[k].dtype);
-		wide = of < wide ? of : wide;
+		wide = dtype_common(wide, t->in[k].dtype);
 		any = true;
 	}
 	wide = any ? wide : dtype_wide(t->out.dtype);

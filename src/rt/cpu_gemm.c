@@ -269,9 +269,8 @@ static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool
 		b.stride[batch + 1] = b.stride[batch + 2];
 		b.nd--;
 	}
-	enum dtype wide = dtype_wide(a.dtype), wb = dtype_wide(b.dtype), wc = dtype_wide(c.dtype);
-	wide = wb < wide ? wb : wide;
-	wide = t->accumulate && wc < wide ? wc : wide;
+	enum dtype wide = dtype_common(a.dtype, b.dtype);
+	wide = t->accumulate ? dtype_common(wide, c.dtype) : wide;
 	struct gemm g = {.lane = lane,
 	                 .wide = wide,
 	                 .operand = wide,

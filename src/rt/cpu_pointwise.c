@@ -411,7 +411,7 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 	return STATUS_OK;
 }
 
-/* The wide type that operands first.. decide. Scalars take it; with scalars only, the result decides. */
+/* Returns the wide type that operands first.. decide. Scalars take it; without others the result decides. */
 static enum dtype common_wide(const struct rt_task *t, int first, int operands)
 {
 	bool any = false;
@@ -419,8 +419,7 @@ static enum dtype common_wide(const struct rt_task *t, int first, int operands)
 	for (int k = first; k < operands; k++) {
 		if (t->scalars >> k & 1)
 			continue;
-		enum dtype w = dtype_wide(t->in[k].dtype);
-		wide = w < wide ? w : wide; /* DTYPE_F64 < DTYPE_F32 < DTYPE_I64 */
+		wide = dtype_common(wide, t->in[k].dtype);
 		any = true;
 	}
 	return any ? wide : dtype_wide(t->out.dtype);
