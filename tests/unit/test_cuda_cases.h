@@ -142,7 +142,7 @@ static inline struct scene *pointwise(enum pointwise op, const enum dtype *type,
 
 static inline bool takes_integers_only(enum pointwise op)
 {
-	return op >= POINTWISE_BITWISE_AND;
+	return pointwise_class(op) == CLASS_INTEGER;
 }
 
 /* All operations as one unit, of three operands; integer divisors are positive. Of floats additions stand

@@ -642,7 +642,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 	rt_device_alloc(h.device, (size_t)most * sizeof *host, "x", &x);
 	rt_device_alloc(h.device, (size_t)most * sizeof *host, "z", &z);
 	rt_device_alloc(h.device, CHAIN_SLOW * sizeof(float), "what takes time", &slow);
-	for (int k = 0; k < COLLECTIVE_BARRIER * KINDS_RANKS && h.ok; k++) {
+	for (int k = 0; k < COLLECTIVE_COUNT * KINDS_RANKS && h.ok; k++) {
 		struct rt_collective c = {.kind = (enum collective)(k / KINDS_RANKS),
 		                          .dtype = DTYPE_F32,
 		                          .team = team,
@@ -651,7 +651,8 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 		                          .out = z,
 		                          .count = KINDS_ELEMENTS};
 		int64_t in, out;
-		if (c.kind == COLLECTIVE_SEND_RECV || c.kind == COLLECTIVE_ALL_TO_ALLV)
+		if (c.kind == COLLECTIVE_SEND_RECV || c.kind == COLLECTIVE_ALL_TO_ALLV ||
+		    c.kind == COLLECTIVE_BARRIER)
 			continue;
 		kinds_elements(&c, job->rank, &in, &out);
 		for (int64_t i = 0; i < most; i++)

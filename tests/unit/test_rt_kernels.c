@@ -219,12 +219,12 @@ static double reference(enum pointwise op, double a, double b, double c)
 
 static bool is_logical(enum pointwise op)
 {
-	return op >= POINTWISE_EQ && op <= POINTWISE_NOT;
+	return pointwise_class(op) == CLASS_COMPARE || pointwise_class(op) == CLASS_LOGICAL;
 }
 
 static bool takes_integers_only(enum pointwise op)
 {
-	return op >= POINTWISE_BITWISE_AND;
+	return pointwise_class(op) == CLASS_INTEGER;
 }
 
 static bool near_to(double got, double want, double relative)
@@ -285,8 +285,7 @@ static void test_pointwise(void)
 {
 	for (int op = 0; op < POINTWISE_COUNT; op++)
 		for (int t = 0; t < DTYPE_COUNT; t++) {
-			bool float_only =
-			    op >= POINTWISE_EXP && op <= POINTWISE_SIGMOID && op != POINTWISE_RELU;
+			bool float_only = pointwise_class(op) == CLASS_REAL;
 			bool is_float = dtype_is_float(t);
 			if (t == DTYPE_F8E4M3 || t == DTYPE_F8E5M2 || (float_only && !is_float) ||
 			    (takes_integers_only(op) && (is_float || t == DTYPE_BOOL)))
