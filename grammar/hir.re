@@ -16,9 +16,8 @@
 /* Words */
 
 static const int word_token[] = {
-    0,
-#define KEYWORD(token, text, lead) TOK_##token,
-#define BODY_WORD(token, text, lead) TOK_##token,
+#define KEYWORD(token, text, lead) [WORD_##token] = TOK_##token,
+#define BODY_WORD(token, text, lead) [WORD_##token] = TOK_##token,
 #include "base/keywords.def"
 };
 

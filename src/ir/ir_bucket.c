@@ -195,8 +195,7 @@ uint64_t ir_bucket_key(const struct module *m, op_id comm)
 	if (!shape_of(m, m->value.at[v].type, &in))
 		return 0;
 	uint64_t key =
-	    ((uint64_t)value_type(m, v)->mesh << IR_MAX_MESH_AXES | in.pending) * (REDUCE_AVG + 1) +
-	    in.reduce;
+	    ((uint64_t)value_type(m, v)->mesh << IR_MAX_MESH_AXES | in.pending) * REDUCE_COUNT + in.reduce;
 	return 2 * key + (m->op.at[comm].def_n == 0);
 }
 

@@ -11,7 +11,7 @@
 
 static bool stands_alone(const struct nv_tensor *t)
 {
-	return !t->block && !t->size && !t->named && !t->attrs && !t->reduce;
+	return !t->block && !t->size && !t->named && !t->attrs && t->reduce == REDUCE_SUM;
 }
 
 static bool is_io(const struct nv_tensor *t)

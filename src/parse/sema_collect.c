@@ -74,7 +74,8 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 		}
 		return t;
 	}
-	vec_push(&r->tensor, (struct nv_tensor){.name = n->name, .node = node, .inout = -1});
+	vec_push(&r->tensor,
+	         (struct nv_tensor){.name = n->name, .node = node, .reduce = REDUCE_SUM, .inout = -1});
 	if (r->in_unit)
 		r->unit.at[r->in_unit - 1].n++;
 	else

@@ -321,10 +321,12 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	struct type tf = m->type.at[from], tt = m->type.at[to];
 	struct sugar o, q;
 	struct change c;
-	memset(r, 0, sizeof *r);
-	r->dim = r->step = -1;
-	r->mesh = tf.mesh ? tf.mesh : tt.mesh;
-	r->to = tt.mesh ? tt.mesh : tf.mesh;
+	*r = (struct reshard){.kind = RESHARD_LOCAL,
+	                      .dim = -1,
+	                      .step = -1,
+	                      .mesh = tf.mesh ? tf.mesh : tt.mesh,
+	                      .to = tt.mesh ? tt.mesh : tf.mesh,
+	                      .reduce = REDUCE_SUM};
 	if (!r->mesh)
 		return;
 	if (mesh_equal(&m->mesh.at[r->mesh], &m->mesh.at[r->to]))
