@@ -51,17 +51,17 @@ static bool pair_agrees(struct checker *c, const struct arrival *here, const str
 }
 
 /* Compares a member with one that is there, and with all ranks that this one stands for. */
-static bool member_agrees(struct walk *w, team_id team, const struct membership *seat,
+static bool member_agrees(struct walk *w, team_id team, const struct membership *me,
                           const struct arrival *here, const struct arrival *there, const char *where)
 {
 	struct checker *c = w->c;
 	const struct symmetry *s = c->symmetry;
 	if (!s)
 		return pair_agrees(c, here, there, there->rank, there->member, here->member, where);
-	if (!check_spend(c, seat->n))
+	if (!check_spend(c, me->n))
 		return true;
-	for (uint32_t k = 0; k < seat->n; k++) {
-		const uint32_t rank = seat->device[k];
+	for (uint32_t k = 0; k < me->n; k++) {
+		const uint32_t rank = me->device[k];
 		if (rank == here->rank || s->least[rank] != there->rank)
 			continue;
 		const uint32_t back = team_member(c, team, symmetry_back(s, here->rank, rank));
@@ -71,12 +71,12 @@ static bool member_agrees(struct walk *w, team_id team, const struct membership 
 	return true;
 }
 
-bool blocks_agree(struct walk *w, op_id op, const struct membership *seat, const struct check_moved *moved,
+bool blocks_agree(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
                   uint32_t *arrived, const char *where)
 {
 	struct checker *c = w->c;
 	const struct arrival here = {
-	    .rank = (uint32_t)w->rank, .member = seat->member, .op = op, .moved = *moved, .next = *arrived};
+	    .rank = (uint32_t)w->rank, .member = me->member, .op = op, .moved = *moved, .next = *arrived};
 	bool agree = true;
 	if (!moved->given)
 		return true;
@@ -84,6 +84,6 @@ bool blocks_agree(struct walk *w, op_id op, const struct membership *seat, const
 	vec_push(&c->arrival, here);
 	for (uint32_t k = *arrived; k && agree; k = c->arrival.at[k].next)
 		if (c->symmetry || k != *arrived)
-			agree = member_agrees(w, w->m->op.at[op].team, seat, &here, &c->arrival.at[k], where);
+			agree = member_agrees(w, w->m->op.at[op].team, me, &here, &c->arrival.at[k], where);
 	return agree;
 }

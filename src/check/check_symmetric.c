@@ -252,9 +252,9 @@ static int axis_of(struct walk *w, op_id op)
 	return found;
 }
 
-static void meet_at_fence(struct walk *w, op_id op, const struct membership *seat, value_id v)
+static void meet_at_fence(struct walk *w, op_id op, const struct membership *me, value_id v)
 {
-	uint32_t meeting = match_fence(w, op, seat, ir_root(w->m, v));
+	uint32_t meeting = match_fence(w, op, me, ir_root(w->m, v));
 	progress_start(w, op, meeting);
 	progress_stand(w, meeting);
 }
@@ -272,23 +272,23 @@ void symmetric_view(struct walk *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
-	struct membership seat;
-	if (x.storage != CHECK_NONE && team_membership(w, w->m->op.at[op].team, &seat) &&
-	    classes_meet(w, w->m->op.at[op].team, &seat)) {
+	struct membership me;
+	if (x.storage != CHECK_NONE && team_membership(w, w->m->op.at[op].team, &me) &&
+	    classes_meet(w, w->m->op.at[op].team, &me)) {
 		const struct storage *of = &w->storage.at[x.storage];
 		if (of->freed)
 			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
-		struct symmetric s = {.value = v, .storage = x.storage, .slice = seat.slice, .turn = w->now};
-		s.member = seat.member;
+		struct symmetric s = {.value = v, .storage = x.storage, .slice = me.slice, .turn = w->now};
+		s.member = me.member;
 		s.axis = axis_of(w, op);
-		s.own = s.all = x.spread = spread_all(w, seat.n);
+		s.own = s.all = x.spread = spread_all(w, me.n);
 		if (s.axis >= 0 && own_parts(w, &x, w->m->value.at[from].type, (unsigned)s.axis))
-			s.own = spread_of(w, &(struct touch){op, seat.slice, s.all, &x,
+			s.own = spread_of(w, &(struct touch){op, me.slice, s.all, &x,
 			                                     w->m->value.at[from].type, s.axis, -1});
 		x.symmetric = w->symmetric.n;
 		vec_push(&w->symmetric, s);
-		meet_at_fence(w, op, &seat, v);
-		fence_slice(w, seat.slice);
+		meet_at_fence(w, op, &me, v);
+		fence_slice(w, me.slice);
 	}
 	w->view[v] = x;
 }
@@ -296,15 +296,15 @@ void symmetric_view(struct walk *w, op_id op)
 void symmetric_free(struct walk *w, op_id op, value_id v)
 {
 	struct symmetric *s = &w->symmetric.at[w->view[v].symmetric];
-	struct membership seat;
+	struct membership me;
 	if (!w->view[v].symmetric)
 		return;
 	if (s->freed)
 		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
 	s->freed = op;
 	s->freed_turn = w->now;
-	if (team_membership(w, w->m->op.at[w->m->value.at[v].def].team, &seat))
-		meet_at_fence(w, op, &seat, v);
+	if (team_membership(w, w->m->op.at[w->m->value.at[v].def].team, &me))
+		meet_at_fence(w, op, &me, v);
 	fence_slice(w, s->slice);
 }
 

@@ -373,12 +373,12 @@ struct cut { /* a slice along an axis of a type's loop domain */
 bool classes_same(struct walk *w, expr_id e);               /* all ranks of an orbit find one value */
 bool classes_peer(struct walk *w, expr_id e, int64_t peer); /* a device, which turns as ranks do */
 /* An index into a team, likewise. */
-bool classes_member(struct walk *w, const struct membership *seat, expr_id e);
+bool classes_member(struct walk *w, const struct membership *me, expr_id e);
 /* Those that stand for the members of a slice are members of it. It comes before classes_member. */
-bool classes_meet(struct walk *w, team_id team, const struct membership *seat);
+bool classes_meet(struct walk *w, team_id team, const struct membership *me);
 /* How many members of a slice the walk's rank stands for, if there are several of which one is the root; else
  * 0. */
-uint32_t classes_roots(const struct walk *w, const struct membership *seat, int64_t root);
+uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root);
 /* A device is walked. */
 bool classes_stands(const struct checker *c, uint32_t device);
 /* How far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST zeros. */
@@ -465,7 +465,7 @@ void transfer_free_all(struct walk *w);
 
 /* blocks.c: compares a member's blocks with those of the members that have come; false: a difference was
  * reported. *arrived: the last of them, becomes this one. where: names the meeting. */
-bool blocks_agree(struct walk *w, op_id op, const struct membership *seat, const struct check_moved *moved,
+bool blocks_agree(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
                   uint32_t *arrived, const char *where);
 
 /* check_handles.c */
@@ -473,8 +473,8 @@ void handles_share(struct walk *w, op_id op);
 void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
 
 /* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
-uint32_t match_fence(struct walk *w, op_id op, const struct membership *seat, value_id value);
-uint32_t match_collective(struct walk *w, op_id op, const struct membership *seat, int64_t root,
+uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, value_id value);
+uint32_t match_collective(struct walk *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved);
 /* team: of a CollectivePermute, 0 for sends and receives. */
 uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,

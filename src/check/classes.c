@@ -61,16 +61,16 @@ bool classes_peer(struct walk *w, expr_id e, int64_t peer)
 
 /* How far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False: they
  * move otherwise. */
-static bool membership_moves(struct walk *w, team_id team, const struct membership *seat,
+static bool membership_moves(struct walk *w, team_id team, const struct membership *me,
                              const struct symmetry_turn *t, uint32_t *by)
 {
 	const int64_t rank = w->rank;
 	bool alike = true;
-	for (uint32_t k = 0; k < seat->n && alike; k++) {
+	for (uint32_t k = 0; k < me->n && alike; k++) {
 		struct membership to;
-		w->rank = t->to[seat->device[k]];
-		alike = team_membership(w, team, &to) && to.n == seat->n;
-		uint32_t moves = alike ? (to.member + seat->n - k) % seat->n : 0;
+		w->rank = t->to[me->device[k]];
+		alike = team_membership(w, team, &to) && to.n == me->n;
+		uint32_t moves = alike ? (to.member + me->n - k) % me->n : 0;
 		alike = alike && (!k || moves == *by);
 		*by = moves;
 	}
@@ -79,53 +79,53 @@ static bool membership_moves(struct walk *w, team_id team, const struct membersh
 }
 
 /* Looks at a slice once: whether those who stand for its members are members of it, and how these move. */
-static bool check_slice(struct walk *w, team_id team, const struct membership *seat)
+static bool check_slice(struct walk *w, team_id team, const struct membership *me)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t *moves = arena_new_array(w->c->arena, uint32_t, s->n + 1), standing = 0;
-	if (!check_spend(w->c, (uint64_t)seat->n * (s->n + 1)))
+	if (!check_spend(w->c, (uint64_t)me->n * (s->n + 1)))
 		return false;
-	for (uint32_t k = 0; k < seat->n; k++) {
-		uint32_t least = s->least[seat->device[k]], i = 0;
-		while (i < seat->n && seat->device[i] != least) /* most often the first */
+	for (uint32_t k = 0; k < me->n; k++) {
+		uint32_t least = s->least[me->device[k]], i = 0;
+		while (i < me->n && me->device[i] != least) /* most often the first */
 			i++;
-		standing += i < seat->n;
+		standing += i < me->n;
 	}
-	if (standing < seat->n)
+	if (standing < me->n)
 		return breaks(w->c, 0);
 	for (unsigned k = 0; k < s->n; k++)
-		if (!membership_moves(w, team, seat, &s->turn[k], &moves[k]))
+		if (!membership_moves(w, team, me, &s->turn[k], &moves[k]))
 			return breaks(w->c, k);
-	w->c->slice.at[seat->slice].moves = moves;
+	w->c->slice.at[me->slice].moves = moves;
 	return true;
 }
 
-bool classes_meet(struct walk *w, team_id team, const struct membership *seat)
+bool classes_meet(struct walk *w, team_id team, const struct membership *me)
 {
-	return !w->c->symmetry || w->c->slice.at[seat->slice].moves || check_slice(w, team, seat);
+	return !w->c->symmetry || w->c->slice.at[me->slice].moves || check_slice(w, team, me);
 }
 
-bool classes_member(struct walk *w, const struct membership *seat, expr_id e)
+bool classes_member(struct walk *w, const struct membership *me, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
 	for (unsigned k = 0; s && k < s->n; k++) {
 		int64_t by = 0, of = 0;
-		if ((e && !moves_turning(s, &s->turn[k], e, &env, &by, &of)) || (of && of != seat->n) ||
-		    by != w->c->slice.at[seat->slice].moves[k])
+		if ((e && !moves_turning(s, &s->turn[k], e, &env, &by, &of)) || (of && of != me->n) ||
+		    by != w->c->slice.at[me->slice].moves[k])
 			return breaks(w->c, k);
 	}
 	return true;
 }
 
-uint32_t classes_roots(const struct walk *w, const struct membership *seat, int64_t root)
+uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t same = 0;
-	if (!s || root < 0 || s->least[seat->device[root]] != (uint32_t)w->rank)
+	if (!s || root < 0 || s->least[me->device[root]] != (uint32_t)w->rank)
 		return 0;
-	for (uint32_t k = 0; k < seat->n; k++)
-		same += s->least[seat->device[k]] == (uint32_t)w->rank;
+	for (uint32_t k = 0; k < me->n; k++)
+		same += s->least[me->device[k]] == (uint32_t)w->rank;
 	return same > 1 ? same : 0;
 }
 

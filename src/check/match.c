@@ -175,15 +175,15 @@ static void compare_entries(struct checker *c, struct channel *ch, const struct 
 }
 
 /* Compares the blocks that the members of the last meeting of one of them give each other. */
-static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct membership *seat,
+static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct membership *me,
                            const struct check_moved *moved)
 {
-	const uint32_t number = ch->count[seat->member];
+	const uint32_t number = ch->count[me->member];
 	struct buf where = {0};
 	if (ch->broken || !moved->given)
 		return;
 	put_channel(w->c, ch, number, &where);
-	ch->broken = !blocks_agree(w, op, seat, moved, &ch->entry.at[number - 1].arrived, where.at);
+	ch->broken = !blocks_agree(w, op, me, moved, &ch->entry.at[number - 1].arrived, where.at);
 	buf_free(&where);
 }
 
@@ -201,23 +201,23 @@ static uint32_t add_entry(struct walk *w, const struct channel *key, const struc
 	return ch->entry.at[k].meeting;
 }
 
-uint32_t match_collective(struct walk *w, op_id op, const struct membership *seat, int64_t root,
+uint32_t match_collective(struct walk *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved)
 {
-	const struct channel key = {.backend = op_backend(w->m, op), .slice = seat->slice, .n = seat->n};
+	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
 	const struct match_entry e = {
-	    .op = op, .member = seat->member, .root = root, .elements = moved->elements};
+	    .op = op, .member = me->member, .root = root, .elements = moved->elements};
 	uint32_t meeting = add_entry(w, &key, &e);
-	compare_blocks(w, channel_get(w->c, &key), op, seat, moved);
+	compare_blocks(w, channel_get(w->c, &key), op, me, moved);
 	return meeting;
 }
 
-uint32_t match_fence(struct walk *w, op_id op, const struct membership *seat, value_id value)
+uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, value_id value)
 {
-	const struct channel key = {.slice = seat->slice, .n = seat->n};
+	const struct channel key = {.slice = me->slice, .n = me->n};
 	return add_entry(w, &key,
 	                 &(struct match_entry){
-	                     .op = op, .member = seat->member, .root = -1, .value = value, .elements = -1});
+	                     .op = op, .member = me->member, .root = -1, .value = value, .elements = -1});
 }
 
 /* Sender and receiver of messages with a peer; those that they are turned into, whose sender is the least. */

@@ -70,14 +70,14 @@ static struct check_moved moved_now(struct walk *w, op_id op, int64_t typed)
 struct checked_collective {
 	op_id op;
 	value_id in, out;
-	struct membership seat;
+	struct membership me;
 	int64_t root; /* -1: none */
 };
 
 /* Elements that all members must agree on; -1: there is no such number. */
 static int64_t elements_of(struct walk *w, const struct checked_collective *x)
 {
-	bool is_root = x->root == x->seat.member;
+	bool is_root = x->root == x->me.member;
 	switch ((enum op_kind)w->m->op.at[x->op].kind) {
 	case OP_ALLREDUCE:
 	case OP_REDUCE:
@@ -102,11 +102,11 @@ static bool has_equal_parts(const struct op *o)
 static unsigned accesses_of(struct walk *w, const struct checked_collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
-	uint32_t roots = classes_roots(w, &x->seat, x->root);
-	bool is_root = roots || x->root == x->seat.member || x->seat.n == 1;
+	uint32_t roots = classes_roots(w, &x->me, x->root);
+	bool is_root = roots || x->root == x->me.member || x->me.n == 1;
 	bool root_reads = kind == OP_BROADCASTS || kind == OP_SCATTER || kind == OP_SEND_RECV;
 	bool root_writes = kind == OP_REDUCE || kind == OP_GATHER;
-	bool others_write = kind == OP_SEND_RECV && x->seat.n > 1;
+	bool others_write = kind == OP_SEND_RECV && x->me.n > 1;
 	unsigned n = 0;
 	if (is_root || !root_reads)
 		list[n++] = (struct access){w->view[x->in], ACCESS_READ, root_reads ? roots : 0};
@@ -155,32 +155,32 @@ static uint32_t match_members(struct walk *w, struct checked_collective *x)
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
 	int64_t peer[2] = {0, 0};
-	if (!classes_meet(w, o->team, &x->seat))
+	if (!classes_meet(w, o->team, &x->me))
 		return 0;
 	check_holds(w, x);
 	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_control(w, x->op, 0, &x->root))
 		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		if (!walk_scalar(w, x->op, k, &peer[k]) ||
-		    !classes_member(w, &x->seat, op_scalar_expr(w->m, x->op, k)))
+		    !classes_member(w, &x->me, op_scalar_expr(w->m, x->op, k)))
 			return 0;
 	for (unsigned k = 0; k < 2; k++)
-		if (peer[k] < 0 || peer[k] >= x->seat.n || x->root >= x->seat.n || x->root < -1) {
+		if (peer[k] < 0 || peer[k] >= x->me.n || x->root >= x->me.n || x->root < -1) {
 			if (report_once(w->c, "member", x->op, 0))
 				diag_error(
 				    w->c->d, E_PEER, o->at,
 				    "mismatch: the %s of %s is %lld on rank %lld, its team has %u devices",
 				    permutes ? k ? "recv_peer" : "send_peer" : "root", op_info[o->kind].hir,
-				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->seat.n);
+				    (long long)(permutes ? peer[k] : x->root), (long long)w->rank, x->me.n);
 			return 0;
 		}
 	int64_t typed = elements_of(w, x);
 	struct check_moved moved = moved_now(w, x->op, typed);
 	if (!has_equal_parts(o))
 		moved.elements = typed;
-	uint32_t meeting = match_collective(w, x->op, &x->seat, x->root, &moved);
+	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved);
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		match_message(w, x->op, o->team, k == 0, x->seat.device[peer[k]],
+		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
 		              check_view_elements(w, k ? x->out : x->in), 0);
 	return meeting;
 }
@@ -193,7 +193,7 @@ void transfer_collective(struct walk *w, op_id op)
 	struct start s = {.op = op};
 	if (o->def_n)
 		check_view_buffer(w, x.out);
-	bool here = team_membership(w, o->team, &x.seat);
+	bool here = team_membership(w, o->team, &x.me);
 	if (here && (s.meeting = match_members(w, &x)))
 		s.n = accesses_of(w, &x, s.list);
 	if (o->flags & OP_GROUPED) {

@@ -320,11 +320,10 @@ static void walk_op(struct walk *w, op_id op)
 		break;
 	case OP_DISPATCH:
 	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
-		struct membership seat;
-		if (team_membership(w, m->op.at[op].team, &seat) &&
-		    classes_meet(w, m->op.at[op].team, &seat)) {
+		struct membership me;
+		if (team_membership(w, m->op.at[op].team, &me) && classes_meet(w, m->op.at[op].team, &me)) {
 			uint32_t meeting =
-			    match_collective(w, op, &seat, -1, &(struct check_moved){.elements = -1});
+			    match_collective(w, op, &me, -1, &(struct check_moved){.elements = -1});
 			progress_start(w, op, meeting);
 			progress_stand(w, meeting);
 		}
