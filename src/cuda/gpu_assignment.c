@@ -4,12 +4,12 @@
 #include "cuda/cuda_transport.h"
 #include <string.h>
 
-/* Where a rank works. */
-struct membership {
-	int32_t host; /* its number */
-	int32_t ordinal;
-	CUuuid gpu;
-	bool exports; /* its memory can be opened by other processes */
+/* The GPU of a rank. */
+struct rank_gpu {
+	int32_t host;    /* number of its host */
+	int32_t ordinal; /* on its host */
+	CUuuid uuid;
+	bool exports; /* other processes can open its memory */
 };
 
 /* ---- the GPU of this rank */
@@ -43,52 +43,52 @@ enum status cuda_gpu_take(struct cuda *c, int *sharers)
 
 /* ---- those of all */
 
-/* Ranks on one GPU. */
-static bool is_same(const struct membership *a, const struct membership *b)
+/* Returns true if both ranks are on one GPU. */
+static bool is_same(const struct rank_gpu *a, const struct rank_gpu *b)
 {
-	return a->host == b->host && memcmp(&a->gpu, &b->gpu, sizeof a->gpu) == 0;
+	return a->host == b->host && memcmp(&a->uuid, &b->uuid, sizeof a->uuid) == 0;
 }
 
-static bool some_share(const struct membership *seat, int ranks)
+static bool some_share(const struct rank_gpu *gpu, int ranks)
 {
 	for (int r = 0; r < ranks; r++)
 		for (int k = 0; k < r; k++)
-			if (is_same(&seat[r], &seat[k]))
+			if (is_same(&gpu[r], &gpu[k]))
 				return true;
 	return false;
 }
 
-static bool all_share(const struct membership *seat, int ranks)
+static bool all_share(const struct rank_gpu *gpu, int ranks)
 {
 	for (int r = 1; r < ranks; r++)
-		if (!is_same(&seat[r], &seat[0]))
+		if (!is_same(&gpu[r], &gpu[0]))
 			return false;
 	return true;
 }
 
-/* By rank; the caller's. NULL after a failure. */
-static struct membership *look_at_seats(struct cuda *c)
+/* Gathers the GPUs of all ranks, by rank, in memory that the caller frees; NULL after a failure. */
+static struct rank_gpu *gather_gpus(struct cuda *c)
 {
 	struct rt_job *job = c->base.job;
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
-	struct membership own, *seat;
+	struct rank_gpu own, *gpu;
 	int exports = 0;
 	memset(&own, 0, sizeof own);
 	own.host = host ? host[job->rank] : 0;
 	own.ordinal = c->ordinal;
-	if (!cuda_call(c, cuDeviceGetUuid, &own.gpu, c->device) ||
+	if (!cuda_call(c, cuDeviceGetUuid, &own.uuid, c->device) ||
 	    !cuda_call(c, cuDeviceGetAttribute, &exports, CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, c->device))
 		return NULL;
 	own.exports = exports;
-	seat = mem_alloc((size_t)job->size * sizeof *seat);
-	if (rt_job_allgather(job, "the GPUs", &own, sizeof own, seat) == STATUS_OK)
-		return seat;
-	free(seat);
+	gpu = mem_alloc((size_t)job->size * sizeof *gpu);
+	if (rt_job_allgather(job, "the GPUs", &own, sizeof own, gpu) == STATUS_OK)
+		return gpu;
+	free(gpu);
 	return NULL;
 }
 
 /* The first rank whose GPU this one cannot reach; -1: none, as far as its process sees their GPUs. */
-static enum status find_far(struct cuda *c, const struct membership *seat, int32_t *out)
+static enum status find_far(struct cuda *c, const struct rank_gpu *gpu, int32_t *out)
 {
 	struct rt_job *job = c->base.job;
 	int count = 0;
@@ -96,16 +96,16 @@ static enum status find_far(struct cuda *c, const struct membership *seat, int32
 	if (!cuda_call(c, cuDeviceGetCount, &count))
 		return rt_job_status(job);
 	for (int k = 0; k < count; k++) {
-		struct membership there = {.host = seat[job->rank].host};
+		struct rank_gpu there = {.host = gpu[job->rank].host};
 		CUdevice device;
 		int can = 1;
 		if (!cuda_call(c, cuDeviceGet, &device, k) ||
-		    !cuda_call(c, cuDeviceGetUuid, &there.gpu, device))
+		    !cuda_call(c, cuDeviceGetUuid, &there.uuid, device))
 			return rt_job_status(job);
 		if (device != c->device && !cuda_call(c, cuDeviceCanAccessPeer, &can, c->device, device))
 			return rt_job_status(job);
 		for (int r = 0; r < job->size && !can; r++)
-			if (is_same(&seat[r], &there) && (*out < 0 || r < *out))
+			if (is_same(&gpu[r], &there) && (*out < 0 || r < *out))
 				*out = r;
 	}
 	return STATUS_OK;
@@ -113,11 +113,11 @@ static enum status find_far(struct cuda *c, const struct membership *seat, int32
 
 /* ---- refusals: STATUS_OK where there is nothing to refuse */
 
-static enum status check_reach(struct cuda *c, const struct membership *seat)
+static enum status check_reach(struct cuda *c, const struct rank_gpu *gpu)
 {
 	struct rt_job *job = c->base.job;
 	int32_t far = -1, *all = mem_alloc((size_t)job->size * sizeof *all);
-	enum status status = find_far(c, seat, &far);
+	enum status status = find_far(c, gpu, &far);
 	if (status == STATUS_OK)
 		status = rt_job_allgather(job, "which GPUs are far", &far, sizeof far, all);
 	int r = 0;
@@ -129,13 +129,13 @@ static enum status check_reach(struct cuda *c, const struct membership *seat)
 		                     "each other's memory (cuDeviceCanAccessPeer); --transport=%s goes "
 		                     "another way, with a GPU for each rank, and CUDA_VISIBLE_DEVICES can "
 		                     "leave one GPU to all ranks",
-		                     transport_kind_name(TRANSPORT_CUDA_IPC), seat[r].ordinal,
-		                     seat[all[r]].ordinal, r, all[r], transport_kind_name(TRANSPORT_NCCL));
+		                     transport_kind_name(TRANSPORT_CUDA_IPC), gpu[r].ordinal,
+		                     gpu[all[r]].ordinal, r, all[r], transport_kind_name(TRANSPORT_NCCL));
 	free(all);
 	return status;
 }
 
-static enum status check_ipc(struct cuda *c, const struct membership *seat)
+static enum status check_ipc(struct cuda *c, const struct rank_gpu *gpu)
 {
 	struct rt_job *job = c->base.job;
 	const char *why = NULL;
@@ -150,21 +150,21 @@ static enum status check_ipc(struct cuda *c, const struct membership *seat)
 		return cuda_refuse(job, STATUS_ABSENT, "transport %s %s",
 		                   transport_kind_name(TRANSPORT_CUDA_IPC), why);
 	for (int r = 0; r < job->size; r++)
-		if (!seat[r].exports)
+		if (!gpu[r].exports)
 			return cuda_refuse(
 			    job, STATUS_ABSENT,
 			    "transport %s needs GPUs whose memory other processes can open, which GPU "
 			    "%d of rank %d has not; --bootstrap=thread with --transport=%s needs none, "
 			    "nor does --transport=%s, with a GPU for each rank",
-			    transport_kind_name(TRANSPORT_CUDA_IPC), seat[r].ordinal, r,
+			    transport_kind_name(TRANSPORT_CUDA_IPC), gpu[r].ordinal, r,
 			    transport_kind_name(TRANSPORT_PEERS), transport_kind_name(TRANSPORT_NCCL));
-	return check_reach(c, seat);
+	return check_reach(c, gpu);
 }
 
-static enum status check_peers(const struct cuda *c, const struct membership *seat)
+static enum status check_peers(const struct cuda *c, const struct rank_gpu *gpu)
 {
 	struct rt_job *job = c->base.job;
-	if (strcmp(job->boot->name, "thread") == 0 && all_share(seat, job->size))
+	if (strcmp(job->boot->name, "thread") == 0 && all_share(gpu, job->size))
 		return STATUS_OK;
 	return cuda_refuse(job, STATUS_ABSENT,
 	                   "transport %s needs ranks that are threads of one process and share a GPU; "
@@ -174,17 +174,17 @@ static enum status check_peers(const struct cuda *c, const struct membership *se
 	                   transport_kind_name(TRANSPORT_NCCL));
 }
 
-/* What `auto` stands for; TRANSPORT_COUNT after a refusal. */
-static enum transport_kind resolve_transport(const struct cuda *c, const struct membership *seat,
-                                             bool symmetric, enum status *status)
+/* Picks the transport for `auto`: peers, cuda-ipc or nccl; TRANSPORT_COUNT after a refusal. */
+static enum transport_kind resolve_transport(const struct cuda *c, const struct rank_gpu *gpu, bool symmetric,
+                                             enum status *status)
 {
 	struct rt_job *job = c->base.job;
 	bool threads = strcmp(job->boot->name, "thread") == 0;
-	if (threads && all_share(seat, job->size))
+	if (threads && all_share(gpu, job->size))
 		return TRANSPORT_PEERS;
 	if (symmetric && job->size > 1 && !threads && job->boot->shares(job))
 		return TRANSPORT_CUDA_IPC;
-	if (!some_share(seat, job->size))
+	if (!some_share(gpu, job->size))
 		return TRANSPORT_NCCL;
 	if (!threads && job->boot->shares(job))
 		return TRANSPORT_CUDA_IPC;
@@ -212,18 +212,18 @@ enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, boo
 	enum status status = STATUS_OK;
 	if (*kind == TRANSPORT_NCCL) /* which says itself what it does not like */
 		return STATUS_OK;
-	struct membership *seat = look_at_seats(c);
-	if (!seat)
+	struct rank_gpu *gpu = gather_gpus(c);
+	if (!gpu)
 		return rt_job_status(job);
 	enum transport_kind chosen =
-	    *kind == TRANSPORT_AUTO ? resolve_transport(c, seat, symmetric, &status) : *kind;
+	    *kind == TRANSPORT_AUTO ? resolve_transport(c, gpu, symmetric, &status) : *kind;
 	if (chosen == TRANSPORT_PEERS)
-		status = check_peers(c, seat);
+		status = check_peers(c, gpu);
 	else if (chosen == TRANSPORT_CUDA_IPC)
-		status = check_ipc(c, seat);
+		status = check_ipc(c, gpu);
 	else if (chosen != TRANSPORT_NCCL && chosen != TRANSPORT_COUNT)
 		status = refuse_other(job, chosen);
-	free(seat);
+	free(gpu);
 	*kind = chosen;
 	return status;
 }
@@ -244,8 +244,8 @@ enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, boo
 	status = cuda_api_open(job, CUDA_NCCL);
 	if (status != STATUS_OK)
 		return status;
-	struct membership *seat = look_at_seats(&c);
-	*unsure = seat && some_share(seat, job->size);
-	free(seat);
+	struct rank_gpu *gpu = gather_gpus(&c);
+	*unsure = gpu && some_share(gpu, job->size);
+	free(gpu);
 	return rt_job_status(job);
 }

@@ -3,8 +3,8 @@
  *     nccl      a GPU for each rank, on any hosts
  *     peers     ranks that are threads of one process, all on one GPU
  *     cuda-ipc  ranks that are processes of one host, whose GPUs can open each other's memory */
-#ifndef HIRC_CUDA_SEATS_H
-#define HIRC_CUDA_SEATS_H
+#ifndef HIRC_CUDA_GPU_ASSIGNMENT_H
+#define HIRC_CUDA_GPU_ASSIGNMENT_H
 #include "cuda/cuda.h"
 
 /* The GPU of this rank: the local rank modulo those that are visible. STATUS_ABSENT with a message where

@@ -21,9 +21,9 @@
 
 enum { PACKET_FILES = 64, LOOK_MS = 5, REFUSED_LOOKS = 60 /* in which the end of a rank becomes known */ };
 
-struct membership {
-	uint64_t number;
-	socklen_t bytes;
+struct peer_socket {
+	uint64_t number; /* in each packet for it; nobody but the ranks knows it */
+	socklen_t bytes; /* of the name */
 	struct sockaddr_un name;
 };
 
@@ -36,7 +36,7 @@ struct packet {
 struct exchange {
 	struct rt_job *job;
 	int socket;
-	struct membership *seat; /* by rank */
+	struct peer_socket *peer; /* by rank */
 	const int *own;
 	uint32_t n;
 	int *all;
@@ -60,7 +60,7 @@ static enum status report_failed_exchange(struct exchange *x, const char *what, 
 
 static enum status open_socket(struct exchange *x)
 {
-	struct membership own = {.bytes = sizeof own.name};
+	struct peer_socket own = {.bytes = sizeof own.name};
 	const struct sockaddr_un any = {.sun_family = AF_UNIX};
 	int yes = 1;
 	x->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -70,7 +70,7 @@ static enum status open_socket(struct exchange *x)
 		return report_failed_exchange(x, "a socket", errno);
 	if (getrandom(&own.number, sizeof own.number, 0) != (ssize_t)sizeof own.number)
 		return report_failed_exchange(x, "a random number", errno);
-	return rt_job_allgather(x->job, "the sockets", &own, sizeof own, x->seat);
+	return rt_job_allgather(x->job, "the sockets", &own, sizeof own, x->peer);
 }
 
 /* ---- sending */
@@ -78,7 +78,7 @@ static enum status open_socket(struct exchange *x)
 /* One packet to a rank; *moved: it is on its way. */
 static enum status send_some(struct exchange *x, int rank, bool *moved)
 {
-	const struct membership *to = &x->seat[rank];
+	const struct peer_socket *to = &x->peer[rank];
 	uint32_t left = x->n - x->sent[rank], count = left < PACKET_FILES ? left : PACKET_FILES;
 	struct packet p = {
 	    .number = to->number, .rank = x->job->rank, .first = x->sent[rank], .count = count};
@@ -132,7 +132,7 @@ static uint32_t files_of(struct msghdr *m, int *file, bool *trusted)
 static bool is_expected(const struct exchange *x, const struct packet *p, uint32_t files)
 {
 	const struct rt_job *job = x->job;
-	if (p->number != x->seat[job->rank].number || p->rank < 0 || p->rank >= job->size ||
+	if (p->number != x->peer[job->rank].number || p->rank < 0 || p->rank >= job->size ||
 	    p->rank == job->rank || p->count != files || p->first > x->n || files > x->n - p->first)
 		return false;
 	bool fresh = true;
@@ -158,7 +158,7 @@ static enum status receive_some(struct exchange *x, bool *moved)
 		           : report_failed_exchange(x, "the own socket", errno);
 	uint32_t n = files_of(&m, file, &trusted);
 	*moved = true;
-	bool named = trusted && bytes == (ssize_t)sizeof p && p.number == x->seat[x->job->rank].number;
+	bool named = trusted && bytes == (ssize_t)sizeof p && p.number == x->peer[x->job->rank].number;
 	if (named && m.msg_flags & MSG_CTRUNC) {
 		while (n)
 			close(file[--n]);
@@ -211,7 +211,7 @@ enum status cuda_handles_exchange(struct rt_job *job, const int *own, uint32_t n
 	    .job = job, .socket = -1, .own = own, .n = n, .all = all, .missing = (uint64_t)(ranks - 1) * n};
 	for (size_t k = 0; k < ranks * n; k++)
 		all[k] = -1;
-	x.seat = mem_zalloc(ranks * sizeof *x.seat);
+	x.peer = mem_zalloc(ranks * sizeof *x.peer);
 	x.sent = mem_zalloc(ranks * sizeof *x.sent);
 	x.sent[job->rank] = n;
 	enum status status = exchange_descriptors(&x);
@@ -222,7 +222,7 @@ enum status cuda_handles_exchange(struct rt_job *job, const int *own, uint32_t n
 	}
 	if (x.socket >= 0)
 		close(x.socket);
-	free(x.seat);
+	free(x.peer);
 	free(x.sent);
 	return status;
 }

@@ -60,10 +60,10 @@ struct ipc_peer {
 };
 
 struct ipc_team {
-	struct ipc_seat *seat; /* by member, shared; NULL: alone, or not a member */
-	char *posts;           /* shared */
-	uint32_t semaphores;   /* where those of the team begin, the same on all ranks */
-	uint64_t stage;        /* where it begins, bytes from the semaphores on, as on all ranks; 0: none */
+	struct ipc_turns *turns; /* by member, shared; NULL: alone, or not a member */
+	char *posts;             /* shared */
+	uint32_t semaphores;     /* where those of the team begin, the same on all ranks */
+	uint64_t stage;          /* where it begins, bytes from the semaphores on, as on all ranks; 0: none */
 	struct rt_collective
 	    staged[IPC_TURNS]; /* what others read there last; Barrier: nothing. Kind and root */
 	CUstream offers, moves;

@@ -8,7 +8,7 @@
  *     HALF     Allreduce that is not staged: not all have issued the first half
  *     MOVED    not staged: who reads from this member has not issued that yet
  *
- * In seat[m] stands how many turns member m has posted, and issued the half and the whole of.
+ * turns[m] counts the turns that member m has posted, and those that it has issued half of and all of.
  *
  * Little is staged: copied first, to where it may stay for IPC_TURNS turns. So nobody waits for those who
  * read it: that they have is awaited by the turn that needs the place again, which has come to ROOM by then.
@@ -17,7 +17,7 @@
 
 enum { STEP_ROOM, STEP_POSTED, STEP_HALF, STEP_MOVED, LINE = 64 };
 
-struct ipc_seat {
+struct ipc_turns {
 	_Alignas(LINE) _Atomic uint32_t posted;
 	_Atomic uint32_t half, moved;
 };
@@ -42,7 +42,7 @@ static size_t post_bytes(int n)
 enum status ipc_team_open(struct ipc *t, int id)
 {
 	const struct rt_team *team = &t->base.base.team[id];
-	size_t n = (size_t)team->n, seats = n * sizeof(struct ipc_seat);
+	size_t n = (size_t)team->n, turns = n * sizeof(struct ipc_turns);
 	char *memory = NULL;
 	enum status status = STATUS_OK;
 	t->team = mem_realloc(t->team, (size_t)(id + 1) * sizeof *t->team);
@@ -65,12 +65,12 @@ enum status ipc_team_open(struct ipc *t, int id)
 		return rt_job_fail(t->base.base.job, STATUS_ABSENT);
 	}
 	if (n > 1)
-		status = ipc_share(t, seats + IPC_TURNS * n * post_bytes(team->n), &memory);
+		status = ipc_share(t, turns + IPC_TURNS * n * post_bytes(team->n), &memory);
 	if (status != STATUS_OK || team->index < 0)
 		return status;
 	if (n > 1) {
-		own->seat = (struct ipc_seat *)memory;
-		own->posts = memory + seats;
+		own->turns = (struct ipc_turns *)memory;
+		own->posts = memory + turns;
 		status = cuda_stream_new(t->base.c, &own->offers);
 	}
 	return status == STATUS_OK ? cuda_stream_new(t->base.c, &own->moves) : status;
@@ -112,7 +112,7 @@ static bool there_is_room(const struct ipc_team *own, int n, uint32_t turn)
 {
 	bool room = true;
 	for (int m = 0; m < n; m++)
-		room = room && has_come(&own->seat[m].moved, turn + 1 - IPC_TURNS);
+		room = room && has_come(&own->turns[m].moved, turn + 1 - IPC_TURNS);
 	return room;
 }
 
@@ -120,7 +120,7 @@ static bool all_posted(const struct ipc_team *own, int n, uint32_t turn)
 {
 	bool all = true;
 	for (int m = 0; m < n; m++)
-		all = all && has_come(&own->seat[m].posted, turn + 1);
+		all = all && has_come(&own->turns[m].posted, turn + 1);
 	return all;
 }
 
@@ -128,7 +128,7 @@ static bool all_have_half(const struct ipc_team *own, int n, uint32_t turn)
 {
 	bool all = true;
 	for (int m = 0; m < n; m++)
-		all = all && has_come(&own->seat[m].half, turn + 1);
+		all = all && has_come(&own->turns[m].half, turn + 1);
 	return all;
 }
 
@@ -137,7 +137,7 @@ static bool all_have_read(const struct ipc_team *own, const struct rt_team *team
 	bool all = true;
 	for (int m = 0; m < team->n; m++)
 		if (m != team->index && ipc_reads(&r->c, m, team->index))
-			all = all && has_come(&own->seat[m].moved, r->turn + 1);
+			all = all && has_come(&own->turns[m].moved, r->turn + 1);
 	return all;
 }
 
@@ -232,7 +232,7 @@ static enum status post_buffers(struct ipc *t, struct rt_request *r)
 	if (status != STATUS_OK)
 		return status;
 	r->step = STEP_POSTED;
-	publish_turn(t, team, &own->seat[team->index].posted, r->turn);
+	publish_turn(t, team, &own->turns[team->index].posted, r->turn);
 	return STATUS_OK;
 }
 
@@ -295,7 +295,7 @@ static enum status issue_first(struct ipc *t, struct rt_request *r)
 	if (status != STATUS_OK)
 		return status;
 	r->step = r->c.kind == COLLECTIVE_ALLREDUCE && !ipc_is_staged(t, &r->c) ? STEP_HALF : STEP_MOVED;
-	publish_turn(t, team, &own->seat[team->index].half, r->turn);
+	publish_turn(t, team, &own->turns[team->index].half, r->turn);
 	return STATUS_OK;
 }
 
@@ -332,7 +332,7 @@ static enum status has_moved(struct ipc *t, struct rt_request *r)
 		*(own->moved ? own->end : &own->moved) = r;
 		own->end = &r->behind;
 	}
-	publish_turn(t, team, &own->seat[team->index].moved, r->turn);
+	publish_turn(t, team, &own->turns[team->index].moved, r->turn);
 	return status;
 }
 
