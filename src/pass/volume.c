@@ -51,35 +51,36 @@ static bool has_same_parts(const struct parts *x, uint32_t i, uint32_t k)
 	return true;
 }
 
-/* Where a rank stands among those that communicate with each other. */
+/* The place of a rank in the team of the Communication. */
 struct membership {
-	uint32_t slice, index; /* which of the team's slices, and where in it */
+	uint32_t slice, index; /* the team's slice of the rank, and its index there */
 };
 
-static void seats_of(const struct mesh *a, const struct reshard *r, const uint32_t *device, uint32_t n,
-                     struct membership *seat)
+static void find_memberships(const struct mesh *a, const struct reshard *r, const uint32_t *device,
+                             uint32_t n, struct membership *member)
 {
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t i = 0;
-		seat[k] = (struct membership){0, k};
+		member[k] = (struct membership){0, k};
 		for (unsigned x = 0; r->mesh == r->to && x < a->rank; x++)
 			if (!memchr(r->axis, (int)x, r->axis_n) && mesh_axis_index(a, device[k], x, &i))
-				seat[k].slice = seat[k].slice * a->size[x] + i;
+				member[k].slice = member[k].slice * a->size[x] + i;
 		if (r->mesh == r->to)
-			seat[k].index = 0;
+			member[k].index = 0;
 		for (unsigned x = 0; r->mesh == r->to && x < r->axis_n; x++)
 			if (mesh_axis_index(a, device[k], r->axis[x], &i))
-				seat[k].index = seat[k].index * a->size[r->axis[x]] + i;
+				member[k].index = member[k].index * a->size[r->axis[x]] + i;
 	}
 }
 
-/* How many ranks of q's slice sit before seat `index` and hold the same as q (other: hold something else). */
-static uint32_t count_before(const struct parts *x, const struct membership *seat, uint32_t n, uint32_t q,
+/* Counts the ranks of q's slice with an index below `index` that hold the same parts as q (other: other
+ * parts). */
+static uint32_t count_before(const struct parts *x, const struct membership *member, uint32_t n, uint32_t q,
                              uint32_t index, bool other)
 {
 	uint32_t count = 0;
 	for (uint32_t k = 0; k < n; k++)
-		count += seat[k].slice == seat[q].slice && seat[k].index < index &&
+		count += member[k].slice == member[q].slice && member[k].index < index &&
 		         has_same_parts(x, k, q) != other;
 	return count;
 }
@@ -88,7 +89,7 @@ static uint32_t count_before(const struct parts *x, const struct membership *sea
 struct change {
 	const struct reshard *r;
 	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* of both meshes */
-	struct membership seat[2 * VOLUME_MAX_DEVICES];
+	struct membership member[2 * VOLUME_MAX_DEVICES];
 	struct parts x, y;
 	int64_t root, team; /* root: place among the devices; -1: none */
 };
@@ -97,14 +98,14 @@ struct change {
  * only that one gives. */
 static int64_t count_moved_elements(const struct change *c, uint32_t q, uint32_t p)
 {
-	if (p == q || c->seat[p].slice != c->seat[q].slice || (c->root >= 0 && q != c->root))
+	if (p == q || c->member[p].slice != c->member[q].slice || (c->root >= 0 && q != c->root))
 		return 0;
 	if (c->root < 0) {
 		if (has_same_parts(&c->x, p, q))
 			return 0;
-		uint32_t number = count_before(&c->x, c->seat, c->n, q, c->seat[q].index, false),
-		         size = count_before(&c->x, c->seat, c->n, q, UINT32_MAX, false);
-		if (count_before(&c->x, c->seat, c->n, q, c->seat[p].index, true) % size != number)
+		uint32_t number = count_before(&c->x, c->member, c->n, q, c->member[q].index, false),
+		         size = count_before(&c->x, c->member, c->n, q, UINT32_MAX, false);
+		if (count_before(&c->x, c->member, c->n, q, c->member[p].index, true) % size != number)
 			return 0;
 	}
 	return count_common_elements(&c->x, q, &c->y, p);
@@ -157,7 +158,7 @@ static bool change_open(struct module *m, type_id from, type_id to, const struct
 			c->root = k;
 	for (unsigned k = 0; k < r->axis_n; k++)
 		c->team *= in.mesh->size[r->axis[k]];
-	seats_of(in.mesh, r, c->device, c->n, c->seat);
+	find_memberships(in.mesh, r, c->device, c->n, c->member);
 	bool ok = parts_read(m, &in, c->device, c->n, &c->x),
 	     known = parts_read(m, &out, c->device, c->n, &c->y);
 	if (!ok || !known) {
@@ -204,13 +205,13 @@ static int64_t count_given_elements(const struct change *c, const struct mesh *f
                                     uint32_t q, uint32_t p)
 {
 	uint32_t giver, taker;
-	bool together = c->seat[p].slice == c->seat[q].slice && p != q;
+	bool together = c->member[p].slice == c->member[q].slice && p != q;
 	switch (c->r->kind) {
 	case RESHARD_LOCAL:
 	case RESHARD_NONE:
 		return 0;
 	case RESHARD_ALLREDUCE: /* round a ring */
-		return together && c->seat[p].index == (c->seat[q].index + 1) % (uint64_t)c->team
+		return together && c->member[p].index == (c->member[q].index + 1) % (uint64_t)c->team
 		           ? 2 * count_common_elements(&c->x, q, &c->x, q) * (c->team - 1) / c->team
 		           : 0;
 	case RESHARD_REDUCE_SCATTER:
