@@ -94,14 +94,14 @@ struct sim_program {
 		uint32_t next;
 	})
 	dying;
-	uint32_t **seat; /* by team, then rank: its slice + 1, 0: none; made when needed */
+	uint32_t **slice; /* by team, then rank: its slice + 1, 0: none; made when needed */
 	VEC(struct sim_channel) channel;
 	uint32_t **known;           /* by team and slice: a channel + 1; 0: none yet */
 	struct hash_table channels; /* + 1 */
-	struct sim_seat { /* by channel, and whether it receives: the number that the rank has for it */
+	struct sim_local {          /* by channel, and whether it receives: its number on the rank */
 		uint32_t walk, number;
 	} * local;
-	uint32_t local_n, walks;     /* walk: of which of the walks that is */
+	uint32_t local_n, walks;     /* walk: the one that the number is of */
 	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of time of work */
 	struct symmetry *symmetry;   /* NULL: each rank stands for itself */
 	op_id ignored;               /* a synchronize that is left out; 0: none */

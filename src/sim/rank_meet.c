@@ -6,7 +6,7 @@
 
 /* ---- channels */
 
-static struct sim_seat *seat_of(struct sim_program *p, uint32_t channel, bool receives)
+static struct sim_local *find_local(struct sim_program *p, uint32_t channel, bool receives)
 {
 	if (channel >= p->local_n) {
 		p->local = mem_realloc(p->local, sizeof *p->local * 2 * p->channel.cap);
@@ -44,11 +44,11 @@ static void join_messages(struct sim_program *p, struct sim_place *x)
 static uint32_t local_of(struct rank_walk *w, const struct sim_asked *by, uint32_t channel, bool receives)
 {
 	struct sim_program *p = w->p;
-	struct sim_seat *seat = seat_of(p, channel, receives);
-	if (seat->walk == p->walks)
-		return seat->number;
+	struct sim_local *local = find_local(p, channel, receives);
+	if (local->walk == p->walks)
+		return local->number;
 	struct sim_place x = {.channel = channel, .joint = channel, .members = 1, .receives = receives};
-	*seat = (struct sim_seat){p->walks, w->out->place.n};
+	*local = (struct sim_local){p->walks, w->out->place.n};
 	if (p->symmetry && by)
 		join_slice(p, by, w->rank, &x);
 	else if (p->symmetry)
@@ -109,10 +109,10 @@ bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim
 			return false;
 		if (x->place == SIM_NONE)
 			continue;
-		struct sim_seat *seat = seat_of(p, channel, false);
-		if (seat->walk == p->walks ? seat->number != x->place : place[x->place].channel != SIM_NONE)
+		struct sim_local *local = find_local(p, channel, false);
+		if (local->walk == p->walks ? local->number != x->place : place[x->place].channel != SIM_NONE)
 			return false;
-		*seat = (struct sim_seat){p->walks, x->place};
+		*local = (struct sim_local){p->walks, x->place};
 		place[x->place] = (struct sim_place){.channel = channel, .joint = channel, .members = 1};
 		if (p->symmetry)
 			join_slice(p, x, rank, &place[x->place]);

@@ -97,7 +97,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	p->held = arena_new_array(p->arena, int64_t, m->value.n);
 	p->posted = arena_new_array(p->arena, bool, m->op.n);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
-	p->seat = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
+	p->slice = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
 	p->known = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		p->time[op] = cost_op_time(cost, op);
@@ -178,18 +178,18 @@ uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_chann
                              uint32_t rank)
 {
 	const struct team *t = ir_team(p->m, team);
-	uint32_t *seat = p->seat[team];
-	if (!seat) {
-		seat = p->seat[team] = arena_new_array(p->arena, uint32_t, p->ranks);
+	uint32_t *slice = p->slice[team];
+	if (!slice) {
+		slice = p->slice[team] = arena_new_array(p->arena, uint32_t, p->ranks);
 		p->known[team] = arena_new_array(p->arena, uint32_t, t->slice_n);
 		for (uint32_t s = t->slice_n; s--;) /* a rank that several hold is in the first */
 			for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
 				if (t->device[k] < p->ranks)
-					seat[t->device[k]] = s + 1;
+					slice[t->device[k]] = s + 1;
 	}
-	if (!seat[rank])
+	if (!slice[rank])
 		return SIM_NONE;
-	uint32_t s = seat[rank] - 1;
+	uint32_t s = slice[rank] - 1;
 	struct sim_channel key = {.kind = kind,
 	                          .backend = backend,
 	                          .n = t->start[s + 1] - t->start[s],
