@@ -368,7 +368,7 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	else
 		diag_note(w->c->d, DIAG_NOWHERE,
 		          op ? "deallocate it after its last use"
-		             : "what the program returns is not deallocated");
+		             : "the program returns this buffer: remove its deallocate");
 	buf_free(&text);
 }
 
@@ -379,9 +379,9 @@ void report_unwritten(struct walk *w, op_id op, value_id v)
 	if (!report_once(w->c, "unwritten", op, made))
 		return;
 	words_statement(w->c, op, &text);
-	buf_puts(&text, " reads of ");
+	buf_puts(&text, " reads elements of ");
 	words_value(w->c, v, &text);
-	buf_puts(&text, " what nothing has written ");
+	buf_puts(&text, " that nothing has written ");
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, E_UNWRITTEN_READ, place_of(w, op), "lifetime: %s", text.at);
 	text.n = 0;
@@ -431,7 +431,7 @@ void report_wait(struct walk *w, op_id wait, op_id started)
 	put_place(w, w->now, &place);
 	diag_error(w->c->d, E_WAIT_NOTHING, place_of(w, wait), "wait: no %s is left to wait for %s", text.at,
 	           place.at);
-	diag_note(w->c->d, place_of(w, started), "each start of it takes one wait");
+	diag_note(w->c->d, place_of(w, started), "each start of this Communication takes one wait");
 	buf_free(&text);
 	buf_free(&place);
 }

@@ -261,16 +261,17 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 	bool send = member == 1; /* the receive is missing */
 	if (ch->handles) {
 		diag_error(c->d, E_MESSAGE_ALONE, at,
-		           send ? "mismatch: rank %u announces what it sends to rank %u here, "
-		                  "which does not announce where it receives that"
-		                : "mismatch: rank %2$u announces where it receives from rank %1$u here, "
-		                  "which does not announce what it sends",
+		           send ? "mismatch: rank %u announces its send to rank %u here, which announces no "
+		                  "receive for it"
+		                : "mismatch: rank %2$u announces its receive from rank %1$u here, which "
+		                  "announces no send for it",
 		           ch->ends[0], ch->ends[1]);
 	} else if (ch->message) {
-		diag_error(c->d, E_MESSAGE_ALONE, at,
-		           send ? "mismatch: nothing receives what rank %u sends to rank %u here"
-		                : "mismatch: nothing sends what rank %2$u receives from rank %1$u here",
-		           ch->ends[0], ch->ends[1]);
+		diag_error(
+		    c->d, E_MESSAGE_ALONE, at,
+		    send ? "mismatch: rank %u sends to rank %u here, which issues no receive for it"
+		         : "mismatch: rank %2$u receives from rank %1$u here, which issues no send for it",
+		    ch->ends[0], ch->ends[1]);
 	} else {
 		put_channel(c, ch, k + 1, &where);
 		diag_error(c->d, E_MISMATCH, at, "mismatch: rank %u issues this as %s, rank %u issues %u",

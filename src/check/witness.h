@@ -15,15 +15,16 @@
 	X(NONE, "none", "no error was found")                                                                \
 	X(RACE, "race", "an order of two accesses")                                                          \
 	X(LIFETIME, "lifetime", "an order of an access and a deallocate")                                    \
-	X(CALLER, "caller", "who runs the program uses what it is given too early; hirc run waits")          \
-	X(MISMATCH, "mismatch", "ranks do not match, or wait for what was not issued")                       \
+	X(CALLER, "caller", "the caller uses a buffer before it is ready; hirc run waits")                   \
+	X(MISMATCH, "mismatch", "ranks do not match, or wait for a statement that was not issued")           \
 	X(DEADLOCK, "deadlock", "where each rank stands")
 
 /* role, its name, meaning */
 #define WITNESS_ROLES(X)                                                                                     \
-	X(HOLD, "hold", "the statement, of a Communication its start, comes after those that are `until`")   \
-	X(HOLD_RESULT, "hold-result", "a Communication's result comes after those that are `until`")         \
-	X(UNTIL, "until", "the statement, of a Communication its end")                                       \
+	X(HOLD, "hold",                                                                                      \
+	  "the statement, or the start of a Communication, comes after the ones marked `until`")             \
+	X(HOLD_RESULT, "hold-result", "the result of a Communication comes after the ones marked `until`")   \
+	X(UNTIL, "until", "the statement, or the end of a Communication")                                    \
 	X(STANDS, "stands", "the statement is part of the error")
 
 enum witness_kind {

@@ -119,7 +119,7 @@ enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(s
 	const struct rank_options asked = b->ranks;
 	*out = (struct bench_outcome){.transport = b->transport.at[transport], .results = open_memory()};
 	if (!out->results) {
-		buf_printf(&out->why, "no memory for what ranks measure: %s", strerror(errno));
+		buf_printf(&out->why, "no memory for the measurements of the ranks: %s", strerror(errno));
 		fprintf(stderr, "hirc bench: error: %s\n", out->why.at);
 		return out->status = STATUS_DIAGNOSTICS;
 	}
@@ -177,7 +177,7 @@ enum status bench_results_write(struct rt_job *job, const struct bench *b, const
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			rt_job_error(job, "cannot write what was measured: %s", strerror(errno));
+			rt_job_error(job, "cannot write the measurements: %s", strerror(errno));
 			return rt_job_fail(job, STATUS_DIAGNOSTICS);
 		}
 		at += n;

@@ -204,8 +204,8 @@ static void take_several_transports(struct rank_options *o)
 	for (unsigned k = 0; k < RANK_OPTIONS; k++)
 		if (o->option[k].to == &o->transport) {
 			o->option[k].several = true;
-			o->option[k].help = "what moves data between ranks; of collectives several, as in "
-			                    "nccl,cuda-ipc";
+			o->option[k].help =
+			    "how data moves between ranks; of collectives several, as in nccl,cuda-ipc";
 		}
 }
 

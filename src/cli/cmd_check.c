@@ -152,7 +152,7 @@ static bool read_family(struct check_command *c)
 	    !c->family_text[end] && f->lo >= 1 && f->lo <= f->hi && f->hi <= INT32_MAX)
 		return true;
 	diag_error(c->d, E_OPTION_VALUE, DIAG_NOWHERE,
-	           "--family takes np, or what -D defines, and its values, as in np=2..64, not '%s'",
+	           "--family takes np, or a name that -D defines, and its values, as in np=2..64, not '%s'",
 	           c->family_text);
 	return false;
 }
@@ -217,10 +217,9 @@ static bool check_witness_options(const struct check_command *c, struct diag *d)
 		           "--witness is of one program: leave --%s away",
 		           c->split ? "split-input-file" : "family");
 	else
-		diag_error(
-		    d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		    "--witness is for hirc run, which waits for all before it touches what it gave: leave "
-		    "--strict away");
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--witness is for hirc run, which waits for all streams before it touches inputs "
+		           "and outputs: leave --strict out");
 	return false;
 }
 
@@ -260,7 +259,7 @@ int cmd_check(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.family_text,
 	     .value = "NAME=LO..HI",
-	     .help = "check it for each value of np, or of what -D defines"},
+	     .help = "check the program for each value of np, or of a name that -D defines"},
 	    {.name = "queue",
 	     .kind = OPTION_INT,
 	     .to = &c.check.queue,
@@ -293,8 +292,8 @@ int cmd_check(int argc, char **argv)
 	    .usage = "[OPTION…] FILE",
 	    .about =
 	        "Proves, without running it, that on every rank the accesses to a buffer are ordered by "
-	        "streams and\nwaits, that buffers are used while they are allocated, and that what ranks "
-	        "issue on a communicator\nmatches and comes to an end; `-` is standard input.\n"
+	        "streams and\nwaits, that buffers are used while they are allocated, and that the operations "
+	        "of ranks on a\ncommunicator match and come to an end; `-` is standard input.\n"
 	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
 	        "70 a bug in hirc.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},

@@ -136,7 +136,7 @@ int cmd_doctor(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.target,
 	     .value = "cpu|cuda",
-	     .help = "what is asked for: with cuda, exit code 5 if no GPU can be used"},
+	     .help = "the target to look at: with cuda, exit code 5 if no GPU can be used"},
 	    {.name = "launch",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.launch,
@@ -147,9 +147,9 @@ int cmd_doctor(int argc, char **argv)
 	    .command = argv[0],
 	    .usage = "[OPTION…]",
 	    .about = "Says what this machine has for ranks: cores, memory, BLAS and its kernels, MPI and its "
-	             "launcher, GPUs\nand their libraries. Under what is missing or slower than it may be "
-	             "stands the command that\ninstalls or sets it.\n"
-	             "Exit code: 0; 2 for a wrong command line; 5 if what --target asks for is missing.",
+	             "launcher, GPUs\nand their libraries. Under a part that is missing or slow stands the "
+	             "command\nthat installs it or sets it right.\n"
+	             "Exit code: 0; 2 for a wrong command line; 5 if --target's device is missing.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
 	    .table_n = 1,
 	    .no_files = true,

@@ -95,13 +95,11 @@ int cmd_explain(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE|NUMBER",
-	    .about = "Says of each statement of a program what it takes, what it waits for, and why "
-	             "communication is "
-	             "exposed;\nof each collective how it is done, and what else would do the same; and "
-	             "which options make "
-	             "it faster.\nOf a number, as in `hirc explain E0203`, what that error or warning means, "
-	             "and its "
-	             "fix.\nExit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	    .about =
+	        "Explains a program: the time of each statement, what it waits for, and why communication is "
+	        "exposed;\nhow each collective is done, and other ways to do it; and which options make the "
+	        "program faster.\nExplains the number of an error or a warning, as in `hirc explain E0203`, "
+	        "and its fix.\nExit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              explain_program_table(&c.program),
 	              compile_options_table(&c.program.compile)},

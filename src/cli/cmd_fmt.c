@@ -35,7 +35,7 @@ static enum status format(struct fmt_command *c, const char *path)
 	if (import_knows(s)) {
 		diag_error(c->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
 		           "'%s' is a recorded graph; fmt formats programs", path);
-		diag_note(c->d, DIAG_NOWHERE, "`hirc import %s` makes one of it", path);
+		diag_note(c->d, DIAG_NOWHERE, "`hirc import %s` makes a program of it", path);
 		source_free(s);
 		return STATUS_DIAGNOSTICS;
 	}

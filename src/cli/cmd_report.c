@@ -50,7 +50,7 @@ static void put_commands(struct report_command *c, const struct command_line *li
 static bool check_options(struct report_command *c, const char *path)
 {
 	const char *wrong = c->run && c->trace
-	                        ? "--run measures what --trace=FILE.json would say: one of the two"
+	                        ? "--run and --trace=FILE.json both give measured times: take one of them"
 	                    : c->trace && !strcmp(c->trace, "-") && !strcmp(path, "-")
 	                        ? "the program and --trace are both standard input: one of the two is a file"
 	                        : NULL;
@@ -140,12 +140,12 @@ int cmd_report(int argc, char **argv)
 	     .to = &c.trace,
 	     .value = "FILE.json",
 	     .file = FILE_READ,
-	     .help =
-	         "show what `hirc run --trace=FILE.json` of this program measured, beside what is predicted"},
+	     .help = "show the times in FILE.json, of `hirc run --trace` of this program, beside the "
+	             "predicted ones"},
 	    {.name = "run",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.run,
-	     .help = "run the program here, and show what that measured"},
+	     .help = "run the program here, and show the measured times"},
 	    {.name = "streams",
 	     .kind = OPTION_INT,
 	     .to = &c.streams,
@@ -159,7 +159,8 @@ int cmd_report(int argc, char **argv)
 	    .usage = "[OPTION…] FILE",
 	    .about =
 	        "Writes a page about a program that any browser shows, without a network: its source, what "
-	        "each pass\nchanged, layouts, a timeline, memory, remarks and what `hirc check` finds. `-` "
+	        "each pass\nchanged, layouts, a timeline, memory, remarks and the findings of `hirc check`. "
+	        "`-` "
 	        "is "
 	        "standard input.\nExit code: 0, 1 after messages about the input, 2 for a wrong command "
 	        "line.",

@@ -59,7 +59,7 @@ static enum picture find_picture(struct show_command *c)
 	}
 	if (found == PICTURES)
 		diag_error(c->d, E_OPTION_MISSING, DIAG_NOWHERE,
-		           "what is to be shown? --layout=TENSOR, --graph, --timeline or --pipeline");
+		           "nothing to show: give --layout=TENSOR, --graph, --timeline or --pipeline");
 	return found;
 }
 
@@ -263,13 +263,13 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.layout,
 	     .value = "TENSOR[,TENSOR]",
-	     .help = "which device holds which block; of two, or a change of layout, what moves"},
+	     .help = "the block of each device; of two tensors, or a change of layout, also the moved data"},
 	    {.name = "pipeline",
 	     .kind = OPTION_MAYBE,
 	     .to = &c.pipeline,
 	     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
 	     .otherwise = OWN_PIPELINE,
-	     .help = "what each rank does in each step of a loop, which moves what it gathers so"},
+	     .help = "the work of each rank in each step of a loop, with this kind of pipeline"},
 	    {.name = "graph",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.graph,
@@ -277,20 +277,20 @@ int cmd_show(int argc, char **argv)
 	    {.name = "timeline",
 	     .kind = OPTION_SWITCH,
 	     .to = &c.timeline,
-	     .help = "what happens when, and the memory, as `hirc sim` predicts it"},
+	     .help = "a timeline and the memory, as `hirc sim` predicts them"},
 	    {.name = "trace",
 	     .kind = OPTION_TEXT,
 	     .to = &c.trace,
 	     .value = "FILE.json",
 	     .file = FILE_READ,
-	     .help = "of --timeline: what `hirc run --trace=FILE.json` of this program measured"},
+	     .help = "of --timeline: take the times in FILE.json, of `hirc run --trace` of this program"},
 	    {.name = "rank",
 	     .kind = OPTION_INT,
 	     .to = &c.rank,
 	     .value = "N",
 	     .min = 0,
 	     .max = 1 << 20,
-	     .help = "of --graph: whose"},
+	     .help = "of --graph: the rank"},
 	    {.name = "streams",
 	     .kind = OPTION_INT,
 	     .to = &c.streams,
@@ -309,7 +309,7 @@ int cmd_show(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.format,
 	     .value = "svg|text|dot",
-	     .help = "of the output; default: as the name of its file ends, else text"},
+	     .help = "format of the output; default: by the ending of its file's name, else text"},
 	    {.letter = 'o',
 	     .kind = OPTION_TEXT,
 	     .to = &c.output,

@@ -323,19 +323,19 @@ int cmd_sim(int argc, char **argv)
 	     .kind = OPTION_TEXT,
 	     .to = &c.transport,
 	     .value = transport_kind_values,
-	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
+	     .help = "the transport whose figures in the cluster file are taken; auto: the first one there"},
 	    {.name = "delay",
 	     .kind = OPTION_CALL,
 	     .to = &c,
 	     .call = add_delay,
 	     .value = "RANK:NS",
-	     .help = "a rank begins so much later"},
+	     .help = "a rank begins NS later"},
 	    {.name = "slow",
 	     .kind = OPTION_CALL,
 	     .to = &c,
 	     .call = add_slow,
 	     .value = "RANK:FACTOR",
-	     .help = "what a rank computes takes so many times as long"},
+	     .help = "the work of a rank takes FACTOR times as long"},
 	    {.name = "classes",
 	     .kind = OPTION_TEXT,
 	     .to = &c.classes,
@@ -352,8 +352,8 @@ int cmd_sim(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
-	    .about = "Predicts what a program takes: step time, exposed communication, memory, and what no "
-	             "schedule can\nbe faster than. `-` is standard input.\n"
+	    .about = "Predicts step time, exposed communication and memory of a program, and a lower bound "
+	             "of the step time\nof all schedules. `-` is standard input.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              compile_options_table(&c.compile)},

@@ -235,8 +235,9 @@ int cmd_tune(int argc, char **argv)
 	     .value = "A,B",
 	     .words = "chunks|pipeline|offset-streams|zero-copy|fuse|overlap|streams|transform",
 	     .several = true,
-	     .help = "what is varied: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
-	             "transform"},
+	     .help =
+	         "the options to vary: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
+	         "transform"},
 	    {.name = "measure",
 	     .kind = OPTION_MAYBE,
 	     .to = &measure,
@@ -253,14 +254,14 @@ int cmd_tune(int argc, char **argv)
 	    {.name = "check",
 	     .kind = OPTION_SWITCH,
 	     .to = &t.check,
-	     .help = "compare what candidates compute with a reference evaluation, when they run"},
+	     .help = "compare the outputs of candidates that run with a reference evaluation"},
 	    {.name = "rows",
 	     .kind = OPTION_INT,
 	     .to = &t.rows,
 	     .value = "N",
 	     .min = 1,
 	     .max = 1 << 20,
-	     .help = "print the N best, and what ran"},
+	     .help = "print the N best, and those that ran"},
 	    PROGRESS_OPTION(&t.progress),
 	    {.name = "csv", .kind = OPTION_SWITCH, .to = &t.csv, .help = "print CSV"},
 	    {.name = "json", .kind = OPTION_SWITCH, .to = &t.json, .help = "print JSON"},
@@ -280,7 +281,7 @@ int cmd_tune(int argc, char **argv)
 	        "that is chosen is printed under the command line that runs it. `-` is standard input.\n"
 	        "`-D s=2,4` gives the numbers of chunks; options that are given are not varied.\n"
 	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 3 if a\n"
-	        "candidate computes something else.",
+	        "candidate computes other outputs.",
 	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              rank_options_table(&t.ranks),
 	              gpu_options_table(&t.ranks.gpu),

@@ -78,7 +78,7 @@ static int64_t try_each(struct tune *t, const uint8_t *beside, int64_t best)
 			if (c.choice[a])
 				continue;
 			c.choice[a] = (uint8_t)v;
-			progress_show(&t->progress, (double)a / t->axis_n, "looking for what is faster");
+			progress_show(&t->progress, (double)a / t->axis_n, "looking for faster options");
 			tune_candidate_evaluate(t, &c);
 			if (c.state != TUNE_GOOD || c.predicted < 0 || !is_new(t, &c))
 				continue;

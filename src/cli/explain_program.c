@@ -56,7 +56,7 @@ void explain_program_init(struct explain_program *p)
 	     .kind = OPTION_TEXT,
 	     .to = &p->transport,
 	     .value = transport_kind_values,
-	     .help = "whose figures of the cluster file count; auto: those of the first one there"},
+	     .help = "the transport whose figures in the cluster file are taken; auto: the first one there"},
 	    PROGRESS_OPTION(&p->progress),
 	    {.name = "csv",
 	     .kind = OPTION_SWITCH,

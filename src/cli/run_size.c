@@ -55,7 +55,7 @@ static bool check_trace(const struct run *r, struct diag *d, int64_t limit)
 	diag_error(d, E_NO_MEMORY, DIAG_NOWHERE,
 	           "--trace-events: %lld events of each of %lld ranks take %lld bytes, this machine has %lld",
 	           (long long)r->trace_events, (long long)ranks, (long long)bytes, (long long)limit);
-	diag_note(d, DIAG_NOWHERE, "give a smaller number: what comes after it is dropped");
+	diag_note(d, DIAG_NOWHERE, "give a smaller number: later events are dropped");
 	return false;
 }
 

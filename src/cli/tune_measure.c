@@ -132,14 +132,14 @@ static enum status handle_failure(struct batch *b, enum status status)
 		drop_candidate(b, k);
 		status = STATUS_OK;
 	} else if (status == STATUS_WRONG) {
-		diag_error(t->d, E_CANDIDATE_WRONG, DIAG_NOWHERE, "candidate '%s' computes something else",
+		diag_error(t->d, E_CANDIDATE_WRONG, DIAG_NOWHERE, "candidate '%s' computes other outputs",
 		           name.at);
 		struct buf options = {0};
 		tune_put_options(t, &t->candidate.at[b->candidate[k]], true, &options);
 		diag_note(t->d, DIAG_NOWHERE, "its options:%s", options.at ? options.at : " none");
 		diag_note(t->d, DIAG_NOWHERE,
-		          "--check compares with the program as it stands; what only counts chunks must not "
-		          "change what is computed");
+		          "--check compares with the program as it stands; a const that counts chunks must "
+		          "not change the outputs");
 		buf_free(&options);
 	} else {
 		diag_error(t->d, E_CANDIDATE_FAILED, DIAG_NOWHERE, "candidate '%s' did not run to its end",

@@ -173,8 +173,8 @@ static void put_summary(const struct tune *t, struct buf *out)
 	struct verdict x;
 	const struct tune_candidate *c = &t->candidate.at[t->chosen], *first = &t->candidate.at[0];
 	count_states(t, of);
-	buf_printf(out, "%u candidates: %u different, %u do what another does, %u refused%s\n",
-	           t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED],
+	buf_printf(out, "%u candidates: %u different, %u the same as another, %u refused%s\n", t->candidate.n,
+	           of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED],
 	           of[TUNE_REFUSED] && !t->compile.pipeline.remarks ? " (--remarks says why)" : "");
 	if (judge_predictions(t, &x))
 		put_verdict(&x, out);

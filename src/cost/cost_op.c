@@ -33,7 +33,8 @@ static void refuse_param(const struct cost *c, op_id op, param_id p)
 	if (c->reported[p])
 		return;
 	c->reported[p] = true;
-	refuse_statement(c, E_PARAM_UNSET, op, "what this takes is not known: '%s' has no value", name);
+	refuse_statement(c, E_PARAM_UNSET, op, "the time of this statement is not known: '%s' has no value",
+	                 name);
 	diag_note(c->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
 }
 
@@ -61,15 +62,16 @@ static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_sh
 	case EXPR_OVERFLOW:
 		return refuse_statement(
 		    c, E_TENSOR_TOO_LARGE, op,
-		    "what this takes is not known: a tensor of more than 2^60 bytes a rank");
+		    "the time of this statement is not known: a tensor of more than 2^60 bytes a rank");
 	case EXPR_INDIVISIBLE:
 		return refuse_statement(c, E_NOT_DIVISIBLE, op,
-		                        "what this takes is not known: an extent does not divide");
+		                        "the time of this statement is not known: an extent does not divide");
 	case EXPR_UNKNOWN:
 		break;
 	}
-	return refuse_statement(c, E_COST_UNKNOWN, op,
-	                        "what this takes is not known: an extent depends on a rank or loop");
+	return refuse_statement(
+	    c, E_COST_UNKNOWN, op,
+	    "the time of this statement is not known: an extent depends on a rank or loop");
 }
 
 /* ---- bytes */
@@ -341,7 +343,7 @@ bool collective_parts(const struct cost *c, op_id op, enum collective kind, stru
 		return false;
 	if (!c->m->op.at[op].team)
 		return refuse_statement(c, E_COST_UNKNOWN, op,
-		                        "what this takes is not known: it has no team");
+		                        "the time of this statement is not known: it has no team");
 	if (!collective_team(c, c->m->op.at[op].team, t))
 		return refuse_team(c, op);
 	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
@@ -456,8 +458,9 @@ static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *c
 	case EXTERN_KNOWN:
 		return true;
 	case EXTERN_NO_GROUP:
-		return refuse_statement(c, E_COST_UNKNOWN, op,
-		                        "what this takes is not known: it has no group, and no time= (ns)");
+		return refuse_statement(
+		    c, E_COST_UNKNOWN, op,
+		    "the time of this statement is not known: it has no group, and no time= (ns)");
 	case EXTERN_NO_LINK:
 		return refuse_team(c, op);
 	case EXTERN_NO_RATE:

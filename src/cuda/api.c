@@ -30,9 +30,9 @@ static const struct {
 	size_t n;
 } library[CUDA_LIBRARIES] = {
     [CUDA_DRIVER] = {"libcuda.so.1", "the driver of the GPU", driver, COUNT(driver)},
-    [CUDA_BLAS] = {"libcublasLt.so.", "what computes contractions", blas, COUNT(blas)},
-    [CUDA_NVRTC] = {"libnvrtc.so.", "what compiles kernels", nvrtc, COUNT(nvrtc)},
-    [CUDA_NCCL] = {"libnccl.so.2", "what moves data between GPUs", nccl, COUNT(nccl)},
+    [CUDA_BLAS] = {"libcublasLt.so.", "the library of contractions", blas, COUNT(blas)},
+    [CUDA_NVRTC] = {"libnvrtc.so.", "the compiler of kernels", nvrtc, COUNT(nvrtc)},
+    [CUDA_NCCL] = {"libnccl.so.2", "the library that moves data between GPUs", nccl, COUNT(nccl)},
 };
 
 /* Under the lock. */

@@ -80,8 +80,8 @@ static enum status allow_access(struct cuda_heap *h, const struct map *m)
 	CUresult r = h->c->api->cuMemSetAccess(m->at, m->bytes, &d, 1);
 	if (r == CUDA_ERROR_INVALID_DEVICE || r == CUDA_ERROR_NOT_SUPPORTED) {
 		rt_job_error(h->job,
-		             "GPU %d cannot use the memory of another rank's GPU; without --zero-copy what "
-		             "it reads there is copied",
+		             "GPU %d cannot use the memory of another rank's GPU; without --zero-copy the "
+		             "data is copied",
 		             h->c->ordinal);
 		return rt_job_fail(h->job, STATUS_ABSENT);
 	}

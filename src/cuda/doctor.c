@@ -108,11 +108,10 @@ static void examine_peers(struct findings *f, int n)
 			second = apart == 1 ? b : second;
 		}
 	if (apart)
-		finding_add(
-		    f, FINDING_WARNING, "peers", "hirc run --transport=nccl",
-		    "%d of %d pairs of GPUs cannot read each other's memory, the first %d and %d: what moves "
-		    "data between them goes through the host",
-		    apart, n * (n - 1), first, second);
+		finding_add(f, FINDING_WARNING, "peers", "hirc run --transport=nccl",
+		            "%d of %d pairs of GPUs cannot read each other's memory, the first %d and %d: "
+		            "data between them goes through the host",
+		            apart, n * (n - 1), first, second);
 	else if (n > 1)
 		finding_add(f, FINDING_OK, "peers", NULL, "all GPUs read each other's memory");
 }

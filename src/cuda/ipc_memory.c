@@ -36,10 +36,10 @@ static enum status refuse_view(struct ipc *t, const void *at)
 {
 	if (!t->base.heap || !cuda_heap_is_view(t->base.heap, at))
 		return STATUS_OK;
-	rt_job_error_at(t->base.base.job, t->base.c->at,
-	                "transport %s sends no view of several ranks' memory: a copy of it can "
-	                "be sent, as `X = set(view)` makes one",
-	                transport_kind_name(TRANSPORT_CUDA_IPC));
+	rt_job_error_at(
+	    t->base.base.job, t->base.c->at,
+	    "transport %s sends no view of several ranks' memory: send a copy, as `X = set(view)` makes one",
+	    transport_kind_name(TRANSPORT_CUDA_IPC));
 	return STATUS_DIAGNOSTICS;
 }
 

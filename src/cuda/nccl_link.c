@@ -85,7 +85,7 @@ enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, cons
 	if (bytes < 2 * l->scratch_bytes)
 		bytes = 2 * l->scratch_bytes;
 	bytes = (bytes + SCRATCH_UNIT - 1) / SCRATCH_UNIT * SCRATCH_UNIT;
-	snprintf(text, sizeof text, "what %s receives", what);
+	snprintf(text, sizeof text, "a receive buffer of %s", what);
 	enum status status = rt_device_alloc(&n->base.c->base, bytes, text, &at);
 	if (status != STATUS_OK)
 		return status;

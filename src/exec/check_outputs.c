@@ -335,7 +335,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 	}
 	if (status == STATUS_OK && wrong) {
 		/* nobody leaves before the first rank has said what it has to say */
-		status = rt_job_barrier(job, "printing what is wrong");
+		status = rt_job_barrier(job, "printing the wrong elements");
 		status = status == STATUS_OK ? STATUS_WRONG : status;
 	} else if (status == STATUS_OK && job->rank == 0 && n && to)
 		print_ok(job, m, out, n, shown, all + (size_t)shown * (size_t)job->size, ranks, to);

@@ -166,7 +166,7 @@ void plan_bucket(struct planner *b, op_id op)
 	if (!memory_of(b, whole, bytes, &packed))
 		return;
 	if (packed.nd > 1 || (packed.nd && packed.stride[0] != 1)) {
-		planner_error(b, E_PLAN_LAYOUT, "what a rank has of '%s' is not one run of memory",
+		planner_error(b, E_PLAN_LAYOUT, "the part of '%s' on a rank is not one run of memory",
 		              value_text(b, whole->value));
 		return;
 	}

@@ -98,7 +98,7 @@ void plan_post(struct planner *b, op_id op)
 		if (!takes_part(b, of))
 			continue;
 		if (!b->message[of]) {
-			planner_error(b, E_WAIT_NOTHING, "what is posted does not stand before");
+			planner_error(b, E_WAIT_NOTHING, "the posted message does not stand before its post");
 			continue;
 		}
 		emit_async(b, of,

@@ -124,7 +124,7 @@ static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, 
 	if (!is_flat(b, s->x, i, i_end, &x_from, &x_n) || !is_flat(b, s->r, j, j_end, &r_from, &r_n))
 		return false;
 	const char *text =
-	    arena_printf(b->p->arena, "what rank %lld holds of '%s' is not all that its part of '%s' needs",
+	    arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that its part of '%s' needs",
 	                 (long long)b->p->rank, value_text(b, s->x->value), value_text(b, s->r->value));
 	sx_id skip = sx_sub(b, r_from, x_from);
 	sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, skip, sx_const(b, 0)),

@@ -360,8 +360,8 @@ void view_select(struct planner *b, op_id op)
 		           arena_printf(b->p->arena,
 		                        a->own ? "the index of axis %lld of '%s' must be 0: this rank holds "
 		                                 "its own slice: it is " PLAN_VALUE
-		                               : "the index of axis %lld of '%s' is not in what this rank "
-		                                 "holds: it is " PLAN_VALUE,
+		                               : "the index of axis %lld of '%s' is outside the block of "
+		                                 "this rank: it is " PLAN_VALUE,
 		                        (long long)axis, value_text(b, x->value)),
 		           &index, 1);
 	struct view *v = derive(b, result, x, (int)axis);

@@ -83,7 +83,7 @@ enum status same_outputs_compare(struct same_outputs *s, int64_t run)
 		struct buf index = {0};
 		data_index_text(&k->map, at, &index);
 		if (s->replay)
-			rt_job_error(s->job, "%s%s is not what it is in the other order",
+			rt_job_error(s->job, "%s%s has another value in the other order",
 			             data_name(s->m, k->value, name), index.at ? index.at : "");
 		else
 			rt_job_error(s->job, "run %lld gives another %s%s than the first run",

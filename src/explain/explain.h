@@ -22,11 +22,11 @@
 	X(BUSY, "busy", "its communicator was busy with {}")                                                 \
 	X(STREAM, "stream", "it was behind {} in its stream, which it does not need")                        \
 	X(LAUNCH, "launch", "the host had not issued it before")                                             \
-	X(ORDER, "order", "{} does not need it and could have begun, but comes after what does")             \
-	X(NEEDED, "needed", "{} needs it at once, and nothing else is left to do")                           \
+	X(ORDER, "order", "{} does not need it and could have begun, but comes after a statement that does") \
+	X(NEEDED, "needed", "{} needs it at once, and no other work is left")                                \
 	X(REST, "rest",                                                                                      \
-	  "nothing is left to hide under: all that follows needs it, or what is not there yet")              \
-	X(LAST, "last", "nothing is left to hide under: it ends the program")                                \
+	  "no work is left to hide it: all later statements need it, or data that is not there yet")         \
+	X(LAST, "last", "no work is left to hide it: it ends the program")                                   \
 	X(UNKNOWN, "unknown", "there is too much to look at")
 
 enum explain_why {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *const explain_bound_text[EXPLAIN_PARTS] = {
-    [EXPLAIN_COMPUTE] = "what the device computes",
+    [EXPLAIN_COMPUTE] = "compute: the work of the device",
     [EXPLAIN_MEMORY] = "memory: reading and writing it",
     [EXPLAIN_BANDWIDTH] = "links: their bandwidth",
     [EXPLAIN_LATENCY] = "links: their latency",

@@ -128,7 +128,7 @@ static void judge_test(struct golden_job *j, int code)
 		golden_put_diff(&j->test, &output, &edits, &j->result.diff);
 		if (!broken)
 			buf_printf(&j->result.words,
-			           "exit code %d: a crash is never written as what is expected\n", code);
+			           "exit code %d: a crash is never written as the expected output\n", code);
 	} else if (j->options->update) {
 		update(j, &output, &edits, code);
 	} else {

@@ -117,7 +117,7 @@ bool golden_place_make(struct golden_place *p, struct diag *d, const struct gold
 		return true;
 	diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot make a folder for '%s': %s", t->source->name,
 	           strerror(errno));
-	diag_note(d, DIAG_NOWHERE, "TMPDIR names the folder that such folders are made in");
+	diag_note(d, DIAG_NOWHERE, "TMPDIR names the folder for temporary folders");
 	return false;
 }
 

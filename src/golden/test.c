@@ -153,8 +153,8 @@ static bool read_expected(struct diag *d, struct golden_test *t)
 			           "only lines that start with `%s ` may follow `%s EXPECT:`", t->comment,
 			           t->comment);
 			diag_note(d, DIAG_NOWHERE,
-			          "the program stands before `%s EXPECT:`; `hirc test --update` writes what "
-			          "is after it",
+			          "the program stands before `%s EXPECT:`; `hirc test --update` writes the "
+			          "lines after it",
 			          t->comment);
 			return false;
 		}
@@ -178,7 +178,8 @@ static bool read_lines(struct diag *d, struct golden_test *t)
 		diag_error(d, E_GOLDEN_FORM, 0,
 		           "the first line is not `# RUN: COMMAND` or `// RUN: COMMAND`");
 		diag_note(d, DIAG_NOWHERE,
-		          "write there what makes the output, as in `# RUN: hirc compile %%s --dump`; `hirc "
+		          "write there the command that makes the output, as in `# RUN: hirc compile %%s "
+		          "--dump`; `hirc "
 		          "test --update` adds the output");
 		return false;
 	}

@@ -189,8 +189,9 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 	for (uint32_t i = 0; n->comm_size < 0 && i < in->list.n; i++)
 		bytes += in->list.at[i].bytes + (bytes < 0);
 	if (bytes < 0 && !n->time && n->collective != CHAKRA_BARRIER)
-		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "comm_size",
-		                     "without it, and without duration_micros, what this takes is not known");
+		return chakra_refuse(
+		    b->d, E_TRACE_TIME, b->t, n, "comm_size",
+		    "without it, and without duration_micros, the time of this node is not known");
 	bytes = bytes < 0 ? 0 : bytes;
 	builder_name_attr(b, "kind", ATTR_NAME, builder_word(b, name));
 	if (n->time)
@@ -217,8 +218,9 @@ static bool add_message(struct builder *b, const struct chakra_node *n)
 	bool sends = n->kind == CHAKRA_COMM_SEND;
 	int64_t peer = sends ? n->to : n->from;
 	if (!n->time && n->comm_size < 0)
-		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "comm_size",
-		                     "without it, and without duration_micros, what this takes is not known");
+		return chakra_refuse(
+		    b->d, E_TRACE_TIME, b->t, n, "comm_size",
+		    "without it, and without duration_micros, the time of this node is not known");
 	builder_name_attr(b, "kind", ATTR_NAME, builder_word(b, sends ? "send" : "recv"));
 	if (n->time)
 		builder_int(b, "time", n->time);
@@ -247,8 +249,9 @@ static bool add_compute(struct builder *b, const struct chakra_node *n)
 		return true;
 	}
 	if (n->operations < 0 && n->tensor_size < 0)
-		return chakra_refuse(b->d, E_TRACE_TIME, b->t, n, "duration_micros",
-		                     "without it, num_ops and tensor_size, what this takes is not known");
+		return chakra_refuse(
+		    b->d, E_TRACE_TIME, b->t, n, "duration_micros",
+		    "without it, num_ops and tensor_size, the time of this node is not known");
 	if (n->operations >= 0)
 		builder_int(b, "flops", n->operations);
 	if (n->tensor_size >= 0)

@@ -309,7 +309,8 @@ static bool find_views(struct builder *b, uint32_t node, struct result *r, uint3
 		}
 		if (r[k].view < 0) {
 			diag_error_span(b->d, E_GRAPH_TENSORS, x->name.at, x->name.n,
-			                "this has the storage %u, which neither it nor what it needs makes",
+			                "this has the storage %u, which is made neither by this node nor by "
+			                "a node that it needs",
 			                s);
 			return false;
 		}
@@ -382,8 +383,7 @@ static bool add_writes(struct builder *b, const struct graph_node *x)
 		}
 		if (!found) {
 			diag_error_span(b->d, E_GRAPH_TENSORS, x->name.at, x->name.n,
-			                "this writes to node %u, which is none of those that it needs",
-			                written);
+			                "this writes to node %u, which it does not need", written);
 			return false;
 		}
 	}

@@ -297,8 +297,8 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
 		return read_ids(r, f->value, g->node.n,
 		                "a node needs only nodes before it: a graph has no cycle", &n->in, &n->in_n);
 	if (is_token(r, f->key, "st"))
-		return read_ids(r, f->value, g->storage.n, "there is no such storage", &n->storage,
-		                &n->storage_n);
+		return read_ids(r, f->value, g->storage.n, "a storage of this number is not declared",
+		                &n->storage, &n->storage_n);
 	if (is_token(r, f->key, "mut"))
 		return read_ids(r, f->value, g->node.n, "a node writes only to nodes before it", &n->mutated,
 		                &n->mutated_n);
@@ -341,7 +341,8 @@ static bool read_node(struct reader *r, struct graph_text record)
 	if (n.kind == GRAPH_COMM && (n.group == UINT32_MAX || !n.collective.n))
 		return refuse_text(r, E_GRAPH_RECORD, record, "a comm should have group= and coll=");
 	if (n.kind == GRAPH_WAIT && !n.in_n)
-		return refuse_text(r, E_GRAPH_RECORD, record, "a wait should need what it waits for");
+		return refuse_text(r, E_GRAPH_RECORD, record,
+		                   "a wait should need the node that it waits for");
 	vec_push(&r->g->node, n);
 	return true;
 }

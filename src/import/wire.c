@@ -104,7 +104,7 @@ bool wire_check(const ProtobufCMessageDescriptor *m, const uint8_t *data, size_t
 		if (!wire_varint(data, &at, to, &length))
 			return fault(out, here, name, "a length does not end");
 		if (length > to - at)
-			return fault(out, here, name, "this is longer than what holds it");
+			return fault(out, here, name, "this field is longer than the message that holds it");
 		if (f && !check_bytes(f, data, at, at + (size_t)length, out))
 			return false;
 		at += (size_t)length;

@@ -125,9 +125,9 @@ static bool check_waits(struct checker *c)
 		     k++) {
 			op_id of = op_operand_id(m, op, ROLE_STATEMENT, k);
 			if (m->op.at[of].flags & OP_GROUPED)
-				return record_fault(c, op,
-				                    "what this waits for ends with its group: wait for that",
-				                    ir_coalesce_end(m, of), "the group's end_coalescing");
+				return record_fault(
+				    c, op, "this Communication ends with its group: wait for the group",
+				    ir_coalesce_end(m, of), "the group's end_coalescing");
 		}
 	return true;
 }

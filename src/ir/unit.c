@@ -126,7 +126,7 @@ op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule)
 		else if (!ir_unit_same_shape(m, ir_unit_space(m, first), ir_unit_space(m, op)))
 			*rule = "the operations of a unit go over one shape";
 		else if (reads_reduction(m, op))
-			*rule = "what a unit reduces is read after it";
+			*rule = "an operation of a unit reads the result of a reduction in it";
 		if (*rule)
 			return op;
 	}

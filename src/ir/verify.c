@@ -120,7 +120,7 @@ static void check_operands(struct verifier *v, op_id op)
 			break;
 		case ROLE_STATEMENT:
 			if (!(m->op.at[p->id].flags & OP_ASYNC) || m->op.at[p->id].flags & OP_DEAD)
-				report_violation(v, op, "what is waited for or posted is no Communication");
+				report_violation(v, op, "the operand of a wait or post is no Communication");
 			break;
 		case ROLE_HANDLE:
 			break;

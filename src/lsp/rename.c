@@ -120,7 +120,7 @@ static bool is_safe(struct request *r, uint32_t id, const char *name, const char
 			                 1);
 		else
 			request_fail(r, REQUEST_FAILED,
-			             "with the name '%s' the program would mean something else", name);
+			             "with the name '%s' the program would mean another one", name);
 	}
 	snapshot_free(after);
 	buf_free(&text);

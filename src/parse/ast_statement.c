@@ -23,7 +23,7 @@ ast_id ast_define(struct parser *p, struct parse_span at, ast_id targets, ast_id
 	ast_each (p->ast, t, targets)
 		if (get_statement_node(p, t)->kind == AST_CALL)
 			refuse_node(p, E_DEFINE_OR_WRITE, t,
-			            "a call cannot be defined; '<-' writes to what it gives");
+			            "a call cannot be defined; '<-' writes to its result");
 	return ast_flag(p, ast_make(p, AST_DEF, at, 0, targets, expr, as), flags);
 }
 
@@ -33,7 +33,8 @@ ast_id ast_write(struct parser *p, struct parse_span at, ast_id targets, ast_id 
 		struct ast_node *n = get_statement_node(p, t);
 		if (n->kind == AST_RESULT && n->first)
 			refuse_node(p, E_DEFINE_OR_WRITE, t,
-			            "what is written has its type already: '=' defines, '<-' writes");
+			            "'<-' writes to a buffer that has its type already; '=' defines a tensor "
+			            "with a type");
 		if (n->kind == AST_RESULT) {
 			n->kind = AST_NAME;
 			n->first = 0;
@@ -53,7 +54,8 @@ ast_id ast_export(struct parser *p, struct parse_span at, ast_id targets)
 		refuse_node(p, E_OUTPUT_FORM, list->first, "an output is a name");
 	else if (only->first)
 		refuse_node(p, E_OUTPUT_FORM, list->first,
-		            "an output with a type needs '= …'; without, it names what is defined already");
+		            "an output with a type needs '= …'; an output without a type names a tensor "
+		            "defined before");
 	ast_id id = ast_leaf(p, AST_EXPORT, at, only->kind == AST_RESULT ? only->name : 0);
 	vec_push(&p->ast->exports, id);
 	return ast_flag(p, id,

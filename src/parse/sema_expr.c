@@ -70,7 +70,7 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 	const struct ast_node *n = ast_at(s->a, node);
 	diag_error_span(
 	    s->d, E_EXPRESSION_TOO_LARGE, n->at, n->end - n->at,
-	    "the expression is too large: with what its names stand for, at most %d operands, %d deep",
+	    "the expression is too large: with its names written out, at most %d operands, %d deep",
 	    SEMA_MAX_EXPR_SIZE, SEMA_MAX_EXPR_DEPTH);
 	return 0;
 }

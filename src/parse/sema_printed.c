@@ -512,7 +512,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 			                why);
 			diag_note(s->d, ast_at(s->a, t->node)->at,
 			          "a stream or device axis numbered n and a plain axis n+1 are the halves of "
-			          "a split; a TransformPrinter section says anything else");
+			          "a split; write other transforms in a TransformPrinter section");
 		}
 		for (unsigned i = 0; d && i < p.id_n; i++)
 			number[ir_domain(s->m, d)->loop[i]] = p.id[i].number;

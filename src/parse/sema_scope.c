@@ -208,7 +208,7 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 	diag_error_span(s->d, E_TENSOR_UNKNOWN, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
 	if (later) {
 		diag_note(s->d, later - 1,
-		          "it is defined here, after its use: a statement uses what stands before it");
+		          "it is defined here, after its use: move the definition before it");
 		return;
 	}
 	enum dtype dtype;
@@ -265,7 +265,7 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 	diag_error_span(s->d, E_NAME_UNKNOWN, at, (uint32_t)strlen(text), "unknown name '%s'", text);
 	if (decl) {
 		diag_note(s->d, sema_name_at(s, decl),
-		          "it is declared here, after its use: a declaration uses what stands before it");
+		          "it is declared here, after its use: move the declaration before it");
 		return;
 	}
 	for (uint32_t i = 0; i < s->entry.n; i++)
@@ -295,8 +295,8 @@ bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
 			diag_error_span(s->d, E_NAME_HIDDEN, at, (uint32_t)strlen(text),
 			                "'%s' does not leave the block it is defined in", text);
 			diag_note(s->d, x->at,
-			          "it is defined here; what leaves a block is written into a buffer "
-			          "allocated before it");
+			          "it is defined here; to use it after the block, write it into a buffer "
+			          "allocated before the block");
 			return false;
 		}
 		g = s->m->op.at[owner].parent;

@@ -79,11 +79,11 @@ void decompose_reshape(struct module *m, struct pass_context *cx, op_id op)
 		type_id t = order_row_major(m, m->value.at[l.operand[0]].type);
 		rewrite_reads(m, op, l.operand[0], rewrite_set_before(m, op, l.operand[0], t));
 		pass_remark(cx, m, m->op.at[op].at,
-		            "copied before: what is regrouped must be row-major in memory");
+		            "copied before: a reshape needs its operand row-major in memory");
 	}
 	if (!order_is_row_major(m, m->value.at[l.result].type)) {
 		rewrite_set_after(m, op, order_row_major(m, m->value.at[l.result].type));
 		pass_remark(cx, m, m->op.at[op].at,
-		            "copied after: what is regrouped must be row-major in memory");
+		            "copied after: a reshape makes its result row-major in memory");
 	}
 }

@@ -121,7 +121,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 		return true;
 	if (written) {
 		decompose_report(m, cx, E_DECOMPOSE, op,
-		                 "a view of what is written has the layout of what it views");
+		                 "a view that is written has the layout of its buffer");
 		diag_note(cx->d, m->op.at[op].at, "a copy of the view, made by 'set', may have another");
 		return false;
 	}

@@ -182,7 +182,7 @@ static void end_before(struct module *m, struct pass_context *cx, op_id op, stru
 	if (!t)
 		return;
 	go_through(m, op, v, t);
-	pass_remark(cx, m, m->op.at[op].at, "one set made 2: a reduction ends before what it makes is moved");
+	pass_remark(cx, m, m->op.at[op].at, "one set made 2: a reduction ends before its result is moved");
 }
 
 /* A set that no single collective does becomes several, if there are such. */
@@ -327,14 +327,14 @@ static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
 		before = looped ? order_like(m, looped, before) : before;
 		go_through(m, op, v, before);
 		pass_remark(cx, m, m->op.at[op].at,
-		            "copied before: what is gathered or cut must be outermost in memory");
+		            "copied before: a gathered or cut axis must be outermost in memory");
 	}
 	if (after && may_reorder(m, to, 0)) {
 		m->value.at[to].type = after;
 	} else if (after) {
 		op = rewrite_set_after(m, op, after);
 		pass_remark(cx, m, m->op.at[op].at,
-		            "copied after: what was gathered or cut is outermost in memory");
+		            "copied after: a gathered or cut axis is outermost in memory");
 	}
 	return op;
 }

@@ -164,7 +164,7 @@ static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id 
 	if (move_is_foreign(m, last) || move_is_foreign(m, p.first))
 		stay(&p, "a group is no slice of the mesh", 0);
 	if (!views_are_identity(m, p.between, p.n))
-		stay(&p, "what stands between is no identity", 0);
+		stay(&p, "the statements between are no identity", 0);
 	if (whole.kind != kind)
 		stay(&p, whole.reason ? whole.reason : "the whole is another change of layout", 0);
 	remark_fusion(m, cx, &p, kind);

@@ -76,12 +76,12 @@ static const char *obstacle(const struct module *m, const struct fused *g, op_id
 		bool sum = op_traits(m, before) & TRAIT_REDUCTION;
 		for (unsigned k = 0; sum && k < op_role_count(m, op, ROLE_READ); k++)
 			if (ir_root(m, op_read(m, op, k)) == ir_root(m, op_result(m, before, 0)))
-				return "it reads what they reduce";
+				return "it reads the result of their reduction";
 		if (sum && op_traits(m, op) & TRAIT_REDUCTION &&
 		    reduced_axes(m, before) != reduced_axes(m, op))
 			return "it reduces other axes";
 		if (overlaps(m, before, op) || overlaps(m, op, before))
-			return "it overlaps what they read or write";
+			return "its memory overlaps the memory that they read or write";
 	}
 	return NULL;
 }
@@ -177,8 +177,8 @@ static void remark_unit(struct module *m, struct pass_context *cx, const struct 
 	if (g->ends && next) {
 		buf_free(&name);
 		pass_put_name(m, op_result(m, next, 0), &name);
-		pass_remark(cx, m, m->op.at[next].at, "%s not fused with what is before it: %s", name.at,
-		            g->ends);
+		pass_remark(cx, m, m->op.at[next].at, "%s not fused with the statements before it: %s",
+		            name.at, g->ends);
 	}
 	buf_free(&name);
 }

@@ -53,12 +53,12 @@ static const char *unsettled(struct module *m, value_id v, op_id outer)
 	op_id def = m->value.at[v].def;
 	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_ALLOCATE;
 	if (kind == OP_EXTERN || (def && kind != OP_ALLOCATE && ir_is_bound(m, v)))
-		return "what it gathers is a part of a buffer";
+		return "its operand is a part of a buffer";
 	if (m->value.at[v].flags & VALUE_INOUT || changes_after(m, v, outer))
-		return "what it gathers is written again";
+		return "its operand is written again";
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
 		if (m->operand.at[u].role == ROLE_FREE)
-			return "the program deallocates what it gathers";
+			return "the program deallocates its operand";
 	return NULL;
 }
 
@@ -249,7 +249,7 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 	expr_id index = def && m->op.at[def].parent != m->body ? made_in(m, s.of, op) : 0;
 	bool inside = index != 0;
 	if (def && m->op.at[def].parent != m->body && !inside)
-		return "what it gathers is made in the loop";
+		return "its operand is made in the loop";
 	type_id type = side_by_side(m, m->value.at[s.of].type, r);
 	if (!type)
 		return "the ranks' blocks do not stand in the order of its elements";
@@ -261,7 +261,7 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 	if (!m->op.at[op].def_n)
 		return "it is put into a buffer: there must be a copy";
 	if (!is_loop_by_loop(m, op, r))
-		return "its slices are not those of what it gathers";
+		return "its slices are not those of its operand";
 	/* a step's block is that of one rank; slices of blocks do not stand side by side */
 	bool one =
 	    steps || (!s.n && !inside &&

@@ -126,7 +126,7 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 		if (x->behind) {
 			buf_printf(&text, ", and %.3f behind ", (double)x->behind / unit.ns);
 			put_collective(m, b, s, x->front, &text);
-			buf_puts(&text, x->behind_others ? " and what is before it" : "");
+			buf_puts(&text, x->behind_others ? " and other collectives" : "");
 		}
 		pass_remark(cx, m, m->op.at[op_of(b, s, x->comm)].at, "%s: %s", text.at,
 		            reason_of(x->reason));

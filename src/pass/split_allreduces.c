@@ -119,7 +119,7 @@ static void try_split(struct trial *t, op_id op)
 		            !whole         ? "a loop or blocks cut it"
 		            : !fits        ? "in halves it would not fit into memory"
 		            : t->left <= 0 ? "no trials are left"
-		                           : "no axis of it can be cut");
+		                           : "none of its axes can be cut");
 	} else if (trial_gains(t, &best)) {
 		trial_remark(t, op, &best, before, "%s by reduce_scatter and allgather along axis %u%s",
 		             name.at, chosen.axis, reach_text[chosen.reach]);

@@ -111,7 +111,7 @@ static const char *check_product(struct module *m, op_id op, const struct reshar
 	for (uint32_t u = m->value.at[sum].first_use; u; u = m->operand.at[u].next_use)
 		uses += m->operand.at[u].role != ROLE_DEF;
 	if (uses > 1 || m->value.at[sum].flags & VALUE_OUTPUT)
-		return "something else reads the product";
+		return "another statement reads the product";
 	if (op_role_count(m, product, ROLE_READ) > 2)
 		return "the product has a bias";
 	enum dtype dtype = value_type(m, sum)->dtype;

@@ -48,7 +48,7 @@ static const char *find_step(const struct module *m, op_id op, struct step *s)
 	    (m->op.at[s->product].kind != OP_MATMUL && m->op.at[s->product].kind != OP_LINEAR))
 		return "no product of the step makes it";
 	if (read_count(m, s->sum) > 1)
-		return "something else reads the product";
+		return "another statement reads the product";
 	if (op_role_count(m, s->product, ROLE_READ) > 2)
 		return "the product has a bias";
 	s->slice = m->value.at[op_read(m, s->product, 0)].def;
@@ -61,7 +61,7 @@ static const char *find_step(const struct module *m, op_id op, struct step *s)
 	if (m->value.at[s->left].def && m->op.at[m->value.at[s->left].def].parent == body)
 		return "its operands are made in the loop";
 	if (!s->parts || !is_made_by(m, s->parts, op, s->loop))
-		return "something else uses what it is reduced to";
+		return "another statement uses the sum";
 	s->allocate = m->value.at[s->parts].def;
 	return NULL;
 }

@@ -153,9 +153,8 @@ bool report_after(void *report, struct module *m, const char *pass)
 void report_passes(struct report *r, struct buf *out)
 {
 	if (r->changed)
-		html_note(out,
-		          "The program before each pass, beside what the pass made of it; numbers of what "
-		          "has no name are not compared.");
+		html_note(out, "The program before each pass, beside the program after it; numbers of "
+		               "nameless tensors are not compared.");
 	else
 		html_note(out, r->same.n ? "No pass changed the program." : "No pass ran.");
 	buf_putn(out, r->passes.n ? r->passes.at : "", r->passes.n);

@@ -41,7 +41,7 @@ static void put_predicted(const struct timeline *t, struct buf *out)
 		return;
 	tile_begin(out);
 	html_put_percent(out, most->exposed, t->runtime);
-	tile_end("of it communication that nothing hides", out);
+	tile_end("exposed communication", out);
 	if (t->binding && t->bound.runtime <= t->runtime) {
 		tile_begin(out);
 		html_put_time(out, t->bound.runtime);

@@ -103,8 +103,8 @@ bool rt_env_agrees(const struct rt_env_said *said, int size, int rank, struct bu
 	if (size == 1 && said->size > 1)
 		buf_printf(
 		    out,
-		    "the launcher has started %d ranks (%s), but MPI knows of this one alone: what "
-		    "started them is not of the MPI that hirc was built with, or does not support it; "
+		    "the launcher has started %d ranks (%s), but MPI knows of this one alone: their launcher "
+		    "is not of the MPI that hirc was built with, or does not support it; "
 		    "take its mpirun, `srun --mpi=pmix` or `flux run -o pmi=pmix`; for a single process in "
 		    "a shell that a launcher has started, --bootstrap=fork",
 		    said->size, said->size_name);

@@ -217,10 +217,9 @@ static void give_up(struct adverse_engine *e)
 	for (uint32_t k = 0; k < e->arrived.n; k++)
 		if (e->arrived.at[k]->item.mark == RT_MARK_RESULT_HELD)
 			at = rt_comm_at(&e->arrived.at[k]->item);
-	rt_job_error_at(
-	    e->base.job, at,
-	    "what is held would have to come after what waits for it: the order of the witness is none of "
-	    "this program");
+	rt_job_error_at(e->base.job, at,
+	                "a statement that is held back would have to come after one that waits for it: the "
+	                "witness is of another program");
 	rt_job_fail(e->base.job, STATUS_DIAGNOSTICS);
 }
 

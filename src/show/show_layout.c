@@ -239,12 +239,12 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 	}
 	if (!p->side[0].l.mesh || !p->side[1].l.mesh) {
 		diag_error(d, E_PICTURE_LAYOUT, DIAG_NOWHERE,
-		           "--layout: '%s' is on no mesh, nothing is known of what moves",
+		           "--layout: '%s' is on no mesh: moved data cannot be counted",
 		           p->side[p->side[0].l.mesh ? 1 : 0].name);
 		return false;
 	}
 	reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-	p->unknown = r.kind == RESHARD_NONE ? r.reason : "too many devices to count what moves";
+	p->unknown = r.kind == RESHARD_NONE ? r.reason : "too many devices to count the moved data";
 	p->counted = r.kind != RESHARD_NONE &&
 	             volume_pairs(m, m->value.at[from].type, m->value.at[to].type, &r, p->arena, &p->pairs);
 	for (uint32_t q = 0; p->counted && q < p->pairs.n; q++) {

@@ -369,7 +369,7 @@ static void report_stuck(struct engine *g)
 			diag_error(p->d, E_DEADLOCK, p->m->op.at[op].at,
 			           "rank %u waits for ever: `%s` is not met", u->rank,
 			           text.at + strspn(text.at, " "));
-			diag_note(p->d, DIAG_NOWHERE, "`hirc check` says what does not match");
+			diag_note(p->d, DIAG_NOWHERE, "`hirc check` shows the mismatch");
 			buf_free(&text);
 			return;
 		}

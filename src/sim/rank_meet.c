@@ -218,7 +218,8 @@ bool rank_post(struct rank_walk *w, op_id op)
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		const struct rank_message *x = &w->posted[op_operand_id(w->m, op, ROLE_STATEMENT, k)];
 		if (!x->op)
-			return rank_fail(w, E_WAIT_NOTHING, op, "what is posted was not come to");
+			return rank_fail(w, E_WAIT_NOTHING, op,
+			                 "the posted message was not issued before its post");
 		if (!issue_message(w, op, x))
 			return false;
 	}

@@ -104,7 +104,7 @@ static void test_views(void)
 	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=2)\n  output Y: f32[3] = "
 	                "allocate()\n  Y <- neg(a)\n}\n",
 	           1, 4,
-	           "error: the index of axis 0 of 'A' is not in what this rank holds: it is 2 [E0707]\n");
+	           "error: the index of axis 0 of 'A' is outside the block of this rank: it is 2 [E0707]\n");
 	/* a mesh axis: the rank's own slice */
 	check_line(MESH "  input A: f32[2@x, 3]\n  a = select(A, axis=0, index=0)\n  output Y: f32[3] = "
 	                "allocate()\n  Y <- neg(a)\n}\n",

@@ -185,9 +185,9 @@ static void test_contradictions(void)
 	     "another "
 	     "job; unset it before this one is launched"},
 	    {"SLURM_NTASKS=4 SLURM_PROCID=3", 1, 0,
-	     "the launcher has started 4 ranks (SLURM_NTASKS), but MPI knows of this one alone: what started "
-	     "them is "
-	     "not of the MPI that hirc was built with, or does not support it; take its mpirun, `srun "
+	     "the launcher has started 4 ranks (SLURM_NTASKS), but MPI knows of this one alone: their "
+	     "launcher is not of the MPI that hirc was built with, or does not support it; take its mpirun, "
+	     "`srun "
 	     "--mpi=pmix` or "
 	     "`flux run -o pmi=pmix`; for a single process in a shell that a launcher has started, "
 	     "--bootstrap=fork"},
