@@ -154,7 +154,7 @@ static void put_color(struct diag *d, const char *code)
 		buf_puts(&d->text, code);
 }
 
-/* What users wrote may stand in a message: no control character reaches the terminal. */
+/* Appends a text of the user to a message, with control characters escaped: none reaches the terminal. */
 static void put_safe(struct buf *b, const char *s)
 {
 	for (; *s; s++) {

@@ -58,7 +58,7 @@ void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_mess
 
 unsigned diag_error_count(const struct diag *d);
 unsigned diag_warning_count(const struct diag *d);
-/* What is called before each message, so that a line that is to vanish does; NULL: nothing. */
+/* Sets the function that is called before each message, to erase a progress line; NULL: none. */
 void diag_set_before(struct diag *d, void (*call)(void *to), void *to);
 /* Prints `N more errors not shown` when the limit was passed. */
 void diag_finish(struct diag *d);

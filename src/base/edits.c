@@ -20,7 +20,7 @@ static int32_t *row(struct trace *t, int32_t d)
 	return t->far.at + (size_t)d * (size_t)d + d;
 }
 
-/* Whether the last of d edits on diagonal k inserts; v is that of d - 1 edits. */
+/* Returns true if the last of d edits on diagonal k inserts a line; v is that of d - 1 edits. */
 static bool inserts(const int32_t *v, int32_t d, int32_t k)
 {
 	return k == -d || (k != d && v[k - 1] < v[k + 1]);

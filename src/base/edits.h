@@ -12,9 +12,9 @@ struct edits {
 	uint32_t different; /* edits other than EDIT_KEEP */
 };
 
-/* Of n lines and m others; same: whether line i matches the other line j. They are the fewest; where that
- * takes more than 1500, all between the common beginning and end of the texts is deleted and inserted. `out`
- * is zeroed before; edits_free it. */
+/* Finds the fewest edits that turn n lines into m others; same: returns true if line i matches the other line
+ * j. Where more than 1500 edits are needed, all lines between the common beginning and end are deleted and
+ * inserted. `out` is zeroed before; edits_free frees it. */
 void edits_find(uint32_t n, uint32_t m, bool (*same)(void *to, uint32_t i, uint32_t j), void *to,
                 struct edits *out);
 void edits_free(struct edits *e);

@@ -17,9 +17,10 @@ struct file_part {
 
 /* Writes the parts as a file. False: errno says why. */
 bool file_replace(const char *path, const struct file_part *part, unsigned n);
-/* Whether that could begin, without a change to what is there. False: errno says why. */
+/* Returns true if file_replace could begin; changes no file. False: errno says why. */
 bool file_try_replace(const char *path);
-/* Whether both names are of one regular file, which may be yet to be made under one name. */
+/* Returns true if both names are of one regular file; of files that do not exist yet, if the names are
+ * equal. */
 bool file_same(const char *a, const char *b);
 
 /* A file that is written piece by piece. */

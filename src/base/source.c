@@ -37,7 +37,7 @@ unsigned source_utf8_length(const char *text, size_t n)
 	return utf8_length((const unsigned char *)text, n);
 }
 
-/* Whether the next eight bytes, as most of a program, are ASCII. */
+/* Returns true if the next eight bytes are ASCII, as in most of a program. */
 static bool is_ascii(const unsigned char *s)
 {
 	uint64_t w;

@@ -25,7 +25,7 @@ struct source {
 /* Reads a file ("-": standard input). Failures are reported to d: not found, a directory, too
  * large, or no text (holds a NUL byte or invalid UTF-8: named with its offset). */
 enum status source_read(struct diag *d, const char *path, struct source **out);
-/* The same, but whatever begins as `accepts` says may hold any bytes. */
+/* Reads a file as source_read does; a file that begins as `accepts` says may hold any bytes. */
 enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
                               struct source **out);
 /* Copies text; name is what messages call it. */

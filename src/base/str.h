@@ -34,7 +34,8 @@ const char *buf_put_until(struct buf *b, const char *text, const char *mark);
 void buf_free(struct buf *b);
 /* Writes the text to its file. */
 void buf_send(struct buf *b);
-/* The same once there is much of it, between two lines: whoever prints goes on in an empty buf. */
+/* Writes the text to its file once it is large; to be called between two lines. The caller goes on in the
+ * empty buf. */
 static inline void buf_drain(struct buf *b)
 {
 	if (b->n >= BUF_DRAIN && b->file)
