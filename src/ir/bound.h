@@ -13,15 +13,16 @@
 /* Bit n: the n-th stream or serial axis of a type's loop domain, reduced ones not counted. */
 typedef uint64_t bound_set;
 
-/* Of a value's type. */
+/* Returns the bound loops of a value's type. */
 bound_set bound_of(const struct module *m, value_id v);
-/* Of the type of a buffer that is made beside a statement. */
+/* Returns the bound loops of the type of a buffer that is made beside a statement. */
 bound_set bound_beside(const struct module *m, type_id t, op_id op);
 /* All of a type. */
 bound_set bound_all(const struct module *m, type_id t);
-/* Of a tensor that is moved to another in the loops of that one: those that both have. */
+/* Returns the bound loops of a tensor that is moved to another in the loops of that one: the loops that both
+ * have. */
 bound_set bound_shared(const struct module *m, type_id t, type_id with);
-/* Whether an axis of a domain is one of them. */
+/* Returns true if an axis of a domain is in the set. */
 bool bound_has(const struct domain *d, bound_set bound, unsigned axis);
 
 /* Loops of each tensor axis, outermost first, a bit each; the last entry: of axes that several share. Types
@@ -29,7 +30,7 @@ bool bound_has(const struct domain *d, bound_set bound, unsigned axis);
 struct bound_levels {
 	uint64_t of[IR_MAX_LOGICAL + 1];
 };
-/* Those that are bound. */
+/* Finds the bound levels of a value. */
 void bound_levels_of(const struct module *m, value_id v, struct bound_levels *out);
 /* The loop axis that a shard_by_stream of a value with these binds, of the domain of its result; -1: none is
  * left. */
@@ -41,7 +42,7 @@ struct bound_steps {
 	expr_id of[IR_MAX_LOGICAL + 1][BOUND_LEVELS];
 };
 void bound_steps_of(struct module *m, value_id v, struct bound_steps *out);
-/* Which loops of a domain they are. */
+/* Returns the loops of a domain that the levels are. */
 bound_set bound_in(const struct domain *d, const struct bound_levels *levels);
 /* The tensor axis of a loop axis and its level. False: it is none. */
 bool bound_level(const struct domain *d, unsigned axis, unsigned *tensor_axis, unsigned *level);

@@ -21,7 +21,7 @@ struct ir_coalesce_fault {
 
 /* Gives the Communications of groups the flags OP_GROUPED and OP_ASYNC. False: a group breaks a rule. */
 bool ir_coalesce_mark(struct module *m, struct ir_coalesce_fault *out);
-/* The same, but flags that are not so are a fault. */
+/* Checks groups as ir_coalesce_mark does, but changes no flag: a wrong flag is a fault. */
 bool ir_coalesce_check(struct module *m, struct ir_coalesce_fault *out);
 
 /* The end_coalescing of a member; the start_coalescing of an end. */

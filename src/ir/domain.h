@@ -46,7 +46,7 @@ void domain_parallel_to_front(struct domain_builder *b);
 void domain_allocate_default(struct domain_builder *b, bool unstreamed);
 /* Permutes the default allocation: alloc[k] = default[perm[k]]. */
 const char *domain_allocate(struct domain_builder *b, bool unstreamed, const uint8_t *perm, unsigned n);
-/* Which default it is and by which permutation; false when neither. */
+/* Finds the default that an allocation is, and its permutation; false: it is neither default. */
 bool domain_allocation_order(const struct domain *d, bool *unstreamed, uint8_t *perm);
 
 /* The transform that an axis goes into; NULL for loop axes. */

@@ -20,11 +20,11 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 value_id ir_view_of(const struct module *m, op_id op, unsigned k);
 /* The storage a value lives in: itself, or what its view is a view of. */
 value_id ir_root(const struct module *m, value_id v);
-/* Whether the value has storage bound by an input, ALLOCATE or view. */
+/* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);
-/* How many loops enclose a statement; their ops, outermost first, when out is not NULL. */
+/* Counts the loops that enclose a statement; out: NULL, or their ops, outermost first. */
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max);
-/* Whether statement a stands before b in program order. */
+/* Returns true if statement a stands before b in program order. */
 bool ir_before(const struct module *m, op_id a, op_id b);
 /* All uses of v: for (uint32_t u = ir_value(m, v)->first_use; u; u = m->operand.at[u].next_use), DEF
  * included, removed statements not. The next statement in program order, entering regions; 0 at the end. */

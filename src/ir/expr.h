@@ -44,7 +44,7 @@ static inline bool expr_is_one(const struct module *m, expr_id e)
 expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to);
 bool expr_uses_index(const struct module *m, expr_id e, index_id i);
 
-/* What an expression is evaluated with. */
+/* The rank, streams and loop indices that an expression is evaluated with. */
 struct expr_env {
 	int64_t rank;         /* device id; -1: unknown */
 	int64_t streams;      /* number of streams */

@@ -20,14 +20,15 @@ struct held_layout {
 
 /* False: the layout has other transforms than placements. */
 bool held_layout_read(struct module *m, type_id t, struct held_layout *out);
-/* What a device of the mesh holds of an axis, to be freed. step: which step each loop of the axis is at,
- * outermost first, of which a negative one counts as all; NULL: all of all. False: an extent has no value. */
+/* Finds the elements of an axis that a device of the mesh holds, to be freed. step: the step of each loop of
+ * the axis, outermost first; a negative one stands for all steps; NULL: all steps of all loops. False: an
+ * extent has no value. */
 bool held_axis(const struct module *m, const struct held_layout *l, unsigned axis, uint32_t device,
                const int64_t *step, held_intervals *out);
 /* The extent of a full block of those that devices and loops make of an axis; likewise false. */
 bool held_block(const struct module *m, const struct held_layout *l, unsigned axis, const int64_t *step,
                 int64_t *out);
-/* What two have in common, elements of one axis. */
+/* Counts the elements of one axis that two sets of intervals have in common. */
 int64_t held_common(const held_intervals *a, const held_intervals *b);
 bool held_alike(const held_intervals *a, const held_intervals *b);
 

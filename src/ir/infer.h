@@ -85,7 +85,7 @@ type_id infer_shard(struct module *m, type_id operand);
 /* Bit i: axis i is reduced by axis=1 or axis=(0, 2); all without the attribute. */
 unsigned infer_reduced_axes(const struct module *m, attrs_id attrs, unsigned rank);
 
-/* Whether the op keeps a pending sum of operand k as a pending sum of its result (design: partials). */
+/* Returns true if the op keeps a pending sum of operand k as a pending sum of its result. */
 bool infer_keeps_partial(const struct module *m, op_id op, unsigned k);
 
 #endif

@@ -76,7 +76,7 @@ static bool is_same(const struct module *m, expr_id a, expr_id b)
 	return a && b && !rule_is_less(m, a, b) && !rule_is_less(m, b, a);
 }
 
-/* Whether operand k has these extents; 0: any. Else reported. */
+/* Returns true if operand k has these extents; 0: any extent. Reports it where not. */
 static bool has_shape(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
                       unsigned rank, expr_id first, expr_id second, const char *what)
 {
@@ -122,7 +122,7 @@ static bool find_ranks(struct module *m, struct diag *d, const struct infer_draf
 	return true;
 }
 
-/* Where no type is stated the experts are where the tokens are, or on the mesh's only axis. */
+/* Places the experts where no type is stated: where the tokens are, or on the mesh's only axis. */
 static bool guess_ranks(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r,
                         int64_t *n)
 {

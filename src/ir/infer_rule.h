@@ -11,7 +11,7 @@ struct infer_result {
 	uint8_t spread; /* axis 0 is spread over mesh axis spread - 1; 0: all are whole */
 };
 
-/* Of operand k; NULL for a number. */
+/* Returns the type of operand k; NULL for a number. */
 const struct type *rule_operand_type(struct module *m, const struct infer_draft *f, unsigned k);
 const struct domain *rule_operand_domain(struct module *m, const struct infer_draft *f, unsigned k);
 
@@ -33,7 +33,8 @@ bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, un
 /* An integer attribute; otherwise when it is absent. 0 after reporting. */
 expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
                        expr_id otherwise);
-/* Whether e is a number: a constant, or, while the module's params_count, of params that have values. */
+/* Returns true if e is a number: a constant, or, while the module's params_count, an expression of params
+ * that have values. */
 bool rule_number(const struct module *m, expr_id e, int64_t *out);
 bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* as far as both are numbers */
 /* False, reported, for an extent that overflowed. */
@@ -52,7 +53,7 @@ bool rule_dispatch(struct module *m, struct diag *d, const struct infer_draft *f
 bool rule_combine(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 
 /* ---- infer_index.c */
-/* Whether operand k is of integers; else reported. what: `the indices must be integers`. */
+/* Returns true if operand k is of integers; reports it where not. what: `the indices must be integers`. */
 bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
                    const char *what);
 bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

@@ -341,7 +341,7 @@ struct module {
 };
 
 struct module *module_new(struct names *names);
-/* The same program with the same ids, to be changed on trial; m must outlive it. */
+/* Copies a program with its ids, to be changed on trial; m must outlive the copy. */
 struct module *module_copy(const struct module *m);
 void module_free(struct module *m);
 /* Bytes of all tables; what --stats and the benchmark report. */
@@ -461,13 +461,14 @@ static inline uint32_t op_traits(const struct module *m, op_id op)
 {
 	return op_info[m->op.at[op].kind].traits;
 }
-/* How many results statements of a kind have; 0: any number. */
+/* Returns the number of results of statements of a kind; 0: any number. */
 unsigned op_info_results(enum op_kind kind);
 /* By mnemonic of the concise or the nvFuser surface; OP_NONE when there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
 
-/* What a reduction does; over a spread axis it leaves that pending, a contraction a sum. */
+/* Returns the operator of a reduction, which is pending after a reduction over a spread axis; of a
+ * contraction, sum. */
 enum reduce_op reduce_op_of(enum op_kind kind);
 /* The operation that reduces axes by an operator. */
 enum op_kind reduce_operation(enum reduce_op r);

@@ -106,7 +106,7 @@ static bool shape_of(const struct module *m, type_id t, struct shape *s)
 	return true;
 }
 
-/* Whether the ranks' parts of a tensor, in team order, are the memory of another, whole tensor. */
+/* Returns true if the ranks' parts of a tensor, in team order, are the memory of another, whole tensor. */
 static bool is_whole(const struct shape *part, const struct shape *whole, const uint8_t *axes, unsigned n)
 {
 	struct digits d = {0};
@@ -123,7 +123,7 @@ static bool is_whole(const struct shape *part, const struct shape *whole, const 
 	return true;
 }
 
-/* Whether both lie alike over the mesh axes of a mask. */
+/* Returns true if both tensors lie alike over the mesh axes of a mask. */
 static bool same_spread(const struct shape *a, const struct shape *b, unsigned mask)
 {
 	for (unsigned k = 0; k < IR_MAX_MESH_AXES; k++) {
@@ -171,7 +171,7 @@ static const char *types_refusal(struct module *m, op_id comm)
 	return NULL;
 }
 
-/* Whether other ranks may see it. */
+/* Returns true if other ranks may see the value's memory. */
 static bool is_symmetric(const struct module *m, value_id v)
 {
 	return value_type(m, v)->memory == MEMORY_SYMMETRIC ||
@@ -231,7 +231,7 @@ static void add_axis(struct module *m, struct sugar *s, const struct mesh *mesh,
 	x->extent = expr_const(m, extent);
 }
 
-/* What a bucket's tensors have in common. */
+/* The properties that a bucket's tensors have in common. */
 struct bucket {
 	mesh_id mesh;
 	enum dtype dtype;

@@ -12,7 +12,8 @@
 #define HIRC_IR_IR_BUCKET_H
 #include "ir/ir.h"
 
-/* Why a Communication is no member of any bucket; NULL: it may be one. Params have values. */
+/* Returns the reason why a Communication is no member of any bucket; NULL: it may be one. Params have
+ * values. */
 const char *ir_bucket_refusal(struct module *m, op_id comm);
 /* Members of one kind, team, backend, op= and, but for allgathers, dtype are of one bucket if these are
  * equal, too.

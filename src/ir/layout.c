@@ -64,7 +64,7 @@ static bool is_split(const struct xform *x)
 	return x->kind == XFORM_SPLIT_OUTER || x->kind == XFORM_SPLIT_INNER;
 }
 
-/* Whether a loop axis below this one has one of the places (bit set of enum axis_place). */
+/* Returns true if a loop axis below this one has one of the places (bit set of enum axis_place). */
 static bool below_has(const struct domain *d, unsigned axis, unsigned places)
 {
 	const struct xform *x = domain_consumer(d, axis);

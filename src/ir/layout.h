@@ -42,10 +42,10 @@ bool layout_chain(const struct module *m, type_id t, unsigned logical, struct la
 
 /* ---- comparing */
 
-/* Whether two tensors' axes are spread over devices alike (same mesh): splits without a mesh axis
+/* Returns true if two tensors' axes are spread over devices alike (same mesh): splits without a mesh axis
  * below them do not count, so `n@x@stream(4)` is like `n@x` and `n@stream(4)@x` is not. */
 bool layout_same_footprint(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b);
-/* Whether the transforms of two logical axes are the same altogether. */
+/* Returns true if the transforms of two logical axes are the same altogether. */
 bool layout_same_axis(const struct module *m, type_id ta, unsigned a, type_id tb, unsigned b);
 /* Bit k is set when the axis is spread over mesh axis k. */
 unsigned layout_mesh_axes(const struct module *m, type_id t, unsigned logical);

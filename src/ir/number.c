@@ -197,7 +197,7 @@ static void avoid_names(const struct module *m, const struct print_order *o, str
 		avoid(m, m->handle.at[o->handle.at[i]].name, 'i', &a->scalar);
 }
 
-/* Whether a tensor has the name of a param or index. */
+/* Returns true if a tensor has the name of a param or index. */
 static bool names_meet(const struct module *m)
 {
 	bool meet = false;

@@ -20,8 +20,8 @@ struct ir_numbers;
 struct ir_numbers *ir_numbers_save(const struct module *m);
 void ir_numbers_restore(struct module *m, struct ir_numbers *saved);
 
-/* Whether every number is the one that parsing the concise surface would lead to if it stated only
- * what it shows anyway: the numbers in T3, i3, c3 and main3 of things without a name of their own. */
+/* Returns true if the concise surface, parsed again, would give every number: those in T3, i3, c3 and main3
+ * of things without a name of their own. */
 bool ir_numbers_are_default(struct module *m);
 /* The number of axis a (of its type's domain) of value v; -1: none, which after ir_number only axes
  * have that are never printed. */
@@ -32,7 +32,7 @@ void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number); /
 void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out);
 bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, unsigned n);
 
-/* What a thing without a name is called: T3, i3, c3 and, for prefix m, main, main2, … */
+/* Appends the name of a thing that has none: T3, i3, c3 and, for prefix m, main, main2, … */
 void ir_put_default_name(char prefix, int32_t number, struct buf *out);
 bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number);
 

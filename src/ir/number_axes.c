@@ -59,7 +59,7 @@ void number_axis_places(const struct domain *d, uint8_t *place)
 	}
 }
 
-/* Of all axes of v, -1 for those that have none. */
+/* Lists the numbers of all axes of v; -1: the axis has none. */
 static void all_numbers(const struct module *m, value_id v, int32_t *number)
 {
 	const struct domain *d = value_domain(m, v);
@@ -172,7 +172,8 @@ static void claim_axis_numbers(const struct module *m, value_id v, struct number
 			number_counter_claim(c, list[a]);
 }
 
-/* Of a value of which some axes have numbers, or for which there are not enough in a row. */
+/* Numbers the axes of a value one by one: where some axes have numbers already, or no row of free numbers is
+ * long enough. */
 static void allot_singly(struct module *m, value_id v, struct number_counter *c)
 {
 	const struct domain *d = value_domain(m, v);

@@ -15,7 +15,7 @@ enum { NUMBER_NO_PLACE = 255 };
 void number_axis_places(const struct domain *d, uint8_t *place);
 /* The list of a value, by axis; NULL: it has none, or one of a domain that it no longer has. */
 const int32_t *number_axis_list(const struct module *m, value_id v);
-/* Whether the loop axes have numbers in a row, kept either way. */
+/* Returns true if the loop axes have numbers in a row, kept either way. */
 bool number_axes_are_in_a_row(const struct module *m, value_id v);
 
 /* Claims the numbers that values have, then gives every loop axis one that has none. */

@@ -23,7 +23,7 @@ static inline void number_counter_claim(struct number_counter *c, int32_t number
 void number_counter_start(struct number_counter *c, int32_t first);
 /* The smallest of `count` free numbers in a row. */
 int32_t number_counter_take(struct number_counter *c, int32_t count);
-/* The same if the next `count` free numbers stand in a row; -1 and none taken if not. */
+/* Takes the next `count` free numbers if they stand in a row; else takes none and returns -1. */
 int32_t number_counter_take_next(struct number_counter *c, int32_t count);
 
 #endif

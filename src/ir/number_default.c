@@ -48,7 +48,7 @@ static bool hide(const struct module *m, name_id name, char prefix, int32_t *num
 	return true;
 }
 
-/* Whether there are numbers that the concise surface does not show; with forget, they are gone then. */
+/* Returns true if there are numbers that the concise surface does not show; with forget, removes them. */
 static bool any_hidden(struct module *m, bool forget)
 {
 	bool any = false;

@@ -80,7 +80,7 @@ static unsigned collect_spread_axes(const struct module *m, type_id t)
 	return axes;
 }
 
-/* Whether the same reductions are pending. */
+/* Returns true if the same reductions are pending on both values. */
 static bool same_pending(const struct module *m, value_id v, value_id w)
 {
 	const struct domain *a = value_domain(m, v), *b = value_domain(m, w);

@@ -13,7 +13,8 @@ void ir_print_nvfuser(struct module *m, struct buf *out);
 
 /* One statement on one line, without its regions, for messages (concise surface). */
 void ir_print_statement(struct module *m, op_id op, struct buf *out);
-/* The same in a module that ir_number has numbered: for all statements of a program, one after the other. */
+/* Prints a statement of a module that ir_number has numbered: for all statements of a program, one after the
+ * other. */
 void ir_print_statement_numbered(struct module *m, op_id op, struct buf *out);
 /* A type as the concise surface writes it: `bf16[t@x, 4*h] partial(y)`; transforms that the sugar
  * cannot say show as extents only. */

@@ -53,7 +53,7 @@ static bool is_tensor_name(const struct module *m, name_id name)
 	return false;
 }
 
-/* Whether a name in an expression is a tensor's too. As an operand it would be the tensor. */
+/* Returns true if a name in an expression is also a tensor's: as an operand it would be the tensor. */
 static bool is_ambiguous(const struct module *m, expr_id e)
 {
 	const struct expr *x = &m->expr.at[e];
@@ -260,7 +260,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 		hir_attrs(m, ir_attrs_without(m, o.attrs, names_intern_z(m->names, "callee")), out);
 }
 
-/* Whether parsing the statement without a type would give this one. */
+/* Returns true if parsing the statement without a type would give this one. */
 static bool type_is_default(struct module *m, op_id op, value_id v)
 {
 	const struct value *x = &m->value.at[v];

@@ -291,7 +291,7 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 	put_call(p, op);
 }
 
-/* What the statement names, as transfers or as Communication N. */
+/* Prints the statements that a statement names, as transfers or as Communication N. */
 static void put_named(struct nvfuser *p, op_id op, bool whole)
 {
 	unsigned n = op_role_count(p->m, op, ROLE_STATEMENT);

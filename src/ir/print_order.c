@@ -206,7 +206,7 @@ static bool is_posted_transfer(const struct module *m, const struct print_order 
 	return op_traits(m, op) & TRAIT_P2P && o->flags[op] & PRINT_POSTED;
 }
 
-/* Whether the n operands of a share_mem_handles are the n statements before it, in order. */
+/* Returns true if the n operands of a share_mem_handles are the n statements before it, in order. */
 static bool names_the_ones_before(const struct module *m, const struct print_order *o, op_id share)
 {
 	op_id at = m->op.at[share].prev;

@@ -32,13 +32,13 @@ enum {
 void print_order_make(struct module *m, struct print_order *out);
 void print_order_free(struct print_order *o);
 
-/* Whether a send or receive that is posted elsewhere is printed only there: the statements that
+/* Returns true if a send or receive that is posted elsewhere is printed only there: the statements that
  * follow announce or post it so that parsing puts the declaration back. */
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op);
-/* Whether a loop's kind is not what its body says (a stream loop begins with SetCurrentStream of its index).
- */
+/* Returns true if a loop's kind differs from the one that its body implies (a stream loop begins with
+ * SetCurrentStream of its index). */
 bool print_order_loop_kind_stated(const struct module *m, op_id loop);
-/* What the body of a loop says: stream-parallel or not. */
+/* Returns true if the body of a loop implies a stream-parallel one. */
 bool print_order_loop_is_stream(const struct module *m, op_id loop);
 
 #endif

@@ -128,7 +128,7 @@ static void print_input(struct hir_printer *p, const struct input *x)
 	hir_schedule(p, x->value, m->value.at[x->value].type, 2);
 }
 
-/* Whether outputs are defined in the order in which they are returned. */
+/* Returns true if outputs are defined in the order in which they are returned. */
 static bool outputs_in_order(const struct module *m)
 {
 	uint32_t k = 0;

@@ -69,7 +69,7 @@ static void put_transform(struct nvfuser *p, value_id v, const struct xform *x)
 	buf_putc(p->out, '\n');
 }
 
-/* Whether the allocation is the default of the block's context; contiguity aside. */
+/* Returns true if the allocation is the default of the block's context; contiguity aside. */
 static bool is_default_allocation(struct nvfuser *p, value_id v, const struct domain *d)
 {
 	struct domain_builder b;
@@ -168,7 +168,8 @@ static mesh_id mesh_as_read(const struct module *m, mesh_id id)
 	return i;
 }
 
-/* Whether the meshes are those that the tensors alone would give, in this order and by these names. */
+/* Returns true if the meshes are the ones that the tensors alone would give, in this order and by these
+ * names. */
 static bool meshes_are_default(struct nvfuser *p)
 {
 	mesh_id next = 1;

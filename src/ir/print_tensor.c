@@ -18,7 +18,7 @@ static void put_mesh_axis(unsigned rank, unsigned axis, struct buf *out)
 	buf_putc(out, from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
 }
 
-/* What stands before the number of an axis … */
+/* Prints the part of an axis before its number … */
 static void put_axis_head(const struct module *m, const struct type *t, unsigned axis, struct buf *out)
 {
 	const struct axis *a = &ir_domain(m, t->domain)->axis[axis];

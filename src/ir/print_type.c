@@ -87,7 +87,8 @@ static void print_sugar(const struct module *m, type_id id, const struct sugar *
 	buf_puts(out, reduce ? ")" : "");
 }
 
-/* What a type that is no sugar starts from: extents, and the mesh axes of hidden axes. */
+/* Fills the sugar that a type starts from where no sugar gives all of it: extents, and the mesh axes of
+ * hidden axes. */
 static void base_sugar(const struct module *m, domain_id id, struct sugar *s)
 {
 	const struct domain *d = &m->domain.at[id];

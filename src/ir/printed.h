@@ -36,7 +36,7 @@ void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_
 expr_id printed_size(struct module *m, const struct domain *d);
 
 struct print_order;
-/* Whether value v needs a TransformPrinter block. Its loop axes must have numbers. */
+/* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 
 #endif

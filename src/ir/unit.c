@@ -99,7 +99,7 @@ void ir_unit_settle(struct module *m, op_id unit)
 	vec_free(&x.out);
 }
 
-/* Whether a statement of the block reads the storage that a reduction before it writes. */
+/* Returns true if a statement of the block reads the storage that a reduction before it writes. */
 static bool reads_reduction(const struct module *m, op_id op)
 {
 	for (op_id before = m->op.at[op].prev; before; before = m->op.at[before].prev) {

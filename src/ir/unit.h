@@ -11,15 +11,16 @@ static inline bool op_is_unit(const struct module *m, op_id op)
 }
 /* The unit that a statement stands in; 0: none. */
 op_id ir_unit_of(const struct module *m, op_id op);
-/* Whether a value is made and used in a unit only: it has no storage. */
+/* Returns true if a value is made and used in a unit only: it has no storage. */
 bool ir_is_unit_local(const struct module *m, value_id v);
-/* Whether a statement may stand in a unit: it has one result and is pointwise, a set or a reduction. */
+/* Returns true if a statement may stand in a unit: it has one result and is pointwise, a set or a
+ * reduction. */
 bool ir_unit_takes(const struct module *m, op_id op);
 /* The value whose shape is that of the elements that a statement of a unit goes over. */
 value_id ir_unit_space(const struct module *m, op_id op);
 bool ir_unit_same_shape(const struct module *m, value_id a, value_id b);
-/* What the statements of a unit read from outside and what they write, each once, in the order of first use;
- * the lists are the caller's to free. */
+/* The values that the statements of a unit read from outside, and those that they write, each once, in the
+ * order of first use; the caller frees the lists. */
 struct ir_unit_operands {
 	VEC(value_id) in;
 	VEC(value_id) out;
@@ -27,7 +28,7 @@ struct ir_unit_operands {
 void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_operands *out);
 /* Gives what is made in a unit and has no stated layout that of a value of its shape that the unit uses. */
 void ir_unit_settle(struct module *m, op_id unit);
-/* Why a unit is none: the first statement that breaks a rule, and the rule; 0: it is one. */
+/* Finds the first statement that breaks a rule of units, and the rule; 0: there is none. */
 op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule);
 
 #endif

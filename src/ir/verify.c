@@ -262,7 +262,7 @@ bool ir_verify(struct module *m, struct diag *d)
 	return v.errors == 0;
 }
 
-/* Whether a set only copies: the ranks hold of the result what they hold of the operand. */
+/* Returns true if a set only copies: the ranks hold of the result what they hold of the operand. */
 static bool is_local_set(const struct module *m, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
