@@ -60,7 +60,8 @@ static void compare_itself(struct walk *w, op_id op, const struct access *a, con
 		report_race_with_itself(w, &w->storage.at[a->view.storage], op, a, b, who);
 }
 
-/* Whether what conflicts on other ranks with an older access conflicts with the new one, too. */
+/* Returns true if every access of other ranks that conflicts with an older access conflicts with the new one,
+ * too. */
 static bool covers_ranks(const struct walk *w, const struct record *r, const struct record *old)
 {
 	const struct symmetric *s = &w->symmetric.at[r->symmetric];
@@ -86,7 +87,8 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 	vec_push(&x->record, r);
 }
 
-/* Of what only other ranks do just their use of memory that this rank may use, too, counts. */
+/* Returns true if an access counts: of statements that only other ranks do, just accesses to memory that this
+ * rank may use, too. */
 static bool is_counted_access(const struct walk *w, const struct access *a)
 {
 	if (a->view.storage == CHECK_NONE)
@@ -173,8 +175,8 @@ void access_free(struct walk *w, op_id op, value_id v)
 	w->storage.at[a.view.storage].freed_turn = w->now;
 }
 
-/* What the caller does with buffers afterwards. Unless they wait for nothing but the initial stream, all
- * streams are done. */
+/* Checks the accesses of the caller to a buffer after the program. --strict: ordered after the initial stream
+ * alone; else all streams are done by then. */
 static void give_back(struct walk *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;

@@ -1,7 +1,8 @@
 /* blocks: the blocks that members of a collective give each other, compared.
  *
- *     G <- allgather(X)         rank 1 gives a block of 0 elements      its type has 16: 4 blocks of 4
- *                               rank 2 takes a block of 16 from rank 1  its type has 64
+ *     input X: f32[8@x, 10@stream(4)]                  4 ranks with 2 rows; blocks of 3, 3, 3 and 1 columns
+ *     T = shard_by_stream(X, axis_index(x))            ranks 0 to 2 have 6 elements, rank 3 has 2
+ *     U <- allgather(T, team=(0 1 2 3))                rank 2 gives 6; rank 3, whose own block has 2, takes 2
  *
  * Each member knows from its plan how many elements it gives each other member, and takes from each. Both
  * ends of a pair must name the same number. The members of a meeting are chained as they come to it; each is

@@ -9,7 +9,7 @@
  * last: one that was allocated anew since then is another. Transfers that nothing announces need not be. */
 #include "check/checker.h"
 
-/* Which allocation of a buffer it is. */
+/* Returns the number of the allocation of a buffer that a view is of; 0: none. */
 static uint32_t allocation_of(const struct walk *w, const struct view *x)
 {
 	return x->storage == CHECK_NONE ? 0 : w->storage.at[x->storage].made;

@@ -49,7 +49,7 @@ struct witness_access {
 
 /* ---- words */
 
-/* What a wait names: of a Communication of a group that group's end. */
+/* Returns the statement that a wait for op names: of a Communication of a group, the end of the group. */
 static op_id waited_for(const struct module *m, op_id op)
 {
 	return m->op.at[op].flags & OP_GROUPED ? ir_coalesce_end(m, op) : op;
@@ -64,7 +64,7 @@ static const struct handle *handle_of(const struct walk *w, int64_t stream)
 	return NULL;
 }
 
-/* What synchronize takes: main, 2. */
+/* Appends the operand of synchronize for a stream: main, 2. */
 static void put_stream_name(const struct walk *w, int64_t stream, struct buf *out)
 {
 	const struct handle *h = handle_of(w, stream);
@@ -110,7 +110,7 @@ static uint32_t place_of(const struct walk *w, op_id op)
 
 /* ---- orders */
 
-/* What is told of two accesses: the one that was issued first is held until the other is done. */
+/* Writes the witness of two accesses: the one that was issued first is held back until the other is done. */
 static void witness_accesses(struct checker *c, bool life, const struct witness_access *first,
                              const struct witness_access *last)
 {
@@ -211,7 +211,7 @@ static void put_view(const struct walk *w, uint32_t symmetric, struct buf *out)
 	words_value(w->c, w->symmetric.at[symmetric].value, out);
 }
 
-/* Where all ranks would wait for each other. */
+/* Notes the fence that is missing, at which all ranks would wait for each other. */
 static void missing_fence(struct walk *w, op_id op, const struct access *a, const struct record *before)
 {
 	const struct symmetric *s = &w->symmetric.at[before->symmetric];

@@ -90,7 +90,7 @@ static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
 	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
 }
 
-/* Whether the walk's rank takes the branches around a statement, as far as is known. */
+/* Returns true if the walk's rank takes the branches around a statement, as far as is known. */
 static bool comes_to(const struct walk *w, op_id op)
 {
 	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
@@ -131,7 +131,7 @@ bool symmetric_is_alike(const struct walk *w, op_id op)
 	return alike;
 }
 
-/* What each rank of a slice touches by a statement. */
+/* The part of a slice that each rank touches by a statement. */
 struct touch {
 	op_id op;
 	uint32_t slice;

@@ -28,7 +28,7 @@ static bool is_cut(const struct axis *a)
 
 /* ---- buffers */
 
-/* Which copy of a buffer an iteration has: iterations on different streams never share one. */
+/* Returns the copy of a buffer that an iteration has: iterations on different streams never share one. */
 static int64_t slot_now(struct walk *w)
 {
 	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
@@ -60,8 +60,8 @@ static bool has_loop_count(const struct walk *w, unsigned loop, bool stream, int
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
 }
 
-/* Whether more loops around count what an axis counts than there are such axes: which of them it belongs to
- * is what its writer says. */
+/* Returns true if more loops around have the count of an axis than there are such axes: only the statement
+ * that writes the buffer tells which loop an axis belongs to. */
 static bool is_ambiguous(const struct walk *w, const struct domain *d, const struct axis *a, int64_t count)
 {
 	unsigned loops = 0, axes = 0;
@@ -141,7 +141,7 @@ static bool is_seen(const struct walk *w, const struct view *x)
 	return type_of(w, w->storage.at[x->storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
-/* Whether a slice of a type by this statement is in one place in the memory of all ranks. */
+/* Returns true if a slice of a type by this statement is in one place in the memory of all ranks. */
 static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_id type)
 {
 	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
@@ -250,8 +250,8 @@ static int find_cut(const struct walk *w, op_id op, int *logical)
 	return leaf;
 }
 
-/* Whether a slice of `from` has an index below `count`. What has none is no part of anything: the name that
- * it gives has no value. */
+/* Returns true if a slice of `from` has an index from 0 to below `count`; reports it where not: the name that
+ * the slice gives has no value then. */
 static bool check_index(struct walk *w, op_id op, struct view *from, int64_t at, int64_t count)
 {
 	const bool block = w->m->op.at[op].kind == OP_SHARD_BY_STREAM;

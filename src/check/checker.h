@@ -67,7 +67,7 @@ struct slice { /* devices of a team, in order */
 	uint32_t *moves; /* by turn: how far its members move (classes.c); NULL: not known yet */
 };
 
-/* Where ranks meet: a slice, or sender and receiver of messages, with a backend. */
+/* A meeting place of ranks: a slice, or sender and receiver of messages, with a backend. */
 struct channel {
 	bool message;
 	bool handles; /* announcements of messages' buffers */
@@ -334,7 +334,7 @@ static inline struct clock *walk_clock(struct walk *w)
 {
 	return &w->stream.at[w->current].clock;
 }
-/* Whether the check goes on. */
+/* Returns true if the check goes on. */
 static inline bool check_goes_on(const struct checker *c)
 {
 	return (c->status == CHECK_CLEAN || c->status == CHECK_WRONG) && !c->asymmetric;
@@ -348,7 +348,7 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what);
 void walk_rank(struct checker *c, int64_t rank);
 /* The k-th scalar operand; false after check_unknown. */
 bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out);
-/* The same, of what decides which statements a rank issues, and where. */
+/* Evaluates a scalar that decides which statements a rank issues, and where; else as walk_scalar. */
 bool walk_control(struct walk *w, op_id op, unsigned k, int64_t *out);
 bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out);
 /* Takes the next step on the current stream; all that follows is of this step. */
@@ -374,14 +374,15 @@ bool classes_same(struct walk *w, expr_id e);               /* all ranks of an o
 bool classes_peer(struct walk *w, expr_id e, int64_t peer); /* a device, which turns as ranks do */
 /* An index into a team, likewise. */
 bool classes_member(struct walk *w, const struct membership *me, expr_id e);
-/* Those that stand for the members of a slice are members of it. It comes before classes_member. */
+/* Returns true if the ranks that stand for the members of a slice are members of it. It comes before
+ * classes_member. */
 bool classes_meet(struct walk *w, team_id team, const struct membership *me);
-/* How many members of a slice the walk's rank stands for, if there are several of which one is the root; else
- * 0. */
+/* Counts the members of a slice that the walk's rank stands for, if one of several is the root; else 0. */
 uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root);
 /* A device is walked. */
 bool classes_stands(const struct checker *c, uint32_t device);
-/* How far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST zeros. */
+/* Finds how far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST
+ * zeros. */
 bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by);
 /* A part of a buffer along an axis (domain 0: a logical one) is touched, which moves so. */
 bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by);
@@ -427,13 +428,15 @@ void symmetric_free(struct walk *w, op_id op, value_id v);
 void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
 /* Ranks that take other branches than those around an access do not touch what is seen by it. */
 void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
-/* Whether some rank takes another branch of an IF than one that takes the first iff the condition `holds`. */
+/* Returns true if some rank takes another branch of an IF than a rank that takes the first iff the condition
+ * `holds`. */
 bool symmetric_divides(struct walk *w, op_id op, bool holds);
-/* Whether a slice's index is the same on all ranks, in whichever iterations they are. */
+/* Returns true if a slice's index is the same on all ranks, in any of their iterations. */
 bool symmetric_is_alike(const struct walk *w, op_id op);
-/* Whether two accesses may touch one element on two ranks; who does: a device each. */
+/* Returns true if two accesses may touch one element on two ranks; who: a device each. */
 bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
-/* Whether a step of a thread is over on all ranks that a view shows, for all who have the clock. */
+/* Returns true if a step of a thread is over on all ranks that a view shows, for every rank that has the
+ * clock. */
 bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
                        uint32_t step);
 /* A live view of a buffer; 0: there is none. */
@@ -445,7 +448,8 @@ void symmetric_free_all(struct walk *w);
 void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step);
 void access_free(struct walk *w, op_id op, value_id v);
-/* What is left when the program ends. */
+/* Ends the accesses of a rank: checks those of the caller after the program, and buffers that are never
+ * deallocated. */
 void access_end(struct walk *w);
 
 /* written.c */
@@ -481,11 +485,11 @@ uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_
                        spread_id part);
 /* Announces a transfer with a peer. */
 void match_handles(struct walk *w, op_id op, bool send, int64_t peer);
-/* What some members did not issue; false after reporting such, or a difference. */
+/* Checks that all members issued the same; false after reporting a missing statement or a difference. */
 bool match_end(struct checker *c);
 
 /* progress.c */
-/* Where those meet who start what op starts; after the meeting `before` (0: none). */
+/* Adds the meeting of the ranks that start what op starts, after the meeting `before` (0: none). */
 uint32_t progress_meeting(struct checker *c, op_id op, uint32_t before);
 /* A statement is issued to the current stream. */
 void progress_issue(struct walk *w);
@@ -508,9 +512,9 @@ void words_place(const struct checker *c, uint32_t device, uint32_t turn,
                  struct buf *out); /* (rank 1, i = 2) */
 
 /* check_report.c */
-/* Whether this is the first report of its kind about two statements; then it counts as an error. */
+/* Returns true if this is the first report of its kind about two statements; it counts as an error then. */
 bool report_once(struct checker *c, const char *what, op_id a, op_id b);
-/* The same; it counts as a warning. */
+/* Returns true if this is the first report of its kind about two statements; it counts as a warning then. */
 bool report_warns(struct checker *c, const char *what, op_id a, op_id b);
 /* op 0: the program's caller. thread: of the later access, CHECK_NONE: of the caller. */
 void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
@@ -519,7 +523,7 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
  */
 void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
                           uint32_t thread, const struct record *before, const uint32_t *who);
-/* The same of two accesses of one statement. */
+/* Reports a race of two accesses of one statement. */
 void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
                              const struct access *b, const uint32_t *who);
 /* A use of what op `freed` deallocated. */

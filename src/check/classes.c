@@ -59,8 +59,8 @@ bool classes_peer(struct walk *w, expr_id e, int64_t peer)
 	return true;
 }
 
-/* How far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False: they
- * move otherwise. */
+/* Finds how far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False:
+ * the indices move differently. */
 static bool membership_moves(struct walk *w, team_id team, const struct membership *me,
                              const struct symmetry_turn *t, uint32_t *by)
 {
@@ -184,7 +184,7 @@ bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, 
 	return true;
 }
 
-/* How far the block of a step moves on a turn. */
+/* Finds how far the block of a step moves on a turn. */
 static bool step_moves(struct walk *w, unsigned turn, const struct classes_step *x, int64_t *by)
 {
 	const struct symmetry_turn *t = &w->c->symmetry->turn[turn];

@@ -82,7 +82,7 @@ static bool has_blocks(const struct module *m, value_id v)
 	return blocks;
 }
 
-/* What differs between two members' statements: `root 0`, `16 elements`; false: nothing. */
+/* Appends the difference of two members' statements: `root 0`, `16 elements`; false: there is none. */
 static bool differs(const struct checker *c, const struct match_entry *a, const struct match_entry *b,
                     struct buf *x, struct buf *y)
 {

@@ -192,7 +192,7 @@ static uint32_t order_run(const struct progress *p, struct order *o)
 	return left;
 }
 
-/* What keeps a node from coming: one of those before it that are left. */
+/* Returns a node that keeps another one from coming: one of those before it that are left. */
 static uint32_t keeper_of(const struct progress *p, const struct order *o, uint32_t node,
                           enum progress_level level)
 {

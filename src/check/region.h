@@ -41,10 +41,10 @@ region_part_id parts_narrow(struct parts *p, region_part_id r, struct condition 
 /* The range of a coordinate; false when nothing bounds it. */
 bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint32_t axis, int64_t *lo,
                  int64_t *hi);
-/* Whether two regions of one buffer surely have no element in common. */
+/* Returns true if two regions of one buffer surely have no element in common. */
 bool parts_disjoint(const struct parts *p, region_part_id a, region_part_id b);
 bool parts_is_empty(const struct parts *p, region_part_id r);
-/* Whether a surely holds all of b. */
+/* Returns true if a surely holds all of b. */
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b);
 
 #endif

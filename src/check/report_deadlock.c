@@ -11,8 +11,8 @@ static const struct progress_node *node_at(const struct checker *c, const struct
 	return &c->progress.node.at[circle->node.at[k % circle->node.n]];
 }
 
-/* Where its sentence points, whose rank and iteration it tells: a meeting's is that of the start that it
- * lacks, or the communication before. */
+/* Returns the node whose place, rank and iteration a sentence tells: of a meeting, the start that it lacks,
+ * or the communication before. */
 static const struct progress_node *told_of(const struct checker *c, const struct circle *circle, uint32_t k)
 {
 	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);

@@ -46,7 +46,7 @@ static inline struct span spread_span(const struct spreads *s, spread_id a, uint
 }
 /* Two spreads of one slice; who meets: a member of a and one of b, which is `me` if that one does. */
 bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint32_t *who);
-/* Whether each rank touches by a all that it touches by b. */
+/* Returns true if each rank touches by a all that it touches by b. */
 bool spread_covers(const struct spreads *s, spread_id a, spread_id b);
 
 #endif

@@ -228,8 +228,8 @@ static bool walk_condition(struct walk *w, op_id op)
 	return !branch || walk_region(w, branch);
 }
 
-/* Of a branch that only other ranks take: whether the statement counts there. Meetings do not: of those there
- * is another report. */
+/* Returns true if a statement counts in a branch that only other ranks take. Meetings do not: another report
+ * tells of them. */
 static bool is_of_others(struct walk *w, op_id op)
 {
 	switch ((enum op_kind)w->m->op.at[op].kind) {
