@@ -6,14 +6,14 @@
 #include "rt/convert.h"
 #include "rt/job.h"
 
-/* Which elements of a logical tensor are compared, where not all are. */
+/* The elements of a logical tensor that are compared, where not all are. */
 struct check_sample {
 	unsigned rank;
 	int64_t extent[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL]; /* of each axis; indices that are compared */
 	int32_t *place[IR_MAX_LOGICAL];                    /* of an index among these; -1: not compared */
 };
 
-/* How much of an output a comparison with the reference decides, counted in logical elements. */
+/* The share of an output that a comparison with the reference decides, counted in logical elements. */
 struct check_reach {
 	int64_t total;     /* elements of the output */
 	int64_t known;     /* those with a value in the reference */
@@ -23,7 +23,7 @@ struct check_reach {
 	bool takes_zeros;  /* it is not all zeros, but an output of zeros would pass */
 };
 
-/* What one output should be: the logical tensor, or a sample of it, row-major. */
+/* The wanted values of one output: the logical tensor, or a sample of it, row-major. */
 struct check_want {
 	value_id value;                    /* of the program that ran */
 	int64_t count;                     /* elements of the arrays that follow */

@@ -36,10 +36,11 @@ bool data_fill(const struct data_source *s, enum dtype t, const struct data_map 
 bool data_whole(const struct data_source *s, enum dtype t, int64_t count, double *f, int64_t *i,
                 struct buf *why);
 
-/* What a value is called in messages: its name, cut after 60 bytes, else TN. In text, which it returns. */
+/* Writes the name of a value for messages to text, and returns text: the name, cut after 60 bytes, else
+ * TN. */
 enum { DATA_NAME_BYTES = 128 };
 const char *data_name(const struct module *m, value_id v, char *text);
-/* Whether an option means it: its whole name, or TN. */
+/* Returns true if an option's text names the value: by its whole name, or as TN. */
 bool data_is_named(const struct module *m, value_id v, const char *text);
 
 #endif

@@ -33,7 +33,7 @@ static void normalise(const char *path, struct buf *out)
 	}
 }
 
-/* What follows a folder in the path of a file; NULL: it is not below. */
+/* Returns the rest of a file's path after a folder; NULL: the file is not below the folder. */
 static const char *below(const char *folder, const char *file)
 {
 	size_t n = strlen(folder);

@@ -482,7 +482,7 @@ static enum status submit_program(struct exec *e)
 	}
 }
 
-/* What a replay moves is what the transport was given while the graph was made. */
+/* Counts the data that a replay moves: as much as the transport was given while the graph was made. */
 static void count_replay(struct exec *e, int sign)
 {
 	struct rt_counter *to = e->transport->counter;

@@ -36,7 +36,7 @@ struct exec_options {
 	bool follow_writes; /* for exec_written */
 };
 
-/* What a rank did, for --stats. */
+/* Counts of the work of a rank, for --stats. */
 struct exec_stats {
 	int64_t instructions; /* walked by the last run */
 	int64_t tasks, collectives, messages;
@@ -60,8 +60,8 @@ enum status exec_upload(struct exec *e, uint32_t buffer);
 enum status exec_download(struct exec *e, uint32_t buffer);
 /* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
 enum status exec_poison(struct exec *e);
-/* Of the engine adversary: in the next runs what is marked to be held is awaited, and the other way round,
- * and nothing is poisoned. */
+/* Sets, for the engine adversary, whether the next runs swap the marks: statements marked to be held back are
+ * awaited, and the other way round; nothing is poisoned then. */
 void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
@@ -70,10 +70,10 @@ enum status exec_run(struct exec *e);
  * what ranks wrote to each other's symmetric memory. */
 enum status exec_exchange_written(struct exec *e);
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
-/* When the host had issued all of the last run, before it waited: rt_clock_us. */
+/* Returns the time when the host had issued all of the last run, before it waited: rt_clock_us. */
 int64_t exec_issued_us(const struct exec *e);
-/* Whether runs may give other bits: this rank and others reduce floats in an order that the transport does
- * not promise to keep. */
+/* Returns true if runs may give other bits: this rank and others reduce floats in an order that the transport
+ * does not promise to keep. */
 bool exec_reorders(const struct exec *e);
 /* After a run: makes a graph of a run, which all later ones replay, where device, transport and plan allow
  * it. Whether they do is exec_can_replay; *statement is what is in the way, 0: the device or the transport.

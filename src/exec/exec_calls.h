@@ -10,12 +10,11 @@ struct exec_calls {
 	const struct exec_options *how; /* it computes and communicates; transport: of GPUs */
 };
 
-/* Whether a rank's calls follow from what all ranks do, and not from its own plan alone. */
+/* Returns true if a rank's calls follow from the plans of all ranks, not from its own alone. */
 bool exec_calls_need_all(const struct exec_options *how);
-/* Of one run, from opening the transport to closing it. All ranks are on one host and share a GPU, and the
- * others come to each communication before this rank does.
- * STATUS_ABSENT after a message where hirc was built without CUDA, STATUS_STUCK after one if messages or
- * collectives have no other side. */
+/* Prints the calls of one run, from opening the transport to closing it. All ranks are on one host and share
+ * a GPU, and the others come to each communication before this rank does. STATUS_ABSENT after a message where
+ * hirc was built without CUDA, STATUS_STUCK after one if messages or collectives have no other side. */
 enum status exec_calls_print(const struct exec_calls *c, struct buf *out);
 
 #endif

@@ -10,7 +10,8 @@
  * printed; what is open then is the caller's. */
 enum status exec_device_open(struct rt_job *job, const struct exec_options *o, bool symmetric,
                              struct rt_device **device, struct rt_transport **transport);
-/* Whether that could be, as far as it can be told in little time: see cuda_transport_try. */
+/* Finds out whether exec_device_open could succeed, as far as it can be told in little time: see
+ * cuda_transport_try. */
 enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool symmetric, bool *unsure);
 /* Collective: the messages that are to come, of this rank, before the first of them. A later call, while
  * nothing is under way, names others. */

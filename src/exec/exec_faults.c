@@ -12,7 +12,7 @@ struct exec_faults {
 	int8_t *fails; /* by op_id: 1 + a signal, 1: by a message, 0: not at all */
 };
 
-/* Whether the instruction is a statement's own work. */
+/* Returns true if the instruction is a statement's own work. */
 static bool executes(const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {

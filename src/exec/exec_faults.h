@@ -5,7 +5,7 @@
 #include "exec/plan.h"
 #include "rt/job.h"
 
-/* What one rank is to do. */
+/* A fault or delay that a rank is to make. */
 struct exec_fault {
 	int rank;
 	int64_t delay_us; /* before each statement that it executes; 0: no delay */
@@ -15,8 +15,8 @@ struct exec_fault {
 
 struct exec_faults;
 
-/* Of this rank; *out is NULL where it has none. STATUS_USAGE with a message where there is no such rank, or
- * it executes no statement of that line. */
+/* Finds the faults of this rank; *out is NULL where it has none. STATUS_USAGE with a message where there is
+ * no such rank, or it executes no statement of that line. */
 enum status exec_faults_open(struct rt_job *job, const struct plan *p, const struct plan_labels *l,
                              const struct exec_fault *at, uint32_t n, struct exec_faults **out);
 void exec_faults_close(struct exec_faults *f); /* NULL is allowed */

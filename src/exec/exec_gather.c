@@ -21,7 +21,7 @@ static void pack_elements(const struct data_map *map, struct data_cursor *c, con
 	}
 }
 
-/* What rank 0 knows of a rank. */
+/* The part of an output that a rank holds, as rank 0 knows it. */
 struct held {
 	struct data_map map;
 	struct data_cursor cursor;

@@ -50,7 +50,7 @@ static void change_to(struct exec_ranges *r, void *name)
 	r->now = name;
 }
 
-/* Whether the host issues something by it, of a statement. */
+/* Returns true if the host issues work of a statement by the instruction. */
 static bool issues(const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {

@@ -205,7 +205,7 @@ bool exec_task_build(struct exec *e, struct task_record *r)
 	r->complete = r->t->fixed;
 	if (r->task.kernel != RT_TASK_UNIT)
 		return build_task(e, r, &r->task);
-	/* Of a unit that loops change every run has a record of its own, used again when it is done. */
+	/* Each run of a unit that loops change has a record of its own, used again when the run is done. */
 	struct rt_unit *u = r->task.unit = free_unit(e, r);
 	for (uint32_t k = 0; k < r->t->steps; k++)
 		if (!build_task(e, &e->step[r->t->first + k], &u->step[k].task))

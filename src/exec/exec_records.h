@@ -11,7 +11,7 @@
 #include "rt/device.h"
 #include "rt/queue.h"
 
-/* How a view is set. */
+/* The registers and extents by which a view is set. */
 struct view_record {
 	const struct plan_view *v;
 	const struct plan_buffer *buffer;
@@ -93,7 +93,7 @@ struct exec {
 	enum status status;
 };
 
-/* Where a place of the plan is, in bytes from the start of the memory. */
+/* Returns the address of a place of the plan, in bytes from the start of the memory. */
 static inline char *exec_at(const struct exec *e, int64_t place)
 {
 	if (!e->heap)

@@ -25,14 +25,14 @@ struct executions {
 /* A text's, added to a hash; that of no text is HASH_START. */
 uint64_t execution_hash(uint64_t h, const char *text);
 
-/* Of this rank. offset: what is added to its clock to have that of rank 0. */
+/* Lists the executions of this rank. offset: added to its clock gives that of rank 0. */
 struct executions executions_own(const struct rt_job *job, const struct trace_spans *s, int64_t offset);
 /* Collective: rows of all ranks, one rank after the other. *out is the caller's, also on failure. */
 enum status executions_gather(struct rt_job *job, const void *rows, uint64_t n, size_t bytes, void **out,
                               uint64_t *total);
 /* Collective: those of all ranks; those of one execution stand together, the shortest first. */
 enum status executions_all(struct rt_job *job, const struct executions *own, struct executions *out);
-/* Where those end that are one execution with the k-th. */
+/* Returns the end of the spans that are one execution with the k-th. */
 uint64_t executions_end(const struct executions *all, uint64_t k);
 /* Says of spans of this rank when the last rank had come to them. */
 void executions_meet(const struct rt_job *job, const struct executions *all, int64_t offset,

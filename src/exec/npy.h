@@ -24,9 +24,10 @@ struct npy {
 /* Opens a file and reads its header. On failure why says what is wrong and, where there is one, the way out.
  */
 bool npy_open(const char *path, struct npy *out, struct buf *why);
-/* The same of an open file, which is taken over, or -1 and errno; path is what messages call it. */
+/* Reads the header of an open file as npy_open does, and takes the file over; fd -1: open failed, with errno.
+ * path is the name in messages. */
 bool npy_open_file(int fd, const char *path, struct npy *out, struct buf *why);
-/* Whether its elements are of type t and its shape is n[nd]. */
+/* Returns true if the file's elements are of type t and its shape is n[nd]. */
 bool npy_fits(const struct npy *f, enum dtype t, int nd, const int64_t *n, struct buf *why);
 /* Elements [first, first + count) into dst. Safe for several threads. False: why. */
 bool npy_read(const struct npy *f, int64_t first, int64_t count, void *dst, struct buf *why);

@@ -339,14 +339,14 @@ static bool is_idle(const struct module *m, int64_t rank)
 	return m->mesh.n > 1 || rank > 0;
 }
 
-/* Whether there are gaps between the blocks of a symmetric view. */
+/* Returns true if there are gaps between the blocks of a symmetric view. */
 static bool has_gaps(struct planner *b, const struct view *x)
 {
 	const struct plan_buffer of = b->p->buffer.at[x->buffer];
 	return of.view && storage_bytes(b, x->value) != of.elements * (int64_t)dtype_bytes(of.dtype);
 }
 
-/* What a symmetric view shows, without the gaps. */
+/* Copies the contents of a symmetric view, without the gaps. */
 static struct view *lower_shown(struct planner *b, struct view *x)
 {
 	struct view *copy = storage_make(b, x->value, NULL, NULL);

@@ -224,7 +224,7 @@ struct plan {
 	uint32_t members;               /* of the largest team */
 };
 
-/* What a plan is made for. */
+/* Properties of the target that a plan is made for. */
 struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
 	int64_t page;       /* symmetric buffers have a multiple of so many bytes; 0: the host's page */

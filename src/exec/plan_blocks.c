@@ -25,7 +25,7 @@ static bool add_dim(struct planner *b, struct dims *d, sx_id n, int64_t to, int6
 	return true;
 }
 
-/* Where the element x of an axis that is one interval stands. */
+/* Returns the place of the element x of an axis that is one interval. */
 static sx_id element_at(struct planner *b, const struct view_axis *a, sx_id x)
 {
 	return a->own ? a->start : sx_add(b, a->start, sx_scale(b, sx_sub(b, x, a->base), a->stride));

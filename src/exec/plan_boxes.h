@@ -14,8 +14,8 @@ struct boxes {
 	int64_t axis[IR_MAX_LOGICAL]; /* the intervals of each axis */
 };
 
-/* How many boxes a rank has of a value: the same number on all ranks. False: it is not made of them, or there
- * are too many. */
+/* Finds the number of boxes that a rank has of a value, the same on all ranks. False: the value is not made
+ * of boxes, or there are too many. */
 bool boxes_of(struct planner *b, const struct view *v, struct boxes *out);
 /* One of them, as a view. */
 struct view *boxes_view(struct planner *b, const struct view *v, const struct boxes *boxes, int64_t k);
@@ -23,7 +23,7 @@ struct view *boxes_view(struct planner *b, const struct view *v, const struct bo
 bool boxes_interval(struct planner *b, const struct view *v, const struct boxes *boxes, int64_t k,
                     unsigned axis, int64_t rank, sx_id *off, sx_id *len);
 
-/* What is planned for one box. */
+/* Plans a statement for one box. */
 typedef void boxes_plan(struct planner *b, op_id op, struct view *r, const struct operand_ref *in,
                         unsigned n);
 /* Plans an operation of which an operand or the result is several boxes in a step of a loop. False: it is

@@ -91,8 +91,9 @@ static bool add_window(struct planner *b, struct plan_view *w, int64_t n, int64_
 	return true;
 }
 
-/* The same elements in the part's memory and in the packed one's, where `place` is the part's place in a
- * block of `block` elements. False: a block ends amid a line, or there are too many dimensions. */
+/* Finds windows on the same elements in the part's memory and in the packed one's, where `place` is the
+ * part's place in a block of `block` elements. False: a block ends amid a line, or there are too many
+ * dimensions. */
 static bool windows(struct planner *b, const struct held *part, int64_t blocks, int64_t block,
                     struct plan_view *own, struct plan_view *packed)
 {

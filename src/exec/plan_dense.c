@@ -78,7 +78,7 @@ static bool copy_view(struct planner *b, const struct view *to, const struct vie
 	return true;
 }
 
-/* Where the k-th element stands in a copy. */
+/* Returns the place of the k-th element in a copy. */
 static int64_t place_in(const struct view *dense, const struct elements *e, int64_t k)
 {
 	int64_t at = 0;

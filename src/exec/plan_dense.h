@@ -8,8 +8,8 @@
 #define HIRC_EXEC_PLAN_DENSE_H
 #include "exec/planner.h"
 
-/* Whether a copy can be made: the extents are known here, but for that of axis `lead` (-1: none), which must
- * be the outermost in the copy. */
+/* Returns true if a copy can be made: the extents are known here, but for that of axis `lead` (-1: none),
+ * which must be the outermost in the copy. */
 bool dense_possible(const struct planner *b, const struct view *v, int lead);
 /* The copy, in a buffer of its own, its axes in this order (outermost first; NULL: 0, 1, …). An axis of which
  * the rank has several intervals counts just its elements, from 0. NULL: reported. */

@@ -13,10 +13,10 @@ struct elements {
 	int64_t count[IR_MAX_LOGICAL]; /* so many of each axis */
 };
 
-/* What a rank has of a value that no loop cuts. Takes from *room; reports and returns false when that is too
- * little. */
+/* Lists the elements that a rank has of a value that no loop cuts. Takes from *room; reports and returns
+ * false when that is too little. */
 bool elements_of(struct planner *b, const struct view *v, int64_t rank, int64_t *room, struct elements *e);
-/* Whether no loop cuts what is here of a value, and it is no view of another. */
+/* Returns true if no loop cuts this rank's part of a value, and the value is no view of another. */
 bool elements_whole(const struct planner *b, const struct view *v);
 
 /* Equal runs at equal distances. */

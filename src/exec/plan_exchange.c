@@ -45,7 +45,7 @@ static bool fill_absent(struct planner *b, struct view *v)
 	return true;
 }
 
-/* What a member has of an axis in box j. */
+/* Returns the range of an axis that a member has in box j. */
 static struct range *range_of(const struct side *s, uint32_t member, int64_t j, unsigned axis)
 {
 	return &s->range[((size_t)member * (size_t)s->boxes.n + (size_t)j) * s->v->rank + axis];
@@ -118,7 +118,8 @@ struct part {
 	int64_t in, out;                /* boxes that it is of */
 };
 
-/* What goes from one member to another: the parts that may not be empty, packed one after the other. */
+/* The elements that go from one member to another: the parts that may not be empty, packed one after the
+ * other. */
 struct parts {
 	unsigned n;
 	struct part *at;
@@ -126,7 +127,7 @@ struct parts {
 	int64_t most;
 };
 
-/* What box `in` of a member and box `out` of another have in common. */
+/* Returns the elements that box `in` of a member and box `out` of another have in common. */
 static struct part intersect(struct exchange *x, const struct side *from, uint32_t giver, int64_t in,
                              const struct side *to, uint32_t taker, int64_t out)
 {
@@ -185,7 +186,7 @@ static bool copy_of(struct exchange *x, const struct view *to, const struct view
 	       window(x->b, from, to->rank, p->n, same, p->at, to->rank, &copy->from);
 }
 
-/* Whether a part of a view is a run of memory, in the order of its packed form. */
+/* Returns true if a part of a view is a run of memory, in the order of its packed form. */
 static bool is_run(struct exchange *x, const struct view *v, const struct part *p)
 {
 	struct planner *b = x->b;
@@ -293,7 +294,7 @@ static bool place_parts(struct exchange *x, const struct side *s, const struct p
 	return true;
 }
 
-/* That all the rank needs is given by somebody. */
+/* Emits a check that some member gives each element that the rank needs. */
 static void check_complete(struct exchange *x, const struct side *out, const struct parts *taken)
 {
 	struct planner *b = x->b;

@@ -7,7 +7,8 @@
 #define HIRC_EXEC_PLAN_EXCHANGE_H
 #include "exec/planner.h"
 
-/* Who gives what to whom. Members that hold the same part of the operand take turns. */
+/* The exchange of a team: the parts that each member gives each other one. Members that hold the same part of
+ * the operand take turns. */
 struct exchange {
 	struct planner *b;
 	op_id op;
@@ -33,8 +34,8 @@ bool plan_exchange(struct exchange *x);
 bool exchange_elements(struct exchange *x);
 
 /* ---- for both */
-/* Which of the members of a class (those that hold the same of the operand; first: any of them) gives to the
- * taker. */
+/* Returns the member of a class that gives to the taker. class: the members that hold the same of the
+ * operand; first: any of them. */
 uint32_t exchange_turn(const uint32_t *class, uint32_t n, uint32_t first, uint32_t taker);
 /* The start of a slot of a buffer, which offsets count from. */
 struct plan_view exchange_base(struct exchange *x, uint32_t buffer, sx_id slot);

@@ -97,7 +97,7 @@ static int64_t count_extent_elements(const int64_t *n, unsigned from, unsigned n
 	return size;
 }
 
-/* Whether a window is row-major without gaps. */
+/* Returns true if a window is row-major without gaps. */
 static bool is_dense(const struct plan_view *v, const int64_t *n)
 {
 	int64_t size = 1;
@@ -253,8 +253,8 @@ static void reorder_list(struct experts *x, struct plan_view out, struct plan_vi
 	emit_gather(x, out, table, order);
 }
 
-/* Where an exchange puts what belongs to a result, filled; drain copies it there if it is not there already.
- */
+/* The place where an exchange puts the rows of a result, filled; drain copies them to the result where they
+ * are not there already. */
 struct target {
 	struct plan_view at, result;
 	int64_t n[IR_MAX_LOGICAL];

@@ -6,7 +6,7 @@
 #define HIRC_EXEC_PLAN_FLOPS_H
 #include "exec/plan.h"
 
-/* Of one run on this rank. */
+/* Counts the floating-point operations of one run on this rank. */
 double plan_flops(const struct plan *p);
 
 #endif

@@ -168,7 +168,7 @@ static void run_communication(struct walk *w, uint32_t stream, const struct plan
 
 /* ---- the walk */
 
-/* What the program returns is in use to the end; where elements of it have no value, they must show. */
+/* Keeps outputs in use to the end. Their elements without a value must show, so they share no memory. */
 static void end_outputs(struct walk *w)
 {
 	w->u.now++;

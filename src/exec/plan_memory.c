@@ -84,7 +84,7 @@ static int64_t place_all(struct layout *y)
 	return total;
 }
 
-/* Whether its place is found here: buffers on the heap have theirs. */
+/* Returns true if the buffer is placed here: buffers on the heap have their place already. */
 static bool is_placed(const struct plan_buffer *b)
 {
 	return !b->symmetric && !b->view;

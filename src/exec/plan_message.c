@@ -18,7 +18,7 @@ static bool takes_part(const struct planner *b, op_id op)
 	return o->kind == OP_END_COALESCING || own_slice(b, op, &team, &own);
 }
 
-/* Where the tickets of a statement go. */
+/* Returns the queue of the tickets of a statement. */
 static uint32_t queue_of(struct planner *b, op_id op)
 {
 	if (!b->queue[op])
@@ -106,7 +106,7 @@ void plan_post(struct planner *b, op_id op)
 	}
 }
 
-/* What the Communications of a group put into other places. */
+/* Unpacks the results of the Communications of a group that were received in other places. */
 static bool unpack_group(struct planner *b, op_id end, bool now)
 {
 	bool any = false;

@@ -37,7 +37,7 @@ static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx
 	return v;
 }
 
-/* The same window with one element along an axis: what a reduction writes. */
+/* Returns the window with one element along an axis: the result of a reduction. */
 static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axis)
 {
 	v.n[axis] = sx_reg(x->b, sx_const(x->b, 1));

@@ -329,8 +329,8 @@ static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in
 	return *r != NULL;
 }
 
-/* Whether operands of a pointwise operation have several intervals where the result has: these are the same
- * then. */
+/* Returns true if operands of a pointwise operation have several intervals where the result has: these are
+ * the same then. */
 static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n, const struct view *r)
 {
 	for (unsigned k = 0; k < n; k++) {
@@ -373,7 +373,7 @@ static bool is_empty(const struct planner *b, const struct view *r)
 	return false;
 }
 
-/* Whether every element of the result comes from one of each operand. */
+/* Returns true if every element of the result comes from one of each operand. */
 static bool computes_each(enum op_kind kind)
 {
 	return pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
@@ -415,7 +415,7 @@ static void plan_only(struct planner *b, op_id op, struct view *r, const struct 
 	plan_box(b, op, 0, r, in, n, NULL);
 }
 
-/* Whether a gather is from an axis of which this rank has several intervals. */
+/* Returns true if a gather is from an axis of which this rank has several intervals. */
 static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
 {
 	if (b->m->op.at[op].kind != OP_TAKE)

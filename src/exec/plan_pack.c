@@ -12,7 +12,7 @@
 
 /* ---- from types alone */
 
-/* Whether a loop binds the stream and serial splits of an axis. */
+/* Returns true if a loop binds the stream and serial splits of an axis. */
 static bool is_bound(const struct view *v, unsigned axis)
 {
 	for (unsigned k = 0; k < VIEW_MAX_STEPS; k++)
@@ -39,7 +39,7 @@ static int outermost(struct planner *b, const struct view *v)
 	return -1;
 }
 
-/* Whether the blocks of an axis are not all full; loops: those that a loop binds. */
+/* Returns true if the blocks of an axis are not all full; loops: looks at the splits that a loop binds. */
 static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bool loops)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -123,7 +123,7 @@ static bool pack_buffers(struct comm *s, const uint8_t *order)
 
 /* ---- with padding */
 
-/* Whether what is moved of the other axes is the same on both sides. */
+/* Returns true if both sides move the same extents of the other axes. */
 static bool same_extents(struct comm *s)
 {
 	for (unsigned i = 0; s->in && s->out && i < s->in->rank; i++)
@@ -157,7 +157,7 @@ static void choose_extents(struct comm *s, bool gaps)
 	}
 }
 
-/* Whether a value is several boxes, or one in several places, in a step of a loop. */
+/* Returns true if a value is several boxes, or one in several places, in a step of a loop. */
 static bool in_boxes(struct planner *b, const struct view *v)
 {
 	return view_apart_anywhere(b, v) && !elements_whole(b, v);

@@ -12,7 +12,7 @@
 #include "exec/plan_packs.h"
 #include "base/checked.h"
 
-/* Of a register that nothing writes. */
+/* Returns true if nothing changes the registers of a view. */
 static bool is_fixed(const struct plan *p, const struct plan_view *v)
 {
 	bool varies = p->varies[v->slot] || p->varies[v->offset];
@@ -39,7 +39,7 @@ static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_
 	return true;
 }
 
-/* Of the copy of a product's operand; 0: it has none. */
+/* Returns the bytes of the copy of a product's operand; 0: it has none. */
 static size_t bytes_of(const struct plan *p, const struct plan_task *t)
 {
 	const struct plan_buffer *b = &p->buffer.at[t->in[1].buffer];
@@ -61,7 +61,7 @@ static bool is_same_matrix(const struct plan *p, const struct plan_view *v, cons
 	return is;
 }
 
-/* Whether the instruction may write the buffer. */
+/* Returns true if the instruction may write the buffer. */
 static bool is_buffer_written(const struct plan *p, const struct plan_instruction *i, uint32_t buffer)
 {
 	if (i->code == PLAN_TASK)
@@ -89,7 +89,7 @@ static bool written_within(const struct plan *p, uint32_t from, uint32_t to, uin
 	return false;
 }
 
-/* Whether the products of tasks with this pack may find the copy as another left it. */
+/* Returns true if the products of tasks with this pack may find the copy as an earlier one left it. */
 static bool is_reused(const struct plan *p, uint32_t pack, uint32_t buffer)
 {
 	bool fresh = false; /* there is a copy, and nothing was written since */

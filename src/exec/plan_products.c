@@ -89,7 +89,7 @@ static bool is_one(const struct plan *p, plan_reg r)
 	return !p->varies[r] && p->reg.at[r] == 1;
 }
 
-/* The same elements, but for axes that have one. */
+/* Returns true if both windows have the same elements, whatever the axes of extent 1. */
 static bool same_window(const struct plan *p, const struct plan_view *a, const struct plan_view *b)
 {
 	unsigned i = 0, j = 0;
@@ -130,7 +130,7 @@ static bool is_product(const struct fusion *f, const struct plan_task *t)
 	       b->input < 0 && is_plain(b);
 }
 
-/* Whether it is a function of the product and writes nothing that this reads. */
+/* Returns true if a task is a function of the product and writes nothing that the product reads. */
 static bool is_function(const struct fusion *f, const struct plan_task *product, const struct plan_task *t)
 {
 	const struct plan_buffer *from = &f->p->buffer.at[product->out.buffer],
@@ -209,14 +209,14 @@ static bool before_copy(const struct fusion *f, const struct plan_view *v, const
 	return used == axes;
 }
 
-/* Whether matrices lie by rows or by columns. */
+/* Returns true if matrices lie by rows or by columns. */
 static bool is_matrix(const struct plan_view *v)
 {
 	return v->stride[v->nd - 2] == 1 || v->stride[v->nd - 1] == 1;
 }
 
-/* Whether rows, or columns, begin at 16 bytes, which products are faster with. Offsets that vary are taken
- * to. */
+/* Returns true if rows, or columns, begin at 16 bytes, which makes products faster. Offsets that vary are
+ * taken to. */
 static bool is_aligned(const struct fusion *f, const struct plan_view *v)
 {
 	const struct plan *p = f->p;
@@ -227,8 +227,8 @@ static bool is_aligned(const struct fusion *f, const struct plan_view *v)
 	return lead * size % 16 == 0 && offset % (16 / size) == 0;
 }
 
-/* Whether the product is as fast on what was copied as on the copy. Tensor cores read types of 8 bits along
- * the sum alone. */
+/* Returns true if the product is as fast on the copied operand as on its copy. Tensor cores read types of 8
+ * bits along the sum alone. */
 static bool is_as_fast(const struct fusion *f, const struct plan_view *copy, const struct plan_view *from,
                        unsigned operand)
 {
@@ -249,7 +249,7 @@ static bool is_copy(const struct fusion *f, const struct plan_task *t, const str
 	       !t->in[0].bytes && !t->out.bytes && !v->bytes;
 }
 
-/* Whether a task between two instructions may write the buffer. */
+/* Returns true if a task between two instructions may write the buffer. */
 static bool is_written(const struct fusion *f, uint32_t after, uint32_t before, uint32_t buffer)
 {
 	for (uint32_t k = after + 1; k < before; k++)

@@ -19,7 +19,7 @@ static unsigned axes_of_several(const struct planner *b, const struct view *x, u
 	return spread;
 }
 
-/* Whether the block of a reduced axis may be a part of it: then the result is a pending sum. */
+/* Returns true if the block of a reduced axis may be a part of it: then the result is a pending sum. */
 bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
@@ -41,8 +41,8 @@ bool may_reduce(struct planner *b, const struct view *r, const struct view *x, u
 	return false;
 }
 
-/* Of a mean, a rank's part is its sum over the number of all elements; where an average is pending, times the
- * number of parts. */
+/* Returns the number that a rank's part of a mean is multiplied with: its part is its sum over the number of
+ * all elements; where an average is pending, times the number of parts. */
 static double pending_parts(const struct planner *b, const struct view *r)
 {
 	const struct type *t = ir_type(b->m, r->type);
@@ -161,8 +161,8 @@ static void intersect_axes(struct planner *b, const struct view_axis *p, const s
 	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
 }
 
-/* Whether the contraction is a part of a sum by accumulate=, to which others add: other steps of a loop or,
- * where they can write the buffer, other ranks. */
+/* Returns true if the contraction is a part of a sum by accumulate=, to which others add: other steps of a
+ * loop or, where they can write the buffer, other ranks. */
 static bool adds_part(const struct planner *b, op_id op, const struct view *r, const struct view *x,
                       unsigned kx, const struct view *w, unsigned kw)
 {

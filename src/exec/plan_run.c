@@ -23,9 +23,9 @@ unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n,
 	return k;
 }
 
-/* How many elements of each axis are moved: those that the view has or, where blocks are clipped, the full
- * block with the padding behind it, which nobody looks at. The axis along which blocks are put together is
- * never padded. */
+/* Finds the extents of each axis that are moved: those that the view has or, where blocks are clipped, the
+ * full block with the padding behind it, which nobody looks at. The axis along which blocks are put together
+ * is never padded. */
 void run_extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n)
 {
 	for (unsigned i = 0; i < v->rank; i++) {

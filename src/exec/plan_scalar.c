@@ -118,7 +118,7 @@ bool sx_is_const(const struct planner *b, sx_id x, int64_t *out)
 	return true;
 }
 
-/* Whether the outcome of a comparison is known from the ranges; *out 0 or 1. */
+/* Returns true if the outcome of a comparison is known from the ranges; *out 0 or 1. */
 static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64_t *out)
 {
 	bool less = x->hi<y->lo, greater = x->lo> y->hi, no_more = x->hi <= y->lo, no_less = x->lo >= y->hi;
@@ -144,8 +144,8 @@ static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64
 	}
 }
 
-/* Whether values of a scalar are surely defined: then `x - x` is 0 and comparisons fold. Divisions by
- * what may be 0 and numbers near overflow are not. */
+/* Returns true if values of a scalar are surely defined: then `x - x` is 0 and comparisons fold. Numbers near
+ * overflow, and divisions by a divisor that may be 0, are not. */
 static bool is_defined(const struct planner *b, sx_id x)
 {
 	const struct sx *s = &b->sx.at[x];

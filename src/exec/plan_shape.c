@@ -51,8 +51,8 @@ static int64_t stride_of(const struct view_axis *a)
 	return a->own ? 0 : a->stride;
 }
 
-/* Whether what is here of axes [from, to) lies in memory as one; only the outermost may be here in part.
- * *at, *n: the elements that are here, as an interval of all those that the axes have. */
+/* Returns true if this rank's part of axes [from, to) lies in memory as one run; only the outermost may be
+ * here in part. *at, *n: the elements that are here, as an interval of all elements of the axes. */
 static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsigned to, sx_id *at, sx_id *n)
 {
 	int64_t inner = 1, stride = v->axis[to - 1].stride;
@@ -251,7 +251,7 @@ static void copy_piece(struct planner *b, const struct view *r, const struct vie
 		copy_box(b, r, x, map, to, from, n);
 }
 
-/* Where result k of a split of `whole` elements begins; false after reporting. */
+/* Finds the start of result k of a split of `whole` elements; false after reporting. */
 static bool part_start(struct planner *b, op_id op, unsigned k, int64_t axis, int64_t whole, int64_t *start)
 {
 	int64_t sum = 0;

@@ -43,7 +43,8 @@ static bool can_be_step(const struct plan_task *t)
 	       t->kernel == RT_TASK_BITCAST || t->kernel == RT_TASK_REDUCE;
 }
 
-/* Whether what a step writes is seen by the others as it would be without blocks: where it lies, or not. */
+/* Returns true if the other steps see the elements that a step writes as they would without blocks: each in
+ * the same window, or not at all. */
 static bool is_ordered(const struct plan *p, uint32_t first, const struct plan_task *writer)
 {
 	for (uint32_t i = first; i < p->step.n; i++) {
@@ -59,7 +60,7 @@ static bool is_ordered(const struct plan *p, uint32_t first, const struct plan_t
 	return true;
 }
 
-/* Whether the steps from `first` on are one walk over the same elements, a step a statement. */
+/* Returns true if the steps from `first` on are one walk over the same elements, a step a statement. */
 static bool is_one_walk(const struct plan *p, uint32_t first)
 {
 	const struct plan_task *reduce = NULL;

@@ -101,7 +101,7 @@ static void list_move(struct uses *u, uint32_t slot)
 	u->newest = slot;
 }
 
-/* Whether all that used the slot is seen by the stream; USES_NONE: one that has seen everything. */
+/* Returns true if the stream has seen all uses of the slot; USES_NONE: a stream that has seen everything. */
 static bool is_over(const struct uses *u, const struct slot_uses *x, uint32_t stream)
 {
 	for (uint32_t s = 0; s < u->streams && stream != USES_NONE; s++)

@@ -23,7 +23,7 @@ struct slot_uses {
 	uint32_t *end;         /* by stream: the last event on it; USES_MAX_STREAMS of them */
 };
 
-/* Of a stream: events t, each with the earliest use that none of those from t on has ended before. */
+/* An event t of a stream, with the earliest use that none of the events from t on has ended before. */
 struct uses_tail {
 	uint32_t t, at;
 };

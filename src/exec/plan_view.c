@@ -304,7 +304,7 @@ void view_shard(struct planner *b, op_id op)
 		planner_error(b, E_STREAM_INDEX, "'%s' has no stream axis to bind", value_text(b, result));
 }
 
-/* Where the index-th element of an axis stands, from the start of the axis. */
+/* Returns the place of the index-th element of an axis, from the start of the axis. */
 static sx_id element_of(struct planner *b, const struct view_axis *x, sx_id index)
 {
 	sx_id at = sx_const(b, 0);

@@ -142,7 +142,7 @@ struct plan_unpack {
 	struct plan_view from, to;
 };
 
-/* Where a buffer is allocated. */
+/* The loops and the stream that a buffer is allocated in. */
 struct place {
 	unsigned loop_n;
 	sx_id stream;
@@ -200,7 +200,7 @@ void scope_leave(struct planner *b,
 /* The view of a value that a statement reads; NULL after reporting. A buffer is made of an ALLOCATE at its
  * first use. */
 struct view *view_of(struct planner *b, value_id v);
-/* The same for a result that op is about to write; it holds the chunk that op's operands have. */
+/* Returns the view of a result that op is about to write; it holds the chunk that op's operands have. */
 struct view *view_of_result(struct planner *b, op_id op, unsigned k);
 bool view_input(struct planner *b, unsigned input);
 void view_allocate(struct planner *b, value_id v);
@@ -214,12 +214,14 @@ bool view_apart(const struct view *v); /* it is no box, or not in one place */
 const struct view *view_anywhere(struct planner *b, const struct view *v); /* as on a rank that has it */
 bool view_apart_anywhere(struct planner *b, const struct view *v); /* nor is what ranks of the mesh have */
 bool view_pieces(const struct view *v);                            /* it is no box */
-/* Whether it is one block in one place; else reported. */
+/* Returns true if the view is one block in one place; reports it where not. */
 bool view_usable(struct planner *b, struct view *v);
-/* What a rank holds of an axis of v, blocks of bound splits as here; false when it is not one interval. */
+/* Finds the interval that a rank holds of an axis of v, blocks of bound splits as here; false when it is not
+ * one interval. */
 bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64_t rank, sx_id *off,
                    sx_id *len);
-/* How many intervals of an axis a rank holds, and one of them. 0, false: splits that are no outer ones. */
+/* Counts the intervals of an axis that a rank holds; view_interval_at finds one of them. 0, false: splits
+ * that are no outer ones. */
 int64_t view_intervals(struct planner *b, const struct view *v, unsigned axis);
 bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, int64_t rank, int64_t piece,
                       sx_id *off, sx_id *len);
@@ -280,9 +282,10 @@ void plan_teams(struct planner *b);
 bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
 /* Emits what makes a ticket; one that no wait names is waited for at once. */
 void emit_async(struct planner *b, op_id op, struct plan_instruction i);
-/* Where memory is as it is checked: whether nothing ever waits for the statement. */
+/* Returns true if nothing ever waits for the statement, with a target whose memory is as_checked; else
+ * false. */
 bool never_waited(const struct planner *b, op_id op);
-/* Whether a wait for the statement stands later in its block. */
+/* Returns true if a wait for the statement stands later in its block. */
 bool waited_here(const struct planner *b, op_id op);
 
 /* ---- runs of memory (plan_run.c); n: what is moved of each axis */
@@ -290,10 +293,10 @@ bool waited_here(const struct planner *b, op_id op);
 /* Axes of a view in memory order, outermost first, without those of one element (n[i] 0: not known). */
 unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis);
 void run_extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n);
-/* Whether blocks of an axis are one element on all ranks, as the type says. */
+/* Returns true if blocks of an axis are one element on all ranks, by the type. */
 bool run_is_single(const struct planner *b, const struct view *v, unsigned axis);
-/* Whether no axis but the outermost (or the gathered one) is clipped: then just the elements are moved.
- * Depends on blocks' sizes only where both sides know them. */
+/* Returns true if no axis but the outermost (or the gathered one) is clipped: then just the elements are
+ * moved. Depends on blocks' sizes only where both sides know them. */
 bool run_is_plain(const struct planner *b, const struct view *v, int gathered);
 sx_id run_product(struct planner *b, const struct view *v, const sx_id *n,
                   int without);                                               /* of all axes but one (-1) */
@@ -305,7 +308,8 @@ bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan
 /* A box of the result, and how operands are windowed on it (plan_op.c). */
 void task_start(struct plan_task *t, enum rt_kernel kernel);
 void task_emit(struct planner *b, struct plan_task *t);
-/* Whether v's block covers [off, off + len) of an axis: folded where it can be, else checked at run time. */
+/* Requires that v's block covers [off, off + len) of an axis: folded where it can be, else checked at run
+ * time. */
 void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len);
 /* An axis that every element of the result needs must be here as a whole; else reported. */
 bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis);
@@ -342,8 +346,8 @@ struct operand_ref {
 	struct view *view; /* NULL: the scalar */
 	struct plan_operand scalar;
 };
-/* Whether an axis of an operand may be summed away: it is whole here, or the result is pending where it is
- * spread; else reported. */
+/* Returns true if an axis of an operand may be summed away: it is whole here, or the result is pending where
+ * it is spread; reports it where not. */
 bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis);
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x);
 void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,

@@ -67,7 +67,7 @@ static struct entry *entry_of_statement(const struct rt_job *job, const struct t
 	return e;
 }
 
-/* How long this rank's tasks took, by statement. */
+/* Adds up the times of this rank's tasks, by statement. */
 static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, entries *out)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -94,7 +94,7 @@ static void name_communications(const struct rt_job *job, const struct trace_spa
 	}
 }
 
-/* How busy this rank's lanes were, in runs that took so long in all. */
+/* Adds up the busy times of this rank's lanes, in runs that took `wall` in all. */
 static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, int64_t wall, entries *out)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -200,7 +200,7 @@ static void print_communications(const entries *all, int width, struct buf *to)
 	}
 }
 
-/* Of one rank into those of all. */
+/* Adds the entries of one rank to those of all. */
 static void add_entries(const struct entry *from, uint64_t n, entries *out)
 {
 	for (uint64_t k = 0; k < n; k++) {

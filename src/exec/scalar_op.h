@@ -57,7 +57,7 @@ static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
 	}
 }
 
-/* What a LET gives its register. */
+/* Returns the value that a LET gives its register. */
 static inline int64_t plan_let(const struct plan *p, const struct plan_instruction *i, const int64_t *r)
 {
 	if (i->op != PLAN_LOOKUP)

@@ -33,7 +33,7 @@ struct trace {
 struct trace *trace_new(uint64_t room); /* NULL: no memory */
 void trace_free(struct trace *t);       /* NULL is allowed */
 uint64_t trace_dropped(const struct trace *t);
-/* What follows belongs to another run of the program. */
+/* Begins another run of the program: later spans belong to it. */
 void trace_run(struct trace *t);
 
 /* An item from its begin to its end. A wait ends with what it waits for, or at once. */

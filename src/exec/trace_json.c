@@ -3,8 +3,8 @@
 #include "base/vec.h"
 #include "exec/trace.h"
 
-/* Where spans are drawn. Those of one tid are disjoint or nested: messages, of which several are under way,
- * take the first place that is free. */
+/* The rows in which spans are drawn. Spans of one tid are disjoint or nested: messages, of which several are
+ * under way, take the first row that is free. */
 struct lanes {
 	VEC(uint32_t) name;   /* labels of streams and communicators; tid is their place */
 	VEC(int64_t) message; /* by place: when its last span ends */
@@ -45,7 +45,7 @@ static void put_span(const struct rt_job *job, const struct trace_span *s, unsig
 	                                           .tid = tid});
 }
 
-/* When data moved: from when the last rank had come. */
+/* Draws the span in which data moved: from the time when the last rank had come. */
 static void put_moving(const struct rt_job *job, const struct trace_span *s, unsigned tid, int64_t begin,
                        struct buf *out)
 {
