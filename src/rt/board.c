@@ -69,7 +69,7 @@ uint32_t rt_label_add(struct rt_job *job, const char *statement, const char *whe
 	uint32_t end = at;
 	end += (uint32_t)put_text(r->text + end, statement) + 1;
 	end += (uint32_t)put_text(r->text + end, where ? where : "") + 1;
-	/* Who reads a label reads text_bytes first. */
+	/* Released last: a reader of a label reads text_bytes first. */
 	atomic_store_explicit(&r->text_bytes, end, memory_order_release);
 	return at;
 }

@@ -26,7 +26,7 @@ enum {
  *     rt_label_add(job, "recv(b, peer=1)", "two_streams.hir:12")                             */
 uint32_t rt_label_add(struct rt_job *job, const char *statement, const char *where);
 
-/* Where a task comes from; part of every task. */
+/* The statement and iteration that a task comes from; part of every task. */
 struct rt_origin {
 	uint32_t label;    /* rt_label_add, or 0 */
 	int64_t iteration; /* of the innermost loop, or -1 */
@@ -100,7 +100,7 @@ const char *rt_board_text(const struct rt_board_rank *r, uint32_t label);
 /* A free line of this rank, named; -1 when all are used (setting line -1 does nothing). */
 int rt_board_line_new(struct rt_job *job, const char *name);
 void rt_board_line_free(struct rt_job *job, int line);
-/* Whose communicator it is. */
+/* Names the members of the communicator that a line is of. */
 void rt_board_line_members(struct rt_job *job, int line, const int *rank, int n);
 void rt_board_set(struct rt_job *job, int line, enum rt_board_state state, struct rt_origin at,
                   uint32_t awaited);
@@ -117,7 +117,7 @@ static inline void rt_board_line_set(struct rt_board_line *l, enum rt_board_stat
 	atomic_store_explicit(&l->state, state, memory_order_relaxed);
 }
 
-/* The same for a statement that the line has come to, which it remembers. One thread writes a line. */
+/* Sets a line to a statement that it has come to, and remembers the statement. One thread writes a line. */
 static inline void rt_board_line_begin(struct rt_board_line *l, enum rt_board_state state,
                                        struct rt_origin at, uint32_t awaited)
 {

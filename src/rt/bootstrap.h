@@ -41,7 +41,7 @@ struct rt_turns_options {
 enum status rt_launch_turns(const struct rt_turns_options *options, int (*rank_main)(struct rt_job *, void *),
                             void *arg);
 
-/* What AUTO stands for here. */
+/* Returns the bootstrap that AUTO stands for here; other kinds as they are. */
 enum rt_boot_kind rt_boot_choose(enum rt_boot_kind kind);
 /* "auto", "fork", "thread", "mpi"; false if name is none of them. */
 bool rt_boot_parse(const char *name, enum rt_boot_kind *out);

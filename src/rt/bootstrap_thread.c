@@ -42,7 +42,7 @@ static bool thread_shares(const struct rt_job *job)
 	return true;
 }
 
-/* Of the job or a copy of it. */
+/* Returns the thread's rank of the job or of a copy of it. */
 static struct thread_rank *rank_of(struct rt_job *job)
 {
 	return (struct thread_rank *)((char *)job->boot_state - offsetof(struct thread_rank, member));

@@ -59,7 +59,7 @@ static void take_line(const char *line, size_t differs, char *to)
 	strcpy(to + n + bytes, fits ? "" : "…");
 }
 
-/* Whether rank 0's text, as far as it has come, shows the line that differs from ours. */
+/* Returns true if rank 0's text, as far as it has come, shows the line that differs from ours. */
 static bool find_differing_line(const char *ours, const struct buf *theirs, bool whole,
                                 struct rt_difference *out)
 {

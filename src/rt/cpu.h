@@ -8,7 +8,7 @@
 
 enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 5 };
 
-/* What a lane keeps between tasks. */
+/* State that a lane keeps between tasks. */
 struct cpu_lane {
 	int threads;               /* that a contraction may use; 0: as many as its library likes */
 	struct cpu_onednn *onednn; /* NULL: not used yet */
@@ -42,7 +42,7 @@ union cpu_sum {
 	double f64;
 	int64_t i64;
 };
-/* Of elements of a type: the start, n more of them, the end. removed: how many there were. */
+/* Folds elements of a type: the start, n more of them, the end. removed: how many there were. */
 void cpu_sum_start(enum reduce_op op, enum dtype t, union cpu_sum *sum);
 void cpu_sum_add(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
 /* n elements to each of several sums, dense, one sum's after the other's. */

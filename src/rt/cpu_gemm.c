@@ -44,8 +44,8 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 	return *row == 1 && *col >= (m > 1 ? m : 1) && *col <= INT_MAX;
 }
 
-/* Whether a matrix whose columns lie in a row is packed so too: a copy that transposes takes several times as
- * long, and BLAS reads either order. The loops here read rows. */
+/* Returns true if a matrix whose columns lie in a row is packed so, too: a copy that transposes takes several
+ * times as long, and BLAS reads either order. The loops here read rows. */
 static bool stays_transposed(const struct gemm *g, const struct rt_view *v)
 {
 #ifdef HIRC_HAVE_BLAS
@@ -215,7 +215,7 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 	return STATUS_OK;
 }
 
-/* Whether axes batch and batch + 1 of v can be one. */
+/* Returns true if axes batch and batch + 1 of v can be one. */
 static bool merges(const struct rt_view *v, int batch)
 {
 	return v->n[batch] == 1 || v->n[batch + 1] == 1 ||

@@ -22,7 +22,8 @@ struct cpu_product {
 	uint64_t contents;
 };
 
-/* Whether bf16 of these sizes is for oneDNN: faster than in f32 by BLAS, conversions aside. */
+/* Returns true if oneDNN computes bf16 products of these sizes faster than BLAS does in f32, conversions
+ * aside. */
 bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k);
 /* False: it did nothing. Then f32 is for BLAS, of bf16 it failed. */
 bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p);

@@ -5,7 +5,7 @@
 #include "rt/cpu_onednn.h"
 #include <oneapi/dnnl/dnnl.h>
 
-/* What a product is made for. All of 64 bits: keys are compared byte by byte. */
+/* The key of a product's code. All of 64 bits: keys are compared byte by byte. */
 struct onednn_key {
 	int64_t m, n, k, a_row, a_col, b_row, b_col, c_row;
 	int64_t narrow, c_narrow, add; /* as in struct cpu_product */
@@ -36,7 +36,7 @@ struct cpu_onednn {
 	unsigned layouts;
 };
 
-/* What the lane keeps, opened when first asked for; NULL: oneDNN failed. */
+/* Returns the lane's oneDNN, opened when first asked for; NULL: oneDNN failed. */
 struct cpu_onednn *onednn_opened(struct cpu_lane *lane);
 /* Made when it is first asked for; NULL: oneDNN has none. */
 struct onednn_made *onednn_made(struct cpu_onednn *o, const struct onednn_key *key);

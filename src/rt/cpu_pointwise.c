@@ -371,7 +371,7 @@ static bool compute_row(const struct pointwise_rows *p, void *r, const void *con
 	return true;
 }
 
-/* Whether a row lies there as the arithmetic takes it. */
+/* Returns true if the arithmetic can use a row where it lies. */
 static bool in_place(enum dtype t, enum dtype wide, int64_t stride)
 {
 	return t == wide && stride == (int64_t)dtype_bytes(t);

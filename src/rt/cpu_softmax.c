@@ -61,7 +61,7 @@ struct row {
 			x[i] /= by;                                                                          \
 	}                                                                                                    \
                                                                                                              \
-	/* Of elements 0 … n-1 of each. */                                                                 \
+	/* Adds up elements 0 … n-1 of each row. */                                                        \
 	RT_CLONES static void sum_##name(const struct row *row, int rows, double *sum)                       \
 	{                                                                                                    \
 		const type *x[ROWS];                                                                         \

@@ -37,7 +37,7 @@ void rt_device_count(struct rt_device *d, int64_t bytes)
 		;
 }
 
-/* Whether the operand is one matrix, whatever the batch. */
+/* Returns true if the operand is one matrix, whatever the batch. */
 static bool is_one_matrix(const struct rt_view *v)
 {
 	for (int d = 0; d < v->nd - 2; d++)

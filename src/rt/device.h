@@ -104,8 +104,9 @@ struct rt_unit {
 	struct rt_step step[];
 };
 
-/* Of a device that works on its own while the host goes on. Streams and events are the device's. One thread
- * of a rank calls these; at: the statement, for messages. What fails has reported, and failed the job. */
+/* Functions of a device that works on its own while the host goes on. Streams and events are the device's.
+ * One thread of a rank calls these; at: the statement, for messages. A function that fails has reported, and
+ * failed the job. */
 struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
@@ -116,7 +117,7 @@ struct rt_async_ops {
 	                      struct rt_origin at, char *why, void **begin);
 	/* An event that is over once the stream has done what it was given so far. */
 	enum status (*record)(struct rt_device *d, void *stream, struct rt_origin at, void **event);
-	/* What the stream is given from now on runs after the event. */
+	/* Makes all later work of the stream run after the event. */
 	enum status (*await)(struct rt_device *d, void *stream, void *event, struct rt_origin at);
 	enum status (*is_over)(struct rt_device *d, void *event, bool *over);
 	/* The event is the device's again; streams that were told to wait for it still do. */
@@ -128,10 +129,11 @@ struct rt_async_ops {
 	enum status (*clock)(struct rt_device *d, void **event, int64_t *ns, int64_t *error);
 	/* From when one event came to be over to when the other did. */
 	enum status (*elapsed)(struct rt_device *d, void *from, void *to, int64_t *ns);
-	/* Whether all streams have done what they were given, without an error of a kernel. */
+	/* Tells whether all streams have done their work, without an error of a kernel. */
 	enum status (*is_idle)(struct rt_device *d, bool *idle);
-	/* What streams are given between begin and end becomes a graph instead of being done; it begins and
-	 * ends in `stream`, and another stream is part of it once it waits for an event of one that is. */
+	/* Begins a graph: work that streams are given between begin and end is not done, but becomes the
+	 * graph. It begins and ends in `stream`, and another stream is part of it once it waits for an event
+	 * of one that is. */
 	enum status (*capture_begin)(struct rt_device *d, void *stream);
 	enum status (*capture_end)(struct rt_device *d, void *stream, void **graph);
 	/* Instead of capture_end after a failure, or after that of capture_end; silent. */
@@ -183,8 +185,8 @@ enum status rt_device_open(struct rt_job *job, const char *name, struct rt_devic
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
 void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to what is allocated */
-/* Of the pack of a product with such views, whose data is not looked at; 0: one that is kept is not faster.
- */
+/* Returns the bytes of the pack of a product with such views, whose data is not looked at; 0: a kept pack is
+ * not faster. */
 size_t rt_pack_bytes(const struct rt_task *task);
 
 void rt_device_prepare(struct rt_device *d, int lane, const struct rt_task *task);

@@ -142,7 +142,8 @@ static const struct rt_device_ops cpu_ops = {
     .close = cpu_close,
 };
 
-/* Of a contraction. Ranks on one machine share its cores; ranks that are threads also share BLAS's. */
+/* Returns the number of threads of a contraction. Ranks on one machine share its cores; ranks that are
+ * threads also share BLAS's. */
 static int choose_threads(struct rt_job *job)
 {
 	const char *said = getenv("OPENBLAS_NUM_THREADS");

@@ -7,8 +7,8 @@
 void rt_doctor_machine(struct findings *f);
 /* BLAS and its kernels, oneDNN, MPI. */
 void rt_doctor_libraries(struct findings *f);
-/* Whether a launcher starts 2 ranks of `argv`, which ends with NULL and succeeds where they reach each other;
- * no longer than `seconds`. */
+/* Finds out if a launcher starts 2 ranks of `argv`, which ends with NULL and succeeds where they reach each
+ * other; takes no longer than `seconds`. */
 void rt_doctor_launcher(struct findings *f, char *const *argv, int seconds);
 
 #endif

@@ -13,11 +13,11 @@
 extern char *openblas_get_config(void) __attribute__((weak));
 extern char *openblas_get_corename(void) __attribute__((weak));
 
-/* What products of matrices are made of, each with all before it. */
+/* Instructions for products of matrices; each level has those before it, too. */
 enum level { SSE, AVX, AVX2, AVX512, UNKNOWN };
 static const char *const level_name[] = {"SSE", "AVX", "AVX2", "AVX-512"};
 
-/* Of OpenBLAS's kernels, by the name of the core. */
+/* Returns the level of OpenBLAS's kernels, by the name of the core. */
 static enum level level_of(const char *core)
 {
 	static const struct {
@@ -58,7 +58,7 @@ static enum level level_of(const char *core)
 	return UNKNOWN;
 }
 
-/* Of this CPU. */
+/* Returns the level of this CPU. */
 static enum level level_here(void)
 {
 #if defined __x86_64__ && defined __GNUC__

@@ -134,8 +134,8 @@ static void examine_speed(struct findings *f)
 	int processors = rt_processors();
 	if (read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor)) {
 		bool slow = !strcmp(governor, "powersave") || !strcmp(governor, "conservative");
-		/* Of intel_pstate's two, powersave is the usual one, which does not keep the frequency low.
-		 */
+		/* powersave is the usual governor of intel_pstate, and does not keep the frequency low
+		 * there. */
 		char driver[64] = "";
 		read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", driver);
 		slow = slow && strcmp(driver, "intel_pstate") != 0 && strncmp(driver, "amd-pstate", 10) != 0;

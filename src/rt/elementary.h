@@ -132,7 +132,7 @@ ALWAYS_INLINE double elementary_log_near(double x)
 	return exponent * 0.6931471805599453094 + (2 * s + 2 * s * z * p);
 }
 
-/* Of x >= 0 or NaN. */
+/* Takes x >= 0 or NaN. */
 ALWAYS_INLINE double elementary_log(double x)
 {
 	double y = elementary_log_near(x);
@@ -164,7 +164,7 @@ ALWAYS_INLINE float elementary_powf(float a, float b)
 	return (float)(a == 1 ? 1 : y);
 }
 
-/* Of larger values elementary_sinf and _cosf are wrong. */
+/* The largest angle that elementary_sinf and _cosf are right for. */
 #define ELEMENTARY_MOST_ANGLE 0x1p20f
 
 /* sin(x + quarters * pi / 2), by the series about the nearest multiple of pi / 2, which is n times the sum of

@@ -12,7 +12,7 @@ struct elementary_parts {
 	double rest_m1; /* e^r - 1 */
 };
 
-/* Of |x| < 2000, tail next to nothing. ln(2) is the sum of two numbers, n times the first is exact. */
+/* Takes |x| < 2000, tail next to nothing. ln(2) is the sum of two numbers, n times the first is exact. */
 ALWAYS_INLINE struct elementary_parts elementary_parts(double x, double tail)
 {
 	const double to_integer = 0x1.8p52;

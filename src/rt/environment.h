@@ -17,7 +17,7 @@ int rt_env_rank(void);
 bool rt_env_launched(void);
 /* False if what is set is no size and rank, or speaks of two ranks; out then says so, with a way out. */
 bool rt_env_check(struct buf *out);
-/* What was said before MPI started, which sets some of these variables itself. */
+/* The launcher's variables before MPI started, which sets some of them itself. */
 struct rt_env_said {
 	int size, rank;                    /* as of rt_env_size, rt_env_rank */
 	const char *size_name, *rank_name; /* of the variables; size_name may be NULL */

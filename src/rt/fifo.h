@@ -11,7 +11,7 @@
 
 struct rt_fifo_chunk;
 
-/* What either side writes stands apart, so that they do not take each other's cache lines. */
+/* Distance between the words of both sides, so that they do not take each other's cache lines. */
 enum { RT_APART = 64 };
 
 struct rt_fifo {

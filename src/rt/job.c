@@ -35,7 +35,7 @@ static void put_host(const struct rt_job *job, struct buf *b)
 		buf_printf(b, " (on %s)", job->host);
 }
 
-/* Whether this rank says why the job ends: the first that has something to say, also while it has not
+/* Returns true if this rank says why the job ends: the first that has something to say, also while it has not
  * recorded the status yet and others find the same. Should it be killed before it has printed, the others
  * stay silent, but its death is told: by the launcher or the rank that finds it (rt_report), which do not ask
  * here. */
@@ -125,7 +125,7 @@ bool rt_job_lost(struct rt_job *job)
 	return true;
 }
 
-/* How long nothing has moved, and whether some rank computes. */
+/* Returns for how long nothing has moved. *computes: some rank computes. */
 static int64_t measure_stillness(struct rt_watch *w, struct rt_job *job, bool *computes)
 {
 	const struct rt_board *b = job->board;
@@ -145,7 +145,7 @@ static int64_t measure_stillness(struct rt_watch *w, struct rt_job *job, bool *c
 	return now - w->since_us;
 }
 
-/* Whether a rank computes whose process is not stopped. */
+/* Returns true if a rank computes whose process is not stopped. */
 static bool some_run(struct rt_watch *w, const struct rt_board *b)
 {
 	int64_t now = rt_clock_us();

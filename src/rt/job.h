@@ -23,14 +23,14 @@ struct rt_job {
 	const char *host;                /* name of the machine, for messages */
 };
 
-/* What a bootstrap offers. All functions are collective: every rank calls them, in one order, from
- * its host thread. They return the job's status when it failed, STATUS_STUCK after the timeout. */
+/* Functions of a bootstrap, all collective: every rank calls them, in one order, from its host thread. They
+ * return the job's status when it failed, STATUS_STUCK after the timeout. */
 struct rt_bootstrap {
 	const char *name; /* "fork", "thread", "mpi" */
 	/* all[r*bytes …] = rank r's mine. what: for messages, "the plan's hash". */
 	enum status (*allgather)(struct rt_job *job, const char *what, const void *mine, size_t bytes,
 	                         void *all);
-	/* Whether there is memory that all ranks see: not if they are on several hosts. */
+	/* Returns true if there is memory that all ranks see: not if they are on several hosts. */
 	bool (*shares)(const struct rt_job *job);
 	/* Zeroed memory that all ranks see, of which the pages come with their first use; at any address,
 	 * aligned as rt_region_unit says. what: for messages. STATUS_ABSENT with a message where there is
@@ -43,9 +43,9 @@ struct rt_bootstrap {
 	/* share among the ranks of this host, who alone call it. NULL: that is share. */
 	enum status (*share_on_host)(struct rt_job *job, const char *what, size_t bytes,
 	                             struct rt_region *out);
-	/* Where ranks take turns: lets the others run until they can do no more, or for some turns. moved:
-	 * whether this rank has done anything since it last rested that others may wait for; a job in which
-	 * nobody has is stuck. Not collective. NULL: all run at the same time. */
+	/* Lets other ranks run, where ranks take turns, until they can do no more, or for some turns. moved:
+	 * since it last rested this rank has done something that others may wait for; a job in which nobody
+	 * has is stuck. Not collective. NULL: all run at the same time. */
 	void (*rest)(struct rt_job *job, bool moved);
 };
 
@@ -55,7 +55,7 @@ enum status rt_job_barrier(struct rt_job *job, const char *what);
 /* `hirc: rank 2: error: …` on standard error, in one write. Once the job has failed, nothing is printed:
  * what follows the first failure is not news. */
 void rt_job_error(struct rt_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with the statement: `… (in  Y = add(a, b)  (f.hir:7) iteration 2)`. */
+/* Reports an error with the statement: `… (in Y = add(a, b) (f.hir:7) iteration 2)`. */
 void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Records the status that ends the job, if it is the first. Returns the job's status. */
@@ -75,8 +75,8 @@ struct rt_watch {
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job);
 /* For how long nothing in the job has moved or computed, as far as the board shows. */
 int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job);
-/* Whether the process of a rank has died; the job then has failed, with what all stood in. Every look of a
- * watch does this. */
+/* Returns true if the process of a rank has died; the job then has failed, with the line that each rank stood
+ * in. Every look of a watch does this. */
 bool rt_job_lost(struct rt_job *job);
 /* Prints what every rank stands in and fails the job with STATUS_STUCK, unless it has failed already.
  * why: first line, `nothing has moved for 2.0 s`. Returns the job's status. */

@@ -33,7 +33,7 @@ void rt_launcher_forget(const struct rt_launcher *l)
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
 }
 
-/* What is said of a rank that ended otherwise than by returning; false: it returned. */
+/* Writes the message about a rank that ended otherwise than by returning; false: it returned. */
 static bool unexpected(const struct rt_shared *s, int rank, int how, char *out, size_t n)
 {
 	int returned = atomic_load(&s->rank[rank].returned);

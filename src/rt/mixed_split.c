@@ -94,7 +94,7 @@ static void split_broadcast(struct mixed *m, struct rt_request *r, const struct 
 		c->in = c->out;
 }
 
-/* Whether a reduction needs its wide type: other than that of its buffers, or to end a mean. */
+/* Returns true if a reduction needs its wide type: other than that of its buffers, or to end a mean. */
 static bool is_wide(const struct rt_collective *c)
 {
 	return c->dtype != dtype_wide(c->dtype) || c->op == REDUCE_AVG;

@@ -77,7 +77,7 @@ bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t)
 	return true;
 }
 
-/* What engines do */
+/* Steps that all engines share */
 
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at)
 {
@@ -291,7 +291,7 @@ static bool needs_transport(struct rt_engine *e, struct rt_origin at)
 	return false;
 }
 
-/* Where the next communication is put. */
+/* Returns the item that the next communication is put into. */
 static struct rt_comm_item *next_item(struct rt_engine *e)
 {
 	if (!e->grouping)

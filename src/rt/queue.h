@@ -48,7 +48,7 @@ enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device
 /* Ends what runs (work that is not done is dropped) and frees. Device and transport stay. */
 void rt_engine_free(struct rt_engine *e);
 
-/* What the engine `adversary` does first of what can be done. */
+/* The order in which the engine `adversary` does the steps that can be done. */
 enum rt_order {
 	RT_HOLD_ONE,     /* some streams and statements wait as long as anything else can go on */
 	RT_LAST_FIRST,   /* what was issued last */
@@ -65,8 +65,8 @@ struct rt_adversary {
 /* Collective, right after rt_engine_new: every rank gives the same. */
 enum status rt_engine_set_adversary(struct rt_engine *e, const struct rt_adversary *how);
 
-/* Of the engine adversary: what is submitted from now on. What is held is done after all that is awaited, on
- * whichever rank that is, if ranks share memory; if nothing but what is held can go on, the job fails with
+/* Marks of all later submissions, for the engine adversary. Held items are done after all awaited ones,
+ * on any rank if ranks share memory; if nothing but held items can go on, the job fails with
  * STATUS_DIAGNOSTICS. */
 enum rt_mark {
 	RT_MARK_NONE,
@@ -126,14 +126,14 @@ struct rt_tracer {
 /* Before the first submit. The tracer outlives the engine. Times have their cost, and there are no graphs. */
 enum status rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
 
-/* Of the engine issue. What is submitted from begin to end, after an rt_drain, becomes a graph that begins
- * and ends in `main`, instead of being done. rt_replay does it, as often as it is called; rt_drain waits for
- * it. The graph is to be freed before the engine. */
+/* Begins a graph, in the engine issue: items submitted from begin to end, after an rt_drain, are not done,
+ * but become a graph that begins and ends in `main`. rt_replay does it, as often as it is called; rt_drain
+ * waits for it. The graph is to be freed before the engine. */
 enum status rt_capture_begin(struct rt_engine *e, struct rt_stream *main);
 enum status rt_capture_end(struct rt_engine *e, struct rt_stream *main, void **graph);
 enum status rt_replay(struct rt_engine *e, struct rt_stream *main, void *graph);
 void rt_graph_free(struct rt_engine *e, void *graph); /* NULL is allowed */
-/* Whether there are graphs: of this device, with what this transport does. */
+/* Returns true if there are graphs: of this device, with this transport. */
 bool rt_engine_captures(const struct rt_engine *e);
 
 /* Blocks until everything issued is done, the job has failed, or nothing has moved for job->timeout_ms

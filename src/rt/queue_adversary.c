@@ -42,7 +42,7 @@ void adverse_marked_done(struct adverse_engine *e, enum rt_mark mark)
 	look_at_awaited(e);
 }
 
-/* Whether what is marked so stays held. */
+/* Returns true if held items stay held. */
 static bool is_held(struct adverse_engine *e)
 {
 	return atomic_load_explicit(&shared_of(e)->awaited_done, memory_order_acquire) != e->run;
@@ -202,7 +202,7 @@ static void step_adversary(struct adverse_engine *e, bool *moved)
 	*moved = true;
 }
 
-/* What is held cannot go before what it is held for: the order that was asked for is none. */
+/* Fails the job: held items cannot come after the awaited ones, so there is no such order. */
 static void give_up(struct adverse_engine *e)
 {
 	struct rt_origin at = nowhere;
@@ -244,7 +244,7 @@ static uint32_t read_bell(struct adverse_engine *e)
 	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
 }
 
-/* What the host waits for; all 0: that all is done. */
+/* The event that the host waits for; all 0: the end of all work. */
 struct goal {
 	const struct rt_ticket *ticket;    /* is done */
 	const struct adverse_stream *room; /* has room */

@@ -51,7 +51,7 @@ struct adverse_team {
 	bool used; /* line and board are set */
 };
 
-/* What ranks tell each other, in memory that all see. */
+/* States that ranks tell each other, in memory that all see. */
 enum adverse_state { ADVERSE_GOES, ADVERSE_WAITS /* for others, and can do nothing else */, ADVERSE_IDLE };
 struct adverse_rank {
 	_Atomic uint32_t state; /* enum adverse_state */
@@ -106,7 +106,8 @@ void adverse_marked_done(struct adverse_engine *e, enum rt_mark mark);
 /* Communications: queue_adversary_comm.c. */
 
 struct adverse_team *adverse_team_of(struct adverse_engine *e, int id);
-/* Whether nothing of its team is before it, but those of its group that are under way. */
+/* Returns true if nothing of its team is before a communication, but those of its group that are under
+ * way. */
 bool adverse_may_start(struct adverse_engine *e, const struct adverse_comm *c);
 /* Out of e->waiting: it is under way, or done. */
 void adverse_comm_start(struct adverse_engine *e, struct adverse_comm *c);
@@ -122,17 +123,17 @@ void adverse_comm_free(struct adverse_comm *c);
 void adverse_shadow(struct adverse_engine *e, struct adverse_comm *c);
 void adverse_land(struct adverse_engine *e, struct adverse_comm *c);
 
-/* What to do next: queue_adversary_pick.c. */
+/* The choice of the next step: queue_adversary_pick.c. */
 
 void adverse_pick_start(struct adverse_engine *e);
-/* Whether the communications of this rank are held back for others, which can still go on. */
+/* Returns true if the communications of this rank are held back for others, which can still go on. */
 bool adverse_is_slow(const struct adverse_engine *e);
-/* Whether a result does not land before what is under way is done, or nothing moves on any rank. */
+/* Returns true if a result does not land before all under way is done, or nothing moves on any rank. */
 bool adverse_lands_last(const struct adverse_engine *e);
-/* Whether some other rank has not waited since this one last let something go, as far as is known. */
+/* Returns true if some other rank has not waited since this one last let an item go, as far as is known. */
 bool adverse_others_go(const struct adverse_engine *e);
-/* Whether no rank has gone on while each other one looked for something to do, twice: the second look began
- * after the first was seen to be over, and would have found what was under way to that rank. */
+/* Returns true if no rank has gone on while each other one looked for something to do, twice: the second look
+ * began after the first was seen to be over, and would have found a message under way to that rank. */
 bool adverse_nothing_moves(struct adverse_engine *e);
 /* This rank has gone on. */
 void adverse_moved(struct adverse_engine *e);

@@ -9,7 +9,7 @@
 #include "rt/queue_adversary.h"
 #include <string.h>
 
-/* Whether this member gets anything, and not where it gives. */
+/* Returns true if this member gets anything, and not where it gives. */
 static bool gets(const struct rt_collective *c, const struct rt_team *team)
 {
 	bool root = team->index == c->root;
@@ -20,7 +20,7 @@ static bool gets(const struct rt_collective *c, const struct rt_team *team)
 	return c->kind != COLLECTIVE_SEND_RECV || !root || team->n == 1;
 }
 
-/* Whether `out` is the larger of the two buffers. */
+/* Returns true if `out` is the larger of the two buffers. */
 static bool gets_blocks(const struct rt_collective *c)
 {
 	return collective_out(c->kind) == PART_EACH;

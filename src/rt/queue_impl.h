@@ -151,7 +151,7 @@ static inline void rt_engine_slot_free(struct rt_engine *e, uint32_t slot)
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
 /* Starts a communication on the transport. */
 enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out);
-/* Of a communication's larger buffer. */
+/* Returns the bytes of a communication's larger buffer. */
 int64_t rt_engine_bytes(const struct rt_engine *e, const struct rt_comm_item *item);
 static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_comm_item *item, bool ends,
                                         const struct rt_board_line *lane)
@@ -187,7 +187,7 @@ static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *su
 /* Room for n entries in item->blocks. */
 void rt_comm_blocks(struct rt_comm_item *item, size_t n);
 void rt_engine_too_many(struct rt_engine *e, struct rt_origin at);
-/* How long a host that is far ahead waits while nothing moves. */
+/* Returns the time for which a host that is far ahead waits while nothing moves. */
 int64_t rt_engine_quiet_us(const struct rt_engine *e);
 /* The watchdog has expired. */
 void rt_engine_stuck(struct rt_engine *e);

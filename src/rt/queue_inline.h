@@ -70,10 +70,10 @@ struct inline_engine {
 	unsigned issued; /* queued since the last poll */
 };
 
-/* What s waits for is done. */
+/* Lets a stream go on: its wait is over. */
 void inline_unblock(struct inline_engine *e, struct stream *s);
 
-/* Of communications: queue_inline_comm.c */
+/* Communications: queue_inline_comm.c */
 
 static inline bool inline_under_way(const struct inline_engine *e)
 {

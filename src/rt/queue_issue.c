@@ -263,7 +263,7 @@ static void issue_communicate(struct rt_engine *engine, struct rt_stream *curren
 
 /* ---- the end of a run */
 
-/* Those of a stream come one after the other. */
+/* Releases the beats of a stream that are over; they come one after the other. */
 static void listen_to_stream(struct issue_engine *e, struct stream *s)
 {
 	while (s->beaten < s->beat.n) {

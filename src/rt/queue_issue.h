@@ -59,13 +59,13 @@ struct team {
 	bool has_line;
 };
 
-/* What streams wait for, by slot of a ticket. */
+/* The communications that streams wait for, by slot of a ticket. */
 struct awaited {
 	uint32_t unissued; /* communications */
 	VEC(void *) event; /* of those that were issued */
 };
 
-/* What a tracer will be told. */
+/* A span that the tracer will be told. */
 struct issue_timed {
 	struct rt_trace_mark mark;
 	int team;     /* 1 + its id; 0: no collective */
@@ -89,7 +89,7 @@ struct issue_engine {
 	bool in_group;
 	struct stream *capturing; /* the stream of the graph that is being made; NULL: none is */
 	void *fork;               /* where the graph that is being made begins: an event; NULL: none is */
-	/* Where there is a tracer: */
+	/* With a tracer: */
 	VEC(struct issue_timed) timed; /* since the last drain */
 	VEC(void *) kept;              /* events that are released then */
 	void *clock;                   /* an event that was over */
@@ -105,7 +105,7 @@ static inline bool issue_failed(struct issue_engine *e, enum status status)
 	return status != STATUS_OK;
 }
 
-/* What s waits for is there: its queue goes on. */
+/* Lets the queue of a stream go on: its wait is over. */
 void issue_unblock(struct issue_engine *e, struct stream *s);
 /* An event after all that the device's stream was given so far; NULL: the job has failed. */
 void *issue_record(struct issue_engine *e, struct stream *s, struct rt_origin at);
@@ -118,14 +118,14 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen);
 /* read of the transport; 0 without one. */
 uint32_t issue_seen(const struct issue_engine *e);
 
-/* Of communications: queue_issue_comm.c */
+/* Communications: queue_issue_comm.c */
 
 struct team *issue_team(struct issue_engine *e, int id);
 
 struct awaited *issue_awaited(struct issue_engine *e, struct rt_ticket t);
 /* The device's stream waits for a ticket, of which nothing is unissued. */
 void issue_await_ticket(struct issue_engine *e, struct stream *s, struct rt_ticket t, struct rt_origin at);
-/* Of what was submitted; more: others of its group follow. */
+/* Makes a communication of a submitted item; more: others of its group follow. */
 struct comm *issue_comm_new(struct issue_engine *e, struct rt_comm_item *item, bool more);
 /* The stream has come to the communication. */
 void issue_comm_start(struct issue_engine *e, struct stream *s, struct comm *c);
@@ -139,14 +139,14 @@ void issue_comm_free(struct comm *c); /* NULL is allowed */
 /* All communications but those in queues of streams, and what is known of tickets. */
 void issue_comms_free(struct issue_engine *e);
 
-/* Of graphs: queue_issue_graph.c */
+/* Graphs: queue_issue_graph.c */
 
 /* The device's stream is about to be given something: it is part of the graph from now on if one is made. */
 void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origin at);
 /* Gives up the graph that is being made. */
 void issue_graph_drop(struct issue_engine *e);
 
-/* Of tracers: queue_issue_trace.c. Without one, these do nothing. */
+/* Tracers: queue_issue_trace.c. Without one, these do nothing. */
 
 /* Before the first event that counts. Whether there is a tracer. */
 bool issue_trace_clock(struct issue_engine *e);

@@ -11,7 +11,7 @@
 #include "rt/queue_impl.h"
 #include <pthread.h>
 
-/* What must be done before an item starts: `count` items of a stream, or a ticket. */
+/* A condition for the start of an item: `count` items of a stream are done, or a ticket. */
 struct lane_dependency {
 	struct lane_stream *stream; /* NULL: the ticket */
 	uint64_t count;

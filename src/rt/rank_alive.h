@@ -6,7 +6,7 @@
 #define HIRC_RT_LIFE_H
 #include "rt/job.h"
 
-/* Of this rank, by one thread, which lives as long as the process. False with a message. */
+/* Locks the mutex of this rank, by one thread, which lives as long as the process. False with a message. */
 bool rt_alive_begin(struct rt_job *job);
 void rt_alive_end(struct rt_job *job);
 /* A rank whose process ended in between, -1: none has. */

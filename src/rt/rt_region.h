@@ -17,7 +17,7 @@ struct rt_region {
 };
 
 size_t rt_page_bytes(void);
-/* Where a range of that many bytes may begin: multiples of a page, or of a huge one. */
+/* Returns the unit at whose multiples a range of that many bytes may begin: a page, or a huge one. */
 size_t rt_region_unit(size_t bytes);
 
 /* A new file of that size; -1 with errno. */

@@ -88,7 +88,7 @@ static void put_label(struct rt_text *t, const struct rt_board_rank *r, uint32_t
 	}
 }
 
-/* What a line has come to before: lasts[0] is the latest. Returns how many there are. */
+/* A statement that a line came to before. find_lasts lists them: lasts[0] is the latest. */
 struct last {
 	uint32_t label;
 	int64_t iteration;
@@ -252,7 +252,7 @@ static uint64_t begun_by(const struct rt_board_rank *r, const char *name, int pl
 	return 0;
 }
 
-/* Of a collective: the members that have not come to it. */
+/* Adds the members of a collective that have not come to it. */
 static void add_members(const struct rt_board *b, const struct rt_board_rank *r, int place, struct ranks *s)
 {
 	const struct rt_board_line *l = &r->line[place];

@@ -28,7 +28,7 @@ void rt_text_send(struct rt_text *t);
 /* The table. */
 void rt_report_put(const struct rt_board *b, struct rt_text *t);
 
-/* Whether the process of a rank is stopped, as by SIGSTOP. */
+/* Returns true if the process of a rank is stopped, as by SIGSTOP. */
 bool rt_report_is_stopped(const struct rt_board *b, int rank);
 
 /* Sets the status that ends the job, and tells the launcher of it. False: the job has one. */

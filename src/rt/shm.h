@@ -57,7 +57,7 @@ enum status shm_compare(struct shm *s, const struct shm_sign *own, int64_t own_b
  * slot has a stamp, written last: the receiver looks at the line that it needs, and at no other. It counts
  * the small messages that have met their receive; who ends a program waits for that (shm_unreceived). */
 
-/* What a message belongs to; equal on both sides. */
+/* The message or collective that a part belongs to; equal on both sides. */
 struct shm_key {
 	uint32_t channel;  /* of messages; SHM_TEAM + id of the team for collectives */
 	uint32_t phase;    /* of a collective */
@@ -150,7 +150,7 @@ static inline char *shm_slot_payload(struct shm_slot *slot)
 	return (char *)slot + offsetof(struct shm_slot, payload);
 }
 
-/* Which of a member's blocks in its slot is for another. */
+/* Returns the index, in a member's slot, of its block for another. */
 static inline int shm_slot_index(int member, int reader)
 {
 	return reader - (reader > member);
@@ -161,7 +161,7 @@ struct shm_entry {
 	int64_t offset, bytes; /* from payload or from place `in` */
 };
 
-/* How far a member is; its own to write. `read` may lag behind `done`. */
+/* Counters of a member's progress; its own to write. `read` may lag behind `done`. */
 struct shm_progress {
 	alignas(SHM_LINE) _Atomic uint64_t read; /* collectives of which it reads nothing more */
 	_Atomic uint64_t done;                   /* and has compared all slots */
@@ -190,9 +190,9 @@ enum status shm_team_open(struct shm *s, int id);
 void shm_teams_close(struct shm *s);
 struct shm_slot *shm_team_slot(const struct shm_team *t, int member, uint64_t sequence);
 struct shm_entry *shm_slot_table(struct shm_slot *slot);
-/* Whether the slot of this sequence may be written. */
+/* Returns true if the slot of this sequence may be written. */
 bool shm_team_free(struct shm_team *t, uint64_t sequence);
-/* Whether the member reads nothing more of this collective. */
+/* Returns true if the member reads nothing more of this collective. */
 bool shm_team_has_read(const struct shm_team *t, int member, uint64_t sequence);
 /* Tells the others; true if they may wait for it. */
 bool shm_team_finish(struct shm_team *t, uint64_t sequence, enum shm_finished what);
@@ -207,7 +207,7 @@ enum shm_phase {
 	SHM_READ,        /* reads nothing more */
 };
 
-/* What another member gives. */
+/* The data that another member gives. */
 struct shm_source {
 	const char *at; /* NULL: nothing to copy, or not known yet */
 	int64_t bytes;  /* to copy */
@@ -243,9 +243,9 @@ struct rt_request {
 enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out);
 /* Does what can be done. */
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved);
-/* Whether shm_collective_advance would find something to do. */
+/* Returns true if shm_collective_advance would find something to do. */
 bool shm_collective_ready(struct rt_request *r);
-/* Whether the owner's buffers are his again. */
+/* Returns true if the owner may use its buffers again. */
 bool shm_collective_done(const struct rt_request *r);
 void shm_request_free(struct rt_request *r); /* of a collective */
 

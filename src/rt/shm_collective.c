@@ -38,7 +38,7 @@ static enum status receive_part(struct shm *s, struct rt_request *r, int from, u
 	return shm_receive(s, shm_part_transfer(r, from, phase, data, bytes, &r->receiving));
 }
 
-/* Of what this member gives to itself: it takes no part in what follows. */
+/* Copies the block that this member gives to itself: it is not part of the messages. */
 static void copy_own(struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
@@ -150,7 +150,8 @@ static void copy_found(struct rt_request *r, bool *moved)
 	}
 }
 
-/* What this member reduces: elements, and where they begin in `in` (reductions to a root: in all of it). */
+/* Returns the elements that this member reduces, and where they begin in `in` (reductions to a root: in all
+ * of it). */
 static struct rt_block reduced_here(const struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;

@@ -6,9 +6,9 @@
 
 int64_t shm_element_bytes(const struct rt_request *r);
 bool shm_is_root(const struct rt_request *r, int member);
-/* Whether member `from` has something for member `to`. */
+/* Returns true if member `from` has something for member `to`. */
 bool shm_gives(const struct rt_request *r, int from, int to);
-/* Whether a member of a team of n gives anything. */
+/* Returns true if a member of a team of n gives anything. */
 bool shm_gives_any(const struct rt_request *r, int from);
 /* An Allreduce of which each member reduces all. */
 bool shm_reduces_all(const struct rt_request *r);
@@ -16,14 +16,15 @@ bool shm_reduces_all(const struct rt_request *r);
 bool shm_may_split(const struct rt_request *r);
 /* Each reader has a block of its own in `in`; else all read the same. */
 bool shm_has_blocks(const struct rt_request *r);
-/* What a member has of an Allreduce to reduce. */
+/* Returns the part of an Allreduce that a member reduces. */
 struct rt_block shm_part(const struct rt_request *r, int member);
-/* What this member gives to member `to`, in elements of in. */
+/* Returns the block that this member gives to member `to`, in elements of in. */
 struct rt_block shm_given(const struct rt_request *r, int to);
-/* What member `from` gives to this one, in elements of out (reductions: of what is reduced here). */
+/* Returns the block that member `from` gives to this one, in elements of out (reductions: of the part that is
+ * reduced here). */
 struct rt_block shm_taken(const struct rt_request *r, int from);
 
-/* Of no bytes there may be no memory. */
+/* Copies bytes; where there are none, there may be no memory. */
 static inline void shm_copy(void *to, const void *from, int64_t bytes)
 {
 	if (bytes)

@@ -30,7 +30,7 @@ void shm_send_part(struct shm *s, struct rt_request *r, int to, uint32_t phase, 
 		shm_send(s, shm_part_transfer(r, to, phase, data, bytes, &r->sending));
 }
 
-/* Whether what is for this member, or all, would stand in the slot. */
+/* Returns true if the slot would hold the block for this member, or for all. */
 static bool is_put(const struct rt_request *r, int member)
 {
 	return !shm_has_blocks(r) || r->c.kind == COLLECTIVE_ALLREDUCE || member != r->team->index;
@@ -72,7 +72,7 @@ static void put_payload(const struct rt_request *r, struct shm_slot *slot)
 	}
 }
 
-/* Where the payload is, or else the payload as messages. */
+/* Publishes the place of the payload, or sends the payload as messages. */
 static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slot)
 {
 	int64_t size = shm_element_bytes(r);
@@ -90,7 +90,7 @@ static void put_places(struct shm *s, struct rt_request *r, struct shm_slot *slo
 	}
 }
 
-/* Of a Reduce that may be split: where the root wants the result. */
+/* Publishes the place of the root's result, for a Reduce that may be split. */
 static void put_result(struct shm *s, struct rt_request *r, struct shm_slot *slot)
 {
 	atomic_store_explicit(&slot->reduced, 0, memory_order_relaxed);

@@ -20,7 +20,7 @@ enum {
 	AHEAD_BYTES = 256, /* of payload, whose lines are fetched before they are written */
 };
 
-/* What stands where, in bytes. */
+/* The layout of a member's slot, in bytes. */
 struct shape {
 	size_t block;
 	int given;   /* blocks that this member has in its slot */
@@ -105,14 +105,14 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	return true;
 }
 
-/* Whether a member is done only when it has seen all; else it needs the root alone, or nobody. */
+/* Returns true if a member is done only when it has seen all; else it needs the root alone, or nobody. */
 static bool needs_all(const struct shm_team *t, const struct rt_collective *c)
 {
 	bool to_root = collective_is_to_root(c->kind), root = t->index == c->root;
 	return !collective_is_rooted(c->kind) || (to_root ? root : t->n == 2 && !root);
 }
 
-/* Whether those that it needs have published, and what fits. */
+/* Returns true if all members that this one needs have published the same collective as this one. */
 static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_collective *c,
                       const struct shape *x, const struct shm_sign *sign)
 {
@@ -180,7 +180,7 @@ static void reduce_payloads(struct shm_team *t, const struct rt_collective *c, c
 
 /* ---- comparing later */
 
-/* Whether all members have published this collective. */
+/* Returns true if all members have published this collective. */
 static bool all_published(const struct shm_team *t, uint64_t sequence)
 {
 	for (int m = 0; m < t->n; m++)

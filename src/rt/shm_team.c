@@ -5,7 +5,7 @@
 
 enum { CHUNK_BYTES = 16 << 20 /* of shared memory at once; pages come with their first use */ };
 
-/* The same bytes on all ranks. */
+/* Allocates the same bytes on all ranks. */
 static enum status allocate_chunk(struct shm *s, size_t bytes, char **out)
 {
 	struct rt_job *job = s->base.job;

@@ -15,7 +15,7 @@ void rt_signals_begin(struct rt_board *b, int rank);
 void rt_signals_end(void);
 /* In a rank that was forked, with the launcher's board. */
 void rt_signals_forward(struct rt_board *b);
-/* Whether SIGTERM, SIGINT are not ignored here. */
+/* Returns true if SIGTERM or SIGINT is not ignored here. */
 int rt_signals_heard(int signal);
 
 #endif

@@ -9,7 +9,7 @@
 enum { LOOK_US = 20000 /* how often rt_transport_run looks whether the job has failed */ };
 
 #ifdef HIRC_HAVE_MPI
-/* Whether shared memory can serve some, and MPI must serve others. */
+/* Returns true if shared memory can serve some ranks, and MPI must serve others. */
 static bool wants_mixed(const struct rt_job *job)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -27,7 +27,7 @@ static enum status open_mixed(struct rt_job *job, struct rt_transport **out)
 }
 #endif
 
-/* What `auto` stands for. */
+/* Picks the transport for `auto`: shm, mpi or mixed. */
 static enum transport_kind choose_kind(const struct rt_job *job, bool under_mpi)
 {
 #ifdef HIRC_HAVE_MPI
@@ -129,7 +129,7 @@ bool rt_collective_gives(const struct rt_collective *c, int from, int to)
 	return collective_gives(c->kind, c->root, from, to);
 }
 
-/* Of a buffer of which a member has this part, the block that it shares with another member. */
+/* Returns the block that a member shares with another, in a buffer of which it has this part. */
 static struct rt_block part_of(const struct rt_collective *c, enum collective_part part, int own,
                                struct rt_block each)
 {

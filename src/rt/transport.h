@@ -46,8 +46,8 @@ struct rt_collective {
 	 * what it was given. */
 	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
 	int64_t late_unit, late_room, late_send_room;
-	/* Of an asynchronous transport: the device's event that it starts after. It is the caller's again
-	 * when start returns. */
+	/* The device's event after which an asynchronous transport starts; the caller's again when start
+	 * returns. */
 	void *after;
 	struct rt_origin at;
 };
@@ -77,9 +77,9 @@ enum { RT_MAX_CHANNELS = 2048, RT_SHM_MAX_RANKS = 256 };
 /* Pieces of a heap have a multiple of so many bytes, in which GPUs map memory. */
 enum { RT_HEAP_UNIT = 2 << 20 };
 
-/* What a rank moved: index COLLECTIVE_COUNT is point to point (operations: sends and receives).
- * Bytes are those that cross to or from another rank when each block goes directly to each rank that
- * needs it (Allreduce: a reduce-scatter and an allgather): what shm does, and what mpi is counted as. */
+/* Counters of a rank's data: index COLLECTIVE_COUNT is point to point (operations: sends and receives). Bytes
+ * are those that cross to or from another rank when each block goes directly to each rank that needs it
+ * (Allreduce: a reduce-scatter and an allgather): so shm moves them, and so mpi is counted. */
 enum { RT_COUNTER_P2P = COLLECTIVE_COUNT, RT_COUNTERS };
 struct rt_counter {
 	int64_t operations, bytes_sent, bytes_received;
@@ -93,11 +93,11 @@ struct rt_transport_ops {
 	enum status (*start_p2p)(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out);
 	/* Moves whatever can move. *moved is set to true if something did, else left. */
 	enum status (*progress)(struct rt_transport *t, bool *moved);
-	/* Whether it is done; then the request is gone. Also gone on failure. */
+	/* Tests whether the request is done; then it is gone. Also gone on failure. */
 	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
-	/* Of asynchronous transports, in place of test: whether the device has been given the request. Then
-	 * the request is gone, and *event, which is the caller's, is over when it is done; before that *event
-	 * is NULL. start always gives a request. NULL: the host moves the data. */
+	/* Tests, for asynchronous transports, in place of test, whether the device has been given the
+	 * request. Then the request is gone, and *event, which is the caller's, is over when it is done;
+	 * before that *event is NULL. start always gives a request. NULL: the host moves the data. */
 	enum status (*issued)(struct rt_transport *t, struct rt_request *r, void **event);
 	/* Between these starts belong together: those of a group. NULL: nothing is done for groups. */
 	enum status (*group_begin)(struct rt_transport *t);
@@ -110,8 +110,8 @@ struct rt_transport_ops {
 	uint32_t (*read)(struct rt_transport *t);
 	void (*wait)(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 	void (*wake)(struct rt_transport *t);
-	/* Of devices with memory of their own: that of rt_transport_heap, and of rt_transport_side_by_side.
-	 * NULL: ranks do not see each other's. It lasts as long as the transport. */
+	/* Make the memory of rt_transport_heap, and of rt_transport_side_by_side, for devices with memory of
+	 * their own. NULL: ranks do not see each other's. It lasts as long as the transport. */
 	enum status (*heap)(struct rt_transport *t, const size_t *piece, uint32_t n, const char *what,
 	                    void **out);
 	enum status (*side_by_side)(struct rt_transport *t, const int *ranks, int n, size_t offset,
@@ -160,7 +160,7 @@ enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size
 /* Peers on one host may go on reading it, unless it is the device's and mapped (cuda-ipc): then this is
  * collective. NULL is allowed. */
 void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at);
-/* Where the memory of a rank begins in this process; NULL where it cannot be seen. */
+/* Returns the begin of a rank's memory in this process; NULL where it cannot be seen. */
 void *rt_transport_peer(const struct rt_transport *t, int rank);
 /* Memory of n pieces, one after the other, of a device with memory of its own, in place of the first bytes of
  * rt_transport_alloc: rt_transport_side_by_side is of it then, one piece at a time. Once, before that;
@@ -202,8 +202,8 @@ int64_t rt_collective_total(const struct rt_collective *c, int members);
 
 /* Counts the bytes of a collective as struct rt_counter says, wherever they really go. */
 void rt_transport_count(struct rt_transport *t, const struct rt_collective *c);
-/* What is left of n elements that were summed in the wide type: the mean of that many members, and the
- * rounding; out is wide itself where that is the type. */
+/* Rounds n elements that were summed in the wide type, after the division of a mean of that many members; out
+ * is wide itself where that is the type. */
 void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t n);
 
 enum status rt_shm_open(struct rt_job *job, struct rt_transport **out);

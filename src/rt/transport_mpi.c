@@ -199,7 +199,7 @@ static void mpi_wake(struct rt_transport *t)
 	rt_bell_ring(&((struct mpi *)t)->bell);
 }
 
-/* What a failed job leaves under way belongs to the bootstrap: MPI reads and writes it until MPI_Finalize. */
+/* Leaves the requests of a failed job to the bootstrap: MPI reads and writes them until MPI_Finalize. */
 static void abandon(struct mpi *m)
 {
 	struct rt_mpi *boot = m->base.job->boot_state;

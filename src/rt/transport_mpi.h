@@ -37,7 +37,7 @@ bool mpi_collective_make_ops(struct mpi *m);
 void mpi_collective_free_ops(struct mpi *m);
 /* Starts r->c on a team's communicator, where this rank has an index. False: reported. */
 bool mpi_collective_start(struct mpi *m, struct rt_request *r, MPI_Comm comm, int index);
-/* What is left after MPI has reduced: the mean, and the rounding. */
+/* Ends a reduction after MPI: the mean, and the rounding. */
 void mpi_collective_finish(struct rt_request *r);
 
 #endif
