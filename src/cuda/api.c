@@ -39,8 +39,8 @@ static const struct {
 static bool is_open[CUDA_LIBRARIES];
 static int driver_version; /* of CUDA, as CUDA_VERSION; 0: not known */
 
-/* Of CUDA, whose libraries have the functions, numbers and structures that are used; that of the headers
- * first. */
+/* The versions of CUDA whose libraries have the functions, numbers and structures that are used; that of the
+ * headers first. */
 static const int major[] = {CUDA_VERSION / 1000 == 12 ? 12 : 13, CUDA_VERSION / 1000 == 12 ? 13 : 12};
 enum { FIRST_MAJOR = 12, MAJORS = sizeof major / sizeof *major };
 

@@ -75,7 +75,7 @@ struct rt_job;
 	X(cuGraphDestroy)                                                                                    \
 	X(cuGraphExecDestroy)
 
-/* Of cuda_heap.c alone. */
+/* Calls that cuda_heap.c alone makes. */
 #define CUDA_HEAP_CALLS(X)                                                                                   \
 	X(cuMemGetAllocationGranularity)                                                                     \
 	X(cuMemCreate)                                                                                       \
@@ -154,8 +154,8 @@ enum cuda_library { CUDA_DRIVER, CUDA_BLAS, CUDA_NVRTC, CUDA_NCCL, CUDA_LIBRARIE
 /* Opens a library, once a process; its calls are then in cuda_api(). Any thread. STATUS_ABSENT with a message
  * that names the library and what it is for. */
 enum status cuda_api_open(struct rt_job *job, enum cuda_library library);
-/* The same without a message: false after appending the files that were looked for, and why they will not do.
- */
+/* Opens a library as cuda_api_open does, without a message: false after appending the names of the files, and
+ * why they will not do. */
 bool cuda_api_try(enum cuda_library library, struct buf *names, struct buf *why);
 const struct cuda_api *cuda_api(void);
 

@@ -27,7 +27,7 @@ struct cuda_kernels;      /* see kernel.h */
 struct cuda_gemms;        /* see gemm.h */
 struct cuda_launch_cache; /* see launch_cache.h */
 
-/* What a kernel found wrong, in memory that both sides see: the first one counts. */
+/* A fault that a kernel found, in memory that both sides see: the first one counts. */
 struct cuda_fault {
 	uint32_t kind;  /* enum rt_fault; 0: none */
 	uint32_t label; /* of the statement */
@@ -57,7 +57,7 @@ struct cuda_memory {
 	size_t bytes;
 	uint64_t number; /* from 1 on; no other memory of this device has had it */
 };
-/* That in which bytes from `at` on lie, until the next allocation; NULL: in none. */
+/* Finds the memory in which bytes from `at` on lie, valid until the next allocation; NULL: in none. */
 const struct cuda_memory *cuda_memory_find(const struct cuda *c, const void *at, size_t bytes);
 
 /* Opens a library, unless calls are recorded only. As cuda_api_open. */

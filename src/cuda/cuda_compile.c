@@ -70,7 +70,7 @@ bool cuda_cache_folder(struct buf *out)
 	return make_folder(out->at);
 }
 
-/* Where a cubin is kept; false: nowhere. */
+/* Finds the path that a cubin is kept under; false: there is no folder. */
 static bool path_of(struct hash h, struct buf *out)
 {
 	if (!cuda_cache_folder(out))

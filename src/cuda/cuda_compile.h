@@ -12,7 +12,7 @@ struct cuda_cubin {
 	size_t bytes;
 };
 
-/* Where compiled kernels are kept, made if it is not there; false: nowhere. */
+/* Finds the folder of compiled kernels, made if it is not there; false: there is none. */
 bool cuda_cache_folder(struct buf *out);
 
 /* Any thread. Prints, and fails the job, where NVRTC refuses. */

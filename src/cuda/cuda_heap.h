@@ -18,17 +18,17 @@ struct cuda_heap;
  * On failure nothing is left. */
 enum status cuda_heap_new(struct rt_job *job, struct cuda *c, const size_t *piece, uint32_t n,
                           const char *what, struct cuda_heap **out);
-/* Where the memory of a rank begins in this process. */
+/* Returns the begin of a rank's memory in this process. */
 void *cuda_heap_of(const struct cuda_heap *h, int rank);
-/* Whether bytes from `at` on are in the memory of this rank: how far from its beginning. */
+/* Returns true if bytes from `at` on are in the memory of this rank. *offset: from its beginning. */
 bool cuda_heap_offset(const struct cuda_heap *h, const void *at, int64_t bytes, uint64_t *offset);
-/* Whether an address is one of a view. */
+/* Returns true if an address is in a view. */
 bool cuda_heap_is_view(const struct cuda_heap *h, const void *at);
 /* The piece that begins so many bytes after the beginning, of each of the ranks, at consecutive addresses.
  * The same request gives the same address. */
 enum status cuda_heap_view(struct cuda_heap *h, const int *ranks, int n, size_t offset, size_t bytes,
                            void **out);
-/* When the device is done with all that it was given; other ranks may go on reading the memory. NULL is
+/* Frees the heap once the device is done with all its work; other ranks may go on reading the memory. NULL is
  * allowed. */
 void cuda_heap_free(struct cuda_heap *h);
 

@@ -48,7 +48,7 @@ struct rt_request *cuda_request_of(struct cuda_transport *t, const struct rt_col
 struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struct rt_p2p *p);
 void cuda_request_free(struct cuda_transport *t, struct rt_request *r);
 
-/* Of struct rt_transport_ops. */
+/* Functions of struct rt_transport_ops. */
 enum status cuda_transport_issued(struct rt_transport *t, struct rt_request *r, void **event);
 enum status cuda_transport_test(struct rt_transport *t, struct rt_request *r, bool *done);
 enum status cuda_transport_heap(struct rt_transport *t, const size_t *piece, uint32_t n, const char *what,
@@ -59,7 +59,7 @@ uint32_t cuda_transport_read(struct rt_transport *t);
 void cuda_transport_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds);
 void cuda_transport_wake(struct rt_transport *t);
 
-/* Where ranks take turns, the others have theirs; see struct rt_bootstrap. */
+/* Gives the other ranks their turn, where ranks take turns; see struct rt_bootstrap. */
 static inline void cuda_rest(struct cuda_transport *t, bool moved)
 {
 	struct rt_job *job = t->base.job;
@@ -73,7 +73,7 @@ enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
 enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
 /* A collective of a team of one. */
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x);
-/* Whether a team is small enough for cuda_reduce_arrays; else fails the job. */
+/* Checks that a team is small enough for cuda_reduce_arrays; else fails the job. */
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
 
 /* Fails the job with what all ranks find alike: rank 0 says it. Collective. */

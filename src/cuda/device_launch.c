@@ -34,7 +34,7 @@ static enum status make_function(struct cuda *c, const struct rt_task *t, struct
 	return cuda_kernel_make(c, &function, out, why);
 }
 
-/* What a record says is made of it, and kept if it lasts. */
+/* Makes the calls of a task, keeps them if the record lasts, and launches them. */
 static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why,
                                    void **begin)
 {

@@ -15,7 +15,7 @@ static const char *error_text(CUresult r)
 	return text ? text : "unknown error";
 }
 
-/* Whether a library is there; its finding if not. */
+/* Returns true if a library is there; adds a finding where not. */
 static bool has_library(struct findings *f, enum cuda_library l, const char *subject, const char *fix)
 {
 	struct buf names = {0}, why = {0};

@@ -7,7 +7,7 @@
 
 enum { ANSWERS = 4 /* algorithms asked for: the first may be one that does not run here */ };
 
-/* What a key is computed by. */
+/* The calls of cuBLASLt that compute products of a key. */
 struct cuda_gemm_plan {
 	struct cuda_gemm_key key;
 	bool exists; /* cuBLASLt has an algorithm */

@@ -91,7 +91,7 @@ static struct problem problem_of(const struct rt_task *t)
 	return p;
 }
 
-/* Whether a step of `outer` is as far as all of `inner`, in every operand. */
+/* Returns true if a step of `outer` is as far as all of `inner`, in every operand. */
 static bool encloses(const struct axis *outer, const struct axis *inner)
 {
 	for (int o = 0; o < OPERANDS; o++)
@@ -138,8 +138,8 @@ static void join_all(struct problem *p)
 
 /* ---- matrices */
 
-/* Whether an operand is a matrix with dense columns along one axis, one column after the other along the
- * other. */
+/* Returns true if an operand is a matrix with dense columns along one axis, one column after the other along
+ * the other. */
 static bool lies(const struct axis *down, const struct axis *across, int operand, int64_t *lead)
 {
 	if (down->n > 1 && down->stride[operand] != 1)
@@ -148,7 +148,8 @@ static bool lies(const struct axis *down, const struct axis *across, int operand
 	return *lead >= down->n;
 }
 
-/* Of an input: columns along the axis that goes, or else along the one that stays. */
+/* Returns true if an input is a matrix: with columns along the axis that is summed, or else along the one
+ * that stays. */
 static bool lies_either_way(const struct axis *inner, const struct axis *stays, int operand,
                             bool *along_inner, int64_t *lead)
 {

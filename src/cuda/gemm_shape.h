@@ -17,10 +17,10 @@
 enum cuda_gemm_operand { CUDA_GEMM_A, CUDA_GEMM_B, CUDA_GEMM_D, CUDA_GEMM_BIAS, CUDA_GEMM_OPERANDS };
 enum { CUDA_GEMM_LAUNCHES = 32 /* that a task may take */ };
 
-/* What is done to the sum before it is rounded: the bias is added, then the function computed. */
+/* Functions of the sum before it is rounded: the bias is added, then the function computed. */
 enum cuda_gemm_function { CUDA_GEMM_NO_FUNCTION, CUDA_GEMM_RELU, CUDA_GEMM_GELU };
 
-/* What an algorithm is chosen by. Compared as bytes: no padding. */
+/* The properties by which an algorithm is chosen. Compared as bytes: no padding. */
 struct cuda_gemm_key {
 	int64_t rows, cols, inner;
 	int64_t lead[CUDA_GEMM_BIAS];             /* elements from column to column of a, b, d as they lie */

@@ -14,7 +14,7 @@ struct rank_gpu {
 
 /* ---- the GPU of this rank */
 
-/* How many ranks before `end` are on the host of this one. */
+/* Counts the ranks before `end` that are on the host of this one. */
 static int ranks_of_host(const struct rt_job *job, int end)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;

@@ -109,7 +109,7 @@ static enum status send_some(struct exchange *x, int rank, bool *moved)
 
 /* ---- receiving */
 
-/* What came with a packet: its files, and whether this user has sent it. */
+/* Returns the files that came with a packet; *trusted: this user has sent it. */
 static uint32_t files_of(struct msghdr *m, int *file, bool *trusted)
 {
 	uint32_t n = 0;

@@ -182,7 +182,7 @@ static void ipc_before_free(struct rt_transport *base)
 	rt_job_barrier(base->job, "the end of the memory of all GPUs");
 }
 
-/* The same of the semaphores. */
+/* Frees the semaphores, when nobody maps them any more. */
 static void free_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;
@@ -253,7 +253,7 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
-/* Of all ranks, zeroed before anybody sees them; the stages are behind them. */
+/* Opens the semaphores of all ranks, zeroed before anybody sees them; the stages are behind them. */
 static enum status open_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;

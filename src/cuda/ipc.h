@@ -34,7 +34,7 @@ enum {
 #define IPC_HEAP UINT64_MAX
 #define IPC_STAGE (UINT64_MAX - 1)
 
-/* Where memory of a rank is, said to other processes. */
+/* The place of a rank's memory, as told to other processes. */
 struct ipc_place {
 	uint64_t number; /* of the allocation among all of its rank, never used again; 0: no memory;
 	                  * IPC_HEAP: the heap, IPC_STAGE: the semaphores and stages: all ranks have mapped
@@ -103,15 +103,15 @@ enum status ipc_share(struct ipc *t, size_t bytes, void *out);
 
 /* ---- ipc_memory.c */
 
-/* Where memory of this rank is; bytes 0: nowhere. */
+/* Finds the place of memory of this rank; bytes 0: nowhere. */
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out);
 /* Copies to the own stage, that many bytes from the semaphores on: that is the place then. */
 enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, uint64_t offset,
                       struct ipc_place *out);
-/* Where this process sees memory of another rank, whose place stands in memory that is not changing; NULL for
- * none. It is opened when it is first seen; what it takes the place of is closed. */
+/* Finds the address in this process of another rank's memory, whose place stands in memory that is not
+ * changing; NULL for none. It is opened when it is first seen; an older allocation in its place is closed. */
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
-/* That of an allocation, which begins there. */
+/* Gets the handle of an allocation, which begins there. */
 enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out);
 /* Maps what another rank has exported. */
 enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out);
@@ -132,7 +132,7 @@ void ipc_messages_close(struct ipc *t);
 
 enum status ipc_team_open(struct ipc *t, int id);
 enum status ipc_team_start(struct ipc *t, struct rt_request *r);
-/* Whether this member gives what it has by way of the stage. Of an Allreduce all members do, or none. */
+/* Returns true if this member gives its data by way of the stage. Of an Allreduce all members do, or none. */
 bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c);
 /* As ipc_messages_advance. */
 enum status ipc_team_advance(struct ipc *t, int id, bool *moved);
@@ -151,8 +151,8 @@ enum status ipc_team_signal(struct ipc *t, int id, CUstream s, int other, enum i
 
 /* ---- ipc_collective.c */
 
-/* Whether member `to` waits for what member `from`, another one, has at the start; and whether it reads
- * memory of that member, which waits for it then. */
+/* ipc_reads: returns true if member `to` waits until member `from`, another one, has come. ipc_gives: returns
+ * true if it also reads memory of that member, which waits for it then. */
 bool ipc_reads(const struct rt_collective *c, int to, int from);
 bool ipc_gives(const struct rt_collective *c, int to, int from);
 /* Bytes from the beginning of in that others may read. */

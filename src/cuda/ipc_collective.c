@@ -116,7 +116,7 @@ static enum status reduce_own_block(struct ipc *t, int id, const struct peers_pa
 	return status;
 }
 
-/* What comes from the own memory waits for nobody. */
+/* Takes the blocks of all members; the own block waits for nobody. */
 static enum status take_all(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
 {
 	const struct rt_team *team = &t->base.base.team[id];

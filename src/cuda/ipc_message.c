@@ -31,7 +31,7 @@ struct box {
 	struct offer slot[IPC_SLOTS];
 };
 
-/* What a rank knows of another one. */
+/* The state of messages with another rank. */
 struct ipc_mail {
 	/* as the one that offers: */
 	uint16_t free[IPC_SLOTS]; /* slots, the longest free first, from `next` on */

@@ -22,7 +22,7 @@ struct ipc_turns {
 	_Atomic uint32_t half, moved;
 };
 
-/* What a member has; the lists have an entry a member. */
+/* The collective of a member, as it posts it; the lists have an entry a member. */
 struct post {
 	enum collective kind;
 	enum dtype dtype;
@@ -236,7 +236,8 @@ static enum status post_buffers(struct ipc *t, struct rt_request *r)
 	return STATUS_OK;
 }
 
-/* What all members have; the caller's. Compares it, if that is asked for. NULL after a failure. */
+/* Lists the collectives of all members, to be freed by the caller. compares: they are compared. NULL after a
+ * failure. */
 static struct peers_part *parts_of(struct ipc *t, const struct rt_request *r, bool compares,
                                    enum status *status)
 {

@@ -30,8 +30,8 @@ static void write_unrolled(struct kernel_writer *w, enum reduce_op op, enum dtyp
 	}
 }
 
-/* The same of arrays that are too many for code and registers of their own: their addresses follow that of
- * the result among the arguments. */
+/* Writes the loop over arrays that are too many for code and registers of their own: their addresses follow
+ * that of the result among the arguments. */
 static void write_loop(struct kernel_writer *w, enum reduce_op op, enum dtype t, int n, int per)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t)), *bits = kernel_bits(t);

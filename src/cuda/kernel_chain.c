@@ -17,7 +17,7 @@ static int unrolled(const struct kernel_steps *s, int64_t vectors)
 	return vectors < MANY_VECTORS ? 1 : loads <= 2 ? 4 : loads <= 4 ? 2 : 1;
 }
 
-/* What the elements of all steps are counted by. */
+/* Returns the view whose elements the threads of all steps count. */
 static int find_chain_output(const struct kernel_steps *s)
 {
 	for (unsigned k = s->steps; k-- > 0;)

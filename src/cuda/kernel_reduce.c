@@ -56,7 +56,7 @@ static int64_t least_stride(const struct kernel_steps *s, unsigned mask)
 	return least;
 }
 
-/* How threads and blocks share the work: of vectors along and apart. */
+/* Divides the work among threads and blocks: vectors along and apart. */
 static void divide_threads(struct reduction *r, int64_t length, int64_t results)
 {
 	if (r->apart_inside) {
@@ -109,7 +109,7 @@ static void fold(struct kernel_writer *w, const struct reduction *r, unsigned k,
 		kernel_text(w, "%s = %s_%s(%s, %s);\n", to, reduce_op_folds_by(op), wide_of(r, k), to, from);
 }
 
-/* Of the e-th of a thread's sums; a vector along makes one. */
+/* Returns the number of a thread's sums; a vector along makes one. */
 static int sums(const struct reduction *r)
 {
 	return r->apart_inside ? r->per : 1;
@@ -162,7 +162,7 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 	            view, r->first_out + 2 * k + 1, dtype_name(t->out.dtype), wide_of(r, k));
 }
 
-/* Where a block's sum is in scratch: by reduction, group, sum of the group, split. */
+/* Writes the place of a block's sum in scratch: by reduction, group, sum of the group, split. */
 static void write_slot(struct kernel_writer *w, const struct reduction *r, unsigned k, const char *split)
 {
 	kernel_text(

@@ -146,7 +146,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 	kernel_text(w, "}\n}\n}\n}\n");
 }
 
-/* Whether rows of the view go in vectors along the axis. */
+/* Returns true if rows of the view go in vectors along the axis. */
 static bool takes_vectors(const struct rt_view *v, int axis, int per)
 {
 	int64_t size = (int64_t)dtype_bytes(v->dtype), bytes = per * size < 16 ? per * size : 16;

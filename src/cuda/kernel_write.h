@@ -19,7 +19,7 @@ enum {
 
 extern const char *const kernel_prelude[KERNEL_PRELUDE];
 
-/* What arguments begin with; as in the prelude. */
+/* The arguments that every kernel begins with; as in the prelude. */
 struct kernel_head {
 	CUdeviceptr fault, scratch;
 	int64_t label, iteration;
@@ -57,7 +57,7 @@ unsigned kernel_divisor(struct kernel_writer *w, int64_t by); /* 1 … 2^31 - 1 
 /* The grid; 0: nothing to do. */
 void kernel_grid(struct kernel_writer *w, int64_t blocks);
 
-/* Of the prelude: the unsigned type of an element's bits, and the name of a wide type. */
+/* Names of the prelude: the unsigned type of an element's bits, and the name of a wide type. */
 const char *kernel_bits(enum dtype t);
 
 /* ---- axes
@@ -72,8 +72,8 @@ struct kernel_axes {
 	int64_t (*stride)[RT_MAX_DIMS]; /* [view], elements; not owned */
 };
 
-/* Of views with the extents of the first, axes of extent 1 and those not in the mask left out; ordered by the
- * strides of view `first`, the largest outside. A NULL view has strides of 0. */
+/* Makes the axes of views with the extents of the first, without axes of extent 1 and those not in the mask;
+ * ordered by the strides of view `first`, the largest outside. A NULL view has strides of 0. */
 void kernel_axes_make(struct kernel_axes *x, const struct rt_view *const *view, int views, unsigned mask,
                       int first);
 int64_t kernel_axes_count(const struct kernel_axes *x);
@@ -83,8 +83,8 @@ bool kernel_axes_is_narrow(const struct kernel_axes *x);
 bool kernel_view_is_narrow(const struct rt_view *v);
 /* The stride along an axis; 0 if the axis has no second element, so that it fits if the view is narrow. */
 int64_t kernel_view_stride(const struct rt_view *v, int axis);
-/* Whether the elements of a view go in vectors of `per` along the inner axis: with stride 1 and aligned, or
- * all one element. */
+/* Returns true if the elements of a view go in vectors of `per` along the inner axis: with stride 1 and
+ * aligned, or all one element. */
 bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struct rt_view *v, int per);
 /* The stride along the inner axis; 0 if there is none. */
 int64_t kernel_axes_inner(const struct kernel_axes *x, int view);
@@ -97,7 +97,7 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 
 /* The whole source of a task, and its launch but for the function and the head. False with why. */
 bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why);
-/* The same of cuda_reduce_arrays. */
+/* Writes the source and the launch of cuda_reduce_arrays, as kernel_source does. */
 bool kernel_source_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why);
 

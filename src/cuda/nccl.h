@@ -40,13 +40,13 @@ struct nccl {
 
 /* The communicator of a team, and its stream; members alone have them. */
 enum status nccl_team_open(struct nccl *n, int id);
-/* That of messages; NULL: none was made. */
+/* Finds the communicator of messages between two ranks; NULL: none was made. */
 struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair);
 /* At least so many bytes of scratch memory. */
 enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what);
 /* Ends all communicators; abort: at once, with what they are doing. */
 void nccl_links_close(struct nccl *n, bool abort);
-/* Whether NCCL has found something wrong since: then the job has failed. */
+/* Fails the job if NCCL has found something wrong since the last look. */
 enum status nccl_links_look(struct nccl *n);
 
 /* A collective is a few steps. Those with odd numbers are calls of NCCL alone, and stand in a group of

@@ -103,7 +103,7 @@ static struct view view_of(struct nccl *n, const struct rt_request *r)
 	                     .is_root = team->index == c->root};
 }
 
-/* Whether all blocks have one size, which all members see alike. */
+/* Returns true if all blocks have one size, which all members see alike. */
 static bool are_even(const struct view *v)
 {
 	for (int k = 1; v->c->counts && k < v->team->n; k++)
@@ -112,7 +112,7 @@ static bool are_even(const struct view *v)
 	return true;
 }
 
-/* Whether they stand one after the other, which is up to each member. */
+/* Returns true if the blocks stand one after the other, which is up to each member. */
 static bool are_in_order(const struct view *v)
 {
 	int64_t next = 0;
@@ -216,7 +216,7 @@ static bool fill_output(const struct view *v, double x, int64_t i)
 	return !v->c->count || run_kernel(v, &task);
 }
 
-/* What changes no reduction, of what NCCL reduces. */
+/* Fills the output with elements that change no reduction of NCCL's. */
 static bool fill_neutral(const struct view *v)
 {
 	enum reduce_op op = v->c->op;
@@ -402,7 +402,7 @@ static bool divide_sum(const struct view *v, int64_t count, int members)
 	return !count || run_kernel(v, &task);
 }
 
-/* What came apart, in team order. */
+/* Reduces the blocks that came apart, in team order. */
 static bool reduce_apart_blocks(const struct view *v)
 {
 	const void *in[CUDA_REDUCE_ARRAYS];

@@ -215,7 +215,7 @@ static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int 
 	return status;
 }
 
-/* Where calls are recorded only, there are no others who would say what is theirs. */
+/* Makes the pairs of this rank alone, where calls are only recorded: no other rank tells its pairs. */
 static enum status record_pairs(struct nccl *n, const struct cuda_pair *pairs, int count)
 {
 	struct cuda_pair *own = mem_zalloc((size_t)count * sizeof *own + 1);

@@ -13,18 +13,18 @@
  * STATUS_ABSENT with a message where there is no driver or GPU. */
 enum status cuda_open(struct rt_job *job, struct rt_device **out);
 
-/* Where calls go that are recorded. */
+/* The place to which calls are recorded. */
 struct cuda_calls {
 	struct buf *out; /* as text, see record.h */
-	/* What stands for the libraries' objects; of all ranks of the job, until all have ended. */
+	/* Stand-ins for the libraries' objects; of all ranks of the job, until all have ended. */
 	struct arena *handles;
 };
-/* The same without a GPU: what the device and its transports call goes there. Ranks whose transport is peers
- * or cuda-ipc take turns (rt_launch_turns). */
+/* Opens a device without a GPU: the calls of the device and its transports are recorded there. Ranks whose
+ * transport is peers or cuda-ipc take turns (rt_launch_turns). */
 enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *calls, struct rt_device **out);
 
-/* Whether products of f32 may round their operands to tf32, which has 11 significant bits; at first they may
- * not. */
+/* Allows, or not, products of f32 to round their operands to tf32, which has 11 significant bits; at first
+ * they may not. */
 void cuda_allow_tf32(struct rt_device *d, bool allowed);
 
 /* Transports of ranks with such devices: collective. kind: one of GPUs, or auto: nccl if no two ranks share a
@@ -36,12 +36,12 @@ void cuda_allow_tf32(struct rt_device *d, bool allowed);
 enum status cuda_transport_open(struct rt_job *job, enum transport_kind kind, bool exact, bool symmetric,
                                 struct rt_device *d, struct rt_transport **out);
 
-/* Whether the ranks of a job could open that transport where they are, as far as that can be told in little
- * time: collective, with the messages and statuses of cuda_open and cuda_transport_open. *unsure, the same on
- * all ranks: NCCL has to be asked, some ranks share a GPU. */
+/* Finds out if the ranks of a job could open that transport where they are, as far as that can be told in
+ * little time: collective, with the messages and statuses of cuda_open and cuda_transport_open. *unsure, the
+ * same on all ranks: NCCL has to be asked, some ranks share a GPU. */
 enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, bool symmetric, bool *unsure);
 
-/* How cuda-ipc moves messages between ranks. */
+/* The way in which cuda-ipc moves messages between ranks. */
 struct cuda_p2p {
 	bool put; /* the sender copies, into the receiver's memory; else the receiver, out of the sender's */
 	bool by_kernel; /* kernels copy; else the driver, which takes copy engines where it can */
@@ -62,8 +62,8 @@ struct cuda_pair {
  * Nothing for other transports. */
 enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
 
-/* What this machine has of it: driver, GPUs, libraries, the folder of compiled kernels. Nothing is printed,
- * and no context is made. *gpus: that can be used. */
+/* Adds this machine's findings about GPUs: driver, GPUs, libraries, the folder of compiled kernels. Nothing
+ * is printed, and no context is made. *gpus: those that can be used. */
 void cuda_doctor(struct findings *f, int *gpus);
 
 /* Ranges of the host's work, by NVTX, for tools that show them; of one thread, nested. *out is NULL where no

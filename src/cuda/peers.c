@@ -25,14 +25,14 @@ struct meeting {
 	struct rt_request *member[]; /* by index; NULL: has not come */
 };
 
-/* Of a team, to all its members. */
+/* The meetings of a team, shared by all its members. */
 struct place {
 	pthread_mutex_t lock;
 	struct meeting *meeting, *last; /* those that are not complete, by sequence */
 	bool closed;                    /* a member has gone: nothing is issued any more */
 };
 
-/* Of all ranks; rank 0 makes it, the last one to go frees it. */
+/* Memory that all ranks share; rank 0 makes it, the last one to go frees it. */
 struct shared {
 	_Atomic int users;
 	struct cuda_messages *messages;
@@ -309,7 +309,7 @@ static void shared_leave(struct shared *all)
 	free(all);
 }
 
-/* What the GPU was given may use memory of this rank until it is done, whoever has issued it. */
+/* Closes the transport once the GPU is done: its work may use memory of this rank, whoever has issued it. */
 static void peers_close(struct rt_transport *t)
 {
 	struct peers *p = (struct peers *)t;

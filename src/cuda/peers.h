@@ -9,26 +9,27 @@
 #define HIRC_CUDA_PEERS_H
 #include "cuda/cuda_transport.h"
 
-/* What member k of a meeting has. */
+/* The collective of member k of a meeting. */
 struct peers_part {
 	int rank;
 	struct rt_collective c;
 };
 
-/* Whether both have the same collective, as far as all members know it; else fails the job. */
+/* Checks that both have the same collective, as far as all members know it; else fails the job. */
 enum status peers_compare(struct rt_job *job, const struct peers_part *own, const struct peers_part *other,
                           int n);
-/* What member `from` gives to member `to`: whether there is such a block, and which it is to both. None of a
- * reduction, or where neither of the two is what the kind asks for. */
+/* Returns true if member `from` gives a block to member `to`. *given, *taken: the block as each of the two
+ * knows it. False for a reduction, or where neither of the two is the one that the kind asks for. */
 bool peers_moves(const struct peers_part *part, int from, int to, struct rt_block *given,
                  struct rt_block *taken);
 /* Copies it; blocks that differ fail the job. */
 enum status peers_move(struct cuda *c, CUstream s, const struct peers_part *part, int n, int from,
                        struct rt_block given, int to, struct rt_block taken);
-/* Whether all that member `index` gives or takes is what the other member takes or gives; else fails the job.
- */
+/* Checks that all that member `index` gives or takes is as the other member takes or gives it; else fails the
+ * job. */
 enum status peers_same_blocks(struct rt_job *job, const struct peers_part *part, int n, int index);
-/* Whether the members' inputs of a ReduceScatter agree about the block of member `to`; else fails the job. */
+/* Checks that the members' inputs of a ReduceScatter agree about the block of member `to`; else fails the
+ * job. */
 enum status peers_same_block(struct rt_job *job, const struct peers_part *part, int n, int to);
 /* Elements of all members from `offset` on, reduced, in team order. */
 enum status peers_reduce(struct cuda *c, CUstream s, const struct peers_part *part, int n, void *out,

@@ -12,7 +12,7 @@
 
 enum { RECORD_TITLE_BYTES = 160 };
 
-/* What a handle of a library points to. */
+/* The object that stands for a library's, behind its handle. */
 struct record_handle {
 	int number;                     /* that lines name it by; of matrices: their cudaDataType */
 	int rank;                       /* whose it is; of events: who recorded it last */
@@ -38,21 +38,22 @@ const char *record_owner(const void *handle);
 void record_event(struct record_handle *h);
 /* The ranks of cuda_record_members are those of a communicator. */
 void record_members_take(struct record_handle *h);
-/* That of a handle; NULL is stream 0 of the libraries: -1. */
+/* Returns the number of a handle; NULL is stream 0 of the libraries: -1. */
 int record_number(const void *handle);
 
-/* What is numbered by itself, from 0. */
+/* Kinds of objects that are numbered by themselves, from 0. */
 enum record_count { RECORD_STREAMS, RECORD_EVENTS, RECORD_COMMUNICATORS, RECORD_MEMORY, RECORD_COUNTS };
 int record_next(enum record_count what);
 
 /* Addresses of so many bytes, at which nothing is; where memory is pretended to be. */
 CUdeviceptr record_addresses(size_t bytes);
 CUdeviceptr record_memory(size_t bytes);
-/* What was allocated or opened there; it stays where it is until the next of either. NULL: nothing. */
+/* Finds the block that was allocated or opened there; it stays where it is until the next of either. NULL:
+ * nothing. */
 const struct record_block *record_find(CUdeviceptr at);
 /* Memory of another rank can be found from now on. */
 void record_open(const struct record_block *b);
-/* Whose memory that is; -1: of this rank. */
+/* Returns the other rank whose memory that is; -1: the memory is of this rank. */
 int record_other_rank(CUdeviceptr at);
 
 /* Begins a line, after that of its statement if that is another than the last line's; the rest of a line. */
