@@ -22,7 +22,7 @@
 #include "pass/pass.h"
 #include "pass/rewrite.h"
 
-/* Whether a value has no storage yet. */
+/* Returns true if a value has no storage yet. */
 static bool is_unbound(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;

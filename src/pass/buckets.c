@@ -141,7 +141,7 @@ static void put_comm(struct applier *a, struct members *b, int64_t time)
 	buckets_put(a, OP_EXTERN, buckets_place(a, b->comm.at[0]));
 }
 
-/* What waits made is made anew. */
+/* Removes the members' waits; the new wait defines their results. */
 static void add_results(struct applier *a, const struct members *b)
 {
 	for (uint32_t i = 0; i < b->wait.n; i++) {
@@ -233,7 +233,7 @@ void buckets_wait_typed(struct applier *a, struct members *b)
 		ir_remove(a->m, a->b->op[b->wait.at[i]]);
 }
 
-/* What the members made, or wrote, is so here. */
+/* Removes the members, and gives their results here. */
 static void unpack_typed(struct applier *a, struct members *b)
 {
 	op_id first = a->b->op[b->comm.at[0]];
@@ -295,7 +295,7 @@ static void put_step(struct applier *a, uint32_t x)
 		put_unpack(a, b);
 }
 
-/* Whether a buffer is written once, and never through a view. */
+/* Returns true if a buffer is written once, and never through a view. */
 static bool is_written_once(const struct module *m, value_id v)
 {
 	unsigned writes = 0;

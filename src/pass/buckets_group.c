@@ -35,7 +35,7 @@ static void group_typed(struct applier *a, struct members *b)
 	m->op.at[b->made].flags |= OP_ASYNC;
 }
 
-/* What several recorded statements have together. */
+/* Results, operands and costs of several recorded statements together. */
 struct joined {
 	VEC(int64_t) view, bytes; /* by result: the operand that it is a view of, or -1; what it takes */
 	VEC(int64_t) writes;      /* operands */

@@ -14,7 +14,7 @@ static bool is_product(const struct module *m, op_id op)
 	       !op_role_count(m, op, ROLE_WRITE);
 }
 
-/* What is gathered, or reduced, and so has the chunks' axis in full. */
+/* Returns the gathered or the reduced value, which has the chunks' axis in full. */
 static value_id whole_of(struct module *m, op_id op)
 {
 	return move_kind(m, op, NULL) == RESHARD_ALLGATHER ? op_def(m, op, 0) : op_read(m, op, 0);
@@ -85,7 +85,7 @@ static expr_id size_of(struct cutter *k, unsigned i)
 	return expr_const(k->m, k->m->mesh.at[k->move.mesh].size[k->move.axis[i]]);
 }
 
-/* What an axis gets. False: it cannot be cut so. */
+/* Finds the placements that the axis gets. False: it cannot be cut so. */
 static bool find_places(struct cutter *k)
 {
 	const struct reshard *r = &k->move;

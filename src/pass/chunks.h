@@ -28,10 +28,10 @@ struct chunks {
 	    chain; /* with the statements before and behind that can be cut, too; false when there are none */
 };
 
-/* Whether it is an allgather, allreduce or reduce-scatter with products beside it that can be cut with it
- * along some axis, as far as their statements say. *rank: the axes. */
+/* Returns true if the statement is an allgather, allreduce or reduce-scatter with products beside it that can
+ * be cut with it along some axis, as far as their statements say. *rank: the axes. */
 bool chunks_possible(struct module *m, op_id op, unsigned *rank);
-/* How many chunks there can be: elements of the axis, on a rank. */
+/* Returns the largest number of chunks: elements of the axis, on a rank. */
 int64_t chunks_most(struct module *m, const struct chunks *c);
 /* Makes the change. False: that is not possible; then something may have been changed. */
 bool chunks_make(struct module *m, const struct chunks *c);

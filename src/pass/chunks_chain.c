@@ -73,7 +73,7 @@ static bool layout_of(struct module *m, value_id v, struct sugar *out)
 	return t->mesh && sugar_from_domain(m, t->domain, t->mesh, out);
 }
 
-/* What can be cut: work, and communication along other axes. */
+/* Returns true if a statement can be cut: work, and communication along other axes. */
 static bool can_be_cut(struct module *m, op_id op)
 {
 	enum reshard_kind kind = move_kind(m, op, NULL);
@@ -121,7 +121,7 @@ unsigned chunks_follow(struct module *m, op_id op, const struct sugar_place *pla
 	}
 }
 
-/* Whether what makes an operand can come to stand right before the first of the chain. */
+/* Returns true if the statement that makes an operand can be moved right before the first of the chain. */
 static bool may_precede(struct module *m, value_id v, op_id op, op_id first)
 {
 	op_id def = m->value.at[v].def;

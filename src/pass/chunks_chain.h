@@ -11,7 +11,7 @@
 
 /* The k-th statement that reads a value, in the order of the program; 0: there are fewer. */
 op_id chunks_reader(const struct module *m, value_id v, unsigned k);
-/* Whether all that a statement reads is there right after another one, which stands before it. */
+/* Returns true if all that a statement reads is there right after another one, which stands before it. */
 bool chunks_may_move(struct module *m, op_id op, op_id after);
 /* Adds placements to an axis of a value; false: it has loops, or would have too many placements. */
 bool chunks_cut(struct module *m, value_id v, unsigned axis, const struct sugar_place *place, unsigned n);

@@ -43,7 +43,7 @@ static type_id find_wanted_type(const struct experts *x, type_id t, bool rows, c
 	return same ? t : place_type(m, t, x->mesh, &s, false, reason);
 }
 
-/* What other axes of rows are spread over: mesh axes alone, and not that of the experts. */
+/* Keeps, of the placements of the other axes of rows, only mesh axes, and not that of the experts. */
 static void keep_meshes(struct sugar *s, unsigned taken)
 {
 	for (unsigned a = 1; a < s->rank; a++) {

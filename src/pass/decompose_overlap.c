@@ -12,7 +12,7 @@
 #include "pass/decompose.h"
 #include "pass/rewrite.h"
 
-/* Whether `inner` is `outer`, or a view of it. */
+/* Returns true if `inner` is `outer`, or a view of it. */
 static bool is_view_of(const struct module *m, value_id inner, value_id outer)
 {
 	while (inner != outer) {

@@ -56,14 +56,14 @@ static void keep_partials(struct chooser *c)
 	}
 }
 
-/* What a spread reduced dim leaves pending; false when it cannot be with what is pending already. */
+/* Finds the operator that a spread reduced dim leaves pending; false when another one is pending already. */
 static bool pending_op(const struct chooser *c, enum reduce_op *out)
 {
 	*out = reduce_op_of((enum op_kind)c->m->op.at[c->l->op].kind);
 	return !c->p->partial || c->p->reduce == *out;
 }
 
-/* Whether a footprint is mesh axes only, none of them taken. */
+/* Returns true if a footprint is mesh axes only, none of them taken. */
 static bool is_free(const struct chooser *c, const struct sugar_axis *a)
 {
 	unsigned n = place_footprint(a);
@@ -128,7 +128,8 @@ static void reduced_cut(struct chooser *c, unsigned dim)
 	spread_reduced(c, dim, first);
 }
 
-/* Whether all operands have one layout on the dims they share, and none a sum that must end first. */
+/* Returns true if all operands have one layout on the dims they share, and none has a sum that must end
+ * first. */
 static bool operands_agree(const struct chooser *c)
 {
 	const struct op_layout *l = c->l;

@@ -50,7 +50,7 @@ void decompose_report(struct module *m, struct pass_context *cx, enum diagnostic
 	buf_free(&text);
 }
 
-/* Where the operands are defined, and as what. */
+/* Notes the definition and the type of each operand. */
 static void note_operands(struct module *m, struct pass_context *cx, const struct op_layout *l)
 {
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
@@ -101,7 +101,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	return whole ? whole : t;
 }
 
-/* Whether a visible axis is over devices. */
+/* Returns true if a visible axis is over devices. */
 static bool is_spread(const struct module *m, value_id v)
 {
 	for (unsigned a = 0; a < value_domain(m, v)->rank; a++)
@@ -316,7 +316,8 @@ static bool spread_reduced(struct module *m, const struct op_layout *l)
 	return false;
 }
 
-/* Whether result number k has the layout that the plan gives to what is made; p: NULL: that of result 0. */
+/* Returns true if result number k has the layout that the plan gives to the results; p: NULL: that of result
+ * 0. */
 static bool result_alike(struct module *m, op_id op, unsigned k, const struct op_layout *first,
                          const struct decompose_plan *p)
 {
@@ -340,7 +341,7 @@ static bool result_alike(struct module *m, op_id op, unsigned k, const struct op
 	return true;
 }
 
-/* Whether all results are local and in the same loops. */
+/* Returns true if all results are local and in the same loops. */
 static bool is_local(struct module *m, const struct op_layout *l)
 {
 	for (unsigned k = 1; k < op_result_count(m, l->op); k++)

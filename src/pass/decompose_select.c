@@ -51,7 +51,7 @@ static op_id beside(const struct module *m, value_id v, op_id op)
 	return op;
 }
 
-/* Whether ranks share an axis out. */
+/* Returns true if an axis is spread over several ranks. */
 static bool is_spread(const struct mesh *mesh, const struct sugar_axis *a)
 {
 	for (unsigned k = 0; k < a->place_n; k++)
@@ -157,7 +157,8 @@ static int one_a_rank(struct module *m, op_id op)
 	return -1;
 }
 
-/* Whether ranks have several intervals of an axis: of a view of such a value no copy without gaps is made. */
+/* Returns true if ranks have several intervals of an axis: of a view of such a value no copy without gaps is
+ * made. */
 static bool has_blocks(struct module *m, value_id v)
 {
 	struct sugar s;

@@ -49,8 +49,8 @@ static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id l
 
 /* ---- several changes at once */
 
-/* How many placements of q's axis follow those of an axis and are mesh axes in `allowed`; 0: none, or the
- * axis is placed otherwise. *more: the mesh axes. */
+/* Counts the placements of q's axis that follow those of an axis and are mesh axes in `allowed`; 0: none, or
+ * the axis is placed otherwise. *more: the mesh axes. */
 static unsigned extends(const struct sugar_axis *a, const struct sugar_axis *q, unsigned allowed,
                         unsigned *more)
 {
@@ -146,8 +146,8 @@ static bool scatter_anywhere(struct module *m, mesh_id mesh, struct sugar *s, un
 	return true;
 }
 
-/* How s, on its mesh, ends a reduction on the way to q; `moves`: q is of another mesh, of this shape or not.
- */
+/* Changes s, on its mesh, so that it ends a reduction on the way to q; `moves`: q is of another mesh, of this
+ * shape or not. */
 static void end_reduction(struct module *m, mesh_id mesh, struct sugar *s, const struct sugar *q,
                           unsigned pending, bool moves, bool alike)
 {
@@ -286,8 +286,8 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- order in memory */
 
-/* Whether a value's allocation is the default one, which may become another: it is made by a statement,
- * is not returned, and, when it is read by the transfer `reader`, by nothing else. */
+/* Returns true if a value's allocation is the default one, which may become another: it is made by a
+ * statement, is not returned, and, when it is read by the transfer `reader`, by nothing else. */
 static bool may_reorder(struct module *m, value_id v, op_id reader)
 {
 	bool unstreamed;

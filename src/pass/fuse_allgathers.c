@@ -24,7 +24,7 @@
 #include "pass/rewrite.h"
 #include "pass/views.h"
 
-/* Whether a change of layout takes mesh axes away, and nothing else: what is left of each axis stands in
+/* Returns true if a change of layout takes mesh axes away, and nothing else: the rest of each axis stands in
  * order. */
 static bool only_gathers(struct module *m, type_id from, type_id to)
 {
@@ -151,7 +151,7 @@ static void fuse(struct module *m, const struct pair *p)
 	ir_remove(m, p->first);
 }
 
-/* Whether a statement is now one with what stands before. */
+/* Fuses a statement with the one before it; false: they stay two. */
 static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id last)
 {
 	enum reshard_kind kind = link_kind(m, last);

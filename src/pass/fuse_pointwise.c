@@ -33,7 +33,7 @@ static bool is_pointwise(const struct module *m, op_id op)
 	return ir_unit_takes(m, op) && !(m->op.at[op].flags & OP_ASYNC);
 }
 
-/* Whether ranks hold the same elements of both, in the same order of iteration. */
+/* Returns true if ranks hold the same elements of both, in the same order of iteration. */
 static bool same_layout(const struct module *m, value_id a, value_id b)
 {
 	const struct type *x = value_type(m, a), *y = value_type(m, b);
@@ -50,8 +50,8 @@ static unsigned reduced_axes(const struct module *m, op_id op)
 	return infer_reduced_axes(m, m->op.at[op].attrs, value_domain(m, op_read(m, op, 0))->rank);
 }
 
-/* Whether an operand of one statement, or what it writes, shares storage with what another writes, and is not
- * just that. */
+/* Returns true if an operand or a result of one statement shares storage with the result of another, and is
+ * not just that. */
 static bool overlaps(const struct module *m, op_id writer, op_id other)
 {
 	value_id to = op_result(m, writer, 0);
@@ -107,7 +107,7 @@ static bool has_operation(const struct fused *g, op_id op)
 	return false;
 }
 
-/* Whether a result is bound already, returned, or used by a statement that is not of the group. */
+/* Returns true if a result is bound already, returned, or used by a statement that is not of the group. */
 static bool leaves(const struct module *m, const struct fused *g, value_id v)
 {
 	if (m->value.at[v].flags & VALUE_OUTPUT)

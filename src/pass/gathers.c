@@ -8,7 +8,7 @@
 #include "pass/symmetric.h"
 #include <string.h>
 
-/* What a gather gathers: slices of a value, the first one first. */
+/* The source of a gather: slices of a value, the first one first. */
 struct gather_source {
 	value_id of;
 	op_id slice[IR_MAX_NESTING];
@@ -30,8 +30,8 @@ static bool find_source(const struct module *m, value_id v, struct gather_source
 	return true;
 }
 
-/* Whether a value, or a part of it, is written by a statement that is not before another one of the program's
- * block. */
+/* Returns true if a value, or a part of it, is written by a statement that is not before another one of the
+ * program's block. */
 static bool changes_after(struct module *m, value_id v, op_id outer)
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
@@ -73,7 +73,7 @@ static void make_slice(struct module *m, op_id op, value_id of, value_id to, exp
 	m->op.at[op].team = 0;
 }
 
-/* Whether memory has the order of the loop axes. */
+/* Returns true if memory has the order of the loop axes. */
 static bool is_in_loop_order(const struct domain *d)
 {
 	uint8_t order[IR_MAX_AXES];
@@ -137,7 +137,8 @@ static type_id side_by_side(struct module *m, type_id of, const struct reshard *
 	return is ? type : 0;
 }
 
-/* Whether the loops of a result are those of the gather's operand, and that of the step, if it is one. */
+/* Returns true if the loops of a result are those of the gather's operand, and that of the step, if it is
+ * one. */
 static bool is_loop_by_loop(const struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);

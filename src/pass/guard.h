@@ -9,9 +9,10 @@
 
 enum { GUARD_MAX_WORK = 1 << 16 }; /* statements, values and comparisons of a check; longer ones are left */
 
-/* Whether the program, as read, is such that passes can be held to `hirc check --strict`. */
+/* Returns true if passes can be held to `hirc check --strict`: the program, as read, passes it and has no
+ * stream loops. */
 bool guard_starts(struct module *m);
-/* Whether nothing is found; else it is reported to d. */
+/* Returns true if `hirc check --strict` finds no error; reports one to d where it does. */
 bool guard_check(struct module *m, struct diag *d);
 
 #endif

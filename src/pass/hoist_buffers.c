@@ -35,7 +35,7 @@ static void look_through(struct module *m, value_id v, enum op_kind kind, type_i
 	ir_insert_after(m, allocate, op);
 }
 
-/* Whether the iterations of a loop run one after the other, on one stream. */
+/* Returns true if the iterations of a loop run one after the other, on one stream. */
 static bool in_turn(const struct module *m, const struct live_ranges *l, op_id loop)
 {
 	return !(m->op.at[loop].flags & OP_STREAM_LOOP) && !l->streams.sets[m->op.at[loop].region];
@@ -62,7 +62,7 @@ static bool stack(struct module *m, value_id v, op_id loop, const char **why)
 	return true;
 }
 
-/* Whether an iteration of the loop has a block of a split of the buffer. */
+/* Returns true if an iteration of the loop has a block of a split of the buffer. */
 static bool is_cut(const struct module *m, const struct domain *d, op_id loop)
 {
 	enum axis_place place = m->op.at[loop].flags & OP_STREAM_LOOP ? PLACE_STREAM : PLACE_SERIAL;

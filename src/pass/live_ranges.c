@@ -58,7 +58,7 @@ static op_id in_block(const struct module *m, region_id r, op_id op)
 	return op;
 }
 
-/* What holds in a branch: a comparison, or that it is false. */
+/* The condition of a branch: a comparison, or that it is false. */
 struct guard {
 	struct expr is;
 	bool not ;
@@ -80,7 +80,7 @@ static struct guard guard_of(const struct module *m, region_id branch)
 	return g;
 }
 
-/* Whether op stands in a branch for which the same holds. */
+/* Returns true if op stands in a branch of the same condition. */
 static bool in_such_branch(const struct module *m, op_id op, region_id branch)
 {
 	struct guard wanted = guard_of(m, branch);
@@ -98,7 +98,7 @@ static bool in_such_branch(const struct module *m, op_id op, region_id branch)
 	return false;
 }
 
-/* Whether a wait in the block comes after a Communication on each path that has that. */
+/* Returns true if a wait in the block comes after a Communication on each path that has the Communication. */
 static bool is_waited(const struct module *m, region_id block, op_id op, op_id wait)
 {
 	if (!in_block(m, block, wait) || m->op.at[op].order > m->op.at[wait].order)

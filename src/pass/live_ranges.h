@@ -4,8 +4,8 @@
 #include "base/vec.h"
 #include "pass/stream_order.h"
 
-/* Of a program as it was when this was made; statements that are added later may be views and ends of life.
- */
+/* Live ranges of a program at the time when they were made; statements that are added later may be views and
+ * ends of life. */
 struct live_ranges {
 	struct module *m;
 	uint32_t n;       /* statements */

@@ -17,7 +17,7 @@ bool loop_axes_any(const struct domain *d)
 	return false;
 }
 
-/* Whether a value is one of whole tensors: no buffer, which statements take slices of. */
+/* Returns true if a value is one of whole tensors: no buffer, which statements take slices of. */
 static bool is_whole(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;

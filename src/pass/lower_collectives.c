@@ -32,7 +32,7 @@ static bool is_view(const struct module *m, value_id v)
 	return def && op_traits(m, def) & TRAIT_VIEW;
 }
 
-/* Which collective was chosen, why, and what it sends. */
+/* Remarks the chosen collective, the reason, and the bytes that a rank sends. */
 static void remark_lowering(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	if (!cx->remarks)
@@ -100,7 +100,7 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 
 /* ---- to another mesh */
 
-/* Whether a device stands at different positions of two meshes. */
+/* Returns true if a device stands at different positions of two meshes. */
 static bool meshes_meet(const struct mesh *a, const struct mesh *b)
 {
 	for (uint32_t i = 0; i < b->device_count; i++)
@@ -202,7 +202,7 @@ static struct order_side side(struct module *m, value_id v)
 	return (struct order_side){m->value.at[v].type, bound_of(m, v)};
 }
 
-/* Whether what the statement reads or writes, a copy of this type (0: none) or the value, is a buffer of
+/* Returns true if an operand or result, as a copy of this type (0: none) or the value itself, is a buffer of
  * one slice that the last slice does not fill. */
 static bool pads(struct module *m, op_id op, value_id v, type_id copy)
 {

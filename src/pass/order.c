@@ -15,7 +15,7 @@ struct order {
 	bool contiguous;
 };
 
-/* Whether a rank has all of an axis. */
+/* Returns true if a rank has all of an axis. */
 static bool is_here(const struct domain *d, unsigned axis, bound_set bound)
 {
 	uint8_t place = d->axis[axis].place;
@@ -56,7 +56,7 @@ static void read_value(const struct module *m, value_id v, struct order *o)
 	read_order(m, (struct order_side){m->value.at[v].type, bound_of(m, v)}, o);
 }
 
-/* Whether all parts of a dim come before all else. */
+/* Returns true if all parts of a dim come before all other axes. */
 static bool leads(const struct order *o, int dim)
 {
 	bool other = false;
@@ -73,7 +73,7 @@ static bool has_dim(const struct order *o, unsigned dim)
 	return memchr(o->dim, (int)dim, o->n) != NULL;
 }
 
-/* Whether the dims that both have, but for `except`, stand in one order. */
+/* Returns true if the dims that both have, but for `except`, stand in one order. */
 static bool has_same_order(const struct order *a, const struct order *b, int except)
 {
 	unsigned i = 0, j = 0;
@@ -124,7 +124,7 @@ static struct order_side without_loops(struct module *m, struct order_side from,
 	return to;
 }
 
-/* Whether a split into axes that a rank all holds leaves room at the end of the last. */
+/* Returns true if a split into axes that a rank holds all of leaves room at the end of the last. */
 static bool is_uneven(const struct module *m, const struct domain *d, const struct xform *f)
 {
 	int64_t whole, outer, inner;
@@ -135,8 +135,8 @@ static bool is_uneven(const struct module *m, const struct domain *d, const stru
 	         expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner);
 }
 
-/* Whether some block of a split with one of these places (a bit each) is not full, of an axis that is not
- * outermost in memory. */
+/* Returns true if some block of a split with one of these places (a bit each) is not full, of an axis that is
+ * not outermost in memory. */
 static bool clips(const struct module *m, type_id t, const struct order *o, unsigned places)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
@@ -151,7 +151,7 @@ static bool clips(const struct module *m, type_id t, const struct order *o, unsi
 	return false;
 }
 
-/* Whether blocks leave room between elements: those of an axis that is not outermost in memory. */
+/* Returns true if blocks leave room between elements: blocks of an axis that is not outermost in memory. */
 static bool has_gaps(const struct module *m, type_id t, const struct order *o)
 {
 	return clips(m, t, o, 1u << PLACE_NONE);
@@ -312,8 +312,8 @@ static value_id sharded(const struct module *m, value_id v)
 	return v;
 }
 
-/* Whether a slice is one piece of what it is a slice of, and stands as its type says. In memory, what it is
- * one block of stands above what it has several of. */
+/* Returns true if a slice is one piece of its buffer, and stands as its type says. In memory, the axes that
+ * it is one block of stand above those that it has several blocks of. */
 static bool is_piece(const struct module *m, value_id v, const struct order *o, value_id whole)
 {
 	const struct domain *d = value_domain(m, whole);

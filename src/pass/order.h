@@ -24,20 +24,20 @@ type_id order_row_major(struct module *m, type_id t);
 /* A type allocated streamed, its tensor axes in the order of another's, of which both loops' blocks are one.
  */
 type_id order_like(struct module *m, type_id t, type_id like);
-/* The same without gaps. */
+/* Returns the type in that order, without gaps. */
 type_id order_dense(struct module *m, struct order_side s);
 /* The type with its stream and serial splits in (out of) its allocation, the order kept otherwise. */
 type_id order_streamed(struct module *m, type_id t, bool streamed);
-/* Whether the local axes stand in memory in the order of the tensor axes, without gaps. */
+/* Returns true if the local axes stand in memory in the order of the tensor axes, without gaps. */
 bool order_is_row_major(struct module *m, type_id t);
-/* Whether the local axes of two tensors of one shape stand in one order. */
+/* Returns true if the local axes of two tensors of one shape stand in one order. */
 bool order_same(struct module *m, type_id a, type_id b);
-/* Whether a buffer of one slice has gaps: the axis that a loop cuts unevenly is not outermost, so that
- * the last slice does not fill it. */
+/* Returns true if a buffer of one slice has gaps: the axis that a loop cuts unevenly is not outermost, so
+ * that the last slice does not fill it. */
 bool order_pads(struct module *m, struct order_side s);
-/* Whether some block, of any kind, of an axis that is not outermost is not full. */
+/* Returns true if some block, of any kind, of an axis that is not outermost is not full. */
 bool order_clips(struct module *m, type_id t);
-/* Whether the storage of a value (a view of a larger one, perhaps) has no gaps. */
+/* Returns true if the storage of a value (a view of a larger one, perhaps) has no gaps. */
 bool order_is_dense(struct module *m, value_id v);
 
 #endif

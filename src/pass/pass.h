@@ -54,13 +54,15 @@ struct pass_context {
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What a remark calls a value: its name, that of what it is a view of, or `a linear`, after what makes it. */
+/* Appends the name of a value for remarks: its own, that of the value that it is a view of, or `a linear`,
+ * after the statement that makes it. */
 void pass_put_name(struct module *m, value_id v, struct buf *out);
 
 /* Reports the first statement that lacks a property which the pass requires, with the pass that
  * establishes it; true when all hold. */
 bool pass_check_requires(struct module *m, struct pass_context *cx);
-/* Whether what the pass establishes holds; reports where it does not: a bug of the pass. */
+/* Returns true if the properties that the pass establishes hold; reports where they do not: a bug of the
+ * pass. */
 bool pass_check_establishes(struct module *m, struct pass_context *cx);
 
 #define PASS(id, name, function, options, requires, establishes, help)                                       \

@@ -274,7 +274,7 @@ void pipeline_list(struct buf *out)
 	}
 }
 
-/* Whether a name is one of the pipeline's passes or one of two words. */
+/* Returns true if a name is one of the pipeline's passes or one of two words. */
 static bool check_name(struct diag *d, const struct pipeline *p, const char *name, const char *word,
                        const char *other)
 {

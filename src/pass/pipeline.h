@@ -31,7 +31,7 @@ bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const c
 /* Names, one line of help and the options of all passes. */
 void pipeline_list(struct buf *out);
 
-/* What a program takes that has been compiled. */
+/* Time, memory and exposed communication of a compiled program. */
 struct prediction {
 	int64_t time, peak; /* ns; bytes of the rank that has most */
 	int64_t *exposed;   /* by statement: ns that the rank that is exposed most stands still for it */
@@ -58,7 +58,7 @@ struct pipeline_options {
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
 
-/* Whether print_after and stop_after name passes of the pipeline; reports, false then. */
+/* Returns true if print_after and stop_after name passes of the pipeline; reports it where not. */
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
 /* STATUS_OK; STATUS_DIAGNOSTICS: reported; STATUS_INTERNAL: a pass broke the program, reported. */
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,

@@ -185,7 +185,7 @@ type_id place_unlooped(struct module *m, type_id type)
 	return place_type(m, type, t.mesh, &s, false, &reason);
 }
 
-/* Whether placement p of an operand stands for placement q of a result: equal, or, where the
+/* Returns true if placement p of an operand stands for placement q of a result: equal, or, where the
  * statement gathers, the mesh axis for blocks of its size. */
 static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p,
                        const struct sugar_place *q, bool gathers)
@@ -266,7 +266,7 @@ static int64_t block_count(const struct module *m, mesh_id mesh, const struct su
 	return n;
 }
 
-/* Whether n divides an extent; one that no number is known of is believed, see op_layout_assume. */
+/* Returns true if n divides an extent; an unknown extent is taken to divide, see op_layout_assume. */
 static bool may_divide(struct module *m, int64_t n, expr_id extent)
 {
 	int64_t k;

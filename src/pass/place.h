@@ -43,7 +43,8 @@ type_id place_type(struct module *m, type_id base, mesh_id mesh, const struct su
 /* A type with blocks in the place of its loops, in global memory. 0 where they are no placements. */
 type_id place_unlooped(struct module *m, type_id t);
 
-/* How an operand's axis follows the loop placement of a result's axis, which is number `level` of it. */
+/* Ways in which an operand's axis follows the loop placement of a result's axis, which is number `level` of
+ * it. */
 enum place_slice {
 	PLACE_SLICE_HAS,   /* it has the placement where the result has it */
 	PLACE_SLICE_BLOCK, /* it has blocks of that size there, or another loop */
@@ -57,7 +58,7 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
  * that one is no placement of a visible axis. */
 bool place_find_loop(const struct domain *d, const struct sugar *s, unsigned n, unsigned *axis,
                      unsigned *level);
-/* How many loops cut what is visible of a domain. */
+/* Counts the loops that cut the visible axes of a domain. */
 unsigned place_loop_count(const struct domain *d);
 
 /* ---- an operation with the layouts of its operands and results */
@@ -74,21 +75,22 @@ struct op_layout {
 
 /* False when the statement has no such reading: host statements, externs. */
 bool op_layout_read(struct module *m, op_id op, struct op_layout *l);
-/* The same with result k of several as `result`. */
+/* Reads a layout as op_layout_read does, with result k of several as `result`. */
 bool op_layout_read_result(struct module *m, op_id op, unsigned k, struct op_layout *l);
 /* Records that the sizes divide by which a reshape's outermost axes are spread. */
 void op_layout_assume(struct module *m, op_id op);
 /* The axis of operand k in a dim, or -1. */
 int op_layout_axis(const struct op_layout *l, unsigned k, unsigned dim);
 int op_layout_result_axis(const struct op_layout *l, unsigned dim);
-/* Whether operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one footprint.
- */
+/* Returns true if operand axes a (of operand k) and b (of operand q, or of the result for q < 0) have one
+ * footprint. */
 bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b);
 /* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
  * what stands against it. `set` and collectives have no such question. */
 const char *op_layout_not_local(struct module *m, const struct op_layout *l);
-/* The same of a statement that writes buffers, where an operand may hold more than a rank needs. sums_end: a
- * pending reduction of an operand ends before another operation reads it; else each rank takes its part. */
+/* Finds the obstacle to local work as op_layout_not_local does, for a statement that writes buffers, where an
+ * operand may hold more than a rank needs. sums_end: a pending reduction of an operand ends before another
+ * operation reads it; else each rank takes its part. */
 const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool sums_end);
 
 #endif

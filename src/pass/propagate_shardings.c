@@ -76,8 +76,8 @@ static bool store_placements(struct module *m, value_id v, struct sugar *s)
 
 /* ---- from one operand to the result, or back */
 
-/* Whether what a statement makes may have the loops of another value: in a loop of as many iterations it
- * would be one block of them, as the other is or is not. */
+/* Returns true if the result of a statement may have the loops of another value: in a loop of as many
+ * iterations it would be one block of them, as the other is or is not. */
 static bool takes_loops(const struct module *m, op_id made, value_id from)
 {
 	return bound_of(m, from) || !bound_beside(m, m->value.at[from].type, made);

@@ -66,7 +66,7 @@ static op_id find_lack(struct module *m, unsigned properties, unsigned *check, c
 	return 0;
 }
 
-/* Whether units are local: no pass puts communication into one. */
+/* Returns true if units are local: no pass puts communication into one. */
 static bool check_units(struct module *m, struct diag *d)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {

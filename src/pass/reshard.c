@@ -8,7 +8,7 @@
 #include "pass/rewrite.h"
 #include <string.h>
 
-/* What one axis does. */
+/* The change of one axis. */
 struct change {
 	unsigned n; /* mesh axes gathered or scattered, outermost first */
 	uint8_t axis[IR_MAX_MESH_AXES];
@@ -33,7 +33,7 @@ static bool mesh_below(const struct sugar_axis *a, unsigned from)
 	return false;
 }
 
-/* Whether placement q of the result stands for mesh axis x being gathered at this level. */
+/* Returns true if placement q of the result stands for mesh axis x being gathered at this level. */
 static bool takes_place_of(const struct module *m, mesh_id mesh, unsigned x, const struct sugar_place *q,
                            struct change *c)
 {
@@ -140,8 +140,8 @@ static int loop_of(const struct domain *d)
 	return -1;
 }
 
-/* Whether a mesh axis cuts another axis than `dim` into blocks that are surely not all full: a reduction
- * whose root is known only in the loop would send what fills them up. */
+/* Returns true if a mesh axis cuts another axis than `dim` into blocks that are surely not all full: a
+ * reduction whose root is known only in the loop would send the padding, too. */
 static bool others_clipped(const struct module *m, const struct domain *d, int dim)
 {
 	for (unsigned x = 0; x < d->xform_n; x++) {
@@ -192,7 +192,8 @@ static const char *one_mesh(struct reshard *r, const struct change *c, const str
 	return NULL;
 }
 
-/* Whether an axis's placements are another's and mesh axes after them, which go to x. */
+/* Returns the number of mesh axes, written to x, that `longer` has after all placements of an axis; 0: the
+ * placements differ, or other ones follow. */
 static unsigned longer_by(const struct sugar_axis *a, const struct sugar_axis *longer, uint8_t *x)
 {
 	if (a->place_n >= longer->place_n)
@@ -240,7 +241,7 @@ static bool is_all_to_all(const struct sugar *o, const struct sugar *q, struct r
 	return true;
 }
 
-/* Where a mesh axis stands in a layout. */
+/* Finds the place of a mesh axis in a layout. */
 static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, unsigned *level)
 {
 	for (unsigned a = 0; a < s->rank; a++)
@@ -252,8 +253,8 @@ static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, un
 	return false;
 }
 
-/* Whether ranks that differ along a mesh axis have nothing to send each other: none is spread over it, or
- * both are, alike. */
+/* Returns true if ranks that differ along a mesh axis have nothing to send each other: none is spread over
+ * it, or both are, alike. */
 static bool is_kept_along(const struct sugar *o, const struct sugar *q, unsigned x)
 {
 	unsigned a, b, i, k;
@@ -268,7 +269,7 @@ static bool is_kept_along(const struct sugar *o, const struct sugar *q, unsigned
 	return true;
 }
 
-/* What no narrower collective does. o, q: NULL when the layouts are not placements. */
+/* Classifies a change that no narrower collective does. o, q: NULL when the layouts are not placements. */
 static void general(struct module *m, struct reshard *r, const struct sugar *o, const struct sugar *q,
                     unsigned ended, const char *why)
 {
@@ -363,7 +364,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	}
 }
 
-/* How the operand's axis follows loop n of those that cut the result. gathers: as place_slice. */
+/* Finds how the operand's axis follows loop n of those that cut the result. gathers: as place_slice. */
 static enum place_slice follow_loop(struct module *m, type_id from, type_id to, unsigned n, bool gathers)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
@@ -392,8 +393,8 @@ static unsigned cut_axes(const struct domain *d)
 	return axes;
 }
 
-/* Whether what ranks hold in a step of a loop is one interval of each axis, in one place. cut: the axes that
- * loops cut; loops of others are blocks to it. */
+/* Returns true if the block of a rank in a step of a loop is one interval of each axis, in one place. cut:
+ * the axes that loops cut; loops of other axes are blocks to it. */
 static bool in_intervals(struct module *m, type_id t, unsigned cut)
 {
 	struct sugar s;
@@ -405,7 +406,7 @@ static bool in_intervals(struct module *m, type_id t, unsigned cut)
 	return true;
 }
 
-/* Whether a step of the loop copies blocks of the operand to blocks of one size. */
+/* Returns true if a step of the loop copies blocks of the operand to blocks of one size. */
 static bool same_blocks(struct module *m, type_id from, type_id to)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];

@@ -50,7 +50,8 @@ expr_id reshard_loop_index(struct module *m, op_id op, const struct domain *d, u
 /* The index of the loop that cuts the result (STEP_REDUCE: operand) of a step; 0: it stands in none. */
 expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r);
 
-/* Whether the change can be made slice by slice in the loop that cuts the result, or there is none. */
+/* Returns true if the change can be made slice by slice in the loop that cuts the result, or there is
+ * none. */
 bool reshard_in_slices(struct module *m, type_id from, type_id to);
 
 /* Reports `cannot lower OP from 'TYPE' to 'TYPE': REASON` at a statement. */

@@ -12,7 +12,8 @@ value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id typ
 /* Makes a statement define a new value of a type instead of its result, which `set` of the new value
  * right after it defines (or writes) from then on. Returns the set. */
 op_id rewrite_set_after(struct module *m, op_id op, type_id type);
-/* The same for result k of several, none of which is a buffer. */
+/* Puts a set after a statement as rewrite_set_after does, for result k of several, none of which is a
+ * buffer. */
 op_id rewrite_set_after_result(struct module *m, op_id op, unsigned k, type_id type);
 /* Replaces a statement's reads of a value, in the order of its operands. */
 void rewrite_reads(struct module *m, op_id op, value_id from, value_id to);
@@ -22,7 +23,7 @@ void rewrite_read(struct module *m, op_id op, unsigned k, value_id to);
 op_id rewrite_allocate(struct module *m, op_id where, value_id v);
 /* The k-th result becomes a WRITE of another value. */
 void rewrite_write(struct module *m, op_id op, value_id v, value_id instead);
-/* Whether a buffer is ever written after its definition, also through views. */
+/* Returns true if a buffer is ever written after its definition, also through views. */
 bool rewrite_is_written(struct module *m, value_id v);
 
 /* Hidden reduce axes follow from operands (infer_reduce_axes). A pass that changes types calls

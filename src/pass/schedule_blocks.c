@@ -55,7 +55,8 @@ static bool is_communication(const struct module *m, op_id op)
 	return m->op.at[op].flags & OP_ASYNC && op_traits(m, op) & TRAIT_COLLECTIVE;
 }
 
-/* Why a loop or condition keeps the order of its blocks, and of those within; NULL: it does not. */
+/* Returns the reason why a loop or condition keeps the order of its blocks, and of those within; NULL: it
+ * does not. */
 static const char *kept_by(struct module *m, op_id op)
 {
 	if (m->op.at[op].flags & OP_STREAM_LOOP)

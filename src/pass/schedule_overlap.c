@@ -62,7 +62,7 @@ static struct sched_result as_it_is(const struct sched_problem *p, struct arena 
 	return sched_simulate(p, order, NULL);
 }
 
-/* Why what is exposed of a collective is. */
+/* Returns the reason, in words, why a collective is exposed. */
 static const char *reason_of(enum sched_reason reason)
 {
 	switch (reason) {
@@ -79,13 +79,13 @@ static const char *reason_of(enum sched_reason reason)
 	}
 }
 
-/* Of a bucket by its first member. */
+/* Returns the statement of a comm; of a bucket, that of its first member. */
 static op_id op_of(const struct block *b, const struct sched_schedule *s, uint32_t node)
 {
 	return b->op[s->b.origin[node].node];
 }
 
-/* What remarks call a comm. */
+/* Appends the name of a comm for remarks. */
 static void put_collective(struct module *m, const struct block *b, const struct sched_schedule *s,
                            uint32_t node, struct buf *out)
 {
@@ -134,7 +134,7 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	}
 }
 
-/* How far comms run ahead, where that is limited. */
+/* Remarks how far comms run ahead, where that is limited. */
 static void say_pace(struct pass_context *cx, struct module *m, const struct sched_schedule *s, uint32_t at)
 {
 	const struct sched_pace *is = &s->pace;
@@ -152,7 +152,7 @@ static const char *kind_of(const struct module *m, const struct schedule_block *
 	                                               : "a block of this condition: ";
 }
 
-/* Whether it holds loops whose steps run beside each other. */
+/* Returns true if the block holds loops whose steps run beside each other. */
 static bool has_stream_loops(const struct module *m, const struct block *b)
 {
 	for (uint32_t k = 0; k < b->p.n; k++)
@@ -207,7 +207,7 @@ static bool stays_in_node(const struct pass_context *cx, struct module *m, op_id
 	return cx->option[INTER_NODE] && !block_joins_nodes(m, op, cluster_node_devices(cx->cluster));
 }
 
-/* Why a collective that others would share a bucket with is in none. */
+/* Appends the reason why a collective is in no bucket. */
 static void why_refused(const struct pass_context *cx, struct module *m, op_id op, struct buf *out)
 {
 	const char *why = cx->option[BUCKETS] == BUCKETS_PACK ? ir_bucket_refusal(m, op) : NULL;
@@ -220,7 +220,8 @@ static void why_refused(const struct pass_context *cx, struct module *m, op_id o
 		buf_puts(out, why ? why : "it is not waited for once, in its block");
 }
 
-/* Whether that is of interest: of recorded graphs only what the options keep out. */
+/* Returns true if a remark about no bucket is of interest: of recorded graphs only where the options keep it
+ * out. */
 static bool could_be_bucketed(const struct pass_context *cx, struct module *m, op_id op)
 {
 	enum op_kind kind = block_collective(m, op);
@@ -249,7 +250,7 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 	buf_free(&why);
 }
 
-/* What bucket_ranks= and inter_node= keep out goes into no bucket. */
+/* Keeps the collectives out of buckets that bucket_ranks= and inter_node= exclude. */
 static void leave_out(const struct pass_context *cx, struct module *m, struct block *b)
 {
 	for (uint32_t x = 0; x < b->p.n; x++)

@@ -63,7 +63,8 @@ static void replace_reads(struct module *m, value_id from, value_id to)
 	}
 }
 
-/* What cuts a whole value has the shard already. */
+/* Replaces a statement that cuts a whole value by the shard that is there already; false: it is no such
+ * cut. */
 static bool is_cut_again(struct maker *k, op_id op)
 {
 	struct module *m = k->m;

@@ -60,8 +60,8 @@ static bool level_of(const struct sugar_axis *with_mesh, const struct sugar_axis
 	return false;
 }
 
-/* Which kind a set is of, and what makes it one of another. *at: the axis that changes, of the set's result
- * (operand, if it reduces). STEP_AS_LAYOUT: it is of none. */
+/* Finds the kind of a set, and the change that makes it one of another kind. *at: the axis that changes, of
+ * the set's result (operand, if it reduces). STEP_AS_LAYOUT: it is of none. */
 static enum step_kind read_set(struct module *m, op_id op, enum step_kind want, struct item *at,
                                struct change *c)
 {

@@ -75,7 +75,7 @@ static bool is_step_reduce(struct module *m, op_id op, struct reshard *r)
 	return r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE;
 }
 
-/* Whether a value is one block of a loop axis: shard_by_stream's result, or a view of it. */
+/* Returns true if a value is one block of a loop axis: shard_by_stream's result, or a view of it. */
 static bool is_block(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -85,7 +85,8 @@ static bool is_block(const struct module *m, value_id v)
 	return false;
 }
 
-/* What computes on blocks that the program took itself is in no loop of ours. A false *ok: reported. */
+/* Returns true if a statement computes on blocks that the program took itself: it goes into no loop of the
+ * pass. A false *ok: reported. */
 static bool takes_block(struct module *m, struct pass_context *cx, op_id op, bool *ok)
 {
 	bool block = is_block(m, op_result(m, op, 0));
@@ -162,7 +163,7 @@ enum slice_kind {
 	SLICE_IMPOSSIBLE
 };
 
-/* What is read of operand k in one iteration; *axis its axis that is cut. */
+/* Finds the part of operand k that one iteration reads; *axis its axis that is cut. */
 static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsigned k, int *axis)
 {
 	const struct op_layout *l = &s->l;
@@ -193,7 +194,7 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	           : SLICE_IMPOSSIBLE;
 }
 
-/* How many placements of an axis of operand k are above, or are, loops that it stands in. */
+/* Counts the placements of an axis of operand k that are above, or are, loops that it stands in. */
 static unsigned cut_by_loops(struct module *m, const struct sliced *s, unsigned k, unsigned axis)
 {
 	value_id v = s->l.operand[k];
@@ -290,7 +291,7 @@ static bool loop_reads(struct module *m, const struct loop *loop, value_id root)
 	return false;
 }
 
-/* Whether loop number `depth` of a value is that of a placement. */
+/* Returns true if loop number `depth` of a value is that of a placement. */
 static bool is_cut_by(struct module *m, value_id v, const struct sugar *sugar, unsigned depth, unsigned axis,
                       unsigned level)
 {
@@ -298,8 +299,8 @@ static bool is_cut_by(struct module *m, value_id v, const struct sugar *sugar, u
 	return place_find_loop(value_domain(m, v), sugar, depth, &at, &which) && at == axis && which == level;
 }
 
-/* Whether the statement may run slice by slice after the others: all it needs of what the loop makes is
- * slice i. */
+/* Returns true if the statement may run slice by slice after the others: of the loop's results it needs slice
+ * i only. */
 static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 {
 	if (loop->extent != s->extent || loop->place != s->place)

@@ -16,8 +16,8 @@ struct stream_order {
 void stream_order_find(struct module *m, struct stream_order *out);
 void stream_order_free(struct stream_order *s);
 
-/* Whether what comes right after `at` on the current stream follows all that `use` did, on any stream. at
- * stands in block r; use is `at`, or stands before it in r or in a block within. */
+/* Returns true if a statement right after `at` on the current stream follows all work of `use`, on any
+ * stream. at stands in block r; use is `at`, or stands before it in r or in a block within. */
 bool stream_order_follows(struct stream_order *s, region_id r, op_id use, op_id at);
 
 #endif

@@ -15,7 +15,8 @@ type_id symmetric_type(struct module *m, type_id id)
 	return type_make(m, t.dtype, MEMORY_SYMMETRIC, t.mesh, t.domain);
 }
 
-/* Whether a rank's block fills whole pages, as far as its extents are known: then there are no gaps. */
+/* Returns true if a rank's block fills whole pages, as far as its extents are known: then there are no
+ * gaps. */
 static bool fills_pages(const struct module *m, type_id id, int64_t page)
 {
 	const struct type *t = &m->type.at[id];

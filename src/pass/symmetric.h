@@ -5,14 +5,15 @@
 
 /* A type in symmetric memory. */
 type_id symmetric_type(struct module *m, type_id t);
-/* Whether blocks of a type, side by side along an axis, are one block: none of the axes before it is longer
- * than 1, and there are no gaps, where a rank's block is a multiple of `page` bytes; 0: of the host's. */
+/* Returns true if blocks of a type, side by side along an axis, are one block: none of the axes before it
+ * is longer than 1, and there are no gaps, where a rank's block is a multiple of `page` bytes; 0: of the
+ * host's. */
 bool symmetric_is_one(const struct module *m, type_id t, unsigned dim, int64_t page);
-/* That of the pass zero-copy. */
+/* The index of the option `page` of the pass zero-copy. */
 enum { SYMMETRIC_OPTION_PAGE = 2 };
-/* Why operations cannot read a view in place of a value, in which blocks stand side by side along an axis, as
- * one or not; NULL: they can, and *last is the last statement of a block that does or holds one that does, 0
- * if none does. */
+/* Returns the reason why operations cannot read a view in place of a value, in which blocks stand side by
+ * side along an axis, as one or not; NULL: they can, and *last is the last statement of a block that reads it
+ * or holds a reader, 0 if none does. */
 const char *symmetric_unreadable(struct module *m, value_id v, unsigned dim, bool one, region_id block,
                                  op_id *last);
 /* The statement of a block that holds another; 0: none does. */

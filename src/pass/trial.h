@@ -40,16 +40,16 @@ enum { TRIAL_TRIALS, TRIAL_ALWAYS, TRIAL_OPTIONS }; /* the first options of pass
 /* False: nothing can be predicted, a remark says why; nothing is to be closed then. */
 bool trial_open(struct trial *t, struct module *m, struct pass_context *cx);
 void trial_close(struct trial *t);
-/* What the program takes with a change. False: it is not possible, does not compile, or no trials are left.
- */
+/* Predicts the program with a change. False: it is not possible, does not compile, or no trials are left. */
 bool trial_try(struct trial *t, trial_change *change, const void *what, struct prediction *out);
 /* Makes the change, which has been tried. Takes what is predicted over. */
 void trial_keep(struct trial *t, trial_change *change, const void *what, struct prediction *after);
 void prediction_free(struct prediction *p);
 
-/* Whether a change that was tried makes the program faster. */
+/* Returns true if a change that was tried makes the program faster. */
 bool trial_gains(const struct trial *t, const struct prediction *after);
-/* Whether a change that was tried needs no more memory than before, or than schedule-overlap would take. */
+/* Returns true if a change that was tried needs no more memory than before, or than schedule-overlap would
+ * take. */
 bool trial_fits(const struct trial *t, const struct prediction *after);
 /* Remarks `TEXT: predicted 12.345 us instead of 23.456`, at a statement. */
 void trial_remark(struct trial *t, op_id op, const struct prediction *after, int64_t before,
@@ -59,7 +59,7 @@ void trial_remark(struct trial *t, op_id op, const struct prediction *after, int
 void trial_remark_kept(struct trial *t, op_id op, const struct prediction *after, const char *how,
                        const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Whether a program has statements of recorded graphs that communicate; their names are to stay. */
+/* Returns true if a program has statements of recorded graphs that communicate; their names are to stay. */
 bool trial_is_recorded(struct module *m);
 
 #endif

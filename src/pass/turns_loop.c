@@ -19,7 +19,8 @@ static unsigned read_count(const struct module *m, value_id v)
 	return n;
 }
 
-/* Whether nothing uses what the loop reduces to but this statement, until the loop is over. */
+/* Returns true if nothing but this statement uses the buffer that the loop reduces to, until the loop is
+ * over. */
 static bool is_made_by(const struct module *m, value_id v, op_id op, op_id loop)
 {
 	op_id def = m->value.at[v].def;

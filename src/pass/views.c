@@ -129,7 +129,7 @@ static bool regroup_factors(struct factors *f, const struct domain *d)
 	return true;
 }
 
-/* Whether the factors stand in the order in which they began; those of one element stand anywhere. */
+/* Returns true if the factors stand in the order in which they began; those of one element stand anywhere. */
 static bool in_order(const struct factors *f)
 {
 	uint8_t want = f->n ? 1 : 0;

@@ -4,7 +4,7 @@
 #include "ir/held.h"
 #include <string.h>
 
-/* What all ranks hold of a tensor: intervals of axis a of rank k at part[k * rank + a]. */
+/* The parts of a tensor that all ranks hold: intervals of axis a of rank k at part[k * rank + a]. */
 struct parts {
 	unsigned rank;
 	held_intervals *part;

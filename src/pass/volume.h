@@ -9,7 +9,7 @@
 enum { VOLUME_MAX_DEVICES = 64 };
 bool volume_sent(struct module *m, type_id from, type_id to, const struct reshard *r, int64_t *most);
 
-/* What goes from each device to each other, all steps of a loop together. */
+/* The bytes from each device to each other, all steps of a loop together. */
 struct volume_pairs {
 	uint32_t n, *device; /* the devices of both meshes */
 	int64_t *bytes;      /* n × n, by giver, then taker */

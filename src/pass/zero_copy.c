@@ -24,7 +24,8 @@
 enum { OPTION_SUMS = 1 /* its value 1: no */ };
 static const char SUMS_APART[] = "with sums=no none is added up in place";
 
-/* Whether a statement changes a layout: a set, or a collective along axes of its mesh that is not started. */
+/* Returns true if a statement changes a layout: a set, or a collective along axes of its mesh that is not
+ * started. */
 static bool is_reshard(struct module *m, op_id op)
 {
 	uint8_t axes[IR_MAX_MESH_AXES];
