@@ -87,7 +87,8 @@ static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 	return d->number[x];
 }
 
-/* What one member needs of another is not there when they start together. False then. */
+/* Drafts the edges between nodes and buckets. False: a member needs another one, and they would start
+ * together. */
 static bool draft_edges(struct draft *d)
 {
 	const struct sched_problem *p = d->p;

@@ -67,7 +67,7 @@ static int64_t independent_work(struct looker *l, uint32_t comm, int64_t enough)
 	return work < enough ? work : enough;
 }
 
-/* Whether work behind the wait could go before it, but for memory. */
+/* Returns true if only memory keeps work behind the wait from going before it. */
 static bool is_for_memory(struct looker *l, struct window *w, uint32_t comm, uint32_t wait)
 {
 	uint32_t at = l->place[wait], end = l->p->n - at > l->looks ? at + l->looks : l->p->n;

@@ -37,8 +37,8 @@ struct sched_exposures {
 void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64_t limit, struct arena *a,
                      struct sched_exposures *out);
 
-/* How many comms there are that `percent` of the work that neither needs them nor is needed by them takes at
- * least as long as; 0: for which there is such work. What could be hidden if each was alone. */
+/* Counts the comms that could be hidden if each was alone: `percent` of the work that neither needs a comm
+ * nor is needed by it takes at least as long as the comm; 0: there is any such work. */
 uint32_t sched_hideable(const struct sched_problem *p, unsigned percent);
 
 #endif

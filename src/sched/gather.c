@@ -46,7 +46,8 @@ static void advance_state(const struct gather *g, struct state *s, int64_t time,
 		s->late = s->free - needed;
 }
 
-/* What a row of comms does to any state: it takes `time` of the lane, and makes late at least free + most. */
+/* The change that a row of comms makes to any state: it takes `time` of the lane, and makes late at least
+ * free + most. */
 struct row {
 	int64_t time, most;
 };
@@ -139,7 +140,7 @@ static bool grow_bucket(const struct gather *g, struct bucket *b)
 	return true;
 }
 
-/* What a bucket does to a state. */
+/* The change that a bucket makes to a state. */
 struct effect {
 	int64_t time, needed, host;
 };
@@ -167,7 +168,8 @@ static void add_bucket(const struct gather *g, const struct bucket *b, const str
 	s->free += b->between.time;
 }
 
-/* Of small ones the lane takes the least time for a byte, and all is done when the last is needed. */
+/* Finds the least lateness from each small comm on: the lane takes the least time for a byte, and all is done
+ * when the last is needed. */
 static void find_ahead(struct gather *g, uint32_t n)
 {
 	const struct sched_problem *p = g->p;
@@ -197,7 +199,7 @@ static struct bucket no_members(uint32_t first)
 	return (struct bucket){.first = first, .between = {0, INT64_MIN / 2}};
 }
 
-/* How late the host is with buckets of so many members, as far as that goes. */
+/* Returns how late the host is with buckets of so many members, as far as that goes. */
 static int64_t late_with(const struct gather *g, struct state s, uint32_t members)
 {
 	for (uint32_t k = 0; k < g->small_n;) {

@@ -65,8 +65,8 @@ static void find_needed(struct last *l)
 			l->needed[p->pred.item[i]] = true;
 }
 
-/* Whether the storage is there once its maker is done. Comms may not have been issued then, and what comes of
- * a bucket may not have been unpacked. */
+/* Returns true if the storage is there once its maker is done. Comms may not have been issued then, and the
+ * results of a bucket may not have been unpacked. */
 static bool is_there(const struct last *l, uint32_t storage)
 {
 	const struct sched_storage *s = &l->p->storage[storage];
@@ -74,7 +74,7 @@ static bool is_there(const struct last *l, uint32_t storage)
 	       !is_in_family(l, s->def);
 }
 
-/* Whether U pays for it if it keeps it alive. */
+/* Returns true if U pays for a storage that it keeps alive. */
 static bool is_priced(const struct last *l, uint32_t storage)
 {
 	return is_there(l, storage) && !l->p->storage[storage].kept;

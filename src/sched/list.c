@@ -92,7 +92,7 @@ static void add_ready(struct list *l, uint32_t x)
 	}
 }
 
-/* What has come into the window. */
+/* Moves nodes that have come into the window from `far` to `near`. */
 static void bring_near(struct list *l, struct heap *far, struct heap *near)
 {
 	while (far->n && (l->room.issued[far->at[0]] || in_window(l, far->at[0])))
@@ -146,7 +146,7 @@ static int by_position(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What a source needs and is not issued, and itself, in the original order; few. */
+/* Lists a source and the nodes that it needs and that are not issued, in the original order; they are few. */
 static void find_needed(struct list *l, uint32_t comm)
 {
 	const struct sched_problem *p = l->p;
@@ -266,7 +266,7 @@ static void take_arrived(struct list *l)
 	}
 }
 
-/* Of the waits that would hold the host the one that is needed most. */
+/* Returns, of the waits that would hold the host, the one that is needed most. */
 static uint32_t wanted_wait(struct list *l)
 {
 	while (l->waits.n && (l->room.issued[l->waits.at[0]] || is_over(l, l->waits.at[0])))
@@ -334,8 +334,8 @@ static uint32_t take_late(struct list *l, int64_t most)
 	return SCHED_NONE;
 }
 
-/* Of the waits for comms that run the one that is over first, if memory admits it: where the first node is a
- * comm that may not fly. */
+/* Picks, among the waits on running comms, the earliest to finish that fits in memory, where the first node
+ * is a comm that may not fly. */
 static uint32_t take_arriving(struct list *l)
 {
 	if (l->p->node[l->first].kind != SCHED_COMM || may_fly(l, l->first))
@@ -367,7 +367,7 @@ static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t 
 	return x;
 }
 
-/* Whether what is left may still end before `below`, if nothing holds it any more. */
+/* Returns true if the rest may still end before `below`, if nothing holds it any more. */
 static bool may_be_below(const struct list *l)
 {
 	int64_t most = l->host_left ? l->now + l->host_left : 0;

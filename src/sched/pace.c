@@ -255,7 +255,7 @@ void pace_close(struct pace *a)
 	free(a->landed);
 }
 
-/* Whether a wait of the stretch is the first for its comm. */
+/* Returns true if a wait of the stretch is the first for its comm. */
 static bool lands(struct pace *a, uint32_t wait, uint32_t from)
 {
 	uint32_t c = a->p->node[wait].comm;
@@ -282,7 +282,7 @@ void pace_set(struct pace *a, const uint32_t *order, uint32_t from, uint32_t to)
 	}
 }
 
-/* Whether the host comes to a wait no longer after the issue of a source than it may. */
+/* Returns true if the host comes to a wait no longer after the issue of a source than it may. */
 static bool is_close(const struct pace *a, uint32_t comm, int64_t issued, int64_t wait)
 {
 	return !a->source[comm] || wait - issued - a->p->node[comm].time <= a->limit.prefetch;

@@ -51,8 +51,8 @@ void pace_reset(struct pace *a, const uint32_t *order);
 void pace_close(struct pace *a);
 /* Places from … to - 1 hold the same nodes in another order. */
 void pace_set(struct pace *a, const uint32_t *order, uint32_t from, uint32_t to);
-/* Whether the stretch from … to - 1 in the order of the draft keeps to the limit. place: of the nodes as they
- * stand; host: by place, host time before it. */
+/* Returns true if the stretch from … to - 1 in the order of the draft keeps to the limit. place: of the nodes
+ * as they stand; host: by place, host time before it. */
 bool pace_keeps(struct pace *a, const uint32_t *draft, uint32_t from, uint32_t to, const uint32_t *place,
                 const int64_t *host);
 

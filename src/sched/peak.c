@@ -90,7 +90,7 @@ static void order_node(struct peak *k, uint32_t x)
 			push_entry(k, p->succ.item[i]);
 }
 
-/* What x needs and x, each after what it needs. */
+/* Issues x and all nodes that it needs, each after those that it needs. */
 static void issue_needed(struct peak *k, uint32_t x)
 {
 	const struct sched_lists *pred = &k->p->pred;

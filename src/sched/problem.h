@@ -71,8 +71,8 @@ struct sched_pair {
 	uint32_t from, to;
 };
 
-/* What of a problem, of which no lists are made yet, is more than can be scheduled, for a message: "more than
- * 64 lanes"; NULL: nothing. */
+/* Returns the count of a problem, of which no lists are made yet, that is too large to be scheduled, for a
+ * message: "more than 64 lanes"; NULL: none is. */
 const char *sched_problem_excess(const struct sched_problem *p);
 
 /* edge: node `to` needs node `from`. use: node `from` reads storage `to`. Both may repeat themselves.
@@ -80,16 +80,16 @@ const char *sched_problem_excess(const struct sched_problem *p);
 void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct sched_pair *edge,
                           uint32_t edge_n, const struct sched_pair *use, uint32_t use_n);
 
-/* Of each of n things what its pairs come from, in the order of the pairs. */
+/* Lists, for each of n things, the `from` of its pairs, in the order of the pairs. */
 struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair, uint32_t pair_n,
                                   uint32_t n);
 
-/* Of a comm with an operand of so many bytes: linear between points, the least below the first, the last
- * slope above the last. */
+/* Returns the time of a comm with an operand of so many bytes: linear between points, the least below the
+ * first, the last slope above the last. */
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes);
 /* ns for a byte that a comm with an operand of 1 … most bytes takes at least. */
 double sched_family_least(const struct sched_family *f, int64_t most);
-/* Of a pack or unpack; 0 where nothing is packed. */
+/* Returns the time of a pack or unpack; 0 where nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 
 /* Host time of a node: what it takes of the host whether or not anything is waited for. */

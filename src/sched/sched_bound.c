@@ -48,7 +48,8 @@ static int64_t measure_length(const struct sched_problem *p, uint32_t x)
 	return p->node[x].time + p->launch;
 }
 
-/* Whether y, which needs x, begins when x is over; what else needs a comm follows when it is issued. */
+/* Returns true if y, which needs x, begins when x is over; nodes that need a comm without waiting for it
+ * follow when it is issued. */
 static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 {
 	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
@@ -85,8 +86,8 @@ static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
 	j->at[j->n++] = (struct host_job){key, time};
 }
 
-/* When the host has done its jobs at the earliest: those of a slot and of the later ones begin at their least
- * key. */
+/* Returns the earliest time when the host has done its jobs: those of a slot and of the later ones begin at
+ * their least key. */
 static int64_t done_by(struct host_jobs *j)
 {
 	int64_t work = 0, done = 0;
@@ -119,7 +120,7 @@ static void mark_node(struct bounds *b, uint32_t x)
 	b->marked[x] = b->round;
 }
 
-/* What the comm needs and takes time of the host, of the nodes that stand close before it. */
+/* Adds the jobs of the host that the comm needs, of the nodes that stand close before it. */
 static void find_needed(struct bounds *b, uint32_t comm)
 {
 	const struct sched_lists *pred = &b->p->pred;
@@ -139,7 +140,8 @@ static void find_needed(struct bounds *b, uint32_t comm)
 	}
 }
 
-/* The same of what its waits lead to, and these. */
+/* Adds the jobs of the host that need the comm: its waits, and the nodes that these lead to, close behind
+ * it. */
 static void find_led_to(struct bounds *b, uint32_t comm)
 {
 	const struct sched_lists *succ = &b->p->succ;
@@ -205,7 +207,7 @@ static void find_tails(struct bounds *b)
 
 /* ---- machines */
 
-/* Of n jobs, each of which takes time[job]. */
+/* Returns the lower bound of n jobs on one machine, each of which takes time[job]. */
 static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t n, const int64_t *time)
 {
 	return sched_machine_end(b->head, b->tail, time, b->p->n, job, n);
@@ -222,7 +224,7 @@ static int by_worth(const void *a, const void *b)
 	return (l < r) - (l > r);
 }
 
-/* What the host does in any case, and which of what is packed comes on top of it. */
+/* The work that the host does in any case, and the packing that comes on top of it. */
 struct base {
 	double host;
 	const bool *unpacks; /* by node: of comms, that unpacking comes on top; NULL: all packing does */

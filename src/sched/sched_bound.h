@@ -18,9 +18,10 @@ struct sched_bound {
 	uint32_t comm; /* of SCHED_BOUND_LAST */
 };
 
-/* Of the problem as it is, or, with `bucket`, of any buckets as well. Memory is not looked at. */
+/* Returns a lower bound of the problem as it is, or, with `bucket`, of any buckets as well. Memory is not
+ * looked at. */
 struct sched_bound sched_bound(const struct sched_problem *p, bool bucket);
-/* Of schedules within a limit of bytes. */
+/* Returns a lower bound of schedules within a limit of bytes. */
 struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit);
 
 #endif

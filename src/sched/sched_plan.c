@@ -125,7 +125,7 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	return n;
 }
 
-/* Whether no plan before had the same buckets and moved work the same way. */
+/* Returns true if no plan before had the same buckets and moved work the same way. */
 static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
 {
 	uint64_t h = 0;
@@ -140,7 +140,8 @@ static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t 
 	return true;
 }
 
-/* What a schedule with these buckets takes at least: the work of the host with packing, and that of lanes. */
+/* Returns the least time of a schedule with these buckets: the work of the host with packing, or that of a
+ * lane. */
 static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
 {
 	struct sum {

@@ -138,7 +138,8 @@ static void find_sizes(struct scheduler *s)
 	sort_distinct(&s->scatter, most_sizes[s->o->effort]);
 }
 
-/* What is left of a lane for sources when its sinks take their part of the time that work takes. */
+/* Returns the factor by which the time of sources grows when the sinks of their lane take their part of the
+ * time of work. */
 static double inflated(const struct scheduler *s)
 {
 	static const double most = 6;
@@ -159,7 +160,7 @@ static double inflated(const struct scheduler *s)
 	return inflate;
 }
 
-/* When sources are needed: in the schedule in which sources and sinks take no time. */
+/* Finds the times when sources are needed: in the schedule in which sources and sinks take no time. */
 static void find_sources(struct scheduler *s, const struct plan *plan)
 {
 	struct arena *scratch = arena_new();
@@ -233,7 +234,7 @@ void sched_schedule_free(struct sched_schedule *s)
 	arena_free(s->arena);
 }
 
-/* Of a problem whose original order keeps to the limit. */
+/* Schedules a problem whose original order keeps to the limit. */
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
                             struct sched_schedule *out)
 {

@@ -17,7 +17,7 @@ struct sched_options {
 	bool bucket;
 	bool exposed_first; /* what is exposed without buckets is put into buckets before all else is */
 	unsigned overlap;   /* percent of the time of work that hides comms; 0: all of it, 100 */
-	/* Of schedules that are beyond it the one that is least, in bytes before ns, is taken. */
+	/* If all schedules are beyond it, the one that is least beyond it, in bytes before ns, is taken. */
 	struct sched_pace pace;
 };
 

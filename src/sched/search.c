@@ -166,7 +166,8 @@ static bool draw_wait(struct search *s)
 	return true;
 }
 
-/* What is issued last may take no time, and is in `least` all the same. */
+/* Returns true if an order is short enough: trailing nodes may take no time, and are in `least` all the
+ * same. */
 static bool is_enough(const struct sched_problem *p, const struct sched_search_options *o, int64_t least,
                       const uint32_t *order)
 {

@@ -21,7 +21,7 @@ struct sched_moment {
 /* order: a schedule of p. trace: NULL, or room for p->n moments. */
 struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t *order,
                                    struct sched_moment *trace);
-/* Whether each node stands once, after those that it needs. */
+/* Returns true if each node stands once, after those that it needs. */
 bool sched_is_schedule(const struct sched_problem *p, const uint32_t *order);
 
 #endif

@@ -89,7 +89,7 @@ static void vary_depth(struct scheduler *s)
 	plan_try(s, &plan);
 }
 
-/* Whether a lane without buckets has more work than the host. */
+/* Returns true if a lane without buckets has more work than the host. */
 static bool is_lane_bound(const struct scheduler *s)
 {
 	int64_t lane[SCHED_MAX_LANES] = {0};
@@ -102,8 +102,8 @@ static bool is_lane_bound(const struct scheduler *s)
 	return bound;
 }
 
-/* What buckets gain depends on windows more than the other way round, unless only buckets get a lane to keep
- * up with the host. */
+/* Varies windows before buckets: the gain of buckets depends more on windows than the other way round, unless
+ * only buckets get a lane to keep up with the host. */
 bool sched_vary(struct scheduler *s, bool all)
 {
 	int64_t before = s->best.schedule.result.runtime;

@@ -210,7 +210,7 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 	return draft_marked(w, begin, to + 1, marked, false);
 }
 
-/* Whether the draft is the first, from its end, to use a storage that dies in the stretch. */
+/* Returns true if the draft is the first, from its end, to use a storage that dies in the stretch. */
 static bool dies(struct window *w, uint32_t storage, uint32_t a, uint32_t b)
 {
 	if (w->last[storage] < a || w->last[storage] >= b || w->met[storage] == w->meeting)
@@ -238,7 +238,7 @@ static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* When the lane of a comm is free again, where the comms from place a on are as drafted. */
+/* Returns the time when the lane of a comm is free again, where the comms from place a on are as drafted. */
 static int64_t over_of(const struct window *w, uint32_t comm, uint32_t a)
 {
 	return w->place[comm] < a ? w->over[comm] : w->over_drafted[comm];
