@@ -156,7 +156,8 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 			add_use(k, node, ir_operand(k->m, sent, i)->id);
 }
 
-/* What a group started: Communications, sends and receives, and those that post takes. */
+/* Calls `each` for every transfer of a group: Communications, sends and receives, and those that post
+ * takes. */
 static void each_of_group(struct maker *k, op_id end, uint32_t node,
                           void (*each)(struct maker *, uint32_t node, op_id comm))
 {
@@ -216,7 +217,7 @@ static void use_communication(struct maker *k, uint32_t node, op_id comm)
 	}
 }
 
-/* What a statement, and those within, need and touch. */
+/* Adds the nodes and storages that a statement, and those within, need and touch. */
 static void add_needs(struct maker *k, op_id op, uint32_t node)
 {
 	k->node[op] = node + 1;
@@ -293,7 +294,7 @@ static void finish_problem(struct maker *k, struct arena *a)
 	sched_problem_finish(p, a, k->edge.at, k->edge.n, k->use.at, k->use.n);
 }
 
-/* What is there all the time. */
+/* Adds the memory that is there all the time. */
 static void add_outside(struct maker *k, region_id region, const struct block_frame *frame)
 {
 	const struct module *m = k->m;

@@ -25,7 +25,7 @@ struct block {
 	value_id *storage; /* by storage: the value that owns it; 0: none, scratch of a statement */
 };
 
-/* What a bucket of collectives is. */
+/* Kinds of buckets of collectives. */
 enum block_buckets {
 	BLOCK_PACKED,  /* one of a packed tensor: of one kind and reduction, of tensors that can be packed */
 	BLOCK_GROUPED, /* a group whose members start together: of one kind */
@@ -47,12 +47,13 @@ op_id block_waits_for(struct module *m, op_id op);
 /* The collective on a lane of its own that a statement is, also of an imported graph; OP_NONE: none. */
 enum op_kind block_collective(struct module *m, op_id op);
 bool block_is_communication(struct module *m, op_id op);
-/* How many ranks its communicator has. */
+/* Returns the number of ranks of a statement's communicator. */
 int64_t block_ranks(struct module *m, op_id op);
-/* Whether its communicator, or any of those that a mesh axis makes, joins devices of different nodes of so
- * many. Of a recorded graph's group that lists no members: whether it has more than fit into one. */
+/* Returns true if its communicator, or any of those that a mesh axis makes, joins devices of different nodes
+ * of so many. Of a recorded graph's group that lists no members: if it has more than fit into one. */
 bool block_joins_nodes(struct module *m, op_id op, int64_t node_devices);
-/* What is printed for a statement: the name of its first result, or as {name="…"} says. NULL: it has none. */
+/* Returns the name of a statement in output: that of its first result, or as {name="…"} says. NULL: it has
+ * none. */
 const char *block_name(struct module *m, op_id op);
 
 #endif

@@ -25,7 +25,7 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 	return a && a->kind == ATTR_NAME && !strcmp(names_text(k->m->names, a->u.name), text);
 }
 
-/* Of those that start together the first, which says what holds for all. */
+/* Returns the first of the Communications that start together, which has the properties of all. */
 static op_id first_of(struct module *m, op_id op)
 {
 	op_id first = m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(m, op) : 0;

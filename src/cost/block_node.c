@@ -28,7 +28,7 @@ static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 	        how);
 }
 
-/* Whether a collective's result is used by waits alone. */
+/* Returns true if a collective's result is used by waits alone. */
 static bool only_waited_for(const struct maker *k, op_id op)
 {
 	value_id v = op_result(k->m, op, 0);
@@ -53,7 +53,7 @@ static const struct attr *table_of(const struct maker *k, group_id group, enum o
 static const enum op_kind bucketed[] = {OP_ALLGATHER, OP_REDUCE_SCATTER, OP_ALLREDUCE};
 enum { BUCKETED = sizeof bucketed / sizeof *bucketed, LARGEST_POINT = 40 };
 
-/* What a collective takes by the size of its operand: as the group says, else by the model. */
+/* Returns the time of a collective by the size of its operand: as the group says, else by the model. */
 static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 {
 	enum op_kind collective = block_collective(k->m, op);
@@ -83,7 +83,7 @@ static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 	return n;
 }
 
-/* Whether a recorded collective has its data as its one operand, and makes a buffer of its own. */
+/* Returns true if a recorded collective has its data as its one operand, and makes a buffer of its own. */
 static bool has_own_buffers(const struct maker *k, op_id op)
 {
 	int64_t in = bytes_of(k, op, ROLE_READ);
@@ -147,7 +147,7 @@ static group_id find_group(struct maker *k, op_id op)
 	return 0;
 }
 
-/* What a collective, or the members of a group, have as operands and results. */
+/* Adds the operands and results of a collective, or of the members of a group. */
 static void add_buffers(const struct maker *k, op_id op, struct sched_node *n)
 {
 	if (k->m->op.at[op].kind == OP_END_COALESCING) {
@@ -175,7 +175,7 @@ static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 		n->family = find_family(k, op, group, n->lane);
 }
 
-/* How often a loop runs; 1 when that depends on the rank. */
+/* Returns the number of a loop's iterations; 1 when that depends on the rank. */
 static int64_t trips_of(const struct maker *k, op_id op)
 {
 	const struct expr_env env = {.rank = 0};

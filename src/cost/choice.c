@@ -123,7 +123,7 @@ static const char *links_text(const struct choosing *k)
 	return made;
 }
 
-/* What no bytes take: of the algorithm that is taken, not of that which would be for none. */
+/* Returns the time of a transfer of no bytes by the algorithm that is taken, not by the one for no bytes. */
 static int64_t latency_of(const struct choosing *k, bool table, const struct links_algorithm *taken)
 {
 	struct links_algorithm a[LINKS_ALGORITHMS];

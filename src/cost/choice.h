@@ -28,8 +28,8 @@ struct cost_choice {
 	struct cost_alternative other[COST_ALTERNATIVES];
 };
 
-/* Of a Communication with a team, a message, or an end_coalescing. Texts are of the arena. False: it is none
- * of these, or a member of a group. */
+/* Finds the algorithm of a Communication with a team, a message, or an end_coalescing. Texts are of the
+ * arena. False: it is none of these, or a member of a group. */
 bool cost_choice_find(const struct cost *c, op_id op, struct arena *a, struct cost_choice *out);
 
 #endif

@@ -52,7 +52,7 @@ enum {
 #define CLUSTER_MAX_TIME ((int64_t)1000000000000000) /* ns: eleven days */
 #define CLUSTER_MAX_NUMBER ((int64_t)1 << 53)        /* up to here numbers of JSON are exact */
 
-/* What takes how long; ascending by size, linear in between. */
+/* Times by size; ascending, linear in between. */
 struct cluster_point {
 	int64_t size; /* bytes */
 	int64_t time; /* ns */
@@ -88,19 +88,19 @@ struct cluster_grid {
 		uint32_t n;        /* 1 or more */
 	} axis[3];                 /* m, n, k */
 	const int64_t *time;       /* ns, by m, then n, then k */
-	/* What reading and writing so many bytes takes products more, if all of them are touched before the
+	/* Extra time of products that read and write so many bytes, if all of them are touched before the
 	 * first comes again; n 0: as touch says. */
 	struct cluster_points far;
 };
 
-/* What computes one result, or reads one operand, after the other. */
+/* The rate of an operation that computes one result, or reads one operand, after the other. */
 struct cluster_function {
 	enum op_kind op;
 	enum dtype dtype; /* of the first operand */
 	int64_t rate;     /* elements a second, of data that caches hold */
 };
 
-/* What data between devices takes, by one transport. */
+/* Times of data between devices, by one transport. */
 struct cluster_network {
 	const char *transport;           /* its name; NULL: not stated */
 	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
@@ -140,11 +140,11 @@ void cluster_free(struct cluster *c); /* NULL is allowed */
 bool cluster_use_transport(struct cluster *c, const char *transport);
 /* As cluster_read reads it. */
 void cluster_write(const struct cluster *c, struct buf *out);
-/* How many devices a node has: where it is not stated those that share the innermost link. Devices d and e
- * are of one node if d / n == e / n. */
+/* Returns the number of devices of a node: where it is not stated those that share the innermost link.
+ * Devices d and e are of one node if d / n == e / n. */
 int64_t cluster_node_devices(const struct cluster *c);
-/* Of all figures, names left out but those of transports that are not the first. A node that is stated to
- * have as many devices as it has anyway changes nothing. */
+/* Hashes all figures; names are left out but those of transports that are not the first. A stated number of
+ * devices of a node changes nothing where it is the one without. */
 uint64_t cluster_hash(const struct cluster *c);
 
 /* Entries of its table. */

@@ -338,7 +338,7 @@ static bool read_network(struct reader *r, const struct json_value *in)
 	return ok;
 }
 
-/* That of another transport, none of which has its name. */
+/* Reads the network of another transport, none of which has its name. */
 static bool read_other(struct reader *r, const struct json_value *in)
 {
 	struct cluster *c = r->c, own = {.arena = c->arena,

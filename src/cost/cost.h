@@ -24,19 +24,21 @@ struct cost;
  * model. */
 struct cost *cost_new(struct module *m, const struct cluster *c, struct diag *d);
 void cost_free(struct cost *c); /* NULL is allowed */
-/* How many streams a rank has, which iterations of a loop use in turns: 4, unless it is said; 0: no limit. */
+/* Sets the number of streams of a rank, which iterations of a loop use in turns: 4, unless it is said; 0: no
+ * limit. */
 void cost_set_streams(struct cost *c, int64_t streams);
 const struct cluster *cost_cluster(const struct cost *c);
-/* Of the cluster's figures: ranks that schedule must have the same. */
+/* Hashes the cluster's figures: ranks that schedule must have the same. */
 uint64_t cost_hash(const struct cost *c);
 
 int64_t cost_op_time(const struct cost *c, op_id op);
-/* Whether that is recorded in the program. */
+/* Returns true if the time is recorded in the program. */
 bool cost_op_is_recorded(const struct cost *c, op_id op);
-/* Of a collective, send or receive: bytes of the larger buffer of a rank, the `bytes` below; else 0. */
+/* Returns the bytes of a collective, send or receive: those of the larger buffer of a rank, the `bytes`
+ * below; else 0. */
 int64_t cost_op_bytes(const struct cost *c, op_id op);
 
-/* What computes does, on the rank that does most of it; all 0 of communication. */
+/* The work of a statement that computes, on the rank that does most of it; all 0 of communication. */
 struct cost_work {
 	double flops;   /* of products: 2 m n k; of a statement that hirc does not know as it states */
 	int64_t bytes;  /* read and written */
@@ -44,21 +46,23 @@ struct cost_work {
 };
 struct cost_work cost_op_work(const struct cost *c, op_id op);
 
-/* Whether the host takes a launch for a statement: not for loops and conditions, views, buffers that need no
- * zeros, Communications of a group, and statements that only name a stream or begin a group. */
+/* Returns true if the host takes a launch for a statement: not for loops and conditions, views, buffers that
+ * need no zeros, Communications of a group, and statements that only name a stream or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);
 
 /* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, what a
  * reduce_scatter reads. */
 int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes);
-/* The same by the bytes of the operand. */
+/* Returns the time of a collective of any team, by the bytes of the operand. */
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes);
-/* The same for a group; if its members are not listed they are devices 0, 1, …. */
+/* Returns the time of a collective of a group, by the bytes of the operand; if its members are not listed
+ * they are devices 0, 1, …. */
 int64_t cost_group_operand_time(const struct cost *c, enum op_kind collective, group_id group, int64_t bytes);
 /* A message between two devices. */
 int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes);
-/* What only reads and writes so many bytes, both counted: a pack reads and writes each. */
+/* Returns the time of a kernel that only reads and writes so many bytes, both counted: a pack reads and
+ * writes each. */
 int64_t cost_touch_time(const struct cost *c, int64_t bytes);
 
 /* cost_print.c: every statement of the program with its time, and the bytes of communication. */

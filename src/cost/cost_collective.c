@@ -127,7 +127,7 @@ bool collective_measured(const struct cost *c, enum collective kind, const struc
 	return table_of(c, kind, t) != NULL;
 }
 
-/* The same of any network, whose tables are in no order. */
+/* Finds the table of a collective in any network, whose tables are in no order. */
 static const struct cluster_table *table_in(const struct cluster_network *n, enum collective kind,
                                             const struct links_team *t)
 {

@@ -98,7 +98,7 @@ static bool takes_part(enum op_kind kind)
 	return kind == OP_SLICE || kind == OP_SPLIT || kind == OP_TAKE;
 }
 
-/* What a statement reads and writes. */
+/* Finds the bytes that a statement reads and writes. */
 static bool find_traffic(const struct cost *c, op_id op, struct traffic *out)
 {
 	const struct module *m = c->m;
@@ -141,7 +141,7 @@ static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
 	return true;
 }
 
-/* What a unit reads from outside and writes. */
+/* Finds the bytes that a unit reads from outside and writes. */
 static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *out)
 {
 	struct ir_unit_operands x = {0};
@@ -160,7 +160,7 @@ static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *ou
 	return ok;
 }
 
-/* What reading and writing take. */
+/* Returns the time of reading and writing. */
 static int64_t traffic_time(const struct cost *c, const struct traffic *t)
 {
 	int64_t bytes = local_limit_bytes(t->bytes);
@@ -178,8 +178,8 @@ static int64_t function_rate(const struct cost *c, enum op_kind op, enum dtype t
 	return 0;
 }
 
-/* What an operation takes more than reading and writing its data, which are in caches as they are when its
- * rate is measured. */
+/* Finds the time that an operation takes beyond reading and writing its data, which are in caches as they are
+ * when its rate is measured. */
 static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 {
 	struct local_shape in, result;
@@ -201,7 +201,7 @@ static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 	return true;
 }
 
-/* The same of all that a kernel is made of. */
+/* Finds the time that all operations of a kernel take beyond reading and writing. */
 static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
 {
 	int64_t one;
@@ -214,8 +214,8 @@ static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
 	return true;
 }
 
-/* What adding up takes more than it does of as many bytes of f32, which tables are of: of n ranks each adds
- * up 1 / n of the others' data. */
+/* Returns the extra time of adding up, beyond that of as many bytes of f32, which tables are of: of n ranks
+ * each adds up 1 / n of the others' data. */
 static int64_t adding_excess(const struct cost *c, op_id op, enum collective kind, int64_t ranks,
                              int64_t bytes)
 {
@@ -269,7 +269,7 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	return p;
 }
 
-/* What a contraction is as a product, without its operations where it has no elements. */
+/* Finds the product that a contraction is, without its operations where it has no elements. */
 static bool find_product(const struct cost *c, op_id op, struct product *out, struct local_shape *result)
 {
 	const struct module *m = c->m;
@@ -321,8 +321,8 @@ static bool refuse_team(const struct cost *c, op_id op)
 	return false;
 }
 
-/* What it takes more that the caches hold other than the buffers, which were the same ones again and again
- * when the collective was measured. */
+/* Returns the extra time of a collective whose buffers are not in the caches: the same ones were there again
+ * and again when it was measured. */
 static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_t out)
 {
 	struct traffic t = {0};
@@ -365,7 +365,7 @@ static bool collective_op_time(const struct cost *c, op_id op, enum collective k
 	return true;
 }
 
-/* Of a mesh axis if the peer is `device(x, …)`, else of all ranks. */
+/* Finds the team of a message: a mesh axis if the peer is `device(x, …)`, else all ranks. */
 bool message_team(const struct cost *c, op_id op, struct links_team *out)
 {
 	const struct module *m = c->m;
@@ -442,7 +442,7 @@ static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64
 	return true;
 }
 
-/* Of what hirc does not know: by kind= and what it states, else by bytes. */
+/* Finds the time of a statement that hirc does not know: by kind= and its other attributes, else by bytes. */
 static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *communicated)
 {
 	static const char *const none[] = {"wait", "view", "input", "output", "attr", "host"};
@@ -549,7 +549,7 @@ static bool is_contraction(enum op_kind kind)
 	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA;
 }
 
-/* What is stated of a statement that hirc does not know. */
+/* Returns the work that is stated of a statement that hirc does not know. */
 static struct cost_work stated_work(const struct cost *c, op_id op)
 {
 	const struct attr *flops = op_attr(c->m, op, "flops"), *touches = op_attr(c->m, op, "touches");

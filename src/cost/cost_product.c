@@ -86,7 +86,8 @@ const struct cluster_grid *product_grid(const struct cost *c, enum dtype t)
 	return NULL;
 }
 
-/* Of the products from entry `at` on that have the first extents in common; axis: the first that is free. */
+/* Returns the time of a product, of those from entry `at` on, which have the first extents in common; axis:
+ * the first that is free. */
 static int64_t in_grid(const struct cluster_grid *g, unsigned axis, size_t at, const int64_t *extent)
 {
 	if (axis == 3)

@@ -21,7 +21,7 @@ static region_id region_of(const struct module *m, value_id v)
 	return def ? m->op.at[def].parent : m->body;
 }
 
-/* What a view is a view of; 0: it is none. */
+/* Returns the value that a view is of; 0: it is no view. */
 static value_id viewed(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -153,7 +153,7 @@ void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, 
 	t->part[k].bytes += bytes;
 }
 
-/* What so many bytes take if they are part of so many that come again and again. */
+/* Returns the time of so many bytes that are a part of `of` bytes that come again and again. */
 static cost_amount share_time(const struct cluster_points *p, cost_amount bytes, int64_t of)
 {
 	return of < p->at[0].size ? 0 : bytes * (cost_amount)curve_time(p, of) / (cost_amount)of;

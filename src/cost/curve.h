@@ -8,7 +8,7 @@ __extension__ typedef unsigned __int128 cost_amount; /* products of sizes do not
 /* Linear between points, rounded to the nearest (halves up); the first time below the first point; above the
  * last one the last slope, but never less than the last time. At most CLUSTER_MAX_TIME. */
 int64_t curve_time(const struct cluster_points *p, int64_t size);
-/* The same through two points, the first of a smaller size. */
+/* Returns the time on the line through two points, the first of a smaller size. */
 int64_t curve_line(struct cluster_point a, struct cluster_point b, int64_t size);
 /* n / d units at a rate a second, rounded up; d and rate are not 0. At most CLUSTER_MAX_TIME. */
 int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate);

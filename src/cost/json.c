@@ -72,7 +72,7 @@ static uint32_t skip_value(const char *text, uint32_t at)
 	return at;
 }
 
-/* Where a value begins; key: where its key does, if it has one. */
+/* Returns the offset of a value; key: that of its key, if it has one. */
 static uint32_t locate_value(const struct json *j, const struct json_value *v, bool key)
 {
 	const char *text = j->s->text;
@@ -91,7 +91,8 @@ static uint32_t locate_value(const struct json *j, const struct json_value *v, b
 	}
 }
 
-/* The same for a message; messages that are not shown have none, so that no file takes long. */
+/* Returns the offset of a value for a message; messages that are not shown have none, so that no file takes
+ * long. */
 static uint32_t where(const struct json *j, const struct json_value *v, bool key)
 {
 	return diag_error_count(j->d) < DIAG_MAX_ERRORS ? locate_value(j, v, key) : DIAG_NOWHERE;
@@ -248,7 +249,7 @@ bool json_pair(const struct json *j, const struct json_value *v, int64_t most_fi
 	return json_as_int(j, &x, 0, most_first, first) && json_as_int(j, &y, 0, most_second, second);
 }
 
-/* Whether a word is one of those between blanks. */
+/* Returns true if a word is one of those between blanks. */
 static bool is_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);

@@ -46,7 +46,7 @@ bool json_first(const struct json_value *in, struct json_value *out); /* false: 
 bool json_next(struct json_value *v);                                 /* false: there is no other */
 unsigned json_count(const struct json_value *v);
 const char *json_key(const struct json_value *v); /* of a member */
-/* The same of a value itself. */
+/* Read a value itself. */
 bool json_is_object(const struct json *j, const struct json_value *v);
 bool json_as_int(const struct json *j, const struct json_value *v, int64_t least, int64_t most, int64_t *out);
 /* An array of two numbers. */
@@ -56,7 +56,7 @@ bool json_pair(const struct json *j, const struct json_value *v, int64_t most_fi
 /* `'links[0].alpha_ns' MESSAGE` at the value; returns false. */
 bool json_refuse(const struct json *j, const struct json_value *v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same of a member, which is there. */
+/* Reports an error as json_refuse does, at a member, which is there. */
 bool json_refuse_member(const struct json *j, const struct json_value *in, const char *key,
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 

@@ -10,7 +10,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How many devices each group of a span has; 0: not the same number. sorted: by device. */
+/* Returns the number of devices that each group of a span has; 0: not the same number. sorted: by device. */
 static uint32_t group_size(const uint32_t *sorted, uint32_t n, int64_t span)
 {
 	uint32_t size = 0, from = 0;

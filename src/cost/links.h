@@ -46,13 +46,13 @@ struct links_algorithm {
 	const char *name; /* "ring"; of a team of several levels "rings by level" */
 	int64_t time;     /* ns */
 };
-/* What links_time takes, first, and what else there is:
+/* Lists the algorithm that links_time takes, first, and the others that there are:
  *
  *     allgather, reduce_scatter   pairwise exchange: each rank sends its part to each other one
  *     these and allreduce         one ring of all on the outermost link, where a team has several levels
  *     gather, scatter             pairwise exchange, at the root one after the other
  *
- * Returns how many. */
+ * Returns their number. */
 unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum collective kind,
                           int64_t bytes, struct links_algorithm out[LINKS_ALGORITHMS]);
 

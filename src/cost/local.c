@@ -30,7 +30,8 @@ static int64_t multiply_sizes(struct reading *r, int64_t a, int64_t b)
 	return n;
 }
 
-/* How much of an axis one rank holds in one iteration. The first block of a split is a full one. */
+/* Returns the extent of an axis that one rank holds in one iteration. The first block of a split is a full
+ * one. */
 static int64_t measure_axis(struct reading *r, unsigned axis)
 {
 	const struct axis *a = &r->d->axis[axis];

@@ -10,8 +10,7 @@ struct cost {
 	struct module *m;
 	const struct cluster *cluster;
 	struct arena *arena;
-	/* Where statements without a time are reported, once for each param; NULL: there are none any more.
-	 */
+	/* Statements without a time are reported here, once for each param; NULL: there are none any more. */
 	struct diag *d;
 	bool *reported;                             /* by param */
 	const struct cluster_table **table;         /* the cluster's, by collective, ranks, span */
@@ -36,10 +35,10 @@ void collective_prepare(struct cost *c);
 bool collective_team(const struct cost *c, team_id team, struct links_team *out);
 int64_t collective_time(const struct cost *c, enum collective kind, const struct links_team *t,
                         int64_t bytes);
-/* Whether a table says it. */
+/* Returns true if a table has the time. */
 bool collective_measured(const struct cost *c, enum collective kind, const struct links_team *t);
-/* What it takes by another transport of the cluster; team 0: a message on link t. False: no link of it joins
- * these ranks. */
+/* Finds the time of a collective by another transport of the cluster; team 0: a message on link t. False: no
+ * link of it joins these ranks. */
 bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out);
 /* The kind of an operation of IR; false: it is no collective. */
@@ -63,7 +62,7 @@ int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t 
 
 enum { TRAFFIC_PARTS = 8 };
 
-/* What a statement reads and writes. */
+/* The bytes that a statement reads and writes. */
 struct traffic {
 	cost_amount bytes;
 	struct {
@@ -76,8 +75,8 @@ struct traffic {
 /* Looks up what each region touches, where the cluster says what that means. */
 void reach_prepare(struct cost *c);
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t);
-/* What it takes more than if nothing else was touched in between, as when it was measured, or a part of it of
- * so many bytes; far: see struct cluster_grid, NULL: the cluster's touch. */
+/* Returns the extra time of traffic where other data is touched in between, unlike when it was measured, or
+ * of a part of it of so many bytes; far: see struct cluster_grid, NULL: the cluster's touch. */
 int64_t traffic_excess(const struct cost *c, const struct traffic *t, const struct cluster_points *far,
                        int64_t measured);
 
@@ -87,7 +86,7 @@ enum extern_cost { EXTERN_NOT_STATED, EXTERN_KNOWN, EXTERN_NO_GROUP, EXTERN_NO_L
 
 /* Looks up the groups' links. */
 void extern_prepare(struct cost *c);
-/* Of a statement of a kind, without a time. */
+/* Finds the time of a statement of a kind that states no time. */
 enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind, int64_t *time,
                                int64_t *bytes);
 
@@ -103,12 +102,12 @@ bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out);
 
 /* ---- cost_op.c */
 
-/* Of a collective: its team, its bytes as of cost_op_bytes, and what adding up takes beyond what tables say.
- */
+/* Finds the team of a collective, its bytes as of cost_op_bytes, and the time of adding up beyond that in
+ * tables. */
 bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
                       int64_t *bytes, int64_t *excess);
-/* Of a dispatch or combine: its team, and the bytes that a rank sends if as many rows go to each; a rank has
- * room for all. */
+/* Finds the team of a dispatch or combine, and the bytes that a rank sends if as many rows go to each; a rank
+ * has room for all. */
 bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id *team, int64_t *bytes);
 /* The widest link that one message of a send or receive may take; false: no link joins these ranks. */
 bool message_team(const struct cost *c, op_id op, struct links_team *out);
@@ -117,7 +116,7 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
 
 /* ---- cost_group.c */
 
-/* Of an end_coalescing; 0 of messages. */
+/* Finds the time of an end_coalescing; 0 of messages. */
 bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes);
 
 #endif
