@@ -34,8 +34,8 @@ static bool is_member_less(const struct sim_events *e, struct sim_member a, stru
 	return a.local != b.local ? a.local < b.local : a.unit < b.unit;
 }
 
-/* What a meeting waited for: what made this unit come to it if none came later, else that of the least member
- * that did, by its class, so that it is the same whether or not ranks are simulated one by one. */
+/* Returns the cause that a meeting waited for: that of this unit if none came later, else that of the least
+ * member that did, by its class, so that it is the same whether or not ranks are simulated one by one. */
 static struct sim_cause last_to_come(const struct sim_events *e, struct sim_cause of)
 {
 	const struct sim_unit *u = &e->unit[of.unit];

@@ -182,7 +182,7 @@ static int by_moment(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What the device stands still for between two pieces of work, and at the end. */
+/* Adds the stalls of the device between two pieces of work, and at the end. */
 static void add_stalls(struct making *k)
 {
 	const struct sim_unit *u = unit_of(k);

@@ -4,7 +4,8 @@
 #include "sim/events.h"
 #include "sim/timeline.h"
 
-/* What was found; timeline_close it. The events, and the program, outlive the call only. */
+/* Fills the timeline of a simulation; timeline_close it. The events, and the program, outlive the call
+ * only. */
 void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, bool each, struct timeline *t);
 
 #endif

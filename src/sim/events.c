@@ -57,7 +57,7 @@ static int64_t end_of(const struct progress *x)
 	return x->since + (int64_t)((x->left + (cost_amount)x->rate - 1) / (cost_amount)x->rate);
 }
 
-/* What begins now, alone. */
+/* Returns the progress of a task that begins now, alone. */
 static struct progress begun(const struct engine *g, int64_t time, int64_t slow)
 {
 	return (struct progress){(cost_amount)time * (cost_amount)slow, g->now, slow, 0};
@@ -140,7 +140,7 @@ static void begin_instance(struct engine *g, uint32_t meeting, uint32_t number)
 	}
 }
 
-/* Of a channel whose instances begin in their order. */
+/* Begins the next instances of a channel, in their order. */
 static void begin_next(struct engine *g, uint32_t meeting)
 {
 	struct sim_meeting *q = &g->e->meeting.at[meeting];

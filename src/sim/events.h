@@ -33,7 +33,7 @@ struct sim_meeting {               /* a channel, as it is between units */
 	bool busy, messages;
 };
 
-/* What is simulated: a rank that stands for its class. */
+/* A simulated rank, which stands for its class. */
 struct sim_unit {
 	uint32_t rank, class;
 	struct sim_rank r;

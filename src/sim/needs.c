@@ -145,7 +145,7 @@ static void make_value(struct sim_makers *k, value_id v, uint32_t task)
 	p->at[p->n < MOST_PARTS ? p->n++ : MOST_PARTS - 1] = task + 1;
 }
 
-/* Of a unit all that is in it. */
+/* Notes the reads or the writes of a statement, and of all statements of a unit. */
 static void each(struct sim_makers *k, op_id op, uint32_t task, struct sim_rank *r, bool makes)
 {
 	for (unsigned i = 0; i < k->m->op.at[op].operand_n; i++) {

@@ -61,7 +61,7 @@ static bool read_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
 	return true;
 }
 
-/* Whether ranks of an orbit find the same, or, as peers, what turns as they do. */
+/* Returns true if ranks of an orbit find the same value, or, as peers, one that turns as they do. */
 static bool check_orbit(struct rank_walk *w, expr_id e, bool peer)
 {
 	const struct expr_env env = env_of(w);
@@ -131,7 +131,7 @@ uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 	return w->out->task.n - 1;
 }
 
-/* The same, and the stream goes on after it. */
+/* Adds a task, after which the stream goes on. */
 void rank_add_in_order(struct rank_walk *w, struct sim_task task)
 {
 	uint32_t k = rank_add_task(w, task); /* last may move */
@@ -167,7 +167,7 @@ static bool is_here(const struct rank_walk *w, value_id v)
 	return w->on[ir_type(w->m, w->m->value.at[v].type)->mesh];
 }
 
-/* What ranks of other meshes make is no work of this one. */
+/* Returns true if this rank makes a result: those of other meshes are no work of this one. */
 static bool makes_here(const struct rank_walk *w, op_id op)
 {
 	bool any = false;

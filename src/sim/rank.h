@@ -78,7 +78,7 @@ struct sim_asked { /* a rank asks for its channel of a team */
 	uint32_t next;    /* of the same team, in `asked` + 1 */
 };
 
-/* What the statements of a program are on all ranks. */
+/* The statements of a program with their times, and the channels, of all ranks. */
 struct sim_program {
 	struct module *m;
 	const struct cost *cost;
@@ -113,7 +113,7 @@ struct sim_program {
 bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d);
 void sim_program_close(struct sim_program *p);
 bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank);
-/* Whether it is in a mesh; all are in 0, none. */
+/* Returns true if a rank is in a mesh; all are in 0, none. */
 bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank);
 /* Bytes of a rank that an input takes from the start. */
 int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank);
@@ -122,7 +122,7 @@ int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t ra
 const char *sim_channel_name(const struct sim_program *p, const struct sim_channel *ch, struct arena *a);
 /* The number of a channel of the program. */
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
-/* Of the slice of a team that holds a rank; SIM_NONE: none does. */
+/* Returns the channel of the slice of a team that holds a rank; SIM_NONE: none does. */
 uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
                              uint32_t rank);
 

@@ -17,7 +17,8 @@ static struct sim_local *find_local(struct sim_program *p, uint32_t channel, boo
 	return &p->local[2 * (size_t)channel + receives];
 }
 
-/* Of a slice: that of its least rank that is the least of an orbit. by: as what it is asked for. */
+/* Joins the channel of a slice to that of its least rank that is the least of an orbit. by: its team, kind
+ * and backend. */
 static void join_slice(struct sim_program *p, const struct sim_asked *by, uint32_t rank, struct sim_place *x)
 {
 	const struct sim_channel *ch = &p->channel.at[x->channel];
@@ -31,7 +32,7 @@ static void join_slice(struct sim_program *p, const struct sim_asked *by, uint32
 	x->joint = sim_channel_of_team(p, by->team, (enum sim_channel_kind)by->kind, by->backend, least);
 }
 
-/* Of messages: that whose sender is the least of its orbit. */
+/* Joins the channel of messages to the one whose sender is the least of its orbit. */
 static void join_messages(struct sim_program *p, struct sim_place *x)
 {
 	struct sim_channel key = p->channel.at[x->channel];

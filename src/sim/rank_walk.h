@@ -53,7 +53,7 @@ bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out);
 bool rank_peer(struct rank_walk *w, op_id op, int64_t *out);
 /* Adds a task after what the current stream has been given, and `also`. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task);
-/* The same, and the stream goes on after it. */
+/* Adds a task, after which the stream goes on. */
 void rank_add_in_order(struct rank_walk *w, struct sim_task task);
 /* The task carries out a statement. */
 void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task);

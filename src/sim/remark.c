@@ -36,7 +36,7 @@ struct search {
 
 /* ---- whether work has to do with communication */
 
-/* What is touched: a buffer, by which index of a slice. */
+/* The part of a buffer that is touched: by which index of a slice. */
 struct part {
 	value_id root;
 	expr_id slice; /* 0: all of it */
@@ -51,7 +51,7 @@ static struct part part_of(const struct module *m, value_id v)
 	return x;
 }
 
-/* Where the buffer of a task was taken; SIM_NONE: it was there from the beginning. */
+/* Returns the task that took the memory of a buffer; SIM_NONE: it was there from the beginning. */
 static uint32_t find_take(const struct sim_unit *u, uint32_t task, value_id root)
 {
 	while (task-- > 0)
@@ -117,7 +117,7 @@ static void add_suspect(struct search *s, op_id op, op_id work, op_id comm, int6
 	}
 }
 
-/* Of work that began when others' waits let it. since: when the device was free. */
+/* Looks at work that began when others' waits let it. since: when the device was free. */
 static void look_at(struct search *s, uint32_t unit, uint32_t work, int64_t since)
 {
 	const struct sim_unit *u = &s->e->unit[unit];

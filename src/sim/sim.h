@@ -27,7 +27,8 @@ struct sim {
 	struct sched_bound bound; /* for any order and buckets of what is here */
 };
 
-/* Whether it is one of statements with recorded times, as imported graphs are: the host computes. */
+/* Returns true if the program is one of statements with recorded times, as imported graphs are: the host
+ * computes. */
 bool sim_is_recorded(struct module *m);
 /* straggler: NULL, or one that outlives out. Memory is from the arena. False after reporting what has no
  * time, or takes too long. */

@@ -175,7 +175,7 @@ static int by_from(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* When n pieces of work are done that can begin when they can. */
+/* Returns the time when n pieces of work are done, each of which begins when it can. */
 static int64_t done_by(struct pair *pair, uint32_t n)
 {
 	int64_t now = 0;
@@ -207,7 +207,7 @@ static uint32_t find_work(struct bounds *b, struct unit *x, uint32_t task, bool 
 	return n;
 }
 
-/* Of one task, by what it needs, or what needs it, in its unit. */
+/* Returns the bound of one task, by the tasks that it needs, or that need it, in its unit. */
 static int64_t least_of(struct bounds *b, struct member m, bool back)
 {
 	struct unit *x = &b->unit[m.unit];

@@ -14,9 +14,9 @@ struct sim_bound {
 	const char *by;
 };
 
-/* Of what was simulated; more than that took if the program has races. */
+/* Returns a lower bound of the simulated time; where a program has races, it may be above that time. */
 struct sim_bound sim_bound(const struct sim_events *e);
-/* What the host of a unit needs to issue all that it does. */
+/* Returns the time that the host of a unit needs to issue all its work. */
 int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u);
 
 #endif

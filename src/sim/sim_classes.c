@@ -132,8 +132,8 @@ static bool find_twin(struct walks *w, uint32_t rank)
 	return true;
 }
 
-/* Of the program on its cluster. Channels have it, too: the joint of a channel is the same for all of an
- * orbit, and one that the least rank is on. */
+/* Finds the symmetry of the program on its cluster. Channels have it, too: the joint of a channel is the same
+ * for all of an orbit, and one that the least rank is on. */
 static struct symmetry *find_symmetry(struct sim_program *p)
 {
 	const struct cluster *c = cost_cluster(p->cost);

@@ -60,7 +60,7 @@ static struct row *row_of(rows *r, const char *kind, const char *lane)
 	return &r->at[r->n - 1];
 }
 
-/* Of streams, or of the host, that work. */
+/* Prints how busy streams, or the host, are. */
 static void print_work(struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
 	uint32_t *count = mem_zalloc(sizeof *count * ((size_t)c->lane.n + 1));

@@ -21,7 +21,7 @@ static op_id collective_of(struct module *m, op_id op)
 	return op;
 }
 
-/* Whether a collective was made of several that start together, each with its own operand. */
+/* Returns true if a collective was made of several that start together, each with its own operand. */
 static bool is_grouped(struct module *m, op_id op)
 {
 	return block_is_communication(m, op) && op_attr(m, op, "members") &&
