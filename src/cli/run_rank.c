@@ -244,7 +244,7 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	struct buf why = {0};
 	void *whole;
 	int32_t failed = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	enum status status = gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
+	enum status status = exec_gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
 	if (status == STATUS_OK && whole) {
 		data_map_make(r->m, o->type, job->rank, &map);
 		failed = !npy_write(file->path, ir_type(r->m, o->type)->dtype, (int)map.rank, map.extent,

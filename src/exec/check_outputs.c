@@ -144,7 +144,7 @@ static enum status find_mismatch(struct rt_job *job, const struct module *m, con
 	}
 	if (map.parts > 1) {
 		void *whole;
-		status = gather_output(job, m, o->type, o->memory, &whole);
+		status = exec_gather_output(job, m, o->type, o->memory, &whole);
 		if (status == STATUS_OK && whole) { /* as one dense block */
 			struct data_group dense = {.n = map.total};
 			struct data_map all = {.rank = map.rank,

@@ -114,8 +114,8 @@ static void finish_reduction(struct target *t, int64_t total, int64_t parts)
 	}
 }
 
-enum status gather_output(struct rt_job *job, const struct module *m, type_id type, const void *memory,
-                          void **whole)
+enum status exec_gather_output(struct rt_job *job, const struct module *m, type_id type, const void *memory,
+                               void **whole)
 {
 	struct target t = {.dtype = ir_type(m, type)->dtype, .op = pending_op(m, type)};
 	size_t bytes = dtype_bytes(t.dtype);

@@ -8,7 +8,7 @@
 /* Collective. memory: this rank's block, NULL where it holds nothing. On rank 0 *whole becomes the logical
  * tensor, row-major, in its dtype (malloc; what no rank holds has every bit set), elsewhere NULL; a pending
  * reduction is finished. */
-enum status gather_output(struct rt_job *job, const struct module *m, type_id t, const void *memory,
-                          void **whole);
+enum status exec_gather_output(struct rt_job *job, const struct module *m, type_id t, const void *memory,
+                               void **whole);
 
 #endif

@@ -24,7 +24,7 @@ void planner_error(struct planner *b, enum diagnostic code, const char *format, 
 	b->failed = true;
 }
 
-uint32_t emit(struct planner *b, struct plan_instruction i)
+uint32_t plan_emit(struct planner *b, struct plan_instruction i)
 {
 	i.depth = (uint16_t)b->depth;
 	i.statement = b->at;
@@ -62,8 +62,8 @@ static void report_check(struct planner *b, enum diagnostic code, const char *te
 	buf_free(&out);
 }
 
-void emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
-                const sx_id *value, unsigned values)
+void plan_emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
+                     const sx_id *value, unsigned values)
 {
 	int64_t k;
 	if (sx_is_const(b, condition, &k)) {
@@ -78,7 +78,7 @@ void emit_check(struct planner *b, sx_id condition, enum diagnostic code, const 
 	for (unsigned i = 0; i < values; i++)
 		t.value[i] = sx_reg(b, value[i]);
 	const plan_reg a = sx_reg(b, condition);
-	emit(b, (struct plan_instruction){.code = PLAN_CHECK, .a = a, .b = add_text(b, &t)});
+	plan_emit(b, (struct plan_instruction){.code = PLAN_CHECK, .a = a, .b = add_text(b, &t)});
 }
 
 void scope_leave(struct planner *b, uint32_t computed)
@@ -144,7 +144,8 @@ static void lower_for(struct planner *b, op_id op)
 	vec_push(&b->p->reg, PLAN_UNDEFINED);
 	int64_t lo = b->sx.at[start].lo, hi = b->sx.at[stop].hi;
 	hi = hi == INT64_MIN ? hi : hi - 1;
-	uint32_t at = emit(b, (struct plan_instruction){.code = PLAN_FOR, .a = index, .b = from, .c = to});
+	uint32_t at =
+	    plan_emit(b, (struct plan_instruction){.code = PLAN_FOR, .a = index, .b = from, .c = to});
 	uint32_t computed = b->computed.n;
 	b->index[id] = sx_index(b, index, lo, hi < lo ? lo : hi);
 	b->loop[b->loop_n++] = (struct plan_loop){
@@ -167,7 +168,8 @@ static void lower_for(struct planner *b, op_id op)
 	b->generation++;
 	b->index[id] = outer;
 	b->stream = sets ? 0 : b->stream;
-	emit(b, (struct plan_instruction){.code = PLAN_NEXT, .a = index, .c = to, .to = first_instruction});
+	plan_emit(b,
+	          (struct plan_instruction){.code = PLAN_NEXT, .a = index, .c = to, .to = first_instruction});
 	b->p->code.at[at].to = get_code_position(b);
 }
 
@@ -185,7 +187,8 @@ static void lower_if(struct planner *b, op_id op)
 			lower_region(b, k ? then : otherwise);
 		return;
 	}
-	uint32_t at = emit(b, (struct plan_instruction){.code = PLAN_IF, .a = sx_reg(b, condition)}), end = 0;
+	uint32_t at = plan_emit(b, (struct plan_instruction){.code = PLAN_IF, .a = sx_reg(b, condition)}),
+	         end = 0;
 	uint32_t computed = b->computed.n;
 	b->depth++;
 	lower_region(b, then);
@@ -194,7 +197,7 @@ static void lower_if(struct planner *b, op_id op)
 	b->stream = stream;
 	b->at = op;
 	if (otherwise) {
-		end = emit(b, (struct plan_instruction){.code = PLAN_GOTO});
+		end = plan_emit(b, (struct plan_instruction){.code = PLAN_GOTO});
 		b->p->code.at[at].to = get_code_position(b);
 		lower_region(b, otherwise);
 		scope_leave(b, computed);
@@ -217,13 +220,13 @@ static void lower_stream(struct planner *b, op_id op, enum plan_code code)
 		if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &index))
 			return;
 		if (b->p->streams == 0)
-			emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), E_VALUE_UNDEFINED,
-			           "the index of a stream is negative: it is " PLAN_VALUE, &index, 1);
+			plan_emit_check(b, sx_op(b, EXPR_GE, index, sx_const(b, 0)), E_VALUE_UNDEFINED,
+			                "the index of a stream is negative: it is " PLAN_VALUE, &index, 1);
 		else
 			index = sx_op(b, EXPR_MOD, index, sx_const(b, b->p->streams));
 	}
 	uint32_t a = handle ? handle : sx_reg(b, index);
-	emit(b, (struct plan_instruction){.code = (uint8_t)code, .op = !handle, .a = a});
+	plan_emit(b, (struct plan_instruction){.code = (uint8_t)code, .op = !handle, .a = a});
 	if (code == PLAN_STREAM)
 		b->stream = index;
 }
@@ -238,11 +241,11 @@ static void lower_allocate(struct planner *b, op_id op)
 	if (!x || x->absent)
 		return;
 	struct plan_task t;
-	task_start(&t, RT_TASK_FILL);
+	plan_task_start(&t, RT_TASK_FILL);
 	t.out = (struct plan_view){.buffer = x->buffer, .slot = sx_reg(b, x->slot), .nd = 1, .stride = {1}};
 	t.out.n[0] = sx_reg(b, sx_const(b, b->p->buffer.at[x->buffer].elements));
 	t.scalars = t.in_n = 1;
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 }
 
 static void lower_op(struct planner *b, op_id op)
@@ -267,8 +270,8 @@ static void lower_op(struct planner *b, op_id op)
 		view_select(b, op);
 		return;
 	case OP_GET_CURRENT_STREAM:
-		emit(b, (struct plan_instruction){.code = PLAN_HANDLE,
-		                                  .a = op_operand_id(b->m, op, ROLE_HANDLE, 0)});
+		plan_emit(b, (struct plan_instruction){.code = PLAN_HANDLE,
+		                                       .a = op_operand_id(b->m, op, ROLE_HANDLE, 0)});
 		return;
 	case OP_SET_CURRENT_STREAM:
 		lower_stream(b, op, PLAN_STREAM);
@@ -372,7 +375,7 @@ static void lower_output(struct planner *b, value_id v)
 		for (unsigned i = 0; copy && i < x->rank; i++)
 			at[i] = copy->axis[i].off, n[i] = copy->axis[i].len, map[i] = (int)i;
 		if (copy && view_usable(b, copy))
-			copy_box(b, copy, x, map, at, at, n);
+			plan_copy_box(b, copy, x, map, at, at, n);
 		x = copy;
 	} else if (x && !x->absent && has_gaps(b, x)) {
 		x = lower_shown(b, x);
@@ -480,7 +483,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 			lower_output(&b, m->output.at[i]);
 	}
 	b.at = 0;
-	emit(&b, (struct plan_instruction){.code = PLAN_END});
+	plan_emit(&b, (struct plan_instruction){.code = PLAN_END});
 	if (!b.failed)
 		plan_hoist(p);
 	mark_varying(p);

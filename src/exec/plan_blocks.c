@@ -45,7 +45,7 @@ static bool copy_interval(struct planner *b, struct dims *d, const struct view *
                           unsigned a)
 {
 	const struct view_axis *x = &to->axis[a], *y = &from->axis[a];
-	require_inside(b, from, a, x->off, x->len);
+	plan_require_inside(b, from, a, x->off, x->len);
 	d->to_at = sx_add(b, d->to_at, element_at(b, x, x->off));
 	d->from_at = sx_add(b, d->from_at, element_at(b, y, x->off));
 	return add_dim(b, d, x->len, x->own ? 0 : x->stride, y->own ? 0 : y->stride);
@@ -82,7 +82,7 @@ static bool copy_axis(struct planner *b, struct dims *d, const struct view *to, 
 	return add_dim(b, d, len, x->own ? 0 : x->stride, y->own ? 0 : y->stride);
 }
 
-bool copy_blocks(struct planner *b, const struct view *to, const struct view *from)
+bool plan_copy_blocks(struct planner *b, const struct view *to, const struct view *from)
 {
 	struct dims d = {.to = {.buffer = to->buffer}, .from = {.buffer = from->buffer}};
 	d.to_at = to->origin, d.from_at = from->origin;
@@ -93,6 +93,6 @@ bool copy_blocks(struct planner *b, const struct view *to, const struct view *fr
 			return false;
 	d.to.slot = sx_reg(b, to->slot), d.from.slot = sx_reg(b, from->slot);
 	d.to.offset = sx_reg(b, d.to_at), d.from.offset = sx_reg(b, d.from_at);
-	copy_now(b, &d.to, &d.from);
+	plan_copy_now(b, &d.to, &d.from);
 	return true;
 }

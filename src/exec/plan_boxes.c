@@ -191,7 +191,7 @@ static sx_id copy_common(struct planner *b, const struct view *to, const struct 
 	}
 	if (none)
 		return sx_const(b, 0);
-	copy_box(b, to, from, same, at, at, n);
+	plan_copy_box(b, to, from, same, at, at, n);
 	return count;
 }
 
@@ -226,10 +226,11 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 		for (int64_t j = 0; j < m; j++)
 			have = sx_add(b, have, copy_common(b, x[k], y[j]));
 	}
-	emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
-	           arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that '%s' needs",
-	                        (long long)b->p->rank, value_text(b, from->value), value_text(b, to->value)),
-	           NULL, 0);
+	plan_emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
+	                arena_printf(b->p->arena, "rank %lld does not hold all of '%s' that '%s' needs",
+	                             (long long)b->p->rank, value_text(b, from->value),
+	                             value_text(b, to->value)),
+	                NULL, 0);
 	return true;
 }
 
@@ -281,13 +282,13 @@ bool boxes_pack(struct planner *b, const struct view *v, int lead, op_id after, 
 		struct plan_view x, y;
 		for (unsigned a = 0; a < v->rank; a++)
 			same[a] = (int)a, len[a] = box[k]->axis[a].len, off[a] = box[k]->axis[a].off;
-		if (!window(b, box[k], v->rank, len, same, off, v->rank, &x) ||
-		    !window(b, at, v->rank, len, same, off, v->rank, &y))
+		if (!plan_window(b, box[k], v->rank, len, same, off, v->rank, &x) ||
+		    !plan_window(b, at, v->rank, len, same, off, v->rank, &y))
 			return false;
 		if (after)
-			copy_after(b, after, &x, &y);
+			plan_copy_after(b, after, &x, &y);
 		else
-			copy_now(b, &y, &x);
+			plan_copy_now(b, &y, &x);
 		*count = sx_add(b, *count, each);
 	}
 	*run = (struct plan_view){.buffer = buffer, .nd = 1, .stride = {1}};

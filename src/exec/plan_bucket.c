@@ -148,9 +148,9 @@ static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, c
 	place.slot = sx_reg(b, packed->slot);
 	place.offset = sx_reg(b, sx_add(b, packed->offset, sx_const(b, at / blocks)));
 	if (b->m->op.at[op].kind == OP_PACK)
-		copy_now(b, &place, &own);
+		plan_copy_now(b, &place, &own);
 	else
-		copy_now(b, &own, &place);
+		plan_copy_now(b, &own, &place);
 	return true;
 }
 

@@ -45,7 +45,7 @@ void plan_teams(struct planner *b)
 }
 
 /* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
-bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
+bool plan_own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
 {
 	const struct communicator *c = communicator_of(b, op);
 	const struct team *t = ir_team(b->m, b->m->op.at[op].team);
@@ -163,7 +163,8 @@ static bool plan_equal_blocks(struct comm *s)
 	const char *text =
 	    arena_printf(b->p->arena, "'%s' and '%s' do not differ in size by the %u members of the team",
 	                 value_text(b, s->in->value), value_text(b, s->out->value), s->team->n);
-	emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), E_PLAN_CHECK, text, NULL, 0);
+	plan_emit_check(b, sx_op(b, EXPR_EQ, large, sx_scale(b, small, s->team->n)), E_PLAN_CHECK, text, NULL,
+	                0);
 	s->c.count = sx_reg(b, small);
 	return true;
 }
@@ -228,12 +229,13 @@ static bool plan_whole(struct comm *s)
 		}
 		if (s->c.kind == COLLECTIVE_ALLREDUCE && !s->packed && !same_order(s, s->out, s->in, -1))
 			return false;
-		emit_check(b, same, E_PLAN_CHECK, lengths_differ(s), NULL, 0);
+		plan_emit_check(b, same, E_PLAN_CHECK, lengths_differ(s), NULL, 0);
 	}
 	if (rooted) {
 		sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, root, sx_const(b, 0)),
 		                     sx_op(b, EXPR_LT, root, sx_const(b, s->team->n)));
-		emit_check(b, inside, E_PEER, "the root is not in the team: it is " PLAN_VALUE, &root, 1);
+		plan_emit_check(b, inside, E_PEER, "the root is not in the team: it is " PLAN_VALUE, &root,
+		                1);
 		s->c.root = sx_reg(b, root);
 	}
 	s->c.count = sx_reg(b, count);
@@ -257,7 +259,7 @@ static enum reduce_op reduce_of(const struct planner *b, op_id op, const struct 
 	return r;
 }
 
-bool waited_here(const struct planner *b, op_id op)
+bool plan_is_waited_here(const struct planner *b, op_id op)
 {
 	for (op_id o = b->m->op.at[op].next; o; o = b->m->op.at[o].next)
 		for (unsigned k = 0;
@@ -267,7 +269,7 @@ bool waited_here(const struct planner *b, op_id op)
 	return false;
 }
 
-bool never_waited(const struct planner *b, op_id op)
+bool plan_is_never_waited(const struct planner *b, op_id op)
 {
 	return b->target->as_checked && b->m->op.at[op].flags & OP_ASYNC && !b->waited[op];
 }
@@ -280,28 +282,28 @@ static void issue_communication(struct comm *s, struct plan_instruction i)
 	bool async = b->m->op.at[s->op].flags & OP_ASYNC, unpacks = false;
 	if (b->m->op.at[s->op].flags & OP_GROUPED) { /* plan_coalescing does the rest */
 		i.b = PLAN_NO_QUEUE;
-		emit(b, i);
+		plan_emit(b, i);
 		return;
 	}
-	emit_async(b, s->op, i);
+	plan_emit_async(b, s->op, i);
 	for (uint32_t k = 0; k < b->unpack.n; k++)
 		unpacks |= b->unpack.at[k].op == s->op;
-	if (!unpacks || (async && waited_here(b, s->op)))
+	if (!unpacks || (async && plan_is_waited_here(b, s->op)))
 		return;
-	if (never_waited(b, s->op)) { /* beside the stream, which does not know when */
-		emit(b, (struct plan_instruction){
-		            .code = PLAN_WAIT, .op = PLAN_WAIT_BESIDE, .a = b->queue[s->op] - 1});
+	if (plan_is_never_waited(b, s->op)) { /* beside the stream, which does not know when */
+		plan_emit(b, (struct plan_instruction){
+		                 .code = PLAN_WAIT, .op = PLAN_WAIT_BESIDE, .a = b->queue[s->op] - 1});
 		uint32_t first = b->p->code.n;
-		unpack_after(b, s->op);
+		plan_unpack_after(b, s->op);
 		for (uint32_t k = first; k < b->p->code.n; k++)
 			if (b->p->code.at[k].code == PLAN_TASK)
 				b->p->code.at[k].op = PLAN_TASK_UNPACKS;
 		return;
 	}
 	if (async)
-		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = b->queue[s->op] - 1});
+		plan_emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = b->queue[s->op] - 1});
 	b->settled[s->op] = true;
-	unpack_after(b, s->op);
+	plan_unpack_after(b, s->op);
 }
 
 static void issue_collective(struct comm *s)
@@ -328,15 +330,15 @@ static void plan_permute_comm(struct comm *s)
 		return;
 	vec_push(&b->p->table, (struct plan_table){s->team->n, s->team->rank});
 	if (!b->in_group)
-		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
+		plan_emit(b, (struct plan_instruction){.code = PLAN_GROUP});
 	for (unsigned k = 0; k < 2; k++) {
 		struct plan_message m = {
 		    .send = k == 0, .dtype = s->c.dtype, .channel = s->c.team + 1, .data = k ? out : in};
 		m.peer = sx_reg(b, sx_lookup(b, t, peer[k]));
 		b->p->buffer.at[m.data.buffer].written |= k;
 		vec_push(&b->p->message, m);
-		emit(b, (struct plan_instruction){
-		            .code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
+		plan_emit(b, (struct plan_instruction){
+		                 .code = PLAN_MESSAGE, .a = b->p->message.n - 1, .b = PLAN_NO_QUEUE});
 	}
 	if (!b->in_group)
 		issue_communication(s, (struct plan_instruction){.code = PLAN_END_GROUP});
@@ -419,7 +421,7 @@ void plan_collective(struct planner *b, op_id op)
 		planner_error(b, E_PLAN_MESH, "%s has no team of devices", op_info[kind].hir);
 		return;
 	}
-	if (!own_slice(b, op, &team, &s.own))
+	if (!plan_own_slice(b, op, &team, &s.own))
 		return;
 	s.team = &b->p->team.at[team];
 	s.c.team = team;
@@ -453,7 +455,8 @@ void plan_collective(struct planner *b, op_id op)
 	    !block_axis(&s, kind == OP_ALLGATHER ? s.out : s.in, kind == OP_ALLGATHER ? s.in : s.out,
 	                &s.gathered))
 		return;
-	if (kind == OP_ALLGATHER && same && (apart || comm_has_gaps(&s, in) || comm_has_gaps(&s, out))) {
+	if (kind == OP_ALLGATHER && same &&
+	    (apart || plan_comm_has_gaps(&s, in) || plan_comm_has_gaps(&s, out))) {
 		s.c.kind = COLLECTIVE_ALL_TO_ALLV; /* just the elements */
 		s.c.counted = COLLECTIVE_ALLGATHER + 1;
 		plan_exchanged(b, op, in, out, &s);
@@ -461,7 +464,7 @@ void plan_collective(struct planner *b, op_id op)
 	}
 	if (!blocks && kind != OP_ALLREDUCE && kind != OP_COLLECTIVE_PERMUTE && !plan_root(&s, kind))
 		return;
-	if (!comm_runs(&s, in, out))
+	if (!plan_comm_runs(&s, in, out))
 		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {
 		plan_permute_comm(&s);

@@ -68,13 +68,13 @@ static bool copy_view(struct planner *b, const struct view *to, const struct vie
 	struct plan_view x, y;
 	for (unsigned a = 0; a < to->rank; a++)
 		same[a] = (int)a, n[a] = to->axis[a].len, at[a] = to->axis[a].off;
-	if (!window(b, from, to->rank, n, same, at, to->rank, &x) ||
-	    !window(b, to, to->rank, n, same, at, to->rank, &y))
+	if (!plan_window(b, from, to->rank, n, same, at, to->rank, &x) ||
+	    !plan_window(b, to, to->rank, n, same, at, to->rank, &y))
 		return false;
 	if (after)
-		copy_after(b, after, &y, &x);
+		plan_copy_after(b, after, &y, &x);
 	else
-		copy_now(b, &y, &x);
+		plan_copy_now(b, &y, &x);
 	return true;
 }
 

@@ -110,9 +110,9 @@ bool elements_copy(struct planner *b, struct element_piece *p, int64_t n, const 
 		struct plan_view x = view_of_piece(b, &p[k], from, true),
 		                 y = view_of_piece(b, &p[k], to, false);
 		if (after)
-			copy_after(b, after, &y, &x);
+			plan_copy_after(b, after, &y, &x);
 		else
-			copy_now(b, &y, &x);
+			plan_copy_now(b, &y, &x);
 	}
 	return true;
 }

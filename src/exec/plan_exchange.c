@@ -182,8 +182,8 @@ static bool copy_of(struct exchange *x, const struct view *to, const struct view
 	int same[IR_MAX_LOGICAL];
 	for (unsigned a = 0; a < to->rank; a++)
 		same[a] = (int)a;
-	return window(x->b, to, to->rank, p->n, same, p->at, to->rank, &copy->to) &&
-	       window(x->b, from, to->rank, p->n, same, p->at, to->rank, &copy->from);
+	return plan_window(x->b, to, to->rank, p->n, same, p->at, to->rank, &copy->to) &&
+	       plan_window(x->b, from, to->rank, p->n, same, p->at, to->rank, &copy->from);
 }
 
 /* Returns true if a part of a view is a run of memory, in the order of its packed form. */
@@ -284,9 +284,9 @@ static bool place_parts(struct exchange *x, const struct side *s, const struct p
 			if (!copy_of(x, gives ? at : v, gives ? v : at, p, &copy))
 				return false;
 			if (gives)
-				copy_now(b, &copy.to, &copy.from);
+				plan_copy_now(b, &copy.to, &copy.from);
 			else
-				copy_after(b, x->op, &copy.to, &copy.from);
+				plan_copy_after(b, x->op, &copy.to, &copy.from);
 			next = sx_add(b, next, p->count);
 		}
 	}
@@ -312,10 +312,10 @@ static void check_complete(struct exchange *x, const struct side *out, const str
 				n = sx_mul(b, n, taken[k].at[j].n[a]);
 			have = sx_add(b, have, n);
 		}
-	emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
-	           arena_printf(b->p->arena, "no rank of the team holds all that is needed of '%s'",
-	                        value_text(b, x->in->value)),
-	           NULL, 0);
+	plan_emit_check(b, sx_op(b, EXPR_EQ, have, need), E_PLAN_CHECK,
+	                arena_printf(b->p->arena, "no rank of the team holds all that is needed of '%s'",
+	                             value_text(b, x->in->value)),
+	                NULL, 0);
 }
 
 static bool exchange_boxes(struct exchange *x, const struct side *in, const struct side *out)
@@ -334,7 +334,7 @@ static bool exchange_boxes(struct exchange *x, const struct side *in, const stru
 		struct exchange_copy copy;
 		if (!from || !to || !copy_of(x, to, from, p, &copy))
 			return false;
-		copy_now(b, &copy.to, &copy.from);
+		plan_copy_now(b, &copy.to, &copy.from);
 	}
 	return (x->in->absent ||
 	        place_parts(x, in, given, true, x->send_counts, x->send_offsets, &x->c->in)) &&

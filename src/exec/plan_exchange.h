@@ -27,7 +27,7 @@ struct exchange_copy {
 };
 
 /* Fills *c but for kind, team, dtype and root; packs. Whether it could; else it was reported. The copies that
- * unpack are kept for unpack_after. */
+ * unpack are kept for plan_unpack_after. */
 bool plan_exchange(struct exchange *x);
 
 /* ---- plan_exchange_elements.c: parts that are several intervals, which no loop cuts */

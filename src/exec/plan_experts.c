@@ -86,7 +86,7 @@ static bool whole_window(struct experts *x, const struct view *v, int64_t *n, st
 			return false;
 		}
 	}
-	return window(x->b, v, v->rank, len, map, at, 0, out);
+	return plan_window(x->b, v, v->rank, len, map, at, 0, out);
 }
 
 static int64_t count_extent_elements(const int64_t *n, unsigned from, unsigned nd)
@@ -112,33 +112,33 @@ static bool is_dense(const struct plan_view *v, const int64_t *n)
 static void emit_fill(struct experts *x, struct plan_view out, double value)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_FILL);
+	plan_task_start(&t, RT_TASK_FILL);
 	t.in_n = t.scalars = 1;
 	t.scalar[0].literal = value;
 	t.out = out;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void emit_gather(struct experts *x, struct plan_view out, struct plan_view table,
                         struct plan_view index)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_GATHER);
+	plan_task_start(&t, RT_TASK_GATHER);
 	t.in_n = 2;
 	t.out = out, t.in[0] = table, t.in[1] = index;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void with_number(struct experts *x, enum pointwise op, struct plan_view out, struct plan_view a,
                         int64_t k)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = (uint8_t)op;
 	t.in_n = t.scalars = 2;
 	t.scalar[1] = (struct plan_operand){.is_reg = true, .reg = constant(x, k)};
 	t.out = out, t.in[0] = a;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 /* route, count: of the experts' numbers. */
@@ -146,13 +146,13 @@ static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view o
                     int64_t experts_n)
 {
 	struct plan_task t;
-	task_start(&t, kernel);
+	plan_task_start(&t, kernel);
 	t.in_n = 3;
 	t.scalars = 6;
 	t.scalar[1] = (struct plan_operand){.is_reg = true, .reg = constant(x, experts_n / x->ranks)};
 	t.scalar[2] = (struct plan_operand){.is_reg = true, .reg = constant(x, experts_n)};
 	t.out = out, t.in[0] = experts;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 /* A row-major copy of what the rank has of an operand, as dtype t; the operand itself if it is that. */
@@ -166,7 +166,7 @@ static bool pack_operand(struct experts *x, const struct view *v, enum dtype t, 
 	if (view_dtype(x->b, v) == t && is_dense(&from, n))
 		return true;
 	*out = make_experts_scratch(x, t, v->rank, n);
-	copy_now(x->b, out, &from);
+	plan_copy_now(x->b, out, &from);
 	return true;
 }
 
@@ -179,15 +179,15 @@ static void submit_collective(struct experts *x, struct plan_collective *c, enum
 	c->has_in = c->has_out = true;
 	c->root = constant(x, 0);
 	vec_push(&x->b->p->collective, *c);
-	emit_async(x->b, x->op,
-	           (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = x->b->p->collective.n - 1});
+	plan_emit_async(x->b, x->op,
+	                (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = x->b->p->collective.n - 1});
 }
 
 static void exchange_counts(struct experts *x, struct plan_view from, struct plan_view to)
 {
 	struct plan_collective c = {.kind = COLLECTIVE_ALL_TO_ALL, .in = to, .out = from};
 	if (x->alone) {
-		copy_now(x->b, &from, &to);
+		plan_copy_now(x->b, &from, &to);
 		return;
 	}
 	c.count = constant(x, 1);
@@ -203,7 +203,7 @@ static void exchange_rows(struct experts *x, enum dtype t, int64_t unit, struct 
 	int64_t n = room < given_room ? room : given_room;
 	if (x->alone) { /* all rows are here, in both */
 		taken = flat(x, taken, n * unit), given = flat(x, given, n * unit);
-		copy_now(x->b, &taken, &given);
+		plan_copy_now(x->b, &taken, &given);
 		return;
 	}
 	c.in = flat(x, given, given_room * unit);
@@ -232,7 +232,7 @@ static bool pick_rows(struct experts *x, const struct view *v, struct plan_view 
 	}
 	len[v->rank] = len[0], map[v->rank] = 0;
 	len[0] = sx_const(b, n), map[0] = -1, size[0] = n;
-	if (!window(b, v, v->rank + 1, len, map, at, 0, &table))
+	if (!plan_window(b, v, v->rank + 1, len, map, at, 0, &table))
 		return false;
 	*out = make_experts_scratch(x, view_dtype(b, v), v->rank, size);
 	token.nd = out->nd;
@@ -276,7 +276,7 @@ static bool target(struct experts *x, unsigned k, double filling, struct target 
 static void drain(struct experts *x, const struct target *t)
 {
 	if (!t->direct)
-		copy_now(x->b, &t->result, &t->at);
+		plan_copy_now(x->b, &t->result, &t->at);
 }
 
 static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t experts_n)
@@ -326,7 +326,7 @@ static bool plan_dispatch(struct experts *x, struct view *const *in, int64_t exp
 		if (!v || !view_usable(b, v) || !whole_window(x, v, shape, &window_of))
 			return false;
 		b->p->buffer.at[window_of.buffer].written = true;
-		copy_now(b, &window_of, &source);
+		plan_copy_now(b, &window_of, &source);
 	}
 	return true;
 }
@@ -359,11 +359,11 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 	exchange_rows(x, dtype, count_extent_elements(extent, 1, y->rank), taken, n, to, rows, x->room, from);
 	emit_fill(x, sum, 0);
 	struct plan_task t;
-	task_start(&t, RT_TASK_SCATTER);
+	plan_task_start(&t, RT_TASK_SCATTER);
 	t.in_n = 3;
 	t.out = sum, t.in[0] = taken, t.in[1] = taken_weight, t.in[2] = token;
-	task_emit(b, &t);
-	copy_now(b, &out, &sum);
+	plan_task_emit(b, &t);
+	plan_copy_now(b, &out, &sum);
 	return true;
 }
 
@@ -377,7 +377,7 @@ static bool measure_experts(struct experts *x, const struct view *tokens, const 
 	uint32_t own;
 	x->alone = !b->m->op.at[x->op].team;
 	x->ranks = x->alone ? 1 : 0;
-	if (!x->alone && !own_slice(b, x->op, &x->team, &own))
+	if (!x->alone && !plan_own_slice(b, x->op, &x->team, &own))
 		return false;
 	if (!x->alone)
 		x->ranks = b->p->team.at[x->team].n;

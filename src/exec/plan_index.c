@@ -30,21 +30,21 @@ static bool table_window(struct planner *b, const struct view *v, const struct b
 	int map[IR_MAX_LOGICAL + 1];
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL + 1];
 	memcpy(n, x->n, sizeof *n * x->nd);
-	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[x->nd] = axis;
 	n[x->nd] = v->axis[axis].len;
-	return window(b, v, x->nd + 1, n, map, at, keep, out);
+	return plan_window(b, v, x->nd + 1, n, map, at, keep, out);
 }
 
 void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in)
 {
 	const struct view *table = in[0].view, *index = in[1].view;
 	int axis = axis_of(b, op, table->rank, 0), dim[IR_MAX_LOGICAL];
-	struct box x = box_of(r);
+	struct box x = plan_box_of(r);
 	struct plan_task t;
-	if (axis < 0 || !may_reduce(b, r, table, (unsigned)axis))
+	if (axis < 0 || !plan_may_reduce(b, r, table, (unsigned)axis))
 		return;
-	task_start(&t, RT_TASK_GATHER);
+	plan_task_start(&t, RT_TASK_GATHER);
 	t.in_n = 2;
 	const struct view_axis *a = &table->axis[axis];
 	int64_t off, len;
@@ -66,8 +66,9 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 		return;
 	for (int c = 0; c < (int)index->rank; c++)
 		dim[c] = axis + c;
-	if (operand_window(b, index, &x, dim, x.nd, &t.in[1]) && result_window(b, r, &x, x.nd, &t.out))
-		task_emit(b, &t);
+	if (plan_operand_window(b, index, &x, dim, x.nd, &t.in[1]) &&
+	    plan_result_window(b, r, &x, x.nd, &t.out))
+		plan_task_emit(b, &t);
 }
 
 /* Dense scratch with the extents of a box. */
@@ -100,19 +101,19 @@ static bool find_largest_indices(struct planner *b, op_id op, const struct view 
 		              (long long)r->axis[axis].extent, (long long)x->axis[axis].extent);
 		return false;
 	}
-	if (!require_whole(b, op, x, (unsigned)axis) || !require_whole(b, op, r, (unsigned)axis))
+	if (!plan_require_whole(b, op, x, (unsigned)axis) || !plan_require_whole(b, op, r, (unsigned)axis))
 		return false;
 	row.n[axis] = x->axis[axis].len;
 	row.extent[axis] = x->axis[axis].extent;
 	for (int c = 0; c < (int)x->rank; c++)
 		dim[c] = c;
-	task_start(&t, RT_TASK_TOPK);
+	plan_task_start(&t, RT_TASK_TOPK);
 	t.in_n = 1;
 	t.axes = (unsigned)axis;
-	if (!operand_window(b, x, &row, dim, 0, &t.in[0]))
+	if (!plan_operand_window(b, x, &row, dim, 0, &t.in[0]))
 		return false;
 	t.out = *found = make_box_scratch(b, r, box, DTYPE_I64);
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 	return true;
 }
 
@@ -120,7 +121,7 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, co
                struct plan_view *found)
 {
 	int axis = axis_of(b, op, x->rank, -1), dim[IR_MAX_LOGICAL];
-	struct box box = box_of(r);
+	struct box box = plan_box_of(r);
 	struct plan_task t;
 	if (axis < 0)
 		return;
@@ -136,15 +137,15 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, co
 			              value_text(b, r->value));
 			return;
 		}
-	task_start(&t, k == 0 ? RT_TASK_GATHER : RT_TASK_COPY);
+	plan_task_start(&t, k == 0 ? RT_TASK_GATHER : RT_TASK_COPY);
 	t.in_n = k == 0 ? 2 : 1;
 	t.in[t.in_n - 1] = *found;
 	for (int c = 0; c < (int)x->rank; c++)
 		dim[c] = c == axis ? -1 : c;
 	if (k == 0 && !table_window(b, x, &box, axis, dim, 0, &t.in[0]))
 		return;
-	if (result_window(b, r, &box, 0, &t.out))
-		task_emit(b, &t);
+	if (plan_result_window(b, r, &box, 0, &t.out))
+		plan_task_emit(b, &t);
 }
 
 /* The numbers of the classes that this rank has, along the last of the result's dims. */
@@ -160,7 +161,7 @@ static struct plan_view number_classes(struct planner *b, const struct view *r, 
 	for (unsigned i = 0; i < x->nd; i++)
 		v.n[i] = sx_reg(b, x->n[i]);
 	v.stride[last] = 1;
-	task_start(&t, RT_TASK_IOTA);
+	plan_task_start(&t, RT_TASK_IOTA);
 	t.scalars = 3;
 	t.in_n = 2;
 	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, x->at[last])};
@@ -169,22 +170,22 @@ static struct plan_view number_classes(struct planner *b, const struct view *r, 
 	t.out.nd = 1;
 	t.out.n[0] = v.n[last];
 	t.out.stride[0] = 1;
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 	return v;
 }
 
 void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
 {
-	struct box box = box_of(r);
+	struct box box = plan_box_of(r);
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = POINTWISE_EQ;
 	t.in_n = 2;
 	for (unsigned c = 0; c < x->rank; c++)
 		dim[c] = (int)c;
-	if (!operand_window(b, x, &box, dim, 0, &t.in[0]) || !result_window(b, r, &box, 0, &t.out))
+	if (!plan_operand_window(b, x, &box, dim, 0, &t.in[0]) || !plan_result_window(b, r, &box, 0, &t.out))
 		return;
 	t.in[1] = number_classes(b, r, &box);
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 }

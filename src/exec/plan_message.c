@@ -15,7 +15,7 @@ static bool takes_part(const struct planner *b, op_id op)
 		mesh_id mesh = value_type(b->m, v)->mesh;
 		return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
 	}
-	return o->kind == OP_END_COALESCING || own_slice(b, op, &team, &own);
+	return o->kind == OP_END_COALESCING || plan_own_slice(b, op, &team, &own);
 }
 
 /* Returns the queue of the tickets of a statement. */
@@ -27,36 +27,36 @@ static uint32_t queue_of(struct planner *b, op_id op)
 }
 
 /* Ends a statement that has no wait of its own with one. */
-void emit_async(struct planner *b, op_id op, struct plan_instruction i)
+void plan_emit_async(struct planner *b, op_id op, struct plan_instruction i)
 {
 	i.b = queue_of(b, op);
-	emit(b, i);
+	plan_emit(b, i);
 	if (!(b->m->op.at[op].flags & OP_ASYNC) && !(op_traits(b->m, op) & TRAIT_P2P) && !b->in_group)
-		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
+		plan_emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = i.b});
 }
 
-void copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from)
+void plan_copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_COPY);
+	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
 	t.out = *to;
 	t.in[0] = *from;
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 }
 
-void copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from)
+void plan_copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from)
 {
 	vec_push(&b->unpack, (struct plan_unpack){.op = op, .from = *from, .to = *to});
 }
 
-void unpack_after(struct planner *b, op_id op)
+void plan_unpack_after(struct planner *b, op_id op)
 {
 	uint32_t kept = 0;
 	for (uint32_t k = 0; k < b->unpack.n; k++) {
 		struct plan_unpack u = b->unpack.at[k];
 		if (u.op == op)
-			copy_now(b, &u.to, &u.from);
+			plan_copy_now(b, &u.to, &u.from);
 		else
 			b->unpack.at[kept++] = u;
 	}
@@ -78,17 +78,18 @@ void plan_p2p(struct planner *b, op_id op)
 		return;
 	if (!sx_lower(b, op_scalar_expr(b->m, op, 0), &peer))
 		return;
-	emit_check(b,
-	           sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)),
-	                 sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
-	           E_PEER, "the peer is no rank of this job: it is " PLAN_VALUE, &peer, 1);
+	plan_emit_check(b,
+	                sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, peer, sx_const(b, 0)),
+	                      sx_op(b, EXPR_LT, peer, sx_const(b, b->p->ranks))),
+	                E_PEER, "the peer is no rank of this job: it is " PLAN_VALUE, &peer, 1);
 	m.peer = sx_reg(b, peer);
 	m.dtype = (uint8_t)view_dtype(b, v);
 	b->p->buffer.at[v->buffer].written |= !send;
 	vec_push(&b->p->message, m);
 	b->message[op] = b->p->message.n;
 	if (!b->posted[op])
-		emit_async(b, op, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1});
+		plan_emit_async(b, op,
+		                (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->p->message.n - 1});
 }
 
 void plan_post(struct planner *b, op_id op)
@@ -101,8 +102,8 @@ void plan_post(struct planner *b, op_id op)
 			planner_error(b, E_WAIT_NOTHING, "the posted message does not stand before its post");
 			continue;
 		}
-		emit_async(b, of,
-		           (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1, .c = of});
+		plan_emit_async(
+		    b, of, (struct plan_instruction){.code = PLAN_MESSAGE, .a = b->message[of] - 1, .c = of});
 	}
 }
 
@@ -114,7 +115,7 @@ static bool unpack_group(struct planner *b, op_id end, bool now)
 		for (uint32_t k = 0; k < b->unpack.n; k++)
 			any |= b->unpack.at[k].op == op;
 		if (now)
-			unpack_after(b, op);
+			plan_unpack_after(b, op);
 	}
 	return any;
 }
@@ -125,13 +126,13 @@ void plan_coalescing(struct planner *b, op_id op)
 {
 	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;
 	if (b->in_group) {
-		emit(b, (struct plan_instruction){.code = PLAN_GROUP});
+		plan_emit(b, (struct plan_instruction){.code = PLAN_GROUP});
 		return;
 	}
-	emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
-	if (!unpack_group(b, op, false) || waited_here(b, op) || never_waited(b, op))
+	plan_emit(b, (struct plan_instruction){.code = PLAN_END_GROUP, .b = queue_of(b, op)});
+	if (!unpack_group(b, op, false) || plan_is_waited_here(b, op) || plan_is_never_waited(b, op))
 		return;
-	emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, op)});
+	plan_emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, op)});
 	b->settled[op] = true;
 	unpack_group(b, op, true);
 }
@@ -142,8 +143,8 @@ void plan_wait(struct planner *b, op_id op)
 		op_id of = op_operand_id(b->m, op, ROLE_STATEMENT, k);
 		if (!takes_part(b, of) || b->settled[of])
 			continue;
-		emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
-		unpack_after(b, of);
+		plan_emit(b, (struct plan_instruction){.code = PLAN_WAIT, .a = queue_of(b, of)});
+		plan_unpack_after(b, of);
 		if (b->m->op.at[of].kind == OP_END_COALESCING)
 			unpack_group(b, of, true);
 	}

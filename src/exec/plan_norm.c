@@ -48,55 +48,55 @@ static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axi
 static void unary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = (uint8_t)op;
 	t.in_n = 1;
 	t.out = out, t.in[0] = a;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void emit_binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
                         struct plan_view c)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = (uint8_t)op;
 	t.in_n = 2;
 	t.out = out, t.in[0] = a, t.in[1] = c;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void with_number(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a, double k)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = (uint8_t)op;
 	t.in_n = 2;
 	t.scalars = 2;
 	t.scalar[1].literal = k;
 	t.out = out, t.in[0] = a;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void emit_reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a,
                         unsigned axis)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_REDUCE);
+	plan_task_start(&t, RT_TASK_REDUCE);
 	t.op = (uint8_t)op;
 	t.in_n = 1;
 	t.axes = 1u << axis;
 	t.out = reduced(x, out, axis), t.in[0] = a;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 static void emit_contraction(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_GEMM);
+	plan_task_start(&t, RT_TASK_GEMM);
 	t.in_n = 2;
 	t.out = out, t.in[0] = a, t.in[1] = c;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 /* scale: NULL: 1. first_row: NULL: all elements count; else those up to the row's number, counted from it. */
@@ -104,7 +104,7 @@ static void softmax(struct norm *x, struct plan_view out, struct plan_view from,
                     const double *scale, const sx_id *first_row)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_SOFTMAX);
+	plan_task_start(&t, RT_TASK_SOFTMAX);
 	t.in_n = first_row ? 3 : scale ? 2 : 1;
 	t.scalars = (uint8_t)((scale ? 2 : 0) | (first_row ? 4 : 0));
 	t.axes = axis;
@@ -112,7 +112,7 @@ static void softmax(struct norm *x, struct plan_view out, struct plan_view from,
 	t.scalar[2].is_reg = first_row != NULL;
 	t.scalar[2].reg = first_row ? sx_reg(x->b, *first_row) : 0;
 	t.out = out, t.in[0] = from;
-	task_emit(x->b, &t);
+	plan_task_emit(x->b, &t);
 }
 
 /* The window on an operand whose axes are the result's from the right. */
@@ -123,8 +123,8 @@ static struct plan_view aligned(struct norm *x, const struct view *v)
 	sx_id at[IR_MAX_LOGICAL];
 	for (unsigned c = 0; c < v->rank; c++)
 		dim[c] = (int)x->nd - (int)v->rank + (int)c;
-	follow(x->b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	x->ok &= window(x->b, v, x->nd, x->n, map, at, 0, &out);
+	plan_follow(x->b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	x->ok &= plan_window(x->b, v, x->nd, x->n, map, at, 0, &out);
 	return out;
 }
 
@@ -145,8 +145,8 @@ static void plan_softmax(struct norm *x, const struct view *in)
 		planner_error(x->b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the operand");
 		return;
 	}
-	if (!require_whole(x->b, x->op, in, (unsigned)axis) ||
-	    !require_whole(x->b, x->op, x->r, (unsigned)axis))
+	if (!plan_require_whole(x->b, x->op, in, (unsigned)axis) ||
+	    !plan_require_whole(x->b, x->op, x->r, (unsigned)axis))
 		return;
 	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
 	if (x->ok)
@@ -156,7 +156,8 @@ static void plan_softmax(struct norm *x, const struct view *in)
 static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
 {
 	unsigned axis = x->nd - 1;
-	if (!x->nd || !require_whole(x->b, x->op, in[0], axis) || !require_whole(x->b, x->op, x->r, axis))
+	if (!x->nd || !plan_require_whole(x->b, x->op, in[0], axis) ||
+	    !plan_require_whole(x->b, x->op, x->r, axis))
 		return;
 	struct plan_view out = aligned(x, x->r), from = aligned(x, in[0]), scale[2] = {{0}};
 	for (unsigned k = 1; k < count && k < 3; k++)
@@ -195,27 +196,27 @@ static void plan_attention(struct norm *x, struct view *const *in)
 		planner_error(b, E_SHAPES_DIFFER, "q, k and v must have the axes of the result");
 		return;
 	}
-	if (!require_whole(x->b, x->op, q, last) || !require_whole(x->b, x->op, k, last) ||
-	    !require_whole(x->b, x->op, k, rows) || !require_whole(x->b, x->op, v, rows))
+	if (!plan_require_whole(x->b, x->op, q, last) || !plan_require_whole(x->b, x->op, k, last) ||
+	    !plan_require_whole(x->b, x->op, k, rows) || !plan_require_whole(x->b, x->op, v, rows))
 		return;
 	e = q->axis[last].len, keys = k->axis[rows].len;
 	for (unsigned i = 0; i < x->nd; i++)
 		dim[i] = (int)i, n[i] = x->n[i];
 	/* q: [heads, rows, e] */
 	dim[last] = -1;
-	follow(b, q, dim, x->nd, x->n, x->at, x->extent, map, at);
+	plan_follow(b, q, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[last] = (int)last, n[last] = e;
-	x->ok &= window(b, q, x->nd, n, map, at, 0, &qw);
+	x->ok &= plan_window(b, q, x->nd, n, map, at, 0, &qw);
 	/* k, transposed: [heads, e, keys] */
 	dim[rows] = -1;
-	follow(b, k, dim, x->nd, x->n, x->at, x->extent, map, at);
+	plan_follow(b, k, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[rows] = (int)last, n[rows] = e, map[last] = (int)rows, n[last] = keys;
-	x->ok &= window(b, k, x->nd, n, map, at, 0, &kw);
+	x->ok &= plan_window(b, k, x->nd, n, map, at, 0, &kw);
 	/* v: [heads, keys, ev] */
 	dim[last] = (int)last;
-	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
-	x->ok &= window(b, v, x->nd, n, map, at, 0, &vw);
+	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &vw);
 	struct plan_view out = aligned(x, x->r);
 	if (!x->ok)
 		return;

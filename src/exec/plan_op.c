@@ -15,13 +15,13 @@
 
 /* ---- windows */
 
-void task_start(struct plan_task *t, enum rt_kernel kernel)
+void plan_task_start(struct plan_task *t, enum rt_kernel kernel)
 {
 	memset(t, 0, sizeof *t);
 	t->kernel = (uint8_t)kernel;
 }
 
-void task_emit(struct planner *b, struct plan_task *t)
+void plan_task_emit(struct planner *b, struct plan_task *t)
 {
 	b->p->buffer.at[t->out.buffer].written = true;
 	if (b->in_unit) {
@@ -32,11 +32,11 @@ void task_emit(struct planner *b, struct plan_task *t)
 	bool packs = b->target->as_checked && !b->in_group && !b->settled[b->at] &&
 	             b->m->op.at[b->at].flags & OP_ASYNC;
 	vec_push(&b->p->task, *t);
-	emit(b, (struct plan_instruction){
-	            .code = PLAN_TASK, .op = packs ? PLAN_TASK_PACKS : 0, .a = b->p->task.n - 1});
+	plan_emit(b, (struct plan_instruction){
+	                 .code = PLAN_TASK, .op = packs ? PLAN_TASK_PACKS : 0, .a = b->p->task.n - 1});
 }
 
-void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len)
+void plan_require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len)
 {
 	const struct view_axis *a = &v->axis[axis];
 	if (a->off == off && a->len == len)
@@ -46,15 +46,15 @@ void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_i
 	sx_id to = sx_op(b, EXPR_LE, sx_add(b, off, len), sx_add(b, a->off, a->len));
 	sx_id inside = sx_op(b, EXPR_OR, none, sx_op(b, EXPR_AND, from, to));
 	const sx_id shown[] = {a->off, sx_add(b, a->off, a->len), off, sx_add(b, off, len)};
-	emit_check(b, inside, E_PLAN_CHECK,
-	           arena_printf(b->scratch,
-	                        "rank %lld holds [" PLAN_VALUE ", " PLAN_VALUE
-	                        ") of axis %u of '%s', but needs [" PLAN_VALUE ", " PLAN_VALUE ")",
-	                        (long long)b->p->rank, axis, value_text(b, v->value)),
-	           shown, 4);
+	plan_emit_check(b, inside, E_PLAN_CHECK,
+	                arena_printf(b->scratch,
+	                             "rank %lld holds [" PLAN_VALUE ", " PLAN_VALUE
+	                             ") of axis %u of '%s', but needs [" PLAN_VALUE ", " PLAN_VALUE ")",
+	                             (long long)b->p->rank, axis, value_text(b, v->value)),
+	                shown, 4);
 }
 
-bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis)
+bool plan_require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis)
 {
 	int64_t off, len;
 	const struct view_axis *a = &v->axis[axis];
@@ -65,8 +65,8 @@ bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned a
 	return false;
 }
 
-bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
-            const sx_id *at, unsigned keep, struct plan_view *out)
+bool plan_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
+                 const sx_id *at, unsigned keep, struct plan_view *out)
 {
 	unsigned k = 0;
 	*out = (struct plan_view){.buffer = v->buffer};
@@ -88,8 +88,8 @@ bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n
 	return true;
 }
 
-void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
-            const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate)
+void plan_follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
+                 const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate)
 {
 	for (unsigned i = 0; i < nd; i++)
 		map[i] = -1;
@@ -99,16 +99,16 @@ void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd
 		if (dim[c] < 0)
 			continue;
 		if (a->extent == 1 && extent[dim[c]] != 1) {
-			require_inside(b, v, c, sx_const(b, 0), sx_const(b, 1));
+			plan_require_inside(b, v, c, sx_const(b, 0), sx_const(b, 1));
 			continue;
 		}
-		require_inside(b, v, c, at[dim[c]], n[dim[c]]);
+		plan_require_inside(b, v, c, at[dim[c]], n[dim[c]]);
 		map[dim[c]] = (int)c;
 		coordinate[c] = at[dim[c]];
 	}
 }
 
-struct box box_of(const struct view *r)
+struct box plan_box_of(const struct view *r)
 {
 	struct box x = {.nd = r->rank};
 	for (unsigned i = 0; i < r->rank; i++) {
@@ -120,56 +120,56 @@ struct box box_of(const struct view *r)
 	return x;
 }
 
-bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
-                    unsigned keep, struct plan_view *out)
+bool plan_operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                         unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL];
-	follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	return window(b, v, x->nd, x->n, map, at, keep, out);
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	return plan_window(b, v, x->nd, x->n, map, at, keep, out);
 }
 
-bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
-                   struct plan_view *out)
+bool plan_result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+                        struct plan_view *out)
 {
-	return window(b, r, x->nd, x->n, x->map, x->at, keep, out);
+	return plan_window(b, r, x->nd, x->n, x->map, x->at, keep, out);
 }
 
-void align_right(unsigned rank, unsigned nd, int *dim)
+void plan_align_right(unsigned rank, unsigned nd, int *dim)
 {
 	for (unsigned c = 0; c < rank; c++)
 		dim[c] = (int)nd - (int)rank + (int)c;
 }
 
-void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to,
-              const sx_id *from, const sx_id *n)
+void plan_copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map,
+                   const sx_id *to, const sx_id *from, const sx_id *n)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
 	for (unsigned i = 0; i < r->rank; i++)
 		same[i] = (int)i;
-	task_start(&t, RT_TASK_COPY);
+	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (window(b, r, r->rank, n, same, to, r->rank, &t.out) &&
-	    window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
-		task_emit(b, &t);
+	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out) &&
+	    plan_window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
+		plan_task_emit(b, &t);
 }
 
-void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
-              sx_id value)
+void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
+                   sx_id value)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
 	for (unsigned i = 0; i < r->rank; i++)
 		same[i] = (int)i;
-	task_start(&t, RT_TASK_FILL);
+	plan_task_start(&t, RT_TASK_FILL);
 	t.in_n = t.scalars = 1;
 	t.scalar[0].literal = literal;
 	t.scalar[0].is_reg = value != 0;
 	if (value)
 		t.scalar[0].reg = sx_reg(b, value);
-	if (window(b, r, r->rank, n, same, to, r->rank, &t.out))
-		task_emit(b, &t);
+	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out))
+		plan_task_emit(b, &t);
 }
 
 /* ---- operands in order: tensors and scalars */
@@ -232,14 +232,14 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
                            unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	struct box x = box_of(r);
+	struct box x = plan_box_of(r);
 	struct plan_task t;
 	bool copy = kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET || kind == OP_BROADCAST ||
 	            kind == OP_FULL;
-	task_start(&t, !copy                ? RT_TASK_POINTWISE
-	               : kind == OP_BITCAST ? RT_TASK_BITCAST
-	               : in[0].view         ? RT_TASK_COPY
-	                                    : RT_TASK_FILL);
+	plan_task_start(&t, !copy                ? RT_TASK_POINTWISE
+	                    : kind == OP_BITCAST ? RT_TASK_BITCAST
+	                    : in[0].view         ? RT_TASK_COPY
+	                                         : RT_TASK_FILL);
 	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
 	t.in_n = (uint8_t)n;
 	unsigned from = kind == OP_WHERE; /* its condition is bool */
@@ -252,12 +252,12 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 			t.scalar[k].rounded = 1 + (k < from ? DTYPE_BOOL : number);
 			continue;
 		}
-		align_right(in[k].view->rank, x.nd, dim);
-		if (!operand_window(b, in[k].view, &x, dim, x.nd, &t.in[k]))
+		plan_align_right(in[k].view->rank, x.nd, dim);
+		if (!plan_operand_window(b, in[k].view, &x, dim, x.nd, &t.in[k]))
 			return;
 	}
-	if (result_window(b, r, &x, x.nd, &t.out))
-		task_emit(b, &t);
+	if (plan_result_window(b, r, &x, x.nd, &t.out))
+		plan_task_emit(b, &t);
 }
 
 /* ---- axes that go elsewhere */
@@ -265,7 +265,7 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 static void plan_permute(struct planner *b, op_id op, const struct view *r, const struct view *x)
 {
 	const struct attr *dims = op_attr(b->m, op, "dims");
-	struct box box = box_of(r);
+	struct box box = plan_box_of(r);
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
 	if (!dims || dims->kind != ATTR_INTS || dims->n != x->rank || r->rank != x->rank) {
@@ -274,31 +274,32 @@ static void plan_permute(struct planner *b, op_id op, const struct view *r, cons
 	}
 	for (unsigned i = 0; i < r->rank; i++)
 		dim[dims->u.ints[i]] = (int)i;
-	task_start(&t, RT_TASK_COPY);
+	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (operand_window(b, x, &box, dim, box.nd, &t.in[0]) && result_window(b, r, &box, box.nd, &t.out))
-		task_emit(b, &t);
+	if (plan_operand_window(b, x, &box, dim, box.nd, &t.in[0]) &&
+	    plan_result_window(b, r, &box, box.nd, &t.out))
+		plan_task_emit(b, &t);
 }
 
 static void plan_iota(struct planner *b, const struct view *r)
 {
-	struct box x = box_of(r);
+	struct box x = plan_box_of(r);
 	struct plan_task t;
 	int64_t one;
 	sx_id first = r->rank ? r->axis[r->rank - 1].off : sx_const(b, 0);
 	if (!r->rank || (sx_is_const(b, x.n[r->rank - 1], &one) && one == 1)) {
-		fill_box(b, r, x.at, x.n, 0, first);
+		plan_fill_box(b, r, x.at, x.n, 0, first);
 		return;
 	}
-	task_start(&t, RT_TASK_IOTA);
+	plan_task_start(&t, RT_TASK_IOTA);
 	t.scalars = 3;
 	t.in_n = 2;
 	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, first)};
 	t.scalar[1] = (struct plan_operand){.literal = 1};
-	if (!result_window(b, r, &x, x.nd, &t.out))
+	if (!plan_result_window(b, r, &x, x.nd, &t.out))
 		return;
 	t.axes = t.out.nd - 1u;
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 }
 
 /* ---- layouts that are no boxes */
@@ -338,7 +339,7 @@ static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigne
 		const struct view *v = in[k].view;
 		if (!v)
 			continue;
-		align_right(v->rank, r->rank, dim);
+		plan_align_right(v->rank, r->rank, dim);
 		for (unsigned c = 0; c < v->rank; c++) {
 			if (v->axis[c].extent == 1 || v->axis[c].pieces == r->axis[dim[c]].pieces)
 				continue;
@@ -359,7 +360,7 @@ static bool set_apart(struct planner *b, const struct view *r, const struct view
 		elements_set(b, x, r);
 		return true;
 	}
-	return copy_blocks(b, r, x) || boxes_copy(b, r, x);
+	return plan_copy_blocks(b, r, x) || boxes_copy(b, r, x);
 }
 
 /* ---- all */

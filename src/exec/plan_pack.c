@@ -60,7 +60,7 @@ static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bo
 	return loops ? cut : room || (uneven && part > 1);
 }
 
-bool comm_has_gaps(const struct comm *s, const struct view *v)
+bool plan_comm_has_gaps(const struct comm *s, const struct view *v)
 {
 	int first = outermost(s->b, v);
 	for (unsigned a = 0; a < v->rank; a++)
@@ -175,7 +175,7 @@ static bool pack_boxes(struct comm *s, int lead)
 	       (!s->out || boxes_pack(b, s->out, lead, s->op, &s->c.out, &s->out_count));
 }
 
-bool comm_runs(struct comm *s, const struct view *x, const struct view *y)
+bool plan_comm_runs(struct comm *s, const struct view *x, const struct view *y)
 {
 	struct planner *b = s->b;
 	uint8_t order[IR_MAX_LOGICAL];
@@ -183,7 +183,7 @@ bool comm_runs(struct comm *s, const struct view *x, const struct view *y)
 	if ((in_boxes(b, x) || in_boxes(b, y)) && s->gathered < 0 && !b->in_group && !s->uncertain &&
 	    x->rank == y->rank && find_lead(s, x, y, &lead))
 		return pack_boxes(s, lead);
-	bool gaps = comm_has_gaps(s, x) || comm_has_gaps(s, y) || view_apart_anywhere(b, x) ||
+	bool gaps = plan_comm_has_gaps(s, x) || plan_comm_has_gaps(s, y) || view_apart_anywhere(b, x) ||
 	            view_apart_anywhere(b, y);
 	if (gaps && !b->in_group && !s->uncertain && x->rank == y->rank && find_lead(s, x, y, &lead) &&
 	    (!s->in || dense_possible(b, s->in, lead)) && (!s->out || dense_possible(b, s->out, lead))) {

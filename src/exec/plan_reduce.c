@@ -20,7 +20,7 @@ static unsigned axes_of_several(const struct planner *b, const struct view *x, u
 }
 
 /* Returns true if the block of a reduced axis may be a part of it: then the result is a pending sum. */
-bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
+bool plan_may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
 	const struct view_axis *a = &x->axis[axis];
@@ -71,7 +71,7 @@ static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis,
 static void scale_output(struct planner *b, const struct plan_view *v, double by)
 {
 	struct plan_task t;
-	task_start(&t, RT_TASK_POINTWISE);
+	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = POINTWISE_MUL;
 	t.in_n = t.scalars = 2;
 	t.scalar[1].literal = by;
@@ -79,7 +79,7 @@ static void scale_output(struct planner *b, const struct plan_view *v, double by
 	for (unsigned k = 0; k < t.out.nd; k++) /* the reduced dims have stride 0 in the output */
 		if (!t.out.stride[k])
 			t.out.n[k] = t.in[0].n[k] = sx_reg(b, sx_const(b, 1));
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 }
 
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
@@ -94,7 +94,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	unsigned nd = 0;
 	if (!infer_axes(b->m, op, &axes))
 		return;
-	task_start(&t, RT_TASK_REDUCE);
+	plan_task_start(&t, RT_TASK_REDUCE);
 	t.op = (uint8_t)reduce_op_of(kind);
 	t.in_n = 1;
 	for (unsigned i = 0; i < r->rank; i++)
@@ -109,12 +109,12 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 		out_n[c] = reduced ? one : n[c];
 		in_map[c] = (int)c;
 		out_map[c] = reduced ? -1 : (int)i;
-		if (reduced && !may_reduce(b, r, x, c))
+		if (reduced && !plan_may_reduce(b, r, x, c))
 			return;
 		if (reduced && kind == OP_MEAN && !part_of_mean(b, x, c, &part))
 			return;
 		if (!reduced)
-			require_inside(b, x, c, from[c], n[c]);
+			plan_require_inside(b, x, c, from[c], n[c]);
 		int64_t known;
 		bool left_out = sx_is_const(b, n[c], &known) && known == 1;
 		if (reduced && !left_out)
@@ -131,9 +131,10 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	}
 	if (kind == OP_MEAN && part == 0)
 		t.op = REDUCE_SUM; /* of nothing */
-	if (!window(b, x, k, n, in_map, from, 0, &t.in[0]) || !window(b, r, k, out_n, out_map, to, 0, &t.out))
+	if (!plan_window(b, x, k, n, in_map, from, 0, &t.in[0]) ||
+	    !plan_window(b, r, k, out_n, out_map, to, 0, &t.out))
 		return;
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 	if (kind == OP_MEAN && part != 0 && part != 1)
 		scale_output(b, &t.out, part);
 }
@@ -179,7 +180,7 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	bool linear = b->m->op.at[op].kind == OP_LINEAR;
 	const struct view *x = in[0].view, *w = in[1].view;
 	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = r->rank, nw = linear ? 0 : w->rank - 1;
-	struct box box = box_of(r);
+	struct box box = plan_box_of(r);
 	struct plan_task t;
 	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
@@ -187,9 +188,9 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	int64_t whole;
 	if (!adds_part(b, op, r, x, kx, w, kw) &&
 	    !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
-	    (!may_reduce(b, r, x, kx) || !may_reduce(b, r, w, kw)))
+	    (!plan_may_reduce(b, r, x, kx) || !plan_may_reduce(b, r, w, kw)))
 		return;
-	task_start(&t, RT_TASK_GEMM);
+	plan_task_start(&t, RT_TASK_GEMM);
 	t.in_n = 2;
 	t.accumulate = op_attr_is_true(b->m, op, "accumulate");
 	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
@@ -200,34 +201,34 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	memcpy(dims, box.n, sizeof box.n);
 	for (unsigned c = 0; c < x->rank; c++)
 		dim[c] = c == kx ? -1 : (int)nd - (int)x->rank + (int)c;
-	follow(b, x, dim, nd, box.n, box.at, box.extent, map, at);
+	plan_follow(b, x, dim, nd, box.n, box.at, box.extent, map, at);
 	at[kx] = k_off;
 	if (vector) {
 		sx_id vn[] = {one, k_len};
 		int vm[] = {-1, (int)kx};
-		if (!window(b, x, 2, vn, vm, at, 0, &t.in[0]))
+		if (!plan_window(b, x, 2, vn, vm, at, 0, &t.in[0]))
 			return;
 	} else {
 		dims[nd - 1] = k_len;
 		map[nd - 1] = (int)kx;
-		if (!window(b, x, nd, dims, map, at, keep, &t.in[0]))
+		if (!plan_window(b, x, nd, dims, map, at, keep, &t.in[0]))
 			return;
 	}
 
 	for (unsigned c = 0; c < w->rank; c++)
 		dim[c] = c == kw ? -1 : c == nw ? (int)nd - 1 : (int)nd - (int)w->rank + (int)c;
-	follow(b, w, dim, nd, box.n, box.at, box.extent, map, at);
+	plan_follow(b, w, dim, nd, box.n, box.at, box.extent, map, at);
 	at[kw] = k_off;
 	if (vector) {
 		sx_id vn[] = {k_len, box.n[0]};
 		int vm[] = {(int)kw, map[0]};
-		if (!window(b, w, 2, vn, vm, at, 0, &t.in[1]))
+		if (!plan_window(b, w, 2, vn, vm, at, 0, &t.in[1]))
 			return;
 	} else {
 		memcpy(dims, box.n, sizeof box.n);
 		dims[nd - 2] = k_len;
 		map[nd - 2] = (int)kw;
-		if (!window(b, w, nd, dims, map, at, keep, &t.in[1]))
+		if (!plan_window(b, w, nd, dims, map, at, keep, &t.in[1]))
 			return;
 	}
 
@@ -235,16 +236,17 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 	int om[] = {-1, 0};
 	if (count == 3 && adds_bias(b, r)) {
 		const struct view *bias = in[2].view;
-		align_right(bias->rank, nd, dim);
-		follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
+		plan_align_right(bias->rank, nd, dim);
+		plan_follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
 		om[1] = map[0];
-		if (vector ? !window(b, bias, 2, on, om, at, 0, &t.in[2])
-		           : !window(b, bias, nd, box.n, map, at, keep, &t.in[2]))
+		if (vector ? !plan_window(b, bias, 2, on, om, at, 0, &t.in[2])
+		           : !plan_window(b, bias, nd, box.n, map, at, keep, &t.in[2]))
 			return;
 		t.has_bias = 1;
 		t.in_n = 3;
 		om[1] = 0;
 	}
-	if (vector ? window(b, r, 2, on, om, box.at, 0, &t.out) : result_window(b, r, &box, keep, &t.out))
-		task_emit(b, &t);
+	if (vector ? plan_window(b, r, 2, on, om, box.at, 0, &t.out)
+	           : plan_result_window(b, r, &box, keep, &t.out))
+		plan_task_emit(b, &t);
 }

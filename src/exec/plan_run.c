@@ -110,7 +110,7 @@ bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan
 		planner_error(b, E_PLAN_CHECK, "%s", text);
 		return false;
 	}
-	emit_check(b, condition, E_PLAN_CHECK, text, NULL, 0);
+	plan_emit_check(b, condition, E_PLAN_CHECK, text, NULL, 0);
 	for (unsigned i = 0; i < v->rank; i++)
 		at[i] = v->axis[i].off;
 	*out = (struct plan_view){.buffer = v->buffer, .nd = 1, .stride = {1}};

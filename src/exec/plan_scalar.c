@@ -439,7 +439,7 @@ plan_reg sx_reg(struct planner *b, sx_id x)
 	vec_push(&b->p->reg, PLAN_UNDEFINED);
 	b->sx.at[x].reg = i.a;
 	vec_push(&b->computed, x);
-	emit(b, i);
+	plan_emit(b, i);
 	return i.a;
 }
 

@@ -87,10 +87,10 @@ static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_
 		const char *text =
 		    arena_printf(b->p->arena, "a block of '%s' does not begin and end between those of '%s'",
 		                 value_text(b, s->r->value), value_text(b, s->x->value));
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)),
-		           E_PLAN_CHECK, text, NULL, 0);
-		emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)),
-		           E_PLAN_CHECK, text, NULL, 0);
+		plan_emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->off, block), sx_const(b, 0)),
+		                E_PLAN_CHECK, text, NULL, 0);
+		plan_emit_check(b, sx_op(b, EXPR_EQ, sx_op(b, EXPR_MOD, rj->len, block), sx_const(b, 0)),
+		                E_PLAN_CHECK, text, NULL, 0);
 		n = sx_op(b, EXPR_FLOOR_DIV, rj->len, block);
 		at = sx_op(b, EXPR_FLOOR_DIV, rj->off, block);
 	}
@@ -129,8 +129,8 @@ static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, 
 	sx_id skip = sx_sub(b, r_from, x_from);
 	sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, skip, sx_const(b, 0)),
 	                     sx_op(b, EXPR_LE, sx_add(b, skip, r_n), x_n));
-	emit_check(b, sx_op(b, EXPR_OR, inside, sx_op(b, EXPR_LE, r_n, sx_const(b, 0))), E_PLAN_CHECK, text,
-	           NULL, 0);
+	plan_emit_check(b, sx_op(b, EXPR_OR, inside, sx_op(b, EXPR_LE, r_n, sx_const(b, 0))), E_PLAN_CHECK,
+	                text, NULL, 0);
 	for (unsigned k = i; k < i_end; k++) {
 		s->x_at[k] = s->x->axis[k].off;
 		s->x_end[k] = sx_sub(b, sx_add(b, s->x_at[k], s->x->axis[k].len), sx_const(b, 1));
@@ -205,14 +205,14 @@ void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
 		i = p, j = q;
 	}
 	for (unsigned k = 0; k < x->rank; k++)
-		require_inside(b, x, k, s.x_at[k],
-		               sx_add(b, sx_sub(b, s.x_end[k], s.x_at[k]), sx_const(b, 1)));
+		plan_require_inside(b, x, k, s.x_at[k],
+		                    sx_add(b, sx_sub(b, s.x_end[k], s.x_at[k]), sx_const(b, 1)));
 	struct plan_task t;
-	task_start(&t, RT_TASK_COPY);
+	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
 	if (raw_window(b, r, s.nd, s.n, s.r_stride, s.r_at, sx_const(b, 0), &t.out) &&
 	    raw_window(b, x, s.nd, s.n, s.x_stride, s.x_at, s.x_skip, &t.in[0]))
-		task_emit(b, &t);
+		plan_task_emit(b, &t);
 }
 
 /* ---- pieces along one axis */
@@ -244,11 +244,11 @@ static void copy_piece(struct planner *b, const struct view *r, const struct vie
 		}
 		if (i == axis)
 			from[i] = all ? sx_add(b, to[i], start) : sx_sub(b, to[i], start);
-		require_inside(b, x, i, from[i], n[i]);
+		plan_require_inside(b, x, i, from[i], n[i]);
 	}
 	int64_t none;
 	if (!sx_is_const(b, n[axis], &none) || none > 0)
-		copy_box(b, r, x, map, to, from, n);
+		plan_copy_box(b, r, x, map, to, from, n);
 }
 
 /* Finds the start of result k of a split of `whole` elements; false after reporting. */
@@ -292,8 +292,8 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, 
 		return;
 	}
 	if (kind == OP_PAD) {
-		struct box x = box_of(r);
-		fill_box(b, r, x.at, x.n, 0, 0);
+		struct box x = plan_box_of(r);
+		plan_fill_box(b, r, x.at, x.n, 0, 0);
 		if (lower_attribute(b, op, "before", &start))
 			copy_piece(b, r, in[0].view, (unsigned)axis, start, false);
 		return;

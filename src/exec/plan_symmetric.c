@@ -56,12 +56,13 @@ void symmetric_heap(struct planner *b)
 static void emit_fence(struct planner *b, op_id op, op_id view)
 {
 	uint32_t team, own;
-	if (!own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
+	if (!plan_own_slice(b, view, &team, &own) || b->p->team.at[team].n == 1)
 		return;
 	struct plan_collective c = {.kind = COLLECTIVE_BARRIER, .dtype = DTYPE_U8, .team = team};
 	c.root = c.count = sx_reg(b, sx_const(b, 0));
 	vec_push(&b->p->collective, c);
-	emit_async(b, op, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
+	plan_emit_async(b, op,
+	                (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = b->p->collective.n - 1});
 }
 
 void plan_symmetric_view(struct planner *b, op_id op)
@@ -72,7 +73,7 @@ void plan_symmetric_view(struct planner *b, op_id op)
 	uint32_t team, own;
 	if (!x)
 		return;
-	if (x->absent || !own_slice(b, op, &team, &own)) {
+	if (x->absent || !plan_own_slice(b, op, &team, &own)) {
 		struct view *v = view_new(b, op_def(b->m, op, 0));
 		v->absent = true;
 		b->view[v->value] = v;
@@ -98,7 +99,7 @@ static void poison(struct planner *b, value_id v)
 	struct plan_task t;
 	if (!x || x->absent || b->p->buffer.at[x->buffer].value != v)
 		return;
-	task_start(&t, RT_TASK_FILL);
+	plan_task_start(&t, RT_TASK_FILL);
 	t.out = (struct plan_view){.buffer = x->buffer, .slot = sx_reg(b, x->slot), .nd = 1, .stride = {1}};
 	t.out.n[0] = sx_reg(b, sx_const(b, b->p->buffer.at[x->buffer].elements));
 	t.scalars = t.in_n = 1;
@@ -106,7 +107,7 @@ static void poison(struct planner *b, value_id v)
 		t.scalar[0].literal = NAN;
 	else
 		t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, sx_const(b, POISON))};
-	task_emit(b, &t);
+	plan_task_emit(b, &t);
 	b->p->code.at[b->p->code.n - 1].op = PLAN_TASK_POISONS;
 }
 

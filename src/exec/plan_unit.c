@@ -126,13 +126,13 @@ static void emit_unit(struct planner *b, uint32_t first)
 {
 	struct plan *p = b->p;
 	struct plan_task t;
-	task_start(&t, RT_TASK_UNIT);
+	plan_task_start(&t, RT_TASK_UNIT);
 	t.first = first;
 	t.steps = p->step.n - first;
 	t.locals = number_locals(b, first);
 	t.out = *get_iteration_view(&p->step.at[first]);
 	vec_push(&p->task, t);
-	emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = p->task.n - 1});
+	plan_emit(b, (struct plan_instruction){.code = PLAN_TASK, .a = p->task.n - 1});
 }
 
 void plan_unit(struct planner *b, op_id op)
@@ -155,7 +155,7 @@ void plan_unit(struct planner *b, op_id op)
 	for (uint32_t i = first; i < p->step.n; i++) {
 		struct plan_task t = p->step.at[i];
 		b->at = t.statement;
-		task_emit(b, &t);
+		plan_task_emit(b, &t);
 	}
 	p->step.n = first;
 	b->at = op;

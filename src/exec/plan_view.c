@@ -284,7 +284,7 @@ void view_shard(struct planner *b, op_id op)
 			given = true;
 			sx_id inside = sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, sx_const(b, 0)),
 			                     sx_op(b, EXPR_LT, index, sx_const(b, step->count)));
-			emit_check(
+			plan_emit_check(
 			    b, inside, E_STREAM_INDEX,
 			    arena_printf(b->p->arena,
 			                 "stream_index is not a block of '%s' (0 to %lld): it is " PLAN_VALUE,
@@ -356,14 +356,15 @@ void view_select(struct planner *b, op_id op)
 	sx_id inside =
 	    sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, lo), sx_op(b, EXPR_LT, index, sx_add(b, lo, n)));
 	if (!a->pieces)
-		emit_check(b, inside, E_INDEX_OUTSIDE,
-		           arena_printf(b->p->arena,
-		                        a->own ? "the index of axis %lld of '%s' must be 0: this rank holds "
-		                                 "its own slice: it is " PLAN_VALUE
-		                               : "the index of axis %lld of '%s' is outside the block of "
-		                                 "this rank: it is " PLAN_VALUE,
-		                        (long long)axis, value_text(b, x->value)),
-		           &index, 1);
+		plan_emit_check(
+		    b, inside, E_INDEX_OUTSIDE,
+		    arena_printf(b->p->arena,
+		                 a->own ? "the index of axis %lld of '%s' must be 0: this rank holds "
+		                          "its own slice: it is " PLAN_VALUE
+		                        : "the index of axis %lld of '%s' is outside the block of "
+		                          "this rank: it is " PLAN_VALUE,
+		                 (long long)axis, value_text(b, x->value)),
+		    &index, 1);
 	struct view *v = derive(b, result, x, (int)axis);
 	v->origin = sx_add(b, x->origin, element_of(b, a, index));
 }

@@ -189,10 +189,10 @@ void sx_text(const struct planner *b, sx_id x, struct buf *out); /* for messages
 void sx_free(struct planner *b);
 
 /* ---- instructions (plan.c) */
-uint32_t emit(struct planner *b, struct plan_instruction i); /* its position */
+uint32_t plan_emit(struct planner *b, struct plan_instruction i); /* its position */
 /* Emits nothing when the condition surely holds. text: each PLAN_VALUE stands for the next of the values. */
-void emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
-                const sx_id *value, unsigned values);
+void plan_emit_check(struct planner *b, sx_id condition, enum diagnostic code, const char *text,
+                     const sx_id *value, unsigned values);
 void scope_leave(struct planner *b,
                  uint32_t computed); /* forgets scalars computed since b->computed.n was this */
 
@@ -279,14 +279,14 @@ void plan_coalescing(struct planner *b, op_id op);
 void plan_wait(struct planner *b, op_id op);
 void plan_teams(struct planner *b);
 /* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
-bool own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
+bool plan_own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
 /* Emits what makes a ticket; one that no wait names is waited for at once. */
-void emit_async(struct planner *b, op_id op, struct plan_instruction i);
+void plan_emit_async(struct planner *b, op_id op, struct plan_instruction i);
 /* Returns true if nothing ever waits for the statement, with a target whose memory is as_checked; else
  * false. */
-bool never_waited(const struct planner *b, op_id op);
+bool plan_is_never_waited(const struct planner *b, op_id op);
 /* Returns true if a wait for the statement stands later in its block. */
-bool waited_here(const struct planner *b, op_id op);
+bool plan_is_waited_here(const struct planner *b, op_id op);
 
 /* ---- runs of memory (plan_run.c); n: what is moved of each axis */
 
@@ -306,26 +306,26 @@ bool sx_holds(const struct planner *b, sx_id condition);                      /*
 bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan_view *out);
 
 /* A box of the result, and how operands are windowed on it (plan_op.c). */
-void task_start(struct plan_task *t, enum rt_kernel kernel);
-void task_emit(struct planner *b, struct plan_task *t);
+void plan_task_start(struct plan_task *t, enum rt_kernel kernel);
+void plan_task_emit(struct planner *b, struct plan_task *t);
 /* Requires that v's block covers [off, off + len) of an axis: folded where it can be, else checked at run
  * time. */
-void require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len);
+void plan_require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len);
 /* An axis that every element of the result needs must be here as a whole; else reported. */
-bool require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis);
+bool plan_require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis);
 /* The window on v of a box: dim i has n[i] elements and runs along axis map[i] of v (-1: the same
  * element again and again); at: coordinates of its first element. Dims that are 1 here are left out,
  * but for those from `keep` on. */
-bool window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
-            const sx_id *at, unsigned keep, struct plan_view *out);
+bool plan_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
+                 const sx_id *at, unsigned keep, struct plan_view *out);
 /* Coordinates of an operand for a box of the result: axis c runs along dim dim[c] (-1: its own start);
  * an axis of extent 1 that is widened stays where it is. map is the inverse. */
-void follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
-            const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate);
+void plan_follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
+                 const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate);
 /* A copy; one that follows the wait for a statement; those of a statement. */
-void copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from);
-void copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from);
-void unpack_after(struct planner *b, op_id op);
+void plan_copy_now(struct planner *b, const struct plan_view *to, const struct plan_view *from);
+void plan_copy_after(struct planner *b, op_id op, const struct plan_view *to, const struct plan_view *from);
+void plan_unpack_after(struct planner *b, op_id op);
 
 /* The block of the result, as a box. */
 struct box {
@@ -335,32 +335,33 @@ struct box {
 	int map[IR_MAX_LOGICAL];
 };
 
-struct box box_of(const struct view *r);
+struct box plan_box_of(const struct view *r);
 /* An operand whose axis c runs along dim[c] of the result's box. */
-bool operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
-                    unsigned keep, struct plan_view *out);
-bool result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
-                   struct plan_view *out);
-void align_right(unsigned rank, unsigned nd, int *dim); /* dim of each axis of an operand, from the right */
+bool plan_operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                         unsigned keep, struct plan_view *out);
+bool plan_result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+                        struct plan_view *out);
+void plan_align_right(unsigned rank, unsigned nd,
+                      int *dim); /* dim of each axis of an operand, from the right */
 struct operand_ref {
 	struct view *view; /* NULL: the scalar */
 	struct plan_operand scalar;
 };
 /* Returns true if an axis of an operand may be summed away: it is whole here, or the result is pending where
  * it is spread; reports it where not. */
-bool may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis);
+bool plan_may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis);
 void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x);
 void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
                       unsigned count);
 /* A copy of [from, …) of x to [to, …) of r; box of n extents, axis k of r is axis map[k] of x (-1:
  * broadcast). */
-void copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map, const sx_id *to,
-              const sx_id *from, const sx_id *n);
-void fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
-              sx_id value);
+void plan_copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map,
+                   const sx_id *to, const sx_id *from, const sx_id *n);
+void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
+                   sx_id value);
 /* Copies between values of the same blocks, of which a loop may cut those written (plan_blocks.c). False:
  * they are others, nothing is done. */
-bool copy_blocks(struct planner *b, const struct view *to, const struct view *from);
+bool plan_copy_blocks(struct planner *b, const struct view *to, const struct view *from);
 /* plan_shape.c; each reports what it cannot do. */
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
 /* slice, pad, cat, result k of a split */

@@ -337,7 +337,7 @@ static bool read_message(struct reader *r, uint32_t which, size_t *at)
 bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
 {
 	struct buf unpacked = {0};
-	bool packed = gunzip_is(s->text, s->size), ok = !packed || gunzip(d, s, &unpacked);
+	bool packed = gunzip_is(s->text, s->size), ok = !packed || gunzip_source(d, s, &unpacked);
 	struct reader r = {.d = d,
 	                   .t = out,
 	                   .data = (const uint8_t *)(packed ? unpacked.at : s->text),

@@ -38,7 +38,7 @@ static bool inflate_source(struct diag *d, const struct source *s, z_stream *z, 
 	}
 }
 
-bool gunzip(struct diag *d, const struct source *s, struct buf *out)
+bool gunzip_source(struct diag *d, const struct source *s, struct buf *out)
 {
 	z_stream z = {.next_in = (Bytef *)s->text, .avail_in = s->size};
 	if (inflateInit2(&z, 16 + MAX_WBITS) != Z_OK) {
@@ -50,7 +50,7 @@ bool gunzip(struct diag *d, const struct source *s, struct buf *out)
 	return ok;
 }
 #else
-bool gunzip(struct diag *d, const struct source *s, struct buf *out)
+bool gunzip_source(struct diag *d, const struct source *s, struct buf *out)
 {
 	(void)out;
 	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE, "'%s' is compressed, and hirc is built without zlib",

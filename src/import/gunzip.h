@@ -6,6 +6,6 @@
 
 bool gunzip_is(const char *data, size_t n);
 /* Appends it; false after reporting, also if hirc is built without zlib. */
-bool gunzip(struct diag *d, const struct source *s, struct buf *out);
+bool gunzip_source(struct diag *d, const struct source *s, struct buf *out);
 
 #endif
