@@ -377,8 +377,8 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		launch_captured(RT_BOOT_THREAD, 1, 0, one_main, NULL, &c);
 		CHECK_EQ(c.status, STATUS_ABSENT);
-		CHECK(has(c.text, "--target=cuda needs libcublasLt.so.13 or libcublasLt.so.12, what computes "
-		                  "contractions"));
+		CHECK(has(c.text, "--target=cuda needs libcublasLt.so.13 or libcublasLt.so.12, the library "
+		                  "of contractions"));
 		return check_result();
 	}
 	int file = mkstemp(log_name);

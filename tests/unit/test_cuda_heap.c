@@ -264,9 +264,8 @@ int main(void)
 		/* all on one GPU, and on one each: a heap asks for processes that see each other's memory */
 		launch_captured(RT_BOOT_FORK, RANKS, 20000, view_main, "auto", &c);
 		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
-		CHECK(has(c.text,
-		          "transport cuda-ipc sends no view of several ranks' memory: a copy of it can "
-		          "be sent, as `X = set(view)` makes one\n"));
+		CHECK(has(c.text, "transport cuda-ipc sends no view of several ranks' memory: send a copy, "
+		                  "as `X = set(view)` makes one\n"));
 		setenv("HIRC_MOCK_DEVICES", "3", 1);
 		CHECK_EQ(launch(RT_BOOT_FORK, RANKS, 20000, moves_main, "auto"), STATUS_OK);
 		unsetenv("HIRC_MOCK_DEVICES");
