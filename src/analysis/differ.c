@@ -52,7 +52,7 @@ static bool differ_at(struct walk *w, op_id a, op_id b, const char *what)
 
 /* ---- tensors */
 
-/* What the other program has in its place, if that has another name. */
+/* Appends the name of a value's pair in the other program, if that is another name. */
 static void put_other(struct walk *w, value_id a)
 {
 	struct buf name = {0}, other = {0};
@@ -66,7 +66,7 @@ static void put_other(struct walk *w, value_id a)
 	buf_free(&other);
 }
 
-/* What is a pair from here on has one type. at: of the statements, or the tensors' own. */
+/* Makes two values a pair, of one type from here on. at: of the statements, or the tensors' own. */
 static bool meet_value(struct walk *w, value_id a, value_id b, uint32_t at_a, uint32_t at_b, const char *what)
 {
 	struct module *m = w->d.m[0], *n = w->d.m[1];
@@ -145,7 +145,7 @@ static bool same_operand(struct walk *w, op_id a, op_id b, uint32_t k, uint32_t 
 	return same;
 }
 
-/* Those that are results or those that are not; each kind is counted from 1. */
+/* Compares the operands that are results, or those that are not; each kind is counted from 1. */
 static bool same_operands(struct walk *w, op_id a, op_id b, bool results)
 {
 	const struct op *p = ir_op(w->d.m[0], a);

@@ -8,7 +8,7 @@ static void init(struct pairs *p, uint32_t a, uint32_t b)
 	p->of[1] = mem_zalloc(sizeof *p->of[1] * ((size_t)b + 1));
 }
 
-/* Those of one name, then the others in their order. */
+/* Pairs params of one name, then the others in their order. */
 static void pair_params(struct differ *d)
 {
 	const struct module *a = d->m[0], *b = d->m[1];
@@ -96,7 +96,7 @@ static bool same_terms(struct differ *d, enum expr_kind kind, expr_id a, expr_id
 	return true;
 }
 
-/* What a comparison is with its sides the other way round. */
+/* Returns the comparison with its sides the other way round. */
 static enum expr_kind mirrored(enum expr_kind kind)
 {
 	switch (kind) {

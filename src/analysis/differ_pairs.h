@@ -21,16 +21,16 @@ struct differ {
 
 void pairs_init(struct differ *d);
 void pairs_free(struct differ *d);
-/* Whether a and b are a pair; they become one if neither is in one. */
+/* Returns true if a and b are a pair; they become one if neither is in one. */
 bool pairs_meet(struct pairs *p, uint32_t a, uint32_t b);
 
 bool same_expr(struct differ *d, expr_id a, expr_id b);
 bool same_mesh(const struct differ *d, mesh_id a, mesh_id b);
 bool same_team(const struct differ *d, team_id a, team_id b);
-/* Which key has another value or is in one alone; NULL: none. */
+/* Returns a key that has another value or is in one of the two alone; NULL: there is none. */
 const char *other_attribute(struct differ *d, attrs_id a, attrs_id b);
 
-/* What of two types differs, as words; NULL: nothing. */
+/* Returns the difference of two types, as words; NULL: there is none. */
 const char *other_type(struct differ *d, type_id a, type_id b);
 
 #endif

@@ -74,9 +74,9 @@ static void find_cycles(const struct symmetry *s, struct symmetry_turn *t)
 
 /* ---- what it leaves as it is */
 
-/* Whether the indices of all ranks of a mesh move alike. If so of all meshes, turns commute: a turn of one
- * mesh moves some ranks of another only if it moves all of them, so that two turns move the same ranks or
- * none both. */
+/* Returns true if the indices of all ranks of a mesh move alike. If so of all meshes, turns commute: a turn
+ * of one mesh moves some ranks of another only if it moves all of them, so that two turns move the same ranks
+ * or none both. */
 static bool keeps_mesh(const struct symmetry *s, struct symmetry_turn *t, mesh_id k)
 {
 	const struct mesh *mesh = &s->frame.m->mesh.at[k];
@@ -97,7 +97,7 @@ static bool keeps_mesh(const struct symmetry *s, struct symmetry_turn *t, mesh_i
 	return true;
 }
 
-/* Whether ranks of one group stay in one, and those of two in two. group: by rank. */
+/* Returns true if ranks of one group stay in one, and those of two in two. group: by rank. */
 static bool keeps_groups(const struct symmetry_turn *t, const uint32_t *group, uint32_t ranks,
                          uint32_t *becomes, uint32_t *was)
 {
@@ -217,7 +217,7 @@ static bool keeps_teams(const struct symmetry *s, const struct symmetry_turn *t)
 	return ok;
 }
 
-/* How far all ranks move, as numbers; SYMMETRY_NONE: not alike. */
+/* Returns how far all ranks move, as numbers; SYMMETRY_NONE: not alike. */
 static uint32_t number_of(const struct symmetry *s, const struct symmetry_turn *t)
 {
 	uint32_t n = (uint32_t)s->frame.ranks;

@@ -20,7 +20,7 @@
 
 enum { SYMMETRY_MOST = 16 }; /* turns */
 
-/* What a turn leaves as it is, beside meshes and teams. */
+/* Ranks and groups that a turn leaves as they are, beside meshes and teams. */
 struct symmetry_frame {
 	const struct module *m;
 	int64_t ranks;

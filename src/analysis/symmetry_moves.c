@@ -46,7 +46,8 @@ bool moves_by_rank(const struct module *m, expr_id e)
 	}
 }
 
-/* What is the same on all ranks. most: of what has to do with the rank. */
+/* Makes the move of an expression that is the same on all ranks. most: of its parts that depend on the
+ * rank. */
 static struct moving make_staying(const struct finding *f, expr_id e, int64_t most)
 {
 	struct moving x = {.move = STAYS, .most = most};

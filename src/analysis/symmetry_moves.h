@@ -13,15 +13,16 @@
 #include "analysis/symmetry.h"
 #include "ir/expr.h"
 
-/* Whether a rank may find another value than its neighbours. */
+/* Returns true if a rank may find another value than its neighbours. */
 bool moves_by_rank(const struct module *m, expr_id e);
 /* env has the least rank of an orbit, where the expression has a value. Whether it has the same on all. */
 bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
                const struct expr_env *env);
-/* How it moves: v becomes (v + *by) % *of; *of 0: it stays. False: that is not known. */
+/* Finds how an expression moves on a turn: v becomes (v + *by) % *of; *of 0: it stays. False: that is not
+ * known. */
 bool moves_turning(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
                    const struct expr_env *env, int64_t *by, int64_t *of);
-/* Whether it is a rank that turns as those do that find it. */
+/* Returns true if the value is a rank that turns as the ranks do that find it. */
 bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
                    const struct expr_env *env);
 
