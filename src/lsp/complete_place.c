@@ -96,7 +96,7 @@ static uint32_t open_bracket(const char *text, uint32_t from, uint32_t at)
 	return UINT32_MAX;
 }
 
-/* What a line begins with: the text behind its blanks. */
+/* Returns true if a line begins, behind its blanks, with a word. */
 static bool has_first_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -104,7 +104,7 @@ static bool has_first_word(const char *line, const char *word)
 	return !strncmp(line, word, n) && !is_word(line[n]);
 }
 
-/* Whether the place is in the braces of a program, and in those of a schedule. */
+/* Returns true if the place is in the braces of a program. *schedule: in those of a schedule. */
 static bool in_program(const struct snapshot *x, uint32_t at, bool *schedule)
 {
 	const struct ast *a = x->ast;

@@ -49,7 +49,8 @@ static bool evaluate_extent(const struct module *m, expr_id e, int64_t *out)
 	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK && *out >= 0;
 }
 
-/* What a rank holds; blocks of loops are held whole. False: not one interval of an axis. */
+/* Finds the part of a tensor that a rank holds; blocks of loops are held whole. False: not one interval of an
+ * axis. */
 static bool held_by(const struct module *m, type_id t, uint32_t device, const struct extents *all,
                     struct extents *out)
 {

@@ -6,7 +6,8 @@
 
 enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2 };
 
-/* Where a message's underline ends: one caret stands for the word, of several lines the first is meant. */
+/* Returns the end of a message's underline: one caret stands for the word, of several lines the first is
+ * meant. */
 static uint32_t end_of(const struct source *s, const struct snapshot_message *m)
 {
 	uint32_t word = symbols_name_end(s, m->at), end = m->at + m->length;

@@ -49,7 +49,8 @@ cJSON *feature_prepare_rename(struct request *r)
 	return json;
 }
 
-/* How the name is written: in backquotes where it is no plain word. False after request_fail. */
+/* Writes a name as it stands in the text: in backquotes where it is no plain word. False after
+ * request_fail. */
 static bool spell(struct request *r, const char *name, struct buf *out)
 {
 	bool keyword = false;
@@ -65,7 +66,7 @@ static bool spell(struct request *r, const char *name, struct buf *out)
 	return true;
 }
 
-/* Whether two readings agree but for the name of one symbol. */
+/* Returns true if two readings agree but for the name of one symbol. */
 static bool same_meaning(const struct symbols *a, const struct symbols *b)
 {
 	if (a->symbol.n != b->symbol.n || a->mention.n != b->mention.n)
@@ -89,7 +90,7 @@ static unsigned count_errors(const struct snapshot *x)
 	return n;
 }
 
-/* Whether the text with the new name means the same; false after request_fail. */
+/* Returns true if the text with the new name means the same; false after request_fail. */
 static bool is_safe(struct request *r, uint32_t id, const char *name, const char *spelling)
 {
 	const struct symbols *s = &r->snapshot->symbols;

@@ -51,7 +51,7 @@ cJSON *feature_tokens(struct request *r);
 
 /* The names of what feature_tokens gives, for the answer to `initialize`. */
 cJSON *feature_tokens_legend(void);
-/* What `publishDiagnostics` says of a document. */
+/* Makes the parameters of `publishDiagnostics` for a document. */
 cJSON *feature_diagnostics(struct request *r);
 
 #endif

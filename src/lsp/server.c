@@ -173,7 +173,7 @@ static void did_change(struct server *s, const cJSON *params)
 	set_version(s->document.at[i], member(params, "textDocument"));
 }
 
-/* What was said of a document that is closed is taken back. */
+/* Takes back the diagnostics of a document that is closed. */
 static void did_close(struct server *s, const cJSON *params)
 {
 	uint32_t i = find_document(s, params);

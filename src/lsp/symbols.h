@@ -67,9 +67,11 @@ void symbols_free(struct symbols *s);
 
 /* The mention that holds an offset, or ends there; NULL: none. */
 const struct mention *symbols_mention_at(const struct symbols *s, uint32_t offset);
-/* The same, of a symbol that exists; 0: none. */
+/* Returns the symbol whose mention holds an offset, or ends there; 0: there is none, or the symbol does not
+ * exist. */
 uint32_t symbols_symbol_at(const struct symbols *s, uint32_t offset);
-/* Where the name that begins at an offset ends, backquotes included; the offset itself: none begins there. */
+/* Returns the end of the name that begins at an offset, backquotes included; the offset itself: none begins
+ * there. */
 uint32_t symbols_name_end(const struct source *s, uint32_t at);
 
 #endif

@@ -89,7 +89,7 @@ static void mention(struct writer *w, const struct mention *m)
 	add_token(w, m->at, m->end, kind, modifier);
 }
 
-/* What a word is where the tree says nothing. */
+/* Returns the kind of a word where the tree says nothing. */
 static enum token_kind classify_word(const struct snapshot *x, uint32_t at, uint32_t end)
 {
 	char text[64];
