@@ -20,8 +20,8 @@ static void close_pipe(struct golden_child *c, int i)
 	c->pipe[i] = -1;
 }
 
-/* What the child does: a session of its own, signals as a shell has them (hirc blocks some and ignores
- * others), its files and folder, then sh. Fork and not posix_spawn, which waits until the child has its turn
+/* Becomes, in the child, sh in a session of its own: with signals as a shell has them (hirc blocks some and
+ * ignores others), its files and folder. Fork and not posix_spawn, which waits until the child has its turn
  * on a core. */
 static void become_shell(const char *command, const char *folder, char **environment, const int write_end[2])
 {
@@ -71,7 +71,7 @@ bool golden_child_start(struct golden_child *c, const char *command, const char 
 	return false;
 }
 
-/* What is there now, at most `most` bytes; false: nothing. */
+/* Reads the output that is there now, a block at most; false: there is none. */
 static bool read_some(struct golden_child *c, int i)
 {
 	char block[64 << 10];

@@ -20,7 +20,8 @@ struct golden_child {
 bool golden_child_start(struct golden_child *c, const char *command, const char *folder, char **environment);
 /* Reads what pipe i has, and closes it at its end. */
 void golden_child_read(struct golden_child *c, int i);
-/* Whether it has ended: then all of its output is there, and *code is its exit code or 128 + the signal. */
+/* Returns true if the child has ended: then all of its output is there, and *code is its exit code or 128 +
+ * the signal. */
 bool golden_child_ended(struct golden_child *c, int *code);
 /* Waits for its end and returns its code; kills it when it has said nothing for so long, or too much. */
 int golden_child_wait(struct golden_child *c, int64_t seconds);

@@ -65,7 +65,7 @@ static bool is_stated(struct golden_features *f, struct golden_feature *s)
 	return s->there > 0;
 }
 
-/* Whether it is there, or why not. */
+/* Returns true if a feature is there; appends the reason where not. */
 static bool is_there(struct golden_features *f, const char *word, const char *shared, struct buf *why)
 {
 	for (uint32_t i = f->stated.n; i-- > 0;) {

@@ -27,7 +27,8 @@ struct golden_features {
 
 /* `NAME` or `NAME=COMMAND`, which must outlive f. */
 void golden_feature_state(struct golden_features *f, const char *text);
-/* Whether a test's REQUIRES are met; else why not is put into `why`, one line. shared: the folder. */
+/* Returns true if a test's REQUIRES are met; else the reason is put into `why`, one line. shared: the
+ * folder. */
 bool golden_features_met(struct golden_features *f, const struct golden_test *t, const char *shared,
                          struct buf *why);
 void golden_features_free(struct golden_features *f);

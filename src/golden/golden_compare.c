@@ -97,7 +97,8 @@ static bool match_line(struct matcher *m, uint32_t i, uint32_t j)
 	return regexec(&p->compiled, m->subject.at, 0, NULL, 0) == 0;
 }
 
-/* Why an expression never matches, unless it looks like one of the program's own lists: `{{0 1}{2 3}}`. */
+/* Explains why an expression never matches, unless it looks like one of the program's own lists: `{{0 1}{2
+ * 3}}`. */
 static void explain_pattern(const struct matcher *m, uint32_t i, struct buf *out)
 {
 	const struct pattern *p = &m->pattern[i];

@@ -14,7 +14,8 @@ struct golden_lines {
 /* Lines of a text whose last ends with a newline; they point into it. */
 void golden_lines_cut(const char *text, size_t n, struct golden_lines *out);
 
-/* How expected lines become the output: each is kept (it matches), deleted, or an output line inserted. */
+/* The edits from expected lines to the output: a line is kept (it matches) or deleted, or an output line is
+ * inserted. */
 struct golden_edits {
 	struct edits edits;
 	struct buf note; /* what is wrong with expressions of lines that are deleted; one line each */

@@ -19,7 +19,7 @@ int64_t golden_now(void)
 	return (int64_t)t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
-/* What d prints while `read` runs goes into the result. */
+/* Reads a test; messages that d prints meanwhile go into the result. */
 static bool read_test(struct golden_job *j, const char *path)
 {
 	char *text = NULL;
@@ -81,7 +81,7 @@ bool golden_job_start(struct golden_job *j, struct golden_options *o, const char
 	return runs;
 }
 
-/* What was wrong with the command itself; false: nothing. */
+/* Appends the fault of the command itself; false: there is none. */
 static bool explain_failure(struct golden_job *j, int code)
 {
 	struct golden_line run = command_of(j);

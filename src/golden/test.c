@@ -26,7 +26,7 @@ static void cut_lines(struct golden_test *t)
 	}
 }
 
-/* What follows the comment sign and a blank; at NULL: the line is no comment. */
+/* Returns the text behind the comment sign and a blank; at NULL: the line is no comment. */
 static struct golden_line uncomment(const struct golden_test *t, struct golden_line line)
 {
 	size_t n = strlen(t->comment);

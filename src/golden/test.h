@@ -38,7 +38,7 @@ bool golden_test_read(struct diag *d, const char *path, struct golden_test *out)
 void golden_test_free(struct golden_test *t);
 /* The program alone. */
 void golden_test_put_body(const struct golden_test *t, struct buf *out);
-/* Whether a file begins as tests do; false, too, when it cannot be read. */
+/* Returns true if a file begins as tests do; false, too, when it cannot be read. */
 bool golden_test_is(const char *path);
 
 #endif
