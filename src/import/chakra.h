@@ -75,7 +75,7 @@ struct chakra {
 	VEC(int64_t) members;
 };
 
-/* Whether bytes may begin such a file, compressed or not; what is text is none. */
+/* Returns true if bytes may begin such a file, compressed or not; a text is none. */
 bool chakra_is(const char *data, size_t n);
 /* Reports to d with offset, node and field; false after an error. */
 bool chakra_read(struct diag *d, const struct source *s, struct chakra *out);

@@ -36,8 +36,8 @@ static void prepare_node(struct builder *b, uint32_t k, const struct chakra_tens
 	}
 }
 
-/* Whether a schema, as in aten::add_(Tensor(a!) self, Tensor other), marks an argument as written; without
- * one, whether the name ends so that the first one is. */
+/* Returns true if a schema, as in aten::add_(Tensor(a!) self, Tensor other), marks an argument as written;
+ * without one, if the name ends so that the first one is. */
 static bool writes_argument(const struct chakra_node *n, uint32_t argument)
 {
 	const char *p = n->schema ? strchr(n->schema, '(') : NULL;

@@ -17,7 +17,7 @@
 #include "import/chakra.h"
 #include "ir/ir.h"
 
-/* Of a trace in order; NULL after reporting. */
+/* Builds a program of a trace in order; NULL after reporting. */
 struct module *chakra_build(struct diag *d, const struct chakra *t);
 
 #endif

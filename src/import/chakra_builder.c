@@ -128,7 +128,7 @@ value_id builder_result(struct builder *b, type_id type, name_id name, int64_t v
 	return v;
 }
 
-/* Which operand of node k the value is. */
+/* Returns the index of a value among the operands of node k. */
 uint32_t builder_operand(struct builder *b, uint32_t k, value_id v)
 {
 	while (b->seen.n <= v) {
@@ -205,7 +205,7 @@ void builder_wait(struct builder *b, uint32_t k)
 	builder_end(b);
 }
 
-/* What is there from the beginning. */
+/* Adds an input for a tensor that is there from the beginning. */
 void builder_input(struct builder *b, const struct chakra_tensor *x, uint32_t s)
 {
 	char text[40];

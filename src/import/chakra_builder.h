@@ -56,16 +56,16 @@ name_id builder_name(struct builder *b, const char *text, uint64_t id);
 void builder_int(struct builder *b, const char *key, int64_t v);
 void builder_name_attr(struct builder *b, const char *key, enum attr_kind kind, name_id v);
 type_id builder_type(struct builder *b, enum dtype dtype, unsigned rank, const int64_t *dim);
-/* Those of a node, in place of what the lists held. */
+/* Lists the tensors of a node, in place of the lists' contents. */
 bool builder_tensors(struct builder *b, const struct chakra_node *n, struct chakra_tensors *in,
                      struct chakra_tensors *out);
 /* The storages of all nodes, before the first statement is made. */
 bool builder_storages(struct builder *b, struct chakra_tensors *in, struct chakra_tensors *out);
-/* Which one has an id; NO_STORAGE: none. */
+/* Returns the storage of an id; NO_STORAGE: none. */
 uint32_t builder_storage(const struct builder *b, uint64_t id);
 /* view: the operand; -1: it has bytes of its own. */
 value_id builder_result(struct builder *b, type_id type, name_id name, int64_t view, int64_t bytes);
-/* Which operand of node k the value is. */
+/* Returns the index of a value among the operands of node k. */
 uint32_t builder_operand(struct builder *b, uint32_t k, value_id v);
 /* Makes the statement, at the end of the program. */
 op_id builder_end(struct builder *b);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the value of a key stands within an object [at, end); NULL: it has no such key. */
+/* Returns the value of a key within an object [at, end); NULL: it has no such key. */
 static const char *value_of(const char *at, const char *end, const char *key)
 {
 	size_t n = strlen(key);

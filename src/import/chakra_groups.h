@@ -3,7 +3,7 @@
 #define HIRC_IMPORT_CHAKRA_GROUPS_H
 #include "import/chakra.h"
 
-/* Of the node `## process_group:init ##`, whose values are JSON in a Python string:
+/* Adds the groups of the node `## process_group:init ##`, whose values are JSON in a Python string:
  *
  *     ['[{"pg_name": "1", "pg_desc": "mesh_dp", "ranks": [0, 2], "group_size": 2, …}, …]']
  *

@@ -106,7 +106,8 @@ static uint32_t heap_pop(struct order *o)
 	return least;
 }
 
-/* What waits for itself: from any node that was not placed, back over such needs, until one comes again. */
+/* Reports a circle of nodes that wait for each other: goes from any node that was not placed back over such
+ * needs, until one comes again. */
 static bool refuse_cycle(struct order *o)
 {
 	struct chakra *t = o->t;

@@ -98,8 +98,8 @@ static size_t character(const char *s)
 	return n;
 }
 
-/* What can stand in backquotes and in a string: control characters and backquotes become _, as does what is
- * no UTF-8. */
+/* Copies a text for use in backquotes and in a string: control characters, backquotes and bytes that are no
+ * UTF-8 become _. */
 static const char *sanitize_text(struct reader *r, const char *text)
 {
 	char *copy = arena_strndup(r->t->arena, text, strlen(text));

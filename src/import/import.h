@@ -4,13 +4,13 @@
 #include "base/diag.h"
 #include "ir/ir.h"
 
-/* Whether a source is in one of the formats. */
+/* Returns true if a source is in one of the formats. */
 bool import_knows(const struct source *s);
-/* Whether what begins so is in one that is no text. */
+/* Returns true if a file that begins so is in a format that is no text. */
 bool import_knows_bytes(const char *data, size_t n);
 /* Its program, which keeps s; NULL after reporting. */
 struct module *import_read(struct diag *d, struct source *s);
-/* The same; groups are `NAME:N`, of which the source does not say the size. */
+/* Reads a source as import_read does; groups are `NAME:N`, whose sizes the source does not have. */
 struct module *import_read_groups(struct diag *d, struct source *s, const char *const *group,
                                   uint32_t group_n);
 

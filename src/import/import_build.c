@@ -287,7 +287,7 @@ static bool read_results(struct builder *b, const struct graph_node *n, struct r
 	return true;
 }
 
-/* Which of them are views, and of what. */
+/* Finds the results that are views, and their operands. */
 static bool find_views(struct builder *b, uint32_t node, struct result *r, uint32_t n)
 {
 	const struct graph_node *x = &b->g->node.at[node];

@@ -82,7 +82,7 @@ struct graph {
 	VEC(uint32_t) id;
 };
 
-/* Whether the text begins as such a file of any version. */
+/* Returns true if the text begins as such a file of any version. */
 bool graph_is(const struct source *s);
 /* Reports to d, with line and field; false after an error. */
 bool graph_read(struct diag *d, struct source *s, struct graph *out);
