@@ -36,7 +36,7 @@ static bool is_cut(const struct layout_side *s, unsigned axis)
 	return false;
 }
 
-/* How many pieces an axis is in. */
+/* Returns the number of pieces of an axis. */
 static uint32_t pieces(const struct layout_side *s, int axis)
 {
 	int64_t least = axis < 0 ? 1 : s->extent[axis], whole = least;
@@ -94,7 +94,7 @@ static struct panel panel_of(const struct layout_side *s)
 	return p;
 }
 
-/* Where an axis stands at k of its elements. */
+/* Returns the place of an axis at k of its elements. */
 static double locate_element(const struct layout_side *s, int axis, int64_t k, double length)
 {
 	return axis < 0 || !s->extent[axis] ? k ? length : 0 : (double)k / (double)s->extent[axis] * length;
@@ -106,7 +106,7 @@ static int by_place(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Where blocks begin and end, as far as there is room. */
+/* Marks the bounds of blocks, as far as there is room. */
 static void put_marks(struct svg *g, const struct panel *p, int axis, double x, double y)
 {
 	VEC(int64_t) mark = {0};
@@ -174,7 +174,7 @@ static void put_block(struct svg *g, const struct panel *p, const struct layout_
 	buf_free(&title);
 }
 
-/* What is said of a layout beside its picture; the lines' height. */
+/* Writes the notes of a layout beside its picture; returns the lines' height. */
 static double put_notes(struct svg *g, const struct panel *p, double x, double y, double room)
 {
 	double at = y;

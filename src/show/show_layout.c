@@ -58,7 +58,7 @@ static bool unknown(struct layout_picture *p, struct diag *d, const char *word, 
 
 /* ---- one side */
 
-/* Whether the bytes of the tensor, rounded up to any blocks, are far from what 64 bits hold. */
+/* Returns true if the bytes of the tensor, rounded up to any blocks, are far from the limit of 64 bits. */
 static bool is_countable(const struct layout_side *s)
 {
 	int64_t bytes = s->bytes;
@@ -93,7 +93,8 @@ static bool has_same_intervals(const struct layout_side *s, const held_intervals
 	return true;
 }
 
-/* Whether the parts of two devices are added up: they differ along the axes of the reduction alone. */
+/* Returns true if the parts of two devices are added up: they differ along the axes of the reduction
+ * alone. */
 static bool added(const struct layout_side *s, uint32_t a, uint32_t b)
 {
 	uint32_t i, k;
