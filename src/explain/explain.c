@@ -130,7 +130,7 @@ static uint32_t *places(struct module *m, struct arena *a)
 	return place;
 }
 
-/* What computes, and what communication is of. */
+/* Fills in the work of the rows that compute, and adds up communication and contention. */
 static void add_work(struct explain_making *k)
 {
 	for (uint32_t i = 0; i < k->to->row.n; i++) {
@@ -149,7 +149,7 @@ static void add_work(struct explain_making *k)
 
 /* ---- the chain */
 
-/* What is left of the class's time is the host's: it had not issued what comes next. */
+/* Adds the rest of the class's time to the host: it had not issued the next statement. */
 static void add_chain(struct explain_making *k)
 {
 	int64_t *chain = k->to->chain;
@@ -190,8 +190,8 @@ static struct sim_cause cause_of(const struct sim_events *e, struct sim_cause x)
 	return x;
 }
 
-/* What the stream stood still before each task: from when it was issued and what the stream did before was
- * over. */
+/* Adds the time that the stream stood still before each task: from when it was issued and the stream's work
+ * before it was over. */
 static void add_idle(struct explain_making *k, const struct sim_events *e)
 {
 	const struct sim_unit *u = &e->unit[k->c->unit];

@@ -15,7 +15,7 @@
 #include "sim/sim.h"
 #include "sim/timeline.h"
 
-/* Why nothing hides what a device stands still for. The other statement is in {}. */
+/* Reasons why nothing hides the time that a device stands still. The other statement is in {}. */
 #define EXPLAIN_WHYS(X)                                                                                      \
 	X(LATE, "late", "other ranks come to it later")                                                      \
 	X(QUEUE, "queue", "{} is behind it on the same communicator, and is needed")                         \
@@ -61,7 +61,7 @@ struct explain_row {
 	op_id other[EXPLAIN_WHY_COUNT];     /* the statement that the longest of a reason is by; 0: none */
 };
 
-/* What the chain of statements that the step consists of is made of. */
+/* Parts of the chain of statements that the step consists of. */
 enum explain_part {
 	EXPLAIN_COMPUTE,
 	EXPLAIN_MEMORY,

@@ -180,7 +180,7 @@ static int by_weight(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Which rows are printed: those that take or wait longest, in their order. */
+/* Chooses the rows to print: those that take or wait longest, in their order. */
 static bool *chosen(const struct printing *p)
 {
 	uint32_t n = p->c->row.n;

@@ -15,7 +15,7 @@ const char *explain_lane(const struct explain_class *c, const struct explain_row
 const char *explain_bytes(int64_t bytes, struct arena *a);
 /* "38.4 M"; "" of 0. */
 const char *explain_flops(double flops, struct arena *a);
-/* What the chain of a class has most of, and its words for people. */
+/* Returns the part that the chain of a class has most of; explain_bound_text has its words for people. */
 enum explain_part explain_bound(const struct explain_class *c);
 extern const char *const explain_bound_text[EXPLAIN_PARTS];
 

@@ -61,8 +61,8 @@ static int by_begin(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* What a statement names by an operand; a slice only if it is of the innermost loop, whose iteration tells
- * slices apart. */
+/* Returns the part of a buffer that an operand names; a slice only if it is of the innermost loop, whose
+ * iteration tells slices apart. */
 static struct part part_of(const struct module *m, op_id op, value_id v)
 {
 	op_id def = m->value.at[v].def, loop[IR_MAX_NESTING];
@@ -78,7 +78,7 @@ static struct part part_of(const struct module *m, op_id op, value_id v)
 
 /* ---- what is touched */
 
-/* What a statement does with an operand. */
+/* The accesses of a statement to an operand. */
 enum touch { READS = 1, WRITES = 2 };
 
 typedef void touched(struct search *s, struct part x, enum touch how, void *to);
@@ -251,8 +251,8 @@ static op_id queued_behind(const struct search *s, uint32_t comm, const struct t
 	return 0;
 }
 
-/* Why it began later than its data were there, if that is at least half as long as what is exposed; UNKNOWN:
- * it did not, or others came later. */
+/* Returns the reason why a communication began later than its data were there, if that is at least half as
+ * long as its exposed time; UNKNOWN: it did not, or others came later. */
 static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t exposed, op_id *other)
 {
 	struct sim_cause x = {s->k->c->unit, comm};
@@ -276,7 +276,7 @@ static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t e
 	return EXPLAIN_LAUNCH;
 }
 
-/* What is done after `at`: work that could have begun before, or else the first of all. */
+/* Finds the work that is done after `at`: work that could have begun before, or else the first of all. */
 static enum explain_why find_next_work(struct search *s, int64_t at, op_id *other)
 {
 	uint32_t low = 0, high = s->work.n;

@@ -42,7 +42,7 @@ static bool computes(const struct search *s, uint32_t node)
 	return s->p->node[node].kind != SCHED_COMM && s->p->node[node].time > 0;
 }
 
-/* Whether all that a node needs comes before a place. */
+/* Returns true if all that a node needs comes before a place. */
 static bool is_ready(const struct search *s, uint32_t node, uint32_t place)
 {
 	for (uint32_t i = s->p->pred.at[node]; i < s->p->pred.at[node + 1]; i++)
@@ -51,7 +51,8 @@ static bool is_ready(const struct search *s, uint32_t node, uint32_t place)
 	return true;
 }
 
-/* What is done from a place on: work that could have been done before, or else the first of all. */
+/* Finds the node that is done from a place on: one that could have been done before, or else the first of
+ * all. */
 static enum explain_why find_next_node(struct search *s, uint32_t from, op_id *other)
 {
 	uint32_t first = SCHED_NONE;
@@ -72,7 +73,7 @@ static enum explain_why find_next_node(struct search *s, uint32_t from, op_id *o
 	return EXPLAIN_REST;
 }
 
-/* When all that a node needs is over. */
+/* Returns the time when all that a node needs is over. */
 static int64_t find_ready_time(const struct search *s, uint32_t node)
 {
 	int64_t at = 0;
@@ -83,7 +84,8 @@ static int64_t find_ready_time(const struct search *s, uint32_t node)
 	return at;
 }
 
-/* What took or held up the host before a place, after `since`; 0: nothing but launches. */
+/* Returns the statement that took or held up the host before a place, after `since`; 0: nothing but
+ * launches. */
 static op_id before_on_host(struct search *s, uint32_t k, int64_t since)
 {
 	for (; k-- > 0; s->looks++) {
