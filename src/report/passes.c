@@ -10,7 +10,7 @@ enum {
 	OPEN = 60   /* changed lines that a reader sees at once */
 };
 
-/* Whether more parentheses begin than end. */
+/* Returns true if more parentheses begin than end. */
 static bool is_open(const char *text, uint32_t n)
 {
 	int open = 0;
@@ -19,7 +19,7 @@ static bool is_open(const char *text, uint32_t n)
 	return open > 0;
 }
 
-/* What two lines do not have in common, as bytes of each; nothing where they have little in common. */
+/* Finds the bytes in which two lines differ; none where they have little in common. */
 static void find_marks(struct rows_line a, struct rows_line b, uint32_t mark[2], uint32_t mark_end[2])
 {
 	uint32_t least = a.n < b.n ? a.n : b.n, begin = 0, end = 0, blanks = 0;
@@ -66,7 +66,7 @@ static void put_pair(const struct rows *rows, const struct rows_pair *p, struct 
 	buf_puts(out, "</tr>\n");
 }
 
-/* Whether a pair is shown: it differs, or one near it does. */
+/* Returns true if a pair is shown: it differs, or one near it does. */
 static bool is_near(const struct rows *rows, uint32_t k)
 {
 	uint32_t from = k > AROUND ? k - AROUND : 0;

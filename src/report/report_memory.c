@@ -32,7 +32,7 @@ static void put_axes(struct svg *g, const struct timeline *t, int64_t top)
 	buf_free(&text);
 }
 
-/* What is live, as the outline of an area: the most in each pixel. */
+/* Draws the live bytes as the outline of an area: the most in each pixel. */
 static void put_curve(struct svg *g, const struct timeline *t, const struct timeline_class *c, int64_t top)
 {
 	int64_t high[WIDTH + 1] = {0};

@@ -58,7 +58,7 @@ struct meaning_pair {
 	uint32_t number[2]; /* by text */
 };
 
-/* What numbers of each text stand for in the other: the number + 1; 0: not met. */
+/* The number of the other text that each number stands for, + 1; 0: not met. */
 struct meaning {
 	VEC(uint32_t) of[2][KINDS];
 	VEC(struct meaning_pair) taken; /* from the line that take_line is at */
@@ -84,7 +84,7 @@ static bool pair_numbers(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 	return true;
 }
 
-/* Whether the lines agree with those before and with themselves. If not, nothing of them is kept. */
+/* Returns true if the lines agree with those before and with themselves. If not, nothing of them is kept. */
 static bool take_line(struct meaning *m, struct rows_line a, struct rows_line b)
 {
 	m->taken.n = 0;
@@ -133,7 +133,7 @@ static uint32_t made_by(struct rows_line line)
 	return 0;
 }
 
-/* The same at another depth, or what makes the same tensor. */
+/* Returns true if both lines are the same at another depth, or make the same tensor. */
 static bool related(void *hunk, uint32_t i, uint32_t j)
 {
 	const struct hunk *h = hunk;
