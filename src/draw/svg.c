@@ -171,7 +171,7 @@ double svg_width(const char *text, double size)
 	return columns * size * SVG_ADVANCE;
 }
 
-/* Where a text ends of which so much is left, with … after it, that it fits. one: the width of a column. */
+/* Returns the end of a text that is cut so that it fits with … after it. one: the width of a column. */
 static const char *shortened(const char *text, double one, double room, double *width)
 {
 	*width = one;

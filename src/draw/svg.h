@@ -25,7 +25,7 @@ struct svg {
 /* title: what pointing at it shows; NULL: nothing. */
 void svg_rect(struct svg *s, const char *class, double x, double y, double width, double height,
               const char *title);
-/* The same, opacity from 0 to 1. */
+/* Draws a rectangle with an opacity from 0 to 1. */
 void svg_shade(struct svg *s, const char *class, double x, double y, double width, double height,
                double opacity, const char *title);
 void svg_line(struct svg *s, const char *class, double x, double y, double to_x, double to_y);
