@@ -19,7 +19,7 @@ enum {
 /* A limit of some seconds. */
 #define REF_DEFAULT_LIMIT ((int64_t)2000000000)
 
-/* Of an element. */
+/* States of an element. */
 enum ref_state {
 	REF_ABSENT,  /* not held by the rank that asked; in no output */
 	REF_SKIPPED, /* not in the sample that is evaluated, or computed from such an element */
@@ -64,7 +64,7 @@ struct ref_options {
 	/* A host-level program skips all elements outside this sample; NULL: it skips none. */
 	const struct ref_sample *sample;
 	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
-	/* Is told how much of the work is done, 0 … 1, now and then; NULL: nobody is. */
+	/* Is told the share of the work that is done, 0 … 1, now and then; NULL: nobody is. */
 	void (*progress)(void *to, double done);
 	void *progress_to;
 };

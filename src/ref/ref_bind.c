@@ -101,7 +101,7 @@ static unsigned bound_place(const struct ref_bound *b, unsigned axis)
 	return k;
 }
 
-/* Which of the loops of its tensor axis an axis is, from the outermost. */
+/* Returns the index of an axis among the loops of its tensor axis, from the outermost. */
 static unsigned level_of(const struct domain *d, unsigned axis)
 {
 	unsigned tensor_axis, level;

@@ -283,7 +283,7 @@ static bool store_output(const struct exchange *x, unsigned member, const struct
 	return true;
 }
 
-/* Whether elements are counted off rather than told by the types. */
+/* Returns true if elements are counted off rather than told by the types. */
 static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 {
 	const struct ref_view *in = NULL, *result = NULL;

@@ -52,7 +52,7 @@ static struct sum dot_floats(const double *a, const double *b, int64_t n)
 	                    .state = REF_DEFINED};
 }
 
-/* The same, part by part where these are known. */
+/* Returns the sum of products, part by part where the parts are known. */
 static struct sum dot_parts(const double *a, const double *b, int64_t n, int64_t block)
 {
 	struct sum all = {.state = REF_DEFINED};
@@ -80,7 +80,7 @@ static double dot_of_parts(const struct contraction *x, int64_t i, int64_t j)
 	return parts;
 }
 
-/* What the errors of both operands make of the sum. */
+/* Returns the error of the sum from the errors of both operands. */
 static double dot_error(const struct contraction *x, int64_t i, int64_t j)
 {
 	const double *a = x->a->data + i, *b = x->b->data + j, *ea = x->a->error + i, *eb = x->b->error + j;
@@ -161,7 +161,8 @@ static bool has_errors(const struct ref_array *a)
 	return false;
 }
 
-/* Whether rounding to tf32 changes a defined element, or may: those with an error are others in a run. */
+/* Returns true if rounding to tf32 changes a defined element, or may: elements with an error are others in a
+ * run. */
 static bool rounds_to_tf32(const struct ref_array *a)
 {
 	int64_t count = ref_array_count(a);
@@ -190,7 +191,7 @@ static bool transpose(struct ref_context *c, const struct ref_array *b, struct r
 	return true;
 }
 
-/* Where the matrix starts that a batch index of the result uses. */
+/* Returns the start of the matrix that a batch index of the result uses. */
 static int64_t batch_offset(const struct ref_array *a, const struct ref_array *out, const int64_t *index)
 {
 	int64_t stride[IR_MAX_LOGICAL], offset = 0;

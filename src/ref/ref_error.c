@@ -101,7 +101,8 @@ static double largest(double a, double b)
 	return a > b || isnan(a) ? a : b;
 }
 
-/* Of a function that is monotone in each operand on what they may be: its corners. */
+/* Returns the error of a function that is monotone in each operand, on the values that these may have: from
+ * the corners. */
 static double corners(double (*f)(double, double), const double *x, const double *e)
 {
 	double at = f(x[0], x[1]), most = 0;
@@ -152,7 +153,7 @@ static double quotient(double a, double b)
 	return a / b;
 }
 
-/* Whether the operands of a comparison may be equal or change places. */
+/* Returns true if the operands of a comparison may be equal or change places. */
 static bool has_error_overlap(const double *x, const double *e)
 {
 	return e[0] + e[1] > 0 && fabs(x[0] - x[1]) <= e[0] + e[1];

@@ -121,7 +121,7 @@ bool ref_dispatch(struct ref_context *c, const struct ref_call *call, const stru
 	return true;
 }
 
-/* What is added up for an element. */
+/* The sum of the terms of an element. */
 struct term {
 	double value, magnitude, passed;
 	int64_t n;

@@ -18,7 +18,7 @@ static int64_t ranks_needed(const struct module *m)
 	return n;
 }
 
-/* Of a program with meshes, ranks in none of them have nothing to do. */
+/* Finds the ranks that have nothing to do: in a program with meshes, those that are in none. */
 static void find_idle(struct ref_host *h)
 {
 	const struct module *m = h->c->m;

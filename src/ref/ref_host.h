@@ -29,7 +29,8 @@ struct ref_local {
 struct ref_locals; /* a cache of them */
 struct ref_locals *ref_locals_new(void);
 void ref_locals_free(struct ref_locals *l);
-/* What a rank holds of a type: none when its mesh is without the rank. False after reporting. */
+/* Finds the part of a type that a rank holds: none when its mesh is without the rank. False after
+ * reporting. */
 bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64_t rank,
                    const struct ref_bound *bound, uint32_t at, struct ref_local *out);
 bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank); /* no mesh: every rank */
@@ -127,7 +128,7 @@ struct ref_entry {
 	uint32_t target;
 };
 
-/* Where the same ranks meet again and again, in the order in which each comes. */
+/* Kinds of places where the same ranks meet again and again, in the order in which each comes. */
 enum ref_channel_kind {
 	REF_COLLECTIVE, /* a communicator: one event after the other */
 	REF_P2P,        /* members: sender, receiver */
@@ -217,7 +218,7 @@ bool ref_pack_run(struct ref_host *h, const struct ref_rank *r, const struct ref
 bool ref_experts_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_symmetric.c */
-/* Of a symmetric view: the elements of all its members' operands. */
+/* Finds the elements of a symmetric view: those of all its members' operands. */
 bool ref_symmetric_elements(struct ref_host *h, const struct ref_view *v, uint32_t at,
                             struct ref_elements *out);
 bool ref_symmetric_is_fence(const struct ref_host *h, const struct ref_event *e);
@@ -234,7 +235,7 @@ int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, 
  * An element that no rank holds is absent. */
 void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device,
                   const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out);
-/* Whether a set takes elements from other ranks. */
+/* Finds out if a set takes elements from other ranks. */
 bool ref_set_reshards(struct ref_host *h, op_id op, bool *out);
 
 /* ---- ref.c, ref_host.c, ref_logical.c */
@@ -245,7 +246,7 @@ enum reduce_op ref_reduce_op(const struct module *m, op_id op); /* of a collecti
 unsigned ref_partial_axes(const struct domain *d, uint8_t *axis);
 /* Combinations of indices along the mesh axes over which a value is pending; 1 when it is not. */
 int64_t ref_pending_parts(const struct module *m, value_id v);
-/* Whether the data given for an input has its shape, and the parts of a pending one. */
+/* Checks that the data given for an input has its shape, and the parts of a pending one. */
 bool ref_check_input(struct ref_context *c, unsigned k, int64_t parts);
 void ref_take_input(struct ref_array *to, int64_t i, const struct ref_array *given, int64_t k);
 

@@ -44,7 +44,7 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
-/* Whether element x of a row comes before y: larger, NaN the largest; the first of equals. */
+/* Returns true if element x of a row comes before y: larger, NaN the largest; the first of equals. */
 static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)
 {
 	double p = a->data[x], q = a->data[y];

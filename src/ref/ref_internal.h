@@ -59,7 +59,7 @@ uint64_t ref_bits(const struct ref_array *a, int64_t i);
 void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits);
 /* The largest power of two that divides x; INFINITY of 0, 0 of what is not finite. */
 double ref_grid(double x);
-/* Whether sums of multiples of grid are exact in `bits` significant bits, in any order, when the
+/* Returns true if sums of multiples of grid are exact in `bits` significant bits, in any order, when the
  * terms' magnitudes add up to this. */
 bool ref_sum_is_exact(int bits, double magnitude, double grid);
 /* Returns the dtype in which elements of a float dtype are accumulated: f64 or f32. */
@@ -95,9 +95,11 @@ const char *ref_name(const struct module *m, value_id v, char *text, size_t size
 /* The error of an element whose value was just stored: `passed` from the operands, `computed` by the
  * operation itself, and the rounding of both to the dtype, where value (before it was stored) was rounded. */
 void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed);
-/* Of a sum of n terms in an accumulator of a dtype, relative to the sum of their magnitudes. */
+/* Returns the error of a sum of n terms in an accumulator of a dtype, relative to the sum of their
+ * magnitudes. */
 double ref_sum_error(enum dtype t, int64_t n);
-/* Of a sum of products whose operands may be rounded to tf32, relative to the same; 0: they may not. */
+/* Returns the error of a sum of products whose operands may be rounded to tf32, relative to the sum of their
+ * magnitudes; 0: they may not. */
 double ref_tf32_error(const struct ref_context *c, enum dtype t);
 /* The error of storing the parts of a sum in a float dtype before they are added. magnitude: of all parts.
  * steps: more roundings on the way, see ref_steps. */
@@ -105,17 +107,17 @@ double ref_parts_error(enum dtype t, int64_t steps, double magnitude);
 /* Returns true if a part of a sum may overflow a dtype though the sum may not: terms with these magnitudes
  * have this sum, of more than one sign. */
 bool ref_may_overflow(enum dtype t, double magnitude, double value);
-/* The same of a product, whose factors above 1 have this product; INFINITY where a part may overflow or
- * underflow. */
+/* Returns the error of storing the parts of a product, as ref_parts_error does of a sum. magnitude: the
+ * product of the factors above 1. INFINITY where a part may overflow or underflow. */
 double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double value);
 /* Roundings of a reduction by collectives over so many ranks, beyond those of making the parts and of storing
  * the result: 0 where it is done in f32. */
 int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, int64_t ranks);
 /* Unit roundoff of the accumulators and functions of a dtype: f32's or f64's. */
 double ref_unit(enum dtype t);
-/* What errors of the operands, x[k] ± e[k], do to a pointwise function of them. */
+/* Returns the error of a pointwise function from the errors of its operands, x[k] ± e[k]. */
 double ref_pointwise_error(enum op_kind kind, const double *x, const double *e);
-/* What the function itself does, beyond rounding to the dtype. */
+/* Returns the error of the function itself, beyond rounding to the dtype. */
 double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value);
 
 /* ---- ref_eval.c */

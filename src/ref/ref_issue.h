@@ -18,7 +18,8 @@ void ref_issue_hold(struct ref_view *v);                      /* an entry will u
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out);
 struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id v, op_id op);
 struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_id v);
-/* What a statement writes: a fresh buffer for a DEF, the bound one for a WRITE, NULL for neither. */
+/* Finds the buffer that a statement writes: a fresh one for a DEF, the bound one for a WRITE, NULL for
+ * neither. */
 bool ref_bind_result(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, struct ref_view **out);
 /* Makes a buffer that is first written from a chunk of another tensor (shard_by_stream with an index of its
  * own) hold that chunk, if both are of the same loops. operand: which READ of the statement `in` is. */

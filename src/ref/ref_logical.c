@@ -114,7 +114,7 @@ static bool take_result(struct ref_logical *l, op_id op, unsigned k, struct ref_
 	return true;
 }
 
-/* How the run makes the sum of a statement in parts. */
+/* Sets how the run makes the sum of a statement in parts. */
 static void set_parts(const struct ref_context *c, struct ref_call *call)
 {
 	value_id result = op_result(c->m, call->op, 0);

@@ -32,12 +32,14 @@ bool ref_logical_store(struct ref_logical *l, value_id v, uint32_t at, struct re
 bool ref_logical_clear(struct ref_logical *l, value_id v, uint32_t at, uint8_t *flag);
 
 /* ---- ref_parts.c */
-/* How many ranks may store parts of a sum, rounded, before these are added up; 0: none does. */
+/* Returns the number of ranks that may store parts of a sum, rounded, before these are added up; 0: none
+ * does. */
 int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op);
-/* How many elements of a summed axis a rank holds, if all ranks hold intervals of one length; else 0. */
+/* Returns the number of elements of a summed axis that a rank holds, if all ranks hold intervals of one
+ * length; else 0. */
 int64_t ref_block_of_parts(const struct ref_context *c, op_id op);
-/* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
- * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
+/* Returns the number of equal tensors that a functional collective reduces: a partial operand's value is its
+ * reduction over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
  * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
 int64_t ref_reduced_copies(struct module *m, op_id op);
 bool ref_logical_collective(struct ref_context *c, op_id op, const struct ref_array *in,

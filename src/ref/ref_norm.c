@@ -39,7 +39,7 @@ static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 	return true;
 }
 
-/* How far a weight of a softmax, exp(x) over a sum of such, may be off. own: exp of its score; sum: of all;
+/* Returns the error of a weight of a softmax, exp(x) over a sum of these. own: exp of its score; sum: of all;
  * low, high, least, most: the same with scores as small, and as large, as they may be. */
 static double weight_error(double own, double sum, double low, double high, double least, double most)
 {
@@ -100,7 +100,7 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	return true;
 }
 
-/* Of scale times the product of a query row and a key. tf32: see ref_tf32_error. */
+/* Returns the error of scale times the product of a query row and a key. tf32: see ref_tf32_error. */
 static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale,
                           double tf32)
 {

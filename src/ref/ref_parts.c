@@ -31,9 +31,9 @@ static int64_t all_ranks(const struct ref_context *c)
 	return n;
 }
 
-/* How many ranks may store parts of a sum, rounded, before these are added up; 0: none does. They do where an
- * axis that is summed is spread over a mesh, or may be, for its layout is still to be chosen, or where an
- * operand is pending. */
+/* Returns the number of ranks that may store parts of a sum, rounded, before these are added up; 0: none
+ * does. They do where an axis that is summed is spread over a mesh, or may be, for its layout is still to be
+ * chosen, or where an operand is pending. */
 int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 {
 	const struct module *m = c->m;
@@ -89,8 +89,8 @@ int64_t ref_block_of_parts(const struct ref_context *c, op_id op)
 	return block;
 }
 
-/* How many equal tensors a functional collective reduces: a partial operand's value is its reduction
- * over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
+/* Returns the number of equal tensors that a functional collective reduces: a partial operand's value is its
+ * reduction over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
  * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
 int64_t ref_reduced_copies(struct module *m, op_id op)
 {

@@ -42,7 +42,7 @@ struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, uns
 	return ch->event.at[number];
 }
 
-/* How many parts of an average are pending. */
+/* Returns the number of parts of an average that are pending. */
 static double averaged_parts(const struct module *m, type_id t)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
@@ -183,7 +183,8 @@ static bool run_entry(struct ref_host *h, const struct ref_rank *r, struct ref_e
 
 /* ---- deadlock */
 
-/* What an event lacks: `allgather 'c', which rank 3 does not reach`, as the statement of one member. */
+/* Appends the fault of an event: `allgather 'c', which rank 3 does not reach`, as the statement of one
+ * member. */
 static void describe_event(struct ref_host *h, const struct ref_event *e, unsigned member, struct buf *out)
 {
 	const struct ref_channel *ch = e->channel;

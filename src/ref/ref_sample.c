@@ -60,7 +60,7 @@ static void keep_whole(struct ref_sample *s, const struct module *m, value_id v)
 		s->at[root(s, get_axis_node(v, a))].whole = true;
 }
 
-/* Whether an element's value depends on its index, not only on operands. */
+/* Returns true if an element's value depends on its index, not only on operands. */
 static bool counts_places(enum op_kind kind)
 {
 	return kind == OP_IOTA || kind == OP_ONE_HOT;
@@ -228,7 +228,7 @@ double ref_work(const struct module *m)
 	return work > 1 ? work : 1;
 }
 
-/* Whether the program can be evaluated with that many indices an axis. */
+/* Returns true if the program can be evaluated with that many indices an axis. */
 static bool affordable(const struct ref_sample *s, const struct module *m, double limit, double each,
                        double together)
 {

@@ -14,7 +14,7 @@
 
 struct ref_sample;
 
-/* Of an axis of a value: n of the indices below extent, ascending. */
+/* The sampled indices of an axis of a value: n of those below extent, ascending. */
 struct ref_indices {
 	int64_t extent, n;
 	int64_t *at; /* NULL: all; owned by the sample */

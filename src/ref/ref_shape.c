@@ -104,7 +104,7 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	return true;
 }
 
-/* Where the result of a split begins, whose results must make up the whole axis. */
+/* Finds the start of a result of a split, whose results must make up the whole axis. */
 static bool part_start(struct ref_context *c, const struct ref_call *call, int axis, int64_t whole,
                        int64_t *start)
 {

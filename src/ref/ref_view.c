@@ -47,8 +47,8 @@ void ref_elements_free(struct ref_elements *e)
 	memset(e, 0, sizeof *e);
 }
 
-/* Of the operand's elements those with the index, without the axis. A mesh axis that is the whole
- * axis has one index on each rank: index 0 takes the rank's own. */
+/* Finds the operand's elements with the index, without the axis. A mesh axis that is the whole axis has one
+ * index on each rank: index 0 takes the rank's own. */
 static bool select_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
                             uint32_t at, struct ref_elements *out)
 {
@@ -76,7 +76,7 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 	return true;
 }
 
-/* Of the operand's elements those that the chunk has. */
+/* Finds the operand's elements that the chunk has. */
 static bool shard_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
                            uint32_t at, struct ref_elements *out)
 {
