@@ -34,7 +34,7 @@ struct bench {
 
 /* ---- bench_launch.c */
 
-/* What became of the ranks that measured a transport. */
+/* The result of the ranks that measured a transport. */
 struct bench_outcome {
 	const char *transport; /* as asked for */
 	enum status status;
@@ -53,7 +53,8 @@ static inline bool bench_outcome_is_measured(const struct bench_outcome *o)
 {
 	return o->status == STATUS_OK || o->status == STATUS_WRONG;
 }
-/* Of all: a failure, else wrong numbers; what is absent is no failure if something was measured. */
+/* Returns the status of all: a failure, else wrong numbers; an absent transport is no failure if something
+ * was measured. */
 enum status bench_outcomes_status(const struct bench_outcome *o, uint32_t n);
 /* On rank 0. */
 enum status bench_results_write(struct rt_job *job, const struct bench *b, const void *from, size_t bytes);
@@ -73,12 +74,13 @@ struct bench_statistics {
 	double mean, deviation, least, most, median;
 	double half; /* what the middle half of them covers: from a quarter of them to three quarters */
 };
-/* Of n >= 1 values. */
+/* Returns the statistics of n >= 1 values. */
 struct bench_statistics bench_statistics(const double *x, int64_t n);
 
 /* ---- bench_sweep.c */
 
-/* Of a list of values: the next one, NULL after the last; the text of the one at its start. */
+/* Finds the next value of a list, NULL after the last; bench_list_value appends the text of the one at its
+ * start. */
 const char *bench_list_next(const char *at);
 void bench_list_value(const char *at, struct buf *out);
 
@@ -114,7 +116,7 @@ struct bench_ranks {
 };
 int bench_program_rank(struct rt_job *job, void *ranks);
 
-/* What is known about one program at one point, on rank 0. */
+/* The results of one program at one point, on rank 0. */
 struct bench_row {
 	const struct bench_set *set;
 	uint32_t file;

@@ -16,7 +16,7 @@ static double ratio(const struct bench_figure *first, const struct bench_figure 
 	return f->there && first->there && f->us > 0 ? first->us / f->us : 0;
 }
 
-/* Those of one size and kind: each transport that has come so far. */
+/* Puts the lines of one size and kind: of each transport that has come so far. */
 static void put_lines(const struct bench_collectives *c, bench_lines *line, uint32_t n, uint32_t at,
                       bool *first, struct buf *out)
 {

@@ -32,7 +32,7 @@ static void put_product(struct buf *out, const struct bench_probe *p, int64_t co
 		buf_puts(out, "  Y <- matmul(A, B)\n");
 }
 
-/* The same, and each with an operand and a result of its own if `apart`. */
+/* Puts products of one right operand, each with an operand and a result of its own if `apart`. */
 static void put_far(struct buf *out, const struct bench_probe *p, bool apart)
 {
 	const char *t = dtype_name(p->dtype);

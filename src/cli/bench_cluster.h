@@ -67,7 +67,7 @@ struct bench_team_points {
 	struct bench_points of[COLLECTIVE_COUNT];
 };
 
-/* What was measured, on every rank. */
+/* The measurements, on every rank. */
 struct bench_measured {
 	char transport[16], model[96]; /* of the device; "": not known */
 	double *probe; /* by probe: ns of a statement or of `far` operands, per mille of contention; owned */
@@ -77,20 +77,21 @@ struct bench_measured {
 	int64_t inner;  /* ranks of a host, if all have as many and in a row; else all */
 };
 
-/* What the command line says is in b and o; kinds and files are none. */
+/* Measures the machine as b and o say, which hold the command line; kinds and files are none. */
 enum status bench_cluster(struct bench *b, struct bench_cluster *o);
 int bench_cluster_rank(struct rt_job *job, void *cluster);
 /* On rank 0: for the command that has started it. */
 enum status bench_measured_write(struct rt_job *job, const struct bench_cluster *o,
                                  const struct bench_measured *x);
-/* What it wrote; false: not all of it is there. Free it in any case. */
+/* Reads the measurements that bench_measured_write wrote; false: not all of them are there. Free them in any
+ * case. */
 bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_measured *out);
 void bench_measured_free(struct bench_measured *x);
 /* The collectives of n transports side by side, where the file is not on standard output; which transports
  * were not measured, and why. */
 void bench_cluster_beside(const struct bench_cluster *o, const struct bench_outcome *of,
                           const struct bench_measured *x, uint32_t n);
-/* Those of n transports, all but the first with network_alone. */
+/* Writes the cluster file of n transports, all but the first with network_alone. */
 enum status bench_cluster_file(const struct bench_cluster *o, const struct bench_measured *x, uint32_t n);
 
 #endif

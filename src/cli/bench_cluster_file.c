@@ -13,7 +13,7 @@ static int64_t round_figure(double x)
 	return x < 1 ? 1 : x > (double)CLUSTER_MAX_TIME ? CLUSTER_MAX_TIME : (int64_t)(x + 0.5);
 }
 
-/* Of a rank alone nothing is sent. */
+/* Rounds a contention to per mille; a rank alone sends nothing. */
 static int64_t per_mille(double contention, int64_t ranks)
 {
 	return contention < 1000 || ranks == 1 ? 1000 : round_figure(contention < 1e6 ? contention : 1e6);
@@ -59,7 +59,7 @@ static void make_grids(struct cluster *c, const struct bench_cluster *o, const i
 	}
 }
 
-/* Of each transport. */
+/* Sets the contention of a transport. */
 static void make_contention(const struct bench_cluster *o, const struct bench_measured *x,
                             struct cluster_network *out)
 {

@@ -32,8 +32,8 @@ static enum status run_once(struct rt_job *job, struct subject *s, bool one_cloc
 	return status;
 }
 
-/* Where both run, each takes so many thousandths of its time alone: the shorter one is over then, and the
- * rest of the longer one goes on alone. */
+/* Returns the per mille of its time alone that each takes where both run: the shorter one is over then, and
+ * the rest of the longer one goes on alone. */
 static double contention(double *const *of, int64_t samples)
 {
 	double works = bench_statistics(of[BENCH_WORKS], samples).median,
@@ -43,8 +43,8 @@ static double contention(double *const *of, int64_t samples)
 	return 1000 + 1000 * (both - longer) / (shorter > 1 ? shorter : 1);
 }
 
-/* What the longer program takes more on this rank, for one statement: the median, as predictions are
- * compared with medians. Both run one after the other, so that both are disturbed alike. */
+/* Measures how much more the longer program takes on this rank, for one statement: the median, as predictions
+ * are compared with medians. Both run one after the other, so that both are disturbed alike. */
 static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
                                  int64_t samples, double *out)
 {
@@ -162,7 +162,7 @@ static enum status time_team(struct bench_member *x, const int *rank, int n, int
 	return status;
 }
 
-/* How many ranks each host has, if all have as many and in a row; else all. */
+/* Returns the number of ranks of each host, if all have as many and in a row; else that of all. */
 static int ranks_of_host(const struct rt_job *job)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -228,7 +228,7 @@ static void take_barriers_off(struct bench_measured *x)
 		}
 }
 
-/* Of the device, or of this host by its ranks. */
+/* Returns the memory of the device, or of this host by its ranks. */
 static int64_t memory_of(const struct rt_device *d, int64_t ranks)
 {
 	return d->memory ? d->memory : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / ranks;

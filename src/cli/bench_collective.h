@@ -41,7 +41,7 @@ void bench_collectives_free(struct bench_collectives *c);
 enum status bench_transports_beside(struct bench_collectives *c);
 int bench_collective_rank(struct rt_job *job, void *collectives);
 
-/* What was measured, of all ranks. */
+/* The measurements of one collective, of all ranks. */
 struct bench_figure {
 	double us;     /* of one collective */
 	int64_t wrong; /* elements; -1: not checked */
@@ -61,7 +61,7 @@ double bench_line_bus(const struct bench_line *l, const struct bench_figure *f);
 /* transport: their names, with commas between them. */
 void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
                              struct buf *out);
-/* Of those that were not measured, why. CSV has no place for it. */
+/* Appends the transports that were not measured, and why. CSV has no place for it. */
 void bench_collective_absent(const struct bench_collectives *c, const struct bench_outcome *o,
                              struct buf *out);
 /* Before the lines of each kind. members: those of its teams, where there are several sizes; else 0. */

@@ -20,7 +20,7 @@ void bench_data_free(struct bench_data *d);
 
 /* n elements from index `first` on of the input of member `source`. */
 void bench_data_fill(const struct bench_data *d, int source, int64_t first, int64_t n, void *at);
-/* How many of n elements are not these, bit by bit. */
+/* Counts the elements, of n, that differ from the expected ones, bit by bit. */
 int64_t bench_data_wrong(const struct bench_data *d, int source, int64_t first, int64_t n, const void *at);
 
 #endif

@@ -50,7 +50,7 @@ static FILE *open_memory(void)
 
 /* ---- a process of their own */
 
-/* What a message says: the first line that is an error. */
+/* Finds the reason in messages: the first line that is an error. */
 static void find_reason(const struct buf *messages, struct buf *out)
 {
 	static const char mark[] = "error: ";

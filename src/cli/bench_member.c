@@ -47,7 +47,7 @@ static size_t room(const struct bench_member *x, int64_t count)
 	return ((size_t)(count + x->job->size) * dtype_bytes(x->c->dtype) * 2 + 63) & ~(size_t)63;
 }
 
-/* What the host reads and writes in place of a buffer. */
+/* Returns the memory that the host reads and writes in place of a buffer. */
 static char *host_of(const struct bench_member *x, const void *at)
 {
 	return x->host && at ? x->host + ((const char *)at - x->in) : (char *)at;
@@ -132,7 +132,7 @@ static void fill_input(const struct bench_member *x, const struct bench_shape *s
 	bench_data_fill(&x->data, x->index, 0, n, host_of(x, c->in));
 }
 
-/* What this rank's result has wrong. */
+/* Counts the wrong elements of this rank's result. */
 static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, const struct rt_collective *c)
 {
 	const struct bench_data *d = &x->data;

@@ -27,8 +27,8 @@ struct bench_member {
 	const int *rank;          /* of the team */
 	bool one_clock;
 	bool apart; /* a barrier follows each collective, and is in its time: none runs ahead of the others */
-	/* What a collective reads was written by its rank right before, as in a program; what writing alone
-	 * takes is not in the time. */
+	/* The rank wrote the operand of a collective right before, as in a program; the time of writing alone
+	 * is not counted. */
 	bool fresh;
 	char *in, *out; /* room for the largest size */
 	char *host;     /* of both, where the device has its own memory */

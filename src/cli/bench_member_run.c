@@ -19,7 +19,7 @@ static struct rt_p2p describe_message(const struct bench_member *x, const struct
 	                       .data = send ? x->in : x->out};
 }
 
-/* Those of this rank. */
+/* Declares the messages of this rank. */
 static enum status declare_messages(const struct bench_member *x)
 {
 	plan_pairs own = {0};

@@ -81,7 +81,7 @@ static enum status launch_point(struct bench_ranks *all, uint32_t point)
 	return rt_launch(&b->launch, bench_program_rank, all);
 }
 
-/* Of -D whose name no program had, at any point. */
+/* Warns of each -D whose name no program had, at any point. */
 static void warn_unused(const struct bench *b, const struct bench_sweep *s, struct diag *d)
 {
 	for (uint32_t k = 0; k < b->compile.define.n; k++) {

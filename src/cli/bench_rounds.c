@@ -157,7 +157,7 @@ static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, str
 	return status;
 }
 
-/* Of all samples of a program how long the job took, on all ranks. */
+/* Gathers, for all samples of a program, the time that the job took, on all ranks. */
 static enum status gather_samples(struct rt_job *job, const struct moment *moment, int64_t samples,
                                   bool one_clock, double *ms)
 {

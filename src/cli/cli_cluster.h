@@ -14,8 +14,8 @@
 		.help = "the machine that times are of"                                                      \
 	}
 
-/* What --cluster names: figures that come with hirc, or a file (`./cpu`: the file, `-`: standard input). NULL
- * with *status set after reporting; free it with cluster_free. */
+/* Loads the cluster that --cluster names: figures that come with hirc, or a file (`./cpu`: the file, `-`:
+ * standard input). NULL with *status set after reporting; free it with cluster_free. */
 struct cluster *cluster_load(struct diag *d, const char *name, enum status *status);
 
 #endif

@@ -23,7 +23,7 @@ static bool is_one_of(const struct option *o, const char *names)
 	return at && (at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
 }
 
-/* Those of --collectives, or of all else but --collectives. */
+/* Checks that only options of --collectives were given, or only those of all else but --collectives. */
 static bool check_cluster_given(const struct command_line *line, bool measures_cluster)
 {
 	struct buf spelling = {0};
@@ -119,7 +119,7 @@ static bool add_teams(void *collectives, const char *text)
 	return false;
 }
 
-/* Of one size, and no rank twice. */
+/* Checks that all teams have one size, and no rank is in two. */
 static bool check_teams(const struct bench_collectives *c)
 {
 	bool taken[RT_MAX_RANKS] = {false};
@@ -156,7 +156,7 @@ static bool check_collectives(struct bench_collectives *c)
 	return check_teams(c);
 }
 
-/* Of several transports an option may be of any. */
+/* Checks the options of ranks: of several transports an option may be of any. */
 static bool check_ranks(struct bench *b, struct diag *d)
 {
 	struct rank_options o = b->ranks;

@@ -260,7 +260,7 @@ static bool write_reproducer(struct compile_command *c, const char *path)
 	return ok;
 }
 
-/* Those of --dump-plan come with it. */
+/* Checks that options of --dump-plan come with it. */
 static bool check_given(struct compile_command *c, const struct command_line *line)
 {
 	static const char *const of_plan[] = {

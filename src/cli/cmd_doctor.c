@@ -114,7 +114,7 @@ static enum status doctor(struct doctor_command *c)
 		put_text(c, &text);
 	bool asks_gpu = !strcmp(c->target, "cuda");
 	enum status status = asks_gpu && c->gpus == 0 ? STATUS_ABSENT : STATUS_OK;
-	/* Of a GPU's libraries all are needed. */
+	/* All libraries of a GPU are needed. */
 	for (uint32_t k = 0; k < c->found.at.n && asks_gpu; k++) {
 		const struct finding *f = &c->found.at.at[k];
 		if (f->state == FINDING_MISSING &&

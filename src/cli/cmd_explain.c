@@ -49,7 +49,7 @@ static enum status refuse_usage(const char *what)
 	return STATUS_USAGE;
 }
 
-/* Whether an option was given that only programs have; HIRC_FLAGS may hold those of all commands. */
+/* Returns true if an option was given that only programs have; HIRC_FLAGS may hold those of all commands. */
 static bool gives_of_program(const struct command_line *line)
 {
 	for (uint32_t k = line->of_environment; k < line->given.n; k++)

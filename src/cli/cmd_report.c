@@ -64,7 +64,7 @@ static bool to_stdout(const struct report_command *c)
 	return !strcmp(c->file, "-");
 }
 
-/* Where no name is given, that of the program may be the page's: `page.html`. */
+/* Checks that the page can be written; without -o, its name is made of the program's: `page.html`. */
 static bool can_write(struct report_command *c, const struct command_line *line)
 {
 	struct buf other = {0};

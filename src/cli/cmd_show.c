@@ -69,7 +69,7 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && !strcmp(text + n - k, end);
 }
 
-/* What --format says, or else the file's name: svg, dot or text. */
+/* Returns the format: --format, or else by the file's name: svg, dot or text. */
 static const char *format_of(const struct show_command *c)
 {
 	if (c->format)

@@ -69,7 +69,7 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
-/* What people read, unless something else goes there. */
+/* Writes the timeline to its files, and as text to standard output where none of them goes there. */
 static bool write_timeline(struct sim_command *c, struct timeline *t)
 {
 	struct buf text = {0};
@@ -90,7 +90,7 @@ static int64_t limit_of(const struct sim_command *c)
 	return c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit) ? limit : 0;
 }
 
-/* Of a recorded graph: one rank, no faster than the others. False after reporting. */
+/* Finds the straggler of a recorded graph: one rank, no faster than the others. False after reporting. */
 static bool find_straggler(struct sim_command *c, const struct module *m, struct sim_straggler *out)
 {
 	int64_t ranks = 0;
@@ -135,7 +135,7 @@ static bool sim_recorded(struct sim_command *c, struct module *m, const struct c
 	return ok;
 }
 
-/* Whether the ranks of --delay and --slow are of this program. */
+/* Checks that the ranks of --delay and --slow are of this program. */
 static bool check_ranks(struct sim_command *c, const struct module *m)
 {
 	int64_t ranks = module_ranks(m);
@@ -151,7 +151,7 @@ static bool check_ranks(struct sim_command *c, const struct module *m)
 	return true;
 }
 
-/* What --delay and --slow say, by rank. */
+/* Finds the values of --delay and --slow, by rank. */
 static void find_ranks(struct sim_command *c, const struct module *m, struct arena *a,
                        struct sim_settings *out)
 {

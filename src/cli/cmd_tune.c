@@ -13,7 +13,7 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
 /* ---- the source */
 
-/* What was recorded is simulated, not run. */
+/* Keeps recorded graphs from being run: they are only simulated. */
 static bool check_recorded(struct tune *t, enum status *status)
 {
 	if (t->measure && options_given(t->line, "measure")) {
@@ -41,7 +41,7 @@ static bool read_source(struct tune *t, enum status *status)
 	return diag_error_count(t->d) == errors;
 }
 
-/* Whether the program as it stands, before any pass, is right and all its params have values. A list of
+/* Checks that the program as it stands, before any pass, is right and all its params have values. A list of
  * values in -D is of consts, and read later. */
 static bool check_source(struct tune *t, enum status *status)
 {

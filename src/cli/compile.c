@@ -21,7 +21,7 @@ static const bool debug_build = true;
 
 /* ---- options */
 
-/* What shells offer where a pass is to be named. */
+/* The words that shells offer where a pass is to be named. */
 #define PASS(id, name, ...) "|" name
 static const char pass_words[] =
 #include "pass/passes.def"
@@ -259,7 +259,7 @@ static bool set_schedule(struct compile_options *o, struct diag *d)
 	       (!o->memory_limit || set_scheduling(o, d, "memory", number));
 }
 
-/* Whether a list of words, or `all`, has one. */
+/* Returns true if a list of words, or `all`, has one. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);

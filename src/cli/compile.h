@@ -22,7 +22,7 @@
 
 enum { COMPILE_OPTIONS = 24, COMPILE_TRANSFORMS = 3 };
 
-/* What --transform names. */
+/* The words of --transform, and their passes. */
 struct compile_transform {
 	const char *word;
 	enum pass_id pass;
@@ -60,11 +60,12 @@ void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
 /* After the command line was read: for a GPU the figures are those of GPUs, unless --cluster was given. */
 void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target);
-/* The same: of several transports that a cluster file has figures of, those of the program's count. */
+/* Picks, after the command line was read, the transport whose figures count, where a cluster file has
+ * several: the program's. */
 void compile_options_transport(struct compile_options *o, const char *transport, bool threads);
 /* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
-/* What --transform says or is by default: `all`, `no` or a list. */
+/* Returns the list of --transform, or its default: `all`, `no` or a list. */
 const char *compile_transform_list(const struct compile_options *o);
 /* Messages to standard error as --diagnostic-format says. */
 struct diag *compile_diag(const struct compile_options *o);
@@ -72,12 +73,12 @@ struct diag *compile_diag(const struct compile_options *o);
 /* Reads, parses and checks a source and runs the passes (`-`: standard input). NULL with *status set
  * after reporting. The module owns its source: free both with compile_free. */
 struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status);
-/* The same from text; takes the source over. passes: whether they run, or the program of the source
- * is wanted. */
+/* Compiles a source as compile_file does, and takes it over. passes: true runs them; false: the program of
+ * the source is wanted. */
 struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                               enum status *status);
 void compile_free(struct module *m);
-/* What --cluster names, read once; NULL with *status set after reporting. */
+/* Returns the cluster that --cluster names, read once; NULL with *status set after reporting. */
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status);
 /* Warns of each -D whose name no program had. */
 void compile_warn_unused(struct diag *d, const struct compile_options *o);

@@ -38,7 +38,7 @@ static void begin_zsh(const struct command *all, unsigned n, struct buf *out)
 	buf_put_until(out, rest, functions);
 }
 
-/* What is offered for a value. */
+/* Puts the words that are offered for a value. */
 static void put_action(struct buf *out, const struct option *o)
 {
 	const char *words = completion_words(o);

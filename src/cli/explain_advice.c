@@ -12,7 +12,7 @@
 
 enum { MOST = 3, LEAST_PERCENT = 1 };
 
-/* What the program takes with the candidate's options; false: it does not compile. */
+/* Finds the time of the program with the candidate's options; false: it does not compile. */
 static bool find_figures(struct tune *t, const struct tune_candidate *c, struct explain_advice *out)
 {
 	struct tune_messages x;
@@ -89,7 +89,7 @@ static int64_t try_each(struct tune *t, const uint8_t *beside, int64_t best)
 	return best;
 }
 
-/* Whether b varies the same axes as a, or has all of its choices and others. */
+/* Returns true if b varies the same axes as a, or has all of its choices and others. */
 static bool adds_nothing(const struct tune *t, const struct tune_candidate *a, const struct tune_candidate *b)
 {
 	bool same = true, has = true;

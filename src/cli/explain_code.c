@@ -21,7 +21,7 @@ bool explain_is_code(const char *word)
 	return n > 0 && !digits[n];
 }
 
-/* Of more digits than any has: larger than all. */
+/* Returns the number of digits as text; one with more digits than any number is larger than all. */
 static long number_of(const char *digits)
 {
 	return strlen(digits) <= 9 ? strtol(digits, NULL, 10) : 1000000000;

@@ -3,7 +3,8 @@
 #define HIRC_CLI_EXPLAIN_CODE_H
 #include "base/str.h"
 
-/* Whether a word is the number of a diagnostic, or one that there is none of: `E0203`, `w203`, `203`. */
+/* Returns true if a word has the form of a diagnostic's number, which may not exist: `E0203`, `w203`,
+ * `203`. */
 bool explain_is_code(const char *word);
 /* Adds the title, text, example and fix; false: there is no such number, and nothing is added. */
 bool explain_code(const char *word, struct buf *out);

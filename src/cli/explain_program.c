@@ -80,7 +80,7 @@ struct option_table explain_program_table(struct explain_program *p)
 
 /* ---- output */
 
-/* Whether --rank, -1 without, is of this program. */
+/* Checks that --rank, -1 without, is of this program. */
 static bool check_rank(struct explain_program *p, struct module *m)
 {
 	bool recorded = sim_is_recorded(m);
@@ -195,7 +195,7 @@ static enum status of_source(struct explain_program *p, struct source *s)
 	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
 }
 
-/* What was given, but has no meaning beside another option; NULL: all has. */
+/* Returns an error about an option that has no meaning beside another one; NULL: there is none. */
 static const char *conflict(const struct explain_program *p)
 {
 	bool asked = !strcmp(p->advice, "yes");

@@ -16,9 +16,9 @@ struct gpu_options {
 struct option_table gpu_options_table(struct gpu_options *o);
 /* False after reporting that one of them was given for another target. */
 bool gpu_options_check(const struct gpu_options *o, const char *target, struct diag *d);
-/* How its device computes; no other member is set. */
+/* Returns the options of the device's arithmetic; no other member is set. */
 struct exec_options gpu_options_exec(const struct gpu_options *o);
-/* What a plan for this target is made for. */
+/* Returns the properties of the target that a plan is made for. */
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams);
 
 #endif

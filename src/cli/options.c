@@ -55,8 +55,7 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 
 /* ---- values */
 
-/* Whether the first n bytes of text are one of the words of `a|b|c`. Anything is when value names no words.
- */
+/* Returns true if the first n bytes of text are one of the words of `a|b|c`, or value names no words. */
 static bool word_allowed(const char *value, const char *text, size_t n)
 {
 	if (!value || !strchr(value, '|'))

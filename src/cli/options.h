@@ -27,7 +27,7 @@ enum option_kind {
 	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported what is wrong */
 };
 
-/* What becomes of the file that a value names; of NAME=FILE what is behind the `=` names it. */
+/* Uses of the file that a value names; of NAME=FILE the part behind the `=` names it. */
 enum option_file {
 	FILE_NONE, /* it names none */
 	FILE_READ,
@@ -82,12 +82,13 @@ void option_spelling(const struct option *o, struct buf *out);
 void options_put_given(const struct command_line *c, uint32_t k, struct buf *out);
 /* A word as a shell reads it: in quotes where it needs them. */
 void options_put_word(const char *word, struct buf *out);
-/* Whether an option of this name was read. */
+/* Returns true if an option of this name was read. */
 bool options_given(const struct command_line *c, const char *name);
-/* What the command line reads, or another option writes, that a file of this name would take the place of, in
- * words: `'foo.hir', which is read`, `what --trace writes`. False: nothing. */
+/* Returns true if a file of this name would take the place of one that the command line reads, or another
+ * option writes; appends that file in words: `'foo.hir', which is read`, `what --trace writes`. */
 bool options_replaces(const struct command_line *c, const char *path, struct buf *out);
-/* Whether no option writes what another, or the command itself, reads or writes; if not, what is wrong. */
+/* Returns true if no option writes a file that another, or the command itself, reads or writes; appends the
+ * fault where one does. */
 bool options_spare_files(const struct command_line *c, struct buf *out);
 bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);

@@ -13,7 +13,7 @@ static const char *file_of(const struct option *o, const char *text)
 	return equals ? equals + 1 : text;
 }
 
-/* Whether options number j and k may name the same file: the later takes the place of the former. */
+/* Returns true if options number j and k may name the same file: the later takes the place of the former. */
 static bool one_option(const struct command_line *c, uint32_t j, uint32_t k)
 {
 	return j == k || (c->given.at[j] == c->given.at[k] && c->given.at[j]->kind != OPTION_CALL);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the reason that is lost is a reader that has left. */
+/* Returns true if output failed because its reader has left. */
 static bool unread(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -22,7 +22,7 @@ static bool check_params(const struct module *m, struct diag *d)
 	return ok;
 }
 
-/* What passes took for granted while params had no value. */
+/* Checks the divisions that passes took for granted while params had no value. */
 static bool check_assumptions(const struct module *m, struct diag *d)
 {
 	const struct expr_env env = {.rank = -1};

@@ -23,13 +23,13 @@ void rank_options_init(struct rank_options *o);
 void rank_options_free(struct rank_options *o);
 /* Points into o, which stays where it is while the command line is read. */
 struct option_table rank_options_table(struct rank_options *o);
-/* How ranks are to be started; how many is left to the caller. */
+/* Returns the options of starting ranks; their number is left to the caller. */
 struct rt_launch_options rank_options_launch(const struct rank_options *o);
 /* pipeline: the program's --pipeline; NULL: none. */
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline);
 enum transport_kind rank_options_transport(const struct rank_options *o);
 bool rank_options_are_cuda(const struct rank_options *o);
-/* Whether ranks may see each other's memory, as far as the options say. */
+/* Returns true if ranks may see each other's memory, as far as the options say. */
 bool rank_options_see_memory(const struct rank_options *o);
 /* False after reporting what the target does not have. */
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);

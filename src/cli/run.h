@@ -80,8 +80,9 @@ enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag 
  * program with its parameters as it runs. */
 enum status run_same_options(struct rt_job *job, const struct run *r);
 enum status run_same_program(struct rt_job *job, const struct run *r);
-/* Whether inputs and outputs can be held at all, or, whole, by this machine; a rank's buffers by this
- * machine, with packed operands or, if that is too much, without. Report what does not fit. */
+/* run_check_sizes: checks that inputs and outputs can be held at all, or, whole, by this machine.
+ * run_check_plan: that it can hold a rank's buffers, with packed operands or, if that is too much, without.
+ * Both report the parts that do not fit. */
 bool run_check_sizes(const struct run *r, struct diag *d, bool one_machine);
 bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan *p);
 /* The proof of `hirc check`, unless it was switched off or an error is replayed. False after reporting
@@ -104,13 +105,13 @@ void run_adversary_exec(const struct run *r, struct exec_options *o);
 /* Starts the ranks of a prepared program to see whether they have what --target and --transport ask for,
  * which is said as the program's own ranks would. Nothing for a cpu. */
 enum status run_trial(struct run *r, const struct rt_launch_options *launch, int64_t ranks);
-/* What a rank does then. Collective; no other work of the job is under way. */
+/* Runs the trial on a rank. Collective; no other work of the job is under way. */
 int run_trial_rank(struct rt_job *job, void *run);
 /* --replay: reads the file; whether it is of the program that was prepared; the marks of a rank,
  * RUN_MAX_MARKS at most. */
 enum { RUN_MAX_MARKS = 64 };
 bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given);
-/* Whether there are two runs, the first of which has the accesses in the other order. */
+/* Returns true if there are two runs, the first of which has the accesses in the other order. */
 bool run_replays_order(const struct run *r);
 bool run_replay_check(struct run *r, struct diag *d);
 enum status run_replay_marks(struct rt_job *job, const struct run *r, struct exec_options *o,

@@ -116,7 +116,7 @@ static bool fill_whole(const struct run *r, uint32_t k, struct ref_array *in, st
 	return ok;
 }
 
-/* The same at the indices that the reference samples. */
+/* Fills an input at the indices that the reference samples. */
 static bool fill_sampled(const struct run *r, uint32_t k, const struct ref_sample *s, value_id of,
                          struct ref_array *in, struct buf *why)
 {
@@ -182,7 +182,7 @@ static bool fill_inputs(struct run *r, struct diag *d, const struct module *othe
 	return true;
 }
 
-/* What the program itself never writes cannot be checked. */
+/* Warns of elements that the program itself never writes: they cannot be checked. */
 static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t unwritten, int64_t count)
 {
 	char name[DATA_NAME_BYTES];
@@ -193,7 +193,7 @@ static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t un
 		             (long long)count, data_name(r->m, v, name));
 }
 
-/* Which elements of each output the reference has. */
+/* Lists the elements of each output that the reference has. */
 static void make_samples(struct run *r, const struct module *other, const struct ref_sample *s)
 {
 	r->sample = mem_zalloc(sizeof *r->sample * (r->reference_n + 1));
@@ -257,7 +257,8 @@ static void make_wants(struct run *r, struct diag *d)
 	}
 }
 
-/* Whether NCCL reduces; what `auto` means is not known before the ranks are there. */
+/* Returns true if the transport may round each step of a sum, as NCCL does; so may `auto`, whose transport is
+ * not known before the ranks are there. */
 static bool rounds_steps(const struct run *r)
 {
 	return rank_options_are_cuda(&r->ranks) && !r->ranks.gpu.exact_reductions &&

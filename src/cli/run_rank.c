@@ -305,7 +305,7 @@ static bool is_used(const struct rank_stats *all, int n, size_t offset)
 	return false;
 }
 
-/* What each rank has executed, by kind. */
+/* Puts the counts of each rank's operations, by kind. */
 static void put_kinds(struct buf *out, const struct rank_stats *all, int n)
 {
 	static const struct {
@@ -425,7 +425,7 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 	return STATUS_OK;
 }
 
-/* Whether all runs give the same bits is no question of one rank: others get what it reduced. */
+/* Finds out if runs may give other bits on any rank: the others get the results that it reduced. */
 static enum status any_reorders(struct rt_job *job, const struct exec *e, bool *out)
 {
 	bool mine = exec_reorders(e), *all = mem_zalloc((size_t)job->size * sizeof *all);

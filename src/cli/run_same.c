@@ -20,8 +20,8 @@ static void put_switch(struct buf *b, const char *option, bool value)
 	buf_printf(b, "%s--%s\n", value ? "" : "no ", option);
 }
 
-/* Those that change what a rank does with others. Files may differ by host, and so may what one rank alone
- * does. */
+/* Puts the options that change the work of a rank with others. Files may differ by host, and so may the work
+ * of one rank alone. */
 static void put_options(const struct run *r, struct buf *b)
 {
 	const struct rank_options *o = &r->ranks;

@@ -45,7 +45,7 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 	return false;
 }
 
-/* What all ranks keep of --trace and --profile. */
+/* Checks that all ranks can keep the events of --trace and --profile. */
 static bool check_trace(const struct run *r, struct diag *d, int64_t limit)
 {
 	int64_t ranks = r->compile.np > r->needed ? r->compile.np : r->needed;

@@ -13,7 +13,7 @@ struct run_times {
 
 /* A run, in us: from its start until all was done, and until the host had issued all. */
 void run_times_add(struct run_times *t, int64_t run, int64_t issue);
-/* Of the runs that are kept, the lower one of two; 0: there was none. */
+/* Returns the median of the runs that are kept, the lower one of two; 0: there was none. */
 int64_t run_times_median(const struct run_times *t);
 int64_t run_times_median_issue(const struct run_times *t);
 

@@ -4,7 +4,7 @@
 #include "cli/run.h"
 #include "exec/exec_device.h"
 
-/* Whether ranks are to read each other's memory. */
+/* Returns true if ranks are to read each other's memory. */
 static bool is_symmetric(const struct module *m)
 {
 	for (value_id v = 1; v < m->value.n; v++)

@@ -107,7 +107,7 @@ void tune_transforms_find(struct tune *t, bool *possible);
 bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
                        struct compile_options *out, int64_t *streams);
 void tune_options_free(struct tune *t, struct compile_options *o);
-/* Of the program that these options make; 0: it does not compile, which is reported to d. */
+/* Hashes the program that these options make; 0: it does not compile, which is reported to d. */
 uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d);
 /* Compiles and predicts: sets all but choice, same and what is measured. */
 void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
@@ -143,7 +143,7 @@ const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
-/* The same without what was given: `-D s=4 --pipeline=p2p`. */
+/* Puts the options of a candidate beyond those that were given: `-D s=4 --pipeline=p2p`. */
 void tune_put_changes(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* The source with the consts of a candidate, or the program of a recorded graph, under a comment with the
  * command line. */

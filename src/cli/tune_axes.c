@@ -58,7 +58,7 @@ static bool read_search(struct tune *t, bool *wanted)
 
 enum use { USE_NONE, USE_COUNT, USE_OTHER };
 
-/* What stands for a number of chunks: the argument of a placement, the end of a loop. */
+/* Returns the expression of a number of chunks: the argument of a placement, the end of a loop. */
 static ast_id count_of(const struct ast *a, ast_id id)
 {
 	const struct ast_node *n = ast_at(a, id);
@@ -70,7 +70,7 @@ static ast_id count_of(const struct ast *a, ast_id id)
 	return 0;
 }
 
-/* How a const is used; *at: where it is no number of chunks. */
+/* Finds how a const is used; *at: where it is no number of chunks. */
 static enum use use_of(const struct ast *a, uint32_t name, uint32_t *at)
 {
 	enum use use = USE_NONE;
@@ -88,7 +88,7 @@ static enum use use_of(const struct ast *a, uint32_t name, uint32_t *at)
 	return use;
 }
 
-/* Where a const counts chunks; 0: nowhere. */
+/* Returns true if a const counts chunks somewhere. */
 static bool counts_somewhere(const struct ast *a, uint32_t name)
 {
 	for (ast_id id = 1; id < a->nodes.n; id++) {

@@ -121,8 +121,8 @@ static struct module *compile_candidate(struct tune *t, struct compile_options *
 
 /* ---- what it does */
 
-/* What a stream index of a statement stays below: a number, or the index of a loop around it. INT64_MAX: not
- * known. */
+/* Returns the bound that a statement's stream index stays below: a number, or the end of a loop around it.
+ * INT64_MAX: not known. */
 static int64_t streams_below(const struct module *m, op_id op)
 {
 	const struct expr_env env = {.rank = -1};

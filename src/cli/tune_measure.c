@@ -14,7 +14,7 @@
 enum { PASSES = 2, BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
 #define BUDGET_NS 1.5e8 /* that samples of one candidate take in a pass */
 
-/* What ranks tell who has started them. */
+/* Memory in which ranks report to the process that has started them. */
 struct shared {
 	volatile uint32_t current; /* candidate of the batch */
 	double median[BATCH];      /* ns */

@@ -24,7 +24,7 @@ static bool has_error(const struct tune_candidate *c)
 	return is_measured(c) && c->measured > 0 && c->predicted >= 0;
 }
 
-/* Of the prediction, in percent of what was measured. */
+/* Returns the error of the prediction, in percent of the measured time. */
 static double error_of(const struct tune_candidate *c)
 {
 	return 100 * ((double)c->predicted - c->measured) / c->measured;
@@ -113,7 +113,8 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How near the predictions were. Places begin with 1, of what ran in the order of what was predicted. */
+/* The accuracy of the predictions. Places begin with 1, among the measured candidates in the order of their
+ * predictions. */
 struct verdict {
 	double median; /* error, percent */
 	uint32_t ran;

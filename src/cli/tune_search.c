@@ -28,7 +28,7 @@ static int64_t streams_of(const struct tune *t, const struct tune_candidate *c, 
 	return streams;
 }
 
-/* Which candidate does the same; the number of candidates: none. */
+/* Finds a candidate that does the same; the number of candidates: none. */
 static uint32_t find_same(const struct tune *t, const struct tune_candidate *c)
 {
 	uint32_t k = 0;
@@ -79,7 +79,7 @@ static uint32_t look_at_candidate(struct tune *t, const uint8_t *choice, int64_t
 	return k;
 }
 
-/* Of the program that a candidate is; INT64_MAX: not known. */
+/* Returns the time of a candidate's program; INT64_MAX: not known. */
 static int64_t time_of(const struct tune *t, uint32_t k)
 {
 	const struct tune_candidate *c = &t->candidate.at[k];
@@ -88,7 +88,7 @@ static int64_t time_of(const struct tune *t, uint32_t k)
 	return c->state == TUNE_GOOD && c->predicted >= 0 ? c->predicted : INT64_MAX;
 }
 
-/* How many programs differ of those that were looked at. */
+/* Counts the different programs among those that were looked at. */
 static int64_t differing(const struct tune *t)
 {
 	int64_t n = 0;
@@ -97,7 +97,7 @@ static int64_t differing(const struct tune *t)
 	return n;
 }
 
-/* How many combinations there are, at most limit + 1. */
+/* Counts the combinations, at most limit + 1. */
 static int64_t combinations(const struct tune *t)
 {
 	int64_t n = 1;

@@ -74,7 +74,7 @@ static void put_given(struct tune *t, const struct option *o, struct buf *out)
 	buf_free(&word);
 }
 
-/* Whether passes run that ask what times are of. */
+/* Returns true if passes run that need the cluster's times. */
 static bool needs_cluster(const struct tune *t, const struct tune_candidate *c)
 {
 	const struct compile_options *o = &t->compile;
