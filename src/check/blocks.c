@@ -7,14 +7,34 @@
  * Each member knows from its plan how many elements it gives each other member, and takes from each. Both
  * ends of a pair must name the same number. The members of a meeting are chained as they come to it; each is
  * compared with those that are there. A member that stands for others (classes.c) is compared for each of
- * them: what they give, it gives turned back. */
+ * them: what they give, it gives turned back.
+ *
+ * Most often there is nothing to compare: all blocks are of one size, or one list L holds for all members.
+ *
+ *     allgather         member k gives L[k] to each member, and takes L
+ *     reduce_scatter    member k gives L, and takes L[k] from each member
+ *
+ * L follows from types, and from slices, whose sizes are the same on all ranks that one stands for: others
+ * break the turn (classes_step). So these ranks have one L, which is not turned. */
 #include "check/checker.h"
+
+enum { PAIRS = 64 }; /* pairs of members that are compared in the time of a statement */
 
 struct pair {              /* one member's block for another */
 	uint32_t from, to; /* ranks */
 	op_id given_at, taken_at;
 	int64_t given, taken; /* elements */
 };
+
+static int64_t given_to(const struct arrival *a, uint32_t member)
+{
+	return a->moved.given ? a->moved.given[member] : a->moved.elements;
+}
+
+static int64_t taken_from(const struct arrival *a, uint32_t member)
+{
+	return a->moved.taken ? a->moved.taken[member] : a->moved.elements;
+}
 
 static bool agrees(struct checker *c, const struct pair *p, const char *where)
 {
@@ -40,14 +60,14 @@ static bool pair_agrees(struct checker *c, const struct arrival *here, const str
 	                        .to = here->rank,
 	                        .given_at = there->op,
 	                        .taken_at = here->op,
-	                        .given = there->moved.given[here_member],
-	                        .taken = here->moved.taken[there_member]};
+	                        .given = given_to(there, here_member),
+	                        .taken = taken_from(here, there_member)};
 	const struct pair out = {.from = here->rank,
 	                         .to = there_rank,
 	                         .given_at = here->op,
 	                         .taken_at = there->op,
-	                         .given = here->moved.given[there_member],
-	                         .taken = there->moved.taken[here_member]};
+	                         .given = given_to(here, there_member),
+	                         .taken = taken_from(there, here_member)};
 	return agrees(c, &in, where) && agrees(c, &out, where);
 }
 
@@ -59,8 +79,6 @@ static bool member_agrees(struct walk *w, team_id team, const struct membership 
 	const struct symmetry *s = c->symmetry;
 	if (!s)
 		return pair_agrees(c, here, there, there->rank, there->member, here->member, where);
-	if (!check_spend(c, me->n))
-		return true;
 	for (uint32_t k = 0; k < me->n; k++) {
 		const uint32_t rank = me->device[k];
 		if (rank == here->rank || s->least[rank] != there->rank)
@@ -72,19 +90,39 @@ static bool member_agrees(struct walk *w, team_id team, const struct membership 
 	return true;
 }
 
-bool blocks_agree(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
-                  uint32_t *arrived, const char *where)
+/* Returns true if one size or list holds for a member and all that came before it. */
+static bool is_alike(const struct arrival *here, const struct arrival *before)
+{
+	const struct check_moved *x = &here->moved, *y = before ? &before->moved : x;
+	bool list = x->given || x->taken;
+	return !(x->given && x->taken) && (!before || before->is_alike) && x->given == y->given &&
+	       x->taken == y->taken && (list || x->elements == y->elements);
+}
+
+bool blocks_are_alike(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
+                      uint32_t *arrived)
 {
 	struct checker *c = w->c;
-	const struct arrival here = {
+	struct arrival here = {
 	    .rank = (uint32_t)w->rank, .member = me->member, .op = op, .moved = *moved, .next = *arrived};
-	bool agree = true;
-	if (!moved->given)
-		return true;
+	here.is_alike = is_alike(&here, *arrived ? &c->arrival.at[*arrived] : NULL);
 	*arrived = c->arrival.n;
 	vec_push(&c->arrival, here);
-	for (uint32_t k = *arrived; k && agree; k = c->arrival.at[k].next)
-		if (c->symmetry || k != *arrived)
-			agree = member_agrees(w, w->m->op.at[op].team, me, &here, &c->arrival.at[k], where);
+	return here.is_alike;
+}
+
+bool blocks_agree(struct walk *w, const struct membership *me, uint32_t arrived, const char *where)
+{
+	struct checker *c = w->c;
+	const struct arrival *here = &c->arrival.at[arrived];
+	uint64_t pairs = 0;
+	bool agree = true;
+	for (uint32_t k = arrived; k && agree; k = c->arrival.at[k].next)
+		if (c->symmetry || k != arrived) {
+			agree =
+			    member_agrees(w, w->m->op.at[here->op].team, me, here, &c->arrival.at[k], where);
+			pairs += c->symmetry ? me->n : 1;
+		}
+	check_spend(c, pairs / PAIRS);
 	return agree;
 }

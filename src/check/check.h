@@ -18,9 +18,12 @@ struct witness;
 
 /* Elements that a rank moves when it issues a message or collective. */
 struct check_moved {
-	int64_t elements;             /* of a message, or of a collective of equal parts */
-	const int64_t *given, *taken; /* by member of the team: elements of the block that it is given, and of
-	                               * the block that is taken from it; NULL: not known, or no blocks */
+	int64_t elements; /* of a message, of a collective of equal parts, or of each block without a list */
+	bool has_blocks;  /* members give each other blocks, of sizes that data does not decide */
+	/* By member of the team: elements of the block that it is given, and of the block that is taken from
+	 * it; equal lists are one. NULL: all of these blocks are of `elements`. Of allgather only `taken` is
+	 * a list, of reduce_scatter only `given`. */
+	const int64_t *given, *taken;
 };
 
 struct check_options {

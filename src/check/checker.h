@@ -58,6 +58,7 @@ struct arrival { /* a member of a collective with blocks, see blocks.c */
 	uint32_t rank, member;
 	op_id op;
 	struct check_moved moved;
+	bool is_alike; /* one size or list holds for it and all that came before */
 	uint32_t next; /* the member that came before; 0: none */
 };
 
@@ -467,10 +468,14 @@ void transfer_wait(struct walk *w, op_id op);
 void transfer_end(struct walk *w);
 void transfer_free_all(struct walk *w);
 
-/* blocks.c: compares a member's blocks with those of the members that have come; false: a difference was
- * reported. *arrived: the last of them, becomes this one. where: names the meeting. */
-bool blocks_agree(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
-                  uint32_t *arrived, const char *where);
+/* blocks.c */
+/* Adds a member to those that have come, and returns true if one size or list holds for them all.
+ * *arrived: the last of them, becomes this one. */
+bool blocks_are_alike(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
+                      uint32_t *arrived);
+/* Compares the blocks of the last member to come with those of the others; false: a difference was reported.
+ * where: names the meeting. */
+bool blocks_agree(struct walk *w, const struct membership *me, uint32_t arrived, const char *where);
 
 /* check_handles.c */
 void handles_share(struct walk *w, op_id op);

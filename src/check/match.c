@@ -180,10 +180,13 @@ static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const s
 {
 	const uint32_t number = ch->count[me->member];
 	struct buf where = {0};
-	if (ch->broken || !moved->given)
+	if (ch->broken || !moved->has_blocks)
+		return;
+	uint32_t *arrived = &ch->entry.at[number - 1].arrived;
+	if (blocks_are_alike(w, op, me, moved, arrived))
 		return;
 	put_channel(w->c, ch, number, &where);
-	ch->broken = !blocks_agree(w, op, me, moved, &ch->entry.at[number - 1].arrived, where.at);
+	ch->broken = !blocks_agree(w, me, *arrived, where.at);
 	buf_free(&where);
 }
 
@@ -205,8 +208,10 @@ uint32_t match_collective(struct walk *w, op_id op, const struct membership *me,
                           const struct check_moved *moved)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
-	const struct match_entry e = {
-	    .op = op, .member = me->member, .root = root, .elements = moved->elements};
+	const struct match_entry e = {.op = op,
+	                              .member = me->member,
+	                              .root = root,
+	                              .elements = moved->has_blocks ? -1 : moved->elements};
 	uint32_t meeting = add_entry(w, &key, &e);
 	compare_blocks(w, channel_get(w->c, &key), op, me, moved);
 	return meeting;

@@ -176,7 +176,7 @@ static uint32_t match_members(struct walk *w, struct checked_collective *x)
 		}
 	int64_t typed = elements_of(w, x);
 	struct check_moved moved = moved_now(w, x->op, typed);
-	if (!has_equal_parts(o))
+	if (!has_equal_parts(o) && !moved.has_blocks)
 		moved.elements = typed;
 	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved);
 	for (unsigned k = 0; k < 2 && permutes; k++)

@@ -13,6 +13,7 @@ struct gate {
 	struct plan_target target;
 	uint64_t most, work;        /* instructions that may be walked, and those that are left */
 	struct plan_counts *counts; /* by rank; NULL: nobody asks for them */
+	struct plan_lists lists;    /* of the counts */
 	enum plan_verdict *verdict; /* by rank, of those that were asked */
 	bool *asked;
 };
@@ -32,6 +33,7 @@ static void gate_close(struct gate *g)
 {
 	for (int64_t r = 0; r < g->ranks; r++)
 		plan_counts_free(&g->counts[r]);
+	plan_lists_free(&g->lists);
 	free(g->counts);
 	free(g->verdict);
 	free(g->asked);
@@ -43,8 +45,8 @@ static enum plan_verdict ask_rank(struct gate *g, int64_t rank, struct diag *d)
 	struct plan_counts again = {0}; /* of a rank whose errors are reported now */
 	bool first = !g->asked[rank];
 	g->asked[rank] = true;
-	g->verdict[rank] =
-	    plan_accept(g->m, d, rank, g->ranks, &g->target, &g->work, first ? &g->counts[rank] : &again);
+	g->verdict[rank] = plan_accept(g->m, d, rank, g->ranks, &g->target, &g->work, &g->lists,
+	                               first ? &g->counts[rank] : &again);
 	plan_counts_free(&again);
 	return g->verdict[rank];
 }
@@ -60,7 +62,7 @@ static bool count_moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct
 	}
 	const struct plan_moved *known = plan_counts_get(&g->counts[rank], op, nth);
 	if (known)
-		*out = (struct check_moved){known->elements, known->given, known->taken};
+		*out = (struct check_moved){known->elements, known->has_blocks, known->given, known->taken};
 	return known;
 }
 

@@ -5,12 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BLOCKS = 16 }; /* which take as long as an instruction */
+
+struct known_collective {
+	struct plan_moved moved; /* by its last issue */
+	bool fixed;              /* and by all others */
+};
+
 struct acceptance {
 	const struct plan *p;
 	const struct module *m;
 	struct diag *d;
 	int64_t *reg;
 	bool *seen; /* by task: its views are those of every iteration, and inside their buffers */
+	struct known_collective *known; /* by collective */
+	int64_t *room;                  /* six lists of a team's members */
+	uint64_t *work;
+	struct plan_lists *lists;
 	struct plan_counts *counts;
 };
 
@@ -64,43 +75,88 @@ static bool message_is_inside(const struct acceptance *x, const struct plan_mess
 	return peer >= 0 && peer < x->p->ranks && is_inside(x, &m->data);
 }
 
-static const int64_t *values(struct acceptance *x, const plan_reg *reg, uint32_t n)
+/* ---- blocks of collectives */
+
+static const int64_t *intern_list(struct plan_lists *l, const int64_t *at, uint32_t n)
 {
-	if (!reg)
-		return NULL;
-	int64_t *to = arena_new_array(x->counts->arena, int64_t, n);
-	for (uint32_t k = 0; k < n; k++)
-		to[k] = x->reg[reg[k]];
-	return to;
+	const size_t bytes = sizeof *at * n;
+	struct hash_probe p = {.hash = hash_block(0, at, bytes)};
+	for (uint32_t k; (k = hash_next(&l->ids, &p));)
+		if (l->list.at[k].n == n && !memcmp(l->list.at[k].at, at, bytes))
+			return l->list.at[k].at;
+	if (!l->arena) {
+		l->arena = arena_new();
+		vec_push(&l->list, (struct plan_list){0});
+	}
+	int64_t *copy = arena_new_array(l->arena, int64_t, n);
+	memcpy(copy, at, bytes);
+	vec_push(&l->list, (struct plan_list){n, copy});
+	hash_insert(&l->ids, p.hash, l->list.n - 1);
+	return copy;
 }
 
-/* The blocks of every member, as the transports cut them. */
-static void count_blocks(struct acceptance *x, const struct plan_collective *c, struct plan_moved *moved)
+/* Copies the values of registers; returns NULL if there are none. */
+static const int64_t *copy_values(const struct acceptance *x, const plan_reg *reg, uint32_t n, int64_t *to)
+{
+	for (uint32_t k = 0; k < n && reg; k++)
+		to[k] = x->reg[reg[k]];
+	return reg ? to : NULL;
+}
+
+/* Finds the blocks of every member, as the transports cut them. */
+static void find_blocks(struct acceptance *x, const struct plan_collective *c, struct plan_moved *moved)
 {
 	const struct plan_team *team = &x->p->team.at[c->team];
+	const uint32_t n = team->n;
+	int64_t *given = x->room, *taken = given + n;
 	struct rt_collective r = {.kind = (enum collective)c->kind,
 	                          .root = (int)x->reg[c->root],
 	                          .count = moved->elements,
-	                          .counts = values(x, c->counts, c->members),
-	                          .send_counts = values(x, c->send_counts, c->members)};
-	int64_t *given = arena_new_array(x->counts->arena, int64_t, 2 * team->n), *taken = given + team->n;
+	                          .counts = copy_values(x, c->counts, c->members, taken + n),
+	                          .offsets = copy_values(x, c->offsets, c->members, taken + 2 * n),
+	                          .send_counts = copy_values(x, c->send_counts, c->members, taken + 3 * n),
+	                          .send_offsets = copy_values(x, c->send_offsets, c->members, taken + 4 * n)};
 	int own = 0;
+	bool equal = true;
 	while (team->rank[own] != x->p->rank)
 		own++;
-	for (int k = 0; k < (int)team->n; k++) {
+	for (int k = 0; k < (int)n; k++) {
 		given[k] = rt_collective_gives(&r, own, k) ? rt_collective_given(&r, own, k).count : 0;
 		taken[k] = rt_collective_gives(&r, k, own) ? rt_collective_taken(&r, own, k).count : 0;
+		equal &= given[k] == given[0] && taken[k] == given[0];
 	}
-	moved->given = given;
-	moved->taken = taken;
+	moved->elements = r.kind == COLLECTIVE_REDUCE_SCATTER ? taken[own] : given[own];
+	if (!equal && r.kind != COLLECTIVE_ALLGATHER)
+		moved->given = intern_list(x->lists, given, n);
+	if (!equal && r.kind != COLLECTIVE_REDUCE_SCATTER)
+		moved->taken = intern_list(x->lists, taken, n);
+	*x->work -= n / BLOCKS < *x->work ? n / BLOCKS : *x->work - 1; /* the instruction takes the last */
 }
 
-static void count_collective(struct acceptance *x, op_id op, const struct plan_collective *c)
+/* Returns true if an instruction writes the number of elements, or that of a block. */
+static bool count_varies(const struct plan *p, const struct plan_collective *c)
 {
-	struct plan_moved moved = {.elements = x->reg[c->count]};
-	if (collective_has_blocks((enum collective)c->kind) && !c->is_late)
-		count_blocks(x, c, &moved);
-	vec_push(&x->counts->issue[op], moved);
+	bool varies = p->varies[c->count] || p->varies[c->root];
+	for (uint32_t k = 0; k < c->members; k++)
+		varies |= (c->counts && p->varies[c->counts[k]]) ||
+		          (c->send_counts && p->varies[c->send_counts[k]]);
+	return varies;
+}
+
+/* Counts the elements of a collective; returns true if its memory is where it may be. */
+static bool accept_collective(struct acceptance *x, op_id op, uint32_t at)
+{
+	const struct plan_collective *c = &x->p->collective.at[at];
+	struct known_collective *known = &x->known[at];
+	if (!known->fixed) {
+		known->moved = (struct plan_moved){.elements = x->reg[c->count]};
+		known->moved.has_blocks = collective_has_blocks((enum collective)c->kind) && !c->is_late;
+		known->fixed = !count_varies(x->p, c);
+		if (known->moved.has_blocks)
+			find_blocks(x, c, &known->moved);
+	}
+	vec_push(&x->counts->issue[op], known->moved);
+	return collective_is_inside(x, c);
 }
 
 static void count_message(struct acceptance *x, op_id op, const struct plan_message *m)
@@ -119,8 +175,7 @@ static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 		x->seen[i->a] = p->task.at[i->a].fixed;
 		return task_is_inside(x, &p->task.at[i->a]);
 	case PLAN_COLLECTIVE:
-		count_collective(x, i->statement, &p->collective.at[i->a]);
-		return collective_is_inside(x, &p->collective.at[i->a]);
+		return accept_collective(x, i->statement, i->a);
 	case PLAN_MESSAGE:
 		count_message(x, i->c ? i->c : i->statement, &p->message.at[i->a]);
 		return message_is_inside(x, &p->message.at[i->a]);
@@ -143,9 +198,9 @@ static void report_plan_failure(const struct acceptance *x, const struct plan_in
 	buf_free(&text);
 }
 
-static enum plan_verdict accept_code(struct acceptance *x, uint64_t *work)
+static enum plan_verdict accept_code(struct acceptance *x)
 {
-	for (uint32_t at = 0; *work; --*work) {
+	for (uint32_t at = 0; *x->work; --*x->work) {
 		const struct plan_instruction *i = &x->p->code.at[at++];
 		const char *why = plan_failure(x->p, i, x->reg);
 		if (i->code == PLAN_END)
@@ -161,21 +216,25 @@ static enum plan_verdict accept_code(struct acceptance *x, uint64_t *work)
 }
 
 enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
-                              const struct plan_target *target, uint64_t *work, struct plan_counts *out)
+                              const struct plan_target *target, uint64_t *work, struct plan_lists *lists,
+                              struct plan_counts *out)
 {
 	out->n = m->op.n;
 	out->issue = mem_zalloc(sizeof *out->issue * m->op.n);
-	out->arena = arena_new();
 	struct plan *p = plan_build(m, d, rank, ranks, target);
 	if (!p)
 		return PLAN_REFUSED;
-	struct acceptance x = {.p = p, .m = m, .d = d, .counts = out};
+	struct acceptance x = {.p = p, .m = m, .d = d, .work = work, .lists = lists, .counts = out};
 	x.reg = mem_alloc(sizeof *x.reg * p->reg.n);
 	memcpy(x.reg, p->reg.at, sizeof *x.reg * p->reg.n);
 	x.seen = mem_zalloc(p->task.n + 1);
-	enum plan_verdict verdict = accept_code(&x, work);
+	x.known = mem_zalloc(sizeof *x.known * (p->collective.n + 1));
+	x.room = mem_alloc(sizeof *x.room * (6 * (size_t)p->members + 1));
+	enum plan_verdict verdict = accept_code(&x);
 	free(x.reg);
 	free(x.seen);
+	free(x.known);
+	free(x.room);
 	plan_free(p);
 	return verdict;
 }
@@ -190,6 +249,13 @@ void plan_counts_free(struct plan_counts *c)
 	for (uint32_t k = 0; k < c->n; k++)
 		vec_free(&c->issue[k]);
 	free(c->issue);
-	arena_free(c->arena);
 	*c = (struct plan_counts){0};
+}
+
+void plan_lists_free(struct plan_lists *l)
+{
+	vec_free(&l->list);
+	hash_table_free(&l->ids);
+	arena_free(l->arena);
+	*l = (struct plan_lists){0};
 }

@@ -8,20 +8,34 @@
  * that is accepted may still fail in `hirc run`: by its machine, by data, or by what other ranks do. */
 #ifndef HIRC_EXEC_PLAN_ACCEPT_H
 #define HIRC_EXEC_PLAN_ACCEPT_H
+#include "base/hash.h"
 #include "exec/plan.h"
 
 /* Elements that an issue of a message or collective moves. */
 struct plan_moved {
-	int64_t elements;             /* of a message, or of a collective without blocks */
-	const int64_t *given, *taken; /* collectives with blocks: elements of the block that each member of
-	                               * the team is given, and of the one that is taken from it. NULL: no
-	                               * blocks, or data decides them */
+	int64_t elements; /* of a message, of a collective of equal parts, or of each block without a list */
+	bool has_blocks;  /* members give each other blocks, of sizes that data does not decide */
+	/* By member of the team: elements of the block that it is given, and of the block that is taken from
+	 * it; equal lists are one. NULL: all of these blocks are of `elements`. Of allgather only `taken` is
+	 * a list, of reduce_scatter only `given`. */
+	const int64_t *given, *taken;
+};
+
+struct plan_list {
+	uint32_t n;
+	const int64_t *at;
+};
+
+/* The lists of blocks of all ranks, each once. Zeroed: none. */
+struct plan_lists {
+	VEC(struct plan_list) list; /* 0 unused */
+	struct hash_table ids;
+	struct arena *arena; /* holds their numbers */
 };
 
 struct plan_counts {
 	uint32_t n;
 	VEC(struct plan_moved) * issue; /* by op_id: of each of its issues, in order */
-	struct arena *arena;            /* holds the lists */
 };
 
 enum plan_verdict {
@@ -31,12 +45,14 @@ enum plan_verdict {
 };
 
 /* Makes and walks the plan of a rank; reports to d what `hirc run` would. *work: instructions that may still
- * be walked, counted down. *out is to be freed in any case. */
+ * be walked, counted down. lists: holds the lists of *out. *out is to be freed in any case. */
 enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
-                              const struct plan_target *target, uint64_t *work, struct plan_counts *out);
+                              const struct plan_target *target, uint64_t *work, struct plan_lists *lists,
+                              struct plan_counts *out);
 
 /* Returns what a statement moves when it is issued for the nth time, from 0 on; NULL: not known. */
 const struct plan_moved *plan_counts_get(const struct plan_counts *c, op_id op, uint32_t nth);
 void plan_counts_free(struct plan_counts *c);
+void plan_lists_free(struct plan_lists *l);
 
 #endif
