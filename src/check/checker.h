@@ -380,6 +380,8 @@ bool classes_member(struct walk *w, const struct membership *me, expr_id e);
 bool classes_meet(struct walk *w, team_id team, const struct membership *me);
 /* Counts the members of a slice that the walk's rank stands for, if one of several is the root; else 0. */
 uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root);
+/* Makes each rank stand for itself: a root has other blocks than the ranks for which it would stand. */
+bool classes_alone(struct walk *w);
 /* A device is walked. */
 bool classes_stands(const struct checker *c, uint32_t device);
 /* Finds how far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST

@@ -129,6 +129,12 @@ uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_
 	return same > 1 ? same : 0;
 }
 
+bool classes_alone(struct walk *w)
+{
+	w->c->asymmetric |= w->c->symmetry != NULL;
+	return !w->c->symmetry;
+}
+
 bool classes_stands(const struct checker *c, uint32_t device)
 {
 	return !c->symmetry || c->symmetry->least[device] == device;

@@ -178,6 +178,8 @@ static uint32_t match_members(struct walk *w, struct checked_collective *x)
 	struct check_moved moved = moved_now(w, x->op, typed);
 	if (!has_equal_parts(o) && !moved.has_blocks)
 		moved.elements = typed;
+	if (moved.has_blocks && x->root >= 0 && !classes_alone(w))
+		return 0;
 	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
