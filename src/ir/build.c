@@ -273,7 +273,7 @@ value_id ir_value_new(struct module *m, type_id type, name_id name, uint32_t at)
 	return m->value.n - 1;
 }
 
-/* Whether an operand stands in its value's chain of uses. */
+/* Returns true if an operand stands in its value's chain of uses. */
 static bool is_value_role(unsigned role)
 {
 	return role <= ROLE_FREE;

@@ -12,7 +12,7 @@
 
 /* ---- remembering */
 
-/* Whether the text of a node stands at c. */
+/* Returns true if the text of a node stands at c. */
 static bool stands_at(const struct parser *p, ast_id id, const unsigned char *c)
 {
 	uint32_t length = ast_length(p->ast, id);
@@ -47,7 +47,7 @@ ast_id again_keep_tensor(struct parser *p, ast_id id)
 	return id;
 }
 
-/* c is behind a tensor without a mesh: does none follow? */
+/* Returns true if a mesh follows at c, behind a tensor. */
 static bool has_mesh(const unsigned char *c)
 {
 	while (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n')

@@ -41,7 +41,7 @@ static ast_id new_node(struct parser *p, enum ast_kind kind, struct parse_span a
 	return p->ast->nodes.n - 1;
 }
 
-/* Is there room for child below a parent? */
+/* Returns true if a parent of the child is not too high; reports. */
 static bool has_height_left(struct parser *p, ast_id child)
 {
 	if (get_node(p, child)->height < PARSE_MAX_HEIGHT)
@@ -253,7 +253,7 @@ struct ast *ast_parse(struct diag *d, struct source *s)
 	return parse(d, s, false);
 }
 
-/* What is wrong with a source is said by a parse that takes every token as it stands. */
+/* Errors are reported by a second parse, which takes every token as it stands. */
 struct ast *ast_parse_shared(struct diag *d, struct source *s)
 {
 	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);

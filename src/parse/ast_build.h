@@ -97,7 +97,7 @@ static inline bool lex_is_digit(unsigned char c)
 {
 	return c >= '0' && c <= '9';
 }
-/* Does only a comment follow on the line? */
+/* Returns true if only a comment follows on the line. */
 bool lex_ends_line(const unsigned char *c);
 
 /* The last tensor with the name from c to end; 0: none. */

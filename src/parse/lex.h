@@ -31,7 +31,7 @@ extern const struct lex_word lex_words[WORD_COUNT];
 
 /* Interns the words, as the first names of the table. */
 void lex_words_intern(struct names *t);
-/* Is the text an identifier, keyword or not? */
+/* Returns true if the text is an identifier, keyword or not. */
 bool lex_is_word(const char *text);
 
 #endif

@@ -59,7 +59,7 @@ static void open_bracket(struct parser *p, struct parse_token *t, char kind)
 	t->token = TOK_HIR_error;
 }
 
-/* Is the brace one around statements? */
+/* Returns true if a brace here opens a block of statements. */
 static bool opens_block(const struct parser *p)
 {
 	if (p->mode == MODE_BODY || in_bracket(p))
@@ -155,7 +155,7 @@ bool lines_begin_with_operator(const unsigned char *c)
 	        (*c == '!' && c[1] == '='));
 }
 
-/* At the end of a line inside brackets: does the next line show that one was not closed? */
+/* Returns true, at the end of a line inside brackets, if the next line shows that one was not closed. */
 static bool is_unclosed(const struct parser *p)
 {
 	uint32_t column, word;
@@ -235,7 +235,7 @@ static void indent(struct parser *p, struct parse_token *t)
 	}
 }
 
-/* What is still open at the end of the text is closed there. */
+/* Closes blocks and brackets that are open at the end of the text. */
 static void close_all(struct parser *p, struct parse_token *t)
 {
 	static const char unclosed[] = "this '{' is never closed";
@@ -340,7 +340,7 @@ static struct parse_token *read_token(struct parser *p)
 	return p->last = t;
 }
 
-/* At the end of a line of the body: does a block begin below it? */
+/* Returns true, at the end of a line of the body, if a block begins below it. */
 static bool deeper_follows(const struct parser *p)
 {
 	uint32_t column;

@@ -103,7 +103,7 @@ bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *
 	return true;
 }
 
-/* Whether a word stands in a list of words. */
+/* Returns true if a word stands in a list of words. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);

@@ -27,7 +27,7 @@ static bool is_binary_op(const char *text, enum op_kind *kind)
 	return false;
 }
 
-/* What operation an expression is, and its operands. */
+/* Reads the operation of an expression, and its operands. */
 static bool read_call(struct sema *s, ast_id expr, struct call *c)
 {
 	const struct ast_node *n = ast_at(s->a, expr);
@@ -92,7 +92,7 @@ static bool is_statement_only(enum op_kind kind)
 	        kind == OP_END_COALESCING);
 }
 
-/* How many results there are, and whether bound ones can be written. */
+/* Checks the number of results, and that bound ones can be written. */
 static bool check_results(struct sema *s, const struct call *c, const struct sema_result *result, unsigned n)
 {
 	unsigned want = op_info_results(c->kind);

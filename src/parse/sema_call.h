@@ -53,7 +53,7 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key);
 /* Sorts all arguments of c->node. */
 bool call_read_arguments(struct sema *s, struct call *c);
 
-/* Whether operands are statements, streams or buffers. */
+/* Returns true if the operands of an operation are statements, streams or buffers. */
 bool call_is_host(enum op_kind kind);
 
 /* The number of operands, by ops.def. */
@@ -77,7 +77,7 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 /* accumulate=true: only into buffers. */
 bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_draft *draft,
                            const struct sema_result *result, unsigned n);
-/* What a pack or unpack, whose operands and results are known, has wrong. */
+/* Reports the fault of a pack or unpack whose operands and results are known. */
 void call_check_pack(struct sema *s, op_id op, uint32_t at);
 bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_draft *draft);
 /* axis= of a select. */

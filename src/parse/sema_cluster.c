@@ -8,7 +8,7 @@
 #include "parse/sema_internal.h"
 #include <string.h>
 
-/* What is wrong with a table; NULL: nothing. */
+/* Returns the fault of a table for a message; NULL: none. */
 static const char *table_error(const struct attr *a)
 {
 	if (a->kind != ATTR_INTS || !a->n || a->n % 2)

@@ -29,7 +29,7 @@ ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 	return 0;
 }
 
-/* Whether two prints of a tensor show the same axes. */
+/* Returns true if two prints of a tensor show the same axes. */
 static bool same_print(const struct ast *a, ast_id x, ast_id y)
 {
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);

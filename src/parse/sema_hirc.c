@@ -114,7 +114,7 @@ static struct nv_statement *find_communication(struct nv_reader *r, ast_id ref)
 
 enum { GIVEN_TENSOR = 1, GIVEN_STATEMENT = 2 };
 
-/* Whether nothing of the kind has the name yet. */
+/* Returns true if nothing of the kind has the name yet. */
 static bool is_free(struct nv_reader *r, name_id name, uint8_t kind, uint32_t at)
 {
 	while (r->given.n <= name)

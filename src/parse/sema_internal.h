@@ -67,7 +67,7 @@ struct type_cache {
 	bool io;
 };
 
-/* What infer_check or infer_type said: programs repeat a few operations on a few types many times. */
+/* A result of infer_check or infer_type: programs repeat a few operations on a few types many times. */
 struct rule_cache {
 	enum op_kind kind; /* OP_NONE: free */
 	unsigned operand_n;
@@ -147,9 +147,9 @@ void sema_break_tensor(struct sema *s, name_id name);
 void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at);
 void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t length);
 void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at);
-/* Whether a tensor is defined in the block being filled or in one around it; reports if not. */
+/* Returns true if a tensor is defined in the block being filled or in one around it; reports if not. */
 bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at);
-/* Whether one more block would be too deep; reports. */
+/* Returns true, after reporting, if one more block would be too deep. */
 bool sema_too_deep(struct sema *s, ast_id stmt);
 /* Reports the first statement that does not fit into a unit; settles the layouts that it leaves out. */
 void sema_check_unit(struct sema *s, op_id unit);
@@ -164,9 +164,9 @@ int32_t sema_numbered(const struct sema *s, name_id name, char prefix);
 expr_id sema_expr(struct sema *s, ast_id e);
 /* The same, which must be a constant (consts and np only). */
 bool sema_const(struct sema *s, ast_id e, int64_t *out);
-/* Whether an expression has a tensor in it, so that it is an operation. */
+/* Returns true if an expression has a tensor in it, so that it is an operation. */
 bool sema_has_tensor(const struct sema *s, ast_id e);
-/* Whether an expression uses names that are unknown here: loop indices, as a rule. */
+/* Returns true if an expression uses names that are unknown here: loop indices, as a rule. */
 bool sema_is_late(const struct sema *s, ast_id e);
 /* sema_expr, then expr_canon. */
 expr_id sema_extent(struct sema *s, ast_id e);
@@ -178,7 +178,7 @@ mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, con
 
 /* ---- sema_cluster.c */
 void sema_cluster(struct sema *s, ast_id decl);
-/* What collectives of a group take, from an ATTRS (0: none). */
+/* Reads the times of a group's collectives from an ATTRS (0: none). */
 void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out);
 
 /* ---- sema_type.c */

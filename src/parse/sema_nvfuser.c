@@ -37,7 +37,7 @@ bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node, const cha
 
 /* ---- tensors */
 
-/* Whether what a region defines is visible in the one being filled. */
+/* Returns true if the definitions of a region are visible in the one being filled. */
 static bool is_visible(struct nv_reader *r, region_id defined)
 {
 	for (region_id g = r->s->region;;) {
@@ -50,7 +50,7 @@ static bool is_visible(struct nv_reader *r, region_id defined)
 	}
 }
 
-/* What the value of a tensor has beyond its type. */
+/* Sets the name, numbers and flags of a tensor's value. */
 static void finish_value(struct nv_reader *r, struct nv_tensor *t, value_id v)
 {
 	struct sema *s = r->s;
@@ -423,7 +423,7 @@ static void translate_block(struct nv_reader *r, ast_id list)
 
 /* ---- the container */
 
-/* What is left of `attr T0 {…}`: the attributes of an input. */
+/* Returns the attributes of an input: those of `attr T0 {…}` without the ones that say its layout. */
 static attrs_id input_attrs(struct nv_reader *r, const struct nv_tensor *t)
 {
 	static const char *const but[] = {"layout", "mesh", "inout", NULL};

@@ -18,7 +18,7 @@ enum op_kind call_find_op(struct sema *s, name_id name)
 	return (enum op_kind)(s->op_of.at[name] - 1);
 }
 
-/* What other languages call operations that are here, too. */
+/* Names in other languages of operations that hirc has. */
 static const struct {
 	const char *there, *here;
 } synonyms[] = {

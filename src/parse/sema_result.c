@@ -139,7 +139,7 @@ bool call_check_select(struct sema *s, struct call *c, const struct infer_draft 
 	return false;
 }
 
-/* What is stated of a symmetric view's result. */
+/* Checks the stated type of a symmetric view's result. */
 static bool check_symmetric(struct sema *s, const struct infer_draft *draft, type_id stated)
 {
 	type_id from = s->m->value.at[draft->operand[0]].type, usual;

@@ -10,7 +10,7 @@ static bool is_exported(const struct sema *s, name_id name)
 	return name < s->output_at.n && s->output_at.at[name];
 }
 
-/* What is exported, since that decides default allocations, and which statements have names. */
+/* Notes the exported names, since they decide default allocations, and the names of statements. */
 static void note_names(struct sema *s)
 {
 	for (uint32_t i = 0; i < s->a->exports.n; i++) {
@@ -23,7 +23,7 @@ static void note_names(struct sema *s)
 		sema_mark_later_statement(s, ast_at(s->a, s->a->named.at[i])->name);
 }
 
-/* What an argument of an initialiser must be. */
+/* Kinds of arguments of an initialiser. */
 enum argument { ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_STRING };
 
 struct initialiser {

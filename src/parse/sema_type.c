@@ -360,7 +360,7 @@ static const char *parallelize_position(struct schedule *c, uint8_t pos, ast_id 
 	return domain_parallelize(c->s->m, &c->b, pos, PLACE_MESH, &c->s->m->mesh.at[c->mesh], axis);
 }
 
-/* Those before "reorder" begin with a loop position. */
+/* Primitives before "reorder" begin with a loop position. */
 static const char *const primitives[] = {"split",   "merge",      "swizzle1d", "parallelize",
                                          "reorder", "allocation", "contiguity"};
 enum { PRIMITIVES = sizeof primitives / sizeof *primitives };

@@ -118,7 +118,7 @@ static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_
 	return true;
 }
 
-/* What the operands of a call are, in order; false after reporting. */
+/* Reads the operands of a call, in order; false after reporting. */
 static bool read_operands(struct nv_reader *r, ast_id list, value_id *out)
 {
 	unsigned n = 0;

@@ -15,7 +15,7 @@ const char *vocabulary_value(unsigned k);             /* in index expressions: r
 const char *vocabulary_key(enum op_kind, unsigned k); /* of an operation, beside its attributes: root … */
 const char *vocabulary_argument(const char *, unsigned k); /* of an initialiser: seed … */
 
-/* Whether an attribute is true or false. */
+/* Returns true if the values of an attribute are true and false. */
 bool vocabulary_is_switch(const char *attribute);
 
 #endif
