@@ -75,8 +75,9 @@ void progress_show(struct progress *p, double done, const char *what, ...)
 	buf_free(&text);
 }
 
-void progress_end(struct progress *p)
+void progress_end(void *progress)
 {
+	struct progress *p = progress;
 	static const char erase[] = "\r\033[K";
 	if ((p->shown || p->of_ranks) && !p->quiet && has_terminal())
 		write_terminal(erase, sizeof erase - 1);

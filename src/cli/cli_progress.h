@@ -27,7 +27,7 @@ struct progress {
 /* done: 0 … 1. */
 void progress_show(struct progress *p, double done, const char *what, ...)
     __attribute__((format(printf, 3, 4)));
-/* Takes it away. */
-void progress_end(struct progress *p);
+/* Erases it. progress: a struct progress, as diag_set_before gives it. */
+void progress_end(void *progress);
 
 #endif

@@ -36,11 +36,6 @@ struct check_command {
 	struct diag *d;
 };
 
-static void erase_check_progress(void *progress)
-{
-	progress_end(progress);
-}
-
 static void show_check_progress(void *command, double done)
 {
 	struct check_command *c = command;
@@ -228,7 +223,7 @@ static enum status check_path(struct check_command *c)
 	struct source *s;
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
-	diag_set_before(c->d, erase_check_progress, &c->progress);
+	diag_set_before(c->d, progress_end, &c->progress);
 	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
 	    (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);

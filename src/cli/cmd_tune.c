@@ -217,11 +217,6 @@ static bool check_given(struct tune *t)
 	return true;
 }
 
-static void erase_tune_progress(void *progress)
-{
-	progress_end(progress);
-}
-
 int cmd_tune(int argc, char **argv)
 {
 	struct tune t = {.search = "all", .limit = DEFAULT_LIMIT, .rows = DEFAULT_ROWS, .check = true};
@@ -297,7 +292,7 @@ int cmd_tune(int argc, char **argv)
 		compile_options_transport(&t.compile, t.ranks.transport,
 		                          rank_options_launch(&t.ranks).kind == RT_BOOT_THREAD);
 		t.d = compile_diag(&t.compile);
-		diag_set_before(t.d, erase_tune_progress, &t.progress);
+		diag_set_before(t.d, progress_end, &t.progress);
 		t.arena = arena_new();
 		t.path = line.file.at[0];
 		status = take_measure(&t, measure) && check_given(&t) ? tune(&t) : STATUS_USAGE;

@@ -30,11 +30,6 @@ static const char *time_or_none(const struct printing *p, int64_t ns)
 	return ns ? time_text(p, ns) : "";
 }
 
-static double compute_percent(int64_t part, int64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 /* ---- tables */
 
 enum { MOST_CELLS = 11 };
@@ -141,25 +136,25 @@ static void put_summary(struct printing *p)
 	buf_printf(out, "\n\nstep           %12.3f %s   bound by %s\n", (double)t->runtime / p->unit.ns,
 	           p->unit.name, explain_bound_text[explain_bound(p->c)]);
 	buf_printf(out, "compute        %12.3f %s  %5.1f %%\n", (double)c->work / p->unit.ns, p->unit.name,
-	           compute_percent(c->work, t->runtime));
+	           timeline_percent(c->work, t->runtime));
 	buf_printf(out, "communication  %12.3f %s  %5.1f %%\n", (double)p->c->communication / p->unit.ns,
-	           p->unit.name, compute_percent(p->c->communication, t->runtime));
+	           p->unit.name, timeline_percent(p->c->communication, t->runtime));
 	buf_printf(out, "  exposed      %12.3f %s  %5.1f %%\n", (double)c->exposed / p->unit.ns, p->unit.name,
-	           compute_percent(c->exposed, t->runtime));
+	           timeline_percent(c->exposed, t->runtime));
 	if (p->c->contention)
 		buf_printf(
 		    out, "contention     %12.3f %s  %5.1f %%, of work and communication beside each other\n",
 		    (double)p->c->contention / p->unit.ns, p->unit.name,
-		    compute_percent(p->c->contention, t->runtime));
+		    timeline_percent(p->c->contention, t->runtime));
 	if (!t->recorded)
 		buf_printf(out, "host           %12.3f %s  %5.1f %%\n", (double)c->host / p->unit.ns,
-		           p->unit.name, compute_percent(c->host, t->runtime));
+		           p->unit.name, timeline_percent(c->host, t->runtime));
 	buf_puts(out, "the longest chain:");
 	const char *between = " ";
 	for (unsigned k = 0; k < EXPLAIN_PARTS; k++)
 		if (2000 * p->c->chain[order[k]] >= c->end && p->c->chain[order[k]]) {
 			buf_printf(out, "%s%s %.1f %%", between, explain_part_word[order[k]],
-			           compute_percent(p->c->chain[order[k]], c->end));
+			           timeline_percent(p->c->chain[order[k]], c->end));
 			between = ", ";
 		}
 	buf_putc(out, '\n');
@@ -316,7 +311,7 @@ static void add_collective(const struct printing *p, const struct alike *x, stru
 	        .cell = {
 	            arena_strndup(a, lines, strlen(lines)), o->collective, arena_printf(a, "%u", x->count),
 	            o->links, explain_bytes(o->bytes, a), time_text(p, o->time),
-	            o->latency < 0 ? "" : arena_printf(a, "%.0f %%", compute_percent(o->latency, o->time)),
+	            o->latency < 0 ? "" : arena_printf(a, "%.0f %%", timeline_percent(o->latency, o->time)),
 	            o->algorithm}}));
 	for (unsigned k = 0; k < o->n; k++) {
 		const struct cost_alternative *e = &o->other[k];
@@ -392,7 +387,7 @@ static void put_advice(struct printing *p)
 		             .cell = {a->at[k].option,
 		                      arena_printf(arena, "%s %s", time_text(p, a->at[k].time), p->unit.name),
 		                      arena_printf(arena, "%.1f %% less",
-		                                   compute_percent(t->runtime - a->at[k].time, t->runtime)),
+		                                   timeline_percent(t->runtime - a->at[k].time, t->runtime)),
 		                      arena_printf(arena, "exposed %s", time_text(p, a->at[k].exposed)),
 		                      arena_printf(arena, "instead of %s", time_text(p, exposed))}}));
 	if (a->n)

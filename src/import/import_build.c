@@ -24,11 +24,6 @@ struct builder {
 	bool *needed;        /* by node: others need it */
 };
 
-static bool is_graph_word(const struct builder *b, struct graph_text t, const char *word)
-{
-	return t.n == strlen(word) && !memcmp(b->text + t.at, word, t.n);
-}
-
 static name_id name_of(struct builder *b, struct graph_text t)
 {
 	return names_intern(b->m->names, b->text + t.at, t.n);
@@ -110,7 +105,7 @@ static void add_steps(struct builder *b, const struct graph_point *at, uint32_t 
 
 static const char *collective_mnemonic(const struct builder *b, struct graph_text t, char *room, size_t size)
 {
-	if (is_graph_word(b, t, "alltoall"))
+	if (graph_text_is(b->text, t, "alltoall"))
 		return "all_to_all";
 	snprintf(room, size, "%.*s", (int)t.n, b->text + t.at);
 	return room;

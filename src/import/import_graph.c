@@ -24,9 +24,9 @@ struct field {
 	struct graph_text key, value; /* key.n == 0: no `key=` */
 };
 
-static bool is_token(const struct reader *r, struct graph_text t, const char *word)
+bool graph_text_is(const char *text, struct graph_text t, const char *word)
 {
-	return t.n == strlen(word) && !memcmp(r->text + t.at, word, t.n);
+	return t.n == strlen(word) && !memcmp(text + t.at, word, t.n);
 }
 
 static bool same_text(const struct reader *r, struct graph_text a, struct graph_text b)
@@ -180,7 +180,7 @@ static bool read_group(struct reader *r, struct graph_text record)
 	if (group_is(r, group.name, &other))
 		return refuse_text(r, E_DEFINED_TWICE, group.name, "another group has this name");
 	while (next_field(r, &f))
-		if (is_token(r, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
+		if (graph_text_is(r->text, f.key, "size") && !read_int(r, f.value, UINT32_MAX, &group.size))
 			return false;
 	vec_push(&r->g->group, group);
 	return true;
@@ -217,13 +217,13 @@ static bool read_table(struct reader *r, struct graph_text record)
 	struct field f;
 	while (next_field(r, &f)) {
 		bool ok = true;
-		if (is_token(r, f.key, "group"))
+		if (graph_text_is(r->text, f.key, "group"))
 			ok = find_group(r, f.value, &t.group);
-		else if (is_token(r, f.key, "coll"))
+		else if (graph_text_is(r->text, f.key, "coll"))
 			t.collective = f.value;
-		else if (is_token(r, f.key, "src"))
-			t.stepped = is_token(r, f.value, "table");
-		else if (is_token(r, f.key, "mb_ms"))
+		else if (graph_text_is(r->text, f.key, "src"))
+			t.stepped = graph_text_is(r->text, f.value, "table");
+		else if (graph_text_is(r->text, f.key, "mb_ms"))
 			ok = read_points(r, f.value, &t);
 		if (!ok)
 			return false;
@@ -243,16 +243,17 @@ static bool read_storage(struct reader *r, struct graph_text record)
 		return false;
 	while (next_field(r, &f)) {
 		int64_t def;
-		if (is_token(r, f.key, "bytes") && !read_int(r, f.value, INT64_MAX / 4096, &s.bytes))
+		if (graph_text_is(r->text, f.key, "bytes") &&
+		    !read_int(r, f.value, INT64_MAX / 4096, &s.bytes))
 			return false;
-		if (is_token(r, f.key, "def")) {
+		if (graph_text_is(r->text, f.key, "def")) {
 			if (!read_int(r, f.value, UINT32_MAX - 1, &def))
 				return false;
 			s.def = (uint32_t)def;
 			s.made_by = f.value;
 		}
-		s.cpu |= is_token(r, f.key, "dev") && is_token(r, f.value, "cpu");
-		s.input |= is_token(r, f.key, "kind") && is_token(r, f.value, "input");
+		s.cpu |= graph_text_is(r->text, f.key, "dev") && graph_text_is(r->text, f.value, "cpu");
+		s.input |= graph_text_is(r->text, f.key, "kind") && graph_text_is(r->text, f.value, "input");
 	}
 	if (s.bytes < 0 || s.def == UINT32_MAX)
 		return refuse_text(r, E_GRAPH_RECORD, record, "a storage should have bytes= and def=");
@@ -263,7 +264,7 @@ static bool read_storage(struct reader *r, struct graph_text record)
 static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *out)
 {
 	for (unsigned k = 0; k < GRAPH_KINDS; k++)
-		if (is_token(r, t, graph_kind_name[k])) {
+		if (graph_text_is(r->text, t, graph_kind_name[k])) {
 			*out = (enum graph_kind)k;
 			return true;
 		}
@@ -293,30 +294,30 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
                             int64_t *real_time)
 {
 	const struct graph *g = r->g;
-	if (is_token(r, f->key, "in"))
+	if (graph_text_is(r->text, f->key, "in"))
 		return read_ids(r, f->value, g->node.n,
 		                "a node needs only nodes before it: a graph has no cycle", &n->in, &n->in_n);
-	if (is_token(r, f->key, "st"))
+	if (graph_text_is(r->text, f->key, "st"))
 		return read_ids(r, f->value, g->storage.n, "a storage of this number is not declared",
 		                &n->storage, &n->storage_n);
-	if (is_token(r, f->key, "mut"))
+	if (graph_text_is(r->text, f->key, "mut"))
 		return read_ids(r, f->value, g->node.n, "a node writes only to nodes before it", &n->mutated,
 		                &n->mutated_n);
-	if (is_token(r, f->key, "time_us"))
+	if (graph_text_is(r->text, f->key, "time_us"))
 		return read_time(r, f->value, 1e3, time);
-	if (is_token(r, f->key, "ftime_us"))
+	if (graph_text_is(r->text, f->key, "ftime_us"))
 		return read_time(r, f->value, 1e3, real_time);
-	if (is_token(r, f->key, "kind"))
+	if (graph_text_is(r->text, f->key, "kind"))
 		return read_kind(r, f->value, &n->kind);
-	if (is_token(r, f->key, "group"))
+	if (graph_text_is(r->text, f->key, "group"))
 		return find_group(r, f->value, &n->group);
-	if (is_token(r, f->key, "inbytes"))
+	if (graph_text_is(r->text, f->key, "inbytes"))
 		return read_int(r, f->value, INT64_MAX / 4096, &n->in_bytes);
-	if (is_token(r, f->key, "out"))
+	if (graph_text_is(r->text, f->key, "out"))
 		n->out = f->value;
-	else if (is_token(r, f->key, "coll"))
+	else if (graph_text_is(r->text, f->key, "coll"))
 		n->collective = f->value;
-	else if (is_token(r, f->key, "args"))
+	else if (graph_text_is(r->text, f->key, "args"))
 		return read_reduction(r, f->value, &n->reduce);
 	return true;
 }
@@ -351,14 +352,15 @@ static bool read_head(struct reader *r, struct graph_text record)
 {
 	struct graph_text t;
 	struct field f;
-	if (is_token(r, record, "graph"))
+	if (graph_text_is(r->text, record, "graph"))
 		return read_name(r, record, "a graph should have a name", &r->g->name);
-	if (is_token(r, record, "launch_us"))
+	if (graph_text_is(r->text, record, "launch_us"))
 		return next_word(r, &t)
 		           ? read_time(r, t, 1e3, &r->g->launch)
 		           : refuse_text(r, E_GRAPH_RECORD, record, "a time in microseconds should follow");
-	while (is_token(r, record, "hw") && next_field(r, &f))
-		if (is_token(r, f.key, "dram_Bps") && !read_number(r, f.value, 1e18, &r->g->memory_rate))
+	while (graph_text_is(r->text, record, "hw") && next_field(r, &f))
+		if (graph_text_is(r->text, f.key, "dram_Bps") &&
+		    !read_number(r, f.value, 1e18, &r->g->memory_rate))
 			return false;
 	return true;
 }
@@ -369,7 +371,8 @@ static bool read_end(struct reader *r, struct graph_text record)
 	r->ended = true;
 	while (next_field(r, &f)) {
 		int64_t n;
-		bool nodes = is_token(r, f.key, "nodes"), storages = is_token(r, f.key, "storages");
+		bool nodes = graph_text_is(r->text, f.key, "nodes"),
+		     storages = graph_text_is(r->text, f.key, "storages");
 		if ((nodes || storages) && !read_int(r, f.value, INT64_MAX, &n))
 			return false;
 		if ((nodes && n != r->g->node.n) || (storages && n != r->g->storage.n))
@@ -384,15 +387,15 @@ static bool read_record(struct reader *r)
 	struct graph_text record;
 	if (!next_word(r, &record))
 		return true;
-	if (is_token(r, record, "node"))
+	if (graph_text_is(r->text, record, "node"))
 		return read_node(r, record);
-	if (is_token(r, record, "storage"))
+	if (graph_text_is(r->text, record, "storage"))
 		return read_storage(r, record);
-	if (is_token(r, record, "group"))
+	if (graph_text_is(r->text, record, "group"))
 		return read_group(r, record);
-	if (is_token(r, record, "coll"))
+	if (graph_text_is(r->text, record, "coll"))
 		return read_table(r, record);
-	if (is_token(r, record, "end"))
+	if (graph_text_is(r->text, record, "end"))
 		return read_end(r, record);
 	return read_head(r, record);
 }
@@ -409,7 +412,7 @@ static bool read_version(struct reader *r)
 	struct graph_text word = {0}, version, more;
 	next_word(r, &word);
 	version = word;
-	if (!next_word(r, &version) || !is_token(r, version, "1"))
+	if (!next_word(r, &version) || !graph_text_is(r->text, version, "1"))
 		return refuse_text(r, E_GRAPH_VERSION, version,
 		                   "this version of the format is not known; this hirc reads version 1");
 	return !next_word(r, &more) ||

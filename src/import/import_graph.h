@@ -82,6 +82,8 @@ struct graph {
 	VEC(uint32_t) id;
 };
 
+/* Returns true if a text of the source is the word. */
+bool graph_text_is(const char *text, struct graph_text t, const char *word);
 /* Returns true if the text begins as such a file of any version. */
 bool graph_is(const struct source *s);
 /* Reports to d, with line and field; false after an error. */

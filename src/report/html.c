@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "draw/svg.h"
 #include "report/embedded.h"
+#include "sim/timeline.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,7 +46,7 @@ void html_put_bytes(struct buf *out, int64_t bytes)
 
 void html_put_percent(struct buf *out, int64_t part, int64_t whole)
 {
-	buf_printf(out, "%.1f %%", whole ? 100 * (double)part / (double)whole : 0);
+	buf_printf(out, "%.1f %%", timeline_percent(part, whole));
 }
 
 void html_begin(struct buf *out, const char *title)

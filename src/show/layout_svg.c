@@ -4,6 +4,7 @@
 #include "draw/svg.h"
 #include "show/show_layout.h"
 #include "show/show_words.h"
+#include <math.h>
 
 enum {
 	GAP = 36,
@@ -50,11 +51,6 @@ static uint32_t pieces(const struct layout_side *s, int axis)
 	return least > 0 ? (uint32_t)((whole + least - 1) / least) : 1;
 }
 
-static double clamp_length(double x, double least, double most)
-{
-	return x < least ? least : x > most ? most : x;
-}
-
 /* Blocks that stand in one panel: they are alike in the axes that it does not show. */
 static bool is_same_panel(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
 {
@@ -77,9 +73,9 @@ static struct panel panel_of(const struct layout_side *s)
 			chosen[n++] = (int)a;
 	p.down = n == 2 && chosen[1] < chosen[0] ? chosen[1] : n == 2 ? chosen[0] : -1;
 	p.across = n == 2 && chosen[1] < chosen[0] ? chosen[0] : n == 2 ? chosen[1] : chosen[0];
-	p.width = clamp_length(pieces(s, p.across) * (double)BREADTH, LEAST, MOST);
+	p.width = fmin(fmax(pieces(s, p.across) * (double)BREADTH, LEAST), MOST);
 	p.height =
-	    p.down < 0 ? ONE_ROW : clamp_length(pieces(s, p.down) * (double)BLOCK, LEAST * 0.6, MOST * 1.6);
+	    p.down < 0 ? ONE_ROW : fmin(fmax(pieces(s, p.down) * (double)BLOCK, LEAST * 0.6), MOST * 1.6);
 	for (uint32_t i = 0; i < s->block.n; i++) {
 		uint32_t k = 0;
 		while (k < p.n && !is_same_panel(&p, &s->block.at[p.panel[k]], &s->block.at[i]))
@@ -238,12 +234,12 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 
 static double cell_of(const struct layout_picture *p)
 {
-	return clamp_length((double)TABLE / p->pairs.n, 8, 48);
+	return fmin(fmax((double)TABLE / p->pairs.n, 8), 48);
 }
 
 static double table_width(const struct layout_picture *p)
 {
-	return p->counted ? LEFT + clamp_length(cell_of(p) * p->pairs.n, 260, 1e9) : LEAST;
+	return p->counted ? LEFT + fmin(fmax(cell_of(p) * p->pairs.n, 260), 1e9) : LEAST;
 }
 
 static void put_table(struct svg *g, const struct layout_picture *p, double x, double y, double *bottom)

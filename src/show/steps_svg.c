@@ -4,6 +4,7 @@
 #include "draw/svg.h"
 #include "show/show_steps.h"
 #include "show/show_words.h"
+#include <math.h>
 
 enum {
 	WIDTH = 1160, /* of all cells, if there are enough */
@@ -16,11 +17,6 @@ enum {
 };
 
 static const char arrow_to[] = "→", arrow_from[] = "←", arrow_both[] = "↔";
-
-static double clamp_cell(double x, double least, double most)
-{
-	return x < least ? least : x > most ? most : x;
-}
 
 static const struct steps_event *first_of(const struct steps_cell *c, enum steps_kind kind, uint32_t *count)
 {
@@ -148,8 +144,8 @@ void steps_picture_svg(const struct steps_picture *p, struct buf *out)
 {
 	struct svg g = {0};
 	struct buf text = {0};
-	double width = clamp_cell((double)WIDTH / (double)(p->n ? p->n : 1), LEAST, MOST_WIDTH),
-	       height = clamp_cell((double)HEIGHT / (p->rank_n ? p->rank_n : 1), LEAST, MOST_HEIGHT);
+	double width = fmin(fmax((double)WIDTH / (double)(p->n ? p->n : 1), LEAST), MOST_WIDTH),
+	       height = fmin(fmax((double)HEIGHT / (p->rank_n ? p->rank_n : 1), LEAST), MOST_HEIGHT);
 	double left = SVG_MARGIN + svg_width("rank 99999", SVG_SMALL), y = 28,
 	       room = width * (double)p->n + left - SVG_MARGIN;
 	room = room < 420 ? 420 : room;

@@ -24,11 +24,6 @@ static double mib(int64_t bytes)
 	return (double)bytes / (1 << 20);
 }
 
-static double find_percent(int64_t part, int64_t whole)
-{
-	return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 struct row { /* the communication of one kind on one lane */
 	const char *kind, *lane;
 	uint32_t count;
@@ -71,7 +66,7 @@ static void print_work(struct timeline *t, const struct timeline_class *c, struc
 			buf_printf(out, "%-18s %-12s %7u %12s %12.3f %12s %6.1f%%\n", "work",
 			           c->lane.at[i].name, count[i], "",
 			           convert_time(unit_of(t), c->lane.at[i].busy), "",
-			           find_percent(c->lane.at[i].busy, t->runtime));
+			           timeline_percent(c->lane.at[i].busy, t->runtime));
 	free(count);
 }
 
@@ -96,7 +91,7 @@ static void print_lanes(struct timeline *t, const struct timeline_class *c, stru
 	for (uint32_t i = 0; i < r.n; i++)
 		buf_printf(out, "%-18s %-12s %7u %12.3f %12.3f %12.3f %6.1f%%\n", r.at[i].kind, r.at[i].lane,
 		           r.at[i].count, mib(r.at[i].bytes), convert_time(u, r.at[i].time),
-		           convert_time(u, r.at[i].exposed), find_percent(r.at[i].time, t->runtime));
+		           convert_time(u, r.at[i].exposed), timeline_percent(r.at[i].time, t->runtime));
 	vec_free(&all);
 	vec_free(&r);
 }
@@ -149,7 +144,7 @@ static void print_memory(const struct timeline *t, const struct timeline_class *
 		put_bytes(out, c->live);
 	}
 	if (t->limit)
-		buf_printf(out, "  %.1f %% of the limit", find_percent(c->peak, t->limit));
+		buf_printf(out, "  %.1f %% of the limit", timeline_percent(c->peak, t->limit));
 	buf_putc(out, '\n');
 }
 
@@ -157,12 +152,12 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 {
 	struct unit u = unit_of(t);
 	buf_printf(out, "exposed      %12.3f %s   %.1f %% of the step\n", convert_time(u, c->exposed), u.name,
-	           find_percent(c->exposed, t->runtime));
+	           timeline_percent(c->exposed, t->runtime));
 	buf_printf(out, "work         %12.3f %s   %.1f %%\n", convert_time(u, c->work), u.name,
-	           find_percent(c->work, t->runtime));
+	           timeline_percent(c->work, t->runtime));
 	if (!t->recorded && t->binding)
 		buf_printf(out, "host         %12.3f %s   %.1f %%\n", convert_time(u, c->host), u.name,
-		           find_percent(c->host, t->runtime));
+		           timeline_percent(c->host, t->runtime));
 	if (t->binding) /* measured ones have no memory */
 		print_memory(t, c, out);
 	print_lanes(t, c, out);
@@ -175,7 +170,7 @@ static void print_bound(const struct timeline *t, struct buf *out)
 	buf_printf(out, "lower bound  %12.3f %s   ", convert_time(u, t->bound.runtime), u.name);
 	if (t->bound.runtime <= t->runtime)
 		buf_printf(out, "%.2f %% below, by %s\n",
-		           find_percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
+		           timeline_percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
 	else /* a statement began before what it needs was over */
 		buf_puts(out, "if nothing is used before it is made: `hirc check` says where\n");
 }

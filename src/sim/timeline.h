@@ -124,4 +124,10 @@ void timeline_trace(struct timeline *t, struct buf *out);
 /* sim_svg.c: a picture. */
 void timeline_svg(struct timeline *t, struct buf *out);
 
+/* Returns a part of a time in percent; 0 of no time. */
+static inline double timeline_percent(int64_t part, int64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
 #endif
