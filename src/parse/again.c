@@ -63,10 +63,12 @@ ast_id again_find_name(const struct parser *p, const unsigned char *c, const uns
 
 ast_id again_find_tensor(struct parser *p, const unsigned char *c)
 {
+	if (*c != 'T')
+		return 0;
 	const unsigned char *end = c + 1;
 	while (lex_is_digit(*end))
 		end++;
-	if (*c != 'T' || *end != '_')
+	if (*end != '_')
 		return 0;
 	ast_id id = again_find_name(p, c, end);
 	if (!id || !stands_at(p, id, c))

@@ -162,6 +162,7 @@ int main(void)
 		struct buf text = {0};
 		put_program(&text, k % 2);
 		repeated[k % 2] += compare(text.at, text.n);
+		compare(text.at, random_below((unsigned)text.n));
 		buf_free(&text);
 	}
 	CHECK(repeated[0] > PROGRAMS / 10);
