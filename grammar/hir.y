@@ -59,8 +59,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
 	STATEMENT_AGAIN TENSOR_AGAIN MESH_AGAIN /* nodes: src/parse/shape.c, again.c */
-%token ID "an axis"
-%token <int64_t> KEY_COLON "a key"
+%token <int64_t> ID "an axis" KEY_COLON "a key"
 	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:"
 
 %token <int64_t> NAME "a name" STRING "a string" HANDLE "a stream handle"

@@ -24,16 +24,6 @@ static bool is_one_line(const struct parser *p, ast_id id)
 	return !memchr(p->text + ast_at(p->ast, id)->at, '\n', ast_length(p->ast, id));
 }
 
-/* The slot of the text from c to the end character. */
-static ast_id *slot_of(ast_id *table, const unsigned char *c, unsigned char end)
-{
-	uint64_t hash = 0;
-	for (; *c && *c != end && *c != '\n'; c++)
-		if (*c != ' ')
-			hash = hash_number(hash, *c);
-	return &table[hash % AGAIN_SLOTS];
-}
-
 /* ---- tensors of the nvFuser surface, by name */
 
 ast_id again_keep_tensor(struct parser *p, ast_id id)
@@ -77,18 +67,28 @@ ast_id again_find_tensor(struct parser *p, const unsigned char *c)
 	return end[-1] == ')' || !has_mesh(end) ? id : 0;
 }
 
-/* ---- meshes and axes of tensors */
+/* ---- meshes */
+
+/* The slot of the devices from c to the end of their parenthesis. */
+static ast_id *find_mesh_slot(struct parser *p, const unsigned char *c)
+{
+	uint64_t hash = 0;
+	for (; *c && *c != ')' && *c != '\n'; c++)
+		if (*c != ' ')
+			hash = hash_number(hash, *c);
+	return &p->again.mesh[hash % AGAIN_SLOTS];
+}
 
 ast_id again_keep_mesh(struct parser *p, ast_id id)
 {
 	if (p->again.shapes && is_one_line(p, id))
-		*slot_of(p->again.mesh, p->text + ast_at(p->ast, id)->at, ')') = id;
+		*find_mesh_slot(p, p->text + ast_at(p->ast, id)->at) = id;
 	return id;
 }
 
 ast_id again_find_mesh(struct parser *p, const unsigned char *c)
 {
-	ast_id id = *slot_of(p->again.mesh, c, ')');
+	ast_id id = *find_mesh_slot(p, c);
 	return id && stands_at(p, id, c) && c[ast_length(p->ast, id)] == ')' ? id : 0;
 }
 

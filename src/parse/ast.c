@@ -229,10 +229,8 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE}); /* NODE_SPARE */
 
 	struct source *former = diag_set_source(d, s);
-	struct parser p = {.ast = a,
-	                   .diag = d,
-	                   .at_lead = true,
-	                   .again.shapes = shared ? shapes_new() : NULL};
+	struct parser p = {
+	    .ast = a, .diag = d, .at_lead = true, .again.shapes = shared ? shapes_new() : NULL};
 	p.last = &p.token[0];
 	p.text = p.cursor = (const unsigned char *)s->text;
 	p.limit = p.text + s->size;

@@ -11,8 +11,8 @@
 
 enum { LOOKALIKE_BYTES = 4 };
 
-/* Gives the plain character to write instead of one that looks like it; a blank for one that looks blank or is
- * not seen. False: it looks like no character of the language. */
+/* Gives the plain character to write instead of one that looks like it; a blank for one that looks blank or
+ * is not seen. False: it looks like no character of the language. */
 bool lookalike(uint32_t code, char plain[LOOKALIKE_BYTES]);
 /* The code of a character of n bytes in UTF-8; 0: they are none. */
 uint32_t lookalike_code(const unsigned char *at, size_t n);

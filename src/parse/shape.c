@@ -29,12 +29,13 @@ struct hole {
 	uint8_t node;
 };
 
-/* A node as it was parsed. The copy's `at` and `end` are behind as many holes as here. */
+/* A node as it was parsed. */
 struct shape_node {
 	struct ast_node node;
-	uint8_t at_holes, end_holes;
-	uint8_t first, next; /* nodes of the shape; 0: node.first is shared, node.next is 0 */
-	uint8_t fill;        /* the hole that gives name or value, counted from 1; 0: none */
+	uint8_t at_holes, end_holes; /* holes before its first character, and before its end: the copy moves
+	                              * by as much as their texts are longer */
+	uint8_t first, next;         /* nodes of the shape; 0: node.first is shared, node.next is 0 */
+	uint8_t fill;                /* the hole that gives name or value, counted from 1; 0: none */
 };
 
 struct shape {
@@ -197,7 +198,7 @@ static unsigned add_node(struct draft *d, ast_id id)
 	return k;
 }
 
-/* Holes that end before or at a place; a place inside a hole does not fit. */
+/* Counts the holes that end at or before a place; a shape with a node inside a hole does not fit. */
 static uint8_t count_holes(struct draft *d, uint32_t at)
 {
 	unsigned k = 0;
@@ -280,7 +281,7 @@ static bool ends_statement(const struct parser *p, const unsigned char *c)
 	return p->mode == MODE_HIR || !lines_begin_with_operator(lex_skip_blanks(c + 1));
 }
 
-/* The end of what stands at c and fills a hole; NULL: it does not fit. */
+/* Fills a hole with the text at c. Returns the end of that text; NULL: it does not fit. */
 static const unsigned char *fill_hole(struct parser *p, const struct shape *x, unsigned k,
                                       const unsigned char *c, struct match *m)
 {
@@ -310,7 +311,7 @@ static const unsigned char *fill_hole(struct parser *p, const struct shape *x, u
 	return m->end[k] = end;
 }
 
-/* The end of the text at c that the shape fits; NULL: it does not. */
+/* Fills all holes of a shape with the text at c. Returns the end of the statement; NULL: it does not fit. */
 static const unsigned char *match_shape(struct parser *p, const struct shape *x, const unsigned char *c,
                                         struct match *m)
 {
@@ -410,7 +411,7 @@ static ast_id copy_nodes(struct parser *p, const struct shape *x, const unsigned
 	return base;
 }
 
-/* The copy of the shape for the statement at `start`; 0: it does not fit. */
+/* Copies a shape for the statement at `start`; 0: it does not fit. */
 static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start, const unsigned char **end)
 {
 	struct shapes *s = p->again.shapes;

@@ -17,7 +17,8 @@ struct shapes *shapes_new(void);
 void shapes_free(struct shapes *s);
 /* Makes a shape of a statement that was parsed, if it can repeat. Returns the statement. */
 ast_id shape_keep(struct parser *p, ast_id statement);
-/* The statement that begins at `start` as copied nodes, and the end of its text; 0: no shape fits. */
+/* Copies the shape that fits the statement at `start`. Returns the copy, and the end of the text; 0: no shape
+ * fits. */
 ast_id shape_find(struct parser *p, const unsigned char *start, const unsigned char **end);
 
 #endif
