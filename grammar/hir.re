@@ -327,7 +327,7 @@ again:
 	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
-		ast_id before = p->again.shapes ? again_find_tensor(p, start) : 0;
+		ast_id before = p->ast->shapes ? again_find_tensor(p, start) : 0;
 		if (before) {
 			cursor = start + ast_length(p->ast, before);
 			VALUE(before, TOK_TENSOR_AGAIN);
@@ -354,7 +354,7 @@ again:
 			TOKEN(TOK_LPAREN);
 		}
 		cursor--;
-		ast_id before = p->again.shapes ? again_find_mesh(p, cursor) : 0;
+		ast_id before = p->ast->shapes ? again_find_mesh(p, cursor) : 0;
 		if (before) {
 			cursor += ast_length(p->ast, before) + 1;
 			VALUE(before, TOK_MESH_AGAIN);

@@ -29,7 +29,7 @@ static bool is_one_line(const struct parser *p, ast_id id)
 ast_id again_keep_tensor(struct parser *p, ast_id id)
 {
 	uint32_t name = ast_at(p->ast, id)->name;
-	if (!p->again.shapes || !is_one_line(p, id))
+	if (!p->ast->shapes || !is_one_line(p, id))
 		return id;
 	while (p->again.tensor.n <= name)
 		vec_push(&p->again.tensor, 0);
@@ -81,7 +81,7 @@ static ast_id *find_mesh_slot(struct parser *p, const unsigned char *c)
 
 ast_id again_keep_mesh(struct parser *p, ast_id id)
 {
-	if (p->again.shapes && is_one_line(p, id))
+	if (p->ast->shapes && is_one_line(p, id))
 		*find_mesh_slot(p, p->text + ast_at(p->ast, id)->at) = id;
 	return id;
 }

@@ -228,9 +228,10 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE});
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE}); /* NODE_SPARE */
 
+	if (shared)
+		a->shapes = shapes_new();
 	struct source *former = diag_set_source(d, s);
-	struct parser p = {
-	    .ast = a, .diag = d, .at_lead = true, .again.shapes = shared ? shapes_new() : NULL};
+	struct parser p = {.ast = a, .diag = d, .at_lead = true};
 	p.last = &p.token[0];
 	p.text = p.cursor = (const unsigned char *)s->text;
 	p.limit = p.text + s->size;
@@ -242,7 +243,6 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){0, 0}, 0));
 	diag_set_source(d, former);
 	vec_free(&p.again.tensor);
-	shapes_free(p.again.shapes);
 	return a;
 }
 
@@ -272,6 +272,7 @@ void ast_free(struct ast *a)
 	vec_free(&a->comments);
 	vec_free(&a->exports);
 	vec_free(&a->named);
+	shapes_free(a->shapes);
 	names_free(a->names);
 	free(a);
 }

@@ -51,6 +51,8 @@ struct ast_comment {
 
 enum ast_surface { SURFACE_HIR, SURFACE_NVFUSER };
 
+struct shapes;
+
 struct ast {
 	struct source *source; /* not owned */
 	struct names *names;   /* owned */
@@ -58,6 +60,7 @@ struct ast {
 	VEC(struct ast_comment) comments; /* in order of place */
 	VEC(ast_id) exports;              /* all EXPORT nodes, in order */
 	VEC(ast_id) named;                /* the NAME of every `as c`, in order */
+	struct shapes *shapes;            /* shape.h; owned; NULL: every token is taken as it stands */
 	ast_id root;                      /* AST_FILE */
 	enum ast_surface surface;         /* of the program that the file holds */
 };
@@ -83,7 +86,7 @@ ast_id ast_child(const struct ast *a, ast_id id, unsigned index);
 /* Parses a source of either surface. Always returns an AST; when errors were
  * reported to d it holds the statements that could be read. */
 struct ast *ast_parse(struct diag *d, struct source *s);
-/* The same for who builds a program of it, in less time and memory: nodes may be AST_AGAIN. */
+/* The same for who builds a program of it, in less time and memory: nodes may be AST_AGAIN or AST_REPEAT. */
 struct ast *ast_parse_shared(struct diag *d, struct source *s);
 void ast_free(struct ast *a);
 

@@ -46,7 +46,6 @@ struct parse_token {
 enum { AGAIN_SLOTS = 256 };
 
 struct parse_again {              /* again.c */
-	struct shapes *shapes;    /* shape.c; NULL: every token is to be taken as it stands */
 	ast_id mesh[AGAIN_SLOTS]; /* DEVICES, by hash of the text */
 	VEC(ast_id) tensor;       /* by name */
 };

@@ -280,7 +280,7 @@ static bool at_statement(const struct parser *p)
 static int scan_token(struct parser *p, struct parse_token *t)
 {
 	const unsigned char *start = lex_skip_blanks(p->cursor), *end;
-	if (!p->again.shapes || !at_statement(p) || !(t->value = shape_find(p, start, &end)))
+	if (!p->ast->shapes || !at_statement(p) || !(t->value = shape_find(p, start, &end)))
 		return lex_scan(p, t);
 	t->span = (struct parse_span){(uint32_t)(start - p->text), (uint32_t)(end - p->text)};
 	t->line_start = p->line_start;

@@ -3,6 +3,7 @@
 #include "ir/edit.h"
 #include "ir/unit.h"
 #include "parse/sema_internal.h"
+#include "parse/shape.h"
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +182,8 @@ void sema_break_tensor(struct sema *s, name_id name)
 /* Where tensors are defined, which only messages ask for. */
 static void find_definitions(struct sema *s, ast_id block)
 {
-	ast_each (s->a, stmt, block) {
+	ast_each (s->a, child, block) {
+		ast_id stmt = shape_peek(s->a, child);
 		const struct ast_node *n = ast_at(s->a, stmt);
 		if (n->kind == AST_DEF)
 			ast_each (s->a, r, n->first)
@@ -189,9 +191,9 @@ static void find_definitions(struct sema *s, ast_id block)
 					set_by_name(&s->later_at, ast_at(s->a, r)->name,
 					            ast_at(s->a, r)->at + 1);
 		if (n->kind == AST_FOR || n->kind == AST_IF || n->kind == AST_UNIT)
-			ast_each (s->a, child, stmt)
-				if (ast_at(s->a, child)->kind == AST_BLOCK)
-					find_definitions(s, child);
+			ast_each (s->a, part, stmt)
+				if (ast_at(s->a, part)->kind == AST_BLOCK)
+					find_definitions(s, part);
 	}
 }
 

@@ -2,6 +2,7 @@
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "parse/sema_internal.h"
+#include "parse/shape.h"
 #include "parse/vocabulary.h"
 #include <string.h>
 
@@ -514,7 +515,8 @@ static void ids(struct sema *s, ast_id stmt)
 void sema_block(struct sema *s, ast_id block)
 {
 	sema_scope_push(s);
-	ast_each (s->a, stmt, block) {
+	ast_each (s->a, child, block) {
+		ast_id stmt = shape_expand(s->a, child);
 		const struct ast_node *n = ast_at(s->a, stmt);
 		switch (n->kind) {
 		case AST_INPUT:

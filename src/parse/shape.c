@@ -35,7 +35,6 @@ struct shape_node {
 	uint8_t at_holes, end_holes; /* holes before its first character, and before its end: the copy moves
 	                              * by as much as their texts are longer */
 	uint8_t first, next;         /* nodes of the shape; 0: node.first is shared, node.next is 0 */
-	uint8_t fill;                /* the hole that gives name or value, counted from 1; 0: none */
 };
 
 struct shape {
@@ -43,6 +42,7 @@ struct shape {
 	uint32_t same_slot; /* the next shape of the slot; 0: none */
 	uint32_t follower;  /* the shape of the statement after the last one of this; 0: none yet */
 	uint8_t nodes, holes;
+	bool late;               /* the statement is one AST_REPEAT until shape_expand */
 	struct shape_node *node; /* the statement first */
 	struct hole *hole;       /* by place */
 };
@@ -52,7 +52,11 @@ struct shapes {
 	VEC(struct shape) shape; /* [0] is none */
 	uint32_t slot[SLOTS];
 	uint32_t last; /* the shape that was found last; 0: none yet */
-	ast_id found;  /* the last statement that was copied: it is kept already */
+	ast_id found;  /* the last statement that was found: it is kept already */
+
+	VEC(uint32_t) word; /* of the holes of every AST_REPEAT: interned */
+	ast_id expanded;    /* the first of MAX_NODES nodes for shape_expand; 0: none are needed */
+	ast_id peeked;      /* … and for shape_peek */
 };
 
 struct shapes *shapes_new(void)
@@ -69,6 +73,7 @@ void shapes_free(struct shapes *s)
 		return;
 	arena_free(s->arena);
 	vec_free(&s->shape);
+	vec_free(&s->word);
 	free(s);
 }
 
@@ -232,14 +237,34 @@ static bool make_draft(struct draft *d, ast_id id)
 		d->node[k].at_holes = count_holes(d, d->node[k].node.at);
 		d->node[k].end_holes = count_holes(d, d->node[k].node.end);
 	}
-	for (unsigned h = 0; h < d->holes; h++)
-		d->node[d->hole[h].node].fill = (uint8_t)(h + 1);
 	return d->fits && d->holes;
+}
+
+/* Statements of the concise surface are read one after the other, and their words give all that differs. */
+static bool can_be_late(const struct draft *d)
+{
+	if (d->p->mode != MODE_HIR || d->node[0].node.kind == AST_NAME_DECL)
+		return false;
+	for (unsigned k = 0; k < d->holes; k++)
+		if (d->hole[k].kind != HOLE_WORD)
+			return false;
+	return true;
+}
+
+static void reserve_nodes(struct ast *a)
+{
+	struct shapes *s = a->shapes;
+	if (s->expanded)
+		return;
+	s->expanded = a->nodes.n;
+	s->peeked = s->expanded + MAX_NODES;
+	for (unsigned k = 0; k < 2 * MAX_NODES; k++)
+		vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE});
 }
 
 ast_id shape_keep(struct parser *p, ast_id id)
 {
-	struct shapes *s = p->again.shapes;
+	struct shapes *s = p->ast->shapes;
 	if (!s || id == s->found || !can_repeat(p, id))
 		return id;
 	uint32_t *slot = find_slot(s, text_at(p, ast_at(p->ast, id)->at)), *link = slot;
@@ -253,10 +278,13 @@ ast_id shape_keep(struct parser *p, ast_id id)
 	                  .end = ast_at(p->ast, id)->end,
 	                  .nodes = (uint8_t)d.nodes,
 	                  .holes = (uint8_t)d.holes,
+	                  .late = can_be_late(&d),
 	                  .node = arena_new_array(s->arena, struct shape_node, d.nodes),
 	                  .hole = arena_new_array(s->arena, struct hole, d.holes)};
 	memcpy(x.node, d.node, sizeof *x.node * d.nodes);
 	memcpy(x.hole, d.hole, sizeof *x.hole * d.holes);
+	if (x.late)
+		reserve_nodes(p->ast);
 	x.same_slot = *slot;
 	*slot = s->shape.n;
 	vec_push(&s->shape, x);
@@ -385,19 +413,13 @@ static void fill_node(struct parser *p, const struct shape *x, unsigned k, const
 		again_keep_tensor(p, id);
 }
 
-static ast_id copy_nodes(struct parser *p, const struct shape *x, const unsigned char *start,
-                         const struct match *m, const uint32_t *name)
+/* Copies the nodes of a shape to those from base on. shift: bytes from a place behind k holes to that of the
+ * copy. */
+static void copy_nodes(struct ast *a, const struct shape *x, ast_id base, const uint32_t *shift)
 {
-	uint32_t shift[MAX_HOLES + 1]; /* of places behind k holes */
-	shift[0] = (uint32_t)(start - p->text) - x->at;
-	for (unsigned k = 0; k < x->holes; k++)
-		shift[k + 1] = (uint32_t)(m->end[k] - p->text) - x->hole[k].end;
-	ast_id base = p->ast->nodes.n;
-	vec_reserve(&p->ast->nodes, base + x->nodes);
-	p->ast->nodes.n += x->nodes;
 	for (unsigned k = 0; k < x->nodes; k++) {
 		const struct shape_node *from = &x->node[k];
-		struct ast_node *to = &p->ast->nodes.at[base + k];
+		struct ast_node *to = &a->nodes.at[base + k];
 		*to = from->node;
 		to->at += shift[from->at_holes];
 		to->end += shift[from->end_holes];
@@ -405,16 +427,80 @@ static ast_id copy_nodes(struct parser *p, const struct shape *x, const unsigned
 			to->first = base + from->first;
 		if (from->next)
 			to->next = base + from->next;
-		if (from->fill)
-			fill_node(p, x, from->fill - 1u, m, name, base + k);
 	}
+}
+
+static ast_id add_copy(struct parser *p, const struct shape *x, const unsigned char *start,
+                       const struct match *m, const uint32_t *name)
+{
+	struct ast *a = p->ast;
+	uint32_t shift[MAX_HOLES + 1];
+	shift[0] = (uint32_t)(start - p->text) - x->at;
+	for (unsigned k = 0; k < x->holes; k++)
+		shift[k + 1] = (uint32_t)(m->end[k] - p->text) - x->hole[k].end;
+	ast_id base = a->nodes.n;
+	vec_reserve(&a->nodes, base + x->nodes);
+	a->nodes.n += x->nodes;
+	copy_nodes(a, x, base, shift);
+	for (unsigned k = 0; k < x->holes; k++)
+		fill_node(p, x, k, m, name, base + x->hole[k].node);
 	return base;
 }
 
-/* Copies a shape for the statement at `start`; 0: it does not fit. */
+/* ---- expanding */
+
+/* value.i of an AST_REPEAT: the shape, and where its words begin. */
+static ast_id add_repeat(struct ast *a, uint32_t shape, uint32_t at, uint32_t end, const uint32_t *name)
+{
+	struct shapes *s = a->shapes;
+	const struct shape *x = &s->shape.at[shape];
+	vec_push(&a->nodes, (struct ast_node){.kind = AST_REPEAT,
+	                                      .height = x->node[0].node.height,
+	                                      .at = at,
+	                                      .end = end,
+	                                      .value.i = (int64_t)((uint64_t)shape << 32 | s->word.n)});
+	for (unsigned k = 0; k < x->holes; k++)
+		vec_push(&s->word, name[k]);
+	return a->nodes.n - 1;
+}
+
+/* Copies the shape of an AST_REPEAT to the nodes from base on. */
+static ast_id expand_to(struct ast *a, ast_id base, ast_id statement)
+{
+	const struct ast_node *n = ast_at(a, statement);
+	if (n->kind != AST_REPEAT)
+		return statement;
+	const struct shapes *s = a->shapes;
+	const struct shape *x = &s->shape.at[n->value.i >> 32];
+	const uint32_t *word = &s->word.at[(uint32_t)n->value.i];
+	uint32_t shift[MAX_HOLES + 1];
+	shift[0] = n->at - x->at;
+	for (unsigned k = 0; k < x->holes; k++) {
+		uint32_t length = (uint32_t)strlen(names_text(a->names, word[k]));
+		shift[k + 1] = shift[k] + length - (x->hole[k].end - x->hole[k].at);
+	}
+	copy_nodes(a, x, base, shift);
+	for (unsigned k = 0; k < x->holes; k++)
+		a->nodes.at[base + x->hole[k].node].name = word[k];
+	return base;
+}
+
+ast_id shape_expand(struct ast *a, ast_id statement)
+{
+	return a->shapes ? expand_to(a, a->shapes->expanded, statement) : statement;
+}
+
+ast_id shape_peek(struct ast *a, ast_id statement)
+{
+	return a->shapes ? expand_to(a, a->shapes->peeked, statement) : statement;
+}
+
+/* ---- statements */
+
+/* Adds the statement at `start` if it fits the shape k; 0: it does not. */
 static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start, const unsigned char **end)
 {
-	struct shapes *s = p->again.shapes;
+	struct shapes *s = p->ast->shapes;
 	const struct shape *x = &s->shape.at[k];
 	struct match m;
 	uint32_t name[MAX_HOLES];
@@ -424,12 +510,14 @@ static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start
 	*end = c;
 	s->shape.at[s->last].follower = k;
 	s->last = k;
-	return s->found = copy_nodes(p, x, start, &m, name);
+	s->found = x->late ? add_repeat(p->ast, k, (uint32_t)(start - p->text), (uint32_t)(c - p->text), name)
+	                   : add_copy(p, x, start, &m, name);
+	return s->found;
 }
 
 ast_id shape_find(struct parser *p, const unsigned char *start, const unsigned char **end)
 {
-	struct shapes *s = p->again.shapes;
+	struct shapes *s = p->ast->shapes;
 	uint32_t guess = s->shape.at[s->last].follower;
 	ast_id found = 0;
 	if (p->ast->nodes.n >= PARSE_MAX_NODES - MAX_NODES)

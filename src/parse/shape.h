@@ -5,7 +5,8 @@
  *
  * Programs repeat a few statements over and over. The text of a statement that was parsed becomes a shape:
  * literal text with holes, and the nodes it was parsed into. Where the literals stand again, the nodes are
- * copied, and the words in the holes are the names of the copies. */
+ * copied, and the words in the holes are the names of the copies. Statements of the concise surface are one
+ * node, AST_REPEAT, until sema reads them: a large program has few nodes in memory. */
 #ifndef HIRC_PARSE_SHAPE_H
 #define HIRC_PARSE_SHAPE_H
 #include "parse/ast.h"
@@ -17,8 +18,13 @@ struct shapes *shapes_new(void);
 void shapes_free(struct shapes *s);
 /* Makes a shape of a statement that was parsed, if it can repeat. Returns the statement. */
 ast_id shape_keep(struct parser *p, ast_id statement);
-/* Copies the shape that fits the statement at `start`. Returns the copy, and the end of the text; 0: no shape
+/* Adds the statement at `start` if a shape fits it. Returns the statement, and the end of its text; 0: none
  * fits. */
 ast_id shape_find(struct parser *p, const unsigned char *start, const unsigned char **end);
+/* Returns the nodes of a statement, which stand until the next call; for all but an AST_REPEAT, itself. Their
+ * `next` is 0. */
+ast_id shape_expand(struct ast *a, ast_id statement);
+/* The same while another statement is expanded: the nodes stand until the next shape_peek. */
+ast_id shape_peek(struct ast *a, ast_id statement);
 
 #endif
