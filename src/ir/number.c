@@ -197,8 +197,7 @@ static void avoid_names(const struct module *m, const struct print_order *o, str
 		avoid(m, m->handle.at[o->handle.at[i]].name, 'i', &a->scalar);
 }
 
-/* Returns true if a tensor has the name of a param or index. */
-static bool names_meet(const struct module *m)
+void ir_find_names_meet(struct module *m)
 {
 	bool meet = false;
 	uint8_t *number = mem_zalloc(names_count(m->names) + 1);
@@ -210,13 +209,13 @@ static bool names_meet(const struct module *m)
 	for (uint32_t v = 0; v < m->value.n && !meet; v++)
 		meet = number[m->value.at[v].name];
 	free(number);
-	return meet;
+	m->names_meet = meet;
 }
 
 void ir_number_in_order(struct module *m, struct print_order *o)
 {
 	struct allot a = {.value.next = 0};
-	m->names_meet = names_meet(m);
+	ir_find_names_meet(m);
 	state_numbers(m, o);
 	avoid_names(m, o, &a);
 	allot_things(m, 'T', o->value.at, o->value.n, &a.value, 0);

@@ -20,6 +20,10 @@ struct ir_numbers;
 struct ir_numbers *ir_numbers_save(const struct module *m);
 void ir_numbers_restore(struct module *m, struct ir_numbers *saved);
 
+/* Returns true if anything has no name: the concise surface prints its number. */
+bool ir_has_nameless(const struct module *m);
+/* Sets names_meet, as ir_number does. */
+void ir_find_names_meet(struct module *m);
 /* Returns true if the concise surface, parsed again, would give every number: those in T3, i3, c3 and main3
  * of things without a name of their own. */
 bool ir_numbers_are_default(struct module *m);

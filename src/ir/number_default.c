@@ -70,6 +70,29 @@ static bool any_hidden(struct module *m, bool forget)
 	return any;
 }
 
+bool ir_has_nameless(const struct module *m)
+{
+	for (value_id v = 1; v < m->value.n; v++)
+		if (!m->value.at[v].name)
+			return true;
+	for (param_id p = 1; p < m->param.n; p++)
+		if (!m->param.at[p].name)
+			return true;
+	for (index_id i = 1; i < m->index.n; i++)
+		if (!m->index.at[i].name)
+			return true;
+	for (handle_id h = 1; h < m->handle.n; h++)
+		if (!m->handle.at[h].name)
+			return true;
+	for (op_id o = 1; o < m->op.n; o++)
+		if (!m->op.at[o].name && m->op.at[o].flags & OP_ASYNC)
+			return true;
+	for (uint32_t k = 0; k < m->operand.n; k++)
+		if (m->operand.at[k].role == ROLE_STATEMENT && !m->op.at[m->operand.at[k].id].name)
+			return true;
+	return false;
+}
+
 struct number_list {
 	VEC(int32_t) number;
 };

@@ -467,9 +467,10 @@ static void print_op(struct hir_printer *p, op_id op, unsigned indent)
 		buf_putc(p->out, '}');
 	}
 	buf_putc(p->out, '\n');
-	const struct handle *h = &m->handle.at[op_operand_id(m, op, ROLE_HANDLE, 0)];
-	if (m->op.at[op].kind == OP_GET_CURRENT_STREAM)
+	if (m->op.at[op].kind == OP_GET_CURRENT_STREAM) {
+		const struct handle *h = &m->handle.at[op_operand_id(m, op, ROLE_HANDLE, 0)];
 		print_number(p, h->name, 'm', h->number, indent);
+	}
 	print_number(p, m->op.at[op].name, 'c', m->op.at[op].number, indent);
 	for (unsigned k = 0; k < m->op.at[op].def_n; k++) {
 		value_id v = op_def(m, op, k);

@@ -154,10 +154,15 @@ static bool outputs_in_order(const struct module *m)
 
 void ir_print_hir(struct module *m, struct buf *out)
 {
-	struct ir_numbers *saved = ir_numbers_save(m);
 	struct hir_printer p = {
 	    .m = m, .out = out, .outputs_inline = outputs_in_order(m), .ids = !ir_numbers_are_default(m)};
-	ir_number(m);
+	struct ir_numbers *saved = NULL;
+	if (p.ids || ir_has_nameless(m)) {
+		saved = ir_numbers_save(m);
+		ir_number(m);
+	} else {
+		ir_find_names_meet(m);
+	}
 	print_declarations(m, p.ids, out);
 	buf_puts(out, "program ");
 	hir_name(m, m->name, out);
@@ -178,5 +183,6 @@ void ir_print_hir(struct module *m, struct buf *out)
 	}
 	buf_puts(out, "}\n");
 	hir_printer_free(&p);
-	ir_numbers_restore(m, saved);
+	if (saved)
+		ir_numbers_restore(m, saved);
 }
