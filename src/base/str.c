@@ -142,9 +142,18 @@ void buf_free(struct buf *b)
 
 /* Interned names */
 
+enum { RECENT_NAMES = 256, RECENT_BYTES = 8 }; /* a power of two; of a name that is kept there */
+
+/* A name that was interned lately: programs name what they defined just before. */
+struct recent_name {
+	uint64_t bytes; /* see pack_name */
+	uint32_t length, id;
+};
+
 struct names {
 	VEC(const char *) text; /* by id, in the pool */
 	struct hash_table ids;
+	struct recent_name recent[RECENT_NAMES];
 	struct arena *pool;         /* the text */
 	char *pool_room, *pool_end; /* free bytes of its current block */
 };
@@ -196,16 +205,37 @@ static const char *pool_copy(struct names *t, const char *s, size_t n)
 	return p;
 }
 
-uint32_t names_intern(struct names *t, const char *s, size_t n)
+/* Gives 1 to RECENT_BYTES bytes as one number; those in the middle may be in it twice. */
+static uint64_t pack_name(const char *s, size_t n)
 {
-	if (n == 0)
-		return 0;
+	uint32_t first, last;
+	if (n < sizeof first)
+		return (uint64_t)(unsigned char)s[0] << 16 | (uint64_t)(unsigned char)s[n / 2] << 8 |
+		       (unsigned char)s[n - 1];
+	memcpy(&first, s, sizeof first);
+	memcpy(&last, s + n - sizeof last, sizeof last);
+	return (uint64_t)first << 32 | last;
+}
+
+static uint32_t intern(struct names *t, const char *s, size_t n)
+{
 	uint32_t hash = hash_of(s, n), id = find_interned(t, hash, s, n);
 	if (id)
 		return id;
 	vec_push(&t->text, pool_copy(t, s, n));
 	hash_insert(&t->ids, hash, t->text.n - 1);
 	return t->text.n - 1;
+}
+
+uint32_t names_intern(struct names *t, const char *s, size_t n)
+{
+	if (n == 0 || n > RECENT_BYTES)
+		return n ? intern(t, s, n) : 0;
+	uint64_t bytes = pack_name(s, n);
+	struct recent_name *r = &t->recent[hash_number(n, bytes) % RECENT_NAMES];
+	if (r->bytes != bytes || r->length != n)
+		*r = (struct recent_name){bytes, (uint32_t)n, intern(t, s, n)};
+	return r->id;
 }
 
 uint32_t names_intern_z(struct names *t, const char *s)
