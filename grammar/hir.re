@@ -5,6 +5,7 @@
  * first: the words of keywords.def have the lowest ids, so that a keyword is one comparison. Forms
  * that the nvFuser surface spells in several words are taken as one token here where only the
  * characters after them tell what they are (`Outer split:`, `iS8{`, `T0_g_float[`). */
+#include "base/word.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
 #include "parse/lookalike.h"
@@ -21,16 +22,6 @@ static const int word_token[] = {
 #include "base/keywords.def"
 };
 
-static bool is_word_start(unsigned char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_word(unsigned char c)
-{
-	return is_word_start(c) || lex_is_digit(c);
-}
-
 const unsigned char *lex_skip_blanks(const unsigned char *c)
 {
 	while (*c == ' ' || *c == '\t' || *c == '\r')
@@ -40,7 +31,7 @@ const unsigned char *lex_skip_blanks(const unsigned char *c)
 
 const unsigned char *lex_skip_word(const unsigned char *c)
 {
-	while (is_word(*c))
+	while (word_has(*c))
 		c++;
 	return c;
 }
@@ -55,7 +46,7 @@ bool lex_ends_line(const unsigned char *c)
 static int context_word(struct parser *p, uint32_t word)
 {
 	const unsigned char *next = lex_skip_blanks(p->cursor);
-	bool operand_follows = is_word(*next) || *next == '`';
+	bool operand_follows = word_has(*next) || *next == '`';
 	bool after_type = p->last->token == TOK_RBRACKET || p->last->token == TOK_NAME || p->last->token == TOK_RPAREN;
 	char inside = p->brackets ? p->bracket[p->brackets - 1].kind : 0;
 
@@ -157,12 +148,12 @@ static int64_t scan_string(struct parser *p, const unsigned char *start, const u
 	struct buf b = {0};
 	for (const unsigned char *c = start; c < end; c++) {
 		if (*c != '\\') {
-			buf_putc(&b, (char)*c);
+			buf_putc(&b, *c);
 			continue;
 		}
 		static const char escapes[] = "n\nt\t\\\\\"\"";
 		const char *e = escapes;
-		for (c++; *e && *e != (char)*c;)
+		for (c++; *e && *e != *c;)
 			e += 2;
 		if (*e)
 			buf_putc(&b, e[1]);
@@ -456,7 +447,7 @@ again:
 	*/
 
 plain_word:
-	if (!is_word_start(*start)) {
+	if (!word_starts_with(*start)) {
 		cursor = start + 1;
 		PLACE();
 		return scan_stray(p, start, out);
@@ -510,5 +501,5 @@ void lex_words_intern(struct names *t)
 bool lex_is_word(const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;
-	return is_word_start(*c) && !*lex_skip_word(c);
+	return word_starts_with(*c) && !*lex_skip_word(c);
 }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/file.h"
+#include "base/word.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +78,7 @@ static bool take_word(struct literal *l, const char *word)
 {
 	size_t n = strlen(word);
 	skip_whitespace(l);
-	if (strncmp(l->at, word, n) || isalnum((unsigned char)l->at[n]) || l->at[n] == '_')
+	if (strncmp(l->at, word, n) || word_has(l->at[n]))
 		return false;
 	l->at += n;
 	return true;

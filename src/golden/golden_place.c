@@ -1,5 +1,6 @@
 /* golden_place: see golden_place.h. */
 #include "golden/golden_place.h"
+#include "base/word.h"
 #include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
@@ -123,16 +124,11 @@ bool golden_place_make(struct golden_place *p, struct diag *d, const struct gold
 
 /* ---- names in commands */
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* Puts what the word behind a `%` stands for, and returns its length; 0: nothing. */
 static uint32_t put_name(const struct golden_place *p, const char *at, uint32_t n, struct buf *out)
 {
 	uint32_t length = 0;
-	while (length < n && is_word(at[length]))
+	while (length < n && word_has(at[length]))
 		length++;
 	if (length == 1 && *at == 's')
 		buf_puts(out, p->test);

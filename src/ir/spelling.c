@@ -1,5 +1,6 @@
 /* spelling: keywords are those of the lexer (keywords.def). */
 #include "ir/spelling.h"
+#include "base/word.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,29 +10,14 @@ static const char *const keywords[] = {
 #include "base/keywords.def"
 };
 
-enum { /* bits of what may stand in a word */
-       WORD_START = 1,
-       WORD_MORE = 2,
-       WORD_KEYWORD = 4, /* the characters of keywords: lower-case letters */
-};
-
-static unsigned word_bits(char c)
-{
-	if (c >= 'a' && c <= 'z')
-		return WORD_START | WORD_MORE | WORD_KEYWORD;
-	if ((c >= 'A' && c <= 'Z') || c == '_')
-		return WORD_START | WORD_MORE;
-	return c >= '0' && c <= '9' ? WORD_MORE : 0;
-}
-
 /* The bits that all characters have; 0 for what is no identifier. */
 static unsigned identifier_bits(const char *name)
 {
-	if (!(word_bits(*name) & WORD_START))
+	if (!word_starts_with(*name))
 		return 0;
-	unsigned all = WORD_MORE | WORD_KEYWORD;
+	unsigned all = WORD_MORE | WORD_LOWER;
 	for (const char *p = name; *p; p++)
-		all &= word_bits(*p);
+		all &= word_bits[(unsigned char)*p];
 	return all;
 }
 
@@ -40,10 +26,11 @@ static bool is_identifier(const char *name)
 	return identifier_bits(name) != 0;
 }
 
-bool spelling_is_plain(const char *name)
+/* Returns true if the text reads as an identifier that is no keyword. */
+static bool is_plain(const char *name)
 {
 	unsigned bits = identifier_bits(name);
-	for (unsigned i = 0; bits & WORD_KEYWORD && i < sizeof keywords / sizeof *keywords; i++)
+	for (unsigned i = 0; bits & WORD_LOWER && i < sizeof keywords / sizeof *keywords; i++)
 		if (keywords[i][0] == name[0] && !strcmp(keywords[i], name))
 			return false;
 	return bits != 0;
@@ -62,7 +49,7 @@ static void put_spelling(struct buf *out, const char *name, bool plain)
 
 void spelling_put_name(struct buf *out, const char *name)
 {
-	put_spelling(out, name, spelling_is_plain(name));
+	put_spelling(out, name, is_plain(name));
 }
 
 void spelling_put_attr_name(struct buf *out, const char *name)

@@ -3,8 +3,6 @@
 #define HIRC_IR_SPELLING_H
 #include "base/str.h"
 
-/* Returns true if the text reads as a plain identifier that is no keyword. */
-bool spelling_is_plain(const char *name);
 /* The name, in backquotes where it is a keyword or no identifier. */
 void spelling_put_name(struct buf *out, const char *name);
 /* An attribute's key or value, where keywords are plain. */

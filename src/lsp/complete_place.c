@@ -1,14 +1,9 @@
 /* complete_place: what is being written at a place, from the text before it. */
 #include "base/source.h"
+#include "base/word.h"
 #include "lsp/complete.h"
-#include <ctype.h>
 
 enum { LOOK_BACK = 64 << 10 }; /* bytes before the place that are looked at */
-
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
 
 static uint32_t skip_back(const char *text, uint32_t from, uint32_t at)
 {
@@ -19,7 +14,7 @@ static uint32_t skip_back(const char *text, uint32_t from, uint32_t at)
 
 static uint32_t word_begin(const char *text, uint32_t from, uint32_t at)
 {
-	while (at > from && is_word(text[at - 1]))
+	while (at > from && word_has(text[at - 1]))
 		at--;
 	return at;
 }
@@ -43,7 +38,7 @@ static void in_comment(const char *text, uint32_t from, struct complete_context 
 {
 	static const char *const options[] = {"--passes=", "--stop-after=", "--print-after="};
 	uint32_t at = c->from, brace = 0;
-	while (at > from && (is_word(text[at - 1]) || strchr("-,{};=", text[at - 1]))) {
+	while (at > from && (word_has(text[at - 1]) || strchr("-,{};=", text[at - 1]))) {
 		at--;
 		if (text[at] == '}' && !brace)
 			brace = UINT32_MAX; /* closed: not within its options */
@@ -57,13 +52,13 @@ static void in_comment(const char *text, uint32_t from, struct complete_context 
 		return;
 	if (brace && brace != UINT32_MAX) {
 		uint32_t name = brace;
-		while (name > at && (is_word(text[name - 1]) || text[name - 1] == '-'))
+		while (name > at && (word_has(text[name - 1]) || text[name - 1] == '-'))
 			name--;
 		snprintf(c->call, sizeof c->call, "%.*s", (int)(brace - name), text + name);
 		c->place = text[c->from - 1] == '=' ? COMPLETE_NOTHING : COMPLETE_OPTION;
 	}
 	while (c->place == COMPLETE_PASS && c->from > at &&
-	       (is_word(text[c->from - 1]) || text[c->from - 1] == '-'))
+	       (word_has(text[c->from - 1]) || text[c->from - 1] == '-'))
 		c->from--;
 }
 
@@ -101,7 +96,7 @@ static bool has_first_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
 	line += strspn(line, " \t");
-	return !strncmp(line, word, n) && !is_word(line[n]);
+	return !strncmp(line, word, n) && !word_has(line[n]);
 }
 
 /* Returns true if the place is in the braces of a program. *schedule: in those of a schedule. */

@@ -2,6 +2,7 @@
  * in symbols_walk.c. */
 #include "lsp/symbols.h"
 #include "base/source.h"
+#include "base/word.h"
 #include "lsp/symbols_walk.h"
 
 const char *const symbol_kind_text[SYMBOL_KIND_COUNT] = {
@@ -11,11 +12,6 @@ const char *const symbol_kind_text[SYMBOL_KIND_COUNT] = {
     [SYMBOL_INDEX] = "loop index", [SYMBOL_STREAM] = "stream",  [SYMBOL_STATEMENT] = "statement",
 };
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 uint32_t symbols_name_end(const struct source *s, uint32_t at)
 {
 	uint32_t end = at;
@@ -24,7 +20,7 @@ uint32_t symbols_name_end(const struct source *s, uint32_t at)
 			end++;
 		return end < s->size && s->text[end] == '`' ? end + 1 : end;
 	}
-	while (end < s->size && is_word(s->text[end]))
+	while (end < s->size && word_has(s->text[end]))
 		end++;
 	return end;
 }
@@ -32,7 +28,7 @@ uint32_t symbols_name_end(const struct source *s, uint32_t at)
 uint32_t walk_after_word(const struct walk *w, uint32_t at)
 {
 	const char *text = w->a->source->text;
-	while (is_word(text[at]) || text[at] == '@')
+	while (word_has(text[at]) || text[at] == '@')
 		at++;
 	while (text[at] == ' ' || text[at] == '\t')
 		at++;

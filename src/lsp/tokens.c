@@ -1,5 +1,6 @@
 /* tokens: what each word is, for colours: by the tree where there is one, by the lists of words elsewhere. */
 #include "base/source.h"
+#include "base/word.h"
 #include "lsp/request.h"
 #include "parse/lex.h"
 #include <ctype.h>
@@ -134,7 +135,7 @@ cJSON *feature_tokens(struct request *r)
 		} else if (next < x->symbols.mention.n && x->symbols.mention.at[next].at == at) {
 			end = x->symbols.mention.at[next].end;
 			mention(&w, &x->symbols.mention.at[next]);
-		} else if (isalpha(c) || c == '_' || c == '`') {
+		} else if (word_starts_with(c) || c == '`') {
 			end = symbols_name_end(s, at);
 			enum token_kind kind = classify_word(x, at, end);
 			if (kind != TOKEN_NONE)

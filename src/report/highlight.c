@@ -2,6 +2,7 @@
  * errors; no tree is needed, so that dumps and programs have the same colours. */
 #include "report/highlight.h"
 #include "base/dtype.h"
+#include "base/word.h"
 #include "draw/svg.h"
 #include "ir/ir.h"
 #include "parse/lex.h"
@@ -57,11 +58,6 @@ static const char *class_of(const struct line *l, uint32_t at, uint32_t end)
 	return op_by_hir(text) || (l->nvfuser && op_by_nvfuser(text)) ? "tf" : NULL;
 }
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static uint32_t quoted_end(const struct line *l, uint32_t at)
 {
 	char quote = l->text[at];
@@ -85,8 +81,8 @@ void highlight_put(struct buf *out, const char *text, uint32_t n, bool nvfuser, 
 		} else if (c == '"' || c == '`') {
 			end = quoted_end(&l, at);
 			class = c == '"' ? "ts" : NULL;
-		} else if (is_word(c)) {
-			while (end < n && is_word(text[end]))
+		} else if (word_has(c)) {
+			while (end < n && word_has(text[end]))
 				end++;
 			class = isdigit((unsigned char)c) ? "tn" : class_of(&l, at, end);
 		}

@@ -2,6 +2,7 @@
  * such a number does not stand for what it stood for before are taken apart. */
 #include "report/report_rows.h"
 #include "base/edits.h"
+#include "base/word.h"
 #include <ctype.h>
 
 enum { KINDS = 3, MOST_NUMBER = 1 << 20 };
@@ -12,12 +13,11 @@ static bool is_nameless(struct rows_line line, uint32_t at, unsigned *kind, uint
 {
 	const char *found = strchr(kinds, line.at[at]);
 	uint32_t i = at + 1, sum = 0;
-	if (!found || !*found || (at && (isalnum((unsigned char)line.at[at - 1]) || line.at[at - 1] == '_')))
+	if (!found || !*found || (at && word_has(line.at[at - 1])))
 		return false;
 	for (; i < line.n && isdigit((unsigned char)line.at[i]) && sum < MOST_NUMBER; i++)
 		sum = sum * 10 + (uint32_t)(line.at[i] - '0');
-	if (i == at + 1 || sum >= MOST_NUMBER ||
-	    (i < line.n && (isalnum((unsigned char)line.at[i]) || line.at[i] == '_')))
+	if (i == at + 1 || sum >= MOST_NUMBER || (i < line.n && word_has(line.at[i])))
 		return false;
 	*kind = (unsigned)(found - kinds);
 	*number = sum;
