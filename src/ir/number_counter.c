@@ -1,15 +1,36 @@
 /* number_counter: a list of taken numbers and a place in it that only goes up. */
 #include "ir/number_counter.h"
 
+enum { DENSE = 8 }; /* numbers so close to each other are sorted without being compared */
+
 static int compare_numbers(const void *a, const void *b)
 {
 	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 	return (x > y) - (x < y);
 }
 
+/* Sorts the taken numbers, none of which is above `most`, and drops those that are there twice. */
+static void sort_by_marks(struct number_counter *c, int32_t most)
+{
+	uint8_t *mark = mem_zalloc((size_t)most + 1);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < c->taken.n; i++)
+		mark[c->taken.at[i]] = 1;
+	for (int32_t x = 0; x <= most; x++)
+		if (mark[x])
+			c->taken.at[n++] = x;
+	c->taken.n = n;
+	free(mark);
+}
+
 void number_counter_start(struct number_counter *c, int32_t first)
 {
-	if (c->unsorted)
+	int32_t most = 0;
+	for (uint32_t i = 0; i < c->taken.n && c->unsorted; i++)
+		most = c->taken.at[i] > most ? c->taken.at[i] : most;
+	if (c->unsorted && (uint32_t)most / DENSE < c->taken.n)
+		sort_by_marks(c, most);
+	else if (c->unsorted)
 		qsort(c->taken.at, c->taken.n, sizeof *c->taken.at, compare_numbers);
 	c->next = first;
 }
