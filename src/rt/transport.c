@@ -208,50 +208,31 @@ static void local(const struct rt_collective *c)
 		               (const char *)c->in + (size_t)from.offset * size, (size_t)to.count * size);
 }
 
+/* Allreduce counts as a reduce-scatter and an allgather. */
+static void count_allreduce(struct rt_counter *n, const struct rt_collective *c, const struct rt_team *team)
+{
+	int64_t own = rt_even_block(c->count, team->n, team->index).count;
+	int64_t bytes = (c->count + own * (team->n - 2)) * (int64_t)dtype_bytes(c->dtype);
+	n->bytes_sent += bytes;
+	n->bytes_received += bytes;
+}
+
 void rt_transport_count(struct rt_transport *t, const struct rt_collective *c)
 {
 	const struct rt_team *team = &t->team[c->team];
 	struct rt_counter *n = &t->counter[rt_collective_counted(c)];
-	int64_t size = (int64_t)dtype_bytes(c->dtype), others = team->n - 1;
-	int64_t total = rt_collective_total(c, team->n) * size, own;
-	switch (c->kind) {
-	case COLLECTIVE_ALLGATHER:
-	case COLLECTIVE_REDUCE_SCATTER:
-		own = rt_collective_block(c, team->index).count * size;
-		n->bytes_sent += c->kind == COLLECTIVE_ALLGATHER ? own * others : total - own;
-		n->bytes_received += c->kind == COLLECTIVE_ALLGATHER ? total - own : own * others;
-		break;
-	case COLLECTIVE_ALLREDUCE:
-		own = rt_even_block(c->count, team->n, team->index).count * size;
-		n->bytes_sent += total - own + own * others;
-		n->bytes_received += total - own + own * others;
-		break;
-	case COLLECTIVE_REDUCE:
-		*(team->index == c->root ? &n->bytes_received : &n->bytes_sent) +=
-		    team->index == c->root ? total * others : total;
-		break;
-	case COLLECTIVE_GATHER:
-	case COLLECTIVE_SCATTER:
-		own = rt_collective_block(c, team->index).count * size;
-		*((team->index == c->root) == (c->kind == COLLECTIVE_GATHER) ? &n->bytes_received
-		                                                             : &n->bytes_sent) +=
-		    team->index == c->root ? total - own : own;
-		break;
-	case COLLECTIVE_ALL_TO_ALL:
-	case COLLECTIVE_ALL_TO_ALLV:
-		for (int i = 0; i < team->n; i++) {
-			n->bytes_sent += i == team->index ? 0 : rt_collective_send_block(c, i).count * size;
-			n->bytes_received += i == team->index ? 0 : rt_collective_block(c, i).count * size;
-		}
-		break;
-	case COLLECTIVE_BARRIER:
-		break;
-	default:
-		if (team->index == c->root)
-			n->bytes_sent += total * others;
-		else
-			n->bytes_received += total;
-		break;
+	int64_t size = (int64_t)dtype_bytes(c->dtype);
+	if (c->kind == COLLECTIVE_ALLREDUCE) {
+		count_allreduce(n, c, team);
+		return;
+	}
+	for (int i = 0; i < team->n; i++) {
+		if (i == team->index)
+			continue;
+		if (rt_collective_gives(c, team->index, i))
+			n->bytes_sent += rt_collective_given(c, team->index, i).count * size;
+		if (rt_collective_gives(c, i, team->index))
+			n->bytes_received += rt_collective_taken(c, team->index, i).count * size;
 	}
 }
 
