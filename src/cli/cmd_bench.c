@@ -225,6 +225,26 @@ static const char collective_words[] =
 #undef COLLECTIVE
     "all";
 
+/* The words of --dtype and --op, each behind a |. */
+static const char dtype_words[] =
+#define FLOAT(name) "|" name
+#define NARROW_FLOAT FLOAT
+#define INTEGER FLOAT
+#define BOOL(name)
+#define DTYPE(id, name, nvfuser, class, ...) class(#name)
+#include "base/dtypes.def"
+    ;
+#undef DTYPE
+#undef FLOAT
+#undef NARROW_FLOAT
+#undef INTEGER
+#undef BOOL
+static const char reduction_words[] =
+#define REDUCTION(id, name, ...) "|" #name
+#include "base/reductions.def"
+#undef REDUCTION
+    ;
+
 int cmd_bench(int argc, char **argv)
 {
 	struct progress progress = {0};
@@ -295,12 +315,12 @@ int cmd_bench(int argc, char **argv)
 	    {.name = "dtype",
 	     .kind = OPTION_TEXT,
 	     .to = &c.dtype_name,
-	     .value = "f64|f32|bf16|f16|f8e4m3|f8e5m2|i64|i32|i16|i8|u8",
+	     .value = dtype_words + 1,
 	     .help = "of the elements"},
 	    {.name = "op",
 	     .kind = OPTION_TEXT,
 	     .to = &c.op_name,
-	     .value = "sum|prod|min|max|avg",
+	     .value = reduction_words + 1,
 	     .help = "how they are reduced"},
 	    {.name = "root",
 	     .kind = OPTION_INT,
@@ -349,17 +369,19 @@ int cmd_bench(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] COLLECTIVE… | all | FILE… | --collectives",
-	    .about =
-	        "Measures collectives, in the columns of nccl-tests: allgather, allreduce, reduce_scatter,\n"
-	        "broadcast, reduce, gather, scatter, all_to_all, all_to_allv, send_recv, barrier; `all` of "
-	        "them.\n"
-	        "Measures programs: for each combination of the values that -D gives, as in\n"
-	        "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
-	        "of each to the first is printed. --check, --engine, --streams and what stands under "
-	        "Compiling,\n"
-	        "but for --np and --diagnostic-format, are options of programs.\n"
-	        "With --collectives writes the figures of this machine, for --cluster.\n"
-	        "Exit codes are those of `hirc run`.",
+	    .about = "Measures collectives, in the columns of nccl-tests:\n"
+	             "  "
+#define COLLECTIVE(id, operation, hir, nvfuser, name, ...) #name ", "
+#include "base/collectives.def"
+#undef COLLECTIVE
+	             "or `all` of them.\n"
+	             "Measures programs: for each combination of the values that -D gives, as in\n"
+	             "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
+	             "of each to the first is printed. --check, --engine, --streams and what stands under "
+	             "Compiling,\n"
+	             "but for --np and --diagnostic-format, are options of programs.\n"
+	             "With --collectives writes the figures of this machine, for --cluster.\n"
+	             "Exit codes are those of `hirc run`.",
 	    .table = {[OF_ALL] = {.title = "Options", .at = options, .n = sizeof options / sizeof *options},
 	              [OF_COLLECTIVES] = {.title = "Collectives",
 	                                  .at = of_collectives,
