@@ -37,12 +37,16 @@ unsigned source_utf8_length(const char *text, size_t n)
 	return utf8_length((const unsigned char *)text, n);
 }
 
-/* Returns true if the next eight bytes are ASCII, as in most of a program. */
+enum { ASCII_BLOCK = 32 };
+
+/* Returns true if the next ASCII_BLOCK bytes are ASCII, as in most of a program. */
 static bool is_ascii(const unsigned char *s)
 {
-	uint64_t w;
-	memcpy(&w, s, sizeof w);
-	return (w & 0x8080808080808080u) == 0;
+	uint64_t w[ASCII_BLOCK / 8], all = 0;
+	memcpy(w, s, sizeof w);
+	for (unsigned k = 0; k < ASCII_BLOCK / 8; k++)
+		all |= w[k];
+	return (all & 0x8080808080808080u) == 0;
 }
 
 /* Offset of the first byte that is not UTF-8; size when all is. */
@@ -51,8 +55,8 @@ static size_t utf8_end(const char *text, size_t size)
 	const unsigned char *s = (const unsigned char *)text;
 	size_t i = 0;
 	while (i < size) {
-		while (size - i >= 8 && is_ascii(s + i))
-			i += 8;
+		while (size - i >= ASCII_BLOCK && is_ascii(s + i))
+			i += ASCII_BLOCK;
 		if (i == size)
 			break;
 		unsigned length = utf8_length(s + i, size - i);

@@ -40,14 +40,24 @@ const char *buf_put_until(struct buf *b, const char *text, const char *mark)
 	return at + strlen(mark);
 }
 
+static unsigned count_digits(uint64_t u)
+{
+	unsigned n = 1;
+	for (; u >= 10000; u /= 10000)
+		n += 4;
+	return n + (u >= 10) + (u >= 100) + (u >= 1000);
+}
+
 char *str_put_int(char *to, int64_t i)
 {
 	static const char pairs[] =
 	    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
 	    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
 	    "8081828384858687888990919293949596979899";
-	char digits[STR_INT], *end = digits + sizeof digits, *p = end;
 	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
+	if (i < 0)
+		*to++ = '-';
+	char *end = to + count_digits(u), *p = end;
 	while (u >= 100) {
 		p -= 2;
 		memcpy(p, pairs + u % 100 * 2, 2);
@@ -59,10 +69,7 @@ char *str_put_int(char *to, int64_t i)
 	} else {
 		*--p = (char)('0' + u);
 	}
-	if (i < 0)
-		*--p = '-';
-	memcpy(to, p, (size_t)(end - p));
-	return to + (end - p);
+	return end;
 }
 
 void buf_puti(struct buf *b, int64_t i)
@@ -227,14 +234,23 @@ static uint32_t intern(struct names *t, const char *s, size_t n)
 	return t->text.n - 1;
 }
 
+/* The place of a name of 1 to RECENT_BYTES bytes; its id is 0 if another name was there. */
+static struct recent_name *find_recent(struct names *t, const char *s, size_t n)
+{
+	uint64_t bytes = pack_name(s, n);
+	struct recent_name *r = &t->recent[hash_number(n, bytes) % RECENT_NAMES];
+	if (r->bytes != bytes || r->length != n)
+		*r = (struct recent_name){bytes, (uint32_t)n, 0};
+	return r;
+}
+
 uint32_t names_intern(struct names *t, const char *s, size_t n)
 {
 	if (n == 0 || n > RECENT_BYTES)
 		return n ? intern(t, s, n) : 0;
-	uint64_t bytes = pack_name(s, n);
-	struct recent_name *r = &t->recent[hash_number(n, bytes) % RECENT_NAMES];
-	if (r->bytes != bytes || r->length != n)
-		*r = (struct recent_name){bytes, (uint32_t)n, intern(t, s, n)};
+	struct recent_name *r = find_recent(t, s, n);
+	if (!r->id)
+		r->id = intern(t, s, n);
 	return r->id;
 }
 
@@ -248,9 +264,14 @@ const char *names_text(const struct names *t, uint32_t id)
 	return t->text.at[id];
 }
 
-uint32_t names_find(const struct names *t, const char *s, size_t n)
+uint32_t names_find(struct names *t, const char *s, size_t n)
 {
-	return n ? find_interned(t, hash_of(s, n), s, n) : 0;
+	if (n == 0 || n > RECENT_BYTES)
+		return n ? find_interned(t, hash_of(s, n), s, n) : 0;
+	struct recent_name *r = find_recent(t, s, n);
+	if (!r->id)
+		r->id = find_interned(t, hash_of(s, n), s, n);
+	return r->id;
 }
 
 uint32_t names_count(const struct names *t)

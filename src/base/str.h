@@ -71,7 +71,7 @@ uint32_t names_intern(struct names *t, const char *s, size_t n);
 uint32_t names_intern_z(struct names *t, const char *s);
 const char *names_text(const struct names *t, uint32_t id); /* NUL-terminated */
 /* Id of s, or 0 when it was never interned. */
-uint32_t names_find(const struct names *t, const char *s, size_t n);
+uint32_t names_find(struct names *t, const char *s, size_t n);
 uint32_t names_count(const struct names *t);
 /* Bytes that the table holds. */
 size_t names_bytes(const struct names *t);
