@@ -435,13 +435,15 @@ static enum status submit_program(struct exec *e)
 		}
 		if (e->marks)
 			exec_marks_enter(e->marks, e->engine, at - 1, r, e->reversed);
-		const char *why = plan_failure(p, i, r);
-		if (why)
-			fail_control(e, i, why);
-		if (why || (i->code == PLAN_NEXT && rt_job_status(e->job) != STATUS_OK))
+		if (i->code == PLAN_NEXT && rt_job_status(e->job) != STATUS_OK)
 			return rt_job_status(e->job);
-		if (plan_control(p, i, r, &at))
+		enum plan_step step = plan_control(p, i, r, &at);
+		if (step == PLAN_DONE)
 			continue;
+		if (step == PLAN_FAILS) {
+			fail_control(e, i, plan_failure(p, i));
+			return rt_job_status(e->job);
+		}
 		switch ((enum plan_code)i->code) {
 		case PLAN_HANDLE:
 			e->handle[i->a] = e->current;

@@ -202,15 +202,13 @@ static enum plan_verdict accept_code(struct acceptance *x)
 {
 	for (uint32_t at = 0; *x->work; --*x->work) {
 		const struct plan_instruction *i = &x->p->code.at[at++];
-		const char *why = plan_failure(x->p, i, x->reg);
 		if (i->code == PLAN_END)
 			return PLAN_ACCEPTED;
-		if (!why && !plan_control(x->p, i, x->reg, &at) && !accept_work(x, i))
-			why = PLAN_OUTSIDE;
-		if (why) {
-			report_plan_failure(x, i, why);
-			return PLAN_REFUSED;
-		}
+		enum plan_step step = plan_control(x->p, i, x->reg, &at);
+		if (step == PLAN_DONE || (step == PLAN_WORK && accept_work(x, i)))
+			continue;
+		report_plan_failure(x, i, step == PLAN_FAILS ? plan_failure(x->p, i) : PLAN_OUTSIDE);
+		return PLAN_REFUSED;
 	}
 	return PLAN_UNDECIDED;
 }

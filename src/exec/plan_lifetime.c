@@ -196,7 +196,7 @@ static bool walk_lifetimes(struct walk *w)
 		const struct plan_instruction *i = &p->code.at[at++];
 		w->u.now++;
 		w->u.work++;
-		if (plan_control(p, i, r, &at)) {
+		if (plan_control(p, i, r, &at) != PLAN_WORK) { /* a rank that fails uses nothing more */
 			if (i->code == PLAN_FOR || i->code == PLAN_NEXT)
 				w->iteration[i->a] = ++w->iterations;
 			continue;

@@ -68,24 +68,18 @@ static inline int64_t plan_let(const struct plan *p, const struct plan_instructi
 
 #define PLAN_OUTSIDE "an index is undefined or leads out of a buffer"
 
-/* Returns why a rank cannot go on at an instruction, or NULL where nothing is wrong with its registers. */
-static inline const char *plan_failure(const struct plan *p, const struct plan_instruction *i,
-                                       const int64_t *r)
+/* Returns why plan_control fails at an instruction. */
+static inline const char *plan_failure(const struct plan *p, const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {
 	case PLAN_CHECK:
-		return r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED ? p->text.at[i->b].text : NULL;
+		return p->text.at[i->b].text;
 	case PLAN_FOR:
-		return r[i->b] == PLAN_UNDEFINED || r[i->c] == PLAN_UNDEFINED
-		           ? "the bounds of the loop are undefined"
-		           : NULL;
+		return "the bounds of the loop are undefined";
 	case PLAN_IF:
-		return r[i->a] == PLAN_UNDEFINED ? "the condition is undefined" : NULL;
-	case PLAN_STREAM:
-	case PLAN_SYNC:
-		return i->op && r[i->a] == PLAN_UNDEFINED ? "the stream is undefined" : NULL;
+		return "the condition is undefined";
 	default:
-		return NULL;
+		return "the stream is undefined";
 	}
 }
 
@@ -120,19 +114,26 @@ static inline void plan_failure_print(const struct plan *p, const struct plan_in
 			buf_puti(out, r[t->value[k - 1]]);
 }
 
-/* Carries out an instruction that touches loops, conditions and registers alone, and sets *at to the next
- * one. Returns false for every other instruction. The caller asks plan_failure before. */
-static inline bool plan_control(const struct plan *p, const struct plan_instruction *i, int64_t *r,
-                                uint32_t *at)
+enum plan_step {
+	PLAN_WORK, /* the caller's to carry out */
+	PLAN_DONE, /* it touches loops, conditions and registers alone: *at is the next instruction */
+	PLAN_FAILS /* the rank cannot go on: plan_failure says why */
+};
+
+/* Carries out the instruction before *at if it does no work. */
+static inline enum plan_step plan_control(const struct plan *p, const struct plan_instruction *i, int64_t *r,
+                                          uint32_t *at)
 {
-	bool jumps = false;
+	bool jumps = false, fails = false;
 	switch ((enum plan_code)i->code) {
 	case PLAN_LET:
 		r[i->a] = plan_let(p, i, r);
 		break;
 	case PLAN_CHECK:
+		fails = r[i->a] == 0 || r[i->a] == PLAN_UNDEFINED;
 		break;
 	case PLAN_FOR:
+		fails = r[i->b] == PLAN_UNDEFINED || r[i->c] == PLAN_UNDEFINED;
 		r[i->a] = r[i->b];
 		jumps = r[i->b] >= r[i->c];
 		break;
@@ -140,16 +141,20 @@ static inline bool plan_control(const struct plan *p, const struct plan_instruct
 		jumps = ++r[i->a] < r[i->c];
 		break;
 	case PLAN_IF:
+		fails = r[i->a] == PLAN_UNDEFINED;
 		jumps = !r[i->a];
 		break;
 	case PLAN_GOTO:
 		jumps = true;
 		break;
+	case PLAN_STREAM:
+	case PLAN_SYNC:
+		return i->op && r[i->a] == PLAN_UNDEFINED ? PLAN_FAILS : PLAN_WORK;
 	default:
-		return false;
+		return PLAN_WORK;
 	}
 	*at = jumps ? i->to : *at;
-	return true;
+	return fails ? PLAN_FAILS : PLAN_DONE;
 }
 
 #endif
