@@ -118,7 +118,14 @@ static bool pass_all(struct adverse_engine *e)
 
 /* Steps */
 
-/* In the order of issue what is younger waits for what is older, unless nothing moves on any rank. */
+/* The turns of all ranks' withheld items: communications, which other ranks may wait for, then the oldest. */
+static uint64_t turn_of(const struct adverse_choice *c)
+{
+	return c->order | (c->comm ? 0 : (uint64_t)1 << 63);
+}
+
+/* In the order of issue younger items wait for older ones. Where nothing moves on any rank, the first turn is
+ * taken: a rank that takes another one would overtake communications that others still start. */
 static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -130,7 +137,7 @@ static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c
 	}
 	for (uint32_t k = 0; k < e->running.n; k++)
 		oldest = e->running.at[k]->order < oldest ? e->running.at[k]->order : oldest;
-	return c->order <= oldest || adverse_nothing_moves(e);
+	return c->order <= oldest || adverse_may_overtake(e, turn_of(c));
 }
 
 static struct adverse_choice choose_adverse(struct adverse_engine *e)
@@ -138,6 +145,7 @@ static struct adverse_choice choose_adverse(struct adverse_engine *e)
 	struct adverse_choice best = {0};
 	bool slow = adverse_is_slow(e);
 	e->withheld = e->held = false;
+	e->turn = UINT64_MAX;
 	for (struct rt_stream *i = e->base.streams; i; i = i->next) {
 		struct adverse_stream *s = (struct adverse_stream *)i;
 		if (!s->head || s->head->kind != ADVERSE_TASK)
@@ -167,8 +175,10 @@ static struct adverse_choice choose_adverse(struct adverse_engine *e)
 			adverse_weigh(e, &best,
 			              (struct adverse_choice){.comm = c, .order = c->order, .lands = true});
 	}
-	if ((best.lands && adverse_lands_last(e)) || !is_in_order(e, &best)) {
+	bool in_order = is_in_order(e, &best);
+	if ((best.lands && adverse_lands_last(e)) || !in_order) {
 		e->withheld = true;
+		e->turn = in_order ? UINT64_MAX : turn_of(&best);
 		best = (struct adverse_choice){0};
 	}
 	return best;

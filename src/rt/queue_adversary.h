@@ -57,7 +57,8 @@ struct adverse_rank {
 	_Atomic uint32_t state; /* enum adverse_state */
 	_Atomic uint32_t looks; /* how often it found that so; wraps */
 	_Atomic uint32_t moves; /* how often it went on; wraps */
-	char apart[52];
+	_Atomic uint64_t turn;  /* of the item that it withholds for older ones; UINT64_MAX: none */
+	char apart[40];
 };
 struct adverse_shared {
 	_Atomic uint32_t awaited_done; /* the last run of which what is marked RT_MARK_AWAITED is done, on the
@@ -90,6 +91,7 @@ struct adverse_engine {
 	bool awaited_seen;                  /* there were some */
 	bool withheld;                      /* by the last look: something is held back, for other ranks */
 	bool held;                          /* by the last look: something is held, for what is awaited */
+	uint64_t turn;                      /* see struct adverse_rank */
 	struct rt_region region;
 	struct adverse_shared *shared; /* region's; NULL: ranks do not see each other */
 	struct adverse_shared own;     /* in its place */
@@ -132,9 +134,10 @@ bool adverse_is_slow(const struct adverse_engine *e);
 bool adverse_lands_last(const struct adverse_engine *e);
 /* Returns true if some other rank has not waited since this one last let an item go, as far as is known. */
 bool adverse_others_go(const struct adverse_engine *e);
-/* Returns true if no rank has gone on while each other one looked for something to do, twice: the second look
- * began after the first was seen to be over, and would have found a message under way to that rank. */
-bool adverse_nothing_moves(struct adverse_engine *e);
+/* Returns true if no rank has gone on while each other one looked for something to do, twice, and none
+ * withholds an item that goes before `turn`. The second look began after the first was seen to be over, and
+ * would have found a message under way to that rank. */
+bool adverse_may_overtake(struct adverse_engine *e, uint64_t turn);
 /* This rank has gone on. */
 void adverse_moved(struct adverse_engine *e);
 void adverse_let_go(struct adverse_engine *e);

@@ -81,7 +81,7 @@ static void start_sweep(struct adverse_engine *e)
 	e->sweeping = true;
 }
 
-bool adverse_nothing_moves(struct adverse_engine *e)
+bool adverse_may_overtake(struct adverse_engine *e, uint64_t turn)
 {
 	const struct rt_job *job = e->base.job;
 	bool all_looked = true;
@@ -95,7 +95,8 @@ bool adverse_nothing_moves(struct adverse_engine *e)
 			return false;
 		}
 		if (r != job->rank && state != ADVERSE_IDLE)
-			all_looked &= state == ADVERSE_WAITS && looks - e->sweep[r].looks >= 2;
+			all_looked &= state == ADVERSE_WAITS && looks - e->sweep[r].looks >= 2 &&
+			              atomic_load_explicit(&other->turn, memory_order_relaxed) >= turn;
 	}
 	return all_looked;
 }
@@ -112,6 +113,7 @@ void adverse_tell(struct adverse_engine *e, enum adverse_state state)
 		return;
 	struct adverse_rank *own = &e->shared->rank[e->base.job->rank];
 	atomic_store_explicit(&own->state, state, memory_order_relaxed);
+	atomic_store_explicit(&own->turn, e->turn, memory_order_relaxed);
 	if (state == ADVERSE_WAITS)
 		atomic_fetch_add_explicit(&own->looks, 1, memory_order_release); /* after adverse_moved */
 }
