@@ -165,8 +165,6 @@ static void make_networks(struct cluster *c, const struct bench_cluster *o, cons
 	c->other = arena_new_array(c->arena, struct cluster_network, n);
 	for (uint32_t k = 1; k < n; k++)
 		c->other[c->other_n++] = make_network(c->arena, o, &x[k]);
-	if (x->ranks > x->inner)
-		c->node_devices = x->inner;
 }
 
 static bool write_cluster(const char *path, const struct buf *text, const struct cluster *c)

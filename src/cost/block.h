@@ -47,11 +47,6 @@ op_id block_waits_for(struct module *m, op_id op);
 /* The collective on a lane of its own that a statement is, also of an imported graph; OP_NONE: none. */
 enum op_kind block_collective(struct module *m, op_id op);
 bool block_is_communication(struct module *m, op_id op);
-/* Returns the number of ranks of a statement's communicator. */
-int64_t block_ranks(struct module *m, op_id op);
-/* Returns true if its communicator, or any of those that a mesh axis makes, joins devices of different nodes
- * of so many. Of a recorded graph's group that lists no members: if it has more than fit into one. */
-bool block_joins_nodes(struct module *m, op_id op, int64_t node_devices);
 /* Returns the name of a statement in output: that of its first result, or as {name="…"} says. NULL: it has
  * none. */
 const char *block_name(struct module *m, op_id op);

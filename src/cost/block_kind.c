@@ -78,37 +78,3 @@ const char *block_name(struct module *m, op_id op)
 		return names_text(m->names, a->u.name);
 	return v && m->value.at[v].name ? names_text(m->names, m->value.at[v].name) : NULL;
 }
-
-/* NULL: it is not of a recorded graph. */
-static const struct group *group_of(struct module *m, op_id op)
-{
-	op = first_of(m, op);
-	const struct attr *group = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "group") : NULL;
-	for (group_id g = 1; group && group->kind == ATTR_NAME && g < m->group.n; g++)
-		if (m->group.at[g].name == group->u.name)
-			return &m->group.at[g];
-	return NULL;
-}
-
-static const struct team *team_of(struct module *m, op_id op)
-{
-	const struct group *g = group_of(m, op);
-	return &m->team.at[g ? g->members : m->op.at[first_of(m, op)].team];
-}
-
-int64_t block_ranks(struct module *m, op_id op)
-{
-	const struct group *g = group_of(m, op);
-	const struct team *t = team_of(m, op);
-	return g ? g->size : t->slice_n ? t->device_n / t->slice_n : 0;
-}
-
-bool block_joins_nodes(struct module *m, op_id op, int64_t node_devices)
-{
-	const struct team *t = team_of(m, op);
-	for (uint32_t s = 0; s < t->slice_n; s++)
-		for (uint32_t k = t->start[s] + 1; k < t->start[s + 1]; k++)
-			if (t->device[k] / node_devices != t->device[t->start[s]] / node_devices)
-				return true;
-	return !t->slice_n && block_ranks(m, op) > node_devices;
-}

@@ -42,8 +42,7 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8
 /* GPUs of one architecture, which differ in their memory. */
 #define HOPPER(its_name, bytes, rate)                                                                        \
 	{                                                                                                    \
-		.name = its_name, .launch = 2000, .node_devices = 8, .memory = (bytes),                      \
-		.memory_rate = (rate),                                                                       \
+		.name = its_name, .launch = 2000, .memory = (bytes), .memory_rate = (rate),                  \
 		.flops_rate =                                                                                \
 		    {[DTYPE_F64] = 67 * TERA,  [DTYPE_F32] = 67 * TERA,      [DTYPE_BF16] = 989 * TERA,      \
 		     [DTYPE_F16] = 989 * TERA, [DTYPE_F8E4M3] = 1979 * TERA, [DTYPE_F8E5M2] = 1979 * TERA,   \
@@ -113,11 +112,6 @@ bool cluster_use_transport(struct cluster *c, const char *transport)
 		return true;
 	}
 	return false;
-}
-
-int64_t cluster_node_devices(const struct cluster *c)
-{
-	return c->node_devices ? c->node_devices : c->network.link[0].span;
 }
 
 /* ---- the hash: of the numbers, byte by byte from the least on */
@@ -204,8 +198,6 @@ uint64_t cluster_hash(const struct cluster *c)
 		               o->comm_per_mille);
 		h = add_network(mix_number(mix_number(h, o->link_n), o->table_n), o);
 	}
-	if (c->node_devices && c->node_devices != c->network.link[0].span)
-		h = mix_number(h, c->node_devices);
 	return h;
 }
 
@@ -347,8 +339,6 @@ void cluster_write(const struct cluster *c, struct buf *out)
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
 	put_number(out, ",\n  ", "launch_ns", c->launch);
-	if (c->node_devices)
-		put_number(out, ",\n  ", "node_devices", c->node_devices);
 	buf_puts(out, ",\n");
 	put_device(c, out);
 	put_network(&c->network, "  ", out);

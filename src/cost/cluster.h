@@ -1,7 +1,7 @@
 /* cluster: the figures of a machine, which the cost model turns into times.
  *
  *     {
- *       "version": 1, "name": "two", "launch_ns": 500, "node_devices": 2,
+ *       "version": 1, "name": "two", "launch_ns": 500,
  *       "device": {
  *         "name": "any", "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
  *         "flops_per_s": {"f32": 50000000000},
@@ -24,7 +24,7 @@
  *     }
  *
  * links, collectives and contention are of the first transport, transports has those of others, with the same
- * keys. The name of the device, node_devices, touch_bytes_ns, products, product_grids, functions, transport,
+ * keys. The name of the device, touch_bytes_ns, products, product_grids, functions, transport,
  * collectives, contention and transports may be left out. All numbers are whole; keys name their unit, counts
  * have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
@@ -117,7 +117,6 @@ struct cluster {
 	struct cluster_network network;  /* of the transport in use */
 	struct cluster_network *other;   /* of other transports; of the arena */
 	int64_t launch;                  /* ns that the host takes to issue a statement */
-	int64_t node_devices;            /* of one node; 0: not stated, see cluster_node_devices */
 	int64_t memory;                  /* bytes of a device */
 	int64_t memory_rate;             /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* a second, of products; 0: not stated */
@@ -140,11 +139,7 @@ void cluster_free(struct cluster *c); /* NULL is allowed */
 bool cluster_use_transport(struct cluster *c, const char *transport);
 /* As cluster_read reads it. */
 void cluster_write(const struct cluster *c, struct buf *out);
-/* Returns the number of devices of a node: where it is not stated those that share the innermost link.
- * Devices d and e are of one node if d / n == e / n. */
-int64_t cluster_node_devices(const struct cluster *c);
-/* Hashes all figures; names are left out but those of transports that are not the first. A stated number of
- * devices of a node changes nothing where it is the one without. */
+/* Hashes all figures, and the names of all transports but the first. */
 uint64_t cluster_hash(const struct cluster *c);
 
 /* Entries of its table. */

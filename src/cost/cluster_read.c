@@ -390,14 +390,11 @@ static bool read_all(struct reader *r)
 		                          "%lld is not known; this hirc reads version %d", (long long)version,
 		                          CLUSTER_VERSION);
 	bool ok = json_known(
-	    j, &root,
-	    "version name launch_ns node_devices device transport links collectives contention transports");
+	    j, &root, "version name launch_ns device transport links collectives contention transports");
 	ok &= read_name(r, &root, "name", &c->name);
 	if (json_has(&root, "transport"))
 		ok &= read_name(r, &root, "transport", &c->network.transport);
 	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
-	if (json_has(&root, "node_devices"))
-		ok &= json_int(j, &root, "node_devices", 1, CLUSTER_MAX_SPAN, &c->node_devices);
 	ok &= read_device(r, &root);
 	ok &= read_network(r, &root);
 	if (json_has(&root, "transports"))

@@ -25,19 +25,7 @@
 #include "sched/sched_bound.h"
 #include "sched/schedule.h"
 
-enum {
-	EFFORT,
-	BUCKETS,
-	MEMORY,
-	INCREASE,
-	PERCENT,
-	IN_FLIGHT,
-	PREFETCH,
-	BUCKET_RANKS,
-	INTER_NODE,
-	OVERLAP,
-	EXPOSED_FIRST
-};
+enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT };
 enum { BUCKETS_PACK, BUCKETS_COALESCED, BUCKETS_NONE };
 
 struct overlap {
@@ -108,13 +96,12 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
                         const struct sched_schedule *s, uint32_t at, int64_t limit, struct unit unit,
                         struct arena *a)
 {
-	unsigned percent = cx->option[OVERLAP] ? (unsigned)cx->option[OVERLAP] : 100;
 	struct sched_exposures e;
 	sched_exposures(&s->b.p, s->order, limit, a, &e);
 	pass_remark(
 	    cx, m, at,
 	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
-	    e.hidden, e.n, sched_hideable(&s->b.p, percent), sched_hideable(&s->b.p, (percent + 1) / 2));
+	    e.hidden, e.n, sched_hideable(&s->b.p, 100), sched_hideable(&s->b.p, 50));
 	for (uint32_t i = 0; i < e.n; i++) {
 		const struct sched_exposure *x = &e.at[i];
 		struct buf text = {0};
@@ -132,17 +119,6 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 		            reason_of(x->reason));
 		buf_free(&text);
 	}
-}
-
-/* Remarks how far comms run ahead, where that is limited. */
-static void say_pace(struct pass_context *cx, struct module *m, const struct sched_schedule *s, uint32_t at)
-{
-	const struct sched_pace *is = &s->pace;
-	bool kept = (!cx->option[IN_FLIGHT] || is->in_flight <= cx->option[IN_FLIGHT]) &&
-	            (!cx->option[PREFETCH] || is->prefetch <= cx->option[PREFETCH]);
-	pass_remark(cx, m, at, "at most %lld bytes in flight; allgathers start at most %lld ns early%s",
-	            (long long)is->in_flight, (long long)is->prefetch,
-	            kept ? "" : "; no schedule was found that runs ahead no further than it may");
 }
 
 static const char *kind_of(const struct module *m, const struct schedule_block *block)
@@ -183,8 +159,6 @@ static void remark_schedule(struct pass_context *cx, struct module *m, const str
 	                ? ", all with the steps of stream-parallel loops one after the other: `hirc sim` "
 	                  "has them side by side"
 	                : "");
-	if (cx->option[IN_FLIGHT] || cx->option[PREFETCH])
-		say_pace(cx, m, s, at);
 	say_exposed(cx, m, b, s, at, limit, unit, a);
 }
 
@@ -197,66 +171,28 @@ static void refuse_limit(struct pass_context *cx, int64_t limit, int64_t least)
 	          (long long)least, (long long)least);
 }
 
-static bool has_few_ranks(const struct pass_context *cx, struct module *m, op_id op)
-{
-	return block_ranks(m, op) < cx->option[BUCKET_RANKS];
-}
-
-static bool stays_in_node(const struct pass_context *cx, struct module *m, op_id op)
-{
-	return cx->option[INTER_NODE] && !block_joins_nodes(m, op, cluster_node_devices(cx->cluster));
-}
-
-/* Appends the reason why a collective is in no bucket. */
-static void why_refused(const struct pass_context *cx, struct module *m, op_id op, struct buf *out)
-{
-	const char *why = cx->option[BUCKETS] == BUCKETS_PACK ? ir_bucket_refusal(m, op) : NULL;
-	if (has_few_ranks(cx, m, op))
-		buf_puts(out, "its communicator has fewer ranks than bucket_ranks=");
-	else if (stays_in_node(cx, m, op))
-		buf_printf(out, "its communicator stays in a node of %lld devices (inter_node=1)",
-		           (long long)cluster_node_devices(cx->cluster));
-	else
-		buf_puts(out, why ? why : "it is not waited for once, in its block");
-}
-
-/* Returns true if a remark about no bucket is of interest: of recorded graphs only where the options keep it
- * out. */
-static bool could_be_bucketed(const struct pass_context *cx, struct module *m, op_id op)
+/* Returns true if a remark says why the collective is in no bucket: recorded graphs have too many. */
+static bool could_be_bucketed(struct module *m, op_id op)
 {
 	enum op_kind kind = block_collective(m, op);
-	if (m->op.at[op].kind == OP_EXTERN && !has_few_ranks(cx, m, op) && !stays_in_node(cx, m, op))
-		return false;
-	return m->op.at[op].kind != OP_END_COALESCING &&
+	return m->op.at[op].kind != OP_EXTERN && m->op.at[op].kind != OP_END_COALESCING &&
 	       (kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER || kind == OP_ALLREDUCE);
 }
 
-/* The collectives that could not be put into buckets, and why. */
+/* Remarks the collectives that could not be put into buckets, and why. */
 static void say_refused(struct pass_context *cx, struct module *m, const struct block *b)
 {
-	struct buf why = {0};
 	for (uint32_t x = 0; x < b->p.n; x++) {
 		op_id op = b->op[x];
 		if (b->p.node[x].kind != SCHED_COMM || b->p.node[x].family != SCHED_NONE ||
-		    !could_be_bucketed(cx, m, op))
+		    !could_be_bucketed(m, op))
 			continue;
 		const char *name = block_name(m, op);
-		why.n = 0;
-		why_refused(cx, m, op, &why);
+		const char *why = cx->option[BUCKETS] == BUCKETS_PACK ? ir_bucket_refusal(m, op) : NULL;
 		pass_remark(cx, m, m->op.at[op].at, "%s%s%s in no bucket: %s",
 		            op_info[block_collective(m, op)].hir, name ? " of " : "", name ? name : "",
-		            why.at);
+		            why ? why : "it is not waited for once, in its block");
 	}
-	buf_free(&why);
-}
-
-/* Keeps the collectives out of buckets that bucket_ranks= and inter_node= exclude. */
-static void leave_out(const struct pass_context *cx, struct module *m, struct block *b)
-{
-	for (uint32_t x = 0; x < b->p.n; x++)
-		if (b->p.node[x].kind == SCHED_COMM &&
-		    (has_few_ranks(cx, m, b->op[x]) || stays_in_node(cx, m, b->op[x])))
-			b->p.node[x].family = SCHED_NONE;
 }
 
 static void find_live(const struct sched_schedule *s, struct arena *a, int64_t *live)
@@ -273,16 +209,12 @@ static bool schedule_with_overlap(void *overlap, struct schedule_block *block, s
 	struct overlap *k = overlap;
 	struct pass_context *cx = k->cx;
 	const struct block *b = &block->b;
-	leave_out(cx, k->m, &block->b);
 	struct sched_result before = as_it_is(&b->p, a);
 	if (!block->owner)
 		k->limit = limit_of(cx, before.peak);
 	struct sched_options o = {.limit = k->limit,
 	                          .effort = (int)cx->option[EFFORT],
-	                          .bucket = cx->option[BUCKETS] != BUCKETS_NONE,
-	                          .overlap = (unsigned)cx->option[OVERLAP],
-	                          .exposed_first = cx->option[EXPOSED_FIRST],
-	                          .pace = {cx->option[IN_FLIGHT], cx->option[PREFETCH]}};
+	                          .bucket = cx->option[BUCKETS] != BUCKETS_NONE};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {

@@ -39,10 +39,8 @@ struct list {
 	int64_t *when;      /* by node: host time before it in the original order; at [n] all of it */
 	int64_t *position;  /* by node: the key that gives the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
-	int64_t flying; /* bytes of results of comms that are not waited for */
-	bool *landed;   /* by comm: it is waited for */
-	int64_t *over;  /* by comm: when its lane is free again */
-	bool *counts;   /* by node: it takes time, or is needed for what does */
+	int64_t *over; /* by comm: when its lane is free again */
+	bool *counts;  /* by node: it takes time, or is needed for what does */
 	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of what counts and is not issued */
 	uint32_t first;                                /* the first node that is not issued */
 	uint32_t front;   /* the first that is not issued, no sink and not late */
@@ -125,13 +123,8 @@ static void issue_node(struct list *l, uint32_t x)
 		l->lane_left[n->lane] -= n->time > 0 ? n->time + p->launch : 0;
 		int64_t begin = l->now > l->lane[n->lane] ? l->now : l->lane[n->lane];
 		l->over[x] = l->lane[n->lane] = begin + n->time + p->launch;
-		l->flying += n->out;
 	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
 		l->now = l->over[n->comm];
-	}
-	if (n->comm != SCHED_NONE && !l->landed[n->comm]) {
-		l->landed[n->comm] = true;
-		l->flying -= p->node[n->comm].out;
 	}
 	l->now += sched_host_time(p, x);
 	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
@@ -165,16 +158,9 @@ static void find_needed(struct list *l, uint32_t comm)
 		qsort(l->needed.at, l->needed.n, sizeof *l->needed.at, by_position);
 }
 
-static bool may_fly(const struct list *l, uint32_t comm)
-{
-	return !l->o->in_flight || !l->flying || l->p->node[comm].out <= l->o->in_flight - l->flying;
-}
-
 static bool issue_source(struct list *l, uint32_t comm)
 {
 	uint32_t k = 0;
-	if (!may_fly(l, comm))
-		return false;
 	find_needed(l, comm);
 	while (k < l->needed.n && admit(l, l->needed.at[k]))
 		k++;
@@ -211,7 +197,7 @@ static bool issue_sink(struct list *l, uint32_t lane)
 	struct nodes *s = &l->sink[lane];
 	while (s->first < s->n && l->room.issued[s->at[s->first]])
 		s->first++;
-	if (s->first == s->n || !may_fly(l, s->at[s->first]) || !admit(l, s->at[s->first]))
+	if (s->first == s->n || !admit(l, s->at[s->first]))
 		return false;
 	issue_node(l, s->at[s->first]);
 	return true;
@@ -239,7 +225,7 @@ static void issue_inner(struct list *l)
 	uint32_t refused = 0;
 	for (uint32_t i = 0; i < l->inner.n && refused < MOST_REFUSED;) {
 		uint32_t x = l->inner.at[i];
-		bool done = l->room.issued[x], now = !done && may_fly(l, x) && admit(l, x);
+		bool done = l->room.issued[x], now = !done && admit(l, x);
 		if (done || now) {
 			l->inner.at[i] = l->inner.at[--l->inner.n];
 		} else {
@@ -334,17 +320,6 @@ static uint32_t take_late(struct list *l, int64_t most)
 	return SCHED_NONE;
 }
 
-/* Picks, among the waits on running comms, the earliest to finish that fits in memory, where the first node
- * is a comm that may not fly. */
-static uint32_t take_arriving(struct list *l)
-{
-	if (l->p->node[l->first].kind != SCHED_COMM || may_fly(l, l->first))
-		return SCHED_NONE;
-	while (l->arriving.n && l->room.issued[l->arriving.at[0]])
-		heap_pop(&l->arriving);
-	return l->arriving.n && admit(l, l->arriving.at[0]) ? l->arriving.at[0] : SCHED_NONE;
-}
-
 /* The next node, admitted. */
 static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 {
@@ -358,8 +333,6 @@ static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t 
 		x = wait;
 	if (x == SCHED_NONE && l->front == l->p->n)
 		x = take_late(l, INT64_MAX);
-	if (x == SCHED_NONE)
-		x = take_arriving(l);
 	if (x == SCHED_NONE) { /* memory admits nothing else */
 		x = l->first;
 		headroom_issue(&l->room, x);
@@ -407,7 +380,6 @@ static void open_list(struct list *l)
 	l->when = arena_new_array(l->arena, int64_t, room);
 	l->position = arena_new_array(l->arena, int64_t, room);
 	l->over = arena_new_array(l->arena, int64_t, room);
-	l->landed = arena_new_array(l->arena, bool, room);
 	l->arrival = arena_new_array(l->arena, int64_t, room);
 	l->met = arena_new_array(l->arena, uint32_t, room);
 	l->counts = arena_new_array(l->arena, bool, room);

@@ -11,14 +11,12 @@
 #include "sched/problem.h"
 
 struct sched_list_options {
-	int64_t limit;     /* bytes; the original order keeps to it */
-	int64_t window;    /* ns of host time in the original order */
-	int64_t prefetch;  /* a source is issued no longer than this before its consumer, in ns */
-	int64_t urgent;    /* slack of a source, in ns, below which it goes before sinks */
-	bool deep;         /* stalls are filled from as far ahead as there is something */
-	int64_t in_flight; /* bytes of results of comms that are not waited for, if anything else can be
-	                      issued; 0: any */
-	int64_t below;     /* ns; a runtime of this or more is not wanted */
+	int64_t limit;    /* bytes; the original order keeps to it */
+	int64_t window;   /* ns of host time in the original order */
+	int64_t prefetch; /* a source is issued no longer than this before its consumer, in ns */
+	int64_t urgent;   /* slack of a source, in ns, below which it goes before sinks */
+	bool deep;        /* stalls are filled from as far ahead as there is something */
+	int64_t below;    /* ns; a runtime of this or more is not wanted */
 };
 
 /* role: of sched_roles. order: receives p->n nodes. False: given up, the runtime would not be below. */

@@ -10,79 +10,27 @@
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
                const struct plan *plan, int64_t below, uint32_t *order)
 {
-	int64_t prefetch = s->o->pace.prefetch;
 	struct sched_list_options o = {.limit = s->o->limit,
 	                               .window = plan->window,
-	                               .prefetch =
-	                                   prefetch && prefetch < plan->prefetch ? prefetch : plan->prefetch,
-	                               .in_flight = s->o->pace.in_flight,
+	                               .prefetch = plan->prefetch,
 	                               .urgent = plan->urgent,
 	                               .deep = plan->deep,
 	                               .below = below};
 	return sched_list(p, role, &o, order);
 }
 
-static int64_t beyond(int64_t is, int64_t limit)
-{
-	return limit && is > limit ? is - limit : 0;
-}
-
-static struct sched_pace beyond_pace(const struct scheduler *s, const struct sched_schedule *made)
-{
-	return (struct sched_pace){beyond(made->pace.in_flight, s->o->pace.in_flight),
-	                           beyond(made->pace.prefetch, s->o->pace.prefetch)};
-}
-
-void plan_look(const struct scheduler *s, struct sched_schedule *made)
-{
-	made->result = sched_simulate(&made->b.p, made->order, NULL);
-	made->pace = (struct sched_pace){0, 0};
-	if (!sched_pace_limits(&s->o->pace))
-		return;
-	struct arena *scratch = arena_new();
-	made->pace = sched_pace_of(&made->b.p, sched_roles(&made->b.p, scratch), made->order);
-	arena_free(scratch);
-}
-
-/* Keeps comms back where they run ahead too far, if that fits. */
-static void pace(const struct scheduler *s, struct sched_schedule *made)
-{
-	const struct sched_problem *p = &made->b.p;
-	struct arena *scratch = arena_new();
-	uint32_t *before = arena_new_array(scratch, uint32_t, p->n);
-	memcpy(before, made->order, sizeof *before * p->n);
-	if (s->o->pace.in_flight)
-		sched_pace_land(p, s->o->pace.in_flight, made->order);
-	if (s->o->pace.prefetch)
-		sched_pace_hold(p, sched_roles(p, scratch), s->o->pace.prefetch, made->order);
-	if (sched_simulate(p, made->order, NULL).peak > s->o->limit)
-		memcpy(made->order, before, sizeof *before * p->n);
-	arena_free(scratch);
-}
-
 /* Takes the schedule if it is the best. */
 static bool offer_trial(struct scheduler *s, struct trial *t)
 {
 	struct sched_schedule *made = &t->schedule, *best = &s->best.schedule;
-	if (sched_pace_limits(&s->o->pace))
-		pace(s, made);
-	plan_look(s, made);
-	bool better = made->result.peak <= s->o->limit && (!best->arena || plan_is_better(s, made, best));
+	made->result = sched_simulate(&made->b.p, made->order, NULL);
+	bool better =
+	    made->result.peak <= s->o->limit && (!best->arena || made->result.runtime < best->result.runtime);
 	if (better) {
 		sched_schedule_free(best);
 		s->best = *t;
 	}
 	return better;
-}
-
-bool plan_is_better(const struct scheduler *s, const struct sched_schedule *a, const struct sched_schedule *b)
-{
-	struct sched_pace x = beyond_pace(s, a), y = beyond_pace(s, b);
-	if (x.in_flight != y.in_flight)
-		return x.in_flight < y.in_flight;
-	if (x.prefetch != y.prefetch)
-		return x.prefetch < y.prefetch;
-	return a->result.runtime < b->result.runtime;
 }
 
 /* Buckets of sources; a pair of sizes is asked for more than once. */
@@ -97,7 +45,7 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
 	for (uint32_t l = 0; l < s->p->lane_n; l++)
-		sched_gather(s->groups, s->source.at + s->source.first[l],
+		sched_gather(s->p, s->source.at + s->source.first[l],
 		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &g.bucket_n);
 	for (uint32_t i = 0; i < s->comm.n; i++)
 		g.bucket[i] = bucket[s->comm.at[i]];
@@ -117,10 +65,10 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 		n = g->bucket_n;
 	}
 	if (plan->inner)
-		sched_inner_buckets(s->groups, &s->inners, plan->inner, bucket, &n);
+		sched_inner_buckets(s->p, &s->inners, plan->inner, bucket, &n);
 	if (plan->scatter) {
 		struct sched_scatter_options o = {plan->scatter, plan->span};
-		sched_scatter(s->groups, s->role, &o, bucket, &n);
+		sched_scatter(s->p, s->role, &o, bucket, &n);
 	}
 	return n;
 }
@@ -184,8 +132,7 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 	struct sched_schedule *made = &t->schedule;
 	t->bucket_n = bucket_n;
 	const struct sched_schedule *best = s->best.schedule.arena ? &s->best.schedule : NULL;
-	struct sched_pace over = best ? beyond_pace(s, best) : (struct sched_pace){0, 0};
-	int64_t below = best && !sched_pace_limits(&over) ? best->result.runtime : INT64_MAX;
+	int64_t below = best ? best->result.runtime : INT64_MAX;
 	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
 	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (better) {
@@ -212,17 +159,4 @@ bool plan_try(struct scheduler *s, const struct plan *plan)
 	struct trial t = plan_trial(s, plan);
 	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
 	return plan_try_buckets(s, plan, &t, bucket_n);
-}
-
-void plan_try_original(struct scheduler *s, const struct plan *plan)
-{
-	struct trial t = plan_trial(s, plan);
-	struct sched_schedule *made = &t.schedule;
-	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
-	sched_bucket(s->p, made->bucket, 0, made->arena, &made->b);
-	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
-	for (uint32_t x = 0; x < s->p->n; x++)
-		made->order[x] = x;
-	if (!offer_trial(s, &t))
-		sched_schedule_free(made);
 }

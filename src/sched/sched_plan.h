@@ -39,7 +39,6 @@ struct gathered { /* buckets of sources, by what a plan says of them */
 
 struct scheduler {
 	const struct sched_problem *p;
-	const struct sched_problem *groups; /* p, or with fewer comms that may share a bucket */
 	const struct sched_options *o;
 	struct arena *arena;
 	const uint8_t *role;
@@ -62,19 +61,11 @@ struct scheduler {
 /* A list of p within the limit. False: given up, it would not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
                const struct plan *plan, int64_t below, uint32_t *order);
-/* Fills in the figures that follow from the order of a schedule. */
-void plan_look(const struct scheduler *s, struct sched_schedule *made);
-/* Returns true if a schedule is better than another: less beyond the limits of pace, or no more and
- * shorter. */
-bool plan_is_better(const struct scheduler *s, const struct sched_schedule *a,
-                    const struct sched_schedule *b);
 /* With memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* The buckets of t, whatever the plan says of buckets; frees t, or the best before if t is better. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
 /* Tries a plan. Returns true if it is the best so far. */
 bool plan_try(struct scheduler *s, const struct plan *plan);
-/* The original order, without buckets. */
-void plan_try_original(struct scheduler *s, const struct plan *plan);
 
 #endif

@@ -1,6 +1,5 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
-#include "sched/discount.h"
 #include "sched/peak.h"
 #include "sched/regroup.h"
 #include "sched/role.h"
@@ -71,27 +70,6 @@ static void regroup_buckets(struct scheduler *s, uint32_t trials)
 		if (plan_try_buckets(s, &plan, &t, bucket_n))
 			held_n = find_held(s, held);
 	}
-}
-
-/* Plans in which only what holds the host now is put into buckets. */
-static void expose_first(struct scheduler *s, unsigned rounds, bool all)
-{
-	struct sched_problem exposed = *s->p;
-	uint32_t *held = mem_alloc(sizeof *held * ((size_t)s->p->n + 1)), held_n = find_held(s, held);
-	exposed.node = mem_alloc(sizeof *exposed.node * ((size_t)s->p->n + 1));
-	memcpy(exposed.node, s->p->node, sizeof *exposed.node * s->p->n);
-	for (uint32_t x = 0; x < s->p->n; x++)
-		exposed.node[x].family = SCHED_NONE;
-	for (uint32_t i = 0; i < held_n; i++)
-		exposed.node[held[i]].family = s->p->node[held[i]].family;
-	s->groups = &exposed;
-	s->gathered.n = 0;
-	for (unsigned round = 0; round < rounds && sched_vary(s, all); round++)
-		;
-	s->groups = s->p;
-	s->gathered.n = 0;
-	free(held);
-	free(exposed.node);
 }
 
 /* ---- what is known before */
@@ -187,17 +165,11 @@ static void search_order(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
-	struct sched_search_options o = {.limit = s->o->limit,
-	                                 .pace = s->o->pace,
-	                                 .steps = most < steps ? most : steps,
-	                                 .seed = 1,
-	                                 .enough = s->bound};
+	struct sched_search_options o = {
+	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
 	struct sched_schedule *best = &s->best.schedule;
-	struct arena *scratch = arena_new();
-	o.role = sched_roles(&best->b.p, scratch);
 	sched_search(&best->b.p, &o, best->order);
-	arena_free(scratch);
-	plan_look(s, best);
+	best->result = sched_simulate(&best->b.p, best->order, NULL);
 }
 
 /* The best as list scheduling left it. */
@@ -223,7 +195,7 @@ static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
 	struct trial first = listed_again(s);
 	regroup_buckets(s, trials);
 	search_order(s, steps);
-	bool better = plan_is_better(s, &s->best.schedule, &first.schedule);
+	bool better = s->best.schedule.result.runtime < first.schedule.result.runtime;
 	sched_schedule_free(better ? &first.schedule : &s->best.schedule);
 	if (!better)
 		s->best = first;
@@ -238,7 +210,7 @@ void sched_schedule_free(struct sched_schedule *s)
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
                             struct sched_schedule *out)
 {
-	struct scheduler s = {.p = p, .groups = p, .o = o, .arena = arena_new()};
+	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
 	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 50, 500};
 	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 60000, 100000};
@@ -256,10 +228,6 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
 	plan_try(&s, &plan);
-	if (sched_pace_limits(&o->pace))
-		plan_try_original(&s, &plan);
-	if (o->exposed_first && o->bucket && s.comm.n)
-		expose_first(&s, rounds[o->effort], o->effort > 1);
 	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && sched_vary(&s, o->effort > 1);
 	     round++)
 		;
@@ -305,8 +273,7 @@ static void keep_order(const struct sched_problem *p, struct sched_schedule *out
 	out->result = sched_simulate(&out->b.p, out->order, NULL);
 }
 
-static bool schedule_problem(const struct sched_problem *p, const struct sched_options *o,
-                             struct sched_schedule *out)
+bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem lower;
@@ -325,19 +292,6 @@ static bool schedule_problem(const struct sched_problem *p, const struct sched_o
 			keep_order(&lower, out);
 		tell_of_original(out, order, p->n);
 	}
-	arena_free(scratch);
-	return fits;
-}
-
-bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
-{
-	if (!o->overlap || o->overlap == 100)
-		return schedule_problem(p, o, out);
-	struct arena *scratch = arena_new();
-	struct sched_problem discounted;
-	sched_discount(p, o->overlap, scratch, &discounted);
-	bool fits = schedule_problem(&discounted, o, out);
-	sched_discount_undo(p, out);
 	arena_free(scratch);
 	return fits;
 }

@@ -180,8 +180,6 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 	struct search s = {.p = p, .random = sched_random_from(o->seed)};
 	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
 	window_open(&s.w, p, o->limit, order);
-	if (sched_pace_limits(&o->pace))
-		window_pace(&s.w, o->role, o->pace);
 	memcpy(best, order, sizeof *best * p->n);
 	int64_t least = s.w.runtime;
 	uint64_t since = 0;

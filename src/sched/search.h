@@ -5,15 +5,13 @@
  * every machine. */
 #ifndef HIRC_SCHED_SEARCH_H
 #define HIRC_SCHED_SEARCH_H
-#include "sched/pace.h"
+#include "sched/problem.h"
 
 struct sched_search_options {
 	int64_t limit;  /* bytes */
 	uint64_t steps; /* drawn moves */
 	uint64_t seed;
 	int64_t enough; /* ns; the search ends with a schedule that takes no longer */
-	struct sched_pace pace;
-	const uint8_t *role; /* of sched_roles, for pace; may be NULL without limits */
 };
 
 /* order: a schedule of p within the limit. */

@@ -106,8 +106,6 @@ void window_reset(struct window *w)
 	}
 	w->live[0] = p->fixed;
 	set_memory(w, 0, p->n);
-	if (w->pace)
-		pace_reset(w->pace, w->order);
 	set_times(w, 0);
 }
 
@@ -134,17 +132,8 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	window_reset(w);
 }
 
-void window_pace(struct window *w, const uint8_t *role, struct sched_pace limit)
-{
-	w->pace = mem_alloc(sizeof *w->pace);
-	pace_open(w->pace, w->p, role, limit, w->order);
-}
-
 void window_close(struct window *w)
 {
-	if (w->pace)
-		pace_close(w->pace);
-	free(w->pace);
 	free(w->place);
 	free(w->event);
 	free(w->event_before);
@@ -248,7 +237,7 @@ int64_t window_runtime(struct window *w, uint32_t a, uint32_t b)
 {
 	const struct sched_problem *p = w->p;
 	uint32_t e = w->event_before[a];
-	if (!within_limit(w, a, b) || (w->pace && !pace_keeps(w->pace, w->draft, a, b, w->place, w->host)))
+	if (!within_limit(w, a, b))
 		return INT64_MAX;
 	if (e == w->event_n)
 		return w->runtime;
@@ -288,8 +277,6 @@ void window_accept(struct window *w, uint32_t a, uint32_t b)
 			if (dies(w, p->uses.item[i], a, b))
 				w->last[p->uses.item[i]] = k;
 	set_memory(w, a, b);
-	if (w->pace)
-		pace_set(w->pace, w->order, a, b);
 	uint32_t e = w->event_before[a];
 	set_times(w, e ? e - 1 : 0); /* the host's work behind the event before has changed */
 }

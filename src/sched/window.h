@@ -4,12 +4,11 @@
  * work between them being the same. */
 #ifndef HIRC_SCHED_WINDOW_H
 #define HIRC_SCHED_WINDOW_H
-#include "sched/pace.h"
+#include "sched/problem.h"
 
 struct window {
 	const struct sched_problem *p;
 	int64_t limit;           /* bytes */
-	struct pace *pace;       /* NULL: nothing is limited but memory */
 	uint32_t *order, *place; /* of the schedule: by place, by node */
 	int64_t runtime;         /* until the host and all lanes are done */
 	uint32_t event_n;
@@ -30,8 +29,6 @@ struct window {
 
 /* order: a schedule of p within the limit; it is changed by window_accept. */
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order);
-/* Limits how far comms run ahead as well; pace is the window's own from here on, and closed with it. */
-void window_pace(struct window *w, const uint8_t *role, struct sched_pace limit);
 void window_close(struct window *w);
 /* Looks at the whole order again, after it was set from outside. */
 void window_reset(struct window *w);

@@ -149,7 +149,6 @@ static struct cluster everything(void)
 	static const struct cluster_table table[] = {{COLLECTIVE_ALLREDUCE, 2, 2, {points, 2}},
 	                                             {COLLECTIVE_BARRIER, 4, 8, {points, 1}}};
 	struct cluster c = pod;
-	c.node_devices = 4;
 	c.name = "a \"b\"\\\n";
 	c.launch = 7;
 	c.memory = CLUSTER_MAX_NUMBER;
@@ -194,7 +193,6 @@ static void test_hash(void)
 	                     &c.flops_rate[DTYPE_F32],
 	                     &c.network.compute_per_mille,
 	                     &c.network.comm_per_mille,
-	                     &c.node_devices,
 	                     &c.flops_rate[DTYPE_I8]};
 	for (unsigned k = 0; k < sizeof figure / sizeof *figure; k++) {
 		++*figure[k];
@@ -202,12 +200,6 @@ static void test_hash(void)
 		--*figure[k];
 	}
 	c.name = "other";
-	CHECK_EQ(cluster_hash(&c), before);
-	c.node_devices = 0; /* as many as share the innermost link, whether it is stated or not */
-	CHECK_EQ(cluster_node_devices(&c), 2);
-	CHECK(cluster_hash(&c) != before);
-	before = cluster_hash(&c);
-	c.node_devices = 2;
 	CHECK_EQ(cluster_hash(&c), before);
 	c.touch.n--;
 	CHECK(cluster_hash(&c) != before);
