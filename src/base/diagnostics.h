@@ -1,4 +1,4 @@
-/* diagnostics: what each numbered error and warning means (diagnostics.def).
+/* diagnostics: the meaning of each numbered error and warning (diagnostics.def).
  *
  *     diagnostic_info[E_AXIS_UNKNOWN].number is "E0203" */
 #ifndef HIRC_BASE_DIAGNOSTICS_H
