@@ -1,4 +1,4 @@
-/* collective: the collectives by name, and what each does with its buffers; the rows are collectives.def's.
+/* collective: the collectives by name, and their use of buffers; the rows are collectives.def's.
  *
  *     collective_in(COLLECTIVE_REDUCE_SCATTER)     PART_EACH
  *     collective_out(COLLECTIVE_REDUCE_SCATTER)    PART_OWN */

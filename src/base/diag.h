@@ -30,8 +30,8 @@ void diag_free(struct diag *d);
 /* The source that offsets of the following messages refer to; NULL: none. Returns the former. */
 struct source *diag_set_source(struct diag *d, struct source *s);
 
-/* From now on what is reported of the bytes from `from` to `to` of the current source is reported of
- * the same text at `at`, which was not read itself; 0, 0, 0: no longer. */
+/* From now on errors in the bytes from `from` to `to` of the current source are reported at the same text at
+ * `at`, which was not read itself; 0, 0, 0: no longer. */
 void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at);
 
 /* One message; code is an error's, E_…, or a warning's, W_…, at a byte offset of the current source or

@@ -1,4 +1,4 @@
-/* diagnostics: what each numbered error and warning means. */
+/* diagnostics: the meaning of each numbered error and warning. */
 #include "base/diagnostics.h"
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* file: files that are written whole or not at all.
  *
- * What hirc writes goes to `PATH.PID.tmp` beside the file, which is renamed once all of it is on it: readers
- * never see half a file, and a full disk leaves the old one. A link is followed, and stays one. What is no
- * regular file, such as a device or pipe, is written to as it is, and so is what /dev and /proc name, but not
- * /dev/shm: a file that is open already. */
+ * hirc writes to `PATH.PID.tmp` beside the file, and renames it once it is complete: readers never see half a
+ * file, and a full disk leaves the old one. A link is followed, and stays one. A device, a pipe or another
+ * file that is not regular is written to directly, and so are the names in /dev and /proc, but not in
+ * /dev/shm: they are files that are already open. */
 #ifndef HIRC_BASE_FILE_H
 #define HIRC_BASE_FILE_H
 #include <stdbool.h>
@@ -31,7 +31,7 @@ struct file_writer {
 
 /* False: errno says why; nothing to end then. */
 bool file_begin(struct file_writer *w, const char *path);
-/* Puts the file in its place, if `ok` and all of it could be written; else what was there before stays.
+/* Puts the file in its place, if `ok` and all of it could be written; otherwise the old file stays.
  * False: errno says why it could not. Nothing if none was begun. */
 bool file_end(struct file_writer *w, bool ok);
 

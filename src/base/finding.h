@@ -1,4 +1,4 @@
-/* finding: what was found out about a machine, a line each: all right, slower than it may be, or not there.
+/* finding: facts about a machine, a line each: all right, slower than it may be, or not there.
  *
  *     warning  openblas   kernels for Haswell, and this CPU has AVX-512   unset OPENBLAS_CORETYPE */
 #ifndef HIRC_BASE_FINDING_H

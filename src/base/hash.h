@@ -23,7 +23,7 @@
 
 #define HASH_START ((uint64_t)0xcbf29ce484222325u) /* FNV-1a of no bytes */
 
-/* FNV-1a of what h is the hash of, and n more bytes. */
+/* FNV-1a of the bytes hashed into h so far, and n more bytes. */
 uint64_t hash_bytes(uint64_t h, const void *at, size_t n);
 /* FNV-1a of a text, without its NUL. */
 uint64_t hash_text(const char *text);

@@ -67,8 +67,8 @@ static size_t utf8_end(const char *text, size_t size)
 	return size;
 }
 
-/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. *bytes: whether its begin
- * is what `accepts`, which may be NULL, looks for. */
+/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. *bytes: set if `accepts`,
+ * which may be NULL, accepts its begin. */
 static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*accepts)(const char *, size_t),
                             char **text, size_t *size, bool *bytes)
 {

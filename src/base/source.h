@@ -28,7 +28,7 @@ enum status source_read(struct diag *d, const char *path, struct source **out);
 /* Reads a file as source_read does; a file that begins as `accepts` says may hold any bytes. */
 enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
                               struct source **out);
-/* Copies text; name is what messages call it. */
+/* Copies text; name is its name in messages. */
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
 void source_free(struct source *s);
 

@@ -1,4 +1,4 @@
-/* status: exit codes of the program; also what functions that can fail return. */
+/* status: exit codes of the program; functions that can fail return them as well. */
 #ifndef HIRC_BASE_STATUS_H
 #define HIRC_BASE_STATUS_H
 

@@ -1,7 +1,7 @@
 /* str: text buffers, the table of interned names, and small helpers on words.
  *
  * Names that differ in their last character only have neighbouring slots in the hash table: large
- * programs count (v10, v11, …), and what is used together is in one cache line.
+ * programs count (v10, v11, …), and names used together are then in one cache line.
  * The text itself is packed without gaps into blocks of an arena: names of large
  * programs are short and many. */
 #include "base/str.h"
@@ -151,7 +151,7 @@ void buf_free(struct buf *b)
 
 enum { RECENT_NAMES = 256, RECENT_BYTES = 8 }; /* a power of two; of a name that is kept there */
 
-/* A name that was interned lately: programs name what they defined just before. */
+/* A name that was interned lately: programs often use a name right after its definition. */
 struct recent_name {
 	uint64_t bytes; /* see pack_name */
 	uint32_t length, id;

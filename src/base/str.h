@@ -76,7 +76,7 @@ uint32_t names_count(const struct names *t);
 /* Bytes that the table holds. */
 size_t names_bytes(const struct names *t);
 
-/* Edit distance of two words, at most limit + 1: what `did you mean` uses. */
+/* Edit distance of two words, at most limit + 1, for `did you mean`. */
 unsigned str_distance(const char *a, const char *b, unsigned limit);
 /* Sizes as users write them: 8K, 32M, 8G (powers of 1024). False when s is none or overflows. */
 bool str_parse_size(const char *s, int64_t *out);

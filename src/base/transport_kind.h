@@ -1,4 +1,4 @@
-/* transport_kind: the transports by name, and what each can do; the table is transports.def.
+/* transport_kind: the transports by name, and their abilities; the table is transports.def.
  *
  *     transport_kind_has(transport_kind_find("peers"), TRANSPORT_HAS_VIEWS)    true */
 #ifndef HIRC_BASE_TRANSPORT_KIND_H

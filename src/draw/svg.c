@@ -159,7 +159,7 @@ static unsigned next_character(const char **at)
 	while (k < n && (p[k] & 0xc0) == 0x80)
 		k++;
 	*at += k;
-	/* Hangul and ideographs, and what lies beyond the first plane */
+	/* Hangul and ideographs, and all characters beyond the first plane */
 	return n == 4 || (n == 3 && *p >= 0xe3 && *p <= 0xed && k == 3) ? 2 : 1;
 }
 

@@ -1,4 +1,4 @@
-/* svg: a picture as text: rectangles, lines and labels, as large as what was put into it.
+/* svg: a picture as text: rectangles, lines and labels, as large as its contents.
  *
  *     struct svg s = {0};
  *     svg_rect(&s, "k2", 10, 10, 90, 24, "all of it");
@@ -6,8 +6,8 @@
  *     svg_finish(&s, "what it shows", &out);
  *
  * Lengths are in pixels from the left and the top. Classes are those of the style sheet in svg.c, which has a
- * light and a dark half. The font has one width, SVG_ADVANCE of its size, so that what fits is known without
- * measuring. Nothing lies outside: width and height follow from what was put. */
+ * light and a dark half. The font has one width, SVG_ADVANCE of its size, so that the length of a text is
+ * known without measuring. Nothing lies outside: width and height follow from the contents. */
 #ifndef HIRC_DRAW_SVG_H
 #define HIRC_DRAW_SVG_H
 #include "base/str.h"
@@ -22,7 +22,7 @@ struct svg {
 	double width, height; /* so far */
 };
 
-/* title: what pointing at it shows; NULL: nothing. */
+/* title: text that is shown when one points at it; NULL: none. */
 void svg_rect(struct svg *s, const char *class, double x, double y, double width, double height,
               const char *title);
 /* Draws a rectangle with an opacity from 0 to 1. */
@@ -32,9 +32,9 @@ void svg_line(struct svg *s, const char *class, double x, double y, double to_x,
 /* A curve from one point to another that leaves and comes in going down, with an arrow's head. */
 void svg_arrow(struct svg *s, const char *class, double x, double y, double to_x, double to_y,
                const char *title);
-/* An outline, as the attribute d of a path says; it lies in what the caller states. */
+/* An outline, in the form of the attribute d of a path; it lies within the stated box. */
 void svg_path(struct svg *s, const char *class, const char *d, double right, double bottom);
-/* One line of text, y its base. What is wider than room ends in …, and pointing at it shows the whole.
+/* One line of text, y its base. A text wider than room ends in …, and pointing at it shows the whole.
  * Returns its width; 0: no character fits, nothing is there. */
 double svg_text(struct svg *s, const char *class, double x, double y, enum svg_anchor anchor, double size,
                 double room, const char *text);
@@ -42,10 +42,10 @@ double svg_text(struct svg *s, const char *class, double x, double y, enum svg_a
 double svg_width(const char *text, double size);
 /* The class of one of SVG_COLOURS colours. */
 const char *svg_colour(int64_t k);
-/* Text with what XML has a meaning for replaced, and what is no character of it: n bytes, whole characters.
- */
+/* Text with the special characters of XML escaped and its invalid ones replaced: n bytes, whole characters.
+ * */
 void svg_put_text(struct buf *out, const char *text, size_t n);
-/* Ends the picture, and frees what it holds. */
+/* Ends the picture, and frees its memory. */
 void svg_finish(struct svg *s, const char *title, struct buf *out);
 
 /* A finished picture as part of a page, which has the style sheet once: it comes without its own. */

@@ -334,7 +334,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		free(said);
 	}
 	if (status == STATUS_OK && wrong) {
-		/* nobody leaves before the first rank has said what it has to say */
+		/* no rank leaves before the first one has printed its messages */
 		status = rt_job_barrier(job, "printing the wrong elements");
 		status = status == STATUS_OK ? STATUS_WRONG : status;
 	} else if (status == STATUS_OK && job->rank == 0 && n && to)

@@ -1,4 +1,4 @@
-/* check_outputs: each rank's block of an output compared with what it should be. */
+/* check_outputs: compares each rank's block of an output with the expected values. */
 #ifndef HIRC_EXEC_CHECK_OUTPUTS_H
 #define HIRC_EXEC_CHECK_OUTPUTS_H
 #include "base/str.h"
@@ -46,7 +46,7 @@ void check_reach(const struct check_want *w, struct check_reach *out);
 
 /* Collective. Rank 0 prints to `to` (NULL: nowhere)
  *     ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078); 64 of 64 elements compared, 0 undecided
- * the element with the largest error and how much it may differ; or on standard error what is wrong, the
+ * the element with the largest error and its tolerance; or on standard error the differences, the
  * first ranks first. STATUS_WRONG on all ranks where an element is wrong or was never written, and where the
  * comparison says nothing: no element of an output was compared, or an output of zeros would pass. */
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,

@@ -21,13 +21,13 @@ struct data_source {
 	struct npy file;
 };
 
-/* Sources of all inputs of a program, or NULL after reporting to d. files: override what the program says,
+/* Sources of all inputs of a program, or NULL after reporting to d. files: override those in the program,
  * and may lie anywhere. */
 struct data_source *data_sources_open(const struct module *m, struct diag *d, const struct data_paths *paths,
                                       struct data_file *file, unsigned files);
 void data_sources_close(struct data_source *s, unsigned n);
 
-/* Fills this rank's block. False: why says what could not be read. */
+/* Fills this rank's block. False: why has the reason. */
 bool data_fill(const struct data_source *s, enum dtype t, const struct data_map *map, void *memory,
                struct buf *why);
 

@@ -1,8 +1,8 @@
 /* data_path: see data_path.h.
  *
- * The path is made absolute and `..` is taken out of it, as text. What is then below an allowed folder is
- * opened from there by a way that no link leads out of: the kernel's (openat2), or, where it has none, one
- * folder after the other without following links. */
+ * The path is made absolute and `..` is removed from its text. The part below an allowed folder is then
+ * opened from that folder without following a link out of it: by the kernel (openat2), or, on older kernels,
+ * folder by folder. */
 #include "exec/data_path.h"
 #include "base/arena.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* data_path: which files a program may name.
  *
  * `file("x.npy")` is a path from the folder of the program, and the file lies below that folder or one that
- * --allow-path names, links followed: a program that somebody sent cannot read what it likes. */
+ * --allow-path names, links followed: so a program from somebody else cannot read other files. */
 #ifndef HIRC_EXEC_DATA_PATH_H
 #define HIRC_EXEC_DATA_PATH_H
 #include "base/str.h"
@@ -12,7 +12,7 @@ struct data_paths {
 	unsigned allowed_n;
 };
 
-/* Opens a file that a program names, for reading. -1: why, and whether --allow-path could be the way out. */
+/* Opens a file that a program names, for reading. -1: why has the reason, and if --allow-path may help. */
 int data_path_open(const struct data_paths *p, const char *name, struct buf *why, bool *refused);
 
 #endif

@@ -292,8 +292,8 @@ static bool fail_control(struct exec *e, const struct plan_instruction *i, const
 
 /* ---- tasks */
 
-/* The stream beside the current one on which a Communication packs or unpacks: after what the current was
- * given so far. */
+/* The stream beside the current one on which a Communication packs or unpacks, after all earlier work of the
+ * current stream. */
 static struct rt_stream *stream_beside(struct exec *e, const struct plan_instruction *i)
 {
 	if (!e->packing)

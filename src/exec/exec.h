@@ -4,7 +4,7 @@
  *     exec_run        walks the instructions and waits until all is done; may be called again
  *     exec_close
  *
- * The host thread issues work to streams and goes on; see rt/queue.h for what happens then. */
+ * The host thread issues work to streams and goes on; rt/queue.h describes how the streams run it. */
 #ifndef HIRC_EXEC_EXEC_H
 #define HIRC_EXEC_EXEC_H
 #include "base/transport_kind.h"
@@ -53,21 +53,21 @@ struct exec_stats {
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out);
 /* A buffer's first slot for the host to write before a run and to read after one: always at the same place.
- * Where the device has memory of its own, what was written is sent by exec_upload, and what is to be read
- * comes with exec_download. NULL after reporting. */
+ * If the device has memory of its own, exec_upload sends these writes, and exec_download fetches the data to
+ * read. NULL after reporting. */
 void *exec_memory(struct exec *e, uint32_t buffer);
 enum status exec_upload(struct exec *e, uint32_t buffer);
 enum status exec_download(struct exec *e, uint32_t buffer);
 /* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
 enum status exec_poison(struct exec *e);
-/* Sets, for the engine adversary, whether the next runs swap the marks: statements marked to be held back are
+/* Sets, for the engine adversary, if the next runs swap the marks: statements marked to be held back are
  * awaited, and the other way round; nothing is poisoned then. */
 void exec_set_reversed(struct exec *e, bool reversed);
 /* One execution of the program. */
 enum status exec_run(struct exec *e);
 /* With follow_writes, after the first run: which elements of an output's buffer the run wrote, a bit each,
  * the lowest of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that:
- * what ranks wrote to each other's symmetric memory. */
+ * the writes of ranks to each other's symmetric memory. */
 enum status exec_exchange_written(struct exec *e);
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
 /* Returns the time when the host had issued all of the last run, before it waited: rt_clock_us. */
@@ -75,12 +75,11 @@ int64_t exec_issued_us(const struct exec *e);
 /* Returns true if runs may give other bits: this rank and others reduce floats in an order that the transport
  * does not promise to keep. */
 bool exec_reorders(const struct exec *e);
-/* After a run: makes a graph of a run, which all later ones replay, where device, transport and plan allow
- * it. Whether they do is exec_can_replay; *statement is what is in the way, 0: the device or the transport.
- */
+/* After a run: makes a graph of a run, which all later ones replay, if exec_can_replay holds for the device,
+ * the transport and the plan. *statement: the statement that prevents it, 0: the device or the transport. */
 bool exec_can_replay(const struct exec *e, op_id *statement);
 enum status exec_capture(struct exec *e);
-/* Before the first run: who is told of what it does. There are no graphs then. */
+/* Before the first run: sets who is told of the work. There are no graphs then. */
 enum status exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(struct exec *e, struct exec_stats *out);
 void exec_close(struct exec *e); /* NULL is allowed */

@@ -1,5 +1,5 @@
-/* exec_calls: a run that is recorded: of one rank alone over NCCL, whose calls do not depend on what the
- * others do; else of all ranks, which take turns, the rank that is asked for after the others. */
+/* exec_calls: records a run: of one rank alone over NCCL, whose calls do not depend on the other ranks; else
+ * of all ranks, which take turns, with the requested rank last. */
 #include "exec/exec_calls.h"
 #include "base/arena.h"
 #include "cuda/open.h"

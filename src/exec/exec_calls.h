@@ -1,4 +1,4 @@
-/* exec_calls: what a rank asks of its GPU to run a plan, as text: see cuda/record.h. No GPU is needed. */
+/* exec_calls: the calls of a rank to its GPU for a plan, as text: see cuda/record.h. No GPU is needed. */
 #ifndef HIRC_EXEC_EXEC_CALLS_H
 #define HIRC_EXEC_EXEC_CALLS_H
 #include "exec/exec.h"

@@ -1,4 +1,4 @@
-/* exec_device: the device of a rank with what moves data between those of all ranks. */
+/* exec_device: the device of a rank, and the transport between the devices of all ranks. */
 #ifndef HIRC_EXEC_EXEC_DEVICE_H
 #define HIRC_EXEC_EXEC_DEVICE_H
 #include "exec/exec.h"
@@ -7,10 +7,10 @@
 #include "rt/transport.h"
 
 /* Collective. symmetric: ranks are to read each other's memory, the same on all. On failure a message was
- * printed; what is open then is the caller's. */
+ * printed; the caller closes the parts that are open then. */
 enum status exec_device_open(struct rt_job *job, const struct exec_options *o, bool symmetric,
                              struct rt_device **device, struct rt_transport **transport);
-/* Finds out whether exec_device_open could succeed, as far as it can be told in little time: see
+/* Tests quickly, and so not completely, if exec_device_open could succeed: see
  * cuda_transport_try. */
 enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool symmetric, bool *unsure);
 /* Collective: the messages that are to come, of this rank, before the first of them. A later call, while

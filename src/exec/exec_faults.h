@@ -1,5 +1,4 @@
-/* exec_faults: ranks that are slow or fail because somebody has asked for it (--rank-delay, --fail), to see
- * what a job does then. */
+/* exec_faults: ranks that are slow or fail on request (--rank-delay, --fail), to test how a job reacts. */
 #ifndef HIRC_EXEC_EXEC_FAULTS_H
 #define HIRC_EXEC_EXEC_FAULTS_H
 #include "exec/plan.h"

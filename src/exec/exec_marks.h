@@ -17,8 +17,8 @@ struct exec_marks;
 /* NULL where n is 0. *list outlives it. */
 struct exec_marks *exec_marks_new(const struct plan *p, const struct exec_mark *list, unsigned n);
 void exec_marks_free(struct exec_marks *m); /* NULL is allowed */
-/* The host comes to an instruction: what it submits there is marked; reversed: what is held else is awaited,
- * and the other way round. */
+/* The host reaches an instruction: marks the work submitted there. reversed: waits for the held work instead,
+ * and holds the other. */
 void exec_marks_enter(struct exec_marks *m, struct rt_engine *e, uint32_t instruction, const int64_t *reg,
                       bool reversed);
 /* It has issued all. NULL is allowed. */

@@ -1,4 +1,4 @@
-/* exec_ranges: ranges of the host's work, for tools that show them beside what a GPU does: one around the
+/* exec_ranges: ranges of the host's work, for tools that show them beside the work of a GPU: one around the
  * issue of each statement, or around a replay. All functions do nothing where nobody has asked for them. */
 #ifndef HIRC_EXEC_EXEC_RANGES_H
 #define HIRC_EXEC_EXEC_RANGES_H

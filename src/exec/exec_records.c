@@ -49,7 +49,7 @@ static bool view_varies(const struct exec *e, const struct plan_view *v)
 	return e->p->varies[v->slot] || e->p->varies[v->offset];
 }
 
-/* Sets what never changes. */
+/* Sets the fields that never change. */
 static void make_view(const struct exec *e, const struct plan_view *v, struct view_record *w,
                       struct rt_view *out)
 {
@@ -148,7 +148,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 			set_number(&task->scalar[k], &t->scalar[k], 0);
 }
 
-/* Sets what may change in task, which has all else of r's. */
+/* Sets the fields that may change in task, which has all other fields of r's. */
 static bool build_task(struct exec *e, struct task_record *r, struct rt_task *task)
 {
 	const struct plan_task *t = r->t;

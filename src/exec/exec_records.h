@@ -1,8 +1,8 @@
-/* exec_records: what a rank submits, kept ready; for src/exec alone.
+/* exec_records: the work that a rank submits, kept ready; for src/exec alone.
  *
  * Each task, collective and message of the plan has a record: the structure that the engine takes, with all
  * that no register changes already in it. A record that depends on no register that changes is complete after
- * its first use. What is left for the others is to look up a slot and an offset and to compare them with the
+ * its first use. For the others it is enough to look up a slot and an offset, and to compare them with the
  * buffer's bounds. */
 #ifndef HIRC_EXEC_EXEC_RECORDS_H
 #define HIRC_EXEC_EXEC_RECORDS_H

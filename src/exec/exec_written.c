@@ -199,7 +199,7 @@ void exec_written_message(struct exec_written *w, const struct exec *e, uint32_t
 
 /* ---- after a run */
 
-/* Adds what all ranks wrote to one output of rank `to`, on that rank. o: NULL: this rank has none of it. */
+/* Adds all ranks' writes to one output of rank `to`, on that rank. o: NULL: this rank has none of it. */
 static enum status exchange_written_bits(const struct exec *e, struct output *o, int to, size_t words)
 {
 	size_t bytes = words * sizeof(uint64_t);

@@ -1,5 +1,5 @@
-/* executions: what ranks did together: the k-th execution of a statement on a communicator is one, whichever
- * rank says it. Of messages, which have no communicator, it is the k-th of the statement. */
+/* executions: statements that ranks ran together: the k-th execution of a statement on a communicator is one,
+ * on all its ranks. A message has no communicator: it is the k-th execution of the statement. */
 #ifndef HIRC_EXEC_EXECUTIONS_H
 #define HIRC_EXEC_EXECUTIONS_H
 #include "base/hash.h"

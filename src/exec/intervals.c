@@ -37,7 +37,7 @@ void intervals_unite(intervals *s)
 	}
 }
 
-/* Length of what lies before a moment. */
+/* Length of the intervals before a moment. */
 static int64_t measure_before(const intervals *s, int64_t moment)
 {
 	uint32_t low = 0, high = s->n; /* those below low have begun */

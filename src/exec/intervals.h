@@ -14,10 +14,10 @@ void intervals_add(intervals *s, int64_t begin, int64_t end);
 /* Makes them disjoint and sorted, with none that is empty: of any order before. The functions below need it.
  */
 void intervals_unite(intervals *s);
-/* Length of all, and of what lies from begin to end. */
+/* Length of all intervals, and of their parts from begin to end. */
 int64_t intervals_length(const intervals *s);
 int64_t intervals_within(const intervals *s, int64_t begin, int64_t end);
-/* Length of what lies between the first begin and the last end, and in none of them. */
+/* Length of the gaps between the first begin and the last end. */
 int64_t intervals_gaps(const intervals *s);
 
 #endif

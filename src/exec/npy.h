@@ -1,6 +1,6 @@
 /* npy: NumPy's array files, format 1.0 to 3.0, C order, little-endian.
  *
- * bf16 is stored as two raw bytes (descr '<V2', what ml_dtypes writes), the 8-bit floats as one ('<V1',
+ * bf16 is stored as two raw bytes (descr '<V2', as ml_dtypes writes it), the 8-bit floats as one ('<V1',
  * '<f1'). Reading goes through pread, so that one open file serves several ranks. */
 #ifndef HIRC_EXEC_NPY_H
 #define HIRC_EXEC_NPY_H
@@ -21,8 +21,7 @@ struct npy {
 	int64_t start; /* byte of the first */
 };
 
-/* Opens a file and reads its header. On failure why says what is wrong and, where there is one, the way out.
- */
+/* Opens a file and reads its header. On failure why holds the reason and, if there is one, the way out. */
 bool npy_open(const char *path, struct npy *out, struct buf *why);
 /* Reads the header of an open file as npy_open does, and takes the file over; fd -1: open failed, with errno.
  * path is the name in messages. */

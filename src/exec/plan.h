@@ -1,4 +1,4 @@
-/* plan: what one rank executes, as an array of fixed-size instructions.
+/* plan: the work of one rank, as an array of fixed-size instructions.
  *
  * The final program is lowered once for each rank. Everything that depends on the rank is folded,
  * branches that it never takes are gone, loops stay loops. What depends on a loop index lives in
@@ -229,13 +229,12 @@ struct plan_target {
 	int64_t streams;    /* numberOfStreams; 0: unbounded */
 	int64_t page;       /* symmetric buffers have a multiple of so many bytes; 0: the host's page */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
-	uint64_t epilogues; /* mask of enum pointwise: what products may be followed by in their task */
-	bool poisons;       /* a Deallocate fills the buffer with what no program computes */
+	uint64_t epilogues; /* mask of enum pointwise: functions that may follow a product in its task */
+	bool poisons;       /* a Deallocate fills the buffer with values that no program computes */
 	bool externs;       /* operations that only other systems have leave nothing in the plan, instead of
 	                     * an error: the plan is made to be looked at, not to be run */
-	bool as_checked;    /* memory is what hirc check takes it for: no place is shared, no value has more
-	                     * copies    than streams, and what a Communication packs is packed beside the stream
-	                     */
+	bool as_checked;    /* memory is as hirc check takes it: no place is shared, no value has more
+	                     * copies than streams, and a Communication packs beside the stream */
 };
 
 /* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the

@@ -174,7 +174,7 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 
 /* ---- copies */
 
-/* Copies what two boxes have in common; how much that is. */
+/* Copies the intersection of two boxes; returns its number of elements. */
 static sx_id copy_common(struct planner *b, const struct view *to, const struct view *from)
 {
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], count = sx_const(b, 1);

@@ -4,8 +4,8 @@
  *         P[0; 2:10 4:1] = A[0; 2:4 4:1]
  *         P[4; 2:10 6:1] = B[0; 2:6 6:1]
  *
- * What a rank holds of a value that no loop cuts is its memory from end to end. Of others, and of views, it
- * is boxes of strided lines. */
+ * A rank's part of a value that no loop cuts is its memory from end to end. Parts of other values, and of
+ * views, are boxes of strided lines. */
 #include "exec/plan_elements.h"
 #include "ir/pack.h"
 
@@ -33,7 +33,7 @@ static void add_dim(struct held *x, int64_t n, int64_t stride)
 	x->stride[x->nd++] = stride;
 }
 
-/* The box of a view or of what a loop cuts. */
+/* The box of a view, or of a value that a loop cuts. */
 static bool box_of_memory(struct planner *b, struct view *v, struct held *x)
 {
 	uint8_t axis[IR_MAX_LOGICAL];

@@ -274,8 +274,8 @@ bool plan_is_never_waited(const struct planner *b, op_id op)
 	return b->target->as_checked && b->m->op.at[op].flags & OP_ASYNC && !b->waited[op];
 }
 
-/* Emits what starts the communication. What must be unpacked is waited for where it is issued, unless the
- * wait stands in the same block. */
+/* Emits the start of the communication. If it must unpack, emits the wait for it right behind, unless the
+ * wait is in the same block. */
 static void issue_communication(struct comm *s, struct plan_instruction i)
 {
 	struct planner *b = s->b;

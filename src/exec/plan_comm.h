@@ -20,7 +20,7 @@ struct comm {
 /* Returns true if the blocks that ranks hold of a value are not all full along an axis, other than the
  * gathered one, that is not outermost in memory: some rank's buffer has gaps then. The same on all ranks. */
 bool plan_comm_has_gaps(const struct comm *s, const struct view *v);
-/* Decides what is moved and makes runs of memory of both buffers: c.in, c.out, in_n, … are filled. Buffers
+/* Decides which elements move, and makes runs of memory of both buffers: fills c.in, c.out, in_n, … Buffers
  * with gaps become copies without (s->in, s->out). x, y: operand and result, absent or not. False: reported.
  */
 bool plan_comm_runs(struct comm *s, const struct view *x, const struct view *y);

@@ -1,4 +1,4 @@
-/* plan_elements: what a rank has of a value whose layout is no box, element by element; for the planner. */
+/* plan_elements: copies, element by element, of values whose layout is not a box; for the planner. */
 #ifndef HIRC_EXEC_PLAN_ELEMENTS_H
 #define HIRC_EXEC_PLAN_ELEMENTS_H
 #include "exec/planner.h"
@@ -32,7 +32,7 @@ int64_t elements_common(const struct elements *have, const struct elements *need
  */
 bool elements_copy(struct planner *b, struct element_piece *p, int64_t n, const struct view *from,
                    const struct view *to, op_id after);
-/* Copies what `to` holds, all of which `from` holds on this rank. */
+/* Copies all elements of `to`; `from` holds all of them on this rank. */
 bool elements_set(struct planner *b, const struct view *from, const struct view *to);
 
 #endif

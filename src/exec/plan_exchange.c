@@ -17,7 +17,7 @@ struct range {
 	sx_id off, len;
 };
 
-/* One side of the exchange: what each member has of a value. */
+/* One side of the exchange: each member's part of a value. */
 struct side {
 	struct view *v;
 	struct boxes boxes;
@@ -25,7 +25,7 @@ struct side {
 	struct range *range; /* by member, box and axis */
 };
 
-/* ---- what members have */
+/* ---- parts of members */
 
 static bool in_mesh(const struct planner *b, type_id t, int64_t rank)
 {

@@ -1,8 +1,9 @@
 /* plan_exchange: communications that pack and unpack; for the planner.
  *
- * Between each two members of a team goes what the one has of the operand and the other needs of the
- * result. Both are cut into boxes (one a pair, where each rank's part is one interval an axis) or into
- * pieces (several). What is no run of memory is packed before it is sent, and unpacked after the wait. */
+ * For each two members of a team, the first sends the elements that it has of the operand and the second
+ * needs for the result. Operand and result are cut into boxes (one a pair, if each rank's part is one
+ * interval an axis) or into pieces (several). A part that is not a run of memory is packed before it is sent,
+ * and unpacked after the wait. */
 #ifndef HIRC_EXEC_PLAN_EXCHANGE_H
 #define HIRC_EXEC_PLAN_EXCHANGE_H
 #include "exec/planner.h"
@@ -16,7 +17,7 @@ struct exchange {
 	uint32_t own;          /* index in the team */
 	struct view *in, *out; /* absent ones included */
 	int64_t giver, taker;  /* the only member that gives (scatter), takes (gather); -1: all */
-	/* what is found: */
+	/* results: */
 	struct plan_collective *c;
 	plan_reg *counts, *offsets, *send_counts, *send_offsets;
 };
@@ -26,7 +27,7 @@ struct exchange_copy {
 	struct plan_view from, to;
 };
 
-/* Fills *c but for kind, team, dtype and root; packs. Whether it could; else it was reported. The copies that
+/* Fills *c but for kind, team, dtype and root; packs. False after reporting. The copies that
  * unpack are kept for plan_unpack_after. */
 bool plan_exchange(struct exchange *x);
 

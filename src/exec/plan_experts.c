@@ -155,7 +155,7 @@ static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view o
 	plan_task_emit(x->b, &t);
 }
 
-/* A row-major copy of what the rank has of an operand, as dtype t; the operand itself if it is that. */
+/* A row-major copy of the rank's part of an operand, as dtype t; the operand itself if it is that. */
 static bool pack_operand(struct experts *x, const struct view *v, enum dtype t, int64_t *n,
                          struct plan_view *out)
 {

@@ -43,7 +43,7 @@ static void find_homes(struct hoist *h)
 	}
 }
 
-/* The instructions in their new order; start: where what leads to each of them begins. */
+/* The instructions in their new order; start: where the instructions that lead to each of them begin. */
 static void reorder_code(struct hoist *h, struct plan_instruction *out, uint32_t *start)
 {
 	const struct plan_instruction *code = h->p->code.at;

@@ -1,7 +1,7 @@
 /* plan_lifetime: walks the plan as the executor will, with a clock for each stream instead of work.
  *
  * All that steers the walk is in registers, so it is known here which task touches which slot on which
- * stream, and what is ordered before what:
+ * stream, and which events are ordered:
  *
  *     task         an event of the current stream
  *     sync s       the current stream has seen all that s has
@@ -73,7 +73,7 @@ static int64_t count_view_elements(const struct walk *w, const struct plan_view 
 	return v->bytes ? n / (int64_t)dtype_bytes(w->p->buffer.at[v->buffer].dtype) : n;
 }
 
-/* Adds the use of a view to the list; what was never written must keep its own memory, which shows it. */
+/* Adds the use of a view to the list. A buffer that nothing wrote keeps its own memory, which shows it. */
 static void add_use(struct walk *w, const struct plan_view *v, bool write)
 {
 	const struct plan_buffer *b = &w->p->buffer.at[v->buffer];

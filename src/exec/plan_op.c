@@ -352,7 +352,7 @@ static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigne
 	return true;
 }
 
-/* A set of what is no box. False: it is left to copies that are boxes. */
+/* Copies a set whose layout is not a box. False: the copies of boxes can do it. */
 static bool set_apart(struct planner *b, const struct view *r, const struct view *x)
 {
 	if (elements_whole(b, r) && elements_whole(b, x)) {
@@ -426,7 +426,7 @@ static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
 	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;
 }
 
-/* Result k of a statement; of several, *found is what the first leaves for the next. */
+/* Result k of a statement; of several, *found is the state that the first leaves for the next. */
 static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
                         struct plan_view *found)
 {

@@ -1,9 +1,10 @@
-/* plan_pack: what collectives move, as runs of memory.
+/* plan_pack: the data of collectives, as runs of memory.
  *
  *     X: f32[3, 9@x], x = 2           rank 1 holds 3 lines of 4, room for 5: 12 elements are packed
  *     Y: f32[3, 9@stream(2)@x]        in a loop
  *
- * Whether both buffers are packed, and in which order of axes, all ranks find alike, from the types. */
+ * All ranks decide from the types alone, and so alike, if both buffers are packed and in which order of axes.
+ * */
 #include "exec/plan_boxes.h"
 #include "exec/plan_comm.h"
 #include "exec/plan_dense.h"
@@ -21,7 +22,7 @@ static bool is_bound(const struct view *v, unsigned axis)
 	return false;
 }
 
-/* The tensor axis that is outermost in what a rank holds in memory; -1: there is none. */
+/* The tensor axis that is outermost in the memory of a rank's part; -1: there is none. */
 static int outermost(struct planner *b, const struct view *v)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -132,8 +133,8 @@ static bool same_extents(struct comm *s)
 	return true;
 }
 
-/* Decides what is moved: the elements, or, with gaps, the padding of clipped blocks too where that makes
- * runs. */
+/* Decides which elements are moved: only those of the tensor, or, with gaps, the padding of clipped blocks as
+ * well if that makes runs of memory. */
 static void choose_extents(struct comm *s, bool gaps)
 {
 	struct planner *b = s->b;

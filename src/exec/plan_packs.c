@@ -6,9 +6,9 @@
  *     for i in 0..8 { Y[i] = matmul(X[i], W) }         one copy of W, and none in the next run
  *     W <- add(W, D); A = matmul(X, W); B = matmul(Y, W)       one copy each run
  *
- * Whether a copy is out of date is seen when a product runs: each statement that writes the operand counts up
- * its contents, and a product is given the count (see struct rt_pack). What is decided here is only
- * whether a copy may be of use again. */
+ * When a product runs, it finds out if a copy is out of date: each statement that writes the operand counts
+ * up its contents, and a product is given the count (see struct rt_pack). The planner decides only if a copy
+ * may be of use again. */
 #include "exec/plan_packs.h"
 #include "base/checked.h"
 

@@ -8,7 +8,7 @@
  *     1  task Y[…] = gemm(P[0; 8:4 4:1], W[…])          →    0  task Y[…] = gemm(X[0; 8:1 4:8], W[…])
  *
  * Nothing but scalars stands between a product and its function, so that it may be computed where that was.
- * What stands between a copy and its product writes nothing that is copied. */
+ * The statements between a copy and its product write none of the copied elements. */
 #include "exec/plan_products.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void mark_targets(const struct fusion *f)
 			f->target[f->p->code.at[k].to] = true;
 }
 
-/* ---- what fits */
+/* ---- conditions */
 
 /* Memory of this rank's own, which the plan places. */
 static bool is_plain(const struct plan_buffer *b)
@@ -183,7 +183,7 @@ static void fuse_function(struct fusion *f, uint32_t at)
 
 /* ---- copies of operands */
 
-/* The operand's window on what was copied; false: the copy does more than to transpose matrices, or there are
+/* The operand's window on the copied operand; false: the copy does more than transpose matrices, or there are
  * others that products read as fast. */
 static bool before_copy(const struct fusion *f, const struct plan_view *v, const struct plan_task *copy,
                         struct plan_view *out)
@@ -259,7 +259,7 @@ static bool is_written(const struct fusion *f, uint32_t after, uint32_t before, 
 	return false;
 }
 
-/* The instruction that copies what the operand shows, if that always runs before; else `at`. */
+/* The instruction that copies the elements of the operand, if it always runs before; else `at`. */
 static uint32_t find_copy(const struct fusion *f, uint32_t at, const struct plan_view *v)
 {
 	const struct plan *p = f->p;
@@ -276,7 +276,7 @@ static uint32_t find_copy(const struct fusion *f, uint32_t at, const struct plan
 	return at;
 }
 
-/* Lets the product read what was copied for its operand. */
+/* Lets the product read the source of the copy made for its operand. */
 static bool fuse_copy(struct fusion *f, uint32_t at, unsigned operand)
 {
 	struct plan_task *product = &f->p->task.at[f->p->code.at[at].a];
@@ -302,7 +302,7 @@ static void fuse_copies(struct fusion *f, uint32_t at)
 		operand += !fuse_copy(f, at, operand);
 }
 
-/* ---- the plan without what is gone */
+/* ---- the plan without removed instructions */
 
 static void renumber_code(struct fusion *f)
 {

@@ -1,6 +1,6 @@
 /* plan_reduce: reductions and contractions.
  *
- * Of a reduced axis a rank takes what it has; when that is not all, the result must be a pending sum:
+ * Of a reduced axis a rank takes its own part; if that is not all, the result must be a pending sum:
  *
  *     P: f32[4, 5] partial(x) = matmul(A: f32[4, 6@x], B: f32[6, 5])      rank 1 of 2
  *         gemm of A's columns [3, 6), which are here, and the rows [3, 6) of B                        */
@@ -121,7 +121,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 			t.axes |= 1u << nd;
 		nd += !left_out;
 	}
-	/* leave out what is 1 in the operand, from both */
+	/* leave out the axes of extent 1 in the operand, from both */
 	unsigned k = 0;
 	for (unsigned c = 0; c < x->rank; c++) {
 		int64_t known;

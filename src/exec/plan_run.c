@@ -1,4 +1,4 @@
-/* plan_run: blocks as runs of memory, which is what communications move.
+/* plan_run: blocks as runs of memory, for communications.
  *
  * A block whose inner axes are clipped has padding between its lines; it is moved with the padding
  * where that makes it a run on both sides:

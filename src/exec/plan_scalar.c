@@ -5,8 +5,8 @@
  *
  *     clamp(9 - i * 3, 0, 3), i in [0, 3)   →   3
  *
- * A scalar is computed right before the instruction that needs it, once a block: what is computed
- * in a loop's body or a branch is forgotten at its end. */
+ * A scalar is computed right before the instruction that needs it, once a block. At the end of a loop's body
+ * or a branch the scalars computed in it are forgotten. */
 #include "exec/planner.h"
 #include "exec/scalar_op.h"
 #include "ir/expr.h"

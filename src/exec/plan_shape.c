@@ -1,4 +1,4 @@
-/* plan_shape: reshape, and what is put together from pieces: slice, pad, cat.
+/* plan_shape: reshape, and the operations that put pieces together: slice, pad, cat.
  *
  * A reshape is one strided copy over the common refinement of both shapes:
  *

@@ -258,7 +258,7 @@ static int64_t compute_alloc_strides(struct planner *b, const struct view *v, st
 	return size + (blocks - 1) * apart.stride;
 }
 
-/* The steps of an axis in memory; what lies without gaps is one. */
+/* The steps of an axis in memory; steps without gaps between them count as one. */
 static void storage_axis(struct planner *b, struct view *v, unsigned axis, const int64_t *stride)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -386,7 +386,7 @@ static plan_reg get_innermost_index(const struct planner *b, unsigned loop_n)
 	return loop_n ? (plan_reg)b->sx.at[b->loop[loop_n - 1].index].k : 0;
 }
 
-/* Elements of what the rank holds, those of a slot when that varies. */
+/* Elements of the rank's part; of a slot if that varies. */
 static int64_t count_held_elements(const struct planner *b, const struct view *v, int64_t elements)
 {
 	int64_t n = 1, k;

@@ -6,8 +6,8 @@
  *     X: f32[8@x, 512] symmetric      rank 0   rows 0 1 2 3      rank 1   rows 4 5 6 7
  *     G = symmetric_view(X)           both     rows 0 1 2 3 | 4 5 6 7
  *
- * Where a block does not fill its pages there are gaps between the blocks. Nobody reads a view, or writes
- * what another has read through one, before all have come to the fence: a barrier of the slice. */
+ * If a block does not fill its pages, there are gaps between the blocks. A rank reads a view, or writes
+ * elements that another rank has read through one, only after the fence: a barrier of the slice. */
 #include "exec/planner.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -21,7 +21,7 @@ int64_t symmetric_bytes(const struct planner *b, int64_t bytes)
 	return (bytes + b->page - 1) / b->page * b->page;
 }
 
-/* Places a buffer on the heap as a rank of its mesh has it, whether this rank is one or not. */
+/* Places a buffer on the heap as the ranks of its mesh have it, also if this rank is none of them. */
 static void place_on_heap(struct planner *b, value_id v)
 {
 	int64_t rank = b->p->rank, bytes;

@@ -6,9 +6,9 @@
  *     stream 1                       sync 0   1: C = sin(B)    has seen (2, 1)
  *
  * A slot keeps its last event on each stream; it is over for a stream that has seen them all and if no
- * communication uses it. What a use is compared with: slots used since the last use in this life, and those
- * that may not be over for its stream, which are never older than the horizon. Slots are in a list, those
- * used last first, so that both are at its front. */
+ * communication uses it. A use is compared with two lists: the slots used since the last use in this life,
+ * and the slots that may not be over for its stream, which are never older than the horizon. Slots are in a
+ * list, those used last first, so that both are at its front. */
 #include "exec/plan_uses.h"
 #include <stdlib.h>
 
@@ -128,7 +128,7 @@ void uses_touch(struct uses *u, uint32_t stream, uint32_t slot, uint32_t life)
 	uint32_t sure = stream == USES_NONE ? u->now : horizon(u, stream);
 	x->last = u->now;
 	list_move(u, slot);
-	/* what was used up to `since` was compared with this life then */
+	/* the slots used up to `since` were compared with this life then */
 	for (uint32_t k = x->older; k != USES_NONE && (u->slot[k].last >= since || u->slot[k].last >= sure);
 	     k = u->slot[k].older, u->work++)
 		if (u->slot[k].last >= x->first || !is_over(u, &u->slot[k], stream))

@@ -195,7 +195,7 @@ static struct place get_current_place(const struct planner *b)
 	return (struct place){.loop_n = b->loop_n, .stream = b->stream};
 }
 
-/* ---- what statements do */
+/* ---- views of statements */
 
 struct view *view_of(struct planner *b, value_id v)
 {

@@ -1,4 +1,4 @@
-/* planner: what the files that build a plan share.
+/* planner: the shared parts of the files that build a plan.
  *
  *     plan.c            walks the program: control, streams, memory, waits
  *     plan_scalar.c     scalars: folding, ranges, registers
@@ -43,7 +43,7 @@ struct sx {
 
 enum { VIEW_MAX_STEPS = 8, PLAN_MAX_SLOTS = 4096 };
 
-/* One outer split on the way from a logical axis to what memory holds of it. */
+/* One outer split on the way from a logical axis to its part in memory. */
 struct view_step {
 	sx_id index;            /* the block that is stored; 0: all of them, stride apart */
 	int64_t block, stride;  /* elements of the axis; of memory */
@@ -179,11 +179,11 @@ static inline sx_id sx_max(struct planner *b, sx_id x, sx_id y)
 sx_id sx_scale(struct planner *b, sx_id x, int64_t k);
 sx_id sx_clamp(struct planner *b, sx_id x, int64_t hi); /* into [0, hi] */
 bool sx_is_const(const struct planner *b, sx_id x, int64_t *out);
-/* The scalar that an expression is on this rank. Reports and returns false for what has no value here. */
+/* The scalar of an expression on this rank. Reports and returns false if it has no value here. */
 bool sx_lower(struct planner *b, expr_id e, sx_id *out);
 /* An extent or another expression without loop indices; reports and returns false. */
 bool planner_value(struct planner *b, expr_id e, int64_t *out);
-/* The register that holds it: emits what is missing before the next instruction. */
+/* The register that holds it: emits missing computations before the next instruction. */
 plan_reg sx_reg(struct planner *b, sx_id x);
 void sx_text(const struct planner *b, sx_id x, struct buf *out); /* for messages */
 void sx_free(struct planner *b);
@@ -280,7 +280,7 @@ void plan_wait(struct planner *b, op_id op);
 void plan_teams(struct planner *b);
 /* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
 bool plan_own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own);
-/* Emits what makes a ticket; one that no wait names is waited for at once. */
+/* Emits an instruction that makes a ticket, and a wait right behind it if no wait names the ticket. */
 void plan_emit_async(struct planner *b, op_id op, struct plan_instruction i);
 /* Returns true if nothing ever waits for the statement, with a target whose memory is as_checked; else
  * false. */
@@ -288,7 +288,7 @@ bool plan_is_never_waited(const struct planner *b, op_id op);
 /* Returns true if a wait for the statement stands later in its block. */
 bool plan_is_waited_here(const struct planner *b, op_id op);
 
-/* ---- runs of memory (plan_run.c); n: what is moved of each axis */
+/* ---- runs of memory (plan_run.c); n: moved elements of each axis */
 
 /* Axes of a view in memory order, outermost first, without those of one element (n[i] 0: not known). */
 unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis);
@@ -362,7 +362,7 @@ void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, con
 /* Copies between values of the same blocks, of which a loop may cut those written (plan_blocks.c). False:
  * they are others, nothing is done. */
 bool plan_copy_blocks(struct planner *b, const struct view *to, const struct view *from);
-/* plan_shape.c; each reports what it cannot do. */
+/* plan_shape.c; each reports the cases that it cannot plan. */
 void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
 /* slice, pad, cat, result k of a split */
 void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,

@@ -39,7 +39,7 @@ static struct entry *entry_of(entries *all, uint64_t key, const char *name)
 
 /* ---- own spans */
 
-/* Statement and place, without the folder, each cut to what a line has room for. */
+/* Statement and place, without the folder, each cut to the room on a line. */
 static void put_name(struct buf *out, const char *text, const char *where)
 {
 	const char *slash = strrchr(where, '/');

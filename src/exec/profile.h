@@ -1,10 +1,10 @@
-/* profile: what the spans of all ranks say about collectives, lanes and ranks.
+/* profile: the times of collectives, lanes and ranks, summed up from the spans of all ranks.
  *
  * The time of a collective is that of the rank on which it took least: a rank that comes early only waits. On
- * that rank, what of it tasks ran beside is hidden, the rest exposed; late is how much longer it took on the
- * mean rank. The worst rank is the one on which most was exposed, its waiting for others included. Tasks are
- * summed up by statement. Lanes are streams and communicators: how much of the runs something of theirs was
- * under way. Of each rank it is said where the time of its runs went: see balance.h. */
+ * that rank, the part beside which tasks ran is hidden, the rest is exposed; late is the additional time on
+ * the mean rank. The worst rank has the most exposed communication, its waiting for others included. Tasks
+ * are summed up by statement. A lane is a stream or a communicator; its time is the part of the runs with
+ * something in flight there. For the time of each rank, see balance.h. */
 #ifndef HIRC_EXEC_PROFILE_H
 #define HIRC_EXEC_PROFILE_H
 #include "base/str.h"

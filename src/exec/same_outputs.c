@@ -54,7 +54,7 @@ void same_outputs_free(struct same_outputs *s)
 	free(s);
 }
 
-/* The logical index of an element that differs, -1: none. With `keep` there is none: what is there counts. */
+/* Keeps the elements (keep), or returns the logical index of the first that differs; -1: none, or kept. */
 static int64_t keep_or_compare(struct kept *k, bool keep)
 {
 	struct data_cursor c = {0};

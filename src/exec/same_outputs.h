@@ -1,4 +1,4 @@
-/* same_outputs: whether a program that runs several times gives the same bits each time.
+/* same_outputs: compares the outputs of several runs of a program, bit by bit.
  *
  * The reference allows for rounding; a buffer that was overwritten too early now and then differs from run
  * to run. Only elements of the outputs are compared: padding may hold anything. */

@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "exec/plan.h"
 
-/* kind: enum expr_kind, ADD … NOT (b is ignored). What has no value gives PLAN_UNDEFINED; `and` and
+/* kind: enum expr_kind, ADD … NOT (b is ignored). An undefined value gives PLAN_UNDEFINED; `and` and
  * `or` do not look at b where a decides. */
 static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
 {

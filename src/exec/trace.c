@@ -89,7 +89,7 @@ static struct trace_span span_of(const struct trace_event *e)
 	                           .kind = (enum rt_trace_kind)e->kind};
 }
 
-/* Waits end with what they wait for. by_id: 1 + place of a communication's span. */
+/* Ends each wait with the communication that it waits for. by_id: 1 + place of a communication's span. */
 static void end_waits(struct trace_spans *s, const uint64_t *by_id, uint64_t ids)
 {
 	for (uint64_t k = 0; k < s->n; k++) {

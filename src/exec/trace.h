@@ -1,7 +1,7 @@
-/* trace: what a rank did, and when.
+/* trace: the events of a rank and their times.
  *
  * Events go into a buffer that is made, and touched, before the run; nothing is allocated while it runs. A
- * full buffer drops what follows, and counts it.
+ * full buffer drops later events, and counts them.
  *
  *     struct trace *t = trace_new(room);
  *     exec_trace(e, &t->tracer); … exec_run(e); …
@@ -36,7 +36,7 @@ uint64_t trace_dropped(const struct trace *t);
 /* Begins another run of the program: later spans belong to it. */
 void trace_run(struct trace *t);
 
-/* An item from its begin to its end. A wait ends with what it waits for, or at once. */
+/* An item from its begin to its end. A wait ends with the item that it waits for, or at once. */
 struct trace_span {
 	int64_t begin, end; /* nanoseconds */
 	int64_t arrow;      /* of a wait: begin, or that of what it waits for if that is later */

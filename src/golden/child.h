@@ -18,7 +18,7 @@ struct golden_child {
 
 /* Starts `sh -c command` in a folder; standard input is empty. False: errno says why. */
 bool golden_child_start(struct golden_child *c, const char *command, const char *folder, char **environment);
-/* Reads what pipe i has, and closes it at its end. */
+/* Reads the data available in pipe i, and closes it at its end. */
 void golden_child_read(struct golden_child *c, int i);
 /* Returns true if the child has ended: then all of its output is there, and *code is its exit code or 128 +
  * the signal. */

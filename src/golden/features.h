@@ -1,8 +1,8 @@
-/* features: what `# REQUIRES:` may name, and whether it is there.
+/* features: the features that `# REQUIRES:` may name, and tests for them.
  *
  *     mpi blas cuda …    a word of the line `features:` of `hirc --version`; mpi: and mpirun is found
  *     shared             the folder of %shared
- *     NAME               what --feature=NAME, or NAME=COMMAND and the command ends with 0, states
+ *     NAME               stated by --feature=NAME, or by NAME=COMMAND if the command ends with 0
  *     !NAME              the contrary of each */
 #ifndef HIRC_GOLDEN_FEATURES_H
 #define HIRC_GOLDEN_FEATURES_H

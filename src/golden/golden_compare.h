@@ -1,4 +1,4 @@
-/* golden_compare: output beside what is expected, line by line.
+/* golden_compare: output beside the expected output, line by line.
  *
  * `{{...}}` in an expected line is a POSIX extended regular expression, all else stands for itself; a line
  * that is the same byte for byte matches whatever it holds. */
@@ -26,7 +26,7 @@ void golden_edits_free(struct golden_edits *e);
 /* The edits as a unified diff with three lines around each; as far as 256 KiB of `out`. */
 void golden_put_diff(const struct golden_test *t, const struct golden_lines *output,
                      const struct golden_edits *e, struct buf *out);
-/* The file of the test with this output and exit code as what is expected; expected lines that match stay. */
+/* The file of the test with this output and exit code as the expected ones; matching expected lines stay. */
 void golden_put_updated(const struct golden_test *t, const struct golden_lines *output,
                         const struct golden_edits *e, int exit_code, struct buf *out);
 

@@ -1,4 +1,4 @@
-/* golden_output: what the commands of a test printed, as it is compared: whole lines of valid UTF-8, without
+/* golden_output: the output of a test's commands, in the compared form: whole lines of valid UTF-8, without
  * the names of this machine's folders. */
 #ifndef HIRC_GOLDEN_GOLDEN_OUTPUT_H
 #define HIRC_GOLDEN_GOLDEN_OUTPUT_H
@@ -9,7 +9,7 @@ struct golden_cut {
 	const char *instead; /* what stands there then */
 };
 
-/* Appends bytes with `\xNN` for what is no UTF-8 or a NUL, and a newline where the last line has none. */
+/* Appends bytes, with `\xNN` for NUL and invalid UTF-8, and a newline if the last line has none. */
 void golden_put_text(struct buf *out, const char *at, size_t n);
 /* Appends the text with each cut replaced, the longest first. */
 void golden_put_cut(const struct buf *text, struct golden_cut *cut, unsigned n, struct buf *out);

@@ -124,7 +124,7 @@ bool golden_place_make(struct golden_place *p, struct diag *d, const struct gold
 
 /* ---- names in commands */
 
-/* Puts what the word behind a `%` stands for, and returns its length; 0: nothing. */
+/* Puts the text for the word behind a `%`, and returns the length of the word; 0: nothing. */
 static uint32_t put_name(const struct golden_place *p, const char *at, uint32_t n, struct buf *out)
 {
 	uint32_t length = 0;

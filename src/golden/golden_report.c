@@ -101,7 +101,7 @@ void golden_put_tap(struct buf *out, uint32_t number, const char *path, const st
 
 /* ---- JUnit */
 
-/* Text and values of XML. What it cannot hold, most control characters, becomes U+FFFD. */
+/* Text and values of XML. Characters that it cannot hold, most control characters, become U+FFFD. */
 static void put_xml(struct buf *out, const char *at, size_t n)
 {
 	for (size_t i = 0; i < n;) {

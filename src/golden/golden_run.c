@@ -1,4 +1,4 @@
-/* golden_run: the loop that starts tests, reads what their commands print and notices their ends.
+/* golden_run: the loop that starts tests, reads the output of their commands and notices their ends.
  *
  * SIGCHLD and the signals that end hirc are read as a file, so that one poll waits for all. A test that is
  * done before an earlier one waits with its result, as tests are reported in order. */

@@ -2,7 +2,7 @@
  *
  *     # RUN: hirc compile %s --dump        commands, run by sh
  *     # EXIT: 1                            exit code of the last command; 0 without
- *     # REQUIRES: mpi !cuda                what must be there, or with `!` must not
+ *     # REQUIRES: mpi !cuda                features that must be there, or with `!` must not
  *     # LABELS: tsan                       for others, not looked at here
  *     the program
  *     # EXPECT:
@@ -33,7 +33,7 @@ struct golden_test {
 
 enum { GOLDEN_MOST_BYTES = 16 << 20 }; /* of a test's file, and of its output */
 
-/* Reads a test. False after reporting, with place, what does not follow the rules. */
+/* Reads a test. False after reporting, with place, the lines that break the rules. */
 bool golden_test_read(struct diag *d, const char *path, struct golden_test *out);
 void golden_test_free(struct golden_test *t);
 /* The program alone. */

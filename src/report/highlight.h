@@ -1,9 +1,9 @@
-/* highlight: lines of a program as HTML, by what each word is. */
+/* highlight: lines of a program as HTML, coloured by the kind of each word. */
 #ifndef HIRC_REPORT_HIGHLIGHT_H
 #define HIRC_REPORT_HIGHLIGHT_H
 #include "base/str.h"
 
-/* One line, without its end; what lies from byte mark to mark_end is marked (both 0: nothing). nvfuser: the
+/* One line, without its end; the text from byte mark to mark_end is marked (both 0: nothing). nvfuser: the
  * surface. */
 void highlight_put(struct buf *out, const char *line, uint32_t n, bool nvfuser, uint32_t mark,
                    uint32_t mark_end);

@@ -1,5 +1,5 @@
 /* html: the page around a report. Nothing in it is fetched, and nothing runs: it is text, a style sheet and
- * pictures, light or dark as the reader's system is. What is wider than the window scrolls in a box of its
+ * pictures, light or dark as the reader's system is. Content wider than the window scrolls in a box of its
  * own or is broken, so that the page never scrolls sideways. */
 #include "report/html.h"
 #include "base/arena.h"

@@ -1,10 +1,10 @@
-/* html: what all parts of a report are written with. */
+/* html: functions with which all parts of a report are written. */
 #ifndef HIRC_REPORT_HTML_H
 #define HIRC_REPORT_HTML_H
 #include "base/str.h"
 #include <stdint.h>
 
-/* Text, with what HTML has a meaning for replaced. */
+/* Text, with the special characters of HTML escaped. */
 void html_put(struct buf *out, const char *text);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "12.345 us"; "1.500 KiB" */

@@ -1,4 +1,4 @@
-/* passes: what each pass changed, the program before it beside the program after it. */
+/* passes: the changes of each pass, with the program before it beside the program after it. */
 #include "ir/print.h"
 #include "report/highlight.h"
 #include "report/html.h"

@@ -1,11 +1,11 @@
-/* report: a program on one page of HTML: its source, what each pass changed, layouts, steps, timelines,
- * memory, remarks and whether it is proven to be in order.
+/* report: a program on one page of HTML: its source, the changes of each pass, layouts, steps, timelines,
+ * memory, remarks and the result of the check.
  *
  *     struct report r;
  *     report_open(&r);
  *     options.after = report_after, options.after_to = &r;       … of struct pipeline_options
  *     options.remark = report_remark, options.remark_to = &r;
- *     … fill in what is marked below, before and after compiling …
+ *     … fill in the fields marked below, before and after compiling …
  *     report_put(&r, &out);
  *     report_close(&r);
  *
@@ -67,7 +67,7 @@ struct report {
 
 void report_open(struct report *r);
 void report_close(struct report *r);
-/* struct pipeline_options has what these are. */
+/* struct pipeline_options describes these. */
 bool report_after(void *report, struct module *m, const char *pass);
 void report_remark(void *report, const char *pass, uint32_t at, const char *text);
 /* A sink of messages: they are kept (diag_set_sink). */

@@ -1,4 +1,4 @@
-/* report_memory: how much of it is live when, and what holds it at the peak. */
+/* report_memory: the amount of live memory over time, and the values that are live at the peak. */
 #include "draw/svg.h"
 #include "report/html.h"
 #include "report/parts.h"

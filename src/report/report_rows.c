@@ -1,5 +1,5 @@
-/* report_rows: lines are matched as if numbers of nameless things were all the same; then matches in which
- * such a number does not stand for what it stood for before are taken apart. */
+/* report_rows: matches lines as if the numbers of nameless things were all the same; then separates the
+ * matches in which such a number stands for another thing than before. */
 #include "report/report_rows.h"
 #include "base/edits.h"
 #include "base/word.h"
@@ -123,7 +123,7 @@ static struct rows_line without_blanks(struct rows_line line)
 	return line;
 }
 
-/* Bytes of `T8: `, `output Y: ` or `T8 <- `, which say what a statement makes; 0: it makes nothing. */
+/* Bytes of `T8: `, `output Y: ` or `T8 <- `, which name the result of a statement; 0: it has none. */
 static uint32_t made_by(struct rows_line line)
 {
 	for (uint32_t i = 0; i + 1 < line.n && line.at[i] != '(' && line.at[i] != '='; i++)

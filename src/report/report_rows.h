@@ -5,7 +5,7 @@
  *     9  T10: f32[8] = neg(T9)   8  T9: f32[8] = neg(T8)        different, in the place of one another
  *
  * Lines are alike as well where they differ in the numbers of T3, i3 and c3 alone, if these stand for the
- * same throughout: a dump numbers what has no name anew. */
+ * same throughout: a dump numbers nameless things anew. */
 #ifndef HIRC_REPORT_REPORT_ROWS_H
 #define HIRC_REPORT_REPORT_ROWS_H
 #include "base/str.h"

@@ -1,4 +1,4 @@
-/* timelines: what happens when, as it is predicted and, where there is a trace, as it was measured. */
+/* timelines: the predicted times of all work and, if there is a trace, the measured ones. */
 #include "report/html.h"
 #include "report/parts.h"
 
