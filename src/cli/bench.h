@@ -1,10 +1,10 @@
-/* bench: what the files of `hirc bench` share.
+/* bench: the shared parts of the files of `hirc bench`.
  *
  *     cmd_bench.c            the command line
  *     bench_clock.c          ranks that start at one moment; statistics of samples
  *     bench_sweep.c          -D m=1K,2K -D s=1,2: the points of a sweep
  *     bench_program.c        starting ranks for programs
- *     bench_program_rank.c   what a rank does
+ *     bench_program_rank.c   the work of a rank
  *     bench_rounds.c         samples of programs, in turns
  *     bench_program_print.c  rows as CSV or JSON
  *     bench_launch.c         ranks for each of several transports
@@ -41,11 +41,11 @@ struct bench_outcome {
 	struct buf why; /* in a line; of what was not measured */
 	FILE *results;  /* what rank 0 has appended, at its start */
 };
-/* Splits --transport; false after reporting what is wrong with it. */
+/* Splits --transport; false after reporting its fault. */
 bool bench_transports(struct bench *b);
-/* Runs the ranks with a transport: those of several in a process of their own, as what fails there, or has a
- * GPU open, is not to be met by the next. Only a failure that is not the absence of something prints its
- * messages then. */
+/* Runs the ranks with a transport. If there are several, each gets a process of its own, so that a failure
+ * or an open GPU does not affect the next one. Its messages are then printed only after a failure other than
+ * the absence of something. */
 enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(struct rt_job *, void *),
                          void *arg, struct bench_outcome *out);
 void bench_outcome_free(struct bench_outcome *o);
@@ -62,7 +62,7 @@ enum status bench_results_write(struct rt_job *job, const struct bench *b, const
 /* ---- bench_clock.c */
 
 int64_t bench_now_ns(void); /* monotonic clock of this host */
-/* Collective. Whether all ranks are on one host, and so have one clock. */
+/* Collective. Returns true if all ranks are on one host, and so have one clock. */
 enum status bench_same_host(struct rt_job *job, bool *out);
 /* Collective. STATUS_USAGE, after a message, where a rank was started with another command line. */
 enum status bench_agree(struct rt_job *job, const struct bench *b);
@@ -92,7 +92,7 @@ struct bench_point {
 struct bench_sweep {
 	VEC(struct bench_point) point;
 };
-/* The cross product of the lists, the last -D fastest; false after reporting what is wrong. */
+/* The cross product of the lists, the last -D fastest; false after reporting their fault. */
 bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out);
 void bench_sweep_free(struct bench_sweep *s);
 

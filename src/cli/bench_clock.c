@@ -1,4 +1,4 @@
-/* bench_clock: ranks that start at one moment, and statistics of what was measured. */
+/* bench_clock: ranks that start at one moment, and statistics of the samples. */
 #include "base/arena.h"
 #include "cli/bench.h"
 #include "rt/compare.h"

@@ -151,8 +151,8 @@ static void add_far(struct bench_cluster *o, enum dtype t, int64_t bytes)
 }
 
 /* Extents double, since devices multiply small, flat and large matrices in different ways; of a GPU, whose
- * time follows the number of its tiles, they grow fourfold, up to products that fill it. What is larger goes
- * on as the last two do. */
+ * time follows the number of its tiles, they grow fourfold, up to products that fill it. The times of larger
+ * ones are extrapolated from the last two. */
 static void add_grids(struct bench_cluster *o)
 {
 	static const enum dtype of_cpu[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16},

@@ -1,17 +1,17 @@
 /* bench_cluster: `hirc bench --collectives -o cluster.json`: the figures of the machine that it runs on.
  *
  *     bench_cluster.c            the command; the programs that are measured
- *     bench_cluster_rank.c       what a rank does: statements, then collectives
- *     bench_cluster_results.c    what was measured, from rank 0 to the command
+ *     bench_cluster_rank.c       the work of a rank: statements, then collectives
+ *     bench_cluster_results.c    the measured times, from rank 0 to the command
  *     bench_cluster_file.c       from there to a cluster file
  *
- * What a statement takes is the difference of two programs with different numbers of it, so that what a
- * program takes as a whole is not in it; that of a statement without work is the launch, which is taken off
- * all others. Contention is what products and allreduces beside each other take more than the longer of both
- * alone, by the shorter. Products that each have an operand and a result of their own, against as many that
- * have the same, say what it takes that caches do not hold these. Collectives are timed as `hirc bench` times
- * them, out of place. All ranks do the same at the same time. Of several transports each has collectives and
- * contention of its own; all else is measured with the first that this machine has. */
+ * The time of a statement is the difference of two programs with different numbers of it, which leaves the
+ * constant time of a program out; the time of a statement without work is the launch, which is taken off all
+ * others. Contention is the additional time of products and allreduces beside each other, over the longer of
+ * both alone, divided by the shorter. Products that each have an operand and a result of their own, against
+ * as many that have the same, give the cost of operands that are not in caches. Collectives are timed as
+ * `hirc bench` times them, out of place. All ranks do the same at the same time. Each of several transports
+ * has collectives and contention of its own; all else is measured with the first that this machine has. */
 #ifndef HIRC_CLI_BENCH_CLUSTER_H
 #define HIRC_CLI_BENCH_CLUSTER_H
 #include "cli/bench_member.h"

@@ -1,7 +1,7 @@
-/* bench_cluster_file: a cluster file of what was measured.
+/* bench_cluster_file: a cluster file from the measured times.
  *
- * A link's latency is what the smallest message of send_recv between two ranks takes, its rate that of the
- * largest; a rate of products or memory is the best that was seen. */
+ * A link's latency is the time of the smallest message of send_recv between two ranks, its rate that of the
+ * largest; a rate of products or memory is the best measured one. */
 #include "base/file.h"
 #include "cli/bench_cluster.h"
 #include "cli/output.h"

@@ -1,4 +1,4 @@
-/* bench_cluster_rank: what a rank measures. */
+/* bench_cluster_rank: the measurements of a rank. */
 #include "cli/bench_cluster.h"
 #include "exec/exec_device.h"
 #include <stdlib.h>
@@ -261,7 +261,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	return status;
 }
 
-/* ---- all, several times, since what disturbs a machine lasts for seconds; the lesser median counts */
+/* ---- all, several times, since disturbances of a machine last for seconds; the lesser median counts */
 
 static void show_measuring(const struct rt_job *job, const struct bench_cluster *o, double done,
                            const char *what)

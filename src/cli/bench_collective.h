@@ -1,10 +1,10 @@
 /* bench_collective: how long collectives take, in the columns of nccl-tests.
  *
  *     bench_collective.c         the kinds, their buffers, starting the ranks
- *     bench_collective_rank.c    what a rank does, by bench_member….c: timing, then checking
+ *     bench_collective_rank.c    the work of a rank, by bench_member….c: timing, then checking
  *     bench_collective_print.c   the table, CSV, JSON
  *     bench_beside.c             several transports side by side
- *     bench_data.c               what goes in, and what must come out */
+ *     bench_data.c               the inputs, and the expected results */
 #ifndef HIRC_CLI_BENCH_COLLECTIVE_H
 #define HIRC_CLI_BENCH_COLLECTIVE_H
 #include "cli/bench.h"

@@ -1,4 +1,4 @@
-/* bench_collective_print: what was measured, as nccl-tests prints it, or as CSV or JSON. Of several
+/* bench_collective_print: the measured times, as nccl-tests prints them, or as CSV or JSON. For several
  * transports there are a column with their names, and one with the ratio of the first one's time to each.
  *
  *     #       size         count    type   redop    root     time   algbw   busbw  #wrong     time   algbw

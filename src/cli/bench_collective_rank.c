@@ -1,4 +1,4 @@
-/* bench_collective_rank: what a rank does: for each kind and size first timing, then one that is checked. */
+/* bench_collective_rank: the work of a rank: for each kind and size first timing, then one checked. */
 #include "cli/bench_member.h"
 #include "cli/output.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* bench_data: what collectives are given, and what they must give.
+/* bench_data: the inputs of collectives, and their expected results.
  *
  * Element i of member r's input is a small integer, periodic in i, so small that every reduction of all
  * members is exact in the element type. */

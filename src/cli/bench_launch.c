@@ -1,6 +1,6 @@
 /* bench_launch: ranks for each of the transports that --transport names.
  *
- * What they measure comes through a file without a name, so that it can be printed side by side. */
+ * Their times come through a file without a name, so that they can be printed side by side. */
 #include "cli/bench.h"
 #include <errno.h>
 #include <signal.h>

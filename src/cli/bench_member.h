@@ -57,7 +57,7 @@ int64_t bench_member_input(const struct bench_member *x, const struct bench_shap
 /* So many collectives, one after the other, until all are done. */
 enum status bench_member_run(struct bench_member *x, const struct bench_shape *s,
                              const struct rt_collective *c, int64_t times);
-/* Nanoseconds of what `fresh` adds to one. */
+/* Nanoseconds that `fresh` adds to one. */
 double bench_member_time_writing(const struct bench_member *x, const struct bench_shape *s,
                                  const struct rt_collective *c, int64_t times);
 enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us);

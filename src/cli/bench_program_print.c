@@ -3,7 +3,7 @@
  * implementation, mean_time (ms), std_time, min_time, max_time, m, n, k, dtype, Throughput (TFLOPS),
  * Throughput std (TFLOPS), world_size, hostname, option, valid; then median_time, samples, and ratio: the
  * median over the samples of the time by that of the first program in the same turn. m, n and k are the
- * params of these names; option has what else -D gave. */
+ * params of these names; option has the other values that -D gave. */
 #include "base/json_put.h"
 #include "cli/bench.h"
 #include "cli/output.h"

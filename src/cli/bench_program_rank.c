@@ -1,4 +1,4 @@
-/* bench_program_rank: what a rank does: measures the programs of each point, and prints their rows. */
+/* bench_program_rank: the work of a rank: measures the programs of each point, and prints their rows. */
 #include "cli/bench.h"
 #include "cli/bench_rounds.h"
 #include "cli/output.h"

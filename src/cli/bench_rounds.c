@@ -97,7 +97,7 @@ static enum status make_graphs(const struct bench_rounds *o, struct subject *s)
 	return status;
 }
 
-/* Runs what seems slow once more: something else may have run. */
+/* Runs the samples that seem slow once more: something else may have run. */
 static enum status run_slow_again(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                                   bool one_clock, int64_t *took)
 {

@@ -1,9 +1,9 @@
-/* bench_rounds: what a rank does to measure programs: samples of all of them, in turns.
+/* bench_rounds: one rank's measurement of programs: samples of all of them, in turns.
  *
  *     A B C   A B C   A B C …
  *     a a A A   b b B B   c c C C   a a A A …     lead 2, burst 2: small letters are no samples
  *
- * All programs are open at once, so that what disturbs the machine disturbs all of them. A sample is latest
+ * All programs are open at once, so that a disturbance of the machine meets all of them. A sample is latest
  * finish - earliest start over the ranks, where they have one clock; else the longest time of a rank. Filling
  * inputs again and meeting before the start are not in it. */
 #ifndef HIRC_CLI_BENCH_ROUNDS_H

@@ -1,4 +1,4 @@
-/* check_memory: whether the buffers of all ranks fit in a limit. */
+/* check_memory: tests if the buffers of all ranks fit in a limit. */
 #ifndef HIRC_CLI_CHECK_MEMORY_H
 #define HIRC_CLI_CHECK_MEMORY_H
 #include "base/diag.h"

@@ -43,7 +43,7 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 	return false;
 }
 
-/* No option is ignored: each that was given counts for what is measured. */
+/* No option is ignored: each given option counts for the measurement. */
 static bool check_given(const struct bench_collectives *c, const struct command_line *line,
                         bool measures_cluster)
 {

@@ -64,7 +64,7 @@ static enum check_status check_with_witness(struct check_command *c, struct modu
 	return status;
 }
 
-/* quiet: what is right is not printed. */
+/* quiet: prints only errors. */
 static enum status report_proof(struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
 	struct check_result r;

@@ -238,8 +238,8 @@ static enum status close_output(struct compile_command *c)
 	return c->text.error ? STATUS_DIAGNOSTICS : STATUS_OK;
 }
 
-/* The command and the input, on disk before anything runs: what is left when hirc dies. False: a warning says
- * why not. */
+/* Writes the command and the input to disk before anything runs, so that they are left if hirc dies. False
+ * after a warning. */
 static bool write_reproducer(struct compile_command *c, const char *path)
 {
 	struct source *s;

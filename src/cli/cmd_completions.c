@@ -1,7 +1,7 @@
-/* cmd_completions: hirc completions: what bash, zsh and fish complete, for the folders where they look.
+/* cmd_completions: hirc completions: the completions of bash, zsh and fish, for the folders where they look.
  *
- * Each command prints its own part, as `hirc COMMAND --help=SHELL` does, of the tables by which it reads its
- * command line. */
+ * Each command prints its own part, as `hirc COMMAND --help=SHELL` does, from the tables with which it parses
+ * its command line. */
 #include "cli/completion.h"
 #include "cli/output.h"
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* cmd_diff: hirc diff: whether two programs are the same, but for names and numbers.
+/* cmd_diff: hirc diff: compares two programs, but for names and numbers.
  *
  *     hirc diff before.hir after.hir
  *     hirc compile new.hir --dump | hirc diff golden.hir -                                      */

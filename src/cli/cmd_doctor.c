@@ -1,5 +1,5 @@
-/* cmd_doctor: hirc doctor: what this machine has, a line each; what installs or sets what is missing or slow.
- */
+/* cmd_doctor: hirc doctor: the abilities of this machine, a line each; the way to install missing parts, and
+ * to set slow ones right. */
 #include "base/finding.h"
 #include "base/json_put.h"
 #include "cli/commands.h"

@@ -1,4 +1,4 @@
-/* cmd_explain: hirc explain: what a numbered message means, or what a program does. */
+/* cmd_explain: hirc explain: the meaning of a numbered message, or the work of a program. */
 #include "cli/commands.h"
 #include "cli/explain_code.h"
 #include "cli/explain_program.h"

@@ -1,7 +1,7 @@
 /* cmd_report: hirc report: a page about a program, for any browser.
  *
  *     hirc report foo.hir                 writes foo.html
- *     hirc report foo.hir --run -o x.html with what a run here takes, beside what is predicted */
+ *     hirc report foo.hir --run -o x.html with the times of a run here, beside the predicted ones */
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -29,7 +29,7 @@ static char *name_of_page(const char *path)
 	return out.at;
 }
 
-/* The command as it was given, and what others take to make the same program, and the same times. */
+/* The command as it was given, and the options of other commands for the same program and times. */
 static void put_commands(struct report_command *c, const struct command_line *line)
 {
 	buf_puts(&c->command, "hirc report");

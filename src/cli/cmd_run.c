@@ -4,7 +4,7 @@
  *     mpirun -np 8 hirc run foo.hir     the ranks are there already
  *
  * The program is compiled once, then the ranks are started; under mpirun every rank compiles, and they
- * compare what came out. */
+ * compare the results. */
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
 #include "cli/run.h"

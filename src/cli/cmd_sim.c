@@ -1,4 +1,4 @@
-/* cmd_sim: hirc sim: what a program takes, without running it. */
+/* cmd_sim: hirc sim: the time of a program, without running it. */
 #include "base/file.h"
 #include "base/transport_kind.h"
 #include "cli/commands.h"
@@ -209,7 +209,7 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 	return ok;
 }
 
-/* RANK:NUMBER, to the thousandth of one where that is what it is. */
+/* RANK:NUMBER; if slow, the number may have three decimals. */
 static bool add_rank(struct sim_command *c, const char *text, bool slow)
 {
 	char *end;

@@ -1,7 +1,7 @@
 /* cmd_test: hirc test: golden tests, programs that hold their command and its output.
  *
  *     hirc test tests/                      all of a folder, as many at a time as there are cores
- *     hirc test --update tests/gather.hir   write what comes out as what is expected
+ *     hirc test --update tests/gather.hir   write the output as the expected output
  *     hirc test --junit=results.xml tests/  for CI                                              */
 #include "base/file.h"
 #include "cli/commands.h"
@@ -44,7 +44,7 @@ static bool add_feature(void *to, const char *text)
 	return true;
 }
 
-/* ---- what is tested */
+/* ---- the selected tests */
 
 /* The program that commands call hirc. */
 static bool find_hirc(struct test_command *c)

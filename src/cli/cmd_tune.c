@@ -191,7 +191,7 @@ static bool take_measure(struct tune *t, const char *text)
 	return true;
 }
 
-/* Options that show or change what one compilation does. */
+/* Options that show or change a single compilation. */
 static bool check_given(struct tune *t)
 {
 	static const char *const refused[] = {"print-after", "dump-dir", "timing", "stop-after"};

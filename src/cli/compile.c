@@ -308,7 +308,7 @@ static bool set_transform(struct compile_options *o, struct diag *d)
 	return true;
 }
 
-/* --zero-copy, and what it means for a GPU, whose memory is mapped in larger units and whose products are not
+/* --zero-copy, with its meaning for a GPU: its memory is mapped in larger units, and its products are not
  * added up rank after rank: the sums of the transports have the same bits on all ranks, rounded once. */
 static bool set_zero_copy(struct compile_options *o, struct diag *d)
 {

@@ -1,5 +1,5 @@
-/* compile: from a source to a program that passes have rewritten; what every command that takes a
- * program shares.
+/* compile: from a source to a program that passes have rewritten; shared by every command that takes a
+ * program.
  *
  *     struct compile_options o;
  *     compile_options_init(&o);
@@ -63,7 +63,7 @@ void compile_options_target(struct compile_options *o, const struct command_line
 /* Picks, after the command line was read, the transport whose figures count, where a cluster file has
  * several: the program's. */
 void compile_options_transport(struct compile_options *o, const char *transport, bool threads);
-/* Reads what the options say about passes; false after reporting: exit STATUS_USAGE. */
+/* Reads the options about passes; false after reporting: exit STATUS_USAGE. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
 /* Returns the list of --transform, or its default: `all`, `no` or a list. */
 const char *compile_transform_list(const struct compile_options *o);

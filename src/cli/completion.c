@@ -1,4 +1,4 @@
-/* completion: what the completions of all shells share. */
+/* completion: the shared parts of the completions of all shells. */
 #include "cli/completion.h"
 #include <string.h>
 

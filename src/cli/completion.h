@@ -1,6 +1,6 @@
 /* completion: scripts with which shells complete a command line of hirc.
  *
- *     begin   commands and their help, and what finds out what is to be completed
+ *     begin   commands and their help, and code that finds the kind of the word to complete
  *     command a part for each command, made of its option tables
  *     end
  *
@@ -26,14 +26,14 @@ COMPLETION_SHELLS(SHELL)
 /* NULL: no shell of this name. */
 const struct completion_shell *completion_find(const char *name);
 
-/* ---- what the shells share */
+/* ---- parts that the shells share */
 
 /* The words that stand for values, between `|`; NULL: there are none. */
 const char *completion_words(const struct option *o);
 bool completion_is_list(const struct option *o);   /* of several, with commas between them */
 bool completion_is_file(const struct option *o);   /* the value is, or holds, a file */
 bool completion_is_folder(const struct option *o); /* likewise */
-/* The value may be the next word of the command line, not only what follows `=`. */
+/* The value may be the next word of the command line, not only the text behind `=`. */
 bool completion_takes_word(const struct option *o);
 /* `a|b|c` with other text between the words. */
 void completion_put_words(struct buf *out, const char *words, const char *between);

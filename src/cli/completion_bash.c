@@ -1,5 +1,5 @@
-/* completion_bash: a function that says what can stand where, with a `case` a command, and one that offers
- * it. */
+/* completion_bash: a function that finds the words that may come next, with a `case` a command, and one that
+ * offers them. */
 #include "cli/completion.h"
 #include "cli/embedded.h"
 #include <string.h>

@@ -6,7 +6,7 @@
 /* The place of the functions of commands in completion.zsh. */
 static const char functions[] = "# @functions@\n";
 
-/* In '…': what the shell, and what is in `escaped` for _arguments. */
+/* In '…': escapes for the shell, and for _arguments if `escaped`. */
 static void put_quoted(struct buf *out, const char *text, const char *escaped)
 {
 	for (; *text; text++) {

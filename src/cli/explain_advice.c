@@ -1,6 +1,6 @@
 /* explain_advice: which options make a program faster, found by compiling and simulating it with them.
  *
- * What `hirc tune` varies is tried one thing at a time; then the best of these with each other thing. */
+ * The axes of `hirc tune` are tried one at a time; then the best of these with each other one. */
 #include "cli/explain_program.h"
 #include "cli/params.h"
 #include "cli/tune.h"

@@ -1,6 +1,6 @@
-/* explain_code: what `hirc explain E0203` says.
+/* explain_code: the text of `hirc explain E0203`.
  *
- * The fix is shown as the lines of the example that change, with those that stand there instead. */
+ * The fix is shown as the lines of the example that change, before and after. */
 #include "cli/explain_code.h"
 #include "base/diagnostics.h"
 #include "base/json_put.h"

@@ -1,4 +1,4 @@
-/* explain_code: what `hirc explain E0203` says: a row of the table of diagnostics as text. */
+/* explain_code: the text of `hirc explain E0203`: a row of the table of diagnostics. */
 #ifndef HIRC_CLI_EXPLAIN_CODE_H
 #define HIRC_CLI_EXPLAIN_CODE_H
 #include "base/str.h"

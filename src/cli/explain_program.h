@@ -1,4 +1,4 @@
-/* explain_program: hirc explain of a program: its options, and what is printed. */
+/* explain_program: hirc explain of a program: its options, and its output. */
 #ifndef HIRC_CLI_EXPLAIN_PROGRAM_H
 #define HIRC_CLI_EXPLAIN_PROGRAM_H
 #include "cli/cli_progress.h"

@@ -69,8 +69,8 @@ static int run_command(int argc, char **argv)
 	return unknown_command(word);
 }
 
-/* A standard stream that is closed stays without use: no file that is opened later takes its number and gets
- * what is printed. */
+/* A closed standard stream stays without use: no file that is opened later takes its number and gets the
+ * output. */
 static void keep_streams(void)
 {
 	static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* the other way round: use fails */

@@ -376,7 +376,7 @@ static void build_help(const struct command_line *c, struct buf *b)
 
 /* ---- completions */
 
-/* `--help=SHELL`, alone: what completes this command there. */
+/* `--help=SHELL`, alone: the script that completes this command there. */
 static const struct completion_shell *asks_completion(int argc, char **argv)
 {
 	static const char start[] = "--help=";

@@ -74,7 +74,7 @@ struct command_line {
 	char *environment;       /* copy of HIRC_FLAGS that values point into; owned */
 };
 
-/* argv[0] is the command's name. False: *status is how it ends, --help was printed or what is wrong. */
+/* argv[0] is the command's name. False: *status is the exit code, --help or the error was printed. */
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
 /* `--name`, `--no-name` of a switch that is off, or `-o`. */
 void option_spelling(const struct option *o, struct buf *out);
@@ -85,7 +85,7 @@ void options_put_word(const char *word, struct buf *out);
 /* Returns true if an option of this name was read. */
 bool options_given(const struct command_line *c, const char *name);
 /* Returns true if a file of this name would take the place of one that the command line reads, or another
- * option writes; appends that file in words: `'foo.hir', which is read`, `what --trace writes`. */
+ * option writes; appends that file in words, such as `'foo.hir', which is read`. */
 bool options_replaces(const struct command_line *c, const char *path, struct buf *out);
 /* Returns true if no option writes a file that another, or the command itself, reads or writes; appends the
  * fault where one does. */

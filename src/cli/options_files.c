@@ -1,7 +1,7 @@
-/* options_files: files that a command line would write, and what they would take the place of.
+/* options_files: files that a command line would write over another of its files.
  *
  *     hirc compile foo.hir -o foo.hir               the program
- *     hirc sim foo.hir --json=foo --trace=foo       what the other option writes */
+ *     hirc sim foo.hir --json=foo --trace=foo       the file of the other option */
 #include "base/file.h"
 #include "cli/options.h"
 #include <string.h>

@@ -31,7 +31,7 @@ enum transport_kind rank_options_transport(const struct rank_options *o);
 bool rank_options_are_cuda(const struct rank_options *o);
 /* Returns true if ranks may see each other's memory, as far as the options say. */
 bool rank_options_see_memory(const struct rank_options *o);
-/* False after reporting what the target does not have. */
+/* False after reporting the features that the target does not have. */
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);
 
 #endif

@@ -1,7 +1,7 @@
-/* report_command: what the files of `hirc report` share.
+/* report_command: the shared parts of the files of `hirc report`.
  *
  *     cmd_report.c   the command line, files
- *     report_make.c  what the page is made of: programs, times, the check
+ *     report_make.c  the contents of the page: programs, times, the check
  *     report_run.c   --run */
 #ifndef HIRC_CLI_REPORT_COMMAND_H
 #define HIRC_CLI_REPORT_COMMAND_H

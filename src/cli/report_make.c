@@ -39,7 +39,7 @@ static struct module *lay_out(const struct report_command *c)
 
 /* ---- times */
 
-/* The first error of what could not be simulated. */
+/* The first error of the simulations that failed. */
 static void keep_error(void *report, const struct diag_message *message)
 {
 	struct report *r = report;

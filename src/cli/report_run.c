@@ -1,4 +1,4 @@
-/* report_run: --run: the program is run once before, for its page to have what was measured. */
+/* report_run: --run: the program is run once before, for its page to have measured times. */
 #include "cli/report_command.h"
 #include "cli/run.h"
 #include "import/import.h"

@@ -1,16 +1,16 @@
-/* run: what the files of `hirc run` share.
+/* run: the shared parts of the files of `hirc run`.
  *
  *     cmd_run.c       the command line, starting the ranks
  *     run_prepare.c   compiling, input files: once, before the ranks start (under mpirun: on each)
- *     run_same.c      whether all ranks run the same, under mpirun
+ *     run_same.c      a test that all ranks run the same, under mpirun
  *     run_cluster.c   one cluster file for all ranks, under mpirun
  *     run_adversary.c --adversary
  *     run_replay.c    --replay
- *     run_size.c      what is too large
+ *     run_size.c      sizes beyond the machine
  *     run_prove.c     the proof of `hirc check`, before the ranks begin
- *     run_check.c     the reference evaluation and what outputs are compared with
- *     run_trial.c     whether ranks can be where they are, before the reference is evaluated
- *     run_rank.c      what a rank does
+ *     run_check.c     the reference evaluation, and the comparison of outputs with it
+ *     run_trial.c     a test that ranks can be placed as asked, before the reference is evaluated
+ *     run_rank.c      the work of a rank
  *     run_trace.c     --trace and --profile */
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
@@ -97,17 +97,17 @@ bool run_reference_share(struct run *r, struct diag *d, const struct run *of);
 void run_reference_free(struct run *r);
 void run_free(struct run *r);
 
-/* --adversary: what the command line says, as it is for the ranks; what it changes of plans and execution. */
+/* --adversary: the command line's request, in the form for the ranks; its changes of plans and execution. */
 bool run_adversary_finish(struct run *r, struct diag *d);
 void run_adversary_plan(const struct run *r, struct plan_target *target);
 void run_adversary_exec(const struct run *r, struct exec_options *o);
 
-/* Starts the ranks of a prepared program to see whether they have what --target and --transport ask for,
- * which is said as the program's own ranks would. Nothing for a cpu. */
+/* Starts the ranks of a prepared program to test if they have the parts that --target and --transport ask
+ * for; reports as the program's own ranks would. Does nothing for a cpu. */
 enum status run_trial(struct run *r, const struct rt_launch_options *launch, int64_t ranks);
 /* Runs the trial on a rank. Collective; no other work of the job is under way. */
 int run_trial_rank(struct rt_job *job, void *run);
-/* --replay: reads the file; whether it is of the program that was prepared; the marks of a rank,
+/* --replay: reads the file; tests if it belongs to the prepared program; the marks of a rank,
  * RUN_MAX_MARKS at most. */
 enum { RUN_MAX_MARKS = 64 };
 bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given);
@@ -122,14 +122,14 @@ void run_replay_free(struct run *r);
 int run_rank(struct rt_job *job, void *run);
 /* After the runs, collective: writes --trace, prints --profile. */
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t);
-/* Its parts, each collective. The plan of this rank; run_plan prepares under mpirun, and compares what ranks
- * have compiled. */
+/* Parts of a run, each collective. The plan of this rank; under mpirun, run_plan also prepares, and compares
+ * the programs that the ranks have compiled. */
 enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan **out);
 enum status run_plan(struct rt_job *job, struct run *r, struct plan **out);
 /* Fills the inputs; when again, only those that the program may have written. */
 enum status run_fill(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                      bool again);
-/* Compares the outputs with the reference. What is right is printed to `to` (NULL: nowhere). */
+/* Compares the outputs with the reference. Prints correct outputs to `to` (NULL: nowhere). */
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                       struct buf *to);
 

@@ -1,4 +1,4 @@
-/* run_adversary: --adversary: what a seed stands for.
+/* run_adversary: --adversary: the meaning of a seed.
  *
  *     seed   first is             memory
  *     1      HOLD_ONE             as hirc check takes it

@@ -1,4 +1,4 @@
-/* run_rank: what one rank does: agree, plan, run, check, write. */
+/* run_rank: the work of one rank: agree, plan, run, check, write. */
 #include "base/hash.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -14,7 +14,7 @@
 /* Making a plan interns expressions in the program, which ranks that are threads share. */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 
-/* Messages of this rank, kept until it is known whether others say the same. */
+/* Messages of this rank, kept until it is known if others say the same. */
 struct messages {
 	struct diag *d;
 	FILE *f;
@@ -65,7 +65,7 @@ static enum status agree_status(struct rt_job *job, const struct run *r, struct 
 		}
 		if (mine.has && news && (first || r->all_ranks))
 			fwrite(x->text, 1, x->n, stderr);
-		/* nobody leaves before all have said what they have to say */
+		/* nobody leaves before all ranks have printed their messages */
 		enum status all_printed = rt_job_barrier(job, "printing messages");
 		job_status = job_status == STATUS_OK ? all_printed : job_status;
 	}
@@ -371,7 +371,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 }
 
 /* Makes the memory ready for run k. Where all runs are compared, or disturbed, each starts from memory
- * without values, as the first did: what is read too early would else be the last run's, and right. */
+ * without values, as the first did: otherwise a value read too early would be the last run's, and correct. */
 static enum status start_run(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                              int64_t k)
 {
@@ -400,7 +400,7 @@ static enum status open_trace(struct rt_job *job, const struct run *r, struct tr
 	return rt_job_fail(job, STATUS_DIAGNOSTICS);
 }
 
-/* Makes a graph of the run where that can be; --remarks of rank 0 says what keeps it from being one. */
+/* Makes a graph of the run if possible; otherwise --remarks of rank 0 gives the reason. */
 static enum status make_graph(struct rt_job *job, const struct run *r, struct exec *e)
 {
 	op_id statement;

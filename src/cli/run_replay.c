@@ -1,9 +1,8 @@
 /* run_replay: --replay: a witness of `hirc check`, made to happen.
  *
- *     race, lifetime       two runs, whose outputs differ: what is held is done before what it waits for,
- *                          then after it
- *     mismatch, deadlock   each collective is over before its host goes on, or a host waits where a stream is
- *                          full */
+ *     race, lifetime       two runs, whose outputs differ: the held work is done before the work that it
+ * waits                          for, then after it     mismatch, deadlock   each collective is over before
+ * its host goes on, or a host waits where a stream is                          full */
 #include "cli/run.h"
 #include "cli/witness_file.h"
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* run_same: under a launcher, whether all ranks run the same program with the same parameters and options.
+/* run_same: under a launcher, tests that all ranks run the same program with the same parameters and options.
  * Each is a text, of which the first line that differs is named. */
 #include "cli/run.h"
 #include "ir/print.h"

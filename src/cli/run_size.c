@@ -8,7 +8,7 @@
 #include "rt/convert.h"
 #include <string.h>
 
-/* Elements of the whole tensor; -1: more than 64 bits hold. What has no value yet counts as 1. */
+/* Elements of the whole tensor; -1: more than 64 bits hold. A param without a value yet counts as 1. */
 static int64_t count_tensor_elements(const struct module *m, value_id v)
 {
 	const struct expr_env env = {.rank = -1};

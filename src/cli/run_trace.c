@@ -1,4 +1,4 @@
-/* run_trace: what --trace writes and --profile prints.
+/* run_trace: the output of --trace and --profile.
  *
  * Ranks of one host share its monotonic clock. Of ranks on several hosts the offsets are measured: after each
  * of some barriers all look at their clocks, and the median of the differences to rank 0's counts. */
@@ -28,7 +28,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Collective: what is added to this rank's clock to have that of rank 0. */
+/* Collective: the offset to add to this rank's clock to get that of rank 0. */
 static enum status clock_offset(struct rt_job *job, int64_t *out)
 {
 	char host[HOST_BYTES] = {0}, *hosts = mem_zalloc((size_t)job->size * HOST_BYTES);
@@ -133,7 +133,7 @@ static enum status summarise_traces(struct rt_job *job, const struct trace_spans
 	return status;
 }
 
-/* The first run of several makes what the others find: kernels, pages. It is part of no profile. */
+/* The first of several runs sets up kernels and pages for the others. It is part of no profile. */
 static struct trace_spans but_the_first_run(const struct trace *t, const struct trace_spans *s)
 {
 	uint64_t k = 0;

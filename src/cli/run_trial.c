@@ -1,6 +1,6 @@
-/* run_trial: whether ranks can be where they are asked to be, found out before anything is done that takes
- * long. Ranks are started, look at their GPUs, and end; only where NCCL itself has to say whether it takes
- * them do they open all that the program needs. */
+/* run_trial: tests early if ranks can be placed as asked, before any work that takes long. Ranks are
+ * started, look at their GPUs, and end; only if NCCL itself has to say that it accepts them do they open all
+ * resources of the program. */
 #include "cli/run.h"
 #include "exec/exec_device.h"
 

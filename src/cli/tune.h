@@ -1,15 +1,15 @@
-/* tune: what the files of `hirc tune` share.
+/* tune: the shared parts of the files of `hirc tune`.
  *
  *     cmd_tune.c         the command line, and one thing after the other
- *     tune_axes.c        what can be varied: chunk counts of the source, options of the compiler, streams
- *     tune_transform.c   which transformations of collectives a program has something for
+ *     tune_axes.c        the axes: chunk counts of the source, options of the compiler, streams
+ *     tune_transform.c   the transformations of collectives that apply to a program
  *     tune_candidate.c   a program with its choices: compiled, and predicted by the simulator
  *     tune_search.c      which candidates are looked at
  *     tune_measure.c     running the best of them
  *     tune_print.c       tables, CSV, JSON
  *     tune_text.c        choices as words, as a command line and in the source; progress
  *
- * A candidate is a value for each axis; value 0 is what the source and the command line say. */
+ * A candidate is a value for each axis; value 0 is the one of the source and the command line. */
 #ifndef HIRC_CLI_TUNE_H
 #define HIRC_CLI_TUNE_H
 #include "cli/cli_progress.h"
@@ -98,7 +98,7 @@ bool tune_axes_end(struct tune *t);
 
 /* ---- tune_transform.c */
 
-/* Sets for each of compile_transform whether the program as it stands has something for it. */
+/* Sets for each of compile_transform if it applies to the program as it stands. */
 void tune_transforms_find(struct tune *t, bool *possible);
 
 /* ---- tune_candidate.c */
@@ -109,11 +109,11 @@ bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct di
 void tune_options_free(struct tune *t, struct compile_options *o);
 /* Hashes the program that these options make; 0: it does not compile, which is reported to d. */
 uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d);
-/* Compiles and predicts: sets all but choice, same and what is measured. */
+/* Compiles and predicts: sets all fields but choice, same and the measured ones. */
 void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
 /* Sets hash for a number of streams, by program and streams. */
 void tune_candidate_hash(struct tune_candidate *c, int64_t streams);
-/* Messages that are kept: the first line of what was reported is the reason. */
+/* Messages that are kept: the first line of the report is the reason. */
 struct tune_messages {
 	struct diag *d;
 	FILE *f;
@@ -128,7 +128,7 @@ const char *tune_messages_close(struct tune *t, struct tune_messages *x);
 
 /* Fills t->candidate. */
 void tune_search(struct tune *t);
-/* Indices of the good candidates, by what is predicted; what is not comes last. */
+/* Indices of the good candidates, by predicted time; those without one come last. */
 typedef VEC(uint32_t) tune_order;
 void tune_order_make(const struct tune *t, tune_order *out);
 
@@ -141,7 +141,7 @@ enum status tune_measure(struct tune *t);
 /* `s=4 pipeline=p2p`; the first candidate: `as it stands`. */
 const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
-/* ` --np=2 -D t=96 --pipeline=p2p`: what hirc run needs. consts: also those that the source has. */
+/* ` --np=2 -D t=96 --pipeline=p2p`: the options for hirc run. consts: also those that the source has. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
 /* Puts the options of a candidate beyond those that were given: `-D s=4 --pipeline=p2p`. */
 void tune_put_changes(const struct tune *t, const struct tune_candidate *c, struct buf *out);
@@ -152,7 +152,7 @@ void tune_put_program(struct tune *t, const struct tune_candidate *c, const char
 /* ---- tune_print.c */
 
 void tune_print(struct tune *t, struct buf *out);
-/* --remarks: why what looks like an axis is none, why candidates are refused. */
+/* --remarks: why a const is not an axis, why candidates are refused. */
 void tune_print_remarks(const struct tune *t, struct buf *out);
 void tune_print_csv(struct tune *t, struct buf *out);
 void tune_print_json(struct tune *t, struct buf *out);

@@ -1,4 +1,4 @@
-/* tune_axes: what can be varied.
+/* tune_axes: the axes of the search.
  *
  *     const s = 3                          s: the chunks of a loop, a const that stands in @stream(s),
  *     input X: f32[t@stream(s), k]         @serial(s) or `for i in 0..s parallel(stream)` and nowhere else
@@ -231,7 +231,7 @@ static bool check_twice(struct tune *t)
 	return true;
 }
 
-/* Lists of what is no axis. */
+/* Lists of names that are not axes. */
 static bool check_lists(struct tune *t)
 {
 	for (uint32_t k = 0; k < t->compile.define.n; k++) {

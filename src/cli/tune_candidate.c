@@ -119,7 +119,7 @@ static struct module *compile_candidate(struct tune *t, struct compile_options *
 	return ok ? m : NULL;
 }
 
-/* ---- what it does */
+/* ---- effects of the choices */
 
 /* Returns the bound that a statement's stream index stays below: a number, or the end of a loop around it.
  * INT64_MAX: not known. */

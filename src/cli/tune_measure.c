@@ -1,10 +1,10 @@
-/* tune_measure: runs the best candidates, as `hirc bench` does, and compares what they compute with the
+/* tune_measure: runs the best candidates, as `hirc bench` does, and compares their results with the
  * reference of the program as it stands.
  *
  * Up to BATCH of them are open in one job and run in turns; all batches are measured PASSES times, one after
- * the other, and the least median of a candidate counts: what disturbs a machine lasts for seconds, and would
- * make one batch slower than another. One in which nothing moves any more ends its job; the others are
- * measured without it. One that computes something else ends the command. */
+ * the other, and the least median of a candidate counts: disturbances of a machine last for seconds, and
+ * would make one batch slower than another. A candidate in which nothing moves any more ends its job; the
+ * others are measured without it. One that computes something else ends the command. */
 #include "cli/bench.h"
 #include "cli/bench_rounds.h"
 #include "cli/tune.h"
@@ -194,7 +194,7 @@ static bool has_candidate(const tune_order *chosen, uint32_t candidate)
 	return false;
 }
 
-/* The best, those that differ in what is predicted first; and the program as it stands. */
+/* The best, with different predicted times first; and the program as it stands. */
 static void choose_measured(struct tune *t, tune_order *out)
 {
 	tune_order order = {0};

@@ -1,11 +1,10 @@
-/* tune_print: what was found, as a table, CSV or JSON.
+/* tune_print: the candidates and their times, as a table, CSV or JSON.
  *
  *     candidate                    predicted_us  measured_us  spread    error
  *     s=6 pipeline=p2p                   71.250       78.102   1.2 %   -8.8 %  chosen
  *     as it stands                       96.412            -       -        -
  *
- * Rows are in the order of what is predicted. spread: half of the samples are within so much of each other.
- */
+ * Rows are in the order of predicted times. spread: half of the samples are within so much of each other. */
 #include "base/json_put.h"
 #include "cli/output.h"
 #include "cli/tune.h"
@@ -47,7 +46,7 @@ static void put_name(const struct tune *t, const struct tune_candidate *c, size_
 	buf_free(&name);
 }
 
-/* The first rows, what ran, what was chosen and what is there. */
+/* The first rows, the candidates that ran, the chosen one and the program as it is. */
 static bool is_shown(const struct tune *t, uint32_t k, uint32_t candidate)
 {
 	return k < t->rows || !candidate || candidate == t->chosen ||
@@ -259,7 +258,7 @@ static void put_csv_row(struct tune *t, uint32_t candidate, struct buf *out)
 	buf_free(&options);
 }
 
-/* Good ones by what is predicted, then those that are refused. */
+/* Good ones by predicted time, then the refused ones. */
 static void all_rows(struct tune *t, tune_order *out)
 {
 	tune_order_make(t, out);

@@ -38,8 +38,8 @@ static uint32_t find_same(const struct tune *t, const struct tune_candidate *c)
 	return k;
 }
 
-/* A number of streams changes nothing in the program. What is known of a candidate by that with the default
- * number; false: it is to be compiled. */
+/* The number of streams does not change the program. Copies the facts about a candidate from the one with the
+ * default number; false: it has to be compiled. */
 static bool infer(struct tune *t, struct tune_candidate *c)
 {
 	bool stated;
@@ -119,7 +119,7 @@ static void look_at_all(struct tune *t, int64_t n)
 	}
 }
 
-/* All values of axes i and j, which may be the same, beside what the best one has; the best of them. */
+/* The best of all values of axes i and j, which may be the same, with the other values of the best one. */
 static uint32_t look_at_pair(struct tune *t, uint32_t best, uint32_t i, uint32_t j)
 {
 	uint8_t choice[TUNE_MAX_AXES];
@@ -157,7 +157,7 @@ void tune_search(struct tune *t)
 	progress_end(&t->progress);
 }
 
-/* ---- the order of what is predicted */
+/* ---- the order of predicted times */
 
 struct entry {
 	int64_t time;

@@ -49,7 +49,7 @@ static void put_define(struct buf *out, const char *name, const char *text)
 	buf_free(&word);
 }
 
-/* An option as it was given, by what it has set. */
+/* An option in the form of the command line, from the field that it has set. */
 static void put_given(struct tune *t, const struct option *o, struct buf *out)
 {
 	struct buf word = {0};
@@ -163,7 +163,7 @@ void tune_put_changes(const struct tune *t, const struct tune_candidate *c, stru
 
 /* ---- programs */
 
-/* The value that a candidate gives to a const; NULL: what is there. */
+/* The value that a candidate gives to a const; NULL: the present one. */
 static const char *value_of(const struct tune *t, const struct tune_candidate *c, const char *name)
 {
 	for (uint32_t k = 0; k < t->axis_n; k++)

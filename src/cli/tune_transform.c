@@ -1,7 +1,7 @@
 /* tune_transform: which transformations of collectives a program has something for.
  *
- * The program as it stands is compiled with each of them, which is told to do what it can even where that is
- * slower: if the same comes out as without it, no candidate needs it. */
+ * The program as it stands is compiled with each of them, which is told to do its work even where that is
+ * slower: if the result is the same as without it, no candidate needs it. */
 #include "cli/tune.h"
 
 /* Set for each pass that tries changes: a few trials say as much as many. */

@@ -1,4 +1,4 @@
-/* version: the version of this hirc, and with what it was built. */
+/* version: the version and the build features of this hirc. */
 #ifndef HIRC_CLI_VERSION_H
 #define HIRC_CLI_VERSION_H
 #include "base/str.h"

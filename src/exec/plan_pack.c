@@ -3,8 +3,7 @@
  *     X: f32[3, 9@x], x = 2           rank 1 holds 3 lines of 4, room for 5: 12 elements are packed
  *     Y: f32[3, 9@stream(2)@x]        in a loop
  *
- * All ranks decide from the types alone, and so alike, if both buffers are packed and in which order of axes.
- * */
+ * All ranks decide alike, from the types, if both buffers are packed and in which order of axes. */
 #include "exec/plan_boxes.h"
 #include "exec/plan_comm.h"
 #include "exec/plan_dense.h"

@@ -172,14 +172,14 @@ static void add_chain(struct explain_making *k)
 	}
 }
 
-/* ---- what is waited for */
+/* ---- causes of waits */
 
 static const char *lane_of(const struct explain_making *k, const uint32_t *span, uint32_t task)
 {
 	return span[task] == TIMELINE_NONE ? "" : k->c->lane.at[k->c->span.at[span[task]].lane].name;
 }
 
-/* Back over what takes no time. */
+/* Goes back over items that take no time. */
 static struct sim_cause cause_of(const struct sim_events *e, struct sim_cause x)
 {
 	for (x = sim_cause_begin(e, x); x.task != SIM_NONE; x = sim_cause_ready(e, x)) {

@@ -1,4 +1,4 @@
-/* explain: what each statement of a program does, takes and waits for, and why communication is not hidden.
+/* explain: each statement's work, time and waits, and the reasons for exposed communication.
  *
  *     struct explanation x;
  *     explain_devices(&x, &timeline, &events, cost);      or explain_recorded
@@ -93,7 +93,7 @@ struct explanation {
 	VEC(struct explain_collective) collective; /* in the order of the program */
 };
 
-/* Both outlive what is made. */
+/* Both outlive the explanation. */
 void explain_devices(struct explanation *x, struct timeline *t, const struct sim_events *e,
                      const struct cost *cost);
 void explain_recorded(struct explanation *x, struct timeline *t, const struct sim *s,
@@ -105,7 +105,7 @@ uint32_t explain_class_of(const struct explanation *x, int64_t rank);
 /* The reason that most of a row's exposed time has. */
 enum explain_why explain_main_why(const struct explain_row *r);
 
-/* An option that was tried, and what the program takes with it. */
+/* An option that was tried, and the program's time with it. */
 struct explain_advice {
 	const char *option; /* "--pipeline=p2p" */
 	int64_t time, exposed;

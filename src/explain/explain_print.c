@@ -297,7 +297,7 @@ static bool is_alike(const struct cost_choice *a, const struct cost_choice *b)
 	       !strcmp(a->links, b->links) && !strcmp(a->algorithm, b->algorithm);
 }
 
-/* A line, and below it what else would do it. */
+/* A line, and below it the alternatives. */
 static void add_collective(const struct printing *p, const struct alike *x, struct table *t)
 {
 	struct arena *a = p->x->arena;

@@ -1,4 +1,4 @@
-/* explain_rows: what the files that make rows share. */
+/* explain_rows: the shared parts of the files that make rows. */
 #ifndef HIRC_EXPLAIN_EXPLAIN_ROWS_H
 #define HIRC_EXPLAIN_EXPLAIN_ROWS_H
 #include "explain/explain.h"
@@ -17,7 +17,7 @@ struct explain_row *explain_row_of(struct explain_making *k, op_id op);
 void explain_add_idle(struct explain_row *r, int64_t time, op_id after, const char *lane);
 /* So much of its communication is exposed, and why. */
 void explain_add_why(struct explain_row *r, int64_t time, enum explain_why why, op_id other);
-/* whys.c: sets why nothing hid what each wait of the class is for. */
+/* whys.c: sets, for each wait of the class, the reason for its exposed communication. */
 void explain_find_whys(struct explain_making *k, const struct sim_events *e);
 /* whys_recorded.c: the same of recorded programs. */
 void explain_find_recorded_whys(struct explain_making *k, const struct sim *s);

@@ -1,15 +1,15 @@
-/* whys: why nothing hides what a device stands still for.
+/* whys: the reasons for exposed communication.
  *
  *     Y <- allreduce(T) as c         1000 ns, of which the device stands still for 800:
  *     wait(c)
  *     Z <- relu(Y)                   it needs Y: nothing can be done meanwhile
  *     V <- linear(A, B)              it does not: this could have been done
  *
- * Statements are looked at in the order of issue, which is the meaning of the program: what reads what a
- * Communication made, or what was made of that, needs it, and so does what overwrites what one of these
- * reads. Buffers count whole, but slices of a loop's streams; a receive needs all that was sent before it, as
- * another rank may have sent it on. So what is said not to need it does not, and all that it reads was there,
- * and all that it overwrites was free. */
+ * Statements are looked at in the order of issue, which is the meaning of the program. A statement needs a
+ * Communication if it reads the Communication's result or a value computed from it, or overwrites an operand
+ * of such a statement. Buffers count whole, but for slices of a loop's streams; a receive needs all earlier
+ * sends, as another rank may have passed the data on. So a statement reported as independent really is: all
+ * its operands were there, and all memory that it overwrites was free. */
 #include "explain/explain_rows.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
@@ -76,7 +76,7 @@ static struct part part_of(const struct module *m, op_id op, value_id v)
 	return x;
 }
 
-/* ---- what is touched */
+/* ---- parts that statements touch */
 
 /* The accesses of a statement to an operand. */
 enum touch { READS = 1, WRITES = 2 };
@@ -103,7 +103,7 @@ static void each_touched(struct search *s, op_id op, touched *call, void *to)
 			each_touched(s, member, call, to);
 }
 
-/* The depth of what is there of a part; 0: nothing. */
+/* The depth of the entries of a part; 0: nothing. */
 static uint32_t tainted(const struct search *s, const struct taint *by_value, struct part x,
                         int64_t iteration)
 {
@@ -145,7 +145,7 @@ static void mark_operand(struct search *s, struct part x, enum touch how, void *
 	set_taint(s, how == READS ? s->held : s->taint, x, n->iteration, n->depth);
 }
 
-/* ---- what needs a Communication */
+/* ---- statements that need a Communication */
 
 static void look_at(struct search *s, uint32_t task)
 {

@@ -1,5 +1,5 @@
-/* whys_recorded: why nothing hides what the host of a recorded program stands still for. Its statements are
- * the nodes of a problem, which has what each needs. */
+/* whys_recorded: the reasons for exposed communication in a recorded program, whose host stands still. Its
+ * statements are the nodes of a problem, which has the dependences of each. */
 #include "explain/explain_rows.h"
 #include <stdlib.h>
 

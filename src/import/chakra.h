@@ -1,7 +1,6 @@
 /* chakra: the nodes of a Chakra execution trace (see chakra.proto), as far as programs are made of them.
  *
- * What a field of a number says that is 0 there is that it is absent: the format does not tell the two apart.
- */
+ * A field of a number that is 0 counts as absent: the format does not tell the two apart. */
 #ifndef HIRC_IMPORT_CHAKRA_H
 #define HIRC_IMPORT_CHAKRA_H
 #include "base/arena.h"

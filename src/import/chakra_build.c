@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what a node needs */
+/* ---- operands of a node */
 
 /* Collectives of one group run one after the other: to come after one, another need not wait for it. */
 static bool is_ordered_by_group(const struct builder *b, const struct chakra_node *n, uint32_t dep)
@@ -120,7 +120,7 @@ static void add_results(struct builder *b, uint32_t k, const struct chakra_tenso
 	}
 }
 
-/* ---- what it is and takes */
+/* ---- kind and time of a node */
 
 static group_id group_of(struct builder *b, const struct chakra_node *n)
 {

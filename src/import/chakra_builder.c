@@ -174,7 +174,7 @@ value_id builder_token(struct builder *b, const struct chakra_node *n)
 	return builder_result(b, builder_type(b, DTYPE_I64, 0, NULL), builder_name(b, n->name, n->id), -1, 0);
 }
 
-/* Before the first node that needs what a collective makes. */
+/* Before the first node that needs the results of a collective. */
 void builder_wait(struct builder *b, uint32_t k)
 {
 	const struct chakra_node *n = &b->t->node.at[k];

@@ -1,5 +1,5 @@
-/* chakra_read: the messages of a trace, see chakra.h. Each is checked before it is unpacked, so that what is
- * wrong has an offset and a field. */
+/* chakra_read: the messages of a trace, see chakra.h. Each is checked before it is unpacked, so that an error
+ * has an offset and a field. */
 #include "base/str.h"
 #include "import/chakra.h"
 #include "import/chakra_groups.h"

@@ -149,7 +149,7 @@ static void read_shape(struct span shape, int64_t elements, struct chakra_tensor
 	x->dim[0] = elements;
 }
 
-/* *is: whether the value is one. */
+/* *is: true if the value is one. */
 static bool read_tensor(const struct lists *l, struct span value, struct span shape, struct span type,
                         uint32_t argument, bool *is)
 {

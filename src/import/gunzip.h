@@ -1,4 +1,4 @@
-/* gunzip: what a gzip file holds. */
+/* gunzip: the contents of a gzip file. */
 #ifndef HIRC_IMPORT_GUNZIP_H
 #define HIRC_IMPORT_GUNZIP_H
 #include "base/diag.h"

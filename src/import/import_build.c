@@ -179,8 +179,8 @@ static bool declare_recording(struct builder *b)
 
 /* ---- types */
 
-/* `bf16[2,8192]`; what hirc has no dtype for are bytes, complex numbers pairs. 0 after reporting; *none: no
- * tensor. */
+/* `bf16[2,8192]`; dtypes that hirc does not have are bytes, complex numbers pairs. 0 after reporting; *none:
+ * no tensor. */
 static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 {
 	const char *text = b->text + t.at, *bracket = memchr(text, '[', t.n);

@@ -6,7 +6,7 @@
  *
  * Every node is a statement, with all tensors of the nodes that it needs as operands; kind= is that of the
  * node, for a comm the collective. A result whose storage is that of an operand is a view of it, others are
- * made; bytes= is stated where it is not what the type says. Inputs are statements as well, since they take
+ * made; bytes= is stated if it differs from the type's. Inputs are statements as well, since they take
  * the host's time: kind=input. A node without results has its name as an attribute. Tables whose points are
  * steps (src=table) get a point at the end of each step. */
 #ifndef HIRC_IMPORT_IMPORT_BUILD_H

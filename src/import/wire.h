@@ -1,10 +1,10 @@
-/* wire: whether bytes are a message of Protocol Buffers, and where they are not.
+/* wire: tests if bytes are a message of Protocol Buffers, and finds the place of an error.
  *
  *     struct wire_fault f;
  *     if (!wire_check(&chakra__node__descriptor, data, from, to, &f))
  *         … f.at, f.field, f.what                          data_deps: a number does not end
  *
- * What passes can be unpacked. Fields that the descriptor lacks need only be whole. */
+ * A message that passes can be unpacked. Fields that the descriptor lacks need only be whole. */
 #ifndef HIRC_IMPORT_WIRE_H
 #define HIRC_IMPORT_WIRE_H
 #include <stdbool.h>

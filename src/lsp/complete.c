@@ -158,7 +158,7 @@ static void add_values(struct list *l)
 	}
 }
 
-/* Keywords that begin what stands in a program, or outside. */
+/* Keywords that begin a statement of a program, or a declaration outside. */
 static void add_keywords(struct list *l, bool program)
 {
 	for (uint32_t k = 1; k < WORD_FIRST_BODY; k++) {

@@ -1,4 +1,4 @@
-/* complete_place: what is being written at a place, from the text before it. */
+/* complete_place: the kind of text written at a place, from the text before it. */
 #include "base/source.h"
 #include "base/word.h"
 #include "lsp/complete.h"

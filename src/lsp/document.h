@@ -1,7 +1,7 @@
 /* document: a text that a client has open, and its positions.
  *
  * A position is a line and a character in it, both from 0; characters are UTF-16 code units or bytes,
- * as was agreed on. What lies behind a line's or the text's end is that end. */
+ * as client and server agreed. A position behind the end of a line or of the text is that end. */
 #ifndef HIRC_LSP_DOCUMENT_H
 #define HIRC_LSP_DOCUMENT_H
 #include "base/str.h"
@@ -36,7 +36,7 @@ void document_free(struct document *x);
 uint32_t document_offset(struct document *x, enum document_columns columns, struct position at);
 struct position document_position(struct document *x, enum document_columns columns, uint32_t offset);
 
-/* Puts text in place of the bytes from … to; what was made of the former text is freed. */
+/* Puts text in place of the bytes from … to; frees the data made from the former text. */
 void document_replace(struct document *x, uint32_t from, uint32_t to, const char *text);
 
 #endif

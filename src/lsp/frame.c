@@ -1,4 +1,4 @@
-/* frame: reading what has come without waiting for more, and writing. */
+/* frame: reads the available input without waiting for more, and writes. */
 #include "lsp/frame.h"
 #include <ctype.h>
 #include <errno.h>

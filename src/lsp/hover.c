@@ -1,4 +1,4 @@
-/* hover: what stands at a place, as Markdown. */
+/* hover: the symbol at a place, described as Markdown. */
 #include "lsp/hover.h"
 #include "ir/expr.h"
 #include "lsp/request.h"

@@ -31,7 +31,7 @@ static int by_place(const void *a, const void *b)
 	return ((*x)->at > (*y)->at) - ((*x)->at < (*y)->at);
 }
 
-/* `f32[t@x, 8]` as it is written, or what it is. */
+/* `f32[t@x, 8]` as it is written, or the kind of the symbol. */
 static void detail(struct request *r, const struct symbol *s, struct buf *b)
 {
 	const struct ast *a = r->snapshot->ast;

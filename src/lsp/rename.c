@@ -1,7 +1,7 @@
 /* rename: a new name wherever a symbol stands.
  *
- * It is refused where the new name means something else. Whether it does is found by reading the text as it
- * would be: each mention must still lead to the symbol that it led to. */
+ * It is refused if the new name means something else. To find out, the changed text is read: each mention
+ * must still lead to the same symbol. */
 #include "base/source.h"
 #include "lsp/request.h"
 #include "parse/lex.h"

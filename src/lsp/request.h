@@ -1,4 +1,4 @@
-/* request: what a feature is given, and how it answers. */
+/* request: the input of a feature, and the way it answers. */
 #ifndef HIRC_LSP_REQUEST_H
 #define HIRC_LSP_REQUEST_H
 #include "lsp/document.h"
@@ -49,7 +49,7 @@ cJSON *feature_format(struct request *r);
 cJSON *feature_complete(struct request *r);
 cJSON *feature_tokens(struct request *r);
 
-/* The names of what feature_tokens gives, for the answer to `initialize`. */
+/* The names of the kinds that feature_tokens gives, for the answer to `initialize`. */
 cJSON *feature_tokens_legend(void);
 /* Makes the parameters of `publishDiagnostics` for a document. */
 cJSON *feature_diagnostics(struct request *r);

@@ -337,7 +337,7 @@ static void cancel(struct server *s, const cJSON *id)
 			cJSON_AddTrueToObject(s->queue.at[i], "cancelled");
 }
 
-/* Reads what has come; false: the stream is over. */
+/* Reads the available input; false: the stream is over. */
 static bool receive_messages(struct server *s, bool wait)
 {
 	while (s->queue.n - s->queue_from < QUEUE_MAX) {

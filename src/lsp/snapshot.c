@@ -1,7 +1,7 @@
 /* snapshot: parser and semantic step over a text that may be in mid-edit.
  *
- * After an error of syntax the statements that could be read are still looked at, for hover and the like,
- * but what is wrong with these is not said: most of it follows from what is missing. */
+ * After an error of syntax the statements that could be read are still checked, for hover and the like, but
+ * their errors are not reported: most of them follow from the missing parts. */
 #include "lsp/snapshot.h"
 #include "base/source.h"
 

@@ -1,4 +1,4 @@
-/* snapshot: what is known of one state of a text: syntax tree, program, names and messages. */
+/* snapshot: one state of a text: syntax tree, program, names and messages. */
 #ifndef HIRC_LSP_SNAPSHOT_H
 #define HIRC_LSP_SNAPSHOT_H
 #include "base/diag.h"
@@ -27,7 +27,7 @@ struct snapshot {
 	VEC(value_id) value; /* by symbol: the tensor's; 0: none */
 };
 
-/* Reads a text. Never NULL. name is what messages call it. */
+/* Reads a text. Never NULL. name is its name in messages. */
 struct snapshot *snapshot_new(const char *name, const char *text, uint32_t size,
                               const struct sema_options *options);
 void snapshot_free(struct snapshot *x);

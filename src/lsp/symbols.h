@@ -1,4 +1,4 @@
-/* symbols: what the names of a file stand for, from its syntax tree alone, so that a program with errors
+/* symbols: the meaning of the names of a file, from its syntax tree alone, so that a program with errors
  * has them, too.
  *
  *     input X: f32[t@x, 8]       a symbol X and the mention that defines it; a mention of f32, t and x

@@ -1,4 +1,4 @@
-/* symbols_walk: what the files that look for symbols share: one walk over a syntax tree. */
+/* symbols_walk: one walk over a syntax tree, shared by the files that look for symbols. */
 #ifndef HIRC_LSP_SYMBOLS_WALK_H
 #define HIRC_LSP_SYMBOLS_WALK_H
 #include "lsp/symbols.h"
@@ -34,7 +34,7 @@ uint32_t walk_define(struct walk *w, enum symbol_kind kind, ast_id node, uint32_
 void walk_declaration(struct walk *w, ast_id decl);
 
 /* ---- symbols_expr.c */
-/* An index expression, or what else holds scalars. */
+/* An index expression, or another node that holds scalars. */
 void walk_index(struct walk *w, ast_id e);
 /* An operand: tensors, scalars, calls. */
 void walk_operand(struct walk *w, ast_id e, unsigned flags);

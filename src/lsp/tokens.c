@@ -1,4 +1,4 @@
-/* tokens: what each word is, for colours: by the tree where there is one, by the lists of words elsewhere. */
+/* tokens: the kind of each word, for colours: from the tree if there is one, else from the lists of words. */
 #include "base/source.h"
 #include "base/word.h"
 #include "lsp/request.h"

@@ -1,7 +1,7 @@
 /* ast: building and reading the nodes of a source.
  *
  * A list keeps its last child while it grows, so that a program of a million statements is built in one
- * go. A node's height is known when it is made: what would be too high is left out and reported, and
+ * go. A node's height is known when it is made: a node that would be too high is left out and reported, and
  * nothing that walks the AST needs to look after its stack. */
 #include "parse/ast.h"
 #include "base/source.h"

@@ -1,4 +1,4 @@
-/* ast: what the grammar builds, the same nodes for both surfaces.
+/* ast: the tree that the grammar builds, with the same nodes for both surfaces.
  *
  * A node is 32 bytes in one array; 0 is "no node". Children form a singly linked
  * list. Both surfaces use the same statements and expressions: `T3 = linear(A, B)`

@@ -1,4 +1,4 @@
-/* ast_build: what grammar, lexer and lines.c share while a source is read.
+/* ast_build: the shared state of grammar, lexer and lines.c while a source is read.
  *
  *     text → lex_scan (grammar/hir.re) → hir_lex (lines.c) → hir_parse (grammar/hir.y) → ast_make …
  *

@@ -39,7 +39,7 @@ static bool same_line(const struct formatter *f, uint32_t from, uint32_t to)
 	return from <= to && !memchr(f->text + from, '\n', to - from);
 }
 
-/* Begins a line for what stands at an offset of the source. */
+/* Begins a line for the text at an offset of the source. */
 static void begin_line(struct formatter *f, uint32_t at)
 {
 	const char *line = at > f->done ? memchr(f->text + f->done, '\n', at - f->done) : NULL;
@@ -66,7 +66,7 @@ static void comments_before(struct formatter *f, uint32_t at)
 	}
 }
 
-/* Ends the line of what ends at an offset, with the comment behind it if that begins before limit. */
+/* Ends the line of a text that ends at an offset, with the comment behind it if that begins before limit. */
 static void end_line(struct formatter *f, uint32_t end, uint32_t limit)
 {
 	f->done = end;
@@ -259,7 +259,7 @@ static void put_line(struct formatter *f, ast_id id)
 
 static void put_statement(struct formatter *f, ast_id id, uint32_t limit);
 
-/* Where what follows a statement begins; end is the end of its block. */
+/* Where the text after a statement begins; end is the end of its block. */
 static uint32_t limit_of(const struct formatter *f, ast_id id, uint32_t end)
 {
 	ast_id next = ast_at(f->a, id)->next;

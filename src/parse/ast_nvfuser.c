@@ -1,4 +1,4 @@
-/* ast_nvfuser: builders of what only %HostIrContainer and its sections hold.
+/* ast_nvfuser: builders of nodes that only %HostIrContainer and its sections have.
  *
  * Printed names are taken apart here: `T0_g___bfloat` is T0 in memory g of __bfloat, `ideviceIdx.x9`
  * is axis 9. Old forms of stream operations become the calls that newer prints show. */

@@ -1,8 +1,7 @@
-/* ast_statement: builders that decide by what they are given.
+/* ast_statement: builders that choose the statement by their arguments.
  *
- * Only the sign after the targets of a statement tells whether they are defined (`a: T, b = f(x)`),
- * written (`a <- f(x)`) or exported (`output a`), so the grammar reads them as results and they become
- * here what they are. */
+ * Only the sign after the targets of a statement tells if they are defined (`a: T, b = f(x)`), written (`a <-
+ * f(x)`) or exported (`output a`), so the grammar reads them as results and they get their kind here. */
 #include "parse/ast_build.h"
 #include "parse/parse_report.h"
 

@@ -5,7 +5,7 @@
  *     f32[4 * h @ x]         →  f32[4*h@x]
  *
  * As in dumps, `*` has no blanks in extents, ranges and values of keys.
- * Parentheses are nodes, so that what was written is what is printed and precedence plays no part. */
+ * Parentheses are nodes, so that they are printed as they were written, and precedence plays no part. */
 #include "parse/format_expr.h"
 #include "ir/spelling.h"
 #include "parse/lex.h"

@@ -1,5 +1,5 @@
 /* lookalike: see lookalike.h. The pairs are among those of Unicode's list of confusable characters (UTS #39),
- * and the signs of mathematics for what the language writes in two. */
+ * and the signs of mathematics for signs that the language writes with two characters. */
 #include "parse/lookalike.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const struct {
     {0xa78a, 0xa78a, "="},  {0xfeff, 0xfeff, " "},
 };
 
-/* Letters of Greek and Cyrillic, and in their order what they look like. */
+/* Letters of Greek and Cyrillic, and in the same order the Latin letters that they look like. */
 static const uint16_t letter[] = {
     0x0391, 0x0392, 0x0395, 0x0396, 0x0397, 0x0399, 0x039a, 0x039c, 0x039d, 0x039f, 0x03a1,
     0x03a4, 0x03a5, 0x03a7, 0x03b1, 0x03b9, 0x03bd, 0x03bf, 0x03c1, 0x0405, 0x0406, 0x0408,

@@ -1,4 +1,4 @@
-/* parse_report: what was unexpected, and what could stand there instead.
+/* parse_report: the unexpected token, and the tokens that could be there instead.
  *
  *     error: unexpected name 'iner', expected ',' or ')'
  *

@@ -1,4 +1,4 @@
-/* vocabulary: what the semantic step knows by name where no keyword stands: for tools that show or complete a
+/* vocabulary: the words, other than keywords, that the semantic step knows: for tools that show or complete a
  * program.
  *
  * Each function gives the k-th word of a list; NULL behind its end. */

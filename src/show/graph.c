@@ -123,7 +123,7 @@ static int by_index(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Streams by their indices, then what they communicate by. */
+/* Streams by their indices, then the communicators. */
 static void order_lanes(struct making *k)
 {
 	struct graph_picture *p = k->p;

@@ -1,13 +1,13 @@
-/* graph: what a rank issues, as a graph: a lane for each stream and each communicator, a node for each
- * statement that a stream carries out, edges for what it uses, what it waits for and where Communications
- * start.
+/* graph: the statements that a rank issues, as a graph: a lane for each stream and each communicator, a node
+ * for each statement that a stream carries out, edges for the uses of values, for waits, and for the starts
+ * of Communications.
  *
  *     main                 stream 0               (0 1)
  *     linear(X, W) ──────▶ synchronize(main)
  *                          allreduce … starts ──▶ allreduce(T, axis=x)
  *                          wait(c)  ◀───────────────────┘
  *
- * Loops are walked, so that each iteration has its nodes. Edges lead down; what stands on one lane is in
+ * Loops are walked, so that each iteration has its nodes. Edges lead down; the nodes of one lane are in
  * order. */
 #ifndef HIRC_SHOW_GRAPH_H
 #define HIRC_SHOW_GRAPH_H

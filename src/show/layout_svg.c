@@ -1,6 +1,6 @@
 /* layout_svg: the layout of a tensor as a picture: its first two axes that are cut, from top to bottom and
  * from left to right, a rectangle a block, with the devices that hold it. Of a change both layouts, and
- * between them a table of what each device (row) gives to each (column). */
+ * between them a table of the bytes that each device (row) gives to each (column). */
 #include "draw/svg.h"
 #include "show/show_layout.h"
 #include "show/show_words.h"
@@ -193,7 +193,7 @@ static double put_notes(struct svg *g, const struct panel *p, double x, double y
 	return at - y;
 }
 
-/* Right and bottom of what was put. */
+/* Right and bottom of the picture so far. */
 static void put_panel(struct svg *g, const struct panel *p, const char *when, double x, double y,
                       double *right, double *bottom)
 {
@@ -230,7 +230,7 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 	buf_free(&text);
 }
 
-/* ---- what moves */
+/* ---- moved data */
 
 static double cell_of(const struct layout_picture *p)
 {

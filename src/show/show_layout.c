@@ -1,4 +1,4 @@
-/* show_layout: finds the tensors, and what devices hold of them. */
+/* show_layout: finds the tensors, and the parts of them that devices hold. */
 #include "show/show_layout.h"
 #include "base/checked.h"
 #include "ir/edit.h"
@@ -9,7 +9,7 @@
 #include "show/show_words.h"
 #include <string.h>
 
-/* ---- what is meant */
+/* ---- meaning of the argument */
 
 static value_id find_tensor(const struct layout_picture *p, const char *word, size_t n)
 {
@@ -32,7 +32,7 @@ static bool redistributes(const struct module *m, op_id op)
 	       op_read(m, op, 0) && op_result(m, op, 0);
 }
 
-/* The Communication of a name, or the statement that changes the layout of what becomes v. */
+/* The Communication of a name, or the statement that changes the layout of the value that becomes v. */
 static op_id find_statement(const struct module *m, const char *word, value_id v)
 {
 	for (op_id op = 1; op < m->op.n; op++) {

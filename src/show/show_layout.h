@@ -1,5 +1,5 @@
-/* show_layout: which device holds which block of a tensor, and what moves from device to device when that
- * changes.
+/* show_layout: the device of each block of a tensor, and the data that moves from device to device when the
+ * layout changes.
  *
  *     G: f32[96, 24] on ring                    G <- allgather of X over x: 20736 B move
  *       [0:96, 0:24]  9216 B  devices 0 1 2 3     from 0: 2304 B to 1, 2304 B to 2, …
@@ -43,8 +43,8 @@ struct layout_picture {
 	int64_t total, most; /* bytes: of all, of the device that gives most */
 };
 
-/* what: `T`, `T,U`, or the name of a Communication. A tensor that a statement redistributes is shown with
- * what it was before. False after reporting. */
+/* what: `T`, `T,U`, or the name of a Communication. A tensor that a statement redistributes is shown with its
+ * former layout. False after reporting. */
 bool layout_picture_open(struct layout_picture *p, struct module *m, const char *what, struct diag *d);
 void layout_picture_close(struct layout_picture *p);
 void layout_picture_print(const struct layout_picture *p, struct buf *out);

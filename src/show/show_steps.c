@@ -105,7 +105,7 @@ static int64_t block_along(struct walk *w, const struct held_layout *l, unsigned
 	return number;
 }
 
-/* cut: whether a loop cuts it, not devices alone. */
+/* cut: set if a loop cuts it, not devices alone. */
 static struct steps_event event_of(struct walk *w, enum steps_kind kind, op_id op, value_id v, int64_t peer,
                                    bool *cut)
 {

@@ -1,4 +1,4 @@
-/* show_steps: what each rank computes, sends and receives in each step of a loop.
+/* show_steps: the computations, sends and receives of each rank in each step of a loop.
  *
  *     loop over i2, 4 steps, 4 ranks
  *     rank  step 0  step 1               step 2               step 3

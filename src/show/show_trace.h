@@ -1,4 +1,4 @@
-/* show_trace: what `hirc run --trace` wrote, as a timeline.
+/* show_trace: the file of `hirc run --trace`, as a timeline.
  *
  * A rank whose spans are of the same statements, each as often, is of the class of another; of a class the
  * rank is drawn that ends last. Memory is not in a trace. */

@@ -1,6 +1,6 @@
 /* steps_svg: a row a rank, a column a step; a cell has the colour of the block that is computed, its name,
- * and what is sent and received. Cells grow smaller with their number: what does not fit any more is what
- * pointing at a cell shows. */
+ * and the blocks that are sent and received. Cells grow smaller with their number; pointing at a cell shows
+ * the text that has no room in it. */
 #include "draw/svg.h"
 #include "show/show_steps.h"
 #include "show/show_words.h"
@@ -93,7 +93,7 @@ static void put_title(const struct steps_picture *p, uint32_t rank, int64_t step
 	}
 }
 
-/* The name of what is computed, as much of it as there is room for; its size. */
+/* The name of the computed block, as much of it as there is room for; its size. */
 static double put_name(const struct steps_event *e, double width, double height, struct buf *out)
 {
 	if (!e)
