@@ -87,7 +87,7 @@ static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 
 /* ---- libraries */
 
-/* One that comes with CUDA: a driver has what libraries of its own major version and older ones ask of it. */
+/* One that comes with CUDA: a driver supports libraries of its own major version and older ones. */
 static bool open_version(enum cuda_library l, struct buf *names, struct buf *why)
 {
 	bool ok = false, skipped = false;

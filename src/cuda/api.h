@@ -8,9 +8,9 @@
  *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
  *     libnccl.so.2        collectives     CUDA_NCCL_CALLS
  *
- * The two in the middle may be of CUDA 12 as well, if the driver is or no others are there: what is used of
+ * The two in the middle may be of CUDA 12 as well, if the driver is or no others are there: the parts used of
  * them (functions, numbers of attributes, epilogues and statuses, an algorithm of 64 bytes in a result of 96)
- * is the same. */
+ * are the same. */
 #ifndef HIRC_CUDA_API_H
 #define HIRC_CUDA_API_H
 #include "base/status.h"
@@ -152,7 +152,7 @@ struct cuda_api {
 enum cuda_library { CUDA_DRIVER, CUDA_BLAS, CUDA_NVRTC, CUDA_NCCL, CUDA_LIBRARIES };
 
 /* Opens a library, once a process; its calls are then in cuda_api(). Any thread. STATUS_ABSENT with a message
- * that names the library and what it is for. */
+ * that names the library and its use. */
 enum status cuda_api_open(struct rt_job *job, enum cuda_library library);
 /* Opens a library as cuda_api_open does, without a message: false after appending the names of the files, and
  * why they will not do. */

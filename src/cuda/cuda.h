@@ -1,4 +1,4 @@
-/* cuda: the GPU of one rank, and what the files of this folder share.
+/* cuda: the GPU of one rank, and the shared parts of the files of this folder.
  *
  *     api.c             the libraries' entry points
  *     cuda_check.c      calls of them, checked
@@ -8,9 +8,9 @@
  *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
  *     gemm.c            contractions, by cuBLASLt
  *     record.c          the calls as text, without a GPU: record_*.c are those of a library
- *     launch_cache.c         what tasks that come again were made into
+ *     launch_cache.c         the launches of tasks that come again
  *     gpu_assignment.c           where ranks are, and the choice between transports
- *     cuda_transport.c  what transports share; stream_pool.c, messages.c
+ *     cuda_transport.c  shared parts of transports; stream_pool.c, messages.c
  *     nccl.c            the transport "nccl": nccl_*.c
  *     peers.c           the transport "peers": ranks that are threads of one process; peers_collective.c
  *     ipc.c             the transport "cuda-ipc": ranks that are processes of one host; ipc_*.c

@@ -1,4 +1,4 @@
-/* cuda_compile: sources to cubins, and what is kept of them.
+/* cuda_compile: compiles sources to cubins, and keeps them.
  *
  * A cubin is found by the hash of its source, architecture and NVRTC's version: in the process, then in
  * $XDG_CACHE_HOME/hirc/kernels (else ~/.cache/hirc/kernels), else it is compiled. HIRC_CACHE=off leaves the

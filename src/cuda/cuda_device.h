@@ -2,11 +2,10 @@
  *
  *   cuda_device.c    opening and closing it
  *   device_memory.c  memory, and copies between it and the host's
- *   device_stream.c  streams, events, graphs; whether all is done
+ *   device_stream.c  streams, events, graphs; the test that all is done
  *   device_launch.c  tasks
  *
- * What is named cuda_device_… is a function of struct rt_device_ops or rt_async_ops, whose contract it has.
- */
+ * A function named cuda_device_… is one of struct rt_device_ops or rt_async_ops, with its contract. */
 #ifndef HIRC_CUDA_CUDA_DEVICE_H
 #define HIRC_CUDA_CUDA_DEVICE_H
 #include "base/vec.h"

@@ -72,7 +72,7 @@ static enum status map_piece(struct cuda_heap *h, struct map *m, size_t offset, 
 	return STATUS_OK;
 }
 
-/* The GPU may use what was mapped. */
+/* The GPU may use the mapped memory. */
 static enum status allow_access(struct cuda_heap *h, const struct map *m)
 {
 	const CUmemAccessDesc d = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = h->c->device},
@@ -257,7 +257,7 @@ static enum status take_of_processes(struct cuda_heap *h)
 			status = map_rank(h, r);
 	free(own);
 	free(all);
-	/* nobody uses what another has not filled yet: all have, who came to the exchange */
+	/* nobody uses memory that another has not filled yet: all who came to the exchange have */
 	return status;
 }
 
@@ -359,7 +359,7 @@ void cuda_heap_free(struct cuda_heap *h)
 	}
 	for (int r = h->job->size; r-- > 0;)
 		unmap(h, &h->rank[r], h->piece, 0);
-	/* after a failure, what others may still map goes with the process */
+	/* after a failure, memory that others may still map goes with the process */
 	for (size_t k = (size_t)h->job->size * h->n; k-- > 0;)
 		if (h->handle[k] && !(h->named && k / h->n == (size_t)h->job->rank))
 			cuda_call(h->c, cuMemRelease, h->handle[k]);

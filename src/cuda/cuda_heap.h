@@ -5,8 +5,8 @@
  *     a rank     | A0 | B0 | where its own are, | A1 | B1 | where those of rank 1 are seen
  *     a view     | A1 | A0 |                    the same memory again, at consecutive addresses
  *
- * A piece is mapped whole, as CUDA asks for. What one address was written through is seen through another by
- * the kernels and copies that follow; who follows whom is not said here. */
+ * A piece is mapped whole, as CUDA asks for. Writes through one address are seen through another by the
+ * kernels and copies that follow; their order is not decided here. */
 #ifndef HIRC_CUDA_CUDA_HEAP_H
 #define HIRC_CUDA_CUDA_HEAP_H
 #include "cuda/cuda.h"

@@ -127,7 +127,7 @@ void cuda_transport_wake(struct rt_transport *t)
 	rt_bell_ring(((struct cuda_transport *)t)->bell);
 }
 
-/* ---- what streams are given */
+/* ---- work for streams */
 
 enum status cuda_await(struct cuda *c, CUstream s, CUevent event)
 {

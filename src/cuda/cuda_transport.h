@@ -1,4 +1,4 @@
-/* cuda_transport: what the transports between GPUs have in common.
+/* cuda_transport: the shared parts of the transports between GPUs.
  *
  * A start makes a request and returns; the transport gives the work to streams of the device, now or when the
  * other ranks have come, and `issued` hands over an event that is over when it is done. `test`, for start-up
@@ -76,7 +76,7 @@ enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_co
 /* Checks that a team is small enough for cuda_reduce_arrays; else fails the job. */
 enum status cuda_reduces(struct rt_transport *t, const struct rt_collective *x);
 
-/* Fails the job with what all ranks find alike: rank 0 says it. Collective. */
+/* Fails the job for a reason that all ranks find alike: rank 0 prints it. Collective. */
 enum status cuda_refuse(struct rt_job *job, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Fails the job: two ranks have different things, which the texts name. */

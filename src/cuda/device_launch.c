@@ -1,4 +1,4 @@
-/* device_launch: tasks: products go to gemm.c, all else, and what gemm.c refuses, to kernel.c. */
+/* device_launch: tasks: products go to gemm.c, all else, and refused products, to kernel.c. */
 #include "cuda/cuda_device.h"
 #include "cuda/launch_cache.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@ static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch 
 	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
 }
 
-/* Gives a stream what was made. *begin: an event before it, after which nothing is allocated; begin NULL:
+/* Gives a stream the prepared work. *begin: an event before it, after which nothing is allocated; begin NULL:
  * nobody asks. */
 static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
 {
@@ -26,7 +26,7 @@ static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_mad
 	return status == STATUS_OK && m->function ? launch_kernel(c, s, m->function) : status;
 }
 
-/* The function of a product, of what stands in memory. */
+/* The function of a product, applied to its result in memory. */
 static enum status make_function(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
 {
 	struct rt_task function = {

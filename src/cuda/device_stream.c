@@ -154,7 +154,7 @@ void cuda_device_graph_free(struct rt_device *d, void *graph)
 	cuda_call(cuda_of(d), cuGraphExecDestroy, graph);
 }
 
-/* ---- whether all is done, and what kernels found */
+/* ---- the test that all is done, and errors of kernels */
 
 static enum status look_for_fault(struct cuda *c)
 {

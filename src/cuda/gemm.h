@@ -20,10 +20,10 @@ struct cuda_gemm_call {
 	bool lacks_function; /* the task's function is left to be computed, of out where it lies */
 };
 
-/* *taken is false, with STATUS_OK, for what cuBLASLt has no way for: types, strides, a bias that it cannot
+/* *taken is false, with STATUS_OK, if cuBLASLt has no way for it: types, strides, a bias that it cannot
  * add; a kernel does that. STATUS_ABSENT with a message where there is no cuBLASLt. */
 enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_gemm_call *out, bool *taken);
-/* Allocates what products of that stream need, so that a later cuda_gemm_run there only gives it work. */
+/* Allocates the memory for products of that stream, so that a later cuda_gemm_run only gives it work. */
 enum status cuda_gemm_prepare(struct cuda *c, CUstream s, const struct cuda_gemm_call *call);
 enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call);
 /* Both; nothing is done if *taken is false. */

@@ -2,8 +2,8 @@
  *
  *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d
  *
- * Matrices are column-major with a leading dimension, a batch of them a count and strides. What hirc writes
- * row by row is read as its transpose, so that nothing is copied:
+ * Matrices are column-major with a leading dimension, a batch of them a count and strides. A matrix that hirc
+ * writes row by row is read as its transpose, so that nothing is copied:
  *
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
@@ -46,7 +46,7 @@ struct cuda_gemm_shape {
 	} axis[RT_MAX_DIMS];
 };
 
-/* False for what cuBLASLt has no way for: types, strides, a bias, empty sums, nothing to do. */
+/* False if cuBLASLt has no way for it: types, strides, a bias, empty sums, nothing to do. */
 bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out);
 /* The operands' addresses for a launch in [0, launches). */
 void cuda_gemm_operands(const struct cuda_gemm_shape *s, int64_t launch, char *at[CUDA_GEMM_OPERANDS]);

@@ -11,7 +11,7 @@
  * there is none. Sets c->ordinal and c->device; *sharers: ranks that have this GPU. */
 enum status cuda_gpu_take(struct cuda *c, int *sharers);
 /* Checks that the ranks can use a transport, and sets *kind where it is auto; symmetric: ranks are to have a
- * heap. Collective. Else the message says what keeps them from using it, and which way out there is. */
+ * heap. Collective. On failure the message has the reason and the way out. */
 enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);
 
 #endif

@@ -5,8 +5,8 @@
  *
  *     packet   { number of the receiver, rank of the sender, first file, count }  files
  *
- * Nothing blocks: a rank takes what has come while it waits for room in the queue of another. What comes from
- * another user, or without the number, is closed and forgotten. */
+ * Nothing blocks: a rank takes the packets that have come while it waits for room in the queue of another. A
+ * packet from another user, or without the number, is closed and forgotten. */
 #include "cuda/handles.h"
 #include "base/arena.h"
 #include <errno.h>

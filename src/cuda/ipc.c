@@ -50,7 +50,7 @@ enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t va
 enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, uint32_t value)
 {
 	CUdeviceptr at = t->peer[rank].semaphores + semaphore * sizeof(uint32_t);
-	/* By default what the stream did before is seen by whoever sees the value. */
+	/* By default the earlier writes of the stream are visible to whoever sees the value. */
 	return cuda_call(t->base.c, cuStreamWriteValue32, s, at, value, CU_STREAM_WRITE_VALUE_DEFAULT)
 	           ? STATUS_OK
 	           : ipc_failure(t);

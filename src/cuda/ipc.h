@@ -4,7 +4,7 @@
  *     ipc_memory.c      a rank's memory, as others map it
  *     ipc_message.c     messages
  *     ipc_team.c        collectives: the turns of a team's members
- *     ipc_collective.c  what a member gives to its GPU of a collective
+ *     ipc_collective.c  a member's GPU work for a collective
  *
  * Hosts tell each other in shared memory where data are, GPUs tell each other by semaphores when:
  *
@@ -14,7 +14,7 @@
  *                                        stream: wait for ready, copy, write over of rank 0
  *           stream: wait for over        say that it is issued
  *
- * No stream waits for what has not been issued by then, on any rank: so streams cannot end in a circle,
+ * No stream waits for work that has not been issued by then, on any rank: so streams cannot end in a circle,
  * whatever hardware queues they share, and a stream that waits comes to its end as long as the other process
  * lives. A semaphore is a word in the memory of the rank that waits for it. It counts turns, and is compared
  * cyclically. */
@@ -113,7 +113,7 @@ enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, 
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
 /* Gets the handle of an allocation, which begins there. */
 enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out);
-/* Maps what another rank has exported. */
+/* Maps memory that another rank has exported. */
 enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out);
 /* Closes all that was opened for reading. */
 void ipc_close_memory(struct ipc *t);
@@ -124,7 +124,7 @@ size_t ipc_boxes_bytes(int ranks); /* of shared memory */
 uint32_t ipc_message_semaphores(int ranks);
 /* To or from another rank. */
 enum status ipc_message_start(struct ipc *t, struct rt_request *r);
-/* Issues what can be. */
+/* Issues all work that can be. */
 enum status ipc_messages_advance(struct ipc *t, bool *moved);
 void ipc_messages_close(struct ipc *t);
 
@@ -157,8 +157,8 @@ bool ipc_reads(const struct rt_collective *c, int to, int from);
 bool ipc_gives(const struct rt_collective *c, int to, int from);
 /* Bytes from the beginning of in that others may read. */
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index);
-/* Gives what this member does to the team's stream, after which others may be told: all of it, or the first
- * half of an Allreduce that is not staged, whose second half moves what others have reduced. */
+/* Gives this member's work to the team's stream, after which others may be told: all of it, or the first
+ * half of an Allreduce that is not staged; its second half moves the blocks that others have reduced. */
 enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 

@@ -1,17 +1,17 @@
-/* ipc_collective: what a member gives to its GPU of a collective.
+/* ipc_collective: a member's GPU work for a collective.
  *
  *     Barrier        nothing but the wait for the others
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
- *                    copies what it takes from where the others have it
+ *                    copies its part from where the others have it
  *     ReduceScatter, Reduce
- *                    reduces what it takes, reading the others' parts where they are
+ *                    reduces its part, reading the others' operands where they are
  *     Allreduce      staged: reduces all of it
- *                    else first reduces a block of its own, then, when the others have reduced theirs, copies
- * these: all have the same bits either way
+ *                    else first reduces a block of its own, then, when the others have reduced theirs,
+ *                    copies these: all have the same bits either way
  *
- * Operands are combined in team order and rounded once. A member writes to its own memory alone. What it
- * writes where others may still read is its own block of an Allreduce in place, which nobody else reads, and
- * the other blocks, each after the member has reduced it that reads it: so nothing large is copied twice. */
+ * Operands are combined in team order and rounded once. A member writes to its own memory alone. In memory
+ * that others may still read, it writes only its own block of an Allreduce in place, which nobody else reads,
+ * and the other blocks, each after its reader has reduced it: so nothing large is copied twice. */
 #include "cuda/ipc.h"
 
 enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of it */ };

@@ -8,7 +8,7 @@
  *     box   of one that offers and one that moves
  *       posted   offers so far
  *       order    their slots: the last 256
- *       slot     what is offered, and in which turn of the slot; `taken` is that turn once the copy is issued
+ *       slot     the offer, and the turn of the slot; `taken` is that turn once the copy is issued
  *
  * A slot is free again when its copy is issued. The next offer in it is made by a stream that first waits for
  * that copy, so that no semaphore goes on before its last value was seen. Who finds no free slot keeps the

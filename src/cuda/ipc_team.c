@@ -1,7 +1,7 @@
 /* ipc_team: collectives of a team: when a member may do what.
  *
- * Each member posts what it has for the collective of a turn, in order. When all have posted, each moves what
- * it takes to its own memory, on its own stream:
+ * Each member posts its data for the collective of a turn, in order. When all have posted, each moves its
+ * part to its own memory, on its own stream:
  *
  *     ROOM     a member is IPC_TURNS ahead of another: its post would overwrite one that is read
  *     POSTED   not all have posted
@@ -101,7 +101,7 @@ enum status ipc_team_signal(struct ipc *t, int id, CUstream s, int other, enum i
 	return ipc_signal(t, s, team->rank[other], semaphore(t, id, team->index, which), turn + 1);
 }
 
-/* ---- what all have come to */
+/* ---- points that all members have reached */
 
 static bool has_come(const _Atomic uint32_t *count, uint32_t turns)
 {
@@ -175,7 +175,7 @@ bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c)
 	return t->team[c->team].stage && ipc_bytes_given(c, team->n, team->index) <= IPC_STAGED_BYTES;
 }
 
-/* The stage's place of a turn is free once its stream has come here, then has what this member gives. */
+/* The stage's place of a turn is free once its stream has come here, then has this member's data. */
 static enum status use_stage(struct ipc *t, const struct rt_request *r, struct ipc_place *out)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -312,8 +312,8 @@ static enum status issue_second(struct ipc *t, struct rt_request *r)
 	return status;
 }
 
-/* The event of what this member has moved, where nobody reads its buffers; else it is that stream's that
- * waits for them, afterwards. */
+/* The event of this member's move, if nobody reads its buffers; else that of the stream that waits for the
+ * readers, afterwards. */
 static enum status has_moved(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];

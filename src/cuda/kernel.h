@@ -1,7 +1,7 @@
 /* kernel: tasks as launches of kernels that are written for them.
  *
  * The views of a task are brought to their least form (axes of extent 1 go, axes that lie one after the other
- * in all views become one); what is left (kernel, operations, element types, number of axes, which views are
+ * in all views become one); the rest (kernel, operations, element types, number of axes, which views are
  * dense) decides the source text, everything else is an argument. A source is compiled once a process and
  * architecture, and kept on disk:
  *
@@ -26,8 +26,8 @@ struct cuda_launch {
 enum status cuda_kernels_open(struct cuda *c);
 void cuda_kernels_close(struct cuda *c); /* not opened is allowed */
 
-/* All tasks but CALL, and GEMM only for what cuBLASLt does not take, and without its function. A grid of 0:
- * there is nothing to do. On failure why (RT_WHY_BYTES) says what, "" if it was printed. */
+/* All tasks but CALL, and GEMM only if cuBLASLt does not take it, and without its function. A grid of 0:
+ * there is nothing to do. On failure why (RT_WHY_BYTES) has the reason, "" if it was printed. */
 enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why);
 /* For the statement c->at, which faults name. */
 enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l);
@@ -38,8 +38,8 @@ enum { CUDA_REDUCE_ARRAYS = 256 /* as many ranks as a host can have; their addre
 enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum reduce_op op, enum dtype t, void *out,
                                const void *const *in, int n, int64_t count);
 
-/* The source of a task's kernel, whatever the machine: what tests compile and `--dump-kernels` shows. False:
- * why says what is in the way. */
+/* The source of a task's kernel, whatever the machine: for tests and `--dump-kernels`. False: why has the
+ * reason. */
 bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why);
 
 #endif

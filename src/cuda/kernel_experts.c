@@ -1,4 +1,4 @@
-/* kernel_experts: what dispatch and combine are made of.
+/* kernel_experts: the kernels of dispatch and combine.
  *
  *     route    a block a bucket: how many elements come before its own, then the places of these, in order;
  *              each thread has a run of the elements

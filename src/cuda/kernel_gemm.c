@@ -1,4 +1,4 @@
-/* kernel_gemm: products of what cuBLASLt does not take: any types and strides.
+/* kernel_gemm: products that cuBLASLt does not take: any types and strides.
  *
  *     out[m, n] = sum over k of a[m, k] * b[k, n] (+ bias, or + out)
  *         a block makes 64 x 64 of them, 16 k at a time through shared memory; a thread 4 x 4, in registers

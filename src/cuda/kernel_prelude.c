@@ -1,7 +1,7 @@
 /* kernel_prelude: the text that every kernel's source begins with.
  *
  * It is CUDA C++ for NVRTC, without headers, and C for a compiler of the host where HIRC_HOST is defined.
- * What differs is in macros:
+ * The differences are in macros:
  *
  *     KERNEL { … }         the kernel; `arg` is its structure of arguments, which begins with struct head
  *     EACH_THREAD { … }    a phase: of a GPU's thread its own pass and a barrier, of the host a loop over

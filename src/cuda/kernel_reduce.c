@@ -1,9 +1,9 @@
-/* kernel_reduce: reductions over axes, alone or in a unit with what makes their elements.
+/* kernel_reduce: reductions over axes, alone or in a unit with the steps that make their elements.
  *
  *     s = sum of gelu(X) over axis 1, X[4096, 512]      along: 512 / 4 vectors, apart: 4096 results
  *         a block has 256 threads = 8 results x 32 threads, which go along together
  *     s over axis 0, of 512 results                     apart: 512 / 4 vectors, along: 4096
- *         a block has 32 vectors of results x 8 threads; 256 blocks a vector share what is along
+ *         a block has 32 vectors of results x 8 threads; 256 blocks a vector share the elements along
  *
  * Sums are in f64 or i64, as the CPU's. The order in which threads' sums are added depends on the task alone:
  * the same numbers every time. Blocks that share a result leave theirs in scratch memory, and the last one to
@@ -45,7 +45,7 @@ static unsigned power_from(int64_t n, unsigned most)
 	return p;
 }
 
-/* The smallest stride of an axis of the mask, in what lies in memory. */
+/* The smallest stride of an axis of the mask, in the operands in memory. */
 static int64_t least_stride(const struct kernel_steps *s, unsigned mask)
 {
 	int64_t least = INT64_MAX;
@@ -210,7 +210,7 @@ static void write_ends(struct kernel_writer *w, const struct reduction *r)
 		write_split_end(w, r);
 }
 
-/* The elements of a thread. Loads of `unroll` vectors go before what is made of them. */
+/* The elements of a thread. Loads of `unroll` vectors go before the steps that use them. */
 static void write_loop(struct kernel_writer *w, const struct reduction *r)
 {
 	const struct kernel_steps *s = r->s;
@@ -361,7 +361,7 @@ static int64_t count_of(const struct rt_view *v, unsigned mask)
 	return n;
 }
 
-/* The view that orders axes: what is written, else the first that is read and does not repeat along them. */
+/* The view that orders axes: the written one, else the first read one that does not repeat along them. */
 static int find_ordering_view(const struct kernel_steps *s, unsigned mask)
 {
 	for (unsigned k = s->steps; k-- > 0;)

@@ -1,8 +1,8 @@
 /* kernel_steps: the steps of a kernel, element by element; for kernel_*.c alone.
  *
- * A task is one step, a unit has several. What a step reads of memory is loaded before the first one runs,
- * but for what a step wrote there before: that, like a unit's local, is a value in a register, rounded to its
- * type. */
+ * A task is one step, a unit has several. The operands of all steps are loaded before the first step runs,
+ * but for values that an earlier step wrote: such a value, like a unit's local, is in a register, rounded to
+ * its type. */
 #ifndef HIRC_CUDA_KERNEL_STEPS_H
 #define HIRC_CUDA_KERNEL_STEPS_H
 #include "cuda/kernel_write.h"
@@ -46,7 +46,7 @@ void kernel_steps_declare(struct kernel_writer *w, const struct kernel_steps *s,
  * tail. */
 void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, int per, const char *name,
                        const char *more, bool tail);
-/* The values r<step> of element e of vector u; reductions: x<n>, what reduction n takes in. */
+/* The values r<step> of element e of vector u; reductions: x<n>, the operand of reduction n. */
 void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s);
 /* Before and after an `e` loop around compute: declares and stores the vectors that go to memory. */
 void kernel_steps_open(struct kernel_writer *w, const struct kernel_steps *s, int per);

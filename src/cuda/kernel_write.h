@@ -47,7 +47,7 @@ void kernel_offsets(struct kernel_writer *w, bool narrow);
 /* Arguments; the number k: the text says arg.x<k>. */
 unsigned kernel_pointer(struct kernel_writer *w, const void *at, enum dtype t);
 /* An extent, stride or count, of type `offset`. ptxas 12.8 to 13.5 makes wrong code where a kernel takes 32
- * bits of the lesser of two arguments of 64: the upper half of the register keeps what it held. So extents
+ * bits of the lesser of two arguments of 64: the upper half of the register keeps its old value. So extents
  * are no wider than the offsets that are computed from them. */
 unsigned kernel_extent(struct kernel_writer *w, int64_t value);
 /* An argument of 64 bits in all kernels: data, or any number where nothing is narrow. */

@@ -1,5 +1,5 @@
-/* launch_cache: what the fixed tasks of a rank were made into, by the addresses of their records, so that
- * they are launched again without being made again.
+/* launch_cache: the prepared launches of a rank's fixed tasks, by the addresses of their records, so that
+ * they are launched again without being prepared again.
  *
  *     record of a task ──first launch──> made ──each launch──> cuLaunchKernel, cublasLtMatmul
  *
@@ -22,7 +22,7 @@ void cuda_launch_cache_free(struct cuda_launch_cache *l); /* NULL is allowed */
 
 /* NULL: it was not kept. */
 const struct cuda_made *cuda_launch_cache_find(const struct cuda_launch_cache *l, const struct rt_task *t);
-/* Keeps copies of what a fixed task was made into, which is not there yet. */
+/* Keeps copies of the prepared launch of a fixed task, which is not there yet. */
 void cuda_launch_cache_keep(struct cuda_launch_cache *l, const struct cuda_made *made);
 void cuda_launch_cache_forget(struct cuda_launch_cache *l);
 

@@ -1,8 +1,8 @@
 /* nccl: the transport of ranks that have a GPU each; see nccl.h.
  *
- * What starts is issued at once, on the stream of its communicator; what starts in a group, when the group
- * ends, so that NCCL has all of it before it waits for anything. Messages of a pair and channel are done in
- * the order of their sequence: one that starts before its turn is kept. Messages of a rank to itself are
+ * A collective is issued at once, on the stream of its communicator; those of a group, when the group ends,
+ * so that NCCL has all of it before it waits for anything. Messages of a pair and channel are done in the
+ * order of their sequence: one that starts before its turn is kept. Messages of a rank to itself are
  * copies. */
 #include "cuda/nccl.h"
 
@@ -249,7 +249,7 @@ static void free_scratch(struct nccl *n)
 	vec_free(&n->outgrown);
 }
 
-/* To free memory the driver waits for the GPU, which does not come to the end of what others never join. */
+/* To free memory the driver waits for the GPU, which never ends a collective that others do not join. */
 static void nccl_before_free(struct rt_transport *t)
 {
 	struct nccl *n = (struct nccl *)t;

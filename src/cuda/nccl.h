@@ -44,7 +44,7 @@ enum status nccl_team_open(struct nccl *n, int id);
 struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair);
 /* At least so many bytes of scratch memory. */
 enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what);
-/* Ends all communicators; abort: at once, with what they are doing. */
+/* Ends all communicators; abort: at once, with their running work. */
 void nccl_links_close(struct nccl *n, bool abort);
 /* Fails the job if NCCL has found something wrong since the last look. */
 enum status nccl_links_look(struct nccl *n);

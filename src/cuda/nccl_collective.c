@@ -1,6 +1,6 @@
 /* nccl_collective: a collective as steps.
  *
- *     step 0  this GPU   what a member gives to itself; what a root without operand starts from
+ *     step 0  this GPU   a member's copy to itself; the start value of a root without operand
  *     step 1  NCCL       the collective of the same name, or sends and receives of blocks
  *     step 2  this GPU   a mean's division; the reduction of blocks that came apart
  *     step 3  NCCL       an Allreduce of blocks that came apart: to all members
@@ -9,7 +9,7 @@
  * mean is a sum, then a division: ncclAvg multiplies each term by 1 / members instead, which rounds it where
  * that is no power of two, and is none of the reductions that switches do.
  *
- * What NCCL does not do as hirc does is sent in blocks, each to the member that reduces it, in team order and
+ * A collective that NCCL does otherwise is sent in blocks, each to the member that reduces it, in team order,
  * in the wide type, with one rounding; that sends as many bytes as a ring does. These are minimum and maximum
  * of floats, of which NCCL loses NaN; floats of 8 bits, whose sums it clamps to the largest number where
  * hirc's are inf or NaN; means of f16, whose sum may be beyond the type; means of integers, which are of the
@@ -29,7 +29,7 @@ static enum status get_collective_status(const struct nccl *n)
 	return rt_job_status(n->base.base.job);
 }
 
-/* ---- what NCCL does itself */
+/* ---- collectives of NCCL itself */
 
 static bool is_native(const struct nccl *n, const struct rt_collective *c)
 {
@@ -72,7 +72,7 @@ static ncclRedOp_t op_of(const struct rt_collective *c)
 	                             : ncclSum;
 }
 
-/* ---- what a member has */
+/* ---- parts of a member */
 
 struct view {
 	struct nccl *n;

@@ -1,4 +1,4 @@
-/* open: what others see of this folder: the device "cuda" and its transports. No header of NVIDIA's is
+/* open: the public part of this folder: the device "cuda" and its transports. No header of NVIDIA's is
  * needed. */
 #ifndef HIRC_CUDA_OPEN_H
 #define HIRC_CUDA_OPEN_H
@@ -47,8 +47,8 @@ struct cuda_p2p {
 	bool by_kernel; /* kernels copy; else the driver, which takes copy engines where it can */
 	bool asked;     /* else nothing is wrong where another transport is in use */
 };
-/* Before the first message, the same on all ranks. STATUS_USAGE with a message for a transport that does not
- * do what is asked for. */
+/* Before the first message, the same on all ranks. STATUS_USAGE with a message if the transport does not
+ * support the request. */
 enum status cuda_ipc_p2p(struct rt_transport *t, const struct cuda_p2p *how);
 
 /* Messages that a rank sends or receives. */

@@ -1,6 +1,6 @@
 /* peers: the transport between ranks that are threads of one process and share a GPU.
  *
- * Memory of a rank is memory of all, and so are streams and events. A member of a team posts what it has,
+ * Memory of a rank is memory of all, and so are streams and events. A member of a team posts its data,
  * with an event that it is ready, and goes on; the last one to come gives the whole to its stream of the
  * team:
  *
@@ -9,8 +9,8 @@
  *     rank 2             comes last: its stream waits for the events of all, copies, reduces,
  *                        records an event for each
  *
- * Members match by how many collectives of the team they have started. No stream waits for what nobody has
- * issued, so streams cannot end in a circle, whatever their order. A meeting is under the lock of its team,
+ * Members match by how many collectives of the team they have started. No stream waits for work
+ * that nobody has issued, so streams cannot end in a circle, whatever their order. A meeting is under the lock of its team,
  * also while it is issued: who closes the transport then knows that nobody is about to use its memory. */
 #include "cuda/peers.h"
 #include <pthread.h>
@@ -164,7 +164,7 @@ static enum status start_collective(struct peers *p, struct rt_request *r)
 	return status;
 }
 
-/* Nobody will use what this rank has posted, nor its memory. */
+/* Nobody will use the data that this rank has posted, nor its memory. */
 static void withdraw(struct peers *p, struct rt_request *r)
 {
 	if (cuda_is_message(r)) {
@@ -187,7 +187,7 @@ static void withdraw(struct peers *p, struct rt_request *r)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Gives a request up, after what the GPU was given of it. */
+/* Gives a request up, after the part of it that the GPU was given. */
 static void drop_peers_request(struct peers *p, struct rt_request *r)
 {
 	withdraw(p, r);

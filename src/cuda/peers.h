@@ -1,7 +1,7 @@
 /* peers: the parts of the transport between ranks that are threads of one process and share a GPU.
  *
  *   peers.c             the transport; teams, and the meetings of their members
- *   peers_collective.c  what the last member to come gives to the GPU; what members say, compared
+ *   peers_collective.c  the GPU work of the last member to come; the members' signs, compared
  *
  * The second is for any ranks whose buffers this process can address, also those of the transport cuda-ipc.
  */

@@ -10,7 +10,7 @@
 #include "cuda/kernel.h"
 #include "cuda/peers.h"
 
-/* ---- what members say, compared */
+/* ---- the members' signs, compared */
 
 /* Elements of the whole, where all members know it. */
 static int64_t common_count(const struct rt_collective *c, int n)

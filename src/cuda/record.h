@@ -13,10 +13,10 @@
  *     cuStreamWriteValue32 stream 3: 1 to word 770 of rank 1
  *
  * A line with # is the statement that the calls below it are for. The functions stand where the libraries'
- * would (struct cuda_api), so that what is printed is what runs. Streams, events (one a record) and
- * communicators are numbered in the order in which they are made; roots and peers are named by rank. What
- * belongs to another rank is named with it, and words by their place in its allocation. All work is over at
- * once; nothing is computed, and what is read from the GPU is 0. */
+ * would (struct cuda_api), so that the printed calls are those that run. Streams, events (one a record) and
+ * communicators are numbered in the order in which they are made; roots and peers are named by rank. Memory
+ * of another rank is named with it, and words by their place in its allocation. All work is over at once;
+ * nothing is computed, and every read from the GPU gives 0. */
 #ifndef HIRC_CUDA_RECORD_H
 #define HIRC_CUDA_RECORD_H
 #include "base/str.h"

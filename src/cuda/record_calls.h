@@ -1,4 +1,4 @@
-/* record_calls: what the functions that stand for the libraries' share; for record*.c only.
+/* record_calls: the shared parts of the functions that replace the libraries; for record*.c only.
  *
  * The function for a call is static and named after it, record_cuMemAlloc, with the call's parameters; a file
  * puts those of its library into a struct cuda_api. Which call needs one is listed in api.h. */

@@ -308,7 +308,7 @@ static CUresult record_cuLaunchKernel(CUfunction f, unsigned x, unsigned y, unsi
 	return CUDA_SUCCESS;
 }
 
-/* ---- graphs: what can be launched is the graph */
+/* ---- graphs: the launched graph is the graph itself */
 
 SILENT(cuGraphDestroy, CUgraph graph)
 SILENT(cuGraphExecDestroy, CUgraphExec executable)

@@ -1,5 +1,5 @@
-/* stream_pool: streams for what has no stream of its own, such as a copy between two ranks, or an event that
- * stands for another one. */
+/* stream_pool: streams for work without a stream of its own, such as a copy between two ranks, or an event
+ * that stands for another one. */
 #ifndef HIRC_CUDA_SPARE_H
 #define HIRC_CUDA_SPARE_H
 #include "base/vec.h"

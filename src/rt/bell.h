@@ -1,7 +1,7 @@
 /* bell: how a thread sleeps until another thread or process has news for it.
  *
  * A bell is two words, in private or in shared memory, zero at first. The waiter reads the bell,
- * looks for work, and if there is none sleeps until the bell differs from what it read:
+ * looks for work, and if there is none sleeps until the bell differs from the value read:
  *
  *     uint32_t seen = rt_bell_read(&bell);
  *     if (!work())

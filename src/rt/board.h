@@ -1,9 +1,9 @@
-/* board: where each rank says what it is doing, readable by others after it died.
+/* board: the statement in which each rank stands, readable by others after the rank died.
  *
  * One board a host, in memory that all ranks there share. It holds, for each rank, a store of statement
  * texts, and one line for each stream and communicator: the label of the statement it stands in, and of the
  * last ones that it has come to. Writing a line is a few relaxed atomic stores, so it is done for every
- * statement. rt_report.h prints what is on it. */
+ * statement. rt_report.h prints it. */
 #ifndef HIRC_RT_BOARD_H
 #define HIRC_RT_BOARD_H
 #include "base/str.h"

@@ -6,7 +6,7 @@
  *           and the statements it stood in. Ranks die with the parent. Nothing is left in /dev/shm.
  *   thread  one thread a rank, in this process, the same transport code.
  *   mpi     this process is a rank already; MPI_Init_thread, size and rank from MPI.
- *   turns   one thread a rank, which take turns: for what is only recorded (rt_launch_turns). */
+ *   turns   one thread a rank, which take turns: for calls that are only recorded (rt_launch_turns). */
 #ifndef HIRC_RT_BOOTSTRAP_H
 #define HIRC_RT_BOOTSTRAP_H
 #include "rt/job.h"
@@ -25,8 +25,8 @@ struct rt_launch_options {
  * the worst that a rank_main returned (70, 4, 3, 5, 2, 1 in this order), else 0. fork: returns in the
  * parent only; ranks leave with their standard output flushed. mpi: returns on every rank, after
  * MPI_Finalize; a job that failed on another rank ends inside (MPI_Abort).
- * A rank that returns non-zero ends the job: ranks that should all finish (each printing what it found
- * wrong) must agree on a status first, with rt_job_allgather. */
+ * A rank that returns non-zero ends the job: ranks that should all finish (each printing its errors)
+ * must agree on a status first, with rt_job_allgather. */
 enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(struct rt_job *, void *),
                       void *arg);
 

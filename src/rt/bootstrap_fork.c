@@ -1,7 +1,8 @@
 /* bootstrap_fork: one process a rank, on this machine.
  *
- * The parent maps what all ranks share, forks them and waits (launcher.c). It is the one that notices a rank
- * which dies: it says so, with what the rank's board holds, and ends the others. Ranks are killed when the
+ * The parent maps the memory that all ranks share, forks them and waits (launcher.c). The parent notices if a
+ * rank dies: it says so, with the contents of the rank's board, and ends the others. Ranks are killed when
+ * the
  * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
 #include "base/arena.h"
 #include "rt/launcher.h"

@@ -1,7 +1,8 @@
 /* bootstrap_mpi: this process is a rank that mpirun or srun has started.
  *
- * The ranks of a host share a board, so that one of them can speak for all; what other hosts' ranks stand in
- * one of those says when mpirun ends them. A job that failed ends by MPI_Abort, unless all ranks come to
+ * The ranks of a host share a board, so that one of them can speak for all. When mpirun ends them, one rank
+ * of each host prints where the ranks there stand. A job that failed ends by MPI_Abort, unless all ranks come
+ * to
  * the end within a moment. */
 #ifdef HIRC_HAVE_MPI
 #include "base/arena.h"

@@ -1,4 +1,4 @@
-/* bootstrap_shared: what the bootstraps have in common; for src/rt only.
+/* bootstrap_shared: the shared parts of the bootstraps; for src/rt only.
  *
  * Under fork and thread all ranks see one rt_shared: the place of the allgather, and the board. */
 #ifndef HIRC_RT_BOOTSTRAP_SHARED_H
@@ -37,7 +37,7 @@ void rt_shared_free(struct rt_shared *s);
 enum status rt_shared_allgather(struct rt_job *job, const char *what, const void *mine, size_t bytes,
                                 void *all);
 
-/* Says on the board what the host thread waits for; NULL: nothing. */
+/* Puts the host thread's wait on the board; NULL: none. */
 void rt_job_host(struct rt_job *job, const char *what);
 /* The worse of two statuses of finished ranks. */
 enum status rt_status_worse(enum status a, enum status b);

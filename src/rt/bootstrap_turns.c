@@ -107,7 +107,7 @@ static void turns_rest(struct rt_job *job, bool moved)
 		rt_job_stuck(job, "no rank can go on");
 }
 
-/* ---- what a bootstrap offers */
+/* ---- functions of a bootstrap */
 
 static bool all_have_come(const struct turns *t, uint32_t meeting)
 {

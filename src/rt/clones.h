@@ -1,7 +1,7 @@
 /* clones: one function for several processors.
  *
- * RT_CLONES before a function makes it for AVX-512, for AVX2 and for all; the loader takes what this
- * processor has. (Where it were inlined it would be that for all.) Floats come out the same, bit by bit:
+ * RT_CLONES before a function makes it for AVX-512, for AVX2 and for all; the loader takes the one for this
+ * processor. (Where it were inlined it would be that for all.) Floats come out the same, bit by bit:
  * no multiplication is contracted with an addition. The sanitizers' runtime is not ready when the loader
  * chooses; there it is one function. */
 #ifndef HIRC_RT_CLONES_H

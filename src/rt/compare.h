@@ -1,4 +1,4 @@
-/* compare: whether all ranks were given the same text, and where the first difference is. */
+/* compare: tests if all ranks were given the same text, and finds the first difference. */
 #ifndef HIRC_RT_COMPARE_H
 #define HIRC_RT_COMPARE_H
 #include "rt/job.h"

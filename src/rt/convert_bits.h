@@ -56,7 +56,7 @@ static inline float bits_f8e4m3_to_f32(uint8_t b)
 }
 
 /* x rounded to a sign, `ebits` of exponent and `mbits` of mantissa. with_inf: IEEE's inf and NaN; else
- * the all-ones pattern is the only NaN and what overflow gives. */
+ * the all-ones pattern is the only NaN, also for overflow. */
 static inline uint32_t bits_round(double x, int ebits, int mbits, bool with_inf)
 {
 	uint64_t u;
@@ -151,7 +151,7 @@ static inline int64_t bits_clamp(int64_t x, int64_t low, int64_t high)
 }
 
 /* i as a double whose last bit is odd if i has more bits than fit: a later rounding to fewer bits
- * then gives what rounding i itself would. */
+ * then gives the same as rounding i itself. */
 static inline double bits_i64_to_f64_odd(int64_t i)
 {
 	if (i >= -((int64_t)1 << 53) && i <= (int64_t)1 << 53)

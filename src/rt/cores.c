@@ -1,7 +1,7 @@
-/* cores: what the threads of this process may run on.
+/* cores: the processors on which the threads of this process may run.
  *
- *     processors 0 1 2 3, of which /sys says that 0 and 2 are one core, 1 and 3 another: bound to 0 and 2,
- * this process has two processors and one core */
+ *     processors 0 1 2 3, of which /sys says that 0 and 2 are one core, 1 and 3 another:
+ *     bound to 0 and 2, this process has two processors and one core */
 #include "rt/cores.h"
 #include <sched.h>
 #include <stdio.h>

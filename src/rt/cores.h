@@ -1,4 +1,4 @@
-/* cores: what the threads of this process may run on. */
+/* cores: the processors on which the threads of this process may run. */
 #ifndef HIRC_RT_CORES_H
 #define HIRC_RT_CORES_H
 #include "rt/job.h"

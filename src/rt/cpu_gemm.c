@@ -248,7 +248,7 @@ static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_
 	return m;
 }
 
-/* ahead: only for the first matrix, to make ready what all need. */
+/* ahead: only for the first matrix, to make the parts ready that all need. */
 static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
 {
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];

@@ -88,7 +88,7 @@ static void warm_onednn(struct cpu_lane *lane, const struct cpu_product *p)
 	sgemm(lane, &small);
 }
 
-/* ---- as what is made for its sizes */
+/* ---- in the form made for its sizes */
 
 /* NULL: oneDNN has none. */
 static struct onednn_made *find_primitive(struct cpu_lane *lane, const struct cpu_product *p, bool packed)

@@ -27,8 +27,8 @@ struct cpu_product {
 bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k);
 /* False: it did nothing. Then f32 is for BLAS, of bf16 it failed. */
 bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p);
-/* Makes what multiply needs for such matrices, wherever they are, so that the first product takes as long
- * as the others. */
+/* Makes the primitives that multiply needs for such matrices, wherever they are, so that the first product
+ * takes as long as the others. */
 void cpu_onednn_prepare(struct cpu_lane *lane, const struct cpu_product *p);
 
 void cpu_onednn_free(struct cpu_lane *lane);

@@ -62,7 +62,7 @@ static dnnl_primitive_attr_t attributes(bool add)
 	return attr;
 }
 
-/* A primitive and its arguments, whose memory is set later. scratch: grows to what it needs. */
+/* A primitive and its arguments, whose memory is set later. scratch: grows to the size that it needs. */
 static bool make_primitive(const struct cpu_onednn *o, const_dnnl_primitive_desc_t d, int n, const int *role,
                            const dnnl_memory_desc_t *const *md, dnnl_primitive_t *out, dnnl_exec_arg_t *arg,
                            size_t *scratch)

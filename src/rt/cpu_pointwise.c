@@ -1,6 +1,6 @@
 /* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide.
  *
- * What is dense and of the wide type is computed where it lies; else a row is loaded, and stored, through the
+ * Dense operands of the wide type are computed where they lie; else a row is loaded, and stored, through the
  * arrays of struct pointwise_rows. */
 #include "rt/clones.h"
 #include "rt/cpu.h"

@@ -56,7 +56,7 @@ static const struct rt_view *get_step_space(const struct rt_step *s)
 
 /* ---- the order of the walk */
 
-/* Stride of an axis in what the unit writes, else in what it reads. */
+/* Stride of an axis in the memory that the unit writes, else in the memory that it reads. */
 static int64_t stride_of(const struct rt_unit *u, int axis)
 {
 	for (unsigned k = u->steps; k-- > 0;)

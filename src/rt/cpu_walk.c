@@ -117,7 +117,7 @@ static enum status copy_row(void *arg, char *const *at, size_t n, const int64_t 
 }
 
 /* Two axes of a transposition: tiles have rows of TILE_ROW_BYTES of out, and columns that lie together in in,
- * so that what is read of a line of the cache is read while it is there. */
+ * so that all of a cache line that is needed is read while it is in the cache. */
 struct transposition {
 	struct copy copy;
 	int64_t n[2], stride[2][2]; /* of the column axis, the row axis; bytes, of out and in */

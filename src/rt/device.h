@@ -82,16 +82,16 @@ struct rt_task {
 };
 /* GEMM: `op(A)` is said by strides (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped.
  * Floats of 32 bits and less accumulate in f32, f64 in f64, integers in i64; the sum (with the bias) is
- * rounded once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type, too, decides what the
- * sum is in, out + sum is rounded once, and k == 0 leaves out as it is.
+ * rounded once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type, too, decides the type
+ * of the sum, out + sum is rounded once, and k == 0 leaves out as it is.
  * ROUTE, COUNT: bucket b has the numbers from b * scalar[1] on, all are below scalar[2]; out of ROUTE and
  * in[0] have one axis, of the same extent; out of COUNT has a bucket an element. REDUCE: over no elements sum
  * is 0, prod 1, min and max the largest and smallest value (±inf for floats), mean NaN (an error for
  * integers). */
 
-/* Tasks that go over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE of the same axes. What
- * stands between them is in blocks of a lane's own memory, a block of elements at a time; its views have
- * extents only. A step sees what the steps before it wrote. */
+/* Tasks that go over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE of the same axes. The
+ * values between them are in blocks of a lane's own memory, a block of elements at a time; its views have
+ * extents only. A step sees the writes of the steps before it. */
 struct rt_step {
 	struct rt_task task;
 	uint8_t local[4]; /* of out, in[0], in[1], in[2]: 1 + the number of a block; 0: memory */
@@ -115,7 +115,7 @@ struct rt_async_ops {
 	 * it, when all was made that it needs; begin is NULL where nobody asks. */
 	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
 	                      struct rt_origin at, char *why, void **begin);
-	/* An event that is over once the stream has done what it was given so far. */
+	/* An event that is over once the stream has done its work so far. */
 	enum status (*record)(struct rt_device *d, void *stream, struct rt_origin at, void **event);
 	/* Makes all later work of the stream run after the event. */
 	enum status (*await)(struct rt_device *d, void *stream, void *event, struct rt_origin at);
@@ -129,7 +129,7 @@ struct rt_async_ops {
 	enum status (*clock)(struct rt_device *d, void **event, int64_t *ns, int64_t *error);
 	/* From when one event came to be over to when the other did. */
 	enum status (*elapsed)(struct rt_device *d, void *from, void *to, int64_t *ns);
-	/* Tells whether all streams have done their work, without an error of a kernel. */
+	/* Tells if all streams have done their work, without an error of a kernel. */
 	enum status (*is_idle)(struct rt_device *d, bool *idle);
 	/* Begins a graph: work that streams are given between begin and end is not done, but becomes the
 	 * graph. It begins and ends in `stream`, and another stream is part of it once it waits for an event
@@ -153,12 +153,12 @@ struct rt_device_ops {
 	const char *name;                 /* "cpu", "cuda" */
 	const struct rt_async_ops *async; /* NULL: run does the work, and all memory is the host's */
 	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
-	 * of what was never written show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with
+	 * of unwritten elements show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with
 	 * a message if there is no memory; what: it is for, `'X' (f.hir:4)`. */
 	enum status (*alloc)(struct rt_device *d, size_t bytes, const char *what, void **out);
 	void (*free)(struct rt_device *d, void *at);
-	/* Makes ready what the first run of such a task would make. Its views have extents, strides and
-	 * types; no memory is looked at. What fails here, run will report. */
+	/* Prepares a task as its first run would. Its views have extents, strides and types; no memory is
+	 * looked at. run reports the errors. */
 	void (*prepare)(struct rt_device *d, int lane, const struct rt_task *task);
 	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
 	 * if it was printed already. One thread at a time calls this with a given lane. */
@@ -179,7 +179,7 @@ struct rt_device {
 	int threads;    /* of a contraction; 0: as many as a library likes */
 };
 
-/* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message for what this build lacks. */
+/* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message if this build lacks it. */
 enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out);
 
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);

@@ -1,4 +1,4 @@
-/* doctor: what this machine has for ranks on its cores. Nothing is printed. */
+/* doctor: the abilities of this machine for ranks on its cores. Nothing is printed. */
 #ifndef HIRC_RT_DOCTOR_H
 #define HIRC_RT_DOCTOR_H
 #include "base/finding.h"

@@ -1,4 +1,4 @@
-/* environment: what a launcher has said of this process. */
+/* environment: see environment.h. */
 #include "rt/environment.h"
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,4 @@
-/* fault: what a task may find wrong with the data it reads, and the words for it, which are those of all
- * devices.
- */
+/* fault: faults that a task may find in its data, and the words for them, the same on all devices. */
 #ifndef HIRC_RT_FAULT_H
 #define HIRC_RT_FAULT_H
 #include <stdint.h>

@@ -103,7 +103,7 @@ void rt_job_progress(struct rt_job *job)
 {
 	struct rt_board *b = job->board;
 	_Atomic int64_t *progress = &b->rank[job->rank - b->first].progress;
-	/* Threads that count at once may count once: what counts is that it changes. */
+	/* Threads that count at once may count once: it is enough that the count changes. */
 	atomic_store_explicit(progress, atomic_load_explicit(progress, memory_order_relaxed) + 1,
 	                      memory_order_relaxed);
 }

@@ -53,7 +53,7 @@ enum status rt_job_allgather(struct rt_job *job, const char *what, const void *m
 enum status rt_job_barrier(struct rt_job *job, const char *what);
 
 /* `hirc: rank 2: error: …` on standard error, in one write. Once the job has failed, nothing is printed:
- * what follows the first failure is not news. */
+ * errors after the first failure are not news. */
 void rt_job_error(struct rt_job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Reports an error with the statement: `… (in Y = add(a, b) (f.hir:7) iteration 2)`. */
 void rt_job_error_at(struct rt_job *job, struct rt_origin at, const char *format, ...)
@@ -78,7 +78,7 @@ int64_t rt_watch_idle_us(struct rt_watch *w, struct rt_job *job);
 /* Returns true if the process of a rank has died; the job then has failed, with the line that each rank stood
  * in. Every look of a watch does this. */
 bool rt_job_lost(struct rt_job *job);
-/* Prints what every rank stands in and fails the job with STATUS_STUCK, unless it has failed already.
+/* Prints where every rank stands and fails the job with STATUS_STUCK, unless it has failed already.
  * why: first line, `nothing has moved for 2.0 s`. Returns the job's status. */
 enum status rt_job_stuck(struct rt_job *job, const char *why);
 

@@ -89,7 +89,7 @@ static bool reap(struct rt_launcher *l, enum status *worst)
 	}
 }
 
-/* Somebody ends the job: what all stand in is printed, and they are ended. */
+/* Somebody ends the job: prints where all ranks stand, and ends them. */
 static void told_to_end(struct rt_launcher *l, int signal)
 {
 	char text[96];

@@ -4,7 +4,7 @@
  *            ──they have not──> SIGKILL ──not even then──> they are left alone
  *
  * SIGTERM and SIGINT end the job, and this process by the same signal when the ranks have ended.
- * It sleeps in one system call for as long as nothing happens: what it is to hear of are signals, which are
+ * It sleeps in one system call for as long as nothing happens. It is woken by signals, which are
  * blocked from before the first fork. A rank that fails may be unable to end, as where a driver never comes
  * to the end of a GPU's work, so that it sends one (board->launcher). */
 #ifndef HIRC_RT_LAUNCHER_H

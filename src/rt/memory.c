@@ -103,7 +103,7 @@ static enum status share_memory(struct rt_job *job, struct rt_memory *m, size_t 
 		return status;
 	m->own = (char *)m->region.at + m->offset[job->rank];
 	status = fill_own_region(job, m, bytes, what);
-	/* Nobody reads or writes what is not filled yet. */
+	/* Nobody reads or writes memory that is not filled yet. */
 	status = status == STATUS_OK ? rt_job_barrier(job, "the memory of all ranks") : status;
 	for (int r = 0; status == STATUS_OK && r < job->size; r++)
 		if (r != job->rank)

@@ -1,4 +1,4 @@
-/* mixed: what the files of the transport `mixed` share; see transport_mixed.c. */
+/* mixed: the shared parts of the files of the transport `mixed`; see transport_mixed.c. */
 #ifndef HIRC_RT_MIXED_H
 #define HIRC_RT_MIXED_H
 #include "rt/bootstrap_shared.h"

@@ -27,7 +27,7 @@ struct rt_mpi {
 /* After MPI_Finalize. */
 void rt_mpi_free_abandoned(struct rt_mpi *boot);
 
-/* Says what failed; always false. */
+/* Prints the call that failed; always false. */
 bool rt_mpi_failed(struct rt_job *job, int code, const char *call);
 
 /* RT_MPI(job, MPI_Test(&request, &flag, &status)): true if it succeeded, else a message was printed and

@@ -1,7 +1,7 @@
 /* mpi_progress: a thread that keeps MPI going while the rank computes.
  *
  * MPI moves data only while it is called; a rank that computes for milliseconds would hold up those that wait
- * for what it sends. Between hosts a thread looks after requests that are under way: often where nobody else
+ * for its messages. Between hosts a thread looks after requests in flight: often where nobody else
  * does, rarely while the rank itself tests them, never while there are none. */
 #ifndef HIRC_RT_MPI_PROGRESS_H
 #define HIRC_RT_MPI_PROGRESS_H
@@ -19,7 +19,7 @@ struct mpi_progress {
 	struct rt_bell bell;    /* of the thread, while nothing is under way */
 };
 
-/* wanted: whether there ever is a thread. */
+/* wanted: true if there ever is a thread. */
 void mpi_progress_open(struct mpi_progress *p, struct rt_job *job, bool wanted);
 void mpi_progress_close(struct mpi_progress *p);
 /* A request was started. The first starts the thread; where there can be none the rank goes on without. */

@@ -1,4 +1,4 @@
-/* queue: what the engines have in common: checks, tickets, groups, numbers of messages. */
+/* queue: the shared parts of the engines: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
 #include "rt/bell.h"
 #include "rt/bootstrap_shared.h"
@@ -398,7 +398,7 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 
 /* Beginning and end */
 
-/* Waits until what was sent has met its receive: what nobody receives is an error. */
+/* Waits until each sent message has met its receive: a message that nobody receives is an error. */
 static void await_receives(struct rt_engine *e)
 {
 	struct rt_transport *t = e->transport;

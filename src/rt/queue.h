@@ -2,7 +2,7 @@
  *
  * The host thread issues work to in-order streams; every wait is inside a stream. Four engines do the work:
  *
- *   inline  the host thread itself. What can run runs in the submit. A stream that waits for something that
+ *   inline  the host thread itself. Ready work runs in the submit. A stream that waits for something that
  *           is not done is blocked: its later work is queued, and the host goes on to other streams. Queues
  *           go on as soon as a submit or rt_drain sees that they can.
  *   lanes   two threads, to which the host passes everything by queues:
@@ -11,10 +11,10 @@
  *                      stream 1 ─┼─> compute lane: runs heads that are ready, passes by those that wait
  *                      main     ─┘
  *                      communicator (0 1) ─┐
- *                      communicator (0 2) ─┼─> communication lane: starts what is ready, polls all
+ *                      communicator (0 2) ─┼─> communication lane: starts ready work, polls all
  *                      messages            ─┘
  *
- *   issue   that of devices that work on their own (struct rt_async_ops): what is submitted is given to the
+ *   issue   that of devices that work on their own (struct rt_async_ops): submitted work is given to the
  *           device at once, where its streams and events keep the order.
  *   adversary  the host thread, as late and in as odd an order as streams and waits allow: struct
  * rt_adversary.
@@ -45,7 +45,7 @@ struct rt_ticket {
  * communication. */
 enum status rt_engine_new(struct rt_job *job, const char *name, struct rt_device *device,
                           struct rt_transport *transport, struct rt_engine **out);
-/* Ends what runs (work that is not done is dropped) and frees. Device and transport stay. */
+/* Ends running work (unfinished work is dropped) and frees. Device and transport stay. */
 void rt_engine_free(struct rt_engine *e);
 
 /* The order in which the engine `adversary` does the steps that can be done. */
@@ -94,7 +94,7 @@ struct rt_ticket rt_submit_collective(struct rt_engine *e, struct rt_stream *cur
 /* Starts after all that current was given so far; any number are under way at once. Sets the sequence. */
 struct rt_ticket rt_submit_p2p(struct rt_engine *e, struct rt_stream *current, const struct rt_p2p *p);
 /* Between begin and end submits of collectives and messages are held back (their tickets are zero; the
- * streams they name do not matter); end issues them in order, each starting after what current was given. The
+ * streams they name do not matter); end issues them in order, each starting after the work of current. The
  * ticket is done when all are. Collectives of a team that stand together in a group all start before any is
  * waited for, and are one to a tracer. Groups do not nest. An empty group gives the zero ticket. */
 void rt_group_begin(struct rt_engine *e);
@@ -137,8 +137,7 @@ void rt_graph_free(struct rt_engine *e, void *graph); /* NULL is allowed */
 bool rt_engine_captures(const struct rt_engine *e);
 
 /* Blocks until everything issued is done, the job has failed, or nothing has moved for job->timeout_ms
- * (prints what each rank and stream stands in; STATUS_STUCK). The engine can be used again after STATUS_OK.
- */
+ * (prints where each rank and stream stands; STATUS_STUCK). The engine can be used again after STATUS_OK. */
 enum status rt_drain(struct rt_engine *e);
 
 #endif

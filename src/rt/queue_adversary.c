@@ -1,4 +1,4 @@
-/* queue_adversary: the engine that shows what is not ordered.
+/* queue_adversary: the engine that reveals a missing order.
  *
  * Nothing is done when it is issued. Streams are queues; a communication stands beside them from its start
  * on. When the host waits for all of it, or is far ahead, one thing after the other is chosen among all that
@@ -8,7 +8,7 @@
  *     main        join with stream 0 · task    heads that join or wait pass as soon as they can
  *     beside      allreduce c0                 its stream came to it, those before it of its team are done
  *
- * and done by the host thread: order, never time, is what makes a difference. A seed decides who waits.
+ * and done by the host thread: order, never time, makes the difference. A seed decides who waits.
  * Nothing that could go is held for ever: where there is no other choice, it goes. */
 #include "rt/queue_adversary.h"
 #include "base/arena.h"
@@ -193,7 +193,7 @@ static void run_head(struct adverse_engine *e, struct adverse_stream *s)
 	drop_head(e, s);
 }
 
-/* Does one thing, and ends what is done. */
+/* Does one thing, and ends finished ones. */
 static void step_adversary(struct adverse_engine *e, bool *moved)
 {
 	if (e->running.n)
@@ -243,7 +243,7 @@ static void rest(struct adverse_engine *e, uint32_t seen, int looks)
 		e->base.transport->ops->wait(e->base.transport, seen, SLEEP_US);
 }
 
-/* Nothing else will come: what is held never goes. */
+/* Nothing else will come: held work never goes. */
 static bool held_for_ever(const struct adverse_engine *e, bool all_issued)
 {
 	return e->held && e->base.job->size == 1 && !e->running.n && all_issued;

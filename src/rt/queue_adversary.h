@@ -1,6 +1,4 @@
-/* queue_adversary: the structures of the engine that puts off what it can; see queue_adversary.c; for src/rt
- * only.
- */
+/* queue_adversary: the structures of the engine that delays work; see queue_adversary.c; for src/rt only. */
 #ifndef HIRC_RT_QUEUE_ADVERSARY_H
 #define HIRC_RT_QUEUE_ADVERSARY_H
 #include "base/vec.h"
@@ -115,7 +113,7 @@ bool adverse_may_start(struct adverse_engine *e, const struct adverse_comm *c);
 void adverse_comm_start(struct adverse_engine *e, struct adverse_comm *c);
 /* Its result comes to where it belongs; it is freed. */
 void adverse_comm_land(struct adverse_engine *e, struct adverse_comm *c);
-/* Ends what is done of what is under way; *moved is set if something was. */
+/* Ends the finished ones of the communications in flight; *moved is set if there were any. */
 void adverse_poll(struct adverse_engine *e, bool *moved);
 void adverse_comm_free(struct adverse_comm *c);
 

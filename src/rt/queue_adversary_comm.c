@@ -1,4 +1,4 @@
-/* queue_adversary_comm: the communications of the engine that puts off what it can, from their start on. */
+/* queue_adversary_comm: the communications of the engine that delays work, from their start on. */
 #include "base/arena.h"
 #include "rt/queue_adversary.h"
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  *     wait(c1), use of c0's result   c0 has run, but nothing says that its result is where it belongs
  *
  * A communication writes its result at any time before its wait is over. It gets memory of its own for it,
- * whose contents land where they belong when that is chosen: also after what followed on its communicator. */
+ * whose contents land where they belong at a chosen time: also after later work of its communicator. */
 #include "base/arena.h"
 #include "rt/queue_adversary.h"
 #include <string.h>

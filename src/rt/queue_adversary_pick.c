@@ -3,7 +3,7 @@
  *     oldest   in the order of issue
  *     hold     each stream and each statement that communicates has a priority of its own, drawn from the
  *              seed and drawn anew now and then: the least one waits as long as anything else can go on
- *     last     what was issued last
+ *     last     the work issued last
  *     random   any
  *
  * One rank may be slow: its communications start only when all other ranks wait. */

@@ -1,6 +1,6 @@
-/* queue_impl: what the engines share; for src/rt only.
+/* queue_impl: the shared parts of the engines; for src/rt only.
  *
- * queue.c checks what is submitted and keeps tickets, groups and message numbers; an engine (queue_inline.c,
+ * queue.c checks submitted work and keeps tickets, groups and message numbers; an engine (queue_inline.c,
  * queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the work. The host thread
  * alone touches struct rt_engine, but for the slots of tickets, which whoever ends a communication releases.
  */
@@ -18,7 +18,7 @@ enum {
 	RT_LARGE_WINDOW = 1 << 16,
 	RT_QUIET_US = 200000,
 	RT_QUIET_UNSEEN_US = 2000000, /* ranks on other hosts: their boards cannot be seen */
-	/* what then waits may need what the host has not issued yet, so it goes on, to this number. */
+	/* the waiting work may need work that the host has not issued yet: so it goes on to here. */
 	RT_LIMIT = RT_SLOT_CHUNK * RT_SLOT_CHUNKS,
 };
 
@@ -80,7 +80,7 @@ struct rt_engine_ops {
 	void (*communicate)(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item,
 	                    bool more);
 	void (*drain)(struct rt_engine *e);
-	/* Frees all but what is in struct rt_engine; the streams are still there. */
+	/* Frees all but the fields of struct rt_engine; the streams are still there. */
 	void (*stop)(struct rt_engine *e);
 };
 
@@ -147,7 +147,7 @@ static inline void rt_engine_slot_free(struct rt_engine *e, uint32_t slot)
 	e->free_slots = slot + 1;
 }
 
-/* Runs a task, with what the board shows of it. False: it has failed, and so has the job. */
+/* Runs a task, with its line on the board. False: it has failed, and so has the job. */
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
 /* Starts a communication on the transport. */
 enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out);
@@ -176,7 +176,7 @@ static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_str
 /* Shows a message on the board: where, -1 if there is no place. */
 int rt_engine_message_show(struct rt_engine *e, const struct rt_p2p *p);
 void rt_engine_message_hide(struct rt_engine *e, int place);
-/* Takes over what was submitted, and leaves the blocks that `to` had, to be used again. */
+/* Takes over the submitted lists, and leaves the blocks that `to` had, to be used again. */
 static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *submitted)
 {
 	struct rt_comm_item old = *to;

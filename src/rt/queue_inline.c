@@ -1,13 +1,13 @@
 /* queue_inline: the engine that runs everything on the host thread.
  *
- * A stream without pending items runs what it is given at once. Once it has to wait it is blocked, and what
- * it is given stands in its queue, together with marks: what starts after an item of this stream stands in
- * the queue as a mark that sets it going, so that no dependency is ever searched for.
+ * A stream without pending items runs new work at once. Once it has to wait it is blocked, and new work
+ * stands in its queue, together with marks: if another item has to start after an item of this stream, a mark
+ * in the queue sets it going, so that no dependency is ever searched for.
  *
  *     stream 0   wait c0 · task · task · mark: start allreduce c1 · wait c1
  *     main       join with stream 0 · task                                   the join is let go by a mark
  *
- *     blocked ──what the head waits for is done──> ready ──run until the next wait──> blocked or idle
+ *     blocked ──the head's wait is over──> ready ──run until the next wait──> blocked or idle
  *
  * Items come from one pool. All communications under way are tested whenever the transport is polled: after a
  * task, after a start, at times while issuing, and in every wait. */
@@ -239,7 +239,7 @@ static void queued(struct inline_engine *e, struct rt_origin at)
 		catch_up(e, at);
 }
 
-/* The host could go on, but what it waits for may come soon. */
+/* The host could go on, but its wait may be over soon. */
 static void linger(struct inline_engine *e, struct rt_ticket ticket)
 {
 	int64_t start = rt_clock_us(), waited = 0;

@@ -85,11 +85,11 @@ struct team *inline_team_of(struct inline_engine *e, int id);
 /* Starts a communication that nothing is before. True: it is done, or the job has failed; false: it is under
  * way as *running. */
 bool inline_at_once(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running);
-/* c is what is under way as that. */
+/* c is the communication in flight as that. */
 void inline_go_on(struct inline_engine *e, struct comm *c, struct rt_request *running);
-/* The stream of c has done what it was given before: c starts, if nothing of its team is before it. */
+/* The stream of c has done its earlier work: c starts, if nothing of its team is before it. */
 void inline_let_start(struct inline_engine *e, struct comm *c);
-/* Moves what can move, and ends what is done. */
+/* Advances all work as far as possible, and ends finished work. */
 void inline_poll(struct inline_engine *e, bool *moved);
 
 #endif

@@ -137,7 +137,7 @@ static void finish_team_comm(struct inline_engine *e, struct comm *c)
 	e->outstanding--;
 }
 
-/* Starts the heads of a team's queue, up to one that takes time and what follows that in its group. */
+/* Starts the heads of a team's queue, up to one that takes time, with the rest of that one's group. */
 static void team_go(struct inline_engine *e, int id)
 {
 	struct team *t = inline_team_of(e, id);

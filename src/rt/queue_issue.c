@@ -4,7 +4,7 @@
  * A stream of the program is one of the device. A task is launched on it; a Synchronize is an event of the
  * other stream that this one waits for; a communication starts after an event of its stream, and a Wait is
  * for its own event. That event is there once the transport has given the communication to the device, for
- * which other members may have to come first. Until then what its stream is given stands in a queue on the
+ * which other members may have to come first. Until then later work of its stream stands in a queue on the
  * host:
  *
  *     stream 0   wait c0 · task · mark: start allreduce c1 · wait c1            c0 was not issued yet
@@ -73,7 +73,7 @@ void issue_unblock(struct issue_engine *e, struct stream *s)
 	e->last_ready = s;
 }
 
-/* ---- what the device is given */
+/* ---- work given to the device */
 
 /* Now and then an event tells that the device is at work. */
 static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
@@ -304,7 +304,7 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen)
 		sched_yield();
 }
 
-/* For what is printed if nothing moves any more: what the device has not come to the end of. */
+/* For the report if nothing moves any more: the work that the device has not finished. */
 static void say_what_is_under_way(struct issue_engine *e)
 {
 	struct rt_job *job = e->base.job;

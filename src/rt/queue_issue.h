@@ -1,10 +1,10 @@
 /* queue_issue: the structures of the engine of a device that works on its own; see queue_issue.c; for src/rt
  * only.
  *
- *     queue_issue.c         streams: what is submitted, given to the device or queued; rt_drain
- *     queue_issue_comm.c    communications: turns of a team, what the transport has issued, tickets that end
+ *     queue_issue.c         streams: submitted work, given to the device or queued; rt_drain
+ *     queue_issue_comm.c    communications: turns of a team, those the transport has issued, tickets that end
  *     queue_issue_graph.c   graphs: capture and replay
- *     queue_issue_trace.c   what a tracer is told */
+ *     queue_issue_trace.c   events for a tracer */
 #ifndef HIRC_RT_QUEUE_ISSUE_H
 #define HIRC_RT_QUEUE_ISSUE_H
 #include "base/vec.h"
@@ -112,8 +112,8 @@ void *issue_record(struct issue_engine *e, struct stream *s, struct rt_origin at
 /* The device's stream waits for an event, which is the device's again. */
 void issue_await(struct issue_engine *e, struct stream *s, void *event, struct rt_origin at);
 
-/* Between looks at the device. waited: us in which nothing has moved; seen: what the transport's read gave
- * before the look, whose change ends the pause. */
+/* Between looks at the device. waited: us in which nothing has moved; seen: the count that the transport's
+ * read gave before the look; a change of it ends the pause. */
 void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen);
 /* read of the transport; 0 without one. */
 uint32_t issue_seen(const struct issue_engine *e);
@@ -129,14 +129,14 @@ void issue_await_ticket(struct issue_engine *e, struct stream *s, struct rt_tick
 struct comm *issue_comm_new(struct issue_engine *e, struct rt_comm_item *item, bool more);
 /* The stream has come to the communication. */
 void issue_comm_start(struct issue_engine *e, struct stream *s, struct comm *c);
-/* Takes over what the transport has given to the device. */
+/* Takes over the work that the transport has given to the device. */
 void issue_poll(struct issue_engine *e, bool *moved);
 /* The ticket is done; its events may be used again. */
 void issue_ticket_end(struct issue_engine *e, struct rt_ticket t);
 /* Gives back the tickets that the device is done with. */
 void issue_retire(struct issue_engine *e);
 void issue_comm_free(struct comm *c); /* NULL is allowed */
-/* All communications but those in queues of streams, and what is known of tickets. */
+/* All communications but those in queues of streams, and the state of tickets. */
 void issue_comms_free(struct issue_engine *e);
 
 /* Graphs: queue_issue_graph.c */
@@ -148,7 +148,7 @@ void issue_graph_drop(struct issue_engine *e);
 
 /* Tracers: queue_issue_trace.c. Without one, these do nothing. */
 
-/* Before the first event that counts. Whether there is a tracer. */
+/* Before the first event that counts. False: there is no tracer. */
 bool issue_trace_clock(struct issue_engine *e);
 /* An event when the stream comes here. NULL: nobody is told. */
 void *issue_trace_begin(struct issue_engine *e, struct stream *s, struct rt_origin at);

@@ -1,8 +1,7 @@
-/* queue_issue_trace: what a tracer is told of the engine of a device that works on its own: the times of
- * events.
+/* queue_issue_trace: events for a tracer from the engine of a device that works on its own, with their times.
  *
- *     stream    ··event·task·event··········event: the stream comes to allreduce c···········event: to wait
- * c·· device                                        ····························c··event: c is done
+ *     stream    ··event·task·event····event: the stream comes to allreduce c····event: to wait c··
+ *     device                                 ·····························c··event: c is done
  *
  * All are kept until rt_drain, when the device has nothing to do. Then they are times: from an event whose
  * time is known by both clocks, which is made before the first of them. */

@@ -75,7 +75,7 @@ static bool wait_quiet(struct lane_engine *e, int64_t want)
 	return true;
 }
 
-/* Counts an item; a host that is far ahead waits, unless the lanes need what it has not issued yet. */
+/* Counts an item; a host that is far ahead waits, unless the lanes need work that it has not issued yet. */
 static void count_issued(struct lane_engine *e, struct rt_origin at)
 {
 	e->issued++;

@@ -1,4 +1,4 @@
-/* queue_lanes_run: the two threads that do what was issued. */
+/* queue_lanes_run: the two threads that do the issued work. */
 #include "base/arena.h"
 #include "rt/queue_lanes.h"
 #include <sched.h>
@@ -12,8 +12,7 @@ static void increment_count(_Atomic int64_t *n)
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
 }
 
-/* Wakes the host if it sleeps and has what it waits for. After a sequentially consistent access behind the
- * count. */
+/* Wakes the host if it sleeps and its work is done. After a sequentially consistent access to the count. */
 static void tell_host(struct lane_engine *e)
 {
 	if (atomic_load(&e->host_bell.sleepers) > 0 &&
@@ -143,7 +142,7 @@ static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct r
 		rt_bell_nudge(&e->compute_bell);
 }
 
-/* Ends what is done of the head and of others of its group. */
+/* Ends the finished ones among the head and others of its group. */
 static enum status team_test(struct lane_engine *e, struct lane_team *q, bool *moved)
 {
 	struct rt_transport *t = e->base.transport;
@@ -167,7 +166,7 @@ static enum status team_test(struct lane_engine *e, struct lane_team *q, bool *m
 	return status;
 }
 
-/* Starts the heads that may: what comes behind one that takes time if it follows that in its group. */
+/* Starts the heads that may: those behind one that takes time, if they follow it in its group. */
 static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *moved)
 {
 	enum status status = team_test(e, q, moved);

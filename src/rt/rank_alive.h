@@ -1,4 +1,4 @@
-/* rank_alive: whether the processes of ranks still are, which costs no call of the system to ask.
+/* rank_alive: tests, without a system call, if the processes of ranks are still alive.
  *
  * Each rank of a host holds a lock in memory that all see, of the kind that the system gives up when its
  * owner ends, in whichever way. Who waits looks at the locks of the others. */

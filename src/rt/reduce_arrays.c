@@ -1,6 +1,6 @@
 /* reduce_arrays: several arrays, element by element, to one; each is read once.
  *
- * Sums of the types that are as wide as what they are summed in are loops over up to four arrays at a time;
+ * Sums of the types that are as wide as their accumulators are loops over up to four arrays at a time;
  * of more arrays the sum so far stands in a block that stays in the nearest cache. All else goes by rows in
  * the wide type. Either way terms are combined in the order given. */
 #include "rt/clones.h"

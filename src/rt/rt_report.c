@@ -139,7 +139,7 @@ static bool is_stream(const struct rt_board_line *l, const char *name)
 	return !read_u32(&l->members) && strcmp(name, "message") != 0;
 }
 
-/* A line in which the rank stands, or a stream that is done with all. Whether there is something to say. */
+/* A line in which the rank stands, or a stream that is done with all. False: there is nothing to say. */
 static bool put_line(struct rt_text *t, int rank, const struct rt_board_rank *r,
                      const struct rt_board_line *l, bool want_idle)
 {

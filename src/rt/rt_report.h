@@ -1,4 +1,4 @@
-/* rt_report: the table of what all ranks of a host stand in, for when a job hangs or dies.
+/* rt_report: the table of the statements in which all ranks of a host stand, for a job that hangs or dies.
  *
  *     rank 0 message: waiting in  recv(Y, peer=1 - rank) as r  (f.hir:5)  for  rank 1
  *     rank 0 main: waiting in  wait(r)  (f.hir:6)  for  recv(Y, peer=1 - rank) as r  (f.hir:5)
@@ -8,7 +8,7 @@
  *     rank 0 waits for rank 1
  *
  * Streams that are done with all are shown of ranks that stand in nothing. All is read from the board, which
- * may change meanwhile, and written by write(2) alone: handlers of signals may call what is here. */
+ * may change meanwhile, and written by write(2) alone: handlers of signals may call these functions. */
 #ifndef HIRC_RT_RT_REPORT_H
 #define HIRC_RT_RT_REPORT_H
 #include "base/status.h"
@@ -35,9 +35,8 @@ bool rt_report_is_stopped(const struct rt_board *b, int rank);
 bool rt_report_end(struct rt_board *b, int rank, enum status status);
 
 /* Prints a first line, without its newline, and the table on standard error, unless somebody has done so or
- * the job has failed; then ends the job. Whether it was printed; if
- * not, the job has failed when this returns, but for a reporter who died. rank: who says it; -1: the
- * launcher. */
+ * the job has failed; then ends the job. Returns true if it was printed; if not, the job has failed when this
+ * returns, but for a reporter who died. rank: who says it; -1: the launcher. */
 bool rt_report(struct rt_board *b, int rank, const char *first, enum status status);
 
 #endif

@@ -1,17 +1,17 @@
 /* shm: the parts of the shared-memory transport; for src/rt only.
  *
  *   transport_shm.c   the transport, requests, waiting
- *   shm_team.c        what the members of a team show each other: slots and counters
+ *   shm_team.c        the slots and counters that the members of a team share
  *   shm_collective.c  collectives: each member reads the others' memory, or their slots
  *   shm_parts.c       which elements a member gives to which
  *   shm_publish.c     a member's slot
  *   shm_small.c       those that are done at once
- *   shm_ring.c        messages, and what lies in no memory that peers see
- *   shm_sign.c        what all say of them, compared
+ *   shm_ring.c        messages, and data in memory that peers do not see
+ *   shm_sign.c        the signs of all members, compared
  *
- * Who has written what another rank may sleep for tells it (shm_tell). Bells are looked at before the
- * transport returns, behind one fence: then either the sleeper has seen what was written, or we see that it
- * sleeps. */
+ * A rank that has written something another rank may sleep for rings its bell (shm_tell). The bells are
+ * looked at before the transport returns, behind one fence: then either the sleeper has seen the write, or we
+ * see that it sleeps. */
 #ifndef HIRC_RT_SHM_H
 #define HIRC_RT_SHM_H
 #include "rt/bell.h"
@@ -21,7 +21,7 @@
 
 enum { SHM_LINE = 64 /* bytes of a cache line */ };
 
-/* ---- signs: what a rank believes it takes part in; compared with what the others believe */
+/* ---- signs: a rank's view of the collective that it takes part in; compared with those of the others */
 
 struct shm_sign {
 	uint8_t kind; /* enum collective; SHM_P2P */
@@ -111,9 +111,9 @@ int shm_unreceived(struct shm *s, uint32_t *messages);
 
 /* ---- teams
  *
- * For each of its next SHM_DEPTH collectives a member has a slot that it alone writes. It says what the
- * member believes (sign) and holds what the others need of it: small payloads themselves, of larger ones the
- * place in its memory. A slot is used again once every member has finished with the collective before. */
+ * For each of its next SHM_DEPTH collectives a member has a slot that it alone writes. The slot has the
+ * member's sign and the data for the others: small payloads themselves, of larger ones the place in its
+ * memory. A slot is used again once every member has finished with the collective before. */
 
 enum {
 	SHM_DEPTH = 32,                         /* slots of a member */
@@ -241,7 +241,7 @@ struct rt_request {
 
 /* Starts a collective; its request, NULL if it is done already. */
 enum status shm_collective_start(struct shm *s, const struct rt_collective *c, struct rt_request **out);
-/* Does what can be done. */
+/* Advances every request as far as possible. */
 enum status shm_collective_advance(struct shm *s, struct rt_request *r, bool *moved);
 /* Returns true if shm_collective_advance would find something to do. */
 bool shm_collective_ready(struct rt_request *r);
@@ -252,10 +252,10 @@ void shm_request_free(struct rt_request *r); /* of a collective */
 /* Publishes the own slot of the team's next collective; false: it has no small one, or cannot now. sign: of
  * this member; gets its `how`. */
 bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_sign *sign);
-/* Ends it, unless what it needs of the others does not come soon: that is left to a request. */
+/* Ends it, unless the data of other members does not come soon: then a request goes on with it. */
 enum status shm_small_end(struct shm *s, const struct rt_collective *c, const struct shm_sign *sign,
                           bool *done);
-/* Compares the signs of small collectives that are done; whether there are such that all have published. */
+/* Compares the signs of finished small collectives; shm_small_ready: all members have published some. */
 enum status shm_small_settle(struct shm *s);
 bool shm_small_ready(const struct shm *s);
 

@@ -1,7 +1,7 @@
-/* shm_collective: collectives by reading what the other members show.
+/* shm_collective: collectives by reading the slots and memory of the other members.
  *
  * A member publishes its slot: the payload, if it is small, else where it is in its memory. Each member then
- * reads what it needs of the others', and is done when the others have read what they need of its own.
+ * reads its inputs from the others, and is done when the others have read theirs from it.
  *
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
  *                    blocks are copied from where they are to where they belong
@@ -11,8 +11,8 @@
  *     Reduce         the root reduces; of much each member reduces a block, into the root's memory
  *     Barrier        there is nothing to read
  *
- * Operands are always combined in team order, whoever comes first. What is in no memory that others see
- * comes as messages (phase 0; what Allreduce has reduced: phase 1). */
+ * Operands are always combined in team order, whoever comes first. Data in memory that the others do not see
+ * comes as messages (phase 0; the reduced blocks of Allreduce: phase 1). */
 #include "base/arena.h"
 #include "rt/memory.h"
 #include "rt/shm.h"
@@ -71,7 +71,7 @@ static struct shm_entry offered(const struct rt_request *r, int from, struct shm
 	return (struct shm_entry){.offset = index * bytes, .bytes = bytes};
 }
 
-/* Finds what a member gives to this one. */
+/* Finds the parts that a member gives to this one. */
 static enum status find_member_data(struct shm *s, struct rt_request *r, int from, struct shm_slot *slot)
 {
 	struct shm_source *x = &r->source[from];
@@ -130,7 +130,7 @@ static enum status compare_slots(struct shm *s, struct rt_request *r, bool *move
 
 /* ---- reading */
 
-/* Copies what was found. */
+/* Copies the parts found. */
 static void copy_found(struct rt_request *r, bool *moved)
 {
 	for (int i = 1; i < r->team->n; i++) { /* not all from the same one first */
@@ -203,7 +203,7 @@ static void reduce_some(struct rt_request *r)
 		free(in);
 }
 
-/* All slots of a Reduce are there: whether it is split; then finds what this member reduces. */
+/* All slots of a Reduce are there: decides if it is split; then finds the part that this member reduces. */
 static bool find_reduce_split(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index;
@@ -222,8 +222,8 @@ static bool find_reduce_split(struct shm *s, struct rt_request *r)
 	return true;
 }
 
-/* All slots of an Allreduce are there: whether all see each other's results; then finds where this member's
- * block belongs in them. */
+/* All slots of an Allreduce are there: decides if all see each other's results; then finds where this
+ * member's block belongs in them. */
 static bool find_push_targets(struct shm *s, struct rt_request *r)
 {
 	int64_t offset = shm_part(r, r->team->index).offset * shm_element_bytes(r);

@@ -1,4 +1,4 @@
-/* shm_publish: what a member shows the others of its team, and what it sends them instead. */
+/* shm_publish: a member's slot for the others of its team, and the messages that replace it. */
 #ifndef HIRC_RT_SHM_PUBLISH_H
 #define HIRC_RT_SHM_PUBLISH_H
 #include "rt/shm.h"

@@ -151,7 +151,7 @@ static void take_blocks(struct shm_team *t, const struct rt_collective *c, const
 	}
 }
 
-/* Its own slot holds what a member gives to itself. */
+/* Its own slot holds the payload that a member gives to itself. */
 static void take_own(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	size_t size = dtype_bytes(c->dtype);
@@ -199,7 +199,7 @@ static bool first_owed(const struct shm_team *t, uint64_t *sequence)
 	return false;
 }
 
-/* Compares what all have published by now. */
+/* Compares all signs published by now. */
 static enum status compare_published(struct shm *s, int id)
 {
 	struct shm_team *t = &s->team[id];

@@ -1,4 +1,4 @@
-/* signals: see signals.h. The handlers call what a handler may: rt_report.h, kill, sigaction. */
+/* signals: see signals.h. The handlers call only functions allowed there: rt_report.h, kill, sigaction. */
 #include "rt/signals.h"
 #include "rt/rt_report.h"
 #include <signal.h>

@@ -1,11 +1,11 @@
-/* signals: what a process of ranks does when it crashes or is told to end.
+/* signals: the handlers of a process of ranks that crashes or is told to end.
  *
- *     thread, mpi   SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT: prints what all ranks of this host
- * stand in, once for all of them; then the signal does what it would have done fork          SIGTERM, SIGINT:
- * the launcher is told, who prints it; it sees crashes by itself
+ *     thread, mpi   SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT: prints where all ranks of this host
+ *                   stand, once for all of them; then the signal does what it would have done
+ *     fork          SIGTERM, SIGINT: tells the launcher, which prints it; it sees crashes by itself
  *
  * Signals that are ignored, or that something else than the default waits for (a sanitizer, MPI's traces of
- * a stack), keep that: what was there before is done after the table. */
+ * a stack), keep that: the former handler runs after the table. */
 #ifndef HIRC_RT_SIGNALS_H
 #define HIRC_RT_SIGNALS_H
 #include "rt/board.h"

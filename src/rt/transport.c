@@ -1,4 +1,4 @@
-/* transport: what the transports have in common. */
+/* transport: the shared parts of the transports. */
 #include "rt/transport.h"
 #include "base/arena.h"
 #include "rt/transport_mixed.h"

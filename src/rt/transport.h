@@ -3,7 +3,7 @@
  * Everything is started, then tested; nothing blocks. One thread of a rank calls a transport at a
  * time (the communication lane while an engine runs).
  *
- *   shm  ranks on one host; each reads the memory of the others (rt_transport_alloc); what is elsewhere goes
+ *   shm  ranks on one host; each reads the memory of the others (rt_transport_alloc); data elsewhere goes
  *        through rings in shared memory. Both sides' kind, type, count and root are compared: a mismatch is
  *        an error that names both.
  *   mpi  nonblocking MPI collectives and point-to-point; a mismatch of sizes is an error where MPI sees it.
@@ -43,7 +43,7 @@ struct rt_collective {
 	/* AllToAllv whose blocks are known only when it starts, in an engine: how many units of late_unit
 	 * elements each member gives and gets, one after the other in both buffers; late_room: units that fit
 	 * in out and in in. counts and the like are NULL then. The lists are read once the stream has done
-	 * what it was given. */
+	 * its earlier work. */
 	const int64_t *late_counts, *late_send_counts; /* NULL: counts are known */
 	int64_t late_unit, late_room, late_send_room;
 	/* The device's event after which an asynchronous transport starts; the caller's again when start
@@ -93,9 +93,9 @@ struct rt_transport_ops {
 	enum status (*start_p2p)(struct rt_transport *t, const struct rt_p2p *p, struct rt_request **out);
 	/* Moves whatever can move. *moved is set to true if something did, else left. */
 	enum status (*progress)(struct rt_transport *t, bool *moved);
-	/* Tests whether the request is done; then it is gone. Also gone on failure. */
+	/* Tests if the request is done; then it is gone. Also gone on failure. */
 	enum status (*test)(struct rt_transport *t, struct rt_request *r, bool *done);
-	/* Tests, for asynchronous transports, in place of test, whether the device has been given the
+	/* Tests, for asynchronous transports, in place of test, if the device has been given the
 	 * request. Then the request is gone, and *event, which is the caller's, is over when it is done;
 	 * before that *event is NULL. start always gives a request. NULL: the host moves the data. */
 	enum status (*issued)(struct rt_transport *t, struct rt_request *r, void **event);
@@ -117,7 +117,7 @@ struct rt_transport_ops {
 	enum status (*side_by_side)(struct rt_transport *t, const int *ranks, int n, size_t offset,
 	                            size_t bytes, void **out);
 	/* Before a rank frees its memory: others give up their maps of it, which is collective while the job
-	 * runs; after a failure the device ends what it would wait for. NULL: neither is needed. */
+	 * runs; after a failure the device ends the work that it would wait for. NULL: neither is needed. */
 	void (*before_free)(struct rt_transport *t);
 	/* Requests that are not done are dropped. */
 	void (*close)(struct rt_transport *t);

@@ -7,7 +7,7 @@
  * goes from host to host once, all rails at the same time:
  *
  *     Allgather       rails gather; then, for each host, its ranks' blocks are gathered nearby
- *     ReduceScatter   for each host, what goes to its ranks is reduced nearby; then along the rails
+ *     ReduceScatter   for each host, the blocks of its ranks are reduced nearby; then along the rails
  *     Allreduce       reduced and scattered nearby, all-reduced along the rails, gathered nearby
  *     Broadcast       along the root's rail, then nearby
  *
@@ -174,7 +174,7 @@ static enum status mixed_start_p2p(struct rt_transport *transport, const struct 
 
 /* ---- teams */
 
-/* Declares a list of ranks on a transport, whether this rank is in it or not. */
+/* Declares a list of ranks on a transport, also if this rank is not in it. */
 static enum status declare_team(struct rt_transport *on, const int *ranks, int n, bool own, int *id)
 {
 	int team;

@@ -1,4 +1,4 @@
-/* transport_mpi: what the files of the transport `mpi` share. */
+/* transport_mpi: the shared parts of the files of the transport `mpi`. */
 #ifndef HIRC_RT_TRANSPORT_MPI_H
 #define HIRC_RT_TRANSPORT_MPI_H
 #include "rt/bell.h"

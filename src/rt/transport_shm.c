@@ -17,7 +17,7 @@ static struct shm_bell *bell_of(struct shm *s, int rank)
 	return (struct shm_bell *)s->region.at + rank;
 }
 
-/* Wakes the ranks that must be. Either this sees that they sleep, or they have seen what was written. */
+/* Wakes the ranks that must be. Either this sees that they sleep, or they have seen the write. */
 void shm_ring_bells(struct shm *s)
 {
 	if (!s->any_news)
