@@ -1,4 +1,4 @@
-/* access: memory, and whether accesses to it are ordered.
+/* access: memory, and the order of accesses to it.
  *
  * A memory keeps the accesses that a later one may still conflict with:
  *

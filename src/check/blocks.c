@@ -7,7 +7,7 @@
  * Each member knows from its plan how many elements it gives each other member, and takes from each. Both
  * ends of a pair must name the same number. The members of a meeting are chained as they come to it; each is
  * compared with those that are there. A member that stands for others (classes.c) is compared for each of
- * them: what they give, it gives turned back.
+ * them: the blocks that they give, it gives turned back.
  *
  * Most often there is nothing to compare: all blocks are of one size, or one list L holds for all members.
  *

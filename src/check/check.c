@@ -1,4 +1,4 @@
-/* check: ranks one after the other, or those that stand for others, then what they issued side by side. */
+/* check: ranks one after the other, or those that stand for others, then their statements side by side. */
 #include "check/check.h"
 #include "check/checker.h"
 #include "ir/edit.h"
@@ -94,7 +94,7 @@ static void walk_for(struct checker *c, int64_t rank)
 	walk_rank(c, rank);
 }
 
-/* By all ranks, or by those that stand for the others. found: whether anything was reported. */
+/* By all ranks, or by those that stand for the others. found: set if anything was reported. */
 static enum check_status check_ranks(struct module *m, struct diag *d, const struct check_options *o,
                                      struct symmetry *symmetry, struct check_result *out, bool *found)
 {

@@ -1,8 +1,8 @@
-/* check: whether what a program does at host level follows from its text on every rank, whatever the
+/* check: proves that the effect of a host-level program follows from its text on every rank, whatever the
  * speed of streams and ranks. Nothing is run.
  *
- * The program is walked once for each rank, loops step by step, as the runtime would issue it. What is
- * found is reported to d: accesses that nothing orders (races), buffers used outside their life, waits
+ * The program is walked once for each rank, loops step by step, as the runtime would issue it. Errors are
+ * reported to d: accesses that nothing orders (races), buffers used outside their life, waits
  * and Communications that do not match. See checker.h for what orders two accesses. */
 #ifndef HIRC_CHECK_CHECK_H
 #define HIRC_CHECK_CHECK_H
@@ -38,8 +38,9 @@ struct check_options {
 	 * is found is looked at once more. */
 	void (*progress)(void *to, double done);
 	void *to;
-	/* Sets *out to what a rank moves when it issues a message or collective for the nth time, from 0 on;
-	 * false: that is not known. The lists live as long as the check. NULL: the types say the elements. */
+	/* Sets *out to the data that a rank moves when it issues a message or collective for the nth time,
+	 * from 0 on; false: that is not known. The lists live as long as the check. NULL: the types say the
+	 * elements. */
 	bool (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth, struct check_moved *out);
 	void *plans;
 	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on

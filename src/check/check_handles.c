@@ -5,7 +5,7 @@
  *     send(X, peer=…) as s
  *     recv(G, peer=…) as r          G is the one that was announced
  *
- * Both ends of a transfer announce it, equally often, and what moves is in the memory that was announced
+ * Both ends of a transfer announce it, equally often, and the data is in the memory that was announced
  * last: one that was allocated anew since then is another. Transfers that nothing announces need not be. */
 #include "check/checker.h"
 

@@ -1,17 +1,17 @@
 /* check_symmetric: views of other ranks' memory, and fences.
  *
  *     S <- relu(X)              every rank writes its own block
- *     G = symmetric_view(S)     a fence: what a rank's stream knew here is over on all ranks of the slice
+ *     G = symmetric_view(S)     a fence: steps known to a rank's stream here are over on all ranks
  *     Y <- neg(G)               reads the blocks of all
  *     deallocate(G)             a fence
- *     S <- abs(X)               after what the others read
+ *     S <- abs(X)               after the reads of the others
  *
  * Ranks do the same statements. So that another rank's step of a thread is over is told by the own clock as
  * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
  * passed on as all others are.
  *
- * Ranks that take other branches touch nothing by what stands there. A rank walks the branch that only others
- * take, too, for what they do there to its memory. */
+ * Ranks that take other branches touch nothing by the statements there. A rank also walks the branch that
+ * only others take, for their accesses to its memory. */
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -68,7 +68,7 @@ bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct cl
 	return false;
 }
 
-/* ---- what ranks touch */
+/* ---- parts that ranks touch */
 
 static spread_id spread_all(struct walk *w, uint32_t n)
 {

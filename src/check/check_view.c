@@ -329,7 +329,7 @@ void check_view_select(struct walk *w, op_id op)
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
 	    walk_scalar(w, op, 0, &at)) {
-		/* what an axis that is a mesh axis has beside its one element is other ranks' */
+		/* the other elements of an axis that is a mesh axis are other ranks' */
 		if (d->axis[axis].place != PLACE_MESH) {
 			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
 				return;

@@ -1,20 +1,20 @@
-/* checker: what the files of a check share.
+/* checker: the shared parts of the files of a check.
  *
  *     check.c            ranks, one after the other; the result
  *     classes.c          ranks that stand for others
  *     walk.c             statements of a rank in the order in which it issues them
  *     check_view.c       names as parts of memory
- *     access.c           memory, and whether accesses to it are ordered
- *     written.c          whether what is read was written
+ *     access.c           memory, and the order of accesses to it
+ *     written.c          reads of memory that nothing wrote
  *     transfer.c         Communications: their start, their wait
  *     check_handles.c    buffers that are announced to peers
  *     team.c             slices of teams
  *     part.c             the elements that a view names
  *     check_symmetric.c  views of other ranks' memory, fences
- *     match.c            what ranks issue on one communicator
+ *     match.c            the statements that ranks issue on one communicator
  *     blocks.c           the blocks that members of a collective give each other
- *     progress.c         what waits for what, on all ranks
- *     words.c            what messages call things
+ *     progress.c         the order of waits and starts, on all ranks
+ *     words.c            the names of things in messages
  *     witness.c          an order of statements that shows an error
  *     check_report.c     messages; report_deadlock.c: of circles
  *
@@ -429,7 +429,7 @@ void symmetric_free(struct walk *w, op_id op, value_id v);
 /* A symmetric view x is cut by op, whose scalar operand is the index: along a logical axis of the buffer (-1:
  * not known), by a slice of a type along an axis of its loop domain (-1: none), or by a select. */
 void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
-/* Ranks that take other branches than those around an access do not touch what is seen by it. */
+/* Ranks that take other branches than those around an access do not touch the memory that it sees. */
 void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
 /* Returns true if some rank takes another branch of an IF than a rank that takes the first iff the condition
  * `holds`. */
@@ -483,7 +483,7 @@ bool blocks_agree(struct walk *w, const struct membership *me, uint32_t arrived,
 void handles_share(struct walk *w, op_id op);
 void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
 
-/* match.c: what a rank issues. Each gives the progress_node at which all who issue it meet. */
+/* match.c: the issued statements of a rank. Each gives the progress_node at which all who issue it meet. */
 uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, value_id value);
 uint32_t match_collective(struct walk *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved);
@@ -505,7 +505,7 @@ void progress_start(struct walk *w, op_id op, uint32_t meeting);
 /* The current stream goes on after a meeting that it came to. */
 void progress_stand(struct walk *w, uint32_t meeting);
 void progress_wait(struct walk *w, op_id op, const struct transfer *t);
-/* The current stream goes on after what another one waited for. */
+/* The current stream goes on after the work that another one waited for. */
 void progress_join(struct walk *w, op_id op, uint32_t stream);
 /* Reports a deadlock, of programs in which all that is issued has its counterparts. */
 void progress_check(struct checker *c);
@@ -533,7 +533,7 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 /* Reports a race of two accesses of one statement. */
 void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
                              const struct access *b, const uint32_t *who);
-/* A use of what op `freed` deallocated. */
+/* A use of the buffer that op `freed` deallocated. */
 void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
                   enum access_kind kind);
 /* A buffer is freed that others see. */

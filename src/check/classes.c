@@ -5,8 +5,8 @@
  *       T = shard_by_stream(X, (axis_index(x) + i) % 4096)
  *       recv(G, peer=device(x, (axis_index(x) + i) % 4096)) …
  *
- * Turns of the ranks (analysis/symmetry.h) make of one rank all of its orbit. The least is walked. What it
- * does, the others do turned, if all that decides what a rank does is the same on all, peers turn as ranks
+ * Turns of the ranks (analysis/symmetry.h) make of one rank all of its orbit. The least is walked. The others
+ * do the same turned, if all values that decide a rank's work are the same on all, peers turn as ranks
  * do, and parts of memory become parts that overlap where those overlapped:
  *
  *     index              on rank 0    on rank 1    turn by 1
@@ -78,7 +78,7 @@ static bool membership_moves(struct walk *w, team_id team, const struct membersh
 	return alike;
 }
 
-/* Looks at a slice once: whether those who stand for its members are members of it, and how these move. */
+/* Looks at a slice once: tests if the ranks for its members are members of it, and finds how these move. */
 static bool check_slice(struct walk *w, team_id team, const struct membership *me)
 {
 	const struct symmetry *s = w->c->symmetry;

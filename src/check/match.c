@@ -1,4 +1,4 @@
-/* match: what ranks issue on one communicator, side by side.
+/* match: the statements that ranks issue on one communicator, side by side.
  *
  * A channel is the slice of a team with a backend, or the sender and the receiver of messages. The
  * k-th statement that a member issues there must be the counterpart of the k-th of every other member.

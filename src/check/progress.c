@@ -1,4 +1,4 @@
-/* progress: what must have come before what, on all ranks; a circle of this is a deadlock.
+/* progress: the order of steps that must come before others, on all ranks; a cycle in it is a deadlock.
  *
  *     rank 0: a = allgather   e = allreduce, of another communicator   wait(a)   wait(e)
  *     rank 1: e = allreduce   a = allgather                            wait(e)   wait(a)
@@ -21,8 +21,8 @@
  * A program must end at the first two. At the third a warning tells that it may not, where a host does not
  * run ahead.
  *
- * Nodes that can go on are taken away, with their edges (Kahn, CACM 5(11), 1962); what is left is behind a
- * circle. */
+ * Nodes that can go on are taken away, with their edges (Kahn, CACM 5(11), 1962); the remaining ones are
+ * behind a circle. */
 #include "check/checker.h"
 #include "ir/coalesce.h"
 #include <stdio.h>
@@ -174,7 +174,7 @@ static void order_free(struct order *o)
 	free(o->left);
 }
 
-/* Takes away what can go on; how many nodes are left. */
+/* Takes away nodes that can go on; returns how many are left. */
 static uint32_t order_run(const struct progress *p, struct order *o)
 {
 	uint32_t *ready = mem_alloc(sizeof *ready * (p->node.n + 1u)), n = 0, left = p->node.n - 1;

@@ -1,4 +1,4 @@
-/* spread: interned lists of spans, and whether two of them meet. */
+/* spread: interned lists of spans, and the test that two of them meet. */
 #include "check/spread.h"
 #include <stdlib.h>
 #include <string.h>

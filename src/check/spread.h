@@ -4,7 +4,7 @@
  *     G = symmetric_view(S)                        all of G         all, all, all, all
  *     g = shard_by_stream(G, (axis_index(x)+1)%4)  the next block   [2, 4) [4, 6) [6, 8) [0, 2)
  *
- * Two spreads meet when what one rank touches by the one overlaps what another rank touches by the other.
+ * Two spreads meet when the part that one rank touches by the one overlaps that of another rank by the other.
  * Spreads are interned: equal ones have equal ids. */
 #ifndef HIRC_CHECK_SPREAD_H
 #define HIRC_CHECK_SPREAD_H

@@ -1,7 +1,7 @@
 /* transfer: Communications: their start, their wait.
  *
- * A Communication is a thread of its own. It follows what its stream knows at the start, and reads and
- * writes its buffers in one step; who waits for it knows that step, and what it followed. Once that is
+ * A Communication is a thread of its own. It follows all steps that its stream knows at the start, and reads
+ * and writes its buffers in one step; who waits for it knows that step, and the steps before it. Once that is
  * known to all who come after, the thread serves another Communication. */
 #include "check/checker.h"
 #include <string.h>
@@ -116,8 +116,8 @@ static unsigned accesses_of(struct walk *w, const struct checked_collective *x, 
 	return n;
 }
 
-/* A member must hold what it reads or writes: of most collectives both, of those with a root one at least,
- * and of exchanges it may hold nothing. */
+/* A member must hold the buffers it reads or writes: of most collectives both, of those with a root one at
+ * least, and of exchanges it may hold nothing. */
 static void check_holds(struct walk *w, const struct checked_collective *x)
 {
 	bool in = check_view_is_here(w, x->in), out = check_view_is_here(w, x->out);
@@ -149,7 +149,7 @@ static void check_holds(struct walk *w, const struct checked_collective *x)
 	buf_free(&text);
 }
 
-/* Root and peers; what they mean to the other members. 0: there is no such member. */
+/* Root and peers; their meaning to the other members. 0: there is no such member. */
 static uint32_t match_members(struct walk *w, struct checked_collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];

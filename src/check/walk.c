@@ -3,7 +3,7 @@
  *     main = get_current_stream()     main: the stream that is current
  *     for i in 0..4 parallel(stream)  its body four times, i = 0, 1, 2, 3
  *       set_stream(i)                 stream i modulo the number of streams is current
- *       synchronize(main)             stream i knows what main knows by now
+ *       synchronize(main)             stream i knows all that main knows by now
  *       T = shard_by_stream(X, i)     T: a part of X
  *       Y <- relu(T)                  the next step of stream i reads that part of X and writes Y
  *     if rank == 0 { … }              the branch that the rank takes                              */
@@ -191,7 +191,7 @@ static bool for_loop(struct walk *w, op_id op)
 	return true;
 }
 
-/* A branch that only other ranks take. What this rank's streams know stays as it is. */
+/* A branch that only other ranks take. The clocks of this rank's streams stay as they are. */
 static bool walk_others(struct walk *w, region_id branch)
 {
 	uint32_t n = w->stream.n, current = w->current;

@@ -1,7 +1,7 @@
 /* witness: an order of statements that shows an error that a check found.
  *
- *     race        what is held is done after what it waits for: the order that nothing forbids
- *     mismatch    each rank does what it issues at once
+ *     race        the held work is done after the work that it waits for: the order that nothing forbids
+ *     mismatch    each rank does its statements as soon as it issues them
  *     deadlock    the same; where `queue` is set, hosts wait for room in streams that hold so many statements
  *
  * Statements are told by their number in the compiled program and the indices of the loops around them, so
@@ -64,7 +64,7 @@ uint32_t witness_number(const struct module *m, op_id op);
 op_id witness_statement(const struct module *m, uint32_t number);
 
 struct checker;
-/* For a check, after a report: whether it is the first error, of which a witness is wanted. */
+/* For a check, after a report: true if it is the first error, of which a witness is wanted. */
 bool witness_is_wanted(struct checker *c, enum witness_kind kind);
 void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t turn);
 

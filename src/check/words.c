@@ -1,4 +1,4 @@
-/* words: what messages call values, statements and places in the walk of a rank. */
+/* words: the names of values, statements and places of a rank's walk in messages. */
 #include "check/checker.h"
 #include "ir/number.h"
 #include "ir/print.h"

@@ -1,4 +1,4 @@
-/* written: whether what is read was written before, by an access of its rank.
+/* written: tests if read memory was written before, by an access of its rank.
  *
  *     A: f32[8@stream(4)] = allocate()
  *     a = shard_by_stream(A, 0)
@@ -15,7 +15,7 @@ static bool is_symmetric(const struct walk *w, const struct storage *x)
 	return value_type(w->m, x->value)->memory == MEMORY_SYMMETRIC;
 }
 
-/* Inputs are; so is what an allocate fills. */
+/* Inputs are; so is memory that an allocate fills. */
 static bool is_given(const struct walk *w, const struct storage *x)
 {
 	op_id def = w->m->value.at[x->value].def;

@@ -8,7 +8,7 @@
  *
  * An ALLOCATE stands right before the statement that makes the value, in its block. A Deallocate stands
  * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it, a wait being a
- * use of its Communication's buffers, and after the Synchronize that ends what other streams do with it.
+ * use of its Communication's buffers, and after the Synchronize that ends other streams' use of it.
  * Buffers that the program returns have none, nor those that the
  * source allocates. {hoist=1} shows the buffers of loops before them (hoist_buffers.c).
  *

@@ -14,8 +14,8 @@
  *     }
  *
  * For loops that set no stream yet. An iteration of a loop in others, j of 3 in i, gets stream i * 3 + j; its
- * loop's main stream is that of the iteration around it. What ends a buffer's life after the loop comes after
- * the join.
+ * loop's main stream is that of the iteration around it. Statements that end a buffer's life after the loop
+ * come after the join.
  *
  * requires     nothing
  * establishes  streamed: stream-parallel loops set streams
@@ -100,7 +100,7 @@ static op_id last_wait(const struct module *m, region_id r)
 	return found;
 }
 
-/* The stream of the next iteration waits for what this one's has been given so far:
+/* The stream of the next iteration waits for the earlier work of this one's:
  *
  *     if i + 1 < 8 { set_stream(i + 1); synchronize(i); set_stream(i) }        after the step's communication
  */

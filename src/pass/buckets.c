@@ -78,7 +78,7 @@ void buckets_add_int(struct applier *a, const char *key, int64_t v)
 	vec_push(&a->attr, ((struct attr){.key = buckets_word(a, key), .kind = ATTR_INT, .u.i = v}));
 }
 
-/* members="a,b": what the statement was made of, by the names of their results. */
+/* members="a,b": the members of the statement, by the names of their results. */
 void buckets_add_members(struct applier *a, const uint32_t *node, uint32_t n)
 {
 	struct buf text = {0};
@@ -172,7 +172,7 @@ static void put_wait(struct applier *a, struct members *b, bool unpacks)
 	buckets_put(a, OP_EXTERN, buckets_place(a, b->wait.at[0]));
 }
 
-/* Besides what is unpacked there are the results of the members for that moment. */
+/* Beside the unpacked buffer there are the results of the members for that moment. */
 static void put_unpack(struct applier *a, const struct members *b)
 {
 	int64_t bytes = 0;

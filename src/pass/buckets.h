@@ -12,8 +12,8 @@
 #include "cost/block.h"
 #include "sched/schedule.h"
 
-/* Communications of a block make their results again, instead of writing what passes allocated for them, so
- * that others can. */
+/* Makes Communications of a block define their results again, instead of writing buffers that passes
+ * allocated for them, so that they can share buckets. */
 void buckets_unbind(struct module *m, region_id region, const value_id *allocated, uint32_t n);
 /* Puts the statements of a block in the order of a schedule of it, bucketed. */
 void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s);

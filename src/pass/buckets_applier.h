@@ -28,13 +28,13 @@ bool buckets_is_typed(const struct applier *a, const struct members *b);
 /* Operands and attributes of the statement that buckets_put makes next. */
 void buckets_add_read(struct applier *a, value_id v);
 void buckets_add_int(struct applier *a, const char *key, int64_t v);
-/* members="a,b": what the statement was made of, by the names of their results. */
+/* members="a,b": the members of the statement, by the names of their results. */
 void buckets_add_members(struct applier *a, const uint32_t *node, uint32_t n);
 /* The attributes of a statement but the facts of one member. */
 void buckets_copy_attrs(struct applier *a, op_id op);
 op_id buckets_put(struct applier *a, enum op_kind kind, uint32_t at);
 
-/* The wait of what was made of Communications. */
+/* The wait of a statement made of Communications. */
 void buckets_wait_typed(struct applier *a, struct members *b);
 /* A step of a bucket whose members start together. */
 void buckets_put_grouped(struct applier *a, struct members *b, enum sched_step step, int64_t time);

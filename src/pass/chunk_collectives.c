@@ -55,7 +55,7 @@ static bool make_chunks(struct module *m, const void *what)
 	return chunks_make(m, what);
 }
 
-/* False: it is not possible. *time: what it takes. */
+/* False: it is not possible. *time: its time. */
 static bool try_one(struct search *s, struct chunks c, int64_t *time)
 {
 	struct prediction after;

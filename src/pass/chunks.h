@@ -6,9 +6,9 @@
  *     P: f32[64, 8] partial(x) = matmul(X, W)   P: f32[64@stream(4), 8] partial(x) = matmul(X, W)
  *     Y: f32[64, 8] = set(P)               →    Y: f32[64@stream(4), 8] = set(P)
  *
- * Products read what is gathered; what is reduced is made by one. They come to stand beside the collective.
- * An axis that is gathered, or scattered, can go block by block, too: of one rank a step, all the same or in
- * a ring. */
+ * Products read the gathered tensor; a product makes the reduced one. They come to stand beside the
+ * collective. An axis that is gathered, or scattered, can go block by block, too: of one rank a step, all the
+ * same or in a ring. */
 #ifndef HIRC_PASS_CHUNKS_H
 #define HIRC_PASS_CHUNKS_H
 #include "ir/ir.h"

@@ -136,7 +136,7 @@ static bool may_precede(struct module *m, value_id v, op_id op, op_id first)
 	return true;
 }
 
-/* first: of the chain; what is cut comes before it. */
+/* first: of the chain; the cut statements come before it. */
 static unsigned precede(struct module *m, op_id op, op_id *first, const struct sugar_place *place, unsigned n)
 {
 	struct op_layout l;

@@ -1,4 +1,4 @@
-/* chunks_chain: statements that are cut into the chunks of what they read, or of what reads them.
+/* chunks_chain: statements that are cut into the chunks of their operands, or of their results' readers.
  *
  *     Y: f32[64@stream(4), 8] = set(P)          Y: f32[64@stream(4), 8] = set(P)
  *     Z: f32[64, 8] = add(Y, R)            →    Z: f32[64@stream(4), 8] = add(Y, R)
@@ -16,10 +16,10 @@ bool chunks_may_move(struct module *m, op_id op, op_id after);
 /* Adds placements to an axis of a value; false: it has loops, or would have too many placements. */
 bool chunks_cut(struct module *m, value_id v, unsigned axis, const struct sugar_place *place, unsigned n);
 
-/* From the result of a statement, which ends with these placements along one axis, on to what alone reads it.
+/* From the result of a statement, which ends with these placements along one axis, on to its only readers.
  * How many statements are cut. */
 unsigned chunks_follow(struct module *m, op_id op, const struct sugar_place *place, unsigned n);
-/* From a statement whose result is cut back to what makes its operands, which it alone reads. */
+/* From a statement whose result is cut back to the makers of its operands, which it alone reads. */
 unsigned chunks_precede(struct module *m, op_id op, const struct sugar_place *place, unsigned n);
 
 #endif

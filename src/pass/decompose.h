@@ -1,4 +1,4 @@
-/* decompose: what the files of decompose-reshardings share. */
+/* decompose: the shared parts of the files of decompose-reshardings. */
 #ifndef HIRC_PASS_DECOMPOSE_H
 #define HIRC_PASS_DECOMPOSE_H
 #include "pass/pass.h"
@@ -26,14 +26,14 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op);
 /* A select whose result has a layout of its own becomes a select and a `set`; other statements stay. False
  * after reporting. */
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op);
-/* Gives a statement a copy of what it overwrites while it reads it; others stay. */
+/* Copies operands that a statement overwrites in place; others stay. */
 void decompose_overlap(struct module *m, op_id op);
 /* The type of a copy of a value beside a statement. */
 type_id decompose_type_beside(struct module *m, op_id op, value_id v);
 /* Returns true if ranks do not hold all that a statement, which writes buffers, needs. sums_end: as for
  * op_layout_lacks. */
 bool decompose_write_lacks(struct module *m, op_id op, bool sums_end);
-/* Makes a statement define what it writes, and `set`s write it. */
+/* Makes a statement define its results, and `set`s write them to the buffers. */
 void decompose_write_value(struct module *m, op_id op);
 /* Returns true if a program says itself which data moves when: it has Communications or streams. */
 bool decompose_has_transfers(struct module *m);

@@ -4,7 +4,7 @@
  *     rows: f32[4*t@x, h], e, … = dispatch(X, E, P)  →  rows: f32[4*t@x, h], e, … = dispatch(T1, E, P)
  *
  * Axis 0 of all operands and results is spread over the experts' mesh axis and nothing else; the other axes
- * of tokens and rows are spread alike. What is laid out otherwise gets a `set`. */
+ * of tokens and rows are spread alike. A tensor with another layout gets a `set`. */
 #include "ir/print.h"
 #include "pass/decompose.h"
 #include "pass/rewrite.h"

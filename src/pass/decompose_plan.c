@@ -2,7 +2,7 @@
  *
  *     1. Operands that are pending sums stay so where the operation is linear in them.
  *     2. A dim that is summed away and spread alike in all operands stays spread: the result is
- *        left pending. This is what makes a row-parallel linear one reduction.
+ *        left pending. This makes a row-parallel linear one reduction.
  *     3. Dims of the result are spread as in the result, or, for operations of one operand and
  *        pointwise ones whose operands agree, as in the operands (a cut is made before, a gather
  *        after). Mesh axes that are taken already are left out.
@@ -10,7 +10,7 @@
  *        can be cut without communication.
  *     5. Everything else is whole.
  *
- * Loop placements are those of the result, so that what is communicated is in its loop. */
+ * Loop placements are those of the result, so that communication is in its loop. */
 #include "pass/decompose.h"
 #include <string.h>
 

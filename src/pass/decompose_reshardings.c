@@ -1,4 +1,4 @@
-/* decompose-reshardings: every operation computes on what its rank holds.
+/* decompose-reshardings: every operation computes on its rank's parts.
  *
  *     Y: bf16[t@stream(2), n] = linear(X, W)     X: bf16[t@stream(2), k@x], W: bf16[n, k@x]
  *  →
@@ -110,7 +110,7 @@ static bool is_spread(const struct module *m, value_id v)
 	return false;
 }
 
-/* Layouts that are no placements are read as none: what is spread so is gathered before and cut after. */
+/* Layouts that are no placements are read as none: such values are gathered before and cut after. */
 static const char *read_unknown(struct module *m, struct op_layout *l)
 {
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
@@ -164,7 +164,7 @@ static bool change_operand(struct module *m, struct pass_context *cx, const stru
 
 /* ---- results */
 
-/* The type of what the operation itself makes. */
+/* The type of the operation's own result. */
 static type_id local_type(struct module *m, struct pass_context *cx, const struct op_layout *l,
                           const struct decompose_plan *p)
 {
@@ -294,7 +294,7 @@ static void mean_by_sum(struct module *m, op_id op)
 }
 
 /* Parts of a sum or product that may overflow before the whole does are kept in another dtype. False: they
- * need not be, or the program states what they are. */
+ * need not be, or the program states their dtype. */
 static bool widen_parts(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
 	enum dtype t = value_type(m, l->result)->dtype, wide = dtype_of_parts(t, false);
@@ -371,8 +371,8 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 	return true;
 }
 
-/* Returns true if other statements than `set`s are to follow what a statement computes, or several `set`s:
- * they follow a value that it defines. */
+/* Returns true if other statements than `set`s are to follow the computation of a statement, or several
+ * `set`s: they follow a value that it defines. */
 static bool needs_value(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
 	enum dtype t = value_type(m, l->result)->dtype;

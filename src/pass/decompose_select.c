@@ -61,7 +61,7 @@ static bool is_spread(const struct mesh *mesh, const struct sugar_axis *a)
 }
 
 /* Gathers the operand where all ranks take the same element of an axis that they share out. Buffers are the
- * host level's, and so is what only some ranks do. */
+ * host level's, and so is work that only some ranks do. */
 static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0);

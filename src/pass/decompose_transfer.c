@@ -5,10 +5,10 @@
  *     G: f32[8@x] on b = set(P)       P: f32[8] partial(x) on a: the sum ends, scattered, then it moves
  *     Y: f32[8@stream(4), 4] = set(X) X: f32[8@x, 4] of two ranks: gathered before the loop
  *
- * First what can be cut without communication, where a narrower collective or a smaller reduction follows.
- * Then reductions end. What no narrower collective does is left to all_to_allv. Where a collective needs
- * another order in memory than its operand or result has (order.h), values of which nothing says how they
- * are allocated take that order, and others go through copies. What has no such steps is left to
+ * First come the cuts without communication, where a narrower collective or a smaller reduction follows. Then
+ * reductions end. The rest, which no narrower collective does, is left to all_to_allv. Where a collective
+ * needs another order in memory than its operand or result has (order.h), values of which nothing says how
+ * they are allocated take that order, and others go through copies. A `set` without such steps is left to
  * lower-collectives to report. */
 #include "ir/expr.h"
 #include "ir/layout.h"
@@ -81,7 +81,7 @@ static void drop_partial(struct sugar *s, unsigned axes)
 	s->axis_n = n;
 }
 
-/* Cuts in s what q cuts and no mesh axis in s is needed for. Whether anything was cut. */
+/* Cuts the axes of s that q cuts, if no mesh axis in s is needed for them. Returns true if any was cut. */
 static bool cut_towards(struct sugar *s, const struct sugar *q)
 {
 	unsigned free = ~(place_used(s) | place_partial(s)), more, n;
@@ -243,8 +243,8 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- loops */
 
-/* A sum that ends step by step does so in one loop: what nested loops make is put together before. Whether
- * the set reads something else now. */
+/* A sum that ends step by step does so in one loop: the results of nested loops are put together before.
+ * Returns true if the set reads something else now. */
 static bool leave_loops(struct module *m, op_id op, type_id from)
 {
 	if (place_loop_count(&m->domain.at[m->type.at[from].domain]) < 2)
@@ -349,7 +349,7 @@ static bool is_pure_transfer(const struct module *m, op_id op)
 	       op_result(m, op, 0);
 }
 
-/* The set right before a set that makes what it reads; 0: there is none. */
+/* The set right before a set that makes its operand; 0: there is none. */
 static op_id made_by(const struct module *m, op_id op)
 {
 	op_id prev = m->op.at[op].prev;

@@ -10,8 +10,8 @@
  *     T4: f32[8, 8] = matmul(A, B)          decomposed as any definition is
  *     Y <- add(Y, T4)
  *
- * A buffer may be a part of another, and ranks may hold more of an operand than they need. So what they hold
- * is compared with what they need: a statement that lacks nothing stays as the program has it. */
+ * A buffer may be a part of another, and ranks may hold more of an operand than they need. So the parts they
+ * hold are compared with those they need: a statement that lacks nothing stays as the program has it. */
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/infer.h"

@@ -8,7 +8,7 @@
  *
  * Allgathers, and their mirror image, reduce-scatters, and allreduces. A link is a `set` or a pure collective
  * that is one such Communication. Between two links stand only permutes, reshapes and copies that compose to
- * the identity, and what they make has no other use. Whether one collective does the whole, and the order of
+ * the identity, and their results have no other use. If one collective does the whole, and the order of
  * its team, follow from the layouts at both ends (reshard.h): legal chains peel placements, innermost first.
  *
  * The idea is that of `fuse_chained_allgathers` of PyTorch's autoparallel (pull request 472), which looks for
@@ -51,8 +51,8 @@ static bool only_gathers(struct module *m, type_id from, type_id to)
 	return less;
 }
 
-/* The collective that a statement is; RESHARD_NONE where it is none that fuses. What leaves blocks gathers
- * too: n@y@x → n@block(y)@x, and that → n. */
+/* The collective that a statement is; RESHARD_NONE where it is none that fuses. One that leaves blocks is a
+ * gather, too: n@y@x → n@block(y)@x, and that → n. */
 static enum reshard_kind link_kind(struct module *m, op_id op)
 {
 	struct reshard r;
@@ -67,7 +67,7 @@ static enum reshard_kind link_kind(struct module *m, op_id op)
 	return r.kind != RESHARD_ALL_TO_ALL && move_name(r.kind) ? r.kind : RESHARD_NONE;
 }
 
-/* ---- two links and what stands between */
+/* ---- two links and the statements between */
 
 enum { BETWEEN_MAX = 32 };
 
@@ -141,7 +141,7 @@ static void remark_fusion(struct module *m, struct pass_context *cx, const struc
 	buf_free(&text);
 }
 
-/* Makes one set of the two, from what the first reads to what the last makes. */
+/* Makes one set of the two, from the operand of the first to the result of the last. */
 static void fuse(struct module *m, const struct pair *p)
 {
 	value_id from = op_read(m, p->first, 0), to = op_def(m, p->last, 0);

@@ -10,7 +10,7 @@
  * A group is a longest run of statements of one block that a unit takes and that go over elements of one
  * shape and layout; reductions are over the same axes, and nothing in the group reads them. It becomes a unit
  * if that spares at least one buffer: a result that nothing else uses. The others are allocated before it.
- * Of fewer elements than the option `min` says it does not: what is in the cache anyway is faster without.
+ * A group of fewer elements than the option `min` stays: data in the cache anyway is faster without.
  *
  * requires     sharded, lowered
  * establishes  -

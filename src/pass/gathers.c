@@ -103,7 +103,7 @@ static expr_id made_in(struct module *m, value_id v, op_id op)
 	return reshard_loop_index(m, op, d, 0);
 }
 
-/* Gives what a loop makes a block of in each step memory for all of them, before the loop. */
+/* Allocates, before the loop, memory for all blocks of a value of which each step makes one. */
 static value_id make_whole(struct module *m, struct pass_context *cx, value_id v, expr_id index)
 {
 	op_id def = m->value.at[v].def, loop = m->region.at[m->op.at[def].parent].owner;
@@ -122,8 +122,8 @@ static value_id make_whole(struct module *m, struct pass_context *cx, value_id v
 	return block;
 }
 
-/* The type of a view in which the blocks of what is gathered stand side by side. 0: they cannot in the order
- * of the elements, or that of memory cannot be said of a type. */
+/* The type of a view in which the blocks of the gathered tensor stand side by side. 0: they cannot in the
+ * order of the elements, or that of memory cannot be said of a type. */
 static type_id side_by_side(struct module *m, type_id of, const struct reshard *r)
 {
 	uint8_t axes[IR_MAX_MESH_AXES], order[IR_MAX_AXES];
@@ -186,7 +186,7 @@ static void open_view(struct module *m, struct gathers *g, op_id op, const struc
 		vec_push(&g->view, new);
 }
 
-/* All of the view of what is gathered is the result. */
+/* All of the view of the gathered tensor is the result. */
 static void read_all(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
                      op_id outer, op_id last)
 {
@@ -210,7 +210,7 @@ static bool is_read(const struct module *m, value_id v)
 	return u != 0;
 }
 
-/* The result is the slices of the view that the gather's operand is of what is gathered; a step cuts the
+/* The result is the slices of the view that the gather's operand is of the gathered tensor; a step cuts the
  * block of a rank out of them. */
 static void read_slices(struct module *m, op_id op, const struct gather_source *s, const struct reshard *r,
                         value_id view)

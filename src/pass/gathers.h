@@ -1,4 +1,4 @@
-/* gathers: what is gathered for operations to read is read where the ranks have it.
+/* gathers: operations read gathered values where the ranks have them.
  *
  *     G: f32[t, k] = set(X)                       X: f32[t@x, k]
  *     Y: f32[t, n@x] = matmul(G, W)
@@ -7,7 +7,8 @@
  *     Y: f32[t, n@x] = matmul(G, W)
  *     deallocate(G)
  *
- * What a loop gathers in steps are slices of a view that is opened before the loop, and ended after it:
+ * The blocks that a loop gathers in steps are slices of a view that is opened before the loop, and ended
+ * after it:
  *
  *     for i in 0..2 parallel(stream) {
  *       G: f32[t@stream(2), k] = set(X)
@@ -21,8 +22,8 @@
  *     }
  *     deallocate(V)
  *
- * Gathers of one value along the same mesh axes share a view. Of what the loop itself makes there is a view
- * in each step; it has memory for all steps, so that no step waits until others have read it. */
+ * Gathers of one value along the same mesh axes share a view. Of a value that the loop itself makes there is
+ * a view in each step; it has memory for all steps, so that no step waits until others have read it. */
 #ifndef HIRC_PASS_GATHERS_H
 #define HIRC_PASS_GATHERS_H
 #include "pass/pass.h"

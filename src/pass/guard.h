@@ -1,6 +1,6 @@
-/* guard: whether passes keep a program free of races, by `hirc check` after each of them.
+/* guard: tests that passes keep a program free of races, by `hirc check` after each of them.
  *
- * Part of --verify-each. What is wrong with the source is not held against the passes: it is checked first,
+ * Part of --verify-each. Faults of the source are not held against the passes: it is checked first,
  * and not guarded when something is found, or when it has stream loops of its own, whose iterations
  * a pass may run beside each other. Programs with params that have no value are not checked. */
 #ifndef HIRC_PASS_GUARD_H

@@ -4,7 +4,7 @@
  *     schedule Y { merge 1; split 1 outer 8;             →
  *                  parallelize 1 stream }
  *
- * The slices and their order are the same. What has no such placements stays as it is. */
+ * The slices and their order are the same. A tensor without such placements stays as it is. */
 #include "pass/loop_axes.h"
 #include "ir/domain.h"
 #include "pass/place.h"

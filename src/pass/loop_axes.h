@@ -1,4 +1,4 @@
-/* loop_axes: loop axes as placements, which is what loops are made of. */
+/* loop_axes: loop axes as placements, from which loops are made. */
 #ifndef HIRC_PASS_LOOP_AXES_H
 #define HIRC_PASS_LOOP_AXES_H
 #include "pass/pass.h"

@@ -1,4 +1,4 @@
-/* lower-collectives: what moves data between ranks becomes a Communication and its wait.
+/* lower-collectives: a `set` that moves data between ranks becomes a Communication and its wait.
  *
  *     Y: f32[64, 32] = set(P)                  P: f32[64, 32] partial(x)
  *  →
@@ -211,7 +211,7 @@ static bool pads(struct module *m, op_id op, value_id v, type_id copy)
 	return !is_view(m, v) && order_pads(m, side(m, v));
 }
 
-/* Copies where storage has gaps or another order. The statement then reads and writes what serves. What
+/* Copies where storage has gaps or another order. The statement then reads and writes the copies. Data that
  * moves from or to a buffer with gaps moves with them, so that the other side has them as well. */
 static void copy_through(struct module *m, op_id op, const struct reshard *r)
 {
@@ -297,7 +297,7 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	return true;
 }
 
-/* A pure collective over axes of a mesh does what its types say; one over a group is believed. */
+/* A pure collective over axes of a mesh is checked by its types; one over a group is believed. */
 static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);

@@ -1,4 +1,4 @@
-/* merge-collectives: what two statements communicate alike is communicated once.
+/* merge-collectives: two equal communications of one value become one.
  *
  *     A: f32[64, 32] = set(W)                  A: f32[64, 32] = set(W)
  *     Y = matmul(X, A)                         Y = matmul(X, A)

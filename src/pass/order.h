@@ -1,4 +1,4 @@
-/* order: what a collective needs in memory order.
+/* order: the order in memory that a collective needs.
  *
  * The ranks' blocks of an allgather stand one after the other in the result's memory, so the axis
  * that is gathered must be outermost in the local allocation (axes of local extent 1 do not count);

@@ -1,9 +1,9 @@
-/* pass: what a pass is given, and the table of passes.
+/* pass: the input of a pass, and the table of passes.
  *
  * A pass is one file with one function, `bool pass_xxx(struct module *m, struct pass_context *cx)`.
  * It returns false after reporting to cx->d; the program is then left as far as it came. It keeps no
- * state: what one pass tells a later one stands in the program or in cx. Every file opens with a
- * before/after and a contract: what the pass requires, establishes and keeps. */
+ * state: facts that one pass tells a later one stand in the program or in cx. Every file opens with a
+ * before/after and a contract: the stages that the pass requires, establishes and keeps. */
 #ifndef HIRC_PASS_PASS_H
 #define HIRC_PASS_PASS_H
 #include "cost/cluster.h"

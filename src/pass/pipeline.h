@@ -1,4 +1,4 @@
-/* pipeline: which passes run in which order, and what is shown in between.
+/* pipeline: which passes run in which order, and the dumps in between.
  *
  *     source → propagate-shardings → decompose-reshardings → fuse-allgathers → stream-loops
  *            → lower-collectives → allocate → assign-streams → host IR
@@ -54,7 +54,8 @@ struct pipeline_options {
 	 * to standard error. */
 	void (*remark)(void *to, const char *pass, uint32_t at, const char *text);
 	void *remark_to;
-	/* For passes that try changes. Reports what has no time; false then. NULL: nothing is predicted. */
+	/* For passes that try changes. Reports statements without a time; false then. NULL: nothing is
+	 * predicted. */
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
 

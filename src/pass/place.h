@@ -18,7 +18,7 @@ bool place_equal(const struct sugar_place *a, const struct sugar_place *b);
 bool place_alike(const struct sugar_place *a, const struct sugar_place *b);
 /* The length of the list up to the last mesh placement, or loop with blocks above it. */
 unsigned place_pieces(const struct sugar_axis *a);
-/* Makes blocks of the loops in there, and drops what follows: what all iterations hold. */
+/* Makes blocks of the loops in there, and drops later placements: gives the part that all iterations hold. */
 void place_unloop(struct module *m, mesh_id mesh, struct sugar_axis *a);
 bool place_same_footprint(const struct sugar_axis *a, const struct sugar_axis *b);
 /* Placements only; extent and kind stay. */
@@ -86,7 +86,7 @@ int op_layout_result_axis(const struct op_layout *l, unsigned dim);
  * footprint. */
 bool op_layout_same(struct module *m, const struct op_layout *l, int k, unsigned a, int q, unsigned b);
 /* NULL when every rank can compute its part of the result from its parts of the operands; otherwise
- * what stands against it. `set` and collectives have no such question. */
+ * the reason. Not for `set` and collectives. */
 const char *op_layout_not_local(struct module *m, const struct op_layout *l);
 /* Finds the obstacle to local work as op_layout_not_local does, for a statement that writes buffers, where an
  * operand may hold more than a rank needs. sums_end: a pending reduction of an operand ends before another

@@ -1,4 +1,4 @@
-/* place_local: whether every rank can do its part of an operation with what it holds.
+/* place_local: tests if every rank can do its part of an operation with the parts that it holds.
  *
  *     Y: f32[8@x, 4] = relu(A)      A: f32[8@x, 4]  local
  *                                   A: f32[8, 4]    not local: a rank holds more than it needs
@@ -183,7 +183,7 @@ static bool slice_varies(const struct module *m, op_id op)
 	return false;
 }
 
-/* Returns true if ranks hold what they need of operand k along its axis a. */
+/* Returns true if ranks hold the parts that they need of operand k along its axis a. */
 static bool axis_suffices(struct module *m, const struct op_layout *l, unsigned k, unsigned a)
 {
 	uint8_t dim = l->x.operand[k][a];

@@ -11,8 +11,8 @@
  * come from one neighbour only, and not where a loop of the program would make one block of them. Operands
  * are asked in an order of preference: the weight, the bias, then the input of a linear; the second, then the
  * first of a matmul; else the most spread first. A pure collective without a type has its operand's, less
- * what it gathers or reduces. What is placed is never changed, and what the source states never at all. Axes
- * that are summed away or needed whole pass nothing on.
+ * the axes that it gathers or reduces. Placed axes are never changed, and layouts in the source never at all.
+ * Axes that are summed away or needed whole pass nothing on.
  *
  * requires     nothing
  * establishes  sharded: no value has an open layout
@@ -41,7 +41,7 @@ static bool has_loops(const struct sugar *s)
 }
 
 /* Gives an unplaced axis the placements of another, up to the first that this tensor cannot have.
- * *used: mesh axes of the tensor. Returns whether it got any. */
+ * *used: mesh axes of the tensor. Returns true if it got any. */
 static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsigned *used, bool loops)
 {
 	unsigned n = 0;

@@ -1,4 +1,4 @@
-/* require: what passes require, checked and reported at the statement that lacks it. */
+/* require: the requirements of passes, checked and reported at the statement that lacks one. */
 #include "base/str.h"
 #include "ir/edit.h"
 #include "ir/print.h"

@@ -10,10 +10,10 @@
  *       n@x → n@stream(size(x)) broadcast
  *       n@x → n@swizzle1d(x)    collective_permute
  *       n@stream(size(x)) partial(x) → n@x   reduce
- *       n@swizzle1d(x) partial(x) → n@x      collective_permute, and a reduction of what came
+ *       n@swizzle1d(x) partial(x) → n@x      collective_permute, and a reduction of the received blocks
  *
  * All else in which no reduction ends is all_to_allv: whoever needs an element gets it from one rank that
- * holds it. So it is where one of these would send what ranks hold already. */
+ * holds it. The same if one of these would send data that ranks hold already. */
 #ifndef HIRC_PASS_RESHARD_H
 #define HIRC_PASS_RESHARD_H
 #include "ir/ir.h"
@@ -37,8 +37,8 @@ struct reshard {
 	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */
 };
 
-/* The operation of its Communication, OP_NONE if it is not one; what a picture says after the operation's
- * name; why it is this one. */
+/* The operation of its Communication, OP_NONE if it is not one; a picture's text after the operation's
+ * name; the reason for this one. */
 enum op_kind reshard_operation(enum reshard_kind kind);
 const char *reshard_note(enum reshard_kind kind);
 const char *reshard_why(enum reshard_kind kind);

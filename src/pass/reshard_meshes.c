@@ -7,7 +7,7 @@
  *     {0 1}: partial(x) → {2}: n   reduce
  *
  * A narrower collective than all_to_allv serves only where it sends nothing that its receiver holds:
- * devices of both meshes are what stands against it. */
+ * a device in both meshes prevents it. */
 #include "pass/reshard_meshes.h"
 #include "ir/expr.h"
 #include "pass/place.h"

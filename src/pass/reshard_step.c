@@ -5,8 +5,8 @@
  *       Y <- linear(shard_by_stream(G, ...), W)
  *     }
  *
- * What is cut is the step's result, of a reduction its operand. Its loops are bound by the views that it is
- * made by, from the innermost outwards, and else by the loops around that are as long. */
+ * The cut tensor is the step's result, of a reduction its operand. Its loops are bound by the views that it
+ * is made by, from the innermost outwards, and else by the loops around that are as long. */
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "pass/place.h"

@@ -14,7 +14,7 @@
 #include "pass/pass.h"
 #include "pass/reshard.h"
 
-/* op: the set, in the loop; r: what it does. False: T cannot be made; nothing is done. */
+/* op: the set, in the loop; r: its change of layout. False: T cannot be made; nothing is done. */
 bool ring_reduce(struct module *m, struct pass_context *cx, op_id loop, op_id op, const struct reshard *r);
 
 #endif

@@ -20,7 +20,7 @@ static bool has_blocks(const struct module *m, op_id op)
 	return m->op.at[op].kind == OP_FOR || m->op.at[op].kind == OP_IF;
 }
 
-/* ---- what keeps its order */
+/* ---- blocks that keep their order */
 
 static bool depends_on_rank(struct module *m, op_id op)
 {
@@ -95,7 +95,7 @@ static bool build_block(const struct walk *w, region_id r, int64_t outside, stru
 	return block_make(w->m, r, &frame, w->cost, w->cx->d, a, out);
 }
 
-/* Finds what is live in a loop or condition; what is in it comes first. */
+/* Finds the live values of a loop or condition; the blocks within it come first. */
 static bool find_inside(struct walk *w, op_id op)
 {
 	int64_t most = 0;

@@ -7,8 +7,8 @@
  *     }
  *
  * The program's block comes first, then those within, each with the bytes that are live around it where its
- * loop or condition now stands: so that a limit holds at every moment. What is live in a block that is still
- * to come counts as its order is now. */
+ * loop or condition now stands: so that a limit holds at every moment. The live bytes of a block that is
+ * still to come count as its order is now. */
 #ifndef HIRC_PASS_SCHEDULE_BLOCKS_H
 #define HIRC_PASS_SCHEDULE_BLOCKS_H
 #include "cost/block.h"
@@ -23,8 +23,8 @@ struct schedule_block {
 };
 
 /* Calls schedule for each block that may have another order: not those of stream-parallel loops, nor with
- * sends and receives, nor of what ranks do differently, nor those without Communications. False when that, or
- * making a block, failed. */
+ * sends and receives, nor of work that differs between ranks, nor those without Communications. False when
+ * that, or making a block, failed. */
 bool schedule_blocks(struct module *m, struct pass_context *cx, const struct cost *cost,
                      enum block_buckets buckets,
                      bool (*schedule)(void *to, struct schedule_block *block, struct arena *a), void *to);

@@ -8,12 +8,12 @@
  *     wait(b)                      wait(a)
  *     W = tanh(B)                  Z = relu(A)
  *
- * Order and buckets of a block are one search (sched/schedule.h), by what statements take (cost/block.h). No
- * more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or by
- * memory_percent= of what it was if that is more. Blocks of loops and conditions follow, each by itself
- * (schedule_blocks.h).
+ * Order and buckets of a block are one search (sched/schedule.h), by the times of statements (cost/block.h).
+ * No more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or
+ * by memory_percent= of the former bytes if that is more. Blocks of loops and conditions follow, each by
+ * itself (schedule_blocks.h).
  *
- * Requires: nothing. Establishes: nothing. Keeps what is sharded, lowered and looped: before allocate and
+ * Requires: nothing. Establishes: nothing. Keeps: sharded, lowered and looped: before allocate and
  * assign-streams. */
 #include "base/arena.h"
 #include "cost/block.h"

@@ -104,8 +104,8 @@ static bool is_chain(struct maker *k, const struct op_layout *l)
 	return true;
 }
 
-/* Cuts what the operation needs and has no shard yet. False: that is not possible. types: of the operands, 0:
- * as they are. */
+/* Cuts the operands that the operation needs and that have no shard yet. False: not possible. types: of the
+ * operands, 0: as they are. */
 static bool find_types(struct maker *k, const struct op_layout *l, unsigned dim, type_id *types)
 {
 	for (unsigned i = 0; i < l->x.operand_n; i++) {

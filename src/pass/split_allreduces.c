@@ -11,7 +11,7 @@
  *
  * requires     sharded, decomposed
  * establishes  nothing
- * keeps        layouts of what the program had, and values up to the order of sums */
+ * keeps        layouts of the program's values, and values up to the order of sums */
 #include "ir/edit.h"
 #include "pass/moves.h"
 #include "pass/rewrite.h"

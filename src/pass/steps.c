@@ -18,7 +18,7 @@ struct item {
 	unsigned axis;
 };
 
-/* The placements of an axis that change, and what they become. */
+/* The placements of an axis that change, and the new ones. */
 struct change {
 	unsigned level, old_n, new_n; /* old: from level on */
 	struct sugar_place before[SUGAR_MAX_PLACES], after[2];
@@ -38,7 +38,7 @@ static bool read_sugar(struct module *m, value_id v, struct sugar *out)
 	return t->mesh && sugar_from_domain(m, t->domain, t->mesh, out);
 }
 
-/* ---- what changes at a set */
+/* ---- changes at a set */
 
 static expr_id size_of(struct module *m, mesh_id mesh, unsigned axis)
 {
@@ -108,7 +108,7 @@ static enum step_kind read_set(struct module *m, op_id op, enum step_kind want, 
 	return is;
 }
 
-/* ---- what is cut alike */
+/* ---- axes that are cut alike */
 
 static void add_flood_item(struct flood *f, value_id v, int axis)
 {

@@ -1,4 +1,4 @@
-/* steps: how what is gathered or reduced in the steps of a loop is moved.
+/* steps: how gathers and reductions inside a loop are done.
  *
  *     kind         the gather's result        the reduction's operand        a step
  *     broadcast    n@stream(size(x))          n@stream(size(x)) partial(x)   broadcast from, reduce to, rank
@@ -11,8 +11,9 @@
 
 enum step_kind { STEP_AS_LAYOUT, STEP_BROADCAST, STEP_PERMUTE, STEP_COLLECTIVE, STEP_P2P };
 
-/* Changes the layouts of what such gathers make, and of all that is computed from it in the same slices, to
- * those of a kind. offset: broadcasts become permutes where the layout decides. False after reporting. */
+/* Changes the layouts of the results of such gathers, and of all values computed from them in the same
+ * slices, to those of a kind. offset: broadcasts become permutes where the layout decides. False after
+ * reporting. */
 bool steps_retarget(struct module *m, struct pass_context *cx, enum step_kind kind, bool offset);
 
 #endif

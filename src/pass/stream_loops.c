@@ -12,14 +12,14 @@
  *     }
  *
  * Consecutive statements of the program's body whose results begin with a stream (or host-serial) axis
- * of one extent share a loop when each needs of what the loop makes only its own slice. Operands from
- * outside are sliced, once a loop; what is used after the loop is allocated before it. A `set` from
+ * of one extent share a loop when each needs only its own slice of the values made in the loop. Operands from
+ * outside are sliced, once a loop; results used after the loop are allocated before it. A `set` from
  * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. So does one
  * from n@stream(size(x)) partial(x) to n@x, which makes the block of one rank a step. A serial axis gives a
  * loop that never gets streams.
  *
  * requires     sharded, decomposed
- * establishes  looped: what is computed in slices is computed in a loop
+ * establishes  looped: values computed in slices are computed in a loop
  * keeps        layouts; only allocations follow the slices */
 #include "ir/expr.h"
 #include "ir/layout.h"
@@ -475,7 +475,7 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 	loop->body.n = loop->views.n = 0;
 }
 
-/* A view of what the loop does not make: it may stand before the loop. */
+/* A view of a value that the loop does not make: it may stand before the loop. */
 static bool is_view_apart(struct module *m, struct loop *loop, op_id op)
 {
 	return m->op.at[op].kind == OP_SHARD_BY_STREAM && !find_made(loop, op_read(m, op, 0));

@@ -1,4 +1,5 @@
-/* stream_order: walks statements with the current stream, and from a use to what has seen it end.
+/* stream_order: walks statements with the current stream, and from a use to the streams that have seen it
+ * end.
  *
  *     for i in 0..3 parallel(stream) {      current stream
  *       set_stream(i)                       stream i from here on
@@ -85,7 +86,7 @@ void stream_order_free(struct stream_order *s)
 	free(s->sets);
 }
 
-/* ---- what has seen a use */
+/* ---- streams that have seen a use */
 
 struct seen {
 	uint32_t stream[MAX_SEEN];

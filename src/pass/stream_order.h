@@ -1,4 +1,4 @@
-/* stream_order: on which stream each statement runs, and what is over when a later one begins. */
+/* stream_order: on which stream each statement runs, and which work is over when a later one begins. */
 #ifndef HIRC_PASS_STREAM_ORDER_H
 #define HIRC_PASS_STREAM_ORDER_H
 #include "ir/ir.h"

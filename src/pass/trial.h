@@ -8,10 +8,10 @@
  *     }
  *
  * A change is made on a copy of the program, which the passes that follow compile, and then it is predicted
- * what that takes (pipeline_options.predict). They are those of the pipeline but for the passes that try
+ * for its time (pipeline_options.predict). They are those of the pipeline but for the passes that try
  * changes, or, where it ends before streams are assigned, those of the default pipeline with
  * schedule-overlap; of programs of more than 1000 statements with effort 1. A change is not possible after
- * which ranks cannot carry out what they could before. */
+ * which ranks cannot carry out statements that they could before. */
 #ifndef HIRC_PASS_TRIAL_H
 #define HIRC_PASS_TRIAL_H
 #include "pass/pipeline.h"
@@ -42,7 +42,7 @@ bool trial_open(struct trial *t, struct module *m, struct pass_context *cx);
 void trial_close(struct trial *t);
 /* Predicts the program with a change. False: it is not possible, does not compile, or no trials are left. */
 bool trial_try(struct trial *t, trial_change *change, const void *what, struct prediction *out);
-/* Makes the change, which has been tried. Takes what is predicted over. */
+/* Makes the change, which has been tried. Takes the prediction over. */
 void trial_keep(struct trial *t, trial_change *change, const void *what, struct prediction *after);
 void prediction_free(struct prediction *p);
 

@@ -1,4 +1,4 @@
-/* views: what permutes, reshapes and copies make of a tensor, one after the other. */
+/* views: the result of permutes, reshapes and copies of a tensor, one after the other. */
 #ifndef HIRC_PASS_VIEWS_H
 #define HIRC_PASS_VIEWS_H
 #include "ir/ir.h"

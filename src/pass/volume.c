@@ -1,4 +1,4 @@
-/* volume: what others need of what ranks hold. */
+/* volume: the parts of a value that other ranks need. */
 #include "pass/volume.h"
 #include "ir/expr.h"
 #include "ir/held.h"

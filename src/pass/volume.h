@@ -14,8 +14,8 @@ struct volume_pairs {
 	uint32_t n, *device; /* the devices of both meshes */
 	int64_t *bytes;      /* n × n, by giver, then taker */
 };
-/* As Communications divide it: of an allreduce by a ring, of a reduction whose result is in blocks what is
- * given to whoever ends with the block. Memory is from the arena. False as of volume_sent. */
+/* In the shares of Communications: for an allreduce those of a ring, for a reduction whose result is in
+ * blocks the part given to whoever ends with the block. Memory is from the arena. False as of volume_sent. */
 bool volume_pairs(struct module *m, type_id from, type_id to, const struct reshard *r, struct arena *a,
                   struct volume_pairs *out);
 

@@ -1,4 +1,4 @@
-/* zero-copy: what ranks of one host would copy to read it once, they read where it is.
+/* zero-copy: ranks of one host read values where they are, instead of copying them to read them once.
  *
  *     G: f32[t, k] = set(X)              X: f32[t@x, k]
  *     Y: f32[t, n@x] = matmul(G, W)

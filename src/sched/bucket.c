@@ -113,7 +113,7 @@ static bool draft_edges(struct draft *d)
 	return true;
 }
 
-/* Positions, by demand: the original order, each node after what it needs, a bucket at its last member.
+/* Positions, by demand: the original order, each node after those it needs, a bucket at its last member.
  * Returns false when something needs itself. */
 static bool put_in_order(struct draft *d, const struct sched_lists *needs)
 {
@@ -196,7 +196,7 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
-/* Storages of p keep their numbers; bucket k has two more, what is packed and what is gathered. A result that
+/* Storages of p keep their numbers; bucket k has two more, the packed and the gathered one. A result that
  * an unpack makes is not read before that: not by the wait. */
 static void place_storages(const struct draft *d, struct sched_bucketed *out, struct sched_pair **use,
                            uint32_t *use_n)

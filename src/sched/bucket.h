@@ -2,11 +2,11 @@
  *
  *     comm a; comm b; wait a; wait b   →   pack; comm; wait; unpack
  *
- * A pack copies the operands into one buffer, which lives until what waits for it. An unpack copies the
+ * A pack copies the operands into one buffer, which lives until its comm's wait. An unpack copies the
  * results of an allgather out of the gathered buffer, which lives from the comm; results of others are parts
  * of theirs, unless the problem says that these are copied, too. Of members that are grouped, rather than
- * packed, there is the comm and the wait, which make and use what theirs do. A bucket goes where its last
- * member was, or to the first node that needs it, and what it needs before it. */
+ * packed, there is the comm and the wait, which make and use the storages of theirs. A bucket goes where its
+ * last member was, or to the first node that needs it, with the nodes that it needs before it. */
 #ifndef HIRC_SCHED_BUCKET_H
 #define HIRC_SCHED_BUCKET_H
 #include "sched/problem.h"

@@ -1,5 +1,5 @@
-/* closure: Dinic's algorithm between a source that gives what things bring and a sink that takes what they
- * cost. */
+/* closure: Dinic's algorithm between a source that gives the gains of things and a sink that takes their
+ * costs. */
 #include "sched/closure.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool find_levels(struct flow *f)
 	return f->level[f->sink];
 }
 
-/* Sends what fits on one way to the sink, along levels; 0: there is none any more. */
+/* Sends as much as fits on one way to the sink, along levels; 0: there is none any more. */
 static int64_t send_flow(struct flow *f)
 {
 	uint32_t x = f->source, n = 0;

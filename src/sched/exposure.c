@@ -1,5 +1,5 @@
-/* exposure: see exposure.h. What a comm needs and what needs it is found walking from it along an order, and
- * only until enough other work was met. */
+/* exposure: see exposure.h. The nodes that a comm needs, and those that need it, are found walking from it
+ * along an order, and only until enough other work was met. */
 #include "sched/exposure.h"
 #include "sched/window.h"
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool is_marked(const struct looker *l, uint32_t x)
 	return l->marked[x] == l->round;
 }
 
-/* Marks what stands next to x, if x is marked. */
+/* Marks the neighbours of x, if x is marked. */
 static void mark_neighbours(struct looker *l, const struct sched_lists *next, uint32_t x)
 {
 	for (uint32_t i = next->at[x]; is_marked(l, x) && i < next->at[x + 1]; i++)

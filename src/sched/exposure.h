@@ -1,4 +1,4 @@
-/* exposure: what of the time of each comm a schedule hides behind work, and what keeps it from the rest. */
+/* exposure: the time of each comm that a schedule hides behind work, and the causes of the rest. */
 #ifndef HIRC_SCHED_EXPOSURE_H
 #define HIRC_SCHED_EXPOSURE_H
 #include "sched/simulate.h"
@@ -17,10 +17,10 @@ struct sched_exposure {
 	                        none */
 	int64_t issue;       /* the host issues the comm */
 	int64_t begin, end;  /* on its lane */
-	/* ns that its waits hold the host for what it takes itself, and the rest of that */
+	/* ns that its waits hold the host for its own time, and the rest of that */
 	int64_t exposed, hidden;
 	/* ns that its waits hold the host beyond that, for those before it on its lane; the exposed and
-	 * behind of all comms are what the host waits */
+	 * behind of all comms are the host's waiting time */
 	int64_t behind;
 	uint32_t front;     /* the comm before it on its lane; SCHED_NONE: it is the first */
 	bool behind_others; /* than front, too: front began when the host was waiting already */

@@ -102,7 +102,7 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s)
 		thin(open);
 }
 
-/* Takes over what is worth going on from. */
+/* Takes over the states worth going on from. */
 static void close_stage(struct gather *g, uint32_t k)
 {
 	const struct open *open = &g->open[k];
@@ -213,8 +213,8 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 	return s.late;
 }
 
-/* All buckets that begin with small one k. A state that is later than g->most is not worth it; what is later
- * by what launches may still gain ends the bucket. */
+/* All buckets that begin with small one k. A state that is later than g->most is not worth it; one that is
+ * later by the time that launches may still gain ends the bucket. */
 static void extend_stage(struct gather *g, uint32_t k)
 {
 	const struct stage *t = &g->stage[k];
@@ -275,7 +275,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;
 	}
-	/* from little above what is least on; of what reaches that, all may be among the states not kept */
+	/* from little above the least value on; of the states that reach it, all may be unkept */
 	int64_t most = g.most, least = start.late;
 	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
 	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {

@@ -16,7 +16,7 @@ static void add_from(struct headroom *h, uint32_t position, int64_t bytes)
 	vec_push(&h->change, (struct headroom_change){position, bytes});
 }
 
-/* Applies to the leaves what changed since entry `from`, times sign. */
+/* Applies the changes since entry `from`, times sign, to the leaves. */
 static void apply_changes(struct headroom *h, uint32_t from, int64_t sign)
 {
 	for (uint32_t i = from; i < h->change.n; i++) {
@@ -26,7 +26,7 @@ static void apply_changes(struct headroom *h, uint32_t from, int64_t sign)
 	}
 }
 
-/* Sets a node of the tree. False: that is what it was. */
+/* Sets a node of the tree. False: it had this value. */
 static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
 {
 	bool changed = h->span[k].sum != span.sum || h->span[k].most != span.most;
@@ -34,7 +34,7 @@ static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
 	return changed;
 }
 
-/* From the leaves that are dirty up as far as something changes: what moves from one position to another does
+/* From the dirty leaves up as far as something changes: a value that moves from one position to another does
  * not change the sum of both. Neighbours of a level that share a parent come together. */
 static void settle_leaves(struct headroom *h)
 {

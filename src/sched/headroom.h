@@ -2,9 +2,9 @@
  *
  * That rest is always a way to the end. Each position of the original order that is to come has the bytes
  * that live there; a segment tree holds by how much that differs from the position before. To issue a node
- * early puts what it makes on all positions before its own, and takes what it was the last to use from the
- * positions behind the user that is now the last. A schedule that never lets headroom_peak over a limit keeps
- * to the limit and can always be ended.
+ * early puts the storages that it makes on all positions before its own, and takes those that it was the last
+ * to use from the positions behind the new last user. A schedule that never lets headroom_peak over a limit
+ * keeps to the limit and can always be ended.
  *
  * O(log n) for each storage that a node makes or reads. */
 #ifndef HIRC_SCHED_HEADROOM_H
@@ -60,7 +60,7 @@ static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
 	return h->now + h->made[node];
 }
 
-/* The most bytes of what was issued and of what is to come. */
+/* The most bytes of the issued nodes and of those to come. */
 static inline int64_t headroom_peak(const struct headroom *h)
 {
 	int64_t to_come = h->now + h->span[1].most;

@@ -4,7 +4,7 @@
  *     near      in the window, by tail       far        ahead of it, in the original order
  *     waits     whose comm runs, as near     far_waits  as far
  *     arriving  the same, and late ones, by when that is over
- *     late      what needs sinks
+ *     late      nodes that need sinks
  *     inner     comms                        sink       comms, by lane */
 #include "sched/list.h"
 #include "base/vec.h"

@@ -2,8 +2,8 @@
  *
  * Inner comms are issued when they are ready. Of the other nodes that are ready and not further ahead of the
  * original order than `window`, the one with the longest tail goes next, the tail being the time on the
- * longest way from it to the end. Where it would have to wait, something that fits goes before: what is
- * further ahead, or what needs sinks. Before a node of d ns, each lane is given work for d ns: the next
+ * longest way from it to the end. Where it would have to wait, something that fits goes before: nodes further
+ * ahead, or those that need sinks. Before a node of d ns, each lane is given work for d ns: the next
  * source if it is urgent, else a sink that is ready, else the source. Memory is a limit for each of these
  * steps, for the rest in the original order is always a way to the end (headroom.h). */
 #ifndef HIRC_SCHED_LIST_H

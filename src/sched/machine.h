@@ -1,4 +1,4 @@
-/* machine: what does jobs one at a time, each from its head on, after which its tail must pass. */
+/* machine: does jobs one at a time, each from its head on, after which its tail must pass. */
 #ifndef HIRC_SCHED_MACHINE_H
 #define HIRC_SCHED_MACHINE_H
 #include <stdint.h>

@@ -1,11 +1,11 @@
-/* peak: two ways to an order, each of which also starts from what the other found.
+/* peak: two ways to an order, each of which also starts from the result of the other.
  *
  * By need: a node that makes more than it frees waits until another needs it; one that makes no more than it
  * frees goes as soon as it can.
  *
  *     a; b; use a; use b   →   a; use a; b; use b
  *
- * Greedy: of the nodes that can go the one that adds least to what is live. */
+ * Greedy: of the nodes that can go the one that adds least to the live bytes. */
 #include "sched/peak.h"
 #include "base/vec.h"
 #include "sched/simulate.h"

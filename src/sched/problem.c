@@ -1,4 +1,4 @@
-/* problem: the lists of a problem, and what comms take. */
+/* problem: the lists of a problem, and the times of comms. */
 #include "sched/problem.h"
 #include <assert.h>
 #include <math.h>
@@ -89,7 +89,7 @@ static struct sched_lists list_made(const struct sched_problem *p, struct arena 
 
 const char *sched_problem_excess(const struct sched_problem *p)
 {
-	/* sums of these stay far from the ends of 64 bits, also with headroom's mark of what is issued */
+	/* sums of these stay far from the ends of 64 bits, also with headroom's mark of issued nodes */
 	static const int64_t most = (int64_t)1 << 56;
 	int64_t time = p->launch, bytes = 0;
 	if (p->lane_n > SCHED_MAX_LANES)

@@ -1,4 +1,4 @@
-/* problem: what is scheduled, and what of it costs time and memory.
+/* problem: the nodes to schedule, with their time and memory.
  *
  * A schedule is an order of the nodes, each after those that it needs. The host issues them one after the
  * other, which takes `launch` of its time for each. A comm then runs on its lane, which runs one at a time in
@@ -36,7 +36,7 @@ struct sched_point {
 	double bytes, time;
 };
 
-/* Comms of one lane, collective and dtype, and what they take by the size of their operand. */
+/* Comms of one lane, collective and dtype, and their times by the size of their operand. */
 struct sched_family {
 	uint32_t lane;
 	enum sched_collective collective;
@@ -92,7 +92,7 @@ double sched_family_least(const struct sched_family *f, int64_t most);
 /* Returns the time of a pack or unpack; 0 where nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 
-/* Host time of a node: what it takes of the host whether or not anything is waited for. */
+/* Host time of a node: its own time on the host, without waiting. */
 static inline int64_t sched_host_time(const struct sched_problem *p, uint32_t node)
 {
 	return p->launch + (p->node[node].kind == SCHED_COMM ? 0 : p->node[node].time);

@@ -1,10 +1,10 @@
-/* role: one walk forward for what comms need, one back for what needs them. */
+/* role: one walk forward for the nodes that comms need, one back for those that need comms. */
 #include "sched/role.h"
 #include <stdlib.h>
 
 enum { CHEAP = 100 }; /* what a source needs takes this part of all work at most */
 
-/* Host time of what a node needs and itself; what is needed in two ways counts twice, up to `most`. */
+/* Host time of a node and all that it needs; a node needed in two ways counts twice, up to `most`. */
 static void add_needs(const struct sched_problem *p, uint32_t x, int64_t most, int64_t *needs)
 {
 	needs[x] = p->node[x].kind == SCHED_COMM ? 0 : p->node[x].time;

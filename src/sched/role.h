@@ -1,4 +1,4 @@
-/* role: what a node is to its comms. */
+/* role: a node's relation to its comms. */
 #ifndef HIRC_SCHED_ROLE_H
 #define HIRC_SCHED_ROLE_H
 #include "sched/problem.h"

@@ -7,8 +7,8 @@
  * with the longest tail does; no schedule ends earlier (Jackson's bound; J. Carlier, The one-machine
  * sequencing problem, EJOR 11, 1982).
  *
- * With buckets a comm takes no less than alone, since what comms take grows with their size, so heads and
- * tails hold. Lanes gain: what is in buckets takes at least its part of the least time for a byte, and the
+ * With buckets a comm takes no less than alone, since the times of comms grow with their size, so heads and
+ * tails hold. Lanes gain: bytes in buckets take at least their part of the least time for a byte, and the
  * host packs it. How much is worth packing is a linear program of one variable for each comm and two
  * constraints. */
 #include "sched/sched_bound.h"
@@ -55,7 +55,7 @@ static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
 }
 
-/* ---- what the host does before or behind a comm */
+/* ---- host work before or behind a comm */
 
 enum { SLOTS = 4096 };
 
@@ -182,7 +182,7 @@ static void find_heads(struct bounds *b)
 	}
 }
 
-/* The tail of what takes no time and is needed for nothing that does is as if it were not there: -1. */
+/* The tail of a node that takes no time, and that only such nodes need, is as if it were not there: -1. */
 static void find_tails(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
@@ -305,14 +305,15 @@ static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
 	return first;
 }
 
-/* Lanes with buckets. Of what is packed is done on top of what the host does in any case:
+/* Lanes with buckets. Of the packing, this is done on top of the host's work in any case:
  *
  * All of it, on top of all work.
  *
- * Unpacking, on top of a comm of the lane and all work behind it: what the lane gathers later is unpacked
- * later, and what it gathers before takes more time of the lane before the comm than to unpack it.
+ * Unpacking, on top of a comm of the lane and all work behind it: data that the lane gathers later is
+ * unpacked later, and data that it gathers before takes more time of the lane before the comm than to unpack
+ * it.
  *
- * Unpacking what the late comm needs, on top of its bound (last.h): that is no work behind it. */
+ * Unpacking for the late comm's needs, on top of its bound (last.h): that is no work behind it. */
 static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t work, int64_t last,
                           uint32_t late)
 {
@@ -340,7 +341,7 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 	free(unpacks);
 }
 
-/* last: what must follow comm `late`, of which there may be none. */
+/* last: the nodes that must follow comm `late`, which may not exist. */
 static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t last, uint32_t late)
 {
 	size_t room = (size_t)p->n + 1;

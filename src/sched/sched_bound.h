@@ -1,4 +1,4 @@
-/* sched_bound: what no schedule can be faster than. */
+/* sched_bound: a lower bound for all schedules. */
 #ifndef HIRC_SCHED_SCHED_BOUND_H
 #define HIRC_SCHED_SCHED_BOUND_H
 #include "sched/problem.h"

@@ -126,7 +126,7 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 	return most - p->launch;
 }
 
-/* The original order with these buckets may not fit; memory is then what list scheduling makes of it. */
+/* The original order with these buckets may not fit; memory is then that of the list schedule. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
 {
 	struct sched_schedule *made = &t->schedule;

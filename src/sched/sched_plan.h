@@ -1,5 +1,4 @@
-/* sched_plan: what is put together in which buckets, how far work moves, and what list scheduling makes of
- * that.
+/* sched_plan: which comms share which buckets, how far work moves, and the list schedule of that.
  *
  * A plan is not listed if one before was the same, or if its buckets alone make it take longer than the best
  * of those before. */

@@ -72,7 +72,7 @@ static void regroup_buckets(struct scheduler *s, uint32_t trials)
 	}
 }
 
-/* ---- what is known before */
+/* ---- known before the search */
 
 static const uint32_t most_sizes[SCHED_MAX_EFFORT + 1] = {1, 8, 16, 16};
 
@@ -160,7 +160,7 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	arena_free(scratch);
 }
 
-/* A step looks at what follows on lanes: of a large problem there are fewer. A small one needs fewer. */
+/* A step looks at the later work on lanes: of a large problem there are fewer. A small one needs fewer. */
 static void search_order(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
@@ -183,7 +183,7 @@ static struct trial listed_again(struct scheduler *s)
 	return searched;
 }
 
-/* The search on the best of the plans, and on what small changes make of it; the better of the two. */
+/* The search on the best of the plans, and on small changes of it; the better of the two. */
 static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
 {
 	s->bound = sched_bound_within(s->p, s->o->bucket, s->o->limit).runtime;

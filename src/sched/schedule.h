@@ -1,6 +1,6 @@
 /* schedule: the order and the buckets of a problem, found together.
  *
- * Both decide each other, so whole plans are tried: what is put together in which buckets, and how far work
+ * Both decide each other, so whole plans are tried: which comms share which buckets, and how far work
  * moves. Each is list-scheduled and simulated; a coordinate of the plan is varied at a time. The best then
  * goes through the search. All limits are counts, so that every machine finds the same schedule. */
 #ifndef HIRC_SCHED_SCHEDULE_H

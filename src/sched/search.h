@@ -1,7 +1,7 @@
-/* search: makes a schedule better, by steps that each move one node with what it needs or what needs it.
+/* search: makes a schedule better, by steps that each move one node with the nodes it needs or that need it.
  *
- * A step begins at a wait that holds the host, drawn by how long. It accepts what takes no longer than
- * before, and now and then a little longer; the best is kept. The same options give the same schedule on
+ * A step begins at a wait that holds the host, drawn by how long. It accepts a schedule that takes no longer
+ * than before, and now and then a little longer; the best is kept. The same options give the same schedule on
  * every machine. */
 #ifndef HIRC_SCHED_SEARCH_H
 #define HIRC_SCHED_SEARCH_H

@@ -1,4 +1,4 @@
-/* simulate: what a schedule takes. */
+/* simulate: the time and memory of a schedule. */
 #ifndef HIRC_SCHED_SIMULATE_H
 #define HIRC_SCHED_SIMULATE_H
 #include "sched/problem.h"

@@ -27,7 +27,7 @@ static int64_t end_of(const struct window *w, const struct clocks *c)
 	return end;
 }
 
-/* ---- what is */
+/* ---- the present order */
 
 /* Places from … to - 1, of which as many events stand before `from` as did. */
 static void set_places(struct window *w, uint32_t from, uint32_t to)
@@ -150,7 +150,7 @@ void window_close(struct window *w)
 	free(w->met);
 }
 
-/* ---- what would be */
+/* ---- the drafted order */
 
 /* The marked of places a … b - 1, of which there are `marked`, first or last. */
 static bool draft_marked(struct window *w, uint32_t a, uint32_t b, uint32_t marked, bool first)
@@ -208,7 +208,7 @@ static bool dies(struct window *w, uint32_t storage, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Backwards, from what lives behind the stretch. */
+/* Backwards, from the storages that live behind the stretch. */
 static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 {
 	const struct sched_problem *p = w->p;

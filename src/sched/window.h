@@ -1,4 +1,4 @@
-/* window: a schedule of which a stretch can be put in another order, and what that would change.
+/* window: a schedule of which a stretch can be put in another order, and the effect of that.
  *
  * Only the stretch is looked at for memory. Behind it, time follows from comms and waits alone, the host's
  * work between them being the same. */
@@ -15,7 +15,7 @@ struct window {
 	uint32_t *event;        /* places, ascending */
 	uint32_t *event_before; /* by place: events before it; at [n] all */
 	int64_t *stall;         /* by event: ns that it holds the host */
-	/* what would be */
+	/* after the change */
 	uint32_t *draft; /* the nodes of the stretch in their new order */
 	/* its own */
 	int64_t *host;                /* by place: host time before it */
@@ -33,10 +33,9 @@ void window_close(struct window *w);
 /* Looks at the whole order again, after it was set from outside. */
 void window_reset(struct window *w);
 
-/* Drafts places `to` … place of node, with the node and what it needs of them first. False: that is the same.
- */
+/* Drafts places `to` … place of node, with the node and those of them it needs first. False: no change. */
 bool window_pull(struct window *w, uint32_t node, uint32_t to);
-/* Drafts places of node … `to`, with the node and what needs it of them last. */
+/* Drafts places of node … `to`, with the node and those of them that need it last. */
 bool window_push(struct window *w, uint32_t node, uint32_t to);
 /* The runtime with places a … b - 1 as drafted; INT64_MAX where that is over a limit. */
 int64_t window_runtime(struct window *w, uint32_t a, uint32_t b);

@@ -35,7 +35,7 @@ static bool is_member_less(const struct sim_events *e, struct sim_member a, stru
 }
 
 /* Returns the cause that a meeting waited for: that of this unit if none came later, else that of the least
- * member that did, by its class, so that it is the same whether or not ranks are simulated one by one. */
+ * member that did, by its class, so that it is the same if ranks are simulated one by one. */
 static struct sim_cause last_to_come(const struct sim_events *e, struct sim_cause of)
 {
 	const struct sim_unit *u = &e->unit[of.unit];

@@ -1,4 +1,4 @@
-/* devices: what events found, as timelines. */
+/* devices: the simulated events, as timelines. */
 #include "sim/devices.h"
 #include "sim/causes.h"
 #include "sim/reserve.h"
@@ -90,8 +90,8 @@ static void add_spans(struct making *k)
 	}
 }
 
-/* Back from what made a task ready, over joins, to communication; SIM_NONE: it was something else. *wait is
- * the statement that waits for it. */
+/* Goes back from the cause that made a task ready, over joins, to communication; SIM_NONE: it was something
+ * else. *wait is the statement that waits for it. */
 static uint32_t communication_behind(const struct making *k, uint32_t task, op_id *wait)
 {
 	const struct sim_unit *u = unit_of(k);
@@ -105,8 +105,8 @@ static uint32_t communication_behind(const struct making *k, uint32_t task, op_i
 	return x.task;
 }
 
-/* The device stands still from `from` to `to`, when a task becomes ready: for the communication that makes it
- * so, as far back as that is or was waited for, and then for what made that ready. */
+/* The device stands still from `from` to `to`, when a task becomes ready: counts this for the communication
+ * that makes it ready, as far back as it ran or was awaited, and then for the cause that made that ready. */
 static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t task)
 {
 	const struct sim_unit *u = unit_of(k);

@@ -347,7 +347,7 @@ static void prepare_engine(struct engine *g, struct arena *a)
 	}
 }
 
-/* Ranks that wait for what does not come. */
+/* Ranks that wait for something that does not come. */
 static void report_stuck(struct engine *g)
 {
 	struct sim_program *p = g->e->p;

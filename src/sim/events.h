@@ -4,7 +4,7 @@
  * the one that was issued first. A meeting begins when all members of its channel have come to it and the one
  * before is over; a message when both ends have come to it. While communication of a rank is under way its
  * work takes `compute_per_mille` of a thousandth as long, while a member works its communication takes
- * `comm_per_mille`. What remains is kept exactly; ends are at whole ns, rounded up. */
+ * `comm_per_mille`. The remaining work is kept exactly; ends are at whole ns, rounded up. */
 #ifndef HIRC_SIM_EVENTS_H
 #define HIRC_SIM_EVENTS_H
 #include "sim/sim_classes.h"

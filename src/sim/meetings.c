@@ -1,8 +1,8 @@
 /* meetings: units, and whom they meet.
  *
  * A channel of a unit is one with that of another if ranks for which they stand are members of one channel of
- * the program, or of what a symmetry makes one of it. By what classes are, that holds for all ranks of a
- * class alike. */
+ * the program, or of channels that a symmetry makes one of it. By the definition of classes, that holds for
+ * all ranks of a class alike. */
 #include "sim/meetings.h"
 
 static bool make_units(struct sim_events *e, const struct sim_classes *c, bool each)

@@ -1,4 +1,4 @@
-/* meetings: what sim_events_run begins with. */
+/* meetings: the state with which sim_events_run begins. */
 #ifndef HIRC_SIM_MEETINGS_H
 #define HIRC_SIM_MEETINGS_H
 #include "sim/events.h"

@@ -1,4 +1,5 @@
-/* needs: which tasks of a rank use what others of it made, whatever the order in which they were issued.
+/* needs: which tasks of a rank use the results of its other tasks, whatever the order in which they were
+ * issued.
  *
  *     T = linear(X, W)        1
  *     Y <- allreduce(T)       2 needs 1
@@ -6,8 +7,8 @@
  *     Z = relu(y)             3 needs 2
  *     Y <- full(0.0)          4 needs nothing: another buffer could have it
  *
- * Only what is certain is found: what was made of the whole of a buffer, or through the same view with the
- * same index. What ranks read of each other's memory is left out. */
+ * Only certain uses are found: of the whole of a buffer, or through the same view with the same index. Reads
+ * of other ranks' memory are left out. */
 #ifndef HIRC_SIM_NEEDS_H
 #define HIRC_SIM_NEEDS_H
 #include "sim/rank.h"
@@ -16,7 +17,7 @@ struct sim_makers; /* what made what buffers hold */
 
 struct sim_makers *sim_makers_new(struct module *m, struct arena *a);
 void sim_makers_free(struct sim_makers *k);
-/* The task carries out the statement: it needs what made its operands, and makes its results. */
+/* The task carries out the statement: it needs the tasks that made its operands, and makes its results. */
 void sim_makers_task(struct sim_makers *k, op_id op, uint32_t task, struct sim_rank *r);
 /* The results of an allocation are others than those of the same statement before. */
 void sim_makers_allocate(struct sim_makers *k, op_id op);

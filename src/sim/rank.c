@@ -120,7 +120,7 @@ static bool stream_named(struct rank_walk *w, op_id op, uint32_t *out)
 	return true;
 }
 
-/* After what the current stream has been given, and `also`. Returns its number. */
+/* After all earlier work of the current stream, and `also`. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 {
 	task.issue = w->now;

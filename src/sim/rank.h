@@ -1,13 +1,14 @@
-/* rank: what one rank does, statement by statement, as tasks that wait for one another.
+/* rank: the work of one rank, statement by statement, as tasks that wait for one another.
  *
- *     set_stream(i)                   the host goes on; what follows is on stream i
+ *     set_stream(i)                   the host goes on; later work is on stream i
  *     synchronize(main)               a join: after the last task of stream i and the last of main
  *     T <- linear(X, W)               work, after the last task of its stream
  *     Y <- allreduce(T) as c          a collective, after the last task of its stream, which goes on
  *     wait(c)                         a join: after the last task of its stream and c
  *
  * The host never waits: it issues one statement after the other, which takes `launch` of its time for each
- * but loops, conditions and views. So what a rank issues, and when, follows from its text alone.
+ * but loops, conditions and views. So the statements that a rank issues, and when, follow from its text
+ * alone.
  *
  * Ranks meet on channels: a slice of a team with a backend, fences of a slice, messages from a rank to
  * another with a backend. A rank numbers its channels in the order in which it comes to them. The k-th task
@@ -138,11 +139,11 @@ struct sim_rank {
 	VEC(struct sim_asked) asked;
 	bool by_rank; /* what it does has to do with its number, not with meshes, teams and times alone */
 };
-/* Walks a rank; *out is emptied first. needs: whether these are found. False after reporting, or where the
+/* Walks a rank; *out is emptied first. needs: true to find these. False after reporting, or where the
  * walk does not follow a turn of the symmetry, which is then broken. */
 bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out);
-/* The places of a rank that does what one does that asked for n channels, and is not by_rank. False: it does
- * not meet on as many. place: place_n of them. */
+/* The places of a rank that does the same as one that asked for n channels, and is not by_rank. False: it
+ * does not meet on as many. place: place_n of them. */
 bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim_asked *asked, uint32_t n,
                           struct sim_place *place, uint32_t place_n);
 void sim_rank_free(struct sim_rank *r);

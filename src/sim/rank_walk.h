@@ -46,12 +46,12 @@ struct rank_walk {
 /* Reports, once. Returns false. */
 bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The k-th scalar of a statement, here, on which it depends what the rank does. False after reporting, or
+/* The k-th scalar of a statement, here, on which the rank's work depends. False after reporting, or
  * where ranks of an orbit find different ones. */
 bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out);
 /* The peer of a message, likewise. */
 bool rank_peer(struct rank_walk *w, op_id op, int64_t *out);
-/* Adds a task after what the current stream has been given, and `also`. Returns its number. */
+/* Adds a task after all earlier work of the current stream, and `also`. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task);
 /* Adds a task, after which the stream goes on. */
 void rank_add_in_order(struct rank_walk *w, struct sim_task task);

@@ -20,7 +20,7 @@ static void add_lanes(const struct sim *s, struct timeline_class *c)
 			c->lane.at[1 + p->node[x].lane].name = lane_name(s->m, s->block.op[x]);
 }
 
-/* Waits stand before what they wait with, which is mostly nothing. */
+/* Puts waits before the node that they wait with, mostly nothing. */
 static void add_spans(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;
@@ -148,8 +148,8 @@ static uint32_t on_host(const struct sim *s, uint32_t at)
 	return at ? at - 1 : SCHED_NONE;
 }
 
-/* Back from the last place that takes time: of what took the host, to a wait that held it, to what that
- * waited for, to what was before that on its lane. */
+/* Goes back from the last place that takes time: from work of the host, to a wait that held it, to the comm
+ * that it waited for, to the comm before that on its lane. */
 static void add_critical(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;

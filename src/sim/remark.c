@@ -34,7 +34,7 @@ struct search {
 	VEC(struct suspect) suspect;
 };
 
-/* ---- whether work has to do with communication */
+/* ---- tests if work has to do with communication */
 
 /* The part of a buffer that is touched: by which index of a slice. */
 struct part {
@@ -99,7 +99,7 @@ static bool needs(const struct search *s, const struct sim_unit *u, uint32_t wor
 	return needs_one(s, u, work, comm, op);
 }
 
-/* ---- who waited through what */
+/* ---- who waited, and the causes */
 
 static void add_suspect(struct search *s, op_id op, op_id work, op_id comm, int64_t time)
 {
@@ -172,7 +172,7 @@ static void look_at_unit(struct search *s, uint32_t unit)
 	vec_free(&work);
 }
 
-/* ---- what it costs */
+/* ---- the cost */
 
 static int by_time(const void *a, const void *b)
 {

@@ -1,5 +1,6 @@
-/* reserve: what `hirc run` reserves for what was simulated: buffers in their places, with what lies between
- * them, copies for iterations under way and packed operands. Live at any moment is no more of it. */
+/* reserve: the memory that `hirc run` reserves for a simulated program: buffers in their places, with the
+ * gaps between them, copies for iterations in flight and packed operands. Live at any moment is no more of
+ * it. */
 #ifndef HIRC_SIM_RESERVE_H
 #define HIRC_SIM_RESERVE_H
 #include "sim/timeline.h"

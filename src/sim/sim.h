@@ -1,4 +1,4 @@
-/* sim: what a program takes, without running it.
+/* sim: the time of a program, without running it.
  *
  * The statements of a program are issued in their order on a clock of the host and one for each communicator
  * (sched/problem.h says how). */
@@ -30,13 +30,13 @@ struct sim {
 /* Returns true if the program is one of statements with recorded times, as imported graphs are: the host
  * computes. */
 bool sim_is_recorded(struct module *m);
-/* straggler: NULL, or one that outlives out. Memory is from the arena. False after reporting what has no
- * time, or takes too long. */
+/* straggler: NULL, or one that outlives out. Memory is from the arena. False after reporting a statement
+ * that has no time, or takes too long. */
 bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
              struct arena *a, struct sim *out);
 
 /* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False
- * after reporting what it has no line for. */
+ * after reporting a statement that it has no line for. */
 bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
 /* recorded.c: the same as a timeline; timeline_close it. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);

@@ -1,5 +1,5 @@
-/* sim_bound: see sim_bound.h. Two sweeps over what was simulated, in an order in which what is needed comes
- * first: heads forwards, tails backwards. What is looked at for communication is limited for each rank, so
+/* sim_bound: see sim_bound.h. Two sweeps over the simulated tasks, in an order in which needed tasks come
+ * first: heads forwards, tails backwards. The tasks looked at for communication are limited for each rank, so
  * that the bound is the same whether or not ranks that do alike are one. */
 #include "sim/sim_bound.h"
 #include "sched/machine.h"
@@ -133,7 +133,7 @@ static void leave_task(struct bounds *b, struct member x)
 			come_to(b, (struct member){x.unit, u->after.item[i]});
 }
 
-/* False: what ranks need goes round in circles, which a program with races can do. */
+/* False: the needs of ranks go round in circles, which a program with races can do. */
 static bool find_order(struct bounds *b)
 {
 	uint32_t n = 0, number;
@@ -185,7 +185,7 @@ static int64_t done_by(struct pair *pair, uint32_t n)
 	return now;
 }
 
-/* The work of the unit that a task needs, or that needs it, of what stands close to it. */
+/* The work of the unit that a task needs, or that needs it, among its near neighbours. */
 static uint32_t find_work(struct bounds *b, struct unit *x, uint32_t task, bool back, const int64_t *from)
 {
 	const struct lists *l = back ? &x->before : &x->after;
@@ -259,7 +259,7 @@ int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u)
 	return u->r.task.n ? u->r.task.at[u->r.task.n - 1].issue - delay : 0;
 }
 
-/* The host issues first what has most behind it. What one statement does was issued at one moment. */
+/* The host issues first the task with most behind it. Tasks of one statement have one time. */
 static int64_t host_end(struct bounds *b, const struct unit *x)
 {
 	int64_t launch = b->e->p->launch, end, issued = 0;

@@ -1,7 +1,7 @@
-/* sim_bound: what no order of a program's statements is faster than.
+/* sim_bound: a lower bound on the time of any order of a program's statements.
  *
- * Whatever the streams and the order: a statement follows what made its operands (needs.h), ranks meet, a
- * device does one piece of work at a time, a team one collective, a host issues one statement after the
+ * Whatever the streams and the order: a statement follows those that made its operands (needs.h), ranks meet,
+ * a device does one piece of work at a time, a team one collective, a host issues one statement after the
  * other. head(x) is a time before which x cannot begin, tail(x) one that passes after its end. Communication
  * begins when all work that it needs is done, which a rank does one piece at a time, none before its head;
  * backwards alike. Then each device, team and host has Jackson's bound (sched/machine.h). */

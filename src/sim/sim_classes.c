@@ -1,4 +1,4 @@
-/* sim_classes: by hashes of 64 bits of what ranks do and whom they meet. */
+/* sim_classes: by hashes of 64 bits of the work of ranks and whom they meet. */
 #include "sim/sim_classes.h"
 #include "analysis/symmetry.h"
 #include "sim/twins.h"

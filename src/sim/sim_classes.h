@@ -18,8 +18,8 @@ struct sim_classes {
 	uint32_t *place_n;        /* 0 of ranks that are not the least of their orbit */
 };
 
-/* each: every rank is walked; otherwise ranks are left out that are known to do what one does that was
- * walked: twins (twins.h), and orbits of the symmetry that is put in the program. The classes are the same.
+/* each: every rank is walked; otherwise ranks are left out that are known to do the same as a walked one:
+ * twins (twins.h), and orbits of the symmetry that is put in the program. The classes are the same.
  * False after reporting; then there is nothing to free. */
 bool sim_classes_find(struct sim_program *p, bool each, struct sim_classes *out);
 void sim_classes_free(struct sim_classes *c);

@@ -1,4 +1,4 @@
-/* sim_print: what a simulation found, for people. */
+/* sim_print: the results of a simulation, for people. */
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/timeline.h"

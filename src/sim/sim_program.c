@@ -1,4 +1,4 @@
-/* sim_program: what is the same on all ranks: times, sizes, where values die. */
+/* sim_program: facts that are the same on all ranks: times, sizes, where values die. */
 #include "cost/local.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -41,7 +41,7 @@ static void use_all(const struct sim_program *p, op_id *last, op_id op, op_id by
 	}
 }
 
-/* A wait uses what its Communications do; that of a group, what its messages do. */
+/* A wait uses the values of its Communications; that of a group, the values of its messages. */
 static void use_waited(const struct sim_program *p, op_id *last, op_id wait)
 {
 	for (unsigned k = 0; k < op_role_count(p->m, wait, ROLE_STATEMENT); k++) {

@@ -1,4 +1,4 @@
-/* sim_queue: what happens next. */
+/* sim_queue: the queue of the next events. */
 #ifndef HIRC_SIM_SIM_QUEUE_H
 #define HIRC_SIM_SIM_QUEUE_H
 #include "base/vec.h"

@@ -1,4 +1,4 @@
-/* sim_run: classes of ranks and what happens on them, of one program.
+/* sim_run: the classes of ranks of one program, and the events on them.
  *
  *     struct sim_simulation s;
  *     if (sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = 4}, d)) {

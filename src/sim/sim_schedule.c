@@ -9,7 +9,7 @@ static const char *members_of(struct module *m, op_id op)
 	return a && a->kind == ATTR_STRING ? names_text(m->names, a->u.name) : block_name(m, op);
 }
 
-/* The collective of what is packed or unpacked. */
+/* The collective of a pack or unpack. */
 static op_id collective_of(struct module *m, op_id op)
 {
 	if (m->op.at[op].kind == OP_UNPACK)

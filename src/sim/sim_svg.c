@@ -1,5 +1,5 @@
 /* sim_svg: a timeline as a picture: for each class of ranks its lanes from top to bottom, below them its
- * memory; time goes to the right. What compute stood still for is marked. Spans thinner than a pixel that are
+ * memory; time goes to the right. Exposed communication is marked. Spans thinner than a pixel that are
  * neighbours and alike are one, so that the picture does not grow with the program. */
 #include "draw/svg.h"
 #include "sim/timeline.h"

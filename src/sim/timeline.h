@@ -1,7 +1,7 @@
-/* timeline: what happens when, on the lanes of ranks: what all output of a simulation is made of.
+/* timeline: the times of events on the lanes of ranks: all output of a simulation is made of it.
  *
  *     rank 0      host   ████  ██████   ██████      spans of lanes; a wait is one from when compute stands
- *                 g0        ███████ ████████        still to the end of what it waits for
+ *                 g0        ███████ ████████        still to the end of the awaited comm
  *                 memory ▁▃▅▅▇▅▃▁
  *
  * Ranks that do alike at the same times are one class. Times are ns from the start of the step. */
@@ -92,14 +92,14 @@ struct timeline {
 
 void timeline_open(struct timeline *t, struct module *m);
 void timeline_close(struct timeline *t);
-/* Counts what follows from the spans: exposed, busy. */
+/* Counts the sums of the spans: exposed, busy. */
 void timeline_finish(struct timeline *t);
 /* A statement as text; where it stands, "f.hir:7" or "". */
 /* The class of ranks that ends last; 0 if there is none. */
 uint32_t timeline_last_class(const struct timeline *t);
 const char *timeline_label(struct timeline *t, op_id op);
 const char *timeline_where(struct timeline *t, op_id op);
-/* "X", or what makes it. */
+/* "X", or the statement that makes it. */
 const char *timeline_held_name(struct timeline *t, const struct timeline_held *h);
 
 /* Executions of one statement on one lane. */
@@ -112,7 +112,7 @@ typedef VEC(struct timeline_row) timeline_rows;
 /* The communication of a class, by first begin. */
 void timeline_communication(const struct timeline *t, const struct timeline_class *c, timeline_rows *out);
 
-/* sim_print.c: for people. held: how many lines of what is live at the peak. */
+/* sim_print.c: for people. held: how many lines of values live at the peak. */
 struct timeline_print {
 	int64_t held, classes;
 };

@@ -1,9 +1,9 @@
-/* twins: ranks that do what one does that was walked, each on its own channels.
+/* twins: ranks that do the same as a walked rank, each on its own channels.
  *
  *     Y <- allgather(T, axis=x)     (0 1 2 3) for rank 2, (4 5 6 7) for rank 5
  *
  * If nothing that a rank does depends on its number, another that is in the same meshes, as late and as slow
- * does the same. What remains is which slices of teams hold it, which is looked up for each team that the
+ * does the same. Only the slices of teams that hold it differ, and are looked up for each team that the
  * first one asked for. */
 #ifndef HIRC_SIM_TWINS_H
 #define HIRC_SIM_TWINS_H
