@@ -11,7 +11,7 @@ struct walk {
 	struct difference *out;
 };
 
-/* ---- what is said */
+/* ---- messages */
 
 __attribute__((format(printf, 4, 5))) static bool differ(struct walk *w, uint32_t at_a, uint32_t at_b,
                                                          const char *format, ...)

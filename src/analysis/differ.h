@@ -1,13 +1,13 @@
-/* differ: whether two programs are the same, but for names and numbers.
+/* differ: compares two programs, but for names and numbers.
  *
  *     A: Y = matmul(X, W)        B: T2 = matmul(T0, T1)      the same
  *                                B: T2 = matmul(T1, T0)      operand 1 differs
  *
- * Both are walked side by side, statement by statement. What the one names where the other names something (a
+ * Both are walked side by side, statement by statement. The things that both name at one place (a
  * tensor, a stream, an index, a Communication) is a pair from then on, and each is in one pair. Params are
  * pairs by name, those of other names in their order; meshes and groups are those of the same devices. The
- * order of statements counts, and so do transforms of layouts and attributes; what a graph's times were
- * recorded on does not. */
+ * order of statements counts, and so do transforms of layouts and attributes; the machine of a graph's
+ * recorded times does not. */
 #ifndef HIRC_ANALYSIS_DIFFER_H
 #define HIRC_ANALYSIS_DIFFER_H
 #include "ir/ir.h"

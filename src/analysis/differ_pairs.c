@@ -1,4 +1,4 @@
-/* differ_pairs: equality of what statements hold, under the pairs that are known. */
+/* differ_pairs: equality of the parts of statements, under the pairs that are known. */
 #include "analysis/differ_pairs.h"
 #include <stdlib.h>
 

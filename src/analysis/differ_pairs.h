@@ -1,4 +1,4 @@
-/* differ_pairs: what of one program stands for what of the other. */
+/* differ_pairs: the things of one program that stand for those of the other. */
 #ifndef HIRC_ANALYSIS_DIFFER_PAIRS_H
 #define HIRC_ANALYSIS_DIFFER_PAIRS_H
 #include "ir/ir.h"

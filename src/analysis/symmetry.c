@@ -72,7 +72,7 @@ static void find_cycles(const struct symmetry *s, struct symmetry_turn *t)
 	}
 }
 
-/* ---- what it leaves as it is */
+/* ---- things that a turn leaves as they are */
 
 /* Returns true if the indices of all ranks of a mesh move alike. If so of all meshes, turns commute: a turn
  * of one mesh moves some ranks of another only if it moves all of them, so that two turns move the same ranks

@@ -3,12 +3,12 @@
  *     mesh ring(x = 8)                         two to a host
  *     send(X, peer=device(x, (axis_index(x) + i) % 8))
  *
- * If all ranks are moved along x by 2, round the end, whom a rank then meets is whom it met, moved by 2 as
+ * If all ranks are moved along x by 2, round the end, each rank meets the same ranks as before, moved by 2 as
  * well, over links of the same kind: ranks 0, 2, 4 and 6 do alike. A turn moves the ranks of a mesh along one
- * axis by so many steps. That meshes, teams and what a caller says of ranks (links, late and slow ones) stay
- * what they are is looked at rank by rank; that what a rank computes of its number moves along, while it is
- * walked (see symmetry_moves.h). Where that is not so, the next larger step is tried, then the turn is given
- * up.
+ * axis by so many steps. Rank by rank it is tested that meshes, teams and a caller's facts about ranks
+ * (links, late and slow ones) stay as they are; during the walk, that values computed from a rank's number
+ * move along (see symmetry_moves.h). If one of these fails, the next larger step is tried, then the turn is
+ * given up.
  *
  * Turns commute. Ranks that they make of one another are an orbit, of which the least is walked. */
 #ifndef HIRC_ANALYSIS_SYMMETRY_H

@@ -1,6 +1,6 @@
 /* symmetry_moves: see symmetry_moves.h. How an expression moves follows from its text and from numbers that
  * have nothing to do with the rank, so that it holds for all ranks of an orbit, and for turns one after the
- * other. With it goes a bound of what it is on any rank, so that arithmetic that fits on one fits on all. */
+ * other. With it goes a bound of its value on any rank, so that arithmetic that fits on one fits on all. */
 #include "analysis/symmetry_moves.h"
 #include "base/checked.h"
 

@@ -7,7 +7,7 @@
  *     axis_index(x) % 2                 stays, if the step is even
  *     device(x, (axis_index(x) + 1) % 8)    is the device that the rank's turns into
  *
- * Only what is certain on all ranks is said, from the value on one. */
+ * Only facts that hold on all ranks are given, from the value on one. */
 #ifndef HIRC_ANALYSIS_SYMMETRY_MOVES_H
 #define HIRC_ANALYSIS_SYMMETRY_MOVES_H
 #include "analysis/symmetry.h"
@@ -15,7 +15,7 @@
 
 /* Returns true if a rank may find another value than its neighbours. */
 bool moves_by_rank(const struct module *m, expr_id e);
-/* env has the least rank of an orbit, where the expression has a value. Whether it has the same on all. */
+/* env has the least rank of an orbit, where the expression has a value. True: it has the same on all. */
 bool moves_not(const struct symmetry *s, const struct symmetry_turn *t, expr_id e,
                const struct expr_env *env);
 /* Finds how an expression moves on a turn: v becomes (v + *by) % *of; *of 0: it stays. False: that is not

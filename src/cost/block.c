@@ -144,7 +144,7 @@ static op_id pack_of(const struct maker *k, op_id comm)
 	return def && k->m->op.at[def].kind == OP_PACK ? def : 0;
 }
 
-/* A wait holds what was packed for its bucket, as the collective does what it was packed from. */
+/* A wait keeps the packed tensor of its bucket alive, and the collective the tensors that were packed. */
 static void use_packed(struct maker *k, op_id op, uint32_t node)
 {
 	op_id waited = pack_of(k, block_waits_for(k->m, op));
@@ -171,7 +171,7 @@ static void each_of_group(struct maker *k, op_id end, uint32_t node,
 	}
 }
 
-/* Calls `each` with what a wait waits for: of a group all that it started. */
+/* Calls `each` with the communication that a wait waits for: of a group all that it started. */
 static void each_waited(struct maker *k, op_id wait, uint32_t node,
                         void (*each)(struct maker *, uint32_t node, op_id comm))
 {
@@ -201,7 +201,7 @@ static void keep_place(struct maker *k, op_id op, uint32_t node)
 	k->barrier = node + 1;
 }
 
-/* A wait is a use of its Communication's buffers; what comes after it sees the result. */
+/* A wait is a use of its Communication's buffers; statements after it see the result. */
 static void use_communication(struct maker *k, uint32_t node, op_id comm)
 {
 	const struct op *o = &k->m->op.at[comm];

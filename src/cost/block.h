@@ -1,18 +1,18 @@
-/* block: a block of a program as what is scheduled.
+/* block: a block of a program as a scheduling problem.
  *
- * Each statement of the block is a node, a loop with all that is in it is one. A node needs what makes its
- * operands; around a write to a buffer all that touched it before stays before, and all that does after stays
- * after. A Communication that is waited for is used until then, and its result is there from then on.
+ * Each statement of the block is a node, a loop with all that is in it is one. A node needs those that make
+ * its operands; around a write to a buffer all that touched it before stays before, and all that does after
+ * stays after. A Communication that is waited for is used until then, and its result is there from then on.
  * Statements that act on streams, or on the other ranks beside their data, keep their place.
  *
- * Statements of imported graphs have what they take recorded:
+ * Statements of imported graphs have their time and memory recorded:
  *
  *     {time=2500531, kind=allgather, group=g0}      ns; a wait, view, compute, … , or a collective of a group
  *     {bytes=(0, 64)}  {in_bytes=64}  {scratch=64}  of the results' storages, of a collective's operand where
- *                                                   it is not what the types say; while the statement runs
+ *                                                   it differs from the types; while the statement runs
  *
- * What kind=input and kind=attr make is there from the beginning, for ever; what kind=output reads, and the
- * program's outputs, to the end. */
+ * Results of kind=input and kind=attr are there from the beginning, for ever; operands of kind=output, and
+ * the program's outputs, to the end. */
 #ifndef HIRC_COST_BLOCK_H
 #define HIRC_COST_BLOCK_H
 #include "cost/cost.h"

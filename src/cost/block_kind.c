@@ -1,4 +1,4 @@
-/* block_kind: what statements are, those of imported graphs by their attributes. */
+/* block_kind: the kinds of statements, in imported graphs by their attributes. */
 #include "cost/block_maker.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"

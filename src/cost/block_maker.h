@@ -48,13 +48,13 @@ struct maker {
 	bool failed, copies, grouped; /* the latter: as in struct sched_problem */
 };
 
-/* ---- block_kind.c: attributes, and what statements are */
+/* ---- block_kind.c: attributes, and the kinds of statements */
 const struct attr *maker_attr(const struct maker *k, op_id op, name_id key);
 int64_t maker_int(const struct maker *k, op_id op, name_id key, int64_t otherwise);
 bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *text);
 bool block_is_wait(struct module *m, op_id op);
 
-/* ---- block_node.c: what statements take */
+/* ---- block_node.c: the times and memory of statements */
 /* Returns the bytes of a value, on the rank that has most of it. */
 int64_t block_bytes(const struct module *m, value_id v);
 /* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */

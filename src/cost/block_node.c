@@ -1,4 +1,4 @@
-/* block_node: what statements take of time, and on which lane; what may share a bucket. */
+/* block_node: the time of statements, and their lane; the statements that may share a bucket. */
 #include "cost/block_maker.h"
 #include "cost/local.h"
 #include "ir/coalesce.h"
@@ -7,7 +7,7 @@
 #include "ir/ir_bucket.h"
 #include <string.h>
 
-/* On the rank that has most of it; what has no size was reported when the cost model was made. */
+/* On the rank that has most of it; values without a size were reported when the cost model was made. */
 int64_t block_bytes(const struct module *m, value_id v)
 {
 	struct local_shape shape;
@@ -72,7 +72,7 @@ static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 	return (struct sched_family){.point = point, .n = n};
 }
 
-/* Bytes of what it has as operands, or as results. */
+/* Bytes of its operands, or of its results. */
 static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 {
 	const struct op *o = &k->m->op.at[op];

@@ -36,7 +36,7 @@ static int64_t repeat_time(int64_t n, int64_t time)
 	return time && n > CLUSTER_MAX_TIME / time ? CLUSTER_MAX_TIME : n * time;
 }
 
-/* ---- what else does the same */
+/* ---- other ways to do the same */
 
 static void add_messages(struct choosing *k, int64_t blocks, int64_t bytes)
 {
@@ -108,7 +108,7 @@ static int by_time(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* ---- what it is taken to be */
+/* ---- the assumed way */
 
 static const char *links_text(const struct choosing *k)
 {
@@ -164,7 +164,7 @@ static void describe_choice(struct choosing *k)
 	qsort(o->other, o->n, sizeof *o->other, by_time);
 }
 
-/* A group: what its members take one by one. */
+/* A group: the times of its members one by one. */
 static void describe_group(struct choosing *k, op_id end)
 {
 	struct cost_choice *o = k->out;
@@ -194,7 +194,7 @@ static void describe_group(struct choosing *k, op_id end)
 	add_alternative(k, "one by one", NULL, one_by_one);
 }
 
-/* A collective of an imported graph; what else there is where its figures are the cluster's. */
+/* A collective of an imported graph; the other ways if its figures are the cluster's. */
 static bool describe_extern(struct choosing *k, op_id op)
 {
 	struct cost_choice *o = k->out;

@@ -1,4 +1,4 @@
-/* choice: how a collective is taken to be done, and what else would do the same.
+/* choice: the assumed way to do a collective, and other ways to do the same.
  *
  *     allreduce of 64 MiB on 8 ranks     ring                               0.263 ms
  *                                        reduce_scatter + allgather         0.263 ms   1.00

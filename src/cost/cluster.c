@@ -216,7 +216,7 @@ static void put_text(struct buf *out, const char *text)
 	buf_putc(out, '"');
 }
 
-/* `"key": number` after what stands before it. */
+/* `"key": number` after the text before it. */
 static void put_number(struct buf *out, const char *before, const char *key, int64_t number)
 {
 	buf_printf(out, "%s\"%s\": %lld", before, key, (long long)number);

@@ -1,4 +1,4 @@
-/* cluster_read: a cluster from a JSON file, and what is wrong with it. */
+/* cluster_read: a cluster from a JSON file, and the errors in it. */
 #include "base/vec.h"
 #include "cost/cluster.h"
 #include <string.h>

@@ -1,16 +1,16 @@
-/* cost: what the statements of a program take, in nanoseconds, without running it.
+/* cost: the times of the statements of a program, in nanoseconds, without running it.
  *
- *     struct cost *c = cost_new(m, cluster, d);        NULL after reporting what has no time
+ *     struct cost *c = cost_new(m, cluster, d);        NULL after reporting a statement without a time
  *     int64_t ns = cost_op_time(c, op);
  *     cost_free(c);
  *
- * A statement takes its recorded time (`time=`) if it has one, else what the cluster's figures give: products
- * by a table or by the roofline of operations and bytes; all else that computes by the bytes that it reads
- * and writes; communication by a table for teams of that size on that link, else by latency and rate
- * (links.h). What rounds, rounds up, but between the points of a table to the nearest. Of ranks and
- * iterations that hold different parts it is the largest part.
+ * A statement takes its recorded time (`time=`) if it has one, else the time by the cluster's figures:
+ * products by a table or by the roofline of operations and bytes; all else that computes by the bytes that it
+ * reads and writes; communication by a table for teams of that size on that link, else by latency and rate
+ * (links.h). Times are rounded up, but between the points of a table to the nearest. Of ranks and iterations
+ * that hold different parts it is the largest part.
  *
- * No time: views, waits, streams, loops (their statements have), what stands in a unit (the unit has). Not in
+ * No time: views, waits, streams, loops (their statements have), statements in a unit (the unit has). Not in
  * it: the launch, which each statement takes of the host, and contention; both are for who schedules. */
 #ifndef HIRC_COST_COST_H
 #define HIRC_COST_COST_H
@@ -19,7 +19,7 @@
 
 struct cost;
 
-/* Looks at every statement, so that what has no time is an error now: a param without a value, a dtype or
+/* Looks at every statement, so that one without a time is an error now: a param without a value, a dtype or
  * team that the cluster does not know. The program may change afterwards; it and the cluster outlive the
  * model. */
 struct cost *cost_new(struct module *m, const struct cluster *c, struct diag *d);
@@ -50,8 +50,8 @@ struct cost_work cost_op_work(const struct cost *c, op_id op);
  * need no zeros, Communications of a group, and statements that only name a stream or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);
 
-/* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, what a
- * reduce_scatter reads. */
+/* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, a
+ * reduce_scatter's operand. */
 int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes);
 /* Returns the time of a collective of any team, by the bytes of the operand. */
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,

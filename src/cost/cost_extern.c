@@ -1,4 +1,4 @@
-/* cost_extern: what statements of imported graphs take where they have no time.
+/* cost_extern: the times of statements of imported graphs that have no recorded time.
  *
  *     {kind=allgather, group=g0, in_bytes=64}   the group's own table, else as a Communication of its ranks
  *     {kind=barrier, group=g0}                  likewise

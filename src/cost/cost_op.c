@@ -1,11 +1,11 @@
-/* cost_op: statements, by what they compute and move. */
+/* cost_op: statements, by their computations and moved bytes. */
 #include "cost/model.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
 #include <string.h>
 
-/* ---- what has no time */
+/* ---- statements without a time */
 
 static bool refuse_statement(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -542,7 +542,7 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 	                        (long long)CLUSTER_MAX_TIME);
 }
 
-/* ---- what computes */
+/* ---- statements that compute */
 
 static bool is_contraction(enum op_kind kind)
 {

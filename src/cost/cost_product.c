@@ -1,9 +1,9 @@
-/* cost_product: products, by what was measured or by the peak rate.
+/* cost_product: products, by measured times or by the peak rate.
  *
- * A product that was measured takes what it took. Where the dtype has a grid, others are between the eight
- * products around them, linear in m, in n and in k: what grows with m n k, with the size of an operand, with
- * an extent, and what is there once, is exact then. Below the least extent it is that of the least, above the
- * largest the last slope goes on.
+ * A measured product takes its measured time. Where the dtype has a grid, others are between the eight
+ * products around them, linear in m, in n and in k: times that grow with m n k, with the size of an operand,
+ * with an extent, and a constant time, are exact then. Below the least extent it is that of the least, above
+ * the largest the last slope goes on.
  *
  * Without a grid others are between those of the dtype by the number of their operations 2 m n k: in between
  * linear, below the smallest and above the largest as efficient as these. Of several with the same number the

@@ -1,14 +1,15 @@
-/* cost_reach: how much else is touched between two uses of what a statement reads or writes, which says
- * whether caches still hold it.
+/* cost_reach: the bytes touched between two uses of a statement's operand or result, which tell if caches
+ * still hold it.
  *
  *     input X: f32[t@stream(4), k]
  *     for i in 0..4 parallel(stream)
- *       x = shard_by_stream(X, i)       another part each time: all that the program touches comes between
- *       T: f32[…] = allocate()          its own memory on each stream: what as many iterations touch
- *       T <- matmul(x, W)               W: what one iteration touches
+ *       x = shard_by_stream(X, i)       another part each time: all bytes that the program touches come
+ * between       T: f32[…] = allocate()          its own memory on each stream: the bytes that as many
+ * iterations touch       T <- matmul(x, W)               W: the bytes that one iteration touches
  *
- * A program runs again and again, so that its inputs are read from where the run before has left them. What
- * a region touches is counted once, whatever the order; what nested loops take parts of counts whole. */
+ * A program runs again and again, so that its inputs are read from where the run before has left them. Bytes
+ * that a region touches are counted once, whatever the order; values of which nested loops take parts count
+ * whole. */
 #include "cost/model.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -29,7 +30,7 @@ static value_id viewed(const struct module *m, value_id v)
 	return view ? op_read(m, def, 0) : 0;
 }
 
-/* ---- what a region touches */
+/* ---- bytes that a region touches */
 
 struct adding {
 	struct cost *c;
@@ -39,7 +40,7 @@ struct adding {
 	cost_amount near, own; /* bytes of values from outside; that an iteration makes or takes a part of */
 };
 
-/* Views that are made in nested regions are of what those take parts of. */
+/* Views that are made in nested regions belong to the values of which those take parts. */
 static void add_value(struct adding *a, value_id v)
 {
 	const struct module *m = a->c->m;

@@ -1,4 +1,4 @@
-/* json: values of a JSON text, with what is wrong said by line and field.
+/* json: values of a JSON text; errors name line and field.
  *
  *     f.json:7:18: error: 'links[0].alpha_ns' must be a whole number
  *

@@ -1,4 +1,4 @@
-/* links: which links a team of ranks uses, and what a collective takes on them where no table says it.
+/* links: the links that a team of ranks uses, and the time of a collective on them if no table has it.
  *
  * A team has levels: n_1 ranks share the innermost link, n_2 such groups the next, …; a rank sends a message
  * of b bytes on link l in alpha_l + b / rate_l. With N_l = n_1 … n_l, n ranks in all, s bytes of the larger
@@ -15,7 +15,7 @@
  *     send_recv         alpha + s / rate of the outermost level
  *     barrier           L_l alpha_l                                         dissemination              [4]
  *
- * A team whose groups differ in size is one level, on its outermost link. What is added up takes no time
+ * A team whose groups differ in size is one level, on its outermost link. Additions take no time
  * here.
  *
  * [1] Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.

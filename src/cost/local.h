@@ -1,11 +1,11 @@
-/* local: what a rank holds of a tensor where a statement uses it, by size.
+/* local: the part of a tensor that a rank holds where a statement uses it, by size.
  *
  *     mesh m(x = 4)
  *     V: f32[10@x, 8]                       3 rows of 8
  *     T: f32[12@stream(3), 8] in its loop   4 rows of 8; outside all 12
  *
- * Ranks and iterations may hold less: it is the largest part. Of axes that are merged the first has all that
- * is held of them, the others 1. */
+ * Ranks and iterations may hold less: it is the largest part. Of merged axes the first has the whole part
+ * held of them, the others 1. */
 #ifndef HIRC_COST_LOCAL_H
 #define HIRC_COST_LOCAL_H
 #include "cost/curve.h"

@@ -1,4 +1,4 @@
-/* model: what the files of the cost model share. */
+/* model: the shared parts of the files of the cost model. */
 #ifndef HIRC_COST_MODEL_H
 #define HIRC_COST_MODEL_H
 #include "cost/cost.h"
@@ -72,7 +72,7 @@ struct traffic {
 	unsigned n;
 };
 
-/* Looks up what each region touches, where the cluster says what that means. */
+/* Finds the bytes that each region touches, if the cluster has figures for caches. */
 void reach_prepare(struct cost *c);
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t);
 /* Returns the extra time of traffic where other data is touched in between, unlike when it was measured, or

@@ -38,7 +38,7 @@ const char *domain_swizzle1d(struct module *m, struct domain_builder *b, unsigne
 const char *domain_parallelize(struct module *m, struct domain_builder *b, unsigned pos,
                                enum axis_place place, const struct mesh *mesh, unsigned mesh_axis);
 /* Stream and host-serial axes, then mesh axes in mesh order, to the front, the rest in order;
- * reduction axes that are not parallel come last. What the sugar ends with. */
+ * reduction axes that are not parallel come last. The sugar ends with it. */
 void domain_parallel_to_front(struct domain_builder *b);
 
 /* The loop domain in its order, or, unstreamed, with each stream split whose inner half is a loop

@@ -18,7 +18,7 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 /* The operand that result k of a statement is a view of, by the operation or by an extern's view=; 0: none.
  */
 value_id ir_view_of(const struct module *m, op_id op, unsigned k);
-/* The storage a value lives in: itself, or what its view is a view of. */
+/* The storage a value lives in: itself, or that of the value it is a view of. */
 value_id ir_root(const struct module *m, value_id v);
 /* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);

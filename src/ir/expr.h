@@ -58,7 +58,7 @@ static inline int64_t expr_stream(int64_t index, int64_t streams)
 }
 
 /* Exact value. On failure *offending (may be NULL) is the sub-expression at fault: the param without
- * a value, the division that does not divide, or what is not known here (an index, the rank, a
+ * a value, the division that does not divide, or a term that is not known here (an index, the rank, a
  * rank outside the mesh). */
 enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
                            expr_id *offending);

@@ -1,4 +1,4 @@
-/* infer: what an operation does to shapes and axes.
+/* infer: the effect of an operation on shapes and axes.
  *
  * infer_type gives the result type of an op whose type was left out: shape and dtype by the op's
  * rule, the layout replicated on the operands' mesh (propagate-shardings chooses a better one).

@@ -3,8 +3,9 @@
  *     Y: f32[8, 4] = set(X)                   X: f32[32]: another shape
  *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: likewise
  *
- * A collective gives the shape of its operand: layouts say what it moves. There are two kinds of types that
- * say it otherwise. Where no layout names the members, as over a group, they may be of the ranks' blocks:
+ * A collective gives the shape of its operand: layouts tell which elements it moves. There are two kinds of
+ * types that say it otherwise. Where no layout names the members, as over a group, they may be of the ranks'
+ * blocks:
  *
  *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
  *
@@ -76,7 +77,7 @@ static bool blocks_agree(struct module *m, enum op_kind kind, int64_t size, cons
 	       (scatters && !__builtin_mul_overflow(to, size, &all) && from == all);
 }
 
-/* A shape with axes over devices apart from what a device holds of them; false: it has none. */
+/* A shape with axes over devices apart from the axes that a device holds; false: it has none. */
 static bool devices_apart(struct module *m, type_id t, struct shape *out)
 {
 	const struct type type = m->type.at[t];

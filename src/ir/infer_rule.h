@@ -1,4 +1,4 @@
-/* infer_rule: what the rules of result types share; for infer_type.c and the files beside it. */
+/* infer_rule: the shared parts of the rules of result types; for infer_type.c and the files beside it. */
 #ifndef HIRC_IR_INFER_RULE_H
 #define HIRC_IR_INFER_RULE_H
 #include "ir/infer.h"
@@ -60,7 +60,7 @@ bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, s
 bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
-/* Shape and dtype are right; whether the dtypes are as wide as each other. */
+/* Shape and dtype are right; tests if the dtypes are as wide as each other. */
 bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f);
 
 #endif

@@ -344,7 +344,7 @@ struct module *module_new(struct names *names);
 /* Copies a program with its ids, to be changed on trial; m must outlive the copy. */
 struct module *module_copy(const struct module *m);
 void module_free(struct module *m);
-/* Bytes of all tables; what --stats and the benchmark report. */
+/* Bytes of all tables, for --stats and the benchmark. */
 size_t module_bytes(const struct module *m);
 /* 1 + the largest device of any mesh or team: the ranks that the program needs. */
 int64_t module_ranks(const struct module *m);

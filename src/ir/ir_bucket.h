@@ -4,8 +4,8 @@
  *     B1: f32[8, 3] = allgather(B, axis=x) as b     B: f32[8@x, 3]   →  G: f32[2, 20] = allgather(P, axis=x)
  *
  * A member is an allgather, reduce_scatter or allreduce along axes of a mesh, waited for once, in its block,
- * which is for the caller to see. What packing takes for granted is that the ranks' parts of its tensor stand
- * one after the other in memory: so it is of 16@x, and not of [4, 16@x] in row-major order. What is gathered
+ * which the caller checks. Packing takes for granted that the ranks' parts of its tensor stand
+ * one after the other in memory: so it is of 16@x, and not of [4, 16@x] in row-major order. A gathered tensor
  * of several dtypes is u8. Operands may be views; members that write into buffers share no bucket with those
  * that make their results. */
 #ifndef HIRC_IR_IR_BUCKET_H
@@ -21,7 +21,7 @@ const char *ir_bucket_refusal(struct module *m, op_id comm);
 uint64_t ir_bucket_key(const struct module *m, op_id comm);
 /* The blocks in which a bucket's Communication moves things: blocks= of its pack or unpack. */
 int64_t ir_bucket_blocks(const struct module *m, op_id comm);
-/* The types of what is packed of n members, and of what the Communication makes of it. */
+/* The types of the packed tensor of n members, and of the Communication's result. */
 void ir_bucket_types(struct module *m, const op_id *comm, unsigned n, type_id *packed, type_id *result);
 
 #endif

@@ -22,7 +22,7 @@ bool layout_logical_index(const struct domain *d, const struct layout_env *env, 
 
 /* ---- chains: layouts that hold one interval of a logical axis */
 
-/* One outer split on the way from a logical axis to what is held of it. */
+/* One outer split on the way from a logical axis to the part held of it. */
 struct layout_step {
 	uint8_t place;     /* PLACE_MESH, PLACE_STREAM, PLACE_SERIAL */
 	uint8_t mesh_axis; /* PLACE_MESH */
@@ -37,7 +37,7 @@ struct layout_chain {
 };
 /* The chain of a logical axis; false when the axis is merged, split inner-first by a parallel
  * axis or in blocks, so that a rank may hold several intervals of it. Steps that are stream or
- * serial axes are included: whether they are bound is the caller's matter. */
+ * serial axes are included: the caller decides if they are bound. */
 bool layout_chain(const struct module *m, type_id t, unsigned logical, struct layout_chain *out);
 
 /* ---- comparing */

@@ -1,4 +1,4 @@
-/* number: who gets which number, and what a name says about it. */
+/* number: the numbers of values, and those that names state. */
 #include "ir/number.h"
 #include "ir/number_axes.h"
 #include "ir/number_counter.h"

@@ -5,7 +5,7 @@
  * outer first; axes outside the loop domain follow after all values, those of a value only when the
  * TransformPrinter section or a HirAliasSelect prints them. Params and loop indices share one
  * counter, and so do Communications, P2PCommunications and EndCoalescings. Stream handles start at 1,
- * all else at 0. Numbers that a file states are kept; what is new takes the smallest that are free. */
+ * all else at 0. Numbers that a file states are kept; new things take the smallest that are free. */
 #ifndef HIRC_IR_NUMBER_H
 #define HIRC_IR_NUMBER_H
 #include "ir/ir.h"
@@ -14,8 +14,8 @@
 void ir_number(struct module *m);
 struct print_order;
 void ir_number_in_order(struct module *m, struct print_order *o); /* of this program as it is */
-/* The numbers as they are now; ir_numbers_restore puts them back and frees what was saved. Printing
- * leaves a module as it was, so that what is printed on the way does not change the final dump. */
+/* The numbers as they are now; ir_numbers_restore puts them back and frees the saved ones. Printing
+ * leaves a module as it was, so that a dump on the way does not change the final one. */
 struct ir_numbers;
 struct ir_numbers *ir_numbers_save(const struct module *m);
 void ir_numbers_restore(struct module *m, struct ir_numbers *saved);

@@ -1,4 +1,4 @@
-/* number_axes: what ir_number does about axes, and how their numbers are kept.
+/* number_axes: the part of ir_number for axes, and the storage of their numbers.
  *
  * A value whose loop axes have numbers in a row, as ir_number allots them where nothing is in the way,
  * keeps the first: value.axis_base. Others have a list in module.axis_ids, its domain and then a

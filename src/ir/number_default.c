@@ -1,4 +1,4 @@
-/* number_default: names that say a number, and whether all numbers are those that names say. */
+/* number_default: names that state a number, and the test that all numbers are those of names. */
 #include "ir/number.h"
 #include "ir/print_order.h"
 #include <string.h>

@@ -434,7 +434,7 @@ static void print_head(struct hir_printer *p, op_id op)
 	}
 }
 
-/* `ids c = c7 []`: the number of what has a name of its own and no axes. */
+/* `ids c = c7 []`: the number of a thing that has a name of its own and no axes. */
 static void print_number(struct hir_printer *p, name_id name, char prefix, int32_t number, unsigned indent)
 {
 	if (!p->ids || ir_is_default_name(p->m, name, prefix, number))

@@ -1,4 +1,4 @@
-/* print_hir: what the files that print the concise surface share. */
+/* print_hir: the shared parts of the files that print the concise surface. */
 #ifndef HIRC_IR_PRINT_HIR_H
 #define HIRC_IR_PRINT_HIR_H
 #include "ir/ir.h"

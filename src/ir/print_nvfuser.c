@@ -3,7 +3,7 @@
  *     T3_g_float[iS4{8}] (DeviceMesh{0 1})
  *        = Set( T0_g_float[ideviceIdx.x0{2}, iS1{4}] (DeviceMesh{0 1}), cache_op=Streaming )
  *
- * What this does not show follows in sections after the container (print_sections.c). */
+ * The parts of the program that this form lacks follow in sections after the container (print_sections.c). */
 #include "ir/print_nvfuser.h"
 #include "ir/expr.h"
 #include "ir/number.h"

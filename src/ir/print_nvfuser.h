@@ -1,4 +1,4 @@
-/* print_nvfuser: what the files that print the nvFuser surface share. */
+/* print_nvfuser: the shared parts of the files that print the nvFuser surface. */
 #ifndef HIRC_IR_PRINT_NVFUSER_H
 #define HIRC_IR_PRINT_NVFUSER_H
 #include "ir/print_order.h"

@@ -108,7 +108,7 @@ static void walk_op(struct walk *w, op_id op)
 		vec_push(&w->out->loop, op);
 		walk_index(w, m->region.at[o->region].index);
 	}
-	/* what the statement makes is printed first, but for Communications */
+	/* the statement's results are printed first, but for Communications */
 	bool results_first = !(o->flags & OP_ASYNC);
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < o->operand_n; i++) {

@@ -1,4 +1,4 @@
-/* print_order: what the nvFuser surface prints, in order of first appearance. */
+/* print_order: the things that the nvFuser surface prints, in order of first appearance. */
 #ifndef HIRC_IR_PRINT_ORDER_H
 #define HIRC_IR_PRINT_ORDER_H
 #include "ir/ir.h"

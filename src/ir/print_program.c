@@ -1,4 +1,4 @@
-/* print_program: a program in the concise surface: what stands around its statements.
+/* print_program: a program in the concise surface: the text around its statements.
  *
  *     param t = 8
  *     mesh m(x = 2)

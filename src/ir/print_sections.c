@@ -1,4 +1,4 @@
-/* print_sections: what a container leaves out, in the sections after it.
+/* print_sections: the information that a container leaves out, in the sections after it.
  *
  *     TransformPrinter :
  *     T1_g_float[iS4{2}, ideviceIdx.x5{3}]

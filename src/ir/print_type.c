@@ -1,4 +1,4 @@
-/* print_type: types in the concise surface, and the schedule that says what the sugar cannot. */
+/* print_type: types in the concise surface, and the schedule for layouts that the sugar cannot say. */
 #include "ir/print_type.h"
 #include "ir/domain.h"
 #include "ir/expr.h"

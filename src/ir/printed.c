@@ -192,7 +192,7 @@ bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
 		return false;
 	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
 		return needs_block(m, o->selected[v], v);
-	/* what the others look at is their type and these two */
+	/* the others look at their type and at these two */
 	enum { NO = 1, YES };
 	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
 	while (o->block.n <= key)

@@ -31,8 +31,8 @@ struct printed_tensor {
 domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why);
 /* The default allocation of a domain that is complete but for it. */
 void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_id size);
-/* Product of the allocation domain's extents but for reductions: what ALLOCATE prints as size. 0 on overflow.
- */
+/* Product of the allocation domain's extents but for reductions, which ALLOCATE prints as size. 0 on
+ * overflow. */
 expr_id printed_size(struct module *m, const struct domain *d);
 
 struct print_order;

@@ -10,7 +10,7 @@ static const char *const keywords[] = {
 #include "base/keywords.def"
 };
 
-/* The bits that all characters have; 0 for what is no identifier. */
+/* The bits that all characters have; 0 for characters of no identifier. */
 static unsigned identifier_bits(const char *name)
 {
 	if (!word_starts_with(*name))

@@ -3,7 +3,7 @@
  *     [t@stream(s), k@x]  →  split t outer s, split k outer size(x);
  *                            loop [stream s, x, ceilDiv(t, s), ceilDiv(k, size(x))]
  *
- * Reading back proposes placements and expands them again: what does not come out the same is no
+ * Reading back proposes placements and expands them again: a domain that does not come out the same has no
  * sugar. */
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -22,7 +22,7 @@ static const enum axis_place place_of[] = {
     [SUGAR_SWIZZLE] = PLACE_STREAM, [SUGAR_BLOCK] = PLACE_NONE,
 };
 
-/* Applies one placement to an axis; *axis becomes what is left of it, or -1. The last one of an axis makes
+/* Applies one placement to an axis; *axis becomes the rest of it, or -1. The last one of an axis makes
  * no split when it is as large as a constant extent. */
 static const char *expand_place(struct module *m, struct domain_builder *b, const struct sugar_place *p,
                                 const struct mesh *mesh, bool last, int *axis)
@@ -157,7 +157,7 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 	       !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) && !memcmp(d.loop, e->loop, d.loop_n);
 }
 
-/* ---- what placements do as well */
+/* ---- axes that placements can make as well */
 
 static bool is_leaf(const struct domain *d, unsigned axis)
 {
@@ -169,7 +169,7 @@ static bool is_loop(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
-/* An inner split that divides: as many blocks of k, and in them what the inner axis is. */
+/* An inner split that divides: as many blocks of k, each as long as the inner axis. */
 static bool read_inner_split(struct module *m, const struct domain *d, const struct xform *x,
                              struct sugar_axis *out)
 {

@@ -3,7 +3,7 @@
  *     unit {
  *       A = X + B          A has no storage: it is made and used block by block
  *       G = gelu(A)
- *       Y <- G * M         Y, what leaves the unit, is bound before it
+ *       Y <- G * M         Y, which leaves the unit, is bound before it
  *       s <- sum(G)        a reduction: nothing in the unit reads it
  *     }
  *

@@ -26,7 +26,7 @@ struct ir_unit_operands {
 	VEC(value_id) out;
 };
 void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_operands *out);
-/* Gives what is made in a unit and has no stated layout that of a value of its shape that the unit uses. */
+/* Gives a value made in a unit without a stated layout that of a value of its shape that the unit uses. */
 void ir_unit_settle(struct module *m, op_id unit);
 /* Finds the first statement that breaks a rule of units, and the rule; 0: there is none. */
 op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule);

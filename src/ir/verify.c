@@ -1,7 +1,7 @@
 /* verify: the rules that every program keeps, and the stages it has reached.
  *
- * What is reported here is a bug of the pass that ran last, or of a file that was printed by hand;
- * the semantic step reports what users get wrong, with better words. */
+ * An error reported here is a bug of the pass that ran last, or of a file that was printed by hand;
+ * the semantic step reports the errors of users, with better words. */
 #include "ir/verify.h"
 #include "ir/coalesce.h"
 #include "ir/domain.h"
@@ -223,7 +223,7 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 	}
 	if (m->region.at[r].last != prev)
 		report_violation(v, m->region.at[r].owner, "the list of statements is broken at its end");
-	/* what is defined in a block does not leave it */
+	/* a value defined in a block does not leave it */
 	for (op_id op = m->region.at[r].first; op && depth; op = m->op.at[op].next)
 		for (unsigned k = 0; k < m->op.at[op].def_n; k++)
 			v->defined[op_def(m, op, k)] = 0;
@@ -262,7 +262,7 @@ bool ir_verify(struct module *m, struct diag *d)
 	return v.errors == 0;
 }
 
-/* Returns true if a set only copies: the ranks hold of the result what they hold of the operand. */
+/* Returns true if a set only copies: the ranks' parts of the result are their parts of the operand. */
 static bool is_local_set(const struct module *m, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);

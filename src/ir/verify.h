@@ -1,4 +1,4 @@
-/* verify: whether a program is well formed, and which stages it has reached. */
+/* verify: tests if a program is well formed, and finds the stages it has reached. */
 #ifndef HIRC_IR_VERIFY_H
 #define HIRC_IR_VERIFY_H
 #include "ir/ir.h"
@@ -18,10 +18,10 @@ unsigned ir_properties(struct module *m);
 
 /* Checks links, def before use, operand roles and arity, types against rules, domains (each loop axis
  * derives from logical ones once), views' roots, Waits of existing Communications, teams. Reports
- * every violation; returns whether there was none. */
+ * every violation; returns true if there was none. */
 bool ir_verify(struct module *m, struct diag *d);
 /* The types of a statement's results against the rule of its operation, which ir_verify has checked as far as
- * it is about constants. Reports the first that is another, and returns whether there was none. */
+ * it is about constants. Reports the first that is another, and returns true if there was none. */
 bool ir_verify_types(struct module *m, struct diag *d, op_id op);
 
 #endif

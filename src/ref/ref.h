@@ -1,11 +1,11 @@
 /* ref: the reference evaluation of a source program, in one process, with naive loops in f64.
  *
- * What `hirc run --check` compares with. It takes the module that the semantic step built, before any
+ * `hirc run --check` compares with it. It takes the module that the semantic step built, before any
  * pass, and shares only IR and expressions with the rest.
  *
  * A program is evaluated on its logical tensors, loops and writes included: layouts and `set`s change no
- * value, a pending reduction has its result's value. Where it says what each rank does, with streams, events
- * or messages, it is stepped on all ranks, each with its buffers, each stream a queue.
+ * value, a pending reduction has its result's value. A program that states the work of each rank, with
+ * streams, events or messages, it is stepped on all ranks, each with its buffers, each stream a queue.
  *
  * Every op computes in f64 (integers in int64) and rounds once, to the dtype of its result. Beside each
  * element stands a bound on the error of a run that accumulates in f32 or better. */
@@ -78,8 +78,8 @@ unsigned ref_result_count(const struct module *m);
 value_id ref_result_value(const struct module *m, unsigned k);
 
 /* Fills outputs[0 … ref_result_count(m) - 1]; the caller frees each with ref_array_free. On failure
- * nothing is filled and the reason was reported: DIAGNOSTICS for what cannot be evaluated,
- * STUCK for a deadlock (what each rank is blocked in), WRONG when ranks disagree about a
+ * nothing is filled and the reason was reported: DIAGNOSTICS for a program that cannot be evaluated,
+ * STUCK for a deadlock (with the place of each rank), WRONG when ranks disagree about a
  * replicated output. */
 enum status ref_run(struct module *m, struct diag *d, const struct ref_options *o, struct ref_array *outputs);
 void ref_array_free(struct ref_array *a); /* all arrays of it */

@@ -1,4 +1,4 @@
-/* ref_bind: what a rank's names are bound to while it issues: buffers, chunks of them, views. */
+/* ref_bind: the values of a rank's names while it issues: buffers, chunks of them, views. */
 #include "ir/bound.h"
 #include "ir/infer.h"
 #include "ir/layout.h"

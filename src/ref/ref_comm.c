@@ -1,4 +1,4 @@
-/* ref_comm: what collectives and messages move.
+/* ref_comm: the elements that collectives and messages move.
  *
  * Where operand and result have the same shape, their types say which element is which: a rank gets
  * the elements that its part of the result has, from the rank that the kind names. Where they have
@@ -152,7 +152,7 @@ static bool receives(const struct exchange *x, unsigned member)
 	}
 }
 
-/* Returns true if a member is in the mesh of what it would give. */
+/* Returns true if a member is in the mesh of the value it would give. */
 static bool has_operand(const struct exchange *x, unsigned member)
 {
 	const struct ref_view *in = x->event->party[member].in;

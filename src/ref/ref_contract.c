@@ -3,7 +3,7 @@
  *     matmul   out[…, i, j] = sum over k of a[…, i, k] * b[…, k, j]     … broadcast from the right
  *     linear   out[…, j] = sum over k of x[…, k] * w[j, k], plus bias[j]
  *
- * With accumulate=true what the result holds is one more term.
+ * With accumulate=true the former value of the result is one more term.
  *
  * Both are made of dot products of contiguous rows; for matmul, b is transposed first. */
 #include "ref/ref_internal.h"

@@ -1,8 +1,8 @@
 /* ref_error: how rounding errors pass through operations.
  *
  * Each element carries a bound on how far a run's may be from it: the running error analysis of N. Higham,
- * Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.3. An operation adds to what its
- * operands bring the error of its own arithmetic, in f32 (f64 for f64), and that of storing the result:
+ * Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.3. An operation adds, to the errors of
+ * its operands, the error of its own arithmetic, in f32 (f64 for f64), and that of storing the result:
  *
  *     y = fl(f(x)),  x ± e      error(y) = max |f(x ± e) - f(x)|  +  own  +  one ulp of y's dtype
  *
@@ -11,7 +11,7 @@
  * result. This holds for sums that are exact in their accumulator, and for + - * / and square roots in f32
  * too, whose results are not rounded otherwise by passing through f32: that has more than twice the bits of
  * the narrower dtypes (S. Figueroa, When is double rounding innocuous?, 1995). The error is infinite
- * where rounding may decide whether a value overflows, and where a sum of finite terms may overflow before
+ * where rounding may decide if a value overflows, and where a sum of finite terms may overflow before
  * it is complete. Sums of n terms: n unit roundoffs of the sum of magnitudes for short
  * ones, 8 sqrt(n) for long ones (Higham and Mary, A New Approach to Probabilistic Rounding Error
  * Analysis, 2019), which blocked and vectorised sums keep to also where rounding errors are alike. */

@@ -1,6 +1,6 @@
 /* ref_experts_host: a dispatch or combine in a program that is stepped on all ranks.
  *
- * What the ranks hold of each operand is put together, each result is computed as a logical tensor, and every
+ * The ranks' parts of each operand are put together, each result is computed as a logical tensor, and every
  * rank takes its part. */
 #include "ref/ref_host.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* ref_host: host-level programs, from the logical inputs to the logical outputs.
  *
  * Inputs are sharded as their types say, ranks issue, queues run, and outputs are put together from
- * what the ranks hold; ranks that hold the same element must agree. */
+ * the ranks' parts; ranks that hold the same element must agree. */
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-/* ref_host: what the files share that step host-level programs.
+/* ref_host: the shared parts of the files that step host-level programs.
  *
  * Nothing in a program depends on data, so each rank's walk over it is done first and fills the
- * rank's stream queues with entries: what to run, on which views, with all scalars evaluated. Then
+ * rank's stream queues with entries: the statement, its views, with all scalars evaluated. Then
  * the queues run, any entry at a head that is ready, until all are empty or none is ready. */
 #ifndef HIRC_REF_REF_HOST_H
 #define HIRC_REF_REF_HOST_H
@@ -78,10 +78,10 @@ bool ref_view_elements(struct ref_host *h, const struct ref_view *v, uint32_t at
 void ref_elements_reserve(struct ref_elements *e, int64_t n);
 void ref_elements_add(struct ref_elements *e, struct ref_buffer *buffer, int64_t offset, int64_t at);
 void ref_elements_free(struct ref_elements *e);
-/* The logical tensor with what the view holds; flat: its elements in memory order, one dimension. */
+/* The logical tensor with the elements of the view; flat: its elements in memory order, one dimension. */
 bool ref_view_load(struct ref_host *h, const struct ref_view *v, bool flat, uint32_t at,
                    struct ref_array *out);
-/* Stores what the view holds of a logical tensor; flat: elements in memory order. Absent elements
+/* Stores the view's part of a logical tensor; flat: elements in memory order. Absent elements
  * are left alone and counted. */
 bool ref_view_store(struct ref_host *h, const struct ref_view *v, bool flat, const struct ref_array *from,
                     uint32_t at, int64_t *absent);
@@ -208,7 +208,7 @@ struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, uns
 enum status ref_queues_run(struct ref_host *h);
 
 /* ---- ref_comm.c */
-/* Moves what an event moves, all members having reached it. */
+/* Moves the elements of an event, all members having reached it. */
 bool ref_comm_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_pack.c */
@@ -230,7 +230,7 @@ bool ref_reshard_run(struct ref_host *h, struct ref_event *e);
 unsigned ref_partial_mask(const struct module *m, type_id t); /* mesh axes over which it is pending */
 /* Row-major position of a device along the mesh axes of a mask, of *count. */
 int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, int64_t *count);
-/* The logical tensor that ranks hold together, in[k] what device[k] holds of it. Pending reductions
+/* The logical tensor that ranks hold together; in[k] is the part of device[k]. Pending reductions
  * are done, but those over the mesh axes `keep` (a mask), of which the part of rank `like` is taken.
  * An element that no rank holds is absent. */
 void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device,

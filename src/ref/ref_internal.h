@@ -1,4 +1,4 @@
-/* ref_internal: what the files of the reference share.
+/* ref_internal: the shared parts of the files of the reference.
  *
  *     ref.c           entry, inputs, results
  *     ref_level.c     which programs are evaluated on logical tensors, and which rank by rank
@@ -11,7 +11,7 @@
  *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c, ref_norm.c
  * kernels ref_host.c      rank by rank: ranks, inputs, outputs ref_issue.c, ref_bind.c, ref_meet.c   one
  * rank's walk, filling its stream queues ref_queue.c     running the queues until they are empty or stuck
- *     ref_comm.c          what a communication moves
+ *     ref_comm.c          the elements that a communication moves
  *     ref_reshard.c       sets between layouts; putting a tensor together from its ranks' parts
  *     ref_pack.c          pack and unpack: each rank's memory
  *     ref_experts_host.c  dispatch and combine of ranks that meet
@@ -57,7 +57,7 @@ double ref_round_int(enum dtype t, int64_t x); /* as ref_round, of an integer */
 /* The bits of an element, in the low ones of the result, and back. NaN has several forms: this is one. */
 uint64_t ref_bits(const struct ref_array *a, int64_t i);
 void ref_store_bits(struct ref_array *a, int64_t i, uint64_t bits);
-/* The largest power of two that divides x; INFINITY of 0, 0 of what is not finite. */
+/* The largest power of two that divides x; INFINITY of 0, 0 if x is not finite. */
 double ref_grid(double x);
 /* Returns true if sums of multiples of grid are exact in `bits` significant bits, in any order, when the
  * terms' magnitudes add up to this. */

@@ -1,6 +1,6 @@
 /* ref_issue: one rank's walk over the program.
  *
- * Loops run, conditions and indices are evaluated, views are bound; what remains goes to the stream
+ * Loops run, conditions and indices are evaluated, views are bound; the rest goes to the stream
  * queues:
  *
  *     set_stream(i)            the stream that the next entries go to
@@ -8,7 +8,7 @@
  *     Y <- linear(T, W)        COMPUTE
  *     Z <- allreduce(Y) as c   START of the communicator's next event
  *     wait(c)                  WAIT for it
- *     synchronize(main)        SYNCHRONIZE with what main has by now                             */
+ *     synchronize(main)        SYNCHRONIZE with the entries of main by now                       */
 #include "ref/ref_issue.h"
 #include "ir/expr.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ref_issue: what the files share that walk the program on one rank.
+/* ref_issue: the shared parts of the files that walk the program on one rank.
  *
  *     ref_issue.c      statements, streams
  *     ref_bind.c       buffers and views

@@ -4,8 +4,8 @@
  *       a = slice(X, start=2*i, …)        that are still to be inferred
  *       Y <- set(a)
  *
- *     Z <- allgather(Y) as c              step rank by rank: streams, events, messages, what depends on a
- *     wait(c)                             rank, buffers whose parts are pending
+ *     Z <- allgather(Y) as c              step rank by rank: streams, events, messages, values that
+ *     wait(c)                             depend on a rank, buffers whose parts are pending
  *
  * One statement that needs ranks decides for the program: buffers that ranks exchange are seen by all. */
 #include "ir/edit.h"

@@ -7,7 +7,7 @@
  *     G = allreduce(C, axis=y)                       a copy: the reduction that C waited for
  *     for i in 0..4
  *       d = shard_by_stream(D, i)                    the elements of block i, on whichever rank they are
- *       Y_i <- relu(d)                               what is absent stays as it is                       */
+ *       Y_i <- relu(d)                               absent elements stay as they are                    */
 #include "ref/ref_logical.h"
 #include "ref/ref_sample.h"
 #include <math.h>

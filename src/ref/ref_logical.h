@@ -1,4 +1,4 @@
-/* ref_logical: what the files share that evaluate programs on logical tensors. */
+/* ref_logical: the shared parts of the files that evaluate programs on logical tensors. */
 #ifndef HIRC_REF_REF_LOGICAL_H
 #define HIRC_REF_REF_LOGICAL_H
 #include "ref/ref_host.h"

@@ -6,7 +6,7 @@
 #include "ref/ref_internal.h"
 #include <math.h>
 
-/* a + b in f64, and whether nothing was lost. */
+/* a + b in f64, and true if nothing was lost. */
 static double add_doubles(double a, double b, bool *exact)
 {
 	double s = a + b, part = s - a;
@@ -285,7 +285,7 @@ static void choose_either(const struct ref_array *const *in, const int64_t *at, 
 	out->error[i] = isnan(e) ? INFINITY : e;
 }
 
-/* same: the value is what exact arithmetic gives. */
+/* same: the value is that of exact arithmetic. */
 static void set_error(enum op_kind kind, const struct ref_array *in, const double *f, const double *e,
                       double value, bool same, struct ref_array *out, int64_t i)
 {

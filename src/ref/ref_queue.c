@@ -134,7 +134,7 @@ static bool event_run(struct ref_host *h, struct ref_event *e)
 	return ok;
 }
 
-/* Runs what can run after a member has come to an event: it, and on a communicator those after it. */
+/* Runs entries that can run after a member has come to an event: it, and on a communicator those after it. */
 static bool event_reach(struct ref_host *h, struct ref_event *e, unsigned member)
 {
 	struct ref_channel *ch = e->channel;

@@ -1,7 +1,7 @@
 /* ref_reduce: reductions over axes, and the fold that collectives use too.
  *
- * A fold accumulates in f64 or int64 and rounds once. Whether a float sum is exact in any order and
- * any narrower accumulator follows from two numbers: the largest power of two that divides all of its
+ * A fold accumulates in f64 or int64 and rounds once. Two numbers tell if a float sum is exact in any order
+ * and any narrower accumulator: the largest power of two that divides all of its
  * terms, and the sum of their magnitudes. A sum with a term that is not finite is NaN or infinite in
  * any order. */
 #include "ref/ref_internal.h"

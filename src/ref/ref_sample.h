@@ -22,7 +22,7 @@ struct ref_indices {
 
 /* Takes a sample so that the program takes at most o->limit multiplications, or their time; NULL when it does
  * as it is, or has no axis that helps. A fusion-level program is made smaller, by new extents of its values.
- * A host-level one stays, for ref_options to have the sample: what is not in it is skipped. */
+ * A host-level one stays, for ref_options to have the sample: elements outside of it are skipped. */
 struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o);
 bool ref_sample_skips(const struct ref_sample *s); /* that of a host-level program */
 /* Clears the flags of the elements of a tensor, of n[a] elements along axis a, that are not in the sample. */

@@ -1,6 +1,6 @@
 /* ref_view: buffers of ranks, and views of them.
  *
- * A buffer stores what its rank holds of a type, in memory order. A select keeps the elements with
+ * A buffer stores its rank's part of a type, in memory order. A select keeps the elements with
  * one index along an axis, a shard by stream those of one chunk, a symmetric view (ref_symmetric.c) has those
  * of several ranks; all stay where they are. */
 #include "ref/ref_host.h"
