@@ -1,8 +1,9 @@
 /* run_replay: --replay: a witness of `hirc check`, made to happen.
  *
  *     race, lifetime       two runs, whose outputs differ: the held work is done before the work that it
- * waits                          for, then after it     mismatch, deadlock   each collective is over before
- * its host goes on, or a host waits where a stream is                          full */
+ *                          waits for, then after it
+ *     mismatch, deadlock   each collective is over before its host goes on, or a host waits where a stream is
+ *                          full */
 #include "cli/run.h"
 #include "cli/witness_file.h"
 #include <stdlib.h>

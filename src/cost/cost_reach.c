@@ -3,9 +3,9 @@
  *
  *     input X: f32[t@stream(4), k]
  *     for i in 0..4 parallel(stream)
- *       x = shard_by_stream(X, i)       another part each time: all bytes that the program touches come
- * between       T: f32[…] = allocate()          its own memory on each stream: the bytes that as many
- * iterations touch       T <- matmul(x, W)               W: the bytes that one iteration touches
+ *       x = shard_by_stream(X, i)       another part each time: all bytes of the program come between
+ *       T: f32[…] = allocate()          its own memory on each stream: the bytes of as many iterations
+ *       T <- matmul(x, W)               W: the bytes of one iteration
  *
  * A program runs again and again, so that its inputs are read from where the run before has left them. Bytes
  * that a region touches are counted once, whatever the order; values of which nested loops take parts count

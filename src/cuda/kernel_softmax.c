@@ -1,7 +1,7 @@
 /* kernel_softmax: out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
  *
- *     [4096, 1000] of bf16: 256 threads are 2 rows x 128, each reads and writes vectors of 8; x of a row is
- * in     shared memory from the first pass on where there is room for it, else it is read again
+ *     [4096, 1000] of bf16: 256 threads are 2 rows x 128, each reads and writes vectors of 8; x of a row
+ *     is in shared memory from the first pass on where there is room for it, else it is read again
  *
  * All is in f32 (f64 for f64) and the sum in f64, as the CPU's. Threads' sums are added in an order that
  * depends only on the shape, and on rows being aligned for vectors. */
