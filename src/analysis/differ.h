@@ -14,7 +14,7 @@
 
 /* The first difference, as each program has it. */
 struct difference {
-	struct buf what;    /* what differs, one line; of both */
+	struct buf what;    /* the difference, one line; of both */
 	struct buf here[2]; /* how it is in each */
 	uint32_t at[2];     /* offset in each source; DIAG_NOWHERE: none */
 };

@@ -28,7 +28,7 @@ struct symmetry_frame {
 	const uint32_t *const
 	    *group; /* group_n of them, by rank: ranks of one group stay in one, of two in two */
 	unsigned group_n;
-	const int64_t *label[2]; /* by rank: stays what it is; NULL: none */
+	const int64_t *label[2]; /* by rank: stays as it is; NULL: none */
 };
 
 struct symmetry_turn {

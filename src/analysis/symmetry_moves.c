@@ -15,7 +15,7 @@ enum move {
 struct moving {
 	enum move move;
 	int64_t by, of; /* 0 <= by < of */
-	int64_t value;  /* of what stays */
+	int64_t value;  /* of an expression that stays */
 	int64_t most;   /* its absolute value, on any rank */
 	bool fixed;     /* it has nothing to do with the rank */
 };

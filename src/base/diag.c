@@ -50,7 +50,7 @@ struct diag {
 	unsigned hidden;    /* errors counted but not shown, since diag_finish */
 	bool dropped;       /* the last message was not shown: nor are its notes */
 	struct buf message; /* scratch: the text of one message */
-	struct buf text;    /* scratch: what is printed for it */
+	struct buf text;    /* scratch: the printed message */
 	struct buf json;    /* an object without its closing brace; empty: none is pending */
 	bool json_has_notes;
 	void (*before)(void *to); /* NULL: nothing is called */

@@ -145,7 +145,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 /* By ranks that stand for the others, as long as nothing is found. False: by all ranks, to say what. */
 static bool check_classes(struct module *m, const struct check_options *o, struct check_result *out)
 {
-	struct check_options unseen = *o; /* what it finds is told of all ranks, later */
+	struct check_options unseen = *o; /* its findings are reported of all ranks, later */
 	struct arena *arena = arena_new();
 	struct symmetry *s =
 	    symmetry_find(&(struct symmetry_frame){.m = m, .ranks = o->ranks, .arena = arena});
@@ -168,7 +168,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	struct ir_numbers *saved = ir_numbers_save(m);
 	enum check_status status = CHECK_CLEAN;
 	bool found;
-	ir_number(m); /* so that what has no name is called T3 */
+	ir_number(m); /* so that nameless values are called T3 */
 	if (o->each || !check_classes(m, o, out))
 		status = check_ranks(m, d, o, NULL, out, &found);
 	ir_numbers_restore(m, saved);

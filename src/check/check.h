@@ -3,7 +3,7 @@
  *
  * The program is walked once for each rank, loops step by step, as the runtime would issue it. Errors are
  * reported to d: accesses that nothing orders (races), buffers used outside their life, waits
- * and Communications that do not match. See checker.h for what orders two accesses. */
+ * and Communications that do not match. checker.h defines the order of two accesses. */
 #ifndef HIRC_CHECK_CHECK_H
 #define HIRC_CHECK_CHECK_H
 #include "ir/ir.h"

@@ -9,7 +9,7 @@
 #include "ir/number.h"
 #include "ir/print.h"
 
-enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* what comes after that is counted as found, not kept */
+enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* later ones are counted as found, not kept */
 
 bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 {

@@ -135,7 +135,7 @@ bool symmetric_is_alike(const struct walk *w, op_id op)
 struct touch {
 	op_id op;
 	uint32_t slice;
-	spread_id from;       /* of what it touches at most */
+	spread_id from;       /* of the part it touches at most */
 	const struct view *x; /* cut; NULL: all of it, where the rank comes to the statement */
 	type_id type; /* as a slice of this type, else by a select; logical, leaf: as for symmetric_cut */
 	int logical, leaf;

@@ -21,9 +21,9 @@
  * Two accesses of a rank are ordered when one happens before the other: both are of one stream, in
  * program order; the later one's stream has synchronized with the other's since; one is before the
  * start of a Communication and the other is the Communication, or one is the Communication and the
- * other is after its wait. Communications of one communicator are not taken to be ordered: what
- * unpacks the data of one runs on the stream that waits for it. Nor are accesses ordered by what other
- * ranks do, but where they come to a fence. */
+ * other is after its wait. Communications of one communicator are not taken to be ordered: the
+ * copies that unpack the data of one run on the stream that waits for it. Nor do other ranks order accesses,
+ * but where they come to a fence. */
 #ifndef HIRC_CHECK_CHECKER_H
 #define HIRC_CHECK_CHECKER_H
 #include "analysis/symmetry.h"
@@ -78,7 +78,7 @@ struct channel {
 	uint32_t slice;   /* 0: messages */
 	uint32_t ends[2]; /* messages: sender, receiver */
 	uint32_t n;       /* members */
-	uint32_t *count;  /* by member: what it has issued */
+	uint32_t *count;  /* by member: its issued statements */
 	VEC(struct match_entry) entry;
 };
 
@@ -163,9 +163,9 @@ struct checker {
 	bool *is_posted;   /* by op_id: a post names it */
 	bool *is_shared;   /* by op_id: a share_mem_handles names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
-	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes what is seen by it */
+	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes the memory seen by it */
 	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
-	 * what is t@x@stream(3) here, a view has as t@block(x)@stream(3), with the same slices of each block.
+	 * a memory t@x@stream(3), a view has as t@block(x)@stream(3), with the same slices of each block.
 	 * Of types of a program without symmetric views: NULL. */
 	domain_id *slices_of;
 };
@@ -180,7 +180,7 @@ struct view {
 	bool vague;   /* which blocks of its type are bound is not known: slices of it count as all of it */
 	bool dropped; /* a select took an axis away */
 	uint32_t symmetric;             /* through which symmetric view, 0: none */
-	spread_id spread;               /* what all ranks touch through it */
+	spread_id spread;               /* the part that all ranks touch through it */
 	int64_t chunk[VIEW_MAX_CHUNKS]; /* the buffer holds these blocks of the first chunk_n stream and
 	                                   serial axes of its type: loops around it bind them */
 	uint8_t chunk_n;
@@ -228,7 +228,7 @@ struct symmetric { /* an instance of a symmetric view */
 	uint32_t freed_turn;
 };
 
-struct fenced { /* what is known of the other ranks of a slice */
+struct fenced { /* the known steps of the other ranks of a slice */
 	uint32_t slice;
 	VEC(uint32_t)
 	as; /* by thread: the thread whose steps are those that are over on all of them; 0: none */
@@ -252,10 +252,10 @@ struct thread {         /* a stream or a Communication */
 	                   stream that waited for it */
 	uint32_t step;
 	bool busy; /* a Communication that was not waited for */
-	bool copy; /* stands for what is known of another on other ranks, see struct fenced */
+	bool copy; /* stands for the known steps of another on other ranks, see struct fenced */
 };
 
-struct behind { /* what a stream issued after this number of statements comes after a progress_node */
+struct behind { /* statements of a stream after this number come after a progress_node */
 	uint32_t issued, node;
 };
 
@@ -274,7 +274,7 @@ struct transfer { /* an instance of a statement that is not waited for yet */
 	uint32_t n;            /* Communications of a coalescing group; 0: the rank takes no part */
 	uint32_t *thread;      /* n of them */
 	uint32_t *meeting;     /* progress_node of each */
-	struct clock *started; /* what each follows */
+	struct clock *started; /* the steps that each follows */
 };
 
 struct message { /* a send or receive on its way to the statement that issues it */
@@ -367,7 +367,7 @@ uint32_t team_member(const struct checker *c, team_id team, uint32_t rank);
 struct cut { /* a slice along an axis of a type's loop domain */
 	int axis;
 	int64_t at;
-	expr_id index; /* what `at` is the value of; 0: a constant */
+	expr_id index; /* the expression of which `at` is the value; 0: a constant */
 };
 
 /* classes.c: each is true where ranks stand for themselves; false after a turn was found to be broken. */
@@ -496,7 +496,7 @@ void match_handles(struct walk *w, op_id op, bool send, int64_t peer);
 bool match_end(struct checker *c);
 
 /* progress.c */
-/* Adds the meeting of the ranks that start what op starts, after the meeting `before` (0: none). */
+/* Adds the meeting of the ranks that start the communication of op, after the meeting `before` (0: none). */
 uint32_t progress_meeting(struct checker *c, op_id op, uint32_t before);
 /* A statement is issued to the current stream. */
 void progress_issue(struct walk *w);

@@ -15,8 +15,8 @@
  *
  * For that all parts of one buffer along one axis move alike, round the end of the axis. Where something does
  * not follow a turn, that turn is broken: it is tried with larger steps, then given up, in the end for all
- * ranks one by one. So are ranks checked of whose least anything was reported: what is told is told of them
- * all, in the order of the ranks. */
+ * ranks one by one. The same ranks are checked one by one if anything was reported of the least: the
+ * reports are then about all of them, in the order of the ranks. */
 #include "analysis/symmetry_moves.h"
 #include "check/checker.h"
 #include "ir/layout.h"

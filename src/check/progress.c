@@ -7,14 +7,14 @@
  *     start a on rank 1 ──►      ──► wait(a) on rank 1
  *
  * A node is a start on a rank, the meeting of all who must start, or a wait. It comes after the nodes that
- * its edges come from. A start comes after what its stream waited for; a meeting after all starts, and after
+ * its edges come from. A start comes after the waits of its stream; a meeting after all starts, and after
  * the meeting before it on its communicator; a wait after the meeting. Computations take their time and end:
  * they have no nodes.
  *
  * Edges have a level:
  *
  *     PROGRESS_ALWAYS   of the text itself
- *     PROGRESS_DEVICE   a device carries out one collective at a time, and what a stream holds is bounded: a
+ *     PROGRESS_DEVICE   a device carries out one collective at a time, and a stream holds a bounded number: a
  *                       host issues no more before the oldest is over
  *     PROGRESS_HOST     a host stands at each wait of its streams
  *
@@ -139,7 +139,7 @@ void progress_free(struct progress *p)
 
 /* ---- circles */
 
-struct order {           /* what comes next after each node, and how much must come before it still */
+struct order {           /* the nodes after each node, and how many must come before it still */
 	uint32_t *first; /* by node: of `next` */
 	uint32_t *next;
 	uint32_t *left;

@@ -207,7 +207,7 @@ static bool walk_others(struct walk *w, region_id branch)
 		vec_free(&s->clock);
 		s->clock = k < n ? saved[k] : (struct clock){0};
 		clock_set(&s->clock, s->thread,
-		          w->thread.at[s->thread].step); /* what others did is a step of it */
+		          w->thread.at[s->thread].step); /* the work of others is a step of it */
 	}
 	free(saved);
 	return ok;

@@ -29,7 +29,7 @@ struct bench {
 	VEC(const char *) file; /* programs */
 	VEC(char *) transport;  /* those of --transport; owned */
 	struct progress *progress;
-	int results; /* a file that rank 0 appends what it measured to; -1: it prints it */
+	int results; /* a file to which rank 0 appends its results; -1: it prints them */
 };
 
 /* ---- bench_launch.c */
@@ -38,8 +38,8 @@ struct bench {
 struct bench_outcome {
 	const char *transport; /* as asked for */
 	enum status status;
-	struct buf why; /* in a line; of what was not measured */
-	FILE *results;  /* what rank 0 has appended, at its start */
+	struct buf why; /* in a line; the reason why a row was not measured */
+	FILE *results;  /* the results that rank 0 has appended, at its start */
 };
 /* Splits --transport; false after reporting its fault. */
 bool bench_transports(struct bench *b);
@@ -72,7 +72,7 @@ enum status bench_start(struct rt_job *job, bool one_clock);
 
 struct bench_statistics {
 	double mean, deviation, least, most, median;
-	double half; /* what the middle half of them covers: from a quarter of them to three quarters */
+	double half; /* range of the middle half of them: from a quarter of them to three quarters */
 };
 /* Returns the statistics of n >= 1 values. */
 struct bench_statistics bench_statistics(const double *x, int64_t n);

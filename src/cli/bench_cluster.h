@@ -33,7 +33,7 @@ struct bench_probe {
 	enum dtype dtype;
 	int64_t m, n, k;
 	bool in_grid; /* the products of a dtype are in the order of its grid */
-	bool beside;  /* contention: in 1000 of what each takes alone */
+	bool beside;  /* contention: in 1000 of the time of each alone */
 	int64_t far;  /* products with so many operands and results of their own; 0: it is no such probe */
 	int64_t count[2]; /* statements of the two programs; the first has fewer */
 	unsigned programs;
@@ -52,7 +52,7 @@ struct bench_cluster {
 	const char *output;                   /* file; `-`: standard output */
 	bool quick;
 	bool gpu;           /* sizes that keep one busy */
-	bool network_alone; /* of this transport only what depends on it is measured */
+	bool network_alone; /* of this transport only times that depend on it are measured */
 	struct bench_extents extents;
 	VEC(struct bench_probe) probe; /* the first is that without work */
 };

@@ -31,7 +31,7 @@ struct bench_collectives {
 
 /* The collective of a name, `all_to_all` or `alltoall`; false: there is none. */
 bool bench_collective_find(const char *name, enum collective *out);
-bool bench_collective_in_place(enum collective k); /* whether there is such a form */
+bool bench_collective_in_place(enum collective k); /* true if there is such a form */
 /* "(0 1)(2 3)"; false: it is not written so. */
 bool bench_teams_parse(const char *text, struct bench_collectives *out);
 enum status bench_collectives(struct bench_collectives *c);

@@ -64,7 +64,7 @@ void progress_show(struct progress *p, double done, const char *what, ...)
 	va_start(args, what);
 	buf_vprintf(&line, what, args);
 	va_end(args);
-	size_t room = columns() - 1; /* what is longer would stay on the line above */
+	size_t room = columns() - 1; /* a longer text would stay on the line above */
 	for (line.n = line.n > room ? room : line.n; line.n && (line.at[line.n] & 0xc0) == 0x80;)
 		line.n--; /* no part of a character */
 	struct buf text = {0};

@@ -28,7 +28,7 @@ struct check_command {
 	bool split;
 	const char *family_text;
 	struct family {
-		char name[64]; /* np, or what -D defines */
+		char name[64]; /* np, or a name that -D defines */
 		int64_t lo, hi;
 	} family;
 	struct progress progress;

@@ -35,7 +35,7 @@ struct compile_command {
 	bool plan;
 	bool split, list, stats;
 	struct diag *d;
-	struct buf text;         /* what is printed; goes to its file as it grows */
+	struct buf text;         /* the output; goes to its file as it grows */
 	struct file_writer file; /* of -o */
 	int argc;
 	char **argv;
@@ -115,7 +115,7 @@ static enum status dump_calls(struct compile_command *c, struct module *m, int64
 	for (int64_t r = 0; r < ranks && status == STATUS_OK; r++)
 		if (plan[r])
 			plan_packs_drop(plan[r]);
-	ir_number(m); /* for what has no name */
+	ir_number(m); /* for nameless values */
 	struct plan_labels *labels = plan_labels_new(m);
 	const struct exec_calls calls = {.plan = (const struct plan *const *)plan,
 	                                 .ranks = (int)ranks,

@@ -44,13 +44,13 @@ struct compile_options {
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
 	const char *transport;   /* whose figures of a cluster file count; NULL: of the first one there */
-	bool threads;            /* ranks are threads: what `auto` may stand for */
+	bool threads;            /* ranks are threads: a choice for `auto` */
 	struct cluster
 	    *cluster_of_first;  /* rank 0's, which counts instead; its owner is the run; NULL: none */
 	bool defaults_are_open; /* without -D the params' values need not fit: nothing is done with them */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
-	struct pipeline run; /* what `passes` says, by compile_options_finish */
+	struct pipeline run; /* the passes of `passes`, by compile_options_finish */
 	VEC(char *) owned;   /* names of -D */
 	struct option option[COMPILE_OPTIONS];
 };

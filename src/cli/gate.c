@@ -26,7 +26,7 @@ static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t s
 	g->verdict = mem_zalloc(sizeof *g->verdict * (size_t)ranks);
 	g->asked = mem_zalloc(sizeof *g->asked * (size_t)ranks);
 	g->numbers = ir_numbers_save(m);
-	ir_number(m); /* so that what has no name is called as hirc run calls it */
+	ir_number(m); /* so that nameless values have the names of hirc run */
 }
 
 static void gate_close(struct gate *g)

@@ -24,7 +24,7 @@ enum option_kind {
 	OPTION_MAYBE,  /* const char **: --name is --name=<otherwise>; a value only after `=` */
 	OPTION_INT,    /* int64_t *, min … max */
 	OPTION_SIZE,   /* int64_t *, 8K 32M 8G, min … max */
-	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported what is wrong */
+	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported the fault */
 };
 
 /* Uses of the file that a value names; of NAME=FILE the part behind the `=` names it. */
@@ -41,7 +41,7 @@ struct option {
 	void *to; /* by kind */
 	bool (*call)(void *to, const char *text);
 	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
-	const char *words;     /* `a|b|c`: what shells offer, not checked; NULL: the words of value */
+	const char *words;     /* `a|b|c`: the words in shells, not checked; NULL: the words of value */
 	enum option_file file; /* TEXT, MAYBE, CALL */
 	bool several;          /* TEXT: several of these words, with commas between them */
 	const char *otherwise; /* MAYBE: the value when none is written */

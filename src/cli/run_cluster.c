@@ -9,7 +9,7 @@ enum { PIECE = 4096 }; /* bytes of the text that are sent at once */
 struct opinion { /* of a rank about its figures */
 	uint64_t hash;
 	int64_t size;  /* of their text */
-	int32_t found; /* whether it could read them */
+	int32_t found; /* set if it could read them */
 };
 
 /* Collective: the text of rank 0, of `size` bytes, into `text` of all others. */

@@ -81,7 +81,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	const char *dump = getenv("HIRC_DUMP");
 	if (dump && !strcmp(dump, "host_ir"))
 		ir_print_nvfuser(r->m, &r->host_ir);
-	ir_number(r->m); /* so that what has no name is called T3 in messages */
+	ir_number(r->m); /* so that messages call nameless values T3 */
 	r->labels = plan_labels_new(r->m);
 	const struct data_paths paths = {
 	    .program = r->path, .allowed = r->ranks.allow_path.at, .allowed_n = r->ranks.allow_path.n};

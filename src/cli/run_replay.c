@@ -70,7 +70,7 @@ bool run_replay_check(struct run *r, struct diag *d)
 	for (uint32_t k = 0; same && k < r->witness->witness.event.n; k++)
 		same = r->witness->witness.event.at[k].rank < r->needed &&
 		       witness_statement(r->m, r->witness->witness.event.at[k].statement);
-	if (same && !r->check) { /* what same_outputs asks for */
+	if (same && !r->check) { /* the outputs that same_outputs asks for */
 		r->want = mem_zalloc(sizeof *r->want * (r->m->output.n + 1));
 		for (uint32_t k = 0; k < r->m->output.n; k++)
 			r->want[k].value = r->m->output.at[k];

@@ -75,7 +75,7 @@ bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan 
 	int64_t limit = machine_bytes();
 	const struct plan_buffer *most = NULL;
 	char name[DATA_NAME_BYTES];
-	if (rank_options_are_cuda(&r->ranks)) { /* which says itself what it has no memory for */
+	if (rank_options_are_cuda(&r->ranks)) { /* which reports itself if its memory is too small */
 		plan_packs_drop(p);
 		return true;
 	}

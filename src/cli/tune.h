@@ -17,7 +17,7 @@
 #include "parse/ast.h"
 
 enum {
-	TUNE_VERSION = 1,   /* of what --csv and --json print */
+	TUNE_VERSION = 1,   /* of the output of --csv and --json */
 	TUNE_MAX_AXES = 24, /* const and options together */
 	TUNE_MAX_VALUES = 64,
 	TUNE_ALL = 1 << 30, /* of --measure */
@@ -39,13 +39,13 @@ enum tune_axis_kind {
 struct tune_axis {
 	uint8_t kind;                       /* enum tune_axis_kind */
 	const char *name;                   /* of the const, or the axis */
-	const char *value[TUNE_MAX_VALUES]; /* 0: NULL, what is there */
+	const char *value[TUNE_MAX_VALUES]; /* 0: NULL, the present value */
 	uint32_t n;                         /* values */
 };
 
 enum tune_state {
 	TUNE_GOOD,
-	TUNE_SAME,    /* does what another candidate does */
+	TUNE_SAME,    /* does the same as another candidate */
 	TUNE_REFUSED, /* does not compile, or did not run to its end */
 };
 
@@ -53,7 +53,7 @@ struct tune_candidate {
 	uint8_t choice[TUNE_MAX_AXES]; /* a value of each axis */
 	uint8_t state;                 /* enum tune_state */
 	uint32_t same;                 /* SAME: as which */
-	uint64_t hash;                 /* of what it does */
+	uint64_t hash;                 /* of the compiled program */
 	uint64_t program;              /* of its text alone; 0: it does not compile */
 	int64_t streams;               /* more than these it does not use */
 	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
@@ -83,7 +83,7 @@ struct tune {
 	VEC(struct tune_candidate)
 	candidate;                /* in the order in which they were looked at; the first is the
 	                             program as it stands */
-	VEC(const char *) remark; /* why what looks like an axis is none */
+	VEC(const char *) remark; /* why a const that looks like an axis is none */
 	uint32_t chosen;
 	struct progress progress;
 };

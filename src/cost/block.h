@@ -33,7 +33,7 @@ enum block_buckets {
 
 struct block_frame {
 	int64_t outside; /* of a block in a loop or condition: bytes live around it, inputs among them */
-	const int64_t *inside; /* by op: bytes that are live, at most, of what is made in it; NULL: 0 */
+	const int64_t *inside; /* by op: bytes that are live, at most, of values made in it; NULL: 0 */
 	enum block_buckets buckets;
 };
 

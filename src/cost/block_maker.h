@@ -39,7 +39,7 @@ struct maker {
 	VEC(struct sched_storage) storage;
 	VEC(value_id) owner;
 	VEC(struct sched_family) family;
-	VEC(uint64_t) family_key, family_like; /* by family: what its members have in common */
+	VEC(uint64_t) family_key, family_like; /* by family: the common properties of its members */
 	VEC(struct sched_pair) edge, use;
 	VEC(uint64_t) lane;    /* by lane: of which communicator */
 	const int64_t *inside; /* as in struct block_frame */

@@ -15,7 +15,7 @@ struct choosing {
 	enum collective kind;
 	team_id team; /* 0: a message */
 	struct links_team t;
-	int64_t excess; /* ns besides what the collective takes */
+	int64_t excess; /* ns besides the time of the collective */
 };
 
 static int64_t time_of(const struct choosing *k, enum collective kind, int64_t bytes)

@@ -23,7 +23,7 @@ struct cost_choice {
 	int64_t ranks;     /* of the widest team */
 	int64_t bytes;     /* as of cost_op_bytes */
 	int64_t time;      /* cost_op_time */
-	int64_t latency;   /* of that what no bytes take; -1: not known */
+	int64_t latency;   /* of that the part without bytes; -1: not known */
 	unsigned n;        /* alternatives, by time */
 	struct cost_alternative other[COST_ALTERNATIVES];
 };

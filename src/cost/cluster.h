@@ -113,7 +113,7 @@ struct cluster_network {
 struct cluster {
 	struct arena *arena;
 	const char *name;
-	const char *device;              /* what one is called; NULL: not stated */
+	const char *device;              /* name of one; NULL: not stated */
 	struct cluster_network network;  /* of the transport in use */
 	struct cluster_network *other;   /* of other transports; of the arena */
 	int64_t launch;                  /* ns that the host takes to issue a statement */

@@ -12,7 +12,7 @@ struct cJSON;
 
 struct json {
 	struct diag *d;
-	struct source *s; /* what d reports of */
+	struct source *s; /* the source for messages of d */
 	const char *what; /* it is, in messages: "the cluster" */
 	struct cJSON *root;
 };

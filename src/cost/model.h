@@ -20,9 +20,9 @@ struct cost {
 	struct links_team *group; /* by group id, group_n of them; ranks 0: no link joins them */
 	uint32_t group_n;
 	int64_t streams;      /* of each rank; 0: no limit */
-	struct touched {      /* what an iteration reads and writes; see cost_reach.c */
-		int64_t near; /* bytes of what is there in each */
-		int64_t own;  /* of what it makes or takes a part of */
+	struct touched {      /* the bytes that an iteration reads and writes; see cost_reach.c */
+		int64_t near; /* bytes that are there in each */
+		int64_t own;  /* of values that it makes or takes a part of */
 	} * touched;          /* by region, touched_n of them */
 	uint32_t touched_n;
 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	FIRST_SLEEP_US = 5, /* between looks at what is under way */
+	FIRST_SLEEP_US = 5, /* between looks at work in flight */
 	LONGEST_SLEEP_US = 200,
 };
 

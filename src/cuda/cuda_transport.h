@@ -29,7 +29,7 @@ struct rt_request {
 	struct cuda_message message;
 	CUevent event; /* over when it is done; NULL: not known to be issued */
 	CUevent ready; /* over when its data are; NULL: nobody else needs to know */
-	CUevent given; /* peers: what event will be; another rank sets it, under the team's lock */
+	CUevent given; /* peers: the later value of event; another rank sets it, under the team's lock */
 	void *place;   /* of the implementation: where it belongs */
 	struct rt_request *behind; /* of the implementation: the next one there */
 	size_t scratch;            /* nccl: where its scratch memory begins in that of its communicator */

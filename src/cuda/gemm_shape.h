@@ -26,7 +26,7 @@ struct cuda_gemm_key {
 	int64_t lead[CUDA_GEMM_BIAS];             /* elements from column to column of a, b, d as they lie */
 	int64_t batch;                            /* matrices, 1 or more */
 	int64_t batch_stride[CUDA_GEMM_OPERANDS]; /* elements; 0: one for all */
-	uint16_t aligned[CUDA_GEMM_OPERANDS];     /* what divides all addresses, at most 256 */
+	uint16_t aligned[CUDA_GEMM_OPERANDS];     /* a divisor of all addresses, at most 256 */
 	uint8_t dtype[CUDA_GEMM_OPERANDS];        /* enum dtype */
 	bool transposed[CUDA_GEMM_D];             /* op of a, b */
 	bool accumulate;                          /* d is added to */

@@ -101,7 +101,7 @@ static enum status send_some(struct exchange *x, int rank, bool *moved)
 	}
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == EINTR ||
 	    errno == ETOOMANYREFS)
-		return STATUS_OK; /* until others have taken what was sent */
+		return STATUS_OK; /* until others have taken the sent packets */
 	if (errno == ECONNREFUSED && ++x->refused < REFUSED_LOOKS)
 		return STATUS_OK; /* it has ended, which is about to be said */
 	return report_failed_exchange(x, "a socket of another rank", errno);

@@ -65,7 +65,7 @@ struct ipc_team {
 	uint32_t semaphores;     /* where those of the team begin, the same on all ranks */
 	uint64_t stage;          /* where it begins, bytes from the semaphores on, as on all ranks; 0: none */
 	struct rt_collective
-	    staged[IPC_TURNS]; /* what others read there last; Barrier: nothing. Kind and root */
+	    staged[IPC_TURNS]; /* the last collective read there; Barrier: nothing. Kind and root */
 	CUstream offers, moves;
 	uint32_t started;                 /* collectives */
 	struct rt_request *first, **last; /* those that have not moved yet, in order */
@@ -141,7 +141,7 @@ enum status ipc_team_advance(struct ipc *t, int id, bool *moved);
 enum ipc_signal {
 	IPC_READY, /* other's buffers may be read */
 	IPC_HALF,  /* Allreduce: other has reduced its block */
-	IPC_OVER,  /* other has read what it reads of this member, or of its stage */
+	IPC_OVER,  /* other has read its part of this member's memory, or of its stage */
 	IPC_SIGNALS
 };
 enum status ipc_team_await(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,

@@ -31,7 +31,7 @@ struct post {
 	uint32_t label;
 	int64_t count;
 	struct ipc_place in, out;
-	int64_t list[]; /* counts, offsets, and those of what is sent */
+	int64_t list[]; /* counts, offsets, and those of the sent blocks */
 };
 
 static size_t post_bytes(int n)

@@ -19,7 +19,7 @@ struct reduction {
 	struct kernel_steps *s;
 	struct kernel_axes along, apart; /* removed and kept axes */
 	int views;                       /* of apart: those of the steps, then the results' */
-	bool apart_inside;               /* results lie closer together than what makes one */
+	bool apart_inside;               /* results lie closer together than the elements of one */
 	int per;                         /* elements of a vector */
 	int64_t groups, splits;          /* blocks apart, and along */
 	unsigned threads_along, threads_apart, unroll;

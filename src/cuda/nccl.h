@@ -16,7 +16,7 @@ struct nccl_link {
 	CUstream stream;
 	void *scratch; /* device memory that nothing later on the stream needs */
 	size_t scratch_bytes;
-	size_t scratch_used;     /* of what is being issued */
+	size_t scratch_used;     /* of the collective being issued */
 	struct cuda_pair pair;   /* of messages */
 	uint64_t next;           /* of messages: sequence of the one to be issued */
 	struct rt_request *held; /* of messages: those that came before their turn */

@@ -21,7 +21,7 @@
 
 enum {
 	ALL_BYTES = 32 << 10, /* an Allreduce, up to which each member reduces the whole */
-	ALIGN = 256,          /* of what arrives in scratch memory */
+	ALIGN = 256,          /* of data that arrives in scratch memory */
 };
 
 static enum status get_collective_status(const struct nccl *n)

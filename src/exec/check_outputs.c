@@ -13,10 +13,10 @@ enum { SHOWN_RANKS = 4 };
 struct finding {
 	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
-	double worst, worst_bound;          /* largest error, and what it may be */
+	double worst, worst_bound;          /* largest error, and its bound */
 	double got, want, bound;            /* the first wrong element */
 	int64_t got_int, want_int;
-	bool first_unwritten, first_known; /* whether there is a value to compare it with */
+	bool first_unwritten, first_known; /* set if there is a value to compare it with */
 };
 
 /* Error of one float: 0 for equal, infinity where one is no number. */

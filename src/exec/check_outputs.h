@@ -37,7 +37,7 @@ struct check_want {
 
 struct check_output {
 	const struct check_want *want;
-	type_id type;            /* layout of what memory holds */
+	type_id type;            /* layout of the memory */
 	const void *memory;      /* NULL: nothing on this rank */
 	const uint64_t *written; /* by element of memory, a bit each, as exec_written; NULL: all are */
 };

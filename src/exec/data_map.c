@@ -10,7 +10,7 @@ enum { MAX_JOINT = 1 << 28 }; /* elements of a tensor whose layout merges axes *
 struct maker {
 	const struct domain *d;
 	struct layout_env env;
-	int64_t stride[IR_MAX_AXES]; /* of allocated axes; 0 for what has one block here */
+	int64_t stride[IR_MAX_AXES]; /* of allocated axes; 0 for an axis that has one block here */
 	struct data_map *map;
 };
 

@@ -18,7 +18,7 @@ enum { DATA_BATCH = 256 };
 
 struct data_group {
 	int64_t n;
-	int64_t *linear; /* what each position adds to the logical, row-major index */
+	int64_t *linear; /* the addend of each position to the logical, row-major index */
 	int64_t *offset; /* and to the element's place in memory */
 };
 

@@ -143,7 +143,7 @@ void exec_close(struct exec *e)
 	exec_written_free(e->written);
 	free(e->counted);
 	if (e->device) {
-		rt_transport_free(e->transport, e->device, e->memory); /* what waits for others goes on */
+		rt_transport_free(e->transport, e->device, e->memory); /* waiting ranks go on */
 		for (uint32_t k = 0; k < e->p->buffer.n; k++)
 			if (e->staging[k])
 				e->device->ops->async->staging_free(e->device, e->staging[k]);

@@ -46,7 +46,7 @@ struct exec_stats {
 		int64_t operations, bytes_sent;
 	} kind[COLLECTIVE_COUNT];
 	int64_t bytes_planned; /* of memory allocated */
-	int64_t bytes_peak;    /* of it, up to the end of what was used */
+	int64_t bytes_peak;    /* of it, up to the end of the used part */
 };
 
 /* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */

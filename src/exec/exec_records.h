@@ -28,7 +28,7 @@ struct task_record {
 	const struct plan_task *t;
 	bool complete;
 	struct view_record out, in[3];
-	uint64_t *contents;     /* of what it writes */
+	uint64_t *contents;     /* of its results */
 	uint64_t *read;         /* of the operand that a pack is of; NULL: none */
 	struct rt_unit *newest; /* of a UNIT: in a ring; its next is the oldest */
 };
@@ -37,7 +37,7 @@ struct collective_record {
 	struct rt_collective c;
 	bool fixed, complete;
 	struct view_record in, out, late[2];
-	uint64_t *contents[2]; /* of what it may write */
+	uint64_t *contents[2]; /* of its possible results */
 	int64_t *list[4];      /* counts, offsets, of sends too; NULL: none */
 };
 
@@ -45,7 +45,7 @@ struct message_record {
 	struct rt_p2p p;
 	bool fixed, complete;
 	struct view_record data;
-	uint64_t *contents; /* of what it may write */
+	uint64_t *contents; /* of its possible results */
 };
 
 /* Tickets of one Communication that no wait has taken, oldest first. */
@@ -83,7 +83,7 @@ struct exec {
 	struct rt_stream **packing; /* by op_id: such streams; NULL: there are none */
 	struct ticket_queue *queue;
 	void *graph;                  /* of a run; NULL: none was made */
-	struct rt_counter *counted;   /* by what a replay moves, RT_COUNTERS of them */
+	struct rt_counter *counted;   /* by the data that a replay moves, RT_COUNTERS of them */
 	struct exec_ranges *ranges;   /* NULL: none */
 	struct exec_faults *faults;   /* NULL: none */
 	struct exec_written *written; /* NULL: nobody asks */

@@ -1,8 +1,8 @@
 /* plan: the work of one rank, as an array of fixed-size instructions.
  *
  * The final program is lowered once for each rank. Everything that depends on the rank is folded,
- * branches that it never takes are gone, loops stay loops. What depends on a loop index lives in
- * registers, 64-bit integers; every size, offset, peer and root is a register, constants are
+ * branches that it never takes are gone, loops stay loops. Values that depend on a loop index live
+ * in registers, 64-bit integers; every size, offset, peer and root is a register, constants are
  * registers that nothing writes. The executor walks the array; it looks nothing up, allocates
  * nothing and hashes nothing.
  *
@@ -60,9 +60,9 @@ enum { PLAN_LOOKUP = EXPR_KIND_COUNT }; /* op of a LET, besides enum expr_kind *
 enum {
 	PLAN_TASK_PACKS = 1, /* it is part of the Communication that the statement starts */
 	PLAN_TASK_UNPACKS,   /* the same, after it */
-	PLAN_TASK_POISONS,   /* it fills what was deallocated */
+	PLAN_TASK_POISONS,   /* it fills a deallocated buffer */
 };
-enum { PLAN_WAIT_BESIDE = 1 }; /* what the Communication packs and unpacks waits instead */
+enum { PLAN_WAIT_BESIDE = 1 }; /* the copies that the Communication packs and unpacks wait instead */
 enum { PLAN_NO_QUEUE = UINT32_MAX };
 
 struct plan_instruction {
@@ -95,7 +95,7 @@ struct plan_buffer {
 	bool view; /* of a buffer on the heap of each rank of a team, one after the other: no memory */
 	uint32_t of, team;
 	int64_t block_bytes; /* from one rank's to the next */
-	uint32_t contents;   /* the count of what is written to it, from 1 on; 0: nobody asks */
+	uint32_t contents;   /* the count of writes to it, from 1 on; 0: nobody asks */
 };
 
 /* A place for the second operand of products, in the order that the device likes best: struct rt_pack. */
@@ -191,7 +191,7 @@ struct plan_text {        /* of a CHECK that fails */
 /* A program output on this rank. */
 struct plan_output {
 	value_id value;
-	type_id type;    /* layout of what the buffer holds */
+	type_id type;    /* layout of the buffer's contents */
 	uint32_t buffer; /* UINT32_MAX: this rank holds nothing of it */
 };
 
@@ -210,7 +210,7 @@ struct plan {
 	int64_t
 	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
 	VEC(struct plan_pack) pack;
-	uint32_t contents; /* counts of what is written */
+	uint32_t contents; /* counts of writes */
 	VEC(struct plan_task) task;
 	VEC(struct plan_task) step; /* of units */
 	VEC(struct plan_collective) collective;
@@ -248,7 +248,7 @@ void plan_print(const struct plan *p, const struct module *m, struct buf *out);
 
 /* Labels: each statement's text and place, made once before ranks start (printing numbers things). */
 struct plan_label {
-	const char *statement, *where; /* "" for what has none */
+	const char *statement, *where; /* "" if there is none */
 	uint32_t line;                 /* of where; 0: none */
 };
 struct plan_labels {

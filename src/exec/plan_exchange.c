@@ -114,7 +114,7 @@ struct part {
 	sx_id count;                    /* elements, padding included */
 	int64_t most;                   /* that count can be */
 	bool empty;                     /* surely */
-	bool padded;                    /* perhaps: what is packed has room between elements */
+	bool padded;                    /* perhaps: the packed part has room between elements */
 	int64_t in, out;                /* boxes that it is of */
 };
 
@@ -191,7 +191,7 @@ static bool is_run(struct exchange *x, const struct view *v, const struct part *
 {
 	struct planner *b = x->b;
 	if (p->padded)
-		return false; /* what lies between is another's */
+		return false; /* the elements between are another's */
 	for (unsigned a = 0; a < v->rank; a++) {
 		int64_t n;
 		bool one = sx_is_const(b, p->n[a], &n) && n == 1;

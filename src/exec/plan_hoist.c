@@ -12,7 +12,7 @@
 struct hoist {
 	struct plan *p;
 	uint32_t *home;  /* by instruction: the loop that it goes in front of; itself: it stays */
-	uint32_t *depth; /* by register: loops around what writes it */
+	uint32_t *depth; /* by register: loops around the instructions that write it */
 	uint32_t loop[IR_MAX_NESTING]; /* open loops */
 	unsigned loops;
 };

@@ -55,7 +55,7 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 			              value_text(b, table->value), (long long)UINT32_MAX);
 			return;
 		}
-		t.in_n = 3; /* zeros for what others have */
+		t.in_n = 3; /* zeros for the elements of others */
 		t.scalars = 4;
 		t.axes = (uint32_t)a->extent;
 		t.scalar[2] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, a->off)};

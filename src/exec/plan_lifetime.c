@@ -5,7 +5,7 @@
  *
  *     task         an event of the current stream
  *     sync s       the current stream has seen all that s has
- *     collective   uses its slots from what the current stream has seen …
+ *     collective   uses its slots from the events that the current stream has seen …
  *     wait         … to this event of the stream that waits
  *
  *     stream 0    A = exp(X)    B = A + A                     A and C may have the same memory:

@@ -90,7 +90,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
 	sx_id out_n[IR_MAX_LOGICAL];
 	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
-	double part = pending_parts(b, r); /* what the mean of what is here is multiplied by */
+	double part = pending_parts(b, r); /* factor of the mean of the part that is here */
 	unsigned nd = 0;
 	if (!infer_axes(b->m, op, &axes))
 		return;

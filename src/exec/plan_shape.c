@@ -225,8 +225,8 @@ static bool lower_attribute(struct planner *b, op_id op, const char *key, sx_id 
 	return !a || a->kind != ATTR_EXPR || sx_lower(b, a->u.expr, out);
 }
 
-/* Copies what this rank has of r from x. all: x, from its element `start` of the axis on, covers all of r.
- * Else element 0 of x is element `start` of r, and x covers what it has. */
+/* Copies this rank's part of r from x. all: x, from its element `start` of the axis on, covers all of r.
+ * Else element 0 of x is element `start` of r, and x covers its part. */
 static void copy_piece(struct planner *b, const struct view *r, const struct view *x, unsigned axis,
                        sx_id start, bool all)
 {

@@ -171,7 +171,7 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 		const struct view_step *s = &x->step[i];
 		sx_id index = i < chain.n && chain.step[i].block == s->block ? block[i] : 0;
 		if (s->index ? index != s->index : !index)
-			x->apart = true; /* not in what is stored, or over several blocks */
+			x->apart = true; /* not in the stored part, or over several blocks */
 		if (!s->index && index) {
 			sx_id place = index;
 			if (s->count)

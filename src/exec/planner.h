@@ -57,7 +57,7 @@ struct view_axis {
 	sx_id start, base;
 	int64_t extent; /* global */
 	int64_t stride;
-	int64_t room;   /* elements that memory has for what the rank holds: a full block */
+	int64_t room;   /* elements that memory has for the rank's part: a full block */
 	bool full;      /* the interval is all that the rank holds: up to `room`, nothing else is stored */
 	bool own;       /* the axis is a mesh axis itself: the rank's element is here */
 	bool pieces;    /* the layout is several intervals: off, len are of no use */
@@ -75,7 +75,7 @@ struct view {
 	bool reported; /* that it cannot be used */
 	uint32_t buffer;
 	sx_id slot;
-	sx_id origin; /* what selected axes add to the offset, elements */
+	sx_id origin; /* the addend of selected axes to the offset, elements */
 	unsigned rank;
 	struct view_axis axis[]; /* rank of them */
 };
@@ -127,7 +127,7 @@ struct planner {
 	uint32_t communicators;
 	bool in_unit;                   /* tasks become steps */
 	bool in_group;                  /* between start_coalescing and end_coalescing */
-	VEC(struct plan_unpack) unpack; /* what follows waits that are still to come */
+	VEC(struct plan_unpack) unpack; /* copies that follow waits still to come */
 	bool *settled;                  /* by op_id: a Communication that was waited for where it stands */
 	int64_t *heap;                  /* by value_id: where a symmetric buffer stands */
 	const struct plan_target *target;

@@ -18,7 +18,7 @@ struct entry {
 	int64_t time, hidden, late; /* of a communication */
 	int64_t bytes;              /* of a communication, of all executions */
 	int64_t ranks;              /* that take part in one, at most */
-	int64_t worst;              /* of a communication: what was exposed on the rank where it was most */
+	int64_t worst;              /* of a communication: the longest exposed time of a rank */
 	int64_t worst_rank;
 	double busy, least, most; /* by rank, of those that have it: the sum, and the extremes. Of a lane the
 	                           * share of the run, of tasks nanoseconds */
@@ -219,7 +219,7 @@ static void add_entries(const struct entry *from, uint64_t n, entries *out)
 /* A table with the mean, the least and the most of each entry. */
 struct table {
 	const char *of, *count, *mean, *unit;
-	double scale;    /* what a number is multiplied by */
+	double scale;    /* factor of each number */
 	bool executions; /* the count is of these, not of ranks */
 };
 

@@ -39,8 +39,8 @@ void trace_run(struct trace *t);
 /* An item from its begin to its end. A wait ends with the item that it waits for, or at once. */
 struct trace_span {
 	int64_t begin, end; /* nanoseconds */
-	int64_t arrow;      /* of a wait: begin, or that of what it waits for if that is later */
-	uint64_t id;        /* of a communication; of a wait: what it waits for */
+	int64_t arrow;      /* of a wait: begin, or that of the awaited item if that is later */
+	uint64_t id;        /* of a communication; of a wait: the awaited one */
 	int64_t iteration;
 	int64_t bytes; /* of a communication's larger buffer, of all of its group */
 	int64_t
@@ -62,8 +62,8 @@ const char *trace_text(const struct rt_job *job, uint32_t label);
 const char *trace_where(const struct rt_job *job, uint32_t label);
 
 struct trace_clock {
-	int64_t zero;   /* what is 0, by rank 0's clock */
-	int64_t offset; /* what is added to this rank's clock to have that of rank 0 */
+	int64_t zero;   /* the origin, by rank 0's clock */
+	int64_t offset; /* addend to this rank's clock to have that of rank 0 */
 	int64_t error;  /* of times of a GPU by this rank's clock, at most; 0: there are none */
 };
 /* The spans as events of Chrome's trace format, each `{…}` with `,\n` before it: pid = rank, tid = stream or

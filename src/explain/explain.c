@@ -197,7 +197,7 @@ static void add_idle(struct explain_making *k, const struct sim_events *e)
 	const struct sim_unit *u = &e->unit[k->c->unit];
 	uint32_t *span = mem_alloc(sizeof *span * ((size_t)u->r.task.n + 1));
 	int64_t *over =
-	    mem_zalloc(sizeof *over * ((size_t)u->r.task.n + 1)); /* what the stream did, up to a task */
+	    mem_zalloc(sizeof *over * ((size_t)u->r.task.n + 1)); /* work of the stream, up to a task */
 	memset(span, 0xff, sizeof *span * ((size_t)u->r.task.n + 1));
 	for (uint32_t i = 0; i < k->c->span.n; i++)
 		if (k->c->span.at[i].task != TIMELINE_NONE)

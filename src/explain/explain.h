@@ -49,7 +49,7 @@ struct explain_row {
 	double flops;           /* of all executions; of products, see cost_op_work */
 	int64_t bytes;          /* of all: read and written; of communication as `hirc sim` counts them */
 	int64_t time, alone;    /* of all: as it was, and with nothing beside it */
-	int64_t begin, first;   /* when the first one began, and what that took */
+	int64_t begin, first;   /* begin and time of the first one */
 	int64_t idle;           /* that its stream stood still before it */
 	int64_t after_time;     /* of that the longest for one statement: */
 	op_id after;            /* 0: the host had not issued it */

@@ -27,7 +27,7 @@ struct part {
 
 struct taint { /* of a buffer, by its root */
 	uint32_t round;
-	uint32_t depth; /* 1: what the Communication made itself; 2: what was made of that */
+	uint32_t depth; /* 1: the Communication's own result; 2: a value computed from that */
 	expr_id slice;  /* 0: all of it */
 	int64_t iteration;
 };
@@ -37,14 +37,14 @@ struct search {
 	const struct sim_events *e;
 	const struct sim_unit *u;
 	struct module *m;
-	struct taint *taint;       /* by value: what the Communication made, and what was made of that */
-	struct taint *held;        /* by value: what it, and what needs it, reads */
+	struct taint *taint;       /* by value: the Communication's result, and values computed from it */
+	struct taint *held;        /* by value: the operands of it, and of statements that need it */
 	uint32_t *reached, *depth; /* by task: the round in which it was; of that */
 	uint32_t round;
 	bool sent;        /* something that is reached was sent */
 	int64_t *written; /* by value: when the last part of a buffer was */
 	int64_t *read;    /* by value: when a buffer was read for the last time */
-	int64_t *made;    /* by task: when what it reads was, and what it overwrites was free */
+	int64_t *made;    /* by task: when its operands were there, and its memory was free */
 	int64_t looks;
 	VEC(struct work {
 		int64_t begin;

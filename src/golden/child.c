@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { OUT, ERR };
-enum { GLANCE = 5 }; /* ms between two looks at whether a child has ended */
+enum { GLANCE = 5 }; /* ms between two looks if a child has ended */
 
 static void close_pipe(struct golden_child *c, int i)
 {

@@ -11,8 +11,8 @@
 struct golden_child {
 	pid_t pid;          /* of sh, and of its process group; 0: none runs */
 	int pipe[2];        /* standard output and error; -1: closed */
-	struct buf text[2]; /* what came through; owned */
-	size_t most;        /* bytes of both together; what comes after is dropped */
+	struct buf text[2]; /* the received text; owned */
+	size_t most;        /* bytes of both together; later ones are dropped */
 	bool flooded;       /* there were more */
 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLAIN, PATTERN, BROKEN }; /* what is known of an expected line */
+enum { PLAIN, PATTERN, BROKEN }; /* kinds of an expected line */
 
 struct matcher {
 	const struct golden_test *test;

@@ -18,7 +18,7 @@ void golden_lines_cut(const char *text, size_t n, struct golden_lines *out);
  * inserted. */
 struct golden_edits {
 	struct edits edits;
-	struct buf note; /* what is wrong with expressions of lines that are deleted; one line each */
+	struct buf note; /* faults of expressions in deleted lines; one line each */
 };
 
 void golden_compare(const struct golden_test *t, const struct golden_lines *output, struct golden_edits *out);

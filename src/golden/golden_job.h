@@ -12,7 +12,7 @@ struct golden_job {
 	struct golden_test test;
 	struct golden_place place;
 	struct golden_child child;
-	struct buf text;    /* what commands before this one printed */
+	struct buf text;    /* output of the commands before this one */
 	uint32_t run;       /* the command that runs; all of them: the test is over */
 	uint32_t index;     /* of the path */
 	int64_t start, end; /* ns of the monotonic clock; when the next stage begins */

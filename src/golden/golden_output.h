@@ -6,7 +6,7 @@
 
 struct golden_cut {
 	struct buf from;     /* text to look for; not empty */
-	const char *instead; /* what stands there then */
+	const char *instead; /* the text in its place */
 };
 
 /* Appends bytes, with `\xNN` for NUL and invalid UTF-8, and a newline if the last line has none. */

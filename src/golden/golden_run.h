@@ -18,7 +18,7 @@ struct golden_options {
 	const char *root;               /* %root; NULL: found for each test */
 	uint32_t jobs;                  /* tests at the same time, at least 1 */
 	int64_t seconds;                /* that a test may take */
-	bool update;                    /* write what came out into the tests */
+	bool update;                    /* write the output into the tests */
 	struct golden_features feature; /* its environment is set here */
 	/* Each test as it is done, in the order of the paths; the result is freed afterwards. */
 	void (*report)(void *to, uint32_t index, const struct golden_result *r);

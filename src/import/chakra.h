@@ -43,13 +43,13 @@ struct chakra_values { /* lists as Python prints them; NULL: absent */
 struct chakra_node {
 	uint64_t id;
 	size_t at;             /* offset of its message in the file */
-	const char *name;      /* without what no name may hold */
+	const char *name;      /* without characters that no name may hold */
 	enum chakra_kind kind; /* not CHAKRA_INVALID */
 	int64_t time;          /* ns; 0: not recorded */
 	uint32_t dep, dep_n;   /* in deps: nodes that it needs, by position once the trace is in order */
 	uint32_t data_n;       /* of them: data_deps, which come first */
 	int collective;        /* comm_type; -1: absent */
-	int64_t comm_size;     /* bytes; this and what follows: -1: absent */
+	int64_t comm_size;     /* bytes; this and the fields below: -1: absent */
 	int64_t tensor_size;   /* bytes */
 	int64_t operations;    /* num_ops */
 	int64_t from, to, tag; /* comm_src, comm_dst, comm_tag */

@@ -53,7 +53,7 @@ static bool writes_argument(const struct chakra_node *n, uint32_t argument)
 			if (!argument--)
 				return false;
 		} else if (*p == '*' && !depth && (p[1] == ',' || p[1] == ')')) {
-			argument++; /* no argument, but what follows are keywords */
+			argument++; /* no argument, but the later ones are keywords */
 		} else if (*p == '!' && depth && !argument) {
 			return true;
 		}
@@ -327,7 +327,7 @@ struct module *chakra_build(struct diag *d, const struct chakra *t)
 	b.group = arena_new_array(b.scratch, group_id, t->group.n);
 	m->name = program_name(&b);
 	scan_nodes(&b);
-	if (b.timed) { /* what the nodes took has their launches in it */
+	if (b.timed) { /* the times of the nodes include their launches */
 		m->recording.name = builder_word(&b, "recorded");
 		m->recording.at = DIAG_NOWHERE;
 		builder_int(&b, "launch", 0);

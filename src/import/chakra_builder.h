@@ -19,7 +19,7 @@ struct storage {
 
 struct made { /* by node */
 	op_id op;
-	value_id value;   /* what those that need it read */
+	value_id value;   /* the value that those which need it read */
 	bool needed;      /* others do */
 	bool waits;       /* a collective that nothing has waited for */
 	uint32_t storage; /* of a collective: of its results, in `of_results` */
@@ -34,7 +34,7 @@ struct builder {
 	struct storage *storage; /* by id */
 	uint32_t storage_n;
 	group_id *group;    /* by group of the trace; 0: not declared yet */
-	bool timed, device; /* the trace has times of what computes; it tells the device from the host */
+	bool timed, device; /* the trace has times of computations; it tells the device from the host */
 	VEC(uint32_t) of_results;
 	VEC(bool) taken;     /* by name: a tensor has it */
 	VEC(uint32_t) seen;  /* by value: node + 1 that has it as an operand */

@@ -16,7 +16,7 @@ struct reader {
 	struct diag *d;
 	struct graph *g;
 	const char *text;
-	uint32_t at, end; /* of the line: what is to be read, its end */
+	uint32_t at, end; /* of the line: the rest to read, its end */
 	bool ended;       /* an `end` record */
 };
 

@@ -15,8 +15,8 @@
 struct ir_coalesce_fault {
 	op_id op;             /* the statement that breaks a rule */
 	op_id other;          /* one that it does not go with; 0: none */
-	const char *rule;     /* what is wrong with op */
-	const char *other_is; /* what other is */
+	const char *rule;     /* the rule that op breaks */
+	const char *other_is; /* the role of other */
 };
 
 /* Gives the Communications of groups the flags OP_GROUPED and OP_ASYNC. False: a group breaks a rule. */

@@ -9,7 +9,7 @@
  *
  *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
  *
- * And a listing of nvFuser's does not say whether an axis over devices is one of the tensor or a part of one:
+ * And a listing of nvFuser's does not tell an axis of the tensor over devices from a part of one:
  *
  *     Y: f32[2, 16] = allgather(X, axis=x)    X: f32[32@x], x of 2                                     */
 #include "ir/domain.h"

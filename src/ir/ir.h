@@ -88,11 +88,11 @@ struct group { /* a team without a mesh */
 	name_id name;
 	uint32_t size;
 	team_id members; /* 0: not listed */
-	attrs_id attrs;  /* what collectives take: {allgather=(bytes, ns, …)}, bytes of the operand */
+	attrs_id attrs;  /* times of collectives: {allgather=(bytes, ns, …)}, bytes of the operand */
 	uint32_t at;
 };
 
-struct recording {    /* what the program's times were recorded on */
+struct recording {    /* the machine that the program's times were recorded on */
 	name_id name; /* 0: not stated */
 	attrs_id attrs;
 	uint32_t at;
@@ -199,7 +199,7 @@ enum role {
 	ROLE_WRITE,     /* value: a bound one */
 	ROLE_FREE,      /* value: deallocated */
 	ROLE_SCALAR,    /* scalar_id */
-	ROLE_STATEMENT, /* op_id: what a wait, post, share_mem_handles names */
+	ROLE_STATEMENT, /* op_id: the statement that a wait, post, share_mem_handles names */
 	ROLE_HANDLE,    /* handle_id */
 };
 
@@ -249,7 +249,7 @@ struct op {
 	op_id prev, next;
 	name_id name;   /* of `as c` */
 	int32_t number; /* of Communication N; -1: not allotted */
-	uint32_t at;    /* source offset; DIAG_NOWHERE for what has none */
+	uint32_t at;    /* source offset; DIAG_NOWHERE if there is none */
 	uint32_t order; /* scratch of the pass that runs */
 };
 

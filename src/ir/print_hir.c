@@ -201,7 +201,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 		buf_puts(out, info->hir);
 	}
 	buf_putc(out, '(');
-	if (o.kind == OP_RECV) { /* its buffer is what it writes */
+	if (o.kind == OP_RECV) { /* its buffer is its result */
 		ir_print_value_name(m, op_write(m, op, 0), out);
 		n++;
 	}

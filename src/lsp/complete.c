@@ -72,7 +72,7 @@ static void add_symbols(struct list *l, uint32_t kinds)
 		                : s->kind == SYMBOL_MESH      ? ITEM_STRUCT
 		                : s->kind == SYMBOL_STATEMENT ? ITEM_EVENT
 		                                              : ITEM_CONSTANT;
-		bool anywhere = s->kind == SYMBOL_STATEMENT; /* a wait in a loop may name what follows */
+		bool anywhere = s->kind == SYMBOL_STATEMENT; /* a wait in a loop may name a later statement */
 		if ((kinds >> s->kind & 1) && (anywhere || (s->from <= l->c.from && l->c.from <= s->to))) {
 			struct buf name = {0};
 			buf_putn(&name, x->source->text + s->at, s->end - s->at);

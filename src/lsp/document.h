@@ -20,7 +20,7 @@ struct range {
 struct snapshot;
 
 struct document {
-	char *uri, *name; /* name: what messages call it; owned */
+	char *uri, *name; /* name: its name in messages; owned */
 	struct buf text;
 	int64_t version;
 	VEC(uint32_t) line;        /* offset of each line's first byte, as of `mapped` */

@@ -14,7 +14,7 @@ static bool fill_reader(struct frame_reader *r, bool wait)
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 	if (r->ended || (!wait && poll(&p, 1, 0) <= 0))
 		return false;
-	if (r->from) { /* what was taken makes room */
+	if (r->from) { /* the taken part makes room */
 		memmove(r->bytes.at, r->bytes.at + r->from, r->bytes.n - r->from);
 		r->bytes.n -= r->from;
 		r->from = 0;

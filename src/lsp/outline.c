@@ -21,7 +21,7 @@ static const uint8_t kinds[SYMBOL_KIND_COUNT] = {
 };
 
 struct level {
-	uint32_t end;    /* of the node: what ends before is below it */
+	uint32_t end;    /* of the node: nodes that end before are below it */
 	cJSON *children; /* where it is put */
 };
 

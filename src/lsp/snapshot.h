@@ -16,12 +16,12 @@ struct snapshot {
 	struct arena *arena;
 	struct source *source;
 	struct ast *ast;        /* its names are the module's */
-	struct module *module;  /* what could be read; with errors only for looking */
+	struct module *module;  /* the readable part; with errors only for looking */
 	struct module *settled; /* by settle_layouts; NULL: not asked for, or … */
 	bool unsettled;         /* … there is none */
 	struct symbols symbols;
 	bool has_errors;
-	bool checked; /* what check finds is among the messages */
+	bool checked; /* the findings of check are among the messages */
 	bool broken;  /* of these some are of syntax: statements are missing in the tree */
 	VEC(struct snapshot_message) message;
 	VEC(value_id) value; /* by symbol: the tensor's; 0: none */

@@ -25,7 +25,7 @@ struct formatter {
 	const char *text;
 	unsigned level;
 	uint32_t comment; /* the next one to print */
-	uint32_t done;    /* the end of what was printed last, in the source */
+	uint32_t done;    /* the end of the text printed last, in the source */
 	bool at_edge;     /* of a block or the file: no blank line here */
 };
 

@@ -116,7 +116,7 @@ void ast_hirc_version(struct parser *p, struct parse_span at, int64_t version)
 	diag_error_span(p->diag, E_SECTION_VERSION, at.at, at.end - at.at,
 	                "the section is of version %" PRId64 "; this hirc reads version %d", version,
 	                PARSE_HIRC_VERSION);
-	p->cursor = p->limit; /* what follows means who knows what */
+	p->cursor = p->limit; /* the meaning of the rest is not known */
 }
 
 ast_id ast_transform(struct parser *p, ast_id lines, ast_id line)

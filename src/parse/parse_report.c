@@ -3,7 +3,7 @@
  *     error: unexpected name 'iner', expected ',' or ')'
  *
  * The tokens that could stand are made few: all that begin an expression are `an expression`,
- * operators and other things that may follow are left out beside what must follow. More than four are
+ * operators and other things that may follow are left out beside those that must follow. More than four are
  * no help and are not printed. */
 #include "parse/parse_report.h"
 #include "hir_parser.h"
@@ -14,7 +14,7 @@ enum { MOST_EXPECTED = 4, MOST_TEXT = 40, TOKENS = 512 };
 
 struct expected {
 	bool has[TOKENS];      /* by token - 256 */
-	const char *phrase[3]; /* what stands for several tokens */
+	const char *phrase[3]; /* phrases that stand for several tokens */
 	unsigned phrases;
 };
 

@@ -6,8 +6,8 @@
 
 struct members {                          /* of a bucket, in the original order */
 	VEC(uint32_t) comm, wait;         /* nodes */
-	value_id packed, result, arrived; /* what was made for all of them */
-	type_id type;                     /* of Communications: what the one that is made results in */
+	value_id packed, result, arrived; /* values made for all of them */
+	type_id type;                     /* of Communications: the result type of the one that is made */
 	op_id made;                       /* that one */
 };
 

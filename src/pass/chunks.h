@@ -21,7 +21,7 @@ enum chunks_kind {
 
 struct chunks {
 	op_id op;      /* the collective */
-	unsigned axis; /* of what is gathered, or reduced */
+	unsigned axis; /* of the gathered, or reduced, tensor */
 	enum chunks_kind kind;
 	int64_t n; /* PARTS */
 	bool

@@ -45,7 +45,7 @@ static bool rewrite(struct module *m, op_id op, enum p2p_order order)
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
 	if (!wait || !axis_of(m, op, &mesh, &axis) || order_clips(m, m->value.at[from].type) ||
 	    order_clips(m, m->value.at[to].type))
-		return false; /* what has room between elements is packed by both sides at once */
+		return false; /* a part with room between elements is packed by both sides at once */
 	expr_id taker = op_scalar_expr(m, op, 0), giver = op_scalar_expr(m, op, 1),
 	        own = expr_axis_index(m, mesh, axis);
 

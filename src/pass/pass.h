@@ -24,8 +24,8 @@ struct pipeline_options;
 struct pass_info {
 	const char *name;
 	bool (*run)(struct module *m, struct pass_context *cx);
-	const char *options; /* `hoist=0 what it does; …`: name, default and meaning of each; "" for none */
-	unsigned requires;   /* enum ir_property: must hold of what the pass looks at */
+	const char *options;  /* `hoist=0 its meaning; …`: name, default and meaning of each; "" for none */
+	unsigned requires;    /* enum ir_property: must hold of the statements that the pass looks at */
 	unsigned establishes; /* holds afterwards */
 	const char *help;     /* one line */
 };
@@ -40,8 +40,8 @@ struct pass_context {
 	struct diag *d;
 	const struct pass_info *pass;
 	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
-	bool remarks;                     /* whether pass_remark prints */
-	const struct cluster *cluster;    /* what times are of; NULL: not known */
+	bool remarks;                     /* set if pass_remark prints */
+	const struct cluster *cluster;    /* the cluster for times; NULL: not known */
 	const struct pipeline *pipeline;  /* of which the pass is number `at` */
 	unsigned at;
 	const struct pipeline_options *options;

@@ -211,7 +211,7 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
 	if (place_footprint(operand) > n)
 		return PLACE_SLICE_NOT;
 	while (n < level && result->place[n].kind == SUGAR_BLOCK)
-		n++; /* what is whole can be looked at in blocks */
+		n++; /* a whole axis can be looked at in blocks */
 	return n == level ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
 }
 

@@ -70,7 +70,7 @@ struct op_layout {
 	struct infer_axes x;
 	value_id result, operand[PLACE_MAX_OPERANDS];
 	struct sugar r, o[PLACE_MAX_OPERANDS];
-	bool r_known, o_known[PLACE_MAX_OPERANDS]; /* whether the layout is one of placements */
+	bool r_known, o_known[PLACE_MAX_OPERANDS]; /* set if the layout is one of placements */
 };
 
 /* False when the statement has no such reading: host statements, externs. */

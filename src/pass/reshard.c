@@ -451,7 +451,7 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
                     const char *reason)
 {
 	struct buf x = {0}, y = {0};
-	from = rewrite_without_reduce(m, from); /* what the source shows */
+	from = rewrite_without_reduce(m, from); /* the type in the source */
 	to = rewrite_without_reduce(m, to);
 	ir_print_type(m, from, &x);
 	ir_print_type(m, to, &y);

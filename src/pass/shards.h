@@ -14,7 +14,7 @@
 
 enum shards_reach {
 	SHARDS_NONE,  /* no work: the allgather follows at once */
-	SHARDS_CHAIN, /* work that is the only one to read what it works on */
+	SHARDS_CHAIN, /* work that alone reads its operand */
 	SHARDS_ALL,   /* all work that can be */
 	SHARDS_REACHES
 };

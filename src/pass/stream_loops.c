@@ -44,7 +44,7 @@ struct sliced {
 	enum axis_place place;
 };
 
-struct made { /* a value that the loop makes, and what statements of the loop read of it */
+struct made { /* a value that the loop makes, and the parts that statements of the loop read of it */
 	value_id value, slice;
 	bool written; /* it was bound before */
 };
@@ -52,7 +52,7 @@ struct made { /* a value that the loop makes, and what statements of the loop re
 struct loop {
 	op_id op;         /* the FOR */
 	unsigned depth;   /* loops around it */
-	VEC(op_id) views; /* of what it does not make, found between its statements */
+	VEC(op_id) views; /* of values that it does not make, found between its statements */
 	index_id index;
 	expr_id extent;
 	enum axis_place place;

@@ -24,11 +24,11 @@ enum { /* more memory that a change may take, as schedule-overlap has it by defa
 struct trial {
 	struct module *m;
 	struct pass_context *cx;
-	struct pipeline rest; /* what compiles a copy */
+	struct pipeline rest; /* the passes that compile a copy */
 	struct prediction now;
 	int64_t first_peak; /* of the program as the pass met it */
 	int64_t left;       /* trials */
-	bool always;        /* what is possible is done */
+	bool always;        /* possible changes are made */
 };
 
 /* Changes a program, or a copy of it: ids are the same. False: it cannot be done; it may be half done then.

@@ -55,7 +55,7 @@ struct ref_options {
 	unsigned input_n;
 	/* The run may apply a function to a product before the product is rounded to its dtype. */
 	bool fuses_functions;
-	bool tf32;     /* what is checked may have rounded the operands of products of f32 to tf32 */
+	bool tf32;     /* the checked run may have rounded the operands of products of f32 to tf32 */
 	int64_t limit; /* multiplications in all contractions; larger programs are refused. 0: any number */
 	/* Collectives round each step of a reduction of bf16 or f16 to that, and take members in any order,
 	 * as NCCL does; means of bf16 are sums that are then divided. Else they reduce in f32 and round once.
@@ -63,7 +63,7 @@ struct ref_options {
 	bool rounds_steps;
 	/* A host-level program skips all elements outside this sample; NULL: it skips none. */
 	const struct ref_sample *sample;
-	const char *way_out; /* what else a user can do then, besides smaller parameters; NULL: nothing */
+	const char *way_out; /* the user's way out, besides smaller parameters; NULL: nothing */
 	/* Is told the share of the work that is done, 0 … 1, now and then; NULL: nobody is. */
 	void (*progress)(void *to, double done);
 	void *progress_to;

@@ -29,7 +29,7 @@ struct exchange {
 	enum op_kind kind;
 	unsigned n;
 	bool flat;
-	struct ref_array *in; /* by member: what it gives; no data when it gives nothing */
+	struct ref_array *in; /* by member: its operand; no data when it gives nothing */
 };
 
 static const char *kind_name(const struct ref_host *h, const struct ref_party *p)
@@ -102,7 +102,7 @@ static bool same_shape(struct ref_host *h, type_id a, type_id b)
 	return true;
 }
 
-/* Finds out whether a member holds all elements of its operand. */
+/* Finds out if a member holds all elements of its operand. */
 static bool holds_all(struct ref_host *h, const struct ref_view *v, bool *out)
 {
 	struct ref_elements e;

@@ -19,7 +19,7 @@ struct contraction {
 	bool errs;                  /* some have errors */
 	double *a_grid, *b_grid;    /* by row: the largest power of two that divides its elements */
 	enum dtype parts;           /* in which parts of the sum may be stored; REF_NO_PARTS: none is */
-	uint8_t *held;              /* of a pending sum: whether this rank has terms k; NULL: all count */
+	uint8_t *held;              /* of a pending sum: true if this rank has terms k; NULL: all count */
 	double
 	    tf32; /* what the rounding of the operands makes of the sum, relative to magnitudes; 0: exact */
 	int64_t steps; /* of ref_steps, that many */

@@ -9,7 +9,7 @@
 
 enum {
 	REF_MAX_BOUND = 8,  /* loops that choose a chunk of one tensor */
-	REF_ALL_RANKS = -2, /* as a rank: what all hold together */
+	REF_ALL_RANKS = -2, /* as a rank: the value that all hold together */
 };
 
 /* ---- ref_local.c */
@@ -168,7 +168,7 @@ struct ref_rank {
 	int64_t device;
 	bool idle;              /* in no mesh, of a program that has some */
 	int64_t *index;         /* by index_id */
-	struct ref_view **view; /* by value_id: what it is bound to now */
+	struct ref_view **view; /* by value_id: its view now */
 	uint32_t *handle;       /* by handle_id: stream slot */
 	uint32_t current;       /* stream slot */
 	VEC(struct ref_stream) stream;

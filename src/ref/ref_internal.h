@@ -132,9 +132,9 @@ struct ref_call {
 	unsigned result; /* which of several */
 	unsigned n;      /* positional operands */
 	const struct ref_operand *in;
-	const struct ref_array *before; /* accumulate=true: what the result holds; else NULL */
+	const struct ref_array *before; /* accumulate=true: the former value of the result; else NULL */
 	const uint8_t *want;            /* result elements that are needed; NULL: all */
-	bool partial;           /* the result is pending: sum what is held, absent terms are other ranks' */
+	bool partial;           /* the result is pending: sum the held terms, absent ones are other ranks' */
 	int64_t ranks;          /* that may hold parts of a sum or product; 0: none does */
 	enum dtype parts_dtype; /* in which they store these */
 	bool pending;           /* the result is a sum of parts, which stay with their ranks */

@@ -8,7 +8,7 @@
 static const struct format {
 	int precision, min_exponent;
 	double max;
-	double beyond; /* what larger values become */
+	double beyond; /* the result for larger values */
 } format[DTYPE_COUNT] = {
     [DTYPE_F64] = {53, -1022, 0x1.fffffffffffffp1023, INFINITY},
     [DTYPE_F32] = {24, -126, 0x1.fffffep127, INFINITY},

@@ -15,7 +15,7 @@
 enum {
 	MOST_INDICES = 1024, /* of an axis */
 	FEWEST_INDICES = 4,
-	SHARE = 4,                 /* a sample takes this part of what is allowed: a check should be quick */
+	SHARE = 4,                 /* a sample takes this part of the allowed work: a check should be quick */
 	SAMPLE_ELEMENTS = 1 << 26, /* of all values together */
 };
 

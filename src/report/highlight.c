@@ -70,7 +70,7 @@ void highlight_put(struct buf *out, const char *text, uint32_t n, bool nvfuser, 
                    uint32_t mark_end)
 {
 	const struct line l = {out, text, n, mark, mark_end, nvfuser};
-	uint32_t plain = 0; /* where what has no class begins */
+	uint32_t plain = 0; /* start of the text without a class */
 	for (uint32_t at = 0; at < n;) {
 		char c = text[at];
 		uint32_t end = at + 1;

@@ -5,8 +5,8 @@
 
 enum {
 	REPORT_MOST_LINES = 2000, /* of the source */
-	REPORT_MOST_ROWS = 400,   /* of what a pass changed */
-	REPORT_ALL_ROWS = 1600,   /* of what all changed */
+	REPORT_MOST_ROWS = 400,   /* of the changes of a pass */
+	REPORT_ALL_ROWS = 1600,   /* of the changes of all passes */
 	REPORT_MOST_PICTURES = 16,
 	REPORT_PICTURE = 96 << 10,            /* bytes that a picture may take */
 	REPORT_TIMELINE = 4 * REPORT_PICTURE, /* and one of a timeline, which is the point of the page */

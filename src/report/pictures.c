@@ -75,7 +75,7 @@ void report_layouts(struct report *r, struct buf *out)
 	for (op_id op = 1; op < m->op.n; op++)
 		if (m->op.at[op].parent && op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) &&
 		    op_read(m, op, 0) && op_result(m, op, 0) && is_spread(m, op_result(m, op, 0))) {
-			p.done[op_read(m, op, 0)] = true; /* beside what it becomes */
+			p.done[op_read(m, op, 0)] = true; /* beside its new layout */
 			p.done[op_result(m, op, 0)] = false;
 			put_layout(&p, op_result(m, op, 0));
 		}

@@ -22,7 +22,7 @@ struct report_remark {
 	uint32_t at; /* of the source; DIAG_NOWHERE */
 };
 
-struct report_message { /* of what was found wrong */
+struct report_message { /* of errors found */
 	bool error;
 	const char *number; /* "E0601"; NULL: a note */
 	const char *text;

@@ -15,7 +15,7 @@
 struct rt_job;
 
 enum {
-	RT_BOARD_LINES = 64,           /* lines a rank; what has no line is not shown */
+	RT_BOARD_LINES = 64,           /* lines a rank; others are not shown */
 	RT_BOARD_TEXT_BYTES = 1 << 20, /* label texts a rank; later labels are 0 */
 	RT_LABEL_MAX_BYTES = 240,      /* longer statements are cut, with … */
 	RT_BOARD_RECENT = 4,           /* statements that a line remembers; a power of two */
@@ -38,7 +38,7 @@ struct rt_board_line {
 	_Atomic uint32_t name;     /* label whose statement is "stream 1", "communicator (0 1)"; 0: unused */
 	_Atomic uint32_t state;    /* enum rt_board_state */
 	_Atomic uint32_t label;    /* the statement it stands in */
-	_Atomic uint32_t awaited;  /* a Wait: the label of what it waits for; else 0 */
+	_Atomic uint32_t awaited;  /* a Wait: the label of the awaited statement; else 0 */
 	_Atomic int64_t iteration; /* of label; -1: none */
 	_Atomic int32_t peer;      /* 1 + the rank at the other end of a message; 0: none */
 	_Atomic uint32_t members;  /* of a communicator: where their number and they stand in text; 0: none */
@@ -60,7 +60,7 @@ struct rt_board_rank {
 	struct rt_alive life;
 	_Atomic int64_t progress;    /* grows with each completed task */
 	_Atomic uint32_t computing;  /* kernels running now */
-	_Atomic uint32_t host;       /* label of what the host thread waits for, or 0 */
+	_Atomic uint32_t host;       /* label of the statement the host thread waits for, or 0 */
 	_Atomic int32_t receiver;    /* 1 + the rank that has to receive first; 0: none */
 	_Atomic uint32_t met;        /* exchanges of all ranks that it has come to */
 	_Atomic uint32_t meets;      /* 1 while it waits in one */
@@ -78,7 +78,7 @@ struct rt_board {
 	_Atomic int status;      /* enum status that ends the job; the first one stays; 0: none */
 	_Atomic int status_rank; /* the rank that set it, -1: the launcher */
 	_Atomic int speaker;     /* 2 + the rank that says why the job ends; 0: none yet */
-	_Atomic int reporter;    /* somebody has begun to print what all stand in */
+	_Atomic int reporter;    /* somebody has begun to print where all ranks stand */
 	_Atomic int launcher;    /* process that is told of a failure by SIGUSR1; 0: none */
 	char apart[64];          /* no rank writes to the cache line that all read the status from */
 	struct rt_board_rank rank[];

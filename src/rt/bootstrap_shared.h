@@ -10,7 +10,7 @@ enum { RT_BLOB_BYTES = 1024 }; /* of an allgather that goes through at once */
 
 struct rt_meeting {
 	_Atomic uint32_t arrived;    /* rounds that the rank has come to */
-	_Atomic int returned;        /* 1 + what rank_main returned; 0: not yet */
+	_Atomic int returned;        /* 1 + the value of rank_main; 0: not yet */
 	char blob[2][RT_BLOB_BYTES]; /* of even and odd rounds: one barrier a round is enough */
 };
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-	LOOK_NS = 50000000,  /* how often the launcher looks whether the job has failed */
+	LOOK_NS = 50000000,  /* how often the launcher looks if the job has failed */
 	GRACE_US = 10000000, /* for ranks to stop after a failure */
 };
 

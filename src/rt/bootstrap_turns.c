@@ -123,7 +123,7 @@ static enum status turns_allgather(struct rt_job *job, const char *what, const v
 	struct turns_rank *own = rank_of(job);
 	const struct turns *t = own->all;
 	uint32_t meeting = own->meetings + 1;
-	void **said = &own->said[meeting & 1]; /* nobody reads what was said two meetings ago */
+	void **said = &own->said[meeting & 1]; /* nobody reads the values of two meetings ago */
 	*said = mem_realloc(*said, bytes + 1);
 	if (bytes)
 		memcpy(*said, mine, bytes);

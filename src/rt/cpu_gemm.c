@@ -19,15 +19,15 @@ enum { WARM_ROWS = 512 };
 
 struct gemm {
 	struct cpu_lane *lane;
-	enum dtype wide;    /* what the sum is in */
-	enum dtype operand; /* what a and b are read as: wide, or bf16 */
+	enum dtype wide;    /* type of the sum */
+	enum dtype operand; /* type as which a and b are read: wide, or bf16 */
 	bool accumulate;
 	int64_t m, n, k;
 	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
-	struct rt_pack *pack;  /* NULL: none; of what lies at `kept` */
+	struct rt_pack *pack;  /* NULL: none; of the matrix at `kept` */
 	const void *kept;
 	uint64_t contents;
-	bool ahead; /* no element is looked at: what the product needs is made ready */
+	bool ahead; /* no element is looked at: only prepares the product */
 	char *why;
 };
 

@@ -18,7 +18,7 @@ enum { SUMS = 8 }; /* results whose sums are taken side by side */
 struct reduction {
 	const struct rt_task *task;
 	bool real;             /* f64, else i64 */
-	bool along_rows;       /* the row of the inner walk is one of results, not of what is removed */
+	bool along_rows;       /* the row of the inner walk is one of results, not of reduced elements */
 	int64_t removed;       /* elements that make one result */
 	struct cpu_walk inner; /* over the removed axes, for the current results */
 	struct rt_view in;     /* the removed axes of in[0]; with along_rows the row's axis after them */

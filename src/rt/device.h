@@ -175,7 +175,7 @@ struct rt_device {
 	_Atomic int64_t bytes_now, bytes_peak; /* allocated through alloc */
 	int64_t
 	    memory; /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
-	char model[96]; /* what its maker calls it; "": not known */
+	char model[96]; /* its maker's name for it; "": not known */
 	int threads;    /* of a contraction; 0: as many as a library likes */
 };
 
@@ -184,7 +184,7 @@ enum status rt_device_open(struct rt_job *job, const char *name, struct rt_devic
 
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
-void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to what is allocated */
+void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to the allocated bytes */
 /* Returns the bytes of the pack of a product with such views, whose data is not looked at; 0: a kept pack is
  * not faster. */
 size_t rt_pack_bytes(const struct rt_task *task);

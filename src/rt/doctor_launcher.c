@@ -67,7 +67,7 @@ static int run_launcher(char *const *argv, int seconds, struct buf *said)
 		kill(-pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	kill(-pid, SIGKILL); /* what it has left */
+	kill(-pid, SIGKILL); /* the processes it has left */
 	return late ? -2 : WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

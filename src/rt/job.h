@@ -69,8 +69,8 @@ void rt_job_progress(struct rt_job *job);
  * timeout (ten times that while some rank computes, whose process is not stopped). Zero-initialise. */
 struct rt_watch {
 	int64_t since_us;   /* when progress was last seen; 0: not started */
-	int64_t progress;   /* what was seen */
-	int64_t stopped_us; /* when it was seen whether processes are stopped */
+	int64_t progress;   /* last value seen */
+	int64_t stopped_us; /* when the processes were last looked at for being stopped */
 };
 bool rt_watch_expired(struct rt_watch *w, struct rt_job *job);
 /* For how long nothing in the job has moved or computed, as far as the board shows. */

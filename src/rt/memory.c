@@ -26,7 +26,7 @@ struct view {
 struct rt_memory {
 	void *own;               /* this rank's */
 	size_t counted;          /* bytes that the device counts */
-	bool shared;             /* else own is the device's, and what follows is not set */
+	bool shared;             /* else own is the device's, and the later fields are not set */
 	struct rt_region region; /* of all ranks */
 	size_t *bytes, *offset;  /* of each rank's part, in the region; whole pages */
 	struct view *views;

@@ -20,7 +20,7 @@ struct rt_mpi {
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
 	struct rt_region board;       /* if it is */
-	struct rt_request *abandoned; /* what the mpi transport of a failed job left under way */
+	struct rt_request *abandoned; /* requests of a failed job that the mpi transport left in flight */
 	void *exchanged;              /* memory of an exchange that did not end: MPI may write there; owned */
 };
 

@@ -51,12 +51,12 @@ void rt_engine_free(struct rt_engine *e);
 /* The order in which the engine `adversary` does the steps that can be done. */
 enum rt_order {
 	RT_HOLD_ONE,     /* some streams and statements wait as long as anything else can go on */
-	RT_LAST_FIRST,   /* what was issued last */
+	RT_LAST_FIRST,   /* the work issued last */
 	RT_ANY_FIRST,    /* at random */
 	RT_OLDEST_FIRST, /* in the order of issue */
 };
 struct rt_adversary {
-	uint64_t seed; /* a seed, a program and a number of ranks are an order, but for what ranks wait for */
+	uint64_t seed; /* seed, program and number of ranks are an order, but for waits on other ranks */
 	enum rt_order order;
 	bool blocking; /* the host goes on when a collective is done */
 	bool far;      /* all is issued before anything has to be done */

@@ -38,7 +38,7 @@ struct adverse_comm {
 	char *shadow; /* owned: gets the result, which lands in `out` later; NULL: it comes there at once */
 	char *out;
 	uint64_t order;
-	bool reached; /* its stream has done what it was given before */
+	bool reached; /* its stream has done its earlier work */
 	int shown;    /* a message: place on the board, -1 */
 };
 
@@ -88,7 +88,7 @@ struct adverse_engine {
 	int64_t awaited;                    /* items so marked that are not done */
 	bool awaited_seen;                  /* there were some */
 	bool withheld;                      /* by the last look: something is held back, for other ranks */
-	bool held;                          /* by the last look: something is held, for what is awaited */
+	bool held;                          /* by the last look: something is held, for awaited work */
 	uint64_t turn;                      /* see struct adverse_rank */
 	struct rt_region region;
 	struct adverse_shared *shared; /* region's; NULL: ranks do not see each other */

@@ -12,7 +12,7 @@ enum {
 	RT_SLOT_CHUNK = 1024, /* ticket slots made at once */
 	RT_SLOT_CHUNKS = 4096,
 	RT_MESSAGE_LINES = 4, /* pending messages that the board shows */
-	RT_LOOK_US = 20000,   /* how often a sleeping thread looks whether the job has failed */
+	RT_LOOK_US = 20000,   /* how often a sleeping thread looks if the job has failed */
 	/* With so many items outstanding the host waits while anything in the job moves, and then for so
 	   long; */
 	RT_LARGE_WINDOW = 1 << 16,
@@ -31,7 +31,7 @@ struct rt_comm_item {
 	bool follows; /* a collective that starts once the one before it, of its group and team, has */
 	struct rt_collective c;
 	struct rt_p2p p;
-	int64_t *blocks; /* owned: what the lists of c point to; may be there without being used */
+	int64_t *blocks; /* owned: memory of the lists of c; may be there without being used */
 	size_t room;     /* entries of blocks */
 };
 
@@ -113,7 +113,7 @@ struct rt_engine {
 	int sequences;
 	struct rt_comm_item single;
 	bool grouping;
-	uint8_t mark;                /* enum rt_mark, of what is submitted */
+	uint8_t mark;                /* enum rt_mark, of the submitted item */
 	struct rt_comm_item *member; /* of the group being built */
 	int members, member_room;
 

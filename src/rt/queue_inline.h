@@ -32,7 +32,7 @@ struct record {
 
 struct stream {
 	struct rt_stream base;
-	struct item *head, *last; /* NULL: idle, what comes runs at once */
+	struct item *head, *last; /* NULL: idle, new work runs at once */
 	bool blocked;             /* the head waits for something, and it is shown on the board */
 	struct stream *next;      /* ready ones, or those blocked by one ticket */
 };
@@ -43,7 +43,7 @@ struct comm {
 	struct rt_request *running;
 	struct comm *next;           /* in the queue of its team, or of the free ones */
 	struct comm *after, *before; /* among those that run */
-	bool free_to_start;          /* its stream has done what it was given before */
+	bool free_to_start;          /* its stream has done its earlier work */
 	int shown;                   /* a message: place on the board, -1 */
 };
 
@@ -59,7 +59,7 @@ struct inline_engine {
 	struct item *free_items;
 	struct record *free_records;
 	struct comm *free_comms;
-	VEC(void *) made;                  /* what the pools are made of */
+	VEC(void *) made;                  /* memory of the pools */
 	VEC(struct comm *) comms;          /* all that were made */
 	VEC(struct team) team;             /* by id */
 	struct comm running;               /* head of the ring of those under way */

@@ -31,7 +31,7 @@ struct item {
 struct stream {
 	struct rt_stream base;
 	void *device;             /* the device's stream */
-	struct item *head, *last; /* NULL: what comes is issued at once */
+	struct item *head, *last; /* NULL: new work is issued at once */
 	struct stream *next;      /* ready ones, or those blocked by one ticket */
 	unsigned launched;        /* since the last beat */
 	int64_t work;             /* of these */

@@ -315,7 +315,7 @@ static int put_ranks(const struct ranks *s, struct rt_text *t)
 static void put_waits(const struct rt_board *b, struct rt_text *t)
 {
 	struct ranks set, waiters;
-	uint64_t hash[RT_MAX_RANKS]; /* of what each waits for; 0: nobody */
+	uint64_t hash[RT_MAX_RANKS]; /* of each rank's waits; 0: nobody */
 	for (int r = 0; r < b->ranks; r++) {
 		uint64_t h = 0;
 		waited_for(b, b->first + r, &set);

@@ -99,8 +99,8 @@ void shm_rings_close(struct shm *s);
 /* Start moving; *pending was incremented by the caller. A receive that does not match is an error. */
 void shm_send(struct shm *s, struct shm_transfer *x);
 enum status shm_receive(struct shm *s, struct shm_transfer *x);
-enum status shm_rings_drain(struct shm *s, bool *moved); /* takes what others have put */
-void shm_rings_fill(struct shm *s, bool *moved);         /* puts what there is room for */
+enum status shm_rings_drain(struct shm *s, bool *moved); /* takes the messages that others have put */
+void shm_rings_fill(struct shm *s, bool *moved);         /* puts as many as there is room for */
 bool shm_rings_ready(struct shm *s);                     /* either would find something to do */
 /* A small message into the ring, if there is room: without a request, *x is not kept. */
 bool shm_send_at_once(struct shm *s, struct shm_transfer *x);
@@ -124,7 +124,7 @@ enum {
 enum shm_how {
 	SHM_INLINE = 1, /* the payload is in the slot */
 	SHM_IN = 2,     /* it is where `in` says */
-	SHM_OUT = 4,    /* what is reduced will be where `out` says; a Reduce: shall be */
+	SHM_OUT = 4,    /* the reduced data will be where `out` says; a Reduce: shall be */
 	SHM_TABLE = 8,  /* where each member's block is says the table */
 	                /* neither SHM_INLINE nor SHM_IN: it comes as a message; no SHM_OUT: the same */
 };
@@ -201,9 +201,9 @@ bool shm_team_finish(struct shm_team *t, uint64_t sequence, enum shm_finished wh
 
 enum shm_phase {
 	SHM_UNPUBLISHED, /* waits for a free slot */
-	SHM_READING,     /* waits for the others' slots; reads what they give */
+	SHM_READING,     /* waits for the others' slots; reads their data */
 	SHM_REDUCING,    /* has all operands */
-	SHM_GATHERING,   /* Allreduce: reads what the others have reduced */
+	SHM_GATHERING,   /* Allreduce: reads the blocks that the others have reduced */
 	SHM_READ,        /* reads nothing more */
 };
 
@@ -275,7 +275,7 @@ struct shm {
 	struct rt_request requests; /* list head; circular */
 	struct rt_request *unused;  /* messages' requests, to use again */
 	int owed;                   /* of all teams */
-	int looks;                  /* at what may come soon, before a request is made */
+	int looks;                  /* at data that may come soon, before a request is made */
 	int spins;                  /* looks before the processor is given away */
 	bool *news;                 /* by rank: must be woken */
 	bool any_news;

@@ -463,7 +463,7 @@ enum status shm_collective_start(struct shm *s, const struct rt_collective *c, s
 	struct shm_sign sign = sign_of(c, s->team[c->team].n);
 	bool published = shm_small_publish(s, c, &sign);
 	rt_transport_count(&s->base, c);
-	shm_ring_bells(s); /* what all this takes, the others' slots are on their way */
+	shm_ring_bells(s); /* after the time of all this, the others' slots are on their way */
 	enum status status = published ? shm_small_end(s, c, &sign, &done) : STATUS_OK;
 	*out = NULL;
 	if (done || status != STATUS_OK)

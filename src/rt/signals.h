@@ -1,7 +1,7 @@
 /* signals: the handlers of a process of ranks that crashes or is told to end.
  *
  *     thread, mpi   SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT: prints where all ranks of this host
- *                   stand, once for all of them; then the signal does what it would have done
+ *                   stand, once for all of them; then the signal has its usual effect
  *     fork          SIGTERM, SIGINT: tells the launcher, which prints it; it sees crashes by itself
  *
  * Signals that are ignored, or that something else than the default waits for (a sanitizer, MPI's traces of

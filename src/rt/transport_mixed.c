@@ -111,7 +111,7 @@ static enum status mixed_test(struct rt_transport *transport, struct rt_request 
 			                    r->round_n);
 		if (r->stage + 1 >= r->stages)
 			break;
-		bool moved = false; /* what has started must go out: the caller may sleep now */
+		bool moved = false; /* started messages must go out: the caller may sleep now */
 		status = start_stage(m, r);
 		if (status == STATUS_OK)
 			status = mixed_progress(transport, &moved);
@@ -292,7 +292,7 @@ static void mixed_close(struct rt_transport *transport)
 	rt_transport_close(m->near);
 	rt_transport_close(m->far);
 	for (int i = 0; i < transport->teams; i++)
-		free(m->team[i].member); /* what a failed job left under way may still be written to */
+		free(m->team[i].member); /* requests that a failed job left in flight may still write to it */
 	requests_free(m->unused);
 	free(m->team);
 	free(m);

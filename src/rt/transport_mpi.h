@@ -10,7 +10,7 @@ struct mpi {
 	struct rt_transport base;
 	MPI_Comm messages;
 	MPI_Comm *team;          /* by id; MPI_COMM_NULL where this rank is no member */
-	MPI_Op minimum, maximum; /* MPI's own leave open what NaN does */
+	MPI_Op minimum, maximum; /* MPI's own leave the result for NaN open */
 	struct rt_bell bell;     /* rung by wake */
 	struct mpi_progress progress;
 	struct rt_request *first; /* of them, by next */

@@ -20,7 +20,7 @@ struct draft {
 	uint32_t bucket_n, total; /* total: draft numbers */
 	struct group *group;
 	uint32_t *number;            /* by node of p: its draft number */
-	VEC(struct sched_pair) edge; /* from what is needed; draft numbers, then positions */
+	VEC(struct sched_pair) edge; /* from the needed one; draft numbers, then positions */
 	uint32_t *place, *at, n;     /* place: by draft number; at: by place */
 };
 

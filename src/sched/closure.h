@@ -14,7 +14,7 @@ struct closure_demand {
 
 struct closure {
 	uint32_t n;
-	const int64_t *worth; /* by thing; negative: what it costs */
+	const int64_t *worth; /* by thing; negative: its cost */
 	VEC(struct closure_demand) demand;
 };
 

@@ -34,7 +34,7 @@ struct gather {
 	uint32_t *small, small_n; /* indices of source; small[small_n] is the end */
 	struct stage *stage;      /* by small, and the end */
 	struct open *open;        /* the same, before it is closed */
-	int64_t *ahead;           /* by small, and the end: what is added to `free` in `late` at least */
+	int64_t *ahead;           /* by small, and the end: least addend to `free` in `late` */
 	int64_t most;             /* how late the host is at most */
 	VEC(struct state) state;
 };
@@ -270,7 +270,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
 	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
 	find_ahead(&g, n);
-	g.most = late_with(&g, start, 1); /* what buckets of one size reach */
+	g.most = late_with(&g, start, 1); /* the result with buckets of one size */
 	for (uint32_t members = 2; members <= MOST_MEMBERS; members *= 2) {
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;

@@ -10,7 +10,7 @@
 
 struct sched_gather_options {
 	int64_t threshold;
-	double inflate; /* at least 1: what of the lane a ns of these comms takes, where others use it too */
+	double inflate; /* at least 1: time of the lane for a ns of these comms, where others use it too */
 };
 
 /* source: of one lane, by time. bucket: of comms their bucket, from *bucket_n on, which grows. */

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "sched/problem.h"
 
-struct headroom_step { /* what headroom_undo needs */
+struct headroom_step { /* state for headroom_undo */
 	uint32_t node;
 	uint32_t change_n, moved_n; /* entries of `change` and `moved` before it */
 	int64_t now, peak;
@@ -29,18 +29,18 @@ struct headroom_moved {
 
 struct headroom_span { /* positions below a node of the tree */
 	int64_t sum;   /* of their differences */
-	int64_t most;  /* at one that is to come, above what is live before the first */
+	int64_t most;  /* at a position to come, above the live bytes before the first */
 };
 
 struct headroom {
 	const struct sched_problem *p;
 	uint32_t leaves; /* a power of two */
 	struct headroom_span *span;
-	int64_t *made;  /* by node: bytes of what it makes */
+	int64_t *made;  /* by node: bytes of its results */
 	uint32_t *last; /* of a storage: its last user to come, as an index of users.item */
 	bool *issued;
 	int64_t now;  /* bytes live now, and so before the first position */
-	int64_t peak; /* of what was issued */
+	int64_t peak; /* of the issued nodes */
 	VEC(struct headroom_step) step;
 	VEC(struct headroom_change) change;
 	VEC(uint32_t) dirty; /* nodes of one level of the tree whose parents are to be looked at */

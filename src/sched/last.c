@@ -18,9 +18,9 @@ struct last {
 	bool bucket;
 	uint32_t comm;
 	int64_t work;   /* of all nodes */
-	int64_t room;   /* bytes for what U keeps alive, below zero where all that is kept does not fit */
-	int64_t *host;  /* by node: what it takes of the host at least */
-	int64_t *lane;  /* by node: of a comm what it takes of its lane at least */
+	int64_t room;   /* bytes for the storages that U keeps alive, below zero if those do not fit */
+	int64_t *host;  /* by node: its least host time */
+	int64_t *lane;  /* by node: of a comm its least time on its lane */
 	bool *needed;   /* by node: by the comm, or it is the comm */
 	int64_t *worth; /* by thing */
 	struct closure c;
@@ -108,7 +108,7 @@ static int64_t bound_at(struct last *l, int64_t price)
 		cost = cost > 0 ? cost : 0;
 		l->worth[p->n + s] = is_priced(l, s) ? -cost : 0;
 		if (price && is_there(l, s) && !l->needed[t->def])
-			l->worth[t->def] += cost + 3; /* at least what was rounded off */
+			l->worth[t->def] += cost + 3; /* at least the rounding error */
 	}
 	int64_t most = closure_most(&l->c, NULL);
 	int64_t room = price ? (int64_t)ceil(ldexp((double)l->room * (double)price, -30)) + 1 : 0;

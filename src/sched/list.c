@@ -34,14 +34,14 @@ struct list {
 	struct arena *arena;
 	struct headroom room;
 	uint32_t *order, n; /* issued */
-	uint32_t *left;     /* by node: what it needs and is not issued */
+	uint32_t *left;     /* by node: those it needs that are not issued */
 	int64_t *tail;      /* by node */
 	int64_t *when;      /* by node: host time before it in the original order; at [n] all of it */
 	int64_t *position;  /* by node: the key that gives the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
 	int64_t *over; /* by comm: when its lane is free again */
-	bool *counts;  /* by node: it takes time, or is needed for what does */
-	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of what counts and is not issued */
+	bool *counts;  /* by node: it takes time, or a node that does needs it */
+	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of nodes that count and are not issued */
 	uint32_t first;                                /* the first node that is not issued */
 	uint32_t front;   /* the first that is not issued, no sink and not late */
 	int64_t *arrival; /* by wait: minus the time at which its comm is over */
@@ -363,7 +363,7 @@ static void run_step(struct list *l)
 	uint32_t before = l->n;
 	feed(l, l->front == p->n ? INT64_MAX : near == SCHED_NONE ? gap : p->node[near].time);
 	if (l->n == p->n || (l->n > before && wait == SCHED_NONE && near == SCHED_NONE))
-		return; /* what the feed issued may have brought some into the window */
+		return; /* nodes issued by the feed may have brought some into the window */
 	if (l->front < p->n && l->role[l->front] == SCHED_SOURCE && issue_source(l, l->front))
 		return;
 	issue_node(l, take_node(l, wait, near, gap));

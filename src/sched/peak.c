@@ -25,7 +25,7 @@ struct peak {
 	const uint32_t *from; /* an order */
 	uint32_t *place;      /* in it, by node */
 	uint32_t *order, n;   /* issued */
-	uint32_t *left;       /* by node: what it needs and is not issued */
+	uint32_t *left;       /* by node: those it needs that are not issued */
 	uint32_t *users;      /* by storage: that are not issued */
 	int64_t *added;       /* by node: bytes that it makes, less those that it would free now */
 	bool *issued;

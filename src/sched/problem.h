@@ -18,7 +18,7 @@ enum sched_kind { SCHED_COMPUTE, SCHED_COMM, SCHED_WAIT };
 struct sched_node {
 	int64_t time;    /* without launch; -launch: it takes nothing */
 	int64_t in, out; /* of a comm: bytes of its operand and its result */
-	uint32_t comm;   /* of a wait: what it waits for, SCHED_NONE: nothing; of others SCHED_NONE */
+	uint32_t comm;   /* of a wait: the awaited comm, SCHED_NONE: nothing; of others SCHED_NONE */
 	uint32_t lane;   /* of a comm */
 	uint32_t family; /* of a comm: those of one family may share a bucket; SCHED_NONE: with no other */
 	uint8_t kind;

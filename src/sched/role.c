@@ -2,7 +2,7 @@
 #include "sched/role.h"
 #include <stdlib.h>
 
-enum { CHEAP = 100 }; /* what a source needs takes this part of all work at most */
+enum { CHEAP = 100 }; /* the nodes that a source needs take this part of all work at most */
 
 /* Host time of a node and all that it needs; a node needed in two ways counts twice, up to `most`. */
 static void add_needs(const struct sched_problem *p, uint32_t x, int64_t most, int64_t *needs)

@@ -28,8 +28,8 @@ struct bounds {
 	const struct sched_problem *p;
 	bool bucket;
 	int64_t *head, *tail; /* by node */
-	int64_t *host;        /* by node: what it takes of the host at least */
-	int64_t *behind;      /* by comm: host time of what its waits lead to, and these */
+	int64_t *host;        /* by node: its least host time */
+	int64_t *behind;      /* by comm: host time of its waits and of the nodes behind them */
 	uint32_t looks;       /* nodes that are looked at for a comm */
 	uint32_t *marked;     /* by node: the last round that marked it */
 	uint32_t round, ahead;

@@ -8,7 +8,7 @@ enum sched_resource {
 	SCHED_BOUND_PATH,
 	SCHED_BOUND_LANE,
 	SCHED_BOUND_PACKING,
-	SCHED_BOUND_LAST, /* what must follow a comm that comes late (last.h) */
+	SCHED_BOUND_LAST, /* nodes that must follow a comm that comes late (last.h) */
 };
 
 struct sched_bound {

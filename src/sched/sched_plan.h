@@ -19,7 +19,7 @@ struct plan {
 	bool deep;
 };
 
-struct trial { /* a plan and what became of it */
+struct trial { /* a plan and its result */
 	struct plan plan;
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
@@ -30,7 +30,7 @@ struct sizes { /* distinct, ascending */
 	uint32_t n, cap;
 };
 
-struct gathered { /* buckets of sources, by what a plan says of them */
+struct gathered { /* buckets of sources, by the choices of a plan */
 	int64_t gather;
 	double inflate;
 	uint32_t *bucket, bucket_n; /* by index of scheduler.comm */
@@ -52,7 +52,7 @@ struct scheduler {
 	struct sizes join;            /* of those of inners */
 	VEC(uint32_t) comm;           /* nodes */
 	VEC(struct gathered) gathered;
-	VEC(uint64_t) tried; /* what was tried, hashed */
+	VEC(uint64_t) tried; /* tried plans, hashed */
 	struct trial best;
 	unsigned plans; /* that were listed */
 };

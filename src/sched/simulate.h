@@ -15,7 +15,7 @@ struct sched_moment {
 	int64_t start;      /* the host comes to it */
 	int64_t stall;      /* the wait held the host for so long */
 	int64_t begin, end; /* on the node's lane */
-	int64_t live;       /* bytes, with what the node makes and before it frees anything */
+	int64_t live;       /* bytes, with the node's own results and before it frees anything */
 };
 
 /* order: a schedule of p. trace: NULL, or room for p->n moments. */

@@ -25,7 +25,7 @@ struct layout_side {
 	unsigned rank;
 	int64_t extent[IR_MAX_LOGICAL];
 	int64_t bytes;    /* of an element */
-	const char *note; /* what loops make of it; NULL: nothing */
+	const char *note; /* the effect of loops; NULL: nothing */
 	VEC(struct layout_block) block;
 	held_intervals *held; /* by device of the mesh, then axis */
 	uint32_t held_n;
@@ -36,9 +36,9 @@ struct layout_picture {
 	struct arena *arena;
 	unsigned n; /* sides: 1 or 2 */
 	struct layout_side side[2];
-	const char *change; /* what does it, and where; NULL: one side */
+	const char *change; /* the statement that does it, and where; NULL: one side */
 	struct volume_pairs pairs;
-	bool counted;        /* whether pairs are known */
+	bool counted;        /* set if pairs are known */
 	const char *unknown; /* why not */
 	int64_t total, most; /* bytes: of all, of the device that gives most */
 };

@@ -13,7 +13,7 @@ enum { MOST_EVENTS = 1 << 22, MOST_IDS = 1 << 24 };
 struct track { /* a rank of the trace */
 	struct timeline_class c;
 	int64_t pid;
-	uint64_t hash;    /* of what it did, whatever the order */
+	uint64_t hash;    /* of its work, whatever the order */
 	bool folded;      /* another stands for it */
 	VEC(int64_t) tid; /* by lane */
 	VEC(struct known_arrow {

@@ -10,7 +10,7 @@
 
 enum event { EVENT_READY, EVENT_WORK_ENDS, EVENT_MEETING_ENDS };
 
-struct progress {         /* of what is under way, where it may be slowed */
+struct progress {         /* of work in flight, where it may be slowed */
 	cost_amount left; /* in units of which 1000 pass in a ns when slowed, per mille otherwise */
 	int64_t since, rate;
 	uint32_t version;

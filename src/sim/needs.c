@@ -10,7 +10,7 @@ struct parts { /* tasks that made parts of a buffer since it was made as a whole
 	uint32_t at[MOST_PARTS], n;
 };
 
-struct place { /* a buffer, or what a view of an index shows of another place */
+struct place { /* a buffer, or the part of another place that a view of an index shows */
 	value_id root;
 	uint32_t of;
 	uint16_t view; /* enum op_kind; 0: a buffer */

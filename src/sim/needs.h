@@ -13,7 +13,7 @@
 #define HIRC_SIM_NEEDS_H
 #include "sim/rank.h"
 
-struct sim_makers; /* what made what buffers hold */
+struct sim_makers; /* the tasks that made the contents of buffers */
 
 struct sim_makers *sim_makers_new(struct module *m, struct arena *a);
 void sim_makers_free(struct sim_makers *k);

@@ -127,7 +127,7 @@ uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
 uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
                              uint32_t rank);
 
-struct sim_need { /* a task uses what another made, see needs.h */
+struct sim_need { /* a task uses the result of another, see needs.h */
 	uint32_t task, of;
 };
 
@@ -137,7 +137,7 @@ struct sim_rank {
 	VEC(struct sim_place) place; /* by the rank's number of a channel */
 	VEC(int64_t) stream;         /* its index; -1: the first, which is a handle */
 	VEC(struct sim_asked) asked;
-	bool by_rank; /* what it does has to do with its number, not with meshes, teams and times alone */
+	bool by_rank; /* its work depends on its number, not on meshes, teams and times alone */
 };
 /* Walks a rank; *out is emptied first. needs: true to find these. False after reporting, or where the
  * walk does not follow a turn of the symmetry, which is then broken. */

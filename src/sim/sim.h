@@ -14,17 +14,17 @@
 struct sim_straggler {
 	int64_t rank;
 	int64_t delay; /* ns before its first statement */
-	int64_t slow;  /* per mille of the times of what it computes; at least 1000 */
+	int64_t slow;  /* per mille of its compute times; at least 1000 */
 };
 
 struct sim {
 	struct module *m;
-	const struct sim_straggler *straggler; /* NULL: none; what follows is of it */
+	const struct sim_straggler *straggler; /* NULL: none; the fields below are of it */
 	struct block block;
 	uint32_t *order;             /* of its nodes */
 	struct sched_moment *moment; /* by place in the order */
 	struct sched_result result;
-	struct sched_bound bound; /* for any order and buckets of what is here */
+	struct sched_bound bound; /* for any order and buckets of these nodes */
 };
 
 /* Returns true if the program is one of statements with recorded times, as imported graphs are: the host

@@ -1,6 +1,6 @@
 /* sim_bound: see sim_bound.h. Two sweeps over the simulated tasks, in an order in which needed tasks come
  * first: heads forwards, tails backwards. The tasks looked at for communication are limited for each rank, so
- * that the bound is the same whether or not ranks that do alike are one. */
+ * that the bound does not depend on joining ranks that do alike. */
 #include "sim/sim_bound.h"
 #include "sched/machine.h"
 #include <stdlib.h>
@@ -17,9 +17,9 @@ struct lists { /* of a unit, by task: item[at[k]] … item[at[k + 1] - 1] */
 
 struct unit {
 	const struct sim_unit *u;
-	struct lists before, after; /* what a task needs, what needs it */
+	struct lists before, after; /* tasks that a task needs, tasks that need it */
 	int64_t *head, *tail, *time;
-	uint32_t *left; /* by task: what it waits for in a sweep */
+	uint32_t *left; /* by task: those it waits for in a sweep */
 	uint32_t *marked, round, looks;
 	uint32_t *job;
 };

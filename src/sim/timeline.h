@@ -45,7 +45,7 @@ struct timeline_held {  /* at the peak */
 	int64_t bytes;
 	uint32_t count; /* of the same name and size */
 };
-struct timeline_step { /* of the chain of what follows at once on what, that ends with the step */
+struct timeline_step { /* of the chain of events that follow each other at once, ends with the step */
 	op_id op;
 	int64_t time;
 	uint32_t count; /* executions */
@@ -67,7 +67,7 @@ struct timeline_class {
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed;
 	int64_t live; /* bytes, at most */
-	int64_t peak; /* that a run reserves; of what has no plan those that are live */
+	int64_t peak; /* that a run reserves; without a plan the live ones */
 	int64_t host; /* that it needs to issue all statements; of recorded programs 0 */
 };
 
@@ -87,7 +87,7 @@ struct timeline {
 	int64_t ranks;               /* 0: not stated */
 	int64_t runtime, limit /* of memory; 0: none */;
 	struct sched_bound bound; /* more than the runtime of programs with races */
-	const char *binding;      /* what the bound is by; NULL: measured, there is neither it nor memory */
+	const char *binding;      /* cause of the bound; NULL: measured, there is neither it nor memory */
 };
 
 void timeline_open(struct timeline *t, struct module *m);
