@@ -318,9 +318,9 @@ again:
 	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
-		ast_id before = p->ast->shapes ? again_find_tensor(p, start) : 0;
+		uint32_t before = p->ast->shapes ? again_find_tensor(p, start) : 0;
 		if (before) {
-			cursor = start + ast_length(p->ast, before);
+			cursor = start + again_length(p, before);
 			VALUE(before, TOK_TENSOR_AGAIN);
 		}
 		cursor = lex_skip_word(start);

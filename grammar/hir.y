@@ -408,7 +408,7 @@ tensor:
 	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, again_keep_mesh(p, $6))); }
 | TENSOR LBRACKET ids RBRACKET MESH_AGAIN
 	{ $$ = again_keep_tensor(p, ast_tensor(p, @$, @1, $3, ast_mesh_again(p, @5, $5))); }
-| TENSOR_AGAIN			{ $$ = ast_again(p, @$, $1); }
+| TENSOR_AGAIN			{ $$ = ast_tensor_again(p, @$, $1); }
 ;
 ids:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }

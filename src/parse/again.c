@@ -8,14 +8,14 @@
 #include "base/hash.h"
 #include "hir_parser.h"
 #include "parse/ast_build.h"
+#include "parse/shape.h"
 #include <string.h>
 
 /* ---- remembering */
 
-/* Returns true if the text of a node stands at c. */
-static bool stands_at(const struct parser *p, ast_id id, const unsigned char *c)
+/* Returns true if `length` bytes of a node's text stand at c. */
+static bool stands_at(const struct parser *p, ast_id id, uint32_t length, const unsigned char *c)
 {
-	uint32_t length = ast_length(p->ast, id);
 	return length <= (size_t)(p->limit - c) && !memcmp(p->text + ast_at(p->ast, id)->at, c, length);
 }
 
@@ -26,15 +26,27 @@ static bool is_one_line(const struct parser *p, ast_id id)
 
 /* ---- tensors of the nvFuser surface, by name */
 
+static void keep_known(struct parser *p, struct ast_known x)
+{
+	struct ast *a = p->ast;
+	if (!a->known.n)
+		vec_push(&a->known, (struct ast_known){0});
+	while (p->again.tensor.n <= x.name)
+		vec_push(&p->again.tensor, 0);
+	p->again.tensor.at[x.name] = a->known.n;
+	vec_push(&a->known, x);
+}
+
 ast_id again_keep_tensor(struct parser *p, ast_id id)
 {
-	uint32_t name = ast_at(p->ast, id)->name;
-	if (!p->ast->shapes || !is_one_line(p, id))
-		return id;
-	while (p->again.tensor.n <= name)
-		vec_push(&p->again.tensor, 0);
-	p->again.tensor.at[name] = id;
+	if (p->ast->shapes && is_one_line(p, id))
+		keep_known(p, (struct ast_known){id, ast_length(p->ast, id), ast_at(p->ast, id)->name});
 	return id;
+}
+
+void again_keep_repeat(struct parser *p, ast_id statement, uint32_t name, uint32_t length)
+{
+	keep_known(p, (struct ast_known){statement, length, name});
 }
 
 /* Returns true if a mesh follows at c, behind a tensor. */
@@ -45,13 +57,13 @@ static bool has_mesh(const unsigned char *c)
 	return *c == '(';
 }
 
-ast_id again_find_name(const struct parser *p, const unsigned char *c, const unsigned char *end)
+uint32_t again_find_name(const struct parser *p, const unsigned char *c, const unsigned char *end)
 {
 	uint32_t name = names_find(p->ast->names, (const char *)c, (size_t)(end - c));
 	return name < p->again.tensor.n ? p->again.tensor.at[name] : 0;
 }
 
-ast_id again_find_tensor(struct parser *p, const unsigned char *c)
+uint32_t again_find_tensor(struct parser *p, const unsigned char *c)
 {
 	if (*c != 'T')
 		return 0;
@@ -60,11 +72,11 @@ ast_id again_find_tensor(struct parser *p, const unsigned char *c)
 		end++;
 	if (*end != '_')
 		return 0;
-	ast_id id = again_find_name(p, c, end);
-	if (!id || !stands_at(p, id, c))
+	uint32_t known = again_find_name(p, c, end);
+	if (!known || !stands_at(p, p->ast->known.at[known].of, again_length(p, known), c))
 		return 0;
-	end = c + ast_length(p->ast, id);
-	return end[-1] == ')' || !has_mesh(end) ? id : 0;
+	end = c + again_length(p, known);
+	return end[-1] == ')' || !has_mesh(end) ? known : 0;
 }
 
 /* ---- meshes */
@@ -89,7 +101,7 @@ ast_id again_keep_mesh(struct parser *p, ast_id id)
 ast_id again_find_mesh(struct parser *p, const unsigned char *c)
 {
 	ast_id id = *find_mesh_slot(p, c);
-	return id && stands_at(p, id, c) && c[ast_length(p->ast, id)] == ')' ? id : 0;
+	return id && stands_at(p, id, ast_length(p->ast, id), c) && c[ast_length(p->ast, id)] == ')' ? id : 0;
 }
 
 /* ---- nodes */
@@ -103,6 +115,13 @@ ast_id ast_again(struct parser *p, struct parse_span at, int64_t of)
 	copy->height = n.height;
 	copy->first = n.first;
 	copy->value.i = of;
+	return id;
+}
+
+ast_id ast_tensor_again(struct parser *p, struct parse_span at, int64_t known)
+{
+	ast_id of = p->ast->known.at[known].of, id = ast_again(p, at, shape_tensor(p->ast, of));
+	p->ast->nodes.at[id].value.i = of;
 	return id;
 }
 

@@ -272,6 +272,7 @@ void ast_free(struct ast *a)
 	vec_free(&a->comments);
 	vec_free(&a->exports);
 	vec_free(&a->named);
+	vec_free(&a->known);
 	shapes_free(a->shapes);
 	names_free(a->names);
 	free(a);

@@ -24,7 +24,8 @@ enum { /* flags */
        AST_BARE = 16,
        AST_QUOTED = 32, /* the name was written in backquotes */
        AST_AGAIN = 64,  /* TYPE, TENSOR, DEVICES: the children are those of node value.i, which has the same
-	                 * text; ID: those of another one, whose text from the brace on is the same */
+	                 * text; ID: those of another one, whose text from the brace on is the same. Of a
+	                 * TENSOR, value.i may be the AST_REPEAT that defines it: see shape_tensor */
 };
 
 typedef uint32_t ast_id;
@@ -49,6 +50,13 @@ struct ast_comment {
 	uint32_t at, end; /* the comment from its # (or //) to the end of the line, exclusive */
 };
 
+/* A printed tensor whose text may stand again (again.c). */
+struct ast_known {
+	ast_id of;       /* the TENSOR, or the AST_REPEAT that defines it */
+	uint32_t length; /* bytes of its text, which begins where that node does */
+	uint32_t name;
+};
+
 enum ast_surface { SURFACE_HIR, SURFACE_NVFUSER };
 
 struct shapes;
@@ -60,6 +68,7 @@ struct ast {
 	VEC(struct ast_comment) comments; /* in order of place */
 	VEC(ast_id) exports;              /* all EXPORT nodes, in order */
 	VEC(ast_id) named;                /* the NAME of every `as c`, in order */
+	VEC(struct ast_known) known;      /* [0] is none */
 	struct shapes *shapes;            /* shape.h; owned; NULL: every token is taken as it stands */
 	ast_id root;                      /* AST_FILE */
 	enum ast_surface surface;         /* of the program that the file holds */

@@ -47,7 +47,7 @@ enum { AGAIN_SLOTS = 256 };
 
 struct parse_again {              /* again.c */
 	ast_id mesh[AGAIN_SLOTS]; /* DEVICES, by hash of the text */
-	VEC(ast_id) tensor;       /* by name */
+	VEC(uint32_t) tensor;     /* by name: of ast.known; 0: none */
 };
 
 struct parser {
@@ -99,14 +99,21 @@ static inline bool lex_is_digit(unsigned char c)
 /* Returns true if only a comment follows on the line. */
 bool lex_ends_line(const unsigned char *c);
 
-/* The last tensor with the name from c to end; 0: none. */
-ast_id again_find_name(const struct parser *p, const unsigned char *c, const unsigned char *end);
-/* The node whose text stands at c, where a tensor or a mesh's devices begin; 0: none is known. */
-ast_id again_find_tensor(struct parser *p, const unsigned char *c);
+/* The last tensor with the name from c to end, in ast.known; 0: none. */
+uint32_t again_find_name(const struct parser *p, const unsigned char *c, const unsigned char *end);
+/* The tensor in ast.known whose text stands at c, where a tensor begins; 0: none. */
+uint32_t again_find_tensor(struct parser *p, const unsigned char *c);
+static inline uint32_t again_length(const struct parser *p, uint32_t known) /* bytes of its text */
+{
+	return p->ast->known.at[known].length;
+}
+/* The node whose text stands at c, where a mesh's devices begin; 0: none is known. */
 ast_id again_find_mesh(struct parser *p, const unsigned char *c);
 /* Remembers a node; returns it. */
 ast_id again_keep_tensor(struct parser *p, ast_id id);
 ast_id again_keep_mesh(struct parser *p, ast_id id);
+/* Remembers the tensor that an AST_REPEAT defines: its text is the first `length` bytes of the statement. */
+void again_keep_repeat(struct parser *p, ast_id statement, uint32_t name, uint32_t length);
 
 /* Returns true if a line of the body that begins at c goes on with the statement before it. */
 bool lines_begin_with_operator(const unsigned char *c);
@@ -135,6 +142,8 @@ ast_id ast_become_after(struct parser *p, ast_id first, ast_id list, enum ast_ki
 ast_id ast_flag(struct parser *p, ast_id id, unsigned flags);
 /* A node with the children of another, whose text stands again. */
 ast_id ast_again(struct parser *p, struct parse_span at, int64_t of);
+/* The same of a tensor in ast.known. */
+ast_id ast_tensor_again(struct parser *p, struct parse_span at, int64_t known);
 /* The same of the devices in `(DeviceMesh{0 1})`. */
 ast_id ast_mesh_again(struct parser *p, struct parse_span at, int64_t of);
 ast_id ast_binary(struct parser *p, const char *operation, ast_id left, ast_id right);

@@ -17,7 +17,7 @@
 struct nv_tensor {
 	name_id name;
 	name_id given; /* by `name T0 = X`; 0: none */
-	ast_id node;   /* its first TENSOR */
+	ast_id node;   /* its first TENSOR; until nv_type the AST_REPEAT that defines it */
 	ast_id size;   /* of its ALLOCATE; 0: none */
 	ast_id block;  /* TRANSFORMS; 0: none */
 	ast_id attrs;  /* ATTRS of `attr T0 {…}`; 0: none */
@@ -89,6 +89,14 @@ struct nv_reader {
 		mesh_id mesh;
 		bool io;
 	} alike[NV_ALIKE];
+	struct nv_repeat {         /* sema_alike.c: by the shape of the statement */
+		int64_t statement; /* value.i of its AST_REPEAT; 0: none */
+		uint32_t number_at;
+		type_id type;
+		mesh_id mesh;
+		bool io;
+	} repeat[NV_ALIKE];
+	ast_id late; /* the AST_REPEAT that is collected; 0: none */
 	VEC(struct nv_tensor) tensor;
 	VEC(uint32_t) tensor_of; /* by name_id: entry + 1; not of units */
 	VEC(uint32_t) local_of;  /* the same of units, the first there is */
@@ -170,5 +178,8 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t);
 /* Gives the tensor the type and axis numbers of one that was kept; false: none is like it. */
 bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t);
 void nv_alike_keep(struct nv_reader *r, const struct nv_tensor *t);
+/* The same of tensors that AST_REPEATs define: statement is value.i of that. 0: none. */
+bool nv_alike_find_repeat(struct nv_reader *r, struct nv_tensor *t, int64_t statement);
+void nv_alike_keep_repeat(struct nv_reader *r, const struct nv_tensor *t, int64_t statement);
 
 #endif

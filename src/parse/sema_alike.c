@@ -3,10 +3,12 @@
  *     T8_g_float[iS20{( ceilDiv(i0, 2) )}, iS21{16}] (DeviceMesh{0 1})      read
  *     T9_g_float[iS22{( ceilDiv(i0, 2) )}, iS23{16}] (DeviceMesh{0 1})      the same type, numbers 2 higher
  *
- * The parser gives such axes the same children (again.c). Tensors are left out whose type depends on other
- * lines: on a TransformPrinter block, the size= of an ALLOCATE, a HirAliasSelect or `attr`. */
+ * The parser gives such axes the same children (again.c), and such statements the same shape. Tensors are
+ * left out whose type depends on other lines: on a TransformPrinter block, the size= of an ALLOCATE, a
+ * HirAliasSelect or `attr`. */
 #include "base/hash.h"
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <string.h>
 
 static bool stands_alone(const struct nv_tensor *t)
@@ -58,6 +60,18 @@ static bool same_rest(const struct ast *a, ast_id x, ast_id y)
 	       ast_at(a, ast_child(a, x, 3))->name == ast_at(a, ast_child(a, y, 3))->name;
 }
 
+/* Gives the tensor the type, and the numbers of axis_n axes at number_at, all higher by the distance. */
+static void take_type(struct nv_reader *r, struct nv_tensor *t, type_id type, uint32_t number_at,
+                      int64_t distance)
+{
+	uint32_t n = ir_domain(r->s->m, r->s->m->type.at[type].domain)->axis_n;
+	t->type = type;
+	for (uint32_t i = 0; i < n; i++) {
+		int32_t number = r->number.at[number_at + i];
+		vec_push(&r->number, number < 0 ? number : (int32_t)(number + distance));
+	}
+}
+
 bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t)
 {
 	const struct ast *a = r->s->a;
@@ -69,22 +83,49 @@ bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t)
 		return false;
 	ast_id from = first_axis(a, x->node), to = first_axis(a, t->node);
 	int64_t distance = from ? ast_at(a, to)->value.i - ast_at(a, from)->value.i : 0;
-	uint32_t n = ir_domain(r->s->m, r->s->m->type.at[x->type].domain)->axis_n;
-	t->type = x->type;
-	for (uint32_t i = 0; i < n; i++) {
-		int32_t number = r->number.at[x->number_at + i];
-		vec_push(&r->number, number < 0 ? number : (int32_t)(number + distance));
-	}
+	take_type(r, t, x->type, x->number_at, distance);
 	return true;
+}
+
+/* Returns true if tensors that are printed alike have the type of this one. */
+static bool is_model(struct nv_reader *r, const struct nv_tensor *t)
+{
+	/* a print without a dtype is a warning of each tensor */
+	return stands_alone(t) && ast_at(r->s->a, ast_child(r->s->a, t->node, 3))->kind == AST_NAME;
 }
 
 void nv_alike_keep(struct nv_reader *r, const struct nv_tensor *t)
 {
-	/* a print without a dtype is a warning of each tensor */
-	if (stands_alone(t) && ast_at(r->s->a, ast_child(r->s->a, t->node, 3))->kind == AST_NAME)
+	if (is_model(r, t))
 		*slot_of(r, t) = (struct nv_alike){.node = t->node,
 		                                   .number_at = t->number_at,
 		                                   .type = t->type,
 		                                   .mesh = t->mesh,
 		                                   .io = is_io(t)};
+}
+
+static struct nv_repeat *repeat_slot(struct nv_reader *r, int64_t statement)
+{
+	return &r->repeat[(statement >> 32) % NV_ALIKE];
+}
+
+bool nv_alike_find_repeat(struct nv_reader *r, struct nv_tensor *t, int64_t statement)
+{
+	const struct nv_repeat *x = repeat_slot(r, statement);
+	int64_t distance;
+	if (!x->statement || !stands_alone(t) || x->io != is_io(t) || x->mesh != t->mesh ||
+	    !shape_same_axes(r->s->a, x->statement, statement, &distance))
+		return false;
+	take_type(r, t, x->type, x->number_at, distance);
+	return true;
+}
+
+void nv_alike_keep_repeat(struct nv_reader *r, const struct nv_tensor *t, int64_t statement)
+{
+	if (is_model(r, t))
+		*repeat_slot(r, statement) = (struct nv_repeat){.statement = statement,
+		                                                .number_at = t->number_at,
+		                                                .type = t->type,
+		                                                .mesh = t->mesh,
+		                                                .io = is_io(t)};
 }

@@ -4,6 +4,7 @@
  * HirAliasSelect names, whether it is returned; and whether a transfer is issued where it is printed
  * first depends on where it is printed again. */
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <string.h>
 
 struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name)
@@ -52,6 +53,13 @@ static bool same_print(const struct ast *a, ast_id x, ast_id y)
 	return !i && !k;
 }
 
+/* Returns a TENSOR with the axes that a node prints. */
+static ast_id printed_tensor(struct ast *a, ast_id node)
+{
+	const struct ast_node *n = ast_at(a, node);
+	return n->kind == AST_TENSOR && n->flags & AST_AGAIN ? shape_tensor(a, (ast_id)n->value.i) : node;
+}
+
 /* The last tensor is the one of that name. */
 static void put_by_name(struct nv_reader *r, name_id name)
 {
@@ -60,27 +68,60 @@ static void put_by_name(struct nv_reader *r, name_id name)
 	r->tensor_of.at[name] = r->tensor.n;
 }
 
-static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
+static struct nv_tensor *add_tensor(struct nv_reader *r, name_id name, ast_id node)
 {
-	struct sema *s = r->s;
-	const struct ast_node *n = ast_at(s->a, node);
-	struct nv_tensor *t = nv_find_tensor(r, n->name);
-	if (t) {
-		bool again = n->flags & AST_AGAIN && n->value.i == t->node;
-		if (!t->formal && !again && !same_print(s->a, t->node, node)) {
-			diag_error(s->d, E_PRINTED_TYPE, n->at, "%s is printed with other axes than before",
-			           ast_text(s->a, node));
-			diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
-		}
-		return t;
-	}
 	vec_push(&r->tensor,
-	         (struct nv_tensor){.name = n->name, .node = node, .reduce = REDUCE_SUM, .inout = -1});
+	         (struct nv_tensor){.name = name, .node = node, .reduce = REDUCE_SUM, .inout = -1});
 	if (r->in_unit)
 		r->unit.at[r->in_unit - 1].n++;
 	else
-		put_by_name(r, n->name);
+		put_by_name(r, name);
 	return &r->tensor.at[r->tensor.n - 1];
+}
+
+/* Returns where a tensor that is new is printed, as nodes that stand for good. */
+static ast_id first_print(struct nv_reader *r, ast_id node)
+{
+	struct ast *a = r->s->a;
+	const struct ast_node *n = ast_at(a, node);
+	if (r->late)
+		return n->flags & AST_AGAIN ? (ast_id)n->value.i : r->late;
+	ast_id first = ast_at(a, printed_tensor(a, node))->first;
+	a->nodes.at[node].first = first;
+	return node;
+}
+
+static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
+{
+	struct sema *s = r->s;
+	name_id name = ast_at(s->a, node)->name;
+	struct nv_tensor *t = nv_find_tensor(r, name);
+	if (!t)
+		return add_tensor(r, name, first_print(r, node));
+	const struct ast_node *n = ast_at(s->a, node);
+	bool again = n->flags & AST_AGAIN && n->value.i == t->node;
+	if (!t->formal && !again &&
+	    !same_print(s->a, shape_tensor(s->a, t->node), printed_tensor(s->a, node))) {
+		diag_error(s->d, E_PRINTED_TYPE, ast_at(s->a, node)->at,
+		           "%s is printed with other axes than before", ast_text(s->a, node));
+		diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
+	}
+	return t;
+}
+
+/* Notes the tensors of an AST_REPEAT. Returns false if one may be printed with other axes than before. */
+static bool note_repeat(struct nv_reader *r, ast_id repeat)
+{
+	struct shape_tensor x[SHAPE_MAX_HOLES];
+	unsigned n = shape_tensors(r->s->a, repeat, x);
+	for (unsigned k = 0; k < n; k++) {
+		const struct nv_tensor *t = nv_find_tensor(r, x[k].name);
+		if (!t && x[k].of == repeat)
+			add_tensor(r, x[k].name, repeat);
+		else if (!t || t->node != x[k].of)
+			return false;
+	}
+	return true;
 }
 
 static void note_statement(struct nv_reader *r, ast_id node, bool stands)
@@ -131,6 +172,13 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	case AST_COMM_REF:
 		note_statement(r, id, false);
 		break;
+	case AST_REPEAT:
+		if (!note_repeat(r, id)) {
+			r->late = id;
+			nv_collect_node(r, shape_expand(a, id));
+			r->late = 0;
+		}
+		return;
 	default:
 		break;
 	}

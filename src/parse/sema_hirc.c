@@ -10,6 +10,7 @@
  *     attr T3 {layout=open, mesh=other, inout=false, partial_x=max}
  *     attr Communication 272 {op=max, issue=post} */
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ const struct nv_fact *nv_find_fact(const struct nv_fact *list, uint32_t n, uint6
 void nv_declarations(struct nv_reader *r, ast_id section)
 {
 	struct sema *s = r->s;
-	ast_each (s->a, line, section) {
+	ast_each (s->a, child, section) {
+		ast_id line = shape_expand(s->a, child);
 		ast_id first = ast_child(s->a, line, 0), second = ast_child(s->a, line, 1);
 		switch (ast_at(s->a, line)->kind) {
 		case AST_PARAM:
@@ -217,7 +219,8 @@ static void tensor_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 void nv_facts(struct nv_reader *r, ast_id section)
 {
 	struct sema *s = r->s;
-	ast_each (s->a, line, section) {
+	ast_each (s->a, child, section) {
+		ast_id line = shape_expand(s->a, child);
 		ast_id first = ast_child(s->a, line, 0), second = ast_child(s->a, line, 1);
 		const struct ast_node *n = ast_at(s->a, line);
 		switch (n->kind) {

@@ -8,6 +8,7 @@
 #include "ir/number.h"
 #include "ir/print_order.h"
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -398,7 +399,8 @@ static void translate_block(struct nv_reader *r, ast_id list)
 	if (!list)
 		return;
 	sema_scope_push(s);
-	ast_each (s->a, stmt, list)
+	ast_each (s->a, child, list) {
+		ast_id stmt = shape_expand(s->a, child);
 		switch (ast_at(s->a, stmt)->kind) {
 		case AST_DEF:
 			translate_definition(r, stmt);
@@ -418,6 +420,7 @@ static void translate_block(struct nv_reader *r, ast_id list)
 		default:
 			break;
 		}
+	}
 	sema_scope_pop(s);
 }
 

@@ -6,6 +6,7 @@
  * with one, its logical domain and transforms say what the loop domain was made of. */
 #include "ir/print_nvfuser.h"
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <string.h>
 
 static bool refuse_printed(struct nv_reader *r, enum diagnostic code, ast_id node, const char *message)
@@ -483,12 +484,19 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	enum dtype dtype;
 	enum memory memory;
 	int32_t number[IR_MAX_AXES];
+	int64_t repeat = ast_at(s->a, t->node)->kind == AST_REPEAT ? ast_at(s->a, t->node)->value.i : 0;
+	t->number_at = r->number.n;
+	if (repeat && nv_alike_find_repeat(r, t, repeat))
+		return;
+	t->node = shape_tensor(s->a, t->node);
 	ast_id devices = ast_child(s->a, t->node, 1);
 	bool has_mesh = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	mesh_id mesh = has_mesh ? find_mesh(r, devices) : 0;
-	t->number_at = r->number.n;
-	if (nv_alike_find(r, t))
+	if (nv_alike_find(r, t)) {
+		if (repeat)
+			nv_alike_keep_repeat(r, t, repeat);
 		return;
+	}
 	t->type = broken_type(r);
 	if (mesh && t->mesh) {
 		if (!same_devices(&s->m->mesh.at[t->mesh], &s->m->mesh.at[mesh]))
@@ -523,4 +531,6 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	for (unsigned i = 0; i < ir_domain(s->m, d)->axis_n; i++)
 		vec_push(&r->number, number[i]);
 	nv_alike_keep(r, t);
+	if (repeat)
+		nv_alike_keep_repeat(r, t, repeat);
 }

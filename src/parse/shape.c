@@ -16,7 +16,7 @@ enum {
 	CHAIN = 8,       /* shapes of one slot */
 	SLOT_TEXT = 256, /* bytes that decide the slot: a long line may have many statements */
 	MAX_NODES = 48,
-	MAX_HOLES = 32,
+	MAX_HOLES = SHAPE_MAX_HOLES,
 	MAX_TEXT = 2048, /* bytes */
 	MAX_DIGITS = 9,
 };
@@ -42,7 +42,9 @@ struct shape {
 	uint32_t same_slot; /* the next shape of the slot; 0: none */
 	uint32_t follower;  /* the shape of the statement after the last one of this; 0: none yet */
 	uint8_t nodes, holes;
-	bool late;               /* the statement is one AST_REPEAT until shape_expand */
+	uint8_t defined; /* holes of the tensor that the statement defines: its number, and those of its axes;
+	                  * 0: unless the shape is late and of the nvFuser surface */
+	bool late;       /* the statement is one AST_REPEAT until shape_expand */
 	struct shape_node *node; /* the statement first */
 	struct hole *hole;       /* by place */
 };
@@ -54,7 +56,7 @@ struct shapes {
 	uint32_t last; /* the shape that was found last; 0: none yet */
 	ast_id found;  /* the last statement that was found: it is kept already */
 
-	VEC(uint32_t) word; /* of the holes of every AST_REPEAT: interned */
+	VEC(uint32_t) word; /* of the holes of every AST_REPEAT, as struct match has them */
 	ast_id expanded;    /* the first of MAX_NODES nodes for shape_expand; 0: none are needed */
 	ast_id peeked;      /* … and for shape_peek */
 };
@@ -240,15 +242,50 @@ static bool make_draft(struct draft *d, ast_id id)
 	return d->fits && d->holes;
 }
 
-/* Statements of the concise surface are read one after the other, and their words give all that differs. */
-static bool can_be_late(const struct draft *d)
+static bool has_words_only(const struct draft *d)
 {
-	if (d->p->mode != MODE_HIR || d->node[0].node.kind == AST_NAME_DECL)
-		return false;
 	for (unsigned k = 0; k < d->holes; k++)
 		if (d->hole[k].kind != HOLE_WORD)
 			return false;
 	return true;
+}
+
+enum { DEFINED_NODE = 2 }; /* DEF, LIST, TENSOR: the one that a statement defines */
+
+/* Returns true if a statement of the nvFuser surface defines one tensor, prints no other for the first time,
+ * and holds no node that sema keeps: no number of a Communication, and no key, such as the size= of an
+ * ALLOCATE. */
+static bool defines_a_tensor(const struct draft *d)
+{
+	const struct shape_node *n = d->node;
+	if (n[0].node.kind != AST_DEF || n[1].node.kind != AST_LIST ||
+	    n[DEFINED_NODE].node.kind != AST_TENSOR || n[DEFINED_NODE].next ||
+	    d->hole[0].node != DEFINED_NODE || d->hole[0].kind != HOLE_DIGITS ||
+	    memchr(text_at(d->p, n[DEFINED_NODE].node.at), '\n',
+	           n[DEFINED_NODE].node.end - n[DEFINED_NODE].node.at))
+		return false;
+	for (unsigned k = 0; k < d->nodes; k++)
+		if (n[k].node.kind == AST_KEY || n[k].node.kind == AST_COMM || n[k].node.kind == AST_COMM_REF)
+			return false;
+	for (unsigned k = 1; k < d->holes; k++)
+		if (d->hole[k].kind == HOLE_DIGITS && n[d->hole[k].node].node.kind == AST_TENSOR)
+			return false;
+	return true;
+}
+
+/* Returns true if sema reads the statement by itself, and its words give all that differs. The tensors of a
+ * unit are its own, but are known by their text as those of the container are. */
+static bool can_be_late(const struct draft *d)
+{
+	switch (d->p->mode) {
+	case MODE_HIR:
+		return d->node[0].node.kind != AST_NAME_DECL && has_words_only(d);
+	case MODE_BODY:
+		return !d->p->in_kernel && defines_a_tensor(d);
+	case MODE_SECTIONS:
+		return d->node[0].node.kind == AST_NAME_DECL && has_words_only(d);
+	}
+	return false;
 }
 
 static void reserve_nodes(struct ast *a)
@@ -285,6 +322,8 @@ ast_id shape_keep(struct parser *p, ast_id id)
 	memcpy(x.hole, d.hole, sizeof *x.hole * d.holes);
 	if (x.late)
 		reserve_nodes(p->ast);
+	if (x.late && p->mode == MODE_BODY)
+		x.defined = d.node[DEFINED_NODE].end_holes;
 	x.same_slot = *slot;
 	*slot = s->shape.n;
 	vec_push(&s->shape, x);
@@ -295,7 +334,8 @@ ast_id shape_keep(struct parser *p, ast_id id)
 
 struct match {
 	const unsigned char *at[MAX_HOLES], *end[MAX_HOLES]; /* of the holes */
-	ast_id tensor[MAX_HOLES];                            /* of HOLE_TENSOR */
+	uint32_t word[MAX_HOLES]; /* a HOLE_TENSOR's in ast.known; the name, or the number that is no name */
+	bool plain;               /* no number begins with a 0, so that it gives its text */
 };
 
 /* Returns true if the statement ends at c, and does not go on in the next line. */
@@ -330,9 +370,9 @@ static const unsigned char *fill_hole(struct parser *p, const struct shape *x, u
 			return NULL;
 		break;
 	case HOLE_TENSOR:
-		if (!(m->tensor[k] = again_find_tensor(p, c)))
+		if (!(m->word[k] = again_find_tensor(p, c)))
 			return NULL;
-		end = c + ast_length(p->ast, m->tensor[k]);
+		end = c + again_length(p, m->word[k]);
 		break;
 	}
 	m->at[k] = c;
@@ -365,52 +405,72 @@ static bool gives_name(const struct shape *x, unsigned k)
 	       (x->hole[k].kind == HOLE_DIGITS && x->node[x->hole[k].node].node.kind == AST_TENSOR);
 }
 
-/* Interns the words of the holes. Returns false if one is no ordinary name. */
-static bool find_names(struct parser *p, const struct shape *x, const struct match *m, uint32_t *name)
+static uint32_t read_digits(const unsigned char *c, const unsigned char *end) /* MAX_DIGITS at most */
 {
-	for (unsigned k = 0; k < x->holes; k++) {
-		if (!gives_name(x, k))
-			continue;
-		const unsigned char *c = m->at[k] - (x->hole[k].kind == HOLE_DIGITS); /* the T of T7 */
-		size_t n = (size_t)(m->end[k] - c);
-		if (n > PARSE_MAX_NAME)
-			return false;
-		name[k] = names_intern(p->ast->names, (const char *)c, n);
-		if (name[k] < WORD_COUNT)
-			return false;
-	}
-	return true;
-}
-
-static int64_t read_digits(const unsigned char *c, const unsigned char *end)
-{
-	int64_t value = 0;
+	uint32_t value = 0;
 	for (; c < end; c++)
 		value = value * 10 + (*c - '0');
 	return value;
 }
 
-/* Puts the text of a hole into the node that it belongs to. */
-static void fill_node(struct parser *p, const struct shape *x, unsigned k, const struct match *m,
-                      const uint32_t *name, ast_id id)
+/* Interns and reads the words of the holes. Returns false if one is no ordinary name. */
+static bool find_words(struct parser *p, const struct shape *x, struct match *m)
 {
-	struct ast_node *n = &p->ast->nodes.at[id];
-	const struct hole *h = &x->hole[k];
-	if (h->kind == HOLE_TENSOR) {
-		const struct ast_node *known = ast_at(p->ast, m->tensor[k]);
-		n->name = known->name;
-		n->first = known->first;
-		n->height = known->height;
-		n->value.i = m->tensor[k];
+	m->plain = true;
+	for (unsigned k = 0; k < x->holes; k++) {
+		if (x->hole[k].kind == HOLE_TENSOR)
+			continue;
+		if (!gives_name(x, k)) {
+			m->word[k] = read_digits(m->at[k], m->end[k]);
+			m->plain &= *m->at[k] != '0' || m->end[k] - m->at[k] == 1;
+			continue;
+		}
+		const unsigned char *c = m->at[k] - (x->hole[k].kind == HOLE_DIGITS); /* the T of T7 */
+		size_t n = (size_t)(m->end[k] - c);
+		if (n > PARSE_MAX_NAME)
+			return false;
+		m->word[k] = names_intern(p->ast->names, (const char *)c, n);
+		if (m->word[k] < WORD_COUNT)
+			return false;
+	}
+	return true;
+}
+
+/* The TENSOR that a statement defines. */
+static ast_id defined_tensor(const struct ast *a, ast_id statement)
+{
+	return ast_at(a, ast_at(a, statement)->first)->first;
+}
+
+/* Puts a printed tensor that stands again into its node. It has no children while they are those of an
+ * AST_REPEAT. */
+static void fill_tensor(struct ast *a, struct ast_node *n, uint32_t known)
+{
+	ast_id of = a->known.at[known].of;
+	const struct ast_node *x = ast_at(a, of);
+	n->name = a->known.at[known].name;
+	n->value.i = of;
+	n->first = 0;
+	if (x->kind == AST_REPEAT) {
+		n->height = a->shapes->shape.at[x->value.i >> 32].node[DEFINED_NODE].node.height;
 		return;
 	}
-	if (!gives_name(x, k)) {
-		n->value.i = read_digits(m->at[k], m->end[k]);
-		return;
-	}
-	n->name = name[k];
-	if (n->kind == AST_TENSOR)
-		again_keep_tensor(p, id);
+	if (x->kind == AST_DEF)
+		x = ast_at(a, defined_tensor(a, of));
+	n->first = x->first;
+	n->height = x->height;
+}
+
+/* Puts the word of a hole into the node that it belongs to. */
+static void fill_node(struct ast *a, const struct shape *x, unsigned k, uint32_t word, ast_id id)
+{
+	struct ast_node *n = &a->nodes.at[id];
+	if (x->hole[k].kind == HOLE_TENSOR)
+		fill_tensor(a, n, word);
+	else if (gives_name(x, k))
+		n->name = word;
+	else
+		n->value.i = word;
 }
 
 /* Copies the nodes of a shape to those from base on. shift: bytes from a place behind k holes to that of the
@@ -431,7 +491,7 @@ static void copy_nodes(struct ast *a, const struct shape *x, ast_id base, const 
 }
 
 static ast_id add_copy(struct parser *p, const struct shape *x, const unsigned char *start,
-                       const struct match *m, const uint32_t *name)
+                       const struct match *m)
 {
 	struct ast *a = p->ast;
 	uint32_t shift[MAX_HOLES + 1];
@@ -442,16 +502,20 @@ static ast_id add_copy(struct parser *p, const struct shape *x, const unsigned c
 	vec_reserve(&a->nodes, base + x->nodes);
 	a->nodes.n += x->nodes;
 	copy_nodes(a, x, base, shift);
-	for (unsigned k = 0; k < x->holes; k++)
-		fill_node(p, x, k, m, name, base + x->hole[k].node);
+	for (unsigned k = 0; k < x->holes; k++) {
+		fill_node(a, x, k, m->word[k], base + x->hole[k].node);
+		if (x->hole[k].kind == HOLE_DIGITS && gives_name(x, k))
+			again_keep_tensor(p, base + x->hole[k].node);
+	}
 	return base;
 }
 
 /* ---- expanding */
 
 /* value.i of an AST_REPEAT: the shape, and where its words begin. */
-static ast_id add_repeat(struct ast *a, uint32_t shape, uint32_t at, uint32_t end, const uint32_t *name)
+static ast_id add_repeat(struct parser *p, uint32_t shape, uint32_t at, uint32_t end, const struct match *m)
 {
+	struct ast *a = p->ast;
 	struct shapes *s = a->shapes;
 	const struct shape *x = &s->shape.at[shape];
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_REPEAT,
@@ -460,8 +524,46 @@ static ast_id add_repeat(struct ast *a, uint32_t shape, uint32_t at, uint32_t en
 	                                      .end = end,
 	                                      .value.i = (int64_t)((uint64_t)shape << 32 | s->word.n)});
 	for (unsigned k = 0; k < x->holes; k++)
-		vec_push(&s->word, name[k]);
+		vec_push(&s->word, m->word[k]);
+	if (x->defined) {
+		uint32_t rest = x->node[DEFINED_NODE].node.end - x->hole[x->defined - 1].end;
+		again_keep_repeat(p, a->nodes.n - 1, m->word[0],
+		                  (uint32_t)(m->end[x->defined - 1] - p->text) + rest - at);
+	}
 	return a->nodes.n - 1;
+}
+
+static const struct shape *shape_of(const struct ast *a, ast_id repeat)
+{
+	return &a->shapes->shape.at[ast_at(a, repeat)->value.i >> 32];
+}
+
+static const uint32_t *words_of(const struct ast *a, ast_id repeat)
+{
+	return &a->shapes->word.at[(uint32_t)ast_at(a, repeat)->value.i];
+}
+
+static uint32_t count_digits(uint32_t n)
+{
+	uint32_t count = 1;
+	for (; n >= 10; n /= 10)
+		count++;
+	return count;
+}
+
+/* Bytes of the text that a hole was filled with. */
+static uint32_t hole_length(const struct ast *a, const struct shape *x, unsigned k, uint32_t word)
+{
+	switch ((enum hole_kind)x->hole[k].kind) {
+	case HOLE_WORD:
+		return (uint32_t)strlen(names_text(a->names, word));
+	case HOLE_DIGITS:
+		return gives_name(x, k) ? (uint32_t)strlen(names_text(a->names, word)) - 1 /* the T */
+		                        : count_digits(word);
+	case HOLE_TENSOR:
+		break;
+	}
+	return a->known.at[word].length;
 }
 
 /* Copies the shape of an AST_REPEAT to the nodes from base on. */
@@ -470,18 +572,15 @@ static ast_id expand_to(struct ast *a, ast_id base, ast_id statement)
 	const struct ast_node *n = ast_at(a, statement);
 	if (n->kind != AST_REPEAT)
 		return statement;
-	const struct shapes *s = a->shapes;
-	const struct shape *x = &s->shape.at[n->value.i >> 32];
-	const uint32_t *word = &s->word.at[(uint32_t)n->value.i];
+	const struct shape *x = shape_of(a, statement);
+	const uint32_t *word = words_of(a, statement);
 	uint32_t shift[MAX_HOLES + 1];
 	shift[0] = n->at - x->at;
-	for (unsigned k = 0; k < x->holes; k++) {
-		uint32_t length = (uint32_t)strlen(names_text(a->names, word[k]));
-		shift[k + 1] = shift[k] + length - (x->hole[k].end - x->hole[k].at);
-	}
+	for (unsigned k = 0; k < x->holes; k++)
+		shift[k + 1] = shift[k] + hole_length(a, x, k, word[k]) - (x->hole[k].end - x->hole[k].at);
 	copy_nodes(a, x, base, shift);
 	for (unsigned k = 0; k < x->holes; k++)
-		a->nodes.at[base + x->hole[k].node].name = word[k];
+		fill_node(a, x, k, word[k], base + x->hole[k].node);
 	return base;
 }
 
@@ -495,6 +594,48 @@ ast_id shape_peek(struct ast *a, ast_id statement)
 	return a->shapes ? expand_to(a, a->shapes->peeked, statement) : statement;
 }
 
+ast_id shape_tensor(struct ast *a, ast_id of)
+{
+	if (ast_at(a, of)->kind == AST_REPEAT) {
+		ast_id base = a->nodes.n, next = ast_at(a, of)->next;
+		uint32_t n = shape_of(a, of)->nodes;
+		vec_reserve(&a->nodes, base + n);
+		a->nodes.n += n;
+		expand_to(a, base, of);
+		a->nodes.at[of] = *ast_at(a, base);
+		a->nodes.at[of].next = next;
+	}
+	return ast_at(a, of)->kind == AST_DEF ? defined_tensor(a, of) : of;
+}
+
+/* ---- what a statement of the nvFuser surface prints */
+
+unsigned shape_tensors(const struct ast *a, ast_id repeat, struct shape_tensor *out)
+{
+	const struct shape *x = shape_of(a, repeat);
+	const uint32_t *word = words_of(a, repeat);
+	unsigned n = 0;
+	for (unsigned k = 0; k < x->holes; k++)
+		if (x->hole[k].kind == HOLE_TENSOR)
+			out[n++] = (struct shape_tensor){a->known.at[word[k]].name, a->known.at[word[k]].of};
+		else if (x->hole[k].kind == HOLE_DIGITS && gives_name(x, k))
+			out[n++] = (struct shape_tensor){word[k], repeat};
+	return n;
+}
+
+bool shape_same_axes(const struct ast *a, int64_t x, int64_t y, int64_t *distance)
+{
+	const uint32_t *m = &a->shapes->word.at[(uint32_t)x], *n = &a->shapes->word.at[(uint32_t)y];
+	if (x >> 32 != y >> 32)
+		return false;
+	const struct shape *shape = &a->shapes->shape.at[x >> 32];
+	*distance = shape->defined > 1 ? (int64_t)n[1] - m[1] : 0;
+	for (unsigned k = 2; k < shape->defined; k++)
+		if ((int64_t)n[k] - m[k] != *distance)
+			return false;
+	return shape->defined > 0;
+}
+
 /* ---- statements */
 
 /* Adds the statement at `start` if it fits the shape k; 0: it does not. */
@@ -503,15 +644,15 @@ static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start
 	struct shapes *s = p->ast->shapes;
 	const struct shape *x = &s->shape.at[k];
 	struct match m;
-	uint32_t name[MAX_HOLES];
 	const unsigned char *c = match_shape(p, x, start, &m);
-	if (!c || !find_names(p, x, &m, name))
+	if (!c || !find_words(p, x, &m))
 		return 0;
 	*end = c;
 	s->shape.at[s->last].follower = k;
 	s->last = k;
-	s->found = x->late ? add_repeat(p->ast, k, (uint32_t)(start - p->text), (uint32_t)(c - p->text), name)
-	                   : add_copy(p, x, start, &m, name);
+	s->found = x->late && m.plain && !p->in_kernel
+	               ? add_repeat(p, k, (uint32_t)(start - p->text), (uint32_t)(c - p->text), &m)
+	               : add_copy(p, x, start, &m);
 	return s->found;
 }
 

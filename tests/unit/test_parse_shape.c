@@ -110,6 +110,9 @@ static void put_program(struct buf *out, bool is_body)
 static bool same_nodes(const struct ast *a, ast_id x, struct ast *b, ast_id y, bool same_place)
 {
 	y = shape_expand(b, y);
+	ast_id below = y;
+	if (ast_at(b, y)->kind == AST_TENSOR && ast_at(b, y)->flags & AST_AGAIN)
+		below = shape_tensor(b, (ast_id)ast_at(b, y)->value.i);
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(b, y);
 	bool has_number =
 	    m->kind == AST_INT || m->kind == AST_ID || m->kind == AST_COMM || m->kind == AST_COMM_REF;
@@ -119,9 +122,10 @@ static bool same_nodes(const struct ast *a, ast_id x, struct ast *b, ast_id y, b
 		return false;
 	if (same_place && (m->at != n->at || m->end != n->end))
 		return false;
-	ast_id i = m->first, k = n->first;
+	bool again = n->flags & AST_AGAIN; /* read here, since nodes move when some are added below */
+	ast_id i = m->first, k = ast_at(b, below)->first;
 	for (; i && k; i = ast_at(a, i)->next, k = ast_at(b, k)->next)
-		if (!same_nodes(a, i, b, k, same_place && !(n->flags & AST_AGAIN)))
+		if (!same_nodes(a, i, b, k, same_place && !again))
 			return false;
 	return !i && !k;
 }
