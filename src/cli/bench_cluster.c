@@ -1,6 +1,7 @@
 /* bench_cluster: the programs that are measured, and the start of the ranks. */
 #include "cli/bench_cluster.h"
 #include "base/file.h"
+#include "base/pointwise.h"
 #include "rt/environment.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -52,13 +53,15 @@ static void put_far(struct buf *out, const struct bench_probe *p, bool apart)
 static void put_function(struct buf *out, const struct bench_probe *p, int64_t count)
 {
 	static const int64_t row = 256;
-	bool reduces = op_info[p->kind].traits & TRAIT_REDUCTION,
-	     two = p->kind == OP_ADD || p->kind == OP_MUL || p->kind == OP_DIV || p->kind == OP_POW;
+	bool reduces = op_info[p->kind].traits & TRAIT_REDUCTION;
 	buf_printf(out, "  input A: %s[np@x, %lld, %lld]\n", dtype_name(p->dtype), (long long)(p->n / row),
 	           (long long)row);
-	for (int64_t k = 0; k < count; k++)
-		buf_printf(out, "  output Y%lld = %s(A%s%s)\n", (long long)k, p->op, two ? ", A" : "",
-		           reduces ? ", axis=2" : "");
+	for (int64_t k = 0; k < count; k++) {
+		buf_printf(out, "  output Y%lld = %s(A", (long long)k, p->op);
+		for (uint32_t i = 1; i < op_info[p->kind].min_reads; i++)
+			buf_puts(out, ", A");
+		buf_puts(out, reduces ? ", axis=2)\n" : ")\n");
+	}
 }
 
 /* Products, allreduces, or each allreduce beside a product: which of them, see BENCH_WORKS. */
@@ -124,20 +127,33 @@ static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
 	add_probe(o, (struct bench_probe){.dtype = t, .m = n, .n = n, .k = n});
 }
 
+/* Returns true if the rate of an operation is measured: if it computes floats of floats. Comparisons and where
+ * are as fast as their bytes. */
+static bool is_measured(enum op_kind kind)
+{
+	switch (kind) {
+#define POINTWISE(id, hir, operands, class, linear, real, meaning)                                           \
+	case OP_##id:                                                                                        \
+		return OP_##id != OP_WHERE && (CLASS_##class == CLASS_ANY || CLASS_##class == CLASS_REAL);
+#include "base/pointwise.def"
+#undef POINTWISE
+	default:
+		return op_info[kind].traits & TRAIT_REDUCTION || kind == OP_SOFTMAX;
+	}
+}
+
 static void add_functions(struct bench_cluster *o)
 {
-	static const enum op_kind of[] = {OP_ADD,   OP_MUL, OP_DIV, OP_RELU,    OP_EXP,      OP_LOG,  OP_SQRT,
-	                                  OP_RSQRT, OP_SIN, OP_COS, OP_TANH,    OP_SIGMOID,  OP_SILU, OP_GELU,
-	                                  OP_POW,   OP_SUM, OP_MAX, OP_SOFTMAX, OP_GELU_TANH};
 	static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64};
 	for (unsigned t = 0; t < (o->quick ? 1 : 4); t++)
-		for (unsigned k = 0; k < (o->quick ? 1 : sizeof of / sizeof *of); k++)
-			add_probe(o, (struct bench_probe){.op = op_info[of[k]].hir,
-			                                  .kind = of[k],
-			                                  .dtype = types[t],
-			                                  .n = o->quick ? 1 << 8
-			                                       : o->gpu ? 1 << 22
-			                                                : 1 << 14});
+		for (unsigned k = 0; k < OP_KIND_COUNT; k++)
+			if (o->quick ? k == OP_ADD : is_measured((enum op_kind)k))
+				add_probe(o, (struct bench_probe){.op = op_info[k].hir,
+				                                  .kind = (enum op_kind)k,
+				                                  .dtype = types[t],
+				                                  .n = o->quick ? 1 << 8
+				                                       : o->gpu ? 1 << 22
+				                                                : 1 << 14});
 }
 
 /* So many bytes of operands and results. */

@@ -99,6 +99,12 @@ void cluster_free(struct cluster *c)
 	free(c);
 }
 
+bool cluster_has_rate(enum op_kind kind)
+{
+	return op_info[kind].form == FORM_CALL &&
+	       (op_info[kind].traits & (TRAIT_POINTWISE | TRAIT_REDUCTION) || kind == OP_SOFTMAX);
+}
+
 bool cluster_use_transport(struct cluster *c, const char *transport)
 {
 	if (!c->network.transport || !strcmp(c->network.transport, transport))

@@ -137,6 +137,8 @@ void cluster_free(struct cluster *c); /* NULL is allowed */
 /* Makes the figures of a transport those of the cluster; its own are another's then. False: it states figures
  * of transports, and of this one none, so that nothing has changed. */
 bool cluster_use_transport(struct cluster *c, const char *transport);
+/* Returns true if the operation computes a value at a time, so that a cluster has its rate. */
+bool cluster_has_rate(enum op_kind kind);
 /* As cluster_read reads it. */
 void cluster_write(const struct cluster *c, struct buf *out);
 /* Hashes all figures, and the names of all transports but the first. */

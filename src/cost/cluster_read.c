@@ -156,16 +156,10 @@ static bool read_grids(struct reader *r, const struct json_value *device)
 	return ok;
 }
 
-/* Statements that compute a value a time. */
 static bool find_function(const char *name, enum op_kind *out)
 {
-	for (unsigned k = 0; k < OP_KIND_COUNT; k++)
-		if (op_info[k].hir && !strcmp(op_info[k].hir, name) && op_info[k].form == FORM_CALL &&
-		    (op_info[k].traits & (TRAIT_POINTWISE | TRAIT_REDUCTION) || k == OP_SOFTMAX)) {
-			*out = (enum op_kind)k;
-			return true;
-		}
-	return false;
+	*out = op_by_hir(name);
+	return *out != OP_NONE && cluster_has_rate(*out);
 }
 
 static bool read_functions(struct reader *r, const struct json_value *device)
