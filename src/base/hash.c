@@ -56,7 +56,9 @@ void hash_insert(struct hash_table *t, uint64_t hash, uint32_t id)
 {
 	if (2 * (size_t)t->n >= slots(t)) {
 		size_t room = t->slot ? 2 * slots(t) : FIRST_SLOTS;
-		struct hash_table bigger = {mem_zalloc(sizeof *t->slot * room), (uint32_t)(room - 1), t->n};
+		struct hash_table bigger = {mem_alloc(sizeof *t->slot * room), (uint32_t)(room - 1), t->n};
+		/* write, since zeroed pages that are read first are faulted in twice */
+		memset(bigger.slot, 0, hash_table_bytes(&bigger));
 		for (size_t k = 0; k < slots(t); k++)
 			if (t->slot[k].id)
 				place_slot(&bigger, t->slot[k]);

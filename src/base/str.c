@@ -40,7 +40,7 @@ const char *buf_put_until(struct buf *b, const char *text, const char *mark)
 	return at + strlen(mark);
 }
 
-static unsigned count_digits(uint64_t u)
+unsigned str_count_digits(uint64_t u)
 {
 	unsigned n = 1;
 	for (; u >= 10000; u /= 10000)
@@ -57,7 +57,7 @@ char *str_put_int(char *to, int64_t i)
 	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
 	if (i < 0)
 		*to++ = '-';
-	char *end = to + count_digits(u), *p = end;
+	char *end = to + str_count_digits(u), *p = end;
 	while (u >= 100) {
 		p -= 2;
 		memcpy(p, pairs + u % 100 * 2, 2);

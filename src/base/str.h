@@ -63,6 +63,7 @@ static inline void buf_puts(struct buf *b, const char *s)
 
 /* Decimal digits at `to`, which has room for STR_INT; returns their end. */
 char *str_put_int(char *to, int64_t i);
+unsigned str_count_digits(uint64_t u); /* decimal */
 
 struct names; /* the table of interned strings */
 struct names *names_new(void);

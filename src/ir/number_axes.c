@@ -17,7 +17,10 @@ const int32_t *number_axis_list(const struct module *m, value_id v)
 
 static bool in_loop(const struct domain *d, unsigned axis)
 {
-	return memchr(d->loop, (int)axis, d->loop_n) != NULL;
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->loop[i] == axis)
+			return true;
+	return false;
 }
 
 /* The plain loop axis that gets its number together with parallel axis `outer`: the other half of

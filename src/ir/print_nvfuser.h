@@ -15,10 +15,16 @@ struct nvfuser_piece { /* text, then the number of an axis */
 	uint32_t end;
 	uint8_t axis, place; /* see number_axis_places; NUMBER_NO_PLACE: the last one, without number */
 };
+enum { NVFUSER_RECENT = 8, NVFUSER_RECENT_TEXT = 248 }; /* tensors; bytes of a text that is kept */
 struct nvfuser_forms {
 	VEC(struct nvfuser_form) form; /* by type */
 	VEC(struct nvfuser_piece) piece;
 	struct buf text;
+	struct nvfuser_recent { /* the text of a tensor that was printed lately, by value_id % NVFUSER_RECENT */
+		value_id value; /* 0: none */
+		uint32_t n;
+		char text[NVFUSER_RECENT_TEXT];
+	} recent[NVFUSER_RECENT];
 };
 
 struct nvfuser {

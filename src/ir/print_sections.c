@@ -343,7 +343,10 @@ static void put_declarations(struct lines *l)
 static void put_name_line(struct lines *l, const char *what, int32_t number, name_id name)
 {
 	struct buf *out = line(l);
-	buf_printf(out, "name %s%d = ", what, (int)number);
+	buf_puts(out, "name ");
+	buf_puts(out, what);
+	buf_puti(out, number);
+	buf_puts(out, " = ");
 	spelling_put_name(out, names_text(l->p->m->names, name));
 	buf_putc(out, '\n');
 }

@@ -2,8 +2,8 @@
  *
  *     T0_g___bfloat[istreamIdx7{3}, ideviceIdx.x9{2}, iS8{( ceilDiv(i0, 3) )}] (DeviceMesh{0 1})
  *
- * Tensors of one type differ only in numbers, and a dump prints each of them several times: the text
- * between the numbers is made once a type. */
+ * Tensors of one type differ only in numbers: the text between the numbers is made once a type. A dump prints
+ * a tensor several times, often soon after its definition: the last texts are kept. */
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/number_axes.h"
@@ -125,7 +125,8 @@ static const struct nvfuser_form *form_of(struct nvfuser *p, type_id t)
 	return &p->forms.form.at[t];
 }
 
-void nvfuser_tensor(struct nvfuser *p, value_id v)
+/* Puts the text of a tensor. Returns its bytes. */
+static size_t put_tensor(struct nvfuser *p, value_id v)
 {
 	const struct value *x = ir_value(p->m, v);
 	const struct nvfuser_form *form = form_of(p, x->type);
@@ -142,7 +143,24 @@ void nvfuser_tensor(struct nvfuser *p, value_id v)
 			to = str_put_int(to, list ? list[piece[i].axis] : x->axis_base + piece[i].place);
 	}
 	*to = '\0';
-	p->out->n = (size_t)(to - p->out->at);
+	size_t n = (size_t)(to - p->out->at) - p->out->n;
+	p->out->n += n;
+	return n;
+}
+
+void nvfuser_tensor(struct nvfuser *p, value_id v)
+{
+	struct nvfuser_recent *recent = &p->forms.recent[v % NVFUSER_RECENT];
+	if (recent->value == v) {
+		buf_putn(p->out, recent->text, recent->n);
+		return;
+	}
+	size_t n = put_tensor(p, v);
+	if (n > sizeof recent->text)
+		return;
+	recent->value = v;
+	recent->n = (uint32_t)n;
+	memcpy(recent->text, p->out->at + p->out->n - n, n);
 }
 
 void nvfuser_forms_free(struct nvfuser_forms *f)

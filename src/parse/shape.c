@@ -543,14 +543,6 @@ static const uint32_t *words_of(const struct ast *a, ast_id repeat)
 	return &a->shapes->word.at[(uint32_t)ast_at(a, repeat)->value.i];
 }
 
-static uint32_t count_digits(uint32_t n)
-{
-	uint32_t count = 1;
-	for (; n >= 10; n /= 10)
-		count++;
-	return count;
-}
-
 /* Bytes of the text that a hole was filled with. */
 static uint32_t hole_length(const struct ast *a, const struct shape *x, unsigned k, uint32_t word)
 {
@@ -559,7 +551,7 @@ static uint32_t hole_length(const struct ast *a, const struct shape *x, unsigned
 		return (uint32_t)strlen(names_text(a->names, word));
 	case HOLE_DIGITS:
 		return gives_name(x, k) ? (uint32_t)strlen(names_text(a->names, word)) - 1 /* the T */
-		                        : count_digits(word);
+		                        : str_count_digits(word);
 	case HOLE_TENSOR:
 		break;
 	}
