@@ -23,6 +23,7 @@ enum transport_trait {
 	TRANSPORT_HAS_P2P_OPTIONS = 1 << 6, /* --p2p-protocol and --p2p-transport */
 	TRANSPORT_ROUNDS_STEPS = 1 << 7,    /* a sum of floats may be rounded at each step */
 	TRANSPORT_WAITS = 1 << 8,           /* ranks wait for each other's calls */
+	TRANSPORT_CROSSES_HOSTS = 1 << 9,   /* ranks may be on several hosts */
 };
 
 /* The values of --transport, as a `value` of struct option; those of --target=cuda without `auto`. */

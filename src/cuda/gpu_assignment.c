@@ -135,6 +135,19 @@ static enum status check_reach(struct cuda *c, const struct rank_gpu *gpu)
 	return status;
 }
 
+static enum status refuse_hosts(struct rt_job *job, enum transport_kind kind)
+{
+	struct buf others = {0};
+	transport_kind_put(&others, TRANSPORT_ON_GPU | TRANSPORT_CROSSES_HOSTS, "or");
+	enum status status =
+	    cuda_refuse(job, STATUS_ABSENT,
+	                "transport %s needs all ranks on one host; for several use --transport=%s, with a "
+	                "GPU for each rank",
+	                transport_kind_name(kind), others.at);
+	buf_free(&others);
+	return status;
+}
+
 static enum status check_ipc(struct cuda *c, const struct rank_gpu *gpu)
 {
 	struct rt_job *job = c->base.job;
@@ -142,8 +155,6 @@ static enum status check_ipc(struct cuda *c, const struct rank_gpu *gpu)
 	if (strcmp(job->boot->name, "thread") == 0)
 		why = "needs ranks that are processes; those that are threads of one process have "
 		      "--transport=peers";
-	else if (!job->boot->shares(job))
-		why = "needs all ranks on one host; --transport=nccl takes several, with a GPU for each rank";
 	else if (job->size > RT_SHM_MAX_RANKS)
 		why = "takes up to 256 ranks";
 	if (why)
@@ -217,7 +228,10 @@ enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, boo
 		return rt_job_status(job);
 	enum transport_kind chosen =
 	    *kind == TRANSPORT_AUTO ? resolve_transport(c, gpu, symmetric, &status) : *kind;
-	if (chosen == TRANSPORT_PEERS)
+	if (transport_kind_has(chosen, TRANSPORT_ON_GPU) &&
+	    !transport_kind_has(chosen, TRANSPORT_CROSSES_HOSTS) && !job->boot->shares(job))
+		status = refuse_hosts(job, chosen);
+	else if (chosen == TRANSPORT_PEERS)
 		status = check_peers(c, gpu);
 	else if (chosen == TRANSPORT_CUDA_IPC)
 		status = check_ipc(c, gpu);

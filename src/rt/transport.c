@@ -39,18 +39,30 @@ static enum transport_kind choose_kind(const struct rt_job *job, bool under_mpi)
 	return under_mpi ? TRANSPORT_MPI : TRANSPORT_SHM;
 }
 
+static enum status refuse_hosts(struct rt_job *job, const char *name)
+{
+	struct buf others = {0};
+	transport_kind_put(&others, TRANSPORT_ON_CPU | TRANSPORT_CROSSES_HOSTS, "or");
+	rt_job_error(job, "transport %s needs all ranks on one host; for several use --transport=%s", name,
+	             others.at);
+	buf_free(&others);
+	return rt_job_fail(job, STATUS_ABSENT);
+}
+
 enum status rt_transport_open(struct rt_job *job, enum transport_kind kind, struct rt_transport **out)
 {
 	bool under_mpi = strcmp(job->boot->name, "mpi") == 0;
 	if (kind == TRANSPORT_AUTO)
 		kind = choose_kind(job, under_mpi);
 	const char *name = transport_kind_name(kind);
-	if (kind == TRANSPORT_SHM)
-		return rt_shm_open(job, out);
 	if (!transport_kind_has(kind, TRANSPORT_ON_CPU)) {
 		rt_job_error(job, "transport %s moves data between GPUs: it is of --target=cuda", name);
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
+	if (!transport_kind_has(kind, TRANSPORT_CROSSES_HOSTS) && !job->boot->shares(job))
+		return refuse_hosts(job, name);
+	if (kind == TRANSPORT_SHM)
+		return rt_shm_open(job, out);
 #ifdef HIRC_HAVE_MPI
 	if (under_mpi)
 		return kind == TRANSPORT_MIXED ? open_mixed(job, out) : rt_mpi_open(job, out);
