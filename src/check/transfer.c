@@ -104,8 +104,7 @@ static unsigned accesses_of(struct walk *w, const struct checked_collective *x, 
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
 	uint32_t roots = classes_roots(w, &x->me, x->root);
 	bool is_root = roots || x->root == x->me.member || x->me.n == 1;
-	bool root_reads = kind == OP_BROADCASTS || kind == OP_SCATTER || kind == OP_SEND_RECV;
-	bool root_writes = kind == OP_REDUCE || kind == OP_GATHER;
+	bool root_reads = op_root_gives(kind), root_writes = op_root_takes(kind);
 	bool others_write = kind == OP_SEND_RECV && x->me.n > 1;
 	unsigned n = 0;
 	if (is_root || !root_reads)

@@ -12,14 +12,6 @@
 
 /* ---- the members' signs, compared */
 
-/* Elements of the whole, where all members know it. */
-static int64_t common_count(const struct rt_collective *c, int n)
-{
-	bool known =
-	    c->kind != COLLECTIVE_GATHER && c->kind != COLLECTIVE_SCATTER && !collective_exchanges(c->kind);
-	return known ? rt_collective_total(c, n) : 0;
-}
-
 /* As in shm_sign.c. */
 static void describe_peers_part(const struct rt_job *job, const struct peers_part *p, int n, struct buf *out)
 {
@@ -30,8 +22,8 @@ static void describe_peers_part(const struct rt_job *job, const struct peers_par
 		buf_printf(out, " (%s)", reduce_op_name(c->op));
 	if (collective_is_rooted(c->kind))
 		buf_printf(out, " %s root %d", collective_is_to_root(c->kind) ? "to" : "from", c->root);
-	if (common_count(c, n))
-		buf_printf(out, " of %lld %s", (long long)common_count(c, n), type);
+	if (rt_collective_common_total(c, n))
+		buf_printf(out, " of %lld %s", (long long)rt_collective_common_total(c, n), type);
 	else
 		buf_printf(out, " of %s", type);
 	cuda_describe_label(job, p->rank, c->at.label, out);
@@ -43,7 +35,7 @@ enum status peers_compare(struct rt_job *job, const struct peers_part *own, cons
 	const struct rt_collective *a = &own->c, *b = &other->c;
 	if (a->kind == b->kind && a->dtype == b->dtype && (!collective_reduces(a->kind) || a->op == b->op) &&
 	    (!collective_is_rooted(a->kind) || a->root == b->root) &&
-	    common_count(a, n) == common_count(b, n))
+	    rt_collective_common_total(a, n) == rt_collective_common_total(b, n))
 		return STATUS_OK;
 	struct buf here = {0}, there = {0};
 	describe_peers_part(job, own, n, &here);

@@ -476,5 +476,7 @@ enum op_kind reduce_operation(enum reduce_op r);
 enum op_kind collective_operation(enum collective c);
 /* The collective that an operation is; false: it is none, or collective_permute. */
 bool op_collective(enum op_kind kind, enum collective *out);
+/* Return true if an operation is a collective whose root gives to the other members, or takes from them. */
+bool op_root_gives(enum op_kind kind), op_root_takes(enum op_kind kind);
 
 #endif

@@ -91,3 +91,15 @@ bool op_collective(enum op_kind kind, enum collective *out)
 		}
 	return false;
 }
+
+bool op_root_gives(enum op_kind kind)
+{
+	enum collective c;
+	return op_collective(kind, &c) && collective_is_rooted(c) && !collective_is_to_root(c);
+}
+
+bool op_root_takes(enum op_kind kind)
+{
+	enum collective c;
+	return op_collective(kind, &c) && collective_is_to_root(c);
+}

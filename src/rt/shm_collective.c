@@ -290,14 +290,6 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 
 /* ---- the whole */
 
-/* Elements of the whole, where all members know it. */
-static int64_t common_count(const struct rt_collective *c, int members)
-{
-	bool known =
-	    c->kind != COLLECTIVE_GATHER && c->kind != COLLECTIVE_SCATTER && !collective_exchanges(c->kind);
-	return known ? rt_collective_total(c, members) : 0;
-}
-
 static struct shm_sign sign_of(const struct rt_collective *c, int members)
 {
 	return (struct shm_sign){.kind = (uint8_t)c->kind,
@@ -305,7 +297,7 @@ static struct shm_sign sign_of(const struct rt_collective *c, int members)
 	                         .label = c->at.label,
 	                         .op = collective_reduces(c->kind) ? (uint8_t)c->op : 0,
 	                         .root = collective_is_rooted(c->kind) ? c->root : 0,
-	                         .count = common_count(c, members)};
+	                         .count = rt_collective_common_total(c, members)};
 }
 
 static struct rt_request *request_new(struct shm *s, const struct rt_collective *c,

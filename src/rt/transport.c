@@ -184,6 +184,12 @@ int64_t rt_collective_total(const struct rt_collective *c, int members)
 	return total;
 }
 
+int64_t rt_collective_common_total(const struct rt_collective *c, int members)
+{
+	bool root_knows = collective_is_rooted(c->kind) && collective_has_blocks(c->kind);
+	return root_knows || collective_exchanges(c->kind) ? 0 : rt_collective_total(c, members);
+}
+
 void rt_collective_round(const struct rt_collective *c, int members, void *wide, void *out, int64_t count)
 {
 	size_t n = (size_t)count;

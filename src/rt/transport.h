@@ -199,6 +199,8 @@ struct rt_block rt_collective_taken(const struct rt_collective *c, int own, int 
 struct rt_block rt_even_block(int64_t count, int n, int index);
 /* Elements of all blocks, or count. */
 int64_t rt_collective_total(const struct rt_collective *c, int members);
+/* The same where every member knows it, for a comparison of members; else 0. */
+int64_t rt_collective_common_total(const struct rt_collective *c, int members);
 
 /* Counts the bytes of a collective as struct rt_counter says, wherever they really go. */
 void rt_transport_count(struct rt_transport *t, const struct rt_collective *c);

@@ -233,7 +233,7 @@ static void add_collective_events(struct walk *w, op_id op)
 	}
 	if (!evaluate_scalar(w, op, 0, &root) || root < 0 || root >= n)
 		return;
-	bool gives = o->kind == OP_BROADCASTS || o->kind == OP_SCATTER || o->kind == OP_SEND_RECV;
+	bool gives = op_root_gives((enum op_kind)o->kind);
 	int64_t others = n == 2 ? (int64_t)device[1 - own] : STEPS_ALL;
 	if ((own == root) == gives)
 		add_event(w, STEPS_SEND, op, in, gives ? others : (int64_t)device[root]);
