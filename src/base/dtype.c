@@ -36,11 +36,6 @@ unsigned dtype_bytes(enum dtype t)
 	return dtypes[t].bytes;
 }
 
-bool dtype_is_float(enum dtype t)
-{
-	return dtypes[t].digits;
-}
-
 bool dtype_is_integer(enum dtype t)
 {
 	return dtypes[t].class == INTEGER;
@@ -64,17 +59,6 @@ double dtype_largest(enum dtype t)
 int64_t dtype_exact(enum dtype t)
 {
 	return dtypes[t].digits ? (int64_t)1 << dtypes[t].digits : dtypes[t].most;
-}
-
-enum dtype dtype_wide(enum dtype t)
-{
-	return t == DTYPE_F64 ? DTYPE_F64 : dtype_is_float(t) ? DTYPE_F32 : DTYPE_I64;
-}
-
-enum dtype dtype_common(enum dtype a, enum dtype b)
-{
-	bool is_f64 = a == DTYPE_F64 || b == DTYPE_F64;
-	return is_f64 ? DTYPE_F64 : dtype_is_float(a) || dtype_is_float(b) ? DTYPE_F32 : DTYPE_I64;
 }
 
 enum dtype dtype_of_parts(enum dtype t, bool divided)

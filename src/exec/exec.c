@@ -416,25 +416,32 @@ static void start_run(struct exec *e)
 		e->queue[k].n = 0;
 }
 
+/* Tells those who watch the run of the instruction at a place. Returns false if it is to fail. */
+static bool enter_instruction(struct exec *e, const struct plan_instruction *i, uint32_t place)
+{
+	if (e->ranges)
+		exec_ranges_enter(e->ranges, i);
+	if (e->faults && !exec_faults_enter(e->faults, i))
+		return fail_instruction(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
+	if (e->marks)
+		exec_marks_enter(e->marks, e->engine, place, e->reg, e->reversed);
+	return true;
+}
+
 /* Submits the program. The current stream is the first again. */
 static enum status submit_program(struct exec *e)
 {
 	const struct plan *p = e->p;
 	int64_t *r = e->reg;
 	struct rt_stream *main = e->current;
+	bool is_watched = e->ranges || e->faults || e->marks;
 	start_run(e);
 	for (uint32_t at = 0;;) {
 		const struct plan_instruction *i = &p->code.at[at++];
 		bool ok = true;
 		e->stats.instructions++;
-		if (e->ranges)
-			exec_ranges_enter(e->ranges, i);
-		if (e->faults && !exec_faults_enter(e->faults, i)) {
-			fail_instruction(e, i, STATUS_DIAGNOSTICS, "--fail asks for this");
+		if (is_watched && !enter_instruction(e, i, at - 1))
 			return rt_job_status(e->job);
-		}
-		if (e->marks)
-			exec_marks_enter(e->marks, e->engine, at - 1, r, e->reversed);
 		if (i->code == PLAN_NEXT && rt_job_status(e->job) != STATUS_OK)
 			return rt_job_status(e->job);
 		enum plan_step step = plan_control(p, i, r, &at);
