@@ -273,7 +273,8 @@ static void mark_statement(struct maker *k, op_id op, bool here)
 			mark_statement(k, within, false);
 }
 
-static void finish_problem(struct maker *k, struct arena *a)
+/* Makes the problem of all that was added. Returns false after reporting that it is too large. */
+static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 {
 	struct sched_problem *p = &k->out->p;
 #define COPY(list, type) memcpy(arena_new_array(a, type, (list).n + 1), (list).at, sizeof(type) * (list).n)
@@ -291,7 +292,14 @@ static void finish_problem(struct maker *k, struct arena *a)
 	k->out->op = k->op.n ? COPY(k->op, op_id) : NULL;
 	k->out->storage = k->owner.n ? COPY(k->owner, value_id) : NULL;
 #undef COPY
+	const char *excess = sched_problem_excess(p);
+	if (excess) {
+		diag_error(k->d, E_SIM_LIMIT, k->m->op.at[k->m->region.at[region].first].at,
+		           "a block of statements cannot be scheduled: it has %s", excess);
+		return false;
+	}
 	sched_problem_finish(p, a, k->edge.at, k->edge.n, k->use.at, k->use.n);
+	return true;
 }
 
 /* Adds the memory that is there all the time. */
@@ -340,8 +348,8 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	for (value_id v = 1; v < m->value.n; v++)
 		if (m->value.at[v].flags & VALUE_OUTPUT)
 			keep(&k, v);
-	if (!k.failed)
-		finish_problem(&k, a);
+	if (!k.failed && !finish_problem(&k, region, a))
+		k.failed = true;
 	vec_free(&k.readers);
 	vec_free(&k.nodes);
 	vec_free(&k.op);

@@ -43,11 +43,6 @@ const struct cluster *cost_cluster(const struct cost *c)
 	return c->cluster;
 }
 
-uint64_t cost_hash(const struct cost *c)
-{
-	return cluster_hash(c->cluster);
-}
-
 int64_t cost_op_time(const struct cost *c, op_id op)
 {
 	int64_t time = 0, bytes;

@@ -28,8 +28,6 @@ void cost_free(struct cost *c); /* NULL is allowed */
  * limit. */
 void cost_set_streams(struct cost *c, int64_t streams);
 const struct cluster *cost_cluster(const struct cost *c);
-/* Hashes the cluster's figures: ranks that schedule must have the same. */
-uint64_t cost_hash(const struct cost *c);
 
 int64_t cost_op_time(const struct cost *c, op_id op);
 /* Returns true if the time is recorded in the program. */
@@ -50,9 +48,6 @@ struct cost_work cost_op_work(const struct cost *c, op_id op);
  * need no zeros, Communications of a group, and statements that only name a stream or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);
 
-/* A collective of any team, by bytes of the larger buffer of a rank: an allgather's result, a
- * reduce_scatter's operand. */
-int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes);
 /* Returns the time of a collective of any team, by the bytes of the operand. */
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes);

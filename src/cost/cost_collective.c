@@ -177,15 +177,6 @@ int64_t collective_time(const struct cost *c, enum collective kind, const struct
 	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
 }
 
-int64_t cost_collective_time(const struct cost *c, enum op_kind collective, team_id team, int64_t bytes)
-{
-	enum collective kind = COLLECTIVE_BARRIER;
-	struct links_team t;
-	return collective_kind(collective, &kind) && collective_team(c, team, &t)
-	           ? collective_time(c, kind, &t, bytes)
-	           : 0;
-}
-
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes)
 {

@@ -274,16 +274,6 @@ enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_cal
 	return STATUS_OK;
 }
 
-enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken)
-{
-	struct cuda_gemm_call call;
-	enum status status = cuda_gemm_make(c, t, &call, taken);
-	if (*taken)
-		status = cuda_gemm_run(c, s, &call);
-	*taken = *taken && status == STATUS_OK;
-	return status;
-}
-
 /* ---- beginning and end */
 
 enum status cuda_gemms_open(struct cuda *c)

@@ -26,7 +26,5 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 /* Allocates the memory for products of that stream, so that a later cuda_gemm_run only gives it work. */
 enum status cuda_gemm_prepare(struct cuda *c, CUstream s, const struct cuda_gemm_call *call);
 enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_call *call);
-/* Both; nothing is done if *taken is false. */
-enum status cuda_gemm_launch(struct cuda *c, CUstream s, const struct rt_task *t, bool *taken);
 
 #endif

@@ -74,10 +74,18 @@ static void release(struct on_gpu *g)
 		rt_device_free(gpu, g->buffer[o]);
 }
 
+/* Makes and runs a product, if cuBLASLt takes it. */
+static enum status launch_gemm(CUstream s, const struct rt_task *t, bool *taken)
+{
+	struct cuda_gemm_call call;
+	enum status status = cuda_gemm_make(cuda(), t, &call, taken);
+	return *taken && status == STATUS_OK ? cuda_gemm_run(cuda(), s, &call) : status;
+}
+
 static bool taken_by(void *stream, const struct rt_task *t)
 {
 	bool taken = false;
-	CHECK_EQ(cuda_gemm_launch(cuda(), stream, t, &taken), STATUS_OK);
+	CHECK_EQ(launch_gemm(stream, t, &taken), STATUS_OK);
 	return taken;
 }
 
@@ -306,7 +314,7 @@ static int one_main(struct rt_job *job, void *arg)
 		return status;
 	CHECK_EQ(rt_device_alloc(gpu, 8192, "it", &memory), STATUS_OK);
 	struct rt_task t = small(memory);
-	status = cuda_gemm_launch(cuda(), stream_new(), &t, &taken);
+	status = launch_gemm(stream_new(), &t, &taken);
 	CHECK(!taken || status == STATUS_OK);
 	rt_device_free(gpu, memory);
 	close_both();
