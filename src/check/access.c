@@ -18,7 +18,7 @@ static bool is_before(const struct record *r, const struct clock *clock)
 	return r->step <= clock_get(clock, r->thread);
 }
 
-static void find_races(struct walk *w, struct storage *x, op_id op, const struct access *a,
+static void find_races(struct rank_check *w, struct storage *x, op_id op, const struct access *a,
                        const struct clock *clock, uint32_t thread)
 {
 	const struct parts *p = &w->c->parts;
@@ -32,7 +32,7 @@ static void find_races(struct walk *w, struct storage *x, op_id op, const struct
 }
 
 /* As if the access were another rank's than the record. */
-static void compare_ranks(struct walk *w, struct storage *x, op_id op, const struct access *a,
+static void compare_ranks(struct rank_check *w, struct storage *x, op_id op, const struct access *a,
                           const struct clock *clock, uint32_t thread)
 {
 	for (uint32_t k = 0; k < x->record.n; k++) {
@@ -50,7 +50,7 @@ static void compare_ranks(struct walk *w, struct storage *x, op_id op, const str
 }
 
 /* Two accesses of one statement, on two ranks. */
-static void compare_itself(struct walk *w, op_id op, const struct access *a, const struct access *b)
+static void compare_itself(struct rank_check *w, op_id op, const struct access *a, const struct access *b)
 {
 	uint32_t who[2];
 	if (a->view.storage == b->view.storage && (a->view.symmetric || b->view.symmetric) &&
@@ -62,7 +62,7 @@ static void compare_itself(struct walk *w, op_id op, const struct access *a, con
 
 /* Returns true if every access of other ranks that conflicts with an older access conflicts with the new one,
  * too. */
-static bool covers_ranks(const struct walk *w, const struct record *r, const struct record *old)
+static bool covers_ranks(const struct rank_check *w, const struct record *r, const struct record *old)
 {
 	const struct symmetric *s = &w->symmetric.at[r->symmetric];
 	if (!old->symmetric)
@@ -71,8 +71,8 @@ static bool covers_ranks(const struct walk *w, const struct record *r, const str
 	       spread_covers(&w->c->spreads, r->spread, old->spread);
 }
 
-static void remember(struct walk *w, struct storage *x, const struct access *a, const struct clock *clock,
-                     struct record r)
+static void remember(struct rank_check *w, struct storage *x, const struct access *a,
+                     const struct clock *clock, struct record r)
 {
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < x->record.n; k++) {
@@ -89,7 +89,7 @@ static void remember(struct walk *w, struct storage *x, const struct access *a, 
 
 /* Returns true if an access counts: of statements that only other ranks do, just accesses to memory that this
  * rank may use, too. */
-static bool is_counted_access(const struct walk *w, const struct access *a)
+static bool is_counted_access(const struct rank_check *w, const struct access *a)
 {
 	if (a->view.storage == CHECK_NONE)
 		return false;
@@ -98,7 +98,7 @@ static bool is_counted_access(const struct walk *w, const struct access *a)
 }
 
 /* others: how many accesses before the k-th may be of the same memory, on another rank. */
-static void access_one(struct walk *w, op_id op, const struct access *list, unsigned k, unsigned others,
+static void access_one(struct rank_check *w, op_id op, const struct access *list, unsigned k, unsigned others,
                        const struct clock *clock, uint32_t thread)
 {
 	struct storage *x = &w->storage.at[list[k].view.storage];
@@ -120,7 +120,7 @@ static void access_one(struct walk *w, op_id op, const struct access *list, unsi
 	}
 }
 
-void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
+void access_all(struct rank_check *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step)
 {
 	bool symmetric = false;
@@ -157,7 +157,7 @@ void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const
 	}
 }
 
-void access_free(struct walk *w, op_id op, value_id v)
+void access_free(struct rank_check *w, op_id op, value_id v)
 {
 	struct access a = {.view = w->view[v], .kind = ACCESS_FREE};
 	if (w->m->value.at[v].def && w->m->op.at[w->m->value.at[v].def].kind == OP_SYMMETRIC_VIEW) {
@@ -169,15 +169,15 @@ void access_free(struct walk *w, op_id op, value_id v)
 	uint32_t shown = symmetric_of(w, a.view.storage);
 	if (shown)
 		report_shown(w, &w->symmetric.at[shown], op);
-	uint32_t step = walk_step(w);
-	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
+	uint32_t step = check_step(w);
+	access_all(w, op, &a, 1, check_clock(w), w->stream.at[w->current].thread, step);
 	w->storage.at[a.view.storage].freed = op;
 	w->storage.at[a.view.storage].freed_turn = w->now;
 }
 
 /* Checks the accesses of the caller to a buffer after the program. --strict: ordered after the initial stream
  * alone; else all streams are done by then. */
-static void give_back(struct walk *w, struct storage *x, struct clock *all)
+static void give_back(struct rank_check *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;
 	const struct clock *clock = &w->stream.at[0].clock; /* the initial stream */
@@ -196,7 +196,7 @@ static void give_back(struct walk *w, struct storage *x, struct clock *all)
 	}
 }
 
-void access_end(struct walk *w)
+void access_end(struct rank_check *w)
 {
 	struct checker *c = w->c;
 	struct clock all = {0};

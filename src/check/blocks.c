@@ -72,7 +72,7 @@ static bool pair_agrees(struct checker *c, const struct arrival *here, const str
 }
 
 /* Compares a member with one that is there, and with all ranks that this one stands for. */
-static bool member_agrees(struct walk *w, team_id team, const struct membership *me,
+static bool member_agrees(struct rank_check *w, team_id team, const struct membership *me,
                           const struct arrival *here, const struct arrival *there, const char *where)
 {
 	struct checker *c = w->c;
@@ -99,8 +99,8 @@ static bool is_alike(const struct arrival *here, const struct arrival *before)
 	       x->taken == y->taken && (list || x->elements == y->elements);
 }
 
-bool blocks_are_alike(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
-                      uint32_t *arrived)
+bool blocks_are_alike(struct rank_check *w, op_id op, const struct membership *me,
+                      const struct check_moved *moved, uint32_t *arrived)
 {
 	struct checker *c = w->c;
 	struct arrival here = {
@@ -111,7 +111,7 @@ bool blocks_are_alike(struct walk *w, op_id op, const struct membership *me, con
 	return here.is_alike;
 }
 
-bool blocks_agree(struct walk *w, const struct membership *me, uint32_t arrived, const char *where)
+bool blocks_agree(struct rank_check *w, const struct membership *me, uint32_t arrived, const char *where)
 {
 	struct checker *c = w->c;
 	const struct arrival *here = &c->arrival.at[arrived];

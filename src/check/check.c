@@ -91,7 +91,7 @@ static void walk_for(struct checker *c, int64_t rank)
 	c->rank_now = rank;
 	for (int64_t r = rank + 1; c->symmetry && r < c->o->ranks; r++)
 		c->weight += c->symmetry->least[r] == rank;
-	walk_rank(c, rank);
+	check_rank(c, rank);
 }
 
 /* By all ranks, or by those that stand for the others. found: set if anything was reported. */

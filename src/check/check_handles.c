@@ -10,24 +10,24 @@
 #include "check/checker.h"
 
 /* Returns the number of the allocation of a buffer that a view is of; 0: none. */
-static uint32_t allocation_of(const struct walk *w, const struct view *x)
+static uint32_t allocation_of(const struct rank_check *w, const struct view *x)
 {
 	return x->storage == CHECK_NONE ? 0 : w->storage.at[x->storage].made;
 }
 
-static value_id buffer_of(const struct walk *w, op_id op)
+static value_id buffer_of(const struct rank_check *w, op_id op)
 {
 	return w->m->op.at[op].kind == OP_SEND ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
 }
 
-void handles_share(struct walk *w, op_id op)
+void handles_share(struct rank_check *w, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT) && check_goes_on(w->c); k++) {
 		op_id transfer = op_operand_id(w->m, op, ROLE_STATEMENT, k);
 		bool send = w->m->op.at[transfer].kind == OP_SEND;
 		const struct view *x = &w->view[buffer_of(w, transfer)];
 		int64_t peer;
-		if (!walk_scalar(w, transfer, 0, &peer) ||
+		if (!check_scalar(w, transfer, 0, &peer) ||
 		    !classes_peer(w, op_scalar_expr(w->m, transfer, 0), peer))
 			return;
 		w->announced[transfer] = (struct announced){
@@ -37,7 +37,7 @@ void handles_share(struct walk *w, op_id op)
 	}
 }
 
-void handles_use(struct walk *w, op_id transfer)
+void handles_use(struct rank_check *w, op_id transfer)
 {
 	const struct announced *a = &w->announced[transfer];
 	value_id v = buffer_of(w, transfer);

@@ -56,7 +56,7 @@ static op_id waited_for(const struct module *m, op_id op)
 }
 
 /* The handle of a stream, or NULL. */
-static const struct handle *handle_of(const struct walk *w, int64_t stream)
+static const struct handle *handle_of(const struct rank_check *w, int64_t stream)
 {
 	for (handle_id h = 1; h < w->m->handle.n && stream == INITIAL_STREAM; h++)
 		if (w->handle[h] == 0)
@@ -65,7 +65,7 @@ static const struct handle *handle_of(const struct walk *w, int64_t stream)
 }
 
 /* Appends the operand of synchronize for a stream: main, 2. */
-static void put_stream_name(const struct walk *w, int64_t stream, struct buf *out)
+static void put_stream_name(const struct rank_check *w, int64_t stream, struct buf *out)
 {
 	const struct handle *h = handle_of(w, stream);
 	if (h && h->name)
@@ -77,7 +77,7 @@ static void put_stream_name(const struct walk *w, int64_t stream, struct buf *ou
 }
 
 /* main; stream 2 */
-static void put_stream(const struct walk *w, int64_t stream, struct buf *out)
+static void put_stream(const struct rank_check *w, int64_t stream, struct buf *out)
 {
 	if (stream == INITIAL_STREAM && !handle_of(w, stream)) {
 		buf_puts(out, "the initial stream");
@@ -89,7 +89,7 @@ static void put_stream(const struct walk *w, int64_t stream, struct buf *out)
 }
 
 /* (rank 0, i = 1) */
-static void put_place(const struct walk *w, uint32_t turn, struct buf *out)
+static void put_place(const struct rank_check *w, uint32_t turn, struct buf *out)
 {
 	words_place(w->c, (uint32_t)w->rank, turn, out);
 }
@@ -103,7 +103,7 @@ static const char *name_access(enum access_kind kind)
 	return text[kind];
 }
 
-static uint32_t place_of(const struct walk *w, op_id op)
+static uint32_t place_of(const struct rank_check *w, op_id op)
 {
 	return op ? w->m->op.at[op].at : DIAG_NOWHERE;
 }
@@ -131,7 +131,7 @@ static void witness_accesses(struct checker *c, bool life, const struct witness_
 /* ---- races */
 
 /* ` on stream 2`; nothing for a Communication. */
-static void put_thread(const struct walk *w, uint32_t thread, struct buf *out)
+static void put_thread(const struct rank_check *w, uint32_t thread, struct buf *out)
 {
 	const struct thread *t = thread == CHECK_NONE ? NULL : &w->thread.at[thread];
 	if (t && t->op)
@@ -141,7 +141,7 @@ static void put_thread(const struct walk *w, uint32_t thread, struct buf *out)
 }
 
 /* The statement that would order the two, as a note. */
-static void way_out(struct walk *w, op_id op, const struct record *before)
+static void way_out(struct rank_check *w, op_id op, const struct record *before)
 {
 	const struct thread *t = &w->thread.at[before->thread];
 	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
@@ -166,7 +166,7 @@ static void way_out(struct walk *w, op_id op, const struct record *before)
 	buf_free(&text);
 }
 
-void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
+void report_race(struct rank_check *w, const struct storage *storage, op_id op, enum access_kind kind,
                  uint32_t thread, const struct record *before)
 {
 	bool life = kind == ACCESS_FREE || kind == ACCESS_ALLOCATE || before->kind == ACCESS_FREE ||
@@ -203,7 +203,7 @@ void report_race(struct walk *w, const struct storage *storage, op_id op, enum a
 /* ---- races of ranks */
 
 /* ` through 'G'`; nothing for an access to the own buffer. */
-static void put_view(const struct walk *w, uint32_t symmetric, struct buf *out)
+static void put_view(const struct rank_check *w, uint32_t symmetric, struct buf *out)
 {
 	if (!symmetric)
 		return;
@@ -212,7 +212,7 @@ static void put_view(const struct walk *w, uint32_t symmetric, struct buf *out)
 }
 
 /* Notes the fence that is missing, at which all ranks would wait for each other. */
-static void missing_fence(struct walk *w, op_id op, const struct access *a, const struct record *before)
+static void missing_fence(struct rank_check *w, op_id op, const struct access *a, const struct record *before)
 {
 	const struct symmetric *s = &w->symmetric.at[before->symmetric];
 	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
@@ -239,8 +239,9 @@ static void missing_fence(struct walk *w, op_id op, const struct access *a, cons
 	buf_free(&name);
 }
 
-void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
-                          uint32_t thread, const struct record *before, const uint32_t *who)
+void report_race_of_ranks(struct rank_check *w, const struct storage *storage, op_id op,
+                          const struct access *a, uint32_t thread, const struct record *before,
+                          const uint32_t *who)
 {
 	struct buf text = {0};
 	op_id first = op < before->op ? op : before->op, last = op < before->op ? before->op : op;
@@ -274,8 +275,8 @@ void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id o
 	missing_fence(w, op, a, before);
 }
 
-void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
-                             const struct access *b, const uint32_t *who)
+void report_race_with_itself(struct rank_check *w, const struct storage *storage, op_id op,
+                             const struct access *a, const struct access *b, const uint32_t *who)
 {
 	bool turn = b->kind == ACCESS_READ; /* the write is told first */
 	const struct access *x = turn ? a : b, *y = turn ? b : a;
@@ -299,7 +300,7 @@ void report_race_with_itself(struct walk *w, const struct storage *storage, op_i
 /* ---- lives */
 
 /* Another rank's last use of the view is held until the buffer is freed. */
-static void witness_shown(struct walk *w, const struct symmetric *s, op_id op)
+static void witness_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 {
 	const struct storage *x = &w->storage.at[s->storage];
 	const struct slice *slice = &w->c->slice.at[s->slice];
@@ -318,7 +319,7 @@ static void witness_shown(struct walk *w, const struct symmetric *s, op_id op)
 		witness_add(w->c, WITNESS_ROLE_STANDS, op, w->rank, w->now);
 }
 
-void report_shown(struct walk *w, const struct symmetric *s, op_id op)
+void report_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 {
 	struct buf text = {0};
 	op_id made = w->m->value.at[s->value].def;
@@ -341,7 +342,7 @@ void report_shown(struct walk *w, const struct symmetric *s, op_id op)
 	buf_free(&text);
 }
 
-void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
                   enum access_kind kind)
 {
 	struct buf text = {0};
@@ -372,7 +373,7 @@ void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, 
 	buf_free(&text);
 }
 
-void report_unwritten(struct walk *w, op_id op, value_id v)
+void report_unwritten(struct rank_check *w, op_id op, value_id v)
 {
 	struct buf text = {0};
 	op_id made = w->m->value.at[v].def;
@@ -390,7 +391,7 @@ void report_unwritten(struct walk *w, op_id op, value_id v)
 	buf_free(&text);
 }
 
-void report_leak(struct walk *w, value_id v, op_id made)
+void report_leak(struct rank_check *w, value_id v, op_id made)
 {
 	struct buf text = {0};
 	if (!report_warns(w->c, "leak", made, 0))
@@ -400,7 +401,7 @@ void report_leak(struct walk *w, value_id v, op_id made)
 	buf_free(&text);
 }
 
-void report_handle(struct walk *w, op_id transfer, value_id v, const struct announced *a)
+void report_handle(struct rank_check *w, op_id transfer, value_id v, const struct announced *a)
 {
 	struct buf text = {0};
 	if (!report_once(w->c, "handle", transfer, a->op))
@@ -422,7 +423,7 @@ void report_handle(struct walk *w, op_id transfer, value_id v, const struct anno
 	buf_free(&text);
 }
 
-void report_wait(struct walk *w, op_id wait, op_id started)
+void report_wait(struct rank_check *w, op_id wait, op_id started)
 {
 	struct buf text = {0}, place = {0};
 	if (!report_once(w->c, "wait", wait, started))
@@ -436,7 +437,7 @@ void report_wait(struct walk *w, op_id wait, op_id started)
 	buf_free(&place);
 }
 
-void report_not_waited(struct walk *w, const struct transfer *t)
+void report_not_waited(struct rank_check *w, const struct transfer *t)
 {
 	struct buf text = {0}, place = {0};
 	if (!report_warns(w->c, "not waited", t->op, 0))

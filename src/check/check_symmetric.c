@@ -21,7 +21,7 @@
 
 /* ---- fences */
 
-static struct fenced *fenced_get(struct walk *w, uint32_t slice)
+static struct fenced *fenced_get(struct rank_check *w, uint32_t slice)
 {
 	uint32_t k = 0;
 	while (k < w->fenced.n && w->fenced.at[k].slice != slice)
@@ -32,15 +32,15 @@ static struct fenced *fenced_get(struct walk *w, uint32_t slice)
 }
 
 /* A thread that stands for others says nothing of other slices. */
-static bool stands_for_others(const struct walk *w, uint32_t thread)
+static bool stands_for_others(const struct rank_check *w, uint32_t thread)
 {
 	return w->thread.at[thread].copy;
 }
 
-static void fence_slice(struct walk *w, uint32_t slice)
+static void fence_slice(struct rank_check *w, uint32_t slice)
 {
 	struct fenced *f = fenced_get(w, slice);
-	struct clock *clock = walk_clock(w);
+	struct clock *clock = check_clock(w);
 	uint32_t n = clock->n;
 	check_spend(w->c, n);
 	for (uint32_t t = 0; t < n; t++) {
@@ -56,8 +56,8 @@ static void fence_slice(struct walk *w, uint32_t slice)
 	}
 }
 
-bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
-                       uint32_t step)
+bool symmetric_is_over(const struct rank_check *w, uint32_t symmetric, const struct clock *clock,
+                       uint32_t thread, uint32_t step)
 {
 	for (uint32_t k = 0; k < w->fenced.n; k++) {
 		const struct fenced *f = &w->fenced.at[k];
@@ -70,7 +70,7 @@ bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct cl
 
 /* ---- parts that ranks touch */
 
-static spread_id spread_all(struct walk *w, uint32_t n)
+static spread_id spread_all(struct rank_check *w, uint32_t n)
 {
 	struct span *span = mem_alloc(sizeof *span * (n + 1u));
 	for (uint32_t k = 0; k < n; k++)
@@ -81,7 +81,7 @@ static spread_id spread_all(struct walk *w, uint32_t n)
 }
 
 /* A statement's scalar operand on the walk's rank; false: it has no value. */
-static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
+static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 {
 	const struct expr_env env = {
 	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
@@ -91,7 +91,7 @@ static bool scalar_of(const struct walk *w, op_id op, int64_t *out)
 }
 
 /* Returns true if the walk's rank takes the branches around a statement, as far as is known. */
-static bool comes_to(const struct walk *w, op_id op)
+static bool comes_to(const struct rank_check *w, op_id op)
 {
 	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
 		op_id owner = w->m->region.at[r].owner;
@@ -104,7 +104,7 @@ static bool comes_to(const struct walk *w, op_id op)
 	return true;
 }
 
-bool symmetric_divides(struct walk *w, op_id op, bool holds)
+bool symmetric_divides(struct rank_check *w, op_id op, bool holds)
 {
 	const int64_t rank = w->rank;
 	bool divided = false;
@@ -116,7 +116,7 @@ bool symmetric_divides(struct walk *w, op_id op, bool holds)
 	return divided;
 }
 
-bool symmetric_is_alike(const struct walk *w, op_id op)
+bool symmetric_is_alike(const struct rank_check *w, op_id op)
 {
 	const struct expr_env env = {
 	    .rank = -1, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
@@ -142,7 +142,7 @@ struct touch {
 };
 
 /* The part of the walk's rank. */
-static struct span span_of(struct walk *w, const struct touch *t, uint32_t member)
+static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t member)
 {
 	struct span all = spread_span(&w->c->spreads, t->from, member), span;
 	struct cut cut = {.axis = t->leaf};
@@ -155,7 +155,7 @@ static struct span span_of(struct walk *w, const struct touch *t, uint32_t membe
 	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span, NULL) ? span : all;
 }
 
-static spread_id spread_find(struct walk *w, const struct touch *t)
+static spread_id spread_find(struct rank_check *w, const struct touch *t)
 {
 	const struct slice *s = &w->c->slice.at[t->slice];
 	const int64_t rank = w->rank;
@@ -170,7 +170,7 @@ static spread_id spread_find(struct walk *w, const struct touch *t)
 	return spread;
 }
 
-static bool is_same(const struct walk *w, const struct known_spread *k, const struct touch *t)
+static bool is_same(const struct rank_check *w, const struct known_spread *k, const struct touch *t)
 {
 	bool same = k->op == t->op && k->slice == t->slice && k->from == t->from;
 	for (unsigned i = 0; i < w->loop_n && same; i++)
@@ -178,7 +178,7 @@ static bool is_same(const struct walk *w, const struct known_spread *k, const st
 	return same;
 }
 
-static spread_id spread_of(struct walk *w, const struct touch *t)
+static spread_id spread_of(struct rank_check *w, const struct touch *t)
 {
 	struct checker *c = w->c;
 	uint64_t h = hash_number(hash_number(t->op, t->slice), t->from);
@@ -198,7 +198,8 @@ static spread_id spread_of(struct walk *w, const struct touch *t)
 	return new.is;
 }
 
-void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf)
+void symmetric_cut(struct rank_check *w, op_id op, struct view *x, int axis, type_id type, int logical,
+                   int leaf)
 {
 	const struct symmetric *s = &w->symmetric.at[x->symmetric];
 	/* of a part that is cut again, all counts */
@@ -206,7 +207,7 @@ void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id t
 		x->spread = spread_of(w, &(struct touch){op, s->slice, x->spread, x, type, logical, leaf});
 }
 
-void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
+void symmetric_leave_out(struct rank_check *w, op_id op, struct view *x)
 {
 	if (op && w->m->region.at[w->m->op.at[op].parent].owner)
 		x->spread = spread_of(w, &(struct touch){.op = op,
@@ -214,7 +215,7 @@ void symmetric_leave_out(struct walk *w, op_id op, struct view *x)
 		                                         .from = x->spread});
 }
 
-bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who)
+bool symmetric_meets(struct rank_check *w, const struct view *a, const struct view *b, uint32_t *who)
 {
 	const struct symmetric *s = &w->symmetric.at[a->symmetric ? a->symmetric : b->symmetric];
 	const struct slice *slice = &w->c->slice.at[s->slice];
@@ -235,7 +236,7 @@ bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b,
 /* ---- statements */
 
 /* The logical axis that the blocks of a view's operand stand along; -1: none, or several. */
-static int axis_of(struct walk *w, op_id op)
+static int axis_of(struct rank_check *w, op_id op)
 {
 	const struct type *from = value_type(w->m, op_read(w->m, op, 0));
 	const struct domain *d = ir_domain(w->m, from->domain), *e = value_domain(w->m, op_def(w->m, op, 0));
@@ -252,7 +253,7 @@ static int axis_of(struct walk *w, op_id op)
 	return found;
 }
 
-static void meet_at_fence(struct walk *w, op_id op, const struct membership *me, value_id v)
+static void meet_at_fence(struct rank_check *w, op_id op, const struct membership *me, value_id v)
 {
 	uint32_t meeting = match_fence(w, op, me, ir_root(w->m, v));
 	progress_start(w, op, meeting);
@@ -260,7 +261,7 @@ static void meet_at_fence(struct walk *w, op_id op, const struct membership *me,
 }
 
 /* The part of the walk's rank, as of all that views show. */
-static bool own_parts(struct walk *w, const struct view *x, type_id type, unsigned axis)
+static bool own_parts(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
 {
 	int64_t by[SYMMETRY_MOST] = {0};
 	struct span span;
@@ -268,7 +269,7 @@ static bool own_parts(struct walk *w, const struct view *x, type_id type, unsign
 	       classes_parts(w, w->storage.at[x->storage].value, 0, axis, by);
 }
 
-void symmetric_view(struct walk *w, op_id op)
+void symmetric_view(struct rank_check *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
@@ -293,7 +294,7 @@ void symmetric_view(struct walk *w, op_id op)
 	w->view[v] = x;
 }
 
-void symmetric_free(struct walk *w, op_id op, value_id v)
+void symmetric_free(struct rank_check *w, op_id op, value_id v)
 {
 	struct symmetric *s = &w->symmetric.at[w->view[v].symmetric];
 	struct membership me;
@@ -308,7 +309,7 @@ void symmetric_free(struct walk *w, op_id op, value_id v)
 	fence_slice(w, s->slice);
 }
 
-uint32_t symmetric_of(const struct walk *w, uint32_t storage)
+uint32_t symmetric_of(const struct rank_check *w, uint32_t storage)
 {
 	for (uint32_t k = w->symmetric.n; k-- > 1;)
 		if (w->symmetric.at[k].storage == storage && !w->symmetric.at[k].freed)
@@ -316,7 +317,7 @@ uint32_t symmetric_of(const struct walk *w, uint32_t storage)
 	return 0;
 }
 
-void symmetric_free_all(struct walk *w)
+void symmetric_free_all(struct rank_check *w)
 {
 	for (uint32_t k = 0; k < w->fenced.n; k++)
 		vec_free(&w->fenced.at[k].as);

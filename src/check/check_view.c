@@ -9,12 +9,12 @@
 #include "ir/layout.h"
 #include <string.h>
 
-static const struct type *type_of(const struct walk *w, value_id v)
+static const struct type *type_of(const struct rank_check *w, value_id v)
 {
 	return value_type(w->m, v);
 }
 
-bool check_view_is_here(const struct walk *w, value_id v)
+bool check_view_is_here(const struct rank_check *w, value_id v)
 {
 	uint32_t position;
 	mesh_id mesh = type_of(w, v)->mesh;
@@ -29,11 +29,11 @@ static bool is_cut(const struct axis *a)
 /* ---- buffers */
 
 /* Returns the copy of a buffer that an iteration has: iterations on different streams never share one. */
-static int64_t slot_now(struct walk *w)
+static int64_t slot_now(struct rank_check *w)
 {
 	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
 	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
-		if (w->loop[k].set_stream && !walk_control(w, w->loop[k].set_stream, 0, &slot))
+		if (w->loop[k].set_stream && !check_control(w, w->loop[k].set_stream, 0, &slot))
 			return 0;
 	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
 		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
@@ -41,7 +41,7 @@ static int64_t slot_now(struct walk *w)
 	return expr_stream(slot, streams);
 }
 
-static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
+static uint32_t storage_get(struct rank_check *w, value_id v, int64_t slot)
 {
 	uint32_t k = w->storage_of[v];
 	for (; k != CHECK_NONE && w->storage.at[k].slot != slot; k = w->storage.at[k].next)
@@ -54,7 +54,7 @@ static uint32_t storage_get(struct walk *w, value_id v, int64_t slot)
 	return w->storage.n - 1;
 }
 
-static bool has_loop_count(const struct walk *w, unsigned loop, bool stream, int64_t count)
+static bool has_loop_count(const struct rank_check *w, unsigned loop, bool stream, int64_t count)
 {
 	const struct loop *l = &w->loop[loop];
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
@@ -62,7 +62,8 @@ static bool has_loop_count(const struct walk *w, unsigned loop, bool stream, int
 
 /* Returns true if more loops around have the count of an axis than there are such axes: only the statement
  * that writes the buffer tells which loop an axis belongs to. */
-static bool is_ambiguous(const struct walk *w, const struct domain *d, const struct axis *a, int64_t count)
+static bool is_ambiguous(const struct rank_check *w, const struct domain *d, const struct axis *a,
+                         int64_t count)
 {
 	unsigned loops = 0, axes = 0;
 	for (unsigned k = 0; k < w->loop_n; k++)
@@ -73,7 +74,7 @@ static bool is_ambiguous(const struct walk *w, const struct domain *d, const str
 }
 
 /* Binds the first of a type's stream and serial axes to the loops around. */
-static void bind_chunks(struct walk *w, value_id v, struct view *x)
+static void bind_chunks(struct rank_check *w, value_id v, struct view *x)
 {
 	const struct domain *d = value_domain(w->m, v);
 	unsigned next[2] = {0}, seen = 0; /* next: of serial and of stream loops */
@@ -84,7 +85,7 @@ static void bind_chunks(struct walk *w, value_id v, struct view *x)
 		if (!is_cut(a))
 			continue;
 		bool stream = a->place == PLACE_STREAM;
-		if (!walk_value(w, a->extent, w->m->value.at[v].at, &count))
+		if (!check_value(w, a->extent, w->m->value.at[v].at, &count))
 			return;
 		unsigned l = next[stream];
 		while (l < w->loop_n && !has_loop_count(w, l, stream, count))
@@ -101,14 +102,14 @@ static void bind_chunks(struct walk *w, value_id v, struct view *x)
 	}
 }
 
-static void start_view(struct walk *w, value_id v, struct view *out)
+static void start_view(struct rank_check *w, value_id v, struct view *out)
 {
 	*out = (struct view){.storage = CHECK_NONE, .absent = !check_view_is_here(w, v)};
 	for (unsigned a = 0; a < IR_MAX_LOGICAL; a++)
 		out->axis[a] = (uint8_t)a;
 }
 
-void check_view_input(struct walk *w, value_id v)
+void check_view_input(struct rank_check *w, value_id v)
 {
 	struct view *x = &w->view[v];
 	start_view(w, v, x);
@@ -118,10 +119,10 @@ void check_view_input(struct walk *w, value_id v)
 	if (!w->c->o->strict)
 		return;
 	struct access a = {.view = *x, .kind = ACCESS_PROVIDE};
-	access_all(w, 0, &a, 1, walk_clock(w), w->stream.at[w->current].thread, walk_step(w));
+	access_all(w, 0, &a, 1, check_clock(w), w->stream.at[w->current].thread, check_step(w));
 }
 
-void check_view_buffer(struct walk *w, value_id v)
+void check_view_buffer(struct rank_check *w, value_id v)
 {
 	struct view *x = &w->view[v];
 	start_view(w, v, x);
@@ -136,13 +137,13 @@ void check_view_buffer(struct walk *w, value_id v)
 
 /* ---- intervals */
 
-static bool is_seen(const struct walk *w, const struct view *x)
+static bool is_seen(const struct rank_check *w, const struct view *x)
 {
 	return type_of(w, w->storage.at[x->storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
 /* Returns true if a slice of a type by this statement is in one place in the memory of all ranks. */
-static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_id type)
+static bool is_alike(const struct rank_check *w, const struct view *x, op_id op, type_id type)
 {
 	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
 	for (unsigned k = 0; k < d->xform_n; k++)
@@ -152,13 +153,13 @@ static bool is_alike(const struct walk *w, const struct view *x, op_id op, type_
 }
 
 /* The domain that the slices of a type are told apart by. */
-static domain_id parts_domain(const struct walk *w, const struct view *x, type_id t)
+static domain_id parts_domain(const struct rank_check *w, const struct view *x, type_id t)
 {
 	return is_seen(w, x) && w->c->slices_of ? w->c->slices_of[t] : ir_type(w->m, t)->domain;
 }
 
 /* The block that a step of a chain stands for; false: it is not one. */
-static bool step_index(struct walk *w, const struct view *x, type_id type, const struct layout_step *s,
+static bool step_index(struct rank_check *w, const struct view *x, type_id type, const struct layout_step *s,
                        struct cut cut, int64_t *out)
 {
 	const struct type *t = ir_type(w->m, type);
@@ -186,8 +187,8 @@ static bool step_index(struct walk *w, const struct view *x, type_id type, const
 	return true;
 }
 
-bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                         struct span *out, int64_t *by)
+bool check_view_interval(struct rank_check *w, const struct view *x, type_id type, unsigned axis,
+                         struct cut cut, struct span *out, int64_t *by)
 {
 	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);
@@ -195,15 +196,15 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 	int64_t len;
 	bool outermost = true;
 	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
-	    !walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
+	    !check_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
 		return false;
 	out->lo = 0;
 	for (unsigned k = 0; k < chain.n; k++) {
 		const struct layout_step *s = &chain.step[k];
 		int64_t at, count, block = 1, from;
 		uint32_t shift = 0;
-		if (!step_index(w, x, type, s, cut, &at) || !walk_value(w, s->count, DIAG_NOWHERE, &count) ||
-		    (s->block && !walk_value(w, s->block, DIAG_NOWHERE, &block)))
+		if (!step_index(w, x, type, s, cut, &at) || !check_value(w, s->count, DIAG_NOWHERE, &count) ||
+		    (s->block && !check_value(w, s->block, DIAG_NOWHERE, &block)))
 			return false;
 		const struct classes_step step = {.value = w->storage.at[x->storage].value,
 		                                  .domain = parts_domain(w, x, type),
@@ -230,7 +231,7 @@ bool check_view_interval(struct walk *w, const struct view *x, type_id type, uns
 	return true;
 }
 
-int64_t check_view_elements(struct walk *w, value_id v)
+int64_t check_view_elements(struct rank_check *w, value_id v)
 {
 	int64_t elements;
 	part_find(w, v, -1, &elements);
@@ -240,7 +241,7 @@ int64_t check_view_elements(struct walk *w, value_id v)
 /* ---- views */
 
 /* The loop axis of its result that a slice binds, and the tensor axis of that; -1: none. */
-static int find_cut(const struct walk *w, op_id op, int *logical)
+static int find_cut(const struct rank_check *w, op_id op, int *logical)
 {
 	const struct domain *d = value_domain(w->m, op_def(w->m, op, 0));
 	struct bound_levels levels;
@@ -252,7 +253,7 @@ static int find_cut(const struct walk *w, op_id op, int *logical)
 
 /* Returns true if a slice of `from` has an index from 0 to below `count`; reports it where not: the name that
  * the slice gives has no value then. */
-static bool check_index(struct walk *w, op_id op, struct view *from, int64_t at, int64_t count)
+static bool check_index(struct rank_check *w, op_id op, struct view *from, int64_t at, int64_t count)
 {
 	const bool block = w->m->op.at[op].kind == OP_SHARD_BY_STREAM;
 	const char *unit = block ? "block" : "element";
@@ -277,7 +278,7 @@ static bool check_index(struct walk *w, op_id op, struct view *from, int64_t at,
 	return false;
 }
 
-void check_view_shard(struct walk *w, op_id op)
+void check_view_shard(struct rank_check *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
@@ -285,7 +286,7 @@ void check_view_shard(struct walk *w, op_id op)
 	struct span span;
 	int64_t at, count, by[SYMMETRY_MOST] = {0};
 	int logical = -1;
-	if (!x.absent && x.storage != CHECK_NONE && walk_scalar(w, op, 0, &at)) {
+	if (!x.absent && x.storage != CHECK_NONE && check_scalar(w, op, 0, &at)) {
 		const expr_id index = op_scalar_expr(w->m, op, 0);
 		const value_id buffer = w->storage.at[x.storage].value;
 		int leaf = x.vague ? -1 : find_cut(w, op, &logical);
@@ -294,7 +295,7 @@ void check_view_shard(struct walk *w, op_id op)
 			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
 			const struct axis *cut = &ir_domain(w->m, ir_type(w->m, type)->domain)->axis[leaf];
 			int64_t moves[SYMMETRY_MOST] = {0};
-			if (!walk_value(w, cut->extent, DIAG_NOWHERE, &count))
+			if (!check_value(w, cut->extent, DIAG_NOWHERE, &count))
 				return;
 			if (!check_index(w, op, &x, at, count)) {
 				w->view[v] = x;
@@ -320,7 +321,7 @@ void check_view_shard(struct walk *w, op_id op)
 	w->view[v] = x;
 }
 
-void check_view_select(struct walk *w, op_id op)
+void check_view_select(struct rank_check *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
@@ -328,10 +329,10 @@ void check_view_select(struct walk *w, op_id op)
 	int64_t axis = op_attr_int(w->m, op, "axis", 0), at, count, by[SYMMETRY_MOST] = {0};
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
-	    walk_scalar(w, op, 0, &at)) {
+	    check_scalar(w, op, 0, &at)) {
 		/* the other elements of an axis that is a mesh axis are other ranks' */
 		if (d->axis[axis].place != PLACE_MESH) {
-			if (!walk_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
+			if (!check_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
 				return;
 			if (!check_index(w, op, &x, at, count)) {
 				w->view[v] = x;

@@ -2,7 +2,7 @@
  *
  *     check.c            ranks, one after the other; the result
  *     classes.c          ranks that stand for others
- *     walk.c             statements of a rank in the order in which it issues them
+ *     check_rank.c             statements of a rank in the order in which it issues them
  *     check_view.c       names as parts of memory
  *     access.c           memory, and the order of accesses to it
  *     written.c          reads of memory that nothing wrote
@@ -302,7 +302,7 @@ struct loop {
 	op_id set_stream; /* the first in its body that names a stream by index; 0: none */
 };
 
-struct walk {
+struct rank_check {
 	struct checker *c;
 	struct module *m;
 	int64_t rank;
@@ -331,7 +331,7 @@ struct walk {
 	uint32_t collective; /* of the last collective's meeting */
 };
 
-static inline struct clock *walk_clock(struct walk *w)
+static inline struct clock *check_clock(struct rank_check *w)
 {
 	return &w->stream.at[w->current].clock;
 }
@@ -345,22 +345,22 @@ bool check_spend(struct checker *c, uint64_t work);
 /* Ends the check: something has no value. */
 bool check_unknown(struct checker *c, uint32_t at, const char *what);
 
-/* walk.c */
-void walk_rank(struct checker *c, int64_t rank);
+/* check_rank.c */
+void check_rank(struct checker *c, int64_t rank);
 /* The k-th scalar operand; false after check_unknown. */
-bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out);
-/* Evaluates a scalar that decides which statements a rank issues, and where; else as walk_scalar. */
-bool walk_control(struct walk *w, op_id op, unsigned k, int64_t *out);
-bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out);
+bool check_scalar(struct rank_check *w, op_id op, unsigned k, int64_t *out);
+/* Evaluates a scalar that decides which statements a rank issues, and where; else as check_scalar. */
+bool check_control(struct rank_check *w, op_id op, unsigned k, int64_t *out);
+bool check_value(struct rank_check *w, expr_id e, uint32_t at, int64_t *out);
 /* Takes the next step on the current stream; all that follows is of this step. */
-uint32_t walk_step(struct walk *w);
+uint32_t check_step(struct rank_check *w);
 
 /* team.c */
 struct membership { /* of this rank in a team */
 	uint32_t slice, member, n;
 	const uint32_t *device; /* n of them */
 };
-bool team_membership(struct walk *w, team_id team, struct membership *out); /* false: it has none */
+bool team_membership(struct rank_check *w, team_id team, struct membership *out); /* false: it has none */
 /* Returns the index of a rank in its slice of a team that team_membership was asked for. */
 uint32_t team_member(const struct checker *c, team_id team, uint32_t rank);
 
@@ -371,24 +371,24 @@ struct cut { /* a slice along an axis of a type's loop domain */
 };
 
 /* classes.c: each is true where ranks stand for themselves; false after a turn was found to be broken. */
-bool classes_same(struct walk *w, expr_id e);               /* all ranks of an orbit find one value */
-bool classes_peer(struct walk *w, expr_id e, int64_t peer); /* a device, which turns as ranks do */
+bool classes_same(struct rank_check *w, expr_id e);               /* all ranks of an orbit find one value */
+bool classes_peer(struct rank_check *w, expr_id e, int64_t peer); /* a device, which turns as ranks do */
 /* An index into a team, likewise. */
-bool classes_member(struct walk *w, const struct membership *me, expr_id e);
+bool classes_member(struct rank_check *w, const struct membership *me, expr_id e);
 /* Returns true if the ranks that stand for the members of a slice are members of it. It comes before
  * classes_member. */
-bool classes_meet(struct walk *w, team_id team, const struct membership *me);
+bool classes_meet(struct rank_check *w, team_id team, const struct membership *me);
 /* Counts the members of a slice that the walk's rank stands for, if one of several is the root; else 0. */
-uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root);
+uint32_t classes_roots(const struct rank_check *w, const struct membership *me, int64_t root);
 /* Makes each rank stand for itself: a root has other blocks than the ranks for which it would stand. */
-bool classes_alone(struct walk *w);
+bool classes_alone(struct rank_check *w);
 /* A device is walked. */
 bool classes_stands(const struct checker *c, uint32_t device);
 /* Finds how far the index of a part, of which there are `count`, moves on each turn; by: SYMMETRY_MOST
  * zeros. */
-bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by);
+bool classes_index(struct rank_check *w, expr_id e, int64_t count, int64_t *by);
 /* A part of a buffer along an axis (domain 0: a logical one) is touched, which moves so. */
-bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by);
+bool classes_parts(struct rank_check *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by);
 struct classes_step {     /* of a chain: blocks of a part of a buffer */
 	value_id value;   /* of the buffer */
 	domain_id domain; /* by whose axes its slices are told apart */
@@ -399,99 +399,100 @@ struct classes_step {     /* of a chain: blocks of a part of a buffer */
 	bool outermost;
 };
 /* Adds to by[turn] how far the part moves; NULL: only its size is asked for. */
-bool classes_step(struct walk *w, const struct classes_step *x, int64_t *by);
+bool classes_step(struct rank_check *w, const struct classes_step *x, int64_t *by);
 
 /* check_view.c */
-bool check_view_is_here(const struct walk *w, value_id v);
-void check_view_input(struct walk *w, value_id v);
-void check_view_buffer(struct walk *w, value_id v); /* ALLOCATE, or a result without one */
-void check_view_shard(struct walk *w, op_id op);
-void check_view_select(struct walk *w, op_id op);
+bool check_view_is_here(const struct rank_check *w, value_id v);
+void check_view_input(struct rank_check *w, value_id v);
+void check_view_buffer(struct rank_check *w, value_id v); /* ALLOCATE, or a result without one */
+void check_view_shard(struct rank_check *w, op_id op);
+void check_view_select(struct rank_check *w, op_id op);
 /* The interval of a logical axis of a view's type that it holds on the walk's rank, where a slice along an
  * axis of the loop domain has index `at`; axis -1: there is none. False: it is none, or not known. */
 /* by: NULL, or SYMMETRY_MOST zeros: how far it moves on each turn. */
-bool check_view_interval(struct walk *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                         struct span *out, int64_t *by);
+bool check_view_interval(struct rank_check *w, const struct view *x, type_id type, unsigned axis,
+                         struct cut cut, struct span *out, int64_t *by);
 /* Elements that a view holds on a rank; -1: not known. */
-int64_t check_view_elements(struct walk *w, value_id v);
+int64_t check_view_elements(struct rank_check *w, value_id v);
 
 /* part.c */
 /* The part of a tensor that a view names, 0: not known, and its elements, -1: not known. sender: of the
  * message that moves the part; -1: it is of no message. */
-spread_id part_find(struct walk *w, value_id v, int64_t sender, int64_t *elements);
+spread_id part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements);
 /* The first axis of two tensors of equal extents along which the parts are not the same; -1: there is none.
  */
 int part_differs(const struct spreads *s, spread_id a, spread_id b);
 
 /* check_symmetric.c */
-void symmetric_view(struct walk *w, op_id op);
-void symmetric_free(struct walk *w, op_id op, value_id v);
+void symmetric_view(struct rank_check *w, op_id op);
+void symmetric_free(struct rank_check *w, op_id op, value_id v);
 /* A symmetric view x is cut by op, whose scalar operand is the index: along a logical axis of the buffer (-1:
  * not known), by a slice of a type along an axis of its loop domain (-1: none), or by a select. */
-void symmetric_cut(struct walk *w, op_id op, struct view *x, int axis, type_id type, int logical, int leaf);
+void symmetric_cut(struct rank_check *w, op_id op, struct view *x, int axis, type_id type, int logical,
+                   int leaf);
 /* Ranks that take other branches than those around an access do not touch the memory that it sees. */
-void symmetric_leave_out(struct walk *w, op_id op, struct view *x);
+void symmetric_leave_out(struct rank_check *w, op_id op, struct view *x);
 /* Returns true if some rank takes another branch of an IF than a rank that takes the first iff the condition
  * `holds`. */
-bool symmetric_divides(struct walk *w, op_id op, bool holds);
+bool symmetric_divides(struct rank_check *w, op_id op, bool holds);
 /* Returns true if a slice's index is the same on all ranks, in any of their iterations. */
-bool symmetric_is_alike(const struct walk *w, op_id op);
+bool symmetric_is_alike(const struct rank_check *w, op_id op);
 /* Returns true if two accesses may touch one element on two ranks; who: a device each. */
-bool symmetric_meets(struct walk *w, const struct view *a, const struct view *b, uint32_t *who);
+bool symmetric_meets(struct rank_check *w, const struct view *a, const struct view *b, uint32_t *who);
 /* Returns true if a step of a thread is over on all ranks that a view shows, for every rank that has the
  * clock. */
-bool symmetric_is_over(const struct walk *w, uint32_t symmetric, const struct clock *clock, uint32_t thread,
-                       uint32_t step);
+bool symmetric_is_over(const struct rank_check *w, uint32_t symmetric, const struct clock *clock,
+                       uint32_t thread, uint32_t step);
 /* A live view of a buffer; 0: there is none. */
-uint32_t symmetric_of(const struct walk *w, uint32_t storage);
-void symmetric_free_all(struct walk *w);
+uint32_t symmetric_of(const struct rank_check *w, uint32_t storage);
+void symmetric_free_all(struct rank_check *w);
 
 /* access.c */
 /* The accesses of one statement, by step `step` of a thread whose clock is `clock`. */
-void access_all(struct walk *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
+void access_all(struct rank_check *w, op_id op, struct access *list, unsigned n, const struct clock *clock,
                 uint32_t thread, uint32_t step);
-void access_free(struct walk *w, op_id op, value_id v);
+void access_free(struct rank_check *w, op_id op, value_id v);
 /* Ends the accesses of a rank: checks those of the caller after the program, and buffers that are never
  * deallocated. */
-void access_end(struct walk *w);
+void access_end(struct rank_check *w);
 
 /* written.c */
-void written_add(struct walk *w, const struct access *a);
+void written_add(struct rank_check *w, const struct access *a);
 void written_clear(struct storage *x);
 void written_free(struct storage *x);
-void written_check(struct walk *w, op_id op, const struct access *a);
+void written_check(struct rank_check *w, op_id op, const struct access *a);
 
 /* transfer.c */
-void transfer_collective(struct walk *w, op_id op);
-void transfer_message(struct walk *w, op_id op);
-void transfer_post(struct walk *w, op_id op);
-void transfer_end_group(struct walk *w, op_id op);
-void transfer_wait(struct walk *w, op_id op);
-void transfer_end(struct walk *w);
-void transfer_free_all(struct walk *w);
+void transfer_collective(struct rank_check *w, op_id op);
+void transfer_message(struct rank_check *w, op_id op);
+void transfer_post(struct rank_check *w, op_id op);
+void transfer_end_group(struct rank_check *w, op_id op);
+void transfer_wait(struct rank_check *w, op_id op);
+void transfer_end(struct rank_check *w);
+void transfer_free_all(struct rank_check *w);
 
 /* blocks.c */
 /* Adds a member to those that have come, and returns true if one size or list holds for them all.
  * *arrived: the last of them, becomes this one. */
-bool blocks_are_alike(struct walk *w, op_id op, const struct membership *me, const struct check_moved *moved,
-                      uint32_t *arrived);
+bool blocks_are_alike(struct rank_check *w, op_id op, const struct membership *me,
+                      const struct check_moved *moved, uint32_t *arrived);
 /* Compares the blocks of the last member to come with those of the others; false: a difference was reported.
  * where: names the meeting. */
-bool blocks_agree(struct walk *w, const struct membership *me, uint32_t arrived, const char *where);
+bool blocks_agree(struct rank_check *w, const struct membership *me, uint32_t arrived, const char *where);
 
 /* check_handles.c */
-void handles_share(struct walk *w, op_id op);
-void handles_use(struct walk *w, op_id transfer); /* a transfer is issued */
+void handles_share(struct rank_check *w, op_id op);
+void handles_use(struct rank_check *w, op_id transfer); /* a transfer is issued */
 
 /* match.c: the issued statements of a rank. Each gives the progress_node at which all who issue it meet. */
-uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, value_id value);
-uint32_t match_collective(struct walk *w, op_id op, const struct membership *me, int64_t root,
+uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me, value_id value);
+uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved);
 /* team: of a CollectivePermute, 0 for sends and receives. */
-uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,
-                       spread_id part);
+uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
+                       int64_t elements, spread_id part);
 /* Announces a transfer with a peer. */
-void match_handles(struct walk *w, op_id op, bool send, int64_t peer);
+void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer);
 /* Checks that all members issued the same; false after reporting a missing statement or a difference. */
 bool match_end(struct checker *c);
 
@@ -499,14 +500,14 @@ bool match_end(struct checker *c);
 /* Adds the meeting of the ranks that start the communication of op, after the meeting `before` (0: none). */
 uint32_t progress_meeting(struct checker *c, op_id op, uint32_t before);
 /* A statement is issued to the current stream. */
-void progress_issue(struct walk *w);
+void progress_issue(struct rank_check *w);
 /* The current stream comes to a Communication. */
-void progress_start(struct walk *w, op_id op, uint32_t meeting);
+void progress_start(struct rank_check *w, op_id op, uint32_t meeting);
 /* The current stream goes on after a meeting that it came to. */
-void progress_stand(struct walk *w, uint32_t meeting);
-void progress_wait(struct walk *w, op_id op, const struct transfer *t);
+void progress_stand(struct rank_check *w, uint32_t meeting);
+void progress_wait(struct rank_check *w, op_id op, const struct transfer *t);
 /* The current stream goes on after the work that another one waited for. */
-void progress_join(struct walk *w, op_id op, uint32_t stream);
+void progress_join(struct rank_check *w, op_id op, uint32_t stream);
 /* Reports a deadlock, of programs in which all that is issued has its counterparts. */
 void progress_check(struct checker *c);
 void progress_free(struct progress *p);
@@ -524,26 +525,27 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b);
 /* Returns true if this is the first report of its kind about two statements; it counts as a warning then. */
 bool report_warns(struct checker *c, const char *what, op_id a, op_id b);
 /* op 0: the program's caller. thread: of the later access, CHECK_NONE: of the caller. */
-void report_race(struct walk *w, const struct storage *storage, op_id op, enum access_kind kind,
+void report_race(struct rank_check *w, const struct storage *storage, op_id op, enum access_kind kind,
                  uint32_t thread, const struct record *before);
 /* Through a view on one rank, in the view or the own buffer on another. who: the devices of before and of op.
  */
-void report_race_of_ranks(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
-                          uint32_t thread, const struct record *before, const uint32_t *who);
+void report_race_of_ranks(struct rank_check *w, const struct storage *storage, op_id op,
+                          const struct access *a, uint32_t thread, const struct record *before,
+                          const uint32_t *who);
 /* Reports a race of two accesses of one statement. */
-void report_race_with_itself(struct walk *w, const struct storage *storage, op_id op, const struct access *a,
-                             const struct access *b, const uint32_t *who);
+void report_race_with_itself(struct rank_check *w, const struct storage *storage, op_id op,
+                             const struct access *a, const struct access *b, const uint32_t *who);
 /* A use of the buffer that op `freed` deallocated. */
-void report_freed(struct walk *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
                   enum access_kind kind);
 /* A buffer is freed that others see. */
-void report_shown(struct walk *w, const struct symmetric *s, op_id op);
-void report_unwritten(struct walk *w, op_id op, value_id v);
-void report_leak(struct walk *w, value_id v, op_id made);
+void report_shown(struct rank_check *w, const struct symmetric *s, op_id op);
+void report_unwritten(struct rank_check *w, op_id op, value_id v);
+void report_leak(struct rank_check *w, value_id v, op_id made);
 /* A transfer of v, which is not the memory that was announced. */
-void report_handle(struct walk *w, op_id transfer, value_id v, const struct announced *a);
-void report_wait(struct walk *w, op_id wait, op_id started);
-void report_not_waited(struct walk *w, const struct transfer *t);
+void report_handle(struct rank_check *w, op_id transfer, value_id v, const struct announced *a);
+void report_wait(struct rank_check *w, op_id wait, op_id started);
+void report_not_waited(struct rank_check *w, const struct transfer *t);
 
 /* report_deadlock.c: each node of a circle comes after the next one, the last one after the first. */
 void report_deadlock(struct checker *c, const struct circle *circle, enum progress_level level);

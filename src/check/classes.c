@@ -29,13 +29,13 @@ static bool breaks(struct checker *c, unsigned turn)
 	return false;
 }
 
-static struct expr_env env_of(const struct walk *w)
+static struct expr_env env_of(const struct rank_check *w)
 {
 	return (struct expr_env){
 	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
 }
 
-bool classes_same(struct walk *w, expr_id e)
+bool classes_same(struct rank_check *w, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
@@ -47,7 +47,7 @@ bool classes_same(struct walk *w, expr_id e)
 	return true;
 }
 
-bool classes_peer(struct walk *w, expr_id e, int64_t peer)
+bool classes_peer(struct rank_check *w, expr_id e, int64_t peer)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
@@ -61,7 +61,7 @@ bool classes_peer(struct walk *w, expr_id e, int64_t peer)
 
 /* Finds how far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False:
  * the indices move differently. */
-static bool membership_moves(struct walk *w, team_id team, const struct membership *me,
+static bool membership_moves(struct rank_check *w, team_id team, const struct membership *me,
                              const struct symmetry_turn *t, uint32_t *by)
 {
 	const int64_t rank = w->rank;
@@ -79,7 +79,7 @@ static bool membership_moves(struct walk *w, team_id team, const struct membersh
 }
 
 /* Looks at a slice once: tests if the ranks for its members are members of it, and finds how these move. */
-static bool check_slice(struct walk *w, team_id team, const struct membership *me)
+static bool check_slice(struct rank_check *w, team_id team, const struct membership *me)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t *moves = arena_new_array(w->c->arena, uint32_t, s->n + 1), standing = 0;
@@ -100,12 +100,12 @@ static bool check_slice(struct walk *w, team_id team, const struct membership *m
 	return true;
 }
 
-bool classes_meet(struct walk *w, team_id team, const struct membership *me)
+bool classes_meet(struct rank_check *w, team_id team, const struct membership *me)
 {
 	return !w->c->symmetry || w->c->slice.at[me->slice].moves || check_slice(w, team, me);
 }
 
-bool classes_member(struct walk *w, const struct membership *me, expr_id e)
+bool classes_member(struct rank_check *w, const struct membership *me, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
@@ -118,7 +118,7 @@ bool classes_member(struct walk *w, const struct membership *me, expr_id e)
 	return true;
 }
 
-uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_t root)
+uint32_t classes_roots(const struct rank_check *w, const struct membership *me, int64_t root)
 {
 	const struct symmetry *s = w->c->symmetry;
 	uint32_t same = 0;
@@ -129,7 +129,7 @@ uint32_t classes_roots(const struct walk *w, const struct membership *me, int64_
 	return same > 1 ? same : 0;
 }
 
-bool classes_alone(struct walk *w)
+bool classes_alone(struct rank_check *w)
 {
 	w->c->asymmetric |= w->c->symmetry != NULL;
 	return !w->c->symmetry;
@@ -153,7 +153,8 @@ static struct shift *shift_find(struct checker *c, unsigned turn, value_id v, do
 }
 
 /* All parts of a buffer along an axis move by so much. */
-static bool shift_add(struct walk *w, unsigned turn, value_id v, domain_id domain, uint32_t axis, int64_t by)
+static bool shift_add(struct rank_check *w, unsigned turn, value_id v, domain_id domain, uint32_t axis,
+                      int64_t by)
 {
 	struct shift *s = shift_find(w->c, turn, v, domain, axis);
 	if (!s)
@@ -162,7 +163,7 @@ static bool shift_add(struct walk *w, unsigned turn, value_id v, domain_id domai
 }
 
 /* The move of a slice's index, of which there are `count`. */
-static bool index_moves(struct walk *w, unsigned turn, expr_id e, int64_t count, int64_t *by)
+static bool index_moves(struct rank_check *w, unsigned turn, expr_id e, int64_t count, int64_t *by)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const struct expr_env env = env_of(w);
@@ -174,7 +175,7 @@ static bool index_moves(struct walk *w, unsigned turn, expr_id e, int64_t count,
 	return true;
 }
 
-bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by)
+bool classes_index(struct rank_check *w, expr_id e, int64_t count, int64_t *by)
 {
 	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++)
 		if (!index_moves(w, k, e, count, &by[k]))
@@ -182,7 +183,7 @@ bool classes_index(struct walk *w, expr_id e, int64_t count, int64_t *by)
 	return true;
 }
 
-bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by)
+bool classes_parts(struct rank_check *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by)
 {
 	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++)
 		if (!shift_add(w, k, v, domain, axis, by[k]))
@@ -191,7 +192,7 @@ bool classes_parts(struct walk *w, value_id v, domain_id domain, uint32_t axis, 
 }
 
 /* Finds how far the block of a step moves on a turn. */
-static bool step_moves(struct walk *w, unsigned turn, const struct classes_step *x, int64_t *by)
+static bool step_moves(struct rank_check *w, unsigned turn, const struct classes_step *x, int64_t *by)
 {
 	const struct symmetry_turn *t = &w->c->symmetry->turn[turn];
 	const struct shift *known;
@@ -209,7 +210,7 @@ static bool step_moves(struct walk *w, unsigned turn, const struct classes_step 
 	return true;
 }
 
-bool classes_step(struct walk *w, const struct classes_step *x, int64_t *by)
+bool classes_step(struct rank_check *w, const struct classes_step *x, int64_t *by)
 {
 	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++) {
 		int64_t blocks, whole;

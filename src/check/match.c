@@ -175,7 +175,7 @@ static void compare_entries(struct checker *c, struct channel *ch, const struct 
 }
 
 /* Compares the blocks that the members of the last meeting of one of them give each other. */
-static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const struct membership *me,
+static void compare_blocks(struct rank_check *w, struct channel *ch, op_id op, const struct membership *me,
                            const struct check_moved *moved)
 {
 	const uint32_t number = ch->count[me->member];
@@ -190,7 +190,7 @@ static void compare_blocks(struct walk *w, struct channel *ch, op_id op, const s
 	buf_free(&where);
 }
 
-static uint32_t add_entry(struct walk *w, const struct channel *key, const struct match_entry *e)
+static uint32_t add_entry(struct rank_check *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
 	uint32_t k = ch->count[e->member]++;
@@ -204,7 +204,7 @@ static uint32_t add_entry(struct walk *w, const struct channel *key, const struc
 	return ch->entry.at[k].meeting;
 }
 
-uint32_t match_collective(struct walk *w, op_id op, const struct membership *me, int64_t root,
+uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
@@ -217,7 +217,7 @@ uint32_t match_collective(struct walk *w, op_id op, const struct membership *me,
 	return meeting;
 }
 
-uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, value_id value)
+uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me, value_id value)
 {
 	const struct channel key = {.slice = me->slice, .n = me->n};
 	return add_entry(w, &key,
@@ -226,7 +226,7 @@ uint32_t match_fence(struct walk *w, op_id op, const struct membership *me, valu
 }
 
 /* Sender and receiver of messages with a peer; those that they are turned into, whose sender is the least. */
-static void set_ends(const struct walk *w, struct channel *key, bool send, int64_t peer)
+static void set_ends(const struct rank_check *w, struct channel *key, bool send, int64_t peer)
 {
 	const struct symmetry *s = w->c->symmetry;
 	key->ends[send ? 0 : 1] = (uint32_t)w->rank;
@@ -237,8 +237,8 @@ static void set_ends(const struct walk *w, struct channel *key, bool send, int64
 	}
 }
 
-uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_t peer, int64_t elements,
-                       spread_id part)
+uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
+                       int64_t elements, spread_id part)
 {
 	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
 	set_ends(w, &key, send, peer);
@@ -247,7 +247,7 @@ uint32_t match_message(struct walk *w, op_id op, team_id team, bool send, int64_
 	    &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements, .part = part});
 }
 
-void match_handles(struct walk *w, op_id op, bool send, int64_t peer)
+void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer)
 {
 	struct channel key = {.message = true, .handles = true, .n = 2};
 	set_ends(w, &key, send, peer);

@@ -10,7 +10,7 @@
 #include "ir/layout.h"
 
 /* Returns true if a view holds all blocks of an axis: neither the mesh nor a loop nor a slice binds one. */
-static bool is_whole(struct walk *w, const struct view *x, type_id type, unsigned axis)
+static bool is_whole(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
 {
 	struct layout_chain chain;
 	if (x->vague || x->dropped || x->bound_n || x->region || x->storage == CHECK_NONE ||
@@ -22,13 +22,13 @@ static bool is_whole(struct walk *w, const struct view *x, type_id type, unsigne
 	return true;
 }
 
-static bool find_axis(struct walk *w, value_id v, unsigned axis, struct span *out, int64_t *extent,
+static bool find_axis(struct rank_check *w, value_id v, unsigned axis, struct span *out, int64_t *extent,
                       int64_t *by)
 {
 	const struct view *x = &w->view[v];
 	const type_id type = w->m->value.at[v].type;
 	const struct cut none = {.axis = -1};
-	if (!walk_value(w, value_domain(w->m, v)->axis[axis].extent, DIAG_NOWHERE, extent))
+	if (!check_value(w, value_domain(w->m, v)->axis[axis].extent, DIAG_NOWHERE, extent))
 		return false;
 	*out = (struct span){0, *extent};
 	return is_whole(w, x, type, axis) || check_view_interval(w, x, type, axis, none, out, by);
@@ -46,7 +46,7 @@ static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by
 	x->hi = x->lo + len;
 }
 
-spread_id part_find(struct walk *w, value_id v, int64_t sender, int64_t *elements)
+spread_id part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const bool turns = s && sender >= 0 && sender < w->c->o->ranks;

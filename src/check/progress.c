@@ -46,7 +46,7 @@ static void edge(struct checker *c, uint32_t from, uint32_t to, enum progress_le
 }
 
 /* A node of the walk's rank on its current stream. */
-static uint32_t node_here(struct walk *w, enum progress_kind kind, op_id op)
+static uint32_t node_here(struct rank_check *w, enum progress_kind kind, op_id op)
 {
 	progress_issue(w);
 	uint32_t n =
@@ -65,7 +65,7 @@ uint32_t progress_meeting(struct checker *c, op_id op, uint32_t before)
 	return n;
 }
 
-void progress_start(struct walk *w, op_id op, uint32_t meeting)
+void progress_start(struct rank_check *w, op_id op, uint32_t meeting)
 {
 	uint32_t n = node_here(w, PROGRESS_START, op);
 	edge(w->c, n, meeting, PROGRESS_ALWAYS);
@@ -76,7 +76,7 @@ void progress_start(struct walk *w, op_id op, uint32_t meeting)
 }
 
 /* The current stream's next statements come after a node. */
-static void stream_follows(struct walk *w, uint32_t node)
+static void stream_follows(struct rank_check *w, uint32_t node)
 {
 	struct stream *s = &w->stream.at[w->current];
 	s->after = node;
@@ -84,13 +84,13 @@ static void stream_follows(struct walk *w, uint32_t node)
 		vec_push(&s->behind, (struct behind){s->issued, node});
 }
 
-void progress_stand(struct walk *w, uint32_t meeting)
+void progress_stand(struct rank_check *w, uint32_t meeting)
 {
 	stream_follows(w, meeting);
 	w->host = meeting;
 }
 
-void progress_issue(struct walk *w)
+void progress_issue(struct rank_check *w)
 {
 	struct stream *s = &w->stream.at[w->current];
 	uint32_t before = w->room;
@@ -108,7 +108,7 @@ void progress_issue(struct walk *w)
 	}
 }
 
-void progress_wait(struct walk *w, op_id op, const struct transfer *t)
+void progress_wait(struct rank_check *w, op_id op, const struct transfer *t)
 {
 	uint32_t n = node_here(w, PROGRESS_WAIT, op);
 	for (uint32_t k = 0; k < t->n; k++)
@@ -116,7 +116,7 @@ void progress_wait(struct walk *w, op_id op, const struct transfer *t)
 	progress_stand(w, n);
 }
 
-void progress_join(struct walk *w, op_id op, uint32_t stream)
+void progress_join(struct rank_check *w, op_id op, uint32_t stream)
 {
 	struct stream *to = &w->stream.at[w->current];
 	uint32_t after = w->stream.at[stream].after;

@@ -39,7 +39,7 @@ static struct team_map *map_make(struct checker *c, const struct team *t)
 	return map;
 }
 
-bool team_membership(struct walk *w, team_id team, struct membership *out)
+bool team_membership(struct rank_check *w, team_id team, struct membership *out)
 {
 	struct checker *c = w->c;
 	if (!team)

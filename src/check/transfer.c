@@ -6,7 +6,7 @@
 #include "check/checker.h"
 #include <string.h>
 
-static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
+static uint32_t thread_for(struct rank_check *w, op_id op, const struct clock *clock)
 {
 	uint32_t t = 0;
 	while (t < w->thread.n &&
@@ -22,10 +22,10 @@ static uint32_t thread_for(struct walk *w, op_id op, const struct clock *clock)
 }
 
 /* Starts a Communication as part of a transfer. */
-static void start_communication(struct walk *w, struct start *s, struct transfer *to)
+static void start_communication(struct rank_check *w, struct start *s, struct transfer *to)
 {
 	op_id op = s->op;
-	struct clock clock = clock_copy(walk_clock(w));
+	struct clock clock = clock_copy(check_clock(w));
 	uint32_t t = thread_for(w, op, &clock);
 	access_all(w, op, s->list, s->n, &clock, t, w->thread.at[t].step);
 	if (s->meeting)
@@ -36,7 +36,7 @@ static void start_communication(struct walk *w, struct start *s, struct transfer
 	w->c->result->communications += w->c->weight;
 }
 
-static struct transfer transfer_new(struct walk *w, op_id op, uint32_t room)
+static struct transfer transfer_new(struct rank_check *w, op_id op, uint32_t room)
 {
 	struct transfer t = {.op = op, .turn = w->now};
 	t.thread = mem_alloc(sizeof *t.thread * (room + 1));
@@ -55,7 +55,7 @@ static void transfer_free(struct transfer *t)
 }
 
 /* Elements that a statement moves now: those of the plan, else `typed`, which its types say. */
-static struct check_moved moved_now(struct walk *w, op_id op, int64_t typed)
+static struct check_moved moved_now(struct rank_check *w, op_id op, int64_t typed)
 {
 	const struct check_options *o = w->c->o;
 	struct check_moved moved;
@@ -75,7 +75,7 @@ struct checked_collective {
 };
 
 /* Elements that all members must agree on; -1: there is no such number. */
-static int64_t elements_of(struct walk *w, const struct checked_collective *x)
+static int64_t elements_of(struct rank_check *w, const struct checked_collective *x)
 {
 	bool is_root = x->root == x->me.member;
 	switch ((enum op_kind)w->m->op.at[x->op].kind) {
@@ -99,7 +99,7 @@ static bool has_equal_parts(const struct op *o)
 }
 
 /* The buffers that this member reads and writes. */
-static unsigned accesses_of(struct walk *w, const struct checked_collective *x, struct access *list)
+static unsigned accesses_of(struct rank_check *w, const struct checked_collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
 	uint32_t roots = classes_roots(w, &x->me, x->root);
@@ -117,7 +117,7 @@ static unsigned accesses_of(struct walk *w, const struct checked_collective *x, 
 
 /* A member must hold the buffers it reads or writes: of most collectives both, of those with a root one at
  * least, and of exchanges it may hold nothing. */
-static void check_holds(struct walk *w, const struct checked_collective *x)
+static void check_holds(struct rank_check *w, const struct checked_collective *x)
 {
 	bool in = check_view_is_here(w, x->in), out = check_view_is_here(w, x->out);
 	struct buf text = {0};
@@ -149,7 +149,7 @@ static void check_holds(struct walk *w, const struct checked_collective *x)
 }
 
 /* Root and peers; their meaning to the other members. 0: there is no such member. */
-static uint32_t match_members(struct walk *w, struct checked_collective *x)
+static uint32_t match_members(struct rank_check *w, struct checked_collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];
 	bool permutes = o->kind == OP_COLLECTIVE_PERMUTE;
@@ -157,10 +157,10 @@ static uint32_t match_members(struct walk *w, struct checked_collective *x)
 	if (!classes_meet(w, o->team, &x->me))
 		return 0;
 	check_holds(w, x);
-	if (op_info[o->kind].traits & TRAIT_ROOTED && !walk_control(w, x->op, 0, &x->root))
+	if (op_info[o->kind].traits & TRAIT_ROOTED && !check_control(w, x->op, 0, &x->root))
 		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		if (!walk_scalar(w, x->op, k, &peer[k]) ||
+		if (!check_scalar(w, x->op, k, &peer[k]) ||
 		    !classes_member(w, &x->me, op_scalar_expr(w->m, x->op, k)))
 			return 0;
 	for (unsigned k = 0; k < 2; k++)
@@ -186,7 +186,7 @@ static uint32_t match_members(struct walk *w, struct checked_collective *x)
 	return meeting;
 }
 
-void transfer_collective(struct walk *w, op_id op)
+void transfer_collective(struct rank_check *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	struct checked_collective x = {
@@ -203,8 +203,8 @@ void transfer_collective(struct walk *w, op_id op)
 		return;
 	}
 	if (!(o->flags & OP_ASYNC)) {
-		uint32_t step = walk_step(w);
-		access_all(w, op, s.list, s.n, walk_clock(w), w->stream.at[w->current].thread, step);
+		uint32_t step = check_step(w);
+		access_all(w, op, s.list, s.n, check_clock(w), w->stream.at[w->current].thread, step);
 		if (s.meeting) {
 			progress_start(w, op, s.meeting);
 			progress_stand(w, s.meeting);
@@ -219,7 +219,7 @@ void transfer_collective(struct walk *w, op_id op)
 
 /* ---- messages */
 
-static struct start start_of(const struct walk *w, const struct message *x)
+static struct start start_of(const struct rank_check *w, const struct message *x)
 {
 	bool send = w->m->op.at[x->op].kind == OP_SEND;
 	return (struct start){
@@ -227,7 +227,7 @@ static struct start start_of(const struct walk *w, const struct message *x)
 }
 
 /* Issues it: alone, or with the group that is open. */
-static void issue_transfer(struct walk *w, const struct message *x)
+static void issue_transfer(struct rank_check *w, const struct message *x)
 {
 	int64_t elements = moved_now(w, x->op, x->elements).elements;
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
@@ -250,12 +250,12 @@ static void issue_transfer(struct walk *w, const struct message *x)
 	vec_push(&w->transfer, t);
 }
 
-void transfer_message(struct walk *w, op_id op)
+void transfer_message(struct rank_check *w, op_id op)
 {
 	bool send = w->m->op.at[op].kind == OP_SEND;
 	value_id v = send ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
 	struct message x = {.op = op, .view = w->view[v]};
-	if (!walk_scalar(w, op, 0, &x.peer) || !classes_peer(w, op_scalar_expr(w->m, op, 0), x.peer))
+	if (!check_scalar(w, op, 0, &x.peer) || !classes_peer(w, op_scalar_expr(w->m, op, 0), x.peer))
 		return;
 	x.part = part_find(w, v, send ? w->rank : x.peer, &x.elements);
 	if (w->c->is_posted[op])
@@ -264,7 +264,7 @@ void transfer_message(struct walk *w, op_id op)
 		issue_transfer(w, &x);
 }
 
-void transfer_post(struct walk *w, op_id op)
+void transfer_post(struct rank_check *w, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		op_id message = op_operand_id(w->m, op, ROLE_STATEMENT, k);
@@ -279,7 +279,7 @@ void transfer_post(struct walk *w, op_id op)
 	}
 }
 
-void transfer_end_group(struct walk *w, op_id op)
+void transfer_end_group(struct rank_check *w, op_id op)
 {
 	struct transfer t = transfer_new(w, op, w->group.n);
 	for (uint32_t k = 0; k < w->group.n; k++)
@@ -291,19 +291,19 @@ void transfer_end_group(struct walk *w, op_id op)
 
 /* ---- waits */
 
-static void wait_for(struct walk *w, struct transfer *t)
+static void wait_for(struct rank_check *w, struct transfer *t)
 {
 	for (uint32_t k = 0; k < t->n; k++) {
 		struct thread *x = &w->thread.at[t->thread[k]];
-		clock_join(walk_clock(w), &t->started[k]);
-		clock_set(walk_clock(w), t->thread[k], x->step);
+		clock_join(check_clock(w), &t->started[k]);
+		clock_set(check_clock(w), t->thread[k], x->step);
 		x->busy = false;
 		x->stream = w->stream.at[w->current].number;
 	}
 }
 
 /* The oldest instance of each statement that is not waited for. */
-void transfer_wait(struct walk *w, op_id op)
+void transfer_wait(struct rank_check *w, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
 		op_id started = op_operand_id(w->m, op, ROLE_STATEMENT, k);
@@ -324,14 +324,14 @@ void transfer_wait(struct walk *w, op_id op)
 	}
 }
 
-void transfer_end(struct walk *w)
+void transfer_end(struct rank_check *w)
 {
 	for (uint32_t k = 0; k < w->transfer.n; k++)
 		if (w->transfer.at[k].n)
 			report_not_waited(w, &w->transfer.at[k]);
 }
 
-void transfer_free_all(struct walk *w)
+void transfer_free_all(struct rank_check *w)
 {
 	for (uint32_t k = 0; k < w->transfer.n; k++)
 		transfer_free(&w->transfer.at[k]);

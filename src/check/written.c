@@ -10,13 +10,13 @@
  * write, too, is taken as a whole. */
 #include "check/checker.h"
 
-static bool is_symmetric(const struct walk *w, const struct storage *x)
+static bool is_symmetric(const struct rank_check *w, const struct storage *x)
 {
 	return value_type(w->m, x->value)->memory == MEMORY_SYMMETRIC;
 }
 
 /* Inputs are; so is memory that an allocate fills. */
-static bool is_given(const struct walk *w, const struct storage *x)
+static bool is_given(const struct rank_check *w, const struct storage *x)
 {
 	op_id def = w->m->value.at[x->value].def;
 	return !def || op_attr_is_true(w->m, def, "zero_init") ||
@@ -29,7 +29,7 @@ static bool is_written(const struct storage *x, region_part_id part)
 	return word < x->written_bit.n && x->written_bit.at[word] >> part % 64 & 1;
 }
 
-void written_add(struct walk *w, const struct access *a)
+void written_add(struct rank_check *w, const struct access *a)
 {
 	struct storage *x = &w->storage.at[a->view.storage];
 	region_part_id part = is_symmetric(w, x) ? 0 : a->view.region;
@@ -41,7 +41,7 @@ void written_add(struct walk *w, const struct access *a)
 	vec_push(&x->written, part);
 }
 
-void written_check(struct walk *w, op_id op, const struct access *a)
+void written_check(struct rank_check *w, op_id op, const struct access *a)
 {
 	const struct storage *x = &w->storage.at[a->view.storage];
 	region_part_id part = a->view.region;

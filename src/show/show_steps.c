@@ -8,17 +8,17 @@
 #include "ir/print.h"
 #include "ir/unit.h"
 #include "show/show_words.h"
+#include "walk/walk.h"
 #include <string.h>
 
-struct walk {
+struct steps_maker {
 	struct steps_picture *p;
 	struct module *m;
 	struct diag *d;
-	int64_t *index; /* by index_id */
-	uint32_t rank;
-	struct steps_cell *cell; /* NULL: outside the loop that is shown */
+	struct walk_program program;
+	struct walker w;         /* of the rank that is shown */
+	struct steps_cell *cell; /* that events are added to */
 	bool *did;               /* by op: it computed or communicated */
-	bool failed;
 };
 
 static bool is_work(const struct module *m, op_id op)
@@ -49,90 +49,75 @@ static bool has_events(const struct module *m, region_id r)
 
 /* ---- values of scalars and blocks */
 
-static bool value_of(struct walk *w, op_id op, expr_id e, int64_t *out)
+/* Reports why the walk has failed. Returns false. */
+static bool report_failure(struct steps_maker *k)
 {
-	const struct expr_env env = {.rank = w->rank, .streams = INT32_MAX, .index = w->index};
-	expr_id offending = 0;
-	if (expr_eval(w->m, e, &env, out, &offending) == EXPR_OK)
-		return true;
-	struct buf text = {0};
-	expr_print_hir(w->m, offending ? offending : e, &text);
-	if (!w->failed)
-		diag_error(w->d, E_VALUE_UNDEFINED, w->m->op.at[op].at, "'%s' has no value on rank %u",
-		           text.at, w->rank);
-	buf_free(&text);
-	w->failed = true;
+	enum diagnostic code;
+	op_id op;
+	const char *text = walk_failure(&k->w, &code, &op);
+	diag_error(k->d, code, k->m->op.at[op].at, "%s on rank %lld", text, (long long)k->w.rank);
 	return false;
 }
 
-static bool evaluate_scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
-{
-	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
-	if (s->expr)
-		return value_of(w, op, s->expr, out);
-	*out = (int64_t)s->literal;
-	return true;
-}
-
-static const char *name_of(struct walk *w, value_id v)
+static const char *name_of(struct steps_maker *k, value_id v)
 {
 	struct buf text = {0};
-	value_id root = ir_root(w->m, v);
-	ir_print_value_name(w->m, w->m->value.at[root].name ? root : v, &text);
-	const char *name = arena_strndup(w->p->arena, text.at, text.n);
+	value_id root = ir_root(k->m, v);
+	ir_print_value_name(k->m, k->m->value.at[root].name ? root : v, &text);
+	const char *name = arena_strndup(k->p->arena, text.at, text.n);
 	buf_free(&text);
 	return name;
 }
 
 /* The block that one axis of a tensor is in here; STEPS_WHOLE: the axis is not cut. */
-static int64_t block_along(struct walk *w, const struct held_layout *l, unsigned axis, const int64_t *step,
-                           const char **part)
+static int64_t block_along(struct steps_maker *k, const struct held_layout *l, unsigned axis,
+                           const int64_t *step, const char **part)
 {
 	held_intervals held;
 	int64_t size, number = STEPS_WHOLE, extent;
-	if (expr_eval(w->m, l->s.axis[axis].extent, &(struct expr_env){.rank = -1}, &extent, NULL) !=
+	if (expr_eval(k->m, l->s.axis[axis].extent, &(struct expr_env){.rank = -1}, &extent, NULL) !=
 	        EXPR_OK ||
-	    !held_block(w->m, l, axis, step, &size) || !held_axis(w->m, l, axis, w->rank, step, &held))
+	    !held_block(k->m, l, axis, step, &size) || !held_axis(k->m, l, axis, k->w.rank, step, &held))
 		return STEPS_WHOLE;
 	if (!held.n)
 		number = STEPS_NOTHING;
 	else if (held.n > 1 || held.at[0].from || held.at[0].to < extent)
 		number = size ? held.at[0].from / size : 0;
 	if (held.n)
-		*part = arena_printf(w->p->arena, "axis %u, %lld to %lld", axis, (long long)held.at[0].from,
+		*part = arena_printf(k->p->arena, "axis %u, %lld to %lld", axis, (long long)held.at[0].from,
 		                     (long long)held.at[held.n - 1].to);
 	vec_free(&held);
 	return number;
 }
 
 /* cut: set if a loop cuts it, not devices alone. */
-static struct steps_event event_of(struct walk *w, enum steps_kind kind, op_id op, value_id v, int64_t peer,
-                                   bool *cut)
+static struct steps_event event_of(struct steps_maker *k, enum steps_kind kind, op_id op, value_id v,
+                                   int64_t peer, bool *cut)
 {
 	struct steps_event e = {.kind = (uint8_t)kind,
 	                        .op = op,
 	                        .peer = peer,
 	                        .block = STEPS_WHOLE,
-	                        .name = name_of(w, v),
+	                        .name = name_of(k, v),
 	                        .part = ""};
 	struct held_layout l;
 	struct bound_steps bound;
 	*cut = false;
-	if (!held_layout_read(w->m, w->m->value.at[v].type, &l))
+	if (!held_layout_read(k->m, k->m->value.at[v].type, &l))
 		return e;
-	bound_steps_of(w->m, v, &bound);
+	bound_steps_of(k->m, v, &bound);
 	for (unsigned by_loop = 2; by_loop-- > 0;)
 		for (unsigned a = 0; a < l.s.rank; a++) {
 			int64_t step[SUGAR_MAX_PLACES];
 			bool loops = false;
-			for (unsigned k = 0; k < SUGAR_MAX_PLACES; k++) {
-				step[k] = -1;
-				if (k < BOUND_LEVELS && bound.of[a][k] &&
-				    value_of(w, op, bound.of[a][k], &step[k]))
+			for (unsigned i = 0; i < SUGAR_MAX_PLACES; i++) {
+				step[i] = -1;
+				if (i < BOUND_LEVELS && bound.of[a][i] &&
+				    walk_value(&k->w, op, bound.of[a][i], &step[i]))
 					loops = true;
 			}
 			const char *part = "";
-			int64_t block = loops == by_loop ? block_along(w, &l, a, step, &part) : STEPS_WHOLE;
+			int64_t block = loops == by_loop ? block_along(k, &l, a, step, &part) : STEPS_WHOLE;
 			if (block == STEPS_WHOLE && !loops)
 				continue;
 			if (loops == by_loop) {
@@ -145,146 +130,128 @@ static struct steps_event event_of(struct walk *w, enum steps_kind kind, op_id o
 	return e;
 }
 
-static void add_event(struct walk *w, enum steps_kind kind, op_id op, value_id v, int64_t peer)
+static void add_event(struct steps_maker *k, enum steps_kind kind, op_id op, value_id v, int64_t peer)
 {
 	bool cut;
-	w->did[op] = true;
-	vec_push(&w->cell->event, event_of(w, kind, op, v, peer, &cut));
+	k->did[op] = true;
+	vec_push(&k->cell->event, event_of(k, kind, op, v, peer, &cut));
 }
 
 /* ---- statements */
 
-static bool is_here(const struct walk *w, value_id v)
+static bool is_here(const struct steps_maker *k, value_id v)
 {
 	uint32_t position;
-	mesh_id mesh = value_type(w->m, v)->mesh;
-	return !mesh || mesh_position(ir_mesh(w->m, mesh), w->rank, &position);
+	mesh_id mesh = value_type(k->m, v)->mesh;
+	return !mesh || mesh_position(ir_mesh(k->m, mesh), k->w.rank, &position);
 }
 
 /* The result, or, where the loop adds up into all of that, the operand that it cuts. */
-static value_id worked_on(struct walk *w, op_id op)
+static value_id worked_on(struct steps_maker *k, op_id op)
 {
-	value_id result = op_result(w->m, op, 0), v;
+	value_id result = op_result(k->m, op, 0), v;
 	bool cut;
-	event_of(w, STEPS_COMPUTE, op, result, 0, &cut);
-	for (unsigned k = 0; !cut && (v = op_read(w->m, op, k)); k++) {
-		event_of(w, STEPS_COMPUTE, op, v, 0, &cut);
+	event_of(k, STEPS_COMPUTE, op, result, 0, &cut);
+	for (unsigned i = 0; !cut && (v = op_read(k->m, op, i)); i++) {
+		event_of(k, STEPS_COMPUTE, op, v, 0, &cut);
 		if (cut)
 			return v;
 	}
 	return result;
 }
 
-static void add_work_events(struct walk *w, op_id op)
+static void add_work_events(struct steps_maker *k, op_id op)
 {
-	if (op_is_unit(w->m, op)) {
-		region_each (w->m, o, w->m->op.at[op].region)
-			if (is_work(w->m, o))
-				add_work_events(w, o);
+	if (op_is_unit(k->m, op)) {
+		region_each (k->m, o, k->m->op.at[op].region)
+			if (is_work(k->m, o))
+				add_work_events(k, o);
 		return;
 	}
-	value_id v = op_result(w->m, op, 0) ? worked_on(w, op) : op_read(w->m, op, 0);
-	if (v && is_here(w, v))
-		add_event(w, STEPS_COMPUTE, op, v, 0);
+	value_id v = op_result(k->m, op, 0) ? worked_on(k, op) : op_read(k->m, op, 0);
+	if (v && is_here(k, v))
+		add_event(k, STEPS_COMPUTE, op, v, 0);
 }
 
-/* The slice of a team that holds the rank; NULL: none. */
-static const uint32_t *slice_of(const struct walk *w, team_id team, uint32_t *n, uint32_t *own)
-{
-	const struct team *t = ir_team(w->m, team);
-	for (uint32_t s = 0; s < t->slice_n; s++)
-		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
-			if (t->device[k] == w->rank) {
-				*n = t->start[s + 1] - t->start[s];
-				*own = k - t->start[s];
-				return t->device + t->start[s];
-			}
-	return NULL;
-}
-
-static void add_permute(struct walk *w, op_id op, const uint32_t *device, uint32_t n, value_id in,
+static void add_permute(struct steps_maker *k, op_id op, const struct membership *me, value_id in,
                         value_id out)
 {
 	int64_t to, from;
-	if (!evaluate_scalar(w, op, 0, &to) || !evaluate_scalar(w, op, 1, &from))
+	if (!walk_scalar(&k->w, op, 0, WALK_ANY, &to) || !walk_scalar(&k->w, op, 1, WALK_ANY, &from))
 		return;
-	if (to >= 0 && to < n && device[to] != w->rank)
-		add_event(w, STEPS_SEND, op, in, device[to]);
-	if (from >= 0 && from < n && device[from] != w->rank)
-		add_event(w, STEPS_RECV, op, out, device[from]);
+	if (to >= 0 && to < me->n && me->device[to] != k->w.rank)
+		add_event(k, STEPS_SEND, op, in, me->device[to]);
+	if (from >= 0 && from < me->n && me->device[from] != k->w.rank)
+		add_event(k, STEPS_RECV, op, out, me->device[from]);
 }
 
-static void add_collective_events(struct walk *w, op_id op)
+static void add_collective_events(struct steps_maker *k, op_id op)
 {
-	const struct op *o = &w->m->op.at[op];
-	uint32_t n = 0, own = 0;
+	const struct op *o = &k->m->op.at[op];
+	struct membership me;
 	int64_t root = 0;
-	value_id in = op_read(w->m, op, 0), out = op_result(w->m, op, 0);
-	const uint32_t *device = o->team ? slice_of(w, o->team, &n, &own) : NULL;
-	if (!device || n < 2)
+	value_id in = op_read(k->m, op, 0), out = op_result(k->m, op, 0);
+	if (!walk_membership(&k->program, o->team, k->w.rank, &me) || me.n < 2)
 		return;
 	if (o->kind == OP_COLLECTIVE_PERMUTE) {
-		add_permute(w, op, device, n, in, out);
+		add_permute(k, op, &me, in, out);
 		return;
 	}
-	if (!(op_traits(w->m, op) & TRAIT_ROOTED)) {
-		add_event(w, STEPS_EXCHANGE, op, out ? out : in, STEPS_ALL);
+	if (!(op_traits(k->m, op) & TRAIT_ROOTED)) {
+		add_event(k, STEPS_EXCHANGE, op, out ? out : in, STEPS_ALL);
 		return;
 	}
-	if (!evaluate_scalar(w, op, 0, &root) || root < 0 || root >= n)
+	if (!walk_scalar(&k->w, op, 0, WALK_ANY, &root) || root < 0 || root >= me.n)
 		return;
 	bool gives = op_root_gives((enum op_kind)o->kind);
-	int64_t others = n == 2 ? (int64_t)device[1 - own] : STEPS_ALL;
-	if ((own == root) == gives)
-		add_event(w, STEPS_SEND, op, in, gives ? others : (int64_t)device[root]);
+	int64_t others = me.n == 2 ? (int64_t)me.device[1 - me.member] : STEPS_ALL;
+	if ((me.member == root) == gives)
+		add_event(k, STEPS_SEND, op, in, gives ? others : (int64_t)me.device[root]);
 	else
-		add_event(w, STEPS_RECV, op, out, gives ? (int64_t)device[root] : others);
+		add_event(k, STEPS_RECV, op, out, gives ? (int64_t)me.device[root] : others);
 }
 
-static void walk_region(struct walk *w, region_id r);
-
-static void walk_for(struct walk *w, op_id op)
+static void add_message_events(struct steps_maker *k, op_id op, int64_t peer)
 {
-	int64_t start, stop;
-	region_id body = w->m->op.at[op].region;
-	if (!evaluate_scalar(w, op, 0, &start) || !evaluate_scalar(w, op, 1, &stop))
-		return;
-	for (int64_t i = start; i < stop && !w->failed; i++) {
-		w->index[w->m->region.at[body].index] = i;
-		walk_region(w, body);
+	bool sends = k->m->op.at[op].kind == OP_SEND;
+	if (peer != k->w.rank)
+		add_event(k, sends ? STEPS_SEND : STEPS_RECV, op,
+		          sends ? op_read(k->m, op, 0) : op_result(k->m, op, 0), peer);
+}
+
+static void add_step_events(struct steps_maker *k, const struct step *s)
+{
+	switch ((enum step_kind)s->kind) {
+	case STEP_MESSAGE:
+		if (s->op == s->of) /* else it was shown where it was prepared */
+			add_message_events(k, s->of, s->peer);
+		break;
+	case STEP_PREPARE:
+		add_message_events(k, s->of, s->peer);
+		break;
+	case STEP_MEET:
+		add_collective_events(k, s->op);
+		break;
+	case STEP_WORK:
+		if (is_moving(k->m, s->op))
+			add_collective_events(k, s->op);
+		else if (is_work(k->m, s->op))
+			add_work_events(k, s->op);
+		break;
+	default:
+		break;
 	}
 }
 
-static void walk_op(struct walk *w, op_id op)
+/* Adds the events of an iteration of the loop. */
+static bool walk_iteration(struct steps_maker *k, region_id body, int64_t i)
 {
-	const struct op *o = &w->m->op.at[op];
-	int64_t peer;
-	if (o->kind == OP_FOR) {
-		walk_for(w, op);
-	} else if (o->kind == OP_IF) {
-		if (!evaluate_scalar(w, op, 0, &peer))
-			return;
-		region_id branch = peer ? o->region : w->m->region.at[o->region].sibling;
-		if (branch)
-			walk_region(w, branch);
-	} else if (o->kind == OP_SEND || o->kind == OP_RECV) {
-		if (evaluate_scalar(w, op, 0, &peer) && peer != w->rank)
-			add_event(w, o->kind == OP_SEND ? STEPS_SEND : STEPS_RECV, op,
-			          o->kind == OP_SEND ? op_read(w->m, op, 0) : op_result(w->m, op, 0), peer);
-	} else if (is_moving(w->m, op)) {
-		add_collective_events(w, op);
-	} else if (is_work(w->m, op)) {
-		add_work_events(w, op);
-	}
-}
-
-static void walk_region(struct walk *w, region_id r)
-{
-	region_each (w->m, op, r) {
-		if (w->failed)
-			return;
-		walk_op(w, op);
-	}
+	struct step s;
+	walk_begin_region(&k->w, body);
+	k->w.index[k->m->region.at[body].index] = i;
+	while (walk_next(&k->w, &s))
+		add_step_events(k, &s);
+	return !k->w.failed || report_failure(k);
 }
 
 /* ---- the loop */
@@ -390,6 +357,7 @@ static bool takes_part(const struct module *m, uint32_t rank)
 
 bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which, struct diag *d)
 {
+	static const struct walk_options options = {.whole_units = true};
 	unsigned number = 0, count;
 	int64_t stop = 0, ranks = module_ranks(m);
 	*p = (struct steps_picture){.m = m, .arena = arena_new()};
@@ -397,32 +365,39 @@ bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which
 	op_id loop = find_loop(m, which, &number, &count);
 	if (!loop)
 		return no_loop(m, which, count, d);
-	struct walk w = {.p = p, .m = m, .d = d, .index = arena_new_array(p->arena, int64_t, m->index.n + 1)};
-	w.did = arena_new_array(p->arena, bool, m->op.n);
-	if (!evaluate_scalar(&w, loop, 0, &p->first) || !evaluate_scalar(&w, loop, 1, &stop))
-		return false;
-	p->n = stop > p->first ? stop - p->first : 0;
+	struct steps_maker k = {.p = p, .m = m, .d = d, .did = arena_new_array(p->arena, bool, m->op.n)};
+	region_id body = m->op.at[loop].region;
+	bool ok = true;
+	walk_program_open(&k.program, m, ranks);
+	walk_begin(&k.w, &k.program, 0, &options);
+	if (!walk_scalar(&k.w, loop, 0, WALK_ANY, &p->first) || !walk_scalar(&k.w, loop, 1, WALK_ANY, &stop))
+		ok = report_failure(&k);
+	p->n = ok && stop > p->first ? stop - p->first : 0;
 	if (p->n > STEPS_MOST_CELLS / ranks) {
 		diag_error(d, E_PICTURE_LIMIT, m->op.at[loop].at,
 		           "%lld steps of %lld ranks are more than the %d cells that a picture has",
 		           (long long)p->n, (long long)ranks, STEPS_MOST_CELLS);
 		p->n = 0;
-		return false;
+		ok = false;
 	}
 	p->rank = arena_new_array(p->arena, uint32_t, ranks);
 	p->cell = arena_new_array(p->arena, struct steps_cell, p->n * ranks);
-	for (; p->rank_n < ranks && !w.failed; p->rank_n++) {
-		p->rank[p->rank_n] = w.rank = p->rank_n;
-		for (int64_t i = 0; i < p->n && !w.failed && takes_part(m, p->rank_n); i++) {
-			w.index[m->region.at[m->op.at[loop].region].index] = p->first + i;
-			w.cell = &p->cell[p->rank_n * p->n + i];
-			walk_region(&w, m->op.at[loop].region);
+	for (; ok && p->rank_n < ranks; p->rank_n++) {
+		p->rank[p->rank_n] = p->rank_n;
+		k.w.rank = p->rank_n;
+		for (int64_t i = 0; i < p->n && ok && takes_part(m, p->rank_n); i++) {
+			k.cell = &p->cell[p->rank_n * p->n + i];
+			ok = walk_iteration(&k, body, p->first + i);
 		}
 	}
+	walk_end(&k.w);
+	walk_program_close(&k.program);
+	if (!ok)
+		return false;
 	drop_idle(p);
-	put_in_order(p, m->op.at[loop].region, w.did);
+	put_in_order(p, body, k.did);
 	p->title = title_of(p, loop, number, count);
-	return !w.failed;
+	return true;
 }
 
 void steps_picture_close(struct steps_picture *p)

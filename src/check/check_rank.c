@@ -12,11 +12,11 @@
 #include "ir/expr.h"
 #include <string.h>
 
-static bool walk_region(struct walk *w, region_id r);
+static bool walk_region(struct rank_check *w, region_id r);
 
 /* ---- scalars */
 
-bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out)
+bool check_value(struct rank_check *w, expr_id e, uint32_t at, int64_t *out)
 {
 	const struct expr_env env = {
 	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
@@ -36,26 +36,26 @@ bool walk_value(struct walk *w, expr_id e, uint32_t at, int64_t *out)
 	return false;
 }
 
-bool walk_scalar(struct walk *w, op_id op, unsigned k, int64_t *out)
+bool check_scalar(struct rank_check *w, op_id op, unsigned k, int64_t *out)
 {
 	const struct op *o = &w->m->op.at[op];
 	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
 		return check_unknown(w->c, o->at, "the statement lacks an operand");
 	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
 	if (s->expr)
-		return walk_value(w, s->expr, o->at, out);
+		return check_value(w, s->expr, o->at, out);
 	*out = (int64_t)s->literal;
 	return true;
 }
 
-bool walk_control(struct walk *w, op_id op, unsigned k, int64_t *out)
+bool check_control(struct rank_check *w, op_id op, unsigned k, int64_t *out)
 {
-	return walk_scalar(w, op, k, out) && classes_same(w, op_scalar_expr(w->m, op, k));
+	return check_scalar(w, op, k, out) && classes_same(w, op_scalar_expr(w->m, op, k));
 }
 
 /* ---- streams */
 
-static uint32_t stream_numbered(struct walk *w, int64_t number)
+static uint32_t stream_numbered(struct rank_check *w, int64_t number)
 {
 	for (uint32_t k = 0; k < w->stream.n; k++)
 		if (w->stream.at[k].number == number)
@@ -67,14 +67,14 @@ static uint32_t stream_numbered(struct walk *w, int64_t number)
 }
 
 /* The stream that set_stream or synchronize names: a handle or an index. */
-static bool stream_named(struct walk *w, op_id op, uint32_t *out)
+static bool stream_named(struct rank_check *w, op_id op, uint32_t *out)
 {
 	int64_t index;
 	if (op_role_count(w->m, op, ROLE_HANDLE)) {
 		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
 		return true;
 	}
-	if (!walk_control(w, op, 0, &index))
+	if (!check_control(w, op, 0, &index))
 		return false;
 	index = expr_stream(index, w->c->o->streams);
 	if (index < 0)
@@ -83,14 +83,14 @@ static bool stream_named(struct walk *w, op_id op, uint32_t *out)
 	return check_spend(w->c, *out);
 }
 
-static void synchronize_stream(struct walk *w, op_id op, uint32_t stream)
+static void synchronize_stream(struct rank_check *w, op_id op, uint32_t stream)
 {
-	clock_join(walk_clock(w), &w->stream.at[stream].clock);
+	clock_join(check_clock(w), &w->stream.at[stream].clock);
 	if (!w->others)
 		progress_join(w, op, stream);
 }
 
-uint32_t walk_step(struct walk *w)
+uint32_t check_step(struct rank_check *w)
 {
 	struct stream *s = &w->stream.at[w->current];
 	if (!w->others)
@@ -110,7 +110,7 @@ static bool lists(const struct attr *a, unsigned k)
 }
 
 /* Results: of an extern with view= those are views of its operands, else buffers of their own. */
-static void bind_results(struct walk *w, op_id op)
+static void bind_results(struct rank_check *w, op_id op)
 {
 	for (unsigned k = 0; k < w->m->op.at[op].def_n; k++) {
 		value_id v = op_def(w->m, op, k), of = ir_view_of(w->m, op, k);
@@ -124,7 +124,7 @@ static void bind_results(struct walk *w, op_id op)
 }
 
 /* A statement of the current stream: it reads its operands and writes its results. */
-static void compute_statement(struct walk *w, op_id op)
+static void compute_statement(struct rank_check *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
 	const struct attr *writes = o->kind == OP_EXTERN ? op_attr(w->m, op, "writes") : NULL;
@@ -142,13 +142,13 @@ static void compute_statement(struct walk *w, op_id op)
 			list[n++] = (struct access){.view = w->view[p->id], .kind = ACCESS_WRITE};
 	}
 	if (!result || check_view_is_here(w, result)) {
-		uint32_t step = walk_step(w);
-		access_all(w, op, list, n, walk_clock(w), w->stream.at[w->current].thread, step);
+		uint32_t step = check_step(w);
+		access_all(w, op, list, n, check_clock(w), w->stream.at[w->current].thread, step);
 	}
 	free(list);
 }
 
-static void allocate_buffer(struct walk *w, op_id op)
+static void allocate_buffer(struct rank_check *w, op_id op)
 {
 	value_id v = op_def(w->m, op, 0);
 	check_view_buffer(w, v);
@@ -156,8 +156,8 @@ static void allocate_buffer(struct walk *w, op_id op)
 	    !w->c->o->strict)
 		return;
 	struct access a = {.view = w->view[v], .kind = ACCESS_ALLOCATE};
-	uint32_t step = walk_step(w);
-	access_all(w, op, &a, 1, walk_clock(w), w->stream.at[w->current].thread, step);
+	uint32_t step = check_step(w);
+	access_all(w, op, &a, 1, check_clock(w), w->stream.at[w->current].thread, step);
 }
 
 /* The first statement of a body that names a stream by an index. */
@@ -169,14 +169,14 @@ static op_id find_set_stream(const struct module *m, region_id body)
 	return 0;
 }
 
-static bool for_loop(struct walk *w, op_id op)
+static bool for_loop(struct rank_check *w, op_id op)
 {
 	region_id body = w->m->op.at[op].region;
 	index_id index = w->m->region.at[body].index;
 	struct loop *loop = &w->loop[w->loop_n];
 	uint32_t outer = w->now;
 	*loop = (struct loop){.op = op, .set_stream = find_set_stream(w->m, body)};
-	if (!walk_control(w, op, 0, &loop->start) || !walk_control(w, op, 1, &loop->stop))
+	if (!check_control(w, op, 0, &loop->start) || !check_control(w, op, 1, &loop->stop))
 		return false;
 	w->loop_n++;
 	for (int64_t i = loop->start; i < loop->stop; i++) {
@@ -192,7 +192,7 @@ static bool for_loop(struct walk *w, op_id op)
 }
 
 /* A branch that only other ranks take. The clocks of this rank's streams stay as they are. */
-static bool walk_others(struct walk *w, region_id branch)
+static bool walk_others(struct rank_check *w, region_id branch)
 {
 	uint32_t n = w->stream.n, current = w->current;
 	struct clock *saved = mem_alloc(sizeof *saved * n);
@@ -213,11 +213,11 @@ static bool walk_others(struct walk *w, region_id branch)
 	return ok;
 }
 
-static bool walk_condition(struct walk *w, op_id op)
+static bool walk_condition(struct rank_check *w, op_id op)
 {
 	int64_t holds;
 	region_id branch = w->m->op.at[op].region, other = w->m->region.at[branch].sibling;
-	if (!walk_control(w, op, 0, &holds))
+	if (!check_control(w, op, 0, &holds))
 		return false;
 	if (!holds) {
 		branch = other;
@@ -230,7 +230,7 @@ static bool walk_condition(struct walk *w, op_id op)
 
 /* Returns true if a statement counts in a branch that only other ranks take. Meetings do not: another report
  * tells of them. */
-static bool is_of_others(struct walk *w, op_id op)
+static bool is_of_others(struct rank_check *w, op_id op)
 {
 	switch ((enum op_kind)w->m->op.at[op].kind) {
 	case OP_SYMMETRIC_VIEW:
@@ -255,7 +255,7 @@ static bool is_of_others(struct walk *w, op_id op)
 	}
 }
 
-static void walk_op(struct walk *w, op_id op)
+static void walk_op(struct rank_check *w, op_id op)
 {
 	struct module *m = w->m;
 	uint32_t stream;
@@ -338,7 +338,7 @@ static void walk_op(struct walk *w, op_id op)
 	}
 }
 
-static bool walk_region(struct walk *w, region_id r)
+static bool walk_region(struct rank_check *w, region_id r)
 {
 	for (op_id op = w->m->region.at[r].first; op; op = w->m->op.at[op].next) {
 		if (!check_spend(w->c, 1))
@@ -354,7 +354,7 @@ static void stream_free(struct stream *s)
 	vec_free(&s->behind);
 }
 
-static void free_walk(struct walk *w)
+static void free_walk(struct rank_check *w)
 {
 	for (uint32_t k = 0; k < w->storage.n; k++) {
 		vec_free(&w->storage.at[k].record);
@@ -376,10 +376,10 @@ static void free_walk(struct walk *w)
 	free(w->issued);
 }
 
-void walk_rank(struct checker *c, int64_t rank)
+void check_rank(struct checker *c, int64_t rank)
 {
 	struct module *m = c->m;
-	struct walk w = {.c = c, .m = m, .rank = rank};
+	struct rank_check w = {.c = c, .m = m, .rank = rank};
 	if (!check_spend(c, m->value.n))
 		return;
 	w.index = mem_zalloc(sizeof *w.index * (m->index.n + 1));
