@@ -7,8 +7,6 @@
 #include "sim/rank_walk.h"
 #include <string.h>
 
-static bool walk_region(struct rank_walk *w, region_id r);
-
 bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *format, ...)
 {
 	struct buf text = {0};
@@ -24,48 +22,14 @@ bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *
 	return false;
 }
 
-/* ---- scalars */
-
-static struct expr_env env_of(const struct rank_walk *w)
+/* Proves that ranks of an orbit find the same number, or, as peers, one that turns as they do. */
+static bool follow_orbit(void *to, op_id op, expr_id e, enum walk_follow how, int64_t value)
 {
-	return (struct expr_env){
-	    .rank = w->rank, .streams = w->p->streams ? w->p->streams : INT32_MAX, .index = w->index};
-}
-
-static bool value_of(struct rank_walk *w, op_id op, expr_id e, int64_t *out)
-{
-	const struct expr_env env = env_of(w);
-	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
-	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
-	                                  [EXPR_INDIVISIBLE] = "does not divide",
-	                                  [EXPR_UNKNOWN] = "has no value here"};
-	expr_id offending = 0;
-	enum expr_status s = expr_eval(w->m, e, &env, out, &offending);
-	struct buf text = {0};
-	if (s == EXPR_OK)
-		return true;
-	expr_print_hir(w->m, offending ? offending : e, &text);
-	rank_fail(w, E_VALUE_UNDEFINED, op, "'%s' %s", text.at, why[s]);
-	buf_free(&text);
-	return false;
-}
-
-static bool read_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
-{
-	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
-		return rank_fail(w, E_VALUE_UNDEFINED, op, "the statement lacks an operand");
-	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
-	if (s->expr)
-		return value_of(w, op, s->expr, out);
-	*out = (int64_t)s->literal;
-	return true;
-}
-
-/* Returns true if ranks of an orbit find the same value, or, as peers, one that turns as they do. */
-static bool check_orbit(struct rank_walk *w, expr_id e, bool peer)
-{
-	const struct expr_env env = env_of(w);
+	struct rank_walk *w = to;
+	const struct expr_env env = walk_env(&w->walker);
 	struct symmetry *s = w->p->symmetry;
+	bool peer = how == WALK_PEER;
+	(void)op, (void)value;
 	if (!peer && (!e || !moves_by_rank(w->m, e)))
 		return true;
 	w->out->by_rank = true;
@@ -77,56 +41,32 @@ static bool check_orbit(struct rank_walk *w, expr_id e, bool peer)
 	return true;
 }
 
-bool rank_scalar(struct rank_walk *w, op_id op, unsigned k, int64_t *out)
+/* Reports why the walk has failed, unless a turn of the ranks does not hold. Returns false. */
+static bool report_failure(struct rank_walk *w)
 {
-	return read_scalar(w, op, k, out) && check_orbit(w, op_scalar_expr(w->m, op, k), false);
-}
-
-bool rank_peer(struct rank_walk *w, op_id op, int64_t *out)
-{
-	return read_scalar(w, op, 0, out) && check_orbit(w, op_scalar_expr(w->m, op, 0), true);
+	enum diagnostic code;
+	op_id op;
+	const char *text = walk_failure(&w->walker, &code, &op);
+	return text && rank_fail(w, code, op, "%s", text);
 }
 
 /* ---- streams and tasks */
 
-static uint32_t stream_numbered(struct rank_walk *w, int64_t index)
+/* The last task of a stream. */
+static uint32_t *last_task(struct rank_walk *w, uint32_t stream)
 {
-	uint32_t k = 0;
-	while (k < w->out->stream.n && w->out->stream.at[k] != index)
-		k++;
-	if (k == w->out->stream.n) {
-		vec_push(&w->out->stream, index);
+	while (w->last.n <= stream)
 		vec_push(&w->last, SIM_NONE);
-	}
-	return k;
-}
-
-/* The stream that set_stream or synchronize names: a handle or an index. */
-static bool stream_named(struct rank_walk *w, op_id op, uint32_t *out)
-{
-	int64_t index, streams = w->p->streams;
-	if (op_role_count(w->m, op, ROLE_HANDLE)) {
-		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
-		return true;
-	}
-	if (!rank_scalar(w, op, 0, &index))
-		return false;
-	if (streams > 0)
-		index = (index % streams + streams) % streams;
-	if (index < 0 || index >= SIM_MAX_STREAMS)
-		return rank_fail(w, E_STREAM_INDEX, op, "stream %lld is not one of 0 … %d", (long long)index,
-		                 SIM_MAX_STREAMS - 1);
-	*out = stream_numbered(w, index);
-	return true;
+	return &w->last.at[stream];
 }
 
 /* After all earlier work of the current stream, and `also`. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 {
 	task.issue = w->now;
-	task.iteration = w->iteration;
-	task.stream = w->current;
-	task.before = w->last.at[w->current];
+	task.iteration = w->step.iteration;
+	task.stream = w->step.stream;
+	task.before = *last_task(w, task.stream);
 	vec_push(&w->out->task, task);
 	return w->out->task.n - 1;
 }
@@ -134,8 +74,8 @@ uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 /* Adds a task, after which the stream goes on. */
 void rank_add_in_order(struct rank_walk *w, struct sim_task task)
 {
-	uint32_t k = rank_add_task(w, task); /* last may move */
-	w->last.at[w->current] = k;
+	uint32_t k = rank_add_task(w, task);
+	*last_task(w, w->step.stream) = k;
 }
 
 /* The task carries out a statement. */
@@ -214,33 +154,6 @@ static void give_dead(struct rank_walk *w, op_id op)
 
 /* ---- statements */
 
-static bool for_loop(struct rank_walk *w, op_id op)
-{
-	region_id body = w->m->op.at[op].region;
-	index_id index = w->m->region.at[body].index;
-	int64_t start, stop, outer = w->iteration;
-	if (!rank_scalar(w, op, 0, &start) || !rank_scalar(w, op, 1, &stop))
-		return false;
-	for (int64_t i = start; i < stop; i++) {
-		w->index[index] = w->iteration = i;
-		if (!walk_region(w, body))
-			return false;
-	}
-	w->iteration = outer;
-	return true;
-}
-
-static bool walk_branch(struct rank_walk *w, op_id op)
-{
-	int64_t holds;
-	region_id branch = w->m->op.at[op].region;
-	if (!rank_scalar(w, op, 0, &holds))
-		return false;
-	if (!holds)
-		branch = w->m->region.at[branch].sibling;
-	return !branch || walk_region(w, branch);
-}
-
 static bool has_meeting(const struct rank_walk *w, op_id op)
 {
 	const struct op *o = &w->m->op.at[op];
@@ -273,34 +186,27 @@ static void deallocate_buffers(struct rank_walk *w, op_id op)
 static bool begin_view(struct rank_walk *w, op_id op)
 {
 	int64_t index = 0;
-	if (op_role_count(w->m, op, ROLE_SCALAR) && !read_scalar(w, op, 0, &index))
-		return false;
+	if (op_role_count(w->m, op, ROLE_SCALAR) && !walk_scalar(&w->walker, op, 0, WALK_ANY, &index))
+		return report_failure(w);
 	sim_makers_view(w->makers, op, index);
 	return true;
 }
 
-static bool walk_op(struct rank_walk *w, op_id op)
+static bool is_missing(struct rank_walk *w, op_id op)
+{
+	return rank_fail(w, E_WAIT_NOTHING, op,
+	                 w->m->op.at[op].kind == OP_POST ? "the posted message was not issued before its post"
+	                                                 : "there is nothing left to wait for");
+}
+
+/* Adds the tasks of a step. */
+static bool add_step(struct rank_walk *w, const struct step *s)
 {
 	struct module *m = w->m;
-	uint32_t stream;
-	switch ((enum op_kind)m->op.at[op].kind) {
-	case OP_FOR:
-		return for_loop(w, op);
-	case OP_IF:
-		return walk_branch(w, op);
-	case OP_GET_CURRENT_STREAM:
-		w->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = w->current;
+	op_id op = s->op;
+	if (s->kind == STEP_ITERATION || s->kind == STEP_LEAVE || s->kind == STEP_SHARE ||
+	    s->kind == STEP_GROUP)
 		return true;
-	case OP_SET_CURRENT_STREAM:
-		return stream_named(w, op, &w->current);
-	case OP_SHARE_MEM_HANDLES:
-		return true;
-	case OP_START_COALESCING:
-		w->in_group = true;
-		return true;
-	default:
-		break;
-	}
 	if (w->makers && op_traits(m, op) & TRAIT_VIEW && !begin_view(w, op))
 		return false;
 	if (op_traits(m, op) & TRAIT_VIEW && !cost_is_launched(m, op))
@@ -309,91 +215,97 @@ static bool walk_op(struct rank_walk *w, op_id op)
 	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
 	if (makes && !has_meeting(w, op) && !makes_here(w, op))
 		return true;
-	if (cost_is_launched(m, op))
+	if (cost_is_launched(m, op) && s->part == 0)
 		launch_statement(w);
-	switch ((enum op_kind)m->op.at[op].kind) {
-	case OP_SYNCHRONIZE:
-		if (!stream_named(w, op, &stream))
-			return false;
-		if (stream != w->current && op != w->p->ignored)
-			rank_join(w, op, w->last.at[stream]);
+	switch ((enum step_kind)s->kind) {
+	case STEP_JOIN:
+		if (s->joined != s->stream && op != w->p->ignored)
+			rank_join(w, op, *last_task(w, s->joined));
 		return true;
-	case OP_ALLOCATE:
+	case STEP_ALLOCATE:
 		rank_take_results(w, op);
 		if (w->makers)
 			sim_makers_allocate(w->makers, op);
 		if (w->p->time[op])
 			add_work_task(w, op);
 		return true;
-	case OP_DEALLOCATE:
+	case STEP_FREE:
 		deallocate_buffers(w, op);
 		return true;
-	case OP_SYMMETRIC_VIEW:
+	case STEP_FENCE:
 		rank_fence(w, op, m->op.at[op].team);
 		return true;
-	case OP_SEND:
-	case OP_RECV:
-		return rank_message_issue(w, op);
-	case OP_POST:
-		return rank_post(w, op);
-	case OP_END_COALESCING:
-		rank_end_group(w, op);
+	case STEP_PREPARE:
+		rank_take_results(w, op);
 		return true;
-	case OP_WAIT:
-		return rank_wait(w, op);
+	case STEP_MESSAGE:
+		return rank_message_issue(w, s);
+	case STEP_END_GROUP:
+		rank_end_group(w, s);
+		return true;
+	case STEP_WAIT:
+		rank_wait(w, s);
+		return true;
+	case STEP_MISSING:
+		return is_missing(w, op);
 	default:
 		break;
 	}
 	if (has_meeting(w, op))
-		rank_collective(w, op);
+		rank_collective(w, s);
 	else
 		add_work_task(w, op);
 	return true;
 }
 
-static bool walk_region(struct rank_walk *w, region_id r)
+static bool walk_statements(struct rank_walk *w)
 {
-	for (op_id op = w->m->region.at[r].first; op; op = w->m->op.at[op].next) {
-		if (++w->p->steps > SIM_MAX_STEPS || w->out->task.n > SIM_MAX_TASKS)
-			return rank_fail(w, E_SIM_LIMIT, op,
+	uint64_t walked = 0;
+	while (walk_next(&w->walker, &w->step)) {
+		w->p->steps += (int64_t)(w->walker.walked - walked);
+		walked = w->walker.walked;
+		bool is_statement = w->step.kind != STEP_ITERATION;
+		if (w->p->steps > SIM_MAX_STEPS || (is_statement && w->out->task.n > SIM_MAX_TASKS))
+			return rank_fail(w, E_SIM_LIMIT, w->step.op,
 			                 "there are too many statements to simulate: more than %lld, or %d",
 			                 (long long)SIM_MAX_STEPS, SIM_MAX_TASKS);
-		if (!walk_op(w, op))
+		if (!add_step(w, &w->step))
 			return false;
-		give_dead(w, op);
+		if (is_statement && !w->step.more)
+			give_dead(w, w->step.op);
 	}
-	return true;
+	return !w->walker.failed || report_failure(w);
 }
 
 bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out)
 {
 	struct module *m = p->m;
 	struct arena *a = arena_new();
-	struct rank_walk w = {.p = p, .m = m, .out = out, .rank = rank, .iteration = -1};
+	struct rank_walk w = {.p = p, .m = m, .out = out, .rank = rank};
+	const struct walk_options options = {
+	    .streams = p->streams, .whole_units = true, .follows = follow_orbit, .to = &w};
 	p->walks++;
 	out->task.n = out->place.n = out->stream.n = out->need.n = out->asked.n = 0;
 	out->by_rank = false;
 	w.now = p->delay ? p->delay[rank] : 0;
 	w.slow = p->slow ? p->slow[rank] : 1000;
-	w.index = arena_new_array(a, int64_t, m->index.n + 1);
-	w.handle = arena_new_array(a, uint32_t, m->handle.n + 1);
-	w.first = arena_new_array(a, uint32_t, m->op.n);
-	w.end = arena_new_array(a, uint32_t, m->op.n);
 	w.holds = arena_new_array(a, bool, m->value.n);
-	w.posted = arena_new_array(a, struct rank_message, m->op.n);
 	w.asked = arena_new_array(a, uint32_t, m->team.n + 1);
 	w.group_asked = SIM_NONE;
 	w.on = arena_new_array(a, bool, m->mesh.n + 1);
 	for (mesh_id k = 0; k < m->mesh.n; k++)
 		w.on[k] = sim_rank_is_on(p, k, rank);
-	w.current = stream_numbered(&w, -1);
 	w.makers = needs ? sim_makers_new(m, a) : NULL;
-	bool ok = walk_region(&w, m->body);
+	walk_begin(&w.walker, &p->walk, rank, &options);
+	bool ok = walk_statements(&w);
+	for (uint32_t k = 0; k < w.walker.stream.n; k++)
+		vec_push(&out->stream, w.walker.stream.at[k]);
+	walk_end(&w.walker);
 	if (needs)
 		sim_makers_free(w.makers);
 	vec_free(&w.last);
 	vec_free(&w.number);
-	vec_free(&w.pending);
+	vec_free(&w.transfer);
 	vec_free(&w.group);
 	vec_free(&w.grouped);
 	arena_free(a);

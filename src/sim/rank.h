@@ -18,13 +18,14 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "cost/cost.h"
+#include "walk/walk_program.h"
 
 #define SIM_NONE UINT32_MAX
 
 enum {
 	SIM_MAX_TASKS = 1 << 23,  /* of all ranks that are simulated */
 	SIM_MAX_PLACES = 1 << 23, /* on channels, of all ranks that are walked one by one */
-	SIM_MAX_STREAMS = 1 << 16 /* of a rank */
+	SIM_MAX_STREAMS = 1 << 16 /* of a rank, by --streams */
 };
 #define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks that are walked together */
 
@@ -88,16 +89,15 @@ struct sim_program {
 	int64_t streams, ranks, launch;
 	int64_t *time, *moved; /* by op: cost_op_time, cost_op_bytes */
 	int64_t *held;         /* by value: bytes of its storage; 0: none of its own */
-	bool *posted;          /* by op: a message that a post issues */
 	uint32_t *dies;        /* by op: the values that are used last there, in `dying` + 1 */
 	VEC(struct sim_dying {
 		value_id value;
 		uint32_t next;
 	})
 	dying;
-	uint32_t **slice; /* by team, then rank: its slice + 1, 0: none; made when needed */
+	struct walk_program walk;
 	VEC(struct sim_channel) channel;
-	uint32_t **known;           /* by team and slice: a channel + 1; 0: none yet */
+	VEC(uint32_t) known; /* by slice of the walk: the channel that was asked for last, + 1; 0: none */
 	struct hash_table channels; /* + 1 */
 	struct sim_local {          /* by channel, and whether it receives: its number on the rank */
 		uint32_t walk, number;

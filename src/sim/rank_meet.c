@@ -126,19 +126,18 @@ void rank_join(struct rank_walk *w, op_id op, uint32_t also)
 	rank_add_in_order(w, (struct sim_task){.kind = SIM_JOIN, .op = op, .also = also});
 }
 
-static void add_pending(struct rank_walk *w, op_id op, uint32_t task, uint32_t n)
+/* Keeps the tasks of a transfer until it is waited for. */
+static void keep_transfer(struct rank_walk *w, uint32_t transfer, uint32_t task, uint32_t n)
 {
-	vec_push(&w->pending, ((struct rank_instance){.op = op, .task = task, .n = n}));
-	if (w->first[op])
-		w->pending.at[w->end[op] - 1].next = w->pending.n;
-	else
-		w->first[op] = w->pending.n;
-	w->end[op] = w->pending.n;
+	while (w->transfer.n <= transfer)
+		vec_push(&w->transfer, (struct rank_transfer){0});
+	w->transfer.at[transfer] = (struct rank_transfer){task, n};
 }
 
 /* A collective; one that is no Communication ends before the stream goes on. */
-void rank_collective(struct rank_walk *w, op_id op)
+void rank_collective(struct rank_walk *w, const struct step *s)
 {
+	op_id op = s->op;
 	const struct op *o = &w->m->op.at[op];
 	bool waits = !(o->flags & OP_ASYNC);
 	uint32_t asked = ask_channel(w, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op));
@@ -150,7 +149,7 @@ void rank_collective(struct rank_walk *w, op_id op)
 	}
 	if (asked == SIM_NONE) {
 		if (!waits)
-			add_pending(w, op, 0, 0);
+			keep_transfer(w, s->transfer, 0, 0);
 		return;
 	}
 	uint32_t task =
@@ -162,7 +161,7 @@ void rank_collective(struct rank_walk *w, op_id op)
 	if (waits)
 		rank_join(w, op, task);
 	else
-		add_pending(w, op, task, 1);
+		keep_transfer(w, s->transfer, task, 1);
 }
 
 void rank_fence(struct rank_walk *w, op_id op, team_id team)
@@ -190,45 +189,24 @@ static uint32_t start_message(struct rank_walk *w, const struct rank_message *x)
 	return task;
 }
 
-static bool issue_message(struct rank_walk *w, op_id by, const struct rank_message *x)
+bool rank_message_issue(struct rank_walk *w, const struct step *s)
 {
-	if (x->peer < 0 || x->peer >= w->p->ranks)
-		return rank_fail(w, E_PEER, by, "the peer is %lld, there are %lld ranks,", (long long)x->peer,
-		                 (long long)w->p->ranks);
-	if (w->in_group)
-		vec_push(&w->group, *x);
+	struct rank_message x = {.op = s->of, .peer = s->peer};
+	if (s->op == s->of)
+		rank_take_results(w, s->of);
+	if (x.peer < 0 || x.peer >= w->p->ranks)
+		return rank_fail(w, E_PEER, s->op, "the peer is %lld, there are %lld ranks,",
+		                 (long long)x.peer, (long long)w->p->ranks);
+	if (s->transfer == WALK_NONE)
+		vec_push(&w->group, x);
 	else
-		add_pending(w, x->op, start_message(w, x), 1);
+		keep_transfer(w, s->transfer, start_message(w, &x), 1);
 	return true;
 }
 
-bool rank_message_issue(struct rank_walk *w, op_id op)
+void rank_end_group(struct rank_walk *w, const struct step *s)
 {
-	struct rank_message x = {.op = op};
-	if (!rank_peer(w, op, &x.peer))
-		return false;
-	rank_take_results(w, op);
-	if (!w->p->posted[op])
-		return issue_message(w, op, &x);
-	w->posted[op] = x;
-	return true;
-}
-
-bool rank_post(struct rank_walk *w, op_id op)
-{
-	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
-		const struct rank_message *x = &w->posted[op_operand_id(w->m, op, ROLE_STATEMENT, k)];
-		if (!x->op)
-			return rank_fail(w, E_WAIT_NOTHING, op,
-			                 "the posted message was not issued before its post");
-		if (!issue_message(w, op, x))
-			return false;
-	}
-	return true;
-}
-
-void rank_end_group(struct rank_walk *w, op_id op)
-{
+	op_id op = s->op;
 	uint32_t first = w->out->task.n;
 	if (w->group_asked != SIM_NONE)
 		meet_asked(
@@ -240,22 +218,14 @@ void rank_end_group(struct rank_walk *w, op_id op)
 		rank_carry_out(w, w->grouped.at[k], first);
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_message(w, &w->group.at[k]);
-	add_pending(w, op, first, w->out->task.n - first);
+	keep_transfer(w, s->transfer, first, w->out->task.n - first);
 	w->group.n = w->grouped.n = 0;
 	w->group_asked = SIM_NONE;
-	w->in_group = false;
 }
 
-bool rank_wait(struct rank_walk *w, op_id op)
+void rank_wait(struct rank_walk *w, const struct step *s)
 {
-	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
-		op_id of = op_operand_id(w->m, op, ROLE_STATEMENT, k);
-		if (!w->first[of])
-			return rank_fail(w, E_WAIT_NOTHING, op, "there is nothing left to wait for");
-		const struct rank_instance *x = &w->pending.at[w->first[of] - 1];
-		for (uint32_t i = 0; i < x->n; i++)
-			rank_join(w, op, x->task + i);
-		w->first[of] = x->next;
-	}
-	return true;
+	const struct rank_transfer x = w->transfer.at[s->transfer];
+	for (uint32_t i = 0; i < x.n; i++)
+		rank_join(w, s->op, x.task + i);
 }

@@ -95,16 +95,11 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	p->time = arena_new_array(p->arena, int64_t, m->op.n);
 	p->moved = arena_new_array(p->arena, int64_t, m->op.n);
 	p->held = arena_new_array(p->arena, int64_t, m->value.n);
-	p->posted = arena_new_array(p->arena, bool, m->op.n);
+	walk_program_open(&p->walk, m, p->ranks);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
-	p->slice = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
-	p->known = arena_new_array(p->arena, uint32_t *, m->team.n + 1);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		p->time[op] = cost_op_time(cost, op);
 		p->moved[op] = cost_op_bytes(cost, op);
-		for (unsigned k = 0; m->op.at[op].kind == OP_POST && k < op_role_count(m, op, ROLE_STATEMENT);
-		     k++)
-			p->posted[op_operand_id(m, op, ROLE_STATEMENT, k)] = true;
 	}
 	for (value_id v = 1; v < m->value.n; v++) {
 		struct local_shape s;
@@ -118,6 +113,8 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 
 void sim_program_close(struct sim_program *p)
 {
+	walk_program_close(&p->walk);
+	vec_free(&p->known);
 	vec_free(&p->dying);
 	vec_free(&p->channel);
 	free(p->local);
@@ -177,24 +174,13 @@ uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key)
 uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
                              uint32_t rank)
 {
-	const struct team *t = ir_team(p->m, team);
-	uint32_t *slice = p->slice[team];
-	if (!slice) {
-		slice = p->slice[team] = arena_new_array(p->arena, uint32_t, p->ranks);
-		p->known[team] = arena_new_array(p->arena, uint32_t, t->slice_n);
-		for (uint32_t s = t->slice_n; s--;) /* a rank that several hold is in the first */
-			for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
-				if (t->device[k] < p->ranks)
-					slice[t->device[k]] = s + 1;
-	}
-	if (!slice[rank])
+	struct membership me;
+	if (!walk_membership(&p->walk, team, rank, &me))
 		return SIM_NONE;
-	uint32_t s = slice[rank] - 1;
-	struct sim_channel key = {.kind = kind,
-	                          .backend = backend,
-	                          .n = t->start[s + 1] - t->start[s],
-	                          .device = t->device + t->start[s]};
-	uint32_t *known = &p->known[team][s]; /* of the last one that was asked for */
+	struct sim_channel key = {.kind = kind, .backend = backend, .n = me.n, .device = me.device};
+	while (p->known.n <= me.slice)
+		vec_push(&p->known, 0);
+	uint32_t *known = &p->known.at[me.slice];
 	if (!*known || p->channel.at[*known - 1].kind != kind || p->channel.at[*known - 1].backend != backend)
 		*known = sim_channel_find(p, &key) + 1;
 	return *known - 1;

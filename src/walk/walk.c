@@ -191,6 +191,7 @@ static bool begin_iteration(struct walker *w, struct step *out)
 	region_id body = w->m->op.at[l->op].region;
 	if (l->at >= l->stop)
 		return false;
+	w->walked++;
 	w->index[w->m->region.at[body].index] = l->at;
 	w->frame.at[w->frame.n - 1].next = w->m->region.at[body].first;
 	out->kind = STEP_ITERATION;
@@ -302,8 +303,10 @@ static bool take_part(struct walker *w, struct step *out)
 		w->parts_of = 0;
 		return false;
 	}
-	op_id named = op_operand_id(w->m, op, ROLE_STATEMENT, w->part++);
+	op_id named = op_operand_id(w->m, op, ROLE_STATEMENT, w->part);
 	out->op = op;
+	out->part = (uint16_t)w->part++;
+	out->more = w->part < op_role_count(w->m, op, ROLE_STATEMENT);
 	if (w->m->op.at[op].kind == OP_WAIT)
 		wait_for(w, named, out);
 	else

@@ -55,8 +55,10 @@ enum step_kind {
 };
 
 struct step {
-	uint8_t kind; /* enum step_kind */
-	bool others;  /* in a branch that only other ranks take */
+	uint8_t kind;  /* enum step_kind */
+	bool others;   /* in a branch that only other ranks take */
+	bool more;     /* other steps of the same wait or post follow */
+	uint16_t part; /* of a wait or post: which of the statements that it names; else 0 */
 	op_id op;
 	op_id of;          /* MESSAGE, PREPARE: the send or recv, which a post may issue; WAIT, MISSING: the
 	                    * statement that the wait or post names */
@@ -102,7 +104,7 @@ struct walker {
 	VEC(int64_t) stream;        /* numbers, in the order in which they are come to */
 	uint32_t current;           /* in `stream` */
 	VEC(struct walk_loop) loop; /* around, the outermost first */
-	uint64_t walked;            /* statements come to so far, with those that are no step */
+	uint64_t walked;            /* statements and iterations so far, with those that are no step */
 	unsigned others;            /* branches around that only other ranks take */
 
 	/* the walk's own */
