@@ -83,8 +83,9 @@ static bool member_agrees(struct rank_check *w, team_id team, const struct membe
 		const uint32_t rank = me->device[k];
 		if (rank == here->rank || s->least[rank] != there->rank)
 			continue;
-		const uint32_t back = team_member(c, team, symmetry_back(s, here->rank, rank));
-		if (!pair_agrees(c, here, there, rank, k, back, where))
+		struct membership back;
+		walk_membership(&c->walk, team, symmetry_back(s, here->rank, rank), &back);
+		if (!pair_agrees(c, here, there, rank, k, back.member, where))
 			return false;
 	}
 	return true;

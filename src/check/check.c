@@ -57,15 +57,25 @@ static void find_returned(struct checker *c)
 			c->is_returned[m->input.at[i].value] = true;
 }
 
+/* The first statement of a body that names a stream by an index. */
+static op_id find_set_stream(const struct module *m, region_id body)
+{
+	region_each (m, op, body)
+		if (m->op.at[op].kind == OP_SET_CURRENT_STREAM && op_role_count(m, op, ROLE_SCALAR))
+			return op;
+	return 0;
+}
+
 static void find_statements(struct checker *c)
 {
 	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op)) {
 		c->is_symmetric |= c->m->op.at[op].kind == OP_SYMMETRIC_VIEW;
-		bool *named = c->m->op.at[op].kind == OP_POST                ? c->is_posted
-		              : c->m->op.at[op].kind == OP_SHARE_MEM_HANDLES ? c->is_shared
-		                                                             : NULL;
-		for (unsigned k = 0; named && k < op_role_count(c->m, op, ROLE_STATEMENT); k++)
-			named[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
+		if (c->m->op.at[op].kind == OP_FOR)
+			c->set_stream[op] = find_set_stream(c->m, c->m->op.at[op].region);
+		for (unsigned k = 0; c->m->op.at[op].kind == OP_SHARE_MEM_HANDLES &&
+		                     k < op_role_count(c->m, op, ROLE_STATEMENT);
+		     k++)
+			c->is_shared[op_operand_id(c->m, op, ROLE_STATEMENT, k)] = true;
 	}
 }
 
@@ -104,13 +114,12 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	out->ranks = o->ranks;
 	parts_init(&c.parts);
 	spreads_init(&c.spreads);
-	vec_push(&c.slice, (struct slice){0});
+	walk_program_open(&c.walk, m, o->ranks);
 	vec_push(&c.channel, (struct channel){0});
 	vec_push(&c.arrival, (struct arrival){0});
 	vec_push(&c.known, (struct known_spread){0});
 	vec_push(&c.turn, (struct turn){0});
-	c.team_map = arena_new_array(c.arena, struct team_map *, m->team.n);
-	c.is_posted = arena_new_array(c.arena, bool, m->op.n);
+	c.set_stream = arena_new_array(c.arena, op_id, m->op.n);
 	c.is_shared = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	c.is_shown = arena_new_array(c.arena, bool, m->value.n);
@@ -127,9 +136,9 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
 	vec_free(&c.arrival);
-	vec_free(&c.slice);
+	walk_program_close(&c.walk);
+	vec_free(&c.moves);
 	vec_free(&c.known);
-	hash_table_free(&c.slices);
 	hash_table_free(&c.channels);
 	hash_table_free(&c.knowns);
 	vec_free(&c.reported);

@@ -27,8 +27,7 @@ void handles_share(struct rank_check *w, op_id op)
 		bool send = w->m->op.at[transfer].kind == OP_SEND;
 		const struct view *x = &w->view[buffer_of(w, transfer)];
 		int64_t peer;
-		if (!check_scalar(w, transfer, 0, &peer) ||
-		    !classes_peer(w, op_scalar_expr(w->m, transfer, 0), peer))
+		if (!check_scalar(w, transfer, 0, WALK_PEER, &peer))
 			return;
 		w->announced[transfer] = (struct announced){
 		    .op = op, .turn = w->now, .storage = x->storage, .made = allocation_of(w, x)};

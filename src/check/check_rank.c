@@ -1,86 +1,66 @@
-/* walk: the statements of a rank, in the order in which it issues them.
+/* check_rank: one rank's statements, as the walk has them, and what each means for the order of accesses.
  *
- *     main = get_current_stream()     main: the stream that is current
- *     for i in 0..4 parallel(stream)  its body four times, i = 0, 1, 2, 3
- *       set_stream(i)                 stream i modulo the number of streams is current
- *       synchronize(main)             stream i knows all that main knows by now
- *       T = shard_by_stream(X, i)     T: a part of X
- *       Y <- relu(T)                  the next step of stream i reads that part of X and writes Y
- *     if rank == 0 { … }              the branch that the rank takes                              */
+ *     synchronize(main)        stream i knows all that main knows by now
+ *     T = shard_by_stream(…)   T is a part of X
+ *     Y <- relu(T)             the next step of the current stream reads that part of X and writes Y */
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>
 
-static bool walk_region(struct rank_check *w, region_id r);
-
 /* ---- scalars */
+
+/* Ends the check with the walk's failure, unless a turn of the ranks does not hold. Returns false. */
+static bool report_failure(struct rank_check *w)
+{
+	enum diagnostic code;
+	op_id op;
+	const char *text = walk_failure(&w->walk, &code, &op);
+	return text && check_unknown(w->c, w->m->op.at[op].at,
+	                             arena_printf(w->c->arena, "%s on rank %lld", text, (long long)w->rank));
+}
 
 bool check_value(struct rank_check *w, expr_id e, uint32_t at, int64_t *out)
 {
-	const struct expr_env env = {
-	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
-	expr_id offending = 0;
-	enum expr_status s = expr_eval(w->m, e, &env, out, &offending);
-	struct buf text = {0};
-	if (s == EXPR_OK)
-		return true;
-	expr_print_hir(w->m, offending ? offending : e, &text);
-	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
-	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
-	                                  [EXPR_INDIVISIBLE] = "does not divide",
-	                                  [EXPR_UNKNOWN] = "has no value here"};
-	check_unknown(w->c, at,
-	              arena_printf(w->c->arena, "'%s' %s on rank %lld", text.at, why[s], (long long)w->rank));
-	buf_free(&text);
-	return false;
+	enum diagnostic code;
+	op_id op;
+	return walk_value(&w->walk, 0, e, out) ||
+	       check_unknown(w->c, at,
+	                     arena_printf(w->c->arena, "%s on rank %lld", walk_failure(&w->walk, &code, &op),
+	                                  (long long)w->rank));
 }
 
-bool check_scalar(struct rank_check *w, op_id op, unsigned k, int64_t *out)
+bool check_scalar(struct rank_check *w, op_id op, unsigned k, enum walk_follow how, int64_t *out)
 {
-	const struct op *o = &w->m->op.at[op];
-	if (op_role_count(w->m, op, ROLE_SCALAR) <= k)
-		return check_unknown(w->c, o->at, "the statement lacks an operand");
-	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, k)];
-	if (s->expr)
-		return check_value(w, s->expr, o->at, out);
-	*out = (int64_t)s->literal;
-	return true;
+	return walk_scalar(&w->walk, op, k, how, out) || report_failure(w);
 }
 
-bool check_control(struct rank_check *w, op_id op, unsigned k, int64_t *out)
+static bool follow_classes(void *to, op_id op, expr_id e, enum walk_follow how, int64_t value)
 {
-	return check_scalar(w, op, k, out) && classes_same(w, op_scalar_expr(w->m, op, k));
+	(void)op;
+	return how == WALK_PEER ? classes_peer(to, e, value) : classes_same(to, e);
+}
+
+static bool divides_ranks(void *to, op_id op, bool holds)
+{
+	return symmetric_divides(to, op, holds);
+}
+
+bool check_membership(const struct rank_check *w, team_id team, struct membership *out)
+{
+	return walk_membership(&w->c->walk, team, w->rank, out);
 }
 
 /* ---- streams */
 
-static uint32_t stream_numbered(struct rank_check *w, int64_t number)
+/* Adds the streams that the walk has come to. */
+static void add_streams(struct rank_check *w)
 {
-	for (uint32_t k = 0; k < w->stream.n; k++)
-		if (w->stream.at[k].number == number)
-			return k;
-	struct stream s = {.number = number, .thread = w->thread.n};
-	vec_push(&w->thread, (struct thread){.stream = number});
-	vec_push(&w->stream, s);
-	return w->stream.n - 1;
-}
-
-/* The stream that set_stream or synchronize names: a handle or an index. */
-static bool stream_named(struct rank_check *w, op_id op, uint32_t *out)
-{
-	int64_t index;
-	if (op_role_count(w->m, op, ROLE_HANDLE)) {
-		*out = w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)];
-		return true;
+	for (uint32_t k = w->stream.n; k < w->walk.stream.n; k++) {
+		struct stream s = {.number = w->walk.stream.at[k], .thread = w->thread.n};
+		vec_push(&w->thread, (struct thread){.stream = s.number});
+		vec_push(&w->stream, s);
 	}
-	if (!check_control(w, op, 0, &index))
-		return false;
-	index = expr_stream(index, w->c->o->streams);
-	if (index < 0)
-		return check_unknown(w->c, w->m->op.at[op].at, "the index of the stream is negative");
-	*out = stream_numbered(w, index);
-	return check_spend(w->c, *out);
 }
 
 static void synchronize_stream(struct rank_check *w, op_id op, uint32_t stream)
@@ -160,192 +140,156 @@ static void allocate_buffer(struct rank_check *w, op_id op)
 	access_all(w, op, &a, 1, check_clock(w), w->stream.at[w->current].thread, step);
 }
 
-/* The first statement of a body that names a stream by an index. */
-static op_id find_set_stream(const struct module *m, region_id body)
+/* ---- loops and branches */
+
+static void begin_iteration(struct rank_check *w, const struct step *s)
 {
-	for (op_id op = m->region.at[body].first; op; op = m->op.at[op].next)
-		if (m->op.at[op].kind == OP_SET_CURRENT_STREAM && op_role_count(m, op, ROLE_SCALAR))
-			return op;
-	return 0;
+	const uint32_t depth = w->walk.loop.n;
+	const index_id index = w->m->region.at[w->m->op.at[s->op].region].index;
+	w->turn_of.n = depth - 1;
+	vec_push(&w->turn_of, w->c->turn.n);
+	vec_push(&w->c->turn, (struct turn){s->iteration, index, depth > 1 ? w->turn_of.at[depth - 2] : 0});
 }
 
-static bool for_loop(struct rank_check *w, op_id op)
+/* A branch begins that only other ranks take. The clocks of this rank's streams stay as they are. */
+static void save_clocks(struct rank_check *w)
 {
-	region_id body = w->m->op.at[op].region;
-	index_id index = w->m->region.at[body].index;
-	struct loop *loop = &w->loop[w->loop_n];
-	uint32_t outer = w->now;
-	*loop = (struct loop){.op = op, .set_stream = find_set_stream(w->m, body)};
-	if (!check_control(w, op, 0, &loop->start) || !check_control(w, op, 1, &loop->stop))
-		return false;
-	w->loop_n++;
-	for (int64_t i = loop->start; i < loop->stop; i++) {
-		w->index[index] = loop->at = i;
-		w->now = w->c->turn.n;
-		vec_push(&w->c->turn, (struct turn){i, index, outer});
-		if (!check_spend(w->c, 1) || !walk_region(w, body))
-			return false;
-	}
-	w->now = outer;
-	w->loop_n--;
-	return true;
+	struct saved x = {.clock = mem_alloc(sizeof *x.clock * w->stream.n), .n = w->stream.n};
+	for (uint32_t k = 0; k < x.n; k++)
+		x.clock[k] = clock_copy(&w->stream.at[k].clock);
+	vec_push(&w->saved, x);
 }
 
-/* A branch that only other ranks take. The clocks of this rank's streams stay as they are. */
-static bool walk_others(struct rank_check *w, region_id branch)
+static void restore_clocks(struct rank_check *w)
 {
-	uint32_t n = w->stream.n, current = w->current;
-	struct clock *saved = mem_alloc(sizeof *saved * n);
-	for (uint32_t k = 0; k < n; k++)
-		saved[k] = clock_copy(&w->stream.at[k].clock);
-	w->others++;
-	bool ok = walk_region(w, branch);
-	w->others--;
-	w->current = current;
+	struct saved x = w->saved.at[--w->saved.n];
 	for (uint32_t k = 0; k < w->stream.n; k++) {
 		struct stream *s = &w->stream.at[k];
 		vec_free(&s->clock);
-		s->clock = k < n ? saved[k] : (struct clock){0};
+		s->clock = k < x.n ? x.clock[k] : (struct clock){0};
 		clock_set(&s->clock, s->thread,
 		          w->thread.at[s->thread].step); /* the work of others is a step of it */
 	}
-	free(saved);
-	return ok;
+	free(x.clock);
 }
 
-static bool walk_condition(struct rank_check *w, op_id op)
+/* ---- steps */
+
+/* All ranks of the team come to a dispatch or combine, in one order with its other collectives. */
+static void meet_experts(struct rank_check *w, op_id op)
 {
-	int64_t holds;
-	region_id branch = w->m->op.at[op].region, other = w->m->region.at[branch].sibling;
-	if (!check_control(w, op, 0, &holds))
-		return false;
-	if (!holds) {
-		branch = other;
-		other = w->m->op.at[op].region;
+	team_id team = w->m->op.at[op].team;
+	struct membership me;
+	if (check_membership(w, team, &me) && classes_meet(w, team, &me)) {
+		uint32_t meeting = match_collective(w, op, &me, -1, &(struct check_moved){.elements = -1});
+		progress_start(w, op, meeting);
+		progress_stand(w, meeting);
 	}
-	if (w->c->is_symmetric && other && symmetric_divides(w, op, holds != 0) && !walk_others(w, other))
-		return false;
-	return !branch || walk_region(w, branch);
+	compute_statement(w, op);
 }
 
-/* Returns true if a statement counts in a branch that only other ranks take. Meetings do not: another report
- * tells of them. */
-static bool is_of_others(struct rank_check *w, op_id op)
+static void meet(struct rank_check *w, const struct step *s)
 {
-	switch ((enum op_kind)w->m->op.at[op].kind) {
-	case OP_SYMMETRIC_VIEW:
-		w->view[op_def(w->m, op, 0)].storage = CHECK_NONE;
-		return false;
-	case OP_ALLOCATE:
-		check_view_buffer(w, op_def(w->m, op, 0));
-		return false;
-	case OP_DEALLOCATE:
-	case OP_SEND:
-	case OP_RECV:
-	case OP_POST:
-	case OP_SHARE_MEM_HANDLES:
-	case OP_START_COALESCING:
-	case OP_END_COALESCING:
-	case OP_WAIT:
-	case OP_DISPATCH:
-	case OP_COMBINE:
-		return false;
-	default:
-		return !(op_traits(w->m, op) & TRAIT_COLLECTIVE);
-	}
+	if (op_traits(w->m, s->op) & TRAIT_COLLECTIVE)
+		transfer_collective(w, s);
+	else
+		meet_experts(w, s->op);
 }
 
-static void walk_op(struct rank_check *w, op_id op)
+static void view_statement(struct rank_check *w, op_id op)
 {
-	struct module *m = w->m;
-	uint32_t stream;
-	if (w->others && !is_of_others(w, op))
-		return;
-	switch ((enum op_kind)m->op.at[op].kind) {
-	case OP_FOR:
-		for_loop(w, op);
-		break;
-	case OP_IF:
-		walk_condition(w, op);
-		break;
-	case OP_UNIT:
-	case OP_LAUNCH_KERNEL:
-		walk_region(w, m->op.at[op].region);
-		break;
-	case OP_GET_CURRENT_STREAM:
-		w->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = w->current;
-		break;
-	case OP_SET_CURRENT_STREAM:
-		if (stream_named(w, op, &stream))
-			w->current = stream;
-		break;
-	case OP_SYNCHRONIZE:
-		if (stream_named(w, op, &stream) && stream != w->current)
-			synchronize_stream(w, op, stream);
-		break;
-	case OP_ALLOCATE:
-		allocate_buffer(w, op);
-		break;
-	case OP_DEALLOCATE:
-		for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++)
-			access_free(w, op, op_operand_id(m, op, ROLE_FREE, k));
-		break;
-	case OP_SYMMETRIC_VIEW:
-		symmetric_view(w, op);
-		break;
-	case OP_SELECT:
+	if (w->m->op.at[op].kind == OP_SELECT)
 		check_view_select(w, op);
-		break;
-	case OP_SHARD_BY_STREAM:
+	else
 		check_view_shard(w, op);
-		break;
-	case OP_SEND:
-	case OP_RECV:
-		transfer_message(w, op);
-		break;
-	case OP_POST:
-		transfer_post(w, op);
-		break;
-	case OP_SHARE_MEM_HANDLES:
-		handles_share(w, op);
-		break;
-	case OP_START_COALESCING:
-		w->in_group = true;
-		break;
-	case OP_END_COALESCING:
-		transfer_end_group(w, op);
-		break;
-	case OP_WAIT:
-		transfer_wait(w, op);
-		break;
-	case OP_DISPATCH:
-	case OP_COMBINE: { /* all ranks of the team come to it, in one order with its other collectives */
-		struct membership me;
-		if (team_membership(w, m->op.at[op].team, &me) && classes_meet(w, m->op.at[op].team, &me)) {
-			uint32_t meeting =
-			    match_collective(w, op, &me, -1, &(struct check_moved){.elements = -1});
-			progress_start(w, op, meeting);
-			progress_stand(w, meeting);
-		}
+}
+
+static void take_step(struct rank_check *w, const struct step *s)
+{
+	op_id op = s->op;
+	switch ((enum step_kind)s->kind) {
+	case STEP_WORK:
 		compute_statement(w, op);
 		break;
-	}
-	default:
-		if (op_traits(m, op) & TRAIT_COLLECTIVE)
-			transfer_collective(w, op);
+	case STEP_VIEW:
+		view_statement(w, op);
+		break;
+	case STEP_ALLOCATE:
+		if (s->others)
+			check_view_buffer(w, op_def(w->m, op, 0));
 		else
-			compute_statement(w, op);
+			allocate_buffer(w, op);
+		break;
+	case STEP_FREE:
+		for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_FREE); k++)
+			access_free(w, op, op_operand_id(w->m, op, ROLE_FREE, k));
+		break;
+	case STEP_FENCE:
+		if (s->others)
+			w->view[op_def(w->m, op, 0)].storage = CHECK_NONE;
+		else
+			symmetric_view(w, op);
+		break;
+	case STEP_SHARE:
+		handles_share(w, op);
+		break;
+	case STEP_MEET:
+		meet(w, s);
+		break;
+	case STEP_PREPARE:
+		transfer_prepare(w, s);
+		break;
+	case STEP_MESSAGE:
+		transfer_message(w, s);
+		break;
+	case STEP_END_GROUP:
+		transfer_end_group(w, s);
+		break;
+	case STEP_WAIT:
+		transfer_wait(w, s);
+		break;
+	case STEP_MISSING:
+		report_not_started(w, op, s->of);
+		break;
+	case STEP_JOIN:
+		if (s->joined != s->stream)
+			synchronize_stream(w, op, s->joined);
+		break;
+	case STEP_OTHERS:
+		save_clocks(w);
+		break;
+	case STEP_END_OTHERS:
+		restore_clocks(w);
+		break;
+	case STEP_ITERATION: /* take_steps has */
+	case STEP_GROUP:
+	case STEP_LEAVE:
+	case STEP_END:
+	case STEP_FAILED:
+		break;
 	}
 }
 
-static bool walk_region(struct rank_check *w, region_id r)
+/* Returns true if the program was walked to its end. */
+static bool take_steps(struct rank_check *w)
 {
-	for (op_id op = w->m->region.at[r].first; op; op = w->m->op.at[op].next) {
-		if (!check_spend(w->c, 1))
+	uint64_t walked = 0;
+	struct step s;
+	while (walk_next(&w->walk, &s)) {
+		if (!check_spend(w->c, w->walk.walked - walked))
 			return false;
-		walk_op(w, op);
+		walked = w->walk.walked;
+		add_streams(w);
+		w->current = s.stream;
+		w->others = s.others;
+		if (s.kind == STEP_ITERATION)
+			begin_iteration(w, &s);
+		w->now = w->walk.loop.n ? w->turn_of.at[w->walk.loop.n - 1] : 0;
+		take_step(w, &s);
+		if (!check_goes_on(w->c))
+			return false;
 	}
-	return check_goes_on(w->c);
+	return w->walk.failed ? report_failure(w) : check_spend(w->c, w->walk.walked - walked);
 }
 
 static void stream_free(struct stream *s)
@@ -363,14 +307,20 @@ static void free_walk(struct rank_check *w)
 	for (uint32_t k = 0; k < w->stream.n; k++)
 		stream_free(&w->stream.at[k]);
 	vec_free(&w->storage);
+	for (uint32_t k = 0; k < w->saved.n; k++) {
+		for (uint32_t i = 0; i < w->saved.at[k].n; i++)
+			vec_free(&w->saved.at[k].clock[i]);
+		free(w->saved.at[k].clock);
+	}
+	vec_free(&w->saved);
+	vec_free(&w->turn_of);
 	vec_free(&w->stream);
 	vec_free(&w->thread);
 	transfer_free_all(w);
 	symmetric_free_all(w);
-	free(w->index);
+	walk_end(&w->walk);
 	free(w->view);
 	free(w->storage_of);
-	free(w->handle);
 	free(w->posted);
 	free(w->announced);
 	free(w->issued);
@@ -382,20 +332,23 @@ void check_rank(struct checker *c, int64_t rank)
 	struct rank_check w = {.c = c, .m = m, .rank = rank};
 	if (!check_spend(c, m->value.n))
 		return;
-	w.index = mem_zalloc(sizeof *w.index * (m->index.n + 1));
 	w.view = mem_zalloc(sizeof *w.view * m->value.n);
 	w.storage_of = mem_alloc(sizeof *w.storage_of * m->value.n);
-	w.handle = mem_zalloc(sizeof *w.handle * (m->handle.n + 1));
 	w.posted = mem_zalloc(sizeof *w.posted * m->op.n);
 	w.issued = mem_zalloc(sizeof *w.issued * m->op.n);
 	w.announced = mem_zalloc(sizeof *w.announced * m->op.n);
 	for (value_id v = 0; v < m->value.n; v++)
 		w.storage_of[v] = w.view[v].storage = CHECK_NONE;
 	vec_push(&w.symmetric, (struct symmetric){0});
-	w.current = stream_numbered(&w, INITIAL_STREAM);
+	const struct walk_options options = {.streams = c->o->streams,
+	                                     .follows = follow_classes,
+	                                     .divides = c->is_symmetric ? divides_ranks : NULL,
+	                                     .to = &w};
+	walk_begin(&w.walk, &c->walk, rank, &options);
+	add_streams(&w);
 	for (uint32_t i = 0; i < m->input.n; i++)
 		check_view_input(&w, m->input.at[i].value);
-	if (walk_region(&w, m->body)) {
+	if (take_steps(&w)) {
 		transfer_end(&w);
 		access_end(&w);
 	}

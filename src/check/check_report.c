@@ -58,8 +58,8 @@ static op_id waited_for(const struct module *m, op_id op)
 /* The handle of a stream, or NULL. */
 static const struct handle *handle_of(const struct rank_check *w, int64_t stream)
 {
-	for (handle_id h = 1; h < w->m->handle.n && stream == INITIAL_STREAM; h++)
-		if (w->handle[h] == 0)
+	for (handle_id h = 1; h < w->m->handle.n && stream == WALK_FIRST_STREAM; h++)
+		if (w->walk.handle[h] == 0)
 			return &w->m->handle.at[h];
 	return NULL;
 }
@@ -70,7 +70,7 @@ static void put_stream_name(const struct rank_check *w, int64_t stream, struct b
 	const struct handle *h = handle_of(w, stream);
 	if (h && h->name)
 		buf_puts(out, names_text(w->m->names, h->name));
-	else if (stream == INITIAL_STREAM)
+	else if (stream == WALK_FIRST_STREAM)
 		ir_put_default_name('m', h ? h->number : 1, out);
 	else
 		buf_puti(out, stream);
@@ -79,11 +79,11 @@ static void put_stream_name(const struct rank_check *w, int64_t stream, struct b
 /* main; stream 2 */
 static void put_stream(const struct rank_check *w, int64_t stream, struct buf *out)
 {
-	if (stream == INITIAL_STREAM && !handle_of(w, stream)) {
+	if (stream == WALK_FIRST_STREAM && !handle_of(w, stream)) {
 		buf_puts(out, "the initial stream");
 		return;
 	}
-	if (stream != INITIAL_STREAM)
+	if (stream != WALK_FIRST_STREAM)
 		buf_puts(out, "stream ");
 	put_stream_name(w, stream, out);
 }
@@ -137,7 +137,7 @@ static void put_thread(const struct rank_check *w, uint32_t thread, struct buf *
 	if (t && t->op)
 		return;
 	buf_puts(out, " on ");
-	put_stream(w, t ? t->stream : INITIAL_STREAM, out);
+	put_stream(w, t ? t->stream : WALK_FIRST_STREAM, out);
 }
 
 /* The statement that would order the two, as a note. */
@@ -153,7 +153,7 @@ static void way_out(struct rank_check *w, op_id op, const struct record *before)
 		put_stream_name(w, t->stream, &text);
 	if (started && op && waited_for(w->m, op) == waited_for(w->m, before->op))
 		diag_note(w->c->d, DIAG_NOWHERE, "both are of group %s, which starts them together", text.at);
-	else if (!started && t->stream == INITIAL_STREAM && !handle_of(w, INITIAL_STREAM))
+	else if (!started && t->stream == WALK_FIRST_STREAM && !handle_of(w, WALK_FIRST_STREAM))
 		diag_note(w->c->d, DIAG_NOWHERE,
 		          "`%s = get_current_stream()` before the %s, and `synchronize(%s)` before the %s",
 		          text.at, before->op ? op_info[w->m->op.at[before->op].kind].hir : "first statement",
@@ -303,7 +303,7 @@ void report_race_with_itself(struct rank_check *w, const struct storage *storage
 static void witness_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 {
 	const struct storage *x = &w->storage.at[s->storage];
-	const struct slice *slice = &w->c->slice.at[s->slice];
+	const struct walk_slice *slice = &w->c->walk.slice.at[s->slice];
 	const struct record *use = NULL;
 	for (uint32_t k = 0; k < x->record.n; k++)
 		if (x->record.at[k].symmetric && x->record.at[k].kind != ACCESS_VIEW &&
@@ -423,7 +423,7 @@ void report_handle(struct rank_check *w, op_id transfer, value_id v, const struc
 	buf_free(&text);
 }
 
-void report_wait(struct rank_check *w, op_id wait, op_id started)
+static void report_wait(struct rank_check *w, op_id wait, op_id started)
 {
 	struct buf text = {0}, place = {0};
 	if (!report_once(w->c, "wait", wait, started))
@@ -435,6 +435,24 @@ void report_wait(struct rank_check *w, op_id wait, op_id started)
 	diag_note(w->c->d, place_of(w, started), "each start of this Communication takes one wait");
 	buf_free(&text);
 	buf_free(&place);
+}
+
+static void report_post(struct rank_check *w, op_id post, op_id message)
+{
+	if (!report_once(w->c, "post", post, message))
+		return;
+	diag_error(w->c->d, E_WAIT_NOTHING, w->m->op.at[post].at,
+	           "mismatch: rank %lld has not come to the %s that is posted", (long long)w->rank,
+	           op_info[w->m->op.at[message].kind].hir);
+	diag_note(w->c->d, w->m->op.at[message].at, "it stands here");
+}
+
+void report_not_started(struct rank_check *w, op_id by, op_id named)
+{
+	if (w->m->op.at[by].kind == OP_WAIT)
+		report_wait(w, by, named);
+	else
+		report_post(w, by, named);
 }
 
 void report_not_waited(struct rank_check *w, const struct transfer *t)

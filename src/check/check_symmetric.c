@@ -83,8 +83,9 @@ static spread_id spread_all(struct rank_check *w, uint32_t n)
 /* A statement's scalar operand on the walk's rank; false: it has no value. */
 static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 {
-	const struct expr_env env = {
-	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	const struct expr_env env = {.rank = w->rank,
+	                             .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX,
+	                             .index = w->walk.index};
 	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, 0)];
 	*out = (int64_t)s->literal;
 	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
@@ -119,13 +120,13 @@ bool symmetric_divides(struct rank_check *w, op_id op, bool holds)
 bool symmetric_is_alike(const struct rank_check *w, op_id op)
 {
 	const struct expr_env env = {
-	    .rank = -1, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	    .rank = -1, .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX, .index = w->walk.index};
 	expr_id e = op_scalar_expr(w->m, op, 0);
 	int64_t at;
 	bool alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
-	for (unsigned k = 0; k < w->loop_n && alike; k++)
+	for (unsigned k = 0; k < w->walk.loop.n && alike; k++)
 		for (unsigned i = 0; i < 2 && alike; i++) {
-			e = op_scalar_expr(w->m, w->loop[k].op, i);
+			e = op_scalar_expr(w->m, w->walk.loop.at[k].op, i);
 			alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
 		}
 	return alike;
@@ -157,7 +158,7 @@ static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t
 
 static spread_id spread_find(struct rank_check *w, const struct touch *t)
 {
-	const struct slice *s = &w->c->slice.at[t->slice];
+	const struct walk_slice *s = &w->c->walk.slice.at[t->slice];
 	const int64_t rank = w->rank;
 	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
 	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
@@ -173,8 +174,8 @@ static spread_id spread_find(struct rank_check *w, const struct touch *t)
 static bool is_same(const struct rank_check *w, const struct known_spread *k, const struct touch *t)
 {
 	bool same = k->op == t->op && k->slice == t->slice && k->from == t->from;
-	for (unsigned i = 0; i < w->loop_n && same; i++)
-		same = k->at[i] == w->loop[i].at;
+	for (unsigned i = 0; i < w->walk.loop.n && same; i++)
+		same = k->at[i] == w->walk.loop.at[i].at;
 	return same;
 }
 
@@ -182,15 +183,15 @@ static spread_id spread_of(struct rank_check *w, const struct touch *t)
 {
 	struct checker *c = w->c;
 	uint64_t h = hash_number(hash_number(t->op, t->slice), t->from);
-	for (unsigned i = 0; i < w->loop_n; i++)
-		h = hash_number(h, (uint64_t)w->loop[i].at);
+	for (unsigned i = 0; i < w->walk.loop.n; i++)
+		h = hash_number(h, (uint64_t)w->walk.loop.at[i].at);
 	struct hash_probe p = {.hash = h};
 	for (uint32_t k; (k = hash_next(&c->knowns, &p));)
 		if (check_spend(c, 1) && is_same(w, &c->known.at[k], t))
 			return c->known.at[k].is;
-	int64_t *at = arena_new_array(c->arena, int64_t, w->loop_n);
-	for (unsigned i = 0; i < w->loop_n; i++)
-		at[i] = w->loop[i].at;
+	int64_t *at = arena_new_array(c->arena, int64_t, w->walk.loop.n);
+	for (unsigned i = 0; i < w->walk.loop.n; i++)
+		at[i] = w->walk.loop.at[i].at;
 	struct known_spread new = {.op = t->op, .slice = t->slice, .from = t->from, .at = at};
 	new.is = spread_find(w, t);
 	vec_push(&c->known, new);
@@ -218,7 +219,7 @@ void symmetric_leave_out(struct rank_check *w, op_id op, struct view *x)
 bool symmetric_meets(struct rank_check *w, const struct view *a, const struct view *b, uint32_t *who)
 {
 	const struct symmetric *s = &w->symmetric.at[a->symmetric ? a->symmetric : b->symmetric];
-	const struct slice *slice = &w->c->slice.at[s->slice];
+	const struct walk_slice *slice = &w->c->walk.slice.at[s->slice];
 	spread_id x = a->symmetric ? a->spread : s->own, y = b->symmetric ? b->spread : s->own;
 	if (a->symmetric && b->symmetric && s->slice != w->symmetric.at[b->symmetric].slice) {
 		/* along another mesh axis */
@@ -274,7 +275,7 @@ void symmetric_view(struct rank_check *w, op_id op)
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
 	struct membership me;
-	if (x.storage != CHECK_NONE && team_membership(w, w->m->op.at[op].team, &me) &&
+	if (x.storage != CHECK_NONE && check_membership(w, w->m->op.at[op].team, &me) &&
 	    classes_meet(w, w->m->op.at[op].team, &me)) {
 		const struct storage *of = &w->storage.at[x.storage];
 		if (of->freed)
@@ -304,7 +305,7 @@ void symmetric_free(struct rank_check *w, op_id op, value_id v)
 		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
 	s->freed = op;
 	s->freed_turn = w->now;
-	if (team_membership(w, w->m->op.at[w->m->value.at[v].def].team, &me))
+	if (check_membership(w, w->m->op.at[w->m->value.at[v].def].team, &me))
 		meet_at_fence(w, op, &me, v);
 	fence_slice(w, s->slice);
 }

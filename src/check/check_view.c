@@ -32,12 +32,14 @@ static bool is_cut(const struct axis *a)
 static int64_t slot_now(struct rank_check *w)
 {
 	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
-	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
-		if (w->loop[k].set_stream && !check_control(w, w->loop[k].set_stream, 0, &slot))
+	for (unsigned k = w->walk.loop.n; k-- > 0 && slot == WALK_FIRST_STREAM;) {
+		op_id set_stream = w->c->set_stream[w->walk.loop.at[k].op];
+		if (set_stream && !check_scalar(w, set_stream, 0, WALK_SAME, &slot))
 			return 0;
-	for (unsigned k = w->loop_n; k-- > 0 && slot == INITIAL_STREAM;)
-		if (w->m->op.at[w->loop[k].op].flags & OP_STREAM_LOOP)
-			slot = w->loop[k].at;
+	}
+	for (unsigned k = w->walk.loop.n; k-- > 0 && slot == WALK_FIRST_STREAM;)
+		if (w->m->op.at[w->walk.loop.at[k].op].flags & OP_STREAM_LOOP)
+			slot = w->walk.loop.at[k].at;
 	return expr_stream(slot, streams);
 }
 
@@ -56,7 +58,7 @@ static uint32_t storage_get(struct rank_check *w, value_id v, int64_t slot)
 
 static bool has_loop_count(const struct rank_check *w, unsigned loop, bool stream, int64_t count)
 {
-	const struct loop *l = &w->loop[loop];
+	const struct walk_loop *l = &w->walk.loop.at[loop];
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
 }
 
@@ -66,7 +68,7 @@ static bool is_ambiguous(const struct rank_check *w, const struct domain *d, con
                          int64_t count)
 {
 	unsigned loops = 0, axes = 0;
-	for (unsigned k = 0; k < w->loop_n; k++)
+	for (unsigned k = 0; k < w->walk.loop.n; k++)
 		loops += has_loop_count(w, k, a->place == PLACE_STREAM, count);
 	for (unsigned k = 0; k < d->loop_n; k++)
 		axes += d->axis[d->loop[k]].place == a->place && d->axis[d->loop[k]].extent == a->extent;
@@ -88,14 +90,14 @@ static void bind_chunks(struct rank_check *w, value_id v, struct view *x)
 		if (!check_value(w, a->extent, w->m->value.at[v].at, &count))
 			return;
 		unsigned l = next[stream];
-		while (l < w->loop_n && !has_loop_count(w, l, stream, count))
+		while (l < w->walk.loop.n && !has_loop_count(w, l, stream, count))
 			l++;
-		if (l < w->loop_n) {
+		if (l < w->walk.loop.n) {
 			next[stream] = l + 1;
 			x->vague |= x->bound_n != seen || seen >= VIEW_MAX_CHUNKS;
 			known &= !x->vague && !is_ambiguous(w, d, a, count);
 			if (known)
-				x->chunk[x->chunk_n++] = w->loop[l].at;
+				x->chunk[x->chunk_n++] = w->walk.loop.at[l].at;
 			x->bound_n += !x->vague;
 		}
 		seen++;
@@ -128,7 +130,7 @@ void check_view_buffer(struct rank_check *w, value_id v)
 	start_view(w, v, x);
 	if (x->absent)
 		return;
-	x->storage = storage_get(w, v, w->loop_n ? slot_now(w) : 0);
+	x->storage = storage_get(w, v, w->walk.loop.n ? slot_now(w) : 0);
 	w->storage.at[x->storage].freed = 0;
 	w->storage.at[x->storage].made++;
 	written_clear(&w->storage.at[x->storage]);
@@ -286,7 +288,7 @@ void check_view_shard(struct rank_check *w, op_id op)
 	struct span span;
 	int64_t at, count, by[SYMMETRY_MOST] = {0};
 	int logical = -1;
-	if (!x.absent && x.storage != CHECK_NONE && check_scalar(w, op, 0, &at)) {
+	if (!x.absent && x.storage != CHECK_NONE && check_scalar(w, op, 0, WALK_ANY, &at)) {
 		const expr_id index = op_scalar_expr(w->m, op, 0);
 		const value_id buffer = w->storage.at[x.storage].value;
 		int leaf = x.vague ? -1 : find_cut(w, op, &logical);
@@ -329,7 +331,7 @@ void check_view_select(struct rank_check *w, op_id op)
 	int64_t axis = op_attr_int(w->m, op, "axis", 0), at, count, by[SYMMETRY_MOST] = {0};
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
-	    check_scalar(w, op, 0, &at)) {
+	    check_scalar(w, op, 0, WALK_ANY, &at)) {
 		/* the other elements of an axis that is a mesh axis are other ranks' */
 		if (d->axis[axis].place != PLACE_MESH) {
 			if (!check_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))

@@ -8,7 +8,6 @@
  *     written.c          reads of memory that nothing wrote
  *     transfer.c         Communications: their start, their wait
  *     check_handles.c    buffers that are announced to peers
- *     team.c             slices of teams
  *     part.c             the elements that a view names
  *     check_symmetric.c  views of other ranks' memory, fences
  *     match.c            the statements that ranks issue on one communicator
@@ -34,9 +33,9 @@
 #include "check/spread.h"
 #include "check/witness.h"
 #include "ir/layout.h"
+#include "walk/walk.h"
 
 enum {
-	INITIAL_STREAM = -1,
 	CHECK_NONE = UINT32_MAX,
 	VIEW_MAX_CHUNKS = 4, /* axes that loops around a buffer bind; with more, slices count as all of it */
 };
@@ -62,12 +61,6 @@ struct arrival { /* a member of a collective with blocks, see blocks.c */
 	uint32_t next; /* the member that came before; 0: none */
 };
 
-struct slice { /* devices of a team, in order */
-	uint32_t n;
-	const uint32_t *device;
-	uint32_t *moves; /* by turn: how far its members move (classes.c); NULL: not known yet */
-};
-
 /* A meeting place of ranks: a slice, or sender and receiver of messages, with a backend. */
 struct channel {
 	bool message;
@@ -81,8 +74,6 @@ struct channel {
 	uint32_t *count;  /* by member: its issued statements */
 	VEC(struct match_entry) entry;
 };
-
-struct team_map;
 
 enum progress_kind { PROGRESS_START, PROGRESS_MEET, PROGRESS_WAIT, PROGRESS_ROOM };
 enum progress_level { PROGRESS_ALWAYS, PROGRESS_DEVICE, PROGRESS_HOST };
@@ -150,17 +141,20 @@ struct checker {
 	struct arena *arena;
 	struct parts parts;
 	struct spreads spreads;
-	VEC(struct known_spread) known;             /* 0 unused */
-	VEC(struct slice) slice;                    /* 0 unused */
-	VEC(struct channel) channel;                /* 0 unused */
-	VEC(struct arrival) arrival;                /* 0 unused */
-	struct hash_table slices, channels, knowns; /* of the three's ids */
-	struct team_map **team_map;                 /* by team_id; NULL: not made yet */
+	VEC(struct known_spread) known;     /* 0 unused */
+	VEC(struct channel) channel;        /* 0 unused */
+	VEC(struct arrival) arrival;        /* 0 unused */
+	struct hash_table channels, knowns; /* of the ids of both */
+	struct walk_program walk;
+	VEC(uint32_t *)
+	moves; /* by slice of the walk, then by turn: how far its members move (classes.c);
+	        * NULL: not known yet */
 	VEC(struct reported) reported;
 	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
 	struct progress progress;
 	bool is_symmetric; /* some view shows other ranks' memory */
-	bool *is_posted;   /* by op_id: a post names it */
+	op_id *set_stream; /* by op_id of a loop: the first in its body that names a stream by an index; 0:
+	                      none */
 	bool *is_shared;   /* by op_id: a share_mem_handles names it */
 	bool *is_returned; /* by value_id: the program's caller takes its contents */
 	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes the memory seen by it */
@@ -248,7 +242,7 @@ struct storage {
 
 struct thread {         /* a stream or a Communication */
 	op_id op;       /* of a Communication, the last that this was; 0: a stream */
-	int64_t stream; /* number of the stream, INITIAL_STREAM for the first; of a Communication: of the
+	int64_t stream; /* number of the stream, WALK_FIRST_STREAM for the first; of a Communication: of the
 	                   stream that waited for it */
 	uint32_t step;
 	bool busy; /* a Communication that was not waited for */
@@ -268,9 +262,10 @@ struct stream {
 	struct clock clock;
 };
 
-struct transfer { /* an instance of a statement that is not waited for yet */
+struct transfer { /* that is not waited for yet; op 0: none */
 	op_id op;
 	uint32_t turn;
+	uint32_t nth;          /* of the transfers of the rank */
 	uint32_t n;            /* Communications of a coalescing group; 0: the rank takes no part */
 	uint32_t *thread;      /* n of them */
 	uint32_t *meeting;     /* progress_node of each */
@@ -296,39 +291,37 @@ struct start { /* of a Communication or message, with its accesses */
 	struct access list[2];
 };
 
-struct loop {
-	op_id op;
-	int64_t start, stop, at;
-	op_id set_stream; /* the first in its body that names a stream by index; 0: none */
+struct saved { /* clocks of a rank's streams */
+	struct clock *clock;
+	uint32_t n;
 };
 
 struct rank_check {
 	struct checker *c;
 	struct module *m;
 	int64_t rank;
-	int64_t *index; /* by index_id */
+	struct walker walk;
 	struct view *view;
 	uint32_t *storage_of; /* by value_id: the last one made; CHECK_NONE: none */
 	VEC(struct storage) storage;
 	VEC(struct symmetric) symmetric; /* 0 unused */
 	VEC(struct fenced) fenced;
-	uint32_t *handle; /* by handle_id: stream */
-	VEC(struct stream) stream;
+	VEC(struct stream) stream; /* as in the walk */
 	uint32_t current;
 	VEC(struct thread) thread;
-	VEC(struct transfer) transfer;
-	struct message *posted;      /* by op_id; op 0: not come to yet */
-	struct announced *announced; /* by op_id */
-	uint32_t *issued;            /* by op_id: how often a message or collective was issued */
-	bool in_group;
+	VEC(struct transfer) transfer; /* by number of the walk */
+	uint32_t transfers;            /* so far */
+	struct message *posted;        /* by op_id; op 0: not come to yet */
+	struct announced *announced;   /* by op_id */
+	uint32_t *issued;              /* by op_id: how often a message or collective was issued */
 	VEC(struct start) group;
-	struct loop loop[IR_MAX_NESTING];
-	unsigned loop_n;
-	uint32_t now;        /* turn */
-	unsigned others;     /* branches around that only other ranks take */
-	uint32_t room;       /* of the last that a host waits for before it issues more */
-	uint32_t host;       /* progress_node of the last wait; 0: none */
-	uint32_t collective; /* of the last collective's meeting */
+	VEC(uint32_t) turn_of;   /* by loop around: its iteration, in checker.turn */
+	uint32_t now;            /* turn */
+	bool others;             /* in a branch that only other ranks take */
+	VEC(struct saved) saved; /* at the begin of each such branch around */
+	uint32_t room;           /* of the last that a host waits for before it issues more */
+	uint32_t host;           /* progress_node of the last wait; 0: none */
+	uint32_t collective;     /* of the last collective's meeting */
 };
 
 static inline struct clock *check_clock(struct rank_check *w)
@@ -347,22 +340,12 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what);
 
 /* check_rank.c */
 void check_rank(struct checker *c, int64_t rank);
-/* The k-th scalar operand; false after check_unknown. */
-bool check_scalar(struct rank_check *w, op_id op, unsigned k, int64_t *out);
-/* Evaluates a scalar that decides which statements a rank issues, and where; else as check_scalar. */
-bool check_control(struct rank_check *w, op_id op, unsigned k, int64_t *out);
+/* The k-th scalar operand; false after check_unknown, or if ranks that the rank stands for find another. */
+bool check_scalar(struct rank_check *w, op_id op, unsigned k, enum walk_follow how, int64_t *out);
 bool check_value(struct rank_check *w, expr_id e, uint32_t at, int64_t *out);
 /* Takes the next step on the current stream; all that follows is of this step. */
 uint32_t check_step(struct rank_check *w);
-
-/* team.c */
-struct membership { /* of this rank in a team */
-	uint32_t slice, member, n;
-	const uint32_t *device; /* n of them */
-};
-bool team_membership(struct rank_check *w, team_id team, struct membership *out); /* false: it has none */
-/* Returns the index of a rank in its slice of a team that team_membership was asked for. */
-uint32_t team_member(const struct checker *c, team_id team, uint32_t rank);
+bool check_membership(const struct rank_check *w, team_id team, struct membership *out);
 
 struct cut { /* a slice along an axis of a type's loop domain */
 	int axis;
@@ -463,11 +446,12 @@ void written_free(struct storage *x);
 void written_check(struct rank_check *w, op_id op, const struct access *a);
 
 /* transfer.c */
-void transfer_collective(struct rank_check *w, op_id op);
-void transfer_message(struct rank_check *w, op_id op);
-void transfer_post(struct rank_check *w, op_id op);
-void transfer_end_group(struct rank_check *w, op_id op);
-void transfer_wait(struct rank_check *w, op_id op);
+void transfer_collective(struct rank_check *w, const struct step *s);
+/* A message is come to, which a post issues. */
+void transfer_prepare(struct rank_check *w, const struct step *s);
+void transfer_message(struct rank_check *w, const struct step *s);
+void transfer_end_group(struct rank_check *w, const struct step *s);
+void transfer_wait(struct rank_check *w, const struct step *s);
 void transfer_end(struct rank_check *w);
 void transfer_free_all(struct rank_check *w);
 
@@ -544,7 +528,8 @@ void report_unwritten(struct rank_check *w, op_id op, value_id v);
 void report_leak(struct rank_check *w, value_id v, op_id made);
 /* A transfer of v, which is not the memory that was announced. */
 void report_handle(struct rank_check *w, op_id transfer, value_id v, const struct announced *a);
-void report_wait(struct rank_check *w, op_id wait, op_id started);
+/* A wait or post names a statement that the rank has not come to, or has waited for. */
+void report_not_started(struct rank_check *w, op_id by, op_id named);
 void report_not_waited(struct rank_check *w, const struct transfer *t);
 
 /* report_deadlock.c: each node of a circle comes after the next one, the last one after the first. */

@@ -31,8 +31,9 @@ static bool breaks(struct checker *c, unsigned turn)
 
 static struct expr_env env_of(const struct rank_check *w)
 {
-	return (struct expr_env){
-	    .rank = w->rank, .streams = w->c->o->streams ? w->c->o->streams : INT32_MAX, .index = w->index};
+	return (struct expr_env){.rank = w->rank,
+	                         .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX,
+	                         .index = w->walk.index};
 }
 
 bool classes_same(struct rank_check *w, expr_id e)
@@ -69,13 +70,20 @@ static bool membership_moves(struct rank_check *w, team_id team, const struct me
 	for (uint32_t k = 0; k < me->n && alike; k++) {
 		struct membership to;
 		w->rank = t->to[me->device[k]];
-		alike = team_membership(w, team, &to) && to.n == me->n;
+		alike = check_membership(w, team, &to) && to.n == me->n;
 		uint32_t moves = alike ? (to.member + me->n - k) % me->n : 0;
 		alike = alike && (!k || moves == *by);
 		*by = moves;
 	}
 	w->rank = rank;
 	return alike;
+}
+
+static uint32_t **moves_of(struct checker *c, uint32_t slice)
+{
+	while (c->moves.n <= slice)
+		vec_push(&c->moves, NULL);
+	return &c->moves.at[slice];
 }
 
 /* Looks at a slice once: tests if the ranks for its members are members of it, and finds how these move. */
@@ -96,13 +104,13 @@ static bool check_slice(struct rank_check *w, team_id team, const struct members
 	for (unsigned k = 0; k < s->n; k++)
 		if (!membership_moves(w, team, me, &s->turn[k], &moves[k]))
 			return breaks(w->c, k);
-	w->c->slice.at[me->slice].moves = moves;
+	*moves_of(w->c, me->slice) = moves;
 	return true;
 }
 
 bool classes_meet(struct rank_check *w, team_id team, const struct membership *me)
 {
-	return !w->c->symmetry || w->c->slice.at[me->slice].moves || check_slice(w, team, me);
+	return !w->c->symmetry || *moves_of(w->c, me->slice) || check_slice(w, team, me);
 }
 
 bool classes_member(struct rank_check *w, const struct membership *me, expr_id e)
@@ -112,7 +120,7 @@ bool classes_member(struct rank_check *w, const struct membership *me, expr_id e
 	for (unsigned k = 0; s && k < s->n; k++) {
 		int64_t by = 0, of = 0;
 		if ((e && !moves_turning(s, &s->turn[k], e, &env, &by, &of)) || (of && of != me->n) ||
-		    by != w->c->slice.at[me->slice].moves[k])
+		    by != (*moves_of(w->c, me->slice))[k])
 			return breaks(w->c, k);
 	}
 	return true;

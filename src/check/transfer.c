@@ -38,11 +38,18 @@ static void start_communication(struct rank_check *w, struct start *s, struct tr
 
 static struct transfer transfer_new(struct rank_check *w, op_id op, uint32_t room)
 {
-	struct transfer t = {.op = op, .turn = w->now};
+	struct transfer t = {.op = op, .turn = w->now, .nth = w->transfers++};
 	t.thread = mem_alloc(sizeof *t.thread * (room + 1));
 	t.meeting = mem_alloc(sizeof *t.meeting * (room + 1));
 	t.started = mem_alloc(sizeof *t.started * (room + 1));
 	return t;
+}
+
+static void keep_transfer(struct rank_check *w, uint32_t number, const struct transfer *t)
+{
+	while (w->transfer.n <= number)
+		vec_push(&w->transfer, (struct transfer){0});
+	w->transfer.at[number] = *t;
 }
 
 static void transfer_free(struct transfer *t)
@@ -52,6 +59,7 @@ static void transfer_free(struct transfer *t)
 	free(t->thread);
 	free(t->meeting);
 	free(t->started);
+	*t = (struct transfer){0};
 }
 
 /* Elements that a statement moves now: those of the plan, else `typed`, which its types say. */
@@ -157,10 +165,10 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 	if (!classes_meet(w, o->team, &x->me))
 		return 0;
 	check_holds(w, x);
-	if (op_info[o->kind].traits & TRAIT_ROOTED && !check_control(w, x->op, 0, &x->root))
+	if (op_info[o->kind].traits & TRAIT_ROOTED && !check_scalar(w, x->op, 0, WALK_SAME, &x->root))
 		return 0;
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		if (!check_scalar(w, x->op, k, &peer[k]) ||
+		if (!check_scalar(w, x->op, k, WALK_ANY, &peer[k]) ||
 		    !classes_member(w, &x->me, op_scalar_expr(w->m, x->op, k)))
 			return 0;
 	for (unsigned k = 0; k < 2; k++)
@@ -186,15 +194,16 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 	return meeting;
 }
 
-void transfer_collective(struct rank_check *w, op_id op)
+void transfer_collective(struct rank_check *w, const struct step *step)
 {
+	op_id op = step->op;
 	const struct op *o = &w->m->op.at[op];
 	struct checked_collective x = {
 	    .op = op, .in = op_read(w->m, op, 0), .out = op_result(w->m, op, 0), .root = -1};
 	struct start s = {.op = op};
 	if (o->def_n)
 		check_view_buffer(w, x.out);
-	bool here = team_membership(w, o->team, &x.me);
+	bool here = check_membership(w, o->team, &x.me);
 	if (here && (s.meeting = match_members(w, &x)))
 		s.n = accesses_of(w, &x, s.list);
 	if (o->flags & OP_GROUPED) {
@@ -203,8 +212,8 @@ void transfer_collective(struct rank_check *w, op_id op)
 		return;
 	}
 	if (!(o->flags & OP_ASYNC)) {
-		uint32_t step = check_step(w);
-		access_all(w, op, s.list, s.n, check_clock(w), w->stream.at[w->current].thread, step);
+		uint32_t now = check_step(w);
+		access_all(w, op, s.list, s.n, check_clock(w), w->stream.at[w->current].thread, now);
 		if (s.meeting) {
 			progress_start(w, op, s.meeting);
 			progress_stand(w, s.meeting);
@@ -214,7 +223,7 @@ void transfer_collective(struct rank_check *w, op_id op)
 	struct transfer t = transfer_new(w, op, 1);
 	if (here)
 		start_communication(w, &s, &t);
-	vec_push(&w->transfer, t);
+	keep_transfer(w, step->transfer, &t);
 }
 
 /* ---- messages */
@@ -226,8 +235,8 @@ static struct start start_of(const struct rank_check *w, const struct message *x
 	    .op = x->op, .n = 1, .list = {{.view = x->view, .kind = send ? ACCESS_READ : ACCESS_WRITE}}};
 }
 
-/* Issues it: alone, or with the group that is open. */
-static void issue_transfer(struct rank_check *w, const struct message *x)
+/* Issues a message as a transfer, WALK_NONE: with the group that is open. */
+static void issue_transfer(struct rank_check *w, const struct message *x, uint32_t transfer)
 {
 	int64_t elements = moved_now(w, x->op, x->elements).elements;
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
@@ -241,52 +250,42 @@ static void issue_transfer(struct rank_check *w, const struct message *x)
 	} else {
 		s.meeting = match_message(w, x->op, 0, send, x->peer, elements, x->part);
 	}
-	if (w->in_group) {
+	if (transfer == WALK_NONE) {
 		vec_push(&w->group, s);
 		return;
 	}
 	struct transfer t = transfer_new(w, x->op, 1);
 	start_communication(w, &s, &t);
-	vec_push(&w->transfer, t);
+	keep_transfer(w, transfer, &t);
 }
 
-void transfer_message(struct rank_check *w, op_id op)
+static struct message message_of(struct rank_check *w, const struct step *s)
 {
-	bool send = w->m->op.at[op].kind == OP_SEND;
-	value_id v = send ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
-	struct message x = {.op = op, .view = w->view[v]};
-	if (!check_scalar(w, op, 0, &x.peer) || !classes_peer(w, op_scalar_expr(w->m, op, 0), x.peer))
-		return;
+	bool send = w->m->op.at[s->of].kind == OP_SEND;
+	value_id v = send ? op_read(w->m, s->of, 0) : op_write(w->m, s->of, 0);
+	struct message x = {.op = s->of, .view = w->view[v], .peer = s->peer};
 	x.part = part_find(w, v, send ? w->rank : x.peer, &x.elements);
-	if (w->c->is_posted[op])
-		w->posted[op] = x;
-	else
-		issue_transfer(w, &x);
+	return x;
 }
 
-void transfer_post(struct rank_check *w, op_id op)
+void transfer_prepare(struct rank_check *w, const struct step *s)
 {
-	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
-		op_id message = op_operand_id(w->m, op, ROLE_STATEMENT, k);
-		if (w->posted[message].op) {
-			issue_transfer(w, &w->posted[message]);
-		} else if (report_once(w->c, "post", op, message)) {
-			diag_error(w->c->d, E_WAIT_NOTHING, w->m->op.at[op].at,
-			           "mismatch: rank %lld has not come to the %s that is posted",
-			           (long long)w->rank, op_info[w->m->op.at[message].kind].hir);
-			diag_note(w->c->d, w->m->op.at[message].at, "it stands here");
-		}
-	}
+	w->posted[s->of] = message_of(w, s);
 }
 
-void transfer_end_group(struct rank_check *w, op_id op)
+void transfer_message(struct rank_check *w, const struct step *s)
 {
-	struct transfer t = transfer_new(w, op, w->group.n);
+	struct message x = s->op == s->of ? message_of(w, s) : w->posted[s->of];
+	issue_transfer(w, &x, s->transfer);
+}
+
+void transfer_end_group(struct rank_check *w, const struct step *s)
+{
+	struct transfer t = transfer_new(w, s->op, w->group.n);
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_communication(w, &w->group.at[k], &t);
-	vec_push(&w->transfer, t);
+	keep_transfer(w, s->transfer, &t);
 	w->group.n = 0;
-	w->in_group = false;
 }
 
 /* ---- waits */
@@ -302,30 +301,24 @@ static void wait_for(struct rank_check *w, struct transfer *t)
 	}
 }
 
-/* The oldest instance of each statement that is not waited for. */
-void transfer_wait(struct rank_check *w, op_id op)
+void transfer_wait(struct rank_check *w, const struct step *s)
 {
-	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_STATEMENT); k++) {
-		op_id started = op_operand_id(w->m, op, ROLE_STATEMENT, k);
-		uint32_t i = 0;
-		while (i < w->transfer.n && w->transfer.at[i].op != started)
-			i++;
-		check_spend(w->c, i);
-		if (i == w->transfer.n) {
-			report_wait(w, op, started);
-			continue;
-		}
-		wait_for(w, &w->transfer.at[i]);
-		progress_wait(w, op, &w->transfer.at[i]);
-		transfer_free(&w->transfer.at[i]);
-		w->transfer.n--;
-		memmove(&w->transfer.at[i], &w->transfer.at[i + 1],
-		        sizeof *w->transfer.at * (w->transfer.n - i));
-	}
+	struct transfer *t = &w->transfer.at[s->transfer];
+	wait_for(w, t);
+	progress_wait(w, s->op, t);
+	transfer_free(t);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct transfer *x = a, *y = b;
+	return (x->nth > y->nth) - (x->nth < y->nth);
 }
 
 void transfer_end(struct rank_check *w)
 {
+	if (w->transfer.n)
+		qsort(w->transfer.at, w->transfer.n, sizeof *w->transfer.at, by_number);
 	for (uint32_t k = 0; k < w->transfer.n; k++)
 		if (w->transfer.at[k].n)
 			report_not_waited(w, &w->transfer.at[k]);
