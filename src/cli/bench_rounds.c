@@ -1,7 +1,7 @@
 /* bench_rounds: see bench_rounds.h. */
 #include "cli/bench_rounds.h"
 #include "cli/bench.h"
-#include "exec/plan_flops.h"
+#include "plan/plan_flops.h"
 #include <stdlib.h>
 #include <string.h>
 

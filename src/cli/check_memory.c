@@ -1,6 +1,6 @@
 /* check_memory: the plan of each rank, as `hirc run` would make it. */
 #include "cli/check_memory.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 
 enum { LARGEST = 3 }; /* buffers that are named */
 

@@ -14,11 +14,11 @@
 #include "cli/split.h"
 #include "cost/cost.h"
 #include "exec/exec_calls.h"
-#include "exec/plan_packs.h"
 #include "import/import.h"
 #include "ir/number.h"
 #include "ir/print.h"
 #include "parse/ast.h"
+#include "plan/plan_packs.h"
 #include "sim/sim.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* gate: see gate.h. */
 #include "cli/gate.h"
 #include "analysis/symmetry.h"
-#include "exec/plan_accept.h"
 #include "ir/edit.h"
 #include "ir/number.h"
+#include "plan/plan_accept.h"
 #include <stdlib.h>
 
 struct gate {

@@ -2,7 +2,7 @@
 #include "cli/predict.h"
 #include "cli/params.h"
 #include "cost/cost.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "sim/devices.h"
 #include "sim/sim_run.h"
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 #include "base/checked.h"
 #include "base/page.h"
 #include "cli/run.h"
-#include "exec/plan_packs.h"
 #include "exec/trace.h"
 #include "ir/expr.h"
+#include "plan/plan_packs.h"
 #include "rt/convert.h"
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef HIRC_EXEC_CHECK_OUTPUTS_H
 #define HIRC_EXEC_CHECK_OUTPUTS_H
 #include "base/str.h"
-#include "exec/data_map.h"
+#include "plan/data_map.h"
 #include "rt/convert.h"
 #include "rt/job.h"
 

@@ -4,10 +4,10 @@
  * block, whatever the layout. */
 #ifndef HIRC_EXEC_DATA_H
 #define HIRC_EXEC_DATA_H
-#include "exec/data_map.h"
 #include "exec/data_path.h"
 #include "exec/generate.h"
 #include "exec/npy.h"
+#include "plan/data_map.h"
 
 /* `--input X=x.npy`, `--output Y=y.npy`. */
 struct data_file {

@@ -8,7 +8,7 @@
 #ifndef HIRC_EXEC_EXEC_H
 #define HIRC_EXEC_EXEC_H
 #include "base/transport_kind.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "rt/job.h"
 
 struct exec;

@@ -2,7 +2,7 @@
 #ifndef HIRC_EXEC_EXEC_DEVICE_H
 #define HIRC_EXEC_EXEC_DEVICE_H
 #include "exec/exec.h"
-#include "exec/plan_pairs.h"
+#include "plan/plan_pairs.h"
 #include "rt/device.h"
 #include "rt/transport.h"
 

@@ -1,7 +1,7 @@
 /* exec_faults: ranks that are slow or fail on request (--rank-delay, --fail), to test how a job reacts. */
 #ifndef HIRC_EXEC_EXEC_FAULTS_H
 #define HIRC_EXEC_EXEC_FAULTS_H
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "rt/job.h"
 
 /* A fault or delay that a rank is to make. */

@@ -1,7 +1,7 @@
 /* exec_gather: an output's blocks put together on rank 0. */
 #ifndef HIRC_EXEC_EXEC_GATHER_H
 #define HIRC_EXEC_EXEC_GATHER_H
-#include "exec/data_map.h"
+#include "plan/data_map.h"
 #include "rt/convert.h"
 #include "rt/job.h"
 

@@ -1,7 +1,7 @@
 /* exec_marks: which instances of statements the engine `adversary` holds, and for which it holds them. */
 #ifndef HIRC_EXEC_EXEC_MARKS_H
 #define HIRC_EXEC_EXEC_MARKS_H
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "rt/queue.h"
 
 /* A statement of this rank, in the iteration of these indices, the outermost loop first. */

@@ -2,7 +2,7 @@
  * issue of each statement, or around a replay. All functions do nothing where nobody has asked for them. */
 #ifndef HIRC_EXEC_EXEC_RANGES_H
 #define HIRC_EXEC_EXEC_RANGES_H
-#include "exec/plan.h"
+#include "plan/plan.h"
 #include "rt/job.h"
 
 struct exec_ranges;

@@ -1,6 +1,6 @@
 /* reserve: see reserve.h. */
 #include "sim/reserve.h"
-#include "exec/plan.h"
+#include "plan/plan.h"
 
 /* The k-th rank of a class. */
 static uint32_t rank_of(const struct timeline_class *c, uint32_t k)

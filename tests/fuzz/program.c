@@ -2,10 +2,10 @@
 #include "check/check.h"
 #include "cli/compile.h"
 #include "cli/params.h"
-#include "exec/plan.h"
 #include "fuzz.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "plan/plan.h"
 #include "rt/device.h"
 #include <stdlib.h>
 

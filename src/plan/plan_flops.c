@@ -1,0 +1,31 @@
+/* plan_flops: see plan_flops.h. */
+#include "plan/plan_flops.h"
+#include "plan/scalar_op.h"
+#include <stdlib.h>
+#include <string.h>
+
+static double of_task(const struct plan_task *t, const int64_t *r)
+{
+	double flops = 2;
+	if (t->kernel != RT_TASK_GEMM)
+		return 0;
+	for (unsigned k = 0; k < t->out.nd; k++)
+		flops *= (double)r[t->out.n[k]];
+	return flops * (double)r[t->in[0].n[t->in[0].nd - 1]];
+}
+
+double plan_flops(const struct plan *p)
+{
+	int64_t *r = mem_alloc(sizeof *r * (p->reg.n + 1));
+	double flops = 0;
+	memcpy(r, p->reg.at, sizeof *r * p->reg.n);
+	for (uint32_t at = 0; p->code.at[at].code != PLAN_END;) {
+		const struct plan_instruction *i = &p->code.at[at++];
+		if (i->code == PLAN_TASK)
+			flops += of_task(&p->task.at[i->a], r);
+		else
+			plan_control(p, i, r, &at);
+	}
+	free(r);
+	return flops;
+}

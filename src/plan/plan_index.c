@@ -1,0 +1,191 @@
+/* plan_index: operations on indices.
+ *
+ *     V, I = topk(X, k=2)              S = topk(X);  V = gather(X, S);  I = copy(S), S in scratch
+ *
+ *     Y: f32[b@x, h] = gather(T, I)     T: f32[v, h], I: i64[b@x]     rank 1 of 2, b = 8
+ *         out  Y [4, 8) x [0, h)           in  T [*, 0 … h, v];  I from element 4 on, stride 0 along h
+ *
+ *     Y: f32[b, h] partial(x) = gather(T: f32[v@x, h], I)     entries of other ranks are 0
+ *
+ *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
+ *         classes 4 5 6 7 in scratch;  Y = eq(I, classes)                                           */
+#include "plan/planner.h"
+#include <string.h>
+
+/* axis= of an operation on a tensor with rank axes; -1 after reporting. */
+static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise)
+{
+	int64_t axis = op_attr_int(b->m, op, "axis", otherwise);
+	axis += axis < 0 ? rank : 0;
+	if (axis >= 0 && axis < rank)
+		return (int)axis;
+	planner_error(b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the operand");
+	return -1;
+}
+
+/* The table's window: along the result's dims, and along its axis as a last one. */
+static bool table_window(struct planner *b, const struct view *v, const struct box *x, int axis,
+                         const int *dim, unsigned keep, struct plan_view *out)
+{
+	int map[IR_MAX_LOGICAL + 1];
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL + 1];
+	memcpy(n, x->n, sizeof *n * x->nd);
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[x->nd] = axis;
+	n[x->nd] = v->axis[axis].len;
+	return plan_window(b, v, x->nd + 1, n, map, at, keep, out);
+}
+
+void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in)
+{
+	const struct view *table = in[0].view, *index = in[1].view;
+	int axis = axis_of(b, op, table->rank, 0), dim[IR_MAX_LOGICAL];
+	struct box x = plan_box_of(r);
+	struct plan_task t;
+	if (axis < 0 || !plan_may_reduce(b, r, table, (unsigned)axis))
+		return;
+	plan_task_start(&t, RT_TASK_GATHER);
+	t.in_n = 2;
+	const struct view_axis *a = &table->axis[axis];
+	int64_t off, len;
+	if (!sx_is_const(b, a->off, &off) || off || !sx_is_const(b, a->len, &len) || len != a->extent) {
+		if (a->extent > UINT32_MAX) {
+			planner_error(b, E_PLAN_LIMIT,
+			              "axis %d of '%s' is too long to be spread (limit %lld)", axis,
+			              value_text(b, table->value), (long long)UINT32_MAX);
+			return;
+		}
+		t.in_n = 3; /* zeros for the elements of others */
+		t.scalars = 4;
+		t.axes = (uint32_t)a->extent;
+		t.scalar[2] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, a->off)};
+	}
+	for (int c = 0; c < (int)table->rank; c++)
+		dim[c] = c == axis ? -1 : c < axis ? c : c - 1 + (int)index->rank;
+	if (!table_window(b, table, &x, axis, dim, x.nd, &t.in[0]))
+		return;
+	for (int c = 0; c < (int)index->rank; c++)
+		dim[c] = axis + c;
+	if (plan_operand_window(b, index, &x, dim, x.nd, &t.in[1]) &&
+	    plan_result_window(b, r, &x, x.nd, &t.out))
+		plan_task_emit(b, &t);
+}
+
+/* Dense scratch with the extents of a box. */
+static struct plan_view make_box_scratch(struct planner *b, const struct view *r, const struct box *x,
+                                         enum dtype t)
+{
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	int64_t size = 1;
+	sx_id slot;
+	for (unsigned i = x->nd; i-- > 0;) {
+		v.n[i] = sx_reg(b, x->n[i]);
+		v.stride[i] = size;
+		size *= b->sx.at[x->n[i]].hi; /* the full block */
+	}
+	v.buffer = storage_temporary(b, r->value, t, size, &slot);
+	v.slot = sx_reg(b, slot);
+	v.offset = sx_reg(b, sx_const(b, 0));
+	return v;
+}
+
+/* The indices of the largest, in scratch: for the values and for the result that they are. */
+static bool find_largest_indices(struct planner *b, op_id op, const struct view *r, const struct view *x,
+                                 const struct box *box, int axis, struct plan_view *found)
+{
+	struct box row = *box;
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	if (r->axis[axis].extent > x->axis[axis].extent) {
+		planner_error(b, E_TOPK, "topk: k= is %lld, the axis has %lld elements",
+		              (long long)r->axis[axis].extent, (long long)x->axis[axis].extent);
+		return false;
+	}
+	if (!plan_require_whole(b, op, x, (unsigned)axis) || !plan_require_whole(b, op, r, (unsigned)axis))
+		return false;
+	row.n[axis] = x->axis[axis].len;
+	row.extent[axis] = x->axis[axis].extent;
+	for (int c = 0; c < (int)x->rank; c++)
+		dim[c] = c;
+	plan_task_start(&t, RT_TASK_TOPK);
+	t.in_n = 1;
+	t.axes = (unsigned)axis;
+	if (!plan_operand_window(b, x, &row, dim, 0, &t.in[0]))
+		return false;
+	t.out = *found = make_box_scratch(b, r, box, DTYPE_I64);
+	plan_task_emit(b, &t);
+	return true;
+}
+
+void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,
+               struct plan_view *found)
+{
+	int axis = axis_of(b, op, x->rank, -1), dim[IR_MAX_LOGICAL];
+	struct box box = plan_box_of(r);
+	struct plan_task t;
+	if (axis < 0)
+		return;
+	if (k == 0 ? !find_largest_indices(b, op, r, x, &box, axis, found) : !found->nd) {
+		if (k && !b->failed)
+			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
+			              value_text(b, r->value));
+		return;
+	}
+	for (unsigned i = 0; i < box.nd; i++)
+		if (sx_reg(b, box.n[i]) != found->n[i]) {
+			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
+			              value_text(b, r->value));
+			return;
+		}
+	plan_task_start(&t, k == 0 ? RT_TASK_GATHER : RT_TASK_COPY);
+	t.in_n = k == 0 ? 2 : 1;
+	t.in[t.in_n - 1] = *found;
+	for (int c = 0; c < (int)x->rank; c++)
+		dim[c] = c == axis ? -1 : c;
+	if (k == 0 && !table_window(b, x, &box, axis, dim, 0, &t.in[0]))
+		return;
+	if (plan_result_window(b, r, &box, 0, &t.out))
+		plan_task_emit(b, &t);
+}
+
+/* The numbers of the classes that this rank has, along the last of the result's dims. */
+static struct plan_view number_classes(struct planner *b, const struct view *r, const struct box *x)
+{
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	struct plan_task t;
+	sx_id slot;
+	unsigned last = x->nd - 1;
+	v.buffer = storage_temporary(b, r->value, DTYPE_I64, b->sx.at[x->n[last]].hi, &slot);
+	v.slot = sx_reg(b, slot);
+	v.offset = sx_reg(b, sx_const(b, 0));
+	for (unsigned i = 0; i < x->nd; i++)
+		v.n[i] = sx_reg(b, x->n[i]);
+	v.stride[last] = 1;
+	plan_task_start(&t, RT_TASK_IOTA);
+	t.scalars = 3;
+	t.in_n = 2;
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, x->at[last])};
+	t.scalar[1] = (struct plan_operand){.literal = 1};
+	t.out = v;
+	t.out.nd = 1;
+	t.out.n[0] = v.n[last];
+	t.out.stride[0] = 1;
+	plan_task_emit(b, &t);
+	return v;
+}
+
+void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
+{
+	struct box box = plan_box_of(r);
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	plan_task_start(&t, RT_TASK_POINTWISE);
+	t.op = POINTWISE_EQ;
+	t.in_n = 2;
+	for (unsigned c = 0; c < x->rank; c++)
+		dim[c] = (int)c;
+	if (!plan_operand_window(b, x, &box, dim, 0, &t.in[0]) || !plan_result_window(b, r, &box, 0, &t.out))
+		return;
+	t.in[1] = number_classes(b, r, &box);
+	plan_task_emit(b, &t);
+}

@@ -1,0 +1,257 @@
+/* plan_norm: softmax, which is a kernel, attention and norms, composed of kernels over scratch memory.
+ *
+ *     rmsnorm(x)     s = rsqrt(mean(x * x) + eps); y = x * s * weight
+ *     layernorm(x)   f = x - mean(x); s = rsqrt(mean(f * f) + eps); y = f * s * weight + bias
+ *     sdpa(q, k, v)  f = q k^T; f = softmax(scale * f, masked); y = f v
+ *
+ * Scratch is f32 (f64 for f64), so that only the result is rounded to its dtype. */
+#include "plan/planner.h"
+#include <math.h>
+#include <string.h>
+
+struct norm {
+	struct planner *b;
+	op_id op;
+	struct view *r;
+	unsigned nd;
+	sx_id n[IR_MAX_LOGICAL + 1], at[IR_MAX_LOGICAL];
+	int64_t extent[IR_MAX_LOGICAL];
+	enum dtype wide;
+	bool ok;
+};
+
+/* Scratch with the sizes n; of an axis in `one` there is a single element, which windows repeat. */
+static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
+{
+	struct planner *b = x->b;
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	int64_t size = 1;
+	sx_id slot;
+	for (unsigned i = x->nd; i-- > 0;) {
+		v.n[i] = sx_reg(b, n[i]);
+		v.stride[i] = one >> i & 1 ? 0 : size;
+		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* the full block */
+	}
+	v.buffer = storage_temporary(b, x->r->value, t, size, &slot);
+	v.slot = sx_reg(b, slot);
+	return v;
+}
+
+/* Returns the window with one element along an axis: the result of a reduction. */
+static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axis)
+{
+	v.n[axis] = sx_reg(x->b, sx_const(x->b, 1));
+	v.stride[axis] = 0;
+	return v;
+}
+
+static void unary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 1;
+	t.out = out, t.in[0] = a;
+	plan_task_emit(x->b, &t);
+}
+
+static void emit_binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
+                        struct plan_view c)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 2;
+	t.out = out, t.in[0] = a, t.in[1] = c;
+	plan_task_emit(x->b, &t);
+}
+
+static void with_number(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a, double k)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_POINTWISE);
+	t.op = (uint8_t)op;
+	t.in_n = 2;
+	t.scalars = 2;
+	t.scalar[1].literal = k;
+	t.out = out, t.in[0] = a;
+	plan_task_emit(x->b, &t);
+}
+
+static void emit_reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a,
+                        unsigned axis)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_REDUCE);
+	t.op = (uint8_t)op;
+	t.in_n = 1;
+	t.axes = 1u << axis;
+	t.out = reduced(x, out, axis), t.in[0] = a;
+	plan_task_emit(x->b, &t);
+}
+
+static void emit_contraction(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_GEMM);
+	t.in_n = 2;
+	t.out = out, t.in[0] = a, t.in[1] = c;
+	plan_task_emit(x->b, &t);
+}
+
+/* scale: NULL: 1. first_row: NULL: all elements count; else those up to the row's number, counted from it. */
+static void softmax(struct norm *x, struct plan_view out, struct plan_view from, unsigned axis,
+                    const double *scale, const sx_id *first_row)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_SOFTMAX);
+	t.in_n = first_row ? 3 : scale ? 2 : 1;
+	t.scalars = (uint8_t)((scale ? 2 : 0) | (first_row ? 4 : 0));
+	t.axes = axis;
+	t.scalar[1].literal = scale ? *scale : 1;
+	t.scalar[2].is_reg = first_row != NULL;
+	t.scalar[2].reg = first_row ? sx_reg(x->b, *first_row) : 0;
+	t.out = out, t.in[0] = from;
+	plan_task_emit(x->b, &t);
+}
+
+/* The window on an operand whose axes are the result's from the right. */
+static struct plan_view aligned(struct norm *x, const struct view *v)
+{
+	struct plan_view out = {0};
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL];
+	for (unsigned c = 0; c < v->rank; c++)
+		dim[c] = (int)x->nd - (int)v->rank + (int)c;
+	plan_follow(x->b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	x->ok &= plan_window(x->b, v, x->nd, x->n, map, at, 0, &out);
+	return out;
+}
+
+static double float_attribute(const struct norm *x, const char *key, double otherwise)
+{
+	const struct attr *a = op_attr(x->b->m, x->op, key);
+	return !a                      ? otherwise
+	       : a->kind == ATTR_FLOAT ? a->u.f
+	       : a->kind == ATTR_INT   ? (double)a->u.i
+	                               : otherwise;
+}
+
+static void plan_softmax(struct norm *x, const struct view *in)
+{
+	int64_t axis = op_attr_int(x->b->m, x->op, "axis", -1);
+	axis += axis < 0 ? x->nd : 0;
+	if (axis < 0 || axis >= x->nd) {
+		planner_error(x->b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the operand");
+		return;
+	}
+	if (!plan_require_whole(x->b, x->op, in, (unsigned)axis) ||
+	    !plan_require_whole(x->b, x->op, x->r, (unsigned)axis))
+		return;
+	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
+	if (x->ok)
+		softmax(x, out, from, (unsigned)axis, NULL, NULL);
+}
+
+static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
+{
+	unsigned axis = x->nd - 1;
+	if (!x->nd || !plan_require_whole(x->b, x->op, in[0], axis) ||
+	    !plan_require_whole(x->b, x->op, x->r, axis))
+		return;
+	struct plan_view out = aligned(x, x->r), from = aligned(x, in[0]), scale[2] = {{0}};
+	for (unsigned k = 1; k < count && k < 3; k++)
+		scale[k - 1] = aligned(x, in[k]);
+	if (!x->ok)
+		return;
+	struct plan_view s = make_norm_scratch(x, x->wide, x->n, 1u << axis),
+	                 f = make_norm_scratch(x, x->wide, x->n, 0);
+	struct plan_view square = layer ? make_norm_scratch(x, x->wide, x->n, 0) : f;
+	if (layer) {
+		emit_reduce(x, REDUCE_AVG, s, from, axis);
+		emit_binary(x, POINTWISE_SUB, f, from, s);
+		from = f;
+	}
+	emit_binary(x, POINTWISE_MUL, square, from, from);
+	emit_reduce(x, REDUCE_AVG, s, square, axis);
+	with_number(x, POINTWISE_ADD, reduced(x, s, axis), reduced(x, s, axis),
+	            float_attribute(x, "eps", 1e-5));
+	unary(x, POINTWISE_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
+	emit_binary(x, POINTWISE_MUL, count > 1 ? f : out, from, s);
+	if (count > 1)
+		emit_binary(x, POINTWISE_MUL, count > 2 ? f : out, f, scale[0]);
+	if (count > 2)
+		emit_binary(x, POINTWISE_ADD, out, f, scale[1]);
+}
+
+static void plan_attention(struct norm *x, struct view *const *in)
+{
+	struct planner *b = x->b;
+	const struct view *q = in[0], *k = in[1], *v = in[2];
+	unsigned rows = x->nd - 2, last = x->nd - 1;
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], e, keys;
+	struct plan_view qw = {0}, kw = {0}, vw = {0};
+	if (x->nd < 2 || q->rank != x->nd || k->rank != x->nd || v->rank != x->nd) {
+		planner_error(b, E_SHAPES_DIFFER, "q, k and v must have the axes of the result");
+		return;
+	}
+	if (!plan_require_whole(x->b, x->op, q, last) || !plan_require_whole(x->b, x->op, k, last) ||
+	    !plan_require_whole(x->b, x->op, k, rows) || !plan_require_whole(x->b, x->op, v, rows))
+		return;
+	e = q->axis[last].len, keys = k->axis[rows].len;
+	for (unsigned i = 0; i < x->nd; i++)
+		dim[i] = (int)i, n[i] = x->n[i];
+	/* q: [heads, rows, e] */
+	dim[last] = -1;
+	plan_follow(b, q, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[last] = (int)last, n[last] = e;
+	x->ok &= plan_window(b, q, x->nd, n, map, at, 0, &qw);
+	/* k, transposed: [heads, e, keys] */
+	dim[rows] = -1;
+	plan_follow(b, k, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[rows] = (int)last, n[rows] = e, map[last] = (int)rows, n[last] = keys;
+	x->ok &= plan_window(b, k, x->nd, n, map, at, 0, &kw);
+	/* v: [heads, keys, ev] */
+	dim[last] = (int)last;
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
+	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &vw);
+	struct plan_view out = aligned(x, x->r);
+	if (!x->ok)
+		return;
+	n[rows] = x->n[rows], n[last] = keys;
+	struct plan_view f = make_norm_scratch(x, x->wide, n, 0);
+	double scale = float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
+	emit_contraction(x, f, qw, kw);
+	softmax(x, f, f, last, &scale, op_attr_is_true(b->m, x->op, "causal") ? &x->at[rows] : NULL);
+	emit_contraction(x, out, f, vw);
+}
+
+bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *operand, unsigned n)
+{
+	struct norm x = {.b = b, .op = op, .r = r, .nd = r->rank, .ok = true};
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct view *in[4] = {NULL};
+	unsigned count = 0;
+	if (kind != OP_SOFTMAX && kind != OP_LAYERNORM && kind != OP_RMSNORM && kind != OP_SDPA)
+		return false;
+	for (unsigned k = 0; k < n && count < 4; k++)
+		if (operand[k].view)
+			in[count++] = operand[k].view;
+	x.wide = dtype_wide(view_dtype(b, in[0]));
+	if (x.nd > RT_MAX_DIMS || x.wide == DTYPE_I64) {
+		planner_error(b, E_PLAN_KERNEL, "%s takes floats with at most %d axes", op_info[kind].hir,
+		              RT_MAX_DIMS);
+		return true;
+	}
+	for (unsigned i = 0; i < x.nd; i++)
+		x.n[i] = r->axis[i].len, x.at[i] = r->axis[i].off, x.extent[i] = r->axis[i].extent;
+	if (kind == OP_SOFTMAX)
+		plan_softmax(&x, in[0]);
+	else if (kind == OP_SDPA)
+		plan_attention(&x, in);
+	else
+		plan_layer(&x, in, count, kind == OP_LAYERNORM);
+	return true;
+}

@@ -1,0 +1,491 @@
+/* plan_op: local operations as kernel tasks.
+ *
+ * A rank computes the block of the result that it holds. Operands may hold more, then the part that
+ * is needed is windowed (replicated → sharded); they may not hold less:
+ *
+ *     Y: f32[64@x, 32] = add(A, B)     A: f32[64, 32], B: f32[1, 32]     rank 1 of 2
+ *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
+ *
+ * Axes that are one element long here are left out of the windows. */
+#include "ir/infer.h"
+#include "plan/plan_boxes.h"
+#include "plan/plan_dense.h"
+#include "plan/plan_elements.h"
+#include <string.h>
+
+/* ---- windows */
+
+void plan_task_start(struct plan_task *t, enum rt_kernel kernel)
+{
+	memset(t, 0, sizeof *t);
+	t->kernel = (uint8_t)kernel;
+}
+
+void plan_task_emit(struct planner *b, struct plan_task *t)
+{
+	b->p->buffer.at[t->out.buffer].written = true;
+	if (b->in_unit) {
+		t->statement = b->at;
+		vec_push(&b->p->step, *t);
+		return;
+	}
+	bool packs = b->target->as_checked && !b->in_group && !b->settled[b->at] &&
+	             b->m->op.at[b->at].flags & OP_ASYNC;
+	vec_push(&b->p->task, *t);
+	plan_emit(b, (struct plan_instruction){
+	                 .code = PLAN_TASK, .op = packs ? PLAN_TASK_PACKS : 0, .a = b->p->task.n - 1});
+}
+
+void plan_require_inside(struct planner *b, const struct view *v, unsigned axis, sx_id off, sx_id len)
+{
+	const struct view_axis *a = &v->axis[axis];
+	if (a->off == off && a->len == len)
+		return;
+	sx_id none = sx_op(b, EXPR_LE, len, sx_const(b, 0));
+	sx_id from = sx_op(b, EXPR_GE, off, a->off);
+	sx_id to = sx_op(b, EXPR_LE, sx_add(b, off, len), sx_add(b, a->off, a->len));
+	sx_id inside = sx_op(b, EXPR_OR, none, sx_op(b, EXPR_AND, from, to));
+	const sx_id shown[] = {a->off, sx_add(b, a->off, a->len), off, sx_add(b, off, len)};
+	plan_emit_check(b, inside, E_PLAN_CHECK,
+	                arena_printf(b->scratch,
+	                             "rank %lld holds [" PLAN_VALUE ", " PLAN_VALUE
+	                             ") of axis %u of '%s', but needs [" PLAN_VALUE ", " PLAN_VALUE ")",
+	                             (long long)b->p->rank, axis, value_text(b, v->value)),
+	                shown, 4);
+}
+
+bool plan_require_whole(struct planner *b, op_id op, const struct view *v, unsigned axis)
+{
+	int64_t off, len;
+	const struct view_axis *a = &v->axis[axis];
+	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
+		return true;
+	planner_error(b, E_PLAN_LAYOUT, "%s needs axis %u of '%s' whole on each rank",
+	              op_info[b->m->op.at[op].kind].hir, axis, value_text(b, v->value));
+	return false;
+}
+
+bool plan_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n, const int *map,
+                 const sx_id *at, unsigned keep, struct plan_view *out)
+{
+	unsigned k = 0;
+	*out = (struct plan_view){.buffer = v->buffer};
+	for (unsigned i = 0; i < nd; i++) {
+		int64_t one;
+		if (i < keep && sx_is_const(b, n[i], &one) && one == 1)
+			continue;
+		if (k == RT_MAX_DIMS) {
+			planner_error(b, E_PLAN_LIMIT, "'%s' has too many axes for the kernels (limit %d)",
+			              value_text(b, v->value), RT_MAX_DIMS);
+			return false;
+		}
+		out->n[k] = sx_reg(b, n[i]);
+		out->stride[k++] = map[i] < 0 || v->axis[map[i]].own ? 0 : v->axis[map[i]].stride;
+	}
+	out->nd = (uint8_t)k;
+	out->slot = sx_reg(b, v->slot);
+	out->offset = sx_reg(b, view_offset(b, v, at));
+	return true;
+}
+
+void plan_follow(struct planner *b, const struct view *v, const int *dim, unsigned nd, const sx_id *n,
+                 const sx_id *at, const int64_t *extent, int *map, sx_id *coordinate)
+{
+	for (unsigned i = 0; i < nd; i++)
+		map[i] = -1;
+	for (unsigned c = 0; c < v->rank; c++) {
+		const struct view_axis *a = &v->axis[c];
+		coordinate[c] = a->off;
+		if (dim[c] < 0)
+			continue;
+		if (a->extent == 1 && extent[dim[c]] != 1) {
+			plan_require_inside(b, v, c, sx_const(b, 0), sx_const(b, 1));
+			continue;
+		}
+		plan_require_inside(b, v, c, at[dim[c]], n[dim[c]]);
+		map[dim[c]] = (int)c;
+		coordinate[c] = at[dim[c]];
+	}
+}
+
+struct box plan_box_of(const struct view *r)
+{
+	struct box x = {.nd = r->rank};
+	for (unsigned i = 0; i < r->rank; i++) {
+		x.n[i] = r->axis[i].len;
+		x.at[i] = r->axis[i].off;
+		x.extent[i] = r->axis[i].extent;
+		x.map[i] = (int)i;
+	}
+	return x;
+}
+
+bool plan_operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+                         unsigned keep, struct plan_view *out)
+{
+	int map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL];
+	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
+	return plan_window(b, v, x->nd, x->n, map, at, keep, out);
+}
+
+bool plan_result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+                        struct plan_view *out)
+{
+	return plan_window(b, r, x->nd, x->n, x->map, x->at, keep, out);
+}
+
+void plan_align_right(unsigned rank, unsigned nd, int *dim)
+{
+	for (unsigned c = 0; c < rank; c++)
+		dim[c] = (int)nd - (int)rank + (int)c;
+}
+
+void plan_copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map,
+                   const sx_id *to, const sx_id *from, const sx_id *n)
+{
+	struct plan_task t;
+	int same[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < r->rank; i++)
+		same[i] = (int)i;
+	plan_task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out) &&
+	    plan_window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
+		plan_task_emit(b, &t);
+}
+
+void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
+                   sx_id value)
+{
+	struct plan_task t;
+	int same[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < r->rank; i++)
+		same[i] = (int)i;
+	plan_task_start(&t, RT_TASK_FILL);
+	t.in_n = t.scalars = 1;
+	t.scalar[0].literal = literal;
+	t.scalar[0].is_reg = value != 0;
+	if (value)
+		t.scalar[0].reg = sx_reg(b, value);
+	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out))
+		plan_task_emit(b, &t);
+}
+
+/* ---- operands in order: tensors and scalars */
+
+static bool collect_operands(struct planner *b, op_id op, struct operand_ref *out, unsigned max, unsigned *n)
+{
+	const struct op *o = &b->m->op.at[op];
+	*n = 0;
+	for (unsigned k = 0; k < o->operand_n; k++) {
+		const struct operand *x = &b->m->operand.at[o->operand + k];
+		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
+			continue;
+		if (*n == max) {
+			planner_error(b, E_PLAN_LIMIT, "'%s' has too many operands", op_info[o->kind].hir);
+			return false;
+		}
+		struct operand_ref *to = &out[(*n)++];
+		*to = (struct operand_ref){0};
+		if (x->role == ROLE_READ) {
+			to->view = view_of(b, x->id);
+			if (!to->view)
+				return false;
+			continue;
+		}
+		const struct scalar *s = &b->m->scalar.at[x->id];
+		sx_id value;
+		to->scalar.literal = s->literal;
+		if (s->expr) {
+			if (!sx_lower(b, s->expr, &value))
+				return false;
+			to->scalar.is_reg = true;
+			to->scalar.reg = sx_reg(b, value);
+		}
+	}
+	return true;
+}
+
+/* ---- pointwise */
+
+/* 1 + enum pointwise; 0: none. */
+static const uint8_t pointwise[OP_KIND_COUNT] = {
+#define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
+#include "base/pointwise.def"
+#undef POINTWISE
+};
+
+/* The dtype that numbers among the operands take: that of a tensor, else the result's. from: the first
+ * operand that decides it. */
+static enum dtype dtype_of_numbers(const struct planner *b, const struct view *r,
+                                   const struct operand_ref *in, unsigned from, unsigned n)
+{
+	for (unsigned k = from; k < n; k++)
+		if (in[k].view)
+			return view_dtype(b, in[k].view);
+	return view_dtype(b, r);
+}
+
+/* Copies and fills are pointwise tasks too. */
+static void plan_pointwise(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
+                           unsigned n)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct box x = plan_box_of(r);
+	struct plan_task t;
+	bool copy = kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET || kind == OP_BROADCAST ||
+	            kind == OP_FULL;
+	plan_task_start(&t, !copy                ? RT_TASK_POINTWISE
+	                    : kind == OP_BITCAST ? RT_TASK_BITCAST
+	                    : in[0].view         ? RT_TASK_COPY
+	                                         : RT_TASK_FILL);
+	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
+	t.in_n = (uint8_t)n;
+	unsigned from = kind == OP_WHERE; /* its condition is bool */
+	enum dtype number = dtype_of_numbers(b, r, in, from, n);
+	for (unsigned k = 0; k < n; k++) {
+		int dim[IR_MAX_LOGICAL];
+		if (!in[k].view) {
+			t.scalars |= (uint8_t)(1u << k);
+			t.scalar[k] = in[k].scalar;
+			t.scalar[k].rounded = 1 + (k < from ? DTYPE_BOOL : number);
+			continue;
+		}
+		plan_align_right(in[k].view->rank, x.nd, dim);
+		if (!plan_operand_window(b, in[k].view, &x, dim, x.nd, &t.in[k]))
+			return;
+	}
+	if (plan_result_window(b, r, &x, x.nd, &t.out))
+		plan_task_emit(b, &t);
+}
+
+/* ---- axes that go elsewhere */
+
+static void plan_permute(struct planner *b, op_id op, const struct view *r, const struct view *x)
+{
+	const struct attr *dims = op_attr(b->m, op, "dims");
+	struct box box = plan_box_of(r);
+	struct plan_task t;
+	int dim[IR_MAX_LOGICAL];
+	if (!dims || dims->kind != ATTR_INTS || dims->n != x->rank || r->rank != x->rank) {
+		planner_error(b, E_PERMUTE, "permute takes one number for each axis");
+		return;
+	}
+	for (unsigned i = 0; i < r->rank; i++)
+		dim[dims->u.ints[i]] = (int)i;
+	plan_task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	if (plan_operand_window(b, x, &box, dim, box.nd, &t.in[0]) &&
+	    plan_result_window(b, r, &box, box.nd, &t.out))
+		plan_task_emit(b, &t);
+}
+
+static void plan_iota(struct planner *b, const struct view *r)
+{
+	struct box x = plan_box_of(r);
+	struct plan_task t;
+	int64_t one;
+	sx_id first = r->rank ? r->axis[r->rank - 1].off : sx_const(b, 0);
+	if (!r->rank || (sx_is_const(b, x.n[r->rank - 1], &one) && one == 1)) {
+		plan_fill_box(b, r, x.at, x.n, 0, first);
+		return;
+	}
+	plan_task_start(&t, RT_TASK_IOTA);
+	t.scalars = 3;
+	t.in_n = 2;
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, first)};
+	t.scalar[1] = (struct plan_operand){.literal = 1};
+	if (!plan_result_window(b, r, &x, x.nd, &t.out))
+		return;
+	t.axes = t.out.nd - 1u;
+	plan_task_emit(b, &t);
+}
+
+/* ---- layouts that are no boxes */
+
+/* Operands and results that are no boxes in memory go through copies that are. *back: the result, to be
+ * copied back to; NULL when it is one itself. positions: the operation asks where elements stand in the
+ * tensor. */
+static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in, unsigned n, struct view **r,
+                       struct view **back)
+{
+	*back = NULL;
+	for (unsigned k = 0; k < n; k++) {
+		if (!in[k].view || !view_apart(in[k].view))
+			continue;
+		if (!dense_possible(b, in[k].view, -1) || (positions && view_pieces(in[k].view)))
+			return view_usable(b, in[k].view);
+		struct view *dense = dense_view(b, in[k].view, NULL);
+		if (!dense || !dense_fill(b, dense, in[k].view))
+			return false;
+		in[k].view = dense;
+	}
+	if (!view_apart(*r))
+		return true;
+	if (!dense_possible(b, *r, -1) || (positions && view_pieces(*r)))
+		return view_usable(b, *r);
+	*back = *r;
+	*r = dense_view(b, *r, NULL);
+	return *r != NULL;
+}
+
+/* Returns true if operands of a pointwise operation have several intervals where the result has: these are
+ * the same then. */
+static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n, const struct view *r)
+{
+	for (unsigned k = 0; k < n; k++) {
+		int dim[IR_MAX_LOGICAL];
+		const struct view *v = in[k].view;
+		if (!v)
+			continue;
+		plan_align_right(v->rank, r->rank, dim);
+		for (unsigned c = 0; c < v->rank; c++) {
+			if (v->axis[c].extent == 1 || v->axis[c].pieces == r->axis[dim[c]].pieces)
+				continue;
+			planner_error(b, E_PLAN_LAYOUT,
+			              "'%s' and '%s' are spread over the ranks in different blocks",
+			              value_text(b, v->value), value_text(b, r->value));
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Copies a set whose layout is not a box. False: the copies of boxes can do it. */
+static bool set_apart(struct planner *b, const struct view *r, const struct view *x)
+{
+	if (elements_whole(b, r) && elements_whole(b, x)) {
+		b->p->buffer.at[r->buffer].written = true;
+		elements_set(b, x, r);
+		return true;
+	}
+	return plan_copy_blocks(b, r, x) || boxes_copy(b, r, x);
+}
+
+/* ---- all */
+
+static bool is_empty(const struct planner *b, const struct view *r)
+{
+	int64_t n;
+	for (unsigned i = 0; i < r->rank; i++)
+		if (sx_is_const(b, r->axis[i].len, &n) && n == 0)
+			return true;
+	return false;
+}
+
+/* Returns true if every element of the result comes from one of each operand. */
+static bool computes_each(enum op_kind kind)
+{
+	return pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
+	       kind == OP_BROADCAST || kind == OP_FULL;
+}
+
+/* Result k, of operands and a result that are boxes in memory. */
+static void plan_box(struct planner *b, op_id op, unsigned k, struct view *r, const struct operand_ref *in,
+                     unsigned n, struct plan_view *found)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	uint32_t traits = op_traits(b->m, op);
+	if (computes_each(kind))
+		plan_pointwise(b, op, r, in, n);
+	else if (traits & TRAIT_REDUCTION)
+		plan_reduce(b, op, r, in[0].view);
+	else if (traits & TRAIT_CONTRACTION)
+		plan_contraction(b, op, r, in, n);
+	else if (kind == OP_PERMUTE)
+		plan_permute(b, op, r, in[0].view);
+	else if (kind == OP_IOTA)
+		plan_iota(b, r);
+	else if (kind == OP_RESHAPE)
+		plan_reshape(b, r, in[0].view);
+	else if (kind == OP_SLICE || kind == OP_SPLIT || kind == OP_PAD || kind == OP_CAT)
+		plan_pieces(b, op, k, r, in, n);
+	else if (kind == OP_TOPK)
+		plan_topk(b, op, k, r, in[0].view, found);
+	else if (kind == OP_TAKE)
+		plan_take(b, op, r, in);
+	else if (kind == OP_ONE_HOT)
+		plan_one_hot(b, r, in[0].view);
+	else if (!plan_norm(b, op, r, in, n))
+		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", op_info[kind].hir);
+}
+
+static void plan_only(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n)
+{
+	plan_box(b, op, 0, r, in, n, NULL);
+}
+
+/* Returns true if a gather is from an axis of which this rank has several intervals. */
+static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
+{
+	if (b->m->op.at[op].kind != OP_TAKE)
+		return false;
+	int64_t axis = op_attr_int(b->m, op, "axis", 0);
+	axis += axis < 0 ? table->rank : 0;
+	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;
+}
+
+/* Result k of a statement; of several, *found is the state that the first leaves for the next. */
+static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
+                        struct plan_view *found)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct view *r = view_of_result(b, op, k);
+	if (!r || r->absent || is_empty(b, r))
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		if (!in[i].view)
+			continue;
+		if (in[i].view->absent) {
+			planner_error(
+			    b, E_PLAN_MESH, "rank %lld computes '%s' but is not in the mesh of '%s'",
+			    (long long)b->p->rank, value_text(b, r->value), value_text(b, in[i].view->value));
+			return;
+		}
+	}
+	bool failed = b->failed;
+	struct view *back;
+	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
+	    set_apart(b, r, in[0].view))
+		return;
+	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
+	if (several || !boxes_each(b, op, r, in, n, plan_only)) {
+		if ((computes_each(kind) && !same_pieces(b, in, n, r)) ||
+		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT || takes_pieces(b, op, in[0].view),
+		                in, n, &r, &back) ||
+		    is_empty(b, r))
+			return;
+		plan_box(b, op, k, r, in, n, found);
+		if (back)
+			dense_drain(b, r, back, 0);
+	}
+	if (kind == OP_SET && b->failed && !failed)
+		diag_note(
+		    b->d, DIAG_NOWHERE,
+		    "the pass lower-collectives makes a Communication of a set that changes the layout");
+}
+
+void plan_local(struct planner *b, op_id op)
+{
+	enum { MAX = 64 };
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct operand_ref in[MAX];
+	struct plan_view found = {0};
+	unsigned n;
+	if (kind == OP_EXTERN && b->target->externs) {
+		for (unsigned k = 0; k < b->m->op.at[op].def_n; k++)
+			view_of_result(b, op, k);
+		return;
+	}
+	if (kind == OP_EXTERN) {
+		const struct attr *name = op_attr(b->m, op, "callee");
+		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel",
+		              name ? names_text(b->m->names, name->u.name) : "extern");
+		return;
+	}
+	if (!collect_operands(b, op, in, MAX, &n))
+		return;
+	for (unsigned k = 0; k < op_result_count(b->m, op); k++)
+		plan_result(b, op, k, in, n, &found);
+}

@@ -1,0 +1,18 @@
+/* plan_pairs: with whom a rank exchanges messages.
+ *
+ * The walk follows loops and branches as the executor does, and submits nothing. */
+#ifndef HIRC_PLAN_PLAN_PAIRS_H
+#define HIRC_PLAN_PLAN_PAIRS_H
+#include "base/vec.h"
+#include "plan/plan.h"
+
+struct plan_pair {
+	int sender, receiver; /* ranks */
+	uint32_t channel;
+};
+typedef VEC(struct plan_pair) plan_pairs;
+
+/* Each once, in the order in which the rank comes to them. Peers that are no ranks are left out. */
+void plan_pairs_find(const struct plan *p, plan_pairs *out);
+
+#endif

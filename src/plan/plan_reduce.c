@@ -1,0 +1,252 @@
+/* plan_reduce: reductions and contractions.
+ *
+ * Of a reduced axis a rank takes its own part; if that is not all, the result must be a pending sum:
+ *
+ *     P: f32[4, 5] partial(x) = matmul(A: f32[4, 6@x], B: f32[6, 5])      rank 1 of 2
+ *         gemm of A's columns [3, 6), which are here, and the rows [3, 6) of B                        */
+#include "ir/infer.h"
+#include "ir/layout.h"
+#include "plan/planner.h"
+#include <string.h>
+
+/* The mesh axes of several devices that an axis is spread over. */
+static unsigned axes_of_several(const struct planner *b, const struct view *x, unsigned axis)
+{
+	unsigned spread = layout_mesh_axes(b->m, x->type, axis);
+	for (unsigned k = 0; spread >> k; k++)
+		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, x->type)->mesh)->size[k] == 1)
+			spread &= ~(1u << k);
+	return spread;
+}
+
+/* Returns true if the block of a reduced axis may be a part of it: then the result is a pending sum. */
+bool plan_may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
+	const struct view_axis *a = &x->axis[axis];
+	int64_t off, len;
+	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
+		return true;
+	unsigned spread = axes_of_several(b, x, axis);
+	bool pending = false;
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL) {
+			pending = true;
+			spread &= ~(1u << d->axis[i].mesh_axis);
+		}
+	if (pending && !spread)
+		return true;
+	planner_error(b, E_PLAN_LAYOUT, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
+	              value_text(b, x->value), value_text(b, r->value));
+	return false;
+}
+
+/* Returns the number that a rank's part of a mean is multiplied with: its part is its sum over the number of
+ * all elements; where an average is pending, times the number of parts. */
+static double pending_parts(const struct planner *b, const struct view *r)
+{
+	const struct type *t = ir_type(b->m, r->type);
+	const struct domain *d = ir_domain(b->m, t->domain);
+	double n = 1;
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL && d->axis[i].reduce == REDUCE_AVG)
+			n *= ir_mesh(b->m, t->mesh)->size[d->axis[i].mesh_axis];
+	return n;
+}
+
+static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis, double *part)
+{
+	int64_t len;
+	if (!sx_is_const(b, x->axis[axis].len, &len)) {
+		planner_error(b, E_PLAN_KERNEL,
+		              "a mean over axis %u of '%s', which a loop cuts; use sum and div", axis,
+		              value_text(b, x->value));
+		return false;
+	}
+	*part *=
+	    x->axis[axis].own ? 1 / (double)x->axis[axis].extent : (double)len / (double)x->axis[axis].extent;
+	return true;
+}
+
+static void scale_output(struct planner *b, const struct plan_view *v, double by)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_POINTWISE);
+	t.op = POINTWISE_MUL;
+	t.in_n = t.scalars = 2;
+	t.scalar[1].literal = by;
+	t.out = t.in[0] = *v;
+	for (unsigned k = 0; k < t.out.nd; k++) /* the reduced dims have stride 0 in the output */
+		if (!t.out.stride[k])
+			t.out.n[k] = t.in[0].n[k] = sx_reg(b, sx_const(b, 1));
+	plan_task_emit(b, &t);
+}
+
+void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
+{
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	struct infer_axes axes;
+	struct plan_task t;
+	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
+	sx_id out_n[IR_MAX_LOGICAL];
+	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
+	double part = pending_parts(b, r); /* factor of the mean of the part that is here */
+	unsigned nd = 0;
+	if (!infer_axes(b->m, op, &axes))
+		return;
+	plan_task_start(&t, RT_TASK_REDUCE);
+	t.op = (uint8_t)reduce_op_of(kind);
+	t.in_n = 1;
+	for (unsigned i = 0; i < r->rank; i++)
+		to[i] = r->axis[i].off;
+	for (unsigned c = 0; c < x->rank; c++) {
+		bool reduced = axes.kind[axes.operand[0][c]] == DIM_REDUCED;
+		unsigned i = 0;
+		while (!reduced && i < r->rank && axes.result[i] != axes.operand[0][c])
+			i++;
+		n[c] = reduced ? x->axis[c].len : r->axis[i].len;
+		from[c] = reduced ? x->axis[c].off : r->axis[i].off;
+		out_n[c] = reduced ? one : n[c];
+		in_map[c] = (int)c;
+		out_map[c] = reduced ? -1 : (int)i;
+		if (reduced && !plan_may_reduce(b, r, x, c))
+			return;
+		if (reduced && kind == OP_MEAN && !part_of_mean(b, x, c, &part))
+			return;
+		if (!reduced)
+			plan_require_inside(b, x, c, from[c], n[c]);
+		int64_t known;
+		bool left_out = sx_is_const(b, n[c], &known) && known == 1;
+		if (reduced && !left_out)
+			t.axes |= 1u << nd;
+		nd += !left_out;
+	}
+	/* leave out the axes of extent 1 in the operand, from both */
+	unsigned k = 0;
+	for (unsigned c = 0; c < x->rank; c++) {
+		int64_t known;
+		if (sx_is_const(b, n[c], &known) && known == 1)
+			continue;
+		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
+	}
+	if (kind == OP_MEAN && part == 0)
+		t.op = REDUCE_SUM; /* of nothing */
+	if (!plan_window(b, x, k, n, in_map, from, 0, &t.in[0]) ||
+	    !plan_window(b, r, k, out_n, out_map, to, 0, &t.out))
+		return;
+	plan_task_emit(b, &t);
+	if (kind == OP_MEAN && part != 0 && part != 1)
+		scale_output(b, &t.out, part);
+}
+
+/* ---- contractions */
+
+/* Bias is added once: by the first rank along each axis that the result is pending over. */
+static bool adds_bias(const struct planner *b, const struct view *r)
+{
+	const struct type *t = ir_type(b->m, r->type);
+	const struct domain *d = ir_domain(b->m, t->domain);
+	for (unsigned i = d->rank; i < d->logical_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL &&
+		    mesh_index(b, r->type, d->axis[i].mesh_axis, b->p->rank) != 0)
+			return false;
+	return true;
+}
+
+/* The part of the contracted axis that both operands hold. */
+static void intersect_axes(struct planner *b, const struct view_axis *p, const struct view_axis *q,
+                           sx_id *off, sx_id *len)
+{
+	*off = sx_max(b, p->off, q->off);
+	sx_id end = sx_min(b, sx_add(b, p->off, p->len), sx_add(b, q->off, q->len));
+	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
+}
+
+/* Returns true if the contraction is a part of a sum by accumulate=, to which others add: other steps of a
+ * loop or, where they can write the buffer, other ranks. */
+static bool adds_part(const struct planner *b, op_id op, const struct view *r, const struct view *x,
+                      unsigned kx, const struct view *w, unsigned kw)
+{
+	const struct plan_buffer *buffer = &b->p->buffer.at[r->buffer];
+	if (!op_attr(b->m, op, "accumulate"))
+		return false;
+	return buffer->view || buffer->symmetric ||
+	       (!axes_of_several(b, x, kx) && !axes_of_several(b, w, kw));
+}
+
+void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
+                      unsigned count)
+{
+	bool linear = b->m->op.at[op].kind == OP_LINEAR;
+	const struct view *x = in[0].view, *w = in[1].view;
+	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = r->rank, nw = linear ? 0 : w->rank - 1;
+	struct box box = plan_box_of(r);
+	struct plan_task t;
+	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
+	intersect_axes(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
+	int64_t whole;
+	if (!adds_part(b, op, r, x, kx, w, kw) &&
+	    !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
+	    (!plan_may_reduce(b, r, x, kx) || !plan_may_reduce(b, r, w, kw)))
+		return;
+	plan_task_start(&t, RT_TASK_GEMM);
+	t.in_n = 2;
+	t.accumulate = op_attr_is_true(b->m, op, "accumulate");
+	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
+	/* linear of a vector: m is 1 */
+	bool vector = linear && nd == 1;
+	sx_id one = sx_const(b, 1);
+
+	memcpy(dims, box.n, sizeof box.n);
+	for (unsigned c = 0; c < x->rank; c++)
+		dim[c] = c == kx ? -1 : (int)nd - (int)x->rank + (int)c;
+	plan_follow(b, x, dim, nd, box.n, box.at, box.extent, map, at);
+	at[kx] = k_off;
+	if (vector) {
+		sx_id vn[] = {one, k_len};
+		int vm[] = {-1, (int)kx};
+		if (!plan_window(b, x, 2, vn, vm, at, 0, &t.in[0]))
+			return;
+	} else {
+		dims[nd - 1] = k_len;
+		map[nd - 1] = (int)kx;
+		if (!plan_window(b, x, nd, dims, map, at, keep, &t.in[0]))
+			return;
+	}
+
+	for (unsigned c = 0; c < w->rank; c++)
+		dim[c] = c == kw ? -1 : c == nw ? (int)nd - 1 : (int)nd - (int)w->rank + (int)c;
+	plan_follow(b, w, dim, nd, box.n, box.at, box.extent, map, at);
+	at[kw] = k_off;
+	if (vector) {
+		sx_id vn[] = {k_len, box.n[0]};
+		int vm[] = {(int)kw, map[0]};
+		if (!plan_window(b, w, 2, vn, vm, at, 0, &t.in[1]))
+			return;
+	} else {
+		memcpy(dims, box.n, sizeof box.n);
+		dims[nd - 2] = k_len;
+		map[nd - 2] = (int)kw;
+		if (!plan_window(b, w, nd, dims, map, at, keep, &t.in[1]))
+			return;
+	}
+
+	sx_id on[] = {one, box.n[0]};
+	int om[] = {-1, 0};
+	if (count == 3 && adds_bias(b, r)) {
+		const struct view *bias = in[2].view;
+		plan_align_right(bias->rank, nd, dim);
+		plan_follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
+		om[1] = map[0];
+		if (vector ? !plan_window(b, bias, 2, on, om, at, 0, &t.in[2])
+		           : !plan_window(b, bias, nd, box.n, map, at, keep, &t.in[2]))
+			return;
+		t.has_bias = 1;
+		t.in_n = 3;
+		om[1] = 0;
+	}
+	if (vector ? plan_window(b, r, 2, on, om, box.at, 0, &t.out)
+	           : plan_result_window(b, r, &box, keep, &t.out))
+		plan_task_emit(b, &t);
+}
