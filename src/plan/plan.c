@@ -1,4 +1,4 @@
-/* plan: the walk over the program that makes a rank's instructions.
+/* plan: lowers the statements of a program, in their order, to a rank's instructions.
  *
  * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
 #include "base/page.h"

@@ -55,28 +55,29 @@ static bool copy_axis(struct planner *b, struct dims *d, const struct view *to, 
                       unsigned a)
 {
 	const struct view_axis *x = &to->axis[a], *y = &from->axis[a];
-	struct walk w, v;
-	sx_id p[VIEW_MAX_STEPS], q[VIEW_MAX_STEPS], len = sx_const(b, x->extent);
+	struct axis_steps to_steps, from_steps;
+	sx_id to_block[VIEW_MAX_STEPS], from_block[VIEW_MAX_STEPS], len = sx_const(b, x->extent);
 	int64_t room = x->extent;
 	if (!x->apart && !y->apart)
 		return copy_interval(b, d, to, from, a);
-	if (x->extent != y->extent || !view_blocks(b, to, a, &w, p) || !view_blocks(b, from, a, &v, q) ||
-	    w.n != v.n)
+	if (x->extent != y->extent || !view_blocks(b, to, a, &to_steps, to_block) ||
+	    !view_blocks(b, from, a, &from_steps, from_block) || to_steps.n != from_steps.n)
 		return false;
-	for (unsigned k = 0; k < w.n; k++) {
-		int64_t size = w.step[k].block, count = (room + size - 1) / size;
+	for (unsigned k = 0; k < to_steps.n; k++) {
+		int64_t size = to_steps.step[k].block, count = (room + size - 1) / size;
 		bool stored = k < x->stored_n && k < y->stored_n;
-		if (size != v.step[k].block || w.step[k].count != v.step[k].count || (q[k] && p[k] != q[k]) ||
-		    (!p[k] && !stored))
+		if (size != from_steps.step[k].block || to_steps.step[k].count != from_steps.step[k].count ||
+		    (from_block[k] && to_block[k] != from_block[k]) || (!to_block[k] && !stored))
 			return false;
-		if (!p[k] && !add_dim(b, d, sx_const(b, count), x->step[k].stride, y->step[k].stride))
+		if (!to_block[k] && !add_dim(b, d, sx_const(b, count), x->step[k].stride, y->step[k].stride))
 			return false;
-		if (p[k]) {
-			at_block(b, &d->to_at, x, k, size, p[k]);
-			at_block(b, &d->from_at, y, k, size, p[k]);
+		if (to_block[k]) {
+			at_block(b, &d->to_at, x, k, size, to_block[k]);
+			at_block(b, &d->from_at, y, k, size, to_block[k]);
 		}
 		/* room behind a block is only where it is stored as such */
-		len = stored ? sx_const(b, size) : sx_clamp(b, sx_sub(b, len, sx_scale(b, p[k], size)), size);
+		len = stored ? sx_const(b, size)
+		             : sx_clamp(b, sx_sub(b, len, sx_scale(b, to_block[k], size)), size);
 		room = size;
 	}
 	return add_dim(b, d, len, x->own ? 0 : x->stride, y->own ? 0 : y->stride);

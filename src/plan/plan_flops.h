@@ -1,6 +1,6 @@
 /* plan_flops: how many floating-point operations the contractions of a plan do.
  *
- * A contraction of m x n results over k counts 2 m n k, whatever its dtype. The walk follows loops and
+ * A contraction of m x n results over k counts 2 m n k, whatever its dtype. A dry run follows loops and
  * branches as the executor does, and submits nothing. */
 #ifndef HIRC_PLAN_PLAN_FLOPS_H
 #define HIRC_PLAN_PLAN_FLOPS_H

@@ -1,6 +1,7 @@
-/* plan_lifetime: walks the plan as the executor will, with a clock for each stream instead of work.
+/* plan_lifetime: a dry run of the plan, as the executor runs it, with a clock for each stream instead of
+ * work.
  *
- * All that steers the walk is in registers, so it is known here which task touches which slot on which
+ * All that steers a run is in registers, so it is known here which task touches which slot on which
  * stream, and which events are ordered:
  *
  *     task         an event of the current stream
@@ -13,7 +14,7 @@
  *
  * A slot is in use from its first event to its last. If it is allocated in a loop, each iteration has a life
  * of its own. Two slots meet when an event of one falls within a life of the other, or is not ordered after
- * all that the other had before. The walk gives up, and nothing is known, when it takes too long or needs
+ * all that the other had before. The dry run gives up, and nothing is known, when it takes too long or needs
  * more than USES_MAX_STREAMS clocks. */
 #include "plan/plan_lifetime.h"
 #include "plan/plan_uses.h"
@@ -27,7 +28,7 @@ struct use {
 	int64_t written; /* elements; -1: it is read */
 };
 
-struct ticket { /* its uses are in struct walk's list */
+struct ticket { /* its uses are in struct dry_run's list */
 	uint32_t first, n;
 	uint32_t issued; /* its number in struct uses */
 };
@@ -37,7 +38,7 @@ struct tickets {
 	uint32_t head;
 };
 
-struct walk {
+struct dry_run {
 	const struct plan *p;
 	struct lifetimes *out;
 	struct uses u;
@@ -53,185 +54,185 @@ struct walk {
 
 /* ---- uses */
 
-static uint32_t life_of(const struct walk *w, uint32_t slot)
+static uint32_t life_of(const struct dry_run *run, uint32_t slot)
 {
-	return w->iteration[w->p->buffer.at[w->u.slot[slot].buffer].loop];
+	return run->iteration[run->p->buffer.at[run->u.slot[slot].buffer].loop];
 }
 
-static void touch_slot(struct walk *w, uint32_t stream, uint32_t slot)
+static void touch_slot(struct dry_run *run, uint32_t stream, uint32_t slot)
 {
-	uses_touch(&w->u, stream, slot, life_of(w, slot));
+	uses_touch(&run->u, stream, slot, life_of(run, slot));
 }
 
 /* Elements that a view has, at most as many as its slot. */
-static int64_t count_view_elements(const struct walk *w, const struct plan_view *v)
+static int64_t count_view_elements(const struct dry_run *run, const struct plan_view *v)
 {
 	int64_t n = 1;
 	for (unsigned k = 0; k < v->nd; k++)
-		if (w->reg[v->n[k]] < 0 || !checked_mul(n, w->reg[v->n[k]], &n))
+		if (run->reg[v->n[k]] < 0 || !checked_mul(n, run->reg[v->n[k]], &n))
 			return 0;
-	return v->bytes ? n / (int64_t)dtype_bytes(w->p->buffer.at[v->buffer].dtype) : n;
+	return v->bytes ? n / (int64_t)dtype_bytes(run->p->buffer.at[v->buffer].dtype) : n;
 }
 
 /* Adds the use of a view to the list. A buffer that nothing wrote keeps its own memory, which shows it. */
-static void add_use(struct walk *w, const struct plan_view *v, bool write)
+static void add_use(struct dry_run *run, const struct plan_view *v, bool write)
 {
-	const struct plan_buffer *b = &w->p->buffer.at[v->buffer];
-	int64_t slot = w->reg[v->slot], n = count_view_elements(w, v);
+	const struct plan_buffer *b = &run->p->buffer.at[v->buffer];
+	int64_t slot = run->reg[v->slot], n = count_view_elements(run, v);
 	if (b->local)
 		return;
 	if (slot < 0 || slot >= b->slots)
-		w->u.work = USES_MAX_WORK; /* the run will report it */
+		run->u.work = USES_MAX_WORK; /* the run will report it */
 	else if (n > 0)
-		vec_push(&w->uses,
+		vec_push(&run->uses,
 		         (struct use){.slot = b->first_slot + (uint32_t)slot, .written = write ? n : -1});
 }
 
-static void count_written(struct walk *w, const struct use *u)
+static void count_written(struct dry_run *run, const struct use *u)
 {
-	struct slot_uses *x = &w->u.slot[u->slot];
+	struct slot_uses *x = &run->u.slot[u->slot];
 	if (u->written < 0 && !x->written)
-		w->out->alone[u->slot] = true;
+		run->out->alone[u->slot] = true;
 	else if (u->written > 0 && !checked_add(x->written, u->written, &x->written))
 		x->written = INT64_MAX;
 }
 
-static void add_task(struct walk *w, const struct plan_task *t)
+static void add_task(struct dry_run *run, const struct plan_task *t)
 {
 	for (unsigned k = 0; k < t->in_n; k++)
 		if (!(t->scalars >> k & 1))
-			add_use(w, &t->in[k], false);
-	add_use(w, &t->out, true);
+			add_use(run, &t->in[k], false);
+	add_use(run, &t->out, true);
 }
 
-static void run_task(struct walk *w, uint32_t stream, const struct plan_task *t)
+static void run_task(struct dry_run *run, uint32_t stream, const struct plan_task *t)
 {
-	uint32_t first = w->uses.n;
-	uses_event(&w->u, stream, w->u.now);
+	uint32_t first = run->uses.n;
+	uses_event(&run->u, stream, run->u.now);
 	if (t->kernel != RT_TASK_UNIT)
-		add_task(w, t);
+		add_task(run, t);
 	for (uint32_t k = t->first; k < t->first + t->steps; k++)
-		add_task(w, &w->p->step.at[k]);
-	for (uint32_t k = first; k < w->uses.n; k++) {
-		touch_slot(w, stream, w->uses.at[k].slot);
-		count_written(w, &w->uses.at[k]);
-		uses_end(&w->u, stream, w->uses.at[k].slot);
+		add_task(run, &run->p->step.at[k]);
+	for (uint32_t k = first; k < run->uses.n; k++) {
+		touch_slot(run, stream, run->uses.at[k].slot);
+		count_written(run, &run->uses.at[k]);
+		uses_end(&run->u, stream, run->uses.at[k].slot);
 	}
-	w->uses.n = first;
+	run->uses.n = first;
 }
 
 /* A communication starts, with the uses from `first` on. */
-static void issue_uses(struct walk *w, uint32_t stream, uint32_t first, uint32_t queue)
+static void issue_uses(struct dry_run *run, uint32_t stream, uint32_t first, uint32_t queue)
 {
-	struct ticket t = {.first = first, .n = w->uses.n - first, .issued = uses_issue(&w->u)};
-	for (uint32_t k = first; k < w->uses.n; k++) {
-		const struct use *u = &w->uses.at[k];
-		touch_slot(w, stream, u->slot);
-		count_written(w, u);
-		w->u.slot[u->slot].pending++;
+	struct ticket t = {.first = first, .n = run->uses.n - first, .issued = uses_issue(&run->u)};
+	for (uint32_t k = first; k < run->uses.n; k++) {
+		const struct use *u = &run->uses.at[k];
+		touch_slot(run, stream, u->slot);
+		count_written(run, u);
+		run->u.slot[u->slot].pending++;
 	}
 	if (queue != PLAN_NO_QUEUE)
-		vec_push(&w->queue[queue].list, t);
+		vec_push(&run->queue[queue].list, t);
 }
 
-static bool run_wait(struct walk *w, uint32_t stream, struct tickets *q)
+static bool run_wait(struct dry_run *run, uint32_t stream, struct tickets *q)
 {
 	if (q->head == q->list.n)
 		return false; /* the run will report it */
 	struct ticket t = q->list.at[q->head++];
-	uses_wait(&w->u, stream, t.issued);
+	uses_wait(&run->u, stream, t.issued);
 	for (uint32_t k = t.first; k < t.first + t.n; k++) {
-		w->u.slot[w->uses.at[k].slot].pending--;
-		uses_end(&w->u, stream, w->uses.at[k].slot);
+		run->u.slot[run->uses.at[k].slot].pending--;
+		uses_end(&run->u, stream, run->uses.at[k].slot);
 	}
 	return true;
 }
 
-static void run_communication(struct walk *w, uint32_t stream, const struct plan_instruction *i)
+static void run_communication(struct dry_run *run, uint32_t stream, const struct plan_instruction *i)
 {
-	uint32_t first = w->uses.n;
+	uint32_t first = run->uses.n;
 	if (i->code == PLAN_MESSAGE) {
-		const struct plan_message *m = &w->p->message.at[i->a];
-		add_use(w, &m->data, !m->send);
+		const struct plan_message *m = &run->p->message.at[i->a];
+		add_use(run, &m->data, !m->send);
 	} else {
-		const struct plan_collective *c = &w->p->collective.at[i->a];
+		const struct plan_collective *c = &run->p->collective.at[i->a];
 		if (c->has_in)
-			add_use(w, &c->in, false);
+			add_use(run, &c->in, false);
 		if (c->has_out)
-			add_use(w, &c->out, true);
+			add_use(run, &c->out, true);
 		for (unsigned k = 0; k < 2 && c->is_late; k++)
-			add_use(w, &c->late[k], false);
+			add_use(run, &c->late[k], false);
 	}
-	if (!w->grouping)
-		issue_uses(w, stream, first, i->b);
+	if (!run->grouping)
+		issue_uses(run, stream, first, i->b);
 }
 
-/* ---- the walk */
+/* ---- the dry run */
 
 /* Keeps outputs in use to the end. Their elements without a value must show, so they share no memory. */
-static void end_outputs(struct walk *w)
+static void end_outputs(struct dry_run *run)
 {
-	w->u.now++;
-	for (uint32_t k = 0; k < w->p->output.n; k++) {
-		uint32_t buffer = w->p->output.at[k].buffer;
-		if (buffer == UINT32_MAX || w->p->buffer.at[buffer].input >= 0)
+	run->u.now++;
+	for (uint32_t k = 0; k < run->p->output.n; k++) {
+		uint32_t buffer = run->p->output.at[k].buffer;
+		if (buffer == UINT32_MAX || run->p->buffer.at[buffer].input >= 0)
 			continue;
-		const struct plan_buffer *b = &w->p->buffer.at[buffer];
+		const struct plan_buffer *b = &run->p->buffer.at[buffer];
 		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots; s++) {
-			struct slot_uses *x = &w->u.slot[s];
-			w->out->alone[s] |= !x->used || x->written < b->held;
+			struct slot_uses *x = &run->u.slot[s];
+			run->out->alone[s] |= !x->used || x->written < b->held;
 			if (x->used)
-				touch_slot(w, USES_NONE, s);
+				touch_slot(run, USES_NONE, s);
 			x->used = true;
 		}
 	}
 }
 
-static bool walk_lifetimes(struct walk *w)
+static bool follow_plan(struct dry_run *run)
 {
-	const struct plan *p = w->p;
-	int64_t *r = w->reg;
-	uint32_t current = uses_stream(&w->u, -1);
-	for (uint32_t at = 0; w->u.work < USES_MAX_WORK;) {
+	const struct plan *p = run->p;
+	int64_t *r = run->reg;
+	uint32_t current = uses_stream(&run->u, -1);
+	for (uint32_t at = 0; run->u.work < USES_MAX_WORK;) {
 		const struct plan_instruction *i = &p->code.at[at++];
-		w->u.now++;
-		w->u.work++;
+		run->u.now++;
+		run->u.work++;
 		if (plan_control(p, i, r, &at) != PLAN_WORK) { /* a rank that fails uses nothing more */
 			if (i->code == PLAN_FOR || i->code == PLAN_NEXT)
-				w->iteration[i->a] = ++w->iterations;
+				run->iteration[i->a] = ++run->iterations;
 			continue;
 		}
 		switch ((enum plan_code)i->code) {
 		case PLAN_HANDLE:
-			w->handle[i->a] = current;
+			run->handle[i->a] = current;
 			break;
 		case PLAN_STREAM:
-			current = i->op ? uses_stream(&w->u, r[i->a]) : w->handle[i->a];
+			current = i->op ? uses_stream(&run->u, r[i->a]) : run->handle[i->a];
 			break;
 		case PLAN_SYNC:
-			uses_see(&w->u, current, i->op ? uses_stream(&w->u, r[i->a]) : w->handle[i->a]);
+			uses_see(&run->u, current, i->op ? uses_stream(&run->u, r[i->a]) : run->handle[i->a]);
 			break;
 		case PLAN_TASK:
-			run_task(w, current, &p->task.at[i->a]);
+			run_task(run, current, &p->task.at[i->a]);
 			break;
 		case PLAN_COLLECTIVE:
 		case PLAN_MESSAGE:
-			run_communication(w, current, i);
+			run_communication(run, current, i);
 			break;
 		case PLAN_GROUP:
-			w->grouping = true;
-			w->group = w->uses.n;
+			run->grouping = true;
+			run->group = run->uses.n;
 			break;
 		case PLAN_END_GROUP:
-			w->grouping = false;
-			issue_uses(w, current, w->group, i->b);
+			run->grouping = false;
+			issue_uses(run, current, run->group, i->b);
 			break;
 		case PLAN_WAIT:
-			if (!run_wait(w, current, &w->queue[i->a]))
+			if (!run_wait(run, current, &run->queue[i->a]))
 				return false;
 			break;
 		case PLAN_END:
-			end_outputs(w);
+			end_outputs(run);
 			return true;
 		default: /* check: the run will report it */
 			break;
@@ -240,34 +241,34 @@ static bool walk_lifetimes(struct walk *w)
 	return false;
 }
 
-static void start_walk(struct walk *w)
+static void start_dry_run(struct dry_run *run)
 {
-	const struct plan *p = w->p;
-	struct lifetimes *l = w->out;
+	const struct plan *p = run->p;
+	struct lifetimes *l = run->out;
 	uint32_t *end = mem_zalloc(sizeof *end * ((size_t)l->n + 1) * USES_MAX_STREAMS);
-	w->reg = mem_alloc(sizeof *w->reg * p->reg.n);
-	memcpy(w->reg, p->reg.at, sizeof *w->reg * p->reg.n);
-	w->iteration = mem_zalloc(sizeof *w->iteration * p->reg.n);
-	w->u.slot = mem_zalloc(sizeof *w->u.slot * (l->n + 1));
-	w->handle = mem_zalloc(sizeof *w->handle * (p->handles + 1));
-	w->queue = mem_zalloc(sizeof *w->queue * (p->queues + 1));
-	w->u.newest = USES_NONE;
+	run->reg = mem_alloc(sizeof *run->reg * p->reg.n);
+	memcpy(run->reg, p->reg.at, sizeof *run->reg * p->reg.n);
+	run->iteration = mem_zalloc(sizeof *run->iteration * p->reg.n);
+	run->u.slot = mem_zalloc(sizeof *run->u.slot * (l->n + 1));
+	run->handle = mem_zalloc(sizeof *run->handle * (p->handles + 1));
+	run->queue = mem_zalloc(sizeof *run->queue * (p->queues + 1));
+	run->u.newest = USES_NONE;
 	for (uint32_t b = 0; b < p->buffer.n; b++)
 		for (uint32_t s = 0; s < (uint32_t)p->buffer.at[b].slots; s++) {
 			uint32_t k = p->buffer.at[b].first_slot + s;
-			w->u.slot[k] = (struct slot_uses){.buffer = b,
-			                                  .pinned = p->buffer.at[b].input >= 0,
-			                                  .newer = USES_NONE,
-			                                  .older = USES_NONE};
-			l->alone[k] = w->u.slot[k].pinned;
+			run->u.slot[k] = (struct slot_uses){.buffer = b,
+			                                    .pinned = p->buffer.at[b].input >= 0,
+			                                    .newer = USES_NONE,
+			                                    .older = USES_NONE};
+			l->alone[k] = run->u.slot[k].pinned;
 		}
 	for (uint32_t k = 0; k <= l->n; k++)
-		w->u.slot[k].end = end + (size_t)k * USES_MAX_STREAMS;
+		run->u.slot[k].end = end + (size_t)k * USES_MAX_STREAMS;
 }
 
 void lifetimes_find(const struct plan *p, struct lifetimes *out)
 {
-	struct walk w = {.p = p, .out = out, .u.out = out};
+	struct dry_run run = {.p = p, .out = out, .u.out = out};
 	*out = (struct lifetimes){.n = p->slot.n};
 	out->used = mem_zalloc(out->n + 1);
 	out->alone = mem_zalloc(out->n + 1);
@@ -275,21 +276,21 @@ void lifetimes_find(const struct plan *p, struct lifetimes *out)
 	out->at = mem_zalloc(sizeof *out->at * (out->n + 1));
 	if (out->n > MAX_SLOTS)
 		return;
-	start_walk(&w);
-	out->known = walk_lifetimes(&w);
-	uses_list(&w.u);
+	start_dry_run(&run);
+	out->known = follow_plan(&run);
+	uses_list(&run.u);
 	for (uint32_t k = 0; k < out->n; k++)
-		out->used[k] = w.u.slot[k].used || w.u.slot[k].pinned;
+		out->used[k] = run.u.slot[k].used || run.u.slot[k].pinned;
 	for (uint32_t k = 0; k < p->queues; k++)
-		vec_free(&w.queue[k].list);
-	vec_free(&w.uses);
-	uses_free(&w.u);
-	free(w.u.slot[0].end);
-	free(w.u.slot);
-	free(w.reg);
-	free(w.iteration);
-	free(w.handle);
-	free(w.queue);
+		vec_free(&run.queue[k].list);
+	vec_free(&run.uses);
+	uses_free(&run.u);
+	free(run.u.slot[0].end);
+	free(run.u.slot);
+	free(run.reg);
+	free(run.iteration);
+	free(run.handle);
+	free(run.queue);
 }
 
 void lifetimes_free(struct lifetimes *l)

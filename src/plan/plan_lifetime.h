@@ -5,7 +5,7 @@
 
 struct lifetimes {
 	uint32_t n;   /* slots: those of buffer b start at first_slot */
-	bool known;   /* the walk came to its end; else `late` holds for what it saw, the rest for nothing */
+	bool known;   /* the dry run came to its end; else only `late` holds, for its part of the plan */
 	bool *used;   /* by slot: something reads or writes it, or it holds an input or an output */
 	bool *alone;  /* by slot: no other may ever have its memory */
 	bool *late;   /* by buffer: an iteration writes a slot while an earlier one's contents are in use */

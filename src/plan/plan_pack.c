@@ -43,19 +43,20 @@ static int outermost(struct planner *b, const struct view *v)
 static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bool loops)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
-	struct walk w;
+	struct axis_steps steps;
 	int64_t part;
 	bool uneven = false, cut = false, room = false; /* room: stored blocks that have no elements */
-	if (!walk_axis(b, v->type, axis, false, &w) || !planner_value(b, d->axis[axis].extent, &part))
+	if (!axis_steps_find(b, v->type, axis, false, &steps) ||
+	    !planner_value(b, d->axis[axis].extent, &part))
 		return false;
-	for (unsigned k = 0; k < w.n; k++) {
-		bool loop = w.step[k].place == PLACE_STREAM || w.step[k].place == PLACE_SERIAL;
-		int64_t block = w.step[k].block; /* 0 of an empty axis */
-		bool full = block == 0 || (part % block == 0 && part / block == w.step[k].count);
+	for (unsigned k = 0; k < steps.n; k++) {
+		bool loop = steps.step[k].place == PLACE_STREAM || steps.step[k].place == PLACE_SERIAL;
+		int64_t block = steps.step[k].block; /* 0 of an empty axis */
+		bool full = block == 0 || (part % block == 0 && part / block == steps.step[k].count);
 		uneven |= !full;
-		room |= !full && w.step[k].place == PLACE_NONE;
+		room |= !full && steps.step[k].place == PLACE_NONE;
 		cut |= uneven && loop && is_bound(v, axis);
-		part = w.step[k].block;
+		part = steps.step[k].block;
 	}
 	return loops ? cut : room || (uneven && part > 1);
 }

@@ -1,6 +1,6 @@
 /* plan_pairs: with whom a rank exchanges messages.
  *
- * The walk follows loops and branches as the executor does, and submits nothing. */
+ * A dry run follows loops and branches as the executor does, and submits nothing. */
 #ifndef HIRC_PLAN_PLAN_PAIRS_H
 #define HIRC_PLAN_PLAN_PAIRS_H
 #include "base/vec.h"

@@ -36,14 +36,15 @@ void run_extents(struct planner *b, const struct view *v, int gathered, bool pad
 
 bool run_is_single(const struct planner *b, const struct view *v, unsigned axis)
 {
-	struct walk w;
+	struct axis_steps steps;
 	unsigned next = 0;
 	bool bound = false;
-	if (!walk_axis((struct planner *)b, v->type, axis, false, &w) || !w.n || w.step[w.n - 1].block != 1)
+	if (!axis_steps_find((struct planner *)b, v->type, axis, false, &steps) || !steps.n ||
+	    steps.step[steps.n - 1].block != 1)
 		return false;
-	for (unsigned i = 0; i < w.n; i++)
-		bound = w.step[i].place == PLACE_MESH ||
-		        ((w.step[i].place == PLACE_STREAM || w.step[i].place == PLACE_SERIAL) &&
+	for (unsigned i = 0; i < steps.n; i++)
+		bound = steps.step[i].place == PLACE_MESH ||
+		        ((steps.step[i].place == PLACE_STREAM || steps.step[i].place == PLACE_SERIAL) &&
 		         v->axis[axis].bound[next++]);
 	return bound;
 }

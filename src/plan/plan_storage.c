@@ -7,15 +7,15 @@
  *         allocation domain   stream 4   x 2   32   32
  *         here                1          1     32   32     strides of the last two: 32, 1
  *
- * The walk from a logical axis through its splits gives the steps of its storage; the steps of the loop
- * domain (the chain) give the interval that the value holds. */
+ * The splits of a logical axis in the allocation domain are the steps of its storage; those in the loop
+ * domain give the interval that the value holds. */
 #include "base/checked.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "plan/planner.h"
 #include <string.h>
 
-bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out)
+bool axis_steps_find(struct planner *b, type_id t, unsigned logical, bool allocation, struct axis_steps *out)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
 	const uint8_t *cut = allocation ? d->alloc : d->loop;
@@ -23,7 +23,7 @@ bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, 
 	unsigned a = logical;
 	out->n = 0;
 	for (;;) {
-		struct walk_step s = {.whole = true, .block = 1};
+		struct axis_step s = {.whole = true, .block = 1};
 		unsigned leaf = a;
 		if (!memchr(cut, (int)a, cut_n)) {
 			const struct xform *x = domain_consumer(d, a);
@@ -70,7 +70,7 @@ int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64
 
 /* The block that a step stands for here, 0 when it is not bound. bound: in order of the loop splits,
  * *next the number of the next one. */
-static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s, int64_t rank,
+static sx_id step_index(struct planner *b, type_id t, const struct axis_step *s, int64_t rank,
                         const sx_id *bound, unsigned *next)
 {
 	if (s->place == PLACE_MESH)
@@ -80,20 +80,20 @@ static sx_id step_index(struct planner *b, type_id t, const struct walk_step *s,
 	return 0;
 }
 
-/* The block of each step of a chain, 0: all of them. Returns of how many intervals that is one; of several,
- * the one of number `piece` is taken, if it is not -1. Blocks of the first `stored` steps are intervals of
- * their own. */
-static int64_t chain_blocks(struct planner *b, type_id t, const struct walk *chain, const sx_id *bound,
-                            int64_t rank, unsigned stored, int64_t piece, sx_id *index)
+/* Finds the block of each step, 0: all of them. Returns the number of intervals that these blocks are; of
+ * several, the one of number `piece` is taken, if it is not -1. Blocks of the first `stored` steps are
+ * intervals of their own. */
+static int64_t find_blocks(struct planner *b, type_id t, const struct axis_steps *steps, const sx_id *bound,
+                           int64_t rank, unsigned stored, int64_t piece, sx_id *index)
 {
-	unsigned next = 0, cut = stored < chain->n ? stored : chain->n;
+	unsigned next = 0, cut = stored < steps->n ? stored : steps->n;
 	int64_t pieces = 1;
-	for (unsigned i = 0; i < chain->n; i++) {
-		index[i] = step_index(b, t, &chain->step[i], rank, bound, &next);
+	for (unsigned i = 0; i < steps->n; i++) {
+		index[i] = step_index(b, t, &steps->step[i], rank, bound, &next);
 		cut = index[i] && i > cut ? i : cut;
 	}
 	for (unsigned i = cut; i-- > 0;) {
-		int64_t n = chain->step[i].count;
+		int64_t n = steps->step[i].count;
 		if (index[i])
 			continue;
 		if (piece >= 0 || n == 1)
@@ -103,42 +103,42 @@ static int64_t chain_blocks(struct planner *b, type_id t, const struct walk *cha
 	return pieces;
 }
 
-/* The interval that blocks of a chain are. */
-static void interval(struct planner *b, const struct walk *chain, const sx_id *index, int64_t extent,
-                     sx_id *off, sx_id *len)
+/* Finds the interval that one block of each step makes. */
+static void find_interval(struct planner *b, const struct axis_steps *steps, const sx_id *index,
+                          int64_t extent, sx_id *off, sx_id *len)
 {
 	*off = sx_const(b, 0);
 	*len = sx_const(b, extent);
-	for (unsigned i = 0; i < chain->n; i++) {
+	for (unsigned i = 0; i < steps->n; i++) {
 		if (!index[i])
 			continue;
-		sx_id at = sx_scale(b, index[i], chain->step[i].block);
+		sx_id at = sx_scale(b, index[i], steps->step[i].block);
 		*off = sx_add(b, *off, at);
-		*len = sx_clamp(b, sx_sub(b, *len, at), chain->step[i].block);
+		*len = sx_clamp(b, sx_sub(b, *len, at), steps->step[i].block);
 	}
 }
 
 int64_t view_intervals(struct planner *b, const struct view *v, unsigned axis)
 {
-	struct walk chain;
+	struct axis_steps steps;
 	sx_id index[VIEW_MAX_STEPS];
-	if (!walk_axis(b, v->type, axis, false, &chain))
+	if (!axis_steps_find(b, v->type, axis, false, &steps))
 		return 0;
-	return chain_blocks(b, v->type, &chain, v->axis[axis].bound, b->p->rank, v->axis[axis].step_n, -1,
-	                    index);
+	return find_blocks(b, v->type, &steps, v->axis[axis].bound, b->p->rank, v->axis[axis].step_n, -1,
+	                   index);
 }
 
 bool view_interval_at(struct planner *b, const struct view *v, unsigned axis, int64_t rank, int64_t piece,
                       sx_id *off, sx_id *len)
 {
-	struct walk chain;
+	struct axis_steps steps;
 	sx_id index[VIEW_MAX_STEPS];
 	const struct view_axis *x = &v->axis[axis];
-	if (!walk_axis(b, v->type, axis, false, &chain) ||
-	    (chain_blocks(b, v->type, &chain, x->bound, rank, piece < 0 ? 0 : x->step_n, piece, index) > 1 &&
+	if (!axis_steps_find(b, v->type, axis, false, &steps) ||
+	    (find_blocks(b, v->type, &steps, x->bound, rank, piece < 0 ? 0 : x->step_n, piece, index) > 1 &&
 	     piece < 0))
 		return false;
-	interval(b, &chain, index, x->extent, off, len);
+	find_interval(b, &steps, index, x->extent, off, len);
 	return true;
 }
 
@@ -151,12 +151,12 @@ bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64
 void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece)
 {
 	struct view_axis *x = &v->axis[axis];
-	struct walk chain = {0};
+	struct axis_steps steps = {0};
 	sx_id block[VIEW_MAX_STEPS];
 	unsigned i = 0;
-	x->pieces = !walk_axis(b, v->type, axis, false, &chain) ||
-	            (chain_blocks(b, v->type, &chain, x->bound, b->p->rank, piece < 0 ? 0 : x->step_n, piece,
-	                          block) > 1 &&
+	x->pieces = !axis_steps_find(b, v->type, axis, false, &steps) ||
+	            (find_blocks(b, v->type, &steps, x->bound, b->p->rank, piece < 0 ? 0 : x->step_n, piece,
+	                         block) > 1 &&
 	             piece < 0);
 	x->base = x->start = sx_const(b, 0);
 	x->apart = x->pieces || x->scattered;
@@ -164,12 +164,12 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 		x->off = x->base, x->len = sx_const(b, x->extent);
 		return;
 	}
-	interval(b, &chain, block, x->extent, &x->off, &x->len);
+	find_interval(b, &steps, block, x->extent, &x->off, &x->len);
 	sx_id held_off = sx_const(b, 0), held_len = sx_const(b, x->extent);
 	x->room = x->extent;
 	for (; i < x->step_n; i++) {
 		const struct view_step *s = &x->step[i];
-		sx_id index = i < chain.n && chain.step[i].block == s->block ? block[i] : 0;
+		sx_id index = i < steps.n && steps.step[i].block == s->block ? block[i] : 0;
 		if (s->index ? index != s->index : !index)
 			x->apart = true; /* not in the stored part, or over several blocks */
 		if (!s->index && index) {
@@ -191,16 +191,17 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 	x->full = x->off == held_off && x->len == held_len;
 }
 
-bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct walk *chain, sx_id *index)
+bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct axis_steps *steps,
+                 sx_id *index)
 {
 	const struct view_axis *x = &v->axis[axis];
 	unsigned next = 0;
-	if (x->scattered || !walk_axis(b, v->type, axis, false, chain) || x->stored_n > chain->n)
+	if (x->scattered || !axis_steps_find(b, v->type, axis, false, steps) || x->stored_n > steps->n)
 		return false;
-	for (unsigned i = 0; i < chain->n; i++) {
-		if (i < x->stored_n && (x->step[i].count || chain->step[i].block != x->step[i].block))
+	for (unsigned i = 0; i < steps->n; i++) {
+		if (i < x->stored_n && (x->step[i].count || steps->step[i].block != x->step[i].block))
 			return false;
-		index[i] = step_index(b, v->type, &chain->step[i], b->p->rank, x->bound, &next);
+		index[i] = step_index(b, v->type, &steps->step[i], b->p->rank, x->bound, &next);
 	}
 	return true;
 }
@@ -208,12 +209,12 @@ bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct 
 /* Marks the allocated axes of which one block is stored. */
 static void mark_bound(struct planner *b, const struct view *v, unsigned axis, uint8_t *is_bound)
 {
-	struct walk w;
+	struct axis_steps steps;
 	unsigned next = 0;
-	if (!walk_axis(b, v->type, axis, true, &w))
+	if (!axis_steps_find(b, v->type, axis, true, &steps))
 		return;
-	for (unsigned i = 0; i < w.n; i++) {
-		const struct walk_step *s = &w.step[i];
+	for (unsigned i = 0; i < steps.n; i++) {
+		const struct axis_step *s = &steps.step[i];
 		if ((s->place == PLACE_STREAM || s->place == PLACE_SERIAL) && v->axis[axis].bound[next++])
 			is_bound[s->axis] = 1;
 	}
@@ -263,11 +264,11 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	struct view_axis *x = &v->axis[axis];
-	struct walk w;
+	struct axis_steps steps;
 	unsigned next = 0, a = axis;
-	x->scattered = !walk_axis(b, v->type, axis, true, &w);
-	for (unsigned i = 0; i < w.n && !x->scattered; i++) {
-		const struct walk_step *s = &w.step[i];
+	x->scattered = !axis_steps_find(b, v->type, axis, true, &steps);
+	for (unsigned i = 0; i < steps.n && !x->scattered; i++) {
+		const struct axis_step *s = &steps.step[i];
 		struct view_step step = {.block = s->block, .stride = stride[s->axis]};
 		step.index = step_index(b, v->type, s, b->p->rank, x->bound, &next);
 		x->own = s->whole && s->place == PLACE_MESH;

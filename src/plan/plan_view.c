@@ -108,12 +108,12 @@ static void bind_by_loops(struct planner *b, type_id t, unsigned loop_n, sx_id (
 			continue;
 		bool stream = place == PLACE_STREAM;
 		for (unsigned a = 0; a < d->rank; a++) {
-			struct walk w;
+			struct axis_steps steps;
 			unsigned k = 0;
-			if (!walk_axis(b, t, a, false, &w))
+			if (!axis_steps_find(b, t, a, false, &steps))
 				continue;
-			for (unsigned s = 0; s < w.n; s++) {
-				const struct walk_step *step = &w.step[s];
+			for (unsigned s = 0; s < steps.n; s++) {
+				const struct axis_step *step = &steps.step[s];
 				if (step->place != PLACE_STREAM && step->place != PLACE_SERIAL)
 					continue;
 				unsigned number = k++;
@@ -147,12 +147,12 @@ static void bind_by_operands(struct planner *b, op_id op, type_id t, sx_id (*bou
 	if (!infer_axes(b->m, op, &x))
 		return;
 	for (unsigned a = 0; a < rank; a++) {
-		struct walk to, from;
+		struct axis_steps to_steps, from_steps;
 		unsigned k = 0;
-		if (x.result[a] == INFER_NONE || !walk_axis(b, t, a, false, &to))
+		if (x.result[a] == INFER_NONE || !axis_steps_find(b, t, a, false, &to_steps))
 			continue;
-		for (unsigned s = 0; s < to.n; s++) {
-			if (to.step[s].place != PLACE_STREAM && to.step[s].place != PLACE_SERIAL)
+		for (unsigned s = 0; s < to_steps.n; s++) {
+			if (to_steps.step[s].place != PLACE_STREAM && to_steps.step[s].place != PLACE_SERIAL)
 				continue;
 			unsigned number = k++;
 			for (unsigned o = x.operand_n; o-- > 0;) {
@@ -160,9 +160,10 @@ static void bind_by_operands(struct planner *b, op_id op, type_id t, sx_id (*bou
 				for (unsigned c = 0; v && !v->absent && c < v->rank; c++) {
 					if (x.operand[o][c] != x.result[a] || !v->axis[c].bound[number])
 						continue;
-					if (walk_axis(b, v->type, c, false, &from) && s < from.n &&
-					    from.step[s].block == to.step[s].block &&
-					    from.step[s].place == to.step[s].place)
+					if (axis_steps_find(b, v->type, c, false, &from_steps) &&
+					    s < from_steps.n &&
+					    from_steps.step[s].block == to_steps.step[s].block &&
+					    from_steps.step[s].place == to_steps.step[s].place)
 						bound[a][number] = v->axis[c].bound[number];
 				}
 			}
@@ -271,11 +272,11 @@ void view_shard(struct planner *b, op_id op)
 		return;
 	struct view *v = derive(b, result, x, -1);
 	for (unsigned a = 0; a < v->rank; a++) {
-		struct walk w;
+		struct axis_steps steps;
 		unsigned k = 0;
-		bool known = walk_axis(b, v->type, a, false, &w);
-		for (unsigned s = 0; s < w.n && known; s++) {
-			const struct walk_step *step = &w.step[s];
+		bool known = axis_steps_find(b, v->type, a, false, &steps);
+		for (unsigned s = 0; s < steps.n && known; s++) {
+			const struct axis_step *step = &steps.step[s];
 			if (step->place != PLACE_STREAM && step->place != PLACE_SERIAL)
 				continue;
 			sx_id *bound = &v->axis[a].bound[k++];

@@ -1,6 +1,6 @@
 /* planner: the shared parts of the files that build a plan.
  *
- *     plan.c            walks the program: control, streams, memory, waits
+ *     plan.c            statements in their order: control, streams, memory
  *     plan_scalar.c     scalars: folding, ranges, registers
  *     plan_view.c       which block of a value is here, and where it stands in memory
  *     plan_storage.c    buffers
@@ -230,22 +230,24 @@ sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x);
 enum dtype view_dtype(const struct planner *b, const struct view *v);
 const char *value_text(const struct planner *b, value_id v); /* its name */
 
-/* A step of the way from a logical axis through a domain's splits. */
-struct walk_step {
+/* One split on the way from a logical axis to its leaves in a domain. */
+struct axis_step {
 	uint8_t place, mesh_axis, swizzled, swizzle_axis;
 	uint8_t axis;         /* the leaf whose coordinate chooses the block */
 	int64_t count, block; /* number and size of the blocks */
 	bool whole;           /* the axis itself: blocks of one element */
 };
-struct walk {
+struct axis_steps { /* outermost first */
 	unsigned n;
-	struct walk_step step[VIEW_MAX_STEPS];
+	struct axis_step step[VIEW_MAX_STEPS];
 };
-/* Walks to the loop or the allocation domain; false when the axis is merged or split otherwise. */
-bool walk_axis(struct planner *b, type_id t, unsigned logical, bool allocation, struct walk *out);
+/* Finds the splits of an axis in the loop or the allocation domain; false when the axis is merged or split
+ * otherwise. */
+bool axis_steps_find(struct planner *b, type_id t, unsigned logical, bool allocation, struct axis_steps *out);
 /* The steps of an axis and which block of each is here (0: all of them); the first stored_n are those of its
  * storage. False: the storage has others. */
-bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct walk *steps, sx_id *index);
+bool view_blocks(struct planner *b, const struct view *v, unsigned axis, struct axis_steps *steps,
+                 sx_id *index);
 /* A buffer for v with its chunks; bound[axis][k]: block of the k-th stream or serial split. */
 struct view *storage_make(struct planner *b, value_id v, const sx_id (*bound)[VIEW_MAX_STEPS],
                           const struct place *place);
