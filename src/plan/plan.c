@@ -502,9 +502,9 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	return p;
 }
 
-static void report_late(const struct module *m, struct diag *d, const struct plan_buffer *b)
+static void report_late(const struct module *m, struct diag *d, const struct plan_buffer *buffer)
 {
-	diag_error(d, E_BUFFER_LATE, m->value.at[b->value].at,
+	diag_error(d, E_BUFFER_LATE, m->value.at[buffer->value].at,
 	           "a buffer made here is in use when %d later iterations have begun (the limit)",
 	           PLAN_MAX_COPIES);
 	diag_note(d, DIAG_NOWHERE, "wait for its Communication in the loop, or allocate it before the loop");

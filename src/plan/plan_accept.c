@@ -28,10 +28,11 @@ struct acceptance {
 /* Returns true if all elements of a window lie inside a slot of its buffer. */
 static bool is_inside(const struct acceptance *x, const struct plan_view *v)
 {
-	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
-	int64_t elements = v->bytes ? b->elements * (int64_t)dtype_bytes(b->dtype) : b->elements;
+	const struct plan_buffer *buffer = &x->p->buffer.at[v->buffer];
+	int64_t elements =
+	    v->bytes ? buffer->elements * (int64_t)dtype_bytes(buffer->dtype) : buffer->elements;
 	int64_t span = 0, slot = x->reg[v->slot], offset = x->reg[v->offset];
-	bool empty = b->local;
+	bool empty = buffer->local;
 	for (unsigned k = 0; k < v->nd; k++) {
 		int64_t n = x->reg[v->n[k]];
 		if (n < 0)
@@ -39,7 +40,7 @@ static bool is_inside(const struct acceptance *x, const struct plan_view *v)
 		empty |= n == 0;
 		span += (n - 1) * v->stride[k];
 	}
-	return empty || (slot >= 0 && slot < b->slots && offset >= 0 && offset + span < elements);
+	return empty || (slot >= 0 && slot < buffer->slots && offset >= 0 && offset + span < elements);
 }
 
 static bool task_is_inside(const struct acceptance *x, const struct plan_task *t)

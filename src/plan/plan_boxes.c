@@ -54,14 +54,15 @@ static int result_axis(const struct infer_axes *x, unsigned operand, unsigned ax
 /* The box of an operand for box k of the result: its number, -1 where its boxes are not those of the result.
  */
 static int64_t operand_box(const struct infer_axes *x, unsigned operand, const struct view *v,
-                           const struct boxes *in, const struct view *r, const struct boxes *out, int64_t k)
+                           const struct boxes *in, const struct view *result, const struct boxes *out,
+                           int64_t k)
 {
 	int64_t box = 0;
 	for (unsigned c = 0; c < v->rank; c++) {
-		int a = in->axis[c] > 1 ? result_axis(x, operand, c, r->rank) : -1;
+		int a = in->axis[c] > 1 ? result_axis(x, operand, c, result->rank) : -1;
 		if (in->axis[c] > 1 && (a < 0 || out->axis[a] != in->axis[c]))
 			return -1;
-		box = box * in->axis[c] + (a < 0 ? 0 : interval_of(out, r->rank, k, (unsigned)a));
+		box = box * in->axis[c] + (a < 0 ? 0 : interval_of(out, result->rank, k, (unsigned)a));
 	}
 	return box;
 }
@@ -84,14 +85,14 @@ struct cuts {
 };
 
 static bool find_cuts(const struct infer_axes *x, const struct operand_ref *in, const struct boxes *of,
-                      unsigned n, const struct view *r, struct boxes *out, struct cuts *cuts)
+                      unsigned n, const struct view *result, struct boxes *out, struct cuts *cuts)
 {
 	unsigned operand = 0;
 	memset(cuts->operand, 0xff, sizeof cuts->operand);
 	for (unsigned k = 0; k < n; k++) {
 		for (unsigned c = 0; in[k].view && c < in[k].view->rank; c++) {
 			int64_t boxes = of[operand].axis[c];
-			int a = boxes > 1 ? result_axis(x, operand, c, r->rank) : -1;
+			int a = boxes > 1 ? result_axis(x, operand, c, result->rank) : -1;
 			if (a < 0 || out->axis[a] != 1)
 				continue;
 			if (boxes > MAX_BOXES / out->n)
@@ -122,12 +123,12 @@ static void cut_result_box(struct planner *b, const struct cuts *cuts, const str
 	}
 }
 
-bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
+bool boxes_each(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan)
 {
 	struct boxes out, *of = NULL;
 	struct infer_axes x;
-	bool apart = view_apart(r), whole = elements_whole(b, r);
+	bool apart = view_apart(result), whole = elements_whole(b, result);
 	unsigned views = 0;
 	for (unsigned k = 0; k < n; k++)
 		if (in[k].view) {
@@ -142,21 +143,21 @@ bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operan
 		if (in[k].view && !boxes_of(b, in[k].view, &of[views++]))
 			return false;
 	struct cuts cuts;
-	if (!boxes_of(b, r, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views ||
-	    !find_cuts(&x, in, of, n, r, &out, &cuts))
+	if (!boxes_of(b, result, &out) || !infer_axes(b->m, op, &x) || x.operand_n != views ||
+	    !find_cuts(&x, in, of, n, result, &out, &cuts))
 		return false;
-	for (unsigned a = 0; a < r->rank; a++)
+	for (unsigned a = 0; a < result->rank; a++)
 		if (out.axis[a] > 1 && (x.result[a] == INFER_NONE || x.kind[x.result[a]] != DIM_PARALLEL))
 			return false;
 	struct operand_ref *at = n ? arena_alloc(b->scratch, sizeof *at * n) : NULL;
 	for (int64_t box = 0; box < out.n; box++) {
 		unsigned operand = 0;
-		struct view *to = boxes_view(b, r, &out, box);
+		struct view *to = boxes_view(b, result, &out, box);
 		for (unsigned k = 0; k < n; k++) {
 			at[k] = in[k];
 			if (!in[k].view)
 				continue;
-			int64_t j = operand_box(&x, operand, in[k].view, &of[operand], r, &out, box);
+			int64_t j = operand_box(&x, operand, in[k].view, &of[operand], result, &out, box);
 			if (j < 0)
 				return false;
 			at[k].view = boxes_view(b, in[k].view, &of[operand++], j);

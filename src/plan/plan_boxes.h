@@ -24,11 +24,11 @@ bool boxes_interval(struct planner *b, const struct view *v, const struct boxes 
                     unsigned axis, int64_t rank, sx_id *off, sx_id *len);
 
 /* Plans a statement for one box. */
-typedef void boxes_plan(struct planner *b, op_id op, struct view *r, const struct operand_ref *in,
+typedef void boxes_plan(struct planner *b, op_id op, struct view *result, const struct operand_ref *in,
                         unsigned n);
 /* Plans an operation of which an operand or the result is several boxes in a step of a loop. False: it is
  * none, or is not computed box by box. */
-bool boxes_each(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n,
+bool boxes_each(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n,
                 boxes_plan *plan);
 /* Copies all boxes, one after the other, into a buffer, or, after the wait for a statement (after; 0: into),
  * out of it; *run: the buffer's elements, *count of them. Axis `lead` (-1: the first) is outermost in a box,

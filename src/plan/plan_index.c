@@ -24,25 +24,25 @@ static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise
 }
 
 /* The table's window: along the result's dims, and along its axis as a last one. */
-static bool table_window(struct planner *b, const struct view *v, const struct box *x, int axis,
+static bool table_window(struct planner *b, const struct view *table, const struct box *box, int axis,
                          const int *dim, unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL + 1];
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL + 1];
-	memcpy(n, x->n, sizeof *n * x->nd);
-	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	map[x->nd] = axis;
-	n[x->nd] = v->axis[axis].len;
-	return plan_window(b, v, x->nd + 1, n, map, at, keep, out);
+	memcpy(n, box->n, sizeof *n * box->nd);
+	plan_follow(b, table, dim, box->nd, box->n, box->at, box->extent, map, at);
+	map[box->nd] = axis;
+	n[box->nd] = table->axis[axis].len;
+	return plan_window(b, table, box->nd + 1, n, map, at, keep, out);
 }
 
-void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in)
+void plan_take(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in)
 {
 	const struct view *table = in[0].view, *index = in[1].view;
 	int axis = axis_of(b, op, table->rank, 0), dim[IR_MAX_LOGICAL];
-	struct box x = plan_box_of(r);
+	struct box box = plan_box_of(result);
 	struct plan_task t;
-	if (axis < 0 || !plan_may_reduce(b, r, table, (unsigned)axis))
+	if (axis < 0 || !plan_may_reduce(b, result, table, (unsigned)axis))
 		return;
 	plan_task_start(&t, RT_TASK_GATHER);
 	t.in_n = 2;
@@ -62,109 +62,111 @@ void plan_take(struct planner *b, op_id op, const struct view *r, const struct o
 	}
 	for (int c = 0; c < (int)table->rank; c++)
 		dim[c] = c == axis ? -1 : c < axis ? c : c - 1 + (int)index->rank;
-	if (!table_window(b, table, &x, axis, dim, x.nd, &t.in[0]))
+	if (!table_window(b, table, &box, axis, dim, box.nd, &t.in[0]))
 		return;
 	for (int c = 0; c < (int)index->rank; c++)
 		dim[c] = axis + c;
-	if (plan_operand_window(b, index, &x, dim, x.nd, &t.in[1]) &&
-	    plan_result_window(b, r, &x, x.nd, &t.out))
+	if (plan_operand_window(b, index, &box, dim, box.nd, &t.in[1]) &&
+	    plan_result_window(b, result, &box, box.nd, &t.out))
 		plan_task_emit(b, &t);
 }
 
 /* Dense scratch with the extents of a box. */
-static struct plan_view make_box_scratch(struct planner *b, const struct view *r, const struct box *x,
+static struct plan_view make_box_scratch(struct planner *b, const struct view *result, const struct box *box,
                                          enum dtype t)
 {
-	struct plan_view v = {.nd = (uint8_t)x->nd};
+	struct plan_view v = {.nd = (uint8_t)box->nd};
 	int64_t size = 1;
 	sx_id slot;
-	for (unsigned i = x->nd; i-- > 0;) {
-		v.n[i] = sx_reg(b, x->n[i]);
+	for (unsigned i = box->nd; i-- > 0;) {
+		v.n[i] = sx_reg(b, box->n[i]);
 		v.stride[i] = size;
-		size *= b->sx.at[x->n[i]].hi; /* the full block */
+		size *= b->sx.at[box->n[i]].hi; /* the full block */
 	}
-	v.buffer = storage_temporary(b, r->value, t, size, &slot);
+	v.buffer = storage_temporary(b, result->value, t, size, &slot);
 	v.slot = sx_reg(b, slot);
 	v.offset = sx_reg(b, sx_const(b, 0));
 	return v;
 }
 
 /* The indices of the largest, in scratch: for the values and for the result that they are. */
-static bool find_largest_indices(struct planner *b, op_id op, const struct view *r, const struct view *x,
-                                 const struct box *box, int axis, struct plan_view *found)
+static bool find_largest_indices(struct planner *b, op_id op, const struct view *result,
+                                 const struct view *operand, const struct box *box, int axis,
+                                 struct plan_view *found)
 {
 	struct box row = *box;
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
-	if (r->axis[axis].extent > x->axis[axis].extent) {
+	if (result->axis[axis].extent > operand->axis[axis].extent) {
 		planner_error(b, E_TOPK, "topk: k= is %lld, the axis has %lld elements",
-		              (long long)r->axis[axis].extent, (long long)x->axis[axis].extent);
+		              (long long)result->axis[axis].extent, (long long)operand->axis[axis].extent);
 		return false;
 	}
-	if (!plan_require_whole(b, op, x, (unsigned)axis) || !plan_require_whole(b, op, r, (unsigned)axis))
+	if (!plan_require_whole(b, op, operand, (unsigned)axis) ||
+	    !plan_require_whole(b, op, result, (unsigned)axis))
 		return false;
-	row.n[axis] = x->axis[axis].len;
-	row.extent[axis] = x->axis[axis].extent;
-	for (int c = 0; c < (int)x->rank; c++)
+	row.n[axis] = operand->axis[axis].len;
+	row.extent[axis] = operand->axis[axis].extent;
+	for (int c = 0; c < (int)operand->rank; c++)
 		dim[c] = c;
 	plan_task_start(&t, RT_TASK_TOPK);
 	t.in_n = 1;
 	t.axes = (unsigned)axis;
-	if (!plan_operand_window(b, x, &row, dim, 0, &t.in[0]))
+	if (!plan_operand_window(b, operand, &row, dim, 0, &t.in[0]))
 		return false;
-	t.out = *found = make_box_scratch(b, r, box, DTYPE_I64);
+	t.out = *found = make_box_scratch(b, result, box, DTYPE_I64);
 	plan_task_emit(b, &t);
 	return true;
 }
 
-void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,
+void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *result, const struct view *operand,
                struct plan_view *found)
 {
-	int axis = axis_of(b, op, x->rank, -1), dim[IR_MAX_LOGICAL];
-	struct box box = plan_box_of(r);
+	int axis = axis_of(b, op, operand->rank, -1), dim[IR_MAX_LOGICAL];
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	if (axis < 0)
 		return;
-	if (k == 0 ? !find_largest_indices(b, op, r, x, &box, axis, found) : !found->nd) {
+	if (k == 0 ? !find_largest_indices(b, op, result, operand, &box, axis, found) : !found->nd) {
 		if (k && !b->failed)
 			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
-			              value_text(b, r->value));
+			              value_text(b, result->value));
 		return;
 	}
 	for (unsigned i = 0; i < box.nd; i++)
 		if (sx_reg(b, box.n[i]) != found->n[i]) {
 			planner_error(b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
-			              value_text(b, r->value));
+			              value_text(b, result->value));
 			return;
 		}
 	plan_task_start(&t, k == 0 ? RT_TASK_GATHER : RT_TASK_COPY);
 	t.in_n = k == 0 ? 2 : 1;
 	t.in[t.in_n - 1] = *found;
-	for (int c = 0; c < (int)x->rank; c++)
+	for (int c = 0; c < (int)operand->rank; c++)
 		dim[c] = c == axis ? -1 : c;
-	if (k == 0 && !table_window(b, x, &box, axis, dim, 0, &t.in[0]))
+	if (k == 0 && !table_window(b, operand, &box, axis, dim, 0, &t.in[0]))
 		return;
-	if (plan_result_window(b, r, &box, 0, &t.out))
+	if (plan_result_window(b, result, &box, 0, &t.out))
 		plan_task_emit(b, &t);
 }
 
 /* The numbers of the classes that this rank has, along the last of the result's dims. */
-static struct plan_view number_classes(struct planner *b, const struct view *r, const struct box *x)
+static struct plan_view number_classes(struct planner *b, const struct view *result, const struct box *box)
 {
-	struct plan_view v = {.nd = (uint8_t)x->nd};
+	struct plan_view v = {.nd = (uint8_t)box->nd};
 	struct plan_task t;
 	sx_id slot;
-	unsigned last = x->nd - 1;
-	v.buffer = storage_temporary(b, r->value, DTYPE_I64, b->sx.at[x->n[last]].hi, &slot);
+	unsigned last = box->nd - 1;
+	v.buffer = storage_temporary(b, result->value, DTYPE_I64, b->sx.at[box->n[last]].hi, &slot);
 	v.slot = sx_reg(b, slot);
 	v.offset = sx_reg(b, sx_const(b, 0));
-	for (unsigned i = 0; i < x->nd; i++)
-		v.n[i] = sx_reg(b, x->n[i]);
+	for (unsigned i = 0; i < box->nd; i++)
+		v.n[i] = sx_reg(b, box->n[i]);
 	v.stride[last] = 1;
 	plan_task_start(&t, RT_TASK_IOTA);
 	t.scalars = 3;
 	t.in_n = 2;
-	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, x->at[last])};
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, box->at[last])};
 	t.scalar[1] = (struct plan_operand){.literal = 1};
 	t.out = v;
 	t.out.nd = 1;
@@ -174,18 +176,19 @@ static struct plan_view number_classes(struct planner *b, const struct view *r, 
 	return v;
 }
 
-void plan_one_hot(struct planner *b, const struct view *r, const struct view *x)
+void plan_one_hot(struct planner *b, const struct view *result, const struct view *operand)
 {
-	struct box box = plan_box_of(r);
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
 	plan_task_start(&t, RT_TASK_POINTWISE);
 	t.op = POINTWISE_EQ;
 	t.in_n = 2;
-	for (unsigned c = 0; c < x->rank; c++)
+	for (unsigned c = 0; c < operand->rank; c++)
 		dim[c] = (int)c;
-	if (!plan_operand_window(b, x, &box, dim, 0, &t.in[0]) || !plan_result_window(b, r, &box, 0, &t.out))
+	if (!plan_operand_window(b, operand, &box, dim, 0, &t.in[0]) ||
+	    !plan_result_window(b, result, &box, 0, &t.out))
 		return;
-	t.in[1] = number_classes(b, r, &box);
+	t.in[1] = number_classes(b, result, &box);
 	plan_task_emit(b, &t);
 }

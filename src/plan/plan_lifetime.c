@@ -77,15 +77,15 @@ static int64_t count_view_elements(const struct dry_run *run, const struct plan_
 /* Adds the use of a view to the list. A buffer that nothing wrote keeps its own memory, which shows it. */
 static void add_use(struct dry_run *run, const struct plan_view *v, bool write)
 {
-	const struct plan_buffer *b = &run->p->buffer.at[v->buffer];
+	const struct plan_buffer *buffer = &run->p->buffer.at[v->buffer];
 	int64_t slot = run->reg[v->slot], n = count_view_elements(run, v);
-	if (b->local)
+	if (buffer->local)
 		return;
-	if (slot < 0 || slot >= b->slots)
+	if (slot < 0 || slot >= buffer->slots)
 		run->u.work = USES_MAX_WORK; /* the run will report it */
 	else if (n > 0)
-		vec_push(&run->uses,
-		         (struct use){.slot = b->first_slot + (uint32_t)slot, .written = write ? n : -1});
+		vec_push(&run->uses, (struct use){.slot = buffer->first_slot + (uint32_t)slot,
+		                                  .written = write ? n : -1});
 }
 
 static void count_written(struct dry_run *run, const struct use *u)
@@ -174,13 +174,13 @@ static void end_outputs(struct dry_run *run)
 {
 	run->u.now++;
 	for (uint32_t k = 0; k < run->p->output.n; k++) {
-		uint32_t buffer = run->p->output.at[k].buffer;
-		if (buffer == UINT32_MAX || run->p->buffer.at[buffer].input >= 0)
+		uint32_t number = run->p->output.at[k].buffer;
+		if (number == UINT32_MAX || run->p->buffer.at[number].input >= 0)
 			continue;
-		const struct plan_buffer *b = &run->p->buffer.at[buffer];
-		for (uint32_t s = b->first_slot; s < b->first_slot + (uint32_t)b->slots; s++) {
+		const struct plan_buffer *buffer = &run->p->buffer.at[number];
+		for (uint32_t s = buffer->first_slot; s < buffer->first_slot + (uint32_t)buffer->slots; s++) {
 			struct slot_uses *x = &run->u.slot[s];
-			run->out->alone[s] |= !x->used || x->written < b->held;
+			run->out->alone[s] |= !x->used || x->written < buffer->held;
 			if (x->used)
 				touch_slot(run, USES_NONE, s);
 			x->used = true;

@@ -85,9 +85,9 @@ static int64_t place_all(struct layout *y)
 }
 
 /* Returns true if the buffer is placed here: buffers on the heap have their place already. */
-static bool is_placed(const struct plan_buffer *b)
+static bool is_placed(const struct plan_buffer *buffer)
 {
-	return !b->symmetric && !b->view;
+	return !buffer->symmetric && !buffer->view;
 }
 
 /* Every slot has a place of its own. */

@@ -12,7 +12,7 @@
 struct norm {
 	struct planner *b;
 	op_id op;
-	struct view *r;
+	struct view *result;
 	unsigned nd;
 	sx_id n[IR_MAX_LOGICAL + 1], at[IR_MAX_LOGICAL];
 	int64_t extent[IR_MAX_LOGICAL];
@@ -32,7 +32,7 @@ static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx
 		v.stride[i] = one >> i & 1 ? 0 : size;
 		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* the full block */
 	}
-	v.buffer = storage_temporary(b, x->r->value, t, size, &slot);
+	v.buffer = storage_temporary(b, x->result->value, t, size, &slot);
 	v.slot = sx_reg(b, slot);
 	return v;
 }
@@ -146,9 +146,9 @@ static void plan_softmax(struct norm *x, const struct view *in)
 		return;
 	}
 	if (!plan_require_whole(x->b, x->op, in, (unsigned)axis) ||
-	    !plan_require_whole(x->b, x->op, x->r, (unsigned)axis))
+	    !plan_require_whole(x->b, x->op, x->result, (unsigned)axis))
 		return;
-	struct plan_view out = aligned(x, x->r), from = aligned(x, in);
+	struct plan_view out = aligned(x, x->result), from = aligned(x, in);
 	if (x->ok)
 		softmax(x, out, from, (unsigned)axis, NULL, NULL);
 }
@@ -157,9 +157,9 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, b
 {
 	unsigned axis = x->nd - 1;
 	if (!x->nd || !plan_require_whole(x->b, x->op, in[0], axis) ||
-	    !plan_require_whole(x->b, x->op, x->r, axis))
+	    !plan_require_whole(x->b, x->op, x->result, axis))
 		return;
-	struct plan_view out = aligned(x, x->r), from = aligned(x, in[0]), scale[2] = {{0}};
+	struct plan_view out = aligned(x, x->result), from = aligned(x, in[0]), scale[2] = {{0}};
 	for (unsigned k = 1; k < count && k < 3; k++)
 		scale[k - 1] = aligned(x, in[k]);
 	if (!x->ok)
@@ -217,7 +217,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
 	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &vw);
-	struct plan_view out = aligned(x, x->r);
+	struct plan_view out = aligned(x, x->result);
 	if (!x->ok)
 		return;
 	n[rows] = x->n[rows], n[last] = keys;
@@ -228,30 +228,31 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	emit_contraction(x, out, f, vw);
 }
 
-bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *operand, unsigned n)
+bool plan_norm(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n)
 {
-	struct norm x = {.b = b, .op = op, .r = r, .nd = r->rank, .ok = true};
+	struct norm x = {.b = b, .op = op, .result = result, .nd = result->rank, .ok = true};
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	struct view *in[4] = {NULL};
+	struct view *views[4] = {NULL};
 	unsigned count = 0;
 	if (kind != OP_SOFTMAX && kind != OP_LAYERNORM && kind != OP_RMSNORM && kind != OP_SDPA)
 		return false;
 	for (unsigned k = 0; k < n && count < 4; k++)
-		if (operand[k].view)
-			in[count++] = operand[k].view;
-	x.wide = dtype_wide(view_dtype(b, in[0]));
+		if (in[k].view)
+			views[count++] = in[k].view;
+	x.wide = dtype_wide(view_dtype(b, views[0]));
 	if (x.nd > RT_MAX_DIMS || x.wide == DTYPE_I64) {
 		planner_error(b, E_PLAN_KERNEL, "%s takes floats with at most %d axes", op_info[kind].hir,
 		              RT_MAX_DIMS);
 		return true;
 	}
 	for (unsigned i = 0; i < x.nd; i++)
-		x.n[i] = r->axis[i].len, x.at[i] = r->axis[i].off, x.extent[i] = r->axis[i].extent;
+		x.n[i] = result->axis[i].len, x.at[i] = result->axis[i].off,
+		x.extent[i] = result->axis[i].extent;
 	if (kind == OP_SOFTMAX)
-		plan_softmax(&x, in[0]);
+		plan_softmax(&x, views[0]);
 	else if (kind == OP_SDPA)
-		plan_attention(&x, in);
+		plan_attention(&x, views);
 	else
-		plan_layer(&x, in, count, kind == OP_LAYERNORM);
+		plan_layer(&x, views, count, kind == OP_LAYERNORM);
 	return true;
 }

@@ -108,31 +108,31 @@ void plan_follow(struct planner *b, const struct view *v, const int *dim, unsign
 	}
 }
 
-struct box plan_box_of(const struct view *r)
+struct box plan_box_of(const struct view *result)
 {
-	struct box x = {.nd = r->rank};
-	for (unsigned i = 0; i < r->rank; i++) {
-		x.n[i] = r->axis[i].len;
-		x.at[i] = r->axis[i].off;
-		x.extent[i] = r->axis[i].extent;
-		x.map[i] = (int)i;
+	struct box box = {.nd = result->rank};
+	for (unsigned i = 0; i < result->rank; i++) {
+		box.n[i] = result->axis[i].len;
+		box.at[i] = result->axis[i].off;
+		box.extent[i] = result->axis[i].extent;
+		box.map[i] = (int)i;
 	}
-	return x;
+	return box;
 }
 
-bool plan_operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+bool plan_operand_window(struct planner *b, const struct view *operand, const struct box *box, const int *dim,
                          unsigned keep, struct plan_view *out)
 {
 	int map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL];
-	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	return plan_window(b, v, x->nd, x->n, map, at, keep, out);
+	plan_follow(b, operand, dim, box->nd, box->n, box->at, box->extent, map, at);
+	return plan_window(b, operand, box->nd, box->n, map, at, keep, out);
 }
 
-bool plan_result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+bool plan_result_window(struct planner *b, const struct view *result, const struct box *box, unsigned keep,
                         struct plan_view *out)
 {
-	return plan_window(b, r, x->nd, x->n, x->map, x->at, keep, out);
+	return plan_window(b, result, box->nd, box->n, box->map, box->at, keep, out);
 }
 
 void plan_align_right(unsigned rank, unsigned nd, int *dim)
@@ -141,26 +141,26 @@ void plan_align_right(unsigned rank, unsigned nd, int *dim)
 		dim[c] = (int)nd - (int)rank + (int)c;
 }
 
-void plan_copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map,
+void plan_copy_box(struct planner *b, const struct view *result, const struct view *operand, const int *map,
                    const sx_id *to, const sx_id *from, const sx_id *n)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
-	for (unsigned i = 0; i < r->rank; i++)
+	for (unsigned i = 0; i < result->rank; i++)
 		same[i] = (int)i;
 	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out) &&
-	    plan_window(b, x, r->rank, n, map, from, r->rank, &t.in[0]))
+	if (plan_window(b, result, result->rank, n, same, to, result->rank, &t.out) &&
+	    plan_window(b, operand, result->rank, n, map, from, result->rank, &t.in[0]))
 		plan_task_emit(b, &t);
 }
 
-void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
-                   sx_id value)
+void plan_fill_box(struct planner *b, const struct view *result, const sx_id *to, const sx_id *n,
+                   double literal, sx_id value)
 {
 	struct plan_task t;
 	int same[IR_MAX_LOGICAL];
-	for (unsigned i = 0; i < r->rank; i++)
+	for (unsigned i = 0; i < result->rank; i++)
 		same[i] = (int)i;
 	plan_task_start(&t, RT_TASK_FILL);
 	t.in_n = t.scalars = 1;
@@ -168,7 +168,7 @@ void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, con
 	t.scalar[0].is_reg = value != 0;
 	if (value)
 		t.scalar[0].reg = sx_reg(b, value);
-	if (plan_window(b, r, r->rank, n, same, to, r->rank, &t.out))
+	if (plan_window(b, result, result->rank, n, same, to, result->rank, &t.out))
 		plan_task_emit(b, &t);
 }
 
@@ -218,21 +218,21 @@ static const uint8_t pointwise[OP_KIND_COUNT] = {
 
 /* The dtype that numbers among the operands take: that of a tensor, else the result's. from: the first
  * operand that decides it. */
-static enum dtype dtype_of_numbers(const struct planner *b, const struct view *r,
+static enum dtype dtype_of_numbers(const struct planner *b, const struct view *result,
                                    const struct operand_ref *in, unsigned from, unsigned n)
 {
 	for (unsigned k = from; k < n; k++)
 		if (in[k].view)
 			return view_dtype(b, in[k].view);
-	return view_dtype(b, r);
+	return view_dtype(b, result);
 }
 
 /* Copies and fills are pointwise tasks too. */
-static void plan_pointwise(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
-                           unsigned n)
+static void plan_pointwise(struct planner *b, op_id op, const struct view *result,
+                           const struct operand_ref *in, unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	struct box x = plan_box_of(r);
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	bool copy = kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET || kind == OP_BROADCAST ||
 	            kind == OP_FULL;
@@ -243,7 +243,7 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
 	t.in_n = (uint8_t)n;
 	unsigned from = kind == OP_WHERE; /* its condition is bool */
-	enum dtype number = dtype_of_numbers(b, r, in, from, n);
+	enum dtype number = dtype_of_numbers(b, result, in, from, n);
 	for (unsigned k = 0; k < n; k++) {
 		int dim[IR_MAX_LOGICAL];
 		if (!in[k].view) {
@@ -252,43 +252,43 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *r, co
 			t.scalar[k].rounded = 1 + (k < from ? DTYPE_BOOL : number);
 			continue;
 		}
-		plan_align_right(in[k].view->rank, x.nd, dim);
-		if (!plan_operand_window(b, in[k].view, &x, dim, x.nd, &t.in[k]))
+		plan_align_right(in[k].view->rank, box.nd, dim);
+		if (!plan_operand_window(b, in[k].view, &box, dim, box.nd, &t.in[k]))
 			return;
 	}
-	if (plan_result_window(b, r, &x, x.nd, &t.out))
+	if (plan_result_window(b, result, &box, box.nd, &t.out))
 		plan_task_emit(b, &t);
 }
 
 /* ---- axes that go elsewhere */
 
-static void plan_permute(struct planner *b, op_id op, const struct view *r, const struct view *x)
+static void plan_permute(struct planner *b, op_id op, const struct view *result, const struct view *operand)
 {
 	const struct attr *dims = op_attr(b->m, op, "dims");
-	struct box box = plan_box_of(r);
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	int dim[IR_MAX_LOGICAL];
-	if (!dims || dims->kind != ATTR_INTS || dims->n != x->rank || r->rank != x->rank) {
+	if (!dims || dims->kind != ATTR_INTS || dims->n != operand->rank || result->rank != operand->rank) {
 		planner_error(b, E_PERMUTE, "permute takes one number for each axis");
 		return;
 	}
-	for (unsigned i = 0; i < r->rank; i++)
+	for (unsigned i = 0; i < result->rank; i++)
 		dim[dims->u.ints[i]] = (int)i;
 	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (plan_operand_window(b, x, &box, dim, box.nd, &t.in[0]) &&
-	    plan_result_window(b, r, &box, box.nd, &t.out))
+	if (plan_operand_window(b, operand, &box, dim, box.nd, &t.in[0]) &&
+	    plan_result_window(b, result, &box, box.nd, &t.out))
 		plan_task_emit(b, &t);
 }
 
-static void plan_iota(struct planner *b, const struct view *r)
+static void plan_iota(struct planner *b, const struct view *result)
 {
-	struct box x = plan_box_of(r);
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	int64_t one;
-	sx_id first = r->rank ? r->axis[r->rank - 1].off : sx_const(b, 0);
-	if (!r->rank || (sx_is_const(b, x.n[r->rank - 1], &one) && one == 1)) {
-		plan_fill_box(b, r, x.at, x.n, 0, first);
+	sx_id first = result->rank ? result->axis[result->rank - 1].off : sx_const(b, 0);
+	if (!result->rank || (sx_is_const(b, box.n[result->rank - 1], &one) && one == 1)) {
+		plan_fill_box(b, result, box.at, box.n, 0, first);
 		return;
 	}
 	plan_task_start(&t, RT_TASK_IOTA);
@@ -296,7 +296,7 @@ static void plan_iota(struct planner *b, const struct view *r)
 	t.in_n = 2;
 	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, first)};
 	t.scalar[1] = (struct plan_operand){.literal = 1};
-	if (!plan_result_window(b, r, &x, x.nd, &t.out))
+	if (!plan_result_window(b, result, &box, box.nd, &t.out))
 		return;
 	t.axes = t.out.nd - 1u;
 	plan_task_emit(b, &t);
@@ -307,8 +307,8 @@ static void plan_iota(struct planner *b, const struct view *r)
 /* Operands and results that are no boxes in memory go through copies that are. *back: the result, to be
  * copied back to; NULL when it is one itself. positions: the operation asks where elements stand in the
  * tensor. */
-static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in, unsigned n, struct view **r,
-                       struct view **back)
+static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in, unsigned n,
+                       struct view **result, struct view **back)
 {
 	*back = NULL;
 	for (unsigned k = 0; k < n; k++) {
@@ -321,31 +321,33 @@ static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in
 			return false;
 		in[k].view = dense;
 	}
-	if (!view_apart(*r))
+	if (!view_apart(*result))
 		return true;
-	if (!dense_possible(b, *r, -1) || (positions && view_pieces(*r)))
-		return view_usable(b, *r);
-	*back = *r;
-	*r = dense_view(b, *r, NULL);
-	return *r != NULL;
+	if (!dense_possible(b, *result, -1) || (positions && view_pieces(*result)))
+		return view_usable(b, *result);
+	*back = *result;
+	*result = dense_view(b, *result, NULL);
+	return *result != NULL;
 }
 
 /* Returns true if operands of a pointwise operation have several intervals where the result has: these are
  * the same then. */
-static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n, const struct view *r)
+static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n,
+                        const struct view *result)
 {
 	for (unsigned k = 0; k < n; k++) {
 		int dim[IR_MAX_LOGICAL];
-		const struct view *v = in[k].view;
-		if (!v)
+		const struct view *operand = in[k].view;
+		if (!operand)
 			continue;
-		plan_align_right(v->rank, r->rank, dim);
-		for (unsigned c = 0; c < v->rank; c++) {
-			if (v->axis[c].extent == 1 || v->axis[c].pieces == r->axis[dim[c]].pieces)
+		plan_align_right(operand->rank, result->rank, dim);
+		for (unsigned c = 0; c < operand->rank; c++) {
+			if (operand->axis[c].extent == 1 ||
+			    operand->axis[c].pieces == result->axis[dim[c]].pieces)
 				continue;
 			planner_error(b, E_PLAN_LAYOUT,
 			              "'%s' and '%s' are spread over the ranks in different blocks",
-			              value_text(b, v->value), value_text(b, r->value));
+			              value_text(b, operand->value), value_text(b, result->value));
 			return false;
 		}
 	}
@@ -353,23 +355,23 @@ static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigne
 }
 
 /* Copies a set whose layout is not a box. False: the copies of boxes can do it. */
-static bool set_apart(struct planner *b, const struct view *r, const struct view *x)
+static bool set_apart(struct planner *b, const struct view *result, const struct view *operand)
 {
-	if (elements_whole(b, r) && elements_whole(b, x)) {
-		b->p->buffer.at[r->buffer].written = true;
-		elements_set(b, x, r);
+	if (elements_whole(b, result) && elements_whole(b, operand)) {
+		b->p->buffer.at[result->buffer].written = true;
+		elements_set(b, operand, result);
 		return true;
 	}
-	return plan_copy_blocks(b, r, x) || boxes_copy(b, r, x);
+	return plan_copy_blocks(b, result, operand) || boxes_copy(b, result, operand);
 }
 
 /* ---- all */
 
-static bool is_empty(const struct planner *b, const struct view *r)
+static bool is_empty(const struct planner *b, const struct view *result)
 {
 	int64_t n;
-	for (unsigned i = 0; i < r->rank; i++)
-		if (sx_is_const(b, r->axis[i].len, &n) && n == 0)
+	for (unsigned i = 0; i < result->rank; i++)
+		if (sx_is_const(b, result->axis[i].len, &n) && n == 0)
 			return true;
 	return false;
 }
@@ -382,38 +384,39 @@ static bool computes_each(enum op_kind kind)
 }
 
 /* Result k, of operands and a result that are boxes in memory. */
-static void plan_box(struct planner *b, op_id op, unsigned k, struct view *r, const struct operand_ref *in,
-                     unsigned n, struct plan_view *found)
+static void plan_box(struct planner *b, op_id op, unsigned k, struct view *result,
+                     const struct operand_ref *in, unsigned n, struct plan_view *found)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	uint32_t traits = op_traits(b->m, op);
 	if (computes_each(kind))
-		plan_pointwise(b, op, r, in, n);
+		plan_pointwise(b, op, result, in, n);
 	else if (traits & TRAIT_REDUCTION)
-		plan_reduce(b, op, r, in[0].view);
+		plan_reduce(b, op, result, in[0].view);
 	else if (traits & TRAIT_CONTRACTION)
-		plan_contraction(b, op, r, in, n);
+		plan_contraction(b, op, result, in, n);
 	else if (kind == OP_PERMUTE)
-		plan_permute(b, op, r, in[0].view);
+		plan_permute(b, op, result, in[0].view);
 	else if (kind == OP_IOTA)
-		plan_iota(b, r);
+		plan_iota(b, result);
 	else if (kind == OP_RESHAPE)
-		plan_reshape(b, r, in[0].view);
+		plan_reshape(b, result, in[0].view);
 	else if (kind == OP_SLICE || kind == OP_SPLIT || kind == OP_PAD || kind == OP_CAT)
-		plan_pieces(b, op, k, r, in, n);
+		plan_pieces(b, op, k, result, in, n);
 	else if (kind == OP_TOPK)
-		plan_topk(b, op, k, r, in[0].view, found);
+		plan_topk(b, op, k, result, in[0].view, found);
 	else if (kind == OP_TAKE)
-		plan_take(b, op, r, in);
+		plan_take(b, op, result, in);
 	else if (kind == OP_ONE_HOT)
-		plan_one_hot(b, r, in[0].view);
-	else if (!plan_norm(b, op, r, in, n))
+		plan_one_hot(b, result, in[0].view);
+	else if (!plan_norm(b, op, result, in, n))
 		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", op_info[kind].hir);
 }
 
-static void plan_only(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n)
+static void plan_only(struct planner *b, op_id op, struct view *result, const struct operand_ref *in,
+                      unsigned n)
 {
-	plan_box(b, op, 0, r, in, n, NULL);
+	plan_box(b, op, 0, result, in, n, NULL);
 }
 
 /* Returns true if a gather is from an axis of which this rank has several intervals. */
@@ -431,34 +434,35 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
                         struct plan_view *found)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
-	struct view *r = view_of_result(b, op, k);
-	if (!r || r->absent || is_empty(b, r))
+	struct view *result = view_of_result(b, op, k);
+	if (!result || result->absent || is_empty(b, result))
 		return;
 	for (unsigned i = 0; i < n; i++) {
 		if (!in[i].view)
 			continue;
 		if (in[i].view->absent) {
-			planner_error(
-			    b, E_PLAN_MESH, "rank %lld computes '%s' but is not in the mesh of '%s'",
-			    (long long)b->p->rank, value_text(b, r->value), value_text(b, in[i].view->value));
+			planner_error(b, E_PLAN_MESH,
+			              "rank %lld computes '%s' but is not in the mesh of '%s'",
+			              (long long)b->p->rank, value_text(b, result->value),
+			              value_text(b, in[i].view->value));
 			return;
 		}
 	}
 	bool failed = b->failed;
 	struct view *back;
-	if (kind == OP_SET && in[0].view && (view_apart(r) || view_apart(in[0].view)) &&
-	    set_apart(b, r, in[0].view))
+	if (kind == OP_SET && in[0].view && (view_apart(result) || view_apart(in[0].view)) &&
+	    set_apart(b, result, in[0].view))
 		return;
 	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
-	if (several || !boxes_each(b, op, r, in, n, plan_only)) {
-		if ((computes_each(kind) && !same_pieces(b, in, n, r)) ||
+	if (several || !boxes_each(b, op, result, in, n, plan_only)) {
+		if ((computes_each(kind) && !same_pieces(b, in, n, result)) ||
 		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT || takes_pieces(b, op, in[0].view),
-		                in, n, &r, &back) ||
-		    is_empty(b, r))
+		                in, n, &result, &back) ||
+		    is_empty(b, result))
 			return;
-		plan_box(b, op, k, r, in, n, found);
+		plan_box(b, op, k, result, in, n, found);
 		if (back)
-			dense_drain(b, r, back, 0);
+			dense_drain(b, result, back, 0);
 	}
 	if (kind == OP_SET && b->failed && !failed)
 		diag_note(

@@ -25,13 +25,13 @@ static bool is_fixed(const struct plan *p, const struct plan_view *v)
  * of a loop has fewer. */
 static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_view *out)
 {
-	const struct plan_buffer *b = &p->buffer.at[v->buffer];
-	*out = (struct rt_view){.dtype = b->dtype, .nd = v->nd};
+	const struct plan_buffer *buffer = &p->buffer.at[v->buffer];
+	*out = (struct rt_view){.dtype = buffer->dtype, .nd = v->nd};
 	for (unsigned k = 0; k < v->nd; k++) {
 		bool varies = p->varies[v->n[k]];
 		out->stride[k] = v->stride[k];
 		out->n[k] = !varies                             ? p->reg.at[v->n[k]]
-		            : k + 1 < v->nd && v->stride[k] > 0 ? b->elements / v->stride[k]
+		            : k + 1 < v->nd && v->stride[k] > 0 ? buffer->elements / v->stride[k]
 		                                                : 0;
 		if (out->n[k] <= 0)
 			return false;
@@ -42,11 +42,11 @@ static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_
 /* Returns the bytes of the copy of a product's operand; 0: it has none. */
 static size_t bytes_of(const struct plan *p, const struct plan_task *t)
 {
-	const struct plan_buffer *b = &p->buffer.at[t->in[1].buffer];
+	const struct plan_buffer *buffer = &p->buffer.at[t->in[1].buffer];
 	struct rt_task shapes = {.kernel = RT_TASK_GEMM};
-	if (t->kernel != RT_TASK_GEMM || b->symmetric || b->view || b->local || !is_fixed(p, &t->in[1]) ||
-	    !shape_of(p, &t->out, &shapes.out) || !shape_of(p, &t->in[0], &shapes.in[0]) ||
-	    !shape_of(p, &t->in[1], &shapes.in[1]))
+	if (t->kernel != RT_TASK_GEMM || buffer->symmetric || buffer->view || buffer->local ||
+	    !is_fixed(p, &t->in[1]) || !shape_of(p, &t->out, &shapes.out) ||
+	    !shape_of(p, &t->in[0], &shapes.in[0]) || !shape_of(p, &t->in[1], &shapes.in[1]))
 		return 0;
 	return rt_pack_bytes(&shapes);
 }
@@ -132,8 +132,8 @@ void plan_packs(struct plan *p)
 				p->task.at[j].pack = 0;
 		if (!reused)
 			continue;
-		struct plan_buffer *b = &p->buffer.at[operand->buffer];
-		b->contents = b->contents ? b->contents : ++p->contents;
+		struct plan_buffer *buffer = &p->buffer.at[operand->buffer];
+		buffer->contents = buffer->contents ? buffer->contents : ++p->contents;
 		vec_push(&p->pack, (struct plan_pack){.buffer = operand->buffer, .bytes = (int64_t)bytes});
 	}
 }

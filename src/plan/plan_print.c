@@ -44,13 +44,13 @@ static void put_name(struct printer *x, value_id v)
 /* name#slot[offset; n:stride n:stride] */
 static void put_view(struct printer *x, const struct plan_view *v)
 {
-	const struct plan_buffer *b = &x->p->buffer.at[v->buffer];
-	put_name(x, b->value);
-	if (b->local)
+	const struct plan_buffer *buffer = &x->p->buffer.at[v->buffer];
+	put_name(x, buffer->value);
+	if (buffer->local)
 		return;
-	if (v->bytes && b->dtype != DTYPE_U8)
+	if (v->bytes && buffer->dtype != DTYPE_U8)
 		buf_puts(x->out, ".u8");
-	if (b->slots > 1) {
+	if (buffer->slots > 1) {
 		buf_putc(x->out, '#');
 		put_reg(x, v->slot);
 	}
@@ -324,28 +324,28 @@ static void put_instruction(struct printer *x, const struct plan_instruction *i)
 static void put_buffers(struct printer *x)
 {
 	for (uint32_t k = 0; k < x->p->buffer.n; k++) {
-		const struct plan_buffer *b = &x->p->buffer.at[k];
-		if (b->local)
+		const struct plan_buffer *buffer = &x->p->buffer.at[k];
+		if (buffer->local)
 			continue;
 		buf_puts(x->out, "  buffer ");
-		put_name(x, b->value);
-		buf_printf(x->out, ": %lld of %s", (long long)b->elements, dtype_name(b->dtype));
-		if (b->slots > 1)
-			buf_printf(x->out, ", %lld slots", (long long)b->slots);
-		if (b->input >= 0)
+		put_name(x, buffer->value);
+		buf_printf(x->out, ": %lld of %s", (long long)buffer->elements, dtype_name(buffer->dtype));
+		if (buffer->slots > 1)
+			buf_printf(x->out, ", %lld slots", (long long)buffer->slots);
+		if (buffer->input >= 0)
 			buf_puts(x->out, ", input");
-		if (b->view) {
+		if (buffer->view) {
 			buf_puts(x->out, ", side by side:");
-			put_team(x, b->team);
+			put_team(x, buffer->team);
 			buf_puts(x->out, " of ");
-			put_name(x, x->p->buffer.at[b->of].value);
-			buf_printf(x->out, ", %lld bytes apart\n", (long long)b->block_bytes);
+			put_name(x, x->p->buffer.at[buffer->of].value);
+			buf_printf(x->out, ", %lld bytes apart\n", (long long)buffer->block_bytes);
 			continue;
 		}
-		buf_puts(x->out, b->symmetric ? ", symmetric, at" : ", at");
-		for (int64_t s = 0; s < b->slots && s < MAX_PLACES; s++)
-			buf_printf(x->out, " %lld", (long long)x->p->slot.at[b->first_slot + s]);
-		buf_puts(x->out, b->slots > MAX_PLACES ? " ...\n" : "\n");
+		buf_puts(x->out, buffer->symmetric ? ", symmetric, at" : ", at");
+		for (int64_t s = 0; s < buffer->slots && s < MAX_PLACES; s++)
+			buf_printf(x->out, " %lld", (long long)x->p->slot.at[buffer->first_slot + s]);
+		buf_puts(x->out, buffer->slots > MAX_PLACES ? " ...\n" : "\n");
 	}
 }
 

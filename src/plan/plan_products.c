@@ -79,9 +79,9 @@ static void mark_targets(const struct fusion *f)
 /* ---- conditions */
 
 /* Memory of this rank's own, which the plan places. */
-static bool is_plain(const struct plan_buffer *b)
+static bool is_plain(const struct plan_buffer *buffer)
 {
-	return !b->symmetric && !b->view && !b->local;
+	return !buffer->symmetric && !buffer->view && !buffer->local;
 }
 
 static bool is_one(const struct plan *p, plan_reg r)
@@ -125,9 +125,9 @@ static struct plan_view with_axes(const struct plan *p, const struct plan_view *
 
 static bool is_product(const struct fusion *f, const struct plan_task *t)
 {
-	const struct plan_buffer *b = &f->p->buffer.at[t->out.buffer];
+	const struct plan_buffer *buffer = &f->p->buffer.at[t->out.buffer];
 	return t->kernel == RT_TASK_GEMM && !t->accumulate && !t->function && f->uses[t->out.buffer] == 2 &&
-	       b->input < 0 && is_plain(b);
+	       buffer->input < 0 && is_plain(buffer);
 }
 
 /* Returns true if a task is a function of the product and writes nothing that the product reads. */
@@ -156,11 +156,11 @@ static uint32_t next_task(const struct fusion *f, uint32_t at)
 }
 
 /* A buffer that nothing sees any more. */
-static void leave_out(const struct fusion *f, uint32_t buffer)
+static void leave_out(const struct fusion *f, uint32_t number)
 {
-	struct plan_buffer *b = &f->p->buffer.at[buffer];
-	b->local = true;
-	b->slots = b->slot_bytes = 0;
+	struct plan_buffer *buffer = &f->p->buffer.at[number];
+	buffer->local = true;
+	buffer->slots = buffer->slot_bytes = 0;
 }
 
 static void fuse_function(struct fusion *f, uint32_t at)

@@ -10,24 +10,24 @@
 #include <string.h>
 
 /* The mesh axes of several devices that an axis is spread over. */
-static unsigned axes_of_several(const struct planner *b, const struct view *x, unsigned axis)
+static unsigned axes_of_several(const struct planner *b, const struct view *operand, unsigned axis)
 {
-	unsigned spread = layout_mesh_axes(b->m, x->type, axis);
+	unsigned spread = layout_mesh_axes(b->m, operand->type, axis);
 	for (unsigned k = 0; spread >> k; k++)
-		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, x->type)->mesh)->size[k] == 1)
+		if (spread >> k & 1 && ir_mesh(b->m, ir_type(b->m, operand->type)->mesh)->size[k] == 1)
 			spread &= ~(1u << k);
 	return spread;
 }
 
 /* Returns true if the block of a reduced axis may be a part of it: then the result is a pending sum. */
-bool plan_may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis)
+bool plan_may_reduce(struct planner *b, const struct view *result, const struct view *operand, unsigned axis)
 {
-	const struct domain *d = ir_domain(b->m, ir_type(b->m, r->type)->domain);
-	const struct view_axis *a = &x->axis[axis];
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, result->type)->domain);
+	const struct view_axis *a = &operand->axis[axis];
 	int64_t off, len;
 	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
 		return true;
-	unsigned spread = axes_of_several(b, x, axis);
+	unsigned spread = axes_of_several(b, operand, axis);
 	bool pending = false;
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
@@ -37,15 +37,15 @@ bool plan_may_reduce(struct planner *b, const struct view *r, const struct view 
 	if (pending && !spread)
 		return true;
 	planner_error(b, E_PLAN_LAYOUT, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
-	              value_text(b, x->value), value_text(b, r->value));
+	              value_text(b, operand->value), value_text(b, result->value));
 	return false;
 }
 
 /* Returns the number that a rank's part of a mean is multiplied with: its part is its sum over the number of
  * all elements; where an average is pending, times the number of parts. */
-static double pending_parts(const struct planner *b, const struct view *r)
+static double pending_parts(const struct planner *b, const struct view *result)
 {
-	const struct type *t = ir_type(b->m, r->type);
+	const struct type *t = ir_type(b->m, result->type);
 	const struct domain *d = ir_domain(b->m, t->domain);
 	double n = 1;
 	for (unsigned i = d->rank; i < d->logical_n; i++)
@@ -54,17 +54,17 @@ static double pending_parts(const struct planner *b, const struct view *r)
 	return n;
 }
 
-static bool part_of_mean(struct planner *b, const struct view *x, unsigned axis, double *part)
+static bool part_of_mean(struct planner *b, const struct view *operand, unsigned axis, double *part)
 {
 	int64_t len;
-	if (!sx_is_const(b, x->axis[axis].len, &len)) {
+	if (!sx_is_const(b, operand->axis[axis].len, &len)) {
 		planner_error(b, E_PLAN_KERNEL,
 		              "a mean over axis %u of '%s', which a loop cuts; use sum and div", axis,
-		              value_text(b, x->value));
+		              value_text(b, operand->value));
 		return false;
 	}
-	*part *=
-	    x->axis[axis].own ? 1 / (double)x->axis[axis].extent : (double)len / (double)x->axis[axis].extent;
+	*part *= operand->axis[axis].own ? 1 / (double)operand->axis[axis].extent
+	                                 : (double)len / (double)operand->axis[axis].extent;
 	return true;
 }
 
@@ -82,7 +82,7 @@ static void scale_output(struct planner *b, const struct plan_view *v, double by
 	plan_task_emit(b, &t);
 }
 
-void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x)
+void plan_reduce(struct planner *b, op_id op, const struct view *result, const struct view *operand)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct infer_axes axes;
@@ -90,31 +90,31 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
 	sx_id out_n[IR_MAX_LOGICAL];
 	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
-	double part = pending_parts(b, r); /* factor of the mean of the part that is here */
+	double part = pending_parts(b, result); /* factor of the mean of the part that is here */
 	unsigned nd = 0;
 	if (!infer_axes(b->m, op, &axes))
 		return;
 	plan_task_start(&t, RT_TASK_REDUCE);
 	t.op = (uint8_t)reduce_op_of(kind);
 	t.in_n = 1;
-	for (unsigned i = 0; i < r->rank; i++)
-		to[i] = r->axis[i].off;
-	for (unsigned c = 0; c < x->rank; c++) {
+	for (unsigned i = 0; i < result->rank; i++)
+		to[i] = result->axis[i].off;
+	for (unsigned c = 0; c < operand->rank; c++) {
 		bool reduced = axes.kind[axes.operand[0][c]] == DIM_REDUCED;
 		unsigned i = 0;
-		while (!reduced && i < r->rank && axes.result[i] != axes.operand[0][c])
+		while (!reduced && i < result->rank && axes.result[i] != axes.operand[0][c])
 			i++;
-		n[c] = reduced ? x->axis[c].len : r->axis[i].len;
-		from[c] = reduced ? x->axis[c].off : r->axis[i].off;
+		n[c] = reduced ? operand->axis[c].len : result->axis[i].len;
+		from[c] = reduced ? operand->axis[c].off : result->axis[i].off;
 		out_n[c] = reduced ? one : n[c];
 		in_map[c] = (int)c;
 		out_map[c] = reduced ? -1 : (int)i;
-		if (reduced && !plan_may_reduce(b, r, x, c))
+		if (reduced && !plan_may_reduce(b, result, operand, c))
 			return;
-		if (reduced && kind == OP_MEAN && !part_of_mean(b, x, c, &part))
+		if (reduced && kind == OP_MEAN && !part_of_mean(b, operand, c, &part))
 			return;
 		if (!reduced)
-			plan_require_inside(b, x, c, from[c], n[c]);
+			plan_require_inside(b, operand, c, from[c], n[c]);
 		int64_t known;
 		bool left_out = sx_is_const(b, n[c], &known) && known == 1;
 		if (reduced && !left_out)
@@ -123,7 +123,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	}
 	/* leave out the axes of extent 1 in the operand, from both */
 	unsigned k = 0;
-	for (unsigned c = 0; c < x->rank; c++) {
+	for (unsigned c = 0; c < operand->rank; c++) {
 		int64_t known;
 		if (sx_is_const(b, n[c], &known) && known == 1)
 			continue;
@@ -131,8 +131,8 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 	}
 	if (kind == OP_MEAN && part == 0)
 		t.op = REDUCE_SUM; /* of nothing */
-	if (!plan_window(b, x, k, n, in_map, from, 0, &t.in[0]) ||
-	    !plan_window(b, r, k, out_n, out_map, to, 0, &t.out))
+	if (!plan_window(b, operand, k, n, in_map, from, 0, &t.in[0]) ||
+	    !plan_window(b, result, k, out_n, out_map, to, 0, &t.out))
 		return;
 	plan_task_emit(b, &t);
 	if (kind == OP_MEAN && part != 0 && part != 1)
@@ -142,13 +142,13 @@ void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct
 /* ---- contractions */
 
 /* Bias is added once: by the first rank along each axis that the result is pending over. */
-static bool adds_bias(const struct planner *b, const struct view *r)
+static bool adds_bias(const struct planner *b, const struct view *result)
 {
-	const struct type *t = ir_type(b->m, r->type);
+	const struct type *t = ir_type(b->m, result->type);
 	const struct domain *d = ir_domain(b->m, t->domain);
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL &&
-		    mesh_index(b, r->type, d->axis[i].mesh_axis, b->p->rank) != 0)
+		    mesh_index(b, result->type, d->axis[i].mesh_axis, b->p->rank) != 0)
 			return false;
 	return true;
 }
@@ -164,31 +164,32 @@ static void intersect_axes(struct planner *b, const struct view_axis *p, const s
 
 /* Returns true if the contraction is a part of a sum by accumulate=, to which others add: other steps of a
  * loop or, where they can write the buffer, other ranks. */
-static bool adds_part(const struct planner *b, op_id op, const struct view *r, const struct view *x,
+static bool adds_part(const struct planner *b, op_id op, const struct view *result, const struct view *x,
                       unsigned kx, const struct view *w, unsigned kw)
 {
-	const struct plan_buffer *buffer = &b->p->buffer.at[r->buffer];
+	const struct plan_buffer *buffer = &b->p->buffer.at[result->buffer];
 	if (!op_attr(b->m, op, "accumulate"))
 		return false;
 	return buffer->view || buffer->symmetric ||
 	       (!axes_of_several(b, x, kx) && !axes_of_several(b, w, kw));
 }
 
-void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
-                      unsigned count)
+void plan_contraction(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in,
+                      unsigned n)
 {
 	bool linear = b->m->op.at[op].kind == OP_LINEAR;
 	const struct view *x = in[0].view, *w = in[1].view;
-	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = r->rank, nw = linear ? 0 : w->rank - 1;
-	struct box box = plan_box_of(r);
+	unsigned kx = x->rank - 1, kw = linear ? 1 : w->rank - 2, nd = result->rank,
+	         nw = linear ? 0 : w->rank - 1;
+	struct box box = plan_box_of(result);
 	struct plan_task t;
 	sx_id k_off, k_len, at[IR_MAX_LOGICAL], dims[IR_MAX_LOGICAL + 1];
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL + 1];
 	intersect_axes(b, &x->axis[kx], &w->axis[kw], &k_off, &k_len);
 	int64_t whole;
-	if (!adds_part(b, op, r, x, kx, w, kw) &&
+	if (!adds_part(b, op, result, x, kx, w, kw) &&
 	    !(sx_is_const(b, k_len, &whole) && whole == x->axis[kx].extent) &&
-	    (!plan_may_reduce(b, r, x, kx) || !plan_may_reduce(b, r, w, kw)))
+	    (!plan_may_reduce(b, result, x, kx) || !plan_may_reduce(b, result, w, kw)))
 		return;
 	plan_task_start(&t, RT_TASK_GEMM);
 	t.in_n = 2;
@@ -234,7 +235,7 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 
 	sx_id on[] = {one, box.n[0]};
 	int om[] = {-1, 0};
-	if (count == 3 && adds_bias(b, r)) {
+	if (n == 3 && adds_bias(b, result)) {
 		const struct view *bias = in[2].view;
 		plan_align_right(bias->rank, nd, dim);
 		plan_follow(b, bias, dim, nd, box.n, box.at, box.extent, map, at);
@@ -246,7 +247,7 @@ void plan_contraction(struct planner *b, op_id op, const struct view *r, const s
 		t.in_n = 3;
 		om[1] = 0;
 	}
-	if (vector ? plan_window(b, r, 2, on, om, box.at, 0, &t.out)
-	           : plan_result_window(b, r, &box, keep, &t.out))
+	if (vector ? plan_window(b, result, 2, on, om, box.at, 0, &t.out)
+	           : plan_result_window(b, result, &box, keep, &t.out))
 		plan_task_emit(b, &t);
 }

@@ -169,49 +169,50 @@ static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j,
 	return i < i_end && j < j_end && add_flat(s, i, i_end, j, j_end, first);
 }
 
-void plan_reshape(struct planner *b, const struct view *r, const struct view *x)
+void plan_reshape(struct planner *b, const struct view *result, const struct view *operand)
 {
-	struct reshape s = {.b = b, .x = x, .r = r, .x_skip = sx_const(b, 0)};
-	for (unsigned k = 0; k < x->rank; k++) {
+	struct reshape s = {.b = b, .x = operand, .r = result, .x_skip = sx_const(b, 0)};
+	for (unsigned k = 0; k < operand->rank; k++) {
 		s.x_at[k] = s.x_end[k] = sx_const(b, 0);
-		if (x->axis[k].extent == 0)
+		if (operand->axis[k].extent == 0)
 			return;
 	}
-	for (unsigned k = 0; k < r->rank; k++)
-		s.r_at[k] = r->axis[k].off;
-	for (unsigned i = 0, j = 0; i < x->rank || j < r->rank;) {
+	for (unsigned k = 0; k < result->rank; k++)
+		s.r_at[k] = result->axis[k].off;
+	for (unsigned i = 0, j = 0; i < operand->rank || j < result->rank;) {
 		unsigned p = i, q = j;
 		int64_t left = 1, right = 1;
-		if (i < x->rank && j < r->rank && x->axis[i].extent == r->axis[j].extent &&
+		if (i < operand->rank && j < result->rank &&
+		    operand->axis[i].extent == result->axis[j].extent &&
 		    s.nd < 2 * IR_MAX_LOGICAL) { /* an axis that stays as it is */
-			add_dim(&s, i, j, x->axis[i].extent, 1, 1, true);
+			add_dim(&s, i, j, operand->axis[i].extent, 1, 1, true);
 			i++, j++;
 			continue;
 		}
 		do {
-			if (p < x->rank && (left <= right || q == r->rank))
-				left *= x->axis[p++].extent;
-			else if (q < r->rank)
-				right *= r->axis[q++].extent;
+			if (p < operand->rank && (left <= right || q == result->rank))
+				left *= operand->axis[p++].extent;
+			else if (q < result->rank)
+				right *= result->axis[q++].extent;
 			else
 				break;
 		} while (left != right);
 		if (left != right || !add_group(&s, i, p, j, q)) {
 			planner_error(b, E_PLAN_LAYOUT,
 			              "the reshape of '%s' to '%s' is not one strided copy; not executed yet",
-			              value_text(b, x->value), value_text(b, r->value));
+			              value_text(b, operand->value), value_text(b, result->value));
 			return;
 		}
 		i = p, j = q;
 	}
-	for (unsigned k = 0; k < x->rank; k++)
-		plan_require_inside(b, x, k, s.x_at[k],
+	for (unsigned k = 0; k < operand->rank; k++)
+		plan_require_inside(b, operand, k, s.x_at[k],
 		                    sx_add(b, sx_sub(b, s.x_end[k], s.x_at[k]), sx_const(b, 1)));
 	struct plan_task t;
 	plan_task_start(&t, RT_TASK_COPY);
 	t.in_n = 1;
-	if (raw_window(b, r, s.nd, s.n, s.r_stride, s.r_at, sx_const(b, 0), &t.out) &&
-	    raw_window(b, x, s.nd, s.n, s.x_stride, s.x_at, s.x_skip, &t.in[0]))
+	if (raw_window(b, result, s.nd, s.n, s.r_stride, s.r_at, sx_const(b, 0), &t.out) &&
+	    raw_window(b, operand, s.nd, s.n, s.x_stride, s.x_at, s.x_skip, &t.in[0]))
 		plan_task_emit(b, &t);
 }
 
@@ -225,30 +226,30 @@ static bool lower_attribute(struct planner *b, op_id op, const char *key, sx_id 
 	return !a || a->kind != ATTR_EXPR || sx_lower(b, a->u.expr, out);
 }
 
-/* Copies this rank's part of r from x. all: x, from its element `start` of the axis on, covers all of r.
- * Else element 0 of x is element `start` of r, and x covers its part. */
-static void copy_piece(struct planner *b, const struct view *r, const struct view *x, unsigned axis,
-                       sx_id start, bool all)
+/* Copies this rank's part of the result. all: the operand, from its element `start` of the axis on, covers
+ * all of the result. Else its element 0 is element `start` of the result, of which it covers a part. */
+static void copy_piece(struct planner *b, const struct view *result, const struct view *operand,
+                       unsigned axis, sx_id start, bool all)
 {
 	sx_id to[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
 	int map[IR_MAX_LOGICAL];
-	for (unsigned i = 0; i < r->rank; i++) {
-		to[i] = from[i] = r->axis[i].off;
-		n[i] = r->axis[i].len;
+	for (unsigned i = 0; i < result->rank; i++) {
+		to[i] = from[i] = result->axis[i].off;
+		n[i] = result->axis[i].len;
 		map[i] = (int)i;
-		if (i == axis && !all) { /* the part that x has */
+		if (i == axis && !all) { /* the part that the operand has */
 			to[i] = sx_max(b, to[i], start);
-			sx_id end = sx_min(b, sx_add(b, r->axis[i].off, r->axis[i].len),
-			                   sx_add(b, start, sx_const(b, x->axis[i].extent)));
+			sx_id end = sx_min(b, sx_add(b, result->axis[i].off, result->axis[i].len),
+			                   sx_add(b, start, sx_const(b, operand->axis[i].extent)));
 			n[i] = sx_max(b, sx_sub(b, end, to[i]), sx_const(b, 0));
 		}
 		if (i == axis)
 			from[i] = all ? sx_add(b, to[i], start) : sx_sub(b, to[i], start);
-		plan_require_inside(b, x, i, from[i], n[i]);
+		plan_require_inside(b, operand, i, from[i], n[i]);
 	}
 	int64_t none;
 	if (!sx_is_const(b, n[axis], &none) || none > 0)
-		plan_copy_box(b, r, x, map, to, from, n);
+		plan_copy_box(b, result, operand, map, to, from, n);
 }
 
 /* Finds the start of result k of a split of `whole` elements; false after reporting. */
@@ -270,37 +271,37 @@ static bool part_start(struct planner *b, op_id op, unsigned k, int64_t axis, in
 	return sum == whole;
 }
 
-void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,
-                 unsigned n)
+void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *result,
+                 const struct operand_ref *in, unsigned n)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	int64_t axis = op_attr_int(b->m, op, "axis", 0), at = 0;
 	sx_id start;
-	axis = axis < 0 ? axis + r->rank : axis;
-	if (axis < 0 || axis >= r->rank) {
+	axis = axis < 0 ? axis + result->rank : axis;
+	if (axis < 0 || axis >= result->rank) {
 		planner_error(b, E_AXIS_ATTRIBUTE, "axis= must name an axis of the result");
 		return;
 	}
 	if (kind == OP_SPLIT) {
 		if (part_start(b, op, k, axis, in[0].view->axis[axis].extent, &at))
-			copy_piece(b, r, in[0].view, (unsigned)axis, sx_const(b, at), true);
+			copy_piece(b, result, in[0].view, (unsigned)axis, sx_const(b, at), true);
 		return;
 	}
 	if (kind == OP_SLICE) {
 		if (lower_attribute(b, op, "start", &start))
-			copy_piece(b, r, in[0].view, (unsigned)axis, start, true);
+			copy_piece(b, result, in[0].view, (unsigned)axis, start, true);
 		return;
 	}
 	if (kind == OP_PAD) {
-		struct box x = plan_box_of(r);
-		plan_fill_box(b, r, x.at, x.n, 0, 0);
+		struct box box = plan_box_of(result);
+		plan_fill_box(b, result, box.at, box.n, 0, 0);
 		if (lower_attribute(b, op, "before", &start))
-			copy_piece(b, r, in[0].view, (unsigned)axis, start, false);
+			copy_piece(b, result, in[0].view, (unsigned)axis, start, false);
 		return;
 	}
 	at = 0;
 	for (unsigned i = 0; i < n; i++) {
-		copy_piece(b, r, in[i].view, (unsigned)axis, sx_const(b, at), false);
+		copy_piece(b, result, in[i].view, (unsigned)axis, sx_const(b, at), false);
 		at += in[i].view->axis[axis].extent;
 	}
 }

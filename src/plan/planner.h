@@ -337,11 +337,11 @@ struct box {
 	int map[IR_MAX_LOGICAL];
 };
 
-struct box plan_box_of(const struct view *r);
+struct box plan_box_of(const struct view *result);
 /* An operand whose axis c runs along dim[c] of the result's box. */
-bool plan_operand_window(struct planner *b, const struct view *v, const struct box *x, const int *dim,
+bool plan_operand_window(struct planner *b, const struct view *operand, const struct box *box, const int *dim,
                          unsigned keep, struct plan_view *out);
-bool plan_result_window(struct planner *b, const struct view *r, const struct box *x, unsigned keep,
+bool plan_result_window(struct planner *b, const struct view *result, const struct box *box, unsigned keep,
                         struct plan_view *out);
 void plan_align_right(unsigned rank, unsigned nd,
                       int *dim); /* dim of each axis of an operand, from the right */
@@ -351,32 +351,32 @@ struct operand_ref {
 };
 /* Returns true if an axis of an operand may be summed away: it is whole here, or the result is pending where
  * it is spread; reports it where not. */
-bool plan_may_reduce(struct planner *b, const struct view *r, const struct view *x, unsigned axis);
-void plan_reduce(struct planner *b, op_id op, const struct view *r, const struct view *x);
-void plan_contraction(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in,
-                      unsigned count);
-/* A copy of [from, …) of x to [to, …) of r; box of n extents, axis k of r is axis map[k] of x (-1:
- * broadcast). */
-void plan_copy_box(struct planner *b, const struct view *r, const struct view *x, const int *map,
+bool plan_may_reduce(struct planner *b, const struct view *result, const struct view *operand, unsigned axis);
+void plan_reduce(struct planner *b, op_id op, const struct view *result, const struct view *operand);
+void plan_contraction(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in,
+                      unsigned n);
+/* Copies [from, …) of the operand to [to, …) of the result; a box of n extents, axis k of the result is axis
+ * map[k] of the operand (-1: broadcast). */
+void plan_copy_box(struct planner *b, const struct view *result, const struct view *operand, const int *map,
                    const sx_id *to, const sx_id *from, const sx_id *n);
-void plan_fill_box(struct planner *b, const struct view *r, const sx_id *to, const sx_id *n, double literal,
-                   sx_id value);
+void plan_fill_box(struct planner *b, const struct view *result, const sx_id *to, const sx_id *n,
+                   double literal, sx_id value);
 /* Copies between values of the same blocks, of which a loop may cut those written (plan_blocks.c). False:
  * they are others, nothing is done. */
 bool plan_copy_blocks(struct planner *b, const struct view *to, const struct view *from);
 /* plan_shape.c; each reports the cases that it cannot plan. */
-void plan_reshape(struct planner *b, const struct view *r, const struct view *x);
+void plan_reshape(struct planner *b, const struct view *result, const struct view *operand);
 /* slice, pad, cat, result k of a split */
-void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *r, const struct operand_ref *in,
-                 unsigned n);
+void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *result,
+                 const struct operand_ref *in, unsigned n);
 void plan_experts(struct planner *b, op_id op); /* plan_experts.c: dispatch, combine */
 /* plan_index.c */
 /* Result k; *found: the indices in scratch, of result 0 for result 1. */
-void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *r, const struct view *x,
+void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *result, const struct view *operand,
                struct plan_view *found);
-void plan_take(struct planner *b, op_id op, const struct view *r, const struct operand_ref *in);
-void plan_one_hot(struct planner *b, const struct view *r, const struct view *x);
+void plan_take(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in);
+void plan_one_hot(struct planner *b, const struct view *result, const struct view *operand);
 /* plan_norm.c; false: no such operation */
-bool plan_norm(struct planner *b, op_id op, struct view *r, const struct operand_ref *in, unsigned n);
+bool plan_norm(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n);
 
 #endif
