@@ -5,7 +5,7 @@
 #include "exec/exec_ranges.h"
 #include "exec/exec_records.h"
 #include "exec/exec_written.h"
-#include "plan/scalar_op.h"
+#include "plan/plan_control.h"
 #include "rt/bell.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* plan_accept: see plan_accept.h. */
 #include "plan/plan_accept.h"
 #include "base/arena.h"
-#include "plan/scalar_op.h"
+#include "plan/plan_control.h"
 #include <stdlib.h>
 #include <string.h>
 

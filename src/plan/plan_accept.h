@@ -44,8 +44,8 @@ enum plan_verdict {
 	PLAN_UNDECIDED, /* *work was used up */
 };
 
-/* Makes and walks a rank's plan; reports the errors of `hirc run` to d. *work: instructions that may still
- * be walked, counted down. lists: holds the lists of *out. *out is to be freed in any case. */
+/* Makes a rank's plan and follows it in a dry run; reports the errors of `hirc run` to d. *work: instructions
+ * that it may still follow, counted down. lists: holds the lists of *out. *out is to be freed in any case. */
 enum plan_verdict plan_accept(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
                               const struct plan_target *target, uint64_t *work, struct plan_lists *lists,
                               struct plan_counts *out);

@@ -1,6 +1,6 @@
 /* plan_flops: see plan_flops.h. */
 #include "plan/plan_flops.h"
-#include "plan/scalar_op.h"
+#include "plan/plan_control.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,8 +17,8 @@
  * all that the other had before. The dry run gives up, and nothing is known, when it takes too long or needs
  * more than USES_MAX_STREAMS clocks. */
 #include "plan/plan_lifetime.h"
+#include "plan/plan_control.h"
 #include "plan/plan_uses.h"
-#include "plan/scalar_op.h"
 #include <string.h>
 
 enum { MAX_SLOTS = 1 << 18 };

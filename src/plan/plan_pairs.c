@@ -1,6 +1,6 @@
 /* plan_pairs: see plan_pairs.h. */
 #include "plan/plan_pairs.h"
-#include "plan/scalar_op.h"
+#include "plan/plan_control.h"
 #include <stdlib.h>
 #include <string.h>
 

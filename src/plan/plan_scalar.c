@@ -8,8 +8,8 @@
  * A scalar is computed right before the instruction that needs it, once a block. At the end of a loop's body
  * or a branch the scalars computed in it are forgotten. */
 #include "ir/expr.h"
+#include "plan/plan_control.h"
 #include "plan/planner.h"
-#include "plan/scalar_op.h"
 #include <string.h>
 
 static int64_t sat_add(int64_t a, int64_t b)

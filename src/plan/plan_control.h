@@ -1,6 +1,7 @@
-/* scalar_op: one scalar operation, as the planner folds it and the executor runs it. */
-#ifndef HIRC_PLAN_SCALAR_OP_H
-#define HIRC_PLAN_SCALAR_OP_H
+/* plan_control: the instructions that only change registers, as the planner folds them, a dry run follows
+ * them and the executor runs them. */
+#ifndef HIRC_PLAN_PLAN_CONTROL_H
+#define HIRC_PLAN_PLAN_CONTROL_H
 #include "base/checked.h"
 #include "base/str.h"
 #include "plan/plan.h"
