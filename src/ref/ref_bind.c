@@ -4,22 +4,6 @@
 #include "ir/layout.h"
 #include "ref/ref_issue.h"
 
-bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
-{
-	const struct expr_env env = {
-	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
-	struct ref_operand value;
-	if (op_role_count(h->c->m, op, ROLE_SCALAR) <= k) {
-		diag_error(h->c->d, E_VALUE_UNDEFINED, ref_issue_at(h, op), "%s lacks an operand",
-		           op_info[ir_op(h->c->m, op)->kind].hir);
-		return false;
-	}
-	if (!ref_scalar(h->c, op_operand_id(h->c->m, op, ROLE_SCALAR, k), &env, ref_issue_at(h, op), &value))
-		return false;
-	*out = value.i;
-	return true;
-}
-
 struct ref_view *ref_bind_find(struct ref_host *h, struct ref_rank *r, value_id v, op_id op)
 {
 	char name[REF_NAME_BYTES];
@@ -44,6 +28,12 @@ static bool is_loop_axis(const struct axis *a)
 
 /* A buffer made inside loops holds the chunk of their iterations: each stream axis belongs to the
  * next stream loop, from the outermost, that counts its chunks; each serial axis to a serial loop. */
+/* Returns true if a loop is of the kind of an axis, and has its count. */
+static bool is_loop_of(const struct module *m, const struct walk_loop *l, bool stream, int64_t count)
+{
+	return !(m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
+}
+
 static struct ref_bound chunk_of_loops(struct ref_host *h, const struct ref_rank *r, type_id t)
 {
 	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, t)->domain);
@@ -55,13 +45,12 @@ static struct ref_bound chunk_of_loops(struct ref_host *h, const struct ref_rank
 		bool stream = d->axis[d->loop[k]].place == PLACE_STREAM;
 		int64_t n = axis_extent(h, d, d->loop[k]);
 		unsigned l = next[stream];
-		while (l < r->loop_n &&
-		       !(r->loop[l].stream == stream && r->loop[l].start == 0 && r->loop[l].stop == n))
+		while (l < r->walk.loop.n && !is_loop_of(h->c->m, &r->walk.loop.at[l], stream, n))
 			l++;
-		if (l == r->loop_n)
+		if (l == r->walk.loop.n)
 			continue;
 		b.axis[b.n] = d->loop[k];
-		b.at[b.n++] = r->loop[l].now;
+		b.at[b.n++] = r->walk.loop.at[l].at;
 		next[stream] = l + 1;
 	}
 	return b;
@@ -140,7 +129,7 @@ void ref_bind_chunk(struct ref_host *h, const struct ref_rank *r, op_id op, unsi
                     struct ref_view *out, const struct ref_view *in)
 {
 	struct infer_axes x;
-	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || out->buffer->loop_n != r->loop_n ||
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || out->buffer->loop_n != r->walk.loop.n ||
 	    !is_here(h, r, in) || operand >= INFER_MAX_OPERANDS || !infer_axes(h->c->m, op, &x))
 		return;
 	for (const struct ref_view *chunk = in; chunk; chunk = chunk->of)
@@ -154,7 +143,7 @@ struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_i
 	struct ref_bound bound = chunk_of_loops(h, r, t);
 	r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
 	r->view[v]->buffer->value = v;
-	r->view[v]->buffer->loop_n = r->loop_n;
+	r->view[v]->buffer->loop_n = r->walk.loop.n;
 	return r->view[v];
 }
 

@@ -29,15 +29,6 @@ static void find_idle(struct ref_host *h)
 			h->rank[m->mesh.at[k].device[i]].idle = false;
 }
 
-static void find_posts(struct ref_host *h)
-{
-	for (op_id op = 1; op < h->c->m->op.n; op++)
-		for (unsigned k = 0;
-		     h->c->m->op.at[op].kind == OP_POST && k < op_role_count(h->c->m, op, ROLE_STATEMENT);
-		     k++)
-			h->is_posted[op_operand_id(h->c->m, op, ROLE_STATEMENT, k)] = true;
-}
-
 /* The part of a pending input that a rank has. */
 static int64_t own_part(const struct module *m, value_id v, int64_t rank)
 {
@@ -158,12 +149,12 @@ static enum status take_output(struct ref_host *h, value_id v, struct ref_array 
 
 static void open_host(struct ref_host *h, struct ref_context *c)
 {
-	const struct module *m = c->m;
+	struct module *m = c->m;
 	int64_t needed = ranks_needed(m);
 	*h = (struct ref_host){.c = c, .arena = arena_new(), .locals = ref_locals_new()};
 	h->rank_n = c->o->ranks > needed ? c->o->ranks : needed;
 	h->rank = arena_new_array(h->arena, struct ref_rank, h->rank_n);
-	h->is_posted = arena_new_array(h->arena, bool, m->op.n);
+	walk_program_open(&h->walk, m, h->rank_n);
 	h->reshards = arena_new_array(h->arena, uint8_t, m->op.n);
 	find_idle(h);
 	for (int64_t k = 0; k < h->rank_n; k++) {
@@ -171,12 +162,9 @@ static void open_host(struct ref_host *h, struct ref_context *c)
 		r->device = k;
 		if (r->idle)
 			continue;
-		r->index = arena_new_array(h->arena, int64_t, m->index.n);
 		r->view = arena_new_array(h->arena, struct ref_view *, m->value.n);
-		r->handle = arena_new_array(h->arena, uint32_t, m->handle.n);
 		r->posted = arena_new_array(h->arena, struct ref_party, m->op.n);
 	}
-	find_posts(h);
 }
 
 static void close_host(struct ref_host *h)
@@ -195,6 +183,7 @@ static void close_host(struct ref_host *h)
 		ref_array_free(&h->buffer.at[k]->store);
 	vec_free(&h->channel);
 	vec_free(&h->buffer);
+	walk_program_close(&h->walk);
 	ref_locals_free(h->locals);
 	arena_free(h->arena);
 }

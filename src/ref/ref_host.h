@@ -6,6 +6,7 @@
 #ifndef HIRC_REF_REF_HOST_H
 #define HIRC_REF_REF_HOST_H
 #include "ref/ref_internal.h"
+#include "walk/walk.h"
 
 enum {
 	REF_MAX_BOUND = 8,  /* loops that choose a chunk of one tensor */
@@ -159,28 +160,21 @@ struct ref_stream {
 	uint32_t head;  /* entries done */
 	VEC(struct ref_entry *) queue;
 };
-struct ref_transfer { /* a statement that one can wait for, on one rank, not waited for yet */
-	op_id op;
+struct ref_transfer {     /* that is not waited for yet */
 	unsigned event_n; /* 0: the rank has no part in it */
 	struct ref_event **event;
 };
+
 struct ref_rank {
 	int64_t device;
-	bool idle;              /* in no mesh, of a program that has some */
-	int64_t *index;         /* by index_id */
-	struct ref_view **view; /* by value_id: its view now */
-	uint32_t *handle;       /* by handle_id: stream slot */
-	uint32_t current;       /* stream slot */
-	VEC(struct ref_stream) stream;
-	VEC(struct ref_transfer) transfer;
-	struct ref_party *posted; /* by op: a send or recv that waits for its post */
-	bool coalescing;
-	VEC(struct ref_entry *) group; /* starts of the open group */
-	unsigned loop_n;
-	struct ref_loop {
-		int64_t start, stop, now;
-		bool stream;
-	} loop[IR_MAX_NESTING];
+	bool idle; /* in no mesh, of a program that has some */
+	struct walker walk;
+	struct ref_view **view;            /* by value_id: its view now */
+	uint32_t current;                  /* stream */
+	VEC(struct ref_stream) stream;     /* as in the walk */
+	VEC(struct ref_transfer) transfer; /* by number of the walk */
+	struct ref_party *posted;          /* by op: a send or recv that waits for its post */
+	VEC(struct ref_entry *) group;     /* starts of the open group */
 };
 
 struct ref_host {
@@ -189,7 +183,7 @@ struct ref_host {
 	struct ref_locals *locals;
 	int64_t rank_n;
 	struct ref_rank *rank;
-	bool *is_posted;   /* by op: some post names it */
+	struct walk_program walk;
 	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
 	VEC(struct ref_channel *) channel;
 	VEC(struct ref_buffer *) buffer;

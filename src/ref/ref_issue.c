@@ -1,9 +1,6 @@
-/* ref_issue: one rank's walk over the program.
+/* ref_issue: the entries that one rank's statements make in the queues of its streams, in the order of the
+ * walk:
  *
- * Loops run, conditions and indices are evaluated, views are bound; the rest goes to the stream
- * queues:
- *
- *     set_stream(i)            the stream that the next entries go to
  *     T = select(X, …)         nothing: T is bound to a view
  *     Y <- linear(T, W)        COMPUTE
  *     Z <- allreduce(Y) as c   START of the communicator's next event
@@ -12,8 +9,6 @@
 #include "ref/ref_issue.h"
 #include "ir/expr.h"
 #include <string.h>
-
-static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region);
 
 uint32_t ref_issue_at(struct ref_host *h, op_id op)
 {
@@ -39,28 +34,26 @@ void ref_issue_push(struct ref_rank *r, struct ref_entry *e)
 	vec_push(&r->stream.at[r->current].queue, e);
 }
 
-static uint32_t stream_slot(struct ref_rank *r, int64_t number)
+/* Reports why the walk has failed. Returns false. */
+static bool report_failure(struct ref_host *h, const struct ref_rank *r)
 {
-	for (uint32_t k = 0; k < r->stream.n; k++)
-		if (r->stream.at[k].number == number)
-			return k;
-	vec_push(&r->stream, (struct ref_stream){.number = number});
-	return r->stream.n - 1;
+	enum diagnostic code;
+	op_id op;
+	const char *text = walk_failure(&r->walk, &code, &op);
+	diag_error(h->c->d, code, ref_issue_at(h, op), "%s on rank %lld", text, (long long)r->device);
+	return false;
 }
 
-/* The stream that set_stream or synchronize names: a handle or an index. */
-static bool stream_operand(struct ref_host *h, struct ref_rank *r, op_id op, uint32_t *out)
+bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
 {
-	if (op_role_count(h->c->m, op, ROLE_HANDLE)) {
-		*out = r->handle[op_operand_id(h->c->m, op, ROLE_HANDLE, 0)];
-		return true;
-	}
-	int64_t index;
-	if (!ref_issue_scalar(h, r, op, 0, &index))
-		return false;
-	index = expr_stream(index, h->c->o->streams);
-	*out = stream_slot(r, index < 0 ? -index : index);
-	return true;
+	return walk_scalar(&r->walk, op, k, WALK_ANY, out) || report_failure(h, r);
+}
+
+/* Adds the streams that the walk has come to. */
+static void add_streams(struct ref_rank *r)
+{
+	for (uint32_t k = r->stream.n; k < r->walk.stream.n; k++)
+		vec_push(&r->stream, (struct ref_stream){.number = r->walk.stream.at[k]});
 }
 
 static void issue_synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32_t stream)
@@ -86,12 +79,11 @@ static bool issue_compute(struct ref_host *h, struct ref_rank *r, op_id op, unsi
 	struct ref_entry *e = ref_issue_entry(h, REF_COMPUTE, op);
 	e->result = result_k;
 	e->use = arena_new_array(h->arena, struct ref_use, o->operand_n);
-	const struct expr_env env = {
-	    .rank = r->device, .streams = h->c->o->streams ? h->c->o->streams : INT32_MAX, .index = r->index};
+	const struct expr_env env = walk_env(&r->walk);
 	bool here = ref_mesh_has(m, value_type(m, result)->mesh, r->device);
 	if (ref_attrs_flags(m, op) & EXPR_HAS_INDEX) {
 		int64_t *now = arena_new_array(h->arena, int64_t, m->index.n);
-		memcpy(now, r->index, sizeof *now * m->index.n);
+		memcpy(now, r->walk.index, sizeof *now * m->index.n);
 		e->index = now;
 	}
 	for (unsigned k = 0; k < o->operand_n; k++) {
@@ -155,36 +147,6 @@ static bool issue_pack(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-static bool for_loop(struct ref_host *h, struct ref_rank *r, op_id op)
-{
-	int64_t start, stop;
-	region_id body = ir_op(h->c->m, op)->region;
-	index_id index = h->c->m->region.at[body].index;
-	if (!ref_issue_scalar(h, r, op, 0, &start) || !ref_issue_scalar(h, r, op, 1, &stop))
-		return false;
-	struct ref_loop *loop = &r->loop[r->loop_n++];
-	*loop = (struct ref_loop){
-	    .start = start, .stop = stop, .stream = ir_op(h->c->m, op)->flags & OP_STREAM_LOOP};
-	for (int64_t i = start; i < stop; i++) {
-		r->index[index] = loop->now = i;
-		if (!ref_afford(h->c, op) || !issue_region(h, r, body))
-			return false;
-	}
-	r->loop_n--;
-	return true;
-}
-
-static bool issue_condition(struct ref_host *h, struct ref_rank *r, op_id op)
-{
-	int64_t holds;
-	region_id branch = ir_op(h->c->m, op)->region;
-	if (!ref_issue_scalar(h, r, op, 0, &holds))
-		return false;
-	if (!holds)
-		branch = h->c->m->region.at[branch].sibling;
-	return !branch || issue_region(h, r, branch);
-}
-
 static bool issue_deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_FREE); k++) {
@@ -202,59 +164,11 @@ static bool issue_deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
+/* A statement of the current stream. */
+static bool issue_work(struct ref_host *h, struct ref_rank *r, op_id op)
 {
-	struct module *m = h->c->m;
-	uint32_t stream;
 	bool reshards = false;
-	switch ((enum op_kind)ir_op(m, op)->kind) {
-	case OP_FOR:
-		return for_loop(h, r, op);
-	case OP_IF:
-		return issue_condition(h, r, op);
-	case OP_UNIT:
-	case OP_LAUNCH_KERNEL:
-		return issue_region(h, r, ir_op(m, op)->region);
-	case OP_GET_CURRENT_STREAM:
-		r->handle[op_operand_id(m, op, ROLE_HANDLE, 0)] = r->current;
-		return true;
-	case OP_SET_CURRENT_STREAM:
-		if (!stream_operand(h, r, op, &stream))
-			return false;
-		r->current = stream;
-		return true;
-	case OP_SYNCHRONIZE:
-		if (!stream_operand(h, r, op, &stream))
-			return false;
-		issue_synchronize(h, r, op, stream);
-		return true;
-	case OP_ALLOCATE:
-		ref_bind_buffer(h, r, op_def(m, op, 0))->buffer->zero =
-		    op_attr_is_true(m, op, "zero_init") || op_attr_is_true(m, op, "resets_to_zero");
-		return true;
-	case OP_DEALLOCATE:
-		return issue_deallocate(h, r, op);
-	case OP_SELECT:
-		return ref_bind_select(h, r, op);
-	case OP_SHARD_BY_STREAM:
-		return ref_bind_shard(h, r, op);
-	case OP_SYMMETRIC_VIEW:
-		return ref_symmetric_bind(h, r, op);
-	case OP_SEND:
-	case OP_RECV:
-		return ref_meet_p2p(h, r, op);
-	case OP_POST:
-		return ref_meet_post(h, r, op);
-	case OP_SHARE_MEM_HANDLES:
-		return true;
-	case OP_START_COALESCING:
-		r->coalescing = true;
-		return true;
-	case OP_END_COALESCING:
-		ref_meet_end_coalescing(h, r, op);
-		return true;
-	case OP_WAIT:
-		return ref_meet_wait(h, r, op);
+	switch ((enum op_kind)ir_op(h->c->m, op)->kind) {
 	case OP_SET:
 		if (!ref_set_reshards(h, op, &reshards))
 			return false;
@@ -262,25 +176,71 @@ static bool issue_op(struct ref_host *h, struct ref_rank *r, op_id op)
 	case OP_PACK:
 	case OP_UNPACK:
 		return issue_pack(h, r, op);
-	case OP_DISPATCH:
-	case OP_COMBINE:
-		return ir_op(m, op)->team ? ref_meet_experts(h, r, op) : compute_all(h, r, op);
 	default:
-		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, op)
-		                                           : compute_all(h, r, op);
+		return compute_all(h, r, op);
 	}
 }
 
-static bool issue_region(struct ref_host *h, struct ref_rank *r, region_id region)
+static void issue_allocate(struct ref_host *h, struct ref_rank *r, op_id op)
 {
-	for (op_id op = h->c->m->region.at[region].first; op; op = h->c->m->op.at[op].next)
-		if (!ref_afford(h->c, op) || !issue_op(h, r, op))
-			return false;
-	return true;
+	ref_bind_buffer(h, r, op_def(h->c->m, op, 0))->buffer->zero =
+	    op_attr_is_true(h->c->m, op, "zero_init") || op_attr_is_true(h->c->m, op, "resets_to_zero");
+}
+
+static bool issue_step(struct ref_host *h, struct ref_rank *r, const struct step *s)
+{
+	struct module *m = h->c->m;
+	op_id op = s->op;
+	switch ((enum step_kind)s->kind) {
+	case STEP_WORK:
+		return issue_work(h, r, op);
+	case STEP_VIEW:
+		return ir_op(m, op)->kind == OP_SELECT ? ref_bind_select(h, r, op) : ref_bind_shard(h, r, op);
+	case STEP_ALLOCATE:
+		issue_allocate(h, r, op);
+		return true;
+	case STEP_FREE:
+		return issue_deallocate(h, r, op);
+	case STEP_FENCE:
+		return ref_symmetric_bind(h, r, op);
+	case STEP_MEET:
+		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, s)
+		                                           : ref_meet_experts(h, r, op);
+	case STEP_PREPARE:
+	case STEP_MESSAGE:
+		return ref_meet_message(h, r, s);
+	case STEP_END_GROUP:
+		ref_meet_end_group(h, r, s);
+		return true;
+	case STEP_WAIT:
+		ref_meet_wait(h, r, s);
+		return true;
+	case STEP_MISSING:
+		return ref_meet_missing(h, r, s);
+	case STEP_JOIN:
+		issue_synchronize(h, r, op, s->joined);
+		return true;
+	default: /* no entry */
+		return true;
+	}
 }
 
 bool ref_issue(struct ref_host *h, struct ref_rank *r)
 {
-	r->current = stream_slot(r, -1);
-	return issue_region(h, r, h->c->m->body);
+	const struct walk_options options = {.streams = h->c->o->streams};
+	struct step s;
+	uint64_t walked = 0;
+	bool ok = true;
+	walk_begin(&r->walk, &h->walk, r->device, &options);
+	while (ok && walk_next(&r->walk, &s)) {
+		for (; ok && walked < r->walk.walked; walked++)
+			ok = ref_afford(h->c, s.op);
+		add_streams(r);
+		r->current = s.stream;
+		ok = ok && issue_step(h, r, &s);
+	}
+	if (ok && r->walk.failed)
+		ok = report_failure(h, r);
+	walk_end(&r->walk);
+	return ok;
 }

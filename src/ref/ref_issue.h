@@ -32,16 +32,18 @@ bool ref_bind_shard(struct ref_host *h, struct ref_rank *r, op_id op);
 bool ref_symmetric_bind(struct ref_host *h, struct ref_rank *r, op_id op);
 void ref_symmetric_end(struct ref_host *h, struct ref_rank *r, op_id op, value_id v);
 
-bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, const struct step *s);
 bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op);
 /* The rank comes to a point that all of its slice come to before one goes on. of: whose memory is seen from
  * there on, or was. NULL: the rank is in no slice. */
 struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id op, team_id team,
                                  struct ref_view *of);
 bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op);
-bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op);
-bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op);
-void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op);
-bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op);
+/* A message is issued, or prepared for a post. */
+bool ref_meet_message(struct ref_host *h, struct ref_rank *r, const struct step *s);
+void ref_meet_end_group(struct ref_host *h, struct ref_rank *r, const struct step *s);
+void ref_meet_wait(struct ref_host *h, struct ref_rank *r, const struct step *s);
+/* Reports that a wait or post names a statement that was not come to, or is waited for. Returns false. */
+bool ref_meet_missing(struct ref_host *h, const struct ref_rank *r, const struct step *s);
 
 #endif

@@ -34,28 +34,20 @@ static void push_wait(struct ref_host *h, struct ref_rank *r, op_id op, struct r
 	ref_issue_push(r, e);
 }
 
-/* The slice of a team that holds a device, and where; false: none does. */
-static bool find_slice(const struct team *t, int64_t device, const uint32_t **slice, unsigned *n,
-                       unsigned *member)
+static void keep_transfer(struct ref_rank *r, uint32_t number, struct ref_transfer t)
 {
-	for (uint32_t s = 0; s < t->slice_n; s++)
-		for (uint32_t k = t->start[s]; k < t->start[s + 1]; k++)
-			if (t->device[k] == device) {
-				*slice = t->device + t->start[s];
-				*n = t->start[s + 1] - t->start[s];
-				*member = k - t->start[s];
-				return true;
-			}
-	return false;
+	while (r->transfer.n <= number)
+		vec_push(&r->transfer, (struct ref_transfer){0});
+	r->transfer.at[number] = t;
 }
 
-bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
+bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, const struct step *s)
 {
 	struct module *m = h->c->m;
+	op_id op = s->op;
 	const struct op *o = ir_op(m, op);
 	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1};
-	const uint32_t *slice;
-	unsigned n, member;
+	struct membership me;
 	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
 	if (!party.in || !ref_bind_result(h, r, op, 0, &party.out))
 		return false;
@@ -63,8 +55,8 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 		diag_error(h->c->d, E_PEER, o->at, "the devices of the team are not known");
 		return false;
 	}
-	bool here = find_slice(ir_team(m, o->team), r->device, &slice, &n, &member);
-	struct ref_transfer t = {.op = op};
+	bool here = walk_membership(&h->walk, o->team, r->device, &me);
+	struct ref_transfer t = {0};
 	if (here) {
 		if (op_info[o->kind].traits & TRAIT_ROOTED && !ref_issue_scalar(h, r, op, 0, &party.root))
 			return false;
@@ -72,9 +64,10 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 		                                         !ref_issue_scalar(h, r, op, 1, &party.recv_peer)))
 			return false;
 		ref_bind_chunk(h, r, op, 0, party.out, party.in);
-		struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), slice, n);
-		struct ref_event *event = ref_event_next(h, ch, member);
-		struct ref_entry *e = start_entry(h, op, event, member, &party);
+		struct ref_channel *ch =
+		    ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), me.device, me.n);
+		struct ref_event *event = ref_event_next(h, ch, me.member);
+		struct ref_entry *e = start_entry(h, op, event, me.member, &party);
 		if (o->flags & OP_GROUPED)
 			vec_push(&r->group, e);
 		else
@@ -85,7 +78,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, op_id op)
 	if (o->flags & OP_GROUPED)
 		return true;
 	if (o->flags & OP_ASYNC)
-		vec_push(&r->transfer, t);
+		keep_transfer(r, s->transfer, t);
 	else if (here)
 		push_wait(h, r, op, t.event, 1);
 	return true;
@@ -95,12 +88,11 @@ struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id o
                                  struct ref_view *of)
 {
 	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1, .in = of};
-	const uint32_t *slice;
-	unsigned n, member;
-	if (!find_slice(ir_team(h->c->m, team), r->device, &slice, &n, &member))
+	struct membership me;
+	if (!walk_membership(&h->walk, team, r->device, &me))
 		return NULL;
-	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, 0, slice, n);
-	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, member), member, &party);
+	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, 0, me.device, me.n);
+	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, me.member), me.member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);
 	return e->event[0];
@@ -164,9 +156,11 @@ bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* Sends or receives, now or with the group that is open. party->root: the other device. */
-static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, const struct ref_party *party)
+/* Sends or receives, as a transfer or with the group that is open. party->root: the other device. */
+static bool start_transfer(struct ref_host *h, struct ref_rank *r, const struct step *s,
+                           const struct ref_party *party)
 {
+	op_id op = s->of;
 	bool send = ir_op(h->c->m, op)->kind == OP_SEND;
 	if (party->root < 0 || party->root >= h->rank_n) {
 		diag_error(h->c->d, E_PEER, ref_issue_at(h, op),
@@ -178,81 +172,59 @@ static bool start_transfer(struct ref_host *h, struct ref_rank *r, op_id op, con
 	uint32_t device[2] = {send ? self : peer, send ? peer : self};
 	struct ref_channel *ch = ref_channel_get(h, REF_P2P, 0, op_backend(h->c->m, op), device, 2);
 	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, !send), !send, party);
-	if (r->coalescing) {
+	if (s->transfer == WALK_NONE) {
 		vec_push(&r->group, e);
 		return true;
 	}
 	ref_issue_push(r, e);
-	vec_push(&r->transfer, (struct ref_transfer){.op = op, .event_n = 1, .event = e->event});
+	keep_transfer(r, s->transfer, (struct ref_transfer){.event_n = 1, .event = e->event});
 	return true;
 }
 
-bool ref_meet_p2p(struct ref_host *h, struct ref_rank *r, op_id op)
+bool ref_meet_message(struct ref_host *h, struct ref_rank *r, const struct step *s)
 {
 	struct module *m = h->c->m;
-	bool send = ir_op(m, op)->kind == OP_SEND;
-	struct ref_party party = {.op = op};
-	struct ref_view *v = ref_bind_find(h, r, send ? op_read(m, op, 0) : op_write(m, op, 0), op);
-	if (!v || !ref_issue_scalar(h, r, op, 0, &party.root))
+	bool send = ir_op(m, s->of)->kind == OP_SEND;
+	if (s->op != s->of)
+		return start_transfer(h, r, s, &r->posted[s->of]);
+	struct ref_party party = {.op = s->of, .root = s->peer};
+	struct ref_view *v = ref_bind_find(h, r, send ? op_read(m, s->of, 0) : op_write(m, s->of, 0), s->of);
+	if (!v)
 		return false;
 	*(send ? &party.in : &party.out) = v;
-	if (!h->is_posted[op])
-		return start_transfer(h, r, op, &party);
-	r->posted[op] = party;
+	if (s->kind == STEP_MESSAGE)
+		return start_transfer(h, r, s, &party);
+	r->posted[s->of] = party;
 	return true;
 }
 
-bool ref_meet_post(struct ref_host *h, struct ref_rank *r, op_id op)
+void ref_meet_end_group(struct ref_host *h, struct ref_rank *r, const struct step *s)
 {
-	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
-		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
-		if (!r->posted[transfer].op) {
-			diag_error(h->c->d, E_WAIT_NOTHING, ref_issue_at(h, op),
-			           "rank %lld has not come to the statement that is posted",
-			           (long long)r->device);
-			diag_note(h->c->d, ref_issue_at(h, transfer), "it stands here");
-			return false;
-		}
-		if (!start_transfer(h, r, transfer, &r->posted[transfer]))
-			return false;
-	}
-	return true;
-}
-
-void ref_meet_end_coalescing(struct ref_host *h, struct ref_rank *r, op_id op)
-{
-	struct ref_transfer t = {.op = op,
-	                         .event_n = r->group.n,
+	struct ref_transfer t = {.event_n = r->group.n,
 	                         .event = arena_new_array(h->arena, struct ref_event *, r->group.n)};
 	for (uint32_t k = 0; k < r->group.n; k++) {
 		ref_issue_push(r, r->group.at[k]);
 		t.event[k] = r->group.at[k]->event[0];
 	}
 	r->group.n = 0;
-	r->coalescing = false;
-	vec_push(&r->transfer, t);
+	keep_transfer(r, s->transfer, t);
 }
 
-/* The oldest instance of each statement that is not waited for. */
-bool ref_meet_wait(struct ref_host *h, struct ref_rank *r, op_id op)
+void ref_meet_wait(struct ref_host *h, struct ref_rank *r, const struct step *s)
 {
-	for (unsigned k = 0; k < op_role_count(h->c->m, op, ROLE_STATEMENT); k++) {
-		op_id transfer = op_operand_id(h->c->m, op, ROLE_STATEMENT, k);
-		uint32_t t = 0;
-		while (t < r->transfer.n && r->transfer.at[t].op != transfer)
-			t++;
-		if (t == r->transfer.n) {
-			diag_error(h->c->d, E_WAIT_NOTHING, ref_issue_at(h, op),
-			           "rank %lld has nothing to wait for here", (long long)r->device);
-			diag_note(h->c->d, ref_issue_at(h, transfer),
-			          "every start of this statement was waited for");
-			return false;
-		}
-		if (r->transfer.at[t].event_n)
-			push_wait(h, r, op, r->transfer.at[t].event, r->transfer.at[t].event_n);
-		memmove(&r->transfer.at[t], &r->transfer.at[t + 1],
-		        sizeof *r->transfer.at * (r->transfer.n - t - 1));
-		r->transfer.n--;
-	}
-	return true;
+	const struct ref_transfer t = r->transfer.at[s->transfer];
+	if (t.event_n)
+		push_wait(h, r, s->op, t.event, t.event_n);
+}
+
+bool ref_meet_missing(struct ref_host *h, const struct ref_rank *r, const struct step *s)
+{
+	bool posts = ir_op(h->c->m, s->op)->kind == OP_POST;
+	diag_error(h->c->d, E_WAIT_NOTHING, ref_issue_at(h, s->op),
+	           posts ? "rank %lld has not come to the statement that is posted"
+	                 : "rank %lld has nothing to wait for here",
+	           (long long)r->device);
+	diag_note(h->c->d, ref_issue_at(h, s->of),
+	          posts ? "it stands here" : "every start of this statement was waited for");
+	return false;
 }
