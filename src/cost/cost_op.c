@@ -84,8 +84,8 @@ static int64_t needed(const struct infer_axes *x, unsigned k, const struct local
 	for (unsigned a = 0; a < in->rank; a++) {
 		int64_t n = in->n[a];
 		for (unsigned r = 0; r < result->rank; r++)
-			if (x->operand[k][a] == x->result[r] && x->kind[x->result[r]] == DIM_PARALLEL &&
-			    result->n[r] < n)
+			if (x->result[r] != INFER_NONE && x->operand[k][a] == x->result[r] &&
+			    x->kind[x->result[r]] == DIM_PARALLEL && result->n[r] < n)
 				n = result->n[r];
 		elements *= n;
 	}
