@@ -125,7 +125,7 @@ static uint32_t find_stream(struct walker *w, int64_t number)
 }
 
 /* Finds the stream that a set_stream or synchronize names, by a handle or an index. */
-static bool named_stream(struct walker *w, op_id op, uint32_t *out)
+static bool find_named_stream(struct walker *w, op_id op, uint32_t *out)
 {
 	int64_t index;
 	if (op_role_count(w->m, op, ROLE_HANDLE)) {
@@ -288,7 +288,7 @@ static void post_message(struct walker *w, op_id message, struct step *out)
 		out->transfer = start_transfer(w, message);
 }
 
-static void wait_for(struct walker *w, op_id started, struct step *out)
+static void end_wait(struct walker *w, op_id started, struct step *out)
 {
 	out->of = started;
 	out->transfer = end_transfer(w, started);
@@ -308,7 +308,7 @@ static bool take_part(struct walker *w, struct step *out)
 	out->part = (uint16_t)w->part++;
 	out->more = w->part < op_role_count(w->m, op, ROLE_STATEMENT);
 	if (w->m->op.at[op].kind == OP_WAIT)
-		wait_for(w, named, out);
+		end_wait(w, named, out);
 	else
 		post_message(w, named, out);
 	return true;
@@ -321,7 +321,7 @@ static bool begin_parts(struct walker *w, op_id op)
 	return false;
 }
 
-static bool meet(struct walker *w, op_id op, struct step *out)
+static bool come_to_meeting(struct walker *w, op_id op, struct step *out)
 {
 	unsigned flags = w->m->op.at[op].flags;
 	out->kind = STEP_MEET;
@@ -351,7 +351,7 @@ static bool is_own(const struct module *m, op_id op)
 	}
 }
 
-static bool as(struct step *out, enum step_kind kind)
+static bool set_kind(struct step *out, enum step_kind kind)
 {
 	out->kind = (uint8_t)kind;
 	return true;
@@ -370,46 +370,47 @@ static bool come_to(struct walker *w, op_id op, struct step *out)
 	case OP_UNIT:
 	case OP_LAUNCH_KERNEL:
 		if (w->o.whole_units)
-			return as(out, STEP_WORK);
+			return set_kind(out, STEP_WORK);
 		enter_region(w, o->region, 0);
 		return false;
 	case OP_GET_CURRENT_STREAM:
 		w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)] = w->current;
 		return false;
 	case OP_SET_CURRENT_STREAM:
-		named_stream(w, op, &w->current);
+		find_named_stream(w, op, &w->current);
 		return false;
 	case OP_SYNCHRONIZE:
-		return named_stream(w, op, &out->joined) && as(out, STEP_JOIN);
+		return find_named_stream(w, op, &out->joined) && set_kind(out, STEP_JOIN);
 	case OP_ALLOCATE:
-		return as(out, STEP_ALLOCATE);
+		return set_kind(out, STEP_ALLOCATE);
 	case OP_DEALLOCATE:
-		return as(out, STEP_FREE);
+		return set_kind(out, STEP_FREE);
 	case OP_SYMMETRIC_VIEW:
-		return as(out, STEP_FENCE);
+		return set_kind(out, STEP_FENCE);
 	case OP_SELECT:
 	case OP_SHARD_BY_STREAM:
-		return as(out, STEP_VIEW);
+		return set_kind(out, STEP_VIEW);
 	case OP_SHARE_MEM_HANDLES:
-		return as(out, STEP_SHARE);
+		return set_kind(out, STEP_SHARE);
 	case OP_SEND:
 	case OP_RECV:
 		return come_to_message(w, op, out);
 	case OP_START_COALESCING:
 		w->in_group = true;
-		return as(out, STEP_GROUP);
+		return set_kind(out, STEP_GROUP);
 	case OP_END_COALESCING:
 		w->in_group = false;
 		out->transfer = start_transfer(w, op);
-		return as(out, STEP_END_GROUP);
+		return set_kind(out, STEP_END_GROUP);
 	case OP_WAIT:
 	case OP_POST:
 		return begin_parts(w, op);
 	case OP_DISPATCH:
 	case OP_COMBINE:
-		return o->team ? meet(w, op, out) : as(out, STEP_WORK);
+		return o->team ? come_to_meeting(w, op, out) : set_kind(out, STEP_WORK);
 	default:
-		return op_traits(w->m, op) & TRAIT_COLLECTIVE ? meet(w, op, out) : as(out, STEP_WORK);
+		return op_traits(w->m, op) & TRAIT_COLLECTIVE ? come_to_meeting(w, op, out)
+		                                              : set_kind(out, STEP_WORK);
 	}
 }
 

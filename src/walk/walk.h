@@ -54,6 +54,9 @@ enum step_kind {
 	STEP_FAILED /* see walk_failure; it stays so */
 };
 
+/* A transfer is what a wait waits for: a collective, a message or a group. MEET, MESSAGE and END_GROUP begin
+ * one, unless the statement is of a group or ends before the stream goes on; WAIT ends one. The number of a
+ * transfer is used again once it has ended. */
 struct step {
 	uint8_t kind;  /* enum step_kind */
 	bool others;   /* in a branch that only other ranks take */
@@ -66,9 +69,7 @@ struct step {
 	int64_t peer;      /* of MESSAGE, PREPARE: a device; it may be none of the program */
 	uint32_t stream;   /* current, in walker.stream */
 	uint32_t joined;   /* of JOIN, likewise */
-	uint32_t
-	    transfer; /* MESSAGE, MEET, END_GROUP: the transfer that begins, WALK_NONE if a group or the
-	               * statement itself ends it; WAIT: the transfer that is over. Numbers are used again */
+	uint32_t transfer; /* see below; WALK_NONE: none */
 };
 
 enum walk_follow {
