@@ -27,6 +27,8 @@ void handles_share(struct rank_check *w, op_id op)
 		bool send = w->m->op.at[transfer].kind == OP_SEND;
 		const struct view *x = &w->view[buffer_of(w, transfer)];
 		int64_t peer;
+		if (x->absent)
+			continue;
 		if (!check_scalar(w, transfer, 0, WALK_PEER, &peer))
 			return;
 		w->announced[transfer] = (struct announced){

@@ -236,6 +236,9 @@ static void take_step(struct rank_check *w, const struct step *s)
 	case STEP_MEET:
 		meet(w, s);
 		break;
+	case STEP_ABSENT:
+		transfer_absent(w, s);
+		break;
 	case STEP_PREPARE:
 		transfer_prepare(w, s);
 		break;

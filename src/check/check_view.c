@@ -36,6 +36,8 @@ static int64_t slot_now(struct rank_check *w)
 		op_id set_stream = w->c->set_stream[w->walk.loop.at[k].op];
 		if (set_stream && !check_scalar(w, set_stream, 0, WALK_SAME, &slot))
 			return 0;
+		if (set_stream)
+			slot = expr_stream(slot, streams);
 	}
 	for (unsigned k = w->walk.loop.n; k-- > 0 && slot == WALK_FIRST_STREAM;)
 		if (w->m->op.at[w->walk.loop.at[k].op].flags & OP_STREAM_LOOP)

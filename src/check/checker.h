@@ -449,6 +449,8 @@ void written_check(struct rank_check *w, op_id op, const struct access *a);
 void transfer_collective(struct rank_check *w, const struct step *s);
 /* A message is come to, which a post issues. */
 void transfer_prepare(struct rank_check *w, const struct step *s);
+/* A message of a tensor that the rank does not hold. */
+void transfer_absent(struct rank_check *w, const struct step *s);
 void transfer_message(struct rank_check *w, const struct step *s);
 void transfer_end_group(struct rank_check *w, const struct step *s);
 void transfer_wait(struct rank_check *w, const struct step *s);

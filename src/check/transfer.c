@@ -273,6 +273,14 @@ void transfer_prepare(struct rank_check *w, const struct step *s)
 	w->posted[s->of] = message_of(w, s);
 }
 
+void transfer_absent(struct rank_check *w, const struct step *s)
+{
+	if (s->transfer == WALK_NONE)
+		return;
+	struct transfer t = transfer_new(w, s->op, 0);
+	keep_transfer(w, s->transfer, &t);
+}
+
 void transfer_message(struct rank_check *w, const struct step *s)
 {
 	struct message x = s->op == s->of ? message_of(w, s) : w->posted[s->of];

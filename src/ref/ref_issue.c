@@ -206,6 +206,9 @@ static bool issue_step(struct ref_host *h, struct ref_rank *r, const struct step
 	case STEP_MEET:
 		return op_traits(m, op) & TRAIT_COLLECTIVE ? ref_meet_collective(h, r, s)
 		                                           : ref_meet_experts(h, r, op);
+	case STEP_ABSENT:
+		ref_meet_absent(r, s);
+		return true;
 	case STEP_PREPARE:
 	case STEP_MESSAGE:
 		return ref_meet_message(h, r, s);

@@ -41,6 +41,8 @@ struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id o
 bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op);
 /* A message is issued, or prepared for a post. */
 bool ref_meet_message(struct ref_host *h, struct ref_rank *r, const struct step *s);
+/* A message of a tensor that the rank does not hold. */
+void ref_meet_absent(struct ref_rank *r, const struct step *s);
 void ref_meet_end_group(struct ref_host *h, struct ref_rank *r, const struct step *s);
 void ref_meet_wait(struct ref_host *h, struct ref_rank *r, const struct step *s);
 /* Reports that a wait or post names a statement that was not come to, or is waited for. Returns false. */

@@ -198,6 +198,12 @@ bool ref_meet_message(struct ref_host *h, struct ref_rank *r, const struct step 
 	return true;
 }
 
+void ref_meet_absent(struct ref_rank *r, const struct step *s)
+{
+	if (s->transfer != WALK_NONE)
+		keep_transfer(r, s->transfer, (struct ref_transfer){0});
+}
+
 void ref_meet_end_group(struct ref_host *h, struct ref_rank *r, const struct step *s)
 {
 	struct ref_transfer t = {.event_n = r->group.n,

@@ -238,6 +238,9 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 	case STEP_PREPARE:
 		rank_take_results(w, op);
 		return true;
+	case STEP_ABSENT:
+		rank_message_absent(w, s);
+		return true;
 	case STEP_MESSAGE:
 		return rank_message_issue(w, s);
 	case STEP_END_GROUP:

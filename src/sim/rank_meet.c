@@ -204,6 +204,12 @@ bool rank_message_issue(struct rank_walk *w, const struct step *s)
 	return true;
 }
 
+void rank_message_absent(struct rank_walk *w, const struct step *s)
+{
+	if (s->transfer != WALK_NONE)
+		keep_transfer(w, s->transfer, 0, 0);
+}
+
 void rank_end_group(struct rank_walk *w, const struct step *s)
 {
 	op_id op = s->op;

@@ -55,6 +55,8 @@ void rank_fence(struct rank_walk *w, op_id op, team_id team);
 void rank_join(struct rank_walk *w, op_id op, uint32_t also);
 /* A message is issued: alone, or with the group that is open. */
 bool rank_message_issue(struct rank_walk *w, const struct step *s);
+/* A message of a tensor that the rank does not hold. */
+void rank_message_absent(struct rank_walk *w, const struct step *s);
 void rank_end_group(struct rank_walk *w, const struct step *s);
 void rank_wait(struct rank_walk *w, const struct step *s);
 

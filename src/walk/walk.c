@@ -27,6 +27,7 @@ void walk_begin(struct walker *w, struct walk_program *p, int64_t rank, const st
 		w->prepared = mem_zalloc(sizeof *w->prepared * m->op.n);
 		w->is_prepared = mem_zalloc(m->op.n);
 	}
+	w->is_in = mem_zalloc(m->mesh.n + 1);
 	vec_push(&w->stream, WALK_FIRST_STREAM);
 	walk_begin_region(w, m->body);
 }
@@ -51,6 +52,7 @@ void walk_end(struct walker *w)
 	free(w->latest);
 	free(w->prepared);
 	free(w->is_prepared);
+	free(w->is_in);
 }
 
 /* ---- failures */
@@ -258,14 +260,29 @@ static bool leave_region(struct walker *w, struct step *out)
 	return f.owner || !w->frame.n;
 }
 
+enum is_in { IS_IN_UNKNOWN, IS_IN_NO, IS_IN_YES };
+
+/* Returns true if the rank is in the mesh of the tensor that a message moves. */
+static bool holds_message(struct walker *w, op_id op)
+{
+	const struct module *m = w->m;
+	value_id v = m->op.at[op].kind == OP_SEND ? op_read(m, op, 0) : op_write(m, op, 0);
+	mesh_id mesh = value_type(m, v)->mesh;
+	uint32_t position;
+	if (mesh && w->is_in[mesh] == IS_IN_UNKNOWN)
+		w->is_in[mesh] =
+		    mesh_position(ir_mesh(m, mesh), (uint32_t)w->rank, &position) ? IS_IN_YES : IS_IN_NO;
+	return !mesh || w->is_in[mesh] == IS_IN_YES;
+}
+
 /* Issues a message, or prepares it for a post. */
 static bool come_to_message(struct walker *w, op_id op, struct step *out)
 {
-	bool posted = w->prepared && w->program->is_posted[op];
-	if (!walk_scalar(w, op, 0, WALK_PEER, &out->peer))
+	bool posted = w->prepared && w->program->is_posted[op], holds = holds_message(w, op);
+	if (holds && !walk_scalar(w, op, 0, WALK_PEER, &out->peer))
 		return false;
 	out->of = op;
-	out->kind = posted ? STEP_PREPARE : STEP_MESSAGE;
+	out->kind = !holds ? STEP_ABSENT : posted ? STEP_PREPARE : STEP_MESSAGE;
 	if (posted) {
 		w->prepared[op] = out->peer;
 		w->is_prepared[op] = true;
@@ -282,7 +299,7 @@ static void post_message(struct walker *w, op_id message, struct step *out)
 	out->kind = STEP_MISSING;
 	if (!w->is_prepared[message])
 		return;
-	out->kind = STEP_MESSAGE;
+	out->kind = holds_message(w, message) ? STEP_MESSAGE : STEP_ABSENT;
 	out->peer = w->prepared[message];
 	if (!w->in_group)
 		out->transfer = start_transfer(w, message);

@@ -40,6 +40,7 @@ enum step_kind {
 	STEP_MEET,      /* a collective, or experts of a team */
 	STEP_MESSAGE,   /* a send or recv is issued */
 	STEP_PREPARE,   /* a send or recv is come to that a post issues */
+	STEP_ABSENT,    /* … of a tensor in whose mesh the rank is not: nothing is sent or received */
 	STEP_GROUP,     /* the messages and collectives up to END_GROUP start together */
 	STEP_END_GROUP, /* … now */
 	STEP_WAIT,      /* for a transfer */
@@ -56,7 +57,7 @@ enum step_kind {
 
 /* A transfer is what a wait waits for: a collective, a message or a group. MEET, MESSAGE and END_GROUP begin
  * one, unless the statement is of a group or ends before the stream goes on; WAIT ends one. The number of a
- * transfer is used again once it has ended. */
+ * transfer is used again once it has ended. ABSENT begins one that nothing moves in. */
 struct step {
 	uint8_t kind;  /* enum step_kind */
 	bool others;   /* in a branch that only other ranks take */
@@ -113,6 +114,7 @@ struct walker {
 	uint32_t *handle;  /* by handle_id: in `stream` */
 	int64_t *prepared; /* by op_id: peer of a posted message; NULL: there are no posts */
 	bool *is_prepared;
+	uint8_t *is_in;            /* by mesh_id: enum is_in of walk.c */
 	uint32_t *oldest, *latest; /* by op_id: transfer + 1; 0: none */
 	VEC(uint32_t) next;        /* by transfer: a later one of the same statement, + 1 */
 	uint32_t free_transfer;    /* + 1; in `next` */
