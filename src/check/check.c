@@ -66,10 +66,21 @@ static op_id find_set_stream(const struct module *m, region_id body)
 	return 0;
 }
 
+/* Marks the loops and conditions around a set_stream. */
+static void mark_owners(struct checker *c, op_id op)
+{
+	const struct module *m = c->m;
+	for (region_id r = m->op.at[op].parent; m->region.at[r].owner;
+	     r = m->op.at[m->region.at[r].owner].parent)
+		c->names_stream[m->region.at[r].owner] = true;
+}
+
 static void find_statements(struct checker *c)
 {
 	for (op_id op = ir_walk_first(c->m); op; op = ir_walk(c->m, op)) {
 		c->is_symmetric |= c->m->op.at[op].kind == OP_SYMMETRIC_VIEW;
+		if (c->m->op.at[op].kind == OP_SET_CURRENT_STREAM)
+			mark_owners(c, op);
 		if (c->m->op.at[op].kind == OP_FOR)
 			c->set_stream[op] = find_set_stream(c->m, c->m->op.at[op].region);
 		for (unsigned k = 0; c->m->op.at[op].kind == OP_SHARE_MEM_HANDLES &&
@@ -120,6 +131,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	vec_push(&c.known, (struct known_spread){0});
 	vec_push(&c.turn, (struct turn){0});
 	c.set_stream = arena_new_array(c.arena, op_id, m->op.n);
+	c.names_stream = arena_new_array(c.arena, bool, m->op.n);
 	c.is_shared = arena_new_array(c.arena, bool, m->op.n);
 	c.is_returned = arena_new_array(c.arena, bool, m->value.n);
 	c.is_shown = arena_new_array(c.arena, bool, m->value.n);

@@ -273,6 +273,13 @@ static void take_step(struct rank_check *w, const struct step *s)
 	}
 }
 
+/* Returns true if the text leaves open which stream is current after a loop or condition that names one. */
+static bool forgets_stream(const struct module *m, op_id op)
+{
+	expr_id condition = m->op.at[op].kind == OP_IF ? op_scalar_expr(m, op, 0) : 0;
+	return m->op.at[op].kind == OP_FOR || (condition && m->expr.at[condition].flags & EXPR_HAS_INDEX);
+}
+
 /* Returns true if the program was walked to its end. */
 static bool take_steps(struct rank_check *w)
 {
@@ -287,6 +294,9 @@ static bool take_steps(struct rank_check *w)
 		w->others = s.others;
 		if (s.kind == STEP_ITERATION)
 			begin_iteration(w, &s);
+		if ((s.kind == STEP_ITERATION || s.kind == STEP_LEAVE) && w->c->names_stream[s.op] &&
+		    forgets_stream(w->m, s.op))
+			w->forgotten_at = w->walk.walked;
 		w->now = w->walk.loop.n ? w->turn_of.at[w->walk.loop.n - 1] : 0;
 		take_step(w, &s);
 		if (!check_goes_on(w->c))

@@ -28,21 +28,33 @@ static bool is_cut(const struct axis *a)
 
 /* ---- buffers */
 
-/* Returns the copy of a buffer that an iteration has: iterations on different streams never share one. */
+/* Returns true if the index of a set_stream differs from iteration to iteration. */
+static bool is_by_index(const struct module *m, op_id set_stream)
+{
+	expr_id e =
+	    set_stream && op_role_count(m, set_stream, ROLE_SCALAR) ? op_scalar_expr(m, set_stream, 0) : 0;
+	return e && m->expr.at[e].flags & EXPR_HAS_INDEX;
+}
+
+/* Returns the copy of a buffer that an iteration has, as slot_of_stream of src/plan finds it: iterations on
+ * different streams never share one. The stream counts that was named last in this iteration, else the one
+ * that the body names first, else the index of the loop. */
 static int64_t slot_now(struct rank_check *w)
 {
-	int64_t streams = w->c->o->streams, slot = w->stream.at[w->current].number;
-	for (unsigned k = w->walk.loop.n; k-- > 0 && slot == WALK_FIRST_STREAM;) {
+	int64_t slot = 0;
+	if (w->walk.named_at > w->forgotten_at && is_by_index(w->m, w->walk.named_by))
+		return w->stream.at[w->current].number;
+	for (unsigned k = w->walk.loop.n; k-- > 0;) {
 		op_id set_stream = w->c->set_stream[w->walk.loop.at[k].op];
-		if (set_stream && !check_scalar(w, set_stream, 0, WALK_SAME, &slot))
-			return 0;
-		if (set_stream)
-			slot = expr_stream(slot, streams);
+		if (is_by_index(w->m, set_stream))
+			return check_scalar(w, set_stream, 0, WALK_SAME, &slot)
+			           ? expr_stream(slot, w->walk.o.streams)
+			           : 0;
 	}
-	for (unsigned k = w->walk.loop.n; k-- > 0 && slot == WALK_FIRST_STREAM;)
+	for (unsigned k = w->walk.loop.n; k-- > 0;)
 		if (w->m->op.at[w->walk.loop.at[k].op].flags & OP_STREAM_LOOP)
-			slot = w->walk.loop.at[k].at;
-	return expr_stream(slot, streams);
+			return expr_stream(w->walk.loop.at[k].at, w->walk.o.streams);
+	return 0;
 }
 
 static uint32_t storage_get(struct rank_check *w, value_id v, int64_t slot)

@@ -152,12 +152,13 @@ struct checker {
 	VEC(struct reported) reported;
 	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
 	struct progress progress;
-	bool is_symmetric; /* some view shows other ranks' memory */
-	op_id *set_stream; /* by op_id of a loop: the first in its body that names a stream by an index; 0:
-	                      none */
-	bool *is_shared;   /* by op_id: a share_mem_handles names it */
-	bool *is_returned; /* by value_id: the program's caller takes its contents */
-	bool *is_shown;    /* by value_id: of a symmetric view, the caller takes the memory seen by it */
+	bool is_symmetric;  /* some view shows other ranks' memory */
+	op_id *set_stream;  /* by op_id of a loop: the first in its body that names a stream by an index; 0:
+	                       none */
+	bool *names_stream; /* by op_id of a loop or condition: a set_stream stands in it */
+	bool *is_shared;    /* by op_id: a share_mem_handles names it */
+	bool *is_returned;  /* by value_id: the program's caller takes its contents */
+	bool *is_shown;     /* by value_id: of a symmetric view, the caller takes the memory seen by it */
 	/* By type_id: the domain without mesh axes, which tells slices apart of memory that other ranks see:
 	 * a memory t@x@stream(3), a view has as t@block(x)@stream(3), with the same slices of each block.
 	 * Of types of a program without symmetric views: NULL. */
@@ -317,6 +318,7 @@ struct rank_check {
 	VEC(struct start) group;
 	VEC(uint32_t) turn_of;   /* by loop around: its iteration, in checker.turn */
 	uint32_t now;            /* turn */
+	uint64_t forgotten_at;   /* walker.walked when the text began to leave open which stream is current */
 	bool others;             /* in a branch that only other ranks take */
 	VEC(struct saved) saved; /* at the begin of each such branch around */
 	uint32_t room;           /* of the last that a host waits for before it issues more */

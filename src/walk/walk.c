@@ -394,6 +394,8 @@ static bool come_to(struct walker *w, op_id op, struct step *out)
 		w->handle[op_operand_id(w->m, op, ROLE_HANDLE, 0)] = w->current;
 		return false;
 	case OP_SET_CURRENT_STREAM:
+		w->named_by = op;
+		w->named_at = w->walked;
 		find_named_stream(w, op, &w->current);
 		return false;
 	case OP_SYNCHRONIZE:

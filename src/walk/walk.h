@@ -105,6 +105,8 @@ struct walker {
 	int64_t *index;             /* by index_id */
 	VEC(int64_t) stream;        /* numbers, in the order in which they are come to */
 	uint32_t current;           /* in `stream` */
+	op_id named_by;             /* the last set_stream; 0: none yet */
+	uint64_t named_at;          /* `walked` at that time */
 	VEC(struct walk_loop) loop; /* around, the outermost first */
 	uint64_t walked;            /* statements and iterations so far, with those that are no step */
 	unsigned others;            /* branches around that only other ranks take */
