@@ -39,8 +39,8 @@ struct check_options {
 	void (*progress)(void *to, double done);
 	void *to;
 	/* Sets *out to the data that a rank moves when it issues a message or collective for the nth time,
-	 * from 0 on; false: that is not known. The lists live as long as the check. NULL: the types say the
-	 * elements. */
+	 * from 0 on, as its plan says (src/cli/gate.c); false: that is not known. The lists live as long as
+	 * the check. NULL: the types say the elements. */
 	bool (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth, struct check_moved *out);
 	void *plans;
 	bool strict; /* what provides inputs and memory, and takes inputs and outputs back, is work on

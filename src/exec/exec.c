@@ -1,4 +1,4 @@
-/* exec: the walk over a plan's instructions. */
+/* exec: carries out a plan's instructions. */
 #include "base/arena.h"
 #include "exec/exec_device.h"
 #include "exec/exec_faults.h"
@@ -304,7 +304,7 @@ static struct rt_stream *stream_beside(struct exec *e, const struct plan_instruc
 	return e->packing[i->statement];
 }
 
-/* From which a Communication starts. */
+/* Returns the stream from which a Communication starts: beside the current one if it packs its data first. */
 static struct rt_stream *starting_stream(struct exec *e)
 {
 	return e->beside ? e->beside : e->current;
@@ -407,7 +407,7 @@ static struct rt_stream *stream_of(struct exec *e, const struct plan_instruction
 	return i->op ? rt_stream_get(e->engine, e->reg[i->a]) : e->handle[i->a];
 }
 
-/* ---- the walk */
+/* ---- the instructions */
 
 static void start_run(struct exec *e)
 {

@@ -47,11 +47,11 @@ bool expr_uses_index(const struct module *m, expr_id e, index_id i);
 /* The rank, streams and loop indices that an expression is evaluated with. */
 struct expr_env {
 	int64_t rank;         /* device id; -1: unknown */
-	int64_t streams;      /* number of streams */
+	int64_t streams;      /* value of `streams`; INT32_MAX where streams are not limited */
 	const int64_t *index; /* by index_id; NULL: none known */
 };
 enum expr_status { EXPR_OK, EXPR_UNDEFINED_PARAM, EXPR_OVERFLOW, EXPR_INDIVISIBLE, EXPR_UNKNOWN };
-/* Streams are numbered modulo `streams`; 0: as they are. */
+/* Streams are numbered modulo `streams`; 0: as they are, and a negative one is an error of the caller. */
 static inline int64_t expr_stream(int64_t index, int64_t streams)
 {
 	return streams > 0 ? (index % streams + streams) % streams : index;

@@ -3,7 +3,7 @@
  * Everything is a 32-bit id into a table of struct module; 0 is "none". Expressions,
  * domains, types, scalars, attributes and teams are hash-consed: equal things have
  * equal ids. Tables only grow; statements are moved and unlinked, never freed, until
- * module_free. Build with ir_build_*, change with ir_edit_* (build.h, edit.h).
+ * module_free. build.h adds statements and values, edit.h moves and removes them.
  *
  * Sizes: expr 24, value 32, operand 16, op 56 bytes. */
 #ifndef HIRC_IR_IR_H

@@ -47,8 +47,8 @@ static void prepend(struct module *m, region_id r, op_id op)
 		ir_append(m, r, op);
 }
 
-/* The stream of an iteration: its index; of a loop in others, each iteration of which has its own streams, as
- * many as the loop has iterations: i * 3 + j. */
+/* Returns the number of the stream of an iteration: its index; of a loop in others i * 3 + j, where 3 is the
+ * end of the inner loop, so that each iteration of the outer one has streams of its own. */
 static expr_id stream_of(struct module *m, op_id loop, expr_id index)
 {
 	op_id loops[IR_MAX_NESTING];

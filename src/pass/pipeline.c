@@ -19,7 +19,7 @@ const struct pass_info pass_info[PASS_COUNT] = {
 #undef PASS
 };
 
-/* The default pipeline. Passes that are listed only run when --passes names them. */
+/* The default pipeline. A pass that does not stand here runs if --passes names it, or an option asks for it. */
 static const enum pass_id default_pipeline[] = {
     PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
     PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */

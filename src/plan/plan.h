@@ -198,7 +198,7 @@ struct plan_output {
 struct plan {
 	struct arena *arena;
 	int64_t rank, ranks; /* this rank, ranks of the job */
-	int64_t streams;     /* numberOfStreams; 0: unbounded */
+	int64_t streams;     /* number of streams; 0: as they are named */
 	bool idle;           /* the rank is in no mesh */
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */

@@ -110,7 +110,7 @@ struct planner {
 	struct view **view; /* by value_id; NULL: not seen */
 	struct place *
 	    *place;        /* by value_id: of an ALLOCATE that no use has made a buffer of yet; NULL: none */
-	uint32_t *queue;   /* by op_id: PLAN_NO_QUEUE */
+	uint32_t *queue;   /* by op_id: of its tickets, + 1; 0: none yet */
 	bool *posted;      /* by op_id: issued by a post only */
 	bool *waited;      /* by op_id: some wait names it */
 	uint32_t *message; /* by op_id of a posted send or recv: message + 1 */
