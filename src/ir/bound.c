@@ -32,7 +32,9 @@ static void find_loops(const struct domain *d, struct loops *out)
 static bool goes_with(const struct module *m, op_id loop, const struct axis *a)
 {
 	bool stream = m->op.at[loop].flags & OP_STREAM_LOOP;
-	return stream == (a->place == PLACE_STREAM) && op_scalar_expr(m, loop, 1) == a->extent;
+	const struct expr *start = &m->expr.at[op_scalar_expr(m, loop, 0)];
+	return stream == (a->place == PLACE_STREAM) && start->kind == EXPR_CONST && start->k == 0 &&
+	       op_scalar_expr(m, loop, 1) == a->extent;
 }
 
 /* The loop around a statement that each loop of a domain goes with; 0: none does. */

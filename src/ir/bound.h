@@ -5,7 +5,7 @@
  *     v = shard_by_stream(V, j)                      both are bound: one block
  *
  * A buffer or a fresh value is the block of the loops that it stands in: its j-th stream (serial) axis goes
- * with the j-th stream (serial) loop of as many iterations. Each shard_by_stream binds one axis more. */
+ * with the j-th stream (serial) loop of as many iterations, from 0 on. Each shard_by_stream binds one axis more. */
 #ifndef HIRC_IR_BOUND_H
 #define HIRC_IR_BOUND_H
 #include "ir/ir.h"
