@@ -15,7 +15,7 @@
  *     no task (`optional`) where the rank has none, but memory for a full block, whose padding a copy takes
  *     along, and where the writer of a buffer decides which block the buffer is. The tasks of a statement,
  *     or of a unit, are one event. Tasks of no elements are none. An extern leaves nothing in the plan.
- *   - A Communication is an event on the ranks of its team, a send or recv on the ranks of its buffer's mesh.
+ *   - A collective is an event on the ranks of its team.
  *     It includes the tasks that pack and unpack, the messages of a collective_permute, the exchanges of a
  *     dispatch or combine, and the wait of a Communication that is not asynchronous.
  *   - A symmetric view, and the end of one, is a fence of its team, if the team has more than one member.

@@ -182,11 +182,7 @@ static void end_views(struct walk_account *x, const struct step *s)
 static void message(struct walk_account *x, const struct step *s)
 {
 	struct event e = event_new(EVENT_MESSAGE, s->op);
-	bool send = x->m->op.at[s->of].kind == OP_SEND;
-	bool here = here_is(x->m, send ? op_read(x->m, s->of, 0) : op_result(x->m, s->of, 0), x->w.rank);
-	start(x, s, s->of, x->issued[s->of], here);
-	if (!here)
-		return;
+	start(x, s, s->of, x->issued[s->of], true);
 	e.of = s->of;
 	e.nth = x->issued[s->of]++;
 	e.peer[0] = s->peer;
@@ -244,6 +240,9 @@ static bool take_step(struct walk_account *x, const struct step *s)
 		return true;
 	case STEP_MESSAGE:
 		message(x, s);
+		return true;
+	case STEP_ABSENT:
+		start(x, s, s->of, x->issued[s->of], false);
 		return true;
 	case STEP_GROUP:
 		push(x, s, event_new(EVENT_GROUP, s->op));
