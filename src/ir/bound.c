@@ -5,6 +5,8 @@
 #include "ir/layout.h"
 #include <string.h>
 
+enum { LEVELS = 8 }; /* of a tensor axis that steps are found for */
+
 /* The loops of a domain as levels of tensor axes. */
 struct loops {
 	unsigned n;
@@ -118,34 +120,51 @@ void bound_levels_of(const struct module *m, value_id v, struct bound_levels *ou
 			out->of[a] = out->of[a + 1];
 }
 
-void bound_steps_of(struct module *m, value_id v, struct bound_steps *out)
+/* Steps of each tensor axis, by level; the last entry: of axes that several share. */
+struct level_steps {
+	expr_id of[IR_MAX_LOGICAL + 1][LEVELS];
+};
+
+static void find_level_steps(struct module *m, value_id v, struct level_steps *out)
 {
 	op_id def = m->value.at[v].def, around[IR_MAX_AXES];
 	const struct domain *d = value_domain(m, v);
 	struct bound_levels levels;
 	struct loops loops;
 	find_loops(d, &loops);
-	*out = (struct bound_steps){{{0}}};
+	*out = (struct level_steps){{{0}}};
 	if (!def)
 		return;
 	if (!(op_traits(m, def) & TRAIT_VIEW)) {
 		find_around(m, d, &loops, def, around);
 		for (unsigned i = 0; i < loops.n; i++)
-			if (around[i] && loops.at[i].level < BOUND_LEVELS)
+			if (around[i] && loops.at[i].level < LEVELS)
 				out->of[loops.at[i].tensor_axis][loops.at[i].level] =
 				    expr_index(m, m->region.at[m->op.at[around[i]].region].index);
 		return;
 	}
-	bound_steps_of(m, op_read(m, def, 0), out);
+	find_level_steps(m, op_read(m, def, 0), out);
 	if (m->op.at[def].kind == OP_SHARD_BY_STREAM) {
 		bound_levels_of(m, op_read(m, def, 0), &levels);
 		const struct loop *l = next_loop(&loops, &levels);
-		if (l && l->level < BOUND_LEVELS)
+		if (l && l->level < LEVELS)
 			out->of[l->tensor_axis][l->level] = op_scalar_expr(m, def, 0);
 	}
 	if (m->op.at[def].kind == OP_SELECT)
 		for (unsigned a = (unsigned)op_attr_int(m, def, "axis", 0); a + 1 < IR_MAX_LOGICAL; a++)
 			memcpy(out->of[a], out->of[a + 1], sizeof out->of[a]);
+}
+
+void bound_steps_of(struct module *m, value_id v, struct bound_steps *out)
+{
+	struct level_steps steps;
+	struct loops loops;
+	find_loops(value_domain(m, v), &loops);
+	find_level_steps(m, v, &steps);
+	*out = (struct bound_steps){{0}};
+	for (unsigned i = 0; i < loops.n; i++)
+		if (loops.at[i].level < LEVELS)
+			out->of[loops.at[i].axis] = steps.of[loops.at[i].tensor_axis][loops.at[i].level];
 }
 
 bound_set bound_in(const struct domain *d, const struct bound_levels *levels)

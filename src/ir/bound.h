@@ -35,13 +35,17 @@ void bound_levels_of(const struct module *m, value_id v, struct bound_levels *ou
 /* The loop axis that a shard_by_stream of a value with these binds, of the domain of its result; -1: none is
  * left. */
 int bound_next(const struct domain *d, const struct bound_levels *levels);
-/* At which step each of them is: expressions over the indices of loops around the value, by tensor axis and
- * level; 0: it is not bound. */
-enum { BOUND_LEVELS = 8 };
+/* The step of each bound loop, by axis of the value's loop domain: expressions over the indices of loops
+ * around the value; 0: not bound. */
 struct bound_steps {
-	expr_id of[IR_MAX_LOGICAL + 1][BOUND_LEVELS];
+	expr_id of[IR_MAX_AXES];
 };
 void bound_steps_of(struct module *m, value_id v, struct bound_steps *out);
+/* The same in an iteration. */
+struct bound_at {
+	uint64_t axes;             /* bits: those that are bound */
+	int64_t step[IR_MAX_AXES]; /* of bound axes */
+};
 /* Returns the loops of a domain that the levels are. */
 bound_set bound_in(const struct domain *d, const struct bound_levels *levels);
 /* The tensor axis of a loop axis and its level. False: it is none. */

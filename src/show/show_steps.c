@@ -1,10 +1,10 @@
 /* show_steps: walks a loop on each rank. */
 #include "show/show_steps.h"
-#include "ir/bound.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
-#include "ir/held.h"
+#include "ir/layout.h"
 #include "ir/number.h"
+#include "ir/part.h"
 #include "ir/print.h"
 #include "ir/unit.h"
 #include "show/show_words.h"
@@ -69,25 +69,29 @@ static const char *name_of(struct steps_maker *k, value_id v)
 	return name;
 }
 
-/* The block that one axis of a tensor is in here; STEPS_WHOLE: the axis is not cut. */
-static int64_t block_along(struct steps_maker *k, const struct held_layout *l, unsigned axis,
-                           const int64_t *step, const char **part)
+/* The steps of a value's loops in the iteration. by_loop: bits of the tensor axes that they cut. */
+static void find_bound(struct steps_maker *k, op_id op, value_id v, struct bound_at *out, unsigned *by_loop)
 {
-	held_intervals held;
-	int64_t size, number = STEPS_WHOLE, extent;
-	if (expr_eval(k->m, l->s.axis[axis].extent, &(struct expr_env){.rank = -1}, &extent, NULL) !=
-	        EXPR_OK ||
-	    !held_block(k->m, l, axis, step, &size) || !held_axis(k->m, l, axis, k->w.rank, step, &held))
-		return STEPS_WHOLE;
-	if (!held.n)
-		number = STEPS_NOTHING;
-	else if (held.n > 1 || held.at[0].from || held.at[0].to < extent)
-		number = size ? held.at[0].from / size : 0;
-	if (held.n)
-		*part = arena_printf(k->p->arena, "axis %u, %lld to %lld", axis, (long long)held.at[0].from,
-		                     (long long)held.at[held.n - 1].to);
-	vec_free(&held);
-	return number;
+	const struct domain *d = value_domain(k->m, v);
+	struct bound_steps steps;
+	out->axes = *by_loop = 0;
+	bound_steps_of(k->m, v, &steps);
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		const unsigned loop = d->loop[i];
+		const int axis = layout_logical_of(d, loop);
+		if (axis < 0 || !steps.of[loop] || !walk_value(&k->w, op, steps.of[loop], &out->step[loop]))
+			continue;
+		out->axes |= (uint64_t)1 << loop;
+		*by_loop |= 1u << axis;
+	}
+}
+
+/* The number of an axis' block; STEPS_WHOLE: the axis is not cut. */
+static int64_t block_number(const struct part_axis *x)
+{
+	if (x->from == x->to)
+		return STEPS_NOTHING;
+	return part_is_whole(x) ? STEPS_WHOLE : x->from / x->block;
 }
 
 /* cut: set if a loop cuts it, not devices alone. */
@@ -100,32 +104,25 @@ static struct steps_event event_of(struct steps_maker *k, enum steps_kind kind, 
 	                        .block = STEPS_WHOLE,
 	                        .name = name_of(k, v),
 	                        .part = ""};
-	struct held_layout l;
-	struct bound_steps bound;
+	struct bound_at bound;
+	struct part p;
+	unsigned by_loop;
 	*cut = false;
-	if (!held_layout_read(k->m, k->m->value.at[v].type, &l))
+	find_bound(k, op, v, &bound, &by_loop);
+	if (!part_of(k->m, k->m->value.at[v].type, k->w.rank, &bound, &p))
 		return e;
-	bound_steps_of(k->m, v, &bound);
-	for (unsigned by_loop = 2; by_loop-- > 0;)
-		for (unsigned a = 0; a < l.s.rank; a++) {
-			int64_t step[SUGAR_MAX_PLACES];
-			bool loops = false;
-			for (unsigned i = 0; i < SUGAR_MAX_PLACES; i++) {
-				step[i] = -1;
-				if (i < BOUND_LEVELS && bound.of[a][i] &&
-				    walk_value(&k->w, op, bound.of[a][i], &step[i]))
-					loops = true;
-			}
-			const char *part = "";
-			int64_t block = loops == by_loop ? block_along(k, &l, a, step, &part) : STEPS_WHOLE;
-			if (block == STEPS_WHOLE && !loops)
+	for (unsigned loops = 2; loops-- > 0;)
+		for (unsigned a = 0; a < p.n; a++) {
+			const struct part_axis *x = &p.axis[a];
+			const int64_t block = block_number(x);
+			if ((by_loop >> a & 1) != loops || (block == STEPS_WHOLE && !loops))
 				continue;
-			if (loops == by_loop) {
-				e.block = block == STEPS_WHOLE ? 0 : block;
-				e.part = part;
-				*cut = loops;
-				return e;
-			}
+			e.block = block == STEPS_WHOLE ? 0 : block;
+			if (block != STEPS_NOTHING)
+				e.part = arena_printf(k->p->arena, "axis %u, %lld to %lld", a,
+				                      (long long)x->from, (long long)x->to);
+			*cut = loops;
+			return e;
 		}
 	return e;
 }
