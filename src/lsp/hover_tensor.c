@@ -6,6 +6,7 @@
  *     ranks 0-2 hold 3 x 8, 96 bytes; rank 3 holds 1 x 8, 32 bytes                            */
 #include "ir/expr.h"
 #include "ir/layout.h"
+#include "ir/part.h"
 #include "ir/print_type.h"
 #include "lsp/hover.h"
 #include "lsp/settle.h"
@@ -49,31 +50,16 @@ static bool evaluate_extent(const struct module *m, expr_id e, int64_t *out)
 	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK && *out >= 0;
 }
 
-/* Finds the part of a tensor that a rank holds; blocks of loops are held whole. False: not one interval of an
- * axis. */
-static bool held_by(const struct module *m, type_id t, uint32_t device, const struct extents *all,
-                    struct extents *out)
+/* Counts the elements of each axis that a rank holds, in all steps of loops. False: they are no box. */
+static bool measure_part(const struct module *m, type_id t, uint32_t device, struct extents *out)
 {
-	const struct mesh *mesh = &m->mesh.at[m->type.at[t].mesh];
-	*out = *all;
-	for (unsigned i = 0; i < all->n; i++) {
-		struct layout_chain chain;
-		int64_t block;
-		uint32_t index;
-		if (!layout_chain(m, t, i, &chain))
-			return false;
-		for (unsigned k = 0; k < chain.n; k++) {
-			const struct layout_step *s = &chain.step[k];
-			if (s->place != PLACE_MESH)
-				return k + 1 == chain.n; /* blocks of blocks of a loop: several intervals */
-			if (!evaluate_extent(m, s->block, &block) ||
-			    !mesh_axis_index(mesh, device, s->mesh_axis, &index))
-				return false;
-			int64_t left = out->at[i] - block * index;
-			out->at[i] = left < 0 ? 0 : left < block ? left : block;
-		}
-	}
-	return true;
+	struct part p;
+	if (!part_of(m, t, device, NULL, &p))
+		return false;
+	out->n = p.n;
+	for (unsigned a = 0; a < p.n; a++)
+		out->at[a] = part_count(&p.axis[a]);
+	return p.exact;
 }
 
 static void put_ranks(struct buf *b, const struct mesh *mesh, uint32_t from, uint32_t to)
@@ -86,16 +72,16 @@ static void put_ranks(struct buf *b, const struct mesh *mesh, uint32_t from, uin
 		buf_printf(b, "%u ranks from %u on hold ", to - from, mesh->device[from]);
 }
 
-static void parts(const struct module *m, type_id t, const struct extents *all, struct buf *b)
+static void put_parts(const struct module *m, type_id t, struct buf *b)
 {
 	const struct mesh *mesh = &m->mesh.at[m->type.at[t].mesh];
 	unsigned width = dtype_bytes(m->type.at[t].dtype);
 	struct extents first, here;
-	if (mesh->device_count > MANY_RANKS || !held_by(m, t, mesh->device[0], all, &first))
+	if (mesh->device_count > MANY_RANKS || !measure_part(m, t, mesh->device[0], &first))
 		return;
 	for (uint32_t from = 0, k = 1; from < mesh->device_count; k++) {
-		bool same = k < mesh->device_count && held_by(m, t, mesh->device[k], all, &here) &&
-		            !memcmp(here.at, first.at, sizeof *here.at * all->n);
+		bool same = k < mesh->device_count && measure_part(m, t, mesh->device[k], &here) &&
+		            !memcmp(here.at, first.at, sizeof *here.at * here.n);
 		if (same)
 			continue;
 		buf_puts(b, from ? "; " : "\n");
@@ -172,6 +158,6 @@ void hover_tensor(struct request *r, uint32_t symbol, struct buf *b)
 	}
 	sharding(m, x->type, b);
 	if (known && m->type.at[x->type].mesh)
-		parts(m, x->type, &all, b);
+		put_parts(m, x->type, b);
 	put_definition(r, s, b);
 }

@@ -1,52 +1,16 @@
 /* volume: the parts of a value that other ranks need. */
 #include "pass/volume.h"
 #include "ir/expr.h"
-#include "ir/held.h"
+#include "ir/part.h"
 #include <string.h>
 
-/* The parts of a tensor that all ranks hold: intervals of axis a of rank k at part[k * rank + a]. */
-struct parts {
-	unsigned rank;
-	held_intervals *part;
-};
-
-/* device: all ranks that take part. A rank that is not in the mesh holds nothing. */
-static bool parts_read(const struct module *m, const struct held_layout *t, const uint32_t *device,
-                       uint32_t n, struct parts *p)
+/* Finds the parts of a tensor that ranks hold, in all steps of its loops. False: their elements are not
+ * known. */
+static bool read_parts(const struct module *m, type_id t, const uint32_t *device, uint32_t n,
+                       struct part *out)
 {
-	bool ok = true;
-	p->rank = t->s.rank;
-	p->part = mem_zalloc(sizeof *p->part * n * (p->rank + 1));
-	for (uint32_t k = 0; k < n; k++) {
-		uint32_t position;
-		if (!mesh_position(t->mesh, device[k], &position))
-			continue;
-		for (unsigned a = 0; a < p->rank && ok; a++)
-			ok = held_axis(m, t, a, device[k], NULL, &p->part[k * p->rank + a]);
-	}
-	return ok;
-}
-
-static void parts_free(struct parts *p, uint32_t n)
-{
-	for (uint32_t k = 0; k < n * p->rank; k++)
-		vec_free(&p->part[k]);
-	free(p->part);
-}
-
-/* Elements that one has and the other needs. */
-static int64_t count_common_elements(const struct parts *x, uint32_t i, const struct parts *y, uint32_t k)
-{
-	int64_t count = 1;
-	for (unsigned a = 0; a < x->rank; a++)
-		count *= held_common(&x->part[i * x->rank + a], &y->part[k * x->rank + a]);
-	return count;
-}
-
-static bool has_same_parts(const struct parts *x, uint32_t i, uint32_t k)
-{
-	for (unsigned a = 0; a < x->rank; a++)
-		if (!held_alike(&x->part[i * x->rank + a], &x->part[k * x->rank + a]))
+	for (uint32_t k = 0; k < n; k++)
+		if (!part_of(m, t, device[k], NULL, &out[k]) || !out[k].exact || part_elements(&out[k]) < 0)
 			return false;
 	return true;
 }
@@ -73,42 +37,65 @@ static void find_memberships(const struct mesh *a, const struct reshard *r, cons
 	}
 }
 
-/* Counts the ranks of q's slice with an index below `index` that hold the same parts as q (other: other
- * parts). */
-static uint32_t count_before(const struct parts *x, const struct membership *member, uint32_t n, uint32_t q,
-                             uint32_t index, bool other)
-{
-	uint32_t count = 0;
-	for (uint32_t k = 0; k < n; k++)
-		count += member[k].slice == member[q].slice && member[k].index < index &&
-		         has_same_parts(x, k, q) != other;
-	return count;
-}
-
 /* Everything that a change of layout is counted by. */
 struct change {
 	const struct reshard *r;
+	enum collective kind;                       /* that of all steps of a loop together */
 	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* of both meshes */
 	struct membership member[2 * VOLUME_MAX_DEVICES];
-	struct parts x, y;
-	int64_t root, team; /* root: place among the devices; -1: none */
+	struct part *x, *y; /* of the operand, of the result; by device */
+	int root;           /* place among the devices; -1: none */
+	int64_t team;
 };
 
-/* Elements from q to p: ranks that hold the same take turns to give, see exchange_turn; if there is a root
- * only that one gives. */
+static enum collective collective_of(enum reshard_kind kind)
+{
+	enum collective c;
+	switch (kind) {
+	case RESHARD_STEP_BROADCAST:
+		return COLLECTIVE_ALLGATHER;
+	case RESHARD_STEP_REDUCE:
+	case RESHARD_STEP_RING_REDUCE:
+		return COLLECTIVE_REDUCE_SCATTER;
+	case RESHARD_SEND_RECV: /* by many pairs */
+		return COLLECTIVE_ALL_TO_ALLV;
+	default:
+		return op_collective(reshard_operation(kind), &c) ? c : COLLECTIVE_ALL_TO_ALLV;
+	}
+}
+
+/* Counts the ranks of q's slice with an index below `index` that hold the same parts as q (other: other
+ * parts). */
+static uint32_t count_before(const struct change *c, uint32_t q, uint32_t index, bool other)
+{
+	uint32_t count = 0;
+	for (uint32_t k = 0; k < c->n; k++)
+		count += c->member[k].slice == c->member[q].slice && c->member[k].index < index &&
+		         part_same(&c->x[k], &c->x[q]) != other;
+	return count;
+}
+
+static int64_t count_delivered(const struct change *c, uint32_t q, uint32_t p)
+{
+	return part_delivered(c->kind, c->root, q, p, &c->x[q], &c->y[p]);
+}
+
+/* Elements from q to p: ranks that hold the same take turns to give, see exchange_turn; if a root gives, only
+ * that one. */
 static int64_t count_moved_elements(const struct change *c, uint32_t q, uint32_t p)
 {
-	if (p == q || c->member[p].slice != c->member[q].slice || (c->root >= 0 && q != c->root))
+	const bool root_gives = collective_is_rooted(c->kind) && !collective_is_to_root(c->kind);
+	if (p == q || c->member[p].slice != c->member[q].slice)
 		return 0;
-	if (c->root < 0) {
-		if (has_same_parts(&c->x, p, q))
+	if (!root_gives) {
+		if (part_same(&c->x[p], &c->x[q]))
 			return 0;
-		uint32_t number = count_before(&c->x, c->member, c->n, q, c->member[q].index, false),
-		         size = count_before(&c->x, c->member, c->n, q, UINT32_MAX, false);
-		if (count_before(&c->x, c->member, c->n, q, c->member[p].index, true) % size != number)
+		uint32_t number = count_before(c, q, c->member[q].index, false),
+		         size = count_before(c, q, UINT32_MAX, false);
+		if (count_before(c, q, c->member[p].index, true) % size != number)
 			return 0;
 	}
-	return count_common_elements(&c->x, q, &c->y, p);
+	return count_delivered(c, q, p);
 }
 
 static int64_t most_moved(const struct change *c)
@@ -123,11 +110,11 @@ static int64_t most_moved(const struct change *c)
 	return most;
 }
 
-static int64_t most_held(const struct parts *x, uint32_t n)
+static int64_t most_held(const struct part *x, uint32_t n)
 {
 	int64_t most = 0;
 	for (uint32_t k = 0; k < n; k++) {
-		int64_t here = count_common_elements(x, k, x, k);
+		int64_t here = part_elements(&x[k]);
 		most = here > most ? here : most;
 	}
 	return most;
@@ -144,34 +131,32 @@ static uint32_t devices_of(const struct mesh *a, const struct mesh *b, uint32_t 
 	return n;
 }
 
-static bool change_open(struct module *m, type_id from, type_id to, const struct reshard *r, struct change *c)
-{
-	struct held_layout in, out;
-	*c = (struct change){.r = r, .root = -1, .team = 1};
-	if (!r->mesh || !r->to || !held_layout_read(m, from, &in) || !held_layout_read(m, to, &out) ||
-	    in.s.rank != out.s.rank || in.mesh->device_count > VOLUME_MAX_DEVICES ||
-	    out.mesh->device_count > VOLUME_MAX_DEVICES)
-		return false;
-	c->n = devices_of(in.mesh, out.mesh, c->device);
-	for (uint32_t k = 0; k < c->n; k++)
-		if ((r->kind == RESHARD_BROADCAST || r->kind == RESHARD_SCATTER) && c->device[k] == r->root)
-			c->root = k;
-	for (unsigned k = 0; k < r->axis_n; k++)
-		c->team *= in.mesh->size[r->axis[k]];
-	find_memberships(in.mesh, r, c->device, c->n, c->member);
-	bool ok = parts_read(m, &in, c->device, c->n, &c->x),
-	     known = parts_read(m, &out, c->device, c->n, &c->y);
-	if (!ok || !known) {
-		parts_free(&c->x, c->n);
-		parts_free(&c->y, c->n);
-	}
-	return ok && known;
-}
-
 static void change_close(struct change *c)
 {
-	parts_free(&c->x, c->n);
-	parts_free(&c->y, c->n);
+	free(c->x);
+	free(c->y);
+}
+
+static bool change_open(struct module *m, type_id from, type_id to, const struct reshard *r, struct change *c)
+{
+	const struct mesh *in = r->mesh ? ir_mesh(m, r->mesh) : NULL, *out = r->to ? ir_mesh(m, r->to) : NULL;
+	*c = (struct change){.r = r, .kind = collective_of(r->kind), .root = -1, .team = 1};
+	if (!in || !out || in->device_count > VOLUME_MAX_DEVICES || out->device_count > VOLUME_MAX_DEVICES ||
+	    ir_domain(m, ir_type(m, from)->domain)->rank != ir_domain(m, ir_type(m, to)->domain)->rank)
+		return false;
+	c->n = devices_of(in, out, c->device);
+	for (uint32_t k = 0; k < c->n && collective_is_rooted(c->kind); k++)
+		if (c->device[k] == r->root)
+			c->root = (int)k;
+	for (unsigned k = 0; k < r->axis_n; k++)
+		c->team *= in->size[r->axis[k]];
+	find_memberships(in, r, c->device, c->n, c->member);
+	c->x = mem_alloc(sizeof *c->x * c->n);
+	c->y = mem_alloc(sizeof *c->y * c->n);
+	if (read_parts(m, from, c->device, c->n, c->x) && read_parts(m, to, c->device, c->n, c->y))
+		return true;
+	change_close(c);
+	return false;
 }
 
 bool volume_sent(struct module *m, type_id from, type_id to, const struct reshard *r, int64_t *most)
@@ -181,16 +166,16 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 		return false;
 	switch (r->kind) {
 	case RESHARD_ALLREDUCE:
-		*most = 2 * most_held(&c.x, c.n) * (c.team - 1) / c.team;
+		*most = 2 * most_held(c.x, c.n) * (c.team - 1) / c.team;
 		break;
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_STEP_REDUCE:
 	case RESHARD_STEP_RING_REDUCE:
-		*most = most_held(&c.x, c.n) * (c.team - 1) / c.team;
+		*most = most_held(c.x, c.n) * (c.team - 1) / c.team;
 		break;
 	case RESHARD_REDUCE:
 	case RESHARD_SEND_RECV:
-		*most = most_held(&c.x, c.n);
+		*most = most_held(c.x, c.n);
 		break;
 	default:
 		*most = most_moved(&c);
@@ -212,18 +197,18 @@ static int64_t count_given_elements(const struct change *c, const struct mesh *f
 		return 0;
 	case RESHARD_ALLREDUCE: /* round a ring */
 		return together && c->member[p].index == (c->member[q].index + 1) % (uint64_t)c->team
-		           ? 2 * count_common_elements(&c->x, q, &c->x, q) * (c->team - 1) / c->team
+		           ? 2 * part_elements(&c->x[q]) * (c->team - 1) / c->team
 		           : 0;
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_STEP_REDUCE:
 	case RESHARD_STEP_RING_REDUCE:
-		return together ? count_common_elements(&c->x, q, &c->y, p) : 0;
+		return together ? count_delivered(c, q, p) : 0;
 	case RESHARD_REDUCE:
-		return p != q ? count_common_elements(&c->x, q, &c->y, p) : 0;
+		return p != q ? count_delivered(c, q, p) : 0;
 	case RESHARD_SEND_RECV:
 		return p != q && mesh_position(from, c->device[q], &giver) &&
 		               mesh_position(to, c->device[p], &taker) && giver == taker
-		           ? count_common_elements(&c->x, q, &c->y, p)
+		           ? count_delivered(c, q, p)
 		           : 0;
 	default:
 		return count_moved_elements(c, q, p);

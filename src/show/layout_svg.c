@@ -29,11 +29,9 @@ struct panel {
 
 static bool is_cut(const struct layout_side *s, unsigned axis)
 {
-	for (uint32_t i = 0; i < s->block.n; i++) {
-		const held_intervals *x = &s->block.at[i].axis[axis];
-		if (x->n != 1 || x->at[0].from || x->at[0].to != s->extent[axis])
+	for (uint32_t i = 0; i < s->block.n; i++)
+		if (!part_is_whole(&s->block.at[i].axis[axis]) || !s->extent[axis])
 			return true;
-	}
 	return false;
 }
 
@@ -42,12 +40,10 @@ static uint32_t pieces(const struct layout_side *s, int axis)
 {
 	int64_t least = axis < 0 ? 1 : s->extent[axis], whole = least;
 	for (uint32_t i = 0; axis >= 0 && i < s->block.n; i++)
-		for (uint32_t k = 0; k < s->block.at[i].axis[axis].n; k++) {
-			const struct held_interval *x = &s->block.at[i].axis[axis].at[k];
+		for (struct part_span x = {0}; part_next(&s->block.at[i].axis[axis], &x);)
 			/* the last one of an axis may be short */
-			if (x->to < whole && x->to - x->from < least)
-				least = x->to - x->from;
-		}
+			if (x.to < whole && x.to - x.from < least)
+				least = x.to - x.from;
 	return least > 0 ? (uint32_t)((whole + least - 1) / least) : 1;
 }
 
@@ -55,7 +51,7 @@ static uint32_t pieces(const struct layout_side *s, int axis)
 static bool is_same_panel(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
 {
 	for (unsigned k = 0; k < p->s->rank; k++)
-		if ((int)k != p->down && (int)k != p->across && !held_alike(&a->axis[k], &b->axis[k]))
+		if ((int)k != p->down && (int)k != p->across && !part_axis_same(&a->axis[k], &b->axis[k]))
 			return false;
 	return true;
 }
@@ -90,7 +86,7 @@ static struct panel panel_of(const struct layout_side *s)
 	return p;
 }
 
-/* Returns the place of an axis at k of its elements. */
+/* Returns the place of an axis at k of its elements; of no axis, which has one. */
 static double locate_element(const struct layout_side *s, int axis, int64_t k, double length)
 {
 	return axis < 0 || !s->extent[axis] ? k ? length : 0 : (double)k / (double)s->extent[axis] * length;
@@ -113,8 +109,8 @@ static void put_marks(struct svg *g, const struct panel *p, int axis, double x, 
 	vec_push(&mark, 0);
 	vec_push(&mark, p->s->extent[axis]);
 	for (uint32_t i = 0; i < p->s->block.n; i++)
-		for (uint32_t k = 0; k < p->s->block.at[i].axis[axis].n; k++)
-			vec_push(&mark, p->s->block.at[i].axis[axis].at[k].from);
+		for (struct part_span part = {0}; part_next(&p->s->block.at[i].axis[axis], &part);)
+			vec_push(&mark, part.from);
 	qsort(mark.at, mark.n, sizeof *mark.at, by_place);
 	char end_text[STR_INT + 1];
 	snprintf(end_text, sizeof end_text, "%lld", (long long)p->s->extent[axis]);
@@ -140,24 +136,21 @@ static void put_marks(struct svg *g, const struct panel *p, int axis, double x, 
 static void put_block(struct svg *g, const struct panel *p, const struct layout_block *b, uint32_t number,
                       double x, double y)
 {
-	static const held_intervals all = {0};
+	static const struct part_axis one = {.extent = 1, .to = 1};
 	const struct layout_side *s = p->s;
-	const held_intervals *v = p->down < 0 ? &all : &b->axis[p->down],
-	                     *h = p->across < 0 ? &all : &b->axis[p->across];
+	const struct part_axis *v = p->down < 0 ? &one : &b->axis[p->down],
+	                       *h = p->across < 0 ? &one : &b->axis[p->across];
 	struct buf title = {0};
 	buf_printf(&title, "%s", s->name);
 	layout_put_block(s, b, &title);
 	buf_printf(&title, "\n%s %s: %lld B", b->device.n == 1 ? "device" : "devices", b->devices,
 	           (long long)(b->elements * s->bytes));
-	for (uint32_t i = 0; i < (p->down < 0 ? 1 : v->n); i++)
-		for (uint32_t k = 0; k < (p->across < 0 ? 1 : h->n); k++) {
-			double top = p->down < 0 ? 0 : locate_element(s, p->down, v->at[i].from, p->height),
-			       bottom = p->down < 0 ? p->height
-			                            : locate_element(s, p->down, v->at[i].to, p->height),
-			       left =
-			           p->across < 0 ? 0 : locate_element(s, p->across, h->at[k].from, p->width),
-			       right = p->across < 0 ? p->width
-			                             : locate_element(s, p->across, h->at[k].to, p->width);
+	for (struct part_span i = {0}; part_next(v, &i);)
+		for (struct part_span k = {0}; part_next(h, &k);) {
+			double top = locate_element(s, p->down, i.from, p->height),
+			       bottom = locate_element(s, p->down, i.to, p->height),
+			       left = locate_element(s, p->across, k.from, p->width),
+			       right = locate_element(s, p->across, k.to, p->width);
 			svg_rect(g, svg_colour(number), x + left, y + top, right - left, bottom - top,
 			         title.at);
 			if (s->partial && bottom - top > 9 && right - left > 9)
@@ -209,10 +202,10 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 		if (p->n > 1) { /* which slice of the other axes */
 			text.n = 0;
 			for (unsigned a = 0; a < s->rank; a++)
-				if ((int)a != p->down && (int)a != p->across && of->axis[a].n)
+				if ((int)a != p->down && (int)a != p->across &&
+				    of->axis[a].from < of->axis[a].to)
 					buf_printf(&text, "%saxis %u: %lld to %lld", text.n ? ", " : "", a,
-					           (long long)of->axis[a].at[0].from,
-					           (long long)of->axis[a].at[of->axis[a].n - 1].to);
+					           (long long)of->axis[a].from, (long long)of->axis[a].to);
 			svg_text(g, "", x + LEFT, at, SVG_START, SVG_SMALL, p->width, text.at);
 			at += 20;
 		}

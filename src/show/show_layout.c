@@ -72,35 +72,14 @@ static bool is_countable(const struct layout_side *s)
 	return empty || (fits && bytes <= INT64_MAX / 64);
 }
 
-static bool hold(struct layout_picture *p, struct layout_side *s)
-{
-	uint32_t n = s->l.mesh ? s->l.mesh->device_count : 1;
-	s->held_n = n * s->rank;
-	s->held = arena_new_array(p->arena, held_intervals, s->held_n + 1);
-	for (uint32_t k = 0; k < n; k++)
-		for (unsigned a = 0; a < s->rank; a++)
-			if (!held_axis(p->m, &s->l, a, s->l.mesh ? s->l.mesh->device[k] : 0, NULL,
-			               &s->held[k * s->rank + a]))
-				return false;
-	return true;
-}
-
-static bool has_same_intervals(const struct layout_side *s, const held_intervals *a, const held_intervals *b)
-{
-	for (unsigned k = 0; k < s->rank; k++)
-		if (!held_alike(&a[k], &b[k]))
-			return false;
-	return true;
-}
-
 /* Returns true if the parts of two devices are added up: they differ along the axes of the reduction
  * alone. */
 static bool added(const struct layout_side *s, uint32_t a, uint32_t b)
 {
 	uint32_t i, k;
-	for (unsigned x = 0; x < s->l.mesh->rank; x++)
-		if (!(s->partial >> x & 1) && mesh_axis_index(s->l.mesh, a, x, &i) &&
-		    mesh_axis_index(s->l.mesh, b, x, &k) && i != k)
+	for (unsigned x = 0; x < s->mesh->rank; x++)
+		if (!(s->partial >> x & 1) && mesh_axis_index(s->mesh, a, x, &i) &&
+		    mesh_axis_index(s->mesh, b, x, &k) && i != k)
 			return false;
 	return true;
 }
@@ -132,22 +111,36 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void find_blocks(struct layout_picture *p, struct layout_side *s)
+static bool is_same_block(const struct layout_block *b, const struct part *p)
 {
-	uint32_t n = s->l.mesh ? s->l.mesh->device_count : 1;
+	for (unsigned a = 0; a < p->n; a++)
+		if (!part_axis_same(&b->axis[a], &p->axis[a]))
+			return false;
+	return true;
+}
+
+static struct layout_block block_of(struct layout_picture *p, const struct part *part)
+{
+	struct part_axis *axis = arena_new_array(p->arena, struct part_axis, part->n + 1u);
+	memcpy(axis, part->axis, sizeof *axis * part->n);
+	return (struct layout_block){.axis = axis, .elements = part_elements(part)};
+}
+
+/* False: an extent has no value. */
+static bool find_blocks(struct layout_picture *p, struct layout_side *s, type_id t)
+{
+	uint32_t n = s->mesh ? s->mesh->device_count : 1;
 	for (uint32_t k = 0; k < n; k++) {
-		const held_intervals *held = s->held + (size_t)k * s->rank;
+		struct part part;
 		uint32_t i = 0;
-		while (i < s->block.n && !has_same_intervals(s, s->block.at[i].axis, held))
+		if (!part_of(p->m, t, s->mesh ? s->mesh->device[k] : 0, NULL, &part))
+			return false;
+		while (i < s->block.n && !is_same_block(&s->block.at[i], &part))
 			i++;
-		if (i == s->block.n) {
-			struct layout_block b = {.axis = held, .elements = 1};
-			for (unsigned a = 0; a < s->rank; a++)
-				b.elements *= held_common(&held[a], &held[a]);
-			vec_push(&s->block, b);
-		}
-		if (s->l.mesh)
-			vec_push(&s->block.at[i].device, s->l.mesh->device[k]);
+		if (i == s->block.n)
+			vec_push(&s->block, block_of(p, &part));
+		if (s->mesh)
+			vec_push(&s->block.at[i].device, s->mesh->device[k]);
 	}
 	for (uint32_t i = 0; i < s->block.n; i++) {
 		struct layout_block *b = &s->block.at[i];
@@ -155,6 +148,7 @@ static void find_blocks(struct layout_picture *p, struct layout_side *s)
 			qsort(b->device.at, b->device.n, sizeof *b->device.at, by_number);
 		b->devices = devices_text(p, s, b);
 	}
+	return true;
 }
 
 /* "axis 0 in 4 steps of a loop, one block of 24 at a time" */
@@ -162,11 +156,11 @@ static const char *note_of(struct layout_picture *p, const struct layout_side *s
 {
 	struct buf text = {0};
 	for (unsigned a = 0; a < s->rank; a++)
-		for (unsigned k = 0; k < s->l.s.axis[a].place_n; k++) {
-			const struct sugar_place *x = &s->l.s.axis[a].place[k];
+		for (unsigned k = 0; k < s->sugar.axis[a].place_n; k++) {
+			const struct sugar_place *x = &s->sugar.axis[a].place[k];
 			if (!place_is_loop(x))
 				continue;
-			int64_t n = s->l.mesh && x->kind == SUGAR_SWIZZLE ? s->l.mesh->size[x->mesh_axis] : 0;
+			int64_t n = s->mesh && x->kind == SUGAR_SWIZZLE ? s->mesh->size[x->mesh_axis] : 0;
 			if (!n)
 				expr_is_const(p->m, x->factor, &n);
 			buf_printf(&text, "%saxis %u in %lld steps of a loop", text.n ? ", " : "", a,
@@ -192,16 +186,17 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 		buf_printf(&text, " on %s", names_text(m->names, ir_mesh(m, type->mesh)->name));
 	s->type = arena_strndup(p->arena, text.at, text.n);
 	buf_free(&text);
-	if (!held_layout_read(m, m->value.at[v].type, &s->l)) {
+	s->mesh = type->mesh ? ir_mesh(m, type->mesh) : NULL;
+	if (!sugar_from_domain(m, type->domain, type->mesh, &s->sugar)) {
 		diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at,
 		           "'%s' is not laid out by placements: it has merges or inner splits", s->name);
 		return false;
 	}
-	s->rank = s->l.s.rank;
-	s->partial = place_partial(&s->l.s);
+	s->rank = s->sugar.rank;
+	s->partial = place_partial(&s->sugar);
 	s->bytes = dtype_bytes(type->dtype);
 	for (unsigned a = 0; a < s->rank; a++)
-		if (expr_eval(m, s->l.s.axis[a].extent, &(struct expr_env){.rank = -1}, &s->extent[a],
+		if (expr_eval(m, s->sugar.axis[a].extent, &(struct expr_env){.rank = -1}, &s->extent[a],
 		              NULL) != EXPR_OK) {
 			diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at, "axis %u of '%s' has no extent", a,
 			           s->name);
@@ -212,12 +207,11 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 		           s->name);
 		return false;
 	}
-	if (!hold(p, s)) {
+	if (!find_blocks(p, s, m->value.at[v].type)) {
 		diag_error(d, E_PICTURE_LAYOUT, m->value.at[v].at, "the blocks of '%s' have no extents",
 		           s->name);
 		return false;
 	}
-	find_blocks(p, s);
 	s->note = note_of(p, s);
 	return true;
 }
@@ -238,10 +232,10 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 		           p->side[0].name, p->side[1].name);
 		return false;
 	}
-	if (!p->side[0].l.mesh || !p->side[1].l.mesh) {
+	if (!p->side[0].mesh || !p->side[1].mesh) {
 		diag_error(d, E_PICTURE_LAYOUT, DIAG_NOWHERE,
 		           "--layout: '%s' is on no mesh: moved data cannot be counted",
-		           p->side[p->side[0].l.mesh ? 1 : 0].name);
+		           p->side[p->side[0].mesh ? 1 : 0].name);
 		return false;
 	}
 	reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
@@ -301,8 +295,6 @@ void layout_picture_close(struct layout_picture *p)
 		for (uint32_t i = 0; i < s->block.n; i++)
 			vec_free(&s->block.at[i].device);
 		vec_free(&s->block);
-		for (uint32_t i = 0; s->held && i < s->held_n; i++)
-			vec_free(&s->held[i]);
 	}
 	arena_free(p->arena);
 }
@@ -313,11 +305,11 @@ void layout_put_block(const struct layout_side *s, const struct layout_block *b,
 {
 	buf_putc(out, '[');
 	for (unsigned a = 0; a < s->rank; a++) {
+		const char *between = "";
 		buf_puts(out, a ? ", " : "");
-		for (uint32_t k = 0; k < b->axis[a].n; k++)
-			buf_printf(out, "%s%lld:%lld", k ? " " : "", (long long)b->axis[a].at[k].from,
-			           (long long)b->axis[a].at[k].to);
-		if (!b->axis[a].n)
+		for (struct part_span x = {0}; part_next(&b->axis[a], &x); between = " ")
+			buf_printf(out, "%s%lld:%lld", between, (long long)x.from, (long long)x.to);
+		if (b->axis[a].from == b->axis[a].to)
 			buf_puts(out, "nothing");
 	}
 	buf_putc(out, ']');

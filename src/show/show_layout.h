@@ -8,27 +8,27 @@
  * by a plus. Loops of a layout count as all of their steps. */
 #ifndef HIRC_SHOW_SHOW_LAYOUT_H
 #define HIRC_SHOW_SHOW_LAYOUT_H
-#include "ir/held.h"
+#include "ir/domain.h"
+#include "ir/part.h"
 #include "pass/volume.h"
 
 struct layout_block {
-	const held_intervals *axis; /* by axis */
-	VEC(uint32_t) device;       /* ascending */
+	const struct part_axis *axis; /* by axis */
+	VEC(uint32_t) device;         /* ascending */
 	int64_t elements;
 	const char *devices; /* "0 4", "0+1 2+3"; "every" */
 };
 
 struct layout_side {
 	const char *name, *type; /* as the program writes them */
-	struct held_layout l;
-	unsigned partial; /* bit set of mesh axes over which a reduction is pending */
+	struct sugar sugar;
+	const struct mesh *mesh; /* NULL: none, each device holds all */
+	unsigned partial;        /* bit set of mesh axes over which a reduction is pending */
 	unsigned rank;
 	int64_t extent[IR_MAX_LOGICAL];
 	int64_t bytes;    /* of an element */
 	const char *note; /* the effect of loops; NULL: nothing */
 	VEC(struct layout_block) block;
-	held_intervals *held; /* by device of the mesh, then axis */
-	uint32_t held_n;
 };
 
 struct layout_picture {
