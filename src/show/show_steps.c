@@ -195,7 +195,7 @@ static void add_collective_events(struct steps_maker *k, op_id op)
 		return;
 	}
 	if (!(op_traits(k->m, op) & TRAIT_ROOTED)) {
-		add_event(k, STEPS_EXCHANGE, op, out ? out : in, STEPS_ALL);
+		add_event(k, STEPS_EXCHANGE, op, out && is_here(k, out) ? out : in, STEPS_ALL);
 		return;
 	}
 	if (!walk_scalar(&k->w, op, 0, WALK_ANY, &root) || root < 0 || root >= me.n)
