@@ -15,7 +15,7 @@
  *     reduce_scatter    member k gives L, and takes L[k] from each member
  *
  * L follows from types, and from slices, whose sizes are the same on all ranks that one stands for: others
- * break the turn (classes_step). So these ranks have one L, which is not turned. */
+ * break the turn (classes_cut). So these ranks have one L, which is not turned. */
 #include "check/checker.h"
 
 enum { PAIRS = 64 }; /* pairs of members that are compared in the time of a statement */

@@ -1,4 +1,4 @@
-/* part: the elements of its type that a view names on a rank, as a box.
+/* check_part: the elements of its type that a view names on a rank, as a box.
  *
  *     A: f32[64@x, 8], x = 4                       rank 1: [16, 32) × [0, 8)
  *     b = shard_by_stream(B, 2)   B: f32[64@stream(4), 8]    [32, 48) × [0, 8)
@@ -7,32 +7,6 @@
  * Where ranks stand for others, sender and receiver of a message are turned until the sender is the rank
  * that is walked; the part turns with them. */
 #include "check/checker.h"
-#include "ir/layout.h"
-
-/* Returns true if a view holds all blocks of an axis: neither the mesh nor a loop nor a slice binds one. */
-static bool is_whole(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
-{
-	struct layout_chain chain;
-	if (x->vague || x->dropped || x->bound_n || x->region || x->storage == CHECK_NONE ||
-	    !layout_chain(w->m, type, axis, &chain))
-		return false;
-	for (unsigned k = 0; k < chain.n; k++)
-		if (chain.step[k].place == PLACE_MESH)
-			return false;
-	return true;
-}
-
-static bool find_axis(struct rank_check *w, value_id v, unsigned axis, struct span *out, int64_t *extent,
-                      int64_t *by)
-{
-	const struct view *x = &w->view[v];
-	const type_id type = w->m->value.at[v].type;
-	const struct cut none = {.axis = -1};
-	if (!check_value(w, value_domain(w->m, v)->axis[axis].extent, DIAG_NOWHERE, extent))
-		return false;
-	*out = (struct span){0, *extent};
-	return is_whole(w, x, type, axis) || check_view_interval(w, x, type, axis, none, out, by);
-}
 
 /* Turns an interval back, round the end of its axis, as a rank is turned back to the least of its orbit. */
 static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by, int64_t extent,
@@ -46,28 +20,32 @@ static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by
 	x->hi = x->lo + len;
 }
 
-spread_id part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
+spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const bool turns = s && sender >= 0 && sender < w->c->o->ranks;
 	const unsigned rank = value_domain(w->m, v)->rank;
+	const struct cut none = {.axis = -1};
 	struct span span[2 * IR_MAX_LOGICAL]; /* the part, then the tensor */
 	int64_t n = 1;
 	*elements = -1;
 	for (unsigned a = 0; a < rank; a++) {
-		int64_t by[SYMMETRY_MOST] = {0}, extent;
-		if (!find_axis(w, v, a, &span[a], &extent, turns ? by : NULL) ||
-		    __builtin_mul_overflow(n, span[a].hi - span[a].lo, &n))
+		int64_t by[SYMMETRY_MOST] = {0};
+		struct part_axis x;
+		if (!check_view_axis(w, &w->view[v], w->m->value.at[v].type, a, none, &x,
+		                     turns ? by : NULL) ||
+		    __builtin_mul_overflow(n, x.to - x.from, &n))
 			return 0;
+		span[a] = (struct span){x.from, x.to};
 		if (turns)
-			turn_back(s, (uint32_t)sender, by, extent, &span[a]);
-		span[rank + a] = (struct span){0, extent};
+			turn_back(s, (uint32_t)sender, by, x.extent, &span[a]);
+		span[rank + a] = (struct span){0, x.extent};
 	}
 	*elements = n;
 	return spread_get(&w->c->spreads, span, 2 * rank);
 }
 
-int part_differs(const struct spreads *s, spread_id a, spread_id b)
+int check_part_differs(const struct spreads *s, spread_id a, spread_id b)
 {
 	const uint32_t n = s->spread.at[a].n;
 	if (!a || !b || n != s->spread.at[b].n)

@@ -145,7 +145,8 @@ struct touch {
 /* The part of the walk's rank. */
 static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t member)
 {
-	struct span all = spread_span(&w->c->spreads, t->from, member), span;
+	const struct span all = spread_span(&w->c->spreads, t->from, member);
+	struct part_axis part;
 	struct cut cut = {.axis = t->leaf};
 	if (!t->x)
 		return comes_to(w, t->op) ? all : (struct span){0, 0};
@@ -153,7 +154,9 @@ static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t
 		return all;
 	if (!t->type)
 		return (struct span){cut.at, cut.at + 1};
-	return check_view_interval(w, t->x, t->type, (unsigned)t->logical, cut, &span, NULL) ? span : all;
+	return check_view_axis(w, t->x, t->type, (unsigned)t->logical, cut, &part, NULL)
+	           ? (struct span){part.from, part.to}
+	           : all;
 }
 
 static spread_id spread_find(struct rank_check *w, const struct touch *t)
@@ -265,8 +268,8 @@ static void meet_at_fence(struct rank_check *w, op_id op, const struct membershi
 static bool own_parts(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
 {
 	int64_t by[SYMMETRY_MOST] = {0};
-	struct span span;
-	return !check_view_interval(w, x, type, axis, (struct cut){.axis = -1}, &span, by) ||
+	struct part_axis part;
+	return !check_view_axis(w, x, type, axis, (struct cut){.axis = -1}, &part, by) ||
 	       classes_parts(w, w->storage.at[x->storage].value, 0, axis, by);
 }
 

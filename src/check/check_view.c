@@ -151,7 +151,7 @@ void check_view_buffer(struct rank_check *w, value_id v)
 	bind_chunks(w, v, x);
 }
 
-/* ---- intervals */
+/* ---- parts */
 
 static bool is_seen(const struct rank_check *w, const struct view *x)
 {
@@ -174,27 +174,21 @@ static domain_id parts_domain(const struct rank_check *w, const struct view *x, 
 	return is_seen(w, x) && w->c->slices_of ? w->c->slices_of[t] : ir_type(w->m, t)->domain;
 }
 
-/* The block that a step of a chain stands for; false: it is not one. */
-static bool step_index(struct rank_check *w, const struct view *x, type_id type, const struct layout_step *s,
-                       struct cut cut, int64_t *out)
+/* Finds the step of a loop axis of a type; false: it is not known, or all of them. */
+static bool find_step(const struct rank_check *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                      int64_t *out)
 {
 	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);
-	uint32_t i = 0;
 	int64_t hi;
-	if (s->place == PLACE_MESH) {
-		mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->mesh_axis, &i);
-		*out = i;
-		return true;
-	}
-	if (cut.axis == s->axis) {
+	if (cut.axis == (int)axis) {
 		*out = cut.at;
 		return true;
 	}
-	if (!x->dropped && parts_range(&w->c->parts, x->region, parts_domain(w, x, type), s->axis, out, &hi))
+	if (!x->dropped && parts_range(&w->c->parts, x->region, parts_domain(w, x, type), axis, out, &hi))
 		return true;
 	unsigned ordinal = 0;
-	for (unsigned k = 0; k < d->loop_n && d->loop[k] != s->axis; k++)
+	for (unsigned k = 0; k < d->loop_n && d->loop[k] != axis; k++)
 		ordinal += is_cut(&d->axis[d->loop[k]]);
 	const struct type *buffer = type_of(w, w->storage.at[x->storage].value);
 	if (ordinal >= x->chunk_n || buffer->domain != t->domain)
@@ -203,55 +197,63 @@ static bool step_index(struct rank_check *w, const struct view *x, type_id type,
 	return true;
 }
 
-bool check_view_interval(struct rank_check *w, const struct view *x, type_id type, unsigned axis,
-                         struct cut cut, struct span *out, int64_t *by)
+static bool read_cuts(struct rank_check *w, type_id type, unsigned axis, struct part_cuts *out)
 {
-	const struct type *t = ir_type(w->m, type);
-	const struct domain *d = ir_domain(w->m, t->domain);
-	struct layout_chain chain;
-	int64_t len;
-	bool outermost = true;
-	if (x->vague || x->storage == CHECK_NONE || !layout_chain(w->m, type, axis, &chain) ||
-	    !check_value(w, d->axis[axis].extent, DIAG_NOWHERE, &len))
+	expr_id offending;
+	int64_t value;
+	if (part_cuts_read(w->m, type, axis, out, &offending))
+		return true;
+	check_value(w, offending, DIAG_NOWHERE, &value); /* reports that it has none */
+	return false;
+}
+
+/* Returns true if a view holds all blocks of an axis: neither the mesh nor a loop nor a slice binds one. */
+static bool is_whole(const struct view *x, const struct part_cuts *cuts)
+{
+	if (x->dropped || x->bound_n || x->region)
 		return false;
-	out->lo = 0;
-	for (unsigned k = 0; k < chain.n; k++) {
-		const struct layout_step *s = &chain.step[k];
-		int64_t at, count, block = 1, from;
-		uint32_t shift = 0;
-		if (!step_index(w, x, type, s, cut, &at) || !check_value(w, s->count, DIAG_NOWHERE, &count) ||
-		    (s->block && !check_value(w, s->block, DIAG_NOWHERE, &block)))
+	for (unsigned k = 0; k < cuts->n; k++)
+		if (cuts->at[k].place == PLACE_MESH)
 			return false;
-		const struct classes_step step = {.value = w->storage.at[x->storage].value,
-		                                  .domain = parts_domain(w, x, type),
-		                                  .mesh = t->mesh,
-		                                  .step = s,
-		                                  .cut = cut,
-		                                  .count = count,
-		                                  .block = block,
-		                                  .of = len,
-		                                  .outermost = outermost};
-		if (!classes_step(w, &step, by))
-			return false;
-		outermost &= count == 1;
-		if (s->swizzled) {
-			mesh_axis_index(ir_mesh(w->m, t->mesh), (uint32_t)w->rank, s->swizzle_axis, &shift);
-			at = count > 0 ? (at + shift) % count : 0;
-		}
-		if (__builtin_mul_overflow(at, block, &from))
-			return false;
-		len = from >= len ? 0 : len - from < block ? len - from : block;
-		out->lo += from;
-	}
-	out->hi = out->lo + len;
 	return true;
 }
 
-int64_t check_view_elements(struct rank_check *w, value_id v)
+bool check_view_axis(struct rank_check *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                     struct part_axis *out, int64_t *by)
 {
-	int64_t elements;
-	part_find(w, v, -1, &elements);
-	return elements;
+	uint32_t index[IR_MAX_MESH_AXES] = {0};
+	struct part_cuts cuts;
+	struct bound_at bound;
+	bool outermost = true;
+	if (x->vague || x->storage == CHECK_NONE || !read_cuts(w, type, axis, &cuts) || cuts.joint)
+		return false;
+	part_start(out, cuts.extent);
+	if (!cuts.n || is_whole(x, &cuts))
+		return true;
+	if (!part_indices(w->m, type, w->rank, index))
+		return false;
+	bound.axes = 0;
+	for (unsigned k = 0; k < cuts.n; k++) {
+		const struct part_cut *c = &cuts.at[k];
+		if (c->place != PLACE_MESH) {
+			if (c->place == PLACE_NONE ||
+			    !find_step(w, x, type, c->axis, cut, &bound.step[c->axis]))
+				return false;
+			bound.axes |= (uint64_t)1 << c->axis;
+		}
+		const struct classes_cut moving = {.value = w->storage.at[x->storage].value,
+		                                   .domain = parts_domain(w, x, type),
+		                                   .mesh = ir_type(w->m, type)->mesh,
+		                                   .cut = c,
+		                                   .slice = cut,
+		                                   .of = out->to - out->from,
+		                                   .outermost = outermost};
+		if (!classes_cut(w, &moving, by))
+			return false;
+		outermost &= c->count == 1;
+		part_narrow(out, c->size, part_block(c, index, &bound));
+	}
+	return true;
 }
 
 /* ---- views */
@@ -299,7 +301,7 @@ void check_view_shard(struct rank_check *w, op_id op)
 	value_id v = op_def(w->m, op, 0), from = op_read(w->m, op, 0);
 	struct view x = w->view[from];
 	type_id type = w->m->value.at[v].type;
-	struct span span;
+	struct part_axis part;
 	int64_t at, count, by[SYMMETRY_MOST] = {0};
 	int logical = -1;
 	if (!x.absent && x.storage != CHECK_NONE && check_scalar(w, op, 0, WALK_ANY, &at)) {
@@ -328,11 +330,11 @@ void check_view_shard(struct rank_check *w, op_id op)
 			symmetric_cut(w, op, &x, logical < 0 ? -1 : x.axis[logical], type, logical, leaf);
 		x.bound_n++;
 		if (logical >= 0 &&
-		    check_view_interval(w, &x, type, (unsigned)logical, (struct cut){leaf, at, index}, &span,
-		                        by) &&
+		    check_view_axis(w, &x, type, (unsigned)logical, (struct cut){leaf, at, index}, &part,
+		                    by) &&
 		    classes_parts(w, buffer, 0, x.axis[logical], by))
 			x.region = parts_narrow(&w->c->parts, x.region,
-			                        (struct condition){0, x.axis[logical], span.lo, span.hi});
+			                        (struct condition){0, x.axis[logical], part.from, part.to});
 	}
 	w->view[v] = x;
 }

@@ -8,7 +8,7 @@
  *     written.c          reads of memory that nothing wrote
  *     transfer.c         Communications: their start, their wait
  *     check_handles.c    buffers that are announced to peers
- *     part.c             the elements that a view names
+ *     check_part.c       the elements that a view names
  *     check_symmetric.c  views of other ranks' memory, fences
  *     match.c            the statements that ranks issue on one communicator
  *     blocks.c           the blocks that members of a collective give each other
@@ -32,7 +32,7 @@
 #include "check/region.h"
 #include "check/spread.h"
 #include "check/witness.h"
-#include "ir/layout.h"
+#include "ir/part.h"
 #include "walk/walk.h"
 
 enum {
@@ -48,7 +48,7 @@ struct match_entry {
 	int64_t root;     /* -1: none */
 	value_id value;   /* of a fence: the buffer that is seen; else 0 */
 	int64_t elements; /* that must be equal on all members; -1: not known, or they differ by right */
-	spread_id part;   /* of a message: see part.c */
+	spread_id part;   /* of a message: see check_part.c */
 	uint32_t meeting; /* progress_node */
 	uint32_t arrived; /* of checker.arrival: the last member that has come; 0: none has blocks */
 };
@@ -374,17 +374,17 @@ bool classes_stands(const struct checker *c, uint32_t device);
 bool classes_index(struct rank_check *w, expr_id e, int64_t count, int64_t *by);
 /* A part of a buffer along an axis (domain 0: a logical one) is touched, which moves so. */
 bool classes_parts(struct rank_check *w, value_id v, domain_id domain, uint32_t axis, const int64_t *by);
-struct classes_step {     /* of a chain: blocks of a part of a buffer */
-	value_id value;   /* of the buffer */
+struct classes_cut {      /* of a part of a buffer, in blocks */
+	value_id value;   /* the buffer */
 	domain_id domain; /* by whose axes its slices are told apart */
 	mesh_id mesh;
-	const struct layout_step *step;
-	struct cut cut;
-	int64_t count, block, of; /* of: elements that are cut in blocks */
+	const struct part_cut *cut;
+	struct cut slice;
+	int64_t of; /* elements that are cut in blocks */
 	bool outermost;
 };
 /* Adds to by[turn] how far the part moves; NULL: only its size is asked for. */
-bool classes_step(struct rank_check *w, const struct classes_step *x, int64_t *by);
+bool classes_cut(struct rank_check *w, const struct classes_cut *x, int64_t *by);
 
 /* check_view.c */
 bool check_view_is_here(const struct rank_check *w, value_id v);
@@ -392,21 +392,26 @@ void check_view_input(struct rank_check *w, value_id v);
 void check_view_buffer(struct rank_check *w, value_id v); /* ALLOCATE, or a result without one */
 void check_view_shard(struct rank_check *w, op_id op);
 void check_view_select(struct rank_check *w, op_id op);
-/* The interval of a logical axis of a view's type that it holds on the walk's rank, where a slice along an
- * axis of the loop domain has index `at`; axis -1: there is none. False: it is none, or not known. */
-/* by: NULL, or SYMMETRY_MOST zeros: how far it moves on each turn. */
-bool check_view_interval(struct rank_check *w, const struct view *x, type_id type, unsigned axis,
-                         struct cut cut, struct span *out, int64_t *by);
-/* Elements that a view holds on a rank; -1: not known. */
-int64_t check_view_elements(struct rank_check *w, value_id v);
+/* Finds the interval of an axis of a view's type that the walk's rank has, where a slice along an axis of the
+ * loop domain has index `cut.at`; cut.axis -1: there is none. by: NULL, or SYMMETRY_MOST zeros: how far the
+ * interval moves on each turn. False: it is several intervals, or not known. */
+bool check_view_axis(struct rank_check *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
+                     struct part_axis *out, int64_t *by);
 
-/* part.c */
+/* check_part.c */
 /* The part of a tensor that a view names, 0: not known, and its elements, -1: not known. sender: of the
  * message that moves the part; -1: it is of no message. */
-spread_id part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements);
+spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements);
+/* Counts the elements of that part; -1: not known. */
+static inline int64_t check_part_elements(struct rank_check *w, value_id v)
+{
+	int64_t elements;
+	check_part_find(w, v, -1, &elements);
+	return elements;
+}
 /* The first axis of two tensors of equal extents along which the parts are not the same; -1: there is none.
  */
-int part_differs(const struct spreads *s, spread_id a, spread_id b);
+int check_part_differs(const struct spreads *s, spread_id a, spread_id b);
 
 /* check_symmetric.c */
 void symmetric_view(struct rank_check *w, op_id op);

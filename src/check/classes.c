@@ -19,7 +19,6 @@
  * reports are then about all of them, in the order of the ranks. */
 #include "analysis/symmetry_moves.h"
 #include "check/checker.h"
-#include "ir/layout.h"
 
 /* The walk does not follow a turn. */
 static bool breaks(struct checker *c, unsigned turn)
@@ -199,39 +198,39 @@ bool classes_parts(struct rank_check *w, value_id v, domain_id domain, uint32_t 
 	return true;
 }
 
-/* Finds how far the block of a step moves on a turn. */
-static bool step_moves(struct rank_check *w, unsigned turn, const struct classes_step *x, int64_t *by)
+/* Finds how far the block of a cut moves on a turn. */
+static bool block_moves(struct rank_check *w, unsigned turn, const struct classes_cut *x, int64_t *by)
 {
 	const struct symmetry_turn *t = &w->c->symmetry->turn[turn];
+	const struct part_cut *c = x->cut;
 	const struct shift *known;
 	*by = 0;
-	if (x->step->place == PLACE_MESH)
-		*by = t->moves[x->mesh][x->step->mesh_axis];
-	else if (x->cut.axis == x->step->axis && !index_moves(w, turn, x->cut.index, x->count, by))
+	if (c->place == PLACE_MESH)
+		*by = t->moves[x->mesh][c->mesh_axis];
+	else if (x->slice.axis == c->axis && !index_moves(w, turn, x->slice.index, c->count, by))
 		return false;
-	else if (x->cut.axis != x->step->axis &&
-	         (known = shift_find(w->c, turn, x->value, x->domain, x->step->axis)))
+	else if (x->slice.axis != c->axis && (known = shift_find(w->c, turn, x->value, x->domain, c->axis)))
 		*by = known->by;
-	if (x->step->swizzled)
-		*by += t->moves[x->mesh][x->step->swizzle_axis];
-	*by = x->count > 0 ? *by % x->count : 0;
+	if (c->swizzled)
+		*by += t->moves[x->mesh][c->swizzle_axis];
+	*by = c->count > 0 ? *by % c->count : 0;
 	return true;
 }
 
-bool classes_step(struct rank_check *w, const struct classes_step *x, int64_t *by)
+bool classes_cut(struct rank_check *w, const struct classes_cut *x, int64_t *by)
 {
 	for (unsigned k = 0; w->c->symmetry && k < w->c->symmetry->n; k++) {
 		int64_t blocks, whole;
-		if (!step_moves(w, k, x, &blocks))
+		if (!block_moves(w, k, x, &blocks))
 			return false;
 		if (!blocks)
 			continue;
 		/* a part that moves goes round the end of the axis, and all are of one size */
-		if (__builtin_mul_overflow(x->count, x->block, &whole) || whole != x->of ||
+		if (__builtin_mul_overflow(x->cut->count, x->cut->size, &whole) || whole != x->of ||
 		    (by && (by[k] || !x->outermost)))
 			return breaks(w->c, k);
 		if (by)
-			by[k] = blocks * x->block;
+			by[k] = blocks * x->cut->size;
 	}
 	return true;
 }

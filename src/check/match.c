@@ -110,7 +110,7 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	} else if (a->elements >= 0 && b->elements >= 0 && a->elements != b->elements) {
 		buf_printf(x, "%lld elements", (long long)a->elements);
 		buf_printf(y, "%lld elements", (long long)b->elements);
-	} else if ((axis = part_differs(&c->spreads, a->part, b->part)) >= 0) {
+	} else if ((axis = check_part_differs(&c->spreads, a->part, b->part)) >= 0) {
 		put_interval(c, a->part, axis, x);
 		put_interval(c, b->part, axis, y);
 	} else if (!a->value && dtype_of(m, a->op) != dtype_of(m, b->op)) {
@@ -140,7 +140,7 @@ static void note_part(const struct checker *c, const struct channel *ch, const s
 	const value_id buffer = op_result(c->m, recv->op, 0);
 	struct buf text = {0};
 	words_value(c, buffer, &text);
-	if (part_differs(&c->spreads, first->part, e->part) >= 0 && first->elements == e->elements)
+	if (check_part_differs(&c->spreads, first->part, e->part) >= 0 && first->elements == e->elements)
 		diag_note(
 		    c->d, DIAG_NOWHERE,
 		    "between tensors of equal extents an element keeps its index; for blocks of other "

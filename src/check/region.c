@@ -24,7 +24,7 @@ static uint64_t hash_conditions(const struct condition *c, uint32_t n)
 void parts_init(struct parts *p)
 {
 	memset(p, 0, sizeof *p);
-	vec_push(&p->part, (struct part){0});
+	vec_push(&p->part, (struct region_part){0});
 }
 
 void parts_free(struct parts *p)
@@ -48,7 +48,7 @@ static region_part_id intern_part(struct parts *p, const struct condition *c, ui
 	for (region_part_id r; (r = hash_next(&p->ids, &probe));)
 		if (p->part.at[r].n == n && equal(p->condition.at + p->part.at[r].first, c, n))
 			return r;
-	struct part x = {.first = p->condition.n, .n = n};
+	struct region_part x = {.first = p->condition.n, .n = n};
 	for (uint32_t i = 0; i < n; i++)
 		vec_push(&p->condition, c[i]);
 	vec_push(&p->part, x);

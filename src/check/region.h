@@ -24,13 +24,13 @@ struct condition {
 	int64_t lo, hi; /* lo <= coordinate < hi */
 };
 
-struct part {
+struct region_part {
 	uint32_t first, n; /* of the conditions */
 };
 
 struct parts {
 	VEC(struct condition) condition;
-	VEC(struct part) part;
+	VEC(struct region_part) part;
 	struct hash_table ids; /* of parts */
 };
 

@@ -89,11 +89,11 @@ static int64_t elements_of(struct rank_check *w, const struct checked_collective
 	switch ((enum op_kind)w->m->op.at[x->op].kind) {
 	case OP_ALLREDUCE:
 	case OP_REDUCE:
-		return check_view_is_here(w, x->in) ? check_view_elements(w, x->in) : -1;
+		return check_view_is_here(w, x->in) ? check_part_elements(w, x->in) : -1;
 	case OP_BROADCASTS:
-		return check_view_elements(w, check_view_is_here(w, x->out) ? x->out : x->in);
+		return check_part_elements(w, check_view_is_here(w, x->out) ? x->out : x->in);
 	case OP_SEND_RECV:
-		return check_view_elements(w, is_root ? x->in : x->out);
+		return check_part_elements(w, is_root ? x->in : x->out);
 	default:
 		return -1;
 	}
@@ -190,7 +190,7 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
-		              check_view_elements(w, k ? x->out : x->in), 0);
+		              check_part_elements(w, k ? x->out : x->in), 0);
 	return meeting;
 }
 
@@ -264,7 +264,7 @@ static struct message message_of(struct rank_check *w, const struct step *s)
 	bool send = w->m->op.at[s->of].kind == OP_SEND;
 	value_id v = send ? op_read(w->m, s->of, 0) : op_write(w->m, s->of, 0);
 	struct message x = {.op = s->of, .view = w->view[v], .peer = s->peer};
-	x.part = part_find(w, v, send ? w->rank : x.peer, &x.elements);
+	x.part = check_part_find(w, v, send ? w->rank : x.peer, &x.elements);
 	return x;
 }
 

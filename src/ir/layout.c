@@ -1,4 +1,4 @@
-/* layout: index maps of domains, chains of blocks, and comparing how axes are spread. */
+/* layout: index maps of domains, and comparing how axes are spread. */
 #include "ir/layout.h"
 #include "base/checked.h"
 #include "ir/domain.h"
@@ -71,44 +71,6 @@ static bool below_has(const struct domain *d, unsigned axis, unsigned places)
 	if (!x)
 		return places >> d->axis[axis].place & 1;
 	return below_has(d, x->out[0], places) || (is_split(x) && below_has(d, x->out[1], places));
-}
-
-bool layout_chain(const struct module *m, type_id t, unsigned logical, struct layout_chain *out)
-{
-	const unsigned parallel = 1u << PLACE_MESH | 1u << PLACE_STREAM | 1u << PLACE_SERIAL;
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
-	unsigned a = logical;
-	out->n = 0;
-	while (below_has(d, a, parallel)) {
-		const struct xform *x = domain_consumer(d, a);
-		struct layout_step step = {.axis = (uint8_t)a, .count = d->axis[a].extent};
-		unsigned chosen = a; /* the axis whose coordinate chooses the block */
-		if (x && x->kind == XFORM_SPLIT_OUTER) {
-			chosen = x->out[0];
-			step.block = d->axis[x->out[1]].extent;
-			step.count = d->axis[chosen].extent;
-		} else if (x && x->kind != XFORM_SWIZZLE1D) {
-			return false;
-		}
-		const struct xform *swizzle = domain_consumer(d, chosen);
-		if (swizzle) {
-			if (swizzle->kind != XFORM_SWIZZLE1D)
-				return false;
-			step.swizzled = 1;
-			step.swizzle_axis = swizzle->mesh_axis;
-			chosen = swizzle->out[0];
-		}
-		if (d->axis[chosen].place == PLACE_NONE)
-			return false; /* blocks one after the other, each spread further */
-		step.place = d->axis[chosen].place;
-		step.mesh_axis = d->axis[chosen].mesh_axis;
-		step.axis = (uint8_t)chosen;
-		out->step[out->n++] = step;
-		if (!step.block)
-			return true; /* the axis as a whole: one element */
-		a = x->out[1];
-	}
-	return true;
 }
 
 /* The axis that stands for all of another, which one place cuts into single elements; the axis itself: none.

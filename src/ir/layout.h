@@ -1,7 +1,7 @@
-/* layout: which part of a tensor a rank holds, and where it stands in memory.
+/* layout: the map from a tensor's loop coordinates to its elements, and how tensors are spread.
  *
  * A block of a split of n by k is ceilDiv(n, k) long, clipped at the end; swizzle1d(x): the step r
- * of the rank with index i along x is block (i + r) mod size. */
+ * of the rank with index i along x is block (i + r) mod size. part.h has the elements of a rank. */
 #ifndef HIRC_IR_LAYOUT_H
 #define HIRC_IR_LAYOUT_H
 #include "ir/ir.h"
@@ -19,26 +19,6 @@ bool layout_env_init(const struct module *m, type_id t, int64_t rank, struct lay
  * it lies in padding. */
 bool layout_logical_index(const struct domain *d, const struct layout_env *env, const int64_t *loop,
                           int64_t *logical);
-
-/* ---- chains: layouts that hold one interval of a logical axis */
-
-/* One outer split on the way from a logical axis to the part held of it. */
-struct layout_step {
-	uint8_t place;     /* PLACE_MESH, PLACE_STREAM, PLACE_SERIAL */
-	uint8_t mesh_axis; /* PLACE_MESH */
-	uint8_t swizzled;  /* block (index along swizzle_axis + r) mod count */
-	uint8_t swizzle_axis;
-	uint8_t axis;         /* the loop axis whose coordinate chooses the block */
-	expr_id count, block; /* number of blocks; extent of one */
-};
-struct layout_chain {
-	unsigned n;
-	struct layout_step step[IR_MAX_AXES];
-};
-/* The chain of a logical axis; false when the axis is merged, split inner-first by a parallel
- * axis or in blocks, so that a rank may hold several intervals of it. Steps that are stream or
- * serial axes are included: the caller decides if they are bound. */
-bool layout_chain(const struct module *m, type_id t, unsigned logical, struct layout_chain *out);
 
 /* ---- comparing */
 

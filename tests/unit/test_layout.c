@@ -179,7 +179,7 @@ static void random_transforms(void)
 	module_free(m);
 }
 
-/* Sugar expands and is read back; its chains give the interval that the general map gives. */
+/* Sugar expands and is read back. */
 static void random_sugar(void)
 {
 	struct module *m = module_new(NULL);
@@ -214,35 +214,6 @@ static void random_sugar(void)
 		if (sugar_expand(m, &s, mesh, random_below(2), &id, &offending))
 			continue;
 		CHECK(sugar_from_domain(m, id, mesh, &again));
-		type_id type = type_make(m, DTYPE_F32, MEMORY_GLOBAL, mesh, id);
-		const struct domain *d = &m->domain.at[id];
-		for (int64_t rank = 0; rank < 6; rank++) {
-			struct layout_env env;
-			CHECK(layout_env_init(m, type, rank, &env, NULL));
-			for (unsigned a = 0; a < d->rank; a++) {
-				struct layout_chain chain;
-				int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], offset = 0,
-				        length = env.extent[a];
-				CHECK(layout_chain(m, type, a, &chain));
-				for (unsigned i = 0; i < d->loop_n; i++)
-					if (d->axis[d->loop[i]].place == PLACE_MESH)
-						loop[i] = env.mesh_index[d->axis[d->loop[i]].mesh_axis];
-				for (unsigned k = 0; k < chain.n; k++) {
-					int64_t block = 1, index = 0;
-					if (chain.step[k].block)
-						expr_is_const(m, chain.step[k].block, &block);
-					for (unsigned i = 0; i < d->loop_n; i++)
-						if (d->loop[i] == chain.step[k].axis)
-							index = loop[i];
-					offset += index * block;
-					length =
-					    length - index * block < block ? length - index * block : block;
-					length = length < 0 ? 0 : length;
-				}
-				bool inside = layout_logical_index(d, &env, loop, logical);
-				CHECK(!inside || (logical[a] == offset && length > 0));
-			}
-		}
 	}
 	module_free(m);
 }
