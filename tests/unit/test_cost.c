@@ -6,7 +6,7 @@
 #include "cost/links.h"
 #include "cost/local.h"
 #include "ir/edit.h"
-#include "ir/layout.h"
+#include "ir/part.h"
 #include "parse/ast.h"
 #include "parse/sema.h"
 #include "sched/problem.h"
@@ -280,33 +280,6 @@ static void test_interface(void)
 	program_free(&p);
 }
 
-/* Elements of a value that a rank holds, by looking at each of them. */
-static int64_t count_held(const struct module *m, type_id t, int64_t rank)
-{
-	const struct domain *d = &m->domain.at[m->type.at[t].domain];
-	struct layout_env env;
-	int64_t loop[IR_MAX_AXES] = {0}, logical[IR_MAX_LOGICAL], count = 0;
-	expr_id offending;
-	CHECK(layout_env_init(m, t, rank, &env, &offending));
-	for (unsigned k = 0; k < d->loop_n; k++)
-		if (d->axis[d->loop[k]].place == PLACE_MESH)
-			loop[k] = env.mesh_index[d->axis[d->loop[k]].mesh_axis];
-	for (;;) {
-		unsigned k = d->loop_n;
-		count += layout_logical_index(d, &env, loop, logical);
-		while (k-- > 0) {
-			const struct axis *a = &d->axis[d->loop[k]];
-			if (a->place == PLACE_MESH)
-				continue;
-			if (++loop[k] < env.extent[d->loop[k]])
-				break;
-			loop[k] = 0;
-		}
-		if (k == UINT32_MAX)
-			return count;
-	}
-}
-
 static void test_local(void)
 {
 	static const char *const layout[] = {
@@ -324,8 +297,9 @@ static void test_local(void)
 		struct program p = program_of(text);
 		value_id v = p.m->input.at[0].value;
 		for (int64_t r = 0; r < 8; r++) {
-			int64_t n = count_held(p.m, p.m->value.at[v].type, r);
-			most = n > most ? n : most;
+			struct part part;
+			CHECK(part_of(p.m, p.m->value.at[v].type, r, NULL, &part));
+			most = part_elements(&part) > most ? part_elements(&part) : most;
 		}
 		CHECK_EQ(local_shape(p.m, v, &s), EXPR_OK);
 		CHECK_EQ(s.elements, most);
