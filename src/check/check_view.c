@@ -175,8 +175,8 @@ static domain_id parts_domain(const struct rank_check *w, const struct view *x, 
 }
 
 /* Finds the step of a loop axis of a type; false: it is not known, or all of them. */
-static bool find_step(const struct rank_check *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
-                      int64_t *out)
+static bool find_step(const struct rank_check *w, const struct view *x, type_id type, unsigned axis,
+                      struct cut cut, int64_t *out)
 {
 	const struct type *t = ir_type(w->m, type);
 	const struct domain *d = ir_domain(w->m, t->domain);

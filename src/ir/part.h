@@ -16,7 +16,7 @@
  *                                      rank 0: 0 to 2, 4 to 6, 8 to 10      rank 1: 2 to 4, 6 to 8
  *
  * This is the only geometry of tensors, but for two: a plan has it as scalars that are worked out as a
- * program runs (exec/plan_view.c), and the reference its own, to compare with (ref/ref_local.c). */
+ * program runs (plan/plan_view.c), and the reference its own, to compare with (ref/ref_local.c). */
 #ifndef HIRC_IR_PART_H
 #define HIRC_IR_PART_H
 #include "base/collective.h"

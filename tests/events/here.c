@@ -2,11 +2,10 @@
 #include "events/here.h"
 #include "ir/bound.h"
 #include "ir/edit.h"
-#include "ir/held.h"
+#include "ir/part.h"
 
 struct here_value {
-	bool known, open;
-	struct held_layout layout;
+	bool open;
 	struct bound_steps steps;
 };
 
@@ -35,15 +34,15 @@ static bool is_open(const struct module *m, value_id v, const struct here_value 
 {
 	op_id around[IR_MAX_NESTING], def = m->value.at[ir_root(m, v)].def;
 	unsigned loops = 0, outer = def ? ir_enclosing_loops(m, def, around, IR_MAX_NESTING) : 0;
+	const struct domain *d = value_domain(m, v);
 	bool unbound = false;
-	for (unsigned a = 0; a < x->layout.s.rank && outer; a++)
-		for (unsigned k = 0, loop = 0; k < x->layout.s.axis[a].place_n; k++) {
-			uint8_t kind = x->layout.s.axis[a].place[k].kind;
-			if (kind != SUGAR_STREAM && kind != SUGAR_SERIAL && kind != SUGAR_SWIZZLE)
-				continue;
-			unbound |= loop >= BOUND_LEVELS || !x->steps.of[a][loop];
-			loop++, loops++;
-		}
+	for (unsigned k = 0; k < d->loop_n && outer; k++) {
+		const struct axis *a = &d->axis[d->loop[k]];
+		if ((a->place != PLACE_STREAM && a->place != PLACE_SERIAL) || a->kind == AXIS_REDUCE)
+			continue;
+		unbound |= !x->steps.of[d->loop[k]];
+		loops++;
+	}
 	return outer && loops && (unbound || outer > loops);
 }
 
@@ -51,44 +50,39 @@ static const struct here_value *find_value(struct here_loops *l, struct module *
 {
 	if (!l->value[v]) {
 		struct here_value *x = l->value[v] = mem_zalloc(sizeof **l->value);
-		x->known = held_layout_read(m, m->value.at[v].type, &x->layout);
-		if (x->known)
-			bound_steps_of(m, v, &x->steps);
-		x->open = x->known && is_open(m, v, x);
+		bound_steps_of(m, v, &x->steps);
+		x->open = is_open(m, v, x);
 	}
 	return l->value[v];
 }
 
-/* The elements of one axis, and its full block. */
-static bool find_axis(const struct here_value *x, const struct module *m, unsigned axis,
-                      const struct expr_env *env, int64_t *elements, int64_t *padded)
+static bool find_bound(const struct here_value *x, struct walker *w, value_id v, struct bound_at *out)
 {
-	int64_t step[SUGAR_MAX_PLACES];
-	held_intervals held = {0};
-	for (unsigned k = 0; k < SUGAR_MAX_PLACES; k++) {
-		expr_id e = k < BOUND_LEVELS ? x->steps.of[axis][k] : 0;
-		step[k] = -1;
-		if (e && (expr_eval(m, e, env, &step[k], NULL) != EXPR_OK || step[k] < 0))
+	const struct domain *d = value_domain(w->m, v);
+	const struct expr_env env = walk_env(w);
+	out->axes = 0;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		unsigned a = d->loop[k];
+		if (!x->steps.of[a])
+			continue;
+		if (expr_eval(w->m, x->steps.of[a], &env, &out->step[a], NULL) != EXPR_OK || out->step[a] < 0)
 			return false;
+		out->axes |= (uint64_t)1 << a;
 	}
-	if (!held_block(m, &x->layout, axis, step, padded) ||
-	    !held_axis(m, &x->layout, axis, (uint32_t)env->rank, step, &held))
-		return false;
-	*elements = held_common(&held, &held);
-	vec_free(&held);
 	return true;
 }
 
 struct here here_find(struct here_loops *l, struct walker *w, value_id v)
 {
 	const struct here_value *x = find_value(l, w->m, v);
-	const struct expr_env env = walk_env(w);
-	struct here out = {.known = x->known, .open = x->open, .elements = 1, .padded = 1};
-	for (unsigned a = 0; out.known && a < value_domain(w->m, v)->rank; a++) {
-		int64_t elements = 0, padded = 0;
-		out.known = find_axis(x, w->m, a, &env, &elements, &padded);
-		out.elements *= elements;
-		out.padded *= padded;
+	struct here out = {.open = x->open, .elements = 1, .padded = 1};
+	struct bound_at bound;
+	struct part p;
+	out.known = find_bound(x, w, v, &bound) &&
+	            part_of(w->m, w->m->value.at[v].type, w->rank, &bound, &p) && p.exact;
+	for (unsigned a = 0; out.known && a < p.n; a++) {
+		out.elements *= part_count(&p.axis[a]);
+		out.padded *= p.axis[a].block;
 	}
 	return out;
 }
