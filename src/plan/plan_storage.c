@@ -12,7 +12,9 @@
 #include "base/checked.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
+#include "ir/part.h"
 #include "plan/planner.h"
+#include <assert.h>
 #include <string.h>
 
 bool axis_steps_find(struct planner *b, type_id t, unsigned logical, bool allocation, struct axis_steps *out)
@@ -148,6 +150,42 @@ bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64
 	return view_interval_at(b, v, axis, rank, -1, off, len);
 }
 
+#ifndef NDEBUG
+/* Returns true unless the interval of an axis, where all of it is constant, is another than that of ir/part.
+ */
+static bool is_interval_of_part(struct planner *b, const struct view *v, unsigned axis)
+{
+	const struct view_axis *x = &v->axis[axis];
+	struct bound_at bound = {0};
+	struct part p;
+	struct axis_steps steps;
+	unsigned next = 0;
+	int64_t from, len;
+	if (!sx_is_const(b, x->off, &from) || !sx_is_const(b, x->len, &len) ||
+	    !axis_steps_find(b, v->type, axis, false, &steps))
+		return true;
+	for (unsigned i = 0; i < steps.n; i++) {
+		const struct axis_step *s = &steps.step[i];
+		const sx_id block =
+		    s->place == PLACE_STREAM || s->place == PLACE_SERIAL ? x->bound[next++] : 0;
+		int64_t step;
+		if (!block)
+			continue;
+		if (!sx_is_const(b, block, &step))
+			return true;
+		if (s->swizzled)
+			step = (step + s->count - mesh_index(b, v->type, s->swizzle_axis, b->p->rank)) %
+			       s->count;
+		bound.axes |= (uint64_t)1 << s->axis;
+		bound.step[s->axis] = step;
+	}
+	if (!part_of(b->m, v->type, b->p->rank, &bound, &p) || p.absent)
+		return true;
+	const struct part_axis *q = &p.axis[axis];
+	return !q->levels && q->to - q->from == len && (!len || q->from == from);
+}
+#endif
+
 void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piece)
 {
 	struct view_axis *x = &v->axis[axis];
@@ -165,6 +203,7 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 		return;
 	}
 	find_interval(b, &steps, block, x->extent, &x->off, &x->len);
+	assert(piece >= 0 || is_interval_of_part(b, v, axis));
 	sx_id held_off = sx_const(b, 0), held_len = sx_const(b, x->extent);
 	x->room = x->extent;
 	for (; i < x->step_n; i++) {
