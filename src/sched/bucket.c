@@ -78,12 +78,17 @@ static void gather_members(struct draft *d)
 	}
 }
 
-/* The draft node that has the result of x: for its own wait that of an unpack is the unpack's. */
+/* Returns true if x is in a bucket with an unpack, which makes its result. A chained wait is in none. */
+static bool is_unpacked(const struct draft *d, uint32_t x)
+{
+	return d->number[x] >= d->p->n && d->group[bucket_of(d, x)].unpacks;
+}
+
+/* The draft node that has the result of x: of a bucket's wait its unpack, for all but the wait itself. */
 static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 {
-	uint32_t k = d->p->node[x].kind == SCHED_WAIT ? bucket_of(d, x) : SCHED_NONE;
-	if (k != SCHED_NONE && d->group[k].unpacks && user != number_part(d, k, WAIT))
-		return number_part(d, k, UNPACK);
+	if (d->p->node[x].kind == SCHED_WAIT && is_unpacked(d, x) && user != d->number[x])
+		return number_part(d, bucket_of(d, x), UNPACK);
 	return d->number[x];
 }
 
@@ -197,7 +202,7 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 }
 
 /* Storages of p keep their numbers; bucket k has two more, the packed and the gathered one. A result that
- * an unpack makes is not read before that: not by the wait. */
+ * an unpack makes is not read before that: not by the comm or the wait of its bucket. */
 static void place_storages(const struct draft *d, struct sched_bucketed *out, struct sched_pair **use,
                            uint32_t *use_n)
 {
@@ -208,19 +213,18 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out, st
 	if (p->storage_n)
 		memcpy(q->storage, p->storage, sizeof *q->storage * p->storage_n);
 	for (uint32_t s = 0; s < p->storage_n; s++) {
-		uint32_t def = p->storage[s].def, k = def != SCHED_NONE ? bucket_of(d, def) : SCHED_NONE;
+		uint32_t def = p->storage[s].def;
 		if (def != SCHED_NONE)
-			q->storage[s].def = k != SCHED_NONE && d->group[k].unpacks
-			                        ? d->place[number_part(d, k, UNPACK)]
+			q->storage[s].def = is_unpacked(d, def)
+			                        ? d->place[number_part(d, bucket_of(d, def), UNPACK)]
 			                        : out->became[def];
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t user = out->became[x], k = bucket_of(d, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
 			uint32_t storage = p->uses.item[i], def = q->storage[storage].def;
-			bool waits = k != SCHED_NONE && d->group[k].unpacks &&
-			             def == d->place[number_part(d, k, UNPACK)];
-			pair[n++] = (struct sched_pair){waits ? def : user, storage};
+			bool early = is_unpacked(d, x) && def == d->place[number_part(d, k, UNPACK)];
+			pair[n++] = (struct sched_pair){early ? def : user, storage};
 		}
 		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE && !p->grouped)
 			pair[n++] = (struct sched_pair){user, p->storage_n + 2 * k};

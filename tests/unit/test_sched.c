@@ -315,6 +315,41 @@ static void no_comms_are_fine(void)
 	arena_free(a);
 }
 
+/* Two comms and their waits, a wait for the result of the first wait, and a node that reads its own. */
+static void chained_waits_follow_the_unpack(void)
+{
+	static const struct sched_point point[] = {{1, 9}};
+	static const struct sched_family family = {.collective = SCHED_ALLGATHER, .point = point, .n = 1};
+	static const struct sched_pair edge[] = {{0, 2}, {1, 3}, {2, 4}, {4, 5}}, use[] = {{4, 0}, {5, 1}};
+	static const uint32_t bucket[] = {0, 0, SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE};
+	struct arena *a = arena_new();
+	struct sched_node node[6];
+	struct sched_storage storage[2] = {{64, 2, false}, {64, 4, false}};
+	for (uint32_t x = 0; x < 6; x++)
+		node[x] = (struct sched_node){.comm = SCHED_NONE, .family = SCHED_NONE};
+	node[0] = node[1] = (struct sched_node){.in = 1, .out = 2, .comm = SCHED_NONE, .kind = SCHED_COMM};
+	for (uint32_t x = 2; x < 5; x++)
+		node[x] = (struct sched_node){.comm = x == 3, .family = SCHED_NONE, .kind = SCHED_WAIT};
+	struct sched_problem p = {.bytes_per_ns = 1,
+	                          .n = 6,
+	                          .storage_n = 2,
+	                          .family_n = 1,
+	                          .lane_n = 1,
+	                          .node = node,
+	                          .storage = storage,
+	                          .family = &family};
+	sched_problem_finish(&p, a, edge, 4, use, 2);
+	struct sched_bucketed b;
+	CHECK(sched_bucket(&p, bucket, 1, a, &b));
+	uint32_t chained = b.became[4], reader = b.became[5], unpack = b.p.storage[0].def;
+	CHECK_EQ(b.origin[unpack].step, SCHED_STEP_UNPACK);
+	CHECK_EQ(b.p.pred.at[reader + 1] - b.p.pred.at[reader], 1);
+	CHECK_EQ(b.p.pred.item[b.p.pred.at[reader]], chained);
+	CHECK_EQ(b.p.users.item[b.p.users.at[0]], chained);
+	CHECK_EQ(b.p.storage[1].def, chained);
+	arena_free(a);
+}
+
 static void too_much_is_told(void)
 {
 	struct sched_node node[2] = {{.time = INT64_MAX / 2}, {.time = INT64_MAX / 2}};
@@ -334,6 +369,7 @@ static void too_much_is_told(void)
 int main(void)
 {
 	no_comms_are_fine();
+	chained_waits_follow_the_unpack();
 	too_much_is_told();
 	families_have_steps_and_slopes();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
