@@ -28,16 +28,28 @@ static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 	        how);
 }
 
-/* Returns true if a collective's result is used by waits alone. */
-static bool only_waited_for(const struct maker *k, op_id op)
+/* Returns true if a recorded statement makes one result of one operand. */
+static bool is_plain(const struct maker *k, op_id op)
+{
+	return op_result_count(k->m, op) == 1 && op_role_count(k->m, op, ROLE_READ) == 1 &&
+	       !maker_name_is(k, op, k->key.storage, "input");
+}
+
+/* Returns true if one wait is the only user of a recorded collective's result, in the same block. */
+static bool is_waited_for_once(const struct maker *k, op_id op)
 {
 	value_id v = op_result(k->m, op, 0);
+	unsigned waits = 0;
 	for (uint32_t u = k->m->value.at[v].first_use; u; u = k->m->operand.at[u].next_use) {
 		const struct operand *x = &k->m->operand.at[u];
-		if (x->role != ROLE_DEF && !block_is_wait(k->m, x->op))
+		if (x->role == ROLE_DEF)
+			continue;
+		if (!block_is_wait(k->m, x->op) || k->m->op.at[x->op].parent != k->m->op.at[op].parent ||
+		    !is_plain(k, x->op) || maker_attr(k, x->op, k->key.writes))
 			return false;
+		waits++;
 	}
-	return !(k->m->value.at[v].flags & VALUE_OUTPUT);
+	return waits == 1 && !(k->m->value.at[v].flags & VALUE_OUTPUT);
 }
 
 /* The points of a group's table for a collective; NULL: none. */
@@ -83,12 +95,14 @@ static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 	return n;
 }
 
-/* Returns true if a recorded collective has its data as its one operand, and makes a buffer of its own. */
+/* Returns true if a recorded collective has its data as its one operand, and makes a buffer of its own, both
+ * of them whole: the packed tensor has no mesh. */
 static bool has_own_buffers(const struct maker *k, op_id op)
 {
 	int64_t in = bytes_of(k, op, ROLE_READ);
 	return maker_int(k, op, k->key.in_bytes, in) == in && !maker_attr(k, op, k->key.writes) &&
-	       !ir_view_of(k->m, op, 0);
+	       !ir_view_of(k->m, op, 0) && !value_type(k->m, op_read(k->m, op, 0))->mesh &&
+	       !value_type(k->m, op_result(k->m, op, 0))->mesh;
 }
 
 static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t lane)
@@ -97,9 +111,8 @@ static uint32_t find_family(struct maker *k, op_id op, group_id group, uint32_t 
 	unsigned which = 0;
 	while (which < BUCKETED && bucketed[which] != collective)
 		which++;
-	if (which == BUCKETED || k->m->op.at[op].kind == OP_END_COALESCING ||
-	    op_result_count(k->m, op) != 1 || op_role_count(k->m, op, ROLE_READ) != 1 ||
-	    (group ? !only_waited_for(k, op) || (!k->grouped && !has_own_buffers(k, op))
+	if (which == BUCKETED || k->m->op.at[op].kind == OP_END_COALESCING || !is_plain(k, op) ||
+	    (group ? !is_waited_for_once(k, op) || (!k->grouped && !has_own_buffers(k, op))
 	           : k->waits[op] != MAKER_WAITED || (!k->grouped && ir_bucket_refusal(k->m, op))))
 		return SCHED_NONE;
 	uint64_t key = family_key_of(k, op, lane), like = group || k->grouped ? 0 : ir_bucket_key(k->m, op);
