@@ -15,6 +15,7 @@ KINDS = {
     "backward": ["--stage=backward", "--layers=4"],
     "train": ["--stage=train", "--layers=3", "--ranks=256"],
     "tensor_parallel": ["--stage=train", "--layers=3", "--tensor-parallel=8", "--seed=2"],
+    "wait_views": ["--stage=train", "--layers=2", "--wait-views", "--seed=4"],
     "experts": ["--stage=backward", "--layers=3", "--experts", "--seed=3"],
 }
 

@@ -42,6 +42,8 @@ struct block_frame {
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out);
 
+/* Returns the bytes of a value, on the rank that has most of it. */
+int64_t block_bytes(const struct module *m, value_id v);
 /* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
 op_id block_waits_for(struct module *m, op_id op);
 /* The collective on a lane of its own that a statement is, also of an imported graph; OP_NONE: none. */

@@ -55,8 +55,6 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 bool block_is_wait(struct module *m, op_id op);
 
 /* ---- block_node.c: the times and memory of statements */
-/* Returns the bytes of a value, on the rank that has most of it. */
-int64_t block_bytes(const struct module *m, value_id v);
 /* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */
 bool maker_keeps_its_place(const struct maker *k, op_id op);
 /* Adds the node of a statement. */

@@ -20,17 +20,7 @@ void buckets_add_read(struct applier *a, value_id v)
 	vec_push(&a->use, ((struct ir_use){ROLE_READ, v}));
 }
 
-static int64_t count_value_elements(const struct module *m, value_id v)
-{
-	const struct domain *d = value_domain(m, v);
-	int64_t n = 1, extent;
-	for (unsigned i = 0; i < d->rank; i++)
-		n *= expr_is_const(m, d->axis[i].extent, &extent) ? extent : 1;
-	return n;
-}
-
-/* A new result, named after a value that has a name. */
-static value_id add_result(struct applier *a, value_id like, type_id t, const char *suffix)
+value_id buckets_add_result(struct applier *a, value_id like, type_id t, const char *suffix)
 {
 	struct module *m = a->m;
 	struct buf name = {0};
@@ -44,20 +34,6 @@ static value_id add_result(struct applier *a, value_id like, type_id t, const ch
 	return v;
 }
 
-/* A flat tensor. */
-static value_id add_flat(struct applier *a, value_id like, int64_t n, const char *suffix)
-{
-	struct module *m = a->m;
-	struct domain_builder box;
-	domain_begin(&box);
-	domain_add_axis(&box, AXIS_ITER, expr_const(m, n));
-	domain_allocate_default(&box, false);
-	return add_result(a, like,
-	                  type_make(m, value_type(m, like)->dtype, MEMORY_GLOBAL, 0, domain_finish(m, &box)),
-	                  suffix);
-}
-
-/* The attributes of a statement but the facts of one member. */
 void buckets_copy_attrs(struct applier *a, op_id op)
 {
 	static const char *const own[] = {"time", "bytes", "in_bytes", "view", "writes", "scratch"};
@@ -78,16 +54,10 @@ void buckets_add_int(struct applier *a, const char *key, int64_t v)
 	vec_push(&a->attr, ((struct attr){.key = buckets_word(a, key), .kind = ATTR_INT, .u.i = v}));
 }
 
-/* members="a,b": the members of the statement, by the names of their results. */
-void buckets_add_members(struct applier *a, const uint32_t *node, uint32_t n)
+void buckets_add_ints(struct applier *a, const char *key, const int64_t *at, uint32_t n)
 {
-	struct buf text = {0};
-	for (uint32_t i = 0; i < n; i++)
-		buf_printf(&text, "%s%s", i ? "," : "", block_name(a->m, a->b->op[node[i]]));
-	vec_push(&a->attr, ((struct attr){.key = buckets_word(a, "members"),
-	                                  .kind = ATTR_STRING,
-	                                  .u.name = names_intern(a->m->names, text.at, text.n)}));
-	buf_free(&text);
+	vec_push(&a->attr,
+	         ((struct attr){.key = buckets_word(a, key), .kind = ATTR_INTS, .n = n, .u.ints = at}));
 }
 
 op_id buckets_put(struct applier *a, enum op_kind kind, uint32_t at)
@@ -99,14 +69,14 @@ op_id buckets_put(struct applier *a, enum op_kind kind, uint32_t at)
 	return op;
 }
 
-/* ---- the statements of a bucket */
+/* ---- members */
 
-static value_id operand_of(const struct applier *a, uint32_t comm)
+value_id buckets_operand(const struct applier *a, uint32_t node)
 {
-	return op_read(a->m, a->b->op[comm], 0);
+	return op_read(a->m, a->b->op[node], 0);
 }
 
-static value_id result_of(const struct applier *a, uint32_t node)
+value_id buckets_result(const struct applier *a, uint32_t node)
 {
 	return op_result(a->m, a->b->op[node], 0);
 }
@@ -116,77 +86,16 @@ uint32_t buckets_place(const struct applier *a, uint32_t node)
 	return a->m->op.at[a->b->op[node]].at;
 }
 
-static void put_pack(struct applier *a, struct members *b)
+bool buckets_unpacks(const struct applier *a, const struct members *b)
 {
-	int64_t n = 0;
-	for (uint32_t i = 0; i < b->comm.n; i++)
-		n += count_value_elements(a->m, operand_of(a, b->comm.at[i]));
-	b->packed = add_flat(a, result_of(a, b->comm.at[0]), n, "packed");
-	for (uint32_t i = 0; i < b->comm.n; i++)
-		buckets_add_read(a, operand_of(a, b->comm.at[i]));
-	buckets_put(a, OP_PACK, buckets_place(a, b->comm.at[0]));
-}
-
-static void put_comm(struct applier *a, struct members *b, int64_t time)
-{
-	int64_t n = 0;
-	for (uint32_t i = 0; i < b->comm.n; i++)
-		n += count_value_elements(a->m, result_of(a, b->comm.at[i]));
-	b->result = add_flat(a, result_of(a, b->comm.at[0]), n, "bucket");
-	buckets_add_read(a, b->packed);
-	buckets_copy_attrs(a, a->b->op[b->comm.at[0]]);
-	if (op_attr(a->m, a->b->op[b->comm.at[0]], "time")) /* else the machine says it */
-		buckets_add_int(a, "time", time);
-	buckets_add_members(a, b->comm.at, b->comm.n);
-	buckets_put(a, OP_EXTERN, buckets_place(a, b->comm.at[0]));
-}
-
-/* Removes the members' waits; the new wait defines their results. */
-static void add_results(struct applier *a, const struct members *b)
-{
-	for (uint32_t i = 0; i < b->wait.n; i++) {
-		ir_remove(a->m, a->b->op[b->wait.at[i]]);
-		vec_push(&a->use, ((struct ir_use){ROLE_DEF, result_of(a, b->wait.at[i])}));
-	}
-}
-
-static void put_wait(struct applier *a, struct members *b, bool unpacks)
-{
-	static const int64_t first = 0;
-	int64_t time = 0;
-	for (uint32_t i = 0; i < b->wait.n; i++)
-		time += a->b->p.node[b->wait.at[i]].time;
-	if (unpacks)
-		b->arrived =
-		    add_flat(a, result_of(a, b->wait.at[0]), count_value_elements(a->m, b->result), "bucket");
-	else
-		add_results(a, b);
-	buckets_add_read(a, b->result);
-	buckets_copy_attrs(a, a->b->op[b->wait.at[0]]);
-	buckets_add_int(a, "time", time);
-	buckets_add_members(a, b->wait.at, b->wait.n);
-	if (unpacks)
-		vec_push(&a->attr,
-		         ((struct attr){
-		             .key = buckets_word(a, "view"), .kind = ATTR_INTS, .n = 1, .u.ints = &first}));
-	buckets_put(a, OP_EXTERN, buckets_place(a, b->wait.at[0]));
-}
-
-/* Beside the unpacked buffer there are the results of the members for that moment. */
-static void put_unpack(struct applier *a, const struct members *b)
-{
-	int64_t bytes = 0;
-	for (uint32_t i = 0; i < b->comm.n; i++)
-		bytes += a->b->p.node[b->comm.at[i]].out;
-	add_results(a, b);
-	buckets_add_read(a, b->arrived);
-	buckets_add_int(a, "scratch", bytes);
-	buckets_put(a, OP_UNPACK, buckets_place(a, b->wait.at[0]));
+	const struct sched_problem *p = &a->b->p;
+	return !p->grouped &&
+	       (p->copies || p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER);
 }
 
 /* ---- of Communications */
 
-bool buckets_is_typed(const struct applier *a, const struct members *b)
+static bool is_typed(const struct applier *a, const struct members *b)
 {
 	return a->m->op.at[a->b->op[b->comm.at[0]]].kind != OP_EXTERN;
 }
@@ -205,9 +114,9 @@ static void pack_typed(struct applier *a, struct members *b)
 	for (uint32_t i = 0; i < b->comm.n; i++)
 		comm[i] = a->b->op[b->comm.at[i]];
 	ir_bucket_types(a->m, comm, b->comm.n, &packed, &b->type);
-	b->packed = add_result(a, result_of(a, b->comm.at[0]), packed, "packed");
+	b->packed = buckets_add_result(a, buckets_result(a, b->comm.at[0]), packed, "packed");
 	for (uint32_t i = 0; i < b->comm.n; i++)
-		buckets_add_read(a, operand_of(a, b->comm.at[i]));
+		buckets_add_read(a, buckets_operand(a, b->comm.at[i]));
 	add_blocks(a, first, OP_REDUCE_SCATTER);
 	buckets_put(a, OP_PACK, buckets_place(a, b->comm.at[0]));
 	free(comm);
@@ -216,7 +125,7 @@ static void pack_typed(struct applier *a, struct members *b)
 static void communicate_typed(struct applier *a, struct members *b)
 {
 	op_id first = a->b->op[b->comm.at[0]];
-	b->result = add_result(a, result_of(a, b->comm.at[0]), b->type, "bucket");
+	b->result = buckets_add_result(a, buckets_result(a, b->comm.at[0]), b->type, "bucket");
 	buckets_add_read(a, b->packed);
 	buckets_copy_attrs(a, first);
 	b->made = buckets_put(a, (enum op_kind)a->m->op.at[first].kind, buckets_place(a, b->comm.at[0]));
@@ -225,7 +134,7 @@ static void communicate_typed(struct applier *a, struct members *b)
 	a->m->value.at[b->result].type = infer_reduce_axes(a->m, b->made, b->type);
 }
 
-void buckets_wait_typed(struct applier *a, struct members *b)
+static void wait_typed(struct applier *a, struct members *b)
 {
 	vec_push(&a->use, ((struct ir_use){ROLE_STATEMENT, b->made}));
 	buckets_put(a, OP_WAIT, buckets_place(a, b->wait.at[0]));
@@ -240,7 +149,7 @@ static void unpack_typed(struct applier *a, struct members *b)
 	bool writes = a->m->op.at[first].def_n == 0;
 	for (uint32_t i = 0; i < b->comm.n; i++) {
 		ir_remove(a->m, a->b->op[b->comm.at[i]]);
-		value_id v = result_of(a, b->comm.at[i]);
+		value_id v = buckets_result(a, b->comm.at[i]);
 		if (writes)
 			continue;
 		a->m->value.at[v].type = rewrite_without_reduce(a->m, a->m->value.at[v].type);
@@ -248,7 +157,7 @@ static void unpack_typed(struct applier *a, struct members *b)
 	}
 	buckets_add_read(a, b->result);
 	for (uint32_t i = 0; i < b->comm.n && writes; i++)
-		vec_push(&a->use, ((struct ir_use){ROLE_WRITE, result_of(a, b->comm.at[i])}));
+		vec_push(&a->use, ((struct ir_use){ROLE_WRITE, buckets_result(a, b->comm.at[i])}));
 	add_blocks(a, first, OP_ALLGATHER);
 	buckets_put(a, OP_UNPACK, buckets_place(a, b->wait.at[0]));
 }
@@ -260,18 +169,25 @@ static void put_step_typed(struct applier *a, struct members *b, enum sched_step
 	else if (step == SCHED_STEP_COMM)
 		communicate_typed(a, b);
 	else if (step == SCHED_STEP_WAIT)
-		buckets_wait_typed(a, b);
+		wait_typed(a, b);
 	else
 		unpack_typed(a, b);
 }
 
-/* ---- the order */
-
-static bool unpacks(const struct applier *a, const struct members *b)
+/* Members start together between start_coalescing and end_coalescing, and one wait names the latter. */
+static void start_group_typed(struct applier *a, struct members *b)
 {
-	const struct sched_problem *p = &a->b->p;
-	return p->copies || p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER;
+	struct module *m = a->m;
+	buckets_put(a, OP_START_COALESCING, buckets_place(a, b->comm.at[0]));
+	for (uint32_t i = 0; i < b->comm.n; i++) {
+		ir_move_to_end(m, a->region, a->b->op[b->comm.at[i]]);
+		m->op.at[a->b->op[b->comm.at[i]]].flags |= OP_GROUPED;
+	}
+	b->made = buckets_put(a, OP_END_COALESCING, buckets_place(a, b->comm.at[0]));
+	m->op.at[b->made].flags |= OP_ASYNC;
 }
+
+/* ---- the order */
 
 static void put_step(struct applier *a, uint32_t x)
 {
@@ -281,18 +197,14 @@ static void put_step(struct applier *a, uint32_t x)
 		return;
 	}
 	struct members *b = &a->bucket[o.bucket];
-	if (a->b->p.grouped)
-		buckets_put_grouped(a, b, o.step, a->s->b.p.node[x].time);
-	else if (buckets_is_typed(a, b))
+	if (!is_typed(a, b))
+		buckets_put_recorded(a, b, o.step, x);
+	else if (!a->b->p.grouped)
 		put_step_typed(a, b, o.step);
-	else if (o.step == SCHED_STEP_PACK)
-		put_pack(a, b);
 	else if (o.step == SCHED_STEP_COMM)
-		put_comm(a, b, a->s->b.p.node[x].time);
-	else if (o.step == SCHED_STEP_WAIT)
-		put_wait(a, b, unpacks(a, b));
+		start_group_typed(a, b);
 	else
-		put_unpack(a, b);
+		wait_typed(a, b);
 }
 
 /* Returns true if a buffer is written once, and never through a view. */
@@ -335,7 +247,7 @@ void buckets_unbind(struct module *m, region_id region, const value_id *allocate
 
 void buckets_apply(struct module *m, region_id region, const struct block *b, const struct sched_schedule *s)
 {
-	struct applier a = {.m = m, .region = region, .b = b, .s = s};
+	struct applier a = {.m = m, .region = region, .b = b, .s = s, .scratch = arena_new()};
 	uint32_t n = 0;
 	for (uint32_t x = 0; x < b->p.n; x++)
 		if (s->bucket[x] != SCHED_NONE && s->bucket[x] >= n)
@@ -360,6 +272,7 @@ void buckets_apply(struct module *m, region_id region, const struct block *b, co
 		vec_free(&a.bucket[k].wait);
 	}
 	free(a.bucket);
+	arena_free(a.scratch);
 	vec_free(&a.use);
 	vec_free(&a.attr);
 }

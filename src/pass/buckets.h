@@ -1,12 +1,8 @@
 /* buckets: a schedule in the program.
  *
- *     a = extern "all_gather"(x) {kind=allgather, …}      P = pack(x, y)
- *     b = extern "all_gather"(y) {kind=allgather, …}      B = extern "all_gather"(P) {…, members="a,b"}
- *     c = extern "wait"(a) {kind=wait}               →    W = extern "wait"(B) {kind=wait, members="c,d",
- * view=(0)} d = extern "wait"(b) {kind=wait}                    c, d = unpack(W)
- *
- * Reductions of graphs have no unpack: the wait makes the parts. Communications become one of a packed
- * tensor, by the types of ir/ir_bucket.h. */
+ * The members of a bucket become a pack, one collective, its wait and an unpack, at the places that the
+ * schedule gives these. buckets_recorded.c draws this for recorded statements; Communications become one of a
+ * packed tensor, by the types of ir/ir_bucket.h. */
 #ifndef HIRC_PASS_BUCKETS_H
 #define HIRC_PASS_BUCKETS_H
 #include "cost/block.h"

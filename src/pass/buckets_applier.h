@@ -1,4 +1,4 @@
-/* buckets_applier: a schedule being put into a program, for buckets.c and buckets_group.c. */
+/* buckets_applier: a schedule being put into a program, for buckets.c and buckets_recorded.c. */
 #ifndef HIRC_PASS_BUCKETS_APPLIER_H
 #define HIRC_PASS_BUCKETS_APPLIER_H
 #include "base/vec.h"
@@ -17,26 +17,30 @@ struct applier {
 	const struct block *b;
 	const struct sched_schedule *s;
 	struct members *bucket;
+	struct arena *scratch;
 	VEC(struct ir_use) use;
 	VEC(struct attr) attr;
 };
 
 name_id buckets_word(struct applier *a, const char *text);
 uint32_t buckets_place(const struct applier *a, uint32_t node);
-bool buckets_is_typed(const struct applier *a, const struct members *b);
+/* The first operand and result of a node's statement. */
+value_id buckets_operand(const struct applier *a, uint32_t node);
+value_id buckets_result(const struct applier *a, uint32_t node);
+/* Returns true if the results of a bucket are copied out of its buffer. */
+bool buckets_unpacks(const struct applier *a, const struct members *b);
 
 /* Operands and attributes of the statement that buckets_put makes next. */
 void buckets_add_read(struct applier *a, value_id v);
+/* A new result, named after a value that has a name. */
+value_id buckets_add_result(struct applier *a, value_id like, type_id t, const char *suffix);
 void buckets_add_int(struct applier *a, const char *key, int64_t v);
-/* members="a,b": the members of the statement, by the names of their results. */
-void buckets_add_members(struct applier *a, const uint32_t *node, uint32_t n);
+void buckets_add_ints(struct applier *a, const char *key, const int64_t *at, uint32_t n);
 /* The attributes of a statement but the facts of one member. */
 void buckets_copy_attrs(struct applier *a, op_id op);
 op_id buckets_put(struct applier *a, enum op_kind kind, uint32_t at);
 
-/* The wait of a statement made of Communications. */
-void buckets_wait_typed(struct applier *a, struct members *b);
-/* A step of a bucket whose members start together. */
-void buckets_put_grouped(struct applier *a, struct members *b, enum sched_step step, int64_t time);
+/* A step of a bucket of recorded statements, node x of the scheduled problem. */
+void buckets_put_recorded(struct applier *a, struct members *b, enum sched_step step, uint32_t x);
 
 #endif
