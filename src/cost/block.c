@@ -61,7 +61,7 @@ static void add_results(struct maker *k, op_id op, uint32_t node)
 		                                                              : block_bytes(m, v);
 		add_storage(k, v, (struct sched_storage){n, resident ? SCHED_NONE : node, resident});
 	}
-	int64_t scratch = maker_int(k, op, k->key.scratch, k->inside ? k->inside[op] : 0);
+	int64_t scratch = maker_int(k, op, k->key.scratch, k->inside[op]);
 	if (scratch > 0) {
 		add_storage(k, 0, (struct sched_storage){scratch, node, false});
 		vec_push(&k->use, ((struct sched_pair){node, k->storage.n - 1}));
@@ -306,7 +306,7 @@ static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 static void add_outside(struct maker *k, region_id region, const struct block_frame *frame)
 {
 	const struct module *m = k->m;
-	if (region != m->body && frame)
+	if (region != m->body)
 		add_storage(k, 0, (struct sched_storage){frame->outside, SCHED_NONE, true});
 	for (uint32_t i = 0; i < m->input.n && region == m->body; i++)
 		add_storage(k, m->input.at[i].value,
@@ -323,11 +323,11 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .arena = a,
 	                  .scratch = arena_new(),
 	                  .out = out,
-	                  .grouped = frame && frame->buckets == BLOCK_GROUPED,
+	                  .grouped = frame->buckets == BLOCK_GROUPED,
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");
-	k.inside = frame ? frame->inside : NULL;
+	k.inside = frame->inside;
 	k.launch = launch ? launch->u.i : cluster->launch;
 	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);

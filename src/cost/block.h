@@ -33,17 +33,29 @@ enum block_buckets {
 
 struct block_frame {
 	int64_t outside; /* of a block in a loop or condition: bytes live around it, inputs among them */
-	const int64_t *inside; /* by op: bytes that are live, at most, of values made in it; NULL: 0 */
+	const int64_t *inside; /* by op: bytes that are live, at most, of values made in it */
 	enum block_buckets buckets;
 };
 
-/* frame: NULL of the program's own block without loops, packed. Memory is from the arena. Reports to d what
- * cannot be scheduled; false then. */
+/* Memory is from the arena. Returns false after reporting what cannot be scheduled. */
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out);
 
+/* block_program.c: the blocks within a block.
+ *
+ * Returns true if a statement holds blocks: a loop or a condition. */
+bool block_has_blocks(const struct module *m, op_id op);
+/* Finds the bytes that are live, at most, of values made in each loop and condition of a region, those
+ * within first. inside: by op, zeros before. Returns false after reporting what cannot be scheduled. */
+bool block_find_inside(struct module *m, region_id region, enum block_buckets buckets,
+                       const struct cost *cost, struct diag *d, int64_t *inside);
+/* Makes the problem of the program's own block, packed, with the memory of its loops and conditions. */
+bool block_make_program(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                        struct block *out);
+
 /* Returns the bytes of a value, on the rank that has most of it. */
 int64_t block_bytes(const struct module *m, value_id v);
+
 /* The Communication that a statement waits for, through waits for waits; 0: it waits for none. */
 op_id block_waits_for(struct module *m, op_id op);
 /* The collective on a lane of its own that a statement is, also of an imported graph; OP_NONE: none. */

@@ -15,11 +15,6 @@ struct walk {
 	int64_t *inside; /* by op: as in struct block_frame */
 };
 
-static bool has_blocks(const struct module *m, op_id op)
-{
-	return m->op.at[op].kind == OP_FOR || m->op.at[op].kind == OP_IF;
-}
-
 /* ---- blocks that keep their order */
 
 static bool depends_on_rank(struct module *m, op_id op)
@@ -71,7 +66,7 @@ static const char *kept_by(struct module *m, op_id op)
 
 region_id schedule_blocks_of(struct module *m, op_id op)
 {
-	return has_blocks(m, op) && !kept_by(m, op) ? m->op.at[op].region : 0;
+	return block_has_blocks(m, op) && !kept_by(m, op) ? m->op.at[op].region : 0;
 }
 
 /* ---- memory */
@@ -95,25 +90,6 @@ static bool build_block(const struct walk *w, region_id r, int64_t outside, stru
 	return block_make(w->m, r, &frame, w->cost, w->cx->d, a, out);
 }
 
-/* Finds the live values of a loop or condition; the blocks within it come first. */
-static bool find_inside(struct walk *w, op_id op)
-{
-	int64_t most = 0;
-	bool ok = true;
-	for (region_id r = w->m->op.at[op].region; r && ok; r = w->m->region.at[r].sibling) {
-		struct arena *a = arena_new();
-		struct block b;
-		region_each (w->m, in, r)
-			ok = ok && (!has_blocks(w->m, in) || find_inside(w, in));
-		ok = ok && build_block(w, r, 0, a, &b);
-		int64_t peak = ok ? peak_as_it_is(&b.p, a, NULL) : 0;
-		most = peak > most ? peak : most;
-		arena_free(a);
-	}
-	w->inside[op] = most;
-	return ok;
-}
-
 /* ---- the walk */
 
 static bool walk_within(struct walk *w, op_id op, int64_t outside);
@@ -126,14 +102,14 @@ static bool walk_block(struct walk *w, region_id r, op_id owner, int64_t outside
 	bool ok = build_block(w, r, outside, a, &block.b);
 	uint32_t n = ok ? block.b.p.n : 0;
 	for (uint32_t x = 0; x < n && !block.live; x++)
-		if (has_blocks(w->m, block.b.op[x]))
+		if (block_has_blocks(w->m, block.b.op[x]))
 			block.live = arena_new_array(a, int64_t, n);
 	if (ok && (owner ? block.b.p.lane_n : n) > 0)
 		ok = w->schedule(w->to, &block, a);
 	else if (ok)
 		peak_as_it_is(&block.b.p, a, block.live);
 	for (uint32_t x = 0; x < n && ok && block.live; x++)
-		if (has_blocks(w->m, block.b.op[x]))
+		if (block_has_blocks(w->m, block.b.op[x]))
 			ok = walk_within(w, block.b.op[x], block.live[x] - w->inside[block.b.op[x]]);
 	arena_free(a);
 	return ok;
@@ -164,10 +140,8 @@ bool schedule_blocks(struct module *m, struct pass_context *cx, const struct cos
 	                 .schedule = schedule,
 	                 .to = to,
 	                 .inside = mem_zalloc(sizeof(int64_t) * m->op.n)};
-	bool ok = true;
-	region_each (m, op, m->body)
-		ok = ok && (!has_blocks(m, op) || find_inside(&w, op));
-	ok = ok && walk_block(&w, m->body, 0, 0);
+	bool ok =
+	    block_find_inside(m, m->body, buckets, cost, cx->d, w.inside) && walk_block(&w, m->body, 0, 0);
 	free(w.inside);
 	return ok;
 }

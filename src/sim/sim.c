@@ -45,7 +45,7 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
              struct arena *a, struct sim *out)
 {
 	*out = (struct sim){.m = m, .straggler = straggler};
-	if (!block_make(m, m->body, NULL, cost, d, a, &out->block))
+	if (!block_make_program(m, cost, d, a, &out->block))
 		return false;
 	if (straggler && !slow_down(&out->block.p, straggler->slow, d))
 		return false;
