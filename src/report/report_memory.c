@@ -65,7 +65,7 @@ static void put_class(struct report *r, const struct timeline_class *c, struct b
 	svg_text(&g, "bold", LEFT, 22, SVG_START, SVG_TEXT, WIDTH, title.at);
 	put_axes(&g, t, top);
 	put_curve(&g, t, c, top);
-	if (c->peak > 0) {
+	if (c->peak > 0 && !c->unplanned && !t->recorded) {
 		double y = TOP + HEIGHT - (double)c->peak / (double)top * HEIGHT;
 		svg_line(&g, "limit", LEFT, y, LEFT + WIDTH, y);
 		svg_text(&g, "alarm", LEFT + 4, y - 4, SVG_START, SVG_SMALL, WIDTH / 2, "reserved by a run");
@@ -130,7 +130,10 @@ static void put_table(const struct timeline *t, struct buf *out)
 		buf_printf(out, "</td><td class=\"num\">%u</td><td class=\"num\">", c->count);
 		html_put_bytes(out, c->live);
 		buf_puts(out, "</td><td class=\"num\">");
-		html_put_bytes(out, c->peak);
+		if (c->unplanned || t->recorded)
+			buf_puts(out, "not planned");
+		else
+			html_put_bytes(out, c->peak);
 		buf_puts(out, "</td></tr>\n");
 	}
 	if (t->class.n > ROWS)

@@ -397,8 +397,9 @@ void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, boo
 			add_rank(&t->class.at[class_of[each ? u++ : c->of[r]]], r);
 	for (uint32_t k = 0; k < n; k++) {
 		struct timeline_class *x = &t->class.at[k];
-		int64_t reserved = sim_reserve(t->m, x, e->unit[unit[k]].r.task.n, t->ranks, e->p->streams);
-		x->peak = reserved >= 0 ? reserved : x->live;
+		x->peak = x->live;
+		x->unplanned =
+		    sim_reserve(t->m, x, e->unit[unit[k]].r.task.n, t->ranks, e->p->streams, &x->peak);
 	}
 	timeline_finish(t);
 	free(class_of);

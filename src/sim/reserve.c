@@ -13,11 +13,14 @@ static uint32_t rank_of(const struct timeline_class *c, uint32_t k)
 	return r->first + k;
 }
 
-int64_t sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
-                    int64_t streams)
+const char *sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
+                        int64_t streams, int64_t *bytes)
 {
-	if (ranks > SIM_RESERVE_RANKS || tasks > SIM_RESERVE_TASKS)
-		return -1;
+	_Static_assert(SIM_RESERVE_RANKS == 512 && SIM_RESERVE_TASKS == 16384, "as the texts say");
+	if (ranks > SIM_RESERVE_RANKS)
+		return "more than 512 ranks";
+	if (tasks > SIM_RESERVE_TASKS)
+		return "more than 16384 statements of a rank";
 	struct diag *unheard = diag_new(NULL, DIAG_TEXT, 0);
 	int64_t most = 0;
 	for (uint32_t k = 0; k < c->count && most >= 0; k++) {
@@ -29,5 +32,8 @@ int64_t sim_reserve(const struct module *m, const struct timeline_class *c, uint
 		plan_free(p);
 	}
 	diag_free(unheard);
-	return most;
+	if (most < 0)
+		return "it cannot run";
+	*bytes = most;
+	return NULL;
 }

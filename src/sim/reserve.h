@@ -11,8 +11,9 @@ enum {
 	SIM_RESERVE_TASKS = 1 << 14 /* nor ranks with more */
 };
 
-/* The bytes of the plan of the rank of a class that needs most; -1: there is no plan. tasks: of one rank. */
-int64_t sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
-                    int64_t streams);
+/* Finds the bytes of the plan of the rank of a class that needs most. tasks: of one rank. Returns NULL, or
+ * the reason why there is no plan, for people. */
+const char *sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
+                        int64_t streams, int64_t *bytes);
 
 #endif

@@ -114,6 +114,10 @@ static void put_class(struct timeline *t, const struct timeline_class *c, struct
 		json_put_int(out, "host_ns", c->host);
 	json_put_int(out, "peak_bytes", c->peak);
 	json_put_int(out, "live_bytes", c->live);
+	if (c->unplanned) {
+		buf_puts(out, ", ");
+		json_put_text(out, "unplanned", c->unplanned);
+	}
 	put_lanes(t, c, out);
 	put_communication(t, c, out);
 	put_critical(t, c, out);

@@ -137,7 +137,7 @@ static void print_held(struct timeline *t, const struct timeline_class *c, int64
 
 static void print_memory(const struct timeline *t, const struct timeline_class *c, struct buf *out)
 {
-	buf_puts(out, "peak memory ");
+	buf_puts(out, c->unplanned ? "live memory " : "peak memory ");
 	put_bytes(out, c->peak);
 	if (c->live != c->peak) {
 		buf_puts(out, ", live ");
@@ -145,6 +145,8 @@ static void print_memory(const struct timeline *t, const struct timeline_class *
 	}
 	if (t->limit)
 		buf_printf(out, "  %.1f %% of the limit", timeline_percent(c->peak, t->limit));
+	if (c->unplanned)
+		buf_printf(out, "   at most; no plan: %s", c->unplanned);
 	buf_putc(out, '\n');
 }
 

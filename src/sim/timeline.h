@@ -66,9 +66,10 @@ struct timeline_class {
 	VEC(struct timeline_held) held;     /* largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed;
-	int64_t live; /* bytes, at most */
-	int64_t peak; /* that a run reserves; without a plan the live ones */
-	int64_t host; /* that it needs to issue all statements; of recorded programs 0 */
+	int64_t live;          /* bytes, at most */
+	int64_t peak;          /* that a run reserves; without a plan the live ones */
+	const char *unplanned; /* the reason why peak is without a plan; NULL: it is not, or was recorded */
+	int64_t host;          /* that it needs to issue all statements; of recorded programs 0 */
 };
 
 struct timeline_remark {
