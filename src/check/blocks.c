@@ -84,7 +84,7 @@ static bool member_agrees(struct rank_check *w, team_id team, const struct membe
 		if (rank == here->rank || s->least[rank] != there->rank)
 			continue;
 		struct membership back;
-		walk_membership(&c->walk, team, symmetry_back(s, here->rank, rank), &back);
+		walk_membership(&c->walk_program, team, symmetry_back(s, here->rank, rank), &back);
 		if (!pair_agrees(c, here, there, rank, k, back.member, where))
 			return false;
 	}

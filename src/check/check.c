@@ -125,7 +125,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	out->ranks = o->ranks;
 	parts_init(&c.parts);
 	spreads_init(&c.spreads);
-	walk_program_open(&c.walk, m, o->ranks);
+	walk_program_open(&c.walk_program, m, o->ranks);
 	vec_push(&c.channel, (struct channel){0});
 	vec_push(&c.arrival, (struct arrival){0});
 	vec_push(&c.known, (struct known_spread){0});
@@ -148,7 +148,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
 	vec_free(&c.arrival);
-	walk_program_close(&c.walk);
+	walk_program_close(&c.walk_program);
 	vec_free(&c.moves);
 	vec_free(&c.known);
 	hash_table_free(&c.channels);

@@ -15,7 +15,7 @@ static bool report_failure(struct rank_check *w)
 {
 	enum diagnostic code;
 	op_id op;
-	const char *text = walk_failure(&w->walk, &code, &op);
+	const char *text = walk_failure(&w->walker, &code, &op);
 	return text && check_unknown(w->c, w->m->op.at[op].at,
 	                             arena_printf(w->c->arena, "%s on rank %lld", text, (long long)w->rank));
 }
@@ -24,15 +24,15 @@ bool check_value(struct rank_check *w, expr_id e, uint32_t at, int64_t *out)
 {
 	enum diagnostic code;
 	op_id op;
-	return walk_value(&w->walk, 0, e, out) ||
+	return walk_value(&w->walker, 0, e, out) ||
 	       check_unknown(w->c, at,
-	                     arena_printf(w->c->arena, "%s on rank %lld", walk_failure(&w->walk, &code, &op),
-	                                  (long long)w->rank));
+	                     arena_printf(w->c->arena, "%s on rank %lld",
+	                                  walk_failure(&w->walker, &code, &op), (long long)w->rank));
 }
 
 bool check_scalar(struct rank_check *w, op_id op, unsigned k, enum walk_follow how, int64_t *out)
 {
-	return walk_scalar(&w->walk, op, k, how, out) || report_failure(w);
+	return walk_scalar(&w->walker, op, k, how, out) || report_failure(w);
 }
 
 static bool follow_classes(void *to, op_id op, expr_id e, enum walk_follow how, int64_t value)
@@ -48,7 +48,7 @@ static bool divides_ranks(void *to, op_id op, bool holds)
 
 bool check_membership(const struct rank_check *w, team_id team, struct membership *out)
 {
-	return walk_membership(&w->c->walk, team, w->rank, out);
+	return walk_membership(&w->c->walk_program, team, w->rank, out);
 }
 
 /* ---- streams */
@@ -56,8 +56,8 @@ bool check_membership(const struct rank_check *w, team_id team, struct membershi
 /* Adds the streams that the walk has come to. */
 static void add_streams(struct rank_check *w)
 {
-	for (uint32_t k = w->stream.n; k < w->walk.stream.n; k++) {
-		struct stream s = {.number = w->walk.stream.at[k], .thread = w->thread.n};
+	for (uint32_t k = w->stream.n; k < w->walker.stream.n; k++) {
+		struct stream s = {.number = w->walker.stream.at[k], .thread = w->thread.n};
 		vec_push(&w->thread, (struct thread){.stream = s.number});
 		vec_push(&w->stream, s);
 	}
@@ -144,7 +144,7 @@ static void allocate_buffer(struct rank_check *w, op_id op)
 
 static void begin_iteration(struct rank_check *w, const struct step *s)
 {
-	const uint32_t depth = w->walk.loop.n;
+	const uint32_t depth = w->walker.loop.n;
 	const index_id index = w->m->region.at[w->m->op.at[s->op].region].index;
 	w->turn_of.n = depth - 1;
 	vec_push(&w->turn_of, w->c->turn.n);
@@ -285,10 +285,10 @@ static bool take_steps(struct rank_check *w)
 {
 	uint64_t walked = 0;
 	struct step s;
-	while (walk_next(&w->walk, &s)) {
-		if (!check_spend(w->c, w->walk.walked - walked))
+	while (walk_next(&w->walker, &s)) {
+		if (!check_spend(w->c, w->walker.walked - walked))
 			return false;
-		walked = w->walk.walked;
+		walked = w->walker.walked;
 		add_streams(w);
 		w->current = s.stream;
 		w->others = s.others;
@@ -296,13 +296,13 @@ static bool take_steps(struct rank_check *w)
 			begin_iteration(w, &s);
 		if ((s.kind == STEP_ITERATION || s.kind == STEP_LEAVE) && w->c->names_stream[s.op] &&
 		    forgets_stream(w->m, s.op))
-			w->forgotten_at = w->walk.walked;
-		w->now = w->walk.loop.n ? w->turn_of.at[w->walk.loop.n - 1] : 0;
+			w->forgotten_at = w->walker.walked;
+		w->now = w->walker.loop.n ? w->turn_of.at[w->walker.loop.n - 1] : 0;
 		take_step(w, &s);
 		if (!check_goes_on(w->c))
 			return false;
 	}
-	return w->walk.failed ? report_failure(w) : check_spend(w->c, w->walk.walked - walked);
+	return w->walker.failed ? report_failure(w) : check_spend(w->c, w->walker.walked - walked);
 }
 
 static void stream_free(struct stream *s)
@@ -311,7 +311,7 @@ static void stream_free(struct stream *s)
 	vec_free(&s->behind);
 }
 
-static void free_walk(struct rank_check *w)
+static void free_rank(struct rank_check *w)
 {
 	for (uint32_t k = 0; k < w->storage.n; k++) {
 		vec_free(&w->storage.at[k].record);
@@ -331,7 +331,7 @@ static void free_walk(struct rank_check *w)
 	vec_free(&w->thread);
 	transfer_free_all(w);
 	symmetric_free_all(w);
-	walk_end(&w->walk);
+	walk_end(&w->walker);
 	free(w->view);
 	free(w->storage_of);
 	free(w->posted);
@@ -357,7 +357,7 @@ void check_rank(struct checker *c, int64_t rank)
 	                                     .follows = follow_classes,
 	                                     .divides = c->is_symmetric ? divides_ranks : NULL,
 	                                     .to = &w};
-	walk_begin(&w.walk, &c->walk, rank, &options);
+	walk_begin(&w.walker, &c->walk_program, rank, &options);
 	add_streams(&w);
 	for (uint32_t i = 0; i < m->input.n; i++)
 		check_view_input(&w, m->input.at[i].value);
@@ -365,5 +365,5 @@ void check_rank(struct checker *c, int64_t rank)
 		transfer_end(&w);
 		access_end(&w);
 	}
-	free_walk(&w);
+	free_rank(&w);
 }

@@ -59,7 +59,7 @@ static op_id waited_for(const struct module *m, op_id op)
 static const struct handle *handle_of(const struct rank_check *w, int64_t stream)
 {
 	for (handle_id h = 1; h < w->m->handle.n && stream == WALK_FIRST_STREAM; h++)
-		if (w->walk.handle[h] == 0)
+		if (w->walker.handle[h] == 0)
 			return &w->m->handle.at[h];
 	return NULL;
 }
@@ -303,7 +303,7 @@ void report_race_with_itself(struct rank_check *w, const struct storage *storage
 static void witness_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 {
 	const struct storage *x = &w->storage.at[s->storage];
-	const struct walk_slice *slice = &w->c->walk.slice.at[s->slice];
+	const struct walk_slice *slice = &w->c->walk_program.slice.at[s->slice];
 	const struct record *use = NULL;
 	for (uint32_t k = 0; k < x->record.n; k++)
 		if (x->record.at[k].symmetric && x->record.at[k].kind != ACCESS_VIEW &&

@@ -84,8 +84,8 @@ static spread_id spread_all(struct rank_check *w, uint32_t n)
 static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 {
 	const struct expr_env env = {.rank = w->rank,
-	                             .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX,
-	                             .index = w->walk.index};
+	                             .streams = w->walker.o.streams ? w->walker.o.streams : INT32_MAX,
+	                             .index = w->walker.index};
 	const struct scalar *s = &w->m->scalar.at[op_operand_id(w->m, op, ROLE_SCALAR, 0)];
 	*out = (int64_t)s->literal;
 	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
@@ -119,14 +119,15 @@ bool symmetric_divides(struct rank_check *w, op_id op, bool holds)
 
 bool symmetric_is_alike(const struct rank_check *w, op_id op)
 {
-	const struct expr_env env = {
-	    .rank = -1, .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX, .index = w->walk.index};
+	const struct expr_env env = {.rank = -1,
+	                             .streams = w->walker.o.streams ? w->walker.o.streams : INT32_MAX,
+	                             .index = w->walker.index};
 	expr_id e = op_scalar_expr(w->m, op, 0);
 	int64_t at;
 	bool alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
-	for (unsigned k = 0; k < w->walk.loop.n && alike; k++)
+	for (unsigned k = 0; k < w->walker.loop.n && alike; k++)
 		for (unsigned i = 0; i < 2 && alike; i++) {
-			e = op_scalar_expr(w->m, w->walk.loop.at[k].op, i);
+			e = op_scalar_expr(w->m, w->walker.loop.at[k].op, i);
 			alike = !e || expr_eval(w->m, e, &env, &at, NULL) == EXPR_OK;
 		}
 	return alike;
@@ -161,7 +162,7 @@ static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t
 
 static spread_id spread_find(struct rank_check *w, const struct touch *t)
 {
-	const struct walk_slice *s = &w->c->walk.slice.at[t->slice];
+	const struct walk_slice *s = &w->c->walk_program.slice.at[t->slice];
 	const int64_t rank = w->rank;
 	struct span *span = mem_alloc(sizeof *span * (s->n + 1u));
 	for (uint32_t k = 0; k < s->n && check_spend(w->c, 1); k++) {
@@ -177,8 +178,8 @@ static spread_id spread_find(struct rank_check *w, const struct touch *t)
 static bool is_same(const struct rank_check *w, const struct known_spread *k, const struct touch *t)
 {
 	bool same = k->op == t->op && k->slice == t->slice && k->from == t->from;
-	for (unsigned i = 0; i < w->walk.loop.n && same; i++)
-		same = k->at[i] == w->walk.loop.at[i].at;
+	for (unsigned i = 0; i < w->walker.loop.n && same; i++)
+		same = k->at[i] == w->walker.loop.at[i].at;
 	return same;
 }
 
@@ -186,15 +187,15 @@ static spread_id spread_of(struct rank_check *w, const struct touch *t)
 {
 	struct checker *c = w->c;
 	uint64_t h = hash_number(hash_number(t->op, t->slice), t->from);
-	for (unsigned i = 0; i < w->walk.loop.n; i++)
-		h = hash_number(h, (uint64_t)w->walk.loop.at[i].at);
+	for (unsigned i = 0; i < w->walker.loop.n; i++)
+		h = hash_number(h, (uint64_t)w->walker.loop.at[i].at);
 	struct hash_probe p = {.hash = h};
 	for (uint32_t k; (k = hash_next(&c->knowns, &p));)
 		if (check_spend(c, 1) && is_same(w, &c->known.at[k], t))
 			return c->known.at[k].is;
-	int64_t *at = arena_new_array(c->arena, int64_t, w->walk.loop.n);
-	for (unsigned i = 0; i < w->walk.loop.n; i++)
-		at[i] = w->walk.loop.at[i].at;
+	int64_t *at = arena_new_array(c->arena, int64_t, w->walker.loop.n);
+	for (unsigned i = 0; i < w->walker.loop.n; i++)
+		at[i] = w->walker.loop.at[i].at;
 	struct known_spread new = {.op = t->op, .slice = t->slice, .from = t->from, .at = at};
 	new.is = spread_find(w, t);
 	vec_push(&c->known, new);
@@ -222,7 +223,7 @@ void symmetric_leave_out(struct rank_check *w, op_id op, struct view *x)
 bool symmetric_meets(struct rank_check *w, const struct view *a, const struct view *b, uint32_t *who)
 {
 	const struct symmetric *s = &w->symmetric.at[a->symmetric ? a->symmetric : b->symmetric];
-	const struct walk_slice *slice = &w->c->walk.slice.at[s->slice];
+	const struct walk_slice *slice = &w->c->walk_program.slice.at[s->slice];
 	spread_id x = a->symmetric ? a->spread : s->own, y = b->symmetric ? b->spread : s->own;
 	if (a->symmetric && b->symmetric && s->slice != w->symmetric.at[b->symmetric].slice) {
 		/* along another mesh axis */

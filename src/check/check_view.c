@@ -42,18 +42,18 @@ static bool is_by_index(const struct module *m, op_id set_stream)
 static int64_t slot_now(struct rank_check *w)
 {
 	int64_t slot = 0;
-	if (w->walk.named_at > w->forgotten_at && is_by_index(w->m, w->walk.named_by))
+	if (w->walker.named_at > w->forgotten_at && is_by_index(w->m, w->walker.named_by))
 		return w->stream.at[w->current].number;
-	for (unsigned k = w->walk.loop.n; k-- > 0;) {
-		op_id set_stream = w->c->set_stream[w->walk.loop.at[k].op];
+	for (unsigned k = w->walker.loop.n; k-- > 0;) {
+		op_id set_stream = w->c->set_stream[w->walker.loop.at[k].op];
 		if (is_by_index(w->m, set_stream))
 			return check_scalar(w, set_stream, 0, WALK_SAME, &slot)
-			           ? expr_stream(slot, w->walk.o.streams)
+			           ? expr_stream(slot, w->walker.o.streams)
 			           : 0;
 	}
-	for (unsigned k = w->walk.loop.n; k-- > 0;)
-		if (w->m->op.at[w->walk.loop.at[k].op].flags & OP_STREAM_LOOP)
-			return expr_stream(w->walk.loop.at[k].at, w->walk.o.streams);
+	for (unsigned k = w->walker.loop.n; k-- > 0;)
+		if (w->m->op.at[w->walker.loop.at[k].op].flags & OP_STREAM_LOOP)
+			return expr_stream(w->walker.loop.at[k].at, w->walker.o.streams);
 	return 0;
 }
 
@@ -72,7 +72,7 @@ static uint32_t storage_get(struct rank_check *w, value_id v, int64_t slot)
 
 static bool has_loop_count(const struct rank_check *w, unsigned loop, bool stream, int64_t count)
 {
-	const struct walk_loop *l = &w->walk.loop.at[loop];
+	const struct walk_loop *l = &w->walker.loop.at[loop];
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
 }
 
@@ -82,7 +82,7 @@ static bool is_ambiguous(const struct rank_check *w, const struct domain *d, con
                          int64_t count)
 {
 	unsigned loops = 0, axes = 0;
-	for (unsigned k = 0; k < w->walk.loop.n; k++)
+	for (unsigned k = 0; k < w->walker.loop.n; k++)
 		loops += has_loop_count(w, k, a->place == PLACE_STREAM, count);
 	for (unsigned k = 0; k < d->loop_n; k++)
 		axes += d->axis[d->loop[k]].place == a->place && d->axis[d->loop[k]].extent == a->extent;
@@ -104,14 +104,14 @@ static void bind_chunks(struct rank_check *w, value_id v, struct view *x)
 		if (!check_value(w, a->extent, w->m->value.at[v].at, &count))
 			return;
 		unsigned l = next[stream];
-		while (l < w->walk.loop.n && !has_loop_count(w, l, stream, count))
+		while (l < w->walker.loop.n && !has_loop_count(w, l, stream, count))
 			l++;
-		if (l < w->walk.loop.n) {
+		if (l < w->walker.loop.n) {
 			next[stream] = l + 1;
 			x->vague |= x->bound_n != seen || seen >= VIEW_MAX_CHUNKS;
 			known &= !x->vague && !is_ambiguous(w, d, a, count);
 			if (known)
-				x->chunk[x->chunk_n++] = w->walk.loop.at[l].at;
+				x->chunk[x->chunk_n++] = w->walker.loop.at[l].at;
 			x->bound_n += !x->vague;
 		}
 		seen++;
@@ -144,7 +144,7 @@ void check_view_buffer(struct rank_check *w, value_id v)
 	start_view(w, v, x);
 	if (x->absent)
 		return;
-	x->storage = storage_get(w, v, w->walk.loop.n ? slot_now(w) : 0);
+	x->storage = storage_get(w, v, w->walker.loop.n ? slot_now(w) : 0);
 	w->storage.at[x->storage].freed = 0;
 	w->storage.at[x->storage].made++;
 	written_clear(&w->storage.at[x->storage]);

@@ -145,7 +145,7 @@ struct checker {
 	VEC(struct channel) channel;        /* 0 unused */
 	VEC(struct arrival) arrival;        /* 0 unused */
 	struct hash_table channels, knowns; /* of the ids of both */
-	struct walk_program walk;
+	struct walk_program walk_program;
 	VEC(uint32_t *)
 	moves; /* by slice of the walk, then by turn: how far its members move (classes.c);
 	        * NULL: not known yet */
@@ -301,7 +301,7 @@ struct rank_check {
 	struct checker *c;
 	struct module *m;
 	int64_t rank;
-	struct walker walk;
+	struct walker walker;
 	struct view *view;
 	uint32_t *storage_of; /* by value_id: the last one made; CHECK_NONE: none */
 	VEC(struct storage) storage;

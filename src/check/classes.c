@@ -28,17 +28,10 @@ static bool breaks(struct checker *c, unsigned turn)
 	return false;
 }
 
-static struct expr_env env_of(const struct rank_check *w)
-{
-	return (struct expr_env){.rank = w->rank,
-	                         .streams = w->walk.o.streams ? w->walk.o.streams : INT32_MAX,
-	                         .index = w->walk.index};
-}
-
 bool classes_same(struct rank_check *w, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
-	const struct expr_env env = env_of(w);
+	const struct expr_env env = walk_env(&w->walker);
 	if (!s || !e || !moves_by_rank(w->m, e))
 		return true;
 	for (unsigned k = 0; k < s->n; k++)
@@ -50,7 +43,7 @@ bool classes_same(struct rank_check *w, expr_id e)
 bool classes_peer(struct rank_check *w, expr_id e, int64_t peer)
 {
 	const struct symmetry *s = w->c->symmetry;
-	const struct expr_env env = env_of(w);
+	const struct expr_env env = walk_env(&w->walker);
 	for (unsigned k = 0; s && k < s->n; k++) {
 		bool stays = peer < 0 || peer >= w->c->o->ranks || s->turn[k].to[peer] == (uint32_t)peer;
 		if (e ? !moves_as_rank(s, &s->turn[k], e, &env) : !stays)
@@ -115,7 +108,7 @@ bool classes_meet(struct rank_check *w, team_id team, const struct membership *m
 bool classes_member(struct rank_check *w, const struct membership *me, expr_id e)
 {
 	const struct symmetry *s = w->c->symmetry;
-	const struct expr_env env = env_of(w);
+	const struct expr_env env = walk_env(&w->walker);
 	for (unsigned k = 0; s && k < s->n; k++) {
 		int64_t by = 0, of = 0;
 		if ((e && !moves_turning(s, &s->turn[k], e, &env, &by, &of)) || (of && of != me->n) ||
@@ -173,7 +166,7 @@ static bool shift_add(struct rank_check *w, unsigned turn, value_id v, domain_id
 static bool index_moves(struct rank_check *w, unsigned turn, expr_id e, int64_t count, int64_t *by)
 {
 	const struct symmetry *s = w->c->symmetry;
-	const struct expr_env env = env_of(w);
+	const struct expr_env env = walk_env(&w->walker);
 	int64_t of = 0;
 	*by = 0;
 	if (e && moves_by_rank(w->m, e) &&

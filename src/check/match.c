@@ -27,7 +27,7 @@ static struct channel *channel_get(struct checker *c, const struct channel *x)
 /* The device of a member. */
 static uint32_t device_of(const struct checker *c, const struct channel *ch, uint32_t member)
 {
-	return ch->message ? ch->ends[member] : c->walk.slice.at[ch->slice].device[member];
+	return ch->message ? ch->ends[member] : c->walk_program.slice.at[ch->slice].device[member];
 }
 
 /* Communication 3 of team (0 1); message 2 from rank 0 to rank 1 */

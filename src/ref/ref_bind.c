@@ -45,12 +45,12 @@ static struct ref_bound chunk_of_loops(struct ref_host *h, const struct ref_rank
 		bool stream = d->axis[d->loop[k]].place == PLACE_STREAM;
 		int64_t n = axis_extent(h, d, d->loop[k]);
 		unsigned l = next[stream];
-		while (l < r->walk.loop.n && !is_loop_of(h->c->m, &r->walk.loop.at[l], stream, n))
+		while (l < r->walker.loop.n && !is_loop_of(h->c->m, &r->walker.loop.at[l], stream, n))
 			l++;
-		if (l == r->walk.loop.n)
+		if (l == r->walker.loop.n)
 			continue;
 		b.axis[b.n] = d->loop[k];
-		b.at[b.n++] = r->walk.loop.at[l].at;
+		b.at[b.n++] = r->walker.loop.at[l].at;
 		next[stream] = l + 1;
 	}
 	return b;
@@ -129,7 +129,7 @@ void ref_bind_chunk(struct ref_host *h, const struct ref_rank *r, op_id op, unsi
                     struct ref_view *out, const struct ref_view *in)
 {
 	struct infer_axes x;
-	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || out->buffer->loop_n != r->walk.loop.n ||
+	if (out->kind != REF_VIEW_BUFFER || out->buffer->written || out->buffer->loop_n != r->walker.loop.n ||
 	    !is_here(h, r, in) || operand >= INFER_MAX_OPERANDS || !infer_axes(h->c->m, op, &x))
 		return;
 	for (const struct ref_view *chunk = in; chunk; chunk = chunk->of)
@@ -143,7 +143,7 @@ struct ref_view *ref_bind_buffer(struct ref_host *h, struct ref_rank *r, value_i
 	struct ref_bound bound = chunk_of_loops(h, r, t);
 	r->view[v] = ref_view_of_buffer(h, t, r->device, &bound);
 	r->view[v]->buffer->value = v;
-	r->view[v]->buffer->loop_n = r->walk.loop.n;
+	r->view[v]->buffer->loop_n = r->walker.loop.n;
 	return r->view[v];
 }
 

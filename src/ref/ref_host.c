@@ -154,7 +154,7 @@ static void open_host(struct ref_host *h, struct ref_context *c)
 	*h = (struct ref_host){.c = c, .arena = arena_new(), .locals = ref_locals_new()};
 	h->rank_n = c->o->ranks > needed ? c->o->ranks : needed;
 	h->rank = arena_new_array(h->arena, struct ref_rank, h->rank_n);
-	walk_program_open(&h->walk, m, h->rank_n);
+	walk_program_open(&h->walk_program, m, h->rank_n);
 	h->reshards = arena_new_array(h->arena, uint8_t, m->op.n);
 	find_idle(h);
 	for (int64_t k = 0; k < h->rank_n; k++) {
@@ -183,7 +183,7 @@ static void close_host(struct ref_host *h)
 		ref_array_free(&h->buffer.at[k]->store);
 	vec_free(&h->channel);
 	vec_free(&h->buffer);
-	walk_program_close(&h->walk);
+	walk_program_close(&h->walk_program);
 	ref_locals_free(h->locals);
 	arena_free(h->arena);
 }

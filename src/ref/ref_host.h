@@ -168,7 +168,7 @@ struct ref_transfer {     /* that is not waited for yet */
 struct ref_rank {
 	int64_t device;
 	bool idle; /* in no mesh, of a program that has some */
-	struct walker walk;
+	struct walker walker;
 	struct ref_view **view;            /* by value_id: its view now */
 	uint32_t current;                  /* stream */
 	VEC(struct ref_stream) stream;     /* as in the walk */
@@ -183,7 +183,7 @@ struct ref_host {
 	struct ref_locals *locals;
 	int64_t rank_n;
 	struct ref_rank *rank;
-	struct walk_program walk;
+	struct walk_program walk_program;
 	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
 	VEC(struct ref_channel *) channel;
 	VEC(struct ref_buffer *) buffer;

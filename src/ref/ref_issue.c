@@ -39,21 +39,21 @@ static bool report_failure(struct ref_host *h, const struct ref_rank *r)
 {
 	enum diagnostic code;
 	op_id op;
-	const char *text = walk_failure(&r->walk, &code, &op);
+	const char *text = walk_failure(&r->walker, &code, &op);
 	diag_error(h->c->d, code, ref_issue_at(h, op), "%s on rank %lld", text, (long long)r->device);
 	return false;
 }
 
 bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned k, int64_t *out)
 {
-	return walk_scalar(&r->walk, op, k, WALK_ANY, out) || report_failure(h, r);
+	return walk_scalar(&r->walker, op, k, WALK_ANY, out) || report_failure(h, r);
 }
 
 /* Adds the streams that the walk has come to. */
 static void add_streams(struct ref_rank *r)
 {
-	for (uint32_t k = r->stream.n; k < r->walk.stream.n; k++)
-		vec_push(&r->stream, (struct ref_stream){.number = r->walk.stream.at[k]});
+	for (uint32_t k = r->stream.n; k < r->walker.stream.n; k++)
+		vec_push(&r->stream, (struct ref_stream){.number = r->walker.stream.at[k]});
 }
 
 static void issue_synchronize(struct ref_host *h, struct ref_rank *r, op_id op, uint32_t stream)
@@ -79,11 +79,11 @@ static bool issue_compute(struct ref_host *h, struct ref_rank *r, op_id op, unsi
 	struct ref_entry *e = ref_issue_entry(h, REF_COMPUTE, op);
 	e->result = result_k;
 	e->use = arena_new_array(h->arena, struct ref_use, o->operand_n);
-	const struct expr_env env = walk_env(&r->walk);
+	const struct expr_env env = walk_env(&r->walker);
 	bool here = ref_mesh_has(m, value_type(m, result)->mesh, r->device);
 	if (ref_attrs_flags(m, op) & EXPR_HAS_INDEX) {
 		int64_t *now = arena_new_array(h->arena, int64_t, m->index.n);
-		memcpy(now, r->walk.index, sizeof *now * m->index.n);
+		memcpy(now, r->walker.index, sizeof *now * m->index.n);
 		e->index = now;
 	}
 	for (unsigned k = 0; k < o->operand_n; k++) {
@@ -234,16 +234,16 @@ bool ref_issue(struct ref_host *h, struct ref_rank *r)
 	struct step s;
 	uint64_t walked = 0;
 	bool ok = true;
-	walk_begin(&r->walk, &h->walk, r->device, &options);
-	while (ok && walk_next(&r->walk, &s)) {
-		for (; ok && walked < r->walk.walked; walked++)
+	walk_begin(&r->walker, &h->walk_program, r->device, &options);
+	while (ok && walk_next(&r->walker, &s)) {
+		for (; ok && walked < r->walker.walked; walked++)
 			ok = ref_afford(h->c, s.op);
 		add_streams(r);
 		r->current = s.stream;
 		ok = ok && issue_step(h, r, &s);
 	}
-	if (ok && r->walk.failed)
+	if (ok && r->walker.failed)
 		ok = report_failure(h, r);
-	walk_end(&r->walk);
+	walk_end(&r->walker);
 	return ok;
 }

@@ -55,7 +55,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, const struct st
 		diag_error(h->c->d, E_PEER, o->at, "the devices of the team are not known");
 		return false;
 	}
-	bool here = walk_membership(&h->walk, o->team, r->device, &me);
+	bool here = walk_membership(&h->walk_program, o->team, r->device, &me);
 	struct ref_transfer t = {0};
 	if (here) {
 		if (op_info[o->kind].traits & TRAIT_ROOTED && !ref_issue_scalar(h, r, op, 0, &party.root))
@@ -89,7 +89,7 @@ struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id o
 {
 	struct ref_party party = {.op = op, .root = -1, .send_peer = -1, .recv_peer = -1, .in = of};
 	struct membership me;
-	if (!walk_membership(&h->walk, team, r->device, &me))
+	if (!walk_membership(&h->walk_program, team, r->device, &me))
 		return NULL;
 	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, 0, me.device, me.n);
 	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, me.member), me.member, &party);

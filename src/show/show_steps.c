@@ -15,8 +15,8 @@ struct steps_maker {
 	struct steps_picture *p;
 	struct module *m;
 	struct diag *d;
-	struct walk_program program;
-	struct walker w;         /* of the rank that is shown */
+	struct walk_program walk_program;
+	struct walker walker;    /* of the rank that is shown */
 	struct steps_cell *cell; /* that events are added to */
 	bool *did;               /* by op: it computed or communicated */
 };
@@ -54,8 +54,8 @@ static bool report_failure(struct steps_maker *k)
 {
 	enum diagnostic code;
 	op_id op;
-	const char *text = walk_failure(&k->w, &code, &op);
-	diag_error(k->d, code, k->m->op.at[op].at, "%s on rank %lld", text, (long long)k->w.rank);
+	const char *text = walk_failure(&k->walker, &code, &op);
+	diag_error(k->d, code, k->m->op.at[op].at, "%s on rank %lld", text, (long long)k->walker.rank);
 	return false;
 }
 
@@ -79,7 +79,8 @@ static void find_bound(struct steps_maker *k, op_id op, value_id v, struct bound
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		const unsigned loop = d->loop[i];
 		const int axis = layout_logical_of(d, loop);
-		if (axis < 0 || !steps.of[loop] || !walk_value(&k->w, op, steps.of[loop], &out->step[loop]))
+		if (axis < 0 || !steps.of[loop] ||
+		    !walk_value(&k->walker, op, steps.of[loop], &out->step[loop]))
 			continue;
 		out->axes |= (uint64_t)1 << loop;
 		*by_loop |= 1u << axis;
@@ -109,7 +110,7 @@ static struct steps_event event_of(struct steps_maker *k, enum steps_kind kind, 
 	unsigned by_loop;
 	*cut = false;
 	find_bound(k, op, v, &bound, &by_loop);
-	if (!part_of(k->m, k->m->value.at[v].type, k->w.rank, &bound, &p))
+	if (!part_of(k->m, k->m->value.at[v].type, k->walker.rank, &bound, &p))
 		return e;
 	for (unsigned loops = 2; loops-- > 0;)
 		for (unsigned a = 0; a < p.n; a++) {
@@ -140,7 +141,7 @@ static bool is_here(const struct steps_maker *k, value_id v)
 {
 	uint32_t position;
 	mesh_id mesh = value_type(k->m, v)->mesh;
-	return !mesh || mesh_position(ir_mesh(k->m, mesh), k->w.rank, &position);
+	return !mesh || mesh_position(ir_mesh(k->m, mesh), k->walker.rank, &position);
 }
 
 /* The result, or, where the loop adds up into all of that, the operand that it cuts. */
@@ -174,11 +175,12 @@ static void add_permute(struct steps_maker *k, op_id op, const struct membership
                         value_id out)
 {
 	int64_t to, from;
-	if (!walk_scalar(&k->w, op, 0, WALK_ANY, &to) || !walk_scalar(&k->w, op, 1, WALK_ANY, &from))
+	if (!walk_scalar(&k->walker, op, 0, WALK_ANY, &to) ||
+	    !walk_scalar(&k->walker, op, 1, WALK_ANY, &from))
 		return;
-	if (to >= 0 && to < me->n && me->device[to] != k->w.rank)
+	if (to >= 0 && to < me->n && me->device[to] != k->walker.rank)
 		add_event(k, STEPS_SEND, op, in, me->device[to]);
-	if (from >= 0 && from < me->n && me->device[from] != k->w.rank)
+	if (from >= 0 && from < me->n && me->device[from] != k->walker.rank)
 		add_event(k, STEPS_RECV, op, out, me->device[from]);
 }
 
@@ -188,7 +190,7 @@ static void add_collective_events(struct steps_maker *k, op_id op)
 	struct membership me;
 	int64_t root = 0;
 	value_id in = op_read(k->m, op, 0), out = op_result(k->m, op, 0);
-	if (!walk_membership(&k->program, o->team, k->w.rank, &me) || me.n < 2)
+	if (!walk_membership(&k->walk_program, o->team, k->walker.rank, &me) || me.n < 2)
 		return;
 	if (o->kind == OP_COLLECTIVE_PERMUTE) {
 		add_permute(k, op, &me, in, out);
@@ -198,7 +200,7 @@ static void add_collective_events(struct steps_maker *k, op_id op)
 		add_event(k, STEPS_EXCHANGE, op, out && is_here(k, out) ? out : in, STEPS_ALL);
 		return;
 	}
-	if (!walk_scalar(&k->w, op, 0, WALK_ANY, &root) || root < 0 || root >= me.n)
+	if (!walk_scalar(&k->walker, op, 0, WALK_ANY, &root) || root < 0 || root >= me.n)
 		return;
 	bool gives = op_root_gives((enum op_kind)o->kind);
 	int64_t others = me.n == 2 ? (int64_t)me.device[1 - me.member] : STEPS_ALL;
@@ -211,7 +213,7 @@ static void add_collective_events(struct steps_maker *k, op_id op)
 static void add_message_events(struct steps_maker *k, op_id op, int64_t peer)
 {
 	bool sends = k->m->op.at[op].kind == OP_SEND;
-	if (peer != k->w.rank)
+	if (peer != k->walker.rank)
 		add_event(k, sends ? STEPS_SEND : STEPS_RECV, op,
 		          sends ? op_read(k->m, op, 0) : op_result(k->m, op, 0), peer);
 }
@@ -244,11 +246,11 @@ static void add_step_events(struct steps_maker *k, const struct step *s)
 static bool walk_iteration(struct steps_maker *k, region_id body, int64_t i)
 {
 	struct step s;
-	walk_begin_region(&k->w, body);
-	k->w.index[k->m->region.at[body].index] = i;
-	while (walk_next(&k->w, &s))
+	walk_begin_region(&k->walker, body);
+	k->walker.index[k->m->region.at[body].index] = i;
+	while (walk_next(&k->walker, &s))
 		add_step_events(k, &s);
-	return !k->w.failed || report_failure(k);
+	return !k->walker.failed || report_failure(k);
 }
 
 /* ---- the loop */
@@ -365,9 +367,10 @@ bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which
 	struct steps_maker k = {.p = p, .m = m, .d = d, .did = arena_new_array(p->arena, bool, m->op.n)};
 	region_id body = m->op.at[loop].region;
 	bool ok = true;
-	walk_program_open(&k.program, m, ranks);
-	walk_begin(&k.w, &k.program, 0, &options);
-	if (!walk_scalar(&k.w, loop, 0, WALK_ANY, &p->first) || !walk_scalar(&k.w, loop, 1, WALK_ANY, &stop))
+	walk_program_open(&k.walk_program, m, ranks);
+	walk_begin(&k.walker, &k.walk_program, 0, &options);
+	if (!walk_scalar(&k.walker, loop, 0, WALK_ANY, &p->first) ||
+	    !walk_scalar(&k.walker, loop, 1, WALK_ANY, &stop))
 		ok = report_failure(&k);
 	p->n = ok && stop > p->first ? stop - p->first : 0;
 	if (p->n > STEPS_MOST_CELLS / ranks) {
@@ -381,14 +384,14 @@ bool steps_picture_open(struct steps_picture *p, struct module *m, int64_t which
 	p->cell = arena_new_array(p->arena, struct steps_cell, p->n * ranks);
 	for (; ok && p->rank_n < ranks; p->rank_n++) {
 		p->rank[p->rank_n] = p->rank_n;
-		k.w.rank = p->rank_n;
+		k.walker.rank = p->rank_n;
 		for (int64_t i = 0; i < p->n && ok && takes_part(m, p->rank_n); i++) {
 			k.cell = &p->cell[p->rank_n * p->n + i];
 			ok = walk_iteration(&k, body, p->first + i);
 		}
 	}
-	walk_end(&k.w);
-	walk_program_close(&k.program);
+	walk_end(&k.walker);
+	walk_program_close(&k.walk_program);
 	if (!ok)
 		return false;
 	drop_idle(p);

@@ -299,7 +299,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	for (mesh_id k = 0; k < m->mesh.n; k++)
 		w.on[k] = sim_rank_is_on(p, k, rank);
 	w.makers = needs ? sim_makers_new(m, a) : NULL;
-	walk_begin(&w.walker, &p->walk, rank, &options);
+	walk_begin(&w.walker, &p->walk_program, rank, &options);
 	bool ok = walk_statements(&w);
 	for (uint32_t k = 0; k < w.walker.stream.n; k++)
 		vec_push(&out->stream, w.walker.stream.at[k]);

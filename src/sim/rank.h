@@ -95,7 +95,7 @@ struct sim_program {
 		uint32_t next;
 	})
 	dying;
-	struct walk_program walk;
+	struct walk_program walk_program;
 	VEC(struct sim_channel) channel;
 	VEC(uint32_t) known; /* by slice of the walk: the channel that was asked for last, + 1; 0: none */
 	struct hash_table channels; /* + 1 */

@@ -95,7 +95,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	p->time = arena_new_array(p->arena, int64_t, m->op.n);
 	p->moved = arena_new_array(p->arena, int64_t, m->op.n);
 	p->held = arena_new_array(p->arena, int64_t, m->value.n);
-	walk_program_open(&p->walk, m, p->ranks);
+	walk_program_open(&p->walk_program, m, p->ranks);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		p->time[op] = cost_op_time(cost, op);
@@ -113,7 +113,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 
 void sim_program_close(struct sim_program *p)
 {
-	walk_program_close(&p->walk);
+	walk_program_close(&p->walk_program);
 	vec_free(&p->known);
 	vec_free(&p->dying);
 	vec_free(&p->channel);
@@ -175,7 +175,7 @@ uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_chann
                              uint32_t rank)
 {
 	struct membership me;
-	if (!walk_membership(&p->walk, team, rank, &me))
+	if (!walk_membership(&p->walk_program, team, rank, &me))
 		return SIM_NONE;
 	struct sim_channel key = {.kind = kind, .backend = backend, .n = me.n, .device = me.device};
 	while (p->known.n <= me.slice)
