@@ -109,9 +109,9 @@ static void access_one(struct rank_check *w, op_id op, const struct access *list
 	}
 	w->c->result->accesses += list[k].one_of ? w->c->weight / list[k].one_of : w->c->weight;
 	if (x->freed) {
-		report_freed(w, x->value, x->freed, x->freed_turn, op, list[k].kind);
+		report_freed(w, x->value, x->freed, x->freed_iteration, op, list[k].kind);
 	} else if (s->freed) {
-		report_freed(w, s->value, s->freed, s->freed_turn, op, list[k].kind);
+		report_freed(w, s->value, s->freed, s->freed_iteration, op, list[k].kind);
 	} else {
 		find_races(w, x, op, &list[k], clock, thread);
 		compare_ranks(w, x, op, &list[k], clock, thread);
@@ -151,7 +151,7 @@ void access_all(struct rank_check *w, op_id op, struct access *list, unsigned n,
 		                         .op = op,
 		                         .symmetric = list[k].view.symmetric,
 		                         .spread = list[k].view.spread,
-		                         .turn = w->now,
+		                         .iteration = w->now,
 		                         .kind = (uint8_t)list[k].kind,
 		                         .others = w->others != 0});
 	}
@@ -172,7 +172,7 @@ void access_free(struct rank_check *w, op_id op, value_id v)
 	uint32_t step = check_step(w);
 	access_all(w, op, &a, 1, check_clock(w), w->stream.at[w->current].thread, step);
 	w->storage.at[a.view.storage].freed = op;
-	w->storage.at[a.view.storage].freed_turn = w->now;
+	w->storage.at[a.view.storage].freed_iteration = w->now;
 }
 
 /* Checks the accesses of the caller to a buffer after the program. --strict: ordered after the initial stream
@@ -208,7 +208,7 @@ void access_end(struct rank_check *w)
 		uint32_t s = symmetric_of(w, k);
 		bool out = c->is_returned[x->value], shown = s && c->is_shown[w->symmetric.at[s].value];
 		if (out && x->freed)
-			report_freed(w, x->value, x->freed, x->freed_turn, 0, ACCESS_TAKE);
+			report_freed(w, x->value, x->freed, x->freed_iteration, 0, ACCESS_TAKE);
 		else
 			give_back(w, x, &all);
 		if (out || shown || !allocate || x->freed || !w->m->deallocates)

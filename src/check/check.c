@@ -129,7 +129,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	vec_push(&c.channel, (struct channel){0});
 	vec_push(&c.arrival, (struct arrival){0});
 	vec_push(&c.known, (struct known_spread){0});
-	vec_push(&c.turn, (struct turn){0});
+	vec_push(&c.iteration, (struct iteration){0});
 	c.set_stream = arena_new_array(c.arena, op_id, m->op.n);
 	c.names_stream = arena_new_array(c.arena, bool, m->op.n);
 	c.is_shared = arena_new_array(c.arena, bool, m->op.n);
@@ -155,7 +155,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	hash_table_free(&c.knowns);
 	vec_free(&c.reported);
 	vec_free(&c.shift);
-	vec_free(&c.turn);
+	vec_free(&c.iteration);
 	progress_free(&c.progress);
 	parts_free(&c.parts);
 	spreads_free(&c.spreads);

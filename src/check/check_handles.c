@@ -32,7 +32,7 @@ void handles_share(struct rank_check *w, op_id op)
 		if (!check_scalar(w, transfer, 0, WALK_PEER, &peer))
 			return;
 		w->announced[transfer] = (struct announced){
-		    .op = op, .turn = w->now, .storage = x->storage, .made = allocation_of(w, x)};
+		    .op = op, .iteration = w->now, .storage = x->storage, .made = allocation_of(w, x)};
 		if (peer >= 0 && peer < w->c->o->ranks)
 			match_handles(w, op, send, peer);
 	}

@@ -146,9 +146,10 @@ static void begin_iteration(struct rank_check *w, const struct step *s)
 {
 	const uint32_t depth = w->walker.loop.n;
 	const index_id index = w->m->region.at[w->m->op.at[s->op].region].index;
-	w->turn_of.n = depth - 1;
-	vec_push(&w->turn_of, w->c->turn.n);
-	vec_push(&w->c->turn, (struct turn){s->iteration, index, depth > 1 ? w->turn_of.at[depth - 2] : 0});
+	w->iteration_of.n = depth - 1;
+	vec_push(&w->iteration_of, w->c->iteration.n);
+	vec_push(&w->c->iteration,
+	         (struct iteration){s->iteration, index, depth > 1 ? w->iteration_of.at[depth - 2] : 0});
 }
 
 /* A branch begins that only other ranks take. The clocks of this rank's streams stay as they are. */
@@ -297,7 +298,7 @@ static bool take_steps(struct rank_check *w)
 		if ((s.kind == STEP_ITERATION || s.kind == STEP_LEAVE) && w->c->names_stream[s.op] &&
 		    forgets_stream(w->m, s.op))
 			w->forgotten_at = w->walker.walked;
-		w->now = w->walker.loop.n ? w->turn_of.at[w->walker.loop.n - 1] : 0;
+		w->now = w->walker.loop.n ? w->iteration_of.at[w->walker.loop.n - 1] : 0;
 		take_step(w, &s);
 		if (!check_goes_on(w->c))
 			return false;
@@ -326,7 +327,7 @@ static void free_rank(struct rank_check *w)
 		free(w->saved.at[k].clock);
 	}
 	vec_free(&w->saved);
-	vec_free(&w->turn_of);
+	vec_free(&w->iteration_of);
 	vec_free(&w->stream);
 	vec_free(&w->thread);
 	transfer_free_all(w);

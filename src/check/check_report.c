@@ -44,7 +44,7 @@ struct witness_access {
 	op_id op;
 	enum access_kind kind;
 	int64_t rank;
-	uint32_t turn;
+	uint32_t iteration;
 };
 
 /* ---- words */
@@ -89,9 +89,9 @@ static void put_stream(const struct rank_check *w, int64_t stream, struct buf *o
 }
 
 /* (rank 0, i = 1) */
-static void put_place(const struct rank_check *w, uint32_t turn, struct buf *out)
+static void put_place(const struct rank_check *w, uint32_t iteration, struct buf *out)
 {
-	words_place(w->c, (uint32_t)w->rank, turn, out);
+	words_place(w->c, (uint32_t)w->rank, iteration, out);
 }
 
 static const char *name_access(enum access_kind kind)
@@ -124,8 +124,9 @@ static void witness_accesses(struct checker *c, bool life, const struct witness_
 	            called               ? WITNESS_ROLE_STANDS
 	            : result || received ? WITNESS_ROLE_HOLD_RESULT
 	                                 : WITNESS_ROLE_HOLD,
-	            first->op, first->rank, first->turn);
-	witness_add(c, called ? WITNESS_ROLE_STANDS : WITNESS_ROLE_UNTIL, last->op, last->rank, last->turn);
+	            first->op, first->rank, first->iteration);
+	witness_add(c, called ? WITNESS_ROLE_STANDS : WITNESS_ROLE_UNTIL, last->op, last->rank,
+	            last->iteration);
 }
 
 /* ---- races */
@@ -187,13 +188,13 @@ void report_race(struct rank_check *w, const struct storage *storage, op_id op, 
 	           life ? "lifetime" : "race", text.at);
 	witness_accesses(
 	    w->c, life,
-	    &(struct witness_access){before->op, (enum access_kind)before->kind, w->rank, before->turn},
+	    &(struct witness_access){before->op, (enum access_kind)before->kind, w->rank, before->iteration},
 	    &(struct witness_access){op, kind, w->rank, w->now});
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
 		buf_printf(&text, " %s it here ", name_access((enum access_kind)before->kind));
-		put_place(w, before->turn, &text);
+		put_place(w, before->iteration, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
 	buf_free(&text);
@@ -262,13 +263,13 @@ void report_race_of_ranks(struct rank_check *w, const struct storage *storage, o
 	diag_error(w->c->d, E_RACE, place_of(w, op ? op : before->op), "race: %s", text.at);
 	witness_accesses(
 	    w->c, false,
-	    &(struct witness_access){before->op, (enum access_kind)before->kind, who[0], before->turn},
+	    &(struct witness_access){before->op, (enum access_kind)before->kind, who[0], before->iteration},
 	    &(struct witness_access){op, a->kind, who[1], w->now});
 	if (op && before->op) {
 		text.n = 0;
 		words_statement(w->c, before->op, &text);
 		buf_printf(&text, " %s it here ", name_access((enum access_kind)before->kind));
-		words_place(w->c, who[0], before->turn, &text);
+		words_place(w->c, who[0], before->iteration, &text);
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
 	buf_free(&text);
@@ -313,7 +314,7 @@ static void witness_shown(struct rank_check *w, const struct symmetric *s, op_id
 	if (use)
 		witness_accesses(
 		    w->c, true,
-		    &(struct witness_access){use->op, (enum access_kind)use->kind, other, use->turn},
+		    &(struct witness_access){use->op, (enum access_kind)use->kind, other, use->iteration},
 		    &(struct witness_access){op, ACCESS_FREE, w->rank, w->now});
 	else if (witness_is_wanted(w->c, WITNESS_LIFETIME))
 		witness_add(w->c, WITNESS_ROLE_STANDS, op, w->rank, w->now);
@@ -336,13 +337,13 @@ void report_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 	text.n = 0;
 	words_value(w->c, s->value, &text);
 	buf_puts(&text, " is made here ");
-	put_place(w, s->turn, &text);
+	put_place(w, s->iteration, &text);
 	diag_note(w->c->d, place_of(w, made), "%s", text.at);
 	diag_note(w->c->d, DIAG_NOWHERE, "deallocate the view before: all ranks come to that");
 	buf_free(&text);
 }
 
-void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_iteration, op_id op,
                   enum access_kind kind)
 {
 	struct buf text = {0};
@@ -356,12 +357,12 @@ void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_
 	diag_error(w->c->d, E_LIFETIME, place_of(w, op ? op : freed), "lifetime: %s", text.at);
 	if (op)
 		witness_accesses(w->c, true, &(struct witness_access){op, kind, w->rank, w->now},
-		                 &(struct witness_access){freed, ACCESS_FREE, w->rank, freed_turn});
+		                 &(struct witness_access){freed, ACCESS_FREE, w->rank, freed_iteration});
 	else if (witness_is_wanted(w->c, WITNESS_LIFETIME))
-		witness_add(w->c, WITNESS_ROLE_STANDS, freed, w->rank, freed_turn);
+		witness_add(w->c, WITNESS_ROLE_STANDS, freed, w->rank, freed_iteration);
 	if (op) {
 		text.n = 0;
-		put_place(w, freed_turn, &text);
+		put_place(w, freed_iteration, &text);
 		diag_note(w->c->d, place_of(w, freed), "it is deallocated here %s", text.at);
 	}
 	if (kind == ACCESS_FREE)
@@ -416,7 +417,7 @@ void report_handle(struct rank_check *w, op_id transfer, value_id v, const struc
 	if (a->op) {
 		text.n = 0;
 		buf_puts(&text, "share_mem_handles announces it here ");
-		put_place(w, a->turn, &text);
+		put_place(w, a->iteration, &text);
 		diag_note(w->c->d, place_of(w, a->op), "%s", text.at);
 	}
 	diag_note(w->c->d, DIAG_NOWHERE, "announce it after its allocate, before the transfer");
@@ -461,7 +462,7 @@ void report_not_waited(struct rank_check *w, const struct transfer *t)
 	if (!report_warns(w->c, "not waited", t->op, 0))
 		return;
 	words_statement(w->c, t->op, &text);
-	put_place(w, t->turn, &place);
+	put_place(w, t->iteration, &place);
 	diag_warning(w->c->d, W_NOT_WAITED, place_of(w, t->op), "wait: nothing waits for the %s %s", text.at,
 	             place.at);
 	buf_free(&text);

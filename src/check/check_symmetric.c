@@ -283,8 +283,9 @@ void symmetric_view(struct rank_check *w, op_id op)
 	    classes_meet(w, w->m->op.at[op].team, &me)) {
 		const struct storage *of = &w->storage.at[x.storage];
 		if (of->freed)
-			report_freed(w, of->value, of->freed, of->freed_turn, op, ACCESS_VIEW);
-		struct symmetric s = {.value = v, .storage = x.storage, .slice = me.slice, .turn = w->now};
+			report_freed(w, of->value, of->freed, of->freed_iteration, op, ACCESS_VIEW);
+		struct symmetric s = {
+		    .value = v, .storage = x.storage, .slice = me.slice, .iteration = w->now};
 		s.member = me.member;
 		s.axis = axis_of(w, op);
 		s.own = s.all = x.spread = spread_all(w, me.n);
@@ -306,9 +307,9 @@ void symmetric_free(struct rank_check *w, op_id op, value_id v)
 	if (!w->view[v].symmetric)
 		return;
 	if (s->freed)
-		report_freed(w, v, s->freed, s->freed_turn, op, ACCESS_FREE);
+		report_freed(w, v, s->freed, s->freed_iteration, op, ACCESS_FREE);
 	s->freed = op;
-	s->freed_turn = w->now;
+	s->freed_iteration = w->now;
 	if (check_membership(w, w->m->op.at[w->m->value.at[v].def].team, &me))
 		meet_at_fence(w, op, &me, v);
 	fence_slice(w, s->slice);

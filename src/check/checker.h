@@ -80,8 +80,8 @@ enum progress_level { PROGRESS_ALWAYS, PROGRESS_DEVICE, PROGRESS_HOST };
 
 struct progress_node { /* see progress.c */
 	op_id op;      /* of a meeting: the first to come */
-	uint32_t rank; /* and turn: of a start or wait */
-	uint32_t turn;
+	uint32_t rank; /* and iteration: of a start or wait */
+	uint32_t iteration;
 	uint8_t kind;
 };
 
@@ -112,10 +112,10 @@ struct reported {
 	const char *what;
 };
 
-struct turn { /* an iteration of a loop on a rank; 0: outside of loops */
+struct iteration { /* an iteration of a loop on a rank; 0: outside of loops */
 	int64_t at;
 	index_id index;
-	uint32_t outer; /* turn of the loop around */
+	uint32_t outer; /* iteration of the loop around */
 };
 
 struct shift { /* how far the parts of a buffer along an axis move on a turn of the ranks, see classes.c */
@@ -150,7 +150,7 @@ struct checker {
 	moves; /* by slice of the walk, then by turn: how far its members move (classes.c);
 	        * NULL: not known yet */
 	VEC(struct reported) reported;
-	VEC(struct turn) turn; /* of all ranks; 0: outside of loops */
+	VEC(struct iteration) iteration; /* of all ranks; 0: outside of loops */
 	struct progress progress;
 	bool is_symmetric;  /* some view shows other ranks' memory */
 	op_id *set_stream;  /* by op_id of a loop: the first in its body that names a stream by an index; 0:
@@ -205,9 +205,9 @@ struct record { /* an access that later ones are compared with */
 	op_id op;
 	uint32_t symmetric; /* and spread: as of a view */
 	spread_id spread;
-	uint32_t turn; /* iteration, see struct turn */
-	uint8_t kind;  /* enum access_kind */
-	bool others;   /* in a branch that this rank does not take */
+	uint32_t iteration; /* in checker.iteration */
+	uint8_t kind;       /* enum access_kind */
+	bool others;        /* in a branch that this rank does not take */
 };
 
 struct symmetric { /* an instance of a symmetric view */
@@ -218,9 +218,9 @@ struct symmetric { /* an instance of a symmetric view */
 	uint32_t member;  /* which of them this is */
 	spread_id own;    /* each rank's own buffer */
 	spread_id all;
-	uint32_t turn;
+	uint32_t iteration;
 	op_id freed; /* 0: alive */
-	uint32_t freed_turn;
+	uint32_t freed_iteration;
 };
 
 struct fenced { /* the known steps of the other ranks of a slice */
@@ -237,7 +237,7 @@ struct storage {
 	VEC(region_part_id) written; /* since then */
 	VEC(uint64_t) written_bit;   /* by part */
 	op_id freed;                 /* 0: alive */
-	uint32_t freed_turn;
+	uint32_t freed_iteration;
 	VEC(struct record) record;
 };
 
@@ -265,7 +265,7 @@ struct stream {
 
 struct transfer { /* that is not waited for yet; op 0: none */
 	op_id op;
-	uint32_t turn;
+	uint32_t iteration;
 	uint32_t nth;          /* of the transfers of the rank */
 	uint32_t n;            /* Communications of a coalescing group; 0: the rank takes no part */
 	uint32_t *thread;      /* n of them */
@@ -282,7 +282,7 @@ struct message { /* a send or receive on its way to the statement that issues it
 
 struct announced { /* where a transfer's buffer was announced last, and which memory that was */
 	op_id op;  /* 0: nowhere */
-	uint32_t turn, storage, made;
+	uint32_t iteration, storage, made;
 };
 
 struct start { /* of a Communication or message, with its accesses */
@@ -316,8 +316,8 @@ struct rank_check {
 	struct announced *announced;   /* by op_id */
 	uint32_t *issued;              /* by op_id: how often a message or collective was issued */
 	VEC(struct start) group;
-	VEC(uint32_t) turn_of;   /* by loop around: its iteration, in checker.turn */
-	uint32_t now;            /* turn */
+	VEC(uint32_t) iteration_of; /* by loop around: its iteration, in checker.iteration */
+	uint32_t now;               /* iteration */
 	uint64_t forgotten_at;   /* walker.walked when the text began to leave open which stream is current */
 	bool others;             /* in a branch that only other ranks take */
 	VEC(struct saved) saved; /* at the begin of each such branch around */
@@ -509,7 +509,7 @@ void progress_free(struct progress *p);
 void words_value(const struct checker *c, value_id v, struct buf *out);   /* 'X' */
 void words_statement(const struct checker *c, op_id op, struct buf *out); /* allreduce c0; 0: the caller */
 void words_statement_name(const struct checker *c, op_id op, struct buf *out); /* c0 */
-void words_place(const struct checker *c, uint32_t device, uint32_t turn,
+void words_place(const struct checker *c, uint32_t device, uint32_t iteration,
                  struct buf *out); /* (rank 1, i = 2) */
 
 /* check_report.c */
@@ -529,7 +529,7 @@ void report_race_of_ranks(struct rank_check *w, const struct storage *storage, o
 void report_race_with_itself(struct rank_check *w, const struct storage *storage, op_id op,
                              const struct access *a, const struct access *b, const uint32_t *who);
 /* A use of the buffer that op `freed` deallocated. */
-void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_turn, op_id op,
+void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_iteration, op_id op,
                   enum access_kind kind);
 /* A buffer is freed that others see. */
 void report_shown(struct rank_check *w, const struct symmetric *s, op_id op);

@@ -5,18 +5,19 @@
  *       T = shard_by_stream(X, (axis_index(x) + i) % 4096)
  *       recv(G, peer=device(x, (axis_index(x) + i) % 4096)) …
  *
- * Turns of the ranks (analysis/symmetry.h) make of one rank all of its orbit. The least is walked. The others
- * do the same turned, if all values that decide a rank's work are the same on all, peers turn as ranks
- * do, and parts of memory become parts that overlap where those overlapped:
+ * A turn moves every rank to another one (analysis/symmetry.h). The ranks that turns make of one another are
+ * an orbit, and its least rank is walked for all of it. The others do the same, turned, if three things hold.
+ * The numbers that decide which statements a rank issues are the same on all. Peers turn as ranks do. And
+ * parts of memory become parts that overlap where those overlapped:
  *
  *     index              on rank 0    on rank 1    turn by 1
  *     i                  block i      block i      moves by 0
  *     (x + i) % 4096     block i      block i + 1  moves by 1, round the end
  *
- * For that all parts of one buffer along one axis move alike, round the end of the axis. Where something does
- * not follow a turn, that turn is broken: it is tried with larger steps, then given up, in the end for all
- * ranks one by one. The same ranks are checked one by one if anything was reported of the least: the
- * reports are then about all of them, in the order of the ranks. */
+ * So all parts of one buffer along one axis must move alike, round the end of the axis. A turn for which one
+ * of these fails is broken: it is tried with larger steps, then given up. Without turns every rank is walked
+ * for itself; a condition `rank == 0` ends so. If anything is found, the check begins again with every rank
+ * by itself, so that the reports are about all ranks, in their order. */
 #include "analysis/symmetry_moves.h"
 #include "check/checker.h"
 

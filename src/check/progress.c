@@ -49,9 +49,9 @@ static void edge(struct checker *c, uint32_t from, uint32_t to, enum progress_le
 static uint32_t node_here(struct rank_check *w, enum progress_kind kind, op_id op)
 {
 	progress_issue(w);
-	uint32_t n =
-	    node_new(w->c, &(struct progress_node){
-	                       .kind = (uint8_t)kind, .op = op, .rank = (uint32_t)w->rank, .turn = w->now});
+	uint32_t n = node_new(
+	    w->c, &(struct progress_node){
+	              .kind = (uint8_t)kind, .op = op, .rank = (uint32_t)w->rank, .iteration = w->now});
 	edge(w->c, w->stream.at[w->current].after, n, PROGRESS_ALWAYS);
 	edge(w->c, w->host, n, PROGRESS_HOST);
 	edge(w->c, w->room, n, PROGRESS_DEVICE);
@@ -101,7 +101,7 @@ void progress_issue(struct rank_check *w)
 		w->room = node_new(w->c, &(struct progress_node){.kind = PROGRESS_ROOM,
 		                                                 .op = w->c->progress.node.at[after].op,
 		                                                 .rank = (uint32_t)w->rank,
-		                                                 .turn = w->now});
+		                                                 .iteration = w->now});
 		edge(w->c, after, w->room, PROGRESS_DEVICE);
 		edge(w->c, before, w->room, PROGRESS_DEVICE);
 		before = w->room;

@@ -55,7 +55,7 @@ static void put_sentence(const struct checker *c, const struct circle *circle, u
 	}
 	if (told->kind != PROGRESS_MEET) {
 		buf_putc(out, ' ');
-		words_place(c, told->rank, told->turn, out);
+		words_place(c, told->rank, told->iteration, out);
 	}
 }
 
@@ -108,7 +108,7 @@ void report_deadlock(struct checker *c, const struct circle *circle, enum progre
 		for (uint32_t k = first; k < first + circle->node.n; k++) {
 			const struct progress_node *n = node_at(c, circle, k);
 			if (n->kind != PROGRESS_MEET)
-				witness_add(c, WITNESS_ROLE_STANDS, n->op, n->rank, n->turn);
+				witness_add(c, WITNESS_ROLE_STANDS, n->op, n->rank, n->iteration);
 		}
 	}
 	for (uint32_t k = first; k < first + circle->node.n; k++) {

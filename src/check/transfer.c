@@ -38,7 +38,7 @@ static void start_communication(struct rank_check *w, struct start *s, struct tr
 
 static struct transfer transfer_new(struct rank_check *w, op_id op, uint32_t room)
 {
-	struct transfer t = {.op = op, .turn = w->now, .nth = w->transfers++};
+	struct transfer t = {.op = op, .iteration = w->now, .nth = w->transfers++};
 	t.thread = mem_alloc(sizeof *t.thread * (room + 1));
 	t.meeting = mem_alloc(sizeof *t.meeting * (room + 1));
 	t.started = mem_alloc(sizeof *t.started * (room + 1));
@@ -283,7 +283,8 @@ void transfer_absent(struct rank_check *w, const struct step *s)
 
 void transfer_message(struct rank_check *w, const struct step *s)
 {
-	struct message x = s->op == s->of ? message_of(w, s) : w->posted[s->of];
+	bool posted = s->op != s->of;
+	struct message x = posted ? w->posted[s->of] : message_of(w, s);
 	issue_transfer(w, &x, s->transfer);
 }
 

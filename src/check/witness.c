@@ -59,20 +59,20 @@ bool witness_is_wanted(struct checker *c, enum witness_kind kind)
 	return true;
 }
 
-static void add_indices(const struct checker *c, uint32_t turn, struct witness_event *e)
+static void add_indices(const struct checker *c, uint32_t iteration, struct witness_event *e)
 {
-	if (!turn)
+	if (!iteration)
 		return;
-	add_indices(c, c->turn.at[turn].outer, e);
-	e->index[e->n++] = c->turn.at[turn].at;
+	add_indices(c, c->iteration.at[iteration].outer, e);
+	e->index[e->n++] = c->iteration.at[iteration].at;
 }
 
-void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t turn)
+void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t iteration)
 {
 	struct witness_event e = {.role = role, .rank = rank, .statement = witness_number(c->m, op)};
 	struct buf text = {0}, where = {0};
 	uint32_t line, column, at = op ? c->m->op.at[op].at : DIAG_NOWHERE;
-	add_indices(c, turn, &e);
+	add_indices(c, iteration, &e);
 	words_statement(c, op, &text);
 	buf_puts(&where, "");
 	if (c->m->source && at != DIAG_NOWHERE) {

@@ -66,6 +66,6 @@ op_id witness_statement(const struct module *m, uint32_t number);
 struct checker;
 /* For a check, after a report: true if it is the first error, of which a witness is wanted. */
 bool witness_is_wanted(struct checker *c, enum witness_kind kind);
-void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t turn);
+void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t iteration);
 
 #endif

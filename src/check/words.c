@@ -33,13 +33,13 @@ void words_statement(const struct checker *c, op_id op, struct buf *out)
 	words_statement_name(c, op, out);
 }
 
-static void put_turn(const struct checker *c, uint32_t turn, struct buf *out)
+static void put_iteration(const struct checker *c, uint32_t iteration, struct buf *out)
 {
-	const struct turn *t = &c->turn.at[turn];
+	const struct iteration *t = &c->iteration.at[iteration];
 	const struct index *i = &c->m->index.at[t->index];
-	if (!turn)
+	if (!iteration)
 		return;
-	put_turn(c, t->outer, out);
+	put_iteration(c, t->outer, out);
 	buf_puts(out, ", ");
 	if (i->name)
 		buf_puts(out, names_text(c->m->names, i->name));
@@ -48,9 +48,9 @@ static void put_turn(const struct checker *c, uint32_t turn, struct buf *out)
 	buf_printf(out, " = %lld", (long long)t->at);
 }
 
-void words_place(const struct checker *c, uint32_t device, uint32_t turn, struct buf *out)
+void words_place(const struct checker *c, uint32_t device, uint32_t iteration, struct buf *out)
 {
 	buf_printf(out, "(rank %u", device);
-	put_turn(c, turn, out);
+	put_iteration(c, iteration, out);
 	buf_putc(out, ')');
 }

@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_STREAMS = 4096 };
-
 struct check_command {
 	struct compile_options compile;
 	struct check_options check;

@@ -296,7 +296,7 @@ int cmd_show(int argc, char **argv)
 	     .to = &c.streams,
 	     .value = "N",
 	     .min = 0,
-	     .max = SIM_MAX_STREAMS,
+	     .max = MAX_STREAMS,
 	     .help = "stream indices are taken modulo N; 0: as they are"},
 	    {.name = "loop",
 	     .kind = OPTION_INT,

@@ -50,7 +50,7 @@ void explain_program_init(struct explain_program *p)
 	     .to = &p->streams,
 	     .value = "N",
 	     .min = 0,
-	     .max = SIM_MAX_STREAMS,
+	     .max = MAX_STREAMS,
 	     .help = "stream indices are taken modulo N; 0: as they are"},
 	    {.name = "transport",
 	     .kind = OPTION_TEXT,

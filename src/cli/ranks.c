@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_STREAMS = 4096, DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
+enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
 
 void rank_options_init(struct rank_options *o)
 {

@@ -69,7 +69,10 @@ struct expr {              /* compared by its bytes: no padding */
 	int64_t k; /* constant, or an id */
 };
 enum { EXPR_HAS_PARAM = 1, EXPR_HAS_INDEX = 2, EXPR_HAS_RANK = 4 };
-enum { DEFAULT_STREAMS = 4 }; /* of a rank, which EXPR_STREAMS is where --streams says nothing else */
+enum {
+	DEFAULT_STREAMS = 4, /* of a rank, which EXPR_STREAMS is where --streams says nothing else */
+	MAX_STREAMS = 4096,  /* that --streams takes */
+};
 
 /* ---- meshes, groups, parameters, names of scalars */
 

@@ -6,9 +6,9 @@
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
  *     sema_type.c     types, placements, schedule primitives
  *     sema_stmt.c     statements of the concise surface
- *     sema_call.c     operations: operands, attributes, result types (both surfaces)
- *     sema_nvfuser.c  the nvFuser container: tensors with printed domains, statement forms
- *     sema_printed.c  domains from printed ids and TransformPrinter */
+ *     sema_call.c     operations of both surfaces; with sema_operand.c, sema_argument.c (arguments),
+ *                     sema_attr.c (attributes), sema_result.c (result types), sema_team.c (teams)
+ *     nvfuser.h       lists the files of the nvFuser container, sema_nvfuser.c first */
 #ifndef HIRC_PARSE_SEMA_INTERNAL_H
 #define HIRC_PARSE_SEMA_INTERNAL_H
 #include "ir/build.h"

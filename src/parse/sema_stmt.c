@@ -180,7 +180,7 @@ static void add_inout(struct module *m, value_id v)
 	m->output.at[n] = v;
 }
 
-static void input(struct sema *s, ast_id stmt)
+static void analyze_input(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	ast_id type = ast_child(s->a, stmt, 0), init = ast_child(s->a, stmt, 1),
@@ -344,7 +344,7 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 	return true;
 }
 
-static void write(struct sema *s, ast_id stmt)
+static void analyze_write(struct sema *s, ast_id stmt)
 {
 	ast_id list = ast_child(s->a, stmt, 0), expr = ast_child(s->a, stmt, 1);
 	struct sema_result result[IR_MAX_RESULTS];
@@ -363,7 +363,7 @@ static void analyze_action(struct sema *s, ast_id stmt)
 		sema_break_statement(s, named);
 }
 
-static void export(struct sema *s, ast_id stmt)
+static void analyze_export(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	uint32_t at = sema_name_at(s, stmt);
@@ -443,7 +443,7 @@ static void analyze_condition(struct sema *s, ast_id stmt)
 }
 
 /* A block that runs as one kernel. */
-static void unit(struct sema *s, ast_id stmt)
+static void analyze_unit(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
 	enum op_kind kind = op_by_hir(ast_text(s->a, stmt));
@@ -485,7 +485,7 @@ static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
 	return true;
 }
 
-static void ids(struct sema *s, ast_id stmt)
+static void analyze_ids(struct sema *s, ast_id stmt)
 {
 	ast_id name = ast_child(s->a, stmt, 0), number = ast_child(s->a, stmt, 1);
 	if (ids_of_scalar(s, sema_name(s, name), sema_name(s, number)))
@@ -520,16 +520,16 @@ void sema_block(struct sema *s, ast_id block)
 		const struct ast_node *n = ast_at(s->a, stmt);
 		switch (n->kind) {
 		case AST_INPUT:
-			input(s, stmt);
+			analyze_input(s, stmt);
 			break;
 		case AST_DEF:
 			analyze_definition(s, stmt);
 			break;
 		case AST_WRITE:
-			write(s, stmt);
+			analyze_write(s, stmt);
 			break;
 		case AST_EXPORT:
-			export(s, stmt);
+			analyze_export(s, stmt);
 			break;
 		case AST_DO:
 			analyze_action(s, stmt);
@@ -547,13 +547,13 @@ void sema_block(struct sema *s, ast_id block)
 			analyze_condition(s, stmt);
 			break;
 		case AST_UNIT:
-			unit(s, stmt);
+			analyze_unit(s, stmt);
 			break;
 		case AST_SCHEDULE:
 			sema_schedule(s, stmt);
 			break;
 		case AST_IDS_DECL:
-			ids(s, stmt);
+			analyze_ids(s, stmt);
 			break;
 		default:
 			break;

@@ -160,6 +160,7 @@ static bool accept_collective(struct acceptance *x, op_id op, uint32_t at)
 	return collective_is_inside(x, c);
 }
 
+/* The data of a message is one run of elements (run_of). */
 static void count_message(struct acceptance *x, op_id op, const struct plan_message *m)
 {
 	vec_push(&x->counts->issue[op], (struct plan_moved){.elements = x->reg[m->data.n[0]]});

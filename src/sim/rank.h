@@ -23,9 +23,8 @@
 #define SIM_NONE UINT32_MAX
 
 enum {
-	SIM_MAX_TASKS = 1 << 23,  /* of all ranks that are simulated */
-	SIM_MAX_PLACES = 1 << 23, /* on channels, of all ranks that are walked one by one */
-	SIM_MAX_STREAMS = 1 << 16 /* of a rank, by --streams */
+	SIM_MAX_TASKS = 1 << 23, /* of all ranks that are simulated */
+	SIM_MAX_PLACES = 1 << 23 /* on channels, of all ranks that are walked one by one */
 };
 #define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks that are walked together */
 

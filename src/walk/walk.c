@@ -347,8 +347,8 @@ static bool come_to_meeting(struct walker *w, op_id op, struct step *out)
 	return true;
 }
 
-/* Returns true if a statement is none in a branch that only other ranks take: another report tells of its
- * meetings. */
+/* Returns true if a statement is left out in a branch that only other ranks take: it is a meeting, a message,
+ * a wait or the end of a buffer, which the walks of those ranks have. */
 static bool is_own(const struct module *m, op_id op)
 {
 	switch ((enum op_kind)m->op.at[op].kind) {
