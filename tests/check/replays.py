@@ -21,6 +21,7 @@ SAME = "both orders write the same values"
 UNSEEN = "no output shows it"
 NOT_RUN = "it cannot be run"
 ORDERED = "one communicator does one thing after the other in hirc run"
+MOVED = "a message moves another block of the same size, the same one in both orders"
 MAPPED = "hirc run maps all memory of all ranks at the start, and needs no handles"
 EXCEPT = {
     ("lives", "in_a_loop"): UNSEEN, ("lives", "twice"): UNSEEN, ("symmetric_lives", "lives"): UNSEEN,
@@ -30,7 +31,7 @@ EXCEPT = {
     ("known_bugs", "slot"): SAME, ("known_bugs", "serial"): SAME, ("races", "externs"): NOT_RUN, ("slices", "twice"): NOT_RUN,
     ("symmetric", "one_block_of_two"): NOT_RUN, ("symmetric", "communication"): ORDERED,
     ("known_bugs_of_ranks", "some_handles"): MAPPED, ("known_bugs_of_ranks", "moved"): MAPPED,
-    ("symmetric_lives", "order"): MAPPED,
+    ("symmetric_lives", "order"): MAPPED, ("inner_splits", "other_half"): MOVED,
 }
 MUTANT_EXCEPT = {"indices": "the run ends with an error: an index is poison"}
 
