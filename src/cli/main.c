@@ -20,8 +20,8 @@ static void print_help(FILE *out)
 	for (unsigned i = 0; i < n; i++)
 		fprintf(out, "  %-11s %s%s%s%s\n", all[i].name, all[i].help, all[i].alias ? " (also: " : "",
 		        all[i].alias ? all[i].alias : "", all[i].alias ? ")" : "");
-	fputs("\n  hirc COMMAND --help    options of a command\n  hirc --version         version and what "
-	      "this build can do\n",
+	fputs("\n  hirc help COMMAND    options of a command, as hirc COMMAND --help\n"
+	      "  hirc version         version and features of this build\n",
 	      out);
 }
 
@@ -43,6 +43,27 @@ static int unknown_command(const char *word)
 	return STATUS_USAGE;
 }
 
+static const struct command *find_command(const char *word)
+{
+	unsigned n;
+	const struct command *all = commands_all(&n);
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(all[i].name, word) || (all[i].alias && !strcmp(all[i].alias, word)))
+			return &all[i];
+	return NULL;
+}
+
+/* `hirc help` and `hirc help COMMAND`, which is `hirc COMMAND --help`. */
+static int help(const char *word)
+{
+	if (!word) {
+		print_help(stdout);
+		return STATUS_OK;
+	}
+	const struct command *c = find_command(word);
+	return c ? c->run(2, (char *[]){(char *)c->name, "--help", NULL}) : unknown_command(word);
+}
+
 static int run_command(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -50,23 +71,17 @@ static int run_command(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	const char *word = argv[1];
-	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
-		print_help(stdout);
-		return STATUS_OK;
-	}
-	if (!strcmp(word, "--version")) {
+	if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help"))
+		return help(argv[2]);
+	if (!strcmp(word, "--version") || !strcmp(word, "version")) {
 		struct buf text = {0};
 		version_put(&text);
 		fputs(text.at, stdout);
 		buf_free(&text);
 		return STATUS_OK;
 	}
-	unsigned n;
-	const struct command *all = commands_all(&n);
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(all[i].name, word) || (all[i].alias && !strcmp(all[i].alias, word)))
-			return all[i].run(argc - 1, argv + 1);
-	return unknown_command(word);
+	const struct command *c = find_command(word);
+	return c ? c->run(argc - 1, argv + 1) : unknown_command(word);
 }
 
 /* A closed standard stream stays without use: no file that is opened later takes its number and gets the
