@@ -186,9 +186,10 @@ static bool find_axis(const struct module *m, type_id t, unsigned axis, const ui
 	if (!part_cuts_read(m, t, axis, &cuts, &offending))
 		return false;
 	part_start(&out->axis[axis], cuts.extent);
-	for (unsigned k = 0; k < cuts.n; k++)
-		out->exact &=
-		    part_narrow(&out->axis[axis], cuts.at[k].size, part_block(&cuts.at[k], index, bound));
+	bool fits = true;
+	for (unsigned k = 0; k < cuts.n && fits; k++)
+		fits = part_narrow(&out->axis[axis], cuts.at[k].size, part_block(&cuts.at[k], index, bound));
+	out->exact &= fits;
 	for (unsigned k = 0; k < d->loop_n && cuts.joint; k++)
 		if (cuts.joint >> d->loop[k] & 1)
 			out->exact &= d->axis[d->loop[k]].place != PLACE_MESH &&

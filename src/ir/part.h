@@ -15,8 +15,9 @@
  *     Z: f32[10@block(3)@x], x = 2     blocks of 4, 4, 2, each in halves of 2
  *                                      rank 0: 0 to 2, 4 to 6, 8 to 10      rank 1: 2 to 4, 6 to 8
  *
- * This is the only geometry of tensors, but for two: a plan has it as scalars that are worked out as a
- * program runs (plan/plan_view.c), and the reference its own, to compare with (ref/ref_local.c). */
+ * A plan has the same as scalars that are worked out as a program runs (plan/plan_view.c, compared in debug
+ * builds). plan/data_map.c also finds where each element stands in memory, cost/local.c the largest part of
+ * all ranks, and ref/ref_local.c is written anew, to compare with. */
 #ifndef HIRC_IR_PART_H
 #define HIRC_IR_PART_H
 #include "base/collective.h"
@@ -42,8 +43,7 @@ struct part_axis {
 
 struct part {
 	uint8_t n;   /* visible axes */
-	bool exact;  /* false: some of these elements are elsewhere: merged axes are cut, or a swizzled one
-	                again */
+	bool exact;  /* false: not all of these elements are here: cuts of merged or swizzled axes are cut */
 	bool absent; /* the rank is not in the tensor's mesh: all axes are empty */
 	struct part_axis axis[IR_MAX_LOGICAL];
 };
@@ -90,8 +90,7 @@ struct part_cut {
 };
 struct part_cuts {
 	int64_t extent;
-	uint64_t
-	    joint; /* bits of axes with a place below a merge, or a swizzled axis that is cut: of no cut */
+	uint64_t joint; /* bits: axes with a place that are in no cut, below a merge or a cut swizzle */
 	unsigned n;
 	struct part_cut at[IR_MAX_AXES]; /* outermost first; the last has a place */
 };
@@ -101,11 +100,11 @@ bool part_cuts_read(const struct module *m, type_id t, unsigned axis, struct par
 /* Finds a rank's index along each axis of a type's mesh (IR_MAX_MESH_AXES of them); false: it is not in the
  * mesh. */
 bool part_indices(const struct module *m, type_id t, int64_t rank, uint32_t *index);
-/* Returns the block of a cut that is here. */
+/* Returns the block of a cut that is here, or PART_ALL. */
 int64_t part_block(const struct part_cut *c, const uint32_t *index, const struct bound_at *bound);
+/* Starts with a whole axis, from which cuts take, the outermost first. */
 void part_start(struct part_axis *x, int64_t extent);
-/* Keeps one block, or all, of a part that is cut. False: the part has no room for more levels, and stays
- * larger than it is. */
+/* Keeps one block of a cut, or all. False: this would need more levels; later cuts can keep nothing less. */
 bool part_narrow(struct part_axis *x, int64_t size, int64_t block);
 
 #endif

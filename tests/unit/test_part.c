@@ -401,6 +401,44 @@ static void test_levels(void)
 	CHECK(part_narrow(&x, 1, INT64_MAX) && !x.to && !part_count(&x));
 }
 
+/* An axis that is cut more often than there are levels: the part is larger. Twelve halves, none of which
+ * divides the one before. */
+static void test_many_levels(void)
+{
+	struct program t = program_of("mesh ring(x = 2)\nprogram p on ring {\n  input A: f32[4097]\n}\n");
+	struct domain_builder b;
+	struct part p;
+	int64_t halves = 0;
+	domain_begin(&b);
+	domain_add_axis(&b, AXIS_ITER, expr_const(t.m, 4097));
+	for (unsigned k = 0; k < 11; k++)
+		CHECK(!domain_split(t.m, &b, k, expr_const(t.m, 2), false));
+	CHECK(!domain_parallelize(t.m, &b, 10, PLACE_MESH, &t.m->mesh.at[1], 0));
+	domain_allocate_default(&b, false);
+	const type_id type = type_make(t.m, DTYPE_F32, MEMORY_GLOBAL, 1, domain_finish(t.m, &b));
+	for (int64_t rank = 0; rank < 2; rank++) {
+		const struct domain *d = &t.m->domain.at[t.m->type.at[type].domain];
+		struct layout_env env;
+		int64_t at[IR_MAX_AXES], logical;
+		bool *in = mem_zalloc(4097);
+		CHECK(part_of(t.m, type, rank, NULL, &p) && !p.exact &&
+		      layout_env_init(t.m, type, rank, &env, NULL));
+		for (struct part_span s = {0}; part_next(&p.axis[0], &s);)
+			memset(in + s.from, 1, (size_t)(s.to - s.from));
+		for (unsigned e = 0; e < 1u << 12; e++) {
+			for (unsigned k = 0; k < d->loop_n; k++)
+				at[k] = k == 10 ? rank : e >> k & 1;
+			if (!layout_logical_index(d, &env, at, &logical))
+				continue;
+			CHECK(in[logical]);
+			halves++;
+		}
+		free(in);
+	}
+	CHECK(halves > 2048);
+	program_free(&t);
+}
+
 /* Each member of a team gets all of its part of the result, from the members that give. */
 static void test_delivered(void)
 {
@@ -444,6 +482,7 @@ int main(int argc, char **argv)
 	      met.empty > 100);
 	test_views();
 	test_levels();
+	test_many_levels();
 	test_delivered();
 	return check_result();
 }
