@@ -181,7 +181,7 @@ static size_t bytes_now(void)
 }
 #endif
 
-/* What a walk to the end of the program takes, with what walks share. */
+/* Prints the bytes that a walk to the end of the program takes, with those that walks share. */
 static void measure_memory(const struct command *c, struct module *m)
 {
 	const struct walk_options options = {.streams = c->streams, .whole_units = true};

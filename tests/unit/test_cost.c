@@ -7,9 +7,8 @@
 #include "cost/local.h"
 #include "ir/edit.h"
 #include "ir/part.h"
-#include "parse/ast.h"
-#include "parse/sema.h"
 #include "sched/problem.h"
+#include "test_program.h"
 #include <stdlib.h>
 
 /* ---- curves */
@@ -215,32 +214,6 @@ static void test_hash(void)
 }
 
 /* ---- programs */
-
-struct program {
-	struct source *source;
-	struct diag *d;
-	struct module *m;
-};
-
-static struct program program_of(const char *text)
-{
-	struct program p = {.source = source_from_text("p.hir", text, (uint32_t)strlen(text))};
-	struct sema_options sema = {0};
-	p.d = diag_new(stderr, DIAG_TEXT, 0);
-	diag_set_source(p.d, p.source);
-	struct ast *a = ast_parse(p.d, p.source);
-	p.m = sema_build(p.d, a, &sema);
-	CHECK(p.m != NULL);
-	ast_free(a);
-	return p;
-}
-
-static void program_free(struct program *p)
-{
-	module_free(p->m);
-	diag_free(p->d);
-	source_free(p->source);
-}
 
 static op_id first_of(const struct module *m, enum op_kind kind)
 {

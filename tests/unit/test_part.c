@@ -7,8 +7,7 @@
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include "ir/part.h"
-#include "parse/ast.h"
-#include "parse/sema.h"
+#include "test_program.h"
 #include <stdlib.h>
 
 enum { ROUNDS = 6000, MOST_ELEMENTS = 1500, MOST_COORDINATES = 20000, MOST_EXTENT = 60, MOST_DEVICES = 64 };
@@ -269,32 +268,6 @@ static void run_round(uint64_t seed)
 }
 
 /* ---- pages of part.h, and views */
-
-struct program {
-	struct source *source;
-	struct diag *d;
-	struct module *m;
-};
-
-static struct program program_of(const char *text)
-{
-	struct program p = {.source = source_from_text("p.hir", text, (uint32_t)strlen(text))};
-	struct sema_options sema = {0};
-	p.d = diag_new(stderr, DIAG_TEXT, 0);
-	diag_set_source(p.d, p.source);
-	struct ast *a = ast_parse(p.d, p.source);
-	p.m = sema_build(p.d, a, &sema);
-	CHECK(p.m != NULL);
-	ast_free(a);
-	return p;
-}
-
-static void program_free(struct program *p)
-{
-	module_free(p->m);
-	diag_free(p->d);
-	source_free(p->source);
-}
 
 static value_id value_named(const struct module *m, const char *name)
 {
