@@ -265,7 +265,7 @@ static void take_step(struct rank_check *w, const struct step *s)
 	case STEP_END_OTHERS:
 		restore_clocks(w);
 		break;
-	case STEP_ITERATION: /* take_steps has */
+	case STEP_ITERATION: /* begun in take_steps */
 	case STEP_GROUP:
 	case STEP_LEAVE:
 	case STEP_END:
