@@ -211,6 +211,8 @@ void access_end(struct rank_check *w)
 			report_freed(w, x->value, x->freed, x->freed_iteration, 0, ACCESS_TAKE);
 		else
 			give_back(w, x, &all);
+		if (out)
+			written_end(w, k);
 		if (out || shown || !allocate || x->freed || !w->m->deallocates)
 			continue;
 		if (w->m->op.at[allocate].kind == OP_ALLOCATE)

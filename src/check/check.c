@@ -143,6 +143,9 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 			walk_for(&c, rank);
 	if (check_goes_on(&c) && match_end(&c))
 		progress_check(&c);
+	if (c.status == CHECK_CLEAN && !c.asymmetric)
+		for (uint32_t k = 0; k < c.incomplete.n; k++)
+			report_incomplete(&c, &c.incomplete.at[k]);
 	*found = c.reported.n || c.asymmetric || c.status != CHECK_CLEAN;
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
@@ -154,6 +157,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	hash_table_free(&c.channels);
 	hash_table_free(&c.knowns);
 	vec_free(&c.reported);
+	vec_free(&c.incomplete);
 	vec_free(&c.shift);
 	vec_free(&c.iteration);
 	progress_free(&c.progress);

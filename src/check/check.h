@@ -56,8 +56,9 @@ enum check_status {
 
 struct check_result {
 	int64_t ranks, accesses, communications; /* of all ranks */
-	char what[256];                          /* CHECK_UNKNOWN: a sentence for a diagnostic */
-	uint32_t at;                             /* source offset of it */
+	int64_t taken_as_written; /* reads of memory of which only a larger part is known to be written */
+	char what[256];           /* CHECK_UNKNOWN: a sentence for a diagnostic */
+	uint32_t at;              /* source offset of it */
 };
 
 enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,

@@ -374,21 +374,49 @@ void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_
 	buf_free(&text);
 }
 
-void report_unwritten(struct rank_check *w, op_id op, value_id v)
+/* Appends `element [3, 0] of 'Y'`; index NULL: `elements of 'Y'`. */
+static void put_element(const struct checker *c, value_id v, const int64_t *index, struct buf *out)
+{
+	const unsigned n = value_domain(c->m, v)->rank;
+	buf_puts(out, !index ? "elements of " : n ? "element [" : "");
+	for (unsigned k = 0; index && k < n; k++)
+		buf_printf(out, "%s%lld", k ? ", " : "", (long long)index[k]);
+	buf_puts(out, index && n ? "] of " : "");
+	words_value(c, v, out);
+}
+
+void report_unwritten(struct rank_check *w, op_id op, value_id v, const int64_t *index)
 {
 	struct buf text = {0};
 	op_id made = w->m->value.at[v].def;
 	if (!report_once(w->c, "unwritten", op, made))
 		return;
 	words_statement(w->c, op, &text);
-	buf_puts(&text, " reads elements of ");
-	words_value(w->c, v, &text);
-	buf_puts(&text, " that nothing has written ");
+	witness_is_wanted(w->c, WITNESS_UNWRITTEN);
+	buf_puts(&text, " reads ");
+	put_element(w->c, v, index, &text);
+	buf_puts(&text, ", which nothing has written ");
 	put_place(w, w->now, &text);
 	diag_error(w->c->d, E_UNWRITTEN_READ, place_of(w, op), "lifetime: %s", text.at);
 	text.n = 0;
 	words_value(w->c, v, &text);
 	diag_note(w->c->d, place_of(w, made), "%s is made here; zero_init=true fills it", text.at);
+	buf_free(&text);
+}
+
+void report_incomplete(struct checker *c, const struct incomplete *x)
+{
+	struct buf text = {0};
+	op_id made = c->m->value.at[x->value].def;
+	if (!report_once(c, "incomplete", made, 0))
+		return;
+	witness_is_wanted(c, WITNESS_UNWRITTEN);
+	put_element(c, x->value, x->index, &text);
+	buf_puts(&text, " is an output, but nothing has written it ");
+	words_place(c, x->rank, 0, &text);
+	diag_error(c->d, E_UNWRITTEN_READ, c->m->op.at[made].at, "lifetime: %s", text.at);
+	diag_note(c->d, DIAG_NOWHERE,
+	          "write all of it on each rank of its mesh, or fill it by zero_init=true");
 	buf_free(&text);
 }
 

@@ -308,6 +308,7 @@ void check_view_shard(struct rank_check *w, op_id op)
 		const expr_id index = op_scalar_expr(w->m, op, 0);
 		const value_id buffer = w->storage.at[x.storage].value;
 		int leaf = x.vague ? -1 : find_cut(w, op, &logical);
+		bool narrowed = false;
 		x.vague = leaf < 0;
 		if (leaf >= 0 && !x.dropped) {
 			struct condition block = {parts_domain(w, &x, type), (uint32_t)leaf, at, at + 1};
@@ -332,9 +333,12 @@ void check_view_shard(struct rank_check *w, op_id op)
 		if (logical >= 0 &&
 		    check_view_axis(w, &x, type, (unsigned)logical, (struct cut){leaf, at, index}, &part,
 		                    by) &&
-		    classes_parts(w, buffer, 0, x.axis[logical], by))
+		    classes_parts(w, buffer, 0, x.axis[logical], by)) {
 			x.region = parts_narrow(&w->c->parts, x.region,
 			                        (struct condition){0, x.axis[logical], part.from, part.to});
+			narrowed = true;
+		}
+		x.loose |= !narrowed;
 	}
 	w->view[v] = x;
 }

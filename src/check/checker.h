@@ -126,6 +126,12 @@ struct shift { /* how far the parts of a buffer along an axis move on a turn of 
 	int64_t by;
 };
 
+struct incomplete { /* an output with an element that nothing has written */
+	value_id value;
+	uint32_t rank;
+	int64_t *index; /* of the element; NULL: not known */
+};
+
 struct checker {
 	struct module *m;
 	struct diag *d;
@@ -150,7 +156,8 @@ struct checker {
 	moves; /* by slice of the walk, then by turn: how far its members move (classes.c);
 	        * NULL: not known yet */
 	VEC(struct reported) reported;
-	VEC(struct iteration) iteration; /* of all ranks; 0: outside of loops */
+	VEC(struct incomplete) incomplete; /* one a value */
+	VEC(struct iteration) iteration;   /* of all ranks; 0: outside of loops */
 	struct progress progress;
 	bool is_symmetric;  /* some view shows other ranks' memory */
 	op_id *set_stream;  /* by op_id of a loop: the first in its body that names a stream by an index; 0:
@@ -173,6 +180,7 @@ struct view {
 	region_part_id alike; /* of memory that other ranks see: the part of it that all ranks have here */
 	bool absent;          /* the rank is not in the value's mesh */
 	bool vague;   /* which blocks of its type are bound is not known: slices of it count as all of it */
+	bool loose;   /* the region is larger than the view in the logical axes of the buffer */
 	bool dropped; /* a select took an axis away */
 	uint32_t symmetric;             /* through which symmetric view, 0: none */
 	spread_id spread;               /* the part that all ranks touch through it */
@@ -236,6 +244,7 @@ struct storage {
 	uint32_t made;               /* how often it was allocated */
 	VEC(region_part_id) written; /* since then */
 	VEC(uint64_t) written_bit;   /* by part */
+	bool written_loosely;        /* a part is not in `written`: only a larger one is known */
 	op_id freed;                 /* 0: alive */
 	uint32_t freed_iteration;
 	VEC(struct record) record;
@@ -451,6 +460,8 @@ void written_add(struct rank_check *w, const struct access *a);
 void written_clear(struct storage *x);
 void written_free(struct storage *x);
 void written_check(struct rank_check *w, op_id op, const struct access *a);
+/* Notes an output of which an element is not written at the program's end. */
+void written_end(struct rank_check *w, uint32_t storage);
 
 /* transfer.c */
 void transfer_collective(struct rank_check *w, const struct step *s);
@@ -533,7 +544,9 @@ void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_
                   enum access_kind kind);
 /* A buffer is freed that others see. */
 void report_shown(struct rank_check *w, const struct symmetric *s, op_id op);
-void report_unwritten(struct rank_check *w, op_id op, value_id v);
+/* index: of an element that nothing has written; NULL: it is not known. */
+void report_unwritten(struct rank_check *w, op_id op, value_id v, const int64_t *index);
+void report_incomplete(struct checker *c, const struct incomplete *x);
 void report_leak(struct rank_check *w, value_id v, op_id made);
 /* A transfer of v, which is not the memory that was announced. */
 void report_handle(struct rank_check *w, op_id transfer, value_id v, const struct announced *a);

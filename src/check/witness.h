@@ -16,6 +16,7 @@
 	X(RACE, "race", "an order of two accesses")                                                          \
 	X(LIFETIME, "lifetime", "an order of an access and a deallocate")                                    \
 	X(CALLER, "caller", "the caller uses a buffer before it is ready; hirc run waits")                   \
+	X(UNWRITTEN, "unwritten", "an element is read, or of an output, that nothing has written")           \
 	X(MISMATCH, "mismatch", "ranks do not match, or wait for a statement that was not issued")           \
 	X(DEADLOCK, "deadlock", "where each rank stands")
 

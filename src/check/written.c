@@ -2,13 +2,28 @@
  *
  *     A: f32[8@stream(4)] = allocate()
  *     a = shard_by_stream(A, 0)
- *     a <- relu(X)                  block 0 of A is written
- *     b = shard_by_stream(A, 1)
- *     Y <- relu(b)                  reads block 1, which nothing has written
+ *     a <- relu(X)                  [0, 2) of A is written
+ *     Y <- relu(A)                  reads [0, 8): [2, 8) is left, which nothing has written
  *
- * A read is wrong if no part that was written has any element in common with it. Memory that other ranks
- * write, too, is taken as a whole. */
+ * Each written part is a box of the buffer's logical axes. They are taken from the read box, one after the
+ * other; what a box leaves are up to two boxes an axis. A box without an element of the rank's part of the
+ * buffer is dropped.
+ *
+ * Where only a larger part than a view is known (region.h), a read is wrong if no written part has any
+ * element in common with it. Memory that other ranks write, too, is taken as a whole. */
 #include "check/checker.h"
+#include <string.h>
+
+enum { MAX_LEFT = 256 }; /* boxes; with more, a read is taken as written */
+
+struct box {
+	struct span axis[IR_MAX_LOGICAL];
+};
+
+struct left { /* of a read, by the boxes looked at so far */
+	const struct part *buffer;
+	VEC(struct box) box;
+};
 
 static bool is_symmetric(const struct rank_check *w, const struct storage *x)
 {
@@ -29,37 +44,225 @@ static bool is_written(const struct storage *x, region_part_id part)
 	return word < x->written_bit.n && x->written_bit.at[word] >> part % 64 & 1;
 }
 
+static void set_written(struct storage *x, region_part_id part)
+{
+	while (x->written_bit.n <= part / 64)
+		vec_push(&x->written_bit, 0);
+	x->written_bit.at[part / 64] |= (uint64_t)1 << part % 64;
+}
+
 void written_add(struct rank_check *w, const struct access *a)
 {
 	struct storage *x = &w->storage.at[a->view.storage];
 	region_part_id part = is_symmetric(w, x) ? 0 : a->view.region;
 	if (a->one_of || is_written(x, part)) /* one_of: others that this rank stands for write nothing */
 		return;
-	while (x->written_bit.n <= part / 64)
-		vec_push(&x->written_bit, 0);
-	x->written_bit.at[part / 64] |= (uint64_t)1 << part % 64;
+	x->written_loosely |= a->view.loose;
+	set_written(x, part);
 	vec_push(&x->written, part);
 }
 
-void written_check(struct rank_check *w, op_id op, const struct access *a)
+/* ---- boxes */
+
+static struct box box_of(const struct rank_check *w, region_part_id part, const struct part *buffer)
 {
-	const struct storage *x = &w->storage.at[a->view.storage];
-	region_part_id part = a->view.region;
-	if (is_given(w, x) || x->freed || is_written(x, part) || is_written(x, 0) ||
-	    parts_is_empty(&w->c->parts, part))
-		return;
+	struct box b;
+	for (unsigned a = 0; a < buffer->n; a++) {
+		struct span *s = &b.axis[a];
+		*s = (struct span){buffer->axis[a].from, buffer->axis[a].to};
+		int64_t lo, hi;
+		if (parts_range(&w->c->parts, part, 0, a, &lo, &hi)) {
+			s->lo = lo > s->lo ? lo : s->lo;
+			s->hi = hi < s->hi ? hi : s->hi;
+		}
+	}
+	return b;
+}
+
+/* Finds the first element of an axis in a span. */
+static bool find_first(const struct part_axis *x, struct span s, int64_t *out)
+{
+	if (s.lo < s.hi && !x->levels && s.lo < x->to && s.hi > x->from) {
+		*out = s.lo > x->from ? s.lo : x->from;
+		return true;
+	}
+	for (struct part_span p = {0}; s.lo < s.hi && x->levels && part_next(x, &p) && p.from < s.hi;)
+		if (p.to > s.lo) {
+			*out = s.lo > p.from ? s.lo : p.from;
+			return true;
+		}
+	return false;
+}
+
+static bool has_element(const struct part *buffer, const struct box *b, int64_t *index)
+{
+	for (unsigned a = 0; a < buffer->n; a++)
+		if (!find_first(&buffer->axis[a], b->axis[a], &index[a]))
+			return false;
+	return true;
+}
+
+static void add_left(struct left *left, const struct box *b)
+{
+	int64_t index[IR_MAX_LOGICAL];
+	if (has_element(left->buffer, b, index))
+		vec_push(&left->box, *b);
+}
+
+/* Adds what a box leaves of another that it meets. */
+static void split_box(struct left *left, struct box from, const struct box *taken)
+{
+	for (unsigned a = 0; a < left->buffer->n; a++) {
+		struct span *s = &from.axis[a], t = taken->axis[a];
+		struct box rest = from;
+		if (t.lo > s->lo) {
+			rest.axis[a].hi = t.lo;
+			add_left(left, &rest);
+		}
+		rest = from;
+		if (t.hi < s->hi) {
+			rest.axis[a].lo = t.hi;
+			add_left(left, &rest);
+		}
+		s->lo = t.lo > s->lo ? t.lo : s->lo;
+		s->hi = t.hi < s->hi ? t.hi : s->hi;
+	}
+}
+
+static bool boxes_meet(const struct box *a, const struct box *b, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (a->axis[k].hi <= b->axis[k].lo || b->axis[k].hi <= a->axis[k].lo)
+			return false;
+	return true;
+}
+
+static void take_box(struct left *left, const struct box *taken)
+{
+	uint32_t n = left->box.n, kept = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		struct box b = left->box.at[k];
+		if (boxes_meet(&b, taken, left->buffer->n))
+			split_box(left, b, taken);
+		else
+			left->box.at[kept++] = b;
+	}
+	for (uint32_t k = n; k < left->box.n; k++)
+		left->box.at[kept++] = left->box.at[k];
+	left->box.n = kept;
+}
+
+/* ---- reads */
+
+/* Finds the rank's part of a buffer that a view is of, in the iteration that made it. */
+static bool find_buffer(const struct rank_check *w, const struct view *v, struct part *out)
+{
+	const struct storage *x = &w->storage.at[v->storage];
+	const struct domain *d = value_domain(w->m, x->value);
+	struct bound_at bound = {.axes = 0};
+	unsigned n = 0;
+	for (unsigned k = 0; k < d->loop_n && n < v->chunk_n; k++) {
+		unsigned axis = d->loop[k];
+		if (d->axis[axis].place != PLACE_STREAM && d->axis[axis].place != PLACE_SERIAL)
+			continue;
+		bound.axes |= (uint64_t)1 << axis;
+		bound.step[axis] = v->chunk[n++];
+	}
+	return !v->vague && part_of(w->m, w->m->value.at[x->value].type, w->rank, &bound, out) &&
+	       out->exact && !out->absent;
+}
+
+enum verdict {
+	IS_WRITTEN,
+	IS_UNWRITTEN,     /* an element is known */
+	IS_ALL_UNWRITTEN, /* no element is known: none is written */
+	IS_OPEN,          /* some part is written, of which only a larger one is known */
+};
+
+/* Takes the written parts from a read; index: an element that is left. */
+static enum verdict find_unwritten(struct rank_check *w, const struct view *v, int64_t *index)
+{
+	const struct storage *x = &w->storage.at[v->storage];
+	struct part buffer;
+	struct left left = {.buffer = &buffer};
+	if (v->loose || x->written_loosely || is_symmetric(w, x) || !find_buffer(w, v, &buffer))
+		return IS_OPEN;
+	struct box read = box_of(w, v->region, &buffer);
+	add_left(&left, &read);
+	for (uint32_t k = 0; k < x->written.n && left.box.n && left.box.n <= MAX_LEFT; k++) {
+		struct box taken = box_of(w, x->written.at[k], &buffer);
+		check_spend(w->c, 1 + left.box.n / CHECK_COMPARISONS);
+		take_box(&left, &taken);
+	}
+	enum verdict found = !left.box.n ? IS_WRITTEN : left.box.n <= MAX_LEFT ? IS_UNWRITTEN : IS_OPEN;
+	if (found == IS_UNWRITTEN)
+		has_element(&buffer, &left.box.at[0], index);
+	vec_free(&left.box);
+	return found;
+}
+
+/* Returns true if some written part may have an element of a read. */
+static bool may_be_written(struct rank_check *w, const struct storage *x, region_part_id part)
+{
+	if (parts_is_empty(&w->c->parts, part))
+		return true;
 	for (uint32_t k = x->written.n; k-- > 0;) {
 		check_spend(w->c, 1);
 		if (parts_is_empty(&w->c->parts, x->written.at[k]) || /* so the part that is read may be */
 		    !parts_disjoint(&w->c->parts, x->written.at[k], part))
-			return;
+			return true;
 	}
-	report_unwritten(w, op, x->value);
+	return false;
+}
+
+/* Tests a read. index: an element that is not written, where the verdict is IS_UNWRITTEN. */
+static enum verdict judge(struct rank_check *w, const struct view *v, int64_t *index)
+{
+	struct storage *x = &w->storage.at[v->storage];
+	bool known = is_written(x, v->region) || is_written(x, 0);
+	if (is_given(w, x) || x->freed || (known && !x->written_loosely))
+		return IS_WRITTEN;
+	enum verdict found = known ? IS_OPEN : find_unwritten(w, v, index);
+	if (found == IS_WRITTEN)
+		set_written(x, v->region);
+	if (found == IS_OPEN && !known && !may_be_written(w, x, v->region))
+		return IS_ALL_UNWRITTEN;
+	if (found == IS_OPEN && !is_symmetric(w, x))
+		w->c->result->taken_as_written += w->c->weight;
+	return found;
+}
+
+void written_check(struct rank_check *w, op_id op, const struct access *a)
+{
+	int64_t index[IR_MAX_LOGICAL];
+	enum verdict found = judge(w, &a->view, index);
+	if (found == IS_UNWRITTEN || found == IS_ALL_UNWRITTEN)
+		report_unwritten(w, op, w->storage.at[a->view.storage].value,
+		                 found == IS_UNWRITTEN ? index : NULL);
+}
+
+void written_end(struct rank_check *w, uint32_t storage)
+{
+	const struct view all = {.storage = storage};
+	struct incomplete x = {.value = w->storage.at[storage].value, .rank = (uint32_t)w->rank};
+	int64_t index[IR_MAX_LOGICAL];
+	enum verdict found = judge(w, &all, index);
+	bool known = found == IS_WRITTEN || found == IS_OPEN;
+	for (uint32_t k = 0; k < w->c->incomplete.n; k++)
+		known |= w->c->incomplete.at[k].value == x.value;
+	if (known)
+		return;
+	if (found == IS_UNWRITTEN) {
+		x.index = arena_new_array(w->c->arena, int64_t, IR_MAX_LOGICAL);
+		memcpy(x.index, index, sizeof index);
+	}
+	vec_push(&w->c->incomplete, x);
 }
 
 void written_clear(struct storage *x)
 {
 	x->written.n = x->written_bit.n = 0;
+	x->written_loosely = false;
 }
 
 void written_free(struct storage *x)

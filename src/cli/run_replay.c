@@ -28,13 +28,14 @@ bool run_replay_finish(struct run *r, struct diag *d, bool timeout_given)
 	if (!witness_read(d, r->replay, r->witness))
 		return false;
 	enum witness_kind kind = r->witness->witness.kind;
-	if (kind == WITNESS_NONE || kind == WITNESS_CALLER) {
+	const char *nothing = kind == WITNESS_NONE        ? "check found no error"
+	                      : kind == WITNESS_CALLER    ? "it is about who runs the program, and hirc run "
+	                                                    "waits for all ranks before it touches their memory"
+	                      : kind == WITNESS_UNWRITTEN ? "no order of statements writes the element"
+	                                                  : NULL;
+	if (nothing) {
 		diag_error(d, E_REPLAY_FILE, DIAG_NOWHERE, "--replay: there is nothing to replay in '%s': %s",
-		           r->replay,
-		           kind == WITNESS_NONE
-		               ? "check found no error"
-		               : "it is about who runs the program, and hirc run waits for all ranks "
-		                 "before it touches their memory");
+		           r->replay, nothing);
 		return false;
 	}
 	if (r->witness->streams != r->ranks.streams) {

@@ -4,43 +4,51 @@
 #include "check/check.h"
 #include "ir/edit.h"
 
-static enum check_status check_streams(struct module *m, struct diag *d, int64_t streams)
+static enum check_status check_streams(struct module *m, struct diag *d, int64_t streams,
+                                       struct check_result *r)
 {
 	const struct check_options o = {.ranks = module_ranks(m),
 	                                .streams = streams,
 	                                .queue = CHECK_QUEUE,
 	                                .work = GUARD_MAX_WORK,
 	                                .strict = true};
-	struct check_result r;
-	return check_program(m, d, &o, &r);
+	return check_program(m, d, &o, r);
 }
 
 static const int64_t streams[] = {4, 0};
 
-/* The number of streams with which something is found; -1: nothing is. */
-static int64_t find_failing_streams(struct module *m)
+/* Returns the number of streams with which something is found; -1: nothing is. is_open: some reads were taken
+ * as written. */
+static int64_t find_failing_streams(struct module *m, bool *is_open)
 {
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	int64_t found = -1;
-	for (unsigned k = 0; k < sizeof streams / sizeof *streams && found < 0; k++)
-		if (check_streams(m, nowhere, streams[k]) == CHECK_WRONG)
+	*is_open = false;
+	for (unsigned k = 0; k < sizeof streams / sizeof *streams && found < 0; k++) {
+		struct check_result r;
+		if (check_streams(m, nowhere, streams[k], &r) == CHECK_WRONG)
 			found = streams[k];
+		*is_open |= r.taken_as_written != 0;
+	}
 	diag_free(nowhere);
 	return found;
 }
 
 bool guard_starts(struct module *m)
 {
+	bool is_open;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP)
 			return false;
-	return find_failing_streams(m) < 0;
+	return find_failing_streams(m, &is_open) < 0 && !is_open;
 }
 
 bool guard_check(struct module *m, struct diag *d)
 {
-	int64_t n = find_failing_streams(m);
+	struct check_result r;
+	bool is_open;
+	int64_t n = find_failing_streams(m, &is_open);
 	if (n >= 0)
-		check_streams(m, d, n);
+		check_streams(m, d, n, &r);
 	return n < 0;
 }

@@ -1,7 +1,8 @@
 /* guard: tests that passes keep a program free of races, by `hirc check` after each of them.
  *
  * Part of --verify-each. Faults of the source are not held against the passes: it is checked first,
- * and not guarded when something is found, or when it has stream loops of its own, whose iterations
+ * and not guarded when something is found, when it reads memory of which only a larger part is known to be
+ * written (a pass may make that known), or when it has stream loops of its own, whose iterations
  * a pass may run beside each other. Programs with params that have no value are not checked. */
 #ifndef HIRC_PASS_GUARD_H
 #define HIRC_PASS_GUARD_H
