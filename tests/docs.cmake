@@ -1,4 +1,4 @@
-# Examples of README and man pages, run by tools/doctest, which also checks what the pages list.
+# Tests of README and man pages: their examples and lists (tools/doctest), and the length of paragraphs.
 
 if(TARGET hirc AND Python3_FOUND)
 	set(doctest ${launcher} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/doctest)
@@ -12,6 +12,8 @@ if(TARGET hirc AND Python3_FOUND)
 	add_test(NAME doc/manual_pages COMMAND sh -c "command -v mandoc >/dev/null || exit 77; mandoc -T lint -W warning \"$@\"" sh
 		${pages})
 	set_tests_properties(doc/manual_pages PROPERTIES LABELS parse TIMEOUT 60 SKIP_RETURN_CODE 77)
+	add_test(NAME doc/paragraphs COMMAND ${launcher} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/check-paragraphs ${pages})
+	set_tests_properties(doc/paragraphs PROPERTIES LABELS parse TIMEOUT 60 SKIP_RETURN_CODE 77)
 	add_test(NAME doc/commands COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/manual_pages.py $<TARGET_FILE:hirc>)
 	set_tests_properties(doc/commands PROPERTIES LABELS parse TIMEOUT 60 ENVIRONMENT "${environment}")
 	add_test(NAME doc/diagnostics COMMAND ${launcher} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/diagnostics-man
