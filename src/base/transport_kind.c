@@ -47,8 +47,7 @@ void transport_kind_put(struct buf *out, unsigned traits, const char *word)
 	}
 }
 
-/* With a `|` before each. */
-static const char values[] =
+const char transport_kind_list[] =
 #define TRANSPORT(id, device, name, traits, meaning) "|" name
 #include "base/transports.def"
 #undef TRANSPORT
@@ -57,10 +56,8 @@ static const char values[] =
 #define VALUE_ANY(name)
 #define VALUE_CPU(name)
 #define VALUE_GPU(name) "|" name
-static const char values_gpu[] =
+const char transport_kind_list_gpu[] =
 #define TRANSPORT(id, device, name, traits, meaning) VALUE_##device(name)
 #include "base/transports.def"
 #undef TRANSPORT
     ;
-
-const char *const transport_kind_values = values + 1, *const transport_kind_values_gpu = values_gpu + 1;

@@ -26,8 +26,11 @@ enum transport_trait {
 	TRANSPORT_CROSSES_HOSTS = 1 << 9,   /* ranks may be on several hosts */
 };
 
-/* The values of --transport, as a `value` of struct option; those of --target=cuda without `auto`. */
-extern const char *const transport_kind_values, *const transport_kind_values_gpu;
+/* The values of --transport, as a `value` of struct option; those of --target=cuda without `auto`. Constants,
+ * for static tables; the lists have a `|` before each name. */
+extern const char transport_kind_list[], transport_kind_list_gpu[];
+#define transport_kind_values (transport_kind_list + 1)
+#define transport_kind_values_gpu (transport_kind_list_gpu + 1)
 
 const char *transport_kind_name(enum transport_kind k);
 /* TRANSPORT_COUNT: there is none of this name. */

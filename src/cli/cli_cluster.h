@@ -5,11 +5,10 @@
 #include "cli/options.h"
 #include "cost/cluster.h"
 
-#define CLUSTER_DEFAULT "cpu"
-/* An entry of an option table: to is a const char *, CLUSTER_DEFAULT at first. */
-#define CLUSTER_OPTION(to_name)                                                                              \
+/* A row of options; the field is a const char *. */
+#define CLUSTER_OPTION(type, field)                                                                          \
 	{                                                                                                    \
-		.name = "cluster", .kind = OPTION_TEXT, .to = (to_name),                                     \
+		.name = "cluster", .kind = OPTION_TEXT, .at = offsetof(type, field), .init.text = "cpu",     \
 		.value = "FILE or " CLUSTER_BUILTINS, .words = CLUSTER_BUILTIN_LIST("|"), .file = FILE_READ, \
 		.help = "the machine that times are of"                                                      \
 	}

@@ -17,10 +17,10 @@ struct progress {
 	int64_t next; /* monotonic ns: nothing is drawn before; 0: this is the first call */
 };
 
-/* An entry of an option table. */
-#define PROGRESS_OPTION(to_progress)                                                                         \
+/* A row of options; the field is a struct progress. */
+#define PROGRESS_OPTION(type, field)                                                                         \
 	{                                                                                                    \
-		.name = "quiet", .kind = OPTION_SWITCH, .to = &(to_progress)->quiet,                         \
+		.name = "quiet", .kind = OPTION_SWITCH, .at = offsetof(type, field.quiet),                   \
 		.help = "show no progress; only a terminal gets any"                                         \
 	}
 

@@ -31,9 +31,10 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 		const struct option *o = line->given.at[k];
 		bool shared = option_table_has(&line->table[OF_RANKS], o) ||
 		              option_table_has(&line->table[OF_GPU], o) || o->letter == 'b' ||
-		              o->letter == 'e' || is_one_of(o, "samples warmup np quiet diagnostic-format");
+		              o->letter == 'e' ||
+		              is_one_of(o, "samples warmup np quiet transport diagnostic-format");
 		if (!shared && option_table_has(&line->table[OF_CLUSTER], o) != measures_cluster)
-			option_spelling(o, &spelling);
+			options_put_given_name(line, k, &spelling);
 	}
 	if (!spelling.n)
 		return true;
@@ -58,7 +59,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		else if (c->kinds)
 			fits = !is_one_of(o, "check engine streams graph allow-tf32 fuse-relu");
 		if (!fits)
-			option_spelling(o, &spelling);
+			options_put_given_name(line, k, &spelling);
 	}
 	if (!spelling.n)
 		return true;
@@ -199,16 +200,6 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
-static void take_several_transports(struct rank_options *o)
-{
-	for (unsigned k = 0; k < RANK_OPTIONS; k++)
-		if (o->option[k].to == &o->transport) {
-			o->option[k].several = true;
-			o->option[k].help =
-			    "how data moves between ranks; of collectives several, as in nccl,cuda-ipc";
-		}
-}
-
 /* A line a word. */
 static struct buf list_words(int argc, char **argv)
 {
@@ -245,127 +236,152 @@ static const char reduction_words[] =
 #undef REDUCTION
     ;
 
+struct bench_command {
+	struct bench b;
+	struct bench_collectives c;
+	struct bench_cluster cluster;
+	struct progress progress;
+	bool json, csv;
+	bool data_check; /* of collectives; of programs b.check */
+	bool measures_cluster;
+};
+
+static const struct option rows[] = {
+    {.name = "samples",
+     .letter = 'n',
+     .kind = OPTION_INT,
+     .at = offsetof(struct bench_command, b.samples),
+     .value = "N",
+     .max = 1000000,
+     .help = "runs that are measured; 0: as many as take about a second in all"},
+    {.name = "warmup",
+     .letter = 'w',
+     .kind = OPTION_INT,
+     .at = offsetof(struct bench_command, b.warmup),
+     .value = "N",
+     .max = 1000000,
+     .init.number = 3,
+     .help = "runs before these"},
+    {.name = "check",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, b.check),
+     .help = "compare the outputs of programs with a reference evaluation"},
+    PROGRESS_OPTION(struct bench_command, progress),
+    {.name = "csv",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, csv),
+     .help = "print CSV; of programs anyway"},
+    JSON_OPTION(struct bench_command, json),
+    {.name = "transport",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct bench_command, b.ranks.transport),
+     .value = transport_kind_values,
+     .several = true,
+     .init.text = "auto",
+     .help = "how data moves between ranks; of collectives several, as in nccl,cuda-ipc"},
+};
+
+static const struct option of_collectives[] = {
+    {.letter = 'b',
+     .kind = OPTION_SIZE,
+     .at = offsetof(struct bench_command, c.least),
+     .value = "SIZE",
+     .min = 1,
+     .max = MAX_SIZE,
+     .init.number = 8,
+     .help = "the least size, in bytes"},
+    {.letter = 'e',
+     .kind = OPTION_SIZE,
+     .at = offsetof(struct bench_command, c.most),
+     .value = "SIZE",
+     .min = 1,
+     .max = MAX_SIZE,
+     .init.number = 64 << 20,
+     .help = "the largest"},
+    {.letter = 'f',
+     .kind = OPTION_INT,
+     .at = offsetof(struct bench_command, c.factor),
+     .value = "N",
+     .min = 2,
+     .max = 1 << 20,
+     .init.number = 2,
+     .help = "from size to size"},
+    {.letter = 'i',
+     .kind = OPTION_SIZE,
+     .at = offsetof(struct bench_command, c.step),
+     .value = "SIZE",
+     .max = MAX_SIZE,
+     .help = "add this instead, from size to size; 0: the factor counts"},
+    {.name = "dtype",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct bench_command, c.dtype_name),
+     .value = dtype_words + 1,
+     .init.text = "f32",
+     .help = "of the elements"},
+    {.name = "op",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct bench_command, c.op_name),
+     .value = reduction_words + 1,
+     .init.text = "sum",
+     .help = "how they are reduced"},
+    {.name = "root",
+     .kind = OPTION_INT,
+     .at = offsetof(struct bench_command, c.root),
+     .value = "N",
+     .max = RT_MAX_RANKS,
+     .help = "index in the team"},
+    {.name = "team",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct bench_command, c),
+     .call = add_teams,
+     .value = "(0 1)(2 3)",
+     .help = "teams, all at work at the same time; without it one of all ranks"},
+    {.name = "average",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct bench_command, c.average),
+     .value = "mean|min|max|rank0",
+     .init.text = "mean",
+     .help = "which time of the ranks is shown"},
+    {.name = "data-check",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, data_check),
+     .init.on = true,
+     .help = "count wrong elements"},
+    {.name = "plant",
+     .kind = OPTION_INT,
+     .at = offsetof(struct bench_command, c.plant),
+     .value = "N",
+     .min = -1,
+     .max = INT32_MAX,
+     .init.number = -1,
+     .help = "change byte N of rank 0's results, to see it counted; -1: none"},
+};
+
+static const struct option of_cluster[] = {
+    {.name = "collectives",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, measures_cluster),
+     .help = "measure this machine: statements, and collectives of teams of 2, 4, … ranks"},
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct bench_command, cluster.output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .init.text = "-",
+     .help = "where the cluster file goes"},
+    {.name = "quick",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, cluster.quick),
+     .help = "few and small sizes, in a second: to see that it works"},
+};
+
 int cmd_bench(int argc, char **argv)
 {
-	struct progress progress = {0};
-	struct bench b = {.progress = &progress, .warmup = 3, .words = list_words(argc, argv), .results = -1};
-	struct bench_collectives c = {.b = &b,
-	                              .least = 8,
-	                              .most = 64 << 20,
-	                              .factor = 2,
-	                              .plant = -1,
-	                              .dtype_name = "f32",
-	                              .op_name = "sum",
-	                              .average = "mean"};
-	struct bench_cluster cluster = {.output = "-"};
-	bool json = false, csv = false, check = true, measures_cluster = false;
-	rank_options_init(&b.ranks);
-	compile_options_init(&b.compile);
-	const struct option options[] = {
-	    {.name = "samples",
-	     .letter = 'n',
-	     .kind = OPTION_INT,
-	     .to = &b.samples,
-	     .value = "N",
-	     .max = 1000000,
-	     .help = "runs that are measured; 0: as many as take about a second in all"},
-	    {.name = "warmup",
-	     .letter = 'w',
-	     .kind = OPTION_INT,
-	     .to = &b.warmup,
-	     .value = "N",
-	     .max = 1000000,
-	     .help = "runs before these"},
-	    {.name = "check",
-	     .kind = OPTION_SWITCH,
-	     .to = &b.check,
-	     .help = "compare the outputs of programs with a reference evaluation"},
-	    PROGRESS_OPTION(&progress),
-	    {.name = "csv", .kind = OPTION_SWITCH, .to = &csv, .help = "print CSV; of programs anyway"},
-	    {.name = "json", .kind = OPTION_SWITCH, .to = &json, .help = "print JSON"},
-	};
-	const struct option of_collectives[] = {
-	    {.letter = 'b',
-	     .kind = OPTION_SIZE,
-	     .to = &c.least,
-	     .value = "SIZE",
-	     .min = 1,
-	     .max = MAX_SIZE,
-	     .help = "the least size, in bytes"},
-	    {.letter = 'e',
-	     .kind = OPTION_SIZE,
-	     .to = &c.most,
-	     .value = "SIZE",
-	     .min = 1,
-	     .max = MAX_SIZE,
-	     .help = "the largest"},
-	    {.letter = 'f',
-	     .kind = OPTION_INT,
-	     .to = &c.factor,
-	     .value = "N",
-	     .min = 2,
-	     .max = 1 << 20,
-	     .help = "from size to size"},
-	    {.letter = 'i',
-	     .kind = OPTION_SIZE,
-	     .to = &c.step,
-	     .value = "SIZE",
-	     .max = MAX_SIZE,
-	     .help = "add this instead, from size to size; 0: the factor counts"},
-	    {.name = "dtype",
-	     .kind = OPTION_TEXT,
-	     .to = &c.dtype_name,
-	     .value = dtype_words + 1,
-	     .help = "of the elements"},
-	    {.name = "op",
-	     .kind = OPTION_TEXT,
-	     .to = &c.op_name,
-	     .value = reduction_words + 1,
-	     .help = "how they are reduced"},
-	    {.name = "root",
-	     .kind = OPTION_INT,
-	     .to = &c.root,
-	     .value = "N",
-	     .max = RT_MAX_RANKS,
-	     .help = "index in the team"},
-	    {.name = "team",
-	     .kind = OPTION_CALL,
-	     .to = &c,
-	     .call = add_teams,
-	     .value = "(0 1)(2 3)",
-	     .help = "teams, all at work at the same time; without it one of all ranks"},
-	    {.name = "average",
-	     .kind = OPTION_TEXT,
-	     .to = &c.average,
-	     .value = "mean|min|max|rank0",
-	     .help = "which time of the ranks is shown"},
-	    {.name = "data-check", .kind = OPTION_SWITCH, .to = &check, .help = "count wrong elements"},
-	    {.name = "plant",
-	     .kind = OPTION_INT,
-	     .to = &c.plant,
-	     .value = "N",
-	     .min = -1,
-	     .max = INT32_MAX,
-	     .help = "change byte N of rank 0's results, to see it counted; -1: none"},
-	};
-	const struct option of_cluster[] = {
-	    {.name = "collectives",
-	     .kind = OPTION_SWITCH,
-	     .to = &measures_cluster,
-	     .help = "measure this machine: statements, and collectives of teams of 2, 4, … ranks"},
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &cluster.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "where the cluster file goes"},
-	    {.name = "quick",
-	     .kind = OPTION_SWITCH,
-	     .to = &cluster.quick,
-	     .help = "few and small sizes, in a second: to see that it works"},
-	};
-	struct option_table of_ranks = rank_options_table(&b.ranks);
-	take_several_transports(&b.ranks);
+	struct bench_command x = {.b = {.words = list_words(argc, argv), .results = -1}};
+	struct bench *b = &x.b;
+	struct bench_collectives *c = &x.c;
+	b->progress = &x.progress;
+	c->b = b;
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] COLLECTIVE… | all | FILE… | --collectives",
@@ -382,40 +398,36 @@ int cmd_bench(int argc, char **argv)
 	             "but for --np and --diagnostic-format, are options of programs.\n"
 	             "With --collectives writes the figures of this machine, for --cluster.\n"
 	             "Exit codes are those of `hirc run`.",
-	    .table = {[OF_ALL] = {.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              [OF_COLLECTIVES] = {.title = "Collectives",
-	                                  .at = of_collectives,
-	                                  .n = sizeof of_collectives / sizeof *of_collectives},
-	              [OF_CLUSTER] = {.title = "Cluster file",
-	                              .at = of_cluster,
-	                              .n = sizeof of_cluster / sizeof *of_cluster},
-	              [OF_RANKS] = of_ranks,
-	              [OF_GPU] = gpu_options_table(&b.ranks.gpu),
-	              [OF_COMPILING] = compile_options_table(&b.compile)},
+	    .table = {[OF_ALL] = OPTION_TABLE("Options", rows, &x),
+	              [OF_COLLECTIVES] = OPTION_TABLE("Collectives", of_collectives, &x),
+	              [OF_CLUSTER] = OPTION_TABLE("Cluster file", of_cluster, &x),
+	              [OF_RANKS] = rank_options_table(&b->ranks),
+	              [OF_GPU] = gpu_options_table(&b->ranks.gpu),
+	              [OF_COMPILING] = compile_options_table(&b->compile)},
 	    .table_n = TABLES,
 	    .words = collective_words,
 	};
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);
-	if (go && (!check_words(&line, measures_cluster) || !take_words(&c, &line) ||
-	           !check_given(&c, &line, measures_cluster) || !bench_transports(&b))) {
+	if (go && (!check_words(&line, x.measures_cluster) || !take_words(c, &line) ||
+	           !check_given(c, &line, x.measures_cluster) || !bench_transports(b))) {
 		status = STATUS_USAGE;
 	} else if (go) {
-		compile_options_target(&b.compile, &line, b.ranks.target);
-		compile_options_transport(&b.compile, b.ranks.transport,
-		                          rank_options_launch(&b.ranks).kind == RT_BOOT_THREAD);
-		b.format = json ? BENCH_JSON : csv || b.file.n ? BENCH_CSV : BENCH_TABLE;
-		b.check = c.kinds ? check : b.check;
-		status = bench(&c, measures_cluster ? &cluster : NULL);
+		compile_options_target(&b->compile, &line, b->ranks.target);
+		compile_options_transport(&b->compile, b->ranks.transport,
+		                          rank_options_launch(&b->ranks).kind == RT_BOOT_THREAD);
+		b->format = x.json ? BENCH_JSON : x.csv || b->file.n ? BENCH_CSV : BENCH_TABLE;
+		b->check = c->kinds ? x.data_check : b->check;
+		status = bench(c, x.measures_cluster ? &x.cluster : NULL);
 	}
-	bench_collectives_free(&c);
-	for (uint32_t k = 0; k < b.transport.n; k++)
-		free(b.transport.at[k]);
-	vec_free(&b.transport);
-	vec_free(&b.file);
+	bench_collectives_free(c);
+	for (uint32_t k = 0; k < b->transport.n; k++)
+		free(b->transport.at[k]);
+	vec_free(&b->transport);
+	vec_free(&b->file);
 	options_free(&line);
-	buf_free(&b.words);
-	rank_options_free(&b.ranks);
-	compile_options_free(&b.compile);
+	buf_free(&b->words);
+	rank_options_free(&b->ranks);
+	compile_options_free(&b->compile);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cli/split.h"
@@ -234,52 +235,44 @@ static enum status check_path(struct check_command *c)
 	return status;
 }
 
+static const struct option rows[] = {
+    STREAMS_OPTION(struct check_command, check.streams),
+    {.name = "family",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct check_command, family_text),
+     .value = "NAME=LO..HI",
+     .help = "check the program for each value of np, or of a name that -D defines"},
+    {.name = "queue",
+     .kind = OPTION_INT,
+     .at = offsetof(struct check_command, check.queue),
+     .value = "N",
+     .max = INT32_MAX,
+     .init.number = CHECK_QUEUE,
+     .help = "a stream holds N statements, then its host waits; 0: a host waits at each wait"},
+    {.name = "each-rank",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct check_command, check.each),
+     .help = "walk every rank, not one for all that do alike"},
+    {.name = "strict",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct check_command, check.strict),
+     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the "
+             "initial stream"},
+    {.name = "witness",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct check_command, witness),
+     .value = "W.json",
+     .file = FILE_WRITTEN,
+     .help = "write how the first error comes about, for hirc run --replay=W.json"},
+    PROGRESS_OPTION(struct check_command, progress),
+    SPLIT_OPTION(struct check_command, split),
+};
+
 int cmd_check(int argc, char **argv)
 {
-	struct check_command c = {
-	    .check = {.streams = DEFAULT_STREAMS, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK}};
-	compile_options_init(&c.compile);
+	struct check_command c = {.check.work = CHECK_MAX_WORK};
 	c.check.progress = show_check_progress;
 	c.check.to = &c;
-	const struct option options[] = {
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &c.check.streams,
-	     .value = "N",
-	     .max = MAX_STREAMS,
-	     .help = "stream indices are taken modulo N; 0: unbounded"},
-	    {.name = "family",
-	     .kind = OPTION_TEXT,
-	     .to = &c.family_text,
-	     .value = "NAME=LO..HI",
-	     .help = "check the program for each value of np, or of a name that -D defines"},
-	    {.name = "queue",
-	     .kind = OPTION_INT,
-	     .to = &c.check.queue,
-	     .value = "N",
-	     .max = INT32_MAX,
-	     .help = "a stream holds N statements, then its host waits; 0: a host waits at each wait"},
-	    {.name = "each-rank",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.check.each,
-	     .help = "walk every rank, not one for all that do alike"},
-	    {.name = "strict",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.check.strict,
-	     .help = "the caller provides inputs and memory, and takes inputs and outputs back, on the "
-	             "initial stream"},
-	    {.name = "witness",
-	     .kind = OPTION_TEXT,
-	     .to = &c.witness,
-	     .value = "W.json",
-	     .file = FILE_WRITTEN,
-	     .help = "write how the first error comes about, for hirc run --replay=W.json"},
-	    PROGRESS_OPTION(&c.progress),
-	    {.name = "split-input-file",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.split,
-	     .help = "check the programs between lines `# -----` one by one"},
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
@@ -289,8 +282,7 @@ int cmd_check(int argc, char **argv)
 	        "of ranks on a\ncommunicator match and come to an end; `-` is standard input.\n"
 	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
 	        "70 a bug in hirc.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              compile_options_table(&c.compile)},
+	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
 	    .table_n = 2,
 	    .min_files = 1,
 	    .max_files = 1,

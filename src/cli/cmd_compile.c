@@ -305,77 +305,73 @@ static enum status compile_paths(struct compile_command *c, struct command_line 
 	return worst;
 }
 
+/* Returns the dump that HIRC_DUMP asks for where --dump does not; NULL: none. */
+static const char *usual_dump(void)
+{
+	const char *word = getenv("HIRC_DUMP");
+	if (word && !strcmp(word, "host_ir")) /* as NVFUSER_DUMP has it */
+		return "nvfuser";
+	return word && (!strcmp(word, "nvfuser") || !strcmp(word, "hir") || !strcmp(word, "ast")) ? word
+	                                                                                          : NULL;
+}
+
+static const struct option rows[] = {
+    {.name = "dump",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct compile_command, dump),
+     .value = "nvfuser|hir|ast|cost",
+     .otherwise = "nvfuser",
+     .help = "print the program; cost: with the time of each statement on a cluster"},
+    {.name = "dump-plan",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_command, plan),
+     .help = "print the plan of a rank, or the calls to its GPU"},
+    {.name = "rank",
+     .kind = OPTION_INT,
+     .at = offsetof(struct compile_command, rank),
+     .value = "N",
+     .max = INT32_MAX,
+     .help = "the rank of --dump-plan"},
+    {.name = "target",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_command, ranks.target),
+     .value = "cpu|cuda",
+     .init.text = "cpu",
+     .help = "the device that --dump-plan is for"},
+    {.name = "transport",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_command, ranks.transport),
+     .value = transport_kind_values_gpu,
+     .init.text = "nccl",
+     .help = "of --target=cuda: how data moves between ranks"},
+    P2P_OPTIONS(struct compile_command, ranks.p2p_protocol, ranks.p2p_transport),
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_command, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "print to a file (as --dump says; nvfuser without)"},
+    SPLIT_OPTION(struct compile_command, split),
+    {.name = "list-passes",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_command, list),
+     .help = "list the passes and their options"},
+    {.name = "stats",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_command, stats),
+     .help = "print the size of the program"},
+    {.name = "crash-reproducer",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_command, reproducer),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "keep command and input here should hirc fail"},
+};
+
 int cmd_compile(int argc, char **argv)
 {
 	struct compile_command c = {.argc = argc, .argv = argv};
-	compile_options_init(&c.compile);
-	c.compile.defaults_are_open = true;
 	rank_options_init(&c.ranks);
-	c.ranks.transport = transport_kind_name(TRANSPORT_NCCL);
-	const char *usual = getenv("HIRC_DUMP");
-	if (usual && !strcmp(usual, "host_ir")) /* as NVFUSER_DUMP has it */
-		usual = "nvfuser";
-	if (usual && (!strcmp(usual, "nvfuser") || !strcmp(usual, "hir") || !strcmp(usual, "ast")))
-		c.dump = usual;
-	const struct option options[] = {
-	    {.name = "dump",
-	     .kind = OPTION_MAYBE,
-	     .to = &c.dump,
-	     .value = "nvfuser|hir|ast|cost",
-	     .otherwise = "nvfuser",
-	     .help = "print the program; cost: with the time of each statement on a cluster"},
-	    {.name = "dump-plan",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.plan,
-	     .help = "print the plan of a rank, or the calls to its GPU"},
-	    {.name = "rank",
-	     .kind = OPTION_INT,
-	     .to = &c.rank,
-	     .value = "N",
-	     .max = INT32_MAX,
-	     .help = "the rank of --dump-plan"},
-	    {.name = "target",
-	     .kind = OPTION_TEXT,
-	     .to = &c.ranks.target,
-	     .value = "cpu|cuda",
-	     .help = "the device that --dump-plan is for"},
-	    {.name = "transport",
-	     .kind = OPTION_TEXT,
-	     .to = &c.ranks.transport,
-	     .value = transport_kind_values_gpu,
-	     .help = "of --target=cuda: how data moves between ranks"},
-	    {.name = "p2p-protocol",
-	     .kind = OPTION_TEXT,
-	     .to = &c.ranks.p2p_protocol,
-	     .value = "auto|get|put",
-	     .help = "of cuda-ipc: the receiver gets a message, or the sender puts it; see `hirc run`"},
-	    {.name = "p2p-transport",
-	     .kind = OPTION_TEXT,
-	     .to = &c.ranks.p2p_transport,
-	     .value = "auto|copy-engine|kernel",
-	     .help = "of cuda-ipc: the engine that copies messages"},
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &c.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "print to a file (as --dump says; nvfuser without)"},
-	    {.name = "split-input-file",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.split,
-	     .help = "compile the programs between lines `# -----` one by one"},
-	    {.name = "list-passes",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.list,
-	     .help = "list the passes and their options"},
-	    {.name = "stats", .kind = OPTION_SWITCH, .to = &c.stats, .help = "print the size of the program"},
-	    {.name = "crash-reproducer",
-	     .kind = OPTION_TEXT,
-	     .to = &c.reproducer,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "keep command and input here should hirc fail"},
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE…",
@@ -383,8 +379,7 @@ int cmd_compile(int argc, char **argv)
 	             "input.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 70 for a "
 	             "bug in hirc.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              gpu_options_table(&c.ranks.gpu),
+	    .table = {OPTION_TABLE("Options", rows, &c), gpu_options_table(&c.ranks.gpu),
 	              compile_options_table(&c.compile)},
 	    .table_n = 3,
 	};
@@ -399,9 +394,12 @@ int cmd_compile(int argc, char **argv)
 		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
 		status = STATUS_USAGE;
 	} else if (go) {
+		if (!c.dump)
+			c.dump = usual_dump();
 		if (c.output && !c.dump && !c.plan)
 			c.dump = "nvfuser";
-		c.compile.pipeline.nvfuser = !c.dump || strcmp(c.dump, "hir");
+		c.compile.pipeline.concise = c.dump && !strcmp(c.dump, "hir");
+		c.compile.defaults_are_open = true;
 		compile_options_target(&c.compile, &line, c.ranks.target);
 		c.d = compile_diag(&c.compile);
 		status = compile_paths(&c, &line);

@@ -62,17 +62,13 @@ static int diff(struct compile_options *o, const char *const path[2])
 	return code;
 }
 
+static const struct option rows[] = {DEFINE_OPTIONS(0)};
+
 int cmd_diff(int argc, char **argv)
 {
 	struct compile_options o;
-	struct option options[2];
-	unsigned n = 0;
 	compile_options_init(&o);
 	o.defaults_are_open = true;
-	struct option_table all = compile_options_table(&o);
-	for (unsigned i = 0; i < all.n && n < 2; i++)
-		if (all.at[i].letter == 'D' || (all.at[i].name && !strcmp(all.at[i].name, "np")))
-			options[n++] = all.at[i];
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] A B",
@@ -81,7 +77,7 @@ int cmd_diff(int argc, char **argv)
 	        "streams and\nindices and all numbers aside. Prints the first statement that differs, where "
 	        "each has it; `-` is\nstandard input. Exit code: 0 the same; 1 different; 2 a program that "
 	        "is wrong, or the command line.",
-	    .table = {{.title = "Options, for both", .at = options, .n = n}},
+	    .table = {OPTION_TABLE("Options, for both", rows, &o)},
 	    .table_n = 1,
 	    .min_files = 2,
 	    .max_files = 2,

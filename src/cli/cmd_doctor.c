@@ -4,7 +4,7 @@
 #include "base/json_put.h"
 #include "cli/commands.h"
 #include "cli/embedded.h"
-#include "cli/options.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/version.h"
 #include "rt/doctor.h"
@@ -128,21 +128,24 @@ static enum status doctor(struct doctor_command *c)
 	return status;
 }
 
+static const struct option rows[] = {
+    {.name = "target",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct doctor_command, target),
+     .value = "cpu|cuda",
+     .init.text = "cpu",
+     .help = "the target to look at: with cuda, exit code 5 if no GPU can be used"},
+    {.name = "launch",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct doctor_command, launch),
+     .init.on = true,
+     .help = "start 2 ranks by mpirun or srun, to see whether that works"},
+    JSON_OPTION(struct doctor_command, json),
+};
+
 int cmd_doctor(int argc, char **argv)
 {
-	struct doctor_command c = {.target = "cpu", .launch = true};
-	const struct option options[] = {
-	    {.name = "target",
-	     .kind = OPTION_TEXT,
-	     .to = &c.target,
-	     .value = "cpu|cuda",
-	     .help = "the target to look at: with cuda, exit code 5 if no GPU can be used"},
-	    {.name = "launch",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.launch,
-	     .help = "start 2 ranks by mpirun or srun, to see whether that works"},
-	    {.name = "json", .kind = OPTION_SWITCH, .to = &c.json, .help = "print JSON"},
-	};
+	struct doctor_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…]",
@@ -150,7 +153,7 @@ int cmd_doctor(int argc, char **argv)
 	             "launcher, GPUs\nand their libraries. Under a part that is missing or slow stands the "
 	             "command\nthat installs it or sets it right.\n"
 	             "Exit code: 0; 2 for a wrong command line; 5 if --target's device is missing.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .no_files = true,
 	};

@@ -78,20 +78,20 @@ static enum status explain_argument(struct explain_command *c, const struct comm
 	return code(line->file.at[0]);
 }
 
+static const struct option rows[] = {
+    {.name = "list",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct explain_command, list),
+     .help = "print all numbers, each with its title"},
+    {.name = "json",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct explain_command, json),
+     .help = "print JSON: all figures of a program, or with --list the whole table"},
+};
+
 int cmd_explain(int argc, char **argv)
 {
 	struct explain_command c = {0};
-	explain_program_init(&c.program);
-	const struct option options[] = {
-	    {.name = "list",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.list,
-	     .help = "print all numbers, each with its title"},
-	    {.name = "json",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.json,
-	     .help = "print JSON: all figures of a program, or with --list the whole table"},
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE|NUMBER",
@@ -100,8 +100,7 @@ int cmd_explain(int argc, char **argv)
 	        "exposed;\nhow each collective is done, and other ways to do it; and which options make the "
 	        "program faster.\nExplains the number of an error or a warning, as in `hirc explain E0203`, "
 	        "and its fix.\nExit code: 0, 1 after messages about the input, 2 for a wrong command line.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              explain_program_table(&c.program),
+	    .table = {OPTION_TABLE("Options", rows, &c), explain_program_table(&c.program),
 	              compile_options_table(&c.program.compile)},
 	    .table_n = 3,
 	    .max_files = 1,

@@ -69,26 +69,27 @@ static enum status format(struct fmt_command *c, const char *path)
 	return status;
 }
 
+static const struct option rows[] = {
+    {.letter = 'i',
+     .name = "in-place",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct fmt_command, in_place),
+     .help = "write the files instead of printing them"},
+    {.name = "check",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct fmt_command, check),
+     .help = "only say which files are not formatted (exit code 1)"},
+};
+
 int cmd_fmt(int argc, char **argv)
 {
 	struct fmt_command c = {0};
-	const struct option options[] = {
-	    {.letter = 'i',
-	     .name = "in-place",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.in_place,
-	     .help = "write the files instead of printing them"},
-	    {.name = "check",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.check,
-	     .help = "only say which files are not formatted (exit code 1)"},
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[-i] [--check] FILE…",
 	    .about =
 	        "Prints programs in canonical spelling; comments and consts are kept. `-` is standard input.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .min_files = 1,
 	};

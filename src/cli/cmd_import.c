@@ -59,32 +59,31 @@ static bool add_group(void *to, const char *text)
 	return true;
 }
 
+static const struct option rows[] = {
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct import_command, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "print to a file"},
+    {.name = "group",
+     .kind = OPTION_CALL,
+     .call = add_group,
+     .value = "NAME:N",
+     .help = "how many members a group has of which an execution trace does not say it; `world` is the "
+             "one without a name"},
+};
+
 int cmd_import(int argc, char **argv)
 {
 	struct import_command c = {0};
-	const struct option options[] = {
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &c.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "print to a file"},
-	    {.name = "group",
-	     .kind = OPTION_CALL,
-	     .to = &c,
-	     .call = add_group,
-	     .value = "NAME:N",
-	     .help =
-	         "how many members a group has of which an execution trace does not say it; `world` is the "
-	         "one without a name"},
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
 	    .about = "Prints a graph that another tool recorded as a program: a .graph file, or a Chakra "
 	             "execution trace, compressed by gzip or not. `-` is standard input.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .suffixes = "",
 	    .min_files = 1,

@@ -4,6 +4,7 @@
  *     hirc report foo.hir --run -o x.html with the times of a run here, beside the predicted ones */
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/report_command.h"
 #include "import/import.h"
@@ -118,42 +119,36 @@ static enum status write_report(struct report_command *c, const struct command_l
 	return status;
 }
 
+static const struct option rows[] = {
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct report_command, output),
+     .value = "FILE.html",
+     .file = FILE_WRITTEN,
+     .help = "write to this file instead of NAME.html for NAME.hir; `-`: to standard output"},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct report_command, title),
+     .value = "TEXT",
+     .help = "of the page; default: the program's name"},
+    {.name = "trace",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct report_command, trace),
+     .value = "FILE.json",
+     .file = FILE_READ,
+     .help = "show the times in FILE.json, of `hirc run --trace` of this program, beside the "
+             "predicted ones"},
+    {.name = "run",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct report_command, run),
+     .help = "run the program here, and show the measured times"},
+    STREAMS_OPTION(struct report_command, streams),
+    REMARKS_OPTION(struct report_command, compile.pipeline.remarks, true),
+};
+
 int cmd_report(int argc, char **argv)
 {
-	struct report_command c = {.streams = DEFAULT_STREAMS};
-	compile_options_init(&c.compile);
-	c.compile.pipeline.remarks = true;
-	const struct option options[] = {
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &c.output,
-	     .value = "FILE.html",
-	     .file = FILE_WRITTEN,
-	     .help = "write to this file instead of NAME.html for NAME.hir; `-`: to standard output"},
-	    {.name = "title",
-	     .kind = OPTION_TEXT,
-	     .to = &c.title,
-	     .value = "TEXT",
-	     .help = "of the page; default: the program's name"},
-	    {.name = "trace",
-	     .kind = OPTION_TEXT,
-	     .to = &c.trace,
-	     .value = "FILE.json",
-	     .file = FILE_READ,
-	     .help = "show the times in FILE.json, of `hirc run --trace` of this program, beside the "
-	             "predicted ones"},
-	    {.name = "run",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.run,
-	     .help = "run the program here, and show the measured times"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &c.streams,
-	     .value = "N",
-	     .min = 0,
-	     .max = MAX_STREAMS,
-	     .help = "stream indices are taken modulo N; 0: as they are"},
-	};
+	struct report_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
@@ -164,9 +159,7 @@ int cmd_report(int argc, char **argv)
 	        "is "
 	        "standard input.\nExit code: 0, 1 after messages about the input, 2 for a wrong command "
 	        "line.",
-	    .table = {[TABLE_REPORT] = {.title = "Options",
-	                                .at = options,
-	                                .n = sizeof options / sizeof *options},
+	    .table = {[TABLE_REPORT] = OPTION_TABLE("Options", rows, &c),
 	              [TABLE_COMPILE] = compile_options_table(&c.compile)},
 	    .table_n = TABLES,
 	    .min_files = 1,

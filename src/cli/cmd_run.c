@@ -189,122 +189,122 @@ static enum status launch_run(struct run *r)
 	return status;
 }
 
+struct run_command {
+	struct run run;
+	struct progress progress;
+	bool no_check;
+};
+
+static const struct option rows[] = {
+    {.name = "check",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct run_command, run.check),
+     .value = "FILE",
+     .file = FILE_READ,
+     .otherwise = "",
+     .help = "compare the outputs with a reference evaluation of the source, or of FILE"},
+    {.name = "check-limit",
+     .kind = OPTION_SIZE,
+     .at = offsetof(struct run_command, run.check_limit),
+     .value = "N",
+     .min = 0,
+     .max = INT64_MAX,
+     .init.number = REF_DEFAULT_LIMIT,
+     .help = "the most multiplications of that evaluation; above, a sample is compared; 0: any number"},
+    {.name = "no-check",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, no_check),
+     .help = "run without the proof of `hirc check` before it; --check still compares the numbers"},
+    PROGRESS_OPTION(struct run_command, progress),
+    {.name = "input",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct run_command, run),
+     .call = add_input,
+     .value = "NAME=FILE.npy",
+     .help = "data of an input"},
+    {.name = "output",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct run_command, run),
+     .call = add_output,
+     .value = "NAME=FILE.npy",
+     .file = FILE_WRITTEN,
+     .help = "write an output, put together from all ranks"},
+    {.name = "repeat",
+     .kind = OPTION_INT,
+     .at = offsetof(struct run_command, run.repeat),
+     .value = "N",
+     .min = 1,
+     .max = INT32_MAX,
+     .init.number = 1,
+     .help = "run the program N times"},
+    {.name = "trace",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct run_command, run.trace),
+     .value = "FILE.json",
+     .file = FILE_WRITTEN,
+     .help = "write a timeline of the ranks, in Chrome's trace format"},
+    {.name = "profile",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.profile),
+     .help = "print the time of collectives, how much of it work hid, and how busy streams were"},
+    {.name = "trace-events",
+     .kind = OPTION_INT,
+     .at = offsetof(struct run_command, run.trace_events),
+     .value = "N",
+     .min = 1,
+     .max = MAX_TRACE_EVENTS,
+     .init.number = RUN_TRACE_EVENTS,
+     .help = "events of each rank that --trace and --profile keep; later ones are dropped"},
+    {.name = "nvtx",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.nvtx),
+     .help = "name the statement of each call to NVIDIA's tools, also where none of them started hirc"},
+    {.name = "adversary",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct run_command, run.seed),
+     .call = set_seed,
+     .value = "SEED",
+     .help = "put off streams and communications as far as the program allows, and poison "
+             "deallocated memory"},
+    {.name = "rank-delay",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct run_command, run),
+     .call = add_delay,
+     .value = "R:US",
+     .help = "rank R waits US microseconds before each statement; may be repeated"},
+    {.name = "fail",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct run_command, run),
+     .call = add_failure,
+     .value = "R:LINE",
+     .help = "rank R fails at the statement of that line; R:LINE:kill, segv, abort or stop sends it the "
+             "signal"},
+    {.name = "replay",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct run_command, run.replay),
+     .value = "W.json",
+     .file = FILE_READ,
+     .help = "make the error happen of which hirc check --witness=W.json wrote how, and compare the "
+             "outputs"},
+    {.name = "stats",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.stats),
+     .help = "print operations, bytes moved and peak memory of each rank"},
+    {.name = "dump-plan",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.dump_plan),
+     .help = "print the plan of rank 0"},
+    {.name = "all-ranks",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.all_ranks),
+     .help = "print the output of every rank, not only rank 0"},
+};
+
 int cmd_run(int argc, char **argv)
 {
-	struct progress progress = {0};
-	struct run r = {.progress = &progress,
-	                .repeat = 1,
-	                .seed = -1,
-	                .check_limit = REF_DEFAULT_LIMIT,
-	                .limit_way_out = "or a larger limit with --check-limit",
-	                .trace_events = 1 << 18};
-	rank_options_init(&r.ranks);
-	compile_options_init(&r.compile);
-	bool no_check = false;
-	const struct option options[] = {
-	    {.name = "check",
-	     .kind = OPTION_MAYBE,
-	     .to = &r.check,
-	     .value = "FILE",
-	     .file = FILE_READ,
-	     .otherwise = "",
-	     .help = "compare the outputs with a reference evaluation of the source, or of FILE"},
-	    {.name = "check-limit",
-	     .kind = OPTION_SIZE,
-	     .to = &r.check_limit,
-	     .value = "N",
-	     .min = 0,
-	     .max = INT64_MAX,
-	     .help =
-	         "the most multiplications of that evaluation; above, a sample is compared; 0: any number"},
-	    {.name = "no-check",
-	     .kind = OPTION_SWITCH,
-	     .to = &no_check,
-	     .help = "run without the proof of `hirc check` before it; --check still compares the numbers"},
-	    PROGRESS_OPTION(&progress),
-	    {.name = "input",
-	     .kind = OPTION_CALL,
-	     .to = &r,
-	     .call = add_input,
-	     .value = "NAME=FILE.npy",
-	     .help = "data of an input"},
-	    {.name = "output",
-	     .kind = OPTION_CALL,
-	     .to = &r,
-	     .call = add_output,
-	     .value = "NAME=FILE.npy",
-	     .file = FILE_WRITTEN,
-	     .help = "write an output, put together from all ranks"},
-	    {.name = "repeat",
-	     .kind = OPTION_INT,
-	     .to = &r.repeat,
-	     .value = "N",
-	     .min = 1,
-	     .max = INT32_MAX,
-	     .help = "run the program N times"},
-	    {.name = "trace",
-	     .kind = OPTION_TEXT,
-	     .to = &r.trace,
-	     .value = "FILE.json",
-	     .file = FILE_WRITTEN,
-	     .help = "write a timeline of the ranks, in Chrome's trace format"},
-	    {.name = "profile",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.profile,
-	     .help = "print the time of collectives, how much of it work hid, and how busy streams were"},
-	    {.name = "trace-events",
-	     .kind = OPTION_INT,
-	     .to = &r.trace_events,
-	     .value = "N",
-	     .min = 1,
-	     .max = MAX_TRACE_EVENTS,
-	     .help = "events of each rank that --trace and --profile keep; later ones are dropped"},
-	    {.name = "nvtx",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.nvtx,
-	     .help =
-	         "name the statement of each call to NVIDIA's tools, also where none of them started hirc"},
-	    {.name = "adversary",
-	     .kind = OPTION_CALL,
-	     .to = &r.seed,
-	     .call = set_seed,
-	     .value = "SEED",
-	     .help = "put off streams and communications as far as the program allows, and poison "
-	             "deallocated memory"},
-	    {.name = "rank-delay",
-	     .kind = OPTION_CALL,
-	     .to = &r,
-	     .call = add_delay,
-	     .value = "R:US",
-	     .help = "rank R waits US microseconds before each statement; may be repeated"},
-	    {.name = "fail",
-	     .kind = OPTION_CALL,
-	     .to = &r,
-	     .call = add_failure,
-	     .value = "R:LINE",
-	     .help =
-	         "rank R fails at the statement of that line; R:LINE:kill, segv, abort or stop sends it the "
-	         "signal"},
-	    {.name = "replay",
-	     .kind = OPTION_TEXT,
-	     .to = &r.replay,
-	     .value = "W.json",
-	     .file = FILE_READ,
-	     .help = "make the error happen of which hirc check --witness=W.json wrote how, and compare the "
-	             "outputs"},
-	    {.name = "stats",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.stats,
-	     .help = "print operations, bytes moved and peak memory of each rank"},
-	    {.name = "dump-plan",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.dump_plan,
-	     .help = "print the plan of rank 0"},
-	    {.name = "all-ranks",
-	     .kind = OPTION_SWITCH,
-	     .to = &r.all_ranks,
-	     .help = "print the output of every rank, not only rank 0"},
-	};
+	struct run_command c = {.run = {.seed = -1, .limit_way_out = "or a larger limit with --check-limit"}};
+	struct run *r = &c.run;
+	r->progress = &c.progress;
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
@@ -315,27 +315,25 @@ int cmd_run(int argc, char **argv)
 	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
 	        "3 wrong numbers;\n"
 	        "4 deadlock or timeout; 5 a backend is absent; 70 a bug in hirc.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              rank_options_table(&r.ranks),
-	              gpu_options_table(&r.ranks.gpu),
-	              compile_options_table(&r.compile)},
+	    .table = {OPTION_TABLE("Options", rows, &c), rank_options_table(&r->ranks),
+	              gpu_options_table(&r->ranks.gpu), compile_options_table(&r->compile)},
 	    .table_n = 4,
 	    .min_files = 1,
 	    .max_files = 1,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
-		r.path = line.file.at[0];
-		r.proves = !no_check;
-		compile_options_target(&r.compile, &line, r.ranks.target);
-		compile_options_transport(&r.compile, r.ranks.transport,
-		                          rank_options_launch(&r.ranks).kind == RT_BOOT_THREAD);
-		r.timeout_given = options_given(&line, "timeout");
-		status = launch_run(&r);
+		r->path = line.file.at[0];
+		r->proves = !c.no_check;
+		compile_options_target(&r->compile, &line, r->ranks.target);
+		compile_options_transport(&r->compile, r->ranks.transport,
+		                          rank_options_launch(&r->ranks).kind == RT_BOOT_THREAD);
+		r->timeout_given = options_given(&line, "timeout");
+		status = launch_run(r);
 	}
-	run_free(&r);
+	run_free(r);
 	options_free(&line);
-	rank_options_free(&r.ranks);
-	compile_options_free(&r.compile);
+	rank_options_free(&r->ranks);
+	compile_options_free(&r->compile);
 	return status;
 }

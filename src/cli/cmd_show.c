@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cost/cost.h"
@@ -17,7 +18,6 @@
 
 struct show_command {
 	struct compile_options compile;
-	struct option shared[COMPILE_OPTIONS]; /* those of compile, but for what show has itself */
 	const char *layout, *pipeline, *trace;
 	const char *format, *output;
 	bool graph, timeline;
@@ -243,88 +243,70 @@ static enum status show_path(struct show_command *c, const char *path)
 	return !known ? STATUS_USAGE : ok ? STATUS_OK : STATUS_DIAGNOSTICS;
 }
 
-/* The options of compile that are not those of show. */
-static struct option_table shared_table(struct show_command *c)
-{
-	struct option_table all = compile_options_table(&c->compile),
-	                    some = {.title = all.title, .at = c->shared};
-	for (unsigned k = 0; k < all.n; k++)
-		if (!all.at[k].name || strcmp(all.at[k].name, "pipeline") != 0)
-			c->shared[some.n++] = all.at[k];
-	return some;
-}
+static const struct option rows[] = {
+    {.name = "layout",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct show_command, layout),
+     .value = "TENSOR[,TENSOR]",
+     .help = "the block of each device; of two tensors, or a change of layout, also the moved data"},
+    {.name = "pipeline",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct show_command, pipeline),
+     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
+     .otherwise = OWN_PIPELINE,
+     .help = "the work of each rank in each step of a loop, with this kind of pipeline"},
+    {.name = "graph",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct show_command, graph),
+     .help = "statements, streams, communication and waits of a rank"},
+    {.name = "timeline",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct show_command, timeline),
+     .help = "a timeline and the memory, as `hirc sim` predicts them"},
+    {.name = "trace",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct show_command, trace),
+     .value = "FILE.json",
+     .file = FILE_READ,
+     .help = "of --timeline: take the times in FILE.json, of `hirc run --trace` of this program"},
+    {.name = "rank",
+     .kind = OPTION_INT,
+     .at = offsetof(struct show_command, rank),
+     .value = "N",
+     .min = 0,
+     .max = 1 << 20,
+     .help = "of --graph: the rank"},
+    STREAMS_OPTION(struct show_command, streams),
+    {.name = "loop",
+     .kind = OPTION_INT,
+     .at = offsetof(struct show_command, loop),
+     .value = "N",
+     .min = 0,
+     .max = 1 << 20,
+     .help = "of --pipeline: the program's N-th loop; 0: the first that is stream-parallel"},
+    {.name = "format",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct show_command, format),
+     .value = "svg|text|dot",
+     .help = "format of the output; default: by the ending of its file's name, else text"},
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct show_command, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "write to a file"},
+};
 
 int cmd_show(int argc, char **argv)
 {
-	struct show_command c = {.streams = DEFAULT_STREAMS};
-	compile_options_init(&c.compile);
-	const struct option options[] = {
-	    {.name = "layout",
-	     .kind = OPTION_TEXT,
-	     .to = &c.layout,
-	     .value = "TENSOR[,TENSOR]",
-	     .help = "the block of each device; of two tensors, or a change of layout, also the moved data"},
-	    {.name = "pipeline",
-	     .kind = OPTION_MAYBE,
-	     .to = &c.pipeline,
-	     .value = "layout|broadcast|permute|collective|p2p|p2p-put",
-	     .otherwise = OWN_PIPELINE,
-	     .help = "the work of each rank in each step of a loop, with this kind of pipeline"},
-	    {.name = "graph",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.graph,
-	     .help = "statements, streams, communication and waits of a rank"},
-	    {.name = "timeline",
-	     .kind = OPTION_SWITCH,
-	     .to = &c.timeline,
-	     .help = "a timeline and the memory, as `hirc sim` predicts them"},
-	    {.name = "trace",
-	     .kind = OPTION_TEXT,
-	     .to = &c.trace,
-	     .value = "FILE.json",
-	     .file = FILE_READ,
-	     .help = "of --timeline: take the times in FILE.json, of `hirc run --trace` of this program"},
-	    {.name = "rank",
-	     .kind = OPTION_INT,
-	     .to = &c.rank,
-	     .value = "N",
-	     .min = 0,
-	     .max = 1 << 20,
-	     .help = "of --graph: the rank"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &c.streams,
-	     .value = "N",
-	     .min = 0,
-	     .max = MAX_STREAMS,
-	     .help = "stream indices are taken modulo N; 0: as they are"},
-	    {.name = "loop",
-	     .kind = OPTION_INT,
-	     .to = &c.loop,
-	     .value = "N",
-	     .min = 0,
-	     .max = 1 << 20,
-	     .help = "of --pipeline: the program's N-th loop; 0: the first that is stream-parallel"},
-	    {.name = "format",
-	     .kind = OPTION_TEXT,
-	     .to = &c.format,
-	     .value = "svg|text|dot",
-	     .help = "format of the output; default: by the ending of its file's name, else text"},
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &c.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "write to a file"},
-	};
+	struct show_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "PICTURE [OPTION…] FILE",
 	    .about =
 	        "Draws a program, as a picture that any browser shows or as text. `-` is standard input.\n"
 	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              shared_table(&c)},
+	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
 	    .table_n = 2,
 	    .min_files = 1,
 	    .max_files = 1,

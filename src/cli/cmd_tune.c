@@ -171,8 +171,9 @@ static enum status tune(struct tune *t)
 	return STATUS_OK;
 }
 
-static bool take_measure(struct tune *t, const char *text)
+static bool take_measure(struct tune *t)
 {
+	const char *text = t->measure_text;
 	char *end;
 	t->measure = options_given(t->line, "cluster") ? 0 : DEFAULT_MEASURE;
 	if (!text)
@@ -217,56 +218,57 @@ static bool check_given(struct tune *t)
 	return true;
 }
 
+static const struct option rows[] = {
+    {.name = "search",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct tune, search),
+     .value = "A,B",
+     .words = "chunks|pipeline|offset-streams|zero-copy|fuse|overlap|streams|transform",
+     .several = true,
+     .init.text = "all",
+     .help = "the options to vary: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
+             "transform"},
+    {.name = "measure",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct tune, measure_text),
+     .value = "K",
+     .otherwise = "all",
+     .help = "run the K best, without `=K` all; by default 3, with --cluster 0"},
+    {.name = "limit",
+     .kind = OPTION_INT,
+     .at = offsetof(struct tune, limit),
+     .value = "N",
+     .min = 1,
+     .max = 1 << 20,
+     .init.number = DEFAULT_LIMIT,
+     .help = "look for no more candidates that differ"},
+    {.name = "check",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct tune, check),
+     .init.on = true,
+     .help = "compare the outputs of candidates that run with a reference evaluation"},
+    {.name = "rows",
+     .kind = OPTION_INT,
+     .at = offsetof(struct tune, rows),
+     .value = "N",
+     .min = 1,
+     .max = 1 << 20,
+     .init.number = DEFAULT_ROWS,
+     .help = "print the N best, and those that ran"},
+    PROGRESS_OPTION(struct tune, progress),
+    CSV_OPTION(struct tune, csv),
+    JSON_OPTION(struct tune, json),
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct tune, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "write the chosen program there; `-`: print it alone"},
+};
+
 int cmd_tune(int argc, char **argv)
 {
-	struct tune t = {.search = "all", .limit = DEFAULT_LIMIT, .rows = DEFAULT_ROWS, .check = true};
-	const char *measure = NULL;
-	rank_options_init(&t.ranks);
-	compile_options_init(&t.compile);
-	const struct option options[] = {
-	    {.name = "search",
-	     .kind = OPTION_TEXT,
-	     .to = &t.search,
-	     .value = "A,B",
-	     .words = "chunks|pipeline|offset-streams|zero-copy|fuse|overlap|streams|transform",
-	     .several = true,
-	     .help =
-	         "the options to vary: chunks, pipeline, offset-streams, zero-copy, fuse, overlap, streams, "
-	         "transform"},
-	    {.name = "measure",
-	     .kind = OPTION_MAYBE,
-	     .to = &measure,
-	     .value = "K",
-	     .otherwise = "all",
-	     .help = "run the K best, without `=K` all; by default 3, with --cluster 0"},
-	    {.name = "limit",
-	     .kind = OPTION_INT,
-	     .to = &t.limit,
-	     .value = "N",
-	     .min = 1,
-	     .max = 1 << 20,
-	     .help = "look for no more candidates that differ"},
-	    {.name = "check",
-	     .kind = OPTION_SWITCH,
-	     .to = &t.check,
-	     .help = "compare the outputs of candidates that run with a reference evaluation"},
-	    {.name = "rows",
-	     .kind = OPTION_INT,
-	     .to = &t.rows,
-	     .value = "N",
-	     .min = 1,
-	     .max = 1 << 20,
-	     .help = "print the N best, and those that ran"},
-	    PROGRESS_OPTION(&t.progress),
-	    {.name = "csv", .kind = OPTION_SWITCH, .to = &t.csv, .help = "print CSV"},
-	    {.name = "json", .kind = OPTION_SWITCH, .to = &t.json, .help = "print JSON"},
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &t.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "write the chosen program there; `-`: print it alone"},
-	};
+	struct tune t = {0};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",
@@ -277,10 +279,8 @@ int cmd_tune(int argc, char **argv)
 	        "`-D s=2,4` gives the numbers of chunks; options that are given are not varied.\n"
 	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line, 3 if a\n"
 	        "candidate computes other outputs.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options},
-	              rank_options_table(&t.ranks),
-	              gpu_options_table(&t.ranks.gpu),
-	              compile_options_table(&t.compile)},
+	    .table = {OPTION_TABLE("Options", rows, &t), rank_options_table(&t.ranks),
+	              gpu_options_table(&t.ranks.gpu), compile_options_table(&t.compile)},
 	    .table_n = 4,
 	    .min_files = 1,
 	    .max_files = 1,
@@ -295,7 +295,7 @@ int cmd_tune(int argc, char **argv)
 		diag_set_before(t.d, progress_end, &t.progress);
 		t.arena = arena_new();
 		t.path = line.file.at[0];
-		status = take_measure(&t, measure) && check_given(&t) ? tune(&t) : STATUS_USAGE;
+		status = take_measure(&t) && check_given(&t) ? tune(&t) : STATUS_USAGE;
 		ast_free(t.ast);
 		diag_finish(t.d);
 		diag_free(t.d);

@@ -9,14 +9,13 @@
 #include "ir/print.h"
 #include "parse/ast.h"
 #include "rt/transport.h"
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifdef NDEBUG
-static const bool debug_build = false;
+#define DEBUG_BUILD false
 #else
-static const bool debug_build = true;
+#define DEBUG_BUILD true
 #endif
 
 /* ---- options */
@@ -34,9 +33,9 @@ static const char all_and_passes[] = "all|changed"
     ;
 #undef PASS
 
-static bool add_define(void *to, const char *text)
+bool compile_options_define(void *compile_options, const char *text)
 {
-	struct compile_options *o = to;
+	struct compile_options *o = compile_options;
 	struct sema_define d;
 	if (!define_read(text, &d))
 		return false;
@@ -45,136 +44,117 @@ static bool add_define(void *to, const char *text)
 	return true;
 }
 
-void compile_options_init(struct compile_options *o)
-{
-	memset(o, 0, sizeof *o);
-	o->diagnostics = "text";
-	o->cluster_name = CLUSTER_DEFAULT;
-	o->pipeline.verify_each = debug_build;
-	o->verify_roundtrip = debug_build;
-	o->pipeline.nvfuser = true;
-	const struct option options[] = {
-	    {.letter = 'D',
-	     .kind = OPTION_CALL,
-	     .to = o,
-	     .call = add_define,
-	     .value = "NAME=TEXT",
-	     .help = "give a param, const or scalar its value"},
-	    {.name = "np",
-	     .kind = OPTION_INT,
-	     .to = &o->np,
-	     .value = "N",
-	     .max = IR_MAX_DEVICES,
-	     .help = "number of ranks; 0: as the file says"},
-	    {.name = "passes",
-	     .kind = OPTION_TEXT,
-	     .to = &o->passes,
-	     .value = "A,B{OPT=N}",
-	     .words = pass_words + 1,
-	     .several = true,
-	     .help = "run these passes instead of the default ones"},
-	    {.name = "pipeline",
-	     .kind = OPTION_TEXT,
-	     .to = &o->steps,
-	     .value = "KIND",
-	     .words = "layout|broadcast|permute|collective|p2p|p2p-put",
-	     .help = "how loops move the blocks that they gather: layout, broadcast, permute, collective, "
-	             "p2p, p2p-put"},
-	    {.name = "offset-streams",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->offset_streams,
-	     .help = "each rank starts a loop that gathers with its own block"},
-	    {.name = "inter-stream-sync",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->inter_stream_sync,
-	     .help = "a step's communication follows that of the step before"},
-	    {.name = "zero-copy",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->zero_copy,
-	     .help = "ranks, all on one host, read and add up in each other's memory"},
-	    {.name = "fuse-pointwise",
-	     .kind = OPTION_MAYBE,
-	     .to = &o->fuse_pointwise,
-	     .value = "N",
-	     .otherwise = "0",
-	     .help =
-	         "make one kernel of consecutive pointwise operations on N or more elements a rank, without "
-	         "`=N` on any; `no`: of none"},
-	    {.name = "effort",
-	     .kind = OPTION_TEXT,
-	     .to = &o->effort,
-	     .value = "0|1|2|3",
-	     .help = "run schedule-overlap; how long it searches for an order and buckets"},
-	    {.name = "bucket-mode",
-	     .kind = OPTION_TEXT,
-	     .to = &o->bucket_mode,
-	     .value = "pack|coalesced|none",
-	     .help = "run schedule-overlap; how it makes one of several collectives"},
-	    {.name = "memory-limit",
-	     .kind = OPTION_TEXT,
-	     .to = &o->memory_limit,
-	     .value = "SIZE",
-	     .help = "run schedule-overlap; no more bytes are live at any moment"},
-	    {.name = "transform",
-	     .kind = OPTION_TEXT,
-	     .to = &o->transform,
-	     .value = "merge,split,chunk",
-	     .words = "merge|split|chunk|all|no",
-	     .several = true,
-	     .help = "try other collectives, and keep faster ones: merge two, split an allreduce in two "
-	             "halves, cut into chunks; `all`, `no`"},
-	    {.name = "stop-after",
-	     .kind = OPTION_TEXT,
-	     .to = &o->pipeline.stop_after,
-	     .value = "PASS",
-	     .words = parse_and_passes,
-	     .help = "run no pass after this one; `parse`: none"},
-	    {.name = "print-after",
-	     .kind = OPTION_TEXT,
-	     .to = &o->pipeline.print_after,
-	     .value = "PASS",
-	     .words = all_and_passes,
-	     .help = "print the program after a pass; `all`, `changed`"},
-	    {.name = "dump-dir",
-	     .kind = OPTION_TEXT,
-	     .to = &o->pipeline.dump_dir,
-	     .value = "DIR",
-	     .help = "write the program after each pass to numbered files"},
-	    {.name = "remarks",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->pipeline.remarks,
-	     .help = "print a line for each change that a pass made or left out"},
-	    {.name = "timing",
-	     .kind = OPTION_MAYBE,
-	     .to = &o->pipeline.timing,
-	     .value = "text|json",
-	     .otherwise = "text",
-	     .help = "print how long each pass took"},
-	    {.name = "verify-each",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->pipeline.verify_each,
-	     .help = "verify the program after each pass"},
-	    {.name = "verify-roundtrip",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->verify_roundtrip,
-	     .help = "check after each pass that it prints and parses to itself"},
-	    CLUSTER_OPTION(&o->cluster_name),
-	    {.name = "diagnostic-format",
-	     .kind = OPTION_TEXT,
-	     .to = &o->diagnostics,
-	     .value = "text|json",
-	     .help = "how errors are printed"},
-	};
-	static_assert(sizeof options / sizeof *options <= COMPILE_OPTIONS, "COMPILE_OPTIONS is too small");
-	memcpy(o->option, options, sizeof options);
-}
+static const struct option rows[] = {
+    DEFINE_OPTIONS(0),
+    {.name = "passes",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, passes),
+     .value = "A,B{OPT=N}",
+     .words = pass_words + 1,
+     .several = true,
+     .help = "run these passes instead of the default ones"},
+    {.name = "pipeline",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, steps),
+     .value = "KIND",
+     .words = "layout|broadcast|permute|collective|p2p|p2p-put",
+     .help = "how loops move the blocks that they gather: layout, broadcast, permute, collective, "
+             "p2p, p2p-put"},
+    {.name = "offset-streams",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, offset_streams),
+     .help = "each rank starts a loop that gathers with its own block"},
+    {.name = "inter-stream-sync",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, inter_stream_sync),
+     .help = "a step's communication follows that of the step before"},
+    {.name = "zero-copy",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, zero_copy),
+     .help = "ranks, all on one host, read and add up in each other's memory"},
+    {.name = "fuse-pointwise",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct compile_options, fuse_pointwise),
+     .value = "N",
+     .otherwise = "0",
+     .help = "make one kernel of consecutive pointwise operations on N or more elements a rank, without "
+             "`=N` on any; `no`: of none"},
+    {.name = "effort",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, effort),
+     .value = "0|1|2|3",
+     .help = "run schedule-overlap; how long it searches for an order and buckets"},
+    {.name = "bucket-mode",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, bucket_mode),
+     .value = "pack|coalesced|none",
+     .help = "run schedule-overlap; how it makes one of several collectives"},
+    {.name = "memory-limit",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, memory_limit),
+     .value = "SIZE",
+     .help = "run schedule-overlap; no more bytes are live at any moment"},
+    {.name = "transform",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, transform),
+     .value = "merge,split,chunk",
+     .words = "merge|split|chunk|all|no",
+     .several = true,
+     .help = "try other collectives, and keep faster ones: merge two, split an allreduce in two "
+             "halves, cut into chunks; `all`, `no`"},
+    {.name = "stop-after",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, pipeline.stop_after),
+     .value = "PASS",
+     .words = parse_and_passes,
+     .help = "run no pass after this one; `parse`: none"},
+    {.name = "print-after",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, pipeline.print_after),
+     .value = "PASS",
+     .words = all_and_passes,
+     .help = "print the program after a pass; `all`, `changed`"},
+    {.name = "dump-dir",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, pipeline.dump_dir),
+     .value = "DIR",
+     .help = "write the program after each pass to numbered files"},
+    REMARKS_OPTION(struct compile_options, pipeline.remarks, false),
+    {.name = "timing",
+     .kind = OPTION_MAYBE,
+     .at = offsetof(struct compile_options, pipeline.timing),
+     .value = "text|json",
+     .otherwise = "text",
+     .help = "print how long each pass took"},
+    {.name = "verify-each",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, pipeline.verify_each),
+     .init.on = DEBUG_BUILD,
+     .help = "verify the program after each pass"},
+    {.name = "verify-roundtrip",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, verify_roundtrip),
+     .init.on = DEBUG_BUILD,
+     .help = "check after each pass that it prints and parses to itself"},
+    CLUSTER_OPTION(struct compile_options, cluster_name),
+    {.name = "diagnostic-format",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, diagnostics),
+     .value = "text|json",
+     .init.text = "text",
+     .help = "how errors are printed"},
+};
 
 struct option_table compile_options_table(struct compile_options *o)
 {
-	unsigned n = 0;
-	while (n < COMPILE_OPTIONS && o->option[n].help)
-		n++;
-	return (struct option_table){.title = "Compiling", .at = o->option, .n = n};
+	return OPTION_TABLE("Compiling", rows, o);
+}
+
+void compile_options_init(struct compile_options *o)
+{
+	const struct option_table table = compile_options_table(o);
+	*o = (struct compile_options){0};
+	options_set_defaults(&table);
 }
 
 void compile_options_free(struct compile_options *o)

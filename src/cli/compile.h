@@ -1,8 +1,7 @@
 /* compile: from a source to a program that passes have rewritten; shared by every command that takes a
  * program.
  *
- *     struct compile_options o;
- *     compile_options_init(&o);
+ *     struct compile_options o = {0};
  *     c.table[c.table_n++] = compile_options_table(&o);
  *     options_parse(&c, argc, argv); …
  *     struct diag *d = compile_diag(&o);
@@ -14,13 +13,13 @@
  *     compile_options_free(&o);                                                            */
 #ifndef HIRC_CLI_COMPILE_H
 #define HIRC_CLI_COMPILE_H
-#include "cli/options.h"
+#include "cli/options_shared.h"
 #include "cost/cluster.h"
 #include "ir/ir.h"
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
-enum { COMPILE_OPTIONS = 24, COMPILE_TRANSFORMS = 3 };
+enum { COMPILE_TRANSFORMS = 3 };
 
 /* The words of --transform, and their passes. */
 struct compile_transform {
@@ -28,6 +27,27 @@ struct compile_transform {
 	enum pass_id pass;
 };
 extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
+
+/* Two rows, -D and --np; at: offset of a struct compile_options. */
+#define DEFINE_OPTIONS(offset)                                                                               \
+	{.letter = 'D',                                                                                      \
+	 .kind = OPTION_CALL,                                                                                \
+	 .at = (offset),                                                                                     \
+	 .call = compile_options_define,                                                                     \
+	 .value = "NAME=TEXT",                                                                               \
+	 .help = "give a param, const or scalar its value"},                                                 \
+	{                                                                                                    \
+		.name = "np", .kind = OPTION_INT, .at = (offset) + offsetof(struct compile_options, np),     \
+		.value = "N", .max = IR_MAX_DEVICES, .help = "number of ranks; 0: as the file says"          \
+	}
+
+/* A row; the field is a bool. */
+#define REMARKS_OPTION(type, field, on_at_first)                                                             \
+	{                                                                                                    \
+		.name = "remarks", .kind = OPTION_SWITCH, .at = offsetof(type, field),                       \
+		.init.on = (on_at_first),                                                                    \
+		.help = "print a line for each change that a pass made or left out"                          \
+	}
 
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
@@ -52,10 +72,12 @@ struct compile_options {
 	struct pipeline_options pipeline;
 	struct pipeline run; /* the passes of `passes`, by compile_options_finish */
 	VEC(char *) owned;   /* names of -D */
-	struct option option[COMPILE_OPTIONS];
 };
 
+/* Sets the defaults, for commands that have DEFINE_OPTIONS alone. */
 void compile_options_init(struct compile_options *o);
+/* For DEFINE_OPTIONS: -D, into a struct compile_options. */
+bool compile_options_define(void *compile_options, const char *text);
 void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
 /* After the command line was read: for a GPU the figures are those of GPUs, unless --cluster was given. */

@@ -40,6 +40,8 @@ void completion_put_words(struct buf *out, const char *words, const char *betwee
 
 #define completion_each(c, o)                                                                                \
 	for (unsigned t_ = 0; t_ < (c)->table_n; t_++)                                                       \
-		for (const struct option *o = (c)->table[t_].at, *end_ = o + (c)->table[t_].n; o < end_; o++)
+		for (const struct option *o = (c)->table[t_].row, *end_ = o + (c)->table[t_].n; o < end_;    \
+		     o++)                                                                                    \
+			if (!options_hidden(c, t_, o))
 
 #endif

@@ -78,7 +78,7 @@ static void put_fish_command(const struct command_line *c, struct buf *out)
 	completion_each(c, o)
 	{
 		put_option(out, c->command, o, false);
-		if (o->name && o->kind == OPTION_SWITCH && *(const bool *)o->to)
+		if (o->name && o->kind == OPTION_SWITCH && o->init.on)
 			put_option(out, c->command, o, true);
 	}
 	if (c->words) {

@@ -119,7 +119,7 @@ static void put_zsh_command(const struct command_line *c, struct buf *out)
 			put_option(out, o, true, "");
 		if (o->name)
 			put_option(out, o, false, "");
-		if (o->name && o->kind == OPTION_SWITCH && *(const bool *)o->to)
+		if (o->name && o->kind == OPTION_SWITCH && o->init.on)
 			put_option(out, o, false, "no-");
 	}
 	put_arguments(out, c);

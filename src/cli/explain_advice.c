@@ -165,7 +165,7 @@ void explain_advise(struct explain_program *p, struct source *s, int64_t time, s
 	rank_options_init(&t.ranks);
 	t.ranks.streams = p->streams;
 	t.compile.verify_roundtrip = false;
-	t.compile.pipeline = (struct pipeline_options){.nvfuser = p->compile.pipeline.nvfuser};
+	t.compile.pipeline = (struct pipeline_options){.concise = p->compile.pipeline.concise};
 	diag_set_source(t.d, s);
 	t.ast = import_knows(s) ? NULL : ast_parse(t.d, s);
 	search_advice(&t, time, a, out);

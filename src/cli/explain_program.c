@@ -7,7 +7,6 @@
 #include "sim/devices.h"
 #include "sim/sim.h"
 #include "sim/sim_run.h"
-#include <assert.h>
 #include <string.h>
 
 enum {
@@ -16,57 +15,40 @@ enum {
 	MOST_BYTES = 200000 /* of its source */
 };
 
-void explain_program_init(struct explain_program *p)
-{
-	*p = (struct explain_program){
-	    .streams = DEFAULT_STREAMS, .transport = transport_kind_name(TRANSPORT_AUTO), .advice = "auto"};
-	p->output = (struct explain_output){.rank = -1, .top = DEFAULT_TOP};
-	compile_options_init(&p->compile);
-	const struct option options[] = {
-	    {.name = "rank",
-	     .kind = OPTION_INT,
-	     .to = &p->output.rank,
-	     .value = "N",
-	     .min = -1,
-	     .max = IR_MAX_DEVICES - 1,
-	     .help = "print the class of ranks that this one is of; -1: the one that ends last"},
-	    {.name = "top",
-	     .kind = OPTION_INT,
-	     .to = &p->output.top,
-	     .value = "N",
-	     .min = 0,
-	     .max = 1 << 20,
-	     .help = "print the N statements that take or are waited for longest, and as many collectives; "
-	             "0: all"},
-	    {.name = "advice",
-	     .kind = OPTION_TEXT,
-	     .to = &p->advice,
-	     .value = "auto|yes|no",
-	     .help = "compile and simulate with other options, and say which are faster; auto: unless the "
-	             "program is "
-	             "large"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &p->streams,
-	     .value = "N",
-	     .min = 0,
-	     .max = MAX_STREAMS,
-	     .help = "stream indices are taken modulo N; 0: as they are"},
-	    {.name = "transport",
-	     .kind = OPTION_TEXT,
-	     .to = &p->transport,
-	     .value = transport_kind_values,
-	     .help = "the transport whose figures in the cluster file are taken; auto: the first one there"},
-	    PROGRESS_OPTION(&p->progress),
-	    {.name = "csv",
-	     .kind = OPTION_SWITCH,
-	     .to = &p->csv,
-	     .help = "of a program: print the statements as CSV"},
-	};
-	static_assert(sizeof options / sizeof *options == EXPLAIN_OPTIONS,
-	              "EXPLAIN_OPTIONS is something else");
-	memcpy(p->option, options, sizeof options);
-}
+static const struct option rows[] = {
+    {.name = "rank",
+     .kind = OPTION_INT,
+     .at = offsetof(struct explain_program, output.rank),
+     .value = "N",
+     .min = -1,
+     .max = IR_MAX_DEVICES - 1,
+     .init.number = -1,
+     .help = "print the class of ranks that this one is of; -1: the one that ends last"},
+    {.name = "top",
+     .kind = OPTION_INT,
+     .at = offsetof(struct explain_program, output.top),
+     .value = "N",
+     .min = 0,
+     .max = 1 << 20,
+     .init.number = DEFAULT_TOP,
+     .help = "print the N statements that take or are waited for longest, and as many collectives; "
+             "0: all"},
+    {.name = "advice",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct explain_program, advice),
+     .value = "auto|yes|no",
+     .init.text = "auto",
+     .help = "compile and simulate with other options, and say which are faster; auto: unless the "
+             "program is "
+             "large"},
+    STREAMS_OPTION(struct explain_program, streams),
+    FIGURES_OPTION(struct explain_program, transport),
+    PROGRESS_OPTION(struct explain_program, progress),
+    {.name = "csv",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct explain_program, csv),
+     .help = "of a program: print the statements as CSV"},
+};
 
 void explain_program_free(struct explain_program *p)
 {
@@ -75,7 +57,7 @@ void explain_program_free(struct explain_program *p)
 
 struct option_table explain_program_table(struct explain_program *p)
 {
-	return (struct option_table){.title = "Of a program", .at = p->option, .n = EXPLAIN_OPTIONS};
+	return OPTION_TABLE("Of a program", rows, p);
 }
 
 /* ---- output */

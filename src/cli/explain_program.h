@@ -5,8 +5,6 @@
 #include "cli/compile.h"
 #include "explain/explain.h"
 
-enum { EXPLAIN_OPTIONS = 7 };
-
 struct explain_program {
 	struct compile_options compile;
 	int64_t streams;
@@ -17,10 +15,8 @@ struct explain_program {
 	struct progress progress;        /* of looking for advice */
 	const struct command_line *line; /* as it was read */
 	struct diag *d;
-	struct option option[EXPLAIN_OPTIONS];
 };
 
-void explain_program_init(struct explain_program *p);
 void explain_program_free(struct explain_program *p);
 /* Points into p, which stays where it is while the command line is read; json is not in it. */
 struct option_table explain_program_table(struct explain_program *p);

@@ -1,28 +1,25 @@
 /* gpu: --allow-tf32, --exact-reductions, --fuse-relu. */
 #include "cli/gpu.h"
-#include <assert.h>
 #include <string.h>
+
+static const struct option rows[] = {
+    {.name = "allow-tf32",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct gpu_options, allow_tf32),
+     .help = "of --target=cuda: products of f32 round their operands to tf32, of 11 bits"},
+    {.name = "exact-reductions",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct gpu_options, exact_reductions),
+     .help = "reduce floats in f32 or f64, in order, and round once; only NCCL does not do so anyway"},
+    {.name = "fuse-relu",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct gpu_options, fuse_relu),
+     .help = "of --target=cuda: relu of a product is computed along with it, which makes 0 of NaN"},
+};
 
 struct option_table gpu_options_table(struct gpu_options *o)
 {
-	const struct option options[] = {
-	    {.name = "allow-tf32",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->allow_tf32,
-	     .help = "of --target=cuda: products of f32 round their operands to tf32, of 11 bits"},
-	    {.name = "exact-reductions",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->exact_reductions,
-	     .help =
-	         "reduce floats in f32 or f64, in order, and round once; only NCCL does not do so anyway"},
-	    {.name = "fuse-relu",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->fuse_relu,
-	     .help = "of --target=cuda: relu of a product is computed along with it, which makes 0 of NaN"},
-	};
-	static_assert(sizeof options / sizeof *options == GPU_OPTIONS, "GPU_OPTIONS is their number");
-	memcpy(o->option, options, sizeof options);
-	return (struct option_table){.title = "GPU", .at = o->option, .n = GPU_OPTIONS};
+	return OPTION_TABLE("GPU", rows, o);
 }
 
 static bool is_cuda(const char *target)

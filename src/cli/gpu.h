@@ -5,11 +5,8 @@
 #include "cli/options.h"
 #include "exec/exec.h"
 
-enum { GPU_OPTIONS = 3 };
-
 struct gpu_options {
 	bool allow_tf32, exact_reductions, fuse_relu;
-	struct option option[GPU_OPTIONS];
 };
 
 /* Points into o, which stays where it is while the command line is read. */

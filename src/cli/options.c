@@ -1,7 +1,6 @@
-/* options: reading a command line by its tables, and --help. */
+/* options: reading a command line by its tables. */
 #include "cli/options.h"
 #include "base/diag.h"
-#include "cli/commands.h"
 #include "cli/completion.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -44,13 +43,57 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 	suggest_try(&s, HELP);
 	for (unsigned t = 0; t < c->table_n; t++)
 		for (unsigned i = 0; i < c->table[t].n; i++)
-			if (c->table[t].at[i].name)
-				suggest_try(&s, c->table[t].at[i].name);
+			if (c->table[t].row[i].name)
+				suggest_try(&s, c->table[t].row[i].name);
 	if (s.best)
 		fprintf(stderr, "note: did you mean '--%s'?\n", s.best);
 	else
 		fprintf(stderr, "note: `hirc %s --help` lists the options\n", c->command);
 	buf_free(&name);
+}
+
+/* ---- fields */
+
+void options_set_defaults(const struct option_table *t)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		const struct option *o = &t->row[i];
+		void *field = (char *)t->values + o->at;
+		switch (o->kind) {
+		case OPTION_SWITCH:
+			*(bool *)field = o->init.on;
+			break;
+		case OPTION_TEXT:
+		case OPTION_MAYBE:
+			*(const char **)field = o->init.text;
+			break;
+		case OPTION_INT:
+		case OPTION_SIZE:
+			*(int64_t *)field = o->init.number;
+			break;
+		case OPTION_CALL:
+			break;
+		}
+	}
+}
+
+void *options_field(const struct command_line *c, const struct option *o)
+{
+	unsigned t = 0;
+	while (!option_table_has(&c->table[t], o))
+		t++;
+	return (char *)c->table[t].values + o->at;
+}
+
+bool options_hidden(const struct command_line *c, unsigned t, const struct option *o)
+{
+	for (unsigned k = 0; k < t; k++)
+		for (unsigned i = 0; i < c->table[k].n; i++) {
+			const struct option *x = &c->table[k].row[i];
+			if (o->name ? x->name && !strcmp(x->name, o->name) : x->letter == o->letter)
+				return true;
+		}
+	return false;
 }
 
 /* ---- values */
@@ -94,11 +137,10 @@ static bool parse_integer(const char *text, int64_t *out)
 	return true;
 }
 
-void option_spelling(const struct option *o, struct buf *out)
+void option_put_name(const struct option *o, struct buf *out)
 {
 	if (o->name)
-		buf_printf(out, "--%s%s", o->kind == OPTION_SWITCH && !*(const bool *)o->to ? "no-" : "",
-		           o->name);
+		buf_printf(out, "--%s", o->name);
 	else
 		buf_printf(out, "-%c", o->letter);
 }
@@ -119,7 +161,7 @@ static bool store_number(const struct command_line *c, const struct option *o, c
 		         (long long)o->min, (long long)o->max);
 		return false;
 	}
-	*(int64_t *)o->to = v;
+	*(int64_t *)options_field(c, o) = v;
 	return true;
 }
 
@@ -134,13 +176,13 @@ static bool store_option(struct command_line *c, const struct option *o, const c
 	struct buf spelling = {0};
 	bool ok = true;
 	push_given(c, o, text);
-	option_spelling(o, &spelling);
+	option_put_name(o, &spelling);
 	switch (o->kind) {
 	case OPTION_TEXT:
 	case OPTION_MAYBE:
 		ok = words_allowed(o, text);
 		if (ok)
-			*(const char **)o->to = text;
+			*(const char **)options_field(c, o) = text;
 		else
 			complain(c, "%s: '%s' is not one of %s", spelling.at, text, o->value);
 		break;
@@ -149,7 +191,7 @@ static bool store_option(struct command_line *c, const struct option *o, const c
 		ok = store_number(c, o, spelling.at, text);
 		break;
 	case OPTION_CALL:
-		ok = o->call(o->to, text);
+		ok = o->call(options_field(c, o), text);
 		break;
 	case OPTION_SWITCH:
 		break;
@@ -164,7 +206,7 @@ static const struct option *find_name(const struct command_line *c, const char *
 {
 	for (unsigned t = 0; t < c->table_n; t++)
 		for (unsigned i = 0; i < c->table[t].n; i++) {
-			const struct option *o = &c->table[t].at[i];
+			const struct option *o = &c->table[t].row[i];
 			if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n))
 				return o;
 		}
@@ -175,8 +217,8 @@ static const struct option *find_letter(const struct command_line *c, char lette
 {
 	for (unsigned t = 0; t < c->table_n; t++)
 		for (unsigned i = 0; i < c->table[t].n; i++)
-			if (c->table[t].at[i].letter == letter)
-				return &c->table[t].at[i];
+			if (c->table[t].row[i].letter == letter)
+				return &c->table[t].row[i];
 	return NULL;
 }
 
@@ -186,7 +228,7 @@ static const char *next_word(const struct command_line *c, const struct option *
 	if (*i + 1 < argc)
 		return argv[++*i];
 	struct buf spelling = {0};
-	option_spelling(o, &spelling);
+	option_put_name(o, &spelling);
 	complain(c, "%s needs a value: %s", spelling.at, o->value ? o->value : "VALUE");
 	buf_free(&spelling);
 	return NULL;
@@ -227,7 +269,7 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 			complain(c, "--%s takes no value (--no-%s switches it off)", o->name, o->name);
 			return false;
 		}
-		*(bool *)o->to = !off;
+		*(bool *)options_field(c, o) = !off;
 		push_given(c, o, off ? "no" : "yes");
 		return true;
 	}
@@ -248,7 +290,7 @@ static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 		return false;
 	}
 	if (o->kind == OPTION_SWITCH) {
-		*(bool *)o->to = true;
+		*(bool *)options_field(c, o) = true;
 		push_given(c, o, "yes");
 		return true;
 	}
@@ -301,79 +343,6 @@ static enum options_result read_environment(struct command_line *c)
 	return r;
 }
 
-/* ---- help */
-
-static void put_default(struct buf *b, const struct option *o)
-{
-	switch (o->kind) {
-	case OPTION_SWITCH:
-		if (*(bool *)o->to)
-			buf_printf(b, " (default: on; --no-%s)", o->name);
-		break;
-	case OPTION_INT:
-	case OPTION_SIZE:
-		buf_printf(b, " (default: %lld)", (long long)*(int64_t *)o->to);
-		break;
-	case OPTION_TEXT:
-	case OPTION_MAYBE:
-		if (*(const char **)o->to)
-			buf_printf(b, " (default: %s)", *(const char **)o->to);
-		break;
-	case OPTION_CALL:
-		break;
-	}
-}
-
-static void put_option(struct buf *b, const struct option *o)
-{
-	enum { COLUMN = 28 };
-	size_t start = b->n;
-	const char *value = o->value ? o->value : "VALUE";
-	buf_puts(b, "  ");
-	if (o->letter)
-		buf_printf(b, "-%c", o->letter);
-	if (o->letter && o->name)
-		buf_puts(b, ", ");
-	if (o->name)
-		buf_printf(b, "--%s", o->name);
-	if (o->kind == OPTION_MAYBE)
-		buf_printf(b, "[=%s]", value);
-	else if (o->kind != OPTION_SWITCH)
-		buf_printf(b, "%s%s", o->name ? "=" : " ", value);
-	size_t used = b->n - start;
-	if (used + 2 > COLUMN) {
-		buf_putc(b, '\n');
-		used = 0;
-	}
-	buf_pad(b, ' ', (unsigned)(COLUMN - used));
-	buf_puts(b, o->help);
-	put_default(b, o);
-	buf_putc(b, '\n');
-}
-
-/* The command whose page tells of this word, which may be its alias. */
-static const char *page_of(const char *word)
-{
-	unsigned n;
-	const struct command *all = commands_all(&n);
-	for (unsigned i = 0; i < n; i++)
-		if (all[i].alias && !strcmp(all[i].alias, word))
-			return all[i].name;
-	return word;
-}
-
-static void build_help(const struct command_line *c, struct buf *b)
-{
-	buf_printf(b, "usage: hirc %s %s\n\n%s\n", c->command, c->usage, c->about);
-	for (unsigned t = 0; t < c->table_n; t++) {
-		buf_printf(b, "\n%s:\n", c->table[t].title ? c->table[t].title : "Options");
-		for (unsigned i = 0; i < c->table[t].n; i++)
-			put_option(b, &c->table[t].at[i]);
-	}
-	buf_puts(b, "\nOptions are read from the environment variable HIRC_FLAGS first.\n");
-	buf_printf(b, "`man hirc-%s` says more.\n", page_of(c->command));
-}
-
 /* ---- completions */
 
 /* `--help=SHELL`, alone: the script that completes this command there. */
@@ -403,12 +372,15 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 		*status = STATUS_OK;
 		return false;
 	}
-	build_help(c, &help); /* before a default is changed */
+	for (unsigned t = c->table_n; t-- > 0;) /* the first table's row of a field counts */
+		options_set_defaults(&c->table[t]);
 	enum options_result r = read_environment(c);
 	if (r == OPTIONS_GO)
 		r = read_words(c, argc - 1, argv + 1, true);
-	if (r == OPTIONS_DONE)
+	if (r == OPTIONS_DONE) {
+		options_put_help(c, &help);
 		fputs(help.at, stdout); /* main flushes it */
+	}
 	buf_free(&help);
 	if (r == OPTIONS_GO && c->file.n < c->min_files) {
 		complain(c, "%s",
@@ -454,16 +426,23 @@ void options_put_word(const char *word, struct buf *out)
 	buf_putc(out, '\'');
 }
 
+void options_put_given_name(const struct command_line *c, uint32_t k, struct buf *out)
+{
+	const struct option *o = c->given.at[k];
+	if (o->kind == OPTION_SWITCH && o->name && !strcmp(c->given_text.at[k], "no"))
+		buf_printf(out, "--no-%s", o->name);
+	else
+		option_put_name(o, out);
+}
+
 void options_put_given(const struct command_line *c, uint32_t k, struct buf *out)
 {
 	const struct option *o = c->given.at[k];
 	const char *text = c->given_text.at[k];
 	struct buf word = {0};
 	buf_putc(out, ' ');
-	if (o->kind == OPTION_SWITCH && o->name) {
-		buf_printf(out, "--%s%s", strcmp(text, "no") ? "" : "no-", o->name);
-	} else if (o->kind == OPTION_SWITCH) {
-		buf_printf(out, "-%c", o->letter);
+	if (o->kind == OPTION_SWITCH) {
+		options_put_given_name(c, k, out);
 	} else if (o->name) {
 		buf_printf(&word, "--%s=%s", o->name, text);
 		options_put_word(word.at, out);
@@ -476,7 +455,7 @@ void options_put_given(const struct command_line *c, uint32_t k, struct buf *out
 
 bool option_table_has(const struct option_table *t, const struct option *o)
 {
-	return o >= t->at && o < t->at + t->n;
+	return o >= t->row && o < t->row + t->n;
 }
 
 void options_free(struct command_line *c)

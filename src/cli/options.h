@@ -1,30 +1,37 @@
-/* options: the command line of one command, read from tables.
+/* options: the command line of one command, read from tables of rows.
  *
- *     static const struct option table[] = {
- *             {.name = "np", .kind = OPTION_INT, .to = &o.np, .value = "N", .help = "number of ranks"},
+ *     struct example { int64_t count; };
+ *     static const struct option rows[] = {
+ *             {.name = "count", .kind = OPTION_INT, .at = offsetof(struct example, count), .value = "N",
+ *              .init.number = 4, .help = "number of examples"},
  *     };
+ *     struct example e;
+ *     struct command_line line = {.table = {OPTION_TABLE("Options", rows, &e)}, .table_n = 1, …};
+ *     options_parse(&line, argc, argv, &status)        e.count is 4, or the value that was given
+ *
+ * A new option is one row, and the field that it sets. Rows that several commands have are macros
+ * (options_shared.h). A row takes the place of rows of the same name or letter in later tables.
  *
  * Options are `--name=value` or `--name value`, switches `--name` and `--no-name`, letters `-o FILE`
  * and `-oFILE`; `--` ends them. The environment variable HIRC_FLAGS is read first, so that the command
- * line overrides it. An unknown option is an error with a suggestion. --help shows each default as it
- * stands in the target before anything is read; --help=bash, zsh and fish, alone, print the tables as the
- * command's part of that shell's completions (completion.h). */
+ * line overrides it. An unknown option is an error with a suggestion. */
 #ifndef HIRC_CLI_OPTIONS_H
 #define HIRC_CLI_OPTIONS_H
 #include "base/status.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 enum option_kind {
-	OPTION_SWITCH, /* bool *: --name, --no-name */
-	OPTION_TEXT,   /* const char ** */
-	OPTION_MAYBE,  /* const char **: --name is --name=<otherwise>; a value only after `=` */
-	OPTION_INT,    /* int64_t *, min … max */
-	OPTION_SIZE,   /* int64_t *, 8K 32M 8G, min … max */
-	OPTION_CALL,   /* call(to, text), may be repeated; false: it reported the fault */
+	OPTION_SWITCH, /* bool: --name, --no-name */
+	OPTION_TEXT,   /* const char * */
+	OPTION_MAYBE,  /* const char *: --name is --name=<otherwise>; a value only after `=` */
+	OPTION_INT,    /* int64_t, min … max */
+	OPTION_SIZE,   /* int64_t, 8K 32M 8G, min … max */
+	OPTION_CALL,   /* call(field, text), may be repeated; false: it reported the fault */
 };
 
 /* Uses of the file that a value names; of NAME=FILE the part behind the `=` names it. */
@@ -38,22 +45,33 @@ struct option {
 	const char *name; /* without dashes; NULL: only a letter */
 	char letter;      /* -o; 0: none */
 	enum option_kind kind;
-	void *to; /* by kind */
-	bool (*call)(void *to, const char *text);
-	const char *value;     /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
-	const char *words;     /* `a|b|c`: the words in shells, not checked; NULL: the words of value */
-	enum option_file file; /* TEXT, MAYBE, CALL */
-	bool several;          /* TEXT: several of these words, with commas between them */
-	const char *otherwise; /* MAYBE: the value when none is written */
-	int64_t min, max;      /* INT, SIZE; both 0: any */
+	size_t at; /* offset of the field in the values of the table, by kind */
+	bool (*call)(void *field, const char *text);
+	union {
+		bool on;          /* SWITCH */
+		const char *text; /* TEXT, MAYBE */
+		int64_t number;   /* INT, SIZE */
+	} init;                   /* the default; CALL: none */
+	const char *value;        /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
+	const char *words;        /* `a|b|c`: the words in shells, not checked; NULL: the words of value */
+	enum option_file file;    /* TEXT, MAYBE, CALL */
+	bool several;             /* TEXT: several of these words, with commas between them */
+	const char *otherwise;    /* MAYBE: the value when none is written */
+	int64_t min, max;         /* INT, SIZE; both 0: any */
 	const char *help;
 };
 
 struct option_table {
-	const char *title; /* in --help; NULL: `Options` */
-	const struct option *at;
+	const char *title; /* in --help */
+	const struct option *row;
 	unsigned n;
+	void *values; /* the struct that the rows' fields are in */
 };
+#define OPTION_TABLE(of_title, rows, to)                                                                     \
+	(struct option_table)                                                                                \
+	{                                                                                                    \
+		.title = (of_title), .row = (rows), .n = sizeof(rows) / sizeof *(rows), .values = (to)       \
+	}
 
 enum { OPTION_MAX_TABLES = 6 };
 
@@ -74,10 +92,21 @@ struct command_line {
 	char *environment;       /* copy of HIRC_FLAGS that values point into; owned */
 };
 
-/* argv[0] is the command's name. False: *status is the exit code, --help or the error was printed. */
+/* Writes the defaults, then the values that were given. argv[0] is the command's name. False: *status is the
+ * exit code, --help or the error was printed. */
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
-/* `--name`, `--no-name` of a switch that is off, or `-o`. */
-void option_spelling(const struct option *o, struct buf *out);
+/* Writes the defaults of a table: for values that no command line is read into. */
+void options_set_defaults(const struct option_table *t);
+/* Returns the field that an option of the command line sets. */
+void *options_field(const struct command_line *c, const struct option *o);
+/* Returns true if a row of table t is replaced by one of an earlier table. */
+bool options_hidden(const struct command_line *c, unsigned t, const struct option *o);
+/* Puts the text of --help. */
+void options_put_help(const struct command_line *c, struct buf *out);
+/* Puts `--name` or `-o`. */
+void option_put_name(const struct option *o, struct buf *out);
+/* Puts the name of number k of the options that were read; of a switch that was switched off `--no-name`. */
+void options_put_given_name(const struct command_line *c, uint32_t k, struct buf *out);
 /* Number k of the options that were read, as a shell reads it: ` -D 'x=a b'`, ` --no-remarks`. */
 void options_put_given(const struct command_line *c, uint32_t k, struct buf *out);
 /* A word as a shell reads it: in quotes where it needs them. */
@@ -90,6 +119,7 @@ bool options_replaces(const struct command_line *c, const char *path, struct buf
 /* Returns true if no option writes a file that another, or the command itself, reads or writes; appends the
  * fault where one does. */
 bool options_spare_files(const struct command_line *c, struct buf *out);
+/* Returns true if the option is a row of the table. */
 bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);
 

@@ -33,7 +33,7 @@ static bool replaces(const struct command_line *c, const char *path, uint32_t k,
 		    !file_same(path, file_of(o, c->given_text.at[j])))
 			continue;
 		buf_puts(out, "what ");
-		option_spelling(o, out);
+		option_put_name(o, out);
 		buf_puts(out, o->file == FILE_READ ? " reads" : " writes");
 		return true;
 	}
@@ -55,7 +55,7 @@ bool options_spare_files(const struct command_line *c, struct buf *out)
 		ok = o->file != FILE_WRITTEN || !strcmp(path, "-") || !replaces(c, path, k, &other);
 		if (ok)
 			continue;
-		option_spelling(o, out);
+		option_put_name(o, out);
 		buf_printf(out, ": '%s' would take the place of %s: give it another name", path, other.at);
 	}
 	buf_free(&other);

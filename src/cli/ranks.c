@@ -1,6 +1,7 @@
 /* ranks: --target, --graph, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
  * --engine, --streams, --timeout, --allow-path. */
 #include "cli/ranks.h"
+#include "cli/options_shared.h"
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,19 +9,6 @@
 #include <unistd.h>
 
 enum { DEFAULT_TIMEOUT = 30, MAX_TIMEOUT = 1000000 };
-
-void rank_options_init(struct rank_options *o)
-{
-	*o = (struct rank_options){.target = "cpu",
-	                           .replay = true,
-	                           .bootstrap = "auto",
-	                           .transport = transport_kind_name(TRANSPORT_AUTO),
-	                           .p2p_protocol = "auto",
-	                           .p2p_transport = "auto",
-	                           .engine = "auto",
-	                           .streams = DEFAULT_STREAMS,
-	                           .timeout = DEFAULT_TIMEOUT};
-}
 
 void rank_options_free(struct rank_options *o)
 {
@@ -38,67 +26,62 @@ static bool allow_folder(void *to, const char *folder)
 	return true;
 }
 
+static const struct option rows[] = {
+    {.name = "target",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct rank_options, target),
+     .value = "cpu|cuda",
+     .init.text = "cpu",
+     .help = "the device of a rank: cores of its host, or a GPU"},
+    {.name = "graph",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct rank_options, replay),
+     .init.on = true,
+     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
+    {.name = "bootstrap",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct rank_options, bootstrap),
+     .value = "auto|fork|thread|mpi",
+     .init.text = "auto",
+     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
+    {.name = "transport",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct rank_options, transport),
+     .value = transport_kind_values,
+     .init.text = "auto",
+     .help = "how data moves between ranks"},
+    P2P_OPTIONS(struct rank_options, p2p_protocol, p2p_transport),
+    {.name = "engine",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct rank_options, engine),
+     .value = "auto|inline|lanes",
+     .init.text = "auto",
+     .help = "the threads that do a rank's work: its own, or two more; auto: inline"},
+    STREAMS_OPTION(struct rank_options, streams),
+    {.name = "timeout",
+     .kind = OPTION_INT,
+     .at = offsetof(struct rank_options, timeout),
+     .value = "SECONDS",
+     .max = MAX_TIMEOUT,
+     .init.number = DEFAULT_TIMEOUT,
+     .help = "end a job in which nothing moves for so long; 0: never"},
+    {.name = "allow-path",
+     .kind = OPTION_CALL,
+     .call = allow_folder,
+     .value = "DIR",
+     .help = "programs may read files below DIR, too, not only below their own folder; `/`: any"},
+};
+
 struct option_table rank_options_table(struct rank_options *o)
 {
-	const struct option options[] = {
-	    {.name = "target",
-	     .kind = OPTION_TEXT,
-	     .to = &o->target,
-	     .value = "cpu|cuda",
-	     .help = "the device of a rank: cores of its host, or a GPU"},
-	    {.name = "graph",
-	     .kind = OPTION_SWITCH,
-	     .to = &o->replay,
-	     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
-	    {.name = "bootstrap",
-	     .kind = OPTION_TEXT,
-	     .to = &o->bootstrap,
-	     .value = "auto|fork|thread|mpi",
-	     .help = "how ranks are started; auto: mpi under a launcher, else fork"},
-	    {.name = "transport",
-	     .kind = OPTION_TEXT,
-	     .to = &o->transport,
-	     .value = transport_kind_values,
-	     .help = "how data moves between ranks"},
-	    {.name = "p2p-protocol",
-	     .kind = OPTION_TEXT,
-	     .to = &o->p2p_protocol,
-	     .value = "auto|get|put",
-	     .help = "of cuda-ipc: the receiver gets a message, or the sender puts it; auto: put with "
-	             "--pipeline=p2p-put, else get"},
-	    {.name = "p2p-transport",
-	     .kind = OPTION_TEXT,
-	     .to = &o->p2p_transport,
-	     .value = "auto|copy-engine|kernel",
-	     .help = "of cuda-ipc: the engine that copies messages; auto: copy-engine"},
-	    {.name = "engine",
-	     .kind = OPTION_TEXT,
-	     .to = &o->engine,
-	     .value = "auto|inline|lanes",
-	     .help = "the threads that do a rank's work: its own, or two more; auto: inline"},
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &o->streams,
-	     .value = "N",
-	     .max = MAX_STREAMS,
-	     .help = "stream indices are taken modulo N; 0: unbounded"},
-	    {.name = "timeout",
-	     .kind = OPTION_INT,
-	     .to = &o->timeout,
-	     .value = "SECONDS",
-	     .max = MAX_TIMEOUT,
-	     .help = "end a job in which nothing moves for so long; 0: never"},
-	    {.name = "allow-path",
-	     .kind = OPTION_CALL,
-	     .to = o,
-	     .call = allow_folder,
-	     .value = "DIR",
-	     .help = "programs may read files below DIR, too, not only below their own folder; `/`: any"},
-	};
-	unsigned n = sizeof options / sizeof *options;
-	static_assert(sizeof options / sizeof *options <= RANK_OPTIONS, "RANK_OPTIONS is too small");
-	memcpy(o->option, options, sizeof options);
-	return (struct option_table){.title = "Ranks", .at = o->option, .n = n};
+	return OPTION_TABLE("Ranks", rows, o);
+}
+
+void rank_options_init(struct rank_options *o)
+{
+	const struct option_table table = rank_options_table(o);
+	*o = (struct rank_options){0};
+	options_set_defaults(&table);
 }
 
 struct rt_launch_options rank_options_launch(const struct rank_options *o)

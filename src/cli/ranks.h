@@ -6,7 +6,20 @@
 #include "cli/gpu.h"
 #include "rt/bootstrap.h"
 
-enum { RANK_OPTIONS = 10 };
+/* Two rows; the fields are const char *. */
+#define P2P_OPTIONS(type, protocol, transport)                                                               \
+	{.name = "p2p-protocol",                                                                             \
+	 .kind = OPTION_TEXT,                                                                                \
+	 .at = offsetof(type, protocol),                                                                     \
+	 .value = "auto|get|put",                                                                            \
+	 .init.text = "auto",                                                                                \
+	 .help = "of cuda-ipc: the receiver gets a message, or the sender puts it; auto: put with "          \
+	         "--pipeline=p2p-put, else get"},                                                            \
+	{                                                                                                    \
+		.name = "p2p-transport", .kind = OPTION_TEXT, .at = offsetof(type, transport),               \
+		.value = "auto|copy-engine|kernel", .init.text = "auto",                                     \
+		.help = "of cuda-ipc: the engine that copies messages; auto: copy-engine"                    \
+	}
 
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */
@@ -16,9 +29,9 @@ struct rank_options {
 	const char *p2p_protocol, *p2p_transport; /* "auto": not asked for */
 	int64_t streams, timeout;                 /* timeout in seconds */
 	VEC(const char *) allow_path;             /* folders that programs may read files of */
-	struct option option[RANK_OPTIONS];
 };
 
+/* Sets the defaults, for ranks that no command line is about. */
 void rank_options_init(struct rank_options *o);
 void rank_options_free(struct rank_options *o);
 /* Points into o, which stays where it is while the command line is read. */

@@ -57,7 +57,7 @@ enum status report_run(struct report_command *c, char **path)
 	                .repeat = 1,
 	                .seed = -1,
 	                .check_limit = REF_DEFAULT_LIMIT,
-	                .trace_events = 1 << 18};
+	                .trace_events = RUN_TRACE_EVENTS};
 	*path = NULL;
 	if (import_knows(c->source)) {
 		diag_error(c->d, E_RECORDED_GRAPH, DIAG_NOWHERE, "--run: a recorded graph cannot be run");

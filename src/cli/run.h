@@ -30,6 +30,8 @@
 struct progress;
 struct witness_file;
 
+enum { RUN_TRACE_EVENTS = 1 << 18 }; /* that a rank keeps where nothing else is asked for */
+
 struct run {
 	/* the command line */
 	struct compile_options compile;

@@ -68,6 +68,7 @@ struct tune {
 	struct compile_options compile; /* -D of axes left out */
 	struct rank_options ranks;
 	const char *path, *search, *output;
+	const char *measure_text;     /* of --measure */
 	int64_t measure, limit, rows; /* candidates that are run, found to differ, printed */
 	bool check, csv, json;
 	struct command_line *line;

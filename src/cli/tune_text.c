@@ -52,18 +52,19 @@ static void put_define(struct buf *out, const char *name, const char *text)
 /* An option in the form of the command line, from the field that it has set. */
 static void put_given(struct tune *t, const struct option *o, struct buf *out)
 {
+	const void *field = options_field(t->line, o);
 	struct buf word = {0};
 	switch (o->kind) {
 	case OPTION_SWITCH:
-		buf_printf(&word, "--%s%s", *(const bool *)o->to ? "" : "no-", o->name);
+		buf_printf(&word, "--%s%s", *(const bool *)field ? "" : "no-", o->name);
 		break;
 	case OPTION_TEXT:
 	case OPTION_MAYBE:
-		buf_printf(&word, "--%s=%s", o->name, *(const char *const *)o->to);
+		buf_printf(&word, "--%s=%s", o->name, *(const char *const *)field);
 		break;
 	case OPTION_INT:
 	case OPTION_SIZE:
-		buf_printf(&word, "--%s=%lld", o->name, (long long)*(const int64_t *)o->to);
+		buf_printf(&word, "--%s=%lld", o->name, (long long)*(const int64_t *)field);
 		break;
 	case OPTION_CALL: /* -D */
 		for (uint32_t k = 0; k < t->compile.define.n; k++)

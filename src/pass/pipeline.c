@@ -352,7 +352,7 @@ struct run {
 
 static void print_module(struct run *r, struct buf *out)
 {
-	if (r->o->nvfuser)
+	if (!r->o->concise)
 		ir_print_nvfuser(r->m, out);
 	else
 		ir_print_hir(r->m, out);
@@ -361,7 +361,7 @@ static void print_module(struct run *r, struct buf *out)
 static bool write_dump(struct run *r, unsigned number, const char *name)
 {
 	struct buf path = {0}, text = {0};
-	buf_printf(&path, "%s/%02u-%s.%s", r->o->dump_dir, number, name, r->o->nvfuser ? "hostir" : "hir");
+	buf_printf(&path, "%s/%02u-%s.%s", r->o->dump_dir, number, name, r->o->concise ? "hir" : "hostir");
 	if (mkdir(r->o->dump_dir, 0777) && errno != EEXIST)
 		errno = errno ? errno : EIO;
 	print_module(r, &text);

@@ -44,7 +44,7 @@ struct pipeline_options {
 	const char *stop_after;  /* a pass, or `parse` for none at all; NULL: run all */
 	const char *dump_dir;    /* a folder for numbered files, made when it is not there; NULL: none */
 	const char *timing;      /* `text` or `json`, to standard error; NULL: none */
-	bool nvfuser;            /* the surface of the dumps */
+	bool concise;            /* the surface of the dumps; else nvFuser's */
 	bool verify_each, remarks;
 	const struct cluster *cluster; /* the cluster for times, for passes that need them */
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */

@@ -231,29 +231,44 @@ static enum status take_source(void *command, struct source *s, bool first)
 
 static void take_list(void);
 
+/* Programs are verified only if that is asked for, in debug builds, too. */
+static const struct option rows[] = {
+    STREAMS_OPTION(struct command, streams),
+    {.name = "as-checked",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, as_checked),
+     .help = "plans as sim's"},
+    {.name = "show",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, shows),
+     .help = "print all events"},
+    {.name = "memory",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, memory),
+     .help = "bytes of a walk"},
+    {.name = "list",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, list),
+     .help = "programs of standard input"},
+    {.name = "verify-each",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, compile.pipeline.verify_each),
+     .help = "verify the program after each pass"},
+    {.name = "verify-roundtrip",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct command, compile.verify_roundtrip),
+     .help = "check after each pass that the program prints and parses to itself"},
+};
+
 /* text: the program, which takes the place of a file; NULL: files are named. */
 static int run(int argc, char **argv, const char *name, const char *text)
 {
-	struct command c = {.streams = DEFAULT_STREAMS};
-	const struct option table[] = {
-	    {.name = "streams",
-	     .kind = OPTION_INT,
-	     .to = &c.streams,
-	     .value = "N",
-	     .max = 4096,
-	     .help = "streams"},
-	    {.name = "as-checked", .kind = OPTION_SWITCH, .to = &c.as_checked, .help = "plans as sim's"},
-	    {.name = "show", .kind = OPTION_SWITCH, .to = &c.shows, .help = "print all events"},
-	    {.name = "memory", .kind = OPTION_SWITCH, .to = &c.memory, .help = "bytes of a walk"},
-	    {.name = "list", .kind = OPTION_SWITCH, .to = &c.list, .help = "programs of standard input"},
-	};
+	struct command c = {0};
 	struct command_line line = {
 	    .command = "events", .usage = "[OPTION…] FILE…", .about = "Compares accounts."};
 	enum status status = STATUS_OK;
 	struct diag *d = diag_new(stderr, DIAG_TEXT, 0);
-	compile_options_init(&c.compile);
-	c.compile.pipeline.verify_each = c.compile.verify_roundtrip = false;
-	line.table[line.table_n++] = (struct option_table){.at = table, .n = sizeof table / sizeof *table};
+	line.table[line.table_n++] = OPTION_TABLE("Options", rows, &c);
 	line.table[line.table_n++] = compile_options_table(&c.compile);
 	if (!options_parse(&line, argc, argv, &status) || !compile_options_finish(&c.compile, d))
 		status = STATUS_USAGE;

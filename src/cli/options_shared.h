@@ -1,0 +1,45 @@
+/* options_shared: rows that several commands have, each declared once.
+ *
+ *     static const struct option rows[] = {
+ *             STREAMS_OPTION(struct sim_command, streams),
+ *
+ * TYPE is the struct of the table's values, FIELD its member that the option sets. Rows with code of their
+ * own stand beside it: CLUSTER_OPTION, PROGRESS_OPTION, DEFINE_OPTIONS, P2P_OPTIONS. */
+#ifndef HIRC_CLI_OPTIONS_SHARED_H
+#define HIRC_CLI_OPTIONS_SHARED_H
+#include "base/transport_kind.h"
+#include "cli/options.h"
+#include "ir/ir.h"
+
+/* int64_t */
+#define STREAMS_OPTION(type, field)                                                                          \
+	{                                                                                                    \
+		.name = "streams", .kind = OPTION_INT, .at = offsetof(type, field), .value = "N",            \
+		.max = MAX_STREAMS, .init.number = DEFAULT_STREAMS,                                          \
+		.help = "take stream indices modulo N; 0: as they are"                                       \
+	}
+
+/* const char *: a transport, or auto */
+#define FIGURES_OPTION(type, field)                                                                          \
+	{                                                                                                    \
+		.name = "transport", .kind = OPTION_TEXT, .at = offsetof(type, field),                       \
+		.value = transport_kind_values, .init.text = "auto",                                         \
+		.help = "use the figures of this transport in the cluster file; auto: the first one there"   \
+	}
+
+/* bool */
+#define JSON_OPTION(type, field)                                                                             \
+	{                                                                                                    \
+		.name = "json", .kind = OPTION_SWITCH, .at = offsetof(type, field), .help = "print JSON"     \
+	}
+#define CSV_OPTION(type, field)                                                                              \
+	{                                                                                                    \
+		.name = "csv", .kind = OPTION_SWITCH, .at = offsetof(type, field), .help = "print CSV"       \
+	}
+#define SPLIT_OPTION(type, field)                                                                            \
+	{                                                                                                    \
+		.name = "split-input-file", .kind = OPTION_SWITCH, .at = offsetof(type, field),              \
+		.help = "handle the programs between lines `# -----` one by one"                             \
+	}
+
+#endif
