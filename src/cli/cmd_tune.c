@@ -195,7 +195,8 @@ static bool take_measure(struct tune *t)
 /* Options that show or change a single compilation. */
 static bool check_given(struct tune *t)
 {
-	static const char *const refused[] = {"print-after", "dump-dir", "timing", "stop-after"};
+	static const char *const refused[] = {"print-before", "print-after", "dump-dir", "timing",
+	                                      "stop-after"};
 	for (unsigned k = 0; k < sizeof refused / sizeof *refused; k++)
 		if (options_given(t->line, refused[k])) {
 			diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,

@@ -28,7 +28,10 @@ static const char pass_words[] =
 static const char parse_and_passes[] = "parse"
 #include "pass/passes.def"
     ;
-static const char all_and_passes[] = "all|changed"
+static const char all_and_passes[] = "all"
+#include "pass/passes.def"
+    ;
+static const char changed_and_passes[] = "all|changed"
 #include "pass/passes.def"
     ;
 #undef PASS
@@ -47,6 +50,7 @@ bool compile_options_define(void *compile_options, const char *text)
 static const struct option rows[] = {
     DEFINE_OPTIONS(0),
     {.name = "passes",
+     .alias = "--pass-pipeline",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, passes),
      .value = "A,B{OPT=N}",
@@ -108,11 +112,17 @@ static const struct option rows[] = {
      .value = "PASS",
      .words = parse_and_passes,
      .help = "run no pass after this one; `parse`: none"},
+    {.name = "print-before",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct compile_options, pipeline.print_before),
+     .value = "PASS",
+     .words = all_and_passes,
+     .help = "print the program before a pass; `all`"},
     {.name = "print-after",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, pipeline.print_after),
      .value = "PASS",
-     .words = all_and_passes,
+     .words = changed_and_passes,
      .help = "print the program after a pass; `all`, `changed`"},
     {.name = "dump-dir",
      .kind = OPTION_TEXT,
@@ -121,6 +131,7 @@ static const struct option rows[] = {
      .help = "write the program after each pass to numbered files"},
     REMARKS_OPTION(struct compile_options, pipeline.remarks, false),
     {.name = "timing",
+     .alias = "--time-passes",
      .kind = OPTION_MAYBE,
      .at = offsetof(struct compile_options, pipeline.timing),
      .value = "text|json",

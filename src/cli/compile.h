@@ -37,8 +37,9 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 	 .value = "NAME=TEXT",                                                                               \
 	 .help = "give a param, const or scalar its value"},                                                 \
 	{                                                                                                    \
-		.name = "np", .kind = OPTION_INT, .at = (offset) + offsetof(struct compile_options, np),     \
-		.value = "N", .max = IR_MAX_DEVICES, .help = "number of ranks; 0: as the file says"          \
+		.name = "np", .alias = "-np", .kind = OPTION_INT,                                            \
+		.at = (offset) + offsetof(struct compile_options, np), .value = "N", .max = IR_MAX_DEVICES,  \
+		.help = "number of ranks; 0: as the file says"                                               \
 	}
 
 /* A row; the field is a bool. */

@@ -31,6 +31,17 @@ static void complain(const struct command_line *c, const char *format, ...)
 	buf_free(&text);
 }
 
+/* Returns true if an option, by its name or its alias, is nearer than those before. */
+static bool suggests_option(struct suggest *s, const struct option *o)
+{
+	const char *before = s->best;
+	if (o->name)
+		suggest_try(s, o->name);
+	if (o->name && o->alias)
+		suggest_try(s, o->alias + strspn(o->alias, "-"));
+	return s->best != before;
+}
+
 static void unknown_option(const struct command_line *c, const char *word, size_t n)
 {
 	struct buf name = {0};
@@ -41,12 +52,13 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 		bare++;
 	struct suggest s = suggest_start(bare);
 	suggest_try(&s, HELP);
+	const struct option *near = NULL;
 	for (unsigned t = 0; t < c->table_n; t++)
 		for (unsigned i = 0; i < c->table[t].n; i++)
-			if (c->table[t].row[i].name)
-				suggest_try(&s, c->table[t].row[i].name);
+			if (suggests_option(&s, &c->table[t].row[i]))
+				near = &c->table[t].row[i];
 	if (s.best)
-		fprintf(stderr, "note: did you mean '--%s'?\n", s.best);
+		fprintf(stderr, "note: did you mean '--%s'?\n", near ? near->name : HELP);
 	else
 		fprintf(stderr, "note: `hirc %s --help` lists the options\n", c->command);
 	buf_free(&name);
@@ -213,6 +225,18 @@ static const struct option *find_name(const struct command_line *c, const char *
 	return NULL;
 }
 
+/* word: with its dashes, n bytes of it. */
+static const struct option *find_alias(const struct command_line *c, const char *word, size_t n)
+{
+	for (unsigned t = 0; t < c->table_n; t++)
+		for (unsigned i = 0; i < c->table[t].n; i++) {
+			const struct option *o = &c->table[t].row[i];
+			if (o->alias && strlen(o->alias) == n && !memcmp(o->alias, word, n))
+				return o;
+		}
+	return NULL;
+}
+
 static const struct option *find_letter(const struct command_line *c, char letter)
 {
 	for (unsigned t = 0; t < c->table_n; t++)
@@ -245,12 +269,14 @@ static bool takes_word(const struct command_line *c, const struct option *o, con
 	return true;
 }
 
-/* One `--…` word; *i moves on when the value is the next word. */
+/* One `--…` word, or an alias; *i moves on when the value is the next word. */
 static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
 	size_t n = equals ? (size_t)(equals - word) : strlen(word);
-	const struct option *o = find_name(c, word, n);
+	const struct option *o = find_alias(c, argv[*i], n + 2);
+	if (!o)
+		o = find_name(c, word, n);
 	bool off = false;
 	if (!o && n > 3 && !memcmp(word, "no-", 3)) {
 		o = find_name(c, word + 3, n - 3);
@@ -317,8 +343,9 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 			return OPTIONS_DONE;
 		} else if (!files && !strcmp(word, "--quiet") && !find_name(c, "quiet", 5)) {
 			continue; /* of all commands: this one shows no progress */
-		} else if (!(word[1] == '-' ? read_long(c, argc, argv, &i)
-		                            : read_letters(c, argc, argv, &i))) {
+		} else if (!(word[1] == '-' || find_alias(c, word, strcspn(word, "="))
+		                 ? read_long(c, argc, argv, &i)
+		                 : read_letters(c, argc, argv, &i))) {
 			return OPTIONS_WRONG;
 		}
 	}

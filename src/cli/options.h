@@ -42,8 +42,9 @@ enum option_file {
 };
 
 struct option {
-	const char *name; /* without dashes; NULL: only a letter */
-	char letter;      /* -o; 0: none */
+	const char *name;  /* without dashes; NULL: only a letter */
+	char letter;       /* -o; 0: none */
+	const char *alias; /* a spelling of other tools, with dashes, in no list; NULL: none */
 	enum option_kind kind;
 	size_t at; /* offset of the field in the values of the table, by kind */
 	bool (*call)(void *field, const char *text);

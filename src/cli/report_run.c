@@ -74,7 +74,8 @@ enum status report_run(struct report_command *c, char **path)
 	r.compile.pipeline.after = NULL; /* these are for the program of the page */
 	r.compile.pipeline.remark = NULL;
 	r.compile.pipeline.remarks = false;
-	r.compile.pipeline.print_after = r.compile.pipeline.dump_dir = r.compile.pipeline.timing = NULL;
+	r.compile.pipeline.print_before = r.compile.pipeline.print_after = NULL;
+	r.compile.pipeline.dump_dir = r.compile.pipeline.timing = NULL;
 	*path = make_file(c->d);
 	r.trace = *path;
 	enum status status = *path ? launch_ranks(&r, c->d) : STATUS_DIAGNOSTICS;

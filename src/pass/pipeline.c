@@ -19,7 +19,8 @@ const struct pass_info pass_info[PASS_COUNT] = {
 #undef PASS
 };
 
-/* The default pipeline. A pass that does not stand here runs if --passes names it, or an option asks for it. */
+/* The default pipeline. A pass that does not stand here runs if --passes names it, or an option asks for it.
+ */
 static const enum pass_id default_pipeline[] = {
     PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
     PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
@@ -294,7 +295,8 @@ static bool check_name(struct diag *d, const struct pipeline *p, const char *nam
 
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o)
 {
-	return check_name(d, p, o->print_after, "all", "changed") &&
+	return check_name(d, p, o->print_before, "all", "all") &&
+	       check_name(d, p, o->print_after, "all", "changed") &&
 	       check_name(d, p, o->stop_after, "parse", "parse");
 }
 
@@ -374,6 +376,18 @@ static bool write_dump(struct run *r, unsigned number, const char *name)
 	return ok;
 }
 
+/* --print-before. */
+static void print_before(struct run *r, const char *name)
+{
+	const char *before = r->o->print_before;
+	struct buf text = {0};
+	if (!before || (strcmp(before, "all") && strcmp(before, name)))
+		return;
+	print_module(r, &text);
+	fprintf(stderr, "# before %s\n%s", name, text.at);
+	buf_free(&text);
+}
+
 /* --print-after and --dump-dir. */
 static bool show_program(struct run *r, unsigned number, const char *name)
 {
@@ -441,6 +455,7 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 	r->cx.pipeline = p;
 	r->cx.at = i;
 	memcpy(r->cx.option, p->at[i].option, sizeof r->cx.option);
+	print_before(r, info->name);
 	double start = now_ms();
 	bool ok = pass_check_requires(r->m, &r->cx) && info->run(r->m, &r->cx);
 	r->ms[i] = now_ms() - start;

@@ -40,11 +40,12 @@ struct prediction {
 };
 
 struct pipeline_options {
-	const char *print_after; /* a pass, `all` or `changed`: to standard error; NULL: none */
-	const char *stop_after;  /* a pass, or `parse` for none at all; NULL: run all */
-	const char *dump_dir;    /* a folder for numbered files, made when it is not there; NULL: none */
-	const char *timing;      /* `text` or `json`, to standard error; NULL: none */
-	bool concise;            /* the surface of the dumps; else nvFuser's */
+	const char *print_before; /* a pass, or `all`: to standard error; NULL: none */
+	const char *print_after;  /* a pass, `all` or `changed`: to standard error; NULL: none */
+	const char *stop_after;   /* a pass, or `parse` for none at all; NULL: run all */
+	const char *dump_dir;     /* a folder for numbered files, made when it is not there; NULL: none */
+	const char *timing;       /* `text` or `json`, to standard error; NULL: none */
+	bool concise;             /* the surface of the dumps; else nvFuser's */
 	bool verify_each, remarks;
 	const struct cluster *cluster; /* the cluster for times, for passes that need them */
 	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
@@ -59,7 +60,8 @@ struct pipeline_options {
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
 
-/* Returns true if print_after and stop_after name passes of the pipeline; reports it where not. */
+/* Returns true if print_before, print_after and stop_after name passes of the pipeline; reports it where not.
+ */
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
 /* STATUS_OK; STATUS_DIAGNOSTICS: reported; STATUS_INTERNAL: a pass broke the program, reported. */
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
