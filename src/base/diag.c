@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 enum {
 	SNIPPET_MAX = 200,    /* bytes of a source line that are shown */
@@ -57,16 +56,12 @@ struct diag {
 	void *before_to;
 };
 
-struct diag *diag_new(FILE *out, enum diag_format format, int color)
+struct diag *diag_new(FILE *out, enum diag_format format, enum color_setting color)
 {
 	struct diag *d = mem_zalloc(sizeof *d);
 	d->out = out;
 	d->format = format;
-	d->color = color > 0;
-	if (color < 0) {
-		const char *no_color = getenv("NO_COLOR");
-		d->color = isatty(fileno(out)) && !(no_color && *no_color);
-	}
+	d->color = out && color_wanted(color, out);
 	return d;
 }
 

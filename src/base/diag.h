@@ -9,6 +9,7 @@
  * DIAG_MAX_ERRORS errors the rest is counted, not shown. */
 #ifndef HIRC_BASE_DIAG_H
 #define HIRC_BASE_DIAG_H
+#include "base/color.h"
 #include "base/diagnostics.h"
 #include "base/source.h"
 #include <stdbool.h>
@@ -22,9 +23,8 @@ enum diag_format { DIAG_TEXT, DIAG_JSON };
 
 struct diag;
 
-/* Messages go to out (standard error as a rule; NULL: nowhere, they are counted). color: -1 asks the
- * terminal and NO_COLOR. */
-struct diag *diag_new(FILE *out, enum diag_format format, int color);
+/* Messages go to out (standard error as a rule; NULL: nowhere, they are counted). */
+struct diag *diag_new(FILE *out, enum diag_format format, enum color_setting color);
 void diag_free(struct diag *d);
 
 /* The source that offsets of the following messages refer to; NULL: none. Returns the former. */

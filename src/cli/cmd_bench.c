@@ -32,7 +32,7 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 		bool shared = option_table_has(&line->table[OF_RANKS], o) ||
 		              option_table_has(&line->table[OF_GPU], o) || o->letter == 'b' ||
 		              o->letter == 'e' ||
-		              is_one_of(o, "samples warmup np quiet transport diagnostic-format");
+		              is_one_of(o, "samples warmup np quiet transport color diagnostic-format");
 		if (!shared && option_table_has(&line->table[OF_CLUSTER], o) != measures_cluster)
 			options_put_given_name(line, k, &spelling);
 	}
@@ -55,7 +55,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		const struct option *o = line->given.at[k];
 		bool fits = !option_table_has(&line->table[OF_COLLECTIVES], o);
 		if (c->kinds && option_table_has(&line->table[OF_COMPILING], o))
-			fits = is_one_of(o, "np diagnostic-format");
+			fits = is_one_of(o, "np color diagnostic-format");
 		else if (c->kinds)
 			fits = !is_one_of(o, "check engine streams graph allow-tf32 fuse-relu");
 		if (!fits)
@@ -395,7 +395,7 @@ int cmd_bench(int argc, char **argv)
 	             "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
 	             "of each to the first is printed. --check, --engine, --streams and what stands under "
 	             "Compiling,\n"
-	             "but for --np and --diagnostic-format, are options of programs.\n"
+	             "but for --np, --color and --diagnostic-format, are options of programs.\n"
 	             "With --collectives writes the figures of this machine, for --cluster.\n"
 	             "Exit codes are those of `hirc run`.",
 	    .table = {[OF_ALL] = OPTION_TABLE("Options", rows, &x),

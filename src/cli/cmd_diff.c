@@ -17,9 +17,10 @@ static struct module *read_program(struct compile_options *o, struct diag *d, co
 	return status == STATUS_OK ? compile_source(d, s, o, false, &status) : NULL;
 }
 
-static void report_diff(struct module *a, struct module *b, const struct difference *x)
+static void report_diff(const struct compile_options *o, struct module *a, struct module *b,
+                        const struct difference *x)
 {
-	struct diag *d = diag_new(stdout, DIAG_TEXT, -1);
+	struct diag *d = diag_new(stdout, DIAG_TEXT, color_setting_find(o->color));
 	diag_set_source(d, a->source);
 	if (x->at[0] == DIAG_NOWHERE)
 		diag_error(d, E_DIFFERS, DIAG_NOWHERE, "%s differs: %s has %s", x->what.at, a->source->name,
@@ -52,7 +53,7 @@ static int diff(struct compile_options *o, const char *const path[2])
 		compile_warn_unused(d, o);
 		code = modules_same(m[0], m[1], &x) ? SAME : DIFFERENT;
 		if (code == DIFFERENT)
-			report_diff(m[0], m[1], &x);
+			report_diff(o, m[0], m[1], &x);
 		difference_free(&x);
 	}
 	compile_free(m[0]);
@@ -62,7 +63,7 @@ static int diff(struct compile_options *o, const char *const path[2])
 	return code;
 }
 
-static const struct option rows[] = {DEFINE_OPTIONS(0)};
+static const struct option rows[] = {DEFINE_OPTIONS(0), COLOR_OPTION(struct compile_options, color)};
 
 int cmd_diff(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/source.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include "parse/ast.h"
@@ -14,6 +14,7 @@
 
 struct fmt_command {
 	bool in_place, check;
+	const char *color;
 	struct diag *d;
 };
 
@@ -79,6 +80,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct fmt_command, check),
      .help = "only say which files are not formatted (exit code 1)"},
+    COLOR_OPTION(struct fmt_command, color),
 };
 
 int cmd_fmt(int argc, char **argv)
@@ -95,7 +97,7 @@ int cmd_fmt(int argc, char **argv)
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
-		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		c.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
 		for (uint32_t i = 0; i < line.file.n; i++) {
 			enum status one = format(&c, line.file.at[i]);
 			status = one > status ? one : status;

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include "ir/print.h"
@@ -11,6 +11,7 @@
 
 struct import_command {
 	const char *output; /* NULL: standard output */
+	const char *color;
 	struct diag *d;
 	VEC(const char *) group;
 };
@@ -72,6 +73,7 @@ static const struct option rows[] = {
      .value = "NAME:N",
      .help = "how many members a group has of which an execution trace does not say it; `world` is the "
              "one without a name"},
+    COLOR_OPTION(struct import_command, color),
 };
 
 int cmd_import(int argc, char **argv)
@@ -92,7 +94,7 @@ int cmd_import(int argc, char **argv)
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		struct buf text = {0};
-		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		c.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
 		status = import(&c, line.file.at[0], &text);
 		if (status == STATUS_OK)
 			status = write_import(&c, &text);

@@ -5,7 +5,7 @@
  *     hirc test --junit=results.xml tests/  for CI                                              */
 #include "base/file.h"
 #include "cli/commands.h"
-#include "cli/options.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "golden/find.h"
 #include "golden/golden_report.h"
@@ -22,8 +22,8 @@ enum { ALL_SKIPPED = 77, BY_SIGNAL = 128, MOST_JOBS = 1024, MOST_SECONDS = 1 << 
 struct test_command {
 	struct golden_options options;
 	int64_t jobs;
-	const char *filter, *junit, *hirc;
-	bool tap, verbose, color;
+	const char *filter, *junit, *hirc, *color;
+	bool tap, verbose, colored;
 	bool counts_up; /* how many are done stands on the last line of the terminal */
 	struct golden_paths paths;
 	struct golden_counts counts;
@@ -137,7 +137,7 @@ static void report_test(void *to, uint32_t index, const struct golden_result *r)
 	if (c->tap)
 		golden_put_tap(&text, index + 1, path, r);
 	else if (r->outcome != GOLDEN_PASSED || c->verbose || c->paths.at.n == 1)
-		golden_put_result(&text, path, r, c->color);
+		golden_put_result(&text, path, r, c->colored);
 	if (text.n)
 		count_up(c, 0);
 	if (text.n && !c->lost)
@@ -186,9 +186,8 @@ static enum status test(struct test_command *c, const struct command_line *line)
 {
 	if (!find_hirc(c) || !find_tests(c, line))
 		return STATUS_USAGE;
-	const char *no_color = getenv("NO_COLOR");
 	uint32_t n = c->paths.at.n;
-	c->color = isatty(STDOUT_FILENO) && !(no_color && *no_color);
+	c->colored = color_wanted(color_setting_find(c->color), stdout);
 	c->options.jobs = jobs(c);
 	c->options.report = report_test;
 	c->options.to = c;
@@ -265,6 +264,7 @@ static const struct option rows[] = {
      .call = add_feature,
      .value = "NAME[=COMMAND]",
      .help = "have the feature of `# REQUIRES: NAME`; with a command, if that ends with exit code 0"},
+    COLOR_OPTION(struct test_command, color),
 };
 
 int cmd_test(int argc, char **argv)
@@ -283,7 +283,7 @@ int cmd_test(int argc, char **argv)
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
-		c.d = diag_new(stderr, DIAG_TEXT, -1);
+		c.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
 		status = test(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);

@@ -148,6 +148,7 @@ static const struct option rows[] = {
      .init.on = DEBUG_BUILD,
      .help = "check after each pass that it prints and parses to itself"},
     CLUSTER_OPTION(struct compile_options, cluster_name),
+    COLOR_OPTION(struct compile_options, color),
     {.name = "diagnostic-format",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, diagnostics),
@@ -335,7 +336,14 @@ bool compile_options_finish(struct compile_options *o, struct diag *d)
 
 struct diag *compile_diag(const struct compile_options *o)
 {
-	return diag_new(stderr, !strcmp(o->diagnostics, "json") ? DIAG_JSON : DIAG_TEXT, -1);
+	return compile_diag_to(o, stderr);
+}
+
+struct diag *compile_diag_to(const struct compile_options *o, FILE *out)
+{
+	bool colored = color_wanted(color_setting_find(o->color), stderr);
+	return diag_new(out, !strcmp(o->diagnostics, "json") ? DIAG_JSON : DIAG_TEXT,
+	                colored ? COLOR_ALWAYS : COLOR_NEVER);
 }
 
 void compile_warn_unused(struct diag *d, const struct compile_options *o)

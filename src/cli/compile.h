@@ -62,6 +62,7 @@ struct compile_options {
 	const char *transform;   /* --transform: `all`, `no` or a list; NULL: all from --effort=2 on */
 	const char *passes;      /* --passes; NULL: the default pipeline */
 	const char *diagnostics; /* text or json */
+	const char *color;       /* auto, always or never */
 	const char *cluster_name;
 	struct cluster *cluster; /* by compile_cluster; NULL until then */
 	const char *transport;   /* whose figures of a cluster file count; NULL: of the first one there */
@@ -90,8 +91,10 @@ void compile_options_transport(struct compile_options *o, const char *transport,
 bool compile_options_finish(struct compile_options *o, struct diag *d);
 /* Returns the list of --transform, or its default: `all`, `no` or a list. */
 const char *compile_transform_list(const struct compile_options *o);
-/* Messages to standard error as --diagnostic-format says. */
+/* Messages to standard error as --diagnostic-format and --color say. */
 struct diag *compile_diag(const struct compile_options *o);
+/* Likewise to a text that goes to standard error later. */
+struct diag *compile_diag_to(const struct compile_options *o, FILE *out);
 
 /* Reads, parses and checks a source and runs the passes (`-`: standard input). NULL with *status set
  * after reporting. The module owns its source: free both with compile_free. */

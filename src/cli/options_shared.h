@@ -36,6 +36,14 @@
 	{                                                                                                    \
 		.name = "csv", .kind = OPTION_SWITCH, .at = offsetof(type, field), .help = "print CSV"       \
 	}
+/* const char *, for color_setting_find */
+#define COLOR_OPTION(type, field)                                                                            \
+	{                                                                                                    \
+		.name = "color", .kind = OPTION_TEXT, .at = offsetof(type, field),                           \
+		.value = "auto|always|never", .init.text = "auto",                                           \
+		.help = "use colours; auto: on a terminal"                                                   \
+	}
+/* bool */
 #define SPLIT_OPTION(type, field)                                                                            \
 	{                                                                                                    \
 		.name = "split-input-file", .kind = OPTION_SWITCH, .at = offsetof(type, field),              \

@@ -26,7 +26,7 @@ static void messages_open(struct messages *x, const struct run *r)
 {
 	*x = (struct messages){0};
 	x->f = open_memstream(&x->text, &x->n);
-	x->d = diag_new(x->f, !strcmp(r->compile.diagnostics, "json") ? DIAG_JSON : DIAG_TEXT, -1);
+	x->d = compile_diag_to(&r->compile, x->f);
 	if (r->m)
 		diag_set_source(x->d, r->m->source);
 }

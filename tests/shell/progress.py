@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""progress.py HIRC: bars of progress are there on a terminal, and gone at the end; elsewhere there are none."""
+"""progress.py HIRC: bars of progress are there on a terminal, and gone at the end; elsewhere there are none. Colours of
+--color=auto are there on a terminal, without NO_COLOR and TERM=dumb."""
 import os
 import pty
 import re
@@ -82,7 +83,18 @@ def check_none(folder, words, **environment):
     expect(f"{words} {environment} shows {out!r}", got == 0 and b"\x1b[K" not in out)
 
 
+def check_color(folder, colored, *words, **environment):
+    out, _ = on_terminal(folder, *words, **{"NO_COLOR": "", **environment})
+    expect(f"{words} {environment}: {out!r}", (b"\x1b[" in out) == colored)
+
+
 with tempfile.TemporaryDirectory() as folder:
+    for words in (["compile", "none.hir"], ["fmt", "none.hir"], ["import", "none.hir"], ["test", "none.hir"]):
+        check_color(folder, True, *words)
+        check_color(folder, False, *words, TERM="dumb")
+        check_color(folder, False, *words, NO_COLOR="1")
+        check_color(folder, False, *words, "--color=never")
+        check_color(folder, True, *words, "--color=always", TERM="dumb", NO_COLOR="1")
     with open(os.path.join(folder, "q.hir"), "w") as file:
         file.write(PROGRAM)
     ring = os.path.join(os.environ["HIRC_ROOT"], "examples", "ag_matmul.hir")
