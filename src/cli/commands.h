@@ -13,5 +13,7 @@ struct command {
 };
 /* All of commands.def, in its order. */
 const struct command *commands_all(unsigned *n);
+/* Returns the command of a name or an alias; NULL: there is none. */
+const struct command *command_find(const char *word);
 
 #endif

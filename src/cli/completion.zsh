@@ -1,47 +1,17 @@
 #compdef hirc
-# Completion for zsh, made by `hirc completions zsh` of hirc's options.
-
+# Completion for zsh: `hirc complete` knows the words.
 _hirc()
 {
-	local -a commands
-	commands=(
-		# @commands@
-	)
-	if ((CURRENT == 2)); then
-		if [[ $words[2] == -* ]]; then
-			compadd -- --help --version
+	local line
+	local -a whole part whole_help part_help
+	for line in ${(f)"$($words[1] complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)"}; do
+		if [[ ${line%%$'\t'*} == *[=/] ]]; then
+			part+=("${line%%$'\t'*}") part_help+=("${line/$'\t'/ -- }")
 		else
-			_describe -t commands command commands
+			whole+=("${line%%$'\t'*}") whole_help+=("${line/$'\t'/ -- }")
 		fi
-		return
-	fi
-	local command=$words[2]
-	case $command in
-	# @aliases@
-	esac
-	shift words
-	((CURRENT--))
-	(($+functions[_hirc_$command])) && _hirc_$command
+	done
+	compadd -l -d whole_help -a whole
+	compadd -l -S '' -d part_help -a part
 }
-# @functions@
-
-# PATTERN WORD...: words, and files of the pattern, `any` or `none`
-_hirc_argument()
-{
-	local pattern=$1
-	shift
-	(($#)) && compadd -- "$@"
-	case $pattern in
-	none) ;;
-	any) _files ;;
-	*) _files -g $pattern ;;
-	esac
-}
-
-# NAME=FILE
-_hirc_file_after()
-{
-	compset -P '*=' && _files
-}
-
 _hirc "$@"

@@ -2,6 +2,7 @@
 #include "base/diag.h"
 #include "base/status.h"
 #include "cli/commands.h"
+#include "cli/complete.h"
 #include "cli/output.h"
 #include "cli/version.h"
 #include <errno.h>
@@ -43,16 +44,6 @@ static int unknown_command(const char *word)
 	return STATUS_USAGE;
 }
 
-static const struct command *find_command(const char *word)
-{
-	unsigned n;
-	const struct command *all = commands_all(&n);
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(all[i].name, word) || (all[i].alias && !strcmp(all[i].alias, word)))
-			return &all[i];
-	return NULL;
-}
-
 /* `hirc help` and `hirc help COMMAND`, which is `hirc COMMAND --help`. */
 static int help(const char *word)
 {
@@ -60,7 +51,7 @@ static int help(const char *word)
 		print_help(stdout);
 		return STATUS_OK;
 	}
-	const struct command *c = find_command(word);
+	const struct command *c = command_find(word);
 	return c ? c->run(2, (char *[]){(char *)c->name, "--help", NULL}) : unknown_command(word);
 }
 
@@ -80,7 +71,9 @@ static int run_command(int argc, char **argv)
 		buf_free(&text);
 		return STATUS_OK;
 	}
-	const struct command *c = find_command(word);
+	if (!strcmp(word, "complete")) /* for shells: in no list */
+		return complete_words(argc - 2, argv + 2);
+	const struct command *c = command_find(word);
 	return c ? c->run(argc - 1, argv + 1) : unknown_command(word);
 }
 

@@ -1,7 +1,7 @@
 /* options: reading a command line by its tables. */
 #include "cli/options.h"
 #include "base/diag.h"
-#include "cli/completion.h"
+#include "cli/complete.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +246,14 @@ static const struct option *find_letter(const struct command_line *c, char lette
 	return NULL;
 }
 
+const struct option *options_find(const struct command_line *c, const char *word, size_t n)
+{
+	const struct option *o = find_alias(c, word, n);
+	if (!o && n > 2 && word[0] == '-' && word[1] == '-')
+		o = find_name(c, word + 2, n - 2);
+	return o || n != 2 || word[0] != '-' || word[1] == '-' ? o : find_letter(c, word[1]);
+}
+
 static const char *next_word(const struct command_line *c, const struct option *o, int argc, char **argv,
                              int *i)
 {
@@ -283,7 +291,7 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 		off = true;
 	}
 	if (equals && n == strlen(HELP) && !memcmp(word, HELP, n)) {
-		complain(c, "--help=SHELL stands alone, and shells are bash, zsh and fish");
+		complain(c, "--help takes no value");
 		return false;
 	}
 	if (!o || (off && o->kind != OPTION_SWITCH)) {
@@ -370,32 +378,13 @@ static enum options_result read_environment(struct command_line *c)
 	return r;
 }
 
-/* ---- completions */
-
-/* `--help=SHELL`, alone: the script that completes this command there. */
-static const struct completion_shell *asks_completion(int argc, char **argv)
-{
-	static const char start[] = "--help=";
-	size_t n = sizeof start - 1;
-	return argc == 2 && !strncmp(argv[1], start, n) ? completion_find(argv[1] + n) : NULL;
-}
-
-static void print_completion(const struct command_line *c, const struct completion_shell *shell)
-{
-	struct buf text = {0};
-	shell->command(c, &text);
-	fputs(text.at, stdout);
-	buf_free(&text);
-}
-
 /* ---- entry */
 
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status)
 {
 	struct buf help = {0};
-	const struct completion_shell *shell = asks_completion(argc, argv);
-	if (shell) {
-		print_completion(c, shell);
+	if (argc > 3 && !strcmp(argv[1], OPTIONS_COMPLETE)) {
+		complete_line(c, argc - 2, argv + 2);
 		*status = STATUS_OK;
 		return false;
 	}

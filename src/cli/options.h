@@ -93,6 +93,9 @@ struct command_line {
 	char *environment;       /* copy of HIRC_FLAGS that values point into; owned */
 };
 
+/* The first word of a command line that options_parse completes instead of reading it (complete.h). */
+#define OPTIONS_COMPLETE "--help=complete"
+
 /* Writes the defaults, then the values that were given. argv[0] is the command's name. False: *status is the
  * exit code, --help or the error was printed. */
 bool options_parse(struct command_line *c, int argc, char **argv, enum status *status);
@@ -100,6 +103,8 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 void options_set_defaults(const struct option_table *t);
 /* Returns the field that an option of the command line sets. */
 void *options_field(const struct command_line *c, const struct option *o);
+/* Returns the option of a word with its dashes, n bytes of it: a name, a letter or an alias; NULL: none. */
+const struct option *options_find(const struct command_line *c, const char *word, size_t n);
 /* Returns true if a row of table t is replaced by one of an earlier table. */
 bool options_hidden(const struct command_line *c, unsigned t, const struct option *o);
 /* Puts the text of --help. */

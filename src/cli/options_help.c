@@ -3,7 +3,6 @@
  *     --streams=N               take stream indices modulo N; 0: as they are (default: 4)  */
 #include "cli/commands.h"
 #include "cli/options.h"
-#include <string.h>
 
 static void put_default(struct buf *b, const struct option *o)
 {
@@ -53,17 +52,6 @@ static void put_option(struct buf *b, const struct option *o)
 	buf_putc(b, '\n');
 }
 
-/* The command whose page tells of this word, which may be its alias. */
-static const char *page_of(const char *word)
-{
-	unsigned n;
-	const struct command *all = commands_all(&n);
-	for (unsigned i = 0; i < n; i++)
-		if (all[i].alias && !strcmp(all[i].alias, word))
-			return all[i].name;
-	return word;
-}
-
 void options_put_help(const struct command_line *c, struct buf *b)
 {
 	buf_printf(b, "usage: hirc %s %s\n\n%s\n", c->command, c->usage, c->about);
@@ -74,5 +62,5 @@ void options_put_help(const struct command_line *c, struct buf *b)
 				put_option(b, &c->table[t].row[i]);
 	}
 	buf_puts(b, "\nOptions are read from the environment variable HIRC_FLAGS first.\n");
-	buf_printf(b, "`man hirc-%s` says more.\n", page_of(c->command));
+	buf_printf(b, "`man hirc-%s` says more.\n", command_find(c->command)->name);
 }

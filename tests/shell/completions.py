@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""completions.py HIRC SHELL: completions of bash are asked for, those of zsh and fish read by their shells.
+"""completions.py HIRC SHELL: asks the shell's script for completions.
 
-Each command of `hirc --help` and each option of `hirc COMMAND --help` has to be among what the shell offers, so
-that a command cannot be forgotten.
+With bash each command of `hirc --help` and each option of `hirc COMMAND --help` has to be among the offers, so
+that no command is forgotten.
 """
 import os
 import re
@@ -58,7 +58,7 @@ printf '%s\n' "${COMPREPLY[@]}"
 
 def complete(script, folder, *words):
     run = subprocess.run(["bash", "--norc", "-c", DRIVE, "bash", script, "hirc", *words],
-                         cwd=folder, check=True, capture_output=True, text=True)
+                         cwd=folder, env=ENVIRONMENT, check=True, capture_output=True, text=True)
     if run.stderr:
         expect(f"bash says {run.stderr!r} for {words}", False)
     return [line for line in run.stdout.splitlines() if line]
@@ -95,66 +95,83 @@ def bash(script, folder):
     offers(["compile", "--stop-after", "=", "pars"], ["parse"])
     offers(["tune", "--search", "=", "chunks,off"], ["chunks,offset-streams"])
     offers(["sim", "--cluster", "=", "h1"], ["h100"])
-    offers(["compile", ""], ["a.hir", "b.hir", "d d.hir", "programs"])
+    offers(["compile", ""], ["a.hir", "b.hir", "d\\ d.hir", "programs/"])
     offers(["compile", "--np", "2", "a"], ["a.hir"])
     offers(["compile", "-D", "s", "=", "2", "b"], ["b.hir"])
     offers(["compile", "e"], ["e.npy"])  # no program: any file
     offers(["compile", "--dump", "--", "-"], [])
     offers(["compile", "-o", "e"], ["e.npy"])
     offers(["run", "--input", "=", "X", "=", "e"], ["e.npy"])
-    offers(["compile", "--dump-dir", "=", ""], ["programs"])
+    offers(["compile", "--dump-dir", "=", ""], ["programs/"])
+    offers(["compile", "~/file"], ["~/files/"])
+    offers(["compile", "d\\ "], ["d\\ d.hir"])
+    offers(["help", "comp"], ["compile", "completions"])
+    offers(["sim", "--slow", "=", "3", ":", "1"], [])
     offers(["import", "c"], ["c.graph"])
     offers(["bench", "allg"], ["allgather"])
     offers(["bench", "a"], ["allgather", "allreduce", "all_to_all", "all_to_allv", "all", "a.hir"])
     offers(["completions", ""], ["bash", "zsh", "fish"])
     offers(["nothing", "--d"], [])
+    os.mkdir(os.path.join(folder, "a b"))
+    offers(["compile", "~/files/a\\ "], ["~/files/a\\ b/"])
+    offers(["compile", "--nothing", "=", ""], [])
 
 
-# ---- the others: all is there, and the shell can read it
+# ---- fish and zsh
 
-def others(script):
-    with open(script) as file:
-        text = file.read()
-    for command in commands():
-        part = re.search({"zsh": rf"_hirc_{command}\(\)\n{{(.*?)\n}}",
-                          "fish": rf"\n\n(complete -c hirc -n '__hirc_is {command}'.*?)(?:\n\n|$)"}[SHELL],
-                         text, re.DOTALL)
-        expect(f"{command} has a part", part)
-        for name in options(command) if part else ():
-            spelling = {"zsh": rf"'\*{name}[=+\[]",
-                        "fish": rf" -{'l' if name.startswith('--') else 's'} {name.lstrip('-')} "}[SHELL]
-            expect(f"{command} {name}", re.search(spelling, part.group(1)))
-    if failures == 0 and not shutil.which(SHELL):
-        print(f"skipped: no {SHELL}")
-        sys.exit(77)
-    if SHELL == "fish":
-        fish(script)
-    read = subprocess.run([SHELL, "-n", script], capture_output=True, text=True)
-    expect(f"{SHELL} reads it: {read.stderr}", read.returncode == 0 and not read.stderr)
+def fish(script, folder, words):
+    run = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{' '.join(['hirc', *words])}'"],
+                         cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    expect(f"fish says {run.stderr!r} for {words}", not run.stderr)
+    return [offer.split("\t")[0] for offer in run.stdout.splitlines()]
 
 
-def fish(script):
-    def offers(line, want):
-        run = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"],
-                             capture_output=True, text=True)
-        got = [offer.split("\t")[0] for offer in run.stdout.splitlines()]
-        expect(f"{line}: {got} in place of {want} {run.stderr}", got == want)
-
-    offers("hirc comp", ["compile", "completions"])
-    offers("hirc opt --dump=h", ["--dump=hir"])
-    offers("hirc run --transport s", ["shm"])
-    offers("hirc run --no-g", ["--no-graph"])
-    offers("hirc compile --passes=allocate,as", ["--passes=allocate,assign-streams"])
-    offers("hirc bench allg", ["allgather"])
+ZSH = r"""
+compadd() { while [[ $1 == -* ]]; do [[ $1 == -[dS] ]] && shift; shift; done; print -rl -- ${(P)1}; }
+script=$1
+shift
+words=("$@") CURRENT=$# PREFIX=${@[-1]}
+source $script
+"""
 
 
+def zsh(script, folder, words):
+    run = subprocess.run(["zsh", "-f", "-c", ZSH, "zsh", script, "hirc", *words],
+                         cwd=folder, env=ENVIRONMENT, capture_output=True, text=True)
+    expect(f"zsh says {run.stderr!r} for {words}", not run.stderr)
+    return [line for line in run.stdout.splitlines() if line]
+
+
+def others(script, folder):
+    ask = {"fish": fish, "zsh": zsh}[SHELL]
+    open(os.path.join(folder, "a.hir"), "w").close()
+    open(os.path.join(folder, "d d.hir"), "w").close()
+
+    def offers(words, want):
+        got = ask(script, folder, words)
+        expect(f"{words}: {got} in place of {want}", sorted(got) == sorted(want))
+
+    offers(["comp"], ["compile", "completions"])
+    offers(["opt", "--dump=h"], ["--dump=hir"])
+    offers(["run", "--transport", "s"], ["shm"])
+    offers(["run", "--no-g"], ["--no-graph"])
+    offers(["compile", "--passes=allocate,as"], ["--passes=allocate,assign-streams"])
+    offers(["compile", "--np", "2", "a"], ["a.hir"])
+    offers(["compile", "d\\ "], ["d d.hir"])
+    offers(["compile", "--dump-di"], ["--dump-dir="])
+    offers(["bench", "allg"], ["allgather"])
+
+
+if SHELL != "bash" and not shutil.which(SHELL):
+    print(f"skipped: no {SHELL}")
+    sys.exit(77)
 with tempfile.TemporaryDirectory() as folder:
     script = os.path.join(folder, "script")
     with open(script, "w") as file:
         file.write(hirc("completions", SHELL))
-    if SHELL == "bash":
-        os.mkdir(os.path.join(folder, "files"))
-        bash(script, os.path.join(folder, "files"))
-    else:
-        others(script)
+    os.mkdir(os.path.join(folder, "files"))
+    os.mkdir(os.path.join(folder, "bin"))
+    os.symlink(HIRC, os.path.join(folder, "bin", "hirc"))
+    ENVIRONMENT = {**os.environ, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "HOME": folder}
+    (bash if SHELL == "bash" else others)(script, os.path.join(folder, "files"))
 sys.exit(failures != 0)
