@@ -10,7 +10,7 @@
 	{                                                                                                    \
 		.name = "cluster", .kind = OPTION_TEXT, .at = offsetof(type, field), .init.text = "cpu",     \
 		.value = "FILE or " CLUSTER_BUILTINS, .words = CLUSTER_BUILTIN_LIST("|"), .file = FILE_READ, \
-		.help = "the machine that times are of"                                                      \
+		.help = "machine that times are predicted for"                                               \
 	}
 
 /* Loads the cluster that --cluster names: figures that come with hirc, or a file (`./cpu`: the file, `-`:

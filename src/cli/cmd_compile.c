@@ -343,14 +343,14 @@ static const struct option rows[] = {
      .at = offsetof(struct compile_command, ranks.transport),
      .value = transport_kind_values_gpu,
      .init.text = "nccl",
-     .help = "of --target=cuda: how data moves between ranks"},
+     .help = "how data moves between ranks, with --target=cuda"},
     P2P_OPTIONS(struct compile_command, ranks.p2p_protocol, ranks.p2p_transport),
     {.letter = 'o',
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_command, output),
      .value = "FILE",
      .file = FILE_WRITTEN,
-     .help = "print to a file (as --dump says; nvfuser without)"},
+     .help = "print to a file, in the form of --dump"},
     SPLIT_OPTION(struct compile_command, split),
     {.name = "list-passes",
      .kind = OPTION_SWITCH,
@@ -365,7 +365,7 @@ static const struct option rows[] = {
      .at = offsetof(struct compile_command, reproducer),
      .value = "FILE",
      .file = FILE_WRITTEN,
-     .help = "keep command and input here should hirc fail"},
+     .help = "write command and input to FILE, and keep it if hirc fails"},
 };
 
 int cmd_compile(int argc, char **argv)

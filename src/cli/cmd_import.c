@@ -71,8 +71,8 @@ static const struct option rows[] = {
      .kind = OPTION_CALL,
      .call = add_group,
      .value = "NAME:N",
-     .help = "how many members a group has of which an execution trace does not say it; `world` is the "
-             "one without a name"},
+     .help = "number of members of a group whose size is not in the execution trace; `world`: the group "
+             "without a name"},
     COLOR_OPTION(struct import_command, color),
 };
 

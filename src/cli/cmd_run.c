@@ -284,8 +284,7 @@ static const struct option rows[] = {
      .at = offsetof(struct run_command, run.replay),
      .value = "W.json",
      .file = FILE_READ,
-     .help = "make the error happen of which hirc check --witness=W.json wrote how, and compare the "
-             "outputs"},
+     .help = "reproduce the error that hirc check --witness=W.json recorded, and compare the outputs"},
     {.name = "stats",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct run_command, run.stats),

@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef NDEBUG
-#define DEBUG_BUILD false
-#else
-#define DEBUG_BUILD true
-#endif
-
 /* ---- options */
 
 /* The words that shells offer where a pass is to be named. */
@@ -87,17 +81,17 @@ static const struct option rows[] = {
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, effort),
      .value = "0|1|2|3",
-     .help = "run schedule-overlap; how long it searches for an order and buckets"},
+     .help = "run schedule-overlap with this effort of search"},
     {.name = "bucket-mode",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, bucket_mode),
      .value = "pack|coalesced|none",
-     .help = "run schedule-overlap; how it makes one of several collectives"},
+     .help = "run schedule-overlap with these buckets of collectives"},
     {.name = "memory-limit",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, memory_limit),
      .value = "SIZE",
-     .help = "run schedule-overlap; no more bytes are live at any moment"},
+     .help = "run schedule-overlap with this limit of live bytes"},
     {.name = "transform",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_options, transform),
@@ -140,12 +134,12 @@ static const struct option rows[] = {
     {.name = "verify-each",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct compile_options, pipeline.verify_each),
-     .init.on = DEBUG_BUILD,
+     .on_in_debug = true,
      .help = "verify the program after each pass"},
     {.name = "verify-roundtrip",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct compile_options, verify_roundtrip),
-     .init.on = DEBUG_BUILD,
+     .on_in_debug = true,
      .help = "check after each pass that it prints and parses to itself"},
     CLUSTER_OPTION(struct compile_options, cluster_name),
     COLOR_OPTION(struct compile_options, color),
@@ -154,7 +148,7 @@ static const struct option rows[] = {
      .at = offsetof(struct compile_options, diagnostics),
      .value = "text|json",
      .init.text = "text",
-     .help = "how errors are printed"},
+     .help = "format of messages"},
 };
 
 struct option_table compile_options_table(struct compile_options *o)

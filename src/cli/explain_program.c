@@ -47,7 +47,7 @@ static const struct option rows[] = {
     {.name = "csv",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct explain_program, csv),
-     .help = "of a program: print the statements as CSV"},
+     .help = "print the statements of a program as CSV"},
 };
 
 void explain_program_free(struct explain_program *p)

@@ -6,7 +6,7 @@ static const struct option rows[] = {
     {.name = "allow-tf32",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct gpu_options, allow_tf32),
-     .help = "of --target=cuda: products of f32 round their operands to tf32, of 11 bits"},
+     .help = "round operands of f32 products to tf32, of 11 bits, with --target=cuda"},
     {.name = "exact-reductions",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct gpu_options, exact_reductions),
@@ -14,7 +14,7 @@ static const struct option rows[] = {
     {.name = "fuse-relu",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct gpu_options, fuse_relu),
-     .help = "of --target=cuda: relu of a product is computed along with it, which makes 0 of NaN"},
+     .help = "compute relu along with its product, which makes 0 of NaN, with --target=cuda"},
 };
 
 struct option_table gpu_options_table(struct gpu_options *o)

@@ -13,6 +13,12 @@ enum options_result {
 	OPTIONS_WRONG /* reported */
 };
 
+#ifdef NDEBUG
+static const bool debug_build = false;
+#else
+static const bool debug_build = true;
+#endif
+
 static const char HELP[] = "help";
 
 /* ---- messages */
@@ -73,7 +79,7 @@ void options_set_defaults(const struct option_table *t)
 		void *field = (char *)t->values + o->at;
 		switch (o->kind) {
 		case OPTION_SWITCH:
-			*(bool *)field = o->init.on;
+			*(bool *)field = o->init.on || (o->on_in_debug && debug_build);
 			break;
 		case OPTION_TEXT:
 		case OPTION_MAYBE:

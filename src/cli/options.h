@@ -53,6 +53,7 @@ struct option {
 		const char *text; /* TEXT, MAYBE */
 		int64_t number;   /* INT, SIZE */
 	} init;                   /* the default; CALL: none */
+	bool on_in_debug;         /* SWITCH: on by default in debug builds */
 	const char *value;        /* in --help: FILE, N, …; `a|b|c`: one of these words, checked */
 	const char *words;        /* `a|b|c`: the words in shells, not checked; NULL: the words of value */
 	enum option_file file;    /* TEXT, MAYBE, CALL */

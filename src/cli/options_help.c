@@ -8,7 +8,9 @@ static void put_default(struct buf *b, const struct option *o)
 {
 	switch (o->kind) {
 	case OPTION_SWITCH:
-		if (o->init.on)
+		if (o->on_in_debug)
+			buf_puts(b, " (default: on in debug builds)");
+		else if (o->init.on)
 			buf_printf(b, " (default: on; --no-%s)", o->name);
 		break;
 	case OPTION_INT:

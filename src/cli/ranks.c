@@ -37,7 +37,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct rank_options, replay),
      .init.on = true,
-     .help = "of --target=cuda: runs after the first are replays of a graph, where that can be made"},
+     .help = "replay a graph in runs after the first, where one can be made, with --target=cuda"},
     {.name = "bootstrap",
      .kind = OPTION_TEXT,
      .at = offsetof(struct rank_options, bootstrap),

@@ -13,12 +13,13 @@
 	 .at = offsetof(type, protocol),                                                                     \
 	 .value = "auto|get|put",                                                                            \
 	 .init.text = "auto",                                                                                \
-	 .help = "of cuda-ipc: the receiver gets a message, or the sender puts it; auto: put with "          \
-	         "--pipeline=p2p-put, else get"},                                                            \
+	 .help =                                                                                             \
+	     "rank that copies a message of cuda-ipc: the receiver gets, the sender puts; auto: put with "   \
+	     "--pipeline=p2p-put, else get"},                                                                \
 	{                                                                                                    \
 		.name = "p2p-transport", .kind = OPTION_TEXT, .at = offsetof(type, transport),               \
 		.value = "auto|copy-engine|kernel", .init.text = "auto",                                     \
-		.help = "of cuda-ipc: the engine that copies messages; auto: copy-engine"                    \
+		.help = "engine that copies messages of cuda-ipc; auto: copy-engine"                         \
 	}
 
 struct rank_options {
