@@ -16,6 +16,9 @@ if(TARGET hirc AND Python3_FOUND)
 	set_tests_properties(doc/paragraphs PROPERTIES LABELS parse TIMEOUT 60 SKIP_RETURN_CODE 77)
 	add_test(NAME doc/commands COMMAND ${launcher} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/manual_pages.py $<TARGET_FILE:hirc>)
 	set_tests_properties(doc/commands PROPERTIES LABELS parse TIMEOUT 60 ENVIRONMENT "${environment}")
+	add_test(NAME doc/options COMMAND ${launcher} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/man-options
+		--hirc $<TARGET_FILE:hirc>)
+	set_tests_properties(doc/options PROPERTIES LABELS parse TIMEOUT 60 ENVIRONMENT "${environment}")
 	add_test(NAME doc/diagnostics COMMAND ${launcher} ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/diagnostics-man
 		--hirc $<TARGET_FILE:hirc>)
 	set_tests_properties(doc/diagnostics PROPERTIES LABELS parse TIMEOUT 60 ENVIRONMENT "${environment}")
