@@ -129,12 +129,8 @@ static enum status doctor(struct doctor_command *c)
 }
 
 static const struct option rows[] = {
-    {.name = "target",
-     .kind = OPTION_TEXT,
-     .at = offsetof(struct doctor_command, target),
-     .value = "cpu|cuda",
-     .init.text = "cpu",
-     .help = "the target to look at: with cuda, exit code 5 if no GPU can be used"},
+    TARGET_OPTION(struct doctor_command, target,
+                  "the target to look at: with cuda, exit code 5 if no GPU can be used"),
     {.name = "launch",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct doctor_command, launch),

@@ -13,12 +13,6 @@ enum options_result {
 	OPTIONS_WRONG /* reported */
 };
 
-#ifdef NDEBUG
-static const bool debug_build = false;
-#else
-static const bool debug_build = true;
-#endif
-
 static const char HELP[] = "help";
 
 /* ---- messages */
@@ -70,50 +64,6 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 	buf_free(&name);
 }
 
-/* ---- fields */
-
-void options_set_defaults(const struct option_table *t)
-{
-	for (unsigned i = 0; i < t->n; i++) {
-		const struct option *o = &t->row[i];
-		void *field = (char *)t->values + o->at;
-		switch (o->kind) {
-		case OPTION_SWITCH:
-			*(bool *)field = o->init.on || (o->on_in_debug && debug_build);
-			break;
-		case OPTION_TEXT:
-		case OPTION_MAYBE:
-			*(const char **)field = o->init.text;
-			break;
-		case OPTION_INT:
-		case OPTION_SIZE:
-			*(int64_t *)field = o->init.number;
-			break;
-		case OPTION_CALL:
-			break;
-		}
-	}
-}
-
-void *options_field(const struct command_line *c, const struct option *o)
-{
-	unsigned t = 0;
-	while (!option_table_has(&c->table[t], o))
-		t++;
-	return (char *)c->table[t].values + o->at;
-}
-
-bool options_hidden(const struct command_line *c, unsigned t, const struct option *o)
-{
-	for (unsigned k = 0; k < t; k++)
-		for (unsigned i = 0; i < c->table[k].n; i++) {
-			const struct option *x = &c->table[k].row[i];
-			if (o->name ? x->name && !strcmp(x->name, o->name) : x->letter == o->letter)
-				return true;
-		}
-	return false;
-}
-
 /* ---- values */
 
 /* Returns true if the first n bytes of text are one of the words of `a|b|c`, or value names no words. */
@@ -153,14 +103,6 @@ static bool parse_integer(const char *text, int64_t *out)
 		return false;
 	*out = v;
 	return true;
-}
-
-void option_put_name(const struct option *o, struct buf *out)
-{
-	if (o->name)
-		buf_printf(out, "--%s", o->name);
-	else
-		buf_printf(out, "-%c", o->letter);
 }
 
 static bool store_number(const struct command_line *c, const struct option *o, const char *spelling,
@@ -220,46 +162,6 @@ static bool store_option(struct command_line *c, const struct option *o, const c
 
 /* ---- reading */
 
-static const struct option *find_name(const struct command_line *c, const char *name, size_t n)
-{
-	for (unsigned t = 0; t < c->table_n; t++)
-		for (unsigned i = 0; i < c->table[t].n; i++) {
-			const struct option *o = &c->table[t].row[i];
-			if (o->name && strlen(o->name) == n && !memcmp(o->name, name, n))
-				return o;
-		}
-	return NULL;
-}
-
-/* word: with its dashes, n bytes of it. */
-static const struct option *find_alias(const struct command_line *c, const char *word, size_t n)
-{
-	for (unsigned t = 0; t < c->table_n; t++)
-		for (unsigned i = 0; i < c->table[t].n; i++) {
-			const struct option *o = &c->table[t].row[i];
-			if (o->alias && strlen(o->alias) == n && !memcmp(o->alias, word, n))
-				return o;
-		}
-	return NULL;
-}
-
-static const struct option *find_letter(const struct command_line *c, char letter)
-{
-	for (unsigned t = 0; t < c->table_n; t++)
-		for (unsigned i = 0; i < c->table[t].n; i++)
-			if (c->table[t].row[i].letter == letter)
-				return &c->table[t].row[i];
-	return NULL;
-}
-
-const struct option *options_find(const struct command_line *c, const char *word, size_t n)
-{
-	const struct option *o = find_alias(c, word, n);
-	if (!o && n > 2 && word[0] == '-' && word[1] == '-')
-		o = find_name(c, word + 2, n - 2);
-	return o || n != 2 || word[0] != '-' || word[1] == '-' ? o : find_letter(c, word[1]);
-}
-
 static const char *next_word(const struct command_line *c, const struct option *o, int argc, char **argv,
                              int *i)
 {
@@ -288,12 +190,10 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
 	size_t n = equals ? (size_t)(equals - word) : strlen(word);
-	const struct option *o = find_alias(c, argv[*i], n + 2);
-	if (!o)
-		o = find_name(c, word, n);
+	const struct option *o = options_find(c, argv[*i], n + 2);
 	bool off = false;
 	if (!o && n > 3 && !memcmp(word, "no-", 3)) {
-		o = find_name(c, word + 3, n - 3);
+		o = options_find_name(c, word + 3, n - 3);
 		off = true;
 	}
 	if (equals && n == strlen(HELP) && !memcmp(word, HELP, n)) {
@@ -324,7 +224,7 @@ static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i];
-	const struct option *o = find_letter(c, word[1]);
+	const struct option *o = options_find(c, word, 2);
 	if (!o || (o->kind == OPTION_SWITCH && word[2])) {
 		unknown_option(c, word, strlen(word));
 		return false;
@@ -338,6 +238,19 @@ static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 	                   : o->kind == OPTION_MAYBE ? o->otherwise
 	                                             : next_word(c, o, argc, argv, i);
 	return text && store_option(c, o, text);
+}
+
+/* Returns true if a word of HIRC_FLAGS may be meant for other commands than the one that runs. */
+static bool is_for_all(const char *word)
+{
+	return !strcmp(word, "--quiet") || !strncmp(word, "--color=", 8);
+}
+
+/* Returns true for `--name` and for an alias such as `-np`. */
+static bool is_long(const struct command_line *c, const char *word)
+{
+	size_t n = strcspn(word, "=");
+	return word[1] == '-' || (n > 2 && options_find(c, word, n));
 }
 
 static enum options_result read_words(struct command_line *c, int argc, char **argv, bool files)
@@ -355,11 +268,10 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 			ended = true;
 		} else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 			return OPTIONS_DONE;
-		} else if (!files && !strcmp(word, "--quiet") && !find_name(c, "quiet", 5)) {
-			continue; /* of all commands: this one shows no progress */
-		} else if (!(word[1] == '-' || find_alias(c, word, strcspn(word, "="))
-		                 ? read_long(c, argc, argv, &i)
-		                 : read_letters(c, argc, argv, &i))) {
+		} else if (!files && is_for_all(word) && !options_find(c, word, strcspn(word, "="))) {
+			continue; /* this command shows no progress, or no colours */
+		} else if (!(is_long(c, word) ? read_long(c, argc, argv, &i)
+		                              : read_letters(c, argc, argv, &i))) {
 			return OPTIONS_WRONG;
 		}
 	}
@@ -423,14 +335,6 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 	return r == OPTIONS_GO;
 }
 
-bool options_given(const struct command_line *c, const char *name)
-{
-	for (uint32_t k = 0; k < c->given.n; k++)
-		if (c->given.at[k]->name && !strcmp(c->given.at[k]->name, name))
-			return true;
-	return false;
-}
-
 void options_put_word(const char *word, struct buf *out)
 {
 	static const char plain[] =
@@ -446,15 +350,6 @@ void options_put_word(const char *word, struct buf *out)
 		else
 			buf_putc(out, *word);
 	buf_putc(out, '\'');
-}
-
-void options_put_given_name(const struct command_line *c, uint32_t k, struct buf *out)
-{
-	const struct option *o = c->given.at[k];
-	if (o->kind == OPTION_SWITCH && o->name && !strcmp(c->given_text.at[k], "no"))
-		buf_printf(out, "--no-%s", o->name);
-	else
-		option_put_name(o, out);
 }
 
 void options_put_given(const struct command_line *c, uint32_t k, struct buf *out)
@@ -473,11 +368,6 @@ void options_put_given(const struct command_line *c, uint32_t k, struct buf *out
 		options_put_word(text, out);
 	}
 	buf_free(&word);
-}
-
-bool option_table_has(const struct option_table *t, const struct option *o)
-{
-	return o >= t->row && o < t->row + t->n;
 }
 
 void options_free(struct command_line *c)

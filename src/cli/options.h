@@ -106,6 +106,8 @@ void options_set_defaults(const struct option_table *t);
 void *options_field(const struct command_line *c, const struct option *o);
 /* Returns the option of a word with its dashes, n bytes of it: a name, a letter or an alias; NULL: none. */
 const struct option *options_find(const struct command_line *c, const char *word, size_t n);
+/* Likewise of a name without dashes. */
+const struct option *options_find_name(const struct command_line *c, const char *name, size_t n);
 /* Returns true if a row of table t is replaced by one of an earlier table. */
 bool options_hidden(const struct command_line *c, unsigned t, const struct option *o);
 /* Puts the text of --help. */

@@ -19,6 +19,13 @@
 		.help = "take stream indices modulo N; 0: as they are"                                       \
 	}
 
+/* const char *; text_of_help: each command uses the device for something else */
+#define TARGET_OPTION(type, field, text_of_help)                                                             \
+	{                                                                                                    \
+		.name = "target", .kind = OPTION_TEXT, .at = offsetof(type, field), .value = "cpu|cuda",     \
+		.init.text = "cpu", .help = (text_of_help)                                                   \
+	}
+
 /* const char *: a transport, or auto */
 #define FIGURES_OPTION(type, field)                                                                          \
 	{                                                                                                    \

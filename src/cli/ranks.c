@@ -27,12 +27,7 @@ static bool allow_folder(void *to, const char *folder)
 }
 
 static const struct option rows[] = {
-    {.name = "target",
-     .kind = OPTION_TEXT,
-     .at = offsetof(struct rank_options, target),
-     .value = "cpu|cuda",
-     .init.text = "cpu",
-     .help = "the device of a rank: cores of its host, or a GPU"},
+    TARGET_OPTION(struct rank_options, target, "the device of a rank: cores of its host, or a GPU"),
     {.name = "graph",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct rank_options, replay),
