@@ -41,7 +41,7 @@ static void put_statement(struct walk *w, unsigned side, op_id op)
 		buf_puts(&w->out->here[side], "no more statements");
 }
 
-/* The statements themselves say it. */
+/* Sets the difference to the two statements, printed as text. */
 static bool differ_at(struct walk *w, op_id a, op_id b, const char *what)
 {
 	put_statement(w, 0, a);
@@ -52,7 +52,7 @@ static bool differ_at(struct walk *w, op_id a, op_id b, const char *what)
 
 /* ---- tensors */
 
-/* Appends the name of a value's pair in the other program, if that is another name. */
+/* Appends the name that the value's pair has in the other program, if the names differ. */
 static void put_other(struct walk *w, value_id a)
 {
 	struct buf name = {0}, other = {0};
@@ -66,7 +66,8 @@ static void put_other(struct walk *w, value_id a)
 	buf_free(&other);
 }
 
-/* Makes two values a pair, of one type from here on. at: of the statements, or the tensors' own. */
+/* Makes two values a pair, and compares their types. at_a, at_b: the places for a message, of the
+ * statements or of the tensors. */
 static bool meet_value(struct walk *w, value_id a, value_id b, uint32_t at_a, uint32_t at_b, const char *what)
 {
 	struct module *m = w->d.m[0], *n = w->d.m[1];
@@ -86,7 +87,7 @@ static bool meet_value(struct walk *w, value_id a, value_id b, uint32_t at_a, ui
 		return true;
 	mesh_id mesh_a = value_type(m, a)->mesh, mesh_b = value_type(n, b)->mesh;
 	if (mesh_a && mesh_b &&
-	    !same_mesh(&w->d, mesh_a, mesh_b)) { /* which is to be seen where they are declared */
+	    !same_mesh(&w->d, mesh_a, mesh_b)) { /* the message points at the declarations of the meshes */
 		at_a = ir_mesh(m, mesh_a)->at;
 		at_b = ir_mesh(n, mesh_b)->at;
 	}
@@ -145,7 +146,7 @@ static bool same_operand(struct walk *w, op_id a, op_id b, uint32_t k, uint32_t 
 	return same;
 }
 
-/* Compares the operands that are results, or those that are not; each kind is counted from 1. */
+/* Compares only the results, or only the other operands; each kind is counted from 1. */
 static bool same_operands(struct walk *w, op_id a, op_id b, bool results)
 {
 	const struct op *p = ir_op(w->d.m[0], a);

@@ -1,25 +1,26 @@
-/* differ: compares two programs, but for names and numbers.
+/* differ: compares two programs, apart from names and numbers.
  *
  *     A: Y = matmul(X, W)        B: T2 = matmul(T0, T1)      the same
  *                                B: T2 = matmul(T1, T0)      operand 1 differs
  *
- * Both are walked side by side, statement by statement. The things that both name at one place (a
- * tensor, a stream, an index, a Communication) is a pair from then on, and each is in one pair. Params are
- * pairs by name, those of other names in their order; meshes and groups are those of the same devices. The
- * order of statements counts, and so do transforms of layouts and attributes; the machine of a graph's
- * recorded times does not. */
+ * Both are walked side by side, statement by statement. When the statements name a tensor, stream, index
+ * or Communication at the same place, the two become a pair, and neither can be in another pair. Params
+ * are paired by name, and the remaining ones in their order. Meshes and groups are the same if their
+ * devices are. The order of statements, the transforms of layouts and the attributes are compared. The
+ * machine on which the times of a graph were recorded is not. */
 #ifndef HIRC_ANALYSIS_DIFFER_H
 #define HIRC_ANALYSIS_DIFFER_H
 #include "ir/ir.h"
 
-/* The first difference, as each program has it. */
+/* The first difference, as it stands in each program. */
 struct difference {
-	struct buf what;    /* the difference, one line; of both */
-	struct buf here[2]; /* how it is in each */
-	uint32_t at[2];     /* offset in each source; DIAG_NOWHERE: none */
+	struct buf what;    /* one line: the thing that differs */
+	struct buf here[2]; /* the text in each program */
+	uint32_t at[2];     /* offset in each source, or DIAG_NOWHERE */
 };
 
-/* The programs are only printed from, which numbers them. False: *out is set; free it. */
+/* Returns true if the programs are the same. Otherwise sets *out, which the caller frees. Printing
+ * numbers the values, so the modules are not const. */
 bool modules_same(struct module *a, struct module *b, struct difference *out);
 void difference_free(struct difference *d);
 

@@ -1,4 +1,4 @@
-/* differ_pairs: equality of the parts of statements, under the pairs that are known. */
+/* differ_pairs: compares the parts of statements, given the pairs known so far. */
 #include "analysis/differ_pairs.h"
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@ static void init(struct pairs *p, uint32_t a, uint32_t b)
 	p->of[1] = mem_zalloc(sizeof *p->of[1] * ((size_t)b + 1));
 }
 
-/* Pairs params of one name, then the others in their order. */
+/* Pairs params of the same name, then the others in their order. */
 static void pair_params(struct differ *d)
 {
 	const struct module *a = d->m[0], *b = d->m[1];
@@ -67,7 +67,7 @@ struct terms {
 	unsigned n;
 };
 
-/* Terms of a sum, factors of a product, …; false: too many. */
+/* Collects the terms of a sum, the factors of a product and so on. Returns false if there are too many. */
 static bool split_terms(const struct module *m, enum expr_kind kind, expr_id e, struct terms *out)
 {
 	const struct expr *x = &m->expr.at[e];
@@ -91,12 +91,12 @@ static bool same_terms(struct differ *d, enum expr_kind kind, expr_id a, expr_id
 			j++;
 		if (j == t.n)
 			return false;
-		t.at[j] = t.at[--t.n]; /* being the same is an equivalence: any will do */
+		t.at[j] = t.at[--t.n]; /* equality is transitive, so any equal term will do */
 	}
 	return true;
 }
 
-/* Returns the comparison with its sides the other way round. */
+/* Returns the comparison that holds when its sides are swapped. */
 static enum expr_kind mirrored(enum expr_kind kind)
 {
 	switch (kind) {

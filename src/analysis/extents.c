@@ -1,4 +1,5 @@
-/* extents: every logical axis of every value, evaluated with the params' values; types of statements too. */
+/* extents: evaluates every logical axis of every value, and the types of statements, with the values of
+ * the params. */
 #include "analysis/extents.h"
 #include "ir/expr.h"
 #include "ir/number.h"
@@ -13,7 +14,8 @@ static void put_tensor(struct module *m, value_id v, struct buf *out)
 	ir_numbers_restore(m, saved);
 }
 
-/* The params in an expression, with their values: `t = 8`. said, by param: those that were named. */
+/* Adds a note with the value of each param in an expression: `t = 8`. said, by param: it has a note
+ * already. */
 static void note_params(struct module *m, struct diag *d, expr_id e, uint8_t *said)
 {
 	const struct expr x = m->expr.at[e];
@@ -61,7 +63,7 @@ static bool report_extent(struct module *m, struct diag *d, value_id v, expr_id 
 	return false;
 }
 
-/* seen: by expression; one report an extent, at the first tensor that has it. */
+/* seen, by expression: each extent is reported once, at the first tensor that has it. */
 static bool check_value(struct module *m, struct diag *d, value_id v, uint8_t *seen)
 {
 	const struct expr_env env = {.rank = -1};
@@ -89,7 +91,7 @@ bool extents_check(struct module *m, struct diag *d)
 	return ok;
 }
 
-/* The params that a statement's shapes and attributes are made of. */
+/* Adds notes for the params in a statement's shapes and attributes. */
 static void note_statement(struct module *m, struct diag *d, op_id op)
 {
 	uint8_t *said = mem_zalloc(m->param.n);

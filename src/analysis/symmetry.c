@@ -74,9 +74,9 @@ static void find_cycles(const struct symmetry *s, struct symmetry_turn *t)
 
 /* ---- things that a turn leaves as they are */
 
-/* Returns true if the indices of all ranks of a mesh move alike. If so of all meshes, turns commute: a turn
- * of one mesh moves some ranks of another only if it moves all of them, so that two turns move the same ranks
- * or none both. */
+/* Returns true if the indices of all ranks of a mesh move by the same steps. If this holds for all
+ * meshes, turns commute: a turn of one mesh that moves some ranks of another mesh moves all of them. So
+ * two turns move either the same ranks or disjoint ones. */
 static bool keeps_mesh(const struct symmetry *s, struct symmetry_turn *t, mesh_id k)
 {
 	const struct mesh *mesh = &s->frame.m->mesh.at[k];
@@ -97,7 +97,8 @@ static bool keeps_mesh(const struct symmetry *s, struct symmetry_turn *t, mesh_i
 	return true;
 }
 
-/* Returns true if ranks of one group stay in one, and those of two in two. group: by rank. */
+/* Returns true if the turn moves ranks of one group to one group, and ranks of two groups to two. group:
+ * by rank. */
 static bool keeps_groups(const struct symmetry_turn *t, const uint32_t *group, uint32_t ranks,
                          uint32_t *becomes, uint32_t *was)
 {
@@ -131,12 +132,13 @@ static bool keeps_frame(const struct symmetry *s, const struct symmetry_turn *t)
 
 struct slice_of {
 	const uint32_t *device;
-	uint32_t n, next; /* of those that begin with the same device, + 1 */
+	uint32_t n, next; /* next slice with the same first device, + 1 */
 };
 
-struct slices { /* numbered: those of all teams with the same devices in the same order are one */
+struct slices { /* numbers of slices: slices with the same devices in the same order have one number, even in
+	           several teams */
 	VEC(struct slice_of) known;
-	uint32_t *first; /* by device: in `known`, + 1 */
+	uint32_t *first; /* by device: the first slice that begins with it, as an index of `known` + 1 */
 };
 
 static uint32_t slice_number(struct slices *s, const uint32_t *device, uint32_t n)
@@ -151,8 +153,8 @@ static uint32_t slice_number(struct slices *s, const uint32_t *device, uint32_t 
 	return s->known.n - 1;
 }
 
-/* The slices of a team by the ranks in them. by_rank: SYMMETRY_NONE: in none. False: slices have ranks in
- * common. */
+/* Numbers the slices of a team, by rank. by_rank: the number, or SYMMETRY_NONE if the rank is in no
+ * slice. Returns false if two slices share a rank. */
 static bool slices_of(const struct symmetry *s, struct slices *slices, team_id team, uint32_t *by_rank)
 {
 	const struct team *x = ir_team(s->frame.m, team);
@@ -170,7 +172,8 @@ static bool slices_of(const struct symmetry *s, struct slices *slices, team_id t
 	return true;
 }
 
-/* Slices become slices, the same one whatever team it is looked at as. becomes, was: by slice. */
+/* Returns true if the turn moves each slice to one slice, the same in every team. becomes, was: by
+ * slice. */
 static bool keeps_slices(const struct symmetry_turn *t, const uint32_t *slice, uint32_t ranks,
                          uint32_t *becomes, uint32_t *was)
 {
@@ -217,7 +220,7 @@ static bool keeps_teams(const struct symmetry *s, const struct symmetry_turn *t)
 	return ok;
 }
 
-/* Returns how far all ranks move, as numbers; SYMMETRY_NONE: not alike. */
+/* Returns the distance by which all rank numbers move; SYMMETRY_NONE if it differs between ranks. */
 static uint32_t number_of(const struct symmetry *s, const struct symmetry_turn *t)
 {
 	uint32_t n = (uint32_t)s->frame.ranks;
@@ -240,7 +243,7 @@ static bool is_kept(const struct symmetry *s, struct symmetry_turn *t)
 	return true;
 }
 
-/* The next larger step that leaves all as it is. False: there is none. */
+/* Finds the next larger step that keeps meshes, teams and facts. Returns false if there is none. */
 static bool next_step(const struct symmetry *s, struct symmetry_turn *t)
 {
 	uint32_t size = s->frame.m->mesh.at[t->mesh].size[t->axis];

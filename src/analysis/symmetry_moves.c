@@ -1,23 +1,24 @@
-/* symmetry_moves: see symmetry_moves.h. How an expression moves follows from its text and from numbers that
- * have nothing to do with the rank, so that it holds for all ranks of an orbit, and for turns one after the
- * other. With it goes a bound of its value on any rank, so that arithmetic that fits on one fits on all. */
+/* symmetry_moves: see symmetry_moves.h. The move of an expression is derived from its text and from
+ * numbers that do not depend on the rank. So it holds for all ranks of an orbit, and for several turns
+ * one after the other. The move carries a bound of the expression's value over all ranks: arithmetic
+ * that does not overflow on one rank then overflows on none. */
 #include "analysis/symmetry_moves.h"
 #include "base/checked.h"
 
 enum move {
 	STAYS,   /* the same on all ranks */
-	TURNS,   /* in 0 … of - 1; v becomes (v + by) % of */
-	SHIFTS,  /* v becomes something congruent to v + by modulo of */
-	IS_RANK, /* v becomes the rank that v turns into */
+	TURNS,   /* a value in 0 … of - 1; v becomes (v + by) % of */
+	SHIFTS,  /* v becomes a number congruent to v + by modulo of */
+	IS_RANK, /* the value is a rank; v becomes the rank to which the turn moves v */
 	UNKNOWN
 };
 
 struct moving {
 	enum move move;
 	int64_t by, of; /* 0 <= by < of */
-	int64_t value;  /* of an expression that stays */
-	int64_t most;   /* its absolute value, on any rank */
-	bool fixed;     /* it has nothing to do with the rank */
+	int64_t value;  /* of an expression with STAYS */
+	int64_t most;   /* largest absolute value on any rank */
+	bool fixed;     /* it does not depend on the rank */
 };
 
 struct finding {
@@ -46,8 +47,8 @@ bool moves_by_rank(const struct module *m, expr_id e)
 	}
 }
 
-/* Makes the move of an expression that is the same on all ranks. most: of its parts that depend on the
- * rank. */
+/* Makes the move of an expression that has the same value on all ranks. most: the bound of its
+ * rank-dependent parts. */
 static struct moving make_staying(const struct finding *f, expr_id e, int64_t most)
 {
 	struct moving x = {.move = STAYS, .most = most};
@@ -102,7 +103,7 @@ static bool is_moved(struct moving x)
 	return x.move == TURNS || x.move == SHIFTS;
 }
 
-/* False: it may not fit. */
+/* Bounds the absolute value of an operation's result. Returns false if it may overflow. */
 static bool bound(enum expr_kind kind, struct moving a, struct moving b, int64_t *most)
 {
 	switch (kind) {
@@ -111,14 +112,14 @@ static bool bound(enum expr_kind kind, struct moving a, struct moving b, int64_t
 		return checked_add(a.most, b.most, most);
 	case EXPR_MUL:
 		return checked_mul(a.most, b.most, most);
-	default: /* 1 is of conditions */
+	default: /* at least 1, the value of a true condition */
 		*most = a.most > b.most ? a.most : b.most;
 		*most += !*most;
 		return true;
 	}
 }
 
-/* a + sign b */
+/* The move of a + sign b. */
 static struct moving add_moving(struct moving a, struct moving b, int sign, int64_t most)
 {
 	struct moving x = {.move = SHIFTS, .of = is_moved(a) ? a.of : b.of, .most = most};
@@ -162,7 +163,7 @@ static struct moving compare_moving(const struct finding *f, expr_id e, struct m
 	           : unknown;
 }
 
-/* && and ||: the right side is not looked at where the left one decides. */
+/* Returns the move of && or ||. The right side is ignored when the left side decides. */
 static struct moving decide(const struct finding *f, expr_id e)
 {
 	const struct expr *x = &f->m->expr.at[e];
@@ -241,7 +242,7 @@ bool moves_as_rank(const struct symmetry *s, const struct symmetry_turn *t, expr
 	struct moving x = find_move(&f, e);
 	if (x.move == TURNS)
 		return x.of == s->frame.ranks && t->number != SYMMETRY_NONE && x.by == t->number;
-	if (x.move == STAYS) /* a rank that stays, or none, which is reported */
+	if (x.move == STAYS) /* a fixed rank, or a number that is no rank, which is reported elsewhere */
 		return x.value < 0 || x.value >= s->frame.ranks || t->to[x.value] == x.value;
 	return x.move == IS_RANK;
 }

@@ -17,7 +17,7 @@ static void warn_unwritten_output(struct module *m, struct diag *d, value_id v)
 {
 	struct buf name = {0};
 	struct ir_numbers *saved = ir_numbers_save(m);
-	ir_number(m); /* so that nameless values are called T3 */
+	ir_number(m); /* gives nameless values names such as T3 */
 	ir_print_value_name(m, v, &name);
 	ir_numbers_restore(m, saved);
 	diag_warning(d, W_OUTPUT_UNWRITTEN, m->value.at[v].at, "nothing writes the output '%s'", name.at);
