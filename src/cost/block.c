@@ -29,7 +29,7 @@ static void add_storage(struct maker *k, value_id v, struct sched_storage s)
 	vec_push(&k->owner, v);
 }
 
-/* A use of the storage of v, by a node. */
+/* Adds a use of the storage of v by a node. */
 static void add_use(struct maker *k, uint32_t node, value_id v)
 {
 	uint32_t home = k->home[k->root[v]];
@@ -76,7 +76,7 @@ static void add_edge(struct maker *k, uint32_t from, uint32_t to)
 		vec_push(&k->edge, ((struct sched_pair){from, to}));
 }
 
-/* A node touches a buffer that is written, or it writes it. */
+/* Adds the edges that keep a node after the last write of a buffer, and a write after all readers. */
 static void touch_buffer(struct maker *k, uint32_t node, value_id root, bool writes)
 {
 	if (!k->written[root])
@@ -104,7 +104,7 @@ static bool writes_operand(const struct attr *writes, unsigned read)
 	return false;
 }
 
-/* Calls `each` with every tensor that a statement touches, its results left out. */
+/* Calls `each` with every tensor that a statement touches, except its results. */
 static void each_touched(struct maker *k, op_id op, uint32_t node,
                          void (*each)(struct maker *, uint32_t node, value_id v, bool writes))
 {
@@ -136,7 +136,7 @@ static void need_value(struct maker *k, uint32_t node, value_id v, bool writes)
 	add_use(k, node, v);
 }
 
-/* The pack of which a collective has the result; 0: none. */
+/* Returns the pack of a collective on a packed tensor; 0 if there is none. */
 static op_id pack_of(const struct maker *k, op_id comm)
 {
 	value_id packed = comm ? op_read(k->m, comm, 0) : 0;
@@ -144,7 +144,8 @@ static op_id pack_of(const struct maker *k, op_id comm)
 	return def && k->m->op.at[def].kind == OP_PACK ? def : 0;
 }
 
-/* A wait keeps the packed tensor of its bucket alive, and the collective the tensors that were packed. */
+/* Adds the uses of a bucket: a wait keeps the packed tensor alive, and the collective keeps the tensors
+ * that were packed. */
 static void use_packed(struct maker *k, op_id op, uint32_t node)
 {
 	op_id waited = pack_of(k, block_waits_for(k->m, op));
@@ -156,8 +157,8 @@ static void use_packed(struct maker *k, op_id op, uint32_t node)
 			add_use(k, node, ir_operand(k->m, sent, i)->id);
 }
 
-/* Calls `each` for every transfer of a group: Communications, sends and receives, and those that post
- * takes. */
+/* Calls `each` for every transfer of a group: the Communications, and the sends and receives that a post
+ * starts. */
 static void each_of_group(struct maker *k, op_id end, uint32_t node,
                           void (*each)(struct maker *, uint32_t node, op_id comm))
 {
@@ -171,7 +172,8 @@ static void each_of_group(struct maker *k, op_id end, uint32_t node,
 	}
 }
 
-/* Calls `each` with the communication that a wait waits for: of a group all that it started. */
+/* Calls `each` with the communication that a wait waits for; for a group, with each one that the group
+ * started. */
 static void each_waited(struct maker *k, op_id wait, uint32_t node,
                         void (*each)(struct maker *, uint32_t node, op_id comm))
 {
@@ -189,7 +191,7 @@ static void mark_received(struct maker *k, uint32_t node, op_id comm)
 		k->written[k->root[op_result(k->m, comm, i)]] = true;
 }
 
-/* All before a node that keeps its place, and all after. */
+/* Adds edges from all nodes before a node that must not move, and to all nodes after it. */
 static void keep_place(struct maker *k, op_id op, uint32_t node)
 {
 	if (k->barrier)
@@ -201,7 +203,7 @@ static void keep_place(struct maker *k, op_id op, uint32_t node)
 	k->barrier = node + 1;
 }
 
-/* A wait is a use of its Communication's buffers; statements after it see the result. */
+/* Adds the uses of a wait: the buffers of its Communication. Statements after the wait see the result. */
 static void use_communication(struct maker *k, uint32_t node, op_id comm)
 {
 	const struct op *o = &k->m->op.at[comm];
@@ -217,7 +219,8 @@ static void use_communication(struct maker *k, uint32_t node, op_id comm)
 	}
 }
 
-/* Adds the nodes and storages that a statement, and those within, need and touch. */
+/* Adds the nodes that a statement needs and the storages that it touches, with those of the statements
+ * inside it. */
 static void add_needs(struct maker *k, op_id op, uint32_t node)
 {
 	k->node[op] = node + 1;
@@ -273,7 +276,8 @@ static void mark_statement(struct maker *k, op_id op, bool here)
 			mark_statement(k, within, false);
 }
 
-/* Makes the problem of all that was added. Returns false after reporting that it is too large. */
+/* Makes the problem from the nodes, edges and storages. Returns false after reporting that it is too
+ * large. */
 static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 {
 	struct sched_problem *p = &k->out->p;
@@ -302,7 +306,7 @@ static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 	return true;
 }
 
-/* Adds the memory that is there all the time. */
+/* Adds the memory that is in use all the time. */
 static void add_outside(struct maker *k, region_id region, const struct block_frame *frame)
 {
 	const struct module *m = k->m;

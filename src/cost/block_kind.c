@@ -1,4 +1,4 @@
-/* block_kind: the kinds of statements, in imported graphs by their attributes. */
+/* block_kind: finds the kind of a statement; in imported graphs the attributes say it. */
 #include "cost/block_maker.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
@@ -25,7 +25,7 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 	return a && a->kind == ATTR_NAME && !strcmp(names_text(k->m->names, a->u.name), text);
 }
 
-/* Returns the first of the Communications that start together, which has the properties of all. */
+/* Returns the first of the Communications that start together. Its properties hold for all. */
 static op_id first_of(struct module *m, op_id op)
 {
 	op_id first = m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(m, op) : 0;

@@ -1,21 +1,21 @@
-/* block_maker: a block being made into a problem, for block.c and block_node.c. */
+/* block_maker: the state while a block becomes a problem, for block.c and block_node.c. */
 #ifndef HIRC_COST_BLOCK_MAKER_H
 #define HIRC_COST_BLOCK_MAKER_H
 #include "base/vec.h"
 #include "cost/block.h"
 
-struct keys { /* of attributes */
+struct keys { /* interned names of attributes */
 	name_id kind, time, group, bytes, in_bytes, scratch, storage, writes, op;
 };
 
 enum maker_waits {
-	MAKER_STARTED = 1, /* it is in the block, and was not waited for yet */
-	MAKER_WAITED,      /* once, after it in the block */
-	MAKER_OTHERWISE    /* elsewhere, or more often */
+	MAKER_STARTED = 1, /* it is in the block, and no wait was seen yet */
+	MAKER_WAITED,      /* one wait, later in the block */
+	MAKER_OTHERWISE    /* a wait in another block, or several waits */
 };
 
-struct reader {              /* of a buffer, in a list */
-	uint32_t node, next; /* next: in `readers` + 1 */
+struct reader {              /* a node that reads a buffer, in a list */
+	uint32_t node, next; /* next: index in `readers` + 1 */
 };
 
 struct maker {
@@ -25,27 +25,28 @@ struct maker {
 	struct arena *arena, *scratch;
 	struct block *out;
 	struct keys key;
-	uint32_t *node;   /* by op: its node + 1, also of ops in loops; 0: not in the block */
-	value_id *root;   /* by value: whose storage it shares */
-	uint32_t *home;   /* by root: its storage + 1 */
-	bool *written;    /* by root */
-	uint8_t *waits;   /* by op: enum maker_waits */
-	uint32_t *last;   /* by root that is written: the last node that did + 1 */
-	uint32_t *since;  /* by such a root: the first of those that touched it since, in `readers` + 1 */
-	uint32_t barrier; /* the last node that keeps its place + 1 */
+	uint32_t *node; /* by op: its node + 1, also of ops in loops; 0: not in the block */
+	value_id *root; /* by value: the value that owns its storage */
+	uint32_t *home; /* by root: number of its storage + 1 */
+	bool *written;  /* by root: some statement writes it */
+	uint8_t *waits; /* by op: enum maker_waits */
+	uint32_t *last; /* by root: the last node that writes it + 1 */
+	uint32_t *
+	    since; /* by root: the head of the list of its readers since that write, index in `readers` + 1 */
+	uint32_t barrier; /* the last node that must not move + 1 */
 	VEC(struct reader) readers;
 	VEC(struct sched_node) nodes;
 	VEC(op_id) op;
 	VEC(struct sched_storage) storage;
 	VEC(value_id) owner;
 	VEC(struct sched_family) family;
-	VEC(uint64_t) family_key, family_like; /* by family: the common properties of its members */
+	VEC(uint64_t) family_key, family_like; /* by family: the properties that its members share */
 	VEC(struct sched_pair) edge, use;
-	VEC(uint64_t) lane;    /* by lane: of which communicator */
+	VEC(uint64_t) lane;    /* by lane: key of its communicator */
 	const int64_t *inside; /* as in struct block_frame */
 	int64_t launch;
 	double bytes_per_ns;
-	bool failed, copies, grouped; /* the latter: as in struct sched_problem */
+	bool failed, copies, grouped; /* copies, grouped: as in struct sched_problem */
 };
 
 /* ---- block_kind.c: attributes, and the kinds of statements */
@@ -55,7 +56,8 @@ bool maker_name_is(const struct maker *k, op_id op, name_id key, const char *tex
 bool block_is_wait(struct module *m, op_id op);
 
 /* ---- block_node.c: the times and memory of statements */
-/* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */
+/* Returns true for statements that act on streams, or on other ranks by more than their data, and for
+ * blocks that contain one. */
 bool maker_keeps_its_place(const struct maker *k, op_id op);
 /* Adds the node of a statement. */
 void maker_push_node(struct maker *k, op_id op);

@@ -1,4 +1,4 @@
-/* block_node: the time of statements, and their lane; the statements that may share a bucket. */
+/* block_node: finds the time and lane of a statement, and the statements that may share a bucket. */
 #include "cost/block_maker.h"
 #include "cost/local.h"
 #include "ir/coalesce.h"
@@ -7,7 +7,8 @@
 #include "ir/ir_bucket.h"
 #include <string.h>
 
-/* On the rank that has most of it; values without a size were reported when the cost model was made. */
+/* The size on the rank that has the largest part. Values without a size were reported when the cost
+ * model was made. */
 int64_t block_bytes(const struct module *m, value_id v)
 {
 	struct local_shape shape;
@@ -19,9 +20,10 @@ static uint64_t family_key_of(const struct maker *k, op_id op, uint32_t lane)
 	const struct attr *reduce = maker_attr(k, op, k->key.op);
 	value_id v = op_result(k->m, op, 0);
 	uint64_t how = reduce && reduce->kind == ATTR_NAME ? reduce->u.name : 0;
-	bool bytes = k->grouped || k->m->op.at[op].kind == OP_ALLGATHER; /* which are moved as bytes */
+	bool bytes = k->grouped ||
+	             k->m->op.at[op].kind == OP_ALLGATHER; /* they are moved as bytes, so dtypes may differ */
 	if (k->grouped && k->m->op.at[op].kind != OP_EXTERN)
-		how = 0; /* each keeps its own */
+		how = 0; /* no bucket */
 	return ((((uint64_t)lane * OP_KIND_COUNT + (uint64_t)block_collective(k->m, op)) * DTYPE_COUNT +
 	         (bytes ? DTYPE_U8 : value_type(k->m, v)->dtype)) *
 	            ((uint64_t)names_count(k->m->names) + 1) +
@@ -52,7 +54,7 @@ static bool is_waited_for_once(const struct maker *k, op_id op)
 	return waits == 1 && !(k->m->value.at[v].flags & VALUE_OUTPUT);
 }
 
-/* The points of a group's table for a collective; NULL: none. */
+/* Returns the points of a group's table for a collective; NULL if there are none. */
 static const struct attr *table_of(const struct maker *k, group_id group, enum op_kind collective)
 {
 	const struct attrs *l = &k->m->attrs.at[k->m->group.at[group].attrs];
@@ -65,7 +67,8 @@ static const struct attr *table_of(const struct maker *k, group_id group, enum o
 static const enum op_kind bucketed[] = {OP_ALLGATHER, OP_REDUCE_SCATTER, OP_ALLREDUCE};
 enum { BUCKETED = sizeof bucketed / sizeof *bucketed, LARGEST_POINT = 40 };
 
-/* Returns the time of a collective by the size of its operand: as the group says, else by the model. */
+/* Returns the times of a collective by the size of its operand, from the group's table or from the
+ * model. */
 static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 {
 	enum op_kind collective = block_collective(k->m, op);
@@ -84,7 +87,7 @@ static struct sched_family points_of(struct maker *k, op_id op, group_id group)
 	return (struct sched_family){.point = point, .n = n};
 }
 
-/* Bytes of its operands, or of its results. */
+/* Returns the bytes of the operands with this role. */
 static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 {
 	const struct op *o = &k->m->op.at[op];
@@ -95,8 +98,8 @@ static int64_t bytes_of(const struct maker *k, op_id op, enum role role)
 	return n;
 }
 
-/* Returns true if a recorded collective has its data as its one operand, and makes a buffer of its own, both
- * of them whole: the packed tensor has no mesh. */
+/* Returns true if a recorded collective has one operand and makes its own result, both of them whole
+ * buffers. They must be whole since the packed tensor has no mesh. */
 static bool has_own_buffers(const struct maker *k, op_id op)
 {
 	int64_t in = bytes_of(k, op, ROLE_READ);
@@ -188,7 +191,7 @@ static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 		n->family = find_family(k, op, group, n->lane);
 }
 
-/* Returns the number of a loop's iterations; 1 when that depends on the rank. */
+/* Returns the number of a loop's iterations; 1 if it depends on the rank. */
 static int64_t trips_of(const struct maker *k, op_id op)
 {
 	const struct expr_env env = {.rank = 0};
@@ -220,7 +223,6 @@ static int64_t time_of(const struct maker *k, op_id op)
 	return time;
 }
 
-/* Statements that act on streams, or on other ranks beside their data, and blocks that hold such. */
 bool maker_keeps_its_place(const struct maker *k, op_id op)
 {
 	const struct op *o = &k->m->op.at[op];
@@ -251,7 +253,7 @@ void maker_push_node(struct maker *k, op_id op)
 		op_id comm = block_waits_for(k->m, op);
 		n.kind = SCHED_WAIT;
 		if (comm && k->node[comm] && k->nodes.at[k->node[comm] - 1].kind == SCHED_COMM)
-			n.comm = k->node[comm] - 1; /* else it is in a loop or condition */
+			n.comm = k->node[comm] - 1; /* otherwise it is in a loop or condition */
 	}
 	vec_push(&k->nodes, n);
 }

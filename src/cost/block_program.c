@@ -1,5 +1,5 @@
-/* block_program: the memory of the blocks within a block. A loop or condition is one node of the block around
- * it, and needs as much as its own block does in the order of its statements. */
+/* block_program: finds the memory of the blocks inside a block. A loop or condition is one node of the
+ * block around it. Its memory is the peak of its own block in the order of the statements. */
 #include "cost/block.h"
 #include "sched/simulate.h"
 #include <stdlib.h>
@@ -9,7 +9,7 @@ bool block_has_blocks(const struct module *m, op_id op)
 	return m->op.at[op].kind == OP_FOR || m->op.at[op].kind == OP_IF;
 }
 
-/* Returns the peak of a problem in the original order. */
+/* Returns the peak of a problem in the order of the program. */
 static int64_t find_peak(const struct sched_problem *p)
 {
 	uint32_t *order = mem_alloc(sizeof *order * ((size_t)p->n + 1));

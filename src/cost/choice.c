@@ -13,9 +13,9 @@ struct choosing {
 	struct arena *arena;
 	struct cost_choice *out;
 	enum collective kind;
-	team_id team; /* 0: a message */
+	team_id team; /* 0: it is a message */
 	struct links_team t;
-	int64_t excess; /* ns besides the time of the collective */
+	int64_t excess; /* ns of the statement beyond the collective */
 };
 
 static int64_t time_of(const struct choosing *k, enum collective kind, int64_t bytes)
@@ -123,7 +123,8 @@ static const char *links_text(const struct choosing *k)
 	return made;
 }
 
-/* Returns the time of a transfer of no bytes by the algorithm that is taken, not by the one for no bytes. */
+/* Returns the latency: the time of a transfer of no bytes by the chosen algorithm, even if another one
+ * is faster at that size. */
 static int64_t latency_of(const struct choosing *k, bool table, const struct links_algorithm *taken)
 {
 	struct links_algorithm a[LINKS_ALGORITHMS];
@@ -164,7 +165,7 @@ static void describe_choice(struct choosing *k)
 	qsort(o->other, o->n, sizeof *o->other, by_time);
 }
 
-/* A group: the times of its members one by one. */
+/* Describes a group by the times of its members, one after the other. */
 static void describe_group(struct choosing *k, op_id end)
 {
 	struct cost_choice *o = k->out;
@@ -194,7 +195,8 @@ static void describe_group(struct choosing *k, op_id end)
 	add_alternative(k, "one by one", NULL, one_by_one);
 }
 
-/* A collective of an imported graph; the other ways if its figures are the cluster's. */
+/* Describes a collective of an imported graph. Alternatives are listed only if its times come from the
+ * cluster. */
 static bool describe_extern(struct choosing *k, op_id op)
 {
 	struct cost_choice *o = k->out;

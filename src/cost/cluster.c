@@ -1,10 +1,10 @@
-/* cluster: the figures that come with hirc, the choice of a transport, writing, and the hash.
+/* cluster: the built-in clusters, the choice of a transport, writing, and the hash.
  *
- * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives` found
- * it, rounded; its link is slower than shared memory, as between many ranks. h100: peaks of NVIDIA's data
- * sheet of the H100 SXM5 (dense); links of eight devices by NVLink 4, and between hosts of one port of 400
- * Gbit/s for each; latencies and the launch are assumed. h200: the same but for the memory of the H200 SXM.
- * All are starting points: measure where it matters. */
+ * cpu: one of two ranks on two cores of a server with AVX-512 and AMX, as `hirc bench --collectives`
+ * measured it, rounded. Its link is slower than shared memory between two ranks, as it is between many.
+ * h100: the dense peaks of NVIDIA's data sheet of the H100 SXM5; NVLink 4 joins eight devices, and one
+ * port of 400 Gbit/s per device joins hosts; the latencies and the launch are assumptions. h200: the
+ * same, with the memory of the H200 SXM. All are starting points: measure where it matters. */
 #include "cost/cluster.h"
 #include "base/hash.h"
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const struct cluster_function cpu_function[] = {
 };
 static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
 
-/* GPUs of one architecture, which differ in their memory. */
+/* GPUs of one architecture that differ only in their memory. */
 #define HOPPER(its_name, bytes, rate)                                                                        \
 	{                                                                                                    \
 		.name = its_name, .launch = 2000, .memory = (bytes), .memory_rate = (rate),                  \
@@ -222,7 +222,7 @@ static void put_text(struct buf *out, const char *text)
 	buf_putc(out, '"');
 }
 
-/* `"key": number` after the text before it. */
+/* Writes the members that describe each transport, with `indent` before each. */
 static void put_number(struct buf *out, const char *before, const char *key, int64_t number)
 {
 	buf_printf(out, "%s\"%s\": %lld", before, key, (long long)number);

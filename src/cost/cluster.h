@@ -23,9 +23,9 @@
  * 1000000000}]}]
  *     }
  *
- * links, collectives and contention are of the first transport, transports has those of others, with the same
- * keys. The name of the device, touch_bytes_ns, products, product_grids, functions, transport,
- * collectives, contention and transports may be left out. All numbers are whole; keys name their unit, counts
+ * links, collectives and contention belong to the first transport; `transports` has the same keys for
+ * the others. Optional are the name of the device, touch_bytes_ns, products, product_grids, functions,
+ * transport, collectives, contention and transports. All numbers are whole. A key names its unit; counts
  * have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
@@ -40,17 +40,17 @@ enum {
 	CLUSTER_MAX_LINKS = 8,
 	CLUSTER_MAX_TRANSPORTS = 8, /* besides the first */
 	CLUSTER_MAX_TABLES = 4096,
-	CLUSTER_MAX_POINTS = 1024, /* of one table */
+	CLUSTER_MAX_POINTS = 1024, /* in one table */
 	CLUSTER_MAX_PRODUCTS = 4096,
 	CLUSTER_MAX_GRIDS = 64,
 	CLUSTER_MAX_GRID = 16, /* extents of one axis */
 	CLUSTER_MAX_FUNCTIONS = 4096,
-	CLUSTER_MAX_EXTENT = INT32_MAX, /* of a product */
+	CLUSTER_MAX_EXTENT = INT32_MAX, /* extent of a product */
 	CLUSTER_MAX_SPAN = 1 << 24,     /* devices */
 	CLUSTER_MAX_BYTES = 4 << 20,    /* of a file */
 };
-#define CLUSTER_MAX_TIME ((int64_t)1000000000000000) /* ns: eleven days */
-#define CLUSTER_MAX_NUMBER ((int64_t)1 << 53)        /* up to here numbers of JSON are exact */
+#define CLUSTER_MAX_TIME ((int64_t)1000000000000000) /* ns, about eleven days */
+#define CLUSTER_MAX_NUMBER ((int64_t)1 << 53)        /* JSON numbers are exact up to here */
 
 /* Times by size; ascending, linear in between. */
 struct cluster_point {
@@ -59,18 +59,18 @@ struct cluster_point {
 };
 struct cluster_points {
 	const struct cluster_point *at;
-	uint32_t n; /* 0: not stated */
+	uint32_t n; /* 0: there is no table */
 };
 
 struct cluster_link {
-	int64_t span;  /* devices that share it: d and e do if d / span == e / span */
+	int64_t span;  /* devices d and e share the link if d / span == e / span */
 	int64_t alpha; /* ns of a message without bytes */
-	int64_t rate;  /* bytes a second, of each device, in each direction */
+	int64_t rate;  /* bytes a second, per device and direction */
 };
 
 struct cluster_table {
 	enum collective collective;
-	int64_t ranks, span; /* of teams of so many ranks; the smallest link that all share has this span */
+	int64_t ranks, span;          /* size of the team; span of the smallest link that joins it */
 	struct cluster_points points; /* by bytes of the larger buffer of a rank */
 };
 
@@ -80,32 +80,32 @@ struct cluster_product { /* a matmul [m, k] x [k, n] */
 	int64_t time; /* ns */
 };
 
-/* Products of all combinations of extents. */
+/* Measured times of the products of all combinations of three lists of extents. */
 struct cluster_grid {
-	enum dtype dtype; /* one grid each */
+	enum dtype dtype; /* at most one grid a dtype */
 	struct cluster_extents {
-		const int64_t *at; /* ascending */
+		const int64_t *at; /* ascending extents */
 		uint32_t n;        /* 1 or more */
 	} axis[3];                 /* m, n, k */
-	const int64_t *time;       /* ns, by m, then n, then k */
-	/* Extra time of products that read and write so many bytes, if all of them are touched before the
-	 * first comes again; n 0: as touch says. */
+	const int64_t *time;       /* ns; index over m, then n, then k */
+	/* Extra time by the bytes that products touch, when all of these are touched before the first
+	 * comes again. n 0: use `touch`. */
 	struct cluster_points far;
 };
 
-/* The rate of an operation that computes one result, or reads one operand, after the other. */
+/* The rate of an operation that computes one result (or reads one operand) at a time. */
 struct cluster_function {
 	enum op_kind op;
 	enum dtype dtype; /* of the first operand */
-	int64_t rate;     /* elements a second, of data that caches hold */
+	int64_t rate;     /* elements a second, when the data is in the caches */
 };
 
-/* Times of data between devices, by one transport. */
+/* Transfer times between devices with one transport. */
 struct cluster_network {
-	const char *transport;           /* its name; NULL: not stated */
-	int64_t compute_per_mille;       /* time of compute while communication runs, of 1000 without */
-	int64_t comm_per_mille;          /* and the other way round */
-	const struct cluster_link *link; /* by span, ascending; each divides the next */
+	const char *transport;           /* NULL: not stated */
+	int64_t compute_per_mille;       /* time of 1000 ns of compute while communication runs */
+	int64_t comm_per_mille;          /* time of 1000 ns of communication while compute runs */
+	const struct cluster_link *link; /* by span, ascending; each span divides the next */
 	const struct cluster_table *table;
 	uint32_t link_n, table_n;
 };
@@ -113,38 +113,39 @@ struct cluster_network {
 struct cluster {
 	struct arena *arena;
 	const char *name;
-	const char *device;              /* name of one; NULL: not stated */
+	const char *device;              /* name of the device; NULL: not stated */
 	struct cluster_network network;  /* of the transport in use */
-	struct cluster_network *other;   /* of other transports; of the arena */
+	struct cluster_network *other;   /* of the other transports; in the arena */
 	int64_t launch;                  /* ns that the host takes to issue a statement */
 	int64_t memory;                  /* bytes of a device */
 	int64_t memory_rate;             /* bytes a second, read or written */
-	int64_t flops_rate[DTYPE_COUNT]; /* a second, of products; 0: not stated */
-	struct cluster_points touch;     /* of statements that only read and write: by the bytes of both */
+	int64_t flops_rate[DTYPE_COUNT]; /* operations a second, of products; 0: not stated */
+	struct cluster_points
+	    touch; /* time of statements that only read and write, by all bytes read and written */
 	const struct cluster_product *product;
 	const struct cluster_grid *grid;
 	const struct cluster_function *function;
 	uint32_t product_n, grid_n, function_n, other_n;
 };
 
-/* The figures of a file; NULL after reporting. */
+/* Reads the figures of a file. Returns NULL after reporting an error. */
 struct cluster *cluster_read(struct diag *d, struct source *s);
-/* The figures that come with hirc; NULL: none has the name. */
+/* Returns the built-in figures of this name; NULL if there are none. */
 struct cluster *cluster_builtin(const char *name);
 #define CLUSTER_BUILTIN_LIST(between) "cpu" between "h100" between "h200"
 #define CLUSTER_BUILTINS CLUSTER_BUILTIN_LIST(", ")
 void cluster_free(struct cluster *c); /* NULL is allowed */
-/* Makes the figures of a transport those of the cluster; its own are another's then. False: it states figures
- * of transports, and of this one none, so that nothing has changed. */
+/* Makes a transport the one in use; the former one moves to the others. Returns false, with nothing
+ * changed, if the cluster states figures of transports but none of this one. */
 bool cluster_use_transport(struct cluster *c, const char *transport);
-/* Returns true if the operation computes a value at a time, so that a cluster has its rate. */
+/* Returns true if the operation computes one element at a time, so that the cluster may state its rate. */
 bool cluster_has_rate(enum op_kind kind);
-/* As cluster_read reads it. */
+/* Writes the form that cluster_read reads. */
 void cluster_write(const struct cluster *c, struct buf *out);
-/* Hashes all figures, and the names of all transports but the first. */
+/* Hashes all figures, and the names of all transports except the first. */
 uint64_t cluster_hash(const struct cluster *c);
 
-/* Entries of its table. */
+/* Returns the number of times in a grid. */
 size_t cluster_grid_size(const struct cluster_grid *g);
 
 #endif

@@ -1,4 +1,4 @@
-/* cluster_read: a cluster from a JSON file, and the errors in it. */
+/* cluster_read: reads a cluster from a JSON file and reports its errors. */
 #include "base/vec.h"
 #include "cost/cluster.h"
 #include <string.h>
@@ -283,7 +283,7 @@ static bool read_table(struct reader *r, const struct json_value *v, struct clus
 	return read_points(r, v, "bytes_ns", &t->points) && ok;
 }
 
-/* By collective, then ranks, then span. */
+/* Returns true if both tables are of the same collective, ranks and span. */
 static bool same_table(const struct cluster_table *a, const struct cluster_table *b)
 {
 	return a->collective == b->collective && a->ranks == b->ranks && a->span == b->span;
@@ -321,7 +321,7 @@ static bool read_contention(struct reader *r, const struct json_value *root)
 	return ok;
 }
 
-/* Links, collectives and contention. */
+/* Reads links, collectives and contention. */
 static bool read_network(struct reader *r, const struct json_value *in)
 {
 	bool ok = read_links(r, in);
@@ -332,7 +332,7 @@ static bool read_network(struct reader *r, const struct json_value *in)
 	return ok;
 }
 
-/* Reads the network of another transport, none of which has its name. */
+/* Reads the figures of one more transport, whose name must be new. */
 static bool read_other(struct reader *r, const struct json_value *in)
 {
 	struct cluster *c = r->c, own = {.arena = c->arena,

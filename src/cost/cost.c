@@ -1,4 +1,4 @@
-/* cost: making the model of a program. */
+/* cost: makes the model of a program. */
 #include "cost/cost.h"
 #include "cost/model.h"
 #include "ir/edit.h"

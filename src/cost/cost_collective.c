@@ -1,4 +1,4 @@
-/* cost_collective: collectives and messages, by table or by the links. */
+/* cost_collective: finds the time of collectives and messages, from a table or from the links. */
 #include "cost/model.h"
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ bool collective_kind(enum op_kind op, enum collective *out)
 	return op_collective(op, out);
 }
 
-/* One of its buffers is a block for each rank. */
+/* Returns true if one of the collective's buffers has a block for each rank. */
 static bool has_blocks(enum collective kind)
 {
 	return collective_has_blocks(kind) && !collective_exchanges(kind);
@@ -39,7 +39,7 @@ static bool wider(const struct links_team *a, const struct links_team *b)
 		return a->link > b->link;
 	if (a->ranks != b->ranks)
 		return a->ranks > b->ranks;
-	return a->levels < b->levels; /* one level: uneven groups */
+	return a->levels < b->levels; /* uneven groups are one level */
 }
 
 static bool find_team(const struct module *m, const struct cluster *x, team_id team, struct links_team *out)
@@ -127,7 +127,7 @@ bool collective_measured(const struct cost *c, enum collective kind, const struc
 	return table_of(c, kind, t) != NULL;
 }
 
-/* Finds the table of a collective in any network, whose tables are in no order. */
+/* Finds the table of a collective in a network whose tables are not sorted. */
 static const struct cluster_table *table_in(const struct cluster_network *n, enum collective kind,
                                             const struct links_team *t)
 {

@@ -1,12 +1,12 @@
 /* cost_extern: the times of statements of imported graphs that have no recorded time.
  *
- *     {kind=allgather, group=g0, in_bytes=64}   the group's own table, else as a Communication of its ranks
+ *     {kind=allgather, group=g0, in_bytes=64}   the group's own table, or as a Communication of its ranks
  *     {kind=barrier, group=g0}                  likewise
  *     {kind=send, in_bytes=64}                  a message over the cluster's widest link; recv likewise
- *     {flops=4096, touches=64}                  the longer of the two by the roofline; flops at the rate of
- * the first operand's or result's dtype that the cluster states, else at its largest
+ *     {flops=4096, touches=64}                  the longer of the two (roofline); flops at the rate of
+ * the first operand or result whose dtype the cluster knows, or at its largest rate
  *
- * The ranks of a group whose members are not listed are taken to be devices 0, 1, …. */
+ * A group that lists no members has the devices 0, 1, …. */
 #include "cost/model.h"
 #include "ir/edit.h"
 #include <stdlib.h>
@@ -66,7 +66,8 @@ int64_t cost_group_operand_time(const struct cost *c, enum op_kind collective, g
 	return collective_time(c, kind, &t, larger_buffer(kind, t.ranks, bytes));
 }
 
-/* By the points of the group, which are of operands; false: it has none. */
+/* Finds the time by the points of the group, which are by bytes of the operand. Returns false if the
+ * group has none. */
 static bool table_time(const struct cost *c, group_id group, enum op_kind collective, int64_t bytes,
                        int64_t *out)
 {

@@ -4,7 +4,8 @@
  *     B1 = allgather(B)  1024 bytes        0 ns
  *     end_coalescing()                     an allgather of 5120 bytes
  *
- * Those of a kind take the time of one with all their bytes; several kinds pay for one start, the longest. */
+ * All members of one kind take the time of one communication with their bytes together. A group of
+ * several kinds pays one latency, the longest. */
 #include "cost/model.h"
 #include "ir/coalesce.h"
 

@@ -1,4 +1,4 @@
-/* cost_op: statements, by their computations and moved bytes. */
+/* cost_op: finds the time of a statement from its computations and the bytes that it moves. */
 #include "cost/model.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -38,7 +38,7 @@ static void refuse_param(const struct cost *c, op_id op, param_id p)
 	diag_note(c->d, DIAG_NOWHERE, "-D %s=VALUE gives it one", name);
 }
 
-/* Each param that a value's shape lacks, once. */
+/* Reports each param that a value's shape needs and that has no value, once. */
 static bool refuse_params(const struct cost *c, op_id op, value_id v)
 {
 	const struct domain *d = value_domain(c->m, v);
@@ -76,7 +76,7 @@ static bool shape_of(const struct cost *c, op_id op, value_id v, struct local_sh
 
 /* ---- bytes */
 
-/* The elements of operand k that the largest part of the result needs. */
+/* Returns the number of elements of operand k that the largest part of the result needs. */
 static int64_t needed(const struct infer_axes *x, unsigned k, const struct local_shape *in,
                       const struct local_shape *result)
 {
@@ -92,7 +92,7 @@ static int64_t needed(const struct infer_axes *x, unsigned k, const struct local
 	return elements;
 }
 
-/* Takes out of its first operand no more than it gives. */
+/* Returns true if the operation reads only as many elements of its first operand as it returns. */
 static bool takes_part(enum op_kind kind)
 {
 	return kind == OP_SLICE || kind == OP_SPLIT || kind == OP_TAKE;
@@ -128,7 +128,7 @@ static bool find_traffic(const struct cost *c, op_id op, struct traffic *out)
 		traffic_add(c, op, v, bytes, out);
 	}
 	if (op_attr_is_true(m, op, "accumulate"))
-		out->bytes += (cost_amount)result.bytes; /* it was counted as written */
+		out->bytes += (cost_amount)result.bytes; /* already counted as written */
 	return true;
 }
 
@@ -141,7 +141,7 @@ static bool moved_bytes(const struct cost *c, op_id op, int64_t *out)
 	return true;
 }
 
-/* Finds the bytes that a unit reads from outside and writes. */
+/* Finds the bytes that a unit reads from outside, and those that it writes. */
 static bool find_unit_traffic(const struct cost *c, op_id op, struct traffic *out)
 {
 	struct ir_unit_operands x = {0};
@@ -169,7 +169,7 @@ static int64_t traffic_time(const struct cost *c, const struct traffic *t)
 
 /* ---- functions */
 
-/* Elements a second; 0: not stated. */
+/* Returns elements a second; 0 if the cluster states no rate. */
 static int64_t function_rate(const struct cost *c, enum op_kind op, enum dtype t)
 {
 	for (uint32_t k = 0; k < c->cluster->function_n; k++)
@@ -178,8 +178,8 @@ static int64_t function_rate(const struct cost *c, enum op_kind op, enum dtype t
 	return 0;
 }
 
-/* Finds the time that an operation takes beyond reading and writing its data, which are in caches as they are
- * when its rate is measured. */
+/* Finds the time that an operation takes beyond reading and writing its data. Rates are measured with
+ * the data in the caches. */
 static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 {
 	struct local_shape in, result;
@@ -201,7 +201,7 @@ static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 	return true;
 }
 
-/* Finds the time that all operations of a kernel take beyond reading and writing. */
+/* Finds the time that all operations of a unit's kernel take beyond reading and writing. */
 static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
 {
 	int64_t one;
@@ -214,8 +214,8 @@ static bool unit_excess(const struct cost *c, op_id unit, int64_t *out)
 	return true;
 }
 
-/* Returns the extra time of adding up, beyond that of as many bytes of f32, which tables are of: of n ranks
- * each adds up 1 / n of the others' data. */
+/* Returns the extra time of adding up in this dtype, beyond that of the same bytes of f32, which the
+ * tables contain. Each of n ranks adds up 1 / n of the others' data. */
 static int64_t adding_excess(const struct cost *c, op_id op, enum collective kind, int64_t ranks,
                              int64_t bytes)
 {
@@ -252,7 +252,8 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	if (kind == OP_LINEAR) {
 		p.m = r->elements / p.n;
 		p.k = choose_smaller(a->n[a->rank - 1], b->n[b->rank - 1]);
-	} else if (kind == OP_SDPA) { /* q [b, h, s, e], k and v [b, h, t, …]: scores, then sums of v */
+	} else if (kind == OP_SDPA) { /* q [b, h, s, e], k and v [b, h, t, …]: the scores, then the weighted
+		                         sums of v */
 		p.m = r->n[r->rank - 2];
 		p.batch = r->elements / (p.m * p.n);
 		p.k = b->n[b->rank - 2];
@@ -261,7 +262,7 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 		p.m = r->n[r->rank - 2];
 		p.batch = r->elements / (p.m * p.n);
 		p.k = choose_smaller(a->n[a->rank - 1], b->n[b->rank - 2]);
-		if (b->rank == 2) { /* one matrix for all */
+		if (b->rank == 2) { /* all batches share one matrix */
 			p.m *= p.batch;
 			p.batch = 1;
 		}
@@ -269,7 +270,7 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	return p;
 }
 
-/* Finds the product that a contraction is, without its operations where it has no elements. */
+/* Finds the product that a contraction computes. A contraction without elements has no operations. */
 static bool find_product(const struct cost *c, op_id op, struct product *out, struct local_shape *result)
 {
 	const struct module *m = c->m;
@@ -302,7 +303,7 @@ static bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	                 traffic_excess(c, &traffic, grid ? &grid->far : NULL,
 	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
 	if (m->op.at[op].kind == OP_LINEAR &&
-	    op_role_count(m, op, ROLE_READ) > 2) /* written, read and written once more */
+	    op_role_count(m, op, ROLE_READ) > 2) /* the addend is read, and the result written once more */
 		*out = curve_add(*out, cost_touch_time(c, local_limit_bytes(3 * (cost_amount)r.bytes)));
 	return true;
 }
@@ -321,8 +322,8 @@ static bool refuse_team(const struct cost *c, op_id op)
 	return false;
 }
 
-/* Returns the extra time of a collective whose buffers are not in the caches: the same ones were there again
- * and again when it was measured. */
+/* Returns the extra time of a collective whose buffers are not in the caches. Measurements use the same
+ * buffers again and again. */
 static int64_t buffers_excess(const struct cost *c, op_id op, int64_t in, int64_t out)
 {
 	struct traffic t = {0};
@@ -359,7 +360,7 @@ static bool collective_op_time(const struct cost *c, op_id op, enum collective k
 	if (!collective_parts(c, op, kind, &t, bytes, time))
 		return false;
 	if (c->m->op.at[op].flags & OP_GROUPED)
-		*time = 0; /* its group's is all */
+		*time = 0; /* the group has the time of all its members */
 	else
 		*time += collective_time(c, kind, &t, *bytes);
 	return true;
@@ -417,7 +418,7 @@ bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id
 	return true;
 }
 
-/* Rows to their experts or back: copied on both sides, and moved. */
+/* Finds the time of moving rows to their experts or back: two local copies and the transfer. */
 static bool experts_op(const struct cost *c, op_id op, int64_t *time)
 {
 	struct links_team t;
@@ -442,7 +443,8 @@ static bool recorded(const struct cost *c, op_id op, const struct attr *a, int64
 	return true;
 }
 
-/* Finds the time of a statement that hirc does not know: by kind= and its other attributes, else by bytes. */
+/* Finds the time of a statement that hirc does not know: from kind= and its other attributes, or from
+ * the bytes. */
 static bool extern_time(const struct cost *c, op_id op, int64_t *out, int64_t *communicated)
 {
 	static const char *const none[] = {"wait", "view", "input", "output", "attr", "host"};
@@ -549,7 +551,7 @@ static bool is_contraction(enum op_kind kind)
 	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA;
 }
 
-/* Returns the work that is stated of a statement that hirc does not know. */
+/* Returns the work that a statement states which hirc does not know. */
 static struct cost_work stated_work(const struct cost *c, op_id op)
 {
 	const struct attr *flops = op_attr(c->m, op, "flops"), *touches = op_attr(c->m, op, "touches");

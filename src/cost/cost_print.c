@@ -1,4 +1,4 @@
-/* cost_print: the statements of a program, each after its time. */
+/* cost_print: prints the statements of a program, each after its time. */
 #include "cost/cost.h"
 #include "ir/edit.h"
 #include "ir/number.h"

@@ -1,14 +1,14 @@
-/* cost_product: products, by measured times or by the peak rate.
+/* cost_product: finds the time of products, from measured times or from the peak rate.
  *
- * A measured product takes its measured time. Where the dtype has a grid, others are between the eight
- * products around them, linear in m, in n and in k: times that grow with m n k, with the size of an operand,
- * with an extent, and a constant time, are exact then. Below the least extent it is that of the least, above
- * the largest the last slope goes on.
+ * A measured product takes its measured time. If the dtype has a grid, other products are interpolated
+ * between the eight products around them, linearly in m, n and k. This is exact for a sum of terms that
+ * grow with m n k, with the size of an operand, or with one extent, and of a constant. Below the least
+ * extent the time of the least is used; above the largest the last slope continues.
  *
- * Without a grid others are between those of the dtype by the number of their operations 2 m n k: in between
- * linear, below the smallest and above the largest as efficient as these. Of several with the same number the
- * fastest counts. Where none was measured, it is the peak rate. None of these takes less than reading and
- * writing its bytes. */
+ * Without a grid, other products are interpolated linearly by their number of operations, 2 m n k. Below
+ * the smallest and above the largest measured product, the rate of that product is used. Among products
+ * with the same number the fastest counts. If none was measured, the peak rate is used. No product takes
+ * less time than reading and writing its bytes. */
 #include "cost/model.h"
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static cost_amount operations(int64_t m, int64_t n, int64_t k)
 	return 2 * (cost_amount)m * (cost_amount)n * (cost_amount)k;
 }
 
-/* Points are of 64 bits: more operations than that are measured nowhere. */
+/* Limits a number of operations to 64 bits, the type of points; nothing larger is measured. */
 static int64_t point_size(cost_amount n)
 {
 	return n < INT64_MAX ? (int64_t)n : INT64_MAX;
@@ -65,7 +65,8 @@ static int64_t measured(const struct cost *c, enum dtype t, int64_t m, int64_t n
 static int64_t interpolate_time(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k)
 {
 	const struct cluster_points *p = &c->product[t];
-	cost_amount work = operations(m, n, k), huge = (cost_amount)1 << 76; /* times a time still fits */
+	cost_amount work = operations(m, n, k),
+	            huge = (cost_amount)1 << 76; /* small enough to be multiplied by a time */
 	int64_t size = point_size(work);
 	if (work > huge)
 		return CLUSTER_MAX_TIME;
@@ -86,8 +87,8 @@ const struct cluster_grid *product_grid(const struct cost *c, enum dtype t)
 	return NULL;
 }
 
-/* Returns the time of a product, of those from entry `at` on, which have the first extents in common; axis:
- * the first that is free. */
+/* Returns the time of a product, interpolated among the entries from `at` on, whose first extents are
+ * fixed. axis: the first extent that is still free. */
 static int64_t in_grid(const struct cluster_grid *g, unsigned axis, size_t at, const int64_t *extent)
 {
 	if (axis == 3)

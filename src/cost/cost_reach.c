@@ -1,28 +1,28 @@
-/* cost_reach: the bytes touched between two uses of a statement's operand or result, which tell if caches
+/* cost_reach: finds the bytes touched between two uses of an operand or result. They tell if the caches
  * still hold it.
  *
  *     input X: f32[t@stream(4), k]
  *     for i in 0..4 parallel(stream)
- *       x = shard_by_stream(X, i)       another part each time: all bytes of the program come between
+ *       x = shard_by_stream(X, i)       another part each time: all bytes of the program lie between
  *       T: f32[…] = allocate()          its own memory on each stream: the bytes of as many iterations
  *       T <- matmul(x, W)               W: the bytes of one iteration
  *
- * A program runs again and again, so that its inputs are read from where the run before has left them. Bytes
- * that a region touches are counted once, whatever the order; values of which nested loops take parts count
- * whole. */
+ * A program is assumed to run again and again, so its inputs may still be in the caches from the run
+ * before. The bytes of a region are counted once, in any order. A value is counted whole if nested loops
+ * take parts of it. */
 #include "cost/model.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
 
-/* The region that a value is made in. */
+/* Returns the region in which a value is made. */
 static region_id region_of(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
 	return def ? m->op.at[def].parent : m->body;
 }
 
-/* Returns the value that a view is of; 0: it is no view. */
+/* Returns the value that a view shows; 0 if v is not a view. */
 static value_id viewed(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -34,13 +34,13 @@ static value_id viewed(const struct module *m, value_id v)
 
 struct adding {
 	struct cost *c;
-	const uint32_t *depth; /* by region */
-	uint32_t *mark;        /* by value: the region that it was counted for */
+	const uint32_t *depth; /* by region: its nesting depth */
+	uint32_t *mark;        /* by value: the last region that counted it */
 	region_id region;
-	cost_amount near, own; /* bytes of values from outside; that an iteration makes or takes a part of */
+	cost_amount near, own; /* bytes of values from outside; of values that an iteration makes or slices */
 };
 
-/* Views that are made in nested regions belong to the values of which those take parts. */
+/* Counts a value in a region. A view that a nested region makes counts as the value that it shows. */
 static void add_value(struct adding *a, value_id v)
 {
 	const struct module *m = a->c->m;
@@ -89,7 +89,7 @@ static uint32_t depth_of(const struct module *m, region_id r)
 	return n;
 }
 
-/* Iterations of a loop that have memory of their own. */
+/* Returns the number of iterations of a loop that have memory of their own. */
 static int64_t slots_of(const struct cost *c, region_id r)
 {
 	const struct module *m = c->m;
@@ -154,7 +154,7 @@ void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, 
 	t->part[k].bytes += bytes;
 }
 
-/* Returns the time of so many bytes that are a part of `of` bytes that come again and again. */
+/* Returns the time of `bytes`, a part of `of` bytes that are touched again and again. */
 static cost_amount share_time(const struct cluster_points *p, cost_amount bytes, int64_t of)
 {
 	return of < p->at[0].size ? 0 : bytes * (cost_amount)curve_time(p, of) / (cost_amount)of;

@@ -1,4 +1,4 @@
-/* curve: times by size. */
+/* curve: interpolates times by size. */
 #include "cost/curve.h"
 
 __extension__ typedef __int128 wide;
@@ -15,7 +15,7 @@ int64_t curve_line(struct cluster_point a, struct cluster_point b, int64_t size)
 		return a.time;
 	if (size > b.size && rise < 0)
 		return b.time;
-	/* a.time * run + rise * x is not negative between the points */
+	/* a.time * run + rise * x is not negative between the points, so adding half rounds correctly */
 	return limit_time((cost_amount)((2 * (a.time * run + rise * x) + run) / (2 * run)));
 }
 

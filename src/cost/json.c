@@ -1,4 +1,4 @@
-/* json: reading by cJSON, and the places of values in the text. */
+/* json: reads by cJSON, and finds the places of values in the text. */
 #include "cost/json.h"
 #include "base/arena.h"
 #include "base/str.h"
@@ -32,7 +32,7 @@ void json_free(struct json *j)
 
 /* ---- places; the text is known to be JSON */
 
-/* As cJSON has it: any control character. */
+/* cJSON counts any control character as blank. */
 static bool is_blank(char c)
 {
 	return c > 0 && c <= ' ';
@@ -52,7 +52,7 @@ static uint32_t skip_string(const char *text, uint32_t at)
 	return at + 1;
 }
 
-/* The end of the value that begins here. */
+/* Returns the offset after the value that begins here. */
 static uint32_t skip_value(const char *text, uint32_t at)
 {
 	unsigned depth = 0;
@@ -72,11 +72,11 @@ static uint32_t skip_value(const char *text, uint32_t at)
 	return at;
 }
 
-/* Returns the offset of a value; key: that of its key, if it has one. */
+/* Returns the offset of a value, or of its key if `key` is set and it has one. */
 static uint32_t locate_value(const struct json *j, const struct json_value *v, bool key)
 {
 	const char *text = j->s->text;
-	if (!v->parent) /* cJSON passes over a byte order mark */
+	if (!v->parent) /* cJSON skips a byte order mark */
 		return skip_blanks(text, strncmp(text, "\xEF\xBB\xBF", 3) ? 0 : 3);
 	uint32_t at = locate_value(j, v->parent, false);
 	bool member = text[at] == '{';
@@ -91,8 +91,8 @@ static uint32_t locate_value(const struct json *j, const struct json_value *v, b
 	}
 }
 
-/* Returns the offset of a value for a message; messages that are not shown have none, so that no file takes
- * long. */
+/* Returns the offset of a value for a message. Messages beyond the limit are not shown and get no
+ * offset, since a search for each would be slow in a large file. */
 static uint32_t where(const struct json *j, const struct json_value *v, bool key)
 {
 	return diag_error_count(j->d) < DIAG_MAX_ERRORS ? locate_value(j, v, key) : DIAG_NOWHERE;
@@ -249,7 +249,7 @@ bool json_pair(const struct json *j, const struct json_value *v, int64_t most_fi
 	return json_as_int(j, &x, 0, most_first, first) && json_as_int(j, &y, 0, most_second, second);
 }
 
-/* Returns true if a word is one of those between blanks. */
+/* Returns true if `words`, separated by blanks, contains the word. */
 static bool is_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);

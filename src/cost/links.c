@@ -1,4 +1,4 @@
-/* links: teams by levels, and the formulas of links.h. */
+/* links: finds the levels of teams, and applies the formulas of links.h. */
 #include "cost/links.h"
 #include "cost/curve.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the number of devices that each group of a span has; 0: not the same number. sorted: by device. */
+/* Returns the number of devices in each group of a span; 0 if groups differ. sorted: by device. */
 static uint32_t group_size(const uint32_t *sorted, uint32_t n, int64_t span)
 {
 	uint32_t size = 0, from = 0;
@@ -72,7 +72,7 @@ static int64_t steps(int64_t n)
 	return k;
 }
 
-/* So many messages, and n / d bytes in all. */
+/* Returns the time of sending so many messages with n / d bytes in all. */
 static int64_t sent(const struct cluster_link *l, int64_t messages, cost_amount n, int64_t d)
 {
 	return curve_add(curve_rate_time(n, d, l->rate),
@@ -110,7 +110,7 @@ static struct sums sums_of(const struct cluster *c, const struct links_team *t, 
 	return x;
 }
 
-/* One ring of all ranks on the outermost link. */
+/* Returns the time of one ring of all ranks on the outermost link. */
 static int64_t flat_ring(const struct cluster *c, const struct links_team *t, int64_t bytes)
 {
 	struct links_team flat = {.ranks = t->ranks, .link = t->link, .levels = 1};
@@ -166,7 +166,7 @@ unsigned links_algorithms(const struct cluster *c, const struct links_team *t, e
 	case COLLECTIVE_COUNT:
 		return 0;
 	}
-	if (out[1].time < out[0].time) { /* the model takes the less of the two */
+	if (out[1].time < out[0].time) { /* the model takes the faster of the two */
 		struct links_algorithm second = out[0];
 		out[0] = out[1];
 		out[1] = second;

@@ -1,8 +1,10 @@
-/* links: the links that a team of ranks uses, and the time of a collective on them if no table has it.
+/* links: finds the links that a team of ranks uses, and the time of a collective on them if no table has
+ * it.
  *
- * A team has levels: n_1 ranks share the innermost link, n_2 such groups the next, …; a rank sends a message
- * of b bytes on link l in alpha_l + b / rate_l. With N_l = n_1 … n_l, n ranks in all, s bytes of the larger
- * buffer and L_l = ceil(log2 n_l), the sums over the levels l being left out:
+ * A team has levels: n_1 ranks share the innermost link, n_2 of these groups share the next one, and so
+ * on. A rank sends b bytes on link l in alpha_l + b / rate_l. N_l is n_1 … n_l, n is the number of
+ * ranks, s the bytes of the larger buffer, L_l = ceil(log2 n_l). Each formula is summed over the levels
+ * l:
  *
  *     R                 (n_l - 1) alpha_l + s (n_l - 1) / (N_l rate_l)      rings, inside first or last
  *     allgather         R                                                   [1, 2, 3]
@@ -15,8 +17,7 @@
  *     send_recv         alpha + s / rate of the outermost level
  *     barrier           L_l alpha_l                                         dissemination              [4]
  *
- * A team whose groups differ in size is one level, on its outermost link. Additions take no time
- * here.
+ * A team whose groups differ in size has one level, on its outermost link. Additions take no time here.
  *
  * [1] Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
  * [2] Patarasu, Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations", 2009.
@@ -28,7 +29,7 @@
 
 struct links_team {
 	int64_t ranks;
-	unsigned link; /* the outermost one, in the cluster's list */
+	unsigned link; /* index of its link in the cluster */
 	unsigned levels;
 	struct {
 		unsigned link;
@@ -36,21 +37,21 @@ struct links_team {
 	} level[CLUSTER_MAX_LINKS];
 };
 
-/* The levels of some devices; false: no link joins them all. */
+/* Finds the levels of a list of devices. Returns false if no link joins them all. */
 bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out);
 int64_t links_time(const struct cluster *c, const struct links_team *t, enum collective kind, int64_t bytes);
 
 enum { LINKS_ALGORITHMS = 3 };
 
 struct links_algorithm {
-	const char *name; /* "ring"; of a team of several levels "rings by level" */
+	const char *name; /* "ring"; for a team of several levels "rings by level" */
 	int64_t time;     /* ns */
 };
-/* Lists the algorithm that links_time takes, first, and the others that there are:
+/* Lists the algorithms, first the one that links_time assumes:
  *
  *     allgather, reduce_scatter   pairwise exchange: each rank sends its part to each other one
  *     these and allreduce         one ring of all on the outermost link, where a team has several levels
- *     gather, scatter             pairwise exchange, at the root one after the other
+ *     gather, scatter             pairwise exchange, one after the other at the root
  *
  * Returns their number. */
 unsigned links_algorithms(const struct cluster *c, const struct links_team *t, enum collective kind,

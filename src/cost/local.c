@@ -1,4 +1,4 @@
-/* local: sizes of the largest parts. */
+/* local: finds the sizes of the largest parts. */
 #include "cost/local.h"
 #include "base/checked.h"
 #include "ir/bound.h"
@@ -30,8 +30,8 @@ static int64_t multiply_sizes(struct reading *r, int64_t a, int64_t b)
 	return n;
 }
 
-/* Returns the extent of an axis that one rank holds in one iteration. The first block of a split is a full
- * one. */
+/* Returns the extent of an axis that one rank holds in one iteration. The first block of a split is a
+ * full block, so it is the largest. */
 static int64_t measure_axis(struct reading *r, unsigned axis)
 {
 	const struct axis *a = &r->d->axis[axis];

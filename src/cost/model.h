@@ -1,4 +1,4 @@
-/* model: the shared parts of the files of the cost model. */
+/* model: the state that the files of the cost model share. */
 #ifndef HIRC_COST_MODEL_H
 #define HIRC_COST_MODEL_H
 #include "cost/cost.h"
@@ -10,51 +10,53 @@ struct cost {
 	struct module *m;
 	const struct cluster *cluster;
 	struct arena *arena;
-	/* Statements without a time are reported here, once for each param; NULL: there are none any more. */
+	/* Statements without a time are reported here, once for each param. NULL after cost_new. */
 	struct diag *d;
-	bool *reported;                             /* by param */
-	const struct cluster_table **table;         /* the cluster's, by collective, ranks, span */
-	struct cluster_points product[DTYPE_COUNT]; /* by operations of one product; n 0: none was measured */
-	struct links_team *team;                    /* by team id, team_n of them */
+	bool *reported;                     /* by param: a message named it */
+	const struct cluster_table **table; /* the cluster's tables, sorted by collective, ranks, span */
+	struct cluster_points
+	    product[DTYPE_COUNT]; /* times by the operations of one product; n 0: none was measured */
+	struct links_team *team;  /* by team id, team_n entries */
 	uint32_t team_n;
-	struct links_team *group; /* by group id, group_n of them; ranks 0: no link joins them */
+	struct links_team *group; /* by group id, group_n entries; ranks 0: no link joins them */
 	uint32_t group_n;
-	int64_t streams;      /* of each rank; 0: no limit */
-	struct touched {      /* the bytes that an iteration reads and writes; see cost_reach.c */
-		int64_t near; /* bytes that are there in each */
-		int64_t own;  /* of values that it makes or takes a part of */
-	} * touched;          /* by region, touched_n of them */
+	int64_t streams;      /* streams of each rank; 0: no limit */
+	struct touched {      /* bytes that one iteration reads and writes; see cost_reach.c */
+		int64_t near; /* bytes of values that exist before the loop */
+		int64_t own;  /* bytes of values that an iteration makes or takes a part of */
+	} * touched;          /* by region, touched_n entries */
 	uint32_t touched_n;
 };
 
 /* ---- cost_collective.c */
 
-/* Sorts the cluster's tables, looks up the teams. */
+/* Sorts the cluster's tables and looks up the teams. */
 void collective_prepare(struct cost *c);
-/* The widest slice of a team; false: no link joins one of them. */
+/* Finds the links of the team's largest slice. Returns false if no link joins one of the slices. */
 bool collective_team(const struct cost *c, team_id team, struct links_team *out);
 int64_t collective_time(const struct cost *c, enum collective kind, const struct links_team *t,
                         int64_t bytes);
 /* Returns true if a table has the time. */
 bool collective_measured(const struct cost *c, enum collective kind, const struct links_team *t);
-/* Finds the time of a collective by another transport of the cluster; team 0: a message on link t. False: no
- * link of it joins these ranks. */
+/* Finds the time of a collective by another transport of the cluster; team 0: a message on link t.
+ * Returns false if the transport has no link that joins these ranks. */
 bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out);
-/* The kind of an operation of IR; false: it is no collective. */
+/* Finds the kind of an operation of the IR. Returns false if it is no collective. */
 bool collective_kind(enum op_kind op, enum collective *out);
-/* Bytes of the larger buffer by those of the operand and the result, on ranks of a team. */
+/* Returns the bytes of the larger buffer, from those of the operand and the result on ranks of a team. */
 int64_t collective_bytes(enum collective kind, int64_t ranks, int64_t in, int64_t out);
 
 /* ---- cost_product.c */
 
 void product_prepare(struct cost *c);
-/* NULL: the dtype has no grid. */
+/* Returns NULL if the dtype has no grid. */
 const struct cluster_grid *product_grid(const struct cost *c, enum dtype t);
-/* Bytes of the product that a time comes from: no extent is larger than the grid's. LOCAL_MAX_BYTES: there is
- * no grid. */
+/* Returns the bytes of the product whose time is used: each extent is limited to the grid's largest.
+ * LOCAL_MAX_BYTES if there is no grid. */
 int64_t product_measured_bytes(const struct cost *c, enum dtype t, int64_t m, int64_t n, int64_t k);
-/* batch products [m, k] x [k, n], which read and write so many bytes; the cluster knows the dtype. */
+/* Returns the time of `batch` products [m, k] x [k, n] that read and write so many bytes. The cluster
+ * must know the dtype. */
 int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
                      int64_t bytes);
 
@@ -62,12 +64,12 @@ int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t 
 
 enum { TRAFFIC_PARTS = 8 };
 
-/* The bytes that a statement reads and writes. */
+/* The traffic of a statement. */
 struct traffic {
 	cost_amount bytes;
 	struct {
 		cost_amount bytes;
-		int64_t reach; /* bytes that are touched from one use to the next; 0: not known */
+		int64_t reach; /* bytes touched from one use to the next; 0: not known */
 	} part[TRAFFIC_PARTS];
 	unsigned n;
 };
@@ -75,8 +77,8 @@ struct traffic {
 /* Finds the bytes that each region touches, if the cluster has figures for caches. */
 void reach_prepare(struct cost *c);
 void traffic_add(const struct cost *c, op_id op, value_id v, cost_amount bytes, struct traffic *t);
-/* Returns the extra time of traffic where other data is touched in between, unlike when it was measured, or
- * of a part of it of so many bytes; far: see struct cluster_grid, NULL: the cluster's touch. */
+/* Returns the extra time of traffic, or of a part of so many bytes, because other data is touched in
+ * between; measurements touch none. far: see struct cluster_grid; NULL: the cluster's `touch`. */
 int64_t traffic_excess(const struct cost *c, const struct traffic *t, const struct cluster_points *far,
                        int64_t measured);
 
@@ -84,39 +86,40 @@ int64_t traffic_excess(const struct cost *c, const struct traffic *t, const stru
 
 enum extern_cost { EXTERN_NOT_STATED, EXTERN_KNOWN, EXTERN_NO_GROUP, EXTERN_NO_LINK, EXTERN_NO_RATE };
 
-/* Looks up the groups' links. */
+/* Looks up the links of the groups. */
 void extern_prepare(struct cost *c);
-/* Finds the time of a statement of a kind that states no time. */
+/* Finds the time of a statement that states its kind but no time. */
 enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind, int64_t *time,
                                int64_t *bytes);
 
-struct extern_parts { /* of a collective of an imported graph */
+struct extern_parts { /* a collective of an imported graph */
 	enum collective kind;
 	group_id group;
-	struct links_team team; /* where joined */
-	bool table, joined;     /* its group has figures of its own; a link joins it */
-	int64_t ranks, bytes;   /* bytes as of cost_op_bytes */
+	struct links_team team; /* valid if joined */
+	bool table, joined;     /* table: the group has figures of its own; joined: a link joins it */
+	int64_t ranks, bytes;   /* bytes: see cost_op_bytes */
 };
-/* False: it is no collective of a group. */
+/* Returns false if the statement is no collective of a group. */
 bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out);
 
 /* ---- cost_op.c */
 
-/* Finds the team of a collective, its bytes as of cost_op_bytes, and the time of adding up beyond that in
- * tables. */
+/* Finds the team of a collective, its bytes (see cost_op_bytes), and the extra time of adding up beyond
+ * that in the tables. */
 bool collective_parts(const struct cost *c, op_id op, enum collective kind, struct links_team *t,
                       int64_t *bytes, int64_t *excess);
-/* Finds the team of a dispatch or combine, and the bytes that a rank sends if as many rows go to each; a rank
- * has room for all. */
+/* Finds the team of a dispatch or combine, and the bytes that a rank sends if each rank gets the same
+ * number of rows. The receiver has room for all rows. */
 bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id *team, int64_t *bytes);
-/* The widest link that one message of a send or receive may take; false: no link joins these ranks. */
+/* Finds the widest link that a message of a send or receive may take. Returns false if no link joins
+ * these ranks. */
 bool message_team(const struct cost *c, op_id op, struct links_team *out);
-/* False: it has no time, which is reported. bytes: see cost_op_bytes. */
+/* Returns false after reporting that the statement has no time. bytes: see cost_op_bytes. */
 bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
 
 /* ---- cost_group.c */
 
-/* Finds the time of an end_coalescing; 0 of messages. */
+/* Finds the time of an end_coalescing; messages take 0. */
 bool group_time(const struct cost *c, op_id end, int64_t *time, int64_t *bytes);
 
 #endif
