@@ -1,5 +1,5 @@
-/* bucket: nodes of the new problem have draft numbers first, then positions. A draft number below p->n is a
- * node that stays; bucket k has the four numbers from p->n + 4 * k on. */
+/* bucket: the nodes of the new problem first have draft numbers, and then positions. A draft number
+ * below p->n is a node that is not in a bucket; bucket k has the four numbers from p->n + 4 * k on. */
 #include "sched/bucket.h"
 #include "base/vec.h"
 #include <stdlib.h>
@@ -8,19 +8,19 @@
 enum part { PACK, COMM, WAIT, UNPACK, PARTS };
 
 struct group {
-	uint32_t first;             /* member; SCHED_NONE: no members */
-	uint32_t comms, waits;      /* members that the walk has not met */
-	int64_t in, out, wait_time; /* sums */
+	uint32_t first;             /* its first member; SCHED_NONE: it has none */
+	uint32_t comms, waits;      /* members that the walk has not reached yet */
+	int64_t in, out, wait_time; /* sums over the members */
 	bool unpacks;
 };
 
 struct draft {
 	const struct sched_problem *p;
 	const uint32_t *bucket;
-	uint32_t bucket_n, total; /* total: draft numbers */
+	uint32_t bucket_n, total; /* total: number of draft numbers */
 	struct group *group;
 	uint32_t *number;            /* by node of p: its draft number */
-	VEC(struct sched_pair) edge; /* from the needed one; draft numbers, then positions */
+	VEC(struct sched_pair) edge; /* `from` is the needed node; draft numbers, then positions */
 	uint32_t *place, *at, n;     /* place: by draft number; at: by place */
 };
 
@@ -29,7 +29,7 @@ static uint32_t number_part(const struct draft *d, uint32_t bucket, enum part wh
 	return d->p->n + PARTS * bucket + which;
 }
 
-/* The bucket of a comm, or of the comm that a wait waits for. */
+/* Returns the bucket of a comm, or of the comm that a wait waits for. */
 static uint32_t bucket_of(const struct draft *d, uint32_t x)
 {
 	const struct sched_node *n = &d->p->node[x];
@@ -38,7 +38,8 @@ static uint32_t bucket_of(const struct draft *d, uint32_t x)
 	return n->comm != SCHED_NONE ? d->bucket[n->comm] : SCHED_NONE;
 }
 
-/* A wait for the result of another wait of the same comm: it stays as it is. */
+/* Returns true if a wait waits for the result of another wait of the same comm. The wait is then left
+ * alone. */
 static bool is_chained(const struct sched_problem *p, uint32_t wait)
 {
 	for (uint32_t i = p->pred.at[wait]; i < p->pred.at[wait + 1]; i++) {
@@ -78,13 +79,14 @@ static void gather_members(struct draft *d)
 	}
 }
 
-/* Returns true if x is in a bucket with an unpack, which makes its result. A chained wait is in none. */
+/* Returns true if x is in a bucket whose unpack makes its result. A chained wait is in no bucket. */
 static bool is_unpacked(const struct draft *d, uint32_t x)
 {
 	return d->number[x] >= d->p->n && d->group[bucket_of(d, x)].unpacks;
 }
 
-/* The draft node that has the result of x: of a bucket's wait its unpack, for all but the wait itself. */
+/* Returns the draft node with the result of x. For a wait in a bucket it is the unpack, except if `user`
+ * is that wait. */
 static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 {
 	if (d->p->node[x].kind == SCHED_WAIT && is_unpacked(d, x) && user != d->number[x])
@@ -92,8 +94,8 @@ static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 	return d->number[x];
 }
 
-/* Drafts the edges between nodes and buckets. False: a member needs another one, and they would start
- * together. */
+/* Drafts the edges between nodes and buckets. Returns false if a member needs another member of its
+ * bucket: they cannot start together. */
 static bool draft_edges(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
@@ -118,8 +120,8 @@ static bool draft_edges(struct draft *d)
 	return true;
 }
 
-/* Positions, by demand: the original order, each node after those it needs, a bucket at its last member.
- * Returns false when something needs itself. */
+/* Finds the positions: the original order, with each node after those it needs, and a bucket at its last
+ * member. Returns false if a node needs itself. */
 static bool put_in_order(struct draft *d, const struct sched_lists *needs)
 {
 	enum { NEW, OPEN, PLACED };
@@ -201,8 +203,9 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
-/* Storages of p keep their numbers; bucket k has two more, the packed and the gathered one. A result that
- * an unpack makes is not read before that: not by the comm or the wait of its bucket. */
+/* Numbers the storages: those of p keep their numbers, and bucket k adds the packed and the gathered
+ * buffer. Drops the uses of an unpacked result by the comm and wait of its bucket, since the result does
+ * not exist yet. */
 static void place_storages(const struct draft *d, struct sched_bucketed *out, struct sched_pair **use,
                            uint32_t *use_n)
 {

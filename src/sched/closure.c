@@ -1,5 +1,5 @@
-/* closure: Dinic's algorithm between a source that gives the gains of things and a sink that takes their
- * costs. */
+/* closure: Dinic's algorithm for the minimal cut. The source has arcs to the things with gains, and the
+ * things with costs have arcs to the sink. */
 #include "sched/closure.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -8,17 +8,17 @@
 static const int64_t ENDLESS = INT64_MAX / 4;
 
 struct arc {
-	uint32_t to, back; /* back: the arc the other way */
+	uint32_t to, back; /* back: the opposite arc */
 	int64_t room;
 };
 
 struct flow {
 	uint32_t n, source, sink;
-	uint32_t *first; /* by vertex: of its arcs; at [n] their number */
-	uint32_t *next;  /* by vertex: the arc that is looked at */
-	uint32_t *level; /* by vertex: its distance from the source, and 1; 0: out of reach */
+	uint32_t *first; /* by vertex: begin of its arcs; at [n] their number */
+	uint32_t *next;  /* by vertex: the next arc to try */
+	uint32_t *level; /* by vertex: its distance from the source + 1; 0: out of reach */
 	uint32_t *queue;
-	uint32_t *way; /* arcs from the source on */
+	uint32_t *way; /* arcs of the current path from the source */
 	struct arc *arc;
 };
 
@@ -39,7 +39,7 @@ static bool find_levels(struct flow *f)
 	return f->level[f->sink];
 }
 
-/* Sends as much as fits on one way to the sink, along levels; 0: there is none any more. */
+/* Sends as much flow as fits along one path to the sink, level by level. Returns 0 when no path is left. */
 static int64_t send_flow(struct flow *f)
 {
 	uint32_t x = f->source, n = 0;

@@ -1,19 +1,19 @@
-/* exposure: see exposure.h. The nodes that a comm needs, and those that need it, are found walking from it
- * along an order, and only until enough other work was met. */
+/* exposure: see exposure.h. A walk along the order finds the nodes that a comm needs, and those that
+ * need it. It starts at the comm and ends as soon as it has met enough other work. */
 #include "sched/exposure.h"
 #include "sched/window.h"
 #include <stdlib.h>
 
 enum {
-	LOOKS = 50000000,   /* nodes that are looked at for all comms together */
-	LEAST_LOOKS = 1024, /* for each */
-	TRIED = 8,          /* nodes that are tried before a wait */
+	LOOKS = 50000000,   /* nodes visited for all comms together */
+	LEAST_LOOKS = 1024, /* nodes visited at least for each comm */
+	TRIED = 8,          /* most nodes tried before a wait */
 };
 
 struct looker {
 	const struct sched_problem *p;
 	const uint32_t *order, *place;
-	uint32_t looks;   /* nodes that are looked at each way */
+	uint32_t looks;   /* nodes visited in each direction */
 	uint32_t *marked; /* by node: the last round that marked it */
 	uint32_t round;
 };
@@ -39,14 +39,15 @@ static bool is_marked(const struct looker *l, uint32_t x)
 	return l->marked[x] == l->round;
 }
 
-/* Marks the neighbours of x, if x is marked. */
+/* Marks the neighbours of x if x is marked. */
 static void mark_neighbours(struct looker *l, const struct sched_lists *next, uint32_t x)
 {
 	for (uint32_t i = next->at[x]; is_marked(l, x) && i < next->at[x + 1]; i++)
 		l->marked[next->item[i]] = l->round;
 }
 
-/* The work of nodes that the comm does not need and that do not need it, or `enough` if it is as much. */
+/* Returns the work of nodes that do not need the comm and that the comm does not need. Stops at
+ * `enough`. */
 static int64_t independent_work(struct looker *l, uint32_t comm, int64_t enough)
 {
 	uint32_t at = l->place[comm], begin = at > l->looks ? at - l->looks : 0;
@@ -67,7 +68,7 @@ static int64_t independent_work(struct looker *l, uint32_t comm, int64_t enough)
 	return work < enough ? work : enough;
 }
 
-/* Returns true if only memory keeps work behind the wait from going before it. */
+/* Returns true if only the memory limit keeps work after the wait from going before it. */
 static bool is_for_memory(struct looker *l, struct window *w, uint32_t comm, uint32_t wait)
 {
 	uint32_t at = l->place[wait], end = l->p->n - at > l->looks ? at + l->looks : l->p->n;
@@ -100,7 +101,7 @@ static enum sched_reason reason_of(struct looker *l, struct window *w, const str
 	return is_for_memory(l, w, e->comm, e->wait) ? SCHED_MEMORY : SCHED_WORK;
 }
 
-/* A wait for a comm holds the host from `from` on. */
+/* Adds a stall: a wait for a comm holds the host from time `from` on. */
 static void add_stall(struct sched_exposure *e, const struct sched_exposure *all, const uint32_t *of,
                       int64_t from, int64_t stall)
 {
@@ -115,7 +116,7 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
                      struct sched_exposures *out)
 {
 	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)p->n + 1));
-	uint32_t *of = mem_alloc(sizeof *of * ((size_t)p->n + 1)); /* by comm: its number in out */
+	uint32_t *of = mem_alloc(sizeof *of * ((size_t)p->n + 1)); /* by comm: its index in out */
 	uint32_t *own = mem_alloc(sizeof *own * ((size_t)p->n + 1));
 	uint32_t last[SCHED_MAX_LANES]; /* by lane: the comm that was issued last */
 	int64_t *longest;

@@ -1,9 +1,10 @@
-/* gather: dynamic programming over the comms that may share, in the order in which they are needed.
+/* gather: dynamic programming over the comms that may share a bucket, in the order in which they are
+ * needed.
  *
- * A state is (free, late): when the lane is free, and how much later than if nothing had to be waited for the
- * host is. A comm that ends at `free` and is needed at `needed` makes late at least free - needed. After the
- * same comms only states are kept that no other beats in both, and of these MOST_STATES, or MOST_OPEN until
- * all are known. */
+ * A state is (free, late): the time when the lane is free, and the delay of the host against a run
+ * without any waiting. A comm that ends at `free` and is needed at `needed` makes late at least free -
+ * needed. Of the states after the same comms, one that is no better than another in both numbers is
+ * dropped. At most MOST_STATES are kept, or MOST_OPEN until all are known. */
 #include "sched/gather.h"
 #include "base/vec.h"
 #include <assert.h>
@@ -14,8 +15,8 @@ enum { MOST_STATES = 12, MOST_OPEN = 48, MOST_MEMBERS = 64, PARTS = 16 };
 
 struct state {
 	int64_t free, late;
-	uint32_t before;  /* the state that this continues; SCHED_NONE: none */
-	uint32_t members; /* of the bucket that led here */
+	uint32_t before;  /* the state before this one; SCHED_NONE: none */
+	uint32_t members; /* members of its last bucket */
 };
 
 struct open {
@@ -23,19 +24,19 @@ struct open {
 	uint32_t n, cap;
 };
 
-struct stage {             /* the states in which the small ones before one are done, by `free` */
-	uint32_t first, n; /* in `state` */
+struct stage {             /* the states after a prefix of the small comms, by `free` */
+	uint32_t first, n; /* index and number in `state` */
 };
 
 struct gather {
 	const struct sched_problem *p;
 	const struct sched_source *source;
 	const struct sched_gather_options *o;
-	uint32_t *small, small_n; /* indices of source; small[small_n] is the end */
-	struct stage *stage;      /* by small, and the end */
-	struct open *open;        /* the same, before it is closed */
-	int64_t *ahead;           /* by small, and the end: least addend to `free` in `late` */
-	int64_t most;             /* how late the host is at most */
+	uint32_t *small, small_n; /* indices of source; small[small_n] is the end of source */
+	struct stage *stage;      /* by small comm, and the end */
+	struct open *open;        /* likewise, while states are still added */
+	int64_t *ahead;           /* by small comm, and the end: the final `late` is at least free + ahead */
+	int64_t most;             /* states with a larger delay are dropped */
 	VEC(struct state) state;
 };
 
@@ -46,13 +47,13 @@ static void advance_state(const struct gather *g, struct state *s, int64_t time,
 		s->late = s->free - needed;
 }
 
-/* The change that a row of comms makes to any state: it takes `time` of the lane, and makes late at least
- * free + most. */
+/* The effect of a sequence of comms on any state: it adds `time` to `free`, and makes late at least free
+ * + most. */
 struct row {
 	int64_t time, most;
 };
 
-/* The large ones between small one k and the next join the row. */
+/* Appends the large comms between small comm k and the next one to the row. */
 static void add_between(const struct gather *g, uint32_t k, struct row *r)
 {
 	struct state s = {.free = r->time, .late = r->most};
@@ -61,7 +62,7 @@ static void add_between(const struct gather *g, uint32_t k, struct row *r)
 	*r = (struct row){s.free, s.late};
 }
 
-/* Leaves out every other one, but neither the first nor the last. */
+/* Drops every other state, but neither the first nor the last. */
 static void thin(struct open *open)
 {
 	uint32_t n = 0;
@@ -72,13 +73,13 @@ static void thin(struct open *open)
 	open->n = n;
 }
 
-/* Adds s to the states open before small one k, unless one of them is as good in both; drops those that it
- * beats. They stay in the order of `free`, and so of `late` the other way round. */
+/* Adds s to the open states before small comm k, unless one of them is at least as good in both numbers.
+ * Drops the states that s beats. The states remain sorted: `free` grows and `late` falls. */
 static void open_state(struct gather *g, uint32_t k, const struct state *s)
 {
 	struct open *open = &g->open[k];
 	uint32_t low = 0, high = open->n;
-	while (low < high) { /* the first that is free later */
+	while (low < high) { /* find the first one with a larger `free` */
 		uint32_t mid = (low + high) / 2;
 		if (open->at[mid].free <= s->free)
 			low = mid + 1;
@@ -102,7 +103,7 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s)
 		thin(open);
 }
 
-/* Takes over the states worth going on from. */
+/* Closes a stage: keeps at most MOST_STATES of its open states, evenly. */
 static void close_stage(struct gather *g, uint32_t k)
 {
 	const struct open *open = &g->open[k];
@@ -116,14 +117,15 @@ static void close_stage(struct gather *g, uint32_t k)
 	g->open[k] = (struct open){0};
 }
 
-/* Small ones from `first` on, in a bucket unless it is one, and the large ones behind. */
+/* A bucket of the small comms from `first` on (no bucket if it is a single comm), and the large comms
+ * after them. */
 struct bucket {
 	uint32_t first, members;
 	int64_t in, out;
 	struct row between;
 };
 
-/* The bucket takes one more. False: there is none that it may take. */
+/* Adds one more small comm to the bucket. Returns false if the next one must not join. */
 static bool grow_bucket(const struct gather *g, struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
@@ -140,7 +142,7 @@ static bool grow_bucket(const struct gather *g, struct bucket *b)
 	return true;
 }
 
-/* The change that a bucket makes to a state. */
+/* The effect of a bucket on a state. */
 struct effect {
 	int64_t time, needed, host;
 };
@@ -152,7 +154,7 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 	const struct sched_node *c = &p->node[first->comm];
 	if (b->members == 1)
 		return (struct effect){c->time, first->needed, 0};
-	/* a pack and an unpack more, unless they are grouped, members - 1 comms and waits less */
+	/* one more pack and unpack, unless members are grouped; members - 1 fewer comms and waits */
 	int64_t host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
 	               2 * ((p->grouped ? 1 : 2) - (int64_t)b->members) * p->launch;
 	return (struct effect){sched_family_time(&p->family[c->family], b->in), first->needed, host};
@@ -168,8 +170,8 @@ static void add_bucket(const struct gather *g, const struct bucket *b, const str
 	s->free += b->between.time;
 }
 
-/* Finds the least lateness from each small comm on: the lane takes the least time for a byte, and all is done
- * when the last is needed. */
+/* Finds a lower bound of the delay from each small comm on: bytes take the least time on the lane, and
+ * all comms must be done when the last is needed. */
 static void find_ahead(struct gather *g, uint32_t n)
 {
 	const struct sched_problem *p = g->p;
@@ -199,7 +201,7 @@ static struct bucket no_members(uint32_t first)
 	return (struct bucket){.first = first, .between = {0, INT64_MIN / 2}};
 }
 
-/* Returns how late the host is with buckets of so many members, as far as that goes. */
+/* Returns the delay of the host if every bucket has so many members, where they may have as many. */
 static int64_t late_with(const struct gather *g, struct state s, uint32_t members)
 {
 	for (uint32_t k = 0; k < g->small_n;) {
@@ -213,8 +215,9 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 	return s.late;
 }
 
-/* All buckets that begin with small one k. A state that is later than g->most is not worth it; one that is
- * later by the time that launches may still gain ends the bucket. */
+/* Adds the states of all buckets that begin with small comm k. Drops states that are later than g->most.
+ * The bucket stops growing when all its states are later than that, even minus the launches that may
+ * still be saved. */
 static void extend_stage(struct gather *g, uint32_t k)
 {
 	const struct stage *t = &g->stage[k];
@@ -270,12 +273,13 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
 	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
 	find_ahead(&g, n);
-	g.most = late_with(&g, start, 1); /* the result with buckets of one size */
+	g.most = late_with(&g, start, 1); /* start from buckets of one size */
 	for (uint32_t members = 2; members <= MOST_MEMBERS; members *= 2) {
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;
 	}
-	/* from little above the least value on; of the states that reach it, all may be unkept */
+	/* raise the limit from just above the least value; a state within it may still be dropped by
+	 * thinning */
 	int64_t most = g.most, least = start.late;
 	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
 	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {

@@ -1,8 +1,8 @@
-/* headroom: a segment tree of sums and of the largest sum of a beginning. */
+/* headroom: a segment tree that keeps, for each span, its sum and its largest prefix sum. */
 #include "sched/headroom.h"
 #include <stdlib.h>
 
-static const int64_t ISSUED = -((int64_t)1 << 60); /* `most` of a position that is no longer to come */
+static const int64_t ISSUED = -((int64_t)1 << 60); /* `most` of a position whose node is issued */
 
 static struct headroom_span joined(const struct headroom_span *left, const struct headroom_span *right)
 {
@@ -10,7 +10,7 @@ static struct headroom_span joined(const struct headroom_span *left, const struc
 	return (struct headroom_span){left->sum + right->sum, left->most > most ? left->most : most};
 }
 
-/* Puts bytes on the positions from this one on. */
+/* Adds bytes to all positions from this one on. */
 static void add_from(struct headroom *h, uint32_t position, int64_t bytes)
 {
 	vec_push(&h->change, (struct headroom_change){position, bytes});
@@ -26,7 +26,7 @@ static void apply_changes(struct headroom *h, uint32_t from, int64_t sign)
 	}
 }
 
-/* Sets a node of the tree. False: it had this value. */
+/* Sets a node of the tree. Returns false if it had this value already. */
 static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
 {
 	bool changed = h->span[k].sum != span.sum || h->span[k].most != span.most;
@@ -34,8 +34,9 @@ static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
 	return changed;
 }
 
-/* From the dirty leaves up as far as something changes: a value that moves from one position to another does
- * not change the sum of both. Neighbours of a level that share a parent come together. */
+/* Updates the tree from the dirty leaves up, as far as something changes. If a value moves from one
+ * position to a neighbour, the sum of both does not change. Neighbours of a level that share a parent
+ * are next to each other in the list. */
 static void settle_leaves(struct headroom *h)
 {
 	for (uint32_t i = 0; i < h->dirty.n; i++) {
@@ -76,7 +77,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 	h->issued = mem_zalloc((size_t)p->n + 1);
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		h->last[s] = p->users.at[s + 1] - 1;
-	int64_t freed = 0; /* by the position before */
+	int64_t freed = 0; /* bytes freed by the position before */
 	for (uint32_t x = 0; x < h->leaves; x++) {
 		struct headroom_span *leaf = &h->span[h->leaves + x];
 		*leaf = (struct headroom_span){-freed, ISSUED};
@@ -105,7 +106,7 @@ void headroom_close(struct headroom *h)
 	vec_free(&h->moved);
 }
 
-/* Positions from which the storage is gone once x, its last user, is issued: those up to x. */
+/* Returns the position from which the storage is free once x, its last user, is issued. */
 static uint32_t gone_from(struct headroom *h, uint32_t storage)
 {
 	const struct sched_lists *users = &h->p->users;

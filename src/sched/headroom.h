@@ -1,12 +1,13 @@
-/* headroom: the memory of a schedule in the making, if the rest follows in the original order.
+/* headroom: tracks the memory of a partial schedule whose rest follows in the original order.
  *
- * That rest is always a way to the end. Each position of the original order that is to come has the bytes
- * that live there; a segment tree holds by how much that differs from the position before. To issue a node
- * early puts the storages that it makes on all positions before its own, and takes those that it was the last
- * to use from the positions behind the new last user. A schedule that never lets headroom_peak over a limit
- * keeps to the limit and can always be ended.
+ * The rest in the original order is always a way to complete the schedule. Each position of the original
+ * order that is still to come has a number of live bytes; a segment tree stores the difference between
+ * neighbouring positions. Issuing a node early adds its results to all positions before its own. It
+ * removes the storages that it was the last to use from the positions after the new last user. A
+ * schedule in which headroom_peak never exceeds a limit stays within the limit, and can always be
+ * completed.
  *
- * O(log n) for each storage that a node makes or reads. */
+ * Takes O(log n) for each storage that a node makes or reads. */
 #ifndef HIRC_SCHED_HEADROOM_H
 #define HIRC_SCHED_HEADROOM_H
 #include "base/vec.h"
@@ -14,53 +15,53 @@
 
 struct headroom_step { /* state for headroom_undo */
 	uint32_t node;
-	uint32_t change_n, moved_n; /* entries of `change` and `moved` before it */
+	uint32_t change_n, moved_n; /* length of `change` and `moved` before the step */
 	int64_t now, peak;
 };
 
 struct headroom_change {
 	uint32_t position;
-	int64_t bytes; /* that were added to the difference there */
+	int64_t bytes; /* added to the difference at this position */
 };
 
 struct headroom_moved {
-	uint32_t storage, last; /* last: before the step */
+	uint32_t storage, last; /* last: the value before the step */
 };
 
-struct headroom_span { /* positions below a node of the tree */
-	int64_t sum;   /* of their differences */
-	int64_t most;  /* at a position to come, above the live bytes before the first */
+struct headroom_span { /* the positions below a node of the tree */
+	int64_t sum;   /* sum of their differences */
+	int64_t most;  /* the most live bytes at one of them, relative to the position before the first */
 };
 
 struct headroom {
 	const struct sched_problem *p;
-	uint32_t leaves; /* a power of two */
+	uint32_t leaves; /* number of leaves, a power of two */
 	struct headroom_span *span;
 	int64_t *made;  /* by node: bytes of its results */
-	uint32_t *last; /* of a storage: its last user to come, as an index of users.item */
+	uint32_t *last; /* by storage: its last user that is not issued, as an index of users.item */
 	bool *issued;
-	int64_t now;  /* bytes live now, and so before the first position */
+	int64_t now;  /* bytes live now, before the first position to come */
 	int64_t peak; /* of the issued nodes */
 	VEC(struct headroom_step) step;
 	VEC(struct headroom_change) change;
-	VEC(uint32_t) dirty; /* nodes of one level of the tree whose parents are to be looked at */
+	VEC(uint32_t) dirty; /* tree nodes of one level whose parents need an update */
 	VEC(struct headroom_moved) moved;
 };
 
 void headroom_open(struct headroom *h, const struct sched_problem *p);
 void headroom_close(struct headroom *h);
-/* All that the node needs has been issued. */
+/* Issues a node. Everything that it needs must have been issued. */
 void headroom_issue(struct headroom *h, uint32_t node);
 /* Takes back the node that was issued last. */
 void headroom_undo(struct headroom *h);
 
-/* Bytes live when the node is issued next. */
+/* Returns the bytes that are live if the node is issued next. */
 static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
 {
 	return h->now + h->made[node];
 }
 
-/* The most bytes of the issued nodes and of those to come. */
+/* Returns the peak over the issued nodes and those to come. */
 static inline int64_t headroom_peak(const struct headroom *h)
 {
 	int64_t to_come = h->now + h->span[1].most;

@@ -18,7 +18,7 @@ void heap_close(struct heap *h)
 	free(h->at);
 }
 
-/* Puts node at i or above it. */
+/* Moves node up from i to its place. */
 static void rise(struct heap *h, uint32_t i, uint32_t node)
 {
 	for (; i && is_node_above(h, node, h->at[(i - 1) / 2]); i = (i - 1) / 2)
@@ -26,7 +26,7 @@ static void rise(struct heap *h, uint32_t i, uint32_t node)
 	h->at[i] = node;
 }
 
-/* Puts node at i or below it. */
+/* Moves node down from i to its place. */
 static void sink(struct heap *h, uint32_t i, uint32_t node)
 {
 	uint32_t child;

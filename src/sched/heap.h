@@ -1,4 +1,5 @@
-/* heap: nodes by key, the largest first, of equals the least. Keys do not change while a node is in it. */
+/* heap: nodes by key, the largest key first, and the least node first among equals. The key of a node
+ * must not change while the node is in the heap. */
 #ifndef HIRC_SCHED_HEAP_H
 #define HIRC_SCHED_HEAP_H
 #include <stdbool.h>
@@ -9,12 +10,12 @@ struct heap {
 	const int64_t *key; /* by node */
 };
 
-/* nodes: 0 … most - 1, each at most once. */
+/* Opens a heap of the nodes 0 … most - 1, each at most once. */
 void heap_open(struct heap *h, const int64_t *key, uint32_t most);
 void heap_close(struct heap *h);
 void heap_push(struct heap *h, uint32_t node);
 uint32_t heap_pop(struct heap *h);
-/* Takes out at[i]. */
+/* Removes at[i]. */
 void heap_remove(struct heap *h, uint32_t i);
 
 #endif

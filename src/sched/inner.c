@@ -3,7 +3,7 @@
 #include "sched/role.h"
 #include <stdlib.h>
 
-/* By node: comms on the longest way to it. */
+/* Returns, by node, the most comms on a path to it. */
 static uint32_t *find_ways(const struct sched_problem *p)
 {
 	uint32_t *way = mem_zalloc(sizeof *way * ((size_t)p->n + 1));
@@ -55,7 +55,7 @@ void sched_inners(const struct sched_problem *p, const uint8_t *role, struct sch
 void sched_inner_buckets(const struct sched_problem *p, const struct sched_inners *inner, int64_t most,
                          uint32_t *bucket, uint32_t *bucket_n)
 {
-	const struct sched_inner *first = NULL; /* of its family and way */
+	const struct sched_inner *first = NULL; /* the first comm of this family and way */
 	for (uint32_t i = 0; i < inner->n; i++) {
 		const struct sched_inner *x = &inner->at[i];
 		if (p->node[x->comm].in > most)

@@ -1,5 +1,5 @@
-/* last: see last.h. Things of the closure are the nodes, then the storages: a storage costs its bytes if one
- * of its users is in U, and its maker gives them back. */
+/* last: see last.h. The things of the closure are the nodes, then the storages. A storage costs its
+ * bytes if one of its users is in U; if its maker is in U as well, the cost is returned. */
 #include "sched/last.h"
 #include "base/arena.h"
 #include "sched/closure.h"
@@ -7,22 +7,22 @@
 #include <stdlib.h>
 
 enum {
-	COMMS = 4,           /* that are looked at */
-	MOST_NODES = 200000, /* of larger problems no cuts are made */
-	MOST_PRICE = 24,     /* a power of two, ns for a MiB */
-	PRICES = 10,         /* tried between two powers of two */
+	COMMS = 4,           /* comms that are tried */
+	MOST_NODES = 200000, /* larger problems are not cut */
+	MOST_PRICE = 24,     /* log2 of the largest price, in ns for a MiB */
+	PRICES = 10,         /* prices between two powers of two */
 };
 
 struct last {
 	const struct sched_problem *p;
 	bool bucket;
 	uint32_t comm;
-	int64_t work;   /* of all nodes */
-	int64_t room;   /* bytes for the storages that U keeps alive, below zero if those do not fit */
-	int64_t *host;  /* by node: its least host time */
-	int64_t *lane;  /* by node: of a comm its least time on its lane */
-	bool *needed;   /* by node: by the comm, or it is the comm */
-	int64_t *worth; /* by thing */
+	int64_t work; /* of all nodes */
+	int64_t room; /* bytes for the storages that U keeps alive; negative if the others exceed the limit */
+	int64_t *host;  /* by node: its least time on the host */
+	int64_t *lane;  /* by comm: its least time on its lane */
+	bool *needed;   /* by node: it is the comm, or the comm needs it */
+	int64_t *worth; /* by thing: its worth in the closure */
 	struct closure c;
 };
 
@@ -65,8 +65,8 @@ static void find_needed(struct last *l)
 			l->needed[p->pred.item[i]] = true;
 }
 
-/* Returns true if the storage is there once its maker is done. Comms may not have been issued then, and the
- * results of a bucket may not have been unpacked. */
+/* Returns true if the storage exists as soon as its maker is done. It is not certain for comms, which
+ * may not be issued yet, and for results of a bucket, which may not be unpacked. */
 static bool is_there(const struct last *l, uint32_t storage)
 {
 	const struct sched_storage *s = &l->p->storage[storage];
@@ -74,7 +74,7 @@ static bool is_there(const struct last *l, uint32_t storage)
 	       !is_in_family(l, s->def);
 }
 
-/* Returns true if U pays for a storage that it keeps alive. */
+/* Returns true if keeping the storage alive for U has a price. */
 static bool is_priced(const struct last *l, uint32_t storage)
 {
 	return is_there(l, storage) && !l->p->storage[storage].kept;
@@ -93,7 +93,7 @@ static void find_demands(struct last *l)
 	}
 }
 
-/* The bound at a price, in ns for a MiB times 2^10. */
+/* Returns the bound at a price, in ns for a MiB times 2^10. */
 static int64_t bound_at(struct last *l, int64_t price)
 {
 	const struct sched_problem *p = l->p;
@@ -108,7 +108,7 @@ static int64_t bound_at(struct last *l, int64_t price)
 		cost = cost > 0 ? cost : 0;
 		l->worth[p->n + s] = is_priced(l, s) ? -cost : 0;
 		if (price && is_there(l, s) && !l->needed[t->def])
-			l->worth[t->def] += cost + 3; /* at least the rounding error */
+			l->worth[t->def] += cost + 3; /* 3: at least the rounding error */
 	}
 	int64_t most = closure_most(&l->c, NULL);
 	int64_t room = price ? (int64_t)ceil(ldexp((double)l->room * (double)price, -30)) + 1 : 0;
@@ -132,7 +132,7 @@ static int64_t best_price(struct last *l)
 	return best;
 }
 
-/* The comms for which most comes before and they take, in the original order. */
+/* Finds the comms with the most time before and in them, in the original order. */
 static uint32_t find_late(const struct sched_problem *p, uint32_t late[COMMS])
 {
 	int64_t end[COMMS] = {0}, when = 0;

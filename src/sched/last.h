@@ -1,24 +1,25 @@
-/* last: the nodes that must follow a comm, however work is moved behind it.
+/* last: bounds the runtime by the nodes that must follow a comm, however work is moved behind it.
  *
- * Let comm c begin at time t on its lane. U are the nodes that the host has not done by then, and of comms
- * those that need one of these. The host has done all others but comms: t is at least their work. Behind c
- * its lane still runs the comms of U. So
+ * Let comm c begin at time t on its lane. U is the set of nodes that the host has not done at t, and of
+ * comms that need one of them. The host has done all other nodes except comms, so t is at least their
+ * work. After c, its lane still runs the comms of U. So
  *
  *     runtime >= work of all - work of U + time of c + times of the comms of its lane in U
  *
- * and U has with a node all that needs it, but nothing that c needs. The U for which this is least is a
- * closed set of largest worth (closure.h). The storages that U keeps alive, results that others have made for
- * it, are within the limit as well; that is priced (Lagrange): the bound holds for each price, and the best
- * of several is taken.
+ * With each node, U contains all nodes that need it; it contains nothing that c needs. The U with the
+ * least right side is a closed set of largest worth (closure.h). The storages that other nodes have made
+ * and U still uses must fit in the limit. They have a price (a Lagrange multiplier): the bound holds for
+ * every price, and the best of several is taken.
  *
- * With buckets c takes no less, the comms that share a bucket with c need nothing of U, and those of U take
- * at least their part of the least time for a byte. */
+ * The bound also holds with buckets: c takes no less time, the comms in a bucket with c need nothing of
+ * U, and the comms of U take at least the least time for a byte, times their bytes. */
 #ifndef HIRC_SCHED_LAST_H
 #define HIRC_SCHED_LAST_H
 #include "sched/problem.h"
 
-/* ns that no schedule of p within the limit takes less than; with `bucket` none of any buckets. Looks at a
- * few comms that come late. comm: receives the one, SCHED_NONE: none. */
+/* Returns a time in ns that every schedule of p within the limit takes at least; with `bucket`, for any
+ * choice of buckets. Tries a few comms that come late. comm: receives the comm of the bound, or
+ * SCHED_NONE. */
 int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t limit, uint32_t *comm);
 
 #endif

@@ -1,9 +1,9 @@
-/* list: see list.h. Nodes that are ready stand in one of these places; those that were issued since are
- * skipped where they are met:
+/* list: see list.h. A ready node is in one of these queues. Nodes that have been issued since are
+ * skipped when they are taken out:
  *
- *     near      in the window, by tail       far        ahead of it, in the original order
- *     waits     whose comm runs, as near     far_waits  as far
- *     arriving  the same, and late ones, by when that is over
+ *     near      in the window, by tail       far        ahead of the window, in the original order
+ *     waits     on running comms, as near    far_waits  likewise, as far
+ *     arriving  waits, also late ones, by the end of their comm
  *     late      nodes that need sinks
  *     inner     comms                        sink       comms, by lane */
 #include "sched/list.h"
@@ -16,15 +16,15 @@
 #include <string.h>
 
 enum {
-	MOST_REFUSED = 64, /* nodes that memory refuses, looked at in one step */
-	MOST_FAR = 128,    /* nodes ahead of the window that are looked at to fill a stall */
-	MOST_LATE = 64,    /* the same of late ones */
+	MOST_REFUSED = 64, /* nodes tried in one step although memory refuses them */
+	MOST_FAR = 128,    /* nodes ahead of the window tried to fill a stall */
+	MOST_LATE = 64,    /* late nodes tried to fill a stall */
 };
 
 struct nodes {
 	uint32_t *at;
 	uint32_t n, cap;
-	uint32_t first; /* of a queue: those before it have left */
+	uint32_t first; /* first entry of the queue that is left */
 };
 
 struct list {
@@ -34,17 +34,17 @@ struct list {
 	struct arena *arena;
 	struct headroom room;
 	uint32_t *order, n; /* issued */
-	uint32_t *left;     /* by node: those it needs that are not issued */
+	uint32_t *left;     /* by node: the nodes that it needs and that are not issued */
 	int64_t *tail;      /* by node */
-	int64_t *when;      /* by node: host time before it in the original order; at [n] all of it */
-	int64_t *position;  /* by node: the key that gives the original order */
+	int64_t *when;      /* by node: host time before it in the original order; at [n] the total */
+	int64_t *position;  /* by node: the key for the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
-	int64_t *over; /* by comm: when its lane is free again */
-	bool *counts;  /* by node: it takes time, or a node that does needs it */
-	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* of nodes that count and are not issued */
+	int64_t *over; /* by comm: time when its lane is free again */
+	bool *counts;  /* by node: it takes time, or a node that needs it does */
+	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* sums over the nodes that count and are not issued */
 	uint32_t first;                                /* the first node that is not issued */
-	uint32_t front;   /* the first that is not issued, no sink and not late */
-	int64_t *arrival; /* by wait: minus the time at which its comm is over */
+	uint32_t front;   /* the first node that is not issued and is neither a sink nor late */
+	int64_t *arrival; /* by wait: minus the time when its comm is over */
 	struct heap near, far, waits, far_waits, arriving;
 	struct nodes inner, late, sink[SCHED_MAX_LANES];
 	struct sched_sources source;
@@ -58,7 +58,7 @@ static bool in_window(const struct list *l, uint32_t x)
 	return l->when[x] <= l->when[l->front] + l->o->window;
 }
 
-/* Issues x in memory, if that keeps to the limit. */
+/* Issues x in the memory tracker, if that stays within the limit. */
 static bool admit(struct list *l, uint32_t x)
 {
 	if (headroom_now_with(&l->room, x) > l->o->limit)
@@ -90,7 +90,7 @@ static void add_ready(struct list *l, uint32_t x)
 	}
 }
 
-/* Moves nodes that have come into the window from `far` to `near`. */
+/* Moves nodes that the window has reached from `far` to `near`. */
 static void bring_near(struct list *l, struct heap *far, struct heap *near)
 {
 	while (far->n && (l->room.issued[far->at[0]] || in_window(l, far->at[0])))
@@ -112,7 +112,7 @@ static void advance_front(struct list *l)
 	bring_near(l, &l->far_waits, &l->waits);
 }
 
-/* The host issues x, which memory has admitted. */
+/* Issues x on the host. Memory has admitted it. */
 static void issue_node(struct list *l, uint32_t x)
 {
 	const struct sched_problem *p = l->p;
@@ -139,7 +139,7 @@ static int by_position(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lists a source and the nodes that it needs and that are not issued, in the original order; they are few. */
+/* Lists a source and the few nodes that it needs and that are not issued, in the original order. */
 static void find_needed(struct list *l, uint32_t comm)
 {
 	const struct sched_problem *p = l->p;
@@ -179,7 +179,7 @@ static int64_t backlog(const struct list *l, uint32_t lane)
 	return l->lane[lane] > l->now ? l->lane[lane] - l->now : 0;
 }
 
-/* The lane's next source, and how long it can wait; SCHED_NONE: none, or not yet. */
+/* Returns the lane's next source and its slack; SCHED_NONE if there is none or it is too early. */
 static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
 {
 	uint32_t *k = &l->next_source[lane];
@@ -203,7 +203,7 @@ static bool issue_sink(struct list *l, uint32_t lane)
 	return true;
 }
 
-/* Gives each lane work for the next ns. */
+/* Gives each lane enough work for the next ns. */
 static void feed(struct list *l, int64_t ns)
 {
 	for (uint32_t lane = 0; lane < l->p->lane_n; lane++)
@@ -242,7 +242,7 @@ static bool is_over(const struct list *l, uint32_t wait)
 	return l->over[l->p->node[wait].comm] <= l->now;
 }
 
-/* Waits whose comm is over are like other nodes. */
+/* Moves waits whose comm is over to the queues of other nodes. */
 static void take_arrived(struct list *l)
 {
 	while (l->arriving.n && (l->room.issued[l->arriving.at[0]] || is_over(l, l->arriving.at[0]))) {
@@ -252,7 +252,7 @@ static void take_arrived(struct list *l)
 	}
 }
 
-/* Returns, of the waits that would hold the host, the one that is needed most. */
+/* Picks, among the waits that would hold the host, the one with the longest tail. */
 static uint32_t wanted_wait(struct list *l)
 {
 	while (l->waits.n && (l->room.issued[l->waits.at[0]] || is_over(l, l->waits.at[0])))
@@ -267,7 +267,8 @@ static uint32_t best_near(struct list *l)
 	return l->near.n ? l->near.at[0] : SCHED_NONE;
 }
 
-/* The best in the window of at most `most` ns that memory admits. */
+/* Takes the node in the window with the longest tail, among those that take at most `most` ns and fit in
+ * memory. */
 static uint32_t take_near(struct list *l, int64_t most)
 {
 	uint32_t taken = SCHED_NONE;
@@ -284,7 +285,7 @@ static uint32_t take_near(struct list *l, int64_t most)
 	return taken;
 }
 
-/* The longest of the next ones ahead of the window. */
+/* Takes the longest of the next nodes ahead of the window. */
 static uint32_t take_far(struct list *l, int64_t most)
 {
 	uint32_t best = SCHED_NONE;
@@ -302,7 +303,7 @@ static uint32_t take_far(struct list *l, int64_t most)
 	return best != SCHED_NONE && admit(l, best) ? best : SCHED_NONE;
 }
 
-/* The first late one that memory admits. */
+/* Takes the first late node that fits in memory. */
 static uint32_t take_late(struct list *l, int64_t most)
 {
 	struct nodes *late = &l->late;
@@ -320,7 +321,7 @@ static uint32_t take_late(struct list *l, int64_t most)
 	return SCHED_NONE;
 }
 
-/* The next node, admitted. */
+/* Takes the next node. Memory has admitted it. */
 static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 {
 	bool stall_next = wait != SCHED_NONE && (near == SCHED_NONE || l->tail[near] < l->tail[wait]);
@@ -333,14 +334,14 @@ static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t 
 		x = wait;
 	if (x == SCHED_NONE && l->front == l->p->n)
 		x = take_late(l, INT64_MAX);
-	if (x == SCHED_NONE) { /* memory admits nothing else */
+	if (x == SCHED_NONE) { /* no other node fits in memory */
 		x = l->first;
 		headroom_issue(&l->room, x);
 	}
 	return x;
 }
 
-/* Returns true if the rest may still end before `below`, if nothing holds it any more. */
+/* Returns true if the schedule can still end before `below`, assuming that nothing stalls any more. */
 static bool may_be_below(const struct list *l)
 {
 	int64_t most = l->host_left ? l->now + l->host_left : 0;
@@ -363,7 +364,7 @@ static void run_step(struct list *l)
 	uint32_t before = l->n;
 	feed(l, l->front == p->n ? INT64_MAX : near == SCHED_NONE ? gap : p->node[near].time);
 	if (l->n == p->n || (l->n > before && wait == SCHED_NONE && near == SCHED_NONE))
-		return; /* nodes issued by the feed may have brought some into the window */
+		return; /* the feed may have issued nodes that moved the window */
 	if (l->front < p->n && l->role[l->front] == SCHED_SOURCE && issue_source(l, l->front))
 		return;
 	issue_node(l, take_node(l, wait, near, gap));

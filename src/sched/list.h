@@ -1,25 +1,26 @@
-/* list: a schedule by list scheduling, in one pass.
+/* list: makes a schedule by list scheduling, in one pass.
  *
- * Inner comms are issued when they are ready. Of the other nodes that are ready and not further ahead of the
- * original order than `window`, the one with the longest tail goes next, the tail being the time on the
- * longest way from it to the end. Where it would have to wait, something that fits goes before: nodes further
- * ahead, or those that need sinks. Before a node of d ns, each lane is given work for d ns: the next
- * source if it is urgent, else a sink that is ready, else the source. Memory is a limit for each of these
- * steps, for the rest in the original order is always a way to the end (headroom.h). */
+ * Inner comms are issued when they are ready. Among the other ready nodes that are at most `window`
+ * ahead of the original order, the one with the longest tail goes next. The tail is the time on the
+ * longest path from the node to the end. If it would have to wait, another node that fits goes first: a
+ * node further ahead, or one that needs sinks. Before a node of d ns, each lane gets work for d ns: the
+ * next source if it is urgent, otherwise a ready sink, otherwise the source. Every step must fit in
+ * memory; the rest in the original order always completes the schedule (headroom.h). */
 #ifndef HIRC_SCHED_LIST_H
 #define HIRC_SCHED_LIST_H
 #include "sched/problem.h"
 
 struct sched_list_options {
-	int64_t limit;    /* bytes; the original order keeps to it */
+	int64_t limit;    /* bytes; the original order is within it */
 	int64_t window;   /* ns of host time in the original order */
-	int64_t prefetch; /* a source is issued no longer than this before its consumer, in ns */
-	int64_t urgent;   /* slack of a source, in ns, below which it goes before sinks */
-	bool deep;        /* stalls are filled from as far ahead as there is something */
-	int64_t below;    /* ns; a runtime of this or more is not wanted */
+	int64_t prefetch; /* ns: a source is issued at most this long before its consumer */
+	int64_t urgent;   /* ns: a source with less slack than this goes before sinks */
+	bool deep;        /* fill stalls from any distance ahead */
+	int64_t below;    /* ns; give up when the runtime will be this or more */
 };
 
-/* role: of sched_roles. order: receives p->n nodes. False: given up, the runtime would not be below. */
+/* role: from sched_roles. order: receives p->n nodes. Returns false if it gave up, since the runtime
+ * would not be below. */
 bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
                 uint32_t *order);
 

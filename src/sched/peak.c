@@ -1,11 +1,11 @@
-/* peak: two ways to an order, each of which also starts from the result of the other.
+/* peak: makes an order in two ways. Each way is also tried on the result of the other.
  *
- * By need: a node that makes more than it frees waits until another needs it; one that makes no more than it
- * frees goes as soon as it can.
+ * By need: a node that makes more bytes than it frees waits until another node needs it. A node that
+ * frees at least as much as it makes goes as soon as it can.
  *
  *     a; b; use a; use b   →   a; use a; b; use b
  *
- * Greedy: of the nodes that can go the one that adds least to the live bytes. */
+ * Greedy: the next node is the ready one that adds least to the live bytes. */
 #include "sched/peak.h"
 #include "base/vec.h"
 #include "sched/simulate.h"
@@ -16,20 +16,20 @@ enum { ROUNDS = 3 };
 
 struct entry {
 	int64_t added;
-	uint32_t place; /* of equals the least goes first */
+	uint32_t place; /* the least goes first among equals */
 	uint32_t node;
 };
 
 struct peak {
 	const struct sched_problem *p;
-	const uint32_t *from; /* an order */
-	uint32_t *place;      /* in it, by node */
-	uint32_t *order, n;   /* issued */
-	uint32_t *left;       /* by node: those it needs that are not issued */
-	uint32_t *users;      /* by storage: that are not issued */
-	int64_t *added;       /* by node: bytes that it makes, less those that it would free now */
+	const uint32_t *from; /* an order to start from */
+	uint32_t *place;      /* by node: its place in `from` */
+	uint32_t *order, n;   /* order: the issued nodes */
+	uint32_t *left;       /* by node: the nodes that it needs and that are not issued */
+	uint32_t *users;      /* by storage: its users that are not issued */
+	int64_t *added;       /* by node: bytes that it makes, minus bytes that it would free now */
 	bool *issued;
-	VEC(struct entry) heap; /* that can go; some are issued, some have added less since */
+	VEC(struct entry) heap; /* ready nodes; entries of issued nodes and outdated entries are skipped */
 	VEC(uint32_t) stack;
 };
 
@@ -64,7 +64,7 @@ static struct entry pop_entry(struct peak *k)
 	return top;
 }
 
-/* The one user of the storage that is not issued would free it. */
+/* Updates the only remaining user of a storage: issuing it would free the storage. */
 static void free_by_last(struct peak *k, uint32_t storage)
 {
 	const struct sched_lists *users = &k->p->users;
@@ -90,7 +90,7 @@ static void order_node(struct peak *k, uint32_t x)
 			push_entry(k, p->succ.item[i]);
 }
 
-/* Issues x and all nodes that it needs, each after those that it needs. */
+/* Issues x after all nodes that it needs, each after those that it needs. */
 static void issue_needed(struct peak *k, uint32_t x)
 {
 	const struct sched_lists *pred = &k->p->pred;
@@ -108,7 +108,7 @@ static void issue_needed(struct peak *k, uint32_t x)
 	}
 }
 
-/* All that can go and adds nothing. */
+/* Issues all ready nodes that add no bytes. */
 static void issue_free(struct peak *k)
 {
 	while (k->heap.n && k->heap.at[0].added <= 0) {
@@ -143,7 +143,7 @@ static void greedily(struct peak *k)
 	}
 }
 
-/* An order from an order. */
+/* Makes an order from another order. */
 static void make_order(const struct sched_problem *p, const uint32_t *from, void (*way)(struct peak *),
                        uint32_t *order)
 {

@@ -1,4 +1,4 @@
-/* problem: the lists of a problem, and the times of comms. */
+/* problem: makes the lists of a problem, and finds the times of comms. */
 #include "sched/problem.h"
 #include <assert.h>
 #include <math.h>
@@ -11,8 +11,7 @@ static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
 	                            arena_new_array(a, uint32_t, items)};
 }
 
-/* The lists of n things from lists of m others that name them: each ascending, since the others are walked
- * in their order. */
+/* Transposes m lists into n lists. Each result is ascending, since the m lists are walked in order. */
 static struct sched_lists transposed(struct arena *a, const struct sched_lists *l, uint32_t m, uint32_t n)
 {
 	struct sched_lists t = lists_new(a, n, l->at[m]);
@@ -44,7 +43,7 @@ struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair
 	return l;
 }
 
-/* For each `from` < n its distinct `to` < m, ascending. */
+/* Lists for each `from` < n its distinct `to` < m, ascending. */
 static struct sched_lists listed(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n,
                                  uint32_t m)
 {
@@ -63,7 +62,7 @@ static struct sched_lists listed(struct arena *a, const struct sched_pair *pair,
 	return l;
 }
 
-/* Leaves out of the lists of n nodes the storages that live for ever. */
+/* Removes storages that are never freed from the lists of n nodes. */
 static void drop_kept(struct sched_lists *uses, uint32_t n, const struct sched_storage *storage)
 {
 	uint32_t kept = 0, i = 0;
@@ -89,7 +88,7 @@ static struct sched_lists list_made(const struct sched_problem *p, struct arena 
 
 const char *sched_problem_excess(const struct sched_problem *p)
 {
-	/* sums of these stay far from the ends of 64 bits, also with headroom's mark of issued nodes */
+	/* limits the values, so that sums fit in 64 bits, even with headroom's mark of issued nodes */
 	static const int64_t most = (int64_t)1 << 56;
 	int64_t time = p->launch, bytes = 0;
 	if (p->lane_n > SCHED_MAX_LANES)
@@ -144,7 +143,7 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 	double size = (double)bytes, whole = floor(size / mebi) * mebi;
 	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < mebi))
 		return llround(p[0].time);
-	unsigned low = 1, high = f->n - 1; /* the first from 1 on that is not smaller, or the last */
+	unsigned low = 1, high = f->n - 1; /* first point from 1 on with at least this size, or the last */
 	while (low < high) {
 		unsigned mid = (low + high) / 2;
 		if (p[mid].bytes < size)
@@ -158,8 +157,8 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 	return llround(interpolated(&p[low - 1], &p[low], size));
 }
 
-/* Between points the ratio has no minimum of its own, but times are rounded. A step goes up to the next whole
- * MiB. */
+/* Checks points only: between them the ratio has no minimum, apart from the rounding of times. For
+ * stepped tables it checks whole MiB. */
 double sched_family_least(const struct sched_family *f, int64_t most)
 {
 	double least = (double)(sched_family_time(f, most) - 1) / (double)most;

@@ -1,4 +1,4 @@
-/* random: Marsaglia's xorshift64, the same on every machine. */
+/* random: Marsaglia's xorshift64, which gives the same numbers on every machine. */
 #ifndef HIRC_SCHED_RANDOM_H
 #define HIRC_SCHED_RANDOM_H
 #include <stdint.h>
@@ -12,7 +12,7 @@ static inline struct sched_random sched_random_from(uint64_t seed)
 	return (struct sched_random){(seed + 1) * 0x9e3779b97f4a7c15u | 1};
 }
 
-/* Below n. */
+/* Returns a number below n. */
 static inline uint32_t sched_draw(struct sched_random *r, uint32_t n)
 {
 	r->state ^= r->state << 13;

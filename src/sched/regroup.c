@@ -3,7 +3,7 @@
 #include "sched/role.h"
 #include <stdlib.h>
 
-enum { NEAR = 4 }; /* a neighbour stands at most so far away */
+enum { NEAR = 4 }; /* largest distance of a neighbour */
 
 static void number_comm(struct sched_rows *rows, const struct sched_problem *p, uint32_t *next, uint32_t comm)
 {
@@ -46,7 +46,7 @@ void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct
 	free(next);
 }
 
-/* A neighbour in the row that is in another bucket, or itself. */
+/* Draws a neighbour in the row that is in another bucket; returns the comm itself if it finds none. */
 static uint32_t neighbour(const struct sched_rows *rows, struct sched_random *r, uint32_t family,
                           uint32_t comm, const uint32_t *bucket)
 {
@@ -62,7 +62,7 @@ static uint32_t neighbour(const struct sched_rows *rows, struct sched_random *r,
 	return comm;
 }
 
-/* Numbers in the order of rows; alone, a comm is in none. */
+/* Numbers the buckets in the order of the rows. A comm that is alone in its bucket leaves it. */
 static uint32_t renumber_buckets(const struct sched_rows *rows, uint32_t *bucket, uint32_t bucket_n)
 {
 	uint32_t *members = mem_zalloc(sizeof *members * ((size_t)bucket_n + 1)), n = 0;
@@ -90,13 +90,13 @@ void sched_regroup(const struct sched_problem *p, const struct sched_rows *rows,
 {
 	uint32_t family = p->node[comm].family, old = bucket[comm], n = *bucket_n;
 	uint32_t other = neighbour(rows, r, family, comm, bucket), way = sched_draw(r, 4);
-	if (way < 2 && other != comm) { /* joins; or all of its bucket do */
+	if (way < 2 && other != comm) { /* the comm joins the neighbour, or its whole bucket does */
 		uint32_t into = bucket[other] == SCHED_NONE ? n++ : bucket[other];
 		for (uint32_t i = rows->family[family]; i < rows->family[family + 1]; i++)
 			if (way == 1 && old != SCHED_NONE && bucket[rows->comm[i]] == old)
 				bucket[rows->comm[i]] = into;
 		bucket[comm] = bucket[other] = into;
-	} else if (way == 2) { /* cut before it */
+	} else if (way == 2) { /* cut the bucket before the comm */
 		for (uint32_t i = rows->at[comm]; old != SCHED_NONE && i < rows->family[family + 1]; i++)
 			if (bucket[rows->comm[i]] == old)
 				bucket[rows->comm[i]] = n;

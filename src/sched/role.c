@@ -1,10 +1,10 @@
-/* role: one walk forward for the nodes that comms need, one back for those that need comms. */
+/* role: walks forward to find the nodes that need comms, and back to find those that comms need. */
 #include "sched/role.h"
 #include <stdlib.h>
 
-enum { CHEAP = 100 }; /* the nodes that a source needs take this part of all work at most */
+enum { CHEAP = 100 }; /* a source needs at most 1 / CHEAP of all work */
 
-/* Host time of a node and all that it needs; a node needed in two ways counts twice, up to `most`. */
+/* Adds up the host time of a node and all that it needs, up to `most`. A node on two paths counts twice. */
 static void add_needs(const struct sched_problem *p, uint32_t x, int64_t most, int64_t *needs)
 {
 	needs[x] = p->node[x].kind == SCHED_COMM ? 0 : p->node[x].time;

@@ -1,10 +1,10 @@
-/* scatter: one walk in the original order, with the bucket of each family that is open. */
+/* scatter: walks once through the original order, with one open bucket a family. */
 #include "sched/scatter.h"
 #include "sched/role.h"
 #include <stdlib.h>
 
 struct open {
-	uint32_t first; /* member; SCHED_NONE: none */
+	uint32_t first; /* its first member; SCHED_NONE: none */
 	int64_t since;
 };
 

@@ -1,5 +1,5 @@
-/* scatter: which sink comms share a bucket: small ones of a family that are made within a span of host time.
- */
+/* scatter: puts small sink comms of a family into one bucket, if they are made within a span of host
+ * time. */
 #ifndef HIRC_SCHED_SCATTER_H
 #define HIRC_SCHED_SCATTER_H
 #include "sched/problem.h"
@@ -9,7 +9,8 @@ struct sched_scatter_options {
 	int64_t span;      /* ns in the original order */
 };
 
-/* role: of sched_roles. bucket: of comms their bucket, from *bucket_n on, which grows. */
+/* role: from sched_roles. bucket: receives the buckets of comms, numbered from *bucket_n on; *bucket_n
+ * grows. */
 void sched_scatter(const struct sched_problem *p, const uint8_t *role, const struct sched_scatter_options *o,
                    uint32_t *bucket, uint32_t *bucket_n);
 

@@ -1,16 +1,16 @@
-/* sched_bound: heads, tails and one machine at a time.
+/* sched_bound: bounds the runtime by heads, tails and one machine at a time.
  *
- * head(x) is a time before which x cannot begin, tail(x) one that passes after its end. Both grow along
- * paths. A comm begins when all that it needs of the host is done: the host does these nodes one at a time,
- * none before its head, which takes at least as long as to do them by head. The same holds backwards. Then
- * each machine, the host and each lane, has a preemptive schedule in which of the nodes that can run the one
- * with the longest tail does; no schedule ends earlier (Jackson's bound; J. Carlier, The one-machine
- * sequencing problem, EJOR 11, 1982).
+ * No schedule begins x before head(x), and at least tail(x) passes after its end. Both grow along paths.
+ * A comm begins when the host has done everything that it needs. The host does these nodes one at a
+ * time, none before its head; doing them in the order of heads takes the least time. The same holds
+ * backwards. For each machine (the host and each lane), Jackson's preemptive schedule always runs the
+ * available node with the longest tail. No schedule ends earlier (J. Carlier, The one-machine sequencing
+ * problem, EJOR 11, 1982).
  *
- * With buckets a comm takes no less than alone, since the times of comms grow with their size, so heads and
- * tails hold. Lanes gain: bytes in buckets take at least their part of the least time for a byte, and the
- * host packs it. How much is worth packing is a linear program of one variable for each comm and two
- * constraints. */
+ * Heads and tails also hold with buckets: a comm in a bucket takes no less time than alone, since times
+ * grow with the size. But a lane can save time: bytes in a bucket take at least the least time for a
+ * byte, and the host has to pack them. The best amount to pack is a linear program with one variable a
+ * comm and two constraints. */
 #include "sched/sched_bound.h"
 #include "sched/last.h"
 #include "sched/machine.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 
 enum {
-	LOOKS = 20000000, /* nodes that are looked at for heads, and for tails */
-	LEAST_LOOKS = 256 /* for each comm */
+	LOOKS = 20000000, /* nodes visited for heads, and again for tails */
+	LEAST_LOOKS = 256 /* nodes visited at least for each comm */
 };
 
 struct host_jobs;
@@ -29,8 +29,8 @@ struct bounds {
 	bool bucket;
 	int64_t *head, *tail; /* by node */
 	int64_t *host;        /* by node: its least host time */
-	int64_t *behind;      /* by comm: host time of its waits and of the nodes behind them */
-	uint32_t looks;       /* nodes that are looked at for a comm */
+	int64_t *behind;      /* by comm: host time of its waits and of the nodes after them */
+	uint32_t looks;       /* nodes visited for one comm */
 	uint32_t *marked;     /* by node: the last round that marked it */
 	uint32_t round, ahead;
 	struct host_jobs *jobs;
@@ -48,8 +48,8 @@ static int64_t measure_length(const struct sched_problem *p, uint32_t x)
 	return p->node[x].time + p->launch;
 }
 
-/* Returns true if y, which needs x, begins when x is over; nodes that need a comm without waiting for it
- * follow when it is issued. */
+/* Returns true if y, which needs x, begins when x is over. A node that needs a comm without waiting for
+ * it begins when the comm is issued. */
 static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 {
 	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
@@ -59,14 +59,14 @@ static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 
 enum { SLOTS = 4096 };
 
-/* Jobs of the host, none of which it begins before its key; the keys from `least` on in slots of a power of
- * two. */
+/* Jobs of the host with the earliest time of each, its key. Slots of a power of two ns divide the keys
+ * from `least` on. */
 struct host_jobs {
 	struct host_job {
 		int64_t key, time;
 	} * at;
 	uint32_t n;
-	int64_t least, most; /* keys */
+	int64_t least, most; /* range of the keys */
 	struct slot {
 		int64_t least, work;
 	} slot[SLOTS];
@@ -86,8 +86,8 @@ static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
 	j->at[j->n++] = (struct host_job){key, time};
 }
 
-/* Returns the earliest time when the host has done its jobs: those of a slot and of the later ones begin at
- * their least key. */
+/* Returns the earliest time when the host has done its jobs. For each slot: its jobs and those of later
+ * slots begin at its least key or later. */
 static int64_t done_by(struct host_jobs *j)
 {
 	int64_t work = 0, done = 0;
@@ -113,14 +113,14 @@ static int64_t done_by(struct host_jobs *j)
 	return done;
 }
 
-/* Marks x; how many nodes are marked and were not looked at stands in b->ahead. */
+/* Marks x. b->ahead counts the marked nodes that are not visited yet. */
 static void mark_node(struct bounds *b, uint32_t x)
 {
 	b->ahead += b->marked[x] != b->round;
 	b->marked[x] = b->round;
 }
 
-/* Adds the jobs of the host that the comm needs, of the nodes that stand close before it. */
+/* Adds the host jobs that the comm needs, among the nodes close before it. */
 static void find_needed(struct bounds *b, uint32_t comm)
 {
 	const struct sched_lists *pred = &b->p->pred;
@@ -140,7 +140,7 @@ static void find_needed(struct bounds *b, uint32_t comm)
 	}
 }
 
-/* Adds the jobs of the host that need the comm: its waits, and the nodes that these lead to, close behind
+/* Adds the host jobs that need the comm: its waits and the nodes after these, among those close behind
  * it. */
 static void find_led_to(struct bounds *b, uint32_t comm)
 {
@@ -182,7 +182,7 @@ static void find_heads(struct bounds *b)
 	}
 }
 
-/* The tail of a node that takes no time, and that only such nodes need, is as if it were not there: -1. */
+/* Finds the tails. A node is ignored (-1) if neither it nor any node that needs it takes time. */
 static void find_tails(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
@@ -207,14 +207,14 @@ static void find_tails(struct bounds *b)
 
 /* ---- machines */
 
-/* Returns the lower bound of n jobs on one machine, each of which takes time[job]. */
+/* Returns the lower bound of n jobs on one machine; job k takes time[job[k]]. */
 static int64_t one_machine(const struct bounds *b, const uint32_t *job, uint32_t n, const int64_t *time)
 {
 	return sched_machine_end(b->head, b->tail, time, b->p->n, job, n);
 }
 
-struct item {                 /* a comm that may be in a bucket */
-	double saved, packed; /* ns: of the lane at most, of the host at least */
+struct item {                 /* a comm that may be packed */
+	double saved, packed; /* ns: saved: most that the lane saves; packed: least that the host spends */
 };
 
 static int by_worth(const void *a, const void *b)
@@ -224,20 +224,20 @@ static int by_worth(const void *a, const void *b)
 	return (l < r) - (l > r);
 }
 
-/* The work that the host does in any case, and the packing that comes on top of it. */
+/* The work that the host does in any case, and the packing that adds to it. */
 struct base {
 	double host;
-	const bool *unpacks; /* by node: of comms, that unpacking comes on top; NULL: all packing does */
-	bool behind;         /* on top comes no more than the lane takes for it at least */
+	const bool *unpacks; /* by comm: its unpacking adds to the host's work; NULL: all packing does */
+	bool behind;         /* packing counts at most the least time of the lane */
 };
 
-/* The least T with host + packed <= T and lane - saved <= T, parts of comms being packed. */
+/* Returns the least T with host + packed <= T and lane - saved <= T. A part of a comm may be packed. */
 static double packing(const struct bounds *b, uint32_t lane, const struct base *base)
 {
 	const struct sched_problem *p = b->p;
 	struct item *item = mem_alloc(sizeof *item * ((size_t)p->n + 1));
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
-	int64_t head = INT64_MAX, tail = INT64_MAX; /* the least before the first and behind the last */
+	int64_t head = INT64_MAX, tail = INT64_MAX; /* least head and least tail of the comms on the lane */
 	double busy = 0, host = base->host, t;
 	uint32_t n = 0;
 	for (uint32_t x = 0; x < p->n; x++)
@@ -291,7 +291,8 @@ static void mark_needed(const struct sched_problem *p, uint32_t comm, bool *need
 			needed[p->pred.item[i]] = true;
 }
 
-/* The comm of the lane which, with all work behind it, takes longest; SCHED_NONE: none. */
+/* Finds the comm of the lane that takes longest together with all work after it; SCHED_NONE if there is
+ * none. */
 static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
 {
 	uint32_t first = SCHED_NONE;
@@ -305,15 +306,14 @@ static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
 	return first;
 }
 
-/* Lanes with buckets. Of the packing, this is done on top of the host's work in any case:
+/* Raises the bound by the packing for lanes with buckets. Three choices of work and packing are tried:
  *
- * All of it, on top of all work.
+ * All packing, with all work of the host.
  *
- * Unpacking, on top of a comm of the lane and all work behind it: data that the lane gathers later is
- * unpacked later, and data that it gathers before takes more time of the lane before the comm than to unpack
- * it.
+ * Unpacking, with a comm of the lane and all work after it. Data that the lane gathers later is unpacked
+ * later. Data that it gathers before the comm costs the lane more time than to unpack it.
  *
- * Unpacking for the late comm's needs, on top of its bound (last.h): that is no work behind it. */
+ * Unpacking for the nodes that the late comm needs, with the bound of last.h, which does not include it. */
 static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t work, int64_t last,
                           uint32_t late)
 {
@@ -341,7 +341,7 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 	free(unpacks);
 }
 
-/* last: the nodes that must follow comm `late`, which may not exist. */
+/* last: the bound by the nodes that must follow comm `late`, which may be SCHED_NONE. */
 static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t last, uint32_t late)
 {
 	size_t room = (size_t)p->n + 1;

@@ -19,7 +19,7 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 	return sched_list(p, role, &o, order);
 }
 
-/* Takes the schedule if it is the best. */
+/* Keeps the schedule if it is the best so far. */
 static bool offer_trial(struct scheduler *s, struct trial *t)
 {
 	struct sched_schedule *made = &t->schedule, *best = &s->best.schedule;
@@ -33,7 +33,8 @@ static bool offer_trial(struct scheduler *s, struct trial *t)
 	return better;
 }
 
-/* Buckets of sources; a pair of sizes is asked for more than once. */
+/* Returns the buckets of the sources. Results are kept, since some pairs of sizes are asked for
+ * repeatedly. */
 static const struct gathered *gather_sources(struct scheduler *s, const struct plan *plan)
 {
 	for (uint32_t i = 0; i < s->gathered.n; i++)
@@ -73,7 +74,7 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	return n;
 }
 
-/* Returns true if no plan before had the same buckets and moved work the same way. */
+/* Returns true if no earlier plan had the same buckets and moved work the same way. */
 static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
 {
 	uint64_t h = 0;
@@ -88,7 +89,7 @@ static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t 
 	return true;
 }
 
-/* Returns the least time of a schedule with these buckets: the work of the host with packing, or that of a
+/* Returns the least time of any schedule with these buckets: the work of the host with packing, or of a
  * lane. */
 static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
 {
@@ -126,7 +127,8 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 	return most - p->launch;
 }
 
-/* The original order with these buckets may not fit; memory is then that of the list schedule. */
+/* Memory may not admit the original order with these buckets; then the limit is the peak of the list
+ * schedule. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
 {
 	struct sched_schedule *made = &t->schedule;

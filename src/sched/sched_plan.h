@@ -1,7 +1,8 @@
-/* sched_plan: which comms share which buckets, how far work moves, and the list schedule of that.
+/* sched_plan: a plan says which comms share a bucket and how far work moves. This file makes the list
+ * schedule of a plan.
  *
- * A plan is not listed if one before was the same, or if its buckets alone make it take longer than the best
- * of those before. */
+ * A plan is skipped if an earlier one was the same, or if its buckets alone take longer than the best
+ * schedule so far. */
 #ifndef HIRC_SCHED_SCHED_PLAN_H
 #define HIRC_SCHED_SCHED_PLAN_H
 #include "base/vec.h"
@@ -11,10 +12,10 @@
 #include "sched/schedule.h"
 
 struct plan {
-	int64_t gather; /* bytes up to which sources share a bucket; 0: none do */
+	int64_t gather; /* sources of up to so many bytes share buckets; 0: none */
 	double inflate;
-	int64_t scatter; /* the same for sinks */
-	int64_t inner;   /* the same for inner comms of one family and way */
+	int64_t scatter; /* likewise for sinks */
+	int64_t inner;   /* likewise for inner comms of one family and way */
 	int64_t span, window, prefetch, urgent;
 	bool deep;
 };
@@ -25,15 +26,15 @@ struct trial { /* a plan and its result */
 	uint32_t bucket_n;
 };
 
-struct sizes { /* distinct, ascending */
+struct sizes { /* distinct sizes, ascending */
 	int64_t *at;
 	uint32_t n, cap;
 };
 
-struct gathered { /* buckets of sources, by the choices of a plan */
+struct gathered { /* buckets of the sources for the choices of a plan */
 	int64_t gather;
 	double inflate;
-	uint32_t *bucket, bucket_n; /* by index of scheduler.comm */
+	uint32_t *bucket, bucket_n; /* by index in scheduler.comm */
 };
 
 struct scheduler {
@@ -41,28 +42,29 @@ struct scheduler {
 	const struct sched_options *o;
 	struct arena *arena;
 	const uint8_t *role;
-	struct sched_sources source;  /* by when they are needed if no source or sink takes time */
-	int64_t work;                 /* host time of all nodes */
-	int64_t timed;                /* of those that take time, without comms and waits */
-	int64_t inner;                /* ns of the longest inner comm */
-	int64_t bound;                /* ns that no schedule takes less than */
-	double inflate;               /* of sources, where the sinks of a lane take their time of all work */
+	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
+	int64_t work;                /* host time of all nodes */
+	int64_t timed;               /* nodes that take time, without comms and waits */
+	int64_t inner;               /* ns of the longest inner comm */
+	int64_t bound;               /* ns: lower bound */
+	double inflate; /* see struct sched_gather_options, if the sinks of a lane are spread over all work */
 	struct sched_inners inners;   /* inner comms that may share buckets */
-	struct sizes gather, scatter; /* of the operands of sources and sinks */
-	struct sizes join;            /* of those of inners */
-	VEC(uint32_t) comm;           /* nodes */
+	struct sizes gather, scatter; /* sizes of the operands of sources and of sinks */
+	struct sizes join;            /* sizes of the operands of inners */
+	VEC(uint32_t) comm;           /* nodes that are comms */
 	VEC(struct gathered) gathered;
-	VEC(uint64_t) tried; /* tried plans, hashed */
+	VEC(uint64_t) tried; /* hashes of the plans tried */
 	struct trial best;
-	unsigned plans; /* that were listed */
+	unsigned plans; /* number of plans that were list-scheduled */
 };
 
-/* A list of p within the limit. False: given up, it would not be below. */
+/* Makes the list schedule of p within the limit. Returns false if it gave up, since the runtime would
+ * not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
                const struct plan *plan, int64_t below, uint32_t *order);
-/* With memory for its buckets. */
+/* Returns a trial of the plan, with memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
-/* The buckets of t, whatever the plan says of buckets; frees t, or the best before if t is better. */
+/* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
 /* Tries a plan. Returns true if it is the best so far. */
 bool plan_try(struct scheduler *s, const struct plan *plan);

@@ -1,4 +1,4 @@
-/* sched_source: consumers, and a sort by them. */
+/* sched_source: finds the consumers of sources, and sorts by them. */
 #include "sched/sched_source.h"
 #include "sched/role.h"
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static uint32_t consumer(const struct sched_problem *p, uint32_t comm)
 {
 	uint32_t x = comm;
 	for (unsigned hop = 0; hop < 3 && p->succ.at[x] < p->succ.at[x + 1];
-	     hop++) { /* wait, unpack, consumer */
+	     hop++) { /* at most three: wait, unpack, consumer */
 		x = p->succ.item[p->succ.at[x]];
 		if (hop > 0 && p->node[x].kind != SCHED_WAIT)
 			break;

@@ -1,20 +1,20 @@
-/* sched_source: the source comms of each lane in the order in which they are needed. */
+/* sched_source: lists the source comms of each lane in the order in which they are needed. */
 #ifndef HIRC_SCHED_SCHED_SOURCE_H
 #define HIRC_SCHED_SCHED_SOURCE_H
 #include "sched/problem.h"
 
 struct sched_source {
 	uint32_t comm;
-	int64_t needed; /* the time of its consumer */
+	int64_t needed; /* time of its consumer */
 };
 
-struct sched_sources { /* of lane l: at[first[l]] … at[first[l + 1] - 1] */
+struct sched_sources { /* lane l: at[first[l]] … at[first[l + 1] - 1] */
 	struct sched_source *at;
 	uint32_t first[SCHED_MAX_LANES + 1];
 };
 
-/* role: of sched_roles. time: by node, for instance when the host comes to it. The consumer of a comm is the
- * first node that needs it, or else its wait and unpack. */
+/* role: from sched_roles. time: by node, for instance the time when the host reaches it. The consumer of
+ * a comm is the first node that needs it, or its wait and unpack if there is none. */
 void sched_sources(const struct sched_problem *p, const uint8_t *role, const int64_t *time, struct arena *a,
                    struct sched_sources *out);
 

@@ -12,7 +12,8 @@
 
 /* ---- small changes of the best */
 
-/* A comm of a row: of a wait that holds the host, one before it on its lane, or any. */
+/* Draws a comm that is in a row: the comm of a wait that holds the host, an earlier one on its lane, or
+ * any. */
 static uint32_t draw_comm(const struct scheduler *s, const struct sched_rows *rows, struct sched_random *r,
                           const uint32_t *held, uint32_t held_n)
 {
@@ -25,7 +26,7 @@ static uint32_t draw_comm(const struct scheduler *s, const struct sched_rows *ro
 	return rows->comm[at - first > back ? at - back : first];
 }
 
-/* Comms of the first problem whose waits hold the host. */
+/* Finds the comms of the first problem whose waits hold the host. */
 static uint32_t find_held(const struct scheduler *s, uint32_t *held)
 {
 	const struct sched_schedule *best = &s->best.schedule;
@@ -48,7 +49,7 @@ static void change_plan(const struct scheduler *s, struct sched_random *r, struc
 	*changed = *changed < most ? *changed : most;
 }
 
-/* Tries as many changes of buckets and of how work is moved; each starts from the best. */
+/* Tries random changes of the buckets and of how far work moves. Each starts from the best schedule. */
 static void regroup_buckets(struct scheduler *s, uint32_t trials)
 {
 	struct sched_random r = sched_random_from(1);
@@ -84,7 +85,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Distinct ones, and of many only `most`, evenly. */
+/* Sorts and removes duplicates; of more than `most` sizes it keeps `most`, evenly spread. */
 static void sort_distinct(struct sizes *l, uint32_t most)
 {
 	uint32_t n = 0;
@@ -116,8 +117,7 @@ static void find_sizes(struct scheduler *s)
 	sort_distinct(&s->scatter, most_sizes[s->o->effort]);
 }
 
-/* Returns the factor by which the time of sources grows when the sinks of their lane take their part of the
- * time of work. */
+/* Returns the factor by which sources take longer if the sinks of their lane are spread over all work. */
 static double inflated(const struct scheduler *s)
 {
 	static const double most = 6;
@@ -138,7 +138,7 @@ static double inflated(const struct scheduler *s)
 	return inflate;
 }
 
-/* Finds the times when sources are needed: in the schedule in which sources and sinks take no time. */
+/* Finds the times when sources are needed, in a schedule in which sources and sinks take no time. */
 static void find_sources(struct scheduler *s, const struct plan *plan)
 {
 	struct arena *scratch = arena_new();
@@ -160,7 +160,8 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	arena_free(scratch);
 }
 
-/* A step looks at the later work on lanes: of a large problem there are fewer. A small one needs fewer. */
+/* Runs the search. A step in a large problem looks at more work, so there are fewer steps; a small
+ * problem needs fewer. */
 static void search_order(struct scheduler *s, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
@@ -172,7 +173,7 @@ static void search_order(struct scheduler *s, uint64_t steps)
 	best->result = sched_simulate(&best->b.p, best->order, NULL);
 }
 
-/* The best as list scheduling left it. */
+/* Returns the searched best, and makes its list schedule the best again. */
 static struct trial listed_again(struct scheduler *s)
 {
 	struct trial searched = s->best, t = plan_trial(s, &searched.plan);
@@ -183,7 +184,8 @@ static struct trial listed_again(struct scheduler *s)
 	return searched;
 }
 
-/* The search on the best of the plans, and on small changes of it; the better of the two. */
+/* Runs the search on the best of the plans, and again after small changes of its buckets. Keeps the
+ * better result. */
 static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
 {
 	s->bound = sched_bound_within(s->p, s->o->bucket, s->o->limit).runtime;
@@ -206,7 +208,7 @@ void sched_schedule_free(struct sched_schedule *s)
 	arena_free(s->arena);
 }
 
-/* Schedules a problem whose original order keeps to the limit. */
+/* Schedules a problem whose original order is within the limit. */
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
                             struct sched_schedule *out)
 {
@@ -245,7 +247,7 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	out->plans = s.plans;
 }
 
-/* A schedule of the problem in that order, told of the problem itself. */
+/* Translates a schedule of the reordered problem to the nodes of the original problem. */
 static void tell_of_original(struct sched_schedule *s, const uint32_t *order, uint32_t n)
 {
 	uint32_t *bucket = arena_new_array(s->arena, uint32_t, n),
@@ -260,7 +262,7 @@ static void tell_of_original(struct sched_schedule *s, const uint32_t *order, ui
 	s->b.became = became;
 }
 
-/* The order as it is. */
+/* Returns the original order as the schedule. */
 static void keep_order(const struct sched_problem *p, struct sched_schedule *out)
 {
 	*out = (struct sched_schedule){.arena = arena_new()};

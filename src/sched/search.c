@@ -7,23 +7,23 @@
 #include <string.h>
 
 enum {
-	REACH = 11,       /* a distance is below a power of two of at most this */
-	LANE_REACH = 64,  /* events that are looked at for comms of a lane */
-	CANDIDATES = 6,   /* of work that may fill a stall, the longest of so many */
-	PATIENCE = 20000, /* steps without a better schedule, then back to the best */
-	WORSE = 20000,    /* a schedule may be this part of its runtime worse than the one before */
-	ASTRAY = 2000,    /* and this part worse than the best */
-	TRAILING = 16, /* nodes without time behind the last with some, at most, for `enough` to be noticed */
+	REACH = 11,       /* distances are below 2^REACH */
+	LANE_REACH = 64,  /* most events visited to find comms of a lane */
+	CANDIDATES = 6,   /* draws of work to fill a stall; the longest is taken */
+	PATIENCE = 20000, /* steps without a better schedule, then the search restarts from the best */
+	WORSE = 20000,    /* a step may make the runtime longer by 1 / WORSE */
+	ASTRAY = 2000,    /* a schedule may be 1 / ASTRAY longer than the best */
+	TRAILING = 16,    /* most trailing nodes without time for which `enough` is noticed */
 };
 
 struct search {
 	const struct sched_problem *p;
 	struct window w;
 	struct sched_random random;
-	/* of the step */
+	/* The current step: */
 	uint32_t wait, comm; /* nodes */
-	uint32_t place;      /* of the wait */
-	uint32_t from, to;   /* the stretch that was drafted */
+	uint32_t place;      /* place of the wait */
+	uint32_t from, to;   /* the drafted stretch */
 };
 
 static uint32_t draw_number(struct search *s, uint32_t n)
@@ -31,7 +31,7 @@ static uint32_t draw_number(struct search *s, uint32_t n)
 	return sched_draw(&s->random, n);
 }
 
-/* From 1 on; small ones are more frequent. */
+/* Draws a distance of at least 1; small ones are more frequent. */
 static uint32_t draw_distance(struct search *s)
 {
 	return 1 + draw_number(s, 1u << (1 + draw_number(s, REACH)));
@@ -49,7 +49,7 @@ static uint32_t place_behind(struct search *s, uint32_t place)
 	return at < s->p->n ? at : s->p->n - 1;
 }
 
-/* The comm `hops` before this one on its lane, as far as there is one near by. */
+/* Returns the comm `hops` before this one on its lane, or the earliest one that is near enough. */
 static uint32_t comm_before(const struct search *s, uint32_t comm, uint32_t hops)
 {
 	const struct window *w = &s->w;
@@ -78,7 +78,7 @@ static bool push_node(struct search *s, uint32_t x, uint32_t to)
 	return to > s->w.place[x] && window_push(&s->w, x, to);
 }
 
-/* The comm, or one before it on its lane, earlier. */
+/* Moves the comm, or one before it on its lane, to an earlier place. */
 static bool comm_earlier(struct search *s)
 {
 	uint32_t x = draw_number(s, 8) ? s->comm : comm_before(s, s->comm, 1 + draw_number(s, 6));
@@ -87,7 +87,7 @@ static bool comm_earlier(struct search *s)
 	return pull(s, x, place_before(s, s->w.place[x]));
 }
 
-/* A comm before it on its lane, later: behind it, or somewhere. */
+/* Moves an earlier comm of the lane behind the comm, or a random distance back. */
 static bool lane_later(struct search *s)
 {
 	uint32_t x = comm_before(s, s->comm, 1 + draw_number(s, 4));
@@ -99,7 +99,7 @@ static bool wait_later(struct search *s)
 	return push_node(s, s->wait, place_behind(s, s->place));
 }
 
-/* Work from behind the wait before it. */
+/* Moves work from after the wait to before it. */
 static bool work_earlier(struct search *s)
 {
 	uint32_t best = SCHED_NONE;
@@ -112,14 +112,14 @@ static bool work_earlier(struct search *s)
 	return pull(s, best, s->place);
 }
 
-/* Work from before the wait behind it, where it may fill a stall that is to come. */
+/* Moves work from before the wait to after it, where it may fill a later stall. */
 static bool work_later(struct search *s)
 {
 	uint32_t x = s->w.order[place_before(s, s->place)];
 	return push_node(s, x, place_behind(s, s->place));
 }
 
-/* Work from far before the comm between it and the wait. */
+/* Moves work from before the comm to between the comm and the wait. */
 static bool work_between(struct search *s)
 {
 	uint32_t at = s->w.place[s->comm], best = SCHED_NONE;
@@ -147,7 +147,7 @@ static bool draft_move(struct search *s)
 	return moves[k].draft(s);
 }
 
-/* A wait that holds the host. False: there is none. */
+/* Draws a wait that holds the host. Returns false if there is none. */
 static bool draw_wait(struct search *s)
 {
 	const struct window *w = &s->w;
@@ -166,7 +166,7 @@ static bool draw_wait(struct search *s)
 	return true;
 }
 
-/* Returns true if an order is short enough: trailing nodes may take no time, and are in `least` all the
+/* Returns true if an order is short enough. Trailing nodes that take no time count in `least` all the
  * same. */
 static bool is_enough(const struct sched_problem *p, const struct sched_search_options *o, int64_t least,
                       const uint32_t *order)

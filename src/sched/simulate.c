@@ -1,14 +1,14 @@
-/* simulate: one walk over the order, with the clock of the host and one for each lane. */
+/* simulate: walks over the order once, with a clock for the host and one for each lane. */
 #include "sched/simulate.h"
 #include <stdlib.h>
 
 struct clocks {
 	const struct sched_problem *p;
 	int64_t now, lane[SCHED_MAX_LANES];
-	int64_t *over; /* of a comm: when its lane is free again */
+	int64_t *over; /* by comm: time when its lane is free again */
 };
 
-/* The host issues node x. */
+/* Issues node x on the host. */
 static struct sched_moment simulate_issue(struct clocks *c, uint32_t x)
 {
 	const struct sched_node *n = &c->p->node[x];
@@ -33,7 +33,8 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
 {
 	struct sched_result r = {.peak = p->fixed};
 	struct clocks c = {.p = p, .over = mem_zalloc(sizeof *c.over * ((size_t)p->n + 1))};
-	uint32_t *left = mem_alloc(sizeof *left * ((size_t)p->storage_n + 1)); /* users to come */
+	uint32_t *left =
+	    mem_alloc(sizeof *left * ((size_t)p->storage_n + 1)); /* by storage: its users to come */
 	int64_t live = p->fixed;
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		left[s] = p->users.at[s + 1] - p->users.at[s];

@@ -3,11 +3,11 @@
 
 static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6},
                     spans[] = {0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 1},
-                    windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.2, 1}; /* of the work */
+                    windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.2, 1}; /* parts of the work */
 enum {
-	NEAR = 16, /* launches that a span is, at least */
-	FEW = 256, /* nodes of which a small part of the work is hardly one */
-	WIDE = 2,  /* windows for so few, the last ones */
+	NEAR = 16, /* least span, in launches */
+	FEW = 256, /* with fewer nodes, a small part of the work is hardly one node */
+	WIDE = 2,  /* windows tried for so few nodes, the last ones */
 };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -30,7 +30,7 @@ static void vary_gather(struct scheduler *s, bool all)
 		try_gather(s, plan, inflates[i]);
 }
 
-/* A size that brings nothing is the last, unless all are tried. */
+/* Tries larger sizes until one brings nothing, or all of them. */
 static void vary_scatter(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
@@ -55,7 +55,7 @@ static void vary_inner(struct scheduler *s)
 	}
 }
 
-/* Only longer ones than now, unless all are tried. */
+/* Tries only longer windows than now, unless `all` is set. */
 static void vary_window(struct scheduler *s, bool all)
 {
 	struct plan plan = s->best.plan;
@@ -102,8 +102,8 @@ static bool is_lane_bound(const struct scheduler *s)
 	return bound;
 }
 
-/* Varies windows before buckets: the gain of buckets depends more on windows than the other way round, unless
- * only buckets get a lane to keep up with the host. */
+/* Varies windows before buckets, since the gain of buckets depends on the window more than the other way
+ * round. If a lane can only keep up with the host with buckets, those come first. */
 bool sched_vary(struct scheduler *s, bool all)
 {
 	int64_t before = s->best.schedule.result.runtime;

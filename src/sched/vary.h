@@ -1,9 +1,9 @@
-/* vary: other plans than the best, one coordinate after the other. */
+/* vary: tries plans that differ from the best in one coordinate, one coordinate after the other. */
 #ifndef HIRC_SCHED_VARY_H
 #define HIRC_SCHED_VARY_H
 #include "sched/sched_plan.h"
 
-/* all: every value of every coordinate, else few. False: nothing became better. */
+/* all: try every value of every coordinate, not only a few. Returns false if nothing became better. */
 bool sched_vary(struct scheduler *s, bool all);
 
 #endif

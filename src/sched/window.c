@@ -29,7 +29,7 @@ static int64_t end_of(const struct window *w, const struct clocks *c)
 
 /* ---- the present order */
 
-/* Places from … to - 1, of which as many events stand before `from` as did. */
+/* Sets the places from … to - 1 again. The number of events before `from` has not changed. */
 static void set_places(struct window *w, uint32_t from, uint32_t to)
 {
 	uint32_t e = w->event_before[from];
@@ -59,7 +59,7 @@ static void set_memory(struct window *w, uint32_t from, uint32_t to)
 	}
 }
 
-/* The clocks when the host comes to event e; e may be the end. */
+/* Finds the clocks when the host reaches event e, which may be the end. */
 static void clocks_at(const struct window *w, uint32_t e, struct clocks *c)
 {
 	if (e < w->event_n) {
@@ -68,7 +68,7 @@ static void clocks_at(const struct window *w, uint32_t e, struct clocks *c)
 	}
 }
 
-/* Time from event e on. */
+/* Computes the times from event e on. */
 static void set_times(struct window *w, uint32_t e)
 {
 	const struct sched_problem *p = w->p;
@@ -152,7 +152,7 @@ void window_close(struct window *w)
 
 /* ---- the drafted order */
 
-/* The marked of places a … b - 1, of which there are `marked`, first or last. */
+/* Drafts the places a … b - 1 with the `marked` marked nodes moved to the front or to the end. */
 static bool draft_marked(struct window *w, uint32_t a, uint32_t b, uint32_t marked, bool first)
 {
 	if (marked == b - a)
@@ -199,7 +199,8 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 	return draft_marked(w, begin, to + 1, marked, false);
 }
 
-/* Returns true if the draft is the first, from its end, to use a storage that dies in the stretch. */
+/* Returns true if the draft, walked from its end, meets a storage for the first time and the storage is
+ * freed in the stretch. */
 static bool dies(struct window *w, uint32_t storage, uint32_t a, uint32_t b)
 {
 	if (w->last[storage] < a || w->last[storage] >= b || w->met[storage] == w->meeting)
@@ -208,7 +209,7 @@ static bool dies(struct window *w, uint32_t storage, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Backwards, from the storages that live behind the stretch. */
+/* Walks backwards, from the storages that are live after the stretch. */
 static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 {
 	const struct sched_problem *p = w->p;
@@ -227,7 +228,7 @@ static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Returns the time when the lane of a comm is free again, where the comms from place a on are as drafted. */
+/* Returns the time when the lane of a comm is free again; comms from place a on are as drafted. */
 static int64_t over_of(const struct window *w, uint32_t comm, uint32_t a)
 {
 	return w->place[comm] < a ? w->over[comm] : w->over_drafted[comm];
@@ -278,5 +279,5 @@ void window_accept(struct window *w, uint32_t a, uint32_t b)
 				w->last[p->uses.item[i]] = k;
 	set_memory(w, a, b);
 	uint32_t e = w->event_before[a];
-	set_times(w, e ? e - 1 : 0); /* the host's work behind the event before has changed */
+	set_times(w, e ? e - 1 : 0); /* the host's work after the event before has changed */
 }
