@@ -3,7 +3,7 @@
 #include "exec/intervals.h"
 #include <assert.h>
 
-/* Spans from k to end are one run. */
+/* Adds one run, the spans from k to end. */
 static void add_run(const struct trace_spans *s, uint64_t k, uint64_t end, struct balance *b)
 {
 	intervals tasks = {0}, all = {0};

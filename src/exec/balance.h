@@ -1,15 +1,15 @@
-/* balance: where the time of a rank's runs went, each moment of it to one of three:
+/* balance: divides the time of a rank's runs into three parts:
  *
  *     wall = work + exposed + idle
  *
  *     work      some task ran
- *     exposed   none did, but some communication was under way
+ *     exposed   no task ran, but some communication was in flight
  *     idle      neither */
 #ifndef HIRC_EXEC_BALANCE_H
 #define HIRC_EXEC_BALANCE_H
 #include "exec/trace.h"
 
-/* Nanoseconds. A run lasts from its first task or communication to the end of its last one. */
+/* Nanoseconds. A run begins with its first task or communication, and ends with its last one. */
 struct balance {
 	int64_t wall, work, exposed, idle;
 };

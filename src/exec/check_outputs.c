@@ -1,4 +1,4 @@
-/* check_outputs: comparing blocks, agreeing on the worst, and saying so once. */
+/* check_outputs: compares blocks, agrees on the largest error of all ranks, and prints it once. */
 #include "exec/check_outputs.h"
 #include "exec/data.h"
 #include "exec/exec_gather.h"
@@ -9,17 +9,17 @@
 
 enum { SHOWN_RANKS = 4 };
 
-/* The findings of a rank in one output. */
+/* The result of one rank for one output. */
 struct finding {
-	int64_t compared, wrong, unwritten; /* elements; unwritten ones are wrong too */
+	int64_t compared, wrong, unwritten; /* numbers of elements; an unwritten one is also wrong */
 	int64_t worst_at, first_at;         /* logical index; -1: none */
 	double worst, worst_bound;          /* largest error, and its bound */
 	double got, want, bound;            /* the first wrong element */
 	int64_t got_int, want_int;
-	bool first_unwritten, first_known; /* set if there is a value to compare it with */
+	bool first_unwritten, first_known; /* first_known: the reference has a value for it */
 };
 
-/* Error of one float: 0 for equal, infinity where one is no number. */
+/* Returns the error of one float: 0 if both are equal, infinity if one of them is NaN or infinite. */
 static double error_of(double got, double want)
 {
 	if (got == want || (isnan(got) && isnan(want)))
@@ -28,7 +28,7 @@ static double error_of(double got, double want)
 	return isnan(e) ? INFINITY : e;
 }
 
-/* Returns the place of a logical element among those of the reference; -1: the reference has none for it. */
+/* Returns the place of a logical element in the reference; -1 if the reference does not have it. */
 static int64_t place_of(const struct check_sample *s, int64_t linear)
 {
 	int64_t place = 0, row = 1;
@@ -52,7 +52,7 @@ static double bound_of(const struct check_want *w, int64_t at)
 	return w->error ? w->error[at] : 0;
 }
 
-/* Compares the element that stands at `from`. at: its place in the reference; -1: the reference has none. */
+/* Compares the element at `from`. at: its place in the reference; -1: the reference does not have it. */
 static void compare_element(const struct check_want *w, enum dtype t, const char *from, int64_t at,
                             int64_t linear, bool written, struct finding *f)
 {
@@ -130,7 +130,7 @@ void check_reach(const struct check_want *w, struct check_reach *out)
 	out->takes_zeros = !zeros && !decided;
 }
 
-/* This rank's finding; pending reductions are finished on rank 0 and compared there. */
+/* Finds this rank's errors. Rank 0 finishes pending reductions and compares them. */
 static enum status find_mismatch(struct rt_job *job, const struct module *m, const struct check_output *o,
                                  struct finding *f)
 {
@@ -145,7 +145,7 @@ static enum status find_mismatch(struct rt_job *job, const struct module *m, con
 	if (map.parts > 1) {
 		void *whole;
 		status = exec_gather_output(job, m, o->type, o->memory, &whole);
-		if (status == STATUS_OK && whole) { /* as one dense block */
+		if (status == STATUS_OK && whole) { /* the whole output as one dense block */
 			struct data_group dense = {.n = map.total};
 			struct data_map all = {.rank = map.rank,
 			                       .total = map.total,
@@ -174,14 +174,14 @@ static enum status find_mismatch(struct rt_job *job, const struct module *m, con
 static void put_number(struct buf *b, bool is_float, double f, int64_t i)
 {
 	if (is_float && isnan(f))
-		buf_puts(b, "nan"); /* its sign says nothing */
+		buf_puts(b, "nan"); /* the sign of NaN has no meaning */
 	else if (is_float)
 		buf_printf(b, "%.9g", f);
 	else
 		buf_puti(b, i);
 }
 
-/* Prints why the comparison of an output is no verdict. Returns false if it is one. */
+/* Prints why the comparison of an output proves nothing. Returns false if it proves something. */
 static bool print_vacuous(const struct module *m, const struct check_output *o)
 {
 	char name[DATA_NAME_BYTES];
@@ -202,7 +202,7 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 	return true;
 }
 
-/* The lines about one output that is wrong. */
+/* Prints the lines about an output that is wrong. */
 static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o,
                         const struct finding *all)
 {
@@ -245,7 +245,7 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 	buf_free(&b);
 }
 
-/* `; 4096 of 65536 elements compared, 3 undecided`. */
+/* Appends `; 4096 of 65536 elements compared, 3 undecided`. */
 static void put_reach(const struct check_output *out, unsigned n, struct buf *b)
 {
 	struct check_reach all = {0}, one;
@@ -267,7 +267,7 @@ static bool is_exact(const struct check_want *w)
 	return true;
 }
 
-/* About output `shown` of n, which has the largest error. */
+/* Prints the line about output `shown` of n, the one with the largest error. */
 static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
                      unsigned shown, const struct finding *all, int64_t ranks, struct buf *to)
 {
@@ -334,7 +334,7 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		free(said);
 	}
 	if (status == STATUS_OK && wrong) {
-		/* no rank leaves before the first one has printed its messages */
+		/* no rank ends before rank 0 has printed its messages */
 		status = rt_job_barrier(job, "printing the wrong elements");
 		status = status == STATUS_OK ? STATUS_WRONG : status;
 	} else if (status == STATUS_OK && job->rank == 0 && n && to)

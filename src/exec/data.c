@@ -1,4 +1,4 @@
-/* data: opening and reading the sources of inputs. */
+/* data: opens and reads the sources of inputs. */
 #include "exec/data.h"
 #include "base/checked.h"
 #include "rt/rows.h"
@@ -12,7 +12,8 @@ const char *data_name(const struct module *m, value_id v, char *text)
 	const struct value *x = &m->value.at[v];
 	const char *name = names_text(m->names, x->name);
 	size_t n = strlen(name), cut = SHOWN_BYTES;
-	while (cut > 0 && ((unsigned char)name[cut < n ? cut : n] & 0xc0) == 0x80) /* between characters */
+	while (cut > 0 &&
+	       ((unsigned char)name[cut < n ? cut : n] & 0xc0) == 0x80) /* do not cut inside a character */
 		cut--;
 	if (!x->name)
 		snprintf(text, DATA_NAME_BYTES, "T%d", x->number);
@@ -58,7 +59,7 @@ static void from_program(const struct module *m, unsigned input, struct data_sou
 		*path = names_text(m->names, a->u.name);
 }
 
-/* paths: those of the program, which names the file; NULL: the user does. */
+/* Opens a file. paths: for a file that the program names; NULL: the user names it. */
 static bool open_file(const struct module *m, struct diag *d, unsigned input, const char *path,
                       const struct data_paths *paths, struct data_source *s)
 {
@@ -138,17 +139,18 @@ void data_sources_close(struct data_source *s, unsigned n)
 
 /* ---- reading */
 
-/* A part of a file in memory, so that scattered reads are few. */
+/* A part of a file in memory, so that scattered elements need few reads. */
 enum { WINDOW_BYTES = 1 << 18 };
 
 struct reader {
 	const struct npy *file;
 	char *window;
-	int64_t first, count; /* elements in the window */
+	int64_t first, count; /* the elements in the window */
 	struct buf *why;
 };
 
-/* Elements one after the other, at most as many as asked for; NULL: why. */
+/* Returns a pointer to consecutive elements and lowers *count to their number; NULL: `why` has the
+ * reason. */
 static const char *peek(struct reader *r, int64_t first, int64_t *count)
 {
 	if (first < r->first || first >= r->first + r->count) {
@@ -175,7 +177,7 @@ static bool fill_from_file(const struct data_source *s, enum dtype t, const stru
 	bool ok = true;
 	while (ok && data_map_next(map, &c, DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n && ok;) {
-			int64_t run = 1; /* neighbours in the file and in memory */
+			int64_t run = 1; /* length of the run that is consecutive in file and memory */
 			while (k + run < b.n && b.linear[k + run] == b.linear[k] + run &&
 			       b.offset[k + run] == b.offset[k] + run && map->parts == 1)
 				run++;

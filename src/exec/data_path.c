@@ -1,8 +1,8 @@
 /* data_path: see data_path.h.
  *
- * The path is made absolute and `..` is removed from its text. The part below an allowed folder is then
- * opened from that folder without following a link out of it: by the kernel (openat2), or, on older kernels,
- * folder by folder. */
+ * The path is made absolute, and `..` is removed from its text. The part below an allowed folder is then
+ * opened relative to that folder, and links out of it are not followed: by openat2, or folder by folder
+ * on kernels that lack it. */
 #include "exec/data_path.h"
 #include "base/arena.h"
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK };
 
-/* Without `.`, `..` and doubled slashes; path is absolute, and so is the result, without a slash at its end.
- */
+/* Removes `.`, `..` and double slashes. path must be absolute; the result is absolute and has no slash
+ * at its end. */
 static void normalise(const char *path, struct buf *out)
 {
 	buf_puts(out, "");
@@ -33,7 +33,7 @@ static void normalise(const char *path, struct buf *out)
 	}
 }
 
-/* Returns the rest of a file's path after a folder; NULL: the file is not below the folder. */
+/* Returns the path of a file relative to a folder; NULL if the file is not below the folder. */
 static const char *below(const char *folder, const char *file)
 {
 	size_t n = strlen(folder);
@@ -79,7 +79,8 @@ static int open_below(const char *root, const char *rest)
 	return fd;
 }
 
-/* The folder of the program, absolute and without links; owned by the caller. NULL: errno. */
+/* Returns the folder of the program, absolute and without links; the caller frees it. NULL: errno is
+ * set. */
 static char *folder_of(const char *program)
 {
 	const char *slash = program && strcmp(program, "-") != 0 ? strrchr(program, '/') : NULL;
@@ -92,7 +93,7 @@ static char *folder_of(const char *program)
 	return real;
 }
 
-/* Tries a file of the normalised path below a folder. -2: it is not there, or not to be reached. */
+/* Opens the normalised path below a folder. Returns -2 if it does not exist or cannot be reached. */
 static int try_folder(const char *root, const char *path, bool *outside)
 {
 	const char *rest = below(root, path);
@@ -132,7 +133,7 @@ int data_path_open(const struct data_paths *p, const char *name, struct buf *why
 		fd = try_folder(home, path.at, &outside);
 	if (fd == -2)
 		fd = try_allowed(p, path.at, &outside);
-	if (fd == -2 && outside) { /* a link may lead to an allowed folder */
+	if (fd == -2 && outside) { /* the link may lead to another allowed folder */
 		char *real = realpath(path.at, NULL);
 		fd = real ? try_allowed(p, real, &outside) : -2;
 		free(real);

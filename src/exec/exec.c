@@ -1,4 +1,4 @@
-/* exec: carries out a plan's instructions. */
+/* exec: carries out the instructions of a plan. */
 #include "base/arena.h"
 #include "exec/exec_device.h"
 #include "exec/exec_faults.h"
@@ -58,7 +58,7 @@ static enum status allocate_buffers(struct exec *e)
 	return status;
 }
 
-/* Finds the slots, those of symmetric views among the peers' memory. */
+/* Finds the addresses of the slots. Slots of symmetric views are in the peers' memory. */
 static enum status find_slots(struct exec *e)
 {
 	const struct plan *p = e->p;
@@ -143,11 +143,12 @@ void exec_close(struct exec *e)
 	exec_written_free(e->written);
 	free(e->counted);
 	if (e->device) {
-		rt_transport_free(e->transport, e->device, e->memory); /* waiting ranks go on */
+		rt_transport_free(e->transport, e->device, e->memory); /* releases ranks that wait */
 		for (uint32_t k = 0; k < e->p->buffer.n; k++)
 			if (e->staging[k])
 				e->device->ops->async->staging_free(e->device, e->staging[k]);
-		assert(e->device->ops->async || e->device->bytes_now == 0); /* libraries may have some */
+		assert(e->device->ops->async ||
+		       e->device->bytes_now == 0); /* asynchronous devices: libraries may still hold memory */
 	}
 	rt_transport_close(e->transport);
 	rt_device_close(e->device);
@@ -186,7 +187,7 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 	const struct plan_buffer *b = &e->p->buffer.at[buffer];
 	const struct rt_async_ops *own = e->device->ops->async;
 	e->touched[b->first_slot] = true;
-	e->contents[b->contents]++; /* the caller may write it */
+	e->contents[b->contents]++; /* the caller may write to it */
 	if (!own)
 		return e->slot[b->first_slot];
 	if (!e->staging[buffer] &&
@@ -226,7 +227,7 @@ enum status exec_poison(struct exec *e)
 	return STATUS_OK;
 }
 
-/* The end of the memory that was used. */
+/* Returns the end of the used memory. */
 static int64_t bytes_used(const struct exec *e)
 {
 	int64_t most = e->p->heap;
@@ -237,14 +238,15 @@ static int64_t bytes_used(const struct exec *e)
 				most = e->p->slot.at[s] + b->slot_bytes;
 	}
 	for (uint32_t k = 0; k < e->p->pack.n; k++)
-		if (e->packs[k]) /* whether the device makes use of it is its own affair */
+		if (e->packs[k]) /* the device decides if it uses the pack */
 			most = e->p->pack.at[k].at + e->p->pack.at[k].bytes;
 	return most;
 }
 
 void exec_stats(struct exec *e, struct exec_stats *out)
 {
-	for (uint32_t k = 0; k < e->p->output.n; k++) /* held, though there may be no element of it */
+	for (uint32_t k = 0; k < e->p->output.n;
+	     k++) /* it counts as held, even if this rank has no element of it */
 		if (e->p->output.at[k].buffer != UINT32_MAX)
 			e->touched[e->p->buffer.at[e->p->output.at[k].buffer].first_slot] = true;
 	*out = e->stats;
@@ -292,8 +294,8 @@ static bool fail_control(struct exec *e, const struct plan_instruction *i, const
 
 /* ---- tasks */
 
-/* The stream beside the current one on which a Communication packs or unpacks, after all earlier work of the
- * current stream. */
+/* Returns the stream beside the current one on which a Communication packs or unpacks, after all earlier
+ * work of the current stream. */
 static struct rt_stream *stream_beside(struct exec *e, const struct plan_instruction *i)
 {
 	if (!e->packing)
@@ -304,7 +306,8 @@ static struct rt_stream *stream_beside(struct exec *e, const struct plan_instruc
 	return e->packing[i->statement];
 }
 
-/* Returns the stream from which a Communication starts: beside the current one if it packs its data first. */
+/* Returns the stream from which a Communication starts: the one beside the current one if the data was
+ * packed there. */
 static struct rt_stream *starting_stream(struct exec *e)
 {
 	return e->beside ? e->beside : e->current;
@@ -329,7 +332,7 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 		return fail_instruction(e, i, STATUS_DIAGNOSTICS, PLAN_OUTSIDE);
 	if (e->follows && i->op != PLAN_TASK_POISONS)
 		exec_written_task(e->written, e, r);
-	if (r->read && r->task.contents != *r->read) /* else another thread may read it */
+	if (r->read && r->task.contents != *r->read) /* otherwise another thread may be reading it */
 		r->task.contents = *r->read;
 	++*r->contents;
 	rt_submit_compute(e->engine, stream_of_task(e, i), &r->task, origin_of(e, i));
@@ -416,7 +419,7 @@ static void start_run(struct exec *e)
 		e->queue[k].n = 0;
 }
 
-/* Tells those who watch the run of the instruction at a place. Returns false if it is to fail. */
+/* Tells the watchers of the run about an instruction. Returns false if a fault makes it fail. */
 static bool enter_instruction(struct exec *e, const struct plan_instruction *i, uint32_t place)
 {
 	if (e->ranges)
@@ -428,7 +431,7 @@ static bool enter_instruction(struct exec *e, const struct plan_instruction *i, 
 	return true;
 }
 
-/* Submits the program. The current stream is the first again. */
+/* Submits the program, starting with the first stream as the current one. */
 static enum status submit_program(struct exec *e)
 {
 	const struct plan *p = e->p;
@@ -481,7 +484,7 @@ static enum status submit_program(struct exec *e)
 			break;
 		case PLAN_END:
 			e->current = main;
-			e->follows = false; /* every run writes the same elements */
+			e->follows = false; /* later runs write the same elements */
 			return STATUS_OK;
 		default:
 			ok = false;
@@ -491,7 +494,7 @@ static enum status submit_program(struct exec *e)
 	}
 }
 
-/* Counts the data that a replay moves: as much as the transport was given while the graph was made. */
+/* Counts the data that a replay moves: as much as was given to the transport while the graph was made. */
 static void count_replay(struct exec *e, int sign)
 {
 	struct rt_counter *to = e->transport->counter;
@@ -560,7 +563,8 @@ bool exec_can_replay(const struct exec *e, op_id *statement)
 	for (uint32_t k = 0; k < e->p->code.n; k++) {
 		const struct plan_instruction *i = &e->p->code.at[k];
 		if (i->code == PLAN_COLLECTIVE && e->p->collective.at[i->a].is_late) {
-			*statement = i->statement; /* the host reads the counts */
+			*statement =
+			    i->statement; /* the host reads the counts, so this cannot be in a graph */
 			return false;
 		}
 	}

@@ -22,64 +22,66 @@ struct exec_options {
 	enum transport_kind transport;
 	const char *device;                   /* "cpu", "cuda" */
 	const char *engine;                   /* "auto", "inline", "lanes", "issue", "adversary" */
-	const struct rt_adversary *adversary; /* of that engine */
-	const struct exec_mark *marks;        /* of that engine: mark_n of them; they outlive the run */
+	const struct rt_adversary *adversary; /* for the engine adversary */
+	const struct exec_mark *marks; /* for the engine adversary: mark_n marks; they must outlive the run */
 	unsigned mark_n;
-	bool tf32;             /* of cuda: products of f32 may round their operands to tf32 */
-	bool exact_reductions; /* of nccl: floats as all other transports reduce them, see cuda/open.h */
-	/* of cuda-ipc, as in struct cuda_p2p; p2p_asked: its options were given */
+	bool tf32;             /* device cuda: products of f32 may round their operands to tf32 */
+	bool exact_reductions; /* transport nccl: reduce floats as all other transports do, see cuda/open.h */
+	/* transport cuda-ipc, as in struct cuda_p2p; p2p_asked: the user gave options of it. */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
-	bool ranges; /* for tools, also where none has started this process: see exec_ranges.h */
-	const struct cuda_calls *calls; /* of cuda: where its calls go, see cuda/open.h; NULL: to a GPU */
-	const struct exec_fault *fault; /* faults of them, see exec_faults.h; they are not part of a graph */
+	bool ranges; /* make ranges even if no tool has started this process, see exec_ranges.h */
+	const struct cuda_calls *calls; /* device cuda: receiver of its calls, see cuda/open.h; NULL: a GPU */
+	const struct exec_fault *fault; /* fault_n faults, see exec_faults.h; they are not part of a graph */
 	uint32_t faults;
-	bool follow_writes; /* for exec_written */
+	bool follow_writes; /* record written elements, for exec_written */
 };
 
-/* Counts of the work of a rank, for --stats. */
+/* Counts of a rank's work, for --stats. */
 struct exec_stats {
-	int64_t instructions; /* walked by the last run */
+	int64_t instructions; /* number executed in the last run */
 	int64_t tasks, collectives, messages;
-	/* counted in the transport, collectives by kind: */
+	/* counted by the transport; collectives are counted by kind: */
 	int64_t bytes_sent, bytes_received, sends, receives, copies;
 	struct {
 		int64_t operations, bytes_sent;
 	} kind[COLLECTIVE_COUNT];
-	int64_t bytes_planned; /* of memory allocated */
-	int64_t bytes_peak;    /* of it, up to the end of the used part */
+	int64_t bytes_planned; /* size of the allocated memory */
+	int64_t bytes_peak;    /* end of the used part of it */
 };
 
-/* Collective: all ranks of the job call it. On failure a message was printed and the job has failed. */
+/* Collective: all ranks of the job call it. On failure it has printed a message and the job has failed. */
 enum status exec_open(struct rt_job *job, const struct plan *p, const struct plan_labels *labels,
                       const struct exec_options *o, struct exec **out);
-/* A buffer's first slot for the host to write before a run and to read after one: always at the same place.
- * If the device has memory of its own, exec_upload sends these writes, and exec_download fetches the data to
- * read. NULL after reporting. */
+/* Returns the first slot of a buffer, for the host to write before a run and read after it. The address
+ * never changes. If the device has memory of its own, exec_upload sends the written data, and
+ * exec_download fetches the data to read. Returns NULL after reporting. */
 void *exec_memory(struct exec *e, uint32_t buffer);
 enum status exec_upload(struct exec *e, uint32_t buffer);
 enum status exec_download(struct exec *e, uint32_t buffer);
-/* Forgets all values, as before the first run. No rank runs, or uses another's memory. */
+/* Poisons all values, as before the first run. No rank may be running or using another rank's memory. */
 enum status exec_poison(struct exec *e);
-/* Sets, for the engine adversary, if the next runs swap the marks: statements marked to be held back are
- * awaited, and the other way round; nothing is poisoned then. */
+/* For the engine adversary: sets if the next runs swap the roles of the marks. Statements marked to be
+ * held are awaited, and the awaited ones are held. Nothing is poisoned then. */
 void exec_set_reversed(struct exec *e, bool reversed);
-/* One execution of the program. */
+/* Executes the program once. */
 enum status exec_run(struct exec *e);
-/* With follow_writes, after the first run: which elements of an output's buffer the run wrote, a bit each,
- * the lowest of a word first; NULL: it is no output's, or follow_writes was not set. Collective before that:
- * the writes of ranks to each other's symmetric memory. */
+/* With follow_writes, after the first run. exec_written returns one bit for each element of an output's
+ * buffer that the run wrote, the lowest bit of a word first; NULL if the buffer is no output or
+ * follow_writes was not set. Before it, call exec_exchange_written on all ranks; it exchanges the writes
+ * to symmetric memory. */
 enum status exec_exchange_written(struct exec *e);
 const uint64_t *exec_written(const struct exec *e, uint32_t buffer);
-/* Returns the time when the host had issued all of the last run, before it waited: rt_clock_us. */
+/* Returns the time (rt_clock_us) when the host had issued the last run and began to wait. */
 int64_t exec_issued_us(const struct exec *e);
-/* Returns true if runs may give other bits: this rank and others reduce floats in an order that the transport
- * does not promise to keep. */
+/* Returns true if runs may differ in their bits: this rank and others reduce floats, and the transport
+ * does not guarantee an order. */
 bool exec_reorders(const struct exec *e);
-/* After a run: makes a graph of a run, which all later ones replay, if exec_can_replay holds for the device,
- * the transport and the plan. *statement: the statement that prevents it, 0: the device or the transport. */
+/* After a run: makes a graph of a run; all later runs replay it. exec_can_replay must hold for the
+ * device, the transport and the plan. *statement: the statement that prevents it; 0: the device or
+ * transport does. */
 bool exec_can_replay(const struct exec *e, op_id *statement);
 enum status exec_capture(struct exec *e);
-/* Before the first run: sets who is told of the work. There are no graphs then. */
+/* Before the first run: sets the receiver of trace events. Runs are then not made into graphs. */
 enum status exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(struct exec *e, struct exec_stats *out);
 void exec_close(struct exec *e); /* NULL is allowed */

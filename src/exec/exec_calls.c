@@ -1,5 +1,5 @@
-/* exec_calls: records a run: of one rank alone over NCCL, whose calls do not depend on the other ranks; else
- * of all ranks, which take turns, with the requested rank last. */
+/* exec_calls: records the calls of a run. With NCCL, one rank alone is run, since its calls do not
+ * depend on the others. With other transports all ranks run, one at a time, the requested rank last. */
 #include "exec/exec_calls.h"
 #include "base/arena.h"
 #include "cuda/open.h"

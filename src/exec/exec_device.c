@@ -43,7 +43,7 @@ enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bo
 	return STATUS_OK;
 }
 
-/* NCCL sets up its channels before the first message. */
+/* Opens the connections now, since NCCL sets up its channels before the first message. */
 enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs)
 {
 	enum status status = STATUS_OK;

@@ -1,4 +1,4 @@
-/* exec_device: the device of a rank, and the transport between the devices of all ranks. */
+/* exec_device: opens the device of a rank, and the transport between the devices of all ranks. */
 #ifndef HIRC_EXEC_EXEC_DEVICE_H
 #define HIRC_EXEC_EXEC_DEVICE_H
 #include "exec/exec.h"
@@ -6,15 +6,14 @@
 #include "rt/device.h"
 #include "rt/transport.h"
 
-/* Collective. symmetric: ranks are to read each other's memory, the same on all. On failure a message was
- * printed; the caller closes the parts that are open then. */
+/* Collective. symmetric: ranks read each other's memory; the same on all ranks. On failure it has
+ * printed a message; the caller closes the parts that are open. */
 enum status exec_device_open(struct rt_job *job, const struct exec_options *o, bool symmetric,
                              struct rt_device **device, struct rt_transport **transport);
-/* Tests quickly, and so not completely, if exec_device_open could succeed: see
- * cuda_transport_try. */
+/* Tests quickly, and so not completely, if exec_device_open would succeed: see cuda_transport_try. */
 enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool symmetric, bool *unsure);
-/* Collective: the messages that are to come, of this rank, before the first of them. A later call, while
- * nothing is under way, names others. */
+/* Collective: names the messages of this rank before the first of them. A later call names other
+ * messages; nothing may be in flight then. */
 enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs);
 
 #endif

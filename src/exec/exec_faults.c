@@ -8,11 +8,11 @@
 
 struct exec_faults {
 	int64_t delay_us;
-	op_id last;    /* statement that it came to; 0: the next begins anew */
-	int8_t *fails; /* by op_id: 1 + a signal, 1: by a message, 0: not at all */
+	op_id last;    /* the statement that the host reached last; 0: the next one begins anew */
+	int8_t *fails; /* by op_id: 1 + a signal; 1: ends with a message; 0: does not fail */
 };
 
-/* Returns true if the instruction is a statement's own work. */
+/* Returns true if the instruction is work of a statement itself. */
 static bool executes(const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {
@@ -27,7 +27,7 @@ static bool executes(const struct plan_instruction *i)
 	}
 }
 
-/* Marks the statements of a line. False: there are none. */
+/* Marks the statements of a line. Returns false if there are none. */
 static bool mark_faulty_line(struct exec_faults *f, const struct plan *p, const struct plan_labels *l,
                              const struct exec_fault *fault)
 {

@@ -1,5 +1,5 @@
-/* exec_gather: every rank sends its elements in the order of its map, in rounds of bounded size; rank 0
- * knows every rank's map and puts them in their places. */
+/* exec_gather: every rank sends its elements in the order of its map, in rounds of bounded size. Rank 0
+ * knows the maps of all ranks and puts the elements in their places. */
 #include "exec/exec_gather.h"
 #include "base/checked.h"
 #include "rt/rows.h"
@@ -8,7 +8,7 @@
 
 enum { ROUND_BYTES = 1 << 26, MAX_CHUNK = 1 << 20, MIN_CHUNK = 1 << 12 };
 
-/* The next elements of a rank's block, packed. */
+/* Packs the next elements of a rank's block. */
 static void pack_elements(const struct data_map *map, struct data_cursor *c, const char *memory, size_t bytes,
                           int64_t count, char *to)
 {
@@ -21,7 +21,7 @@ static void pack_elements(const struct data_map *map, struct data_cursor *c, con
 	}
 }
 
-/* The part of an output that a rank holds, as rank 0 knows it. */
+/* The part of an output that a rank holds, known to rank 0. */
 struct held {
 	struct data_map map;
 	struct data_cursor cursor;
@@ -30,10 +30,9 @@ struct held {
 struct target {
 	enum dtype dtype;
 	char *whole;
-	double *sum; /* of a pending reduction: accumulated here; NULL: none */
+	double *sum; /* pending reduction: the sums so far; NULL: none is pending */
 	int64_t *integer;
-	unsigned char
-	    *seen; /* of a pending reduction: bit set of parts is too large; a first value was stored */
+	unsigned char *seen; /* pending reduction: a first value was stored */
 	enum reduce_op op;
 };
 
@@ -84,8 +83,8 @@ static enum reduce_op pending_op(const struct module *m, type_id t)
 	return REDUCE_SUM;
 }
 
-/* Copies of one part (along axes that the value is replicated over) must count once: the first rank that
- * holds it. */
+/* Drops copies of a part, which ranks hold along axes over which the value is replicated. Each part must
+ * count once, on the first rank that holds it. */
 static void drop_copies(struct held *s, int ranks)
 {
 	for (int r = 0; r < ranks; r++)

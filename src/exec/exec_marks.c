@@ -3,10 +3,10 @@
 #include "base/arena.h"
 #include <stdlib.h>
 
-struct marked { /* a statement with where it stands in the plan */
+struct marked { /* a marked statement and its place in the plan */
 	const struct exec_mark *mark;
-	bool *is;                      /* by instruction */
-	plan_reg loop[IR_MAX_NESTING]; /* index registers of the loops around, the outermost first */
+	bool *is;                      /* by instruction: it has marks */
+	plan_reg loop[IR_MAX_NESTING]; /* index registers of the enclosing loops, the outermost first */
 	unsigned loops;
 };
 

@@ -8,9 +8,9 @@
 
 struct exec_ranges {
 	struct cuda_ranges *cuda;
-	void **name;  /* by op_id; NULL: it has none */
-	void *replay; /* name */
-	void *now;    /* of the range that is open; NULL: none is */
+	void **name;  /* by op_id: its name; NULL: no range */
+	void *replay; /* name of the range of a replay */
+	void *now;    /* name of the open range; NULL: none */
 };
 
 enum status exec_ranges_open(struct rt_job *job, const struct plan_labels *l, bool wanted,
@@ -50,7 +50,7 @@ static void change_to(struct exec_ranges *r, void *name)
 	r->now = name;
 }
 
-/* Returns true if the host issues work of a statement by the instruction. */
+/* Returns true if the host issues work of a statement with this instruction. */
 static bool issues(const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {
@@ -71,7 +71,7 @@ void exec_ranges_enter(struct exec_ranges *r, const struct plan_instruction *i)
 {
 	if (!r)
 		return;
-	if (i->code == PLAN_NEXT) /* the same statement again is another range */
+	if (i->code == PLAN_NEXT) /* the next iteration gets a range of its own */
 		change_to(r, NULL);
 	else if (issues(i) && r->name[i->statement] != r->now)
 		change_to(r, r->name[i->statement]);

@@ -7,7 +7,7 @@
 
 /* Views */
 
-/* Sets the extents; false: one of them is negative. */
+/* Sets the extents. Returns false if one of them is negative. */
 static bool set_extents(const struct exec *e, struct view_record *w, struct rt_view *out)
 {
 	w->span = 0;
@@ -26,7 +26,7 @@ static bool set_extents(const struct exec *e, struct view_record *w, struct rt_v
 	return true;
 }
 
-/* The window, or false when it is undefined or leaves its buffer. */
+/* Sets the window. Returns false if it is undefined or leaves its buffer. */
 static bool build_view(struct exec *e, struct view_record *w, struct rt_view *out)
 {
 	if (!w->sized && !set_extents(e, w, out))
@@ -85,7 +85,7 @@ static void set_literal(struct rt_scalar *to, double x)
 	to->i = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : x != x ? 0 : (int64_t)x;
 }
 
-/* To the number that a dtype has for it. */
+/* Rounds to the nearest number of the dtype. */
 static void round_scalar(struct rt_scalar *x, enum dtype t)
 {
 	uint64_t bits = 0;
@@ -101,7 +101,7 @@ static void round_scalar(struct rt_scalar *x, enum dtype t)
 	}
 }
 
-/* An operand that is a literal, or the value of a register. */
+/* Sets an operand to a literal or to the value of a register. */
 static void set_number(struct rt_scalar *to, const struct plan_operand *from, int64_t value)
 {
 	if (from->is_reg)
@@ -138,7 +138,8 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	if (t->pack) {
 		task->pack = &e->pack[t->pack - 1];
 		r->read = contents_of(e, &t->in[1]);
-		task->fixed &= !e->p->buffer.at[t->in[1].buffer].written; /* else the count changes */
+		task->fixed &=
+		    !e->p->buffer.at[t->in[1].buffer].written; /* otherwise the count of writes changes */
 	}
 	make_view(e, &t->out, &r->out, &task->out);
 	for (unsigned k = 0; k < 3; k++)
@@ -148,7 +149,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 			set_number(&task->scalar[k], &t->scalar[k], 0);
 }
 
-/* Sets the fields that may change in task, which has all other fields of r's. */
+/* Sets the fields of task that may change. All other fields must have been copied from r. */
 static bool build_task(struct exec *e, struct task_record *r, struct rt_task *task)
 {
 	const struct plan_task *t = r->t;
@@ -170,7 +171,7 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 	return true;
 }
 
-/* Contractions of sizes that never change; nothing else takes longer the first time. */
+/* Prepares contractions of fixed sizes. No other task takes longer the first time. */
 static void prepare_contraction(const struct exec *e, const struct task_record *r)
 {
 	bool sized = r->task.kernel == RT_TASK_GEMM && r->out.sized;
@@ -180,7 +181,7 @@ static void prepare_contraction(const struct exec *e, const struct task_record *
 		rt_device_prepare(e->device, RT_COMPUTE_LANE, &r->task);
 }
 
-/* A record of a unit that no submitted task uses: the oldest, else a new one. */
+/* Returns a record of a unit that no submitted task uses: the oldest one, or a new one. */
 static struct rt_unit *free_unit(struct exec *e, struct task_record *r)
 {
 	const struct plan_task *t = r->t;
@@ -205,7 +206,8 @@ bool exec_task_build(struct exec *e, struct task_record *r)
 	r->complete = r->t->fixed;
 	if (r->task.kernel != RT_TASK_UNIT)
 		return build_task(e, r, &r->task);
-	/* Each run of a unit that loops change has a record of its own, used again when the run is done. */
+	/* A unit that loops change needs a record for each run in flight; it is used again when that run
+	 * is done. */
 	struct rt_unit *u = r->task.unit = free_unit(e, r);
 	for (uint32_t k = 0; k < r->t->steps; k++)
 		if (!build_task(e, &e->step[r->t->first + k], &u->step[k].task))
@@ -287,7 +289,7 @@ bool exec_collective_build(struct exec *e, uint32_t collective)
 	if ((c->has_in && !build_view(e, &r->in, &in)) || (c->has_out && !build_view(e, &r->out, &out)) ||
 	    r->c.count < 0 || !build_lists(e, c, r))
 		return false;
-	bool alone = c->kind == COLLECTIVE_REDUCE; /* a root without operand adds nothing */
+	bool alone = c->kind == COLLECTIVE_REDUCE; /* a root without operand contributes nothing */
 	r->c.in = c->has_in ? in.data : alone || !c->has_out ? NULL : out.data;
 	r->c.out = c->has_out ? out.data : c->has_in ? in.data : NULL;
 	if (!c->is_late)

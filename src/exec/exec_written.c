@@ -8,8 +8,8 @@ enum { WORD = 64 };
 
 struct output {
 	uint32_t buffer;
-	int64_t elements, bytes; /* of it; of an element */
-	uint64_t *bits;          /* by rank of the job, `words` for each; of other ranks if it is symmetric */
+	int64_t elements, bytes; /* number of elements; bytes of an element */
+	uint64_t *bits; /* by rank, `words` each: written elements; other ranks only if it is symmetric */
 	size_t words;
 	int ranks;
 };
@@ -18,7 +18,7 @@ struct exec_written {
 	int rank;
 	unsigned n;
 	struct output *output;
-	uint32_t *of; /* by buffer: 1 + its place among outputs, of a view the viewed one's; 0: none */
+	uint32_t *of; /* by buffer: index of the output (for views, of the viewed buffer) + 1; 0: no output */
 };
 
 static size_t bit_bytes(const struct output *o)
@@ -54,7 +54,7 @@ static void add_output(struct exec_written *w, const struct exec *e, uint32_t bu
 	                     .ranks = b->symmetric ? e->job->size : 1};
 	o->bits = mem_zalloc(bit_bytes(o) * (size_t)o->ranks + 1);
 	w->of[buffer] = w->n;
-	if (b->input >= 0) /* it has values before the run */
+	if (b->input >= 0) /* inputs have values before the run */
 		set_bits(bits_of_rank(o, e->job->rank), 0, o->elements);
 }
 
@@ -101,7 +101,7 @@ static void mark_bytes(const struct exec *e, const struct output *o, const struc
 	}
 }
 
-/* The output that a view is of; NULL: none. */
+/* Returns the output that a view shows; NULL if there is none. */
 static const struct output *output_of(const struct exec_written *w, const struct exec *e,
                                       const struct view_record *v)
 {
@@ -109,7 +109,7 @@ static const struct output *output_of(const struct exec_written *w, const struct
 	return k && !v->nowhere ? &w->output[k - 1] : NULL;
 }
 
-/* `n` elements of a contiguous view, from element `from` of it on. */
+/* Marks `n` elements of a contiguous view, from its element `from` on. */
 static void mark_run(const struct exec_written *w, const struct exec *e, const struct view_record *v,
                      int64_t from, int64_t n)
 {
@@ -199,7 +199,8 @@ void exec_written_message(struct exec_written *w, const struct exec *e, uint32_t
 
 /* ---- after a run */
 
-/* Adds all ranks' writes to one output of rank `to`, on that rank. o: NULL: this rank has none of it. */
+/* Adds all ranks' writes to an output of rank `to`, on that rank. o: NULL if this rank has no part of
+ * it. */
 static enum status exchange_written_bits(const struct exec *e, struct output *o, int to, size_t words)
 {
 	size_t bytes = words * sizeof(uint64_t);
@@ -217,7 +218,7 @@ static enum status exchange_written_bits(const struct exec *e, struct output *o,
 
 enum status exec_written_exchange(struct exec_written *w, const struct exec *e)
 {
-	uint32_t n = e->p->output.n; /* the same on all ranks, which may not have all of them */
+	uint32_t n = e->p->output.n; /* the same number on all ranks, even if some lack an output */
 	int ranks = e->job->size;
 	size_t *mine = mem_zalloc(sizeof *mine * (n + 1)),
 	       *all = mem_alloc(sizeof *all * (n + 1) * (size_t)ranks);

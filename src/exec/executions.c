@@ -7,7 +7,8 @@
 
 uint64_t execution_hash(uint64_t h, const char *text)
 {
-	return hash_bytes(hash_bytes(h, text, strlen(text)), "\xff", 1); /* no text has this byte */
+	return hash_bytes(hash_bytes(h, text, strlen(text)), "\xff",
+	                  1); /* a separator that no text contains */
 }
 
 static int by_match(const void *a, const void *b)
@@ -59,7 +60,7 @@ struct executions executions_own(const struct rt_job *job, const struct trace_sp
 		if (x->kind != RT_TRACE_COLLECTIVE && x->kind != RT_TRACE_MESSAGE)
 			continue;
 		struct execution e = execution_of(job, x);
-		e.number = (int64_t)k; /* in the order of spans, counted below */
+		e.number = (int64_t)k; /* in the order of spans; matches are counted below */
 		e.begin = x->begin + offset;
 		e.hidden = intervals_within(&tasks, x->begin, x->end);
 		e.span = k;

@@ -1,4 +1,4 @@
-/* generate: counter-based test data. */
+/* generate: makes test data from counters. */
 #include "exec/generate.h"
 #include "base/hash.h"
 
@@ -27,7 +27,7 @@ void generate_values(const struct generate *g, enum dtype t, const int64_t *line
 		double x = 0;
 		switch (g->kind) {
 		case GENERATE_RANDOM: {
-			/* 32 random bits onto a small range */
+			/* maps 32 random bits to a small range */
 			uint64_t bits = mix_bits(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;
 			if (is_float)
 				x = g->f * (double)((int64_t)(bits * 17 >> 32) - 8) / 8;

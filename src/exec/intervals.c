@@ -37,10 +37,10 @@ void intervals_unite(intervals *s)
 	}
 }
 
-/* Length of the intervals before a moment. */
+/* Returns the length of the intervals before a moment. */
 static int64_t measure_before(const intervals *s, int64_t moment)
 {
-	uint32_t low = 0, high = s->n; /* those below low have begun */
+	uint32_t low = 0, high = s->n; /* intervals below low have begun */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (s->at[middle].begin < moment)

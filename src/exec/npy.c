@@ -1,10 +1,10 @@
-/* npy: reading and writing NumPy's array files.
+/* npy: reads and writes NumPy's array files.
  *
- *     93 "NUMPY" major minor  length (2 bytes in 1.0, else 4)
+ *     93 "NUMPY" major minor  length (2 bytes in 1.0, 4 in later versions)
  *     {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }   blanks, newline
  *     the elements
  *
- * The header is a Python literal; only the three keys it may have are understood. */
+ * The header is a Python literal with exactly these three keys. */
 #include "exec/npy.h"
 #include "base/arena.h"
 #include "base/checked.h"
@@ -34,7 +34,8 @@ static bool explain_npy_failure(struct buf *why, const char *path, const char *f
 	return false;
 }
 
-/* Exactly n bytes at a place; false: shorter, or an error (errno, else 0). */
+/* Reads exactly n bytes at a place. Returns false if the file is shorter (errno 0) or on an error
+ * (errno). */
 static bool read_at(int fd, void *dst, size_t n, int64_t at)
 {
 	char *to = dst;
@@ -112,7 +113,7 @@ static bool take_shape(struct literal *l, struct npy *f)
 		for (; isdigit((unsigned char)*l->at); l->at++)
 			if (!checked_mul(v, 10, &v) || !checked_add(v, *l->at - '0', &v))
 				return false;
-		if (*l->at == 'L') /* written by Python 2 */
+		if (*l->at == 'L') /* Python 2 wrote it */
 			l->at++;
 		f->n[f->nd++] = v;
 		if (!take_character(l, ',')) {
@@ -191,7 +192,7 @@ static bool check_size(struct npy *f, int64_t bytes, struct buf *why)
 	f->count = 1;
 	for (int k = 0; k < f->nd; k++)
 		if (!checked_mul(f->count, f->n[k], &f->count)) {
-			/* an extent of 0 behind makes it empty */
+			/* a later extent of 0 makes it empty */
 			f->count = -1;
 			break;
 		}

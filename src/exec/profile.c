@@ -1,5 +1,5 @@
-/* profile: see profile.h. Each rank sums up its own spans; rank 0 gets all sums, and those of each execution
- * of a communication. */
+/* profile: see profile.h. Each rank sums up its own spans. Rank 0 receives all sums, and the executions
+ * of communications. */
 #include "exec/profile.h"
 #include "base/vec.h"
 #include "exec/balance.h"
@@ -8,20 +8,20 @@
 
 enum { NAME_BYTES = 80, TEXT_BYTES = 44, WHERE_BYTES = 28 };
 
-/* A statement or lane, on one rank or of all. */
+/* A statement or lane, on one rank or on all ranks. */
 struct entry {
 	uint64_t key;
 	char name[NAME_BYTES];
-	int64_t first;              /* when it began */
-	int64_t count;              /* ranks that have it */
-	int64_t executions;         /* of a communication; of tasks on the rank with most */
-	int64_t time, hidden, late; /* of a communication */
-	int64_t bytes;              /* of a communication, of all executions */
-	int64_t ranks;              /* that take part in one, at most */
-	int64_t worst;              /* of a communication: the longest exposed time of a rank */
+	int64_t first;              /* begin of its first span */
+	int64_t count;              /* number of ranks that have it */
+	int64_t executions;         /* communications; tasks: on the rank with the most */
+	int64_t time, hidden, late; /* of communications */
+	int64_t bytes;              /* of communications, over all executions */
+	int64_t ranks;              /* communications: most ranks of an execution */
+	int64_t worst;              /* communications: longest exposed time of a rank */
 	int64_t worst_rank;
-	double busy, least, most; /* by rank, of those that have it: the sum, and the extremes. Of a lane the
-	                           * share of the run, of tasks nanoseconds */
+	double busy, least,
+	    most; /* over the ranks that have it: sum and extremes. Lanes: part of the run; tasks: ns */
 };
 
 typedef VEC(struct entry) entries;
@@ -39,7 +39,7 @@ static struct entry *entry_of(entries *all, uint64_t key, const char *name)
 
 /* ---- own spans */
 
-/* Statement and place, without the folder, each cut to the room on a line. */
+/* Prints the statement and its place without the folder, each cut to its width. */
 static void put_name(struct buf *out, const char *text, const char *where)
 {
 	const char *slash = strrchr(where, '/');
@@ -67,7 +67,7 @@ static struct entry *entry_of_statement(const struct rt_job *job, const struct t
 	return e;
 }
 
-/* Adds up the times of this rank's tasks, by statement. */
+/* Sums up the times of this rank's tasks by statement. */
 static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, entries *out)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -82,7 +82,7 @@ static void sum_tasks(const struct rt_job *job, const struct trace_spans *s, ent
 	}
 }
 
-/* Names of this rank's communications. */
+/* Lists the names of this rank's communications. */
 static void name_communications(const struct rt_job *job, const struct trace_spans *s, entries *out)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -94,7 +94,7 @@ static void name_communications(const struct rt_job *job, const struct trace_spa
 	}
 }
 
-/* Adds up the busy times of this rank's lanes, in runs that took `wall` in all. */
+/* Sums up the busy times of this rank's lanes. wall: duration of all runs. */
 static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, int64_t wall, entries *out)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -103,7 +103,7 @@ static void sum_lanes(const struct rt_job *job, const struct trace_spans *s, int
 			continue;
 		const char *name = x->lane ? trace_text(job, x->lane) : "messages";
 		struct entry *e = entry_of(out, execution_hash(HASH_START, name), name);
-		/* late: where the union of the spans so far ends */
+		/* late: end of the union of the spans so far */
 		int64_t begin = e->count && e->late > x->begin ? e->late : x->begin;
 		e->first = x->begin < e->first ? x->begin : e->first;
 		e->time += x->end > begin ? x->end - begin : 0;
@@ -132,7 +132,7 @@ static void sort_entries(entries *all)
 		qsort(all->at, all->n, sizeof *all->at, by_first);
 }
 
-/* The name, in characters as wide as the widest of all. */
+/* Prints the name, padded to the widest one. */
 static void print_name(const char *name, int width, struct buf *to)
 {
 	int characters = 0;
@@ -148,7 +148,7 @@ static int widest(const entries *all, int width)
 	return width;
 }
 
-/* Adds up executions, of which the first one is that of the fastest rank. */
+/* Sums up executions; the first one is that of the fastest rank. */
 static void add_executions(const struct executions *all, entries *out)
 {
 	for (uint64_t k = 0, end; k < all->n; k = end) {
@@ -169,7 +169,7 @@ static void add_executions(const struct executions *all, entries *out)
 	}
 }
 
-/* The rank on which most was exposed. */
+/* Finds the rank with the most exposed communication. */
 static void find_worst(const struct executions *all, int ranks, struct entry *e)
 {
 	int64_t *exposed = mem_zalloc(sizeof *exposed * (size_t)ranks);
@@ -200,7 +200,7 @@ static void print_communications(const entries *all, int width, struct buf *to)
 	}
 }
 
-/* Adds the entries of one rank to those of all. */
+/* Adds the entries of one rank to those of all ranks. */
 static void add_entries(const struct entry *from, uint64_t n, entries *out)
 {
 	for (uint64_t k = 0; k < n; k++) {
@@ -216,11 +216,11 @@ static void add_entries(const struct entry *from, uint64_t n, entries *out)
 	}
 }
 
-/* A table with the mean, the least and the most of each entry. */
+/* A table with the mean, least and largest number of each entry. */
 struct table {
 	const char *of, *count, *mean, *unit;
-	double scale;    /* factor of each number */
-	bool executions; /* the count is of these, not of ranks */
+	double scale;    /* factor for each number */
+	bool executions; /* the count is of executions, not of ranks */
 };
 
 static void print_table(const entries *all, const struct table *t, int width, struct buf *to)
@@ -241,7 +241,7 @@ static void print_table(const entries *all, const struct table *t, int width, st
 
 struct rank_row {
 	struct balance b;
-	int64_t error_ns; /* as of struct rt_tracer */
+	int64_t error_ns; /* see struct rt_tracer */
 };
 
 static void print_ranks(const struct rank_row *row, uint64_t n, int width, struct buf *to)

@@ -1,4 +1,4 @@
-/* same_outputs: this rank's elements of each output, one after the other as the first run gave them. */
+/* same_outputs: keeps this rank's elements of each output as the first run made them. */
 #include "exec/same_outputs.h"
 #include "base/arena.h"
 #include "exec/data.h"
@@ -8,8 +8,8 @@
 struct kept {
 	struct data_map map;
 	value_id value;
-	size_t bytes;       /* of an element */
-	const char *memory; /* the output's; NULL: nothing on this rank */
+	size_t bytes;       /* bytes of an element */
+	const char *memory; /* the output; NULL: this rank holds nothing */
 	char *first;        /* owned */
 };
 
@@ -54,7 +54,7 @@ void same_outputs_free(struct same_outputs *s)
 	free(s);
 }
 
-/* Keeps the elements (keep), or returns the logical index of the first that differs; -1: none, or kept. */
+/* keep: stores the elements. Otherwise returns the logical index of the first that differs, or -1. */
 static int64_t keep_or_compare(struct kept *k, bool keep)
 {
 	struct data_cursor c = {0};

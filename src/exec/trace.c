@@ -1,4 +1,4 @@
-/* trace: the buffer of events, and spans made of them. */
+/* trace: keeps the buffer of events, and makes spans of them. */
 #include "exec/trace.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static void record_trace_event(struct rt_tracer *tracer, const struct rt_trace_mark *m)
 {
-	struct trace *t = (struct trace *)tracer; /* its first member */
+	struct trace *t = (struct trace *)tracer; /* the tracer is the first member */
 	uint64_t k = atomic_fetch_add_explicit(&t->n, 1, memory_order_relaxed);
 	struct timespec now;
 	int64_t ns = m->ns;
@@ -36,7 +36,8 @@ struct trace *trace_new(uint64_t room)
 	t->tracer.event = record_trace_event;
 	t->room = room;
 	t->event = event;
-	memset(t->event, 0xff, sizeof *t->event * (size_t)(room + 1)); /* its pages come now */
+	memset(t->event, 0xff,
+	       sizeof *t->event * (size_t)(room + 1)); /* touches the pages now, not during the run */
 	return t;
 }
 
@@ -89,7 +90,7 @@ static struct trace_span span_of(const struct trace_event *e)
 	                           .kind = (enum rt_trace_kind)e->kind};
 }
 
-/* Ends each wait with the communication that it waits for. by_id: 1 + place of a communication's span. */
+/* Ends each wait at the end of its communication. by_id: index of the communication's span + 1. */
 static void end_waits(struct trace_spans *s, const uint64_t *by_id, uint64_t ids)
 {
 	for (uint64_t k = 0; k < s->n; k++) {
@@ -113,7 +114,7 @@ struct trace_spans trace_spans(const struct trace *t)
 	s.at = mem_alloc(sizeof *s.at * (size_t)(n + 1));
 	for (uint64_t k = 0; k < n; k++) {
 		const struct trace_event *e = &t->event[k];
-		uint64_t *open = e->kind == RT_TRACE_TASK && !e->id ? &task : &by_id[e->id]; /* 1 + place */
+		uint64_t *open = e->kind == RT_TRACE_TASK && !e->id ? &task : &by_id[e->id]; /* index + 1 */
 		while (run + 1 < t->run.n && t->run.at[run + 1] <= k)
 			run++;
 		if (e->ends) {

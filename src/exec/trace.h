@@ -1,11 +1,11 @@
-/* trace: the events of a rank and their times.
+/* trace: records the events of a rank with their times.
  *
- * Events go into a buffer that is made, and touched, before the run; nothing is allocated while it runs. A
- * full buffer drops later events, and counts them.
+ * The buffer of events is allocated and touched before the run; nothing is allocated during it. When the
+ * buffer is full, later events are dropped and counted.
  *
  *     struct trace *t = trace_new(room);
  *     exec_trace(e, &t->tracer); … exec_run(e); …
- *     struct trace_spans s = trace_spans(t);                                                           */
+ *     struct trace_spans s = trace_spans(t); */
 #ifndef HIRC_EXEC_TRACE_H
 #define HIRC_EXEC_TRACE_H
 #include "base/str.h"
@@ -26,49 +26,48 @@ struct trace {
 	struct rt_tracer tracer;
 	struct trace_event *event; /* owned */
 	uint64_t room;
-	_Atomic uint64_t n; /* events so far, dropped ones included */
-	VEC(uint64_t) run;  /* event that each run begins with */
+	_Atomic uint64_t n; /* number of events, including dropped ones */
+	VEC(uint64_t) run;  /* the first event of each run */
 };
 
-struct trace *trace_new(uint64_t room); /* NULL: no memory */
+struct trace *trace_new(uint64_t room); /* NULL: out of memory */
 void trace_free(struct trace *t);       /* NULL is allowed */
 uint64_t trace_dropped(const struct trace *t);
-/* Begins another run of the program: later spans belong to it. */
+/* Begins another run of the program; later spans belong to it. */
 void trace_run(struct trace *t);
 
-/* An item from its begin to its end. A wait ends with the item that it waits for, or at once. */
+/* The time of an item, from begin to end. A wait ends with its item, or at once if that is done. */
 struct trace_span {
 	int64_t begin, end; /* nanoseconds */
-	int64_t arrow;      /* of a wait: begin, or that of the awaited item if that is later */
-	uint64_t id;        /* of a communication; of a wait: the awaited one */
+	int64_t arrow;      /* wait: begin, or begin of the awaited item if that is later */
+	uint64_t id;        /* communication: its id; wait: id of the awaited one */
 	int64_t iteration;
-	int64_t bytes; /* of a communication's larger buffer, of all of its group */
-	int64_t
-	    met; /* of a collective: when the last rank had come to it, from begin to end; -1: not known */
+	int64_t bytes; /* communication: bytes of the larger buffer; group: of all members */
+	int64_t met; /* collective: time when the last rank reached it, within begin and end; -1: not known */
 	uint32_t lane, label;
-	uint32_t run; /* from 0 on */
+	uint32_t run; /* number of the run, from 0 */
 	enum rt_trace_kind kind;
 };
 struct trace_spans {
-	struct trace_span *at; /* by run, then begin; owned */
+	struct trace_span *at; /* sorted by run, then begin; owned */
 	uint64_t n;
 };
-/* Items that have ended. */
+/* Returns the spans of the items that have ended. */
 struct trace_spans trace_spans(const struct trace *t);
 
-/* A label of this rank: "stream 1", or the statement. */
+/* Returns the text of a label of this rank: "stream 1", or the statement. */
 const char *trace_text(const struct rt_job *job, uint32_t label);
-/* "f.hir:7", or "". */
+/* Returns the place of a label: "f.hir:7", or "". */
 const char *trace_where(const struct rt_job *job, uint32_t label);
 
 struct trace_clock {
-	int64_t zero;   /* the origin, by rank 0's clock */
-	int64_t offset; /* addend to this rank's clock to have that of rank 0 */
-	int64_t error;  /* of times of a GPU by this rank's clock, at most; 0: there are none */
+	int64_t zero;   /* time origin, by rank 0's clock */
+	int64_t offset; /* addend that turns this rank's clock into that of rank 0 */
+	int64_t error;  /* largest error of GPU times by this rank's clock; 0: there are none */
 };
-/* The spans as events of Chrome's trace format, each `{…}` with `,\n` before it: pid = rank, tid = stream or
- * communicator, an arrow from a communication to its wait. In a collective that others take part in, `moving`
- * is the time when all of them have come to it. */
+/* Appends the spans as events of Chrome's trace format, each as `{…}` after `,\n`. pid is the rank, tid
+ * the stream or communicator. An arrow leads from a communication to its wait. `moving` in a collective
+ * of several ranks is the time since all ranks have reached it. */
 void trace_json(const struct rt_job *job, const struct trace_spans *s, const struct trace_clock *clock,
                 struct buf *out);
 

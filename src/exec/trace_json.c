@@ -1,13 +1,13 @@
-/* trace_json: spans as events of Chrome's trace format. */
+/* trace_json: prints spans as events of Chrome's trace format. */
 #include "base/chrome.h"
 #include "base/vec.h"
 #include "exec/trace.h"
 
-/* The rows in which spans are drawn. Spans of one tid are disjoint or nested: messages, of which several are
- * under way, take the first row that is free. */
+/* The rows in which spans are drawn. Spans of one tid must be disjoint or nested, but several messages
+ * may be in flight. So each message takes the first free row. */
 struct lanes {
-	VEC(uint32_t) name;   /* labels of streams and communicators; tid is their place */
-	VEC(int64_t) message; /* by place: when its last span ends */
+	VEC(uint32_t) name;   /* labels of streams and communicators; the index is the tid */
+	VEC(int64_t) message; /* by row: end of its last span */
 };
 
 enum { MESSAGE_TID = 1000 };
@@ -45,7 +45,7 @@ static void put_span(const struct rt_job *job, const struct trace_span *s, unsig
 	                                           .tid = tid});
 }
 
-/* Draws the span in which data moved: from the time when the last rank had come. */
+/* Draws the span in which data moved, from the arrival of the last rank on. */
 static void put_moving(const struct rt_job *job, const struct trace_span *s, unsigned tid, int64_t begin,
                        struct buf *out)
 {
@@ -69,7 +69,7 @@ void trace_json(const struct rt_job *job, const struct trace_spans *s, const str
 		const struct trace_span *x = &s->at[k];
 		int64_t begin = x->begin + clock->offset - clock->zero;
 		unsigned tid = tid_of(&lanes, x);
-		begin = begin < 0 ? 0 : begin; /* clocks of hosts are aligned up to microseconds */
+		begin = begin < 0 ? 0 : begin; /* clocks of hosts differ by microseconds */
 		put_span(job, x, tid, begin, out);
 		put_moving(job, x, tid, begin, out);
 		if (x->kind == RT_TRACE_WAIT)
