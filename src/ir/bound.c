@@ -1,13 +1,13 @@
-/* bound: which loops of a value's type are bound. */
+/* bound: finds the bound loops of a value's type. */
 #include "ir/bound.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include <string.h>
 
-enum { LEVELS = 8 }; /* of a tensor axis that steps are found for */
+enum { LEVELS = 8 }; /* bound levels of a tensor axis */
 
-/* The loops of a domain as levels of tensor axes. */
+/* The loops of a domain, grouped by tensor axis and level. */
 struct loops {
 	unsigned n;
 	struct loop {
@@ -39,7 +39,7 @@ static bool goes_with(const struct module *m, op_id loop, const struct axis *a)
 	       op_scalar_expr(m, loop, 1) == a->extent;
 }
 
-/* The loop around a statement that each loop of a domain goes with; 0: none does. */
+/* Finds, for each loop of a domain, the enclosing loop of a statement that it goes with; 0: none. */
 static void find_around(const struct module *m, const struct domain *d, const struct loops *loops, op_id op,
                         op_id *out)
 {
@@ -68,7 +68,7 @@ bound_set bound_beside(const struct module *m, type_id t, op_id op)
 	return bound;
 }
 
-/* The first loop of the first tensor axis that has one left; NULL: none. */
+/* Returns the first unused loop of the first tensor axis that has one; NULL if there is none. */
 static const struct loop *next_loop(const struct loops *loops, const struct bound_levels *bound)
 {
 	const struct loop *first = NULL;
@@ -120,7 +120,7 @@ void bound_levels_of(const struct module *m, value_id v, struct bound_levels *ou
 			out->of[a] = out->of[a + 1];
 }
 
-/* Steps of each tensor axis, by level; the last entry: of axes that several share. */
+/* The steps of each tensor axis by level; the last entry is for axes that several tensor axes share. */
 struct level_steps {
 	expr_id of[IR_MAX_LOGICAL + 1][LEVELS];
 };

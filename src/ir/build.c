@@ -1,4 +1,4 @@
-/* build: interning of attributes and teams, making values and statements. */
+/* build: interns attributes and teams, and makes values and statements. */
 #include "ir/build.h"
 #include "ir/cons.h"
 #include "ir/expr.h"
@@ -215,7 +215,7 @@ team_id ir_team_of_mesh(struct module *m, mesh_id mesh, const uint8_t *axes, uns
 	         *device = mem_alloc(sizeof *device * x->device_count);
 	uint32_t slice = 0;
 	for (uint32_t p = 0; p < x->device_count; p++) {
-		bool first = true; /* of its slice: index 0 along all the axes */
+		bool first = true; /* the device is the first of its slice: index 0 along all the axes */
 		for (unsigned k = 0; k < x->rank; k++)
 			if (along >> k & 1 && p / stride[k] % x->size[k])
 				first = false;
@@ -244,7 +244,7 @@ bool ir_team_axes(struct module *m, team_id team, mesh_id mesh, uint8_t *axes, u
 	const struct mesh *x = &m->mesh.at[mesh];
 	if (!mesh || x->rank > 4)
 		return false;
-	/* every ordered choice of axes, the shortest first, in mesh order first */
+	/* tries every ordered choice of axes, shorter ones first, each length in mesh order */
 	for (unsigned count = 1; count <= x->rank; count++) {
 		unsigned tries = 1;
 		for (unsigned i = 0; i < count; i++)
@@ -273,7 +273,7 @@ value_id ir_value_new(struct module *m, type_id type, name_id name, uint32_t at)
 	return m->value.n - 1;
 }
 
-/* Returns true if an operand stands in its value's chain of uses. */
+/* Returns true if an operand of this role is in the chain of uses of its value. */
 static bool is_value_role(unsigned role)
 {
 	return role <= ROLE_FREE;

@@ -46,7 +46,7 @@ static bool communicates(const struct module *m, op_id op)
 	return false;
 }
 
-/* A statement of a group that holds Communications, of which `first` is one. */
+/* Checks a statement inside a group of Communications; `first` is one of them. */
 static bool check_member(struct checker *c, op_id op, op_id first)
 {
 	struct module *m = c->m;

@@ -1,4 +1,4 @@
-/* cons: the hash tables of a module, for its tables whose equal entries are one. */
+/* cons: the hash tables of a module that intern expressions, types and other equal things. */
 #ifndef HIRC_IR_CONS_H
 #define HIRC_IR_CONS_H
 #include "base/hash.h"

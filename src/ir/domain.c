@@ -1,4 +1,5 @@
-/* domain: transforms on a domain under construction, allocation orders, hash-consing. */
+/* domain: applies transforms to a domain under construction, makes allocation orders, and interns
+ * domains. */
 #include "ir/domain.h"
 #include "ir/cons.h"
 #include "ir/expr.h"
@@ -42,7 +43,7 @@ static void replace_loop(struct domain_builder *b, unsigned pos, unsigned remove
 	b->loop_n = (uint8_t)(b->loop_n + n - remove);
 }
 
-/* A new axis that inherits kind and pending reduction. */
+/* Adds an axis that inherits kind and pending reduction from another. */
 static uint8_t derive_axis(struct domain_builder *b, const struct axis *from, expr_id extent)
 {
 	b->axis[b->axis_n] =
@@ -187,7 +188,7 @@ void domain_parallel_to_front(struct domain_builder *b)
 				b->loop[n++] = old[i];
 }
 
-/* The loop domain with the splits that only made a stream or host loop undone. */
+/* Finds the loop domain without the splits that only made a stream or host loop. */
 static unsigned unstreamed_loop(const struct axis *axis, const struct xform *xform, unsigned xform_n,
                                 const uint8_t *loop, unsigned loop_n, uint8_t *out)
 {

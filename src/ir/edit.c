@@ -1,4 +1,4 @@
-/* edit: use chains and statement lists kept right while a program changes. */
+/* edit: keeps use chains and statement lists correct while a program changes. */
 #include "ir/edit.h"
 
 static bool is_value_role(unsigned role)
@@ -138,7 +138,7 @@ unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsign
 	return n;
 }
 
-/* The ancestors of a statement from the body inwards, itself last. */
+/* Lists the ancestors of a statement from the program's body inwards, ending with the statement. */
 static unsigned path(const struct module *m, op_id op, op_id *out)
 {
 	op_id up[IR_MAX_NESTING + 1];
@@ -159,7 +159,7 @@ bool ir_before(const struct module *m, op_id a, op_id b)
 	if (i == na || i == nb)
 		return na < nb; /* one encloses the other, or they are the same */
 	const struct op *x = &m->op.at[pa[i]], *y = &m->op.at[pb[i]];
-	if (x->parent != y->parent) /* then before else */
+	if (x->parent != y->parent) /* the then block is before the else block */
 		return m->region.at[x->parent].sibling == y->parent;
 	for (op_id o = pa[i]; o; o = m->op.at[o].next)
 		if (o == pb[i])

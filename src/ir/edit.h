@@ -1,33 +1,35 @@
-/* edit: changing a program in place. */
+/* edit: changes a program in place. */
 #ifndef HIRC_IR_EDIT_H
 #define HIRC_IR_EDIT_H
 #include "ir/build.h"
 
-/* Takes a statement out of its region; its operands no longer count as uses. */
+/* Takes a statement out of its region. Its operands no longer count as uses. */
 void ir_remove(struct module *m, op_id op);
 /* Moves a linked statement. */
 void ir_move_before(struct module *m, op_id where, op_id op);
 void ir_move_to_end(struct module *m, region_id r, op_id op);
 /* Makes operand `index` (into m->operand) use another value. */
 void ir_operand_set(struct module *m, uint32_t index, value_id v);
-/* Replaces one statement's operands altogether (it stays where it is). */
+/* Replaces all operands of a statement, which stays at its place. */
 void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, unsigned n);
 
 /* ---- questions */
 
-/* The operand that result k of a statement is a view of, by the operation or by an extern's view=; 0: none.
- */
+/* Returns the operand that result k of a statement is a view of, either by the operation or by the view=
+ * of an extern; 0 if it is no view. */
 value_id ir_view_of(const struct module *m, op_id op, unsigned k);
-/* The storage a value lives in: itself, or that of the value it is a view of. */
+/* Returns the value that owns the storage: the value itself, or the viewed one. */
 value_id ir_root(const struct module *m, value_id v);
 /* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);
-/* Counts the loops that enclose a statement; out: NULL, or their ops, outermost first. */
+/* Counts the loops that enclose a statement. out: NULL, or receives their ops, outermost first. */
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max);
-/* Returns true if statement a stands before b in program order. */
+/* Returns true if statement a is before b in program order. */
 bool ir_before(const struct module *m, op_id a, op_id b);
-/* All uses of v: for (uint32_t u = ir_value(m, v)->first_use; u; u = m->operand.at[u].next_use), DEF
- * included, removed statements not. The next statement in program order, entering regions; 0 at the end. */
+/* A loop over all uses of v: for (uint32_t u = ir_value(m, v)->first_use; u; u =
+ * m->operand.at[u].next_use). The chain includes the DEF, but no removed statements.
+ *
+ * ir_walk returns the next statement in program order, entering regions; 0 at the end. */
 op_id ir_walk(const struct module *m, op_id op);
 op_id ir_walk_first(const struct module *m);
 

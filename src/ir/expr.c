@@ -1,4 +1,4 @@
-/* expr: building, folding and evaluating; the canonical form is in expr_canon.c. */
+/* expr: builds, folds and evaluates expressions. The canonical form is in expr_canon.c. */
 #include "ir/expr.h"
 #include "base/checked.h"
 #include "ir/cons.h"
@@ -60,7 +60,7 @@ expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id 
 	           .kind = EXPR_DEVICE, .mesh_axis = (uint8_t)mesh_axis, .flags = flags, .a = k, .k = mesh});
 }
 
-/* Value of a binary (or NOT) kind; false when undefined. */
+/* Computes a binary operator or NOT. Returns false if the result is undefined. */
 static bool apply_operator(enum expr_kind kind, int64_t a, int64_t b, int64_t *out)
 {
 	switch (kind) {
@@ -249,7 +249,7 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 		*out = mesh_device_along(mesh, position, x->mesh_axis, (uint32_t)a);
 		return EXPR_OK;
 	}
-	case EXPR_AND: /* the right side need not be defined when the left decides */
+	case EXPR_AND: /* the right side need not be defined if the left side decides */
 	case EXPR_OR:
 		if ((status = expr_eval(m, x->a, env, &a, offending)) != EXPR_OK)
 			return status;
@@ -275,7 +275,8 @@ enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_
 
 bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out)
 {
-	uint32_t guess = mesh->device_count ? device - mesh->device[0] : 0; /* of devices without a gap */
+	uint32_t guess =
+	    mesh->device_count ? device - mesh->device[0] : 0; /* first guess: device ids without gaps */
 	if (guess < mesh->device_count && mesh->device[guess] == device) {
 		*out = guess;
 		return true;
@@ -288,7 +289,7 @@ bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out)
 	return false;
 }
 
-/* Number of positions between neighbours along an axis. */
+/* Returns the distance in positions between neighbours along an axis. */
 static uint32_t axis_stride(const struct mesh *mesh, unsigned axis)
 {
 	uint32_t stride = 1;

@@ -1,10 +1,10 @@
 /* expr: integer expressions over constants, params, loop indices and the rank.
  *
- * Hash-consed; constants fold at building time in exact 64-bit arithmetic.
- * Builders return 0 on overflow, on division by a zero constant and when `/` does
- * not divide; the caller reports it. Extents are kept in the canonical form of
- * expr_canon: a sum of products with a constant factor first, so that two extents
- * are equal iff their ids are. Index expressions keep the shape that was written. */
+ * Expressions are hash-consed. Constants fold when an expression is built, in exact 64-bit arithmetic.
+ * Builders return 0 on overflow, on division by a zero constant and if `/` leaves a remainder; the
+ * caller reports it. Extents have the canonical form of expr_canon, a sum of products with constant
+ * factors first, so that two extents are equal iff their ids are. Index expressions keep the form in
+ * which they were written. */
 #ifndef HIRC_IR_EXPR_H
 #define HIRC_IR_EXPR_H
 #include "ir/ir.h"
@@ -16,7 +16,7 @@ expr_id expr_rank(struct module *m);
 expr_id expr_streams(struct module *m);
 expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis);
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k);
-/* Any binary kind, EXPR_ADD … EXPR_OR; EXPR_NOT takes b = 0. */
+/* Builds a binary expression, EXPR_ADD … EXPR_OR, or EXPR_NOT with b = 0. */
 expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b);
 static inline expr_id expr_add(struct module *m, expr_id a, expr_id b)
 {
@@ -31,8 +31,8 @@ static inline expr_id expr_ceil_div(struct module *m, expr_id a, expr_id b)
 	return expr_op(m, EXPR_CEIL_DIV, a, b);
 }
 
-/* The canonical form: equal for polynomials that are equal. ceilDiv(k*e, k) becomes e; other
- * divisions stay atoms. 0 on overflow. */
+/* Returns the canonical form; equal polynomials have the same one. ceilDiv(k*e, k) becomes e; other
+ * divisions are atoms. Returns 0 on overflow. */
 expr_id expr_canon(struct module *m, expr_id e);
 bool expr_is_const(const struct module *m, expr_id e, int64_t *out);
 static inline bool expr_is_one(const struct module *m, expr_id e)
@@ -44,36 +44,38 @@ static inline bool expr_is_one(const struct module *m, expr_id e)
 expr_id expr_replace_index(struct module *m, expr_id e, index_id from, expr_id to);
 bool expr_uses_index(const struct module *m, expr_id e, index_id i);
 
-/* The rank, streams and loop indices that an expression is evaluated with. */
+/* The rank, streams and loop indices for the evaluation of an expression. */
 struct expr_env {
 	int64_t rank;         /* device id; -1: unknown */
-	int64_t streams;      /* value of `streams`; INT32_MAX where streams are not limited */
-	const int64_t *index; /* by index_id; NULL: none known */
+	int64_t streams;      /* value of `streams`; INT32_MAX: no limit */
+	const int64_t *index; /* by index_id; NULL: none is known */
 };
 enum expr_status { EXPR_OK, EXPR_UNDEFINED_PARAM, EXPR_OVERFLOW, EXPR_INDIVISIBLE, EXPR_UNKNOWN };
-/* Streams are numbered modulo `streams`; 0: as they are, and a negative one is an error of the caller. */
+/* Returns the number of a stream: the index modulo `streams`, or the index itself if `streams` is 0. A
+ * negative index is then an error that the caller must report. */
 static inline int64_t expr_stream(int64_t index, int64_t streams)
 {
 	return streams > 0 ? (index % streams + streams) % streams : index;
 }
 
-/* Exact value. On failure *offending (may be NULL) is the sub-expression at fault: the param without
- * a value, the division that does not divide, or a term that is not known here (an index, the rank, a
- * rank outside the mesh). */
+/* Computes the exact value. On failure *offending (may be NULL) is the faulty sub-expression: a param
+ * without a value, a division with a remainder, or a term that is unknown here (an index, the rank, a
+ * rank outside of the mesh). */
 enum expr_status expr_eval(const struct module *m, expr_id e, const struct expr_env *env, int64_t *out,
                            expr_id *offending);
 
-/* Index of a device along an axis of a mesh; false when the mesh does not hold it. */
+/* Finds the index of a device along an axis of a mesh. Returns false if the mesh does not contain the
+ * device. */
 bool mesh_axis_index(const struct mesh *mesh, uint32_t device, unsigned axis, uint32_t *out);
-/* Linear (row-major) position of a device; false when the mesh does not hold it. */
+/* Finds the row-major position of a device. Returns false if the mesh does not contain it. */
 bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out);
-/* The device at coordinates equal to those of position, except along axis where it is k. */
+/* Returns the device whose coordinates are those of position, except index k along axis. */
 uint32_t mesh_device_along(const struct mesh *mesh, uint32_t position, unsigned axis, uint32_t k);
-/* Axis by name, or -1. */
+/* Returns the axis with this name, or -1. */
 int mesh_find_axis(const struct mesh *mesh, name_id name);
 
-/* Text. The concise surface: `4*h`, `ceilDiv(t, 3)`, `(8 + (rank - i)) % 8`; nvFuser's:
- * `( i0 * 4 )`, `( ceilDiv(i0, 3) )`. Numbers of params and indices must be allotted for the latter. */
+/* Print an expression. The concise surface: `4*h`, `ceilDiv(t, 3)`, `(8 + (rank - i)) % 8`. nvFuser's
+ * surface: `( i0 * 4 )`, `( ceilDiv(i0, 3) )`; it needs the numbers of params and indices. */
 void expr_print_hir(const struct module *m, expr_id e, struct buf *out);
 void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out);
 

@@ -1,12 +1,12 @@
-/* expr_canon: extents as sums of products.
+/* expr_canon: brings extents into the form of sums of products.
  *
  *     h*4 + 2*(h + t) - t   becomes   6*h + t
  *     ceilDiv(4*h, 2)       becomes   2*h
  *     ceilDiv(t, 3)         stays     (an atom)
  *
- * A polynomial is a list of terms, a term a coefficient and a sorted list of atoms. Terms are sorted
- * by falling degree, then by their atoms; atoms by a structural order that does not depend on ids, so
- * that every parse of one program gives the same form. */
+ * A polynomial is a list of terms. A term is a coefficient and a sorted list of atoms. Terms are sorted
+ * by falling degree, then by their atoms. The order of atoms depends on their structure, not on ids, so
+ * that every parse of a program gives the same form. */
 #include "base/checked.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -51,7 +51,7 @@ static int compare_terms(const struct module *m, const struct term *a, const str
 	return 0;
 }
 
-/* Adds a term, keeping the order; false on overflow or too many terms. */
+/* Adds a term in its place. Returns false on overflow or if there are too many terms. */
 static bool poly_add(const struct module *m, struct poly *p, const struct term *t)
 {
 	unsigned at = 0;
@@ -130,7 +130,7 @@ static bool poly_atom(struct module *m, expr_id e, struct poly *out)
 	return poly_add(m, out, &t);
 }
 
-/* Divides every coefficient when k divides them all. */
+/* Divides every coefficient by k. Returns false if one leaves a remainder. */
 static bool poly_divide(struct poly *p, int64_t k)
 {
 	if (k <= 0)

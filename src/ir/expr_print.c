@@ -1,13 +1,13 @@
-/* expr_print: expressions in the spelling of either surface.
+/* expr_print: prints expressions in either surface.
  *
- * The concise surface prints the fewest parentheses that keep the tree; nvFuser's puts every
- * operation in parentheses of its own and constants last in products. */
+ * The concise surface prints as few parentheses as possible. nvFuser's surface puts every operation in
+ * parentheses, and constants last in products. */
 #include "ir/expr.h"
 #include "ir/spelling.h"
 
 static const struct {
-	const char *text;   /* operator, with its blanks; or a function */
-	uint8_t precedence; /* 0: a function */
+	const char *text;   /* operator with its blanks, or name of the function */
+	uint8_t precedence; /* 0: it is a function */
 } spelling[EXPR_KIND_COUNT] = {
     [EXPR_OR] = {" or ", 1},          [EXPR_AND] = {" and ", 2}, [EXPR_NOT] = {"not ", 3},
     [EXPR_EQ] = {" == ", 4},          [EXPR_NE] = {" != ", 4},   [EXPR_LT] = {" < ", 4},
@@ -57,7 +57,7 @@ static void print_leaf(const struct module *m, const struct expr *x, bool nvfuse
 	}
 }
 
-/* axis_index(x), device(x, k); the mesh is named when it is not the program's. */
+/* Prints axis_index(x) or device(x, k). The mesh is named unless it is the program's mesh. */
 static void print_place(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
 {
 	const struct mesh *mesh = &m->mesh.at[x->k];

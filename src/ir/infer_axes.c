@@ -1,7 +1,7 @@
-/* infer_axes: the iteration space of a statement, op by op.
+/* infer_axes: finds the iteration space of each kind of statement.
  *
  *     linear(X[t, k], W[n, k]) → Y[t, n]    dims: t parallel, n parallel, k reduced
- *                                           X: t k   W: n k   Y: t n                     */
+ *                                           X: t k   W: n k   Y: t n */
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -24,14 +24,15 @@ static uint8_t add_dim(struct infer_axes *x, enum infer_dim_kind kind)
 	return (uint8_t)x->dim_n++;
 }
 
-/* One dim for each axis of the result. */
+/* Adds one dim for each axis of the result. */
 static void result_dims(struct infer_axes *x, unsigned rank)
 {
 	for (unsigned i = 0; i < rank; i++)
 		x->result[i] = add_dim(x, DIM_PARALLEL);
 }
 
-/* Operand k's axes follow the result's from the right; axes of extent 1 that are widened have none. */
+/* Aligns operand k's axes with the result's from the right. Axes of extent 1 that are broadcast have no
+ * dim. */
 static void align_right(const struct module *m, struct infer_axes *x, unsigned k, struct shape o,
                         struct shape r)
 {
@@ -49,7 +50,7 @@ static int64_t attr_axis(const struct module *m, op_id op, unsigned rank, int64_
 	return a < 0 ? a + rank : a;
 }
 
-/* Bit i is set when axis i is reduced: axis=1, axis=(0, 2); without: all. */
+/* Returns the axes that axis=1 or axis=(0, 2) names, as a bit set; all axes without the attribute. */
 unsigned infer_reduced_axes(const struct module *m, attrs_id attrs, unsigned rank)
 {
 	const struct attr *a = attrs_find(m, attrs, "axis");
@@ -77,7 +78,7 @@ static void infer_reduction(const struct module *m, op_id op, struct infer_axes 
 		if (!reduced)
 			x->result[r++] = x->operand[0][i];
 		else if (kept)
-			x->result[r++] = add_dim(x, DIM_WHOLE); /* extent 1 */
+			x->result[r++] = add_dim(x, DIM_WHOLE); /* the axis is kept with extent 1 */
 	}
 }
 
@@ -105,7 +106,7 @@ static void linear(struct infer_axes *x, struct shape a, struct shape r)
 	x->operand[1][1] = k;
 }
 
-/* The product of extents; of d and t / d, which must divide, t. */
+/* Returns the product of two extents. For d and t / d it is t, since d must divide t. */
 static expr_id multiply_extents(struct module *m, expr_id product, expr_id extent)
 {
 	const struct expr *p = &m->expr.at[product], *e = &m->expr.at[extent];
@@ -116,8 +117,8 @@ static expr_id multiply_extents(struct module *m, expr_id product, expr_id exten
 	return expr_canon(m, expr_mul(m, product, extent));
 }
 
-/* Axes that stand alone on both sides correspond; groups that are split or joined are whole. Axes of extent
- * 1 that come or go have no dim. */
+/* An axis that corresponds to a single axis has a dim; groups of axes that are split or joined are
+ * DIM_WHOLE. Axes of extent 1 that appear or disappear have no dim. */
 static void infer_reshape(struct module *m, struct infer_axes *x, struct shape o, struct shape r)
 {
 	unsigned i = 0, j = 0;
@@ -134,7 +135,7 @@ static void infer_reshape(struct module *m, struct infer_axes *x, struct shape o
 			j++;
 			continue;
 		}
-		/* the shortest groups of equal product */
+		/* the shortest groups with equal products */
 		unsigned best_i = o.rank, best_j = r.rank;
 		expr_id left = expr_const(m, 1);
 		for (unsigned p = i; p <= o.rank && best_i == o.rank; p++) {
@@ -168,7 +169,7 @@ static void infer_permute(const struct module *m, op_id op, struct infer_axes *x
 			x->operand[0][dims->u.ints[i]] = x->result[i];
 }
 
-/* Result and operand alike, one axis needed whole. */
+/* Sets result and operand to the same dims; one axis is DIM_WHOLE. */
 static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 {
 	result_dims(x, r.rank);
@@ -178,8 +179,8 @@ static void all_but_one(struct infer_axes *x, struct shape r, int64_t whole)
 		memcpy(x->operand[k], x->result, r.rank);
 }
 
-/* The indices' axes stand in the result where the table's axis was. That one is as a summed one: where it is
- * spread, each rank has zeros for the entries of others. */
+/* In the result, the axes of the indices replace the indexed axis of the table. That axis is reduced: if
+ * it is spread, each rank has zeros for the entries of other ranks, and the results are summed. */
 static void infer_take(struct infer_axes *x, struct shape table, struct shape index, struct shape r,
                        int64_t axis)
 {
@@ -194,8 +195,7 @@ static void infer_take(struct infer_axes *x, struct shape table, struct shape in
 
 bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 {
-	struct module *m =
-	    (struct module *)cm; /* interning products of extents changes nothing that is seen */
+	struct module *m = (struct module *)cm; /* interning a product changes nothing that callers see */
 	uint32_t traits = op_traits(m, op);
 	value_id result = op_result(m, op, 0);
 	memset(x, 0, sizeof *x);

@@ -1,17 +1,17 @@
-/* infer_check: types that the program states, against those that operations give.
+/* infer_check: checks types that the program states against those that operations give.
  *
- *     Y: f32[8, 4] = set(X)                   X: f32[32]: another shape
- *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: likewise
+ *     Y: f32[8, 4] = set(X)                   X: f32[32]: wrong, another shape
+ *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: wrong, likewise
  *
- * A collective gives the shape of its operand: layouts tell which elements it moves. There are two kinds of
- * types that say it otherwise. Where no layout names the members, as over a group, they may be of the ranks'
- * blocks:
+ * The result of a collective has the shape of its operand; the layouts tell which elements it moves.
+ * There are two exceptions. If no layout names the members, as for a group, the types may be those of
+ * the ranks' blocks:
  *
  *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
  *
- * And a listing of nvFuser's does not tell an axis of the tensor over devices from a part of one:
+ * A dump of nvFuser does not distinguish an axis over devices from a part of an axis:
  *
- *     Y: f32[2, 16] = allgather(X, axis=x)    X: f32[32@x], x of 2                                     */
+ *     Y: f32[2, 16] = allgather(X, axis=x)    X: f32[32@x], x of 2 */
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
@@ -31,7 +31,7 @@ static struct shape shape_of(const struct domain *d)
 	return s;
 }
 
-/* Returns true if two shapes are the same as far as they are numbers. */
+/* Returns true if two shapes are the same, as far as their extents are numbers. */
 static bool same_shape(struct module *m, const struct shape *a, const struct shape *b)
 {
 	if (a->rank != b->rank)
@@ -43,7 +43,7 @@ static bool same_shape(struct module *m, const struct shape *a, const struct sha
 	return true;
 }
 
-/* The number of elements of a shape; false: it is not known, or too large. */
+/* Counts the elements of a shape. Returns false if the number is unknown or too large. */
 static bool count_elements(const struct module *m, const struct shape *s, int64_t *out)
 {
 	int64_t n;
@@ -54,7 +54,7 @@ static bool count_elements(const struct module *m, const struct shape *s, int64_
 	return true;
 }
 
-/* The number of members of the group that a collective names; 0: it names none. */
+/* Returns the number of members of the group that a collective names; 0 if it names none. */
 static int64_t group_size(const struct module *m, const struct infer_draft *f)
 {
 	const struct attr *a = attrs_find(m, f->attrs, "group");
@@ -64,7 +64,8 @@ static int64_t group_size(const struct module *m, const struct infer_draft *f)
 	return 0;
 }
 
-/* Returns true if shapes may be those of the ranks' blocks: of n elements, or of as many for each member. */
+/* Returns true if shapes may be those of the ranks' blocks: n elements on one side, n for each member on
+ * the other. */
 static bool blocks_agree(struct module *m, enum op_kind kind, int64_t size, const struct shape *have,
                          const struct shape *want)
 {
@@ -77,7 +78,8 @@ static bool blocks_agree(struct module *m, enum op_kind kind, int64_t size, cons
 	       (scatters && !__builtin_mul_overflow(to, size, &all) && from == all);
 }
 
-/* A shape with axes over devices apart from the axes that a device holds; false: it has none. */
+/* Finds the shape in which axes over devices are separate from the axes that a device holds. Returns
+ * false if there is none. */
 static bool devices_apart(struct module *m, type_id t, struct shape *out)
 {
 	const struct type type = m->type.at[t];
@@ -101,7 +103,7 @@ static bool devices_apart(struct module *m, type_id t, struct shape *out)
 	return any;
 }
 
-/* Returns true if a type names members of a team: it is spread over devices, or pending over them. */
+/* Returns true if a type names members of a team: it is spread or pending over devices. */
 static bool is_spread(const struct module *m, type_id t)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
@@ -111,7 +113,7 @@ static bool is_spread(const struct module *m, type_id t)
 	return false;
 }
 
-/* Returns true if a collective may have a result of another shape than its operand. */
+/* Returns true if a collective may have a result whose shape differs from its operand's. */
 static bool collective_agrees(struct module *m, const struct infer_draft *f, const struct shape *have,
                               const struct shape *want)
 {
@@ -130,8 +132,8 @@ static bool collective_agrees(struct module *m, const struct infer_draft *f, con
 	       (devices_apart(m, f->stated, &apart) && same_shape(m, &apart, want));
 }
 
-/* Returns true if a result whose inferred dtype is `inferred` may be stated as `stated`: sums of floats have
- * any float dtype, those of integers may have the wide one. */
+/* Returns true if a result with the inferred dtype may be stated as `stated`. Sums of floats may have
+ * any float dtype, and sums of integers the wide one. */
 static bool may_have_dtype(enum op_kind kind, enum dtype inferred, enum dtype stated)
 {
 	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR};

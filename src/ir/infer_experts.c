@@ -1,4 +1,5 @@
-/* infer_experts: types of dispatch and combine, which move rows to the ranks of their experts and back.
+/* infer_experts: finds the types of dispatch and combine, which move rows to the ranks of their experts
+ * and back.
  *
  *     rows, e, w, s, to, from = dispatch(X: f32[t@x, h], E: i64[t@x, k], P: f32[t@x, k], num_experts=n)
  *
@@ -6,7 +7,7 @@
  *     e: i64[r*t*k@x, 1]       w: f32[r*t*k@x, 1]      s: i64[r*t*k@x]
  *     to: i64[r*r@x]           from: i64[r*r@x]
  *
- *     combine(rows, w, s, to, from): f32[t@x, h]                                                      */
+ *     combine(rows, w, s, to, from): f32[t@x, h] */
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -27,7 +28,7 @@ bool infer_experts_axis(struct module *m, type_id rows, int *axis)
 	return true;
 }
 
-/* By the operands of a combine. */
+/* Finds mesh and axis from the operands of a combine. */
 static void axis_of_operands(struct module *m, const value_id *operand, mesh_id *mesh, int *axis)
 {
 	static const uint8_t order[] = {3, 4, 2, 1, 0};
@@ -76,7 +77,7 @@ static bool is_same(const struct module *m, expr_id a, expr_id b)
 	return a && b && !rule_is_less(m, a, b) && !rule_is_less(m, b, a);
 }
 
-/* Returns true if operand k has these extents; 0: any extent. Reports it where not. */
+/* Returns true if operand k has these extents; an extent 0 matches any. Reports a mismatch. */
 static bool has_shape(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
                       unsigned rank, expr_id first, expr_id second, const char *what)
 {
@@ -107,7 +108,8 @@ static int64_t set_ranks(struct module *m, mesh_id mesh, int axis, struct infer_
 	return axis < 0 ? 1 : m->mesh.at[mesh].size[axis];
 }
 
-/* The ranks of the experts by the layout of the rows: *r gets mesh and axis, *n how many. */
+/* Finds the ranks of the experts from the layout of the rows: *r gets mesh and axis, *n the number of
+ * ranks. */
 static bool find_ranks(struct module *m, struct diag *d, const struct infer_draft *f, type_id t,
                        struct infer_result *r, int64_t *n)
 {
@@ -122,7 +124,7 @@ static bool find_ranks(struct module *m, struct diag *d, const struct infer_draf
 	return true;
 }
 
-/* Places the experts where no type is stated: where the tokens are, or on the mesh's only axis. */
+/* Places the experts if no type is stated: on the mesh axis of the tokens, or on the mesh's only axis. */
 static bool guess_ranks(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r,
                         int64_t *n)
 {

@@ -1,11 +1,11 @@
-/* infer_index: result types of operations on indices, of split and of bitcast.
+/* infer_index: finds the result types of operations on indices, of split and of bitcast.
  *
- *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axis becomes those of the indices
+ *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axes of the indices replace the axis
  *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
  *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
  *     topk(X: f32[t, e], k=2)                       f32[t, 2], i64[t, 2]
  *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
- *     bitcast(X: f32[8])                            i32[8]           as stated; as wide */
+ *     bitcast(X: f32[8])                            i32[8]           as stated, of the same width */
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
 #include "ir/print.h"
@@ -46,7 +46,7 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	return true;
 }
 
-/* The extent of result number f->result of an axis of n; 0 after reporting. */
+/* Returns the extent of result number f->result for an axis of extent n; 0 after reporting. */
 static expr_id part_of(struct module *m, struct diag *d, const struct infer_draft *f, expr_id n)
 {
 	const struct attr *sizes = attrs_find(m, f->attrs, "sizes");

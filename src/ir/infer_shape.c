@@ -1,4 +1,4 @@
-/* infer_shape: types of operations that only place elements anew. */
+/* infer_shape: finds the types of operations that only rearrange elements. */
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
 

@@ -1,6 +1,6 @@
-/* infer_type: default result types.
+/* infer_type: finds default result types.
  *
- * A rule computes the result's shape and dtype from a draft; the layout of an inferred type is
+ * A rule computes the shape and dtype of the result from a draft. The layout of an inferred type is
  * replicated on the operands' mesh. */
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -20,7 +20,7 @@ const struct domain *rule_operand_domain(struct module *m, const struct infer_dr
 	return t ? &m->domain.at[t->domain] : NULL;
 }
 
-/* `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]` */
+/* Reports `operand 2 is f32[3, 4] but operand 1 is f32[4, 4]`. */
 void rule_report_pair(struct module *m, struct diag *d, enum diagnostic code, const struct infer_draft *f,
                       unsigned a, unsigned b, const char *what)
 {
@@ -61,7 +61,7 @@ bool rule_same_dtypes(struct module *m, struct diag *d, const struct infer_draft
 	return true;
 }
 
-/* Right-aligned broadcasting of all tensor operands from `from` on. */
+/* Broadcasts all tensor operands from `from` on, aligned at the right. */
 static bool broadcast_shapes(struct module *m, struct diag *d, const struct infer_draft *f,
                              struct infer_result *r)
 {
@@ -92,7 +92,8 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 	return true;
 }
 
-/* False after reporting that an operation on integers has others. stated: the result's type, or NULL. */
+/* Returns false after reporting that an operation on integers has other operands. stated: the result's
+ * type, or NULL. */
 static bool check_integers(struct module *m, struct diag *d, const struct infer_draft *f,
                            const struct type *stated)
 {
@@ -260,7 +261,7 @@ bool rule_axis(struct module *m, struct diag *d, const struct infer_draft *f, un
 	return true;
 }
 
-/* An integer attribute; otherwise when it is absent. 0 after reporting. */
+/* Returns an integer attribute, or `otherwise` if it is absent; 0 after reporting. */
 expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draft *f, const char *key,
                        expr_id otherwise)
 {
@@ -293,7 +294,7 @@ bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, ex
 	return extent != 0;
 }
 
-/* softmax: axis=, if there is one, names an axis. */
+/* softmax: axis=, if present, must name an axis. */
 static bool rule_softmax(struct module *m, struct diag *d, const struct infer_draft *f,
                          struct infer_result *r)
 {
@@ -302,7 +303,7 @@ static bool rule_softmax(struct module *m, struct diag *d, const struct infer_dr
 	return !attrs_find(m, f->attrs, "axis") || rule_axis(m, d, f, r->rank, 0, &axis);
 }
 
-/* layernorm, rmsnorm: weight and bias are [n], n the extent of the last axis. */
+/* layernorm, rmsnorm: weight and bias must be [n], where n is the extent of the last axis. */
 static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
 	rule_shape_of_operand(m, f, 0, r);
@@ -411,7 +412,7 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 	}
 }
 
-/* Axis 0 over a mesh axis, all else whole. */
+/* Returns the type with axis 0 spread over a mesh axis, and all other axes whole. */
 static type_id spread_type(struct module *m, const struct infer_result *r)
 {
 	struct sugar s = {.rank = r->rank, .axis_n = r->rank};

@@ -1,5 +1,5 @@
-/* infer_view: types that follow from an operand's type: those of views, and the hidden reduction axes
- * of results. */
+/* infer_view: finds types that follow from an operand's type: the types of views, and the hidden
+ * reduction axes of results. */
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -7,7 +7,8 @@
 #include "ir/layout.h"
 #include <string.h>
 
-/* A domain without one logical axis and all that derives from it; 0 when it is merged with another. */
+/* Returns a domain without one logical axis and all axes derived from it; 0 if the axis is merged with
+ * another. */
 static domain_id without_axis(struct module *m, domain_id id, unsigned logical)
 {
 	const struct domain d = m->domain.at[id];
@@ -97,7 +98,7 @@ team_id infer_symmetric_team(struct module *m, op_id op)
 	return n ? ir_team_of_mesh(m, m->type.at[from].mesh, axes, n) : 0;
 }
 
-/* Inserts axis 0, outermost in memory but for axes that are spread over devices or streams. */
+/* Inserts axis 0: outermost in memory, but after axes that are spread over devices or streams. */
 static uint8_t insert_axis(const struct domain *d, const uint8_t *list, unsigned n, uint8_t *out)
 {
 	unsigned at = 0;
@@ -149,8 +150,8 @@ type_id infer_shard(struct module *m, type_id operand)
 	return type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
 }
 
-/* Appends a reduce axis like logical axis `from` of another tensor: its local part, or, where the
- * result has no partial for them, its mesh placements too. */
+/* Appends a reduce axis like logical axis `from` of another tensor: its local part and, if the result
+ * has no partial axes for them, its mesh placements. */
 static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsigned from, unsigned partial,
                        unsigned used)
 {
@@ -174,7 +175,7 @@ static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsig
 			a.place[a.place_n++] = p;
 	}
 	if (partial && whole && expr_is_one(m, a.extent))
-		return; /* the device half is all of it */
+		return; /* the whole axis is on devices */
 	s->axis[s->axis_n++] = a;
 }
 
@@ -224,7 +225,7 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	}
 	if (s.axis_n == n)
 		return result;
-	/* keep the allocation: expand both ways and take the one that gave this type */
+	/* keep the allocation: expand with both defaults, and take the one that gave this type */
 	domain_id with, without;
 	unsigned offending;
 	struct sugar before = s;
@@ -239,8 +240,8 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	return result;
 }
 
-/* A team of one device does not tell which of the axes of size 1 it is along: the innermost placement, as
- * gathers take them, when mask is of such axes. */
+/* Chooses an axis for a team of one device, which may run along any axis of size 1. If mask has such
+ * axes, the innermost placement is taken, as gathers do. */
 static unsigned one_of_single(const struct module *m, mesh_id mesh, const struct sugar *g, unsigned mask)
 {
 	const uint32_t *size = m->mesh.at[mesh].size;

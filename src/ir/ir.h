@@ -1,9 +1,9 @@
 /* ir: the program, at fusion level and at host level, in one set of tables.
  *
- * Everything is a 32-bit id into a table of struct module; 0 is "none". Expressions,
- * domains, types, scalars, attributes and teams are hash-consed: equal things have
- * equal ids. Tables only grow; statements are moved and unlinked, never freed, until
- * module_free. build.h adds statements and values, edit.h moves and removes them.
+ * Everything is a 32-bit id into a table of struct module; 0 is "none". Expressions, domains, types,
+ * scalars, attributes and teams are hash-consed: equal things have equal ids. Tables only grow:
+ * statements are moved and unlinked, but not freed before module_free. build.h adds statements and
+ * values, edit.h moves and removes them.
  *
  * Sizes: expr 24, value 32, operand 16, op 56 bytes. */
 #ifndef HIRC_IR_IR_H
@@ -15,14 +15,14 @@
 #include "base/str.h"
 #include "base/vec.h"
 
-enum {                            /* limits; passing one is an error with its name */
-       IR_MAX_AXES = 64,          /* axes of one domain, all transforms' axes included */
-       IR_MAX_LOGICAL = 16,       /* logical axes of one tensor, hidden ones included */
+enum {                            /* limits; exceeding one is an error with its name */
+       IR_MAX_AXES = 64,          /* axes of one domain, including those of all transforms */
+       IR_MAX_LOGICAL = 16,       /* logical axes of one tensor, including hidden ones */
        IR_MAX_MESH_AXES = 8,      /* axes of one mesh */
        IR_MAX_DEVICES = 65536,    /* devices of one mesh */
        IR_MAX_NESTING = 64,       /* nested loops and conditions */
-       IR_MAX_OPERANDS = 1 << 18, /* of one statement; numbers of one attribute */
-       IR_MAX_RESULTS = 256,      /* of one statement */
+       IR_MAX_OPERANDS = 1 << 18, /* operands of one statement; numbers of one attribute */
+       IR_MAX_RESULTS = 256,      /* results of one statement */
 };
 
 typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
@@ -37,12 +37,12 @@ enum expr_kind {
 	EXPR_INDEX,      /* k: index_id of a loop */
 	EXPR_RANK,       /* device id of this rank */
 	EXPR_AXIS_INDEX, /* index of this rank along axis mesh_axis of mesh k */
-	EXPR_DEVICE,     /* the device of mesh k whose index along mesh_axis is a, the others as here */
+	EXPR_DEVICE,     /* device of mesh k: index a along mesh_axis, along the others that of here */
 	EXPR_STREAMS,    /* number of streams */
 	EXPR_ADD,
 	EXPR_SUB,
 	EXPR_MUL,
-	EXPR_DIV, /* must divide */
+	EXPR_DIV, /* exact division: a remainder is an error */
 	EXPR_FLOOR_DIV,
 	EXPR_CEIL_DIV,
 	EXPR_MOD, /* result >= 0 */
@@ -60,18 +60,18 @@ enum expr_kind {
 	EXPR_KIND_COUNT
 };
 
-struct expr {              /* compared by its bytes: no padding */
+struct expr {              /* hashed and compared by its bytes: no padding */
 	uint8_t kind;      /* enum expr_kind */
 	uint8_t mesh_axis; /* EXPR_AXIS_INDEX, EXPR_DEVICE */
-	uint16_t flags;    /* EXPR_HAS_… of the whole tree */
+	uint16_t flags;    /* EXPR_HAS_… over the whole tree */
 	expr_id a, b;      /* operands */
 	uint32_t unused;
 	int64_t k; /* constant, or an id */
 };
 enum { EXPR_HAS_PARAM = 1, EXPR_HAS_INDEX = 2, EXPR_HAS_RANK = 4 };
 enum {
-	DEFAULT_STREAMS = 4, /* of a rank, which EXPR_STREAMS is where --streams says nothing else */
-	MAX_STREAMS = 4096,  /* that --streams takes */
+	DEFAULT_STREAMS = 4, /* value of EXPR_STREAMS for a rank without --streams */
+	MAX_STREAMS = 4096,  /* largest value of --streams */
 };
 
 /* ---- meshes, groups, parameters, names of scalars */
@@ -87,27 +87,27 @@ struct mesh {
 	uint32_t at; /* source offset */
 };
 
-struct group { /* a team without a mesh */
+struct group { /* a team that is not part of a mesh */
 	name_id name;
 	uint32_t size;
-	team_id members; /* 0: not listed */
-	attrs_id attrs;  /* times of collectives: {allgather=(bytes, ns, …)}, bytes of the operand */
+	team_id members; /* 0: members are not listed */
+	attrs_id attrs;  /* times of collectives by bytes of the operand: {allgather=(bytes, ns, …)} */
 	uint32_t at;
 };
 
-struct recording {    /* the machine that the program's times were recorded on */
+struct recording {    /* the machine on which the program's times were recorded */
 	name_id name; /* 0: not stated */
 	attrs_id attrs;
 	uint32_t at;
 };
 
 struct param {
-	name_id name; /* 0 or iN: a scalar that the file does not define */
+	name_id name; /* 0 or iN: the file uses the scalar without defining it */
 	bool has_value;
 	bool set_by_user; /* by -D */
 	int64_t value;
-	expr_id meaning; /* an expression given by -D or Index definitions, substituted at use; 0: none */
-	int32_t number;  /* N of iN in the nvFuser surface; -1: not allotted */
+	expr_id meaning; /* expression from -D or an Index definition, substituted at use; 0: none */
+	int32_t number;  /* N of iN in nvFuser's surface; -1: not allotted */
 	uint32_t at;
 };
 
@@ -135,8 +135,8 @@ struct axis {
 	uint8_t kind;      /* enum axis_kind */
 	uint8_t place;     /* enum axis_place */
 	uint8_t mesh_axis; /* PLACE_MESH: axis of the type's mesh, 0 the outermost */
-	uint8_t rf;        /* product of a split reduction (nvFuser's rfactor) */
-	uint8_t reduce;    /* AXIS_PARTIAL: enum reduce_op that is pending */
+	uint8_t rf;        /* made by a split reduction (nvFuser's rfactor) */
+	uint8_t reduce;    /* AXIS_PARTIAL: the pending enum reduce_op */
 	uint8_t unused[3];
 	expr_id extent; /* canonical (expr_canon) */
 };
@@ -145,15 +145,15 @@ enum xform_kind { XFORM_SPLIT_OUTER, XFORM_SPLIT_INNER, XFORM_MERGE, XFORM_SWIZZ
 
 struct xform {
 	uint8_t kind;      /* enum xform_kind */
-	uint8_t in[2];     /* axes consumed; [1] for merge only */
-	uint8_t out[2];    /* axes made; outer first; [1] for splits only */
+	uint8_t in[2];     /* consumed axes; [1] for merge only */
+	uint8_t out[2];    /* new axes, outer first; [1] for splits only */
 	uint8_t mesh_axis; /* swizzle1d */
 	uint8_t unused[2];
-	expr_id factor; /* splits: of the outer (SPLIT_OUTER) or inner half */
+	expr_id factor; /* splits: extent of the outer (SPLIT_OUTER) or inner half */
 };
 
-/* Axes 0 … logical_n-1 are the logical ones in order: first the visible axes (iter, broadcast),
- * then the hidden ones (partial, then reduce). Each transform appends its outputs. */
+/* Axes 0 … logical_n-1 are the logical ones in this order: visible axes (iter, broadcast), then hidden
+ * axes (partial, then reduce). Each transform appends its outputs. */
 struct domain {
 	uint8_t axis_n, xform_n;
 	uint8_t logical_n; /* visible and hidden */
@@ -163,14 +163,14 @@ struct domain {
 	const struct xform *xform;
 	const uint8_t *loop;       /* axes of the loop domain, outermost first */
 	const uint8_t *alloc;      /* axes of the allocation domain, outermost in memory first */
-	const uint8_t *contiguous; /* by allocation position: 1 t, 0 f */
+	const uint8_t *contiguous; /* by allocation position: contiguity, 1 is t and 0 is f */
 };
 
 enum memory { MEMORY_GLOBAL, MEMORY_LOCAL, MEMORY_SYMMETRIC };
 
 struct type {
 	uint8_t dtype;  /* enum dtype */
-	uint8_t memory; /* enum memory: views are local, all else global by default */
+	uint8_t memory; /* enum memory; default: views are local, other values global */
 	uint16_t unused;
 	mesh_id mesh; /* 0: none */
 	domain_id domain;
@@ -179,7 +179,7 @@ struct type {
 /* ---- values, operands, statements */
 
 enum {                 /* value flags */
-       VALUE_OPEN = 1, /* its layout was left out: propagate-shardings chooses it */
+       VALUE_OPEN = 1, /* the program states no layout; propagate-shardings chooses one */
        VALUE_INPUT = 2,
        VALUE_OUTPUT = 4,
        VALUE_INOUT = 8,
@@ -187,22 +187,23 @@ enum {                 /* value flags */
 
 struct value {
 	type_id type;
-	op_id def;          /* the statement that defines it; 0 for program inputs */
-	uint32_t first_use; /* operand index of the chain of uses (reads, writes, definition); 0: none */
-	name_id name;       /* 0: unnamed, prints as TN */
-	int32_t number;     /* N of TN; -1: not allotted */
-	int32_t axis_base;  /* first axis number; -1: not allotted; <= -2: axis_ids at -(axis_base + 2) */
+	op_id def; /* the statement that defines it; 0 for program inputs */
+	uint32_t
+	    first_use;     /* first operand index in the chain of uses (reads, writes, definition); 0: none */
+	name_id name;      /* 0: unnamed, prints as TN */
+	int32_t number;    /* N of TN; -1: not allotted */
+	int32_t axis_base; /* first axis number; -1: none; <= -2: list in axis_ids at -(axis_base + 2) */
 	uint32_t flags;
 	uint32_t at; /* source offset of the definition */
 };
 
 enum role {
-	ROLE_DEF,       /* value: a fresh value or view */
-	ROLE_READ,      /* value */
-	ROLE_WRITE,     /* value: a bound one */
-	ROLE_FREE,      /* value: deallocated */
+	ROLE_DEF,       /* value_id: a fresh value or view */
+	ROLE_READ,      /* value_id */
+	ROLE_WRITE,     /* value_id: a bound value */
+	ROLE_FREE,      /* value_id: it is deallocated */
 	ROLE_SCALAR,    /* scalar_id */
-	ROLE_STATEMENT, /* op_id: the statement that a wait, post, share_mem_handles names */
+	ROLE_STATEMENT, /* op_id: a statement that a wait, post or share_mem_handles names */
 	ROLE_HANDLE,    /* handle_id */
 };
 
@@ -228,39 +229,39 @@ enum op_kind {
 };
 
 enum {                     /* op flags */
-       OP_ASYNC = 1,       /* a Communication: has a number, ended by a wait */
+       OP_ASYNC = 1,       /* a Communication: it has a number, and a wait ends it */
        OP_STREAM_LOOP = 2, /* FOR: stream-parallel */
-       OP_DEAD = 4,        /* unlinked */
-       OP_GROUPED = 8,     /* a Communication of a coalescing group, which ends with that */
+       OP_DEAD = 4,        /* it is in no region */
+       OP_GROUPED = 8,     /* a Communication in a coalescing group; the end of the group ends it */
 };
 
-/* Operands stand in this order: DEF*, then the positional operands (READ, SCALAR, STATEMENT,
- * HANDLE, FREE), then WRITE*. `Y <- f(X)` has no DEF; `allocate` has a DEF; a send reads, a
- * receive writes its buffer. SCALARs: allocate none; set_stream, synchronize: the index, when not a
- * HANDLE; shard_by_stream, select: the index; send, recv: the peer; for: start, stop; if: the
- * condition; rooted collectives: the root; collective_permute: send_peer, recv_peer. */
+/* Order of operands: DEF*, then the positional operands (READ, SCALAR, STATEMENT, HANDLE, FREE), then
+ * WRITE*. `Y <- f(X)` has no DEF; `allocate` has one; a send reads and a receive writes its buffer. The
+ * SCALARs are: for set_stream and synchronize the index, unless it is a HANDLE; for shard_by_stream and
+ * select the index; for send and recv the peer; for `for` start and stop; for `if` the condition; for
+ * rooted collectives the root; for collective_permute send_peer and recv_peer; for allocate none. */
 struct op {
 	uint16_t kind; /* enum op_kind */
 	uint16_t flags;
 	uint32_t operand;   /* index of the first operand */
-	uint32_t operand_n; /* all roles */
+	uint32_t operand_n; /* number of operands, all roles */
 	uint32_t def_n;
 	attrs_id attrs;
-	team_id team;     /* collectives */
-	region_id region; /* for: body; if: then, whose sibling is else */
+	team_id team;     /* for collectives */
+	region_id region; /* for: body; if: the then block; its sibling is the else block */
 	region_id parent; /* 0: unlinked */
 	op_id prev, next;
-	name_id name;   /* of `as c` */
-	int32_t number; /* of Communication N; -1: not allotted */
-	uint32_t at;    /* source offset; DIAG_NOWHERE if there is none */
-	uint32_t order; /* scratch of the pass that runs */
+	name_id name;   /* name c of `as c` */
+	int32_t number; /* number of the Communication; -1: not allotted */
+	uint32_t at;    /* source offset, or DIAG_NOWHERE */
+	uint32_t order; /* scratch memory of the running pass */
 };
 
 struct region {
 	op_id first, last;
 	op_id owner;       /* for, if; 0: the program's body */
-	region_id sibling; /* then → else */
-	index_id index;    /* for */
+	region_id sibling; /* of a then block: its else block */
+	index_id index;    /* index of the loop */
 };
 
 /* ---- attributes: interned lists of key = value */
@@ -283,10 +284,10 @@ struct attr {
 
 struct attrs {
 	uint32_t n;
-	const struct attr *at; /* sorted by the order in which they were given */
+	const struct attr *at; /* sorted by the order in which the user gave them */
 };
 
-/* A team: one or more slices, each an ordered list of devices; a rank uses the slice that holds it. */
+/* A team: one or more slices, each an ordered list of devices. A rank uses the slice that contains it. */
 struct team {
 	uint32_t slice_n, device_n;
 	const uint32_t *start;  /* slice_n + 1 positions in device */
@@ -300,16 +301,16 @@ struct input {
 	attrs_id init_args; /* seed=, value=, path= */
 };
 
-struct assumption { /* a divides b, to be checked when the params are known */
+struct assumption { /* a divides b; checked when the params are known */
 	expr_id divisor, dividend;
 	uint32_t at;
 };
 
-struct cons; /* hash-cons tables, ir/module.c */
+struct cons; /* hash-cons tables, see module.c */
 
 struct module {
 	struct arena *arena;
-	struct names *names;   /* owned, but by a copy */
+	struct names *names;   /* owned, except in a copy */
 	struct source *source; /* not owned; NULL: none */
 	struct cons *cons;
 
@@ -328,28 +329,28 @@ struct module {
 	VEC(struct region) region;
 	VEC(struct attrs) attrs;
 	VEC(struct team) team;
-	VEC(struct input) input; /* in order */
-	VEC(value_id) output;    /* in order */
+	VEC(struct input) input; /* in the order of the program */
+	VEC(value_id) output;    /* in the order of the program */
 	VEC(struct assumption) assumption;
-	VEC(int32_t) axis_ids; /* explicit axis numbers of values from foreign dumps */
+	VEC(int32_t) axis_ids; /* lists of axis numbers that dumps state, see number_axes.h */
 
 	struct recording recording;
-	bool copied;          /* from another, which has the names */
-	bool deallocates;     /* the program, as it was read, deallocates buffers */
-	bool params_count;    /* rules of types take params with a value for numbers: types_check */
-	bool names_meet;      /* a tensor has the name of a number; set by ir_number */
+	bool copied;          /* copy of another module, which owns the names */
+	bool deallocates;     /* the file that was read deallocates buffers */
+	bool params_count;    /* rules of types use the values of params: types_check */
+	bool names_meet;      /* a tensor has the same name as a number; set by ir_number */
 	name_id name;         /* of the program */
 	mesh_id default_mesh; /* `on MESH`; 0: none */
 	region_id body;
 };
 
 struct module *module_new(struct names *names);
-/* Copies a program with its ids, to be changed on trial; m must outlive the copy. */
+/* Copies a program with its ids, to try changes on the copy. m must outlive it. */
 struct module *module_copy(const struct module *m);
 void module_free(struct module *m);
-/* Bytes of all tables, for --stats and the benchmark. */
+/* Returns the bytes of all tables, for --stats and the benchmark. */
 size_t module_bytes(const struct module *m);
-/* 1 + the largest device of any mesh or team: the ranks that the program needs. */
+/* Returns the number of ranks that the program needs: the largest device of any mesh or team + 1. */
 int64_t module_ranks(const struct module *m);
 
 /* ---- access */
@@ -391,26 +392,26 @@ static inline const struct team *ir_team(const struct module *m, team_id id)
 	return &m->team.at[id];
 }
 
-/* The k-th operand with a role, or 0. */
+/* Returns the id of the k-th operand with a role, or 0. */
 uint32_t op_operand_id(const struct module *m, op_id op, enum role role, unsigned k);
 unsigned op_role_count(const struct module *m, op_id op, enum role role);
 #define op_def(m, op, k) op_operand_id((m), (op), ROLE_DEF, (k))
 #define op_read(m, op, k) op_operand_id((m), (op), ROLE_READ, (k))
 #define op_write(m, op, k) op_operand_id((m), (op), ROLE_WRITE, (k))
-/* The k-th value that the statement produces: its DEF or, when it has none, its WRITE. */
+/* Returns the k-th value that the statement produces: its DEF or, if it has none, its WRITE. */
 value_id op_result(const struct module *m, op_id op, unsigned k);
 unsigned op_result_count(const struct module *m, op_id op);
-/* The k-th scalar operand's expression (0 when it is a literal or absent). */
+/* Returns the expression of the k-th scalar operand; 0 if it is a literal or absent. */
 expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k);
-/* An attribute by key, NULL when absent. */
+/* Returns an attribute by key; NULL if it is absent. */
 const struct attr *op_attr(const struct module *m, op_id op, const char *key);
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
 bool op_attr_is_true(const struct module *m, op_id op,
-                     const char *key);                /* key=true or another number than 0 */
-name_id op_backend(const struct module *m, op_id op); /* backend=: names a communicator; 0: none */
+                     const char *key);                /* key=true or a number other than 0 */
+name_id op_backend(const struct module *m, op_id op); /* the communicator that backend= names; 0: none */
 
-/* region_each(m, o, r) statement: for every statement of a region; it may be unlinked meanwhile. */
+/* region_each(m, o, r) statement: loops over the statements of a region. The statement may unlink o. */
 #define region_each(m, o, r)                                                                                 \
 	for (op_id o = (m)->region.at[r].first, o##_next; o && (o##_next = (m)->op.at[o].next, 1);           \
 	     o = o##_next)
@@ -419,9 +420,9 @@ name_id op_backend(const struct module *m, op_id op); /* backend=: names a commu
 
 enum { /* traits */
        TRAIT_POINTWISE = 1 << 0,
-       TRAIT_LINEAR = 1 << 1, /* keeps a pending sum, see op_keeps_partial */
+       TRAIT_LINEAR = 1 << 1, /* keeps a pending sum, see infer_keeps_partial */
        TRAIT_BOOL = 1 << 2,   /* result is bool */
-       TRAIT_AXES = 1 << 3,   /* maps axes by a rule of its own */
+       TRAIT_AXES = 1 << 3,   /* has a rule of its own in infer_axes */
        TRAIT_VIEWLIKE = 1 << 4,
        TRAIT_REDUCTION = 1 << 5,
        TRAIT_CONTRACTION = 1 << 6,
@@ -432,10 +433,10 @@ enum { /* traits */
        TRAIT_P2P = 1 << 11,
        TRAIT_ASYNC = 1 << 12,
        TRAIT_MEMORY = 1 << 13,
-       TRAIT_VIEW = 1 << 14,    /* result shares its operand's storage */
-       TRAIT_OPAQUE = 1 << 15,  /* types of results are stated: they follow from nothing */
+       TRAIT_VIEW = 1 << 14,    /* the result shares its operand's storage */
+       TRAIT_OPAQUE = 1 << 15,  /* the program must state the types of results */
        TRAIT_INTEGER = 1 << 16, /* operands and result are integers, not bool */
-       TRAIT_REAL = 1 << 17,    /* computed in floats, whatever the operands are */
+       TRAIT_REAL = 1 << 17,    /* computed in floats, also for integer operands */
 };
 enum op_form {
 	FORM_CALL,
@@ -452,9 +453,9 @@ enum { OP_MAX_SCALARS = 2 };
 
 struct op_info {
 	const char *id, *hir, *nvfuser;
-	const char *attributes; /* keys, by blanks; "*" any */
+	const char *attributes; /* allowed keys, separated by blanks; "*": any */
 	const char *meaning;
-	const char *scalar[OP_MAX_SCALARS]; /* keys of the scalar operands, in their order; NULL: no more */
+	const char *scalar[OP_MAX_SCALARS]; /* keys of the scalar operands in their order; NULL: end */
 	uint8_t form;                       /* enum op_form */
 	uint32_t min_reads, max_reads;
 	uint32_t traits;
@@ -464,22 +465,23 @@ static inline uint32_t op_traits(const struct module *m, op_id op)
 {
 	return op_info[m->op.at[op].kind].traits;
 }
-/* Returns the number of results of statements of a kind; 0: any number. */
+/* Returns the number of results of a kind of statements; 0: any number. */
 unsigned op_info_results(enum op_kind kind);
-/* By mnemonic of the concise or the nvFuser surface; OP_NONE when there is none. */
+/* Find a kind by its mnemonic in the concise or nvFuser's surface; OP_NONE if there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
 
-/* Returns the operator of a reduction, which is pending after a reduction over a spread axis; of a
- * contraction, sum. */
+/* Returns the operator of a reduction, which is also the one that stays pending over a spread axis; for
+ * a contraction sum. */
 enum reduce_op reduce_op_of(enum op_kind kind);
-/* The operation that reduces axes by an operator. */
+/* Returns the operation that reduces axes by an operator. */
 enum op_kind reduce_operation(enum reduce_op r);
-/* The operation of a collective; of a barrier OP_NONE. */
+/* Returns the operation of a collective; OP_NONE for a barrier. */
 enum op_kind collective_operation(enum collective c);
-/* The collective that an operation is; false: it is none, or collective_permute. */
+/* Finds the collective of an operation. Returns false for collective_permute and for other operations. */
 bool op_collective(enum op_kind kind, enum collective *out);
-/* Return true if an operation is a collective whose root gives to the other members, or takes from them. */
+/* Return true if an operation is a collective whose root sends to the other members, or receives from
+ * them. */
 bool op_root_gives(enum op_kind kind), op_root_takes(enum op_kind kind);
 
 #endif

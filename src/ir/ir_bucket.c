@@ -1,10 +1,11 @@
-/* ir_bucket: see ir_bucket.h. Memory is compared digit by digit:
+/* ir_bucket: see ir_bucket.h. The layout of memory is a list of digits, which are compared one by one:
  *
- *     f32[16@x, 3], x = 2     on a rank, outermost first: 8 of axis 0, 3 of axis 1; of the rank: axis 0 by 8
- *     f32[16, 3]              16 of axis 0, 3 of axis 1
+ *     f32[16@x, 3], x = 2     on a rank, outermost first: 8 of axis 0, 3 of axis 1; rank digit: 2 of axis 0,
+ * by 8 f32[16, 3]              16 of axis 0, 3 of axis 1
  *
- * Before the digits of an allgather's operand stand those of the rank; then digits that go on where the last
- * one leaves off are one: 2 by 8 and 8 by 1 of axis 0 are 16 by 1. That is the result's memory. */
+ * For an allgather, the rank digits go before the operand's digits. Then neighbouring digits of an axis
+ * are joined if the second one fills the step of the first: 2 by 8 and 8 by 1 of axis 0 become 16 by 1.
+ * The result must have this memory. */
 #include "ir/ir_bucket.h"
 #include "ir/build.h"
 #include "ir/domain.h"
@@ -15,7 +16,7 @@
 
 struct digit {
 	unsigned logical;
-	int64_t n, by; /* values; elements of the logical axis from one to the next */
+	int64_t n, by; /* n values; `by` elements of the logical axis from one value to the next */
 };
 
 struct digits {
@@ -24,13 +25,13 @@ struct digits {
 };
 
 struct shape {
-	struct digits memory;                /* of a rank, outermost first */
-	struct digit mesh[IR_MAX_MESH_AXES]; /* n = 1: not spread over that axis */
-	unsigned spread, pending;            /* masks of mesh axes */
+	struct digits memory;                /* memory on a rank, outermost first */
+	struct digit mesh[IR_MAX_MESH_AXES]; /* by mesh axis; n = 1: not spread over it */
+	unsigned spread, pending;            /* bit sets of mesh axes */
 	enum reduce_op reduce;
 };
 
-/* A digit after all others; one value needs none. */
+/* Appends a digit, unless it has a single value. */
 static void append_digit(struct digits *d, struct digit x)
 {
 	struct digit *last = &d->at[d->n];
@@ -50,8 +51,8 @@ static bool is_hidden(const struct axis *x)
 	return x->kind == AXIS_REDUCE || x->kind == AXIS_PARTIAL;
 }
 
-/* The digit of every axis. False: an extent is not known, or an axis is merged or in an order of the rank's.
- */
+/* Finds the digit of every axis. Returns false if an extent is unknown, or if an axis is merged or its
+ * order depends on the rank. */
 static bool axes_of(const struct module *m, const struct domain *d, struct digit *axis)
 {
 	const struct expr_env env = {.rank = -1};
@@ -106,7 +107,7 @@ static bool shape_of(const struct module *m, type_id t, struct shape *s)
 	return true;
 }
 
-/* Returns true if the ranks' parts of a tensor, in team order, are the memory of another, whole tensor. */
+/* Returns true if the ranks' parts of a tensor, in team order, form the memory of another, whole tensor. */
 static bool is_whole(const struct shape *part, const struct shape *whole, const uint8_t *axes, unsigned n)
 {
 	struct digits d = {0};
@@ -123,7 +124,7 @@ static bool is_whole(const struct shape *part, const struct shape *whole, const 
 	return true;
 }
 
-/* Returns true if both tensors lie alike over the mesh axes of a mask. */
+/* Returns true if both tensors have the same layout over the mesh axes of a bit set. */
 static bool same_spread(const struct shape *a, const struct shape *b, unsigned mask)
 {
 	for (unsigned k = 0; k < IR_MAX_MESH_AXES; k++) {
@@ -135,7 +136,8 @@ static bool same_spread(const struct shape *a, const struct shape *b, unsigned m
 	return true;
 }
 
-/* The mesh axes of a collective's team, in its order; false: it is no such team. */
+/* Finds the mesh axes of a collective's team, in its order. Returns false if the team does not run along
+ * mesh axes. */
 static bool team_axes(struct module *m, op_id comm, uint8_t *axes, unsigned *n)
 {
 	mesh_id mesh = value_type(m, op_read(m, comm, 0))->mesh;
@@ -204,7 +206,7 @@ int64_t ir_bucket_blocks(const struct module *m, op_id comm)
 	return (int64_t)ir_team(m, m->op.at[comm].team)->start[1];
 }
 
-/* Elements of a rank, each as so much, as an expression. */
+/* Returns the expression for the elements of a rank, each counted `each` times. */
 static expr_id count_of(struct module *m, type_id t, int64_t each)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
@@ -217,7 +219,7 @@ static expr_id count_of(struct module *m, type_id t, int64_t each)
 	return n;
 }
 
-/* An axis that is spread over mesh axes, or as long as if it were. */
+/* Adds an axis that is spread over mesh axes, or whole but of the same extent. */
 static void add_axis(struct module *m, struct sugar *s, const struct mesh *mesh, const uint8_t *axes,
                      unsigned n, bool spread)
 {
@@ -231,14 +233,14 @@ static void add_axis(struct module *m, struct sugar *s, const struct mesh *mesh,
 	x->extent = expr_const(m, extent);
 }
 
-/* The properties that a bucket's tensors have in common. */
+/* The properties that the tensors of a bucket share. */
 struct bucket {
 	mesh_id mesh;
 	enum dtype dtype;
-	struct shape all; /* spread and pending beside the team's axes */
+	struct shape all; /* placements and pending sums over axes outside the team */
 	uint8_t team[IR_MAX_MESH_AXES];
 	unsigned team_n;
-	bool blocks; /* one for each rank of the team */
+	bool blocks; /* the packed tensor has a block for each rank of the team */
 	expr_id count;
 };
 

@@ -1,4 +1,4 @@
-/* layout: index maps of domains, and comparing how axes are spread. */
+/* layout: maps indices by domains, and compares how axes are spread. */
 #include "ir/layout.h"
 #include "base/checked.h"
 #include "ir/domain.h"
@@ -64,7 +64,8 @@ static bool is_split(const struct xform *x)
 	return x->kind == XFORM_SPLIT_OUTER || x->kind == XFORM_SPLIT_INNER;
 }
 
-/* Returns true if a loop axis below this one has one of the places (bit set of enum axis_place). */
+/* Returns true if a loop axis derived from this one has one of the places (a bit set of enum
+ * axis_place). */
 static bool below_has(const struct domain *d, unsigned axis, unsigned places)
 {
 	const struct xform *x = domain_consumer(d, axis);
@@ -73,8 +74,8 @@ static bool below_has(const struct domain *d, unsigned axis, unsigned places)
 	return below_has(d, x->out[0], places) || (is_split(x) && below_has(d, x->out[1], places));
 }
 
-/* The axis that stands for all of another, which one place cuts into single elements; the axis itself: none.
- */
+/* Returns the axis that contains all elements of another one, which a place cuts into single elements;
+ * the axis itself if there is none. */
 static unsigned find_whole_axis(const struct domain *d, unsigned axis)
 {
 	const struct xform *x = domain_consumer(d, axis);
@@ -84,7 +85,8 @@ static unsigned find_whole_axis(const struct domain *d, unsigned axis)
 	           : axis;
 }
 
-/* Same tree of transforms below two axes. With `mesh_only`, trees without a mesh axis are leaves. */
+/* Returns true if the transforms below two axes form the same tree. mesh_only: a tree without a mesh
+ * axis counts as a leaf. */
 static bool same_tree(const struct domain *da, unsigned a, const struct domain *db, unsigned b,
                       bool mesh_only)
 {

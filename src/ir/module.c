@@ -1,4 +1,4 @@
-/* module: the tables of a program, their life, and access to operands. */
+/* module: makes, copies and frees the tables of a program, and gives access to operands. */
 #include "ir/cons.h"
 #include "ir/ir.h"
 #include <string.h>
@@ -15,7 +15,7 @@ struct module *module_new(struct names *names)
 	m->arena = arena_new();
 	m->names = names ? names : names_new();
 	m->cons = mem_zalloc(sizeof *m->cons);
-	/* id 0 of every table is "none" */
+	/* id 0 of every table means "none" */
 	vec_push(&m->expr, (struct expr){0});
 	vec_push(&m->mesh, (struct mesh){0});
 	vec_push(&m->group, (struct group){0});

@@ -1,4 +1,4 @@
-/* number: the numbers of values, and those that names state. */
+/* number: gives numbers to values and other things, and keeps numbers that names state. */
 #include "ir/number.h"
 #include "ir/number_axes.h"
 #include "ir/number_counter.h"
@@ -6,7 +6,7 @@
 #include "ir/printed.h"
 #include <string.h>
 
-/* The number in a default name: T3, i3, c3, main3; -1 for other names. */
+/* Returns the number in a default name (T3, i3, c3, main3); -1 for other names. */
 static int32_t number_in_name(const struct module *m, name_id name, char prefix)
 {
 	const char *s = names_text(m->names, name);
@@ -37,8 +37,8 @@ static int compare_claims(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Loops that follow one another may share a number, as nvFuser's join loops do, unless the Hirc
- * section must tell them apart. */
+/* Returns true if two loops may share a number, as loops of nvFuser that follow one another do. They may
+ * not if the Hirc section must distinguish them. */
 static bool may_share(const struct module *m, const uint8_t *kind_stated, uint32_t a, uint32_t b)
 {
 	if (!(a & b & PRINT_ORDER_INDEX))
@@ -47,7 +47,7 @@ static bool may_share(const struct module *m, const uint8_t *kind_stated, uint32
 	return !kind_stated[i] && !kind_stated[k] && m->index.at[i].name == m->index.at[k].name;
 }
 
-/* Notes the stated numbers; of two things with one number the later loses it. */
+/* Claims the stated numbers. If two things state the same number, the later one loses it. */
 static void claim_scalars(struct module *m, const struct print_order *o, struct number_counter *c)
 {
 	uint8_t *kind_stated = mem_zalloc(m->index.n);
@@ -86,7 +86,7 @@ static int32_t *thing_number(struct module *m, char kind, uint32_t thing)
 	}
 }
 
-/* Likewise. Files state numbers in order as a rule: then none is there twice. */
+/* Likewise for one kind of things. Files usually state numbers in order, and then none occurs twice. */
 static void claim_numbers(struct module *m, char kind, const uint32_t *thing, uint32_t n,
                           struct number_counter *c)
 {
@@ -150,7 +150,7 @@ static void state_number(const struct module *m, name_id name, char prefix, int3
 		*number = -1;
 }
 
-/* A name that holds a number states it. */
+/* Sets the numbers that default names contain. */
 static void state_numbers(struct module *m, const struct print_order *o)
 {
 	for (uint32_t i = 0; i < o->value.n; i++)
@@ -168,7 +168,7 @@ static void state_numbers(struct module *m, const struct print_order *o)
 		state_number(m, m->op.at[o->numbered.at[i]].name, 'c', &m->op.at[o->numbered.at[i]].number);
 }
 
-/* The counters of ir_number, axes' aside. */
+/* The counters of ir_number, except that of axes. */
 struct allot {
 	struct number_counter value, scalar, handle, statement;
 };
@@ -180,8 +180,9 @@ static void avoid(const struct module *m, name_id name, char prefix, struct numb
 		number_counter_claim(c, n);
 }
 
-/* In the concise surface a tensor hides a scalar of its name where an operand stands, and scalars and
- * streams share one name space: a default name must not be one that a thing of another kind has. */
+/* Keeps default names distinct. In the concise surface a tensor hides a scalar of its name where an
+ * operand is expected, and scalars and streams share a name space. So a default name must not belong to
+ * a thing of another kind. */
 static void avoid_names(const struct module *m, const struct print_order *o, struct allot *a)
 {
 	for (uint32_t i = 0; i < o->value.n; i++)

@@ -1,4 +1,4 @@
-/* number_axes: rows and lists of axis numbers. */
+/* number_axes: handles axis numbers that are consecutive or in lists. */
 #include "ir/number_axes.h"
 #include "ir/number.h"
 #include <string.h>
@@ -11,7 +11,7 @@ const int32_t *number_axis_list(const struct module *m, value_id v)
 	if (base > -2)
 		return NULL;
 	const int32_t *list = &m->axis_ids.at[-(base + 2)];
-	/* the domain may have been changed since */
+	/* the domain may have changed since */
 	return (domain_id)list[0] == value_type(m, v)->domain ? list + 1 : NULL;
 }
 
@@ -23,8 +23,8 @@ static bool in_loop(const struct domain *d, unsigned axis)
 	return false;
 }
 
-/* The plain loop axis that gets its number together with parallel axis `outer`: the other half of
- * its split, or of a partial the rf reduction of the same rank. -1: none. */
+/* Returns the plain loop axis that gets its number together with parallel axis `outer`: the other half
+ * of its split or, for a partial axis, the rf reduction of the same rank. -1: none. */
 static int find_paired_axis(const struct domain *d, unsigned outer)
 {
 	if (d->axis[outer].place == PLACE_NONE)
@@ -107,8 +107,7 @@ void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number)
 	unsigned n = ir_domain(m, d)->axis_n;
 	if (list && !memcmp(list, number, sizeof *number * n))
 		return;
-	m->value.at[v].axis_base =
-	    -(int32_t)m->axis_ids.n - 2; /* lists are never changed: see ir_numbers_save */
+	m->value.at[v].axis_base = -(int32_t)m->axis_ids.n - 2; /* lists are immutable, see ir_numbers_save */
 	vec_push(&m->axis_ids, (int32_t)d);
 	for (unsigned i = 0; i < n; i++)
 		vec_push(&m->axis_ids, number[i]);
@@ -116,7 +115,7 @@ void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number)
 
 /* ---- `ids` of the concise surface */
 
-/* The axes as `ids` lists them. */
+/* Lists the axes in the order of `ids`. */
 static unsigned listed_axes(const struct domain *d, uint8_t *out)
 {
 	unsigned n = d->loop_n;
@@ -175,8 +174,8 @@ static void claim_axis_numbers(const struct module *m, value_id v, struct number
 			number_counter_claim(c, list[a]);
 }
 
-/* Numbers the axes of a value one by one: where some axes have numbers already, or no row of free numbers is
- * long enough. */
+/* Numbers the axes of a value one by one. This is needed if some have numbers already, or if there are
+ * not enough consecutive free numbers. */
 static void allot_singly(struct module *m, value_id v, struct number_counter *c)
 {
 	const struct domain *d = value_domain(m, v);

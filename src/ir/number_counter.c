@@ -1,7 +1,7 @@
-/* number_counter: a list of taken numbers and a place in it that only goes up. */
+/* number_counter: a sorted list of taken numbers, and a position in it that only advances. */
 #include "ir/number_counter.h"
 
-enum { DENSE = 8 }; /* numbers so close to each other are sorted without being compared */
+enum { DENSE = 8 }; /* numbers at least this dense are sorted by marks, without comparisons */
 
 static int compare_numbers(const void *a, const void *b)
 {
@@ -9,7 +9,7 @@ static int compare_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts the taken numbers, none of which is above `most`, and drops those that are there twice. */
+/* Sorts the taken numbers and removes duplicates. None is above `most`. */
 static void sort_by_marks(struct number_counter *c, int32_t most)
 {
 	uint8_t *mark = mem_zalloc((size_t)most + 1);
@@ -35,7 +35,7 @@ void number_counter_start(struct number_counter *c, int32_t first)
 	c->next = first;
 }
 
-/* Moves next to a free number. */
+/* Advances `next` to a free number. */
 static void skip_taken(struct number_counter *c)
 {
 	for (; c->at < c->taken.n && c->taken.at[c->at] <= c->next; c->at++)

@@ -1,11 +1,11 @@
-/* number_default: names that state a number, and the test that all numbers are those of names. */
+/* number_default: finds names that state a number, and tests if all numbers are in names. */
 #include "ir/number.h"
 #include "ir/print_order.h"
 #include <string.h>
 
 /* ---- default names */
 
-/* Writes the name and a NUL at `to`, which has room for 32 bytes; returns its length. */
+/* Writes the name and a NUL to `to`, which must have room for 32 bytes. Returns its length. */
 static size_t default_name(char prefix, int32_t number, char *to)
 {
 	char *end = to;
@@ -48,7 +48,7 @@ static bool hide(const struct module *m, name_id name, char prefix, int32_t *num
 	return true;
 }
 
-/* Returns true if there are numbers that the concise surface does not show; with forget, removes them. */
+/* Returns true if the concise surface omits some numbers. forget: removes these. */
 static bool any_hidden(struct module *m, bool forget)
 {
 	bool any = false;
@@ -97,7 +97,7 @@ struct number_list {
 	VEC(int32_t) number;
 };
 
-/* All numbers of a program. */
+/* Lists all numbers of a program. */
 static struct number_list list_numbers(struct module *m, const struct print_order *o)
 {
 	struct number_list l = {0};
@@ -118,7 +118,7 @@ static struct number_list list_numbers(struct module *m, const struct print_orde
 
 bool ir_numbers_are_default(struct module *m)
 {
-	if (!any_hidden(m, false)) /* most programs state none */
+	if (!any_hidden(m, false)) /* most programs state no numbers */
 		return true;
 	struct ir_numbers *before = ir_numbers_save(m);
 	struct print_order o;

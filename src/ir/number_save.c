@@ -1,10 +1,10 @@
-/* number_save: numbers put aside while something is printed for hirc's own use, so that a check
- * between two passes does not decide how the final dump is numbered. */
+/* number_save: saves numbers while hirc prints something for itself, so that a check between two passes
+ * does not change the numbers in the final dump. */
 #include "ir/number.h"
 
 struct ir_numbers {
 	uint32_t values, params, indices, handles, ops, axis_ids;
-	int32_t *number; /* of values (number, axis base), params, indices, handles, ops, in this order */
+	int32_t *number; /* in this order: values (number, axis base), params, indices, handles, ops */
 };
 
 struct ir_numbers *ir_numbers_save(const struct module *m)

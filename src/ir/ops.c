@@ -1,4 +1,4 @@
-/* ops: the table of ops.def, and look-ups in it. */
+/* ops: the table made from ops.def, and look-ups in it. */
 #include "ir/ir.h"
 #include <string.h>
 

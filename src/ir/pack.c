@@ -20,7 +20,7 @@ value_id ir_pack_packed(const struct module *m, op_id op)
 const struct operand *ir_pack_parts(const struct module *m, op_id op, unsigned *n)
 {
 	const struct op *o = &m->op.at[op];
-	bool after = o->kind == OP_PACK ? o->def_n != 0 : o->def_n == 0; /* the one of the packed value */
+	bool after = o->kind == OP_PACK ? o->def_n != 0 : o->def_n == 0; /* it belongs to the packed value */
 	*n = o->operand_n ? o->operand_n - 1u : 0;
 	return &m->operand.at[o->operand + after];
 }
@@ -66,7 +66,7 @@ bool ir_pack_count(const struct module *m, type_id t, int64_t *out)
 	return true;
 }
 
-/* The mesh axes, of more than one rank, that a type is spread over. */
+/* Returns the mesh axes of more than one rank over which a type is spread. */
 static unsigned collect_spread_axes(const struct module *m, type_id t)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
@@ -92,7 +92,7 @@ static bool same_pending(const struct module *m, value_id v, value_id w)
 	return true;
 }
 
-/* operand 2, result 1; of the packed value without a number. */
+/* Appends `operand 2` or `result 1`; the packed value has no number. */
 static void put_role(const struct module *m, op_id op, int part, struct buf *out)
 {
 	bool reads = (m->op.at[op].kind == OP_PACK) == (part >= 0);
@@ -150,7 +150,7 @@ static bool part_fault(const struct module *m, op_id op, int k, value_id v, stru
 	return false;
 }
 
-/* The packed value lies on the ranks as all parts together do. */
+/* Writes a fault if the packed value is not spread over ranks as its parts are. */
 static bool spread_fault(const struct module *m, op_id op, struct buf *out)
 {
 	value_id packed = ir_pack_packed(m, op);
@@ -179,7 +179,7 @@ static bool spread_fault(const struct module *m, op_id op, struct buf *out)
 	return true;
 }
 
-/* Elements of the parts, or bytes; -1: not known. */
+/* Returns the number of elements or bytes of the parts; -1: unknown. */
 static int64_t sum_of_parts(const struct module *m, op_id op, bool bytes)
 {
 	int64_t sum = 0, n;

@@ -38,8 +38,8 @@ static uint64_t find_placed_axes(const struct domain *d, unsigned axis)
 	return find_placed_axes(d, x->out[0]) | (is_split ? find_placed_axes(d, x->out[1]) : 0);
 }
 
-/* Reads the cuts below an axis; its coordinate is the number of a block of `size` elements. Both halves of a
- * split are flat: (k / b) / c is k / (b * c), and (k / b) % c is k % (b * c) / b. */
+/* Reads the cuts below an axis whose coordinate numbers blocks of `size` elements. Splits of splits are
+ * flattened: (k / b) / c is k / (b * c), and (k / b) % c is k % (b * c) / b. */
 static bool read_below(struct reader *r, unsigned axis, int64_t size)
 {
 	const struct domain *d = r->d;
@@ -53,7 +53,7 @@ static bool read_below(struct reader *r, unsigned axis, int64_t size)
 		if (!evaluate_extent(r, x->out[1], &inner))
 			return false;
 		if (!checked_mul(size, inner, &outer))
-			outer = INT64_MAX; /* more than any axis has */
+			outer = INT64_MAX; /* more than the extent of any axis */
 		return read_below(r, x->out[0], outer) && read_below(r, x->out[1], size);
 	}
 	if (joint) {
@@ -107,7 +107,7 @@ int64_t part_block(const struct part_cut *c, const uint32_t *index, const struct
 	else
 		return PART_ALL;
 	if (step < 0 || !c->count)
-		return INT64_MAX; /* no block */
+		return INT64_MAX; /* no such block */
 	return c->swizzled ? (step % c->count + index[c->swizzle_axis]) % c->count : step;
 }
 
@@ -143,7 +143,7 @@ bool part_narrow(struct part_axis *x, int64_t size, int64_t block)
 		x->from = x->to = x->levels = 0;
 		return true;
 	}
-	/* the block begins so much later, and with it the first run of each level */
+	/* the block begins `skip` elements later, and so does the first run of each level */
 	const int64_t skip = block * size, left = least_of(room - skip, size);
 	x->from += skip;
 	for (unsigned k = 0; k + 1 < x->levels; k++)
@@ -155,7 +155,7 @@ bool part_narrow(struct part_axis *x, int64_t size, int64_t block)
 	return true;
 }
 
-/* Takes out levels that leave all elements, or of which there is one run; ends with the last element. */
+/* Removes levels that keep all elements or have a single run. Moves the end to the last element. */
 static void settle(struct part_axis *x)
 {
 	int64_t at = 0, room = x->to - x->from;
@@ -217,8 +217,8 @@ bool part_of(const struct module *m, type_id t, int64_t rank, const struct bound
 
 /* ---- elements */
 
-/* Returns the first element from `at` on of `room` elements of which each level from this one on takes its
- * runs; room: there is none. *end: that of the run that it is in. */
+/* Returns the first element from `at` on that the runs of this and all later levels keep, among `room`
+ * elements; room if there is none. *end: the end of the run with this element. */
 static int64_t find_element(const struct part_axis *x, unsigned level, int64_t room, int64_t at, int64_t *end)
 {
 	*end = room;
@@ -226,7 +226,7 @@ static int64_t find_element(const struct part_axis *x, unsigned level, int64_t r
 		return at < room ? at : room;
 	const struct part_level *l = &x->level[level];
 	int64_t start = at - at % l->step;
-	for (unsigned k = 0; k < 2; k++) { /* in this run, or at the start of the next */
+	for (unsigned k = 0; k < 2; k++) { /* in this run, or at the start of the next one */
 		const int64_t length = least_of(l->run, room - start), within = at > start ? at - start : 0,
 		              found = find_element(x, level + 1, length, within, end);
 		*end += start;
@@ -265,7 +265,7 @@ int64_t part_count(const struct part_axis *x)
 	return count_elements(x, 0, x->to - x->from);
 }
 
-/* Multiplies counts of axes; -1: more than 64 bits count. None is negative. */
+/* Multiplies counts of axes, which are not negative; returns -1 on overflow. */
 static int64_t multiply_counts(const int64_t *count, unsigned n)
 {
 	int64_t product = 1;
@@ -313,7 +313,7 @@ bool part_axis_same(const struct part_axis *a, const struct part_axis *b)
 		return false;
 	if (a->levels == b->levels && !memcmp(a->level, b->level, sizeof *a->level * a->levels))
 		return true;
-	if (a->levels <= 1 && b->levels <= 1) /* settled, one level has one form */
+	if (a->levels <= 1 && b->levels <= 1) /* part_settle leaves one form for one level */
 		return false;
 	struct part_span s = {0}, t = {0};
 	bool more = true;

@@ -1,4 +1,4 @@
-/* print_attr: names and attributes in the nvFuser surface. */
+/* print_attr: prints names and attributes in nvFuser's surface. */
 #include "ir/expr.h"
 #include "ir/print_nvfuser.h"
 #include "ir/spelling.h"
@@ -11,7 +11,7 @@ static void put_expr(struct nvfuser *p, expr_id e)
 
 void nvfuser_name(struct nvfuser *p, name_id name)
 {
-	/* words of the body that are plain names elsewhere */
+	/* keywords in a statement's body; elsewhere they are plain names */
 	static const char *const words[] = {
 	    "FOR", "IF", "ELSE", "Manual", "Stream", "StartCoalescing", "EndCoalescing", "Deallocate"};
 	const char *text = names_text(p->m->names, name);
@@ -23,7 +23,7 @@ void nvfuser_name(struct nvfuser *p, name_id name)
 	spelling_put_name(p->out, text);
 }
 
-/* Keys are words of the concise surface or not: reserved words need no backquotes there. */
+/* Appends a key. Keys need no backquotes, also if they are keywords of the concise surface. */
 static void put_attr_key(struct nvfuser *p, name_id key)
 {
 	const char *text = names_text(p->m->names, key);

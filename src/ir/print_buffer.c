@@ -1,4 +1,4 @@
-/* print_buffer: statements about buffers and views of them, in nvFuser's form.
+/* print_buffer: prints statements about buffers and their views in nvFuser's form.
  *
  *     T1_g_float[iS1{8}] = ALLOCATE(buffer=T1_g_float[iS1{8}], mem_type=global, size=8, ...)
  *     T2_g_float[iS2{4}] = ShardByStream(T1_g_float[iS1{8}], stream_index = i0) */
@@ -27,7 +27,7 @@ void nvfuser_allocate(struct nvfuser *p, op_id op)
 	if (size)
 		expr_print_nvfuser(p->m, size, p->out);
 	else
-		buf_putc(p->out, '0'); /* more than 64 bits */
+		buf_putc(p->out, '0'); /* the size exceeds 64 bits */
 	buf_printf(p->out, ", zero_init=%s", is_true(p, op, "zero_init") ? "true" : "false");
 	buf_printf(p->out, ", resets_to_zero=%s", is_true(p, op, "resets_to_zero") ? "true" : "false");
 	nvfuser_other_attrs(p, op, shown);

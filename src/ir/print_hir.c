@@ -1,7 +1,8 @@
-/* print_hir: statements in the concise surface.
+/* print_hir: prints statements in the concise surface.
  *
- * Default functions shared with the semantic step: sugar_expand (types), infer_shard and infer_select
- * (types of views), infer_reduce_axes (hidden axes), ir_team_axes (axis= for a team), ir_number. */
+ * Functions for defaults, shared with the semantic step: sugar_expand (types), infer_shard and
+ * infer_select (types of views), infer_reduce_axes (hidden axes), ir_team_axes (axis= for a team),
+ * ir_number. */
 #include "ir/print_hir.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
@@ -53,7 +54,8 @@ static bool is_tensor_name(const struct module *m, name_id name)
 	return false;
 }
 
-/* Returns true if a name in an expression is also a tensor's: as an operand it would be the tensor. */
+/* Returns true if an expression contains a name that is also a tensor's. As an operand it would mean the
+ * tensor. */
 static bool is_ambiguous(const struct module *m, expr_id e)
 {
 	const struct expr *x = &m->expr.at[e];
@@ -69,7 +71,7 @@ static bool is_ambiguous(const struct module *m, expr_id e)
 static void print_scalar(const struct module *m, scalar_id s, struct buf *out)
 {
 	const struct scalar *x = &m->scalar.at[s];
-	if (x->expr && is_ambiguous(m, x->expr)) { /* a function of numbers alone, which folds away */
+	if (x->expr && is_ambiguous(m, x->expr)) { /* never a tensor, and parsing folds it */
 		buf_puts(out, "ceilDiv(");
 		expr_print_hir(m, x->expr, out);
 		buf_puts(out, ", 1)");
@@ -131,7 +133,7 @@ void hir_attrs(const struct module *m, attrs_id attrs, struct buf *out)
 	buf_putc(out, '}');
 }
 
-/* axis=x, axis=(y, x) */
+/* Prints axis=x or axis=(y, x). */
 static void print_mesh_axes(struct module *m, mesh_id mesh, const uint8_t *axes, unsigned n, struct buf *out)
 {
 	buf_puts(out, n > 1 ? ", axis=(" : ", axis=");
@@ -144,7 +146,7 @@ static void print_mesh_axes(struct module *m, mesh_id mesh, const uint8_t *axes,
 
 static void print_team(struct module *m, op_id op, struct buf *out)
 {
-	const struct team t = m->team.at[m->op.at[op].team]; /* a copy: looking for axes makes teams */
+	const struct team t = m->team.at[m->op.at[op].team]; /* a copy, since ir_team_axes adds teams */
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n;
 	value_id v = op_read(m, op, 0);
@@ -165,19 +167,20 @@ static void print_team(struct module *m, op_id op, struct buf *out)
 	}
 }
 
-/* The key of a scalar operand; NULL: it stands without one. */
+/* Returns the key of a scalar operand; NULL if it is printed without a key. */
 static const char *scalar_key(enum op_kind kind, unsigned k)
 {
 	return k < OP_MAX_SCALARS && kind != OP_SHARD_BY_STREAM ? op_info[kind].scalar[k] : NULL;
 }
 
-/* Attributes whose value stands as a positional argument: permute(X, (1, 0)), reshape(X, [a, b]). */
+/* Returns true for attributes whose value is a positional argument: permute(X, (1, 0)), reshape(X, [a,
+ * b]). */
 static bool is_positional(enum op_kind kind, const char *key)
 {
 	return (kind == OP_PERMUTE && !strcmp(key, "dims")) || (kind == OP_RESHAPE && !strcmp(key, "shape"));
 }
 
-/* The mesh axes of a symmetric view, if they are not the one that it has without. */
+/* Prints the mesh axes of a symmetric view, unless they are the default. */
 static void print_symmetric_axis(struct module *m, op_id op, struct buf *out)
 {
 	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_def(m, op, 0)].type;
@@ -201,7 +204,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 		buf_puts(out, info->hir);
 	}
 	buf_putc(out, '(');
-	if (o.kind == OP_RECV) { /* its buffer is its result */
+	if (o.kind == OP_RECV) { /* the buffer is its result */
 		ir_print_value_name(m, op_write(m, op, 0), out);
 		n++;
 	}
@@ -260,7 +263,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 		hir_attrs(m, ir_attrs_without(m, o.attrs, names_intern_z(m->names, "callee")), out);
 }
 
-/* Returns true if parsing the statement without a type would give this one. */
+/* Returns true if parsing the statement without a type gives this type. */
 static bool type_is_default(struct module *m, op_id op, value_id v)
 {
 	const struct value *x = &m->value.at[v];
@@ -279,7 +282,7 @@ static bool type_is_default(struct module *m, op_id op, value_id v)
 	}
 }
 
-/* The type to state: without the hidden reduction axes that the statement implies. */
+/* Returns the type to print: without the hidden reduction axes that the statement implies. */
 static type_id stated_type(struct module *m, op_id op, value_id v)
 {
 	const struct type t = *value_type(m, v);
@@ -434,7 +437,7 @@ static void print_head(struct hir_printer *p, op_id op)
 	}
 }
 
-/* `ids c = c7 []`: the number of a thing that has a name of its own and no axes. */
+/* Prints `ids c = c7 []`: the number of a thing that has a name of its own and no axes. */
 static void print_number(struct hir_printer *p, name_id name, char prefix, int32_t number, unsigned indent)
 {
 	if (!p->ids || ir_is_default_name(p->m, name, prefix, number))

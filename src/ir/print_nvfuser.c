@@ -1,9 +1,9 @@
-/* print_nvfuser: a program as %HostIrContainer, in nvFuser's newer statement forms.
+/* print_nvfuser: prints a program as %HostIrContainer, in nvFuser's newer statement forms.
  *
  *     T3_g_float[iS4{8}] (DeviceMesh{0 1})
  *        = Set( T0_g_float[ideviceIdx.x0{2}, iS1{4}] (DeviceMesh{0 1}), cache_op=Streaming )
  *
- * The parts of the program that this form lacks follow in sections after the container (print_sections.c). */
+ * Facts that this form cannot express follow in sections after the container (print_sections.c). */
 #include "ir/print_nvfuser.h"
 #include "ir/expr.h"
 #include "ir/number.h"
@@ -48,7 +48,7 @@ static void put_handle(struct nvfuser *p, handle_id h)
 	buf_printf(p->out, "Stream 0x%x", (unsigned)p->m->handle.at[h].number);
 }
 
-/* The stream that a statement names: a handle or an index. */
+/* Prints the stream of a statement: a handle or an index. */
 static void put_stream(struct nvfuser *p, op_id op)
 {
 	handle_id h = op_operand_id(p->m, op, ROLE_HANDLE, 0);
@@ -62,7 +62,7 @@ static void put_stream(struct nvfuser *p, op_id op)
 	expr_print_nvfuser(p->m, e, p->out);
 	unsigned kind = p->m->expr.at[e].kind;
 	if (p->out->at[at] == '-' || kind == EXPR_AXIS_INDEX ||
-	    kind == EXPR_DEVICE) { /* neither name, number nor in parentheses */
+	    kind == EXPR_DEVICE) { /* needs parentheses: no name, number or other expression in parentheses */
 		p->out->n = at;
 		buf_puts(p->out, "( ");
 		expr_print_nvfuser(p->m, e, p->out);
@@ -82,7 +82,7 @@ static void put_team(struct nvfuser *p, op_id op)
 	}
 }
 
-/* root=0, */
+/* Prints `root=0, ` and other scalars. */
 static void put_scalars(struct nvfuser *p, op_id op)
 {
 	const struct op_info *info = &op_info[p->m->op.at[op].kind];
@@ -291,7 +291,7 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 	put_call(p, op);
 }
 
-/* Prints the statements that a statement names, as transfers or as Communication N. */
+/* Prints the statements that a statement names, as whole transfers or as `Communication N`. */
 static void put_named(struct nvfuser *p, op_id op, bool whole)
 {
 	unsigned n = op_role_count(p->m, op, ROLE_STATEMENT);
@@ -341,7 +341,7 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		put_named(p, op, false);
 		buf_putc(p->out, ')');
 		return;
-	case OP_SHARE_MEM_HANDLES: /* nvFuser never closes it */
+	case OP_SHARE_MEM_HANDLES: /* nvFuser never prints the closing parenthesis */
 		buf_puts(p->out, "ShareMemHandles(");
 		put_named(p, op, true);
 		buf_putc(p->out, ',');
@@ -376,7 +376,7 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 
 /* ---- units */
 
-/* Its number among the units of its kind. */
+/* Returns the number of a unit among the units of its kind. */
 static unsigned unit_number(const struct nvfuser *p, op_id op)
 {
 	unsigned n = 0;
@@ -393,7 +393,7 @@ static void put_tensors(struct nvfuser *p, const value_id *list, uint32_t n, con
 	}
 }
 
-/* The line that posts a unit, or the five that launch a kernel. */
+/* Prints the line that posts a unit, or the five lines that launch a kernel. */
 static void put_unit(struct nvfuser *p, op_id op, unsigned level)
 {
 	struct ir_unit_operands x;
@@ -427,7 +427,7 @@ static void put_unit_lists(struct nvfuser *p, const char *title, const value_id 
 	}
 }
 
-/* Its text, which follows the body. */
+/* Prints the text of a unit, after the body. */
 static void put_unit_text(struct nvfuser *p, op_id op)
 {
 	struct ir_unit_operands x;

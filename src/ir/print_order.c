@@ -1,5 +1,5 @@
-/* print_order: one walk in the order of the nvFuser surface. Numbering and the sections after the
- * container follow the lists that it makes. */
+/* print_order: walks the program once in the order of nvFuser's surface. Numbering and the sections
+ * after the container use the lists made here. */
 #include "ir/print_order.h"
 #include "ir/expr.h"
 #include "ir/unit.h"
@@ -84,7 +84,7 @@ static void walk_named(struct walk *w, const struct op *o, op_id named)
 		*flags |= PRINT_SHARED_EARLY;
 }
 
-/* The line that posts a unit. */
+/* Walks the line that posts a unit. */
 static void walk_unit(struct walk *w, op_id op)
 {
 	struct ir_unit_operands x;
@@ -108,7 +108,7 @@ static void walk_op(struct walk *w, op_id op)
 		vec_push(&w->out->loop, op);
 		walk_index(w, m->region.at[o->region].index);
 	}
-	/* the statement's results are printed first, but for Communications */
+	/* the results of a statement are printed first, except for Communications */
 	bool results_first = !(o->flags & OP_ASYNC);
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < o->operand_n; i++) {

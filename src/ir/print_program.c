@@ -1,4 +1,4 @@
-/* print_program: a program in the concise surface: the text around its statements.
+/* print_program: prints the text around the statements of a program in the concise surface.
  *
  *     param t = 8
  *     mesh m(x = 2)
@@ -14,7 +14,7 @@
 #include "ir/print_type.h"
 #include <string.h>
 
-/* {0 2 4 6}, {{0 1} {2 3}} */
+/* Prints {0 2 4 6} or {{0 1} {2 3}}. */
 static uint32_t print_devices(const struct mesh *x, unsigned axis, uint32_t at, struct buf *out)
 {
 	buf_putc(out, '{');
@@ -128,7 +128,7 @@ static void print_input(struct hir_printer *p, const struct input *x)
 	hir_schedule(p, x->value, m->value.at[x->value].type, 2);
 }
 
-/* Returns true if outputs are defined in the order in which they are returned. */
+/* Returns true if the program returns outputs in the order in which it defines them. */
 static bool outputs_in_order(const struct module *m)
 {
 	uint32_t k = 0;
@@ -147,7 +147,7 @@ static bool outputs_in_order(const struct module *m)
 				return false;
 		}
 		if (exported && exported != m->op.at[op].def_n)
-			return false; /* `output` exports all results of a statement */
+			return false; /* `output` would export all results of the statement */
 	}
 	return k == m->output.n;
 }

@@ -1,4 +1,4 @@
-/* print_sections: the information that a container leaves out, in the sections after it.
+/* print_sections: prints facts that the container cannot express, in sections after it.
  *
  *     TransformPrinter :
  *     T1_g_float[iS4{2}, ideviceIdx.x5{3}]
@@ -10,7 +10,7 @@
  *       param t = 8192 as i0
  *       name T0 = X
  *
- * A line is printed iff parsing without it would supply something else. */
+ * A line is printed iff parsing the text without it would give another fact. */
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print.h"
@@ -69,7 +69,7 @@ static void put_transform(struct nvfuser *p, value_id v, const struct xform *x)
 	buf_putc(p->out, '\n');
 }
 
-/* Returns true if the allocation is the default of the block's context; contiguity aside. */
+/* Returns true if the allocation is the default of the block's context, apart from contiguity. */
 static bool is_default_allocation(struct nvfuser *p, value_id v, const struct domain *d)
 {
 	struct domain_builder b;
@@ -159,7 +159,7 @@ static bool same_devices(const struct mesh *a, const struct mesh *b)
 	       !memcmp(a->device, b->device, sizeof *a->device * a->device_count);
 }
 
-/* The mesh that a DeviceMesh{…} is read as: the first with these devices. */
+/* Returns the mesh that DeviceMesh{…} is parsed as: the first with these devices. */
 static mesh_id mesh_as_read(const struct module *m, mesh_id id)
 {
 	mesh_id i = 1;
@@ -168,8 +168,7 @@ static mesh_id mesh_as_read(const struct module *m, mesh_id id)
 	return i;
 }
 
-/* Returns true if the meshes are the ones that the tensors alone would give, in this order and by these
- * names. */
+/* Returns true if parsing the tensors alone would give these meshes, in this order and with these names. */
 static bool meshes_are_default(struct nvfuser *p)
 {
 	mesh_id next = 1;
@@ -207,7 +206,7 @@ static struct buf *line(struct lines *l)
 	return l->p->out;
 }
 
-/* `attr T3 {`, then keys with `, ` between, then `}`. */
+/* The text of `attr T3 {`, keys separated by `, `, and `}`. */
 struct attr_line {
 	struct lines *l;
 	const char *what;
@@ -267,8 +266,8 @@ static void note_params(const struct module *m, expr_id e, uint32_t *place, uint
 	note_params(m, x->b, place, n);
 }
 
-/* The first param from which on all come about by being used: without name and value, and in the
- * order in which parsing meets them, those of tensors before those of statements. */
+/* Returns the first param from which on parsing would make all params by their use: without name and
+ * value, in the order of first use, those of tensors before those of statements. */
 static param_id first_implicit_param(struct nvfuser *p)
 {
 	struct module *m = p->m;
@@ -417,7 +416,7 @@ static void put_loops(struct lines *l)
 	}
 }
 
-/* The pending reduction of all partial axes: 0 … the operator; -1: none but sums; -2: they differ. */
+/* Returns the pending operator of all partial axes. -1: there are none but sums; -2: they differ. */
 static int partial_operator(const struct domain *d)
 {
 	int found = -1;
@@ -444,7 +443,7 @@ static void put_partials(struct lines *l)
 	}
 }
 
-/* Facts about a tensor that its printed form has no place for. */
+/* Prints facts about a tensor that its printed form cannot express. */
 static void put_tensor_attrs(struct lines *l, value_id v, const struct input *input, bool inout)
 {
 	struct nvfuser *p = l->p;
@@ -517,7 +516,7 @@ void nvfuser_sections(struct nvfuser *p)
 	for (uint32_t i = 0, k = 0; i < p->m->input.n; i++) {
 		value_id v = p->m->input.at[i].value;
 		input[v] = &p->m->input.at[i];
-		/* by default, the inputs that are the first outputs, in their order, are written */
+		/* default: inputs that are the first outputs, in their order, are written */
 		inout[v] = k < p->m->output.n && p->m->output.at[k] == v;
 		k += inout[v];
 	}

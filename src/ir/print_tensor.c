@@ -1,9 +1,9 @@
-/* print_tensor: axes and tensors in the nvFuser surface.
+/* print_tensor: prints axes and tensors in nvFuser's surface.
  *
  *     T0_g___bfloat[istreamIdx7{3}, ideviceIdx.x9{2}, iS8{( ceilDiv(i0, 3) )}] (DeviceMesh{0 1})
  *
- * Tensors of one type differ only in numbers: the text between the numbers is made once a type. A dump prints
- * a tensor several times, often soon after its definition: the last texts are kept. */
+ * Tensors of one type differ only in numbers, so the text between the numbers is made once for a type. A
+ * dump prints a tensor several times, often soon after its definition, so the last texts are kept. */
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/number_axes.h"
@@ -62,7 +62,7 @@ void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis)
 
 /* ---- forms */
 
-/* {0 1} or {{0 1}{2 3}} */
+/* Prints {0 1} or {{0 1}{2 3}}. */
 static uint32_t put_devices(const struct mesh *x, unsigned axis, uint32_t at, struct buf *out)
 {
 	buf_putc(out, '{');
@@ -125,7 +125,7 @@ static const struct nvfuser_form *form_of(struct nvfuser *p, type_id t)
 	return &p->forms.form.at[t];
 }
 
-/* Puts the text of a tensor. Returns its bytes. */
+/* Prints a tensor. Returns the number of bytes. */
 static size_t put_tensor(struct nvfuser *p, value_id v)
 {
 	const struct value *x = ir_value(p->m, v);

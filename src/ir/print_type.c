@@ -1,4 +1,4 @@
-/* print_type: types in the concise surface, and the schedule for layouts that the sugar cannot say. */
+/* print_type: prints types in the concise surface, and the schedule for layouts without sugar. */
 #include "ir/print_type.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -38,7 +38,7 @@ static void print_place(const struct module *m, const struct sugar_place *p, con
 	buf_putc(out, ')');
 }
 
-/* An extent binds looser than a placement only where it is a sum or comparison. */
+/* Prints an axis. The extent needs parentheses before a placement only if it is a sum or comparison. */
 static void print_axis(const struct module *m, const struct sugar_axis *a, const struct mesh *mesh,
                        struct buf *out)
 {
@@ -87,8 +87,8 @@ static void print_sugar(const struct module *m, type_id id, const struct sugar *
 	buf_puts(out, reduce ? ")" : "");
 }
 
-/* Fills the sugar that a type starts from where no sugar gives all of it: extents, and the mesh axes of
- * hidden axes. */
+/* Finds the sugar that a type starts from if no sugar expresses all of it: the extents, and the mesh
+ * axes of hidden axes. */
 static void base_sugar(const struct module *m, domain_id id, struct sugar *s)
 {
 	const struct domain *d = &m->domain.at[id];
@@ -112,7 +112,7 @@ void ir_print_type(struct module *m, type_id t, struct buf *out)
 {
 	if (m->type.at[t].mesh == m->default_mesh || !m->type.at[t].mesh) {
 		mesh_id mesh = m->default_mesh;
-		m->default_mesh = m->type.at[t].mesh; /* messages do not say `on none` */
+		m->default_mesh = m->type.at[t].mesh; /* messages omit `on none` */
 		print_type_stated(m, t, out);
 		m->default_mesh = mesh;
 	} else {
@@ -139,7 +139,7 @@ static unsigned find_axis_position(const uint8_t *list, uint8_t axis)
 	return (unsigned)((const uint8_t *)memchr(list, axis, IR_MAX_AXES) - list);
 }
 
-/* Transforms from the base on, as primitives. */
+/* Prints the transforms after the base, as primitives. */
 static void print_transforms(struct module *m, const struct domain *d, mesh_id mesh_id_,
                              struct domain_builder *b, struct buf *out, bool *any)
 {
@@ -158,7 +158,7 @@ static void print_transforms(struct module *m, const struct domain *d, mesh_id m
 			break;
 		case XFORM_MERGE: {
 			unsigned other = find_axis_position(b->loop, x->in[1]);
-			if (other != pos + 1) { /* bring the second next to the first */
+			if (other != pos + 1) { /* brings the second axis next to the first */
 				uint8_t perm[IR_MAX_AXES], n = 0;
 				for (uint8_t k = 0; k < b->loop_n; k++) {
 					if (k != other)

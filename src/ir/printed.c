@@ -1,4 +1,4 @@
-/* printed: pairing of printed ids, default allocation. */
+/* printed: pairs printed ids, and finds the default allocation. */
 #include "ir/printed.h"
 #include "ir/expr.h"
 #include "ir/number.h"
@@ -11,7 +11,7 @@ static bool is_visible(const struct axis *a)
 	return a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST;
 }
 
-/* The inner half of id i, or -1. */
+/* Returns the id that is the inner half of id i, or -1. */
 static int inner_half(const struct printed_tensor *t, unsigned i)
 {
 	const struct printed_id *outer = &t->id[i];
@@ -28,7 +28,7 @@ static int inner_half(const struct printed_tensor *t, unsigned i)
 	return -1;
 }
 
-/* The extent that a split by `outer` made `inner` of. */
+/* Returns the extent of the axis that a split by `outer` turned into `inner`. */
 static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
 {
 	const struct expr *x = &m->expr.at[inner];
@@ -58,8 +58,8 @@ static const char *parallelize_axis(struct module *m, struct domain_builder *b, 
 domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why)
 {
 	struct domain_builder b;
-	int outer_of[IR_MAX_AXES]; /* by id: the outer half that it is the inner one of; -1: none */
-	uint8_t axis[IR_MAX_AXES]; /* by id: of the domain */
+	int outer_of[IR_MAX_AXES]; /* by id: the id of its outer half; -1: it is no inner half */
+	uint8_t axis[IR_MAX_AXES]; /* by id: the axis of the domain */
 	bool is_outer[IR_MAX_AXES] = {false};
 	domain_begin(&b);
 	memset(outer_of, -1, sizeof outer_of);
@@ -141,7 +141,7 @@ void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_
 	domain_allocate_default(b, unstreamed);
 }
 
-/* Nothing but plain logical axes in order. */
+/* Returns true if a domain has only plain logical axes in order. */
 static bool is_plain(const struct domain *d)
 {
 	if (d->xform_n || d->loop_n != d->logical_n || d->alloc_n != d->logical_n)
@@ -178,7 +178,7 @@ static bool needs_block(struct module *m, uint64_t selected, value_id v)
 		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
 	}
 	if (selected & ~in_loop)
-		return true; /* the select names an axis that stands only in a block */
+		return true; /* the select names an axis that only a block prints */
 	t.io = is_io(m, v);
 	if (is_allocated(m, v))
 		t.size = printed_size(m, &d);
@@ -192,7 +192,7 @@ bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
 		return false;
 	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
 		return needs_block(m, o->selected[v], v);
-	/* the others look at their type and at these two */
+	/* the answer depends on the type and these two flags */
 	enum { NO = 1, YES };
 	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
 	while (o->block.n <= key)

@@ -1,4 +1,4 @@
-/* spelling: keywords are those of the lexer (keywords.def). */
+/* spelling: prints names, strings and numbers. The keywords are those of the lexer (keywords.def). */
 #include "ir/spelling.h"
 #include "base/word.h"
 #include <stdio.h>
@@ -10,7 +10,7 @@ static const char *const keywords[] = {
 #include "base/keywords.def"
 };
 
-/* The bits that all characters have; 0 for characters of no identifier. */
+/* Returns the character classes that all characters have in common; 0 if one is in no identifier. */
 static unsigned identifier_bits(const char *name)
 {
 	if (!word_starts_with(*name))
@@ -26,7 +26,7 @@ static bool is_identifier(const char *name)
 	return identifier_bits(name) != 0;
 }
 
-/* Returns true if the text reads as an identifier that is no keyword. */
+/* Returns true if the text is an identifier and no keyword. */
 static bool is_plain(const char *name)
 {
 	unsigned bits = identifier_bits(name);
@@ -87,7 +87,7 @@ void spelling_put_double(struct buf *out, double v)
 	if (!point && !e) {
 		strcat(text, ".0");
 		buf_puts(out, text);
-	} else if (!point && e) { /* 1e+20 → 1.0e20 */
+	} else if (!point && e) { /* 1e+20 becomes 1.0e20 */
 		buf_putn(out, text, (size_t)(e - text));
 		buf_printf(out, ".0e%d", atoi(e + 1));
 	} else if (e) {

@@ -1,10 +1,10 @@
-/* sugar: `n@dp@tp` as transforms, and back.
+/* sugar: turns placements such as `n@dp@tp` into transforms, and back.
  *
  *     [t@stream(s), k@x]  →  split t outer s, split k outer size(x);
  *                            loop [stream s, x, ceilDiv(t, s), ceilDiv(k, size(x))]
  *
- * Reading back proposes placements and expands them again: a domain that does not come out the same has no
- * sugar. */
+ * Reading back guesses placements and expands them again. If the result is another domain, the domain
+ * has no sugar. */
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -22,8 +22,8 @@ static const enum axis_place place_of[] = {
     [SUGAR_SWIZZLE] = PLACE_STREAM, [SUGAR_BLOCK] = PLACE_NONE,
 };
 
-/* Applies one placement to an axis; *axis becomes the rest of it, or -1. The last one of an axis makes
- * no split when it is as large as a constant extent. */
+/* Applies one placement to an axis; *axis becomes the remaining axis, or -1. The last placement makes no
+ * split if it is as large as a constant extent. */
 static const char *expand_place(struct module *m, struct domain_builder *b, const struct sugar_place *p,
                                 const struct mesh *mesh, bool last, int *axis)
 {
@@ -80,7 +80,7 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
 	return NULL;
 }
 
-/* The placement that an axis stands for as a loop axis. */
+/* Returns the placement of a loop axis. */
 static struct sugar_place place_from_axis(const struct axis *a, expr_id factor)
 {
 	struct sugar_place p = {.kind = SUGAR_BLOCK, .factor = factor};
@@ -169,7 +169,7 @@ static bool is_loop(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
-/* An inner split that divides: as many blocks of k, each as long as the inner axis. */
+/* Reads an inner split without remainder as blocks, each as long as the inner axis. */
 static bool read_inner_split(struct module *m, const struct domain *d, const struct xform *x,
                              struct sugar_axis *out)
 {
@@ -183,7 +183,8 @@ static bool read_inner_split(struct module *m, const struct domain *d, const str
 	return true;
 }
 
-/* A loop over all of two merged axes, or over blocks of them of which each is a box: loops over both. */
+/* Reads a loop over two merged axes as loops over both. It must cover all of them, or blocks that are
+ * boxes. */
 static bool read_merge(struct module *m, const struct domain *d, const struct xform *x, struct sugar_axis *a,
                        struct sugar_axis *b)
 {

@@ -1,13 +1,14 @@
-/* unit: the rules of a block of operations that runs as one kernel.
+/* unit: checks the rules of a block of operations that runs as one kernel.
  *
  *     unit {
- *       A = X + B          A has no storage: it is made and used block by block
+ *       A = X + B          A has no storage: it is computed and used block by block
  *       G = gelu(A)
- *       Y <- G * M         Y, which leaves the unit, is bound before it
+ *       Y <- G * M         Y is used outside, so it is bound before the unit
  *       s <- sum(G)        a reduction: nothing in the unit reads it
  *     }
  *
- * All statements go over the same elements: their results have one shape, that of a reduction's operand. */
+ * All statements iterate over the same elements: their results, and the operands of reductions, have one
+ * shape. */
 #include "ir/unit.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
@@ -69,7 +70,7 @@ bool ir_unit_same_shape(const struct module *m, value_id a, value_id b)
 	return x->rank == y->rank;
 }
 
-/* The first of a list that has the shape of v, and no hidden axes. */
+/* Returns the first value of a list that has the shape of v and no hidden axes. */
 static value_id find_like(const struct module *m, const value_id *list, uint32_t n, value_id v)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -99,7 +100,7 @@ void ir_unit_settle(struct module *m, op_id unit)
 	vec_free(&x.out);
 }
 
-/* Returns true if a statement of the block reads the storage that a reduction before it writes. */
+/* Returns true if a statement of the block reads the storage that an earlier reduction writes. */
 static bool reads_reduction(const struct module *m, op_id op)
 {
 	for (op_id before = m->op.at[op].prev; before; before = m->op.at[before].prev) {

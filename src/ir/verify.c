@@ -1,7 +1,7 @@
-/* verify: the rules that every program keeps, and the stages it has reached.
+/* verify: checks the rules of every program, and finds the stages it has reached.
  *
- * An error reported here is a bug of the pass that ran last, or of a file that was printed by hand;
- * the semantic step reports the errors of users, with better words. */
+ * An error reported here is a bug of the pass that ran last, or a mistake in a dump edited by hand. The
+ * semantic step reports the errors of users in better words. */
 #include "ir/verify.h"
 #include "ir/coalesce.h"
 #include "ir/domain.h"
@@ -17,7 +17,7 @@ struct verifier {
 	struct module *m;
 	struct diag *d;
 	unsigned errors;
-	uint8_t *defined; /* by value_id */
+	uint8_t *defined; /* by value_id: a statement defined it */
 };
 
 static void report_violation(struct verifier *v, op_id op, const char *what)
@@ -31,7 +31,7 @@ static void report_violation(struct verifier *v, op_id op, const char *what)
 	v->errors++;
 }
 
-/* Every loop axis derives from logical axes, and every axis is consumed once. */
+/* Checks that every loop axis derives from logical axes, and that no axis is consumed twice. */
 static const char *domain_error(const struct domain *d)
 {
 	uint8_t uses[IR_MAX_AXES] = {0};
@@ -101,7 +101,7 @@ static void check_operands(struct verifier *v, op_id op)
 			check_value(v, op, p->id);
 			break;
 		case ROLE_READ:
-			reads++; /* fall through */
+			reads++; /* falls through */
 		case ROLE_FREE:
 			if (!v->defined[p->id])
 				report_violation(v, op, "a value is used before it is defined");
@@ -223,7 +223,7 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 	}
 	if (m->region.at[r].last != prev)
 		report_violation(v, m->region.at[r].owner, "the list of statements is broken at its end");
-	/* a value defined in a block does not leave it */
+	/* a value defined in a block is not visible outside */
 	for (op_id op = m->region.at[r].first; op && depth; op = m->op.at[op].next)
 		for (unsigned k = 0; k < m->op.at[op].def_n; k++)
 			v->defined[op_def(m, op, k)] = 0;
@@ -262,7 +262,7 @@ bool ir_verify(struct module *m, struct diag *d)
 	return v.errors == 0;
 }
 
-/* Returns true if a set only copies: the ranks' parts of the result are their parts of the operand. */
+/* Returns true if a set only copies: each rank's part of the result is its part of the operand. */
 static bool is_local_set(const struct module *m, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);

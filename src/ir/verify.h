@@ -6,9 +6,8 @@
 /* Properties that passes require and establish; recomputed, never stored. */
 enum ir_property {
 	IR_SHARDED = 1,    /* no layout is open */
-	IR_DECOMPOSED = 2, /* only set changes layouts, no op but set/collectives communicates */
-	IR_LOOPED = 4,     /* no statement outside a loop has a result with an unbound stream axis that it
-	                      computes piecewise */
+	IR_DECOMPOSED = 2, /* only set changes layouts, and only set and collectives communicate */
+	IR_LOOPED = 4,     /* every unbound stream axis is computed in a loop */
 	IR_LOWERED = 8,    /* no set changes the layout over devices */
 	IR_SCHEDULED = 16,
 	IR_STREAMED = 32, /* stream loops set streams */
@@ -16,12 +15,12 @@ enum ir_property {
 };
 unsigned ir_properties(struct module *m);
 
-/* Checks links, def before use, operand roles and arity, types against rules, domains (each loop axis
- * derives from logical ones once), views' roots, Waits of existing Communications, teams. Reports
- * every violation; returns true if there was none. */
+/* Checks links, definitions before uses, roles and number of operands, types against rules, domains
+ * (each loop axis derives from logical axes once), roots of views, Waits for existing Communications,
+ * and teams. Reports every violation. Returns true if there was none. */
 bool ir_verify(struct module *m, struct diag *d);
-/* The types of a statement's results against the rule of its operation, which ir_verify has checked as far as
- * it is about constants. Reports the first that is another, and returns true if there was none. */
+/* Checks the types of a statement's results against the rule of its operation; ir_verify has checked
+ * only the constant parts. Reports the first violation. Returns true if there was none. */
 bool ir_verify_types(struct module *m, struct diag *d, op_id op);
 
 #endif
