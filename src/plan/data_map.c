@@ -1,20 +1,20 @@
-/* data_map: the positions that a rank holds, by following each index through the transforms. */
+/* data_map: finds the positions that a rank holds by following each index through the transforms. */
 #include "plan/data_map.h"
 #include "base/checked.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include <string.h>
 
-enum { MAX_JOINT = 1 << 28 }; /* elements of a tensor whose layout merges axes */
+enum { MAX_JOINT = 1 << 28 }; /* most elements of a tensor whose layout merges axes */
 
 struct maker {
 	const struct domain *d;
 	struct layout_env env;
-	int64_t stride[IR_MAX_AXES]; /* of allocated axes; 0 for an axis that has one block here */
+	int64_t stride[IR_MAX_AXES]; /* by allocated axis; 0: only one block of the axis is here */
 	struct data_map *map;
 };
 
-/* Strides of the local allocation domain, nothing bound by a loop. */
+/* Computes the strides of the local allocation domain, with no loop bound. */
 static bool compute_local_strides(struct maker *k)
 {
 	int64_t size = 1;
@@ -30,8 +30,8 @@ static bool compute_local_strides(struct maker *k)
 	return true;
 }
 
-/* Coordinates of every axis that derives from the logical ones given; false when the element is not
- * on this rank. */
+/* Computes the coordinates of every axis that derives from the given logical ones. Returns false if the
+ * element is not on this rank. */
 static bool follow_transforms(const struct maker *k, int64_t *at, const bool *from, int64_t *offset)
 {
 	bool known[IR_MAX_AXES] = {false};
@@ -89,7 +89,7 @@ static void add_axis(struct maker *k, unsigned axis, int64_t row_stride)
 	}
 }
 
-/* All axes as one group. */
+/* Makes a single group of all axes. */
 static void add_all(struct maker *k)
 {
 	struct data_map *map = k->map;
@@ -176,7 +176,7 @@ bool data_map_next(const struct data_map *map, struct data_cursor *c, unsigned m
 	int64_t linear = 0, offset = 0;
 	if (c->ended || map->count == 0)
 		return false;
-	if (map->group_n == 0) { /* a scalar */
+	if (map->group_n == 0) { /* a scalar has no axes */
 		*out = (struct data_batch){.n = 1, .even = true, .stride = 1};
 		c->ended = true;
 		return true;

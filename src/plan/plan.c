@@ -1,6 +1,7 @@
 /* plan: lowers the statements of a program, in their order, to a rank's instructions.
  *
- * Control, streams and memory are here; operations and communications in plan_op.c and plan_comm.c. */
+ * This file lowers control, streams and memory; plan_op.c lowers operations, and plan_comm.c
+ * communications. */
 #include "base/page.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -35,7 +36,7 @@ uint32_t plan_emit(struct planner *b, struct plan_instruction i)
 
 static uint32_t add_text(struct planner *b, const struct plan_text *t)
 {
-	enum { RECENT = 64 }; /* texts that are looked at for an equal one */
+	enum { RECENT = 64 }; /* recent texts that are compared with a new one */
 	for (uint32_t i = b->p->text.n > RECENT ? b->p->text.n - RECENT : 0; i < b->p->text.n; i++) {
 		const struct plan_text *o = &b->p->text.at[i];
 		if (o->code == t->code && o->values == t->values && !strcmp(o->text, t->text) &&
@@ -47,7 +48,7 @@ static uint32_t add_text(struct planner *b, const struct plan_text *t)
 	return b->p->text.n - 1;
 }
 
-/* The text of a check that fails on the way to the plan. */
+/* Reports a check that is known to fail while the plan is made. */
 static void report_check(struct planner *b, enum diagnostic code, const char *text, const sx_id *value,
                          unsigned values)
 {
@@ -69,7 +70,7 @@ void plan_emit_check(struct planner *b, sx_id condition, enum diagnostic code, c
 	if (sx_is_const(b, condition, &k)) {
 		if (k != 0 && k != PLAN_UNDEFINED)
 			return;
-		if (b->depth == 0) { /* it surely runs */
+		if (b->depth == 0) { /* outside of loops and conditions: it surely runs */
 			report_check(b, code, text, value, values);
 			return;
 		}
@@ -110,7 +111,7 @@ static bool sets_stream(const struct module *m, region_id r)
 	return false;
 }
 
-/* Index of the first set_stream right in a body. */
+/* Returns the index of the first set_stream directly in a body. */
 static expr_id first_set_stream(const struct module *m, region_id r)
 {
 	region_each (m, o, r)
@@ -342,14 +343,14 @@ static bool is_idle(const struct module *m, int64_t rank)
 	return m->mesh.n > 1 || rank > 0;
 }
 
-/* Returns true if there are gaps between the blocks of a symmetric view. */
+/* Returns true if a symmetric view has gaps between its blocks. */
 static bool has_gaps(struct planner *b, const struct view *x)
 {
 	const struct plan_buffer of = b->p->buffer.at[x->buffer];
 	return of.view && storage_bytes(b, x->value) != of.elements * (int64_t)dtype_bytes(of.dtype);
 }
 
-/* Copies the contents of a symmetric view, without the gaps. */
+/* Makes a copy of a symmetric view's contents without the gaps. */
 static struct view *lower_shown(struct planner *b, struct view *x)
 {
 	struct view *copy = storage_make(b, x->value, NULL, NULL);
@@ -362,7 +363,7 @@ static struct view *lower_shown(struct planner *b, struct view *x)
 	return copy;
 }
 
-/* The buffer of an output; a view gets one of its own at the end. */
+/* Finds the buffer of an output. For a view, copies it to a buffer of its own at the end. */
 static void lower_output(struct planner *b, value_id v)
 {
 	struct plan_output out = {.value = v, .type = b->m->value.at[v].type, .buffer = UINT32_MAX};
@@ -439,7 +440,7 @@ static void mark_varying(struct plan *p)
 			p->varies[p->code.at[k].a] = true;
 }
 
-/* Marks the tasks of which no register changes: they are built once. */
+/* Marks the tasks whose registers never change. They are built once. */
 static void mark_fixed(struct plan *p)
 {
 	const bool *changes = p->varies;
@@ -452,7 +453,8 @@ static void mark_fixed(struct plan *p)
 	}
 }
 
-/* The plan, but for where its buffers lie; with copies[value] copies of a value's buffers for each stream. */
+/* Builds the plan, without the places of buffers. copies, by value: copies of its buffers for each
+ * stream. */
 static struct plan *build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
                           const struct plan_target *target, const uint8_t *copies)
 {

@@ -1,10 +1,10 @@
 /* plan: the work of one rank, as an array of fixed-size instructions.
  *
- * The final program is lowered once for each rank. Everything that depends on the rank is folded,
- * branches that it never takes are gone, loops stay loops. Values that depend on a loop index live
- * in registers, 64-bit integers; every size, offset, peer and root is a register, constants are
- * registers that nothing writes. The executor walks the array; it looks nothing up, allocates
- * nothing and hashes nothing.
+ * The final program is lowered once for each rank. Everything that depends on the rank is folded, and
+ * branches that the rank never takes are removed. Loops remain loops. Values that depend on a loop index
+ * are in registers, which are 64-bit integers. Every size, offset, peer and root is a register;
+ * constants are registers that nothing writes. The executor walks the array; it looks nothing up,
+ * allocates nothing and hashes nothing.
  *
  *     FOR i from 0 to 3:                            0  for r5 = r1 .. r4, else 6
  *       SetCurrentStream(Stream i)                  1    stream r5
@@ -18,8 +18,8 @@
  *     code op  |  a  |  b  |  c  |  to  |  statement  |  loop
  *     a, b, c by code (see PLAN_CODES); to: an instruction; loop: the register of the innermost loop.
  *
- * Undefined scalars (a division by zero, an overflow) are PLAN_UNDEFINED and make every scalar
- * computed from them undefined; using one for a size, an offset or a condition is an error. */
+ * An undefined scalar (after a division by zero or an overflow) is PLAN_UNDEFINED. Every scalar computed
+ * from it is undefined as well. It is an error to use one as a size, an offset or a condition. */
 #ifndef HIRC_PLAN_PLAN_H
 #define HIRC_PLAN_PLAN_H
 #include "ir/ir.h"
@@ -30,7 +30,7 @@ typedef uint32_t plan_reg;
 
 #define PLAN_UNDEFINED INT64_MIN
 
-/* code, text, meaning */
+/* X(code, text, meaning) */
 #define PLAN_CODES(X)                                                                                        \
 	X(LET, "let", "r[a] = r[b] op r[c]; op LOOKUP: r[a] = table c at r[b]")                              \
 	X(CHECK, "check", "r[a] must not be 0, or text b is the error")                                      \
@@ -56,52 +56,52 @@ enum plan_code {
 	    PLAN_CODE_COUNT
 };
 
-enum { PLAN_LOOKUP = EXPR_KIND_COUNT }; /* op of a LET, besides enum expr_kind */
+enum { PLAN_LOOKUP = EXPR_KIND_COUNT }; /* op of a LET, in addition to enum expr_kind */
 enum {
-	PLAN_TASK_PACKS = 1, /* it is part of the Communication that the statement starts */
-	PLAN_TASK_UNPACKS,   /* the same, after it */
+	PLAN_TASK_PACKS = 1, /* it packs data for the Communication of its statement */
+	PLAN_TASK_UNPACKS,   /* it unpacks data after the Communication */
 	PLAN_TASK_POISONS,   /* it fills a deallocated buffer */
 };
-enum { PLAN_WAIT_BESIDE = 1 }; /* the copies that the Communication packs and unpacks wait instead */
+enum { PLAN_WAIT_BESIDE = 1 }; /* the wait is for the copies that pack and unpack, not for the stream */
 enum { PLAN_NO_QUEUE = UINT32_MAX };
 
 struct plan_instruction {
 	uint8_t code;   /* enum plan_code */
-	uint8_t op;     /* by code */
-	uint16_t depth; /* of loops and conditions around it, for printing */
+	uint8_t op;     /* meaning depends on code */
+	uint16_t depth; /* number of enclosing loops and conditions, for printing */
 	uint32_t a, b, c;
-	uint32_t to;     /* instruction */
-	op_id statement; /* that it comes from; 0: none */
+	uint32_t to;     /* target instruction */
+	op_id statement; /* the statement from which it was lowered; 0: none */
 	plan_reg loop;   /* index register of the innermost loop; 0: none */
 };
 
-/* A part of the run's memory, or several: slots. */
+/* One or several parts of the run's memory: slots. */
 struct plan_buffer {
-	value_id value;      /* that it stores */
+	value_id value;      /* the value that it stores */
 	uint8_t dtype;       /* enum dtype */
-	bool written;        /* something in the plan writes it */
-	bool local;          /* to a unit: it has no memory, no slots */
-	bool temporary;      /* no value of the program stands in it */
-	int64_t elements;    /* of a slot: the local allocation domain with full blocks */
-	int64_t held;        /* of these, those of the rank's block; all where that varies */
-	int64_t slots;       /* copies: iterations on different streams have their own */
-	int64_t slot_bytes;  /* a slot's size, rounded up to 64 */
-	const char *what;    /* for messages: 'X' (f.hir:4) */
-	int32_t input;       /* which program input it is; -1: none */
-	uint32_t first_slot; /* of its slots, in the plan's list */
-	plan_reg loop;       /* index of the loop of which each iteration has its own contents; 0: none */
-	bool symmetric;      /* peers see it: it stands on the heap, there */
+	bool written;        /* some instruction writes it */
+	bool local;          /* local to a unit: it has no memory and no slots */
+	bool temporary;      /* scratch memory: it stores no value of the program */
+	int64_t elements;    /* elements of a slot: the local allocation domain with full blocks */
+	int64_t held;        /* elements of the rank's block; all of them if that varies */
+	int64_t slots;       /* number of copies: iterations on different streams have their own */
+	int64_t slot_bytes;  /* bytes of a slot, rounded up to 64 */
+	const char *what;    /* name for messages: 'X' (f.hir:4) */
+	int32_t input;       /* number of the program input; -1: none */
+	uint32_t first_slot; /* its first slot in the plan's list */
+	plan_reg loop;  /* index register of the loop whose iterations have contents of their own; 0: none */
+	bool symmetric; /* peers see it: it is on the heap at `heap` */
 	int64_t heap_at;
-	bool view; /* of a buffer on the heap of each rank of a team, one after the other: no memory */
+	bool view; /* shows the buffers of a team's ranks side by side; it has no memory */
 	uint32_t of, team;
-	int64_t block_bytes; /* from one rank's to the next */
-	uint32_t contents;   /* the count of writes to it, from 1 on; 0: nobody asks */
+	int64_t block_bytes; /* distance from one rank's block to the next */
+	uint32_t contents;   /* number of its counter of writes, from 1 on; 0: none */
 };
 
-/* A place for the second operand of products, in the order that the device likes best: struct rt_pack. */
+/* Memory for the second operand of products, in the order that the device reads fastest: struct rt_pack. */
 struct plan_pack {
-	uint32_t buffer;   /* that the operand is in */
-	int64_t bytes, at; /* at: from the start of the memory, after all buffers */
+	uint32_t buffer;   /* buffer that contains the operand */
+	int64_t bytes, at; /* at: offset in the memory, after all buffers */
 };
 
 /* A strided window: element (0, 0, …) is r[offset] elements after the start of slot r[slot]. */
@@ -109,14 +109,14 @@ struct plan_view {
 	uint32_t buffer;
 	plan_reg slot, offset;
 	uint8_t nd;
-	bool bytes; /* all is counted in bytes, whatever the buffer's elements are */
+	bool bytes; /* strides and extents are in bytes, whatever the dtype of the buffer is */
 	plan_reg n[RT_MAX_DIMS];
-	int64_t stride[RT_MAX_DIMS]; /* elements */
+	int64_t stride[RT_MAX_DIMS]; /* in elements */
 };
 
 struct plan_operand { /* a scalar operand of a task */
 	bool is_reg;
-	uint8_t rounded; /* 1 + the dtype that the number is rounded to; 0: it is not */
+	uint8_t rounded; /* dtype to which the number is rounded, + 1; 0: it is not rounded */
 	plan_reg reg;
 	double literal;
 };
@@ -125,39 +125,38 @@ struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
 	uint8_t op;     /* enum pointwise or reduce_op */
 	uint8_t has_bias;
-	uint8_t accumulate;    /* as in struct rt_task */
-	uint8_t function;      /* as in struct rt_task */
-	uint8_t scalars;       /* mask of the operands that are scalars */
+	uint8_t accumulate;    /* see struct rt_task */
+	uint8_t function;      /* see struct rt_task */
+	uint8_t scalars;       /* bit set of the operands that are scalars */
 	uint8_t fixed;         /* nothing in it depends on a loop */
-	uint32_t axes;         /* as in struct rt_task */
-	uint8_t in_n;          /* operands used, scalars included */
-	uint8_t local[4];      /* of a step: as in struct rt_step */
-	uint32_t first, steps; /* of a UNIT: its steps in the plan's list, which take the place of operands */
-	uint32_t locals;       /* of a UNIT */
-	op_id statement;       /* of a step */
-	uint32_t pack;         /* of a GEMM: 1 + the number of in[1]'s; 0: none is kept */
+	uint32_t axes;         /* see struct rt_task */
+	uint8_t in_n;          /* number of operands, with scalars */
+	uint8_t local[4];      /* step of a unit: see struct rt_step */
+	uint32_t first, steps; /* UNIT: its steps in the plan's list, in place of operands */
+	uint32_t locals;       /* UNIT: number of local blocks */
+	op_id statement;       /* step of a unit: its statement */
+	uint32_t pack;         /* GEMM: number of the pack of in[1], + 1; 0: none */
 	struct plan_view out, in[3];
 	struct plan_operand scalar[3];
 };
 
 struct plan_collective {
 	uint8_t kind;    /* enum collective */
-	uint8_t counted; /* 1 + the kind that counters show; 0: that above */
+	uint8_t counted; /* kind that the counters show, + 1; 0: `kind` */
 	uint8_t dtype;   /* enum dtype */
 	uint8_t reduce;  /* enum reduce_op */
 	uint8_t has_in, has_out;
-	uint32_t team; /* index into struct plan's team */
-	plan_reg root; /* index into the team */
+	uint32_t team; /* index in the plan's list of teams */
+	plan_reg root; /* index in the team */
 	plan_reg count;
-	uint32_t members;                 /* entries of counts and offsets, 0: none */
-	const plan_reg *counts, *offsets; /* of each member's block, in elements */
-	const plan_reg *send_counts,
-	    *send_offsets; /* AllToAll, AllToAllv: of those in `in`; NULL otherwise */
+	uint32_t members;                           /* length of counts and offsets; 0: none */
+	const plan_reg *counts, *offsets;           /* by member: its block, in elements */
+	const plan_reg *send_counts, *send_offsets; /* AllToAll, AllToAllv: blocks of `in`; otherwise NULL */
 	struct plan_view in, out;
-	/* AllToAllv whose counts stand in memory when it starts, in units of late_unit elements */
+	/* AllToAllv that reads its counts from memory when it starts, in units of late_unit elements */
 	uint8_t is_late;
-	struct plan_view late[2];                      /* lists of the members' counts: taken, given */
-	plan_reg late_unit, late_room, late_send_room; /* units that fit in out, in in */
+	struct plan_view late[2];                      /* the lists of counts: taken and given */
+	plan_reg late_unit, late_room, late_send_room; /* units that fit in `out` and in `in` */
 };
 
 struct plan_message {
@@ -170,19 +169,19 @@ struct plan_message {
 
 struct plan_team {
 	uint32_t n;
-	const uint32_t *rank; /* in team order */
+	const uint32_t *rank; /* ranks in team order */
 };
 
-struct plan_table { /* of LOOKUP */
+struct plan_table { /* table of a LOOKUP */
 	uint32_t n;
 	const uint32_t *at;
 };
 
-#define PLAN_VALUE "\x1f" /* no name has it */
+#define PLAN_VALUE "\x1f" /* marks the place of a value in a text; no name contains it */
 enum { PLAN_TEXT_VALUES = 4 };
 
-struct plan_text {        /* of a CHECK that fails */
-	const char *text; /* each PLAN_VALUE stands for a value */
+struct plan_text {        /* text of a CHECK, for its failure */
+	const char *text; /* each PLAN_VALUE is replaced by a value */
 	enum diagnostic code;
 	uint8_t values;
 	plan_reg value[PLAN_TEXT_VALUES];
@@ -192,64 +191,62 @@ struct plan_text {        /* of a CHECK that fails */
 struct plan_output {
 	value_id value;
 	type_id type;    /* layout of the buffer's contents */
-	uint32_t buffer; /* UINT32_MAX: this rank holds nothing of it */
+	uint32_t buffer; /* UINT32_MAX: this rank holds no part of it */
 };
 
 struct plan {
 	struct arena *arena;
-	int64_t rank, ranks; /* this rank, ranks of the job */
-	int64_t streams;     /* number of streams; 0: as they are named */
+	int64_t rank, ranks; /* this rank, and the number of ranks */
+	int64_t streams;     /* number of streams; 0: unlimited */
 	bool idle;           /* the rank is in no mesh */
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
 	bool *varies;     /* by register: some instruction writes it */
 	VEC(struct plan_buffer) buffer;
-	VEC(int64_t) slot; /* bytes from the start of the memory, by slot */
-	int64_t heap;      /* bytes at the start of the memory, of symmetric buffers: the same on all ranks */
-	VEC(size_t) heap_piece; /* bytes of each of these that has any, in their order */
-	int64_t
-	    bytes; /* of memory, allocated and poisoned once before the run; INT64_MAX: no machine has it */
+	VEC(int64_t) slot;      /* by slot: bytes from the start of the memory */
+	int64_t heap;           /* bytes of symmetric buffers, first in memory and the same on all ranks */
+	VEC(size_t) heap_piece; /* bytes of each symmetric buffer that has any, in order */
+	int64_t bytes; /* of memory, poisoned once before the run; INT64_MAX: more than any machine has */
 	VEC(struct plan_pack) pack;
-	uint32_t contents; /* counts of writes */
+	uint32_t contents; /* number of counters of writes */
 	VEC(struct plan_task) task;
-	VEC(struct plan_task) step; /* of units */
+	VEC(struct plan_task) step; /* steps of units */
 	VEC(struct plan_collective) collective;
 	VEC(struct plan_message) message;
 	VEC(struct plan_team) team; /* the same on all ranks */
 	VEC(struct plan_table) table;
 	VEC(struct plan_text) text;
-	VEC(struct plan_output) output; /* in the order of the program's */
-	uint32_t *input_buffer;         /* by program input; UINT32_MAX: nothing here */
-	uint32_t handles, queues;       /* counts */
-	uint32_t members;               /* of the largest team */
+	VEC(struct plan_output) output; /* in the order of the program's outputs */
+	uint32_t *input_buffer;         /* by program input; UINT32_MAX: this rank holds no part of it */
+	uint32_t handles, queues;       /* numbers of stream handles and of ticket queues */
+	uint32_t members;               /* members of the largest team */
 };
 
 /* Properties of the target that a plan is made for. */
 struct plan_target {
-	int64_t streams;    /* numberOfStreams; 0: unbounded */
-	int64_t page;       /* symmetric buffers have a multiple of so many bytes; 0: the host's page */
+	int64_t streams;    /* number of streams; 0: unlimited */
+	int64_t page;       /* sizes of symmetric buffers are multiples of this; 0: the host's page */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
-	uint64_t epilogues; /* mask of enum pointwise: functions that may follow a product in its task */
-	bool poisons;       /* a Deallocate fills the buffer with values that no program computes */
-	bool externs;       /* operations that only other systems have leave nothing in the plan, instead of
-	                     * an error: the plan is made to be looked at, not to be run */
-	bool as_checked;    /* memory is as hirc check takes it: no place is shared, no value has more
-	                     * copies than streams, and a Communication packs beside the stream */
+	uint64_t epilogues; /* bit set of enum pointwise: functions that can be part of a product's task */
+	bool poisons;       /* a Deallocate fills the buffer with numbers that no program computes */
+	bool externs;       /* leave out operations of other systems; for reading only */
+	bool as_checked;    /* memory as hirc check assumes: nothing shared, packing on a stream of its own */
 };
 
-/* The plan of one rank, or NULL after reporting to d why the program cannot be executed. Reads the
- * module only, so that ranks that are threads can share it. */
+/* Makes the plan of one rank. Returns NULL after reporting to d why the program cannot be executed. Only
+ * reads the module, so that ranks that are threads can share it. */
 struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, int64_t ranks,
                         const struct plan_target *target);
 void plan_free(struct plan *p);
 
-/* The plan as text (--dump-plan); no addresses, no times. */
+/* Prints the plan (--dump-plan), without addresses and times. */
 void plan_print(const struct plan *p, const struct module *m, struct buf *out);
 
-/* Labels: each statement's text and place, made once before ranks start (printing numbers things). */
+/* Labels: the text and place of each statement. They are made once, before ranks start, since printing
+ * numbers the module. */
 struct plan_label {
-	const char *statement, *where; /* "" if there is none */
-	uint32_t line;                 /* of where; 0: none */
+	const char *statement, *where; /* "": none */
+	uint32_t line;                 /* line in `where`; 0: none */
 };
 struct plan_labels {
 	struct arena *arena;

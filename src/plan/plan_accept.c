@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 16 }; /* which take as long as an instruction */
+enum { BLOCKS = 16 }; /* blocks that cost as much work as one instruction */
 
 struct known_collective {
-	struct plan_moved moved; /* by its last issue */
-	bool fixed;              /* and by all others */
+	struct plan_moved moved; /* result of its last issue */
+	bool fixed;              /* later issues have the same result */
 };
 
 struct acceptance {
@@ -17,15 +17,15 @@ struct acceptance {
 	const struct module *m;
 	struct diag *d;
 	int64_t *reg;
-	bool *seen; /* by task: its views are those of every iteration, and inside their buffers */
+	bool *seen; /* by task: its views never change, and were found to be inside their buffers */
 	struct known_collective *known; /* by collective */
-	int64_t *room;                  /* six lists of a team's members */
+	int64_t *room;                  /* six lists, each as long as the largest team */
 	uint64_t *work;
 	struct plan_lists *lists;
 	struct plan_counts *counts;
 };
 
-/* Returns true if all elements of a window lie inside a slot of its buffer. */
+/* Returns true if all elements of a window are inside a slot of its buffer. */
 static bool is_inside(const struct acceptance *x, const struct plan_view *v)
 {
 	const struct plan_buffer *buffer = &x->p->buffer.at[v->buffer];
@@ -104,7 +104,7 @@ static const int64_t *copy_values(const struct acceptance *x, const plan_reg *re
 	return reg ? to : NULL;
 }
 
-/* Finds the blocks of every member, as the transports cut them. */
+/* Finds the blocks of every member, cut as the transports cut them. */
 static void find_blocks(struct acceptance *x, const struct plan_collective *c, struct plan_moved *moved)
 {
 	const struct plan_team *team = &x->p->team.at[c->team];
@@ -131,10 +131,12 @@ static void find_blocks(struct acceptance *x, const struct plan_collective *c, s
 		moved->given = intern_list(x->lists, given, n);
 	if (!equal && r.kind != COLLECTIVE_REDUCE_SCATTER)
 		moved->taken = intern_list(x->lists, taken, n);
-	*x->work -= n / BLOCKS < *x->work ? n / BLOCKS : *x->work - 1; /* the instruction takes the last */
+	*x->work -= n / BLOCKS < *x->work
+	                ? n / BLOCKS
+	                : *x->work - 1; /* never to 0 here: the instruction itself takes the last unit */
 }
 
-/* Returns true if an instruction writes the number of elements, or that of a block. */
+/* Returns true if an instruction writes the number of elements or of a block. */
 static bool count_varies(const struct plan *p, const struct plan_collective *c)
 {
 	bool varies = p->varies[c->count] || p->varies[c->root];
@@ -144,7 +146,7 @@ static bool count_varies(const struct plan *p, const struct plan_collective *c)
 	return varies;
 }
 
-/* Counts the elements of a collective; returns true if its memory is where it may be. */
+/* Counts the elements of a collective. Returns false if its memory is outside of its buffers. */
 static bool accept_collective(struct acceptance *x, op_id op, uint32_t at)
 {
 	const struct plan_collective *c = &x->p->collective.at[at];
@@ -160,13 +162,13 @@ static bool accept_collective(struct acceptance *x, op_id op, uint32_t at)
 	return collective_is_inside(x, c);
 }
 
-/* The data of a message is one run of elements (run_of). */
+/* Counts the elements of a message, which are one run of memory (run_of). */
 static void count_message(struct acceptance *x, op_id op, const struct plan_message *m)
 {
 	vec_push(&x->counts->issue[op], (struct plan_moved){.elements = x->reg[m->data.n[0]]});
 }
 
-/* Returns true if the instruction's memory is where it may be; counts its elements. */
+/* Counts the elements of the instruction. Returns false if its memory is outside of its buffers. */
 static bool accept_work(struct acceptance *x, const struct plan_instruction *i)
 {
 	const struct plan *p = x->p;

@@ -1,9 +1,9 @@
-/* plan_blocks: copies between values of the same blocks, where a rank has several.
+/* plan_blocks: copies between values that are cut into the same blocks, if a rank has several blocks.
  *
  *     T: f32[12@block(2)@x, 9]  →  a step of Y: f32[12@block(2)@x, 9@stream(3)], x = 2
- *         2 blocks of 3 lines, of each the 3 columns of the step
+ *         2 blocks of 3 lines; of each line the 3 columns of the step
  *
- * Blocks are copied with the room behind a last one that is not full: both sides have it. */
+ * All blocks are copied at full size: both sides have room after a last block that is not full. */
 #include "plan/planner.h"
 
 struct dims {
@@ -25,13 +25,13 @@ static bool add_dim(struct planner *b, struct dims *d, sx_id n, int64_t to, int6
 	return true;
 }
 
-/* Returns the place of the element x of an axis that is one interval. */
+/* Returns the place of element x of an axis that is one interval. */
 static sx_id element_at(struct planner *b, const struct view_axis *a, sx_id x)
 {
 	return a->own ? a->start : sx_add(b, a->start, sx_scale(b, sx_sub(b, x, a->base), a->stride));
 }
 
-/* Adds where a block of step k stands, unless it is the one that is stored. */
+/* Adds the place of a block of step k, unless only this block is stored. */
 static void at_block(struct planner *b, sx_id *at, const struct view_axis *x, unsigned k, int64_t size,
                      sx_id block)
 {
@@ -75,7 +75,7 @@ static bool copy_axis(struct planner *b, struct dims *d, const struct view *to, 
 			at_block(b, &d->to_at, x, k, size, to_block[k]);
 			at_block(b, &d->from_at, y, k, size, to_block[k]);
 		}
-		/* room behind a block is only where it is stored as such */
+		/* only stored steps leave room after a block */
 		len = stored ? sx_const(b, size)
 		             : sx_clamp(b, sx_sub(b, len, sx_scale(b, to_block[k], size)), size);
 		room = size;

@@ -1,4 +1,4 @@
-/* plan_boxes: box by box. */
+/* plan_boxes: see plan_boxes.h. */
 #include "plan/plan_boxes.h"
 #include "ir/infer.h"
 #include "plan/plan_elements.h"
@@ -16,7 +16,7 @@ bool boxes_of(struct planner *b, const struct view *v, struct boxes *out)
 	return true;
 }
 
-/* The number of the interval of an axis that box k is. */
+/* Returns the interval along an axis that box k has. */
 static int64_t interval_of(const struct boxes *boxes, unsigned rank, int64_t k, unsigned axis)
 {
 	for (unsigned a = rank; a-- > axis + 1;)
@@ -42,7 +42,7 @@ bool boxes_interval(struct planner *b, const struct view *v, const struct boxes 
 
 /* ---- operations */
 
-/* The axis of the result that an operand's runs along; -1: none. */
+/* Returns the result axis that corresponds to an axis of an operand; -1: none. */
 static int result_axis(const struct infer_axes *x, unsigned operand, unsigned axis, unsigned rank)
 {
 	for (unsigned a = 0; a < rank; a++)
@@ -51,8 +51,8 @@ static int result_axis(const struct infer_axes *x, unsigned operand, unsigned ax
 	return -1;
 }
 
-/* The box of an operand for box k of the result: its number, -1 where its boxes are not those of the result.
- */
+/* Returns the number of the operand's box for box k of the result; -1: the operand's boxes are not those
+ * of the result. */
 static int64_t operand_box(const struct infer_axes *x, unsigned operand, const struct view *v,
                            const struct boxes *in, const struct view *result, const struct boxes *out,
                            int64_t k)
@@ -67,7 +67,7 @@ static int64_t operand_box(const struct infer_axes *x, unsigned operand, const s
 	return box;
 }
 
-/* A box of which a rank has nothing in any step. */
+/* Returns true if a box is empty in every step. */
 static bool nothing(const struct planner *b, const struct view *box)
 {
 	int64_t n;
@@ -77,10 +77,10 @@ static bool nothing(const struct planner *b, const struct view *box)
 	return false;
 }
 
-/* Axes of the result that are one interval, where an operand has several: it is computed interval by
- * interval. */
+/* The axes of the result that are one interval although an operand has several. The result is computed
+ * interval by interval along these axes. */
 struct cuts {
-	int operand[IR_MAX_LOGICAL]; /* by axis of the result: the operand that cuts it; -1: none */
+	int operand[IR_MAX_LOGICAL]; /* by axis of the result: the operand with several intervals; -1: none */
 	unsigned axis[IR_MAX_LOGICAL];
 };
 
@@ -107,7 +107,7 @@ static bool find_cuts(const struct infer_axes *x, const struct operand_ref *in, 
 	return true;
 }
 
-/* The part of a box of the result that the operands' boxes, at, cut out. */
+/* Finds the part of a result's box for which the operands' boxes at `at` suffice. */
 static void cut_result_box(struct planner *b, const struct cuts *cuts, const struct operand_ref *at,
                            struct view *to)
 {
@@ -175,7 +175,7 @@ bool boxes_each(struct planner *b, op_id op, struct view *result, const struct o
 
 /* ---- copies */
 
-/* Copies the intersection of two boxes; returns its number of elements. */
+/* Copies the intersection of two boxes. Returns its number of elements. */
 static sx_id copy_common(struct planner *b, const struct view *to, const struct view *from)
 {
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], count = sx_const(b, 1);
@@ -196,7 +196,7 @@ static sx_id copy_common(struct planner *b, const struct view *to, const struct 
 	return count;
 }
 
-/* All boxes of a value. NULL: they are too many, or some is not in one place. */
+/* Returns all boxes of a value; NULL: there are too many, or one is not in one place. */
 static struct view **all_boxes(struct planner *b, const struct view *v, int64_t *n)
 {
 	struct boxes x;
@@ -237,8 +237,8 @@ bool boxes_copy(struct planner *b, const struct view *to, const struct view *fro
 
 /* ---- packed */
 
-/* A view of a buffer that holds a box from `place` on, axis `lead` outermost; *count: elements, *most of
- * them. NULL: another axis' extent is not known here. */
+/* Makes a view of a buffer that holds a box from `place` on, with axis `lead` outermost. *count: its
+ * elements; *most: an upper limit of them. Returns NULL if the extent of another axis is not constant. */
 static struct view *packed_box(struct planner *b, const struct view *box, unsigned lead, uint32_t buffer,
                                sx_id slot, sx_id place, sx_id *count, int64_t *most)
 {

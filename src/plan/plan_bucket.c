@@ -1,15 +1,16 @@
-/* plan_bucket: pack and unpack, a copy for each operand or result.
+/* plan_bucket: lowers pack and unpack to a copy for each operand or result.
  *
  *     P: f32[2, 10] = pack(A, B, blocks=2)      A: 8 elements on the rank, B: 4 lines of 3
  *         P[0; 2:10 4:1] = A[0; 2:4 4:1]
  *         P[4; 2:10 6:1] = B[0; 2:6 6:1]
  *
- * A rank's part of a value that no loop cuts is its memory from end to end. Parts of other values, and of
- * views, are boxes of strided lines. */
+ * If no loop cuts a value, the rank's part is its whole memory. Parts of other values, and of views, are
+ * boxes of strided lines. */
 #include "ir/pack.h"
 #include "plan/plan_elements.h"
 
-/* A value's memory: extents and strides, outermost first, of elements or, in a packing of bytes, of bytes. */
+/* The memory of a value: extents and strides, outermost first, in elements; in bytes if the pack is of
+ * bytes. */
 struct held {
 	uint32_t buffer;
 	sx_id slot, offset;
@@ -18,7 +19,7 @@ struct held {
 	int64_t count;
 };
 
-/* Appends a dimension; one that goes on where the last one leaves off is part of that. */
+/* Appends a dimension. If it continues the last one without a gap, the two are joined. */
 static void add_dim(struct held *x, int64_t n, int64_t stride)
 {
 	x->count *= n;
@@ -33,7 +34,7 @@ static void add_dim(struct held *x, int64_t n, int64_t stride)
 	x->stride[x->nd++] = stride;
 }
 
-/* The box of a view, or of a value that a loop cuts. */
+/* Finds the box of a view, or of a value that a loop cuts. */
 static bool box_of_memory(struct planner *b, struct view *v, struct held *x)
 {
 	uint8_t axis[IR_MAX_LOGICAL];
@@ -81,7 +82,7 @@ static bool memory_of(struct planner *b, struct view *v, bool bytes, struct held
 	return true;
 }
 
-/* A window with these dimensions; false: they are too many. */
+/* Makes a window with these dimensions. Returns false if there are too many. */
 static bool add_window(struct planner *b, struct plan_view *w, int64_t n, int64_t stride)
 {
 	if (w->nd == RT_MAX_DIMS)
@@ -91,9 +92,9 @@ static bool add_window(struct planner *b, struct plan_view *w, int64_t n, int64_
 	return true;
 }
 
-/* Finds windows on the same elements in the part's memory and in the packed one's, where `place` is the
- * part's place in a block of `block` elements. False: a block ends amid a line, or there are too many
- * dimensions. */
+/* Finds windows on the same elements in the part's memory and in the packed memory. place: position of
+ * the part in a block of `block` elements. Returns false if a block ends inside a line, or if there are
+ * too many dimensions. */
 static bool windows(struct planner *b, const struct held *part, int64_t blocks, int64_t block,
                     struct plan_view *own, struct plan_view *packed)
 {
@@ -115,7 +116,7 @@ static bool windows(struct planner *b, const struct held *part, int64_t blocks, 
 	return left == 1;
 }
 
-/* Copies a part to its place, `before` elements being of parts before it, or back. */
+/* Copies a part to its place or back. before: number of elements of earlier parts. */
 static bool copy_part(struct planner *b, op_id op, struct view *v, bool bytes, const struct held *packed,
                       int64_t *before)
 {

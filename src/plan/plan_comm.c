@@ -1,12 +1,12 @@
-/* plan_comm: collectives, messages and their waits.
+/* plan_comm: lowers collectives.
  *
- * A communication moves contiguous memory: each of its buffers becomes one run of elements, and the
- * blocks of an Allgather or ReduceScatter become counts and places in the larger buffer, of each
- * member as its own layout says:
+ * A communication moves contiguous memory. Each of its buffers becomes one run of elements. The blocks
+ * of an Allgather or ReduceScatter become counts and offsets in the larger buffer, by the layout of each
+ * member:
  *
  *     Y: f32[10] = allgather(X: f32[10@x]), x = 4     counts 3 3 3 1, offsets 0 3 6 9
  *
- * Each slice of a team is a communicator; a rank that no slice holds skips the statement and its waits. */
+ * Each slice of a team is a communicator. A rank that is in no slice skips the statement and its waits. */
 #include "plan/plan_comm.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -44,7 +44,7 @@ void plan_teams(struct planner *b)
 	}
 }
 
-/* The slice that holds this rank: its number in the plan's teams and the rank's index in it. */
+/* Finds the slice with this rank: its number among the plan's teams, and the rank's index in it. */
 bool plan_own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t *own)
 {
 	const struct communicator *c = communicator_of(b, op);
@@ -71,9 +71,8 @@ static bool same_shape(const struct view *x, const struct view *y)
 	return true;
 }
 
-/* Takes the gathered axis, if it is there, out of a buffer's axes in memory order. False: it is not
- * outermost.
- */
+/* Removes the gathered axis from the list of a buffer's axes in memory order. Returns false if it is
+ * present but not outermost. */
 static bool take_first(struct comm *s, const struct view *v, int gathered, uint8_t *axis, unsigned *n)
 {
 	if (gathered < 0 || !memchr(axis, gathered, *n))
@@ -87,7 +86,8 @@ static bool take_first(struct comm *s, const struct view *v, int gathered, uint8
 	return true;
 }
 
-/* Memory order of both buffers must agree, with `gathered` outermost where it is longer than 1. */
+/* Checks that both buffers have the same memory order, and that `gathered`, if longer than 1, is
+ * outermost. */
 static bool same_order(struct comm *s, const struct view *large, const struct view *small, int gathered)
 {
 	struct planner *b = s->b;
@@ -96,7 +96,7 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 	for (unsigned i = 0; i < large->rank; i++) {
 		int64_t one;
 		if (sx_is_const(b, small->axis[i].len, &one) && one == 0 && (int)i != gathered)
-			return true; /* nothing is here */
+			return true; /* this rank has no elements */
 		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) ||
 		              small->axis[i].room == 1 || large->axis[i].room == 1 ||
 		              run_is_single(b, small, i);
@@ -115,14 +115,14 @@ static bool same_order(struct comm *s, const struct view *large, const struct vi
 	return false;
 }
 
-/* The axis along which the members' blocks of `small` differ from `large`; -1: none. */
+/* Returns the axis along which the members' blocks of `small` differ from `large`; -1: none. */
 static bool block_axis(struct comm *s, const struct view *large, const struct view *small, int *out)
 {
 	struct planner *b = s->b;
 	*out = -1;
 	for (unsigned a = 0; a < large->rank; a++) {
 		if (large->axis[a].pieces && small->axis[a].pieces)
-			continue; /* the same ones */
+			continue; /* both have the same interval */
 		for (uint32_t k = 0; k < s->team->n; k++) {
 			sx_id off, len;
 			if (!view_interval(b, small, a, s->team->rank[k], &off, &len)) {
@@ -145,7 +145,7 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 	int64_t n;
 	for (unsigned a = 0; a < large->rank && *out < 0; a++)
 		if (sx_is_const(b, large->axis[a].len, &n) && n == 0)
-			return true; /* nothing is here: all blocks are empty */
+			return true; /* this rank has no elements: all blocks are empty */
 	if (*out < 0 && s->team->n > 1) {
 		planner_error(b, E_PLAN_LAYOUT, "'%s' has no axis that is spread over the team",
 		              value_text(b, small->value));
@@ -154,7 +154,8 @@ static bool block_axis(struct comm *s, const struct view *large, const struct vi
 	return true;
 }
 
-/* Shapes differ (a select took the mesh axis away): blocks of one size, one after the other. */
+/* Plans blocks of one size, one after the other, for shapes that differ because a select removed the
+ * mesh axis. */
 static bool plan_equal_blocks(struct comm *s)
 {
 	struct planner *b = s->b;
@@ -169,7 +170,7 @@ static bool plan_equal_blocks(struct comm *s)
 	return true;
 }
 
-/* Allgather and ReduceScatter: the block of each member in the larger buffer. */
+/* Plans the block of each member in the larger buffer, for Allgather and ReduceScatter. */
 static bool plan_blocks(struct comm *s)
 {
 	struct planner *b = s->b;
@@ -189,7 +190,7 @@ static bool plan_blocks(struct comm *s)
 			sx_id each = run_product(b, large, gather ? s->out_n : s->in_n, axis);
 			count = sx_mul(b, len, each);
 			sx_id from = sx_sub(b, off, large->axis[axis].off);
-			/* an empty block stands anywhere; keep it inside */
+			/* an empty block may have any place; keep it inside of the buffer */
 			off = sx_mul(b, sx_min(b, from, large->axis[axis].len), each);
 		}
 		counts[k] = sx_reg(b, count);
@@ -206,7 +207,7 @@ static const char *lengths_differ(struct comm *s)
 	                    value_text(s->b, s->in->value), value_text(s->b, s->out->value));
 }
 
-/* Whole buffers of one size on all ranks. */
+/* Plans whole buffers of one size on all ranks. */
 static bool plan_whole(struct comm *s)
 {
 	struct planner *b = s->b;
@@ -217,7 +218,7 @@ static bool plan_whole(struct comm *s)
 		return false;
 	if (s->in && s->out) {
 		sx_id same = sx_op(b, EXPR_EQ, s->in_count, s->out_count);
-		if (rooted) { /* only the root's input is read (its output written) */
+		if (rooted) { /* only the root's input is read, or its output written */
 			sx_id mine = sx_op(b, EXPR_EQ, root, sx_const(b, s->own));
 			same = sx_op(b, EXPR_OR, same, sx_op(b, EXPR_NOT, mine, 0));
 			if (s->c.kind == COLLECTIVE_SEND_RECV) {
@@ -274,13 +275,13 @@ bool plan_is_never_waited(const struct planner *b, op_id op)
 	return b->target->as_checked && b->m->op.at[op].flags & OP_ASYNC && !b->waited[op];
 }
 
-/* Emits the start of the communication. If it must unpack, emits the wait for it right behind, unless the
- * wait is in the same block. */
+/* Emits the start of a communication. If data must be unpacked, emits a wait right after it, unless the
+ * program's wait is in the same block. */
 static void issue_communication(struct comm *s, struct plan_instruction i)
 {
 	struct planner *b = s->b;
 	bool async = b->m->op.at[s->op].flags & OP_ASYNC, unpacks = false;
-	if (b->m->op.at[s->op].flags & OP_GROUPED) { /* plan_coalescing does the rest */
+	if (b->m->op.at[s->op].flags & OP_GROUPED) { /* plan_coalescing plans the unpacking */
 		i.b = PLAN_NO_QUEUE;
 		plan_emit(b, i);
 		return;
@@ -290,7 +291,8 @@ static void issue_communication(struct comm *s, struct plan_instruction i)
 		unpacks |= b->unpack.at[k].op == s->op;
 	if (!unpacks || (async && plan_is_waited_here(b, s->op)))
 		return;
-	if (plan_is_never_waited(b, s->op)) { /* beside the stream, which does not know when */
+	if (plan_is_never_waited(
+	        b, s->op)) { /* the copy runs beside the stream, which nothing makes wait for it */
 		plan_emit(b, (struct plan_instruction){
 		                 .code = PLAN_WAIT, .op = PLAN_WAIT_BESIDE, .a = b->queue[s->op] - 1});
 		uint32_t first = b->p->code.n;
@@ -313,7 +315,7 @@ static void issue_collective(struct comm *s)
 	    s, (struct plan_instruction){.code = PLAN_COLLECTIVE, .a = s->b->p->collective.n - 1});
 }
 
-/* A send and a receive that start together. */
+/* Plans a collective_permute: a send and a receive that start together. */
 static void plan_permute_comm(struct comm *s)
 {
 	struct planner *b = s->b;
@@ -344,7 +346,7 @@ static void plan_permute_comm(struct comm *s)
 		issue_communication(s, (struct plan_instruction){.code = PLAN_END_GROUP});
 }
 
-/* Gather, Scatter, AllToAll, AllToAllv. */
+/* Plans Gather, Scatter, AllToAll and AllToAllv. */
 static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct view *out, struct comm *s)
 {
 	struct exchange x = {
@@ -366,7 +368,7 @@ static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct 
 		return;
 	bool gives = s->c.kind == COLLECTIVE_GATHER && x.taker != s->own,
 	     takes = s->c.kind == COLLECTIVE_SCATTER && x.giver != s->own;
-	if (gives) { /* one block: what the root takes */
+	if (gives) { /* one block: the one that the root takes */
 		s->c.in.offset = x.send_offsets[x.taker];
 		x.counts[s->own] = x.send_counts[x.taker];
 	} else if (takes) {
@@ -382,7 +384,7 @@ static void plan_exchanged(struct planner *b, op_id op, struct view *in, struct 
 	issue_collective(s);
 }
 
-/* Drops the buffer that a rank does not read or write, where the root is known. */
+/* If the root is known, drops the buffer that a rank does not use. */
 static bool plan_root(struct comm *s, enum op_kind kind)
 {
 	sx_id root;
@@ -406,7 +408,7 @@ void plan_collective(struct planner *b, op_id op)
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	struct comm s = {.b = b, .op = op};
-	enum collective known = COLLECTIVE_ALLGATHER; /* unless a collective_permute */
+	enum collective known = COLLECTIVE_ALLGATHER; /* any, if it is a collective_permute */
 	bool is_known = op_collective(kind, &known);
 	uint32_t team;
 	struct view *in = view_of(b, op_read(b->m, op, 0)), *out = in ? view_of_result(b, op, 0) : NULL;
@@ -457,7 +459,7 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	if (kind == OP_ALLGATHER && same &&
 	    (apart || plan_comm_has_gaps(&s, in) || plan_comm_has_gaps(&s, out))) {
-		s.c.kind = COLLECTIVE_ALL_TO_ALLV; /* just the elements */
+		s.c.kind = COLLECTIVE_ALL_TO_ALLV; /* moves only the elements, without padding */
 		s.c.counted = COLLECTIVE_ALLGATHER + 1;
 		plan_exchanged(b, op, in, out, &s);
 		return;

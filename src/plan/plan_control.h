@@ -1,13 +1,13 @@
-/* plan_control: the instructions that only change registers, as the planner folds them, a dry run follows
- * them and the executor runs them. */
+/* plan_control: carries out the instructions that only change registers. The planner uses it to fold,
+ * dry runs to follow a plan, and the executor to run it. */
 #ifndef HIRC_PLAN_PLAN_CONTROL_H
 #define HIRC_PLAN_PLAN_CONTROL_H
 #include "base/checked.h"
 #include "base/str.h"
 #include "plan/plan.h"
 
-/* kind: enum expr_kind, ADD … NOT (b is ignored). An undefined value gives PLAN_UNDEFINED; `and` and
- * `or` do not look at b where a decides. */
+/* kind: enum expr_kind, ADD … NOT (b is ignored). An undefined operand gives PLAN_UNDEFINED; `and` and
+ * `or` ignore b if a decides. */
 static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
 {
 	int64_t r;
@@ -58,7 +58,7 @@ static inline int64_t plan_apply(unsigned kind, int64_t a, int64_t b)
 	}
 }
 
-/* Returns the value that a LET gives its register. */
+/* Returns the value that a LET computes. */
 static inline int64_t plan_let(const struct plan *p, const struct plan_instruction *i, const int64_t *r)
 {
 	if (i->op != PLAN_LOOKUP)
@@ -69,7 +69,7 @@ static inline int64_t plan_let(const struct plan *p, const struct plan_instructi
 
 #define PLAN_OUTSIDE "an index is undefined or leads out of a buffer"
 
-/* Returns why plan_control fails at an instruction. */
+/* Returns the reason for which plan_control fails at an instruction. */
 static inline const char *plan_failure(const struct plan *p, const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {
@@ -84,7 +84,7 @@ static inline const char *plan_failure(const struct plan *p, const struct plan_i
 	}
 }
 
-/* The number of a failure at an instruction. */
+/* Returns the diagnostic number of a failure at an instruction. */
 static inline enum diagnostic plan_failure_code(const struct plan *p, const struct plan_instruction *i)
 {
 	switch ((enum plan_code)i->code) {
@@ -100,7 +100,7 @@ static inline enum diagnostic plan_failure_code(const struct plan *p, const stru
 	}
 }
 
-/* Prints a failure, with the values that the text of a check shows. */
+/* Prints a failure, with the values that its text shows. */
 static inline void plan_failure_print(const struct plan *p, const struct plan_instruction *i,
                                       const int64_t *r, const char *why, struct buf *out)
 {
@@ -116,12 +116,12 @@ static inline void plan_failure_print(const struct plan *p, const struct plan_in
 }
 
 enum plan_step {
-	PLAN_WORK, /* the caller's to carry out */
-	PLAN_DONE, /* it touches loops, conditions and registers alone: *at is the next instruction */
-	PLAN_FAILS /* the rank cannot go on: plan_failure says why */
+	PLAN_WORK, /* the caller must carry it out */
+	PLAN_DONE, /* done; *at is the next instruction */
+	PLAN_FAILS /* the rank cannot continue; plan_failure has the reason */
 };
 
-/* Carries out the instruction before *at if it does no work. */
+/* Carries out the instruction before *at if it only changes loops, conditions and registers. */
 static inline enum plan_step plan_control(const struct plan *p, const struct plan_instruction *i, int64_t *r,
                                           uint32_t *at)
 {

@@ -1,4 +1,4 @@
-/* plan_dense: copies without gaps. */
+/* plan_dense: see plan_dense.h. */
 #include "plan/plan_dense.h"
 #include "plan/plan_elements.h"
 #include <string.h>
@@ -13,7 +13,8 @@ bool dense_possible(const struct planner *b, const struct view *v, int lead)
 	return true;
 }
 
-/* Elements of each axis that the rank has; local: of that axis, elements without their coordinates. */
+/* Finds the number of elements that the rank has along each axis. local: by axis, the copy numbers them
+ * from 0 and not by their coordinates. */
 static bool extents(struct planner *b, const struct view *v, int64_t *n, bool *local)
 {
 	struct elements e;

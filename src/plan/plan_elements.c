@@ -1,15 +1,15 @@
-/* plan_elements: lists of elements, and copies between them.
+/* plan_elements: lists elements, and copies between lists.
  *
  *     X: f32[12@block(3)@x], x = 2        rank 0 has 0 1, 4 5, 8 9
  *     Y: f32[12@x]                        rank 0 needs 0 … 5: it keeps 0 1, 4 5
  *
- * The places of the elements become few strided copies: runs of one step, then equal runs at one distance,
- * and so on. */
+ * The places of the elements are joined into a few strided copies: first runs with one step, then equal
+ * runs at equal distances, and so on. */
 #include "plan/plan_elements.h"
 #include "plan/data_map.h"
 #include <string.h>
 
-enum { MAX_COPIES = 1 << 16 }; /* of a statement on a rank */
+enum { MAX_COPIES = 1 << 16 }; /* most copies of a statement on a rank */
 
 bool elements_of(struct planner *b, const struct view *v, int64_t rank, int64_t *room, struct elements *e)
 {
@@ -60,7 +60,8 @@ static bool is_same_shape(const struct element_piece *a, const struct element_pi
 	       !memcmp(a->to_step, b->to_step, sizeof *a->n * a->nd);
 }
 
-/* Makes one piece of neighbours that are alike and at one distance. Returns how many are left. */
+/* Joins neighbours of the same form at equal distances into one piece. Returns the number of pieces
+ * left. */
 static int64_t merge_pieces(struct element_piece *p, int64_t n)
 {
 	int64_t left = 0;

@@ -1,12 +1,12 @@
-/* plan_exchange: exchanges of boxes.
+/* plan_exchange: plans exchanges of boxes.
  *
  *     Y: f32[6, 4@x] = set(X: f32[6@x, 4]), x = 2, rank 0
  *         keeps     rows 0 1 2, columns 0 1
  *         gives     rows 0 1 2, columns 2 3, packed      to rank 1
- *         takes     rows 3 4 5, columns 0 1              from rank 1, at its place
+ *         takes     rows 3 4 5, columns 0 1              from rank 1, to their place
  *
- * Extents of a box that depend on a loop are padded to the largest they can be, but for the outermost; both
- * sides compute them from the same numbers. */
+ * If the extent of a box depends on a loop, it is padded to its largest value, except for the outermost
+ * axis. Both sides compute extents from the same numbers. */
 #include "plan/plan_exchange.h"
 #include "ir/expr.h"
 #include "plan/plan_boxes.h"
@@ -17,7 +17,7 @@ struct range {
 	sx_id off, len;
 };
 
-/* One side of the exchange: each member's part of a value. */
+/* One side of the exchange: the parts of a value that the members have. */
 struct side {
 	struct view *v;
 	struct boxes boxes;
@@ -34,7 +34,7 @@ static bool in_mesh(const struct planner *b, type_id t, int64_t rank)
 	return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)rank, &position);
 }
 
-/* A view of a rank that is not in the mesh knows neither extents nor the loops' blocks. */
+/* Completes a view of a rank that is not in the mesh: it has no extents and no blocks of loops yet. */
 static bool fill_absent(struct planner *b, struct view *v)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -45,13 +45,14 @@ static bool fill_absent(struct planner *b, struct view *v)
 	return true;
 }
 
-/* Returns the range of an axis that a member has in box j. */
+/* Returns the range of an axis in box j of a member. */
 static struct range *range_of(const struct side *s, uint32_t member, int64_t j, unsigned axis)
 {
 	return &s->range[((size_t)member * (size_t)s->boxes.n + (size_t)j) * s->v->rank + axis];
 }
 
-/* False: some part is no box, or, where no loop cuts either side (whole), is several. */
+/* Reads one side. Returns false if a part is no box, or if it is several boxes and no loop cuts either
+ * side (whole). */
 static bool read_side(struct exchange *x, struct view *v, bool whole, struct side *s)
 {
 	struct planner *b = x->b;
@@ -90,7 +91,7 @@ uint32_t exchange_turn(const uint32_t *class, uint32_t n, uint32_t first, uint32
 	return first;
 }
 
-/* Members with the same ranges are one class, by the first of them. */
+/* Puts members with the same ranges into one class. Returns, by member, the first member of its class. */
 static uint32_t *classify_members(struct exchange *x, const struct side *s)
 {
 	uint32_t *class = arena_alloc(x->b->scratch, sizeof *class * x->team->n);
@@ -110,15 +111,15 @@ static uint32_t *classify_members(struct exchange *x, const struct side *s)
 
 struct part {
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
-	int64_t stride[IR_MAX_LOGICAL]; /* packed */
-	sx_id count;                    /* elements, padding included */
-	int64_t most;                   /* that count can be */
-	bool empty;                     /* surely */
-	bool padded;                    /* perhaps: the packed part has room between elements */
-	int64_t in, out;                /* boxes that it is of */
+	int64_t stride[IR_MAX_LOGICAL]; /* strides in packed form */
+	sx_id count;                    /* number of elements, with padding */
+	int64_t most;                   /* largest value of count */
+	bool empty;                     /* it is certainly empty */
+	bool padded;                    /* the packed part may have gaps between elements */
+	int64_t in, out;                /* the boxes that it belongs to */
 };
 
-/* The elements that go from one member to another: the parts that may not be empty, packed one after the
+/* The elements that go from one member to another: the parts that may be non-empty, packed one after the
  * other. */
 struct parts {
 	unsigned n;
@@ -127,7 +128,7 @@ struct parts {
 	int64_t most;
 };
 
-/* Returns the elements that box `in` of a member and box `out` of another have in common. */
+/* Finds the common elements of box `in` of one member and box `out` of another. */
 static struct part intersect(struct exchange *x, const struct side *from, uint32_t giver, int64_t in,
                              const struct side *to, uint32_t taker, int64_t out)
 {
@@ -146,7 +147,7 @@ static struct part intersect(struct exchange *x, const struct side *from, uint32
 			first = a;
 	}
 	first = first == rank ? 0 : first;
-	for (unsigned k = rank; k-- > 0;) { /* the outermost is the first that depends on a loop */
+	for (unsigned k = rank; k-- > 0;) { /* the first axis that depends on a loop becomes the outermost */
 		unsigned a = k == 0 ? first : k <= first ? k - 1 : k;
 		int64_t size = b->sx.at[p.n[a]].hi, extent = from->v->axis[a].extent;
 		size = size > extent ? extent : size;
@@ -159,7 +160,7 @@ static struct part intersect(struct exchange *x, const struct side *from, uint32
 	return p;
 }
 
-/* A view of an exchange's buffer that holds a part from `place` on. */
+/* Makes a view of an exchange's buffer that holds a part from `place` on. */
 static struct view *make_packed_view(struct exchange *x, const struct part *p, uint32_t buffer, sx_id slot,
                                      sx_id place)
 {
@@ -186,12 +187,12 @@ static bool copy_of(struct exchange *x, const struct view *to, const struct view
 	       plan_window(x->b, from, to->rank, p->n, same, p->at, to->rank, &copy->from);
 }
 
-/* Returns true if a part of a view is a run of memory, in the order of its packed form. */
+/* Returns true if a part of a view is one run of memory, in the order of its packed form. */
 static bool is_run(struct exchange *x, const struct view *v, const struct part *p)
 {
 	struct planner *b = x->b;
 	if (p->padded)
-		return false; /* the elements between are another's */
+		return false; /* elements of other members are in between */
 	for (unsigned a = 0; a < v->rank; a++) {
 		int64_t n;
 		bool one = sx_is_const(b, p->n[a], &n) && n == 1;
@@ -221,7 +222,8 @@ static struct parts parts_of(struct exchange *x, const struct side *in, uint32_t
 	return p;
 }
 
-/* The parts that a member gives (takes), by the other member; local: those between a member and itself. */
+/* Lists the parts that a member gives or takes, by the other member. local: the parts that stay on a
+ * member. */
 static void list_parts(struct exchange *x, const struct side *in, const struct side *out,
                        const uint32_t *class, bool gives, struct parts *parts)
 {
@@ -239,15 +241,14 @@ static void list_parts(struct exchange *x, const struct side *in, const struct s
 	}
 }
 
-/* The box of the value that a part is of. NULL: reported. */
+/* Returns the box of the value that contains a part; NULL after reporting. */
 static struct view *part_box(struct exchange *x, const struct side *s, const struct part *p, bool gives)
 {
 	struct view *box = boxes_view(x->b, s->v, &s->boxes, gives ? p->in : p->out);
 	return view_usable(x->b, box) ? box : NULL;
 }
 
-/* Counts and offsets of parts in the value's memory, or in a buffer that they are packed into (taken from).
- */
+/* Finds counts and offsets of parts in the value's memory or, if they must be packed, in a buffer. */
 static bool place_parts(struct exchange *x, const struct side *s, const struct parts *parts, bool gives,
                         plan_reg *counts, plan_reg *offsets, struct plan_view *whole)
 {

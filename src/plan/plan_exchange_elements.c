@@ -1,4 +1,4 @@
-/* plan_exchange_elements: exchanges of parts that are several intervals, element by element.
+/* plan_exchange_elements: plans exchanges element by element, for parts that are several intervals.
  *
  *     X: f32[12@block(3)@x], x = 2        rank 0 has 0 1, 4 5, 8 9
  *     Y: f32[12@x]                        rank 0 needs 0 … 5: it keeps 0 1, 4 5 and takes 2 3 */
@@ -22,7 +22,7 @@ static bool gives(const struct exchange *x, const uint32_t *class, uint32_t from
 	       (class[to] != class[from] && exchange_turn(class, x->team->n, from, to) == from);
 }
 
-/* All parts that the own member gives (takes), packed into (out of) a buffer. */
+/* Packs all parts that this member gives into a buffer, or unpacks those that it takes. */
 static bool pack_parts(struct exchange *x, const struct elements *in, const struct elements *out,
                        const uint32_t *class, bool give, struct element_piece *p)
 {

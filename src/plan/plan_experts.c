@@ -1,26 +1,26 @@
-/* plan_experts: dispatch and combine as kernels and exchanges.
+/* plan_experts: lowers dispatch and combine to kernels and exchanges.
  *
  *     dispatch   order = route(E)                        places of the choices, by the rank of their expert
  *                to = count(E); from = AllToAll(to)
- *                rows = AllToAllv(gather(X, order / k))  as many rows as to and from say
+ *                rows = AllToAllv(gather(X, order / k))  with `to` and `from` as counts of rows
  *                weights, experts and sources likewise
  *     combine    rows, weights, sources back by AllToAllv; sum = 0; sum[source] += weight * row; Y = sum
  *
- * How many rows go where is known only when they go: the exchanges read the counts when they start. Rows
- * beyond them are 0, their weights 0, experts and sources -1. */
+ * The numbers of rows are known only at run time: the exchanges read the counts when they start. Rows
+ * beyond the counts are 0, with weights 0, and experts and sources -1. */
 #include "plan/planner.h"
 #include <string.h>
 
 struct experts {
 	struct planner *b;
 	op_id op;
-	value_id value; /* for scratch */
-	int64_t ranks;  /* that have experts; 1: nothing is moved */
+	value_id value; /* value for scratch memory */
+	int64_t ranks;  /* ranks that have experts; 1: nothing is moved */
 	bool alone;     /* there is no team */
 	uint32_t team;
-	int64_t tokens, first; /* of this rank */
-	int64_t room;          /* rows of this rank */
-	int64_t choices;       /* of a token */
+	int64_t tokens, first; /* tokens of this rank, and the first of them */
+	int64_t room;          /* most rows on this rank */
+	int64_t choices;       /* choices of a token */
 };
 
 /* ---- windows */
@@ -30,7 +30,7 @@ static plan_reg constant(struct experts *x, int64_t k)
 	return sx_reg(x->b, sx_const(x->b, k));
 }
 
-/* Row-major scratch; n: extents, nd of them. */
+/* Makes row-major scratch memory; n: its nd extents. */
 static struct plan_view make_experts_scratch(struct experts *x, enum dtype t, unsigned nd, const int64_t *n)
 {
 	struct plan_view v = {.nd = (uint8_t)nd};
@@ -52,7 +52,7 @@ static struct plan_view make_list(struct experts *x, enum dtype t, int64_t n)
 	return make_experts_scratch(x, t, 1, &n);
 }
 
-/* A row-major view as one axis of n elements. */
+/* Returns a row-major view as one axis of n elements. */
 static struct plan_view flat(struct experts *x, struct plan_view v, int64_t n)
 {
 	v.nd = 1;
@@ -61,7 +61,7 @@ static struct plan_view flat(struct experts *x, struct plan_view v, int64_t n)
 	return v;
 }
 
-/* Column k of a list of pairs, as n elements and `axes` axes, of which the others have extent 1. */
+/* Returns column k of a list of pairs, as n elements and `axes` axes; the other axes have extent 1. */
 static struct plan_view column(struct experts *x, struct plan_view pairs, int64_t k, unsigned axes)
 {
 	pairs.nd = (uint8_t)axes;
@@ -72,7 +72,7 @@ static struct plan_view column(struct experts *x, struct plan_view pairs, int64_
 	return pairs;
 }
 
-/* All that the rank has of a value, with its extents. */
+/* Finds the window on the rank's whole part of a value, and its extents. */
 static bool whole_window(struct experts *x, const struct view *v, int64_t *n, struct plan_view *out)
 {
 	sx_id at[IR_MAX_LOGICAL], len[IR_MAX_LOGICAL];
@@ -141,7 +141,7 @@ static void with_number(struct experts *x, enum pointwise op, struct plan_view o
 	plan_task_emit(x->b, &t);
 }
 
-/* route, count: of the experts' numbers. */
+/* Emits a kernel, route or count, on the numbers of the experts. */
 static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view out, struct plan_view experts,
                     int64_t experts_n)
 {
@@ -155,7 +155,8 @@ static void by_rank(struct experts *x, enum rt_kernel kernel, struct plan_view o
 	plan_task_emit(x->b, &t);
 }
 
-/* A row-major copy of the rank's part of an operand, as dtype t; the operand itself if it is that. */
+/* Makes a row-major copy of the rank's part of an operand, in dtype t. If the operand has this form
+ * already, returns the operand itself. */
 static bool pack_operand(struct experts *x, const struct view *v, enum dtype t, int64_t *n,
                          struct plan_view *out)
 {
@@ -194,14 +195,15 @@ static void exchange_counts(struct experts *x, struct plan_view from, struct pla
 	submit_collective(x, &c, DTYPE_I64);
 }
 
-/* Rows of `unit` elements: those of `given` go where the counts say, others come to `taken`. */
+/* Exchanges rows of `unit` elements: sends those of `given` by the counts, and receives the others in
+ * `taken`. */
 static void exchange_rows(struct experts *x, enum dtype t, int64_t unit, struct plan_view taken, int64_t room,
                           struct plan_view taken_counts, struct plan_view given, int64_t given_room,
                           struct plan_view given_counts)
 {
 	struct plan_collective c = {.kind = COLLECTIVE_ALL_TO_ALLV, .is_late = true};
 	int64_t n = room < given_room ? room : given_room;
-	if (x->alone) { /* all rows are here, in both */
+	if (x->alone) { /* all rows are on this rank, in both orders */
 		taken = flat(x, taken, n * unit), given = flat(x, given, n * unit);
 		plan_copy_now(x->b, &taken, &given);
 		return;
@@ -217,7 +219,7 @@ static void exchange_rows(struct experts *x, enum dtype t, int64_t unit, struct 
 
 /* ---- dispatch */
 
-/* Rows of the tokens that stand in the list. */
+/* Collects the rows of the tokens in a list. */
 static bool pick_rows(struct experts *x, const struct view *v, struct plan_view token, int64_t n,
                       const int64_t *extent, struct plan_view *out)
 {
@@ -242,7 +244,7 @@ static bool pick_rows(struct experts *x, const struct view *v, struct plan_view 
 	return true;
 }
 
-/* A list in the order of another: out[i] = from[order[i]]. */
+/* Permutes a list: out[i] = from[order[i]]. */
 static void reorder_list(struct experts *x, struct plan_view out, struct plan_view from,
                          struct plan_view order, int64_t n)
 {
@@ -253,8 +255,8 @@ static void reorder_list(struct experts *x, struct plan_view out, struct plan_vi
 	emit_gather(x, out, table, order);
 }
 
-/* The place where an exchange puts the rows of a result, filled; drain copies them to the result where they
- * are not there already. */
+/* The buffer into which an exchange puts the rows of a result, filled before. drain copies them to the
+ * result if they are in another buffer. */
 struct target {
 	struct plan_view at, result;
 	int64_t n[IR_MAX_LOGICAL];
@@ -369,7 +371,7 @@ static bool plan_combine(struct experts *x, struct view *const *in, struct view 
 
 /* ---- both */
 
-/* Extents and this rank's parts; tokens: of the tensor that has them on axis 0. */
+/* Finds extents and this rank's parts. tokens: the tensor with the tokens on axis 0. */
 static bool measure_experts(struct experts *x, const struct view *tokens, const struct view *rows,
                             const struct view *to)
 {
@@ -389,7 +391,7 @@ static bool measure_experts(struct experts *x, const struct view *tokens, const 
 		return false;
 	}
 	int64_t each = x->ranks * tokens->axis[0].extent, all = rows->axis[0].extent;
-	x->choices = each ? all / each : 1; /* of no tokens: any number */
+	x->choices = each ? all / each : 1; /* without tokens any number will do */
 	if (to->axis[0].extent != x->ranks * x->ranks || x->choices * each != all) {
 		planner_error(
 		    b, E_EXPERTS,

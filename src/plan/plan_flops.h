@@ -1,4 +1,4 @@
-/* plan_flops: how many floating-point operations the contractions of a plan do.
+/* plan_flops: counts the floating-point operations of the contractions of a plan.
  *
  * A contraction of m x n results over k counts 2 m n k, whatever its dtype. A dry run follows loops and
  * branches as the executor does, and submits nothing. */

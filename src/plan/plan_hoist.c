@@ -1,4 +1,4 @@
-/* plan_hoist: loop-invariant scalars.
+/* plan_hoist: moves loop-invariant scalars out of loops.
  *
  *     0  for r2 = 0 .. 2, else 5                 0  for r2 = 0 .. 2, else 5
  *     1    for r4 = 0 .. 3, else 4               1    let r5 = r2 * r2
@@ -11,8 +11,8 @@
 
 struct hoist {
 	struct plan *p;
-	uint32_t *home;  /* by instruction: the loop that it goes in front of; itself: it stays */
-	uint32_t *depth; /* by register: loops around the instructions that write it */
+	uint32_t *home;  /* by instruction: the loop before which it goes, or itself */
+	uint32_t *depth; /* by register: number of loops around the instruction that writes it */
 	uint32_t loop[IR_MAX_NESTING]; /* open loops */
 	unsigned loops;
 };
@@ -43,7 +43,8 @@ static void find_homes(struct hoist *h)
 	}
 }
 
-/* The instructions in their new order; start: where the instructions that lead to each of them begin. */
+/* Writes the instructions in their new order. start, by old instruction: the first of the instructions
+ * moved before it, the target of jumps to it. */
 static void reorder_code(struct hoist *h, struct plan_instruction *out, uint32_t *start)
 {
 	const struct plan_instruction *code = h->p->code.at;

@@ -1,4 +1,4 @@
-/* plan_index: operations on indices.
+/* plan_index: lowers operations on indices.
  *
  *     V, I = topk(X, k=2)              S = topk(X);  V = gather(X, S);  I = copy(S), S in scratch
  *
@@ -8,11 +8,11 @@
  *     Y: f32[b, h] partial(x) = gather(T: f32[v@x, h], I)     entries of other ranks are 0
  *
  *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
- *         classes 4 5 6 7 in scratch;  Y = eq(I, classes)                                           */
+ *         classes 4 5 6 7 in scratch;  Y = eq(I, classes) */
 #include "plan/planner.h"
 #include <string.h>
 
-/* axis= of an operation on a tensor with rank axes; -1 after reporting. */
+/* Reads axis= of an operation on a tensor with `rank` axes. Returns -1 after reporting. */
 static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise)
 {
 	int64_t axis = op_attr_int(b->m, op, "axis", otherwise);
@@ -23,7 +23,7 @@ static int axis_of(struct planner *b, op_id op, unsigned rank, int64_t otherwise
 	return -1;
 }
 
-/* The table's window: along the result's dims, and along its axis as a last one. */
+/* Makes the window on the table: along the result's dims, and along the indexed axis as the last dim. */
 static bool table_window(struct planner *b, const struct view *table, const struct box *box, int axis,
                          const int *dim, unsigned keep, struct plan_view *out)
 {
@@ -55,7 +55,7 @@ void plan_take(struct planner *b, op_id op, const struct view *result, const str
 			              value_text(b, table->value), (long long)UINT32_MAX);
 			return;
 		}
-		t.in_n = 3; /* zeros for the elements of others */
+		t.in_n = 3; /* elements of other ranks give zeros */
 		t.scalars = 4;
 		t.axes = (uint32_t)a->extent;
 		t.scalar[2] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, a->off)};
@@ -71,7 +71,7 @@ void plan_take(struct planner *b, op_id op, const struct view *result, const str
 		plan_task_emit(b, &t);
 }
 
-/* Dense scratch with the extents of a box. */
+/* Makes dense scratch memory with the extents of a box. */
 static struct plan_view make_box_scratch(struct planner *b, const struct view *result, const struct box *box,
                                          enum dtype t)
 {
@@ -81,7 +81,7 @@ static struct plan_view make_box_scratch(struct planner *b, const struct view *r
 	for (unsigned i = box->nd; i-- > 0;) {
 		v.n[i] = sx_reg(b, box->n[i]);
 		v.stride[i] = size;
-		size *= b->sx.at[box->n[i]].hi; /* the full block */
+		size *= b->sx.at[box->n[i]].hi; /* size of a full block */
 	}
 	v.buffer = storage_temporary(b, result->value, t, size, &slot);
 	v.slot = sx_reg(b, slot);
@@ -89,7 +89,8 @@ static struct plan_view make_box_scratch(struct planner *b, const struct view *r
 	return v;
 }
 
-/* The indices of the largest, in scratch: for the values and for the result that they are. */
+/* Computes the indices of the largest elements in scratch memory. They are used for the values, and
+ * copied to the result for the indices. */
 static bool find_largest_indices(struct planner *b, op_id op, const struct view *result,
                                  const struct view *operand, const struct box *box, int axis,
                                  struct plan_view *found)
@@ -150,7 +151,7 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *resul
 		plan_task_emit(b, &t);
 }
 
-/* The numbers of the classes that this rank has, along the last of the result's dims. */
+/* Makes the numbers of the classes that this rank has, along the last dim of the result. */
 static struct plan_view number_classes(struct planner *b, const struct view *result, const struct box *box)
 {
 	struct plan_view v = {.nd = (uint8_t)box->nd};

@@ -1,4 +1,4 @@
-/* plan_label: statements as text for messages of running ranks. */
+/* plan_label: keeps the text of statements for messages of running ranks. */
 #include "ir/edit.h"
 #include "ir/print.h"
 #include "plan/planner.h"

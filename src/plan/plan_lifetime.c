@@ -1,21 +1,22 @@
-/* plan_lifetime: a dry run of the plan, as the executor runs it, with a clock for each stream instead of
- * work.
+/* plan_lifetime: a dry run of the plan that follows the executor, but advances a clock for each stream
+ * and does no work.
  *
- * All that steers a run is in registers, so it is known here which task touches which slot on which
- * stream, and which events are ordered:
+ * Only registers control a run. So the dry run knows which task touches which slot on which stream, and
+ * which events are ordered:
  *
  *     task         an event of the current stream
- *     sync s       the current stream has seen all that s has
- *     collective   uses its slots from the events that the current stream has seen …
- *     wait         … to this event of the stream that waits
+ *     sync s       the current stream has seen all events that s has seen
+ *     collective   uses its slots from here, after the events that the current stream has seen …
+ *     wait         … to here, an event of the stream that waits
  *
  *     stream 0    A = exp(X)    B = A + A                     A and C may have the same memory:
- *     stream 1                     sync 0   C = sin(B)        all of A is seen by C's first event
+ *     stream 1                     sync 0   C = sin(B)        C's first event has seen all events of A
  *
- * A slot is in use from its first event to its last. If it is allocated in a loop, each iteration has a life
- * of its own. Two slots meet when an event of one falls within a life of the other, or is not ordered after
- * all that the other had before. The dry run gives up, and nothing is known, when it takes too long or needs
- * more than USES_MAX_STREAMS clocks. */
+ * A slot is in use from its first event to its last, its lifetime. If it is allocated in a loop, each
+ * iteration has a lifetime of its own. Two slots meet if an event of one is within a lifetime of the
+ * other, or is not ordered after all earlier events of the other. Slots that meet cannot share memory.
+ * If the dry run takes too long or needs more than USES_MAX_STREAMS clocks, it gives up, and nothing is
+ * known. */
 #include "plan/plan_lifetime.h"
 #include "plan/plan_control.h"
 #include "plan/plan_uses.h"
@@ -25,10 +26,10 @@ enum { MAX_SLOTS = 1 << 18 };
 
 struct use {
 	uint32_t slot;
-	int64_t written; /* elements; -1: it is read */
+	int64_t written; /* number of elements written; -1: it is read */
 };
 
-struct ticket { /* its uses are in struct dry_run's list */
+struct ticket { /* its uses are in the list of struct dry_run */
 	uint32_t first, n;
 	uint32_t issued; /* its number in struct uses */
 };
@@ -43,12 +44,12 @@ struct dry_run {
 	struct lifetimes *out;
 	struct uses u;
 	int64_t *reg;
-	uint32_t *iteration; /* by register of a loop: a number that each has for its own */
+	uint32_t *iteration; /* by register of a loop: a number unique to the iteration */
 	uint32_t iterations;
-	uint32_t *handle; /* stream, by handle */
+	uint32_t *handle; /* by handle: the stream */
 	struct tickets *queue;
 	VEC(struct use) uses;
-	uint32_t group; /* uses when the group began */
+	uint32_t group; /* length of the list of uses when the group began */
 	bool grouping;
 };
 
@@ -64,7 +65,7 @@ static void touch_slot(struct dry_run *run, uint32_t stream, uint32_t slot)
 	uses_touch(&run->u, stream, slot, life_of(run, slot));
 }
 
-/* Elements that a view has, at most as many as its slot. */
+/* Returns the number of elements in a view, at most the elements of its slot. */
 static int64_t count_view_elements(const struct dry_run *run, const struct plan_view *v)
 {
 	int64_t n = 1;
@@ -74,7 +75,8 @@ static int64_t count_view_elements(const struct dry_run *run, const struct plan_
 	return v->bytes ? n / (int64_t)dtype_bytes(run->p->buffer.at[v->buffer].dtype) : n;
 }
 
-/* Adds the use of a view to the list. A buffer that nothing wrote keeps its own memory, which shows it. */
+/* Adds the use of a view to the list. A buffer that is read before anything wrote it keeps memory of its
+ * own, so that NaN shows it. */
 static void add_use(struct dry_run *run, const struct plan_view *v, bool write)
 {
 	const struct plan_buffer *buffer = &run->p->buffer.at[v->buffer];
@@ -82,7 +84,7 @@ static void add_use(struct dry_run *run, const struct plan_view *v, bool write)
 	if (buffer->local)
 		return;
 	if (slot < 0 || slot >= buffer->slots)
-		run->u.work = USES_MAX_WORK; /* the run will report it */
+		run->u.work = USES_MAX_WORK; /* give up: the run will report the error */
 	else if (n > 0)
 		vec_push(&run->uses, (struct use){.slot = buffer->first_slot + (uint32_t)slot,
 		                                  .written = write ? n : -1});
@@ -121,7 +123,7 @@ static void run_task(struct dry_run *run, uint32_t stream, const struct plan_tas
 	run->uses.n = first;
 }
 
-/* A communication starts, with the uses from `first` on. */
+/* Starts a communication that has the uses from `first` on. */
 static void issue_uses(struct dry_run *run, uint32_t stream, uint32_t first, uint32_t queue)
 {
 	struct ticket t = {.first = first, .n = run->uses.n - first, .issued = uses_issue(&run->u)};
@@ -138,7 +140,7 @@ static void issue_uses(struct dry_run *run, uint32_t stream, uint32_t first, uin
 static bool run_wait(struct dry_run *run, uint32_t stream, struct tickets *q)
 {
 	if (q->head == q->list.n)
-		return false; /* the run will report it */
+		return false; /* the run will report the error */
 	struct ticket t = q->list.at[q->head++];
 	uses_wait(&run->u, stream, t.issued);
 	for (uint32_t k = t.first; k < t.first + t.n; k++) {
@@ -169,7 +171,8 @@ static void run_communication(struct dry_run *run, uint32_t stream, const struct
 
 /* ---- the dry run */
 
-/* Keeps outputs in use to the end. Their elements without a value must show, so they share no memory. */
+/* Keeps outputs in use to the end. Outputs with unwritten elements share no memory, so that NaN shows
+ * them. */
 static void end_outputs(struct dry_run *run)
 {
 	run->u.now++;
@@ -197,7 +200,7 @@ static bool follow_plan(struct dry_run *run)
 		const struct plan_instruction *i = &p->code.at[at++];
 		run->u.now++;
 		run->u.work++;
-		if (plan_control(p, i, r, &at) != PLAN_WORK) { /* a rank that fails uses nothing more */
+		if (plan_control(p, i, r, &at) != PLAN_WORK) { /* a rank that fails uses no more memory */
 			if (i->code == PLAN_FOR || i->code == PLAN_NEXT)
 				run->iteration[i->a] = ++run->iterations;
 			continue;
@@ -234,7 +237,7 @@ static bool follow_plan(struct dry_run *run)
 		case PLAN_END:
 			end_outputs(run);
 			return true;
-		default: /* check: the run will report it */
+		default: /* a failed check; the run will report it */
 			break;
 		}
 	}

@@ -1,20 +1,21 @@
-/* plan_memory: one block of memory a rank, in which slots that are never in use together share places.
+/* plan_memory: gives each slot a place in one block of memory. Slots that are never in use together may
+ * share a place.
  *
  *     T1 = exp(X)      X   0 ┐
- *     T2 = T1 + T1     T1 512│ T3 is written when all reads of T1 are over, and has its place
+ *     T2 = T1 + T1     T1 512│ T3 is written after all reads of T1, and gets its place
  *     T3 = sin(T2)     T2 1024
  *     Y = T3 + T3      T3 512, Y 1024
  *
- * Each slot has its place for the whole run. Slots are placed one after the other, each in the lowest gap
- * that is large enough between those that it meets: the large ones first, or in the order of their first use,
- * whichever takes less. */
+ * Each slot has one place for the whole run. Slots are placed one after the other, each in the lowest
+ * gap that is large enough between the slots that it meets. Two orders are tried, largest first and by
+ * first use; the one that needs less memory is kept. */
 #include "plan/plan_memory.h"
 #include "base/checked.h"
 #include "plan/plan_lifetime.h"
 #include <string.h>
 
 struct item {
-	uint32_t slot, at; /* at: of its first use */
+	uint32_t slot, at; /* at: time of its first use */
 	int64_t bytes, place;
 	bool alone;
 };
@@ -23,9 +24,9 @@ struct layout {
 	const struct lifetimes *l;
 	struct item *item; /* in the order of placing */
 	uint32_t n;
-	int64_t base;             /* where the first place is */
+	int64_t base;             /* lowest place */
 	const struct item **of;   /* by slot; NULL: not placed yet */
-	const struct item **near; /* scratch: items that one meets */
+	const struct item **near; /* scratch: placed items that an item meets */
 };
 
 static int larger_first(const void *a, const void *b)
@@ -53,7 +54,7 @@ static int lower_first(const void *a, const void *b)
 	                            : (x->slot > y->slot) - (x->slot < y->slot);
 }
 
-/* The lowest place from `low` on that is free of all placed items that x meets. */
+/* Returns the lowest place from `low` on that is free of all placed items that x meets. */
 static int64_t find_place(struct layout *y, const struct item *x, int64_t low)
 {
 	uint32_t n = 0;
@@ -67,7 +68,7 @@ static int64_t find_place(struct layout *y, const struct item *x, int64_t low)
 	return low;
 }
 
-/* Places all items; the bytes that they take, INT64_MAX when that is no number. */
+/* Places all items. Returns the bytes that they need; INT64_MAX on overflow. */
 static int64_t place_all(struct layout *y)
 {
 	int64_t total = y->base, low = y->base, end;
@@ -84,13 +85,13 @@ static int64_t place_all(struct layout *y)
 	return total;
 }
 
-/* Returns true if the buffer is placed here: buffers on the heap have their place already. */
+/* Returns true if the buffer is placed here. Buffers on the heap have places already. */
 static bool is_placed(const struct plan_buffer *buffer)
 {
 	return !buffer->symmetric && !buffer->view;
 }
 
-/* Every slot has a place of its own. */
+/* Gives every slot a place of its own. */
 static void place_apart(struct plan *p)
 {
 	p->bytes = p->heap;
@@ -134,7 +135,7 @@ static void place_shared(struct plan *p, const struct lifetimes *l)
 	free(y.near);
 }
 
-/* False: there are late buffers; their values get more copies. */
+/* Doubles the copies of values with late buffers. Returns false if there are any. */
 static bool make_copies(const struct plan *p, const struct lifetimes *l, bool apart, uint8_t *copies,
                         uint32_t *late)
 {

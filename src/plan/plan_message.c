@@ -1,7 +1,7 @@
-/* plan_message: sends, receives and their groups, and the waits of all communications.
+/* plan_message: lowers sends, receives and their groups, and the waits of all communications.
  *
- * A send or receive that a post names is put into the plan where it is posted, with the buffer and the peer
- * that it had where it stands. Each statement has a queue of tickets; a wait takes the oldest. */
+ * A send or receive that a post names is emitted at the post, with the buffer and peer of its own place.
+ * Each statement has a queue of tickets; a wait takes the oldest one. */
 #include "ir/coalesce.h"
 #include "ir/expr.h"
 #include "plan/plan_exchange.h"
@@ -18,7 +18,7 @@ static bool takes_part(const struct planner *b, op_id op)
 	return o->kind == OP_END_COALESCING || plan_own_slice(b, op, &team, &own);
 }
 
-/* Returns the queue of the tickets of a statement. */
+/* Returns the ticket queue of a statement. */
 static uint32_t queue_of(struct planner *b, op_id op)
 {
 	if (!b->queue[op])
@@ -26,7 +26,7 @@ static uint32_t queue_of(struct planner *b, op_id op)
 	return b->queue[op] - 1;
 }
 
-/* Ends a statement that has no wait of its own with one. */
+/* Emits the instruction, and a wait if the statement has no wait of its own. */
 void plan_emit_async(struct planner *b, op_id op, struct plan_instruction i)
 {
 	i.b = queue_of(b, op);
@@ -107,7 +107,7 @@ void plan_post(struct planner *b, op_id op)
 	}
 }
 
-/* Unpacks the results of the Communications of a group that were received in other places. */
+/* Emits the copies that unpack the results of a group's Communications. */
 static bool unpack_group(struct planner *b, op_id end, bool now)
 {
 	bool any = false;
@@ -120,8 +120,8 @@ static bool unpack_group(struct planner *b, op_id end, bool now)
 	return any;
 }
 
-/* As a Communication that must be unpacked, a group is waited for where it ends, unless the wait stands in
- * the same block. */
+/* Emits the end of a group. If results must be unpacked, the group is waited for here, unless its wait
+ * is in the same block. */
 void plan_coalescing(struct planner *b, op_id op)
 {
 	b->in_group = b->m->op.at[op].kind == OP_START_COALESCING;

@@ -1,4 +1,4 @@
-/* plan_norm: softmax, which is a kernel, attention and norms, composed of kernels over scratch memory.
+/* plan_norm: lowers softmax to a kernel, and attention and norms to several kernels with scratch memory.
  *
  *     rmsnorm(x)     s = rsqrt(mean(x * x) + eps); y = x * s * weight
  *     layernorm(x)   f = x - mean(x); s = rsqrt(mean(f * f) + eps); y = f * s * weight + bias
@@ -20,7 +20,7 @@ struct norm {
 	bool ok;
 };
 
-/* Scratch with the sizes n; of an axis in `one` there is a single element, which windows repeat. */
+/* Makes scratch memory with extents n. An axis in `one` has a single element, which windows repeat. */
 static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
 {
 	struct planner *b = x->b;
@@ -30,14 +30,14 @@ static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx
 	for (unsigned i = x->nd; i-- > 0;) {
 		v.n[i] = sx_reg(b, n[i]);
 		v.stride[i] = one >> i & 1 ? 0 : size;
-		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* the full block */
+		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* size of a full block */
 	}
 	v.buffer = storage_temporary(b, x->result->value, t, size, &slot);
 	v.slot = sx_reg(b, slot);
 	return v;
 }
 
-/* Returns the window with one element along an axis: the result of a reduction. */
+/* Returns the window with one element along an axis, for the result of a reduction. */
 static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axis)
 {
 	v.n[axis] = sx_reg(x->b, sx_const(x->b, 1));
@@ -99,7 +99,8 @@ static void emit_contraction(struct norm *x, struct plan_view out, struct plan_v
 	plan_task_emit(x->b, &t);
 }
 
-/* scale: NULL: 1. first_row: NULL: all elements count; else those up to the row's number, counted from it. */
+/* scale: NULL: 1. first_row: NULL: all elements count; otherwise those up to the row's number, counted
+ * from first_row. */
 static void softmax(struct norm *x, struct plan_view out, struct plan_view from, unsigned axis,
                     const double *scale, const sx_id *first_row)
 {
@@ -115,7 +116,7 @@ static void softmax(struct norm *x, struct plan_view out, struct plan_view from,
 	plan_task_emit(x->b, &t);
 }
 
-/* The window on an operand whose axes are the result's from the right. */
+/* Returns the window on an operand whose axes match the result's from the right. */
 static struct plan_view aligned(struct norm *x, const struct view *v)
 {
 	struct plan_view out = {0};

@@ -1,12 +1,12 @@
-/* plan_op: local operations as kernel tasks.
+/* plan_op: lowers local operations to kernel tasks.
  *
- * A rank computes the block of the result that it holds. Operands may hold more, then the part that
- * is needed is windowed (replicated → sharded); they may not hold less:
+ * A rank computes the block of the result that it holds. If it holds more of an operand, a window
+ * selects the part that is needed (replicated → sharded). It must not hold less:
  *
  *     Y: f32[64@x, 32] = add(A, B)     A: f32[64, 32], B: f32[1, 32]     rank 1 of 2
  *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
  *
- * Axes that are one element long here are left out of the windows. */
+ * Axes with one element on this rank are left out of the windows. */
 #include "ir/infer.h"
 #include "plan/plan_boxes.h"
 #include "plan/plan_dense.h"
@@ -209,15 +209,15 @@ static bool collect_operands(struct planner *b, op_id op, struct operand_ref *ou
 
 /* ---- pointwise */
 
-/* 1 + enum pointwise; 0: none. */
+/* By operation: enum pointwise + 1; 0: it is not pointwise. */
 static const uint8_t pointwise[OP_KIND_COUNT] = {
 #define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
 #include "base/pointwise.def"
 #undef POINTWISE
 };
 
-/* The dtype that numbers among the operands take: that of a tensor, else the result's. from: the first
- * operand that decides it. */
+/* Returns the dtype for numbers among the operands: that of a tensor operand or, without one, of the
+ * result. from: the first operand that is considered. */
 static enum dtype dtype_of_numbers(const struct planner *b, const struct view *result,
                                    const struct operand_ref *in, unsigned from, unsigned n)
 {
@@ -227,7 +227,7 @@ static enum dtype dtype_of_numbers(const struct planner *b, const struct view *r
 	return view_dtype(b, result);
 }
 
-/* Copies and fills are pointwise tasks too. */
+/* Plans a pointwise task; copies and fills are such tasks, too. */
 static void plan_pointwise(struct planner *b, op_id op, const struct view *result,
                            const struct operand_ref *in, unsigned n)
 {
@@ -242,7 +242,7 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *resul
 	                                         : RT_TASK_FILL);
 	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
 	t.in_n = (uint8_t)n;
-	unsigned from = kind == OP_WHERE; /* its condition is bool */
+	unsigned from = kind == OP_WHERE; /* the condition is bool, so it does not decide */
 	enum dtype number = dtype_of_numbers(b, result, in, from, n);
 	for (unsigned k = 0; k < n; k++) {
 		int dim[IR_MAX_LOGICAL];
@@ -304,9 +304,9 @@ static void plan_iota(struct planner *b, const struct view *result)
 
 /* ---- layouts that are no boxes */
 
-/* Operands and results that are no boxes in memory go through copies that are. *back: the result, to be
- * copied back to; NULL when it is one itself. positions: the operation asks where elements stand in the
- * tensor. */
+/* Replaces operands and results that are no boxes in memory by copies that are. *back: the result to
+ * copy back to; NULL if it is a box. positions: the operation depends on the positions of elements in
+ * the tensor. */
 static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in, unsigned n,
                        struct view **result, struct view **back)
 {
@@ -330,8 +330,8 @@ static bool make_boxes(struct planner *b, bool positions, struct operand_ref *in
 	return *result != NULL;
 }
 
-/* Returns true if operands of a pointwise operation have several intervals where the result has: these are
- * the same then. */
+/* Returns true if, wherever the result has several intervals, the operands of a pointwise operation have
+ * the same ones. */
 static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigned n,
                         const struct view *result)
 {
@@ -354,7 +354,7 @@ static bool same_pieces(struct planner *b, const struct operand_ref *in, unsigne
 	return true;
 }
 
-/* Copies a set whose layout is not a box. False: the copies of boxes can do it. */
+/* Copies a set whose layout is not a box. Returns false if copies of boxes can do it. */
 static bool set_apart(struct planner *b, const struct view *result, const struct view *operand)
 {
 	if (elements_whole(b, result) && elements_whole(b, operand)) {
@@ -376,14 +376,14 @@ static bool is_empty(const struct planner *b, const struct view *result)
 	return false;
 }
 
-/* Returns true if every element of the result comes from one of each operand. */
+/* Returns true if every element of the result comes from one element of each operand. */
 static bool computes_each(enum op_kind kind)
 {
 	return pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
 	       kind == OP_BROADCAST || kind == OP_FULL;
 }
 
-/* Result k, of operands and a result that are boxes in memory. */
+/* Plans result k; operands and result are boxes in memory. */
 static void plan_box(struct planner *b, op_id op, unsigned k, struct view *result,
                      const struct operand_ref *in, unsigned n, struct plan_view *found)
 {
@@ -419,7 +419,7 @@ static void plan_only(struct planner *b, op_id op, struct view *result, const st
 	plan_box(b, op, 0, result, in, n, NULL);
 }
 
-/* Returns true if a gather is from an axis of which this rank has several intervals. */
+/* Returns true if a gather indexes an axis of which this rank has several intervals. */
 static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
 {
 	if (b->m->op.at[op].kind != OP_TAKE)
@@ -429,7 +429,7 @@ static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
 	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;
 }
 
-/* Result k of a statement; of several, *found is the state that the first leaves for the next. */
+/* Plans result k of a statement. *found: state that one result passes to the next. */
 static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_ref *in, unsigned n,
                         struct plan_view *found)
 {

@@ -1,9 +1,10 @@
-/* plan_pack: the data of collectives, as runs of memory.
+/* plan_pack: makes runs of memory of the data of collectives.
  *
  *     X: f32[3, 9@x], x = 2           rank 1 holds 3 lines of 4, room for 5: 12 elements are packed
  *     Y: f32[3, 9@stream(2)@x]        in a loop
  *
- * All ranks decide alike, from the types, if both buffers are packed and in which order of axes. */
+ * Only the types decide if both buffers are packed, and in which order of axes. So all ranks decide the
+ * same. */
 #include "plan/plan_boxes.h"
 #include "plan/plan_comm.h"
 #include "plan/plan_dense.h"
@@ -21,7 +22,7 @@ static bool is_bound(const struct view *v, unsigned axis)
 	return false;
 }
 
-/* The tensor axis that is outermost in the memory of a rank's part; -1: there is none. */
+/* Returns the tensor axis that is outermost in the memory of a rank's part; -1: none. */
 static int outermost(struct planner *b, const struct view *v)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -39,19 +40,19 @@ static int outermost(struct planner *b, const struct view *v)
 	return -1;
 }
 
-/* Returns true if the blocks of an axis are not all full; loops: looks at the splits that a loop binds. */
+/* Returns true if the blocks of an axis are not all full. loops: includes the splits that a loop binds. */
 static bool is_uneven(struct planner *b, const struct view *v, unsigned axis, bool loops)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
 	struct axis_steps steps;
 	int64_t part;
-	bool uneven = false, cut = false, room = false; /* room: stored blocks that have no elements */
+	bool uneven = false, cut = false, room = false; /* room: some stored blocks have no elements */
 	if (!axis_steps_find(b, v->type, axis, false, &steps) ||
 	    !planner_value(b, d->axis[axis].extent, &part))
 		return false;
 	for (unsigned k = 0; k < steps.n; k++) {
 		bool loop = steps.step[k].place == PLACE_STREAM || steps.step[k].place == PLACE_SERIAL;
-		int64_t block = steps.step[k].block; /* 0 of an empty axis */
+		int64_t block = steps.step[k].block; /* 0 for an empty axis */
 		bool full = block == 0 || (part % block == 0 && part / block == steps.step[k].count);
 		uneven |= !full;
 		room |= !full && steps.step[k].place == PLACE_NONE;
@@ -72,8 +73,8 @@ bool plan_comm_has_gaps(const struct comm *s, const struct view *v)
 
 /* ---- packing */
 
-/* The axis that must be outermost: the gathered one, or that of which a loop moves more or less. -1: none.
- * False: there are two. */
+/* Finds the axis that must be outermost: the gathered one, or one whose extent depends on a loop; -1:
+ * none. Returns false if there are two. */
 static bool find_lead(struct comm *s, const struct view *x, const struct view *y, int *lead)
 {
 	const struct view *side[2] = {x, y};
@@ -89,7 +90,7 @@ static bool find_lead(struct comm *s, const struct view *x, const struct view *y
 	return true;
 }
 
-/* Axes in the order of the operand's memory, `lead` first. */
+/* Lists the axes in the order of the operand's memory, `lead` first. */
 static void packed_order(struct comm *s, const struct view *x, int lead, uint8_t *order)
 {
 	const struct domain *d = ir_domain(s->b->m, ir_type(s->b->m, x->type)->domain);
@@ -133,8 +134,8 @@ static bool same_extents(struct comm *s)
 	return true;
 }
 
-/* Decides which elements are moved: only those of the tensor, or, with gaps, the padding of clipped blocks as
- * well if that makes runs of memory. */
+/* Decides which elements are moved: only those of the tensor or, with `gaps`, the padding of clipped
+ * blocks as well, if that makes runs of memory. */
 static void choose_extents(struct comm *s, bool gaps)
 {
 	struct planner *b = s->b;
@@ -143,7 +144,8 @@ static void choose_extents(struct comm *s, bool gaps)
 	bool same_axes = s->in && s->out && s->in->rank == s->out->rank;
 	for (unsigned i = 0; same_axes && i < s->in->rank; i++)
 		same_axes = s->in->axis[i].extent == s->out->axis[i].extent;
-	for (int k = gaps ? 0 : 2; k < 3; k++) { /* the last: just the elements, checked at run time */
+	for (int k = gaps ? 0 : 2; k < 3;
+	     k++) { /* the last try moves only the elements, with a check at run time */
 		bool ok = true, padded = k < 2 && (k == 1) == plain;
 		if (s->in) {
 			run_extents(b, s->in, s->gathered, padded, s->in_n);
@@ -158,13 +160,13 @@ static void choose_extents(struct comm *s, bool gaps)
 	}
 }
 
-/* Returns true if a value is several boxes, or one in several places, in a step of a loop. */
+/* Returns true if a value is several boxes, or one box in several places, in a step of a loop. */
 static bool in_boxes(struct planner *b, const struct view *v)
 {
 	return view_apart_anywhere(b, v) && !elements_whole(b, v);
 }
 
-/* Both buffers become copies, box by box. */
+/* Replaces both buffers by copies, made box by box. */
 static bool pack_boxes(struct comm *s, int lead)
 {
 	struct planner *b = s->b;

@@ -1,18 +1,18 @@
 /* plan_packs: see plan_packs.h.
  *
- * The second operand of a product is copied into an order of the device's own. Where several products, steps
- * of a loop or runs read the same operand and nothing writes it in between, the copy is kept:
+ * The second operand of a product is copied into an order that suits the device. If several products,
+ * steps of a loop or runs read the same operand and nothing writes it in between, the copy is kept:
  *
  *     for i in 0..8 { Y[i] = matmul(X[i], W) }         one copy of W, and none in the next run
  *     W <- add(W, D); A = matmul(X, W); B = matmul(Y, W)       one copy each run
  *
- * When a product runs, it finds out if a copy is out of date: each statement that writes the operand counts
- * up its contents, and a product is given the count (see struct rt_pack). The planner decides only if a copy
- * may be of use again. */
+ * A product finds out at run time if a copy is out of date: each statement that writes the operand
+ * increments a counter, and the product gets the count (see struct rt_pack). The planner decides only if
+ * a copy may be used again. */
 #include "plan/plan_packs.h"
 #include "base/checked.h"
 
-/* Returns true if nothing changes the registers of a view. */
+/* Returns true if the registers of a view never change. */
 static bool is_fixed(const struct plan *p, const struct plan_view *v)
 {
 	bool varies = p->varies[v->slot] || p->varies[v->offset];
@@ -21,8 +21,8 @@ static bool is_fixed(const struct plan *p, const struct plan_view *v)
 	return !varies;
 }
 
-/* Extents and strides; no memory. Rows whose number varies are as many as there is memory for: the last block
- * of a loop has fewer. */
+/* Finds extents and strides, without memory. If the number of rows varies, it is the number that memory
+ * has room for: only the last block of a loop has fewer. */
 static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_view *out)
 {
 	const struct plan_buffer *buffer = &p->buffer.at[v->buffer];
@@ -39,7 +39,7 @@ static bool shape_of(const struct plan *p, const struct plan_view *v, struct rt_
 	return true;
 }
 
-/* Returns the bytes of the copy of a product's operand; 0: it has none. */
+/* Returns the bytes for the copy of a product's operand; 0: none. */
 static size_t bytes_of(const struct plan *p, const struct plan_task *t)
 {
 	const struct plan_buffer *buffer = &p->buffer.at[t->in[1].buffer];
@@ -72,7 +72,7 @@ static bool is_buffer_written(const struct plan *p, const struct plan_instructio
 	return c && ((c->has_in && c->in.buffer == buffer) || (c->has_out && c->out.buffer == buffer));
 }
 
-/* Units count up nothing. */
+/* Returns true if a unit writes the buffer: units increment no counters. */
 static bool unit_writes(const struct plan *p, uint32_t buffer)
 {
 	for (uint32_t k = 0; k < p->step.n; k++)
@@ -89,10 +89,10 @@ static bool written_within(const struct plan *p, uint32_t from, uint32_t to, uin
 	return false;
 }
 
-/* Returns true if the products of tasks with this pack may find the copy as an earlier one left it. */
+/* Returns true if one of the products with this pack may find an earlier copy that is up to date. */
 static bool is_reused(const struct plan *p, uint32_t pack, uint32_t buffer)
 {
-	bool fresh = false; /* there is a copy, and nothing was written since */
+	bool fresh = false; /* there is a copy, and nothing has written the operand since */
 	if (!written_within(p, 0, p->code.n, buffer))
 		return p->buffer.at[buffer].input >= 0;
 	for (uint32_t k = 0; k < p->code.n; k++) {
@@ -101,7 +101,7 @@ static bool is_reused(const struct plan *p, uint32_t pack, uint32_t buffer)
 			if (fresh)
 				return true;
 			fresh = true;
-			for (uint32_t f = 0; f < k; f++) /* loops around it */
+			for (uint32_t f = 0; f < k; f++) /* enclosing loops */
 				if (p->code.at[f].code == PLAN_FOR && p->code.at[f].to > k &&
 				    !written_within(p, f, p->code.at[f].to, buffer))
 					return true;

@@ -1,13 +1,13 @@
-/* plan_packs: operands of products that are kept in the order that the device reads fastest. */
+/* plan_packs: keeps operands of products in the order that the device reads fastest. */
 #ifndef HIRC_PLAN_PLAN_PACKS_H
 #define HIRC_PLAN_PLAN_PACKS_H
 #include "plan/plan.h"
 
-/* Finds them, and sets `pack` of the tasks that share one. Where registers vary must be known. */
+/* Finds such operands, and sets `pack` of the tasks that share one. plan->varies must be known. */
 void plan_packs(struct plan *p);
-/* Places them after all else in the memory. */
+/* Places the packs after all buffers in memory. */
 void plan_packs_place(struct plan *p);
-/* Takes them out of a plan again. */
+/* Removes the packs from a plan. */
 void plan_packs_drop(struct plan *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan_pairs: with whom a rank exchanges messages.
+/* plan_pairs: finds the ranks with which a rank exchanges messages.
  *
  * A dry run follows loops and branches as the executor does, and submits nothing. */
 #ifndef HIRC_PLAN_PLAN_PAIRS_H
@@ -12,7 +12,7 @@ struct plan_pair {
 };
 typedef VEC(struct plan_pair) plan_pairs;
 
-/* Each once, in the order in which the rank comes to them. Peers that are no ranks are left out. */
+/* Lists each pair once, in the order of the rank's messages. Peers that are no ranks are left out. */
 void plan_pairs_find(const struct plan *p, plan_pairs *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* plan_print: a plan as text, for --dump-plan and goldens. */
+/* plan_print: prints a plan for --dump-plan and goldens. */
 #include "ir/expr.h"
 #include "ir/print.h"
 #include "plan/plan.h"
@@ -10,7 +10,7 @@ static const char *const code_text[] = {
 #undef PLAN_CODE_TEXT
 };
 
-enum { MAX_PLACES = 16 }; /* of slots that are shown */
+enum { MAX_PLACES = 16 }; /* most slots whose places are shown */
 
 struct printer {
 	const struct plan *p;
@@ -19,7 +19,7 @@ struct printer {
 	bool *changes; /* by register: an instruction writes it */
 };
 
-/* A constant by value, another register by name. */
+/* Prints a constant as its value, and another register as its name. */
 static void put_reg(struct printer *x, plan_reg r)
 {
 	if (x->changes[r])
@@ -41,7 +41,7 @@ static void put_name(struct printer *x, value_id v)
 		buf_printf(x->out, "t%u", v);
 }
 
-/* name#slot[offset; n:stride n:stride] */
+/* Prints name#slot[offset; n:stride n:stride]. */
 static void put_view(struct printer *x, const struct plan_view *v)
 {
 	const struct plan_buffer *buffer = &x->p->buffer.at[v->buffer];
@@ -247,7 +247,7 @@ static void put_stream(struct printer *x, const struct plan_instruction *i)
 	}
 }
 
-/* The text of a check, with the registers that it shows. */
+/* Prints the text of a check with the registers that it shows. */
 static void put_text(struct printer *x, const struct plan_text *t)
 {
 	unsigned k = 0;

@@ -7,8 +7,8 @@
  *     0  task P[0; 8:4 4:1] = copy(X[0; 8:1 4:8])
  *     1  task Y[…] = gemm(P[0; 8:4 4:1], W[…])          →    0  task Y[…] = gemm(X[0; 8:1 4:8], W[…])
  *
- * Nothing but scalars stands between a product and its function, so that it may be computed where that was.
- * The statements between a copy and its product write none of the copied elements. */
+ * Between a product and its function there are only scalars, so that the product can move to the place
+ * of the function. The statements between a copy and its product write none of the copied elements. */
 #include "plan/plan_products.h"
 #include "base/arena.h"
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 struct fusion {
 	struct plan *p;
 	const struct plan_target *wanted;
-	uint32_t *uses; /* by buffer: views of it, outputs, and buffers that show it */
-	bool *target;   /* by instruction: another may go on with it */
-	bool *gone;     /* by instruction */
-	bool *unused;   /* by task */
+	uint32_t *uses; /* by buffer: number of its views, outputs, and buffers that show it */
+	bool *target;   /* by instruction: a jump may lead to it */
+	bool *gone;     /* by instruction: it is removed */
+	bool *unused;   /* by task: it is removed */
 };
 
 /* ---- uses */
@@ -78,7 +78,7 @@ static void mark_targets(const struct fusion *f)
 
 /* ---- conditions */
 
-/* Memory of this rank's own, which the plan places. */
+/* Returns true if the memory is private to this rank and the plan places it. */
 static bool is_plain(const struct plan_buffer *buffer)
 {
 	return !buffer->symmetric && !buffer->view && !buffer->local;
@@ -89,7 +89,7 @@ static bool is_one(const struct plan *p, plan_reg r)
 	return !p->varies[r] && p->reg.at[r] == 1;
 }
 
-/* Returns true if both windows have the same elements, whatever the axes of extent 1. */
+/* Returns true if both windows have the same elements; axes of extent 1 are ignored. */
 static bool same_window(const struct plan *p, const struct plan_view *a, const struct plan_view *b)
 {
 	unsigned i = 0, j = 0;
@@ -107,7 +107,7 @@ static bool same_window(const struct plan *p, const struct plan_view *a, const s
 	}
 }
 
-/* The view, with the axes of `like`, which has the same but for those of one element. */
+/* Returns the view with the axes of `like`; both have the same axes apart from those with one element. */
 static struct plan_view with_axes(const struct plan *p, const struct plan_view *v,
                                   const struct plan_view *like)
 {
@@ -145,7 +145,7 @@ static bool is_function(const struct fusion *f, const struct plan_task *product,
 	return true;
 }
 
-/* The instruction after this one and the scalars that follow; 0: another may lead to it. */
+/* Returns the next instruction that is no scalar; 0 if a jump may lead to one in between. */
 static uint32_t next_task(const struct fusion *f, uint32_t at)
 {
 	const struct plan_instruction *code = f->p->code.at;
@@ -155,7 +155,7 @@ static uint32_t next_task(const struct fusion *f, uint32_t at)
 	return !f->target[at] && code[at].code == PLAN_TASK ? at : 0;
 }
 
-/* A buffer that nothing sees any more. */
+/* Removes the memory of a buffer that nothing uses any more. */
 static void leave_out(const struct fusion *f, uint32_t number)
 {
 	struct plan_buffer *buffer = &f->p->buffer.at[number];
@@ -183,8 +183,8 @@ static void fuse_function(struct fusion *f, uint32_t at)
 
 /* ---- copies of operands */
 
-/* The operand's window on the copied operand; false: the copy does more than transpose matrices, or there are
- * others that products read as fast. */
+/* Finds the operand's window on the source of a copy. Returns false if the copy does more than to
+ * transpose matrices, or if a product would not read the source as fast. */
 static bool before_copy(const struct fusion *f, const struct plan_view *v, const struct plan_task *copy,
                         struct plan_view *out)
 {
@@ -209,14 +209,14 @@ static bool before_copy(const struct fusion *f, const struct plan_view *v, const
 	return used == axes;
 }
 
-/* Returns true if matrices lie by rows or by columns. */
+/* Returns true if the matrices have contiguous rows or columns. */
 static bool is_matrix(const struct plan_view *v)
 {
 	return v->stride[v->nd - 2] == 1 || v->stride[v->nd - 1] == 1;
 }
 
-/* Returns true if rows, or columns, begin at 16 bytes, which makes products faster. Offsets that vary are
- * taken to. */
+/* Returns true if rows (or columns) begin at multiples of 16 bytes, which makes products faster. Offsets
+ * that vary are assumed to be aligned. */
 static bool is_aligned(const struct fusion *f, const struct plan_view *v)
 {
 	const struct plan *p = f->p;
@@ -227,8 +227,8 @@ static bool is_aligned(const struct fusion *f, const struct plan_view *v)
 	return lead * size % 16 == 0 && offset % (16 / size) == 0;
 }
 
-/* Returns true if the product is as fast on the copied operand as on its copy. Tensor cores read types of 8
- * bits along the sum alone. */
+/* Returns true if the product is as fast on the source as on its copy. Tensor cores read types of 8 bits
+ * only along the summed axis. */
 static bool is_as_fast(const struct fusion *f, const struct plan_view *copy, const struct plan_view *from,
                        unsigned operand)
 {
@@ -259,7 +259,8 @@ static bool is_written(const struct fusion *f, uint32_t after, uint32_t before, 
 	return false;
 }
 
-/* The instruction that copies the elements of the operand, if it always runs before; else `at`. */
+/* Returns the instruction that copies the elements of the operand, if it always runs before; otherwise
+ * `at`. */
 static uint32_t find_copy(const struct fusion *f, uint32_t at, const struct plan_view *v)
 {
 	const struct plan *p = f->p;
@@ -276,7 +277,7 @@ static uint32_t find_copy(const struct fusion *f, uint32_t at, const struct plan
 	return at;
 }
 
-/* Lets the product read the source of the copy made for its operand. */
+/* Makes the product read the source of the copy that was made for its operand. */
 static bool fuse_copy(struct fusion *f, uint32_t at, unsigned operand)
 {
 	struct plan_task *product = &f->p->task.at[f->p->code.at[at].a];

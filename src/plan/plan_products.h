@@ -3,9 +3,9 @@
 #define HIRC_PLAN_PLAN_PRODUCTS_H
 #include "plan/plan.h"
 
-/* Makes one task of a product, of copies that only transpose its matrices, and of the function that follows,
- * as far as the target allows it and no other statement sees the values in between, which get no memory then.
- * Needs to know which registers vary; tasks and instructions get other numbers. */
+/* Joins a product with copies that only transpose its matrices and with the function that follows, if
+ * the target supports it and no other statement reads the values in between. Those values then get no
+ * memory. plan->varies must be known. Tasks and instructions get new numbers. */
 void plan_products(struct plan *p, const struct plan_target *target);
 
 #endif

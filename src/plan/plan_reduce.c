@@ -1,15 +1,16 @@
-/* plan_reduce: reductions and contractions.
+/* plan_reduce: lowers reductions and contractions.
  *
- * Of a reduced axis a rank takes its own part; if that is not all, the result must be a pending sum:
+ * A rank reduces its own part of an axis. If that is not the whole axis, the result must be a pending
+ * sum:
  *
  *     P: f32[4, 5] partial(x) = matmul(A: f32[4, 6@x], B: f32[6, 5])      rank 1 of 2
- *         gemm of A's columns [3, 6), which are here, and the rows [3, 6) of B                        */
+ *         gemm of A's columns [3, 6), the ones on this rank, and the rows [3, 6) of B */
 #include "ir/infer.h"
 #include "ir/layout.h"
 #include "plan/planner.h"
 #include <string.h>
 
-/* The mesh axes of several devices that an axis is spread over. */
+/* Returns the mesh axes with several devices over which an axis is spread. */
 static unsigned axes_of_several(const struct planner *b, const struct view *operand, unsigned axis)
 {
 	unsigned spread = layout_mesh_axes(b->m, operand->type, axis);
@@ -19,7 +20,8 @@ static unsigned axes_of_several(const struct planner *b, const struct view *oper
 	return spread;
 }
 
-/* Returns true if the block of a reduced axis may be a part of it: then the result is a pending sum. */
+/* Returns true if the block of a reduced axis may be only a part of it: the result is then a pending
+ * sum. */
 bool plan_may_reduce(struct planner *b, const struct view *result, const struct view *operand, unsigned axis)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, result->type)->domain);
@@ -41,8 +43,8 @@ bool plan_may_reduce(struct planner *b, const struct view *result, const struct 
 	return false;
 }
 
-/* Returns the number that a rank's part of a mean is multiplied with: its part is its sum over the number of
- * all elements; where an average is pending, times the number of parts. */
+/* Returns the factor for a rank's part of a mean. The part is its sum divided by the number of all
+ * elements; if an average is pending, times the number of parts. */
 static double pending_parts(const struct planner *b, const struct view *result)
 {
 	const struct type *t = ir_type(b->m, result->type);
@@ -76,7 +78,7 @@ static void scale_output(struct planner *b, const struct plan_view *v, double by
 	t.in_n = t.scalars = 2;
 	t.scalar[1].literal = by;
 	t.out = t.in[0] = *v;
-	for (unsigned k = 0; k < t.out.nd; k++) /* the reduced dims have stride 0 in the output */
+	for (unsigned k = 0; k < t.out.nd; k++) /* reduced dims have stride 0 in the output */
 		if (!t.out.stride[k])
 			t.out.n[k] = t.in[0].n[k] = sx_reg(b, sx_const(b, 1));
 	plan_task_emit(b, &t);
@@ -90,7 +92,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *result, const s
 	sx_id n[IR_MAX_LOGICAL], from[IR_MAX_LOGICAL], to[IR_MAX_LOGICAL], one = sx_const(b, 1);
 	sx_id out_n[IR_MAX_LOGICAL];
 	int in_map[IR_MAX_LOGICAL], out_map[IR_MAX_LOGICAL];
-	double part = pending_parts(b, result); /* factor of the mean of the part that is here */
+	double part = pending_parts(b, result); /* factor of this rank's part of the mean */
 	unsigned nd = 0;
 	if (!infer_axes(b->m, op, &axes))
 		return;
@@ -121,7 +123,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *result, const s
 			t.axes |= 1u << nd;
 		nd += !left_out;
 	}
-	/* leave out the axes of extent 1 in the operand, from both */
+	/* removes from both windows the axes with extent 1 in the operand */
 	unsigned k = 0;
 	for (unsigned c = 0; c < operand->rank; c++) {
 		int64_t known;
@@ -130,7 +132,7 @@ void plan_reduce(struct planner *b, op_id op, const struct view *result, const s
 		n[k] = n[c], out_n[k] = out_n[c], in_map[k] = in_map[c], out_map[k++] = out_map[c];
 	}
 	if (kind == OP_MEAN && part == 0)
-		t.op = REDUCE_SUM; /* of nothing */
+		t.op = REDUCE_SUM; /* a reduction of nothing */
 	if (!plan_window(b, operand, k, n, in_map, from, 0, &t.in[0]) ||
 	    !plan_window(b, result, k, out_n, out_map, to, 0, &t.out))
 		return;
@@ -141,7 +143,8 @@ void plan_reduce(struct planner *b, op_id op, const struct view *result, const s
 
 /* ---- contractions */
 
-/* Bias is added once: by the first rank along each axis that the result is pending over. */
+/* Returns true if this rank adds the bias. It is added once: by the first rank along each axis over
+ * which the result is pending. */
 static bool adds_bias(const struct planner *b, const struct view *result)
 {
 	const struct type *t = ir_type(b->m, result->type);
@@ -153,7 +156,7 @@ static bool adds_bias(const struct planner *b, const struct view *result)
 	return true;
 }
 
-/* The part of the contracted axis that both operands hold. */
+/* Finds the part of the contracted axis that both operands hold. */
 static void intersect_axes(struct planner *b, const struct view_axis *p, const struct view_axis *q,
                            sx_id *off, sx_id *len)
 {
@@ -162,8 +165,8 @@ static void intersect_axes(struct planner *b, const struct view_axis *p, const s
 	*len = p->off == q->off ? sx_min(b, p->len, q->len) : sx_max(b, sx_sub(b, end, *off), sx_const(b, 0));
 }
 
-/* Returns true if the contraction is a part of a sum by accumulate=, to which others add: other steps of a
- * loop or, where they can write the buffer, other ranks. */
+/* Returns true if the contraction adds to a sum (accumulate=) to which others add as well: other steps
+ * of a loop or, if they can write the buffer, other ranks. */
 static bool adds_part(const struct planner *b, op_id op, const struct view *result, const struct view *x,
                       unsigned kx, const struct view *w, unsigned kw)
 {
@@ -194,7 +197,7 @@ void plan_contraction(struct planner *b, op_id op, const struct view *result, co
 	plan_task_start(&t, RT_TASK_GEMM);
 	t.in_n = 2;
 	t.accumulate = op_attr_is_true(b->m, op, "accumulate");
-	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n stay */
+	unsigned keep = nd < 2 ? 0 : nd - 2; /* m and n are never removed */
 	/* linear of a vector: m is 1 */
 	bool vector = linear && nd == 1;
 	sx_id one = sx_const(b, 1);

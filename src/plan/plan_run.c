@@ -1,13 +1,13 @@
-/* plan_run: blocks as runs of memory, for communications.
+/* plan_run: makes runs of memory of blocks, for communications.
  *
- * A block whose inner axes are clipped has padding between its lines; it is moved with the padding
- * where that makes it a run on both sides:
+ * A block whose inner axes are clipped has padding between its lines. If it is a run on both sides with
+ * the padding, the padding is moved as well:
  *
  *     T: f32[9@stream(2), 3], axis 1 outermost in memory, second chunk     3 lines of 4, room for 5
- *         15 elements are moved, not 12                                                             */
+ *         15 elements are moved, not 12 */
 #include "plan/planner.h"
 
-/* Axes of a view in memory order, outermost first, without those of one element. */
+/* Lists the axes of a view in memory order, outermost first, without those of one element. */
 unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n, uint8_t *axis)
 {
 	unsigned k = 0;
@@ -23,9 +23,9 @@ unsigned run_axes(const struct planner *b, const struct view *v, const sx_id *n,
 	return k;
 }
 
-/* Finds the extents of each axis that are moved: those that the view has or, where blocks are clipped, the
- * full block with the padding behind it, which nobody looks at. The axis along which blocks are put together
- * is never padded. */
+/* Finds the extents of each axis that are moved: those of the view or, for clipped blocks, the full
+ * block with the padding after it, which is never read. The axis along which blocks are put together is
+ * never padded. */
 void run_extents(struct planner *b, const struct view *v, int gathered, bool padded, sx_id *n)
 {
 	for (unsigned i = 0; i < v->rank; i++) {
@@ -63,7 +63,7 @@ bool run_is_plain(const struct planner *b, const struct view *v, int gathered)
 		if (run_is_single(b, v, axis[k]))
 			continue;
 		if (first)
-			first = false; /* the outermost */
+			first = false; /* it was the outermost */
 		else if ((int)axis[k] != gathered && a->full && !a->own &&
 		         !(sx_is_const(b, a->len, &len) && len == a->room))
 			return false;
@@ -79,7 +79,7 @@ sx_id run_product(struct planner *b, const struct view *v, const sx_id *n, int w
 	return p;
 }
 
-/* The condition that a box of a view is one run of memory. */
+/* Returns the condition for which a box of a view is one run of memory. */
 sx_id run_condition(struct planner *b, const struct view *v, const sx_id *n)
 {
 	uint8_t axis[IR_MAX_LOGICAL];
@@ -99,7 +99,8 @@ bool sx_holds(const struct planner *b, sx_id condition)
 	return sx_is_const(b, condition, &k) && k != 0 && k != PLAN_UNDEFINED;
 }
 
-/* The run of memory that a view is; n from extents(). Checked at run time where it is not sure. */
+/* Finds the run of memory of a view. n: from run_extents. If it is not certain, emits a check for run
+ * time. */
 bool run_of(struct planner *b, const struct view *v, const sx_id *n, struct plan_view *out)
 {
 	sx_id at[IR_MAX_LOGICAL], condition = run_condition(b, v, n);

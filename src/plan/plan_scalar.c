@@ -1,12 +1,12 @@
-/* plan_scalar: index expressions as folded scalars, and the registers that hold them.
+/* plan_scalar: folds index expressions into scalars, and computes them in registers.
  *
- * A scalar is hash-consed, so equal ones have equal ids, and it knows the range of its values, so that
- * the length of a block that is never clipped folds to a constant:
+ * Scalars are hash-consed: equal ones have equal ids. Each has the range of its values, so that the
+ * length of a block that is never clipped folds to a constant:
  *
  *     clamp(9 - i * 3, 0, 3), i in [0, 3)   →   3
  *
- * A scalar is computed right before the instruction that needs it, once a block. At the end of a loop's body
- * or a branch the scalars computed in it are forgotten. */
+ * A scalar is computed right before the first instruction of a block that needs it. At the end of a
+ * loop's body or of a branch, the scalars computed in it are forgotten. */
 #include "ir/expr.h"
 #include "plan/plan_control.h"
 #include "plan/planner.h"
@@ -35,7 +35,7 @@ static int64_t min4(int64_t a, int64_t b, int64_t c, int64_t d)
 	return x < y ? x : y;
 }
 
-/* Range of an operation on ranges. */
+/* Finds the range of an operation from the ranges of its operands. */
 static void range_of(struct sx *s, const struct sx *x, const struct sx *y)
 {
 	s->lo = INT64_MIN, s->hi = INT64_MAX;
@@ -118,7 +118,7 @@ bool sx_is_const(const struct planner *b, sx_id x, int64_t *out)
 	return true;
 }
 
-/* Returns true if the outcome of a comparison is known from the ranges; *out 0 or 1. */
+/* Returns true if the ranges decide a comparison; *out is 0 or 1. */
 static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64_t *out)
 {
 	bool less = x->hi<y->lo, greater = x->lo> y->hi, no_more = x->hi <= y->lo, no_less = x->lo >= y->hi;
@@ -144,8 +144,8 @@ static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64
 	}
 }
 
-/* Returns true if values of a scalar are surely defined: then `x - x` is 0 and comparisons fold. Numbers near
- * overflow, and divisions by a divisor that may be 0, are not. */
+/* Returns true if a scalar is certainly defined: then `x - x` is 0 and comparisons fold. Numbers near
+ * overflow, and divisions by a divisor that may be 0, are not certain. */
 static bool is_defined(const struct planner *b, sx_id x)
 {
 	const struct sx *s = &b->sx.at[x];
@@ -157,7 +157,7 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 	if (kind == EXPR_NOT)
 		y = x;
 	struct sx s = {.kind = (uint8_t)kind, .a = x, .b = y};
-	const struct sx copy[2] = {b->sx.at[x], b->sx.at[y]}; /* the table may move */
+	const struct sx copy[2] = {b->sx.at[x], b->sx.at[y]}; /* copies, since the table may move */
 	const struct sx *p = &copy[0], *q = &copy[1];
 	bool cx = p->kind == EXPR_CONST, cy = q->kind == EXPR_CONST;
 	int64_t kx = cx ? p->k : 0, ky = cy ? q->k : 0, known;
@@ -165,7 +165,7 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 		return sx_const(b, plan_apply(kind, kx, ky));
 	switch (kind) {
 	case EXPR_ADD:
-		if (cx) /* constants to the right */
+		if (cx) /* moves constants to the right */
 			return sx_op(b, kind, y, x);
 		if (cy && ky == 0)
 			return x;
@@ -174,7 +174,7 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 		if (cy && p->kind == EXPR_SUB && b->sx.at[p->a].kind == EXPR_CONST)
 			return sx_op(b, EXPR_SUB, sx_const(b, plan_apply(EXPR_ADD, b->sx.at[p->a].k, ky)),
 			             p->b);
-		if (q->kind == EXPR_SUB && q->b == x) /* x + (a - x) */
+		if (q->kind == EXPR_SUB && q->b == x) /* x + (a - x) is a */
 			return q->a;
 		if (p->kind == EXPR_SUB && p->b == y)
 			return p->a;
@@ -184,7 +184,7 @@ sx_id sx_op(struct planner *b, enum expr_kind kind, sx_id x, sx_id y)
 			return sx_const(b, 0);
 		if (cy && ky != PLAN_UNDEFINED)
 			return sx_op(b, EXPR_ADD, x, sx_const(b, -ky));
-		if (p->kind == EXPR_ADD && p->a == y) /* (y + c) - y */
+		if (p->kind == EXPR_ADD && p->a == y) /* (y + c) - y is c */
 			return p->b;
 		if (p->kind == EXPR_ADD && p->b == y)
 			return p->a;
@@ -294,7 +294,7 @@ static void expr_error(struct planner *b, expr_id e, const char *what)
 	buf_free(&text);
 }
 
-/* device(x, k): the devices along the axis, from this rank's place. */
+/* Lowers device(x, k): the devices along the axis, at this rank's position. */
 static bool lower_device(struct planner *b, expr_id e, sx_id *out)
 {
 	const struct expr *x = &b->m->expr.at[e];
@@ -337,7 +337,7 @@ static bool lower_param(struct planner *b, expr_id e, sx_id *out)
 	return false;
 }
 
-/* Returns true if `and` or `or` has its value by the left operand. */
+/* Returns true if the left operand decides the value of `and` or `or`. */
 static bool decides(const struct planner *b, enum expr_kind kind, sx_id left)
 {
 	int64_t k;
@@ -396,12 +396,12 @@ bool sx_lower(struct planner *b, expr_id e, sx_id *out)
 		if (!sx_lower(b, x->a, &p))
 			return false;
 		if (decides(b, (enum expr_kind)x->kind, p))
-			q = p; /* the other operand need not have a value */
+			q = p; /* the other operand may be undefined */
 		else if (x->b && !sx_lower(b, x->b, &q))
 			return false;
 		p = sx_op(b, (enum expr_kind)x->kind, p, x->b ? q : p);
 	}
-	if (e < b->lowered_n) /* infer_axes may have added some */
+	if (e < b->lowered_n) /* infer_axes may have added expressions */
 		b->lowered[e].sx = p, b->lowered[e].generation = b->generation;
 	*out = p;
 	return true;

@@ -1,16 +1,15 @@
-/* plan_shape: reshape, and the operations that put pieces together: slice, pad, cat.
+/* plan_shape: lowers reshape, and the operations on pieces: slice, pad, cat.
  *
- * A reshape is one strided copy over the common refinement of both shapes:
+ * A reshape is one strided copy. Its dims are the common refinement of both shapes:
  *
  *     [6, 4] → [2, 3, 4]      dims 2, 3, 4     operand strides 12 4 1 (axis 0 is two dims)
  *
- *
- * Of an axis that is several dims, a rank may hold a part of the outermost only. Axes without a common
- * refinement are one dim where they lie in memory as one: [12@x, 16] → [16@x, 12]. */
+ * If an axis is several dims, only the outermost of them may be cut by ranks. Axes without a common
+ * refinement are one dim if they are contiguous in memory: [12@x, 16] → [16@x, 12]. */
 #include "plan/planner.h"
 #include <string.h>
 
-/* A strided window from scratch; dims that are 1 are left out. skip: elements of memory. */
+/* Makes a strided window. Dims of extent 1 are left out. skip: offset in elements of memory. */
 static bool raw_window(struct planner *b, const struct view *v, unsigned nd, const sx_id *n,
                        const int64_t *stride, const sx_id *at, sx_id skip, struct plan_view *out)
 {
@@ -51,8 +50,8 @@ static int64_t stride_of(const struct view_axis *a)
 	return a->own ? 0 : a->stride;
 }
 
-/* Returns true if this rank's part of axes [from, to) lies in memory as one run; only the outermost may be
- * here in part. *at, *n: the elements that are here, as an interval of all elements of the axes. */
+/* Returns true if this rank's part of axes [from, to) is one run of memory; only the outermost axis may
+ * be a part. *at, *n: the elements on this rank, as an interval of all elements of the axes. */
 static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsigned to, sx_id *at, sx_id *n)
 {
 	int64_t inner = 1, stride = v->axis[to - 1].stride;
@@ -65,7 +64,7 @@ static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsi
 		if (one && a->extent == 1)
 			continue;
 		if (!sx_is_const(b, *n, &before) || before != inner)
-			return false; /* an axis further in is not whole */
+			return false; /* an inner axis is only a part */
 		if (!a->own && !one && a->stride != stride * inner)
 			return false;
 		*at = sx_scale(b, a->off, inner);
@@ -75,8 +74,8 @@ static bool is_flat(struct planner *b, const struct view *v, unsigned from, unsi
 	return true;
 }
 
-/* One dim of extent g: `inner_x` elements of operand axis i, `inner_r` of result axis j apart. last: the
- * outermost of the result axis, which may be here in part. */
+/* Adds a dim of extent g. Neighbours are `inner_x` elements apart along operand axis i, and `inner_r`
+ * along result axis j. last: it is the outermost dim of the result axis, which may be a part. */
 static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_t inner_x, int64_t inner_r,
                     bool outermost)
 {
@@ -103,7 +102,7 @@ static void add_dim(struct reshape *s, unsigned i, unsigned j, int64_t g, int64_
 	s->x_end[i] = sx_add(b, s->x_end[i], sx_scale(b, last, inner_x));
 }
 
-/* Dims were added from the innermost on. */
+/* Reverses the dims, which were added from the innermost on. */
 static void reverse(struct reshape *s, unsigned first)
 {
 	for (unsigned i = first, j = s->nd; i + 1 < j; i++) {
@@ -115,7 +114,7 @@ static void reverse(struct reshape *s, unsigned first)
 	}
 }
 
-/* Operand axes [i, i_end) and result axes [j, j_end) as one dim. */
+/* Adds operand axes [i, i_end) and result axes [j, j_end) as one dim. */
 static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end,
                      unsigned first)
 {
@@ -143,7 +142,7 @@ static bool add_flat(struct reshape *s, unsigned i, unsigned i_end, unsigned j, 
 	return true;
 }
 
-/* Operand axes [i, i_end) and result axes [j, j_end) have the same elements. */
+/* Adds operand axes [i, i_end) and result axes [j, j_end), which have the same elements. */
 static bool add_group(struct reshape *s, unsigned i, unsigned i_end, unsigned j, unsigned j_end)
 {
 	unsigned p = i_end, q = j_end, first = s->nd;
@@ -184,7 +183,7 @@ void plan_reshape(struct planner *b, const struct view *result, const struct vie
 		int64_t left = 1, right = 1;
 		if (i < operand->rank && j < result->rank &&
 		    operand->axis[i].extent == result->axis[j].extent &&
-		    s.nd < 2 * IR_MAX_LOGICAL) { /* an axis that stays as it is */
+		    s.nd < 2 * IR_MAX_LOGICAL) { /* an axis that does not change */
 			add_dim(&s, i, j, operand->axis[i].extent, 1, 1, true);
 			i++, j++;
 			continue;
@@ -218,7 +217,7 @@ void plan_reshape(struct planner *b, const struct view *result, const struct vie
 
 /* ---- pieces along one axis */
 
-/* An attribute that may depend on indices of loops; 0 if it is absent. */
+/* Lowers an attribute that may depend on loop indices; 0 if it is absent. */
 static bool lower_attribute(struct planner *b, op_id op, const char *key, sx_id *out)
 {
 	const struct attr *a = op_attr(b->m, op, key);
@@ -226,8 +225,9 @@ static bool lower_attribute(struct planner *b, op_id op, const char *key, sx_id 
 	return !a || a->kind != ATTR_EXPR || sx_lower(b, a->u.expr, out);
 }
 
-/* Copies this rank's part of the result. all: the operand, from its element `start` of the axis on, covers
- * all of the result. Else its element 0 is element `start` of the result, of which it covers a part. */
+/* Copies this rank's part of the result. all: the operand, from its element `start` of the axis on,
+ * covers all of the result. Otherwise its element 0 is element `start` of the result, and it covers a
+ * part. */
 static void copy_piece(struct planner *b, const struct view *result, const struct view *operand,
                        unsigned axis, sx_id start, bool all)
 {
@@ -237,7 +237,7 @@ static void copy_piece(struct planner *b, const struct view *result, const struc
 		to[i] = from[i] = result->axis[i].off;
 		n[i] = result->axis[i].len;
 		map[i] = (int)i;
-		if (i == axis && !all) { /* the part that the operand has */
+		if (i == axis && !all) { /* only the part that the operand has */
 			to[i] = sx_max(b, to[i], start);
 			sx_id end = sx_min(b, sx_add(b, result->axis[i].off, result->axis[i].len),
 			                   sx_add(b, start, sx_const(b, operand->axis[i].extent)));
@@ -252,7 +252,7 @@ static void copy_piece(struct planner *b, const struct view *result, const struc
 		plan_copy_box(b, result, operand, map, to, from, n);
 }
 
-/* Finds the start of result k of a split of `whole` elements; false after reporting. */
+/* Finds the start of result k of a split of `whole` elements. Returns false after reporting. */
 static bool part_start(struct planner *b, op_id op, unsigned k, int64_t axis, int64_t whole, int64_t *start)
 {
 	int64_t sum = 0;

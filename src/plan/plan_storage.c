@@ -1,14 +1,14 @@
-/* plan_storage: buffers, and how an axis of a value lies in one.
+/* plan_storage: makes buffers, and finds the places of a value's axes in them.
  *
- * A buffer holds a value's allocation domain: mesh axes and splits that an enclosing loop binds have one
- * block here, everything else is whole, with full blocks:
+ * A buffer holds a value's allocation domain. Mesh axes, and splits that an enclosing loop binds, have
+ * one block on this rank. All other axes are whole, with full blocks:
  *
  *     H: f32[128@stream(4), 64@x], allocated in the loop over its stream, x = 2
  *         allocation domain   stream 4   x 2   32   32
- *         here                1          1     32   32     strides of the last two: 32, 1
+ *         on this rank        1          1     32   32     strides of the last two: 32, 1
  *
- * The splits of a logical axis in the allocation domain are the steps of its storage; those in the loop
- * domain give the interval that the value holds. */
+ * The splits of a logical axis in the allocation domain are the steps of its storage. The splits in the
+ * loop domain determine the interval that the value holds. */
 #include "base/checked.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -56,7 +56,7 @@ bool axis_steps_find(struct planner *b, type_id t, unsigned logical, bool alloca
 		s.axis = (uint8_t)leaf;
 		if (out->n == VIEW_MAX_STEPS || !planner_value(b, d->axis[leaf].extent, &s.count))
 			return false;
-		if (s.count != 1 || s.place != PLACE_MESH) /* else it cuts nothing */
+		if (s.count != 1 || s.place != PLACE_MESH) /* otherwise it cuts nothing */
 			out->step[out->n++] = s;
 		if (s.whole)
 			return true;
@@ -70,8 +70,8 @@ int64_t mesh_index(const struct planner *b, type_id t, unsigned mesh_axis, int64
 	return i;
 }
 
-/* The block that a step stands for here, 0 when it is not bound. bound: in order of the loop splits,
- * *next the number of the next one. */
+/* Returns the block of a step on this rank and in this iteration; 0 if the step is not bound. bound:
+ * blocks of the loop splits in order; *next: number of the next one. */
 static sx_id step_index(struct planner *b, type_id t, const struct axis_step *s, int64_t rank,
                         const sx_id *bound, unsigned *next)
 {
@@ -82,9 +82,9 @@ static sx_id step_index(struct planner *b, type_id t, const struct axis_step *s,
 	return 0;
 }
 
-/* Finds the block of each step, 0: all of them. Returns the number of intervals that these blocks are; of
- * several, the one of number `piece` is taken, if it is not -1. Blocks of the first `stored` steps are
- * intervals of their own. */
+/* Finds the block of each step; 0: all blocks. Returns the number of intervals that these blocks form.
+ * piece: of several intervals, take the one with this number; -1: none. Blocks of the first `stored`
+ * steps are separate intervals. */
 static int64_t find_blocks(struct planner *b, type_id t, const struct axis_steps *steps, const sx_id *bound,
                            int64_t rank, unsigned stored, int64_t piece, sx_id *index)
 {
@@ -105,7 +105,7 @@ static int64_t find_blocks(struct planner *b, type_id t, const struct axis_steps
 	return pieces;
 }
 
-/* Finds the interval that one block of each step makes. */
+/* Finds the interval formed by one block of each step. */
 static void find_interval(struct planner *b, const struct axis_steps *steps, const sx_id *index,
                           int64_t extent, sx_id *off, sx_id *len)
 {
@@ -151,8 +151,7 @@ bool view_interval(struct planner *b, const struct view *v, unsigned axis, int64
 }
 
 #ifndef NDEBUG
-/* Returns true unless the interval of an axis, where all of it is constant, is another than that of ir/part.
- */
+/* Returns false if the interval of an axis is constant and differs from the one that ir/part finds. */
 static bool is_interval_of_part(struct planner *b, const struct view *v, unsigned axis)
 {
 	const struct view_axis *x = &v->axis[axis];
@@ -210,7 +209,7 @@ void axis_resolve(struct planner *b, struct view *v, unsigned axis, int64_t piec
 		const struct view_step *s = &x->step[i];
 		sx_id index = i < steps.n && steps.step[i].block == s->block ? block[i] : 0;
 		if (s->index ? index != s->index : !index)
-			x->apart = true; /* not in the stored part, or over several blocks */
+			x->apart = true; /* outside of the stored part, or over several blocks */
 		if (!s->index && index) {
 			sx_id place = index;
 			if (s->count)
@@ -259,13 +258,13 @@ static void mark_bound(struct planner *b, const struct view *v, unsigned axis, u
 	}
 }
 
-/* The blocks of a symmetric view: how far apart they are, and the axes that they are along. */
+/* The blocks of a symmetric view: their distance, and the axes along which they are. */
 struct apart {
-	uint64_t axes;  /* bits of a domain's; 0: it is no such view */
-	int64_t stride; /* elements */
+	uint64_t axes;  /* bit set of the domain's axes; 0: no symmetric view */
+	int64_t stride; /* in elements */
 };
 
-/* Stride of each allocated axis; returns the elements of a slot, -1 after reporting. */
+/* Computes the stride of each allocated axis. Returns the elements of a slot, or -1 after reporting. */
 static int64_t compute_alloc_strides(struct planner *b, const struct view *v, struct apart apart,
                                      int64_t *stride)
 {
@@ -298,7 +297,7 @@ static int64_t compute_alloc_strides(struct planner *b, const struct view *v, st
 	return size + (blocks - 1) * apart.stride;
 }
 
-/* The steps of an axis in memory; steps without gaps between them count as one. */
+/* Finds the steps of an axis in memory. Steps without gaps between them count as one. */
 static void storage_axis(struct planner *b, struct view *v, unsigned axis, const int64_t *stride)
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
@@ -311,7 +310,7 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		struct view_step step = {.block = s->block, .stride = stride[s->axis]};
 		step.index = step_index(b, v->type, s, b->p->rank, x->bound, &next);
 		x->own = s->whole && s->place == PLACE_MESH;
-		if (s->swizzled && !step.index) { /* blocks in an order of the rank's own */
+		if (s->swizzled && !step.index) { /* the order of blocks depends on the rank */
 			step.swizzle = mesh_index(b, v->type, s->swizzle_axis, b->p->rank);
 			step.count = s->count;
 		}
@@ -332,7 +331,7 @@ static void storage_axis(struct planner *b, struct view *v, unsigned axis, const
 		x->step_n--;
 }
 
-/* A slot for each stream on which an iteration may run. */
+/* Returns a slot for each stream on which an iteration may run. */
 static sx_id slot_of_stream(struct planner *b, const struct place *place, struct plan_buffer *buffer)
 {
 	sx_id s = place->stream;
@@ -364,7 +363,7 @@ static sx_id slot_of_stream(struct planner *b, const struct place *place, struct
 	return sx_op(b, EXPR_MOD, s, sx_const(b, streams));
 }
 
-/* Counts the iterations of the loops around, from the outermost that lets them be counted. */
+/* Counts the iterations of the enclosing loops, from the outermost loop for which they can be counted. */
 static sx_id iteration(struct planner *b, unsigned loop_n)
 {
 	sx_id n = b->loop[loop_n - 1].index;
@@ -378,8 +377,8 @@ static sx_id iteration(struct planner *b, unsigned loop_n)
 	return n;
 }
 
-/* The slot of the current iteration: iterations on different streams never share one, nor do those that
- * follow one another on a stream and have the buffer in use at once. */
+/* Returns the slot of the current iteration. Iterations on different streams never share one. Neither do
+ * successive iterations on one stream that use the buffer at the same time. */
 static sx_id slot_of(struct planner *b, const struct place *place, struct plan_buffer *buffer)
 {
 	sx_id slot = slot_of_stream(b, place, buffer);
@@ -391,7 +390,7 @@ static sx_id slot_of(struct planner *b, const struct place *place, struct plan_b
 	return sx_add(b, slot, sx_scale(b, sx_op(b, EXPR_MOD, turn, sx_const(b, copies)), streams));
 }
 
-/* 'X' (f.hir:4) */
+/* Returns the name for messages: 'X' (f.hir:4). */
 static const char *what(const struct planner *b, value_id v)
 {
 	uint32_t line = 0, column, at = b->m->value.at[v].at;
@@ -401,7 +400,7 @@ static const char *what(const struct planner *b, value_id v)
 	return arena_printf(b->p->arena, "'%s' (%s:%u)", value_text(b, v), b->m->source->name, line);
 }
 
-/* Extents, strides and steps of all axes. Elements of a slot; -1 after reporting. */
+/* Finds extents, strides and steps of all axes. Returns the elements of a slot, or -1 after reporting. */
 static int64_t lay_out(struct planner *b, struct view *v, const sx_id (*bound)[VIEW_MAX_STEPS],
                        struct apart apart)
 {
@@ -426,7 +425,7 @@ static plan_reg get_innermost_index(const struct planner *b, unsigned loop_n)
 	return loop_n ? (plan_reg)b->sx.at[b->loop[loop_n - 1].index].k : 0;
 }
 
-/* Elements of the rank's part; of a slot if that varies. */
+/* Returns the elements of the rank's part, or of a slot if the part varies. */
 static int64_t count_held_elements(const struct planner *b, const struct view *v, int64_t elements)
 {
 	int64_t n = 1, k;

@@ -1,13 +1,14 @@
-/* plan_symmetric: buffers that peers see, and views of them side by side.
+/* plan_symmetric: places buffers that peers see, and makes views of them side by side.
  *
- * Buffers in symmetric memory stand first in the memory of every rank, in the same places, each in pages of
- * its own (the symmetric heap). A view has the blocks of the ranks of a slice one after the other:
+ * Buffers in symmetric memory are first in the memory of every rank, at the same places, each in pages
+ * of its own (the symmetric heap). A view shows the blocks of the ranks of a slice one after the other:
  *
  *     X: f32[8@x, 512] symmetric      rank 0   rows 0 1 2 3      rank 1   rows 4 5 6 7
  *     G = symmetric_view(X)           both     rows 0 1 2 3 | 4 5 6 7
  *
- * If a block does not fill its pages, there are gaps between the blocks. A rank reads a view, or writes
- * elements that another rank has read through one, only after the fence: a barrier of the slice. */
+ * If a block does not fill its pages, there are gaps between the blocks. The fence is a barrier of the
+ * slice. Only after it may a rank read a view, or write elements that another rank has read through a
+ * view. */
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "plan/planner.h"
@@ -21,7 +22,8 @@ int64_t symmetric_bytes(const struct planner *b, int64_t bytes)
 	return (bytes + b->page - 1) / b->page * b->page;
 }
 
-/* Places a buffer on the heap as the ranks of its mesh have it, also if this rank is none of them. */
+/* Places a buffer on the heap with the size that ranks of its mesh need, even if this rank is not in the
+ * mesh. */
 static void place_on_heap(struct planner *b, value_id v)
 {
 	int64_t rank = b->p->rank, bytes;
@@ -52,7 +54,7 @@ void symmetric_heap(struct planner *b)
 	}
 }
 
-/* The ranks of the view's slice wait for each other. */
+/* Emits a barrier of the view's slice. */
 static void emit_fence(struct planner *b, op_id op, op_id view)
 {
 	uint32_t team, own;
@@ -67,7 +69,7 @@ static void emit_fence(struct planner *b, op_id op, op_id view)
 
 void plan_symmetric_view(struct planner *b, op_id op)
 {
-	struct module *m = (struct module *)b->m; /* interning types changes nothing that is seen */
+	struct module *m = (struct module *)b->m; /* interning types changes nothing that callers see */
 	value_id of = op_read(b->m, op, 0);
 	struct view *x = view_of(b, of);
 	uint32_t team, own;
@@ -92,7 +94,7 @@ void plan_symmetric_view(struct planner *b, op_id op)
 	emit_fence(b, op, op);
 }
 
-/* NaN, or 0xA5 in all bytes, in all of a buffer: whoever still reads it gets wrong numbers. */
+/* Fills a buffer with NaN, or with bytes 0xA5. A statement that still reads it computes wrong numbers. */
 static void poison(struct planner *b, value_id v)
 {
 	struct view *x = view_of(b, v);
@@ -111,8 +113,8 @@ static void poison(struct planner *b, value_id v)
 	b->p->code.at[b->p->code.n - 1].op = PLAN_TASK_POISONS;
 }
 
-/* Memory lives as long as the run: nothing has to be done, but to meet the others, and to show who uses it
- * later. */
+/* Plans a deallocation. Memory is kept for the whole run, so only a barrier is needed, and poison that
+ * reveals later uses. */
 void plan_deallocate(struct planner *b, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(b->m, op, ROLE_FREE); k++) {

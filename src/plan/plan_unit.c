@@ -1,13 +1,13 @@
-/* plan_unit: the operations of a unit as one task.
+/* plan_unit: lowers the operations of a unit to one task.
  *
  *     unit {                          task unit {
  *       A = X + B                       A = add(X[0; 8:1], B[0; 8:1])
  *       Y <- gelu(A)           →        Y[0; 8:1] = gelu(A)
- *     }                               }                       A: no buffer, a block of the lane's
+ *     }                               }                       A: no buffer, but a block of the lane
  *
- * Each operation is planned as it would be outside, but its task becomes a step. Where a unit is no single
- * walk over its elements (an operand in another order, a layout that is no box, an operand that overlaps
- * a result) the steps are tasks one after the other. */
+ * Each operation is planned as outside of a unit, but its task becomes a step. If the unit is not one
+ * walk over its elements, the steps become separate tasks: an operand may have another order, a layout
+ * may be no box, or an operand may overlap a result. */
 #include "ir/unit.h"
 #include "plan/planner.h"
 #include <string.h>
@@ -26,7 +26,7 @@ static bool same_elements(const struct plan_view *a, const struct plan_view *b)
 	return a->nd == b->nd && !memcmp(a->n, b->n, sizeof *a->n * a->nd);
 }
 
-/* The view that goes over all elements of a step. */
+/* Returns the view that contains all elements over which a step iterates. */
 static const struct plan_view *get_iteration_view(const struct plan_task *t)
 {
 	return t->kernel == RT_TASK_REDUCE ? &t->in[0] : &t->out;
@@ -43,8 +43,8 @@ static bool can_be_step(const struct plan_task *t)
 	       t->kernel == RT_TASK_BITCAST || t->kernel == RT_TASK_REDUCE;
 }
 
-/* Returns true if the other steps see the elements that a step writes as they would without blocks: each in
- * the same window, or not at all. */
+/* Returns true if the other steps see the elements that a step writes as they would without blocks: each
+ * of them uses the same window or does not use them. */
 static bool is_ordered(const struct plan *p, uint32_t first, const struct plan_task *writer)
 {
 	for (uint32_t i = first; i < p->step.n; i++) {
@@ -60,7 +60,8 @@ static bool is_ordered(const struct plan *p, uint32_t first, const struct plan_t
 	return true;
 }
 
-/* Returns true if the steps from `first` on are one walk over the same elements, a step a statement. */
+/* Returns true if the steps from `first` on are one walk over the same elements, with one step a
+ * statement. */
 static bool is_one_walk(const struct plan *p, uint32_t first)
 {
 	const struct plan_task *reduce = NULL;
@@ -81,7 +82,7 @@ static bool is_one_walk(const struct plan *p, uint32_t first)
 	return true;
 }
 
-/* The last step that uses a buffer. */
+/* Returns the last step that uses a buffer. */
 static uint32_t last_use(const struct plan *p, uint32_t first, uint32_t buffer)
 {
 	uint32_t last = first;
@@ -95,12 +96,13 @@ static uint32_t last_use(const struct plan *p, uint32_t first, uint32_t buffer)
 	return last;
 }
 
-/* Gives values that stand between the steps a block; those that are not used at once share one. */
+/* Gives a block to each value that is used only between steps. Values that are never used at once share
+ * one. */
 static uint32_t number_locals(struct planner *b, uint32_t first)
 {
 	struct plan *p = b->p;
 	uint32_t block_of[MAX_STEPS] = {0}, holder[MAX_STEPS + 1] = {0},
-	         n = 0; /* holder: until which step, + 1 */
+	         n = 0; /* by block: the last step of its value, + 1 */
 	for (uint32_t i = first; i < p->step.n; i++) {
 		struct plan_task *t = &p->step.at[i];
 		struct plan_buffer *out = &p->buffer.at[t->out.buffer];
@@ -109,7 +111,7 @@ static uint32_t number_locals(struct planner *b, uint32_t first)
 				if (block_of[w - first] && p->step.at[w].out.buffer == t->in[k].buffer)
 					t->local[k + 1] = (uint8_t)block_of[w - first];
 		if (t->kernel == RT_TASK_REDUCE || !ir_is_unit_local(b->m, out->value))
-			continue; /* a sum that nothing uses needs memory, too: the kernel writes it */
+			continue; /* the kernel writes a sum even if nothing uses it, so it needs memory */
 		uint32_t block = 1;
 		while (holder[block] > i)
 			block++;

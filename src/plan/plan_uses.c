@@ -1,14 +1,15 @@
-/* plan_uses: clocks of streams, and which slots' uses they order.
+/* plan_uses: keeps clocks of streams, and finds the uses of slots that they order.
  *
- * Each stream counts its events, and has seen so many of each other stream's:
+ * Each stream counts its own events, and the events of each other stream that it has seen:
  *
  *     stream 0    1: A = exp(X)   2: B = A + A                 has seen (2, 0)
  *     stream 1                       sync 0   1: C = sin(B)    has seen (2, 1)
  *
- * A slot keeps its last event on each stream; it is over for a stream that has seen them all and if no
- * communication uses it. A use is compared with two lists: the slots used since the last use in this life,
- * and the slots that may not be over for its stream, which are never older than the horizon. Slots are in a
- * list, those used last first, so that both are at its front. */
+ * A slot keeps its last event on each stream. Its use is over for a stream that has seen all these
+ * events, if no communication uses it any more. A new use is compared with two sets of slots: those used
+ * since the last use in this lifetime, and those whose use may not be over for its stream; these are
+ * never older than the horizon. All slots are in a list, the most recently used first, so that both sets
+ * are at its front. */
 #include "plan/plan_uses.h"
 #include <stdlib.h>
 
@@ -55,7 +56,7 @@ void uses_event(struct uses *u, uint32_t stream, uint32_t at)
 	vec_push(&u->tail[stream], (struct uses_tail){u->clock[stream][stream], at});
 }
 
-/* All uses before this one, in the order of issue, are over for the stream. */
+/* Returns the horizon: all uses before it, in the order of issue, are over for the stream. */
 static uint32_t horizon(struct uses *u, uint32_t stream)
 {
 	uint32_t least = u->now;
@@ -84,7 +85,7 @@ static uint32_t horizon(struct uses *u, uint32_t stream)
 
 /* ---- uses */
 
-/* Makes the slot the newest one. */
+/* Moves the slot to the front of the list. */
 static void list_move(struct uses *u, uint32_t slot)
 {
 	struct slot_uses *x = &u->slot[slot];
@@ -101,7 +102,8 @@ static void list_move(struct uses *u, uint32_t slot)
 	u->newest = slot;
 }
 
-/* Returns true if the stream has seen all uses of the slot; USES_NONE: a stream that has seen everything. */
+/* Returns true if the stream has seen all uses of the slot. USES_NONE stands for a stream that has seen
+ * everything. */
 static bool is_over(const struct uses *u, const struct slot_uses *x, uint32_t stream)
 {
 	for (uint32_t s = 0; s < u->streams && stream != USES_NONE; s++)
@@ -128,7 +130,7 @@ void uses_touch(struct uses *u, uint32_t stream, uint32_t slot, uint32_t life)
 	uint32_t sure = stream == USES_NONE ? u->now : horizon(u, stream);
 	x->last = u->now;
 	list_move(u, slot);
-	/* the slots used up to `since` were compared with this life then */
+	/* slots used before `since` were compared with this lifetime already */
 	for (uint32_t k = x->older; k != USES_NONE && (u->slot[k].last >= since || u->slot[k].last >= sure);
 	     k = u->slot[k].older, u->work++)
 		if (u->slot[k].last >= x->first || !is_over(u, &u->slot[k], stream))
@@ -152,13 +154,14 @@ void uses_wait(struct uses *u, uint32_t stream, uint32_t issued)
 	u->issued.at[issued] = USES_NONE;
 }
 
-/* The pairs as a list for each slot. */
+/* Makes a list for each slot from the pairs. */
 void uses_list(const struct uses *u)
 {
 	struct lifetimes *l = u->out;
 	l->first = mem_zalloc(sizeof *l->first * ((size_t)l->n + 2));
 	l->with = mem_zalloc(sizeof *l->with * ((size_t)u->pair.n * 2 + 1));
-	for (unsigned pass = 0; pass < 2; pass++) { /* counts, then fills from the end of each list */
+	for (unsigned pass = 0; pass < 2;
+	     pass++) { /* the first pass counts, the second one fills each list from its end */
 		for (uint32_t k = 0; k < u->pair.n; k++) {
 			uint32_t a = u->pair.at[k].a, b = u->pair.at[k].b;
 			if (pass)

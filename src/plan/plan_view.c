@@ -1,12 +1,13 @@
-/* plan_view: the views of values, as statements make and use them.
+/* plan_view: finds the views of values that statements make and use.
  *
  *     A: f32[8@stream(8), 128] = allocate()     storage of its own
- *     a = select(A, axis=0, index=i)            A's storage, i * 128 further on, axis 0 gone
+ *     a = select(A, axis=0, index=i)            A's storage from element i * 128 on, without axis 0
  *     c = shard_by_stream(X, i)                 X's storage, the i-th block of the split axis
  *
- * A buffer allocated in a loop holds the chunk of the iteration: the j-th stream (serial) axis in loop
- * order is bound by the j-th enclosing stream (serial) loop with as many iterations. If the operation
- * that writes it first has operands with another chunk (a swizzled ring), it holds theirs. */
+ * A buffer allocated in a loop holds the chunk of the iteration: the j-th enclosing stream (serial) loop
+ * binds the j-th stream (serial) axis in loop order, if it has as many iterations. If the operation that
+ * first writes the buffer has operands with another chunk (a swizzled ring), the buffer holds that
+ * chunk. */
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "plan/planner.h"
@@ -97,11 +98,11 @@ sx_id view_offset(struct planner *b, const struct view *v, const sx_id *x)
 
 /* ---- which chunk a buffer holds */
 
-/* bound[axis][k] for loops: see the top of the file. */
+/* Sets bound[axis][k] by the enclosing loops; see the top of the file. */
 static void bind_by_loops(struct planner *b, type_id t, unsigned loop_n, sx_id (*bound)[VIEW_MAX_STEPS])
 {
 	const struct domain *d = ir_domain(b->m, ir_type(b->m, t)->domain);
-	unsigned next[2] = {0, 0}; /* serial and stream loops used so far */
+	unsigned next[2] = {0, 0}; /* number of serial and stream loops used so far */
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		uint8_t place = d->axis[d->loop[i]].place;
 		if (place != PLACE_STREAM && place != PLACE_SERIAL)
@@ -139,7 +140,7 @@ static void bind_by_loops(struct planner *b, type_id t, unsigned loop_n, sx_id (
 	}
 }
 
-/* Replaces bound blocks by those of operands that the result's axes come from. */
+/* Replaces bound blocks by those of the operands from which the result's axes come. */
 static void bind_by_operands(struct planner *b, op_id op, type_id t, sx_id (*bound)[VIEW_MAX_STEPS])
 {
 	struct infer_axes x;
@@ -243,7 +244,8 @@ void view_allocate(struct planner *b, value_id v)
 	b->view[v] = NULL;
 }
 
-/* A view of the same storage with the type of `value`; all axes but `dropped` (-1: none) are taken over. */
+/* Makes a view of the same storage with the type of `value`. It takes over all axes except `dropped`
+ * (-1: none). */
 static struct view *derive(struct planner *b, value_id value, const struct view *from, int dropped)
 {
 	struct view *v = view_new(b, value);
@@ -305,7 +307,7 @@ void view_shard(struct planner *b, op_id op)
 		planner_error(b, E_STREAM_INDEX, "'%s' has no stream axis to bind", value_text(b, result));
 }
 
-/* Returns the place of the index-th element of an axis, from the start of the axis. */
+/* Returns the place of the index-th element of an axis, relative to the start of the axis. */
 static sx_id element_of(struct planner *b, const struct view_axis *x, sx_id index)
 {
 	sx_id at = sx_const(b, 0);
