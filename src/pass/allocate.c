@@ -1,4 +1,4 @@
-/* allocate: every result has a buffer, and every buffer of ours an end.
+/* allocate: gives every result a buffer, and deallocates the buffers that passes allocate.
  *
  *     T3: f32[64, 32] partial(x) = matmul(A, B)     T3: f32[64, 32] partial(x) = allocate()
  *     Y <- allreduce(T3, axis=x) as c0          →   T3 <- matmul(A, B)
@@ -6,11 +6,11 @@
  *                                                   wait(c0)
  *                                                   deallocate(T3)
  *
- * An ALLOCATE stands right before the statement that makes the value, in its block. A Deallocate stands
- * in the block of the ALLOCATE after the last statement that uses the buffer or a view of it, a wait being a
- * use of its Communication's buffers, and after the Synchronize that ends other streams' use of it.
- * Buffers that the program returns have none, nor those that the
- * source allocates. {hoist=1} shows the buffers of loops before them (hoist_buffers.c).
+ * The ALLOCATE goes right before the statement that makes the value, in its block. The Deallocate goes
+ * into the block of the ALLOCATE, after the last statement that uses the buffer or a view of it, and
+ * after the Synchronize that ends the use by other streams. A wait counts as a use of its
+ * Communication's buffers. Buffers that the program returns or that the source allocates are not
+ * deallocated. {hoist=1} moves buffers of loops before the loops (hoist_buffers.c).
  *
  * requires     sharded, lowered
  * establishes  bound: every result is a buffer or a view
@@ -75,7 +75,8 @@ static void end_life(struct module *m, struct pass_context *cx, struct live_rang
 	op_id where = live_range_end(l, &life);
 	if (where) {
 		while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
-			where = m->op.at[where].next; /* in the order of the ALLOCATEs */
+			where = m->op.at[where]
+			            .next; /* after the ones inserted before, in the order of the ALLOCATEs */
 		struct ir_use use = {ROLE_FREE, v};
 		ir_insert_after(m, where, ir_op_new(m, OP_DEALLOCATE, m->op.at[allocate].at, &use, 1));
 	} else {

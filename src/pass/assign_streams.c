@@ -1,4 +1,4 @@
-/* assign-streams: the iterations of a stream-parallel loop run on streams of their own.
+/* assign-streams: runs the iterations of a stream-parallel loop on streams of their own.
  *
  *     for i in 0..3 parallel(stream) { … }
  *  →
@@ -13,9 +13,9 @@
  *       synchronize(j)
  *     }
  *
- * For loops that set no stream yet. An iteration of a loop in others, j of 3 in i, gets stream i * 3 + j; its
- * loop's main stream is that of the iteration around it. Statements that end a buffer's life after the loop
- * come after the join.
+ * Loops that set streams already are left alone. In nested loops, iteration j of 3 in iteration i gets
+ * stream i * 3 + j, and the main stream of the inner loop is that of iteration i. Statements after the
+ * loop that deallocate its buffers go after the join.
  *
  * requires     nothing
  * establishes  streamed: stream-parallel loops set streams
@@ -47,8 +47,8 @@ static void prepend(struct module *m, region_id r, op_id op)
 		ir_append(m, r, op);
 }
 
-/* Returns the number of the stream of an iteration: its index; of a loop in others i * 3 + j, where 3 is the
- * end of the inner loop, so that each iteration of the outer one has streams of its own. */
+/* Returns the number of an iteration's stream. It is the index; in nested loops i * 3 + j, where 3 is
+ * the end of the inner loop, so that each iteration of the outer loop has streams of its own. */
 static expr_id stream_of(struct module *m, op_id loop, expr_id index)
 {
 	op_id loops[IR_MAX_NESTING];
@@ -86,7 +86,7 @@ static void assign(struct module *m, op_id loop)
 	ir_append(m, joined, stream_op(m, OP_SYNCHRONIZE, at, ROLE_SCALAR, stream));
 }
 
-/* The last statement of a block that waits for a Communication, or holds one that does; 0: none. */
+/* Returns the last statement of a block that waits for a Communication or contains such a wait; 0: none. */
 static op_id last_wait(const struct module *m, region_id r)
 {
 	op_id found = 0;
@@ -100,7 +100,7 @@ static op_id last_wait(const struct module *m, region_id r)
 	return found;
 }
 
-/* The stream of the next iteration waits for the earlier work of this one's:
+/* Makes the stream of the next iteration wait for the work that this iteration has issued so far:
  *
  *     if i + 1 < 8 { set_stream(i + 1); synchronize(i); set_stream(i) }        after the step's communication
  */
@@ -123,7 +123,7 @@ static void synchronize_next_stream(struct module *m, op_id loop)
 	ir_append(m, then, stream_op(m, OP_SET_CURRENT_STREAM, at, ROLE_SCALAR, own));
 }
 
-/* The stream loops of a block that set no streams themselves, and those in them. */
+/* Assigns streams in all stream loops of a block that set none themselves, and in the loops inside them. */
 static void assign_block(struct module *m, region_id r, bool sync)
 {
 	op_id next;

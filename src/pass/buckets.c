@@ -142,7 +142,7 @@ static void wait_typed(struct applier *a, struct members *b)
 		ir_remove(a->m, a->b->op[b->wait.at[i]]);
 }
 
-/* Removes the members, and gives their results here. */
+/* Removes the members, and defines their results here. */
 static void unpack_typed(struct applier *a, struct members *b)
 {
 	op_id first = a->b->op[b->comm.at[0]];
@@ -174,7 +174,7 @@ static void put_step_typed(struct applier *a, struct members *b, enum sched_step
 		unpack_typed(a, b);
 }
 
-/* Members start together between start_coalescing and end_coalescing, and one wait names the latter. */
+/* Starts the members together, between start_coalescing and end_coalescing; one wait names the end. */
 static void start_group_typed(struct applier *a, struct members *b)
 {
 	struct module *m = a->m;

@@ -1,20 +1,20 @@
-/* buckets_recorded: buckets of recorded statements.
+/* buckets_recorded: makes buckets of recorded statements.
  *
  *     a = extern "all_gather"(x) {kind=allgather}      P = pack(x, y)
  *     b = extern "all_gather"(y) {kind=allgather}      B = extern "all_gather"(P) {kind=allgather}
  *     c = extern "wait"(a) {kind=wait, view=(0)}   →   W = extern "wait"(B) {kind=wait, view=(0)}
  *     d = extern "wait"(b) {kind=wait, view=(0)}       c, d = unpack(W)
  *
- * The results of a reduction are parts of its buffer, and those of members that start together have buffers
- * of their own, with no pack:
+ * The results of a reduction are parts of its buffer. Results of members that start together have
+ * buffers of their own, and no pack:
  *
  *     a = extern "reduce"(x) {kind=allreduce}          P = pack(x, y)
  *     b = extern "reduce"(y) {kind=allreduce}          a, b = extern "reduce"(P) {kind=allreduce}
  *     c = extern "wait"(a) {kind=wait, view=(0)}   →   c, d = extern "wait"(a, b) {kind=wait, view=(0, 1)}
  *     d = extern "wait"(b) {kind=wait, view=(0)}
  *
- * Each statement states the storages that its node makes in the scheduled problem, so that the problem of the
- * new program (cost/block.h) needs the same memory. */
+ * Each new statement states the storages of its node in the scheduled problem, so that the problem of
+ * the new program (cost/block.h) has the same memory. */
 #include "ir/domain.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -24,7 +24,8 @@
 
 /* ---- storages */
 
-/* Returns the value that owns the storage of a result: the operand of a wait that views it. */
+/* Returns the value that owns the storage of a result: the value itself, or the operand that a wait
+ * views. */
 static value_id find_owner(const struct module *m, value_id result)
 {
 	op_id def = m->value.at[result].def;
@@ -32,7 +33,7 @@ static value_id find_owner(const struct module *m, value_id result)
 	return of ? of : result;
 }
 
-/* Returns true if a storage that node x makes is used by later ones. */
+/* Returns true if later nodes use a storage that node x makes. */
 static bool outlives(const struct sched_problem *p, uint32_t storage, uint32_t x)
 {
 	for (uint32_t i = p->users.at[storage]; i < p->users.at[storage + 1]; i++)
@@ -41,13 +42,13 @@ static bool outlives(const struct sched_problem *p, uint32_t storage, uint32_t x
 	return p->storage[storage].kept;
 }
 
-/* Returns the result that has a storage; the number of results: none has it after node x. */
+/* Returns the number of the result that owns a storage after node x; the number of results if none does. */
 static uint32_t find_result(const struct applier *a, const value_id *result, uint32_t n, uint32_t storage,
                             uint32_t x)
 {
 	uint32_t k = 0;
 	assert(storage <
-	       a->b->p.storage_n); /* no packed or gathered buffer: the types of these give their bytes */
+	       a->b->p.storage_n); /* not for packed and gathered buffers: their types give the bytes */
 	if (!a->b->storage[storage] || !outlives(&a->s->b.p, storage, x))
 		return n;
 	while (k < n && find_owner(a->m, result[k]) != a->b->storage[storage])
@@ -55,8 +56,9 @@ static uint32_t find_result(const struct applier *a, const value_id *result, uin
 	return k;
 }
 
-/* Adds to the next statement, node x of the scheduled problem, the bytes of its results if their types do
- * not give these, and its scratch. view: by result, the operand that it views, or -1; NULL: none does. */
+/* Adds to the next statement, node x of the scheduled problem, the bytes of its results if their types
+ * do not give these, and its scratch memory. view: by result, the operand that it views, or -1; NULL: no
+ * result is a view. */
 static void add_storages(struct applier *a, uint32_t x, const int64_t *view)
 {
 	const struct sched_problem *p = &a->s->b.p;
@@ -92,7 +94,7 @@ static int64_t count_value_elements(const struct module *m, value_id v)
 	return n;
 }
 
-/* A new result that holds n others in a row. */
+/* Adds a new result that contains n others one after the other. */
 static value_id add_flat(struct applier *a, value_id like, int64_t n, const char *suffix)
 {
 	struct module *m = a->m;
@@ -105,7 +107,7 @@ static value_id add_flat(struct applier *a, value_id like, int64_t n, const char
 	    suffix);
 }
 
-/* Removes the statements of nodes; the new one defines their results. */
+/* Removes the statements of nodes. The new statement defines their results. */
 static void take_results(struct applier *a, const uint32_t *node, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -114,7 +116,7 @@ static void take_results(struct applier *a, const uint32_t *node, uint32_t n)
 	}
 }
 
-/* members="a,b": the members of the statement, by the names of their results. */
+/* Adds members="a,b": the members of the statement, by the names of their results. */
 static void add_members(struct applier *a, const uint32_t *node, uint32_t n)
 {
 	struct buf text = {0};
@@ -126,7 +128,7 @@ static void add_members(struct applier *a, const uint32_t *node, uint32_t n)
 	buf_free(&text);
 }
 
-/* Returns by result the operand of the statement for several that it views, or -1; NULL: none does. */
+/* Returns by result the operand of the joined statement that it views, or -1; NULL: no result is a view. */
 static const int64_t *find_views(const struct applier *a, const uint32_t *node, uint32_t n)
 {
 	int64_t *view = arena_new_array(a->scratch, int64_t, n);
@@ -173,8 +175,8 @@ static void add_in_bytes(struct applier *a, const uint32_t *node, uint32_t n)
 		buckets_add_int(a, "in_bytes", bytes);
 }
 
-/* Puts one statement for those of several nodes, which makes all their results, as node x. packed: its
- * operand; 0: all of theirs. */
+/* Puts one statement that makes all results of several nodes, as node x. packed: its operand; 0: it has
+ * the operands of all nodes. */
 static void put_joined(struct applier *a, const uint32_t *node, uint32_t n, value_id packed, uint32_t x)
 {
 	op_id first = a->b->op[node[0]];
@@ -185,7 +187,8 @@ static void put_joined(struct applier *a, const uint32_t *node, uint32_t n, valu
 		buckets_add_read(a, packed);
 	buckets_copy_attrs(a, first);
 	if (a->b->p.node[node[0]].kind != SCHED_COMM || op_attr(a->m, first, "time"))
-		buckets_add_int(a, "time", a->s->b.p.node[x].time); /* else the machine says it */
+		buckets_add_int(a, "time",
+		                a->s->b.p.node[x].time); /* otherwise the machine's figures give it */
 	add_in_bytes(a, node, n);
 	add_storages(a, x, find_views(a, node, n));
 	add_writes(a, node, n);
@@ -206,7 +209,7 @@ static void put_pack(struct applier *a, struct members *b)
 	buckets_put(a, OP_PACK, buckets_place(a, b->comm.at[0]));
 }
 
-/* The collective whose results are unpacked. */
+/* Puts the collective whose results are unpacked. */
 static void put_gather(struct applier *a, struct members *b, uint32_t x)
 {
 	op_id first = a->b->op[b->comm.at[0]];

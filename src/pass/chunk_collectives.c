@@ -1,12 +1,13 @@
-/* chunk-collectives: exposed collectives and the products beside them are cut into chunks.
+/* chunk-collectives: cuts exposed collectives and the products beside them into chunks.
  *
  *     G: f32[8192, 4096] = set(X)               G: f32[8192@block(x)@stream(4), 4096] = set(X)
  *     Y: f32[8192, 512@x] = matmul(G, W)   →    Y: f32[8192@block(x)@stream(4), 512@x] = matmul(G, W)
  *
- * stream-loops makes a loop of it, in which one chunk is communicated while another is computed. How many
- * chunks there are to be, and along which axis, are trials (chunks.h), collective by collective, the most
- * exposed one first: 2, 4, 8, … as long as they help, and, of one that gathers or scatters, a block a rank. A
- * collective that is exposed for less than exposed= percent of the step is left alone.
+ * stream-loops makes a loop of it, in which one chunk is communicated while another is computed. Trials
+ * decide the number of chunks and the axis (chunks.h). They take collective after collective, the most
+ * exposed one first, and try 2, 4, 8, … chunks as long as these help; for a collective that gathers or
+ * scatters they also try one block a rank. A collective that is exposed for less than exposed= percent
+ * of the step is left alone.
  *
  * requires     sharded, decomposed
  * establishes  nothing
@@ -21,21 +22,22 @@ enum { MOST = TRIAL_OPTIONS, EXPOSED };
 
 struct search {
 	struct trial t;
-	bool *tried; /* by statement, of the first op_n */
+	bool *tried; /* by statement, for the first op_n */
 	op_id op_n;
 	struct chunks best;
-	struct prediction after; /* the best */
+	struct prediction after; /* prediction for the best */
 	bool any;
 };
 
-/* One that is in a bucket is as exposed as can be. */
+/* Returns the exposed time of a collective. A collective in a bucket counts as exposed most, so it is
+ * tried. */
 static int64_t exposed_of(const struct search *s, op_id op)
 {
 	int64_t e = op < s->t.now.op_n ? s->t.now.exposed[op] : 0;
 	return e < 0 ? s->t.now.time : e;
 }
 
-/* The most exposed collective that was not tried and is exposed enough; 0: none. */
+/* Returns the most exposed collective that was not tried and is exposed enough; 0: none. */
 static op_id find_next(const struct search *s)
 {
 	op_id found = 0;
@@ -55,7 +57,7 @@ static bool make_chunks(struct module *m, const void *what)
 	return chunks_make(m, what);
 }
 
-/* False: it is not possible. *time: its time. */
+/* Tries one change. *time: the predicted time. Returns false if the change is not possible. */
 static bool try_one(struct search *s, struct chunks c, int64_t *time)
 {
 	struct prediction after;
@@ -73,7 +75,7 @@ static bool try_one(struct search *s, struct chunks c, int64_t *time)
 	return true;
 }
 
-/* 2, 4, 8, … of them, as long as they help. */
+/* Tries 2, 4, 8, … chunks as long as they help. */
 static void try_parts(struct search *s, struct chunks c)
 {
 	int64_t most = chunks_most(s->t.m, &c), time, before = INT64_MAX;
@@ -100,7 +102,7 @@ static void try_axis(struct search *s, op_id op, unsigned axis)
 		}
 }
 
-/* `4 chunks along axis 0` */
+/* Appends `4 chunks along axis 0`. */
 static void put_best(struct search *s, struct buf *out)
 {
 	static const char *const how[] = {[CHUNKS_PARTS] = "chunks",

@@ -14,7 +14,7 @@ static bool is_product(const struct module *m, op_id op)
 	       !op_role_count(m, op, ROLE_WRITE);
 }
 
-/* Returns the gathered or the reduced value, which has the chunks' axis in full. */
+/* Returns the gathered or the reduced value, which has the whole axis of the chunks. */
 static value_id whole_of(struct module *m, op_id op)
 {
 	return move_kind(m, op, NULL) == RESHARD_ALLGATHER ? op_def(m, op, 0) : op_read(m, op, 0);
@@ -71,7 +71,7 @@ struct cutter {
 	const struct chunks *c;
 	struct reshard move;
 	enum reshard_kind kind;
-	struct sugar_place place[SUGAR_MAX_PLACES]; /* that follow those of the axis */
+	struct sugar_place place[SUGAR_MAX_PLACES]; /* placements after those of the axis */
 	unsigned n;
 };
 
@@ -85,7 +85,7 @@ static expr_id size_of(struct cutter *k, unsigned i)
 	return expr_const(k->m, k->m->mesh.at[k->move.mesh].size[k->move.axis[i]]);
 }
 
-/* Finds the placements that the axis gets. False: it cannot be cut so. */
+/* Finds the new placements of the axis. Returns false if it cannot be cut in this way. */
 static bool find_places(struct cutter *k)
 {
 	const struct reshard *r = &k->move;
@@ -110,7 +110,7 @@ static bool cut_value(struct cutter *k, value_id v, unsigned axis)
 	return chunks_cut(k->m, v, axis, k->place, k->n);
 }
 
-/* Cuts the result of a product along the dimension in which its operand number `operand` has an axis. */
+/* Cuts the result of a product along the dimension of an axis of operand number `operand`. */
 static bool cut_product(struct cutter *k, op_id op, value_id operand)
 {
 	struct op_layout l;
@@ -120,7 +120,7 @@ static bool cut_product(struct cutter *k, op_id op, value_id operand)
 	int dim = -1;
 	for (unsigned i = 0; i < l.x.operand_n; i++)
 		if (l.operand[i] == operand && dim >= 0)
-			return false; /* it is both */
+			return false; /* the value is both operands */
 		else if (l.operand[i] == operand)
 			dim = l.x.operand[i][k->c->axis];
 	int axis = dim < 0 || dim == INFER_NONE ? -1 : op_layout_result_axis(&l, (unsigned)dim);
@@ -131,7 +131,8 @@ static bool cut_product(struct cutter *k, op_id op, value_id operand)
 
 /* ---- statements */
 
-/* The allgather comes to stand before the first product that reads it, the others right after that. */
+/* Moves the allgather before the first product that reads it, and the other products right after that
+ * one. */
 static bool gather_at_products(struct cutter *k, value_id whole)
 {
 	struct module *m = k->m;
@@ -156,7 +157,7 @@ static bool gather_at_products(struct cutter *k, value_id whole)
 	return !k->c->chain || (first == last && chunks_follow(m, last, k->place, k->n));
 }
 
-/* The reduction comes to stand right after the product. */
+/* Moves the reduction right after the product. */
 static bool reduce_at_product(struct cutter *k, value_id partial)
 {
 	struct module *m = k->m;
@@ -169,7 +170,7 @@ static bool reduce_at_product(struct cutter *k, value_id partial)
 		return false;
 	if (after != k->c->op)
 		ir_move_before(m, after, k->c->op);
-	bool steps = k->c->kind != CHUNKS_PARTS; /* which the operand has alone */
+	bool steps = k->c->kind != CHUNKS_PARTS; /* then only the operand has them */
 	if (!cut_value(k, partial, k->c->axis) ||
 	    (!steps && !cut_value(k, op_def(m, k->c->op, 0), k->c->axis)))
 		return false;

@@ -49,7 +49,7 @@ bool chunks_cut(struct module *m, value_id v, unsigned axis, const struct sugar_
 	return t != 0;
 }
 
-/* The axis of a layout that ends with the placements; -1: none does. *rest: it without them. */
+/* Returns the axis of a layout that ends with the placements; -1: none. *rest: the axis without them. */
 static int cut_axis(const struct sugar *s, const struct sugar_place *place, unsigned n,
                     struct sugar_axis *rest)
 {
@@ -73,7 +73,7 @@ static bool layout_of(struct module *m, value_id v, struct sugar *out)
 	return t->mesh && sugar_from_domain(m, t->domain, t->mesh, out);
 }
 
-/* Returns true if a statement can be cut: work, and communication along other axes. */
+/* Returns true if a statement can be cut: it is work, or communication along other axes. */
 static bool can_be_cut(struct module *m, op_id op)
 {
 	enum reshard_kind kind = move_kind(m, op, NULL);
@@ -81,8 +81,8 @@ static bool can_be_cut(struct module *m, op_id op)
 	       kind == RESHARD_ALLREDUCE || kind == RESHARD_REDUCE_SCATTER;
 }
 
-/* The axis of the result along the axis of the operand, spread as that is apart from the placements; -1:
- * none. */
+/* Returns the axis of the result that corresponds to the operand's axis and has the same placements,
+ * apart from the new ones; -1: none. */
 static int result_axis(struct module *m, op_id op, value_id operand, unsigned axis,
                        const struct sugar_axis *rest)
 {
@@ -121,7 +121,8 @@ unsigned chunks_follow(struct module *m, op_id op, const struct sugar_place *pla
 	}
 }
 
-/* Returns true if the statement that makes an operand can be moved right before the first of the chain. */
+/* Returns true if the statement that makes an operand can be moved right before the first one of the
+ * chain. */
 static bool may_precede(struct module *m, value_id v, op_id op, op_id first)
 {
 	op_id def = m->value.at[v].def;
@@ -136,7 +137,8 @@ static bool may_precede(struct module *m, value_id v, op_id op, op_id first)
 	return true;
 }
 
-/* first: of the chain; the cut statements come before it. */
+/* Cuts the makers of a statement's operands. first: first statement of the chain; the cut statements go
+ * before it. */
 static unsigned precede(struct module *m, op_id op, op_id *first, const struct sugar_place *place, unsigned n)
 {
 	struct op_layout l;

@@ -1,10 +1,10 @@
-/* decompose_experts: the layouts that dispatch and combine work on.
+/* decompose_experts: gives dispatch and combine the layouts that they need.
  *
  *     X: f32[t, h]                                      T1: f32[t@x, h] = set(X)
  *     rows: f32[4*t@x, h], e, … = dispatch(X, E, P)  →  rows: f32[4*t@x, h], e, … = dispatch(T1, E, P)
  *
- * Axis 0 of all operands and results is spread over the experts' mesh axis and nothing else; the other axes
- * of tokens and rows are spread alike. A tensor with another layout gets a `set`. */
+ * Axis 0 of all operands and results must be spread over the experts' mesh axis only. The other axes of
+ * tokens and rows must have the same placements. A tensor with another layout gets a `set`. */
 #include "ir/print.h"
 #include "pass/decompose.h"
 #include "pass/rewrite.h"
@@ -14,10 +14,10 @@ struct experts {
 	struct module *m;
 	mesh_id mesh;
 	struct sugar_axis first;  /* placements of axis 0 */
-	const struct sugar *like; /* of the other axes of tokens and rows */
+	const struct sugar *like; /* placements of the other axes of tokens and rows */
 };
 
-/* The type in the layout that is needed, or itself. 0: there is none. */
+/* Returns the type in the needed layout, or the type itself if it has it; 0: there is none. */
 static type_id find_wanted_type(const struct experts *x, type_id t, bool rows, const char **reason)
 {
 	struct module *m = x->m;
@@ -43,7 +43,7 @@ static type_id find_wanted_type(const struct experts *x, type_id t, bool rows, c
 	return same ? t : place_type(m, t, x->mesh, &s, false, reason);
 }
 
-/* Keeps, of the placements of the other axes of rows, only mesh axes, and not that of the experts. */
+/* Removes all placements from the other axes of rows, except mesh axes other than the experts'. */
 static void keep_meshes(struct sugar *s, unsigned taken)
 {
 	for (unsigned a = 1; a < s->rank; a++) {
@@ -84,7 +84,7 @@ failed:
 	return false;
 }
 
-/* Returns true if all operands and results have the layouts that are needed. */
+/* Returns true if all operands and results have the needed layouts. */
 static bool has_wanted_layouts(const struct experts *x, op_id op)
 {
 	struct module *m = x->m;
@@ -110,7 +110,7 @@ bool decompose_experts(struct module *m, struct pass_context *cx, op_id op)
 		return true;
 	value_id like = op_result(m, op, 0);
 	if (!infer_experts(m, op, &x.mesh, &axis))
-		return true; /* refused where types are checked */
+		return true; /* the check of types refuses it */
 	if (axis >= 0) {
 		x.first.place_n = 1;
 		x.first.place[0] = (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = (uint8_t)axis};

@@ -1,18 +1,19 @@
-/* decompose_overlap: operands that a statement writes while it still reads them.
+/* decompose_overlap: copies operands that a statement overwrites while it still reads them.
  *
  *     V <- permute(V, (1, 0))
  *  →
  *     T = set(V)
  *     V <- permute(T, (1, 0))
  *
- * A statement reads all of its operands before it writes. Its kernel does not, nor do loops over blocks of
- * it; only a pointwise operation needs of its own result no element but the one that it writes next.
- * Collectives have their own rules. Parts of one buffer that two views name are taken as apart. */
+ * By definition, a statement reads all of its operands before it writes. Kernels, and loops over blocks,
+ * do not keep to that. Only a pointwise operation is safe: before it writes an element, it has read that
+ * element and needs it no more. Collectives have their own rules. Two views of one buffer are assumed
+ * not to overlap. */
 #include "ir/bound.h"
 #include "pass/decompose.h"
 #include "pass/rewrite.h"
 
-/* Returns true if `inner` is `outer`, or a view of it. */
+/* Returns true if `inner` is `outer` or a view of it. */
 static bool is_view_of(const struct module *m, value_id inner, value_id outer)
 {
 	while (inner != outer) {
@@ -36,8 +37,8 @@ static bool is_overwritten(const struct module *m, op_id op, value_id v)
 	return false;
 }
 
-/* A value that is made in a loop is one block if its type has the loop; the copy of another value has no
- * loops. */
+/* Returns the type of a copy beside a statement. If v is made in a loop that cuts its type, the copy is
+ * one block of it; copies of other values have no loops. */
 type_id decompose_type_beside(struct module *m, op_id op, value_id v)
 {
 	bool block = bound_beside(m, m->value.at[v].type, op) && !bound_of(m, v);

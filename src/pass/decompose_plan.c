@@ -1,16 +1,16 @@
-/* decompose_plan: the layout in which an operation computes.
+/* decompose_plan: chooses the layout in which an operation computes.
  *
- *     1. Operands that are pending sums stay so where the operation is linear in them.
- *     2. A dim that is summed away and spread alike in all operands stays spread: the result is
+ *     1. Operands that are pending sums remain so if the operation is linear in them.
+ *     2. A summed dim that has the same placements in all operands remains spread: the result is
  *        left pending. This makes a row-parallel linear one reduction.
  *     3. Dims of the result are spread as in the result, or, for operations of one operand and
- *        pointwise ones whose operands agree, as in the operands (a cut is made before, a gather
- *        after). Mesh axes that are taken already are left out.
- *     4. A dim that is summed away and spread in some operands only stays spread when the others
+ *        pointwise ones whose operands agree, as in the operands (a cut comes before, a gather
+ *        after). Mesh axes that are already used are left out.
+ *     4. A summed dim that is spread in some operands only remains spread if the others
  *        can be cut without communication.
  *     5. Everything else is whole.
  *
- * Loop placements are those of the result, so that communication is in its loop. */
+ * Loop placements are those of the result, so that communication is in the result's loop. */
 #include "pass/decompose.h"
 #include <string.h>
 
@@ -18,10 +18,10 @@ struct chooser {
 	struct module *m;
 	const struct op_layout *l;
 	struct decompose_plan *p;
-	unsigned used; /* mesh axes that are taken */
+	unsigned used; /* mesh axes already used */
 };
 
-/* Mesh axes of an operand that its visible axes and pending sums stand on. */
+/* Returns the mesh axes over which an operand is spread or pending. */
 static unsigned operand_axes(const struct op_layout *l, unsigned k)
 {
 	return place_used(&l->o[k]) | place_partial(&l->o[k]);
@@ -36,7 +36,8 @@ static void keep_partials(struct chooser *c)
 		bool keep = partial && infer_keeps_partial(c->m, l->op, k);
 		bool alike = kind == OP_ADD || kind == OP_SUB,
 		     rounds = alike || kind == OP_MUL || kind == OP_DIV;
-		if (rounds && !place_partial(&l->r)) /* each part is rounded: only if the program says so */
+		if (rounds &&
+		    !place_partial(&l->r)) /* each part is rounded, so the program must ask for it */
 			keep = false;
 		for (unsigned q = 0; q < l->x.operand_n && keep; q++) {
 			if (q == k)
@@ -56,14 +57,15 @@ static void keep_partials(struct chooser *c)
 	}
 }
 
-/* Finds the operator that a spread reduced dim leaves pending; false when another one is pending already. */
+/* Finds the operator that is pending after a spread dim is reduced. Returns false if another one is
+ * pending already. */
 static bool pending_op(const struct chooser *c, enum reduce_op *out)
 {
 	*out = reduce_op_of((enum op_kind)c->m->op.at[c->l->op].kind);
 	return !c->p->partial || c->p->reduce == *out;
 }
 
-/* Returns true if a footprint is mesh axes only, none of them taken. */
+/* Returns true if a footprint has only mesh axes, and none of them is used. */
 static bool is_free(const struct chooser *c, const struct sugar_axis *a)
 {
 	unsigned n = place_footprint(a);
@@ -86,7 +88,7 @@ static void spread_reduced(struct chooser *c, unsigned dim, const struct sugar_a
 	c->used |= place_mesh_axes(&spread);
 }
 
-/* Step 2: spread alike everywhere. */
+/* Step 2: the dim has the same placements in all operands. */
 static void reduced_alike(struct chooser *c, unsigned dim)
 {
 	const struct sugar_axis *first = NULL;
@@ -105,7 +107,7 @@ static void reduced_alike(struct chooser *c, unsigned dim)
 		spread_reduced(c, dim, first);
 }
 
-/* Step 4: spread in one operand, the others whole and free to be cut. */
+/* Step 4: the dim is spread in one operand, and the others are whole and can be cut. */
 static void reduced_cut(struct chooser *c, unsigned dim)
 {
 	const struct sugar_axis *first = NULL;
@@ -128,8 +130,8 @@ static void reduced_cut(struct chooser *c, unsigned dim)
 	spread_reduced(c, dim, first);
 }
 
-/* Returns true if all operands have one layout on the dims they share, and none has a sum that must end
- * first. */
+/* Returns true if all operands have the same layout on the dims that they share, and no operand has a
+ * sum that must end first. */
 static bool operands_agree(const struct chooser *c)
 {
 	const struct op_layout *l = c->l;
@@ -160,7 +162,7 @@ static const struct sugar_axis *operand_axis_of_dim(const struct op_layout *l, u
 	return NULL;
 }
 
-/* The placements of `from` up to the first mesh axis that is taken. */
+/* Takes the placements of `from` up to the first mesh axis that is already used. */
 static void take_placements(struct chooser *c, unsigned dim, const struct sugar_axis *from)
 {
 	struct sugar_axis *to = &c->p->dim[dim];
@@ -173,14 +175,14 @@ static void take_placements(struct chooser *c, unsigned dim, const struct sugar_
 	c->used |= place_mesh_axes(to);
 }
 
-/* Step 3 for one dim; follow: as the operands have it. */
+/* Step 3 for one dim. follow: takes the placements of the operands. */
 static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned operand_used)
 {
 	int r = op_layout_result_axis(c->l, dim);
 	const struct sugar_axis *result = r >= 0 ? &c->l->r.axis[r] : NULL,
 	                        *operand = follow ? operand_axis_of_dim(c->l, dim) : NULL;
 	bool elsewhere = c->p->mesh != value_type(c->m, c->l->result)->mesh;
-	if (!result || (elsewhere && !operand)) /* the result's placements are of another mesh */
+	if (!result || (elsewhere && !operand)) /* the result is on another mesh */
 		return;
 	if (!operand || place_same_footprint(operand, result)) {
 		take_placements(c, dim, result);
@@ -189,11 +191,11 @@ static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned oper
 		spread.place_n = (uint8_t)place_footprint(operand);
 		take_placements(c, dim, &spread);
 	} else if (!(place_mesh_axes(result) & (operand_used | c->used))) {
-		take_placements(c, dim, result); /* cut before */
+		take_placements(c, dim, result); /* the operand is cut before */
 	}
 }
 
-/* One dim is cut by a loop: one whose loop stands above a mesh axis, else any; the others lose theirs. */
+/* Keeps the loop of a single dim: one whose loop is above a mesh axis, or any. The others lose theirs. */
 static void one_loop(struct decompose_plan *p, unsigned dims)
 {
 	unsigned keep = dims;
@@ -224,7 +226,7 @@ const char *decompose_choose(struct module *m, const struct op_layout *l, struct
 	for (unsigned k = 0; k < l->x.operand_n; k++)
 		operand_used |= operand_axes(l, k);
 	if (p->mesh != value_type(m, l->result)->mesh)
-		operand_used = ~0u; /* on another mesh: nothing of the result's layout */
+		operand_used = ~0u; /* on another mesh: ignore the layout of the result */
 	for (unsigned d = 0; d < l->x.dim_n; d++)
 		if (l->x.kind[d] == DIM_PARALLEL)
 			parallel(&c, d, follow, operand_used);

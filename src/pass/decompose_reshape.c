@@ -1,12 +1,12 @@
-/* decompose_reshape: reshapes that regroup elements.
+/* decompose_reshape: gives reshapes that regroup elements row-major tensors.
  *
- *     Y: f32[4, 6] = reshape(X)        X: f32[6, 4], which stands in memory by columns
+ *     Y: f32[4, 6] = reshape(X)        X: f32[6, 4], by columns in memory
  *  →
  *     T2: f32[6, 4] = set(X)           T2 by rows
  *     Y: f32[4, 6] = reshape(T2)
  *
- * Such a reshape reads and writes elements as they stand in a row-major tensor. A tensor that is allocated
- * otherwise is copied before, or after. */
+ * A reshape that regroups elements reads and writes them in row-major order. A tensor with another
+ * allocation is copied before or after. */
 #include "ir/expr.h"
 #include "pass/decompose.h"
 #include "pass/order.h"
@@ -18,7 +18,7 @@ static bool is_one(const struct module *m, expr_id e)
 	return expr_is_const(m, e, &k) && k == 1;
 }
 
-/* The next axis in a dim of extent other than 1, from *at on; 0: there is none. */
+/* Returns the extent of the next axis of a dim, from *at on, that is not 1; 0: there is none. */
 static expr_id next_in(const struct module *m, const struct domain *d, const uint8_t *dim_of, unsigned dim,
                        unsigned *at)
 {
@@ -30,7 +30,7 @@ static expr_id next_in(const struct module *m, const struct domain *d, const uin
 	return 0;
 }
 
-/* Returns true if a group of axes becomes the other by splits or joins: [6, 4] → [2, 3, 4]. */
+/* Returns true if splits or joins turn one group of axes into the other: [6, 4] → [2, 3, 4]. */
 static bool is_refined(struct module *m, const struct domain *x, const uint8_t *x_dim, unsigned from,
                        const struct domain *r, const uint8_t *r_dim, unsigned to)
 {
@@ -38,14 +38,14 @@ static bool is_refined(struct module *m, const struct domain *x, const uint8_t *
 	int64_t left = 1, right = 1;
 	if (!next_in(m, x, x_dim, from, &i) || !next_in(m, x, x_dim, from, &i) ||
 	    !next_in(m, r, r_dim, to, &j) || !next_in(m, r, r_dim, to, &j))
-		return true; /* one axis on a side */
+		return true; /* one side has a single axis */
 	for (i = j = 0;;) {
 		expr_id e = left == 1 ? next_in(m, x, x_dim, from, &i) : 0,
 		        f = right == 1 ? next_in(m, r, r_dim, to, &j) : 0;
 		if ((e && !expr_is_const(m, e, &left)) || (f && !expr_is_const(m, f, &right)))
 			return false;
 		if (left <= 1 || right <= 1)
-			return true; /* all of them */
+			return true; /* no axis is left */
 		int64_t g = left < right ? left : right;
 		if (left % g || right % g)
 			return false;
@@ -53,7 +53,7 @@ static bool is_refined(struct module *m, const struct domain *x, const uint8_t *
 	}
 }
 
-/* Returns true if a reshape is one strided copy in any order of memory. */
+/* Returns true if a reshape is one strided copy, whatever the orders in memory. */
 static bool is_strided(struct module *m, op_id op)
 {
 	struct infer_axes x;

@@ -1,4 +1,4 @@
-/* decompose-reshardings: every operation computes on its rank's parts.
+/* decompose-reshardings: makes every operation compute on the parts of its rank.
  *
  *     Y: bf16[t@stream(2), n] = linear(X, W)     X: bf16[t@stream(2), k@x], W: bf16[n, k@x]
  *  →
@@ -10,15 +10,16 @@
  *     T3: f32[k, n] = set(B)
  *     Y: f32[m@x, n] = matmul(A, T3)
  *
- * decompose_plan.c chooses a layout for each dim of an operation's iteration space. Operands that are
- * spread otherwise get a `set` before, the result one after. A bias is added after a pending sum was
- * ended, and a mean over an axis that is spread is a sum and a division. decompose_transfer.c then makes
- * each `set` one that a single collective does. decompose_select.c is about views.
+ * decompose_plan.c chooses a layout for each dim of an operation's iteration space. Operands with
+ * another layout get a `set` before the operation, and the result gets one after it. A bias is added
+ * after a pending sum has ended. A mean over a spread axis becomes a sum and a division. Then
+ * decompose_transfer.c splits each `set` into steps that a single collective does. decompose_select.c
+ * handles views.
  *
- * A statement that writes a buffer (`Y <- f(X)`) is treated so where ranks do not hold all that their part of
- * the buffer needs, and stays as it is where they do (decompose_write.c).
+ * A statement that writes a buffer (`Y <- f(X)`) is only changed if ranks lack operands for their part
+ * of the buffer (decompose_write.c).
  *
- * Parts of a sum that its dtype may not hold, though it holds the sum, are kept in a wider one:
+ * If the parts of a sum may overflow in its dtype, they are computed in a wider one:
  *
  *     Y: f16[] = sum(X)                          X: f16[n@x]
  *  →
@@ -65,7 +66,7 @@ static void note_operands(struct module *m, struct pass_context *cx, const struc
 
 /* ---- operands */
 
-/* The type that operand k has in the layout that was chosen. 0 after reporting. */
+/* Returns the type of operand k in the chosen layout; 0 after reporting. */
 static type_id operand_type(struct module *m, struct pass_context *cx, const struct op_layout *l,
                             const struct decompose_plan *p, unsigned k)
 {
@@ -87,7 +88,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 		decompose_report(m, cx, E_DECOMPOSE, l->op, reason);
 		return 0;
 	}
-	/* in the loop of the result where that is possible, else before it */
+	/* in the loop of the result if possible, otherwise before it */
 	struct reshard r;
 	reshard_classify(m, from, t, &r);
 	bool sliced =
@@ -101,7 +102,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 	return whole ? whole : t;
 }
 
-/* Returns true if a visible axis is over devices. */
+/* Returns true if a visible axis is spread over devices. */
 static bool is_spread(const struct module *m, value_id v)
 {
 	for (unsigned a = 0; a < value_domain(m, v)->rank; a++)
@@ -110,7 +111,8 @@ static bool is_spread(const struct module *m, value_id v)
 	return false;
 }
 
-/* Layouts that are no placements are read as none: such values are gathered before and cut after. */
+/* Layouts that are no placements are read as whole: such values are gathered before the operation and
+ * cut after it. */
 static const char *read_unknown(struct module *m, struct op_layout *l)
 {
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
@@ -157,14 +159,14 @@ static bool change_operand(struct module *m, struct pass_context *cx, const stru
 	value_id made = rewrite_find_set(m, l->op, v, t);
 	if (!made)
 		made = rewrite_set_before(m, l->op, v, t);
-	/* only operand k: the same tensor may stand in another place in another layout */
+	/* only operand k: the same tensor may be another operand in another layout */
 	rewrite_read(m, l->op, k, made);
 	return true;
 }
 
 /* ---- results */
 
-/* The type of the operation's own result. */
+/* Returns the type of the result that the operation itself computes. */
 static type_id local_type(struct module *m, struct pass_context *cx, const struct op_layout *l,
                           const struct decompose_plan *p)
 {
@@ -198,8 +200,8 @@ static bool result_fits(struct module *m, const struct op_layout *l, const struc
 	return true;
 }
 
-/* `Y = linear(X, W, B)` with a pending sum: `P = linear(X, W)`, `S = set(P)`, `Y = add(S, B)`.
- * The operation is linear(X, W) already, and set the one that makes Y. */
+/* `Y = linear(X, W, B)` with a pending sum becomes `P = linear(X, W)`, `S = set(P)`, `Y = add(S, B)`.
+ * The linear has lost its bias already; `set` is the statement that makes Y. */
 static void add_bias(struct module *m, op_id set, value_id bias)
 {
 	value_id result = op_def(m, set, 0);
@@ -225,7 +227,7 @@ static void add_bias(struct module *m, op_id set, value_id bias)
 	m->value.at[result].type = t;
 }
 
-/* Takes the bias of a linear away and returns it. */
+/* Removes the bias of a linear and returns it. */
 static value_id take_bias(struct module *m, op_id op)
 {
 	struct ir_use use[8];
@@ -244,7 +246,7 @@ static value_id take_bias(struct module *m, op_id op)
 
 /* ---- one operation */
 
-/* `Y computed as 'bf16[t, h] partial(x)', then set`. */
+/* Remarks `Y computed as 'bf16[t, h] partial(x)', then set`. */
 void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value_id result, type_id made)
 {
 	struct buf name = {0}, type = {0};
@@ -257,7 +259,7 @@ void decompose_remark(struct module *m, struct pass_context *cx, op_id op, value
 	buf_free(&type);
 }
 
-/* `Y = op(X)` becomes `W = op(X)`, whose dtype is t, and `Y = cast(W)`. */
+/* `Y = op(X)` becomes `W = op(X)` of dtype t, and `Y = cast(W)`. */
 static void widen(struct module *m, op_id op, enum dtype t)
 {
 	const struct type y = *value_type(m, op_def(m, op, 0));
@@ -266,8 +268,8 @@ static void widen(struct module *m, op_id op, enum dtype t)
 	m->op.at[cast].kind = OP_CAST;
 }
 
-/* `Y = mean(X)` of an axis that is spread: `S = sum(X)`, `Y = div(S, n)`, in a dtype that holds the sum; the
- * op is the sum then. A mean of bool is a sum. */
+/* `Y = mean(X)` over a spread axis becomes `S = sum(X)`, `Y = div(S, n)`, in a dtype that can hold the
+ * sum. The op becomes the sum. The mean of a bool becomes a sum as well. */
 static void mean_by_sum(struct module *m, op_id op)
 {
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
@@ -293,8 +295,8 @@ static void mean_by_sum(struct module *m, op_id op)
 	m->op.at[div].kind = OP_DIV;
 }
 
-/* Parts of a sum or product that may overflow before the whole does are kept in another dtype. False: they
- * need not be, or the program states their dtype. */
+/* Computes the parts of a sum or product in a wider dtype if they may overflow although the whole does
+ * not. Returns false if that is not needed, or if the program states their dtype. */
 static bool widen_parts(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
 	enum dtype t = value_type(m, l->result)->dtype, wide = dtype_of_parts(t, false);
@@ -316,8 +318,8 @@ static bool spread_reduced(struct module *m, const struct op_layout *l)
 	return false;
 }
 
-/* Returns true if result number k has the layout that the plan gives to the results; p: NULL: that of result
- * 0. */
+/* Returns true if result number k has the layout that the plan gives to the results. p NULL: compares
+ * with result 0. */
 static bool result_alike(struct module *m, op_id op, unsigned k, const struct op_layout *first,
                          const struct decompose_plan *p)
 {
@@ -350,7 +352,7 @@ static bool is_local(struct module *m, const struct op_layout *l)
 	return !op_layout_not_local(m, l);
 }
 
-/* Results but the first that are not made as the plan says get a set. */
+/* Adds a set for each result after the first that does not have the planned layout. */
 static bool other_results(struct module *m, struct pass_context *cx, const struct op_layout *first,
                           const struct decompose_plan *p)
 {
@@ -371,8 +373,8 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 	return true;
 }
 
-/* Returns true if other statements than `set`s are to follow the computation of a statement, or several
- * `set`s: they follow a value that it defines. */
+/* Returns true if the computation of a statement is followed by several `set`s or by other statements.
+ * They need a value that it defines. */
 static bool needs_value(struct module *m, const struct op_layout *l, const struct decompose_plan *p)
 {
 	enum dtype t = value_type(m, l->result)->dtype;

@@ -1,4 +1,4 @@
-/* decompose_select: selects, which are views.
+/* decompose_select: decomposes selects, which are views.
  *
  *     Y: f32[4, 2@x] = select(X, axis=1, index=i)            X: f32[4@x, 3, 2]
  *  →
@@ -14,8 +14,8 @@
  *     T3 = set(X)                                            T3: f32[8, 3]
  *     for i in 0..8 { V = select(T3, axis=0, index=i) … }
  *
- * In the second, each rank has one element of the axis, which is the rank's part of the reduction. In the
- * third all ranks take the same element, which not all of them have. */
+ * In the second example, each rank has one element of the axis: its part of the reduction. In the third,
+ * all ranks take the same element, but not all of them have it. */
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -25,7 +25,7 @@
 #include "pass/place.h"
 #include "pass/rewrite.h"
 
-/* A type with a pending reduction for a view: stored as another, which has none. */
+/* Returns the type of a view with a pending reduction, stored like another type, which has none. */
 static type_id pending_view(struct module *m, type_id pending, type_id stored)
 {
 	type_id t = order_like(m, rewrite_without_reduce(m, pending), stored);
@@ -41,7 +41,7 @@ static bool is_in_branch(const struct module *m, op_id op)
 	return false;
 }
 
-/* The statement of the block that a value is made in which is, or holds, this one. */
+/* Returns the statement that is or contains this one, in the block in which a value is made. */
 static op_id beside(const struct module *m, value_id v, op_id op)
 {
 	op_id def = m->value.at[v].def;
@@ -60,8 +60,8 @@ static bool is_spread(const struct mesh *mesh, const struct sugar_axis *a)
 	return false;
 }
 
-/* Gathers the operand where all ranks take the same element of an axis that they share out. Buffers are the
- * host level's, and so is work that only some ranks do. */
+/* Gathers the operand if all ranks take the same element of a spread axis. Leaves buffers to the host
+ * level, and also work that only some ranks do. */
 static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0);
@@ -93,7 +93,7 @@ static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 	buf_free(&name);
 }
 
-/* The mesh axes over which a value of a type is pending, as a mask. */
+/* Returns the mesh axes over which a value of a type is pending, as a bit set. */
 static unsigned pending_axes(const struct module *m, type_id t)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
@@ -144,7 +144,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	return true;
 }
 
-/* The axis that a reduction drops and of which each rank has one element; -1: there is none. */
+/* Returns the axis that a reduction removes and of which each rank has one element; -1: none. */
 static int one_a_rank(struct module *m, op_id op)
 {
 	value_id x = op_read(m, op, 0);
@@ -157,8 +157,8 @@ static int one_a_rank(struct module *m, op_id op)
 	return -1;
 }
 
-/* Returns true if ranks have several intervals of an axis: of a view of such a value no copy without gaps is
- * made. */
+/* Returns true if ranks have several intervals of an axis. The planner cannot copy a view of such a
+ * value to a buffer without gaps. */
 static bool has_blocks(struct module *m, value_id v)
 {
 	struct sugar s;

@@ -1,15 +1,15 @@
-/* decompose_transfer: every `set` becomes one that a single collective does.
+/* decompose_transfer: splits every `set` into steps that a single collective does.
  *
  *     Y: f32[8@y, 4] = set(P)         P: f32[8, 4] partial(x): rows are cut, then the sum ends
  *     Y: f32[8, 4@y] = set(X)         X: f32[8@x, 4]: columns are cut, then rows are gathered
  *     G: f32[8@x] on b = set(P)       P: f32[8] partial(x) on a: the sum ends, scattered, then it moves
  *     Y: f32[8@stream(4), 4] = set(X) X: f32[8@x, 4] of two ranks: gathered before the loop
  *
- * First come the cuts without communication, where a narrower collective or a smaller reduction follows. Then
- * reductions end. The rest, which no narrower collective does, is left to all_to_allv. Where a collective
- * needs another order in memory than its operand or result has (order.h), values of which nothing says how
- * they are allocated take that order, and others go through copies. A `set` without such steps is left to
- * lower-collectives to report. */
+ * First come cuts without communication, if they make the collective narrower or the reduction smaller.
+ * Then reductions end. What remains and no narrower collective does is left to all_to_allv. If a
+ * collective needs another order in memory than its operand or result has (order.h), values without a
+ * stated allocation take that order, and others go through copies. A `set` that has no such steps is
+ * left alone; lower-collectives reports it. */
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include "pass/decompose.h"
@@ -20,7 +20,7 @@
 #include "pass/rewrite.h"
 #include <string.h>
 
-/* Makes a set read v as another type, made by a set before it. */
+/* Makes a set read v in another type, which a new set before it makes. */
 static void go_through(struct module *m, op_id op, value_id v, type_id type)
 {
 	value_id made = rewrite_find_set(m, op, v, type);
@@ -29,7 +29,7 @@ static void go_through(struct module *m, op_id op, value_id v, type_id type)
 
 /* ---- meshes */
 
-/* A layout on a mesh of the same shape, its loops those of another type where the footprints agree. */
+/* Returns a layout on a mesh of the same shape, with the loops of another type if the footprints agree. */
 static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id loops)
 {
 	struct sugar s, other;
@@ -49,8 +49,8 @@ static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id l
 
 /* ---- several changes at once */
 
-/* Counts the placements of q's axis that follow those of an axis and are mesh axes in `allowed`; 0: none, or
- * the axis is placed otherwise. *more: the mesh axes. */
+/* Counts the placements of q's axis after those of an axis, if they are mesh axes in `allowed`; 0: none,
+ * or the placements differ. *more: these mesh axes. */
 static unsigned extends(const struct sugar_axis *a, const struct sugar_axis *q, unsigned allowed,
                         unsigned *more)
 {
@@ -64,7 +64,7 @@ static unsigned extends(const struct sugar_axis *a, const struct sugar_axis *q, 
 	return k - n;
 }
 
-/* Gives an axis the next n placements of q's. */
+/* Gives an axis the next n placements of q's axis. */
 static void extend_placements(struct sugar_axis *a, const struct sugar_axis *q, unsigned n)
 {
 	a->place_n = (uint8_t)place_footprint(a);
@@ -81,7 +81,7 @@ static void drop_partial(struct sugar *s, unsigned axes)
 	s->axis_n = n;
 }
 
-/* Cuts the axes of s that q cuts, if no mesh axis in s is needed for them. Returns true if any was cut. */
+/* Cuts the axes of s that q cuts, if no mesh axis used in s is needed. Returns true if it cut any. */
 static bool cut_towards(struct sugar *s, const struct sugar *q)
 {
 	unsigned free = ~(place_used(s) | place_partial(s)), more, n;
@@ -95,7 +95,7 @@ static bool cut_towards(struct sugar *s, const struct sugar *q)
 	return cut;
 }
 
-/* Ends pending reductions by a scatter as q has it. */
+/* Ends pending reductions by a scatter to the placements of q. */
 static bool scatter_towards(struct sugar *s, const struct sugar *q, unsigned pending)
 {
 	unsigned more, n;
@@ -109,7 +109,7 @@ static bool scatter_towards(struct sugar *s, const struct sugar *q, unsigned pen
 	return false;
 }
 
-/* Elements of an axis on a rank, about; INT64_MAX when symbolic. */
+/* Estimates the elements of an axis on a rank; INT64_MAX if it is symbolic. */
 static int64_t local_extent(const struct module *m, mesh_id mesh, const struct sugar_axis *a)
 {
 	int64_t k;
@@ -122,8 +122,8 @@ static int64_t local_extent(const struct module *m, mesh_id mesh, const struct s
 	return k;
 }
 
-/* Ends them by a scatter over the axis that is longest on a rank: it is to be spread in another way, which
- * moves less then. */
+/* Ends pending reductions by a scatter over the axis that is longest on a rank. The axis is then spread
+ * in another way, but this moves less data. */
 static bool scatter_anywhere(struct module *m, mesh_id mesh, struct sugar *s, unsigned pending)
 {
 	int64_t longest = 1, k;
@@ -146,8 +146,8 @@ static bool scatter_anywhere(struct module *m, mesh_id mesh, struct sugar *s, un
 	return true;
 }
 
-/* Changes s, on its mesh, so that it ends a reduction on the way to q; `moves`: q is of another mesh, of this
- * shape or not. */
+/* Changes s, on its mesh, so that it ends a reduction on the way to q. `moves`: q is on another mesh,
+ * whose shape may differ. */
 static void end_reduction(struct module *m, mesh_id mesh, struct sugar *s, const struct sugar *q,
                           unsigned pending, bool moves, bool alike)
 {
@@ -160,7 +160,7 @@ static void end_reduction(struct module *m, mesh_id mesh, struct sugar *s, const
 
 enum { MAX_STEPS = 2 * IR_MAX_LOGICAL };
 
-/* A pending reduction ends before its result takes a layout that is no placements. */
+/* Ends a pending reduction before its result takes a layout that is no placements. */
 static void end_before(struct module *m, struct pass_context *cx, op_id op, struct sugar *s)
 {
 	value_id v = op_read(m, op, 0), result = op_result(m, op, 0);
@@ -185,7 +185,7 @@ static void end_before(struct module *m, struct pass_context *cx, op_id op, stru
 	pass_remark(cx, m, m->op.at[op].at, "one set made 2: a reduction ends before its result is moved");
 }
 
-/* A set that no single collective does becomes several, if there are such. */
+/* Splits a set that no single collective does, if there are suitable steps. */
 static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0);
@@ -218,7 +218,7 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 			type_id t = place_type(m, from, tf.mesh, &cut, false, &reason);
 			reshard_classify(m, t ? t : at, to, &next);
 			if (!t || (!pending && (next.kind == RESHARD_ALL_TO_ALLV || (moves && !disjoint))))
-				cut = s; /* it takes the cut from whoever holds it */
+				cut = s; /* each rank takes its cut from a rank that has it */
 		}
 		if (!memcmp(&cut, &s, sizeof s)) {
 			if (!pending)
@@ -243,8 +243,8 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- loops */
 
-/* A sum that ends step by step does so in one loop: the results of nested loops are put together before.
- * Returns true if the set reads something else now. */
+/* A sum that ends step by step does so in one loop; the results of nested loops are put together before.
+ * Returns true if the set reads another value now. */
 static bool leave_loops(struct module *m, op_id op, type_id from)
 {
 	if (place_loop_count(&m->domain.at[m->type.at[from].domain]) < 2)
@@ -255,8 +255,8 @@ static bool leave_loops(struct module *m, op_id op, type_id from)
 	return whole != 0;
 }
 
-/* A set whose slices are not made from slices of its operand communicates whole, before the loop that
- * copies the slices; a reduction that does not end so ends before. */
+/* If the slices of the result are not made from slices of the operand, the set communicates the whole
+ * value before the loop that copies slices. A reduction that cannot end in the loop ends before it. */
 static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0), to = op_result(m, op, 0);
@@ -286,8 +286,8 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- order in memory */
 
-/* Returns true if a value's allocation is the default one, which may become another: it is made by a
- * statement, is not returned, and, when it is read by the transfer `reader`, by nothing else. */
+/* Returns true if a value has the default allocation and may get another: a statement makes it, the
+ * program does not return it, and if the transfer `reader` reads it, nothing else does. */
 static bool may_reorder(struct module *m, value_id v, op_id reader)
 {
 	bool unstreamed;
@@ -306,8 +306,8 @@ static bool may_reorder(struct module *m, value_id v, op_id reader)
 	return true;
 }
 
-/* The order in memory that the transfer needs: values of which nothing says how they are allocated are
- * allocated so, others go through copies. Returns the last statement. */
+/* Gives both sides the order in memory that the transfer needs: values without a stated allocation take
+ * it, others go through copies. Returns the last statement. */
 static op_id fix_order(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id v = op_read(m, op, 0), to = op_result(m, op, 0);
@@ -349,7 +349,7 @@ static bool is_pure_transfer(const struct module *m, op_id op)
 	       op_result(m, op, 0);
 }
 
-/* The set right before a set that makes its operand; 0: there is none. */
+/* Returns the set right before a set that makes its operand; 0: none. */
 static op_id made_by(const struct module *m, op_id op)
 {
 	op_id prev = m->op.at[op].prev;

@@ -1,4 +1,4 @@
-/* decompose_write: statements that write buffers.
+/* decompose_write: decomposes statements that write buffers.
  *
  *     A <- relu(T)                          A: f32[4@x, 4], T: f32[4, 4@x]
  *  →
@@ -10,8 +10,9 @@
  *     T4: f32[8, 8] = matmul(A, B)          decomposed as any definition is
  *     Y <- add(Y, T4)
  *
- * A buffer may be a part of another, and ranks may hold more of an operand than they need. So the parts they
- * hold are compared with those they need: a statement that lacks nothing stays as the program has it. */
+ * A buffer may be a part of another one, and ranks may hold more of an operand than they need. So the
+ * parts that ranks hold are compared with those that they need. A statement that lacks nothing is not
+ * changed. */
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/infer.h"

@@ -1,4 +1,5 @@
-/* fuse-allgathers: a chain of collectives of one kind becomes one over the product of their mesh axes.
+/* fuse-allgathers: joins a chain of collectives of one kind into one over the product of their mesh
+ * axes.
  *
  *     input W: f32[64@y@x, 32]                   input W: f32[64@y@x, 32]
  *     A: f32[64@y, 32] = set(W)                  W1: f32[64, 32] = set(W)
@@ -6,17 +7,17 @@
  *     Q = permute(P, (1, 0))
  *     W1: f32[64, 32] = set(Q)
  *
- * Allgathers, and their mirror image, reduce-scatters, and allreduces. A link is a `set` or a pure collective
- * that is one such Communication. Between two links stand only permutes, reshapes and copies that compose to
- * the identity, and their results have no other use. If one collective does the whole, and the order of
- * its team, follow from the layouts at both ends (reshard.h): legal chains peel placements, innermost first.
+ * It joins allgathers, reduce-scatters (their mirror image) and allreduces. A link of the chain is a
+ * `set` or pure collective that becomes one such Communication. Between two links there may be only
+ * permutes, reshapes and copies that compose to the identity and whose results have no other use. The
+ * layouts at both ends determine if one collective can do the whole change, and the order of its team
+ * (reshard.h): a chain that can be joined removes placements, innermost first.
  *
  * The idea is that of `fuse_chained_allgathers` of PyTorch's autoparallel (pull request 472), which looks for
  * descending mesh axes that multiply to the whole mesh. Layouts ask for neither.
  *
- * requires     sharded, decomposed
- * establishes  nothing
- * keeps        layouts and values, but for those between the links, which go */
+ * requires sharded, decomposed establishes nothing keeps layouts and values, except for those between
+ * the links, which are removed */
 #include "pass/decompose.h"
 #include "pass/moves.h"
 #include "pass/pass.h"
@@ -24,8 +25,7 @@
 #include "pass/rewrite.h"
 #include "pass/views.h"
 
-/* Returns true if a change of layout takes mesh axes away, and nothing else: the rest of each axis stands in
- * order. */
+/* Returns true if a change of layout only removes mesh axes; the other placements keep their order. */
 static bool only_gathers(struct module *m, type_id from, type_id to)
 {
 	struct sugar o, q;
@@ -51,8 +51,8 @@ static bool only_gathers(struct module *m, type_id from, type_id to)
 	return less;
 }
 
-/* The collective that a statement is; RESHARD_NONE where it is none that fuses. One that leaves blocks is a
- * gather, too: n@y@x → n@block(y)@x, and that → n. */
+/* Returns the kind of collective that a statement is; RESHARD_NONE: none that can be joined. A gather
+ * that leaves blocks counts as well: n@y@x → n@block(y)@x, and that → n. */
 static enum reshard_kind link_kind(struct module *m, op_id op)
 {
 	struct reshard r;
@@ -75,8 +75,8 @@ struct pair {
 	op_id first, last;
 	op_id between[BETWEEN_MAX]; /* from the last to the first */
 	unsigned n;
-	const char *reason; /* why they stay two; NULL: nothing */
-	value_id offending; /* that the reason speaks of; 0: none */
+	const char *reason; /* reason why they are not joined; NULL: none */
+	value_id offending; /* the value that the reason is about; 0: none */
 };
 
 static bool has_other_use(const struct module *m, value_id v)
@@ -93,7 +93,8 @@ static void stay(struct pair *p, const char *reason, value_id offending)
 		p->reason = reason, p->offending = offending;
 }
 
-/* The link of this kind that the last one's operand comes from. False: there is none. */
+/* Finds the link of this kind from which the operand of the last one comes. Returns false if there is
+ * none. */
 static bool find_first(struct module *m, enum reshard_kind kind, op_id last, struct pair *p)
 {
 	*p = (struct pair){.last = last};
@@ -141,7 +142,7 @@ static void remark_fusion(struct module *m, struct pass_context *cx, const struc
 	buf_free(&text);
 }
 
-/* Makes one set of the two, from the operand of the first to the result of the last. */
+/* Makes one set, from the operand of the first link to the result of the last. */
 static void fuse(struct module *m, const struct pair *p)
 {
 	value_id from = op_read(m, p->first, 0), to = op_def(m, p->last, 0);
@@ -151,7 +152,7 @@ static void fuse(struct module *m, const struct pair *p)
 	ir_remove(m, p->first);
 }
 
-/* Fuses a statement with the one before it; false: they stay two. */
+/* Joins a statement with the link before it. Returns false if they cannot be joined. */
 static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id last)
 {
 	enum reshard_kind kind = link_kind(m, last);

@@ -1,4 +1,4 @@
-/* fuse-pointwise: consecutive pointwise operations run as one kernel.
+/* fuse-pointwise: runs consecutive pointwise operations as one kernel.
  *
  *     A: f32[64@x, 32] = add(X, B)             Y: f32[64@x, 32] = allocate()
  *     G: f32[64@x, 32] = gelu(A)               unit {
@@ -7,10 +7,11 @@
  *                                                Y <- mul(G, M)
  *                                              }
  *
- * A group is a longest run of statements of one block that a unit takes and that go over elements of one
- * shape and layout; reductions are over the same axes, and nothing in the group reads them. It becomes a unit
- * if that spares at least one buffer: a result that nothing else uses. The others are allocated before it.
- * A group of fewer elements than the option `min` stays: data in the cache anyway is faster without.
+ * A group is the longest run of statements in a block that may be in a unit and that iterate over the
+ * same shape and layout. Its reductions are over the same axes, and nothing in the group reads their
+ * results. It becomes a unit if that saves at least one buffer, of a result that nothing else uses.
+ * Other results are allocated before the unit. A group with fewer elements than the option `min` is left
+ * alone: small data is in the cache, and separate kernels are faster.
  *
  * requires     sharded, lowered
  * establishes  -
@@ -25,7 +26,7 @@
 
 struct fused {
 	VEC(op_id) op;
-	const char *ends; /* why the statement after it is not of it; NULL: it is no such operation */
+	const char *ends; /* reason why the next statement is not in it; NULL: it is no such operation */
 };
 
 static bool is_pointwise(const struct module *m, op_id op)
@@ -33,7 +34,7 @@ static bool is_pointwise(const struct module *m, op_id op)
 	return ir_unit_takes(m, op) && !(m->op.at[op].flags & OP_ASYNC);
 }
 
-/* Returns true if ranks hold the same elements of both, in the same order of iteration. */
+/* Returns true if ranks hold the same elements of both values, in the same order of iteration. */
 static bool same_layout(const struct module *m, value_id a, value_id b)
 {
 	const struct type *x = value_type(m, a), *y = value_type(m, b);
@@ -50,8 +51,8 @@ static unsigned reduced_axes(const struct module *m, op_id op)
 	return infer_reduced_axes(m, m->op.at[op].attrs, value_domain(m, op_read(m, op, 0))->rank);
 }
 
-/* Returns true if an operand or a result of one statement shares storage with the result of another, and is
- * not just that. */
+/* Returns true if an operand or result of one statement shares storage with the result of another,
+ * without being the same value. */
 static bool overlaps(const struct module *m, op_id writer, op_id other)
 {
 	value_id to = op_result(m, writer, 0);
@@ -63,7 +64,7 @@ static bool overlaps(const struct module *m, op_id writer, op_id other)
 	return false;
 }
 
-/* NULL, or why a statement does not go with those of the group. */
+/* Returns the reason why a statement cannot join the group; NULL: it can. */
 static const char *obstacle(const struct module *m, const struct fused *g, op_id op)
 {
 	value_id first = ir_unit_space(m, g->op.at[0]), space = ir_unit_space(m, op);
@@ -86,7 +87,7 @@ static const char *obstacle(const struct module *m, const struct fused *g, op_id
 	return NULL;
 }
 
-/* The group that begins with a statement. */
+/* Finds the group that begins with a statement. */
 static void find_group(const struct module *m, op_id op, struct fused *g)
 {
 	g->op.n = 0;
@@ -107,7 +108,7 @@ static bool has_operation(const struct fused *g, op_id op)
 	return false;
 }
 
-/* Returns true if a result is bound already, returned, or used by a statement that is not of the group. */
+/* Returns true if the program returns a result, or if a statement outside of the group uses it. */
 static bool leaves(const struct module *m, const struct fused *g, value_id v)
 {
 	if (m->value.at[v].flags & VALUE_OUTPUT)
@@ -118,7 +119,7 @@ static bool leaves(const struct module *m, const struct fused *g, value_id v)
 	return false;
 }
 
-/* The results that only the group uses. */
+/* Counts the results that only the group uses. */
 static unsigned count_spared(const struct module *m, const struct fused *g)
 {
 	unsigned n = 0;
@@ -129,7 +130,7 @@ static unsigned count_spared(const struct module *m, const struct fused *g)
 	return n;
 }
 
-/* Elements that a rank has in a block of these; 0: not known. */
+/* Returns the elements that a rank has of a block of these; 0: not known. */
 static int64_t count_block_elements(const struct module *m, const struct fused *g)
 {
 	const struct domain *d = value_domain(m, ir_unit_space(m, g->op.at[0]));

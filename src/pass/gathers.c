@@ -1,4 +1,4 @@
-/* gathers: views in place of gathers. */
+/* gathers: replaces gathers by views. */
 #include "pass/gathers.h"
 #include "ir/bound.h"
 #include "ir/edit.h"
@@ -8,7 +8,7 @@
 #include "pass/symmetric.h"
 #include <string.h>
 
-/* The source of a gather: slices of a value, the first one first. */
+/* The source of a gather: slices of a value, outermost slice first. */
 struct gather_source {
 	value_id of;
 	op_id slice[IR_MAX_NESTING];
@@ -30,8 +30,8 @@ static bool find_source(const struct module *m, value_id v, struct gather_source
 	return true;
 }
 
-/* Returns true if a value, or a part of it, is written by a statement that is not before another one of the
- * program's block. */
+/* Returns true if a value, or a part of it, is written by a statement of the program's block from
+ * `outer` on. */
 static bool changes_after(struct module *m, value_id v, op_id outer)
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
@@ -46,8 +46,8 @@ static bool changes_after(struct module *m, value_id v, op_id outer)
 	return false;
 }
 
-/* NULL: a value has memory of its own, in which nothing is written from a statement of the program's block
- * on. */
+/* Returns NULL if a value has memory of its own that nothing writes from statement `outer` of the
+ * program's block on; otherwise the reason. */
 static const char *unsettled(struct module *m, value_id v, op_id outer)
 {
 	op_id def = m->value.at[v].def;
@@ -62,7 +62,7 @@ static const char *unsettled(struct module *m, value_id v, op_id outer)
 	return NULL;
 }
 
-/* Makes a statement a slice. */
+/* Turns a statement into a slice. */
 static void make_slice(struct module *m, op_id op, value_id of, value_id to, expr_id index)
 {
 	ir_op_set_operands(
@@ -83,8 +83,8 @@ static bool is_in_loop_order(const struct domain *d)
 	return is;
 }
 
-/* The loop that a value is made in one block a step of, which it is a statement of. 0: none, or there are
- * others. */
+/* Returns the index of the loop that makes one block of a value in each step; 0: none, or several. op: a
+ * statement of that loop. */
 static expr_id made_in(struct module *m, value_id v, op_id op)
 {
 	op_id def = m->value.at[v].def;
@@ -122,8 +122,8 @@ static value_id make_whole(struct module *m, struct pass_context *cx, value_id v
 	return block;
 }
 
-/* The type of a view in which the blocks of the gathered tensor stand side by side. 0: they cannot in the
- * order of the elements, or that of memory cannot be said of a type. */
+/* Returns the type of a view that shows the blocks of the gathered tensor side by side; 0: they are not
+ * in the order of the elements, or no type expresses the order in memory. */
 static type_id side_by_side(struct module *m, type_id of, const struct reshard *r)
 {
 	uint8_t axes[IR_MAX_MESH_AXES], order[IR_MAX_AXES];
@@ -137,8 +137,8 @@ static type_id side_by_side(struct module *m, type_id of, const struct reshard *
 	return is ? type : 0;
 }
 
-/* Returns true if the loops of a result are those of the gather's operand, and that of the step, if it is
- * one. */
+/* Returns true if the loops of the result are those of the gather's operand, and, for a step, the step's
+ * loop. */
 static bool is_loop_by_loop(const struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
@@ -154,8 +154,8 @@ static bool is_loop_by_loop(const struct module *m, op_id op, const struct resha
 	       !(levels.of[axis] >> level);
 }
 
-/* The view that is open of a value; it stays so until after a statement of the program's block. 0: none is.
- */
+/* Returns the open view of a value. It stays open until after a statement of the program's block. 0:
+ * none. */
 static value_id find_open(struct module *m, struct gathers *g, value_id of, type_id type, op_id last)
 {
 	for (uint32_t k = 0; k < g->view.n; k++) {
@@ -172,7 +172,7 @@ static value_id find_open(struct module *m, struct gathers *g, value_id of, type
 	return 0;
 }
 
-/* Makes a statement the view of a value, until after another of its block. */
+/* Turns a statement into the view of a value, which is open until after another statement of its block. */
 static void open_view(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
                       op_id last)
 {
@@ -186,7 +186,7 @@ static void open_view(struct module *m, struct gathers *g, op_id op, const struc
 		vec_push(&g->view, new);
 }
 
-/* All of the view of the gathered tensor is the result. */
+/* The result is the whole view of the gathered tensor. */
 static void read_all(struct module *m, struct gathers *g, op_id op, const struct gathered *v, type_id type,
                      op_id outer, op_id last)
 {
@@ -210,8 +210,8 @@ static bool is_read(const struct module *m, value_id v)
 	return u != 0;
 }
 
-/* The result is the slices of the view that the gather's operand is of the gathered tensor; a step cuts the
- * block of a rank out of them. */
+/* The result is made of the same slices of the view as the gather's operand of the gathered tensor. A
+ * step cuts the block of one rank out of them. */
 static void read_slices(struct module *m, op_id op, const struct gather_source *s, const struct reshard *r,
                         value_id view)
 {
@@ -263,7 +263,7 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 		return "it is put into a buffer: there must be a copy";
 	if (!is_loop_by_loop(m, op, r))
 		return "its slices are not those of its operand";
-	/* a step's block is that of one rank; slices of blocks do not stand side by side */
+	/* a step's block is that of one rank; slices of blocks are not side by side */
 	bool one =
 	    steps || (!s.n && !inside &&
 	              symmetric_is_one(m, m->value.at[s.of].type, dim, cx->option[SYMMETRIC_OPTION_PAGE]));

@@ -1,4 +1,4 @@
-/* gathers: operations read gathered values where the ranks have them.
+/* gathers: makes operations read gathered values in the memory of the ranks that have them.
  *
  *     G: f32[t, k] = set(X)                       X: f32[t@x, k]
  *     Y: f32[t, n@x] = matmul(G, W)
@@ -7,7 +7,7 @@
  *     Y: f32[t, n@x] = matmul(G, W)
  *     deallocate(G)
  *
- * The blocks that a loop gathers in steps are slices of a view that is opened before the loop, and ended
+ * If a loop gathers in steps, the blocks are slices of a view that is made before the loop and ended
  * after it:
  *
  *     for i in 0..2 parallel(stream) {
@@ -22,14 +22,15 @@
  *     }
  *     deallocate(V)
  *
- * Gathers of one value along the same mesh axes share a view. Of a value that the loop itself makes there is
- * a view in each step; it has memory for all steps, so that no step waits until others have read it. */
+ * Gathers of one value along the same mesh axes share a view. If the loop itself makes the value, each
+ * step has a view. The value then has memory for all steps, so that no step waits until others have read
+ * it. */
 #ifndef HIRC_PASS_GATHERS_H
 #define HIRC_PASS_GATHERS_H
 #include "pass/pass.h"
 #include "pass/reshard.h"
 
-/* A view that gathers read. */
+/* A view that replaces gathers. */
 struct gathered {
 	value_id of, view;
 	op_id end;
@@ -38,7 +39,7 @@ struct gathers {
 	VEC(struct gathered) view;
 };
 
-/* Makes a gather a view and returns NULL, or leaves it and returns why. */
+/* Turns a gather into a view and returns NULL, or leaves it and returns the reason. */
 const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g, op_id op,
                     const struct reshard *r);
 

@@ -1,19 +1,22 @@
-/* guard: tests that passes keep a program free of races, by `hirc check` after each of them.
+/* guard: checks with `hirc check` after each pass that the program is still right.
  *
- * Part of --verify-each. Faults of the source are not held against the passes: it is checked first,
- * and not guarded when something is found, when it reads memory of which only a larger part is known to be
- * written (a pass may make that known), or when it has stream loops of its own, whose iterations
- * a pass may run beside each other. Programs with params that have no value are not checked. */
+ * It is a part of --verify-each. The source is checked first. If it has errors of its own, passes are not
+ * blamed for them and the guard is off. It is also off if
+ *
+ *     the source has stream loops     passes may run their iterations at the same time
+ *     a param has no value
+ *     a read was taken as written     a pass may make known which elements it reads (check_result) */
 #ifndef HIRC_PASS_GUARD_H
 #define HIRC_PASS_GUARD_H
 #include "ir/ir.h"
 
-enum { GUARD_MAX_WORK = 1 << 16 }; /* statements, values and comparisons of a check; longer ones are left */
+enum {
+	GUARD_MAX_WORK = 1 << 16
+}; /* limit of statements, values and comparisons; larger programs are skipped */
 
-/* Returns true if passes can be held to `hirc check --strict`: the program, as read, passes it and has no
- * stream loops. */
+/* Returns true if the guard is on. */
 bool guard_starts(struct module *m);
-/* Returns true if `hirc check --strict` finds no error; reports one to d where it does. */
+/* Returns true if `hirc check --strict` finds no error; otherwise reports one to d. */
 bool guard_check(struct module *m, struct diag *d);
 
 #endif

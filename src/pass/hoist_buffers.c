@@ -6,16 +6,17 @@
  *       …                                       t <- exp(x)
  *     }                                       }
  *
- * Iterations that follow one another on a stream share a buffer: it is moved as it is. Others must not: a
- * buffer that the loop cuts becomes the whole, of which an iteration has its block; any other gets an axis
- * with an element for each iteration, so that there is one for each stream that may run. */
+ * If the iterations of a loop follow one another on a stream, they share the buffer, which is moved
+ * without a change. Otherwise each needs its own. A buffer that the loop cuts becomes the whole, and an
+ * iteration uses its block. Any other buffer gets a new axis with one element for each iteration. */
 #include "pass/hoist_buffers.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
 
-/* Makes all uses of v, its ALLOCATE apart, use a view of it that is made at its ALLOCATE. */
+/* Makes all uses of v, except its ALLOCATE, use a new view of it. The view is made at the place of the
+ * ALLOCATE. */
 static void look_through(struct module *m, value_id v, enum op_kind kind, type_id type, expr_id index)
 {
 	op_id allocate = m->value.at[v].def;
@@ -35,13 +36,13 @@ static void look_through(struct module *m, value_id v, enum op_kind kind, type_i
 	ir_insert_after(m, allocate, op);
 }
 
-/* Returns true if the iterations of a loop run one after the other, on one stream. */
+/* Returns true if the iterations of a loop run one after the other on one stream. */
 static bool in_turn(const struct module *m, const struct live_ranges *l, op_id loop)
 {
 	return !(m->op.at[loop].flags & OP_STREAM_LOOP) && !l->streams.sets[m->op.at[loop].region];
 }
 
-/* Elements, one for each iteration; false with a reason. */
+/* Adds an axis with one element for each iteration. Returns false with a reason. */
 static bool stack(struct module *m, value_id v, op_id loop, const char **why)
 {
 	expr_id from = op_scalar_expr(m, loop, 0), to = op_scalar_expr(m, loop, 1), n;
@@ -62,7 +63,7 @@ static bool stack(struct module *m, value_id v, op_id loop, const char **why)
 	return true;
 }
 
-/* Returns true if an iteration of the loop has a block of a split of the buffer. */
+/* Returns true if an iteration of the loop uses one block of a split of the buffer. */
 static bool is_cut(const struct module *m, const struct domain *d, op_id loop)
 {
 	enum axis_place place = m->op.at[loop].flags & OP_STREAM_LOOP ? PLACE_STREAM : PLACE_SERIAL;
@@ -73,7 +74,7 @@ static bool is_cut(const struct module *m, const struct domain *d, op_id loop)
 	return false;
 }
 
-/* Lets the ALLOCATE stand before the loop around it; false with a reason. */
+/* Moves the ALLOCATE before the enclosing loop. Returns false with a reason. */
 static bool share_buffer(struct module *m, const struct live_ranges *l, value_id v, op_id loop,
                          const char **why)
 {

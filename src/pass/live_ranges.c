@@ -1,4 +1,4 @@
-/* live_ranges: uses of buffers, through views, and the waits that end them.
+/* live_ranges: finds the uses of buffers, also through views, and the waits that end them.
  *
  *     A: f32[8] = allocate()
  *     a = select(A, axis=0, index=1)
@@ -8,8 +8,7 @@
  *     B <- neg(X)
  *     if i < 2 {
  *       wait(s)                       the end of that use
- *     }                               A's last use: the statement of A's block that holds it
- */
+ *     }                               A's last use: this statement of A's block */
 #include "pass/live_ranges.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -50,7 +49,7 @@ void live_ranges_free(struct live_ranges *l)
 	free(l->group);
 }
 
-/* The statement of block r that holds op (op itself or a loop or condition around it); 0: none. */
+/* Returns the statement of block r that is op or contains it; 0: none. */
 static op_id in_block(const struct module *m, region_id r, op_id op)
 {
 	while (op && m->op.at[op].parent != r)
@@ -58,7 +57,7 @@ static op_id in_block(const struct module *m, region_id r, op_id op)
 	return op;
 }
 
-/* The condition of a branch: a comparison, or that it is false. */
+/* The condition of a branch: a comparison that is true, or one that is false. */
 struct guard {
 	struct expr is;
 	bool not ;
@@ -80,7 +79,7 @@ static struct guard guard_of(const struct module *m, region_id branch)
 	return g;
 }
 
-/* Returns true if op stands in a branch of the same condition. */
+/* Returns true if op is in a branch with the same condition. */
 static bool in_such_branch(const struct module *m, op_id op, region_id branch)
 {
 	struct guard wanted = guard_of(m, branch);
@@ -98,7 +97,7 @@ static bool in_such_branch(const struct module *m, op_id op, region_id branch)
 	return false;
 }
 
-/* Returns true if a wait in the block comes after a Communication on each path that has the Communication. */
+/* Returns true if on each path through the Communication a wait in the block follows it. */
 static bool is_waited(const struct module *m, region_id block, op_id op, op_id wait)
 {
 	if (!in_block(m, block, wait) || m->op.at[op].order > m->op.at[wait].order)

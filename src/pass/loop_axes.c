@@ -1,10 +1,11 @@
-/* loop_axes: loop axes that merges and inner splits made, or that stand behind others, as placements.
+/* loop_axes: turns loop axes that merges or inner splits made, or that come after other axes, into
+ * placements.
  *
  *     Y: f32[4, 6, 8@x]                                       Y: f32[4@stream(4), 6@stream(2), 8@x]
  *     schedule Y { merge 1; split 1 outer 8;             →
  *                  parallelize 1 stream }
  *
- * The slices and their order are the same. A tensor without such placements stays as it is. */
+ * The slices and their order remain the same. A tensor without equivalent placements is not changed. */
 #include "pass/loop_axes.h"
 #include "ir/domain.h"
 #include "pass/place.h"
@@ -17,7 +18,7 @@ bool loop_axes_any(const struct domain *d)
 	return false;
 }
 
-/* Returns true if a value is one of whole tensors: no buffer, which statements take slices of. */
+/* Returns true if a value is a whole tensor, and not a buffer of which statements use slices. */
 static bool is_whole(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;

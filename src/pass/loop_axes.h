@@ -1,11 +1,12 @@
-/* loop_axes: loop axes as placements, from which loops are made. */
+/* loop_axes: expresses loop axes as placements, from which passes make loops. */
 #ifndef HIRC_PASS_LOOP_AXES_H
 #define HIRC_PASS_LOOP_AXES_H
 #include "pass/pass.h"
 
-/* Returns true if a stream or serial axis is among the loop axes, in front or not. */
+/* Returns true if a stream or serial axis is among the loop axes, at any position. */
 bool loop_axes_any(const struct domain *d);
-/* Changes the layouts of all values whose loop axes are no placements, to such as make the same slices. */
+/* Changes the layouts of all values whose loop axes are no placements to equivalent placements, which
+ * make the same slices. */
 void loop_axes_place(struct module *m, struct pass_context *cx);
 
 #endif

@@ -1,4 +1,4 @@
-/* lower-collectives: a `set` that moves data between ranks becomes a Communication and its wait.
+/* lower-collectives: turns a `set` that moves data between ranks into a Communication and its wait.
  *
  *     Y: f32[64, 32] = set(P)                  P: f32[64, 32] partial(x)
  *  →
@@ -6,13 +6,13 @@
  *     Y <- allreduce(P, axis=x) as c0
  *     wait(c0)
  *
- * Which Communication it is says reshard.h. The loop's index is the root of a step's broadcast, and shifts
- * the peers of a step's collective_permute.
+ * reshard.h chooses the Communication. In a loop, the index is the root of a step's broadcast, and
+ * shifts the peers of a step's collective_permute.
  *
- * A `set` that only cuts or copies stays. Pure collectives (`Y = allgather(X, axis=x)`) must be what
- * their types say, and become Communications too. Where storage has gaps (a slice of an inner axis) or
- * another order than the collective's (order.h), it goes through a copy. With p2p=get (put), permutes in
- * loops become sends and receives (p2p.h).
+ * A `set` that only cuts or copies is not changed. Pure collectives (`Y = allgather(X, axis=x)`) must
+ * agree with their types, and become Communications too. If storage has gaps (a slice of an inner axis)
+ * or another order than the collective needs (order.h), the data goes through a copy. With p2p=get
+ * (put), permutes in loops become sends and receives (p2p.h).
  *
  * requires     sharded, decomposed
  * establishes  lowered: no set changes the layout over devices
@@ -52,7 +52,7 @@ static void remark_lowering(struct module *m, struct pass_context *cx, op_id op,
 
 /* ---- one Communication */
 
-/* Makes a statement (a set or a pure collective) the Communication; scalars are its root or peers. */
+/* Turns a set or pure collective into the Communication. scalars: its root or peers. */
 static void convert_to_communication(struct module *m, struct pass_context *cx, op_id op, enum op_kind kind,
                                      team_id team, const expr_id *scalar, unsigned n)
 {
@@ -75,7 +75,8 @@ static void convert_to_communication(struct module *m, struct pass_context *cx, 
 	ir_insert_after(m, op, wait);
 }
 
-/* Step i of a ring: own index r, block (r + i) mod n comes from its owner, ours goes to (r - i) mod n. */
+/* Lowers step i of a ring. On the rank with index r, block (r + i) mod n comes from its owner, and the
+ * rank's own block goes to (r - i) mod n. */
 static bool lower_step(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	expr_id i = reshard_step_index(m, op, r);
@@ -100,7 +101,7 @@ static bool lower_step(struct module *m, struct pass_context *cx, op_id op, cons
 
 /* ---- to another mesh */
 
-/* Returns true if a device stands at different positions of two meshes. */
+/* Returns true if a device has different positions in two meshes. */
 static bool meshes_meet(const struct mesh *a, const struct mesh *b)
 {
 	for (uint32_t i = 0; i < b->device_count; i++)
@@ -110,8 +111,9 @@ static bool meshes_meet(const struct mesh *a, const struct mesh *b)
 	return false;
 }
 
-/* Position k of one mesh sends to position k of the other: one statement with a team a pair, or, where
- * a device would stand in two teams, one statement a pair. */
+/* Lowers a transfer in which position k of one mesh sends to position k of the other. It is one
+ * statement with a team for each pair or, if a device would be in two teams, one statement for each
+ * pair. */
 static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	const struct mesh a = m->mesh.at[r->mesh], b = m->mesh.at[r->to];
@@ -133,7 +135,7 @@ static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op,
 		team[0] = ir_team_make(m, n, start, device);
 	convert_to_communication(m, cx, op, OP_SEND_RECV, team[0], &root, 1);
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
-	op_id last = m->op.at[op].next; /* the wait */
+	op_id last = m->op.at[op].next; /* its wait */
 	for (uint32_t k = 1; k < n && apart; k++) {
 		op_id set = ir_op_new(m, OP_SET, m->op.at[op].at,
 		                      (struct ir_use[]){{ROLE_READ, from}, {ROLE_WRITE, to}}, 2);
@@ -146,7 +148,7 @@ static void lower_send_recv(struct module *m, struct pass_context *cx, op_id op,
 	free(team);
 }
 
-/* A list of devices in which none stands twice. */
+/* A list of devices without duplicates. */
 struct devices {
 	uint32_t n, *at;
 };
@@ -160,7 +162,7 @@ static uint32_t devices_add(struct devices *d, uint32_t device)
 	return d->n++;
 }
 
-/* The devices of a mesh, in placement order along some of its axes (in mesh order: axes NULL). */
+/* Lists the devices of a mesh, in placement order along some of its axes; axes NULL: in mesh order. */
 static void devices_of(struct module *m, struct devices *d, mesh_id mesh, const struct reshard *r)
 {
 	const struct mesh *x = &m->mesh.at[mesh];
@@ -174,8 +176,9 @@ static void devices_of(struct module *m, struct devices *d, mesh_id mesh, const 
 		devices_add(d, t->device[k]);
 }
 
-/* A team of one slice: the devices of one mesh in the order of their blocks, then the root if it is not
- * among them, or, for an all_to_allv, those of the other mesh. A broadcast's root comes first. */
+/* Lowers a transfer between meshes to a team of one slice: the devices of one mesh in the order of their
+ * blocks, then the root unless it is among them, or for an all_to_allv the devices of the other mesh.
+ * The root of a broadcast comes first. */
 static void lower_across(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r)
 {
 	struct devices d = {0};
@@ -202,8 +205,8 @@ static struct order_side side(struct module *m, value_id v)
 	return (struct order_side){m->value.at[v].type, bound_of(m, v)};
 }
 
-/* Returns true if an operand or result, as a copy of this type (0: none) or the value itself, is a buffer of
- * one slice that the last slice does not fill. */
+/* Returns true if a value, or its copy of this type (0: none), is a buffer of one slice that the last
+ * slice does not fill. */
 static bool pads(struct module *m, op_id op, value_id v, type_id copy)
 {
 	if (copy)
@@ -211,14 +214,14 @@ static bool pads(struct module *m, op_id op, value_id v, type_id copy)
 	return !is_view(m, v) && order_pads(m, side(m, v));
 }
 
-/* Copies where storage has gaps or another order. The statement then reads and writes the copies. Data that
- * moves from or to a buffer with gaps moves with them, so that the other side has them as well. */
+/* Adds copies if storage has gaps or another order. The statement then reads and writes the copies. If
+ * data moves from or to a buffer with gaps, the gaps move as well, so that both sides agree. */
 static void copy_through(struct module *m, op_id op, const struct reshard *r)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	type_id before, after;
 	if (r->kind == RESHARD_ALL_TO_ALL || r->kind == RESHARD_ALL_TO_ALLV)
-		return; /* they pack and unpack */
+		return; /* these collectives pack and unpack */
 	order_needs(m, side(m, from), side(m, to), r, &before, &after);
 	if (!before && !order_is_dense(m, from))
 		before = order_dense(m, side(m, from));
@@ -269,9 +272,9 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	copy_through(m, op, &r);
 	reshard_classify(m, m->value.at[op_read(m, op, 0)].type, m->value.at[op_result(m, op, 0)].type,
 	                 &made);
-	r.step = made.step; /* an axis of a copy */
+	r.step = made.step; /* an axis of the copy */
 	if (m->op.at[op].attrs)
-		m->op.at[op].attrs = 0; /* hints about the copy */
+		m->op.at[op].attrs = 0; /* hints are for the copy */
 	switch (r.kind) {
 	case RESHARD_STEP_BROADCAST:
 	case RESHARD_STEP_PERMUTE:
@@ -297,7 +300,8 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	return true;
 }
 
-/* A pure collective over axes of a mesh is checked by its types; one over a group is believed. */
+/* Lowers a pure collective. If it is over axes of a mesh, its types are checked; if it is over a group,
+ * they are trusted. */
 static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);

@@ -1,14 +1,14 @@
-/* merge-collectives: two equal communications of one value become one.
+/* merge-collectives: merges two equal communications of one value into one.
  *
  *     A: f32[64, 32] = set(W)                  A: f32[64, 32] = set(W)
  *     Y = matmul(X, A)                         Y = matmul(X, A)
  *     B: f32[64, 32] = set(W)             →    Z = matmul(V, A)
  *     Z = matmul(V, B)
  *
- * Both are of one block and kind, from one value to one layout, and nothing between writes the value. The
- * first result then lives until the last use of the second. So this is a trial: the program must not take
- * longer, nor more memory than schedule-overlap may take of it. Statements of recorded graphs are left alone:
- * each has a name that schedules are written in.
+ * Both must be in one block, of one kind, from one value to one layout, and nothing in between may write
+ * the value. The first result is then live until the last use of the second. So the change is a trial:
+ * the program must not take longer, and not more memory than schedule-overlap may add. Statements of
+ * recorded graphs are left alone, since schedules refer to their names.
  *
  * requires     sharded, decomposed
  * establishes  nothing
@@ -30,7 +30,7 @@ static bool are_alike(struct module *m, op_id a, op_id b)
 	       m->value.at[op_def(m, a, 0)].type == m->value.at[op_def(m, b, 0)].type;
 }
 
-/* The first statement of those before this one that does the same; 0: none does. */
+/* Returns the first earlier statement that does the same as this one; 0: none. */
 static op_id find_twin(struct module *m, op_id op)
 {
 	op_id found = 0;

@@ -1,4 +1,4 @@
-/* order: comparing and choosing allocation orders. */
+/* order: compares and chooses allocation orders. */
 #include "pass/order.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -11,7 +11,7 @@ enum { ORDER_MERGED = 254 }; /* an axis that several tensor axes share */
 
 struct order {
 	unsigned n;
-	uint8_t dim[IR_MAX_AXES]; /* tensor axis of each local axis of extent other than 1, as in memory */
+	uint8_t dim[IR_MAX_AXES]; /* tensor axis of each local axis whose extent is not 1, in memory order */
 	bool contiguous;
 };
 
@@ -45,7 +45,7 @@ static void read_order(const struct module *m, struct order_side s, struct order
 	}
 }
 
-/* One block of all loops of a type. */
+/* Returns the type as one block of all its loops. */
 static struct order_side one_block(const struct module *m, type_id t)
 {
 	return (struct order_side){t, bound_all(m, t)};
@@ -73,7 +73,7 @@ static bool has_dim(const struct order *o, unsigned dim)
 	return memchr(o->dim, (int)dim, o->n) != NULL;
 }
 
-/* Returns true if the dims that both have, but for `except`, stand in one order. */
+/* Returns true if the dims that both have, except `except`, are in the same order. */
 static bool has_same_order(const struct order *a, const struct order *b, int except)
 {
 	unsigned i = 0, j = 0;
@@ -91,7 +91,8 @@ static bool has_same_order(const struct order *a, const struct order *b, int exc
 	}
 }
 
-/* Without the loop placements that no mesh axis or bound one stands below; blocks: nor blocks. */
+/* Removes loop placements without a mesh axis or bound placement below them; blocks: removes blocks as
+ * well. */
 static struct order_side without_loops(struct module *m, struct order_side from, bool blocks)
 {
 	struct sugar s;
@@ -99,7 +100,7 @@ static struct order_side without_loops(struct module *m, struct order_side from,
 	struct type old = m->type.at[from.type];
 	struct order_side to = {0};
 	unsigned axis, level;
-	unsigned bound[IR_MAX_LOGICAL] = {0}; /* bound placements of each axis, a bit each */
+	unsigned bound[IR_MAX_LOGICAL] = {0}; /* by axis: bit set of its bound placements */
 	if (!blocks && !(bound_all(m, from.type) & ~from.bound))
 		return from;
 	if (!sugar_from_domain(m, old.domain, old.mesh, &s))
@@ -124,7 +125,8 @@ static struct order_side without_loops(struct module *m, struct order_side from,
 	return to;
 }
 
-/* Returns true if a split into axes that a rank holds all of leaves room at the end of the last. */
+/* Returns true if a split leaves room at the end of its last block, and a rank has all of both resulting
+ * axes. */
 static bool is_uneven(const struct module *m, const struct domain *d, const struct xform *f)
 {
 	int64_t whole, outer, inner;
@@ -135,8 +137,8 @@ static bool is_uneven(const struct module *m, const struct domain *d, const stru
 	         expr_is_const(m, d->axis[f->out[1]].extent, &inner) && whole == outer * inner);
 }
 
-/* Returns true if some block of a split with one of these places (a bit each) is not full, of an axis that is
- * not outermost in memory. */
+/* Returns true if a split with one of these places (a bit set) has a block that is not full, along an
+ * axis that is not outermost in memory. */
 static bool clips(const struct module *m, type_id t, const struct order *o, unsigned places)
 {
 	const struct domain *d = &m->domain.at[m->type.at[t].domain];
@@ -151,7 +153,7 @@ static bool clips(const struct module *m, type_id t, const struct order *o, unsi
 	return false;
 }
 
-/* Returns true if blocks leave room between elements: blocks of an axis that is not outermost in memory. */
+/* Returns true if blocks leave room between elements, along an axis that is not outermost in memory. */
 static bool has_gaps(const struct module *m, type_id t, const struct order *o)
 {
 	return clips(m, t, o, 1u << PLACE_NONE);
@@ -166,7 +168,7 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 	*before = *after = 0;
 	if (r->kind == RESHARD_LOCAL || r->kind == RESHARD_NONE || r->kind == RESHARD_ALL_TO_ALL ||
 	    r->kind == RESHARD_ALL_TO_ALLV)
-		return; /* the last two pack and unpack */
+		return; /* the last two kinds pack and unpack */
 	bool blocks = r->kind == RESHARD_ALLGATHER || r->kind == RESHARD_REDUCE_SCATTER ||
 	              r->kind == RESHARD_GATHER || r->kind == RESHARD_SCATTER;
 	int lead = blocks ? r->dim : -1;
@@ -182,7 +184,7 @@ void order_needs(struct module *m, struct order_side from, struct order_side to,
 			dims[n++] = t.dim[i];
 	if ((r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE) && t.contiguous &&
 	    !has_gaps(m, to.type, &t)) {
-		/* a rank's result is written in one step: it takes no copy in the others */
+		/* a rank's result is written in one step; the other steps need no copy of it */
 		if (!f.contiguous || has_gaps(m, from.type, &f) || !has_same_order(&f, &t, -1))
 			*before = order_like(m, from.type, to.type);
 		return;
@@ -312,8 +314,8 @@ static value_id sharded(const struct module *m, value_id v)
 	return v;
 }
 
-/* Returns true if a slice is one piece of its buffer, and stands as its type says. In memory, the axes that
- * it is one block of stand above those that it has several blocks of. */
+/* Returns true if a slice is one piece of its buffer in the order of its type. In memory, the axes of
+ * which it has one block must be above those of which it has several. */
 static bool is_piece(const struct module *m, value_id v, const struct order *o, value_id whole)
 {
 	const struct domain *d = value_domain(m, whole);
@@ -326,7 +328,7 @@ static bool is_piece(const struct module *m, value_id v, const struct order *o, 
 		return false;
 	bound_levels_of(m, whole, &above);
 	bound_set bound = bound_of(m, whole);
-	/* loops whose blocks stand apart are cut as a whole */
+	/* loops whose blocks are not contiguous are cut as a whole */
 	for (unsigned i = 0; i < d->alloc_n; i++) {
 		unsigned a, level;
 		if (bound_level(d, d->alloc[i], &a, &level))

@@ -1,10 +1,10 @@
-/* p2p: permutes in loops as sends and receives. */
+/* p2p: see p2p.h. */
 #include "pass/p2p.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "pass/order.h"
 
-/* The wait that stands right after a Communication; 0: none. */
+/* Returns the wait right after a Communication; 0: none. */
 static op_id wait_of(const struct module *m, op_id op)
 {
 	op_id next = m->op.at[op].next;
@@ -23,7 +23,8 @@ static op_id if_new(struct module *m, uint32_t at, expr_id condition)
 	return ir_op_new(m, OP_IF, at, (struct ir_use[]){{ROLE_SCALAR, ir_scalar_expr(m, condition)}}, 1);
 }
 
-/* The mesh axis along which a team's slices lie; false: it lies along several, or none. */
+/* Finds the mesh axis along which a team's slices run. Returns false if they run along several axes, or
+ * none. */
 static bool axis_of(struct module *m, op_id op, mesh_id *mesh, uint8_t *axis)
 {
 	uint8_t axes[IR_MAX_MESH_AXES];
@@ -45,7 +46,7 @@ static bool rewrite(struct module *m, op_id op, enum p2p_order order)
 	value_id from = op_read(m, op, 0), to = op_write(m, op, 0);
 	if (!wait || !axis_of(m, op, &mesh, &axis) || order_clips(m, m->value.at[from].type) ||
 	    order_clips(m, m->value.at[to].type))
-		return false; /* a part with room between elements is packed by both sides at once */
+		return false; /* both sides pack a part with room between elements at once */
 	expr_id taker = op_scalar_expr(m, op, 0), giver = op_scalar_expr(m, op, 1),
 	        own = expr_axis_index(m, mesh, axis);
 

@@ -1,4 +1,4 @@
-/* p2p: permutes in loops as sends and receives.
+/* p2p: turns permutes in loops into sends and receives.
  *
  *     T <- collective_permute(X, axis=x, send_peer=to, recv_peer=from) as c
  *     wait(c)
@@ -20,7 +20,7 @@
 
 enum p2p_order { P2P_NO, P2P_GET, P2P_PUT };
 
-/* Rewrites every permute that a loop's body holds. */
+/* Rewrites every permute in the body of a loop. */
 void p2p_from_permutes(struct module *m, struct pass_context *cx, enum p2p_order order);
 
 #endif

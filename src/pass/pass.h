@@ -1,9 +1,9 @@
 /* pass: the input of a pass, and the table of passes.
  *
- * A pass is one file with one function, `bool pass_xxx(struct module *m, struct pass_context *cx)`.
- * It returns false after reporting to cx->d; the program is then left as far as it came. It keeps no
- * state: facts that one pass tells a later one stand in the program or in cx. Every file opens with a
- * before/after and a contract: the stages that the pass requires, establishes and keeps. */
+ * A pass is one file with one function, `bool pass_xxx(struct module *m, struct pass_context *cx)`. It
+ * returns false after reporting to cx->d; the program may then be half changed. It keeps no state: facts
+ * for a later pass are in the program or in cx. Every file opens with a before/after and a contract: the
+ * stages that the pass requires, establishes and keeps. */
 #ifndef HIRC_PASS_PASS_H
 #define HIRC_PASS_PASS_H
 #include "cost/cluster.h"
@@ -24,14 +24,15 @@ struct pipeline_options;
 struct pass_info {
 	const char *name;
 	bool (*run)(struct module *m, struct pass_context *cx);
-	const char *options;  /* `hoist=0 its meaning; …`: name, default and meaning of each; "" for none */
-	unsigned requires;    /* enum ir_property: must hold of the statements that the pass looks at */
-	unsigned establishes; /* holds afterwards */
+	const char
+	    *options; /* `hoist=0 its meaning; …`: name, default and meaning of each option; "": none */
+	unsigned requires; /* enum ir_property: must hold before, for the statements that the pass looks at */
+	unsigned establishes; /* enum ir_property: hold afterwards */
 	const char *help;     /* one line */
 };
 extern const struct pass_info pass_info[PASS_COUNT];
 
-/* By name; PASS_COUNT when there is none. */
+/* Finds a pass by name; PASS_COUNT: there is none. */
 enum pass_id pass_find(const char *name, size_t n);
 
 enum { PASS_MAX_OPTIONS = 12 };
@@ -41,28 +42,26 @@ struct pass_context {
 	const struct pass_info *pass;
 	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
 	bool remarks;                     /* set if pass_remark prints */
-	const struct cluster *cluster;    /* the cluster for times; NULL: not known */
-	const struct pipeline *pipeline;  /* of which the pass is number `at` */
+	const struct cluster *cluster;    /* cluster for the cost model; NULL: not known */
+	const struct pipeline *pipeline;  /* the running pipeline; the pass is number `at` */
 	unsigned at;
 	const struct pipeline_options *options;
 	VEC(value_id)
-	allocated; /* buffers that passes of this run allocated: what `allocate` may free.
-	            * A buffer that the source allocates is the source's to free. */
+	allocated; /* buffers that passes of this run allocated; `allocate` may deallocate only these */
 };
 
-/* One line of --remarks on standard error: `PASS: text (foo.hir:12)`. */
+/* Prints one line of --remarks on standard error: `PASS: text (foo.hir:12)`. */
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Appends the name of a value for remarks: its own, that of the value that it is a view of, or `a linear`,
- * after the statement that makes it. */
+/* Appends the name of a value for remarks: its own, that of the viewed value, or `a linear` for the
+ * statement that makes it. */
 void pass_put_name(struct module *m, value_id v, struct buf *out);
 
-/* Reports the first statement that lacks a property which the pass requires, with the pass that
- * establishes it; true when all hold. */
+/* Returns true if all required properties hold. Otherwise reports the first statement that lacks one,
+ * and the pass that establishes the property. */
 bool pass_check_requires(struct module *m, struct pass_context *cx);
-/* Returns true if the properties that the pass establishes hold; reports where they do not: a bug of the
- * pass. */
+/* Returns true if the properties that the pass establishes hold. Otherwise reports a bug of the pass. */
 bool pass_check_establishes(struct module *m, struct pass_context *cx);
 
 #define PASS(id, name, function, options, requires, establishes, help)                                       \

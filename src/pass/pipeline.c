@@ -1,4 +1,4 @@
-/* pipeline: running passes, with prints, checks and times in between. */
+/* pipeline: runs passes, with dumps, checks and times in between. */
 #include "pass/pipeline.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -19,12 +19,11 @@ const struct pass_info pass_info[PASS_COUNT] = {
 #undef PASS
 };
 
-/* The default pipeline. A pass that does not stand here runs if --passes names it, or an option asks for it.
- */
+/* The default pipeline. Other passes run if --passes names them or an option asks for them. */
 static const enum pass_id default_pipeline[] = {
     PASS_PROPAGATE_SHARDINGS,   /* every tensor has a layout */
     PASS_DECOMPOSE_RESHARDINGS, /* only sets change layouts */
-    PASS_FUSE_ALLGATHERS,       /* chains of collectives are one */
+    PASS_FUSE_ALLGATHERS,       /* a chain of collectives is one */
     PASS_STREAM_LOOPS,          /* slices are computed in loops */
     PASS_LOWER_COLLECTIVES,     /* sets over devices are Communications */
     PASS_FUSE_POINTWISE,        /* large pointwise operations are one kernel */
@@ -61,8 +60,8 @@ static bool is_number(const char *s)
 	return *s >= '0' && *s <= '9';
 }
 
-/* The k-th option of a pass: where its name starts, the name's length, its default and its
- * largest value. NULL: no such. */
+/* Finds the k-th option of a pass: returns the start of its name, the name's length, its default and its
+ * largest value. NULL: there is none. */
 static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value,
                                int64_t *most)
 {
@@ -77,7 +76,7 @@ static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n,
 		return NULL;
 	*n = strcspn(o, "=");
 	char *end;
-	if (!is_number(o + *n + 1)) { /* the first of its words */
+	if (!is_number(o + *n + 1)) { /* the first word */
 		*value = *most = 0;
 		for (const char *s = o + *n + 1; *s && *s != ' '; s++)
 			*most += *s == '|';
@@ -163,7 +162,7 @@ static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
 	return true;
 }
 
-/* `{a=1;b=2}`: *text moves past the brace. */
+/* Reads `{a=1;b=2}`; *text moves past the brace. */
 static bool read_options(struct diag *d, const char **text, const struct pass_info *p, int64_t *option)
 {
 	const char *s = *text + 1;
@@ -349,7 +348,7 @@ struct run {
 	struct buf text; /* the program after the last pass, for `changed` */
 	double ms[PIPELINE_MAX];
 	bool has_text;
-	bool guarded; /* passes are held to `hirc check` */
+	bool guarded; /* guard is on, see guard.h */
 };
 
 static void print_module(struct run *r, struct buf *out)
@@ -407,7 +406,7 @@ static bool show_program(struct run *r, unsigned number, const char *name)
 	return true;
 }
 
-/* The program after a pass is as the pass promises. */
+/* Checks that the program after a pass fulfils the contract of the pass. */
 static bool check_pass(struct run *r, const char *name)
 {
 	unsigned before = diag_error_count(r->d);
@@ -417,7 +416,7 @@ static bool check_pass(struct run *r, const char *name)
 		r->guarded = guard_starts(r->m);
 	else if (ok && r->guarded)
 		ok = guard_check(r->m, r->d);
-	if (ok && r->o->after) { /* it prints; the numbers of the final dump are not its to allot */
+	if (ok && r->o->after) { /* `after` prints, but must not decide the numbers in the final dump */
 		struct ir_numbers *saved = ir_numbers_save(r->m);
 		ok = r->o->after(r->o->after_to, r->m, name);
 		ir_numbers_restore(r->m, saved);

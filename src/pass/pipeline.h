@@ -1,9 +1,9 @@
-/* pipeline: which passes run in which order, and the dumps in between.
+/* pipeline: runs passes in an order, with dumps in between.
  *
  *     source → propagate-shardings → decompose-reshardings → fuse-allgathers → stream-loops
  *            → lower-collectives → allocate → assign-streams → host IR
  *
- * `--passes=a,b{opt=v}` names others; --fuse-pointwise adds that pass before allocate. */
+ * `--passes=a,b{opt=v}` selects other passes; --fuse-pointwise adds that pass before allocate. */
 #ifndef HIRC_PASS_PIPELINE_H
 #define HIRC_PASS_PIPELINE_H
 #include "base/status.h"
@@ -20,23 +20,24 @@ struct pipeline {
 	struct pipeline_pass at[PIPELINE_MAX];
 };
 
-/* The passes of a text like `a,b{opt=v;other=w}`; NULL: the default ones. Reports to d; false then. */
+/* Reads a list of passes such as `a,b{opt=v;other=w}`; NULL: the default pipeline. Returns false after
+ * reporting to d. */
 bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out);
-/* Adds a pass right before another, unless it runs already. Reports when the other does not run; false then.
- */
+/* Adds a pass right before another, unless it is in the pipeline already. Returns false after reporting
+ * that the other pass is not in it. */
 bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, enum pass_id before);
 void pipeline_remove(struct pipeline *p, enum pass_id pass);
-/* Sets an option, as in `name{opt=v}`, of every run of a pass. Reports; false then. */
+/* Sets an option, as `name{opt=v}` does, in every run of a pass. Returns false after reporting. */
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option);
-/* Names, one line of help and the options of all passes. */
+/* Lists the names, help lines and options of all passes. */
 void pipeline_list(struct buf *out);
 
 /* Time, memory and exposed communication of a compiled program. */
 struct prediction {
-	int64_t time, peak; /* ns; bytes of the rank that has most */
-	int64_t *exposed;   /* by statement: ns that the rank that is exposed most stands still for it */
+	int64_t time, peak; /* ns; bytes of the rank with the largest peak */
+	int64_t *exposed;   /* by statement: ns for which the most exposed rank stands still because of it */
 	op_id op_n;
-	bool runs; /* ranks can carry it out */
+	bool runs; /* all ranks can execute it */
 };
 
 struct pipeline_options {
@@ -47,23 +48,24 @@ struct pipeline_options {
 	const char *timing;       /* `text` or `json`, to standard error; NULL: none */
 	bool concise;             /* the surface of the dumps; else nvFuser's */
 	bool verify_each, remarks;
-	const struct cluster *cluster; /* the cluster for times, for passes that need them */
-	/* Called after each pass and before the first (pass NULL); false: it reported a bug. NULL: none. */
+	const struct cluster *cluster; /* cluster for passes that need times */
+	/* Called before the first pass (pass NULL) and after each one. Returns false after reporting a
+	 * bug. NULL: none. */
 	bool (*after)(void *to, struct module *m, const char *pass);
 	void *after_to;
-	/* Called for each remark in place of printing it; at: an offset of the source or DIAG_NOWHERE. NULL:
-	 * to standard error. */
+	/* Called with each remark; at: an offset of the source or DIAG_NOWHERE. NULL: remarks are
+	 * printed to standard error. */
 	void (*remark)(void *to, const char *pass, uint32_t at, const char *text);
 	void *remark_to;
-	/* For passes that try changes. Reports statements without a time; false then. NULL: nothing is
-	 * predicted. */
+	/* Predicts a program, for passes that try changes. Returns false after reporting statements
+	 * without a time. NULL: such passes do nothing. */
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
 };
 
-/* Returns true if print_before, print_after and stop_after name passes of the pipeline; reports it where not.
- */
+/* Returns true if print_after and stop_after name passes of the pipeline; otherwise reports it. */
 bool pipeline_options_check(struct diag *d, const struct pipeline *p, const struct pipeline_options *o);
-/* STATUS_OK; STATUS_DIAGNOSTICS: reported; STATUS_INTERNAL: a pass broke the program, reported. */
+/* Returns STATUS_OK; STATUS_DIAGNOSTICS after reporting; STATUS_INTERNAL after reporting that a pass
+ * broke the program. */
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
                          const struct pipeline_options *o);
 

@@ -1,4 +1,4 @@
-/* place: placement lists, and an operation with those of its operands and results. */
+/* place: handles lists of placements, and an operation with those of its operands and results. */
 #include "pass/place.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
@@ -185,8 +185,8 @@ type_id place_unlooped(struct module *m, type_id type)
 	return place_type(m, type, t.mesh, &s, false, &reason);
 }
 
-/* Returns true if placement p of an operand stands for placement q of a result: equal, or, where the
- * statement gathers, the mesh axis for blocks of its size. */
+/* Returns true if placement p of an operand corresponds to placement q of a result: they are equal or,
+ * for a gather, p is a mesh axis and q has blocks of its size. */
 static bool stands_for(const struct module *m, mesh_id mesh, const struct sugar_place *p,
                        const struct sugar_place *q, bool gathers)
 {
@@ -211,7 +211,7 @@ enum place_slice place_slice(const struct module *m, mesh_id mesh, const struct 
 	if (place_footprint(operand) > n)
 		return PLACE_SLICE_NOT;
 	while (n < level && result->place[n].kind == SUGAR_BLOCK)
-		n++; /* a whole axis can be looked at in blocks */
+		n++; /* a whole axis can be seen as blocks */
 	return n == level ? PLACE_SLICE_CUT : PLACE_SLICE_NOT;
 }
 
@@ -251,7 +251,7 @@ bool place_find_loop(const struct domain *d, const struct sugar *s, unsigned n, 
 
 /* ---- operations */
 
-/* The number of blocks that an axis is cut into. */
+/* Returns the number of blocks into which an axis is cut. */
 static int64_t block_count(const struct module *m, mesh_id mesh, const struct sugar_axis *a)
 {
 	int64_t n = 1, k;
@@ -266,15 +266,17 @@ static int64_t block_count(const struct module *m, mesh_id mesh, const struct su
 	return n;
 }
 
-/* Returns true if n divides an extent; an unknown extent is taken to divide, see op_layout_assume. */
+/* Returns true if n may divide an extent. An unknown extent is assumed to be divisible, see
+ * op_layout_assume. */
 static bool may_divide(struct module *m, int64_t n, expr_id extent)
 {
 	int64_t k;
 	return !expr_is_const(m, extent, &k) || k % n == 0;
 }
 
-/* In infer_axes the axes that a reshape joins or splits are whole. Their outermost axes correspond
- * all the same when both are cut by numbers that divide both: [b, s, a*e@tp] → [b, s, a@tp, e]. */
+/* Finds outermost axes that a reshape keeps. In infer_axes, axes that are joined or split are whole. But
+ * their outermost axes still correspond if both are cut by numbers that divide both extents: [b, s,
+ * a*e@tp] → [b, s, a@tp, e]. */
 static void reshape_outer(struct module *m, struct op_layout *l)
 {
 	struct infer_axes *x = &l->x;

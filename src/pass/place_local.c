@@ -1,4 +1,4 @@
-/* place_local: tests if every rank can do its part of an operation with the parts that it holds.
+/* place_local: tests if every rank can compute its part of an operation from the parts that it holds.
  *
  *     Y: f32[8@x, 4] = relu(A)      A: f32[8@x, 4]  local
  *                                   A: f32[8, 4]    not local: a rank holds more than it needs
@@ -10,7 +10,7 @@
 #include "pass/place.h"
 #include "pass/reshard_meshes.h"
 
-/* Mesh axes that the dim is spread over, by the first operand that has it. */
+/* Returns the mesh axes over which a dim is spread in the first operand that has it. */
 static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsigned dim)
 {
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
@@ -21,7 +21,7 @@ static unsigned reduced_axes(struct module *m, const struct op_layout *l, unsign
 	return 0;
 }
 
-/* Returns true if an axis that a value has in a dim is spread. */
+/* Returns true if a value's axis in a dim is spread. */
 static bool spread_in(struct module *m, value_id v, const uint8_t *dim_of, unsigned dim)
 {
 	unsigned rank = value_domain(m, v)->rank;
@@ -31,7 +31,8 @@ static bool spread_in(struct module *m, value_id v, const uint8_t *dim_of, unsig
 	return false;
 }
 
-/* All axes of a dim have one footprint; a whole dim, which may be several axes, has none at all. */
+/* Checks that all axes of a dim have one footprint, and that a whole dim, which may be several axes, is
+ * not spread. */
 static const char *dim_not_local(struct module *m, const struct op_layout *l, unsigned dim)
 {
 	int first_k = -1, first_a = op_layout_result_axis(l, dim);
@@ -99,7 +100,7 @@ const char *op_layout_not_local(struct module *m, const struct op_layout *l)
 
 /* ---- writes */
 
-/* The mesh axes of a set that have more than one rank. */
+/* Returns the mesh axes of a set that have more than one rank. */
 static unsigned axes_that_spread(const struct module *m, mesh_id mesh, unsigned axes)
 {
 	for (unsigned k = 0; mesh && k < ir_mesh(m, mesh)->rank; k++)
@@ -122,7 +123,7 @@ static bool is_spread(struct module *m, value_id v)
 	return false;
 }
 
-/* Returns true if all devices of a mesh are devices of another. */
+/* Returns true if all devices of a mesh are in another mesh. */
 static bool mesh_is_within(const struct mesh *inner, const struct mesh *outer)
 {
 	uint32_t position;
@@ -143,7 +144,7 @@ static bool meshes_match(const struct mesh *a, const struct mesh *b)
 	return true;
 }
 
-/* Returns true if a rank that holds its part of one axis holds its part of the other: that is cut further. */
+/* Returns true if a rank's part of one axis contains its part of the other, which is cut further. */
 static bool part_holds(struct module *m, const struct op_layout *l, unsigned k, unsigned a, unsigned b)
 {
 	const struct sugar_axis *x = &l->o[k].axis[a], *y = &l->r.axis[b];
@@ -161,16 +162,16 @@ static bool part_holds(struct module *m, const struct op_layout *l, unsigned k, 
 	return true;
 }
 
-/* Returns true if an operation needs the whole of an axis of its result on a rank, not only of its operands'.
- */
+/* Returns true if an operation needs the whole axis of its result on a rank, not only the axes of its
+ * operands. */
 static bool makes_whole(enum op_kind kind)
 {
 	return kind == OP_SOFTMAX || kind == OP_TOPK || kind == OP_LAYERNORM || kind == OP_RMSNORM ||
 	       kind == OP_SDPA;
 }
 
-/* Returns true if a slice begins or ends at a number that differs between ranks or iterations: which part of
- * the operand it needs is not known here. */
+/* Returns true if the begin or end of a slice differs between ranks or iterations. Then the needed part
+ * of the operand is not known here. */
 static bool slice_varies(const struct module *m, op_id op)
 {
 	static const char *const keys[] = {"start", "stop"};
@@ -183,7 +184,7 @@ static bool slice_varies(const struct module *m, op_id op)
 	return false;
 }
 
-/* Returns true if ranks hold the parts that they need of operand k along its axis a. */
+/* Returns true if ranks hold the parts of operand k that they need along its axis a. */
 static bool axis_suffices(struct module *m, const struct op_layout *l, unsigned k, unsigned a)
 {
 	uint8_t dim = l->x.operand[k][a];
@@ -199,7 +200,7 @@ static bool axis_suffices(struct module *m, const struct op_layout *l, unsigned 
 	default:
 		break;
 	}
-	/* a reduced axis: those that spread it spread it alike */
+	/* a reduced axis: all operands that spread it must do so in the same way */
 	for (unsigned q = 0; q < k; q++) {
 		int c = op_layout_axis(l, q, dim);
 		if (c >= 0 && axis_is_spread(m, l->operand[k], a) &&
@@ -210,7 +211,7 @@ static bool axis_suffices(struct module *m, const struct op_layout *l, unsigned 
 	return true;
 }
 
-/* The mesh axes over which an operation leaves a reduction pending. */
+/* Returns the mesh axes over which an operation leaves a reduction pending. */
 static unsigned leaves_pending(struct module *m, const struct op_layout *l)
 {
 	unsigned pending = 0;
@@ -248,7 +249,7 @@ const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool su
 		if (l->x.result[a] != INFER_NONE && l->x.kind[l->x.result[a]] == DIM_WHOLE &&
 		    axis_is_spread(m, l->result, a))
 			return "an axis that it needs whole is spread";
-	/* in memory that ranks share they add their parts up in place */
+	/* in memory that ranks share, they add up their parts in place */
 	bool shared = op_attr(m, l->op, "accumulate") &&
 	              value_type(m, ir_root(m, l->result))->memory == MEMORY_SYMMETRIC;
 	return !shared && pending & ~place_partial(&l->r) ? "it leaves a reduction pending" : NULL;

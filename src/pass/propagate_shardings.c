@@ -1,22 +1,21 @@
-/* propagate-shardings: layouts that the source left out.
+/* propagate-shardings: chooses the layouts that the source does not state.
  *
  *     input  X: bf16[t@stream(2), k]          input  X: bf16[t@stream(2), k]
  *     input  W: bf16[n@x, k]            →     input  W: bf16[n@x, k]
  *     H = gelu(linear(X, W))                  T2: bf16[t@stream(2), n@x] = linear(X, W)
  *                                             H: bf16[t@stream(2), n@x] = gelu(T2)
  *
- * Forward from operands to results, then backward from results to operands, until nothing changes. A
- * tensor axis takes the placements of an axis that corresponds to it (infer_axes) as far as their mesh
- * axes are not used yet in the tensor: each mesh axis is used once, and stream or serial placements
- * come from one neighbour only, and not where a loop of the program would make one block of them. Operands
- * are asked in an order of preference: the weight, the bias, then the input of a linear; the second, then the
- * first of a matmul; else the most spread first. A pure collective without a type has its operand's, less
- * the axes that it gathers or reduces. Placed axes are never changed, and layouts in the source never at all.
- * Axes that are summed away or needed whole pass nothing on.
+ * It goes forward from operands to results, then backward from results to operands, until nothing
+ * changes. A tensor axis takes the placements of a corresponding axis (infer_axes) until one needs a
+ * mesh axis that the tensor already uses. Stream or serial placements come from one neighbour only, and
+ * not if a loop of the program would make one block of them. Operands are tried in an order of
+ * preference. linear: the weight, the bias, then the input. matmul: the second, then the first. Other
+ * operations: the most spread first. A pure collective without a type gets its operand's, without the
+ * axes that it gathers or reduces. Axes with placements are never changed, and layouts stated in the
+ * source neither. Axes that are summed or needed whole pass no placements on.
  *
- * requires     nothing
- * establishes  sharded: no value has an open layout
- * keeps        statements, stated types, and so all meaning */
+ * requires nothing establishes sharded: no value has an open layout keeps statements and stated types,
+ * and so the meaning */
 #include "ir/bound.h"
 #include "ir/build.h"
 #include "ir/edit.h"
@@ -40,7 +39,7 @@ static bool has_loops(const struct sugar *s)
 	return false;
 }
 
-/* Gives an unplaced axis the placements of another, up to the first that this tensor cannot have.
+/* Gives an axis without placements those of another, up to the first that this tensor cannot have.
  * *used: mesh axes of the tensor. Returns true if it got any. */
 static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsigned *used, bool loops)
 {
@@ -64,7 +63,7 @@ static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsi
 static bool store_placements(struct module *m, value_id v, struct sugar *s)
 {
 	const char *reason;
-	place_drop(s, AXIS_REDUCE); /* they follow from the operands, and may stand on the same mesh axis */
+	place_drop(s, AXIS_REDUCE); /* they follow from the operands, and may use the same mesh axis */
 	type_id old = m->value.at[v].type;
 	bool unstreamed = m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 	type_id t = place_type(m, old, m->type.at[old].mesh, s, unstreamed, &reason);
@@ -76,8 +75,8 @@ static bool store_placements(struct module *m, value_id v, struct sugar *s)
 
 /* ---- from one operand to the result, or back */
 
-/* Returns true if the result of a statement may have the loops of another value: in a loop of as many
- * iterations it would be one block of them, as the other is or is not. */
+/* Returns true if the result of a statement may have the loops of another value: the loops of the
+ * program must bind either both or none. */
 static bool takes_loops(const struct module *m, op_id made, value_id from)
 {
 	return bound_of(m, from) || !bound_beside(m, m->value.at[from].type, made);
@@ -122,7 +121,7 @@ static unsigned placements(const struct sugar *s)
 	return n;
 }
 
-/* Operands in the order of preference. */
+/* Lists the operands in the order of preference. */
 static void preference(const struct module *m, const struct op_layout *l, unsigned *order)
 {
 	static const uint8_t linear[] = {1, 2, 0}, matmul[] = {1, 0};
@@ -143,7 +142,8 @@ static void preference(const struct module *m, const struct op_layout *l, unsign
 
 /* ---- all statements */
 
-/* A pure collective whose type was left out follows its operand. */
+/* Returns true if the value is made by a pure collective and its type was left out, so that it follows
+ * the operand. */
 static bool is_following(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -191,7 +191,7 @@ static bool backward(struct module *m, op_id op, unsigned result)
 	return changed;
 }
 
-/* The type that a view has when none is stated. */
+/* Returns the default type of a view. */
 static type_id view_type(struct module *m, op_id op, type_id operand)
 {
 	if (m->op.at[op].kind == OP_SELECT)
@@ -199,7 +199,7 @@ static type_id view_type(struct module *m, op_id op, type_id operand)
 	return infer_shard(m, operand);
 }
 
-/* Views of values that got a layout follow it, unless their types were stated. */
+/* Updates the types of views of values that got a layout, unless the source states them. */
 static void follow_views(struct module *m, const op_id *op, uint32_t n, const type_id *before)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -215,7 +215,7 @@ static void follow_views(struct module *m, const op_id *op, uint32_t n, const ty
 	}
 }
 
-/* Layouts that were left out are chosen without regard to packs, and may not fit them. */
+/* Checks packs: chosen layouts do not consider them and may not fit. */
 static bool packs_fit(const struct module *m, struct diag *d, op_id op)
 {
 	struct buf text = {0};

@@ -1,4 +1,4 @@
-/* require: the requirements of passes, checked and reported at the statement that lacks one. */
+/* require: checks the properties that passes require, and reports the statement that lacks one. */
 #include "base/str.h"
 #include "ir/edit.h"
 #include "ir/print.h"
@@ -8,7 +8,7 @@
 #include "pass/reshard.h"
 #include <string.h>
 
-/* NULL, or why the statement lacks the property. */
+/* Returns NULL, or the reason why the statement lacks the property. */
 static const char *lacks_sharded(struct module *m, op_id op)
 {
 	for (unsigned k = 0; k < m->op.at[op].def_n; k++)
@@ -47,7 +47,7 @@ static const struct {
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
-/* The pass that establishes a property. */
+/* Returns the pass that establishes a property. */
 static const char *establisher(unsigned property)
 {
 	for (unsigned i = 0; i < PASS_COUNT; i++)
@@ -56,7 +56,7 @@ static const char *establisher(unsigned property)
 	return "another pass";
 }
 
-/* The first statement that lacks one of the properties; *check: which. 0: none does. */
+/* Returns the first statement that lacks one of the properties, and *check, the failed check; 0: none. */
 static op_id find_lack(struct module *m, unsigned properties, unsigned *check, const char **why)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
@@ -66,7 +66,7 @@ static op_id find_lack(struct module *m, unsigned properties, unsigned *check, c
 	return 0;
 }
 
-/* Returns true if units are local: no pass puts communication into one. */
+/* Returns true if units are local: no pass may put communication into one. */
 static bool check_units(struct module *m, struct diag *d)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {

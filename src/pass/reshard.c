@@ -1,4 +1,4 @@
-/* reshard: comparing two layouts, axis by axis. */
+/* reshard: compares two layouts, axis by axis. */
 #include "pass/reshard.h"
 #include "ir/expr.h"
 #include "ir/layout.h"
@@ -10,12 +10,12 @@
 
 /* The change of one axis. */
 struct change {
-	unsigned n; /* mesh axes gathered or scattered, outermost first */
+	unsigned n; /* gathered or scattered mesh axes, outermost first */
 	uint8_t axis[IR_MAX_MESH_AXES];
 	bool gather, scatter, step, swizzle;
-	bool reduce_step; /* the operand's loop stands where the result has a mesh axis of its size */
+	bool reduce_step; /* the operand has a loop where the result has a mesh axis of its size */
 	bool below_block; /* ranks have several intervals of the axis */
-	bool split;       /* a loop stands between the mesh axes */
+	bool split;       /* a loop is between the mesh axes */
 	const char *reason;
 };
 
@@ -33,7 +33,7 @@ static bool mesh_below(const struct sugar_axis *a, unsigned from)
 	return false;
 }
 
-/* Returns true if placement q of the result stands for mesh axis x being gathered at this level. */
+/* Returns true if mesh axis x is gathered at this level and placement q of the result takes its place. */
 static bool takes_place_of(const struct module *m, mesh_id mesh, unsigned x, const struct sugar_place *q,
                            struct change *c)
 {
@@ -98,8 +98,8 @@ static void compare_axis(const struct module *m, mesh_id mesh, const struct suga
 		c->reason = "one axis changes in two ways";
 }
 
-/* The changes of all axes, put together; *team is the one that communicates. NULL, or why no single
- * collective follows. */
+/* Combines the changes of all axes; *team is the change that communicates. Returns NULL, or the reason
+ * why no single collective does it. */
 static const char *combine_changes(struct module *m, const struct sugar *o, const struct sugar *q,
                                    unsigned ended, struct reshard *r, struct change *team)
 {
@@ -122,7 +122,7 @@ static const char *combine_changes(struct module *m, const struct sugar *o, cons
 	                             : NULL;
 }
 
-/* Mesh axes of a bit set, in mesh order. */
+/* Sets the team to the mesh axes of a bit set, in mesh order. */
 static void axes_of_set(struct reshard *r, unsigned set)
 {
 	r->axis_n = 0;
@@ -131,7 +131,7 @@ static void axes_of_set(struct reshard *r, unsigned set)
 			r->axis[r->axis_n++] = (uint8_t)x;
 }
 
-/* The outermost axis of a domain that is a loop; -1: there is none. */
+/* Returns the outermost loop axis of a domain; -1: none. */
 static int loop_of(const struct domain *d)
 {
 	for (unsigned i = 0; i < d->loop_n; i++)
@@ -140,8 +140,8 @@ static int loop_of(const struct domain *d)
 	return -1;
 }
 
-/* Returns true if a mesh axis cuts another axis than `dim` into blocks that are surely not all full: a
- * reduction whose root is known only in the loop would send the padding, too. */
+/* Returns true if a mesh axis cuts another axis than `dim` into blocks that may not all be full. A
+ * reduction whose root is only known in the loop would send their padding, too. */
 static bool others_clipped(const struct module *m, const struct domain *d, int dim)
 {
 	for (unsigned x = 0; x < d->xform_n; x++) {
@@ -156,7 +156,7 @@ static bool others_clipped(const struct module *m, const struct domain *d, int d
 	return false;
 }
 
-/* One mesh, one change. NULL, or why no single collective does it. */
+/* Classifies the change on one mesh. Returns NULL, or the reason why no single collective does it. */
 static const char *one_mesh(struct reshard *r, const struct change *c, const struct domain *from,
                             const struct domain *to, unsigned ended)
 {
@@ -192,8 +192,8 @@ static const char *one_mesh(struct reshard *r, const struct change *c, const str
 	return NULL;
 }
 
-/* Returns the number of mesh axes, written to x, that `longer` has after all placements of an axis; 0: the
- * placements differ, or other ones follow. */
+/* Returns the number of mesh axes, written to x, that `longer` has after all placements of an axis; 0:
+ * the placements differ, or others follow. */
 static unsigned longer_by(const struct sugar_axis *a, const struct sugar_axis *longer, uint8_t *x)
 {
 	if (a->place_n >= longer->place_n)
@@ -219,7 +219,7 @@ static bool same_places(const struct sugar_axis *a, const struct sugar_axis *b)
 	return true;
 }
 
-/* `n@x, m` → `n, m@x`: the innermost mesh axes of one tensor axis become those of another. */
+/* `n@x, m` → `n, m@x`: the innermost mesh axes of one tensor axis move to another. */
 static bool is_all_to_all(const struct sugar *o, const struct sugar *q, struct reshard *r)
 {
 	uint8_t lost[SUGAR_MAX_PLACES], won[SUGAR_MAX_PLACES];
@@ -241,7 +241,7 @@ static bool is_all_to_all(const struct sugar *o, const struct sugar *q, struct r
 	return true;
 }
 
-/* Finds the place of a mesh axis in a layout. */
+/* Finds the tensor axis and level of a mesh axis in a layout. */
 static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, unsigned *level)
 {
 	for (unsigned a = 0; a < s->rank; a++)
@@ -253,8 +253,8 @@ static bool find_mesh_axis(const struct sugar *s, unsigned x, unsigned *axis, un
 	return false;
 }
 
-/* Returns true if ranks that differ along a mesh axis have nothing to send each other: none is spread over
- * it, or both are, alike. */
+/* Returns true if ranks that differ only along a mesh axis have nothing to send each other: neither
+ * layout uses it, or both use it in the same way. */
 static bool is_kept_along(const struct sugar *o, const struct sugar *q, unsigned x)
 {
 	unsigned a, b, i, k;
@@ -269,7 +269,7 @@ static bool is_kept_along(const struct sugar *o, const struct sugar *q, unsigned
 	return true;
 }
 
-/* Classifies a change that no narrower collective does. o, q: NULL when the layouts are not placements. */
+/* Classifies a change that no narrower collective does. o, q: NULL if the layouts are not placements. */
 static void general(struct module *m, struct reshard *r, const struct sugar *o, const struct sugar *q,
                     unsigned ended, const char *why)
 {
@@ -282,8 +282,8 @@ static void general(struct module *m, struct reshard *r, const struct sugar *o, 
 	axes_of_set(r, moving);
 }
 
-/* In a swizzled loop the ranks along its mesh axis are at different blocks: they have nothing to gather
- * or add up together. */
+/* Returns true if a swizzled loop prevents a gather or sum: along its mesh axis, the ranks of a step
+ * have different blocks. */
 static bool rings_differ(const struct reshard *r, const struct sugar *q)
 {
 	unsigned rings = 0, team = 0;
@@ -305,7 +305,7 @@ static bool rings_differ(const struct reshard *r, const struct sugar *q)
 	}
 }
 
-/* Layouts that are not placements: alike, or anything. */
+/* Classifies layouts that are not placements: they are the same, or need a general exchange. */
 static void classify_unknown(struct module *m, type_id from, type_id to, struct reshard *r, bool pending)
 {
 	const struct domain *d = &m->domain.at[m->type.at[from].domain];
@@ -331,7 +331,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	if (!r->mesh)
 		return;
 	if (mesh_equal(&m->mesh.at[r->mesh], &m->mesh.at[r->to]))
-		r->to = r->mesh; /* two names of one mesh */
+		r->to = r->mesh; /* two names of the same mesh */
 	bool known = sugar_from_domain(m, tf.domain, r->mesh, &o);
 	known = sugar_from_domain(m, tt.domain, r->to, &q) && known;
 	unsigned pending = place_partial(&o), left = place_partial(&q), ended = pending & ~left;
@@ -364,7 +364,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	}
 }
 
-/* Finds how the operand's axis follows loop n of those that cut the result. gathers: as place_slice. */
+/* Finds how the operand's axis follows loop n among those that cut the result. gathers: see place_slice. */
 static enum place_slice follow_loop(struct module *m, type_id from, type_id to, unsigned n, bool gathers)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
@@ -375,14 +375,14 @@ static enum place_slice follow_loop(struct module *m, type_id from, type_id to, 
 		return PLACE_SLICE_NOT;
 	bool moves = tf.mesh && tf.mesh != tt.mesh;
 	if (moves && q.axis[axis].place[level].kind == SUGAR_SWIZZLE)
-		return PLACE_SLICE_NOT; /* no rank of the other mesh is at a step of the ring */
+		return PLACE_SLICE_NOT; /* ranks of the other mesh have no step of the ring */
 	if (moves && place_footprint(&q.axis[axis]) &&
 	    !mesh_same_shape(&m->mesh.at[tf.mesh], &m->mesh.at[tt.mesh]))
-		return PLACE_SLICE_NOT; /* the slices of one are not those of the other */
+		return PLACE_SLICE_NOT; /* their slices differ */
 	return place_slice(m, tf.mesh, &o.axis[axis], &q.axis[axis], level, gathers);
 }
 
-/* The tensor axes that loops cut (bit set). */
+/* Returns the tensor axes that loops cut (bit set). */
 static unsigned cut_axes(const struct domain *d)
 {
 	unsigned axes = 0;
@@ -393,8 +393,8 @@ static unsigned cut_axes(const struct domain *d)
 	return axes;
 }
 
-/* Returns true if the block of a rank in a step of a loop is one interval of each axis, in one place. cut:
- * the axes that loops cut; loops of other axes are blocks to it. */
+/* Returns true if a rank's block in a step of a loop is one interval of each axis, in one place. cut:
+ * the axes that loops cut; loops of other axes count as blocks. */
 static bool in_intervals(struct module *m, type_id t, unsigned cut)
 {
 	struct sugar s;
@@ -406,7 +406,7 @@ static bool in_intervals(struct module *m, type_id t, unsigned cut)
 	return true;
 }
 
-/* Returns true if a step of the loop copies blocks of the operand to blocks of one size. */
+/* Returns true if a step of the loop copies blocks of the operand to blocks of the same size. */
 static bool same_blocks(struct module *m, type_id from, type_id to)
 {
 	struct type tf = m->type.at[from], tt = m->type.at[to];
@@ -451,7 +451,7 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
                     const char *reason)
 {
 	struct buf x = {0}, y = {0};
-	from = rewrite_without_reduce(m, from); /* the type in the source */
+	from = rewrite_without_reduce(m, from); /* the type stated in the source */
 	to = rewrite_without_reduce(m, to);
 	ir_print_type(m, from, &x);
 	ir_print_type(m, to, &y);

@@ -1,4 +1,4 @@
-/* reshard: which communication takes a tensor from one layout to another.
+/* reshard: finds the communication that takes a tensor from one layout to another.
  *
  *     one mesh                                     two meshes, nothing pending
  *       n@x → n                 allgather            the same layout      send_recv, pair by pair
@@ -12,8 +12,9 @@
  *       n@stream(size(x)) partial(x) → n@x   reduce
  *       n@swizzle1d(x) partial(x) → n@x      collective_permute, and a reduction of the received blocks
  *
- * All else in which no reduction ends is all_to_allv: whoever needs an element gets it from one rank that
- * holds it. The same if one of these would send data that ranks hold already. */
+ * If no reduction ends, all other changes are all_to_allv: each rank gets the elements that it needs
+ * from one rank that has them. all_to_allv is also used if one of these would send data that ranks
+ * already have. */
 #ifndef HIRC_PASS_RESHARD_H
 #define HIRC_PASS_RESHARD_H
 #include "ir/ir.h"
@@ -26,32 +27,32 @@ enum reshard_kind {
 
 struct reshard {
 	enum reshard_kind kind;
-	const char *reason; /* ALL_TO_ALLV, NONE */
-	mesh_id mesh, to;   /* of the operand; of the result */
-	unsigned axis_n; /* mesh axes of the team, in placement order; of another mesh's: of the larger one */
+	const char *reason; /* for ALL_TO_ALLV, NONE */
+	mesh_id mesh, to;   /* of the operand, and of the result */
+	unsigned axis_n;    /* mesh axes of the team, in placement order; between meshes: of the larger one */
 	uint8_t axis[IR_MAX_MESH_AXES];
-	int dim;  /* tensor axis that is gathered or scattered; -1: none */
-	int step; /* STEP: axis of the result's (STEP_REDUCE: operand's) domain that is the loop */
-	enum reduce_op reduce; /* of the kinds that reduce */
+	int dim;               /* the tensor axis that is gathered or scattered; -1: none */
+	int step;              /* STEP: the loop's axis in the domain of the result (STEP_REDUCE: operand) */
+	enum reduce_op reduce; /* for kinds that reduce */
 	uint32_t root;         /* BROADCAST, GATHER, SCATTER, REDUCE: a device */
-	bool ring;             /* NONE: because in a step of a ring the ranks hold different blocks */
+	bool ring;             /* NONE: reason is that ranks have different blocks in a step of a ring */
 };
 
-/* The operation of its Communication, OP_NONE if it is not one; a picture's text after the operation's
- * name; the reason for this one. */
+/* Return the operation of its Communication, OP_NONE if there is none; the text after its name in a
+ * picture; and the reason for this kind. */
 enum op_kind reshard_operation(enum reshard_kind kind);
 const char *reshard_note(enum reshard_kind kind);
 const char *reshard_why(enum reshard_kind kind);
 
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 
-/* The index of loop n of those around a statement that are as long as the loops of a domain. */
+/* Returns the index of the enclosing loop of a statement that goes with loop n of a domain. */
 expr_id reshard_loop_index(struct module *m, op_id op, const struct domain *d, unsigned n);
-/* The index of the loop that cuts the result (STEP_REDUCE: operand) of a step; 0: it stands in none. */
+/* Returns the index of the loop that cuts the result (STEP_REDUCE: operand) of a step; 0: it is in no
+ * such loop. */
 expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r);
 
-/* Returns true if the change can be made slice by slice in the loop that cuts the result, or there is
- * none. */
+/* Returns true if no loop cuts the result, or if the change can be made slice by slice in that loop. */
 bool reshard_in_slices(struct module *m, type_id from, type_id to);
 
 /* Reports `cannot lower OP from 'TYPE' to 'TYPE': REASON` at a statement. */

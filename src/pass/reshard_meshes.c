@@ -1,13 +1,13 @@
-/* reshard_meshes: from one mesh to another.
+/* reshard_meshes: see reshard_meshes.h.
  *
  *     {0 1}: n@x → {2 3}: n@x      send_recv, position by position
- *     {0}: n → {1 2}: n            broadcast; its root is the one rank that has it
+ *     {0}: n → {1 2}: n            broadcast; the root is the only rank that has it
  *     {0 1}: n@x → {2}: n          gather
  *     {0}: n → {1 2}: n@x          scatter
  *     {0 1}: partial(x) → {2}: n   reduce
  *
- * A narrower collective than all_to_allv serves only where it sends nothing that its receiver holds:
- * a device in both meshes prevents it. */
+ * A device in both meshes already has data, and a narrower collective would send it again. Then only
+ * all_to_allv is used. */
 #include "pass/reshard_meshes.h"
 #include "ir/expr.h"
 #include "pass/place.h"
@@ -23,7 +23,7 @@ bool mesh_equal(const struct mesh *a, const struct mesh *b)
 	return mesh_same_shape(a, b) && !memcmp(a->device, b->device, sizeof *a->device * a->device_count);
 }
 
-/* Devices of mesh b that are also in mesh a; *last is one of them. */
+/* Counts the devices of mesh b that are also in mesh a; *last is one of them. */
 static uint32_t shared_devices(const struct mesh *a, const struct mesh *b, uint32_t *last)
 {
 	uint32_t n = 0, position;
@@ -41,7 +41,7 @@ bool mesh_disjoint(const struct mesh *a, const struct mesh *b)
 	return !shared_devices(a, b, &last);
 }
 
-/* Mesh axes along which there is more than one device. */
+/* Returns the mesh axes with more than one device. */
 static unsigned wide_axes(const struct mesh *a)
 {
 	unsigned set = 0;
@@ -55,8 +55,8 @@ static bool is_whole(const struct mesh *a, const struct sugar *s)
 	return !(place_used(s) & wide_axes(a));
 }
 
-/* One tensor axis spread over all of a mesh, by placements of mesh axes alone: *dim, and in r the mesh axes.
- */
+/* Returns true if one tensor axis is spread over all of a mesh, by mesh axes only. Sets *dim, and the
+ * mesh axes in r. */
 static bool is_spread(const struct mesh *a, const struct sugar *s, struct reshard *r)
 {
 	int dim = -1;
@@ -88,7 +88,7 @@ static bool same_places(const struct sugar *a, const struct sugar *b)
 	return true;
 }
 
-/* Ends a pending reduction on the one device of the other mesh. */
+/* Ends a pending reduction on the only device of the other mesh. */
 static void ends_reduction(struct reshard *r, const struct mesh *a, const struct mesh *b,
                            const struct sugar *from)
 {
@@ -115,7 +115,7 @@ void reshard_meshes(struct module *m, const struct sugar *from, const struct sug
 	r->kind = RESHARD_ALL_TO_ALLV;
 	if (is_whole(a, from) && is_whole(b, to)) {
 		if (shared == b->device_count)
-			r->kind = RESHARD_LOCAL; /* all have it */
+			r->kind = RESHARD_LOCAL; /* every rank has it */
 		else if (shared <= 1) {
 			r->kind = RESHARD_BROADCAST;
 			r->root = shared ? common : a->device[0];

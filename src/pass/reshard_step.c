@@ -1,12 +1,12 @@
-/* reshard_step: which loop a step of a reshard stands in.
+/* reshard_step: finds the loop of which a reshard is a step.
  *
  *     for i in 0..4 parallel(stream) {
  *       G: f32[t@stream(4), k] = set(X)               X: f32[t@x, k]; index i
  *       Y <- linear(shard_by_stream(G, ...), W)
  *     }
  *
- * The cut tensor is the step's result, of a reduction its operand. Its loops are bound by the views that it
- * is made by, from the innermost outwards, and else by the loops around that are as long. */
+ * The cut tensor is the result of the step, or its operand if it reduces. The views that make it bind
+ * its loops from the innermost outwards. The other loops go with enclosing loops of the same length. */
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "pass/place.h"
@@ -29,7 +29,7 @@ expr_id reshard_step_index(struct module *m, op_id op, const struct reshard *r)
 	unsigned loops = place_loop_count(d), step = 0;
 	while (step < loops && d->loop[step] != r->step)
 		step++;
-	/* views bind the innermost loops, the innermost one last */
+	/* views bind the innermost loops; the last view binds the innermost one */
 	for (op_id def = m->value.at[cut].def; loops && def && m->op.at[def].kind == OP_SHARD_BY_STREAM;
 	     def = m->value.at[op_read(m, def, 0)].def)
 		if (--loops == step)

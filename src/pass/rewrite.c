@@ -142,7 +142,7 @@ type_id rewrite_without_reduce(struct module *m, type_id t)
 		return t;
 	for (unsigned i = 0; i < d.alloc_n; i++)
 		if (perm[i] != i || !d.contiguous[i])
-			return t; /* an allocation of its own */
+			return t; /* it has an allocation of its own */
 	place_drop(&s, AXIS_REDUCE);
 	domain_id id;
 	unsigned offending;
@@ -151,7 +151,7 @@ type_id rewrite_without_reduce(struct module *m, type_id t)
 	return type_with_domain(m, t, id);
 }
 
-/* The type of a value with the default reduce axes of the statement that defines it; 0: none does. */
+/* Returns the type of a value with the default reduce axes of its statement; 0: no statement defines it. */
 static type_id inferred(struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;

@@ -1,4 +1,4 @@
-/* ring_reduce: parts in places of their own. */
+/* ring_reduce: see ring_reduce.h. */
 #include "pass/ring_reduce.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -6,7 +6,7 @@
 #include "pass/place.h"
 #include <string.h>
 
-/* The type with one more axis in front, whole on every rank. 0: not possible. */
+/* Returns the type with a new first axis, which is whole on every rank; 0: not possible. */
 static type_id with_axis(struct module *m, type_id t, int64_t extent)
 {
 	const struct type old = m->type.at[t];

@@ -12,7 +12,7 @@ struct walk {
 	enum block_buckets buckets;
 	bool (*schedule)(void *to, struct schedule_block *block, struct arena *a);
 	void *to;
-	int64_t *inside; /* by op: as in struct block_frame */
+	int64_t *inside; /* by op: see struct block_frame */
 };
 
 /* ---- blocks that keep their order */
@@ -50,8 +50,8 @@ static bool is_communication(const struct module *m, op_id op)
 	return m->op.at[op].flags & OP_ASYNC && op_traits(m, op) & TRAIT_COLLECTIVE;
 }
 
-/* Returns the reason why a loop or condition keeps the order of its blocks, and of those within; NULL: it
- * does not. */
+/* Returns the reason why the blocks of a loop or condition, and those inside, keep their order; NULL:
+ * they may change it. */
 static const char *kept_by(struct module *m, op_id op)
 {
 	if (m->op.at[op].flags & OP_STREAM_LOOP)
@@ -94,7 +94,7 @@ static bool build_block(const struct walk *w, region_id r, int64_t outside, stru
 
 static bool walk_within(struct walk *w, op_id op, int64_t outside);
 
-/* outside: bytes around it. */
+/* outside: bytes that are live around the block. */
 static bool walk_block(struct walk *w, region_id r, op_id owner, int64_t outside)
 {
 	struct arena *a = arena_new();

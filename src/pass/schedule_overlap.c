@@ -1,5 +1,5 @@
-/* schedule_overlap: puts statements in an order in which communication runs beside work, and collectives
- * into buckets.
+/* schedule_overlap: orders statements so that communication runs beside work, and puts collectives into
+ * buckets.
  *
  *     A = allgather(X) as a        B = allgather(Y) as b
  *     wait(a)                      A = allgather(X) as a
@@ -8,13 +8,13 @@
  *     wait(b)                      wait(a)
  *     W = tanh(B)                  Z = relu(A)
  *
- * Order and buckets of a block are one search (sched/schedule.h), by the times of statements (cost/block.h).
- * No more memory is live at any moment than memory= says; without, than before by memory_increase= bytes, or
- * by memory_percent= of the former bytes if that is more. Blocks of loops and conditions follow, each by
- * itself (schedule_blocks.h).
+ * One search finds the order and the buckets of a block (sched/schedule.h), from the times of statements
+ * (cost/block.h). The peak of live bytes is at most memory=. Without this option, it grows by at most
+ * memory_increase= bytes, or memory_percent= of the former peak if that is more. Blocks of loops and
+ * conditions follow, each by itself (schedule_blocks.h).
  *
- * Requires: nothing. Establishes: nothing. Keeps: sharded, lowered and looped: before allocate and
- * assign-streams. */
+ * Requires: nothing. Establishes: nothing. Keeps: sharded, lowered and looped. Run it before allocate
+ * and assign-streams. */
 #include "base/arena.h"
 #include "cost/block.h"
 #include "ir/ir_bucket.h"
@@ -31,7 +31,7 @@ enum { BUCKETS_PACK, BUCKETS_COALESCED, BUCKETS_NONE };
 struct overlap {
 	struct module *m;
 	struct pass_context *cx;
-	int64_t limit; /* bytes; by the program's block, which comes first */
+	int64_t limit; /* bytes; set from the program's block, which comes first */
 };
 
 static int64_t limit_of(const struct pass_context *cx, int64_t before)
@@ -50,7 +50,7 @@ static struct sched_result as_it_is(const struct sched_problem *p, struct arena 
 	return sched_simulate(p, order, NULL);
 }
 
-/* Returns the reason, in words, why a collective is exposed. */
+/* Returns the reason why a collective is exposed, in words. */
 static const char *reason_of(enum sched_reason reason)
 {
 	switch (reason) {
@@ -67,7 +67,7 @@ static const char *reason_of(enum sched_reason reason)
 	}
 }
 
-/* Returns the statement of a comm; of a bucket, that of its first member. */
+/* Returns the statement of a comm; for a bucket, the statement of its first member. */
 static op_id op_of(const struct block *b, const struct sched_schedule *s, uint32_t node)
 {
 	return b->op[s->b.origin[node].node];
@@ -82,7 +82,7 @@ static void put_collective(struct module *m, const struct block *b, const struct
 	buf_printf(out, "%s%s", name ? name : "a collective", bucket ? " and others" : "");
 }
 
-struct unit { /* of times that are printed */
+struct unit { /* unit of printed times */
 	const char *name;
 	double ns;
 };
@@ -128,7 +128,7 @@ static const char *kind_of(const struct module *m, const struct schedule_block *
 	                                               : "a block of this condition: ";
 }
 
-/* Returns true if the block holds loops whose steps run beside each other. */
+/* Returns true if the block contains loops whose iterations run on several streams. */
 static bool has_stream_loops(const struct module *m, const struct block *b)
 {
 	for (uint32_t k = 0; k < b->p.n; k++)
@@ -171,7 +171,8 @@ static void refuse_limit(struct pass_context *cx, int64_t limit, int64_t least)
 	          (long long)least, (long long)least);
 }
 
-/* Returns true if a remark says why the collective is in no bucket: recorded graphs have too many. */
+/* Returns true if a remark may explain why the collective is in no bucket. Recorded graphs have too
+ * many. */
 static bool could_be_bucketed(struct module *m, op_id op)
 {
 	enum op_kind kind = block_collective(m, op);
@@ -179,7 +180,7 @@ static bool could_be_bucketed(struct module *m, op_id op)
 	       (kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER || kind == OP_ALLREDUCE);
 }
 
-/* Remarks the collectives that could not be put into buckets, and why. */
+/* Remarks the collectives that could not be put into buckets, with the reason. */
 static void say_refused(struct pass_context *cx, struct module *m, const struct block *b)
 {
 	for (uint32_t x = 0; x < b->p.n; x++) {

@@ -6,7 +6,7 @@
 #include "pass/rewrite.h"
 #include <string.h>
 
-struct cut { /* a value of which there are shards */
+struct cut { /* a value that has a shard */
 	value_id whole, shard;
 	unsigned axis;
 };
@@ -14,12 +14,12 @@ struct cut { /* a value of which there are shards */
 struct maker {
 	struct module *m;
 	const struct shards *s;
-	const struct reshard *move; /* the allreduce's: over which mesh axes */
+	const struct reshard *move; /* the allreduce's change of layout, with its mesh axes */
 	VEC(struct cut) cut;
 };
 
-/* A layout with an axis cut along the mesh axes; 0: it is spread over one of them already, or in no way that
- * is one of placements without loops. */
+/* Returns a layout with an axis cut along the mesh axes; 0: it uses one of them already, or it is not
+ * made of placements, or it has loops. */
 static type_id cut_type(struct maker *k, value_id v, unsigned axis)
 {
 	struct sugar s;
@@ -46,7 +46,7 @@ static const struct cut *find_cut(const struct maker *k, value_id v)
 	return NULL;
 }
 
-/* The statement makes the shard of its result, and an allgather behind it the result. */
+/* Makes the statement compute the shard of its result, and an allgather after it the result. */
 static void cut_result(struct maker *k, op_id op, unsigned axis, type_id type)
 {
 	value_id whole = op_def(k->m, op, 0);
@@ -63,8 +63,8 @@ static void replace_reads(struct module *m, value_id from, value_id to)
 	}
 }
 
-/* Replaces a statement that cuts a whole value by the shard that is there already; false: it is no such
- * cut. */
+/* Replaces a statement that cuts a whole value by the shard that exists already. Returns false if it is
+ * no such cut. */
 static bool is_cut_again(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
@@ -80,7 +80,7 @@ static bool is_cut_again(struct maker *k, op_id op)
 	return true;
 }
 
-/* The dimension of the operation along which its operands are cut; -1: none, or several. */
+/* Returns the dimension of the operation along which its operands are cut; -1: none, or several. */
 static int cut_dim(struct maker *k, const struct op_layout *l)
 {
 	int dim = -1;
@@ -104,8 +104,8 @@ static bool is_chain(struct maker *k, const struct op_layout *l)
 	return true;
 }
 
-/* Cuts the operands that the operation needs and that have no shard yet. False: not possible. types: of the
- * operands, 0: as they are. */
+/* Cuts the operands that the operation needs and that have no shard yet. types: by operand; 0:
+ * unchanged. Returns false if it is not possible. */
 static bool find_types(struct maker *k, const struct op_layout *l, unsigned dim, type_id *types)
 {
 	for (unsigned i = 0; i < l->x.operand_n; i++) {
@@ -120,7 +120,7 @@ static bool find_types(struct maker *k, const struct op_layout *l, unsigned dim,
 	return true;
 }
 
-/* False: the change came to nothing. */
+/* Extends the cut to a statement. Returns false if the change is not possible. */
 static bool extend_cut(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
@@ -148,7 +148,7 @@ static bool extend_cut(struct maker *k, op_id op)
 	return op_layout_read(m, op, &l) && !op_layout_not_local(m, &l);
 }
 
-/* Gathers that nothing reads. */
+/* Removes gathers whose results nothing reads. */
 static void drop_gathers(struct maker *k)
 {
 	for (uint32_t i = k->cut.n; i-- > 0;) {

@@ -1,13 +1,15 @@
-/* split-allreduces: an allreduce becomes a reduce-scatter and an allgather, with work on the shards between.
+/* split-allreduces: splits an allreduce into a reduce-scatter and an allgather, with work on the shards
+ * between.
  *
  *     Y: f32[64, 32] = set(P)                   S: f32[64@x, 32] = set(P)
  *     output V = tanh(Y)                   →    T: f32[64@x, 32] = tanh(S)
  *                                               output V: f32[64, 32] = set(T)
  *
- * This spares work, as in sequence parallelism and ZeRO, where the ranks do the same after the allreduce, and
- * the allgather may run later than the reduce-scatter, beside other work. It costs the latency of one more
- * collective. So each way to do it is a trial: the axis that is cut, and how far the work on shards goes
- * (shards.h). The reverse, a reduce-scatter whose result is only gathered, is one too.
+ * Without the split, all ranks do the same work after the allreduce. On shards they share it, as in
+ * sequence parallelism and ZeRO. Also, the allgather may run later than the reduce-scatter, beside other
+ * work. The cost is the latency of one more collective. So each choice of the axis and of the work on
+ * shards is a trial (shards.h). The reverse is a trial as well: a reduce-scatter whose result is only
+ * gathered becomes an allreduce.
  *
  * requires     sharded, decomposed
  * establishes  nothing
@@ -35,7 +37,7 @@ static bool join_halves(struct module *m, const void *what)
 	return true;
 }
 
-/* The reduce-scatter whose result an allgather takes, and nothing else. */
+/* Finds the reduce-scatter whose result only this allgather reads. */
 static bool find_halves(struct module *m, op_id gather, struct halves *h)
 {
 	struct reshard whole;
@@ -84,7 +86,7 @@ static const char *const reach_text[SHARDS_REACHES] = {
     [SHARDS_CHAIN] = ", work on one chain of shards between",
     [SHARDS_ALL] = ", all work that can be on shards between"};
 
-enum { MOST_AXES = 3 }; /* that are tried */
+enum { MOST_AXES = 3 }; /* axes that are tried */
 
 static void try_split(struct trial *t, op_id op)
 {
@@ -149,7 +151,7 @@ bool pass_split_allreduces(struct module *m, struct pass_context *cx)
 	struct trial t;
 	struct halves h;
 	bool open = false;
-	op_id made = m->op.n; /* from here on */
+	op_id made = m->op.n; /* ops from here on are new */
 	if (trial_is_recorded(m)) {
 		if (cx->remarks)
 			say_recorded(m, cx);

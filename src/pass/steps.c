@@ -1,10 +1,10 @@
-/* steps: the layouts of one kind of pipeline become those of another.
+/* steps: changes the layouts of one kind of pipeline to those of another.
  *
  *     G: f32[t@stream(2), h] = set(X)            G: f32[t@swizzle1d(x), h] = set(X)
  *     Y: f32[t@stream(2), n] = linear(G, W)  →   Y: f32[t@swizzle1d(x), n] = linear(G, W)
  *
- * The change starts at a gather's result (a reduction's operand) and follows the axis through every operation
- * whose other values are cut alike. */
+ * The change starts at a gather's result (or a reduction's operand) and follows the axis through every
+ * operation whose other values are cut in the same way. */
 #include "pass/steps.h"
 #include "ir/expr.h"
 #include "pass/order.h"
@@ -18,9 +18,9 @@ struct item {
 	unsigned axis;
 };
 
-/* The placements of an axis that change, and the new ones. */
+/* The placements of an axis that change, and their replacements. */
 struct change {
-	unsigned level, old_n, new_n; /* old: from level on */
+	unsigned level, old_n, new_n; /* old: placements from this level on */
 	struct sugar_place before[SUGAR_MAX_PLACES], after[2];
 	unsigned before_n; /* all placements of the axis */
 };
@@ -45,7 +45,7 @@ static expr_id size_of(struct module *m, mesh_id mesh, unsigned axis)
 	return expr_const(m, m->mesh.at[mesh].size[axis]);
 }
 
-/* The placement of `a` that stands where another has the mesh axis: all before are alike. */
+/* Finds the level of `a` at which another axis has the mesh axis. All placements above must agree. */
 static bool level_of(const struct sugar_axis *with_mesh, const struct sugar_axis *a, unsigned x,
                      unsigned *level)
 {
@@ -60,8 +60,8 @@ static bool level_of(const struct sugar_axis *with_mesh, const struct sugar_axis
 	return false;
 }
 
-/* Finds the kind of a set, and the change that makes it one of another kind. *at: the axis that changes, of
- * the set's result (operand, if it reduces). STEP_AS_LAYOUT: it is of none. */
+/* Finds the kind of a set, and the change to another kind. *at: the axis that changes, of the set's
+ * result (of its operand, if it reduces). Returns STEP_AS_LAYOUT if it has no kind. */
 static enum step_kind read_set(struct module *m, op_id op, enum step_kind want, struct item *at,
                                struct change *c)
 {
@@ -125,7 +125,7 @@ static void add_flood_item(struct flood *f, value_id v, int axis)
 	vec_push(&f->item, (struct item){v, (unsigned)axis});
 }
 
-/* The values of a statement in whose iteration space the axis runs along the same dimension. */
+/* Follows the axis to the other values of a statement that have the same dim of its iteration space. */
 static void follow_statement(struct flood *f, op_id op, struct item at)
 {
 	struct op_layout l;
@@ -220,7 +220,7 @@ static bool retarget(struct flood *f, struct pass_context *cx, op_id op, enum st
 	return ok;
 }
 
-/* Says why a statement keeps its kind of pipeline; no statement: why --pipeline= does nothing. */
+/* Remarks why a statement keeps its kind of pipeline; without a statement, why --pipeline= does nothing. */
 static void remark_kept(struct module *m, struct pass_context *cx, op_id op, enum step_kind want)
 {
 	struct buf name = {0};

@@ -1,4 +1,4 @@
-/* stream-loops: stream-parallel axes become loops.
+/* stream-loops: makes loops of stream-parallel axes.
  *
  *     T3: bf16[t@stream(3), h] partial(x) = linear(X, W)
  *     output Y: bf16[t@stream(3), h] = set(T3)
@@ -11,12 +11,12 @@
  *       T5 <- set(T3)
  *     }
  *
- * Consecutive statements of the program's body whose results begin with a stream (or host-serial) axis
- * of one extent share a loop when each needs only its own slice of the values made in the loop. Operands from
- * outside are sliced, once a loop; results used after the loop are allocated before it. A `set` from
- * n@x to n@stream(size(x)) or n@swizzle1d(x) takes its operand whole: each step communicates. So does one
- * from n@stream(size(x)) partial(x) to n@x, which makes the block of one rank a step. A serial axis gives a
- * loop that never gets streams.
+ * Consecutive statements of the program's body share a loop if their results begin with a stream (or
+ * host-serial) axis of the same extent, and each needs only its own slice of the values made in the
+ * loop. Operands from outside are sliced, once a loop. Results used after the loop are allocated before
+ * it. A `set` from n@x to n@stream(size(x)) or n@swizzle1d(x) reads its whole operand: each step
+ * communicates. A `set` from n@stream(size(x)) partial(x) to n@x communicates in each step, too: a step
+ * makes the block of one rank. A serial axis becomes a loop that never gets streams.
  *
  * requires     sharded, decomposed
  * establishes  looped: values computed in slices are computed in a loop
@@ -36,37 +36,37 @@
 /* A statement that is computed in slices. */
 struct sliced {
 	struct op_layout l;
-	bool reduces; /* the loop's axis is the operand's: each step makes the whole result of one rank */
-	struct reshard move; /* then */
-	unsigned axis;       /* of the result, whose placements hold the loop's */
-	unsigned level;      /* which of them it is */
+	bool reduces;        /* the loop cuts the operand: each step makes the whole result of one rank */
+	struct reshard move; /* if it reduces */
+	unsigned axis;       /* axis of the result with the loop's placement */
+	unsigned level;      /* number of that placement */
 	expr_id extent;
 	enum axis_place place;
 };
 
-struct made { /* a value that the loop makes, and the parts that statements of the loop read of it */
+struct made { /* a value made in the loop, and the parts of it that statements of the loop read */
 	value_id value, slice;
 	bool written; /* it was bound before */
 };
 
 struct loop {
-	op_id op;         /* the FOR */
-	unsigned depth;   /* loops around it */
-	VEC(op_id) views; /* of values that it does not make, found between its statements */
+	op_id op;         /* the FOR statement */
+	unsigned depth;   /* number of enclosing loops */
+	VEC(op_id) views; /* views of outside values, found between its statements */
 	index_id index;
 	expr_id extent;
 	enum axis_place place;
 	VEC(op_id) body;
-	VEC(op_id) done; /* all loops that were made */
+	VEC(op_id) done; /* all loops made so far */
 	VEC(struct made) made;
-	unsigned written_n; /* of them, those bound before */
-	uint32_t *made_at;  /* by value, of the first value_n: index in made + 1 */
+	unsigned written_n; /* values made in the loop that were bound before */
+	uint32_t *made_at;  /* by value, for the first value_n: index in `made` + 1 */
 	uint32_t value_n;
 };
 
 /* ---- which statements */
 
-/* n@stream(size(x)) partial(x) → n@x */
+/* Returns true for n@stream(size(x)) partial(x) → n@x. */
 static bool is_step_reduce(struct module *m, op_id op, struct reshard *r)
 {
 	if (m->op.at[op].kind != OP_SET)
@@ -75,7 +75,7 @@ static bool is_step_reduce(struct module *m, op_id op, struct reshard *r)
 	return r->kind == RESHARD_STEP_REDUCE || r->kind == RESHARD_STEP_RING_REDUCE;
 }
 
-/* Returns true if a value is one block of a loop axis: shard_by_stream's result, or a view of it. */
+/* Returns true if a value is one block of a loop axis: the result of a shard_by_stream, or a view of it. */
 static bool is_block(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -85,8 +85,8 @@ static bool is_block(const struct module *m, value_id v)
 	return false;
 }
 
-/* Returns true if a statement computes on blocks that the program took itself: it goes into no loop of the
- * pass. A false *ok: reported. */
+/* Returns true if a statement computes on blocks that the program itself has sliced. Such a statement
+ * goes into no loop. *ok is false after reporting. */
 static bool takes_block(struct module *m, struct pass_context *cx, op_id op, bool *ok)
 {
 	bool block = is_block(m, op_result(m, op, 0));
@@ -104,8 +104,8 @@ static bool takes_block(struct module *m, struct pass_context *cx, op_id op, boo
 	return true;
 }
 
-/* The statement's result is cut by a loop axis, number `depth` of them: fills *s. False: it is computed as a
- * whole. A false *ok: reported. */
+/* Reads the loop axis, number `depth`, that cuts the statement's result: sets *s. Returns false if the
+ * statement is computed as a whole. *ok is false after reporting. */
 static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, unsigned depth, struct sliced *s,
                         bool *ok)
 {
@@ -144,7 +144,7 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, uns
 		pass_remark(cx, m, m->op.at[op].at, "%s not looped: it needs the axis whole",
 		            op_info[m->op.at[op].kind].hir);
 		for (unsigned k = 0; k < m->op.at[op].def_n && !depth;
-		     k++) { /* made at once, so in one piece */
+		     k++) { /* made at once, so it must be in one piece */
 			type_id t = order_streamed(m, m->value.at[op_def(m, op, k)].type, false);
 			m->value.at[op_def(m, op, k)].type = t;
 		}
@@ -157,13 +157,13 @@ static bool read_sliced(struct module *m, struct pass_context *cx, op_id op, uns
 
 enum slice_kind {
 	SLICE_WHOLE, /* the operand does not have the axis, or is needed whole */
-	SLICE_HAS,   /* its type has the loop's placement where the result's has it */
+	SLICE_HAS,   /* it has the loop's placement at the level of the result's */
 	SLICE_BLOCK, /* it has blocks there */
-	SLICE_CUT,   /* it gets the placement */
+	SLICE_CUT,   /* the placement is added */
 	SLICE_IMPOSSIBLE
 };
 
-/* Finds the part of operand k that one iteration reads; *axis its axis that is cut. */
+/* Finds the part of operand k that one iteration reads; *axis: the axis that is cut. */
 static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsigned k, int *axis)
 {
 	const struct op_layout *l = &s->l;
@@ -194,7 +194,7 @@ static enum slice_kind slice_of(struct module *m, const struct sliced *s, unsign
 	           : SLICE_IMPOSSIBLE;
 }
 
-/* Counts the placements of an axis of operand k that are above, or are, loops that it stands in. */
+/* Counts the placements of an axis of operand k that belong to, or are above, loops around it. */
 static unsigned cut_by_loops(struct module *m, const struct sliced *s, unsigned k, unsigned axis)
 {
 	value_id v = s->l.operand[k];
@@ -206,7 +206,7 @@ static unsigned cut_by_loops(struct module *m, const struct sliced *s, unsigned 
 	return cut;
 }
 
-/* Makes blocks of loops among the placements of an axis from number `from` on. */
+/* Turns loops into blocks among the placements of an axis from number `from` on. */
 static void unloop_below(struct module *m, mesh_id mesh, struct sugar_axis *a, unsigned from)
 {
 	struct sugar_axis tail = *a;
@@ -219,7 +219,7 @@ static void unloop_below(struct module *m, mesh_id mesh, struct sugar_axis *a, u
 	a->place_n = (uint8_t)(from + tail.place_n);
 }
 
-/* The type of the view of operand k in one iteration. 0: not possible. */
+/* Returns the type of operand k's view in one iteration; 0: not possible. */
 static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, enum slice_kind kind,
                           unsigned axis)
 {
@@ -244,7 +244,7 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 		struct sugar_place *p = &o.axis[axis].place[i];
 		if (i < o.axis[axis].place_n && (!place_is_loop(p) || place_equal(p, &r->place[i])))
 			continue;
-		*p = r->place[i]; /* of another loop */
+		*p = r->place[i]; /* a placement of another loop */
 		others = true;
 	}
 	if (kind == SLICE_HAS && !others)
@@ -291,7 +291,7 @@ static bool loop_reads(struct module *m, const struct loop *loop, value_id root)
 	return false;
 }
 
-/* Returns true if loop number `depth` of a value is that of a placement. */
+/* Returns true if loop number `depth` of a value is a certain placement. */
 static bool is_cut_by(struct module *m, value_id v, const struct sugar *sugar, unsigned depth, unsigned axis,
                       unsigned level)
 {
@@ -299,8 +299,8 @@ static bool is_cut_by(struct module *m, value_id v, const struct sugar *sugar, u
 	return place_find_loop(value_domain(m, v), sugar, depth, &at, &which) && at == axis && which == level;
 }
 
-/* Returns true if the statement may run slice by slice after the others: of the loop's results it needs slice
- * i only. */
+/* Returns true if the statement can run slice by slice after the others: of the loop's results it needs
+ * only its own slice. */
 static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 {
 	if (loop->extent != s->extent || loop->place != s->place)
@@ -313,7 +313,7 @@ static bool joins(struct module *m, struct loop *loop, const struct sliced *s)
 		     !is_cut_by(m, v, &s->l.o[k], loop->depth, (unsigned)axis, s->level)))
 			return false;
 		for (uint32_t i = 0; i < loop->made.n && loop->written_n;
-		     i++) /* a buffer that the loop writes, under another name */
+		     i++) /* another view of a buffer that the loop writes */
 			if (loop->made.at[i].written && loop->made.at[i].value != v &&
 			    ir_root(m, v) == ir_root(m, loop->made.at[i].value))
 				return false;
@@ -352,7 +352,7 @@ static bool is_sliceable(struct module *m, struct pass_context *cx, const struct
 
 /* ---- emission */
 
-/* The view of a tensor in this iteration; one serves all statements of the loop. */
+/* Returns the view of a tensor in this iteration. All statements of the loop share it. */
 static value_id shard(struct module *m, struct loop *loop, op_id where, value_id v, type_id type)
 {
 	region_id body = m->op.at[loop->op].region;
@@ -399,7 +399,7 @@ static void slice_operands(struct module *m, struct loop *loop, const struct sli
 	}
 }
 
-/* outside: of several results all go the way of one that is used outside. */
+/* Moves a result into the loop. outside: some result is used outside; then all results are treated so. */
 static void slice_result(struct module *m, struct pass_context *cx, struct loop *loop, const struct sliced *s,
                          value_id v, bool fresh, bool outside)
 {
@@ -466,7 +466,7 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 		struct sliced s;
 		bool ok = true;
 		if (!read_sliced(m, cx, loop->body.at[i], loop->depth, &s, &ok))
-			continue; /* not possible: it was read before */
+			continue; /* impossible, since it was read before */
 		slice_operands(m, loop, &s);
 		slice_results(m, cx, loop, &s);
 	}
@@ -475,13 +475,13 @@ static void close_loop(struct module *m, struct pass_context *cx, struct loop *l
 	loop->body.n = loop->views.n = 0;
 }
 
-/* A view of a value that the loop does not make: it may stand before the loop. */
+/* Returns true for a view of an outside value, which may go before the loop. */
 static bool is_view_apart(struct module *m, struct loop *loop, op_id op)
 {
 	return m->op.at[op].kind == OP_SHARD_BY_STREAM && !find_made(loop, op_read(m, op, 0));
 }
 
-/* Room for the values that the program has by now. */
+/* Makes room for the values added since. */
 static void grow_value_map(struct module *m, struct loop *loop)
 {
 	loop->made_at = mem_realloc(loop->made_at, sizeof *loop->made_at * m->value.n);
@@ -489,7 +489,7 @@ static void grow_value_map(struct module *m, struct loop *loop)
 	loop->value_n = m->value.n;
 }
 
-/* Makes the loops of one block. False: reported. */
+/* Makes the loops of one block. Returns false after reporting. */
 static bool make_loops(struct module *m, struct pass_context *cx, struct loop *loop, region_id block)
 {
 	struct sliced s;
@@ -526,7 +526,7 @@ bool pass_stream_loops(struct module *m, struct pass_context *cx)
 		return false;
 	struct loop loop = {0};
 	bool ok = make_loops(m, cx, &loop, m->body);
-	for (uint32_t from = 0, to; ok && from < loop.done.n; from = to) { /* loops in those of one depth */
+	for (uint32_t from = 0, to; ok && from < loop.done.n; from = to) { /* inner loops, depth by depth */
 		to = loop.done.n;
 		loop.depth++;
 		for (uint32_t i = from; i < to && ok; i++)

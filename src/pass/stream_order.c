@@ -1,5 +1,5 @@
-/* stream_order: walks statements with the current stream, and from a use to the streams that have seen it
- * end.
+/* stream_order: walks statements with the current stream, and finds the streams that have seen the end
+ * of a use.
  *
  *     for i in 0..3 parallel(stream) {      current stream
  *       set_stream(i)                       stream i from here on
@@ -7,11 +7,12 @@
  *     }
  *     set_stream(main)                      the first stream
  *     for j in 0..3 {
- *       synchronize(j)                      the first stream has seen stream j = i, of each i
+ *       synchronize(j)                      the first stream has seen stream j = i, for each i
  *     }                                     A's uses are over for the first stream
  *
- * A stream is that of an index expression, or the one that the program starts on. Handles stand for the
- * stream that was current. Where paths or iterations disagree it is UNKNOWN, and nothing is sure. */
+ * A stream is identified by its index expression, or is the one on which the program starts. A handle
+ * stands for the stream that was current when it was made. If paths or iterations disagree, the stream
+ * is UNKNOWN, and nothing is certain. */
 #include "pass/stream_order.h"
 #include "ir/expr.h"
 #include "ir/infer.h"
@@ -29,7 +30,7 @@ static uint32_t stream_of(const struct stream_order *s, op_id op)
 
 static uint32_t assign_region_streams(struct stream_order *s, region_id r, uint32_t current);
 
-/* The stream after the blocks of a condition, or after the body of a loop. */
+/* Returns the stream after the blocks of a condition, or after the body of a loop. */
 static uint32_t walk_blocks(struct stream_order *s, op_id op, uint32_t current)
 {
 	bool loop = s->m->op.at[op].kind == OP_FOR;
@@ -39,7 +40,7 @@ static uint32_t walk_blocks(struct stream_order *s, op_id op, uint32_t current)
 		end = assign_region_streams(s, r, current) == after ? end : UNKNOWN;
 	if (end == current)
 		return end;
-	if (loop && current != UNKNOWN) /* the next iteration begins otherwise */
+	if (loop && current != UNKNOWN) /* the next iteration begins on another stream */
 		assign_region_streams(s, s->m->op.at[op].region, UNKNOWN);
 	return !loop && s->m->region.at[s->m->op.at[op].region].sibling ? end : UNKNOWN;
 }
@@ -91,7 +92,7 @@ void stream_order_free(struct stream_order *s)
 struct seen {
 	uint32_t stream[MAX_SEEN];
 	unsigned n;
-	uint32_t each; /* the stream of each iteration of `loop` has; 0: there is no such */
+	uint32_t each; /* the loop of which each iteration's stream has seen it; 0: none */
 	op_id loop;
 };
 
@@ -109,7 +110,7 @@ static void add_stream(struct seen *x, uint32_t stream)
 		x->stream[x->n++] = stream;
 }
 
-/* A loop that synchronizes with the stream of each iteration of x's loop. */
+/* Handles a loop that synchronizes with the stream of each iteration of x's loop. */
 static void join_loop(struct stream_order *s, struct seen *x, op_id loop)
 {
 	struct module *m = s->m;
@@ -135,7 +136,7 @@ static void see(struct stream_order *s, struct seen *x, op_id op)
 		join_loop(s, x, op);
 }
 
-/* Leaves the body of a loop: its index means nothing outside. */
+/* Leaves the body of a loop, where its index has no meaning any more. */
 static void leave_loop(const struct stream_order *s, struct seen *x, op_id loop)
 {
 	index_id index = s->m->region.at[s->m->op.at[loop].region].index;

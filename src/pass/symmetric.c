@@ -1,4 +1,4 @@
-/* symmetric: making and reading views of blocks side by side. */
+/* symmetric: makes views of blocks side by side, and checks who can read them. */
 #include "pass/symmetric.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -15,8 +15,8 @@ type_id symmetric_type(struct module *m, type_id id)
 	return type_make(m, t.dtype, MEMORY_SYMMETRIC, t.mesh, t.domain);
 }
 
-/* Returns true if a rank's block fills whole pages, as far as its extents are known: then there are no
- * gaps. */
+/* Returns true if a rank's block fills whole pages, so that there are no gaps. Unknown extents are
+ * assumed to. */
 static bool fills_pages(const struct module *m, type_id id, int64_t page)
 {
 	const struct type *t = &m->type.at[id];
@@ -46,7 +46,7 @@ static bool can_read(struct module *m, op_id op, value_id v, unsigned dim, bool 
 {
 	struct infer_axes x;
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
-	if (kind == OP_SET) { /* one that only cuts or copies */
+	if (kind == OP_SET) { /* a set that only cuts or copies */
 		struct reshard r;
 		reshard_classify(m, m->value.at[v].type, m->value.at[op_result(m, op, 0)].type, &r);
 		return r.kind == RESHARD_LOCAL;
@@ -69,7 +69,7 @@ op_id symmetric_in(const struct module *m, region_id region, op_id op)
 	return op;
 }
 
-/* The statement that cannot read a view, or a slice of one that is one block. 0: all can. */
+/* Returns a statement that cannot read a view, or a slice of one that is one block; 0: all can. */
 static op_id find_unfit(struct module *m, value_id v, unsigned dim, bool one, region_id region, op_id *last)
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {

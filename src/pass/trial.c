@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EFFORT };      /* the option of schedule-overlap */
-enum { MANY = 1000 }; /* statements, of which a trial is scheduled with effort 1 */
+enum { EFFORT };      /* option of schedule-overlap */
+enum { MANY = 1000 }; /* larger programs are scheduled with effort 1 in trials */
 
-/* Passes that try changes: a trial runs none. */
+/* Returns true for passes that try changes. Trials do not run them. */
 static bool tries(enum pass_id pass)
 {
 	return pass == PASS_MERGE_COLLECTIVES || pass == PASS_SPLIT_ALLREDUCES ||
@@ -23,7 +23,7 @@ static bool has_pass(const struct pipeline *p, enum pass_id pass)
 	return false;
 }
 
-/* The default pipeline after the passes that try changes. */
+/* Sets the default pipeline from the passes that try changes on. */
 static void rest_by_default(struct diag *d, struct pipeline *out)
 {
 	pipeline_parse(d, NULL, out);
@@ -54,7 +54,7 @@ static void make_rest(struct trial *t)
 	}
 }
 
-/* to: where the text goes, which is allocated; NULL: nowhere. */
+/* to: receives the text, which is allocated; NULL: it is dropped. */
 static void keep_first_error(void *to, const struct diag_message *x)
 {
 	char **reason = to;
@@ -62,7 +62,7 @@ static void keep_first_error(void *to, const struct diag_message *x)
 		*reason = mem_strdup(x->text);
 }
 
-/* Compiles and predicts a copy; the first error's text, which is allocated, in *reason. */
+/* Compiles and predicts a copy. *reason: the text of the first error, allocated. */
 static bool predict_copy(struct trial *t, struct module *copy, struct prediction *out, char **reason)
 {
 	const struct pipeline_options *o = t->cx->options;
@@ -150,7 +150,7 @@ bool trial_fits(const struct trial *t, const struct prediction *after)
 	return after->peak <= t->now.peak || after->peak - t->first_peak <= more;
 }
 
-struct unit { /* of times that are printed */
+struct unit { /* unit of printed times */
 	const char *name;
 	double ns;
 };

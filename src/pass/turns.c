@@ -1,4 +1,4 @@
-/* turns: the loop in which ranks add their products to each other's blocks. */
+/* turns: makes the loop in which ranks add their products to each other's blocks. */
 #include "pass/turns.h"
 #include "base/checked.h"
 #include "base/dtype.h"
@@ -14,11 +14,11 @@
 struct turn {
 	uint32_t at;
 	region_id body;
-	expr_id block; /* whose turn it is to be written */
-	uint32_t size; /* of the mesh axis */
+	expr_id block; /* the block written in a step */
+	uint32_t size; /* size of the mesh axis */
 };
 
-/* The type of blocks of an axis of a value, cut by the loop. 0: it is cut already. */
+/* Returns the type of a block of a value's axis, cut by the loop; 0: it is cut already. */
 static type_id slice_type(struct module *m, value_id v, unsigned dim, uint32_t size)
 {
 	const struct type t = *value_type(m, v);
@@ -48,7 +48,7 @@ static value_id slice_turn(struct module *m, const struct turn *t, value_id of, 
 	return v;
 }
 
-/* The product into a block: added, or put there. */
+/* Computes the product into a block: adds it, or overwrites the block. */
 static op_id multiply_block(struct module *m, op_id like, value_id left, value_id right, value_id to,
                             bool add)
 {
@@ -63,7 +63,7 @@ static op_id multiply_block(struct module *m, op_id like, value_id left, value_i
 
 /* ---- the whole */
 
-/* Rows of the product that a rank has; 0: not known. */
+/* Returns the rows of the product on a rank; 0: not known. */
 static int64_t block_rows(const struct module *m, type_id id)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, id)->domain);
@@ -81,8 +81,8 @@ static int64_t block_rows(const struct module *m, type_id id)
 	return rows;
 }
 
-/* The axis of rows that ranks have parts of: that which is scattered, or the first that can be cut; -1: none.
- */
+/* Returns the axis of rows that is divided among ranks: the scattered axis, or the first that can be
+ * cut; -1: none. */
 static int parts_axis(struct module *m, value_id sum, const struct reshard *r)
 {
 	const struct domain *d = value_domain(m, sum);
@@ -94,7 +94,7 @@ static int parts_axis(struct module *m, value_id sum, const struct reshard *r)
 	return -1;
 }
 
-/* A product, all of whose rows a rank has, that only the statement reads. */
+/* Checks a product: each rank has all of its rows, and only this statement reads it. */
 static const char *check_product(struct module *m, op_id op, const struct reshard *r, int dim, int64_t rows)
 {
 	value_id sum = op_read(m, op, 0);
@@ -133,7 +133,7 @@ static const char *check_product(struct module *m, op_id op, const struct reshar
 	return NULL;
 }
 
-/* The type of the sum in parts: on a rank its block of rows. */
+/* Returns the type of the sum in parts: on each rank its block of rows. */
 static type_id parts_type(struct module *m, value_id whole, unsigned dim, const struct reshard *r)
 {
 	const struct type t = *value_type(m, whole);
@@ -147,8 +147,8 @@ static type_id parts_type(struct module *m, value_id whole, unsigned dim, const 
 	return place_type(m, m->value.at[whole].type, t.mesh, &s, false, &reason);
 }
 
-/* The loop before the product in which all ranks add it up in the blocks of parts; false: it cannot be cut.
- */
+/* Makes the loop in which all ranks add up the product in the blocks of `parts`. Returns false if the
+ * product cannot be cut. */
 static bool add_up(struct module *m, value_id sum, value_id parts, unsigned dim, const struct reshard *r)
 {
 	op_id like = m->value.at[sum].def;

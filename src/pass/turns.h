@@ -1,4 +1,4 @@
-/* turns: products whose sum over ranks is wanted in parts are added up in place, rank after rank.
+/* turns: adds up products in place, rank after rank, if each rank needs a part of their sum.
  *
  *     P: f32[t, n] partial(x) = matmul(A, B)        A: f32[t, k@x], B: f32[k@x, n]
  *     Y: f32[t@x, n] = set(P)
@@ -12,15 +12,16 @@
  *       deallocate(V)
  *     }
  *
- * In step i no two ranks write one block. The terms of a block are always added in one order: that of its
- * owner, then of the ranks before it. For each block BLAS packs B again: with few rows that takes longer than
- * to add up the ranks' sums (rows=). An allreduce makes such a Y, and reads it through a view. */
+ * In a step, no two ranks write the same block. The terms of a block are always added in the same order:
+ * that of its owner, then those of the ranks before it. BLAS packs B again for each block; with few rows
+ * this takes longer than adding up the ranks' sums (option rows=). An allreduce makes such a Y as well,
+ * and reads it through a view. */
 #ifndef HIRC_PASS_TURNS_H
 #define HIRC_PASS_TURNS_H
 #include "pass/pass.h"
 #include "pass/reshard.h"
 
-/* Rewrites a reduce-scatter or allreduce and returns NULL, or leaves it and returns why. */
+/* Rewrites a reduce-scatter or allreduce and returns NULL, or leaves it and returns the reason. */
 const char *turns(struct module *m, struct pass_context *cx, op_id op, const struct reshard *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* turns_loop: the product of a loop's steps, made at once. */
+/* turns_loop: joins the products of a loop's steps into one. */
 #include "pass/turns_loop.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -19,8 +19,8 @@ static unsigned read_count(const struct module *m, value_id v)
 	return n;
 }
 
-/* Returns true if nothing but this statement uses the buffer that the loop reduces to, until the loop is
- * over. */
+/* Returns true if only this statement uses the buffer to which the loop reduces, until the end of the
+ * loop. */
 static bool is_made_by(const struct module *m, value_id v, op_id op, op_id loop)
 {
 	op_id def = m->value.at[v].def;
@@ -35,7 +35,8 @@ static bool is_made_by(const struct module *m, value_id v, op_id op, op_id loop)
 	return true;
 }
 
-/* NULL: the step is one of a product's, by blocks of the rows of its first operand. */
+/* Finds the step of a product, by blocks of the rows of its first operand. Returns NULL, or the reason
+ * why it is none. */
 static const char *find_step(const struct module *m, op_id op, struct step *s)
 {
 	region_id body = m->op.at[op].parent;
@@ -67,7 +68,7 @@ static const char *find_step(const struct module *m, op_id op, struct step *s)
 	return NULL;
 }
 
-/* The type of the product of all steps. 0: it is not one of rows. */
+/* Returns the type of the product of all steps; 0: it is not cut by rows. */
 static type_id whole_type(struct module *m, value_id sum)
 {
 	const struct type t = *value_type(m, sum);
@@ -90,7 +91,7 @@ static op_id with_operands(struct module *m, op_id like, value_id to, value_id l
 	return op;
 }
 
-/* Makes one value stand for another. */
+/* Replaces one value by another. */
 static void put_in_place(struct module *m, struct pass_context *cx, value_id from, value_id to)
 {
 	type_id type = m->value.at[from].type;

@@ -1,4 +1,4 @@
-/* views: axes as products of factors.
+/* views: represents axes as products of factors.
  *
  *     [6, 4]                                a b
  *     permute (1, 0)      [4, 6]            b a
@@ -6,7 +6,7 @@
  *     permute (2, 0, 1)   [6, 2, 2]         a b' b"
  *     reshape             [6, 4]            a b: the identity
  *
- * A reshape takes the factors in their order, and splits one where an axis ends inside it. */
+ * A reshape takes the factors in order, and splits a factor if an axis ends inside it. */
 #include "pass/views.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -15,16 +15,16 @@ enum { VIEWS_MAX_FACTORS = 64 };
 
 struct factor {
 	int64_t n;      /* 0: symbolic */
-	expr_id symbol; /* then */
+	expr_id symbol; /* if n is 0 */
 	uint8_t next;   /* in the order of the first tensor */
 };
 
 struct factors {
 	const struct module *m;
-	struct factor at[VIEWS_MAX_FACTORS + 1]; /* from 1 */
+	struct factor at[VIEWS_MAX_FACTORS + 1]; /* indices from 1 on */
 	unsigned n;
-	uint8_t list[VIEWS_MAX_FACTORS];    /* of all axes, one after the other */
-	unsigned rank, end[IR_MAX_LOGICAL]; /* where the list of each ends */
+	uint8_t list[VIEWS_MAX_FACTORS];    /* factors of all axes, one axis after the other */
+	unsigned rank, end[IR_MAX_LOGICAL]; /* end of each axis in the list */
 };
 
 bool view_moves_elements(const struct module *m, op_id op)
@@ -93,7 +93,7 @@ static bool take_axis_factors(struct factors *f, expr_id extent, unsigned *at, u
 	int64_t need;
 	bool known = expr_is_const(f->m, extent, &need) && need > 0;
 	while (*at < *length && f->at[f->list[*at]].n == 1 && known && need > 1)
-		++*at; /* an axis of one element stands anywhere */
+		++*at; /* the place of an axis of one element does not matter */
 	if (!known) {
 		bool same = *at < *length && !f->at[f->list[*at]].n && f->at[f->list[*at]].symbol == extent;
 		*at += same;
@@ -129,7 +129,8 @@ static bool regroup_factors(struct factors *f, const struct domain *d)
 	return true;
 }
 
-/* Returns true if the factors stand in the order in which they began; those of one element stand anywhere. */
+/* Returns true if the factors are in their original order. The place of factors of one element does not
+ * matter. */
 static bool in_order(const struct factors *f)
 {
 	uint8_t want = f->n ? 1 : 0;

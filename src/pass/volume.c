@@ -1,11 +1,11 @@
-/* volume: the parts of a value that other ranks need. */
+/* volume: counts the parts of a value that other ranks need. */
 #include "pass/volume.h"
 #include "ir/expr.h"
 #include "ir/part.h"
 #include <string.h>
 
-/* Finds the parts of a tensor that ranks hold, in all steps of its loops. False: their elements are not
- * known. */
+/* Finds the parts of a tensor that ranks hold, over all steps of its loops. Returns false if their
+ * elements are not known. */
 static bool read_parts(const struct module *m, type_id t, const uint32_t *device, uint32_t n,
                        struct part *out)
 {
@@ -17,7 +17,7 @@ static bool read_parts(const struct module *m, type_id t, const uint32_t *device
 
 /* The place of a rank in the team of the Communication. */
 struct membership {
-	uint32_t slice, index; /* the team's slice of the rank, and its index there */
+	uint32_t slice, index; /* the slice with the rank, and the rank's index in it */
 };
 
 static void find_memberships(const struct mesh *a, const struct reshard *r, const uint32_t *device,
@@ -37,13 +37,13 @@ static void find_memberships(const struct mesh *a, const struct reshard *r, cons
 	}
 }
 
-/* Everything that a change of layout is counted by. */
+/* The numbers from which a change of layout is counted. */
 struct change {
 	const struct reshard *r;
-	enum collective kind;                       /* that of all steps of a loop together */
-	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* of both meshes */
+	enum collective kind;                       /* the collective of all steps of a loop together */
+	uint32_t n, device[2 * VOLUME_MAX_DEVICES]; /* devices of both meshes */
 	struct membership member[2 * VOLUME_MAX_DEVICES];
-	struct part *x, *y; /* of the operand, of the result; by device */
+	struct part *x, *y; /* by device: parts of the operand, and of the result */
 	int root;           /* place among the devices; -1: none */
 	int64_t team;
 };
@@ -57,15 +57,15 @@ static enum collective collective_of(enum reshard_kind kind)
 	case RESHARD_STEP_REDUCE:
 	case RESHARD_STEP_RING_REDUCE:
 		return COLLECTIVE_REDUCE_SCATTER;
-	case RESHARD_SEND_RECV: /* by many pairs */
+	case RESHARD_SEND_RECV: /* one for each pair */
 		return COLLECTIVE_ALL_TO_ALLV;
 	default:
 		return op_collective(reshard_operation(kind), &c) ? c : COLLECTIVE_ALL_TO_ALLV;
 	}
 }
 
-/* Counts the ranks of q's slice with an index below `index` that hold the same parts as q (other: other
- * parts). */
+/* Counts the ranks of q's slice with an index below `index` that hold the same parts as q (other: that
+ * do not). */
 static uint32_t count_before(const struct change *c, uint32_t q, uint32_t index, bool other)
 {
 	uint32_t count = 0;
@@ -80,8 +80,8 @@ static int64_t count_delivered(const struct change *c, uint32_t q, uint32_t p)
 	return part_delivered(c->kind, c->root, q, p, &c->x[q], &c->y[p]);
 }
 
-/* Elements from q to p: ranks that hold the same take turns to give, see exchange_turn; if a root gives, only
- * that one. */
+/* Counts the elements that q sends to p. Ranks that hold the same elements share the work, see
+ * exchange_turn; if there is a root that gives, only the root does. */
 static int64_t count_moved_elements(const struct change *c, uint32_t q, uint32_t p)
 {
 	const bool root_gives = collective_is_rooted(c->kind) && !collective_is_to_root(c->kind);
@@ -185,7 +185,7 @@ bool volume_sent(struct module *m, type_id from, type_id to, const struct reshar
 	return true;
 }
 
-/* Elements from q to p by a Communication of this kind. */
+/* Counts the elements that q sends to p in a Communication of this kind. */
 static int64_t count_given_elements(const struct change *c, const struct mesh *from, const struct mesh *to,
                                     uint32_t q, uint32_t p)
 {
@@ -195,7 +195,7 @@ static int64_t count_given_elements(const struct change *c, const struct mesh *f
 	case RESHARD_LOCAL:
 	case RESHARD_NONE:
 		return 0;
-	case RESHARD_ALLREDUCE: /* round a ring */
+	case RESHARD_ALLREDUCE: /* in a ring */
 		return together && c->member[p].index == (c->member[q].index + 1) % (uint64_t)c->team
 		           ? 2 * part_elements(&c->x[q]) * (c->team - 1) / c->team
 		           : 0;

@@ -1,4 +1,4 @@
-/* zero-copy: ranks of one host read values where they are, instead of copying them to read them once.
+/* zero-copy: lets ranks of one host read values in the memory of other ranks, without a copy.
  *
  *     G: f32[t, k] = set(X)              X: f32[t@x, k]
  *     Y: f32[t, n@x] = matmul(G, W)
@@ -7,11 +7,11 @@
  *     Y: f32[t, n@x] = matmul(G, W)
  *     deallocate(G)
  *
- * so are gathers in loops (gathers.h), and products whose sum over the ranks is wanted in parts are added up
- * in place (turns.h).
+ * Gathers in loops are treated in the same way (gathers.h). Products are added up in place if each rank
+ * needs a part of their sum (turns.h).
  *
- * A gather is left alone, with a remark, where something else than an operation reads it, where the program
- * returns it, and where an operation needs it as one block and it is not.
+ * A gather is left alone, with a remark, if a statement other than an operation reads it, if the program
+ * returns it, or if an operation needs one block and the view is not.
  *
  * requires     sharded, decomposed; all ranks on one host
  * establishes  nothing
@@ -21,11 +21,10 @@
 #include "pass/turns.h"
 #include "pass/turns_loop.h"
 
-enum { OPTION_SUMS = 1 /* its value 1: no */ };
+enum { OPTION_SUMS = 1 /* its value 1 means no */ };
 static const char SUMS_APART[] = "with sums=no none is added up in place";
 
-/* Returns true if a statement changes a layout: a set, or a collective along axes of its mesh that is not
- * started. */
+/* Returns true if a statement changes a layout: a set, or a pure collective along axes of its mesh. */
 static bool is_reshard(struct module *m, op_id op)
 {
 	uint8_t axes[IR_MAX_MESH_AXES];
@@ -37,7 +36,7 @@ static bool is_reshard(struct module *m, op_id op)
 	return o->kind == OP_SET;
 }
 
-/* NULL: it is read in place, or added up; else why it is not. */
+/* Returns NULL if the statement now reads or adds up in place; otherwise the reason why not. */
 static const char *try(struct module *m, struct pass_context *cx, struct gathers *g, op_id op,
                        const struct reshard *r)
 {
