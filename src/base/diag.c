@@ -348,10 +348,10 @@ void suggest_try(struct suggest *s, const char *candidate)
 {
 	if (s->distance == 0)
 		return;
-	unsigned distance = strcasecmp(s->word, candidate) == 0
-	                        ? strcmp(s->word, candidate) != 0
-	                        : str_distance(s->word, candidate, s->distance - 1);
-	if (distance < s->distance) {
+	bool same = strcasecmp(s->word, candidate) == 0;
+	unsigned distance = same ? 0 : str_distance(s->word, candidate, s->distance - 1);
+	if (distance < s->distance &&
+	    (same || distance < strlen(s->word))) { /* else nothing of the word is left */
 		s->distance = distance;
 		s->best = candidate;
 	}

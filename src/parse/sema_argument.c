@@ -1,4 +1,5 @@
 /* sema_argument: the arguments of a call sorted into operands, scalars, teams and attributes. */
+#include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include "parse/vocabulary.h"
 #include <stddef.h>
@@ -132,6 +133,13 @@ bool call_read_arguments(struct sema *s, struct call *c)
 			continue;
 		}
 		struct ir_use use;
+		if ((n->kind == AST_TUPLE || n->kind == AST_LIST) && !call_is_host(c->kind)) {
+			diag_error_span(s->d, E_OPERAND_TENSOR, n->at, n->end - n->at,
+			                "%s: operand %u must be a tensor, not a list", op_info[c->kind].hir,
+			                c->read_n + 1);
+			other_name_show_form(s->d, c->kind);
+			return false;
+		}
 		if (call_is_host(c->kind)) {
 			if (!host_operand(s, c, child))
 				return false;
@@ -149,6 +157,18 @@ static bool has_positional_index(const struct call *c)
 	       c->read[1].role == ROLE_SCALAR;
 }
 
+/* Adds a note after an error in the operands: the form of the call, or the operation that was meant. */
+static void note_form(struct sema *s, const struct call *c)
+{
+	if ((c->kind == OP_MAX || c->kind == OP_MIN) && c->read_n > 1)
+		diag_note(s->d, DIAG_NOWHERE,
+		          "the %s of two elements is `%s(A, B)`; `%s(X, axis=0)` reduces an axis",
+		          c->kind == OP_MAX ? "larger" : "smaller", c->kind == OP_MAX ? "maximum" : "minimum",
+		          op_info[c->kind].hir);
+	else
+		other_name_show_form(s->d, c->kind);
+}
+
 bool call_check_arity(struct sema *s, struct call *c)
 {
 	const struct op_info *info = &op_info[c->kind];
@@ -157,6 +177,7 @@ bool call_check_arity(struct sema *s, struct call *c)
 		if (c->read[i].role != ROLE_READ && !(info->traits & TRAIT_POINTWISE)) {
 			diag_error(s->d, E_OPERAND_TENSOR, ast_at(s->a, c->node)->at,
 			           "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
+			note_form(s, c);
 			return false;
 		}
 	if (call_is_host(c->kind)) {
@@ -176,6 +197,7 @@ bool call_check_arity(struct sema *s, struct call *c)
 		diag_error(s->d, E_OPERAND_COUNT, ast_at(s->a, c->node)->at,
 		           "%s takes %u to %u operands, not %u", info->hir, info->min_reads, info->max_reads,
 		           n);
+	note_form(s, c);
 	return false;
 }
 

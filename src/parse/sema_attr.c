@@ -1,4 +1,6 @@
 /* sema_attr: attributes of operations, checked against the row of ops.def. */
+#include "parse/lex.h"
+#include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include "parse/vocabulary.h"
 #include <stdio.h>
@@ -113,6 +115,15 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
+/* Returns true if an operation has an attribute or a scalar operand of the name. */
+static bool has_key(enum op_kind kind, const char *name)
+{
+	bool found = has_word(op_info[kind].attributes, name);
+	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++)
+		found |= !strcmp(op_info[kind].scalar[k], name);
+	return found;
+}
+
 /* An operation takes the attributes of its row in ops.def. */
 static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 {
@@ -129,7 +140,11 @@ static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 		suggest_try(&g, names_text(s->m->names, names_intern_z(s->m->names, word)));
 		at += n + (at[n] == ' ');
 	}
-	diag_suggest(s->d, &g);
+	const char *here = other_name_find(OTHER_KEY, name);
+	if (here && lex_is_word(here) && !has_key(c->kind, here))
+		other_name_show_form(s->d, c->kind);
+	else if (!other_name_note(s->d, OTHER_KEY, name))
+		diag_suggest(s->d, &g);
 	return false;
 }
 

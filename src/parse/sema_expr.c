@@ -1,4 +1,5 @@
 /* sema_expr: index expressions, extents and constants from the AST. */
+#include "parse/other_names.h"
 #include "parse/sema_internal.h"
 #include "parse/vocabulary.h"
 #include <string.h>
@@ -177,7 +178,13 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 		suggest_try(&g, functions[i].text);
 	for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
 		suggest_try(&g, builtins[i]);
-	diag_suggest(s->d, &g);
+	if (op_by_hir(name) != OP_NONE)
+		diag_note(s->d, DIAG_NOWHERE,
+		          "'%s' is an operation on tensors, and this is a number; a tensor is defined as `A "
+		          "= %s(X)`",
+		          name, name);
+	else if (!other_name_note(s->d, OTHER_FUNCTION, name))
+		diag_suggest(s->d, &g);
 	return 0;
 }
 
@@ -307,7 +314,7 @@ expr_id sema_expr(struct sema *s, ast_id e)
 	case AST_BINARY: {
 		const char *text = ast_text(s->a, e);
 		ast_id right = ast_at(s->a, n->first)->next;
-		expr_id a = sema_expr(s, n->first), b = sema_expr(s, right);
+		expr_id a = sema_expr(s, n->first), b = a ? sema_expr(s, right) : 0;
 		for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
 			if (!strcmp(operators[i].text, text))
 				return make_binary(s, e, operators[i].kind, a, b);
@@ -346,6 +353,8 @@ expr_id sema_extent(struct sema *s, ast_id e)
 	if (c && expr_is_const(s->m, c, &k) && k < 0) {
 		diag_error_span(s->d, E_EXTENT_NEGATIVE, n->at, n->end - n->at,
 		                "an extent cannot be negative (%lld)", (long long)k);
+		if (k == -1)
+			diag_note(s->d, DIAG_NOWHERE, "write the extent: -1 does not stand for the rest");
 		return 0;
 	}
 	if (c && s->m->expr.at[c].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) {

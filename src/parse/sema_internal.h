@@ -140,6 +140,7 @@ bool sema_is_later_statement(const struct sema *s, name_id name);
 void sema_place_forward(struct sema *s, uint32_t operand);
 void sema_resolve_forward(struct sema *s);
 mesh_id sema_find_mesh(const struct sema *s, name_id name);
+bool sema_is_mesh_axis(const struct sema *s, name_id name); /* of any mesh */
 group_id sema_find_group(const struct sema *s, name_id name);
 /* The definition of a tensor was reported: its uses are not. */
 void sema_break_tensor(struct sema *s, name_id name);

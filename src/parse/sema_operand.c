@@ -1,4 +1,5 @@
 /* sema_operand: what stands where an operand is expected: tensors, scalars, nested operations. */
+#include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include <stdio.h>
 #include <string.h>
@@ -18,50 +19,14 @@ enum op_kind call_find_op(struct sema *s, name_id name)
 	return (enum op_kind)(s->op_of.at[name] - 1);
 }
 
-/* Names in other languages of operations that hirc has. */
-static const struct {
-	const char *there, *here;
-} synonyms[] = {
-    {"concat", "cat"},
-    {"concatenate", "cat"},
-    {"transpose", "permute"},
-    {"dot", "matmul"},
-    {"mm", "matmul"},
-    {"bmm", "matmul"},
-    {"gemm", "matmul"},
-    {"view", "reshape"},
-    {"convert", "cast"},
-    {"astype", "cast"},
-    {"copy", "set"},
-    {"layer_norm", "layernorm"},
-    {"rms_norm", "rmsnorm"},
-    {"attention", "sdpa"},
-    {"all_gather", "allgather"},
-    {"all_reduce", "allreduce"},
-    {"psum", "allreduce"},
-    {"reducescatter", "reduce_scatter"},
-    {"alltoall", "all_to_all"},
-    {"ppermute", "collective_permute"},
-};
-
-static const char *synonym(const char *name)
-{
-	for (unsigned k = 0; k < sizeof synonyms / sizeof *synonyms; k++)
-		if (strcmp(synonyms[k].there, name) == 0)
-			return synonyms[k].here;
-	return NULL;
-}
-
 void call_unknown_op(struct sema *s, ast_id node)
 {
 	const char *name = ast_text(s->a, node);
 	struct suggest g = suggest_start(name);
 	diag_error_span(s->d, E_OPERATION_UNKNOWN, ast_at(s->a, node)->at, (uint32_t)strlen(name),
 	                "unknown operation '%s'", name);
-	if (synonym(name)) {
-		diag_note(s->d, DIAG_NOWHERE, "here it is called `%s`", synonym(name));
+	if (other_name_note(s->d, OTHER_OPERATION, name))
 		return;
-	}
 	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
 		if (op_info[k].form != FORM_CONTROL)
 			suggest_try(&g,

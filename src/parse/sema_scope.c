@@ -90,7 +90,8 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 			diag_note(s->d, s->m->value.at[old].at,
 			          "the first definition is here; `%s <- …` writes into it", text);
 		else
-			diag_note(s->d, s->m->value.at[old].at, "the first definition is here");
+			diag_note(s->d, s->m->value.at[old].at,
+			          "the first definition is here: give one of them another name");
 		return false;
 	}
 	set_by_name(&s->tensor_of, name, v);
@@ -166,6 +167,14 @@ mesh_id sema_find_mesh(const struct sema *s, name_id name)
 	return 0;
 }
 
+bool sema_is_mesh_axis(const struct sema *s, name_id name)
+{
+	for (mesh_id i = 1; i < s->m->mesh.n; i++)
+		if (mesh_find_axis(&s->m->mesh.at[i], name) >= 0)
+			return true;
+	return false;
+}
+
 group_id sema_find_group(const struct sema *s, name_id name)
 {
 	for (group_id i = 1; i < s->m->group.n; i++)
@@ -214,6 +223,15 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 		return;
 	}
 	enum dtype dtype;
+	enum reduce_op op;
+	if (sema_is_mesh_axis(s, name)) {
+		diag_note(s->d, DIAG_NOWHERE, "it is a mesh axis: write `axis=%s`", text);
+		return;
+	}
+	if (reduce_op_parse(text, &op)) {
+		diag_note(s->d, DIAG_NOWHERE, "it is a reduction: write `op=%s`", text);
+		return;
+	}
 	if (dtype_parse(text, &dtype)) {
 		diag_note(s->d, DIAG_NOWHERE,
 		          "it is a dtype: a type is stated before the `=`, as in `Y: %s[8] = cast(X)`", text);
@@ -272,15 +290,11 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 	}
 	for (uint32_t i = 0; i < s->entry.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->entry.at[i].name));
-	for (mesh_id i = 1; i < s->m->mesh.n; i++)
-		if (mesh_find_axis(&s->m->mesh.at[i], name) >= 0) {
-			diag_note(
-			    s->d, DIAG_NOWHERE,
-			    "'%s' is a mesh axis; its size is size(%s), the index along it axis_index(%s)",
-			    text, text, text);
-			return;
-		}
-	if (g.best)
+	if (sema_is_mesh_axis(s, name))
+		diag_note(s->d, DIAG_NOWHERE,
+		          "'%s' is a mesh axis; its size is size(%s), the index along it axis_index(%s)",
+		          text, text, text);
+	else if (g.best)
 		diag_suggest(s->d, &g);
 	else
 		diag_note(s->d, DIAG_NOWHERE, "declare it with `param %s = …` or `const %s = …`", text, text);

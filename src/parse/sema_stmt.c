@@ -432,6 +432,9 @@ static void analyze_condition(struct sema *s, ast_id stmt)
 	ast_id e = ast_child(s->a, stmt, 0), then = ast_child(s->a, stmt, 1),
 	       otherwise = ast_child(s->a, stmt, 2);
 	expr_id c = sema_expr(s, e);
+	if (!c && sema_has_tensor(s, e))
+		diag_note(s->d, DIAG_NOWHERE,
+		          "a condition is about numbers; `where(X > 0.0, A, B)` chooses elements");
 	if (!c || sema_too_deep(s, stmt))
 		return;
 	op_id op = ir_op_new(s->m, OP_IF, ast_at(s->a, stmt)->at,

@@ -3,6 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+static void note_axes(struct sema *s, mesh_id mesh)
+{
+	const struct mesh *m = &s->m->mesh.at[mesh];
+	struct buf names = {0};
+	for (unsigned i = 0; i < m->rank; i++)
+		buf_printf(&names, " %s", names_text(s->m->names, m->axis_name[i]));
+	diag_note(s->d, m->at, "the axes of mesh '%s' are%s", names_text(s->m->names, m->name), names.at);
+	buf_free(&names);
+}
+
 bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t *axes, unsigned *count)
 {
 	unsigned n = 0;
@@ -22,6 +32,8 @@ bool call_mesh_axes(struct sema *s, const struct call *c, mesh_id mesh, uint8_t 
 			for (unsigned i = 0; mesh && i < s->m->mesh.at[mesh].rank; i++)
 				suggest_try(&g, names_text(s->m->names, s->m->mesh.at[mesh].axis_name[i]));
 			diag_suggest(s->d, &g);
+			if (!g.best && mesh)
+				note_axes(s, mesh);
 			return false;
 		}
 		axes[n++] = (uint8_t)k;
@@ -95,7 +107,10 @@ static bool unknown_group(struct sema *s, const struct call *c)
 		diag_error(s->d, E_GROUP_UNKNOWN, n->at, "group= takes the name of a group");
 	for (group_id i = 1; i < s->m->group.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->m->group.at[i].name));
-	diag_suggest(s->d, &g);
+	if (n->kind == AST_NAME && sema_is_mesh_axis(s, sema_name(s, value)))
+		diag_note(s->d, DIAG_NOWHERE, "'%s' is a mesh axis: write `axis=%s`", g.word, g.word);
+	else
+		diag_suggest(s->d, &g);
 	return false;
 }
 

@@ -1,5 +1,6 @@
 /* sema_type: types with their placements, and schedule blocks. */
 #include "ir/layout.h"
+#include "parse/other_names.h"
 #include "parse/sema_internal.h"
 #include "parse/vocabulary.h"
 #include <string.h>
@@ -23,7 +24,8 @@ static bool mesh_axis(struct sema *s, ast_id node, name_id name, mesh_id mesh, u
 	for (unsigned a = 0; a < s->m->mesh.at[mesh].rank; a++)
 		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[mesh].axis_name[a]));
 	suggest_try(&g, "stream");
-	diag_suggest(s->d, &g);
+	if (!other_name_note(s->d, OTHER_PLACE, text))
+		diag_suggest(s->d, &g);
 	diag_note(s->d, s->m->mesh.at[mesh].at, "mesh '%s' is declared here",
 	          names_text(s->m->names, s->m->mesh.at[mesh].name));
 	return false;
@@ -99,7 +101,8 @@ static bool read_placement(struct sema *s, ast_id node, mesh_id mesh, struct sug
 	diag_error_span(s->d, E_PLACEMENT_UNKNOWN, n->at, n->end - n->at, "unknown placement '%s'", text);
 	for (unsigned k = 0; k < 4; k++)
 		suggest_try(&g, kinds[k].text);
-	diag_suggest(s->d, &g);
+	if (!other_name_note(s->d, OTHER_PLACE, text))
+		diag_suggest(s->d, &g);
 	return false;
 }
 
@@ -219,7 +222,8 @@ static bool read_memory(struct sema *s, ast_id word, enum memory *out)
 	}
 	diag_error_span(s->d, E_MEMORY_UNKNOWN, n->at, n->end - n->at,
 	                "a tensor is in global, local or symmetric memory, not '%s'", g.word);
-	diag_suggest(s->d, &g);
+	if (!other_name_note(s->d, OTHER_PLACE, g.word))
+		diag_suggest(s->d, &g);
 	return false;
 }
 
@@ -246,7 +250,9 @@ static type_id read_type(struct sema *s, ast_id type, bool io)
 		                "unknown dtype '%s'", ast_text(s->a, type));
 		for (unsigned t = 0; t < DTYPE_COUNT; t++)
 			suggest_try(&w, dtype_name(t));
-		if (w.best)
+		if (other_name_note(s->d, OTHER_DTYPE, w.word))
+			;
+		else if (w.best)
 			diag_suggest(s->d, &w);
 		else
 			note_dtypes(s->d);

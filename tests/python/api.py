@@ -176,7 +176,7 @@ class Wrong(unittest.TestCase):
         return caught.exception
 
     def test_place(self):
-        error = self.fails(hirc.Error, "unknown mesh axis 'y'", PRODUCT.replace("n@x", "n@y"), {"A": self.A, "B": self.B})
+        error = self.fails(hirc.Error, "unknown mesh axis 'X'", PRODUCT.replace("n@x", "n@X"), {"A": self.A, "B": self.B})
         self.assertEqual(error.status, 1)
         first = error.diagnostics[0]
         self.assertEqual((first.file, first.line, first.column, first.severity), ("<stdin>", 3, 17, "error"))

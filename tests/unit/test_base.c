@@ -231,7 +231,8 @@ static void test_suggest(void)
 	CHECK_STR(best_of("allgather"), "all_gather");
 	CHECK_STR(best_of("all_reduec"), "all_reduce");
 	CHECK_STR(best_of("RELU"), "relu");
-	CHECK_STR(best_of("y"), "x");
+	CHECK_STR(best_of("y"), "(none)");
+	CHECK_STR(best_of("X"), "x");
 	CHECK_STR(best_of("matmul"), "(none)");
 	CHECK_STR(best_of(""), "(none)");
 }
@@ -315,8 +316,8 @@ static void test_messages(void)
 	diag_error(c.d, E_AXIS_UNKNOWN, DIAG_NOWHERE, "no input");
 	CHECK(!diag_set_source(c.d, s));
 	diag_error(c.d, E_AXIS_UNKNOWN, 21, "unknown mesh axis '%c'", 'y');
-	struct suggest suggest = suggest_start("y");
-	suggest_try(&suggest, "x");
+	struct suggest suggest = suggest_start("rwo");
+	suggest_try(&suggest, "row");
 	diag_suggest(c.d, &suggest);
 	diag_error_span(c.d, E_RACE, 6, 5, "a span");
 	diag_warning(c.d, W_LEAK, 27, "behind UTF-8, and \033 is no color");
@@ -328,7 +329,7 @@ static void test_messages(void)
 	                "foo.hir:2:17: error: unknown mesh axis 'y' [E0203]\n"
 	                "  \tinput X: f32[8@y]\n"
 	                "  \t               ^\n"
-	                "note: did you mean 'x'?\n"
+	                "note: did you mean 'row'?\n"
 	                "foo.hir:2:2: error: a span [E0601]\n"
 	                "  \tinput X: f32[8@y]\n"
 	                "  \t^~~~~\n"

@@ -1,0 +1,27 @@
+/* other_names: names of other systems, and notes that lead from them to ours (other_names.def).
+ *
+ *     unknown operation 'concat'
+ *     note: here it is called `cat`: `cat(A, B, axis=0)` */
+#ifndef HIRC_PARSE_OTHER_NAMES_H
+#define HIRC_PARSE_OTHER_NAMES_H
+#include "base/diag.h"
+#include "ir/ir.h"
+
+enum other_kind {
+	OTHER_DTYPE,
+	OTHER_OPERATION,
+	OTHER_FUNCTION,
+	OTHER_KEY,
+	OTHER_PLACE,
+	OTHER_WORD,
+	OTHER_MODULE
+};
+
+/* The name of ours, or the sentence, for a name of another system; NULL: none has it. */
+const char *other_name_find(enum other_kind kind, const char *name);
+/* Adds a note about a name of another system. Returns false if none has it. */
+bool other_name_note(struct diag *d, enum other_kind kind, const char *name);
+/* Adds a note that shows a call of the operation. Returns false if the table has none. */
+bool other_name_show_form(struct diag *d, enum op_kind kind);
+
+#endif
