@@ -32,7 +32,11 @@ enum parse_mode {
 };
 
 struct parse_bracket {
-	char kind; /* ( [ { as written, or B block, I {} of an id, R () of a type's reduce */
+	char kind;      /* ( [ { as written, or B block, I {} of an id, R () of a type's reduce */
+	bool schedule;  /* a block of primitives */
+	bool missing;   /* a block whose { the text lacks */
+	int32_t column; /* then a line that begins in this column or before it ends the block; -1: only a }
+	                   does */
 	uint32_t at;
 };
 
@@ -74,7 +78,11 @@ struct parser {
 	uint32_t column[PARSE_MAX_NESTING]; /* open columns of indentation */
 	unsigned columns, lead_columns;
 	uint32_t container_at; /* its { */
-	bool in_kernel;        /* of a unit: the next } ends it */
+	uint32_t
+	    brace_at; /* a { is missing here, and the grammar has not yet taken the one put there; 0: none */
+	bool ended;   /* such a block was ended: the end of its statement is next */
+	bool told_comment, told_semicolon, told_outside; /* mistakes that are reported once a file */
+	bool in_kernel;                                  /* of a unit: the next } ends it */
 
 	struct parse_again again;
 

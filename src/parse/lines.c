@@ -10,6 +10,8 @@
  * statement. In %HostIrContainer's body blocks are told by indentation, and a line that begins
  * with `=` or a binary operator continues the one before it.
  *
+ * Where a { is missing, one is put there, and the block ends where its indentation does.
+ *
  * After an error the rest of the statement is skipped together with the blocks it opens, so that the
  * grammar goes on where a statement begins. A bracket that is not closed ends where a line begins
  * like a statement. */
@@ -48,7 +50,9 @@ static void drop_brackets(struct parser *p)
 static void open_bracket(struct parser *p, struct parse_token *t, char kind)
 {
 	if (p->brackets < PARSE_MAX_NESTING) {
-		p->bracket[p->brackets++] = (struct parse_bracket){.kind = kind, .at = t->span.at};
+		bool schedule = kind == 'B' && p->lead.token == TOK_SCHEDULE;
+		p->bracket[p->brackets++] =
+		    (struct parse_bracket){.kind = kind, .schedule = schedule, .at = t->span.at};
 		p->blocks += kind == 'B';
 		return;
 	}
@@ -59,19 +63,23 @@ static void open_bracket(struct parser *p, struct parse_token *t, char kind)
 	t->token = TOK_HIR_error;
 }
 
+/* Returns true if the statement begins with a word that a block follows. */
+static bool has_block_lead(const struct parser *p)
+{
+	int lead = p->lead.token;
+	return lead == TOK_PROGRAM || lead == TOK_FOR || lead == TOK_IF || lead == TOK_ELSE ||
+	       lead == TOK_SCHEDULE;
+}
+
 /* Returns true if a brace here opens a block of statements. */
 static bool opens_block(const struct parser *p)
 {
 	if (p->mode == MODE_BODY || in_bracket(p))
 		return false;
-	switch (p->lead.token) {
-	case TOK_PROGRAM:
-	case TOK_FOR:
-	case TOK_IF:
-	case TOK_ELSE:
-	case TOK_SCHEDULE:
+	if (has_block_lead(p))
 		return true;
-	case TOK_NAME: /* perhaps a misspelt one of these */
+	switch (p->lead.token) {
+	case TOK_NAME: /* perhaps a misspelt word that a block follows */
 	case TOK_LBRACE:
 		return lex_ends_line(p->cursor);
 	}
@@ -143,6 +151,59 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 		close_other(p, '{', 'I');
 		break;
 	}
+}
+
+/* Braces that are missing */
+
+/* Returns true if a block begins below this line, for which nothing opened one. Its { may stand there. */
+static bool misses_brace(const struct parser *p, bool *on_next_line)
+{
+	if (p->mode != MODE_HIR || in_bracket(p) || p->last->token == TOK_BLOCK_CLOSE || !has_block_lead(p))
+		return false;
+	uint32_t column;
+	const unsigned char *next = lex_peek_line(p, &column);
+	*on_next_line = *next == '{';
+	return *on_next_line || column > p->lead.span.at - p->lead.line_start ||
+	       (p->lead.token == TOK_PROGRAM && next < p->limit && !p->panic);
+}
+
+/* Makes of a token at the end of a line the { that is missing there. */
+static void put_brace(struct parser *p, struct parse_token *t)
+{
+	uint32_t column;
+	lex_peek_line(p, &column);
+	p->brace_at = t->span.at;
+	t->token = TOK_BLOCK_OPEN;
+	open_bracket(p, t, 'B');
+	if (t->token != TOK_BLOCK_OPEN)
+		return;
+	struct parse_bracket *b = &p->bracket[p->brackets - 1];
+	uint32_t lead_column = p->lead.span.at - p->lead.line_start;
+	b->missing = true;
+	b->column = column > lead_column ? (int32_t)lead_column : -1;
+}
+
+/* Reports that a { is missing. The grammar has taken the one put there if it asks for the next token and
+ * skips nothing; else it reported the statement. */
+static void report_brace(struct parser *p)
+{
+	uint32_t at = p->brace_at;
+	p->brace_at = 0;
+	if (!at || p->panic)
+		return;
+	diag_error(p->diag, E_UNEXPECTED, at, "unexpected %s, expected '{'",
+	           p->text[at] == ':' ? "':'" : "end of line");
+	diag_note(p->diag, DIAG_NOWHERE,
+	          "a block begins with a `{` at the end of this line, and ends with a `}`");
+}
+
+/* Returns true if the first token of a line, or of the text's end, is behind a block that lacks its {. */
+static bool ends_missing(const struct parser *p, const struct parse_token *t)
+{
+	if (!p->blocks || in_bracket(p) || !p->bracket[p->brackets - 1].missing || p->mode != MODE_HIR)
+		return false;
+	int32_t column = (int32_t)(t->span.at - t->line_start), block = p->bracket[p->brackets - 1].column;
+	return column < block || (column == block && t->token != TOK_RBRACE);
 }
 
 /* Lines */
@@ -262,7 +323,8 @@ static void close_all(struct parser *p, struct parse_token *t)
 		t->token = TOK_CONTAINER_CLOSE;
 	} else if (p->blocks) {
 		drop_brackets(p);
-		diag_error(p->diag, E_UNCLOSED, p->bracket[p->brackets - 1].at, unclosed);
+		if (!p->bracket[p->brackets - 1].missing)
+			diag_error(p->diag, E_UNCLOSED, p->bracket[p->brackets - 1].at, unclosed);
 		p->brackets--;
 		p->blocks--;
 		t->token = TOK_BLOCK_CLOSE;
@@ -292,10 +354,54 @@ static int scan_token(struct parser *p, struct parse_token *t)
 	return TOK_STATEMENT_AGAIN;
 }
 
+/* Returns true if a `;` here does not part the primitives of a schedule. */
+static bool is_end_of_other_systems(const struct parser *p)
+{
+	return p->mode == MODE_HIR && !in_bracket(p) && !(p->blocks && p->bracket[p->brackets - 1].schedule);
+}
+
+/* Reports a `;` between statements, once a file, and makes the end of a line of it. */
+static void refuse_semicolon(struct parser *p, struct parse_token *t)
+{
+	t->token = TOK_NEWLINE;
+	if (p->told_semicolon || p->panic)
+		return;
+	p->told_semicolon = true;
+	diag_error(p->diag, E_UNEXPECTED, t->span.at, "unexpected ';', expected end of line");
+	diag_note(p->diag, DIAG_NOWHERE, "a statement ends with its line, and each has a line of its own");
+}
+
+/* Returns true if the { of a block begins the next line: it is taken there, and reported. */
+static bool goes_on_below(struct parser *p, const struct parse_token *t)
+{
+	bool below = false;
+	if (!misses_brace(p, &below) || !below)
+		return false;
+	p->brace_at = t->span.at;
+	return true;
+}
+
+/* Puts the end of a block that lacks its { before the line behind it, and the end of the statement. */
+static void end_missing(struct parser *p, struct parse_token *t)
+{
+	p->brackets--;
+	p->blocks--;
+	p->ended = t->token != TOK_ELSE;
+	put_before(p, t, TOK_BLOCK_CLOSE);
+}
+
 static struct parse_token *read_token(struct parser *p)
 {
 	struct parse_token *t = p->last == &p->token[0] ? &p->token[1] : &p->token[0];
-	bool first_on_line = p->at_lead;
+	bool first_on_line = p->at_lead, brace_below = false;
+	report_brace(p);
+	if (p->ended) {
+		p->ended = false;
+		*t = p->stash;
+		t->token = TOK_NEWLINE;
+		t->span.end = t->span.at;
+		return p->last = t;
+	}
 	do {
 		if (p->stashed) {
 			*t = p->stash;
@@ -304,10 +410,17 @@ static struct parse_token *read_token(struct parser *p)
 			t->value = 0;
 			t->token = scan_token(p, t);
 		}
-	} while (t->token == TOK_NEWLINE && !ends_statement(p));
+		if (t->token == TOK_SEMICOLON && is_end_of_other_systems(p))
+			refuse_semicolon(p, t);
+	} while (t->token == TOK_NEWLINE && (!ends_statement(p) || goes_on_below(p, t)));
 
-	if (t->token == 0)
+	if ((t->token == TOK_NEWLINE || (t->token == TOK_COLON && lex_ends_line(p->cursor))) &&
+	    misses_brace(p, &brace_below))
+		put_brace(p, t);
+	else if (t->token == 0)
 		close_all(p, t);
+	else if (first_on_line && ends_missing(p, t))
+		end_missing(p, t);
 	else if (p->mode == MODE_BODY && p->at_lead)
 		indent(p, t);
 	match_brackets(p, t, first_on_line);

@@ -144,6 +144,11 @@ static void put_last(struct parser *p, struct buf *b)
 	case TOK_STRING:
 		buf_puts(b, "string");
 		return;
+	case TOK_BLOCK_OPEN:
+		if (*text == '\n') { /* put there by lines.c */
+			buf_puts(b, "end of line");
+			return;
+		}
 	}
 	buf_printf(b, "'%.*s%s'", (int)n, text, dots);
 }
