@@ -215,7 +215,7 @@ def test_diagnostics():
     expect(one["message"], "tensor 'H' is defined twice")
     [related] = one["relatedInformation"]
     expect((related["message"], related["location"]["range"]["start"]),
-           ("the first definition is here", {"line": 7, "character": 2}))
+           ("the first definition is here: give one of them another name", {"line": 7, "character": 2}))
     c.set(PROGRAM.replace("axis=x)", "axis="))  # G is used, and schedules it: no message follows from that
     messages = c.diagnostics()
     assert messages and all("unknown" not in m["message"] for m in messages), messages
