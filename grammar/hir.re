@@ -9,6 +9,7 @@
 #include "parse/ast_build.h"
 #include "parse/lex.h"
 #include "parse/lookalike.h"
+#include "parse/other_names.h"
 #include "hir_parser.h"
 #include <assert.h>
 #include <stdio.h>
@@ -166,6 +167,36 @@ static int64_t scan_string(struct parser *p, const unsigned char *start, const u
 	return name;
 }
 
+/* Adds a note about a point in a name or number. */
+static void note_points(struct parser *p, const unsigned char *point)
+{
+	char first[64], last[64];
+	const unsigned char *begin = point, *end = point + 1, *dot = point;
+	while (begin > p->text && (word_has(begin[-1]) || begin[-1] == '.'))
+		begin--;
+	if (lex_is_digit(*begin) || (begin == point && lex_is_digit(*end))) {
+		other_name_note(p->diag, OTHER_SIGN, ".5");
+		return;
+	}
+	for (; word_has(*end) || (*end == '.' && word_has(end[1])); end++)
+		dot = *end == '.' ? end : dot;
+	if (begin == point || end == point + 1)
+		return;
+	snprintf(first, sizeof first, "%.*s", (int)strcspn((const char *)begin, "."), (const char *)begin);
+	snprintf(last, sizeof last, "%.*s", (int)(end - dot - 1), (const char *)dot + 1);
+	other_name_note_points(p->diag, first, last);
+}
+
+/* Reports a comment that is begun as in another system, once a file. */
+static void refuse_comment(struct parser *p, const unsigned char *start, const char *sign)
+{
+	if (p->told_comment || p->panic)
+		return;
+	p->told_comment = true;
+	diag_error_span(p->diag, E_UNEXPECTED, (uint32_t)(start - p->text), 2, "unexpected '%s'", sign);
+	other_name_note(p->diag, OTHER_SIGN, sign);
+}
+
 /* A character that nothing begins with. The bytes that continue it in UTF-8 go with it. */
 static int scan_stray(struct parser *p, const unsigned char *start, struct parse_token *out)
 {
@@ -174,6 +205,12 @@ static int scan_stray(struct parser *p, const unsigned char *start, struct parse
 		c++;
 	p->cursor = c;
 	out->span.end = (uint32_t)(c - p->text);
+	if (*start == '.' && p->mode == MODE_HIR) {
+		report(p, E_CHARACTER, out->span, "unexpected character ", "'.'");
+		if (!p->panic)
+			note_points(p, start);
+		return TOK_HIR_error;
+	}
 	char text[32], plain[LOOKALIKE_BYTES];
 	uint32_t code = lookalike_code(start, (size_t)(c - start));
 	bool alike = lookalike(code, plain), unseen = alike && *plain == ' ';
@@ -190,6 +227,8 @@ static int scan_stray(struct parser *p, const unsigned char *start, struct parse
 		diag_note(p->diag, DIAG_NOWHERE, "it is not seen: delete it, or write a plain blank");
 	else if (alike && !p->panic)
 		diag_note(p->diag, DIAG_NOWHERE, "this is U+%04X: write '%s'", code, plain);
+	else if (c - start == 1 && !p->panic)
+		other_name_note(p->diag, OTHER_SIGN, (const char[]){(char)*start, '\0'});
 	return TOK_HIR_error;
 }
 
@@ -241,11 +280,22 @@ again:
 	}
 	"#" [^\n]*  { add_comment(p, start, cursor); goto again; }
 	"//" [^\n]* {
-		if (p->mode == MODE_HIR) {
+		if (p->mode == MODE_HIR)
+			refuse_comment(p, start, "//");
+		else
+			add_comment(p, start, cursor);
+		goto again;
+	}
+	"/*" {
+		if (p->mode != MODE_HIR) {
 			cursor = start + 1;
 			TOKEN(TOK_SLASH);
 		}
-		add_comment(p, start, cursor);
+		refuse_comment(p, start, "/*");
+		for (; cursor < p->limit && (cursor[0] != '*' || cursor[1] != '/'); cursor++)
+			if (*cursor == '\n')
+				p->line_start = (uint32_t)(cursor + 1 - p->text);
+		cursor += cursor < p->limit ? 2 : 0;
 		goto again;
 	}
 
@@ -273,6 +323,9 @@ again:
 	digits word {
 		PLACE();
 		report(p, E_NUMBER_JOINED, out->span, "a number and a word without a blank between them", "");
+		size_t number = strspn((const char *)start, "0123456789");
+		if (start[number] == 'x' && lex_is_digit(start[number + 1]) && !p->panic && p->mode == MODE_HIR)
+			other_name_note(p->diag, OTHER_SIGN, "4x8");
 		return TOK_HIR_error;
 	}
 

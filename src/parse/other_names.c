@@ -1,6 +1,7 @@
 /* other_names: see other_names.h. */
 #include "parse/other_names.h"
 #include "base/dtype.h"
+#include "hir_parser.h"
 #include "parse/lex.h"
 #include <string.h>
 #include <strings.h>
@@ -69,4 +70,36 @@ bool other_name_show_form(struct diag *d, enum op_kind kind)
 	if (forms[kind])
 		diag_note(d, DIAG_NOWHERE, "write `%s`", forms[kind]);
 	return forms[kind];
+}
+
+bool other_name_show_line(struct diag *d, int token)
+{
+	static const struct {
+		int token;
+		const char *form;
+	} lines[] = {
+#define LINE(token, form) {TOK_##token, form},
+#include "parse/other_names.def"
+	};
+	for (unsigned k = 0; k < sizeof lines / sizeof *lines; k++)
+		if (lines[k].token == token) {
+			diag_note(d, DIAG_NOWHERE, "write `%s`", lines[k].form);
+			return true;
+		}
+	return false;
+}
+
+void other_name_note_points(struct diag *d, const char *first, const char *last)
+{
+	bool of_module = other_name_find(OTHER_MODULE, first);
+	enum op_kind op = op_by_hir(last);
+	enum dtype dtype;
+	if (dtype_parse(last, &dtype) || (of_module && op != OP_NONE))
+		diag_note(d, DIAG_NOWHERE, "here it is called `%s`", last);
+	else if (op != OP_NONE && forms[op])
+		diag_note(d, DIAG_NOWHERE, "a tensor is an operand, in parentheses: `%s`", forms[op]);
+	else if (op != OP_NONE)
+		diag_note(d, DIAG_NOWHERE, "a tensor is an operand, in parentheses: `%s(%s)`", last, first);
+	else if (!other_name_note(d, OTHER_OPERATION, last) && !other_name_note(d, OTHER_DTYPE, last))
+		diag_note(d, DIAG_NOWHERE, "names have no points");
 }

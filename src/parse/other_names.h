@@ -14,7 +14,8 @@ enum other_kind {
 	OTHER_KEY,
 	OTHER_PLACE,
 	OTHER_WORD,
-	OTHER_MODULE
+	OTHER_MODULE,
+	OTHER_SIGN,
 };
 
 /* The name of ours, or the sentence, for a name of another system; NULL: none has it. */
@@ -23,5 +24,9 @@ const char *other_name_find(enum other_kind kind, const char *name);
 bool other_name_note(struct diag *d, enum other_kind kind, const char *name);
 /* Adds a note that shows a call of the operation. Returns false if the table has none. */
 bool other_name_show_form(struct diag *d, enum op_kind kind);
+/* Adds a note that shows a line of the keyword with this token. Returns false if the table has none. */
+bool other_name_show_line(struct diag *d, int token);
+/* Adds a note about a name with points in it, such as torch.relu, X.sum and W.T. */
+void other_name_note_points(struct diag *d, const char *first, const char *last);
 
 #endif

@@ -1,4 +1,4 @@
-/* parse_report: the unexpected token, and the tokens that could be there instead.
+/* parse_report: the unexpected token, the tokens that could be there instead, and what other systems write so.
  *
  *     error: unexpected name 'iner', expected ',' or ')'
  *
@@ -8,6 +8,7 @@
 #include "parse/parse_report.h"
 #include "hir_parser.h"
 #include "parse/lex.h"
+#include "parse/other_names.h"
 #include <string.h>
 
 enum { MOST_EXPECTED = 4, MOST_TEXT = 40, TOKENS = 512 };
@@ -117,22 +118,22 @@ static void put_token(struct buf *b, int token)
 	buf_printf(b, is_class ? "%s" : "'%s'", text);
 }
 
-static void put_last(struct parser *p, struct buf *b)
+static void put_unexpected(const struct parser *p, const struct parse_token *t, struct buf *b)
 {
-	const char *text = (const char *)p->text + p->last->span.at;
-	uint32_t n = p->last->span.end - p->last->span.at;
+	const char *text = (const char *)p->text + t->span.at;
+	uint32_t n = t->span.end - t->span.at;
 	const char *dots = "";
 	if (n > MOST_TEXT) {
 		for (n = MOST_TEXT; n > 1 && ((unsigned char)text[n] & 0xc0) == 0x80;)
 			n--;
 		dots = "…";
 	}
-	switch (p->last->token) {
+	switch (t->token) {
 	case TOK_NEWLINE:
 	case TOK_INDENT:
 	case TOK_DEDENT:
 	case 0:
-		put_token(b, p->last->token);
+		put_token(b, t->token);
 		return;
 	case TOK_NAME:
 		buf_printf(b, "name '%.*s%s'", (int)n, text, dots);
@@ -171,30 +172,118 @@ static void try_leads(struct parser *p, struct suggest *s)
 			suggest_try(s, lex_words[word].text);
 }
 
-static void add_notes(struct parser *p, const struct expected *e)
+/* Signs and words of other systems. */
+
+/* The sign that the unexpected token is part of; NULL: none is known. */
+static const char *find_sign(const struct parser *p, const struct expected *e)
+{
+	const struct parse_token *last = p->last;
+	int lead = p->lead.token;
+	char before = last->span.at ? (char)p->text[last->span.at - 1] : '\0';
+	bool is_lead = last->span.at == p->lead.span.at, operand_before = has_token(e, TOK_STAR);
+	bool expression = has_token(e, TOK_FLOAT), after_target = has_token(e, TOK_WRITE);
+	bool type = has_token(e, TOK_LBRACKET) && !expression;
+	switch (last->token) {
+	case TOK_AT:
+		return operand_before ? "@" : NULL;
+	case TOK_STAR:
+		return before == '*' ? "**" : after_target ? "+=" : NULL;
+	case TOK_PLUS:
+	case TOK_SLASH:
+		return after_target ? "+=" : NULL;
+	case TOK_MINUS:
+		return after_target ? "+=" : is_lead && p->text[last->span.end] == '-' ? "--" : NULL;
+	case TOK_LBRACKET:
+		return operand_before ? "[" : NULL;
+	case TOK_LPAREN:
+		return is_lead && p->blocks ? "(" : type ? "<" : NULL;
+	case TOK_LT:
+	case TOK_NEWLINE:
+		return type ? "<" : NULL;
+	case TOK_ARROW:
+		return operand_before ? "->" : NULL;
+	case TOK_COLON:
+		return operand_before && has_token(e, TOK_NEWLINE) ? "->" : NULL;
+	case TOK_IF:
+		return operand_before ? "if" : NULL;
+	case TOK_ASSIGN:
+		return lead == TOK_IF && operand_before ? "=" : type ? "<" : NULL;
+	case TOK_PERCENT:
+		return expression || is_lead ? "%0" : NULL;
+	case TOK_INT:
+		return before == '@' ? "@2" : NULL;
+	case TOK_HANDLE:
+		return expression ? "0x10" : NULL;
+	case TOK_NAME:
+		return before >= '0' && before <= '9' ? "1.0f" : NULL;
+	}
+	return NULL;
+}
+
+static const char *get_name(const struct parser *p, const struct parse_token *t)
+{
+	return t->token == TOK_NAME ? names_text(p->ast->names, (uint32_t)t->value & ~PARSE_QUOTED) : "";
+}
+
+/* The token to report: where a line begins with a word of another system, this word. */
+static const struct parse_token *find_reported(const struct parser *p)
+{
+	const struct parse_token *last = p->last, *lead = &p->lead;
+	bool follows = lead->line_start == last->line_start && lead->span.at != last->span.at;
+	return follows && last->token == TOK_NAME && other_name_find(OTHER_WORD, get_name(p, lead)) ? lead
+	                                                                                            : last;
+}
+
+/* Adds a note about a sign or word of another system. Returns false if none is there. */
+static bool note_other_system(struct parser *p, const struct parse_token *t, const struct expected *e)
+{
+	const char *sign = t == p->last ? find_sign(p, e) : NULL;
+	return p->mode == MODE_HIR && (sign ? other_name_note(p->diag, OTHER_SIGN, sign)
+	                                    : other_name_note(p->diag, OTHER_WORD, get_name(p, t)));
+}
+
+/* The word that was meant by the unexpected one, or by the first of its line. */
+static struct suggest find_meant(struct parser *p, const struct expected *e)
 {
 	const struct parse_token *last = p->last, *lead = &p->lead;
 	bool is_lead = last->span.at == lead->span.at;
 	struct suggest s = {0};
-
 	if (last->token == TOK_NAME) {
-		s = suggest_start(names_text(p->ast->names, (uint32_t)last->value & ~PARSE_QUOTED));
+		s = suggest_start(get_name(p, last));
 		try_expected(&s, e);
 		if (is_lead)
 			try_leads(p, &s);
 	}
 	if (!s.best && !is_lead && lead->token == TOK_NAME && lead->line_start == last->line_start) {
-		s = suggest_start(names_text(p->ast->names, (uint32_t)lead->value & ~PARSE_QUOTED));
+		s = suggest_start(get_name(p, lead));
 		try_leads(p, &s);
 	}
-	if (s.best && strlen(s.word) > 2 && strcmp(s.word, s.best) != 0)
-		diag_suggest(p->diag, &s);
+	if (s.best && (strlen(s.word) <= 2 || strcmp(s.word, s.best) == 0))
+		s.best = NULL;
+	return s;
+}
+
+static void add_notes(struct parser *p, const struct expected *e, const struct suggest *meant)
+{
+	const struct parse_token *last = p->last, *lead = &p->lead;
+	bool same_line = last->line_start == lead->line_start && last->span.at != lead->span.at;
+	if (meant->best)
+		diag_suggest(p->diag, meant);
 	else if (last->token == TOK_ELSE)
 		diag_note(p->diag, DIAG_NOWHERE, "'else' stands on the line of the '}' before it");
 	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has_token(e, TOK_NAME) &&
 	         last->token != TOK_NAME && last->token != TOK_INT)
 		diag_note(p->diag, DIAG_NOWHERE, "'%s' is a keyword; as a name it is written `%s`",
 		          lex_words[last->value].text, lex_words[last->value].text);
+	else if (same_line && p->mode == MODE_HIR)
+		other_name_show_line(p->diag, lead->token);
+}
+
+/* Returns true if the token begins or is in a statement outside of a program. */
+static bool is_outside(const struct parser *p, const struct expected *e)
+{
+	bool typed_input = p->lead.token == TOK_INPUT && p->last->token == TOK_COLON;
+	return p->mode == MODE_HIR && !p->blocks && (has_token(e, TOK_PARAM) || typed_input);
 }
 
 void report_unexpected(struct parser *p, const int *expected, unsigned n)
@@ -205,14 +294,24 @@ void report_unexpected(struct parser *p, const int *expected, unsigned n)
 			e.has[expected[i] - 256] = true;
 	struct expected all = e;
 	make_few(&e);
+	if (p->last->token == TOK_BLOCK_OPEN)
+		e.has[TOK_LBRACE - 256] = false; /* another { than the one that is there */
+
+	const struct parse_token *t = find_reported(p);
+	struct suggest meant = find_meant(p, &all);
+	bool outside = is_outside(p, &all) && !meant.best;
+	if (outside && p->told_outside)
+		return;
+	p->told_outside |= outside;
 
 	struct buf message = {0};
 	buf_puts(&message, "unexpected ");
-	put_last(p, &message);
+	put_unexpected(p, t, &message);
 	unsigned count = e.phrases, written = 0;
 	for (int i = 0; i < TOKENS; i++)
 		count += e.has[i];
-	for (unsigned i = 0; count && count <= MOST_EXPECTED && i < e.phrases + TOKENS; i++) {
+	bool few = count && count <= MOST_EXPECTED && t == p->last;
+	for (unsigned i = 0; few && i < e.phrases + TOKENS; i++) {
 		if (i >= e.phrases && !e.has[i - e.phrases])
 			continue;
 		written++;
@@ -222,10 +321,15 @@ void report_unexpected(struct parser *p, const int *expected, unsigned n)
 		else
 			put_token(&message, (int)(i - e.phrases) + 256);
 	}
-	diag_error_span(p->diag, E_UNEXPECTED, p->last->span.at, p->last->span.end - p->last->span.at, "%s",
-	                message.at);
+	diag_error_span(p->diag, E_UNEXPECTED, t->span.at, t->span.end - t->span.at, "%s", message.at);
 	buf_free(&message);
-	add_notes(p, &all);
+	if (note_other_system(p, t, &all))
+		return;
+	if (outside && p->last->token != TOK_RBRACE && p->last->token != TOK_BLOCK_CLOSE)
+		diag_note(p->diag, DIAG_NOWHERE,
+		          "statements stand in a program: `program NAME on MESH { … }`");
+	else
+		add_notes(p, &all, &meant);
 }
 
 void report_parser_failure(struct parser *p, struct parse_span at)
