@@ -342,10 +342,14 @@ struct diag *compile_diag_to(const struct compile_options *o, FILE *out)
 
 void compile_warn_unused(struct diag *d, const struct compile_options *o)
 {
-	for (uint32_t i = 0; i < o->define.n; i++)
-		if (!o->define.at[i].used)
-			diag_warning(d, W_DEFINE_UNUSED, DIAG_NOWHERE, "-D %s: no program has this name",
-			             o->define.at[i].name);
+	for (uint32_t i = 0; i < o->define.n; i++) {
+		const struct sema_define *x = &o->define.at[i];
+		if (x->used)
+			continue;
+		diag_warning(d, W_DEFINE_UNUSED, DIAG_NOWHERE, "-D %s: no program has this name", x->name);
+		if (*x->meant)
+			diag_note(d, DIAG_NOWHERE, "did you mean -D %s=%s?", x->meant, x->text);
+	}
 }
 
 /* ---- print and parse again */

@@ -138,6 +138,20 @@ static void mark_groups(struct sema *s)
 		diag_note(s->d, s->m->op.at[f.other].at, "%s", f.other_is);
 }
 
+/* Notes, of each -D whose name the program does not have, the param or const that it may mean. */
+static void find_meant(const struct sema *s)
+{
+	for (unsigned i = 0; i < s->options->define_n; i++) {
+		struct sema_define *define = &s->options->define[i];
+		struct suggest g = suggest_start(define->name);
+		for (uint32_t k = 0; k < s->entry.n && !define->used; k++)
+			if (s->entry.at[k].depth == 0)
+				suggest_try(&g, names_text(s->m->names, s->entry.at[k].name));
+		if (g.best && strlen(g.best) < sizeof define->meant)
+			strcpy(define->meant, g.best);
+	}
+}
+
 struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options)
 {
 	unsigned before = diag_error_count(d);
@@ -147,6 +161,7 @@ struct module *sema_build_partial(struct diag *d, struct ast *a, const struct se
 	s.region = s.m->body;
 	predefine_np(&s);
 	build_file(&s);
+	find_meant(&s);
 	a->names = NULL;
 	vec_free(&s.entry);
 	vec_free(&s.scalar_of);

@@ -9,7 +9,8 @@
 
 struct sema_define { /* one -D name=text */
 	const char *name, *text;
-	bool used; /* set when a program had the name */
+	bool used;      /* set when a program had the name */
+	char meant[64]; /* else the nearest name of a program; empty: none is near */
 };
 
 struct sema_options {
