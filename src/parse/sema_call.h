@@ -38,8 +38,9 @@ bool call_push_read(struct sema *s, struct call *c, struct ir_use use, ast_id at
 /* Appends an index expression. */
 bool call_push_scalar(struct sema *s, struct call *c, ast_id e);
 
-/* A floating-point literal with its sign; false when it is none. */
-bool call_literal(const struct sema *s, ast_id e, double *out);
+/* A number with a point, or arithmetic on numbers with one; false when it is none. After an error in it the
+ * value is 0. */
+bool call_literal(struct sema *s, ast_id e, double *out);
 
 /* An attribute value as written. */
 bool call_attr_value(struct sema *s, ast_id value, struct attr *a);

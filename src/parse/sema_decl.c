@@ -23,6 +23,7 @@ static void declare_param(struct sema *s, ast_id decl)
 	int64_t k;
 	if (value && ast_at(s->a, value)->kind != AST_NONE) {
 		if (!sema_const(s, value, &k)) {
+			sema_note_float(s, value);
 			define_param(s, decl, SCOPE_BROKEN, 0);
 			return;
 		}
@@ -64,6 +65,8 @@ static void declare_const(struct sema *s, ast_id decl)
 	}
 	expr_id e = define ? sema_define_expr(s, define, at, NULL) : sema_expr(s, value);
 	if (!e) {
+		if (!define)
+			sema_note_float(s, value);
 		sema_define_scalar(s, n->name, SCOPE_BROKEN, 0, at);
 		return;
 	}

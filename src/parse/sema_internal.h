@@ -170,6 +170,8 @@ bool sema_has_tensor(const struct sema *s, ast_id e);
 /* Returns true if an expression uses names that are unknown here: loop indices, as a rule. */
 bool sema_is_late(const struct sema *s, ast_id e);
 /* sema_expr, then expr_canon. */
+/* Adds a note to an error in the value of a name, where this is no integer. */
+void sema_note_float(struct sema *s, ast_id value);
 expr_id sema_extent(struct sema *s, ast_id e);
 
 /* ---- sema_decl.c */

@@ -539,6 +539,8 @@ void sema_block(struct sema *s, ast_id block)
 			break;
 		case AST_LET: {
 			expr_id e = sema_expr(s, n->first);
+			if (!e)
+				sema_note_float(s, n->first);
 			sema_define_scalar(s, n->name, e ? SCOPE_LET : SCOPE_BROKEN, e,
 			                   sema_name_at(s, stmt));
 			break;
