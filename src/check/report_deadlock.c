@@ -19,8 +19,25 @@ static const struct progress_node *told_of(const struct checker *c, const struct
 	return n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START ? keeper : n;
 }
 
-static void put_keeper(const struct checker *c, const struct progress_node *n, struct buf *out)
+/* Returns the statement by which a rank takes part in a meeting: of a message its own end, not the peer's. */
+static op_id own_op(const struct checker *c, const struct circle *circle, uint32_t k, uint32_t rank)
 {
+	const struct progress *p = &c->progress;
+	uint32_t meeting = circle->node.at[k % circle->node.n];
+	for (uint32_t i = 0; i < p->edge.n; i++) {
+		const struct progress_node *from = &p->node.at[p->edge.at[i].from];
+		if (p->edge.at[i].to == meeting && from->kind == PROGRESS_START && from->rank == rank)
+			return from->op;
+	}
+	return p->node.at[meeting].op;
+}
+
+/* Puts what keeps a node of that rank from coming. */
+static void put_keeper(const struct checker *c, const struct circle *circle, uint32_t k, uint32_t rank,
+                       struct buf *out)
+{
+	const struct progress_node *n = node_at(c, circle, k);
+	op_id op = n->kind == PROGRESS_MEET ? own_op(c, circle, k, rank) : n->op;
 	if (n->kind == PROGRESS_ROOM) {
 		buf_puts(out, "its host waited for room");
 		return;
@@ -29,7 +46,7 @@ static void put_keeper(const struct checker *c, const struct progress_node *n, s
 		buf_puts(out, "the end of ");
 	else if (n->kind == PROGRESS_WAIT)
 		buf_puts(out, "the ");
-	words_statement(c, n->op, out);
+	words_statement(c, op, out);
 }
 
 static void put_sentence(const struct checker *c, const struct circle *circle, uint32_t k, struct buf *out)
@@ -38,8 +55,9 @@ static void put_sentence(const struct checker *c, const struct circle *circle, u
 	const struct progress_node *told = told_of(c, circle, k);
 	bool lacks_start = n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START;
 	if (n->kind == PROGRESS_ROOM) {
+		op_id op = keeper->kind == PROGRESS_MEET ? own_op(c, circle, k + 1, n->rank) : n->op;
 		buf_printf(out, "a stream holds %lld statements behind the ", (long long)c->o->queue);
-		words_statement(c, n->op, out);
+		words_statement(c, op, out);
 	} else if (lacks_start && op_traits(c->m, told->op) & TRAIT_P2P) {
 		buf_puts(out, "that message ends when ");
 		words_statement(c, told->op, out);
@@ -51,7 +69,7 @@ static void put_sentence(const struct checker *c, const struct circle *circle, u
 		              : n->kind == PROGRESS_WAIT ? " comes after "
 		                                         : " starts after ");
 		if (!lacks_start)
-			put_keeper(c, keeper, out);
+			put_keeper(c, circle, k + 1, n->rank, out);
 	}
 	if (told->kind != PROGRESS_MEET) {
 		buf_putc(out, ' ');
