@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_RANKS = 4 };
+enum { NAMED_RANKS = 8 };
 
 /* The result of one rank for one output. */
 struct finding {
@@ -202,42 +202,64 @@ static bool print_vacuous(const struct module *m, const struct check_output *o)
 	return true;
 }
 
-/* Prints the lines about an output that is wrong. */
+/* The first wrong element, on one rank. */
+static void put_first(const struct module *m, const struct check_output *o, const struct data_map *map,
+                      int rank, const struct finding *f, struct buf *b)
+{
+	bool is_float = dtype_is_float(ir_type(m, o->type)->dtype);
+	char name[DATA_NAME_BYTES];
+	uint32_t line, column, at = m->value.at[o->want->value].at;
+	buf_printf(b, "wrong: rank %d, %s", rank, data_name(m, o->want->value, name));
+	data_index_text(map, f->first_at, b);
+	if (!f->first_unwritten) {
+		buf_puts(b, ": got ");
+		put_number(b, is_float, f->got, f->got_int);
+	} else {
+		buf_puts(b, ": never written");
+	}
+	if (!f->first_unwritten || f->first_known) {
+		buf_puts(b, ", want ");
+		put_number(b, is_float, f->want, f->want_int);
+	}
+	if (!f->first_unwritten)
+		buf_printf(b, " (tolerance %.2g)", f->bound);
+	if (m->source && at != DIAG_NOWHERE) {
+		source_position(m->source, at, &line, &column);
+		buf_printf(b, "  (%s:%u)", m->source->name, line);
+	}
+	buf_putc(b, '\n');
+}
+
+/* ` (1 3)`, where only some ranks are wrong. */
+static void put_ranks(const struct finding *all, int size, struct buf *b)
+{
+	int named = 0;
+	for (int r = 0; r < size && named <= NAMED_RANKS; r++)
+		if (all[r].wrong && named++ < NAMED_RANKS)
+			buf_printf(b, "%s%d", named == 1 ? " (" : " ", r);
+	buf_puts(b, named > NAMED_RANKS ? " …)" : ")");
+}
+
+/* The lines about one output that is wrong: its first wrong element, and how many there are on all ranks. */
 static void print_wrong(struct rt_job *job, const struct module *m, const struct check_output *o,
                         const struct finding *all)
 {
-	bool is_float = dtype_is_float(ir_type(m, o->type)->dtype);
 	char name[DATA_NAME_BYTES];
 	struct data_map map;
 	struct buf b = {0};
 	int64_t wrong = 0, compared = 0, unwritten = 0, on = 0;
-	data_name(m, o->want->value, name);
 	if (!data_map_make(m, o->type, job->rank, &map))
 		return;
 	for (int r = 0; r < job->size; r++) {
 		const struct finding *f = &all[r];
 		wrong += f->wrong, compared += f->compared, unwritten += f->unwritten;
-		if (!f->wrong || on++ >= SHOWN_RANKS)
-			continue;
-		buf_printf(&b, "wrong: rank %d, %s", r, name);
-		data_index_text(&map, f->first_at, &b);
-		if (f->first_unwritten) {
-			buf_puts(&b, ": never written");
-			if (f->first_known) {
-				buf_puts(&b, ", want ");
-				put_number(&b, is_float, f->want, f->want_int);
-			}
-		} else {
-			buf_puts(&b, ": got ");
-			put_number(&b, is_float, f->got, f->got_int);
-			buf_puts(&b, ", want ");
-			put_number(&b, is_float, f->want, f->want_int);
-			buf_printf(&b, " (tolerance %.2g)", f->bound);
-		}
-		buf_putc(&b, '\n');
+		if (f->wrong && !on++)
+			put_first(m, o, &map, r, f, &b);
 	}
 	buf_printf(&b, "wrong: %lld of %lld elements of %s, on %lld of %d ranks", (long long)wrong,
-	           (long long)compared, name, (long long)on, job->size);
+	           (long long)compared, data_name(m, o->want->value, name), (long long)on, job->size);
+	if (on < job->size)
+		put_ranks(all, job->size, &b);
 	if (unwritten)
 		buf_printf(&b, "; %lld were never written", (long long)unwritten);
 	fprintf(stderr, "%s\n", b.at);
