@@ -172,6 +172,10 @@ static void note_points(struct parser *p, const unsigned char *point)
 {
 	char first[64], last[64];
 	const unsigned char *begin = point, *end = point + 1, *dot = point;
+	if (begin > p->text && begin[-1] == '.') {
+		other_name_note(p->diag, OTHER_SIGN, "...");
+		return;
+	}
 	while (begin > p->text && (word_has(begin[-1]) || begin[-1] == '.'))
 		begin--;
 	if (lex_is_digit(*begin) || (begin == point && lex_is_digit(*end))) {

@@ -1,4 +1,5 @@
-/* parse_report: the unexpected token, the tokens that could be there instead, and what other systems write so.
+/* parse_report: the unexpected token, the tokens that could be there instead, and what other systems write
+ * so.
  *
  *     error: unexpected name 'iner', expected ',' or ')'
  *
@@ -174,6 +175,11 @@ static void try_leads(struct parser *p, struct suggest *s)
 
 /* Signs and words of other systems. */
 
+static const char *get_name(const struct parser *p, const struct parse_token *t)
+{
+	return t->token == TOK_NAME ? names_text(p->ast->names, (uint32_t)t->value & ~PARSE_QUOTED) : "";
+}
+
 /* The sign that the unexpected token is part of; NULL: none is known. */
 static const char *find_sign(const struct parser *p, const struct expected *e)
 {
@@ -183,6 +189,7 @@ static const char *find_sign(const struct parser *p, const struct expected *e)
 	bool is_lead = last->span.at == p->lead.span.at, operand_before = has_token(e, TOK_STAR);
 	bool expression = has_token(e, TOK_FLOAT), after_target = has_token(e, TOK_WRITE);
 	bool type = has_token(e, TOK_LBRACKET) && !expression;
+	const char *text;
 	switch (last->token) {
 	case TOK_AT:
 		return operand_before ? "@" : NULL;
@@ -206,23 +213,32 @@ static const char *find_sign(const struct parser *p, const struct expected *e)
 		return operand_before && has_token(e, TOK_NEWLINE) ? "->" : NULL;
 	case TOK_IF:
 		return operand_before ? "if" : NULL;
+	case TOK_LE:
+		return after_target ? "<=" : NULL;
+	case TOK_PARAM:
+	case TOK_CONST:
+	case TOK_MESH:
+	case TOK_GROUP:
+		return is_lead && p->blocks ? "param" : NULL;
 	case TOK_ASSIGN:
-		return lead == TOK_IF && operand_before ? "=" : type ? "<" : NULL;
+		return before == ':' ? ":=" : lead == TOK_IF && operand_before ? "=" : type ? "<" : NULL;
 	case TOK_PERCENT:
-		return expression || is_lead ? "%0" : NULL;
+		return is_lead && !p->blocks ? "T0" : expression || is_lead ? "%0" : NULL;
 	case TOK_INT:
 		return before == '@' ? "@2" : NULL;
 	case TOK_HANDLE:
 		return expression ? "0x10" : NULL;
 	case TOK_NAME:
-		return before >= '0' && before <= '9' ? "1.0f" : NULL;
+		if (before >= '0' && before <= '9')
+			return "1.0f";
+		if (!is_lead || p->blocks)
+			return NULL;
+		text = get_name(p, last);
+		if (*text == 'T' && lex_is_digit((unsigned char)text[1]))
+			return "T0";
+		return *lex_skip_blanks(p->text + last->span.end) == '=' ? "t = 4" : NULL;
 	}
 	return NULL;
-}
-
-static const char *get_name(const struct parser *p, const struct parse_token *t)
-{
-	return t->token == TOK_NAME ? names_text(p->ast->names, (uint32_t)t->value & ~PARSE_QUOTED) : "";
 }
 
 /* The token to report: where a line begins with a word of another system, this word. */
@@ -269,6 +285,8 @@ static void add_notes(struct parser *p, const struct expected *e, const struct s
 	bool same_line = last->line_start == lead->line_start && last->span.at != lead->span.at;
 	if (meant->best)
 		diag_suggest(p->diag, meant);
+	else if (lead->token == TOK_PROGRAM && same_line)
+		other_name_show_line(p->diag, lead->token);
 	else if (last->token == TOK_ELSE)
 		diag_note(p->diag, DIAG_NOWHERE, "'else' stands on the line of the '}' before it");
 	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has_token(e, TOK_NAME) &&

@@ -97,7 +97,10 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 	for (name_id i = 0; name && i < s->statement_of.n; i++)
 		if (s->statement_of.at[i])
 			suggest_try(&g, names_text(s->m->names, i));
-	diag_suggest(s->d, &g);
+	if (name && sema_find_tensor(s, name) && c->kind == OP_WAIT)
+		diag_note(s->d, DIAG_NOWHERE, "`Y <- allgather(X, axis=x) as c` starts it, `wait(c)` waits");
+	else
+		diag_suggest(s->d, &g);
 	return false;
 }
 
