@@ -1,5 +1,6 @@
 /* golden_job: see golden_job.h. */
 #include "golden/golden_job.h"
+#include "base/arena.h"
 #include "base/file.h"
 #include "golden/golden_compare.h"
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <time.h>
 
 enum { CRASH = 70 }; /* from this exit code on, it is none that a test expects by --update */
+enum { MOST_ROUNDS = 3 };
 #define GRACE_NS ((int64_t)2000000000) /* from SIGTERM to SIGKILL */
 #define SECOND_NS ((int64_t)1000000000)
 
@@ -70,13 +72,19 @@ static bool start_command(struct golden_job *j)
 	return ok;
 }
 
+/* Reads the test and starts its first command. */
+static bool start_round(struct golden_job *j, const char *path)
+{
+	j->result.outcome = GOLDEN_FAILED;
+	j->end = golden_now() + j->options->seconds * SECOND_NS;
+	return read_test(j, path) && start_command(j);
+}
+
 bool golden_job_start(struct golden_job *j, struct golden_options *o, const char *path, uint32_t index)
 {
 	*j = (struct golden_job){
 	    .options = o, .index = index, .start = golden_now(), .child = {.pipe = {-1, -1}}};
-	j->result.outcome = GOLDEN_FAILED;
-	j->end = j->start + o->seconds * SECOND_NS;
-	bool runs = read_test(j, path) && start_command(j);
+	bool runs = start_round(j, path);
 	j->result.ns = golden_now() - j->start;
 	return runs;
 }
@@ -98,18 +106,34 @@ static bool explain_failure(struct golden_job *j, int code)
 	return words->n > 0;
 }
 
+static uint32_t count_lines(const struct buf *text)
+{
+	uint32_t n = 0;
+	for (size_t i = 0; i < text->n; i++)
+		n += text->at[i] == '\n';
+	return n;
+}
+
+/* Writes the output into the test. Messages of the program may name lines of this file, so a file of another
+ * length is run once more. */
 static void update(struct golden_job *j, const struct golden_lines *output, const struct golden_edits *e,
                    int code)
 {
 	struct buf text = {0};
 	const struct source *s = j->test.source;
 	golden_put_updated(&j->test, output, e, code, &text);
-	j->result.outcome =
-	    text.n == s->size && !memcmp(text.at, s->text, text.n) ? GOLDEN_PASSED : GOLDEN_UPDATED;
-	if (j->result.outcome == GOLDEN_UPDATED &&
-	    !file_replace(j->place.test, &(struct file_part){text.at, text.n}, 1)) {
+	bool same = text.n == s->size && !memcmp(text.at, s->text, text.n);
+	j->result.outcome = same && !j->rounds ? GOLDEN_PASSED : GOLDEN_UPDATED;
+	if (!same && j->rounds == MOST_ROUNDS) {
+		j->result.outcome = GOLDEN_FAILED;
+		buf_printf(&j->result.words,
+		           "the output was another one in each run: write `{{...}}` for the parts that change\n");
+	} else if (!same && !file_replace(j->place.test, &(struct file_part){text.at, text.n}, 1)) {
 		j->result.outcome = GOLDEN_FAILED;
 		buf_printf(&j->result.words, "cannot write '%s': %s\n", s->name, strerror(errno));
+	} else if (!same) {
+		j->rounds++;
+		j->again = count_lines(&text) != j->test.line.n;
 	}
 	buf_free(&text);
 }
@@ -144,11 +168,26 @@ static void judge_test(struct golden_job *j, int code)
 	buf_free(&text);
 }
 
+static bool start_again(struct golden_job *j)
+{
+	char *path = mem_strdup(j->test.source->name);
+	golden_job_free(j);
+	j->child = (struct golden_child){.pipe = {-1, -1}};
+	j->text = (struct buf){0};
+	j->run = 0;
+	j->stage = GOLDEN_RUNNING;
+	j->late = false;
+	bool runs = start_round(j, path);
+	free(path);
+	return runs;
+}
+
 bool golden_job_next(struct golden_job *j, int code)
 {
 	for (int i = 0; i < 2; i++)
 		golden_put_text(&j->text, j->child.text[i].at, j->child.text[i].n);
 	bool last = j->run + 1 == j->test.run.n || code || j->late || j->child.flooded;
+	j->again = false;
 	if (last)
 		judge_test(j, code);
 	golden_child_free(&j->child);
@@ -156,6 +195,8 @@ bool golden_job_next(struct golden_job *j, int code)
 	if (!last) {
 		j->run++;
 		runs = start_command(j);
+	} else if (j->again) {
+		runs = start_again(j);
 	}
 	j->result.ns = golden_now() - j->start;
 	return runs;

@@ -17,7 +17,9 @@ struct golden_job {
 	uint32_t index;     /* of the path */
 	int64_t start, end; /* ns of the monotonic clock; when the next stage begins */
 	enum golden_stage stage;
-	bool late; /* its time was over */
+	bool late;       /* its time was over */
+	uint32_t rounds; /* how often --update has written the file */
+	bool again;      /* the last time it moved lines: the test runs once more */
 	struct golden_result result;
 };
 
