@@ -1,7 +1,9 @@
 /* trace_json: prints spans as events of Chrome's trace format. */
+#include "base/arena.h"
 #include "base/chrome.h"
 #include "base/vec.h"
 #include "exec/trace.h"
+#include <stdlib.h>
 
 /* The rows in which spans are drawn. Spans of one tid must be disjoint or nested, but several messages
  * may be in flight. So each message takes the first free row. */
@@ -60,23 +62,52 @@ static void put_moving(const struct rt_job *job, const struct trace_span *s, uns
 		                                           .tid = tid});
 }
 
+/* The times of spans in the file: those of hosts' clocks are aligned up to microseconds, and none is
+ * negative. */
+static int64_t drawn_begin(const struct trace_span *s, const struct trace_clock *clock)
+{
+	int64_t begin = s->begin + clock->offset - clock->zero;
+	return begin < 0 ? 0 : begin;
+}
+
+/* Draws an arrow to each wait from the span that it waits for, which the trace may have dropped. */
+static void put_arrows(const struct rt_job *job, const struct trace_spans *s, const unsigned *tid,
+                       const struct trace_clock *clock, struct buf *out)
+{
+	uint64_t ids = 1;
+	for (uint64_t k = 0; k < s->n; k++)
+		ids = s->at[k].id >= ids ? s->at[k].id + 1 : ids;
+	uint64_t *by_id = mem_zalloc(sizeof *by_id * (size_t)ids); /* 1 + place */
+	for (uint64_t k = 0; k < s->n; k++)
+		if (s->at[k].kind != RT_TRACE_WAIT && s->at[k].kind != RT_TRACE_TASK)
+			by_id[s->at[k].id] = k + 1;
+	for (uint64_t k = 0; k < s->n; k++) {
+		const struct trace_span *wait = &s->at[k];
+		const uint64_t from = by_id[wait->id];
+		if (wait->kind != RT_TRACE_WAIT || !from)
+			continue;
+		chrome_put_arrow(out, "s", k, job->rank, tid[from - 1], drawn_begin(&s->at[from - 1], clock));
+		chrome_put_arrow(out, "f", k, job->rank, tid[k],
+		                 drawn_begin(wait, clock) + wait->arrow - wait->begin);
+	}
+	free(by_id);
+}
+
 void trace_json(const struct rt_job *job, const struct trace_spans *s, const struct trace_clock *clock,
                 struct buf *out)
 {
 	struct lanes lanes = {0};
 	struct buf name = {0};
+	unsigned *tid = mem_alloc(sizeof *tid * (size_t)(s->n + 1));
 	for (uint64_t k = 0; k < s->n; k++) {
 		const struct trace_span *x = &s->at[k];
-		int64_t begin = x->begin + clock->offset - clock->zero;
-		unsigned tid = tid_of(&lanes, x);
-		begin = begin < 0 ? 0 : begin; /* clocks of hosts differ by microseconds */
-		put_span(job, x, tid, begin, out);
-		put_moving(job, x, tid, begin, out);
-		if (x->kind == RT_TRACE_WAIT)
-			chrome_put_arrow(out, "f", x->id, job->rank, tid, begin + x->arrow - x->begin);
-		else if (x->kind != RT_TRACE_TASK)
-			chrome_put_arrow(out, "s", x->id, job->rank, tid, begin);
+		int64_t begin = drawn_begin(x, clock);
+		tid[k] = tid_of(&lanes, x);
+		put_span(job, x, tid[k], begin, out);
+		put_moving(job, x, tid[k], begin, out);
 	}
+	put_arrows(job, s, tid, clock, out);
+	free(tid);
 	buf_printf(&name, "rank %d", job->rank);
 	if (clock->error)
 		buf_printf(&name, " (clock of its GPU matched up to %.3f us)", (double)clock->error / 1e3);

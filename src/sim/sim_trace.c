@@ -22,16 +22,12 @@ static unsigned tid_of(struct places *p, const struct timeline_span *s)
 	return MESSAGE_TID + k;
 }
 
-/* An arrow goes from the begin of communication to the wait for it, or to where it would wait. */
+/* An arrow goes from the begin of communication to each wait for it, or to where it would wait. */
 static void put_spans(struct timeline *t, const struct timeline_class *c, int pid, struct places *places,
                       struct buf *out)
 {
 	static const char *const category[] = {"task", "collective", "message", "wait"};
-	bool *waited = mem_zalloc((size_t)c->span.n + 1);
 	unsigned *tid = mem_alloc(sizeof *tid * ((size_t)c->span.n + 1));
-	for (uint32_t k = 0; k < c->span.n; k++)
-		if (c->span.at[k].comm != TIMELINE_NONE)
-			waited[c->span.at[k].comm] = true;
 	for (uint32_t k = 0; k < c->span.n; k++) {
 		const struct timeline_span *s = &c->span.at[k];
 		tid[k] = tid_of(places, s);
@@ -43,14 +39,15 @@ static void put_spans(struct timeline *t, const struct timeline_class *c, int pi
 		                                           .iteration = s->iteration,
 		                                           .pid = pid,
 		                                           .tid = tid[k]});
-		if (waited[k])
-			chrome_put_arrow(out, "s", k, pid, tid[k], s->begin);
-		if (s->comm != TIMELINE_NONE)
-			chrome_put_arrow(out, "f", s->comm, pid, tid[k],
-			                 s->begin > c->span.at[s->comm].begin ? s->begin
-			                                                      : c->span.at[s->comm].begin);
 	}
-	free(waited);
+	for (uint32_t k = 0; k < c->span.n; k++) {
+		const struct timeline_span *wait = &c->span.at[k];
+		if (wait->comm == TIMELINE_NONE)
+			continue;
+		int64_t from = c->span.at[wait->comm].begin;
+		chrome_put_arrow(out, "s", k, pid, tid[wait->comm], from);
+		chrome_put_arrow(out, "f", k, pid, tid[k], wait->begin > from ? wait->begin : from);
+	}
 	free(tid);
 }
 

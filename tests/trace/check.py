@@ -1,7 +1,7 @@
 """check.py TRACE: whether a trace of `hirc run --trace` is one, and what is in it.
 
-Spans of a thread are disjoint or nested, every thread has a name, every arrow leads forward in time from a
-communication to a wait that ends no sooner than what it waits for. What is moving ends with its collective.
+Spans of a thread are disjoint or nested, every thread has a name. Every arrow has two ends, and leads forward in time
+from a communication to a wait that ends no sooner than what it waits for. What is moving ends with its collective.
 """
 import collections
 import json
@@ -30,6 +30,12 @@ for key, of in threads.items():
         open_until.append(end)
 starts = {e["id"]: e for e in events if e["ph"] == "s"}
 ends = [e for e in events if e["ph"] == "f"]
+for phase in "sf":
+    count = collections.Counter(e["id"] for e in events if e["ph"] == phase)
+    other = {e["id"] for e in events if e["ph"] in "sf" and e["ph"] != phase}
+    for arrow, n in count.items():
+        if n != 1 or arrow not in other:
+            fail(f"arrow {arrow} has {n} ends of phase {phase!r}, and {'an' if arrow in other else 'no'} other end")
 
 
 def span_at(arrow, wait):
