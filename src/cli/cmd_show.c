@@ -223,9 +223,9 @@ static enum status show_path(struct show_command *c, const char *path)
 	struct buf text = {0};
 	if (picture == PICTURES || !check_options(c, picture))
 		return STATUS_USAGE;
-	/* Layouts are those of the program as it was written, once all of them are known. */
+	/* Layouts are those of the program as it was written, once each change of one is a statement. */
 	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
-		c->compile.pipeline.stop_after = "propagate-shardings";
+		c->compile.pipeline.stop_after = "decompose-reshardings";
 	if (c->pipeline && strcmp(c->pipeline, OWN_PIPELINE) != 0)
 		c->compile.steps = c->pipeline;
 	if (!compile_options_finish(&c->compile, c->d))

@@ -21,7 +21,7 @@ static struct source *copy_source(const struct source *s)
 	return source_from_text(s->name, s->text, s->size);
 }
 
-/* The program with its layouts as it was written; NULL: that of the page has them. */
+/* The program as it was written, with a statement for each change of layout; NULL: that of the page has them. */
 static struct module *lay_out(const struct report_command *c)
 {
 	struct compile_options o = c->compile;
@@ -29,7 +29,7 @@ static struct module *lay_out(const struct report_command *c)
 	struct module *m = NULL;
 	enum status status;
 	if (!o.passes && !o.pipeline.stop_after && !import_knows(c->source)) {
-		o.pipeline = (struct pipeline_options){.stop_after = "propagate-shardings"};
+		o.pipeline = (struct pipeline_options){.stop_after = "decompose-reshardings"};
 		o.verify_roundtrip = false;
 		m = compile_source(silent, copy_source(c->source), &o, true, &status);
 	}

@@ -1,10 +1,12 @@
 /* pictures: layouts, first where they change, and the steps of loops. */
+#include "ir/edit.h"
 #include "ir/print.h"
 #include "report/html.h"
 #include "report/parts.h"
 #include "show/show_layout.h"
 #include "show/show_steps.h"
 #include <stdlib.h>
+#include <string.h>
 
 enum { OPEN = 4 }; /* changes that a reader sees at once */
 
@@ -37,6 +39,12 @@ static void draw_layout(struct pictures *p, const struct layout_picture *picture
 	}
 }
 
+/* Returns true if a change changes the order in memory alone. */
+static bool is_copy(const struct layout_picture *picture)
+{
+	return picture->n == 2 && !strcmp(picture->side[0].type, picture->side[1].type);
+}
+
 static void put_layout(struct pictures *p, value_id v)
 {
 	struct layout_picture picture;
@@ -49,7 +57,7 @@ static void put_layout(struct pictures *p, value_id v)
 		buf_free(&name);
 		return;
 	}
-	bool drawn = layout_picture_open(&picture, p->m, name.at, p->d);
+	bool drawn = layout_picture_open(&picture, p->m, name.at, p->d) && !is_copy(&picture);
 	if (drawn && p->shown < REPORT_MOST_PICTURES) {
 		draw_layout(p, &picture, name.at);
 		p->shown++;
@@ -72,9 +80,9 @@ void report_layouts(struct report *r, struct buf *out)
 	struct pictures p = {.r = r, .m = m, .out = out, .d = diag_new(NULL, DIAG_TEXT, 0)};
 	p.done = mem_zalloc(sizeof *p.done * m->value.n);
 	diag_set_source(p.d, m->source);
-	for (op_id op = 1; op < m->op.n; op++)
-		if (m->op.at[op].parent && op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) &&
-		    op_read(m, op, 0) && op_result(m, op, 0) && is_spread(m, op_result(m, op, 0))) {
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) && op_read(m, op, 0) &&
+		    op_result(m, op, 0) && is_spread(m, op_result(m, op, 0))) {
 			p.done[op_read(m, op, 0)] = true; /* beside its new layout */
 			p.done[op_result(m, op, 0)] = false;
 			put_layout(&p, op_result(m, op, 0));

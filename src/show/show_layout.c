@@ -44,6 +44,13 @@ static op_id find_statement(const struct module *m, const char *word, value_id v
 	return 0;
 }
 
+/* The tensor that a nameless one, which a pass made, is a copy of; 0: none. */
+static value_id copied(const struct module *m, value_id v)
+{
+	op_id op = m->value.at[v].name ? 0 : m->value.at[v].def;
+	return op && m->op.at[op].kind == OP_SET ? op_read(m, op, 0) : 0;
+}
+
 static bool unknown(struct layout_picture *p, struct diag *d, const char *word, size_t n)
 {
 	char *name = arena_strndup(p->arena, word, n);
@@ -275,7 +282,7 @@ bool layout_picture_open(struct layout_picture *p, struct module *m, const char 
 		if (!from || !to)
 			return unknown(p, d, from ? comma + 1 : what, from ? strlen(comma + 1) : n);
 		op = find_statement(m, "", to);
-		op = op && op_read(m, op, 0) == from ? op : 0;
+		op = op && (op_read(m, op, 0) == from || copied(m, op_read(m, op, 0)) == from) ? op : 0;
 	} else {
 		op = find_statement(m, what, from);
 		if (!from && !op)
