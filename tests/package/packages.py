@@ -61,6 +61,15 @@ def check_files(top, debian):
             check(link or mode == (0o755 if runs else 0o644), f"{path}: mode {mode:o}")
 
 
+def check_links(top):
+    """README's links to files lead to files."""
+    folder = os.path.join(top, "share/doc/hirc")
+    with open(os.path.join(folder, "README.md"), encoding="utf-8") as file:
+        links = re.findall(r"\]\(([^)#]+)|(?:src|href)=\"([^\"#]+)", file.read())
+    for link in {a or b for a, b in links}:
+        check("://" in link or os.path.exists(os.path.join(folder, link)), f"README.md links to {link}, which is not there")
+
+
 def check_runs(top, debian):
     """The program of the package, from another folder, with the package's examples and completions."""
     program, share = os.path.join(top, "bin/hirc"), os.path.join(top, "share")
@@ -118,6 +127,7 @@ def main():
                 check([name + ".tar.gz" for name in os.listdir(there)] == packages, str(os.listdir(there)))
                 top = os.path.join(there, packages[0][:-len(".tar.gz")])
         check_files(top, PART == "deb")
+        check_links(top)
         version = check_runs(top, PART == "deb")
         if PART == "deb":
             check_control(package, version.split("features:")[1])

@@ -7,6 +7,7 @@
 #     share/vim/vimfiles, share/nvim/site  what Vim and Neovim load by themselves, below /usr and /usr/local
 #     share/hirc/examples, share/hirc/editors
 #     share/doc/hirc/README.md, LICENSE   and licences/, with HIRC_BUNDLE
+#     share/doc/hirc/examples             a link to share/hirc/examples, for README's links
 #
 # The program reads none of these: the folder may be moved.
 
@@ -68,3 +69,6 @@ foreach(folder vim/vimfiles nvim/site)
 	install(DIRECTORY tools/editors/vim/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
 endforeach()
 install(FILES README.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# README's links to examples lead there from its new place, too.
+file(RELATIVE_PATH examples ${CMAKE_INSTALL_FULL_DOCDIR} ${CMAKE_INSTALL_FULL_DATADIR}/hirc/examples)
+install(CODE "file(CREATE_LINK \"${examples}\" \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/examples\" SYMBOLIC)")
