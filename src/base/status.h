@@ -10,6 +10,7 @@ enum status {
 	STATUS_STUCK = 4,       /* deadlock or timeout */
 	STATUS_ABSENT = 5,      /* a backend that this build or machine lacks */
 	STATUS_INTERNAL = 70,   /* a bug in hirc */
+	STATUS_UNREAD = 141,    /* the reader of standard output has left: as if SIGPIPE had ended hirc */
 };
 
 #endif

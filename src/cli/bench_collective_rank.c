@@ -53,7 +53,7 @@ static enum status print_figures(const struct bench_member *x, struct buf *text)
 		progress_end(x->c->b->progress);
 	bool ok = x->job->rank != 0 || output_write(text);
 	text->n = 0;
-	return ok ? STATUS_OK : rt_job_fail(x->job, STATUS_DIAGNOSTICS);
+	return ok ? STATUS_OK : rt_job_fail(x->job, output_status(false));
 }
 
 static enum status sweep_sizes(struct sums *sums, enum collective kind, struct buf *text)

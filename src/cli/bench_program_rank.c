@@ -24,7 +24,7 @@ static enum status report_samples(struct rt_job *job, const struct bench_set *se
 	if (job->rank == 0)
 		progress_end(set->b->progress);
 	if (job->rank == 0 && !output_write(&text))
-		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
+		status = rt_job_fail(job, output_status(false));
 	buf_free(&text);
 	return status;
 }

@@ -79,7 +79,7 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
 		       r.communications == 1 ? "" : "s");
 		/* The messages of the next program come after it. */
-		return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
+		return output_status(output_flush());
 	case CHECK_UNKNOWN:
 		diag_error(d, E_CHECK_UNKNOWN, r.at, "%s", r.what);
 		break;

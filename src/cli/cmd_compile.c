@@ -226,7 +226,7 @@ static enum status compile_path(struct compile_command *c, const char *path)
 static enum status close_output(struct compile_command *c)
 {
 	if (!c->output || !strcmp(c->output, "-"))
-		return output_write(&c->text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+		return output_status(output_write(&c->text));
 	open_output(c);
 	if (c->text.file)
 		buf_send(&c->text);
@@ -383,7 +383,7 @@ int cmd_compile(int argc, char **argv)
 	if (go && c.list) {
 		struct buf text = {0};
 		pipeline_list(&text);
-		status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+		status = output_status(output_write(&text));
 		buf_free(&text);
 	} else if (go && !line.file.n) {
 		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);

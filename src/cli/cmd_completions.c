@@ -15,7 +15,7 @@ static enum status print_script(const char *word)
 	for (unsigned k = 0; word && k < sizeof shells / sizeof *shells; k++)
 		if (!strcmp(shells[k].name, word)) {
 			fputs(shells[k].script, stdout);
-			return output_flush() ? STATUS_OK : STATUS_DIAGNOSTICS;
+			return output_status(output_flush());
 		}
 	fprintf(stderr, "hirc completions: error: a shell is needed: bash, zsh or fish%s%s%s\n",
 	        word ? ", not '" : "", word ? word : "", word ? "'" : "");

@@ -13,7 +13,7 @@ struct explain_command {
 
 static enum status print_text(const struct buf *text)
 {
-	return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return output_status(output_write(text));
 }
 
 static enum status code(const char *word)

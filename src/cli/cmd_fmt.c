@@ -60,7 +60,7 @@ static enum status format(struct fmt_command *c, const char *path)
 		} else if (c->in_place && strcmp(path, "-")) {
 			status = same ? STATUS_OK : write_back(c, path, &text);
 		} else if (!c->check) {
-			status = output_write(&text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+			status = output_status(output_write(&text));
 		}
 	}
 	diag_set_source(c->d, outer);

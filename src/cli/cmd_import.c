@@ -45,7 +45,7 @@ static enum status import(struct import_command *c, const char *path, struct buf
 static enum status write_import(struct import_command *c, const struct buf *text)
 {
 	if (!c->output || !strcmp(c->output, "-"))
-		return output_write(text) ? STATUS_OK : STATUS_DIAGNOSTICS;
+		return output_status(output_write(text));
 	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
 		return STATUS_OK;
 	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,

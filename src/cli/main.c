@@ -89,12 +89,12 @@ static void keep_streams(void)
 
 int main(int argc, char **argv)
 {
-	/* So that a reader that leaves, and a limit on the size of files, is a failed write, on ranks too. */
+	/* A reader that leaves, and a limit on the size of files, is a failed write, on ranks too: files that
+	 * were begun are removed, and ranks end. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	keep_streams();
 	int status = run_command(argc, argv);
-	if (!output_flush() && status == STATUS_OK)
-		status = STATUS_DIAGNOSTICS;
-	return status;
+	enum status written = output_status(output_flush());
+	return written == STATUS_UNREAD || status == STATUS_OK ? (int)written : status;
 }

@@ -16,9 +16,9 @@ static bool unread(void)
 
 static bool report_unwritable(int error)
 {
-	if (!error && unread())
-		error = EPIPE;
 	__fpurge(stdout);
+	if (error == EPIPE || (!error && unread()))
+		return false;
 	clearerr(stdout);
 	fprintf(stderr, "hirc: error: cannot write '<stdout>'%s%s\n", error ? ": " : "",
 	        error ? strerror(error) : "");
@@ -43,6 +43,11 @@ bool output_flush(void)
 	if (fflush(stdout) != 0)
 		return report_unwritable(errno);
 	return ferror(stdout) ? report_unwritable(0) : true;
+}
+
+enum status output_status(bool ok)
+{
+	return ok ? STATUS_OK : ferror(stdout) ? STATUS_UNREAD : STATUS_DIAGNOSTICS;
 }
 
 void output_put_csv(struct buf *out, const char *text)

@@ -136,7 +136,7 @@ enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan *
 
 static enum status printed(struct rt_job *job, bool ok)
 {
-	return ok ? STATUS_OK : rt_job_fail(job, STATUS_DIAGNOSTICS);
+	return ok ? STATUS_OK : rt_job_fail(job, output_status(false));
 }
 
 /* Rank by rank, so that lines do not mix. */

@@ -165,7 +165,7 @@ static enum status make_profile(struct rt_job *job, const struct trace_spans *s,
 	if (status == STATUS_OK)
 		status = profile_print(job, s, &all, clock->error, &out);
 	if (status == STATUS_OK && !output_write(&out))
-		status = rt_job_fail(job, STATUS_DIAGNOSTICS);
+		status = rt_job_fail(job, output_status(false));
 	buf_free(&out);
 	free(own.at);
 	free(all.at);
