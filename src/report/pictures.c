@@ -39,12 +39,6 @@ static void draw_layout(struct pictures *p, const struct layout_picture *picture
 	}
 }
 
-/* Returns true if a change changes the order in memory alone. */
-static bool is_copy(const struct layout_picture *picture)
-{
-	return picture->n == 2 && !strcmp(picture->side[0].type, picture->side[1].type);
-}
-
 static void put_layout(struct pictures *p, value_id v)
 {
 	struct layout_picture picture;
@@ -57,7 +51,9 @@ static void put_layout(struct pictures *p, value_id v)
 		buf_free(&name);
 		return;
 	}
-	bool drawn = layout_picture_open(&picture, p->m, name.at, p->d) && !is_copy(&picture);
+	bool drawn = layout_picture_open(&picture, p->m, name.at, p->d);
+	if (drawn && picture.n == 2)
+		p->done[picture.side[0].value] = true; /* beside its new layout */
 	if (drawn && p->shown < REPORT_MOST_PICTURES) {
 		draw_layout(p, &picture, name.at);
 		p->shown++;
@@ -74,19 +70,39 @@ static bool is_spread(const struct module *m, value_id v)
 	return mesh && ir_mesh(m, mesh)->device_count > 1;
 }
 
+static bool is_change(const struct module *m, op_id op)
+{
+	return op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) && op_read(m, op, 0) &&
+	       op_result(m, op, 0) && is_spread(m, op_result(m, op, 0));
+}
+
+/* By value: tensors that passes inserted between a change and a copy of its result; the copy is drawn. */
+static bool *find_copied(struct module *m)
+{
+	bool *copied = mem_zalloc(sizeof *copied * m->value.n);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		value_id from = is_change(m, op) && layout_is_copy(m, op) ? op_read(m, op, 0) : 0;
+		if (from && !m->value.at[from].name && m->value.at[from].def &&
+		    is_change(m, m->value.at[from].def))
+			copied[from] = true;
+	}
+	return copied;
+}
+
 void report_layouts(struct report *r, struct buf *out)
 {
 	struct module *m = r->laid_out ? r->laid_out : r->m;
 	struct pictures p = {.r = r, .m = m, .out = out, .d = diag_new(NULL, DIAG_TEXT, 0)};
 	p.done = mem_zalloc(sizeof *p.done * m->value.n);
 	diag_set_source(p.d, m->source);
+	bool *copied = find_copied(m);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		if (op_traits(m, op) & (TRAIT_RESHARD | TRAIT_COLLECTIVE) && op_read(m, op, 0) &&
-		    op_result(m, op, 0) && is_spread(m, op_result(m, op, 0))) {
-			p.done[op_read(m, op, 0)] = true; /* beside its new layout */
+		if (is_change(m, op) && !copied[op_result(m, op, 0)] &&
+		    (!layout_is_copy(m, op) || copied[op_read(m, op, 0)])) {
 			p.done[op_result(m, op, 0)] = false;
 			put_layout(&p, op_result(m, op, 0));
 		}
+	free(copied);
 	for (uint32_t k = 0; k < m->input.n; k++)
 		if (is_spread(m, m->input.at[k].value))
 			put_layout(&p, m->input.at[k].value);

@@ -44,11 +44,39 @@ static op_id find_statement(const struct module *m, const char *word, value_id v
 	return 0;
 }
 
-/* The tensor that a nameless one, which a pass made, is a copy of; 0: none. */
-static value_id copied(const struct module *m, value_id v)
+bool layout_is_copy(struct module *m, op_id op)
 {
-	op_id op = m->value.at[v].name ? 0 : m->value.at[v].def;
-	return op && m->op.at[op].kind == OP_SET ? op_read(m, op, 0) : 0;
+	struct buf from = {0}, to = {0};
+	bool same = false;
+	if (m->op.at[op].kind == OP_SET) {
+		ir_print_type(m, m->value.at[op_read(m, op, 0)].type, &from);
+		ir_print_type(m, m->value.at[op_result(m, op, 0)].type, &to);
+		same = !strcmp(from.at, to.at);
+	}
+	buf_free(&from);
+	buf_free(&to);
+	return same;
+}
+
+/* The statement that makes a nameless tensor, which passes insert; 0: the tensor is the program's own. */
+static op_id inserted_by(const struct module *m, value_id v)
+{
+	return m->value.at[v].name ? 0 : m->value.at[v].def;
+}
+
+/* The statement that gives the result of `op` its layout: passes copy to another order in memory after it. */
+static op_id skip_copy_after(struct module *m, op_id op)
+{
+	op_id before = layout_is_copy(m, op) ? inserted_by(m, op_read(m, op, 0)) : 0;
+	return before && redistributes(m, before) ? before : op;
+}
+
+/* The tensor that a statement lays out anew: passes copy it to another order in memory before. */
+static value_id skip_copy_before(struct module *m, op_id op)
+{
+	value_id from = op_read(m, op, 0);
+	op_id before = inserted_by(m, from);
+	return before && layout_is_copy(m, before) ? op_read(m, before, 0) : from;
 }
 
 static bool unknown(struct layout_picture *p, struct diag *d, const char *word, size_t n)
@@ -185,6 +213,7 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 	struct module *m = p->m;
 	const struct type *type = value_type(m, v);
 	struct buf text = {0};
+	s->value = v;
 	ir_print_value_name(m, v, &text);
 	s->name = arena_strndup(p->arena, text.at, text.n);
 	text.n = 0;
@@ -282,13 +311,15 @@ bool layout_picture_open(struct layout_picture *p, struct module *m, const char 
 		if (!from || !to)
 			return unknown(p, d, from ? comma + 1 : what, from ? strlen(comma + 1) : n);
 		op = find_statement(m, "", to);
-		op = op && (op_read(m, op, 0) == from || copied(m, op_read(m, op, 0)) == from) ? op : 0;
+		op = op ? skip_copy_after(m, op) : 0;
+		op = op && (op_read(m, op, 0) == from || skip_copy_before(m, op) == from) ? op : 0;
 	} else {
 		op = find_statement(m, what, from);
 		if (!from && !op)
 			return unknown(p, d, what, n);
 		to = op ? op_result(m, op, 0) : 0;
-		from = op ? op_read(m, op, 0) : from;
+		op = op ? skip_copy_after(m, op) : 0;
+		from = op ? skip_copy_before(m, op) : from;
 	}
 	p->n = to ? 2 : 1;
 	return side_open(p, &p->side[0], from, d) &&

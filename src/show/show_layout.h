@@ -20,6 +20,7 @@ struct layout_block {
 };
 
 struct layout_side {
+	value_id value;
 	const char *name, *type; /* as the program writes them */
 	struct sugar sugar;
 	const struct mesh *mesh; /* NULL: none, each device holds all */
@@ -46,6 +47,8 @@ struct layout_picture {
 /* what: `T`, `T,U`, or the name of a Communication. A tensor that a statement redistributes is shown with its
  * former layout. False after reporting. */
 bool layout_picture_open(struct layout_picture *p, struct module *m, const char *what, struct diag *d);
+/* Returns true if a statement changes the order in memory alone. */
+bool layout_is_copy(struct module *m, op_id op);
 void layout_picture_close(struct layout_picture *p);
 void layout_picture_print(const struct layout_picture *p, struct buf *out);
 void layout_picture_svg(const struct layout_picture *p, struct buf *out);
