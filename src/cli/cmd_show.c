@@ -79,9 +79,17 @@ static const char *format_of(const struct show_command *c)
 	return c->output && ends_with(c->output, ".dot") ? "dot" : "text";
 }
 
-/* Options that a picture has nothing to do with; false after reporting one. */
+/* Options that a picture has nothing to do with, and files of other types; false after reporting one. */
 static bool check_options(struct show_command *c, enum picture picture)
 {
+	const char *type = c->output && !c->format ? options_file_type(c->output) : NULL;
+	if (type && strcmp(type, "svg") && strcmp(type, "dot") && strcmp(type, "txt")) {
+		diag_error(c->d, E_OPTION_VALUE, DIAG_NOWHERE,
+		           "-o writes .svg, .dot and .txt files, and '%s' is named as another type",
+		           c->output);
+		diag_note(c->d, DIAG_NOWHERE, "--format=svg, dot or text goes with any name");
+		return false;
+	}
 	const char *wrong = c->loop && picture != PICTURE_STEPS       ? "--loop is for --pipeline"
 	                    : c->rank && picture != PICTURE_GRAPH     ? "--rank is for --graph"
 	                    : c->trace && picture != PICTURE_TIMELINE ? "--trace is for --timeline"

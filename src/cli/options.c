@@ -326,7 +326,7 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 		r = OPTIONS_WRONG;
 	}
 	struct buf wrong = {0};
-	if (r == OPTIONS_GO && !options_spare_files(c, &wrong)) {
+	if (r == OPTIONS_GO && (!options_spare_files(c, &wrong) || !options_check_types(c, &wrong))) {
 		complain(c, "%s", wrong.at);
 		r = OPTIONS_WRONG;
 	}

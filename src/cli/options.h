@@ -128,6 +128,11 @@ bool options_replaces(const struct command_line *c, const char *path, struct buf
 /* Returns true if no option writes a file that another, or the command itself, reads or writes; appends the
  * fault where one does. */
 bool options_spare_files(const struct command_line *c, struct buf *out);
+/* Returns true if each file that an option writes is named as one of its type, or as one of no type that hirc
+ * knows; appends the fault where one is not. */
+bool options_check_types(const struct command_line *c, struct buf *out);
+/* Returns the suffix of a name if it is that of a well-known type of file, such as "png"; else NULL. */
+const char *options_file_type(const char *path);
 /* Returns true if the option is a row of the table. */
 bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);

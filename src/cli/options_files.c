@@ -1,10 +1,13 @@
 /* options_files: files that a command line would write over another of its files.
  *
  *     hirc compile foo.hir -o foo.hir               the program
- *     hirc sim foo.hir --json=foo --trace=foo       the file of the other option */
+ *     hirc sim foo.hir --json=foo --trace=foo       the file of the other option
+ *
+ * And files that a command line names as another type than they would get: `--svg=foo.png`. */
 #include "base/file.h"
 #include "cli/options.h"
 #include <string.h>
+#include <strings.h>
 
 /* The name of a file that a value is, or holds: that of `NAME=FILE` is behind the first `=`. */
 static const char *file_of(const struct option *o, const char *text)
@@ -60,4 +63,35 @@ bool options_spare_files(const struct command_line *c, struct buf *out)
 	}
 	buf_free(&other);
 	return ok;
+}
+
+/* ---- types */
+
+const char *options_file_type(const char *path)
+{
+	static const char *const known[] = {"bin", "bmp",  "csv",  "dot", "gif",         "h5",  "hdf5",
+	                                    "hir", "html", "jpeg", "jpg", "json",        "md",  "npy",
+	                                    "npz", "pdf",  "png",  "pt",  "safetensors", "svg", "tiff",
+	                                    "tsv", "txt",  "webp", "xml", "yaml"};
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	for (unsigned k = 0; dot && k < sizeof known / sizeof *known; k++)
+		if (!strcasecmp(dot + 1, known[k]))
+			return known[k];
+	return NULL;
+}
+
+bool options_check_types(const struct command_line *c, struct buf *out)
+{
+	for (uint32_t k = 0; k < c->given.n; k++) {
+		const struct option *o = c->given.at[k];
+		const char *dot = o->file == FILE_WRITTEN && o->value ? strrchr(o->value, '.') : NULL;
+		const char *path = file_of(o, c->given_text.at[k]), *type = options_file_type(path);
+		if (!dot || !type || !strcmp(type, dot + 1))
+			continue;
+		option_spelling(o, out);
+		buf_printf(out, " writes %s files, and '%s' is named as another type: name it '%.*s%s'", dot,
+		           path, (int)(strlen(path) - strlen(type) - 1), path, dot);
+		return false;
+	}
+	return true;
 }
