@@ -385,7 +385,7 @@ int cmd_compile(int argc, char **argv)
 		pipeline_list(&text);
 		status = output_status(output_write(&text));
 		buf_free(&text);
-	} else if (go && !line.file.n) {
+	} else if (go && !line.file.n && !options_read_input(&line)) {
 		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
 		status = STATUS_USAGE;
 	} else if (go) {

@@ -316,7 +316,8 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 		fputs(help.at, stdout); /* main flushes it */
 	}
 	buf_free(&help);
-	if (r == OPTIONS_GO && c->file.n < c->min_files) {
+	bool reads = r == OPTIONS_GO && !c->file.n && c->min_files == 1 && options_read_input(c);
+	if (r == OPTIONS_GO && !reads && c->file.n < c->min_files) {
 		complain(c, "%s",
 		         c->min_files == 1 ? "no input file ('-' is standard input)" : "too few files");
 		r = OPTIONS_WRONG;

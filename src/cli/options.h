@@ -133,6 +133,9 @@ bool options_spare_files(const struct command_line *c, struct buf *out);
 bool options_check_types(const struct command_line *c, struct buf *out);
 /* Returns the suffix of a name if it is that of a well-known type of file, such as "png"; else NULL. */
 const char *options_file_type(const char *path);
+/* Takes standard input for the missing file if a pipe or a file is there. Returns true if it does. Called by
+ * options_parse where at least one file is wanted. */
+bool options_read_input(struct command_line *c);
 /* Returns true if the option is a row of the table. */
 bool option_table_has(const struct option_table *t, const struct option *o);
 void options_free(struct command_line *c);

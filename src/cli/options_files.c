@@ -8,6 +8,8 @@
 #include "cli/options.h"
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The name of a file that a value is, or holds: that of `NAME=FILE` is behind the first `=`. */
 static const char *file_of(const struct option *o, const char *text)
@@ -93,5 +95,17 @@ bool options_check_types(const struct command_line *c, struct buf *out)
 		           path, (int)(strlen(path) - strlen(type) - 1), path, dot);
 		return false;
 	}
+	return true;
+}
+
+/* ---- standard input */
+
+bool options_read_input(struct command_line *c)
+{
+	struct stat is;
+	if (fstat(STDIN_FILENO, &is) ||
+	    !(S_ISFIFO(is.st_mode) || S_ISREG(is.st_mode) || S_ISSOCK(is.st_mode)))
+		return false;
+	vec_push(&c->file, "-");
 	return true;
 }
