@@ -1,12 +1,14 @@
-/* split: programs between lines `# -----`. */
+/* split: programs between lines `# -----` or `// -----`. */
 #include "cli/split.h"
 #include "base/str.h"
 #include <string.h>
 
 static bool is_split(const char *line)
 {
-	size_t n = sizeof SPLIT_LINE - 1;
-	if (strncmp(line, SPLIT_LINE, n))
+	size_t n = !strncmp(line, SPLIT_LINE, sizeof SPLIT_LINE - 1)         ? sizeof SPLIT_LINE - 1
+	           : !strncmp(line, SPLIT_SLASHES, sizeof SPLIT_SLASHES - 1) ? sizeof SPLIT_SLASHES - 1
+	                                                                     : 0;
+	if (!n)
 		return false;
 	while (line[n] == ' ' || line[n] == '\r')
 		n++;
