@@ -1,7 +1,8 @@
 /* cmd_compile: hirc compile (opt): parse, run passes, print.
  *
- * Without --dump, --dump-plan and -o only messages and remarks come out. With --split-input-file the programs
- * between lines `# -----` are compiled one by one; each keeps the line numbers of the file. */
+ * The program is printed as by --dump, unless an option asks for something else, such as --remarks. With
+ * --split-input-file the programs between lines `# -----` are compiled one by one; each keeps the line
+ * numbers of the file. */
 #include "base/file.h"
 #include "base/source.h"
 #include "base/transport_kind.h"
@@ -363,6 +364,13 @@ static const struct option rows[] = {
      .help = "write command and input to FILE, and keep it if hirc fails"},
 };
 
+/* Returns true if an option prints something that is not the program: then --dump has to ask for that. */
+static bool prints_else(const struct compile_command *c)
+{
+	const struct pipeline_options *p = &c->compile.pipeline;
+	return p->remarks || p->timing || p->print_after || p->print_before || p->dump_dir || c->stats;
+}
+
 int cmd_compile(int argc, char **argv)
 {
 	struct compile_command c = {.argc = argc, .argv = argv};
@@ -391,7 +399,7 @@ int cmd_compile(int argc, char **argv)
 	} else if (go) {
 		if (!c.dump)
 			c.dump = usual_dump();
-		if (c.output && !c.dump && !c.plan)
+		if (!c.dump && !c.plan && (c.output || !prints_else(&c)))
 			c.dump = "nvfuser";
 		c.compile.pipeline.concise = c.dump && !strcmp(c.dump, "hir");
 		c.compile.defaults_are_open = true;
