@@ -11,6 +11,7 @@
  *     run_check.c     the reference evaluation, and the comparison of outputs with it
  *     run_trial.c     a test that ranks can be placed as asked, before the reference is evaluated
  *     run_rank.c      the work of a rank
+ *     run_outputs.c   outputs as files and as text
  *     run_trace.c     --trace and --profile */
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
@@ -122,6 +123,13 @@ void run_replay_free(struct run *r);
 
 /* Runs the prepared program; under mpirun prepares first (r->m is NULL). */
 int run_rank(struct rt_job *job, void *run);
+/* After the runs, collective: writes and prints the outputs as the command line asks. */
+enum status run_write_outputs(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e);
+/* Brings the outputs to where run_output_memory shows them. */
+enum status run_download_outputs(struct exec *e, const struct plan *p);
+const void *run_output_memory(struct exec *e, const struct plan *p, uint32_t k);
+/* Ends the job if output_write or output_flush failed. */
+enum status run_printed(struct rt_job *job, bool ok);
 /* After the runs, collective: writes --trace, prints --profile. */
 enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t);
 /* Parts of a run, each collective. The plan of this rank; under mpirun, run_plan also prepares, and compares

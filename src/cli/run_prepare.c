@@ -53,7 +53,8 @@ static bool check_files(const struct run *r, struct diag *d)
 		return true;
 	ok = check_writable(d, "--trace", r->trace);
 	for (uint32_t k = 0; k < r->output.n; k++)
-		ok = check_writable(d, "--output", r->output.at[k].path) && ok;
+		if (strcmp(r->output.at[k].path, "-"))
+			ok = check_writable(d, "--output", r->output.at[k].path) && ok;
 	return ok;
 }
 

@@ -4,7 +4,6 @@
 #include "cli/run.h"
 #include "cli/run_times.h"
 #include "exec/exec.h"
-#include "exec/exec_gather.h"
 #include "exec/same_outputs.h"
 #include "rt/bell.h"
 #include <pthread.h>
@@ -134,18 +133,13 @@ enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan *
 	return status;
 }
 
-static enum status printed(struct rt_job *job, bool ok)
-{
-	return ok ? STATUS_OK : rt_job_fail(job, output_status(false));
-}
-
 /* Rank by rank, so that lines do not mix. */
 static enum status print_in_turn(struct rt_job *job, const struct run *r, const struct buf *text)
 {
 	enum status wrote = STATUS_OK;
 	for (int k = 0; k < (r->all_ranks ? job->size : 1); k++) {
 		if (k == job->rank && text->n)
-			wrote = printed(job, output_write(text));
+			wrote = run_printed(job, output_write(text));
 		enum status status = r->all_ranks ? rt_job_barrier(job, "printing") : STATUS_OK;
 		status = wrote != STATUS_OK ? wrote : status;
 		if (status != STATUS_OK)
@@ -191,28 +185,13 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 	return STATUS_OK;
 }
 
-/* Brings the outputs to where output_memory shows them. */
-static enum status download_outputs(struct exec *e, const struct plan *p)
-{
-	enum status status = STATUS_OK;
-	for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++)
-		if (p->output.at[k].buffer != UINT32_MAX && exec_memory(e, p->output.at[k].buffer))
-			status = exec_download(e, p->output.at[k].buffer);
-	return status;
-}
-
-static const void *output_memory(struct exec *e, const struct plan *p, uint32_t k)
-{
-	return p->output.at[k].buffer == UINT32_MAX ? NULL : exec_memory(e, p->output.at[k].buffer);
-}
-
 static struct check_output *outputs_to_check(const struct run *r, const struct plan *p, struct exec *e)
 {
 	struct check_output *out = mem_zalloc(sizeof *out * (p->output.n + 1));
 	for (uint32_t k = 0; k < p->output.n; k++)
 		out[k] = (struct check_output){.want = &r->want[k],
 		                               .type = p->output.at[k].type,
-		                               .memory = output_memory(e, p, k),
+		                               .memory = run_output_memory(e, p, k),
 		                               .written = exec_written(e, p->output.at[k].buffer)};
 	return out;
 }
@@ -220,7 +199,7 @@ static struct check_output *outputs_to_check(const struct run *r, const struct p
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                       struct buf *to)
 {
-	enum status status = download_outputs(e, p);
+	enum status status = run_download_outputs(e, p);
 	if (status != STATUS_OK)
 		return rt_job_fail(job, status);
 	status = exec_exchange_written(e);
@@ -232,45 +211,6 @@ enum status run_check(struct rt_job *job, const struct run *r, const struct plan
 		buf_printf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
 		           job->size == 1 ? "" : "s");
 	free(out);
-	return status;
-}
-
-/* One output as a file, by rank 0. */
-static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                                uint32_t k, const struct data_file *file)
-{
-	const struct plan_output *o = &p->output.at[k];
-	struct data_map map;
-	struct buf why = {0};
-	void *whole;
-	int32_t failed = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	enum status status = exec_gather_output(job, r->m, o->type, output_memory(e, p, k), &whole);
-	if (status == STATUS_OK && whole) {
-		data_map_make(r->m, o->type, job->rank, &map);
-		failed = !npy_write(file->path, ir_type(r->m, o->type)->dtype, (int)map.rank, map.extent,
-		                    whole, &why);
-		data_map_free(&map);
-		if (failed)
-			rt_job_error(job, "--output %s: %s", file->name, why.at);
-	}
-	if (status == STATUS_OK)
-		status = rt_job_allgather(job, "writing an output", &failed, sizeof failed, all);
-	if (status == STATUS_OK && all[0])
-		status = STATUS_DIAGNOSTICS;
-	free(whole);
-	free(all);
-	buf_free(&why);
-	return status;
-}
-
-static enum status write_outputs(struct rt_job *job, const struct run *r, const struct plan *p,
-                                 struct exec *e)
-{
-	enum status status = r->output.n ? download_outputs(e, p) : STATUS_OK;
-	for (uint32_t f = 0; f < r->output.n; f++)
-		for (uint32_t k = 0; k < p->output.n && status == STATUS_OK; k++)
-			if (data_is_named(r->m, p->output.at[k].value, r->output.at[f].name))
-				status = write_output(job, r, p, e, k, &r->output.at[f]);
 	return status;
 }
 
@@ -363,7 +303,7 @@ static enum status print_stats(struct rt_job *job, const struct run *r, struct e
 			buf_putc(&out, '\n');
 		}
 		put_kinds(&out, all, job->size);
-		status = printed(job, output_write(&out));
+		status = run_printed(job, output_write(&out));
 		buf_free(&out);
 	}
 	free(all);
@@ -484,7 +424,7 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 		if (status == STATUS_OK)
 			run_times_add(times, rt_clock_us() - start, exec_issued_us(e) - start);
 		if (status == STATUS_OK && same)
-			status = download_outputs(e, p);
+			status = run_download_outputs(e, p);
 		if (status == STATUS_OK)
 			status = same_outputs_compare(same, k);
 		if (status == STATUS_OK && r->check && reorders && k + 1 < r->repeat)
@@ -493,13 +433,13 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 	if (status == STATUS_OK)
 		status = rt_job_barrier(job, "the end of the run");
 	if (status == STATUS_OK)
-		status = write_outputs(job, r, p, e);
+		status = run_write_outputs(job, r, p, e);
 	if (status == STATUS_OK && r->stats)
 		status = print_stats(job, r, e, times);
 	if (status == STATUS_OK && r->check)
 		status = run_check(job, r, p, e, &checked);
 	if (status == STATUS_OK)
-		status = printed(job, output_write(&checked));
+		status = run_printed(job, output_write(&checked));
 	buf_free(&checked);
 	if (status == STATUS_OK && t)
 		status = run_trace(job, r, t);
@@ -522,13 +462,13 @@ int run_rank(struct rt_job *job, void *run)
 	struct plan *p = NULL;
 	enum status status = run_plan(job, r, &p);
 	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n)
-		status = printed(job, output_write(&r->host_ir));
+		status = run_printed(job, output_write(&r->host_ir));
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);
 	if (status == STATUS_OK)
 		status = execute_plan(job, r, p);
 	if (status == STATUS_OK)
-		status = printed(job, output_flush());
+		status = run_printed(job, output_flush());
 	plan_free(p);
 	return status;
 }
