@@ -2,7 +2,7 @@
 #include "lsp/complete.h"
 #include "parse/lex.h"
 #include "parse/vocabulary.h"
-#include "pass/pass.h"
+#include "pass/pass_option.h"
 #include <strings.h>
 
 enum { MOST_ITEMS = 2000 }; /* a longer list says that it is not complete */
@@ -177,17 +177,19 @@ static void add_passes(struct list *l)
 		add_item(l, pass_info[k].name, "", ITEM_MODULE, pass_info[k].help);
 }
 
-/* `name=default|… meaning; …` */
+/* The options of a pass, each with its values and meaning. */
 static void add_options(struct list *l)
 {
 	enum pass_id pass = pass_find(l->c.call, strlen(l->c.call));
-	char word[64], detail[160];
-	for (const char *at = pass < PASS_COUNT ? pass_info[pass].options : ""; *at;) {
-		size_t n = strcspn(at, ";"), name = strcspn(at, "=");
-		snprintf(word, sizeof word, "%.*s", (int)name, at);
-		snprintf(detail, sizeof detail, "%.*s", (int)(n - name - 1), at + name + 1);
-		add_item(l, word, "=", ITEM_PROPERTY, detail);
-		at += n + strspn(at + n, "; ");
+	for (unsigned k = 0; k < PASS_OPTION_COUNT; k++) {
+		const struct pass_option_info *p = &pass_option_info[k];
+		struct buf detail = {0};
+		if (p->pass != pass)
+			continue;
+		pass_option_put_values(k, &detail);
+		buf_printf(&detail, " %s", p->help);
+		add_item(l, p->name, "=", ITEM_PROPERTY, detail.at);
+		buf_free(&detail);
 	}
 }
 

@@ -101,7 +101,7 @@ bool pass_allocate(struct module *m, struct pass_context *cx)
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		bind(m, cx, op);
 	live_ranges_find(m, &l);
-	if (cx->option[0]) {
+	if (cx->option[PASS_ALLOCATE_HOIST]) {
 		for (uint32_t i = 0; i < cx->allocated.n; i++)
 			hoist_buffer(m, cx, &l, cx->allocated.at[i]);
 		live_ranges_free(&l);

@@ -143,6 +143,6 @@ static void assign_block(struct module *m, region_id r, bool sync)
 
 bool pass_assign_streams(struct module *m, struct pass_context *cx)
 {
-	assign_block(m, m->body, cx->option[0]);
+	assign_block(m, m->body, cx->option[PASS_ASSIGN_STREAMS_INTER_STREAM_SYNC]);
 	return true;
 }

@@ -18,8 +18,6 @@
 #include "pass/trial.h"
 #include <stdlib.h>
 
-enum { MOST = TRIAL_OPTIONS, EXPOSED };
-
 struct search {
 	struct trial t;
 	bool *tried; /* by statement, for the first op_n */
@@ -42,7 +40,7 @@ static op_id find_next(const struct search *s)
 {
 	op_id found = 0;
 	struct module *m = s->t.m;
-	int64_t least = s->t.now.time / 100 * s->t.cx->option[EXPOSED];
+	int64_t least = s->t.now.time / 100 * s->t.cx->option[PASS_CHUNK_COLLECTIVES_EXPOSED];
 	unsigned rank;
 	region_each (m, op, m->body)
 		if (op < s->op_n && !s->tried[op] && (s->t.always || exposed_of(s, op) > 0) &&
@@ -79,7 +77,9 @@ static bool try_one(struct search *s, struct chunks c, int64_t *time)
 static void try_parts(struct search *s, struct chunks c)
 {
 	int64_t most = chunks_most(s->t.m, &c), time, before = INT64_MAX;
-	most = most < s->t.cx->option[MOST] ? most : s->t.cx->option[MOST];
+	most = most < s->t.cx->option[PASS_CHUNK_COLLECTIVES_MOST]
+	           ? most
+	           : s->t.cx->option[PASS_CHUNK_COLLECTIVES_MOST];
 	for (c.n = 2; c.n <= most; c.n *= 2) {
 		if (!try_one(s, c, &time) || time >= before)
 			return;
@@ -166,7 +166,8 @@ bool pass_chunk_collectives(struct module *m, struct pass_context *cx)
 		return true;
 	region_each (m, op, m->body)
 		any |= chunks_possible(m, op, &rank);
-	if (!any || !trial_open(&s.t, m, cx))
+	if (!any || !trial_open(&s.t, m, cx, cx->option[PASS_CHUNK_COLLECTIVES_TRIALS],
+	                        cx->option[PASS_CHUNK_COLLECTIVES_ALWAYS]))
 		return true;
 	s.op_n = m->op.n;
 	s.tried = mem_zalloc(sizeof *s.tried * s.op_n);

@@ -195,7 +195,7 @@ static void fuse_block(struct module *m, struct pass_context *cx, region_id r, s
 		find_group(m, op, g);
 		if (!g->op.n)
 			continue;
-		int64_t least = cx->option[0];
+		int64_t least = cx->option[PASS_FUSE_POINTWISE_MIN];
 		if (least && count_block_elements(m, g) < least) {
 			next = m->op.at[g->op.at[g->op.n - 1]].next;
 			continue;

@@ -266,7 +266,7 @@ const char *gathers(struct module *m, struct pass_context *cx, struct gathers *g
 	/* a step's block is that of one rank; slices of blocks are not side by side */
 	bool one =
 	    steps || (!s.n && !inside &&
-	              symmetric_is_one(m, m->value.at[s.of].type, dim, cx->option[SYMMETRIC_OPTION_PAGE]));
+	              symmetric_is_one(m, m->value.at[s.of].type, dim, cx->option[PASS_ZERO_COPY_PAGE]));
 	if (!one && r->axis_n > 1)
 		return "the ranks' blocks along its mesh axes have gaps between them";
 	why = symmetric_unreadable(m, to, dim, one, inside ? m->op.at[op].parent : m->body, &last);

@@ -342,6 +342,6 @@ bool pass_lower_collectives(struct module *m, struct pass_context *cx)
 			ok &= lower_pure(m, cx, op);
 	}
 	if (ok)
-		p2p_from_permutes(m, cx, (enum p2p_order)cx->option[0]);
+		p2p_from_permutes(m, cx, (enum p2p_order)cx->option[PASS_LOWER_COLLECTIVES_P2P]);
 	return ok;
 }

@@ -137,7 +137,8 @@ bool pass_merge_collectives(struct module *m, struct pass_context *cx)
 		op_id first = move_name(kind) ? find_twin(m, op) : 0;
 		if (!first)
 			continue;
-		if (!open && !trial_open(&t, m, cx))
+		if (!open && !trial_open(&t, m, cx, cx->option[PASS_MERGE_COLLECTIVES_TRIALS],
+		                         cx->option[PASS_MERGE_COLLECTIVES_ALWAYS]))
 			return true;
 		open = true;
 		try_twins(&t, &(struct twins){first, op});

@@ -11,10 +11,20 @@
 #include "ir/verify.h"
 
 enum pass_id {
-#define PASS(id, name, function, options, requires, establishes, help) PASS_##id,
+#define PASS(id, name, function, requires, establishes, help) PASS_##id,
 #include "pass/passes.def"
 #undef PASS
 	PASS_COUNT
+};
+
+/* PASS_ALLOCATE_HOIST is the option `hoist` of allocate. */
+enum pass_option {
+#define PASS_NUMBER(pass, option, name, first, most, help) PASS_##pass##_##option,
+#define PASS_WORD(pass, option, name, help, ...) PASS_##pass##_##option,
+#include "pass/pass_options.def"
+#undef PASS_NUMBER
+#undef PASS_WORD
+	PASS_OPTION_COUNT
 };
 
 struct pass_context;
@@ -24,8 +34,6 @@ struct pipeline_options;
 struct pass_info {
 	const char *name;
 	bool (*run)(struct module *m, struct pass_context *cx);
-	const char
-	    *options; /* `hoist=0 its meaning; …`: name, default and meaning of each option; "": none */
 	unsigned requires; /* enum ir_property: must hold before, for the statements that the pass looks at */
 	unsigned establishes; /* enum ir_property: hold afterwards */
 	const char *help;     /* one line */
@@ -35,15 +43,13 @@ extern const struct pass_info pass_info[PASS_COUNT];
 /* Finds a pass by name; PASS_COUNT: there is none. */
 enum pass_id pass_find(const char *name, size_t n);
 
-enum { PASS_MAX_OPTIONS = 12 };
-
 struct pass_context {
 	struct diag *d;
 	const struct pass_info *pass;
-	int64_t option[PASS_MAX_OPTIONS]; /* in the order of pass_info.options */
-	bool remarks;                     /* set if pass_remark prints */
-	const struct cluster *cluster;    /* cluster for the cost model; NULL: not known */
-	const struct pipeline *pipeline;  /* the running pipeline; the pass is number `at` */
+	int64_t option[PASS_OPTION_COUNT]; /* values of this pass's options; 0 for those of others */
+	bool remarks;                      /* set if pass_remark prints */
+	const struct cluster *cluster;     /* cluster for the cost model; NULL: not known */
+	const struct pipeline *pipeline;   /* the running pipeline; the pass is number `at` */
 	unsigned at;
 	const struct pipeline_options *options;
 	VEC(value_id)
@@ -64,7 +70,7 @@ bool pass_check_requires(struct module *m, struct pass_context *cx);
 /* Returns true if the properties that the pass establishes hold. Otherwise reports a bug of the pass. */
 bool pass_check_establishes(struct module *m, struct pass_context *cx);
 
-#define PASS(id, name, function, options, requires, establishes, help)                                       \
+#define PASS(id, name, function, requires, establishes, help)                                                \
 	bool function(struct module *m, struct pass_context *cx);
 #include "pass/passes.def"
 #undef PASS

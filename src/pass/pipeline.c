@@ -5,6 +5,7 @@
 #include "ir/number.h"
 #include "ir/print.h"
 #include "pass/guard.h"
+#include "pass/pass_option.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 #include <time.h>
 
 const struct pass_info pass_info[PASS_COUNT] = {
-#define PASS(id, name, function, options, requires, establishes, help)                                       \
-	[PASS_##id] = {name, function, options, requires, establishes, help},
+#define PASS(id, name, function, requires, establishes, help)                                                \
+	[PASS_##id] = {name, function, requires, establishes, help},
 #include "pass/passes.def"
 #undef PASS
 };
@@ -55,120 +56,26 @@ static void unknown_pass(struct diag *d, const char *name, const char *word, con
 		diag_note(d, DIAG_NOWHERE, "`hirc compile --list-passes` lists the passes");
 }
 
-static bool is_number(const char *s)
-{
-	return *s >= '0' && *s <= '9';
-}
-
-/* Finds the k-th option of a pass: returns the start of its name, the name's length, its default and its
- * largest value. NULL: there is none. */
-static const char *pass_option(const struct pass_info *p, unsigned k, size_t *n, int64_t *value,
-                               int64_t *most)
-{
-	const char *o = p->options;
-	for (; *o && k; k--) {
-		o = strstr(o, "; ");
-		if (!o)
-			return NULL;
-		o += 2;
-	}
-	if (!*o)
-		return NULL;
-	*n = strcspn(o, "=");
-	char *end;
-	if (!is_number(o + *n + 1)) { /* the first word */
-		*value = *most = 0;
-		for (const char *s = o + *n + 1; *s && *s != ' '; s++)
-			*most += *s == '|';
-		return o;
-	}
-	*value = *most = strtoll(o + *n + 1, &end, 10);
-	if (*end == '|')
-		*most = strtoll(end + 1, NULL, 10);
-	return o;
-}
-
-/* Sets an option whose values are words: `kind=broadcast|permute`. text: `kind=permute`. */
-static bool set_word(struct diag *d, const struct pass_info *p, const char *known, size_t name_n,
-                     const char *text, size_t n, int64_t *option)
-{
-	const char *word = known + name_n + 1;
-	size_t all = strcspn(word, " ");
-	for (int64_t k = 0; n > name_n; k++) {
-		size_t length = strcspn(word, "| ");
-		if (length == n - name_n - 1 && !memcmp(word, text + name_n + 1, length)) {
-			*option = k;
-			return true;
-		}
-		if (word[length] != '|')
-			break;
-		word += length + 1;
-	}
-	diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE, "option '%.*s' of %s is one of %.*s", (int)name_n,
-	           text, p->name, (int)all, known + name_n + 1);
-	return false;
-}
-
-static bool set_option(struct diag *d, const struct pass_info *p, const char *text, size_t n, int64_t *option)
-{
-	size_t name_n = 0, known_n;
-	int64_t value, most;
-	while (name_n < n && text[name_n] != '=')
-		name_n++;
-	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++) {
-		const char *known = pass_option(p, k, &known_n, &value, &most);
-		if (!known || known_n != name_n || memcmp(known, text, name_n))
-			continue;
-		if (!is_number(known + known_n + 1))
-			return set_word(d, p, known, known_n, text, n, &option[k]);
-		char *end = NULL;
-		errno = 0;
-		if (name_n < n)
-			value = strtoll(text + name_n + 1, &end, 10);
-		if (name_n == n || errno || end != text + n || end == text + name_n + 1) {
-			diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE, "option '%.*s' of %s takes a number",
-			           (int)name_n, text, p->name);
-			return false;
-		}
-		if (value < 0 || value > most) {
-			diag_error(d, E_PASS_OPTION_VALUE, DIAG_NOWHERE,
-			           "option '%.*s' of %s: %lld is out of range (0 to %lld)", (int)name_n, text,
-			           p->name, (long long)value, (long long)most);
-			return false;
-		}
-		option[k] = value;
-		return true;
-	}
-	diag_error(d, E_PASS_OPTION_UNKNOWN, DIAG_NOWHERE, "%s has no option '%.*s'", p->name, (int)name_n,
-	           text);
-	if (*p->options)
-		diag_note(d, DIAG_NOWHERE, "its options: %s", p->options);
-	return false;
-}
-
 static bool add_pass(struct diag *d, struct pipeline *out, enum pass_id id)
 {
-	size_t n;
-	int64_t most;
 	if (out->n == PIPELINE_MAX) {
 		diag_error(d, E_PASS_LIST, DIAG_NOWHERE, "more than %d passes", PIPELINE_MAX);
 		return false;
 	}
 	memset(&out->at[out->n], 0, sizeof *out->at);
 	out->at[out->n].pass = id;
-	for (unsigned k = 0; k < PASS_MAX_OPTIONS; k++)
-		pass_option(&pass_info[id], k, &n, &out->at[out->n].option[k], &most);
+	pass_option_defaults(id, out->at[out->n].option);
 	out->n++;
 	return true;
 }
 
 /* Reads `{a=1;b=2}`; *text moves past the brace. */
-static bool read_options(struct diag *d, const char **text, const struct pass_info *p, int64_t *option)
+static bool read_options(struct diag *d, const char **text, enum pass_id pass, int64_t *option)
 {
 	const char *s = *text + 1;
 	while (*s && *s != '}') {
 		size_t n = strcspn(s, ",;}");
-		if (!set_option(d, p, s, n, option))
+		if (!pass_option_set(d, pass, s, n, option))
 			return false;
 		s += n;
 		s += *s == ',' || *s == ';';
@@ -202,7 +109,7 @@ bool pipeline_parse(struct diag *d, const char *text, struct pipeline *out)
 		if (!add_pass(d, out, id))
 			return false;
 		text += n;
-		if (*text == '{' && !read_options(d, &text, &pass_info[id], out->at[out->n - 1].option))
+		if (*text == '{' && !read_options(d, &text, id, out->at[out->n - 1].option))
 			return false;
 		if (*text && *text != ',') {
 			diag_error(d, E_PASS_LIST, DIAG_NOWHERE,
@@ -251,7 +158,7 @@ bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const c
 		if (p->at[i].pass != pass)
 			continue;
 		found = true;
-		if (!set_option(d, &pass_info[pass], option, strlen(option), p->at[i].option))
+		if (!pass_option_set(d, pass, option, strlen(option), p->at[i].option))
 			return false;
 	}
 	if (!found) {
@@ -265,11 +172,12 @@ void pipeline_list(struct buf *out)
 {
 	for (unsigned i = 0; i < PASS_COUNT; i++) {
 		buf_printf(out, "%-22s %s\n", pass_info[i].name, pass_info[i].help);
-		for (const char *o = pass_info[i].options; *o;) { /* `{name=values} meaning` */
-			size_t all = strcspn(o, ";"), values = strcspn(o, " ");
-			buf_printf(out, "%-22s   {%.*s}%.*s\n", "", (int)values, o, (int)(all - values),
-			           o + values);
-			o += all + strspn(o + all, "; ");
+		for (unsigned k = 0; k < PASS_OPTION_COUNT; k++) {
+			if (pass_option_info[k].pass != i)
+				continue;
+			buf_printf(out, "%-22s   {%s=", "", pass_option_info[k].name);
+			pass_option_put_values(k, out);
+			buf_printf(out, "} %s\n", pass_option_info[k].help);
 		}
 	}
 }

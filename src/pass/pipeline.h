@@ -13,7 +13,7 @@ enum { PIPELINE_MAX = 64 };
 
 struct pipeline_pass {
 	enum pass_id pass;
-	int64_t option[PASS_MAX_OPTIONS];
+	int64_t option[PASS_OPTION_COUNT];
 };
 struct pipeline {
 	unsigned n;

@@ -25,8 +25,11 @@
 #include "sched/sched_bound.h"
 #include "sched/schedule.h"
 
-enum { EFFORT, BUCKETS, MEMORY, INCREASE, PERCENT };
-enum { BUCKETS_PACK, BUCKETS_COALESCED, BUCKETS_NONE };
+enum { /* the option `buckets` */
+       BUCKETS_PACK,
+       BUCKETS_COALESCED,
+       BUCKETS_NONE
+};
 
 struct overlap {
 	struct module *m;
@@ -36,10 +39,11 @@ struct overlap {
 
 static int64_t limit_of(const struct pass_context *cx, int64_t before)
 {
-	int64_t more = before / 100 * cx->option[PERCENT];
-	if (cx->option[MEMORY])
-		return cx->option[MEMORY];
-	return before + (more > cx->option[INCREASE] ? more : cx->option[INCREASE]);
+	int64_t more = before / 100 * cx->option[PASS_SCHEDULE_OVERLAP_MEMORY_PERCENT];
+	if (cx->option[PASS_SCHEDULE_OVERLAP_MEMORY])
+		return cx->option[PASS_SCHEDULE_OVERLAP_MEMORY];
+	int64_t increase = cx->option[PASS_SCHEDULE_OVERLAP_MEMORY_INCREASE];
+	return before + (more > increase ? more : increase);
 }
 
 static struct sched_result as_it_is(const struct sched_problem *p, struct arena *a)
@@ -143,7 +147,8 @@ static void remark_schedule(struct pass_context *cx, struct module *m, const str
 {
 	const struct block *b = &block->b;
 	uint32_t at = block->owner ? m->op.at[block->owner].at : DIAG_NOWHERE;
-	struct sched_bound bound = sched_bound_within(&b->p, cx->option[BUCKETS] != BUCKETS_NONE, limit);
+	struct sched_bound bound =
+	    sched_bound_within(&b->p, cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE, limit);
 	struct unit unit = unit_of(before.runtime);
 	uint32_t buckets = 0;
 	for (uint32_t k = 0; k < s->b.p.n; k++)
@@ -189,7 +194,9 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 		    !could_be_bucketed(m, op))
 			continue;
 		const char *name = block_name(m, op);
-		const char *why = cx->option[BUCKETS] == BUCKETS_PACK ? ir_bucket_refusal(m, op) : NULL;
+		const char *why = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] == BUCKETS_PACK
+		                      ? ir_bucket_refusal(m, op)
+		                      : NULL;
 		pass_remark(cx, m, m->op.at[op].at, "%s%s%s in no bucket: %s",
 		            op_info[block_collective(m, op)].hir, name ? " of " : "", name ? name : "",
 		            why ? why : "it is not waited for once, in its block");
@@ -214,8 +221,8 @@ static bool schedule_with_overlap(void *overlap, struct schedule_block *block, s
 	if (!block->owner)
 		k->limit = limit_of(cx, before.peak);
 	struct sched_options o = {.limit = k->limit,
-	                          .effort = (int)cx->option[EFFORT],
-	                          .bucket = cx->option[BUCKETS] != BUCKETS_NONE};
+	                          .effort = (int)cx->option[PASS_SCHEDULE_OVERLAP_EFFORT],
+	                          .bucket = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE};
 	struct sched_schedule s;
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {
@@ -247,8 +254,8 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 	if (!cost)
 		return false;
 	struct overlap k = {.m = m, .cx = cx};
-	bool groups = cx->option[BUCKETS] == BUCKETS_COALESCED;
-	if (cx->option[BUCKETS] != BUCKETS_NONE)
+	bool groups = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] == BUCKETS_COALESCED;
+	if (cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE)
 		unbind(m, cx, m->body);
 	bool ok =
 	    schedule_blocks(m, cx, cost, groups ? BLOCK_GROUPED : BLOCK_PACKED, schedule_with_overlap, &k);

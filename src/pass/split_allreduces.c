@@ -161,7 +161,8 @@ bool pass_split_allreduces(struct module *m, struct pass_context *cx)
 		bool halves = op < made && find_halves(m, op, &h);
 		if (op >= made || (!halves && move_kind(m, op, NULL) != RESHARD_ALLREDUCE))
 			continue;
-		if (!open && !trial_open(&t, m, cx))
+		if (!open && !trial_open(&t, m, cx, cx->option[PASS_SPLIT_ALLREDUCES_TRIALS],
+		                         cx->option[PASS_SPLIT_ALLREDUCES_ALWAYS]))
 			return true;
 		open = true;
 		if (halves)

@@ -522,7 +522,8 @@ static bool make_loops(struct module *m, struct pass_context *cx, struct loop *l
 bool pass_stream_loops(struct module *m, struct pass_context *cx)
 {
 	loop_axes_place(m, cx);
-	if (!steps_retarget(m, cx, (enum step_kind)cx->option[0], cx->option[1]))
+	if (!steps_retarget(m, cx, (enum step_kind)cx->option[PASS_STREAM_LOOPS_PIPELINE],
+	                    cx->option[PASS_STREAM_LOOPS_OFFSET]))
 		return false;
 	struct loop loop = {0};
 	bool ok = make_loops(m, cx, &loop, m->body);

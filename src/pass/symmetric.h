@@ -9,8 +9,6 @@ type_id symmetric_type(struct module *m, type_id t);
  * longer than 1, and there are no gaps. There are none if a rank's block is a multiple of `page` bytes;
  * page 0: the host's page. */
 bool symmetric_is_one(const struct module *m, type_id t, unsigned dim, int64_t page);
-/* The index of the option `page` of the pass zero-copy. */
-enum { SYMMETRIC_OPTION_PAGE = 2 };
 /* Returns the reason why operations cannot read a view in place of a value. The view shows blocks side
  * by side along an axis; one: they form one block. NULL: they can, and *last is the last statement of a
  * block that is or contains a reader, 0 if there is none. */

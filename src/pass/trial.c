@@ -2,10 +2,10 @@
 #include "pass/trial.h"
 #include "cost/block.h"
 #include "ir/edit.h"
+#include "pass/pass_option.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { EFFORT };      /* option of schedule-overlap */
 enum { MANY = 1000 }; /* larger programs are scheduled with effort 1 in trials */
 
 /* Returns true for passes that try changes. Trials do not run them. */
@@ -49,8 +49,9 @@ static void make_rest(struct trial *t)
 		n++;
 	for (unsigned i = 0; i < t->rest.n; i++) {
 		struct pipeline_pass *x = &t->rest.at[i];
-		if (x->pass == PASS_SCHEDULE_OVERLAP && x->option[EFFORT] > 1 && n > MANY)
-			x->option[EFFORT] = 1;
+		if (x->pass == PASS_SCHEDULE_OVERLAP && x->option[PASS_SCHEDULE_OVERLAP_EFFORT] > 1 &&
+		    n > MANY)
+			x->option[PASS_SCHEDULE_OVERLAP_EFFORT] = 1;
 	}
 }
 
@@ -85,10 +86,9 @@ bool trial_is_recorded(struct module *m)
 	return false;
 }
 
-bool trial_open(struct trial *t, struct module *m, struct pass_context *cx)
+bool trial_open(struct trial *t, struct module *m, struct pass_context *cx, int64_t trials, bool always)
 {
-	*t = (struct trial){
-	    .m = m, .cx = cx, .left = cx->option[TRIAL_TRIALS], .always = cx->option[TRIAL_ALWAYS]};
+	*t = (struct trial){.m = m, .cx = cx, .left = trials, .always = always};
 	if (!cx->options || !cx->options->predict)
 		return false;
 	make_rest(t);
@@ -145,8 +145,9 @@ bool trial_gains(const struct trial *t, const struct prediction *after)
 
 bool trial_fits(const struct trial *t, const struct prediction *after)
 {
-	int64_t more = t->first_peak / 100 * TRIAL_PERCENT;
-	more = more > TRIAL_INCREASE ? more : TRIAL_INCREASE;
+	int64_t more = t->first_peak / 100 * pass_option_info[PASS_SCHEDULE_OVERLAP_MEMORY_PERCENT].first;
+	int64_t increase = pass_option_info[PASS_SCHEDULE_OVERLAP_MEMORY_INCREASE].first;
+	more = more > increase ? more : increase;
 	return after->peak <= t->now.peak || after->peak - t->first_peak <= more;
 }
 

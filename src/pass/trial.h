@@ -1,7 +1,7 @@
 /* trial: tries changes of a program, and keeps those that make it faster.
  *
  *     struct trial t;
- *     if (trial_open(&t, m, cx)) {
+ *     if (trial_open(&t, m, cx, trials, always)) {
  *             if (trial_try(&t, change, &what, &after) && trial_gains(&t, &after))
  *                     trial_keep(&t, change, &what, &after);
  *             trial_close(&t);
@@ -15,11 +15,6 @@
 #ifndef HIRC_PASS_TRIAL_H
 #define HIRC_PASS_TRIAL_H
 #include "pass/pipeline.h"
-
-enum { /* memory that a change may add, the defaults of schedule-overlap */
-       TRIAL_PERCENT = 5,
-       TRIAL_INCREASE = 1 << 30,
-};
 
 struct trial {
 	struct module *m;
@@ -35,10 +30,9 @@ struct trial {
  * program may then be half changed. */
 typedef bool trial_change(struct module *m, const void *what);
 
-enum { TRIAL_TRIALS, TRIAL_ALWAYS, TRIAL_OPTIONS }; /* the first options of passes that try changes */
-
-/* Returns false after a remark if nothing can be predicted; then trial_close must not be called. */
-bool trial_open(struct trial *t, struct module *m, struct pass_context *cx);
+/* Returns false after a remark if nothing can be predicted; then trial_close must not be called. trials,
+ * always: the options of the pass. */
+bool trial_open(struct trial *t, struct module *m, struct pass_context *cx, int64_t trials, bool always);
 void trial_close(struct trial *t);
 /* Predicts the program with a change. Returns false if the change is not possible, does not compile, or
  * if no trials are left. */

@@ -201,14 +201,14 @@ const char *turns(struct module *m, struct pass_context *cx, op_id op, const str
 	uint32_t at = m->op.at[op].at;
 	bool scatters = r->kind == RESHARD_REDUCE_SCATTER;
 	int dim = parts_axis(m, sum, r);
-	const char *why = check_product(m, op, r, dim, cx->option[0]);
+	const char *why = check_product(m, op, r, dim, cx->option[PASS_ZERO_COPY_ROWS]);
 	if (why)
 		return why;
 	if (!scatters) {
 		type_id type = parts_type(m, result, (unsigned)dim, r);
 		if (!type)
 			return "its rows are cut already";
-		bool one = symmetric_is_one(m, type, (unsigned)dim, cx->option[SYMMETRIC_OPTION_PAGE]);
+		bool one = symmetric_is_one(m, type, (unsigned)dim, cx->option[PASS_ZERO_COPY_PAGE]);
 		if (m->value.at[result].flags & VALUE_OUTPUT && !one)
 			return "the program returns it, and the ranks' blocks are not one";
 		why = symmetric_unreadable(m, result, (unsigned)dim, one, m->body, &last);

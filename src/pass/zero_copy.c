@@ -21,7 +21,7 @@
 #include "pass/turns.h"
 #include "pass/turns_loop.h"
 
-enum { OPTION_SUMS = 1 /* its value 1 means no */ };
+enum { SUMS_NO = 1 }; /* value of the option `sums` */
 static const char SUMS_APART[] = "with sums=no none is added up in place";
 
 /* Returns true if a statement changes a layout: a set, or a pure collective along axes of its mesh. */
@@ -47,11 +47,11 @@ static const char *try(struct module *m, struct pass_context *cx, struct gathers
 		return gathers(m, cx, g, op, r);
 	case RESHARD_REDUCE_SCATTER:
 	case RESHARD_ALLREDUCE:
-		return cx->option[OPTION_SUMS]          ? SUMS_APART
-		       : m->op.at[op].parent == m->body ? turns(m, cx, op, r)
+		return cx->option[PASS_ZERO_COPY_SUMS] == SUMS_NO ? SUMS_APART
+		       : m->op.at[op].parent == m->body           ? turns(m, cx, op, r)
 		                                        : "each step of a loop reduces a part of it";
 	case RESHARD_STEP_REDUCE:
-		return cx->option[OPTION_SUMS] ? SUMS_APART : turns_loop(m, cx, op, r);
+		return cx->option[PASS_ZERO_COPY_SUMS] == SUMS_NO ? SUMS_APART : turns_loop(m, cx, op, r);
 	default:
 		return r->mesh != r->to ? "it goes to another mesh" : "it is neither a gather nor a sum";
 	}
