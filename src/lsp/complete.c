@@ -187,7 +187,8 @@ static void add_options(struct list *l)
 		if (p->pass != pass)
 			continue;
 		pass_option_put_values(k, &detail);
-		buf_printf(&detail, " %s", p->help);
+		buf_putc(&detail, ' ');
+		pass_option_put_help(k, &detail);
 		add_item(l, p->name, "=", ITEM_PROPERTY, detail.at);
 		buf_free(&detail);
 	}

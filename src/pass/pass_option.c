@@ -127,8 +127,18 @@ bool pass_option_set(struct diag *d, enum pass_id pass, const char *text, size_t
 void pass_option_put_values(enum pass_option option, struct buf *out)
 {
 	const struct pass_option_info *p = &pass_option_info[option];
-	if (!p->words)
-		buf_printf(out, "%lld|%lld", (long long)p->first, (long long)p->most);
+	if (!p->words && p->most == 1)
+		buf_printf(out, "%d|%d", p->first != 0, p->first == 0);
+	else if (!p->words)
+		buf_printf(out, "%lld", (long long)p->first);
 	for (unsigned k = 0; p->words && p->words[k]; k++)
 		buf_printf(out, "%s%s", k ? "|" : "", p->words[k]);
+}
+
+void pass_option_put_help(enum pass_option option, struct buf *out)
+{
+	const struct pass_option_info *p = &pass_option_info[option];
+	buf_puts(out, p->help);
+	if (p->most > 1)
+		buf_printf(out, " (at most %lld)", (long long)p->most);
 }

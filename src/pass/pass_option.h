@@ -19,7 +19,9 @@ extern const struct pass_option_info pass_option_info[PASS_OPTION_COUNT];
 void pass_option_defaults(enum pass_id pass, int64_t *option);
 /* Sets one option of a pass from a text of n bytes, `hoist=1`. Reports; false then. */
 bool pass_option_set(struct diag *d, enum pass_id pass, const char *text, size_t n, int64_t *option);
-/* Appends the values that an option takes: `32|65536`, its default and largest number, or `yes|no`. */
+/* Appends the values of an option: `yes|no`, `0|1`, or `32`, the default of a number. */
 void pass_option_put_values(enum pass_option option, struct buf *out);
+/* Appends the meaning of an option and its largest number. */
+void pass_option_put_help(enum pass_option option, struct buf *out);
 
 #endif

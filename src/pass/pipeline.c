@@ -177,7 +177,9 @@ void pipeline_list(struct buf *out)
 				continue;
 			buf_printf(out, "%-22s   {%s=", "", pass_option_info[k].name);
 			pass_option_put_values(k, out);
-			buf_printf(out, "} %s\n", pass_option_info[k].help);
+			buf_puts(out, "} ");
+			pass_option_put_help(k, out);
+			buf_putc(out, '\n');
 		}
 	}
 }
