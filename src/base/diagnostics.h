@@ -5,7 +5,7 @@
 #define HIRC_BASE_DIAGNOSTICS_H
 
 enum diagnostic {
-#define DIAGNOSTIC(number, name, title, text, command, example, was, fix) name,
+#define DIAGNOSTIC(number, name, title, text) name,
 #define DIAGNOSTIC_WITHOUT(number, name, title, text, reason, fix) name,
 #include "base/diagnostics.def"
 #undef DIAGNOSTIC
@@ -13,16 +13,21 @@ enum diagnostic {
 	DIAGNOSTIC_COUNT
 };
 
+/* A test of tests/diag. */
+struct diagnostic_example {
+	const char *command;
+	const char *files; /* a.hir; further files begin with a line `==> NAME <==`; "": no file is needed */
+	const char *fix;   /* the lines that change, behind `- `, `+ ` or two blanks; or a sentence */
+};
+
 struct diagnostic_info {
-	const char *number;  /* "E0203" */
-	const char *name;    /* of the enum */
-	const char *title;   /* a line */
-	const char *text;    /* sentences */
-	const char *reason;  /* why there is no example; NULL: there is one */
-	const char *command; /* NULL without an example */
-	const char *example; /* likewise; "" where the command needs no file */
-	const char *was;     /* stands once in command or example; NULL: fix is a sentence */
-	const char *fix;     /* instead of was, or a sentence */
+	const char *number;                       /* "E0203" */
+	const char *name;                         /* of the enum */
+	const char *title;                        /* a line */
+	const char *text;                         /* sentences */
+	const struct diagnostic_example *example; /* NULL: there is none, and the next two are there */
+	const char *reason;                       /* why there is no example */
+	const char *fix;                          /* a sentence */
 };
 extern const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT];
 

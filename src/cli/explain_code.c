@@ -1,6 +1,6 @@
 /* explain_code: the text of `hirc explain E0203`.
  *
- * The fix is shown as the lines of the example that change, before and after. */
+ * Example and fix are those of the test tests/diag/E0203.hir. */
 #include "cli/explain_code.h"
 #include "base/diagnostics.h"
 #include "base/json_put.h"
@@ -73,85 +73,26 @@ static void put_sentences(struct buf *out, const char *text)
 	buf_putc(out, '\n');
 }
 
-/* Lines from one place to another, each after a word. */
-static void put_lines(struct buf *out, const char *before, const char *from, const char *to)
+/* Lines, indented. */
+static void put_lines(struct buf *out, const char *text)
 {
-	while (from < to) {
-		const char *end = memchr(from, '\n', (size_t)(to - from));
-		size_t n = (size_t)((end ? end : to) - from);
-		buf_puts(out, n ? before : "");
-		buf_putn(out, from, n);
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		buf_puts(out, n ? "  " : "");
+		buf_putn(out, text, n);
 		buf_putc(out, '\n');
-		from += n + 1;
+		text += n + (text[n] == '\n');
 	}
 }
 
-struct lines {
-	const char *from, *to;
-};
-
-/* Takes off the lines that two texts begin with alike. */
-static void take_first(struct lines *a, struct lines *b)
+/* A change of lines, or a sentence. */
+static void put_fix(struct buf *out, const char *fix)
 {
-	for (;;) {
-		size_t n = strcspn(a->from, "\n") + 1;
-		if (n > (size_t)(a->to - a->from) || n > (size_t)(b->to - b->from) ||
-		    memcmp(a->from, b->from, n) != 0)
-			return;
-		a->from += n;
-		b->from += n;
-	}
-}
-
-static size_t last_length(const struct lines *x)
-{
-	const char *from = x->to;
-	while (from > x->from && (from == x->to || from[-1] != '\n'))
-		from--;
-	return (size_t)(x->to - from);
-}
-
-/* Takes off the lines that they end with alike. */
-static void take_last(struct lines *a, struct lines *b)
-{
-	for (size_t n; (n = last_length(a)) > 0 && n == last_length(b); a->to -= n, b->to -= n)
-		if (memcmp(a->to - n, b->to - n, n) != 0)
-			return;
-}
-
-/* The lines of text that hold was, and the same with fix in its place. Those before that stay have no sign.
- */
-static void put_change(struct buf *out, const char *text, const char *at, const struct diagnostic_info *x)
-{
-	const char *from = at, *to = at + strlen(x->was);
-	while (from > text && from[-1] != '\n')
-		from--;
-	while (*to && (to == text || to[-1] != '\n'))
-		to++;
-	struct buf now = {0};
-	buf_putn(&now, from, (size_t)(at - from));
-	buf_puts(&now, x->fix);
-	buf_putn(&now, at + strlen(x->was), (size_t)(to - at) - strlen(x->was));
-	struct lines before = {from, to}, after = {now.at, now.at + now.n};
-	take_first(&before, &after);
-	take_last(&before, &after);
-	put_lines(out, "    ", from, before.from);
-	put_lines(out, "  - ", before.from, before.to);
-	put_lines(out, "  + ", after.from, after.to);
-	put_lines(out, "    ", before.to, to);
-	buf_free(&now);
-}
-
-static void put_fix(struct buf *out, const struct diagnostic_info *x)
-{
-	const char *in_command = x->was ? strstr(x->command, x->was) : NULL;
 	buf_puts(out, "\nFix:\n\n");
-	if (!x->was)
-		put_sentences(out, x->fix);
-	else if (in_command)
-		put_change(out, x->command, in_command, x);
+	if (strchr("-+ ", *fix))
+		put_lines(out, fix);
 	else
-		put_change(out, x->example, strstr(x->example, x->was), x);
+		put_sentences(out, fix);
 }
 
 bool explain_code(const char *word, struct buf *out)
@@ -161,16 +102,16 @@ bool explain_code(const char *word, struct buf *out)
 		return false;
 	buf_printf(out, "%s: %s\n\n", x->number, x->title);
 	put_sentences(out, x->text);
-	if (x->reason) {
+	if (x->example) {
+		buf_printf(out, "\nExample: %s\n", x->example->command);
+		if (*x->example->files)
+			buf_putc(out, '\n');
+		put_lines(out, x->example->files);
+	} else {
 		buf_puts(out, "\nNo example: ");
 		put_sentences(out, x->reason);
-	} else {
-		buf_printf(out, "\nExample: %s\n", x->command);
-		if (*x->example)
-			buf_putc(out, '\n');
-		put_lines(out, "  ", x->example, x->example + strlen(x->example));
 	}
-	put_fix(out, x);
+	put_fix(out, x->example ? x->example->fix : x->fix);
 	return true;
 }
 
@@ -195,10 +136,9 @@ void explain_code_json(struct buf *out)
 		put_json(out, "title", x->title);
 		put_json(out, "text", x->text);
 		put_json(out, "reason", x->reason);
-		put_json(out, "command", x->command);
-		put_json(out, "example", x->example);
-		put_json(out, "was", x->was);
-		put_json(out, "fix", x->fix);
+		put_json(out, "command", x->example ? x->example->command : NULL);
+		put_json(out, "example", x->example ? x->example->files : NULL);
+		put_json(out, "fix", x->example ? x->example->fix : x->fix);
 		buf_putc(out, '}');
 	}
 	buf_puts(out, "\n]\n");
