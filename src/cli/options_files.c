@@ -90,7 +90,7 @@ bool options_check_types(const struct command_line *c, struct buf *out)
 		const char *path = file_of(o, c->given_text.at[k]), *type = options_file_type(path);
 		if (!dot || !type || !strcmp(type, dot + 1))
 			continue;
-		option_spelling(o, out);
+		option_put_name(o, out);
 		buf_printf(out, " writes %s files, and '%s' is named as another type: name it '%.*s%s'", dot,
 		           path, (int)(strlen(path) - strlen(type) - 1), path, dot);
 		return false;
