@@ -103,14 +103,14 @@ static bool has_room(const struct checker *c, const struct circle *circle)
 static const char *way_out(const struct checker *c, const struct circle *circle, enum progress_level level)
 {
 	if (level == PROGRESS_ALWAYS)
-		return "no rank goes on: start first the Communications that other ranks wait for";
+		return "no rank can continue: first start the Communications that other ranks wait for";
 	if (level == PROGRESS_HOST)
-		return "no rank goes on where a host stands at each wait: before a wait start the "
-		       "Communications that other ranks need";
+		return "no rank can continue if the host blocks at each wait: start the Communications "
+		       "that other ranks need before the wait";
 	if (has_room(c, circle))
-		return "no rank goes on: start the Communications that other ranks wait for before the "
+		return "no rank can continue: start the Communications that other ranks wait for before the "
 		       "stream is full (--queue)";
-	return "no rank goes on where a device carries out one collective at a time: "
+	return "no rank can continue if a device runs one collective at a time: "
 	       "start them in one order on all ranks";
 }
 

@@ -271,7 +271,7 @@ static bool check_given(struct compile_command *c, const struct command_line *li
 		if (options_given(line, of_plan[k])) {
 			diag_error(
 			    c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-			    "--%s is of --dump-plan: the program is the same for all ranks and targets",
+			    "--%s needs --dump-plan: the program is the same for all ranks and targets",
 			    of_plan[k]);
 			return false;
 		}

@@ -27,7 +27,7 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	if (import_knows(s)) {
 		m = import_read_groups(c->d, s, c->group.at, c->group.n);
 	} else {
-		diag_error(c->d, E_IMPORT_FORMAT, DIAG_NOWHERE, "'%s' is in no format that can be imported",
+		diag_error(c->d, E_IMPORT_FORMAT, DIAG_NOWHERE, "'%s' has no format that hirc imports",
 		           s->name);
 		diag_note(c->d, DIAG_NOWHERE,
 		          "a graph begins with the line `hircgraph 1`, an execution trace "

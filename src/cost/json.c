@@ -20,7 +20,7 @@ bool json_parse(struct diag *d, struct source *s, const char *what, struct json 
 		return true;
 	uint32_t at = (uint32_t)(end - s->text);
 	diag_error(d, E_JSON, at < s->size ? at : s->size, "%s",
-	           at < s->size ? "this is no JSON" : "the text ends in the middle of a value");
+	           at < s->size ? "this is not JSON" : "the text ends in the middle of a value");
 	return false;
 }
 

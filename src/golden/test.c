@@ -96,7 +96,7 @@ static bool read_exit_code(struct diag *d, struct golden_test *t, struct golden_
 		return true;
 	}
 	diag_error_span(d, E_GOLDEN_FORM, offset(t, value.at), value.n,
-	                "an exit code from 0 to 255 is wanted");
+	                "EXIT takes an exit code from 0 to 255");
 	return false;
 }
 

@@ -442,7 +442,7 @@ bool graph_read(struct diag *d, struct source *s, struct graph *out)
 		ok = at ? read_record(&r) : read_version(&r);
 	}
 	if (ok && !r.ended) {
-		diag_error(d, E_GRAPH_TRUNCATED, s->size, "the file ends without `end`: it is not whole");
+		diag_error(d, E_GRAPH_TRUNCATED, s->size, "the file is not complete: it ends without `end`");
 		ok = false;
 	}
 	ok = ok && check_definitions(&r);

@@ -58,8 +58,8 @@ static bool check_member(struct checker *c, op_id op, op_id first)
 		return record_fault(c, op, "a Communication of a group stands in the group's own block", 0,
 		                    NULL);
 	if (o->kind == OP_WAIT)
-		return record_fault(c, op, "nothing is waited for within a group of Communications", first,
-		                    "it has begun, with this");
+		return record_fault(c, op, "a wait cannot stand in a group of Communications", first,
+		                    "the group begins here");
 	if (traits & TRAIT_P2P || o->kind == OP_POST)
 		return record_fault(c, op, "sends and receives stand in groups of their own", first,
 		                    "this group has a Communication");

@@ -152,7 +152,7 @@ bool rule_bitcast(struct module *m, struct diag *d, const struct infer_draft *f)
 	if (from == DTYPE_BOOL || to == DTYPE_BOOL)
 		why = "bool has no bits to share";
 	else if (dtype_bytes(from) != dtype_bytes(to))
-		why = "the dtypes must be as wide as each other";
+		why = "the dtypes must have the same width";
 	if (!why)
 		return true;
 	ir_print_type(m, m->value.at[f->operand[0]].type, &type);

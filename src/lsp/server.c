@@ -354,7 +354,7 @@ static bool receive_messages(struct server *s, bool wait)
 		if (!json) {
 			put_error(s, NULL, REQUEST_PARSE_ERROR,
 			          status == FRAME_BAD ? "a header without Content-Length"
-			                              : "this is no JSON");
+			                              : "this is not JSON");
 		} else if (method && !strcmp(method, "$/cancelRequest")) {
 			cancel(s, member(member(json, "params"), "id"));
 			cJSON_Delete(json);

@@ -256,7 +256,7 @@ void nv_facts(struct nv_reader *r, ast_id section)
 			break;
 		case AST_SCHEDULE:
 			diag_error(s->d, E_SECTION_LINE, n->at,
-			           "this line belongs into a program of the concise surface");
+			           "this line belongs in a program of the concise surface");
 			break;
 		default:
 			break;

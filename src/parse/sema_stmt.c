@@ -329,14 +329,14 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 			return false;
 		value_id root = use.role == ROLE_READ ? ir_root(s->m, use.id) : 0;
 		if (!root || !ir_is_bound(s->m, root)) {
-			diag_error_span(
-			    s->d, E_WRITE_TARGET, x->at, x->end - x->at,
-			    "'%.*s' is not bound: only an input, an allocate or a view of one can be written",
-			    (int)(x->end - x->at), s->a->source->text + x->at);
+			diag_error_span(s->d, E_WRITE_TARGET, x->at, x->end - x->at,
+			                "'%.*s' is not a buffer: only an input, an allocate or a view of one "
+			                "can be written",
+			                (int)(x->end - x->at), s->a->source->text + x->at);
 			if (root)
 				diag_note(s->d, s->m->value.at[root].at,
-				          root == use.id ? "it is a value, defined once here"
-				                         : "it is a view of a value, defined once here");
+				          root == use.id ? "it is a value, which is defined here"
+				                         : "it is a view of a value, which is defined here");
 			return false;
 		}
 		result[(*count)++] = (struct sema_result){.bound = use.id, .at = x->at};

@@ -263,9 +263,8 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 	}
 	if (stands_in_group(m, op)) {
 		diag_error(cx->d, E_SET_PLACE, m->op.at[op].at,
-		           "this set communicates, and would be waited for within its group");
-		diag_note(cx->d, DIAG_NOWHERE,
-		          "write the Communication that it is, or move it out of the group");
+		           "this set communicates, and its wait would stand in a group of Communications");
+		diag_note(cx->d, DIAG_NOWHERE, "write it as a Communication, or move it out of the group");
 		return false;
 	}
 	remark_lowering(m, cx, op, &r);

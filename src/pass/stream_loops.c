@@ -99,7 +99,7 @@ static bool takes_block(struct module *m, struct pass_context *cx, op_id op, boo
 	diag_error(cx->d, E_LOOP_SLICES, m->op.at[op].at,
 	           "the result has a loop axis, and an operand is one block of it");
 	diag_note(cx->d, m->op.at[op].at,
-	          "write the result to a block, or do this in the loop that the block is of");
+	          "write the result to a block, or move the statement into the loop of that block");
 	*ok = false;
 	return true;
 }

@@ -264,7 +264,7 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 		same = p->side[0].extent[a] == p->side[1].extent[a];
 	if (!same) {
 		diag_error(d, E_PICTURE_LAYOUT, DIAG_NOWHERE,
-		           "--layout: '%s' and '%s' differ in shape: one is not the other laid out anew",
+		           "--layout: '%s' and '%s' differ in shape: give two layouts of one shape",
 		           p->side[0].name, p->side[1].name);
 		return false;
 	}
