@@ -30,6 +30,18 @@ void json_put_text(struct buf *out, const char *key, const char *text)
 	json_put_string(out, text);
 }
 
+void json_put_more(struct buf *out, const char *key, const char *text)
+{
+	buf_puts(out, ", ");
+	json_put_text(out, key, text);
+}
+
+void json_put_start(struct buf *out, int version, const char *command)
+{
+	buf_printf(out, "{\"version\": %d, ", version);
+	json_put_text(out, "command", command);
+}
+
 void json_put_int(struct buf *out, const char *key, int64_t n)
 {
 	buf_printf(out, ", \"%s\": %lld", key, (long long)n);
