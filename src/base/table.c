@@ -373,7 +373,11 @@ static void put_rows(struct table *t, const unsigned *width, struct buf *out)
 			put_csv_row(t, &row, out);
 			continue;
 		}
-		buf_puts(out, t->printed + row ? ",\n" : "\n");
+		bool first = !(t->printed + row);
+		if (t->in_line)
+			buf_puts(out, first ? "" : ", ");
+		else
+			buf_puts(out, first ? "\n" : ",\n");
 		buf_pad(out, ' ', t->indent);
 		put_json_row(t, row, out);
 	}

@@ -63,6 +63,7 @@ struct table {
 	unsigned gap;                      /* text: blanks between columns; 2 at first */
 	unsigned line;                     /* text: the longest line; 0: any */
 	unsigned indent;                   /* JSON: blanks before a row */
+	bool in_line;                      /* JSON: all rows in one line */
 	const char *comment; /* text: before titles, in the width of the first column; NULL: none */
 	uint32_t printed;    /* rows that table_put_rows has printed */
 	struct arena *arena;

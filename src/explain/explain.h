@@ -118,7 +118,7 @@ struct explain_output {
 	const explain_advices *advice;
 	const char *unlooked; /* why no advice was looked for; NULL: it was */
 };
-/* explain_print.c: for people, at most 120 columns. explain_json.c and csv.c: all classes, all rows. */
+/* explain_print.c: for people, at most 120 columns. explain_data.c: all classes, all rows. */
 void explain_print(struct explanation *x, const struct explain_output *o, struct buf *out);
 void explain_json(struct explanation *x, const struct explain_output *o, struct buf *out);
 void explain_csv(struct explanation *x, struct buf *out);

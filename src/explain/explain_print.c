@@ -1,10 +1,11 @@
 /* explain_print: an explanation for people: a summary, a table of statements, one of collectives, advice. */
+#include "base/table.h"
 #include "explain/explain.h"
 #include "explain/explain_words.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 120, WIDEST_STATEMENT = 44, LEAST_CUT = 20, LINES = 2 /* of collectives that are alike */ };
+enum { COLUMNS = 120, WIDEST_STATEMENT = 44, LINES = 2 /* of collectives that are alike */ };
 
 struct unit { /* of times */
 	const char *name;
@@ -28,93 +29,6 @@ static const char *time_text(const struct printing *p, int64_t ns)
 static const char *time_or_none(const struct printing *p, int64_t ns)
 {
 	return ns ? time_text(p, ns) : "";
-}
-
-/* ---- tables */
-
-enum { MOST_CELLS = 11 };
-
-/* A line of a table, or, with cells 0, a text that stands below one. */
-struct line {
-	const char *cell[MOST_CELLS];
-	const char *note;
-};
-
-struct table {
-	VEC(struct line) line;
-	unsigned n, cut[2]; /* cells; the two that are cut so that lines fit */
-	const char *left;   /* by cell: 'l' to the left */
-};
-
-/* Columns that a text takes. */
-static unsigned width_of(const char *text)
-{
-	unsigned n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
-/* The first columns of a text, the last one `…` if there are more. */
-static void put_cut(struct buf *out, const char *text, unsigned width)
-{
-	unsigned n = width_of(text), k = 0;
-	const char *end = text;
-	for (; *end && (k < (n > width ? width - 1 : n) || ((unsigned char)*end & 0xc0) == 0x80); end++)
-		k += ((unsigned char)*end & 0xc0) != 0x80;
-	if (n > width) /* the rest of the last letter */
-		while (end > text && ((unsigned char)*end & 0xc0) == 0x80)
-			end++;
-	buf_putn(out, text, (size_t)(end - text));
-	if (n > width)
-		buf_puts(out, "…");
-}
-
-static void put_cell(struct buf *out, const char *text, unsigned width, bool left)
-{
-	unsigned n = width_of(text) < width ? width_of(text) : width;
-	if (!left)
-		buf_pad(out, ' ', width - n);
-	put_cut(out, text, width);
-	if (left)
-		buf_pad(out, ' ', width - n);
-}
-
-static void put_table(const struct table *t, struct buf *out)
-{
-	unsigned width[MOST_CELLS] = {0}, all = 2 * (t->n - 1);
-	for (uint32_t i = 0; i < t->line.n; i++)
-		for (unsigned k = 0; k < t->n && !t->line.at[i].note; k++) {
-			unsigned w = width_of(t->line.at[i].cell[k]);
-			width[k] = w > width[k] ? w : width[k];
-		}
-	for (unsigned k = 0; k < t->n; k++)
-		all += width[k];
-	for (; all > COLUMNS; all--) { /* the wider of the two */
-		unsigned *a = &width[t->cut[0]], *b = &width[t->cut[1]];
-		if (*a >= *b && *a > LEAST_CUT)
-			--*a;
-		else if (*b > LEAST_CUT / 2)
-			--*b;
-		else
-			break;
-	}
-	for (uint32_t i = 0; i < t->line.n; i++) {
-		const struct line *l = &t->line.at[i];
-		if (l->note) {
-			buf_pad(out, ' ', width[0] + 4);
-			put_cut(out, l->note, COLUMNS - width[0] - 4);
-			buf_putc(out, '\n');
-			continue;
-		}
-		for (unsigned k = 0; k < t->n; k++) {
-			buf_puts(out, k ? "  " : "");
-			put_cell(out, l->cell[k], width[k], t->left[k] == 'l');
-		}
-		while (out->n && out->at[out->n - 1] == ' ')
-			out->n--;
-		buf_putc(out, '\n');
-	}
 }
 
 /* ---- the summary */
@@ -196,24 +110,36 @@ static void add_whys(const struct printing *p, const struct explain_row *r, stru
 	enum explain_why most = explain_main_why(r);
 	if (!r->exposed)
 		return;
-	vec_push(&t->line,
-	         ((struct line){.note = arena_printf(a, "why exposed: %s%s",
-	                                             explain_why_text(p->x->t, most, r->other[most], a),
-	                                             r->count > 1 && 2 * r->exposed_first > r->exposed
-	                                                 ? "; most of it the first time"
-	                                                 : "")}));
+	table_add_note(
+	    t, arena_printf(a, "why exposed: %s%s", explain_why_text(p->x->t, most, r->other[most], a),
+	                    r->count > 1 && 2 * r->exposed_first > r->exposed ? "; most of it the first time"
+	                                                                      : ""));
 	for (unsigned k = 0; k < EXPLAIN_WHY_COUNT; k++)
 		if (k != most && 10 * r->why[k] >= r->exposed)
-			vec_push(&t->line,
-			         ((struct line){
-			             .note = arena_printf(
-			                 a, "    %s %s of it: %s", time_text(p, r->why[k]), p->unit.name,
-			                 explain_why_text(p->x->t, (enum explain_why)k, r->other[k], a))}));
+			table_add_note(
+			    t, arena_printf(a, "    %s %s of it: %s", time_text(p, r->why[k]), p->unit.name,
+			                    explain_why_text(p->x->t, (enum explain_why)k, r->other[k], a)));
+}
+
+/* The cells of a row from the statement on; NULL: those of a total. */
+static void add_figures(const struct printing *p, const char *statement, const struct explain_row *r,
+                        bool total, struct table *t)
+{
+	struct arena *a = p->x->arena;
+	table_add_text(t, statement);
+	table_add_text(t, total ? NULL : explain_lane(p->c, r, a));
+	table_add_int(t, r->count);
+	table_add_text(t, explain_flops(r->flops, a));
+	table_add_text(t, explain_bytes(r->bytes, a));
+	table_add_text(t, time_text(p, r->time));
+	table_add_text(t, total ? NULL : time_text(p, r->begin));
+	table_add_text(t, total ? NULL : time_or_none(p, r->idle));
+	table_add_text(t, total ? NULL : explain_after(p->x->t, r, a));
+	table_add_text(t, time_or_none(p, r->exposed));
 }
 
 static void add_total(const struct printing *p, bool communicates, struct table *t)
 {
-	struct arena *a = p->x->arena;
 	struct explain_row sum = {0};
 	uint32_t rows = 0;
 	for (uint32_t k = 0; k < p->c->row.n; k++) {
@@ -227,48 +153,52 @@ static void add_total(const struct printing *p, bool communicates, struct table 
 		sum.time += r->time;
 		sum.exposed += r->exposed;
 	}
-	if (rows)
-		vec_push(&t->line, ((struct line){
-		                       .cell = {"", communicates ? "all communication" : "all work", "",
-		                                arena_printf(a, "%u", sum.count), explain_flops(sum.flops, a),
-		                                explain_bytes(sum.bytes, a), time_text(p, sum.time), "", "",
-		                                "", time_or_none(p, sum.exposed)}}));
+	if (!rows)
+		return;
+	table_add_none(t);
+	add_figures(p, communicates ? "all communication" : "all work", &sum, true, t);
 }
 
 static void put_statements(struct printing *p)
 {
-	struct arena *a = p->x->arena;
-	struct table t = {.n = 11, .cut = {1, 9}, .left = "rllrrrrrrlr"};
+	const struct table_column column[] = {
+	    {.title = "line"},
+	    {.title = "statement", .left = true, .cut = 20},
+	    {.title = "on", .left = true},
+	    {.title = "times"},
+	    {.title = "FLOP"},
+	    {.title = "bytes"},
+	    {.title = p->unit.name},
+	    {.title = "begin"},
+	    {.title = "idle"},
+	    {.title = "waits for", .left = true, .cut = 10},
+	    {.title = "exposed"},
+	};
+	struct table t = table_open(TABLE_TEXT, column, sizeof column / sizeof *column);
 	bool *is = chosen(p);
 	uint32_t left_out = 0;
-	vec_push(&t.line, ((struct line){.cell = {"line", "statement", "on", "times", "FLOP", "bytes",
-	                                          p->unit.name, "begin", "idle", "waits for", "exposed"}}));
+	t.line = COLUMNS;
 	for (uint32_t k = 0; k < p->c->row.n; k++) {
 		const struct explain_row *r = &p->c->row.at[k];
+		struct buf label = {0};
 		if (!is[k]) {
 			left_out++;
 			continue;
 		}
-		struct buf label = {0};
-		put_cut(&label, timeline_label(p->x->t, r->op), WIDEST_STATEMENT);
-		vec_push(&t.line,
-		         ((struct line){
-		             .cell = {explain_line(p->x->t, r->op), arena_strndup(a, label.at, label.n),
-		                      explain_lane(p->c, r, a), arena_printf(a, "%u", r->count),
-		                      explain_flops(r->flops, a), explain_bytes(r->bytes, a),
-		                      time_text(p, r->time), time_text(p, r->begin), time_or_none(p, r->idle),
-		                      explain_after(p->x->t, r, a), time_or_none(p, r->exposed)}}));
-		buf_free(&label);
+		table_put_cut(timeline_label(p->x->t, r->op), WIDEST_STATEMENT, &label);
+		table_add_text(&t, explain_line(p->x->t, r->op));
+		add_figures(p, label.at, r, false, &t);
 		add_whys(p, r, &t);
+		buf_free(&label);
 	}
 	add_total(p, false, &t);
 	add_total(p, true, &t);
 	buf_putc(p->out, '\n');
-	put_table(&t, p->out);
+	table_put(&t, p->out);
 	if (left_out)
 		buf_printf(p->out, "%u more statement%s less: --top=0 prints all\n", left_out,
 		           left_out == 1 ? ", which takes" : "s, which take");
-	vec_free(&t.line);
+	table_close(&t);
 	free(is);
 }
 
@@ -305,33 +235,36 @@ static void add_collective(const struct printing *p, const struct alike *x, stru
 	const char *lines = x->lines.n ? x->lines.at : "";
 	if (x->n > LINES)
 		lines = arena_printf(a, "%s +%u", lines, x->n - LINES);
-	vec_push(
-	    &t->line,
-	    ((struct line){
-	        .cell = {
-	            arena_strndup(a, lines, strlen(lines)), o->collective, arena_printf(a, "%u", x->count),
-	            o->links, explain_bytes(o->bytes, a), time_text(p, o->time),
-	            o->latency < 0 ? "" : arena_printf(a, "%.0f %%", timeline_percent(o->latency, o->time)),
-	            o->algorithm}}));
+	table_add_text(t, lines);
+	table_add_text(t, o->collective);
+	table_add_int(t, x->count);
+	table_add_text(t, o->links);
+	table_add_text(t, explain_bytes(o->bytes, a));
+	table_add_text(t, time_text(p, o->time));
+	table_add_text(t, o->latency < 0 ? NULL
+	                                 : arena_printf(a, "%.0f %%", timeline_percent(o->latency, o->time)));
+	table_add_text(t, o->algorithm);
 	for (unsigned k = 0; k < o->n; k++) {
 		const struct cost_alternative *e = &o->other[k];
 		double ratio = o->time ? (double)e->time / (double)o->time : 0;
 		const char *by = e->option ? arena_printf(a, " (%s)", e->option) : "";
-		vec_push(&t->line,
-		         ((struct line){.note = arena_printf(a, "%s%12s %s %7.2f  %s%s", k ? "    " : "else",
-		                                             time_text(p, e->time), p->unit.name, ratio,
-		                                             e->name, by)}));
+		table_add_note(t, arena_printf(a, "%s%12s %s %7.2f  %s%s", k ? "    " : "else",
+		                               time_text(p, e->time), p->unit.name, ratio, e->name, by));
 	}
 }
 
 static void put_collectives(struct printing *p)
 {
-	struct table t = {.n = 8, .cut = {3, 7}, .left = "rlrlrrrl"};
+	const struct table_column column[] = {
+	    {.title = "line"},    {.title = "collective", .left = true},
+	    {.title = "times"},   {.title = "ranks", .left = true, .cut = 20},
+	    {.title = "bytes"},   {.title = p->unit.name},
+	    {.title = "latency"}, {.title = "how; else: time, its ratio, and how", .left = true, .cut = 10},
+	};
+	struct table t = table_open(TABLE_TEXT, column, sizeof column / sizeof *column);
 	VEC(struct alike) all = {0};
 	const struct explain_row **row = rows_by_op(p);
-	vec_push(&t.line,
-	         ((struct line){.cell = {"line", "collective", "times", "ranks", "bytes", p->unit.name,
-	                                 "latency", "how; else: time, its ratio, and how"}}));
+	t.line = COLUMNS;
 	for (uint32_t k = 0; k < p->x->collective.n; k++) {
 		const struct explain_collective *x = &p->x->collective.at[k];
 		uint32_t i = 0;
@@ -352,7 +285,7 @@ static void put_collectives(struct printing *p)
 		add_collective(p, &all.at[i], &t);
 	if (all.n) {
 		buf_putc(p->out, '\n');
-		put_table(&t, p->out);
+		table_put(&t, p->out);
 	}
 	if (p->o->top && all.n > p->o->top)
 		buf_printf(p->out, "%u more kinds of collectives: --top=0 prints all\n",
@@ -360,7 +293,7 @@ static void put_collectives(struct printing *p)
 	for (uint32_t i = 0; i < all.n; i++)
 		buf_free(&all.at[i].lines);
 	vec_free(&all);
-	vec_free(&t.line);
+	table_close(&t);
 	free(row);
 }
 
@@ -378,21 +311,26 @@ static void put_advice(struct printing *p)
 		return;
 	buf_puts(p->out, a->n ? "\nfaster, as compiled and simulated with\n"
 	                      : "\nno other option makes it faster, as far as was tried\n");
-	struct table table = {.n = 5, .cut = {0, 0}, .left = "lrrrl"};
+	static const struct table_column column[] = {{.title = "", .left = true},
+	                                             {.title = ""},
+	                                             {.title = ""},
+	                                             {.title = ""},
+	                                             {.title = "", .left = true}};
+	struct table table = table_open(TABLE_TEXT, column, sizeof column / sizeof *column);
 	struct arena *arena = p->x->arena;
 	int64_t exposed = t->class.at[timeline_last_class(t)].exposed; /* as that of advice is */
-	for (uint32_t k = 0; k < a->n; k++)
-		vec_push(&table.line,
-		         ((struct line){
-		             .cell = {a->at[k].option,
-		                      arena_printf(arena, "%s %s", time_text(p, a->at[k].time), p->unit.name),
-		                      arena_printf(arena, "%.1f %% less",
-		                                   timeline_percent(t->runtime - a->at[k].time, t->runtime)),
-		                      arena_printf(arena, "exposed %s", time_text(p, a->at[k].exposed)),
-		                      arena_printf(arena, "instead of %s", time_text(p, exposed))}}));
-	if (a->n)
-		put_table(&table, p->out);
-	vec_free(&table.line);
+	for (uint32_t k = 0; k < a->n; k++) {
+		table_add_text(&table, a->at[k].option);
+		table_add_text(&table,
+		               arena_printf(arena, "%s %s", time_text(p, a->at[k].time), p->unit.name));
+		table_add_text(&table,
+		               arena_printf(arena, "%.1f %% less",
+		                            timeline_percent(t->runtime - a->at[k].time, t->runtime)));
+		table_add_text(&table, arena_printf(arena, "exposed %s", time_text(p, a->at[k].exposed)));
+		table_add_text(&table, arena_printf(arena, "instead of %s", time_text(p, exposed)));
+	}
+	table_put(&table, p->out);
+	table_close(&table);
 }
 
 static void put_other_classes(struct printing *p)

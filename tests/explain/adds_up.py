@@ -70,7 +70,7 @@ def check_json(sim, told, recorded):
         for r in one["rows"]:
             if sum(w["exposed_ns"] for w in r["why"]) != r["exposed_ns"]:
                 yield f"{r['statement']}: the reasons are not all of what is exposed"
-            if r["idle_ns"] < r.get("waits_for", {}).get("idle_ns", 0) or r["exposed_first_ns"] > r["exposed_ns"]:
+            if r["idle_ns"] < (r["waits_for"] or {"idle_ns": 0})["idle_ns"] or r["exposed_first_ns"] > r["exposed_ns"]:
                 yield f"{r['statement']}: a part is more than all"
         if one["contention_ns"] != sum(r["time_ns"] - r["alone_ns"] for r in one["rows"]):
             yield "contention_ns"
