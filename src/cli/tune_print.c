@@ -6,7 +6,7 @@
  *
  * Rows are in the order of predicted times. spread: half of the samples are within so much of each other. */
 #include "base/json_put.h"
-#include "cli/output.h"
+#include "base/table.h"
 #include "cli/tune.h"
 #include <stdlib.h>
 #include <string.h>
@@ -37,15 +37,6 @@ static double spread_of(const struct tune_candidate *c)
 
 /* ---- the table */
 
-static void put_name(const struct tune *t, const struct tune_candidate *c, size_t width, struct buf *out)
-{
-	struct buf name = {0};
-	tune_put_choices(t, c, &name);
-	buf_puts(out, name.at);
-	buf_pad(out, ' ', name.n < width ? (unsigned)(width - name.n) : 0);
-	buf_free(&name);
-}
-
 /* The first rows, the candidates that ran, the chosen one and the program as it is. */
 static bool is_shown(const struct tune *t, uint32_t k, uint32_t candidate)
 {
@@ -53,56 +44,94 @@ static bool is_shown(const struct tune *t, uint32_t k, uint32_t candidate)
 	       is_measured(&t->candidate.at[candidate]);
 }
 
-static size_t width_of(const struct tune *t, const tune_order *order)
+static const struct table_column column[] = {
+    {.name = "candidate", .left = true, .width = sizeof "as it stands" - 1, .most = WIDEST},
+    {.name = "options", .in = TABLE_IN_DATA},
+    {.name = "predicted_us", .in = TABLE_IN_TEXT | TABLE_IN_CSV, .decimals = 3, .exact = 3, .none = "-"},
+    {.name = "predicted_ns", .in = TABLE_IN_JSON},
+    {.name = "measured_us", .in = TABLE_IN_TEXT | TABLE_IN_CSV, .decimals = 3, .exact = 3, .none = "-"},
+    {.name = "measured_ns", .in = TABLE_IN_JSON, .exact = TABLE_WHOLE},
+    {.name = "error_percent", .in = TABLE_IN_DATA, .exact = 2},
+    {.name = "spread_percent",
+     .title = "spread",
+     .width = 7,
+     .decimals = 1,
+     .exact = 2,
+     .suffix = " %",
+     .none = "-"},
+    {.title = "error",
+     .in = TABLE_IN_TEXT,
+     .width = 9,
+     .decimals = 1,
+     .suffix = " %",
+     .none = "-",
+     .sign = true},
+    {.name = "samples", .in = TABLE_IN_DATA},
+    {.title = "", .in = TABLE_IN_TEXT, .left = true},
+    {.name = "chosen", .in = TABLE_IN_DATA},
+    {.name = "reason", .in = TABLE_IN_DATA},
+};
+
+static struct table open_table(enum table_format format)
 {
-	size_t width = strlen("as it stands");
-	for (uint32_t k = 0; k < order->n; k++) {
-		struct buf name = {0};
-		if (is_shown(t, k, order->at[k]))
-			tune_put_choices(t, &t->candidate.at[order->at[k]], &name);
-		width = name.n > width ? name.n : width;
-		buf_free(&name);
-	}
-	return width < WIDEST ? width : WIDEST;
+	return table_open(format, column, sizeof column / sizeof *column);
 }
 
-static void put_row(const struct tune *t, uint32_t candidate, size_t width, struct buf *out)
+static void add_known(struct table *table, bool known, double x)
 {
-	const struct tune_candidate *c = &t->candidate.at[candidate];
-	put_name(t, c, width, out);
-	if (c->predicted >= 0)
-		buf_printf(out, "  %12.3f", (double)c->predicted / 1e3);
+	if (known)
+		table_add_number(table, x);
 	else
-		buf_printf(out, "  %12s", "-");
-	if (is_measured(c))
-		buf_printf(out, "  %11.3f  %5.1f %%", c->measured / 1e3, spread_of(c));
-	else
-		buf_printf(out, "  %11s  %7s", "-", "-");
-	if (has_error(c))
-		buf_printf(out, "  %+7.1f %%", error_of(c));
-	else
-		buf_printf(out, "  %9s", "-");
-	if (candidate == t->chosen)
-		buf_puts(out, "  chosen");
-	buf_putc(out, '\n');
+		table_add_none(table);
 }
 
-static void put_rows(const struct tune *t, struct buf *out)
+static const char *options_of(const struct buf *b)
+{
+	return b->n ? b->at + 1 : "";
+}
+
+static void add_row(struct tune *t, uint32_t candidate, struct table *table)
+{
+	struct tune_candidate *c = &t->candidate.at[candidate];
+	bool predicted = c->state == TUNE_GOOD && c->predicted >= 0, chosen = candidate == t->chosen;
+	struct buf name = {0}, options = {0};
+	tune_put_choices(t, c, &name);
+	tune_put_options(t, c, true, &options);
+	table_add_text(table, name.at);
+	table_add_text(table, options_of(&options));
+	add_known(table, predicted, (double)c->predicted / 1e3);
+	if (predicted)
+		table_add_int(table, c->predicted);
+	else
+		table_add_none(table);
+	add_known(table, is_measured(c), c->measured / 1e3);
+	add_known(table, is_measured(c), c->measured);
+	add_known(table, has_error(c), error_of(c));
+	add_known(table, is_measured(c), spread_of(c));
+	add_known(table, has_error(c), error_of(c));
+	table_add_int(table, c->samples);
+	table_add_text(table, chosen ? "chosen" : NULL);
+	table_add_bool(table, chosen);
+	table_add_text(table, c->reason);
+	buf_free(&name);
+	buf_free(&options);
+}
+
+static void put_rows(struct tune *t, struct buf *out)
 {
 	tune_order order = {0};
-	tune_order_make(t, &order);
-	size_t width = width_of(t, &order);
+	struct table table = open_table(TABLE_TEXT);
 	uint32_t left = 0;
-	buf_puts(out, "candidate");
-	buf_pad(out, ' ', (unsigned)(width - strlen("candidate")));
-	buf_printf(out, "  %12s  %11s  %7s  %9s\n", "predicted_us", "measured_us", "spread", "error");
+	tune_order_make(t, &order);
 	for (uint32_t k = 0; k < order.n; k++)
 		if (is_shown(t, k, order.at[k]))
-			put_row(t, order.at[k], width, out);
+			add_row(t, order.at[k], &table);
 		else
 			left++;
+	table_put(&table, out);
 	if (left)
 		buf_printf(out, "… and %u more: --rows=N, --csv\n", left);
+	table_close(&table);
 	vec_free(&order);
 }
 
@@ -225,111 +254,46 @@ void tune_print(struct tune *t, struct buf *out)
 
 /* ---- CSV and JSON */
 
-static const char *options_of(const struct buf *b)
+/* All rows: the good ones by predicted time, then the refused ones. */
+static void put_all_rows(struct tune *t, enum table_format format, struct buf *out)
 {
-	return b->n ? b->at + 1 : "";
-}
-
-static void put_csv_row(struct tune *t, uint32_t candidate, struct buf *out)
-{
-	struct tune_candidate *c = &t->candidate.at[candidate];
-	struct buf name = {0}, options = {0};
-	tune_put_choices(t, c, &name);
-	tune_put_options(t, c, true, &options);
-	output_put_csv(out, name.at);
-	buf_putc(out, ',');
-	output_put_csv(out, options_of(&options));
-	buf_putc(out, ',');
-	if (c->state == TUNE_GOOD && c->predicted >= 0)
-		buf_printf(out, "%.3f", (double)c->predicted / 1e3);
-	buf_putc(out, ',');
-	if (is_measured(c))
-		buf_printf(out, "%.3f", c->measured / 1e3);
-	buf_putc(out, ',');
-	if (has_error(c))
-		buf_printf(out, "%.2f", error_of(c));
-	buf_putc(out, ',');
-	if (is_measured(c))
-		buf_printf(out, "%.2f", spread_of(c));
-	buf_printf(out, ",%lld,%s,", (long long)c->samples, candidate == t->chosen ? "true" : "");
-	output_put_csv(out, c->reason);
-	buf_putc(out, '\n');
-	buf_free(&name);
-	buf_free(&options);
-}
-
-/* Good ones by predicted time, then the refused ones. */
-static void all_rows(struct tune *t, tune_order *out)
-{
-	tune_order_make(t, out);
+	tune_order order = {0};
+	struct table table = open_table(format);
+	tune_order_make(t, &order);
+	for (uint32_t k = 0; k < order.n; k++)
+		add_row(t, order.at[k], &table);
 	for (uint32_t k = 0; k < t->candidate.n; k++)
 		if (t->candidate.at[k].state == TUNE_REFUSED)
-			vec_push(out, k);
+			add_row(t, k, &table);
+	table_put(&table, out);
+	table_close(&table);
+	vec_free(&order);
 }
 
 void tune_print_csv(struct tune *t, struct buf *out)
 {
-	tune_order order = {0};
-	all_rows(t, &order);
-	buf_puts(out, "candidate,options,predicted_us,measured_us,error_percent,spread_percent,samples,"
-	              "chosen,reason\n");
-	for (uint32_t k = 0; k < order.n; k++)
-		put_csv_row(t, order.at[k], out);
-	vec_free(&order);
-}
-
-static void put_json_row(struct tune *t, uint32_t candidate, struct buf *out)
-{
-	struct tune_candidate *c = &t->candidate.at[candidate];
-	struct buf name = {0}, options = {0};
-	tune_put_choices(t, c, &name);
-	tune_put_options(t, c, true, &options);
-	buf_putc(out, '{');
-	json_put_text(out, "candidate", name.at ? name.at : "");
-	buf_puts(out, ", ");
-	json_put_text(out, "options", options_of(&options));
-	if (c->state == TUNE_GOOD && c->predicted >= 0)
-		buf_printf(out, ", \"predicted_ns\": %lld", (long long)c->predicted);
-	if (is_measured(c))
-		buf_printf(out, ", \"measured_ns\": %.0f, \"spread_percent\": %.2f, \"samples\": %lld",
-		           c->measured, spread_of(c), (long long)c->samples);
-	if (has_error(c))
-		buf_printf(out, ", \"error_percent\": %.2f", error_of(c));
-	if (candidate == t->chosen)
-		buf_puts(out, ", \"chosen\": true");
-	if (c->reason) {
-		buf_puts(out, ", ");
-		json_put_text(out, "reason", c->reason);
-	}
-	buf_putc(out, '}');
-	buf_free(&name);
-	buf_free(&options);
+	put_all_rows(t, TABLE_CSV, out);
 }
 
 void tune_print_json(struct tune *t, struct buf *out)
 {
-	tune_order order = {0};
 	struct buf program = {0};
 	uint32_t of[3] = {0};
 	struct verdict x;
-	all_rows(t, &order);
 	count_states(t, of);
-	buf_printf(out, "{\"version\": %d, \"candidates\": %u, \"differ\": %u, \"same\": %u, \"refused\": %u",
-	           TUNE_VERSION, t->candidate.n, of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED]);
+	json_put_start(out, TUNE_VERSION, "tune");
+	buf_printf(out, ", \"candidates\": %u, \"differ\": %u, \"same\": %u, \"refused\": %u", t->candidate.n,
+	           of[TUNE_GOOD], of[TUNE_SAME], of[TUNE_REFUSED]);
 	if (judge_predictions(t, &x))
 		buf_printf(out,
 		           ", \"ran\": %u, \"fastest_is_predicted\": %u, \"within_%d_percent\": %u, "
 		           "\"median_error_percent\": %.2f",
 		           x.ran, x.fastest, TUNE_NOISE, x.near, x.median);
-	buf_puts(out, ",\n\"rows\": [");
-	for (uint32_t k = 0; k < order.n; k++) {
-		buf_puts(out, k ? ",\n" : "\n");
-		put_json_row(t, order.at[k], out);
-	}
-	buf_puts(out, "\n],\n");
+	buf_puts(out, ",\n\"rows\": ");
+	put_all_rows(t, TABLE_JSON, out);
+	buf_puts(out, ",\n");
 	tune_put_program(t, &t->candidate.at[t->chosen], t->path, &program);
 	json_put_text(out, "program", program.at ? program.at : "");
 	buf_puts(out, "}\n");
 	buf_free(&program);
-	vec_free(&order);
 }
