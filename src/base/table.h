@@ -24,6 +24,7 @@ enum {
 	TABLE_IN_CSV = 1 << TABLE_CSV,
 	TABLE_IN_JSON = 1 << TABLE_JSON,
 	TABLE_IN_DATA = TABLE_IN_CSV | TABLE_IN_JSON,
+	TABLE_IN_NONE = 1 << 3,
 	TABLE_MOST_COLUMNS = 40,
 	TABLE_WHOLE = -1, /* of struct table_column.exact: no digits behind the point */
 };

@@ -11,11 +11,11 @@
  *     bench_collective….c    see bench_collective.h */
 #ifndef HIRC_CLI_BENCH_H
 #define HIRC_CLI_BENCH_H
+#include "base/table.h"
 #include "cli/cli_progress.h"
 #include "cli/run.h"
 #include <stdio.h>
 
-enum bench_format { BENCH_TABLE, BENCH_CSV, BENCH_JSON };
 enum { BENCH_VERSION = 1 /* of what --csv and --json print */ };
 
 struct bench {
@@ -23,7 +23,7 @@ struct bench {
 	struct rank_options ranks;
 	int64_t samples, warmup; /* 0 samples: they are chosen by the time they take */
 	bool check;
-	enum bench_format format;
+	enum table_format format;
 	struct rt_launch_options launch;
 	struct buf words;       /* the command line, a line a word */
 	VEC(const char *) file; /* programs */

@@ -95,7 +95,7 @@ enum status bench_transports_beside(struct bench_collectives *c)
 		bench_launch(b, t, bench_collective_rank, c, &o[t]);
 		if (bench_outcome_is_measured(&o[t]))
 			read_lines(&o[t], &line[t]);
-		else if (n > 1 && b->format == BENCH_CSV)
+		else if (n > 1 && b->format == TABLE_CSV)
 			fprintf(stderr, "hirc bench: note: %s is not measured: %s\n", o[t].transport,
 			        o[t].why.at);
 	}

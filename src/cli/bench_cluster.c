@@ -127,8 +127,8 @@ static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
 	add_probe(o, (struct bench_probe){.dtype = t, .m = n, .n = n, .k = n});
 }
 
-/* Returns true if the rate of an operation is measured: if it computes floats of floats. Comparisons and where
- * are as fast as their bytes. */
+/* Returns true if the rate of an operation is measured: if it computes floats of floats. Comparisons and
+ * where are as fast as their bytes. */
 static bool is_measured(enum op_kind kind)
 {
 	switch (kind) {

@@ -1,10 +1,9 @@
 /* bench_collective_print: the measured times, as nccl-tests prints them, or as CSV or JSON. For several
  * transports there are a column with their names, and one with the ratio of the first one's time to each.
  *
- *     #       size         count    type   redop    root     time   algbw   busbw  #wrong     time   algbw
- * busbw  #wrong #        (B)    (elements)                             (us)  (GB/s)  (GB/s)             (us)
- * (GB/s)  (GB/s) 1048576        262144     f32     sum      -1    121.3    8.64    8.64       0 118.2    8.87
- * 8.87       0 */
+ *     #       size         count    type   redop    root      time   algbw   busbw  #wrong      time …
+ *     #        (B)    (elements)                              (us)  (GB/s)  (GB/s)              (us) …
+ *          1048576        262144     f32     sum      -1    121.30    8.64    8.64       0    118.20 …  */
 #include "base/json_put.h"
 #include "cli/bench_collective.h"
 
@@ -33,31 +32,85 @@ static long long root(const struct bench_collectives *c, enum collective k)
 	return collective_is_rooted(k) && k != COLLECTIVE_SEND_RECV ? (long long)c->root : -1;
 }
 
+/* ---- columns */
+
+enum { TRANSPORT_COLUMN = 7, FIRST_RATIO = 12, SECOND_RATIO = 17 };
+
+#define FIGURES(g)                                                                                           \
+	{.name = "time_us", .title = "time\n(us)", .group = g, .width = 9, .none = "N/A"},                   \
+	    {.name = "algbw",                                                                                \
+	     .title = "algbw\n(GB/s)",                                                                       \
+	     .group = g,                                                                                     \
+	     .width = 7,                                                                                     \
+	     .decimals = 2,                                                                                  \
+	     .none = "N/A"},                                                                                 \
+	    {.name = "busbw",                                                                                \
+	     .title = "busbw\n(GB/s)",                                                                       \
+	     .group = g,                                                                                     \
+	     .width = 7,                                                                                     \
+	     .decimals = 2,                                                                                  \
+	     .none = "N/A"},                                                                                 \
+	    {.name = "wrong", .title = "#wrong", .group = g, .width = 7, .none = "N/A"},                     \
+	{                                                                                                    \
+		.name = "ratio", .group = g, .width = 7, .decimals = 2, .none = "N/A"                        \
+	}
+
+static const struct table_column columns[] = {
+    {.name = "collective", .in = TABLE_IN_DATA},
+    {.name = "ranks", .in = TABLE_IN_DATA},
+    {.name = "size", .title = "size\n(B)", .width = 12},
+    {.name = "count", .title = "count\n(elements)", .width = 13},
+    {.name = "type", .width = 7},
+    {.name = "redop", .width = 7},
+    {.name = "root", .width = 7},
+    {.name = "transport", .width = 9},
+    FIGURES("out_of_place"),
+    FIGURES("in_place"),
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* Only several transports have a name and a ratio each. own: COLUMNS of them, for the table. */
+static struct table open_table(const struct bench_collectives *c, struct table_column *own)
+{
+	memcpy(own, columns, sizeof columns);
+	if (!several(c))
+		own[TRANSPORT_COLUMN].in = own[FIRST_RATIO].in = own[SECOND_RATIO].in = TABLE_IN_NONE;
+	struct table t = table_open(c->b->format, own, COLUMNS);
+	t.gap = 1;
+	t.comment = "#";
+	return t;
+}
+
+static void put_titles(const struct bench_collectives *c, struct buf *out)
+{
+	struct table_column own[COLUMNS];
+	struct table t = open_table(c, own);
+	table_put_titles(&t, out);
+	table_close(&t);
+}
+
 void bench_collective_header(const struct bench_collectives *c, int ranks, const char *transport,
                              struct buf *out)
 {
-	static const char *const columns[] = {"time_us", "algbw", "busbw", "wrong", "ratio"};
-	unsigned n = several(c) ? 5 : 4;
-	if (c->b->format == BENCH_JSON) {
-		buf_printf(out, "{\"version\": %d, \"ranks\": %d, \"rows\": [", BENCH_VERSION, ranks);
-		return;
+	switch (c->b->format) {
+	case TABLE_JSON:
+		json_put_start(out, BENCH_VERSION, "bench");
+		buf_printf(out, ", \"ranks\": %d, \"rows\": [", ranks);
+		break;
+	case TABLE_CSV:
+		put_titles(c, out);
+		break;
+	case TABLE_TEXT:
+		buf_printf(out, "# %d ranks, transport%s %s, time of the ranks: %s\n", ranks,
+		           several(c) ? "s" : "", transport, c->average);
+		break;
 	}
-	if (c->b->format == BENCH_CSV) {
-		buf_printf(out, "collective,ranks,size,count,type,redop,root%s",
-		           several(c) ? ",transport" : "");
-		for (unsigned k = 0; k < 2 * n; k++)
-			buf_printf(out, ",%s_%s", k < n ? "out_of_place" : "in_place", columns[k % n]);
-		buf_putc(out, '\n');
-		return;
-	}
-	buf_printf(out, "# %d ranks, transport%s %s, time of the ranks: %s\n", ranks, several(c) ? "s" : "",
-	           transport, c->average);
 }
 
 void bench_collective_absent(const struct bench_collectives *c, const struct bench_outcome *o,
                              struct buf *out)
 {
-	if (!bench_outcome_is_measured(o) && c->b->format == BENCH_TABLE)
+	if (!bench_outcome_is_measured(o) && c->b->format == TABLE_TEXT)
 		buf_printf(out, "# %s is not measured: %s\n", o->transport, o->why.at);
 }
 
@@ -65,7 +118,7 @@ void bench_collective_title(const struct bench_collectives *c, enum collective k
                             struct buf *out)
 {
 	struct buf text = {0};
-	if (c->b->format != BENCH_TABLE)
+	if (c->b->format != TABLE_TEXT)
 		return;
 	buf_puts(&text, collective_key(k));
 	if (members)
@@ -73,133 +126,80 @@ void bench_collective_title(const struct bench_collectives *c, enum collective k
 	int name = several(c) ? 10 : 0, ratio = several(c) ? 8 : 0;
 	buf_printf(out, "#\n# %-*s %30s %*s\n", 50 + name, text.at, "out-of-place", 33 + ratio, "in-place");
 	buf_free(&text);
-	buf_printf(out, "#%11s %13s %7s %7s %7s%*s", "size", "count", "type", "redop", "root", name,
-	           name ? "transport" : "");
-	for (unsigned f = 0; f < 2; f++)
-		buf_printf(out, " %9s %7s %7s %7s%*s", "time", "algbw", "busbw", "#wrong", ratio,
-		           ratio ? "ratio" : "");
-	buf_printf(out, "\n#%11s %13s %7s %7s %7s%*s", "(B)", "(elements)", "", "", "", name, "");
-	for (unsigned f = 0; f < 2; f++)
-		buf_printf(out, " %9s %7s %7s%*s", "(us)", "(GB/s)", "(GB/s)", f ? 0 : 8 + ratio, "");
-	buf_putc(out, '\n');
+	put_titles(c, out);
 }
 
-static void put_cells(struct buf *out, const struct bench_line *l, const struct bench_figure *f, bool ratio)
+static void add_none(struct table *t, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		table_add_none(t);
+}
+
+static void add_figures(struct table *t, const struct bench_line *l, const struct bench_figure *f)
 {
 	if (!f->there) {
-		buf_printf(out, " %9s %7s %7s %7s%*s", "N/A", "N/A", "N/A", "N/A", ratio ? 8 : 0,
-		           ratio ? "N/A" : "");
+		add_none(t, 5);
 		return;
 	}
-	buf_printf(out, f->us < 1000 ? " %9.2f" : " %9.0f", f->us);
-	buf_printf(out, " %7.2f %7.2f", algorithm(l, f), bench_line_bus(l, f));
-	if (f->wrong < 0)
-		buf_printf(out, " %7s", "N/A");
+	if (t->format == TABLE_TEXT)
+		table_add_text(t, arena_printf(t->arena, f->us < 1000 ? "%.2f" : "%.0f", f->us));
 	else
-		buf_printf(out, " %7lld", (long long)f->wrong);
-	if (ratio && f->ratio > 0)
-		buf_printf(out, " %7.2f", f->ratio);
-	else if (ratio)
-		buf_printf(out, " %7s", "N/A");
-}
-
-static void put_csv(struct buf *out, const struct bench_line *l, const struct bench_figure *f, bool ratio)
-{
-	if (!f->there) {
-		buf_puts(out, ratio ? ",,,,," : ",,,,");
-		return;
-	}
-	buf_printf(out, ",%.6g,%.6g,%.6g,", f->us, algorithm(l, f), bench_line_bus(l, f));
+		table_add_number(t, f->us);
+	table_add_number(t, algorithm(l, f));
+	table_add_number(t, bench_line_bus(l, f));
 	if (f->wrong >= 0)
-		buf_printf(out, "%lld", (long long)f->wrong);
-	if (ratio && f->ratio > 0)
-		buf_printf(out, ",%.6g", f->ratio);
-	else if (ratio)
-		buf_putc(out, ',');
-}
-
-static void put_json(struct buf *out, const char *name, const struct bench_line *l,
-                     const struct bench_figure *f, bool ratio)
-{
-	buf_printf(out, ", \"%s\": ", name);
-	if (!f->there) {
-		buf_puts(out, "null");
-		return;
-	}
-	buf_printf(out, "{\"time_us\": %.6g, \"algbw\": %.6g, \"busbw\": %.6g, \"wrong\": ", f->us,
-	           algorithm(l, f), bench_line_bus(l, f));
-	if (f->wrong >= 0)
-		buf_printf(out, "%lld", (long long)f->wrong);
+		table_add_int(t, f->wrong);
 	else
-		buf_puts(out, "null");
-	if (ratio && f->ratio > 0)
-		buf_printf(out, ", \"ratio\": %.6g", f->ratio);
-	buf_putc(out, '}');
+		table_add_none(t);
+	if (f->ratio > 0)
+		table_add_number(t, f->ratio);
+	else
+		table_add_none(t);
 }
 
 void bench_collective_line(const struct bench_collectives *c, const struct bench_line *l, struct buf *out)
 {
-	const char *name = collective_key(l->kind), *type = dtype_name(c->dtype), *op = op_name(c, l->kind);
-	switch (c->b->format) {
-	case BENCH_TABLE:
-		buf_printf(out, "%12lld %13lld %7s %7s %7lld", (long long)l->size, (long long)l->count, type,
-		           op, root(c, l->kind));
-		if (several(c))
-			buf_printf(out, " %9s", l->transport);
-		put_cells(out, l, &l->out_of_place, several(c));
-		put_cells(out, l, &l->in_place, several(c));
-		buf_putc(out, '\n');
-		break;
-	case BENCH_CSV:
-		buf_printf(out, "%s,%d,%lld,%lld,%s,%s,%lld", name, l->members, (long long)l->size,
-		           (long long)l->count, type, op, root(c, l->kind));
-		if (several(c))
-			buf_printf(out, ",%s", l->transport);
-		put_csv(out, l, &l->out_of_place, several(c));
-		put_csv(out, l, &l->in_place, several(c));
-		buf_putc(out, '\n');
-		break;
-	case BENCH_JSON:
-		buf_printf(out,
-		           "%s{\"collective\": \"%s\", \"ranks\": %d, \"size\": %lld, \"count\": %lld, "
-		           "\"type\": \"%s\", \"redop\": \"%s\", \"root\": %lld",
-		           l->first ? "\n" : ",\n", name, l->members, (long long)l->size, (long long)l->count,
-		           type, op, root(c, l->kind));
-		if (several(c))
-			buf_printf(out, ", \"transport\": \"%s\"", l->transport);
-		put_json(out, "out_of_place", l, &l->out_of_place, several(c));
-		put_json(out, "in_place", l, &l->in_place, several(c));
-		buf_putc(out, '}');
-		break;
-	}
+	struct table_column own[COLUMNS];
+	struct table t = open_table(c, own);
+	t.printed = !l->first;
+	table_add_text(&t, collective_key(l->kind));
+	table_add_int(&t, l->members);
+	table_add_int(&t, l->size);
+	table_add_int(&t, l->count);
+	table_add_text(&t, dtype_name(c->dtype));
+	table_add_text(&t, op_name(c, l->kind));
+	table_add_int(&t, root(c, l->kind));
+	table_add_text(&t, l->transport);
+	add_figures(&t, l, &l->out_of_place);
+	add_figures(&t, l, &l->in_place);
+	table_put_rows(&t, out);
+	table_close(&t);
 }
 
-/* `, "absent": [{"transport": "nccl", "why": "…"}]` */
+/* `, "absent": [{"transport": "nccl", "why": "…"}]`: those of --transport that were not measured. */
 static void put_json_absent(const struct bench_outcome *of, uint32_t n, struct buf *out)
 {
-	const char *between = ", \"absent\": [";
-	bool any = false;
-	for (uint32_t k = 0; k < n; k++) {
-		if (bench_outcome_is_measured(&of[k]))
-			continue;
-		buf_printf(out, "%s{\"transport\": \"%s\", \"why\": ", between, of[k].transport);
-		json_put_string(out, of[k].why.at);
-		buf_putc(out, '}');
-		between = ", ";
-		any = true;
-	}
-	if (any)
-		buf_putc(out, ']');
+	static const struct table_column column[] = {{.name = "transport"}, {.name = "why"}};
+	struct table t = table_open(TABLE_JSON, column, sizeof column / sizeof *column);
+	t.in_line = true;
+	for (uint32_t k = 0; k < n; k++)
+		if (!bench_outcome_is_measured(&of[k])) {
+			table_add_text(&t, of[k].transport);
+			table_add_text(&t, of[k].why.at);
+		}
+	buf_puts(out, ", \"absent\": ");
+	table_put(&t, out);
+	table_close(&t);
 }
 
 void bench_collective_footer(const struct bench_collectives *c, const struct bench_outcome *of, uint32_t n,
                              int64_t wrong, double bus, struct buf *out)
 {
-	if (c->b->format == BENCH_JSON) {
+	if (c->b->format == TABLE_JSON) {
 		buf_puts(out, "\n]");
 		put_json_absent(of, n, out);
 		buf_puts(out, "}\n");
-	} else if (c->b->format == BENCH_TABLE)
+	} else if (c->b->format == TABLE_TEXT)
 		buf_printf(out, "#\n# Wrong elements    : %lld%s\n# Avg bus bandwidth : %.4g\n",
 		           (long long)wrong,
 		           !c->b->check ? " (not checked)"

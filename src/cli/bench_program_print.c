@@ -6,34 +6,43 @@
  * params of these names; option has the other values that -D gave. */
 #include "base/json_put.h"
 #include "cli/bench.h"
-#include "cli/output.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A column, of a CSV cell or a JSON member. */
-struct cell {
-	const char *name;
-	struct buf text;
-	bool is_text; /* else a number, or nothing */
+static const struct table_column column[] = {
+    {.name = "implementation"},
+    {.name = "mean_time (ms)"},
+    {.name = "std_time"},
+    {.name = "min_time"},
+    {.name = "max_time"},
+    {.name = "m"},
+    {.name = "n"},
+    {.name = "k"},
+    {.name = "dtype"},
+    {.name = "Throughput (TFLOPS)"},
+    {.name = "Throughput std (TFLOPS)"},
+    {.name = "world_size"},
+    {.name = "hostname"},
+    {.name = "option"},
+    {.name = "valid"},
+    {.name = "median_time"},
+    {.name = "samples"},
+    {.name = "ratio"},
 };
 
-enum { MAX_CELLS = 20 };
-
-struct cells {
-	struct cell at[MAX_CELLS];
-	unsigned n;
-};
-
-static struct buf *add_cell(struct cells *c, const char *name, bool is_text)
+/* Text is CSV, too: rows of programs are for other programs. */
+static struct table open_table(const struct bench *b)
 {
-	c->at[c->n] = (struct cell){.name = name, .is_text = is_text};
-	return &c->at[c->n++].text;
+	return table_open(b->format == TABLE_JSON ? TABLE_JSON : TABLE_CSV, column,
+	                  sizeof column / sizeof *column);
 }
 
-static void add_number(struct cells *c, const char *name, double x)
+static void add_buf(struct table *t, struct buf *text)
 {
-	buf_printf(add_cell(c, name, false), "%.6g", x);
+	table_add_text(t, text->n ? text->at : "");
+	buf_free(text);
+	*text = (struct buf){0};
 }
 
 /* File name without folder and suffix. */
@@ -48,17 +57,25 @@ static bool is_size_name(const char *name)
 	return name[0] && !name[1] && strchr("mnk", name[0]);
 }
 
-/* The param m, or the const that -D gave. */
-static void put_size(struct buf *b, const struct bench_set *set, const struct module *m, const char *name)
+/* The param m, or the const that -D gave; absent if the program has neither. */
+static void add_size(struct table *t, const struct bench_set *set, const struct module *m, const char *name)
 {
+	int64_t size;
 	for (param_id p = 1; p < m->param.n; p++)
 		if (m->param.at[p].has_value && !strcmp(names_text(m->names, m->param.at[p].name), name)) {
-			buf_printf(b, "%lld", (long long)m->param.at[p].value);
+			table_add_int(t, m->param.at[p].value);
 			return;
 		}
-	for (uint32_t k = 0; k < set->point->define_n; k++)
-		if (!strcmp(set->point->define[k].name, name))
-			buf_puts(b, set->point->define[k].text);
+	for (uint32_t k = 0; k < set->point->define_n; k++) {
+		if (strcmp(set->point->define[k].name, name) != 0)
+			continue;
+		if (str_parse_size(set->point->define[k].text, &size))
+			table_add_int(t, size);
+		else /* an expression */
+			table_add_text(t, set->point->define[k].text);
+		return;
+	}
+	table_add_none(t);
 }
 
 static void put_options(struct buf *b, const struct bench_set *set)
@@ -81,78 +98,68 @@ static const char *dtype_of(const struct module *m)
 	return dtype_name(value_type(m, m->output.at[0])->dtype);
 }
 
-static void fill_cells(const struct bench_row *row, struct cells *c)
+static void add_row(struct table *t, const struct bench_row *row)
 {
 	const struct bench_set *set = row->set;
 	const struct module *m = set->run[row->file].m;
 	struct bench_statistics s = bench_statistics(row->ms, row->samples), rate;
 	double *x = mem_alloc(sizeof *x * (size_t)row->samples);
 	char host[64] = {0};
+	struct buf text = {0};
 	gethostname(host, sizeof host - 1);
 	for (int64_t k = 0; k < row->samples; k++)
 		x[k] = row->ms[k] > 0 ? row->flops / (row->ms[k] * 1e9) : 0;
 	rate = bench_statistics(x, row->samples);
 	for (int64_t k = 0; k < row->samples && row->base; k++)
 		x[k] = row->base[k] > 0 ? row->ms[k] / row->base[k] : 0;
-	put_stem(add_cell(c, "implementation", true), set->b->file.at[row->file]);
-	add_number(c, "mean_time (ms)", s.mean);
-	add_number(c, "std_time", s.deviation);
-	add_number(c, "min_time", s.least);
-	add_number(c, "max_time", s.most);
-	put_size(add_cell(c, "m", false), set, m, "m");
-	put_size(add_cell(c, "n", false), set, m, "n");
-	put_size(add_cell(c, "k", false), set, m, "k");
-	buf_puts(add_cell(c, "dtype", true), dtype_of(m));
-	add_number(c, "Throughput (TFLOPS)", rate.mean);
-	add_number(c, "Throughput std (TFLOPS)", rate.deviation);
-	add_number(c, "world_size", row->ranks);
-	buf_puts(add_cell(c, "hostname", true), host);
-	put_options(add_cell(c, "option", true), set);
-	buf_puts(add_cell(c, "valid", false), row->valid == 1 ? "true" : "");
-	add_number(c, "median_time", s.median);
-	add_number(c, "samples", (double)row->samples);
-	add_number(c, "ratio", row->base ? bench_statistics(x, row->samples).median : 1);
+	put_stem(&text, set->b->file.at[row->file]);
+	add_buf(t, &text);
+	table_add_number(t, s.mean);
+	table_add_number(t, s.deviation);
+	table_add_number(t, s.least);
+	table_add_number(t, s.most);
+	add_size(t, set, m, "m");
+	add_size(t, set, m, "n");
+	add_size(t, set, m, "k");
+	table_add_text(t, dtype_of(m));
+	table_add_number(t, rate.mean);
+	table_add_number(t, rate.deviation);
+	table_add_int(t, row->ranks);
+	table_add_text(t, host);
+	put_options(&text, set);
+	add_buf(t, &text);
+	if (row->valid == 1)
+		table_add_bool(t, true);
+	else
+		table_add_none(t);
+	table_add_number(t, s.median);
+	table_add_int(t, row->samples);
+	table_add_number(t, row->base ? bench_statistics(x, row->samples).median : 1);
 	free(x);
 }
 
 void bench_program_header(const struct bench *b, struct buf *out)
 {
-	if (b->format == BENCH_JSON)
-		buf_printf(out, "{\"version\": %d, \"rows\": [", BENCH_VERSION);
-	else
-		buf_puts(out,
-		         "implementation,mean_time (ms),std_time,min_time,max_time,m,n,k,dtype,Throughput "
-		         "(TFLOPS),Throughput std "
-		         "(TFLOPS),world_size,hostname,option,valid,median_time,samples,ratio\n");
+	struct table t = open_table(b);
+	if (b->format == TABLE_JSON) {
+		json_put_start(out, BENCH_VERSION, "bench");
+		buf_puts(out, ", \"rows\": [");
+	}
+	table_put_titles(&t, out);
+	table_close(&t);
 }
 
 void bench_program_print(const struct bench *b, const struct bench_row *row, struct buf *out)
 {
-	struct cells c = {0};
-	bool json = b->format == BENCH_JSON;
-	fill_cells(row, &c);
-	if (json)
-		buf_puts(out, row->set->first && row->file == 0 ? "\n{" : ",\n{");
-	for (unsigned k = 0; k < c.n; k++) {
-		struct cell *cell = &c.at[k];
-		buf_puts(out, !k ? "" : json ? ", " : ",");
-		if (json) {
-			json_put_string(out, cell->name);
-			buf_puts(out, ": ");
-		}
-		if (json && cell->is_text)
-			json_put_string(out, cell->text.at ? cell->text.at : "");
-		else if (json)
-			buf_puts(out, cell->text.n ? cell->text.at : "null");
-		else
-			output_put_csv(out, cell->text.at);
-		buf_free(&cell->text);
-	}
-	buf_puts(out, json ? "}" : "\n");
+	struct table t = open_table(b);
+	t.printed = !row->set->first || row->file > 0;
+	add_row(&t, row);
+	table_put_rows(&t, out);
+	table_close(&t);
 }
 
 void bench_program_footer(const struct bench *b, struct buf *out)
 {
-	if (b->format == BENCH_JSON)
+	if (b->format == TABLE_JSON)
 		buf_puts(out, "\n]}\n");
 }

@@ -416,7 +416,7 @@ int cmd_bench(int argc, char **argv)
 		compile_options_target(&b->compile, &line, b->ranks.target);
 		compile_options_transport(&b->compile, b->ranks.transport,
 		                          rank_options_launch(&b->ranks).kind == RT_BOOT_THREAD);
-		b->format = x.json ? BENCH_JSON : x.csv || b->file.n ? BENCH_CSV : BENCH_TABLE;
+		b->format = x.json ? TABLE_JSON : x.csv || b->file.n ? TABLE_CSV : TABLE_TEXT;
 		b->check = c->kinds ? x.data_check : b->check;
 		status = bench(c, x.measures_cluster ? &x.cluster : NULL);
 	}

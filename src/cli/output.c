@@ -49,15 +49,3 @@ enum status output_status(bool ok)
 {
 	return ok ? STATUS_OK : ferror(stdout) ? STATUS_UNREAD : STATUS_DIAGNOSTICS;
 }
-
-void output_put_csv(struct buf *out, const char *text)
-{
-	if (!text || !strpbrk(text, ",\"\n")) {
-		buf_puts(out, text ? text : "");
-		return;
-	}
-	buf_putc(out, '"');
-	for (; *text; text++)
-		buf_printf(out, *text == '"' ? "\"\"" : "%c", *text);
-	buf_putc(out, '"');
-}

@@ -14,7 +14,5 @@ bool output_write(const struct buf *text);
 bool output_flush(void);
 /* The exit code after output_write or output_flush returned this. */
 enum status output_status(bool ok);
-/* A cell of CSV; NULL: an empty one. */
-void output_put_csv(struct buf *out, const char *text);
 
 #endif
