@@ -70,12 +70,17 @@ static bool is_stdout(const char *path)
 	return path && !strcmp(path, "-");
 }
 
+static void put_json(struct timeline *t, struct buf *out)
+{
+	timeline_json(t, "sim", out);
+}
+
 /* Writes the timeline to its files, and as text to standard output where none of them goes there. */
 static bool write_timeline(struct sim_command *c, struct timeline *t)
 {
 	struct buf text = {0};
 	bool ok = write_output(c, c->trace, t, timeline_trace) & write_output(c, c->svg, t, timeline_svg) &
-	          write_output(c, c->json, t, timeline_json);
+	          write_output(c, c->json, t, put_json);
 	if (!is_stdout(c->json) && !is_stdout(c->trace) && !is_stdout(c->svg) && !is_stdout(c->schedule)) {
 		timeline_print(t, &c->print, &text);
 		ok &= output_write(&text);

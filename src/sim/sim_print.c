@@ -1,4 +1,5 @@
 /* sim_print: the results of a simulation, for people. */
+#include "base/table.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/timeline.h"
@@ -55,22 +56,27 @@ static struct row *row_of(rows *r, const char *kind, const char *lane)
 	return &r->at[r->n - 1];
 }
 
-/* Prints how busy streams, or the host, are. */
-static void print_work(struct timeline *t, const struct timeline_class *c, struct buf *out)
+/* Adds how busy streams, or the host, are. */
+static void add_work(struct timeline *t, const struct timeline_class *c, struct table *to)
 {
 	uint32_t *count = mem_zalloc(sizeof *count * ((size_t)c->lane.n + 1));
 	for (uint32_t k = 0; k < c->span.n; k++)
 		count[c->span.at[k].lane] += c->span.at[k].kind == TIMELINE_WORK;
-	for (uint32_t i = 0; i < c->lane.n; i++)
-		if (c->lane.at[i].kind <= LANE_STREAM && count[i])
-			buf_printf(out, "%-18s %-12s %7u %12s %12.3f %12s %6.1f%%\n", "work",
-			           c->lane.at[i].name, count[i], "",
-			           convert_time(unit_of(t), c->lane.at[i].busy), "",
-			           timeline_percent(c->lane.at[i].busy, t->runtime));
+	for (uint32_t i = 0; i < c->lane.n; i++) {
+		if (c->lane.at[i].kind > LANE_STREAM || !count[i])
+			continue;
+		table_add_text(to, "work");
+		table_add_text(to, c->lane.at[i].name);
+		table_add_int(to, count[i]);
+		table_add_none(to);
+		table_add_number(to, convert_time(unit_of(t), c->lane.at[i].busy));
+		table_add_none(to);
+		table_add_number(to, timeline_percent(c->lane.at[i].busy, t->runtime));
+	}
 	free(count);
 }
 
-static void print_lanes(struct timeline *t, const struct timeline_class *c, struct buf *out)
+static void add_communication(struct timeline *t, const struct timeline_class *c, struct table *to)
 {
 	timeline_rows all = {0};
 	rows r = {0};
@@ -78,22 +84,45 @@ static void print_lanes(struct timeline *t, const struct timeline_class *c, stru
 	timeline_communication(t, c, &all);
 	for (uint32_t k = 0; k < all.n; k++) {
 		const struct timeline_row *x = &all.at[k];
-		struct row *to = row_of(&r, kind_name(t, x->op), c->lane.at[x->lane].name);
-		to->count += x->count;
-		to->bytes += x->bytes;
-		to->time += x->time;
-		to->exposed += x->exposed;
+		struct row *sum = row_of(&r, kind_name(t, x->op), c->lane.at[x->lane].name);
+		sum->count += x->count;
+		sum->bytes += x->bytes;
+		sum->time += x->time;
+		sum->exposed += x->exposed;
 	}
-	if (c->lane.n)
-		buf_printf(out, "\n%-18s %-12s %7s %12s %12s %12s %7s\n", "what", "on", "count", "MiB",
-		           u.name, "exposed", "busy");
-	print_work(t, c, out);
-	for (uint32_t i = 0; i < r.n; i++)
-		buf_printf(out, "%-18s %-12s %7u %12.3f %12.3f %12.3f %6.1f%%\n", r.at[i].kind, r.at[i].lane,
-		           r.at[i].count, mib(r.at[i].bytes), convert_time(u, r.at[i].time),
-		           convert_time(u, r.at[i].exposed), timeline_percent(r.at[i].time, t->runtime));
+	for (uint32_t i = 0; i < r.n; i++) {
+		table_add_text(to, r.at[i].kind);
+		table_add_text(to, r.at[i].lane);
+		table_add_int(to, r.at[i].count);
+		table_add_number(to, mib(r.at[i].bytes));
+		table_add_number(to, convert_time(u, r.at[i].time));
+		table_add_number(to, convert_time(u, r.at[i].exposed));
+		table_add_number(to, timeline_percent(r.at[i].time, t->runtime));
+	}
 	vec_free(&all);
 	vec_free(&r);
+}
+
+static void print_lanes(struct timeline *t, const struct timeline_class *c, struct buf *out)
+{
+	const struct table_column column[] = {
+	    {.title = "what", .width = 18, .left = true},
+	    {.title = "on", .width = 12, .left = true},
+	    {.title = "count", .width = 7},
+	    {.title = "MiB", .width = 12, .decimals = 3},
+	    {.title = unit_of(t).name, .width = 12, .decimals = 3},
+	    {.title = "exposed", .width = 12, .decimals = 3},
+	    {.title = "busy", .width = 7, .decimals = 1, .suffix = "%"},
+	};
+	struct table rows = table_open(TABLE_TEXT, column, sizeof column / sizeof *column);
+	rows.gap = 1;
+	add_work(t, c, &rows);
+	add_communication(t, c, &rows);
+	if (c->lane.n) {
+		buf_putc(out, '\n');
+		table_put(&rows, out);
+	}
+	table_close(&rows);
 }
 
 /* 512 B, 12.500 MiB */

@@ -118,8 +118,8 @@ struct timeline_print {
 	int64_t held, classes;
 };
 void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out);
-/* sim_json.c: an object, see `hirc sim --json` in man/hirc-sim.1. */
-void timeline_json(struct timeline *t, struct buf *out);
+/* sim_json.c: the object that a command prints with --json, see man/hirc-sim.1. */
+void timeline_json(struct timeline *t, const char *command, struct buf *out);
 /* sim_trace.c: Chrome's trace format, as `hirc run --trace` writes it; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
 /* sim_svg.c: a picture. */
