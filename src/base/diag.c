@@ -52,6 +52,7 @@ struct diag {
 	struct buf text;    /* scratch: the printed message */
 	struct buf json;    /* an object without its closing brace; empty: none is pending */
 	bool json_has_notes;
+	struct buf *copy;         /* see diag_set_copy */
 	void (*before)(void *to); /* NULL: nothing is called */
 	void *before_to;
 };
@@ -69,7 +70,11 @@ static void json_flush(struct diag *d)
 {
 	if (!d->json.n)
 		return;
-	fprintf(d->out, "%s%s}\n", d->json.at, d->json_has_notes ? "]" : "");
+	buf_puts(&d->json, d->json_has_notes ? "]}" : "}");
+	if (d->format == DIAG_JSON)
+		fprintf(d->out, "%s\n", d->json.at);
+	if (d->copy)
+		buf_printf(d->copy, "%s%s", d->copy->n ? ",\n" : "\n", d->json.at);
 	d->json.n = 0;
 	d->json_has_notes = false;
 }
@@ -95,6 +100,12 @@ void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_mess
 {
 	d->sink = sink;
 	d->sink_to = to;
+}
+
+void diag_set_copy(struct diag *d, struct buf *members)
+{
+	json_flush(d);
+	d->copy = members;
 }
 
 struct source *diag_set_source(struct diag *d, struct source *s)
@@ -269,9 +280,9 @@ static void report_diagnostic(struct diag *d, enum diag_severity severity, const
 	if (d->sink)
 		d->sink(d->sink_to,
 		        &(struct diag_message){severity, d->source, at, length, d->message.at, number});
-	else if (d->format == DIAG_JSON)
+	if (!d->sink && (d->format == DIAG_JSON || d->copy))
 		json_message(d, severity, number, at);
-	else
+	if (!d->sink && d->format == DIAG_TEXT)
 		text_message(d, severity, number, at, length);
 }
 
@@ -321,10 +332,12 @@ unsigned diag_warning_count(const struct diag *d)
 void diag_finish(struct diag *d)
 {
 	json_flush(d);
-	if (d->hidden && d->format == DIAG_JSON)
-		fprintf(d->out, "{\"severity\":\"note\",\"message\":\"%u more error%s not shown\"}\n",
-		        d->hidden, d->hidden == 1 ? "" : "s");
-	else if (d->hidden)
+	if (d->hidden && (d->format == DIAG_JSON || d->copy)) {
+		buf_printf(&d->json, "{\"severity\":\"note\",\"message\":\"%u more error%s not shown\"",
+		           d->hidden, d->hidden == 1 ? "" : "s");
+		json_flush(d);
+	}
+	if (d->hidden && d->format == DIAG_TEXT)
 		fprintf(d->out, "%u more error%s not shown\n", d->hidden, d->hidden == 1 ? "" : "s");
 	d->hidden = 0;
 	if (d->out)

@@ -12,6 +12,7 @@
 #include "base/color.h"
 #include "base/diagnostics.h"
 #include "base/source.h"
+#include "base/str.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -55,6 +56,10 @@ struct diag_message {
 };
 /* Messages go to a function, and nowhere else; of errors as many as would be printed. */
 void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_message *message), void *to);
+
+/* Messages also become members of a JSON array that the caller begins and ends; NULL: no longer. Call
+ * diag_finish before the array is used. */
+void diag_set_copy(struct diag *d, struct buf *members);
 
 unsigned diag_error_count(const struct diag *d);
 unsigned diag_warning_count(const struct diag *d);

@@ -3,7 +3,9 @@
  *     hirc check foo.hir                  for as many ranks as its meshes have devices
  *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs
  *     hirc check foo.hir --family=np=2..64    for each number of ranks                          */
+#include "base/json_put.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "cli/check_memory.h"
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
@@ -19,12 +21,17 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { CHECK_VERSION = 1 /* of --json */ };
+
 struct check_command {
 	struct compile_options compile;
 	struct check_options check;
 	const char *path;
 	const char *witness; /* file; NULL: none */
-	bool split;
+	bool split, json;
+	const char *result;         /* of the last program: "ok", or why it is not */
+	struct check_result proved; /* with "ok" */
+	struct table programs;      /* of --json: a row for each */
 	const char *family_text;
 	struct family {
 		char name[64]; /* np, or a name that -D defines */
@@ -70,6 +77,8 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 	bool wrote;
 	switch (check_with_witness(c, m, d, &r, &wrote)) {
 	case CHECK_CLEAN:
+		c->result = "ok";
+		c->proved = r;
 		if (quiet)
 			return STATUS_OK;
 		progress_end(&c->progress);
@@ -81,9 +90,11 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 		/* The messages of the next program come after it. */
 		return output_status(output_flush());
 	case CHECK_UNKNOWN:
+		c->result = "unknown";
 		diag_error(d, E_CHECK_UNKNOWN, r.at, "%s", r.what);
 		break;
 	case CHECK_TOO_LONG:
+		c->result = "too long";
 		diag_error(d, E_CHECK_TOO_LONG, DIAG_NOWHERE,
 		           "the program is too long to be checked (limit %d statements, or %d times as many "
 		           "comparisons, all ranks together)",
@@ -91,6 +102,7 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 		diag_note(d, DIAG_NOWHERE, "check it with fewer ranks or iterations");
 		break;
 	case CHECK_WRONG:
+		c->result = "wrong";
 		break;
 	}
 	return STATUS_DIAGNOSTICS;
@@ -118,7 +130,30 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	c->check.ranks = needed; /* more would idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
-	return report_proof(c, m, d, c->family_text);
+	return report_proof(c, m, d, c->family_text || c->json);
+}
+
+static const struct table_column program_column[] = {{.name = "program"},  {.name = "family"},
+                                                     {.name = "result"},   {.name = "ranks"},
+                                                     {.name = "accesses"}, {.name = "communications"}};
+
+/* m: NULL if it did not compile. */
+static void add_program(struct check_command *c, const struct module *m)
+{
+	struct table *t = &c->programs;
+	const struct check_result *r = &c->proved;
+	bool ok = !strcmp(c->result, "ok");
+	table_add_text(t, m ? names_text(m->names, m->name) : NULL);
+	if (c->family_text)
+		table_add_int(t, c->family.lo + c->member);
+	else
+		table_add_none(t);
+	table_add_text(t, c->result);
+	for (unsigned k = 0; k < 3; k++)
+		if (ok)
+			table_add_int(t, !k ? r->ranks : k == 1 ? r->accesses : r->communications);
+		else
+			table_add_none(t);
 }
 
 /* Takes the source over. */
@@ -128,8 +163,11 @@ static enum status check_source(void *command, struct source *source, bool first
 	enum status status;
 	struct module *m = compile_source(c->d, source, &c->compile, true, &status);
 	(void)first;
+	c->result = "refused";
 	if (m)
 		status = check_ranks(c, m, c->d);
+	if (c->json)
+		add_program(c, m);
 	compile_free(m);
 	diag_set_source(c->d, NULL);
 	return status;
@@ -181,13 +219,13 @@ static enum status check_family(struct check_command *c, const struct source *s)
 		value += status == STATUS_OK;
 	}
 	progress_end(&c->progress);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && !c->json)
 		printf("ok: %s = %" PRId64 " … %" PRId64 ": ordered, matched, alive, without deadlock\n",
 		       f->name, f->lo, f->hi);
-	else if (value > f->lo)
+	else if (status != STATUS_OK && value > f->lo)
 		diag_note(c->d, DIAG_NOWHERE, "%s = %" PRId64 " … %" PRId64 " is right, %" PRId64 " is not",
 		          f->name, f->lo, value - 1, value);
-	else
+	else if (status != STATUS_OK)
 		diag_note(c->d, DIAG_NOWHERE, "with %s = %" PRId64, f->name, value);
 	return status;
 }
@@ -217,12 +255,31 @@ static bool check_witness_options(const struct check_command *c, struct diag *d)
 	return false;
 }
 
+static enum status print_json(struct check_command *c, enum status status, const struct buf *messages)
+{
+	struct buf out = {0};
+	json_put_start(&out, CHECK_VERSION, "check");
+	buf_printf(&out, ", \"ok\": %s", status == STATUS_OK ? "true" : "false");
+	buf_puts(&out, ",\n\"programs\": ");
+	table_put(&c->programs, &out);
+	buf_printf(&out, ",\n\"messages\": [%s]}\n", messages->n ? messages->at : "");
+	bool ok = output_write(&out);
+	buf_free(&out);
+	return status == STATUS_OK ? output_status(ok) : status;
+}
+
 static enum status check_path(struct check_command *c)
 {
 	struct source *s;
+	struct buf messages = {0};
 	enum status status = STATUS_USAGE;
 	c->d = compile_diag(&c->compile);
 	diag_set_before(c->d, progress_end, &c->progress);
+	if (c->json) {
+		c->programs =
+		    table_open(TABLE_JSON, program_column, sizeof program_column / sizeof *program_column);
+		diag_set_copy(c->d, &messages);
+	}
 	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
 	    (!c->family_text || read_family(c)))
 		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
@@ -231,7 +288,13 @@ static enum status check_path(struct check_command *c)
 		compile_warn_unused(c->d, &c->compile);
 	}
 	diag_finish(c->d);
+	if (c->json) {
+		progress_end(&c->progress);
+		status = print_json(c, status, &messages);
+		table_close(&c->programs);
+	}
 	diag_free(c->d);
+	buf_free(&messages);
 	return status;
 }
 
@@ -265,6 +328,7 @@ static const struct option rows[] = {
      .file = FILE_WRITTEN,
      .help = "write how the first error comes about, for hirc run --replay=W.json"},
     PROGRESS_OPTION(struct check_command, progress),
+    JSON_OPTION(struct check_command, json),
     SPLIT_OPTION(struct check_command, split),
 };
 
