@@ -3,12 +3,16 @@
  *     hirc diff before.hir after.hir
  *     hirc compile new.hir --dump | hirc diff golden.hir -                                      */
 #include "analysis/differ.h"
+#include "base/json_put.h"
+#include "base/table.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/output.h"
 #include "import/import.h"
 #include <string.h>
 
 enum { SAME, DIFFERENT, TROUBLE }; /* exit codes, as diff's */
+enum { DIFF_VERSION = 1 /* of --json */ };
 
 static struct module *read_program(struct compile_options *o, struct diag *d, const char *path)
 {
@@ -36,11 +40,56 @@ static void report_diff(const struct compile_options *o, struct module *a, struc
 	diag_free(d);
 }
 
-static int diff(struct compile_options *o, const char *const path[2])
+/* The places of a difference, an array of two. */
+static void put_places(struct module *const m[2], const struct difference *x, struct buf *out)
+{
+	static const struct table_column column[] = {
+	    {.name = "file"}, {.name = "line"}, {.name = "column"}, {.name = "text"}};
+	struct table t = table_open(TABLE_JSON, column, sizeof column / sizeof *column);
+	for (unsigned k = 0; k < 2; k++) {
+		uint32_t line = 0, place = 0;
+		if (x->at[k] != DIAG_NOWHERE)
+			source_position(m[k]->source, x->at[k], &line, &place);
+		table_add_text(&t, m[k]->source->name);
+		for (unsigned i = 0; i < 2; i++)
+			if (line)
+				table_add_int(&t, i ? place : line);
+			else
+				table_add_none(&t);
+		table_add_text(&t, x->here[k].at);
+	}
+	table_put(&t, out);
+	table_close(&t);
+}
+
+/* code: TROUBLE if one of the programs could not be read. */
+static int print_json(int code, struct module *const m[2], const struct difference *x,
+                      const struct buf *messages)
+{
+	struct buf out = {0};
+	json_put_start(&out, DIFF_VERSION, "diff");
+	buf_printf(&out, ", \"same\": %s", code == SAME ? "true" : code == DIFFERENT ? "false" : "null");
+	json_put_more(&out, "difference", code == DIFFERENT ? x->what.at : NULL);
+	buf_puts(&out, ",\n\"places\": ");
+	if (code == DIFFERENT)
+		put_places(m, x, &out);
+	else
+		buf_puts(&out, "[]");
+	buf_printf(&out, ",\n\"messages\": [%s]}\n", messages->n ? messages->at : "");
+	bool ok = output_write(&out);
+	buf_free(&out);
+	return ok ? code : TROUBLE;
+}
+
+static int diff(struct compile_options *o, bool json, const char *const path[2])
 {
 	struct diag *d = compile_diag(o);
 	struct module *m[2] = {NULL, NULL};
+	struct difference x = {0};
+	struct buf messages = {0};
 	int code = TROUBLE;
+	if (json)
+		diag_set_copy(d, &messages);
 	if (!strcmp(path[0], "-") && !strcmp(path[1], "-")) {
 		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "both programs are standard input");
 		diag_note(d, DIAG_NOWHERE, "one of the two is a file");
@@ -49,25 +98,33 @@ static int diff(struct compile_options *o, const char *const path[2])
 		m[1] = m[0] ? read_program(o, d, path[1]) : NULL;
 	}
 	if (m[0] && m[1]) {
-		struct difference x;
 		compile_warn_unused(d, o);
 		code = modules_same(m[0], m[1], &x) ? SAME : DIFFERENT;
-		if (code == DIFFERENT)
+		if (code == DIFFERENT && !json)
 			report_diff(o, m[0], m[1], &x);
-		difference_free(&x);
 	}
+	diag_finish(d);
+	if (json)
+		code = print_json(code, m, &x, &messages);
+	difference_free(&x);
 	compile_free(m[0]);
 	compile_free(m[1]);
-	diag_finish(d);
 	diag_free(d);
+	buf_free(&messages);
 	return code;
 }
 
 static const struct option rows[] = {DEFINE_OPTIONS(0), COLOR_OPTION(struct compile_options, color)};
 
+struct diff_output {
+	bool json;
+};
+static const struct option output_rows[] = {JSON_OPTION(struct diff_output, json)};
+
 int cmd_diff(int argc, char **argv)
 {
 	struct compile_options o;
+	struct diff_output output;
 	compile_options_init(&o);
 	o.defaults_are_open = true;
 	struct command_line line = {
@@ -78,15 +135,15 @@ int cmd_diff(int argc, char **argv)
 	        "streams and\nindices and all numbers aside. Prints the first statement that differs, where "
 	        "each has it; `-` is\nstandard input. Exit code: 0 the same; 1 different; 2 a program that "
 	        "is wrong, or the command line.",
-	    .table = {OPTION_TABLE("Options, for both", rows, &o)},
-	    .table_n = 1,
+	    .table = {OPTION_TABLE("Options, for both", rows, &o), OPTION_TABLE("Output", output_rows, &output)},
+	    .table_n = 2,
 	    .min_files = 2,
 	    .max_files = 2,
 	};
 	enum status status;
 	int code = TROUBLE;
 	if (options_parse(&line, argc, argv, &status))
-		code = diff(&o, line.file.at);
+		code = diff(&o, output.json, line.file.at);
 	else
 		code = status;
 	options_free(&line);
