@@ -23,11 +23,12 @@ struct test_command {
 	struct golden_options options;
 	int64_t jobs;
 	const char *filter, *junit, *hirc, *color;
-	bool tap, verbose, colored;
+	bool tap, json, verbose, colored;
 	bool counts_up; /* how many are done stands on the last line of the terminal */
 	struct golden_paths paths;
 	struct golden_counts counts;
-	struct buf cases; /* of JUnit */
+	struct buf cases;     /* of JUnit */
+	struct table results; /* of --json */
 	struct buf hirc_path;
 	bool lost; /* standard output could not be written */
 	struct diag *d;
@@ -134,7 +135,9 @@ static void report_test(void *to, uint32_t index, const struct golden_result *r)
 	golden_count(&c->counts, r);
 	if (c->junit)
 		golden_put_junit_case(&c->cases, path, r);
-	if (c->tap)
+	if (c->json)
+		golden_add_row(&c->results, path, r);
+	else if (c->tap)
 		golden_put_tap(&text, index + 1, path, r);
 	else if (r->outcome != GOLDEN_PASSED || c->verbose || c->paths.at.n == 1)
 		golden_put_result(&text, path, r, c->colored);
@@ -150,9 +153,12 @@ static enum status finish_tests(struct test_command *c)
 {
 	struct buf text = {0};
 	enum status status = STATUS_OK;
-	if (c->tap)
-		buf_puts(&text, "# ");
-	golden_put_closing(&text, &c->counts);
+	if (c->json) {
+		golden_put_json(&text, &c->results, &c->counts);
+	} else {
+		buf_puts(&text, c->tap ? "# " : "");
+		golden_put_closing(&text, &c->counts);
+	}
 	if (!output_write(&text) || c->lost)
 		status = STATUS_DIAGNOSTICS;
 	text.n = 0;
@@ -184,6 +190,10 @@ static uint32_t jobs(const struct test_command *c)
 
 static enum status test(struct test_command *c, const struct command_line *line)
 {
+	if (c->tap && c->json) {
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--tap and --json: one of them");
+		return STATUS_USAGE;
+	}
 	if (!find_hirc(c) || !find_tests(c, line))
 		return STATUS_USAGE;
 	uint32_t n = c->paths.at.n;
@@ -197,7 +207,9 @@ static enum status test(struct test_command *c, const struct command_line *line)
 		c->lost = !output_write(&text);
 		buf_free(&text);
 	}
-	c->counts_up = !c->tap && n > 1 && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+	if (c->json)
+		c->results = golden_table_open();
+	c->counts_up = !c->tap && !c->json && n > 1 && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 	int signal = golden_run(&c->options, c->paths.at.at, n);
 	count_up(c, 0);
 	if (signal) {
@@ -243,6 +255,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct test_command, tap),
      .help = "print the results as TAP 13"},
+    JSON_OPTION(struct test_command, json),
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_SWITCH,
@@ -290,6 +303,8 @@ int cmd_test(int argc, char **argv)
 	}
 	golden_features_free(&c.options.feature);
 	golden_paths_free(&c.paths);
+	if (c.json)
+		table_close(&c.results);
 	buf_free(&c.cases);
 	buf_free(&c.hirc_path);
 	options_free(&line);

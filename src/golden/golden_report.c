@@ -1,5 +1,6 @@
 /* golden_report: see golden_report.h. */
 #include "golden/golden_report.h"
+#include "base/json_put.h"
 #include "base/source.h"
 #include <inttypes.h>
 #include <string.h>
@@ -182,6 +183,42 @@ void golden_put_junit(struct buf *out, const struct buf *cases, const struct gol
 	if (cases->n)
 		buf_putn(out, cases->at, cases->n);
 	buf_puts(out, "  </testsuite>\n</testsuites>\n");
+}
+
+/* ---- JSON */
+
+enum { JSON_VERSION = 1 };
+
+struct table golden_table_open(void)
+{
+	static const struct table_column column[] = {{.name = "path"},
+	                                             {.name = "outcome"},
+	                                             {.name = "seconds", .exact = 3},
+	                                             {.name = "message"},
+	                                             {.name = "diff"}};
+	return table_open(TABLE_JSON, column, sizeof column / sizeof *column);
+}
+
+void golden_add_row(struct table *t, const char *path, const struct golden_result *r)
+{
+	static const char *const word[] = {"passed", "failed", "skipped", "updated"};
+	table_add_text(t, path);
+	table_add_text(t, word[r->outcome]);
+	table_add_number(t, (double)r->ns / 1e9);
+	table_add_text(t, r->words.n ? r->words.at : NULL);
+	table_add_text(t, r->diff.n ? r->diff.at : NULL);
+}
+
+void golden_put_json(struct buf *out, struct table *t, const struct golden_counts *c)
+{
+	json_put_start(out, JSON_VERSION, "test");
+	json_put_int(out, "passed", c->n[GOLDEN_PASSED]);
+	json_put_int(out, "failed", c->n[GOLDEN_FAILED]);
+	json_put_int(out, "skipped", c->n[GOLDEN_SKIPPED]);
+	json_put_int(out, "updated", c->n[GOLDEN_UPDATED]);
+	buf_puts(out, ",\n\"tests\": ");
+	table_put(t, out);
+	buf_puts(out, "}\n");
 }
 
 /* ---- counts */

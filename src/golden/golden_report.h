@@ -1,6 +1,7 @@
-/* golden_report: results as people, TAP and JUnit read them. */
+/* golden_report: results as people, TAP, JUnit and JSON have them. */
 #ifndef HIRC_GOLDEN_GOLDEN_REPORT_H
 #define HIRC_GOLDEN_GOLDEN_REPORT_H
+#include "base/table.h"
 #include "golden/golden_run.h"
 
 struct golden_counts {
@@ -16,6 +17,10 @@ void golden_put_tap(struct buf *out, uint32_t number, const char *path, const st
 void golden_put_junit_case(struct buf *out, const char *path, const struct golden_result *r);
 /* The file around the cases. */
 void golden_put_junit(struct buf *out, const struct buf *cases, const struct golden_counts *c);
+/* JSON: a table of tests; a row of it; the object around it. */
+struct table golden_table_open(void);
+void golden_add_row(struct table *t, const char *path, const struct golden_result *r);
+void golden_put_json(struct buf *out, struct table *t, const struct golden_counts *c);
 void golden_count(struct golden_counts *c, const struct golden_result *r);
 /* ctest's line: `98% tests passed, 1 tests failed out of 50`, of those that ran. */
 void golden_put_closing(struct buf *out, const struct golden_counts *c);
