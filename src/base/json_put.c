@@ -1,5 +1,6 @@
 /* json_put: see json_put.h. */
 #include "base/json_put.h"
+#include "base/source.h"
 
 void json_put_string(struct buf *out, const char *text)
 {
@@ -8,9 +9,12 @@ void json_put_string(struct buf *out, const char *text)
 		return;
 	}
 	buf_putc(out, '"');
-	for (; *text; text++) {
+	for (size_t left = strlen(text); left;) {
 		unsigned char c = (unsigned char)*text;
-		if (c == '"' || c == '\\')
+		unsigned n = source_utf8_length(text, left);
+		if (!n)
+			buf_puts(out, "\xef\xbf\xbd"); /* no character; JSON is UTF-8 */
+		else if (c == '"' || c == '\\')
 			buf_printf(out, "\\%c", c);
 		else if (c == '\n')
 			buf_puts(out, "\\n");
@@ -19,7 +23,9 @@ void json_put_string(struct buf *out, const char *text)
 		else if (c < 0x20 || c == 0x7f)
 			buf_printf(out, "\\u%04x", c);
 		else
-			buf_putc(out, (char)c);
+			buf_putn(out, text, n);
+		text += n ? n : 1;
+		left -= n ? n : 1;
 	}
 	buf_putc(out, '"');
 }

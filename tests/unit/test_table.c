@@ -93,10 +93,10 @@ static void test_rows_one_by_one(void)
 	t.indent = 2;
 	for (int k = 0; k < 2; k++) {
 		table_add_int(&t, k);
-		table_add_text(&t, "\t");
+		table_add_text(&t, "\t\xff");
 		table_put_rows(&t, &out);
 	}
-	CHECK_STR(out.at, "\n  {\"n\": 0, \"text\": \"\\t\"},\n  {\"n\": 1, \"text\": \"\\t\"}");
+	CHECK_STR(out.at, "\n  {\"n\": 0, \"text\": \"\\t\ufffd\"},\n  {\"n\": 1, \"text\": \"\\t\ufffd\"}");
 	buf_free(&out);
 	table_close(&t);
 }
