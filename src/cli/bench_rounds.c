@@ -219,9 +219,10 @@ static enum status check_programs(struct rt_job *job, const struct bench_rounds 
                                   struct bench_samples *out)
 {
 	enum status status = STATUS_OK;
+	struct check_verdict verdict;
 	for (uint32_t f = 0; f < o->n && status == STATUS_OK; f++) {
 		announce_program(job, o, f, 0.9 + 0.1 * (double)f / (double)o->n);
-		status = run_check(job, s[f].r, s[f].p, s[f].e, NULL);
+		status = run_check(job, s[f].r, s[f].p, s[f].e, &verdict);
 		out->of[f].valid = status == STATUS_OK;
 	}
 	return status;

@@ -170,12 +170,24 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
+/* Other texts on standard output would stand before the object. */
+static bool check_json(const struct run *r, struct diag *d)
+{
+	const char *other = r->dump_plan ? "--dump-plan" : NULL;
+	for (uint32_t k = 0; k < r->output.n; k++)
+		other = strcmp(r->output.at[k].path, "-") ? other : "--output NAME=-";
+	if (!r->json || !other)
+		return true;
+	diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--json and %s: one of them", other);
+	return false;
+}
+
 static enum status launch_run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	if (compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
+	if (check_json(r, d) && compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
 	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d) &&
 	    run_replay_finish(r, d, r->timeout_given)) {
 		o.timeout_ms = r->ranks.timeout * 1000;
@@ -289,6 +301,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct run_command, run.stats),
      .help = "print operations, bytes moved and peak memory of each rank"},
+    JSON_OPTION(struct run_command, run.json),
     {.name = "dump-plan",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct run_command, run.dump_plan),

@@ -12,6 +12,7 @@
  *     run_trial.c     a test that ranks can be placed as asked, before the reference is evaluated
  *     run_rank.c      the work of a rank
  *     run_outputs.c   outputs as files and as text
+ *     run_report.c    its results: the verdict, --stats and --profile, as text or JSON
  *     run_trace.c     --trace and --profile */
 #ifndef HIRC_CLI_RUN_H
 #define HIRC_CLI_RUN_H
@@ -46,7 +47,7 @@ struct run {
 	struct progress *progress; /* of the reference evaluation; NULL: nobody sees any */
 	const char *trace;         /* file; NULL: none */
 	int64_t trace_events;      /* that a rank keeps */
-	bool stats, dump_plan, all_ranks, profile;
+	bool stats, dump_plan, all_ranks, profile, json;
 	bool proves;  /* the proof of `hirc check` comes first */
 	bool nvtx;    /* ranges for tools, also where none has started this process */
 	int64_t seed; /* of --adversary; -1: none */
@@ -130,8 +131,8 @@ enum status run_download_outputs(struct exec *e, const struct plan *p);
 const void *run_output_memory(struct exec *e, const struct plan *p, uint32_t k);
 /* Ends the job if output_write or output_flush failed. */
 enum status run_printed(struct rt_job *job, bool ok);
-/* After the runs, collective: writes --trace, prints --profile. */
-enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t);
+/* After the runs, collective: writes --trace, puts --profile on rank 0. */
+enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t, struct buf *profile);
 /* Parts of a run, each collective. The plan of this rank; under mpirun, run_plan also prepares, and compares
  * the programs that the ranks have compiled. */
 enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan **out);
@@ -139,8 +140,8 @@ enum status run_plan(struct rt_job *job, struct run *r, struct plan **out);
 /* Fills the inputs; when again, only those that the program may have written. */
 enum status run_fill(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                      bool again);
-/* Compares the outputs with the reference. Prints correct outputs to `to` (NULL: nowhere). */
+/* Compares the outputs with the reference, see check_outputs. */
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                      struct buf *to);
+                      struct check_verdict *verdict);
 
 #endif

@@ -81,7 +81,7 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 static bool shows_outputs(const struct run *r)
 {
 	return !r->check && !r->output.n && !r->stats && !r->profile && !r->trace && !r->dump_plan &&
-	       !r->replay && !r->host_ir.n;
+	       !r->replay && !r->json && !r->host_ir.n;
 }
 
 static enum status show_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,

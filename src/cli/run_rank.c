@@ -2,6 +2,7 @@
 #include "base/hash.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/run_report.h"
 #include "cli/run_times.h"
 #include "exec/exec.h"
 #include "exec/same_outputs.h"
@@ -197,7 +198,7 @@ static struct check_output *outputs_to_check(const struct run *r, const struct p
 }
 
 enum status run_check(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
-                      struct buf *to)
+                      struct check_verdict *verdict)
 {
 	enum status status = run_download_outputs(e, p);
 	if (status != STATUS_OK)
@@ -206,107 +207,8 @@ enum status run_check(struct rt_job *job, const struct run *r, const struct plan
 	if (status != STATUS_OK)
 		return status;
 	struct check_output *out = outputs_to_check(r, p, e);
-	status = check_outputs(job, r->m, out, p->output.n, job->size, to);
-	if (status == STATUS_OK && job->rank == 0 && !p->output.n && to)
-		buf_printf(to, "ok: %d rank%s, largest error 0 (no outputs)\n", job->size,
-		           job->size == 1 ? "" : "s");
+	status = check_outputs(job, r->m, out, p->output.n, verdict);
 	free(out);
-	return status;
-}
-
-struct rank_stats {
-	struct exec_stats exec;
-	int64_t fastest, median, issue; /* us, of the runs of --repeat */
-};
-
-/* `7`, or `0-7` where ranks differ. */
-static void put_range(struct buf *b, int width, const struct rank_stats *all, int n, size_t offset)
-{
-	struct buf text = {0};
-	int64_t least = INT64_MAX, most = 0;
-	for (int k = 0; k < n; k++) {
-		int64_t x = *(const int64_t *)((const char *)&all[k] + offset);
-		least = x < least ? x : least;
-		most = x > most ? x : most;
-	}
-	if (least < most)
-		buf_printf(&text, "%lld-%lld", (long long)least, (long long)most);
-	else
-		buf_printf(&text, "%lld", (long long)most);
-	buf_printf(b, " %*s", width, text.at);
-	buf_free(&text);
-}
-
-static bool is_used(const struct rank_stats *all, int n, size_t offset)
-{
-	for (int k = 0; k < n; k++)
-		if (*(const int64_t *)((const char *)&all[k] + offset))
-			return true;
-	return false;
-}
-
-/* Puts the counts of each rank's operations, by kind. */
-static void put_kinds(struct buf *out, const struct rank_stats *all, int n)
-{
-	static const struct {
-		const char *name;
-		size_t offset;
-	} message[] = {{"send", offsetof(struct rank_stats, exec.sends)},
-	               {"receive", offsetof(struct rank_stats, exec.receives)},
-	               {"copy", offsetof(struct rank_stats, exec.copies)}};
-	struct buf b = {0};
-	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
-		size_t at = offsetof(struct rank_stats, exec.kind) + k * sizeof all->exec.kind[0];
-		if (!is_used(all, n, at))
-			continue;
-		buf_printf(&b, "%-14s", collective_name((enum collective)k));
-		put_range(&b, 9, all, n, at);
-		put_range(&b, 17, all, n, at + sizeof(int64_t));
-		buf_putc(&b, '\n');
-	}
-	for (unsigned k = 0; k < 3; k++) {
-		if (!is_used(all, n, message[k].offset))
-			continue;
-		buf_printf(&b, "%-14s", message[k].name);
-		put_range(&b, 9, all, n, message[k].offset);
-		buf_putc(&b, '\n');
-	}
-	if (b.n)
-		buf_printf(out, "operation       a rank        bytes_sent\n%s", b.at);
-	buf_free(&b);
-}
-
-static enum status print_stats(struct rt_job *job, const struct run *r, struct exec *e,
-                               const struct run_times *times)
-{
-	struct rank_stats mine = {.fastest = times->fastest,
-	                          .median = run_times_median(times),
-	                          .issue = run_times_median_issue(times)},
-	                  *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	struct buf out = {0};
-	exec_stats(e, &mine.exec);
-	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
-	if (status == STATUS_OK && job->rank == 0) {
-		buf_printf(&out,
-		           "rank     tasks collectives messages    bytes_sent bytes_received planned_memory  "
-		           "peak_memory%s\n",
-		           r->repeat > 1 ? "      time_us    median_us     issue_us" : "");
-		for (int k = 0; k < job->size; k++) {
-			const struct exec_stats *s = &all[k].exec;
-			buf_printf(&out, "%4d %9lld %11lld %8lld %13lld %14lld %14lld %12lld", k,
-			           (long long)s->tasks, (long long)s->collectives, (long long)s->messages,
-			           (long long)s->bytes_sent, (long long)s->bytes_received,
-			           (long long)s->bytes_planned, (long long)s->bytes_peak);
-			if (r->repeat > 1)
-				buf_printf(&out, " %12lld %12lld %12lld", (long long)all[k].fastest,
-				           (long long)all[k].median, (long long)all[k].issue);
-			buf_putc(&out, '\n');
-		}
-		put_kinds(&out, all, job->size);
-		status = run_printed(job, output_write(&out));
-		buf_free(&out);
-	}
-	free(all);
 	return status;
 }
 
@@ -379,7 +281,8 @@ static enum status any_reorders(struct rt_job *job, const struct exec *e, bool *
 static enum status execute_plan(struct rt_job *job, const struct run *r, const struct plan *p)
 {
 	struct exec *e;
-	struct buf checked = {0};
+	struct run_report report = {0};
+	struct check_verdict verdict;
 	struct same_outputs *same = NULL;
 	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
 	o.ranges = r->nvtx;
@@ -428,21 +331,32 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 		if (status == STATUS_OK)
 			status = same_outputs_compare(same, k);
 		if (status == STATUS_OK && r->check && reorders && k + 1 < r->repeat)
-			status = run_check(job, r, p, e, NULL);
+			status = run_check(job, r, p, e, &verdict);
 	}
 	if (status == STATUS_OK)
 		status = rt_job_barrier(job, "the end of the run");
 	if (status == STATUS_OK)
 		status = run_write_outputs(job, r, p, e);
 	if (status == STATUS_OK && r->stats)
-		status = print_stats(job, r, e, times);
-	if (status == STATUS_OK && r->check)
-		status = run_check(job, r, p, e, &checked);
-	if (status == STATUS_OK)
-		status = run_printed(job, output_write(&checked));
-	buf_free(&checked);
+		status = run_stats(job, r, e, times, &report.stats);
+	if (status == STATUS_OK && !r->json)
+		status = run_printed(job, output_write(&report.stats));
+	if (status == STATUS_OK && r->check) {
+		status = run_check(job, r, p, e, &verdict);
+		report.checked = status == STATUS_OK || status == STATUS_WRONG;
+		report.verdict = status == STATUS_OK ? &verdict : NULL;
+	}
+	if (status == STATUS_OK && r->check && !r->json && job->rank == 0)
+		status = run_printed(job, run_report_verdict(&verdict, job->size));
 	if (status == STATUS_OK && t)
-		status = run_trace(job, r, t);
+		status = run_trace(job, r, t, &report.profile);
+	if (status == STATUS_OK && !r->json)
+		status = run_printed(job, output_write(&report.profile));
+	if (r->json && job->rank == 0 && (status == STATUS_OK || status == STATUS_WRONG) &&
+	    !run_report_json(r, job->size, &report))
+		status = run_printed(job, false);
+	buf_free(&report.stats);
+	buf_free(&report.profile);
 	same_outputs_free(same);
 	exec_close(e);
 	trace_free(t);
@@ -461,7 +375,7 @@ int run_rank(struct rt_job *job, void *run)
 	struct run *r = run;
 	struct plan *p = NULL;
 	enum status status = run_plan(job, r, &p);
-	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n)
+	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n && !r->json)
 		status = run_printed(job, output_write(&r->host_ir));
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);

@@ -47,6 +47,7 @@ static void put_options(const struct run *r, struct buf *b)
 	put_switch(b, "trace", r->trace != NULL);
 	put_switch(b, "profile", r->profile);
 	put_switch(b, "stats", r->stats);
+	put_switch(b, "json", r->json);
 	put_switch(b, "dump-plan", r->dump_plan);
 	put_switch(b, "all-ranks", r->all_ranks);
 	if (r->seed >= 0)

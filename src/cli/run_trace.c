@@ -1,4 +1,4 @@
-/* run_trace: the output of --trace and --profile.
+/* run_trace: the results of --trace and --profile.
  *
  * Ranks of one host share its monotonic clock. Of ranks on several hosts the offsets are measured: after each
  * of some barriers all look at their clocks, and the median of the differences to rank 0's counts. */
@@ -156,23 +156,19 @@ static enum status make_trace(struct rt_job *job, const struct run *r, struct tr
 	return status;
 }
 
-static enum status make_profile(struct rt_job *job, const struct trace_spans *s,
-                                const struct trace_clock *clock)
+static enum status make_profile(struct rt_job *job, const struct run *r, const struct trace_spans *s,
+                                const struct trace_clock *clock, struct buf *out)
 {
 	struct executions own = executions_own(job, s, clock->offset), all = {0};
-	struct buf out = {0};
 	enum status status = executions_all(job, &own, &all);
 	if (status == STATUS_OK)
-		status = profile_print(job, s, &all, clock->error, &out);
-	if (status == STATUS_OK && !output_write(&out))
-		status = rt_job_fail(job, output_status(false));
-	buf_free(&out);
+		status = profile_print(job, s, &all, clock->error, r->json ? TABLE_JSON : TABLE_TEXT, out);
 	free(own.at);
 	free(all.at);
 	return status;
 }
 
-enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t)
+enum status run_trace(struct rt_job *job, const struct run *r, const struct trace *t, struct buf *profile)
 {
 	struct trace_spans s = trace_spans(t), later = but_the_first_run(t, &s);
 	struct trace_clock clock = {.error = t->tracer.error_ns};
@@ -182,7 +178,7 @@ enum status run_trace(struct rt_job *job, const struct run *r, const struct trac
 	if (status == STATUS_OK && r->trace)
 		status = make_trace(job, r, &s, &clock);
 	if (status == STATUS_OK && r->profile)
-		status = make_profile(job, &later, &clock);
+		status = make_profile(job, r, &later, &clock, profile);
 	free(s.at);
 	return status;
 }

@@ -267,20 +267,6 @@ static void print_wrong(struct rt_job *job, const struct module *m, const struct
 	buf_free(&b);
 }
 
-/* Appends `; 4096 of 65536 elements compared, 3 undecided`. */
-static void put_reach(const struct check_output *out, unsigned n, struct buf *b)
-{
-	struct check_reach all = {0}, one;
-	for (unsigned k = 0; k < n; k++) {
-		check_reach(out[k].want, &one);
-		all.total += one.total, all.compared += one.compared, all.undecided += one.undecided;
-		all.sampled |= one.sampled;
-	}
-	buf_printf(b, "; %lld of %lld element%s compared%s, %lld undecided", (long long)all.compared,
-	           (long long)all.total, all.total == 1 ? "" : "s", all.sampled ? " (a sample)" : "",
-	           (long long)all.undecided);
-}
-
 static bool is_exact(const struct check_want *w)
 {
 	for (int64_t i = 0; i < w->count; i++)
@@ -289,36 +275,44 @@ static bool is_exact(const struct check_want *w)
 	return true;
 }
 
-/* Prints the line about output `shown` of n, the one with the largest error. */
-static void print_ok(struct rt_job *job, const struct module *m, const struct check_output *out, unsigned n,
-                     unsigned shown, const struct finding *all, int64_t ranks, struct buf *to)
+static void add_reach(const struct check_output *out, unsigned n, struct check_verdict *to)
 {
-	const struct check_output *o = &out[shown];
-	char name[DATA_NAME_BYTES];
+	struct check_reach one;
+	for (unsigned k = 0; k < n; k++) {
+		check_reach(out[k].want, &one);
+		to->elements += one.total, to->compared += one.compared, to->undecided += one.undecided;
+		to->sampled |= one.sampled;
+	}
+}
+
+/* o: the output with the largest error, of which the ranks have found so much. */
+static void make_verdict(struct rt_job *job, const struct module *m, const struct check_output *o,
+                         const struct finding *all, struct check_verdict *out)
+{
 	struct data_map map;
+	struct buf index = {0};
+	char name[DATA_NAME_BYTES];
 	int worst = -1;
 	for (int r = 0; r < job->size; r++)
 		if (all[r].worst_at >= 0 && (worst < 0 || all[r].worst > all[worst].worst))
 			worst = r;
-	buf_printf(to, "ok: %lld rank%s, largest error %.3g", (long long)ranks, ranks == 1 ? "" : "s",
-	           worst < 0 ? 0 : all[worst].worst);
-	if (worst >= 0 && data_map_make(m, o->type, job->rank, &map)) {
-		buf_printf(to, " at %s", data_name(m, o->want->value, name));
-		data_index_text(&map, all[worst].worst_at, to);
-		if (all[worst].worst > 0)
-			buf_printf(to, " on rank %d", worst);
-		data_map_free(&map);
-	}
-	if (is_exact(o->want))
-		buf_puts(to, " (exact)");
-	else
-		buf_printf(to, " (tolerance %.2g)", worst < 0 ? 0 : all[worst].worst_bound);
-	put_reach(out, n, to);
-	buf_putc(to, '\n');
+	out->exact = is_exact(o->want);
+	if (worst < 0)
+		return;
+	out->error = all[worst].worst;
+	out->tolerance = all[worst].worst_bound;
+	if (!data_map_make(m, o->type, job->rank, &map))
+		return;
+	data_index_text(&map, all[worst].worst_at, &index);
+	snprintf(out->at, sizeof out->at, "%s%s", data_name(m, o->want->value, name),
+	         index.n ? index.at : "");
+	out->rank = all[worst].worst > 0 ? worst : -1;
+	data_map_free(&map);
+	buf_free(&index);
 }
 
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks, struct buf *to)
+                          unsigned n, struct check_verdict *verdict)
 {
 	struct finding mine, *all = mem_zalloc(sizeof *all * (size_t)job->size * (n + 1));
 	enum status status = STATUS_OK;
@@ -359,8 +353,12 @@ enum status check_outputs(struct rt_job *job, const struct module *m, const stru
 		/* no rank ends before rank 0 has printed its messages */
 		status = rt_job_barrier(job, "printing the wrong elements");
 		status = status == STATUS_OK ? STATUS_WRONG : status;
-	} else if (status == STATUS_OK && job->rank == 0 && n && to)
-		print_ok(job, m, out, n, shown, all + (size_t)shown * (size_t)job->size, ranks, to);
+	} else if (status == STATUS_OK && job->rank == 0) {
+		*verdict = (struct check_verdict){.outputs = n, .rank = -1, .exact = true};
+		add_reach(out, n, verdict);
+		if (n)
+			make_verdict(job, m, &out[shown], all + (size_t)shown * (size_t)job->size, verdict);
+	}
 	free(all);
 	return status;
 }

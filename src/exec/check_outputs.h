@@ -1,7 +1,7 @@
 /* check_outputs: compares each rank's block of an output with the expected values. */
 #ifndef HIRC_EXEC_CHECK_OUTPUTS_H
 #define HIRC_EXEC_CHECK_OUTPUTS_H
-#include "base/str.h"
+#include "exec/data.h"
 #include "plan/data_map.h"
 #include "rt/convert.h"
 #include "rt/job.h"
@@ -46,15 +46,23 @@ struct check_output {
 
 void check_reach(const struct check_want *w, struct check_reach *out);
 
-/* Collective: compares n outputs on all ranks. If all are right, rank 0 prints to `to` (NULL: nowhere)
- * the element with the largest error and its tolerance:
- *
- *     ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078); 64 of 64 elements compared, 0 undecided
+/* The result of a comparison in which no element was wrong: the largest error, and how much was compared. */
+struct check_verdict {
+	unsigned outputs;
+	double error, tolerance;
+	bool exact;                     /* that output has no tolerance */
+	char at[DATA_NAME_BYTES + 128]; /* the element with the largest error, "Y[0, 0]"; "": there is none */
+	int rank;                       /* that has it; -1: all */
+	int64_t compared, elements, undecided; /* logical elements, of all outputs */
+	bool sampled;                          /* the reference has some of the elements */
+};
+
+/* Collective: compares n outputs on all ranks. If all are right, sets *verdict on rank 0.
  *
  * Otherwise the differences are printed on standard error, those of lower ranks first, and all ranks
  * return STATUS_WRONG. That is so if an element is wrong or was never written, and if the comparison
  * proves nothing: no element of an output was compared, or an output of zeros would pass. */
 enum status check_outputs(struct rt_job *job, const struct module *m, const struct check_output *out,
-                          unsigned n, int64_t ranks, struct buf *to);
+                          unsigned n, struct check_verdict *verdict);
 
 #endif

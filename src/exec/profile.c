@@ -132,19 +132,10 @@ static void sort_entries(entries *all)
 		qsort(all->at, all->n, sizeof *all->at, by_first);
 }
 
-/* Prints the name, padded to the widest one. */
-static void print_name(const char *name, int width, struct buf *to)
-{
-	int characters = 0;
-	for (const char *at = name; *at; at++)
-		characters += ((unsigned char)*at & 0xc0) != 0x80;
-	buf_printf(to, "%s%*s", name, width > characters ? width - characters : 0, "");
-}
-
-static int widest(const entries *all, int width)
+static unsigned widest(const entries *all, unsigned width)
 {
 	for (uint32_t k = 0; k < all->n; k++)
-		width = (int)strlen(all->at[k].name) > width ? (int)strlen(all->at[k].name) : width;
+		width = strlen(all->at[k].name) > width ? (unsigned)strlen(all->at[k].name) : width;
 	return width;
 }
 
@@ -184,20 +175,48 @@ static void find_worst(const struct executions *all, int ranks, struct entry *e)
 	free(exposed);
 }
 
-static void print_communications(const entries *all, int width, struct buf *to)
+/* Prints a table, in JSON as the member `key`, and frees it. */
+static void put_table(const char *key, struct table *t, struct buf *to)
 {
-	print_name("communication", width, to);
-	buf_printf(to, " %7s %6s %12s %12s %12s %12s %12s %12s %7s\n", "count", "ranks", "MiB", "time_us",
-	           "exposed_us", "hidden_us", "late_us", "worst_us", "of_rank");
+	t->gap = 1;
+	t->indent = 2;
+	if (t->format == TABLE_JSON)
+		buf_printf(to, "%s\"%s\": ", to->n ? ",\n  " : "{", key);
+	table_put(t, to);
+	table_close(t);
+}
+
+static void print_communications(const entries *all, unsigned width, enum table_format format, struct buf *to)
+{
+	const struct table_column column[] = {
+	    {.name = "statement", .title = "communication", .width = width, .left = true},
+	    {.name = "count", .width = 7},
+	    {.name = "ranks", .width = 6},
+	    {.title = "MiB", .in = TABLE_IN_TEXT, .width = 12, .decimals = 3},
+	    {.name = "bytes", .in = TABLE_IN_JSON},
+	    {.name = "time_us", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "exposed_us", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "hidden_us", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "late_us", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "worst_us", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "of_rank", .width = 7},
+	};
+	struct table t = table_open(format, column, sizeof column / sizeof *column);
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
-		print_name(e->name, width, to);
-		buf_printf(to, " %7lld %6lld %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f %7lld\n",
-		           (long long)e->executions, (long long)e->ranks, (double)e->bytes / (1 << 20),
-		           (double)e->time / 1e3, (double)(e->time - e->hidden) / 1e3,
-		           (double)e->hidden / 1e3, (double)e->late / 1e3, (double)e->worst / 1e3,
-		           (long long)e->worst_rank);
+		table_add_text(&t, e->name);
+		table_add_int(&t, e->executions);
+		table_add_int(&t, e->ranks);
+		table_add_number(&t, (double)e->bytes / (1 << 20));
+		table_add_int(&t, e->bytes);
+		table_add_number(&t, (double)e->time / 1e3);
+		table_add_number(&t, (double)(e->time - e->hidden) / 1e3);
+		table_add_number(&t, (double)e->hidden / 1e3);
+		table_add_number(&t, (double)e->late / 1e3);
+		table_add_number(&t, (double)e->worst / 1e3);
+		table_add_int(&t, e->worst_rank);
 	}
+	put_table("communication", &t, to);
 }
 
 /* Adds the entries of one rank to those of all ranks. */
@@ -216,25 +235,50 @@ static void add_entries(const struct entry *from, uint64_t n, entries *out)
 	}
 }
 
-/* A table with the mean, least and largest number of each entry. */
-struct table {
-	const char *of, *count, *mean, *unit;
-	double scale;    /* factor for each number */
-	bool executions; /* the count is of executions, not of ranks */
-};
-
-static void print_table(const entries *all, const struct table *t, int width, struct buf *to)
+/* Adds the mean, the least and the most of each entry. */
+static void add_entry_rows(const entries *all, bool executions, double scale, struct table *t)
 {
-	int wide = 10 - (int)strlen(t->unit);
-	print_name(t->of, width, to);
-	buf_printf(to, " %7s %10s %10s %10s\n", t->count, t->mean, "least", "most");
 	for (uint32_t k = 0; k < all->n; k++) {
 		const struct entry *e = &all->at[k];
-		print_name(e->name, width, to);
-		buf_printf(to, " %7lld", (long long)(t->executions ? e->executions : e->count));
-		buf_printf(to, " %*.1f%s %*.1f%s %*.1f%s\n", wide, e->busy / (double)e->count * t->scale,
-		           t->unit, wide, e->least * t->scale, t->unit, wide, e->most * t->scale, t->unit);
+		table_add_text(t, e->name);
+		table_add_int(t, executions ? e->executions : e->count);
+		table_add_number(t, e->busy / (double)e->count * scale);
+		table_add_number(t, e->least * scale);
+		table_add_number(t, e->most * scale);
 	}
+}
+
+static void print_tasks(const entries *all, unsigned width, enum table_format format, struct buf *to)
+{
+	const struct table_column column[] = {
+	    {.name = "statement", .title = "tasks of", .width = width, .left = true},
+	    {.name = "count", .width = 7},
+	    {.name = "mean_us", .title = "time_us", .width = 10, .decimals = 1, .exact = 3},
+	    {.name = "least_us", .title = "least", .width = 10, .decimals = 1, .exact = 3},
+	    {.name = "most_us", .title = "most", .width = 10, .decimals = 1, .exact = 3},
+	};
+	struct table t = table_open(format, column, sizeof column / sizeof *column);
+	add_entry_rows(all, true, 1e-3, &t);
+	put_table("tasks", &t, to);
+}
+
+static void print_lanes(const entries *all, unsigned width, enum table_format format, struct buf *to)
+{
+	const struct table_column column[] = {
+	    {.name = "lane", .width = width, .left = true},
+	    {.name = "ranks", .width = 7},
+	    {.name = "mean_percent", .title = "busy", .width = 10, .decimals = 1, .exact = 1, .suffix = "%"},
+	    {.name = "least_percent",
+	     .title = "least",
+	     .width = 10,
+	     .decimals = 1,
+	     .exact = 1,
+	     .suffix = "%"},
+	    {.name = "most_percent", .title = "most", .width = 10, .decimals = 1, .exact = 1, .suffix = "%"},
+	};
+	struct table t = table_open(format, column, sizeof column / sizeof *column);
+	add_entry_rows(all, false, 100, &t);
+	put_table("lanes", &t, to);
 }
 
 /* ---- where the time of each rank went */
@@ -244,24 +288,36 @@ struct rank_row {
 	int64_t error_ns; /* see struct rt_tracer */
 };
 
-static void print_ranks(const struct rank_row *row, uint64_t n, int width, struct buf *to)
+static void print_ranks(const struct rank_row *row, uint64_t n, unsigned width, enum table_format format,
+                        struct buf *to)
 {
+	const struct table_column column[] = {
+	    {.name = "rank", .width = width, .left = true},
+	    {.name = "wall_us", .width = 14, .decimals = 3, .exact = 3},
+	    {.name = "work_us", .before = " = ", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "exposed_us", .before = " + ", .width = 12, .decimals = 3, .exact = 3},
+	    {.name = "idle_us", .before = " + ", .width = 12, .decimals = 3, .exact = 3},
+	};
+	struct table t = table_open(format, column, sizeof column / sizeof *column);
 	int64_t error = 0;
-	print_name("rank", width, to);
-	buf_printf(to, " %14s = %12s + %12s + %12s\n", "wall_us", "work_us", "exposed_us", "idle_us");
 	for (uint64_t k = 0; k < n; k++) {
 		const struct balance *b = &row[k].b;
-		buf_printf(to, "%-*llu %14.3f = %12.3f + %12.3f + %12.3f\n", width, (unsigned long long)k,
-		           (double)b->wall / 1e3, (double)b->work / 1e3, (double)b->exposed / 1e3,
-		           (double)b->idle / 1e3);
+		table_add_int(&t, (int64_t)k);
+		table_add_number(&t, (double)b->wall / 1e3);
+		table_add_number(&t, (double)b->work / 1e3);
+		table_add_number(&t, (double)b->exposed / 1e3);
+		table_add_number(&t, (double)b->idle / 1e3);
 		error = row[k].error_ns > error ? row[k].error_ns : error;
 	}
-	if (error)
+	put_table("ranks", &t, to);
+	if (format == TABLE_JSON)
+		buf_printf(to, ",\n  \"clock_error_us\": %.3f}", (double)error / 1e3);
+	else if (error)
 		buf_printf(to, "clocks of GPUs are matched up to %.3f us\n", (double)error / 1e3);
 }
 
 enum status profile_print(struct rt_job *job, const struct trace_spans *s, const struct executions *executed,
-                          int64_t error_ns, struct buf *to)
+                          int64_t error_ns, enum table_format format, struct buf *to)
 {
 	enum { NAMES, TASKS, LANES, TABLES };
 	entries mine[TABLES] = {0}, all[TABLES] = {0};
@@ -275,7 +331,7 @@ enum status profile_print(struct rt_job *job, const struct trace_spans *s, const
 	for (int k = 0; k < TABLES && status == STATUS_OK; k++)
 		status = executions_gather(job, mine[k].at, mine[k].n, sizeof *mine[k].at, &table[k], &n[k]);
 	if (status == STATUS_OK && job->rank == 0) {
-		int width = (int)strlen("communication");
+		unsigned width = sizeof "communication" - 1;
 		for (int k = 0; k < TABLES; k++) {
 			add_entries(table[k], n[k], &all[k]);
 			sort_entries(&all[k]);
@@ -284,12 +340,10 @@ enum status profile_print(struct rt_job *job, const struct trace_spans *s, const
 		add_executions(executed, &all[NAMES]);
 		for (uint32_t k = 0; k < all[NAMES].n; k++)
 			find_worst(executed, job->size, &all[NAMES].at[k]);
-		print_communications(&all[NAMES], width, to);
-		print_table(&all[TASKS], &(struct table){"tasks of", "count", "time_us", "", 1e-3, true},
-		            width, to);
-		print_table(&all[LANES], &(struct table){"lane", "ranks", "busy", "%", 100, false}, width,
-		            to);
-		print_ranks(rows, ranks, width, to);
+		print_communications(&all[NAMES], width, format, to);
+		print_tasks(&all[TASKS], width, format, to);
+		print_lanes(&all[LANES], width, format, to);
+		print_ranks(rows, ranks, width, format, to);
 	}
 	for (int k = 0; k < TABLES; k++) {
 		vec_free(&mine[k]);

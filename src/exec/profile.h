@@ -8,11 +8,13 @@
 #ifndef HIRC_EXEC_PROFILE_H
 #define HIRC_EXEC_PROFILE_H
 #include "base/str.h"
+#include "base/table.h"
 #include "exec/executions.h"
 #include "exec/trace.h"
 
-/* Collective; rank 0 prints. executed: from all ranks. error_ns: see struct rt_tracer. */
+/* Collective; rank 0 prints text or a JSON object. executed: from all ranks. error_ns: see struct rt_tracer.
+ */
 enum status profile_print(struct rt_job *job, const struct trace_spans *s, const struct executions *executed,
-                          int64_t error_ns, struct buf *to);
+                          int64_t error_ns, enum table_format format, struct buf *to);
 
 #endif
