@@ -8,6 +8,7 @@
 #include "base/transport_kind.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/compile_json.h"
 #include "cli/gate.h"
 #include "cli/output.h"
 #include "cli/params.h"
@@ -34,7 +35,8 @@ struct compile_command {
 	struct rank_options ranks; /* of --dump-plan: target, transport, how messages are copied */
 	int64_t rank;              /* of --dump-plan */
 	bool plan;
-	bool split, list, stats;
+	bool split, list, stats, json;
+	struct compile_json result; /* of --json */
 	struct diag *d;
 	struct buf text;         /* the output; goes to its file as it grows */
 	struct file_writer file; /* of -o */
@@ -42,13 +44,22 @@ struct compile_command {
 	char **argv;
 };
 
+static enum status list_passes(const struct compile_command *c)
+{
+	struct buf text = {0};
+	if (c->json)
+		compile_json_passes(&text);
+	else
+		pipeline_list(&text);
+	enum status status = output_status(output_write(&text));
+	buf_free(&text);
+	return status;
+}
+
 static void print_stats(const struct module *m)
 {
-	uint32_t live = 0;
-	for (op_id op = 1; op < m->op.n; op++)
-		live += m->op.at[op].parent != 0;
-	fprintf(stderr, "statements %u, values %u, types %u, expressions %u, bytes %zu\n", live,
-	        m->value.n - 1, m->type.n - 1, m->expr.n - 1, module_bytes(m));
+	fprintf(stderr, "statements %u, values %u, types %u, expressions %u, bytes %zu\n",
+	        compile_json_statements(m), m->value.n - 1, m->type.n - 1, m->expr.n - 1, module_bytes(m));
 }
 
 /* Before anything is printed, so that the file of a program that has errors is left as it is. */
@@ -164,8 +175,11 @@ static bool compile_gate(struct compile_command *c, struct module *m)
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	bool fits = params_check(m, given ? c->d : nowhere);
 	bool accepted = fits ? gate_accepts(m, c->d, ranks, DEFAULT_STREAMS) : !given;
-	if (!fits && !given && c->compile.pipeline.remarks)
-		fprintf(stderr, "gate: left out, the params need other values: -D NAME=VALUE\n");
+	static const char left_out[] = "left out, the params need other values: -D NAME=VALUE";
+	if (!fits && !given && c->compile.pipeline.remarks && c->json)
+		compile_json_remark(&c->result, "gate", DIAG_NOWHERE, left_out);
+	else if (!fits && !given && c->compile.pipeline.remarks)
+		fprintf(stderr, "gate: %s\n", left_out);
 	diag_free(nowhere);
 	diag_set_source(c->d, outer);
 	return accepted;
@@ -177,12 +191,14 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	enum status status;
 	if (c->dump && !strcmp(c->dump, "ast"))
 		return dump_ast(c, s);
+	c->result.source = s;
 	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
-	if (!m)
-		return status;
-	if (!c->plan && !compile_gate(c, m)) {
+	bool accepted = m && (c->plan || compile_gate(c, m));
+	if (c->json)
+		compile_json_add(&c->result, accepted ? m : NULL, c->stats);
+	if (!accepted) {
 		compile_free(m);
-		return STATUS_DIAGNOSTICS;
+		return m ? STATUS_DIAGNOSTICS : status;
 	}
 	if (c->dump || c->plan)
 		open_output(c);
@@ -194,7 +210,7 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 		ir_print_nvfuser(m, &c->text);
 	if (c->plan && status == STATUS_OK)
 		status = dump_plan(c, m);
-	if (c->stats)
+	if (c->stats && !c->json)
 		print_stats(m);
 	compile_free(m);
 	return status;
@@ -356,6 +372,10 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct compile_command, stats),
      .help = "print the size of the program"},
+    {.name = "json",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_command, json),
+     .help = "print --list-passes, or --remarks, --stats and messages, as JSON"},
     {.name = "crash-reproducer",
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_command, reproducer),
@@ -368,7 +388,22 @@ static const struct option rows[] = {
 static bool prints_else(const struct compile_command *c)
 {
 	const struct pipeline_options *p = &c->compile.pipeline;
-	return p->remarks || p->timing || p->print_after || p->print_before || p->dump_dir || c->stats;
+	return p->remarks || p->timing || p->print_after || p->print_before || p->dump_dir || c->stats ||
+	       c->json;
+}
+
+static enum status print_json(struct compile_command *c, struct command_line *line)
+{
+	if ((c->dump || c->plan) && (!c->output || !strcmp(c->output, "-"))) {
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--json and %s both print to standard output: write the %s to a file with -o FILE",
+		           c->plan ? "--dump-plan" : "--dump", c->plan ? "plan" : "program");
+		return STATUS_USAGE;
+	}
+	compile_json_open(&c->result, c->d);
+	c->compile.pipeline.remark = compile_json_remark;
+	c->compile.pipeline.remark_to = &c->result;
+	return compile_json_close(&c->result, compile_paths(c, line));
 }
 
 int cmd_compile(int argc, char **argv)
@@ -389,15 +424,12 @@ int cmd_compile(int argc, char **argv)
 	enum status status;
 	bool go = options_parse(&line, argc, argv, &status);
 	if (go && c.list) {
-		struct buf text = {0};
-		pipeline_list(&text);
-		status = output_status(output_write(&text));
-		buf_free(&text);
+		status = list_passes(&c);
 	} else if (go && !line.file.n && !options_read_input(&line)) {
 		fprintf(stderr, "hirc %s: error: no input file ('-' is standard input)\n", argv[0]);
 		status = STATUS_USAGE;
 	} else if (go) {
-		if (!c.dump)
+		if (!c.dump && !c.json)
 			c.dump = usual_dump();
 		if (!c.dump && !c.plan && (c.output || !prints_else(&c)))
 			c.dump = "nvfuser";
@@ -405,7 +437,7 @@ int cmd_compile(int argc, char **argv)
 		c.compile.defaults_are_open = true;
 		compile_options_target(&c.compile, &line, c.ranks.target);
 		c.d = compile_diag(&c.compile);
-		status = compile_paths(&c, &line);
+		status = c.json ? print_json(&c, &line) : compile_paths(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

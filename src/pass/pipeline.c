@@ -2,6 +2,7 @@
 #include "pass/pipeline.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "ir/number.h"
 #include "ir/print.h"
 #include "pass/guard.h"
@@ -182,6 +183,54 @@ void pipeline_list(struct buf *out)
 			buf_putc(out, '\n');
 		}
 	}
+}
+
+/* The options of a pass: a default that is a number, and the largest, or words, of which the first is the
+ * default. */
+static void add_options(enum pass_id pass, struct table *to)
+{
+	static const struct table_column column[] = {
+	    {.name = "name"}, {.name = "default"}, {.name = "most"}, {.name = "words"}, {.name = "help"}};
+	struct table t = table_open(TABLE_JSON, column, sizeof column / sizeof *column);
+	struct buf text = {0}, words = {0};
+	t.in_line = true;
+	for (unsigned k = 0; k < PASS_OPTION_COUNT; k++) {
+		const struct pass_option_info *o = &pass_option_info[k];
+		if (o->pass != pass)
+			continue;
+		table_add_text(&t, o->name);
+		if (o->words) {
+			table_add_text(&t, o->words[0]);
+			table_add_none(&t);
+		} else {
+			table_add_int(&t, o->first);
+			table_add_int(&t, o->most);
+		}
+		for (unsigned i = 0; o->words && o->words[i]; i++)
+			buf_printf(&words, "%s\"%s\"", i ? ", " : "[", o->words[i]);
+		buf_puts(&words, o->words ? "]" : "null");
+		table_add_json(&t, &words);
+		words.n = 0;
+		table_add_text(&t, o->help);
+	}
+	table_put(&t, &text);
+	table_add_json(to, &text);
+	table_close(&t);
+	buf_free(&words);
+	buf_free(&text);
+}
+
+void pipeline_list_json(struct buf *out)
+{
+	static const struct table_column column[] = {{.name = "name"}, {.name = "help"}, {.name = "options"}};
+	struct table t = table_open(TABLE_JSON, column, sizeof column / sizeof *column);
+	for (unsigned i = 0; i < PASS_COUNT; i++) {
+		table_add_text(&t, pass_info[i].name);
+		table_add_text(&t, pass_info[i].help);
+		add_options(i, &t);
+	}
+	table_put(&t, out);
+	table_close(&t);
 }
 
 /* Returns true if a name is one of the pipeline's passes or one of two words. */

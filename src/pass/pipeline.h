@@ -29,8 +29,9 @@ bool pipeline_add_before(struct diag *d, struct pipeline *p, enum pass_id pass, 
 void pipeline_remove(struct pipeline *p, enum pass_id pass);
 /* Sets an option, as `name{opt=v}` does, in every run of a pass. Returns false after reporting. */
 bool pipeline_set(struct diag *d, struct pipeline *p, enum pass_id pass, const char *option);
-/* Lists the names, help lines and options of all passes. */
+/* Lists the names, help lines and options of all passes: as text, or as an array of JSON. */
 void pipeline_list(struct buf *out);
+void pipeline_list_json(struct buf *out);
 
 /* Time, memory and exposed communication of a compiled program. */
 struct prediction {
