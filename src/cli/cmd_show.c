@@ -7,6 +7,7 @@
 #include "cli/params.h"
 #include "cost/cost.h"
 #include "show/graph.h"
+#include "show/show_json.h"
 #include "show/show_layout.h"
 #include "show/show_steps.h"
 #include "show/show_trace.h"
@@ -20,7 +21,7 @@ struct show_command {
 	struct compile_options compile;
 	const char *layout, *pipeline, *trace;
 	const char *format, *output;
-	bool graph, timeline;
+	bool graph, timeline, json;
 	int64_t loop, rank, streams;
 	struct diag *d;
 };
@@ -69,11 +70,15 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && !strcmp(text + n - k, end);
 }
 
-/* Returns the format: --format, or else by the file's name: svg, dot or text. */
+/* Returns the format: --json, --format, or else by the file's name: svg, dot, json or text. */
 static const char *format_of(const struct show_command *c)
 {
+	if (c->json)
+		return "json";
 	if (c->format)
 		return c->format;
+	if (c->output && ends_with(c->output, ".json"))
+		return "json";
 	if (c->output && ends_with(c->output, ".svg"))
 		return "svg";
 	return c->output && ends_with(c->output, ".dot") ? "dot" : "text";
@@ -83,11 +88,14 @@ static const char *format_of(const struct show_command *c)
 static bool check_options(struct show_command *c, enum picture picture)
 {
 	const char *type = c->output && !c->format ? options_file_type(c->output) : NULL;
-	if (type && strcmp(type, "svg") && strcmp(type, "dot") && strcmp(type, "txt")) {
+	bool known = !type || !strcmp(type, "json") ||
+	             (!c->json && (!strcmp(type, "svg") || !strcmp(type, "dot") || !strcmp(type, "txt")));
+	if (!known) {
 		diag_error(c->d, E_OPTION_VALUE, DIAG_NOWHERE,
-		           "-o writes .svg, .dot and .txt files, and '%s' is named as another type",
-		           c->output);
-		diag_note(c->d, DIAG_NOWHERE, "--format=svg, dot or text goes with any name");
+		           "-o writes %s files, and '%s' is named as another type",
+		           c->json ? ".json" : ".svg, .dot, .json and .txt", c->output);
+		if (!c->json)
+			diag_note(c->d, DIAG_NOWHERE, "--format=svg, dot or text goes with any name");
 		return false;
 	}
 	const char *wrong = c->loop && picture != PICTURE_STEPS       ? "--loop is for --pipeline"
@@ -95,7 +103,8 @@ static bool check_options(struct show_command *c, enum picture picture)
 	                    : c->trace && picture != PICTURE_TIMELINE ? "--trace is for --timeline"
 	                    : !strcmp(format_of(c), "dot") && picture != PICTURE_GRAPH
 	                        ? "--format=dot is for --graph"
-	                        : NULL;
+	                    : c->json && c->format ? "--json and --format: one of them"
+	                                           : NULL;
 	if (wrong)
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", wrong);
 	return !wrong;
@@ -112,22 +121,26 @@ static bool write_out(struct show_command *c, const struct buf *text)
 	return false;
 }
 
-static bool show_layout(struct show_command *c, struct module *m, bool svg, struct buf *out)
+static bool show_layout(struct show_command *c, struct module *m, const char *format, struct buf *out)
 {
 	struct layout_picture p;
 	bool ok = layout_picture_open(&p, m, c->layout, c->d);
 	if (ok)
-		(svg ? layout_picture_svg : layout_picture_print)(&p, out);
+		(!strcmp(format, "svg")    ? layout_picture_svg
+		 : !strcmp(format, "json") ? layout_picture_json
+		                           : layout_picture_print)(&p, out);
 	layout_picture_close(&p);
 	return ok;
 }
 
-static bool show_steps(struct show_command *c, struct module *m, bool svg, struct buf *out)
+static bool show_steps(struct show_command *c, struct module *m, const char *format, struct buf *out)
 {
 	struct steps_picture p;
 	bool ok = steps_picture_open(&p, m, c->loop, c->d);
 	if (ok)
-		(svg ? steps_picture_svg : steps_picture_print)(&p, out);
+		(!strcmp(format, "svg")    ? steps_picture_svg
+		 : !strcmp(format, "json") ? steps_picture_json
+		                           : steps_picture_print)(&p, out);
 	steps_picture_close(&p);
 	return ok;
 }
@@ -143,32 +156,35 @@ static bool show_graph(struct show_command *c, struct module *m, struct buf *out
 		return false;
 	cost_set_streams(cost, c->streams);
 	bool ok = graph_picture_open(&p, m, cost, c->streams, c->rank, c->d);
-	if (ok && !strcmp(format, "dot"))
-		graph_picture_dot(&p, out);
-	else if (ok)
-		(!strcmp(format, "svg") ? graph_picture_svg : graph_picture_print)(&p, out);
+	if (ok)
+		(!strcmp(format, "svg")    ? graph_picture_svg
+		 : !strcmp(format, "dot")  ? graph_picture_dot
+		 : !strcmp(format, "json") ? graph_picture_json
+		                           : graph_picture_print)(&p, out);
 	graph_picture_close(&p);
 	cost_free(cost);
 	return ok;
 }
 
-static void put_timeline(struct timeline *t, bool svg, struct buf *out)
+static void put_timeline(struct timeline *t, const char *format, struct buf *out)
 {
-	if (svg)
+	if (!strcmp(format, "svg"))
 		timeline_svg(t, out);
+	else if (!strcmp(format, "json"))
+		timeline_json(t, "show", out);
 	else
 		timeline_print(t, &(struct timeline_print){.classes = 4}, out);
 	timeline_close(t);
 }
 
-static bool show_timeline(struct show_command *c, struct module *m, bool svg, struct buf *out)
+static bool show_timeline(struct show_command *c, struct module *m, const char *format, struct buf *out)
 {
 	enum status status;
 	struct timeline t;
 	if (c->trace) {
 		bool read = trace_timeline(m, c->trace, c->d, &t);
 		if (read)
-			put_timeline(&t, svg, out);
+			put_timeline(&t, format, out);
 		return read;
 	}
 	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
@@ -181,14 +197,14 @@ static bool show_timeline(struct show_command *c, struct module *m, bool svg, st
 		ok = sim_run(m, cost, NULL, c->d, a, &recorded);
 		if (ok) {
 			sim_recorded_timeline(&recorded, &t);
-			put_timeline(&t, svg, out);
+			put_timeline(&t, format, out);
 		}
 	} else if (cost) {
 		cost_set_streams(cost, c->streams);
 		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
 		if (ok) {
 			sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
-			put_timeline(&t, svg, out);
+			put_timeline(&t, format, out);
 			sim_simulation_close(&s);
 		}
 	}
@@ -199,16 +215,16 @@ static bool show_timeline(struct show_command *c, struct module *m, bool svg, st
 
 static bool draw_picture(struct show_command *c, enum picture picture, struct module *m, struct buf *out)
 {
-	bool svg = !strcmp(format_of(c), "svg");
+	const char *format = format_of(c);
 	switch (picture) {
 	case PICTURE_LAYOUT:
-		return show_layout(c, m, svg, out);
+		return show_layout(c, m, format, out);
 	case PICTURE_GRAPH:
 		return show_graph(c, m, out);
 	case PICTURE_TIMELINE:
-		return show_timeline(c, m, svg, out);
+		return show_timeline(c, m, format, out);
 	case PICTURE_STEPS:
-		return show_steps(c, m, svg, out);
+		return show_steps(c, m, format, out);
 	case PICTURES:
 		break;
 	}
@@ -297,6 +313,7 @@ static const struct option rows[] = {
      .at = offsetof(struct show_command, format),
      .value = "svg|text|dot",
      .help = "format of the output; default: by the ending of its file's name, else text"},
+    JSON_OPTION(struct show_command, json),
     {.letter = 'o',
      .kind = OPTION_TEXT,
      .at = offsetof(struct show_command, output),
