@@ -1,0 +1,130 @@
+/* reduce_statements: chunks that are statements, or the blocks around them.
+ *
+ *     G = set(X)                 for i in 0..4 {          a = slice(X, axis=0, start=0, stop=2)
+ *     H = relu(G)      →           a = slice(X, i)   →
+ *     output Y = X + X           }
+ *
+ * A statement goes alone, which fails while another one reads it, or with all that read it. */
+#include "reduce/reduce_parts.h"
+#include <string.h>
+
+void reduce_statements(const struct reduce_view *v, struct reduce_chunks *c)
+{
+	for (uint32_t i = 0; i < v->statement.n; i++) {
+		const struct reduce_statement *s = &v->statement.at[i];
+		if (s->frame)
+			continue;
+		reduce_chunk_begin(c);
+		reduce_edit_add(c, s->cut_at, s->cut_end, "");
+	}
+}
+
+/* ---- with users */
+
+/* Calls for each name that a node defines. */
+static void each_name(const struct ast *a, ast_id id, void (*call)(void *to, const char *name), void *to)
+{
+	const struct ast_node *n = ast_at(a, id);
+	switch (n->kind) {
+	case AST_DEF:
+		ast_each (a, target, n->first)
+			if (ast_at(a, target)->name)
+				call(to, ast_text(a, target));
+		if (ast_child(a, id, 2))
+			call(to, ast_text(a, ast_child(a, id, 2)));
+		return;
+	case AST_MESH:
+		ast_each (a, axis, n->first) /* of the list */
+			call(to, ast_text(a, axis));
+		call(to, ast_text(a, id));
+		return;
+	case AST_INPUT:
+	case AST_PARAM:
+	case AST_CONST:
+	case AST_LET:
+	case AST_GROUP:
+		call(to, ast_text(a, id));
+		return;
+	}
+}
+
+struct closure {
+	const struct reduce_view *v;
+	bool *gone; /* by statement */
+	bool grew;
+};
+
+/* Marks the statements whose own text, without blocks, has the name. */
+static void mark_users(void *to, const char *name)
+{
+	struct closure *x = to;
+	const struct reduce_view *v = x->v;
+	for (uint32_t i = 0; i < v->statement.n; i++) {
+		const struct reduce_statement *s = &v->statement.at[i];
+		if (x->gone[i] || s->frame)
+			continue;
+		for (uint32_t t = reduce_token_from(v, ast_at(v->ast, s->id)->at);
+		     t < v->token.n && v->token.at[t].at < s->own_end && !x->gone[i]; t++)
+			if (v->token.at[t].kind == TOKEN_WORD && reduce_token_is(v, t, name))
+				x->gone[i] = x->grew = true;
+	}
+}
+
+void reduce_users(const struct reduce_view *v, struct reduce_chunks *c)
+{
+	struct closure x = {.v = v, .gone = mem_alloc(v->statement.n + 1)};
+	for (uint32_t i = 0; i < v->statement.n; i++) {
+		memset(x.gone, false, v->statement.n);
+		if (v->statement.at[i].frame)
+			continue;
+		x.gone[i] = x.grew = true;
+		while (x.grew) {
+			x.grew = false;
+			for (uint32_t k = 0; k < v->statement.n; k++)
+				if (x.gone[k])
+					each_name(v->ast, v->statement.at[k].id, mark_users, &x);
+		}
+		reduce_chunk_begin(c);
+		for (uint32_t k = 0; k < v->statement.n; k++)
+			if (x.gone[k])
+				reduce_edit_add(c, v->statement.at[k].cut_at, v->statement.at[k].cut_end, "");
+	}
+	free(x.gone);
+}
+
+/* ---- blocks */
+
+/* Leaves of a statement the text between the braces of a block of it. */
+static void unwrap(const struct reduce_view *v, struct reduce_chunks *c, ast_id id, ast_id block)
+{
+	const struct ast_node *outer = ast_at(v->ast, id), *inner = ast_at(v->ast, block);
+	if (inner->end < inner->at + 2 || v->text->at[inner->at] != '{')
+		return;
+	reduce_chunk_begin(c);
+	reduce_edit_add(c, outer->at, inner->at + 1, "");
+	reduce_edit_add(c, reduce_back_over(v, inner->end - 1, " \t"), outer->end, "");
+}
+
+/* A block without the loop, condition or unit around it; the index of a loop is its first value. */
+void reduce_blocks(const struct reduce_view *v, struct reduce_chunks *c)
+{
+	for (uint32_t i = 0; i < v->statement.n; i++) {
+		ast_id id = v->statement.at[i].id;
+		const struct ast_node *n = ast_at(v->ast, id);
+		if (n->kind != AST_FOR && n->kind != AST_IF && n->kind != AST_UNIT)
+			continue;
+		ast_each (v->ast, child, id) {
+			const struct ast_node *block = ast_at(v->ast, child);
+			uint32_t chunks = c->n;
+			if (block->kind == AST_BLOCK)
+				unwrap(v, c, id, child);
+			if (c->n == chunks || n->kind != AST_FOR || !n->name)
+				continue;
+			const char *name = ast_text(v->ast, id), *start = reduce_node_text(v, c, n->first);
+			for (uint32_t t = reduce_token_from(v, block->at);
+			     t < v->token.n && v->token.at[t].end < block->end; t++)
+				if (v->token.at[t].kind == TOKEN_WORD && reduce_token_is(v, t, name))
+					reduce_edit_add(c, v->token.at[t].at, v->token.at[t].end, start);
+		}
+	}
+}
