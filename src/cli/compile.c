@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "parse/ast.h"
 #include "rt/transport.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,19 @@ bool compile_options_define(void *compile_options, const char *text)
 	vec_push(&o->owned, (char *)d.name);
 	vec_push(&o->define, d);
 	return true;
+}
+
+static bool read_change_limit(void *change_limit, const char *text)
+{
+	struct change_limit limit = {.given = true};
+	char *end;
+	errno = 0;
+	limit.most = strtoll(text, &end, 10);
+	*(struct change_limit *)change_limit = limit;
+	if (*text && !*end && !errno && limit.most >= 0)
+		return true;
+	fprintf(stderr, "hirc: error: --change-limit takes a number of changes, not '%s'\n", text);
+	return false;
 }
 
 static const struct option rows[] = {
@@ -124,6 +138,12 @@ static const struct option rows[] = {
      .value = "DIR",
      .help = "write the program after each pass to numbered files"},
     REMARKS_OPTION(struct compile_options, pipeline.remarks, false),
+    {.name = "change-limit",
+     .kind = OPTION_CALL,
+     .at = offsetof(struct compile_options, pipeline.changes),
+     .call = read_change_limit,
+     .value = "N",
+     .help = "make only the first N changes that a pass can leave out, and list them"},
     {.name = "timing",
      .alias = "--time-passes",
      .kind = OPTION_MAYBE,

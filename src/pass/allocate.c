@@ -65,6 +65,22 @@ static bool is_returned(const struct module *m, value_id v)
 	return false;
 }
 
+/* Ends the life of a buffer after a statement, and after the ends that stand there, in the order of the
+ * ALLOCATEs. */
+static void free_after(struct module *m, struct pass_context *cx, value_id v, op_id where)
+{
+	uint32_t at = m->op.at[m->value.at[v].def].at;
+	struct ir_use use = {ROLE_FREE, v};
+	struct buf name = {0};
+	if (m->value.at[v].name)
+		pass_put_name(m, v, &name);
+	while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
+		where = m->op.at[where].next;
+	if (pass_may_change(cx, m, at, "the end of %s", name.n ? name.at : "a buffer"))
+		ir_insert_after(m, where, ir_op_new(m, OP_DEALLOCATE, at, &use, 1));
+	buf_free(&name);
+}
+
 static void end_life(struct module *m, struct pass_context *cx, struct live_ranges *l, value_id v)
 {
 	op_id allocate = m->value.at[v].def;
@@ -73,17 +89,12 @@ static void end_life(struct module *m, struct pass_context *cx, struct live_rang
 		return;
 	live_range_find(l, v, m->op.at[allocate].parent, &life);
 	op_id where = live_range_end(l, &life);
-	if (where) {
-		while (m->op.at[where].next && m->op.at[m->op.at[where].next].kind == OP_DEALLOCATE)
-			where = m->op.at[where]
-			            .next; /* after the ones inserted before, in the order of the ALLOCATEs */
-		struct ir_use use = {ROLE_FREE, v};
-		ir_insert_after(m, where, ir_op_new(m, OP_DEALLOCATE, m->op.at[allocate].at, &use, 1));
-	} else {
+	if (where)
+		free_after(m, cx, v, where);
+	else
 		pass_remark(cx, m, m->op.at[allocate].at, "buffer not freed: %s",
 		            life.open ? "a Communication that uses it is not waited for after it"
 		                      : "nothing in its block synchronizes with all streams that use it");
-	}
 	live_range_free(&life);
 }
 

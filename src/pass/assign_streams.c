@@ -124,7 +124,7 @@ static void synchronize_next_stream(struct module *m, op_id loop)
 }
 
 /* Assigns streams in all stream loops of a block that set none themselves, and in the loops inside them. */
-static void assign_block(struct module *m, region_id r, bool sync)
+static void assign_block(struct module *m, struct pass_context *cx, region_id r)
 {
 	op_id next;
 	for (op_id op = m->region.at[r].first; op; op = next) {
@@ -132,17 +132,18 @@ static void assign_block(struct module *m, region_id r, bool sync)
 		bool loop = m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP;
 		if (loop && sets_streams(m, m->op.at[op].region))
 			continue;
-		if (loop && sync)
+		loop = loop && pass_may_change(cx, m, m->op.at[op].at, "a stream for each iteration");
+		if (loop && cx->option[PASS_ASSIGN_STREAMS_INTER_STREAM_SYNC])
 			synchronize_next_stream(m, op);
 		if (loop)
 			assign(m, op);
 		for (region_id inner = m->op.at[op].region; inner; inner = m->region.at[inner].sibling)
-			assign_block(m, inner, sync);
+			assign_block(m, cx, inner);
 	}
 }
 
 bool pass_assign_streams(struct module *m, struct pass_context *cx)
 {
-	assign_block(m, m->body, cx->option[PASS_ASSIGN_STREAMS_INTER_STREAM_SYNC]);
+	assign_block(m, cx, m->body);
 	return true;
 }

@@ -150,7 +150,9 @@ static void try_collective(struct search *s, op_id op)
 	s->any = false;
 	for (unsigned axis = 0; axis < rank; axis++)
 		try_axis(s, op, axis);
-	bool better = s->any && trial_gains(&s->t, &s->after);
+	bool better = s->any && trial_gains(&s->t, &s->after) &&
+	              pass_may_change(s->t.cx, s->t.m, s->t.m->op.at[op].at, "%s in %lld chunks",
+	                              move_name(move_kind(s->t.m, op, NULL)), (long long)s->best.n);
 	remark_decision(s, op, before, better);
 	if (better)
 		trial_keep(&s->t, make_chunks, &s->best, &s->after);

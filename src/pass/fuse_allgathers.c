@@ -168,6 +168,8 @@ static bool fuse_with_previous(struct module *m, struct pass_context *cx, op_id 
 		stay(&p, "the statements between are no identity", 0);
 	if (whole.kind != kind)
 		stay(&p, whole.reason ? whole.reason : "the whole is another change of layout", 0);
+	if (!p.reason && !pass_may_change(cx, m, m->op.at[last].at, "one %s of two", move_name(kind)))
+		return false;
 	remark_fusion(m, cx, &p, kind);
 	if (p.reason)
 		return false;

@@ -202,6 +202,9 @@ static void fuse_block(struct module *m, struct pass_context *cx, region_id r, s
 		}
 		unsigned spared = count_spared(m, g);
 		next = m->op.at[g->op.at[g->op.n - 1]].next;
+		if (spared &&
+		    !pass_may_change(cx, m, m->op.at[g->op.at[0]].at, "a unit of %u operations", g->op.n))
+			continue;
 		remark_unit(m, cx, g, spared);
 		if (spared)
 			make_unit(m, cx, g);

@@ -89,7 +89,8 @@ static void try_twins(struct trial *t, const struct twins *twins)
 		pass_remark(t->cx, m, m->op.at[twins->second].at,
 		            "%s not merged with %s: it would take %lld bytes instead of %lld", second.at,
 		            first.at, (long long)after.peak, (long long)t->now.peak);
-	} else {
+	} else if (pass_may_change(t->cx, m, m->op.at[twins->second].at, "%s by the %s of %s", second.at,
+	                           kind, first.at)) {
 		trial_remark(t, twins->second, &after, before, "%s by the %s of %s", second.at, kind,
 		             first.at);
 		trial_keep(t, merge_twins, twins, &after);

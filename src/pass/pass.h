@@ -52,12 +52,19 @@ struct pass_context {
 	const struct pipeline *pipeline;   /* the running pipeline; the pass is number `at` */
 	unsigned at;
 	const struct pipeline_options *options;
+	int64_t changes; /* that pass_may_change was asked for */
 	VEC(value_id)
 	allocated; /* buffers that passes of this run allocated; `allocate` may deallocate only these */
 };
 
 /* Prints one line of --remarks on standard error: `PASS: text (foo.hir:12)`. */
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Returns true if a pass may make a change that it could as well leave out: the program
+ * is right without it. --change-limit=N admits the first N changes of a pipeline and prints each, so that
+ * `hirc bisect` finds the one that makes a program wrong. The text is a noun phrase, `the end of A`. */
+bool pass_may_change(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Appends the name of a value for remarks: its own, that of the viewed value, or `a linear` for the

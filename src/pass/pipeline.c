@@ -260,28 +260,48 @@ bool pipeline_options_check(struct diag *d, const struct pipeline *p, const stru
 
 /* ---- remarks */
 
+/* ` (foo.hir:12)` and the end of the line. */
+static void end_line(const struct module *m, uint32_t at)
+{
+	uint32_t line, column;
+	if (m->source && at != DIAG_NOWHERE) {
+		source_position(m->source, at, &line, &column);
+		fprintf(stderr, " (%s:%u)", m->source->name, line);
+	}
+	fputc('\n', stderr);
+}
+
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
 {
 	if (!cx->remarks)
 		return;
 	va_list args;
 	struct buf text = {0};
-	uint32_t line, column;
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
 	if (cx->options && cx->options->remark) {
 		cx->options->remark(cx->options->remark_to, cx->pass->name, at, text.at);
-		buf_free(&text);
-		return;
+	} else {
+		fprintf(stderr, "%s: %s", cx->pass->name, text.at);
+		end_line(m, at);
 	}
-	fprintf(stderr, "%s: %s", cx->pass->name, text.at);
-	if (m->source && at != DIAG_NOWHERE) {
-		source_position(m->source, at, &line, &column);
-		fprintf(stderr, " (%s:%u)", m->source->name, line);
-	}
-	fputc('\n', stderr);
 	buf_free(&text);
+}
+
+bool pass_may_change(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
+{
+	if (!cx->options || !cx->options->changes.given)
+		return true;
+	if (++cx->changes > cx->options->changes.most)
+		return false;
+	va_list args;
+	fprintf(stderr, "change %lld: %s: ", (long long)cx->changes, cx->pass->name);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	end_line(m, at);
+	return true;
 }
 
 void pass_put_name(struct module *m, value_id v, struct buf *out)
@@ -369,8 +389,10 @@ static bool show_program(struct run *r, unsigned number, const char *name)
 static bool check_pass(struct run *r, const char *name)
 {
 	unsigned before = diag_error_count(r->d);
+	/* A pass that was kept from a change may not have come as far as it promises. */
+	bool whole = name && !(r->o->changes.given && r->cx.changes > r->o->changes.most);
 	bool ok =
-	    !r->o->verify_each || (ir_verify(r->m, r->d) && (!name || pass_check_establishes(r->m, &r->cx)));
+	    !r->o->verify_each || (ir_verify(r->m, r->d) && (!whole || pass_check_establishes(r->m, &r->cx)));
 	if (ok && r->o->verify_each && !name)
 		r->guarded = guard_starts(r->m);
 	else if (ok && r->guarded)
@@ -413,6 +435,8 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 	r->cx.pipeline = p;
 	r->cx.at = i;
 	memcpy(r->cx.option, p->at[i].option, sizeof r->cx.option);
+	if (r->o->changes.given)
+		fprintf(stderr, "pass %s\n", info->name);
 	print_before(r, info->name);
 	double start = now_ms();
 	bool ok = pass_check_requires(r->m, &r->cx) && info->run(r->m, &r->cx);

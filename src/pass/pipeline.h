@@ -41,6 +41,12 @@ struct prediction {
 	bool runs; /* all ranks can execute it */
 };
 
+/* A limit of the changes that passes can leave out (pass_may_change); those made are listed. */
+struct change_limit {
+	bool given;
+	int64_t most;
+};
+
 struct pipeline_options {
 	const char *print_before; /* a pass, or `all`: to standard error; NULL: none */
 	const char *print_after;  /* a pass, `all` or `changed`: to standard error; NULL: none */
@@ -48,6 +54,7 @@ struct pipeline_options {
 	const char *dump_dir;     /* a folder for numbered files, made when it is not there; NULL: none */
 	const char *timing;       /* `text` or `json`, to standard error; NULL: none */
 	bool concise;             /* the surface of the dumps; else nvFuser's */
+	struct change_limit changes;
 	bool verify_each, remarks;
 	const struct cluster *cluster; /* cluster for passes that need times */
 	/* Called before the first pass (pass NULL) and after each one. Returns false after reporting a

@@ -250,6 +250,8 @@ static void unbind(struct module *m, const struct pass_context *cx, region_id re
 
 bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 {
+	if (!pass_may_change(cx, m, DIAG_NOWHERE, "another order of statements, and buckets"))
+		return true;
 	struct cost *cost = cost_new(m, cx->cluster, cx->d);
 	if (!cost)
 		return false;

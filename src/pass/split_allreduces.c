@@ -63,7 +63,8 @@ static void try_join(struct trial *t, const struct halves *h)
 		pass_remark(t->cx, t->m, t->m->op.at[h->gather].at,
 		            "%s stays a reduce_scatter and an allgather: one allreduce cannot be predicted",
 		            name.at);
-	} else if (trial_gains(t, &after) && trial_fits(t, &after)) {
+	} else if (trial_gains(t, &after) && trial_fits(t, &after) &&
+	           pass_may_change(t->cx, t->m, t->m->op.at[h->gather].at, "%s by one allreduce", name.at)) {
 		trial_remark(t, h->gather, &after, before, "%s by one allreduce", name.at);
 		trial_keep(t, join_halves, h, &after);
 	} else {
@@ -122,7 +123,8 @@ static void try_split(struct trial *t, op_id op)
 		            : !fits        ? "in halves it would not fit into memory"
 		            : t->left <= 0 ? "no trials are left"
 		                           : "none of its axes can be cut");
-	} else if (trial_gains(t, &best)) {
+	} else if (trial_gains(t, &best) && pass_may_change(t->cx, m, m->op.at[op].at,
+	                                                    "%s by reduce_scatter and allgather", name.at)) {
 		trial_remark(t, op, &best, before, "%s by reduce_scatter and allgather along axis %u%s",
 		             name.at, chosen.axis, reach_text[chosen.reach]);
 		trial_keep(t, make_shards, &chosen, &best);

@@ -89,7 +89,8 @@ bool pass_zero_copy(struct module *m, struct pass_context *cx)
 		uint32_t at = m->op.at[op].at;
 		struct buf name = {0};
 		pass_put_name(m, result, &name);
-		const char *why = try(m, cx, &g, op, &r);
+		bool may = pass_may_change(cx, m, at, "%s in place, if it can be", name.at);
+		const char *why = may ? try(m, cx, &g, op, &r) : "--change-limit leaves it";
 		pass_remark(cx, m, at, "%s %s%s", name.at,
 		            why               ? "is a collective: "
 		            : is_reducing(&r) ? "is added up in place, rank after rank"
