@@ -58,12 +58,13 @@ bool attempt_begin(struct attempt_command *c, const char *path, const struct buf
 		           strerror(errno));
 		return false;
 	}
+	if (!make_folder(c))
+		return false;
+	c->name = is_stdin ? "<stdin>" : path;
 	if (!is_stdin && text->at && strstr(text->at, "file(")) /* its data is found from its folder */
 		buf_printf(&c->path, "%.*s.hirc-%ld-%s", (int)(name - path), path, (long)getpid(), name);
-	else if (make_folder(c))
-		buf_printf(&c->path, "%s/%s", c->folder.at, is_stdin ? "stdin.hir" : name);
 	else
-		return false;
+		buf_printf(&c->path, "%s/%s", c->folder.at, is_stdin ? "stdin.hir" : name);
 	sigprocmask(SIG_BLOCK, &ending, NULL);
 	return true;
 }
@@ -160,6 +161,18 @@ static bool find_number(const struct buf *text, char number[NUMBER])
 	return false;
 }
 
+/* Output with the name of the original. text: NULL if there is none. */
+static void put_with_name(const struct attempt_command *c, const char *text, struct buf *out)
+{
+	buf_puts(out, "");
+	while (text && *text) {
+		const char *path = strstr(text, c->path.at);
+		buf_putn(out, text, path ? (size_t)(path - text) : strlen(text));
+		buf_puts(out, path ? c->name : "");
+		text = path ? path + c->path.n : NULL;
+	}
+}
+
 bool attempt_run(struct attempt_command *c, const struct buf *text, const char *extra, struct attempt *out)
 {
 	struct golden_child child = {.most = MOST_OUTPUT};
@@ -178,10 +191,8 @@ bool attempt_run(struct attempt_command *c, const struct buf *text, const char *
 		c->failed = true;
 	}
 	ok = ok && wait_for(c, &child, &out->code);
-	for (int i = 0; i < 2 && ok; i++) {
-		out->out[i] = child.text[i];
-		child.text[i] = (struct buf){0};
-	}
+	for (int i = 0; i < 2 && ok; i++)
+		put_with_name(c, child.text[i].at, &out->out[i]);
 	golden_child_free(&child);
 	buf_free(&command);
 	if (ok && !find_number(&out->out[ERR], out->number))

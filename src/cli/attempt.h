@@ -21,8 +21,9 @@ struct attempt_command {
 	uint32_t word_n;
 	int64_t timeout;   /* s */
 	char *hirc;        /* this program; owned */
-	struct buf folder; /* a temporary one, or empty: the program stands beside the original */
-	struct buf path;   /* of the program */
+	struct buf folder; /* a temporary one */
+	struct buf path;   /* of the program, in the folder or beside the original */
+	const char *name;  /* of the original; stands for the path in all output */
 	struct diag *d;
 	bool failed; /* a candidate could not be written or started; it was reported */
 };
@@ -33,11 +34,12 @@ struct attempt {
 	struct buf out[2]; /* standard output and error; owned */
 };
 
-/* Rows of an option table that attempts share. */
-#define ATTEMPT_TIMEOUT_OPTION(target)                                                                       \
+/* A row of options; the field is a struct attempt_command. */
+#define ATTEMPT_TIMEOUT_OPTION(type, field)                                                                  \
 	{                                                                                                    \
-		.name = "timeout", .kind = OPTION_INT, .to = (target), .value = "SECONDS", .min = 1,         \
-		.max = 1 << 20, .help = "limit of one run of the command"                                    \
+		.name = "timeout", .kind = OPTION_INT, .at = offsetof(type, field.timeout),                  \
+		.value = "SECONDS", .min = 1, .max = 1 << 20, .init.number = ATTEMPT_SECONDS,                \
+		.help = "limit of one run of the command"                                                    \
 	}
 
 /* Sets where variants of the program stand, and from now on holds back SIGINT and SIGTERM for

@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
+#include "cli/diff_report.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include <string.h>
@@ -21,10 +22,9 @@ static struct module *read_program(struct compile_options *o, struct diag *d, co
 	return status == STATUS_OK ? compile_source(d, s, o, false, &status) : NULL;
 }
 
-static void report_diff(const struct compile_options *o, struct module *a, struct module *b,
-                        const struct difference *x)
+void diff_report(enum color_setting color, struct module *a, struct module *b, const struct difference *x)
 {
-	struct diag *d = diag_new(stdout, DIAG_TEXT, color_setting_find(o->color));
+	struct diag *d = diag_new(stdout, DIAG_TEXT, color);
 	diag_set_source(d, a->source);
 	if (x->at[0] == DIAG_NOWHERE)
 		diag_error(d, E_DIFFERS, DIAG_NOWHERE, "%s differs: %s has %s", x->what.at, a->source->name,
@@ -101,7 +101,7 @@ static int diff(struct compile_options *o, bool json, const char *const path[2])
 		compile_warn_unused(d, o);
 		code = modules_same(m[0], m[1], &x) ? SAME : DIFFERENT;
 		if (code == DIFFERENT && !json)
-			report_diff(o, m[0], m[1], &x);
+			diff_report(color_setting_find(o->color), m[0], m[1], &x);
 	}
 	diag_finish(d);
 	if (json)

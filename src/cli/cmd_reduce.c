@@ -7,63 +7,30 @@
  * The candidates are those of src/reduce; each is one run of the command. */
 #include "base/file.h"
 #include "base/source.h"
-#include "cli/attempt.h"
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
+#include "cli/fault.h"
+#include "cli/options_shared.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include "reduce/reduce.h"
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { NO_CODE = -1 };
-
 struct reduce_command {
-	const char *output, *match;
-	int exit_code; /* to be kept; NO_CODE: that of the program as it is */
+	const char *output, *color;
 	struct attempt_command attempt;
+	struct fault fault; /* to be kept */
 	struct progress progress;
 	struct reduce reduce;
-	struct attempt wanted; /* the end of the command on the whole program */
-	size_t bytes;          /* of the whole program */
+	size_t bytes; /* of the whole program */
 };
-
-static bool read_exit(void *to, const char *text)
-{
-	struct reduce_command *c = to;
-	char *end;
-	long code = strtol(text, &end, 10);
-	if (!*text || *end || code < 0 || code > 255) {
-		fprintf(stderr, "hirc reduce: error: --exit takes an exit code, 0 to 255, not '%s'\n", text);
-		return false;
-	}
-	c->exit_code = (int)code;
-	return true;
-}
-
-/* ---- the fault */
-
-static bool has_text(const struct attempt *a, const char *text)
-{
-	return (a->out[0].at && strstr(a->out[0].at, text)) || (a->out[1].at && strstr(a->out[1].at, text));
-}
-
-/* Returns true if a run shows the fault that is to be kept. */
-static bool is_wanted(const struct reduce_command *c, const struct attempt *a)
-{
-	if (a->code != (c->exit_code == NO_CODE ? c->wanted.code : c->exit_code))
-		return false;
-	if (c->match)
-		return has_text(a, c->match);
-	return c->exit_code != NO_CODE || !strcmp(a->number, c->wanted.number);
-}
 
 static bool keeps(void *to, const struct buf *candidate)
 {
 	struct reduce_command *c = to;
 	struct attempt a;
-	bool kept = attempt_run(&c->attempt, candidate, NULL, &a) && is_wanted(c, &a);
+	bool kept = attempt_run(&c->attempt, candidate, NULL, &a) && fault_shows(&c->fault, &a);
 	attempt_free(&a);
 	return kept;
 }
@@ -80,37 +47,6 @@ static void show(void *to, const char *kind, const struct buf *text)
 	double left = c->bytes ? (double)text->n / (double)c->bytes : 0;
 	progress_show(&c->progress, 1 - left, "%zu of %zu bytes are left, %u candidates: %s", text->n,
 	              c->bytes, c->reduce.candidates, kind);
-}
-
-/* Runs the command on the whole program. Returns true if there is a fault to keep; false after reporting. */
-static bool find_fault(struct reduce_command *c)
-{
-	struct diag *d = c->attempt.d;
-	struct buf command = {0}, end = {0};
-	if (!attempt_run(&c->attempt, &c->reduce.text, NULL, &c->wanted))
-		return false;
-	int code = c->wanted.code;
-	bool usual =
-	    c->exit_code != NO_CODE || c->match || (code && code != STATUS_USAGE && code != ATTEMPT_LATE);
-	if (usual && is_wanted(c, &c->wanted))
-		return true;
-	attempt_put_command(&c->attempt, &command);
-	attempt_put_end(&c->attempt, &c->wanted, &end);
-	if (usual && c->match && (c->exit_code == NO_CODE || code == c->exit_code))
-		diag_error(d, E_NO_FAULT, DIAG_NOWHERE, "`%s` prints no '%s'", command.at, c->match);
-	else
-		diag_error(d, E_NO_FAULT, DIAG_NOWHERE, "`%s` %s", command.at, end.at);
-	if (code == STATUS_USAGE && c->wanted.out[1].n)
-		diag_note(d, DIAG_NOWHERE, "it printed: %.*s", (int)strcspn(c->wanted.out[1].at, "\n"),
-		          c->wanted.out[1].at);
-	if (code == ATTEMPT_LATE)
-		diag_note(d, DIAG_NOWHERE, "--timeout=SECONDS gives it more time; --exit=%d keeps this end",
-		          ATTEMPT_LATE);
-	else
-		diag_note(d, DIAG_NOWHERE, "--exit=N and --match=TEXT name the fault that is to be kept");
-	buf_free(&command);
-	buf_free(&end);
-	return false;
 }
 
 /* ---- the result */
@@ -157,7 +93,7 @@ static int reduce_program(struct reduce_command *c)
 {
 	int status = STATUS_DIAGNOSTICS;
 	c->bytes = c->reduce.text.n;
-	if (find_fault(c)) {
+	if (fault_find(&c->fault, &c->attempt, &c->reduce.text)) {
 		uint32_t statements = reduce_count_statements(&c->reduce.text);
 		reduce_run(&c->reduce);
 		progress_end(&c->progress);
@@ -197,35 +133,26 @@ static int reduce_file(struct reduce_command *c, const char *path)
 	return status;
 }
 
+static const struct option rows[] = {
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct reduce_command, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "write the program to a file"},
+    FAULT_OPTIONS(struct reduce_command, fault),
+    ATTEMPT_TIMEOUT_OPTION(struct reduce_command, attempt),
+    PROGRESS_OPTION(struct reduce_command, progress),
+    COLOR_OPTION(struct reduce_command, color),
+};
+
 int cmd_reduce(int argc, char **argv)
 {
-	struct reduce_command c = {.exit_code = NO_CODE, .attempt = {.timeout = ATTEMPT_SECONDS}};
+	struct reduce_command c = {0};
 	c.reduce.keeps = keeps;
 	c.reduce.stops = stops;
 	c.reduce.shows = show;
 	c.reduce.to = &c;
-	const struct option options[] = {
-	    {.letter = 'o',
-	     .kind = OPTION_TEXT,
-	     .to = &c.output,
-	     .value = "FILE",
-	     .file = FILE_WRITTEN,
-	     .help = "write the program to a file"},
-	    {.name = "exit",
-	     .kind = OPTION_CALL,
-	     .to = &c,
-	     .call = read_exit,
-	     .value = "N",
-	     .help = "keep this exit code, and no message; 124: the command is over its time, 128 + N: it "
-	             "ends by signal N"},
-	    {.name = "match",
-	     .kind = OPTION_TEXT,
-	     .to = &c.match,
-	     .value = "TEXT",
-	     .help = "keep this text in the output, in place of the number of the first error"},
-	    ATTEMPT_TIMEOUT_OPTION(&c.attempt.timeout),
-	    PROGRESS_OPTION(&c.progress),
-	};
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE -- COMMAND [ARGUMENT…]",
@@ -233,7 +160,7 @@ int cmd_reduce(int argc, char **argv)
 	        "Finds a smaller program for which `hirc COMMAND` still ends with the same exit code and "
 	        "number of\nthe first error. `%s` among the arguments is the program; without it the program "
 	        "comes last.\nPrints the program; `-` is standard input.",
-	    .table = {{.title = "Options", .at = options, .n = sizeof options / sizeof *options}},
+	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .min_files = 1,
 	};
@@ -249,12 +176,12 @@ int cmd_reduce(int argc, char **argv)
 	} else {
 		c.attempt.word = line.file.at + 1;
 		c.attempt.word_n = line.file.n - 1;
-		c.attempt.d = diag_new(stderr, DIAG_TEXT, -1);
+		c.attempt.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
 		code = reduce_file(&c, line.file.at[0]);
 		diag_finish(c.attempt.d);
 		diag_free(c.attempt.d);
 	}
-	attempt_free(&c.wanted);
+	fault_free(&c.fault);
 	buf_free(&c.reduce.text);
 	reduce_free(&c.reduce);
 	options_free(&line);

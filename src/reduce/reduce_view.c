@@ -156,7 +156,7 @@ static void collect_statements(struct reduce_view *v, ast_id parent)
 
 static struct module *build_module(struct reduce_view *v)
 {
-	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
 	v->module_source = source_from_text("candidate", v->text->at, (uint32_t)v->text->n);
 	diag_set_source(nowhere, v->module_source);
 	struct ast *a = ast_parse(nowhere, v->module_source);
@@ -169,7 +169,7 @@ static struct module *build_module(struct reduce_view *v)
 
 static void parse_text(struct reduce_view *v)
 {
-	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
+	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
 	v->source = source_from_text("candidate", v->text->at, (uint32_t)v->text->n);
 	diag_set_source(nowhere, v->source);
 	v->ast = ast_parse(nowhere, v->source);
