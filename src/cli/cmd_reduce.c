@@ -102,7 +102,8 @@ static int reduce_program(struct reduce_command *c)
 		status = c->attempt.failed ? STATUS_DIAGNOSTICS : status;
 	}
 	if (attempt_interrupted()) {
-		fputs("hirc reduce: interrupted; a longer search may find a smaller program\n", stderr);
+		fprintf(stderr, "hirc reduce: interrupted%s\n",
+		        c->reduce.candidates ? "; a longer search may find a smaller program" : "");
 		status = 128 + attempt_interrupted();
 	}
 	return status;

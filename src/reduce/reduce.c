@@ -54,13 +54,16 @@ static bool try_part(struct reduce *r, const struct part *p)
 
 void reduce_run(struct reduce *r)
 {
-	bool changed = true;
 	buf_puts(&r->text, "");
-	while (changed && !r->stops(r->to)) {
-		changed = false;
-		for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
-			if (try_part(r, &parts[i]))
-				changed = true;
+	for (unsigned fine = 0; fine < 2; fine++) {
+		bool changed = true;
+		r->coarse = !fine;
+		while (changed && !r->stops(r->to)) {
+			changed = false;
+			for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++)
+				if (try_part(r, &parts[i]))
+					changed = true;
+		}
 	}
 	for (unsigned i = 0; i < sizeof last_parts / sizeof *last_parts; i++)
 		try_part(r, &last_parts[i]);

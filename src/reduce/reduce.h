@@ -24,6 +24,7 @@ struct reduce {
 	void *to;
 	uint32_t candidates; /* calls of keeps; out */
 
+	bool coarse;         /* small parts wait until no large one can go */
 	VEC(uint64_t) tried; /* hashes of candidates */
 	struct hash_table known;
 };

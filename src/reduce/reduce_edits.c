@@ -5,9 +5,9 @@
 void reduce_replace_word(const struct reduce_view *v, struct reduce_chunks *c, const char *word,
                          const char *text, uint32_t at, uint32_t end)
 {
-	for (uint32_t i = 0; i < v->token.n; i++) {
+	for (uint32_t i = reduce_word_first(v, word); i != REDUCE_NO_TOKEN; i = v->token.at[i].next) {
 		struct reduce_token t = v->token.at[i];
-		if (t.kind == TOKEN_WORD && (t.end <= at || t.at >= end) && reduce_token_is(v, i, word))
+		if (t.end <= at || t.at >= end)
 			reduce_edit_add(c, t.at, t.end, text);
 	}
 }

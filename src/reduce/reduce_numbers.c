@@ -38,39 +38,70 @@ static int64_t number_of(const struct reduce_view *v, uint32_t token)
 	return strtoll(text, NULL, 10);
 }
 
-/* Adds the edit for one token, or with token v->token.n for all of the value. */
-static void add_number(const struct reduce_view *v, struct reduce_chunks *c, uint32_t token, int64_t from,
+/* The tokens that are one number, or one of them. */
+struct occurrences {
+	const uint32_t *token;
+	uint32_t n;
+	int64_t value;
+};
+
+static void add_number(const struct reduce_view *v, struct reduce_chunks *c, const struct occurrences *x,
                        int64_t to)
 {
 	const char *text = arena_printf(c->arena, "%lld", (long long)to);
 	reduce_chunk_begin(c);
-	for (uint32_t t = 0; t < v->token.n; t++)
-		if ((token == v->token.n || t == token) && number_of(v, t) == from)
-			reduce_edit_add(c, v->token.at[t].at, v->token.at[t].end, text);
+	for (uint32_t i = 0; i < x->n; i++) {
+		struct reduce_token t = v->token.at[x->token[i]];
+		reduce_edit_add(c, t.at, t.end, text);
+	}
 }
 
-static void add_smaller(const struct reduce_view *v, struct reduce_chunks *c, uint32_t token, int64_t from)
+static void add_smaller(const struct reduce_view *v, struct reduce_chunks *c, const struct occurrences *x)
 {
 	/* The search goes from the last to the first: the smallest is tried first. */
 	static const int64_t small[] = {8, 4, 3, 2, 1};
-	if (from > 16)
-		add_number(v, c, token, from, from / 2);
+	if (x->value > 16)
+		add_number(v, c, x, x->value / 2);
 	for (unsigned k = 0; k < sizeof small / sizeof *small; k++)
-		if (small[k] < from)
-			add_number(v, c, token, from, small[k]);
+		if (small[k] < x->value)
+			add_number(v, c, x, small[k]);
+}
+
+struct number {
+	int64_t value;
+	uint32_t token;
+};
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const struct number *x = a, *y = b;
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->token > y->token) - (x->token < y->token);
 }
 
 void reduce_numbers(const struct reduce_view *v, struct reduce_chunks *c)
 {
+	VEC(struct number) all = {0};
+	VEC(uint32_t) token = {0};
 	c->alternatives = true;
-	for (uint32_t t = 0; t < v->token.n; t++)
-		if (number_of(v, t) > 1)
-			add_smaller(v, c, t, number_of(v, t));
 	for (uint32_t t = 0; t < v->token.n; t++) {
-		bool first = number_of(v, t) > 1;
-		for (uint32_t k = 0; k < t && first; k++)
-			first = number_of(v, k) != number_of(v, t);
-		if (first)
-			add_smaller(v, c, v->token.n, number_of(v, t));
+		struct number x = {number_of(v, t), t};
+		if (x.value > 1) {
+			add_smaller(v, c, &(struct occurrences){&t, 1, x.value});
+			vec_push(&all, x);
+		}
 	}
+	if (all.n)
+		qsort(all.at, all.n, sizeof *all.at, compare_numbers);
+	for (uint32_t i = 0; i < all.n; i++) {
+		vec_push(&token, all.at[i].token);
+		if (i + 1 < all.n && all.at[i + 1].value == all.at[i].value)
+			continue;
+		if (token.n > 1)
+			add_smaller(v, c, &(struct occurrences){token.at, token.n, all.at[i].value});
+		token.n = 0;
+	}
+	vec_free(&all);
+	vec_free(&token);
 }

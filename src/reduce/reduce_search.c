@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { COARSE = 32 }; /* parts of all chunks, tried together, before single ones are */
+
 void reduce_edit_add(struct reduce_chunks *c, uint32_t at, uint32_t end, const char *text)
 {
 	struct reduce_edit e = {.at = at, .end = end, .chunk = c->n - 1, .text = text};
@@ -81,6 +83,21 @@ static bool try_range(struct reduce *r, const struct buf *base, const struct red
 	return kept;
 }
 
+/* Returns true if a chunk has an edit at the place of one that is made; edits are sorted. */
+static bool is_excluded(const struct reduce_chunks *c, const bool *on, uint32_t chunk)
+{
+	bool made = false, ours = false;
+	for (uint32_t i = 0; i < c->edit.n; i++) {
+		if (!i || c->edit.at[i].at != c->edit.at[i - 1].at)
+			made = ours = false;
+		made = made || on[c->edit.at[i].chunk];
+		ours = ours || c->edit.at[i].chunk == chunk;
+		if (made && ours)
+			return true;
+	}
+	return false;
+}
+
 static bool is_on(const bool *on, uint32_t first, uint32_t end)
 {
 	return !memchr(on + first, false, end - first);
@@ -93,9 +110,12 @@ bool reduce_search(struct reduce *r, struct reduce_chunks *c)
 	buf_putn(&base, r->text.at, r->text.n);
 	if (c->edit.n)
 		qsort(c->edit.at, c->edit.n, sizeof *c->edit.at, compare_edits);
-	for (uint32_t size = c->alternatives ? 1 : c->n; size; size /= 2)
+	uint32_t least = r->coarse ? c->n / COARSE : 0;
+	for (uint32_t size = c->alternatives ? 1 : c->n; size > least; size /= 2)
 		for (uint32_t end = c->n; end && !r->stops(r->to); end -= end < size ? end : size) {
 			uint32_t first = end < size ? 0 : end - size;
+			if (c->alternatives && is_excluded(c, on, first))
+				continue;
 			if (!is_on(on, first, end) && try_range(r, &base, c, on, first, end))
 				changed = true;
 		}

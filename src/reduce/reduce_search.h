@@ -16,8 +16,9 @@ struct reduce_edit {
 
 struct reduce_chunks {
 	VEC(struct reduce_edit) edit;
-	uint32_t n;          /* chunks; edits that follow are of number n - 1 */
-	bool alternatives;   /* neighbours exclude each other: each is tried alone */
+	uint32_t n;        /* chunks; edits that follow are of number n - 1 */
+	bool alternatives; /* edits at one place exclude each other: each chunk is tried alone, and the first
+	                    * that is kept stays */
 	struct arena *arena; /* owned by the caller */
 };
 

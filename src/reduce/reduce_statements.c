@@ -6,7 +6,7 @@
  *
  * A statement goes alone, which fails while another one reads it, or with all that read it. */
 #include "reduce/reduce_parts.h"
-#include <string.h>
+#include <stdlib.h>
 
 void reduce_statements(const struct reduce_view *v, struct reduce_chunks *c)
 {
@@ -48,46 +48,46 @@ static void each_name(const struct ast *a, ast_id id, void (*call)(void *to, con
 	}
 }
 
+enum { MOST_TOGETHER = 100 }; /* statements; more go by the search over statements */
+
 struct closure {
 	const struct reduce_view *v;
 	bool *gone; /* by statement */
-	bool grew;
+	uint32_t statement[MOST_TOGETHER], n;
 };
 
-/* Marks the statements whose own text, without blocks, has the name. */
-static void mark_users(void *to, const char *name)
+static void add_statement(struct closure *x, uint32_t i)
+{
+	if (i == REDUCE_NO_TOKEN || x->gone[i] || x->v->statement.at[i].frame || x->n == MOST_TOGETHER)
+		return;
+	x->gone[i] = true;
+	x->statement[x->n++] = i;
+}
+
+/* Adds the statements whose own text, without blocks, has the name. */
+static void add_users(void *to, const char *name)
 {
 	struct closure *x = to;
-	const struct reduce_view *v = x->v;
-	for (uint32_t i = 0; i < v->statement.n; i++) {
-		const struct reduce_statement *s = &v->statement.at[i];
-		if (x->gone[i] || s->frame)
-			continue;
-		for (uint32_t t = reduce_token_from(v, ast_at(v->ast, s->id)->at);
-		     t < v->token.n && v->token.at[t].at < s->own_end && !x->gone[i]; t++)
-			if (v->token.at[t].kind == TOKEN_WORD && reduce_token_is(v, t, name))
-				x->gone[i] = x->grew = true;
-	}
+	for (uint32_t t = reduce_word_first(x->v, name); t != REDUCE_NO_TOKEN; t = x->v->token.at[t].next)
+		add_statement(x, x->v->token.at[t].statement);
 }
 
 void reduce_users(const struct reduce_view *v, struct reduce_chunks *c)
 {
-	struct closure x = {.v = v, .gone = mem_alloc(v->statement.n + 1)};
+	struct closure x = {.v = v, .gone = mem_zalloc(v->statement.n + 1)};
 	for (uint32_t i = 0; i < v->statement.n; i++) {
-		memset(x.gone, false, v->statement.n);
-		if (v->statement.at[i].frame)
-			continue;
-		x.gone[i] = x.grew = true;
-		while (x.grew) {
-			x.grew = false;
-			for (uint32_t k = 0; k < v->statement.n; k++)
-				if (x.gone[k])
-					each_name(v->ast, v->statement.at[k].id, mark_users, &x);
+		x.n = 0;
+		add_statement(&x, i);
+		for (uint32_t k = 0; k < x.n; k++)
+			each_name(v->ast, v->statement.at[x.statement[k]].id, add_users, &x);
+		if (x.n > 1 && x.n < MOST_TOGETHER)
+			reduce_chunk_begin(c);
+		for (uint32_t k = 0; k < x.n; k++) {
+			const struct reduce_statement *s = &v->statement.at[x.statement[k]];
+			if (x.n > 1 && x.n < MOST_TOGETHER)
+				reduce_edit_add(c, s->cut_at, s->cut_end, "");
+			x.gone[x.statement[k]] = false;
 		}
-		reduce_chunk_begin(c);
-		for (uint32_t k = 0; k < v->statement.n; k++)
-			if (x.gone[k])
-				reduce_edit_add(c, v->statement.at[k].cut_at, v->statement.at[k].cut_end, "");
 	}
 	free(x.gone);
 }
@@ -121,9 +121,9 @@ void reduce_blocks(const struct reduce_view *v, struct reduce_chunks *c)
 			if (c->n == chunks || n->kind != AST_FOR || !n->name)
 				continue;
 			const char *name = ast_text(v->ast, id), *start = reduce_node_text(v, c, n->first);
-			for (uint32_t t = reduce_token_from(v, block->at);
-			     t < v->token.n && v->token.at[t].end < block->end; t++)
-				if (v->token.at[t].kind == TOKEN_WORD && reduce_token_is(v, t, name))
+			for (uint32_t t = reduce_word_first(v, name); t != REDUCE_NO_TOKEN;
+			     t = v->token.at[t].next)
+				if (v->token.at[t].at > block->at && v->token.at[t].end < block->end)
 					reduce_edit_add(c, v->token.at[t].at, v->token.at[t].end, start);
 		}
 	}

@@ -55,13 +55,12 @@ static void add_definition(const struct reduce_view *v, struct reduce_chunks *c,
 	reduce_replace_word(v, c, name, text, s->cut_at, s->cut_end);
 }
 
-/* Counts the words that are this name. */
-static uint32_t count_word(const struct reduce_view *v, const char *name)
+/* Returns true if a word stands twice in the text: where it is defined, and where it is read. */
+static bool is_read_once(const struct reduce_view *v, const char *name)
 {
-	uint32_t n = 0;
-	for (uint32_t t = 0; t < v->token.n; t++)
-		n += v->token.at[t].kind == TOKEN_WORD && reduce_token_is(v, t, name);
-	return n;
+	uint32_t t = reduce_word_first(v, name);
+	t = t == REDUCE_NO_TOKEN ? t : v->token.at[t].next;
+	return t != REDUCE_NO_TOKEN && v->token.at[t].next == REDUCE_NO_TOKEN;
 }
 
 void reduce_definitions(const struct reduce_view *v, struct reduce_chunks *c)
@@ -76,7 +75,7 @@ void reduce_definitions(const struct reduce_view *v, struct reduce_chunks *c)
 			if (ast_at(v->ast, operand)->kind == AST_NAME)
 				add_definition(v, c, s, name, reduce_node_text(v, c, operand));
 		if (ast_at(v->ast, value)->kind == AST_NAME ||
-		    (is_expression(ast_at(v->ast, value)->kind) && count_word(v, name) == 2))
+		    (is_expression(ast_at(v->ast, value)->kind) && is_read_once(v, name)))
 			add_definition(v, c, s, name, reduce_node_text(v, c, value));
 	}
 }

@@ -38,7 +38,11 @@ static uint32_t skip_number(const char *text, uint32_t at, uint32_t n)
 static struct reduce_token scan_token(const char *text, uint32_t at, uint32_t n)
 {
 	char c = text[at];
-	struct reduce_token t = {.kind = TOKEN_SIGN, .at = at, .end = at + 1};
+	struct reduce_token t = {.kind = TOKEN_SIGN,
+	                         .at = at,
+	                         .end = at + 1,
+	                         .next = REDUCE_NO_TOKEN,
+	                         .statement = REDUCE_NO_TOKEN};
 	if (c == '#' || (c == '/' && at + 1 < n && text[at + 1] == '/')) {
 		t.kind = TOKEN_COMMENT;
 		while (t.end < n && text[t.end] != '\n')
@@ -76,10 +80,30 @@ static void scan_tokens(struct reduce_view *v)
 	}
 }
 
-bool reduce_token_is(const struct reduce_view *v, uint32_t token, const char *word)
+/* Chains the tokens of each word. */
+static void link_words(struct reduce_view *v)
 {
-	struct reduce_token t = v->token.at[token];
-	return strlen(word) == t.end - t.at && !memcmp(v->text->at + t.at, word, t.end - t.at);
+	v->word = names_new();
+	for (uint32_t i = 0; i < v->token.n; i++) {
+		struct reduce_token *t = &v->token.at[i];
+		if (t->kind == TOKEN_WORD)
+			t->word = names_intern(v->word, v->text->at + t->at, t->end - t->at);
+	}
+	for (uint32_t w = 0; w <= names_count(v->word); w++)
+		vec_push(&v->first, REDUCE_NO_TOKEN);
+	for (uint32_t i = v->token.n; i-- > 0;) {
+		struct reduce_token *t = &v->token.at[i];
+		if (t->kind != TOKEN_WORD)
+			continue;
+		t->next = v->first.at[t->word];
+		v->first.at[t->word] = i;
+	}
+}
+
+uint32_t reduce_word_first(const struct reduce_view *v, const char *word)
+{
+	uint32_t id = names_find(v->word, word, strlen(word));
+	return id ? v->first.at[id] : REDUCE_NO_TOKEN;
 }
 
 uint32_t reduce_token_from(const struct reduce_view *v, uint32_t at)
@@ -152,6 +176,17 @@ static void collect_statements(struct reduce_view *v, ast_id parent)
 	}
 }
 
+/* Says of each token in which statement it stands; in the own text of none if that is a block. */
+static void assign_tokens(struct reduce_view *v)
+{
+	for (uint32_t i = 0; i < v->statement.n; i++) {
+		const struct reduce_statement *s = &v->statement.at[i];
+		uint32_t t = reduce_token_from(v, ast_at(v->ast, s->id)->at);
+		for (; t < v->token.n && v->token.at[t].at < s->own_end; t++)
+			v->token.at[t].statement = i;
+	}
+}
+
 /* ---- parsing, first in a child */
 
 static struct module *build_module(struct reduce_view *v)
@@ -204,10 +239,12 @@ void reduce_view_make(struct reduce_view *v, const struct buf *text)
 {
 	*v = (struct reduce_view){.text = text, .broken = true};
 	scan_tokens(v);
+	link_words(v);
 	if (!child_survives(text, false))
 		return;
 	parse_text(v);
 	collect_statements(v, v->ast->root);
+	assign_tokens(v);
 	if (!v->broken && child_survives(text, true))
 		v->module = build_module(v);
 }
@@ -219,6 +256,8 @@ void reduce_view_free(struct reduce_view *v)
 	module_free(v->module);
 	source_free(v->source);
 	source_free(v->module_source);
+	names_free(v->word);
 	vec_free(&v->token);
+	vec_free(&v->first);
 	vec_free(&v->statement);
 }

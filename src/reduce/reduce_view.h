@@ -11,8 +11,13 @@ enum reduce_token_kind { TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_COMMENT, 
 
 struct reduce_token {
 	enum reduce_token_kind kind;
-	uint32_t at, end; /* bytes */
+	uint32_t at, end;   /* bytes */
+	uint32_t word;      /* of words: its id in view.word */
+	uint32_t next;      /* the next token that is this word; REDUCE_NO_TOKEN: none */
+	uint32_t statement; /* whose own text it stands in; REDUCE_NO_TOKEN: none */
 };
+
+#define REDUCE_NO_TOKEN UINT32_MAX
 
 struct reduce_statement {
 	ast_id id;
@@ -29,13 +34,15 @@ struct reduce_view {
 	struct module *module; /* of a second tree; NULL: the program is not right */
 	struct source *module_source;
 	VEC(struct reduce_token) token;
+	struct names *word;  /* owned */
+	VEC(uint32_t) first; /* by word: the first token that is it; REDUCE_NO_TOKEN: none */
 	VEC(struct reduce_statement) statement; /* a block before its statements */
 };
 
 void reduce_view_make(struct reduce_view *v, const struct buf *text);
 void reduce_view_free(struct reduce_view *v);
-/* Returns true if a token is this word. */
-bool reduce_token_is(const struct reduce_view *v, uint32_t token, const char *word);
+/* The first token that is this word, from which `next` leads to the others; REDUCE_NO_TOKEN: none. */
+uint32_t reduce_word_first(const struct reduce_view *v, const char *word);
 /* The first token that begins at `at` or later; v->token.n: none. */
 uint32_t reduce_token_from(const struct reduce_view *v, uint32_t at);
 /* The node's text. */
