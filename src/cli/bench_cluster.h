@@ -3,6 +3,7 @@
  *     bench_cluster.c            the command; the programs that are measured
  *     bench_cluster_rank.c       the work of a rank: statements, then collectives
  *     bench_cluster_results.c    the measured times, from rank 0 to the command
+ *     bench_plausible.c          figures that cannot be, and machines that are loaded
  *     bench_cluster_file.c       from there to a cluster file
  *
  * The time of a statement is the difference of two programs with different numbers of it, which leaves the
@@ -80,6 +81,20 @@ struct bench_measured {
 /* Measures the machine as b and o say, which hold the command line; kinds and files are none. */
 enum status bench_cluster(struct bench *b, struct bench_cluster *o);
 int bench_cluster_rank(struct rt_job *job, void *cluster);
+/* Returns true if a machine can have measured figure k, or those of all collectives; barriers: theirs are
+ * still to be taken off. */
+bool bench_probe_is_plausible(const struct bench_cluster *o, const struct bench_measured *x, uint32_t k);
+bool bench_teams_are_plausible(const struct bench_cluster *o, const struct bench_measured *x, bool barriers);
+/* Returns true if a root does not wait for the others, or they not for it: a barrier keeps them together,
+ * whose time is taken off in the end. */
+bool bench_is_apart(enum collective kind);
+/* Returns the time of a collective without that of its barrier. */
+int64_t bench_point_time(const struct bench_team_points *team, enum collective kind, uint32_t i);
+/* Returns true after reporting figures that no machine has. network_alone: see struct bench_cluster. */
+bool bench_report_implausible(const struct bench_cluster *o, const struct bench_measured *x,
+                              bool network_alone);
+/* Collective: says on rank 0 that other programs run, if ranks do not get their cores. */
+enum status bench_note_load(struct rt_job *job, const struct bench *b);
 /* On rank 0: for the command that has started it. */
 enum status bench_measured_write(struct rt_job *job, const struct bench_cluster *o,
                                  const struct bench_measured *x);

@@ -185,6 +185,9 @@ static bool write_cluster(const char *path, const struct buf *text, const struct
 
 enum status bench_cluster_file(const struct bench_cluster *o, const struct bench_measured *x, uint32_t n)
 {
+	for (uint32_t k = 0; k < n; k++)
+		if (bench_report_implausible(o, &x[k], k > 0))
+			return STATUS_DIAGNOSTICS;
 	struct cluster c = {.arena = arena_new()};
 	struct buf text = {0};
 	c.name = name_of(c.arena, o->output);

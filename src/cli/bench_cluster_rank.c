@@ -6,14 +6,16 @@
 #include <unistd.h>
 
 enum {
-	PASSES = 2,
+	PASSES = 2, /* fewer where one takes as long as all may */
 	SHORT_PASSES = 1 /* of a GPU, which others do not disturb */,
 	SAMPLES = 9,
 	GRID_SAMPLES = 5,
 	QUICK_SAMPLES = 3,
-	FACTOR = 4
+	FACTOR = 4,
+	REPAIRS = 16 /* of figures that cannot be */
 };
-#define LONG_NS 500000 /* of a statement: what a program takes as a whole is nothing beside it */
+#define LONG_NS 500000     /* of a statement: what a program takes as a whole is nothing beside it */
+#define ALL_NS 90000000000 /* that all passes may take on an idle machine */
 
 /* ---- statements */
 
@@ -43,6 +45,19 @@ static double contention(double *const *of, int64_t samples)
 	return 1000 + 1000 * (both - longer) / (shorter > 1 ? shorter : 1);
 }
 
+/* Collective. Returns in *out the programs that are run: of a long statement the shorter one alone. */
+static enum status count_programs(struct rt_job *job, const struct bench_probe *p, double ns, unsigned *out)
+{
+	double *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the time of a program", &ns, sizeof ns, all);
+	bool is_long = !p->beside && !p->far;
+	for (int k = 0; k < job->size; k++)
+		is_long &= all[k] / (double)p->count[0] > 2 * LONG_NS;
+	*out = is_long ? 1 : p->programs;
+	free(all);
+	return status;
+}
+
 /* Measures how much more the longer program takes on this rank, for one statement: the median, as predictions
  * are compared with medians. Both run one after the other, so that both are disturbed alike. */
 static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
@@ -50,13 +65,16 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 {
 	double ns = 0, *of[BENCH_PROGRAMS], *more = mem_alloc(sizeof *more * (size_t)samples);
 	bool one_clock = false;
+	unsigned programs = p->programs;
 	enum status status = bench_same_host(job, &one_clock);
 	for (unsigned k = 0; k < BENCH_PROGRAMS; k++)
 		of[k] = mem_zalloc(sizeof *of[k] * (size_t)samples);
 	for (int64_t i = -1; i < samples && status == STATUS_OK; i++) { /* the first one warms up */
-		for (unsigned k = 0; k < p->programs && status == STATUS_OK; k++) {
+		for (unsigned k = 0; k < programs && status == STATUS_OK; k++) {
 			status = run_once(job, &s[k], one_clock, &ns);
 			of[k][i < 0 ? 0 : i] = ns;
+			if (i < 0 && k == 0 && status == STATUS_OK)
+				status = count_programs(job, p, ns, &programs);
 		}
 		if (i >= 0)
 			more[i] = of[1][i] - of[0][i];
@@ -67,7 +85,7 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 		*out = bench_statistics(more, samples).median;
 	} else if (status == STATUS_OK) {
 		*out = bench_statistics(of[0], samples).median / (double)p->count[0];
-		if (*out <= LONG_NS)
+		if (programs > 1 && *out <= LONG_NS)
 			*out = bench_statistics(more, samples).median / (double)(p->count[1] - p->count[0]);
 	}
 	for (unsigned k = 0; k < BENCH_PROGRAMS; k++)
@@ -112,17 +130,10 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 
 /* ---- collectives */
 
-/* A root does not wait for the others, or they not for it: a barrier keeps them together, whose time is taken
- * off in the end. */
-static bool is_apart(enum collective kind)
-{
-	return collective_is_rooted(kind) && kind != COLLECTIVE_SEND_RECV;
-}
-
 static enum status time_size(struct bench_member *x, const struct bench_shape *s, int64_t *out)
 {
 	double us = 0;
-	x->apart = is_apart(s->kind);
+	x->apart = bench_is_apart(s->kind);
 	x->fresh = s->kind != COLLECTIVE_BARRIER;
 	enum status status = bench_member_time(x, s, &us);
 	x->apart = x->fresh = false;
@@ -218,14 +229,10 @@ static void take_lesser(struct bench_measured *to, const struct bench_measured *
 static void take_barriers_off(struct bench_measured *x)
 {
 	for (uint32_t t = 0; t < x->team.n; t++)
-		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
-			struct bench_team_points *team = &x->team.at[t];
-			int64_t barrier = team->of[COLLECTIVE_BARRIER].point.at[0].time;
-			for (uint32_t i = 0; is_apart((enum collective)k) && i < team->of[k].point.n; i++) {
-				int64_t *time = &team->of[k].point.at[i].time;
-				*time = *time > barrier ? *time - barrier : 1;
-			}
-		}
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++)
+			for (uint32_t i = 0; k != COLLECTIVE_BARRIER && i < x->team.at[t].of[k].point.n; i++)
+				x->team.at[t].of[k].point.at[i].time =
+				    bench_point_time(&x->team.at[t], (enum collective)k, i);
 }
 
 /* Returns the memory of the device, or of this host by its ranks. */
@@ -270,25 +277,77 @@ static void show_measuring(const struct rt_job *job, const struct bench_cluster 
 		progress_show(o->collectives.b->progress, done, "%s", what);
 }
 
+/* Collective: measures one statement, and keeps the lesser time that can be. */
+static enum status measure_probe(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out,
+                                 uint32_t k)
+{
+	double ns = 0, before = out->probe[k];
+	enum status status = time_probe(job, o, &o->probe.at[k], &ns);
+	out->probe[k] = ns;
+	if (before > 0 && (before < ns || !bench_probe_is_plausible(o, out, k)))
+		out->probe[k] = before;
+	return status;
+}
+
+/* Collective: measures again the figures that cannot be, and the launch, which is taken off all. */
+static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
+{
+	enum status status = STATUS_OK;
+	bool wrong = true;
+	for (unsigned round = 0; round < REPAIRS && wrong && status == STATUS_OK; round++) {
+		wrong = false;
+		for (uint32_t k = 1; k < o->probe.n && status == STATUS_OK && !o->network_alone; k++) {
+			if (bench_probe_is_plausible(o, out, k))
+				continue;
+			wrong = true;
+			out->probe[k] = 0;
+			status = measure_probe(job, o, out, 0);
+			if (status == STATUS_OK)
+				status = measure_probe(job, o, out, k);
+		}
+		if (status == STATUS_OK && !bench_teams_are_plausible(o, out, true)) {
+			wrong = true;
+			status = time_collectives(job, o, out);
+		}
+	}
+	return status;
+}
+
+/* Collective. Returns in *out true if another pass as long as the one before would take too long. */
+static enum status is_late(struct rt_job *job, int64_t start, unsigned passes, bool *out)
+{
+	int64_t mine = bench_now_ns() - start, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the time of a pass", &mine, sizeof mine, all);
+	*out = all[0] / passes * (passes + 1) > ALL_NS;
+	free(all);
+	return status;
+}
+
 static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
 {
 	unsigned passes = o->quick || o->gpu ? SHORT_PASSES : PASSES;
 	double all = passes * (o->probe.n + 1.0);
+	int64_t start = bench_now_ns();
+	bool late = false;
+	enum status status = bench_note_load(job, o->collectives.b);
 	show_measuring(job, o, 0, "collectives");
-	enum status status = time_collectives(job, o, out);
-	double ns = 0;
-	for (unsigned pass = 0; pass < passes && status == STATUS_OK; pass++) {
+	if (status == STATUS_OK)
+		status = time_collectives(job, o, out);
+	for (unsigned pass = 0; pass < passes && !late && status == STATUS_OK; pass++) {
 		for (uint32_t k = 0; k < o->probe.n && status == STATUS_OK; k++) {
 			if (o->network_alone && !o->probe.at[k].beside)
 				continue;
 			show_measuring(job, o, (pass * (o->probe.n + 1.0) + k) / all, "statements");
-			status = time_probe(job, o, &o->probe.at[k], &ns);
-			out->probe[k] = pass && out->probe[k] < ns ? out->probe[k] : ns;
+			status = measure_probe(job, o, out, k);
 		}
 		show_measuring(job, o, (pass + 1) * (o->probe.n + 1.0) / all, "collectives");
 		if (status == STATUS_OK)
 			status = time_collectives(job, o, out);
+		if (status == STATUS_OK && pass + 1 < passes)
+			status = is_late(job, start, pass + 1, &late);
 	}
+	if (status == STATUS_OK)
+		status = repair_figures(job, o, out);
 	if (job->rank == 0)
 		progress_end(o->collectives.b->progress);
 	if (status == STATUS_OK)
