@@ -4,13 +4,14 @@
 #include "ir/unit.h"
 #include <string.h>
 
-/* A region that is walked. */
+/* A region that the walk is in. */
 struct walk_frame {
-	op_id next;      /* statement; 0: the region is done */
-	op_id owner;     /* the loop or condition that is left with it; 0: none, or a unit */
-	bool is_loop;    /* walker.loop has its indices */
+	op_id next;      /* the next statement; 0: the region is done */
+	op_id owner;     /* the loop or condition that ends with this region; 0: the program's body or a
+	                    unit */
+	bool is_loop;    /* this is the body of the innermost entry of walker.loop */
 	bool is_others;  /* a branch that only other ranks take */
-	uint32_t stream; /* of others: the current one before */
+	uint32_t stream; /* if is_others: the stream that was current before the branch */
 };
 
 /* ---- beginning and end */
@@ -113,7 +114,8 @@ bool walk_scalar(struct walker *w, op_id op, unsigned k, enum walk_follow how, i
 
 /* ---- streams */
 
-/* Finds a stream by its number; a new one comes last. Loops name streams 0, 1, … in this order. */
+/* Finds the index of a stream by its number; appends a new number. Loops name streams 0, 1, … in this order,
+ * so number + 1 is tried first. */
 static uint32_t find_stream(struct walker *w, int64_t number)
 {
 	uint32_t k = number >= 0 && number < w->stream.n - 1 ? (uint32_t)number + 1 : 0;
@@ -148,7 +150,7 @@ static bool find_named_stream(struct walker *w, op_id op, uint32_t *out)
 
 /* ---- transfers */
 
-/* Numbers a transfer that a statement starts. */
+/* Numbers the transfer that a statement starts. */
 static uint32_t start_transfer(struct walker *w, op_id op)
 {
 	uint32_t t = w->free_transfer;
@@ -167,7 +169,7 @@ static uint32_t start_transfer(struct walker *w, op_id op)
 	return t - 1;
 }
 
-/* Ends the oldest transfer of a statement; WALK_NONE: there is none. */
+/* Ends the oldest transfer of a statement. Returns WALK_NONE if there is none. */
 static uint32_t end_transfer(struct walker *w, op_id op)
 {
 	uint32_t t = w->oldest[op];
@@ -186,7 +188,7 @@ static void enter_region(struct walker *w, region_id r, op_id owner)
 	vec_push(&w->frame, (struct walk_frame){.next = r ? w->m->region.at[r].first : 0, .owner = owner});
 }
 
-/* Begins an iteration of the innermost loop. False: none is left. */
+/* Begins an iteration of the innermost loop. Returns false if none is left. */
 static bool begin_iteration(struct walker *w, struct step *out)
 {
 	const struct walk_loop *l = &w->loop.at[w->loop.n - 1];
@@ -220,7 +222,8 @@ static bool enter_loop(struct walker *w, op_id op)
 	return true;
 }
 
-/* Enters the branch that the rank takes, and before it one that only others take. True: *out is a step. */
+/* Enters the branch that the rank takes. If only other ranks take the other branch, enters that one first and
+ * returns true: *out is a step. */
 static bool enter_branch(struct walker *w, op_id op, struct step *out)
 {
 	int64_t holds;
@@ -242,7 +245,7 @@ static bool enter_branch(struct walker *w, op_id op, struct step *out)
 	return true;
 }
 
-/* Leaves the innermost region. True: *out is a step. */
+/* Leaves the innermost region. Returns true if *out is a step. */
 static bool leave_region(struct walker *w, struct step *out)
 {
 	struct walk_frame f = w->frame.at[w->frame.n - 1];
@@ -292,7 +295,7 @@ static bool come_to_message(struct walker *w, op_id op, struct step *out)
 	return true;
 }
 
-/* The next message of a post. */
+/* Issues the next message of a post. */
 static void post_message(struct walker *w, op_id message, struct step *out)
 {
 	out->of = message;
@@ -347,8 +350,8 @@ static bool come_to_meeting(struct walker *w, op_id op, struct step *out)
 	return true;
 }
 
-/* Returns true if a statement is left out in a branch that only other ranks take: it is a meeting, a message,
- * a wait or the end of a buffer, which the walks of those ranks have. */
+/* Returns true if a statement is skipped in a branch that only other ranks take: a meeting, a message, a wait
+ * or the end of a buffer. The walks of those ranks have it. */
 static bool is_own(const struct module *m, op_id op)
 {
 	switch ((enum op_kind)m->op.at[op].kind) {
@@ -374,7 +377,7 @@ static bool set_kind(struct step *out, enum step_kind kind)
 	return true;
 }
 
-/* Comes to a statement. True: *out is a step. */
+/* Handles a statement that the walk has reached. Returns true if *out is a step. */
 static bool come_to(struct walker *w, op_id op, struct step *out)
 {
 	const struct op *o = &w->m->op.at[op];

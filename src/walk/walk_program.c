@@ -4,8 +4,8 @@
 #include <string.h>
 
 struct walk_team {
-	uint32_t *slice;  /* by rank; 0: none */
-	uint32_t *member; /* by rank */
+	uint32_t *slice;  /* by rank: index into walk_program.slice; 0: none */
+	uint32_t *member; /* by rank: index in its slice */
 };
 
 void walk_program_open(struct walk_program *p, struct module *m, int64_t ranks)
