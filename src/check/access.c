@@ -1,16 +1,18 @@
 /* access: memory, and the order of accesses to it.
  *
- * A memory keeps the accesses that a later one may still conflict with:
+ * Each memory keeps the accesses that may conflict with a later one:
  *
  *     write A            A
  *     read B, read C     A, B, C      B and C are of two streams
  *     write D            D            when D is after A, B and C and covers them
  *
- * Accesses through a symmetric view touch buffers of other ranks, which do the same to this rank's: two
- * accesses, of which at least one is through a view, are compared as if one were another rank's, too.
+ * An access through a symmetric view touches buffers of other ranks, and those ranks touch this rank's
+ * buffer. So two accesses, of which one or both use such a view, are also compared as accesses of two
+ * different ranks.
  *
- * A new access is compared with each. One that it covers and that is before it goes, unless it is a write
- * and the new one a read: whatever conflicts with it later conflicts with the new one, too. */
+ * A new access is compared with each kept one. An old access is dropped if it is before the new one and the
+ * new one covers it: any later access that conflicts with the old one conflicts with the new one, too. An old
+ * write is kept when the new access is a read. */
 #include "check/checker.h"
 
 static bool is_before(const struct record *r, const struct clock *clock)
@@ -31,7 +33,7 @@ static void find_races(struct rank_check *w, struct storage *x, op_id op, const 
 	}
 }
 
-/* As if the access were another rank's than the record. */
+/* Compares an access with the records as if these were another rank's. */
 static void compare_ranks(struct rank_check *w, struct storage *x, op_id op, const struct access *a,
                           const struct clock *clock, uint32_t thread)
 {
@@ -49,7 +51,7 @@ static void compare_ranks(struct rank_check *w, struct storage *x, op_id op, con
 	}
 }
 
-/* Two accesses of one statement, on two ranks. */
+/* Compares two accesses of one statement as accesses of two ranks. */
 static void compare_itself(struct rank_check *w, op_id op, const struct access *a, const struct access *b)
 {
 	uint32_t who[2];
@@ -60,8 +62,8 @@ static void compare_itself(struct rank_check *w, op_id op, const struct access *
 		report_race_with_itself(w, &w->storage.at[a->view.storage], op, a, b, who);
 }
 
-/* Returns true if every access of other ranks that conflicts with an older access conflicts with the new one,
- * too. */
+/* Returns true if each access of another rank that conflicts with the old record also conflicts with the new
+ * one. */
 static bool covers_ranks(const struct rank_check *w, const struct record *r, const struct record *old)
 {
 	const struct symmetric *s = &w->symmetric.at[r->symmetric];
@@ -87,8 +89,8 @@ static void remember(struct rank_check *w, struct storage *x, const struct acces
 	vec_push(&x->record, r);
 }
 
-/* Returns true if an access counts: of statements that only other ranks do, just accesses to memory that this
- * rank may use, too. */
+/* Returns true if an access counts. In a branch that only other ranks take, only accesses to memory that this
+ * rank may use, too, count. */
 static bool is_counted_access(const struct rank_check *w, const struct access *a)
 {
 	if (a->view.storage == CHECK_NONE)
@@ -97,7 +99,8 @@ static bool is_counted_access(const struct rank_check *w, const struct access *a
 	       value_type(w->m, w->storage.at[a->view.storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
-/* others: how many accesses before the k-th may be of the same memory, on another rank. */
+/* Handles the k-th access of a list. others: how many accesses of the list, from the first, may touch the
+ * same memory on another rank. */
 static void access_one(struct rank_check *w, op_id op, const struct access *list, unsigned k, unsigned others,
                        const struct clock *clock, uint32_t thread)
 {
@@ -175,8 +178,8 @@ void access_free(struct rank_check *w, op_id op, value_id v)
 	w->storage.at[a.view.storage].freed_iteration = w->now;
 }
 
-/* Checks the accesses of the caller to a buffer after the program. --strict: ordered after the initial stream
- * alone; else all streams are done by then. */
+/* Checks the accesses of the program's caller to a buffer after the program. With --strict the caller's
+ * accesses are ordered only after the initial stream; without it, all streams are done by then. */
 static void give_back(struct rank_check *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;

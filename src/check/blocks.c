@@ -1,26 +1,26 @@
-/* blocks: the blocks that members of a collective give each other, compared.
+/* blocks: compares the blocks that the members of a collective give each other.
  *
  *     input X: f32[8@x, 10@stream(4)]                  4 ranks with 2 rows; blocks of 3, 3, 3 and 1 columns
  *     T = shard_by_stream(X, axis_index(x))            ranks 0 to 2 have 6 elements, rank 3 has 2
  *     U <- allgather(T, team=(0 1 2 3))                rank 2 gives 6; rank 3, whose own block has 2, takes 2
  *
- * Each member knows from its plan how many elements it gives each other member, and takes from each. Both
- * ends of a pair must name the same number. The members of a meeting are chained as they come to it; each is
- * compared with those that are there. A member that stands for others (classes.c) is compared for each of
- * them: the blocks that they give, it gives turned back.
+ * Each member knows from its plan how many elements it gives to each other member, and how many it takes from
+ * each. Both ends of a pair must have the same number. Members of a meeting are chained in the order in which
+ * they arrive; each is compared with the earlier ones. A member that stands for others (classes.c) is
+ * compared once for each of them: their blocks are its own, turned back.
  *
- * Most often there is nothing to compare: all blocks are of one size, or one list L holds for all members.
+ * Most often there is nothing to compare: all blocks have one size, or all members have one list L.
  *
  *     allgather         member k gives L[k] to each member, and takes L
  *     reduce_scatter    member k gives L, and takes L[k] from each member
  *
- * L follows from types, and from slices, whose sizes are the same on all ranks that one stands for: others
- * break the turn (classes_cut). So these ranks have one L, which is not turned. */
+ * L follows from types and from slices. Slices have one size on all ranks for which one rank stands; a slice
+ * with other sizes breaks the turn (classes_cut). So these ranks have one L, which is not turned. */
 #include "check/checker.h"
 
-enum { PAIRS = 64 }; /* pairs of members that are compared in the time of a statement */
+enum { PAIRS = 64 }; /* pairs of members that take as long to compare as one statement */
 
-struct pair {              /* one member's block for another */
+struct pair {              /* the block that one member gives to another */
 	uint32_t from, to; /* ranks */
 	op_id given_at, taken_at;
 	int64_t given, taken; /* elements */
@@ -51,8 +51,9 @@ static bool agrees(struct checker *c, const struct pair *p, const char *where)
 	return false;
 }
 
-/* Compares both blocks of two members. there_rank: a rank that `there` stands for; its member number in the
- * team is there_member, and rank here_rank's, turned as there_rank is turned to `there`, is here_member. */
+/* Compares the two blocks that two members have for each other. `there` stands for there_rank, whose member
+ * number is there_member. When there_rank is turned to the rank of `there`, here_rank becomes the member
+ * here_member. */
 static bool pair_agrees(struct checker *c, const struct arrival *here, const struct arrival *there,
                         uint32_t there_rank, uint32_t there_member, uint32_t here_member, const char *where)
 {
@@ -71,7 +72,7 @@ static bool pair_agrees(struct checker *c, const struct arrival *here, const str
 	return agrees(c, &in, where) && agrees(c, &out, where);
 }
 
-/* Compares a member with one that is there, and with all ranks that this one stands for. */
+/* Compares a member with one that arrived before, and with all ranks for which that one stands. */
 static bool member_agrees(struct rank_check *w, team_id team, const struct membership *me,
                           const struct arrival *here, const struct arrival *there, const char *where)
 {
@@ -91,7 +92,7 @@ static bool member_agrees(struct rank_check *w, team_id team, const struct membe
 	return true;
 }
 
-/* Returns true if one size or list holds for a member and all that came before it. */
+/* Returns true if a member and all that arrived before it have one size or one list. */
 static bool is_alike(const struct arrival *here, const struct arrival *before)
 {
 	const struct check_moved *x = &here->moved, *y = before ? &before->moved : x;

@@ -1,4 +1,5 @@
-/* check: ranks one after the other, or those that stand for others, then their statements side by side. */
+/* check: walks the ranks one after the other, or only those that stand for others, then compares their
+ * statements. */
 #include "check/check.h"
 #include "check/checker.h"
 #include "ir/edit.h"
@@ -7,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PROGRESS_BITS = 13 }; /* of the work between two calls of o->progress: tens of milliseconds */
+enum { PROGRESS_BITS = 13 }; /* log2 of the work between two calls of o->progress: tens of milliseconds */
 
 bool check_spend(struct checker *c, uint64_t work)
 {
@@ -30,7 +31,7 @@ bool check_unknown(struct checker *c, uint32_t at, const char *what)
 	return false;
 }
 
-/* The symmetric view that a value is, or is a part of; 0: none. */
+/* Returns the symmetric view that a value is, or is a part of; 0: none. */
 static value_id shown_by(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
@@ -57,7 +58,7 @@ static void find_returned(struct checker *c)
 			c->is_returned[m->input.at[i].value] = true;
 }
 
-/* The first statement of a body that names a stream by an index. */
+/* Returns the first statement of a body that names a stream by an index; 0: none. */
 static op_id find_set_stream(const struct module *m, region_id body)
 {
 	region_each (m, op, body)
@@ -105,7 +106,7 @@ static void find_slices(struct checker *c)
 	}
 }
 
-/* Walks a rank, for all that it stands for. */
+/* Walks a rank for all ranks for which it stands. */
 static void walk_for(struct checker *c, int64_t rank)
 {
 	c->weight = 1;
@@ -115,7 +116,7 @@ static void walk_for(struct checker *c, int64_t rank)
 	check_rank(c, rank);
 }
 
-/* By all ranks, or by those that stand for the others. found: set if anything was reported. */
+/* Checks by walking all ranks, or those that stand for the others. *found: set if anything was reported. */
 static enum check_status check_ranks(struct module *m, struct diag *d, const struct check_options *o,
                                      struct symmetry *symmetry, struct check_result *out, bool *found)
 {
@@ -167,10 +168,11 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	return c.status;
 }
 
-/* By ranks that stand for the others, as long as nothing is found. False: by all ranks, to say what. */
+/* Checks by walking the ranks that stand for the others. Returns false if anything was found: then the caller
+ * walks all ranks, to report it. */
 static bool check_classes(struct module *m, const struct check_options *o, struct check_result *out)
 {
-	struct check_options unseen = *o; /* its findings are reported of all ranks, later */
+	struct check_options unseen = *o; /* its findings are reported later, for all ranks */
 	struct arena *arena = arena_new();
 	struct symmetry *s =
 	    symmetry_find(&(struct symmetry_frame){.m = m, .ranks = o->ranks, .arena = arena});
@@ -193,7 +195,7 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	struct ir_numbers *saved = ir_numbers_save(m);
 	enum check_status status = CHECK_CLEAN;
 	bool found;
-	ir_number(m); /* so that nameless values are called T3 */
+	ir_number(m); /* gives nameless values names such as T3 */
 	if (o->each || !check_classes(m, o, out))
 		status = check_ranks(m, d, o, NULL, out, &found);
 	ir_numbers_restore(m, saved);

@@ -1,15 +1,16 @@
-/* check_handles: buffers of transfers that are announced to their peers.
+/* check_handles: buffers that are announced to the peers of transfers.
  *
  *     G = allocate()
- *     share_mem_handles(r, s)       announces G to whom r receives from, X to whom s sends to
+ *     share_mem_handles(r, s)       announces G to the peer of r, X to the peer of s
  *     send(X, peer=…) as s
- *     recv(G, peer=…) as r          G is the one that was announced
+ *     recv(G, peer=…) as r          G is the buffer that was announced
  *
- * Both ends of a transfer announce it, equally often, and the data is in the memory that was announced
- * last: one that was allocated anew since then is another. Transfers that nothing announces need not be. */
+ * Both ends must announce a transfer equally often. The transfer must use the memory that was announced last;
+ * a buffer that was allocated again since then is other memory. A transfer that nothing announces is
+ * allowed. */
 #include "check/checker.h"
 
-/* Returns the number of the allocation of a buffer that a view is of; 0: none. */
+/* Returns the number of the allocation that holds a view's buffer; 0: none. */
 static uint32_t allocation_of(const struct rank_check *w, const struct view *x)
 {
 	return x->storage == CHECK_NONE ? 0 : w->storage.at[x->storage].made;

@@ -1,14 +1,15 @@
-/* check_part: the elements of its type that a view names on a rank, as a box.
+/* check_part: the elements that a view names on a rank, as a box of its tensor.
  *
  *     A: f32[64@x, 8], x = 4                       rank 1: [16, 32) × [0, 8)
  *     b = shard_by_stream(B, 2)   B: f32[64@stream(4), 8]    [32, 48) × [0, 8)
  *     C: f32[64@swizzle1d(x), 8]                   [0, 64) × [0, 8): no loop and no slice binds a block
  *
- * Where ranks stand for others, sender and receiver of a message are turned until the sender is the rank
- * that is walked; the part turns with them. */
+ * Where a rank stands for others, sender and receiver of a message are turned until the sender is the least
+ * rank of its orbit (classes.c). The part turns with them. */
 #include "check/checker.h"
 
-/* Turns an interval back, round the end of its axis, as a rank is turned back to the least of its orbit. */
+/* Moves an interval back, round the end of its axis, by the turns that take a rank to the least of its
+ * orbit. */
 static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by, int64_t extent,
                       struct span *x)
 {
@@ -26,7 +27,7 @@ spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int6
 	const bool turns = s && sender >= 0 && sender < w->c->o->ranks;
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
-	struct span span[2 * IR_MAX_LOGICAL]; /* the part, then the tensor */
+	struct span span[2 * IR_MAX_LOGICAL]; /* first the part, then the tensor */
 	int64_t n = 1;
 	*elements = -1;
 	for (unsigned a = 0; a < rank; a++) {

@@ -1,4 +1,4 @@
-/* check_rank: one rank's statements, as the walk has them, and what each means for the order of accesses.
+/* check_rank: walks one rank's statements and tracks how each orders the accesses.
  *
  *     synchronize(main)        stream i knows all that main knows by now
  *     T = shard_by_stream(…)   T is a part of X
@@ -10,7 +10,8 @@
 
 /* ---- scalars */
 
-/* Ends the check with the walk's failure, unless a turn of the ranks does not hold. Returns false. */
+/* Ends the check with the walk's failure, unless the walk ended because a turn of the ranks does not hold.
+ * Returns false. */
 static bool report_failure(struct rank_check *w)
 {
 	enum diagnostic code;
@@ -53,7 +54,7 @@ bool check_membership(const struct rank_check *w, team_id team, struct membershi
 
 /* ---- streams */
 
-/* Adds the streams that the walk has come to. */
+/* Adds the streams that the walk has met since the last call. */
 static void add_streams(struct rank_check *w)
 {
 	for (uint32_t k = w->stream.n; k < w->walker.stream.n; k++) {
@@ -89,7 +90,7 @@ static bool lists(const struct attr *a, unsigned k)
 	return a && a->kind == ATTR_INT && a->u.i == (int64_t)k;
 }
 
-/* Results: of an extern with view= those are views of its operands, else buffers of their own. */
+/* Makes the results of a statement: views of operands for an extern with view=, otherwise new buffers. */
 static void bind_results(struct rank_check *w, op_id op)
 {
 	for (unsigned k = 0; k < w->m->op.at[op].def_n; k++) {
@@ -152,7 +153,8 @@ static void begin_iteration(struct rank_check *w, const struct step *s)
 	         (struct iteration){s->iteration, index, depth > 1 ? w->iteration_of.at[depth - 2] : 0});
 }
 
-/* A branch begins that only other ranks take. The clocks of this rank's streams stay as they are. */
+/* Saves the clocks of this rank's streams when a branch begins that only other ranks take: the branch does
+ * not change them. */
 static void save_clocks(struct rank_check *w)
 {
 	struct saved x = {.clock = mem_alloc(sizeof *x.clock * w->stream.n), .n = w->stream.n};
@@ -169,14 +171,14 @@ static void restore_clocks(struct rank_check *w)
 		vec_free(&s->clock);
 		s->clock = k < x.n ? x.clock[k] : (struct clock){0};
 		clock_set(&s->clock, s->thread,
-		          w->thread.at[s->thread].step); /* the work of others is a step of it */
+		          w->thread.at[s->thread].step); /* the work of other ranks counts as one step */
 	}
 	free(x.clock);
 }
 
 /* ---- steps */
 
-/* All ranks of the team come to a dispatch or combine, in one order with its other collectives. */
+/* All ranks of the team reach a dispatch or combine, in one order with the team's collectives. */
 static void meet_experts(struct rank_check *w, op_id op)
 {
 	team_id team = w->m->op.at[op].team;
@@ -265,7 +267,7 @@ static void take_step(struct rank_check *w, const struct step *s)
 	case STEP_END_OTHERS:
 		restore_clocks(w);
 		break;
-	case STEP_ITERATION: /* begun in take_steps */
+	case STEP_ITERATION: /* take_steps has begun it */
 	case STEP_GROUP:
 	case STEP_LEAVE:
 	case STEP_END:
@@ -274,7 +276,8 @@ static void take_step(struct rank_check *w, const struct step *s)
 	}
 }
 
-/* Returns true if the text leaves open which stream is current after a loop or condition that names one. */
+/* Returns true if the text leaves open which stream is current after a loop or condition that names a
+ * stream. */
 static bool forgets_stream(const struct module *m, op_id op)
 {
 	expr_id condition = m->op.at[op].kind == OP_IF ? op_scalar_expr(m, op, 0) : 0;

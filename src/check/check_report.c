@@ -9,7 +9,7 @@
 #include "ir/number.h"
 #include "ir/print.h"
 
-enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* later ones are counted as found, not kept */
+enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* later reports are counted as found, but not kept */
 
 bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 {
@@ -23,7 +23,7 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 		return false;
 	vec_push(&c->reported, (struct reported){a, b, what});
 	if (c->o->witness && c->o->witness->kind == WITNESS_NONE) {
-		c->o->witness->kind = WITNESS_MISMATCH; /* reports of others say so */
+		c->o->witness->kind = WITNESS_MISMATCH; /* other reports set their own kind */
 		c->o->witness->error = c->reported.n;
 	}
 	return true;
@@ -49,13 +49,14 @@ struct witness_access {
 
 /* ---- words */
 
-/* Returns the statement that a wait for op names: of a Communication of a group, the end of the group. */
+/* Returns the statement that a wait for op must name: for a Communication of a group, the end of the
+ * group. */
 static op_id waited_for(const struct module *m, op_id op)
 {
 	return m->op.at[op].flags & OP_GROUPED ? ir_coalesce_end(m, op) : op;
 }
 
-/* The handle of a stream, or NULL. */
+/* Returns the handle of a stream, or NULL. */
 static const struct handle *handle_of(const struct rank_check *w, int64_t stream)
 {
 	for (handle_id h = 1; h < w->m->handle.n && stream == WALK_FIRST_STREAM; h++)
@@ -76,7 +77,7 @@ static void put_stream_name(const struct rank_check *w, int64_t stream, struct b
 		buf_puti(out, stream);
 }
 
-/* main; stream 2 */
+/* Appends `main` or `stream 2`. */
 static void put_stream(const struct rank_check *w, int64_t stream, struct buf *out)
 {
 	if (stream == WALK_FIRST_STREAM && !handle_of(w, stream)) {
@@ -88,7 +89,7 @@ static void put_stream(const struct rank_check *w, int64_t stream, struct buf *o
 	put_stream_name(w, stream, out);
 }
 
-/* (rank 0, i = 1) */
+/* Appends ` (rank 0, i = 1)`. */
 static void put_place(const struct rank_check *w, uint32_t iteration, struct buf *out)
 {
 	words_place(w->c, (uint32_t)w->rank, iteration, out);
@@ -131,7 +132,7 @@ static void witness_accesses(struct checker *c, bool life, const struct witness_
 
 /* ---- races */
 
-/* ` on stream 2`; nothing for a Communication. */
+/* Appends ` on stream 2`; nothing for a Communication. */
 static void put_thread(const struct rank_check *w, uint32_t thread, struct buf *out)
 {
 	const struct thread *t = thread == CHECK_NONE ? NULL : &w->thread.at[thread];
@@ -141,7 +142,7 @@ static void put_thread(const struct rank_check *w, uint32_t thread, struct buf *
 	put_stream(w, t ? t->stream : WALK_FIRST_STREAM, out);
 }
 
-/* The statement that would order the two, as a note. */
+/* Adds a note with the statement that would order the two accesses. */
 static void way_out(struct rank_check *w, op_id op, const struct record *before)
 {
 	const struct thread *t = &w->thread.at[before->thread];
@@ -203,7 +204,7 @@ void report_race(struct rank_check *w, const struct storage *storage, op_id op, 
 
 /* ---- races of ranks */
 
-/* ` through 'G'`; nothing for an access to the own buffer. */
+/* Appends ` through 'G'`; nothing for an access to the rank's own buffer. */
 static void put_view(const struct rank_check *w, uint32_t symmetric, struct buf *out)
 {
 	if (!symmetric)
@@ -212,7 +213,7 @@ static void put_view(const struct rank_check *w, uint32_t symmetric, struct buf 
 	words_value(w->c, w->symmetric.at[symmetric].value, out);
 }
 
-/* Notes the fence that is missing, at which all ranks would wait for each other. */
+/* Adds a note about the missing fence, at which all ranks would wait for each other. */
 static void missing_fence(struct rank_check *w, op_id op, const struct access *a, const struct record *before)
 {
 	const struct symmetric *s = &w->symmetric.at[before->symmetric];
@@ -246,7 +247,7 @@ void report_race_of_ranks(struct rank_check *w, const struct storage *storage, o
 {
 	struct buf text = {0};
 	op_id first = op < before->op ? op : before->op, last = op < before->op ? before->op : op;
-	if (!report_once(w->c, "race", last, first)) /* either may come first */
+	if (!report_once(w->c, "race", last, first)) /* either of the two may come first */
 		return;
 	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", name_access(a->kind));
@@ -279,7 +280,7 @@ void report_race_of_ranks(struct rank_check *w, const struct storage *storage, o
 void report_race_with_itself(struct rank_check *w, const struct storage *storage, op_id op,
                              const struct access *a, const struct access *b, const uint32_t *who)
 {
-	bool turn = b->kind == ACCESS_READ; /* the write is told first */
+	bool turn = b->kind == ACCESS_READ; /* the message begins with the write */
 	const struct access *x = turn ? a : b, *y = turn ? b : a;
 	struct buf text = {0};
 	if (!report_once(w->c, "race", op, op))
@@ -300,7 +301,8 @@ void report_race_with_itself(struct rank_check *w, const struct storage *storage
 
 /* ---- lives */
 
-/* Another rank's last use of the view is held until the buffer is freed. */
+/* Writes the witness of a buffer freed while another rank uses it: that rank's last use is held until the
+ * free. */
 static void witness_shown(struct rank_check *w, const struct symmetric *s, op_id op)
 {
 	const struct storage *x = &w->storage.at[s->storage];
@@ -374,7 +376,7 @@ void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_
 	buf_free(&text);
 }
 
-/* Appends `element [3, 0] of 'Y'`; index NULL: `elements of 'Y'`. */
+/* Appends `element [3, 0] of 'Y'`; with index NULL `elements of 'Y'`. */
 static void put_element(const struct checker *c, value_id v, const int64_t *index, struct buf *out)
 {
 	const unsigned n = value_domain(c->m, v)->rank;

@@ -1,17 +1,17 @@
 /* check_symmetric: views of other ranks' memory, and fences.
  *
  *     S <- relu(X)              every rank writes its own block
- *     G = symmetric_view(S)     a fence: steps known to a rank's stream here are over on all ranks
+ *     G = symmetric_view(S)     a fence: a step that a rank's stream knows here is over on all ranks
  *     Y <- neg(G)               reads the blocks of all
  *     deallocate(G)             a fence
  *     S <- abs(X)               after the reads of the others
  *
- * Ranks do the same statements. So that another rank's step of a thread is over is told by the own clock as
- * it was at the last fence: a fence copies the clock of its stream to threads that stand for it, which are
- * passed on as all others are.
+ * All ranks issue the same statements. So the rank's own clock at the last fence also says which steps are
+ * over on the other ranks. A fence copies its stream's clock to extra threads, which stand for the other
+ * ranks; clocks pass these on as they pass on all threads.
  *
- * Ranks that take other branches touch nothing by the statements there. A rank also walks the branch that
- * only others take, for their accesses to its memory. */
+ * A rank touches nothing by the statements of a branch that it does not take. It still walks a branch that
+ * only others take, to find their accesses to its memory. */
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -31,7 +31,8 @@ static struct fenced *fenced_get(struct rank_check *w, uint32_t slice)
 	return &w->fenced.at[k];
 }
 
-/* A thread that stands for others says nothing of other slices. */
+/* Returns true if a thread is a copy that a fence made. A fence does not copy it again, since it says nothing
+ * about other slices. */
 static bool stands_for_others(const struct rank_check *w, uint32_t thread)
 {
 	return w->thread.at[thread].copy;
@@ -80,7 +81,7 @@ static spread_id spread_all(struct rank_check *w, uint32_t n)
 	return all;
 }
 
-/* A statement's scalar operand on the walk's rank; false: it has no value. */
+/* Evaluates a statement's scalar operand on the walk's rank. Returns false if it has no value. */
 static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 {
 	const struct expr_env env = {.rank = w->rank,
@@ -91,7 +92,7 @@ static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 	return !s->expr || expr_eval(w->m, s->expr, &env, out, NULL) == EXPR_OK;
 }
 
-/* Returns true if the walk's rank takes the branches around a statement, as far as is known. */
+/* Returns true if the walk's rank takes the branches around a statement, or if that is not known. */
 static bool comes_to(const struct rank_check *w, op_id op)
 {
 	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
@@ -133,17 +134,17 @@ bool symmetric_is_alike(const struct rank_check *w, op_id op)
 	return alike;
 }
 
-/* The part of a slice that each rank touches by a statement. */
+/* The part that each rank of a slice touches by a statement. */
 struct touch {
 	op_id op;
 	uint32_t slice;
-	spread_id from;       /* of the part it touches at most */
-	const struct view *x; /* cut; NULL: all of it, where the rank comes to the statement */
-	type_id type; /* as a slice of this type, else by a select; logical, leaf: as for symmetric_cut */
+	spread_id from;       /* at most this part is touched */
+	const struct view *x; /* cut; NULL: all of `from`, on the ranks that reach the statement */
+	type_id type; /* cut as a slice of this type, 0: by a select; logical, leaf: as for symmetric_cut */
 	int logical, leaf;
 };
 
-/* The part of the walk's rank. */
+/* Returns the part that the walk's rank touches. */
 static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t member)
 {
 	const struct span all = spread_span(&w->c->spreads, t->from, member);
@@ -207,7 +208,7 @@ void symmetric_cut(struct rank_check *w, op_id op, struct view *x, int axis, typ
                    int leaf)
 {
 	const struct symmetric *s = &w->symmetric.at[x->symmetric];
-	/* of a part that is cut again, all counts */
+	/* a part that was cut before is not narrowed again */
 	if (axis >= 0 && axis == s->axis && (!type || leaf >= 0) && x->spread == s->all)
 		x->spread = spread_of(w, &(struct touch){op, s->slice, x->spread, x, type, logical, leaf});
 }
@@ -226,7 +227,7 @@ bool symmetric_meets(struct rank_check *w, const struct view *a, const struct vi
 	const struct walk_slice *slice = &w->c->walk_program.slice.at[s->slice];
 	spread_id x = a->symmetric ? a->spread : s->own, y = b->symmetric ? b->spread : s->own;
 	if (a->symmetric && b->symmetric && s->slice != w->symmetric.at[b->symmetric].slice) {
-		/* along another mesh axis */
+		/* the two views go along different mesh axes */
 		who[0] = slice->device[0];
 		who[1] = slice->device[slice->n - 1];
 		return slice->n > 1;
@@ -240,7 +241,7 @@ bool symmetric_meets(struct rank_check *w, const struct view *a, const struct vi
 
 /* ---- statements */
 
-/* The logical axis that the blocks of a view's operand stand along; -1: none, or several. */
+/* Returns the logical axis along which the blocks of a view's operand lie; -1: none, or several. */
 static int axis_of(struct rank_check *w, op_id op)
 {
 	const struct type *from = value_type(w->m, op_read(w->m, op, 0));
@@ -265,7 +266,7 @@ static void meet_at_fence(struct rank_check *w, op_id op, const struct membershi
 	progress_stand(w, meeting);
 }
 
-/* The part of the walk's rank, as of all that views show. */
+/* Notes how the walk's rank's part along an axis moves on each turn. Returns false if that breaks a turn. */
 static bool own_parts(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
 {
 	int64_t by[SYMMETRY_MOST] = {0};

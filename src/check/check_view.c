@@ -1,8 +1,8 @@
 /* check_view: names as parts of memory.
  *
- * A buffer made in loops holds the chunk of their iterations: each stream (serial) axis of its type, from the
- * outermost, belongs to the next stream (serial) loop that counts as many. A slice of a view binds the
- * first such axis that is left. */
+ * A buffer allocated in loops holds the chunk of the current iterations. Each stream axis of its type, from
+ * the outermost, belongs to the next stream loop around with the same count; serial axes belong to serial
+ * loops in the same way. A slice of a view binds the first of these axes that is not bound. */
 #include "check/checker.h"
 #include "ir/bound.h"
 #include "ir/expr.h"
@@ -28,7 +28,7 @@ static bool is_cut(const struct axis *a)
 
 /* ---- buffers */
 
-/* Returns true if the index of a set_stream differs from iteration to iteration. */
+/* Returns true if the index of a set_stream changes from iteration to iteration. */
 static bool is_by_index(const struct module *m, op_id set_stream)
 {
 	expr_id e =
@@ -36,9 +36,10 @@ static bool is_by_index(const struct module *m, op_id set_stream)
 	return e && m->expr.at[e].flags & EXPR_HAS_INDEX;
 }
 
-/* Returns the copy of a buffer that an iteration has, as slot_of_stream of src/plan finds it: iterations on
- * different streams never share one. The stream counts that was named last in this iteration, else the one
- * that the body names first, else the index of the loop. */
+/* Returns the copy of a buffer that an iteration uses, with the rule of slot_of_stream in src/plan:
+ * iterations on different streams never share a copy. The index is that of the stream named last in this
+ * iteration; if none was, of the first stream that the body names; if it names none, the index of the
+ * loop. */
 static int64_t slot_now(struct rank_check *w)
 {
 	int64_t slot = 0;
@@ -76,8 +77,8 @@ static bool has_loop_count(const struct rank_check *w, unsigned loop, bool strea
 	return !(w->m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
 }
 
-/* Returns true if more loops around have the count of an axis than there are such axes: only the statement
- * that writes the buffer tells which loop an axis belongs to. */
+/* Returns true if more loops around have the count of an axis than the type has such axes. Then only the
+ * statement that writes the buffer tells which loop an axis belongs to. */
 static bool is_ambiguous(const struct rank_check *w, const struct domain *d, const struct axis *a,
                          int64_t count)
 {
@@ -93,7 +94,7 @@ static bool is_ambiguous(const struct rank_check *w, const struct domain *d, con
 static void bind_chunks(struct rank_check *w, value_id v, struct view *x)
 {
 	const struct domain *d = value_domain(w->m, v);
-	unsigned next[2] = {0}, seen = 0; /* next: of serial and of stream loops */
+	unsigned next[2] = {0}, seen = 0; /* next: of the serial and of the stream loops */
 	bool known = true;
 	for (unsigned k = 0; k < d->loop_n; k++) {
 		const struct axis *a = &d->axis[d->loop[k]];
@@ -158,7 +159,7 @@ static bool is_seen(const struct rank_check *w, const struct view *x)
 	return type_of(w, w->storage.at[x->storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
-/* Returns true if a slice of a type by this statement is in one place in the memory of all ranks. */
+/* Returns true if a slice of a type by this statement has the same place in the memory of all ranks. */
 static bool is_alike(const struct rank_check *w, const struct view *x, op_id op, type_id type)
 {
 	const struct domain *d = ir_domain(w->m, ir_type(w->m, type)->domain);
@@ -168,13 +169,14 @@ static bool is_alike(const struct rank_check *w, const struct view *x, op_id op,
 	return is_seen(w, x) && symmetric_is_alike(w, op);
 }
 
-/* The domain that the slices of a type are told apart by. */
+/* Returns the domain whose axes tell slices of a type apart. */
 static domain_id parts_domain(const struct rank_check *w, const struct view *x, type_id t)
 {
 	return is_seen(w, x) && w->c->slices_of ? w->c->slices_of[t] : ir_type(w->m, t)->domain;
 }
 
-/* Finds the step of a loop axis of a type; false: it is not known, or all of them. */
+/* Finds the index that a loop axis of a type is bound to. Returns false if that is not known, or if the axis
+ * is not bound. */
 static bool find_step(const struct rank_check *w, const struct view *x, type_id type, unsigned axis,
                       struct cut cut, int64_t *out)
 {
@@ -203,11 +205,11 @@ static bool read_cuts(struct rank_check *w, type_id type, unsigned axis, struct 
 	int64_t value;
 	if (part_cuts_read(w->m, type, axis, out, &offending))
 		return true;
-	check_value(w, offending, DIAG_NOWHERE, &value); /* reports that it has none */
+	check_value(w, offending, DIAG_NOWHERE, &value); /* reports that the value is undefined */
 	return false;
 }
 
-/* Returns true if a view holds all blocks of an axis: neither the mesh nor a loop nor a slice binds one. */
+/* Returns true if a view holds all blocks of an axis: no mesh axis, loop or slice binds one. */
 static bool is_whole(const struct view *x, const struct part_cuts *cuts)
 {
 	if (x->dropped || x->bound_n || x->region)
@@ -258,7 +260,7 @@ bool check_view_axis(struct rank_check *w, const struct view *x, type_id type, u
 
 /* ---- views */
 
-/* The loop axis of its result that a slice binds, and the tensor axis of that; -1: none. */
+/* Returns the loop axis of the type that a slice binds, and in *logical its tensor axis; -1: none. */
 static int find_cut(const struct rank_check *w, op_id op, int *logical)
 {
 	const struct domain *d = value_domain(w->m, op_def(w->m, op, 0));
@@ -269,8 +271,8 @@ static int find_cut(const struct rank_check *w, op_id op, int *logical)
 	return leaf;
 }
 
-/* Returns true if a slice of `from` has an index from 0 to below `count`; reports it where not: the name that
- * the slice gives has no value then. */
+/* Returns true if the index of a slice of `from` is at least 0 and below `count`. If not, reports it, and the
+ * slice's name has no value. */
 static bool check_index(struct rank_check *w, op_id op, struct view *from, int64_t at, int64_t count)
 {
 	const bool block = w->m->op.at[op].kind == OP_SHARD_BY_STREAM;
@@ -352,7 +354,7 @@ void check_view_select(struct rank_check *w, op_id op)
 	axis += axis < 0 ? d->rank : 0;
 	if (!x.absent && x.storage != CHECK_NONE && axis >= 0 && axis < d->rank &&
 	    check_scalar(w, op, 0, WALK_ANY, &at)) {
-		/* the other elements of an axis that is a mesh axis are other ranks' */
+		/* the other elements of a mesh axis belong to other ranks */
 		if (d->axis[axis].place != PLACE_MESH) {
 			if (!check_value(w, d->axis[axis].extent, DIAG_NOWHERE, &count))
 				return;

@@ -1,27 +1,27 @@
-/* classes: few ranks stand for all.
+/* classes: a few ranks are walked for all.
  *
  *     mesh ring(x = 4096)
  *     for i in 0..4096
  *       T = shard_by_stream(X, (axis_index(x) + i) % 4096)
  *       recv(G, peer=device(x, (axis_index(x) + i) % 4096)) …
  *
- * A turn moves every rank to another one (analysis/symmetry.h). The ranks that turns make of one another are
- * an orbit, and its least rank is walked for all of it. The others do the same, turned, if three things hold.
- * The numbers that decide which statements a rank issues are the same on all. Peers turn as ranks do. And
- * parts of memory become parts that overlap where those overlapped:
+ * A turn moves every rank to another one (analysis/symmetry.h). Ranks that turns move to each other form an
+ * orbit. Only the least rank of an orbit is walked; it stands for the others. This is right if three things
+ * hold. Numbers that decide which statements a rank issues are the same on all ranks of the orbit. Peers turn
+ * as the ranks do. Two parts of memory overlap after a turn exactly if they overlapped before:
  *
  *     index              on rank 0    on rank 1    turn by 1
  *     i                  block i      block i      moves by 0
  *     (x + i) % 4096     block i      block i + 1  moves by 1, round the end
  *
- * So all parts of one buffer along one axis must move alike, round the end of the axis. A turn for which one
- * of these fails is broken: it is tried with larger steps, then given up. Without turns every rank is walked
- * for itself; a condition `rank == 0` ends so. If anything is found, the check begins again with every rank
- * by itself, so that the reports are about all ranks, in their order. */
+ * So all parts of one buffer along one axis must move by the same distance, round the end of the axis. If one
+ * of the three fails, the turn is broken: larger steps are tried, then the turn is given up. Without turns
+ * every rank is walked; this happens with a condition `rank == 0`. If the check finds anything, it begins
+ * again and walks every rank, so that the reports are about all ranks, in their order. */
 #include "analysis/symmetry_moves.h"
 #include "check/checker.h"
 
-/* The walk does not follow a turn. */
+/* Notes that the walk does not follow a turn. */
 static bool breaks(struct checker *c, unsigned turn)
 {
 	c->symmetry->broken = (int)turn;
@@ -53,8 +53,8 @@ bool classes_peer(struct rank_check *w, expr_id e, int64_t peer)
 	return true;
 }
 
-/* Finds how far the index of a rank in its slice moves on a turn, the same for all ranks of the slice. False:
- * the indices move differently. */
+/* Finds how far the index of a rank in its slice moves on a turn. Returns false if it is not the same for all
+ * ranks of the slice. */
 static bool membership_moves(struct rank_check *w, team_id team, const struct membership *me,
                              const struct symmetry_turn *t, uint32_t *by)
 {
@@ -79,7 +79,8 @@ static uint32_t **moves_of(struct checker *c, uint32_t slice)
 	return &c->moves.at[slice];
 }
 
-/* Looks at a slice once: tests if the ranks for its members are members of it, and finds how these move. */
+/* Looks at a slice once: tests if the ranks that stand for its members are members of it, and finds how these
+ * move. */
 static bool check_slice(struct rank_check *w, team_id team, const struct membership *me)
 {
 	const struct symmetry *s = w->c->symmetry;
@@ -88,7 +89,7 @@ static bool check_slice(struct rank_check *w, team_id team, const struct members
 		return false;
 	for (uint32_t k = 0; k < me->n; k++) {
 		uint32_t least = s->least[me->device[k]], i = 0;
-		while (i < me->n && me->device[i] != least) /* most often the first */
+		while (i < me->n && me->device[i] != least) /* it is most often the first */
 			i++;
 		standing += i < me->n;
 	}
@@ -153,7 +154,7 @@ static struct shift *shift_find(struct checker *c, unsigned turn, value_id v, do
 	return NULL;
 }
 
-/* All parts of a buffer along an axis move by so much. */
+/* Notes that all parts of a buffer along an axis move by this much. */
 static bool shift_add(struct rank_check *w, unsigned turn, value_id v, domain_id domain, uint32_t axis,
                       int64_t by)
 {
@@ -163,7 +164,7 @@ static bool shift_add(struct rank_check *w, unsigned turn, value_id v, domain_id
 	return !s || s->by == by || breaks(w->c, turn);
 }
 
-/* The move of a slice's index, of which there are `count`. */
+/* Finds how far the index of a slice, one of `count`, moves. */
 static bool index_moves(struct rank_check *w, unsigned turn, expr_id e, int64_t count, int64_t *by)
 {
 	const struct symmetry *s = w->c->symmetry;
@@ -219,7 +220,7 @@ bool classes_cut(struct rank_check *w, const struct classes_cut *x, int64_t *by)
 			return false;
 		if (!blocks)
 			continue;
-		/* a part that moves goes round the end of the axis, and all are of one size */
+		/* a part that moves goes round the end of the axis, so all parts must have one size */
 		if (__builtin_mul_overflow(x->cut->count, x->cut->size, &whole) || whole != x->of ||
 		    (by && (by[k] || !x->outermost)))
 			return breaks(w->c, k);

@@ -1,4 +1,4 @@
-/* clock: vectors that grow with the threads they know of. */
+/* clock: vectors that grow with the threads they count. */
 #include "check/clock.h"
 #include <string.h>
 

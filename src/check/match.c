@@ -1,8 +1,8 @@
-/* match: the statements that ranks issue on one communicator, side by side.
+/* match: compares the statements that ranks issue on one communicator.
  *
- * A channel is the slice of a team with a backend, or the sender and the receiver of messages. The
- * k-th statement that a member issues there must be the counterpart of the k-th of every other member.
- * The first member to come to k leaves an entry; the others are compared with it. */
+ * A channel is the slice of a team with a backend, or the sender and the receiver of messages. The k-th
+ * statement that a member issues there must be the counterpart of the k-th of every other member. The first
+ * member that issues its k-th statement adds an entry; the other members are compared with it. */
 #include "check/checker.h"
 #include "ir/print.h"
 #include <string.h>
@@ -24,13 +24,13 @@ static struct channel *channel_get(struct checker *c, const struct channel *x)
 	return &c->channel.at[c->channel.n - 1];
 }
 
-/* The device of a member. */
+/* Returns the device of a member. */
 static uint32_t device_of(const struct checker *c, const struct channel *ch, uint32_t member)
 {
 	return ch->message ? ch->ends[member] : c->walk_program.slice.at[ch->slice].device[member];
 }
 
-/* Communication 3 of team (0 1); message 2 from rank 0 to rank 1 */
+/* Appends `Communication 3 of team (0 1)` or `message 2 from rank 0 to rank 1`. */
 static void put_channel(const struct checker *c, const struct channel *ch, uint32_t number, struct buf *out)
 {
 	if (ch->message) {
@@ -56,7 +56,7 @@ static enum dtype dtype_of(const struct module *m, op_id op)
 	return value_type(m, v)->dtype;
 }
 
-/* symmetric_view of 'X' */
+/* Appends `symmetric_view of 'X'`. */
 static void put_fence(const struct checker *c, const struct match_entry *e, struct buf *out)
 {
 	buf_printf(out, "%s of '", op_info[c->m->op.at[e->op].kind].hir);
@@ -64,7 +64,7 @@ static void put_fence(const struct checker *c, const struct match_entry *e, stru
 	buf_putc(out, '\'');
 }
 
-/* [16, 32) of axis 0 */
+/* Appends `[16, 32) of axis 0`. */
 static void put_interval(const struct checker *c, spread_id part, int axis, struct buf *out)
 {
 	struct span x = spread_span(&c->spreads, part, (uint32_t)axis);
@@ -82,7 +82,8 @@ static bool has_blocks(const struct module *m, value_id v)
 	return blocks;
 }
 
-/* Appends the difference of two members' statements: `root 0`, `16 elements`; false: there is none. */
+/* Appends the difference of two members' statements: `root 0`, `16 elements`. Returns false if there is
+ * none. */
 static bool differs(const struct checker *c, const struct match_entry *a, const struct match_entry *b,
                     struct buf *x, struct buf *y)
 {
@@ -130,7 +131,7 @@ static const char *name_direction(const struct channel *ch, const struct match_e
 	return !ch->message ? "has" : e->member == 0 ? "sends" : "receives";
 }
 
-/* Tells the way out where the ends of a message name different elements. */
+/* Adds a note with the way out when the two ends of a message name different elements. */
 static void note_part(const struct checker *c, const struct channel *ch, const struct match_entry *first,
                       const struct match_entry *e)
 {
@@ -174,7 +175,7 @@ static void compare_entries(struct checker *c, struct channel *ch, const struct 
 	buf_free(&where);
 }
 
-/* Compares the blocks that the members of the last meeting of one of them give each other. */
+/* Compares the blocks that members give each other, in each channel's last meeting that has blocks. */
 static void compare_blocks(struct rank_check *w, struct channel *ch, op_id op, const struct membership *me,
                            const struct check_moved *moved)
 {
@@ -225,7 +226,8 @@ uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me
 	                     .op = op, .member = me->member, .root = -1, .value = value, .elements = -1});
 }
 
-/* Sender and receiver of messages with a peer; those that they are turned into, whose sender is the least. */
+/* Sets the sender and receiver of messages with a peer. They are turned until the sender is the least rank of
+ * its orbit. */
 static void set_ends(const struct rank_check *w, struct channel *key, bool send, int64_t peer)
 {
 	const struct symmetry *s = w->c->symmetry;
@@ -254,7 +256,7 @@ void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer)
 	add_entry(w, &key, &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = -1});
 }
 
-/* A member that issued fewer than another. */
+/* Reports a member that issued fewer statements than another. */
 static void report_missing(struct checker *c, const struct channel *ch, uint32_t member)
 {
 	uint32_t k = ch->count[member];

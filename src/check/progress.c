@@ -1,4 +1,4 @@
-/* progress: the order of steps that must come before others, on all ranks; a cycle in it is a deadlock.
+/* progress: which steps must come before which others, on all ranks. A cycle in this order is a deadlock.
  *
  *     rank 0: a = allgather   e = allreduce, of another communicator   wait(a)   wait(e)
  *     rank 1: e = allreduce   a = allgather                            wait(e)   wait(a)
@@ -6,23 +6,23 @@
  *     start a on rank 0 ──► meet a ──► wait(a) on rank 0
  *     start a on rank 1 ──►      ──► wait(a) on rank 1
  *
- * A node is a start on a rank, the meeting of all who must start, or a wait. It comes after the nodes that
- * its edges come from. A start comes after the waits of its stream; a meeting after all starts, and after
- * the meeting before it on its communicator; a wait after the meeting. Computations take their time and end:
+ * A node is a start on a rank, the meeting of all ranks that must start, or a wait. Edges lead to a node from
+ * the nodes before it. A start comes after the waits of its stream. A meeting comes after all starts, and
+ * after the previous meeting on its communicator. A wait comes after the meeting. Computations always end, so
  * they have no nodes.
  *
  * Edges have a level:
  *
- *     PROGRESS_ALWAYS   of the text itself
- *     PROGRESS_DEVICE   a device carries out one collective at a time, and a stream holds a bounded number: a
- *                       host issues no more before the oldest is over
- *     PROGRESS_HOST     a host stands at each wait of its streams
+ *     PROGRESS_ALWAYS   the text orders the two nodes
+ *     PROGRESS_DEVICE   a device runs one collective at a time, and a stream holds a bounded number of
+ * statements: a host waits until the oldest is over before it issues more PROGRESS_HOST     a host stops at
+ * each wait of its streams
  *
- * A program must end at the first two. At the third a warning tells that it may not, where a host does not
- * run ahead.
+ * A program must end with the edges of the first two levels. If it does not end with those of the third, a
+ * warning says that it may hang where a host does not run ahead.
  *
- * Nodes that can go on are taken away, with their edges (Kahn, CACM 5(11), 1962); the remaining ones are
- * behind a circle. */
+ * Nodes without a predecessor are removed, with their edges, until none is left (Kahn, CACM 5(11), 1962). The
+ * remaining nodes are on a circle or after one. */
 #include "check/checker.h"
 #include "ir/coalesce.h"
 #include <stdio.h>
@@ -45,7 +45,7 @@ static void edge(struct checker *c, uint32_t from, uint32_t to, enum progress_le
 		vec_push(&c->progress.edge, (struct progress_edge){from, to, (uint8_t)level});
 }
 
-/* A node of the walk's rank on its current stream. */
+/* Adds a node of the walk's rank on its current stream. */
 static uint32_t node_here(struct rank_check *w, enum progress_kind kind, op_id op)
 {
 	progress_issue(w);
@@ -75,7 +75,7 @@ void progress_start(struct rank_check *w, op_id op, uint32_t meeting)
 	w->collective = meeting;
 }
 
-/* The current stream's next statements come after a node. */
+/* Puts a node before the current stream's next statements. */
 static void stream_follows(struct rank_check *w, uint32_t node)
 {
 	struct stream *s = &w->stream.at[w->current];
@@ -139,8 +139,9 @@ void progress_free(struct progress *p)
 
 /* ---- circles */
 
-struct order {           /* the nodes after each node, and how many must come before it still */
-	uint32_t *first; /* by node: of `next` */
+struct order {           /* the nodes after each node, and the number of nodes that must still come before
+	                    it */
+	uint32_t *first; /* by node: index into `next` */
 	uint32_t *next;
 	uint32_t *left;
 };
@@ -174,7 +175,7 @@ static void order_free(struct order *o)
 	free(o->left);
 }
 
-/* Takes away nodes that can go on; returns how many are left. */
+/* Removes nodes that can go on. Returns the number of nodes left. */
 static uint32_t order_run(const struct progress *p, struct order *o)
 {
 	uint32_t *ready = mem_alloc(sizeof *ready * (p->node.n + 1u)), n = 0, left = p->node.n - 1;
@@ -192,7 +193,7 @@ static uint32_t order_run(const struct progress *p, struct order *o)
 	return left;
 }
 
-/* Returns a node that keeps another one from coming: one of those before it that are left. */
+/* Returns one of the remaining nodes that come before a node. */
 static uint32_t keeper_of(const struct progress *p, const struct order *o, uint32_t node,
                           enum progress_level level)
 {
@@ -202,7 +203,7 @@ static uint32_t keeper_of(const struct progress *p, const struct order *o, uint3
 	return 0;
 }
 
-/* Nodes each of which is kept by the next one, the last by the first. */
+/* Finds a list of nodes in which each comes after the next one, and the last after the first. */
 static void find_circle(const struct progress *p, const struct order *o, enum progress_level level,
                         struct circle *out)
 {

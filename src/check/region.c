@@ -2,7 +2,7 @@
 #include "check/region.h"
 #include <string.h>
 
-enum { MAX_CONDITIONS = 32 }; /* of one region; later ones are left out */
+enum { MAX_CONDITIONS = 32 }; /* of one region; further ones are dropped: the region gets larger */
 
 static int order(const struct condition *a, const struct condition *b)
 {

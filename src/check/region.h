@@ -1,16 +1,16 @@
-/* region: which part of a buffer a view is, exactly or as something larger.
+/* region: the part of a buffer that a view shows, exactly or as a larger part.
  *
- * A region is the set of elements of a buffer that meet all of its conditions; without one it is the
- * whole buffer. A condition bounds a coordinate of the element: its index along a logical axis of the
- * buffer, or along an axis of the loop domain of a view's type:
+ * A region is the set of elements of a buffer that meet all of its conditions; without one it is the whole
+ * buffer. A condition bounds a coordinate of the element: its index along a logical axis of the buffer, or
+ * along an axis of the loop domain of a view's type:
  *
  *     c = shard_by_stream(X, 2)     X: f32[12@stream(4), 8]     stream axis of the type in [2, 3)
  *                                                               axis 0 of X in [6, 9)
  *     a = select(A, axis=1, index=i)                            axis 1 of A in [i, i + 1)
  *
- * Coordinates determine the element and its place in memory. So two regions that bound one coordinate
- * to ranges that do not meet have nothing in common, whatever else they hold; a condition that cannot
- * be said is left out. Regions are interned: equal ones have equal ids. */
+ * Coordinates determine the element and its place in memory. So two regions are disjoint if they bound one
+ * coordinate to disjoint ranges, whatever their other conditions are. A condition that cannot be expressed is
+ * left out. Regions are interned: equal ones have equal ids. */
 #ifndef HIRC_CHECK_REGION_H
 #define HIRC_CHECK_REGION_H
 #include "base/hash.h"
@@ -36,9 +36,9 @@ struct parts {
 
 void parts_init(struct parts *p);
 void parts_free(struct parts *p);
-/* The elements of a region that meet one more condition. */
+/* Returns the region of the elements of r that meet one more condition. */
 region_part_id parts_narrow(struct parts *p, region_part_id r, struct condition c);
-/* The range of a coordinate; false when nothing bounds it. */
+/* Finds the range of a coordinate. Returns false when no condition bounds it. */
 bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint32_t axis, int64_t *lo,
                  int64_t *hi);
 /* Returns true if two regions of one buffer surely have no element in common. */

@@ -1,9 +1,9 @@
-/* report_deadlock: a circle of starts, meetings and waits, in words.
+/* report_deadlock: reports a circle of starts, meetings and waits.
  *
  *     f.hir:9:5: error: deadlock: allgather a starts after the end of allreduce e (rank 0)
  *     f.hir:13:5: note: allreduce e ends when all have started it (rank 1)
  *     f.hir:13:5: note: allreduce e starts after the end of allgather a (rank 1)
- *     f.hir:9:5: note: allgather a ends when all have started it (rank 0)                       */
+ *     f.hir:9:5: note: allgather a ends when all have started it (rank 0) */
 #include "check/checker.h"
 
 static const struct progress_node *node_at(const struct checker *c, const struct circle *circle, uint32_t k)
@@ -11,8 +11,8 @@ static const struct progress_node *node_at(const struct checker *c, const struct
 	return &c->progress.node.at[circle->node.at[k % circle->node.n]];
 }
 
-/* Returns the node whose place, rank and iteration a sentence tells: of a meeting, the start that it lacks,
- * or the communication before. */
+/* Returns the node whose place, rank and iteration a sentence names. For a meeting it is the start that is
+ * missing, or the communication before. */
 static const struct progress_node *told_of(const struct checker *c, const struct circle *circle, uint32_t k)
 {
 	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);
@@ -77,7 +77,7 @@ static void put_sentence(const struct checker *c, const struct circle *circle, u
 	}
 }
 
-/* The start on the lowest rank. */
+/* Returns the start on the lowest rank. */
 static uint32_t first_of(const struct checker *c, const struct circle *circle)
 {
 	uint32_t first = 0;

@@ -43,7 +43,7 @@ static int by_start(const void *a, const void *b)
 	return (x->span.lo > y->span.lo) - (x->span.lo < y->span.lo);
 }
 
-/* Goes along the axis; of each spread the two members are kept that reach furthest. */
+/* Sweeps along the axis and keeps, of each spread, the two members that reach furthest. */
 static bool sweep_ends(const struct end *at, uint32_t n, uint32_t *who)
 {
 	const struct end *furthest[2][2] = {{NULL}};

@@ -1,11 +1,11 @@
-/* spread: which part of an axis each rank of a slice touches, when all do the same statement.
+/* spread: the part of an axis that each rank of a slice touches, when all issue the same statement.
  *
  *     S: f32[8@x] on 4 ranks                       own blocks       [0, 2) [2, 4) [4, 6) [6, 8)
  *     G = symmetric_view(S)                        all of G         all, all, all, all
  *     g = shard_by_stream(G, (axis_index(x)+1)%4)  the next block   [2, 4) [4, 6) [6, 8) [0, 2)
  *
- * Two spreads meet when the part that one rank touches by the one overlaps that of another rank by the other.
- * Spreads are interned: equal ones have equal ids. */
+ * Two spreads a and b meet when one rank's part of a overlaps another rank's part of b. Spreads are interned:
+ * equal ones have equal ids. */
 #ifndef HIRC_CHECK_SPREAD_H
 #define HIRC_CHECK_SPREAD_H
 #include "base/hash.h"
@@ -34,7 +34,7 @@ struct spreads {
 	VEC(struct span) span;
 	VEC(struct spread) spread;
 	struct hash_table ids;                 /* of spreads */
-	struct spread_pair pair[SPREAD_PAIRS]; /* as found last */
+	struct spread_pair pair[SPREAD_PAIRS]; /* the last results */
 };
 
 void spreads_init(struct spreads *s);
@@ -44,9 +44,10 @@ static inline struct span spread_span(const struct spreads *s, spread_id a, uint
 {
 	return s->span.at[s->spread.at[a].first + member];
 }
-/* Two spreads of one slice; who meets: a member of a and one of b, which is `me` if that one does. */
+/* Returns true if two spreads of one slice meet. who: a member of a and one of b; `me` is preferred as the
+ * second. */
 bool spread_meets(struct spreads *s, spread_id a, spread_id b, uint32_t me, uint32_t *who);
-/* Returns true if each rank touches by a all that it touches by b. */
+/* Returns true if the part of each rank in a contains its part in b. */
 bool spread_covers(const struct spreads *s, spread_id a, spread_id b);
 
 #endif

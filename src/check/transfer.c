@@ -1,8 +1,8 @@
-/* transfer: Communications: their start, their wait.
+/* transfer: the start and the wait of a Communication.
  *
  * A Communication is a thread of its own. It follows all steps that its stream knows at the start, and reads
- * and writes its buffers in one step; who waits for it knows that step, and the steps before it. Once that is
- * known to all who come after, the thread serves another Communication. */
+ * and writes its buffers in one step. A stream that waits for it knows that step and the steps before it.
+ * Once all later statements know that step, another Communication uses the thread. */
 #include "check/checker.h"
 #include <string.h>
 
@@ -62,7 +62,8 @@ static void transfer_free(struct transfer *t)
 	*t = (struct transfer){0};
 }
 
-/* Elements that a statement moves now: those of the plan, else `typed`, which its types say. */
+/* Returns the number of elements that a statement moves now: from the plan if it knows, otherwise `typed`,
+ * which follows from the types. */
 static struct check_moved moved_now(struct rank_check *w, op_id op, int64_t typed)
 {
 	const struct check_options *o = w->c->o;
@@ -82,7 +83,7 @@ struct checked_collective {
 	int64_t root; /* -1: none */
 };
 
-/* Elements that all members must agree on; -1: there is no such number. */
+/* Returns the number of elements on which all members must agree; -1: there is none. */
 static int64_t elements_of(struct rank_check *w, const struct checked_collective *x)
 {
 	bool is_root = x->root == x->me.member;
@@ -106,7 +107,7 @@ static bool has_equal_parts(const struct op *o)
 	       o->kind == OP_SEND_RECV;
 }
 
-/* The buffers that this member reads and writes. */
+/* Lists the buffers that this member reads and writes; returns their number. */
 static unsigned accesses_of(struct rank_check *w, const struct checked_collective *x, struct access *list)
 {
 	enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
@@ -123,8 +124,8 @@ static unsigned accesses_of(struct rank_check *w, const struct checked_collectiv
 	return n;
 }
 
-/* A member must hold the buffers it reads or writes: of most collectives both, of those with a root one at
- * least, and of exchanges it may hold nothing. */
+/* Reports a member that does not hold the buffers it reads or writes. Most collectives need both buffers,
+ * those with a root at least one; a member of an exchange may hold none. */
 static void check_holds(struct rank_check *w, const struct checked_collective *x)
 {
 	bool in = check_view_is_here(w, x->in), out = check_view_is_here(w, x->out);
@@ -156,7 +157,7 @@ static void check_holds(struct rank_check *w, const struct checked_collective *x
 	buf_free(&text);
 }
 
-/* Root and peers; their meaning to the other members. 0: there is no such member. */
+/* Finds root and peers, and their numbers in the team. Returns 0 if one is not a member. */
 static uint32_t match_members(struct rank_check *w, struct checked_collective *x)
 {
 	const struct op *o = &w->m->op.at[x->op];
@@ -235,7 +236,7 @@ static struct start start_of(const struct rank_check *w, const struct message *x
 	    .op = x->op, .n = 1, .list = {{.view = x->view, .kind = send ? ACCESS_READ : ACCESS_WRITE}}};
 }
 
-/* Issues a message as a transfer, WALK_NONE: with the group that is open. */
+/* Issues a message as a transfer. WALK_NONE: as a part of the open group. */
 static void issue_transfer(struct rank_check *w, const struct message *x, uint32_t transfer)
 {
 	int64_t elements = moved_now(w, x->op, x->elements).elements;

@@ -1,11 +1,11 @@
-/* witness: an order of statements that shows an error that a check found.
+/* witness: an order of statements that makes an error found by a check happen.
  *
- *     race        the held work is done after the work that it waits for: the order that nothing forbids
+ *     race        one access is held back until the other is done: nothing forbids this order
  *     mismatch    each rank does its statements as soon as it issues them
- *     deadlock    the same; where `queue` is set, hosts wait for room in streams that hold so many statements
+ *     deadlock    the same; if `queue` is set, a stream holds that many statements and hosts wait for room
  *
- * Statements are told by their number in the compiled program and the indices of the loops around them, so
- * that a run of the same program, compiled alike, finds them. */
+ * A statement is named by its number in the compiled program and the indices of the loops around it, so that
+ * a run finds it if the same program is compiled with the same options. */
 #ifndef HIRC_CHECK_WITNESS_H
 #define HIRC_CHECK_WITNESS_H
 #include "ir/ir.h"
@@ -46,26 +46,27 @@ const char *witness_role_name(enum witness_role r);
 struct witness_event {
 	enum witness_role role;
 	int64_t rank;
-	uint32_t statement; /* its number in the compiled program, from 1 on, in the order of the text */
+	uint32_t statement; /* its number in the compiled program, from 1, in the order of the text */
 	unsigned n;
-	int64_t index[IR_MAX_NESTING]; /* of the loops around, the outermost first */
-	char *text, *where;            /* owned: the statement and its place, for people; where may be "" */
+	int64_t index[IR_MAX_NESTING]; /* indices of the loops around, the outermost first */
+	char *text, *where;            /* owned: the statement and its place, for a reader; where may be "" */
 };
 
 struct witness {
 	enum witness_kind kind;
-	uint32_t error; /* number of the report that it is of; while a check runs */
-	int64_t queue;  /* statements that a stream holds, where the error is that it is full; else 0 */
+	uint32_t error; /* while a check runs: number of the report for which this is the witness */
+	int64_t queue;  /* number of statements that a stream holds, where the error is that it is full;
+	                   otherwise 0 */
 	VEC(struct witness_event) event;
 };
 
 void witness_free(struct witness *w);
-/* The number of a statement, 0 if it is none of the program's, and the other way round. */
+/* Returns the number of a statement, 0: it is not in the program; and the reverse. */
 uint32_t witness_number(const struct module *m, op_id op);
 op_id witness_statement(const struct module *m, uint32_t number);
 
 struct checker;
-/* For a check, after a report: true if it is the first error, of which a witness is wanted. */
+/* Returns true, after a report, if it is the first error and the caller wants a witness. */
 bool witness_is_wanted(struct checker *c, enum witness_kind kind);
 void witness_add(struct checker *c, enum witness_role role, op_id op, int64_t rank, uint32_t iteration);
 

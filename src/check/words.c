@@ -1,4 +1,4 @@
-/* words: the names of values, statements and places of a rank's walk in messages. */
+/* words: names of values, statements and places for messages. */
 #include "check/checker.h"
 #include "ir/number.h"
 #include "ir/print.h"

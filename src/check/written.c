@@ -1,26 +1,26 @@
-/* written: tests if read memory was written before, by an access of its rank.
+/* written: tests if memory that is read was written before, by an access of the same rank.
  *
  *     A: f32[8@stream(4)] = allocate()
  *     a = shard_by_stream(A, 0)
  *     a <- relu(X)                  [0, 2) of A is written
  *     Y <- relu(A)                  reads [0, 8): [2, 8) is left, which nothing has written
  *
- * Each written part is a box of the buffer's logical axes. They are taken from the read box, one after the
- * other; what a box leaves are up to two boxes an axis. A box without an element of the rank's part of the
- * buffer is dropped.
+ * Each written part is a box of the buffer's logical axes. They are subtracted from the read box, one after
+ * the other; each subtraction leaves up to two boxes for each axis. A box without elements of the rank's part
+ * of the buffer is dropped.
  *
- * Where only a larger part than a view is known (region.h), a read is wrong if no written part has any
- * element in common with it. Memory that other ranks write, too, is taken as a whole. */
+ * Where only a larger part than the view is known (region.h), a read is wrong if it has no element in common
+ * with any written part. Memory that other ranks also write counts as one whole. */
 #include "check/checker.h"
 #include <string.h>
 
-enum { MAX_LEFT = 256 }; /* boxes; with more, a read is taken as written */
+enum { MAX_LEFT = 256 }; /* boxes; with more, a read counts as written */
 
 struct box {
 	struct span axis[IR_MAX_LOGICAL];
 };
 
-struct left { /* of a read, by the boxes looked at so far */
+struct left { /* boxes of a read that the written parts looked at so far have left */
 	const struct part *buffer;
 	VEC(struct box) box;
 };
@@ -30,7 +30,8 @@ static bool is_symmetric(const struct rank_check *w, const struct storage *x)
 	return value_type(w->m, x->value)->memory == MEMORY_SYMMETRIC;
 }
 
-/* Inputs are; so is memory that an allocate fills. */
+/* Returns true if a memory is written before the program uses it: inputs, and memory that an allocate
+ * fills. */
 static bool is_given(const struct rank_check *w, const struct storage *x)
 {
 	op_id def = w->m->value.at[x->value].def;
@@ -55,7 +56,8 @@ void written_add(struct rank_check *w, const struct access *a)
 {
 	struct storage *x = &w->storage.at[a->view.storage];
 	region_part_id part = is_symmetric(w, x) ? 0 : a->view.region;
-	if (a->one_of || is_written(x, part)) /* one_of: others that this rank stands for write nothing */
+	if (a->one_of || is_written(x, part)) /* one_of: on the other ranks for which this rank stands,
+	                                         nothing is written */
 		return;
 	x->written_loosely |= a->view.loose;
 	set_written(x, part);
@@ -79,7 +81,7 @@ static struct box box_of(const struct rank_check *w, region_part_id part, const 
 	return b;
 }
 
-/* Finds the first element of an axis in a span. */
+/* Finds the first element of an axis inside a span. */
 static bool find_first(const struct part_axis *x, struct span s, int64_t *out)
 {
 	if (s.lo < s.hi && !x->levels && s.lo < x->to && s.hi > x->from) {
@@ -109,7 +111,7 @@ static void add_left(struct left *left, const struct box *b)
 		vec_push(&left->box, *b);
 }
 
-/* Adds what a box leaves of another that it meets. */
+/* Adds the boxes that remain of `from` after removing `taken`. */
 static void split_box(struct left *left, struct box from, const struct box *taken)
 {
 	for (unsigned a = 0; a < left->buffer->n; a++) {
@@ -154,7 +156,7 @@ static void take_box(struct left *left, const struct box *taken)
 
 /* ---- reads */
 
-/* Finds the rank's part of a buffer that a view is of, in the iteration that made it. */
+/* Finds the rank's part of the buffer that a view belongs to, in the iteration that allocated it. */
 static bool find_buffer(const struct rank_check *w, const struct view *v, struct part *out)
 {
 	const struct storage *x = &w->storage.at[v->storage];
@@ -174,12 +176,12 @@ static bool find_buffer(const struct rank_check *w, const struct view *v, struct
 
 enum verdict {
 	IS_WRITTEN,
-	IS_UNWRITTEN,     /* an element is known */
-	IS_ALL_UNWRITTEN, /* no element is known: none is written */
-	IS_OPEN,          /* some part is written, of which only a larger one is known */
+	IS_UNWRITTEN,     /* an element that is not written is known */
+	IS_ALL_UNWRITTEN, /* no element is written */
+	IS_OPEN,          /* some part is written, but only a larger part is known */
 };
 
-/* Takes the written parts from a read; index: an element that is left. */
+/* Subtracts the written parts from a read. index: an element that is left. */
 static enum verdict find_unwritten(struct rank_check *w, const struct view *v, int64_t *index)
 {
 	const struct storage *x = &w->storage.at[v->storage];
@@ -201,21 +203,22 @@ static enum verdict find_unwritten(struct rank_check *w, const struct view *v, i
 	return found;
 }
 
-/* Returns true if some written part may have an element of a read. */
+/* Returns true if a written part may have an element in common with a read. */
 static bool may_be_written(struct rank_check *w, const struct storage *x, region_part_id part)
 {
 	if (parts_is_empty(&w->c->parts, part))
 		return true;
 	for (uint32_t k = x->written.n; k-- > 0;) {
 		check_spend(w->c, 1);
-		if (parts_is_empty(&w->c->parts, x->written.at[k]) || /* so the part that is read may be */
+		if (parts_is_empty(&w->c->parts, x->written.at[k]) || /* then the read part may be written,
+		                                                         too */
 		    !parts_disjoint(&w->c->parts, x->written.at[k], part))
 			return true;
 	}
 	return false;
 }
 
-/* Tests a read. index: an element that is not written, where the verdict is IS_UNWRITTEN. */
+/* Tests a read. If the verdict is IS_UNWRITTEN, index is an element that is not written. */
 static enum verdict judge(struct rank_check *w, const struct view *v, int64_t *index)
 {
 	struct storage *x = &w->storage.at[v->storage];
