@@ -34,8 +34,9 @@ static bool is_member_less(const struct sim_events *e, struct sim_member a, stru
 	return a.local != b.local ? a.local < b.local : a.unit < b.unit;
 }
 
-/* Returns the cause that a meeting waited for: that of this unit if none came later, else that of the least
- * member that did, by its class, so that it is the same if ranks are simulated one by one. */
+/* Returns the cause that a meeting waited for: this unit's own if none came later, otherwise that of the
+ * member that came last. Of several it takes the member of the least class, so that the answer is the same
+ * when ranks are simulated one by one. */
 static struct sim_cause last_to_come(const struct sim_events *e, struct sim_cause of)
 {
 	const struct sim_unit *u = &e->unit[of.unit];

@@ -1,11 +1,11 @@
-/* devices: the simulated events, as timelines. */
+/* devices: makes timelines from the simulated events. */
 #include "sim/devices.h"
 #include "sim/causes.h"
 #include "sim/reserve.h"
 #include "sim/sim_bound.h"
 #include <string.h>
 
-struct moment { /* of a task, to be sorted */
+struct moment { /* begin of a task, to be sorted */
 	int64_t at;
 	uint32_t task;
 };
@@ -15,7 +15,7 @@ struct making {
 	struct timeline *t;
 	struct timeline_class *c;
 	uint32_t unit;
-	uint32_t *span;          /* by task: of communication; TIMELINE_NONE */
+	uint32_t *span;          /* by task: the span of its communication; TIMELINE_NONE */
 	VEC(struct moment) work; /* tasks that take time, by begin */
 	uint32_t *lane_of_stream, *lane_of_place;
 };
@@ -90,8 +90,8 @@ static void add_spans(struct making *k)
 	}
 }
 
-/* Goes back from the cause that made a task ready, over joins, to communication; SIM_NONE: it was something
- * else. *wait is the statement that waits for it. */
+/* Follows causes from a task back over joins to the communication that made it ready. Returns SIM_NONE if it
+ * was anything other than communication. *wait: the statement that waits for it. */
 static uint32_t communication_behind(const struct making *k, uint32_t task, op_id *wait)
 {
 	const struct sim_unit *u = unit_of(k);
@@ -105,8 +105,9 @@ static uint32_t communication_behind(const struct making *k, uint32_t task, op_i
 	return x.task;
 }
 
-/* The device stands still from `from` to `to`, when a task becomes ready: counts this for the communication
- * that makes it ready, as far back as it ran or was awaited, and then for the cause that made that ready. */
+/* Counts a stall: the device is idle from `from` to `to`, when a task becomes ready. The communication that
+ * made the task ready gets the part in which it ran or was awaited; what made that communication ready gets
+ * the rest, and so on back. */
 static void add_stall(struct making *k, int64_t from, int64_t to, uint32_t task)
 {
 	const struct sim_unit *u = unit_of(k);
@@ -164,7 +165,7 @@ static void sort_spans(struct timeline_class *c)
 	free(order);
 }
 
-/* The task that ends last, of several the first. */
+/* Returns the task that ends last; if there are several, the first. */
 static uint32_t last_task(const struct sim_unit *u)
 {
 	uint32_t last = SIM_NONE;
@@ -200,7 +201,7 @@ static void add_stalls(struct making *k)
 		add_stall(k, idle, u->end, last);
 }
 
-/* Waits with nothing to wait for, so that every communication leads to its wait. */
+/* Adds empty waits, so that every communication leads to its wait. */
 static void add_waits(struct making *k)
 {
 	const struct sim_unit *u = unit_of(k);
@@ -288,7 +289,7 @@ static void add_memory(struct making *k)
 
 /* ---- the chain that ends with the unit */
 
-/* Two ends, or members, of one. */
+/* Returns true if two tasks are ends or members of one meeting. */
 static bool is_same_meeting(const struct sim_events *e, struct sim_cause a, struct sim_cause b)
 {
 	return b.task != SIM_NONE && e->unit[a.unit].r.task.at[a.task].kind >= SIM_MEETING &&
@@ -367,11 +368,14 @@ static void add_rank(struct timeline_class *c, uint32_t rank)
 		vec_push(&c->ranks, ((struct timeline_ranks){rank, rank}));
 }
 
-/* Ranks of one class, and of the same moments, where ranks were simulated one by one. */
+/* Puts ranks of one class together. Where ranks were simulated one by one, ranks of one class with the same
+ * times. */
 void sim_devices_timeline(struct sim_events *e, const struct sim_classes *c, bool each, struct timeline *t)
 {
-	uint32_t *class_of = mem_alloc(sizeof *class_of * ((size_t)e->n + 1)); /* by unit: of the timeline */
-	uint32_t *unit = mem_alloc(sizeof *unit * ((size_t)e->n + 1)), n = 0;  /* by class of the timeline */
+	uint32_t *class_of = mem_alloc(sizeof *class_of * ((size_t)e->n + 1)); /* by unit: class of the
+	                                                                          timeline */
+	uint32_t *unit = mem_alloc(sizeof *unit * ((size_t)e->n + 1)), n = 0;  /* by class of the timeline:
+	                                                                          its first unit */
 	timeline_open(t, e->p->m);
 	t->machine = cost_cluster(e->p->cost)->name;
 	t->ranks = e->p->ranks;

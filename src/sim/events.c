@@ -1,6 +1,6 @@
-/* events: all that happens at one moment, then all at the next. At each moment tasks end and others become
- * ready until nothing changes, then free devices begin work, and so on until nothing does; so the order in
- * which events of one moment are looked at does not matter. */
+/* events: handles all events of one moment, then those of the next. At each moment tasks end and others
+ * become ready until nothing changes; then free devices begin work, and this is repeated until nothing
+ * changes. So the order in which events of one moment are handled does not matter. */
 #include "sim/events.h"
 #include "cost/curve.h"
 #include "ir/print.h"
@@ -10,8 +10,9 @@
 
 enum event { EVENT_READY, EVENT_WORK_ENDS, EVENT_MEETING_ENDS };
 
-struct progress {         /* of work in flight, where it may be slowed */
-	cost_amount left; /* in units of which 1000 pass in a ns when slowed, per mille otherwise */
+struct progress {         /* of a running task that others may slow down */
+	cost_amount left; /* remaining work: a ns does 1000 of it when slowed, otherwise work_slow or
+	                     comm_slow */
 	int64_t since, rate;
 	uint32_t version;
 };
@@ -20,16 +21,16 @@ struct device {
 	struct queue ready;
 	uint32_t running, last; /* tasks; SIM_NONE */
 	struct progress progress;
-	uint32_t communicates; /* instances of its communication under way */
+	uint32_t communicates; /* number of its communications that are running */
 	bool listed, changed;
 };
 
-struct underway { /* an instance that has begun */
+struct underway { /* a meeting or message that has begun */
 	uint32_t meeting, instance;
 	struct progress progress;
 };
 
-struct follower { /* of tasks */
+struct follower { /* list of the tasks that follow a task */
 	uint32_t task, next;
 };
 
@@ -39,13 +40,13 @@ struct engine {
 	int64_t work_slow, comm_slow; /* per mille */
 	bool contends;
 	struct queue queue;
-	VEC(struct queue_entry) list; /* tasks that become ready now: who, what */
+	VEC(struct queue_entry) list; /* tasks that become ready now: time, unit, task */
 	struct device *device;        /* by unit */
-	VEC(uint32_t) free;           /* units whose device may begin something */
-	VEC(uint32_t) changed;        /* units that began or ended something */
+	VEC(uint32_t) free;           /* units whose device may begin a task */
+	VEC(uint32_t) changed;        /* units where a task began or ended */
 	VEC(struct underway) underway;
-	uint32_t **left;  /* by unit and task: those it follows that are not over */
-	uint32_t **first; /* by unit and task: its followers, in `follower` + 1 */
+	uint32_t **left;  /* by unit and task: number of tasks before it that are not over */
+	uint32_t **first; /* by unit and task: its followers, an index into `follower` + 1 */
 	VEC(struct follower) follower;
 	uint64_t over, tasks;
 };
@@ -57,13 +58,14 @@ static int64_t end_of(const struct progress *x)
 	return x->since + (int64_t)((x->left + (cost_amount)x->rate - 1) / (cost_amount)x->rate);
 }
 
-/* Returns the progress of a task that begins now, alone. */
+/* Returns the progress of a task that begins now and runs alone. */
 static struct progress begun(const struct engine *g, int64_t time, int64_t slow)
 {
 	return (struct progress){(cost_amount)time * (cost_amount)slow, g->now, slow, 0};
 }
 
-/* Goes on, slowed or not. False: nothing changed. */
+/* Updates the remaining work of a task, which is slowed or not from now on. Returns false if its speed stays
+ * the same. */
 static bool go_on(const struct engine *g, struct progress *x, int64_t slow, bool slowed)
 {
 	int64_t rate = slowed ? 1000 : slow;
@@ -140,7 +142,7 @@ static void begin_instance(struct engine *g, uint32_t meeting, uint32_t number)
 	}
 }
 
-/* Begins the next instances of a channel, in their order. */
+/* Begins the next meetings of a channel, in their order. */
 static void begin_next(struct engine *g, uint32_t meeting)
 {
 	struct sim_meeting *q = &g->e->meeting.at[meeting];
@@ -259,7 +261,7 @@ static void end_meeting(struct engine *g, const struct queue_entry *x)
 		begin_next(g, x->who);
 }
 
-/* Until nothing changes any more now. */
+/* Handles the events of this moment until nothing changes. */
 static void settle_events(struct engine *g)
 {
 	while (g->list.n || g->free.n) {
@@ -347,7 +349,7 @@ static void prepare_engine(struct engine *g, struct arena *a)
 	}
 }
 
-/* Ranks that wait for something that does not come. */
+/* Reports ranks that wait for a member that never comes. */
 static void report_stuck(struct engine *g)
 {
 	struct sim_program *p = g->e->p;

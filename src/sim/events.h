@@ -1,46 +1,46 @@
 /* events: when the tasks of ranks begin and end.
  *
- * A device does one piece of work at a time: of those that could begin the one that could first, of several
- * the one that was issued first. A meeting begins when all members of its channel have come to it and the one
- * before is over; a message when both ends have come to it. While communication of a rank is under way its
- * work takes `compute_per_mille` of a thousandth as long, while a member works its communication takes
- * `comm_per_mille`. The remaining work is kept exactly; ends are at whole ns, rounded up. */
+ * A device does one piece of work at a time: the one that became ready first, and among equals the one that
+ * was issued first. A meeting begins when all members of its channel have reached it and the meeting before
+ * is over; a message begins when both ends have reached it. While a rank communicates, its work takes
+ * `compute_per_mille` thousandths of its time; while a member works, communication takes `comm_per_mille`
+ * thousandths. The remaining work is kept exactly; ends are at whole ns, rounded up. */
 #ifndef HIRC_SIM_EVENTS_H
 #define HIRC_SIM_EVENTS_H
 #include "sim/sim_classes.h"
 
 struct sim_moment {
-	int64_t ready; /* all that it follows is over and it has been issued */
+	int64_t ready; /* when all tasks before it are over and it has been issued */
 	int64_t begin, end;
-	uint32_t device; /* of work that waited for the device: the work before it; SIM_NONE */
+	uint32_t device; /* for work that waited for the device: the work before it; SIM_NONE */
 };
 
-struct sim_instance {                     /* of a meeting or message */
-	int64_t begin, end, time, latest; /* latest: when the last member came to it */
-	uint32_t who;                     /* the unit that came last, the least one of several */
+struct sim_instance {                     /* one meeting or message */
+	int64_t begin, end, time, latest; /* latest: when the last member reached it */
+	uint32_t who;                     /* the unit that reached it last; of several, the least */
 	uint32_t arrived;
 };
 
 struct sim_member {
 	uint32_t unit, local;
 };
-struct sim_meeting {               /* a channel, as it is between units */
-	uint32_t channel;          /* of the program, of the first unit on it */
-	uint32_t expected;         /* members that must come; more than there are: it never begins */
-	uint32_t member, member_n; /* in `member` of the events */
+struct sim_meeting {               /* a channel between units */
+	uint32_t channel;          /* number of the channel in the program, taken from the first unit on it */
+	uint32_t expected;         /* members that must come; if more than there are, it never begins */
+	uint32_t member, member_n; /* index into `member` of the events, and number of members */
 	uint32_t instance, instance_n;
-	uint32_t next; /* the instance that begins next, unless it is of messages */
+	uint32_t next; /* the next instance to begin; unused for messages */
 	bool busy, messages;
 };
 
-/* A simulated rank, which stands for its class. */
+/* A rank that is simulated for all ranks of its class. */
 struct sim_unit {
 	uint32_t rank, class;
 	struct sim_rank r;
 	struct sim_moment *moment; /* by task */
 	uint32_t *meeting;         /* by channel of the rank */
 	uint32_t **slot;           /* by channel of the rank, then number: the task */
-	int64_t end;               /* of all tasks */
+	int64_t end;               /* end of its last task */
 };
 
 struct sim_events {
@@ -54,8 +54,8 @@ struct sim_events {
 	int64_t runtime;
 };
 
-/* One unit for each class, or, with `each`, for each rank. False after reporting: ranks that wait for ever,
- * or too much to do. */
+/* Simulates one unit for each class, or for each rank if `each` is set. Returns false after reporting ranks
+ * that wait for ever, or a program that is too large. */
 bool sim_events_run(struct sim_program *p, const struct sim_classes *c, bool each, struct sim_events *out);
 void sim_events_free(struct sim_events *e);
 

@@ -1,8 +1,8 @@
-/* meetings: units, and whom they meet.
+/* meetings: makes units and the channels on which they meet.
  *
- * A channel of a unit is one with that of another if ranks for which they stand are members of one channel of
- * the program, or of channels that a symmetry makes one of it. By the definition of classes, that holds for
- * all ranks of a class alike. */
+ * Two units share a channel if ranks of their classes are members of one channel of the program, or of
+ * channels that a symmetry maps to one. By the definition of classes, this is the same for all ranks of a
+ * class. */
 #include "sim/meetings.h"
 
 static bool make_units(struct sim_events *e, const struct sim_classes *c, bool each)
@@ -30,7 +30,7 @@ static bool make_units(struct sim_events *e, const struct sim_classes *c, bool e
 	return true;
 }
 
-/* By unit and channel the tasks there. */
+/* Lists the tasks of a unit by channel. */
 static void make_slots(struct sim_events *e, struct sim_unit *u)
 {
 	uint32_t n = u->r.place.n;
@@ -51,8 +51,8 @@ static void make_slots(struct sim_events *e, struct sim_unit *u)
 			u->slot[u->r.task.at[k].channel][u->r.task.at[k].number] = k;
 }
 
-struct members {      /* of joints: which ranks that were walked have it as which of their channels */
-	uint32_t *at; /* by channel: where its list begins */
+struct members {      /* for each joint: the walked ranks on it, and their number of the channel */
+	uint32_t *at; /* by channel: begin of its list */
 	struct sim_member *item;
 };
 
@@ -79,7 +79,7 @@ static uint32_t instances_of(const struct sim_unit *u, uint32_t local)
 	return n;
 }
 
-/* The meeting of a channel of the program. */
+/* Makes the meeting of a channel of the program. */
 static void make_meeting(struct sim_events *e, const struct sim_classes *c, const struct members *all,
                          const uint32_t *unit_of, uint32_t channel)
 {
@@ -94,7 +94,7 @@ static void make_meeting(struct sim_events *e, const struct sim_classes *c, cons
 		struct sim_member x = {unit_of[all->item[k].unit], all->item[k].local};
 		struct sim_unit *u = &e->unit[x.unit];
 		if (u->meeting[x.local] != SIM_NONE)
-			continue; /* another rank of its class */
+			continue; /* another rank of its class was added */
 		u->meeting[x.local] = number;
 		vec_push(&e->member, x);
 		q.member_n++;

@@ -1,4 +1,4 @@
-/* meetings: the state with which sim_events_run begins. */
+/* meetings: the state in which sim_events_run begins. */
 #ifndef HIRC_SIM_MEETINGS_H
 #define HIRC_SIM_MEETINGS_H
 #include "sim/events.h"

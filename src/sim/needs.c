@@ -4,29 +4,29 @@
 #include "ir/unit.h"
 #include <stdlib.h>
 
-enum { MOST_PARTS = 64 }; /* parts of a buffer that are remembered */
+enum { MOST_PARTS = 64 }; /* parts of a buffer that are kept */
 
-struct parts { /* tasks that made parts of a buffer since it was made as a whole */
+struct parts { /* tasks that wrote parts of a buffer since it was last written whole */
 	uint32_t at[MOST_PARTS], n;
 };
 
-struct place { /* a buffer, or the part of another place that a view of an index shows */
+struct place { /* a buffer, or the part of another place that a view with an index shows */
 	value_id root;
 	uint32_t of;
 	uint16_t view; /* enum op_kind; 0: a buffer */
 	attrs_id attrs;
 	type_id type;
 	int64_t index;
-	uint32_t maker, round; /* the last task that made it, + 1, if the round is that of the root */
+	uint32_t maker, round; /* maker: the last task that wrote it, + 1; valid if round is the root's */
 };
 
 struct sim_makers {
 	struct module *m;
-	VEC(struct place) place; /* first that of each value, used if it is a buffer */
-	uint32_t *at;            /* by value: its place; 0: of other ranks */
-	uint32_t *round;         /* by buffer: how often it was made as a whole */
+	VEC(struct place) place; /* first one for each value, used if it is a buffer */
+	uint32_t *at;            /* by value: its place; 0: memory of other ranks */
+	uint32_t *round;         /* by buffer: how often it was written whole */
 	struct parts **part;     /* by buffer; NULL: none */
-	struct hash_table views; /* places that are none of buffers */
+	struct hash_table views; /* of the places that are views */
 };
 
 struct sim_makers *sim_makers_new(struct module *m, struct arena *a)
@@ -145,7 +145,7 @@ static void make_value(struct sim_makers *k, value_id v, uint32_t task)
 	p->at[p->n < MOST_PARTS ? p->n++ : MOST_PARTS - 1] = task + 1;
 }
 
-/* Notes the reads or the writes of a statement, and of all statements of a unit. */
+/* Notes the reads or the writes of a statement; of a unit, those of all its statements. */
 static void each(struct sim_makers *k, op_id op, uint32_t task, struct sim_rank *r, bool makes)
 {
 	for (unsigned i = 0; i < k->m->op.at[op].operand_n; i++) {

@@ -1,4 +1,4 @@
-/* rank: the walk over the statements of a rank. */
+/* rank: makes the tasks of a rank from the walk over its statements. */
 #include "analysis/symmetry_moves.h"
 #include "base/checked.h"
 #include "ir/edit.h"
@@ -22,7 +22,7 @@ bool rank_fail(struct rank_walk *w, enum diagnostic code, op_id op, const char *
 	return false;
 }
 
-/* Proves that ranks of an orbit find the same number, or, as peers, one that turns as they do. */
+/* Proves that ranks of an orbit find the same number, or peers that turn as the ranks do. */
 static bool follow_orbit(void *to, op_id op, expr_id e, enum walk_follow how, int64_t value)
 {
 	struct rank_walk *w = to;
@@ -41,7 +41,8 @@ static bool follow_orbit(void *to, op_id op, expr_id e, enum walk_follow how, in
 	return true;
 }
 
-/* Reports why the walk has failed, unless a turn of the ranks does not hold. Returns false. */
+/* Reports why the walk has failed, unless it ended because a turn of the ranks does not hold. Returns
+ * false. */
 static bool report_failure(struct rank_walk *w)
 {
 	enum diagnostic code;
@@ -52,7 +53,7 @@ static bool report_failure(struct rank_walk *w)
 
 /* ---- streams and tasks */
 
-/* The last task of a stream. */
+/* Returns the place of a stream's last task. */
 static uint32_t *last_task(struct rank_walk *w, uint32_t stream)
 {
 	while (w->last.n <= stream)
@@ -60,7 +61,7 @@ static uint32_t *last_task(struct rank_walk *w, uint32_t stream)
 	return &w->last.at[stream];
 }
 
-/* After all earlier work of the current stream, and `also`. Returns its number. */
+/* Adds a task after all earlier work of the current stream, and after task.also. Returns its number. */
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 {
 	task.issue = w->now;
@@ -71,14 +72,14 @@ uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 	return w->out->task.n - 1;
 }
 
-/* Adds a task, after which the stream goes on. */
+/* Adds a task that the stream waits for. */
 void rank_add_in_order(struct rank_walk *w, struct sim_task task)
 {
 	uint32_t k = rank_add_task(w, task);
 	*last_task(w, w->step.stream) = k;
 }
 
-/* The task carries out a statement. */
+/* Notes that a task runs a statement. */
 void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task)
 {
 	if (w->makers)
@@ -107,7 +108,7 @@ static bool is_here(const struct rank_walk *w, value_id v)
 	return w->on[ir_type(w->m, w->m->value.at[v].type)->mesh];
 }
 
-/* Returns true if this rank makes a result: those of other meshes are no work of this one. */
+/* Returns true if this rank is in the mesh of a result, or if the statement has no results. */
 static bool makes_here(const struct rank_walk *w, op_id op)
 {
 	bool any = false;
@@ -126,7 +127,7 @@ static bool makes_here(const struct rank_walk *w, op_id op)
 	return !any && !op_is_unit(w->m, op);
 }
 
-/* A buffer that nobody gave back is the same in the next iteration. */
+/* Adds the memory of a buffer. A loop's buffer that was not freed keeps its memory in the next iteration. */
 static void take_buffer(struct rank_walk *w, op_id op, value_id v)
 {
 	if (!w->p->held[v] || w->holds[v] || !is_here(w, v))

@@ -1,18 +1,17 @@
-/* rank: the work of one rank, statement by statement, as tasks that wait for one another.
+/* rank: the statements of one rank as tasks that wait for each other.
  *
  *     set_stream(i)                   the host goes on; later work is on stream i
  *     synchronize(main)               a join: after the last task of stream i and the last of main
  *     T <- linear(X, W)               work, after the last task of its stream
- *     Y <- allreduce(T) as c          a collective, after the last task of its stream, which goes on
+ *     Y <- allreduce(T) as c          a collective, after the last task of its stream; the stream goes on
  *     wait(c)                         a join: after the last task of its stream and c
  *
- * The host never waits: it issues one statement after the other, which takes `launch` of its time for each
- * but loops, conditions and views. So the statements that a rank issues, and when, follow from its text
- * alone.
+ * The host never waits. It issues one statement after the other; each takes it the time `launch`, except
+ * loops, conditions and views. So the text alone tells which statements a rank issues, and when.
  *
- * Ranks meet on channels: a slice of a team with a backend, fences of a slice, messages from a rank to
- * another with a backend. A rank numbers its channels in the order in which it comes to them. The k-th task
- * of a member on a channel meets the k-th of every other. */
+ * Ranks meet on channels. A channel is a slice of a team with a backend, the fences of a slice, or the
+ * messages from one rank to another with a backend. A rank numbers its channels in the order in which it
+ * reaches them. The k-th task of a member on a channel meets the k-th of every other. */
 #ifndef HIRC_SIM_RANK_H
 #define HIRC_SIM_RANK_H
 #include "base/hash.h"
@@ -23,32 +22,32 @@
 #define SIM_NONE UINT32_MAX
 
 enum {
-	SIM_MAX_TASKS = 1 << 23, /* of all ranks that are simulated */
-	SIM_MAX_PLACES = 1 << 23 /* on channels, of all ranks that are walked one by one */
+	SIM_MAX_TASKS = 1 << 23, /* tasks of all simulated ranks */
+	SIM_MAX_PLACES = 1 << 23 /* places on channels, of all ranks that are walked one by one */
 };
 #define SIM_MAX_STEPS ((int64_t)1 << 32) /* statements of all ranks that are walked together */
 
 enum sim_task_kind {
-	SIM_WORK,    /* of the device, one at a time */
+	SIM_WORK,    /* on the device, one at a time */
 	SIM_JOIN,    /* takes no time */
-	SIM_TAKE,    /* memory of a value; takes no time */
-	SIM_GIVE,    /* its end */
-	SIM_MEETING, /* a collective or fence: with all other members of its channel, one after the other */
-	SIM_MESSAGE  /* with its other end */
+	SIM_TAKE,    /* takes memory for a value; takes no time */
+	SIM_GIVE,    /* frees that memory */
+	SIM_MEETING, /* a collective or fence, with all other members of its channel, one after the other */
+	SIM_MESSAGE  /* a message, with its other end */
 };
 
 struct sim_task {
-	int64_t issue;     /* ns of the host */
-	int64_t time;      /* ns, beside nothing else */
-	int64_t bytes;     /* of communication; of memory */
+	int64_t issue;     /* when the host issues it, ns */
+	int64_t time;      /* ns, if nothing else runs */
+	int64_t bytes;     /* of communication, or of memory */
 	int64_t iteration; /* of the innermost loop; -1: none */
 	op_id op;
 	value_id value;   /* of memory */
-	uint32_t before;  /* the last task of its stream before it; SIM_NONE */
-	uint32_t also;    /* another that it follows; SIM_NONE */
+	uint32_t before;  /* the task before it on its stream; SIM_NONE */
+	uint32_t also;    /* another task that must be over before it; SIM_NONE */
 	uint32_t stream;  /* of the rank */
-	uint32_t channel; /* of the rank; of meetings and messages */
-	uint32_t number;  /* on that channel */
+	uint32_t channel; /* of the rank; for meetings and messages */
+	uint32_t number;  /* its number on that channel */
 	uint8_t kind;     /* enum sim_task_kind */
 };
 typedef VEC(struct sim_task) sim_tasks;
@@ -57,29 +56,29 @@ enum sim_channel_kind { SIM_CHANNEL_TEAM, SIM_CHANNEL_FENCE, SIM_CHANNEL_MESSAGE
 
 struct sim_channel {
 	uint8_t kind;           /* enum sim_channel_kind */
-	uint32_t n;             /* members; of messages 2: sender, receiver */
+	uint32_t n;             /* members; messages have 2: sender, receiver */
 	const uint32_t *device; /* n of them */
-	uint32_t ends[2];       /* of messages: the devices; both may be one */
+	uint32_t ends[2];       /* of messages: the devices; both may be the same */
 	name_id backend;
 };
 
-struct sim_place {        /* of a rank on a channel */
+struct sim_place {        /* place of a rank on a channel */
 	uint32_t channel; /* of the program */
-	uint32_t joint;   /* the channel that stands for it, see symmetry.h; itself where there is none */
-	uint32_t members; /* of the channel that this rank stands for, itself included */
+	uint32_t joint;   /* the channel that stands for it, see symmetry.h; if none does, itself */
+	uint32_t members; /* members of the channel for which this rank stands, with itself */
 	bool receives;
 };
 
-struct sim_asked { /* a rank asks for its channel of a team */
+struct sim_asked { /* a rank looks up its channel of a team */
 	team_id team;
 	uint8_t kind; /* enum sim_channel_kind */
 	name_id backend;
 	uint32_t channel; /* of the program; SIM_NONE: no slice holds the rank */
-	uint32_t place;   /* of the rank; SIM_NONE: it meets nobody there */
-	uint32_t next;    /* of the same team, in `asked` + 1 */
+	uint32_t place;   /* of the rank; SIM_NONE: the rank meets no other there */
+	uint32_t next;    /* the next one of the same team: index into `asked` + 1 */
 };
 
-/* The statements of a program with their times, and the channels, of all ranks. */
+/* The statements of a program with their times, and the channels of all ranks. */
 struct sim_program {
 	struct module *m;
 	const struct cost *cost;
@@ -87,8 +86,8 @@ struct sim_program {
 	struct arena *arena;
 	int64_t streams, ranks, launch;
 	int64_t *time, *moved; /* by op: cost_op_time, cost_op_bytes */
-	int64_t *held;         /* by value: bytes of its storage; 0: none of its own */
-	uint32_t *dies;        /* by op: the values that are used last there, in `dying` + 1 */
+	int64_t *held;         /* by value: bytes of its storage; 0: it has no storage of its own */
+	uint32_t *dies;        /* by op: the values whose last use it is, as an index into `dying` + 1 */
 	VEC(struct sim_dying {
 		value_id value;
 		uint32_t next;
@@ -96,33 +95,34 @@ struct sim_program {
 	dying;
 	struct walk_program walk_program;
 	VEC(struct sim_channel) channel;
-	VEC(uint32_t) known; /* by slice of the walk: the channel that was asked for last, + 1; 0: none */
-	struct hash_table channels; /* + 1 */
-	struct sim_local {          /* by channel, and whether it receives: its number on the rank */
+	VEC(uint32_t) known; /* by slice of the walk: the last channel that was looked up, + 1; 0: none */
+	struct hash_table channels; /* of channels, + 1 */
+	struct sim_local {          /* by channel and direction: its number on the rank */
 		uint32_t walk, number;
 	} * local;
-	uint32_t local_n, walks;     /* walk: the one that the number is of */
-	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of time of work */
+	uint32_t local_n, walks;     /* walk: the walk in which the number is valid */
+	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of the normal
+	                                time of work */
 	struct symmetry *symmetry;   /* NULL: each rank stands for itself */
-	op_id ignored;               /* a synchronize that is left out; 0: none */
-	int64_t steps;               /* so far */
+	op_id ignored;               /* a synchronize that is skipped; 0: none */
+	int64_t steps;               /* statements walked so far */
 	bool failed;
 };
 
-/* False after reporting. The diag is that of the program's source. */
+/* Returns false after reporting. d: the diagnostics of the program's source. */
 bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d);
 void sim_program_close(struct sim_program *p);
 bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank);
-/* Returns true if a rank is in a mesh; all are in 0, none. */
+/* Returns true if a rank is in a mesh. All ranks are in mesh 0. */
 bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank);
-/* Bytes of a rank that an input takes from the start. */
+/* Returns the bytes that an input takes on a rank from the start. */
 int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank);
 
-/* "(0 1 2 3 … 63)", with the backend if one is stated. */
+/* Returns "(0 1 2 3 … 63)", with the backend if one is stated. */
 const char *sim_channel_name(const struct sim_program *p, const struct sim_channel *ch, struct arena *a);
-/* The number of a channel of the program. */
+/* Returns the number of a channel of the program; adds a new one. */
 uint32_t sim_channel_find(struct sim_program *p, const struct sim_channel *key);
-/* Returns the channel of the slice of a team that holds a rank; SIM_NONE: none does. */
+/* Returns the channel of the team's slice that holds a rank; SIM_NONE: none does. */
 uint32_t sim_channel_of_team(struct sim_program *p, team_id team, enum sim_channel_kind kind, name_id backend,
                              uint32_t rank);
 
@@ -132,17 +132,18 @@ struct sim_need { /* a task uses the result of another, see needs.h */
 
 struct sim_rank {
 	sim_tasks task;
-	VEC(struct sim_need) need;   /* by task, ascending; of is less */
-	VEC(struct sim_place) place; /* by the rank's number of a channel */
-	VEC(int64_t) stream;         /* its index; -1: the first, which is a handle */
+	VEC(struct sim_need) need;   /* by task, ascending; `of` is an earlier task */
+	VEC(struct sim_place) place; /* by number of the channel on the rank */
+	VEC(int64_t) stream;         /* index of each stream; -1: the first one, which has a handle only */
 	VEC(struct sim_asked) asked;
-	bool by_rank; /* its work depends on its number, not on meshes, teams and times alone */
+	bool by_rank; /* its work depends on its rank number, not only on meshes, teams and times */
 };
-/* Walks a rank; *out is emptied first. needs: true to find these. False after reporting, or where the
- * walk does not follow a turn of the symmetry, which is then broken. */
+/* Walks a rank; empties *out first. needs: also find these. Returns false after reporting, or if the walk
+ * breaks a turn of the symmetry. */
 bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_rank *out);
-/* The places of a rank that does the same as one that asked for n channels, and is not by_rank. False: it
- * does not meet on as many. place: place_n of them. */
+/* Finds the places of a rank that does the same as a walked rank. That rank looked up n channels and is not
+ * by_rank. Returns false if this rank does not meet on the same number of channels. place: place_n of
+ * them. */
 bool sim_rank_meets_alike(struct sim_program *p, uint32_t rank, const struct sim_asked *asked, uint32_t n,
                           struct sim_place *place, uint32_t place_n);
 void sim_rank_free(struct sim_rank *r);

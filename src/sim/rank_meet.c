@@ -1,4 +1,4 @@
-/* rank_meet: where a rank meets others: collectives, fences, messages, and waits for them. */
+/* rank_meet: collectives, fences, messages and waits of a rank. */
 #include "analysis/symmetry.h"
 #include "ir/edit.h"
 #include "sim/rank_walk.h"
@@ -17,8 +17,8 @@ static struct sim_local *find_local(struct sim_program *p, uint32_t channel, boo
 	return &p->local[2 * (size_t)channel + receives];
 }
 
-/* Joins the channel of a slice to that of its least rank that is the least of an orbit. by: its team, kind
- * and backend. */
+/* Joins the channel of a slice to the channel of its least rank, if that rank is the least of an orbit. by:
+ * team, kind and backend. */
 static void join_slice(struct sim_program *p, const struct sim_asked *by, uint32_t rank, struct sim_place *x)
 {
 	const struct sim_channel *ch = &p->channel.at[x->channel];
@@ -41,7 +41,7 @@ static void join_messages(struct sim_program *p, struct sim_place *x)
 	x->joint = sim_channel_find(p, &key);
 }
 
-/* by: NULL: of messages. */
+/* Returns the rank's number of a channel. by NULL: a channel of messages. */
 static uint32_t local_of(struct rank_walk *w, const struct sim_asked *by, uint32_t channel, bool receives)
 {
 	struct sim_program *p = w->p;
@@ -59,7 +59,7 @@ static uint32_t local_of(struct rank_walk *w, const struct sim_asked *by, uint32
 	return w->out->place.n - 1;
 }
 
-/* A task on a channel; the stream goes on without it. */
+/* Adds a task on a channel. The stream does not wait for it. */
 static uint32_t add_meeting(struct rank_walk *w, struct sim_task task, uint32_t local)
 {
 	task.channel = local;
@@ -68,7 +68,8 @@ static uint32_t add_meeting(struct rank_walk *w, struct sim_task task, uint32_t 
 	return rank_add_task(w, task);
 }
 
-/* The rank's channel of a team, in `asked`; SIM_NONE: no slice of it holds the rank. */
+/* Returns the rank's channel of a team, as an index into `asked`; SIM_NONE: no slice of the team holds the
+ * rank. */
 static uint32_t ask_channel(struct rank_walk *w, team_id team, enum sim_channel_kind kind, name_id backend)
 {
 	if (!team)
@@ -126,7 +127,7 @@ void rank_join(struct rank_walk *w, op_id op, uint32_t also)
 	rank_add_in_order(w, (struct sim_task){.kind = SIM_JOIN, .op = op, .also = also});
 }
 
-/* Keeps the tasks of a transfer until it is waited for. */
+/* Keeps the tasks of a transfer until a wait needs them. */
 static void keep_transfer(struct rank_walk *w, uint32_t transfer, uint32_t task, uint32_t n)
 {
 	while (w->transfer.n <= transfer)
@@ -134,7 +135,7 @@ static void keep_transfer(struct rank_walk *w, uint32_t transfer, uint32_t task,
 	w->transfer.at[transfer] = (struct rank_transfer){task, n};
 }
 
-/* A collective; one that is no Communication ends before the stream goes on. */
+/* Handles a collective. If it is not a Communication, the stream waits for it. */
 void rank_collective(struct rank_walk *w, const struct step *s)
 {
 	op_id op = s->op;
@@ -142,7 +143,7 @@ void rank_collective(struct rank_walk *w, const struct step *s)
 	bool waits = !(o->flags & OP_ASYNC);
 	uint32_t asked = ask_channel(w, o->team, SIM_CHANNEL_TEAM, op_backend(w->m, op));
 	rank_take_results(w, op);
-	if (o->flags & OP_GROUPED) { /* all are one, which end_group starts */
+	if (o->flags & OP_GROUPED) { /* end_group starts the whole group as one task */
 		w->group_asked = asked;
 		vec_push(&w->grouped, op);
 		return;

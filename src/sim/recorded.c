@@ -1,4 +1,5 @@
-/* recorded: programs of statements whose times were recorded, as the graphs' referee replays them. */
+/* recorded: timelines of programs whose statements have recorded times, with the rules by which the graphs'
+ * referee replays them. */
 #include "ir/print.h"
 #include "sim/sim.h"
 #include <string.h>
@@ -20,11 +21,11 @@ static void add_lanes(const struct sim *s, struct timeline_class *c)
 			c->lane.at[1 + p->node[x].lane].name = lane_name(s->m, s->block.op[x]);
 }
 
-/* Puts waits before the node that they wait with, mostly nothing. */
+/* Adds a span for each wait, before the node that follows the wait. Most waits take no time. */
 static void add_spans(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;
-	uint32_t *span = mem_alloc(sizeof *span * ((size_t)p->n + 1)); /* by node, of comms */
+	uint32_t *span = mem_alloc(sizeof *span * ((size_t)p->n + 1)); /* by node that is a comm: its span */
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = s->order[k];
 		const struct sched_node *n = &p->node[x];
@@ -85,7 +86,7 @@ static void add_held(const struct sim *s, struct timeline_class *c, const bool *
 		qsort(c->held.at, c->held.n, sizeof *c->held.at, by_size);
 }
 
-/* The levels; the storages at the first peak. */
+/* Adds the memory levels, and the storages that are live at the first peak. */
 static void add_memory(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;
@@ -140,7 +141,7 @@ static uint32_t *previous_on_lane(const struct sim *s)
 	return before;
 }
 
-/* The place before that took the host; comms are only issued by it. */
+/* Returns the place before `at` that occupied the host. Comms do not: the host only issues them. */
 static uint32_t on_host(const struct sim *s, uint32_t at)
 {
 	while (at && s->block.p.node[s->order[at - 1]].kind == SCHED_COMM)
@@ -148,8 +149,8 @@ static uint32_t on_host(const struct sim *s, uint32_t at)
 	return at ? at - 1 : SCHED_NONE;
 }
 
-/* Goes back from the last place that takes time: from work of the host, to a wait that held it, to the comm
- * that it waited for, to the comm before that on its lane. */
+/* Follows the chain back from the last place that takes time: from host work to a wait that held it, to the
+ * awaited comm, to the comm before that on its lane. */
 static void add_critical(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;

@@ -10,10 +10,10 @@
  *       synchronize(i)                 since main waits for it here
  *     }
  *
- * From work for which the device stood still the search goes back over joins to communication; of the
- * synchronize statements on the way the one next to the communication is the one that gives the wait to
- * another stream. Work has to do with communication if both touch one buffer, of the same iteration where the
- * buffer is made in it, and not each its own slice of it. */
+ * The search starts at work before which the device was idle, and goes back over joins to communication.
+ * Among the synchronize statements on the way, the one nearest to the communication passes the wait to
+ * another stream. Work is related to communication if both touch one buffer, in the same iteration if the
+ * buffer is allocated there, unless each touches its own slice. */
 #include "sim/remark.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
@@ -21,10 +21,11 @@
 #include "sim/sim_run.h"
 #include <string.h>
 
-enum { MOST = 8 }; /* that are tried */
+enum { MOST = 8 }; /* candidates that are tried */
 
 struct suspect {
-	op_id op, work, comm; /* work: that waited longest through op, for comm */
+	op_id op, work, comm; /* op: the synchronize; work: what waited longest through it; comm: the
+	                         communication it waited for */
 	int64_t time, longest;
 };
 
@@ -36,7 +37,7 @@ struct search {
 
 /* ---- tests if work has to do with communication */
 
-/* The part of a buffer that is touched: by which index of a slice. */
+/* The part of a buffer that is touched: all of it, or a slice with an index. */
 struct part {
 	value_id root;
 	expr_id slice; /* 0: all of it */
@@ -74,7 +75,7 @@ static bool is_tensor(const struct operand *x)
 	return x->role == ROLE_READ || x->role == ROLE_WRITE || x->role == ROLE_DEF;
 }
 
-/* b: the communication, or one of those that a group is of. */
+/* Returns true if the work is related to b, a communication or a group of them. */
 static bool needs_one(const struct search *s, const struct sim_unit *u, uint32_t work, uint32_t comm, op_id b)
 {
 	op_id a = u->r.task.at[work].op;
@@ -117,7 +118,7 @@ static void add_suspect(struct search *s, op_id op, op_id work, op_id comm, int6
 	}
 }
 
-/* Looks at work that began when others' waits let it. since: when the device was free. */
+/* Looks at work that began late because it waited for another stream. since: when the device was free. */
 static void look_at(struct search *s, uint32_t unit, uint32_t work, int64_t since)
 {
 	const struct sim_unit *u = &s->e->unit[unit];
@@ -182,7 +183,7 @@ static int by_time(const void *a, const void *b)
 	return (x->op > y->op) - (x->op < y->op);
 }
 
-/* The step without a statement; -1: it does not end. */
+/* Returns the time of the step without a statement; -1: it does not end. */
 static int64_t without(struct sim_program *p, op_id op, bool each)
 {
 	struct diag *told = p->d;

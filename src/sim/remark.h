@@ -1,11 +1,11 @@
-/* remark: synchronize statements that take overlap away. */
+/* remark: synchronize statements that reduce overlap. */
 #ifndef HIRC_SIM_REMARK_H
 #define HIRC_SIM_REMARK_H
 #include "sim/events.h"
 #include "sim/timeline.h"
 
-/* Adds to the timeline's remarks each synchronize through which work waited for communication that it has
- * nothing to do with, and without which the step is shorter: by simulating that. */
+/* Adds a remark for each synchronize that makes work wait for unrelated communication, if the step is shorter
+ * without it. Simulates the program without it to find out. */
 void sim_remarks(struct sim_program *p, const struct sim_events *e, bool each, struct timeline *t);
 
 #endif

@@ -2,7 +2,7 @@
 #include "sim/reserve.h"
 #include "plan/plan.h"
 
-/* The k-th rank of a class. */
+/* Returns the k-th rank of a class. */
 static uint32_t rank_of(const struct timeline_class *c, uint32_t k)
 {
 	const struct timeline_ranks *r = c->ranks.at;

@@ -1,18 +1,18 @@
 /* reserve: the memory that `hirc run` reserves for a simulated program: buffers in their places, with the
- * gaps between them, copies for iterations in flight and packed operands. Live at any moment is no more of
- * it. */
+ * gaps between them, copies for iterations in flight, and packed operands. It is never less than the live
+ * memory at any moment. */
 #ifndef HIRC_SIM_RESERVE_H
 #define HIRC_SIM_RESERVE_H
 #include "sim/timeline.h"
 
 enum {
-	SIM_RESERVES = 16,          /* ranks of a class that are looked at, the first and last ones */
-	SIM_RESERVE_RANKS = 512,    /* programs of more are not planned: that can take minutes */
-	SIM_RESERVE_TASKS = 1 << 14 /* nor ranks with more */
+	SIM_RESERVES = 16,          /* ranks of a class that are planned: the first and the last ones */
+	SIM_RESERVE_RANKS = 512,    /* programs with more ranks are not planned: it can take minutes */
+	SIM_RESERVE_TASKS = 1 << 14 /* programs with more tasks on a rank are not planned */
 };
 
-/* Finds the bytes of the plan of the rank of a class that needs most. tasks: of one rank. Returns NULL, or
- * the reason why there is no plan, for people. */
+/* Finds the most bytes that the plan of a rank of a class needs. tasks: of one rank. Returns NULL, or the
+ * reason why there is no plan, as text for the user. */
 const char *sim_reserve(const struct module *m, const struct timeline_class *c, uint32_t tasks, int64_t ranks,
                         int64_t streams, int64_t *bytes);
 

@@ -12,7 +12,7 @@ bool sim_is_recorded(struct module *m)
 	return false;
 }
 
-/* Times of statements that compute. */
+/* Scales the times of statements that compute. */
 static bool slow_down(struct sched_problem *p, int64_t per_mille, struct diag *d)
 {
 	int64_t whole, all = 0;

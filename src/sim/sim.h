@@ -1,7 +1,7 @@
 /* sim: the time of a program, without running it.
  *
- * The statements of a program are issued in their order on a clock of the host and one for each communicator
- * (sched/problem.h says how). */
+ * The statements of a program are issued in their order. The host has a clock, and each communicator has one
+ * (see sched/problem.h). */
 #ifndef HIRC_SIM_SIM_H
 #define HIRC_SIM_SIM_H
 #include "base/arena.h"
@@ -10,7 +10,7 @@
 #include "sched/simulate.h"
 #include "sim/timeline.h"
 
-/* The rank of a recorded graph for which the others, that all do the same, wait. */
+/* The one slow rank of a recorded graph. The others all do the same and wait for it. */
 struct sim_straggler {
 	int64_t rank;
 	int64_t delay; /* ns before its first statement */
@@ -19,7 +19,7 @@ struct sim_straggler {
 
 struct sim {
 	struct module *m;
-	const struct sim_straggler *straggler; /* NULL: none; the fields below are of it */
+	const struct sim_straggler *straggler; /* NULL: none; the fields below are those of this rank */
 	struct block block;
 	uint32_t *order;             /* of its nodes */
 	struct sched_moment *moment; /* by place in the order */
@@ -27,18 +27,18 @@ struct sim {
 	struct sched_bound bound; /* for any order and buckets of these nodes */
 };
 
-/* Returns true if the program is one of statements with recorded times, as imported graphs are: the host
+/* Returns true if the statements of a program have recorded times, as in imported graphs. Then the host
  * computes. */
 bool sim_is_recorded(struct module *m);
-/* straggler: NULL, or one that outlives out. Memory is from the arena. False after reporting a statement
- * that has no time, or takes too long. */
+/* straggler: NULL, or a struct that outlives *out. Memory comes from the arena. Returns false after reporting
+ * a statement that has no time or takes too long. */
 bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
              struct arena *a, struct sim *out);
 
-/* A line a statement, as the graphs' referee reads them: `node|pack|comm|wait|unpack NAME[,NAME…]`. False
- * after reporting a statement that it has no line for. */
+/* Writes one line for each statement in the format of the graphs' referee: `node|pack|comm|wait|unpack
+ * NAME[,NAME…]`. Returns false after reporting a statement that has no line in that format. */
 bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
-/* recorded.c: the same as a timeline; timeline_close it. */
+/* recorded.c: the result as a timeline. End it with timeline_close. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);
 
 #endif

@@ -1,17 +1,17 @@
-/* sim_bound: see sim_bound.h. Two sweeps over the simulated tasks, in an order in which needed tasks come
- * first: heads forwards, tails backwards. The tasks looked at for communication are limited for each rank, so
- * that the bound does not depend on joining ranks that do alike. */
+/* sim_bound: see sim_bound.h. It sweeps twice over the simulated tasks, in an order in which needed tasks
+ * come first: forwards for heads, backwards for tails. The number of tasks that it looks at for communication
+ * is limited for each rank, so that the bound is the same whether or not equal ranks are joined. */
 #include "sim/sim_bound.h"
 #include "sched/machine.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	LOOKS = 4000000,  /* tasks of a rank that are looked at for its communication */
-	LEAST_LOOKS = 256 /* for each */
+	LOOKS = 4000000,  /* tasks of a rank that it looks at for all its communication */
+	LEAST_LOOKS = 256 /* and at least for each one */
 };
 
-struct lists { /* of a unit, by task: item[at[k]] … item[at[k + 1] - 1] */
+struct lists { /* lists of a unit, by task: item[at[k]] … item[at[k + 1] - 1] */
 	uint32_t *at, *item;
 };
 
@@ -19,7 +19,7 @@ struct unit {
 	const struct sim_unit *u;
 	struct lists before, after; /* tasks that a task needs, tasks that need it */
 	int64_t *head, *tail, *time;
-	uint32_t *left; /* by task: those it waits for in a sweep */
+	uint32_t *left; /* by task: number of tasks that it still waits for in a sweep */
 	uint32_t *marked, round, looks;
 	uint32_t *job;
 };
@@ -31,10 +31,10 @@ struct member { /* a task of a unit */
 struct bounds {
 	const struct sim_events *e;
 	struct unit *unit;
-	uint32_t *left;           /* by instance: members that are not ready in a sweep */
+	uint32_t *left;           /* by instance: number of members that are not ready in a sweep */
 	VEC(struct member) order; /* work, and the first member of each instance */
 	VEC(struct member) ready;
-	struct pair { /* of jobs */
+	struct pair { /* two jobs */
 		int64_t from, time;
 	} * pair;
 	struct sim_bound best;
@@ -133,7 +133,8 @@ static void leave_task(struct bounds *b, struct member x)
 			come_to(b, (struct member){x.unit, u->after.item[i]});
 }
 
-/* False: the needs of ranks go round in circles, which a program with races can do. */
+/* Finds an order for the sweeps. Returns false if the needs of ranks form a cycle, which is possible in a
+ * program with races. */
 static bool find_order(struct bounds *b)
 {
 	uint32_t n = 0, number;
@@ -175,7 +176,7 @@ static int by_from(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the time when n pieces of work are done, each of which begins when it can. */
+/* Returns the time when n pieces of work are done if each begins as early as it can. */
 static int64_t done_by(struct pair *pair, uint32_t n)
 {
 	int64_t now = 0;
@@ -185,7 +186,7 @@ static int64_t done_by(struct pair *pair, uint32_t n)
 	return now;
 }
 
-/* The work of the unit that a task needs, or that needs it, among its near neighbours. */
+/* Finds work of the unit, among near neighbours, that a task needs (back) or that needs it. */
 static uint32_t find_work(struct bounds *b, struct unit *x, uint32_t task, bool back, const int64_t *from)
 {
 	const struct lists *l = back ? &x->before : &x->after;
@@ -207,7 +208,7 @@ static uint32_t find_work(struct bounds *b, struct unit *x, uint32_t task, bool 
 	return n;
 }
 
-/* Returns the bound of one task, by the tasks that it needs, or that need it, in its unit. */
+/* Returns the bound of one task from the tasks of its unit that it needs, or that need it. */
 static int64_t least_of(struct bounds *b, struct member m, bool back)
 {
 	struct unit *x = &b->unit[m.unit];
@@ -259,7 +260,8 @@ int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u)
 	return u->r.task.n ? u->r.task.at[u->r.task.n - 1].issue - delay : 0;
 }
 
-/* The host issues first the task with most behind it. Tasks of one statement have one time. */
+/* Returns a bound for a host: it issues first the task with the longest tail. Tasks of one statement have one
+ * time. */
 static int64_t host_end(struct bounds *b, const struct unit *x)
 {
 	int64_t launch = b->e->p->launch, end, issued = 0;

@@ -1,4 +1,4 @@
-/* sim_classes: by hashes of 64 bits of the work of ranks and whom they meet. */
+/* sim_classes: finds classes by 64-bit hashes of the work of ranks and of the ranks they meet. */
 #include "sim/sim_classes.h"
 #include "analysis/symmetry.h"
 #include "sim/twins.h"
@@ -23,13 +23,13 @@ static uint64_t hash_of(const struct sim_program *p, const struct sim_rank *r)
 	return h;
 }
 
-/* The rank that is walked for it. */
+/* Returns the rank that is walked for this one. */
 static uint32_t least_of(const struct sim_program *p, uint32_t rank)
 {
 	return p->symmetry ? p->symmetry->least[rank] : rank;
 }
 
-/* Numbers ranks by their keys, in the order of the ranks. Returns how many classes there are. */
+/* Numbers ranks by their keys, in the order of the ranks. Returns the number of classes. */
 static uint32_t number_ranks(struct sim_classes *c, const uint64_t *key)
 {
 	struct hash_table ranks = {0}; /* + 1 */
@@ -52,7 +52,7 @@ static uint32_t number_ranks(struct sim_classes *c, const uint64_t *key)
 	return n;
 }
 
-/* Splits classes by whom their ranks meet, until that splits none. */
+/* Splits classes by the classes that their ranks meet, until nothing changes. */
 static void refine(const struct sim_program *p, struct sim_classes *c)
 {
 	uint64_t *met = mem_alloc(sizeof *met * ((size_t)p->channel.n + 1));
@@ -95,8 +95,8 @@ struct walks {
 	struct sim_rank r;
 	struct sim_twins twins;
 	bool each;           /* each rank is walked */
-	bool knows_symmetry; /* it was looked for */
-	uint64_t places;     /* of the ranks that were walked */
+	bool knows_symmetry; /* the symmetry was searched */
+	uint64_t places;     /* of all walked ranks */
 };
 
 static bool key_rank(struct walks *w, uint32_t rank)
@@ -132,8 +132,8 @@ static bool find_twin(struct walks *w, uint32_t rank)
 	return true;
 }
 
-/* Finds the symmetry of the program on its cluster. Channels have it, too: the joint of a channel is the same
- * for all of an orbit, and one that the least rank is on. */
+/* Finds the symmetry of the program on its cluster. Channels have it, too: all ranks of an orbit get the same
+ * joint for a channel, and the least rank is on that joint. */
 static struct symmetry *find_symmetry(struct sim_program *p)
 {
 	const struct cluster *c = cost_cluster(p->cost);
@@ -152,7 +152,8 @@ static struct symmetry *find_symmetry(struct sim_program *p)
 	                                              .label = {p->delay, p->slow}});
 }
 
-/* False: a rank cannot be walked, or all have to be with another symmetry. */
+/* Walks all ranks that must be walked. Returns false if one cannot be walked, or if all must be walked again
+ * with another symmetry. */
 static bool walk_all(struct walks *w)
 {
 	struct sim_program *p = w->p;

@@ -1,9 +1,8 @@
-/* sim_classes: ranks that do alike.
+/* sim_classes: puts ranks that behave alike into classes.
  *
- * Two ranks are of one class if they issue the same tasks at the same times, and whom they meet on each
- * channel are members of the same classes, for whom it is the same channel. Their tasks then begin and end at
- * the same times, so that one of them stands for all. Classes are refined from the tasks alone until they are
- * that. */
+ * Two ranks are in one class if they issue the same tasks at the same times and, on each channel, meet
+ * members of the same classes that use the same channel. Then their tasks begin and end at the same times,
+ * and one rank stands for all. Classes first follow from the tasks alone, and are split until this holds. */
 #ifndef HIRC_SIM_SIM_CLASSES_H
 #define HIRC_SIM_SIM_CLASSES_H
 #include "sim/rank.h"
@@ -15,12 +14,12 @@ struct sim_classes {
 	uint32_t *first;          /* by class: its least rank */
 	uint32_t *count;          /* by class */
 	struct sim_place **place; /* by rank: its places on channels, place_n of them */
-	uint32_t *place_n;        /* 0 of ranks that are not the least of their orbit */
+	uint32_t *place_n;        /* 0 for ranks that are not the least of their orbit */
 };
 
-/* each: every rank is walked; otherwise ranks are left out that are known to do the same as a walked one:
- * twins (twins.h), and orbits of the symmetry that is put in the program. The classes are the same.
- * False after reporting; then there is nothing to free. */
+/* each: walk every rank. Otherwise skip ranks that are known to do the same as a walked one: twins (twins.h),
+ * and orbits of the symmetry, which is stored in the program. The classes are the same in both cases. Returns
+ * false after reporting; then there is nothing to free. */
 bool sim_classes_find(struct sim_program *p, bool each, struct sim_classes *out);
 void sim_classes_free(struct sim_classes *c);
 

@@ -1,4 +1,5 @@
-/* sim_json: a simulation as one JSON object. Its order is that of the lists, and of first begins. */
+/* sim_json: writes a simulation as one JSON object. Entries are in the order of the lists, communication by
+ * its first begin. */
 #include "base/json_put.h"
 #include "base/table.h"
 #include "sim/timeline.h"
@@ -11,7 +12,7 @@ static void add_statement(struct timeline *t, op_id op, struct table *to)
 	table_add_text(to, timeline_where(t, op));
 }
 
-/* `, "key": [ … ]`, and frees the table. */
+/* Appends `, "key": [ … ]`, and frees the table. */
 static void put_table(const char *key, struct table *t, struct buf *out)
 {
 	t->indent = INDENT;

@@ -1,11 +1,11 @@
-/* sim_print: the results of a simulation, for people. */
+/* sim_print: prints the results of a simulation as text. */
 #include "base/table.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
 #include "sim/timeline.h"
 #include <string.h>
 
-struct unit { /* of times */
+struct unit { /* a unit of time */
 	const char *name;
 	double ns;
 };
@@ -125,7 +125,7 @@ static void print_lanes(struct timeline *t, const struct timeline_class *c, stru
 	table_close(&rows);
 }
 
-/* 512 B, 12.500 MiB */
+/* Appends `512 B` or `12.500 MiB`. */
 static void put_bytes(struct buf *out, int64_t bytes)
 {
 	static const char *const unit[] = {"KiB", "MiB", "GiB", "TiB"};
@@ -189,7 +189,7 @@ static void print_class(struct timeline *t, const struct timeline_class *c, int6
 	if (!t->recorded && t->binding)
 		buf_printf(out, "host         %12.3f %s   %.1f %%\n", convert_time(u, c->host), u.name,
 		           timeline_percent(c->host, t->runtime));
-	if (t->binding) /* measured ones have no memory */
+	if (t->binding) /* a measured timeline has no memory */
 		print_memory(t, c, out);
 	print_lanes(t, c, out);
 	print_held(t, c, held, out);
@@ -202,7 +202,7 @@ static void print_bound(const struct timeline *t, struct buf *out)
 	if (t->bound.runtime <= t->runtime)
 		buf_printf(out, "%.2f %% below, by %s\n",
 		           timeline_percent(t->runtime - t->bound.runtime, t->runtime), t->binding);
-	else /* a statement began before what it needs was over */
+	else /* a statement began before its operands were ready */
 		buf_puts(out, "if nothing is used before it is made: `hirc check` says where\n");
 }
 

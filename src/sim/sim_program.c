@@ -1,4 +1,4 @@
-/* sim_program: facts that are the same on all ranks: times, sizes, where values die. */
+/* sim_program: facts that are the same on all ranks: times, sizes, last uses of values. */
 #include "cost/local.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -6,11 +6,11 @@
 #include "sim/rank.h"
 #include <string.h>
 
-enum { BUCKETS = 1 << 10 }; /* at first */
+enum { BUCKETS = 1 << 10 }; /* initial number */
 
 /* ---- where values die */
 
-/* The statement of region r that op is, or stands in; 0: none. */
+/* Returns the statement of region r that is op or contains op; 0: none. */
 static op_id in_region(const struct module *m, op_id op, region_id r)
 {
 	while (op && m->op.at[op].parent != r)
@@ -41,7 +41,8 @@ static void use_all(const struct sim_program *p, op_id *last, op_id op, op_id by
 	}
 }
 
-/* A wait uses the values of its Communications; that of a group, the values of its messages. */
+/* Counts a wait as a use of the values of its Communications; a wait for a group, of the values of its
+ * messages. */
 static void use_waited(const struct sim_program *p, op_id *last, op_id wait)
 {
 	for (unsigned k = 0; k < op_role_count(p->m, wait, ROLE_STATEMENT); k++) {

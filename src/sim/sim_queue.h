@@ -1,10 +1,10 @@
-/* sim_queue: the queue of the next events. */
+/* sim_queue: a queue of events, the earliest first. */
 #ifndef HIRC_SIM_SIM_QUEUE_H
 #define HIRC_SIM_SIM_QUEUE_H
 #include "base/vec.h"
 #include <stdbool.h>
 
-struct queue_entry { /* ordered by all but version */
+struct queue_entry { /* ordered by all fields but version */
 	int64_t at;
 	uint32_t who, what;
 	uint32_t version;
@@ -15,6 +15,6 @@ struct queue {
 };
 
 void queue_push(struct queue *q, struct queue_entry e);
-struct queue_entry queue_pop(struct queue *q); /* it is not empty */
+struct queue_entry queue_pop(struct queue *q); /* the queue must not be empty */
 
 #endif

@@ -1,15 +1,15 @@
-/* sim_schedule: the order of a program in the format of the graphs' referee. */
+/* sim_schedule: writes the order of a program in the format of the graphs' referee. */
 #include "sim/sim.h"
 #include <string.h>
 
-/* The names that a statement was made of, as they were before buckets. */
+/* Returns the names of the recorded statements that were merged into this one. */
 static const char *members_of(struct module *m, op_id op)
 {
 	const struct attr *a = op_attr(m, op, "members");
 	return a && a->kind == ATTR_STRING ? names_text(m->names, a->u.name) : block_name(m, op);
 }
 
-/* The collective of a pack or unpack. */
+/* Returns the collective of a pack or unpack. */
 static op_id collective_of(struct module *m, op_id op)
 {
 	if (m->op.at[op].kind == OP_UNPACK)
@@ -21,7 +21,7 @@ static op_id collective_of(struct module *m, op_id op)
 	return op;
 }
 
-/* Returns true if a collective was made of several that start together, each with its own operand. */
+/* Returns true if a collective was merged from several that start together, each with its own operand. */
 static bool is_grouped(struct module *m, op_id op)
 {
 	return block_is_communication(m, op) && op_attr(m, op, "members") &&

@@ -1,12 +1,12 @@
-/* sim_svg: a timeline as a picture: for each class of ranks its lanes from top to bottom, below them its
- * memory; time goes to the right. Exposed communication is marked. Spans thinner than a pixel that are
- * neighbours and alike are one, so that the picture does not grow with the program. */
+/* sim_svg: draws a timeline: the lanes of each class of ranks from top to bottom, below them its memory; time
+ * goes to the right. Exposed communication is marked. Neighbouring spans of one kind that are thinner than a
+ * pixel are drawn as one, so that the picture does not grow with the program. */
 #include "draw/svg.h"
 #include "sim/timeline.h"
 #include <string.h>
 
 enum {
-	LEFT = 160, /* of names */
+	LEFT = 160, /* for names */
 	WIDTH = 1060,
 	HEAD = 80,
 	LANE = 21,
@@ -23,8 +23,8 @@ static const char *const looks[] = {[TIMELINE_WORK] = "k0",
                                     [TIMELINE_WAIT] = "exposed"};
 
 struct picture {
-	const char *unit; /* of times: us or ms, by the length of the step */
-	double ns;        /* of such a unit */
+	const char *unit; /* us or ms, by the length of the step */
+	double ns;        /* ns in that unit */
 	struct timeline *t;
 	struct svg svg;
 	double scale; /* pixels a nanosecond */
@@ -38,12 +38,12 @@ static double x_of(const struct picture *p, int64_t at)
 
 /* ---- spans */
 
-struct run { /* of pixels */
+struct run { /* a range of pixels */
 	double from, to;
-	const struct timeline_span *span; /* NULL: of several */
+	const struct timeline_span *span; /* NULL: it covers several spans */
 	uint8_t kind;                     /* enum timeline_kind; WAIT: exposed */
 };
-typedef VEC(struct run) runs; /* ascending, apart */
+typedef VEC(struct run) runs; /* ascending, disjoint */
 
 static void add_run(struct picture *p, runs *to, const struct timeline_span *s, int64_t begin, int64_t end,
                     uint8_t kind)
@@ -80,7 +80,7 @@ static void put_label(struct picture *p, const struct timeline_span *s, double f
 		         timeline_label(p->t, s->op));
 }
 
-/* In the widest part of a span that nothing else covers: other runs from number *first on. */
+/* Puts a label in the widest part of a span that no other run covers, from run *first on. */
 static void put_label_beside(struct picture *p, const struct run *r, const runs *over, uint32_t *first)
 {
 	double from = r->from, best = 0, best_from = 0;
@@ -98,7 +98,7 @@ static void put_label_beside(struct picture *p, const struct run *r, const runs 
 	put_label(p, r->span, best_from, best_from + best);
 }
 
-/* Parts of the spans of a lane that were waited for. */
+/* Finds the parts of a lane's spans that are exposed. */
 static void find_exposed(struct picture *p, const struct timeline_class *c, uint32_t lane, runs *out)
 {
 	uint32_t *of_lane = mem_alloc(sizeof *of_lane * ((size_t)c->span.n + 1)), n = 0;
@@ -131,7 +131,7 @@ static int by_from(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Ascending and apart: messages of which several are under way are exposed at once. */
+/* Makes runs ascending and disjoint: several messages in flight may be exposed at once. */
 static void flatten(runs *r)
 {
 	uint32_t n = 0;
@@ -166,7 +166,7 @@ static void put_lane(struct picture *p, const struct timeline_class *c, uint32_t
 		put_run(p, &above.at[k]);
 	for (uint32_t k = 0; k < below.n; k++)
 		vec_push(&labelled, below.at[k]);
-	flatten(&labelled); /* several at once have no label */
+	flatten(&labelled); /* several messages at once have no label */
 	for (uint32_t k = 0, first = 0; k < labelled.n; k++)
 		put_label_beside(p, &labelled.at[k], &above, &first);
 	for (uint32_t k = 0; k < above.n; k++)
@@ -229,7 +229,7 @@ static void put_memory(struct picture *p, const struct timeline_class *c)
 
 /* ---- the whole */
 
-/* About ten steps of 1, 2 or 5 times a power of ten. */
+/* Returns a distance of ticks, 1, 2 or 5 times a power of ten, that gives about ten. */
 static int64_t tick_of(int64_t runtime)
 {
 	int64_t tick = 1;

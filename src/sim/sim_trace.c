@@ -1,12 +1,12 @@
-/* sim_trace: a simulation in Chrome's trace format: a process for each class of ranks, a thread for each
- * lane. Messages, of which several are under way, take the first place that is free. */
+/* sim_trace: writes a simulation in Chrome's trace format: a process for each class of ranks, a thread for
+ * each lane. A lane of messages may have several in flight; each takes the first free thread. */
 #include "base/chrome.h"
 #include "sim/timeline.h"
 
 enum { MESSAGE_TID = 1000 };
 
 struct places {
-	VEC(int64_t) end; /* by place: when its last message ends */
+	VEC(int64_t) end; /* by thread: end of its last message */
 };
 
 static unsigned tid_of(struct places *p, const struct timeline_span *s)
@@ -22,7 +22,7 @@ static unsigned tid_of(struct places *p, const struct timeline_span *s)
 	return MESSAGE_TID + k;
 }
 
-/* An arrow goes from the begin of communication to each wait for it, or to where it would wait. */
+/* Draws an arrow from the begin of communication to each wait for it, or to the place where it would wait. */
 static void put_spans(struct timeline *t, const struct timeline_class *c, int pid, struct places *places,
                       struct buf *out)
 {

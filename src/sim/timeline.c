@@ -1,4 +1,4 @@
-/* timeline: texts and sums. */
+/* timeline: texts and totals of timelines. */
 #include "sim/timeline.h"
 #include "cost/block.h"
 #include "ir/coalesce.h"
@@ -11,7 +11,7 @@ void timeline_open(struct timeline *t, struct module *m)
 	*t = (struct timeline){.m = m, .arena = arena_new()};
 	t->label = mem_zalloc(sizeof *t->label * m->op.n);
 	t->where = mem_zalloc(sizeof *t->where * m->op.n);
-	ir_number(m); /* statements are printed one at a time */
+	ir_number(m); /* now, as statements are printed one at a time */
 }
 
 void timeline_close(struct timeline *t)
@@ -51,7 +51,7 @@ static void sum_up(struct timeline_class *c)
 	}
 }
 
-/* "ranks 0-7 16-23 …" */
+/* Returns "ranks 0-7 16-23 …". */
 static const char *ranks_text(struct timeline *t, const struct timeline_class *c)
 {
 	enum { MOST = 4 };
@@ -138,7 +138,7 @@ const char *timeline_held_name(struct timeline *t, const struct timeline_held *h
 
 void timeline_communication(const struct timeline *t, const struct timeline_class *c, timeline_rows *out)
 {
-	struct { /* of an op: its rows */
+	struct { /* by op: its rows */
 		uint32_t row, next;
 	} *known = mem_alloc(sizeof *known * (c->span.n + 1));
 	uint32_t *first = mem_zalloc(sizeof *first * t->m->op.n), known_n = 0;

@@ -1,10 +1,10 @@
-/* timeline: the times of events on the lanes of ranks: all output of a simulation is made of it.
+/* timeline: the times of events on the lanes of ranks. All outputs of a simulation are made from it.
  *
- *     rank 0      host   ████  ██████   ██████      spans of lanes; a wait is one from when compute stands
- *                 g0        ███████ ████████        still to the end of the awaited comm
+ *     rank 0      host   ████  ██████   ██████      spans of lanes; a wait is a span from the end of compute
+ *                 g0        ███████ ████████        to the end of the awaited comm
  *                 memory ▁▃▅▅▇▅▃▁
  *
- * Ranks that do alike at the same times are one class. Times are ns from the start of the step. */
+ * Ranks that do the same at the same times are one class. Times are ns from the start of the step. */
 #ifndef HIRC_SIM_TIMELINE_H
 #define HIRC_SIM_TIMELINE_H
 #include "base/vec.h"
@@ -18,58 +18,60 @@ enum timeline_lane_kind { LANE_HOST, LANE_STREAM, LANE_COMMUNICATOR, LANE_MESSAG
 struct timeline_lane {
 	const char *name;
 	uint8_t kind; /* enum timeline_lane_kind */
-	int64_t busy; /* ns; waits left out */
+	int64_t busy; /* ns, without waits */
 };
 
 enum timeline_kind { TIMELINE_WORK, TIMELINE_COLLECTIVE, TIMELINE_MESSAGE, TIMELINE_WAIT };
 
 struct timeline_span {
 	int64_t begin, end;
-	int64_t bytes;     /* of communication */
-	int64_t exposed;   /* of communication: all waits for it; by timeline_finish */
+	int64_t bytes;     /* bytes of communication */
+	int64_t exposed;   /* exposed communication, ns: all waits for it; set by timeline_finish */
 	int64_t iteration; /* of the innermost loop; -1: none */
 	op_id op;
 	uint32_t lane;
-	uint32_t comm; /* of a wait: the span that it waits for; TIMELINE_NONE */
-	uint32_t task; /* of the class's unit; of recorded programs the node; TIMELINE_NONE: of neither, as
-	                  waits */
+	uint32_t comm; /* of a wait: the span of the awaited comm; TIMELINE_NONE */
+	uint32_t task; /* task of the class's unit; in recorded programs, the node; TIMELINE_NONE: neither,
+	                  for example a wait */
 	uint8_t kind;  /* enum timeline_kind */
 };
 
-struct timeline_level { /* of memory, from here on */
+struct timeline_level { /* memory from this moment on */
 	int64_t at, bytes;
 };
-struct timeline_held {  /* at the peak */
-	value_id value; /* 0: of a statement while it runs */
-	op_id op;       /* that makes it; 0: an input */
+struct timeline_held {  /* memory that is live at the peak */
+	value_id value; /* 0: memory of a running statement */
+	op_id op;       /* the statement that makes the value; 0: an input */
 	int64_t bytes;
-	uint32_t count; /* of the same name and size */
+	uint32_t count; /* values of the same name and size */
 };
-struct timeline_step { /* of the chain of events that follow each other at once, ends with the step */
+struct timeline_step { /* a part of the critical path: the chain of events without gaps that ends with the
+	                  step */
 	op_id op;
 	int64_t time;
 	uint32_t count; /* executions */
 };
 
-struct timeline_ranks { /* first … last */
+struct timeline_ranks { /* ranks first … last */
 	uint32_t first, last;
 };
 
 struct timeline_class {
 	const char *name; /* "rank 0", "ranks 0-7" */
 	VEC(struct timeline_ranks) ranks;
-	uint32_t count; /* ranks */
-	uint32_t unit;  /* that stands for it in the simulation's events; 0 where there are none */
+	uint32_t count; /* number of ranks */
+	uint32_t unit;  /* the unit that stands for it in the simulation's events; 0 if there are none */
 	VEC(struct timeline_lane) lane;
 	VEC(struct timeline_span) span; /* by begin */
 	VEC(struct timeline_level) memory;
-	VEC(struct timeline_held) held;     /* largest first */
+	VEC(struct timeline_held) held;     /* the largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed;
-	int64_t live;          /* bytes, at most */
-	int64_t peak;          /* that a run reserves; without a plan the live ones */
-	const char *unplanned; /* the reason why peak is without a plan; NULL: it is not, or was recorded */
-	int64_t host;          /* that it needs to issue all statements; of recorded programs 0 */
+	int64_t live;          /* the most live bytes at any moment */
+	int64_t peak;          /* bytes that a run reserves; without a plan, the live bytes */
+	const char *unplanned; /* the reason why peak has no plan; NULL: it has one, or the program was
+	                          recorded */
+	int64_t host;          /* ns that the host needs to issue all statements; 0 in recorded programs */
 };
 
 struct timeline_remark {
@@ -79,53 +81,54 @@ struct timeline_remark {
 
 struct timeline {
 	struct module *m;
-	struct arena *arena; /* of texts */
+	struct arena *arena; /* for texts */
 	VEC(struct timeline_class) class;
 	VEC(struct timeline_remark) remark;
-	const char **label, **where; /* by op; made when asked for */
-	const char *machine;         /* NULL: not stated */
-	bool recorded;               /* statements go by their names; the host computes */
-	int64_t ranks;               /* 0: not stated */
-	int64_t runtime, limit /* of memory; 0: none */;
-	struct sched_bound bound; /* more than the runtime of programs with races */
-	const char *binding;      /* cause of the bound; NULL: measured, there is neither it nor memory */
+	const char **label, **where; /* by op; made when first needed */
+	const char *machine;         /* NULL: not known */
+	bool recorded;               /* statements are shown by name; the host computes */
+	int64_t ranks;               /* 0: not known */
+	int64_t runtime, limit /* runtime: ns. limit: memory in bytes; 0: none */;
+	struct sched_bound bound; /* may be above the runtime if the program has races */
+	const char *binding;      /* the machine that sets the bound; NULL: measured, with neither bound
+	                             nor memory */
 };
 
 void timeline_open(struct timeline *t, struct module *m);
 void timeline_close(struct timeline *t);
-/* Counts the sums of the spans: exposed, busy. */
+/* Computes the totals of the spans: exposed, busy. */
 void timeline_finish(struct timeline *t);
 /* A statement as text; where it stands, "f.hir:7" or "". */
-/* The class of ranks that ends last; 0 if there is none. */
+/* Returns the class of ranks that ends last; 0 if there is none. */
 uint32_t timeline_last_class(const struct timeline *t);
 const char *timeline_label(struct timeline *t, op_id op);
 const char *timeline_where(struct timeline *t, op_id op);
-/* "X", or the statement that makes it. */
+/* Returns "X", or the statement that makes the value. */
 const char *timeline_held_name(struct timeline *t, const struct timeline_held *h);
 
-/* Executions of one statement on one lane. */
+/* All executions of one statement on one lane. */
 struct timeline_row {
 	op_id op;
 	uint32_t lane, count;
-	int64_t bytes, time, exposed, first; /* first: when it began first */
+	int64_t bytes, time, exposed, first; /* first: when the first execution began */
 };
 typedef VEC(struct timeline_row) timeline_rows;
-/* The communication of a class, by first begin. */
+/* Lists the communication of a class by its first begin. */
 void timeline_communication(const struct timeline *t, const struct timeline_class *c, timeline_rows *out);
 
-/* sim_print.c: for people. held: how many lines of values live at the peak. */
+/* sim_print.c: prints text. held: number of lines about values live at the peak. */
 struct timeline_print {
 	int64_t held, classes;
 };
 void timeline_print(struct timeline *t, const struct timeline_print *o, struct buf *out);
-/* sim_json.c: the object that a command prints with --json, see man/hirc-sim.1. */
+/* sim_json.c: writes the object that a command prints with --json, see man/hirc-sim.1. */
 void timeline_json(struct timeline *t, const char *command, struct buf *out);
-/* sim_trace.c: Chrome's trace format, as `hirc run --trace` writes it; pid = class, tid = lane. */
+/* sim_trace.c: writes Chrome's trace format, as `hirc run --trace` does; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
-/* sim_svg.c: a picture. */
+/* sim_svg.c: draws a picture. */
 void timeline_svg(struct timeline *t, struct buf *out);
 
-/* Returns a part of a time in percent; 0 of no time. */
+/* Returns a part of a time in percent; 0 if the time is 0. */
 static inline double timeline_percent(int64_t part, int64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;

@@ -2,14 +2,14 @@
  *
  *     Y <- allgather(T, axis=x)     (0 1 2 3) for rank 2, (4 5 6 7) for rank 5
  *
- * If nothing that a rank does depends on its number, another that is in the same meshes, as late and as slow
- * does the same. Only the slices of teams that hold it differ, and are looked up for each team that the
- * first one asked for. */
+ * If nothing that a rank does depends on its number, any rank in the same meshes, with the same delay and
+ * speed, does the same. Only its slices of teams differ; they are looked up for each team that the walked
+ * rank looked up. */
 #ifndef HIRC_SIM_TWINS_H
 #define HIRC_SIM_TWINS_H
 #include "sim/rank.h"
 
-enum { TWINS_MOST = 64 }; /* that were walked; of more, ranks are walked that would have had a twin */
+enum { TWINS_MOST = 64 }; /* walked ranks that are kept; later ones are never found as twins */
 
 struct sim_twin {
 	uint32_t rank, asked_n, place_n;
@@ -22,9 +22,10 @@ struct sim_twins {
 	VEC(struct sim_twin) twin;
 };
 
-/* A rank that was walked; it is not by_rank. */
+/* Adds a walked rank, which must not be by_rank. */
 void sim_twins_add(struct sim_twins *t, uint32_t rank, const struct sim_rank *r);
-/* One that the rank does like, and the places of the rank, in the arena. NULL: there is none. */
+/* Finds a walked rank that does the same as `rank`, and the places of `rank`, in the arena. Returns NULL if
+ * there is none. */
 const struct sim_twin *sim_twins_find(const struct sim_twins *t, uint32_t rank, struct sim_place **place);
 
 #endif
