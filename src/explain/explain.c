@@ -1,4 +1,4 @@
-/* explain: rows, from the spans of a timeline. */
+/* explain: makes rows from the spans of a timeline. */
 #include "explain/explain.h"
 #include "explain/explain_rows.h"
 #include "ir/edit.h"
@@ -99,7 +99,7 @@ static void count_lanes(struct explain_making *k)
 	vec_free(&seen);
 }
 
-struct placed { /* a row, to be sorted */
+struct placed { /* a row to be sorted */
 	uint32_t place;
 	struct explain_row row;
 };
@@ -110,7 +110,7 @@ static int by_place(const void *a, const void *b)
 	return (x->place > y->place) - (x->place < y->place);
 }
 
-/* place: by op, in the order of the program. */
+/* Sorts rows by the program's order. place: by op. */
 static void sort_rows(struct explain_class *to, const uint32_t *place)
 {
 	struct placed *sorted = mem_alloc(sizeof *sorted * ((size_t)to->row.n + 1));
@@ -130,7 +130,7 @@ static uint32_t *places(struct module *m, struct arena *a)
 	return place;
 }
 
-/* Fills in the work of the rows that compute, and adds up communication and contention. */
+/* Fills in the work of rows that compute, and adds up communication and contention. */
 static void add_work(struct explain_making *k)
 {
 	for (uint32_t i = 0; i < k->to->row.n; i++) {
@@ -149,7 +149,7 @@ static void add_work(struct explain_making *k)
 
 /* ---- the chain */
 
-/* Adds the rest of the class's time to the host: it had not issued the next statement. */
+/* Counts the rest of the class's time as the host's: it had not yet issued the next statement. */
 static void add_chain(struct explain_making *k)
 {
 	int64_t *chain = k->to->chain;
@@ -179,7 +179,7 @@ static const char *lane_of(const struct explain_making *k, const uint32_t *span,
 	return span[task] == TIMELINE_NONE ? "" : k->c->lane.at[k->c->span.at[span[task]].lane].name;
 }
 
-/* Goes back over items that take no time. */
+/* Follows causes back over items that take no time. */
 static struct sim_cause cause_of(const struct sim_events *e, struct sim_cause x)
 {
 	for (x = sim_cause_begin(e, x); x.task != SIM_NONE; x = sim_cause_ready(e, x)) {
@@ -190,14 +190,14 @@ static struct sim_cause cause_of(const struct sim_events *e, struct sim_cause x)
 	return x;
 }
 
-/* Adds the time that the stream stood still before each task: from when it was issued and the stream's work
- * before it was over. */
+/* Adds the idle time of a stream before each task: from the moment when the task was issued and the stream's
+ * earlier work was over. */
 static void add_idle(struct explain_making *k, const struct sim_events *e)
 {
 	const struct sim_unit *u = &e->unit[k->c->unit];
 	uint32_t *span = mem_alloc(sizeof *span * ((size_t)u->r.task.n + 1));
 	int64_t *over =
-	    mem_zalloc(sizeof *over * ((size_t)u->r.task.n + 1)); /* work of the stream, up to a task */
+	    mem_zalloc(sizeof *over * ((size_t)u->r.task.n + 1)); /* work of the stream before each task */
 	memset(span, 0xff, sizeof *span * ((size_t)u->r.task.n + 1));
 	for (uint32_t i = 0; i < k->c->span.n; i++)
 		if (k->c->span.at[i].task != TIMELINE_NONE)
@@ -219,7 +219,7 @@ static void add_idle(struct explain_making *k, const struct sim_events *e)
 	free(over);
 }
 
-/* A recorded program's host stands still where it waits. */
+/* Adds the time in which the host of a recorded program is idle in waits. */
 static void add_stalls(struct explain_making *k)
 {
 	for (uint32_t i = 0; i < k->c->span.n; i++) {

@@ -1,4 +1,5 @@
-/* explain_print: an explanation for people: a summary, a table of statements, one of collectives, advice. */
+/* explain_print: prints an explanation as text: a summary, a table of statements, a table of collectives,
+ * advice. */
 #include "base/table.h"
 #include "explain/explain.h"
 #include "explain/explain_words.h"
@@ -7,7 +8,7 @@
 
 enum { COLUMNS = 120, WIDEST_STATEMENT = 44, LINES = 2 /* of collectives that are alike */ };
 
-struct unit { /* of times */
+struct unit { /* a unit of time */
 	const char *name;
 	double ns;
 };
@@ -25,7 +26,7 @@ static const char *time_text(const struct printing *p, int64_t ns)
 	return arena_printf(p->x->arena, "%.3f", (double)ns / p->unit.ns);
 }
 
-/* "" of 0. */
+/* Returns the text of a time; "" for 0. */
 static const char *time_or_none(const struct printing *p, int64_t ns)
 {
 	return ns ? time_text(p, ns) : "";
@@ -89,7 +90,7 @@ static int by_weight(const void *a, const void *b)
 	return (x->row > y->row) - (x->row < y->row);
 }
 
-/* Chooses the rows to print: those that take or wait longest, in their order. */
+/* Chooses the rows to print: those with the longest times or waits, in their order. */
 static bool *chosen(const struct printing *p)
 {
 	uint32_t n = p->c->row.n;
@@ -204,7 +205,7 @@ static void put_statements(struct printing *p)
 
 /* ---- collectives */
 
-/* By op: its row; NULL: the class does not do it. */
+/* Returns rows by op; NULL: the class does not run it. */
 static const struct explain_row **rows_by_op(const struct printing *p)
 {
 	const struct explain_row **row = mem_zalloc(sizeof *row * p->x->t->m->op.n);
@@ -213,10 +214,10 @@ static const struct explain_row **rows_by_op(const struct printing *p)
 	return row;
 }
 
-/* Collectives that are done alike, for as long. */
+/* Collectives done in the same way, with the same time. */
 struct alike {
 	const struct explain_collective *first;
-	uint32_t count, n; /* executions; statements */
+	uint32_t count, n; /* count: executions; n: statements */
 	struct buf lines;  /* of the first ones */
 };
 
@@ -227,7 +228,7 @@ static bool is_alike(const struct cost_choice *a, const struct cost_choice *b)
 	       !strcmp(a->links, b->links) && !strcmp(a->algorithm, b->algorithm);
 }
 
-/* A line, and below it the alternatives. */
+/* Adds a line for a collective, and below it the alternatives. */
 static void add_collective(const struct printing *p, const struct alike *x, struct table *t)
 {
 	struct arena *a = p->x->arena;
@@ -318,7 +319,8 @@ static void put_advice(struct printing *p)
 	                                             {.title = "", .left = true}};
 	struct table table = table_open(TABLE_TEXT, column, sizeof column / sizeof *column);
 	struct arena *arena = p->x->arena;
-	int64_t exposed = t->class.at[timeline_last_class(t)].exposed; /* as that of advice is */
+	int64_t exposed = t->class.at[timeline_last_class(t)].exposed; /* compared with the advice, which
+	                                                                  is about the class that ends last */
 	for (uint32_t k = 0; k < a->n; k++) {
 		table_add_text(&table, a->at[k].option);
 		table_add_text(&table,

@@ -1,15 +1,15 @@
 /* whys: the reasons for exposed communication.
  *
- *     Y <- allreduce(T) as c         1000 ns, of which the device stands still for 800:
+ *     Y <- allreduce(T) as c         1000 ns; the device is idle for 800 of them:
  *     wait(c)
- *     Z <- relu(Y)                   it needs Y: nothing can be done meanwhile
- *     V <- linear(A, B)              it does not: this could have been done
+ *     Z <- relu(Y)                   needs Y: cannot run meanwhile
+ *     V <- linear(A, B)              does not need Y: could have run meanwhile
  *
- * Statements are looked at in the order of issue, which is the meaning of the program. A statement needs a
+ * The search follows the order of issue, which defines the meaning of the program. A statement needs a
  * Communication if it reads the Communication's result or a value computed from it, or overwrites an operand
- * of such a statement. Buffers count whole, but for slices of a loop's streams; a receive needs all earlier
- * sends, as another rank may have passed the data on. So a statement reported as independent really is: all
- * its operands were there, and all memory that it overwrites was free. */
+ * of such a statement. A use of a buffer counts as a use of all of it, except for slices of a loop's streams.
+ * A receive needs all earlier sends, since another rank may have passed the data on. So a statement reported
+ * as independent is independent: all its operands were ready, and all memory that it overwrites was free. */
 #include "explain/explain_rows.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
@@ -18,17 +18,17 @@
 #include "sim/causes.h"
 #include <stdlib.h>
 
-enum { LOOKS = 8000000 }; /* at tasks, for all waits of a class */
+enum { LOOKS = 8000000 }; /* tasks looked at, for all waits of a class */
 
 struct part {
 	value_id root;
-	expr_id slice; /* of a loop's streams; 0: all of it */
+	expr_id slice; /* slice by a loop's streams; 0: the whole buffer */
 };
 
-struct taint { /* of a buffer, by its root */
+struct taint { /* a mark on a buffer, by its root */
 	uint32_t round;
 	uint32_t depth; /* 1: the Communication's own result; 2: a value computed from that */
-	expr_id slice;  /* 0: all of it */
+	expr_id slice;  /* 0: the whole buffer */
 	int64_t iteration;
 };
 
@@ -38,19 +38,20 @@ struct search {
 	const struct sim_unit *u;
 	struct module *m;
 	struct taint *taint;       /* by value: the Communication's result, and values computed from it */
-	struct taint *held;        /* by value: the operands of it, and of statements that need it */
-	uint32_t *reached, *depth; /* by task: the round in which it was; of that */
+	struct taint *held;        /* by value: operands of the Communication, and of statements that need
+	                              it */
+	uint32_t *reached, *depth; /* by task: the round in which it was reached, and its depth then */
 	uint32_t round;
-	bool sent;        /* something that is reached was sent */
-	int64_t *written; /* by value: when the last part of a buffer was */
-	int64_t *read;    /* by value: when a buffer was read for the last time */
-	int64_t *made;    /* by task: when its operands were there, and its memory was free */
+	bool sent;        /* data of a reached task was sent */
+	int64_t *written; /* by value: when the last part of the buffer was written */
+	int64_t *read;    /* by value: when the buffer was last read */
+	int64_t *made;    /* by task: when its operands were ready and its memory was free */
 	int64_t looks;
 	VEC(struct work {
 		int64_t begin;
 		uint32_t task;
 	})
-	work; /* by begin */
+	work; /* sorted by begin */
 };
 
 static int by_begin(const void *a, const void *b)
@@ -61,8 +62,8 @@ static int by_begin(const void *a, const void *b)
 	return (x->task > y->task) - (x->task < y->task);
 }
 
-/* Returns the part of a buffer that an operand names; a slice only if it is of the innermost loop, whose
- * iteration tells slices apart. */
+/* Returns the part of a buffer that an operand names. It is a slice only if the innermost loop cuts it, since
+ * the iteration then tells slices apart. */
 static struct part part_of(const struct module *m, op_id op, value_id v)
 {
 	op_id def = m->value.at[v].def, loop[IR_MAX_NESTING];
@@ -78,12 +79,12 @@ static struct part part_of(const struct module *m, op_id op, value_id v)
 
 /* ---- parts that statements touch */
 
-/* The accesses of a statement to an operand. */
+/* Kinds of access of a statement to an operand. */
 enum touch { READS = 1, WRITES = 2 };
 
 typedef void touched(struct search *s, struct part x, enum touch how, void *to);
 
-/* Calls it for each operand of a statement, and of those that it is made of. */
+/* Calls a function for each operand of a statement; of a unit, for each operand of its statements. */
 static void each_touched(struct search *s, op_id op, touched *call, void *to)
 {
 	bool adds = op_attr_is_true(s->m, op, "accumulate");
@@ -103,7 +104,7 @@ static void each_touched(struct search *s, op_id op, touched *call, void *to)
 			each_touched(s, member, call, to);
 }
 
-/* The depth of the entries of a part; 0: nothing. */
+/* Returns the depth of the marks on a part; 0: it has none. */
 static uint32_t tainted(const struct search *s, const struct taint *by_value, struct part x,
                         int64_t iteration)
 {
@@ -127,7 +128,7 @@ static void set_taint(const struct search *s, struct taint *by_value, struct par
 
 struct needing {
 	int64_t iteration;
-	uint32_t depth; /* the least; 0: it does not need it */
+	uint32_t depth; /* the least depth found; 0: the statement does not need the Communication */
 };
 
 static void look_at_operand(struct search *s, struct part x, enum touch how, void *to)
@@ -171,7 +172,7 @@ static void look_at(struct search *s, uint32_t task)
 	each_touched(s, t->op, mark_operand, &n);
 }
 
-/* Marks all that needs it. False: that would be too much to look at. */
+/* Marks all tasks that need the communication. Returns false if the search would take too long. */
 static bool find_needing(struct search *s, uint32_t comm)
 {
 	const struct sim_task *t = &s->u->r.task.at[comm];
@@ -206,7 +207,8 @@ static void mark_when(struct search *s, struct part x, enum touch how, void *to)
 	latest(how == READS ? &s->read[x.root] : &s->written[x.root], *end);
 }
 
-/* By task when all that it touches was there, of buffers whole: no earlier than that. */
+/* Finds for each task when all buffers that it touches were ready. Buffers count whole, so the time may be
+ * too late but never too early. */
 static void find_made(struct search *s)
 {
 	for (uint32_t k = 0; k < s->u->r.task.n; k++) {
@@ -229,7 +231,7 @@ static int64_t compute_overlap(int64_t a, int64_t b, int64_t from, int64_t to)
 	return to > from ? to - from : 0;
 }
 
-/* The collective that waits for it on its channel, and that the device then stands still for. */
+/* Returns the collective that waits for this one on its channel, and for which the device is then idle. */
 static op_id queued_behind(const struct search *s, uint32_t comm, const struct timeline_span *wait)
 {
 	const struct timeline_class *c = s->k->c;
@@ -251,8 +253,8 @@ static op_id queued_behind(const struct search *s, uint32_t comm, const struct t
 	return 0;
 }
 
-/* Returns the reason why a communication began later than its data were there, if that is at least half as
- * long as its exposed time; UNKNOWN: it did not, or others came later. */
+/* Returns the reason why a communication began later than its data were ready, if that delay is at least half
+ * of its exposed time. Returns UNKNOWN if there is no such delay, or if others came later. */
 static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t exposed, op_id *other)
 {
 	struct sim_cause x = {s->k->c->unit, comm};
@@ -276,7 +278,7 @@ static enum explain_why delayed(const struct search *s, uint32_t comm, int64_t e
 	return EXPLAIN_LAUNCH;
 }
 
-/* Finds the work that is done after `at`: work that could have begun before, or else the first of all. */
+/* Finds the work that runs after `at`: preferably work that could have begun before, otherwise the first. */
 static enum explain_why find_next_work(struct search *s, int64_t at, op_id *other)
 {
 	uint32_t low = 0, high = s->work.n;

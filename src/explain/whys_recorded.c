@@ -1,16 +1,16 @@
-/* whys_recorded: the reasons for exposed communication in a recorded program, whose host stands still. Its
- * statements are the nodes of a problem, which has the dependences of each. */
+/* whys_recorded: the reasons for exposed communication in a recorded program, whose host is idle in waits.
+ * Its statements are the nodes of a problem with the dependences of each. */
 #include "explain/explain_rows.h"
 #include <stdlib.h>
 
-enum { LOOKS = 8000000 }; /* at nodes, for all waits */
+enum { LOOKS = 8000000 }; /* nodes looked at, for all waits */
 
 struct search {
 	struct explain_making *k;
 	const struct sched_problem *p;
 	const struct sim *s;
-	uint32_t *place;   /* by node, in the order */
-	uint32_t *reached; /* by node: the round in which it was */
+	uint32_t *place;   /* by node: its place in the order */
+	uint32_t *reached; /* by node: the round in which it was reached */
 	uint32_t *stack, round;
 	int64_t looks;
 };
@@ -42,7 +42,7 @@ static bool computes(const struct search *s, uint32_t node)
 	return s->p->node[node].kind != SCHED_COMM && s->p->node[node].time > 0;
 }
 
-/* Returns true if all that a node needs comes before a place. */
+/* Returns true if all nodes that a node needs come before a place. */
 static bool is_ready(const struct search *s, uint32_t node, uint32_t place)
 {
 	for (uint32_t i = s->p->pred.at[node]; i < s->p->pred.at[node + 1]; i++)
@@ -51,8 +51,7 @@ static bool is_ready(const struct search *s, uint32_t node, uint32_t place)
 	return true;
 }
 
-/* Finds the node that is done from a place on: one that could have been done before, or else the first of
- * all. */
+/* Finds the next node after a place: preferably one that could have run before, otherwise the first. */
 static enum explain_why find_next_node(struct search *s, uint32_t from, op_id *other)
 {
 	uint32_t first = SCHED_NONE;
@@ -73,7 +72,7 @@ static enum explain_why find_next_node(struct search *s, uint32_t from, op_id *o
 	return EXPLAIN_REST;
 }
 
-/* Returns the time when all that a node needs is over. */
+/* Returns the time when all nodes that a node needs are over. */
 static int64_t find_ready_time(const struct search *s, uint32_t node)
 {
 	int64_t at = 0;
@@ -84,8 +83,8 @@ static int64_t find_ready_time(const struct search *s, uint32_t node)
 	return at;
 }
 
-/* Returns the statement that took or held up the host before a place, after `since`; 0: nothing but
- * launches. */
+/* Returns the statement that occupied or held up the host before a place, after `since`; 0: only launches
+ * did. */
 static op_id before_on_host(struct search *s, uint32_t k, int64_t since)
 {
 	for (; k-- > 0; s->looks++) {
@@ -102,7 +101,7 @@ static op_id before_on_host(struct search *s, uint32_t k, int64_t since)
 	return 0;
 }
 
-/* The comm before a place on its lane; 0: none. */
+/* Returns the comm before a place on its lane; 0: none. */
 static op_id before_on_lane(struct search *s, uint32_t k)
 {
 	uint32_t lane = s->p->node[s->s->order[k]].lane;
