@@ -1,10 +1,11 @@
-/* again: printed tensors and meshes whose text was read before.
+/* again: reuses printed tensors and meshes whose text was read before.
  *
  *     T9_g_float[ideviceIdx.x27{2}, iS28{4}] (DeviceMesh{0 1})      TENSOR_AGAIN, or … MESH_AGAIN
  *
  * A dump of the nvFuser surface prints a tensor with all its axes wherever it is used. Where the text of an
- * earlier one stands, the lexer gives one token, and the node shares the children of the earlier node. The
- * kept text holds no line end, since lines are counted elsewhere. Statements that repeat: shape.c. */
+ * earlier tensor repeats, the lexer returns one token, and the new node shares the children of the earlier
+ * node. The kept text has no line end, since another file counts lines. For repeated statements see
+ * shape.c. */
 #include "base/hash.h"
 #include "hir_parser.h"
 #include "parse/ast_build.h"
@@ -49,7 +50,7 @@ void again_keep_repeat(struct parser *p, ast_id statement, uint32_t name, uint32
 	keep_known(p, (struct ast_known){statement, length, name});
 }
 
-/* Returns true if a mesh follows at c, behind a tensor. */
+/* Returns true if a mesh follows at c, after a tensor. */
 static bool has_mesh(const unsigned char *c)
 {
 	while (*c == ' ' || *c == '\t' || *c == '\r' || *c == '\n')
@@ -81,7 +82,7 @@ uint32_t again_find_tensor(struct parser *p, const unsigned char *c)
 
 /* ---- meshes */
 
-/* The slot of the devices from c to the end of their parenthesis. */
+/* Returns the slot for the devices from c to the closing parenthesis. */
 static ast_id *find_mesh_slot(struct parser *p, const unsigned char *c)
 {
 	uint64_t hash = 0;

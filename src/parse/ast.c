@@ -1,8 +1,8 @@
-/* ast: building and reading the nodes of a source.
+/* ast: builds and reads the nodes of a source.
  *
- * A list keeps its last child while it grows, so that a program of a million statements is built in one
- * go. A node's height is known when it is made: a node that would be too high is left out and reported, and
- * nothing that walks the AST needs to look after its stack. */
+ * A list keeps its last child while it grows, so that adding a child takes constant time. A node's height is
+ * computed when it is made. A node that would be too high is reported and left out, so code that walks the
+ * AST may recurse. */
 #include "parse/ast.h"
 #include "base/source.h"
 #include "hir_parser.h"
@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-	NODE_SPARE = 1,      /* stands for nodes beyond the limit, never a child */
-	NODE_PER_BYTES = 12, /* a guess: one node for so many bytes of text */
+	NODE_SPARE = 1,      /* replaces nodes beyond the limit; never a child */
+	NODE_PER_BYTES = 12, /* guess: one node for this many bytes of text */
 };
 
 static struct ast_node *get_node(struct parser *p, ast_id id)
@@ -41,7 +41,7 @@ static ast_id new_node(struct parser *p, enum ast_kind kind, struct parse_span a
 	return p->ast->nodes.n - 1;
 }
 
-/* Returns true if a parent of the child is not too high; reports. */
+/* Returns true if a parent of the child is not too high; otherwise reports it. */
 static bool has_height_left(struct parser *p, ast_id child)
 {
 	if (get_node(p, child)->height < PARSE_MAX_HEIGHT)
@@ -56,7 +56,7 @@ static void raise_height(struct ast_node *parent, const struct ast_node *child)
 		parent->height = (uint16_t)(child->height + 1);
 }
 
-/* Children that a kind always has, as NONE when they are absent. */
+/* Returns the number of children that a kind always has; absent ones are NONE. */
 static unsigned required(enum ast_kind kind)
 {
 	switch (kind) {
@@ -251,7 +251,7 @@ struct ast *ast_parse(struct diag *d, struct source *s)
 	return parse(d, s, false);
 }
 
-/* Errors are reported by a second parse, which takes every token as it stands. */
+/* Errors are reported by a second parse, which reads every token without reuse. */
 struct ast *ast_parse_shared(struct diag *d, struct source *s)
 {
 	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);

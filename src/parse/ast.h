@@ -23,17 +23,18 @@ enum { /* flags */
        AST_EXTERN = 8,
        AST_BARE = 16,
        AST_QUOTED = 32, /* the name was written in backquotes */
-       AST_AGAIN = 64,  /* TYPE, TENSOR, DEVICES: the children are those of node value.i, which has the same
-	                 * text; ID: those of another one, whose text from the brace on is the same. Of a
-	                 * TENSOR, value.i may be the AST_REPEAT that defines it: see shape_tensor */
+       AST_AGAIN = 64,  /* TYPE, TENSOR, DEVICES: the children are those of node value.i, which has the
+	                   same text. ID: the children are those of another node whose text from the brace
+	                   on is the same. TENSOR: value.i may be the AST_REPEAT that defines it, see
+	                   shape_tensor */
 };
 
 typedef uint32_t ast_id;
 
 struct ast_node {
 	uint8_t kind;    /* enum ast_kind */
-	uint8_t flags;   /* AST_OUTPUT … */
-	uint16_t height; /* of the tree below: bounded, so that walkers may recurse; 0: a leaf */
+	uint8_t flags;   /* AST_OUTPUT and others */
+	uint16_t height; /* of the tree below, bounded so that code may recurse; 0: a leaf */
 	uint32_t name;   /* interned, 0: none */
 	uint32_t at;     /* byte offset of the first character */
 	uint32_t end;    /* byte offset after the last character */
@@ -42,18 +43,18 @@ struct ast_node {
 	union {
 		int64_t i;
 		double f;
-		ast_id last; /* lists under construction: the last child */
+		ast_id last; /* while a list is built: its last child */
 	} value;
 };
 
 struct ast_comment {
-	uint32_t at, end; /* the comment from its # (or //) to the end of the line, exclusive */
+	uint32_t at, end; /* the comment, from its # (or //) to before the end of the line */
 };
 
-/* A printed tensor whose text may stand again (again.c). */
+/* A printed tensor whose text may be repeated (again.c). */
 struct ast_known {
-	ast_id of;       /* the TENSOR, or the AST_REPEAT that defines it */
-	uint32_t length; /* bytes of its text, which begins where that node does */
+	ast_id of;       /* the TENSOR that prints it, or the AST_REPEAT that defines it */
+	uint32_t length; /* bytes of its text, which begins where that node begins */
 	uint32_t name;
 };
 
@@ -66,10 +67,10 @@ struct ast {
 	struct names *names;   /* owned */
 	VEC(struct ast_node) nodes;
 	VEC(struct ast_comment) comments; /* in order of place */
-	VEC(ast_id) exports;              /* all EXPORT nodes, in order */
-	VEC(ast_id) named;                /* the NAME of every `as c`, in order */
-	VEC(struct ast_known) known;      /* [0] is none */
-	struct shapes *shapes;            /* shape.h; owned; NULL: every token is taken as it stands */
+	VEC(ast_id) exports;              /* all EXPORT nodes, in order of place */
+	VEC(ast_id) named;                /* the NAME of every `as c`, in order of place */
+	VEC(struct ast_known) known;      /* [0] is unused */
+	struct shapes *shapes;            /* shape.h; owned; NULL: every token is read without reuse */
 	ast_id root;                      /* AST_FILE */
 	enum ast_surface surface;         /* of the program that the file holds */
 };
@@ -82,26 +83,26 @@ static inline uint32_t ast_length(const struct ast *a, ast_id id) /* bytes of it
 {
 	return a->nodes.at[id].end - a->nodes.at[id].at;
 }
-/* ast_each(a, child, parent) statement: for every child. */
+/* ast_each (a, child, parent) statement: runs the statement for every child. */
 #define ast_each(a, child, parent)                                                                           \
 	for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)
 static inline const char *ast_text(const struct ast *a, ast_id id)
 {
 	return names_text(a->names, a->nodes.at[id].name);
 }
-/* The index-th child, or 0. */
+/* Returns the index-th child, or 0. */
 ast_id ast_child(const struct ast *a, ast_id id, unsigned index);
 
-/* Parses a source of either surface. Always returns an AST; when errors were
- * reported to d it holds the statements that could be read. */
+/* Parses a source of either surface. Always returns an AST; after errors, which are reported to d, it holds
+ * the statements that could be read. */
 struct ast *ast_parse(struct diag *d, struct source *s);
-/* The same for who builds a program of it, in less time and memory: nodes may be AST_AGAIN or AST_REPEAT. */
+/* Parses in less time and memory, for a caller that builds a module: nodes may be AST_AGAIN or AST_REPEAT. */
 struct ast *ast_parse_shared(struct diag *d, struct source *s);
 void ast_free(struct ast *a);
 
-/* --dump=ast: one node a line, two blanks a level, `kind name value @line:col`. */
+/* --dump=ast: prints one node a line, two blanks a level, as `kind name value @line:col`. */
 void ast_print(const struct ast *a, struct buf *out);
-/* hirc fmt: the program in canonical spelling, comments and consts kept. Idempotent. */
+/* hirc fmt: prints the program in canonical spelling and keeps comments and consts. Idempotent. */
 void ast_format(const struct ast *a, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* ast_format: programs of the concise surface in canonical spelling.
+/* ast_format: prints programs of the concise surface in canonical spelling.
  *
  *     program p on m{              program p on m {
  *      input  X:f32[8@x]  # in       input X: f32[8@x]  # in
@@ -7,26 +7,26 @@
  *      output Y:f32[8]=X           }
  *     }
  *
- * A statement is a line; a level is two blanks. Comments are no nodes: those before a statement (or in
- * the middle of it) are printed before it, one that ends its line stays there. Blank lines between
- * statements become one; at the edges of a block there are none. Formatting its own output changes
- * nothing, and the AST stays the same. */
+ * A statement takes one line, a level two blanks. Comments are not nodes: a comment before or inside a
+ * statement is printed before it, and a comment at the end of its line is printed there. Several blank lines
+ * between statements become one; a block neither begins nor ends with one. Formatting the output again
+ * changes nothing, and it has the same AST. */
 #include "base/source.h"
 #include "parse/ast.h"
 #include "parse/format_expr.h"
 #include "parse/lex.h"
 #include <string.h>
 
-enum { LEVEL = 2, BEFORE_COMMENT = 2 /* blanks */ };
+enum { LEVEL = 2, BEFORE_COMMENT = 2 /* number of blanks */ };
 
 struct formatter {
 	const struct ast *a;
 	struct buf *out;
 	const char *text;
 	unsigned level;
-	uint32_t comment; /* the next one to print */
-	uint32_t done;    /* the end of the text printed last, in the source */
-	bool at_edge;     /* of a block or the file: no blank line here */
+	uint32_t comment; /* the next comment to print */
+	uint32_t done;    /* source offset after the text printed last */
+	bool at_edge;     /* at the begin or end of a block or of the file: print no blank line */
 };
 
 static uint32_t next_comment(const struct formatter *f)
@@ -56,7 +56,7 @@ static void put_comment(struct formatter *f)
 	f->done = c.end;
 }
 
-/* The comments that begin before an offset, on lines of their own. */
+/* Prints the comments that begin before an offset, each on its own line. */
 static void comments_before(struct formatter *f, uint32_t at)
 {
 	while (next_comment(f) < at) {
@@ -66,7 +66,8 @@ static void comments_before(struct formatter *f, uint32_t at)
 	}
 }
 
-/* Ends the line of a text that ends at an offset, with the comment behind it if that begins before limit. */
+/* Ends the line of a text that ends at offset `end`, with the comment after it if that begins before
+ * limit. */
 static void end_line(struct formatter *f, uint32_t end, uint32_t limit)
 {
 	f->done = end;
@@ -93,7 +94,7 @@ static void put_expr(struct formatter *f, const char *before, ast_id id)
 	format_expr(f->a, id, f->out);
 }
 
-/* Nodes whose text is one line */
+/* Nodes printed on one line */
 
 static void put_targets(struct formatter *f, ast_id list)
 {
@@ -152,7 +153,7 @@ static void put_mesh(struct formatter *f, ast_id id)
 		put_expr(f, " = ", devices);
 }
 
-/* A schedule primitive: split 0 inner 2 */
+/* Prints a schedule primitive: `split 0 inner 2`. */
 static void put_primitive(struct formatter *f, ast_id id)
 {
 	put_name(f, id);
@@ -160,7 +161,7 @@ static void put_primitive(struct formatter *f, ast_id id)
 	format_list(f->a, ast_at(f->a, id)->first, " ", f->out);
 }
 
-/* A statement or declaration without blocks. */
+/* Prints a statement or declaration that has no block. */
 static void put_line(struct formatter *f, ast_id id)
 {
 	const struct ast_node *n = ast_at(f->a, id);
@@ -218,7 +219,7 @@ static void put_line(struct formatter *f, ast_id id)
 		break;
 	case AST_ATTR_DECL:
 		emit_text(f, "attr ");
-		if (ast_at(f->a, first)->name == WORD_PROGRAM) /* a keyword that stands for itself here */
+		if (ast_at(f->a, first)->name == WORD_PROGRAM) /* the keyword is a name here */
 			emit_text(f, "program");
 		else
 			put_name(f, first);
@@ -259,14 +260,14 @@ static void put_line(struct formatter *f, ast_id id)
 
 static void put_statement(struct formatter *f, ast_id id, uint32_t limit);
 
-/* Where the text after a statement begins; end is the end of its block. */
+/* Returns where the text after a statement begins; end: the end of its block. */
 static uint32_t limit_of(const struct formatter *f, ast_id id, uint32_t end)
 {
 	ast_id next = ast_at(f->a, id)->next;
 	return next ? ast_at(f->a, next)->at : end;
 }
 
-/* From an opening brace to the closing one, which is left for the caller to end the line of. */
+/* Prints from an opening brace to the closing one; the caller ends that line. */
 static void put_block(struct formatter *f, ast_id first, uint32_t open, uint32_t end)
 {
 	emit_text(f, "{");
@@ -316,7 +317,7 @@ static void put_schedule(struct formatter *f, ast_id id)
 	emit_text(f, "}");
 }
 
-/* The block of a statement that is first printed, 0 for one without. */
+/* Returns the block of a statement that is printed first; 0: it has none. */
 static ast_id block_of(const struct formatter *f, ast_id id)
 {
 	switch (ast_at(f->a, id)->kind) {
@@ -362,7 +363,7 @@ static void put_header(struct formatter *f, ast_id id)
 	}
 }
 
-/* With the comment at its end, if that begins before limit. */
+/* Prints a statement, with the comment at its end if that begins before limit. */
 static void put_statement(struct formatter *f, ast_id id, uint32_t limit)
 {
 	const struct ast_node *n = ast_at(f->a, id);

@@ -1,7 +1,7 @@
-/* ast_nvfuser: builders of nodes that only %HostIrContainer and its sections have.
+/* ast_nvfuser: builds the nodes that only %HostIrContainer and its sections have.
  *
- * Printed names are taken apart here: `T0_g___bfloat` is T0 in memory g of __bfloat, `ideviceIdx.x9`
- * is axis 9. Old forms of stream operations become the calls that newer prints show. */
+ * Printed names are split here: `T0_g___bfloat` is T0 in memory g with dtype __bfloat, `ideviceIdx.x9` is
+ * axis 9. Old forms of stream operations become the calls that newer versions print. */
 #include "parse/ast_build.h"
 #include "parse/parse_report.h"
 #include <inttypes.h>
@@ -25,7 +25,7 @@ static uint32_t intern_name(struct parser *p, const char *s, size_t n)
 ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head, ast_id ids, ast_id devices)
 {
 	const char *text = (const char *)p->text + head.at, *end = (const char *)p->text + head.end;
-	const char *memory = memchr(text, '_', (size_t)(end - text)); /* the lexer saw it */
+	const char *memory = memchr(text, '_', (size_t)(end - text)); /* never NULL: the lexer has found it */
 	const char *dtype = memchr(memory + 1, '_', (size_t)(end - memory - 1));
 	uint32_t name = intern_name(p, text, (size_t)(memory - text));
 	memory++;
@@ -116,7 +116,7 @@ void ast_hirc_version(struct parser *p, struct parse_span at, int64_t version)
 	diag_error_span(p->diag, E_SECTION_VERSION, at.at, at.end - at.at,
 	                "the section is of version %" PRId64 "; this hirc reads version %d", version,
 	                PARSE_HIRC_VERSION);
-	p->cursor = p->limit; /* the meaning of the rest is not known */
+	p->cursor = p->limit; /* the meaning of the rest is unknown */
 }
 
 ast_id ast_transform(struct parser *p, ast_id lines, ast_id line)

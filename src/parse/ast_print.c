@@ -1,10 +1,10 @@
-/* ast_print: the AST as text, for --dump=ast.
+/* ast_print: prints the AST, for --dump=ast.
  *
  *     def output @9:3
  *       list @9:10
  *         result Y @9:10
  *
- * One node a line, two blanks a level. Names that are no words are in backquotes, strings in quotes. */
+ * One node a line, two blanks a level. Names that are not words are in backquotes, strings in quotes. */
 #include "base/source.h"
 #include "ir/spelling.h"
 #include "parse/ast.h"

@@ -1,7 +1,8 @@
-/* ast_statement: builders that choose the statement by their arguments.
+/* ast_statement: builders that choose the kind of statement from their arguments.
  *
- * Only the sign after the targets of a statement tells if they are defined (`a: T, b = f(x)`), written (`a <-
- * f(x)`) or exported (`output a`), so the grammar reads them as results and they get their kind here. */
+ * Only the sign after the targets tells if a statement defines them (`a: T, b = f(x)`), writes them (`a <-
+ * f(x)`) or exports them (`output a`). So the grammar reads targets as results, and the kind of statement is
+ * set here. */
 #include "parse/ast_build.h"
 #include "parse/parse_report.h"
 
@@ -68,7 +69,7 @@ ast_id ast_as(struct parser *p, struct parse_span at, uint32_t name)
 	return id;
 }
 
-/* `= random(seed=1) {storage=3}`: the attributes are the input's, not the call's. */
+/* In `= random(seed=1) {storage=3}` the attributes belong to the input, not to the call. */
 static ast_id take_attrs(struct parser *p, ast_id call)
 {
 	ast_id before = 0, last = get_statement_node(p, call)->first;

@@ -1,11 +1,11 @@
-/* format_expr: names, expressions and types in canonical spelling.
+/* format_expr: prints names, expressions and types in canonical spelling.
  *
  *     linear( X,W )+b*- 2    →  linear(X, W) + b * -2
  *     f(x , i = j-1){ a=1 }  →  f(x, i=j - 1) {a=1}
  *     f32[4 * h @ x]         →  f32[4*h@x]
  *
- * As in dumps, `*` has no blanks in extents, ranges and values of keys.
- * Parentheses are nodes, so that they are printed as they were written, and precedence plays no part. */
+ * As in dumps, `*` has no blanks in extents, ranges and values of keys. Parentheses are nodes, so they are
+ * printed as written, and the printer need not know precedence. */
 #include "parse/format_expr.h"
 #include "ir/spelling.h"
 #include "parse/lex.h"
@@ -25,7 +25,7 @@ static void put_name(const struct ast *a, uint32_t name, bool quoted, struct buf
 void format_name(const struct ast *a, ast_id id, struct buf *out)
 {
 	const struct ast_node *n = ast_at(a, id);
-	/* a word that means more in some places only keeps the quotes it has */
+	/* a word with a meaning only in some places keeps the quotes it has */
 	bool is_context_word = n->name >= WORD_FIRST_CONTEXT && n->name < WORD_COUNT;
 	put_name(a, n->name,
 	         (n->name && n->name < WORD_LAST_KEYWORD) || (is_context_word && n->flags & AST_QUOTED), out);
@@ -88,7 +88,7 @@ static void put_key(const struct ast *a, ast_id id, struct buf *out)
 	const struct ast_node *n = ast_at(a, id), *value = ast_at(a, n->first);
 	put_name(a, n->name, n->name == WORD_TEAM && n->flags & AST_QUOTED, out);
 	buf_putc(out, '=');
-	if (value->kind == AST_NAME) /* a keyword may stand here as it is */
+	if (value->kind == AST_NAME) /* a keyword needs no quotes here */
 		put_name(a, value->name, false, out);
 	else
 		put_expr(a, n->first, true, out);
@@ -148,7 +148,7 @@ static void put_expr(const struct ast *a, ast_id id, bool tight, struct buf *out
 	case AST_PAREN:
 		put_between(a, id, '(', ')', tight, out);
 		break;
-	case AST_TUPLE: { /* (a) would be no tuple */
+	case AST_TUPLE: { /* (a) would not be a tuple */
 		bool one = n->first && !ast_at(a, n->first)->next;
 		put_between(a, id, one ? '{' : '(', one ? '}' : ')', tight, out);
 		break;

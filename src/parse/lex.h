@@ -1,6 +1,6 @@
-/* lex: the words of keywords.def as names.
+/* lex: the words of keywords.def as interned names.
  *
- * WORD_x is the name id of a word in every AST; a name below WORD_FIRST_BODY is a keyword. */
+ * WORD_x is the name id of a word in every AST. A name below WORD_FIRST_BODY is a keyword. */
 #ifndef HIRC_PARSE_LEX_H
 #define HIRC_PARSE_LEX_H
 #include "base/str.h"
@@ -25,13 +25,13 @@ enum {
 struct lex_word {
 	const char *text;
 	bool lead;    /* can begin a statement or declaration */
-	bool nvfuser; /* of the nvFuser surface only */
+	bool nvfuser; /* used in the nvFuser surface only */
 };
 extern const struct lex_word lex_words[WORD_COUNT];
 
-/* Interns the words, as the first names of the table. */
+/* Interns the words as the first names of the table. */
 void lex_words_intern(struct names *t);
-/* Returns true if the text is an identifier, keyword or not. */
+/* Returns true if the text is an identifier; it may be a keyword. */
 bool lex_is_word(const char *text);
 
 #endif

@@ -1,20 +1,19 @@
-/* lines: from the lexer's tokens to the grammar's.
+/* lines: makes the grammar's tokens from the lexer's.
  *
  *     for i in 0..8 {        →  for i in 0 .. 8 BLOCK_OPEN
  *       Y <- f(X,            →  Y <- f ( X ,
  *              Z) {a=1}      →  Z ) { a = 1 } NEWLINE
  *     }                      →  BLOCK_CLOSE NEWLINE
  *
- * Line ends in brackets are blanks; elsewhere they end a statement, if there is one. Braces around
- * statements are told from braces around attributes and devices by the word that begins their
- * statement. In %HostIrContainer's body blocks are told by indentation, and a line that begins
- * with `=` or a binary operator continues the one before it.
+ * A line end in brackets is a blank; elsewhere it ends the statement. The first word of a statement tells
+ * braces around statements from braces around attributes or devices. In the body of %HostIrContainer
+ * indentation makes blocks, and a line that begins with `=` or a binary operator continues the one before it.
  *
  * Where a { is missing, one is put there, and the block ends where its indentation does.
  *
- * After an error the rest of the statement is skipped together with the blocks it opens, so that the
- * grammar goes on where a statement begins. A bracket that is not closed ends where a line begins
- * like a statement. */
+ * After an error the rest of the statement is skipped, with the blocks it opens, so that the grammar
+ * continues at the begin of a statement. A bracket that is not closed ends at the first line that begins like
+ * a statement. */
 #include "hir_parser.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
@@ -31,8 +30,8 @@ static bool in_bracket(const struct parser *p)
 	return get_innermost_bracket(p) != 'B';
 }
 
-/* The number of brackets that stay open when the innermost pair of that kind closes; -1: none is open
- * in this statement. */
+/* Returns the number of brackets that remain open when the innermost pair of a kind closes; -1: this
+ * statement has none open. */
 static int find_open(const struct parser *p, char kind, char other)
 {
 	for (int i = (int)p->brackets - 1; i >= 0 && p->bracket[i].kind != 'B'; i--)
@@ -79,7 +78,7 @@ static bool opens_block(const struct parser *p)
 	if (has_block_lead(p))
 		return true;
 	switch (p->lead.token) {
-	case TOK_NAME: /* perhaps a misspelt word that a block follows */
+	case TOK_NAME: /* may be one of these words, misspelt */
 	case TOK_LBRACE:
 		return lex_ends_line(p->cursor);
 	}
@@ -216,7 +215,7 @@ bool lines_begin_with_operator(const unsigned char *c)
 	        (*c == '!' && c[1] == '='));
 }
 
-/* Returns true, at the end of a line inside brackets, if the next line shows that one was not closed. */
+/* Returns true if a line ends inside brackets and the next line shows that a bracket was not closed. */
 static bool is_unclosed(const struct parser *p)
 {
 	uint32_t column, word;
@@ -259,7 +258,7 @@ static bool ends_statement(struct parser *p)
 	return p->mode != MODE_BODY || !lines_begin_with_operator(lex_peek_line(p, &column));
 }
 
-/* Puts t back and gives a token without text in its place. */
+/* Puts t back and returns a token without text before it. */
 static void put_before(struct parser *p, struct parse_token *t, int token)
 {
 	p->stash = *t;
@@ -268,7 +267,7 @@ static void put_before(struct parser *p, struct parse_token *t, int token)
 	t->span.end = t->span.at;
 }
 
-/* The first token of a line of the body: INDENT or DEDENT where its column is a new one. */
+/* Handles the first token of a line of the body. Returns INDENT or DEDENT before it if its column differs. */
 static void indent(struct parser *p, struct parse_token *t)
 {
 	uint32_t column = t->span.at - t->line_start, *top = &p->column[p->columns - 1];
@@ -453,7 +452,7 @@ static struct parse_token *read_token(struct parser *p)
 	return p->last = t;
 }
 
-/* Returns true, at the end of a line of the body, if a block begins below it. */
+/* Returns true if a line of the body ends and a block begins below it. */
 static bool deeper_follows(const struct parser *p)
 {
 	uint32_t column;
@@ -461,7 +460,7 @@ static bool deeper_follows(const struct parser *p)
 	return p->mode == MODE_BODY && column > p->column[p->columns - 1];
 }
 
-/* Goes to the end of the statement that lead begins, over the blocks in it. */
+/* Skips the rest of the statement that lead begins, with its blocks. */
 static struct parse_token *skip_statement(struct parser *p)
 {
 	unsigned blocks = p->lead_blocks, columns = p->lead_columns;
@@ -487,7 +486,7 @@ static struct parse_token *skip_statement(struct parser *p)
 void lines_panic(struct parser *p)
 {
 	switch (p->last->token) {
-	case TOK_NEWLINE: /* the statement ends here, but for a block below it */
+	case TOK_NEWLINE: /* the statement ends here, unless a block follows */
 		if (deeper_follows(p)) {
 			p->panic = true;
 			skip_statement(p);

@@ -1,9 +1,9 @@
-/* lookalike: see lookalike.h. The pairs are among those of Unicode's list of confusable characters (UTS #39),
- * and the signs of mathematics for signs that the language writes with two characters. */
+/* lookalike: see lookalike.h. The pairs come from Unicode's list of confusable characters (UTS #39), plus
+ * signs of mathematics that the language writes with two characters. */
 #include "parse/lookalike.h"
 #include <string.h>
 
-/* From one code to another, all for the same. */
+/* Ranges of codes with one replacement. */
 static const struct {
 	uint32_t from, to;
 	char plain[LOOKALIKE_BYTES];
@@ -19,7 +19,7 @@ static const struct {
     {0xa78a, 0xa78a, "="},  {0xfeff, 0xfeff, " "},
 };
 
-/* Letters of Greek and Cyrillic, and in the same order the Latin letters that they look like. */
+/* Greek and Cyrillic letters, and in the same order the Latin letters that they look like. */
 static const uint16_t letter[] = {
     0x0391, 0x0392, 0x0395, 0x0396, 0x0397, 0x0399, 0x039a, 0x039c, 0x039d, 0x039f, 0x03a1,
     0x03a4, 0x03a5, 0x03a7, 0x03b1, 0x03b9, 0x03bd, 0x03bf, 0x03c1, 0x0405, 0x0406, 0x0408,
@@ -32,7 +32,7 @@ static const char letter_plain[] = "ABEZHIKMNOP"
                                    "aeopcyxsij";
 _Static_assert(sizeof letter / sizeof *letter == sizeof letter_plain - 1, "one for each");
 
-/* The wide forms of `!` to `~`. */
+/* The full-width forms of `!` to `~`. */
 enum { WIDE_FROM = 0xff01, WIDE_TO = 0xff5e };
 
 bool lookalike(uint32_t code, char plain[LOOKALIKE_BYTES])

@@ -1,5 +1,4 @@
-/* lookalike: characters that editors, slides and chats put in the place of those that a program is written
- * in.
+/* lookalike: characters that editors, slides and chats insert in place of plain ones.
  *
  *     8 − 1    U+2212 looks like `-`
  *     f(х)     U+0445, a Cyrillic letter, looks like `x` */
@@ -11,10 +10,10 @@
 
 enum { LOOKALIKE_BYTES = 4 };
 
-/* Gives the plain character to write instead of one that looks like it; a blank for one that looks blank or
- * is not seen. False: it looks like no character of the language. */
+/* Finds the plain character for one that looks like it, or a blank for one that is invisible or looks blank.
+ * Returns false if it looks like no character of the language. */
 bool lookalike(uint32_t code, char plain[LOOKALIKE_BYTES]);
-/* The code of a character of n bytes in UTF-8; 0: they are none. */
+/* Returns the code of a UTF-8 character of n bytes; 0: it is invalid. */
 uint32_t lookalike_code(const unsigned char *at, size_t n);
 
 #endif

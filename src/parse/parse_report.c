@@ -1,11 +1,11 @@
-/* parse_report: the unexpected token, the tokens that could be there instead, and what other systems write
- * so.
+/* parse_report: reports an unexpected token, the tokens that could stand in its place, and hirc's way to write
+ * what other systems write so.
  *
  *     error: unexpected name 'iner', expected ',' or ')'
  *
- * The tokens that could stand are made few: all that begin an expression are `an expression`,
- * operators and other things that may follow are left out beside those that must follow. More than four are
- * no help and are not printed. */
+ * The list of possible tokens is shortened. All tokens that begin an expression become `an expression`. If
+ * some tokens must follow, those that only may follow, such as operators, are dropped. A list of more than
+ * four does not help and is not printed. */
 #include "parse/parse_report.h"
 #include "hir_parser.h"
 #include "parse/lex.h"
@@ -15,8 +15,8 @@
 enum { MOST_EXPECTED = 4, MOST_TEXT = 40, TOKENS = 512 };
 
 struct expected {
-	bool has[TOKENS];      /* by token - 256 */
-	const char *phrase[3]; /* phrases that stand for several tokens */
+	bool has[TOKENS];      /* by token number - 256 */
+	const char *phrase[3]; /* phrases for several tokens */
 	unsigned phrases;
 };
 
@@ -59,7 +59,8 @@ static void make_few(struct expected *e)
 	static const int before_end[] = {TOK_BLOCK_CLOSE, TOK_LBRACE, TOK_AS};
 
 	bool operand_before = has_token(e, TOK_STAR);
-	if (has_token(e, TOK_LET) && has_token(e, TOK_PARALLEL)) { /* the key or the value of an attribute */
+	if (has_token(e, TOK_LET) && has_token(e, TOK_PARALLEL)) { /* here the key or value of an attribute
+		                                                      may stand */
 		drop_keywords(e);
 		drop_tokens(e, rare, LENGTH(rare));
 	}
@@ -155,7 +156,7 @@ static void put_unexpected(const struct parser *p, const struct parse_token *t, 
 	buf_printf(b, "'%.*s%s'", (int)n, text, dots);
 }
 
-/* Words for `did you mean`. */
+/* Adds the expected words as candidates for `did you mean`. */
 
 static void try_expected(struct suggest *s, const struct expected *e)
 {

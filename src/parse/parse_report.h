@@ -1,13 +1,13 @@
-/* parse_report: messages of the grammar. */
+/* parse_report: messages about syntax. */
 #ifndef HIRC_PARSE_PARSE_REPORT_H
 #define HIRC_PARSE_PARSE_REPORT_H
 #include "parse/ast_build.h"
 
-/* `unexpected X, expected Y or Z` at the last token; expected are the tokens that could stand there. */
+/* Reports `unexpected X, expected Y or Z` at the last token. expected: the tokens that could stand there. */
 void report_unexpected(struct parser *p, const int *expected, unsigned n);
-/* The automaton's stack is exhausted. */
+/* Reports that the automaton's stack is full. */
 void report_parser_failure(struct parser *p, struct parse_span at);
-/* A number or list of the AST would pass a limit: reported once. */
+/* Reports, once, that the height or size of the AST would pass its limit. */
 void report_too_deep(struct parser *p, struct parse_span at);
 void report_too_large(struct parser *p, struct parse_span at);
 

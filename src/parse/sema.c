@@ -1,6 +1,6 @@
 /* sema: entry of the semantic step, and -D.
  *
- * Order: the declarations of the file, -D taking the place of defaults; then the program or the
+ * First the declarations of the file are read, with -D in place of defaults; then the program or the
  * container. `np` is predefined. */
 #include "parse/sema.h"
 #include "ir/coalesce.h"
@@ -21,7 +21,7 @@ struct sema_define *sema_find_define(const struct sema *s, const char *name)
 	for (unsigned i = 0; i < s->options->define_n; i++)
 		if (!strcmp(s->options->define[i].name, name)) {
 			s->options->define[i].used = true;
-			found = &s->options->define[i]; /* the last one counts */
+			found = &s->options->define[i]; /* the last one wins */
 		}
 	return found;
 }
@@ -104,7 +104,7 @@ static void build_file(struct sema *s)
 	ast_each (s->a, child, s->a->root) {
 		uint8_t kind = ast_at(s->a, child)->kind;
 		if (kind == AST_PROGRAM || kind == AST_CONTAINER)
-			program = child; /* the parser takes only one */
+			program = child; /* the parser lets only one through */
 	}
 	ast_each (s->a, child, s->a->root) {
 		const struct ast_node *n = ast_at(s->a, child);

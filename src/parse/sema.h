@@ -1,7 +1,7 @@
-/* sema: from AST to IR.
+/* sema: makes IR from an AST.
  *
- * Resolves names, types, layouts and effects; reports what does not hold. Both surfaces give the
- * same IR. */
+ * It resolves names, types, layouts and effects, and reports errors in them. Both surfaces give the same
+ * IR. */
 #ifndef HIRC_PARSE_SEMA_H
 #define HIRC_PARSE_SEMA_H
 #include "ir/ir.h"
@@ -9,20 +9,20 @@
 
 struct sema_define { /* one -D name=text */
 	const char *name, *text;
-	bool used;      /* set when a program had the name */
-	char meant[64]; /* else the nearest name of a program; empty: none is near */
+	bool used;      /* set if the program has that name */
+	char meant[64]; /* the nearest name of the program otherwise; empty: none is near */
 };
 
 struct sema_options {
 	struct sema_define *define;
 	unsigned define_n;
-	int64_t np; /* --np or the launcher's size; 0: the file's default */
+	int64_t np; /* from --np or the launcher; 0: use the file's default */
 };
 
-/* Takes over the AST's names. NULL when an error was reported. */
+/* Takes ownership of the AST's names. Returns NULL after reporting an error. */
 struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options);
-/* The same for who shows a program while it is written: errors or not, what could be read of it. With errors
- * it is only for looking at its declarations and values. */
+/* The same for an editor: returns the part of the program that could be read, with errors or without. After
+ * errors use it only to look at declarations and values. */
 struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options);
 
 #endif

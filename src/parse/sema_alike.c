@@ -1,10 +1,10 @@
-/* sema_alike: types of tensors that differ in their numbers alone.
+/* sema_alike: types of tensors that differ only in their numbers.
  *
  *     T8_g_float[iS20{( ceilDiv(i0, 2) )}, iS21{16}] (DeviceMesh{0 1})      read
  *     T9_g_float[iS22{( ceilDiv(i0, 2) )}, iS23{16}] (DeviceMesh{0 1})      the same type, numbers 2 higher
  *
- * The parser gives such axes the same children (again.c), and such statements the same shape. Tensors are
- * left out whose type depends on other lines: on a TransformPrinter block, the size= of an ALLOCATE, a
+ * The parser gives these axes the same children (again.c), and these statements the same shape. A tensor is
+ * left out if its type depends on other lines: a TransformPrinter block, the size= of an ALLOCATE, a
  * HirAliasSelect or `attr`. */
 #include "base/hash.h"
 #include "parse/nvfuser.h"
@@ -35,7 +35,7 @@ static struct nv_alike *slot_of(struct nv_reader *r, const struct nv_tensor *t)
 	return &r->alike[h % NV_ALIKE];
 }
 
-/* Returns true if two axes differ in their numbers at most, and these by the distance. */
+/* Returns true if two axes differ only in their numbers, by the given distance. */
 static bool same_axis(const struct ast *a, ast_id x, ast_id y, int64_t distance)
 {
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
@@ -60,7 +60,7 @@ static bool same_rest(const struct ast *a, ast_id x, ast_id y)
 	       ast_at(a, ast_child(a, x, 3))->name == ast_at(a, ast_child(a, y, 3))->name;
 }
 
-/* Gives the tensor the type, and the numbers of axis_n axes at number_at, all higher by the distance. */
+/* Gives the tensor a type, and axis_n axis numbers: those at number_at plus the distance. */
 static void take_type(struct nv_reader *r, struct nv_tensor *t, type_id type, uint32_t number_at,
                       int64_t distance)
 {
@@ -87,10 +87,10 @@ bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t)
 	return true;
 }
 
-/* Returns true if tensors that are printed alike have the type of this one. */
+/* Returns true if tensors with the same print have the type of this one. */
 static bool is_model(struct nv_reader *r, const struct nv_tensor *t)
 {
-	/* a print without a dtype is a warning of each tensor */
+	/* a print without a dtype gives a warning for each tensor */
 	return stands_alone(t) && ast_at(r->s->a, ast_child(r->s->a, t->node, 3))->kind == AST_NAME;
 }
 

@@ -1,4 +1,4 @@
-/* sema_argument: the arguments of a call sorted into operands, scalars, teams and attributes. */
+/* sema_argument: sorts the arguments of a call into operands, scalars, teams and attributes. */
 #include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include "parse/vocabulary.h"
@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keys of the team. With those of scalar operands (op_info) they are not attributes. */
+/* Keys of teams. These, and the keys of scalar operands (op_info), are not attributes. */
 static const struct special {
 	const char *key;
-	uint32_t traits;   /* of operations that take it, or … */
-	enum op_kind only; /* … this one; OP_NONE: none */
-	size_t at;         /* in struct call */
+	uint32_t traits;   /* traits of the operations that take it, or … */
+	enum op_kind only; /* … the one operation that takes it; OP_NONE: none */
+	size_t at;         /* offset in struct call */
 } specials[] = {
     {"axis", TRAIT_COLLECTIVE, OP_SYMMETRIC_VIEW, offsetof(struct call, axis)},
     {"team", TRAIT_COLLECTIVE, OP_NONE, offsetof(struct call, team_list)},
@@ -42,7 +42,7 @@ static ast_id *special_key(struct call *c, const char *key)
 	return NULL;
 }
 
-/* permute(X, (1, 0)), reshape(X, [a, b]): a list that stands for an attribute. */
+/* Returns the attribute for which a list may stand: permute(X, (1, 0)), reshape(X, [a, b]). */
 static const char *positional_attr(const struct sema *s, enum op_kind kind, ast_id e)
 {
 	uint8_t node = ast_at(s->a, e)->kind;
@@ -59,7 +59,7 @@ bool call_is_host(enum op_kind kind)
 	       kind == OP_SET_CURRENT_STREAM || kind == OP_SYNCHRONIZE || kind == OP_DEALLOCATE;
 }
 
-/* Operands that are statements, streams or buffers. */
+/* Reads an operand that is a statement, stream or buffer. */
 static bool host_operand(struct sema *s, struct call *c, ast_id e)
 {
 	const struct ast_node *n = ast_at(s->a, e);
@@ -88,7 +88,7 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 	if (sema_is_later_statement(s, name)) {
 		vec_push(&s->forward, (struct sema_forward){.name = name, .at = n->at});
 		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0},
-		                      e); /* known at the end of the program */
+		                      e); /* filled in at the end of the program */
 	}
 	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
 	bool other = !name || sema_find_tensor(s, name) || sema_find_scalar(s, name);
@@ -153,7 +153,7 @@ bool call_read_arguments(struct sema *s, struct call *c)
 	return true;
 }
 
-/* shard_by_stream(X, i) */
+/* Returns true for shard_by_stream(X, i). */
 static bool has_positional_index(const struct call *c)
 {
 	return c->kind == OP_SHARD_BY_STREAM && !c->scalar[0] && c->read_n == 2 &&
@@ -204,7 +204,7 @@ bool call_check_arity(struct sema *s, struct call *c)
 	return false;
 }
 
-/* Scalars that follow the operands, in the order of struct op. */
+/* Appends the scalars that follow the operands, in the order of struct op. */
 bool call_push_special(struct sema *s, struct call *c)
 {
 	const struct op_info *info = &op_info[c->kind];

@@ -1,4 +1,4 @@
-/* sema_attr: attributes of operations, checked against the row of ops.def. */
+/* sema_attr: checks the attributes of operations against their row in ops.def. */
 #include "parse/lex.h"
 #include "parse/other_names.h"
 #include "parse/sema_call.h"
@@ -49,7 +49,7 @@ static bool exprs_of(struct sema *s, ast_id list, struct attr *a)
 	return true;
 }
 
-/* An attribute value as written. */
+/* Reads an attribute value. */
 bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 {
 	const struct ast_node *n = ast_at(s->a, value);
@@ -81,7 +81,7 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 	expr_id e = sema_expr(s, value);
 	if (!e)
 		return false;
-	if (n->kind == AST_PAREN && expr_is_const(s->m, e, &a->u.i)) /* (0): a list of one */
+	if (n->kind == AST_PAREN && expr_is_const(s->m, e, &a->u.i)) /* (0) is a list of one */
 		return ints_of(s, value, a);
 	a->kind = expr_is_const(s->m, e, &a->u.i) ? ATTR_INT : ATTR_EXPR;
 	if (a->kind == ATTR_EXPR)
@@ -105,7 +105,7 @@ bool call_may_add_attr(struct sema *s, const struct call *c, const struct attr *
 	return true;
 }
 
-/* Returns true if a word stands in a list of words. */
+/* Returns true if a list of words contains a word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -124,7 +124,7 @@ static bool has_key(enum op_kind kind, const char *name)
 	return found;
 }
 
-/* An operation takes the attributes of its row in ops.def. */
+/* Returns true if an operation takes an attribute: its row in ops.def lists it. */
 static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 {
 	const char *known = op_info[c->kind].attributes, *name = ast_text(s->a, key);

@@ -55,7 +55,7 @@ void nv_deallocate(struct nv_reader *r, ast_id stmt)
 		                       &(struct ir_use){ROLE_FREE, v}, 1));
 }
 
-/* The logical axis of a tensor that has the number of an id. */
+/* Returns the logical axis of a tensor with the number of an id. */
 static int logical_axis(struct nv_reader *r, value_id v, ast_id id)
 {
 	const struct domain *d = value_domain(r->s->m, v);
@@ -65,7 +65,7 @@ static int logical_axis(struct nv_reader *r, value_id v, ast_id id)
 	return -1;
 }
 
-/* SymmetricContiguousView(T0) */
+/* Reads SymmetricContiguousView(T0). */
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 {
 	struct sema *s = r->s;
@@ -100,7 +100,7 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 	nv_op(r, op)->team = team;
 }
 
-/* HirAliasSelect( T0, axis = iS1{8}, index = i ) and ShardByStream(T0, stream_index = i) */
+/* Reads HirAliasSelect( T0, axis = iS1{8}, index = i ) or ShardByStream(T0, stream_index = i). */
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select)
 {
 	static const char *const but_select[] = {"axis", "index", NULL}, *const but_shard[] = {"stream_index",
@@ -122,7 +122,8 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 		nv_refuse(r, E_AXIS_ATTRIBUTE, axis, "this is no logical axis of the tensor");
 	scalar_id at_index = index ? nv_scalar(r, index) : 0;
 	if (!from || !at_index || (select && k < 0)) {
-		nv_define(r, t, ast_at(s->a, target)->at); /* so that uses do not fail too */
+		nv_define(r, t, ast_at(s->a, target)->at); /* so that uses of the result are not errors,
+		                                              too */
 		return;
 	}
 	attrs_id attrs = 0;

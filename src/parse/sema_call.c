@@ -1,5 +1,5 @@
-/* sema_call: operations. Puts statements together from their operands, attributes, teams and result
- * types; operands of nested calls become temporaries. */
+/* sema_call: makes statements from operation, operands, attributes, team and result types. Operands that are
+ * nested calls become temporaries. */
 #include "parse/sema_call.h"
 #include "ir/edit.h"
 #include <stdio.h>
@@ -92,7 +92,7 @@ static bool is_statement_only(enum op_kind kind)
 	        kind == OP_END_COALESCING);
 }
 
-/* Checks the number of results, and that bound ones can be written. */
+/* Checks the number of results, and that bound results can be written. */
 static bool check_results(struct sema *s, const struct call *c, const struct sema_result *result, unsigned n)
 {
 	unsigned want = op_info_results(c->kind);
@@ -235,7 +235,8 @@ static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_r
 		return 0;
 	}
 	if (c.kind == OP_PACK || c.kind == OP_UNPACK)
-		call_check_pack(s, op, draft.at); /* its results have types all the same */
+		call_check_pack(s, op, draft.at); /* the types of its results are right, but the whole may
+		                                     be wrong */
 	for (unsigned k = 0; k < result_n; k++) {
 		struct value *v = &s->m->value.at[values[k]];
 		if (!result[k].bound) {
@@ -266,7 +267,7 @@ op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, u
 	s->calls++;
 	op_id op = add_call_statement(s, expr, result, result_n, as, at, out);
 	s->calls--;
-	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a word */
+	if (!op && diag_error_count(s->d) == s->errors) /* never drop a statement without a message */
 		diag_error(s->d, E_RESULT_TYPE_NEEDED, ast_at(s->a, expr)->at,
 		           "no type can be found for the results of this: state them");
 	return op;

@@ -1,14 +1,14 @@
-/* sema_cluster: what a program says about the machine that it was recorded on.
+/* sema_cluster: reads the program's description of the machine on which it was recorded.
  *
  *     cluster h100 {launch=1000, memory_rate=3350000000000}
  *     group g0(8) {allgather=(1048576, 239700, 2097152, 405900)}
  *
- * launch is the host's time for a statement in ns, memory_rate is in bytes a second. The table of a
- * collective has pairs of bytes of its operand on a rank, ascending, and ns. */
+ * launch is the host's time for a statement in ns; memory_rate is in bytes a second. The table of a
+ * collective has pairs: bytes of its operand on a rank, ascending, and ns. */
 #include "parse/sema_internal.h"
 #include <string.h>
 
-/* Returns the fault of a table for a message; NULL: none. */
+/* Returns the error in a table, for a message; NULL: none. */
 static const char *table_error(const struct attr *a)
 {
 	if (a->kind != ATTR_INTS || !a->n || a->n % 2)

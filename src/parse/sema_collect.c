@@ -1,8 +1,8 @@
-/* sema_collect: one look over a container before its statements are read.
+/* sema_collect: looks through a container before its statements are read.
  *
- * The layout of a tensor depends on what stands elsewhere: the size= of its ALLOCATE, the axes that a
- * HirAliasSelect names, whether it is returned; and whether a transfer is issued where it is printed
- * first depends on where it is printed again. */
+ * The layout of a tensor depends on other places: the size= of its ALLOCATE, the axes that a HirAliasSelect
+ * names, and whether it is returned. Whether a transfer is issued at its first print depends on where it is
+ * printed again. */
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
@@ -30,7 +30,7 @@ ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 	return 0;
 }
 
-/* Returns true if two prints of a tensor show the same axes. */
+/* Returns true if two prints of a tensor have the same axes. */
 static bool same_print(const struct ast *a, ast_id x, ast_id y)
 {
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
@@ -60,7 +60,7 @@ static ast_id printed_tensor(struct ast *a, ast_id node)
 	return n->kind == AST_TENSOR && n->flags & AST_AGAIN ? shape_tensor(a, (ast_id)n->value.i) : node;
 }
 
-/* The last tensor is the one of that name. */
+/* Makes the last tensor the one found by its name. */
 static void put_by_name(struct nv_reader *r, name_id name)
 {
 	while (r->tensor_of.n <= name)
@@ -79,7 +79,7 @@ static struct nv_tensor *add_tensor(struct nv_reader *r, name_id name, ast_id no
 	return &r->tensor.at[r->tensor.n - 1];
 }
 
-/* Returns where a tensor that is new is printed, as nodes that stand for good. */
+/* Returns the node where a new tensor is printed first. The node must not be one that shape_expand reuses. */
 static ast_id first_print(struct nv_reader *r, ast_id node)
 {
 	struct ast *a = r->s->a;
@@ -109,7 +109,7 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 	return t;
 }
 
-/* Notes the tensors of an AST_REPEAT. Returns false if one may be printed with other axes than before. */
+/* Notes the tensors of an AST_REPEAT. Returns false if one may have other axes than in an earlier print. */
 static bool note_repeat(struct nv_reader *r, ast_id repeat)
 {
 	struct shape_tensor x[SHAPE_MAX_HOLES];
@@ -130,7 +130,7 @@ static void note_statement(struct nv_reader *r, ast_id node, bool stands)
 	                            .number = ast_at(r->s->a, node)->value.i, .node = node, .count = stands});
 }
 
-/* HirAliasSelect( T0, axis = iS1{8}, index = i ) */
+/* Notes the axis of HirAliasSelect( T0, axis = iS1{8}, index = i ). */
 static void note_select(struct nv_reader *r, ast_id call)
 {
 	struct ast *a = r->s->a;
@@ -237,7 +237,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 				           "%s is listed twice", ast_text(a, tensor));
 			*flag = 1;
 		}
-	ast_each (a, stmt, ast_child(a, container, 2)) /* units follow the statements */
+	ast_each (a, stmt, ast_child(a, container, 2)) /* units come after the statements */
 		if (ast_at(a, stmt)->kind == AST_UNIT)
 			nv_collect_unit(r, stmt);
 		else
@@ -251,7 +251,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 			ast_id tensor =
 			    ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
 			struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
-			if (!t) /* the dump of a whole fusion may print others */
+			if (!t) /* the dump of a whole fusion may print more tensors */
 				continue;
 			if (t->block)
 				diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,

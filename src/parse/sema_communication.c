@@ -4,9 +4,9 @@
  *     P2PCommunication 38 (type=send, …)
  *     Wait(Communication 38)
  *
- * A Communication is issued where it stands. A transfer that is met first in ShareMemHandles is declared
- * there, and posted where it stands later; so is one that stands several times. `issue=` in the section
- * `Hirc 1 :` says when this guess is wrong. */
+ * A Communication is issued where it is printed as a statement. A transfer that is printed first in
+ * ShareMemHandles is declared there, and posted where it is printed later; the same holds for a transfer
+ * printed as a statement several times. `issue=` in the section `Hirc 1 :` corrects this guess. */
 #include "ir/edit.h"
 #include "parse/nvfuser.h"
 #include <string.h>
@@ -87,7 +87,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	return op;
 }
 
-/* Communication N (type=Allreduce, …) and CollectivePermute N (…). */
+/* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
 	static const char *const known[] = {"type",    "team",      "root",      "input", "output",
@@ -128,7 +128,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 		use[0] = (struct ir_use){ROLE_DEF, nv_define(r, t, ast_at(s->a, output)->at)};
 	op_id op = ir_op_new(s->m, kind, at, bound ? use + 1 : use, bound ? n - 1 : n);
 	nv_append(r, op);
-	if (!bound) { /* reductions that it does and that the dump does not show */
+	if (!bound) { /* the dump does not show the reductions that it does */
 		type_id type = infer_reduce_axes(s->m, op, t->type);
 		s->m->value.at[t->value].type = type;
 	}
@@ -152,7 +152,7 @@ static void add_post(struct nv_reader *r, op_id transfer, uint32_t at)
 	nv_append(r, ir_op_new(r->s->m, OP_POST, at, &(struct ir_use){ROLE_STATEMENT, transfer}, 1));
 }
 
-/* A Communication that stands as a statement. */
+/* Reads a Communication that stands as a statement. */
 void nv_communication(struct nv_reader *r, ast_id comm)
 {
 	struct sema *s = r->s;
@@ -185,7 +185,7 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 	}
 }
 
-/* Wait, post and ShareMemHandles: operands that are statements. */
+/* Reads the operands of Wait, post and ShareMemHandles, which are statements. */
 void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 {
 	struct sema *s = r->s;
@@ -227,7 +227,7 @@ void nv_resolve_pending(struct nv_reader *r)
 		struct operand *o = &m->operand.at[r->pending.at[i].operand];
 		const struct nv_statement *x = &r->statement.at[r->pending.at[i].statement];
 		o->id = x->op;
-		if (!x->op && !x->count) /* if it stands somewhere, it was reported there */
+		if (!x->op && !x->count) /* if it stands as a statement, the error was reported there */
 			diag_error(r->s->d, E_STATEMENT_UNKNOWN, m->op.at[o->op].at,
 			           "no statement is Communication %lld", (long long)x->number);
 	}

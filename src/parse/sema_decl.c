@@ -1,8 +1,8 @@
-/* sema_decl: params, consts, meshes and groups. */
+/* sema_decl: reads params, consts, meshes and groups. */
 #include "parse/sema_internal.h"
 #include <string.h>
 
-/* By its name and by the number that `as` gives. */
+/* Defines a param by its name, and by its number from `as`. */
 static void define_param(struct sema *s, ast_id decl, enum scope_kind kind, uint32_t id)
 {
 	ast_id as = ast_child(s->a, decl, 1);
@@ -40,7 +40,7 @@ static void declare_param(struct sema *s, ast_id decl)
 	if (define) {
 		bool late = false;
 		expr_id e = sema_define_expr(s, define, at, &late);
-		if (!e || !expr_is_const(s->m, e, &k)) { /* an expression stands for the name */
+		if (!e || !expr_is_const(s->m, e, &k)) { /* the name stands for an expression */
 			enum scope_kind kind = late ? SCOPE_DEFINE : e ? SCOPE_LET : SCOPE_BROKEN;
 			define_param(s, decl, kind, late ? (uint32_t)(define - s->options->define) : e);
 			return;
@@ -61,7 +61,7 @@ static void declare_const(struct sema *s, ast_id decl)
 	ast_id value = ast_child(s->a, decl, 0);
 	if (!strcmp(ast_text(s->a, decl), "np") && s->options->np > 0 && !define) {
 		sema_define_scalar(s, n->name, SCOPE_CONST, expr_const(s->m, s->options->np), at);
-		return; /* the launcher's size or --np; predefined already */
+		return; /* defined already, by the launcher or --np */
 	}
 	expr_id e = define ? sema_define_expr(s, define, at, NULL) : sema_expr(s, value);
 	if (!e) {
@@ -82,7 +82,7 @@ static void declare_const(struct sema *s, ast_id decl)
 		return;
 	}
 	const struct scope_entry *old = sema_find_scalar(s, n->name);
-	if (old && old->at == DIAG_NOWHERE) { /* np: the file's default */
+	if (old && old->at == DIAG_NOWHERE) { /* np: use the file's default */
 		struct scope_entry *x = &s->entry.at[old - s->entry.at];
 		x->id = e;
 		x->at = at;
@@ -114,7 +114,7 @@ static bool push_device(struct sema *s, struct device_list *l, int64_t device, u
 	return true;
 }
 
-/* Reads nested braces; every list at one depth must be equally long. */
+/* Reads nested braces. All lists at one depth must have the same length. */
 static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct device_list *l)
 {
 	uint32_t count = 0;
@@ -140,7 +140,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 				           IR_MAX_DEVICES);
 				return false;
 			}
-			/* {0..7} lists 0 to 7, both included: it is a list of members, not a loop */
+			/* {0..7} is a list with 0 and 7, unlike the range of a loop */
 			for (int64_t k = from; k <= to; k++, count++)
 				if (!push_device(s, l, k, n->at))
 					return false;
@@ -166,7 +166,7 @@ static bool read_devices(struct sema *s, ast_id devices, unsigned depth, struct 
 	return true;
 }
 
-/* Names of the axes of a mesh that a dump shows without them: x; y, x; z, y, x; … */
+/* Returns the default names of the axes of a mesh that a dump shows without names: x; y, x; z, y, x; … */
 static name_id default_axis_name(struct sema *s, unsigned axis, unsigned rank)
 {
 	static const char *const names[] = {"x", "y", "z", "a3", "a4", "a5", "a6", "a7"};
@@ -296,7 +296,7 @@ static void declare_group(struct sema *s, ast_id decl)
 		return;
 	}
 	if (!sema_const(s, ast_child(s->a, decl, 0), &size)) {
-		ir_group_add(s->m, n->name, 1, 0, at); /* its uses are not reported too */
+		ir_group_add(s->m, n->name, 1, 0, at); /* so that uses of the group are not errors, too */
 		return;
 	}
 	if (size < 1 || size > IR_MAX_DEVICES) {

@@ -1,4 +1,4 @@
-/* sema_expr: index expressions, extents and constants from the AST. */
+/* sema_expr: reads index expressions, extents and constants. */
 #include "parse/other_names.h"
 #include "parse/sema_internal.h"
 #include "parse/vocabulary.h"
@@ -50,11 +50,11 @@ static unsigned at_most(unsigned x, unsigned limit)
 	return x < limit ? x : limit;
 }
 
-/* Reports an expression that would take what walks it too long or too deep: sharing makes a chain of
- * lets exponential. 0 then, else e. */
+/* Returns e, or 0 after reporting an expression that is too large or too deep to walk. Lets are shared, so a
+ * chain of lets can grow exponentially. */
 static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 {
-	for (expr_id i = s->measure.n; e && i <= e; i++) { /* operands come before what is made of them */
+	for (expr_id i = s->measure.n; e && i <= e; i++) { /* operands have smaller ids */
 		const struct expr *x = &s->m->expr.at[i];
 		struct expr_measure a = x->a ? s->measure.at[x->a] : (struct expr_measure){0},
 		                    b = x->b ? s->measure.at[x->b] : (struct expr_measure){0};
@@ -98,7 +98,7 @@ static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, exp
 	return 0;
 }
 
-/* A mesh axis by name: of the mesh named, of the program's mesh, or of the only mesh that has it. */
+/* Finds a mesh axis by name, in the named mesh, the program's mesh, or the only mesh that has it. */
 static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_id *mesh, unsigned *axis)
 {
 	name_id n = sema_name(s, name);
@@ -188,7 +188,7 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 	return 0;
 }
 
-/* The meaning of a line of `Index definitions:`, read where it is used. */
+/* Returns the meaning of a line of `Index definitions:`. The line is read at its first use. */
 static expr_id index_definition(struct sema *s, ast_id line)
 {
 	const struct ast_node *n = ast_at(s->a, line);
@@ -207,12 +207,12 @@ static expr_id index_definition(struct sema *s, ast_id line)
 	expr_id e = sema_expr(s, n->first);
 	s->defining.n--;
 	if (!e)
-		s->a->nodes.at[line].first = 0; /* reported once */
+		s->a->nodes.at[line].first = 0; /* report it only once */
 	return e;
 }
 
-/* A scalar that the nvFuser surface uses and nothing declares: by its definition, its -D, or a
- * param without a value. */
+/* Returns a scalar that the nvFuser surface uses without a declaration: by its index definition, by its -D,
+ * or as a param without a value. */
 static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 {
 	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
@@ -241,7 +241,7 @@ static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 	return expr_param(s->m, p);
 }
 
-/* A name whose -D is read at each use, and reported once. */
+/* Reads the -D of a name that is read anew at each use. Reports errors once. */
 static expr_id define_use(struct sema *s, uint32_t entry, uint32_t at)
 {
 	expr_id e = sema_define_expr(s, &s->options->define[s->entry.at[entry].id], at, NULL);
@@ -375,7 +375,7 @@ bool sema_is_late(const struct sema *s, ast_id e)
 		return strcmp(text, "rank") && strcmp(text, "streams") && strcmp(text, "numberOfStreams") &&
 		       !sema_find_scalar(s, sema_name(s, e));
 	if (n->kind == AST_CALL && !device && function_kind(text) == EXPR_NONE)
-		return false; /* of a mesh axis */
+		return false; /* it names a mesh axis */
 	for (ast_id child = device ? ast_child(s->a, e, 1) : n->first; child;
 	     child = ast_at(s->a, child)->next)
 		if (sema_is_late(s, child))
@@ -396,7 +396,7 @@ bool sema_has_tensor(const struct sema *s, ast_id e)
 		if (n->flags & AST_EXTERN)
 			return true;
 		for (unsigned i = 0; i < sizeof builtins / sizeof *builtins; i++)
-			if (!strcmp(builtins[i], text)) { /* the other arguments name mesh axes and meshes */
+			if (!strcmp(builtins[i], text)) { /* the other functions take mesh axes and meshes */
 				ast_id index = strcmp(text, "device") ? 0 : ast_child(s->a, e, 1);
 				return index && sema_has_tensor(s, index);
 			}

@@ -1,11 +1,11 @@
-/* sema_hirc: the section `Hirc 1 :`, which says what nvFuser's print has no place for.
+/* sema_hirc: reads the section `Hirc 1 :`, with the facts that nvFuser's print cannot hold.
  *
  *     attr program {name=col, mesh=ring}
  *     param t = 8192 as i0
  *     mesh ring(x = 2)
  *     name T0 = X                  tensors, loop indices (i3), streams (0x1), Communications
  *     input T0 = random(seed=1)
- *     loop i3 stream               or serial: where the loop's body says otherwise
+ *     loop i3 stream               or serial: if it differs from the loop's body
  *     partial T3 max
  *     attr T3 {layout=open, mesh=other, inout=false, partial_x=max}
  *     attr Communication 272 {op=max, issue=post} */
@@ -116,7 +116,7 @@ static struct nv_statement *find_communication(struct nv_reader *r, ast_id ref)
 
 enum { GIVEN_TENSOR = 1, GIVEN_STATEMENT = 2 };
 
-/* Returns true if nothing of the kind has the name yet. */
+/* Returns true if nothing of this kind has the name yet. */
 static bool is_free(struct nv_reader *r, name_id name, uint8_t kind, uint32_t at)
 {
 	while (r->given.n <= name)
@@ -148,7 +148,7 @@ static void name_line(struct nv_reader *r, ast_id line)
 	}
 }
 
-/* attr program {name=…, mesh=…} */
+/* Reads attr program {name=…, mesh=…}. */
 static void program_line(struct nv_reader *r, ast_id attrs)
 {
 	struct sema *s = r->s;
@@ -168,7 +168,7 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 	}
 }
 
-/* issue=post, issue=here */
+/* Reads issue=post or issue=here. */
 static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 {
 	struct nv_statement *x = find_communication(r, ref);

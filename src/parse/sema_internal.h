@@ -1,4 +1,4 @@
-/* sema_internal: what the files of the semantic step share.
+/* sema_internal: the structures and functions that the files of the semantic step share.
  *
  *     sema.c          entry, order of the steps, -D
  *     sema_scope.c    names: tensors, scalars, meshes, statements
@@ -31,47 +31,47 @@ enum scope_kind {
 struct scope_entry {
 	name_id name;
 	uint8_t kind;   /* enum scope_kind */
-	uint32_t depth; /* nesting it was defined at */
-	uint32_t id;    /* expr_id (const, let), param_id, index_id, handle_id, number of a -D that is read at
-	                   each use */
+	uint32_t depth; /* nesting of its definition */
+	uint32_t id;    /* expr_id (const, let), param_id, index_id, handle_id, or number of a -D that is
+	                   read at each use */
 	uint32_t at;
-	uint32_t outer; /* entry that it hides, index + 1 */
+	uint32_t outer; /* index + 1 of the entry that it hides */
 };
 
-/* A use of a statement that stands later in the program, as `wait(c)` in a loop may. */
+/* A use of a statement that is defined later in the program, which `wait(c)` in a loop may be. */
 struct sema_forward {
 	name_id name;
 	uint32_t at;
-	uint32_t operand; /* index into m->operand; 0: its statement is being put together */
+	uint32_t operand; /* index into m->operand; 0: its statement is still being made */
 };
 
-#define SEMA_BROKEN UINT32_MAX /* in later_at, statement_of: the definition failed and was reported */
+#define SEMA_BROKEN UINT32_MAX /* in later_at, statement_of: the definition had an error, reported */
 
 enum {
-	/* of an index expression, with what its lets stand for; prints as twice as many brackets */
+	/* of an index expression with its lets substituted; it prints with twice as many brackets */
 	SEMA_MAX_EXPR_DEPTH = 100,
-	/* its names, numbers and operators: a let that is used twice counts twice */
+	/* number of names, numbers and operators; a let used twice counts twice */
 	SEMA_MAX_EXPR_SIZE = 4096,
-	SEMA_MAX_CALLS = 256,  /* operations within operations */
-	SEMA_MAX_DEFINES = 16, /* -D that use others */
+	SEMA_MAX_CALLS = 256,  /* nesting of operations */
+	SEMA_MAX_DEFINES = 16, /* nesting of -D that use other -D */
 };
 
 struct expr_measure {
-	uint16_t depth, size; /* at most one above the limit */
+	uint16_t depth, size; /* at most one more than the limit */
 };
 
-/* Types by the node that was read: programs repeat a few types many times. */
+/* Types by the node they were read from: programs repeat a few types many times. */
 struct type_cache {
-	ast_id node; /* 0: free */
+	ast_id node; /* 0: unused */
 	type_id type;
 	bool io;
 };
 
-/* A result of infer_check or infer_type: programs repeat a few operations on a few types many times. */
+/* Results of infer_check and infer_type: programs repeat a few operations on a few types many times. */
 struct rule_cache {
-	enum op_kind kind; /* OP_NONE: free */
+	enum op_kind kind; /* OP_NONE: unused */
 	unsigned operand_n;
-	unsigned result_k, result_n; /* which result, of how many */
+	unsigned result_k, result_n; /* index of the result, and number of results */
 	type_id operand[4];          /* 0: a scalar */
 	attrs_id attrs;
 	type_id stated, first;
@@ -86,55 +86,56 @@ struct sema {
 	struct module *m;
 	const struct sema_options *options;
 	VEC(struct scope_entry) entry; /* a stack */
-	VEC(uint32_t) scalar_of;       /* by name_id: top entry index + 1 */
+	VEC(uint32_t) scalar_of;       /* by name_id: index + 1 of the innermost entry */
 	VEC(value_id) tensor_of;       /* by name_id */
-	VEC(op_id) statement_of;       /* by name_id: `… as c` */
+	VEC(op_id) statement_of;       /* by name_id: the statement of `… as c` */
 	VEC(uint16_t) op_of;           /* by name_id: see call_find_op */
-	VEC(uint32_t) output_at;       /* by name_id: 1 when the program exports the name */
-	VEC(uint32_t) later_at;        /* by name_id: offset + 1 of a definition anywhere in the program, */
-	ast_id program;                /* this block, once it was looked through for them: then 0 */
-	VEC(name_id) broken_mesh;      /* meshes whose declaration was reported */
-	VEC(uint8_t) later_statement;  /* by name_id: 1 when some statement has the name */
+	VEC(uint32_t) output_at;       /* by name_id: 1 if the program exports the name */
+	VEC(uint32_t) later_at;        /* by name_id: offset + 1 of a definition anywhere in `program` */
+	ast_id program;                /* read for later_at when first needed; then 0 */
+	VEC(name_id) broken_mesh;      /* meshes with errors in their declaration */
+	VEC(uint8_t) later_statement;  /* by name_id: 1 if some statement has the name */
 	VEC(struct sema_forward) forward;
-	VEC(ast_id) index_def;            /* INDEX_DEF lines of `Index definitions:` */
-	VEC(ast_id) defining;             /* of these, those being read: each is used by the one before */
-	value_id last_value;              /* the last value whose type got hidden reduction axes, */
+	VEC(ast_id) index_def;            /* lines of `Index definitions:` */
+	VEC(ast_id) defining;             /* the lines that are being read, each for the one before */
+	value_id last_value;              /* the last value whose type was given hidden reduction axes, */
 	type_id last_stated;              /* and its type before */
-	struct type_cache type_cache[64]; /* by hash; emptied when a name is defined in the program */
+	struct type_cache type_cache[64]; /* by hash; cleared when the program defines a name */
 	struct rule_cache rule_cache[64]; /* by hash */
-	uint32_t depth;                   /* of nested blocks */
-	region_id region;                 /* being filled */
-	mesh_id mesh;                     /* default mesh for axis names in expressions */
-	VEC(struct expr_measure) measure; /* by expr_id, as far as they were asked for */
-	unsigned errors;                  /* that were reported before this file */
-	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* each used by the one before */
+	uint32_t depth;                   /* nesting of blocks */
+	region_id region;                 /* the region that statements are added to */
+	mesh_id mesh;                     /* mesh for axis names in expressions */
+	VEC(struct expr_measure) measure; /* by expr_id, as far as computed */
+	unsigned errors;                  /* number of errors reported before this file */
+	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* the -D being read, each for the one before */
 	unsigned reading_n;
-	uint32_t calls; /* operations being read, each within the one before */
+	uint32_t calls; /* operations being read, each inside the one before */
 };
 
 /* ---- sema.c */
-/* The name of a node in the module's table (a -D text has a table of its own). */
+/* Returns the name of a node in the module's table. The text of a -D has its own table. */
 name_id sema_name(const struct sema *s, ast_id id);
-/* The -D of a name, marked used; NULL: none. */
+/* Returns the -D of a name and marks it used; NULL: none. */
 struct sema_define *sema_find_define(const struct sema *s, const char *name);
-/* The expression of a -D text, read where it is used. 0 after reporting; with late, 0 and *late when
- * names in it are unknown here, so that it is to be read at each use. */
+/* Returns the expression of a -D's text. Returns 0 after reporting an error. With `late`, also returns 0 and
+ * sets *late if the text has names that are unknown here; then it must be read at each use. */
 expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at, bool *late);
 
 /* ---- sema_scope.c */
 void sema_scope_push(struct sema *s);
 void sema_scope_pop(struct sema *s);
-/* Defines a scalar name; reports a second definition in the same block and a clash with a tensor is none. */
+/* Defines a scalar name. Reports a second definition in the same block; a tensor may have the same name. */
 bool sema_define_scalar(struct sema *s, name_id name, enum scope_kind kind, uint32_t id, uint32_t at);
 const struct scope_entry *sema_find_scalar(const struct sema *s, name_id name);
 value_id sema_find_tensor(const struct sema *s, name_id name); /* 0: none */
 bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at);
 op_id sema_find_statement(const struct sema *s, name_id name); /* 0: none */
-/* A statement that was reported: its uses are not. */
+/* Notes that a statement had an error, so that its uses are not reported. */
 void sema_break_statement(struct sema *s, name_id name);
 bool sema_is_broken_statement(const struct sema *s, name_id name);
 bool sema_define_statement(struct sema *s, name_id name, op_id op, uint32_t at);
-/* Names that stand anywhere in the program; uses before the definition are filled in at the end. */
+/* Notes that a statement with this name is defined anywhere in the program. Uses before the definition are
+ * filled in at the end. */
 void sema_mark_later_statement(struct sema *s, name_id name);
 bool sema_is_later_statement(const struct sema *s, name_id name);
 void sema_place_forward(struct sema *s, uint32_t operand);
@@ -142,36 +143,36 @@ void sema_resolve_forward(struct sema *s);
 mesh_id sema_find_mesh(const struct sema *s, name_id name);
 bool sema_is_mesh_axis(const struct sema *s, name_id name); /* of any mesh */
 group_id sema_find_group(const struct sema *s, name_id name);
-/* The definition of a tensor was reported: its uses are not. */
+/* Notes that the definition of a tensor had an error, so that its uses are not reported. */
 void sema_break_tensor(struct sema *s, name_id name);
-/* `unknown tensor 'Z'` and a did-you-mean over names of that kind. */
+/* Reports `unknown tensor 'Z'`, with a suggestion among names of tensors. */
 void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at);
 void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t length);
 void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at);
-/* Returns true if a tensor is defined in the block being filled or in one around it; reports if not. */
+/* Returns true if a tensor is defined in the current block or one around it; otherwise reports it. */
 bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at);
 /* Returns true, after reporting, if one more block would be too deep. */
 bool sema_too_deep(struct sema *s, ast_id stmt);
-/* Reports the first statement that does not fit into a unit; settles the layouts that it leaves out. */
+/* Reports the first statement that does not fit into a unit, and chooses layouts that the unit leaves out. */
 void sema_check_unit(struct sema *s, op_id unit);
-/* Where the name stands in a declaration or statement that a keyword begins. */
+/* Returns the place of the name in a declaration or statement that begins with a keyword. */
 uint32_t sema_name_at(const struct sema *s, ast_id id);
-/* T7 → 7, i3 → 3, c12 → 12 (prefix letter given); -1 for other names. */
+/* Returns 7 for T7, 3 for i3, 12 for c12 (with that prefix); -1 for other names. */
 int32_t sema_numbered(const struct sema *s, name_id name, char prefix);
 
 /* ---- sema_expr.c */
-/* An index expression or extent from its AST. 0 after reporting. In the nvFuser surface an unknown
- * scalar becomes a param without value. */
+/* Reads an index expression or extent. Returns 0 after reporting. In the nvFuser surface an unknown scalar
+ * becomes a param without a value. */
 expr_id sema_expr(struct sema *s, ast_id e);
-/* The same, which must be a constant (consts and np only). */
+/* Reads a constant, which may use only consts and np. */
 bool sema_const(struct sema *s, ast_id e, int64_t *out);
-/* Returns true if an expression has a tensor in it, so that it is an operation. */
+/* Returns true if an expression contains a tensor, and so is an operation. */
 bool sema_has_tensor(const struct sema *s, ast_id e);
-/* Returns true if an expression uses names that are unknown here: loop indices, as a rule. */
+/* Returns true if an expression uses names that are unknown here, usually loop indices. */
 bool sema_is_late(const struct sema *s, ast_id e);
-/* sema_expr, then expr_canon. */
 /* Adds a note to an error in the value of a name, where this is no integer. */
 void sema_note_float(struct sema *s, ast_id value);
+/* Calls sema_expr, then expr_canon. */
 expr_id sema_extent(struct sema *s, ast_id e);
 
 /* ---- sema_decl.c */
@@ -181,43 +182,44 @@ mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, con
 
 /* ---- sema_cluster.c */
 void sema_cluster(struct sema *s, ast_id decl);
-/* Reads the times of a group's collectives from an ATTRS (0: none). */
+/* Reads the times of a group's collectives from an ATTRS node (0: none). */
 void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out);
 
 /* ---- sema_type.c */
-/* Returns true if a TYPE node says that the tensor is in global memory. */
+/* Returns true if a TYPE node states global memory. */
 bool sema_type_is_global(const struct sema *s, ast_id type);
-/* A TYPE node; io: program input or output (default allocation without stream splits). 0 after
- * reporting. */
+/* Reads a TYPE node. io: of a program input or output, whose default allocation has no stream splits. Returns
+ * 0 after reporting. */
 type_id sema_type(struct sema *s, ast_id type, bool io);
 void sema_schedule(struct sema *s, ast_id schedule);
 
 /* ---- sema_call.c */
-/* Result as the surface states it. type 0: left out. value: the bound value that is written, or 0. */
+/* A result as the source states it. type 0: left out. value: the bound value that is written; 0: none. */
 struct sema_result {
 	name_id name;
 	type_id type;
 	value_id bound; /* `Y <- …`: the value written */
 	uint32_t at;
 	bool output;
-	bool in_global; /* the type says `global`: a view without a word is local */
+	bool in_global; /* the type says `global`; a view without that word is local */
 };
-/* Makes and appends the statement for an expression (CALL, BINARY, NAME, COMM …) with its
- * results; operands of nested calls become temporaries. as: name of `as c` or 0. Returns 0 after
- * reporting. The results' values are in out (result_n), may be NULL. */
+/* Makes and appends the statement for an expression (CALL, BINARY, NAME, COMM …) with its results. Operands
+ * that are nested calls become temporaries. as: the name from `as c`, or 0. out: gets the values of the
+ * result_n results; may be NULL. Returns 0 after reporting. */
 op_id sema_call(struct sema *s, ast_id expr, const struct sema_result *result, unsigned result_n, name_id as,
                 uint32_t at, value_id *out);
-/* An operand expression as a use: a tensor (temporaries made as needed) or a scalar. */
+/* Reads an operand: a tensor, with temporaries for nested calls, or a scalar. */
 bool sema_operand(struct sema *s, ast_id expr, struct ir_use *out);
-/* The KEY children of a node as attributes, but for those of a list that ends with NULL. */
+/* Reads the KEY children of a node as attributes, without the keys in the list `but`, which ends with
+ * NULL. */
 bool sema_attrs(struct sema *s, enum op_kind kind, ast_id keys, const char *const *but, attrs_id *out);
-/* A team= list: (0 1) or several slices (0 1)(2 3). */
+/* Reads a team= list: (0 1), or several slices (0 1)(2 3). */
 bool sema_team(struct sema *s, ast_id team, team_id *out);
 
 /* ---- sema_stmt.c */
 void sema_block(struct sema *s, ast_id block); /* statements of the concise surface */
 void sema_program(struct sema *s, ast_id program);
-/* `random(seed=1)`, `zeros()`, … as an input's data. */
+/* Reads `random(seed=1)`, `zeros()` and others as an input's data. */
 bool sema_initialiser(struct sema *s, ast_id init, struct input *x);
 
 /* ---- sema_nvfuser.c */

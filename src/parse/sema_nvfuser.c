@@ -1,9 +1,9 @@
-/* sema_nvfuser: %HostIrContainer as a program.
+/* sema_nvfuser: reads %HostIrContainer as a program.
  *
- * Tensors are known by their numbers; what they are called, and all else that the container does not
- * show, is in the section `Hirc 1 :` (sema_hirc.c). Types are read before the statements, since they
- * depend on all of the container (sema_collect.c). A statement whose result is bound already writes
- * it; operations go the way of the concise surface (sema_call.c). */
+ * Tensors are identified by their numbers. Their names, and other facts that the container does not show, are
+ * in the section `Hirc 1 :` (sema_hirc.c). Types are read before the statements, since they depend on the
+ * whole container (sema_collect.c). A statement whose result is already defined writes it. Operations are
+ * made as in the concise surface (sema_call.c). */
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "ir/print_order.h"
@@ -57,7 +57,7 @@ static void finish_value(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	struct sema *s = r->s;
 	struct value *x = &s->m->value.at[v];
 	int32_t number = sema_numbered(s, t->name, 'T');
-	/* a second definition in another block gets a name and number of its own */
+	/* a second definition in another block gets its own name and number */
 	bool again = t->value != 0 || t->again;
 	x->name = again ? 0 : t->given;
 	x->number = again ? -1 : number;
@@ -133,7 +133,7 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 
 /* ---- streams */
 
-/* Handles stand in the scalars' scope by the name "0x1", those of old dumps also by "1". */
+/* Returns the key of a handle among scalar names: "0x1"; in old dumps also "1". */
 static name_id handle_key(struct nv_reader *r, uint64_t value)
 {
 	char text[24];
@@ -146,7 +146,7 @@ static void bind_handle(struct nv_reader *r, name_id key, handle_id h, uint32_t 
 	struct sema *s = r->s;
 	const struct scope_entry *old = sema_find_scalar(s, key);
 	if (old && old->depth == s->depth)
-		s->entry.at[old - s->entry.at].id = h; /* nvFuser takes the stream anew */
+		s->entry.at[old - s->entry.at].id = h; /* nvFuser takes the handle again */
 	else
 		sema_define_scalar(s, key, SCOPE_HANDLE, h, at);
 }
@@ -209,7 +209,7 @@ static void stream_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 
 /* ---- operations */
 
-/* nvFuser prints cache_op= with every Set; it says nothing here. */
+/* Drops cache_op=, which nvFuser prints with every Set; it has no meaning here. */
 static void drop_cache_op(struct nv_reader *r, ast_id call)
 {
 	struct ast *a = r->s->a;
@@ -224,7 +224,8 @@ static void drop_cache_op(struct nv_reader *r, ast_id call)
 	}
 }
 
-/* A type that is open is what the operation gives by itself; a dump that prints another states it. */
+/* Settles a type that is open: the operation chooses it. If the dump prints another type, that one is
+ * stated. */
 static void settle_open(struct nv_reader *r, struct nv_tensor *t, value_id v)
 {
 	struct value *x = &r->s->m->value.at[v];
@@ -269,7 +270,8 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 	op_id op = sema_call(s, expr, result, n, 0, ast_at(s->a, stmt)->at, value);
 	for (unsigned k = 0; k < n; k++) {
 		if (!op && !tensor[k]->value)
-			nv_define(r, tensor[k], result[k].at); /* so that uses do not fail too */
+			nv_define(r, tensor[k], result[k].at); /* so that uses of the result are not
+			                                          errors, too */
 		else if (op && !result[k].bound)
 			settle_open(r, tensor[k], value[k]);
 	}
@@ -367,7 +369,7 @@ static void translate_loop(struct nv_reader *r, ast_id stmt)
 	s->m->region.at[g].index = index;
 	sema_scope_push(s);
 	sema_define_scalar(s, n.name, SCOPE_INDEX, index, n.at);
-	if (given) /* for -D */
+	if (given) /* so that -D finds it */
 		sema_define_scalar(s, given->name, SCOPE_INDEX, index, n.at);
 	nv_region(r, g, body);
 	sema_scope_pop(s);
@@ -426,7 +428,7 @@ static void translate_block(struct nv_reader *r, ast_id list)
 
 /* ---- the container */
 
-/* Returns the attributes of an input: those of `attr T0 {…}` without the ones that say its layout. */
+/* Returns the attributes of an input: those of `attr T0 {…}`, without those about its layout. */
 static attrs_id input_attrs(struct nv_reader *r, const struct nv_tensor *t)
 {
 	static const char *const but[] = {"layout", "mesh", "inout", NULL};
@@ -443,7 +445,7 @@ static attrs_id input_attrs(struct nv_reader *r, const struct nv_tensor *t)
 static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 {
 	struct sema *s = r->s;
-	ast_id next = ast_at(s->a, outputs)->first; /* output that is an input too, if the next one is */
+	ast_id next = ast_at(s->a, outputs)->first; /* next output that is also an input */
 	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
 		if (!t || t->value)

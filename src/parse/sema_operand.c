@@ -1,4 +1,4 @@
-/* sema_operand: what stands where an operand is expected: tensors, scalars, nested operations. */
+/* sema_operand: reads operands: tensors, scalars, nested operations. */
 #include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum op_kind call_find_op(struct sema *s, name_id name)
 {
-	enum { UNKNOWN = 0 }; /* or kind + 1: a name is looked up once */
+	enum { UNKNOWN = 0 }; /* or kind + 1: each name is looked up once */
 	while (s->op_of.n <= name)
 		vec_push(&s->op_of, UNKNOWN);
 	if (s->op_of.at[name] == UNKNOWN) {
@@ -76,7 +76,7 @@ static enum number_kind number_kind(const struct sema *s, ast_id e)
 	return sema_has_tensor(s, e) ? NUMBER_NONE : NUMBER_INTEGER;
 }
 
-/* The value of a float, or of an integer in it; 0 after an error. */
+/* Returns the value of a number with a point, or of an integer in one; 0 after an error. */
 static double fold(struct sema *s, ast_id e)
 {
 	e = call_strip(s, e);

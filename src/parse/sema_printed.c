@@ -1,9 +1,9 @@
-/* sema_printed: the type of a tensor from its printed form.
+/* sema_printed: makes the type of a tensor from its printed form.
  *
  *     T3_g___bfloat[istreamIdx20{3}, ideviceIdx.x22{2}rf, iS21{( ceilDiv(i0, 3) )}, rS23{4}rf]
  *
- * Without a TransformPrinter block the ids are put together by printed_domain, as the printer expects;
- * with one, its logical domain and transforms say what the loop domain was made of. */
+ * Without a TransformPrinter block, printed_domain makes the domain from the ids, with the rules that the
+ * printer relies on. With a block, its logical domain and transforms tell how the loop domain was made. */
 #include "ir/print_nvfuser.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
@@ -24,7 +24,7 @@ static bool same_devices(const struct mesh *a, const struct mesh *b)
 	       !memcmp(a->device, b->device, sizeof *a->device * a->device_count);
 }
 
-/* The first mesh with these devices; else a new one with default names. */
+/* Returns the first mesh with these devices, or a new one with default axis names. */
 static mesh_id find_mesh(struct nv_reader *r, ast_id devices)
 {
 	struct sema *s = r->s;
@@ -46,7 +46,7 @@ static mesh_id find_mesh(struct nv_reader *r, ast_id devices)
 	known.mesh = id;
 	for (mesh_id i = 1; i < id; i++)
 		if (same_devices(&s->m->mesh.at[i],
-		                 &s->m->mesh.at[id])) { /* declared, or written differently before */
+		                 &s->m->mesh.at[id])) { /* declared, or printed in another form before */
 			s->m->mesh.n = id;
 			known.mesh = i;
 			break;
@@ -91,7 +91,7 @@ expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent)
 {
 	struct sema *s = r->s;
 	const struct ast_node *n = ast_at(s->a, id), *shared = ast_at(s->a, n->first);
-	if (n->flags & AST_AGAIN) { /* messages are of this place, which has the same text */
+	if (n->flags & AST_AGAIN) { /* errors are reported at this place, which has the same text */
 		const char *own = strchr(s->a->source->text + n->at, '{') + 1;
 		own += strspn(own, " \t\r");
 		diag_set_moved(s->d, shared->at, ast_at(s->a, extent)->end,
@@ -102,14 +102,14 @@ expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent)
 	return e;
 }
 
-/* An ID as an axis. */
+/* Reads an ID as an axis. */
 static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 {
 	struct sema *s = r->s;
 	const char *head = ast_text(s->a, id);
 	ast_id extent = ast_at(s->a, id)->first;
 	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE
-	                                      : AXIS_ITER}; /* a broadcast axis is one of its extent */
+	                                      : AXIS_ITER}; /* a broadcast axis of an extent other than 1 */
 	if (*head != 'i' && *head != 'r' && *head != 'b')
 		return refuse_printed(r, E_PRINTED_TYPE, id,
 		                      "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
@@ -128,7 +128,7 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 	return a.extent != 0;
 }
 
-/* The pending reduction of a partial axis. */
+/* Returns the pending reduction of a partial axis. */
 static uint8_t reduction_of(struct nv_reader *r, const struct nv_tensor *t, const struct axis *a,
                             mesh_id mesh)
 {
@@ -154,7 +154,7 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 	return false;
 }
 
-/* Reads the loop domain as printed. */
+/* Reads the printed loop domain. */
 static bool read_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
@@ -209,7 +209,7 @@ static ast_id find_line(const struct block *k, const char *name)
 	return 0;
 }
 
-/* Logical axes: visible, partial, reductions. */
+/* Reads the logical axes: visible, partial, reductions. */
 static bool read_logical(struct block *k)
 {
 	struct nv_reader *r = k->r;
@@ -244,7 +244,7 @@ static bool refuse_transform(struct block *k, ast_id line, const char *error)
 	return error ? !refuse_printed(k->r, E_PRINTED_TRANSFORM, line, error) : false;
 }
 
-/* Brings the second position behind the first. */
+/* Moves the axis at the second position to directly after the first. */
 static void make_adjacent(struct block *k, int first, int second)
 {
 	uint8_t perm[IR_MAX_AXES];
@@ -279,7 +279,7 @@ static bool read_split(struct block *k, ast_id line, bool inner)
 	       outer_id = ast_child(s->a, line, 2), inner_id = ast_child(s->a, line, 3);
 	int axis = axis_of(k, in);
 	if (axis < 0)
-		return true; /* from a root domain to the logical one */
+		return true; /* a transform from a root domain to the logical domain */
 	if (position_of(k, axis) < 0)
 		return refuse_printed(k->r, E_PRINTED_TRANSFORM, in, "this axis was transformed already");
 	expr_id f = sema_extent(s, factor);
@@ -346,7 +346,7 @@ static bool read_transforms(struct block *k)
 	return true;
 }
 
-/* Order and places of the loop domain, which the tensor itself prints. */
+/* Reads order and placements of the loop domain, which the tensor itself prints. */
 static bool read_loop(struct block *k, const struct printed_tensor *t)
 {
 	struct sema *s = k->r->s;
@@ -380,8 +380,8 @@ static bool read_loop(struct block *k, const struct printed_tensor *t)
 	return true;
 }
 
-/* One flag for each allocated axis. nvFuser counts the logical domain where no allocation is printed:
- * then only an f means something here. */
+/* Reads one flag for each allocated axis. If no allocation is printed, nvFuser counts axes of the logical
+ * domain; then only an f has a meaning here. */
 static bool read_contiguity(struct block *k, ast_id line, bool stated)
 {
 	struct sema *s = k->r->s;
@@ -469,7 +469,7 @@ static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype
 	return false;
 }
 
-/* In place of a type that cannot be read, so that its uses do not fail too. */
+/* Returns a type to use for one that cannot be read, so that uses of the tensor are not errors, too. */
 static type_id broken_type(struct nv_reader *r)
 {
 	struct domain_builder b;

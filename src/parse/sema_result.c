@@ -1,4 +1,4 @@
-/* sema_result: types of results, stated or by the rule of the operation. */
+/* sema_result: finds the types of results, stated or by the operation's rule. */
 #include "ir/layout.h"
 #include "ir/pack.h"
 #include "ir/print.h"
@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The type of a collective's result when it is left out; it follows the operand's, which may be open. */
+/* Returns the type of a collective's result if it is left out. It follows the operand's type, which may be
+ * open. */
 static type_id collective_type(struct sema *s, struct call *c, value_id operand, bool *open)
 {
 	type_id t = infer_collective(s->m, c->kind, c->team, s->m->value.at[operand].type);
@@ -17,7 +18,8 @@ static type_id collective_type(struct sema *s, struct call *c, value_id operand,
 	return t;
 }
 
-/* The stated type if it fits the rule of the operation, or the type by the rule; 0 after reporting. */
+/* Returns the stated type if it fits the operation's rule; without a stated type, the type by the rule.
+ * Returns 0 after reporting. */
 static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 {
 	struct rule_cache key = {.kind = f->kind,
@@ -46,8 +48,8 @@ static type_id type_by_rule(struct sema *s, const struct infer_draft *f)
 	return key.result;
 }
 
-/* The type of a symmetric view without one: that of the axes that axis= names, else of the outermost. 0 after
- * reporting. */
+/* Returns the type of a symmetric view if it is left out: over the axes that axis= names, by default the
+ * outermost. Returns 0 after reporting. */
 static type_id symmetric_type(struct sema *s, const struct call *c, const struct infer_draft *draft,
                               type_id from)
 {
@@ -79,7 +81,8 @@ static type_id symmetric_type(struct sema *s, const struct call *c, const struct
 	return 0;
 }
 
-/* The type of result k when it was left out; *open: its layout is to be chosen. 0 after reporting. */
+/* Returns the type of result k if it is left out. *open: its layout is still to be chosen. Returns 0 after
+ * reporting. */
 static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, unsigned k,
                             bool *open)
 {

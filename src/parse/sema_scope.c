@@ -1,5 +1,5 @@
-/* sema_scope: name spaces. Tensors; scalars (consts, params, lets, indices, handles) in nested
- * blocks; meshes and groups; statements. */
+/* sema_scope: the name spaces: tensors; scalars (consts, params, lets, indices, handles) in nested blocks;
+ * meshes and groups; statements. */
 #include "ir/edit.h"
 #include "ir/unit.h"
 #include "parse/sema_internal.h"
@@ -23,8 +23,8 @@ void sema_scope_push(struct sema *s)
 	s->depth++;
 }
 
-/* Scalars of a foreign dump are defined for the whole container (depth 0) wherever they are met, so
- * they may lie above the entries of the block that ends: those stay, the block's are marked. */
+/* Ends a block. A scalar of a foreign dump is defined for the whole container (depth 0) at its first use, so
+ * it may lie above the block's entries. It is kept; the block's entries are marked. */
 void sema_scope_pop(struct sema *s)
 {
 	for (uint32_t i = s->entry.n; i-- > 0 && s->depth;) {
@@ -188,7 +188,7 @@ void sema_break_tensor(struct sema *s, name_id name)
 	set_by_name(&s->later_at, name, SEMA_BROKEN);
 }
 
-/* Where tensors are defined, which only messages ask for. */
+/* Finds the places where tensors are defined; only messages need them. */
 static void find_definitions(struct sema *s, ast_id block)
 {
 	ast_each (s->a, child, block) {
@@ -212,10 +212,10 @@ void sema_unknown_tensor(struct sema *s, name_id name, uint32_t at)
 	struct suggest g = suggest_start(text);
 	if (s->program)
 		find_definitions(s, s->program);
-	s->program = 0; /* found once */
+	s->program = 0; /* search only once */
 	uint32_t later = by_name(&s->later_at, name);
 	if (later == SEMA_BROKEN)
-		return; /* its definition was reported */
+		return; /* its definition had an error, which was reported */
 	diag_error_span(s->d, E_TENSOR_UNKNOWN, at, (uint32_t)strlen(text), "unknown tensor '%s'", text);
 	if (later) {
 		diag_note(s->d, later - 1,
@@ -248,7 +248,7 @@ void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t lengt
 	struct suggest g = suggest_start(names_text(s->m->names, name));
 	for (uint32_t i = 0; i < s->broken_mesh.n; i++)
 		if (s->broken_mesh.at[i] == name)
-			return; /* its declaration was reported */
+			return; /* its declaration had an error, which was reported */
 	diag_error_span(s->d, E_MESH_UNKNOWN, at, length, "unknown mesh '%s'", g.word);
 	for (mesh_id i = 1; i < s->m->mesh.n; i++)
 		suggest_try(&g, names_text(s->m->names, s->m->mesh.at[i].name));
@@ -258,7 +258,7 @@ void sema_unknown_mesh(struct sema *s, name_id name, uint32_t at, uint32_t lengt
 		diag_note(s->d, DIAG_NOWHERE, "declare it before the program: `mesh %s(x = 2)`", g.word);
 }
 
-/* The const or param of the file that has a name; 0: none, or a -D is being read. */
+/* Returns the const or param of the file with a name; 0: none, or a -D is being read. */
 static ast_id find_declaration(const struct sema *s, name_id name)
 {
 	if (s->a->names != s->m->names)

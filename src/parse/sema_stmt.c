@@ -1,4 +1,4 @@
-/* sema_stmt: programs and statements of the concise surface. */
+/* sema_stmt: reads programs and statements of the concise surface. */
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "parse/sema_internal.h"
@@ -11,7 +11,7 @@ static bool is_exported(const struct sema *s, name_id name)
 	return name < s->output_at.n && s->output_at.at[name];
 }
 
-/* Notes the exported names, since they decide default allocations, and the names of statements. */
+/* Notes the exported names, which decide default allocations, and the names of statements. */
 static void note_names(struct sema *s)
 {
 	for (uint32_t i = 0; i < s->a->exports.n; i++) {
@@ -29,9 +29,9 @@ enum argument { ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_STRING };
 
 struct initialiser {
 	const char *name;
-	bool needs; /* its first argument */
+	bool needs; /* its first argument is required */
 	struct {
-		const char *key; /* NULL: there is none */
+		const char *key; /* NULL: end of the list */
 		enum argument kind;
 	} argument[2];
 };
@@ -99,7 +99,7 @@ static bool read_argument(struct sema *s, const char *name, ast_id value, enum a
 	return false;
 }
 
-/* Which argument this is, by its key or its place; -1 after reporting. */
+/* Returns the index of an argument, by its key or its place; -1 after reporting. */
 static int find_argument(struct sema *s, const struct initialiser *x, ast_id arg, unsigned place,
                          unsigned seen)
 {
@@ -169,7 +169,8 @@ static attrs_id braced_attrs(struct sema *s, ast_id attrs)
 	return ir_attrs(s->m, list, n);
 }
 
-/* Inputs that are outputs, too, are the first outputs, wherever they stand: all inputs are printed first. */
+/* Puts inputs that are also outputs before the other outputs, wherever they stand, since all inputs are
+ * printed first. */
 static void add_inout(struct module *m, value_id v)
 {
 	uint32_t n = 0;
@@ -235,7 +236,7 @@ static bool is_call_of(const struct sema *s, ast_id e, const char *name)
 	       !strcmp(ast_text(s->a, e), name);
 }
 
-/* The name that `as` gives; 0: none, or reported. */
+/* Returns the name that `as` gives; 0: none, or an error was reported. */
 static name_id as_name(struct sema *s, ast_id as)
 {
 	name_id name = as && ast_at(s->a, as)->kind == AST_NAME ? sema_name(s, as) : 0;
@@ -249,8 +250,7 @@ static name_id as_name(struct sema *s, ast_id as)
 	return 0;
 }
 
-/* After an error the result's name is defined all the same when its type is known, and its uses are
- * not reported when it is not. */
+/* After an error, defines the result if its type is known; otherwise its uses are not reported. */
 static void define_broken(struct sema *s, const struct sema_result *r)
 {
 	if (!r->name || sema_find_tensor(s, r->name))
@@ -297,7 +297,7 @@ static void analyze_definition(struct sema *s, ast_id stmt)
 		}
 		count++;
 	}
-	/* exported by name later: in the order of the export statements */
+	/* outputs exported by name come in the order of the export statements */
 	for (unsigned k = 0; k < count; k++)
 		result[k].output = result[k].output && n->flags & AST_OUTPUT;
 	value_id values[IR_MAX_RESULTS];
@@ -313,7 +313,7 @@ static void analyze_definition(struct sema *s, ast_id stmt)
 	}
 }
 
-/* The buffers that a statement writes. */
+/* Finds the buffers that a statement writes. */
 static bool write_targets(struct sema *s, ast_id list, struct sema_result *result, unsigned *count)
 {
 	*count = 0;
@@ -445,7 +445,7 @@ static void analyze_condition(struct sema *s, ast_id stmt)
 		block_in(s, op, otherwise, NULL);
 }
 
-/* A block that runs as one kernel. */
+/* Reads a block that runs as one kernel. */
 static void analyze_unit(struct sema *s, ast_id stmt)
 {
 	const struct ast_node *n = ast_at(s->a, stmt);
@@ -469,7 +469,7 @@ static void analyze_unit(struct sema *s, ast_id stmt)
 		sema_check_unit(s, op);
 }
 
-/* `ids i = i4 []`, of a loop index, stream or statement; false when it is of a tensor. */
+/* Reads `ids i = i4 []` for a loop index, stream or statement. Returns false if it is for a tensor. */
 static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
 {
 	const char *text = names_text(s->m->names, number);

@@ -1,4 +1,4 @@
-/* sema_team: the team of a collective, from axis=, team=, group= or the mesh. */
+/* sema_team: finds the team of a collective from axis=, team=, group= or the mesh. */
 #include "parse/sema_call.h"
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* sema_type: types with their placements, and schedule blocks. */
+/* sema_type: reads types with their placements, and schedule blocks. */
 #include "ir/layout.h"
 #include "parse/other_names.h"
 #include "parse/sema_internal.h"
@@ -366,7 +366,7 @@ static const char *parallelize_position(struct schedule *c, uint8_t pos, ast_id 
 	return domain_parallelize(c->s->m, &c->b, pos, PLACE_MESH, &c->s->m->mesh.at[c->mesh], axis);
 }
 
-/* Primitives before "reorder" begin with a loop position. */
+/* Primitives listed before "reorder" begin with a loop position. */
 static const char *const primitives[] = {"split",   "merge",      "swizzle1d", "parallelize",
                                          "reorder", "allocation", "contiguity"};
 enum { PRIMITIVES = sizeof primitives / sizeof *primitives };
@@ -376,7 +376,7 @@ const char *vocabulary_primitive(unsigned k)
 	return k < PRIMITIVES ? primitives[k] : NULL;
 }
 
-/* NULL, a reason, or "" when it was reported. */
+/* Returns NULL, a reason, or "" if the error was reported. */
 static const char *primitive(struct schedule *c, ast_id call)
 {
 	struct sema *s = c->s;

@@ -1,4 +1,4 @@
-/* sema_unit: HostUnits, whose text follows the container's body.
+/* sema_unit: reads HostUnits, whose text follows the container's body.
  *
  *     PostOnStream (HostUnit0, Inputs:{T7…, }, Outputs:{T8…, })
  *     …
@@ -7,8 +7,8 @@
  *     T1… = relu(T0…)                                        }
  *     } // %kernel
  *
- * A unit's tensors are known in it only, so that T1 may be another one in the container; its inputs and
- * outputs stand for those that it is posted with. A unit that is posted twice is two. */
+ * A unit's tensors are visible only in it; the container may have another T1. Its inputs and outputs stand
+ * for the tensors that it is posted with. A unit that is posted twice becomes two units. */
 #include "parse/nvfuser.h"
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ void nv_collect_unit(struct nv_reader *r, ast_id node)
 	}
 }
 
-/* The unit that a call names: HostUnit0 of its first operand, or Group0 of `Group ID: 0`. */
+/* Returns the unit that a call names: HostUnit0 by its first operand, or Group0 by `Group ID: 0`. */
 static struct nv_unit *find_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
 {
 	struct ast *a = r->s->a;
@@ -92,7 +92,7 @@ static bool same_length(struct nv_reader *r, ast_id call, const struct nv_unit *
 	return false;
 }
 
-/* Outputs that are no buffers get one. They are all buffers, or none is. */
+/* Makes buffers for outputs that have none. Either all outputs are buffers, or none is. */
 static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_kind kind)
 {
 	unsigned bound = 0, n = 0;
@@ -118,7 +118,7 @@ static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_
 	return true;
 }
 
-/* Reads the operands of a call, in order; false after reporting. */
+/* Reads the operands of a call, in order. Returns false after reporting. */
 static bool read_operands(struct nv_reader *r, ast_id list, value_id *out)
 {
 	unsigned n = 0;
@@ -142,7 +142,7 @@ static void stand_for(struct nv_reader *r, ast_id list, const value_id *v)
 	}
 }
 
-/* Reads the unit's statements with its operands in their places. */
+/* Reads the unit's statements, with the call's operands in place of its inputs and outputs. */
 static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const value_id *in,
                       const value_id *out, enum op_kind kind)
 {

@@ -3,9 +3,9 @@
  *     text    v7: f32[t@x, 16] = add(v5, v6)
  *     holes   --                 --- --  --
  *
- * A hole takes any word that is an ordinary name, the digits of a printed number (T7, iS28,
- * Communication 3), or a printed tensor that is known. All other text must be equal. So the tokens are of
- * the same kinds, and the grammar would build the same nodes. */
+ * A hole accepts any ordinary name, the digits of a printed number (T7, iS28, Communication 3), or a printed
+ * tensor that was read before. All other text must be equal. Then the tokens have the same kinds, and the
+ * grammar would build the same nodes. */
 #include "parse/shape.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
@@ -13,8 +13,8 @@
 
 enum {
 	SLOTS = 512,     /* a power of two */
-	CHAIN = 8,       /* shapes of one slot */
-	SLOT_TEXT = 256, /* bytes that decide the slot: a long line may have many statements */
+	CHAIN = 8,       /* most shapes of one slot */
+	SLOT_TEXT = 256, /* bytes that choose the slot, since a long line may have many statements */
 	MAX_NODES = 48,
 	MAX_HOLES = SHAPE_MAX_HOLES,
 	MAX_TEXT = 2048, /* bytes */
@@ -24,7 +24,7 @@ enum {
 enum hole_kind { HOLE_WORD, HOLE_DIGITS, HOLE_TENSOR };
 
 struct hole {
-	uint32_t at, end; /* in the source, where the shape was kept */
+	uint32_t at, end; /* in the source, in the statement that the shape was made from */
 	uint8_t kind;     /* enum hole_kind */
 	uint8_t node;
 };
@@ -32,33 +32,34 @@ struct hole {
 /* A node as it was parsed. */
 struct shape_node {
 	struct ast_node node;
-	uint8_t at_holes, end_holes; /* holes before its first character, and before its end: the copy moves
-	                              * by as much as their texts are longer */
-	uint8_t first, next;         /* nodes of the shape; 0: node.first is shared, node.next is 0 */
+	uint8_t at_holes, end_holes; /* number of holes before its first character, and before its end: in
+	                                a copy these offsets move by the difference in length of those
+	                                holes */
+	uint8_t first, next;         /* index in the shape; 0: first is node.first (shared), next is none */
 };
 
 struct shape {
 	uint32_t at, end;   /* its text in the source */
-	uint32_t same_slot; /* the next shape of the slot; 0: none */
-	uint32_t follower;  /* the shape of the statement after the last one of this; 0: none yet */
+	uint32_t same_slot; /* another shape of the same slot; 0: none */
+	uint32_t follower;  /* the shape of the statement that last followed one of this shape; 0: none */
 	uint8_t nodes, holes;
-	uint8_t defined; /* holes of the tensor that the statement defines: its number, and those of its axes;
-	                  * 0: unless the shape is late and of the nvFuser surface */
+	uint8_t defined; /* holes with the number of the tensor that the statement defines and the numbers
+	                    of its axes; 0 unless the shape is late and of the nvFuser surface */
 	bool late;       /* the statement is one AST_REPEAT until shape_expand */
-	struct shape_node *node; /* the statement first */
-	struct hole *hole;       /* by place */
+	struct shape_node *node; /* node[0] is the statement */
+	struct hole *hole;       /* in order of place */
 };
 
 struct shapes {
 	struct arena *arena;
-	VEC(struct shape) shape; /* [0] is none */
+	VEC(struct shape) shape; /* [0] is unused */
 	uint32_t slot[SLOTS];
-	uint32_t last; /* the shape that was found last; 0: none yet */
-	ast_id found;  /* the last statement that was found: it is kept already */
+	uint32_t last; /* the shape found last; 0: none */
+	ast_id found;  /* the statement found last, which need not be kept */
 
-	VEC(uint32_t) word; /* of the holes of every AST_REPEAT, as struct match has them */
-	ast_id expanded;    /* the first of MAX_NODES nodes for shape_expand; 0: none are needed */
-	ast_id peeked;      /* … and for shape_peek */
+	VEC(uint32_t) word; /* words of the holes of all AST_REPEATs, as in struct match */
+	ast_id expanded;    /* first of MAX_NODES nodes for shape_expand; 0: not needed so far */
+	ast_id peeked;      /* the same for shape_peek */
 };
 
 struct shapes *shapes_new(void)
@@ -79,7 +80,7 @@ void shapes_free(struct shapes *s)
 	free(s);
 }
 
-/* The slot of a statement: by its text up to the `=`, but for its first word and all digits. */
+/* Returns the slot of a statement, by its text up to the `=` without the first word and all digits. */
 static uint32_t *find_slot(struct shapes *s, const unsigned char *c)
 {
 	uint64_t hash = 0;
@@ -117,8 +118,8 @@ static void add_hole(struct draft *d, unsigned node, enum hole_kind kind, uint32
 	d->hole[k] = (struct hole){at, end, (uint8_t)kind, (uint8_t)node};
 }
 
-/* Returns true if the name of the node stands where its text begins, and any other name could. In the
- * nvFuser surface some words before a `(` are one token with it. */
+/* Returns true if a node's name stands at the begin of its text and any other name could. In the nvFuser
+ * surface some words are one token with the `(` after them. */
 static bool is_plain_word(const struct draft *d, const struct ast_node *n)
 {
 	const struct parser *p = d->p;
@@ -129,7 +130,7 @@ static bool is_plain_word(const struct draft *d, const struct ast_node *n)
 	       lex_skip_word(c) == c + length && (p->mode == MODE_HIR || n->kind == AST_NAME);
 }
 
-/* Adds the digits at c as a hole: the number of the node, or of its name T7. */
+/* Adds the digits at c as a hole: the number of a node, or the number in a name T7. */
 static void add_digits(struct draft *d, unsigned node, const unsigned char *c)
 {
 	const unsigned char *end = c;
@@ -155,7 +156,7 @@ static void add_children(struct draft *d, unsigned node, ast_id id)
 	}
 }
 
-/* Adds a node and those below it. Types, devices and the axes of tensors share their children. */
+/* Adds a node and all nodes below it. Types, devices and axes of tensors share their children. */
 static unsigned add_node(struct draft *d, ast_id id)
 {
 	const struct ast_node *n = ast_at(d->p->ast, id);
@@ -205,7 +206,8 @@ static unsigned add_node(struct draft *d, ast_id id)
 	return k;
 }
 
-/* Counts the holes that end at or before a place; a shape with a node inside a hole does not fit. */
+/* Counts the holes that end at or before a place. A node that begins or ends inside a hole makes the shape
+ * unusable. */
 static uint8_t count_holes(struct draft *d, uint32_t at)
 {
 	unsigned k = 0;
@@ -250,10 +252,10 @@ static bool has_words_only(const struct draft *d)
 	return true;
 }
 
-enum { DEFINED_NODE = 2 }; /* DEF, LIST, TENSOR: the one that a statement defines */
+enum { DEFINED_NODE = 2 }; /* index of the tensor that a statement defines: DEF, LIST, TENSOR */
 
-/* Returns true if a statement of the nvFuser surface defines one tensor, prints no other for the first time,
- * and holds no node that sema keeps: no number of a Communication, and no key, such as the size= of an
+/* Returns true if a statement of the nvFuser surface defines one tensor, prints no other tensor for the first
+ * time, and has no node that sema keeps: no number of a Communication, and no key such as the size= of an
  * ALLOCATE. */
 static bool defines_a_tensor(const struct draft *d)
 {
@@ -273,8 +275,8 @@ static bool defines_a_tensor(const struct draft *d)
 	return true;
 }
 
-/* Returns true if sema reads the statement by itself, and its words give all that differs. The tensors of a
- * unit are its own, but are known by their text as those of the container are. */
+/* Returns true if sema reads the statement by itself, and its words tell all differences. Not in units: a
+ * unit has its own tensors, but their text is looked up among those of the container. */
 static bool can_be_late(const struct draft *d)
 {
 	switch (d->p->mode) {
@@ -333,12 +335,13 @@ ast_id shape_keep(struct parser *p, ast_id id)
 /* ---- finding */
 
 struct match {
-	const unsigned char *at[MAX_HOLES], *end[MAX_HOLES]; /* of the holes */
-	uint32_t word[MAX_HOLES]; /* a HOLE_TENSOR's in ast.known; the name, or the number that is no name */
-	bool plain;               /* no number begins with a 0, so that it gives its text */
+	const unsigned char *at[MAX_HOLES], *end[MAX_HOLES]; /* the text of each hole */
+	uint32_t word[MAX_HOLES]; /* for a HOLE_TENSOR, an index into ast.known; otherwise the name, or the
+	                             number */
+	bool plain;               /* no number begins with a 0, so the number gives back its text */
 };
 
-/* Returns true if the statement ends at c, and does not go on in the next line. */
+/* Returns true if the statement ends at c and the next line does not continue it. */
 static bool ends_statement(const struct parser *p, const unsigned char *c)
 {
 	c = lex_skip_blanks(c);
@@ -398,14 +401,14 @@ static const unsigned char *match_shape(struct parser *p, const struct shape *x,
 	return ends_statement(p, c) ? c : NULL;
 }
 
-/* Returns true if the text of the hole is the name of its node, not its number. */
+/* Returns true if the text of a hole is the name of its node, not its number. */
 static bool gives_name(const struct shape *x, unsigned k)
 {
 	return x->hole[k].kind == HOLE_WORD ||
 	       (x->hole[k].kind == HOLE_DIGITS && x->node[x->hole[k].node].node.kind == AST_TENSOR);
 }
 
-static uint32_t read_digits(const unsigned char *c, const unsigned char *end) /* MAX_DIGITS at most */
+static uint32_t read_digits(const unsigned char *c, const unsigned char *end) /* at most MAX_DIGITS digits */
 {
 	uint32_t value = 0;
 	for (; c < end; c++)
@@ -413,7 +416,7 @@ static uint32_t read_digits(const unsigned char *c, const unsigned char *end) /*
 	return value;
 }
 
-/* Interns and reads the words of the holes. Returns false if one is no ordinary name. */
+/* Interns names and reads numbers of the holes. Returns false if a word is not an ordinary name. */
 static bool find_words(struct parser *p, const struct shape *x, struct match *m)
 {
 	m->plain = true;
@@ -425,7 +428,7 @@ static bool find_words(struct parser *p, const struct shape *x, struct match *m)
 			m->plain &= *m->at[k] != '0' || m->end[k] - m->at[k] == 1;
 			continue;
 		}
-		const unsigned char *c = m->at[k] - (x->hole[k].kind == HOLE_DIGITS); /* the T of T7 */
+		const unsigned char *c = m->at[k] - (x->hole[k].kind == HOLE_DIGITS); /* from the T of T7 */
 		size_t n = (size_t)(m->end[k] - c);
 		if (n > PARSE_MAX_NAME)
 			return false;
@@ -436,13 +439,13 @@ static bool find_words(struct parser *p, const struct shape *x, struct match *m)
 	return true;
 }
 
-/* The TENSOR that a statement defines. */
+/* Returns the TENSOR that a statement defines. */
 static ast_id defined_tensor(const struct ast *a, ast_id statement)
 {
 	return ast_at(a, ast_at(a, statement)->first)->first;
 }
 
-/* Puts a printed tensor that stands again into its node. It has no children while they are those of an
+/* Sets a node to a printed tensor that is repeated. It gets no children if they are those of an
  * AST_REPEAT. */
 static void fill_tensor(struct ast *a, struct ast_node *n, uint32_t known)
 {
@@ -461,7 +464,7 @@ static void fill_tensor(struct ast *a, struct ast_node *n, uint32_t known)
 	n->height = x->height;
 }
 
-/* Puts the word of a hole into the node that it belongs to. */
+/* Sets the node of a hole from the hole's word. */
 static void fill_node(struct ast *a, const struct shape *x, unsigned k, uint32_t word, ast_id id)
 {
 	struct ast_node *n = &a->nodes.at[id];
@@ -473,8 +476,7 @@ static void fill_node(struct ast *a, const struct shape *x, unsigned k, uint32_t
 		n->value.i = word;
 }
 
-/* Copies the nodes of a shape to those from base on. shift: bytes from a place behind k holes to that of the
- * copy. */
+/* Copies the nodes of a shape to base and after. shift: by k, how far text after k holes moves. */
 static void copy_nodes(struct ast *a, const struct shape *x, ast_id base, const uint32_t *shift)
 {
 	for (unsigned k = 0; k < x->nodes; k++) {
@@ -512,7 +514,7 @@ static ast_id add_copy(struct parser *p, const struct shape *x, const unsigned c
 
 /* ---- expanding */
 
-/* value.i of an AST_REPEAT: the shape, and where its words begin. */
+/* Returns value.i of an AST_REPEAT: the shape, and the place of its words. */
 static ast_id add_repeat(struct parser *p, uint32_t shape, uint32_t at, uint32_t end, const struct match *m)
 {
 	struct ast *a = p->ast;
@@ -543,14 +545,14 @@ static const uint32_t *words_of(const struct ast *a, ast_id repeat)
 	return &a->shapes->word.at[(uint32_t)ast_at(a, repeat)->value.i];
 }
 
-/* Bytes of the text that a hole was filled with. */
+/* Returns the length of the text in a hole. */
 static uint32_t hole_length(const struct ast *a, const struct shape *x, unsigned k, uint32_t word)
 {
 	switch ((enum hole_kind)x->hole[k].kind) {
 	case HOLE_WORD:
 		return (uint32_t)strlen(names_text(a->names, word));
 	case HOLE_DIGITS:
-		return gives_name(x, k) ? (uint32_t)strlen(names_text(a->names, word)) - 1 /* the T */
+		return gives_name(x, k) ? (uint32_t)strlen(names_text(a->names, word)) - 1 /* without the T */
 		                        : str_count_digits(word);
 	case HOLE_TENSOR:
 		break;
@@ -558,7 +560,7 @@ static uint32_t hole_length(const struct ast *a, const struct shape *x, unsigned
 	return a->known.at[word].length;
 }
 
-/* Copies the shape of an AST_REPEAT to the nodes from base on. */
+/* Copies the shape of an AST_REPEAT to base and after. */
 static ast_id expand_to(struct ast *a, ast_id base, ast_id statement)
 {
 	const struct ast_node *n = ast_at(a, statement);
@@ -630,7 +632,7 @@ bool shape_same_axes(const struct ast *a, int64_t x, int64_t y, int64_t *distanc
 
 /* ---- statements */
 
-/* Adds the statement at `start` if it fits the shape k; 0: it does not. */
+/* Adds the statement at `start` if it fits shape k. Returns 0 if it does not. */
 static ast_id try_shape(struct parser *p, uint32_t k, const unsigned char *start, const unsigned char **end)
 {
 	struct shapes *s = p->ast->shapes;
