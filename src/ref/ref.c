@@ -1,4 +1,4 @@
-/* ref: the entry, and the shared parts of both evaluations: inputs, results, pending values. */
+/* ref: the entry, and what both evaluations share: inputs, results, pending values. */
 #include "ir/edit.h"
 #include "ref/ref_host.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* ref_bind: the values of a rank's names while it issues: buffers, chunks of them, views. */
+/* ref_bind: the values of a rank's names while it issues: buffers, their chunks, views. */
 #include "ir/bound.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
@@ -26,9 +26,9 @@ static bool is_loop_axis(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
-/* A buffer made inside loops holds the chunk of their iterations: each stream axis belongs to the
- * next stream loop, from the outermost, that counts its chunks; each serial axis to a serial loop. */
-/* Returns true if a loop is of the kind of an axis, and has its count. */
+/* A buffer made inside loops holds the chunk of the current iterations. Each stream axis, from the outermost,
+ * belongs to the next stream loop with the same count; each serial axis to a serial loop. */
+/* Returns true if a loop has the kind and the count of an axis. */
 static bool is_loop_of(const struct module *m, const struct walk_loop *l, bool stream, int64_t count)
 {
 	return !(m->op.at[l->op].flags & OP_STREAM_LOOP) == !stream && l->start == 0 && l->stop == count;
@@ -38,7 +38,7 @@ static struct ref_bound chunk_of_loops(struct ref_host *h, const struct ref_rank
 {
 	const struct domain *d = ir_domain(h->c->m, ir_type(h->c->m, t)->domain);
 	struct ref_bound b = {0};
-	unsigned next[2] = {0}; /* of serial and stream loops */
+	unsigned next[2] = {0}; /* of serial and of stream loops */
 	for (unsigned k = 0; k < d->loop_n && b.n < REF_MAX_BOUND; k++) {
 		if (!is_loop_axis(&d->axis[d->loop[k]]))
 			continue;
@@ -64,13 +64,13 @@ static bool is_swizzled(const struct domain *d, unsigned axis)
 	return false;
 }
 
-/* Returns true if the rank holds a part of the view. Where it does not, indices need have no value. */
+/* Returns true if the rank holds a part of the view. If it does not, indices need not have values. */
 static bool is_here(struct ref_host *h, const struct ref_rank *r, const struct ref_view *v)
 {
 	return ref_mesh_has(h->c->m, ir_type(h->c->m, v->type)->mesh, r->device);
 }
 
-/* The logical axis of a view that an axis of a view below it is; -1 when a select took it away. */
+/* Returns the logical axis of a view for an axis of a view below it; -1 if a select has removed it. */
 static int axis_above(const struct ref_view *v, const struct ref_view *below, int axis)
 {
 	if (v == below)
@@ -81,7 +81,7 @@ static int axis_above(const struct ref_view *v, const struct ref_view *below, in
 	return a < 0 || a == (int)v->axis ? -1 : a - (a > (int)v->axis);
 }
 
-/* The place of an axis among the bound ones; b->n: it is not bound. */
+/* Returns the place of an axis among the bound ones; b->n: it is not bound. */
 static unsigned bound_place(const struct ref_bound *b, unsigned axis)
 {
 	unsigned k = 0;
@@ -97,7 +97,8 @@ static unsigned level_of(const struct domain *d, unsigned axis)
 	return bound_level(d, axis, &tensor_axis, &level) ? level : 0;
 }
 
-/* Binds the axes of a buffer that go with the bound axes of `chunk`, a view below `in` or itself. */
+/* Binds the axes of a buffer that correspond to the bound axes of `chunk`. `chunk` is `in` or a view below
+ * it. */
 static void bind_from(struct ref_host *h, const struct infer_axes *x, unsigned operand, struct ref_view *out,
                       const struct ref_view *in, const struct ref_view *chunk)
 {

@@ -1,9 +1,9 @@
 /* ref_comm: the elements that collectives and messages move.
  *
- * Where operand and result have the same shape, their types say which element is which: a rank gets
- * the elements that its part of the result has, from the rank that the kind names. Where they have
- * not (a select took a mesh axis away), elements are counted off in memory order: an allgather's
- * result is the members' blocks one after the other. Messages always count. */
+ * Where operand and result have the same shape, elements are matched by index: a rank gets the elements of
+ * its part of the result, from the ranks that the kind of collective names. Where the shapes differ (a select
+ * has removed a mesh axis), elements are matched by their place in memory: an allgather's result is the
+ * members' blocks one after the other. */
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>
@@ -29,7 +29,7 @@ struct exchange {
 	enum op_kind kind;
 	unsigned n;
 	bool flat;
-	struct ref_array *in; /* by member: its operand; no data when it gives nothing */
+	struct ref_array *in; /* by member: its operand; no data if it gives nothing */
 };
 
 static const char *kind_name(const struct ref_host *h, const struct ref_party *p)
@@ -42,7 +42,7 @@ static uint32_t at_of(const struct exchange *x, unsigned member)
 	return ir_op(x->h->c->m, x->event->party[member].op)->at;
 }
 
-/* All members are in the same kind of collective, with the same root. */
+/* Checks that all members are in the same kind of collective, with the same root. */
 static bool check_parties(struct ref_host *h, const struct ref_event *e)
 {
 	const struct ref_party *p = e->party;
@@ -117,7 +117,7 @@ static bool holds_all(struct ref_host *h, const struct ref_view *v, bool *out)
 	return ok;
 }
 
-/* The members that give something to a member: first … last, or all reduced. */
+/* Returns the members that give something to a member: first … last. In reductions all are reduced. */
 static void givers(const struct exchange *x, unsigned member, unsigned *first, unsigned *last)
 {
 	const struct ref_party *p = &x->event->party[member];
@@ -171,7 +171,7 @@ static void reduce_members(const struct exchange *x, enum reduce_op op, int64_t 
 		s.steps = ref_steps(x->h->c, op, out->dtype, x->n);
 		for (unsigned k = 0; k < x->n; k++) {
 			if (!x->in[k].data || !has_operand(x, k))
-				continue; /* a root that only takes */
+				continue; /* a root that gives nothing */
 			uint8_t own =
 			    start + i < ref_array_count(&x->in[k]) ? x->in[k].state[start + i] : REF_ABSENT;
 			state = own < state ? own : state;
@@ -184,7 +184,7 @@ static void reduce_members(const struct exchange *x, enum reduce_op op, int64_t 
 	}
 }
 
-/* By types: each element from the first giver that holds it. */
+/* Takes each element, found by its index, from the first giver that holds it. */
 static void take_by_type(const struct exchange *x, unsigned first, unsigned last, struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);
@@ -194,7 +194,7 @@ static void take_by_type(const struct exchange *x, unsigned first, unsigned last
 				ref_copy(out, i, &x->in[k], i);
 }
 
-/* Elements that members before this one receive. */
+/* Counts the elements that members before this one receive. */
 static bool received_before(const struct exchange *x, unsigned member, int64_t *out)
 {
 	*out = 0;
@@ -210,7 +210,7 @@ static bool received_before(const struct exchange *x, unsigned member, int64_t *
 	return true;
 }
 
-/* By count: which elements of each giver, one after the other. */
+/* Takes elements of each giver by their place in memory, one giver after the other. */
 static bool take_by_count(const struct exchange *x, unsigned member, unsigned first, unsigned last,
                           struct ref_array *out)
 {
@@ -283,7 +283,7 @@ static bool store_output(const struct exchange *x, unsigned member, const struct
 	return true;
 }
 
-/* Returns true if elements are counted off rather than told by the types. */
+/* Finds out if elements are matched by place instead of by index. */
 static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 {
 	const struct ref_view *in = NULL, *result = NULL;
@@ -295,8 +295,8 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 	*out = !in || !result || !same_shape(h, in->type, result->type);
 	if (*out || kind != OP_ALL_TO_ALL)
 		return true;
-	*out = true; /* where each member holds all, the types do not say which block of an all-to-all is
-	                whose */
+	*out = true; /* if each member holds all elements, types do not tell which block of an all-to-all
+	                goes to which member */
 	for (unsigned k = 0; k < e->channel->n && *out; k++)
 		if (e->party[k].in && !holds_all(h, e->party[k].in, out))
 			return false;
@@ -327,7 +327,7 @@ static bool complete_collective(struct ref_host *h, struct ref_event *e)
 	return ok;
 }
 
-/* Returns true if both ends of a message have as many elements of one dtype; reports otherwise. */
+/* Returns true if both ends of a message have equally many elements of one dtype; otherwise reports it. */
 static bool message_fits(struct ref_host *h, const struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
@@ -353,7 +353,7 @@ static bool message_fits(struct ref_host *h, const struct ref_event *e)
 	return fits;
 }
 
-/* Between tensors of equal extents elements keep their index, else their place in memory. */
+/* Moves a message's elements: by index between tensors of equal extents, otherwise by place in memory. */
 static bool complete_message(struct ref_host *h, struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];

@@ -5,7 +5,7 @@
  *
  * With accumulate=true the former value of the result is one more term.
  *
- * Both are made of dot products of contiguous rows; for matmul, b is transposed first. */
+ * Both are dot products of contiguous rows; matmul transposes b first. */
 #include "ref/ref_internal.h"
 #include <math.h>
 #include <string.h>
@@ -16,23 +16,24 @@ struct contraction {
 	bool linear;
 	int64_t k, columns;
 	uint8_t *a_whole, *b_whole; /* by row: every element is defined */
-	bool errs;                  /* some have errors */
-	double *a_grid, *b_grid;    /* by row: the largest power of two that divides its elements */
-	enum dtype parts;           /* in which parts of the sum may be stored; REF_NO_PARTS: none is */
-	uint8_t *held;              /* of a pending sum: true if this rank has terms k; NULL: all count */
-	double
-	    tf32; /* what the rounding of the operands makes of the sum, relative to magnitudes; 0: exact */
-	int64_t steps; /* of ref_steps, that many */
-	bool fuses;    /* the rounding of results may be left out */
+	bool errs;                  /* some elements have errors */
+	double *a_grid, *b_grid;    /* by row: the largest power of two that divides all of its elements */
+	enum dtype parts;           /* dtype in which parts of the sum may be stored; REF_NO_PARTS: no
+	                               parts are stored */
+	uint8_t *held;              /* of a pending sum: true if this rank has the term k; NULL: all terms
+	                               count */
+	double tf32;   /* error of a sum from rounding operands to tf32, relative to magnitudes; 0: exact */
+	int64_t steps; /* result of ref_steps */
+	bool fuses;    /* the run may leave out the rounding of results */
 };
 struct sum {
 	double value, magnitude, error, grid;
-	double parts; /* the magnitudes of the parts */
+	double parts; /* sum of the magnitudes of the parts */
 	int64_t ints;
 	uint8_t state;
 };
 
-/* Four sums side by side: one addition need not wait for the last. */
+/* Adds up four sums side by side, so that one addition need not wait for the previous one. */
 static struct sum dot_floats(const double *a, const double *b, int64_t n)
 {
 	double value[4] = {0}, magnitude[4] = {0};
@@ -52,7 +53,7 @@ static struct sum dot_floats(const double *a, const double *b, int64_t n)
 	                    .state = REF_DEFINED};
 }
 
-/* Returns the sum of products, part by part where the parts are known. */
+/* Returns the sum of products, part by part if the parts are known. */
 static struct sum dot_parts(const double *a, const double *b, int64_t n, int64_t block)
 {
 	struct sum all = {.state = REF_DEFINED};
@@ -70,7 +71,7 @@ static struct sum dot_parts(const double *a, const double *b, int64_t n, int64_t
 	return all;
 }
 
-/* The magnitudes of the parts of a sum of which an operand is pending. */
+/* Returns the magnitudes of the parts of a sum with a pending operand. */
 static double dot_of_parts(const struct contraction *x, int64_t i, int64_t j)
 {
 	double parts = 0;
@@ -92,8 +93,7 @@ static double dot_error(const struct contraction *x, int64_t i, int64_t j)
 	return e;
 }
 
-/* a[i + k] * b[j + k] for k in 0..n; those k of which this rank holds nothing are left out when the sum is
- * pending. */
+/* Sums a[i + k] * b[j + k] for k in 0..n. In a pending sum it skips terms that this rank does not hold. */
 static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 {
 	const struct ref_array *a = x->a, *b = x->b;
@@ -117,7 +117,7 @@ static struct sum dot(const struct contraction *x, int64_t i, int64_t j)
 	return s;
 }
 
-/* The indices along the last dimension of which something is held in both. */
+/* Flags the indices along the last dimension at which both tensors hold something. */
 static uint8_t *held_terms(const struct ref_array *a, const struct ref_array *b, int64_t n)
 {
 	uint8_t *held = mem_zalloc((size_t)n + 1);
@@ -131,7 +131,7 @@ static uint8_t *held_terms(const struct ref_array *a, const struct ref_array *b,
 	return held;
 }
 
-/* Returns ref_grid of each row of n elements: the least of its elements. */
+/* Returns for each row of n elements the least ref_grid of its elements. */
 static double *row_grids(const struct ref_array *a, int64_t n)
 {
 	int64_t count = ref_array_count(a);
@@ -161,8 +161,8 @@ static bool has_errors(const struct ref_array *a)
 	return false;
 }
 
-/* Returns true if rounding to tf32 changes a defined element, or may: elements with an error are others in a
- * run. */
+/* Returns true if rounding to tf32 may change a defined element. An element with an error may have other bits
+ * in a run. */
 static bool rounds_to_tf32(const struct ref_array *a)
 {
 	int64_t count = ref_array_count(a);
@@ -175,7 +175,7 @@ static bool rounds_to_tf32(const struct ref_array *a)
 	return false;
 }
 
-/* The last two dimensions swapped. */
+/* Makes b with the last two dimensions swapped. */
 static bool transpose(struct ref_context *c, const struct ref_array *b, struct ref_array *out, uint32_t at)
 {
 	int64_t n[IR_MAX_LOGICAL], rows = b->n[b->nd - 2], columns = b->n[b->nd - 1],
@@ -230,7 +230,7 @@ static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, co
 	       out->n[out->nd - 1] == b->n[b->nd - 1];
 }
 
-/* One more term of a sum. */
+/* Adds a term to a sum. */
 static void add_term(struct sum *s, const struct ref_array *a, int64_t i)
 {
 	s->state = a->state[i] < s->state ? a->state[i] : s->state;
@@ -242,7 +242,7 @@ static void add_term(struct sum *s, const struct ref_array *a, int64_t i)
 	s->ints = (int64_t)((uint64_t)s->ints + (a->ints ? (uint64_t)a->ints[i] : 0));
 }
 
-/* Returns the error of a sum of products, before it is stored: of adding them up, and of storing parts. */
+/* Returns the error of a sum of products before it is stored: from adding up, and from storing parts. */
 static double sum_error(const struct contraction *x, const struct sum *s)
 {
 	bool kept = x->parts != REF_NO_PARTS;
@@ -320,7 +320,7 @@ static int64_t count_wanted(const struct ref_call *call, const struct ref_array 
 	return call->want ? n : count;
 }
 
-/* Counts the work; false after reporting that there is too much. */
+/* Counts the work. Returns false after reporting that it is too much. */
 static bool afford(struct ref_context *c, double work, uint32_t at)
 {
 	c->work += work;

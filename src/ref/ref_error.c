@@ -1,29 +1,34 @@
 /* ref_error: how rounding errors pass through operations.
  *
- * Each element carries a bound on how far a run's may be from it: the running error analysis of N. Higham,
- * Accuracy and Stability of Numerical Algorithms (2nd ed.), section 3.3. An operation adds, to the errors of
- * its operands, the error of its own arithmetic, in f32 (f64 for f64), and that of storing the result:
+ * Each element has a bound on its distance to the element of a run (running error analysis: N. Higham,
+ * Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.3). An operation passes on the errors of
+ * its operands, and adds the error of its own arithmetic, in f32 (f64 for f64), and the error of storing the
+ * result:
  *
  *     y = fl(f(x)),  x ± e      error(y) = max |f(x ± e) - f(x)|  +  own  +  one ulp of y's dtype
  *
- * The ulp is for both roundings, the run's and the reference's. An error of 0 says that every run has this
- * value: the operands have, and the operation gives the number of the dtype that is nearest to the exact
- * result. This holds for sums that are exact in their accumulator, and for + - * / and square roots in f32
- * too, whose results are not rounded otherwise by passing through f32: that has more than twice the bits of
- * the narrower dtypes (S. Figueroa, When is double rounding innocuous?, 1995). The error is infinite
- * where rounding may decide if a value overflows, and where a sum of finite terms may overflow before
- * it is complete. Sums of n terms: n unit roundoffs of the sum of magnitudes for short
- * ones, 8 sqrt(n) for long ones (Higham and Mary, A New Approach to Probabilistic Rounding Error
- * Analysis, 2019), which blocked and vectorised sums keep to also where rounding errors are alike. */
+ * The ulp covers both roundings, the run's and the reference's. An error of 0 means that every run has this
+ * value: the operands have no error, and the operation returns the number of the dtype nearest to the exact
+ * result. This is true for sums that are exact in their accumulator. It is also true for + - * / and square
+ * roots computed in f32: f32 has more than twice the bits of the narrower dtypes, so that rounding to it
+ * first changes nothing (S. Figueroa, When is double rounding innocuous?, 1995).
+ *
+ * The error is infinite where rounding may decide if a value overflows, and where a sum of finite terms may
+ * overflow before it is complete.
+ *
+ * The error of a sum of n terms is k unit roundoffs of the sum of magnitudes, with k = n for short sums and
+ * k = 8 sqrt(n) for long ones (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis,
+ * 2019). Blocked and vectorised sums stay below this even where their rounding errors are alike. */
 #include "ref/ref_internal.h"
 #include <math.h>
 
 enum {
-	FUNCTION_ULPS = 8, /* of exp and its like, in f32 or f64 */
-	PART_ULPS = 2, /* roundings of the parts of a sum: made, reduced over one mesh axis after another */
+	FUNCTION_ULPS = 8, /* of exp and similar functions, in f32 or f64 */
+	PART_ULPS = 2,     /* roundings of the parts of a sum: when made, and when reduced over one mesh axis
+	                      after another */
 };
 
-#define TF32_ERROR 0x1p-10 /* relative, of cutting f32 off to 11 significant bits */
+#define TF32_ERROR 0x1p-10 /* relative error of truncating f32 to 11 significant bits */
 
 double ref_unit(enum dtype t)
 {
@@ -68,12 +73,12 @@ int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, 
 	return op == REDUCE_AVG ? ranks - 1 : ranks - 2;
 }
 
-/* Returns the error of a finite float after it is stored; e: before. */
+/* Returns the error of a finite float after it is stored; e: its error before. */
 static double stored_error(enum dtype t, double value, double stored, double e)
 {
-	double most = ref_largest(t) * (1 + ldexp(0.5, -ref_precision(t))); /* from here on it overflows */
+	double most = ref_largest(t) * (1 + ldexp(0.5, -ref_precision(t))); /* larger numbers overflow */
 	if (e > 0 && (fabs(value) < most ? fabs(value) + e >= most : fabs(value) - e <= most))
-		return INFINITY; /* one of both overflows */
+		return INFINITY; /* one of the two overflows */
 	if (e == 0 || !isfinite(stored))
 		return 0;
 	return e + ldexp(fabs(stored) + e, 1 - ref_precision(t)) + ref_quantum(t);
@@ -84,11 +89,11 @@ void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, 
 	double e = passed + computed;
 	if (isnan(e))
 		e = INFINITY;
-	if (!isfinite(value)) /* so it is in every run, unless that follows from errors */
+	if (!isfinite(value)) /* it is not finite in any run, unless that is due to errors */
 		e = passed == 0 && computed != INFINITY ? 0 : INFINITY;
 	else if (dtype_is_float(a->dtype))
 		e = stored_error(a->dtype, value, a->data[i], e);
-	else if (e > 0) /* truncated to another integer; a bool is either */
+	else if (e > 0) /* truncation may give another integer; a bool is either */
 		e = a->dtype == DTYPE_BOOL ? INFINITY : floor(e) + 1;
 	if (a->error[i] != e)
 		a->error[i] = e;
@@ -101,8 +106,8 @@ static double largest(double a, double b)
 	return a > b || isnan(a) ? a : b;
 }
 
-/* Returns the error of a function that is monotone in each operand, on the values that these may have: from
- * the corners. */
+/* Returns the error of a function that is monotone in each operand, from its values at the corners of the
+ * operands' ranges. */
 static double corners(double (*f)(double, double), const double *x, const double *e)
 {
 	double at = f(x[0], x[1]), most = 0;
@@ -153,7 +158,7 @@ static double quotient(double a, double b)
 	return a / b;
 }
 
-/* Returns true if the operands of a comparison may be equal or change places. */
+/* Returns true if the operands of a comparison may be equal or in the other order. */
 static bool has_error_overlap(const double *x, const double *e)
 {
 	return e[0] + e[1] > 0 && fabs(x[0] - x[1]) <= e[0] + e[1];
@@ -176,7 +181,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 		return fabs(x[0]) * e[1] + fabs(x[1]) * e[0] + e[0] * e[1];
 	case OP_DIV:
 		return fabs(x[1]) <= e[1] ? INFINITY : corners(quotient, x, e);
-	case OP_MOD: /* the quotient may be another one */
+	case OP_MOD: /* the quotient may differ */
 		return x[1] != 0 && e[1] == 0 && floor((x[0] - e[0]) / x[1]) == floor((x[0] + e[0]) / x[1])
 		           ? e[0]
 		           : fabs(x[1]) + e[1];
@@ -212,7 +217,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_BITWISE_XOR:
 	case OP_SHIFT_LEFT:
 	case OP_SHIFT_RIGHT:
-		return INFINITY; /* other bits */
+		return INFINITY; /* the bits may differ */
 	case OP_EXP:
 		return corners(exp_of, x, e);
 	case OP_LOG:
@@ -242,7 +247,7 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value)
 {
 	switch (kind) {
-	case OP_GELU: /* 1 + erf(x) cancels where x is below zero */
+	case OP_GELU: /* 1 + erf(x) cancels for negative x */
 	case OP_GELU_TANH:
 		return FUNCTION_ULPS * ref_unit(t) * fabs(x[0]);
 	case OP_SIN:
@@ -256,10 +261,10 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 	case OP_SILU:
 	case OP_SIGMOID:
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value);
-	case OP_POW: /* by exp(b * log(a)), perhaps */
+	case OP_POW: /* may be computed as exp(b * log(a)) */
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value) *
 		       (1 + (x[0] != 0 && isfinite(x[0]) ? fabs(x[1] * log(fabs(x[0]))) : 0));
-	default: /* rounded once, as exact arithmetic is */
+	default: /* rounded once, as if computed exactly */
 		return 0;
 	}
 }

@@ -1,4 +1,4 @@
-/* ref_eval: one operation on logical arrays. */
+/* ref_eval: evaluates one operation on logical arrays. */
 #include "ref/ref_internal.h"
 #include <string.h>
 
@@ -19,8 +19,8 @@ bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, 
 	return true;
 }
 
-/* The dtype that a scalar operand takes: another operand's (not the condition of where), else the
- * result's. */
+/* Returns the dtype of a scalar operand: that of another operand (not the condition of a where), otherwise
+ * that of the result. */
 static enum dtype scalar_dtype(const struct ref_call *call, bool where, const struct ref_array *out)
 {
 	for (unsigned k = where; k < call->n; k++)

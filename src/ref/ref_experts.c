@@ -1,7 +1,7 @@
 /* ref_experts: dispatch and combine on logical tensors.
  *
- * The rows of a rank are the choices (token, k) whose expert it has, in order of tokens, then of k. That is
- * the order of the ranks that hold the tokens too, since these hold them in blocks. */
+ * The rows of a rank are the choices (token, k) whose expert is on that rank, in order of tokens, then of k.
+ * This is also the order of the ranks that hold the tokens, since they hold them in blocks. */
 #include "ir/expr.h"
 #include "ref/ref_internal.h"
 #include <math.h>
@@ -9,9 +9,9 @@
 
 struct routing {
 	int64_t tokens, choices, ranks, room; /* room: rows of a rank */
-	int64_t each;                         /* experts of a rank */
+	int64_t each;                         /* number of experts of a rank */
 	const struct ref_array *expert;
-	bool sure; /* no expert could be another one */
+	bool sure; /* no rounding error can change an expert */
 	uint8_t state;
 };
 
@@ -63,13 +63,13 @@ static bool read_routing(struct ref_context *c, const struct ref_call *call,
 	return true;
 }
 
-/* The rank that holds a token: they are in blocks. */
+/* Returns the rank that holds a token; ranks hold tokens in blocks. */
 static int64_t home(const struct routing *r, int64_t token)
 {
 	return token / ((r->tokens + r->ranks - 1) / r->ranks);
 }
 
-/* Row `row` of a result is choice i. */
+/* Sets row `row` of a result to choice i. */
 static void put_row(const struct routing *r, unsigned result, const struct ref_array *const *in,
                     struct ref_array *out, int64_t row, int64_t i)
 {
@@ -121,7 +121,7 @@ bool ref_dispatch(struct ref_context *c, const struct ref_call *call, const stru
 	return true;
 }
 
-/* The sum of the terms of an element. */
+/* A term in the sum of an element. */
 struct term {
 	double value, magnitude, passed;
 	int64_t n;

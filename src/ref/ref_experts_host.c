@@ -1,11 +1,11 @@
 /* ref_experts_host: a dispatch or combine in a program that is stepped on all ranks.
  *
- * The ranks' parts of each operand are put together, each result is computed as a logical tensor, and every
- * rank takes its part. */
+ * The ranks' parts of each operand are joined, each result is computed as a logical tensor, and every rank
+ * takes its part. */
 #include "ref/ref_host.h"
 #include <string.h>
 
-/* Operand k as a logical tensor. */
+/* Returns operand k as a logical tensor. */
 static bool load_operand(struct ref_host *h, struct ref_event *e, unsigned k, struct ref_array *out)
 {
 	uint32_t at = ir_op(h->c->m, e->channel->op)->at;

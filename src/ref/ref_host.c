@@ -1,12 +1,12 @@
-/* ref_host: host-level programs, from the logical inputs to the logical outputs.
+/* ref_host: evaluates host-level programs, from the logical inputs to the logical outputs.
  *
- * Inputs are sharded as their types say, ranks issue, queues run, and outputs are put together from
- * the ranks' parts; ranks that hold the same element must agree. */
+ * It shards the inputs by their types, lets the ranks issue, runs the queues, and joins the outputs from the
+ * ranks' parts. Ranks that hold the same element must agree. */
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>
 
-/* 1 + the largest device of any mesh or team. */
+/* Returns 1 + the largest device of any mesh or team. */
 static int64_t ranks_needed(const struct module *m)
 {
 	int64_t n = 1;
@@ -18,7 +18,7 @@ static int64_t ranks_needed(const struct module *m)
 	return n;
 }
 
-/* Finds the ranks that have nothing to do: in a program with meshes, those that are in none. */
+/* Finds the ranks without work: in a program with meshes, the ranks outside all meshes. */
 static void find_idle(struct ref_host *h)
 {
 	const struct module *m = h->c->m;
@@ -29,7 +29,7 @@ static void find_idle(struct ref_host *h)
 			h->rank[m->mesh.at[k].device[i]].idle = false;
 }
 
-/* The part of a pending input that a rank has. */
+/* Returns the number of a rank's part of a pending input. */
 static int64_t own_part(const struct module *m, value_id v, int64_t rank)
 {
 	unsigned mask = ref_partial_mask(m, m->value.at[v].type);
@@ -70,7 +70,7 @@ static bool load_input(struct ref_host *h, unsigned k)
 	return true;
 }
 
-/* Ranks that hold the same element of a tensor that is not pending hold the same value. */
+/* Checks that ranks with the same element of a tensor hold the same value, unless the tensor is pending. */
 static bool check_agreement(struct ref_host *h, value_id v, unsigned n, const uint32_t *device,
                             const struct ref_array *in)
 {
@@ -100,7 +100,7 @@ static bool check_agreement(struct ref_host *h, value_id v, unsigned n, const ui
 	return true;
 }
 
-/* An element that some rank which should hold it has not written is poison altogether. */
+/* Makes an element poison on all ranks if one rank that should hold it has not written it. */
 static void spread_poison(unsigned n, const struct ref_array *in, struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);

@@ -34,7 +34,7 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 			return false;
 		}
 		ref_copy(out, i, table, (outer * n + k) * inner + i % inner);
-		if (call->partial && out->state[i] == REF_ABSENT) { /* another rank has it */
+		if (call->partial && out->state[i] == REF_ABSENT) { /* another rank holds it */
 			ref_store_int(out, i, 0);
 			out->state[i] = REF_DEFINED;
 		}
@@ -44,7 +44,8 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
-/* Returns true if element x of a row comes before y: larger, NaN the largest; the first of equals. */
+/* Returns true if element x of a row precedes y: it is larger, NaN being the largest, or equal and
+ * earlier. */
 static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)
 {
 	double p = a->data[x], q = a->data[y];
@@ -55,7 +56,7 @@ static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)
 	return p != q ? p > q : x < y;
 }
 
-/* An element and where it stands. */
+/* An element and its place. */
 struct place {
 	double value;
 	int64_t at;
@@ -92,7 +93,7 @@ static bool is_same_element(const struct ref_array *a, int64_t x, int64_t y)
 	return a->alike && a->alike[x] && a->alike[x] == a->alike[y];
 }
 
-/* Returns true if no error of the operand can put another element in this one's place. */
+/* Returns true if no error of the operand can move another element to this place. */
 static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t stride, int64_t chosen)
 {
 	for (int64_t k = 0; k < n; k++) {
@@ -105,7 +106,7 @@ static bool is_sure(const struct ref_array *a, int64_t at, int64_t n, int64_t st
 	return true;
 }
 
-/* One row: of n elements, those that have fewer than k before them. */
+/* Handles one row: takes its elements with fewer than k elements before them. */
 static void topk_row(const struct ref_array *in, int64_t at, int64_t n, int64_t stride, bool indices,
                      struct ref_array *out, int64_t to, int64_t k)
 {

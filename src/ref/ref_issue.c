@@ -1,11 +1,11 @@
-/* ref_issue: the entries that one rank's statements make in the queues of its streams, in the order of the
+/* ref_issue: adds the entries of one rank's statements to the queues of its streams, in the order of the
  * walk:
  *
  *     T = select(X, …)         nothing: T is bound to a view
  *     Y <- linear(T, W)        COMPUTE
  *     Z <- allreduce(Y) as c   START of the communicator's next event
  *     wait(c)                  WAIT for it
- *     synchronize(main)        SYNCHRONIZE with the entries of main by now                       */
+ *     synchronize(main)        SYNCHRONIZE with the entries that main has now */
 #include "ref/ref_issue.h"
 #include "ir/expr.h"
 #include <string.h>
@@ -49,7 +49,7 @@ bool ref_issue_scalar(struct ref_host *h, struct ref_rank *r, op_id op, unsigned
 	return walk_scalar(&r->walker, op, k, WALK_ANY, out) || report_failure(h, r);
 }
 
-/* Adds the streams that the walk has come to. */
+/* Adds the streams that the walk has met since the last call. */
 static void add_streams(struct ref_rank *r)
 {
 	for (uint32_t k = r->stream.n; k < r->walker.stream.n; k++)
@@ -66,7 +66,7 @@ static void issue_synchronize(struct ref_host *h, struct ref_rank *r, op_id op, 
 	ref_issue_push(r, e);
 }
 
-/* The entry of result k. */
+/* Adds the entry of result k. */
 static bool issue_compute(struct ref_host *h, struct ref_rank *r, op_id op, unsigned result_k)
 {
 	struct module *m = h->c->m;
@@ -124,7 +124,7 @@ static bool compute_all(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* A pack or unpack is one entry: where a result begins depends on those before it. */
+/* Adds a pack or unpack as one entry, since the place of a result depends on the results before it. */
 static bool issue_pack(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	struct module *m = h->c->m;
@@ -164,7 +164,7 @@ static bool issue_deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* A statement of the current stream. */
+/* Adds a statement of the current stream. */
 static bool issue_work(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	bool reshards = false;
@@ -223,7 +223,7 @@ static bool issue_step(struct ref_host *h, struct ref_rank *r, const struct step
 	case STEP_JOIN:
 		issue_synchronize(h, r, op, s->joined);
 		return true;
-	default: /* no entry */
+	default: /* needs no entry */
 		return true;
 	}
 }

@@ -1,13 +1,14 @@
-/* ref_level: which statements have a meaning on logical tensors.
+/* ref_level: decides if a program is evaluated on logical tensors or rank by rank.
  *
- *     for i in 0..4                       step on logical tensors: loops, buffers, slices, writes, layouts
+ *     for i in 0..4                       on logical tensors: loops, buffers, slices, writes, layouts
  *       a = slice(X, start=2*i, …)        that are still to be inferred
  *       Y <- set(a)
  *
- *     Z <- allgather(Y) as c              step rank by rank: streams, events, messages, values that
+ *     Z <- allgather(Y) as c              rank by rank: streams, events, messages, values that
  *     wait(c)                             depend on a rank, buffers whose parts are pending
  *
- * One statement that needs ranks decides for the program: buffers that ranks exchange are seen by all. */
+ * One statement that needs ranks decides for the whole program, since all statements see the buffers that
+ * ranks exchange. */
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ref/ref_logical.h"
@@ -30,7 +31,7 @@ static bool depends_on_rank(const struct module *m, op_id op)
 	return flags & EXPR_HAS_RANK;
 }
 
-/* Returns true if a statement writes parts of a sum to a buffer, which each rank has its own of. */
+/* Returns true if a statement writes parts of a sum to a buffer. Each rank then has its own buffer. */
 static bool writes_parts(const struct module *m, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_WRITE); k++)
@@ -39,7 +40,8 @@ static bool writes_parts(const struct module *m, op_id op)
 	return false;
 }
 
-/* An axis that ranks share is gathered before a select, or the select takes the rank's own. */
+/* Returns true if a select is along a mesh axis. Each rank then takes its own index, or a gather must come
+ * first. */
 static bool selects_mesh_axis(const struct module *m, op_id op)
 {
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
@@ -47,7 +49,7 @@ static bool selects_mesh_axis(const struct module *m, op_id op)
 	return axis >= d->rank || d->axis[axis].place == PLACE_MESH;
 }
 
-/* Step r of a swizzled axis is another block on each rank. */
+/* Returns true if step r of an axis is another block on each rank. */
 static bool is_swizzled(const struct domain *d)
 {
 	for (unsigned x = 0; x < d->xform_n; x++)

@@ -3,10 +3,10 @@
  *     X: f32[10@x], x = 3, rank 2      blocks of 4, 4 and 2: elements 8, 9
  *     X: f32[2, 3], allocation (1, 0)  memory holds elements 0, 3, 1, 4, 2, 5
  *
- * Every coordinate of the loop domain is visited: mesh axes have the rank's own, bound stream and
- * serial axes the chunk's, reduction axes none. Walking the transforms backwards gives all axes'
- * coordinates, those of the logical ones too; where one is past its extent there is padding. The
- * coordinates of the allocation domain give the order in memory. */
+ * It visits every coordinate of the loop domain. A mesh axis has the rank's coordinate, a bound stream or
+ * serial axis the chunk's, a reduction axis none. Going through the transforms backwards gives the
+ * coordinates of all axes, also of the logical ones. A coordinate past its extent is padding. The coordinates
+ * of the allocation domain give the order in memory. */
 #include "ir/layout.h"
 #include "ref/ref_host.h"
 #include <string.h>
@@ -16,7 +16,7 @@ enum { BUCKETS = 1024 };
 struct key {
 	type_id type;
 	bool in_mesh;
-	int64_t fixed[IR_MAX_AXES];           /* coordinate of each axis that has but one, else -1 */
+	int64_t fixed[IR_MAX_AXES];           /* by axis: its only coordinate; -1: it has several */
 	int64_t mesh_index[IR_MAX_MESH_AXES]; /* for swizzle1d */
 };
 struct cached {
@@ -48,7 +48,7 @@ bool ref_mesh_has(const struct module *m, mesh_id mesh, int64_t rank)
 	return !mesh || rank == REF_ALL_RANKS || mesh_position(ir_mesh(m, mesh), (uint32_t)rank, &position);
 }
 
-/* All axes' coordinates from those of the loop domain; false in padding. */
+/* Finds all axes' coordinates from those of the loop domain. Returns false in padding. */
 static bool walk_back(const struct domain *d, const struct layout_env *env, int64_t *at)
 {
 	for (unsigned i = d->xform_n; i-- > 0;) {
@@ -74,7 +74,7 @@ static bool walk_back(const struct domain *d, const struct layout_env *env, int6
 	return true;
 }
 
-/* Row-major position of coordinates in a list of axes; reduction axes are not stored. */
+/* Returns the row-major position of coordinates in a list of axes. Reduction axes are not stored. */
 static int64_t compute_position(const struct domain *d, const struct layout_env *env, const uint8_t *axis,
                                 unsigned n, const int64_t *at)
 {
@@ -146,7 +146,7 @@ bool ref_local_get(struct ref_context *c, struct ref_locals *l, type_id t, int64
 	struct layout_env env;
 	struct key key;
 	expr_id offending;
-	memset(&key, 0, sizeof key); /* its padding is hashed */
+	memset(&key, 0, sizeof key); /* the hash includes its padding bytes */
 	memset(&env, 0, sizeof env);
 	key.type = t;
 	key.in_mesh = ref_mesh_has(c->m, type->mesh, rank);

@@ -1,19 +1,20 @@
-/* ref_logical: programs on logical tensors.
+/* ref_logical: evaluates programs on logical tensors.
  *
- * A value is its logical tensor, whatever ranks hold of it, and statements are evaluated one after the other:
+ * Each value is one logical tensor, no matter which rank holds which part. Statements are evaluated one after
+ * the other:
  *
  *     C: f32[64, 32@x] partial(y) = matmul(A, B)     the whole product: nothing is pending
  *     D: f32[64@y, 32@x] = C                         a copy
- *     G = allreduce(C, axis=y)                       a copy: the reduction that C waited for
+ *     G = allreduce(C, axis=y)                       a copy: this reduces C's parts
  *     for i in 0..4
  *       d = shard_by_stream(D, i)                    the elements of block i, on whichever rank they are
- *       Y_i <- relu(d)                               absent elements stay as they are                    */
+ *       Y_i <- relu(d)                               absent elements stay as they are */
 #include "ref/ref_logical.h"
 #include "ref/ref_sample.h"
 #include <math.h>
 #include <string.h>
 
-/* An input's logical tensor; the parts of a pending one are reduced. */
+/* Loads the logical tensor of an input; reduces the parts of a pending one. */
 static bool load_input(struct ref_context *c, unsigned k, struct ref_array *out)
 {
 	value_id v = c->m->input.at[k].value;
@@ -59,7 +60,7 @@ static bool load_inputs(struct ref_logical *l)
 
 /* ---- operations */
 
-/* Flags of the result elements that are needed; NULL: all are. */
+/* Flags the result elements that are needed. NULL: all are. */
 static bool flag_wanted(struct ref_logical *l, const struct ref_call *call, const struct ref_array *out,
                         uint8_t **flag)
 {
@@ -77,7 +78,7 @@ static bool flag_wanted(struct ref_logical *l, const struct ref_call *call, cons
 	return !view || ref_logical_clear(l, v, ir_op(l->c->m, call->op)->at, *flag);
 }
 
-/* Result number call->result into *out. */
+/* Evaluates result number call->result into *out. */
 static bool evaluate_result(struct ref_logical *l, struct ref_call *call, struct ref_array *out)
 {
 	struct ref_context *c = l->c;
@@ -85,7 +86,7 @@ static bool evaluate_result(struct ref_logical *l, struct ref_call *call, struct
 	value_id result = op_result(c->m, call->op, call->result);
 	uint8_t *flag;
 	if (o->kind == OP_EXTERN || !result)
-		return ref_eval(c, call, out); /* which reports it */
+		return ref_eval(c, call, out); /* reports the error */
 	if (!ref_array_of_type(c, out, c->m->value.at[result].type, o->at))
 		return false;
 	bool ok = flag_wanted(l, call, out, &flag);
@@ -103,7 +104,7 @@ static bool evaluate_result(struct ref_logical *l, struct ref_call *call, struct
 	return ok;
 }
 
-/* Takes the elements over that a statement gives a value. */
+/* Stores the elements that a statement has given a value. */
 static bool take_result(struct ref_logical *l, op_id op, unsigned k, struct ref_array *out)
 {
 	value_id v = op_result(l->c->m, op, k);
@@ -114,7 +115,7 @@ static bool take_result(struct ref_logical *l, op_id op, unsigned k, struct ref_
 	return true;
 }
 
-/* Sets how the run makes the sum of a statement in parts. */
+/* Sets how the run splits the sum of a statement into parts. */
 static void set_parts(const struct ref_context *c, struct ref_call *call)
 {
 	value_id result = op_result(c->m, call->op, 0);
@@ -161,7 +162,7 @@ static bool load_operands(struct ref_logical *l, op_id op, struct loaded *all, s
 	}
 	if (!op_attr_is_true(c->m, op, "accumulate"))
 		return true;
-	call->partial = true; /* terms outside of a block are those of other iterations */
+	call->partial = true; /* terms outside the block belong to other iterations */
 	return (call->before = load_value(l, all, op_result(c->m, op, 0), o->at)) != NULL;
 }
 

@@ -1,10 +1,10 @@
 /* ref_logical_view: views of logical tensors.
  *
  *     a = select(X, axis=0, index=i)      row i of X
- *     c = shard_by_stream(X, i)           X, where elements outside of block i are absent
+ *     c = shard_by_stream(X, i)           X; elements outside block i are absent
  *
- * A view names another value; reading walks up to the tensor and takes elements away, writing puts them back.
- */
+ * A view names another value. A read goes up to the tensor and drops elements on the way down; a write goes
+ * the same way back. */
 #include "ir/bound.h"
 #include "ref/ref_logical.h"
 #include <string.h>
@@ -80,7 +80,7 @@ bool ref_logical_shard(struct ref_logical *l, op_id op)
 	return true;
 }
 
-/* Elements after the axis of a select. */
+/* Returns the number of elements after the axis of a select. */
 static int64_t inner_count(const struct ref_array *whole, unsigned axis)
 {
 	int64_t inner = 1;
@@ -89,7 +89,7 @@ static int64_t inner_count(const struct ref_array *whole, unsigned axis)
 	return inner;
 }
 
-/* Copies row `index` of an axis: of `whole` to `row`, or back. */
+/* Copies row `index` of an axis from `whole` to `row`, or back. */
 static void move_row(struct ref_array *whole, unsigned axis, int64_t index, struct ref_array *row, bool back)
 {
 	int64_t inner = inner_count(whole, axis), count = ref_array_count(row);
@@ -102,7 +102,7 @@ static void move_row(struct ref_array *whole, unsigned axis, int64_t index, stru
 	}
 }
 
-/* Clears the flags of the elements outside of a block. */
+/* Clears the flags of the elements outside a block. */
 static bool clear_block(struct ref_logical *l, value_id v, uint32_t at, int64_t count, uint8_t *flag)
 {
 	const struct ref_place *p = &l->place[v];
@@ -175,7 +175,7 @@ bool ref_logical_load(struct ref_logical *l, value_id v, uint32_t at, struct ref
 	return ok;
 }
 
-/* Replaces the elements of a select by those of its operand, of which all others are absent. */
+/* Replaces the elements of a select by those of its operand; elements outside the select are absent. */
 static bool widen_row(struct ref_logical *l, const struct ref_place *p, uint32_t at, struct ref_array *a)
 {
 	struct ref_array whole;
@@ -208,7 +208,7 @@ bool ref_logical_clear(struct ref_logical *l, value_id v, uint32_t at, uint8_t *
 	struct ref_array shape;
 	if (!is_made(l, v, at) || !p->of)
 		return p->made;
-	/* a select of a block has elements of other blocks, too: they are computed and not stored */
+	/* a select of a block also has elements of other blocks; they are computed but not stored */
 	if (p->selects)
 		return true;
 	if (!ref_array_of_type(l->c, &shape, l->c->m->value.at[v].type, at))

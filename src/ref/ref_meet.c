@@ -1,7 +1,7 @@
-/* ref_meet: where a rank's walk comes to other ranks: collectives, messages, waits.
+/* ref_meet: handles the steps where a rank meets others: collectives, messages, waits.
  *
- * Each becomes the next event of a channel, the one of the team's slice or of sender and receiver; the
- * other members come to the same event by their own count. */
+ * Each becomes the next event of a channel: that of the team's slice, or of sender and receiver. The other
+ * members find the same event by their own count. */
 #include "ref/ref_issue.h"
 #include <string.h>
 
@@ -98,7 +98,7 @@ struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id o
 	return e->event[0];
 }
 
-/* A set that needs other ranks' elements: all ranks of both meshes meet. */
+/* A set that needs elements of other ranks: all ranks of both meshes meet. */
 bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 {
 	struct module *m = h->c->m;
@@ -156,7 +156,7 @@ bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op)
 	return true;
 }
 
-/* Sends or receives, as a transfer or with the group that is open. party->root: the other device. */
+/* Sends or receives, as a transfer or as a part of the open group. party->root: the other device. */
 static bool start_transfer(struct ref_host *h, struct ref_rank *r, const struct step *s,
                            const struct ref_party *party)
 {

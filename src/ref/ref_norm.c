@@ -1,7 +1,7 @@
 /* ref_norm: softmax, scaled dot product attention, layer and root-mean-square norms.
  *
- * Each computes a whole row in f64 and rounds its elements once. A row with an element that is
- * absent or poison is so altogether. */
+ * Each computes a whole row in f64 and rounds its elements once. If one element of a row is absent or poison,
+ * the whole row is. */
 #include "ref/ref_internal.h"
 #include <math.h>
 
@@ -13,7 +13,7 @@ static double float_attribute(struct ref_context *c, op_id op, const char *key, 
 	return a->kind == ATTR_FLOAT ? a->u.f : a->kind == ATTR_INT ? (double)a->u.i : otherwise;
 }
 
-/* The least state of n elements, `stride` apart. */
+/* Returns the least state of n elements that lie `stride` apart. */
 static uint8_t row_state(const struct ref_array *a, int64_t at, int64_t n, int64_t stride)
 {
 	uint8_t state = REF_DEFINED;
@@ -39,8 +39,8 @@ static bool same_shape(const struct ref_array *a, const struct ref_array *b)
 	return true;
 }
 
-/* Returns the error of a weight of a softmax, exp(x) over a sum of these. own: exp of its score; sum: of all;
- * low, high, least, most: the same with scores as small, and as large, as they may be. */
+/* Returns the error of a softmax weight, exp(x) over the sum of all exp. own: exp of its score; sum: of all;
+ * low, high, least, most: the same with the smallest and the largest scores possible. */
 static double weight_error(double own, double sum, double low, double high, double least, double most)
 {
 	if (!isfinite(most))
@@ -51,7 +51,7 @@ static double weight_error(double own, double sum, double low, double high, doub
 	return fmax(value - down, up - value);
 }
 
-/* Relative, of exp(x) over a sum of n such. */
+/* Returns the relative error of exp(x) over a sum of n of them. */
 static double exp_sum_error(enum dtype t, int64_t n, double x)
 {
 	double shift = isfinite(x) ? fabs(x) : 0;
@@ -113,8 +113,8 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 	return scale * (passed + magnitude * (ref_sum_error(in[0]->dtype, n + 2) + tf32));
 }
 
-/* Attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s, e].
- * q, k, v: where the row and the head's keys and values start. */
+/* Computes attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s,
+ * e]. q, k, v: offsets of the row and of the head's keys and values. */
 static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n,
                    double scale, double tf32, double *p, struct ref_array *out, int64_t at)
 {
@@ -142,10 +142,10 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 			passed += w * (1 + relative) * x_error;
 			low = fmin(low, x), high = fmax(high, x), worst = fmax(worst, x_error);
 		}
-		/* whatever the weights are, the result lies between the values */
+		/* for any weights the result lies between the values */
 		double sums = (exp_sum_error(in[0]->dtype, n, 0) + tf32) * fmax(fabs(low), fabs(high));
 		ref_store(out, at + i, value);
-		if (!isfinite(value)) { /* so it is in every run, unless that follows from errors */
+		if (!isfinite(value)) { /* it is not finite in any run, unless that is due to errors */
 			ref_set_error(out, at + i, value, error > 0 || worst > 0 ? INFINITY : 0, 0);
 			continue;
 		}
@@ -192,7 +192,7 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 }
 
 struct row_error {
-	double mean, scale; /* of the mean; of 1 / sqrt(mean square + eps) */
+	double mean, scale; /* errors of the mean, and of 1 / sqrt(mean square + eps) */
 };
 
 static struct row_error row_error(const struct ref_array *x, int64_t at, int64_t n, bool layer, double mean,
@@ -257,7 +257,7 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 			if (out->state[at + k] != REF_DEFINED)
 				continue;
 			ref_store(out, at + k, value);
-			if (!isfinite(value)) /* so it is in every run, unless that follows from errors */
+			if (!isfinite(value)) /* it is not finite in any run, unless that is due to errors */
 				ref_set_error(out, at + k, value, exact ? 0 : INFINITY, 0);
 			else
 				ref_set_error(out, at + k, value, passed,

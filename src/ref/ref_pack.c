@@ -3,11 +3,12 @@
  *     pack(A, B, blocks=2)      A has 4 elements, B has 6
  *         a0 a1 b0 b1 b2   a2 a3 b3 b4 b5
  *
- * Of u8 from another dtype the bytes of each element count, the lowest first. */
+ * If only the packed side is u8, each element is packed as its bytes, the lowest first. */
 #include "ir/pack.h"
 #include "ref/ref_host.h"
 
-/* Element i of one side in the packed one, or back; with bytes, `size` of them from byte i * size on. */
+/* Copies element i of one part to place k of the packed side, or back. With bytes, copies `size` bytes from
+ * byte i * size on. */
 static void move_element(struct ref_array *part, int64_t i, struct ref_array *packed, int64_t at, bool packs,
                          unsigned size)
 {
@@ -25,7 +26,8 @@ static void move_element(struct ref_array *part, int64_t i, struct ref_array *pa
 		if (packs) {
 			ref_store_int(packed, at + k, (int64_t)(bits >> 8 * k & 0xff));
 			packed->state[at + k] = part->state[i];
-			packed->error[at + k] = part->error[i]; /* of the value, until it is unpacked */
+			packed->error[at + k] = part->error[i]; /* keeps the value's error until it is
+			                                           unpacked */
 			continue;
 		}
 		bits |= (uint64_t)packed->ints[at + k] << 8 * k;
@@ -50,7 +52,7 @@ static bool check_counts(struct ref_host *h, const struct ref_rank *r, op_id op,
 	return false;
 }
 
-/* Moves all parts. The packed side has `blocks` runs, each of `block` elements. */
+/* Moves all parts. The packed side has `blocks` runs of `block` elements each. */
 static bool move_parts(struct ref_host *h, const struct ref_rank *r, op_id op, struct ref_array *part,
                        unsigned n, struct ref_array *packed)
 {

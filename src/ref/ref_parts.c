@@ -1,14 +1,14 @@
-/* ref_parts: sums that the run makes in parts, and collectives of logical tensors.
+/* ref_parts: sums that the run computes in parts, and collectives on logical tensors.
  *
- * On logical tensors nothing is pending, but each rank of the run rounds its part of a sum; how many parts
- * there are, in which dtype, decides the error of the sum. */
+ * On logical tensors nothing is pending. But each rank of the run rounds its part of a sum, so the error of
+ * the sum depends on the number and the dtype of the parts. */
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/infer.h"
 #include "ir/layout.h"
 #include "ref/ref_logical.h"
 
-/* The axes of READ operand k over which a contraction or reduction sums, as a mask. */
+/* Returns, as a mask, the axes of READ operand k that a contraction or reduction sums over. */
 static unsigned summed_axes(const struct module *m, op_id op, unsigned k)
 {
 	unsigned rank = value_domain(m, op_read(m, op, k))->rank;
@@ -31,9 +31,9 @@ static int64_t all_ranks(const struct ref_context *c)
 	return n;
 }
 
-/* Returns the number of ranks that may store parts of a sum, rounded, before these are added up; 0: none
- * does. They do where an axis that is summed is spread over a mesh, or may be, for its layout is still to be
- * chosen, or where an operand is pending. */
+/* Returns the number of ranks that may store rounded parts of a sum before they are added up; 0: none. Ranks
+ * have parts if a summed axis is sharded, or may be because its layout is not chosen yet, or if an operand is
+ * pending. */
 int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 {
 	const struct module *m = c->m;
@@ -57,8 +57,6 @@ int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 	return most > 1 ? most : 0;
 }
 
-/* Returns how many elements of a summed axis a rank holds, if all ranks hold intervals of one length; else 0.
- */
 int64_t ref_block_of_parts(const struct ref_context *c, op_id op)
 {
 	struct module *m = c->m;
@@ -89,9 +87,6 @@ int64_t ref_block_of_parts(const struct ref_context *c, op_id op)
 	return block;
 }
 
-/* Returns the number of equal tensors that a functional collective reduces: a partial operand's value is its
- * reduction over the partial mesh axes already, over the other axes of the team all ranks hold the same. 0
- * when the team spans axes over which the operand is spread: that has no meaning on logical tensors. */
 int64_t ref_reduced_copies(struct module *m, op_id op)
 {
 	value_id v = op_read(m, op, 0);
@@ -107,7 +102,7 @@ int64_t ref_reduced_copies(struct module *m, op_id op)
 		    layout_mesh_axes(m, m->value.at[v].type, a);
 	for (unsigned k = 0; k < n; k++) {
 		if (ir_mesh(m, mesh)->size[axes[k]] == 1)
-			continue; /* axes of one rank cannot be told apart */
+			continue; /* axes of size 1 cannot be told apart */
 		if (spread >> axes[k] & 1)
 			return 0;
 		copies *= partial >> axes[k] & 1 ? 1 : ir_mesh(m, mesh)->size[axes[k]];
@@ -148,8 +143,6 @@ bool ref_logical_collective(struct ref_context *c, op_id op, const struct ref_ar
 	return true;
 }
 
-/* The run computes a pending result on each rank's part, whose rounding is that of the parts. Their error,
- * which a pending value has from where it began, is at least twice that. */
 void ref_add_parts_error(const struct module *m, value_id result, struct ref_array *out)
 {
 	int64_t count = ref_array_count(out);

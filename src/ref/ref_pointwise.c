@@ -1,12 +1,12 @@
 /* ref_pointwise: elementwise operations, full and broadcast.
  *
- * Operands broadcast from the right: a missing or one-long dimension repeats. The arithmetic is that
- * of the operands' dtype, f64 for floats and int64 (wrapping) for integers and bool; operations of
- * the kind of exp compute in f64 for integers too. */
+ * Operands broadcast from the right: a missing dimension, or one of extent 1, repeats. Arithmetic is in f64
+ * for floats and in int64 (wrapping) for integers and bool; functions such as exp compute in f64 for
+ * integers, too. */
 #include "ref/ref_internal.h"
 #include <math.h>
 
-/* a + b in f64, and true if nothing was lost. */
+/* Returns a + b in f64; *exact: no bits were lost. */
 static double add_doubles(double a, double b, bool *exact)
 {
 	double s = a + b, part = s - a;
@@ -30,7 +30,7 @@ static double float_mod(double a, double b, bool *exact)
 	return r != 0 && (r < 0) != (b < 0) ? add_doubles(r, b, exact) : r;
 }
 
-/* exp and its like: never exact. */
+/* Computes exp and similar functions, which are never exact. */
 static double transcendental(enum op_kind kind, double a)
 {
 	switch (kind) {
@@ -138,7 +138,7 @@ static int64_t wrap_multiply(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
-/* False: 0 to a negative power. Other negative powers truncate to 0, 1 or -1. */
+/* Returns false for 0 to a negative power. Other negative powers truncate to 0, 1 or -1. */
 static bool int_power(int64_t a, int64_t b, int64_t *out)
 {
 	if (b < 0) {
@@ -155,7 +155,7 @@ static bool int_power(int64_t a, int64_t b, int64_t *out)
 	return true;
 }
 
-/* False: division by zero. */
+/* Returns false for a division by zero. */
 static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 {
 	int64_t a = x[0], b = x[1];
@@ -253,7 +253,7 @@ static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 	}
 }
 
-/* Strides of an operand along the dimensions of the result; 0 where it repeats. */
+/* Finds the strides of an operand along the dimensions of the result; 0 where it repeats. */
 static void broadcast_strides(const struct ref_array *in, const struct ref_array *out, int64_t *stride)
 {
 	int64_t own[IR_MAX_LOGICAL];
@@ -276,7 +276,7 @@ static bool is_broadcastable(const struct ref_array *in, const struct ref_array 
 	return true;
 }
 
-/* The condition of a where is not sure: the result is one operand or the other. */
+/* Handles a where whose condition is not certain: the result is one operand or the other. */
 static void choose_either(const struct ref_array *const *in, const int64_t *at, struct ref_array *out,
                           int64_t i)
 {
@@ -285,7 +285,7 @@ static void choose_either(const struct ref_array *const *in, const int64_t *at, 
 	out->error[i] = isnan(e) ? INFINITY : e;
 }
 
-/* same: the value is that of exact arithmetic. */
+/* same: the value equals that of exact arithmetic. */
 static void set_error(enum op_kind kind, const struct ref_array *in, const double *f, const double *e,
                       double value, bool same, struct ref_array *out, int64_t i)
 {
@@ -296,7 +296,7 @@ static void set_error(enum op_kind kind, const struct ref_array *in, const doubl
 	ref_set_error(out, i, value, passed, computed);
 }
 
-/* Adds the error of an operation that each rank does on its part of a pending sum, and rounds. */
+/* Adds the error of an operation that each rank applies to its part of a pending sum, and rounds. */
 static void round_parts(enum op_kind kind, const struct ref_array *const *in, const int64_t *at,
                         struct ref_array *out, int64_t i)
 {
@@ -339,7 +339,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 				at[k] += index[j] * stride[k][j];
 			if (kind == OP_WHERE && k > 0 && state == REF_DEFINED &&
 			    (in[0]->data[at[0]] != 0) != (k == 1))
-				continue; /* not the one that is chosen */
+				continue; /* the other operand is chosen */
 			if (in[k]->state[at[k]] < state)
 				state = in[k]->state[at[k]];
 			f[k] = in[k]->data[at[k]];
@@ -351,7 +351,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 			if (kind == OP_WHERE) {
 				unsigned k = f[0] != 0 ? 1 : 2;
 				ref_copy(out, i, in[k], at[k]);
-				if (e[0] > 0) /* the other may be chosen */
+				if (e[0] > 0) /* the other operand may be chosen */
 					choose_either(in, at, out, i);
 			} else if (ints) {
 				int64_t value;

@@ -1,9 +1,9 @@
-/* ref_queue: running the stream queues of all ranks.
+/* ref_queue: runs the stream queues of all ranks.
  *
- * Round after round, each stream of each rank runs the entries at its head that are ready. A
- * computation always is; a start marks that the rank has reached the event, which runs when all its
- * members have; a wait is ready when its events are done. A round in which nothing ran, with entries
- * left, is a deadlock. */
+ * Round after round, each stream of each rank runs the entries at its head that are ready. A computation is
+ * always ready. A start notes that the rank has reached an event; the event runs when all members have
+ * reached it. A wait is ready when its events are done. If a round runs nothing and entries are left, it is a
+ * deadlock. */
 #include "ref/ref_host.h"
 #include "ref/ref_sample.h"
 #include <string.h>
@@ -42,7 +42,7 @@ struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, uns
 	return ch->event.at[number];
 }
 
-/* Returns the number of parts of an average that are pending. */
+/* Returns the number of pending parts of an average. */
 static double averaged_parts(const struct module *m, type_id t)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, t)->domain);
@@ -134,7 +134,8 @@ static bool event_run(struct ref_host *h, struct ref_event *e)
 	return ok;
 }
 
-/* Runs entries that can run after a member has come to an event: it, and on a communicator those after it. */
+/* Notes that a member has reached an event. Runs the event, and on a communicator the ones after it, if all
+ * members have reached them. */
 static bool event_reach(struct ref_host *h, struct ref_event *e, unsigned member)
 {
 	struct ref_channel *ch = e->channel;
@@ -183,8 +184,8 @@ static bool run_entry(struct ref_host *h, const struct ref_rank *r, struct ref_e
 
 /* ---- deadlock */
 
-/* Appends the fault of an event: `allgather 'c', which rank 3 does not reach`, as the statement of one
- * member. */
+/* Appends what is missing at an event, as the statement of one member: `allgather 'c', which rank 3 does not
+ * reach`. */
 static void describe_event(struct ref_host *h, const struct ref_event *e, unsigned member, struct buf *out)
 {
 	const struct ref_channel *ch = e->channel;
@@ -207,7 +208,7 @@ static void describe_event(struct ref_host *h, const struct ref_event *e, unsign
 	buf_puts(out, e->here + 1 == ch->n ? " does not reach" : " do not reach");
 }
 
-/* A member that has issued its part, this device's if it has. */
+/* Returns a member that has issued its part; prefers this device. */
 static unsigned issued_member(const struct ref_event *e, int64_t device)
 {
 	unsigned found = 0;
@@ -263,7 +264,7 @@ static enum status report_deadlock(struct ref_host *h)
 	return STATUS_STUCK;
 }
 
-/* Events that nobody waits for must be complete at the end too. */
+/* Checks that events that nothing waits for are complete at the end, too. */
 static enum status check_complete(struct ref_host *h)
 {
 	for (uint32_t k = 0; k < h->channel.n; k++)

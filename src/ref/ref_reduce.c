@@ -1,9 +1,8 @@
-/* ref_reduce: reductions over axes, and the fold that collectives use too.
+/* ref_reduce: reductions over axes, and the fold, which collectives also use.
  *
  * A fold accumulates in f64 or int64 and rounds once. Two numbers tell if a float sum is exact in any order
- * and any narrower accumulator: the largest power of two that divides all of its
- * terms, and the sum of their magnitudes. A sum with a term that is not finite is NaN or infinite in
- * any order. */
+ * and in any narrower accumulator: the largest power of two that divides all terms, and the sum of
+ * magnitudes. A sum with a term that is not finite is NaN or infinite in any order. */
 #include "ref/ref_internal.h"
 #include <math.h>
 #include <string.h>
@@ -73,18 +72,18 @@ void ref_fold_add(struct ref_fold *s, const struct ref_array *a, int64_t i, int6
 	}
 }
 
-/* The significant bits in which all parts of a sum or product must fit. */
+/* Returns the number of significant bits into which all parts of a sum or product must fit. */
 static int least_bits(const struct ref_fold *s, enum dtype parts)
 {
-	enum dtype added = ref_accumulator(s->dtype); /* by ranks */
+	enum dtype added = ref_accumulator(s->dtype); /* of the ranks */
 	int bits = ref_precision(s->accumulator);
 	if (parts != REF_NO_PARTS && ref_precision(added) < bits)
 		bits = ref_precision(added);
 	return parts != REF_NO_PARTS && ref_precision(parts) < bits ? ref_precision(parts) : bits;
 }
 
-/* The error of a sum, before it is stored: of adding up its terms, and of storing and adding up parts of it.
- */
+/* Returns the error of a sum before it is stored: from adding up terms, and from storing and adding up
+ * parts. */
 static double sum_error(const struct ref_fold *s, enum dtype parts)
 {
 	bool kept = parts != REF_NO_PARTS;
@@ -136,14 +135,14 @@ bool ref_fold_end(const struct ref_fold *s, struct ref_array *out, int64_t i, en
 		computed = sum_error(s, parts) / count;
 	else if (s->op == REDUCE_PROD)
 		computed = product_error(s, parts);
-	if (mean && passed + computed > 0) /* the division */
+	if (mean && passed + computed > 0) /* error of the division */
 		computed += ref_unit(s->dtype) * fabs(value);
 	ref_store(out, i, value);
 	ref_set_error(out, i, value, passed, computed);
 	return true;
 }
 
-/* The axes= or axis= that go, as a mask; all when the attribute is absent. */
+/* Finds the axes that axes= or axis= removes, as a mask; all axes if the attribute is absent. */
 static bool reduced_axes(struct ref_context *c, op_id op, int nd, unsigned *mask)
 {
 	const struct attr *a = op_attr(c->m, op, "axis");
@@ -161,8 +160,8 @@ static bool reduced_axes(struct ref_context *c, op_id op, int nd, unsigned *mask
 	return true;
 }
 
-/* Strides of the result along the operand's dimensions: 0 where they are reduced. The reduced axes
- * are dropped, or stay with extent 1. */
+/* Finds the strides of the result along the operand's dimensions; 0 along reduced axes. Reduced axes are
+ * dropped, or kept with extent 1. */
 static bool result_strides(const struct ref_array *in, const struct ref_array *out, unsigned mask,
                            int64_t *stride)
 {
@@ -183,8 +182,8 @@ static bool result_strides(const struct ref_array *in, const struct ref_array *o
 	return j == out->nd;
 }
 
-/* A mean that is pending over ranks: each contributes its sum over the count of all, times the parts that an
- * average is pending over. */
+/* Finishes a mean that is pending over ranks. Each rank contributes its sum divided by the total count, times
+ * the number of pending parts of an average. */
 static void finish_mean(struct ref_fold *s, int64_t whole, double parts)
 {
 	s->count = whole;
@@ -196,7 +195,8 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 {
 	const struct op *op = ir_op(c->m, call->op);
 	enum reduce_op fold = reduce_op_of((enum op_kind)op->kind);
-	enum reduce_op added = fold == REDUCE_AVG ? REDUCE_SUM : fold; /* by ranks, which then divide */
+	enum reduce_op added = fold == REDUCE_AVG ? REDUCE_SUM : fold; /* of the ranks, which divide
+	                                                                  afterwards */
 	int64_t stride[IR_MAX_LOGICAL], index[IR_MAX_LOGICAL] = {0}, i = 0, length = 1;
 	int64_t count = ref_array_count(out);
 	unsigned mask;
@@ -207,12 +207,12 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	}
 	for (int k = 0; k < in->nd; k++)
 		length *= mask >> k & 1 ? in->n[k] : 1;
-	unsigned axis = mask ? (unsigned)__builtin_ctz(mask) : 0; /* that blocks are along */
+	unsigned axis = mask ? (unsigned)__builtin_ctz(mask) : 0; /* the axis of the blocks */
 	struct ref_fold *acc = mem_alloc(sizeof *acc * (size_t)count);
 	for (int64_t r = 0; r < count; r++) {
 		ref_fold_start(&acc[r], fold, in->dtype);
 		acc[r].steps = ref_steps(c, added, out->dtype, call->ranks);
-		acc[r].exact = !call->means; /* each part's is rounded */
+		acc[r].exact = !call->means; /* each part's mean is rounded */
 		acc[r].accumulator = DTYPE_F64;
 		acc[r].ranks = call->ranks;
 	}

@@ -1,7 +1,7 @@
-/* ref_reshard: a set between layouts, by putting the logical tensor together and taking it apart.
+/* ref_reshard: a set between layouts. It joins the logical tensor from its parts and splits it again.
  *
- * A tensor with pending reductions is one tensor for each combination of indices along its partial
- * mesh axes; they are reduced where the result is not pending over the axis. */
+ * A tensor with pending reductions is one tensor for each combination of indices along its partial mesh axes;
+ * over an axis along which the result is not pending, they are reduced. */
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>
@@ -72,7 +72,7 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 	free(part);
 }
 
-/* Elements of a whole tensor that a rank holds, as flags. */
+/* Flags the elements of a whole tensor that a rank holds. */
 static bool flag_held(struct ref_host *h, type_id t, int64_t rank, uint32_t at, int64_t count, uint8_t *flag)
 {
 	struct ref_local local;

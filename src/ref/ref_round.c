@@ -1,7 +1,7 @@
-/* ref_round: values as their dtypes hold them.
+/* ref_round: rounds values to their dtypes.
  *
- * A float with p significant bits and smallest normal exponent e holds the multiples of
- * 2^(max(exponent of x, e) - p + 1): rounding is to the nearest of them, ties to even. */
+ * A float with p significant bits and smallest normal exponent e holds the multiples of 2^(max(exponent of x,
+ * e) - p + 1): rounding is to the nearest of them, ties to even. */
 #include "ref/ref_internal.h"
 #include <math.h>
 
@@ -102,7 +102,7 @@ int64_t ref_wrap(enum dtype t, int64_t x)
 	}
 }
 
-/* x to odd: one more rounding to fewer bits gives the nearest. */
+/* Rounds x to odd; a second rounding to fewer bits then gives the nearest. */
 static double from_int(int64_t x)
 {
 	uint64_t magnitude = x < 0 ? -(uint64_t)x : (uint64_t)x;

@@ -1,7 +1,7 @@
 /* ref_sample: classes of axes that share their indices, and fewer indices for some of them.
  *
- * Axes that infer_axes gives one dim in a statement are one class. A class can be sampled when it is
- * parallel in every statement that it meets. */
+ * Axes to which infer_axes gives one dim in a statement are one class. A class can be sampled if it is
+ * parallel in every statement that has it. */
 #include "ref/ref_sample.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
@@ -15,17 +15,18 @@
 enum {
 	MOST_INDICES = 1024, /* of an axis */
 	FEWEST_INDICES = 4,
-	SHARE = 4,                 /* a sample takes this part of the allowed work: a check should be quick */
-	SAMPLE_ELEMENTS = 1 << 26, /* of all values together */
+	SHARE = 4,                 /* a sample takes this part of the allowed work, so that a check is
+	                              quick */
+	SAMPLE_ELEMENTS = 1 << 26, /* elements of all values together */
 };
 
 struct class
 {
-	uint32_t parent; /* of the class it was joined to; itself */
+	uint32_t parent; /* the class that it was joined to, or itself */
 	bool whole;      /* it cannot be sampled */
 	int64_t extent;  /* -1: not known */
-	int64_t n;       /* indices taken */
-	int64_t *at;     /* of a root: these; NULL: all */
+	int64_t n;       /* number of indices taken */
+	int64_t *at;     /* the indices, in a root; NULL: all */
 };
 
 struct ref_sample {
@@ -82,7 +83,7 @@ static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32
 	}
 }
 
-/* Axes of two values with one index, for each axis; whole where the extents are not equal. */
+/* Joins the axes of two values that have one index. Axes of different extents become whole. */
 static void join_values(struct ref_sample *s, const struct module *m, value_id a, value_id b)
 {
 	unsigned rank = value_domain(m, a)->rank;
@@ -95,8 +96,8 @@ static void join_values(struct ref_sample *s, const struct module *m, value_id a
 		keep_whole(s, m, a), keep_whole(s, m, b);
 }
 
-/* Statements of the host level that move elements without computing. Messages of all pairs are taken for one:
- * which are a pair is not known here. False: it is another one. */
+/* Joins axes for host-level statements that move elements without computing. Which messages form a pair is
+ * not known here, so all pairs count as one. Returns false for other statements. */
 static bool relate_moves(struct ref_sample *s, const struct module *m, op_id op, value_id *message)
 {
 	const struct op *o = &m->op.at[op];
@@ -186,7 +187,7 @@ static double count_sampled_elements(const struct ref_sample *s, const struct mo
 	return n;
 }
 
-/* Multiplications of a contraction, elements of the result times the summed extent, or of attention. */
+/* Counts the multiplications of a contraction (result elements times the summed extent) or of attention. */
 static double products(const struct ref_sample *s, const struct module *m, op_id op)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
@@ -228,7 +229,7 @@ double ref_work(const struct module *m)
 	return work > 1 ? work : 1;
 }
 
-/* Returns true if the program can be evaluated with that many indices an axis. */
+/* Returns true if the program can be evaluated with this many indices for each sampled axis. */
 static bool affordable(const struct ref_sample *s, const struct module *m, double limit, double each,
                        double together)
 {
@@ -244,7 +245,7 @@ static bool affordable(const struct ref_sample *s, const struct module *m, doubl
 	return work_of_all(s, m) <= limit && count <= together;
 }
 
-/* One index, drawn, of each of n equal parts of the axis: every block of it is met. */
+/* Draws one index from each of n equal parts of the axis, so that every block is sampled. */
 static void draw_indices(struct class *c, uint64_t seed)
 {
 	c->at = mem_alloc(sizeof *c->at * (size_t)c->n);
@@ -265,8 +266,8 @@ static void limit_indices(struct ref_sample *s, int64_t most)
 	}
 }
 
-/* The evaluation looks at logical axes and at where they are placed; sizes of blocks are not its concern
- * and keep the old extents. */
+/* Reduces the extents of logical axes. The sizes of blocks keep the old extents: the evaluation looks only at
+ * logical axes and their placements. */
 static void shrink(struct ref_sample *s, struct module *m)
 {
 	for (value_id v = 1; v < m->value.n; v++) {
@@ -289,7 +290,7 @@ struct ref_sample *ref_sample_take(struct module *m, const struct ref_options *o
 	struct ref_sample *s = make_classes(m);
 	s->skips = !ref_is_straight(m) || ref_is_host_level(m);
 	double ranks =
-	    ref_is_host_level(m) && o->ranks > 0 ? (double)o->ranks : 1; /* each may compute all of it */
+	    ref_is_host_level(m) && o->ranks > 0 ? (double)o->ranks : 1; /* each rank may compute all of it */
 	bool whole = affordable(s, m, limit / ranks, REF_MAX_ELEMENTS, 1e18), sampled = false;
 	for (int64_t most = MOST_INDICES; !whole && !sampled && most >= FEWEST_INDICES; most /= 2) {
 		limit_indices(s, most);
@@ -312,7 +313,7 @@ bool ref_sample_skips(const struct ref_sample *s)
 	return s->skips;
 }
 
-/* Flags of the indices of an axis that are taken; NULL: all are. */
+/* Flags the sampled indices of an axis. NULL: all. */
 static uint8_t *flag_taken(const struct ref_indices *x)
 {
 	uint8_t *is = x->at ? mem_zalloc((size_t)x->extent + 1) : NULL;

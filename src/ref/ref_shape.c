@@ -2,7 +2,7 @@
 #include "ref/ref_internal.h"
 #include <string.h>
 
-/* The axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
+/* Finds the axis= of an operation on a tensor of nd dimensions; negative ones count from the end. */
 static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, int *out)
 {
 	int64_t axis;
@@ -14,7 +14,7 @@ static bool axis_of(struct ref_context *c, const struct ref_call *call, int nd, 
 	return true;
 }
 
-/* Copies in[index] to out[index + shift along axis] for every index of in that lands inside out. */
+/* Copies in[index] to out[index + shift along axis] wherever that lies inside out. */
 static void copy_shifted(const struct ref_array *in, struct ref_array *out, int axis, int64_t shift)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, stride[IR_MAX_LOGICAL], i = 0;
@@ -62,7 +62,7 @@ static bool copy_permuted(struct ref_context *c, const struct op *op, const stru
 	return true;
 }
 
-/* Elements of a reshape stay in row-major order. */
+/* Copies a reshape: elements keep their row-major order. */
 static bool copy_reshaped(struct ref_context *c, const struct op *op, const struct ref_array *in,
                           struct ref_array *out)
 {
@@ -104,7 +104,7 @@ static bool pad(struct ref_context *c, const struct ref_call *call, const struct
 	return true;
 }
 
-/* Finds the start of a result of a split, whose results must make up the whole axis. */
+/* Finds the start of one result of a split. All results must cover the whole axis. */
 static bool part_start(struct ref_context *c, const struct ref_call *call, int axis, int64_t whole,
                        int64_t *start)
 {

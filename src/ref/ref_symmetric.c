@@ -1,11 +1,11 @@
-/* ref_symmetric: buffers of several ranks, seen side by side.
+/* ref_symmetric: views that join the buffers of several ranks.
  *
  *     G = symmetric_view(X)     X: f32[8@x], x = 2     rank 0 holds elements 0 to 3, rank 1 holds 4 to 7
  *                               G: f32[8@block(x)]     all of them on both ranks
  *
  * An element is read and written in the buffer of the rank that holds it. The statement and the deallocate of
- * its result are fences: events of the slice's communicator that move nothing. Until the latter a rank's
- * buffer is in use, by its peers. */
+ * its result are fences: events of the slice's communicator that move nothing. Peers may use a rank's buffer
+ * until the deallocate. */
 #include "ref/ref_issue.h"
 #include <string.h>
 
@@ -55,7 +55,7 @@ bool ref_symmetric_is_fence(const struct ref_host *h, const struct ref_event *e)
 	return false;
 }
 
-/* symmetric_view of X */
+/* Appends `symmetric_view of X`. */
 static void put_party(const struct ref_host *h, const struct ref_party *p, struct buf *out)
 {
 	char name[REF_NAME_BYTES];

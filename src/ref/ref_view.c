@@ -1,14 +1,14 @@
 /* ref_view: buffers of ranks, and views of them.
  *
- * A buffer stores its rank's part of a type, in memory order. A select keeps the elements with
- * one index along an axis, a shard by stream those of one chunk, a symmetric view (ref_symmetric.c) has those
- * of several ranks; all stay where they are. */
+ * A buffer stores its rank's part of a type, in memory order. A select has the elements with one index along
+ * an axis, a shard by stream those of one chunk, a symmetric view (ref_symmetric.c) those of several ranks. A
+ * view moves no element. */
 #include "ref/ref_host.h"
 #include <string.h>
 
 static struct ref_array shape_only(struct ref_context *c, type_id t, uint32_t at, bool *ok)
 {
-	/* extents were evaluated before, when the elements were listed */
+	/* extents were already evaluated, when the elements were listed */
 	struct ref_array a = {.nd = ir_domain(c->m, ir_type(c->m, t)->domain)->rank};
 	const struct expr_env env = {.rank = -1};
 	expr_id offending;
@@ -47,8 +47,8 @@ void ref_elements_free(struct ref_elements *e)
 	memset(e, 0, sizeof *e);
 }
 
-/* Finds the operand's elements with the index, without the axis. A mesh axis that is the whole axis has one
- * index on each rank: index 0 takes the rank's own. */
+/* Finds the operand's elements with the index, and drops the axis. If a mesh axis is the whole axis, each
+ * rank has one index of it, and index 0 means the rank's own. */
 static bool select_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
                             uint32_t at, struct ref_elements *out)
 {
@@ -76,7 +76,7 @@ static bool select_elements(struct ref_host *h, const struct ref_view *v, const 
 	return true;
 }
 
-/* Finds the operand's elements that the chunk has. */
+/* Finds the operand's elements in the chunk. */
 static bool shard_elements(struct ref_host *h, const struct ref_view *v, const struct ref_elements *from,
                            uint32_t at, struct ref_elements *out)
 {
@@ -132,7 +132,7 @@ struct ref_view *ref_view_of_buffer(struct ref_host *h, type_id t, int64_t rank,
 	return v;
 }
 
-/* Storage on the first use, which is this rank's. */
+/* Makes the storage when this rank first uses it. */
 static bool open_buffer(struct ref_host *h, struct ref_buffer *b, int64_t rank, uint32_t at)
 {
 	if (b->dead && b->rank != rank) {
@@ -156,7 +156,7 @@ static bool open_buffer(struct ref_host *h, struct ref_buffer *b, int64_t rank, 
 	return true;
 }
 
-/* The elements of a view, all with storage. */
+/* Finds the elements of a view, and makes their storage. */
 static bool open_elements(struct ref_host *h, const struct ref_view *v, uint32_t at, struct ref_elements *out)
 {
 	if (!open_buffer(h, v->buffer, v->buffer->rank, at) || !ref_view_elements(h, v, at, out))
