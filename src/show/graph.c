@@ -1,4 +1,4 @@
-/* graph: makes nodes of the tasks of a rank, and prints them. */
+/* graph: makes nodes from the tasks of a rank, and prints them. */
 #include "show/graph.h"
 #include "ir/number.h"
 #include "show/show_words.h"
@@ -9,8 +9,8 @@ struct making {
 	struct sim_program *program;
 	const struct sim_rank *r;
 	uint32_t *node;                           /* by task: + 1; 0: none */
-	uint32_t *lane_of_stream, *lane_of_place; /* + 1; 0: none yet */
-	uint32_t sends, receives;                 /* lanes, likewise */
+	uint32_t *lane_of_stream, *lane_of_place; /* lane + 1; 0: none yet */
+	uint32_t sends, receives;                 /* lane + 1; 0: none yet */
 	const char **text, **place;               /* by op */
 };
 
@@ -20,7 +20,7 @@ static bool is_shown(const struct making *k, uint32_t task)
 	return t->kind != SIM_TAKE && t->kind != SIM_GIVE;
 }
 
-/* The last node of a stream at a task or before it; 0: none, else + 1. */
+/* Returns the last node of a stream up to a task, + 1; 0: none. */
 static uint32_t node_at(const struct making *k, uint32_t task)
 {
 	while (task != SIM_NONE && !k->node[task])
@@ -95,7 +95,7 @@ static void add_node(struct making *k, uint32_t task)
 		add_edge(k, also - 1, number, GRAPH_WAIT);
 }
 
-/* Communication leaves the stream that it was issued to. */
+/* Adds an edge from the stream to the communication that it issues. */
 static void add_start(struct making *k, uint32_t task)
 {
 	const struct sim_task *t = &k->r->task.at[task];
@@ -123,7 +123,7 @@ static int by_index(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Streams by their indices, then the communicators. */
+/* Orders lanes: streams by their indices, then communicators. */
 static void order_lanes(struct making *k)
 {
 	struct graph_picture *p = k->p;
@@ -147,7 +147,7 @@ static void order_lanes(struct making *k)
 		p->node.at[i].lane = to[p->node.at[i].lane];
 }
 
-/* Levels: below all that leads to a node and all that is before it on its lane. */
+/* Sets levels: each node is below all nodes with an edge to it, and below all nodes before it on its lane. */
 static void settle_levels(struct graph_picture *p, uint32_t lanes)
 {
 	uint32_t *free_from = mem_zalloc(sizeof *free_from * ((size_t)lanes + 1));

@@ -1,5 +1,5 @@
-/* graph_svg: lanes from left to right, time down. Edges lie under the boxes; those within a lane go round on
- * its right. */
+/* graph_svg: draws a graph with lanes from left to right and time downwards. Edges lie under the boxes; edges
+ * within a lane pass on its right. */
 #include "draw/svg.h"
 #include "show/graph.h"
 
@@ -28,7 +28,7 @@ static void put_edge(struct svg *s, const struct graph_picture *p, const struct 
 	const struct graph_node *a = &p->node.at[e->from], *b = &p->node.at[e->to];
 	double x = left_of(g, a->lane), y = top_of(g, a->level), to_x = left_of(g, b->lane),
 	       to_y = top_of(g, b->level);
-	/* where lines of one kind leave and come in */
+	/* where edges of each kind leave and enter a box */
 	double part = e->kind == GRAPH_DATA ? 0.5 : e->kind == GRAPH_WAIT ? 0.7 : 0.3;
 	if (a->lane != b->lane || b->level == a->level + 1) {
 		svg_arrow(s, look[e->kind], x + g->width * part, y + BOX, to_x + g->width * part, to_y, NULL);

@@ -1,6 +1,6 @@
-/* layout_svg: the layout of a tensor as a picture: its first two axes that are cut, from top to bottom and
- * from left to right, a rectangle a block, with the devices that hold it. Of a change both layouts, and
- * between them a table of the bytes that each device (row) gives to each (column). */
+/* layout_svg: draws the layout of a tensor: its first two axes that are cut, from top to bottom and from left
+ * to right, with a rectangle for each block and the devices that hold it. For a change of layout it draws
+ * both layouts, and between them a table of the bytes that each device (row) gives to each other (column). */
 #include "draw/svg.h"
 #include "show/show_layout.h"
 #include "show/show_words.h"
@@ -8,23 +8,23 @@
 
 enum {
 	GAP = 36,
-	LEFT = 44,    /* of a panel, for marks along an axis */
-	BLOCK = 20,   /* the least height of a block */
-	BREADTH = 56, /* its least width */
+	LEFT = 44,    /* space for marks along an axis */
+	BLOCK = 20,   /* least height of a block */
+	BREADTH = 56, /* least width of a block */
 	LEAST = 220,
-	MOST = 560, /* of a panel */
+	MOST = 560, /* most of a panel */
 	ONE_ROW = 64,
 	MOST_PANELS = 12,
 	TABLE = 384,
-	WIDE = 1260 /* what stands side by side */
+	WIDE = 1260 /* width for panels side by side */
 };
 
 struct panel {
 	const struct layout_side *s;
-	int down, across; /* axes; -1: none */
+	int down, across; /* the axes drawn; -1: none */
 	double width, height;
-	uint32_t n, panel[MOST_PANELS]; /* a block of each */
-	uint32_t more;                  /* that are not shown */
+	uint32_t n, panel[MOST_PANELS]; /* number of panels; for each, one block in it */
+	uint32_t more;                  /* number of panels that are not shown */
 };
 
 static bool is_cut(const struct layout_side *s, unsigned axis)
@@ -41,13 +41,13 @@ static uint32_t pieces(const struct layout_side *s, int axis)
 	int64_t least = axis < 0 ? 1 : s->extent[axis], whole = least;
 	for (uint32_t i = 0; axis >= 0 && i < s->block.n; i++)
 		for (struct part_span x = {0}; part_next(&s->block.at[i].axis[axis], &x);)
-			/* the last one of an axis may be short */
+			/* the last piece of an axis may be short */
 			if (x.to < whole && x.to - x.from < least)
 				least = x.to - x.from;
 	return least > 0 ? (uint32_t)((whole + least - 1) / least) : 1;
 }
 
-/* Blocks that stand in one panel: they are alike in the axes that it does not show. */
+/* Returns true if two blocks are in one panel: they are equal along the axes that it does not show. */
 static bool is_same_panel(const struct panel *p, const struct layout_block *a, const struct layout_block *b)
 {
 	for (unsigned k = 0; k < p->s->rank; k++)
@@ -86,7 +86,7 @@ static struct panel panel_of(const struct layout_side *s)
 	return p;
 }
 
-/* Returns the place of an axis at k of its elements; of no axis, which has one. */
+/* Returns the place of element k along an axis; without an axis there is one place. */
 static double locate_element(const struct layout_side *s, int axis, int64_t k, double length)
 {
 	return axis < 0 || !s->extent[axis] ? k ? length : 0 : (double)k / (double)s->extent[axis] * length;
@@ -98,7 +98,7 @@ static int by_place(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Marks the bounds of blocks, as far as there is room. */
+/* Marks the bounds of blocks where there is room. */
 static void put_marks(struct svg *g, const struct panel *p, int axis, double x, double y)
 {
 	VEC(int64_t) mark = {0};
@@ -163,7 +163,7 @@ static void put_block(struct svg *g, const struct panel *p, const struct layout_
 	buf_free(&title);
 }
 
-/* Writes the notes of a layout beside its picture; returns the lines' height. */
+/* Writes the notes of a layout beside its picture; returns their height. */
 static double put_notes(struct svg *g, const struct panel *p, double x, double y, double room)
 {
 	double at = y;
@@ -186,7 +186,7 @@ static double put_notes(struct svg *g, const struct panel *p, double x, double y
 	return at - y;
 }
 
-/* Right and bottom of the picture so far. */
+/* Draws a panel, and updates right and bottom of the picture so far. */
 static void put_panel(struct svg *g, const struct panel *p, const char *when, double x, double y,
                       double *right, double *bottom)
 {
@@ -199,7 +199,7 @@ static void put_panel(struct svg *g, const struct panel *p, const char *when, do
 	at += 30;
 	for (uint32_t k = 0; k < p->n; k++) {
 		const struct layout_block *of = &s->block.at[p->panel[k]];
-		if (p->n > 1) { /* which slice of the other axes */
+		if (p->n > 1) { /* name the slice along the other axes */
 			text.n = 0;
 			for (unsigned a = 0; a < s->rank; a++)
 				if ((int)a != p->down && (int)a != p->across &&

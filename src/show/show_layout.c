@@ -32,7 +32,7 @@ static bool redistributes(const struct module *m, op_id op)
 	       op_read(m, op, 0) && op_result(m, op, 0);
 }
 
-/* The Communication of a name, or the statement that changes the layout of the value that becomes v. */
+/* Returns the statement that makes v by a change of layout; if v is 0, the Communication named `word`. */
 static op_id find_statement(const struct module *m, const char *word, value_id v)
 {
 	for (op_id op = 1; op < m->op.n; op++) {
@@ -93,7 +93,7 @@ static bool unknown(struct layout_picture *p, struct diag *d, const char *word, 
 
 /* ---- one side */
 
-/* Returns true if the bytes of the tensor, rounded up to any blocks, are far from the limit of 64 bits. */
+/* Returns true if the bytes of the tensor, rounded up to any blocks, stay far below the limit of 64 bits. */
 static bool is_countable(const struct layout_side *s)
 {
 	int64_t bytes = s->bytes;
@@ -107,8 +107,8 @@ static bool is_countable(const struct layout_side *s)
 	return empty || (fits && bytes <= INT64_MAX / 64);
 }
 
-/* Returns true if the parts of two devices are added up: they differ along the axes of the reduction
- * alone. */
+/* Returns true if the parts of two devices are added up: the devices differ only along the axes of the
+ * reduction. */
 static bool added(const struct layout_side *s, uint32_t a, uint32_t b)
 {
 	uint32_t i, k;
@@ -161,7 +161,7 @@ static struct layout_block block_of(struct layout_picture *p, const struct part 
 	return (struct layout_block){.axis = axis, .elements = part_elements(part)};
 }
 
-/* False: an extent has no value. */
+/* Finds the blocks of a type. Returns false if an extent has no value. */
 static bool find_blocks(struct layout_picture *p, struct layout_side *s, type_id t)
 {
 	uint32_t n = s->mesh ? s->mesh->device_count : 1;
@@ -186,7 +186,7 @@ static bool find_blocks(struct layout_picture *p, struct layout_side *s, type_id
 	return true;
 }
 
-/* "axis 0 in 4 steps of a loop, one block of 24 at a time" */
+/* Returns a note such as "axis 0 in 4 steps of a loop, one block of 24 at a time". */
 static const char *note_of(struct layout_picture *p, const struct layout_side *s)
 {
 	struct buf text = {0};
@@ -218,7 +218,7 @@ static bool side_open(struct layout_picture *p, struct layout_side *s, value_id 
 	s->name = arena_strndup(p->arena, text.at, text.n);
 	text.n = 0;
 	ir_print_type(m, m->value.at[v].type, &text);
-	if (type->mesh && type->mesh == m->default_mesh) /* which a type does not name */
+	if (type->mesh && type->mesh == m->default_mesh) /* types do not name the default mesh */
 		buf_printf(&text, " on %s", names_text(m->names, ir_mesh(m, type->mesh)->name));
 	s->type = arena_strndup(p->arena, text.at, text.n);
 	buf_free(&text);
@@ -393,7 +393,7 @@ void layout_picture_print(const struct layout_picture *p, struct buf *out)
 	for (uint32_t q = 0; p->counted && q < p->pairs.n; q++) {
 		const int64_t *row = p->pairs.bytes + (size_t)q * p->pairs.n;
 		bool any = false;
-		for (uint32_t k = 0; k < p->pairs.n; k++) { /* those that get as much, together */
+		for (uint32_t k = 0; k < p->pairs.n; k++) { /* those that get equally much, together */
 			bool before = false;
 			for (uint32_t j = 0; j < k; j++)
 				before = before || row[j] == row[k];

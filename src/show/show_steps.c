@@ -16,8 +16,8 @@ struct steps_maker {
 	struct module *m;
 	struct diag *d;
 	struct walk_program walk_program;
-	struct walker walker;    /* of the rank that is shown */
-	struct steps_cell *cell; /* that events are added to */
+	struct walker walker;    /* of the rank that is being walked */
+	struct steps_cell *cell; /* the cell that gets the events */
 	bool *did;               /* by op: it computed or communicated */
 };
 
@@ -69,7 +69,8 @@ static const char *name_of(struct steps_maker *k, value_id v)
 	return name;
 }
 
-/* The steps of a value's loops in the iteration. by_loop: bits of the tensor axes that they cut. */
+/* Finds the steps of a value's loops in the current iteration. by_loop: bit set of the tensor axes that they
+ * cut. */
 static void find_bound(struct steps_maker *k, op_id op, value_id v, struct bound_at *out, unsigned *by_loop)
 {
 	const struct domain *d = value_domain(k->m, v);
@@ -87,7 +88,7 @@ static void find_bound(struct steps_maker *k, op_id op, value_id v, struct bound
 	}
 }
 
-/* The number of an axis' block; STEPS_WHOLE: the axis is not cut. */
+/* Returns the number of an axis' block; STEPS_WHOLE: the axis is not cut. */
 static int64_t block_number(const struct part_axis *x)
 {
 	if (x->from == x->to)
@@ -95,7 +96,7 @@ static int64_t block_number(const struct part_axis *x)
 	return part_is_whole(x) ? STEPS_WHOLE : x->from / x->block;
 }
 
-/* cut: set if a loop cuts it, not devices alone. */
+/* cut: set if a loop cuts the block, not only devices. */
 static struct steps_event event_of(struct steps_maker *k, enum steps_kind kind, op_id op, value_id v,
                                    int64_t peer, bool *cut)
 {
@@ -144,7 +145,7 @@ static bool is_here(const struct steps_maker *k, value_id v)
 	return !mesh || mesh_position(ir_mesh(k->m, mesh), k->walker.rank, &position);
 }
 
-/* The result, or, where the loop adds up into all of that, the operand that it cuts. */
+/* Returns the result. If the loop adds up into the whole result, returns the operand that the loop cuts. */
 static value_id worked_on(struct steps_maker *k, op_id op)
 {
 	value_id result = op_result(k->m, op, 0), v;
@@ -222,7 +223,7 @@ static void add_step_events(struct steps_maker *k, const struct step *s)
 {
 	switch ((enum step_kind)s->kind) {
 	case STEP_MESSAGE:
-		if (s->op == s->of) /* else it was shown where it was prepared */
+		if (s->op == s->of) /* a posted message was shown where it was prepared */
 			add_message_events(k, s->of, s->peer);
 		break;
 	case STEP_PREPARE:
@@ -242,7 +243,7 @@ static void add_step_events(struct steps_maker *k, const struct step *s)
 	}
 }
 
-/* Adds the events of an iteration of the loop. */
+/* Adds the events of one iteration of the loop. */
 static bool walk_iteration(struct steps_maker *k, region_id body, int64_t i)
 {
 	struct step s;
@@ -298,7 +299,7 @@ static bool is_idle(const struct steps_picture *p, uint32_t rank)
 	return true;
 }
 
-/* Ranks that do nothing in the loop have no row. */
+/* Removes the rows of ranks that do nothing in the loop. */
 static void drop_idle(struct steps_picture *p)
 {
 	uint32_t n = 0;
@@ -311,7 +312,7 @@ static void drop_idle(struct steps_picture *p)
 	p->rank_n = n;
 }
 
-/* The statements that did something, in the order of the program. */
+/* Lists the statements that computed or communicated, in the order of the program. */
 static void put_in_order(struct steps_picture *p, region_id r, bool *did)
 {
 	region_each (p->m, op, r) {
@@ -340,7 +341,7 @@ static const char *title_of(struct steps_picture *p, op_id loop, unsigned number
 	return title;
 }
 
-/* Ranks in no mesh and no team idle. */
+/* Returns true if a rank is in a mesh or team. */
 static bool takes_part(const struct module *m, uint32_t rank)
 {
 	uint32_t position;
@@ -461,7 +462,7 @@ void steps_picture_print(const struct steps_picture *p, struct buf *out)
 			width[i] = text.n > width[i] ? text.n : width[i];
 		}
 	}
-	for (uint32_t r = 0; r <= p->rank_n; r++) { /* row 0 is the head */
+	for (uint32_t r = 0; r <= p->rank_n; r++) { /* row 0 is the header */
 		size_t owed = 0;
 		buf_puts(out, r ? "" : "rank");
 		if (r)

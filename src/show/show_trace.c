@@ -1,4 +1,5 @@
-/* show_trace: reads Chrome's trace format as base/chrome.h writes it. Statements are known by their text. */
+/* show_trace: reads Chrome's trace format as base/chrome.h writes it. Statements are identified by their
+ * text. */
 #include "show/show_trace.h"
 #include "base/hash.h"
 #include "base/source.h"
@@ -10,11 +11,11 @@
 
 enum { MOST_EVENTS = 1 << 22, MOST_IDS = 1 << 24 };
 
-struct track { /* a rank of the trace */
+struct track { /* one rank of the trace */
 	struct timeline_class c;
 	int64_t pid;
-	uint64_t hash;    /* of its work, whatever the order */
-	bool folded;      /* another stands for it */
+	uint64_t hash;    /* of its work, independent of the order */
+	bool folded;      /* another rank of its class is drawn */
 	VEC(int64_t) tid; /* by lane */
 	VEC(struct known_arrow {
 		const char *id;
@@ -85,7 +86,7 @@ static bool read_span(struct reading *r, const struct json_value *e, struct trac
 		return false;
 	while (s.kind < 4 && strcmp(category[s.kind], kind) != 0)
 		s.kind++;
-	if (s.kind == 4) /* such as when data moved */
+	if (s.kind == 4) /* other spans, for example of moving data */
 		return true;
 	if (!(at >= 0 && at < 1e15 && length >= 0 && length < 1e15))
 		return json_refuse(&r->j, e, "has times out of range");
@@ -107,7 +108,7 @@ static bool read_span(struct reading *r, const struct json_value *e, struct trac
 	return true;
 }
 
-/* Arrows stand right after the span that they begin or end at. */
+/* Reads an arrow, which follows the span at which it begins or ends. */
 static bool read_arrow(struct reading *r, const struct json_value *e, struct track *x, bool ends)
 {
 	const char *id;
@@ -149,7 +150,7 @@ static bool read_event(struct reading *r, const struct json_value *e)
 		return true;
 	if (!json_object(&r->j, e, "args", &args) || !json_text(&r->j, &args, "name", &name))
 		return false;
-	struct timeline_lane *lane = &x->c.lane.at[lane_of(x, tid)]; /* may have moved */
+	struct timeline_lane *lane = &x->c.lane.at[lane_of(x, tid)]; /* the vector may have moved */
 	lane->name = arena_strndup(r->t->arena, name, strlen(name));
 	return true;
 }

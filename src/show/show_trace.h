@@ -1,12 +1,13 @@
-/* show_trace: the file of `hirc run --trace`, as a timeline.
+/* show_trace: makes a timeline from the file of `hirc run --trace`.
  *
- * A rank whose spans are of the same statements, each as often, is of the class of another; of a class the
- * rank is drawn that ends last. Memory is not in a trace. */
+ * Ranks with spans of the same statements, each equally often, form a class; the rank that ends last is drawn
+ * for it. A trace has no memory. */
 #ifndef HIRC_SHOW_SHOW_TRACE_H
 #define HIRC_SHOW_SHOW_TRACE_H
 #include "sim/timeline.h"
 
-/* path: a trace of the program m, with the same options. False after reporting; else timeline_close it. */
+/* path: a trace of program m, made with the same options. Returns false after reporting; otherwise end it
+ * with timeline_close. */
 bool trace_timeline(struct module *m, const char *path, struct diag *d, struct timeline *t);
 
 #endif

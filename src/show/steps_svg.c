@@ -1,17 +1,17 @@
-/* steps_svg: a row a rank, a column a step; a cell has the colour of the block that is computed, its name,
- * and the blocks that are sent and received. Cells grow smaller with their number; pointing at a cell shows
- * the text that has no room in it. */
+/* steps_svg: draws a row for each rank and a column for each step. A cell has the colour and name of the
+ * block that is computed, and the blocks that are sent and received. The more cells, the smaller they are;
+ * pointing at a cell shows text that does not fit. */
 #include "draw/svg.h"
 #include "show/show_steps.h"
 #include "show/show_words.h"
 #include <math.h>
 
 enum {
-	WIDTH = 1160, /* of all cells, if there are enough */
+	WIDTH = 1160, /* of all cells together, at most */
 	HEIGHT = 560,
 	MOST_WIDTH = 160,
 	MOST_HEIGHT = 58,
-	LEAST = 14, /* of both */
+	LEAST = 14, /* least width and height of a cell */
 	LINE = 15,
 	MOST_STATEMENTS = 6
 };
@@ -30,7 +30,7 @@ static const struct steps_event *first_of(const struct steps_cell *c, enum steps
 	return first;
 }
 
-/* The computation that a cell is known by: the last, which has the result. */
+/* Returns the computation that names a cell: the last one, which has the result. */
 static const struct steps_event *main_of(const struct steps_cell *c)
 {
 	for (uint32_t k = c->event.n; k-- > 0;)
@@ -48,7 +48,7 @@ static void put_peer(const struct steps_event *e, struct buf *out)
 		buf_printf(out, "%lld", (long long)e->peer);
 }
 
-/* "→5 X 0", "and more" as +n; blocks are left out where lines are few. */
+/* Appends "→5 X 0", and the number of further ones as +n; leaves out blocks where there are few lines. */
 static void put_moves(const struct steps_picture *p, const struct steps_cell *c, enum steps_kind kind,
                       bool blocks, struct buf *out)
 {
@@ -93,14 +93,14 @@ static void put_title(const struct steps_picture *p, uint32_t rank, int64_t step
 	}
 }
 
-/* The name of the computed block, as much of it as there is room for; its size. */
+/* Writes as much of the computed block's name as fits; returns its size. */
 static double put_name(const struct steps_event *e, double width, double height, struct buf *out)
 {
 	if (!e)
 		return SVG_TEXT;
 	steps_put_block(e, " ", out);
 	if (svg_width(out->at, SVG_TEXT) > width - 6 &&
-	    e->block >= 0) { /* the colour says which, so does the number */
+	    e->block >= 0) { /* colour and number tell the block */
 		out->n = 0;
 		buf_printf(out, "%lld", (long long)e->block);
 	}
@@ -130,7 +130,7 @@ static void put_cell(struct svg *g, const struct steps_picture *p, uint32_t rank
 	double top = y + (height - LINE * used) / 2 + 11.5;
 	for (int k = 0; k < used; k++) {
 		double of = k == name ? size : SVG_SMALL;
-		/* a digit of several would be another number */
+		/* part of a number would be another number */
 		if (svg_width(line[k].at, of) <= width - 2 || width > 40)
 			svg_text(g, k == name ? "bold" : "", x + width / 2, top + LINE * k, SVG_MIDDLE, of,
 			         width - 2, line[k].at);
@@ -162,7 +162,7 @@ void steps_picture_svg(const struct steps_picture *p, struct buf *out)
 		svg_text(&g, "dim", SVG_MARGIN, y += 15, SVG_START, SVG_SMALL, room, text.at);
 	}
 	y += 24;
-	int64_t every = 1; /* heads that stand */
+	int64_t every = 1; /* distance of the headers that are shown */
 	for (text.n = 0, buf_printf(&text, "%lld ", (long long)(p->first + p->n));
 	     svg_width(text.at, SVG_SMALL) > width * (double)every;)
 		every *= 2;
