@@ -1,5 +1,5 @@
-/* highlight: words are told by the lists that lexer and operations have, as an editor shows a program with
- * errors; no tree is needed, so that dumps and programs have the same colours. */
+/* highlight: finds the kind of each word in the word lists of lexer and operations. It needs no tree, so
+ * dumps, and programs with errors, have colours, too. */
 #include "report/highlight.h"
 #include "base/dtype.h"
 #include "base/word.h"
@@ -32,7 +32,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The parts before, in and behind the mark. */
+/* Puts the parts before, inside and after the mark. */
 static void put_marked(const struct line *l, uint32_t from, uint32_t to, const char *class)
 {
 	uint32_t begin = least(to, l->mark > from ? l->mark : from);

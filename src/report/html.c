@@ -1,6 +1,6 @@
-/* html: the page around a report. Nothing in it is fetched, and nothing runs: it is text, a style sheet and
- * pictures, light or dark as the reader's system is. Content wider than the window scrolls in a box of its
- * own or is broken, so that the page never scrolls sideways. */
+/* html: the page around a report. It is text, a style sheet and pictures, light or dark as the reader's
+ * system is; it fetches nothing and runs nothing. Content wider than the window scrolls in its own box or is
+ * broken into lines, so that the page never scrolls sideways. */
 #include "report/html.h"
 #include "base/arena.h"
 #include "draw/svg.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of all sections in page.html. */
+/* The place of the sections in page.html. */
 static const char sections[] = "{sections}\n";
 
 void html_put(struct buf *out, const char *text)

@@ -1,25 +1,25 @@
-/* html: functions with which all parts of a report are written. */
+/* html: functions that write all parts of a report. */
 #ifndef HIRC_REPORT_HTML_H
 #define HIRC_REPORT_HTML_H
 #include "base/str.h"
 #include <stdint.h>
 
-/* Text, with the special characters of HTML escaped. */
+/* Puts text, with the special characters of HTML escaped. */
 void html_put(struct buf *out, const char *text);
 void html_printf(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "12.345 us"; "1.500 KiB" */
+/* Puts "12.345 us" or "1.500 KiB". */
 void html_put_time(struct buf *out, int64_t ns);
 void html_put_bytes(struct buf *out, int64_t bytes);
-/* part of whole, as "12.5 %" */
+/* Puts a part of a whole as "12.5 %". */
 void html_put_percent(struct buf *out, int64_t part, int64_t whole);
-/* The beginning of a page, with its style sheet; it ends with html_end. */
+/* Puts the beginning of a page, with its style sheet. End it with html_end. */
 void html_begin(struct buf *out, const char *title);
 void html_end(struct buf *out);
-/* A heading of a section that `</section>` ends. */
+/* Puts the heading of a section. End the section with `</section>`. */
 void html_section(struct buf *out, const char *id, const char *title);
-/* A sentence of a lesser colour. */
+/* Puts a sentence in a lighter colour. */
 void html_note(struct buf *out, const char *text);
-/* A finished SVG in a box that scrolls. Frees the picture. */
+/* Puts a finished SVG in a box that scrolls. Frees the picture. */
 void html_figure(struct buf *out, struct buf *picture);
 
 #endif

@@ -1,4 +1,4 @@
-/* passes: the changes of each pass, with the program before it beside the program after it. */
+/* passes: the changes of each pass, as the program before it beside the program after it. */
 #include "ir/print.h"
 #include "report/highlight.h"
 #include "report/html.h"
@@ -7,10 +7,10 @@
 
 enum {
 	AROUND = 3, /* lines around a change */
-	OPEN = 60   /* changed lines that a reader sees at once */
+	OPEN = 60   /* changed lines that are shown unfolded */
 };
 
-/* Returns true if more parentheses begin than end. */
+/* Returns true if more parentheses open than close. */
 static bool is_open(const char *text, uint32_t n)
 {
 	int open = 0;
@@ -19,7 +19,7 @@ static bool is_open(const char *text, uint32_t n)
 	return open > 0;
 }
 
-/* Finds the bytes in which two lines differ; none where they have little in common. */
+/* Finds the bytes in which two lines differ; none if they have little in common. */
 static void find_marks(struct rows_line a, struct rows_line b, uint32_t mark[2], uint32_t mark_end[2])
 {
 	uint32_t least = a.n < b.n ? a.n : b.n, begin = 0, end = 0, blanks = 0;
@@ -28,14 +28,14 @@ static void find_marks(struct rows_line a, struct rows_line b, uint32_t mark[2],
 	while (end < least - begin && a.at[a.n - 1 - end] == b.at[b.n - 1 - end])
 		end++;
 	while (begin && (isalnum((unsigned char)a.at[begin - 1]) || (a.at[begin - 1] & 0x80)))
-		begin--; /* whole words */
+		begin--; /* extend to whole words */
 	while (end && (isalnum((unsigned char)a.at[a.n - end]) || (a.at[a.n - end] & 0x80)))
 		end--;
 	while (blanks < begin && a.at[blanks] == ' ')
 		blanks++;
 	if (end && b.at[b.n - end] == ')' &&
 	    (is_open(a.at + begin, a.n - end - begin) || is_open(b.at + begin, b.n - end - begin)))
-		end--; /* a call with its end */
+		end--; /* extend a call to its end */
 	bool much = begin - blanks + end >= (least - blanks) * 2 / 5;
 	mark[0] = mark[1] = much ? begin : 0;
 	mark_end[0] = much ? a.n - end : 0;
@@ -66,7 +66,7 @@ static void put_pair(const struct rows *rows, const struct rows_pair *p, struct 
 	buf_puts(out, "</tr>\n");
 }
 
-/* Returns true if a pair is shown: it differs, or one near it does. */
+/* Returns true if a pair of lines is shown: it differs, or a pair near it does. */
 static bool is_near(const struct rows *rows, uint32_t k)
 {
 	uint32_t from = k > AROUND ? k - AROUND : 0;
@@ -103,7 +103,7 @@ static void put_rows(struct report *r, const struct rows *rows, const char *pass
 	}
 }
 
-/* "2 lines removed, 6 added" */
+/* Puts "2 lines removed, 6 added". */
 static void put_counts(const struct rows *rows, struct buf *out)
 {
 	const struct {

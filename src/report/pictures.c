@@ -1,4 +1,4 @@
-/* pictures: layouts, first where they change, and the steps of loops. */
+/* pictures: layouts, those that change first, and the steps of loops. */
 #include "ir/edit.h"
 #include "ir/print.h"
 #include "report/html.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPEN = 4 }; /* changes that a reader sees at once */
+enum { OPEN = 4 }; /* changes that are shown unfolded */
 
 struct pictures {
 	struct report *r;
@@ -17,10 +17,10 @@ struct pictures {
 	struct buf *out, alone; /* alone: tensors that do not change */
 	bool *done;             /* by value */
 	unsigned shown, more;
-	const char *first_more; /* a name that is not shown */
+	const char *first_more; /* the name of a tensor that is not shown; NULL: all are shown */
 };
 
-/* Changes stand one below the other, tensors that do not change beside one another. */
+/* Draws a layout. Changes are drawn one below the other, tensors that do not change side by side. */
 static void draw_layout(struct pictures *p, const struct layout_picture *picture, const char *name)
 {
 	struct arena *a = p->r->arena;
@@ -47,7 +47,7 @@ static void put_layout(struct pictures *p, value_id v)
 		return;
 	p->done[v] = true;
 	ir_print_value_name(p->m, v, &name);
-	if (strchr(name.at, ',')) { /* it would be two */
+	if (strchr(name.at, ',')) { /* it would read as two names */
 		buf_free(&name);
 		return;
 	}

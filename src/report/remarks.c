@@ -1,4 +1,4 @@
-/* remarks: the remarks of passes and of the simulator on statements; then the verdict of the check. */
+/* remarks: the remarks of passes and simulator on statements, then the result of the check. */
 #include "base/diag.h"
 #include "report/html.h"
 #include "report/parts.h"

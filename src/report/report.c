@@ -1,4 +1,4 @@
-/* report: the page, section by section, and the data kept while passes run. */
+/* report: writes the page, section by section, and collects data while passes run. */
 #include "report/report.h"
 #include "report/html.h"
 #include "report/parts.h"

@@ -9,8 +9,7 @@
  *     report_put(&r, &out);
  *     report_close(&r);
  *
- * The page needs nothing but itself: no script, no file, no network. The same program makes the same bytes.
- */
+ * The page needs no script, no other file and no network. The same program gives the same bytes. */
 #ifndef HIRC_REPORT_REPORT_H
 #define HIRC_REPORT_REPORT_H
 #include "check/check.h"
@@ -19,10 +18,10 @@
 
 struct report_remark {
 	const char *pass, *text;
-	uint32_t at; /* of the source; DIAG_NOWHERE */
+	uint32_t at; /* offset in the source; DIAG_NOWHERE */
 };
 
-struct report_message { /* of errors found */
+struct report_message { /* a message about an error, or a note on it */
 	bool error;
 	const char *number; /* "E0601"; NULL: a note */
 	const char *text;
@@ -32,45 +31,45 @@ struct report_message { /* of errors found */
 struct report {
 	struct arena *arena;
 
-	/* by report_after and report_remark */
+	/* set by report_after and report_remark */
 	struct buf text; /* the program after the last pass */
-	bool read;       /* text is there */
+	bool read;       /* text is set */
 	struct buf passes;
 	VEC(const char *) same; /* passes that changed nothing */
-	unsigned changed;       /* other passes */
-	uint32_t rows;          /* of all of them, that are shown */
+	unsigned changed;       /* number of the other passes */
+	uint32_t rows;          /* number of changed lines shown so far, of all passes */
 	VEC(struct report_remark) remark;
 
-	/* filled in before the program is compiled; texts outlive the report */
+	/* set by the caller before the program is compiled; the texts must outlive the report */
 	const char *title;         /* NULL: the program's name */
-	const char *command;       /* that makes the page again, as a shell reads it */
+	const char *command;       /* the command that makes the page again, quoted for a shell */
 	const char *program_words; /* ` OPTION… FILE`, after `hirc compile` or another command */
-	const char *times_words;   /* ` OPTION…` of `hirc sim` and `hirc show` besides; "": none */
-	const char *version;       /* of hirc */
+	const char *times_words;   /* ` OPTION…` that `hirc sim` and `hirc show` need besides; "": none */
+	const char *version;       /* version of hirc */
 
-	/* filled in then */
-	struct module *m;           /* compiled */
-	struct module *laid_out;    /* as its layouts are known first; NULL: m has them */
-	struct timeline *predicted; /* NULL: it could not be simulated, `unpredicted` says why */
+	/* set by the caller after the program is compiled */
+	struct module *m;           /* the compiled program */
+	struct module *laid_out;    /* the program when its layouts are first known; NULL: use m */
+	struct timeline *predicted; /* NULL: it could not be simulated; `unpredicted` says why */
 	const char *unpredicted;
-	struct timeline *measured; /* NULL: not */
+	struct timeline *measured; /* NULL: there is no trace */
 	const char *measured_by;
-	bool checked; /* check_status and check_result are there */
+	bool checked; /* check_status and check_result are set */
 	enum check_status check_status;
 	struct check_result check_result;
-	VEC(struct report_message) message; /* of the check */
+	VEC(struct report_message) message; /* messages of the check */
 
-	/* by report_put */
+	/* set by report_put */
 	bool has_source; /* the source is text */
-	bool nvfuser;    /* of the nvFuser surface */
+	bool nvfuser;    /* the source has the nvFuser surface */
 };
 
 void report_open(struct report *r);
 void report_close(struct report *r);
-/* struct pipeline_options describes these. */
+/* Callbacks for struct pipeline_options, which describes them. */
 bool report_after(void *report, struct module *m, const char *pass);
 void report_remark(void *report, const char *pass, uint32_t at, const char *text);
-/* A sink of messages: they are kept (diag_set_sink). */
+/* A sink for diag_set_sink: keeps a message. */
 void report_message(void *report, const struct diag_message *message);
 void report_put(struct report *r, struct buf *out);
 

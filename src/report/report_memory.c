@@ -4,7 +4,7 @@
 #include "report/parts.h"
 
 enum { LEFT = 96, WIDTH = 1060, HEIGHT = 160, TOP = 40 };
-enum { QUARTERS = 4 /* that lines divide the picture into */, ROWS = 16 /* of the table */ };
+enum { QUARTERS = 4 /* number of horizontal parts of the picture */, ROWS = 16 /* rows of the table */ };
 
 static void put_text_bytes(struct svg *g, const char *class, double y, int64_t bytes)
 {
@@ -32,7 +32,7 @@ static void put_axes(struct svg *g, const struct timeline *t, int64_t top)
 	buf_free(&text);
 }
 
-/* Draws the live bytes as the outline of an area: the most in each pixel. */
+/* Draws the live bytes as the outline of an area; each pixel has its largest value. */
 static void put_curve(struct svg *g, const struct timeline *t, const struct timeline_class *c, int64_t top)
 {
 	int64_t high[WIDTH + 1] = {0};

@@ -1,5 +1,5 @@
-/* report_rows: matches lines as if the numbers of nameless things were all the same; then separates the
- * matches in which such a number stands for another thing than before. */
+/* report_rows: first matches lines as if the numbers of all nameless things were equal; then separates
+ * matches in which a number stands for another thing than before. */
 #include "report/report_rows.h"
 #include "base/edits.h"
 #include "base/word.h"
@@ -8,7 +8,7 @@
 enum { KINDS = 3, MOST_NUMBER = 1 << 20 };
 static const char kinds[KINDS + 1] = "Tic";
 
-/* T3, i3 or c3 at the beginning of a word: its kind, its number and where it ends; false: it is none. */
+/* Returns true if T3, i3 or c3 begins at `at`; sets its kind, its number and its end. */
 static bool is_nameless(struct rows_line line, uint32_t at, unsigned *kind, uint32_t *number, uint32_t *end)
 {
 	const char *found = strchr(kinds, line.at[at]);
@@ -25,8 +25,8 @@ static bool is_nameless(struct rows_line line, uint32_t at, unsigned *kind, uint
 	return true;
 }
 
-/* Walks two lines that differ in such numbers alone, and calls for each pair of them; false: they differ in
- * something else, or a call returned false. */
+/* Walks two lines that differ only in these numbers, and calls a function for each pair of numbers. Returns
+ * false if the lines differ in something else, or if a call returned false. */
 static bool walk_numbers(struct rows_line a, struct rows_line b,
                          bool (*call)(void *to, unsigned kind, uint32_t x, uint32_t y), void *to)
 {
@@ -55,13 +55,13 @@ static bool is_similar_line(void *rows, uint32_t i, uint32_t j)
 
 struct meaning_pair {
 	unsigned kind;
-	uint32_t number[2]; /* by text */
+	uint32_t number[2]; /* by text: before, after */
 };
 
-/* The number of the other text that each number stands for, + 1; 0: not met. */
+/* For each number, the number in the other text that stands for the same thing, + 1; 0: none yet. */
 struct meaning {
 	VEC(uint32_t) of[2][KINDS];
-	VEC(struct meaning_pair) taken; /* from the line that take_line is at */
+	VEC(struct meaning_pair) taken; /* pairs added by the line in take_line */
 };
 
 static uint32_t *find_meaning(struct meaning *m, unsigned side, unsigned kind, uint32_t number)
@@ -71,7 +71,7 @@ static uint32_t *find_meaning(struct meaning *m, unsigned side, unsigned kind, u
 	return &m->of[side][kind].at[number];
 }
 
-/* Each stands for the other, or neither was met. False: one of them stands for another number. */
+/* Pairs two numbers. Returns false if one of them already stands for another number. */
 static bool pair_numbers(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 {
 	struct meaning *m = meaning;
@@ -84,7 +84,8 @@ static bool pair_numbers(void *meaning, unsigned kind, uint32_t x, uint32_t y)
 	return true;
 }
 
-/* Returns true if the lines agree with those before and with themselves. If not, nothing of them is kept. */
+/* Returns true if the numbers of two lines agree with those of earlier lines and with each other. Otherwise
+ * their pairs are dropped. */
 static bool take_line(struct meaning *m, struct rows_line a, struct rows_line b)
 {
 	m->taken.n = 0;
@@ -123,7 +124,8 @@ static struct rows_line without_blanks(struct rows_line line)
 	return line;
 }
 
-/* Bytes of `T8: `, `output Y: ` or `T8 <- `, which name the result of a statement; 0: it has none. */
+/* Returns the length of `T8: `, `output Y: ` or `T8 <- `, which name the result of a statement; 0: the line
+ * has none. */
 static uint32_t made_by(struct rows_line line)
 {
 	for (uint32_t i = 0; i + 1 < line.n && line.at[i] != '(' && line.at[i] != '='; i++)
@@ -133,7 +135,7 @@ static uint32_t made_by(struct rows_line line)
 	return 0;
 }
 
-/* Returns true if both lines are the same at another depth, or make the same tensor. */
+/* Returns true if two lines are equal except for indentation, or make the same tensor. */
 static bool related(void *hunk, uint32_t i, uint32_t j)
 {
 	const struct hunk *h = hunk;
@@ -145,7 +147,7 @@ static bool related(void *hunk, uint32_t i, uint32_t j)
 	return n && n == made_by(b) && !memcmp(a.at, b.at, n);
 }
 
-/* Lines that have nothing beside them, one after the other: removed ones beside added ones. */
+/* Adds lines without a partner: removed ones beside added ones, as they come. */
 static void flush(struct rows *r, uint32_t removed, uint32_t added, uint32_t i, uint32_t j)
 {
 	for (uint32_t k = 0; k < removed || k < added; k++)
@@ -153,7 +155,7 @@ static void flush(struct rows *r, uint32_t removed, uint32_t added, uint32_t i, 
 		                                                k < added ? j - added + k : ROWS_NONE}}));
 }
 
-/* So many removed lines that end before i, and added ones that end before j. */
+/* Pairs the `removed` lines that end before i with the `added` lines that end before j. */
 static void pair_up(struct rows *r, uint32_t removed, uint32_t added, uint32_t i, uint32_t j)
 {
 	struct hunk h = {r, {i - removed, j - added}};

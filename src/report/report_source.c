@@ -55,7 +55,7 @@ void report_put_line(struct report *r, uint32_t line, struct buf *out)
 		buf_printf(out, "line %u", line);
 }
 
-/* By line: the first remark of it, from 1 on; 0: none. */
+/* Finds, by line, the first remark on it, counted from 1; 0: none. */
 static uint32_t *find_said(const struct report *r)
 {
 	uint32_t *said = mem_zalloc(sizeof *said * (REPORT_MOST_LINES + 2));

@@ -1,4 +1,4 @@
-/* summary: the figures that a reader looks for first, and how to make the page again. */
+/* summary: the most important figures, and the command that makes the page again. */
 #include "report/html.h"
 #include "report/parts.h"
 

@@ -1,4 +1,4 @@
-/* timelines: the predicted times of all work and, if there is a trace, the measured ones. */
+/* timelines: the predicted timeline and, if there is a trace, the measured one. */
 #include "report/html.h"
 #include "report/parts.h"
 
