@@ -14,7 +14,7 @@ static void extend_picture(struct svg *s, double right, double bottom)
 	s->height = bottom > s->height ? bottom : s->height;
 }
 
-/* A length, to a tenth, without zeros that say nothing. */
+/* Puts a length with at most one decimal. */
 static void put_number(struct buf *out, double x)
 {
 	long long tenths = llround(x * 10);
@@ -30,8 +30,8 @@ static void put_attribute(struct svg *s, const char *name, double x)
 	buf_putc(&s->body, '"');
 }
 
-/* A character, a blank for one that is none of XML's, U+FFFD for a byte that is no UTF-8. Returns its bytes.
- */
+/* Puts one character: a blank for a character that XML does not allow, U+FFFD for a byte that is not UTF-8.
+ * Returns its bytes. */
 static size_t put_character(struct buf *out, const char *text, size_t n)
 {
 	size_t length = source_utf8_length(text, n);
@@ -151,7 +151,7 @@ void svg_arrow(struct svg *s, const char *class, double x, double y, double to_x
 	extend_picture(s, (x > to_x ? x : to_x) + 3, to_y);
 }
 
-/* Columns of the character at *at, which goes on to the next. */
+/* Returns the columns of the character at *at, and moves *at to the next. */
 static unsigned next_character(const char **at)
 {
 	const unsigned char *p = (const unsigned char *)*at;
@@ -159,7 +159,7 @@ static unsigned next_character(const char **at)
 	while (k < n && (p[k] & 0xc0) == 0x80)
 		k++;
 	*at += k;
-	/* Hangul and ideographs, and all characters beyond the first plane */
+	/* two columns: Hangul and ideographs, and all characters beyond the first plane */
 	return n == 4 || (n == 3 && *p >= 0xe3 && *p <= 0xed && k == 3) ? 2 : 1;
 }
 
@@ -171,7 +171,7 @@ double svg_width(const char *text, double size)
 	return columns * size * SVG_ADVANCE;
 }
 
-/* Returns the end of a text that is cut so that it fits with … after it. one: the width of a column. */
+/* Returns where a text must be cut to fit with … after it. one: the width of a column. */
 static const char *shortened(const char *text, double one, double room, double *width)
 {
 	*width = one;
