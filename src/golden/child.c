@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { OUT, ERR };
-enum { GLANCE = 5 }; /* ms between two looks if a child has ended */
+enum { GLANCE = 5 }; /* ms between two tests if a child has ended */
 
 static void close_pipe(struct golden_child *c, int i)
 {
@@ -20,9 +20,9 @@ static void close_pipe(struct golden_child *c, int i)
 	c->pipe[i] = -1;
 }
 
-/* Becomes, in the child, sh in a session of its own: with signals as a shell has them (hirc blocks some and
- * ignores others), its files and folder. Fork and not posix_spawn, which waits until the child has its turn
- * on a core. */
+/* In the child: becomes sh in its own session, with the default handling of signals (hirc blocks some and
+ * ignores others), its files and its folder. The caller uses fork, because posix_spawn waits until the child
+ * runs on a core. */
 static void become_shell(const char *command, const char *folder, char **environment, const int write_end[2])
 {
 	static const int ignored[] = {SIGPIPE, SIGXFSZ};
@@ -71,7 +71,7 @@ bool golden_child_start(struct golden_child *c, const char *command, const char 
 	return false;
 }
 
-/* Reads the output that is there now, a block at most; false: there is none. */
+/* Reads at most one block of the available output. Returns false if there is none. */
 static bool read_some(struct golden_child *c, int i)
 {
 	char block[64 << 10];
@@ -101,7 +101,7 @@ bool golden_child_ended(struct golden_child *c, int *code)
 	siginfo_t info = {0};
 	if (!c->pid || waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || !info.si_pid)
 		return false;
-	/* As long as sh is not waited for, no other group has its number. */
+	/* sh has not been waited for, so no other group can have its number */
 	kill(-c->pid, SIGKILL);
 	for (int i = 0; i < 2; i++) {
 		while (c->pipe[i] >= 0 && !c->flooded && read_some(c, i))

@@ -1,11 +1,11 @@
-/* diff: edits as a unified diff, and the file of a test anew. See golden_compare.h. */
+/* diff: prints edits as a unified diff, and writes the updated file of a test. See golden_compare.h. */
 #include "golden/golden_compare.h"
 #include <string.h>
 
-enum { AROUND = 3, MOST_DIFF = 256 << 10 }; /* lines around an edit; bytes */
+enum { AROUND = 3, MOST_DIFF = 256 << 10 }; /* AROUND: lines around an edit; MOST_DIFF: bytes */
 
 struct place {
-	uint32_t k, i, j; /* edits, expected lines and output lines before */
+	uint32_t k, i, j; /* number of edits, expected lines and output lines before */
 };
 
 static void step_place(const struct golden_edits *e, struct place *p)
@@ -15,8 +15,7 @@ static void step_place(const struct golden_edits *e, struct place *p)
 	p->k++;
 }
 
-/* The edit behind the last one of a hunk that begins at `k`: another comes within twice AROUND lines, or
- * none. */
+/* Returns the end of a hunk that begins at edit `k`: after it there is no edit within twice AROUND lines. */
 static uint32_t hunk_end(const struct golden_edits *e, uint32_t k)
 {
 	uint32_t last = k;
@@ -27,7 +26,7 @@ static uint32_t hunk_end(const struct golden_edits *e, uint32_t k)
 	return last + 1 + (left < AROUND ? left : AROUND);
 }
 
-/* `-5,2`; the line before where there are none. */
+/* Puts `-5,2`; if there are no lines, the line before. */
 static void put_range(struct buf *out, char sign, uint32_t from, uint32_t n)
 {
 	buf_printf(out, "%c%u", sign, n ? from + 1 : from);

@@ -29,7 +29,7 @@ static bool has_program(const char *name)
 	return found;
 }
 
-/* The words of the line `features:`; none when the program says nothing of the kind. */
+/* Reads the words of the line `features:`; none if the program prints no such line. */
 static void ask_program(struct golden_features *f)
 {
 	struct golden_child c = {.most = MOST_WORDS};
@@ -38,7 +38,8 @@ static void ask_program(struct golden_features *f)
 	buf_puts(&command, "exec '");
 	for (const char *at = f->hirc; *at; at++)
 		if (*at == '\'')
-			buf_puts(&command, "'\\''"); /* ended, escaped, and begun again */
+			buf_puts(&command, "'\\''"); /* ends the quote, escapes a quote, begins the next
+			                                quote */
 		else
 			buf_putc(&command, *at);
 	buf_puts(&command, "' --version");
@@ -65,7 +66,7 @@ static bool is_stated(struct golden_features *f, struct golden_feature *s)
 	return s->there > 0;
 }
 
-/* Returns true if a feature is there; appends the reason where not. */
+/* Returns true if a feature is available; otherwise appends the reason. */
 static bool is_there(struct golden_features *f, const char *word, const char *shared, struct buf *why)
 {
 	for (uint32_t i = f->stated.n; i-- > 0;) {

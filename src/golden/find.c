@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_DEEP = 64 }; /* folders in folders */
+enum { MOST_DEEP = 64 }; /* nested folders */
 
 static int by_name(const void *a, const void *b)
 {

@@ -1,4 +1,4 @@
-/* golden_compare: which expected lines match which output lines. */
+/* golden_compare: finds which expected lines match which output lines. */
 #include "golden/golden_compare.h"
 #include <regex.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@ struct matcher {
 		bool read;
 		uint8_t kind;
 		regex_t compiled; /* PATTERN */
-		int error;        /* BROKEN: of regcomp */
+		int error;        /* BROKEN: the error of regcomp */
 	} * pattern;              /* by expected line */
-	struct buf subject;       /* an output line with a NUL after it */
+	struct buf subject;       /* an output line followed by a NUL */
 };
 
 void golden_lines_cut(const char *text, size_t n, struct golden_lines *out)
@@ -30,7 +30,7 @@ void golden_lines_cut(const char *text, size_t n, struct golden_lines *out)
 
 /* ---- one line */
 
-/* The first two c in a row, from a byte on. */
+/* Returns the first two characters c in a row, from a byte on. */
 static const char *find2(struct golden_line line, uint32_t from, char c)
 {
 	for (uint32_t i = from; i + 1 < line.n; i++)
@@ -48,7 +48,7 @@ static void put_literal(struct buf *out, const char *at, const char *end)
 	}
 }
 
-/* The line as one regular expression; false: it holds none. */
+/* Makes one regular expression of a line. Returns false if the line has no expression. */
 static bool make_pattern(struct golden_line line, struct buf *out)
 {
 	uint32_t from = 0;
@@ -97,8 +97,8 @@ static bool match_line(struct matcher *m, uint32_t i, uint32_t j)
 	return regexec(&p->compiled, m->subject.at, 0, NULL, 0) == 0;
 }
 
-/* Explains why an expression never matches, unless it looks like one of the program's own lists: `{{0 1}{2
- * 3}}`. */
+/* Explains why an expression never matches. Says nothing if it looks like a list of the program itself: `{{0
+ * 1}{2 3}}`. */
 static void explain_pattern(const struct matcher *m, uint32_t i, struct buf *out)
 {
 	const struct pattern *p = &m->pattern[i];

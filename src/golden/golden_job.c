@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CRASH = 70 }; /* from this exit code on, it is none that a test expects by --update */
+enum { CRASH = 70 }; /* --update does not write this exit code, or a higher one, into a test */
 enum { MOST_ROUNDS = 3 };
 #define GRACE_NS ((int64_t)2000000000) /* from SIGTERM to SIGKILL */
 #define SECOND_NS ((int64_t)1000000000)
@@ -21,7 +21,7 @@ int64_t golden_now(void)
 	return (int64_t)t.tv_sec * SECOND_NS + t.tv_nsec;
 }
 
-/* Reads a test; messages that d prints meanwhile go into the result. */
+/* Reads a test; messages to d go into the result. */
 static bool read_test(struct golden_job *j, const char *path)
 {
 	char *text = NULL;
@@ -89,7 +89,7 @@ bool golden_job_start(struct golden_job *j, struct golden_options *o, const char
 	return runs;
 }
 
-/* Appends the fault of the command itself; false: there is none. */
+/* Appends the error of the command itself. Returns false if there is none. */
 static bool explain_failure(struct golden_job *j, int code)
 {
 	struct golden_line run = command_of(j);
@@ -138,7 +138,7 @@ static void update(struct golden_job *j, const struct golden_lines *output, cons
 	buf_free(&text);
 }
 
-/* The result of a test whose last command ended with this code. */
+/* Sets the result of a test whose last command ended with this code. */
 static void judge_test(struct golden_job *j, int code)
 {
 	struct buf text = {0};

@@ -1,11 +1,11 @@
-/* golden_job: one test from its reading to its result, a command after the other. */
+/* golden_job: one test from reading it to its result; its commands run one after the other. */
 #ifndef HIRC_GOLDEN_GOLDEN_JOB_H
 #define HIRC_GOLDEN_GOLDEN_JOB_H
 #include "golden/child.h"
 #include "golden/golden_place.h"
 #include "golden/golden_run.h"
 
-enum golden_stage { GOLDEN_RUNNING, GOLDEN_ASKED, GOLDEN_KILLED }; /* to end by SIGTERM, by SIGKILL */
+enum golden_stage { GOLDEN_RUNNING, GOLDEN_ASKED, GOLDEN_KILLED }; /* ASKED: sent SIGTERM */
 
 struct golden_job {
 	const struct golden_options *options;
@@ -13,24 +13,25 @@ struct golden_job {
 	struct golden_place place;
 	struct golden_child child;
 	struct buf text;    /* output of the commands before this one */
-	uint32_t run;       /* the command that runs; all of them: the test is over */
+	uint32_t run;       /* number of the command that runs; after the last one, the test is over */
 	uint32_t index;     /* of the path */
-	int64_t start, end; /* ns of the monotonic clock; when the next stage begins */
+	int64_t start, end; /* ns of the monotonic clock; `end`: when the next stage begins */
 	enum golden_stage stage;
-	bool late;       /* its time was over */
+	bool late;       /* it ran out of time */
 	uint32_t rounds; /* how often --update has written the file */
 	bool again;      /* the last time it moved lines: the test runs once more */
 	struct golden_result result;
 };
 
 int64_t golden_now(void); /* ns */
-/* Reads the test and starts its first command. True: it runs; false: the result is there. */
+/* Reads the test and starts its first command. Returns true if it runs, false if the result is known
+ * already. */
 bool golden_job_start(struct golden_job *j, struct golden_options *o, const char *path, uint32_t index);
-/* After its command ended: starts the next. True: it runs; false: the result is there. */
+/* Starts the next command after one has ended. Returns true if it runs, false if the result is known. */
 bool golden_job_next(struct golden_job *j, int code);
-/* Ends the command if its time is over, or if `now` does not matter. */
+/* Stops the command if its time is over at `now`, or if it has printed too much. */
 void golden_job_hurry(struct golden_job *j, int64_t now);
-/* Frees all but the result. */
+/* Frees everything but the result. */
 void golden_job_free(struct golden_job *j);
 
 #endif

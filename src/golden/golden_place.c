@@ -14,7 +14,7 @@ static const char *name_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The folder that a file is in; owned by the caller. */
+/* Returns the folder of a file; the caller owns it. */
 static char *folder_of(const char *path)
 {
 	char *folder = mem_strdup(path);
@@ -24,7 +24,7 @@ static char *folder_of(const char *path)
 	return folder;
 }
 
-/* The nearest folder from here up that has a .git; NULL: none. */
+/* Returns the nearest folder with a .git, from this one upwards; NULL: none. */
 static char *find_root(const char *beside)
 {
 	for (char *at = mem_strdup(beside);;) {
@@ -80,7 +80,8 @@ static bool make_folder(struct golden_place *p)
 	return p->folder != NULL;
 }
 
-/* A file that nobody else sees and that need not outlive the machine: base/file.h would wait for the disk. */
+/* Writes a file that needs no protection against other processes or a crash. base/file.h would wait for the
+ * disk. */
 static bool write_file(const char *path, const struct buf *text)
 {
 	FILE *f = fopen(path, "wxe");
@@ -124,7 +125,8 @@ bool golden_place_make(struct golden_place *p, struct diag *d, const struct gold
 
 /* ---- names in commands */
 
-/* Puts the text for the word behind a `%`, and returns the length of the word; 0: nothing. */
+/* Puts the text for the word after a `%`, and returns the length of the word; 0: it is unknown, and nothing
+ * is put. */
 static uint32_t put_name(const struct golden_place *p, const char *at, uint32_t n, struct buf *out)
 {
 	uint32_t length = 0;
@@ -181,7 +183,7 @@ static int remove_one(const char *path, const struct stat *is, int what, struct 
 {
 	(void)is;
 	(void)where;
-	if (what == FTW_DNR) /* made unreadable by the test */
+	if (what == FTW_DNR) /* the test has made it unreadable */
 		chmod(path, 0700);
 	remove(path);
 	return 0;

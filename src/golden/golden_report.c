@@ -52,7 +52,7 @@ void golden_put_result(struct buf *out, const char *path, const struct golden_re
 
 /* ---- TAP */
 
-/* Up to the end of the first line. */
+/* Puts the text up to the end of its first line. */
 static void put_first_line(struct buf *out, const struct buf *words)
 {
 	if (words->n)
@@ -73,7 +73,7 @@ static void put_indented(struct buf *out, const char *key, const struct buf *tex
 	}
 }
 
-/* A name in which `#` begins no directive. */
+/* Puts a name, with each `#` escaped, so that it begins no directive. */
 static void put_tap_name(struct buf *out, const char *path)
 {
 	for (; *path; path++) {
@@ -102,7 +102,8 @@ void golden_put_tap(struct buf *out, uint32_t number, const char *path, const st
 
 /* ---- JUnit */
 
-/* Text and values of XML. Characters that it cannot hold, most control characters, become U+FFFD. */
+/* Puts text or a value for XML. Characters that XML does not allow, most control characters, become
+ * U+FFFD. */
 static void put_xml(struct buf *out, const char *at, size_t n)
 {
 	for (size_t i = 0; i < n;) {
@@ -233,7 +234,7 @@ void golden_put_closing(struct buf *out, const struct golden_counts *c)
 {
 	uint32_t ran = c->n[GOLDEN_PASSED] + c->n[GOLDEN_UPDATED] + c->n[GOLDEN_FAILED];
 	uint32_t failed = c->n[GOLDEN_FAILED];
-	/* Rounded as ctest does: 100% only when none failed. */
+	/* rounded as in ctest: 100% only if none failed */
 	uint64_t percent = ran ? ((uint64_t)(ran - failed) * 200 + ran) / (2 * (uint64_t)ran) : 100;
 	if (percent == 100 && failed)
 		percent = 99;

@@ -1,7 +1,7 @@
 /* golden_run: the loop that starts tests, reads the output of their commands and notices their ends.
  *
- * SIGCHLD and the signals that end hirc are read as a file, so that one poll waits for all. A test that is
- * done before an earlier one waits with its result, as tests are reported in order. */
+ * SIGCHLD, and the signals that end hirc, are read from a file descriptor, so that one poll waits for
+ * everything. Tests are reported in order: the result of a test is kept until all earlier ones are done. */
 #include "golden/golden_run.h"
 #include "golden/golden_environment.h"
 #include "golden/golden_job.h"
@@ -20,9 +20,9 @@ struct runner {
 		bool done;
 		struct golden_result result;
 	} * result;              /* by path */
-	uint32_t n, next, shown; /* paths; the next to start, to report */
+	uint32_t n, next, shown; /* number of paths; the next one to start, and to report */
 	struct pollfd *file;     /* signals, then two for each job */
-	int signal;              /* that ends it; 0: none */
+	int signal;              /* the signal that ends the run; 0: none */
 };
 
 static void finish_job(struct runner *r, struct golden_job *j)
@@ -56,7 +56,7 @@ static bool is_busy(const struct runner *r)
 	return false;
 }
 
-/* Milliseconds up to the next end of a test's time. */
+/* Returns the milliseconds until the next test runs out of time. */
 static int wait_ms(const struct runner *r)
 {
 	int64_t end = INT64_MAX, now = golden_now();
@@ -76,7 +76,7 @@ static void read_signals(struct runner *r)
 		r->signal = (int)info.ssi_signo;
 		for (uint32_t i = 0; i < r->options->jobs; i++)
 			if (r->active[i])
-				r->job[i].end = 0; /* the next stage begins at once */
+				r->job[i].end = 0; /* its next stage begins at once */
 	}
 }
 
@@ -88,7 +88,7 @@ static void poll_jobs(struct runner *r)
 		r->file[2 + 2 * i].fd = r->active[i] ? j->child.pipe[1] : -1;
 	}
 	if (poll(r->file, 1 + 2 * (nfds_t)r->options->jobs, wait_ms(r)) < 0)
-		return; /* EINTR; the next one says */
+		return; /* EINTR: the next poll sees it */
 	read_signals(r);
 	for (uint32_t i = 0; i < r->options->jobs; i++) {
 		struct golden_job *j = &r->job[i];

@@ -26,7 +26,7 @@ static void cut_lines(struct golden_test *t)
 	}
 }
 
-/* Returns the text behind the comment sign and a blank; at NULL: the line is no comment. */
+/* Returns the text after the comment sign and a blank; at is NULL if the line is not a comment. */
 static struct golden_line uncomment(const struct golden_test *t, struct golden_line line)
 {
 	size_t n = strlen(t->comment);
@@ -39,7 +39,7 @@ static struct golden_line uncomment(const struct golden_test *t, struct golden_l
 	return (struct golden_line){line.at + n + 1, line.n - (uint32_t)n - 1};
 }
 
-/* `WORD: value`: which directive, and its value without blanks around it; -1: none. */
+/* Finds the directive of `WORD: value`, and its value without blanks around it; -1: none. */
 static int split_directive(struct golden_line text, struct golden_line *value)
 {
 	for (int i = 0; i < DIRECTIVES; i++) {
@@ -61,7 +61,7 @@ static uint32_t offset(const struct golden_test *t, const char *at)
 	return (uint32_t)(at - t->source->text);
 }
 
-/* A word in capitals with a colon that is nearly a directive is one that was misspelt. */
+/* Reports a capitalised word with a colon that is nearly a directive, since it is probably misspelt. */
 static bool check_spelling(struct diag *d, const struct golden_test *t, struct golden_line text)
 {
 	struct buf word = {0};
@@ -225,7 +225,7 @@ void golden_test_put_body(const struct golden_test *t, struct buf *out)
 
 bool golden_test_is(const char *path)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* of byte order, which a program may begin with */
+	static const char mark[] = "\xef\xbb\xbf"; /* byte order mark */
 	char start[sizeof mark - 1 + 7], *from = start;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
