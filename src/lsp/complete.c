@@ -1,11 +1,11 @@
-/* complete: the words that fit at a place, from the tables that parser and passes read. */
+/* complete: finds the words that fit at a place, in the tables that parser and passes use. */
 #include "lsp/complete.h"
 #include "parse/lex.h"
 #include "parse/vocabulary.h"
 #include "pass/pass_option.h"
 #include <strings.h>
 
-enum { MOST_ITEMS = 2000 }; /* a longer list says that it is not complete */
+enum { MOST_ITEMS = 2000 }; /* a longer list is sent as incomplete */
 
 enum { /* CompletionItemKind of the protocol */
        ITEM_FUNCTION = 3,
@@ -28,7 +28,7 @@ struct list {
 	cJSON *items;
 	unsigned n;
 	bool cut;
-	const char *typed; /* the word so far, and its length */
+	const char *typed; /* the word typed so far, and its length */
 	size_t typed_n;
 };
 
@@ -61,7 +61,7 @@ static void add_words(struct list *l, const char *(*word)(unsigned k), unsigned 
 		add_item(l, word(k), "", kind, detail);
 }
 
-/* The symbols of some kinds that can be used here. */
+/* Adds the symbols of some kinds that can be used here. */
 static void add_symbols(struct list *l, uint32_t kinds)
 {
 	const struct snapshot *x = l->r->snapshot;
@@ -106,7 +106,7 @@ static void add_operands(struct list *l)
 	add_operations(l);
 }
 
-/* Words between blanks, as keys. */
+/* Adds words separated by blanks, as keys. */
 static void add_keys(struct list *l, const char *words, const char *detail)
 {
 	char word[64];
@@ -158,7 +158,7 @@ static void add_values(struct list *l)
 	}
 }
 
-/* Keywords that begin a statement of a program, or a declaration outside. */
+/* Adds the keywords that begin a statement of a program, or a declaration outside programs. */
 static void add_keywords(struct list *l, bool program)
 {
 	for (uint32_t k = 1; k < WORD_FIRST_BODY; k++) {
@@ -177,7 +177,7 @@ static void add_passes(struct list *l)
 		add_item(l, pass_info[k].name, "", ITEM_MODULE, pass_info[k].help);
 }
 
-/* The options of a pass, each with its values and meaning. */
+/* Adds the options of a pass, each with its values and meaning. */
 static void add_options(struct list *l)
 {
 	enum pass_id pass = pass_find(l->c.call, strlen(l->c.call));

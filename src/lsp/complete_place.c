@@ -1,9 +1,9 @@
-/* complete_place: the kind of text written at a place, from the text before it. */
+/* complete_place: finds the kind of word that fits at a place, from the text before it. */
 #include "base/source.h"
 #include "base/word.h"
 #include "lsp/complete.h"
 
-enum { LOOK_BACK = 64 << 10 }; /* bytes before the place that are looked at */
+enum { LOOK_BACK = 64 << 10 }; /* bytes before the place that are read */
 
 static uint32_t skip_back(const char *text, uint32_t from, uint32_t at)
 {
@@ -19,7 +19,7 @@ static uint32_t word_begin(const char *text, uint32_t from, uint32_t at)
 	return at;
 }
 
-/* The word that ends at a place, or behind blanks there, as text. */
+/* Copies the word that ends at a place, or before the blanks there. */
 static void word_before(const char *text, uint32_t from, uint32_t at, char out[64])
 {
 	uint32_t end = skip_back(text, from, at), begin = word_begin(text, from, end);
@@ -33,7 +33,7 @@ static uint32_t line_begin(const char *text, uint32_t at)
 	return at;
 }
 
-/* Behind `--passes=a,b` in a comment: a pass, or behind { an option of it. */
+/* Handles a comment: after `--passes=a,b` a pass fits, after its { an option. */
 static void in_comment(const char *text, uint32_t from, struct complete_context *c)
 {
 	static const char *const options[] = {"--passes=", "--stop-after=", "--print-after="};
@@ -41,7 +41,7 @@ static void in_comment(const char *text, uint32_t from, struct complete_context 
 	while (at > from && (word_has(text[at - 1]) || strchr("-,{};=", text[at - 1]))) {
 		at--;
 		if (text[at] == '}' && !brace)
-			brace = UINT32_MAX; /* closed: not within its options */
+			brace = UINT32_MAX; /* its options are closed */
 		if (text[at] == '{' && !brace)
 			brace = at;
 	}
@@ -62,7 +62,7 @@ static void in_comment(const char *text, uint32_t from, struct complete_context 
 		c->from--;
 }
 
-/* Comments and strings hold brackets that count for nothing; true: the place is in one. */
+/* Returns true if the place is in a comment or string, where brackets do not count. */
 static bool in_text(const char *text, uint32_t line, uint32_t at, bool *comment)
 {
 	bool string = false;
@@ -78,7 +78,7 @@ static bool in_text(const char *text, uint32_t line, uint32_t at, bool *comment)
 	return string;
 }
 
-/* The bracket that is open at a place, within its statement; UINT32_MAX: none. */
+/* Returns the innermost open bracket at a place, in its statement; UINT32_MAX: none. */
 static uint32_t open_bracket(const char *text, uint32_t from, uint32_t at)
 {
 	unsigned closed = 0;
@@ -91,7 +91,7 @@ static uint32_t open_bracket(const char *text, uint32_t from, uint32_t at)
 	return UINT32_MAX;
 }
 
-/* Returns true if a line begins, behind its blanks, with a word. */
+/* Returns true if a line begins with a word, after blanks. */
 static bool has_first_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -99,7 +99,7 @@ static bool has_first_word(const char *line, const char *word)
 	return !strncmp(line, word, n) && !word_has(line[n]);
 }
 
-/* Returns true if the place is in the braces of a program. *schedule: in those of a schedule. */
+/* Returns true if the place is in the braces of a program. *schedule: in the braces of a schedule. */
 static bool in_program(const struct snapshot *x, uint32_t at, bool *schedule)
 {
 	const struct ast *a = x->ast;

@@ -2,7 +2,7 @@
 #include "lsp/document.h"
 #include "lsp/snapshot.h"
 
-/* `file:///a%20b.hir` as /a b.hir; other schemes as they stand. */
+/* Returns `file:///a%20b.hir` as `/a b.hir`; other schemes unchanged. */
 static char *name_of(const char *uri)
 {
 	struct buf b = {0};
@@ -85,7 +85,7 @@ static uint32_t line_end(const struct document *x, uint32_t line)
 	return x->line.at[line] + (uint32_t)strcspn(x->text.at + x->line.at[line], "\r\n");
 }
 
-/* Bytes of the character at c, and its UTF-16 code units. */
+/* Returns the bytes of the character at c, and sets its UTF-16 code units. */
 static unsigned bytes_of(const char *c, const char *end, unsigned *units)
 {
 	unsigned char lead = (unsigned char)*c;
@@ -108,7 +108,7 @@ uint32_t document_offset(struct document *x, enum document_columns columns, stru
 	for (uint32_t left = at.character; c < stop && left;) {
 		unsigned units, n = bytes_of(c, stop, &units);
 		if (units > left)
-			break; /* within a pair: before it */
+			break; /* inside a surrogate pair: before it */
 		left -= units;
 		c += n;
 	}

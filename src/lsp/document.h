@@ -1,7 +1,7 @@
-/* document: a text that a client has open, and its positions.
+/* document: a text that the client has open, and its positions.
  *
- * A position is a line and a character in it, both from 0; characters are UTF-16 code units or bytes,
- * as client and server agreed. A position behind the end of a line or of the text is that end. */
+ * A position is a line and a character in it, both from 0. Characters are UTF-16 code units or bytes, as
+ * client and server agreed. A position past the end of a line or of the text means that end. */
 #ifndef HIRC_LSP_DOCUMENT_H
 #define HIRC_LSP_DOCUMENT_H
 #include "base/str.h"
@@ -23,10 +23,10 @@ struct document {
 	char *uri, *name; /* name: its name in messages; owned */
 	struct buf text;
 	int64_t version;
-	VEC(uint32_t) line;        /* offset of each line's first byte, as of `mapped` */
-	bool mapped;               /* line is that of the text */
-	bool dirty;                /* its messages were not published yet */
-	struct snapshot *snapshot; /* of the text as it is; NULL: not made */
+	VEC(uint32_t) line;        /* offset of each line's first byte, if `mapped` */
+	bool mapped;               /* `line` belongs to the current text */
+	bool dirty;                /* its messages have not been published */
+	struct snapshot *snapshot; /* of the current text; NULL: not made */
 };
 
 /* Takes a copy of the text. */
@@ -36,7 +36,7 @@ void document_free(struct document *x);
 uint32_t document_offset(struct document *x, enum document_columns columns, struct position at);
 struct position document_position(struct document *x, enum document_columns columns, uint32_t offset);
 
-/* Puts text in place of the bytes from … to; frees the data made from the former text. */
+/* Replaces the bytes from … to by text; frees all data made from the former text. */
 void document_replace(struct document *x, uint32_t from, uint32_t to, const char *text);
 
 #endif

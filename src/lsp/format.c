@@ -1,4 +1,4 @@
-/* format: the canonical spelling, as `hirc fmt` prints it, as one edit of the lines that differ. */
+/* format: formats the text as `hirc fmt` does, as one edit of the lines that differ. */
 #include "base/source.h"
 #include "lsp/request.h"
 

@@ -1,4 +1,4 @@
-/* frame: reads the available input without waiting for more, and writes. */
+/* frame: reads the available input without waiting for more, and writes messages. */
 #include "lsp/frame.h"
 #include <ctype.h>
 #include <errno.h>
@@ -8,13 +8,13 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-/* Reads once; false: nothing came, or the end. */
+/* Reads once. Returns false if there is no data, or at the end. */
 static bool fill_reader(struct frame_reader *r, bool wait)
 {
 	struct pollfd p = {.fd = r->fd, .events = POLLIN};
 	if (r->ended || (!wait && poll(&p, 1, 0) <= 0))
 		return false;
-	if (r->from) { /* the taken part makes room */
+	if (r->from) { /* free the part that was taken */
 		memmove(r->bytes.at, r->bytes.at + r->from, r->bytes.n - r->from);
 		r->bytes.n -= r->from;
 		r->from = 0;
@@ -28,7 +28,7 @@ static bool fill_reader(struct frame_reader *r, bool wait)
 	return n > 0;
 }
 
-/* The length that a header says, of all its fields; -1: none. */
+/* Returns the length in a header, which may have other fields; -1: it has none. */
 static long long length_of(const char *at, const char *end)
 {
 	static const char field[] = "content-length:";

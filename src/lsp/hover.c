@@ -1,4 +1,4 @@
-/* hover: the symbol at a place, described as Markdown. */
+/* hover: describes the symbol at a place, as Markdown. */
 #include "lsp/hover.h"
 #include "ir/expr.h"
 #include "lsp/request.h"
@@ -10,7 +10,7 @@ static void put_code(struct buf *b, const char *text, size_t n)
 	buf_puts(b, "\n```\n");
 }
 
-/* The text of a node, without the blocks that it ends with. */
+/* Puts the text of a node, without the blocks at its end. */
 static void put_node(struct request *r, struct buf *b, ast_id id)
 {
 	const struct ast *a = r->snapshot->ast;

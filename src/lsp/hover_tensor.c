@@ -1,9 +1,9 @@
-/* hover_tensor: shape, sharding and bytes of a tensor, whole and by rank.
+/* hover_tensor: describes shape, sharding and bytes of a tensor, of the whole and of each rank.
  *
  *     X: f32[10@x, 8]
  *     shape 10 x 8, 320 bytes
  *     axis 0 over x of ring(x = 4)
- *     ranks 0-2 hold 3 x 8, 96 bytes; rank 3 holds 1 x 8, 32 bytes                            */
+ *     ranks 0-2 hold 3 x 8, 96 bytes; rank 3 holds 1 x 8, 32 bytes */
 #include "ir/expr.h"
 #include "ir/layout.h"
 #include "ir/part.h"
@@ -11,7 +11,7 @@
 #include "lsp/hover.h"
 #include "lsp/settle.h"
 
-enum { MANY_RANKS = 4096 }; /* parts of more are not listed */
+enum { MANY_RANKS = 4096 }; /* with more, parts are not listed */
 
 struct extents {
 	unsigned n;
@@ -50,7 +50,8 @@ static bool evaluate_extent(const struct module *m, expr_id e, int64_t *out)
 	return expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK && *out >= 0;
 }
 
-/* Counts the elements of each axis that a rank holds, in all steps of loops. False: they are no box. */
+/* Counts the elements of each axis that a rank holds, in all steps of loops. Returns false if they are not a
+ * box. */
 static bool measure_part(const struct module *m, type_id t, uint32_t device, struct extents *out)
 {
 	struct part p;

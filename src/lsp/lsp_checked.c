@@ -6,7 +6,7 @@
 
 enum {
 	MOST_WORK = 1 << 17
-}; /* statements stepped, all ranks together, before a check is given up: some 10 ms */
+}; /* statements walked, all ranks together, before a check is given up: some 10 ms */
 
 void snapshot_check(struct snapshot *x)
 {

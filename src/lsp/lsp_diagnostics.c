@@ -1,13 +1,13 @@
-/* lsp_diagnostics: messages of the parser, the semantic step and check as the protocol has them.
+/* lsp_diagnostics: messages of parser, semantic step and check in the form of the protocol.
  *
- * A note with a place is related information, one without is a further line of its message. */
+ * A note with a place is related information; a note without one is a further line of its message. */
 #include "lsp/lsp_checked.h"
 #include "lsp/request.h"
 
 enum { SEVERITY_ERROR = 1, SEVERITY_WARNING = 2 };
 
-/* Returns the end of a message's underline: one caret stands for the word, of several lines the first is
- * meant. */
+/* Returns the end of a message's underline. A message that marks one character underlines the whole word; one
+ * over several lines underlines the first. */
 static uint32_t end_of(const struct source *s, const struct snapshot_message *m)
 {
 	uint32_t word = symbols_name_end(s, m->at), end = m->at + m->length;

@@ -1,4 +1,4 @@
-/* navigate: from a name to where it is defined and used. */
+/* navigate: finds the definition and the uses of a name. */
 #include "lsp/request.h"
 
 enum { HIGHLIGHT_READ = 2, HIGHLIGHT_WRITE = 3 };

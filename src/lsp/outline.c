@@ -1,4 +1,4 @@
-/* outline: declarations, and the program with its tensors, loops and statements that have names. */
+/* outline: lists declarations, and the program with its tensors, loops and named statements. */
 #include "lsp/request.h"
 
 enum { /* SymbolKind of the protocol */
@@ -21,8 +21,8 @@ static const uint8_t kinds[SYMBOL_KIND_COUNT] = {
 };
 
 struct level {
-	uint32_t end;    /* of the node: nodes that end before are below it */
-	cJSON *children; /* where it is put */
+	uint32_t end;    /* of the node: a node that begins before it is below */
+	cJSON *children; /* the list for its children */
 };
 
 static int by_place(const void *a, const void *b)
@@ -31,7 +31,7 @@ static int by_place(const void *a, const void *b)
 	return ((*x)->at > (*y)->at) - ((*x)->at < (*y)->at);
 }
 
-/* `f32[t@x, 8]` as it is written, or the kind of the symbol. */
+/* Puts `f32[t@x, 8]` as written, or the kind of the symbol. */
 static void detail(struct request *r, const struct symbol *s, struct buf *b)
 {
 	const struct ast *a = r->snapshot->ast;
@@ -58,7 +58,7 @@ cJSON *feature_outline(struct request *r)
 	for (uint32_t i = 0; i < order.n; i++) {
 		const struct symbol *s = order.at[i];
 		const struct ast_node *n = ast_at(a, s->node);
-		bool printed = n->at > s->at; /* a container's tensor */
+		bool printed = n->at > s->at; /* a tensor of a container */
 		uint32_t from = printed ? s->at : n->at, to = n->end > s->end ? n->end : s->end;
 		while (stack.n && stack.at[stack.n - 1].end <= s->at)
 			stack.n--;

@@ -1,12 +1,12 @@
-/* rename: a new name wherever a symbol stands.
+/* rename: replaces a symbol's name everywhere.
  *
- * It is refused if the new name means something else. To find out, the changed text is read: each mention
- * must still lead to the same symbol. */
+ * It is refused if the new name would change a meaning. To find out, the changed text is read: each name must
+ * still mean the same symbol. */
 #include "base/source.h"
 #include "lsp/request.h"
 #include "parse/lex.h"
 
-/* The symbol at the place that can be renamed; 0 after request_fail. */
+/* Returns the symbol at the place if it can be renamed; 0 after request_fail. */
 static uint32_t find_renamed(struct request *r)
 {
 	const struct mention *m = symbols_mention_at(&r->snapshot->symbols, r->offset);
@@ -23,7 +23,7 @@ static uint32_t find_renamed(struct request *r)
 	return m->id;
 }
 
-/* A name without its backquotes. */
+/* Removes the backquotes around a name. */
 static void unquote(const char *text, uint32_t *at, uint32_t *end)
 {
 	if (text[*at] == '`') {
@@ -49,7 +49,7 @@ cJSON *feature_prepare_rename(struct request *r)
 	return json;
 }
 
-/* Writes a name as it stands in the text: in backquotes where it is no plain word. False after
+/* Puts a name as it must be written: in backquotes if it is not a plain word. Returns false after
  * request_fail. */
 static bool spell(struct request *r, const char *name, struct buf *out)
 {
@@ -66,7 +66,7 @@ static bool spell(struct request *r, const char *name, struct buf *out)
 	return true;
 }
 
-/* Returns true if two readings agree but for the name of one symbol. */
+/* Returns true if two readings agree except for the name of one symbol. */
 static bool same_meaning(const struct symbols *a, const struct symbols *b)
 {
 	if (a->symbol.n != b->symbol.n || a->mention.n != b->mention.n)
@@ -90,7 +90,7 @@ static unsigned count_errors(const struct snapshot *x)
 	return n;
 }
 
-/* Returns true if the text with the new name means the same; false after request_fail. */
+/* Returns true if the text with the new name has the same meaning; false after request_fail. */
 static bool is_safe(struct request *r, uint32_t id, const char *name, const char *spelling)
 {
 	const struct symbols *s = &r->snapshot->symbols;

@@ -1,4 +1,4 @@
-/* request: answers that features share. */
+/* request: makes answers that several features need. */
 #include "lsp/request.h"
 
 cJSON *request_fail(struct request *r, enum request_error error, const char *format, ...)

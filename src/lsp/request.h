@@ -1,4 +1,4 @@
-/* request: the input of a feature, and the way it answers. */
+/* request: the input of a feature, and its way to answer. */
 #ifndef HIRC_LSP_REQUEST_H
 #define HIRC_LSP_REQUEST_H
 #include "lsp/document.h"
@@ -19,21 +19,21 @@ enum request_error {
 struct request {
 	const cJSON *params;
 	enum document_columns columns;
-	struct document *document; /* of params.textDocument */
+	struct document *document; /* the document in params.textDocument */
 	struct snapshot *snapshot; /* of the document */
 	const struct sema_options *options;
-	uint32_t offset;          /* of params.position, where the method has one */
+	uint32_t offset;          /* the offset of params.position, if the method has one */
 	enum request_error error; /* set by request_fail */
-	struct buf message;       /* and its text */
+	struct buf message;       /* its text */
 };
 
-/* Always NULL. */
+/* Sets the error. Always returns NULL. */
 cJSON *request_fail(struct request *r, enum request_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A range of the request's document. */
+/* Makes a range of the request's document. */
 cJSON *request_range(struct request *r, uint32_t from, uint32_t to);
-/* {uri, range} */
+/* Makes {uri, range}. */
 cJSON *request_location(struct request *r, uint32_t from, uint32_t to);
 bool request_read_position(const cJSON *json, struct position *out);
 
@@ -49,7 +49,7 @@ cJSON *feature_format(struct request *r);
 cJSON *feature_complete(struct request *r);
 cJSON *feature_tokens(struct request *r);
 
-/* The names of the kinds that feature_tokens gives, for the answer to `initialize`. */
+/* Makes the names of the kinds that feature_tokens uses, for the answer to `initialize`. */
 cJSON *feature_tokens_legend(void);
 /* Makes the parameters of `publishDiagnostics` for a document. */
 cJSON *feature_diagnostics(struct request *r);

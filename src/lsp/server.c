@@ -1,9 +1,9 @@
-/* server: the life of a connection: queue, documents, and which feature answers what. */
+/* server: the loop of a connection: queue, documents, and the table of methods. */
 #include "lsp/frame.h"
 #include "lsp/lsp.h"
 #include "lsp/request.h"
 
-enum { QUEUE_MAX = 1024 }; /* messages that are read ahead */
+enum { QUEUE_MAX = 1024 }; /* most messages read ahead */
 
 enum stage { STAGE_NEW, STAGE_READY, STAGE_SHUT_DOWN };
 
@@ -11,17 +11,17 @@ struct server {
 	struct frame_reader reader;
 	int out;
 	enum stage stage;
-	bool exited, broken; /* broken: nobody reads answers any more */
+	bool exited, broken; /* broken: nobody reads the answers any more */
 	enum document_columns columns;
 	const struct sema_options *options;
 	VEC(struct document *) document;
 	VEC(cJSON *) queue;
-	uint32_t queue_from; /* the first one that is not answered */
+	uint32_t queue_from; /* the first message that is not answered */
 };
 
 /* ---- answers */
 
-/* Text that is no UTF-8 stands in no JSON: a client may have put it into a program. */
+/* Replaces bytes that are not UTF-8, which JSON cannot hold; the client may have put them into a program. */
 static void clean_text(char *text)
 {
 	for (unsigned char *c = (unsigned char *)text; *c;) {
@@ -125,7 +125,7 @@ static void set_version(struct document *x, const cJSON *item)
 {
 	const cJSON *version = member(item, "version");
 	if (cJSON_IsNumber(version))
-		x->version = version->valueint; /* which cJSON keeps within its type */
+		x->version = version->valueint; /* cJSON has limited it to its type */
 }
 
 static void did_open(struct server *s, const cJSON *params)
@@ -173,7 +173,7 @@ static void did_change(struct server *s, const cJSON *params)
 	set_version(s->document.at[i], member(params, "textDocument"));
 }
 
-/* Takes back the diagnostics of a document that is closed. */
+/* Removes the diagnostics of a document that is closed. */
 static void did_close(struct server *s, const cJSON *params)
 {
 	uint32_t i = find_document(s, params);
@@ -227,7 +227,7 @@ static void initialize(struct server *s, const cJSON *id, const cJSON *params)
 static const struct method {
 	const char *name;
 	cJSON *(*feature)(struct request *r);
-	bool position; /* params.position is asked for */
+	bool position; /* it needs params.position */
 } methods[] = {
     {"textDocument/hover", feature_hover, true},
     {"textDocument/definition", feature_definition, true},
@@ -328,7 +328,7 @@ static void handle_message(struct server *s, const cJSON *message)
 
 /* ---- the queue */
 
-/* A request that waits is answered with an error at its turn. */
+/* Cancels a waiting request; when its turn comes, it is answered with an error. */
 static void cancel(struct server *s, const cJSON *id)
 {
 	for (uint32_t i = s->queue_from; id && i < s->queue.n; i++)
@@ -337,7 +337,7 @@ static void cancel(struct server *s, const cJSON *id)
 			cJSON_AddTrueToObject(s->queue.at[i], "cancelled");
 }
 
-/* Reads the available input; false: the stream is over. */
+/* Reads the available input. Returns false if the stream is over. */
 static bool receive_messages(struct server *s, bool wait)
 {
 	while (s->queue.n - s->queue_from < QUEUE_MAX) {
@@ -359,7 +359,7 @@ static bool receive_messages(struct server *s, bool wait)
 			cancel(s, member(member(json, "params"), "id"));
 			cJSON_Delete(json);
 		} else {
-			/* ours to mark alone */
+			/* only this file may set this mark */
 			cJSON_DeleteItemFromObjectCaseSensitive(json, "cancelled");
 			vec_push(&s->queue, json);
 		}

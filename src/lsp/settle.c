@@ -1,4 +1,4 @@
-/* settle: the pass runs on a program of its own, so that the snapshot's stays as it was written. */
+/* settle: runs the pass on a copy of the program, so that the snapshot's program remains as written. */
 #include "lsp/settle.h"
 #include "pass/pipeline.h"
 

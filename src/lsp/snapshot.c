@@ -1,7 +1,7 @@
-/* snapshot: parser and semantic step over a text that may be in mid-edit.
+/* snapshot: runs parser and semantic step on a text that may be half-written.
  *
- * After an error of syntax the statements that could be read are still checked, for hover and the like, but
- * their errors are not reported: most of them follow from the missing parts. */
+ * After a syntax error the statements that could be read are still analysed, for hover and other features.
+ * Their errors are not reported, since most are due to the missing parts. */
 #include "lsp/snapshot.h"
 #include "base/source.h"
 
@@ -24,7 +24,7 @@ static int by_place(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The values of tensors: by the place of their definition, or by number in the nvFuser surface. */
+/* Finds the values of tensors, by the place of their definition; in the nvFuser surface by number. */
 static void find_values(struct snapshot *x)
 {
 	struct place {
@@ -85,7 +85,7 @@ void snapshot_free(struct snapshot *x)
 {
 	if (!x)
 		return;
-	x->ast->names = NULL; /* the module's */
+	x->ast->names = NULL; /* the module owns them */
 	ast_free(x->ast);
 	module_free(x->module);
 	module_free(x->settled);

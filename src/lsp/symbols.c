@@ -1,4 +1,4 @@
-/* symbols: definitions, places, and the walk over declarations; the walk over statements and expressions is
+/* symbols: definitions, places, and the walk over declarations. The walk over statements and expressions is
  * in symbols_walk.c. */
 #include "lsp/symbols.h"
 #include "base/source.h"
@@ -195,7 +195,7 @@ void symbols_free(struct symbols *s)
 const struct mention *symbols_mention_at(const struct symbols *s, uint32_t offset)
 {
 	uint32_t low = 0, high = s->mention.n;
-	while (low < high) { /* the first that ends at the offset or behind it */
+	while (low < high) { /* find the first one that ends at or after the offset */
 		uint32_t mid = low + (high - low) / 2;
 		if (s->mention.at[mid].end < offset)
 			low = mid + 1;

@@ -1,4 +1,4 @@
-/* symbols_expr: names in expressions and types. */
+/* symbols_expr: finds names in expressions and types. */
 #include "lsp/symbols_walk.h"
 #include "parse/vocabulary.h"
 
@@ -47,7 +47,7 @@ static void axis_name(struct walk *w, ast_id e, uint32_t mesh)
 	}
 }
 
-/* axis_index(x), size(x, mesh), device(x, 1): the axis, the mesh behind it. */
+/* Handles axis_index(x), size(x, mesh), device(x, 1): an axis, and the mesh after it. */
 static void function(struct walk *w, ast_id e)
 {
 	const struct ast_node *n = ast_at(w->a, e);
@@ -71,7 +71,7 @@ static void function(struct walk *w, ast_id e)
 		walk_mention(w, MENTION_SYMBOL, ast_at(w->a, mesh)->at, id, 0);
 }
 
-/* The mesh of the tensor that is an operation's first operand; 0: not known. */
+/* Returns the mesh of the tensor that is an operation's first operand; 0: not known. */
 static uint32_t operand_mesh(struct walk *w, ast_id call)
 {
 	const struct ast_node *n = ast_at(w->a, ast_at(w->a, call)->first);
@@ -161,7 +161,7 @@ void walk_index(struct walk *w, ast_id e)
 	case AST_TENSOR:
 		visit_name(w, n, false, 0);
 		return;
-	case AST_ID: /* the other children are no names of the program */
+	case AST_ID: /* the other children are not names of the program */
 		if (n->first)
 			walk_index(w, n->first);
 		return;
@@ -189,7 +189,7 @@ void walk_operand(struct walk *w, ast_id e, unsigned flags)
 		return;
 	case AST_ID:
 	case AST_XF_LINE:
-	case AST_LIST: /* [b, s, a] */
+	case AST_LIST: /* a list such as [b, s, a] */
 		walk_index(w, e);
 		return;
 	case AST_KEY:

@@ -1,4 +1,4 @@
-/* symbols_walk: blocks and statements of both surfaces. */
+/* symbols_walk: walks blocks and statements of both surfaces. */
 #include "lsp/symbols_walk.h"
 
 static bool is_handle(const struct walk *w, const struct ast_node *def)
@@ -12,7 +12,7 @@ static void define_tensor(struct walk *w, ast_id stmt, ast_id result, uint32_t n
 {
 	uint32_t *slot = walk_slot(w, &w->tensor_of, name);
 	if (*slot)
-		return; /* twice: the first one counts */
+		return; /* defined twice: the first definition counts */
 	uint32_t id = walk_define(w, SYMBOL_TENSOR, stmt, name, at);
 	if (!id)
 		return;
@@ -59,7 +59,7 @@ void walk_find_tensors(struct walk *w, ast_id block)
 	w->block_end = outer;
 }
 
-/* A scalar that the block's end ends. */
+/* Defines a scalar that is visible until the end of the block. */
 static void define_scalar(struct walk *w, enum symbol_kind kind, ast_id stmt, uint32_t name, uint32_t at)
 {
 	uint32_t id = walk_define(w, kind, stmt, name, at), *slot = walk_slot(w, &w->scalar_of, name);
@@ -79,7 +79,7 @@ static void visit_loop(struct walk *w, ast_id stmt, const struct ast_node *n)
 			define_scalar(w, SYMBOL_INDEX, stmt, n->name, walk_after_word(w, n->at));
 			uint32_t last = w->out->symbol.n - 1;
 			if (w->out->symbol.at[last].node == stmt)
-				w->out->symbol.at[last].from = x->at; /* not before its loop ends: in it */
+				w->out->symbol.at[last].from = x->at; /* visible in the loop, not before it */
 			w->block_end = outer;
 			defined = true;
 		}
@@ -222,7 +222,7 @@ void walk_block(struct walk *w, ast_id block)
 	w->block_end = outer;
 }
 
-/* Tensors of a container are defined where they stand first as an input or a result. */
+/* Walks a container. A tensor is defined by its first use as an input or a result. */
 void walk_container(struct walk *w, ast_id container)
 {
 	ast_id inputs = ast_at(w->a, container)->first;

@@ -1,4 +1,5 @@
-/* tokens: the kind of each word, for colours: from the tree if there is one, else from the lists of words. */
+/* tokens: finds the kind of each word, for colours: from the tree, or from the word lists where the tree has
+ * nothing. */
 #include "base/source.h"
 #include "base/word.h"
 #include "lsp/request.h"
@@ -56,10 +57,10 @@ cJSON *feature_tokens_legend(void)
 struct writer {
 	struct request *r;
 	struct position last;
-	struct buf data; /* a JSON array: numbers by the hundred thousand */
+	struct buf data; /* a JSON array, as text, since it may have 100,000 numbers */
 };
 
-/* A token that ends on its line. */
+/* Adds a token, which must end on its line. */
 static void add_token(struct writer *w, uint32_t at, uint32_t end, enum token_kind kind, unsigned modifier)
 {
 	struct position p = document_position(w->r->document, w->r->columns, at);
@@ -90,7 +91,7 @@ static void mention(struct writer *w, const struct mention *m)
 	add_token(w, m->at, m->end, kind, modifier);
 }
 
-/* Returns the kind of a word where the tree says nothing. */
+/* Returns the kind of a word about which the tree says nothing. */
 static enum token_kind classify_word(const struct snapshot *x, uint32_t at, uint32_t end)
 {
 	char text[64];
