@@ -1,6 +1,6 @@
-/* chakra: the nodes of a Chakra execution trace (see chakra.proto), as far as programs are made of them.
+/* chakra: the nodes of a Chakra execution trace (see chakra.proto), with the fields that an import needs.
  *
- * A field of a number that is 0 counts as absent: the format does not tell the two apart. */
+ * A number that is 0 counts as absent, since the format does not distinguish the two. */
 #ifndef HIRC_IMPORT_CHAKRA_H
 #define HIRC_IMPORT_CHAKRA_H
 #include "base/arena.h"
@@ -22,7 +22,7 @@ enum chakra_kind { /* the schema's NodeType */
 };
 enum { CHAKRA_KINDS = CHAKRA_CHECKPOINT + 1 };
 
-/* The schema's CollectiveCommType, and hirc's name of each. */
+/* The schema's CollectiveCommType, and hirc's name for each. */
 #define CHAKRA_COLLECTIVES(X)                                                                                \
 	X(0, "allreduce")                                                                                    \
 	X(1, "reduce")                                                                                       \
@@ -32,7 +32,7 @@ enum { CHAKRA_KINDS = CHAKRA_CHECKPOINT + 1 };
 	X(5, "broadcast_from")                                                                               \
 	X(6, "all_to_all")                                                                                   \
 	X(7, "reduce_scatter")                                                                               \
-	X(8, "reduce_scatter") /* REDUCE_SCATTER_BLOCK */                                                    \
+	X(8, "reduce_scatter") /* the schema's REDUCE_SCATTER_BLOCK */                                       \
 	X(9, "barrier")
 enum { CHAKRA_BARRIER = 9, CHAKRA_COLLECTIVE_COUNT };
 
@@ -43,18 +43,18 @@ struct chakra_values { /* lists as Python prints them; NULL: absent */
 struct chakra_node {
 	uint64_t id;
 	size_t at;             /* offset of its message in the file */
-	const char *name;      /* without characters that no name may hold */
+	const char *name;      /* without characters that a name must not have */
 	enum chakra_kind kind; /* not CHAKRA_INVALID */
 	int64_t time;          /* ns; 0: not recorded */
-	uint32_t dep, dep_n;   /* in deps: nodes that it needs, by position once the trace is in order */
-	uint32_t data_n;       /* of them: data_deps, which come first */
+	uint32_t dep, dep_n;   /* its dependences, in `deps`; positions once the trace is in order */
+	uint32_t data_n;       /* number of data_deps, which come first */
 	int collective;        /* comm_type; -1: absent */
 	int64_t comm_size;     /* bytes; this and the fields below: -1: absent */
 	int64_t tensor_size;   /* bytes */
 	int64_t operations;    /* num_ops */
 	int64_t from, to, tag; /* comm_src, comm_dst, comm_tag */
 	int on_host;           /* is_cpu_op */
-	const char *group;     /* pg_name, else involved_dim as dims_101; NULL: absent */
+	const char *group;     /* pg_name; otherwise involved_dim, as dims_101; NULL: absent */
 	const char *schema;    /* op_schema; NULL: absent */
 	struct chakra_values in, out;
 };
@@ -62,27 +62,28 @@ struct chakra_node {
 struct chakra_group {
 	const char *name;
 	int64_t size;
-	uint32_t member, member_n; /* in members; none: not listed */
+	uint32_t member, member_n; /* in `members`; 0 of them: not listed */
 };
 
 struct chakra {
-	const char *file; /* its name, in messages */
+	const char *file; /* name of the file, for messages */
 	struct arena *arena;
-	VEC(struct chakra_node) node; /* as in the file, after chakra_order: needed ones first */
+	VEC(struct chakra_node) node; /* in file order; after chakra_order, each after those it needs */
 	VEC(uint64_t) deps;
 	VEC(struct chakra_group) group;
 	VEC(int64_t) members;
 };
 
-/* Returns true if bytes may begin such a file, compressed or not; a text is none. */
+/* Returns true if bytes may begin a trace, compressed or not. Returns false for text. */
 bool chakra_is(const char *data, size_t n);
-/* Reports to d with offset, node and field; false after an error. */
+/* Reads a trace. Reports errors to d with offset, node and field; returns false after one. */
 bool chakra_read(struct diag *d, const struct source *s, struct chakra *out);
-/* Puts nodes in an order of their needs, by id where that is free, and makes positions of deps. */
+/* Orders the nodes so that each comes after those that it needs, by id where there is a choice. Turns deps
+ * into positions. */
 bool chakra_order(struct diag *d, struct chakra *t);
 void chakra_free(struct chakra *t);
 
-/* `'f.et', byte 12, node 3 (mm): field: message`; returns false. */
+/* Reports `'f.et', byte 12, node 3 (mm): field: message`; returns false. */
 bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t, const struct chakra_node *n,
                    const char *field, const char *format, ...) __attribute__((format(printf, 6, 7)));
 bool chakra_has_group(const struct chakra *t, const char *name);

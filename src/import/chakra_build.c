@@ -7,7 +7,8 @@
 
 /* ---- operands of a node */
 
-/* Collectives of one group run one after the other: to come after one, another need not wait for it. */
+/* Returns true if both are collectives of one group: they run one after the other, so the later one need not
+ * wait. */
 static bool is_ordered_by_group(const struct builder *b, const struct chakra_node *n, uint32_t dep)
 {
 	const struct chakra_node *x = &b->t->node.at[dep];
@@ -15,7 +16,7 @@ static bool is_ordered_by_group(const struct builder *b, const struct chakra_nod
 	       !strcmp(n->group ? n->group : "", x->group ? x->group : "");
 }
 
-/* Waits and inputs, as statements of their own, before the node's. */
+/* Adds the waits and inputs that a node needs, as statements before it. */
 static void prepare_node(struct builder *b, uint32_t k, const struct chakra_tensors *in,
                          const struct chakra_tensors *out)
 {
@@ -36,8 +37,8 @@ static void prepare_node(struct builder *b, uint32_t k, const struct chakra_tens
 	}
 }
 
-/* Returns true if a schema, as in aten::add_(Tensor(a!) self, Tensor other), marks an argument as written;
- * without one, if the name ends so that the first one is. */
+/* Returns true if an argument is written: its schema marks it, as in aten::add_(Tensor(a!) self, Tensor
+ * other); without a schema, the name ends in a way that means the first argument is. */
 static bool writes_argument(const struct chakra_node *n, uint32_t argument)
 {
 	const char *p = n->schema ? strchr(n->schema, '(') : NULL;
@@ -53,7 +54,7 @@ static bool writes_argument(const struct chakra_node *n, uint32_t argument)
 			if (!argument--)
 				return false;
 		} else if (*p == '*' && !depth && (p[1] == ',' || p[1] == ')')) {
-			argument++; /* no argument, but the later ones are keywords */
+			argument++; /* not an argument; the ones after it are keywords */
 		} else if (*p == '!' && depth && !argument) {
 			return true;
 		}
@@ -95,7 +96,7 @@ static void add_results(struct builder *b, uint32_t k, const struct chakra_tenso
 	for (uint32_t i = 0; i < out->list.n; i++) {
 		const struct chakra_tensor *x = &out->list.at[i];
 		uint32_t s = builder_storage(b, x->storage);
-		bool again = false; /* an earlier result has its storage */
+		bool again = false; /* an earlier result has the same storage */
 		for (uint32_t r = made->storage; s != NO_STORAGE && r < b->of_results.n; r++)
 			again |= b->of_results.at[r] == s;
 		int64_t view = -1;
@@ -165,7 +166,7 @@ static const char *collective_mnemonic(int collective)
 	}
 }
 
-/* Bytes that a collective gives, of those that it takes. */
+/* Returns the bytes that a collective gives if it takes `bytes`. */
 static int64_t result_bytes(const char *collective, int64_t ranks, int64_t bytes)
 {
 	int64_t n = bytes;
@@ -327,7 +328,7 @@ struct module *chakra_build(struct diag *d, const struct chakra *t)
 	b.group = arena_new_array(b.scratch, group_id, t->group.n);
 	m->name = program_name(&b);
 	scan_nodes(&b);
-	if (b.timed) { /* the times of the nodes include their launches */
+	if (b.timed) { /* recorded times include launches */
 		m->recording.name = builder_word(&b, "recorded");
 		m->recording.at = DIAG_NOWHERE;
 		builder_int(&b, "launch", 0);

@@ -22,7 +22,7 @@ static bool claim_name(struct builder *b, name_id name)
 	return is_free;
 }
 
-/* A name of a tensor that no other has: the text, or with the node's id after it. */
+/* Returns a unique name for a tensor: the text, if necessary with the node's id after it. */
 name_id builder_name(struct builder *b, const char *text, uint64_t id)
 {
 	name_id name = builder_word(b, text);
@@ -168,13 +168,13 @@ type_id builder_tensor_type(struct builder *b, const struct chakra_tensor *x)
 	return builder_type(b, x->dtype, x->rank, x->dim);
 }
 
-/* A number without bytes, for the order alone. */
+/* Makes a scalar without bytes, which only gives an order. */
 value_id builder_token(struct builder *b, const struct chakra_node *n)
 {
 	return builder_result(b, builder_type(b, DTYPE_I64, 0, NULL), builder_name(b, n->name, n->id), -1, 0);
 }
 
-/* Before the first node that needs the results of a collective. */
+/* Adds the wait for a collective, before the first node that needs its results. */
 void builder_wait(struct builder *b, uint32_t k)
 {
 	const struct chakra_node *n = &b->t->node.at[k];
@@ -205,7 +205,7 @@ void builder_wait(struct builder *b, uint32_t k)
 	builder_end(b);
 }
 
-/* Adds an input for a tensor that is there from the beginning. */
+/* Adds an input for a tensor that exists from the beginning. */
 void builder_input(struct builder *b, const struct chakra_tensor *x, uint32_t s)
 {
 	char text[40];

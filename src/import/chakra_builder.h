@@ -1,7 +1,7 @@
-/* chakra_builder: statements of the program of a trace, one after the other.
+/* chakra_builder: appends the statements of a trace's program.
  *
- *     builder_name_attr(b, "callee", …); builder_operand(b, k, v); builder_result(b, …); op = builder_end(b);
- */
+ *     builder_name_attr(b, "callee", …); builder_operand(b, k, v); builder_result(b, …); op =
+ * builder_end(b); */
 #ifndef HIRC_IMPORT_CHAKRA_BUILDER_H
 #define HIRC_IMPORT_CHAKRA_BUILDER_H
 #include "import/chakra.h"
@@ -13,16 +13,16 @@
 
 struct storage {
 	uint64_t id;
-	value_id value; /* the last one that has it; 0: none yet */
-	uint32_t comm;  /* node + 1 of a collective that made that and is not waited for */
+	value_id value; /* the last value with this storage; 0: none yet */
+	uint32_t comm;  /* node + 1 of a collective that made that value and has not been waited for */
 };
 
-struct made { /* by node */
+struct made { /* values made so far, by node */
 	op_id op;
-	value_id value;   /* the value that those which need it read */
-	bool needed;      /* others do */
-	bool waits;       /* a collective that nothing has waited for */
-	uint32_t storage; /* of a collective: of its results, in `of_results` */
+	value_id value;   /* the value that nodes which need this one read */
+	bool needed;      /* other nodes need it */
+	bool waits;       /* it is a collective that has not been waited for */
+	uint32_t storage; /* the storages of a collective's results, in `of_results` */
 };
 
 struct builder {
@@ -31,15 +31,16 @@ struct builder {
 	struct module *m;
 	struct arena *scratch;
 	struct made *made;
-	struct storage *storage; /* by id */
+	struct storage *storage; /* by number of the storage */
 	uint32_t storage_n;
 	group_id *group;    /* by group of the trace; 0: not declared yet */
-	bool timed, device; /* the trace has times of computations; it tells the device from the host */
+	bool timed, device; /* timed: the trace has times of computations; device: it distinguishes device
+	                       and host */
 	VEC(uint32_t) of_results;
-	VEC(bool) taken;     /* by name: a tensor has it */
-	VEC(uint32_t) seen;  /* by value: node + 1 that has it as an operand */
-	VEC(uint32_t) place; /* by value: which operand */
-	/* of the statement that is being made */
+	VEC(bool) taken;     /* by name: a tensor has this name */
+	VEC(uint32_t) seen;  /* by value: node + 1 that last had it as an operand */
+	VEC(uint32_t) place; /* by value: the index of that operand */
+	/* the statement that is being made */
 	VEC(struct ir_use) use;
 	VEC(struct ir_use) read;
 	VEC(struct attr) attr;
@@ -48,33 +49,33 @@ struct builder {
 	bool viewed, sized;
 };
 
-/* Interned in the module. */
+/* Interns a word in the module. */
 name_id builder_word(struct builder *b, const char *text);
-/* A name of a tensor that no other has: the text, or with the node's id after it. */
+/* Returns a unique name for a tensor: the text, if necessary with the node's id after it. */
 name_id builder_name(struct builder *b, const char *text, uint64_t id);
-/* Attributes of the statement that is being made. */
+/* Adds an attribute to the statement that is being made. */
 void builder_int(struct builder *b, const char *key, int64_t v);
 void builder_name_attr(struct builder *b, const char *key, enum attr_kind kind, name_id v);
 type_id builder_type(struct builder *b, enum dtype dtype, unsigned rank, const int64_t *dim);
-/* Lists the tensors of a node, in place of the lists' contents. */
+/* Lists the tensors of a node; replaces the contents of the lists. */
 bool builder_tensors(struct builder *b, const struct chakra_node *n, struct chakra_tensors *in,
                      struct chakra_tensors *out);
-/* The storages of all nodes, before the first statement is made. */
+/* Finds the storages of all nodes. Call it before the first statement is made. */
 bool builder_storages(struct builder *b, struct chakra_tensors *in, struct chakra_tensors *out);
 /* Returns the storage of an id; NO_STORAGE: none. */
 uint32_t builder_storage(const struct builder *b, uint64_t id);
-/* view: the operand; -1: it has bytes of its own. */
+/* Adds a result. view: the operand it is a view of; -1: it has its own bytes. */
 value_id builder_result(struct builder *b, type_id type, name_id name, int64_t view, int64_t bytes);
 /* Returns the index of a value among the operands of node k. */
 uint32_t builder_operand(struct builder *b, uint32_t k, value_id v);
-/* Makes the statement, at the end of the program. */
+/* Makes the statement and appends it to the program. */
 op_id builder_end(struct builder *b);
 type_id builder_tensor_type(struct builder *b, const struct chakra_tensor *x);
-/* A result without bytes, for the order alone. */
+/* Makes a result without bytes, which only gives an order. */
 value_id builder_token(struct builder *b, const struct chakra_node *n);
-/* The wait for a collective, unless there was one. */
+/* Adds the wait for a collective, unless there was one. */
 void builder_wait(struct builder *b, uint32_t k);
-/* A storage that is there from the beginning, with the type of a tensor in it. */
+/* Adds an input for a storage that exists from the beginning, with the type of a tensor in it. */
 void builder_input(struct builder *b, const struct chakra_tensor *x, uint32_t s);
 
 #endif

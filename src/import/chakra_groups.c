@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the value of a key within an object [at, end); NULL: it has no such key. */
+/* Returns the value of a key in an object [at, end); NULL: it does not have the key. */
 static const char *value_of(const char *at, const char *end, const char *key)
 {
 	size_t n = strlen(key);
@@ -20,7 +20,7 @@ static const char *value_of(const char *at, const char *end, const char *key)
 	return NULL;
 }
 
-/* The text or number at p, up to its quote, comma or bracket. */
+/* Returns the text or number at p, up to its quote, comma or bracket. */
 static const char *read_name(struct arena *a, const char *p, const char *end)
 {
 	size_t n = 0;

@@ -1,4 +1,4 @@
-/* chakra_groups: the groups of ranks that a trace states. */
+/* chakra_groups: reads the groups of ranks in a trace. */
 #ifndef HIRC_IMPORT_CHAKRA_GROUPS_H
 #define HIRC_IMPORT_CHAKRA_GROUPS_H
 #include "import/chakra.h"
@@ -7,9 +7,9 @@
  *
  *     ['[{"pg_name": "1", "pg_desc": "mesh_dp", "ranks": [0, 2], "group_size": 2, …}, …]']
  *
- * ranks may be empty, then group_size says how many there are. A group that is there already stays. */
+ * If ranks is empty, group_size is the number of ranks. A group that exists already is not changed. */
 bool chakra_groups(struct diag *d, struct chakra *t, const struct chakra_node *n);
-/* `NAME:N` of --group. */
+/* Adds the `NAME:N` of --group. */
 bool chakra_group_add(struct diag *d, struct chakra *t, const char *text);
 
 #endif

@@ -1,4 +1,5 @@
-/* chakra_order: nodes after those that they need, by id where that leaves a choice; deps as positions. */
+/* chakra_order: orders nodes so that each comes after those that it needs, by id where there is a choice.
+ * Turns deps into positions. */
 #include "import/chakra.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@ struct order {
 	struct arena *a;
 	struct entry *by_id;
 	uint32_t *rank;          /* by node: its place in by_id */
-	uint32_t *waits;         /* by node: how many it still needs */
-	uint32_t *first, *users; /* by node: who needs it */
-	uint32_t *heap, heap_n;  /* of ranks, the least first */
-	uint32_t *made, made_n;  /* nodes in their order */
+	uint32_t *waits;         /* by node: number of nodes that it still needs */
+	uint32_t *first, *users; /* by node: the nodes that need it */
+	uint32_t *heap, heap_n;  /* a heap of ranks, the least first */
+	uint32_t *made, made_n;  /* nodes in their final order */
 };
 
 static int by_id(const void *a, const void *b)
@@ -57,7 +58,7 @@ static const struct entry *find_entry(const struct order *o, uint64_t id)
 	return low < o->t->node.n && o->by_id[low].id == id ? &o->by_id[low] : NULL;
 }
 
-/* Ids of deps become nodes. */
+/* Replaces the ids in deps by nodes. */
 static bool resolve(struct order *o)
 {
 	struct chakra *t = o->t;
@@ -106,8 +107,8 @@ static uint32_t heap_pop(struct order *o)
 	return least;
 }
 
-/* Reports a circle of nodes that wait for each other: goes from any node that was not placed back over such
- * needs, until one comes again. */
+/* Reports a cycle of nodes that need each other: follows needs back from any node that was not placed, until
+ * a node repeats. */
 static bool refuse_cycle(struct order *o)
 {
 	struct chakra *t = o->t;

@@ -1,5 +1,5 @@
-/* chakra_read: the messages of a trace, see chakra.h. Each is checked before it is unpacked, so that an error
- * has an offset and a field. */
+/* chakra_read: reads the messages of a trace, see chakra.h. Each message is checked before it is unpacked, so
+ * that an error has an offset and a field. */
 #include "base/str.h"
 #include "import/chakra.h"
 #include "import/chakra_groups.h"
@@ -12,7 +12,7 @@
 #include "chakra.pb-c.h"
 #endif
 
-enum { MOST_MICROS = 1000000000 }; /* of a duration, in 1000: eleven days */
+enum { MOST_MICROS = 1000000000 }; /* longest duration, in units of 1000 us: eleven days */
 
 bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t, const struct chakra_node *n,
                    const char *field, const char *format, ...)
@@ -28,15 +28,15 @@ bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t,
 	return false;
 }
 
-/* The length of the first message, and where it begins. */
+/* Finds the length of the first message, and its place. */
 static bool first_message(const char *data, size_t n, size_t *at, uint64_t *length)
 {
 	*at = 0;
 	return wire_varint((const uint8_t *)data, at, n, length);
 }
 
-/* Metadata begins with its version or an attribute, or is empty; a node with its id, name or type. Texts hold
- * no control characters but blanks. */
+/* Tests the first message. Metadata begins with its version or an attribute, or is empty; a node begins with
+ * its id, name or type. Texts have no control characters except blanks. */
 bool chakra_is(const char *data, size_t n)
 {
 	size_t at;
@@ -82,7 +82,7 @@ struct reader {
 
 /* ---- texts */
 
-/* Length of the character at s, which ends with NUL; 0: it is none. */
+/* Returns the length of the character at s; 0: it is invalid. The text ends with NUL. */
 static size_t character(const char *s)
 {
 	const unsigned char *c = (const unsigned char *)s;
@@ -98,8 +98,8 @@ static size_t character(const char *s)
 	return n;
 }
 
-/* Copies a text for use in backquotes and in a string: control characters, backquotes and bytes that are no
- * UTF-8 become _. */
+/* Copies a text so that it can stand in backquotes and in a string: control characters, backquotes and bytes
+ * that are not UTF-8 become _. */
 static const char *sanitize_text(struct reader *r, const char *text)
 {
 	char *copy = arena_strndup(r->t->arena, text, strlen(text));
@@ -127,7 +127,7 @@ static struct chakra_values values_of(struct reader *r, const Chakra__Values *v)
 
 /* ---- attributes */
 
-/* Whole numbers of any type; false: it is none. */
+/* Reads an integer of any type. Returns false if the attribute is none. */
 static bool read_integer(const Chakra__Attribute *a, int64_t *out)
 {
 	double real = 0;
@@ -192,7 +192,7 @@ static bool read_whole(struct reader *r, const struct chakra_node *n, const Chak
 	return true;
 }
 
-/* involved_dim=[true, false, true] is the group dims_101. */
+/* Names a group by its dimensions: involved_dim=[true, false, true] is dims_101. */
 static const char *dims_name(struct reader *r, const Chakra__Bools *list)
 {
 	enum { MOST = 64 };
@@ -303,7 +303,7 @@ static bool damaged(struct reader *r, size_t at, const char *what, uint32_t whic
 	return false;
 }
 
-/* The message at *at: 0 the metadata, then nodes. */
+/* Reads the message at *at; number 0 is the metadata, the others are nodes. */
 static bool read_message(struct reader *r, uint32_t which, size_t *at)
 {
 	const ProtobufCMessageDescriptor *m =

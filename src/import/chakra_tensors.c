@@ -27,7 +27,7 @@ static void skip_blanks(struct span *s)
 		s->at++;
 }
 
-/* Within the brackets; false: it is no list. */
+/* Removes the brackets around a list. Returns false if the text is not a list. */
 static bool open_brackets(struct span *s)
 {
 	skip_blanks(s);
@@ -40,7 +40,7 @@ static bool open_brackets(struct span *s)
 	return true;
 }
 
-/* The next item; false at the end, and where one has no end, which then stays. */
+/* Reads the next item. Returns false at the end, and at an item without an end, which remains. */
 static bool read_item(struct span *s, struct span *item)
 {
 	unsigned depth = 0;
@@ -101,7 +101,7 @@ static bool refuse_part(const struct lists *l, const char *part, const char *mes
 	return chakra_refuse(l->d, E_TRACE_FIELD, l->t, l->n, field, "%s", message);
 }
 
-/* Returns true if a text is one of the names of a dtype, `half float16`; | in them is a blank. */
+/* Returns true if a text is one of the names of a dtype, `half float16`; a | in a name stands for a blank. */
 static bool is_named(const char *from, const char *to, const char *names)
 {
 	for (const char *at = names; *at; at += *at == ' ') {
@@ -115,7 +115,7 @@ static bool is_named(const char *from, const char *to, const char *names)
 	return false;
 }
 
-/* The dtype that stands in `Tensor(…)`; false: it has none of so many bytes in hirc. */
+/* Reads the dtype in `Tensor(…)`. Returns false if hirc has no such dtype with this number of bytes. */
 static bool read_dtype(struct span type, int64_t bytes, enum dtype *out)
 {
 	const char *from = type.at;
@@ -132,7 +132,7 @@ static bool read_dtype(struct span type, int64_t bytes, enum dtype *out)
 	return false;
 }
 
-/* The shape, if it has so many elements, else one axis of them. */
+/* Reads the shape. If it does not have this number of elements, uses one axis of all elements. */
 static void read_shape(struct span shape, int64_t elements, struct chakra_tensor *x)
 {
 	struct span item;
@@ -149,7 +149,7 @@ static void read_shape(struct span shape, int64_t elements, struct chakra_tensor
 	x->dim[0] = elements;
 }
 
-/* *is: true if the value is one. */
+/* Reads a tensor. *is: the value is a tensor. */
 static bool read_tensor(const struct lists *l, struct span value, struct span shape, struct span type,
                         uint32_t argument, bool *is)
 {
@@ -179,7 +179,7 @@ static bool read_tensor(const struct lists *l, struct span value, struct span sh
 	return true;
 }
 
-/* One argument: a tensor, a list of them, or something else. */
+/* Reads one argument: a tensor, a list of tensors, or something else. */
 static bool read_argument(const struct lists *l, struct span value, struct span shape, struct span type,
                           uint32_t argument)
 {
@@ -194,7 +194,7 @@ static bool read_argument(const struct lists *l, struct span value, struct span 
 	struct span types = type;
 	while (types.at < types.end && *types.at != '[')
 		types.at++;
-	types.end -= types.at < types.end; /* its quote */
+	types.end -= types.at < types.end; /* remove its quote */
 	if (!open_brackets(&value))
 		return true;
 	bool shaped = open_brackets(&shape), typed = open_brackets(&types);

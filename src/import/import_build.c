@@ -15,13 +15,13 @@ struct builder {
 	struct module *m;
 	struct arena *scratch;
 	const char *text;
-	uint32_t *first;       /* by node: its first value in `value`; node.n + 1 of them */
+	uint32_t *first;       /* by node, and one at the end: its first value in `value` */
 	VEC(value_id) value;   /* of all nodes, in order */
-	VEC(uint32_t) storage; /* by such a value; UINT32_MAX: none */
+	VEC(uint32_t) storage; /* by index of `value`; UINT32_MAX: none */
 	VEC(struct ir_use) use;
 	VEC(struct attr) attr;
-	VEC(int64_t) number; /* of the attributes' lists */
-	bool *needed;        /* by node: others need it */
+	VEC(int64_t) number; /* the numbers of the attributes' lists */
+	bool *needed;        /* by node: other nodes need it */
 };
 
 static name_id name_of(struct builder *b, struct graph_text t)
@@ -46,7 +46,7 @@ static void add_name(struct builder *b, const char *key, enum attr_kind kind, na
 	vec_push(&b->attr, ((struct attr){.key = intern_word(b, key), .kind = (uint8_t)kind, .u.name = v}));
 }
 
-/* The last n numbers as a list. */
+/* Adds the last n numbers as a list. */
 static void add_list(struct builder *b, const char *key, uint32_t n)
 {
 	int64_t *list = arena_new_array(b->m->arena, int64_t, n + 1);
@@ -79,7 +79,7 @@ static void add_point(struct builder *b, int64_t bytes, double time)
 	vec_push(&b->number, (int64_t)(time + 0.5));
 }
 
-/* The point of a step holds for all sizes that have its whole number of MiB. */
+/* Adds the points of a step table. The value of a step is for all sizes with the same whole number of MiB. */
 static void add_steps(struct builder *b, const struct graph_point *at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -111,7 +111,7 @@ static const char *collective_mnemonic(const struct builder *b, struct graph_tex
 	return room;
 }
 
-/* Its name in the language, in *name; room: for it. False after reporting. */
+/* Finds hirc's name of a collective, in *name. room: space for it. Returns false after reporting. */
 static bool read_collective(struct builder *b, struct graph_text t, char *room, size_t size,
                             const char **name)
 {
@@ -179,8 +179,8 @@ static bool declare_recording(struct builder *b)
 
 /* ---- types */
 
-/* `bf16[2,8192]`; dtypes that hirc does not have are bytes, complex numbers pairs. 0 after reporting; *none:
- * no tensor. */
+/* Reads a type, `bf16[2,8192]`. A dtype that hirc lacks becomes bytes, a complex number a pair. Returns 0
+ * after reporting; *none: it is not a tensor. */
 static type_id read_type(struct builder *b, struct graph_text t, bool *none)
 {
 	const char *text = b->text + t.at, *bracket = memchr(text, '[', t.n);
@@ -247,11 +247,11 @@ static int64_t bytes_of(const struct module *m, type_id t)
 struct result {
 	type_id type;
 	uint32_t storage; /* UINT32_MAX: none */
-	int64_t view;     /* operand; -1: its own */
-	int64_t bytes;    /* that it takes */
+	int64_t view;     /* the operand of which it is a view; -1: it has its own storage */
+	int64_t bytes;    /* bytes of its storage */
 };
 
-/* The results of a node that are tensors. */
+/* Reads the results of a node that are tensors. */
 static bool read_results(struct builder *b, const struct graph_node *n, struct result *out, uint32_t *count)
 {
 	uint32_t stop = n->out.at + n->out.n, storage = 0;
@@ -360,7 +360,7 @@ static void add_storages(struct builder *b, const struct graph_node *x, const st
 		add_int(b, "in_bytes", x->in_bytes);
 }
 
-/* writes=: operands of nodes whose storages are written. */
+/* Adds writes=: the operands whose storages the node writes. */
 static bool add_writes(struct builder *b, const struct graph_node *x)
 {
 	uint32_t n = 0;
@@ -408,7 +408,7 @@ static bool add_node(struct builder *b, uint32_t node)
 	int64_t in_bytes = 0;
 	if (!read_results(b, x, result, &n) || !find_views(b, node, result, n))
 		return false;
-	if (!n && b->needed[node]) { /* a value for those that need it */
+	if (!n && b->needed[node]) { /* makes a value for the nodes that need it */
 		struct domain_builder box;
 		domain_begin(&box);
 		domain_allocate_default(&box, false);
@@ -453,7 +453,7 @@ static bool add_node(struct builder *b, uint32_t node)
 	return true;
 }
 
-/* Two nodes of one name would be one value. */
+/* Reports two nodes with one name, which would become one value. */
 static bool check_names(struct builder *b)
 {
 	uint32_t n = names_count(b->m->names);

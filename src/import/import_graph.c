@@ -10,18 +10,18 @@ const char *const graph_kind_name[GRAPH_KINDS] = {
     [GRAPH_INPUT] = "input", [GRAPH_ATTR] = "attr", [GRAPH_COMPUTE] = "compute", [GRAPH_COMM] = "comm",
     [GRAPH_WAIT] = "wait",   [GRAPH_VIEW] = "view", [GRAPH_HOST] = "host",       [GRAPH_OUTPUT] = "output"};
 
-#define LONGEST_NS 1e15 /* of a time: eleven days */
+#define LONGEST_NS 1e15 /* longest time: eleven days */
 
 struct reader {
 	struct diag *d;
 	struct graph *g;
 	const char *text;
-	uint32_t at, end; /* of the line: the rest to read, its end */
-	bool ended;       /* an `end` record */
+	uint32_t at, end; /* offsets in the line: of the next field, and of its end */
+	bool ended;       /* the `end` record was read */
 };
 
 struct field {
-	struct graph_text key, value; /* key.n == 0: no `key=` */
+	struct graph_text key, value; /* key.n == 0: a field without `key=` */
 };
 
 bool graph_text_is(const char *text, struct graph_text t, const char *word)
@@ -89,7 +89,7 @@ static bool read_number(struct reader *r, struct graph_text t, double most, doub
 	return true;
 }
 
-/* A name has to stand between backquotes in a program. */
+/* Reads a name, which must be allowed between backquotes in a program. */
 static bool read_name(struct reader *r, struct graph_text record, const char *missing, struct graph_text *out)
 {
 	if (!next_word(r, out) || !out->n)
@@ -103,7 +103,7 @@ static bool read_name(struct reader *r, struct graph_text record, const char *mi
 	return true;
 }
 
-/* Times in units of so many ns. */
+/* Reads a time; unit: ns of its unit. */
 static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
 {
 	double v;
@@ -113,7 +113,7 @@ static bool read_time(struct reader *r, struct graph_text t, double unit, int64_
 	return true;
 }
 
-/* The part of a list before its next comma; the rest stays. */
+/* Takes the part of a list before its next comma; the rest remains. */
 static bool next_item(const struct reader *r, struct graph_text *list, struct graph_text *out)
 {
 	if (!list->n)
@@ -125,7 +125,7 @@ static bool next_item(const struct reader *r, struct graph_text *list, struct gr
 	return true;
 }
 
-/* Ids below `limit`. */
+/* Reads ids, which must be below `limit`. */
 static bool read_ids(struct reader *r, struct graph_text list, uint32_t limit, const char *missing,
                      uint32_t *first, uint32_t *n)
 {
@@ -272,7 +272,7 @@ static bool read_kind(struct reader *r, struct graph_text t, enum graph_kind *ou
 	                   "a node is of kind input, attr, compute, comm, wait, view, host or output");
 }
 
-/* args=%4,avg,8,0: of a collective that reduces the second one is how. */
+/* Reads args=%4,avg,8,0: for a collective that reduces, the second item is the reduction. */
 static bool read_reduction(const struct reader *r, struct graph_text args, struct graph_text *out)
 {
 	struct graph_text item;
@@ -289,7 +289,7 @@ static bool read_reduction(const struct reader *r, struct graph_text args, struc
 	return true;
 }
 
-/* One field of a node; unknown ones are left out. */
+/* Reads one field of a node; skips unknown ones. */
 static bool read_node_field(struct reader *r, const struct field *f, struct graph_node *n, int64_t *time,
                             int64_t *real_time)
 {
@@ -406,7 +406,7 @@ bool graph_is(const struct source *s)
 	return s->size >= sizeof head && !memcmp(s->text, head, sizeof head - 1);
 }
 
-/* The first line, of which graph_is has seen the first word. */
+/* Reads the first line; graph_is has tested its first word. */
 static bool read_version(struct reader *r)
 {
 	struct graph_text word = {0}, version, more;
@@ -419,7 +419,7 @@ static bool read_version(struct reader *r)
 	       refuse_text(r, E_GRAPH_VERSION, more, "nothing should follow the version");
 }
 
-/* Storages name nodes that stand after them. */
+/* Checks the nodes that storages name, which come later in the file. */
 static bool check_definitions(struct reader *r)
 {
 	for (uint32_t k = 0; k < r->g->storage.n; k++)

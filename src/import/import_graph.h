@@ -1,4 +1,4 @@
-/* import_graph: the records of a `.graph` file.
+/* import_graph: reads the records of a `.graph` file.
  *
  *     hircgraph 1
  *     graph NAME
@@ -11,7 +11,7 @@
  *          [group=NAME coll=… inbytes=N] …
  *     end nodes=N storages=N
  *
- * Fields are separated by single spaces; unknown keys and records are left out. IDs are positions, from 0. */
+ * Fields are separated by single spaces; unknown keys and records are skipped. IDs are positions, from 0. */
 #ifndef HIRC_IMPORT_IMPORT_GRAPH_H
 #define HIRC_IMPORT_IMPORT_GRAPH_H
 #include "base/arena.h"
@@ -31,7 +31,7 @@ enum graph_kind {
 enum { GRAPH_KINDS = GRAPH_OUTPUT + 1 };
 extern const char *const graph_kind_name[GRAPH_KINDS];
 
-struct graph_text { /* in the source */
+struct graph_text { /* a part of the source */
 	uint32_t at, n;
 };
 
@@ -52,14 +52,14 @@ struct graph_group {
 };
 
 struct graph_storage {
-	struct graph_text made_by; /* def= */
+	struct graph_text made_by; /* from def= */
 	int64_t bytes;
 	uint32_t def;
 	bool cpu, input;
 };
 
 struct graph_node {
-	uint32_t at; /* of the line */
+	uint32_t at; /* offset of the line */
 	struct graph_text name, target, out, collective;
 	struct graph_text reduce; /* of a reduction: sum, avg, … */
 	enum graph_kind kind;
@@ -82,11 +82,11 @@ struct graph {
 	VEC(uint32_t) id;
 };
 
-/* Returns true if a text of the source is the word. */
+/* Returns true if a text of the source equals a word. */
 bool graph_text_is(const char *text, struct graph_text t, const char *word);
-/* Returns true if the text begins as such a file of any version. */
+/* Returns true if the source begins as a graph file of any version. */
 bool graph_is(const struct source *s);
-/* Reports to d, with line and field; false after an error. */
+/* Reads a graph. Reports errors to d with line and field; returns false after one. */
 bool graph_read(struct diag *d, struct source *s, struct graph *out);
 void graph_free(struct graph *g);
 

@@ -48,7 +48,7 @@ static unsigned kind_of(ProtobufCType t)
 	}
 }
 
-/* One number at *at. */
+/* Checks one number at *at. */
 static bool check_number(unsigned kind, const uint8_t *data, size_t *at, size_t to, const char *field,
                          struct wire_fault *out)
 {
@@ -63,7 +63,7 @@ static bool check_number(unsigned kind, const uint8_t *data, size_t *at, size_t 
 	return true;
 }
 
-/* The bytes of a field that has a length. */
+/* Checks the bytes of a field that has a length. */
 static bool check_bytes(const ProtobufCFieldDescriptor *f, const uint8_t *data, size_t from, size_t to,
                         struct wire_fault *out)
 {
