@@ -1,5 +1,5 @@
-/* bell: see bell.h. A futex word; the counter of sleepers saves the system call of a ring that nobody
- * waits for. Both are accessed sequentially consistent: either the ringer sees the sleeper, or the
+/* bell: see bell.h. A bell is a futex word. The counter of sleepers saves the system call if nobody
+ * waits. Both words are accessed sequentially consistent: either the ringer sees the sleeper, or the
  * kernel sees the new count and does not put it to sleep. */
 #include "rt/bell.h"
 #include <linux/futex.h>
@@ -55,7 +55,8 @@ void rt_bell_withdraw(struct rt_bell *b)
 void rt_bell_sleep(struct rt_bell *b, uint32_t seen, int64_t microseconds)
 {
 	struct timespec limit = {.tv_sec = microseconds / 1000000, .tv_nsec = microseconds % 1000000 * 1000};
-	/* Woken, changed before, timed out or interrupted: the caller looks again in each case. */
+	/* returns when woken, when the word has changed, after the time, or when interrupted: in each
+	 * case the caller looks again */
 	syscall(SYS_futex, &b->count, FUTEX_WAIT, seen, microseconds < 0 ? NULL : &limit, NULL, 0);
 	atomic_fetch_sub(&b->sleepers, 1);
 }

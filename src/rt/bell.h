@@ -1,4 +1,4 @@
-/* bell: how a thread sleeps until another thread or process has news for it.
+/* bell: lets a thread sleep until another thread or process has news for it.
  *
  * A bell is two words, in private or in shared memory, zero at first. The waiter reads the bell,
  * looks for work, and if there is none sleeps until the bell differs from the value read:
@@ -20,25 +20,26 @@ struct rt_bell {
 
 uint32_t rt_bell_read(struct rt_bell *b);
 void rt_bell_ring(struct rt_bell *b);
-/* Returns once the bell was rung since `seen` was read, after the time (-1: none), or spuriously.
+/* Returns after the bell was rung since `seen` was read, after the time (-1: no limit), or spuriously.
  * Spins for about 2 µs, then yields, then sleeps. */
 void rt_bell_wait(struct rt_bell *b, uint32_t seen, int64_t microseconds);
 
-/* For threads that look for work themselves before they sleep, and are rung often: the waiter announces
- * itself, looks once more, and sleeps unless there is work; a nudge costs nothing where nobody sleeps.
+/* For threads that look for work before they sleep and are rung often. The waiter announces itself, looks
+ * once more, and sleeps unless there is work. A nudge costs nothing if nobody sleeps.
+ *
  *     uint32_t seen = rt_bell_announce(&bell);
  *     if (work())
  *             rt_bell_withdraw(&bell);
  *     else
- *             rt_bell_sleep(&bell, seen, microseconds);       withdraws, too */
+ *             rt_bell_sleep(&bell, seen, microseconds);       also withdraws */
 uint32_t rt_bell_announce(struct rt_bell *b);
 void rt_bell_withdraw(struct rt_bell *b);
 void rt_bell_sleep(struct rt_bell *b, uint32_t seen, int64_t microseconds);
-/* Between the work and the nudge stands a fence: then either the sleeper sees the work, or we see the
- * sleeper. */
+/* A fence must be between the work and the nudge: then either the sleeper sees the work, or the caller
+ * sees the sleeper. */
 static inline void rt_bell_fence(void)
 {
-#ifdef __SANITIZE_THREAD__ /* it knows no fences */
+#ifdef __SANITIZE_THREAD__ /* the thread sanitizer does not support fences */
 	static _Thread_local _Atomic int word;
 	atomic_fetch_add(&word, 1);
 #else
@@ -51,7 +52,7 @@ static inline void rt_bell_nudge(struct rt_bell *b)
 		rt_bell_ring(b);
 }
 
-/* A moment of a loop that looks for something. */
+/* Pauses for a moment in a loop that looks for something. */
 static inline void rt_pause(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -14,7 +14,8 @@ void rt_board_start(struct rt_board *b, int ranks, int first)
 	b->ranks = ranks;
 	b->first = first;
 	for (int r = 0; r < ranks; r++)
-		atomic_store_explicit(&b->rank[r].text_bytes, 1, memory_order_relaxed); /* label 0 is none */
+		atomic_store_explicit(&b->rank[r].text_bytes, 1,
+		                      memory_order_relaxed); /* label 0 means none */
 }
 
 static struct rt_board_rank *get_own_entry(struct rt_job *job)
@@ -44,7 +45,7 @@ int rt_board_seen(const struct rt_board *b)
 	return n;
 }
 
-/* Copies s up to the limit, cut between characters. Returns its length. */
+/* Copies s up to the limit, cut between characters. Returns the length. */
 static size_t put_text(char *to, const char *s)
 {
 	size_t n = strlen(s);
@@ -69,7 +70,7 @@ uint32_t rt_label_add(struct rt_job *job, const char *statement, const char *whe
 	uint32_t end = at;
 	end += (uint32_t)put_text(r->text + end, statement) + 1;
 	end += (uint32_t)put_text(r->text + end, where ? where : "") + 1;
-	/* Released last: a reader of a label reads text_bytes first. */
+	/* stored last, with release: a reader of a label reads text_bytes first */
 	atomic_store_explicit(&r->text_bytes, end, memory_order_release);
 	return at;
 }

@@ -1,4 +1,4 @@
-/* bootstrap: chooses how ranks are started. */
+/* bootstrap: chooses a bootstrap and starts the ranks. */
 #include "rt/bootstrap_shared.h"
 #include "rt/environment.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-/* bootstrap: starts the ranks of a job, or joins one that a launcher has started.
+/* bootstrap: starts the ranks of a job, or joins a job that a launcher has started.
  *
  *   fork    one process a rank, started here; never touches MPI. The caller must not have started
  *           threads or called BLAS. The parent only waits: a rank that dies by a signal, or ends
@@ -13,37 +13,37 @@
 
 enum rt_boot_kind { RT_BOOT_AUTO, RT_BOOT_FORK, RT_BOOT_THREAD, RT_BOOT_MPI };
 
-enum { RT_MAX_RANKS = 4096 }; /* of a job */
+enum { RT_MAX_RANKS = 4096 }; /* most ranks of a job */
 
 struct rt_launch_options {
-	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_launched()), else fork */
-	int np;                 /* ranks to start; <= 0: 1. mpi: must be the launcher's size, or <= 0 */
+	enum rt_boot_kind kind; /* AUTO: mpi under a launcher (rt_env_launched()), otherwise fork */
+	int np;                 /* ranks to start; <= 0: 1. mpi: the launcher's size, or <= 0 */
 	int64_t timeout_ms;     /* see struct rt_job */
 };
 
-/* Runs rank_main(job, arg) on every rank and returns the status of the job: the first failure's, else
- * the worst that a rank_main returned (70, 4, 3, 5, 2, 1 in this order), else 0. fork: returns in the
- * parent only; ranks leave with their standard output flushed. mpi: returns on every rank, after
- * MPI_Finalize; a job that failed on another rank ends inside (MPI_Abort).
- * A rank that returns non-zero ends the job: ranks that should all finish (each printing its errors)
- * must agree on a status first, with rt_job_allgather. */
+/* Runs rank_main(job, arg) on every rank and returns the status of the job: that of the first failure,
+ * or the worst that a rank_main returned (70, 4, 3, 5, 2, 1 in this order), or 0. fork: returns in the
+ * parent only; ranks exit with their standard output flushed. mpi: returns on every rank, after
+ * MPI_Finalize; if another rank has failed, the process ends here (MPI_Abort). A rank that returns
+ * non-zero ends the job. If all ranks should finish, each printing its errors, they must first agree on
+ * a status with rt_job_allgather. */
 enum status rt_launch(const struct rt_launch_options *options, int (*rank_main)(struct rt_job *, void *),
                       void *arg);
 
-/* Ranks as threads of which one runs at a time, so that a run is the same each time: see struct
- * rt_bootstrap's rest. They are told that they are threads, or processes; memory that they share is at one
- * address in all of them. */
+/* Runs ranks as threads, one at a time, so that each run is the same: see `rest` in struct rt_bootstrap.
+ * The ranks can be told that they are threads or processes. Memory that they share has the same address
+ * in all of them. */
 struct rt_turns_options {
 	int ranks;
-	int last; /* the rank that has its turn when the others can do no more */
+	int last; /* the rank that runs when the others can do no more */
 	bool processes;
 };
 enum status rt_launch_turns(const struct rt_turns_options *options, int (*rank_main)(struct rt_job *, void *),
                             void *arg);
 
-/* Returns the bootstrap that AUTO stands for here; other kinds as they are. */
+/* Returns the bootstrap that AUTO means here; returns other kinds unchanged. */
 enum rt_boot_kind rt_boot_choose(enum rt_boot_kind kind);
-/* "auto", "fork", "thread", "mpi"; false if name is none of them. */
+/* Reads "auto", "fork", "thread" or "mpi". Returns false for other names. */
 bool rt_boot_parse(const char *name, enum rt_boot_kind *out);
 
 #endif

@@ -1,9 +1,9 @@
-/* bootstrap_fork: one process a rank, on this machine.
+/* bootstrap_fork: starts one process a rank on this machine.
  *
- * The parent maps the memory that all ranks share, forks them and waits (launcher.c). The parent notices if a
- * rank dies: it says so, with the contents of the rank's board, and ends the others. Ranks are killed when
- * the
- * parent dies, and all shared memory is anonymous, so nothing is left behind in any case. */
+ * The parent maps the memory that all ranks share, forks the ranks and waits (launcher.c). If a rank
+ * dies, the parent prints that with the contents of the rank's board, and ends the others. Ranks are
+ * killed when the parent dies, and all shared memory is anonymous, so nothing is left behind in any
+ * case. */
 #include "base/arena.h"
 #include "rt/launcher.h"
 #include "rt/rt_region.h"
@@ -24,7 +24,7 @@ static bool fork_shares(const struct rt_job *job)
 	return true;
 }
 
-/* Another range of the one file that all ranks were born with. */
+/* Returns another range of the file that all ranks have inherited. */
 static enum status fork_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
 	struct rt_member *m = job->boot_state;

@@ -1,9 +1,8 @@
-/* bootstrap_mpi: this process is a rank that mpirun or srun has started.
+/* bootstrap_mpi: joins a job whose ranks mpirun or srun has started; this process is one rank.
  *
- * The ranks of a host share a board, so that one of them can speak for all. When mpirun ends them, one rank
- * of each host prints where the ranks there stand. A job that failed ends by MPI_Abort, unless all ranks come
- * to
- * the end within a moment. */
+ * The ranks of a host share a board, so that one of them can print for all. When mpirun ends them, one
+ * rank of each host prints where its ranks are. A job that failed ends by MPI_Abort, unless all ranks
+ * reach the end within a moment. */
 #ifdef HIRC_HAVE_MPI
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
@@ -21,9 +20,9 @@
 #include <unistd.h>
 
 enum {
-	GRACE_US = 1000000, /* for the others to come to the end after a failure */
-	POLL_US = 200,      /* between looks at a slow exchange */
-	QUICK_LOOKS = 200,  /* before sleeping in between */
+	GRACE_US = 1000000, /* time for the others to reach the end after a failure */
+	POLL_US = 200,      /* time between looks at a slow exchange */
+	QUICK_LOOKS = 200,  /* looks before the first sleep */
 };
 
 bool rt_mpi_failed(struct rt_job *job, int code, const char *call)
@@ -31,7 +30,7 @@ bool rt_mpi_failed(struct rt_job *job, int code, const char *call)
 	char text[MPI_MAX_ERROR_STRING] = "";
 	int n = 0;
 	MPI_Error_string(code, text, &n);
-	const char *end = strchr(call, '('); /* the name is enough */
+	const char *end = strchr(call, '('); /* prints only the name of the call */
 	rt_job_error(job, "%.*s: %s", end ? (int)(end - call) : (int)strlen(call), call, text);
 	rt_job_fail(job, STATUS_INTERNAL);
 	return false;
@@ -42,8 +41,9 @@ static void sleep_us(int64_t us)
 	nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
 }
 
-/* mpi_allgather among the ranks of a communicator, in memory of its own: of a failed job it stays under way,
- * when its caller's memory is another's. memory: `bytes` of each rank behind those of this one. */
+/* Allgather among the ranks of a communicator, like mpi_allgather, but in memory of its own. In a failed
+ * job it may still be in flight when the memory of its caller has been freed. memory: `bytes` of each
+ * rank, after those of this rank. */
 static enum status exchange_in(struct rt_job *job, MPI_Comm comm, const char *what, char *memory,
                                size_t bytes)
 {
@@ -96,7 +96,7 @@ static enum status exchange_bytes(struct rt_job *job, MPI_Comm comm, const char 
 		rt_job_error(job, "%s: %zu bytes are too many to exchange", what, bytes);
 		return rt_job_fail(job, STATUS_INTERNAL);
 	}
-	if (m->exchanged) { /* one that did not end is under way on this communicator */
+	if (m->exchanged) { /* an exchange that did not end is still in flight on this communicator */
 		enum status status = rt_job_status(job);
 		return status != STATUS_OK ? status : STATUS_INTERNAL;
 	}
@@ -133,7 +133,8 @@ static bool mpi_shares(const struct rt_job *job)
 	return ((const struct rt_mpi *)job->boot_state)->one_host;
 }
 
-/* The first rank makes a file in memory, the others open it through /proc: it goes with the last process. */
+/* The first rank makes a file in memory, and the others open it through /proc. It disappears with the
+ * last process. */
 static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_t bytes,
                                      struct rt_region *out)
 {
@@ -161,10 +162,10 @@ static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_
 			at = rt_region_map(file, 0, bytes);
 		own.error = at ? 0 : errno;
 	}
-	if (status == STATUS_OK) /* also: the first keeps the file open until all have it */
+	if (status == STATUS_OK) /* also because the first rank must keep the file open until all have it */
 		status = exchange_bytes(job, comm, "shared memory", &own, sizeof own, all);
 	for (int r = 0; r < n && status == STATUS_OK; r++)
-		if (all[r].error) /* one of those that failed speaks */
+		if (all[r].error) /* one of the ranks that failed prints the message */
 			status = r == own_place ? rt_region_failed(job, what, bytes, all[r].error)
 			                        : STATUS_DIAGNOSTICS;
 	free(all);
@@ -215,14 +216,14 @@ static bool find_hosts(struct rt_job *job, struct rt_mpi *m)
 		free(host_of);
 		return false;
 	}
-	for (int r = 0; r < job->size; r++) /* a host's first rank stands where its own number is made */
+	for (int r = 0; r < job->size; r++) /* the host's first rank is the one that gives it a number */
 		host_of[r] = host_of[r] == r ? hosts++ : host_of[host_of[r]];
 	m->host_of = host_of;
 	m->one_host = hosts == 1;
 	return true;
 }
 
-/* Sets size, rank, board. False: a message was printed. */
+/* Sets size, rank and board. Returns false after a message. */
 static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 {
 	int provided = 0;
@@ -233,7 +234,7 @@ static bool enter(struct rt_job *job, struct rt_mpi *m, int np)
 	    !RT_MPI(job, MPI_Comm_size(MPI_COMM_WORLD, &job->size)) ||
 	    !RT_MPI(job, MPI_Comm_rank(MPI_COMM_WORLD, &job->rank)))
 		return false;
-	job->board = mem_zalloc(rt_board_bytes(1)); /* until there is a shared one */
+	job->board = mem_zalloc(rt_board_bytes(1)); /* private, until there is a shared one */
 	rt_board_start(job->board, 1, job->rank);
 	rt_board_join(job->board, job->rank, getpid());
 	if (provided < MPI_THREAD_SERIALIZED) {
@@ -289,7 +290,8 @@ static bool share_board(struct rt_job *job)
 	return rt_alive_begin(job);
 }
 
-/* Exchanges how the ranks have ended; never returns if some do not come and one has failed. */
+/* Exchanges the statuses with which the ranks end. Does not return if one has failed and some do not
+ * come. */
 static enum status exchange_endings(struct rt_job *job, enum status status)
 {
 	struct rt_mpi *m = job->boot_state;
@@ -306,16 +308,16 @@ static enum status exchange_endings(struct rt_job *job, enum status status)
 		if (status != STATUS_OK && failed_at == 0)
 			failed_at = rt_clock_us();
 		if (failed_at && (rt_clock_us() - failed_at > GRACE_US || rt_alive_lost(job->board) >= 0))
-			ok = false; /* who has died does not come */
+			ok = false; /* a rank that has died does not come */
 		if (look > QUICK_LOOKS && !done)
 			sleep_us(POLL_US);
 	}
 	if (!ok) {
-		/* Leaving without MPI_Finalize makes mpirun end all ranks and take over the exit code, as
-		 * MPI_Abort does. It is the last resort: after either, Open MPI 4.1's mpirun hangs or
-		 * crashes now and then (a race in PMIx_server_finalize). */
+		/* Exiting without MPI_Finalize makes mpirun end all ranks and use the exit code, as
+		 * MPI_Abort does. It is the last resort: after either, mpirun of Open MPI 4.1 sometimes
+		 * hangs or crashes (a race in PMIx_server_finalize). */
 		fflush(NULL);
-		pthread_mutex_lock(&m->lock); /* no MPI call is under way */
+		pthread_mutex_lock(&m->lock); /* waits until no MPI call is running */
 		_exit(status != STATUS_OK ? (int)status : STATUS_INTERNAL);
 	}
 	enum status first = rt_job_status(job), worst = STATUS_OK;
@@ -373,5 +375,5 @@ enum status rt_launch_mpi(const struct rt_launch_options *options, rt_rank_main 
 	return status;
 }
 #else
-typedef int rt_no_mpi; /* a file is not empty */
+typedef int rt_no_mpi; /* a C file must not be empty */
 #endif

@@ -1,18 +1,18 @@
-/* bootstrap_shared: allgather and its memory for ranks that share an address range (fork, thread). */
+/* bootstrap_shared: allgather and memory for ranks that share an address range (fork, thread). */
 #include "rt/bootstrap_shared.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LOOK_US = 20000 /* how often a waiting rank looks whether the job has failed */ };
+enum { LOOK_US = 20000 /* interval at which a waiting rank tests if the job has failed */ };
 
 struct rt_shared *rt_shared_new(struct rt_job *launcher, int size)
 {
 	size_t meetings =
 	    (sizeof(struct rt_shared) + (size_t)size * sizeof(struct rt_meeting) + 63) & ~(size_t)63;
 	size_t bytes = meetings + rt_board_bytes(size);
-	/* Pages come with their first use: most of the board's text never does. */
+	/* pages are allocated at first use: most of the board's text is never used */
 	void *at =
 	    mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
@@ -43,7 +43,7 @@ void rt_job_host(struct rt_job *job, const char *what)
 	atomic_store_explicit(&r->host, what ? r->last_host : 0, memory_order_relaxed);
 }
 
-/* `rank 1`, `ranks 1 2 5` that have not come to the round. */
+/* Writes `rank 1` or `ranks 1 2 5`: the ranks that have not reached the round. */
 static void name_missing(const struct rt_shared *s, uint32_t round, char *out, size_t n)
 {
 	size_t at = 0;
@@ -56,7 +56,7 @@ static void name_missing(const struct rt_shared *s, uint32_t round, char *out, s
 			at += (size_t)snprintf(out + at, n - at, " %d", r);
 }
 
-/* Comes to the next round and waits until all have. */
+/* Enters the next round and waits until all ranks have. */
 static enum status await_round(struct rt_job *job, const char *what)
 {
 	struct rt_member *m = job->boot_state;
@@ -64,7 +64,7 @@ static enum status await_round(struct rt_job *job, const char *what)
 	uint32_t round = ++m->rounds;
 	struct rt_board_rank *board = &job->board->rank[job->rank];
 	struct rt_watch watch = {0};
-	int next = 0; /* ranks below have come */
+	int next = 0; /* lower ranks have come */
 	rt_job_progress(job);
 	atomic_store_explicit(&s->rank[job->rank].arrived, round, memory_order_release);
 	atomic_store_explicit(&board->met, round, memory_order_relaxed);
@@ -89,7 +89,7 @@ static enum status await_round(struct rt_job *job, const char *what)
 			return rt_job_stuck(job, why);
 		}
 		if (!noted && watch.since_us != 0 && rt_clock_us() - watch.since_us > LOOK_US) {
-			rt_job_host(job, what); /* only waits that last are worth a label */
+			rt_job_host(job, what); /* a label is set only for long waits */
 			noted = true;
 		}
 		rt_bell_wait(&s->bell, seen, LOOK_US);

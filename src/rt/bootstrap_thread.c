@@ -1,4 +1,4 @@
-/* bootstrap_thread: ranks as threads of this process, with the transport code of separate ones. */
+/* bootstrap_thread: runs ranks as threads of this process, with the same transport code. */
 #include "base/arena.h"
 #include "rt/bootstrap_shared.h"
 #include "rt/rt_region.h"
@@ -13,22 +13,22 @@
 #include <unistd.h>
 
 enum {
-	LOOK_NS = 50000000,  /* how often the launcher looks if the job has failed */
-	GRACE_US = 10000000, /* for ranks to stop after a failure */
+	LOOK_NS = 50000000,  /* interval at which the launcher tests if the job has failed */
+	GRACE_US = 10000000, /* time for ranks to stop after a failure */
 };
 
-/* Memory that thread_share has handed out: it is given back by the last rank that does so, since one that is
- * done with it does not know about the others. */
+/* Memory that thread_share has handed out. The last rank to give it back frees it, since the others may
+ * still use it. */
 struct handed {
 	struct handed *next;
 	struct rt_region region;
-	_Atomic int ranks; /* that have not given it back */
+	_Atomic int ranks; /* number of ranks that have not given it back */
 };
 
 struct thread_rank {
 	struct rt_job job;
-	struct rt_member member; /* first use of boot_state: rt_shared_allgather's */
-	struct handed *handed;   /* by rank 0 */
+	struct rt_member member; /* must be first: rt_shared_allgather reads it through boot_state */
+	struct handed *handed;   /* set by rank 0 */
 	pthread_t thread;
 	bool started;
 	rt_rank_main *main;
@@ -42,13 +42,13 @@ static bool thread_shares(const struct rt_job *job)
 	return true;
 }
 
-/* Returns the thread's rank of the job or of a copy of it. */
+/* Returns the state of the thread that runs the job, or a copy of it. */
 static struct thread_rank *rank_of(struct rt_job *job)
 {
 	return (struct thread_rank *)((char *)job->boot_state - offsetof(struct thread_rank, member));
 }
 
-/* Memory of a file as under fork, so that ranges of it can be mapped again. */
+/* Allocates memory from a file, as fork does, so that ranges of it can be mapped again. */
 static enum status thread_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
 	struct thread_rank *own = rank_of(job);
@@ -106,8 +106,8 @@ static void *rank_run(void *at)
 	return NULL;
 }
 
-/* Joins a rank. A thread cannot be ended from outside: one that does not stop after a failure takes the
- * process with it. */
+/* Joins a rank. A thread cannot be ended from outside: if one does not stop after a failure, the process
+ * exits. */
 static void join_rank(struct rt_job *launcher, struct thread_rank *r)
 {
 	int64_t failed_at = 0;

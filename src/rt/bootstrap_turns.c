@@ -1,11 +1,11 @@
-/* bootstrap_turns: ranks as threads of which one runs at a time, so that each run is the same.
+/* bootstrap_turns: runs ranks as threads, one at a time, so that each run is the same.
  *
  *     rank 0   runs, rests                       runs, rests …
  *     rank 1               runs, rests
  *     last                             runs, rests                 when the others can do no more
  *
- * A rank keeps the turn until it rests: as it waits for others, and before it starts a communication. The
- * others go round; the last one comes when two rounds of them have moved nothing. */
+ * A rank runs until it rests: when it waits for others, and before it starts a communication. The others
+ * run in rotation. The last rank runs when two rounds of the others have moved nothing. */
 #include "base/arena.h"
 #include "base/vec.h"
 #include "rt/bootstrap_shared.h"
@@ -17,30 +17,30 @@
 #include <sys/mman.h>
 
 enum {
-	ROUNDS = 2,    /* in which nobody moves anything, until the last one comes */
-	FRUITLESS = 4, /* times that not even it moves anything, until the job is stuck */
+	ROUNDS = 2,    /* rounds without any progress, until the last rank runs */
+	FRUITLESS = 4, /* runs of the last rank without progress, until the job is stuck */
 };
 
 struct turns_rank {
 	struct rt_job job;
 	struct turns *all;
-	pthread_cond_t comes; /* its turn */
+	pthread_cond_t comes; /* signalled when it may run */
 	pthread_t thread;
-	uint32_t meetings; /* that it has come to */
-	void *said[2];     /* at an even, and at an odd one; owned */
+	uint32_t meetings; /* number of meetings that it has reached */
+	void *said[2];     /* its data for even and for odd meetings; owned */
 	bool ended;
 	int status;
 };
 
 struct turns {
 	pthread_mutex_t lock;
-	int ranks, last, now; /* now: whose turn it is */
-	int quiet;            /* turns of the others since somebody has moved something */
-	int fruitless;        /* rounds of all likewise */
-	bool moved;           /* in this turn */
+	int ranks, last, now; /* now: the rank that runs */
+	int quiet;            /* number of runs of the others since somebody made progress */
+	int fruitless;        /* likewise, rounds that include the last rank */
+	bool moved;           /* progress was made in this run */
 	rt_rank_main *main;
 	void *arg;
-	VEC(struct rt_region) region; /* that all share */
+	VEC(struct rt_region) region; /* memory that all share */
 	struct turns_rank rank[];
 };
 
@@ -51,7 +51,7 @@ static struct turns_rank *rank_of(const struct rt_job *job)
 
 /* ---- turns, under the lock */
 
-/* The next of the others; -1: all have ended. */
+/* Returns the next of the other ranks; -1: all have ended. */
 static int next_other(const struct turns *t)
 {
 	for (int k = 1; k <= t->ranks; k++) {
@@ -81,7 +81,7 @@ static int choose_next_rank(struct turns *t)
 	return next;
 }
 
-/* Lets others have the turn, until it comes back; does not wait for that at the end. */
+/* Lets other ranks run until it is this rank's turn again; at the end it does not wait. */
 static void pass_turn(struct turns_rank *own)
 {
 	struct turns *t = own->all;
@@ -123,7 +123,7 @@ static enum status turns_allgather(struct rt_job *job, const char *what, const v
 	struct turns_rank *own = rank_of(job);
 	const struct turns *t = own->all;
 	uint32_t meeting = own->meetings + 1;
-	void **said = &own->said[meeting & 1]; /* nobody reads the values of two meetings ago */
+	void **said = &own->said[meeting & 1]; /* nobody reads the data of the meeting before the last one */
 	*said = mem_realloc(*said, bytes + 1);
 	if (bytes)
 		memcpy(*said, mine, bytes);
@@ -147,7 +147,7 @@ static bool turns_share_memory(const struct rt_job *job)
 	return true;
 }
 
-/* It stays until all have ended. */
+/* Hands out memory, which is kept until all ranks have ended. */
 static enum status turns_share(struct rt_job *job, const char *what, size_t bytes, struct rt_region *out)
 {
 	struct rt_region own = {.bytes = bytes, .file = -1},
@@ -226,7 +226,7 @@ enum status rt_launch_turns(const struct rt_turns_options *o, int (*rank_main)(s
 	rt_board_start(launcher.board, o->ranks, 0);
 	for (int r = 0; r < o->ranks; r++)
 		rt_board_join(launcher.board, r, 0);
-	pthread_mutex_lock(&t->lock); /* nobody has the turn until all are there */
+	pthread_mutex_lock(&t->lock); /* nobody runs until all have started */
 	int started = 0;
 	for (int r = 0; r < o->ranks; r++) {
 		struct turns_rank *own = &t->rank[r];

@@ -1,12 +1,12 @@
-/* clones: one function for several processors.
+/* clones: compiles one function for several processors.
  *
- * RT_CLONES before a function makes it for AVX-512, for AVX2 and for all; the loader takes the one for this
- * processor. (Where it were inlined it would be that for all.) Floats come out the same, bit by bit:
- * no multiplication is contracted with an addition. The sanitizers' runtime is not ready when the loader
- * chooses; there it is one function. */
+ * RT_CLONES before a function compiles it for AVX-512, for AVX2 and for any processor; the loader
+ * selects the version for this processor. An inlined copy would be the version for any processor. All
+ * versions give the same bits: no multiplication is contracted with an addition. With sanitizers there
+ * is one version only, since their runtime is not ready when the loader selects. */
 #ifndef HIRC_RT_CLONES_H
 #define HIRC_RT_CLONES_H
-#include <stdint.h> /* says __GLIBC__ */
+#include <stdint.h> /* defines __GLIBC__ */
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) &&                 \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

@@ -1,7 +1,7 @@
 /* compare: see compare.h.
  *
- * Where hashes differ, rank 0 sends its text to all, piece by piece, until the first rank that differs has
- * the line that does. */
+ * If hashes differ, rank 0 sends its text to all ranks piece by piece, until the first rank whose text
+ * differs has found the line. */
 #include "rt/compare.h"
 #include "base/arena.h"
 #include "base/hash.h"
@@ -10,7 +10,7 @@
 
 enum {
 	PIECE = 1000,
-	BEFORE = 40, /* bytes of a long line before the difference */
+	BEFORE = 40, /* bytes shown before the difference in a long line */
 };
 
 struct summary {
@@ -18,7 +18,7 @@ struct summary {
 };
 
 struct piece {
-	int32_t found; /* this rank has seen its difference */
+	int32_t found; /* this rank has found its difference */
 	char text[PIECE];
 };
 
@@ -35,12 +35,12 @@ static int first_other(const struct summary *all, int ranks)
 	return -1;
 }
 
-static bool is_inside(char c) /* a character of several bytes */
+static bool is_inside(char c) /* inside a character of several bytes */
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* A line whose byte `differs` is the first that does, cut between characters. */
+/* Copies a line whose byte `differs` is the first that differs; the line is cut between characters. */
 static void take_line(const char *line, size_t differs, char *to)
 {
 	size_t from = strspn(line, " \t"), end = strcspn(line, "\n"), n = 0;
@@ -59,7 +59,7 @@ static void take_line(const char *line, size_t differs, char *to)
 	strcpy(to + n + bytes, fits ? "" : "…");
 }
 
-/* Returns true if rank 0's text, as far as it has come, shows the line that differs from ours. */
+/* Returns true if the part of rank 0's text received so far contains the line that differs. */
 static bool find_differing_line(const char *ours, const struct buf *theirs, bool whole,
                                 struct rt_difference *out)
 {
@@ -80,7 +80,7 @@ static bool find_differing_line(const char *ours, const struct buf *theirs, bool
 	return true;
 }
 
-/* The difference of rank `other`, on that rank. */
+/* Finds the difference on rank `other`. */
 static enum status look_for(struct rt_job *job, const char *what, const char *text, uint64_t bytes, int other,
                             struct rt_difference *out)
 {

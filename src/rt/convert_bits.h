@@ -1,4 +1,4 @@
-/* convert_bits: the conversions of convert.h, one element, inlined into the row loops. */
+/* convert_bits: the conversions of convert.h for one element, to be inlined into loops over rows. */
 #ifndef HIRC_RT_CONVERT_BITS_H
 #define HIRC_RT_CONVERT_BITS_H
 #include <math.h>
@@ -30,9 +30,9 @@ static inline float bits_f16_to_f32(uint16_t b)
 	const uint32_t exponent = 0x7c00u << 13;
 	uint32_t u = (uint32_t)(b & 0x7fff) << 13, e = u & exponent, sign = (uint32_t)(b & 0x8000) << 16;
 	u += (127 - 15) << 23;
-	if (e == exponent) /* inf, NaN */
+	if (e == exponent) /* inf or NaN */
 		u += (128 - 16) << 23;
-	else if (e == 0) /* zero, subnormal: let the subtraction normalise it */
+	else if (e == 0) /* zero or subnormal: the subtraction normalises it */
 		u = bits_of_f32(bits_to_f32(u + (1 << 23)) - bits_to_f32(113u << 23));
 	return bits_to_f32(u | sign);
 }
@@ -55,8 +55,8 @@ static inline float bits_f8e4m3_to_f32(uint8_t b)
 	return bits_to_f32(bits_of_f32(x) | sign);
 }
 
-/* x rounded to a sign, `ebits` of exponent and `mbits` of mantissa. with_inf: IEEE's inf and NaN; else
- * the all-ones pattern is the only NaN, also for overflow. */
+/* Rounds x to a sign, `ebits` of exponent and `mbits` of mantissa. with_inf: has the inf and NaN of
+ * IEEE. Otherwise the all-ones pattern is the only NaN, and overflow gives it. */
 static inline uint32_t bits_round(double x, int ebits, int mbits, bool with_inf)
 {
 	uint64_t u;
@@ -81,7 +81,7 @@ static inline uint32_t bits_round(double x, int ebits, int mbits, bool with_inf)
 	uint64_t kept = mantissa >> shift, rest = mantissa & (((uint64_t)1 << shift) - 1);
 	uint64_t half = (uint64_t)1 << (shift - 1);
 	kept += rest > half || (rest == half && (kept & 1));
-	/* The leading bit of kept, where there is one, adds 1 to the exponent field. */
+	/* the leading bit of kept, if there is one, adds 1 to the exponent field */
 	uint32_t r = ((uint32_t)(e - 1) << mbits) + (uint32_t)kept;
 	return sign | (r >= overflow ? overflow : r);
 }
@@ -94,7 +94,7 @@ static inline uint16_t bits_f64_to_bf16(double x)
 static inline uint16_t bits_f32_to_bf16(float x)
 {
 	uint32_t u = bits_of_f32(x);
-	if ((u & 0x7fffffff) > 0x7f800000) /* NaN stays NaN, whatever its low bits */
+	if ((u & 0x7fffffff) > 0x7f800000) /* NaN must remain NaN, whatever its low bits are */
 		return (uint16_t)(u >> 16 | 0x40);
 	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
@@ -109,7 +109,7 @@ static inline uint16_t bits_f32_to_f16(float x)
 	const uint32_t least_normal = 113u << 23, infinite = 0x7c00;
 	uint32_t u = bits_of_f32(x), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
 	uint32_t r = (magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13;
-	/* The last place of [0.5, 1) is a subnormal's: the addition rounds to it. */
+	/* the last place of [0.5, 1) is that of a subnormal, so the addition rounds to it */
 	uint32_t small = bits_of_f32(bits_to_f32(magnitude) + 0.5f) - bits_of_f32(0.5f);
 	r = r > infinite ? infinite : r;
 	r = magnitude > 0x7f800000 ? infinite | 0x200 : r;
@@ -137,7 +137,7 @@ static inline uint8_t bits_f32_to_f8e5m2(float x)
 	return bits_f64_to_f8e5m2(x);
 }
 
-/* Towards zero, clamped; NaN gives 0. */
+/* Rounds towards zero, clamped; NaN gives 0. */
 static inline int64_t bits_f64_to_i64(double x)
 {
 	if (!(x > -0x1p63))
@@ -150,8 +150,8 @@ static inline int64_t bits_clamp(int64_t x, int64_t low, int64_t high)
 	return x < low ? low : x > high ? high : x;
 }
 
-/* i as a double whose last bit is odd if i has more bits than fit: a later rounding to fewer bits
- * then gives the same as rounding i itself. */
+/* Returns i as a double. If i has more bits than fit, the last bit of the result is odd, so that a later
+ * rounding to fewer bits gives the same as rounding i itself. */
 static inline double bits_i64_to_f64_odd(int64_t i)
 {
 	if (i >= -((int64_t)1 << 53) && i <= (int64_t)1 << 53)

@@ -1,4 +1,4 @@
-/* cores: the processors on which the threads of this process may run.
+/* cores: finds the processors on which the threads of this process may run.
  *
  *     processors 0 1 2 3, of which /sys says that 0 and 2 are one core, 1 and 3 another:
  *     bound to 0 and 2, this process has two processors and one core */
@@ -12,7 +12,7 @@ static bool bound_to(cpu_set_t *set)
 	return sched_getaffinity(0, sizeof *set, set) == 0;
 }
 
-/* The first processor of a processor's core. */
+/* Returns the first processor on the same core as a processor. */
 static int core_of(int processor)
 {
 	char path[96];

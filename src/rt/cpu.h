@@ -1,7 +1,7 @@
-/* cpu: the parts of the cpu device; for src/rt only.
+/* cpu: the functions that the files of the device `cpu` share; private to src/rt.
  *
- * Kernels go over their views row by row: cpu_walk merges and orders the axes so that rows are long,
- * then a row function loads, computes and stores up to RT_ROW elements at once. */
+ * Kernels iterate over their views row by row. cpu_walk merges and orders the axes so that rows are
+ * long; then a row function loads, computes and stores up to RT_ROW elements at once. */
 #ifndef HIRC_RT_CPU_H
 #define HIRC_RT_CPU_H
 #include "rt/device.h"
@@ -10,45 +10,45 @@ enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 5 };
 
 /* State that a lane keeps between tasks. */
 struct cpu_lane {
-	int threads;               /* that a contraction may use; 0: as many as its library likes */
+	int threads;               /* threads for a contraction; 0: its library decides */
 	struct cpu_onednn *onednn; /* NULL: not used yet */
-	int64_t warm[2][2][2];     /* the largest product that BLAS is ready for; f64, a and b transposed */
+	int64_t warm[2][2][2]; /* the largest product for which BLAS is ready; by f64, a and b transposed */
 	void *at[CPU_SCRATCH];
 	size_t bytes[CPU_SCRATCH];
 };
 
-/* At least bytes, 64-byte aligned; NULL and why set if there is no memory. */
+/* Returns at least `bytes`, aligned to 64 bytes; NULL with `why` set if there is no memory. */
 void *cpu_scratch(struct cpu_lane *lane, int which, size_t bytes, char *why);
 
-/* Axes that several views of equal extents share. */
+/* The axes over which several views of equal extents iterate together. */
 struct cpu_walk {
 	int views, nd;
 	int64_t n[RT_MAX_DIMS];
-	int64_t stride[CPU_WALK_VIEWS][RT_MAX_DIMS]; /* bytes */
+	int64_t stride[CPU_WALK_VIEWS][RT_MAX_DIMS]; /* in bytes */
 	char *base[CPU_WALK_VIEWS];
 	bool empty;
 };
 
-/* The axes of view[0] in decreasing order of its strides, those of extent 1 dropped, neighbours merged where
- * all views allow. A NULL view has stride 0. */
+/* Sorts the axes of view[0] by decreasing stride, removes those of extent 1, and merges neighbours if
+ * all views allow it. A NULL view has stride 0. */
 void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *view);
-/* Calls row(arg, addresses of the first elements, n, byte strides) for runs along the last axis, at most
- * limit elements each. Stops at the first failure. */
+/* Calls row(arg, addresses of the first elements, n, byte strides) for rows along the last axis, with at
+ * most `limit` elements each. Stops at the first failure. */
 typedef enum status cpu_row(void *arg, char *const *at, size_t n, const int64_t *stride);
 enum status cpu_walk_rows(const struct cpu_walk *w, size_t limit, cpu_row *row, void *arg);
 
-/* A result of a reduction on its way: f64 for floats, i64 for integers. */
+/* The running result of a reduction: f64 for floats, i64 for integers. */
 union cpu_sum {
 	double f64;
 	int64_t i64;
 };
-/* Folds elements of a type: the start, n more of them, the end. removed: how many there were. */
+/* Reduce elements of a type: start, add n elements, end. removed: number of elements added. */
 void cpu_sum_start(enum reduce_op op, enum dtype t, union cpu_sum *sum);
 void cpu_sum_add(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
-/* n elements to each of several sums, dense, one sum's after the other's. */
+/* Adds n elements to each of several sums. The elements are dense, those of one sum after the other. */
 void cpu_sum_add_rows(enum reduce_op op, enum dtype t, union cpu_sum *sum, int64_t sums, const void *at,
                       size_t n);
-/* An element to each of n sums. */
+/* Adds an element to each of n sums. */
 void cpu_sum_add_each(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void *at, size_t n);
 void cpu_sum_store(enum reduce_op op, enum dtype t, union cpu_sum sum, int64_t removed, enum dtype out,
                    void *at);

@@ -1,15 +1,15 @@
-/* cpu_experts: kernels of dispatch and combine.
+/* cpu_experts: the kernels of dispatch and combine.
  *
  *     experts 3 0 1 2, two a rank     count  2 2           rank 0 has experts 0 and 1
- *                                     route  1 2 0 3       places 1 and 2 go to rank 0, in their order
- *     scatter                         each row, times its weight, is added to that of its token      */
+ *                                     route  1 2 0 3       places 1 and 2 go to rank 0, in order
+ *     scatter                         each row, times its weight, is added to the row of its token */
 #include "rt/cpu.h"
 #include "rt/fault.h"
 #include "rt/rows.h"
 #include <assert.h>
 #include <string.h>
 
-/* The bucket of element i, or -1. */
+/* Returns the bucket of element i, or -1. */
 static int64_t bucket_of(const struct rt_task *t, int64_t i, char *why)
 {
 	const struct rt_view *v = &t->in[0];
@@ -21,7 +21,7 @@ static int64_t bucket_of(const struct rt_task *t, int64_t i, char *why)
 	return -1;
 }
 
-/* Elements in each bucket, in scratch; NULL with a reason. */
+/* Counts the elements in each bucket, in scratch memory. Returns NULL with a reason. */
 static int64_t *count_buckets(struct cpu_lane *lane, const struct rt_task *t, int64_t buckets, char *why)
 {
 	int64_t *n = cpu_scratch(lane, 0, (size_t)buckets * sizeof *n, why);

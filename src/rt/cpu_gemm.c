@@ -1,10 +1,9 @@
 /* cpu_gemm: out[…, m, n] = sum over k of a[…, m, k] * b[…, k, n] (+ bias, or + out).
  *
- * Each matrix of the batch is given to BLAS, or to oneDNN, as it lies if BLAS can read it (f32 or f64, bf16
- * for oneDNN, one of the two strides 1), else packed into scratch, converted to the wide type; so is the
- * result if it is not of such a type with rows. Leading batch axes are merged into m where the strides allow:
- * linear(X[b, t, k], W) is one call.
- */
+ * BLAS or oneDNN gets each matrix of the batch directly if it can read it: f32 or f64 (bf16 for oneDNN),
+ * with one of the two strides 1. Otherwise the matrix is packed into scratch memory in the wide type.
+ * The result is treated in the same way; it must have rows. Leading batch axes are merged into m if the
+ * strides allow it: linear(X[b, t, k], W) is one call. */
 #include "rt/cpu.h"
 #include "rt/cpu_onednn.h"
 #include <assert.h>
@@ -20,18 +19,19 @@ enum { WARM_ROWS = 512 };
 struct gemm {
 	struct cpu_lane *lane;
 	enum dtype wide;    /* type of the sum */
-	enum dtype operand; /* type as which a and b are read: wide, or bf16 */
+	enum dtype operand; /* type in which a and b are read: wide, or bf16 */
 	bool accumulate;
 	int64_t m, n, k;
-	const void *packed[2]; /* source that scratch 0 and 1 hold, to pack a shared operand once */
-	struct rt_pack *pack;  /* NULL: none; of the matrix at `kept` */
+	const void *packed[2]; /* the sources in scratch 0 and 1, to pack a shared operand only once */
+	struct rt_pack *pack;  /* NULL: none; pack of the matrix at `kept` */
 	const void *kept;
 	uint64_t contents;
-	bool ahead; /* no element is looked at: only prepares the product */
+	bool ahead; /* only prepares the product; reads no elements */
 	char *why;
 };
 
-/* Row or column order that BLAS takes: one stride 1, the other at least as long as the lines. */
+/* Returns true if BLAS can read the order, by rows or by columns: one stride is 1, the other at least as
+ * long as a line. */
 static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 {
 	int64_t m = v->n[0], n = v->n[1];
@@ -44,8 +44,8 @@ static bool blas_order(const struct rt_view *v, int64_t *row, int64_t *col)
 	return *row == 1 && *col >= (m > 1 ? m : 1) && *col <= INT_MAX;
 }
 
-/* Returns true if a matrix whose columns lie in a row is packed so, too: a copy that transposes takes several
- * times as long, and BLAS reads either order. The loops here read rows. */
+/* Returns true if a matrix with contiguous columns keeps that order when it is packed: a copy that
+ * transposes takes several times as long, and BLAS reads either order. The loops here need rows. */
 static bool stays_transposed(const struct gemm *g, const struct rt_view *v)
 {
 #ifdef HIRC_HAVE_BLAS
@@ -78,7 +78,7 @@ static bool prepare_operand(struct gemm *g, int which, const struct rt_view *v, 
 	return true;
 }
 
-/* c[i, j] (+)= sum a[i, l] * b[l, j], c with rows of n; l in order. */
+/* c[i, j] (+)= sum a[i, l] * b[l, j]; c has rows of n. l runs in order. */
 #define DEFINE_LOOPS(type, compute_type, name)                                                               \
 	static void loops_##name(const struct gemm *g, const struct cpu_matrix *a,                           \
 	                         const struct cpu_matrix *b, type *c, int64_t ldc, bool add)                 \
@@ -106,8 +106,8 @@ static int at_most(int64_t n, int most)
 	return n < most ? (int)n : most;
 }
 
-/* BLAS brings in its code and its buffers with its first product. That one is made here: of zeros, as large
- * as g's or as its blocks. */
+/* Prepares BLAS, which allocates code and buffers with its first product. Makes that product here, of
+ * zeros, as large as g's or as its blocks. */
 static void warm_blas(const struct gemm *g, bool a_transposed, bool b_transposed)
 {
 	int m = at_most(g->m, WARM_ROWS), n = at_most(g->n, WARM_ROWS), k = at_most(g->k, WARM_ROWS);
@@ -130,7 +130,8 @@ static void warm_blas(const struct gemm *g, bool a_transposed, bool b_transposed
 }
 #endif
 
-/* Adds to c if add, which is of the wide type, or bf16 if narrow. False: oneDNN has no way for these. */
+/* Multiplies; adds to c if `add`. c is of the wide type, or bf16 if `narrow`. Returns false if oneDNN
+ * cannot multiply these. */
 static bool multiply_blocks(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b,
                             void *c, int64_t ldc, bool narrow, bool add)
 {
@@ -182,7 +183,7 @@ static bool multiply_blocks(const struct gemm *g, const struct cpu_matrix *a, co
 	return true;
 }
 
-/* Views of one matrix each: [m, k], [k, n], [m, n], bias or NULL. */
+/* Multiplies one matrix each: [m, k], [k, n], [m, n], and a bias or NULL. */
 static enum status gemm_one(struct gemm *g, const struct rt_view *av, const struct rt_view *bv,
                             const struct rt_view *cv, const struct rt_view *bias)
 {
@@ -215,7 +216,7 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 	return STATUS_OK;
 }
 
-/* Returns true if axes batch and batch + 1 of v can be one. */
+/* Returns true if axes batch and batch + 1 of v can be merged. */
 static bool merges(const struct rt_view *v, int batch)
 {
 	return v->n[batch] == 1 || v->n[batch + 1] == 1 ||
@@ -232,7 +233,7 @@ static void merge_batch_dims(struct rt_view *v, int batch)
 	v->nd--;
 }
 
-/* The matrix of v in the batch at index. */
+/* Returns the matrix of v at an index of the batch. */
 static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_t *index)
 {
 	struct rt_view m = {.data = v->data, .dtype = v->dtype, .nd = 2};
@@ -248,7 +249,7 @@ static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_
 	return m;
 }
 
-/* ahead: only for the first matrix, to make the parts ready that all need. */
+/* ahead: prepares, with the first matrix, everything that all matrices need. */
 static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
 {
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];

@@ -1,7 +1,7 @@
-/* cpu_index: kernels on indices.
+/* cpu_index: the kernels on indices.
  *
- *     gather   out[i] = in[0][i, in[1][i]]    a row of a table where the index is the same along the row
- *     topk     a list of the k largest so far, to which each element is compared */
+ *     gather   out[i] = in[0][i, in[1][i]]    copies a row of the table if the row has one index
+ *     topk     keeps a list of the k largest so far, and compares each element with it */
 #include "rt/cpu.h"
 #include "rt/fault.h"
 #include "rt/rows.h"
@@ -9,18 +9,18 @@
 #include <string.h>
 
 struct gather {
-	size_t size;      /* of an element, bytes */
-	enum dtype index; /* its type */
-	int64_t extent;   /* of the axis */
-	int64_t first, n; /* entries that are here */
-	int64_t bytes;    /* from one to the next */
+	size_t size;      /* bytes of an element */
+	enum dtype index; /* dtype of the indices */
+	int64_t extent;   /* extent of the axis */
+	int64_t first, n; /* the entries in this table */
+	int64_t bytes;    /* distance between entries */
 	char *why;
 };
 
 static enum status gather_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	const struct gather *g = arg;
-	size_t run = stride[2] == 0 ? n : 1; /* elements with one index */
+	size_t run = stride[2] == 0 ? n : 1; /* number of elements with the same index */
 	for (size_t i = 0; i < n; i += run) {
 		int64_t k = rt_load_i64(g->index, at[2] + (int64_t)i * stride[2]);
 		if (k < 0 || k >= g->extent) {
@@ -40,7 +40,7 @@ static enum status gather_row(void *arg, char *const *at, size_t n, const int64_
 enum status cpu_gather(const struct rt_task *t, char *why)
 {
 	struct cpu_walk w;
-	struct rt_view first = t->in[0]; /* entry 0 of the axis */
+	struct rt_view first = t->in[0]; /* moved to entry 0 of the axis */
 	int last = --first.nd;
 	assert(last == t->out.nd && first.dtype == t->out.dtype);
 	struct gather g = {.size = dtype_bytes(t->out.dtype),
@@ -65,13 +65,13 @@ struct entry {
 
 struct topk {
 	const struct rt_task *task;
-	struct entry *best;          /* scratch for k of them, in order */
-	int64_t k, n;                /* elements of the axis in out, in in[0] */
-	int64_t out_bytes, in_bytes; /* along it */
+	struct entry *best;          /* scratch memory for k entries, sorted */
+	int64_t k, n;                /* elements of the axis in out, and in in[0] */
+	int64_t out_bytes, in_bytes; /* strides along it */
 	bool real;
 };
 
-/* An integer that orders as the element does. */
+/* Returns an integer that has the order of the element. */
 static int64_t key_of(const struct topk *t, const char *at)
 {
 	union {
@@ -88,7 +88,8 @@ static int64_t key_of(const struct topk *t, const char *at)
 	return u.bits >= 0 ? u.bits : INT64_MIN - u.bits;
 }
 
-/* Puts an element, later than all in the list, where it belongs; the last one goes when there are k. */
+/* Inserts an element, which comes after all in the list, in its place. The last one is removed if there
+ * are k. */
 static int64_t insert(struct entry *best, int64_t held, int64_t k, struct entry e)
 {
 	if (held == k && best[k - 1].key >= e.key)

@@ -1,9 +1,10 @@
 /* cpu_onednn: see cpu_onednn.h.
  *
- * There are three ways. dnnl_sgemm takes f32 as it lies, but makes its code when it is first called, which
- * takes 20 ms. A product made for its sizes, in 1 ms, and kept by the lane takes b as it lies, or packed: in
- * the order that it likes best, which is the fastest and costs a copy of b. With many rows that pays at
- * once. Programs of small contractions only, where oneDNN wins little, are left to BLAS. */
+ * There are three ways. dnnl_sgemm reads any order of f32, but generates its code at the first call,
+ * which takes 20 ms. A primitive for given sizes takes 1 ms to make, and the lane keeps it. It reads b
+ * in its present order, or packed in the order that oneDNN prefers. Packed is fastest, but costs a copy
+ * of b; with many rows that pays at once. Programs that have only small contractions gain little by
+ * oneDNN and use BLAS. */
 #include "rt/cpu_onednn.h"
 #ifdef HIRC_HAVE_ONEDNN
 #include "rt/cpu_onednn_make.h"
@@ -11,14 +12,14 @@
 #include <omp.h>
 #include <string.h>
 
-enum { PRODUCT_SCRATCH = 3, PACK_SCRATCH = 4 }; /* the caller has the others */
+enum { PRODUCT_SCRATCH = 3, PACK_SCRATCH = 4 }; /* scratch numbers; the caller uses the lower ones */
 
-/* Multiplications from which the start of dnnl_sgemm does not count. */
+/* Number of multiplications from which the start of dnnl_sgemm does not matter. */
 enum { LARGE_WORK = 1 << 24 };
 
 enum way { NONE, SGEMM, LIES, PACKED };
 
-/* Without AVX-512 BLAS is as fast. */
+/* Returns true if the processor has these instructions. Without AVX-512 BLAS is as fast. */
 static bool has_isa(dnnl_cpu_isa_t isa)
 {
 	return (dnnl_get_effective_cpu_isa() & isa) == isa;
@@ -30,7 +31,7 @@ bool cpu_onednn_takes_bf16(int64_t m, int64_t n, int64_t k)
 	       has_isa(dnnl_cpu_isa_avx512_core_amx);
 }
 
-/* The fastest; the numbers of rows are measured. */
+/* Chooses the fastest way; the numbers of rows are measured. */
 static enum way choose_way(const struct cpu_product *p)
 {
 	bool at = p->a.col != 1, bt = p->b.col != 1;
@@ -47,7 +48,7 @@ static enum way choose_way(const struct cpu_product *p)
 	return large && !bt ? SGEMM : LIES;
 }
 
-/* The number belongs to the calling thread. */
+/* Sets the number of threads, which belongs to the calling thread. */
 static void use_threads(const struct cpu_lane *lane)
 {
 	if (lane->threads)
@@ -90,7 +91,7 @@ static void warm_onednn(struct cpu_lane *lane, const struct cpu_product *p)
 
 /* ---- in the form made for its sizes */
 
-/* NULL: oneDNN has none. */
+/* Returns NULL if oneDNN has no such primitive. */
 static struct onednn_made *find_primitive(struct cpu_lane *lane, const struct cpu_product *p, bool packed)
 {
 	struct onednn_key key = {p->m,     p->n,     p->k,      p->a.row,    p->a.col, p->b.row,
@@ -109,7 +110,7 @@ static bool execute_primitive(const struct cpu_onednn *o, dnnl_primitive_t primi
 	       dnnl_stream_wait(o->stream) == dnnl_success;
 }
 
-/* b as it lies, packed, or packed before; NULL: no memory. */
+/* Returns b unchanged, packed now, or packed before; NULL: no memory. */
 static void *get_packed_operand(struct cpu_lane *lane, const struct cpu_product *p,
                                 const struct onednn_made *made, void *scratch)
 {
@@ -153,7 +154,7 @@ bool cpu_onednn_multiply(struct cpu_lane *lane, const struct cpu_product *p)
 	return way == SGEMM ? sgemm(lane, p) : run_made(lane, p, false);
 }
 
-/* Also touches the scratch. */
+/* Also touches the scratch memory. */
 void cpu_onednn_prepare(struct cpu_lane *lane, const struct cpu_product *p)
 {
 	char why[RT_WHY_BYTES];

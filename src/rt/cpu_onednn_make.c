@@ -32,14 +32,15 @@ static bool describe_matrix(dnnl_memory_desc_t *d, int64_t m, int64_t n, int64_t
 	                                        (dnnl_dims_t){row, col}) == dnnl_success;
 }
 
-/* In whichever order. */
+/* Describes a matrix in an order that oneDNN chooses. */
 static bool describe_any(dnnl_memory_desc_t *d, int64_t m, int64_t n, bool narrow)
 {
 	return dnnl_memory_desc_init_by_tag(d, 2, (dnnl_dims_t){m, n}, narrow ? dnnl_bf16 : dnnl_f32,
 	                                    dnnl_format_tag_any) == dnnl_success;
 }
 
-/* The caller's scratch, and the sum with c. NULL: it failed. */
+/* Makes attributes: the caller provides the scratch memory; add: the sum includes c. Returns NULL on
+ * failure. */
 static dnnl_primitive_attr_t attributes(bool add)
 {
 	dnnl_primitive_attr_t attr;
@@ -62,7 +63,8 @@ static dnnl_primitive_attr_t attributes(bool add)
 	return attr;
 }
 
-/* A primitive and its arguments, whose memory is set later. scratch: grows to the size that it needs. */
+/* Makes a primitive and its arguments, whose memory is set later. scratch: raised to the size that it
+ * needs. */
 static bool make_primitive(const struct cpu_onednn *o, const_dnnl_primitive_desc_t d, int n, const int *role,
                            const dnnl_memory_desc_t *const *md, dnnl_primitive_t *out, dnnl_exec_arg_t *arg,
                            size_t *scratch)
@@ -79,7 +81,7 @@ static bool make_primitive(const struct cpu_onednn *o, const_dnnl_primitive_desc
 	return dnnl_primitive_create(out, d) == dnnl_success;
 }
 
-/* The number of an order; each is kept once. */
+/* Returns the number of an order; equal orders have one number. */
 static unsigned layout_of(struct cpu_onednn *o, const dnnl_memory_desc_t *md)
 {
 	for (unsigned i = 0; i < o->layouts; i++)
@@ -90,7 +92,7 @@ static unsigned layout_of(struct cpu_onednn *o, const dnnl_memory_desc_t *md)
 	return o->layouts;
 }
 
-/* b, as it lies, to the order that the product reads it in. */
+/* Makes the copy of b from its present order to the order that the product reads. */
 static bool make_pack(struct cpu_onednn *o, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *packed,
                       struct onednn_made *p)
 {
@@ -182,5 +184,5 @@ void cpu_onednn_free(struct cpu_lane *lane)
 	lane->onednn = NULL;
 }
 #else
-typedef int cpu_onednn_make_is_empty; /* a file is not allowed to be empty */
+typedef int cpu_onednn_make_is_empty; /* a C file must not be empty */
 #endif

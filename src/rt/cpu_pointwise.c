@@ -1,6 +1,6 @@
-/* cpu_pointwise: out = op(operands), row by row in the wide type that the operands decide.
+/* cpu_pointwise: computes out = op(operands) row by row, in the wide type that the operands decide.
  *
- * Dense operands of the wide type are computed where they lie; else a row is loaded, and stored, through the
+ * Dense operands of the wide type are used in place. Otherwise a row is loaded and stored through the
  * arrays of struct pointwise_rows. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
@@ -21,20 +21,20 @@ union row {
 struct pointwise_rows {
 	const struct rt_task *task;
 	int operands;
-	enum dtype wide[3]; /* in which operand i is loaded */
+	enum dtype wide[3]; /* wide type in which operand i is loaded */
 	enum dtype result;  /* wide type of the result row */
 	union row in[3];    /* scalar operands are filled in once */
 	union row out;
 	char *why;
 };
 
-/* The result may be an operand's memory, element by element. */
+/* The result may have the same memory as an operand, element by element. */
 #define EACH(expr)                                                                                           \
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = (expr);                                   \
 	break
 
-/* The loops of the rows of pointwise.def whose result the column `real` says, of operands x and y of type T.
- */
+/* The loops of those rows of pointwise.def that state a result in the column `real`; operands x and y of
+ * type T. */
 #define LOOP_1(real)                                                                                         \
 	_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++)                                                  \
 	{                                                                                                    \
@@ -49,7 +49,7 @@ struct pointwise_rows {
 		r[i] = real;                                                                                 \
 	}                                                                                                    \
 	break;
-#define LOOP_3(real) break; /* where: choose() */
+#define LOOP_3(real) break; /* `where` has a function of its own, choose() */
 #define REAL_ANY(label, operands, real) label LOOP_##operands(real)
 #define REAL_REAL(label, operands, real) label LOOP_##operands(real)
 #define REAL_COMPARE(...)
@@ -131,7 +131,7 @@ RT_CLONES static void real_f32(enum pointwise op, T *r, const T *x, const T *y, 
 #undef COS
 #undef POW
 
-/* The rows of sin and cos that hold a large angle; an element is the same in any row. */
+/* Computes rows of sin and cos with a large angle. An element has the same result in any row. */
 static bool far_angles(enum pointwise op, float *r, const float *a, size_t n)
 {
 	bool far = false;
@@ -146,7 +146,7 @@ static bool far_angles(enum pointwise op, float *r, const float *a, size_t n)
 	return far;
 }
 
-/* base to the power e >= 0, modulo 2^64. */
+/* Returns base to the power e >= 0, modulo 2^64. */
 static int64_t integer_power(int64_t base, int64_t e)
 {
 	uint64_t r = 1, b = (uint64_t)base;
@@ -156,7 +156,8 @@ static int64_t integer_power(int64_t base, int64_t e)
 	return (int64_t)r;
 }
 
-/* Powers below 1 are truncated: only 1 and -1 have integer inverses. */
+/* Returns a power with a negative exponent. Powers below 1 are truncated: only 1 and -1 have integer
+ * inverses. */
 static int64_t integer_inverse_power(int64_t base, int64_t e)
 {
 	return base == 1 ? 1 : base == -1 ? (e & 1 ? -1 : 1) : 0;
@@ -172,7 +173,7 @@ static bool has_zero(const int64_t *b, size_t n)
 
 #define WRAP(x, op, y) ((int64_t)((uint64_t)(x)op(uint64_t)(y)))
 
-/* False: division by zero. */
+/* Returns false on a division by zero. */
 RT_CLONES static bool integer(enum pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
 {
 	if ((op == POINTWISE_DIV || op == POINTWISE_MOD) && has_zero(b, n))
@@ -292,7 +293,7 @@ static void compare_rows(enum pointwise op, enum dtype wide, int64_t *r, const v
 			r[i] = a[i] != 0;                                                                    \
 	} while (0)
 
-/* x != 0, as 0 or 1. */
+/* Computes x != 0, as 0 or 1. */
 RT_CLONES static void truth(enum dtype wide, int64_t *r, const void *row, size_t n)
 {
 	if (wide == DTYPE_F64)
@@ -310,7 +311,7 @@ RT_CLONES static void truth(enum dtype wide, int64_t *r, const void *row, size_t
 		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) r[i] = x[i] ? a[i] : b[i];               \
 	} while (0)
 
-/* By the truth of x. */
+/* Selects by x. */
 RT_CLONES static void choose(enum dtype wide, void *to, const int64_t *x, const void *yes, const void *no,
                              size_t n)
 {
@@ -371,7 +372,7 @@ static bool compute_row(const struct pointwise_rows *p, void *r, const void *con
 	return true;
 }
 
-/* Returns true if the arithmetic can use a row where it lies. */
+/* Returns true if the arithmetic can use a row in place. */
 static bool in_place(enum dtype t, enum dtype wide, int64_t stride)
 {
 	return t == wide && stride == (int64_t)dtype_bytes(t);
@@ -411,7 +412,8 @@ static enum status pointwise_row(void *arg, char *const *at, size_t n, const int
 	return STATUS_OK;
 }
 
-/* Returns the wide type that operands first.. decide. Scalars take it; without others the result decides. */
+/* Returns the wide type that the operands from `first` on decide. Scalars take it; if all are scalars,
+ * the result decides. */
 static enum dtype common_wide(const struct rt_task *t, int first, int operands)
 {
 	bool any = false;
@@ -446,14 +448,14 @@ enum status cpu_pointwise(const struct rt_task *t, char *why)
 	p.task = t;
 	p.why = why;
 	p.operands = pointwise_operands(t->op);
-	int first = t->op == POINTWISE_WHERE; /* the condition decides nothing */
+	int first = t->op == POINTWISE_WHERE; /* the condition does not decide */
 	enum dtype wide = common_wide(t, first, p.operands);
 	if (pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_I64)
 		wide = DTYPE_F64;
 	for (int k = 0; k < p.operands; k++) {
 		bool scalar = t->scalars >> k & 1;
 		p.wide[k] = wide;
-		if (k < first) /* a condition, read as bool */
+		if (k < first) /* a condition is read as bool */
 			p.wide[k] = scalar ? DTYPE_F64 : dtype_wide(t->in[k].dtype);
 		else if (pointwise_class(t->op) == CLASS_LOGICAL && !scalar)
 			p.wide[k] = dtype_wide(t->in[k].dtype);

@@ -1,9 +1,9 @@
-/* cpu_reduce: reductions of a tensor over a set of its axes.
+/* cpu_reduce: reduces a tensor over a set of its axes.
  *
- * Floats are accumulated in f64, integers in i64. For each result element the removed axes are walked in
- * rows; if the kept axes hold the short strides, a row of results is accumulated at once instead:
+ * Floats are accumulated in f64, integers in i64. For each result element, the removed axes are walked
+ * in rows. If the kept axes have the short strides, a row of results is accumulated at once instead:
  *
- *     sum over axis 0 of in[a, b]:  acc[0..b) += in[i, 0..b)   for i in 0..a                       */
+ *     sum over axis 0 of in[a, b]:  acc[0..b) += in[i, 0..b)   for i in 0..a */
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/fault.h"
@@ -13,22 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUMS = 8 }; /* results whose sums are taken side by side */
+enum { SUMS = 8 }; /* results whose sums are computed side by side */
 
 struct reduction {
 	const struct rt_task *task;
-	bool real;             /* f64, else i64 */
-	bool along_rows;       /* the row of the inner walk is one of results, not of reduced elements */
-	int64_t removed;       /* elements that make one result */
+	bool real;             /* f64, otherwise i64 */
+	bool along_rows;       /* the inner walk's row is a row of results, not of reduced elements */
+	int64_t removed;       /* number of elements that make one result */
 	struct cpu_walk inner; /* over the removed axes, for the current results */
-	struct rt_view in;     /* the removed axes of in[0]; with along_rows the row's axis after them */
+	struct rt_view in;     /* the removed axes of in[0]; with along_rows followed by the row's axis */
 	union {
 		double f64[RT_ROW];
 		int64_t i64[RT_ROW];
 	} acc;
 };
 
-/* Eight results side by side, so that the processor's vectors can be used; their order does not matter. */
+/* Computes eight extremes side by side, so that the processor can use vectors; their order does not
+ * matter. */
 #define FOLD_EXTREME(type, better)                                                                           \
 	do {                                                                                                 \
 		type lane[8], y;                                                                             \
@@ -104,7 +105,8 @@ void cpu_sum_add(enum reduce_op op, enum dtype t, union cpu_sum *sum, const void
 	}
 }
 
-/* Sums of SUMS rows, each in its order: an addition waits for the one before it in its row only. */
+/* Adds up SUMS rows, each in order. Rows are independent, so an addition waits only for the one before
+ * it in its own row. */
 RT_CLONES static void add_rows(double *acc, double (*x)[RT_ROW], size_t n)
 {
 	double s[SUMS];
@@ -161,7 +163,7 @@ void cpu_sum_store(enum reduce_op op, enum dtype t, union cpu_sum sum, int64_t r
 		rt_store_i64(out, at, mean ? sum.i64 / removed : sum.i64);
 }
 
-/* A row of removed elements into acc[0]. */
+/* Reduces a row of removed elements into acc[0]. */
 static enum status fold_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	struct reduction *r = arg;
@@ -205,7 +207,7 @@ static void start_row(struct reduction *r, size_t n)
 	}
 }
 
-/* SUMS results from at on, whose sources are `apart` bytes from one to the next. */
+/* Computes SUMS results from `at` on; their sources are `apart` bytes apart. */
 static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, int64_t apart)
 {
 	double x[SUMS][RT_ROW];
@@ -222,7 +224,7 @@ static void sum_rows(struct reduction *r, char *const *at, int64_t out_stride, i
 	finish_row(r, at[0], out_stride, SUMS);
 }
 
-/* at[0]: results, at[1]: the first element of each one's source. */
+/* at[0]: results; at[1]: the first element of each result's source. */
 static enum status result_row(void *arg, char *const *at, size_t n, const int64_t *stride)
 {
 	struct reduction *r = arg;
@@ -274,7 +276,7 @@ static enum status result_row(void *arg, char *const *at, size_t n, const int64_
 	return STATUS_OK;
 }
 
-/* Smallest stride of an axis with more than one element, among those in the mask. */
+/* Returns the smallest stride of an axis in the mask that has more than one element. */
 static int64_t least_stride(const struct rt_view *v, unsigned axes)
 {
 	int64_t least = INT64_MAX;

@@ -1,9 +1,10 @@
-/* cpu_softmax: out = exp(x - max(x)) / sum(exp(x - max(x))) along an axis, x = scale * in, a few rows at a
- * time.
+/* cpu_softmax: computes out = exp(x - max(x)) / sum(exp(x - max(x))) along an axis, with x = scale * in,
+ * for a few rows at a time.
  *
- * Each step is rounded as if it were a task of its own: all are in f32 (f64 for f64), the sum is in f64, in
- * order, and rounded. Of several rows that sum is taken side by side: an addition waits for the one before
- * it in its row only. Where elements after the row's number do not count they are -inf: their exp is 0. */
+ * Each step is rounded as if it were a task of its own. Steps are in f32 (f64 for f64); the sum is in
+ * f64, in order, and then rounded. The sums of several rows are computed side by side, since an addition
+ * waits only for the one before it in its own row. With a mask, elements after the row's number are
+ * -inf: their exp is 0. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
@@ -21,8 +22,8 @@ struct softmax {
 
 struct row {
 	char *in, *out;
-	int64_t live; /* elements that count */
-	void *x;      /* room for them, f32 or f64 */
+	int64_t live; /* number of elements that count */
+	void *x;      /* memory for them, f32 or f64 */
 };
 
 #define DEFINE_ROWS(type, name, exp_of)                                                                      \
@@ -110,7 +111,7 @@ struct row {
 DEFINE_ROWS(float, f32, elementary_expf)
 DEFINE_ROWS(double, f64, elementary_exp_f64)
 
-/* Moves to the next row; false: there is none. */
+/* Moves to the next row. Returns false at the end. */
 static bool next_row(const struct softmax *s, int64_t *index)
 {
 	for (int d = s->t->out.nd; d-- > 0;) {

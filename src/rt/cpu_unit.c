@@ -1,14 +1,14 @@
-/* cpu_unit: several pointwise tasks and reductions in one walk over their elements.
+/* cpu_unit: runs several pointwise tasks and reductions in one walk over their elements.
  *
  *     A = X + B; Y = gelu(A); s = sum of Y over axis 1        of [1000, 512] elements
  *         for 8 rows at a time: A := X + B, Y := gelu(A), s gets the sums of 8 rows
  *
- * A block of elements is small enough for the cache, so that A is never in memory. A block is a part of the
- * axes that a reduction keeps times a part of those that it removes, which follow one another in their
- * order, so that sums have the order, and the rounding, of those that are computed alone. Within a block the
- * removed axes are inside; but where elements of several results lie closer together than those of one the
- * kept axes are, and a row of results gets a row of elements at once. Every step rounds to the type of its
- * result. */
+ * A block of elements fits in the cache, so A is never written to memory. A block is a part of the axes
+ * that a reduction keeps times a part of the axes that it removes. The parts of the removed axes follow
+ * one another in order, so that sums have the same order and rounding as those of separate tasks. Within
+ * a block, the removed axes are the inner loops. But if elements of different results are closer
+ * together than those of one result, the kept axes are, and a row of elements is added to a row of
+ * results. Every step rounds to the type of its result. */
 #include "rt/cpu.h"
 #include "rt/fault.h"
 #include <stdatomic.h>
@@ -16,11 +16,12 @@
 
 enum {
 	BLOCK = 4096,
-	KEPT = 512,    /* results of long reductions at once, where these lie close together */
-	KEPT_ROWS = 8, /* elsewhere */
+	KEPT = 512,    /* results at once, for long reductions whose results are close together */
+	KEPT_ROWS = 8, /* results at once, for others */
 };
 
-/* Axes first … end-1, in parts: those before `cut` an element at a time, cut in chunks, the rest whole. */
+/* Axes first … end-1, cut into parts: axes before `cut` one element at a time, axis `cut` in chunks,
+ * later axes whole. */
 struct part {
 	int first, end, cut;
 	int64_t chunk;
@@ -30,13 +31,14 @@ struct walk {
 	struct rt_unit *unit;
 	char *why;
 	int nd;
-	uint8_t axis[RT_MAX_DIMS];                                    /* the axes in the order of the walk */
-	int64_t extent[RT_MAX_DIMS], at[RT_MAX_DIMS], n[RT_MAX_DIMS]; /* all of it; the current block */
+	uint8_t axis[RT_MAX_DIMS]; /* the axes in the order of the walk */
+	int64_t extent[RT_MAX_DIMS], at[RT_MAX_DIMS],
+	    n[RT_MAX_DIMS]; /* all of it; position and size of the current block */
 	struct part kept, removed;
 	int64_t removed_count;
-	bool kept_inside;   /* in a block */
-	char *local;        /* blocks of BLOCK elements of up to 8 bytes */
-	union cpu_sum *sum; /* BLOCK of each reduction */
+	bool kept_inside;   /* the kept axes are the inner loops of a block */
+	char *local;        /* blocks of BLOCK elements with up to 8 bytes each */
+	union cpu_sum *sum; /* BLOCK sums for each reduction */
 };
 
 static bool is_reduction(const struct rt_step *s)
@@ -56,7 +58,8 @@ static const struct rt_view *get_step_space(const struct rt_step *s)
 
 /* ---- the order of the walk */
 
-/* Stride of an axis in the memory that the unit writes, else in the memory that it reads. */
+/* Returns the stride of an axis in memory that the unit writes or, if it is 0 there, in memory that it
+ * reads. */
 static int64_t stride_of(const struct rt_unit *u, int axis)
 {
 	for (unsigned k = u->steps; k-- > 0;)
@@ -71,7 +74,7 @@ static int64_t stride_of(const struct rt_unit *u, int axis)
 	return 0;
 }
 
-/* Smallest distance between elements of different results, or of one. */
+/* Returns the smallest distance between elements of different results, or of one result. */
 static int64_t least_stride(const struct walk *w, unsigned axes)
 {
 	const struct rt_view *v = get_step_space(&w->unit->step[0]);
@@ -82,7 +85,7 @@ static int64_t least_stride(const struct walk *w, unsigned axes)
 	return least;
 }
 
-/* Kept axes by decreasing stride, the removed ones in their order. */
+/* Sorts the kept axes by decreasing stride; the removed axes keep their order. */
 static void order_axes(struct walk *w, unsigned axes)
 {
 	const struct rt_view *v = get_step_space(&w->unit->step[0]);
@@ -118,7 +121,7 @@ static int64_t count_part_elements(const struct walk *w, struct part p)
 	return n;
 }
 
-/* Parts of at most `limit` elements. */
+/* Cuts the axes into parts of at most `limit` elements. */
 static void cut_part(const struct walk *w, struct part *p, int64_t limit)
 {
 	int64_t inner = 1;
@@ -141,7 +144,7 @@ static void start_part(struct walk *w, struct part p)
 	}
 }
 
-/* The next part; false when there is none, which is where it starts again. */
+/* Moves to the next part. Returns false after the last one, and is then at the first part again. */
 static bool advance_part(struct walk *w, struct part p)
 {
 	for (int d = p.cut; d >= p.first; d--) {
@@ -159,7 +162,7 @@ static bool advance_part(struct walk *w, struct part p)
 
 /* ---- a block */
 
-/* The current block of a view. */
+/* Returns the current block of a view. */
 static struct rt_view block_view(const struct walk *w, const struct rt_view *v, uint8_t local)
 {
 	struct rt_view out = {.dtype = v->dtype, .nd = w->nd};
@@ -240,7 +243,7 @@ static void start_sums(struct walk *w)
 	}
 }
 
-/* The results of the current part of the kept axes. */
+/* Stores the results of the current part of the kept axes. */
 static enum status store_sums(const struct walk *w)
 {
 	const union cpu_sum *sum = w->sum;

@@ -1,4 +1,4 @@
-/* cpu_walk: iteration over strided views, and the kernels that only move data. */
+/* cpu_walk: iterates over strided views; also has the kernels that only move data. */
 #include "rt/cpu.h"
 #include "rt/rows.h"
 #include <assert.h>
@@ -17,7 +17,7 @@ void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *
 			continue;
 		int at = w->nd++;
 		int64_t key = llabs(view[0]->stride[d]) * (int64_t)dtype_bytes(view[0]->dtype);
-		while (at > 0 && llabs(w->stride[0][at - 1]) < key) { /* stable insertion */
+		while (at > 0 && llabs(w->stride[0][at - 1]) < key) { /* stable insertion sort */
 			w->n[at] = w->n[at - 1];
 			for (int v = 0; v < views; v++)
 				w->stride[v][at] = w->stride[v][at - 1];
@@ -116,11 +116,11 @@ static enum status copy_row(void *arg, char *const *at, size_t n, const int64_t 
 	return STATUS_OK;
 }
 
-/* Two axes of a transposition: tiles have rows of TILE_ROW_BYTES of out, and columns that lie together in in,
- * so that all of a cache line that is needed is read while it is in the cache. */
+/* The two axes of a transposition. Tiles have rows of TILE_ROW_BYTES of out, and columns that are
+ * contiguous in in. So all needed elements of a cache line are read while the line is in the cache. */
 struct transposition {
 	struct copy copy;
-	int64_t n[2], stride[2][2]; /* of the column axis, the row axis; bytes, of out and in */
+	int64_t n[2], stride[2][2]; /* of the column axis and of the row axis; bytes, of out and in */
 };
 
 enum { TILE_ROW_BYTES = 128, TILE_COLUMNS = 64 };
@@ -143,7 +143,8 @@ static enum status copy_tiles(void *arg, char *const *at, size_t n, const int64_
 	return STATUS_OK;
 }
 
-/* Takes the rows' axis, and that along which in is dense, out of a walk. False: that is one axis. */
+/* Removes the rows' axis and the axis along which in is dense from a walk. Returns false if both are the
+ * same axis. */
 static bool take_transposition(struct cpu_walk *w, struct transposition *t)
 {
 	int last = w->nd - 1, dense = last;
@@ -177,7 +178,7 @@ enum status cpu_copy(const struct rt_view *out, const struct rt_view *in)
 	struct transposition t = {.copy = c};
 	if (!w.empty && take_transposition(&w, &t))
 		return cpu_walk_rows(&w, 1, copy_tiles, &t);
-	/* Plain copies need no row buffer. */
+	/* plain copies need no row buffer */
 	return cpu_walk_rows(&w, c.out == c.in ? SIZE_MAX / 2 : RT_ROW, copy_row, &c);
 }
 

@@ -1,4 +1,4 @@
-/* device: the devices by name, and calls through their vtable. */
+/* device: opens devices by name, and calls them through their vtable. */
 #include "rt/device_impl.h"
 #include "rt/job.h"
 #include <string.h>
@@ -37,7 +37,7 @@ void rt_device_count(struct rt_device *d, int64_t bytes)
 		;
 }
 
-/* Returns true if the operand is one matrix, whatever the batch. */
+/* Returns true if the operand is a single matrix, whatever the batch is. */
 static bool is_one_matrix(const struct rt_view *v)
 {
 	for (int d = 0; d < v->nd - 2; d++)

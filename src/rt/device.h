@@ -1,7 +1,7 @@
-/* device: memory and compute kernels.
+/* device: memory and compute kernels of a device.
  *
- * A task is a fixed-size record with all arguments resolved: views hold addresses, scalars hold
- * values. rt_device_run executes one task to its end, on the calling thread (a compute lane). */
+ * A task is a fixed-size record with all arguments resolved: views contain addresses, and scalars
+ * contain values. rt_device_run executes one task to its end on the calling thread (a compute lane). */
 #ifndef HIRC_RT_DEVICE_H
 #define HIRC_RT_DEVICE_H
 #include "base/pointwise.h"
@@ -31,120 +31,124 @@ enum rt_kernel {
 	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
 	                 */
 	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
-	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …]; not where in[2][j] < 0 */
+	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
-	RT_TASK_UNIT, /* several tasks as one, block by block: see struct rt_unit */
+	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
 
-/* A scalar operand: f where the arithmetic is in floats, i where it is in integers. Set both. */
+/* A scalar operand. f is for arithmetic in floats, i for arithmetic in integers. Set both. */
 struct rt_scalar {
 	double f;
 	int64_t i;
 };
 
-/* The second operand of products in the order that the device reads fastest, for all products of that
+/* A copy of the second operand in the order that the device reads fastest, for all products with that
  * operand: the same elements in the same order of axes. */
 struct rt_pack {
-	void *at;      /* memory for it, aligned to 64 bytes */
-	size_t bytes;  /* of rt_pack_bytes */
-	uint64_t have; /* the contents that it holds; 0: none. This and the layout are the device's. */
+	void *at;      /* its memory, aligned to 64 bytes */
+	size_t bytes;  /* see rt_pack_bytes */
+	uint64_t have; /* count of the contents that it has; 0: none. The device sets this and the layout. */
 	unsigned layout;
 };
 
 struct rt_task {
 	enum rt_kernel kernel;
-	bool fixed;           /* the record stays as it is for as long as there is an engine */
-	struct rt_view out;   /* may be the same view as an operand of COPY, POINTWISE; else no overlap */
+	bool fixed;         /* the record does not change as long as an engine exists */
+	struct rt_view out; /* may be the same view as an operand of COPY, POINTWISE; otherwise no overlap */
 	struct rt_view in[3]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
 	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */
-	struct rt_scalar scalar[3]; /* POINTWISE: operand i if bit i of scalars is set */
-	unsigned scalars;           /* mask of the operands that are scalars; their view is not looked at */
+	struct rt_scalar scalar[3]; /* POINTWISE: is operand i if bit i of scalars is set */
+	unsigned scalars;           /* bit set of the operands that are scalars; their views are ignored */
 	union {
-		enum pointwise op;        /* POINTWISE */
-		enum reduce_op reduce;    /* REDUCE; REDUCE_AVG is mean */
-		struct {                  /* GEMM */
-			bool has_bias;    /* in[2] is there, broadcast by stride 0 */
-			bool accumulate;  /* the sum is added to out; without a bias */
+		enum pointwise op;        /* for POINTWISE */
+		enum reduce_op reduce;    /* for REDUCE; REDUCE_AVG is mean */
+		struct {                  /* for GEMM */
+			bool has_bias;    /* in[2] is present, broadcast by stride 0 */
+			bool accumulate;  /* the sum is added to out; not with a bias */
 			uint8_t function; /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
 	                * IOTA, TOPK, SOFTMAX: the axis (a number). */
-	struct rt_unit *unit; /* UNIT */
-	struct rt_pack *pack; /* GEMM: of in[1]; NULL: none */
-	uint64_t contents;    /* which contents in[1] has when the task runs, a count from 1 on */
-	/* CALL: returns a status; on failure it has printed why. Runs in stream order on a lane. */
+	struct rt_unit *unit; /* for UNIT */
+	struct rt_pack *pack; /* GEMM: pack of in[1]; NULL: none */
+	uint64_t contents;    /* count of the contents of in[1] when the task runs, from 1 on */
+	/* CALL: runs in stream order on a lane. Returns a status; on failure it has printed the reason. */
 	enum status (*call)(void *arg, int64_t value);
 	void *call_arg;
 	int64_t call_value;
 };
-/* GEMM: `op(A)` is said by strides (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped.
- * Floats of 32 bits and less accumulate in f32, f64 in f64, integers in i64; the sum (with the bias) is
- * rounded once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type, too, decides the type
- * of the sum, out + sum is rounded once, and k == 0 leaves out as it is.
- * ROUTE, COUNT: bucket b has the numbers from b * scalar[1] on, all are below scalar[2]; out of ROUTE and
- * in[0] have one axis, of the same extent; out of COUNT has a bucket an element. REDUCE: over no elements sum
- * is 0, prod 1, min and max the largest and smallest value (±inf for floats), mean NaN (an error for
- * integers). */
+/* GEMM: strides express `op(A)` (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped. Floats
+ * of up to 32 bits accumulate in f32, f64 in f64, integers in i64. The sum (with the bias) is rounded
+ * once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type also decides the type of
+ * the sum, out + sum is rounded once, and k == 0 does not change out.
+ *
+ * ROUTE, COUNT: bucket b contains the numbers from b * scalar[1] on; all numbers are below scalar[2].
+ * out of ROUTE and in[0] have one axis of the same extent; out of COUNT has one element a bucket.
+ *
+ * REDUCE: over no elements, sum is 0, prod is 1, min and max are the largest and smallest value (±inf
+ * for floats), and mean is NaN (an error for integers). */
 
-/* Tasks that go over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE of the same axes. The
- * values between them are in blocks of a lane's own memory, a block of elements at a time; its views have
- * extents only. A step sees the writes of the steps before it. */
+/* Tasks that iterate over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE over the same
+ * axes. Values between them are in blocks of the lane's memory, one block of elements at a time; their
+ * views have extents only. A step sees the writes of earlier steps. */
 struct rt_step {
 	struct rt_task task;
-	uint8_t local[4]; /* of out, in[0], in[1], in[2]: 1 + the number of a block; 0: memory */
+	uint8_t local[4]; /* of out, in[0], in[1], in[2]: number of a block + 1; 0: memory */
 };
 struct rt_unit {
-	_Atomic bool busy;    /* a submitted task uses it; the device clears it */
-	struct rt_unit *next; /* its owner's */
-	unsigned locals;      /* blocks */
+	_Atomic bool busy;    /* a submitted task uses the unit; the device clears it */
+	struct rt_unit *next; /* for its owner */
+	unsigned locals;      /* number of blocks */
 	unsigned steps;
 	struct rt_step step[];
 };
 
-/* Functions of a device that works on its own while the host goes on. Streams and events are the device's.
- * One thread of a rank calls these; at: the statement, for messages. A function that fails has reported, and
- * failed the job. */
+/* Functions of a device that works on its own while the host continues. Streams and events belong to the
+ * device. One thread of a rank calls these. at: the statement, for messages. A function that fails has
+ * printed a message and failed the job. */
 struct rt_async_ops {
 	enum status (*stream_new)(struct rt_device *d, void **out);
 	void (*stream_free)(struct rt_device *d, void *stream);
-	/* Runs a task after all that the stream was given. On failure as run of struct rt_device_ops. A
-	 * fixed record is the same task at every launch until a stream is freed. *begin: an event before
-	 * it, when all was made that it needs; begin is NULL where nobody asks. */
+	/* Runs a task after everything that was given to the stream. On failure like run of struct
+	 * rt_device_ops. A fixed record is the same task at every launch, until a stream is freed.
+	 * *begin: receives an event before the task, after everything that the launch itself had to
+	 * prepare; NULL if nobody needs it. */
 	enum status (*launch)(struct rt_device *d, void *stream, const struct rt_task *task,
 	                      struct rt_origin at, char *why, void **begin);
-	/* An event that is over once the stream has done its work so far. */
+	/* Records an event that is over once the stream has done its work so far. */
 	enum status (*record)(struct rt_device *d, void *stream, struct rt_origin at, void **event);
 	/* Makes all later work of the stream run after the event. */
 	enum status (*await)(struct rt_device *d, void *stream, void *event, struct rt_origin at);
 	enum status (*is_over)(struct rt_device *d, void *event, bool *over);
-	/* The event is the device's again; streams that were told to wait for it still do. */
+	/* Gives the event back to the device; streams that were told to wait for it still do. */
 	void (*release)(struct rt_device *d, void *event);
-	/* From now on events have times. No event is with the caller. */
+	/* Gives events times from now on. The caller must hold no event. */
 	enum status (*time_events)(struct rt_device *d);
-	/* An event that is over, and when that came to be: by the host's monotonic clock, and by how much
-	 * that may be wrong, in ns. Best while nothing else runs. */
+	/* Makes an event that is over, and finds when it was over: by the host's monotonic clock, with
+	 * the largest error, in ns. Best called while nothing else runs. */
 	enum status (*clock)(struct rt_device *d, void **event, int64_t *ns, int64_t *error);
-	/* From when one event came to be over to when the other did. */
+	/* Finds the time from the end of one event to the end of another. */
 	enum status (*elapsed)(struct rt_device *d, void *from, void *to, int64_t *ns);
-	/* Tells if all streams have done their work, without an error of a kernel. */
+	/* Tests if all streams have done their work; fails if a kernel had an error. */
 	enum status (*is_idle)(struct rt_device *d, bool *idle);
-	/* Begins a graph: work that streams are given between begin and end is not done, but becomes the
-	 * graph. It begins and ends in `stream`, and another stream is part of it once it waits for an event
-	 * of one that is. */
+	/* Begins a graph: work given to streams from begin to end is not executed, but becomes the
+	 * graph. It begins and ends in `stream`. Another stream becomes part of it once it waits for an
+	 * event of a stream that is. */
 	enum status (*capture_begin)(struct rt_device *d, void *stream);
 	enum status (*capture_end)(struct rt_device *d, void *stream, void **graph);
-	/* Instead of capture_end after a failure, or after that of capture_end; silent. */
+	/* Replaces capture_end after a failure, also a failure of capture_end. Prints nothing. */
 	void (*capture_drop)(struct rt_device *d, void *stream);
 	enum status (*replay)(struct rt_device *d, void *stream, void *graph);
 	void (*graph_free)(struct rt_device *d, void *graph);
-	/* Bytes between the device's memory and the host's, and 0xFF in all of them; done on return. */
+	/* Copy bytes between the device's memory and the host's, and set all of them to 0xFF. Done when
+	 * they return. */
 	enum status (*upload)(struct rt_device *d, void *to, const void *from, size_t bytes);
 	enum status (*download)(struct rt_device *d, void *to, const void *from, size_t bytes);
 	enum status (*poison)(struct rt_device *d, void *at, size_t bytes);
-	/* Memory of the host from which such copies are fast. */
+	/* Allocates memory of the host from which these copies are fast. */
 	enum status (*staging_new)(struct rt_device *d, size_t bytes, const char *what, void **out);
 	void (*staging_free)(struct rt_device *d, void *at);
 };
@@ -152,40 +156,45 @@ struct rt_async_ops {
 struct rt_device_ops {
 	const char *name;                 /* "cpu", "cuda" */
 	const struct rt_async_ops *async; /* NULL: run does the work, and all memory is the host's */
-	/* Aligned to 64 bytes or more; every byte is 0xFF at first, NaN in all float types, so that reads
-	 * of unwritten elements show. bytes == 0 gives a valid pointer. STATUS_DIAGNOSTICS with
-	 * a message if there is no memory; what: it is for, `'X' (f.hir:4)`. */
+	/* Allocates memory aligned to 64 bytes or more. Every byte is 0xFF at first, NaN in all float
+	 * types, so that reads of unwritten elements show. bytes == 0 gives a valid pointer. Returns
+	 * STATUS_DIAGNOSTICS after a message if there is no memory. what: its use, `'X' (f.hir:4)`. */
 	enum status (*alloc)(struct rt_device *d, size_t bytes, const char *what, void **out);
 	void (*free)(struct rt_device *d, void *at);
-	/* Prepares a task as its first run would. Its views have extents, strides and types; no memory is
-	 * looked at. run reports the errors. */
+	/* Prepares a task as its first run would. Its views have extents, strides and types; memory is
+	 * not accessed. run reports the errors. */
 	void (*prepare)(struct rt_device *d, int lane, const struct rt_task *task);
-	/* Runs a task to its end. On failure why (RT_WHY_BYTES) says what, for the caller to print; why is ""
-	 * if it was printed already. One thread at a time calls this with a given lane. */
+	/* Runs a task to its end. On failure `why` (RT_WHY_BYTES) has the reason for the caller to
+	 * print, or is "" if it was printed already. Only one thread at a time may use a lane. */
 	enum status (*run)(struct rt_device *d, int lane, const struct rt_task *task,
-	                   char *why); /* NULL if async is there */
+	                   char *why); /* NULL if async is set */
 	void (*close)(struct rt_device *d);
 };
 
-enum { RT_MAX_LANES = 4, RT_COMPUTE_LANE = 0 /* where engines run tasks */, RT_WHY_BYTES = 256 };
+enum {
+	RT_MAX_LANES = 4,
+	RT_COMPUTE_LANE = 0 /* lanes are the places where engines run tasks */,
+	RT_WHY_BYTES = 256
+};
 
 struct rt_device {
 	const struct rt_device_ops *ops;
 	struct rt_job *job;
-	_Atomic int64_t bytes_now, bytes_peak; /* allocated through alloc */
+	_Atomic int64_t bytes_now, bytes_peak; /* memory allocated through alloc */
 	int64_t
-	    memory; /* bytes that the device has, by the ranks that share it; 0: its memory is the host's */
-	char model[96]; /* its maker's name for it; "": not known */
-	int threads;    /* of a contraction; 0: as many as a library likes */
+	    memory; /* bytes of the device divided by the ranks that share it; 0: its memory is the host's */
+	char model[96]; /* name given by its maker; "": not known */
+	int threads;    /* threads of a contraction; 0: the library decides */
 };
 
-/* Opens the device of this rank. name: "cpu". STATUS_ABSENT with a message if this build lacks it. */
+/* Opens the device of this rank. name: "cpu" or "cuda". Returns STATUS_ABSENT after a message if this
+ * build lacks it. */
 enum status rt_device_open(struct rt_job *job, const char *name, struct rt_device **out);
 
 enum status rt_device_alloc(struct rt_device *d, size_t bytes, const char *what, void **out);
 void rt_device_free(struct rt_device *d, void *at);       /* NULL is allowed */
 void rt_device_count(struct rt_device *d, int64_t bytes); /* adds to the allocated bytes */
-/* Returns the bytes of the pack of a product with such views, whose data is not looked at; 0: a kept pack is
+/* Returns the bytes of the pack of a product with such views, whose data is not read; 0: a kept pack is
  * not faster. */
 size_t rt_pack_bytes(const struct rt_task *task);
 

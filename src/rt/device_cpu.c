@@ -1,4 +1,4 @@
-/* device_cpu: this machine's memory and cores. */
+/* device_cpu: the device `cpu`: this machine's memory and cores. */
 #include "base/arena.h"
 #include "rt/cores.h"
 #include "rt/cpu.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #ifdef HIRC_HAVE_BLAS
-/* OpenBLAS only: other libraries choose for themselves. */
+/* OpenBLAS only; other libraries choose the number themselves. */
 extern void openblas_set_num_threads(int n) __attribute__((weak));
 #endif
 
@@ -22,7 +22,7 @@ struct cpu_device {
 	struct cpu_lane lane[RT_MAX_LANES];
 };
 
-/* Before each allocation; keeps its size for the count. */
+/* Header before each allocation; it keeps the size for the count. */
 union block {
 	size_t bytes;
 	char pad[ALIGNMENT];
@@ -142,8 +142,8 @@ static const struct rt_device_ops cpu_ops = {
     .close = cpu_close,
 };
 
-/* Returns the number of threads of a contraction. Ranks on one machine share its cores; ranks that are
- * threads also share BLAS's. */
+/* Returns the number of threads of a contraction. Ranks on one machine share its cores, and ranks that
+ * are threads also share the threads of BLAS. */
 static int choose_threads(struct rt_job *job)
 {
 	const char *said = getenv("OPENBLAS_NUM_THREADS");

@@ -1,4 +1,4 @@
-/* doctor_launcher: starts 2 ranks by mpirun, or srun, and says why that failed. */
+/* doctor_launcher: starts 2 ranks by mpirun or srun, and finds the reason if that fails. */
 #include "base/program.h"
 #include "rt/doctor.h"
 #include "rt/environment.h"
@@ -19,8 +19,9 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Runs it in a group of its own, which has ended afterwards. Its exit code; -1: a signal, -2: no time is
- * left, -3: errno says why it did not start. said: both streams. */
+/* Runs it in a process group of its own, which has ended when this returns. Returns its exit code; -1:
+ * it ended by a signal; -2: it took too long; -3: it did not start, see errno. said: text of both output
+ * streams. */
 static int run_launcher(char *const *argv, int seconds, struct buf *said)
 {
 	int ends[2], status = 0;
@@ -42,7 +43,7 @@ static int run_launcher(char *const *argv, int seconds, struct buf *said)
 		execv(argv[0], argv);
 		_exit(127);
 	}
-	setpgid(pid, pid); /* whichever comes first */
+	setpgid(pid, pid); /* both processes call this; the first one has the effect */
 	close(ends[1]);
 	int64_t until = now_ms() + (int64_t)seconds * 1000;
 	bool late = false;
@@ -67,11 +68,11 @@ static int run_launcher(char *const *argv, int seconds, struct buf *said)
 		kill(-pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	kill(-pid, SIGKILL); /* the processes it has left */
+	kill(-pid, SIGKILL); /* kills processes that it has left behind */
 	return late ? -2 : WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The line that says most: the first with `error`, else the first that has letters. */
+/* Returns the most useful line: the first with `error`, or the first that has letters. */
 static struct buf reason(const char *said)
 {
 	struct buf out = {0};

@@ -1,4 +1,4 @@
-/* doctor_libraries: BLAS and which of its kernels run, oneDNN, MPI. */
+/* doctor_libraries: finds BLAS and its running kernels, oneDNN, and MPI. */
 #include "rt/cores.h"
 #include "rt/doctor.h"
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 extern char *openblas_get_config(void) __attribute__((weak));
 extern char *openblas_get_corename(void) __attribute__((weak));
 
-/* Instructions for products of matrices; each level has those before it, too. */
+/* Instruction sets for products of matrices; each level includes the ones before it. */
 enum level { SSE, AVX, AVX2, AVX512, UNKNOWN };
 static const char *const level_name[] = {"SSE", "AVX", "AVX2", "AVX-512"};
 
-/* Returns the level of OpenBLAS's kernels, by the name of the core. */
+/* Returns the level of OpenBLAS's kernels from the name of the core. */
 static enum level level_of(const char *core)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* doctor_machine: cores, memory and the limits of this process. */
+/* doctor_machine: examines cores, memory and the limits of this process. */
 #include "rt/cores.h"
 #include "rt/doctor.h"
 #include <dirent.h>
@@ -12,7 +12,7 @@
 #define LEAST_SHM ((int64_t)256 << 20) /* bytes; Docker gives 64 MiB */
 #define LEAST_FILES 1024
 
-/* The first word of a file; false: there is none. */
+/* Reads the first word of a file. Returns false if there is none. */
 static bool read_word(const char *path, char word[64])
 {
 	FILE *f = fopen(path, "r");
@@ -42,7 +42,7 @@ static int count_nodes(void)
 	return n > 0 ? n : 1;
 }
 
-/* Processors that the quota of the group is worth; 0: none is set. */
+/* Returns the number of processors to which the quota of the cgroup amounts; 0: there is no quota. */
 static double quota(void)
 {
 	long long most, period;
@@ -93,7 +93,7 @@ static void examine_memory(struct findings *f)
 		finding_add(f, FINDING_OK, "memory", NULL, "%.1f GiB", (double)all / GIB);
 }
 
-/* hirc's own shared memory is anonymous; that of MPI and NCCL are files here. */
+/* The shared memory of hirc itself is anonymous; MPI and NCCL use files here. */
 static void examine_shared(struct findings *f)
 {
 	struct statvfs s;
@@ -134,8 +134,8 @@ static void examine_speed(struct findings *f)
 	int processors = rt_processors();
 	if (read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor)) {
 		bool slow = !strcmp(governor, "powersave") || !strcmp(governor, "conservative");
-		/* powersave is the usual governor of intel_pstate, and does not keep the frequency low
-		 * there. */
+		/* powersave is the usual governor of intel_pstate, where it does not keep the frequency
+		 * low */
 		char driver[64] = "";
 		read_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", driver);
 		slow = slow && strcmp(driver, "intel_pstate") != 0 && strncmp(driver, "amd-pstate", 10) != 0;

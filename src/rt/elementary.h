@@ -1,14 +1,15 @@
 /* elementary: functions of f32, computed in f64 and rounded once.
  *
- * No tables, calls or branches, so that loops over them become vector code, and no step whose rounding a
- * processor could choose: all give the same bits. Errors before the rounding are below 1e-10 of the value. */
+ * There are no tables, calls or branches, so that compilers can vectorise loops over the functions. No
+ * step has a rounding that depends on the processor: all processors give the same bits. Errors before
+ * the rounding are below 1e-10 of the value. */
 #ifndef HIRC_RT_ELEMENTARY_H
 #define HIRC_RT_ELEMENTARY_H
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-/* A call would end the vectors. */
+/* A call would prevent vectorisation. */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 ALWAYS_INLINE double elementary_from_bits(uint64_t u)
@@ -18,10 +19,10 @@ ALWAYS_INLINE double elementary_from_bits(uint64_t u)
 	return x;
 }
 
-/* e^x of x in -200 ... 200: 2^n * e^r, |r| <= ln(2) / 2, by the series. */
+/* e^x for x in -200 ... 200: 2^n * e^r, |r| <= ln(2) / 2, e^r by its series. */
 ALWAYS_INLINE double elementary_exp_near(double x)
 {
-	const double to_integer = 0x1.8p52; /* adding it rounds, and leaves n in the low bits */
+	const double to_integer = 0x1.8p52; /* adding it rounds to an integer n in the low bits */
 	double shifted = x * 1.4426950408889634074 + to_integer,
 	       r = x - (shifted - to_integer) * 0.6931471805599453094;
 	uint64_t n;
@@ -40,7 +41,8 @@ ALWAYS_INLINE double elementary_exp_near(double x)
 	return p * elementary_from_bits((n + 1023) << 52);
 }
 
-/* 0 and infinity where f32 has nothing near. The last choice is by y: of x, compilers would make a branch. */
+/* e^x for any x; 0 and infinity if the result is not near any f32. The last choice is by y, since
+ * compilers would make a branch of a choice by x. */
 ALWAYS_INLINE double elementary_exp(double x)
 {
 	x = x < -160 ? -160 : x;
@@ -60,7 +62,7 @@ ALWAYS_INLINE float elementary_sigmoidf(float x)
 	return (float)(1 / (1 + elementary_exp(-(double)x)));
 }
 
-/* x, and a large negative number for -inf: its product with 0 is -0, which is the limit, not NaN. */
+/* Returns x, or a large negative number for -inf: its product with 0 is -0, the limit, and not NaN. */
 ALWAYS_INLINE double elementary_bounded(double x)
 {
 	return x < -0x1p200 ? -0x1p200 : x;
@@ -75,7 +77,7 @@ ALWAYS_INLINE float elementary_tanhf(float x)
 {
 	double y = fabs((double)x), z = y * y;
 	double far = 1 - 2 / (elementary_exp(2 * y) + 1);
-	double near = -1382.0 / 155925; /* the series, below 1/16 */
+	double near = -1382.0 / 155925; /* by the series, below 1/16 */
 	near = near * z + 62.0 / 2835;
 	near = near * z - 17.0 / 315;
 	near = near * z + 2.0 / 15;
@@ -84,8 +86,8 @@ ALWAYS_INLINE float elementary_tanhf(float x)
 	return (float)copysign(y < 0.0625 ? near : far, (double)x);
 }
 
-/* x * P(N(0, 1) <= x). The tail of the distribution is half of erfc(y) = e^(-y^2) * h(1 / (1 + y/2)), of
- * which h is nearly a polynomial: Chebyshev's for y in 0 ... 14, where it ends in f32. */
+/* x * P(N(0, 1) <= x). The tail of the distribution is half of erfc(y) = e^(-y^2) * h(1 / (1 + y/2)). h
+ * is nearly a polynomial: Chebyshev's for y in 0 ... 14; at 14 the tail is below all of f32. */
 ALWAYS_INLINE float elementary_geluf(float x)
 {
 	static const double h[] = {
@@ -95,7 +97,7 @@ ALWAYS_INLINE float elementary_geluf(float x)
 	    0.282038384302745752,  0.28209800250471275,   -7.95230740951790744e-8,
 	};
 	double y = fabs((double)x) * 0.70710678118654752440;
-	y = y > 14 ? 14 : y; /* the tail is 0 */
+	y = y > 14 ? 14 : y; /* beyond 14 the tail is 0 */
 	double u = 1 / (1 + 0.5 * y), p = h[0];
 	for (int i = 1; i < (int)(sizeof h / sizeof *h); i++)
 		p = p * u + h[i];
@@ -103,15 +105,15 @@ ALWAYS_INLINE float elementary_geluf(float x)
 	return (float)(elementary_bounded(x) * (x < 0 ? tail : 1 - tail));
 }
 
-/* x * sigmoid(2 y), which is x / 2 * (1 + tanh(y)), of y = sqrt(2 / pi) * (x + 0.044715 * x^3). */
+/* x * sigmoid(2 y), which is x / 2 * (1 + tanh(y)), with y = sqrt(2 / pi) * (x + 0.044715 * x^3). */
 ALWAYS_INLINE float elementary_gelu_tanhf(float x)
 {
 	double a = elementary_bounded(x);
 	return (float)(a / (1 + elementary_exp(-1.59576912160573071176 * (a + 0.044715 * a * a * a))));
 }
 
-/* ln(x) of f32's normal and subnormal values: x = m * 2^e, m in 0.707 ... 1.414, and ln(m) = 2 atanh(s) of
- * s = (m - 1) / (m + 1) by the series. Errors are below 1e-15 of the value. */
+/* ln(x) for normal and subnormal values of f32: x = m * 2^e with m in 0.707 ... 1.414, and ln(m) = 2
+ * atanh(s) by its series, with s = (m - 1) / (m + 1). Errors are below 1e-15 of the value. */
 ALWAYS_INLINE double elementary_log_near(double x)
 {
 	const uint64_t half_root = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
@@ -132,7 +134,7 @@ ALWAYS_INLINE double elementary_log_near(double x)
 	return exponent * 0.6931471805599453094 + (2 * s + 2 * s * z * p);
 }
 
-/* Takes x >= 0 or NaN. */
+/* ln(x) for x >= 0 or NaN. */
 ALWAYS_INLINE double elementary_log(double x)
 {
 	double y = elementary_log_near(x);
@@ -146,15 +148,16 @@ ALWAYS_INLINE float elementary_logf(float x)
 	return (float)(x < 0 ? (double)NAN : y);
 }
 
-/* e^(b ln |a|), with the sign of a where b is odd. */
+/* e^(b ln |a|), with the sign of a if b is odd. */
 ALWAYS_INLINE float elementary_powf(float a, float b)
 {
-	const double to_integer = 0x1.8p52, even = 0x1p25; /* from there on all of f32 are even */
+	const double to_integer = 0x1.8p52,
+	             even = 0x1p25; /* even: from here on all numbers of f32 are even */
 	double base = fabs((double)a), e = b, small = fabs(e) < even ? e : even, shifted = small + to_integer;
 	double rest = small - (shifted - to_integer), l = elementary_log(base), product = e * l;
 	uint64_t bits;
 	memcpy(&bits, &shifted, sizeof bits);
-	double y = elementary_exp(l == 0 ? 0 : product); /* 1 to infinite powers is 1 */
+	double y = elementary_exp(l == 0 ? 0 : product); /* 1 to an infinite power is 1 */
 	double whole = (bits & 1) != 0 ? -y : y;
 	double broken = base > 0 && base < (double)INFINITY ? (double)NAN : y;
 	double negative = rest != 0 ? broken : whole;
@@ -164,11 +167,11 @@ ALWAYS_INLINE float elementary_powf(float a, float b)
 	return (float)(a == 1 ? 1 : y);
 }
 
-/* The largest angle that elementary_sinf and _cosf are right for. */
+/* The largest angle for which elementary_sinf and elementary_cosf are correct. */
 #define ELEMENTARY_MOST_ANGLE 0x1p20f
 
-/* sin(x + quarters * pi / 2), by the series about the nearest multiple of pi / 2, which is n times the sum of
- * three numbers; products of n and the first two are exact. */
+/* sin(x + quarters * pi / 2), by the series around the nearest multiple n * pi / 2. pi / 2 is the sum of
+ * three numbers; the products of n and the first two are exact. */
 ALWAYS_INLINE double elementary_sine(double x, uint64_t quarters)
 {
 	const double to_integer = 0x1.8p52;

@@ -1,18 +1,19 @@
 /* elementary_f64: functions of f64.
  *
- * As those of elementary.h no tables, calls or branches, and the same bits on all processors. Errors are at
- * most 3 units in the last place of the value, of the negative tail of gelu 7, of that of gelu_tanh 60. */
+ * As in elementary.h, there are no tables, calls or branches, and all processors give the same bits.
+ * Errors are at most 3 units in the last place; in the negative tail of gelu 7, and in that of gelu_tanh
+ * 60. */
 #ifndef HIRC_RT_ELEMENTARY_F64_H
 #define HIRC_RT_ELEMENTARY_F64_H
 #include "rt/elementary.h"
 
 /* x + tail = n ln(2) + r, |r| <= ln(2) / 2. */
 struct elementary_parts {
-	uint64_t n;     /* its low bits, in two's complement */
+	uint64_t n;     /* low bits of n, in two's complement */
 	double rest_m1; /* e^r - 1 */
 };
 
-/* Takes |x| < 2000, tail next to nothing. ln(2) is the sum of two numbers, n times the first is exact. */
+/* Splits x; |x| < 2000, and tail is tiny. ln(2) is the sum of two numbers; n times the first is exact. */
 ALWAYS_INLINE struct elementary_parts elementary_parts(double x, double tail)
 {
 	const double to_integer = 0x1.8p52;
@@ -37,8 +38,8 @@ ALWAYS_INLINE struct elementary_parts elementary_parts(double x, double tail)
 	return out;
 }
 
-/* e^(x + tail); 0 and infinity where f64 has nothing near. 2^n is two factors: one may be too large or small.
- */
+/* e^(x + tail); 0 and infinity if the result is not near any f64. 2^n is two factors, since one factor
+ * may be too large or too small. */
 ALWAYS_INLINE double elementary_exp_sum(double x, double tail)
 {
 	x = x < -746 ? -746 : x;
@@ -64,18 +65,18 @@ ALWAYS_INLINE double elementary_silu_f64(double x)
 	return elementary_bounded(x) / (1 + elementary_exp_f64(-x));
 }
 
-/* t / (t + 2) of t = e^(2|x|) - 1. */
+/* t / (t + 2) with t = e^(2|x|) - 1. */
 ALWAYS_INLINE double elementary_tanh_f64(double x)
 {
 	double y = fabs(x);
-	y = y > 24 ? 24 : y; /* 1 from there on */
+	y = y > 24 ? 24 : y; /* the result is 1 from there on */
 	struct elementary_parts e = elementary_parts(2 * y, 0);
 	double scale = elementary_from_bits((e.n + 1023) << 52), t = scale * e.rest_m1 + (scale - 1);
 	return copysign(t / (t + 2), x);
 }
 
-/* x * P(N(0, 1) <= x), see elementary_geluf: of y = |x| / sqrt(2) the tail is e^(-y^2) * u * g(u) / 2,
- * u = 1 / (1 + y/2), g by Chebyshev's polynomial for u in 1/16 ... 1. */
+/* x * P(N(0, 1) <= x), see elementary_geluf: with y = |x| / sqrt(2) the tail is e^(-y^2) * u * g(u) / 2,
+ * u = 1 / (1 + y/2), and g is Chebyshev's polynomial for u in 1/16 ... 1. */
 ALWAYS_INLINE double elementary_gelu_f64(double x)
 {
 	static const double g[] = {
@@ -90,14 +91,14 @@ ALWAYS_INLINE double elementary_gelu_f64(double x)
 	    0.338672001829502201,     0.532815249345052104,
 	};
 	double y = fabs(x);
-	y = y > 40 ? 40 : y; /* the tail is 0 */
+	y = y > 40 ? 40 : y; /* beyond 40 the tail is 0 */
 	double u = 1 / (1 + y * 0.35355339059327376220), v = (u - 0.53125) * (1 / 0.46875), v2 = v * v;
-	double odd = g[0], even = g[1]; /* two sums, one beside the other */
+	double odd = g[0], even = g[1]; /* two sums side by side */
 	for (int i = 2; i < (int)(sizeof g / sizeof *g); i += 2) {
 		odd = odd * v2 + g[i];
 		even = even * v2 + g[i + 1];
 	}
-	uint64_t bits; /* y^2 exactly, of its upper half and the rest */
+	uint64_t bits; /* y^2 exactly, from the upper half of y and the rest */
 	memcpy(&bits, &y, sizeof bits);
 	double upper = elementary_from_bits(bits & 0xfffffffff8000000);
 	double tail = 0.5 * u * (odd * v + even) *

@@ -29,7 +29,7 @@ static int read_environment_number(const char *name)
 	return *end == 0 && n >= 0 && n <= INT32_MAX ? (int)n : -1;
 }
 
-/* The launcher that started us, NULL: none has given both numbers. */
+/* Returns the launcher that started us; NULL if none has set both numbers. */
 static const struct launcher *launcher(void)
 {
 	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)

@@ -1,9 +1,10 @@
-/* fault: faults that a task may find in its data, and the words for them, the same on all devices. */
+/* fault: the faults that a task may find in its data, with their texts, the same on all devices. */
 #ifndef HIRC_RT_FAULT_H
 #define HIRC_RT_FAULT_H
 #include <stdint.h>
 
-/* name, number (kernels of a GPU leave it where the host sees it; 0: none), text of value and limit */
+/* X(name, number, text with value and limit). Kernels of a GPU write the number to memory that the host
+ * reads; 0: none. */
 #define RT_FAULTS(X)                                                                                         \
 	X(DIVISION, 1, "integer division by zero")                                                           \
 	X(POWER, 2, "zero to a negative integer power")                                                      \
@@ -16,7 +17,7 @@
 enum rt_fault { RT_FAULTS(RT_FAULT_ENUM) };
 #undef RT_FAULT_ENUM
 
-/* Into why, of RT_WHY_BYTES. value, limit: 0 where the text has none. */
+/* Writes the text into `why`, of RT_WHY_BYTES. value, limit: 0 if the text does not use them. */
 void rt_fault_text(enum rt_fault fault, int64_t value, int64_t limit, char *why);
 
 #endif

@@ -1,11 +1,11 @@
-/* fifo: see fifo.h. `written` publishes a record and the link to its chunk;
- * it is accessed sequentially consistent, so that rt_bell_nudge may follow. */
+/* fifo: see fifo.h. Storing `written` publishes a record and the link to its chunk. It is sequentially
+ * consistent, so that rt_bell_nudge may follow. */
 #include "rt/fifo.h"
 #include "base/arena.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64 /* records */ };
+enum { CHUNK = 64 /* records in a chunk */ };
 
 struct rt_fifo_chunk {
 	struct rt_fifo_chunk *next;
@@ -67,7 +67,8 @@ void *rt_fifo_peek(struct rt_fifo *f)
 		if (f->read == f->seen)
 			return NULL;
 	}
-	if (f->first_number < f->read / CHUNK) { /* all of it was read, and the writer has left it */
+	if (f->first_number <
+	    f->read / CHUNK) { /* the reader has read all of it, and the writer no longer uses it */
 		struct rt_fifo_chunk *old = f->first;
 		f->first = old->next;
 		f->first_number++;

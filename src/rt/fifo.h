@@ -1,7 +1,7 @@
-/* fifo: an unbounded queue of fixed-size records between one writing and one reading thread.
+/* fifo: an unbounded queue of fixed-size records from one writing to one reading thread.
  *
- * Records lie in chunks; a chunk that was read goes back to the writer, so that a queue which keeps
- * its length allocates nothing. */
+ * Records are in chunks. The reader returns a chunk to the writer after reading it, so that a queue of
+ * constant length allocates nothing. */
 #ifndef HIRC_RT_FIFO_H
 #define HIRC_RT_FIFO_H
 #include <stdatomic.h>
@@ -11,32 +11,33 @@
 
 struct rt_fifo_chunk;
 
-/* Distance between the words of both sides, so that they do not take each other's cache lines. */
+/* Distance between the words of the two sides, so that they are in different cache lines. */
 enum { RT_APART = 64 };
 
 struct rt_fifo {
-	size_t record;                         /* bytes of one */
-	size_t spacing;                        /* from one to the next */
-	_Atomic(struct rt_fifo_chunk *) spare; /* one chunk on its way back */
+	size_t record;                         /* bytes of a record */
+	size_t spacing;                        /* distance between records */
+	_Atomic(struct rt_fifo_chunk *) spare; /* a chunk that the reader returns to the writer */
 	char writers[RT_APART];
-	_Atomic uint64_t written;   /* records */
-	struct rt_fifo_chunk *last; /* writer's, as the next */
-	uint64_t last_number;       /* of chunk `last` */
+	_Atomic uint64_t written;   /* number of records written */
+	struct rt_fifo_chunk *last; /* the writer's chunk, like the next field */
+	uint64_t last_number;       /* number of chunk `last` */
 	char readers[RT_APART];
-	struct rt_fifo_chunk *first; /* reader's, as the next */
-	uint64_t read, seen;         /* records; seen: that were written */
-	uint64_t first_number;       /* of chunk `first` */
+	struct rt_fifo_chunk *first; /* the reader's chunk, like the next fields */
+	uint64_t read, seen;         /* numbers of records read, and known to be written */
+	uint64_t first_number;       /* number of chunk `first` */
 	char others[RT_APART];
 };
 
 void rt_fifo_start(struct rt_fifo *f, size_t record);
 void rt_fifo_end(struct rt_fifo *f);
-/* Writer: a copy of the record. */
+/* For the writer: appends a copy of the record. */
 void rt_fifo_put(struct rt_fifo *f, const void *record);
-/* Writer: the next record, to be filled in, and making it visible. */
+/* For the writer: return the next record to fill in, and publish it. */
 void *rt_fifo_claim(struct rt_fifo *f);
 void rt_fifo_publish(struct rt_fifo *f);
-/* Reader: the oldest record, NULL if there is none. It stays until rt_fifo_drop, and may be changed. */
+/* For the reader: returns the oldest record; NULL if there is none. It is valid until rt_fifo_drop, and
+ * may be changed. */
 void *rt_fifo_peek(struct rt_fifo *f);
 void rt_fifo_drop(struct rt_fifo *f);
 

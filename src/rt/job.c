@@ -1,4 +1,4 @@
-/* job: messages, the status that ends the job, and the watchdog. */
+/* job: prints messages, sets the status that ends the job, and runs the watchdog. */
 #include "rt/job.h"
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One write, so that the messages of several ranks do not mix. */
+/* Writes with one call, so that messages of several ranks do not mix. */
 static void write_all(int fd, const char *at, size_t n)
 {
 	while (n > 0) {
@@ -24,7 +24,7 @@ static void write_all(int fd, const char *at, size_t n)
 	}
 }
 
-/* " (on host)" where the ranks are on several. */
+/* Appends " (on host)" if the ranks are on several hosts. */
 static void put_host(const struct rt_job *job, struct buf *b)
 {
 	const int *host_of = job->boot && job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -35,10 +35,10 @@ static void put_host(const struct rt_job *job, struct buf *b)
 		buf_printf(b, " (on %s)", job->host);
 }
 
-/* Returns true if this rank says why the job ends: the first that has something to say, also while it has not
- * recorded the status yet and others find the same. Should it be killed before it has printed, the others
- * stay silent, but its death is told: by the launcher or the rank that finds it (rt_report), which do not ask
- * here. */
+/* Returns true if this rank prints why the job ends: the first rank that has a message, even before it
+ * has recorded the status and while others find the same error. If it is killed before it has printed,
+ * the others stay silent. Its death is then reported by the launcher or by the rank that finds it
+ * (rt_report), which do not ask here. */
 static bool speaks(struct rt_job *job)
 {
 	int speaker = 0, self = job->rank + 2;
@@ -103,14 +103,14 @@ void rt_job_progress(struct rt_job *job)
 {
 	struct rt_board *b = job->board;
 	_Atomic int64_t *progress = &b->rank[job->rank - b->first].progress;
-	/* Threads that count at once may count once: it is enough that the count changes. */
+	/* simultaneous increments may count as one: it is enough that the count changes */
 	atomic_store_explicit(progress, atomic_load_explicit(progress, memory_order_relaxed) + 1,
 	                      memory_order_relaxed);
 }
 
 enum {
 	STOPPED_LOOK_US =
-	    100000 /* how often processes are looked at that compute for longer than the timeout */
+	    100000 /* interval at which processes are examined that compute for longer than the timeout */
 };
 
 bool rt_job_lost(struct rt_job *job)
@@ -125,7 +125,7 @@ bool rt_job_lost(struct rt_job *job)
 	return true;
 }
 
-/* Returns for how long nothing has moved. *computes: some rank computes. */
+/* Returns the time for which nothing has moved. *computes: some rank computes. */
 static int64_t measure_stillness(struct rt_watch *w, struct rt_job *job, bool *computes)
 {
 	const struct rt_board *b = job->board;
@@ -145,7 +145,7 @@ static int64_t measure_stillness(struct rt_watch *w, struct rt_job *job, bool *c
 	return now - w->since_us;
 }
 
-/* Returns true if a rank computes whose process is not stopped. */
+/* Returns true if some rank computes and its process is not stopped. */
 static bool some_run(struct rt_watch *w, const struct rt_board *b)
 {
 	int64_t now = rt_clock_us();

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum {
-	GRACE_US = 500000, /* for the others to leave by themselves after a failure */
-	LEAVE_US = 500000, /* for the system to end who was killed */
+	GRACE_US = 500000, /* time for the others to exit by themselves after a failure */
+	LEAVE_US = 500000, /* time for the system to end killed processes */
 };
 
 void rt_launcher_listen(struct rt_launcher *l)
@@ -23,7 +23,7 @@ void rt_launcher_listen(struct rt_launcher *l)
 		sigaddset(&l->awaited, SIGTERM);
 	if (rt_signals_heard(SIGINT))
 		sigaddset(&l->awaited, SIGINT);
-	signal(SIGCHLD, SIG_DFL); /* ignored, it would let ranks end unseen */
+	signal(SIGCHLD, SIG_DFL); /* if it was ignored, ranks could end unnoticed */
 	sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
 	atomic_store(&l->shared->board->launcher, getpid());
 }
@@ -33,7 +33,8 @@ void rt_launcher_forget(const struct rt_launcher *l)
 	sigprocmask(SIG_SETMASK, &l->before, NULL);
 }
 
-/* Writes the message about a rank that ended otherwise than by returning; false: it returned. */
+/* Writes the message about a rank that ended in another way than by returning. Returns false if it
+ * returned. */
 static bool unexpected(const struct rt_shared *s, int rank, int how, char *out, size_t n)
 {
 	int returned = atomic_load(&s->rank[rank].returned);
@@ -51,7 +52,7 @@ static bool unexpected(const struct rt_shared *s, int rank, int how, char *out, 
 	return true;
 }
 
-/* Status of a rank that has ended, of which the job is told. */
+/* Returns the status of a rank that has ended, and tells the job. */
 static enum status ended(struct rt_launcher *l, int rank, int how)
 {
 	char text[160];
@@ -62,7 +63,7 @@ static enum status ended(struct rt_launcher *l, int rank, int how)
 	return STATUS_OK;
 }
 
-/* Takes note of ranks that have ended. False: no more will. */
+/* Records the ranks that have ended. Returns false if no more will end. */
 static bool reap(struct rt_launcher *l, enum status *worst)
 {
 	for (;;) {
@@ -74,7 +75,7 @@ static bool reap(struct rt_launcher *l, enum status *worst)
 			continue;
 		if (p < 0) {
 			for (; r < l->n; r++)
-				if (l->pid[r] > 0) { /* somebody else has waited for our ranks */
+				if (l->pid[r] > 0) { /* other code has waited for our ranks */
 					*worst = STATUS_INTERNAL;
 					l->pid[r] = 0;
 				}
@@ -89,7 +90,7 @@ static bool reap(struct rt_launcher *l, enum status *worst)
 	}
 }
 
-/* Somebody ends the job: prints where all ranks stand, and ends them. */
+/* Handles a signal that ends the job: prints where all ranks are, and ends them. */
 static void told_to_end(struct rt_launcher *l, int signal)
 {
 	char text[96];
@@ -100,7 +101,8 @@ static void told_to_end(struct rt_launcher *l, int signal)
 	l->signal = signal;
 }
 
-/* Ends ranks that do not. Returns for how long to sleep, us; -1: for ever, 0: there is no point in it. */
+/* Ends ranks that have not exited in time. Returns the time to sleep in us; -1: no limit; 0: waiting is
+ * useless. */
 static int64_t end_ranks(struct rt_launcher *l)
 {
 	int64_t now = rt_clock_us();
@@ -137,6 +139,6 @@ enum status rt_launcher_wait(struct rt_launcher *l)
 		signal(l->signal, SIG_DFL);
 		raise(l->signal);
 	}
-	sigprocmask(SIG_SETMASK, &l->before, NULL); /* which ends the process if it was told to */
+	sigprocmask(SIG_SETMASK, &l->before, NULL); /* ends the process if it was told to end */
 	return worst;
 }

@@ -1,9 +1,9 @@
-/* memory: the ranks' memory, side by side in one region that all of them see.
+/* memory: puts the memory of all ranks side by side in one region that all of them see.
  *
  *     region   | rank 0's memory | rank 1's memory | …      mapped once by each rank
  *     a view   | piece of 1 | piece of 0 | piece of 3 |    the same pages again, at consecutive addresses
  *
- * Without shared memory, and where the device has memory of its own, each rank has memory of its device. */
+ * Without shared memory, or if the device has memory of its own, each rank uses memory of its device. */
 #include "rt/memory.h"
 #include "base/arena.h"
 #include "base/page.h"
@@ -24,11 +24,11 @@ struct view {
 };
 
 struct rt_memory {
-	void *own;               /* this rank's */
-	size_t counted;          /* bytes that the device counts */
-	bool shared;             /* else own is the device's, and the later fields are not set */
-	struct rt_region region; /* of all ranks */
-	size_t *bytes, *offset;  /* of each rank's part, in the region; whole pages */
+	void *own;               /* this rank's memory */
+	size_t counted;          /* bytes counted for the device */
+	bool shared;             /* otherwise own is the device's memory, and the fields below are not set */
+	struct rt_region region; /* memory of all ranks */
+	size_t *bytes, *offset;  /* by rank: its part of the region; whole pages */
 	struct view *views;
 };
 
@@ -37,7 +37,7 @@ static size_t round_up(size_t n, size_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* The parts' places: *total is the size of all. */
+/* Finds the places of the parts. *total: size of all parts. */
 static enum status place_regions(struct rt_job *job, struct rt_memory *m, size_t bytes, size_t *total)
 {
 	m->bytes = mem_alloc((size_t)job->size * sizeof *m->bytes);
@@ -70,7 +70,7 @@ static void memory_free(struct rt_job *job, struct rt_memory *m)
 	free(m);
 }
 
-/* Own memory with its pages, all of it NaN. */
+/* Allocates the pages of this rank's part, and fills it with NaN. */
 static enum status fill_own_region(struct rt_job *job, struct rt_memory *m, size_t bytes, const char *what)
 {
 	if (!rt_region_populate(&m->region, m->own, m->bytes[job->rank]))
@@ -87,7 +87,7 @@ static enum status share_memory(struct rt_job *job, struct rt_memory *m, size_t 
 	char all[128];
 	snprintf(all, sizeof all, "%s of all ranks", what);
 	enum status status = place_regions(job, m, bytes, &total);
-	/* the system would promise more, and end some process when it is used */
+	/* the system would grant more, and later kill some process that uses it */
 	if (status == STATUS_OK && machine_bytes() && total > (size_t)machine_bytes()) {
 		if (job->rank == 0)
 			rt_job_error(job,
@@ -103,7 +103,7 @@ static enum status share_memory(struct rt_job *job, struct rt_memory *m, size_t 
 		return status;
 	m->own = (char *)m->region.at + m->offset[job->rank];
 	status = fill_own_region(job, m, bytes, what);
-	/* Nobody reads or writes memory that is not filled yet. */
+	/* wait, so that nobody reads or writes memory that is not filled yet */
 	status = status == STATUS_OK ? rt_job_barrier(job, "the memory of all ranks") : status;
 	for (int r = 0; status == STATUS_OK && r < job->size; r++)
 		if (r != job->rank)
@@ -163,7 +163,7 @@ int64_t rt_memory_place(const struct rt_transport *t, const void *at)
 	const struct rt_memory *m = t->memory;
 	if (!m || !m->shared)
 		return -1;
-	size_t i = (size_t)((uintptr_t)at - (uintptr_t)m->own); /* of addresses before it: large */
+	size_t i = (size_t)((uintptr_t)at - (uintptr_t)m->own); /* a lower address gives a large number */
 	return i < m->bytes[t->job->rank] ? (int64_t)(m->offset[t->job->rank] + i) : -1;
 }
 

@@ -1,4 +1,4 @@
-/* mixed_split: the parts of a collective on two transports; see transport_mixed.c.
+/* mixed_split: splits a collective into parts on two transports; see transport_mixed.c.
  *
  *     Allreduce, 2 hosts of 2 ranks, rank 0:   ReduceScatter near (0 1), then Allreduce far (0 2), then
  *                                              Allgather near (0 1) */
@@ -16,7 +16,7 @@ static char *stage_memory(struct rt_request *r, size_t bytes)
 	return r->staged;
 }
 
-/* A part: the same collective on another transport, its team and buffers to be set. */
+/* Adds a part: the same collective on another transport; the caller sets its team and buffers. */
 static struct rt_collective *part_new(struct rt_request *r, struct rt_transport *on, int team, int stage)
 {
 	struct part *p = &r->part[r->parts++];
@@ -34,10 +34,10 @@ static void part_blocks(struct rt_collective *c, const int64_t *counts, const in
 	c->offsets = offsets;
 }
 
-/* Blocks of the whole, by host and place; in staged memory, of which `more` bytes follow. */
+/* The blocks of the whole collective, by host and place; in staged memory, followed by `more` bytes. */
 struct blocks {
-	int64_t *count, *offset;           /* [host * each + place] */
-	int64_t *rail_count, *rail_offset; /* of this rank's rail, by host */
+	int64_t *count, *offset;           /* by host * each + place */
+	int64_t *rail_count, *rail_offset; /* blocks of this rank's rail, by host */
 	char *more;
 };
 
@@ -94,7 +94,8 @@ static void split_broadcast(struct mixed *m, struct rt_request *r, const struct 
 		c->in = c->out;
 }
 
-/* Returns true if a reduction needs its wide type: other than that of its buffers, or to end a mean. */
+/* Returns true if a reduction needs its wide type: the type differs from the buffers', or a mean is to
+ * end. */
 static bool is_wide(const struct rt_collective *c)
 {
 	return c->dtype != dtype_wide(c->dtype) || c->op == REDUCE_AVG;
@@ -183,7 +184,7 @@ static void split_allreduce(struct mixed *m, struct rt_request *r, const struct 
 	c->in = piece;
 }
 
-/* The parts before the rounding run in the wide type, a mean as a sum. */
+/* Makes the parts before the rounding use the wide type, with a sum in place of a mean. */
 static void widen_parts(struct rt_request *r)
 {
 	for (int i = 0; i < r->parts; i++)

@@ -1,7 +1,7 @@
-/* mpi_call: the one way in which hirc calls MPI; for src/rt only.
+/* mpi_call: makes and checks all calls of MPI; private to src/rt.
  *
- * MPI is initialised for serialised calls: the host thread (bootstrap) and the communication lane
- * both call it, under one lock that is held for the length of a non-blocking call. */
+ * MPI is initialised for serialised calls. The host thread (bootstrap) and the communication lane both
+ * call it, under a lock that is held during a non-blocking call. */
 #ifndef HIRC_RT_MPI_CALL_H
 #define HIRC_RT_MPI_CALL_H
 #include "rt/rt_region.h"
@@ -10,28 +10,28 @@
 
 struct rt_request;
 
-/* boot_state under the mpi bootstrap. */
+/* The boot_state of the bootstrap mpi. */
 struct rt_mpi {
 	pthread_mutex_t lock;
-	MPI_Comm boot; /* the bootstrap's own duplicate of MPI_COMM_WORLD */
-	MPI_Comm end;  /* another, for the last exchange: one that never ends may be under way on boot */
+	MPI_Comm boot; /* the bootstrap's duplicate of MPI_COMM_WORLD */
+	MPI_Comm end;  /* for the last exchange: one that never ends may be in flight on `boot` */
 	MPI_Comm host; /* the ranks of this host */
-	int *host_of;  /* number of each rank's host, in the order of their first ranks; owned */
+	int *host_of;  /* by rank: number of its host, in the order of the hosts' first ranks; owned */
 	bool one_host; /* all ranks are on this machine */
 	bool board_shared;
-	struct rt_region board;       /* if it is */
-	struct rt_request *abandoned; /* requests of a failed job that the mpi transport left in flight */
-	void *exchanged;              /* memory of an exchange that did not end: MPI may write there; owned */
+	struct rt_region board;       /* valid if they are */
+	struct rt_request *abandoned; /* requests of a failed job that the transport mpi left in flight */
+	void *exchanged; /* memory of an exchange that did not end, to which MPI may still write; owned */
 };
 
-/* After MPI_Finalize. */
+/* Call it after MPI_Finalize. */
 void rt_mpi_free_abandoned(struct rt_mpi *boot);
 
-/* Prints the call that failed; always false. */
+/* Prints the call that failed. Always returns false. */
 bool rt_mpi_failed(struct rt_job *job, int code, const char *call);
 
-/* RT_MPI(job, MPI_Test(&request, &flag, &status)): true if it succeeded, else a message was printed and
- * the job has failed. */
+/* RT_MPI(job, MPI_Test(&request, &flag, &status)) is true if the call succeeded. Otherwise a message was
+ * printed and the job has failed. */
 #define RT_MPI(job, call) (rt_mpi_enter(job), rt_mpi_leave((job), (call), #call))
 
 static inline void rt_mpi_enter(struct rt_job *job)

@@ -1,6 +1,6 @@
-/* mpi_collective: collectives as MPI's.
+/* mpi_collective: starts collectives as those of MPI.
  *
- * Reductions run in the wide type (f32, f64, i64), so that each result is rounded once: other types are
+ * Reductions run in the wide type (f32, f64, i64), so that each result is rounded once. Other types are
  * converted before and after. */
 #ifdef HIRC_HAVE_MPI
 #include "base/arena.h"
@@ -63,7 +63,7 @@ void mpi_collective_free_ops(struct mpi *m)
 	RT_MPI(m->base.job, MPI_Op_free(&m->maximum));
 }
 
-/* Counts and offsets as ints; false if they do not fit (a message was printed). */
+/* Converts counts and offsets to ints. Returns false after a message if they do not fit. */
 static bool fill_counts(struct rt_job *job, struct rt_request *r, bool prefix)
 {
 	r->counts = mem_alloc((size_t)r->members * sizeof *r->counts);
@@ -122,7 +122,8 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 	size_t size = dtype_bytes(c->dtype), wide_size = dtype_bytes(wide);
 	if (!fill_counts(job, r, true))
 		return false;
-	/* One block after the other in the wide type; a copy also where the result lies inside. */
+	/* One block after the other, in the wide type. Also copies if the result is inside of the
+	 * buffer. */
 	int64_t total = rt_collective_total(c, r->members);
 	struct rt_block own = rt_collective_block(c, index);
 	r->wide_in = mem_alloc((size_t)total * wide_size);
@@ -138,7 +139,7 @@ static bool start_reduce_scatter(struct mpi *m, struct rt_request *r, MPI_Comm c
 	                                       wide_type(c->dtype), reduce_op(m, c->op), comm, r->piece));
 }
 
-/* Fills `at` with n elements that change no reduction of type t, in its wide type. */
+/* Fills `at` with n neutral elements of a reduction of type t, in its wide type. */
 static void fill_identity(enum reduce_op op, enum dtype t, void *at, int64_t n)
 {
 	enum dtype wide = dtype_wide(t);
@@ -163,7 +164,7 @@ static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int
 	if (root && c->dtype != wide)
 		r->wide_out = mem_alloc((size_t)c->count * dtype_bytes(wide));
 	r->out_count = root ? c->count : 0;
-	r->members -= !c->in; /* of the mean */
+	r->members -= !c->in; /* members that a mean counts */
 	return RT_MPI(m->base.job, MPI_Ireduce(r->wide_in,
 	                                       r->wide_out ? r->wide_out
 	                                       : root      ? c->out
@@ -172,8 +173,8 @@ static bool start_reduce(struct mpi *m, struct rt_request *r, MPI_Comm comm, int
 	                                       c->root, comm, r->piece));
 }
 
-/* Open MPI takes equal addresses of both buffers for MPI_IN_PLACE, on the rank where they are equal: a buffer
- * of which nothing is moved, which may be any, gets an address of its own. */
+/* Open MPI takes equal addresses of both buffers for MPI_IN_PLACE on that rank. So a buffer from which
+ * nothing is moved, and which may have any address, gets an address of its own. */
 static void *unless_empty(const int *counts, int n, const void *buffer)
 {
 	static char empty;
@@ -273,5 +274,5 @@ void mpi_collective_finish(struct rt_request *r)
 	rt_collective_round(c, r->members, r->wide_out ? r->wide_out : c->out, c->out, r->out_count);
 }
 #else
-typedef int rt_no_mpi_collectives; /* a file is not empty */
+typedef int rt_no_mpi_collectives; /* a C file must not be empty */
 #endif

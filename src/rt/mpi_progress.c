@@ -1,13 +1,13 @@
-/* mpi_progress: naps between looks; see mpi_progress.h. */
+/* mpi_progress: naps between calls of MPI; see mpi_progress.h. */
 #ifdef HIRC_HAVE_MPI
 #include "rt/mpi_progress.h"
 #include "rt/mpi_call.h"
 #include <time.h>
 
 enum {
-	NAP_US = 100,         /* while nobody else calls MPI */
-	LONGEST_NAP_US = 800, /* while the rank tests its requests */
-	QUIET_NAPS = 20,      /* without requests, before the thread sleeps until there are some */
+	NAP_US = 100,         /* nap while nobody else calls MPI */
+	LONGEST_NAP_US = 800, /* nap while the rank tests its requests */
+	QUIET_NAPS = 20,      /* naps without requests, before the thread sleeps until there are some */
 };
 
 static void nap(int64_t us)
@@ -15,7 +15,8 @@ static void nap(int64_t us)
 	nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
-/* Any call makes MPI move all that it has. Nobody sends on this communicator before the end of the job. */
+/* Calls MPI: any call makes it move all data. Nobody sends on this communicator before the end of the
+ * job. */
 static bool probe_mpi(struct mpi_progress *p)
 {
 	struct rt_mpi *boot = p->job->boot_state;
@@ -86,5 +87,5 @@ void mpi_progress_close(struct mpi_progress *p)
 	pthread_join(p->thread, NULL);
 }
 #else
-typedef int rt_no_mpi_progress; /* a file is not empty */
+typedef int rt_no_mpi_progress; /* a C file must not be empty */
 #endif

@@ -1,8 +1,8 @@
-/* mpi_progress: a thread that keeps MPI going while the rank computes.
+/* mpi_progress: runs a thread that makes MPI move data while the rank computes.
  *
- * MPI moves data only while it is called; a rank that computes for milliseconds would hold up those that wait
- * for its messages. Between hosts a thread looks after requests in flight: often where nobody else
- * does, rarely while the rank itself tests them, never while there are none. */
+ * MPI moves data only while it is called. A rank that computes for milliseconds would delay the ranks
+ * that wait for its messages. So between hosts, a thread calls MPI while requests are in flight: often
+ * if nobody else does, rarely while the rank itself tests them, and never without requests. */
 #ifndef HIRC_RT_MPI_PROGRESS_H
 #define HIRC_RT_MPI_PROGRESS_H
 #include "rt/bell.h"
@@ -14,15 +14,16 @@ struct mpi_progress {
 	pthread_t thread;
 	bool wanted, started;
 	_Atomic int stop;
-	_Atomic int under_way;  /* requests; the rank counts */
-	_Atomic uint32_t tests; /* made by the rank */
-	struct rt_bell bell;    /* of the thread, while nothing is under way */
+	_Atomic int under_way;  /* number of requests in flight; the rank counts */
+	_Atomic uint32_t tests; /* number of tests made by the rank */
+	struct rt_bell bell;    /* wakes the thread when something is in flight */
 };
 
-/* wanted: true if there ever is a thread. */
+/* wanted: a thread may be started. */
 void mpi_progress_open(struct mpi_progress *p, struct rt_job *job, bool wanted);
 void mpi_progress_close(struct mpi_progress *p);
-/* A request was started. The first starts the thread; where there can be none the rank goes on without. */
+/* Tells that a request was started. The first one starts the thread; if that fails, the rank goes on
+ * without it. */
 void mpi_progress_begin(struct mpi_progress *p);
 
 static inline void mpi_progress_end(struct mpi_progress *p)
@@ -30,7 +31,7 @@ static inline void mpi_progress_end(struct mpi_progress *p)
 	atomic_fetch_sub_explicit(&p->under_way, 1, memory_order_relaxed);
 }
 
-/* The rank tests a request. No other thread writes the number. */
+/* Tells that the rank tests a request. No other thread writes the number. */
 static inline void mpi_progress_tested(struct mpi_progress *p)
 {
 	atomic_store_explicit(&p->tests, atomic_load_explicit(&p->tests, memory_order_relaxed) + 1,

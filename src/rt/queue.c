@@ -1,4 +1,4 @@
-/* queue: the shared parts of the engines: checks, tickets, groups, numbers of messages. */
+/* queue: the parts that the engines share: checks, tickets, groups, numbers of messages. */
 #include "base/arena.h"
 #include "rt/bell.h"
 #include "rt/bootstrap_shared.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-	MAX_INDEXED = 4096, /* streams found by their index; others are searched */
+	MAX_INDEXED = 4096, /* streams found by their index; others are searched for */
 	SPINS = 100,        /* looks for the last receives */
 	YIELDS = 100,
 	SLEEP_US = 100,
@@ -46,7 +46,7 @@ static bool more_slots(struct rt_engine *e, struct rt_origin at)
 	return true;
 }
 
-/* id: of the first communication. */
+/* Makes a ticket. id: of the first communication. */
 static struct rt_ticket ticket_new(struct rt_engine *e, uint32_t communications, uint64_t id,
                                    struct rt_origin at)
 {
@@ -89,7 +89,7 @@ bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_tas
 	struct rt_trace_mark mark = {.kind = RT_TRACE_TASK, .lane = s->name, .at = at};
 	if (e->trace)
 		e->trace->event(e->trace, &mark);
-	atomic_store_explicit(computing, 1, memory_order_relaxed); /* no other thread writes it */
+	atomic_store_explicit(computing, 1, memory_order_relaxed); /* only this thread writes it */
 	enum status status = rt_device_run(e->device, RT_COMPUTE_LANE, task, why);
 	atomic_store_explicit(computing, 0, memory_order_relaxed);
 	mark.ends = true;
@@ -107,7 +107,7 @@ bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_tas
 	return false;
 }
 
-/* Counts and offsets of blocks that are known now. */
+/* Copies the counts and offsets of blocks, which are now known. */
 static enum status late_blocks(struct rt_engine *e, struct rt_comm_item *item)
 {
 	struct rt_collective *c = &item->c;
@@ -256,7 +256,7 @@ void rt_submit_compute(struct rt_engine *e, struct rt_stream *s, const struct rt
 void rt_submit_sync(struct rt_engine *e, struct rt_stream *current, struct rt_stream *other,
                     struct rt_origin at)
 {
-	if (!rt_engine_failed(e) && current != other) /* a stream is in order with itself */
+	if (!rt_engine_failed(e) && current != other) /* work of a stream is ordered anyway */
 		e->ops->sync(e, current, other, at);
 }
 
@@ -291,7 +291,7 @@ static bool needs_transport(struct rt_engine *e, struct rt_origin at)
 	return false;
 }
 
-/* Returns the item that the next communication is put into. */
+/* Returns the item for the next communication. */
 static struct rt_comm_item *next_item(struct rt_engine *e)
 {
 	if (!e->grouping)
@@ -398,7 +398,7 @@ struct rt_ticket rt_group_end(struct rt_engine *e, struct rt_stream *current, st
 
 /* Beginning and end */
 
-/* Waits until each sent message has met its receive: a message that nobody receives is an error. */
+/* Waits until each sent message has met its receive. A message that nobody receives is an error. */
 static void await_receives(struct rt_engine *e)
 {
 	struct rt_transport *t = e->transport;

@@ -1,15 +1,16 @@
-/* queue_adversary: the engine that reveals a missing order.
+/* queue_adversary: the engine that reveals missing synchronization.
  *
- * Nothing is done when it is issued. Streams are queues; a communication stands beside them from its start
- * on. When the host waits for all of it, or is far ahead, one thing after the other is chosen among all that
- * streams, synchronizations and waits allow:
+ * Nothing is executed when it is issued. Streams are queues; a communication leaves its stream when it
+ * starts. When the host waits for everything, or is far ahead, the engine chooses one step after the
+ * other among all steps that streams, synchronizations and waits allow:
  *
  *     stream 0    task · task                  the head of a queue, if it is a task
- *     main        join with stream 0 · task    heads that join or wait pass as soon as they can
- *     beside      allreduce c0                 its stream came to it, those before it of its team are done
+ *     main        join with stream 0 · task    joins and waits at the head pass as soon as they can
+ *     started     allreduce c0                 its stream has reached it, earlier ones of its team are done
  *
- * and done by the host thread: order, never time, makes the difference. A seed decides who waits.
- * Nothing that could go is held for ever: where there is no other choice, it goes. */
+ * The host thread executes the step. So only the order differs between runs, never the time. A seed
+ * decides which steps wait. Nothing is held for ever: if there is no other choice, a held step is
+ * executed. */
 #include "rt/queue_adversary.h"
 #include "base/arena.h"
 #include <sched.h>
@@ -17,7 +18,7 @@
 
 enum {
 	FIRST_WINDOW = 1 << 14, /* items */
-	YIELDS = 200,           /* looks for something to do, before a rank sleeps, */
+	YIELDS = 200,           /* looks for something to do before a rank sleeps */
 	SLEEP_US = 500,
 };
 
@@ -42,7 +43,7 @@ void adverse_marked_done(struct adverse_engine *e, enum rt_mark mark)
 	look_at_awaited(e);
 }
 
-/* Returns true if held items stay held. */
+/* Returns true if held items must still be held. */
 static bool is_held(struct adverse_engine *e)
 {
 	return atomic_load_explicit(&shared_of(e)->awaited_done, memory_order_acquire) != e->run;
@@ -85,7 +86,7 @@ static void show_head(struct adverse_engine *e, struct adverse_stream *s)
 		rt_engine_trace_wait(&e->base, &s->base, i->ticket, i->at);
 }
 
-/* Passes the joins, waits and starts at the head that can be passed. */
+/* Passes the joins, waits and starts at the head of a stream that can be passed. */
 static bool pass_stream_head(struct adverse_engine *e, struct adverse_stream *s)
 {
 	bool moved = false;
@@ -118,14 +119,16 @@ static bool pass_all(struct adverse_engine *e)
 
 /* Steps */
 
-/* The turns of all ranks' withheld items: communications, which other ranks may wait for, then the oldest. */
+/* Returns the number by which all ranks order their withheld items: communications first, since other
+ * ranks may wait for them, then the oldest. */
 static uint64_t turn_of(const struct adverse_choice *c)
 {
 	return c->order | (c->comm ? 0 : (uint64_t)1 << 63);
 }
 
-/* In the order of issue younger items wait for older ones. Where nothing moves on any rank, the first turn is
- * taken: a rank that takes another one would overtake communications that others still start. */
+/* Returns true if the item may be executed in the order of issue, in which younger items wait for older
+ * ones. If nothing moves on any rank, the first item of all ranks is chosen: a rank that chose another
+ * one would overtake communications that others have yet to start. */
 static bool is_in_order(struct adverse_engine *e, const struct adverse_choice *c)
 {
 	uint64_t oldest = UINT64_MAX;
@@ -193,7 +196,7 @@ static void run_head(struct adverse_engine *e, struct adverse_stream *s)
 	drop_head(e, s);
 }
 
-/* Does one thing, and ends finished ones. */
+/* Executes one step, and ends finished ones. */
 static void step_adversary(struct adverse_engine *e, bool *moved)
 {
 	if (e->running.n)
@@ -212,7 +215,7 @@ static void step_adversary(struct adverse_engine *e, bool *moved)
 	*moved = true;
 }
 
-/* Fails the job: held items cannot come after the awaited ones, so there is no such order. */
+/* Fails the job: the held items cannot come after the awaited ones, so the order does not exist. */
 static void give_up(struct adverse_engine *e)
 {
 	struct rt_origin at = nowhere;
@@ -233,7 +236,7 @@ static void give_up(struct adverse_engine *e)
 	rt_job_fail(e->base.job, STATUS_DIAGNOSTICS);
 }
 
-/* Nothing moved at the last of `looks`. */
+/* Waits after nothing moved at the last of `looks`. */
 static void rest(struct adverse_engine *e, uint32_t seen, int looks)
 {
 	adverse_tell(e, ADVERSE_WAITS);
@@ -243,7 +246,7 @@ static void rest(struct adverse_engine *e, uint32_t seen, int looks)
 		e->base.transport->ops->wait(e->base.transport, seen, SLEEP_US);
 }
 
-/* Nothing else will come: held work never goes. */
+/* Returns true if nothing else will come, so that held work is never executed. */
 static bool held_for_ever(const struct adverse_engine *e, bool all_issued)
 {
 	return e->held && e->base.job->size == 1 && !e->running.n && all_issued;
@@ -254,10 +257,10 @@ static uint32_t read_bell(struct adverse_engine *e)
 	return e->base.transport ? e->base.transport->ops->read(e->base.transport) : 0;
 }
 
-/* The event that the host waits for; all 0: the end of all work. */
+/* The event for which the host waits; all 0: the end of all work. */
 struct goal {
-	const struct rt_ticket *ticket;    /* is done */
-	const struct adverse_stream *room; /* has room */
+	const struct rt_ticket *ticket;    /* this ticket is done */
+	const struct adverse_stream *room; /* this stream has room */
 };
 
 static bool is_full(const struct adverse_engine *e, const struct adverse_stream *s)
@@ -306,7 +309,7 @@ static void adversary_drain(struct rt_engine *engine)
 	adverse_tell(e, ADVERSE_IDLE);
 }
 
-/* Far ahead: goes on while anything moves. */
+/* Executes steps while anything moves, since the host is far ahead. */
 static void catch_up(struct adverse_engine *e, struct rt_origin at)
 {
 	struct rt_watch watch = {0};

@@ -1,4 +1,4 @@
-/* queue_adversary_comm: the communications of the engine that delays work, from their start on. */
+/* queue_adversary_comm: handles communications of the engine that delays work, from their start on. */
 #include "base/arena.h"
 #include "rt/queue_adversary.h"
 #include <stdlib.h>
@@ -30,7 +30,7 @@ void adverse_comm_free(struct adverse_comm *c)
 	free(c);
 }
 
-/* c is all done, and in no list. */
+/* Ends c, which is done and in no list. */
 static void comm_end(struct adverse_engine *e, struct adverse_comm *c)
 {
 	if (rt_engine_ticket_end(&e->base, c->item.ticket))
@@ -41,7 +41,7 @@ static void comm_end(struct adverse_engine *e, struct adverse_comm *c)
 	adverse_comm_free(c);
 }
 
-/* The transport is done with c, and it is in no list. */
+/* Handles c when the transport is done with it; it is in no list. */
 static void comm_arrive(struct adverse_engine *e, struct adverse_comm *c)
 {
 	struct rt_board_line *board = board_of(e, c);
@@ -49,7 +49,7 @@ static void comm_arrive(struct adverse_engine *e, struct adverse_comm *c)
 	rt_engine_trace_comm(&e->base, &c->item, true, board);
 	if (c->item.message) {
 		rt_engine_message_hide(&e->base, c->shown);
-	} else { /* the head, or of its group */
+	} else { /* the head, or one of its group */
 		struct adverse_team *t = adverse_team_of(e, c->item.c.team);
 		struct adverse_comm **at = &t->head, *before = NULL;
 		for (; *at != c; at = &(*at)->next)
@@ -95,7 +95,7 @@ void adverse_comm_start(struct adverse_engine *e, struct adverse_comm *c)
 	enum status status = rt_engine_start(&e->base, &c->item, &c->running);
 	adverse_let_go(e);
 	if (status != STATUS_OK) {
-		vec_push(&e->running, c); /* whose end frees it */
+		vec_push(&e->running, c); /* its end frees it */
 		rt_job_fail(e->base.job, status);
 	} else if (c->running) {
 		vec_push(&e->running, c);

@@ -1,15 +1,16 @@
-/* queue_adversary_land: results of communications that come late.
+/* queue_adversary_land: delivers results of communications late.
  *
- *     allgather c0, allgather c1     one after the other, as all of a communicator
- *     wait(c1), use of c0's result   c0 has run, but nothing says that its result is where it belongs
+ *     allgather c0, allgather c1     one after the other, as on any communicator
+ *     wait(c1), use of c0's result   c0 has run, but nothing guarantees that its result was written
  *
- * A communication writes its result at any time before its wait is over. It gets memory of its own for it,
- * whose contents land where they belong at a chosen time: also after later work of its communicator. */
+ * A communication may write its result at any time before the end of its wait. So its result goes to a
+ * shadow, memory of its own, which is copied to the result at a chosen time, possibly after later work
+ * of the communicator. */
 #include "base/arena.h"
 #include "rt/queue_adversary.h"
 #include <string.h>
 
-/* Returns true if this member gets anything, and not where it gives. */
+/* Returns true if this member receives data into a buffer that is not also its input. */
 static bool gets(const struct rt_collective *c, const struct rt_team *team)
 {
 	bool root = team->index == c->root;
@@ -26,7 +27,7 @@ static bool gets_blocks(const struct rt_collective *c)
 	return collective_out(c->kind) == PART_EACH;
 }
 
-/* Blocks that `out` gets. */
+/* Returns the number of blocks that `out` receives. */
 static int block_count(const struct rt_collective *c, const struct rt_team *team)
 {
 	return gets_blocks(c) ? team->n : 1;
@@ -37,7 +38,7 @@ static struct rt_block block_of(const struct rt_collective *c, const struct rt_t
 	return rt_collective_taken(c, team->index, k);
 }
 
-/* Elements up to the end of the last block. */
+/* Returns the number of elements up to the end of the last block. */
 static int64_t extent(const struct rt_collective *c, const struct rt_team *team)
 {
 	int64_t most = 0;

@@ -1,8 +1,8 @@
-/* queue_adversary_pick: which of several things that can be done is done next.
+/* queue_adversary_pick: chooses the next one of several possible steps.
  *
  *     oldest   in the order of issue
- *     hold     each stream and each statement that communicates has a priority of its own, drawn from the
- *              seed and drawn anew now and then: the least one waits as long as anything else can go on
+ *     hold     each stream and each communicating statement has a random priority, drawn from the
+ *              seed and redrawn now and then: the least one waits as long as anything else is possible
  *     last     the work issued last
  *     random   any
  *
@@ -10,9 +10,9 @@
 #include "base/arena.h"
 #include "rt/queue_adversary.h"
 
-enum { DRAW_AGAIN = 512 /* one pick in so many draws the priorities anew */ };
+enum { DRAW_AGAIN = 512 /* one in so many choices draws the priorities again */ };
 
-/* A step of splitmix64. */
+/* Makes a step of splitmix64. */
 static uint64_t step_splitmix(uint64_t x)
 {
 	x += 0x9e3779b97f4a7c15u;
@@ -32,7 +32,7 @@ void adverse_pick_start(struct adverse_engine *e)
 	e->salt = draw_random(e);
 }
 
-/* The rank whose communications are held back; none, too, is drawn. */
+/* Returns the rank whose communications are withheld; it may also be none. */
 static int slow_rank(const struct adverse_engine *e)
 {
 	return (int)(step_splitmix(e->how.seed) % ((uint64_t)e->base.job->size + 1));

@@ -1,38 +1,39 @@
-/* queue_impl: the shared parts of the engines; for src/rt only.
+/* queue_impl: the structures and functions that the engines share; private to src/rt.
  *
- * queue.c checks submitted work and keeps tickets, groups and message numbers; an engine (queue_inline.c,
- * queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the work. The host thread
- * alone touches struct rt_engine, but for the slots of tickets, which whoever ends a communication releases.
- */
+ * queue.c checks submitted work and keeps tickets, groups and message numbers. An engine
+ * (queue_inline.c, queue_lanes.c, queue_issue.c, queue_adversary.c) embeds struct rt_engine and does the
+ * work. Only the host thread accesses struct rt_engine, except for slots of tickets: the thread that
+ * ends a communication releases its slot. */
 #ifndef HIRC_RT_QUEUE_IMPL_H
 #define HIRC_RT_QUEUE_IMPL_H
 #include "rt/queue.h"
 
 enum {
-	RT_SLOT_CHUNK = 1024, /* ticket slots made at once */
+	RT_SLOT_CHUNK = 1024, /* ticket slots allocated at once */
 	RT_SLOT_CHUNKS = 4096,
-	RT_MESSAGE_LINES = 4, /* pending messages that the board shows */
-	RT_LOOK_US = 20000,   /* how often a sleeping thread looks if the job has failed */
-	/* With so many items outstanding the host waits while anything in the job moves, and then for so
-	   long; */
+	RT_MESSAGE_LINES = 4, /* pending messages shown on the board */
+	RT_LOOK_US = 20000,   /* interval at which a sleeping thread tests if the job has failed */
+	/* With so many outstanding items, the host waits while anything in the job moves, and then for
+	 * the time below. */
 	RT_LARGE_WINDOW = 1 << 16,
 	RT_QUIET_US = 200000,
-	RT_QUIET_UNSEEN_US = 2000000, /* ranks on other hosts: their boards cannot be seen */
-	/* the waiting work may need work that the host has not issued yet: so it goes on to here. */
+	RT_QUIET_UNSEEN_US = 2000000, /* for ranks on other hosts, whose boards cannot be read */
+	/* The waiting work may need work that the host has not issued yet, so the host goes on up to
+	 * this limit. */
 	RT_LIMIT = RT_SLOT_CHUNK * RT_SLOT_CHUNKS,
 };
 
-/* A communication as it was submitted. */
+/* A submitted communication. */
 struct rt_comm_item {
-	struct rt_ticket ticket; /* of its group if it has one */
-	uint64_t id;             /* tracer's */
-	bool message;            /* p, else c */
-	uint8_t mark;            /* enum rt_mark; of the engine adversary */
-	bool follows; /* a collective that starts once the one before it, of its group and team, has */
+	struct rt_ticket ticket; /* ticket of its group, if it has one */
+	uint64_t id;             /* for a tracer */
+	bool message;            /* use p; otherwise c */
+	uint8_t mark;            /* enum rt_mark, for the engine adversary */
+	bool follows;            /* a collective that starts after the previous one of its group and team */
 	struct rt_collective c;
 	struct rt_p2p p;
-	int64_t *blocks; /* owned: memory of the lists of c; may be there without being used */
-	size_t room;     /* entries of blocks */
+	int64_t *blocks; /* owned: memory for the lists of c; may be allocated without being used */
+	size_t room;     /* length of blocks */
 };
 
 static inline struct rt_origin rt_comm_at(const struct rt_comm_item *item)
@@ -41,14 +42,14 @@ static inline struct rt_origin rt_comm_at(const struct rt_comm_item *item)
 }
 
 struct rt_slot {
-	_Atomic uint32_t generation; /* of the ticket that holds it; grows when that is done */
+	_Atomic uint32_t generation; /* of the ticket in this slot; incremented when the ticket is done */
 	_Atomic uint32_t label;
 	uint32_t left;             /* communications that are not done; set before they are published */
-	uint32_t next;             /* free ones: 1 + slot, 0: the last */
-	struct rt_stream *blocked; /* inline engine's: streams whose heads wait for it */
+	uint32_t next;             /* next free slot + 1; 0: the last one */
+	struct rt_stream *blocked; /* inline engine: streams whose heads wait for it */
 };
 
-/* Messages are matched by number: how many this rank has issued. */
+/* Counts of messages issued by this rank. Messages are matched by number. */
 struct rt_sequence {
 	bool send;
 	int peer;
@@ -56,18 +57,18 @@ struct rt_sequence {
 	uint64_t next;
 };
 
-/* The head of an engine's own structure. */
+/* The first member of an engine's own stream structure. */
 struct rt_stream {
 	struct rt_stream *_Atomic next; /* in the engine's list */
 	int64_t index;                  /* -1: a handle */
-	int line;                       /* on the board */
+	int line;                       /* line on the board */
 	struct rt_board_line *board;    /* that line, or NULL */
-	uint32_t name;                  /* its label */
+	uint32_t name;                  /* label of its name */
 };
 
 struct rt_engine_ops {
 	const char *name;
-	size_t bytes, stream_bytes; /* of the engine's structures */
+	size_t bytes, stream_bytes; /* sizes of the engine's structures */
 	enum status (*start)(struct rt_engine *e);
 	void (*stream_start)(struct rt_engine *e, struct rt_stream *s);
 	void (*task)(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task,
@@ -76,15 +77,15 @@ struct rt_engine_ops {
 	             struct rt_origin at);
 	void (*wait)(struct rt_engine *e, struct rt_stream *current, struct rt_ticket ticket,
 	             struct rt_origin at);
-	/* Takes over item's blocks and may leave others there. more: others of a group follow. */
+	/* Takes item's blocks, and may leave other memory there. more: others of a group follow. */
 	void (*communicate)(struct rt_engine *e, struct rt_stream *current, struct rt_comm_item *item,
 	                    bool more);
 	void (*drain)(struct rt_engine *e);
-	/* Frees all but the fields of struct rt_engine; the streams are still there. */
+	/* Frees everything except the fields of struct rt_engine; the streams still exist. */
 	void (*stop)(struct rt_engine *e);
 };
 
-/* The table of an engine whose functions are named <engine>_task and so on, here and in its file. */
+/* Makes the table of an engine whose functions are named <engine>_task and so on, here and in its file. */
 #define RT_ENGINE_OPS(engine, engine_type, stream_type)                                                      \
 	{                                                                                                    \
 		.name = #engine, .bytes = sizeof(engine_type), .stream_bytes = sizeof(stream_type),          \
@@ -100,24 +101,24 @@ struct rt_engine {
 	struct rt_transport *transport; /* NULL: none */
 	struct rt_tracer *trace;        /* NULL: none */
 	struct rt_stream *_Atomic streams;
-	uint64_t traced;             /* ids given to communications */
-	struct rt_stream **by_index; /* streams of small indices, or NULL */
+	uint64_t traced;             /* number of ids given to communications */
+	struct rt_stream **by_index; /* by index: streams of small indices, or NULL */
 	int64_t indices;
 
 	_Atomic(struct rt_slot *) slot_chunk[RT_SLOT_CHUNKS];
-	uint32_t slots;            /* made so far */
-	uint32_t free_slots;       /* list: 1 + slot */
-	_Atomic uint32_t released; /* list on its way to the host: 1 + slot */
+	uint32_t slots;            /* number of slots made */
+	uint32_t free_slots;       /* list of slots + 1 */
+	_Atomic uint32_t released; /* list of slots + 1, on its way to the host */
 
 	struct rt_sequence *sequence;
 	int sequences;
 	struct rt_comm_item single;
 	bool grouping;
-	uint8_t mark;                /* enum rt_mark, of the submitted item */
-	struct rt_comm_item *member; /* of the group being built */
+	uint8_t mark;                /* enum rt_mark of the next item */
+	struct rt_comm_item *member; /* members of the group being built */
 	int members, member_room;
 
-	int message_line[RT_MESSAGE_LINES]; /* on the board; of who starts messages */
+	int message_line[RT_MESSAGE_LINES]; /* lines on the board; owned by the thread that starts messages */
 	bool message_shown[RT_MESSAGE_LINES];
 };
 
@@ -138,16 +139,16 @@ static inline bool rt_engine_ticket_done(struct rt_engine *e, struct rt_ticket t
 	                                                 memory_order_acquire) != t.generation;
 }
 
-/* One communication of the ticket is done. True with the last; the slot is then still to be given back. */
+/* Ends one communication of the ticket. Returns true for the last one; the slot must then be given back. */
 bool rt_engine_ticket_end(struct rt_engine *e, struct rt_ticket t);
-/* Gives back a slot whose ticket is done. The host thread's. */
+/* Frees the slot of a finished ticket. For the host thread. */
 static inline void rt_engine_slot_free(struct rt_engine *e, uint32_t slot)
 {
 	rt_engine_slot(e, slot)->next = e->free_slots;
 	e->free_slots = slot + 1;
 }
 
-/* Runs a task, with its line on the board. False: it has failed, and so has the job. */
+/* Runs a task and shows it on the board. Returns false if it, and with it the job, has failed. */
 bool rt_engine_run(struct rt_engine *e, struct rt_stream *s, const struct rt_task *task, struct rt_origin at);
 /* Starts a communication on the transport. */
 enum status rt_engine_start(struct rt_engine *e, struct rt_comm_item *item, struct rt_request **out);
@@ -156,7 +157,7 @@ int64_t rt_engine_bytes(const struct rt_engine *e, const struct rt_comm_item *it
 static inline void rt_engine_trace_comm(struct rt_engine *e, const struct rt_comm_item *item, bool ends,
                                         const struct rt_board_line *lane)
 {
-	if (!e->trace || (!ends && item->follows)) /* which are one with the first */
+	if (!e->trace || (!ends && item->follows)) /* they are one item with the first */
 		return;
 	struct rt_trace_mark m = {.kind = item->message ? RT_TRACE_MESSAGE : RT_TRACE_COLLECTIVE,
 	                          .ends = ends,
@@ -173,10 +174,10 @@ static inline void rt_engine_trace_wait(struct rt_engine *e, const struct rt_str
 	if (e->trace && t.id)
 		e->trace->event(e->trace, &m);
 }
-/* Shows a message on the board: where, -1 if there is no place. */
+/* Shows a message on the board. Returns the line, or -1 if there is none. */
 int rt_engine_message_show(struct rt_engine *e, const struct rt_p2p *p);
 void rt_engine_message_hide(struct rt_engine *e, int place);
-/* Takes over the submitted lists, and leaves the blocks that `to` had, to be used again. */
+/* Takes the submitted lists, and leaves the former blocks of `to` there to be used again. */
 static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *submitted)
 {
 	struct rt_comm_item old = *to;
@@ -184,14 +185,14 @@ static inline void rt_comm_take(struct rt_comm_item *to, struct rt_comm_item *su
 	submitted->blocks = old.blocks;
 	submitted->room = old.room;
 }
-/* Room for n entries in item->blocks. */
+/* Makes room for n entries in item->blocks. */
 void rt_comm_blocks(struct rt_comm_item *item, size_t n);
 void rt_engine_too_many(struct rt_engine *e, struct rt_origin at);
 /* Returns the time for which a host that is far ahead waits while nothing moves. */
 int64_t rt_engine_quiet_us(const struct rt_engine *e);
-/* The watchdog has expired. */
+/* Fails the job after the watchdog has expired. */
 void rt_engine_stuck(struct rt_engine *e);
-/* A new line of the board: `communicator (0 2)`. */
+/* Makes a line on the board: `communicator (0 2)`. */
 int rt_engine_team_line(struct rt_engine *e, int team);
 
 extern const struct rt_engine_ops rt_inline_ops, rt_lanes_ops, rt_issue_ops, rt_adversary_ops;

@@ -1,16 +1,16 @@
 /* queue_inline: the engine that runs everything on the host thread.
  *
- * A stream without pending items runs new work at once. Once it has to wait it is blocked, and new work
- * stands in its queue, together with marks: if another item has to start after an item of this stream, a mark
- * in the queue sets it going, so that no dependency is ever searched for.
+ * A stream without pending items runs new work at once. When it has to wait, it is blocked, and new work
+ * goes into its queue. If another item must start after an item of this stream, a mark in the queue
+ * starts it, so that no dependency has to be searched for.
  *
  *     stream 0   wait c0 · task · task · mark: start allreduce c1 · wait c1
- *     main       join with stream 0 · task                                   the join is let go by a mark
+ *     main       join with stream 0 · task                                   a mark lets the join pass
  *
  *     blocked ──the head's wait is over──> ready ──run until the next wait──> blocked or idle
  *
- * Items come from one pool. All communications under way are tested whenever the transport is polled: after a
- * task, after a start, at times while issuing, and in every wait. */
+ * Items come from one pool. All communications in flight are tested whenever the transport is polled:
+ * after a task, after a start, now and then while issuing, and in every wait. */
 #include "rt/queue_inline.h"
 #include "base/arena.h"
 #include "rt/bell.h"
@@ -18,11 +18,11 @@
 #include <stdlib.h>
 
 enum {
-	POOL_CHUNK = 256,   /* items made at once */
-	ISSUES_A_POLL = 16, /* queued items, before the transport is polled */
-	SPIN_US = 2,        /* a wait polls for so long, */
-	YIELDS = 2,         /* then lets others run, */
-	PATIENCE_US = 1000, /* then, if no stream could go on, sleeps; halved when that was in vain */
+	POOL_CHUNK = 256,   /* items allocated at once */
+	ISSUES_A_POLL = 16, /* queued items between polls of the transport */
+	SPIN_US = 2,        /* a wait polls for this long, */
+	YIELDS = 2,         /* then yields so many times, */
+	PATIENCE_US = 1000, /* then sleeps if no stream could continue; halved after a useless sleep */
 	LEAST_PATIENCE_US = 8,
 };
 
@@ -48,7 +48,7 @@ static void item_free(struct inline_engine *e, struct item *i)
 	if (i->kind <= ITEM_WAIT)
 		e->outstanding--;
 	if (i->kind == ITEM_TASK && !i->task->fixed) {
-		struct record *r = (struct record *)i->task; /* task is its first member */
+		struct record *r = (struct record *)i->task; /* the task is the first member of the record */
 		r->next = e->free_records;
 		e->free_records = r;
 	}
@@ -171,7 +171,7 @@ static void run_ready(struct inline_engine *e)
 	}
 }
 
-/* Whatever can be done now. */
+/* Does everything that is possible now. */
 static void advance_inline(struct inline_engine *e, bool *moved)
 {
 	inline_poll(e, moved);
@@ -208,7 +208,7 @@ static void inline_drain(struct rt_engine *engine)
 	}
 }
 
-/* Far ahead: waits while anything moves. */
+/* Waits while anything moves, since the host is far ahead. */
 static void catch_up(struct inline_engine *e, struct rt_origin at)
 {
 	struct rt_watch watch = {0};
@@ -230,7 +230,7 @@ static void catch_up(struct inline_engine *e, struct rt_origin at)
 	}
 }
 
-/* Something was queued. */
+/* Handles an item that was queued. */
 static void queued(struct inline_engine *e, struct rt_origin at)
 {
 	if (++e->issued >= ISSUES_A_POLL && inline_under_way(e))
@@ -239,7 +239,7 @@ static void queued(struct inline_engine *e, struct rt_origin at)
 		catch_up(e, at);
 }
 
-/* The host could go on, but its wait may be over soon. */
+/* Waits for a moment: the host could go on, but the ticket may be done soon. */
 static void linger(struct inline_engine *e, struct rt_ticket ticket)
 {
 	int64_t start = rt_clock_us(), waited = 0;
@@ -266,7 +266,7 @@ static void linger(struct inline_engine *e, struct rt_ticket ticket)
 			continue;
 		}
 		if (e->busy < e->streams - 1)
-			return; /* other streams are free */
+			return; /* other streams can run */
 		if (waited >= e->patience_us)
 			break;
 		sleep_until(e, seen, e->patience_us - waited);
@@ -297,7 +297,7 @@ static void inline_sync(struct rt_engine *engine, struct rt_stream *current, str
 	struct inline_engine *e = (struct inline_engine *)engine;
 	struct stream *s = (struct stream *)current, *o = (struct stream *)other;
 	if (!o->head)
-		return; /* it has done all that it was given */
+		return; /* the stream has done everything */
 	bool idle = !s->head;
 	struct item *join = put_inline_item(e, s, ITEM_JOIN, at),
 	            *mark = put_inline_item(e, o, ITEM_MARK, at);
@@ -362,7 +362,7 @@ static void inline_communicate(struct rt_engine *engine, struct rt_stream *curre
 		return;
 	}
 	if (!item->message && inline_team_of(e, item->c.team)->head)
-		inline_let_start(e, make_comm(e, item)); /* after those */
+		inline_let_start(e, make_comm(e, item)); /* starts after those */
 	else if (!inline_at_once(e, item, &running))
 		inline_go_on(e, make_comm(e, item), running);
 	if (!more && inline_under_way(e))

@@ -1,8 +1,8 @@
-/* queue_inline_comm: communications of the engine that runs on the host thread.
+/* queue_inline_comm: handles communications of the engine that runs on the host thread.
  *
- *     submitted ──its stream comes to it──> free to start ──those before it of its team are done──> under way
+ *     submitted ──its stream reaches it──> free to start ──earlier ones of its team are done──> in flight
  *
- * All that are under way are in one ring; whoever polls tests them all. */
+ * All communications in flight are in one ring; each poll tests all of them. */
 #include "base/arena.h"
 #include "rt/queue_inline.h"
 
@@ -36,7 +36,7 @@ static struct rt_board_line *board_of(struct inline_engine *e, const struct rt_c
 	return item->message ? NULL : inline_team_of(e, item->c.team)->board;
 }
 
-/* Starts a communication. *running is NULL if it is done already. False: the job has failed. */
+/* Starts a communication. *running is NULL if it is done already. Returns false if the job has failed. */
 static bool start_inline_comm(struct inline_engine *e, struct rt_comm_item *item, struct rt_request **running)
 {
 	struct rt_board_line *board = board_of(e, item);
@@ -48,12 +48,12 @@ static bool start_inline_comm(struct inline_engine *e, struct rt_comm_item *item
 	return status == STATUS_OK;
 }
 
-/* A communication is done: lets go on who waits for it. */
+/* Ends a communication: continues everything that waits for it. */
 static void end_inline_comm(struct inline_engine *e, struct rt_comm_item *item)
 {
 	struct rt_board_line *board = board_of(e, item);
 	const struct comm *other = item->message ? NULL : inline_team_of(e, item->c.team)->head;
-	if (other && other->running) /* of its group */
+	if (other && other->running) /* one of its group */
 		rt_board_line_set(board, RT_LINE_WAITING, rt_comm_at(&other->item), 0);
 	else
 		rt_board_line_set(board, RT_LINE_IDLE, (struct rt_origin){.iteration = -1}, 0);
@@ -95,7 +95,7 @@ void inline_go_on(struct inline_engine *e, struct comm *c, struct rt_request *ru
 	under_way(e, c);
 }
 
-/* Starts c. True: it is done already. */
+/* Starts c. Returns true if it is done already. */
 static bool begin_team_comm(struct inline_engine *e, struct comm *c)
 {
 	if (!start_inline_comm(e, &c->item, &c->running))
@@ -105,7 +105,7 @@ static bool begin_team_comm(struct inline_engine *e, struct comm *c)
 	return !c->running;
 }
 
-/* Takes c, which is the head or of a group with it, out of its team's queue. */
+/* Removes c, the head or one of the head's group, from its team's queue. */
 static void take_out(struct team *t, struct comm *c)
 {
 	struct comm *before = NULL, *k = t->head;
@@ -119,7 +119,7 @@ static void take_out(struct team *t, struct comm *c)
 		t->last = before;
 }
 
-/* c is done. The next of its team is not started. */
+/* Ends c. Does not start the next one of its team. */
 static void finish_team_comm(struct inline_engine *e, struct comm *c)
 {
 	if (c->running) {
@@ -137,7 +137,7 @@ static void finish_team_comm(struct inline_engine *e, struct comm *c)
 	e->outstanding--;
 }
 
-/* Starts the heads of a team's queue, up to one that takes time, with the rest of that one's group. */
+/* Starts the heads of a team's queue, up to one that takes time and the rest of its group. */
 static void team_go(struct inline_engine *e, int id)
 {
 	struct team *t = inline_team_of(e, id);

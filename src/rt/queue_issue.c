@@ -1,17 +1,17 @@
-/* queue_issue: the engine of a device that works on its own: the host issues to it, and waits in rt_drain
- * alone.
+/* queue_issue: the engine of a device that works on its own: the host issues work to it, and waits only
+ * in rt_drain.
  *
- * A stream of the program is one of the device. A task is launched on it; a Synchronize is an event of the
- * other stream that this one waits for; a communication starts after an event of its stream, and a Wait is
- * for its own event. That event is there once the transport has given the communication to the device, for
- * which other members may have to come first. Until then later work of its stream stands in a queue on the
- * host:
+ * A stream of the program is a stream of the device. A task is launched on it. A Synchronize is an event
+ * of the other stream for which this one waits. A communication starts after an event of its stream, and
+ * a Wait waits for the event of the communication. That event exists once the transport has given the
+ * communication to the device, which may require other members to come first. Until then, later work of
+ * the waiting stream is in a queue on the host:
  *
  *     stream 0   wait c0 · task · mark: start allreduce c1 · wait c1            c0 was not issued yet
- *     main       join with stream 0 · task                                   the join is let go by the mark
+ *     main       join with stream 0 · task                                   the mark lets the join pass
  *
- * A ticket is done once the device is done with it, as far as the host has looked; streams wait for its
- * events up to then. */
+ * A ticket is done once the host has seen that the device is done with it. Until then streams wait for
+ * its events. */
 #include "rt/queue_issue.h"
 #include "base/arena.h"
 #include "rt/bell.h"
@@ -22,13 +22,13 @@
 #include <time.h>
 
 enum {
-	POOL_CHUNK = 256,      /* items made at once */
-	TASKS_A_BEAT = 256,    /* launches of a stream from one sign of life to the next, or */
-	WORK_A_BEAT = 1 << 22, /* elements, and multiplications of products, if that is less */
-	RETIRE_TICKETS = 64,   /* so many issued ones, before the host looks which are done */
-	PAUSE_SHARE = 128, /* a pause between looks is this part of the time in which nothing has moved, */
-	PAUSE_US = 200,    /* at most so long, */
-	SLEEP_US = 50,     /* and spent awake if it is shorter: sleeps last about so much longer */
+	POOL_CHUNK = 256,      /* items allocated at once */
+	TASKS_A_BEAT = 256,    /* launches of a stream between beats, its signs of progress, or */
+	WORK_A_BEAT = 1 << 22, /* elements, or multiplications of products, if these come first */
+	RETIRE_TICKETS = 64,   /* issued tickets, before the host tests which are done */
+	PAUSE_SHARE = 128,     /* a pause is this part of the time in which nothing has moved, */
+	PAUSE_US = 200,        /* at most this long, */
+	SLEEP_US = 50,         /* and busy if it is shorter, since sleeps last about this much longer */
 };
 
 /* ---- items */
@@ -75,7 +75,7 @@ void issue_unblock(struct issue_engine *e, struct stream *s)
 
 /* ---- work given to the device */
 
-/* Now and then an event tells that the device is at work. */
+/* Records an event now and then, which shows that the device makes progress. */
 static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
 {
 	void *event;
@@ -85,7 +85,7 @@ static void beat(struct issue_engine *e, struct stream *s, struct rt_origin at)
 		vec_push(&s->beat, event);
 }
 
-/* Roughly: elements, or multiplications. */
+/* Estimates the work: elements, or multiplications. */
 static int64_t work_of(const struct rt_task *t)
 {
 	if (t->kernel == RT_TASK_UNIT)
@@ -103,7 +103,7 @@ static void launch_task(struct issue_engine *e, struct stream *s, const struct r
 	why[0] = 0;
 	issue_enter_graph(e, s, at);
 	rt_board_line_begin(s->base.board, RT_LINE_RUNNING, at, 0);
-	int64_t work = work_of(task); /* a unit may be another one afterwards */
+	int64_t work = work_of(task); /* before the launch: the unit may be reused afterwards */
 	bool traced = issue_trace_clock(e);
 	void *begin = NULL;
 	enum status status =
@@ -135,7 +135,7 @@ void issue_await(struct issue_engine *e, struct stream *s, void *event, struct r
 
 /* ---- queues */
 
-/* Issues the head of a queue. False: it waits. */
+/* Issues the head of a queue. Returns false if it has to wait. */
 static bool issue_head(struct issue_engine *e, struct stream *s)
 {
 	struct item *i = s->head;
@@ -263,7 +263,7 @@ static void issue_communicate(struct rt_engine *engine, struct rt_stream *curren
 
 /* ---- the end of a run */
 
-/* Releases the beats of a stream that are over; they come one after the other. */
+/* Releases the beats of a stream that are over; they end in order. */
 static void listen_to_stream(struct issue_engine *e, struct stream *s)
 {
 	while (s->beaten < s->beat.n) {
@@ -304,7 +304,7 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen)
 		sched_yield();
 }
 
-/* For the report if nothing moves any more: the work that the device has not finished. */
+/* Prints the work that the device has not finished, for the report if nothing moves any more. */
 static void say_what_is_under_way(struct issue_engine *e)
 {
 	struct rt_job *job = e->base.job;

@@ -1,6 +1,6 @@
-/* queue_issue_comm: communications of the engine of a device that works on its own.
+/* queue_issue_comm: handles communications of the engine of a device that works on its own.
  *
- *     submitted ──its stream comes to it──> early ──those before it of its team have begun──> unissued:
+ *     submitted ──its stream reaches it──> early ──earlier ones of its team have begun──> unissued:
  *     with the transport ──the device has it──> issued: streams can wait for its event ──> done
  *
  * A group's ticket has an event of each member. */
@@ -87,8 +87,8 @@ struct comm *issue_comm_new(struct issue_engine *e, struct rt_comm_item *item, b
 	return c;
 }
 
-/* The lists of counts that stand in the device's memory, which the host has to wait for. They are the
- * caller's. */
+/* Fetches the lists of counts from the device's memory, for which the host has to wait. The caller frees
+ * them. */
 static int64_t *late_counts(struct issue_engine *e, struct rt_collective *c)
 {
 	struct rt_device *d = e->base.device;
@@ -138,7 +138,7 @@ static void begin_issue_comm(struct issue_engine *e, struct comm *c, void *after
 	issue_release(e, after);
 }
 
-/* Begins the collectives of a team whose turn has come. */
+/* Begins the collectives of a team for which no earlier one is left. */
 static void take_turns(struct issue_engine *e, int id)
 {
 	struct team *t = issue_team(e, id);
@@ -184,7 +184,7 @@ static void issued_all(struct issue_engine *e, struct rt_ticket t)
 	vec_push(&e->issued, t);
 }
 
-/* Asks the transport about communication k of those it has. */
+/* Asks the transport about communication k of those that it has. */
 static void look_at(struct issue_engine *e, uint32_t k, bool *moved)
 {
 	struct rt_transport *t = e->base.transport;

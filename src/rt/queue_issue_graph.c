@@ -1,8 +1,8 @@
-/* queue_issue_graph: graphs of a device that works on its own.
+/* queue_issue_graph: makes graphs of a device that works on its own.
  *
  *     fork: an event of main ──> each other stream that is used waits for it ──> main waits for all of them
  *
- * so that all that is issued from begin to end is one graph, which begins and ends in main. */
+ * So everything issued from begin to end is one graph, which begins and ends in main. */
 #include "rt/queue_issue.h"
 #include <assert.h>
 
@@ -34,7 +34,7 @@ enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)
 	return rt_job_status(engine->job);
 }
 
-/* All that was captured ends in main. */
+/* Makes main wait for everything that was captured. */
 static void join_graph(struct issue_engine *e, struct stream *main)
 {
 	const struct rt_origin nowhere = {.iteration = -1};
@@ -56,7 +56,7 @@ enum status rt_capture_end(struct rt_engine *engine, struct rt_stream *main, voi
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)main;
-	assert(!e->queued && !e->unissued.n); /* transports that capture issue at once */
+	assert(!e->queued && !e->unissued.n); /* transports that support graphs issue at once */
 	join_graph(e, s);
 	if (e->fork)
 		e->device->release(engine->device, e->fork);

@@ -1,10 +1,11 @@
-/* queue_issue_trace: events for a tracer from the engine of a device that works on its own, with their times.
+/* queue_issue_trace: reports events with their times to a tracer, from the engine of a device that works
+ * on its own.
  *
- *     stream    ··event·task·event····event: the stream comes to allreduce c····event: to wait c··
+ *     stream    ··event·task·event····event: the stream reaches allreduce c····event: it reaches wait c··
  *     device                                 ·····························c··event: c is done
  *
- * All are kept until rt_drain, when the device has nothing to do. Then they are times: from an event whose
- * time is known by both clocks, which is made before the first of them. */
+ * All events are kept until rt_drain, when the device has nothing to do. Then they are converted to
+ * times, relative to an event before the first of them, whose time is known by both clocks. */
 #include "rt/queue_issue.h"
 
 bool issue_trace_clock(struct issue_engine *e)
@@ -18,7 +19,7 @@ bool issue_trace_clock(struct issue_engine *e)
 		return false;
 	if (e->base.trace->error_ns < error)
 		e->base.trace->error_ns = error;
-	if (e->clock_ns < e->told_ns) /* what was told is over, whatever the error */
+	if (e->clock_ns < e->told_ns) /* whatever the error is, reported items are over */
 		e->clock_ns = e->told_ns;
 	return true;
 }
@@ -101,8 +102,8 @@ static void tell(struct issue_engine *e, const struct issue_timed *t)
 	m.bytes = 0;
 	m.ns = time_of(e, t->begin);
 	int64_t end = t->end ? time_of(e, t->end) : m.ns;
-	/* Streams may carry out several of one communicator at once: it is shown from when it is the only
-	 * one. */
+	/* Streams may execute several collectives of a communicator at once. One is shown from the time
+	 * when it is the only one. */
 	if (team && m.ns < team->busy_until)
 		m.ns = end < team->busy_until ? end : team->busy_until;
 	if (rt_engine_failed(&e->base))

@@ -1,4 +1,4 @@
-/* queue_lanes: the host's side of the engine that has two threads: issuing, and waiting for them. */
+/* queue_lanes: the host's side of the engine with two threads: issues work and waits for it. */
 #include "rt/queue_lanes.h"
 #include "base/arena.h"
 #include <sched.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 enum {
-	WINDOW = 4096,      /* outstanding items, before the host lets the lanes catch up */
-	CATCH_UP_US = 5000, /* how long it waits for them to move at all */
+	WINDOW = 4096,      /* outstanding items, after which the host lets the lanes catch up */
+	CATCH_UP_US = 5000, /* time that it waits for them to move at all */
 };
 
 /* Waking and waiting */
@@ -25,8 +25,8 @@ void lane_wake_all(struct lane_engine *e)
 	wake_communication(e);
 }
 
-/* Waits until `want` items are done; false: the job has failed, or nothing has moved for the time (-1: none).
- */
+/* Waits until `want` items are done. Returns false if the job has failed, or if nothing has moved for
+ * the time (-1: no limit). */
 static bool wait_done(struct lane_engine *e, int64_t want, int64_t patience_us, struct rt_watch *watch)
 {
 	int64_t last = -1, since = 0;
@@ -64,7 +64,7 @@ static bool wait_done(struct lane_engine *e, int64_t want, int64_t patience_us, 
 	}
 }
 
-/* Waits until `want` items are done; false: nothing moves any more. */
+/* Waits until `want` items are done. Returns false if nothing moves any more. */
 static bool wait_quiet(struct lane_engine *e, int64_t want)
 {
 	int64_t quiet = rt_engine_quiet_us(&e->base);
@@ -75,7 +75,7 @@ static bool wait_quiet(struct lane_engine *e, int64_t want)
 	return true;
 }
 
-/* Counts an item; a host that is far ahead waits, unless the lanes need work that it has not issued yet. */
+/* Counts an item. A host that is far ahead waits, unless the lanes need work that it has not issued yet. */
 static void count_issued(struct lane_engine *e, struct rt_origin at)
 {
 	e->issued++;
@@ -109,7 +109,7 @@ static void lanes_stream_start(struct rt_engine *e, struct rt_stream *s)
 	rt_fifo_start(&((struct lane_stream *)s)->copies, sizeof(struct rt_task));
 }
 
-/* item was claimed from the fifo of s and filled in. */
+/* Publishes an item that was claimed from the fifo of s and filled in. */
 static void stream_publish(struct lane_engine *e, struct lane_stream *s, struct rt_origin at)
 {
 	s->issued++;

@@ -1,4 +1,4 @@
-/* queue_lanes_run: the two threads that do the issued work. */
+/* queue_lanes_run: the two threads that execute the issued work. */
 #include "base/arena.h"
 #include "rt/queue_lanes.h"
 #include <sched.h>
@@ -6,13 +6,14 @@
 
 static const struct rt_origin nowhere = {.iteration = -1};
 
-/* A count of this thread's own goes up by one. */
+/* Increments a count that only this thread writes. */
 static void increment_count(_Atomic int64_t *n)
 {
 	atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_release);
 }
 
-/* Wakes the host if it sleeps and its work is done. After a sequentially consistent access to the count. */
+/* Wakes the host if it sleeps and its work is done. Call it after a sequentially consistent access to
+ * the count. */
 static void tell_host(struct lane_engine *e)
 {
 	if (atomic_load(&e->host_bell.sleepers) > 0 &&
@@ -43,7 +44,7 @@ static void show_wait(struct lane_engine *e, struct lane_stream *s, const struct
 	rt_board_line_begin(s->base.board, RT_LINE_WAITING, item->at, awaited);
 }
 
-/* Does the head of s if it is ready. False: it has failed. */
+/* Executes the head of s if it is ready. Returns false if it has failed. */
 static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *moved)
 {
 	struct lane_item *item = rt_fifo_peek(&s->fifo);
@@ -55,7 +56,7 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 			return true;
 		}
 		if (e->base.trace)
-			show_wait(e, s, item); /* traced once, also where nothing had to be waited for */
+			show_wait(e, s, item); /* each wait is traced once, even if it was over already */
 		rt_board_line_set(s->base.board, RT_LINE_IDLE, nowhere, 0);
 	} else {
 		const struct rt_task *task = item->task ? item->task : rt_fifo_peek(&s->copies);
@@ -66,9 +67,8 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 	}
 	rt_fifo_drop(&s->fifo);
 	increment_count(&e->computed);
-	/* Either the communication lane sees this, or we see that it has something to start; so does the
-	 * host.
-	 */
+	/* either the communication lane sees this, or this thread sees that the lane has something to
+	 * start; the same holds for the host */
 	atomic_fetch_add(&s->completed, 1);
 	*moved = true;
 	tell_host(e);
@@ -77,7 +77,7 @@ static bool stream_step(struct lane_engine *e, struct lane_stream *s, bool *move
 	return true;
 }
 
-/* One item of each stream that has one. */
+/* Executes one item of each stream that has one. */
 static bool streams_step(struct lane_engine *e)
 {
 	bool moved = false;
@@ -135,7 +135,7 @@ static void comm_done(struct lane_engine *e, struct lane_comm *c, const struct r
 	if (last)
 		give_back(e, c->item.ticket);
 	increment_count(&e->communicated);
-	atomic_fetch_sub(&e->comm_left, 1); /* a fence, too */
+	atomic_fetch_sub(&e->comm_left, 1); /* also a fence */
 	tell_host(e);
 	rt_job_progress(e->base.job);
 	if (last)
@@ -166,7 +166,8 @@ static enum status team_test(struct lane_engine *e, struct lane_team *q, bool *m
 	return status;
 }
 
-/* Starts the heads that may: those behind one that takes time, if they follow it in its group. */
+/* Starts the heads that may start, and those behind a head that takes time if they follow it in its
+ * group. */
 static enum status team_step(struct lane_engine *e, struct lane_team *q, bool *moved)
 {
 	enum status status = team_test(e, q, moved);
@@ -229,7 +230,7 @@ static enum status messages_step(struct lane_engine *e, bool *moved)
 		e->unused = m;
 		*moved = true;
 	}
-	struct lane_comm *c; /* at is the list's end */
+	struct lane_comm *c; /* `at` is the end of the list */
 	while ((c = rt_fifo_peek(&e->messages))) {
 		m = e->unused;
 		if (m)

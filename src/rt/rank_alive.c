@@ -48,11 +48,11 @@ int rt_alive_lost(struct rt_board *b)
 		int error = pthread_mutex_trylock(&l->lock);
 		if (error == EBUSY)
 			continue;
-		/* It died, or has just come to rt_alive_end. */
+		/* it has died, or has just reached rt_alive_end */
 		bool died = atomic_load_explicit(&l->watched, memory_order_acquire);
 		if (error == EOWNERDEAD)
 			pthread_mutex_consistent(&l->lock);
-		pthread_mutex_unlock(&l->lock); /* others find it free, too */
+		pthread_mutex_unlock(&l->lock); /* others must find it free as well */
 		if (died)
 			atomic_store_explicit(&l->lost, 1, memory_order_relaxed);
 		if (died)

@@ -1,8 +1,8 @@
-/* reduce_arrays: several arrays, element by element, to one; each is read once.
+/* reduce_arrays: reduces several arrays element by element to one, reading each once.
  *
- * Sums of the types that are as wide as their accumulators are loops over up to four arrays at a time;
- * of more arrays the sum so far stands in a block that stays in the nearest cache. All else goes by rows in
- * the wide type. Either way terms are combined in the order given. */
+ * Sums of types that are as wide as their accumulators are loops over up to four arrays at a time. For
+ * more arrays, the sum so far is in a block that fits in the nearest cache. All other reductions work on
+ * rows in the wide type. In both cases terms are combined in the given order. */
 #include "rt/clones.h"
 #include "rt/convert.h"
 #include "rt/rows.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum {
-	BLOCK_BYTES = 8 << 10, /* of a sum of more arrays than: */
+	BLOCK_BYTES = 8 << 10, /* block for sums of more arrays than: */
 	AT_ONCE = 4,
 };
 
-/* Out is one of the arrays or apart from all: each element is read before it is written. */
+/* out is one of the arrays or overlaps none: each element is read before it is written */
 #if defined(__GNUC__) && !defined(__clang__)
 #define EACH_ALONE _Pragma("GCC ivdep")
 #else
@@ -37,7 +37,7 @@ enum {
 
 SUM(f32, float)
 SUM(f64, double)
-SUM(32, uint32_t) /* integers wrap, whatever their sign */
+SUM(32, uint32_t) /* integers wrap, whatever their sign is */
 SUM(64, uint64_t)
 
 typedef void sum_function(void *out, const void *const *in, int terms, size_t n);
@@ -62,7 +62,7 @@ static void sum_blocks(sum_function *f, size_t size, char *out, const void *cons
 	}
 }
 
-/* One block of a reduction in a wide type. */
+/* Reduces one block in a wide type. */
 #define REDUCE_BLOCK(type, name)                                                                             \
 	do {                                                                                                 \
 		type acc[RT_ROW], x[RT_ROW];                                                                 \

@@ -1,10 +1,10 @@
-/* rows: see rows.h. One loop for each pair of storage type and wide type, made by the macros below. */
+/* rows: see rows.h. The macros below make one loop for each pair of storage type and wide type. */
 #include "rt/rows.h"
 #include "rt/clones.h"
 #include "rt/convert_bits.h"
 #include <string.h>
 
-/* Two loops, so that the compiler can vectorize the dense one. */
+/* two loops, so that the compiler can vectorise the dense one */
 #define LOOP(type, body)                                                                                     \
 	do {                                                                                                 \
 		type *p = at;                                                                                \
@@ -24,7 +24,7 @@
 typedef double f64;
 typedef float f32;
 
-/* The loop of one dtype, by its class (dtypes.def). WIDE: f32 or f64, the values' type. */
+/* The loop of one dtype, by its class (dtypes.def). WIDE: type of the values, f32 or f64. */
 #define LOAD_FLOAT(storage, ...) LOOP(const storage, out[i] = (WIDE)*e)
 #define LOAD_NARROW_FLOAT(storage, name, ...) LOOP(const storage, out[i] = bits_##name##_to_f32(*e))
 #define LOAD_INTEGER(storage, ...) LOOP(const storage, out[i] = (WIDE)*e)

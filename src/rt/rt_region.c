@@ -1,4 +1,4 @@
-/* rt_region: files in memory and their mappings; see rt_region.h. */
+/* rt_region: makes files in memory and maps them; see rt_region.h. */
 #include "rt/rt_region.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -69,10 +69,10 @@ void *rt_region_map(int file, size_t offset, size_t bytes)
 bool rt_region_populate(const struct rt_region *r, void *at, size_t bytes)
 {
 	if (bytes >= RT_HUGE_BYTES)
-		(void)madvise(at, bytes, MADV_HUGEPAGE); /* advice: small pages will do */
+		(void)madvise(at, bytes, MADV_HUGEPAGE); /* only advice: small pages work, too */
 	if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0)
 		return true;
-	if (errno != EINVAL) /* a kernel before 5.14 */
+	if (errno != EINVAL) /* kernels before 5.14 fail with EINVAL */
 		return false;
 	return fallocate(r->file, 0, (off_t)(r->offset + (size_t)((char *)at - (char *)r->at)),
 	                 (off_t)bytes) == 0;
@@ -80,7 +80,7 @@ bool rt_region_populate(const struct rt_region *r, void *at, size_t bytes)
 
 void rt_region_touch(void *at, size_t bytes)
 {
-	(void)madvise(at, bytes, MADV_POPULATE_READ); /* else each page comes when it is first used */
+	(void)madvise(at, bytes, MADV_POPULATE_READ); /* otherwise each page is mapped at its first use */
 }
 
 enum status rt_region_failed(struct rt_job *job, const char *what, size_t bytes, int error)

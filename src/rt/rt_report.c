@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 enum {
-	SHOWN_RANKS = 16,      /* of a list */
-	PATIENCE_US = 2000000, /* with another who reports */
+	SHOWN_RANKS = 16,      /* most ranks in a list */
+	PATIENCE_US = 2000000, /* time that it waits for another rank that reports */
 };
 
 /* ---- text */
@@ -88,7 +88,7 @@ static void put_label(struct rt_text *t, const struct rt_board_rank *r, uint32_t
 	}
 }
 
-/* A statement that a line came to before. find_lasts lists them: lasts[0] is the latest. */
+/* An earlier statement of a line. find_lasts lists them: lasts[0] is the latest. */
 struct last {
 	uint32_t label;
 	int64_t iteration;
@@ -126,7 +126,7 @@ static void put_standing(struct rt_text *t, const struct rt_board_rank *r, const
 	}
 	rt_text_puts(t, "\n");
 	if (n && lasts[0].label == label && lasts[0].iteration == iteration)
-		k = 1; /* that is where it stands */
+		k = 1; /* the first is the current statement */
 	for (; k < n; k++) {
 		rt_text_puts(t, "    after  ");
 		put_label(t, r, lasts[k].label, lasts[k].iteration);
@@ -139,7 +139,8 @@ static bool is_stream(const struct rt_board_line *l, const char *name)
 	return !read_u32(&l->members) && strcmp(name, "message") != 0;
 }
 
-/* A line in which the rank stands, or a stream that is done with all. False: there is nothing to say. */
+/* Prints a line in which the rank is, or a stream that is done with everything. Returns false if there
+ * is nothing to print. */
 static bool put_line(struct rt_text *t, int rank, const struct rt_board_rank *r,
                      const struct rt_board_line *l, bool want_idle)
 {
@@ -163,7 +164,7 @@ static bool put_line(struct rt_text *t, int rank, const struct rt_board_rank *r,
 
 /* ---- ranks */
 
-/* The state of a process as /proc has it, 'Z' if there is none. */
+/* Returns the state of a process as /proc has it; 'Z' if there is none. */
 static char state_of(int process)
 {
 	struct rt_text path = {.file = -1};
@@ -177,7 +178,7 @@ static char state_of(int process)
 	ssize_t n = read(file, text, sizeof text - 1);
 	close(file);
 	text[n > 0 ? n : 0] = 0;
-	const char *end = strrchr(text, ')'); /* of its name */
+	const char *end = strrchr(text, ')'); /* end of its name */
 	return end && end[1] == ' ' ? end[2] : 'Z';
 }
 
@@ -240,7 +241,8 @@ static bool is_in_ranks(const struct ranks *s, int rank)
 	return s->bit[rank / 64] >> rank % 64 & 1;
 }
 
-/* Statements that r has come to on its line of that name, which it may have at the same place. */
+/* Returns the number of statements that r has reached on its line of that name, which may be at the same
+ * place. */
 static uint64_t begun_by(const struct rt_board_rank *r, const char *name, int place)
 {
 	for (int i = 0; i < RT_BOARD_LINES; i++) {
@@ -252,7 +254,7 @@ static uint64_t begun_by(const struct rt_board_rank *r, const char *name, int pl
 	return 0;
 }
 
-/* Adds the members of a collective that have not come to it. */
+/* Adds the members of a collective that have not reached it. */
 static void add_members(const struct rt_board *b, const struct rt_board_rank *r, int place, struct ranks *s)
 {
 	const struct rt_board_line *l = &r->line[place];
@@ -290,7 +292,7 @@ static void waited_for(const struct rt_board *b, int rank, struct ranks *s)
 	}
 }
 
-/* `rank 2`, `ranks 0 1 3`; 0: there are none. Returns their number. */
+/* Prints `rank 2` or `ranks 0 1 3`. Returns their number, which may be 0. */
 static int put_ranks(const struct ranks *s, struct rt_text *t)
 {
 	int n = 0, shown = 0;
@@ -311,11 +313,11 @@ static int put_ranks(const struct ranks *s, struct rt_text *t)
 	return n;
 }
 
-/* A line for each set of ranks that some wait for. */
+/* Prints a line for each set of ranks for which some wait. */
 static void put_waits(const struct rt_board *b, struct rt_text *t)
 {
 	struct ranks set, waiters;
-	uint64_t hash[RT_MAX_RANKS]; /* of each rank's waits; 0: nobody */
+	uint64_t hash[RT_MAX_RANKS]; /* by rank: hash of its waits; 0: it waits for nobody */
 	for (int r = 0; r < b->ranks; r++) {
 		uint64_t h = 0;
 		waited_for(b, b->first + r, &set);

@@ -1,18 +1,19 @@
-/* shm_collective: collectives by reading the slots and memory of the other members.
+/* shm_collective: does collectives by reading the slots and memory of the other members.
  *
- * A member publishes its slot: the payload, if it is small, else where it is in its memory. Each member then
- * reads its inputs from the others, and is done when the others have read theirs from it.
+ * A member publishes its slot, which contains the payload if it is small, and otherwise its place in
+ * memory. Each member then reads its inputs from the others, and is done when the others have read
+ * theirs from it.
  *
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
- *                    blocks are copied from where they are to where they belong
+ *                    blocks are copied to their places in the result
  *     ReduceScatter  the own block is reduced, read from all members
- *     Allreduce      small: each member reduces all; else a ReduceScatter of even blocks, each put into all
- *                    members' memory, or, where that is not seen by all, copied from the member that has it
- *     Reduce         the root reduces; of much each member reduces a block, into the root's memory
+ *     Allreduce      small: each member reduces all; large: a ReduceScatter of even blocks, each put into all
+ *                    members' memory or, if not all see that, copied from the member that has it
+ *     Reduce         the root reduces; large: each member reduces a block into the root's memory
  *     Barrier        there is nothing to read
  *
- * Operands are always combined in team order, whoever comes first. Data in memory that the others do not see
- * comes as messages (phase 0; the reduced blocks of Allreduce: phase 1). */
+ * Operands are always combined in team order, whichever member comes first. Data in memory that the
+ * others do not see is sent as messages (phase 0; the reduced blocks of Allreduce: phase 1). */
 #include "base/arena.h"
 #include "rt/memory.h"
 #include "rt/shm.h"
@@ -23,9 +24,9 @@
 #include <string.h>
 
 enum {
-	REDUCE_AT_ONCE = 256 << 10, /* elements, before other requests have their turn */
-	COPY_AT_ONCE = 16 << 20,    /* bytes */
-	PUT_AT_ONCE = 16 << 10,     /* bytes that stay in the nearest cache */
+	REDUCE_AT_ONCE = 256 << 10, /* elements at once, before other requests are advanced */
+	COPY_AT_ONCE = 16 << 20,    /* bytes at once */
+	PUT_AT_ONCE = 16 << 10,     /* bytes at once, which fit in the nearest cache */
 };
 
 /* ---- messages */
@@ -38,7 +39,7 @@ static enum status receive_part(struct shm *s, struct rt_request *r, int from, u
 	return shm_receive(s, shm_part_transfer(r, from, phase, data, bytes, &r->receiving));
 }
 
-/* Copies the block that this member gives to itself: it is not part of the messages. */
+/* Copies the block that this member gives to itself; it is not sent as a message. */
 static void copy_own(struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
@@ -54,13 +55,13 @@ static void copy_own(struct rt_request *r)
 
 /* ---- looking at the others' slots */
 
-/* The block that member `from` has for this one, by its slot. */
+/* Returns the block that member `from` has for this one, from its slot. */
 static struct shm_entry offered(const struct rt_request *r, int from, struct shm_slot *slot)
 {
 	int own = r->team->index;
 	if (slot->sign.how & SHM_TABLE)
 		return shm_slot_table(slot)[own];
-	if (r->c.kind == COLLECTIVE_ALLREDUCE) { /* even blocks differ in size */
+	if (r->c.kind == COLLECTIVE_ALLREDUCE) { /* even blocks may differ in size */
 		struct rt_block b = shm_part(r, own);
 		return (struct shm_entry){.offset = b.offset * shm_element_bytes(r),
 		                          .bytes = b.count * shm_element_bytes(r)};
@@ -130,10 +131,10 @@ static enum status compare_slots(struct shm *s, struct rt_request *r, bool *move
 
 /* ---- reading */
 
-/* Copies the parts found. */
+/* Copies the parts that were found. */
 static void copy_found(struct rt_request *r, bool *moved)
 {
-	for (int i = 1; i < r->team->n; i++) { /* not all from the same one first */
+	for (int i = 1; i < r->team->n; i++) { /* each member starts at another one */
 		struct shm_source *x = &r->source[(r->team->index + i) % r->team->n];
 		if (!x->to)
 			continue;
@@ -150,8 +151,8 @@ static void copy_found(struct rt_request *r, bool *moved)
 	}
 }
 
-/* Returns the elements that this member reduces, and where they begin in `in` (reductions to a root: in all
- * of it). */
+/* Returns the elements that this member reduces, and their begin in `in`; for reductions to a root, all
+ * of it. */
 static struct rt_block reduced_here(const struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
@@ -163,7 +164,7 @@ static struct rt_block reduced_here(const struct rt_request *r)
 	return c->kind == COLLECTIVE_ALLREDUCE ? shm_part(r, own) : rt_collective_block(c, own);
 }
 
-/* A block at a time, which is in the nearest cache when it is copied to the others. */
+/* Reduces one block at a time, which is still in the nearest cache when it is copied to the others. */
 static void reduce_and_put(struct rt_request *r, char *out, int64_t at, const void **in, int terms, int64_t n)
 {
 	int64_t size = shm_element_bytes(r), step = PUT_AT_ONCE / size;
@@ -203,7 +204,8 @@ static void reduce_some(struct rt_request *r)
 		free(in);
 }
 
-/* All slots of a Reduce are there: decides if it is split; then finds the part that this member reduces. */
+/* Called when all slots of a Reduce are written: decides if it is split, then finds the part that this
+ * member reduces. */
 static bool find_reduce_split(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index;
@@ -222,8 +224,8 @@ static bool find_reduce_split(struct shm *s, struct rt_request *r)
 	return true;
 }
 
-/* All slots of an Allreduce are there: decides if all see each other's results; then finds where this
- * member's block belongs in them. */
+/* Called when all slots of an Allreduce are written: decides if all members see each other's results,
+ * then finds the places of this member's block in them. */
 static bool find_push_targets(struct shm *s, struct rt_request *r)
 {
 	int64_t offset = shm_part(r, r->team->index).offset * shm_element_bytes(r);
@@ -238,7 +240,7 @@ static bool find_push_targets(struct shm *s, struct rt_request *r)
 	return true;
 }
 
-/* The own block of a large Allreduce is reduced: the others may have it. */
+/* Publishes the own block of a large Allreduce, which is reduced now. */
 static void show_reduced(struct shm *s, struct rt_request *r)
 {
 	int own = r->team->index, n = r->team->n;
@@ -270,7 +272,7 @@ static enum status look_reduced(struct shm *s, struct rt_request *r, bool *moved
 		struct rt_block b = shm_part(r, m);
 		int64_t offset = b.offset * shm_element_bytes(r), bytes = b.count * shm_element_bytes(r);
 		x->reduced = *moved = true;
-		if (r->split || r->push) { /* it is where it belongs */
+		if (r->split || r->push) { /* it is in its place already */
 			r->unread--;
 			continue;
 		}
@@ -345,7 +347,7 @@ static bool can_publish(struct rt_request *r)
 
 static bool has_all(const struct rt_request *r)
 {
-	bool all = r->c.kind == COLLECTIVE_BARRIER || shm_may_split(r); /* must be seen */
+	bool all = r->c.kind == COLLECTIVE_BARRIER || shm_may_split(r); /* all of them must be seen */
 	return r->unread == 0 && r->receiving == 0 && (!all || r->uncompared == 0);
 }
 
@@ -455,7 +457,7 @@ enum status shm_collective_start(struct shm *s, const struct rt_collective *c, s
 	struct shm_sign sign = sign_of(c, s->team[c->team].n);
 	bool published = shm_small_publish(s, c, &sign);
 	rt_transport_count(&s->base, c);
-	shm_ring_bells(s); /* after the time of all this, the others' slots are on their way */
+	shm_ring_bells(s); /* by now the others' slots are on their way */
 	enum status status = published ? shm_small_end(s, c, &sign, &done) : STATUS_OK;
 	*out = NULL;
 	if (done || status != STATUS_OK)

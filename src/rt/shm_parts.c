@@ -1,7 +1,7 @@
-/* shm_parts: which elements a member of a collective gives to which other. */
+/* shm_parts: see shm_parts.h. */
 #include "rt/shm_parts.h"
 
-enum { SPLIT_BYTES = 16 << 10 /* of a Reduce from which on all members reduce */ };
+enum { SPLIT_BYTES = 16 << 10 /* size of a Reduce from which on all members reduce */ };
 
 int64_t shm_element_bytes(const struct rt_request *r)
 {

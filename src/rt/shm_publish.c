@@ -1,4 +1,4 @@
-/* shm_publish: a member's slot: the payload, or where it is, or that it comes as messages. */
+/* shm_publish: fills a member's slot with the payload or its place, or sends the payload as messages. */
 #include "rt/shm_publish.h"
 #include "base/arena.h"
 #include "rt/memory.h"
@@ -8,7 +8,7 @@
 struct shm_transfer *shm_part_transfer(struct rt_request *r, int member, uint32_t phase, const void *data,
                                        int64_t bytes, int *pending)
 {
-	if (!r->transfer) /* both ways, in both phases */
+	if (!r->transfer) /* for both directions and both phases */
 		r->transfer = mem_alloc(4 * (size_t)r->team->n * sizeof *r->transfer);
 	struct shm_transfer *x = &r->transfer[r->transfers++];
 	*x = (struct shm_transfer){
@@ -30,13 +30,13 @@ void shm_send_part(struct shm *s, struct rt_request *r, int to, uint32_t phase, 
 		shm_send(s, shm_part_transfer(r, to, phase, data, bytes, &r->sending));
 }
 
-/* Returns true if the slot would hold the block for this member, or for all. */
+/* Returns true if the slot contains the block for this member, or for all. */
 static bool is_put(const struct rt_request *r, int member)
 {
 	return !shm_has_blocks(r) || r->c.kind == COLLECTIVE_ALLREDUCE || member != r->team->index;
 }
 
-/* Bytes that a slot must hold for others to need nothing else. */
+/* Returns the bytes that a slot must contain so that others need nothing else. */
 static int64_t bytes_given(const struct rt_request *r)
 {
 	int64_t n = 0;
@@ -46,7 +46,7 @@ static int64_t bytes_given(const struct rt_request *r)
 	return n * shm_element_bytes(r);
 }
 
-/* Blocks that do not simply follow each other, all of one size. */
+/* Returns true if the blocks are not of equal size and contiguous. */
 static bool needs_table(const struct rt_request *r)
 {
 	const struct rt_collective *c = &r->c;
@@ -55,7 +55,7 @@ static bool needs_table(const struct rt_request *r)
 	return collective_exchanges(c->kind) ? c->send_counts || c->send_offsets : c->counts || c->offsets;
 }
 
-/* The payload into the slot, blocks one after the other. */
+/* Copies the payload into the slot, one block after the other. */
 static void put_payload(const struct rt_request *r, struct shm_slot *slot)
 {
 	int64_t size = shm_element_bytes(r), at = 0;

@@ -1,4 +1,4 @@
-/* shm_ring: messages through rings in shared memory; see shm.h. */
+/* shm_ring: sends messages through rings in shared memory; see shm.h. */
 #include "base/arena.h"
 #include "rt/memory.h"
 #include "rt/shm.h"
@@ -7,60 +7,60 @@
 #include <string.h>
 
 enum {
-	SLOTS = 8,              /* of a ring; a power of two */
-	INLINE_BYTES = 4096,    /* of data that go with an offer */
-	GET_AT_ONCE = 16 << 20, /* bytes, before others have their turn */
+	SLOTS = 8,              /* slots of a ring; a power of two */
+	INLINE_BYTES = 4096,    /* bytes of data that go with an offer */
+	GET_AT_ONCE = 16 << 20, /* bytes copied at once, before other transfers are advanced */
 };
 
 enum slot_type {
 	SLOT_WHOLE, /* payload: a small message */
 	SLOT_OFFER, /* payload: the first bytes */
-	SLOT_PLACE, /* an offer; payload: where the data are, as an int64_t */
+	SLOT_PLACE, /* an offer; payload: the place of the data, as an int64_t */
 	SLOT_ACCEPT,
 	SLOT_DATA,
 };
 
 struct slot {
-	_Atomic uint32_t stamp;          /* 1 + how many slots of the ring were written before */
-	uint32_t type : 3, bytes : 29;   /* enum slot_type; of payload */
-	uint32_t sender_id, receiver_id; /* names of the transfer on either side */
+	_Atomic uint32_t stamp;          /* number of slots written to the ring before + 1 */
+	uint32_t type : 3, bytes : 29;   /* enum slot_type; bytes of payload */
+	uint32_t sender_id, receiver_id; /* names of the transfer on the two sides */
 	int64_t total;                   /* bytes of the message */
-	struct shm_key key;              /* but data and accepts */
-	struct shm_sign sign;            /* the same */
+	struct shm_key key;              /* not for data and accepts */
+	struct shm_sign sign;            /* likewise */
 	char payload[];
 };
 _Static_assert(sizeof(struct slot) == SHM_LINE, "payloads are aligned to cache lines");
 
 struct ring {
-	alignas(SHM_LINE) _Atomic uint32_t head; /* slots read, by the receiver */
-	_Atomic uint32_t matched;                /* small messages that met their receive */
+	alignas(SHM_LINE) _Atomic uint32_t head; /* number of slots read by the receiver */
+	_Atomic uint32_t matched;                /* number of small messages that met their receive */
 	alignas(SHM_LINE) char slots[];
 };
 
 /* This rank's ends of the rings to and from a peer. */
 struct end {
-	uint32_t written, room; /* slots; below room they are known to be free */
-	uint32_t small;         /* messages written */
-	uint32_t read;          /* slots */
+	uint32_t written, room; /* slots written; slots below `room` are known to be free */
+	uint32_t small;         /* small messages written */
+	uint32_t read;          /* slots read */
 };
 
 /* An offer or a small message that came before its receive. */
 struct offer {
 	struct offer *next;
-	struct slot slot; /* without payload */
+	struct slot slot; /* without its payload */
 	char payload[];   /* offer_bytes */
 };
 
 struct shm_rings {
 	char *memory;   /* rings [from][to] */
-	size_t payload; /* bytes of a slot */
+	size_t payload; /* bytes of payload in a slot */
 	size_t ring_bytes;
 	struct end *end;             /* by peer */
-	struct shm_transfer head;    /* of those with something to put into a ring; circular */
-	struct shm_transfer *posted; /* one list head for each peer */
-	struct offer **offers;       /* for each peer, oldest first */
-	struct offer *unused;        /* to be used again */
-	struct shm_transfer **named; /* by id; NULL: free */
+	struct shm_transfer head;    /* circular list of transfers with something to put into a ring */
+	struct shm_transfer *posted; /* by peer: list head */
+	struct offer **offers;       /* by peer, oldest first */
+	struct offer *unused;        /* to use again */
+	struct shm_transfer **named; /* by name; NULL: free */
 	uint32_t names, names_used;
 	uint32_t *free_names; /* stack */
 };
@@ -70,7 +70,7 @@ static size_t payload_bytes(int ranks)
 	return ranks <= 8 ? 32 << 10 : ranks <= 32 ? 8 << 10 : ranks <= 64 ? 4 << 10 : 1 << 10;
 }
 
-/* Most that goes with an offer. */
+/* Returns the most bytes that go with an offer. */
 static size_t offer_bytes(const struct shm_rings *q)
 {
 	return q->payload < INLINE_BYTES ? q->payload : INLINE_BYTES;
@@ -87,7 +87,7 @@ static struct slot *slot_of(struct shm *s, struct ring *r, uint32_t i)
 	return (struct slot *)(r->slots + (i % SLOTS) * (sizeof(struct slot) + s->rings->payload));
 }
 
-/* The next free slot to a peer, NULL if there is none. */
+/* Returns the next free slot to a peer; NULL if there is none. */
 static struct slot *ring_claim(struct shm *s, int to)
 {
 	struct ring *r = ring_of(s, s->base.job->rank, to);
@@ -101,14 +101,14 @@ static void ring_publish(struct shm *s, int to, struct slot *slot)
 {
 #ifdef HIRC_TSAN_SELFTEST
 	atomic_store_explicit(&slot->stamp, ++s->rings->end[to].written,
-	                      memory_order_relaxed); /* wrong: the thread sanitizer must see it */
+	                      memory_order_relaxed); /* wrong on purpose: the thread sanitizer must find it */
 #else
 	atomic_store_explicit(&slot->stamp, ++s->rings->end[to].written, memory_order_release);
 #endif
 	shm_tell(s, to);
 }
 
-/* The next slot from a peer, NULL if it has written none. */
+/* Returns the next slot from a peer; NULL if it has written none. */
 static struct slot *ring_next(struct shm *s, int from)
 {
 	uint32_t read = s->rings->end[from].read;
@@ -116,7 +116,7 @@ static struct slot *ring_next(struct shm *s, int from)
 	return atomic_load_explicit(&slot->stamp, memory_order_acquire) == read + 1 ? slot : NULL;
 }
 
-/* The slot was read: the peer may write to it. */
+/* Frees a slot after reading, so that the peer may write it. */
 static void ring_advance(struct shm *s, int from)
 {
 	atomic_store_explicit(&ring_of(s, from, s->base.job->rank)->head, ++s->rings->end[from].read,
@@ -124,7 +124,7 @@ static void ring_advance(struct shm *s, int from)
 	shm_tell(s, from);
 }
 
-/* A small message from a peer has met its receive. */
+/* Counts a small message from a peer that has met its receive. */
 static void ring_matched(struct shm *s, int from)
 {
 	struct ring *r = ring_of(s, from, s->base.job->rank);
@@ -167,7 +167,8 @@ static void name_take(struct shm *s, struct shm_transfer *x)
 static void count_p2p_bytes(struct shm *s, const struct shm_transfer *x)
 {
 	struct rt_counter *c = &s->base.counter[RT_COUNTER_P2P];
-	if (x->sign.kind == SHM_P2P && x->peer != s->base.job->rank) /* others are counted at their start */
+	if (x->sign.kind == SHM_P2P &&
+	    x->peer != s->base.job->rank) /* other messages are counted at their start */
 		*(x->send ? &c->bytes_sent : &c->bytes_received) += x->bytes;
 }
 
@@ -189,7 +190,7 @@ void shm_send(struct shm *s, struct shm_transfer *x)
 	list_append(&s->rings->head, x);
 }
 
-/* An offer meets its receive. */
+/* Handles an offer that meets its receive. */
 static enum status match_offer(struct shm *s, struct shm_transfer *x, const struct slot *offer,
                                const char *payload)
 {
@@ -314,7 +315,7 @@ static void put_message(const struct shm_transfer *x, enum slot_type type, size_
 		memcpy(slot->payload, x->data, bytes);
 }
 
-/* A message, or the offer of one. */
+/* Puts a message, or the offer of one, into a slot. */
 static void put_offer(struct shm *s, struct shm_transfer *x, struct slot *slot)
 {
 	size_t most = offer_bytes(s->rings);
@@ -326,7 +327,7 @@ static void put_offer(struct shm *s, struct shm_transfer *x, struct slot *slot)
 		s->rings->end[x->peer].small++;
 		x->state = SHM_SENT;
 	} else if ((place = rt_memory_place(&s->base, x->data)) >= 0) {
-		/* the receiver copies all of it before it accepts */
+		/* the receiver copies everything before it accepts */
 		put_message(x, SLOT_PLACE, sizeof place, slot);
 		memcpy(slot->payload, &place, sizeof place);
 	} else {
@@ -346,7 +347,7 @@ static void put_data(struct shm *s, struct shm_transfer *x, struct slot *slot)
 	x->moved += n;
 }
 
-/* Puts the next slot of x into its ring. False: the ring is full. */
+/* Puts the next slot of x into its ring. Returns false if the ring is full. */
 static bool put_slot(struct shm *s, struct shm_transfer *x)
 {
 	struct slot *slot = ring_claim(s, x->peer);
@@ -368,7 +369,7 @@ static bool put_slot(struct shm *s, struct shm_transfer *x)
 	return true;
 }
 
-/* Copies from the sender's memory. */
+/* Copies a piece from the sender's memory. */
 static void get_some(struct shm_transfer *x)
 {
 	int64_t rest = x->bytes - x->moved, n = rest < GET_AT_ONCE ? rest : GET_AT_ONCE;

@@ -1,4 +1,4 @@
-/* shm_sign: the ranks' signs of a collective or message, compared; the error names both sides. */
+/* shm_sign: compares the ranks' signs of a collective or message; the error names both sides. */
 #include "rt/shm.h"
 
 static void describe_sign(struct shm *s, int rank, const struct shm_sign *sign, bool send, struct buf *out)

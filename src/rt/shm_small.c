@@ -1,31 +1,31 @@
-/* shm_small: collectives whose payloads all stand in slots, done while they are started.
+/* shm_small: does collectives whose payloads are all in slots, while they are started.
  *
- *     the own slot is published ── all others are looked at, for about 0.3 µs ──> all are there: the end
- *                                                                            └──> else a request goes on
+ *     the own slot is published ── looks at all others for about 0.3 µs ──> all are published: the end
+ *                                                                   └──> otherwise a request goes on
  *
- * Who only gives is done when it has published. Of every OWED-th such one, when there is nothing else to do,
- * and at the end, it looks at the others' signs of all that are there: a look at once would take the line
- * away from who is about to write it.
+ * A member that only gives is done when it has published its slot. It compares the others' signs later:
+ * at every OWED-th such collective, when there is nothing else to do, and at the end. To look at once
+ * would take the cache line away from the member that is about to write it.
  *
- * One line of a slot holds its stamp, its sign and 32 bytes of payload: a small collective costs the lines of
- * its members, each written by one and read by the others. Nothing waits for a store to be seen: whom it may
- * concern is woken at the end. Whatever is not usual (other signs, lists of blocks) is left to the request.
- */
+ * One cache line of a slot contains its stamp, its sign and 32 bytes of payload. So a small collective
+ * costs one line a member, which one rank writes and the others read. Nothing waits until a store is
+ * seen; ranks that may sleep are woken at the end. Unusual cases (other signs, lists of blocks) are left
+ * to the request. */
 #include "rt/shm.h"
 #include <string.h>
 
 enum {
-	MOST_MEMBERS = 16, /* of a team whose small collectives end at once */
-	OWED = 8,          /* looks at the others' signs, which are then taken together */
-	AHEAD_BYTES = 256, /* of payload, whose lines are fetched before they are written */
+	MOST_MEMBERS = 16, /* members of a team whose small collectives end at once */
+	OWED = 8,          /* collectives whose signs are compared together */
+	AHEAD_BYTES = 256, /* bytes of payload whose lines are fetched before they are written */
 };
 
-/* The layout of a member's slot, in bytes. */
+/* The layout of a member's slot in bytes. */
 struct shape {
 	size_t block;
-	int given;   /* blocks that this member has in its slot */
-	bool spread; /* one for each reader, else the same for all */
-	bool takes;  /* something from each other member, or from the root */
+	int given;   /* number of blocks in this member's slot */
+	bool spread; /* one block for each reader; otherwise the same for all */
+	bool takes;  /* receives from each other member, or from the root */
 };
 
 static bool shape_of(const struct rt_collective *c, int n, int own, struct shape *x)
@@ -45,7 +45,7 @@ static bool shape_of(const struct rt_collective *c, int n, int own, struct shape
 
 static void copy_payload_bytes(void *to, const void *from, size_t bytes)
 {
-	if (bytes == 8) /* the case that this is for */
+	if (bytes == 8) /* the most frequent case */
 		memcpy(to, from, 8);
 	else if (bytes && to != from)
 		memmove(to, from, bytes);
@@ -70,8 +70,8 @@ static void put_contribution(struct shm_slot *slot, int own, const char *in, con
 	}
 }
 
-/* Fetches the lines of a slot that others have read, to write them. Not where all wait for each other and the
- * lines are few: who comes first and looks takes them away again. */
+/* Fetches the lines of a slot that others have read, in order to write them. Not for few lines if all
+ * members wait for each other: the first member that looks would take them away again. */
 static void own_soon(struct shm_slot *slot, size_t bytes)
 {
 #if defined(__x86_64__)
@@ -105,14 +105,15 @@ bool shm_small_publish(struct shm *s, const struct rt_collective *c, struct shm_
 	return true;
 }
 
-/* Returns true if a member is done only when it has seen all; else it needs the root alone, or nobody. */
+/* Returns true if a member is done only when it has seen all others. Otherwise it needs only the root,
+ * or nobody. */
 static bool needs_all(const struct shm_team *t, const struct rt_collective *c)
 {
 	bool to_root = collective_is_to_root(c->kind), root = t->index == c->root;
 	return !collective_is_rooted(c->kind) || (to_root ? root : t->n == 2 && !root);
 }
 
-/* Returns true if all members that this one needs have published the same collective as this one. */
+/* Returns true if all members that this one needs have published the same collective. */
 static bool all_there(const struct shm *s, struct shm_team *t, const struct rt_collective *c,
                       const struct shape *x, const struct shm_sign *sign)
 {
@@ -151,7 +152,7 @@ static void take_blocks(struct shm_team *t, const struct rt_collective *c, const
 	}
 }
 
-/* Its own slot holds the payload that a member gives to itself. */
+/* Copies the payload that a member gives to itself; it is in its own slot. */
 static void take_own(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	size_t size = dtype_bytes(c->dtype);
@@ -162,7 +163,7 @@ static void take_own(struct shm_team *t, const struct rt_collective *c, const st
 		                   (const char *)c->in + (size_t)from.offset * size, x->block);
 }
 
-/* In team order. */
+/* Reduces the payloads in team order. */
 static void reduce_payloads(struct shm_team *t, const struct rt_collective *c, const struct shape *x)
 {
 	const void *in[MOST_MEMBERS];
@@ -190,7 +191,8 @@ static bool all_published(const struct shm_team *t, uint64_t sequence)
 	return true;
 }
 
-/* The first collective that this member owes a look at the others' signs; false: there is none. */
+/* Finds the first collective whose signs this member has not compared yet. Returns false if there is
+ * none. */
 static bool first_owed(const struct shm_team *t, uint64_t *sequence)
 {
 	for (*sequence = t->done; t->owed > 0 && *sequence < t->published; ++*sequence)
@@ -199,7 +201,7 @@ static bool first_owed(const struct shm_team *t, uint64_t *sequence)
 	return false;
 }
 
-/* Compares all signs published by now. */
+/* Compares all signs published so far. */
 static enum status compare_published(struct shm *s, int id)
 {
 	struct shm_team *t = &s->team[id];

@@ -1,9 +1,9 @@
-/* shm_team: slots and counters of a team; see shm.h. */
+/* shm_team: keeps the slots and counters of a team; see shm.h. */
 #include "base/arena.h"
 #include "rt/shm.h"
 #include <stdlib.h>
 
-enum { CHUNK_BYTES = 16 << 20 /* of shared memory at once; pages come with their first use */ };
+enum { CHUNK_BYTES = 16 << 20 /* shared memory allocated at once; its pages are allocated at first use */ };
 
 /* Allocates the same bytes on all ranks. */
 static enum status allocate_chunk(struct shm *s, size_t bytes, char **out)

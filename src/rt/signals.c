@@ -1,4 +1,5 @@
-/* signals: see signals.h. The handlers call only functions allowed there: rt_report.h, kill, sigaction. */
+/* signals: see signals.h. The handlers call only functions that are allowed in handlers: rt_report.h,
+ * kill, sigaction. */
 #include "rt/signals.h"
 #include "rt/rt_report.h"
 #include <signal.h>
@@ -7,16 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { STACK_BYTES = 256 << 10 /* of a handler: a stack that is full cannot hold it */ };
+enum { STACK_BYTES = 256 << 10 /* stack of a handler, since the normal stack may be full */ };
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 static const int ends[] = {SIGTERM, SIGINT};
 
 enum { CRASHES = sizeof crashes / sizeof *crashes, ENDS = sizeof ends / sizeof *ends };
 
-/* A handler has no other argument. */
+/* The data of the handlers, which have no other argument. */
 static struct {
-	struct rt_board *_Atomic board; /* NULL: nothing is to be printed */
+	struct rt_board *_Atomic board; /* NULL: print nothing */
 	int rank;
 	struct sigaction before[CRASHES + ENDS];
 	void *stack;
@@ -51,7 +52,7 @@ static void handle_signal(int signal)
 {
 	report_signal(signal);
 	sigaction(signal, &state.before[place_of(signal)], NULL);
-	raise(signal); /* once this returns */
+	raise(signal); /* takes effect when the handler returns */
 }
 
 static void forward_signal(int signal)
@@ -67,7 +68,7 @@ int rt_signals_heard(int signal)
 	return sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
 }
 
-/* A sanitizer tells more of a crash than the default does. */
+/* Returns true if a signal has a handler already: a sanitizer tells more about a crash than the default. */
 static bool is_taken(int signal)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

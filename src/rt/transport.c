@@ -1,4 +1,4 @@
-/* transport: the shared parts of the transports. */
+/* transport: the parts that the transports share. */
 #include "rt/transport.h"
 #include "base/arena.h"
 #include "rt/transport_mixed.h"
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_US = 20000 /* how often rt_transport_run looks whether the job has failed */ };
+enum { LOOK_US = 20000 /* interval at which rt_transport_run tests if the job has failed */ };
 
 #ifdef HIRC_HAVE_MPI
-/* Returns true if shared memory can serve some ranks, and MPI must serve others. */
+/* Returns true if some ranks can use shared memory, and others need MPI. */
 static bool wants_mixed(const struct rt_job *job)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -27,7 +27,7 @@ static enum status open_mixed(struct rt_job *job, struct rt_transport **out)
 }
 #endif
 
-/* Picks the transport for `auto`: shm, mpi or mixed. */
+/* Chooses the transport for `auto`: shm, mpi or mixed. */
 static enum transport_kind choose_kind(const struct rt_job *job, bool under_mpi)
 {
 #ifdef HIRC_HAVE_MPI
@@ -141,7 +141,7 @@ bool rt_collective_gives(const struct rt_collective *c, int from, int to)
 	return collective_gives(c->kind, c->root, from, to);
 }
 
-/* Returns the block that a member shares with another, in a buffer of which it has this part. */
+/* Returns the block that a member shares with another, in a buffer that contains this part. */
 static struct rt_block part_of(const struct rt_collective *c, enum collective_part part, int own,
                                struct rt_block each)
 {
@@ -216,7 +216,7 @@ static void copy_own_bytes(void *to, const void *from, size_t bytes)
 		memmove(to, from, bytes);
 }
 
-/* A team of one. */
+/* Does a collective of a team of one. */
 static void local(const struct rt_collective *c)
 {
 	size_t size = dtype_bytes(c->dtype);
@@ -226,7 +226,7 @@ static void local(const struct rt_collective *c)
 		               (const char *)c->in + (size_t)from.offset * size, (size_t)to.count * size);
 }
 
-/* Allreduce counts as a reduce-scatter and an allgather. */
+/* Counts an Allreduce as a reduce-scatter and an allgather. */
 static void count_allreduce(struct rt_counter *n, const struct rt_collective *c, const struct rt_team *team)
 {
 	int64_t own = rt_even_block(c->count, team->n, team->index).count;

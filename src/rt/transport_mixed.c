@@ -2,18 +2,18 @@
  *
  *     host 0: ranks 0 1 2     host 1: ranks 3 4 5        rails: (0 3) (1 4) (2 5)
  *
- * A team on one host is the near transport's, one with a rank on each of its hosts the far one's. Where a
- * team has as many ranks on each of its hosts, ranks at the same place on their hosts are a rail, and a block
- * goes from host to host once, all rails at the same time:
+ * A team on one host uses the near transport; a team with one rank on each of its hosts uses the far
+ * one. If a team has the same number of ranks on each of its hosts, ranks at the same place on their
+ * hosts form a rail. A block then goes from host to host once, on all rails at the same time:
  *
  *     Allgather       rails gather; then, for each host, its ranks' blocks are gathered nearby
  *     ReduceScatter   for each host, the blocks of its ranks are reduced nearby; then along the rails
  *     Allreduce       reduced and scattered nearby, all-reduced along the rails, gathered nearby
  *     Broadcast       along the root's rail, then nearby
  *
- * All else is the far transport's. Reductions run in the wide type, so that each result is rounded once. The
- * parts of a collective run in stages; one collective of a team runs at a time, in the order in which they
- * were started: all ranks start the parts in one order. */
+ * Everything else uses the far transport. Reductions run in the wide type, so that each result is
+ * rounded once. The parts of a collective run in stages. The collectives of a team run one at a time in
+ * the order of their starts, so that all ranks start the parts in the same order. */
 #include "rt/transport_mixed.h"
 #include "base/arena.h"
 #include "rt/mixed.h"
@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-	FIRST_SLEEP_US = 5, /* between looks while the far transport, which cannot ring, has work */
+	FIRST_SLEEP_US = 5, /* first sleep while the far transport, which cannot ring, has work */
 	LONGEST_SLEEP_US = 200,
 };
 
@@ -111,7 +111,7 @@ static enum status mixed_test(struct rt_transport *transport, struct rt_request 
 			                    r->round_n);
 		if (r->stage + 1 >= r->stages)
 			break;
-		bool moved = false; /* started messages must go out: the caller may sleep now */
+		bool moved = false; /* sends the messages just started, since the caller may sleep now */
 		status = start_stage(m, r);
 		if (status == STATUS_OK)
 			status = mixed_progress(transport, &moved);
@@ -174,7 +174,7 @@ static enum status mixed_start_p2p(struct rt_transport *transport, const struct 
 
 /* ---- teams */
 
-/* Declares a list of ranks on a transport, also if this rank is not in it. */
+/* Declares a list of ranks on a transport, even if this rank is not in it. */
 static enum status declare_team(struct rt_transport *on, const int *ranks, int n, bool own, int *id)
 {
 	int team;
@@ -184,7 +184,7 @@ static enum status declare_team(struct rt_transport *on, const int *ranks, int n
 	return status;
 }
 
-/* host: of each member, from 0 in the order in which they come. Returns how many. */
+/* Numbers the hosts from 0 in the order of the members. host: by member. Returns the number of hosts. */
 static int number_hosts(const struct mixed *m, const int *ranks, int n, int *host)
 {
 	int hosts = 0;
@@ -220,7 +220,7 @@ static enum status mixed_team(struct rt_transport *transport, int id, const int 
 			t.member[next++] = i;
 			place++;
 		}
-	/* Memory that is the host's is asked for by its ranks alone. */
+	/* memory of a host is allocated by the ranks of that host only */
 	for (int h = 0, next = 0; h < t.hosts && status == STATUS_OK; next += count[h++]) {
 		bool here = m->host[ranks[t.member[next]]] == m->host[transport->job->rank];
 		if (t.hosts > 1 && t.each < 2)
@@ -253,7 +253,7 @@ static uint32_t mixed_read(struct rt_transport *transport)
 	return m->near->ops->read(m->near);
 }
 
-/* The far transport does not ring: while it has work, sleeps are short. */
+/* Sleeps briefly while the far transport has work, since it does not ring. */
 static void mixed_wait(struct rt_transport *transport, uint32_t seen, int64_t microseconds)
 {
 	struct mixed *m = (struct mixed *)transport;
@@ -274,7 +274,8 @@ static void mixed_wake(struct rt_transport *transport)
 static int mixed_unreceived(struct rt_transport *transport, uint32_t *messages)
 {
 	struct mixed *m = (struct mixed *)transport;
-	return m->near->ops->unreceived(m->near, messages); /* far sends wait */
+	return m->near->ops->unreceived(m->near,
+	                                messages); /* sends on the far transport wait for their receives */
 }
 
 static void requests_free(struct rt_request *r)

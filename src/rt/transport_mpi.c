@@ -1,8 +1,8 @@
-/* transport_mpi: nonblocking MPI, one communicator a team.
+/* transport_mpi: uses nonblocking MPI, with one communicator a team.
  *
- * Collectives are started in mpi_collective.c. Messages carry channel and sequence in the tag, since they may
- * be posted in another order than they were issued; they are synchronous, so that a send without receive
- * never ends. */
+ * mpi_collective.c starts collectives. The tag of a message contains channel and sequence, since
+ * messages may be posted in another order than they were issued. Messages are synchronous, so that a
+ * send without receive never ends. */
 #ifdef HIRC_HAVE_MPI
 #include "rt/transport_mpi.h"
 #include "base/arena.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 enum {
-	SEQUENCE_BITS = 20,    /* of a tag; the channel has the 11 above */
+	SEQUENCE_BITS = 20,    /* bits of a tag for the sequence; the channel has the 11 above */
 	PIECE_BYTES = 1 << 30, /* longest single message */
-	FIRST_SLEEP_US = 5,    /* between looks while MPI has work */
+	FIRST_SLEEP_US = 5,    /* first sleep while MPI has work */
 	LONGEST_SLEEP_US = 200,
 };
 
@@ -157,7 +157,7 @@ static enum status mpi_test(struct rt_transport *t, struct rt_request *r, bool *
 
 static enum status mpi_progress(struct rt_transport *t, bool *moved)
 {
-	(void)t, (void)moved; /* MPI_Test does it */
+	(void)t, (void)moved; /* MPI_Test moves the data */
 	return STATUS_OK;
 }
 
@@ -182,7 +182,7 @@ static uint32_t mpi_read(struct rt_transport *t)
 	return rt_bell_read(&((struct mpi *)t)->bell);
 }
 
-/* MPI cannot ring: while it has work, sleeps are short. */
+/* Sleeps briefly while MPI has work, since MPI cannot ring. */
 static void mpi_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds)
 {
 	struct mpi *m = (struct mpi *)t;
@@ -199,7 +199,7 @@ static void mpi_wake(struct rt_transport *t)
 	rt_bell_ring(&((struct mpi *)t)->bell);
 }
 
-/* Leaves the requests of a failed job to the bootstrap: MPI reads and writes them until MPI_Finalize. */
+/* Leaves the requests of a failed job to the bootstrap: MPI may use them until MPI_Finalize. */
 static void abandon(struct mpi *m)
 {
 	struct rt_mpi *boot = m->base.job->boot_state;
@@ -229,7 +229,7 @@ static void mpi_close(struct rt_transport *t)
 	mpi_progress_close(&m->progress);
 	abandon(m);
 	if (rt_job_status(t->job) ==
-	    STATUS_OK) { /* else others may not come to these, and MPI_Abort follows */
+	    STATUS_OK) { /* otherwise some ranks may not come here, and MPI_Abort follows */
 		for (int i = 0; i < t->teams; i++)
 			if (m->team[i] != MPI_COMM_NULL)
 				RT_MPI(t->job, MPI_Comm_free(&m->team[i]));
@@ -269,5 +269,5 @@ enum status rt_mpi_open(struct rt_job *job, struct rt_transport **out)
 	return STATUS_OK;
 }
 #else
-typedef int rt_no_mpi_transport; /* a file is not empty */
+typedef int rt_no_mpi_transport; /* a C file must not be empty */
 #endif

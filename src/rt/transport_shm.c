@@ -9,7 +9,7 @@
 enum {
 	LOOKS = 8,    /* about 0.3 µs */
 	SPINS = 40,   /* about 2 µs */
-	YIELDS = 100, /* looks after which the rank sleeps, as long as others have work */
+	YIELDS = 100, /* looks after which the rank sleeps while others have work */
 };
 
 static struct shm_bell *bell_of(struct shm *s, int rank)
@@ -17,7 +17,7 @@ static struct shm_bell *bell_of(struct shm *s, int rank)
 	return (struct shm_bell *)s->region.at + rank;
 }
 
-/* Wakes the ranks that must be. Either this sees that they sleep, or they have seen the write. */
+/* Wakes the marked ranks. Either this rank sees that they sleep, or they have seen the write. */
 void shm_ring_bells(struct shm *s)
 {
 	if (!s->any_news)
@@ -181,7 +181,7 @@ static bool has_work(struct shm *s, uint32_t seen)
 	return false;
 }
 
-/* Others only nudge, after a fence; announcing is one, too. */
+/* Other ranks only nudge, after a fence; announcing is a fence as well. */
 static void shm_wait(struct rt_transport *t, uint32_t seen, int64_t microseconds)
 {
 	struct shm *s = (struct shm *)t;
@@ -215,7 +215,7 @@ static void shm_wake(struct rt_transport *t)
 static void shm_close(struct rt_transport *t)
 {
 	struct shm *s = (struct shm *)t;
-	rt_bell_fence(); /* of two that owe each other a look the second to come takes it */
+	rt_bell_fence(); /* if two ranks owe each other a comparison, the second one finds it */
 	if (rt_job_status(t->job) == STATUS_OK)
 		shm_small_settle(s);
 	while (s->requests.next != &s->requests)
@@ -271,7 +271,7 @@ enum status rt_shm_open(struct rt_job *job, struct rt_transport **out)
 		free(s);
 		return status;
 	}
-	/* else another rank may need this processor */
+	/* otherwise another rank may need this processor */
 	bool alone = rt_cores_suffice(bound, job->size, job->rank);
 	s->looks = alone ? LOOKS : 1;
 	s->spins = alone ? SPINS : 0;
