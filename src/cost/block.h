@@ -7,9 +7,11 @@
  *
  * Statements of imported graphs state their recorded time and memory:
  *
- *     {time=2500531, kind=allgather, group=g0}      ns; kind: wait, view, compute, …, or a collective of a
- * group {bytes=(0, 64)}  {in_bytes=64}  {scratch=64}  bytes of the results' storages; of a collective's
- * operand, where the types say another size; while the statement runs
+ *     {time=2500531}                   ns
+ *     {kind=allgather, group=g0}       wait, view, compute, …, or a collective of a group
+ *     {bytes=(0, 64)}                  of the results' storages
+ *     {in_bytes=64}                    of a collective's operand, where the types say another size
+ *     {scratch=64}                     bytes in use while the statement runs
  *
  * Results of kind=input and kind=attr exist from the beginning to the end. Operands of kind=output, and
  * the program's outputs, exist to the end. */

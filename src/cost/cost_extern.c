@@ -3,8 +3,10 @@
  *     {kind=allgather, group=g0, in_bytes=64}   the group's own table, or as a Communication of its ranks
  *     {kind=barrier, group=g0}                  likewise
  *     {kind=send, in_bytes=64}                  a message over the cluster's widest link; recv likewise
- *     {flops=4096, touches=64}                  the longer of the two (roofline); flops at the rate of
- * the first operand or result whose dtype the cluster knows, or at its largest rate
+ *     {flops=4096, touches=64}                  the longer of the two (roofline)
+ *
+ * Operations run at the rate of the first operand or result whose dtype the cluster knows, or at its
+ * largest rate.
  *
  * A group that lists no members has the devices 0, 1, …. */
 #include "cost/model.h"

@@ -1,7 +1,8 @@
 /* ir_bucket: see ir_bucket.h. The layout of memory is a list of digits, which are compared one by one:
  *
- *     f32[16@x, 3], x = 2     on a rank, outermost first: 8 of axis 0, 3 of axis 1; rank digit: 2 of axis 0,
- * by 8 f32[16, 3]              16 of axis 0, 3 of axis 1
+ *     f32[16@x, 3], x = 2     on a rank, outermost first: 8 of axis 0, 3 of axis 1
+ *                             digit of the rank: 2 of axis 0, by 8
+ *     f32[16, 3]              16 of axis 0, 3 of axis 1
  *
  * For an allgather, the rank digits go before the operand's digits. Then neighbouring digits of an axis
  * are joined if the second one fills the step of the first: 2 by 8 and 8 by 1 of axis 0 become 16 by 1.
