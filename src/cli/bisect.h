@@ -22,14 +22,14 @@ enum bisect_verdict {
 struct bisect {
 	struct attempt_command attempt;
 	struct fault fault;
-	struct buf text;      /* the program; owned */
-	VEC(char *) pass;     /* those that run, each once; owned */
-	VEC(char *) change;   /* `allocate: the end of A (a.hir:7)`; owned */
-	const char *folder;   /* --dump-dir; NULL: none */
+	struct buf text;    /* the program; owned */
+	VEC(char *) pass;   /* those that run, each once; owned */
+	VEC(char *) change; /* `allocate: the end of A (a.hir:7)`; owned */
+	const char *folder; /* --dump-dir; NULL: none */
 	const char *color;
 	bool without_changes; /* prefixes are compiled without the changes */
 	uint32_t runs;        /* of the command */
-	double done; /* 0 … 1 */
+	double done;          /* 0 … 1 */
 	struct progress progress;
 };
 
