@@ -9,13 +9,13 @@
 static struct cuda_api api;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-/* The name after the header's macros. */
+/* The name after the header's macros are expanded. */
 #define TEXT(name) #name
 #define ENTRY(name) {TEXT(name), offsetof(struct cuda_api, name)},
 
 struct entry {
 	const char *name;
-	size_t at; /* in struct cuda_api */
+	size_t at; /* offset in struct cuda_api */
 };
 
 static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY) CUDA_HEAP_CALLS(ENTRY)},
@@ -24,7 +24,7 @@ static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY) CUDA_HEAP_CALLS(E
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 static const struct {
-	const char *name; /* a dot at its end: a major version of CUDA follows */
+	const char *name; /* names of the file; a dot at the end: a major version of CUDA follows */
 	const char *what;
 	const struct entry *entry;
 	size_t n;
@@ -35,27 +35,27 @@ static const struct {
     [CUDA_NCCL] = {"libnccl.so.2", "the library that moves data between GPUs", nccl, COUNT(nccl)},
 };
 
-/* Under the lock. */
+/* The variables below are protected by the lock. */
 static bool is_open[CUDA_LIBRARIES];
-static int driver_version; /* of CUDA, as CUDA_VERSION; 0: not known */
+static int driver_version; /* version of CUDA that the driver supports, as CUDA_VERSION; 0: not known */
 
-/* The versions of CUDA whose libraries have the functions, numbers and structures that are used; that of the
- * headers first. */
+/* The versions of CUDA whose libraries have the functions, constants and structures that hirc uses; the
+ * version of the headers first. */
 static const int major[] = {CUDA_VERSION / 1000 == 12 ? 12 : 13, CUDA_VERSION / 1000 == 12 ? 13 : 12};
 enum { FIRST_MAJOR = 12, MAJORS = sizeof major / sizeof *major };
 
 /* ---- a file */
 
-/* A driver's functions that older ones have under another name. */
+/* Finds a driver's function; older drivers have some of them under another name. */
 static void *find_driver_entry(void *handle, const char *name)
 {
 	void *entry = dlsym(handle, name);
-	if (!entry && !strcmp(name, "cuEventElapsedTime_v2")) /* before 12.8 */
+	if (!entry && !strcmp(name, "cuEventElapsedTime_v2")) /* name before 12.8 */
 		entry = dlsym(handle, "cuEventElapsedTime");
 	return entry;
 }
 
-/* Appends why not. */
+/* Opens a library's file; appends the reason if that fails. */
 static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 {
 	void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -87,7 +87,8 @@ static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 
 /* ---- libraries */
 
-/* One that comes with CUDA: a driver supports libraries of its own major version and older ones. */
+/* Opens a library that comes with CUDA. A driver supports libraries of its own major version and older
+ * ones. */
 static bool open_version(enum cuda_library l, struct buf *names, struct buf *why)
 {
 	bool ok = false, skipped = false;

@@ -1,16 +1,17 @@
-/* api: the entry points of NVIDIA's libraries, which are opened at run time.
+/* api: opens NVIDIA's libraries at run time and finds their entry points.
  *
- * One binary serves machines with and without a GPU: nothing is linked, headers are needed to build only. A
- * library is opened when it is first asked for and stays open; all ranks of a process share it.
+ * One binary works on machines with and without a GPU: it links none of these libraries and needs their
+ * headers only at build time. A library is opened when first needed and remains open; all ranks of a process
+ * share it.
  *
  *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS, CUDA_HEAP_CALLS
  *     libcublasLt.so.13   contractions    CUDA_BLAS_CALLS
  *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
  *     libnccl.so.2        collectives     CUDA_NCCL_CALLS
  *
- * The two in the middle may be of CUDA 12 as well, if the driver is or no others are there: the parts used of
- * them (functions, numbers of attributes, epilogues and statuses, an algorithm of 64 bytes in a result of 96)
- * are the same. */
+ * cuBLASLt and NVRTC of CUDA 12 are used if the driver is of CUDA 12, or if there are no others. The parts
+ * that hirc uses (functions, numbers of attributes, epilogues and statuses, an algorithm of 64 bytes in a
+ * result of 96) are the same in both. */
 #ifndef HIRC_CUDA_API_H
 #define HIRC_CUDA_API_H
 #include "base/status.h"
@@ -75,7 +76,7 @@ struct rt_job;
 	X(cuGraphDestroy)                                                                                    \
 	X(cuGraphExecDestroy)
 
-/* Calls that cuda_heap.c alone makes. */
+/* Calls that only cuda_heap.c makes. */
 #define CUDA_HEAP_CALLS(X)                                                                                   \
 	X(cuMemGetAllocationGranularity)                                                                     \
 	X(cuMemCreate)                                                                                       \
@@ -138,7 +139,8 @@ struct rt_job;
 	X(ncclSend)                                                                                          \
 	X(ncclRecv)
 
-/* The headers' macros choose versions (cuMemAlloc is cuMemAlloc_v2), here as in the names looked up. */
+/* The headers' macros choose versions (cuMemAlloc is cuMemAlloc_v2), here and in the names that are looked
+ * up. */
 struct cuda_api {
 #define CUDA_API_MEMBER(name) __typeof__(&name) name;
 	CUDA_DRIVER_CALLS(CUDA_API_MEMBER)
@@ -151,11 +153,11 @@ struct cuda_api {
 
 enum cuda_library { CUDA_DRIVER, CUDA_BLAS, CUDA_NVRTC, CUDA_NCCL, CUDA_LIBRARIES };
 
-/* Opens a library, once a process; its calls are then in cuda_api(). Any thread. STATUS_ABSENT with a message
- * that names the library and its use. */
+/* Opens a library, once for each process; then its calls are in cuda_api(). Any thread may call it.
+ * STATUS_ABSENT with a message that names the library and its use. */
 enum status cuda_api_open(struct rt_job *job, enum cuda_library library);
-/* Opens a library as cuda_api_open does, without a message: false after appending the names of the files, and
- * why they will not do. */
+/* Opens a library without a message. Returns false after appending the names of the files and the reasons why
+ * they cannot be used. */
 bool cuda_api_try(enum cuda_library library, struct buf *names, struct buf *why);
 const struct cuda_api *cuda_api(void);
 

@@ -1,4 +1,4 @@
-/* cuda_check: calls of the libraries, see cuda_call. */
+/* cuda_check: checks the results of library calls, see cuda_call. */
 #include "cuda/cuda.h"
 #include "rt/job.h"
 

@@ -1,12 +1,12 @@
-/* cuda_clock: see cuda_clock.h. An event of an idle stream comes to be between two looks at the host's clock:
- * one before it is recorded, and one after the driver has said that it is over. The narrowest of a few such
- * intervals counts. */
+/* cuda_clock: see cuda_clock.h. An event on an idle stream happens between two readings of the host's clock:
+ * one before it is recorded, and one after the driver says that it is over. The shortest of a few of these
+ * intervals is used. */
 #include "cuda/cuda_clock.h"
 #include "rt/bell.h"
 #include <math.h>
 #include <time.h>
 
-enum { LOOKS = 16, ENOUGH_NS = 50000000 /* of looking: a GPU that others use takes turns */ };
+enum { LOOKS = 16, ENOUGH_NS = 50000000 /* of time, since others may use the GPU, too */ };
 
 static int64_t now_ns(void)
 {
@@ -15,7 +15,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Records an event, which is over between *from and *to. */
+/* Records an event that happens between *from and *to. */
 static enum status observe_event(struct cuda *c, CUstream s, CUevent *out, int64_t *from, int64_t *to)
 {
 	CUresult r = CUDA_ERROR_NOT_READY;
@@ -61,7 +61,7 @@ enum status cuda_clock_match(struct cuda *c, CUstream s, CUevent *out, int64_t *
 	return STATUS_OK;
 }
 
-/* The driver gives milliseconds as a float: of 10 s it knows the microsecond. */
+/* The driver returns milliseconds as a float, which over 10 s is exact to a microsecond. */
 enum status cuda_clock_elapsed(struct cuda *c, CUevent from, CUevent to, int64_t *ns)
 {
 	float milliseconds;

@@ -22,11 +22,11 @@ struct entry {
 	struct cuda_cubin cubin;
 };
 
-/* All of the process, under the lock. Cubins stay until it ends. */
+/* Data of the process, protected by the lock. Cubins remain until it ends. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static VEC(struct entry) kept;
 
-/* FNV-1a, and one of another beginning and factor, with a rotation. */
+/* Two hashes: FNV-1a, and a variant with another start value, another factor and a rotation. */
 static struct hash hash_part(struct hash h, const void *at, size_t n)
 {
 	h.a = hash_bytes(h.a, at, n);
@@ -70,7 +70,7 @@ bool cuda_cache_folder(struct buf *out)
 	return make_folder(out->at);
 }
 
-/* Finds the path that a cubin is kept under; false: there is no folder. */
+/* Finds the path of a cubin in the cache. Returns false if there is no folder. */
 static bool path_of(struct hash h, struct buf *out)
 {
 	if (!cuda_cache_folder(out))
@@ -113,7 +113,7 @@ static bool read_file(const char *path, struct cuda_cubin *out)
 	return ok;
 }
 
-/* A cache that cannot be written to is no error: the next process compiles again. */
+/* A cache that cannot be written is not an error: the next process compiles again. */
 static void write_file(const char *path, struct cuda_cubin cubin)
 {
 	struct buf head = header(cubin.at, cubin.bytes);
@@ -123,8 +123,8 @@ static void write_file(const char *path, struct cuda_cubin cubin)
 
 /* ---- NVRTC */
 
-/* Says that NVRTC compiles no kernel, with the first lines of why, for it was hirc that wrote the source. One
- * message: of a rank that has failed no second one is printed. */
+/* Reports that NVRTC refuses a kernel, with the first lines of its log. hirc wrote the source, so it is
+ * hirc's error. It prints one message, since no second one of a failed rank is printed. */
 static bool report_refused_kernel(struct cuda *c, nvrtcProgram program)
 {
 	size_t n = 0;

@@ -1,4 +1,4 @@
-/* cuda_device: opening and closing the device "cuda". */
+/* cuda_device: opens and closes the device "cuda". */
 #include "cuda/cuda_device.h"
 #include "cuda/gpu_assignment.h"
 #include "cuda/launch_cache.h"

@@ -1,26 +1,27 @@
 /* cuda_device: the parts of the device "cuda".
  *
- *   cuda_device.c    opening and closing it
+ *   cuda_device.c    opens and closes it
  *   device_memory.c  memory, and copies between it and the host's
- *   device_stream.c  streams, events, graphs; the test that all is done
+ *   device_stream.c  streams, events, graphs; the test that all work is done
  *   device_launch.c  tasks
  *
- * A function named cuda_device_… is one of struct rt_device_ops or rt_async_ops, with its contract. */
+ * A function named cuda_device_… implements the one in struct rt_device_ops or rt_async_ops, whose comment is
+ * its contract. */
 #ifndef HIRC_CUDA_CUDA_DEVICE_H
 #define HIRC_CUDA_CUDA_DEVICE_H
 #include "base/vec.h"
 #include "cuda/cuda.h"
 #include "rt/job.h"
 
-/* All of a rank. */
+/* All streams of a rank. */
 struct cuda_streams {
 	VEC(CUstream) stream;
-	uint32_t busy;       /* the one that was not idle at the last look, which is asked first */
-	VEC(CUevent) unused; /* events that nobody has */
-	bool have_times;     /* events: those that are made from now on */
-	CUstream copies;     /* of upload, download and poison */
+	uint32_t busy;       /* a stream that was busy at the last test; it is tested first */
+	VEC(CUevent) unused; /* events that are not in use */
+	bool have_times;     /* events made from now on have times */
+	CUstream copies;     /* stream of upload, download and poison */
 	VEC(struct cuda_memory) memory;
-	uint64_t allocations; /* that were ever made */
+	uint64_t allocations; /* allocations made so far, freed ones too */
 };
 
 static inline struct cuda *cuda_of(struct rt_device *d)
@@ -28,7 +29,7 @@ static inline struct cuda *cuda_of(struct rt_device *d)
 	return (struct cuda *)d;
 }
 
-/* After a call that has failed: how the job ends. */
+/* Returns how the job ends after a call has failed. */
 static inline enum status cuda_failure(const struct cuda *c)
 {
 	return rt_job_status(c->base.job);

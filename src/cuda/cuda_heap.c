@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Allocations at consecutive addresses. */
+/* Allocations mapped to consecutive addresses. */
 struct map {
 	CUdeviceptr at; /* 0: none */
 	size_t bytes;
-	uint32_t mapped; /* of its allocations, from the first on */
+	uint32_t mapped; /* number of its allocations that are mapped */
 };
 
 struct view {
@@ -25,11 +25,11 @@ struct view {
 struct cuda_heap {
 	struct rt_job *job;
 	struct cuda *c;
-	uint32_t n;                           /* pieces of a rank */
-	size_t *piece, bytes;                 /* of each, of all */
+	uint32_t n;                           /* number of pieces of a rank */
+	size_t *piece, bytes;                 /* bytes of each piece, and of all */
 	CUmemGenericAllocationHandle *handle; /* [rank * n + piece]; 0: none */
-	bool named;       /* other threads are about to map the own pieces, by these handles */
-	struct map *rank; /* by rank: its pieces */
+	bool named;       /* other threads are about to map this rank's pieces by these handles */
+	struct map *rank; /* by rank: the map of its pieces */
 	VEC(struct view) view;
 };
 
@@ -62,7 +62,7 @@ static enum status reserve(struct cuda_heap *h, struct map *m, size_t bytes)
 	                                                                               : get_heap_status(h);
 }
 
-/* Adds an allocation of rank `rank`, `offset` bytes from the beginning. */
+/* Maps an allocation of rank `rank`, `offset` bytes from the beginning. */
 static enum status map_piece(struct cuda_heap *h, struct map *m, size_t offset, int rank, uint32_t piece)
 {
 	if (!cuda_call(h->c, cuMemMap, m->at + offset, h->piece[piece], 0,
@@ -72,7 +72,7 @@ static enum status map_piece(struct cuda_heap *h, struct map *m, size_t offset, 
 	return STATUS_OK;
 }
 
-/* The GPU may use the mapped memory. */
+/* Allows the GPU to use the mapped memory. */
 static enum status allow_access(struct cuda_heap *h, const struct map *m)
 {
 	const CUmemAccessDesc d = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = h->c->device},
@@ -88,7 +88,7 @@ static enum status allow_access(struct cuda_heap *h, const struct map *m)
 	return cuda_check(h->c, r, "cuMemSetAccess") ? STATUS_OK : get_heap_status(h);
 }
 
-/* All pieces of a rank. */
+/* Maps all pieces of a rank. */
 static enum status map_rank(struct cuda_heap *h, int rank)
 {
 	struct map *m = &h->rank[rank];
@@ -163,7 +163,8 @@ static enum status make_own(struct cuda_heap *h, bool shareable, const char *wha
 
 /* ---- that of the others */
 
-/* Threads of a process name memory alike. Who maps it has a handle of its own from then on. */
+/* Takes the handles of other ranks in this process. Threads of a process have the same handles; a rank that
+ * maps one gets its own. */
 static enum status take_of_threads(struct cuda_heap *h)
 {
 	size_t n = h->n;
@@ -201,7 +202,7 @@ static enum status take_of_threads(struct cuda_heap *h)
 	return status;
 }
 
-/* Files that stand for the own pieces. */
+/* Makes files that stand for this rank's pieces. */
 static enum status export_own(struct cuda_heap *h, int *file)
 {
 	for (uint32_t k = 0; k < h->n; k++)
@@ -214,7 +215,7 @@ static enum status export_own(struct cuda_heap *h, int *file)
 	return STATUS_OK;
 }
 
-/* Files of calls that are recorded only are numbers. */
+/* Closes a file. If calls are only recorded, files are plain numbers. */
 static void close_file(const struct cuda_heap *h, int file)
 {
 	if (file >= 0 && !h->c->record)
@@ -257,7 +258,7 @@ static enum status take_of_processes(struct cuda_heap *h)
 			status = map_rank(h, r);
 	free(own);
 	free(all);
-	/* nobody uses memory that another has not filled yet: all who came to the exchange have */
+	/* no rank uses memory that another has not filled: all have reached the exchange */
 	return status;
 }
 
@@ -296,7 +297,8 @@ void *cuda_heap_of(const struct cuda_heap *h, int rank)
 
 bool cuda_heap_offset(const struct cuda_heap *h, const void *at, int64_t bytes, uint64_t *offset)
 {
-	*offset = (CUdeviceptr)at - h->rank[h->job->rank].at; /* of addresses before it: large */
+	*offset = (CUdeviceptr)at - h->rank[h->job->rank].at; /* for addresses before the memory this is a
+	                                                         large number */
 	return *offset <= h->bytes && (uint64_t)bytes <= h->bytes - *offset;
 }
 
@@ -308,7 +310,7 @@ bool cuda_heap_is_view(const struct cuda_heap *h, const void *at)
 	return is;
 }
 
-/* The piece that begins at an offset. */
+/* Returns the piece that begins at an offset. */
 static uint32_t piece_at(const struct cuda_heap *h, size_t offset)
 {
 	uint32_t k = 0;
@@ -359,7 +361,7 @@ void cuda_heap_free(struct cuda_heap *h)
 	}
 	for (int r = h->job->size; r-- > 0;)
 		unmap(h, &h->rank[r], h->piece, 0);
-	/* after a failure, memory that others may still map goes with the process */
+	/* after a failure others may still map this memory: it is freed with the process */
 	for (size_t k = (size_t)h->job->size * h->n; k-- > 0;)
 		if (h->handle[k] && !(h->named && k / h->n == (size_t)h->job->rank))
 			cuda_call(h->c, cuMemRelease, h->handle[k]);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	FIRST_SLEEP_US = 5, /* between looks at work in flight */
+	FIRST_SLEEP_US = 5, /* between tests if work in flight is done */
 	LONGEST_SLEEP_US = 200,
 };
 
@@ -39,7 +39,7 @@ struct rt_request *cuda_request_of_message(struct cuda_transport *t, const struc
 	struct rt_counter *n = &t->base.counter[RT_COUNTER_P2P];
 	r->message.p = *p;
 	r->message.rank = t->base.job->rank;
-	if (p->peer != t->base.job->rank) /* else it is no traffic */
+	if (p->peer != t->base.job->rank) /* a message to the rank itself is not counted */
 		*(p->send ? &n->bytes_sent : &n->bytes_received) += p->count * (int64_t)dtype_bytes(p->dtype);
 	return r;
 }
@@ -108,11 +108,11 @@ uint32_t cuda_transport_read(struct rt_transport *t)
 	return rt_bell_read(((struct cuda_transport *)t)->bell);
 }
 
-/* The GPU rings no bell: while something is under way, sleeps are short. */
+/* The GPU wakes nobody, so sleeps are short while requests are in flight. */
 void cuda_transport_wait(struct rt_transport *base, uint32_t seen, int64_t microseconds)
 {
 	struct cuda_transport *t = (struct cuda_transport *)base;
-	if (base->job->boot->rest) /* others run when this rank rests, not while it sleeps */
+	if (base->job->boot->rest) /* ranks take turns: others can run now, but not while this one sleeps */
 		return;
 	if (t->first) {
 		if (microseconds < 0 || microseconds > t->sleep_us)

@@ -1,4 +1,5 @@
-/* device_launch: tasks: products go to gemm.c, all else, and refused products, to kernel.c. */
+/* device_launch: runs tasks. gemm.c computes products; kernel.c computes all other tasks, and products that
+ * cuBLASLt refuses. */
 #include "cuda/cuda_device.h"
 #include "cuda/launch_cache.h"
 #include <stdio.h>
@@ -8,8 +9,8 @@ static enum status launch_kernel(struct cuda *c, CUstream s, struct cuda_launch 
 	return launch->grid ? cuda_kernel_launch(c, s, launch) : STATUS_OK;
 }
 
-/* Gives a stream the prepared work. *begin: an event before it, after which nothing is allocated; begin NULL:
- * nobody asks. */
+/* Gives prepared work to a stream. *begin: an event before the work, after which nothing is allocated. begin
+ * NULL: no event is made. */
 static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_made *m, void **begin)
 {
 	CUevent e;
@@ -26,7 +27,7 @@ static enum status launch_made(struct cuda *c, CUstream s, const struct cuda_mad
 	return status == STATUS_OK && m->function ? launch_kernel(c, s, m->function) : status;
 }
 
-/* The function of a product, applied to its result in memory. */
+/* Prepares the function that follows a product, applied to its result in memory. */
 static enum status make_function(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why)
 {
 	struct rt_task function = {
@@ -34,7 +35,7 @@ static enum status make_function(struct cuda *c, const struct rt_task *t, struct
 	return cuda_kernel_make(c, &function, out, why);
 }
 
-/* Makes the calls of a task, keeps them if the record lasts, and launches them. */
+/* Prepares the calls of a task, keeps them if its record lasts, and launches them. */
 static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_task *t, char *why,
                                    void **begin)
 {
@@ -75,7 +76,7 @@ enum status cuda_device_launch(struct rt_device *d, void *stream, const struct r
 		return STATUS_INTERNAL;
 	}
 	enum status status = make_and_launch(c, stream, task, why, begin);
-	if (task->kernel == RT_TASK_UNIT) /* its record is not needed any more */
+	if (task->kernel == RT_TASK_UNIT) /* its record is no longer needed */
 		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
 	return status;
 }

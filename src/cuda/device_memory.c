@@ -62,7 +62,8 @@ const struct cuda_memory *cuda_memory_find(const struct cuda *c, const void *at,
 	const struct cuda_streams *s = c->streams;
 	for (uint32_t k = s->memory.n; k-- > 0;) {
 		const struct cuda_memory *m = &s->memory.at[k];
-		size_t offset = (size_t)((CUdeviceptr)at - m->at); /* of addresses before it: large */
+		size_t offset = (size_t)((CUdeviceptr)at - m->at); /* for addresses before the memory this
+		                                                      is a large number */
 		if (offset <= m->bytes && bytes <= m->bytes - offset)
 			return m;
 	}

@@ -84,7 +84,7 @@ void cuda_device_release(struct rt_device *d, void *event)
 	cuda_event_release(cuda_of(d), event);
 }
 
-/* Makes all later events have times, and destroys the unused ones, which have none. */
+/* Makes all later events have times. Destroys unused events, which have none. */
 enum status cuda_device_time_events(struct rt_device *d)
 {
 	struct cuda *c = cuda_of(d);

@@ -1,4 +1,4 @@
-/* doctor: the driver, GPUs and NVIDIA's libraries, as `hirc doctor` shows them. */
+/* doctor: examines driver, GPUs and NVIDIA's libraries for `hirc doctor`. */
 #include "base/str.h"
 #include "cuda/api.h"
 #include "cuda/cuda_compile.h"
@@ -15,7 +15,7 @@ static const char *error_text(CUresult r)
 	return text ? text : "unknown error";
 }
 
-/* Returns true if a library is there; adds a finding where not. */
+/* Returns true if a library is found; otherwise adds a finding. */
 static bool has_library(struct findings *f, enum cuda_library l, const char *subject, const char *fix)
 {
 	struct buf names = {0}, why = {0};
@@ -90,7 +90,7 @@ static bool examine_gpu(struct findings *f, int index)
 	return r == CUDA_SUCCESS && mode != CU_COMPUTEMODE_PROHIBITED;
 }
 
-/* Pairs, in both directions, of which one cannot read the memory of the other. */
+/* Counts pairs of GPUs, in both directions, of which one cannot read the other's memory. */
 static void examine_peers(struct findings *f, int n)
 {
 	const struct cuda_api *api = cuda_api();
@@ -138,7 +138,8 @@ static void examine_libraries(struct findings *f)
 	int major, minor, nccl;
 	if (has_library(f, CUDA_BLAS, "cublaslt",
 	                "pip install nvidia-cublas, and LD_LIBRARY_PATH with its folder lib")) {
-		size_t v = cuda_api()->cublasLtGetVersion(); /* 130100: 13.1.0; before 13 likewise */
+		size_t v = cuda_api()->cublasLtGetVersion(); /* 130100 is 13.1.0; versions before 13 have
+		                                                the same form */
 		finding_add(f, FINDING_OK, "cublaslt", NULL, "cuBLASLt %zu.%zu.%zu", v / 10000, v / 100 % 100,
 		            v % 100);
 	}

@@ -5,24 +5,24 @@
 #include "rt/job.h"
 #include <string.h>
 
-enum { ANSWERS = 4 /* algorithms asked for: the first may be one that does not run here */ };
+enum { ANSWERS = 4 /* algorithms to ask for: the first one may not run on this GPU */ };
 
-/* The calls of cuBLASLt that compute products of a key. */
+/* The calls of cuBLASLt for products with a key. */
 struct cuda_gemm_plan {
 	struct cuda_gemm_key key;
 	bool exists; /* cuBLASLt has an algorithm */
 	cublasLtMatmulDesc_t desc;
 	cublasLtMatrixLayout_t layout[CUDA_GEMM_BIAS]; /* of a, b, d */
 	cublasLtMatmulAlgo_t algorithm;
-	size_t workspace; /* bytes that it needs */
+	size_t workspace; /* bytes that the algorithm needs */
 };
 
 struct cuda_gemms {
 	bool tf32;
-	cublasLtHandle_t handle; /* NULL: no contraction yet */
+	cublasLtHandle_t handle; /* NULL: no contraction so far */
 	cublasLtMatmulPreference_t preference;
 	VEC(struct cuda_gemm_plan *) plan;
-	struct hash_table plans; /* + 1, by key */
+	struct hash_table plans; /* by key, + 1 */
 	VEC(struct workspace {
 		CUstream stream;
 		void *at;
@@ -75,7 +75,7 @@ static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
 	cuda_call_blas(c, cublasLtMatmulPreferenceSetAttribute, (c)->gemms->preference,                      \
 	               CUBLASLT_MATMUL_PREF_##name, &(__VA_ARGS__), sizeof(__VA_ARGS__))
 
-/* The address decides, by its alignment, which algorithms there are. */
+/* The alignment of the address decides which algorithms are possible. */
 static bool set_bias(struct cuda *c, struct cuda_gemm_plan *p, const void *bias)
 {
 	return !p->key.bias || set_desc(c, p, BIAS_POINTER, bias);
@@ -112,7 +112,7 @@ static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
 	       set_layout(c, p->layout[o], STRIDED_BATCH_OFFSET, k->batch_stride[o]);
 }
 
-/* Returns the ways in which a split sum may be added up: in f32 alone where the result is narrower. */
+/* Returns the ways to add up a split sum: only in f32 if the result is narrower. */
 static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 {
 	enum dtype out = k->dtype[CUDA_GEMM_D];
@@ -160,7 +160,7 @@ static void free_plan(struct cuda *c, struct cuda_gemm_plan *p)
 	free(p);
 }
 
-/* bias: of the first launch. */
+/* Makes a plan. bias: of the first launch. */
 static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
 {
 	struct cuda_gemm_plan *p = mem_zalloc(sizeof *p);
@@ -174,7 +174,7 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_k
 
 /* ---- the table of plans */
 
-/* NULL after a message. */
+/* Returns the plan for a key. NULL after a message. */
 static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
 {
 	struct cuda_gemms *g = c->gemms;
@@ -202,7 +202,7 @@ static bool open_blas(struct cuda *c)
 	        set_preference(c, MAX_WORKSPACE_BYTES, most));
 }
 
-/* Products of a stream run one after the other and share one. */
+/* Finds a stream's workspace. Products of one stream run one after the other, so they share it. */
 static bool workspace_of(struct cuda *c, CUstream s, void **out)
 {
 	struct cuda_gemms *g = c->gemms;

@@ -7,10 +7,10 @@
 /* The operands of the task. */
 enum { LEFT, RIGHT, OUT, BIAS, OPERANDS };
 
-/* An axis of the problem: m, n, k or one of the batch. */
+/* An axis of the problem: m, n, k or a batch axis. */
 struct axis {
 	int64_t n;
-	int64_t stride[OPERANDS]; /* elements; 0 for an operand that does not have the axis */
+	int64_t stride[OPERANDS]; /* by operand, elements; 0 if the operand does not have the axis */
 };
 
 struct problem {
@@ -19,9 +19,9 @@ struct problem {
 	int batches;
 };
 
-/* By in[0], in[1] and out, the type that cuBLASLt wants a bias in. Not here, and so for a kernel: integers,
- * and results of 8 bits, which cuBLASLt clamps to the largest number where hirc gives inf or NaN. It has no
- * products of two f8e5m2. */
+/* By in[0], in[1] and out: the type of bias that cuBLASLt requires. A kernel computes combinations that are
+ * not in the table: integers, and results of 8 bits, which cuBLASLt clamps to the largest number where hirc
+ * gives inf or NaN. cuBLASLt has no products of two f8e5m2. */
 static const struct {
 	enum dtype left, right, out, bias;
 } known[] = {
@@ -91,7 +91,7 @@ static struct problem problem_of(const struct rt_task *t)
 	return p;
 }
 
-/* Returns true if a step of `outer` is as far as all of `inner`, in every operand. */
+/* Returns true if, in every operand, a step of `outer` is as long as all of `inner`. */
 static bool encloses(const struct axis *outer, const struct axis *inner)
 {
 	for (int o = 0; o < OPERANDS; o++)
@@ -100,8 +100,8 @@ static bool encloses(const struct axis *outer, const struct axis *inner)
 	return true;
 }
 
-/* Makes one axis of both. The order of elements along it is of no account, as it is the same in all operands.
- */
+/* Joins two axes. The order of elements along the result does not matter, since it is the same in all
+ * operands. */
 static bool join_axes(struct axis *into, const struct axis *from)
 {
 	int64_t n = into->n * from->n;
@@ -113,7 +113,7 @@ static bool join_axes(struct axis *into, const struct axis *from)
 	return true;
 }
 
-/* Joins batch axis i to m, n or another of the batch. */
+/* Joins batch axis i to m, n or another batch axis. */
 static bool join_any(struct problem *p, int i)
 {
 	const struct axis *from = &p->batch[i];
@@ -138,8 +138,8 @@ static void join_all(struct problem *p)
 
 /* ---- matrices */
 
-/* Returns true if an operand is a matrix with dense columns along one axis, one column after the other along
- * the other. */
+/* Returns true if an operand is a matrix: columns are dense along `down`, and follow each other along
+ * `across`. */
 static bool lies(const struct axis *down, const struct axis *across, int operand, int64_t *lead)
 {
 	if (down->n > 1 && down->stride[operand] != 1)
@@ -148,8 +148,7 @@ static bool lies(const struct axis *down, const struct axis *across, int operand
 	return *lead >= down->n;
 }
 
-/* Returns true if an input is a matrix: with columns along the axis that is summed, or else along the one
- * that stays. */
+/* Returns true if an input is a matrix with columns along the summed axis, or along the kept axis. */
 static bool lies_either_way(const struct axis *inner, const struct axis *stays, int operand,
                             bool *along_inner, int64_t *lead)
 {
@@ -160,7 +159,7 @@ static bool lies_either_way(const struct axis *inner, const struct axis *stays, 
 	return *along_inner ? lies(inner, stays, operand, lead) : lies(stays, inner, operand, lead);
 }
 
-/* The problem with d's columns along `row`: a is the operand that has it. */
+/* Sets a, b and d so that d's columns lie along `row`; a is the operand that has this axis. */
 static bool set_matrices(const struct axis *row, const struct axis *col, const struct axis *inner, int a,
                          int b, bool has_bias, struct cuda_gemm_key *key)
 {
@@ -181,10 +180,10 @@ static bool set_matrices(const struct axis *row, const struct axis *col, const s
 	return true;
 }
 
-/* Sets which operand of the task each of cuBLASLt's is. */
+/* Sets, for each operand of cuBLASLt, the operand of the task. */
 static bool orient(const struct problem *p, bool has_bias, struct cuda_gemm_key *key, int from[])
 {
-	/* A vector is one column rather than many of one row. */
+	/* a vector is one column, not many columns of one element */
 	bool columns_first = p->n.n == 1 && p->m.n > 1;
 	from[CUDA_GEMM_D] = OUT;
 	from[CUDA_GEMM_BIAS] = BIAS;
@@ -201,7 +200,7 @@ static bool orient(const struct problem *p, bool has_bias, struct cuda_gemm_key 
 
 /* ---- the batch, the launches, addresses */
 
-/* The longest axis that goes forwards; -1: none. */
+/* Returns the longest batch axis with positive strides; -1: none. */
 static int find_longest_batch(const struct problem *p)
 {
 	int best = -1;
@@ -248,7 +247,8 @@ static uint16_t alignment(const struct cuda_gemm_shape *s, int operand)
 	return (uint16_t)(all & -all);
 }
 
-/* A bias is read by vectors of 16 bytes, whatever its alignment. */
+/* Returns true if a bias is aligned for the vectors of 16 bytes by which cuBLASLt reads it, whatever
+ * alignment it was told. */
 static bool bias_is_aligned(const struct cuda_gemm_key *key)
 {
 	int64_t step = key->batch_stride[CUDA_GEMM_BIAS] * (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_BIAS]);
@@ -260,8 +260,8 @@ static bool is_f8(uint8_t dtype)
 	return dtype == DTYPE_F8E4M3 || dtype == DTYPE_F8E5M2;
 }
 
-/* Tensor cores alone multiply f8: along columns of both operands, in steps of 16 bytes of everything but the
- * columns of b and d, of which there may be any number. */
+/* Returns true if tensor cores can multiply these f8 operands. Both must have columns along the sum, and
+ * everything except the number of columns of b and d must be a multiple of 16 bytes. */
 static bool has_f8_path(const struct cuda_gemm_key *key)
 {
 	int64_t size_d = (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_D]);
@@ -282,8 +282,8 @@ static const struct rt_view *view_of(const struct rt_task *t, int operand)
 	return operand == OUT ? &t->out : &t->in[operand == BIAS ? 2 : operand];
 }
 
-/* cuBLASLt's gelu is by tanh. How well it approximates that it does not say: well enough for results of 16
- * bits. */
+/* Returns the function that cuBLASLt can apply. Its gelu uses tanh, with an accuracy that it does not state;
+ * it is good enough for results of 16 bits. */
 static enum cuda_gemm_function function_of(const struct rt_task *t)
 {
 	bool narrow = t->out.dtype == DTYPE_BF16 || t->out.dtype == DTYPE_F16;

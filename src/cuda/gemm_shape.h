@@ -1,4 +1,4 @@
-/* gemm_shape: a contraction as cuBLASLt computes it.
+/* gemm_shape: brings a contraction into the form that cuBLASLt computes.
  *
  *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d
  *
@@ -8,31 +8,33 @@
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
  *
- * Batch axes become one with m where in[1] has stride 0 there, with n where in[0] has, and with one another,
- * if all operands lie so; of those that are left the longest is the batch, the others are launches. */
+ * If the strides of all operands allow it, a batch axis is joined with m where in[1] has stride 0 along it,
+ * with n where in[0] has, or with another batch axis. The longest remaining axis is cuBLASLt's batch; each
+ * index of the others is a launch. */
 #ifndef HIRC_CUDA_GEMM_SHAPE_H
 #define HIRC_CUDA_GEMM_SHAPE_H
 #include "rt/device.h"
 
 enum cuda_gemm_operand { CUDA_GEMM_A, CUDA_GEMM_B, CUDA_GEMM_D, CUDA_GEMM_BIAS, CUDA_GEMM_OPERANDS };
-enum { CUDA_GEMM_LAUNCHES = 32 /* that a task may take */ };
+enum { CUDA_GEMM_LAUNCHES = 32 /* most launches of a task */ };
 
-/* Functions of the sum before it is rounded: the bias is added, then the function computed. */
+/* Functions of the sum before it is rounded. The bias is added before the function. */
 enum cuda_gemm_function { CUDA_GEMM_NO_FUNCTION, CUDA_GEMM_RELU, CUDA_GEMM_GELU };
 
-/* The properties by which an algorithm is chosen. Compared as bytes: no padding. */
+/* The properties that decide the algorithm. Compared as bytes, so it has no padding. */
 struct cuda_gemm_key {
 	int64_t rows, cols, inner;
-	int64_t lead[CUDA_GEMM_BIAS];             /* elements from column to column of a, b, d as they lie */
-	int64_t batch;                            /* matrices, 1 or more */
-	int64_t batch_stride[CUDA_GEMM_OPERANDS]; /* elements; 0: one for all */
+	int64_t lead[CUDA_GEMM_BIAS];             /* elements from one column to the next of a, b, d in
+	                                             memory */
+	int64_t batch;                            /* number of matrices, at least 1 */
+	int64_t batch_stride[CUDA_GEMM_OPERANDS]; /* elements; 0: all products share one matrix */
 	uint16_t aligned[CUDA_GEMM_OPERANDS];     /* a divisor of all addresses, at most 256 */
 	uint8_t dtype[CUDA_GEMM_OPERANDS];        /* enum dtype */
 	bool transposed[CUDA_GEMM_D];             /* op of a, b */
-	bool accumulate;                          /* d is added to */
-	bool bias;                                /* is added */
+	bool accumulate;                          /* the product is added to d */
+	bool bias;                                /* a bias is added */
 	uint8_t function;                         /* enum cuda_gemm_function */
-	uint8_t tf32;                             /* f32 may be multiplied as tf32 */
+	uint8_t tf32;                             /* f32 may be rounded to tf32 */
 	uint8_t unused[6];                        /* 0 */
 };
 
@@ -40,15 +42,16 @@ struct cuda_gemm_shape {
 	struct cuda_gemm_key key;
 	int64_t launches; /* 1 to CUDA_GEMM_LAUNCHES */
 	char *at[CUDA_GEMM_OPERANDS];
-	int axes; /* that the launches go over */
+	int axes; /* number of axes that launches go over */
 	struct {
 		int64_t n, stride[CUDA_GEMM_OPERANDS]; /* bytes */
 	} axis[RT_MAX_DIMS];
 };
 
-/* False if cuBLASLt has no way for it: types, strides, a bias, empty sums, nothing to do. */
+/* Returns false if cuBLASLt cannot compute it because of types, strides or bias, or if a sum is empty or
+ * there is nothing to do. */
 bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out);
-/* The operands' addresses for a launch in [0, launches). */
+/* Computes the operands' addresses for a launch in [0, launches). */
 void cuda_gemm_operands(const struct cuda_gemm_shape *s, int64_t launch, char *at[CUDA_GEMM_OPERANDS]);
 
 #endif

@@ -14,7 +14,7 @@ struct rank_gpu {
 
 /* ---- the GPU of this rank */
 
-/* Counts the ranks before `end` that are on the host of this one. */
+/* Counts the ranks before `end` on the host of this rank. */
 static int ranks_of_host(const struct rt_job *job, int end)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -43,7 +43,7 @@ enum status cuda_gpu_take(struct cuda *c, int *sharers)
 
 /* ---- those of all */
 
-/* Returns true if both ranks are on one GPU. */
+/* Returns true if both ranks use one GPU. */
 static bool is_same(const struct rank_gpu *a, const struct rank_gpu *b)
 {
 	return a->host == b->host && memcmp(&a->uuid, &b->uuid, sizeof a->uuid) == 0;
@@ -66,7 +66,7 @@ static bool all_share(const struct rank_gpu *gpu, int ranks)
 	return true;
 }
 
-/* Gathers the GPUs of all ranks, by rank, in memory that the caller frees; NULL after a failure. */
+/* Gathers the GPUs of all ranks, by rank; the caller frees them. NULL after a failure. */
 static struct rank_gpu *gather_gpus(struct cuda *c)
 {
 	struct rt_job *job = c->base.job;
@@ -87,7 +87,7 @@ static struct rank_gpu *gather_gpus(struct cuda *c)
 	return NULL;
 }
 
-/* The first rank whose GPU this one cannot reach; -1: none, as far as its process sees their GPUs. */
+/* Finds the first rank whose GPU this one cannot reach; -1: none, among the GPUs that its process sees. */
 static enum status find_far(struct cuda *c, const struct rank_gpu *gpu, int32_t *out)
 {
 	struct rt_job *job = c->base.job;
@@ -185,7 +185,7 @@ static enum status check_peers(const struct cuda *c, const struct rank_gpu *gpu)
 	                   transport_kind_name(TRANSPORT_NCCL));
 }
 
-/* Picks the transport for `auto`: peers, cuda-ipc or nccl; TRANSPORT_COUNT after a refusal. */
+/* Chooses the transport for `auto`: peers, cuda-ipc or nccl; TRANSPORT_COUNT after a refusal. */
 static enum transport_kind resolve_transport(const struct cuda *c, const struct rank_gpu *gpu, bool symmetric,
                                              enum status *status)
 {
@@ -221,7 +221,7 @@ enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, boo
 {
 	struct rt_job *job = c->base.job;
 	enum status status = STATUS_OK;
-	if (*kind == TRANSPORT_NCCL) /* which says itself what it does not like */
+	if (*kind == TRANSPORT_NCCL) /* NCCL reports itself what it does not support */
 		return STATUS_OK;
 	struct rank_gpu *gpu = gather_gpus(c);
 	if (!gpu)

@@ -1,4 +1,4 @@
-/* gpu_assignment: where ranks are, and which transport that leaves them.
+/* gpu_assignment: finds the GPU of each rank, and the transport that the ranks can use.
  *
  *     nccl      a GPU for each rank, on any hosts
  *     peers     ranks that are threads of one process, all on one GPU
@@ -7,11 +7,11 @@
 #define HIRC_CUDA_GPU_ASSIGNMENT_H
 #include "cuda/cuda.h"
 
-/* The GPU of this rank: the local rank modulo those that are visible. STATUS_ABSENT with a message where
- * there is none. Sets c->ordinal and c->device; *sharers: ranks that have this GPU. */
+/* Takes the GPU of this rank: its local rank modulo the number of visible GPUs. Sets c->ordinal and
+ * c->device; *sharers: ranks on this GPU. STATUS_ABSENT with a message if there is no GPU. */
 enum status cuda_gpu_take(struct cuda *c, int *sharers);
-/* Checks that the ranks can use a transport, and sets *kind where it is auto; symmetric: ranks are to have a
- * heap. Collective. On failure the message has the reason and the way out. */
+/* Checks that the ranks can use a transport, and chooses *kind if it is auto. symmetric: the ranks need a
+ * heap. Collective. After a failure the message has the reason and the way out. */
 enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);
 
 #endif

@@ -1,12 +1,13 @@
-/* handles: files pass from process to process through sockets.
+/* handles: passes open files from process to process through sockets.
  *
- * Each rank has one that has a name that the kernel chose, known to the others by an allgather with a number
- * that nobody else knows. It sends its files to each other rank, as many at once as a packet takes:
+ * Each rank has a socket with a name that the kernel chose. An allgather tells the others the name, and a
+ * random number that only the ranks know. Each rank sends its files to each other rank, as many at once as
+ * fit into a packet:
  *
  *     packet   { number of the receiver, rank of the sender, first file, count }  files
  *
- * Nothing blocks: a rank takes the packets that have come while it waits for room in the queue of another. A
- * packet from another user, or without the number, is closed and forgotten. */
+ * Nothing blocks: while a rank waits for room in another's queue, it takes the packets that have arrived. A
+ * packet from another user, or without the number, is closed and ignored. */
 #include "cuda/handles.h"
 #include "base/arena.h"
 #include <errno.h>
@@ -19,11 +20,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { PACKET_FILES = 64, LOOK_MS = 5, REFUSED_LOOKS = 60 /* in which the end of a rank becomes known */ };
+enum { PACKET_FILES = 64, LOOK_MS = 5, REFUSED_LOOKS = 60 /* tries until a rank has surely ended */ };
 
 struct peer_socket {
-	uint64_t number; /* in each packet for it; nobody but the ranks knows it */
-	socklen_t bytes; /* of the name */
+	uint64_t number; /* in each packet for this rank; only the ranks know it */
+	socklen_t bytes; /* length of the name */
 	struct sockaddr_un name;
 };
 
@@ -40,9 +41,9 @@ struct exchange {
 	const int *own;
 	uint32_t n;
 	int *all;
-	uint32_t *sent; /* by rank: files */
+	uint32_t *sent; /* by rank: number of files sent */
 	uint64_t missing;
-	int refused; /* looks at which a rank had no socket */
+	int refused; /* number of tries in which another rank's socket did not exist */
 };
 
 union control {
@@ -75,7 +76,7 @@ static enum status open_socket(struct exchange *x)
 
 /* ---- sending */
 
-/* One packet to a rank; *moved: it is on its way. */
+/* Sends one packet to a rank. *moved: it was sent. */
 static enum status send_some(struct exchange *x, int rank, bool *moved)
 {
 	const struct peer_socket *to = &x->peer[rank];
@@ -101,15 +102,15 @@ static enum status send_some(struct exchange *x, int rank, bool *moved)
 	}
 	if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == EINTR ||
 	    errno == ETOOMANYREFS)
-		return STATUS_OK; /* until others have taken the sent packets */
+		return STATUS_OK; /* until others have taken the packets that were sent */
 	if (errno == ECONNREFUSED && ++x->refused < REFUSED_LOOKS)
-		return STATUS_OK; /* it has ended, which is about to be said */
+		return STATUS_OK; /* that rank has ended, which will be reported */
 	return report_failed_exchange(x, "a socket of another rank", errno);
 }
 
 /* ---- receiving */
 
-/* Returns the files that came with a packet; *trusted: this user has sent it. */
+/* Returns the files that came with a packet. *trusted: the sender is this user. */
 static uint32_t files_of(struct msghdr *m, int *file, bool *trusted)
 {
 	uint32_t n = 0;
@@ -141,7 +142,7 @@ static bool is_expected(const struct exchange *x, const struct packet *p, uint32
 	return fresh;
 }
 
-/* One packet; *moved: one has come. */
+/* Receives one packet. *moved: there was one. */
 static enum status receive_some(struct exchange *x, bool *moved)
 {
 	struct packet p;

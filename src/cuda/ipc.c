@@ -3,9 +3,9 @@
 #include <string.h>
 
 enum {
-	STREAMS = 8,            /* of messages, and as many that wait for others */
-	RESCUED = 0x3f,         /* each byte of semaphores that no turn is beyond */
-	CHUNK_BYTES = 16 << 20, /* of shared memory at once; pages come with their first use */
+	STREAMS = 8,            /* for messages, and as many that wait for others */
+	RESCUED = 0x3f,         /* each byte of a semaphore value that is past every turn */
+	CHUNK_BYTES = 16 << 20, /* of shared memory at once; pages are allocated at their first use */
 	LINE = 64,
 };
 
@@ -50,7 +50,7 @@ enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t va
 enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, uint32_t value)
 {
 	CUdeviceptr at = t->peer[rank].semaphores + semaphore * sizeof(uint32_t);
-	/* By default the earlier writes of the stream are visible to whoever sees the value. */
+	/* by default, the stream's earlier writes are visible to a reader of the value */
 	return cuda_call(t->base.c, cuStreamWriteValue32, s, at, value, CU_STREAM_WRITE_VALUE_DEFAULT)
 	           ? STATUS_OK
 	           : ipc_failure(t);
@@ -81,7 +81,7 @@ static enum status start_collective(struct ipc *t, struct rt_request *r)
 	return status == STATUS_OK ? cuda_event_record(c, s, &r->event) : status;
 }
 
-/* A request that fails is dropped with the transport. */
+/* Returns a new request. A request that fails is freed with the transport. */
 static enum status return_ipc_request(struct ipc *t, struct rt_request *r, enum status status,
                                       struct rt_request **out)
 {
@@ -156,7 +156,7 @@ static enum status ipc_team(struct rt_transport *base, int id, const int *ranks,
 
 /* ---- beginning and end */
 
-/* Streams that wait for a process which has ended go on. */
+/* Lets streams continue that wait for a process which has ended. */
 static void rescue(struct ipc *t)
 {
 	if (t->semaphores)
@@ -164,8 +164,8 @@ static void rescue(struct ipc *t)
 		                                t->rescue);
 }
 
-/* A rank's memory is freed when nobody maps it any more. After a failure nobody waits for anything, and what
- * is mapped goes with the process. */
+/* Waits until no other rank maps this rank's memory, so that it can be freed. After a failure nothing waits,
+ * and mapped memory is freed with the process. */
 static void ipc_before_free(struct rt_transport *base)
 {
 	struct ipc *t = (struct ipc *)base;
@@ -182,7 +182,7 @@ static void ipc_before_free(struct rt_transport *base)
 	rt_job_barrier(base->job, "the end of the memory of all GPUs");
 }
 
-/* Frees the semaphores, when nobody maps them any more. */
+/* Frees the semaphores once no other rank maps them. */
 static void free_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;
@@ -253,7 +253,8 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
-/* Opens the semaphores of all ranks, zeroed before anybody sees them; the stages are behind them. */
+/* Opens the semaphores of all ranks, which are zeroed before others see them. The stages follow them in
+ * memory. */
 static enum status open_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;

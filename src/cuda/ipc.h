@@ -1,90 +1,89 @@
-/* ipc: the transport "cuda-ipc", of ranks that are processes of one host, on one GPU or several.
+/* ipc: the transport "cuda-ipc", for ranks that are processes of one host, on one GPU or several.
  *
- *     ipc.c             the transport: starts, progress, beginning and end
- *     ipc_memory.c      a rank's memory, as others map it
+ *     ipc.c             the transport: opening, starts, progress, closing
+ *     ipc_memory.c      a rank's memory, mapped by the others
  *     ipc_message.c     messages
- *     ipc_team.c        collectives: the turns of a team's members
+ *     ipc_team.c        collectives: the turns of a team
  *     ipc_collective.c  a member's GPU work for a collective
  *
- * Hosts tell each other in shared memory where data are, GPUs tell each other by semaphores when:
+ * Hosts tell each other in shared memory where data are. GPUs tell each other by semaphores when the data are
+ * ready:
  *
- *     rank 0, that offers          rank 1, that moves
- *     host: write ready on         ready of rank 1
- *           post the place         host: take the place, map its memory once
- *                                        stream: wait for ready, copy, write over of rank 0
- *           stream: wait for over        say that it is issued
+ *     rank 0, which offers             rank 1, which moves
+ *     host: write `ready` of rank 1
+ *           post the place             host: take the place, map its memory the first time
+ *                                            stream: wait for `ready`, copy, write `over` of rank 0
+ *           stream: wait for `over`          say that it is issued
  *
- * No stream waits for work that has not been issued by then, on any rank: so streams cannot end in a circle,
- * whatever hardware queues they share, and a stream that waits comes to its end as long as the other process
- * lives. A semaphore is a word in the memory of the rank that waits for it. It counts turns, and is compared
- * cyclically. */
+ * A stream waits only for work that has already been issued, on whichever rank. So streams cannot form a
+ * cycle, whatever hardware queues they share, and a wait ends as long as the other process runs. A semaphore
+ * is a word in the memory of the rank that waits for it. It counts turns, and is compared cyclically. */
 #ifndef HIRC_CUDA_IPC_H
 #define HIRC_CUDA_IPC_H
 #include "cuda/peers.h"
 #include "rt/rt_region.h"
 
 enum {
-	IPC_SLOTS = 256,            /* messages of a rank to another one that are offered at once */
-	IPC_SEMAPHORES = 512 << 10, /* words of each rank */
-	IPC_TURNS = 16,             /* collectives of a team that a member is ahead of another at most */
-	IPC_STAGES = 8,             /* teams that have one; it lies behind the semaphores */
-	IPC_STAGED_BYTES = 32 << 10 /* of a collective that a member gives by way of it, at most */
+	IPC_SLOTS = 256,            /* messages that a rank can offer to another at once */
+	IPC_SEMAPHORES = 512 << 10, /* words in each rank */
+	IPC_TURNS = 16,             /* most collectives of a team that a member is ahead of another */
+	IPC_STAGES = 8,             /* most teams with a stage; stages follow the semaphores in memory */
+	IPC_STAGED_BYTES = 32 << 10 /* most bytes of a collective that a member gives through its stage */
 };
 
 #define IPC_HEAP UINT64_MAX
 #define IPC_STAGE (UINT64_MAX - 1)
 
-/* The place of a rank's memory, as told to other processes. */
+/* The place of a rank's memory, in the form sent to other processes. */
 struct ipc_place {
-	uint64_t number; /* of the allocation among all of its rank, never used again; 0: no memory;
-	                  * IPC_HEAP: the heap, IPC_STAGE: the semaphores and stages: all ranks have mapped
-	                  * these */
-	uint64_t at;     /* its address there */
+	uint64_t number; /* number of the allocation in its rank, never used again; 0: no memory; IPC_HEAP:
+	                    the heap; IPC_STAGE: semaphores and stages. All ranks have mapped the last two */
+	uint64_t at;     /* its address in its rank */
 	uint64_t bytes, offset;
 	CUipcMemHandle handle;
 };
 
-/* Memory that this rank has exported, or opened. */
+/* Memory that this rank has exported or opened. */
 struct ipc_exported {
 	uint64_t number;
 	CUipcMemHandle handle;
 };
 struct ipc_opened {
-	uint64_t number, there, bytes; /* as in its place */
-	CUdeviceptr at;                /* here */
+	uint64_t number, there, bytes; /* number, address and size in its rank */
+	CUdeviceptr at;                /* its address in this rank */
 };
 struct ipc_peer {
 	VEC(struct ipc_opened) opened;
-	CUdeviceptr semaphores; /* of that rank, or the own ones */
-	struct ipc_mail *mail;  /* ipc_message.c's; NULL: none yet */
+	CUdeviceptr semaphores; /* semaphores of that rank, or this rank's own */
+	struct ipc_mail *mail;  /* state of ipc_message.c; NULL: none yet */
 };
 
 struct ipc_team {
-	struct ipc_turns *turns; /* by member, shared; NULL: alone, or not a member */
-	char *posts;             /* shared */
-	uint32_t semaphores;     /* where those of the team begin, the same on all ranks */
-	uint64_t stage;          /* where it begins, bytes from the semaphores on, as on all ranks; 0: none */
-	struct rt_collective
-	    staged[IPC_TURNS]; /* the last collective read there; Barrier: nothing. Kind and root */
+	struct ipc_turns *turns; /* by member, in shared memory; NULL: one member, or this rank is not one */
+	char *posts;             /* in shared memory */
+	uint32_t semaphores;     /* first semaphore of the team, the same on all ranks */
+	uint64_t stage;          /* offset of the stage from the semaphores, the same on all ranks; 0: none */
+	struct rt_collective staged[IPC_TURNS]; /* the last collective that used that part of the stage: its
+	                                           kind and root; Barrier: none */
 	CUstream offers, moves;
-	uint32_t started;                 /* collectives */
-	struct rt_request *first, **last; /* those that have not moved yet, in order */
-	struct rt_request *moved, **end;  /* those that others still read, in order */
+	uint32_t started;                 /* number of collectives started */
+	struct rt_request *first, **last; /* requests that have not moved their data, in order */
+	struct rt_request *moved, **end;  /* requests whose data others still read, in order */
 };
 
 struct ipc {
 	struct cuda_transport base;
 	struct rt_region region; /* of all ranks: bells, then messages */
 	VEC(struct rt_region) more;
-	size_t more_used;       /* bytes of the last one */
-	CUdeviceptr semaphores; /* own */
+	size_t more_used;       /* bytes used in the last one */
+	CUdeviceptr semaphores; /* this rank's own */
 	uint32_t semaphores_used, stages_used;
 	struct ipc_peer *peer; /* by rank */
 	VEC(struct ipc_exported) exported;
 	struct ipc_team *team;              /* by id */
-	struct rt_request *messages, **end; /* not issued, in the order in which they were started */
+	struct rt_request *messages, **end; /* messages that are not issued, in the order of their start */
 	struct cuda_stream_pool offers, moves, ends, itself;
-	CUstream rescue; /* has nothing to do until the job fails */
+	CUstream rescue; /* idle until the job fails */
 	struct cuda_p2p p2p;
 };
 
@@ -93,38 +92,40 @@ static inline enum status ipc_failure(const struct ipc *t)
 	return rt_job_status(t->base.base.job);
 }
 
-/* A stream waits until the own semaphore has come to the value. */
+/* Makes a stream wait until a semaphore of this rank has reached a value. */
 enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t value);
-/* After all that the stream was given, the semaphore of that rank has the value. */
+/* Makes a stream write a value to a semaphore of another rank, after all its earlier work. */
 enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, uint32_t value);
 void ipc_wake(struct ipc *t, int rank);
-/* Shared memory, zeroed: collective, the same bytes on all ranks. It lasts as long as the transport. */
+/* Allocates shared memory, zeroed. Collective, with the same bytes on all ranks. Valid as long as the
+ * transport. */
 enum status ipc_share(struct ipc *t, size_t bytes, void *out);
 
 /* ---- ipc_memory.c */
 
-/* Finds the place of memory of this rank; bytes 0: nowhere. */
+/* Finds the place of memory of this rank. With bytes 0 there is none. */
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out);
-/* Copies to the own stage, that many bytes from the semaphores on: that is the place then. */
+/* Copies data to this rank's stage, `offset` bytes from the semaphores, and sets the place to it. */
 enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, uint64_t offset,
                       struct ipc_place *out);
-/* Finds the address in this process of another rank's memory, whose place stands in memory that is not
- * changing; NULL for none. It is opened when it is first seen; an older allocation in its place is closed. */
+/* Finds the address in this process of another rank's memory; NULL: there is none. The place must be in
+ * memory that does not change. Memory is opened at its first use; an older allocation at the same addresses
+ * is closed. */
 enum status ipc_import(struct ipc *t, int rank, const struct ipc_place *p, void *out);
-/* Gets the handle of an allocation, which begins there. */
+/* Gets the handle of the allocation that begins at `at`. */
 enum status ipc_handle(struct ipc *t, CUdeviceptr at, CUipcMemHandle *out);
 /* Maps memory that another rank has exported. */
 enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *out);
-/* Closes all that was opened for reading. */
+/* Closes all memory that was opened for reading. */
 void ipc_close_memory(struct ipc *t);
 
 /* ---- ipc_message.c */
 
 size_t ipc_boxes_bytes(int ranks); /* of shared memory */
 uint32_t ipc_message_semaphores(int ranks);
-/* To or from another rank. */
+/* Starts a message to or from another rank. */
 enum status ipc_message_start(struct ipc *t, struct rt_request *r);
-/* Issues all work that can be. */
+/* Issues all work that can be issued. */
 enum status ipc_messages_advance(struct ipc *t, bool *moved);
 void ipc_messages_close(struct ipc *t);
 
@@ -132,16 +133,17 @@ void ipc_messages_close(struct ipc *t);
 
 enum status ipc_team_open(struct ipc *t, int id);
 enum status ipc_team_start(struct ipc *t, struct rt_request *r);
-/* Returns true if this member gives its data by way of the stage. Of an Allreduce all members do, or none. */
+/* Returns true if this member gives its data through the stage. In an Allreduce either all members do, or
+ * none. */
 bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c);
 /* As ipc_messages_advance. */
 enum status ipc_team_advance(struct ipc *t, int id, bool *moved);
 
-/* Semaphores of a team's member, of which `other` is to write it. */
+/* Semaphores of a team's member. The rank `other` writes them. */
 enum ipc_signal {
-	IPC_READY, /* other's buffers may be read */
-	IPC_HALF,  /* Allreduce: other has reduced its block */
-	IPC_OVER,  /* other has read its part of this member's memory, or of its stage */
+	IPC_READY, /* the buffers of `other` may be read */
+	IPC_HALF,  /* Allreduce: `other` has reduced its block */
+	IPC_OVER,  /* `other` has read its part of this member's memory or stage */
 	IPC_SIGNALS
 };
 enum status ipc_team_await(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
@@ -151,14 +153,14 @@ enum status ipc_team_signal(struct ipc *t, int id, CUstream s, int other, enum i
 
 /* ---- ipc_collective.c */
 
-/* ipc_reads: returns true if member `to` waits until member `from`, another one, has come. ipc_gives: returns
- * true if it also reads memory of that member, which waits for it then. */
+/* ipc_reads: returns true if member `to` waits for another member, `from`. ipc_gives: returns true if `to`
+ * also reads memory of `from`, which then waits for that. */
 bool ipc_reads(const struct rt_collective *c, int to, int from);
 bool ipc_gives(const struct rt_collective *c, int to, int from);
-/* Bytes from the beginning of in that others may read. */
+/* Returns how many bytes of `in`, from its beginning, others may read. */
 int64_t ipc_bytes_given(const struct rt_collective *c, int n, int index);
-/* Gives this member's work to the team's stream, after which others may be told: all of it, or the first
- * half of an Allreduce that is not staged; its second half moves the blocks that others have reduced. */
+/* Gives this member's work to the team's stream; then others may be told. It gives all of it, or the first
+ * half of an Allreduce that is not staged. The second half moves the blocks that others have reduced. */
 enum status ipc_collective_first(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 enum status ipc_collective_second(struct ipc *t, int id, const struct peers_part *part, uint32_t turn);
 

@@ -1,20 +1,20 @@
-/* ipc_collective: a member's GPU work for a collective.
+/* ipc_collective: issues a member's GPU work for a collective.
  *
  *     Barrier        nothing but the wait for the others
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
- *                    copies its part from where the others have it
+ *                    copies its part from the others' memory
  *     ReduceScatter, Reduce
- *                    reduces its part, reading the others' operands where they are
- *     Allreduce      staged: reduces all of it
- *                    else first reduces a block of its own, then, when the others have reduced theirs,
- *                    copies these: all have the same bits either way
+ *                    reduces its part, and reads the others' operands in place
+ *     Allreduce      staged: reduces the whole
+ *                    not staged: reduces its own block; when the others have reduced theirs, it
+ *                    copies them. All members have the same bits in both cases
  *
- * Operands are combined in team order and rounded once. A member writes to its own memory alone. In memory
- * that others may still read, it writes only its own block of an Allreduce in place, which nobody else reads,
- * and the other blocks, each after its reader has reduced it: so nothing large is copied twice. */
+ * Operands are combined in team order and rounded once. A member writes only to its own memory. In an
+ * Allreduce in place others may still read that memory; there a member writes only its own block, which no
+ * other reads, and each other block after its reader has reduced it. So nothing large is copied twice. */
 #include "cuda/ipc.h"
 
-enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of it */ };
+enum { BLOCK_UNIT = 128 /* bytes: blocks of an Allreduce begin at multiples of this */ };
 
 bool ipc_reads(const struct rt_collective *c, int to, int from)
 {
@@ -63,7 +63,7 @@ static struct rt_block block_of_allreduce(const struct rt_collective *c, int n, 
 	return (struct rt_block){.offset = from, .count = c->count - from < each ? c->count - from : each};
 }
 
-/* The n members but this one, beginning with the next. */
+/* Returns the k-th of the other members, beginning after this one. */
 static int other(int index, int k, int n)
 {
 	return (index + 1 + k) % n;
@@ -74,11 +74,11 @@ static bool has_halves(const struct ipc *t, const struct rt_collective *c)
 	return c->kind == COLLECTIVE_ALLREDUCE && !ipc_is_staged(t, c);
 }
 
-/* ipc_team_await, ipc_team_signal. */
+/* The type of ipc_team_await and ipc_team_signal. */
 typedef enum status team_call(struct ipc *t, int id, CUstream s, int other, enum ipc_signal which,
                               uint32_t turn);
 
-/* For all members from which this one reads. */
+/* Calls it for each member from which this one reads. */
 static enum status for_all(team_call *call, struct ipc *t, int id, const struct rt_collective *c,
                            enum ipc_signal which, uint32_t turn)
 {
@@ -116,7 +116,7 @@ static enum status reduce_own_block(struct ipc *t, int id, const struct peers_pa
 	return status;
 }
 
-/* Takes the blocks of all members; the own block waits for nobody. */
+/* Takes the blocks of all members. The own block needs no wait. */
 static enum status take_all(struct ipc *t, int id, const struct peers_part *part, uint32_t turn)
 {
 	const struct rt_team *team = &t->base.base.team[id];

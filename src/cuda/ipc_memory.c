@@ -1,15 +1,15 @@
-/* ipc_memory: a rank's memory, as others map it.
+/* ipc_memory: a rank's memory, mapped by the others.
  *
- * An allocation is exported when a buffer in it is first named, and each other rank opens it when it first
- * reads such a name: there is no round of all ranks, and nothing to do where all is known. Its name is its
- * number among all allocations of its rank, so that memory which was freed and allocated again, also at the
- * same address, is another one. */
+ * An allocation is exported when a buffer in it is first named. Each other rank opens it when it first reads
+ * that name. So there is no round of all ranks, and nothing to do once all is known. The name is the number
+ * of the allocation among all allocations of its rank. So memory that was freed and allocated again, even at
+ * the same address, has another name. */
 #include "cuda/ipc.h"
 #include <unistd.h>
 
 enum { NEWS_US = 300000, LOOK_US = 1000 };
 
-/* The driver does not say why. */
+/* Fails the job after an error; the driver does not give a reason. */
 static enum status checked(struct ipc *t, CUresult r, const char *call)
 {
 	struct cuda *c = t->base.c;
@@ -93,7 +93,7 @@ enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_
 	return STATUS_OK;
 }
 
-/* Memory of which that of the place now has a part is gone there. */
+/* Closes memory that overlaps the place: its owner has freed it. */
 static enum status close_replaced(struct ipc *t, struct ipc_peer *peer, const struct ipc_place *p)
 {
 	for (uint32_t k = 0; k < peer->opened.n;) {
@@ -114,7 +114,7 @@ enum status ipc_open(struct ipc *t, const CUipcMemHandle *handle, CUdeviceptr *o
 	struct cuda *c = t->base.c;
 	CUresult r = c->api->cuIpcOpenMemHandle(out, *handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 	for (int us = 0; r != CUDA_SUCCESS && us < NEWS_US && ipc_failure(t) == STATUS_OK; us += LOOK_US)
-		usleep(LOOK_US); /* its owner may have ended, which is about to be said */
+		usleep(LOOK_US); /* its owner may have ended, which will be reported */
 	return checked(t, r, "cuIpcOpenMemHandle");
 }
 

@@ -5,14 +5,14 @@
  *     get   the sender offers, the receiver copies from there
  *     put   the receiver offers, the sender copies to there
  *
- *     box   of one that offers and one that moves
- *       posted   offers so far
- *       order    their slots: the last 256
- *       slot     the offer, and the turn of the slot; `taken` is that turn once the copy is issued
+ *     box   for one rank that offers and one that moves
+ *       posted   number of offers
+ *       order    the slots of the last 256 offers
+ *       slot     an offer, and the turn of the slot; `taken` equals the turn once the copy is issued
  *
- * A slot is free again when its copy is issued. The next offer in it is made by a stream that first waits for
- * that copy, so that no semaphore goes on before its last value was seen. Who finds no free slot keeps the
- * message: a rank is at most 256 messages ahead of another. */
+ * A slot is free again when its copy is issued. The stream that makes the next offer in it first waits for
+ * that copy, so that no semaphore changes before its last value was seen. If no slot is free, the message
+ * waits: a rank is at most 256 messages ahead of another. */
 #include "cuda/ipc.h"
 #include "cuda/kernel.h"
 
@@ -33,14 +33,14 @@ struct box {
 
 /* The state of messages with another rank. */
 struct ipc_mail {
-	/* as the one that offers: */
-	uint16_t free[IPC_SLOTS]; /* slots, the longest free first, from `next` on */
+	/* for the side that offers: */
+	uint16_t free[IPC_SLOTS]; /* free slots, the one that is free longest first, from `next` on */
 	uint32_t next, frees;
-	uint32_t turn[IPC_SLOTS]; /* that began last */
-	/* as the one that moves: */
-	uint32_t read; /* offers that it has seen, */
+	uint32_t turn[IPC_SLOTS]; /* the turn of each slot that began last */
+	/* for the side that moves: */
+	uint32_t read; /* number of offers that it has seen, */
 	uint16_t waiting[IPC_SLOTS];
-	int waits; /* and those it has no message for yet */
+	int waits; /* and number of those that have no message yet */
 };
 
 size_t ipc_boxes_bytes(int ranks)
@@ -55,8 +55,8 @@ static struct box *box_of(struct ipc *t, int offers, int moves)
 	       offers * ranks + moves;
 }
 
-/* Semaphores of a rank: for each other one first those of the slots that this offers, then those of the slots
- * that are offered to it. */
+/* Counts the semaphores of a rank: for each other rank those of the slots that this rank offers, then those
+ * of the slots offered to it. */
 uint32_t ipc_message_semaphores(int ranks)
 {
 	return (uint32_t)ranks * 2 * IPC_SLOTS;
@@ -84,7 +84,7 @@ static struct ipc_mail *mail_of(struct ipc *t, int peer)
 	return m;
 }
 
-/* A stream on which the data of this side are ready. */
+/* Returns a stream on which the data of this side are ready. */
 static enum status stream_after(struct ipc *t, struct cuda_stream_pool *spare, const struct rt_request *r,
                                 CUstream *out)
 {
@@ -155,7 +155,7 @@ static enum status end_offer(struct ipc *t, struct rt_request *r, bool *moved)
 
 /* ---- the one that moves */
 
-/* The offer for a message; takes it out of those that wait. -1: it has not come. */
+/* Finds the offer for a message and removes it from those that wait; -1: it has not arrived. */
 static int find_offer(const struct box *box, struct ipc_mail *m, const struct rt_p2p *p)
 {
 	uint32_t posted = atomic_load_explicit(&box->posted, memory_order_acquire);
@@ -195,7 +195,7 @@ static enum status compare_offer(struct ipc *t, const struct rt_p2p *p, const st
 	return status;
 }
 
-/* As wide elements as both places allow. */
+/* Copies by a kernel, with elements as wide as both places allow. */
 static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
 {
 	static const enum dtype type[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8};
@@ -259,8 +259,8 @@ static enum status move_message(struct ipc *t, struct rt_request *r, bool *moved
 
 /* ---- both */
 
-/* r->event is set when all is issued. The data of this side are ready after r->message.p.after, or after
- * r->ready where that is set. */
+/* Advances a message. r->event is set when all of it is issued. The data of this side are ready after
+ * r->ready if that is set, otherwise after r->message.p.after. */
 static enum status advance_message(struct ipc *t, struct rt_request *r, bool *moved)
 {
 	t->base.c->at = r->message.p.at;
@@ -291,7 +291,7 @@ enum status ipc_message_start(struct ipc *t, struct rt_request *r)
 	bool moved = false;
 	r->slot = -1;
 	enum status status = advance_message(t, r, &moved);
-	if (status == STATUS_OK && !moved) /* what it starts after is the caller's again */
+	if (status == STATUS_OK && !moved) /* p.after belongs to the caller again */
 		status = cuda_stream_pool_event(t->base.c, &t->base.spare, r->message.p.after, &r->ready);
 	if (status == STATUS_OK && !r->event) {
 		*(t->messages ? t->end : &t->messages) = r;

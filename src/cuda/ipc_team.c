@@ -1,18 +1,17 @@
-/* ipc_team: collectives of a team: when a member may do what.
+/* ipc_team: collectives of a team, and the steps at which a member waits for others.
  *
- * Each member posts its data for the collective of a turn, in order. When all have posted, each moves its
- * part to its own memory, on its own stream:
+ * In each turn, each member posts its data for a collective. When all have posted, each moves its part to its
+ * own memory, on its own stream. A member waits at a step if:
  *
- *     ROOM     a member is IPC_TURNS ahead of another: its post would overwrite one that is read
+ *     ROOM     it is IPC_TURNS ahead of another: its post would overwrite one that is still read
  *     POSTED   not all have posted
- *     HALF     Allreduce that is not staged: not all have issued the first half
- *     MOVED    not staged: who reads from this member has not issued that yet
+ *     HALF     Allreduce, not staged: not all have issued the first half
+ *     MOVED    not staged: a member that reads from this one has not issued its copy
  *
- * turns[m] counts the turns that member m has posted, and those that it has issued half of and all of.
+ * turns[m] counts the turns that member m has posted, half issued, and issued.
  *
- * Little is staged: copied first, to where it may stay for IPC_TURNS turns. So nobody waits for those who
- * read it: that they have is awaited by the turn that needs the place again, which has come to ROOM by then.
- */
+ * Small data are staged: first copied to a place where they remain for IPC_TURNS turns. So the member does
+ * not wait for the readers. The turn that uses the place again waits for them; it has passed ROOM by then. */
 #include "cuda/ipc.h"
 
 enum { STEP_ROOM, STEP_POSTED, STEP_HALF, STEP_MOVED, LINE = 64 };
@@ -22,7 +21,7 @@ struct ipc_turns {
 	_Atomic uint32_t half, moved;
 };
 
-/* The collective of a member, as it posts it; the lists have an entry a member. */
+/* The collective of a member, as it posts it. Each list has one entry for each member. */
 struct post {
 	enum collective kind;
 	enum dtype dtype;
@@ -31,7 +30,7 @@ struct post {
 	uint32_t label;
 	int64_t count;
 	struct ipc_place in, out;
-	int64_t list[]; /* counts, offsets, and those of the sent blocks */
+	int64_t list[]; /* counts, offsets, and the same of the blocks it sends */
 };
 
 static size_t post_bytes(int n)
@@ -175,7 +174,7 @@ bool ipc_is_staged(const struct ipc *t, const struct rt_collective *c)
 	return t->team[c->team].stage && ipc_bytes_given(c, team->n, team->index) <= IPC_STAGED_BYTES;
 }
 
-/* The stage's place of a turn is free once its stream has come here, then has this member's data. */
+/* Copies this member's data to a turn's place in the stage, once its stream knows that the place is free. */
 static enum status use_stage(struct ipc *t, const struct rt_request *r, struct ipc_place *out)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -202,7 +201,7 @@ static enum status export_buffers(struct ipc *t, const struct rt_collective *c, 
 	return status == STATUS_OK ? ipc_export(t, c->out, both, &p->out) : status;
 }
 
-/* This member's buffers, or its stage, may be read once its stream has come here. */
+/* Allows others to read this member's buffers or its stage from this point of its stream on. */
 static enum status post_buffers(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -236,7 +235,7 @@ static enum status post_buffers(struct ipc *t, struct rt_request *r)
 	return STATUS_OK;
 }
 
-/* Lists the collectives of all members, to be freed by the caller. compares: they are compared. NULL after a
+/* Lists the collectives of all members; the caller frees them. compares: also compares them. NULL after a
  * failure. */
 static struct peers_part *parts_of(struct ipc *t, const struct rt_request *r, bool compares,
                                    enum status *status)
@@ -279,7 +278,7 @@ static struct peers_part *parts_of(struct ipc *t, const struct rt_request *r, bo
 
 /* ---- steps */
 
-/* All have posted: the whole, or the first half. */
+/* Issues the work, or its first half, after all have posted. */
 static enum status issue_first(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -312,8 +311,8 @@ static enum status issue_second(struct ipc *t, struct rt_request *r)
 	return status;
 }
 
-/* The event of this member's move, if nobody reads its buffers; else that of the stream that waits for the
- * readers, afterwards. */
+/* Sets the request's event: that of this member's move, or, if others read its buffers, that of a stream that
+ * waits for the readers, too. */
 static enum status has_moved(struct ipc *t, struct rt_request *r)
 {
 	const struct rt_team *team = &t->base.base.team[r->c.team];
@@ -350,7 +349,7 @@ static enum status end_collective(struct ipc *t, struct rt_request *r)
 	return status == STATUS_OK ? cuda_event_record(t->base.c, s, &r->event) : status;
 }
 
-/* The first of those that have not moved. */
+/* Advances the first request that has not moved. */
 static enum status advance_first(struct ipc *t, const struct rt_team *team, struct ipc_team *own, bool *goes)
 {
 	struct rt_request *r = own->first;
@@ -408,7 +407,7 @@ enum status ipc_team_start(struct ipc *t, struct rt_request *r)
 	*(own->first ? own->last : &own->first) = r;
 	own->last = &r->behind;
 	status = ipc_team_advance(t, r->c.team, &moved);
-	if (status == STATUS_OK && r->step == STEP_ROOM) /* what it starts after is the caller's again */
+	if (status == STATUS_OK && r->step == STEP_ROOM) /* `after` belongs to the caller again */
 		status = cuda_stream_pool_event(t->base.c, &t->base.spare, r->c.after, &r->ready);
 	return status;
 }

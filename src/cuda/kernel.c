@@ -25,7 +25,7 @@ struct kernel_scratch {
 struct cuda_kernels {
 	VEC(struct kernel_entry) made;
 	VEC(struct kernel_scratch) scratch;
-	struct kernel_writer writer; /* its texts keep their memory */
+	struct kernel_writer writer; /* its texts keep their memory from one kernel to the next */
 };
 
 enum status cuda_kernels_open(struct cuda *c)
@@ -130,7 +130,7 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 	return false;
 }
 
-/* The work that a kernel is written for: a task, or a reduction of arrays. */
+/* The work of a kernel: a task, or a reduction of arrays. */
 struct subject {
 	const struct rt_task *task;
 	enum reduce_op op;
@@ -152,7 +152,7 @@ static bool write_subject(struct kernel_writer *w, const struct subject *s)
 	return ok && !w->too_large;
 }
 
-/* Writes a title of the kernel, in words, as far as the text depends on it. */
+/* Writes a title for the kernel, in words, with the facts on which its text depends. */
 static void put_title(const struct rt_task *t, struct buf *out)
 {
 	static const char *const name[] = {
@@ -295,7 +295,7 @@ enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cud
 
 /* ---- launching */
 
-/* Returns the scratch memory of the stream, zeroed at first; 0 after a message. */
+/* Returns the scratch memory of a stream, initially zeroed; 0 after a message. */
 static CUdeviceptr scratch_of(struct cuda *c, CUstream s)
 {
 	struct cuda_kernels *k = c->kernels;

@@ -1,45 +1,45 @@
-/* kernel: tasks as launches of kernels that are written for them.
+/* kernel: writes a kernel for each task, and launches it.
  *
- * The views of a task are brought to their least form (axes of extent 1 go, axes that lie one after the other
- * in all views become one); the rest (kernel, operations, element types, number of axes, which views are
- * dense) decides the source text, everything else is an argument. A source is compiled once a process and
- * architecture, and kept on disk:
+ * First the axes of a task's views are simplified: axes of extent 1 are removed, and axes that follow each
+ * other in memory in all views are joined. Then kernel, operations, element types, number of axes, and which
+ * views are dense decide the source text. All other values are arguments. A source is compiled once for each
+ * process and architecture, and kept on disk:
  *
- *     task ──shape──> source ──hash──> …/hirc/kernels/<hash>.cubin ──> module ──> launch with arguments
- */
+ *     task ──shape──> source ──hash──> …/hirc/kernels/<hash>.cubin ──> module ──> launch with arguments */
 #ifndef HIRC_CUDA_KERNEL_H
 #define HIRC_CUDA_KERNEL_H
 #include "cuda/cuda.h"
 
-enum { CUDA_ARGUMENT_BYTES = 4096 /* what a kernel may have */ };
+enum { CUDA_ARGUMENT_BYTES = 4096 /* most that a kernel may have */ };
 
-/* A task, ready to be launched any number of times. */
+/* A task, prepared. It can be launched any number of times. */
 struct cuda_launch {
 	CUfunction function;
-	unsigned grid, block; /* one-dimensional */
-	unsigned shared;      /* bytes of a block */
-	bool scratch;         /* it uses scratch memory of its stream */
-	size_t bytes;         /* of arguments, one structure */
+	unsigned grid, block; /* numbers of blocks and threads, one-dimensional */
+	unsigned shared;      /* bytes of shared memory of a block */
+	bool scratch;         /* it uses the scratch memory of its stream */
+	size_t bytes;         /* size of the arguments, which are one structure */
 	_Alignas(16) char argument[CUDA_ARGUMENT_BYTES];
 };
 
 enum status cuda_kernels_open(struct cuda *c);
-void cuda_kernels_close(struct cuda *c); /* not opened is allowed */
+void cuda_kernels_close(struct cuda *c); /* may be called if nothing was opened */
 
-/* All tasks but CALL, and GEMM only if cuBLASLt does not take it, and without its function. A grid of 0:
- * there is nothing to do. On failure why (RT_WHY_BYTES) has the reason, "" if it was printed. */
+/* Prepares a task: any except CALL; a GEMM only if cuBLASLt does not take it, and without its function. A
+ * grid of 0 means that there is nothing to do. After a failure why (RT_WHY_BYTES) has the reason, or "" if it
+ * was printed. */
 enum status cuda_kernel_make(struct cuda *c, const struct rt_task *t, struct cuda_launch *out, char *why);
-/* For the statement c->at, which faults name. */
+/* Launches it for the statement c->at, which errors name. */
 enum status cuda_kernel_launch(struct cuda *c, CUstream s, struct cuda_launch *l);
 
-/* The sum, product, … of n arrays of `count` elements into out, which may be one of them; as
+/* Makes the sum, product, … of n arrays of `count` elements in out, which may be one of them; as
  * rt_reduce_arrays. */
-enum { CUDA_REDUCE_ARRAYS = 256 /* as many ranks as a host can have; their addresses are arguments */ };
+enum { CUDA_REDUCE_ARRAYS = 256 /* as many as ranks on a host; their addresses are arguments */ };
 enum status cuda_reduce_arrays(struct cuda *c, CUstream s, enum reduce_op op, enum dtype t, void *out,
                                const void *const *in, int n, int64_t count);
 
-/* The source of a task's kernel, whatever the machine: for tests and `--dump-kernels`. False: why has the
- * reason. */
+/* Writes the source of a task's kernel, independent of the machine, for tests and `--dump-kernels`. Returns
+ * false with the reason in why. */
 bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why);
 
 #endif

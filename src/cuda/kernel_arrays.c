@@ -1,8 +1,8 @@
-/* kernel_arrays: several arrays, element by element, to one; as rt_reduce_arrays. */
+/* kernel_arrays: reduces several arrays, element by element, to one; as rt_reduce_arrays. */
 #include "cuda/kernel_write.h"
 #include <stdint.h>
 
-enum { UNROLLED = 64 /* arrays whose reduction is written out */ };
+enum { UNROLLED = 64 /* most arrays whose reduction is written without a loop */ };
 
 static void write_fold(struct kernel_writer *w, enum reduce_op op, const char *wide, const char *from)
 {
@@ -13,7 +13,7 @@ static void write_fold(struct kernel_writer *w, enum reduce_op op, const char *w
 		kernel_text(w, "sum = %s_%s(sum, %s);\n", reduce_op_folds_by(op), wide, from);
 }
 
-/* The next element of the result is `sum`, from all arrays at once. */
+/* Writes `sum`, the next element of the result, from all arrays at once. */
 static void write_unrolled(struct kernel_writer *w, enum reduce_op op, enum dtype t, int n, int per)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t));
@@ -30,8 +30,8 @@ static void write_unrolled(struct kernel_writer *w, enum reduce_op op, enum dtyp
 	}
 }
 
-/* Writes the loop over arrays that are too many for code and registers of their own: their addresses follow
- * that of the result among the arguments. */
+/* Writes a loop over the arrays, for numbers of arrays that need too much code and too many registers without
+ * one. Their addresses follow the result's among the arguments. */
 static void write_loop(struct kernel_writer *w, enum reduce_op op, enum dtype t, int n, int per)
 {
 	const char *name = dtype_name(t), *wide = dtype_name(dtype_wide(t)), *bits = kernel_bits(t);
@@ -62,7 +62,7 @@ bool kernel_write_arrays(struct kernel_writer *w, enum reduce_op op, enum dtype 
 	int64_t vectors = (count + per - 1) / per, blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
 	kernel_key(w, (unsigned)op);
 	kernel_key(w, t);
-	kernel_key(w, (unsigned)(n - 1)); /* 256 at most */
+	kernel_key(w, (unsigned)(n - 1)); /* at most 255 */
 	kernel_key(w, (unsigned)per);
 	kernel_pointer(w, out, t); /* x0 */
 	for (int k = 0; k < n; k++)

@@ -1,7 +1,8 @@
-/* kernel_axes: axes that views share, and the text that finds elements along them; see kernel_write.h.
+/* kernel_axes: joins axes that all views have in common, and writes the text that finds elements along them;
+ * see kernel_write.h.
  *
  *     out[4, 8, 16; 128, 16, 1]   a[4, 8, 16; 128, 16, 1]   b[4, 8, 16; 0, 0, 1]
- *         axes n = 32, 16; strides 16 1, 16 1, 0 1: the first two axes are one in all views             */
+ *         axes n = 32, 16; strides 16 1, 16 1, 0 1: the first two axes are one in all views */
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@ static int64_t stride_of(const struct rt_view *v, int d)
 	return v ? v->stride[d] : 0;
 }
 
-/* Axes of the view in the order of its strides, the largest first; those of one stride stay in order. */
+/* Orders axes by their strides in a view, the largest first; axes with equal strides keep their order. */
 static int order_axes(const struct rt_view *space, const struct rt_view *by, unsigned mask, int *axis)
 {
 	int nd = 0;
@@ -102,7 +103,7 @@ bool kernel_axes_take_vectors(const struct kernel_axes *x, int view, const struc
 {
 	int64_t bytes = per * (int64_t)dtype_bytes(v->dtype), inner = kernel_axes_inner(x, view);
 	bytes = bytes < 16 ? bytes : 16;
-	if (inner == 0 || !v->data) /* no memory: a number */
+	if (inner == 0 || !v->data) /* not in memory: a number */
 		return inner <= 1;
 	if (inner != 1 || (uintptr_t)v->data % (uintptr_t)bytes)
 		return false;

@@ -1,14 +1,16 @@
-/* kernel_chain: tasks that make each element of themselves, one or several in a unit.
+/* kernel_chain: kernels for tasks that make each element of the result from one element of each operand,
+ * alone or several in a unit.
  *
  *     Y = gelu(X + B), X and Y of [4096, 512], B of [512; 1]
- *         axes n = 4096, 512; vectors of 4 f32; a block takes 256 * 4 vectors at a time, a thread 4 of them,
- * which it loads before it computes the first                                                             */
+ *         axes n = 4096, 512; vectors of 4 f32; a block handles 256 * 4 vectors at a time,
+ *         a thread 4 of them, and loads these before it computes the first */
 #include "cuda/kernel_steps.h"
 #include <stdlib.h>
 
 enum { MANY_VECTORS = 1 << 19, MOST_BLOCKS = 1 << 16 };
 
-/* Vectors that a thread has under way: one where there are few, so that all processors get some. */
+/* Returns the number of vectors that a thread handles at once: one if there are few, so that all processors
+ * get some. */
 static int unrolled(const struct kernel_steps *s, int64_t vectors)
 {
 	int loads = 0;

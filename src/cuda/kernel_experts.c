@@ -1,10 +1,10 @@
 /* kernel_experts: the kernels of dispatch and combine.
  *
- *     route    a block a bucket: how many elements come before its own, then the places of these, in order;
- *              each thread has a run of the elements
- *     count    the same without places
- *     scatter  a block a row of out: it looks for the rows that are added there, 1024 at a time, and adds
- *              them in their order */
+ *     route    one block for each bucket: counts the elements before its own, then places its own in order;
+ *              each thread handles a run of the elements
+ *     count    the same, without places
+ *     scatter  one block for each row of out: it searches the rows to add there, 1024 at a time, and adds
+ *              them in order */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 
@@ -18,9 +18,9 @@ bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t)
 	kernel_i64(w, n);                                         /* x2 */
 	kernel_i64(w, buckets);                                   /* x3 */
 	kernel_i64(w, kernel_view_stride(&t->in[0], 0));          /* x4 */
-	kernel_i64(w, t->scalar[1].i);                            /* x5: numbers of a bucket, */
-	kernel_i64(w, t->scalar[2].i);                            /* x6: of all */
-	kernel_i64(w, (n + KERNEL_THREADS - 1) / KERNEL_THREADS); /* x7: elements of a thread */
+	kernel_i64(w, t->scalar[1].i);                            /* x5: first number of a bucket here, */
+	kernel_i64(w, t->scalar[2].i);                            /* x6: number of all buckets */
+	kernel_i64(w, (n + KERNEL_THREADS - 1) / KERNEL_THREADS); /* x7: number of elements of a thread */
 	kernel_i64(w, kernel_view_stride(&t->out, 0));            /* x8 */
 	kernel_grid(w, t->kernel == RT_TASK_ROUTE && !n ? 0 : buckets);
 	kernel_text(w,

@@ -1,9 +1,10 @@
-/* kernel_gemm: products that cuBLASLt does not take: any types and strides.
+/* kernel_gemm: products of any types and strides, for those that cuBLASLt cannot compute.
  *
  *     out[m, n] = sum over k of a[m, k] * b[k, n] (+ bias, or + out)
- *         a block makes 64 x 64 of them, 16 k at a time through shared memory; a thread 4 x 4, in registers
+ *         a block makes 64 x 64 elements, 16 k at a time through shared memory; a thread makes 4 x 4, in
+ * registers
  *
- * Sums are in the wide type, k in order; floats are multiplied and added in one rounding. */
+ * Sums are in the wide type, in the order of k; floats are multiplied and added with one rounding. */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 

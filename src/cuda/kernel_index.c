@@ -1,9 +1,8 @@
 /* kernel_index: gather and topk.
  *
- *     gather   out[i] = in[0][i, in[1][i]]: a thread a vector of elements; they share an index where in[1] is
- *              the same along the inner axis, as of rows of a table
- *     topk     out[k] = the k-th largest: k times the largest of those after the one before, by value, then
- *              by index */
+ *     gather   out[i] = in[0][i, in[1][i]]: one thread for each vector; its elements share an index if in[1]
+ * is constant along the inner axis, for example for rows of a table topk     out[k] = the k-th largest: k
+ * times it takes the largest one after the last, by value, then by index */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
@@ -43,9 +42,9 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	kernel_pointer(w, t->in[1].data, t->in[1].dtype);          /* x2 */
 	kernel_extent(w, vectors);                                 /* x3 */
 	kernel_extent(w, kernel_view_stride(&t->in[0], first.nd)); /* x4 */
-	kernel_i64(w, t->scalars & 4 ? t->scalar[2].i : 0);        /* x5: the first entry here, */
-	kernel_extent(w, n);                                       /* x6: how many, */
-	kernel_i64(w, t->scalars & 4 ? (int64_t)t->axes : n);      /* x7: of all */
+	kernel_i64(w, t->scalars & 4 ? t->scalar[2].i : 0);        /* x5: first entry on this rank, */
+	kernel_extent(w, n);                                       /* x6: number of entries on this rank, */
+	kernel_i64(w, t->scalars & 4 ? (int64_t)t->axes : n);      /* x7: number of all entries */
 	int64_t blocks = (vectors + KERNEL_THREADS - 1) / KERNEL_THREADS;
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
 	kernel_place(w, &x, per, "c");

@@ -1,18 +1,18 @@
-/* kernel_prelude: the text that every kernel's source begins with.
+/* kernel_prelude: the text with which every kernel's source begins.
  *
- * It is CUDA C++ for NVRTC, without headers, and C for a compiler of the host where HIRC_HOST is defined.
- * The differences are in macros:
+ * It is CUDA C++ for NVRTC, without headers. If HIRC_HOST is defined, it is C for a compiler of the host.
+ * Macros hide the differences:
  *
  *     KERNEL { … }         the kernel; `arg` is its structure of arguments, which begins with struct head
- *     EACH_THREAD { … }    a phase: of a GPU's thread its own pass and a barrier, of the host a loop over
- *                          all threads of the block. `thread` is the number; BLOCK and BLOCKS are the block's
- *                          and how many there are
- *     SHARED T x[n]        of a block, from phase to phase
- *     PRIVATE(T, x, n)     of a thread, from phase to phase; a phase says OWN(x)[i]
- *     MOVE(n, to, from)    n bytes, a power of two, both aligned to the lesser of n and 16
+ *     EACH_THREAD { … }    a phase: on a GPU one pass of each thread, then a barrier; on the host a loop over
+ *                          all threads of the block. `thread` is the thread's number, BLOCK the block's,
+ *                          BLOCKS the number of blocks
+ *     SHARED T x[n]        memory of a block, kept from phase to phase
+ *     PRIVATE(T, x, n)     memory of a thread, kept from phase to phase; a phase writes OWN(x)[i]
+ *     MOVE(n, to, from)    copies n bytes, a power of two; both are aligned to the lesser of n and 16
  *
- * An element in memory is bits (u8, u16, u32, u64); load_T_W makes the wide type W of it, store_T_W bits of
- * type T, with the roundings of rt/convert.h. For the host there is, beside the kernel,
+ * An element in memory is bits (u8, u16, u32, u64). load_T_W converts bits of type T to the wide type W,
+ * store_T_W converts back, with the roundings of rt/convert.h. The host's text also has
  * `hirc_kernel_run(grid, block, shared, arguments)`, which runs all blocks, and the size of the arguments. */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
@@ -22,10 +22,11 @@
 static const char faults[] = RT_FAULTS(DEFINE);
 #undef DEFINE
 
-/* A function a row of pointwise.def whose result the column `real` says, of f32 and then of f64. */
+/* A function for each row of pointwise.def with an expression in the column `real`, for f32 and then for
+ * f64. */
 #define ROW_1(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a) { return " #real "; }\n"
 #define ROW_2(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a, " #T " b) { return " #real "; }\n"
-#define ROW_3(...) /* where: kernel_steps.c */
+#define ROW_3(...) /* where is in kernel_steps.c */
 #define ROW_ANY(operands, ...) ROW_##operands(__VA_ARGS__)
 #define ROW_REAL(operands, ...) ROW_##operands(__VA_ARGS__)
 #define ROW_COMPARE(...)

@@ -1,13 +1,16 @@
-/* kernel_reduce: reductions over axes, alone or in a unit with the steps that make their elements.
+/* kernel_reduce: kernels for reductions over axes, alone or in a unit with the steps that make their
+ * elements.
  *
  *     s = sum of gelu(X) over axis 1, X[4096, 512]      along: 512 / 4 vectors, apart: 4096 results
- *         a block has 256 threads = 8 results x 32 threads, which go along together
+ *         a block has 256 threads = 8 results x 32 threads, which sum together
  *     s over axis 0, of 512 results                     apart: 512 / 4 vectors, along: 4096
- *         a block has 32 vectors of results x 8 threads; 256 blocks a vector share the elements along
+ *         a block has 32 vectors of results x 8 threads; 256 blocks share the elements of a vector
  *
- * Sums are in f64 or i64, as the CPU's. The order in which threads' sums are added depends on the task alone:
- * the same numbers every time. Blocks that share a result leave theirs in scratch memory, and the last one to
- * end adds them up. */
+ * "along" means along the reduced axes, "apart" along the kept axes.
+ *
+ * Sums are in f64 or i64, as on the CPU. The order in which threads' sums are added depends only on the task,
+ * so that every run gives the same numbers. Blocks that share a result write their sums to scratch memory,
+ * and the last block to end adds them up. */
 #include "cuda/kernel_steps.h"
 #include "rt/fault.h"
 #include <math.h>
@@ -17,13 +20,16 @@ enum { BLOCKS_WANTED = 1024, FEW_GROUPS = 256, RESULTS_WIDE = 32 };
 
 struct reduction {
 	struct kernel_steps *s;
-	struct kernel_axes along, apart; /* removed and kept axes */
-	int views;                       /* of apart: those of the steps, then the results' */
-	bool apart_inside;               /* results lie closer together than the elements of one */
-	int per;                         /* elements of a vector */
-	int64_t groups, splits;          /* blocks apart, and along */
+	struct kernel_axes along, apart; /* along: removed axes; apart: kept axes */
+	int views;                       /* number of views of `apart`: those of the steps, then the
+	                                    results' */
+	bool apart_inside;               /* results lie closer together in memory than the elements of one
+	                                    sum */
+	int per;                         /* number of elements of a vector */
+	int64_t groups, splits;          /* number of blocks apart, and along */
 	unsigned threads_along, threads_apart, unroll;
-	unsigned length, results, each; /* arguments: vectors along, apart, along a block; */
+	unsigned length, results, each; /* numbers of arguments: vectors along, vectors apart, vectors
+	                                   along for each block; */
 	unsigned groups_at, splits_at, counted, first_out;
 };
 
@@ -45,7 +51,7 @@ static unsigned power_from(int64_t n, unsigned most)
 	return p;
 }
 
-/* The smallest stride of an axis of the mask, in the operands in memory. */
+/* Returns the smallest stride of the operands in memory along an axis of the mask. */
 static int64_t least_stride(const struct kernel_steps *s, unsigned mask)
 {
 	int64_t least = INT64_MAX;
@@ -56,7 +62,7 @@ static int64_t least_stride(const struct kernel_steps *s, unsigned mask)
 	return least;
 }
 
-/* Divides the work among threads and blocks: vectors along and apart. */
+/* Divides vectors, along and apart, among threads and blocks. */
 static void divide_threads(struct reduction *r, int64_t length, int64_t results)
 {
 	if (r->apart_inside) {
@@ -82,7 +88,7 @@ static void divide_threads(struct reduction *r, int64_t length, int64_t results)
 
 /* ---- text */
 
-/* Writes the value that a reduction begins with. */
+/* Returns the start value of a reduction. */
 static const char *initial(const struct reduction *r, unsigned k, char text[32])
 {
 	enum reduce_op op = op_of(r, k);
@@ -97,7 +103,7 @@ static const char *initial(const struct reduction *r, unsigned k, char text[32])
 	return text;
 }
 
-/* `to` = to op from. */
+/* Writes `to` = `to` op `from`. */
 static void fold(struct kernel_writer *w, const struct reduction *r, unsigned k, const char *to,
                  const char *from)
 {
@@ -109,7 +115,7 @@ static void fold(struct kernel_writer *w, const struct reduction *r, unsigned k,
 		kernel_text(w, "%s = %s_%s(%s, %s);\n", to, reduce_op_folds_by(op), wide_of(r, k), to, from);
 }
 
-/* Returns the number of a thread's sums; a vector along makes one. */
+/* Returns the number of a thread's sums; a vector along gives one. */
 static int sums(const struct reduction *r)
 {
 	return r->apart_inside ? r->per : 1;
@@ -125,7 +131,7 @@ static const char *value_of(const struct reduction *r, unsigned k)
 	return wide_of(r, k)[0] == 'f' ? "f64_of_bits" : "(i64)";
 }
 
-/* A thread's sums to part[], and those of the threads that go along together to the first of them. */
+/* Writes a thread's sums to part[], and adds those of threads that sum together to the first thread's. */
 static void write_tree(struct kernel_writer *w, const struct reduction *r, unsigned k)
 {
 	kernel_text(w, "EACH_THREAD { LOOP (e, %d) part[e * THREADS + thread] = ", sums(r));
@@ -162,7 +168,7 @@ static void write_result(struct kernel_writer *w, const struct reduction *r, uns
 	            view, r->first_out + 2 * k + 1, dtype_name(t->out.dtype), wide_of(r, k));
 }
 
-/* Writes the place of a block's sum in scratch: by reduction, group, sum of the group, split. */
+/* Writes the place of a block's sum in scratch memory: by reduction, group, sum of the group, split. */
 static void write_slot(struct kernel_writer *w, const struct reduction *r, unsigned k, const char *split)
 {
 	kernel_text(
@@ -210,7 +216,7 @@ static void write_ends(struct kernel_writer *w, const struct reduction *r)
 		write_split_end(w, r);
 }
 
-/* The elements of a thread. Loads of `unroll` vectors go before the steps that use them. */
+/* Writes the loop over a thread's elements. `unroll` vectors are loaded before the steps that use them. */
 static void write_loop(struct kernel_writer *w, const struct reduction *r)
 {
 	const struct kernel_steps *s = r->s;
@@ -297,7 +303,7 @@ static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 	struct kernel_axes *inside = r->apart_inside ? &r->apart : &r->along;
 	r->per = kernel_steps_vector(s, inside, false);
 	for (int k = 0; k < s->views && r->per > 1;
-	     k++) { /* vectors begin at any element of the other axes */
+	     k++) { /* vectors may begin at any element of the other axes */
 		const struct kernel_axes *other = r->apart_inside ? &r->along : &r->apart;
 		int64_t bytes = r->per * (int64_t)dtype_bytes(s->view[k]->dtype),
 		        inner = kernel_axes_inner(inside, k);
@@ -361,7 +367,8 @@ static int64_t count_of(const struct rt_view *v, unsigned mask)
 	return n;
 }
 
-/* The view that orders axes: the written one, else the first read one that does not repeat along them. */
+/* Returns the view that decides the order of axes: the written one; otherwise the first read one that does
+ * not repeat along them. */
 static int find_ordering_view(const struct kernel_steps *s, unsigned mask)
 {
 	for (unsigned k = s->steps; k-- > 0;)
@@ -384,7 +391,7 @@ bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t)
 	}
 	struct reduction r = {.s = s, .views = s->views + (int)s->reductions};
 	const struct rt_view *view[KERNEL_VIEWS], *space = &s->step[s->reduction[0]].t->in[0];
-	if (!s->views) /* what is summed is filled in */
+	if (!s->views) /* the summed values are computed, not read */
 		s->view[s->views++] = space, s->loads[0] = false, r.views++;
 	int64_t kept = count_of(space, ~s->removed), along = count_of(space, s->removed);
 	if (kept && is_mean_of_none(s, along)) {

@@ -1,20 +1,20 @@
-/* kernel_softmax: out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
+/* kernel_softmax: kernels for out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
  *
- *     [4096, 1000] of bf16: 256 threads are 2 rows x 128, each reads and writes vectors of 8; x of a row
- *     is in shared memory from the first pass on where there is room for it, else it is read again
+ *     [4096, 1000] of bf16: 256 threads are 2 rows x 128; each reads and writes vectors of 8. The first pass
+ *     keeps x of a row in shared memory if there is room; otherwise later passes read it again
  *
- * All is in f32 (f64 for f64) and the sum in f64, as the CPU's. Threads' sums are added in an order that
- * depends only on the shape, and on rows being aligned for vectors. */
+ * Arithmetic is in f32 (f64 for f64), the sum in f64, as on the CPU. The order in which threads' sums are
+ * added depends only on the shape and on whether rows are aligned for vectors. */
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
 
-enum { KEPT_BYTES = 32 << 10 }; /* of x, a block */
+enum { KEPT_BYTES = 32 << 10 }; /* of x that a block keeps */
 
 struct softmax {
 	enum dtype wide;
 	bool scaled, causal, rows_inside, kept;
-	unsigned threads, rows; /* of a row; rows of a block */
-	unsigned per;           /* elements of a row that a thread reads, and writes, at once */
+	unsigned threads, rows; /* threads of a row; rows of a block */
+	unsigned per;           /* elements of a row that a thread reads at once, and writes at once */
 	int64_t length;
 };
 
@@ -36,13 +36,13 @@ static void write_tree(struct kernel_writer *w, const struct softmax *s, const c
 		            s->threads / 2, type, array, array, s->rows_inside ? s->rows : 1, array, fold);
 }
 
-/* Begins a loop over the vectors of the thread's row up to `end`: elements i + e. */
+/* Begins a loop over the vectors of the thread's row up to `end`; its elements are i + e. */
 static void write_loop(struct kernel_writer *w, const struct softmax *s, const char *end)
 {
 	kernel_text(w, "for (i64 i = ALONG * %u; i < %s; i += %u) {\n", s->per, end, s->threads * s->per);
 }
 
-/* Reads the vector, if anything of it is looked at. */
+/* Writes the read of a vector, if any element of it is used. */
 static void write_read(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in, bool first)
 {
 	unsigned bytes = s->per * (unsigned)dtype_bytes(in->dtype);
@@ -51,7 +51,7 @@ static void write_read(struct kernel_writer *w, const struct softmax *s, const s
 		            kernel_bits(in->dtype), s->per, bytes);
 }
 
-/* The element `e` of the vector that was read; `x` is declared. */
+/* Writes the declaration of `x`, element `e` of the vector that was read. */
 static void write_element(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in,
                           bool first)
 {
@@ -74,7 +74,7 @@ static void write_row_start(struct kernel_writer *w, const struct softmax *s)
 		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
 }
 
-/* The first two passes; `what` is done with each x. */
+/* Writes one of the first two passes; `what` is done with each x. */
 static void write_pass(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t, bool first,
                        const char *what)
 {
@@ -113,7 +113,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 		            "#define APART (thread %% %u)\n#define ALONG (thread / %u)\n"
 		            "#define KEPT(i, e) row[(u32)(i) * %u + APART]\n",
 		            s->rows, s->rows, s->rows);
-	else /* the same elements of all vectors side by side, as threads go over them */
+	else /* element k of all vectors side by side, in the order in which threads read them */
 		kernel_text(w,
 		            "#define ALONG (thread %% %u)\n#define APART (thread / %u)\n"
 		            "#define KEPT(i, e) row[APART * (u32)arg.x2 + (u32)(e) * ((u32)arg.x2 / %u) + "
@@ -146,7 +146,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 	kernel_text(w, "}\n}\n}\n}\n");
 }
 
-/* Returns true if rows of the view go in vectors along the axis. */
+/* Returns true if rows of a view can be read in vectors along the axis. */
 static bool takes_vectors(const struct rt_view *v, int axis, int per)
 {
 	int64_t size = (int64_t)dtype_bytes(v->dtype), bytes = per * size < 16 ? per * size : 16;
@@ -173,7 +173,7 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	                    .scaled = t->scalars & 2,
 	                    .causal = t->scalars & 4,
 	                    .length = t->out.n[axis]};
-	struct rt_view row = t->out; /* its number along the axis before the last */
+	struct rt_view row = t->out; /* axes of the rows; their number along the axis before the last */
 	for (int d = 0; d < row.nd; d++)
 		row.stride[d] = s.causal && d == row.nd - 2;
 	if (rt_view_count(&t->out) == 0) {

@@ -37,7 +37,7 @@ static int add_view(struct kernel_writer *w, struct kernel_steps *s, const struc
 	return s->views++;
 }
 
-/* The last step before `end` that wrote to the window; -1: none. */
+/* Returns the last step before `end` that wrote to the view's memory; -1: none. */
 static int writer_of(const struct kernel_steps *s, const struct rt_view *v, unsigned end)
 {
 	for (unsigned k = end; k-- > 0;)
@@ -131,7 +131,7 @@ int kernel_steps_vector(const struct kernel_steps *s, const struct kernel_axes *
 	return per;
 }
 
-/* Returns the wide type that the operands decide, as the CPU's kernel does. */
+/* Returns the wide type that the operands decide, with the rule of the CPU's kernel. */
 static enum dtype common_wide(const struct rt_task *t)
 {
 	bool any = false;
@@ -146,7 +146,7 @@ static enum dtype common_wide(const struct rt_task *t)
 	return pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_I64 ? DTYPE_F64 : wide;
 }
 
-/* In which an operand is read. */
+/* Returns the wide type in which an operand is read. */
 static enum dtype operand_wide(const struct rt_task *t, int k)
 {
 	bool scalar = t->scalars >> k & 1, condition = t->op == POINTWISE_WHERE && k == 0;
@@ -254,7 +254,7 @@ void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, in
 	}
 }
 
-/* The bits of an operand. */
+/* Writes the bits of an operand. */
 static void operand_bits(struct kernel_writer *w, const struct kernel_steps *s,
                          const struct kernel_step *step, int i)
 {
@@ -368,7 +368,7 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 	}
 }
 
-/* The last step that writes to a view, or -1. */
+/* Returns the last step that writes to a view; -1: none. */
 static int last_writer(const struct kernel_steps *s, int view)
 {
 	for (unsigned k = s->steps; k-- > 0;)

@@ -1,19 +1,18 @@
-/* kernel_transpose: copies between views whose inner axes are different ones.
+/* kernel_transpose: kernels for copies between views with different inner axes.
  *
  *     out[100, 70; 70, 1] = in[100, 70; 1, 100]
- *         a block reads 32 x 32 elements along in's inner axis, writes them along out's, through shared
- * memory
+ *         a block reads 32 x 32 elements along in's inner axis and writes them along out's,
+ * through shared memory
  *
- * Both sides then go over lines of memory. The rows of a tile lie an odd number of words apart, so that
- * neither goes to the same bank twice. */
+ * Then both sides access whole lines of memory. The rows of a tile in shared memory are an odd number of
+ * words apart, so that no access uses one bank twice. */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <string.h>
 
-enum { LEAST = 16 /* elements along both axes; fewer would leave most of a tile empty */ };
+enum { LEAST = 16 /* along both axes; with fewer, most of a tile would be empty */ };
 
-/* The axes of both views, and which of them is the inner one of the operand; the last is that of the result.
- */
+/* The axes of both views. `inner` is the operand's inner axis; the last axis is the result's. */
 struct transpose {
 	int64_t stride[2][RT_MAX_DIMS];
 	struct kernel_axes x;
@@ -27,7 +26,8 @@ static bool find_transpose(const struct rt_task *t, struct transpose *p)
 	int last = p->x.nd - 1;
 	if (rt_view_count(&t->out) == 0 || last < 1 || p->stride[0][last] != 1)
 		return false;
-	if (p->stride[1][last] == 0 || p->stride[1][last] == 1) /* threads read one element, or one line */
+	if (p->stride[1][last] == 0 || p->stride[1][last] == 1) /* threads read one element, or one line of
+	                                                           memory */
 		return false;
 	for (p->inner = 0; p->inner < last; p->inner++)
 		if (p->stride[1][p->inner] == 1)
@@ -41,7 +41,7 @@ bool kernel_is_transpose(const struct rt_task *t)
 	return (t->kernel == RT_TASK_COPY || t->kernel == RT_TASK_BITCAST) && find_transpose(t, &p);
 }
 
-/* The axes but for the two. */
+/* Removes the two axes of the tile. */
 static void take_out(struct kernel_axes *x, int inner)
 {
 	int after = --x->nd - inner;
@@ -74,8 +74,8 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t)
 	kernel_extent(w, blocks);                         /* x2 */
 	kernel_extent(w, tiles);                          /* x3 */
 	kernel_extent(w, across);                         /* x4 */
-	kernel_extent(w, rows);                           /* x5: along the operand's inner axis, */
-	kernel_extent(w, columns);                        /* x6: along the result's */
+	kernel_extent(w, rows);                           /* x5: extent along the operand's inner axis, */
+	kernel_extent(w, columns);                        /* x6: extent along the result's inner axis */
 	kernel_extent(w, from);                           /* x7 */
 	kernel_extent(w, to);                             /* x8 */
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);

@@ -26,7 +26,7 @@ static size_t round_up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* Lays the value out as C does in struct arguments, with zeros in the gaps. */
+/* Adds an argument with the layout that C gives struct arguments, and zeros in the gaps. */
 static unsigned argument(struct kernel_writer *w, const char *type, const void *value, size_t bytes,
                          size_t align)
 {
@@ -77,7 +77,8 @@ unsigned kernel_f64(struct kernel_writer *w, double value)
 	return argument(w, "f64", &value, sizeof value, _Alignof(double));
 }
 
-/* As Granlund and Montgomery: q = (n * multiplier / 2^32 + n) / 2^shift, 2^(shift - 1) < by <= 2^shift. */
+/* Division by multiplication (Granlund and Montgomery): q = (n * multiplier / 2^32 + n) / 2^shift, 2^(shift -
+ * 1) < by <= 2^shift. */
 unsigned kernel_divisor(struct kernel_writer *w, int64_t by)
 {
 	uint32_t d[4] = {(uint32_t)by};

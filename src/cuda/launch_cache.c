@@ -9,7 +9,7 @@
 
 struct cuda_launch_cache {
 	VEC(struct cuda_made) made;
-	struct hash_table ids; /* + 1 */
+	struct hash_table ids; /* of the entries, + 1 */
 };
 
 struct cuda_launch_cache *cuda_launch_cache_new(void)

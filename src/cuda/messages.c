@@ -7,7 +7,7 @@ enum { CHAINS = 1024 /* of the table; a power of 2 */ };
 
 struct cuda_messages {
 	pthread_mutex_t lock;
-	struct cuda_message *chain[CHAINS]; /* of those whose other side has not come */
+	struct cuda_message *chain[CHAINS]; /* messages whose other side has not arrived */
 };
 
 struct cuda_messages *cuda_messages_new(void)
@@ -41,7 +41,7 @@ static struct cuda_message **chain_of(struct cuda_messages *all, const struct cu
 	return &all->chain[(hash ^ hash >> 32) % CHAINS];
 }
 
-/* Takes the other side out of the table; NULL: it is not there. */
+/* Removes the other side of a message from the table. NULL: it is not in the table. */
 static struct cuda_message *take_counterpart(struct cuda_messages *all, const struct cuda_message *m)
 {
 	for (struct cuda_message **at = chain_of(all, m); *at; at = &(*at)->next) {
@@ -77,8 +77,8 @@ static enum status compare_sides(struct rt_job *job, const struct cuda_message *
 	return status;
 }
 
-/* The data of both sides are ready when their events are: own, which belongs to nobody here, and the other's.
- */
+/* Issues the copy. The data of a side are ready when its event is over: `own` belongs to the caller, the
+ * other to its message. */
 static enum status copy_payload(struct cuda *c, struct cuda_stream_pool *s, struct cuda_message *m,
                                 struct cuda_message *o)
 {

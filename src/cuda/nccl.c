@@ -1,9 +1,9 @@
-/* nccl: the transport of ranks that have a GPU each; see nccl.h.
+/* nccl: the transport for ranks with a GPU each; see nccl.h.
  *
- * A collective is issued at once, on the stream of its communicator; those of a group, when the group ends,
- * so that NCCL has all of it before it waits for anything. Messages of a pair and channel are done in the
- * order of their sequence: one that starts before its turn is kept. Messages of a rank to itself are
- * copies. */
+ * A collective is issued at once, on the stream of its communicator. Collectives of a group are issued when
+ * the group ends, so that NCCL has all of them before it waits for any. Messages of a pair and channel are
+ * sent in the order of their sequence; a message that starts too early is kept. Messages of a rank to itself
+ * are copies. */
 #include "cuda/nccl.h"
 
 static enum status get_nccl_status(const struct nccl *n)
@@ -46,7 +46,7 @@ bool nccl_group_opened(struct nccl *n)
 	return n->step_grouped;
 }
 
-/* A step of NCCL, of all requests: a group, where any of them has something to call. */
+/* Runs a step of all requests in one NCCL group, if any of them has a call in it. */
 static enum status grouped_step(struct nccl *n, struct rt_request *first, int step)
 {
 	enum status status = one_step(n, first, step);
@@ -54,13 +54,13 @@ static enum status grouped_step(struct nccl *n, struct rt_request *first, int st
 		return status;
 	n->step_grouped = false;
 	if (status != STATUS_OK) {
-		n->base.c->api->ncclGroupEnd(); /* it has been reported */
+		n->base.c->api->ncclGroupEnd(); /* the error has been reported */
 		return status;
 	}
 	return cuda_call_nccl(n->base.c, ncclGroupEnd) ? STATUS_OK : get_nccl_status(n);
 }
 
-/* Scratch memory of all collectives that are issued together. */
+/* Gives scratch memory to all collectives that are issued together. */
 static enum status give_scratch(struct nccl *n, struct rt_request *first)
 {
 	enum status status = STATUS_OK;
@@ -81,7 +81,7 @@ static enum status give_scratch(struct nccl *n, struct rt_request *first)
 	return status;
 }
 
-/* Gives requests, one behind the other, to the device. */
+/* Gives a list of requests to the device. */
 static enum status issue_requests(struct nccl *n, struct rt_request *first)
 {
 	enum status status = give_scratch(n, first);
@@ -92,7 +92,7 @@ static enum status issue_requests(struct nccl *n, struct rt_request *first)
 	return status;
 }
 
-/* r may be issued now, or with its group. */
+/* Issues r now, or with its group. */
 static enum status ready(struct nccl *n, struct rt_request *r)
 {
 	r->behind = NULL;
@@ -134,7 +134,8 @@ static enum status start_collective(struct nccl *n, struct rt_request *r)
 	return status == STATUS_OK ? ready(n, r) : status;
 }
 
-/* Its turn: after its own event, and that of its data where it was kept. */
+/* Issues a message whose turn has come: after its own event and, if it was kept, after the event of its
+ * data. */
 static enum status take_turn(struct nccl *n, struct nccl_link *l, struct rt_request *r)
 {
 	enum status status = cuda_await(n->base.c, l->stream, r->ready ? r->ready : r->message.p.after);
@@ -185,7 +186,7 @@ static enum status start_message(struct nccl *n, struct rt_request *r)
 	return status;
 }
 
-/* A request that fails is dropped with the transport. */
+/* Returns a new request. A request that fails is freed with the transport. */
 static enum status return_nccl_request(struct nccl *n, struct rt_request *r, enum status status,
                                        struct rt_request **out)
 {
@@ -219,7 +220,7 @@ static enum status poll_nccl_request(struct cuda_transport *t, struct rt_request
 static enum status nccl_progress(struct rt_transport *t, bool *moved)
 {
 	struct nccl *n = (struct nccl *)t;
-	(void)moved; /* the GPU does it */
+	(void)moved; /* the GPU makes progress by itself */
 	enum status status = nccl_links_look(n);
 	if (status != STATUS_OK)
 		nccl_links_close(n, true);
@@ -249,7 +250,8 @@ static void free_scratch(struct nccl *n)
 	vec_free(&n->outgrown);
 }
 
-/* To free memory the driver waits for the GPU, which never ends a collective that others do not join. */
+/* Before memory is freed the driver waits for the GPU, which never ends a collective that others do not
+ * join. */
 static void nccl_before_free(struct rt_transport *t)
 {
 	struct nccl *n = (struct nccl *)t;

@@ -1,25 +1,25 @@
-/* nccl: the parts of the transport of ranks that have a GPU each.
+/* nccl: the transport for ranks with a GPU each.
  *
  *   nccl.c             the transport: starts, groups, failures
  *   nccl_link.c        communicators, of teams and of pairs of ranks that exchange messages
- *   nccl_collective.c  a collective as steps of NCCL and of this GPU
+ *   nccl_collective.c  a collective as steps of NCCL and steps of this GPU
  *
- * Communicators are made before anything runs, in one order on all ranks: those of teams by
+ * Communicators are made before the program runs, in the same order on all ranks: those of teams by
  * rt_transport_team, those of messages by cuda_nccl_pairs. */
 #ifndef HIRC_CUDA_NCCL_H
 #define HIRC_CUDA_NCCL_H
 #include "cuda/cuda_transport.h"
 
-/* A communicator with its stream: all that it does is done in the order in which it was started. */
+/* A communicator with its stream, on which its work runs in the order of the starts. */
 struct nccl_link {
-	ncclComm_t comm; /* NULL: of a team of one, or that this rank is no member of */
+	ncclComm_t comm; /* NULL: the team has one member, or this rank is not a member */
 	CUstream stream;
-	void *scratch; /* device memory that nothing later on the stream needs */
+	void *scratch; /* device memory; later work on the stream does not need its contents */
 	size_t scratch_bytes;
-	size_t scratch_used;     /* of the collective being issued */
-	struct cuda_pair pair;   /* of messages */
-	uint64_t next;           /* of messages: sequence of the one to be issued */
-	struct rt_request *held; /* of messages: those that came before their turn */
+	size_t scratch_used;     /* bytes used by the collective that is being issued */
+	struct cuda_pair pair;   /* for messages */
+	uint64_t next;           /* for messages: sequence of the next one to issue */
+	struct rt_request *held; /* for messages: those that started too early */
 };
 
 struct nccl {
@@ -28,34 +28,34 @@ struct nccl {
 	struct nccl_link *team; /* by id */
 	struct nccl_link *pair; /* sorted */
 	int pairs;
-	struct cuda_stream_pool itself; /* the stream of messages of a rank to itself */
-	VEC(void *) outgrown;           /* scratch memory that streams may still use */
+	struct cuda_stream_pool itself; /* stream for messages of a rank to itself */
+	VEC(void *) outgrown;           /* former scratch memory that streams may still use */
 	bool grouping;                  /* starts are kept until the group ends */
-	bool step_grouped;              /* NCCL's group of the step that is being issued is open */
-	struct rt_request *group;       /* those, in order */
+	bool step_grouped;              /* NCCL's group of the current step is open */
+	struct rt_request *group;       /* the kept starts, in order */
 	struct rt_request **group_end;
 	bool exact; /* floats are reduced in the wide type, in team order, and rounded once */
 	bool aborted;
 };
 
-/* The communicator of a team, and its stream; members alone have them. */
+/* Makes the communicator of a team, and its stream, on its members. */
 enum status nccl_team_open(struct nccl *n, int id);
-/* Finds the communicator of messages between two ranks; NULL: none was made. */
+/* Finds the communicator for messages between two ranks. NULL: none was made. */
 struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair);
-/* At least so many bytes of scratch memory. */
+/* Makes scratch memory of at least this many bytes. */
 enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what);
-/* Ends all communicators; abort: at once, with their running work. */
+/* Closes all communicators. abort: at once, with their running work. */
 void nccl_links_close(struct nccl *n, bool abort);
-/* Fails the job if NCCL has found something wrong since the last look. */
+/* Fails the job if NCCL has found an error since the last call. */
 enum status nccl_links_look(struct nccl *n);
 
-/* A collective is a few steps. Those with odd numbers are calls of NCCL alone, and stand in a group of
- * NCCL's, with the same step of others; in those with even ones this GPU works by itself. */
+/* A collective has at most four steps. Steps 1 and 3 are calls of NCCL, in one NCCL group with the same step
+ * of other collectives. In steps 0 and 2 this GPU works by itself. */
 enum { NCCL_STEPS = 4 };
-/* A call in such a step, of which the first opens the group. As cuda_call_nccl. */
+/* A call in step 1 or 3; the first one opens the group. As cuda_call_nccl. */
 #define nccl_call(n, name, ...) (nccl_group_opened(n) && cuda_call_nccl((n)->base.c, name, __VA_ARGS__))
 bool nccl_group_opened(struct nccl *n);
-/* Bytes of scratch memory, of which r->scratch says where they begin. */
+/* Returns the bytes of scratch memory that a collective needs. r->scratch is the offset of that memory. */
 enum status nccl_collective_scratch(struct nccl *n, const struct rt_request *r, size_t *out);
 enum status nccl_collective_step(struct nccl *n, const struct rt_request *r, int step);
 

@@ -1,27 +1,28 @@
-/* nccl_collective: a collective as steps.
+/* nccl_collective: runs a collective in steps.
  *
- *     step 0  this GPU   a member's copy to itself; the start value of a root without operand
+ *     step 0  this GPU   copies of a member to itself; the start value of a root without operand
  *     step 1  NCCL       the collective of the same name, or sends and receives of blocks
- *     step 2  this GPU   a mean's division; the reduction of blocks that came apart
- *     step 3  NCCL       an Allreduce of blocks that came apart: to all members
+ *     step 2  this GPU   the division of a mean; the reduction of separate blocks
+ *     step 3  NCCL       an Allreduce of separate blocks: sends the results to all members
  *
  * NCCL reduces in the type of its elements, rounds at each step, and takes members in an order of its own. A
- * mean is a sum, then a division: ncclAvg multiplies each term by 1 / members instead, which rounds it where
- * that is no power of two, and is none of the reductions that switches do.
+ * mean is a sum, then a division. ncclAvg instead multiplies each term by 1 / members, which rounds it unless
+ * members is a power of two; and network switches cannot do it.
  *
- * A collective that NCCL does otherwise is sent in blocks, each to the member that reduces it, in team order,
- * in the wide type, with one rounding; that sends as many bytes as a ring does. These are minimum and maximum
- * of floats, of which NCCL loses NaN; floats of 8 bits, whose sums it clamps to the largest number where
- * hirc's are inf or NaN; means of f16, whose sum may be beyond the type; means of integers, which are of the
- * sum in 64 bits. With exact reductions it is all that reduces floats. */
+ * Some reductions give other results in NCCL. Their data are sent in separate blocks, each to one member,
+ * which reduces it in team order, in the wide type, with one rounding. This sends as many bytes as a ring
+ * does. These reductions are: minimum and maximum of floats, where NCCL loses NaN; sums of 8-bit floats,
+ * which NCCL clamps to the largest number where hirc gives inf or NaN; means of f16, whose sum may overflow;
+ * and means of integers, whose sum has 64 bits in hirc. With exact reductions, all reductions of floats are
+ * done in this way. */
 #include "cuda/kernel.h"
 #include "cuda/nccl.h"
 #include <math.h>
 #include <string.h>
 
 enum {
-	ALL_BYTES = 32 << 10, /* an Allreduce, up to which each member reduces the whole */
-	ALIGN = 256,          /* of data that arrives in scratch memory */
+	ALL_BYTES = 32 << 10, /* most bytes of an Allreduce for which each member reduces the whole */
+	ALIGN = 256,          /* of data received in scratch memory */
 };
 
 static enum status get_collective_status(const struct nccl *n)
@@ -36,7 +37,7 @@ static bool is_native(const struct nccl *n, const struct rt_collective *c)
 	if (dtype_is_float(c->dtype))
 		return !n->exact && dtype_bytes(c->dtype) > 1 && c->op != REDUCE_MIN && c->op != REDUCE_MAX &&
 		       (c->op != REDUCE_AVG || c->dtype != DTYPE_F16);
-	return dtype_bytes(c->dtype) != 2 && /* NCCL has no integers of 16 bits */
+	return dtype_bytes(c->dtype) != 2 && /* NCCL has no 16-bit integers */
 	       (c->op != REDUCE_AVG || c->dtype == DTYPE_I64 || c->dtype == DTYPE_BOOL);
 }
 
@@ -58,7 +59,7 @@ static ncclDataType_t type_of(enum dtype t)
 	case DTYPE_I8:
 		return ncclInt8;
 	default:
-		return ncclUint8; /* U8, and BOOL, which is 0 or 1 */
+		return ncclUint8; /* also for BOOL, which is 0 or 1 */
 	}
 }
 
@@ -79,8 +80,8 @@ struct view {
 	const struct rt_collective *c;
 	const struct rt_team *team;
 	const struct nccl_link *link;
-	int own;      /* index */
-	int64_t size; /* bytes of an element */
+	int own;      /* index of this rank */
+	int64_t size; /* bytes of one element */
 	char *scratch, *out;
 	const char *in;
 	bool is_root;
@@ -103,7 +104,7 @@ static struct view view_of(struct nccl *n, const struct rt_request *r)
 	                     .is_root = team->index == c->root};
 }
 
-/* Returns true if all blocks have one size, which all members see alike. */
+/* Returns true if all blocks have one size. All members find the same answer. */
 static bool are_even(const struct view *v)
 {
 	for (int k = 1; v->c->counts && k < v->team->n; k++)
@@ -112,7 +113,7 @@ static bool are_even(const struct view *v)
 	return true;
 }
 
-/* Returns true if the blocks stand one after the other, which is up to each member. */
+/* Returns true if the blocks follow each other in memory. Members may find different answers. */
 static bool are_in_order(const struct view *v)
 {
 	int64_t next = 0;
@@ -125,7 +126,7 @@ static bool are_in_order(const struct view *v)
 	return true;
 }
 
-/* An Allreduce whose blocks come apart: block `index`. */
+/* Returns block `index` of an Allreduce in separate blocks. */
 static struct rt_block get_even_part(const struct view *v, int index)
 {
 	return rt_even_block(v->c->count, v->team->n, index);
@@ -216,7 +217,7 @@ static bool fill_output(const struct view *v, double x, int64_t i)
 	return !v->c->count || run_kernel(v, &task);
 }
 
-/* Fills the output with elements that change no reduction of NCCL's. */
+/* Fills the output with elements that do not change NCCL's reduction. */
 static bool fill_neutral(const struct view *v)
 {
 	enum reduce_op op = v->c->op;
@@ -308,7 +309,7 @@ static bool reduce_natively(const struct view *v)
 	                 v->c->root, v->link->comm, v->link->stream);
 }
 
-/* Elements that member k reduces, in `in`. */
+/* Returns the elements of `in` that member k reduces. */
 static struct rt_block reduced_by(const struct view *v, int k)
 {
 	if (v->c->kind == COLLECTIVE_REDUCE_SCATTER)
@@ -322,7 +323,7 @@ static struct rt_block reduced_by(const struct view *v, int k)
 static bool send_apart(const struct view *v)
 {
 	int64_t own = reduced_by(v, v->own).count;
-	bool silent = v->c->kind == COLLECTIVE_REDUCE && v->is_root; /* sends to nobody */
+	bool silent = v->c->kind == COLLECTIVE_REDUCE && v->is_root; /* it sends nothing */
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = reduced_by(v, k);
 		if (k == v->own)
@@ -389,7 +390,7 @@ static bool issue_nccl_transfer(const struct view *v)
 
 /* ---- step 2 */
 
-/* The sum of so many members becomes their mean. */
+/* Divides a sum by the number of members. */
 static bool divide_sum(const struct view *v, int64_t count, int members)
 {
 	struct rt_view out = rt_view_dense(v->out, v->c->dtype, 1, &count);
@@ -402,7 +403,7 @@ static bool divide_sum(const struct view *v, int64_t count, int members)
 	return !count || run_kernel(v, &task);
 }
 
-/* Reduces the blocks that came apart, in team order. */
+/* Reduces the separate blocks, in team order. */
 static bool reduce_apart_blocks(const struct view *v)
 {
 	const void *in[CUDA_REDUCE_ARRAYS];

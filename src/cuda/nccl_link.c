@@ -1,18 +1,20 @@
-/* nccl_link: communicators.
+/* nccl_link: makes communicators.
  *
- * To make one is collective: all its members are in the call at once. A team's is made when the team is
+ * All members must make a communicator at the same time. A team's communicator is made when the team is
  * declared, which all ranks do in one order. Messages have a communicator for each sender, receiver and
- * channel, so that no message waits for one of another pair: the pairs of all ranks are put into one order
- * first. NCCL connects two ranks when they first talk, and the host waits for that; in a ring in which all
- * send first nobody would come to receive, so each pair talks once, in that order, when it is made. */
+ * channel, so that no message waits for one of another pair; for this the pairs of all ranks are sorted
+ * first. NCCL connects two ranks at their first message, and the host waits for it. In a ring in which all
+ * send first, no rank would reach its receive. So each pair sends one message, in sorted order, when its
+ * communicator is made. */
 #include "cuda/nccl.h"
 #include "cuda/record.h"
 #include <stdio.h>
 #include <string.h>
 
 enum {
-	PROCESSORS_OF_MESSAGES = 64, /* of a GPU, that kernels of all pairs of a rank take together at most */
-	MOST_OF_PAIR = 32,           /* of one pair */
+	PROCESSORS_OF_MESSAGES = 64, /* most processors of a GPU that kernels of all pairs of a rank use
+	                                together */
+	MOST_OF_PAIR = 32,           /* most processors for one pair */
 	SCRATCH_UNIT = 256,
 };
 
@@ -21,7 +23,7 @@ static enum status get_link_status(const struct nccl *n)
 	return rt_job_status(n->base.base.job);
 }
 
-/* NCCL says so of two ranks on one GPU, and of which they are. */
+/* Reports that two ranks are on one GPU, which NCCL refuses, and names them. */
 static enum status report_refused_link(struct nccl *n, ncclResult_t r)
 {
 	struct cuda *c = n->base.c;
@@ -35,8 +37,8 @@ static enum status report_refused_link(struct nccl *n, ncclResult_t r)
 	return rt_job_fail(n->base.base.job, STATUS_ABSENT);
 }
 
-/* rank: of the members, of which this is number index; most: processors that its kernels take, 0: as NCCL
- * likes. */
+/* Makes a communicator. rank: the members; index: of this rank; most: processors that its kernels use, 0:
+ * NCCL decides. */
 static enum status link_open(struct nccl *n, struct nccl_link *l, const int *rank, int members, int index,
                              int most, const ncclUniqueId *id)
 {
@@ -114,7 +116,7 @@ static int compare_links(const void *a, const void *b)
 	return compare_pairs(&x->pair, &y->pair);
 }
 
-/* Sorts, and leaves each but once, without those of a rank to itself. */
+/* Sorts pairs, and removes duplicates and pairs of a rank with itself. */
 static int sort_pairs(struct cuda_pair *pair, int n)
 {
 	int left = 0;
@@ -126,7 +128,8 @@ static int sort_pairs(struct cuda_pair *pair, int n)
 	return left;
 }
 
-/* Lists of all ranks, one after the other; *total: entries. The caller's. NULL after a failure. */
+/* Gathers the lists of all ranks, one after the other; the caller frees them. *total: number of entries. NULL
+ * after a failure. */
 static void *gather_lists(struct rt_job *job, const char *what, const void *own, int n, size_t bytes,
                           int *total, enum status *status)
 {
@@ -158,7 +161,7 @@ static void *gather_lists(struct rt_job *job, const char *what, const void *own,
 	return all;
 }
 
-/* Pairs of the rank that has most of them. */
+/* Returns the largest number of pairs of one rank. */
 static int most_of_rank(const struct cuda_pair *pair, int n, int ranks)
 {
 	int *count = mem_zalloc((size_t)ranks * sizeof *count), most = 1;
@@ -172,7 +175,7 @@ static int most_of_rank(const struct cuda_pair *pair, int n, int ranks)
 	return most;
 }
 
-/* The first message of a pair, of a byte: NCCL connects both sides. */
+/* Sends the first message of a pair, of one byte, so that NCCL connects both sides. */
 static enum status connect_pair(struct nccl *n, struct nccl_link *l, bool sends)
 {
 	enum status status = nccl_scratch(n, l, 1, "the first message");
@@ -184,7 +187,7 @@ static enum status connect_pair(struct nccl *n, struct nccl_link *l, bool sends)
 	return ok ? STATUS_OK : get_link_status(n);
 }
 
-/* Adds pairs; ids: of each. Nothing is under way. */
+/* Adds pairs; ids: one for each. No message may be in flight. */
 static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int pairs,
                               const ncclUniqueId *ids)
 {
@@ -215,7 +218,7 @@ static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int 
 	return status;
 }
 
-/* Makes the pairs of this rank alone, where calls are only recorded: no other rank tells its pairs. */
+/* Makes only the pairs of this rank, for recorded calls, where no other rank tells its pairs. */
 static enum status record_pairs(struct nccl *n, const struct cuda_pair *pairs, int count)
 {
 	struct cuda_pair *own = mem_zalloc((size_t)count * sizeof *own + 1);
@@ -243,7 +246,7 @@ enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pair
 		return status;
 	total = sort_pairs(all, total);
 	ncclUniqueId *mine = mem_zalloc((size_t)total * sizeof *mine + 1), *id = NULL;
-	for (int k = 0; k < total && status == STATUS_OK; k++) /* the sender's, in the order of all */
+	for (int k = 0; k < total && status == STATUS_OK; k++) /* in the order of their senders */
 		if (all[k].sender == job->rank &&
 		    !cuda_call_nccl(own->base.c, ncclGetUniqueId, &mine[made++]))
 			status = get_link_status(own);
@@ -305,7 +308,7 @@ void nccl_links_close(struct nccl *n, bool abort)
 	struct nccl_link *l;
 	for (int k = 0; (l = link_at(n, k)); k++) {
 		if (l->comm && abort)
-			c->api->ncclCommAbort(l->comm); /* the job has failed: no news */
+			c->api->ncclCommAbort(l->comm); /* the job has failed already */
 		else if (l->comm && cuda_call_nccl(c, ncclCommFinalize, l->comm))
 			cuda_call_nccl(c, ncclCommDestroy, l->comm);
 		l->comm = NULL;

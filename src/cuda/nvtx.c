@@ -1,5 +1,5 @@
-/* nvtx: ranges of the host's work, for tools. NVTX is a header that looks for a tool at its first call, by
- * the environment; without one, each of its calls is a test of a pointer. */
+/* nvtx: ranges of the host's work, for profiling tools. NVTX is a header that looks for a tool, by the
+ * environment, at its first call. Without a tool each of its calls only tests a pointer. */
 #include "base/arena.h"
 #include "cuda/open.h"
 #include <stdlib.h>
@@ -10,7 +10,7 @@ struct cuda_ranges {
 	nvtxDomainHandle_t domain;
 };
 
-/* Tools that start a program name themselves there. */
+/* Returns true if the variable is set in which tools name themselves when they start a program. */
 static bool has_tool(void)
 {
 	const char *tool = getenv("NVTX_INJECTION64_PATH");
@@ -47,7 +47,7 @@ void cuda_range_end(struct cuda_ranges *r)
 	nvtxDomainRangePop(r->domain);
 }
 
-/* The domain stays: other ranks of the process may have it. */
+/* The domain is not destroyed, since other ranks of the process may have it. */
 void cuda_ranges_close(struct cuda_ranges *r)
 {
 	free(r);

@@ -1,50 +1,51 @@
-/* peers: the transport between ranks that are threads of one process and share a GPU.
+/* peers: the transport for ranks that are threads of one process and share a GPU.
  *
- * Memory of a rank is memory of all, and so are streams and events. A member of a team posts its data,
- * with an event that it is ready, and goes on; the last one to come gives the whole to its stream of the
- * team:
+ * All ranks can use each other's memory, streams and events. A member of a team posts its data, with an event
+ * that it is ready, and continues. The member that arrives last gives the whole collective to its stream of
+ * the team:
  *
  *     rank 0   posts ────────────────────────────────> issued: its event
  *     rank 1        posts ────────────────────────────> issued: its event
- *     rank 2             comes last: its stream waits for the events of all, copies, reduces,
+ *     rank 2             arrives last: its stream waits for the events of all, copies, reduces,
  *                        records an event for each
  *
- * Members match by how many collectives of the team they have started. No stream waits for work
- * that nobody has issued, so streams cannot end in a circle, whatever their order. A meeting is under the lock of its team,
- * also while it is issued: who closes the transport then knows that nobody is about to use its memory. */
+ * Members match by the number of collectives of the team that they have started. A stream waits only for work
+ * that is already issued, so streams cannot form a cycle. The lock of a team is held while a meeting changes
+ * and while it is issued. So a rank that closes the transport knows that no other is about to use its
+ * memory. */
 #include "cuda/peers.h"
 #include <pthread.h>
 
-enum { SPARE_STREAMS = 8 /* of messages */ };
+enum { SPARE_STREAMS = 8 /* for messages */ };
 
-/* A collective that some members have come to. */
+/* A collective that some members have reached. */
 struct meeting {
 	struct meeting *next;
 	uint64_t sequence;
 	int posted;
-	struct rt_request *member[]; /* by index; NULL: has not come */
+	struct rt_request *member[]; /* by index; NULL: has not arrived */
 };
 
-/* The meetings of a team, shared by all its members. */
+/* The meetings of a team, shared by its members. */
 struct place {
 	pthread_mutex_t lock;
-	struct meeting *meeting, *last; /* those that are not complete, by sequence */
-	bool closed;                    /* a member has gone: nothing is issued any more */
+	struct meeting *meeting, *last; /* meetings that are not complete, by sequence */
+	bool closed;                    /* a member has left: nothing is issued any more */
 };
 
-/* Memory that all ranks share; rank 0 makes it, the last one to go frees it. */
+/* Data that all ranks share. Rank 0 makes it; the last rank to close frees it. */
 struct shared {
 	_Atomic int users;
 	struct cuda_messages *messages;
 	pthread_mutex_t lock;
-	VEC(struct place *) place; /* owned; under the lock */
+	VEC(struct place *) place; /* owned; protected by the lock */
 	struct rt_bell bell[];     /* by rank */
 };
 
 struct peers_team {
-	struct place *place; /* NULL: not a member, or alone */
+	struct place *place; /* NULL: the rank is not a member, or the only one */
 	CUstream stream;
-	uint64_t next; /* collective to start */
+	uint64_t next; /* number of the next collective to start */
 };
 
 struct peers {
@@ -86,7 +87,7 @@ static void meeting_end(struct place *l, struct meeting *m)
 	free(m);
 }
 
-/* All have come, this rank as the last: gives the collective to its stream. */
+/* Gives a collective to this rank's stream; this rank has arrived last. */
 static enum status issue_meeting(struct peers *p, const struct rt_team *team, CUstream s, struct meeting *m)
 {
 	struct cuda *c = p->base.c;
@@ -112,7 +113,7 @@ static enum status issue_meeting(struct peers *p, const struct rt_team *team, CU
 	return status;
 }
 
-/* This rank comes to a meeting. */
+/* Joins a meeting. */
 static enum status join_meeting(struct peers *p, struct rt_request *r)
 {
 	struct peers_team *t = &p->team[r->c.team];
@@ -125,7 +126,7 @@ static enum status join_meeting(struct peers *p, struct rt_request *r)
 			enum status status = peers_compare(p->base.base.job, &own, &other, team->n);
 			if (status != STATUS_OK)
 				return status;
-			break; /* which has been compared with the rest */
+			break; /* was compared with all the others */
 		}
 	m->member[team->index] = r;
 	r->place = m;
@@ -164,7 +165,7 @@ static enum status start_collective(struct peers *p, struct rt_request *r)
 	return status;
 }
 
-/* Nobody will use the data that this rank has posted, nor its memory. */
+/* Takes back the data that this rank has posted, so that no other uses its memory. */
 static void withdraw(struct peers *p, struct rt_request *r)
 {
 	if (cuda_is_message(r)) {
@@ -187,7 +188,7 @@ static void withdraw(struct peers *p, struct rt_request *r)
 	pthread_mutex_unlock(&l->lock);
 }
 
-/* Gives a request up, after the part of it that the GPU was given. */
+/* Drops a request, after the work that the GPU already has for it. */
 static void drop_peers_request(struct peers *p, struct rt_request *r)
 {
 	withdraw(p, r);
@@ -237,16 +238,16 @@ static enum status poll_peers_request(struct cuda_transport *t, struct rt_reques
 		return r->event ? cuda_stream_pool_follow(t->c, &t->spare, r->event) : STATUS_OK;
 	}
 	struct peers_team *team = &p->team[r->c.team];
-	if (pthread_mutex_trylock(&team->place->lock) != 0) /* somebody comes */
+	if (pthread_mutex_trylock(&team->place->lock) != 0) /* another rank is about to arrive */
 		return STATUS_OK;
 	r->event = r->given;
 	pthread_mutex_unlock(&team->place->lock);
-	return cuda_await(t->c, team->stream, r->event); /* the device is idle only after it */
+	return cuda_await(t->c, team->stream, r->event); /* the device must not be idle before it */
 }
 
 static enum status peers_progress(struct rt_transport *t, bool *moved)
 {
-	(void)moved; /* whoever comes last does it */
+	(void)moved; /* the rank that arrives last makes progress */
 	cuda_rest((struct cuda_transport *)t, false);
 	return STATUS_OK;
 }
@@ -260,7 +261,7 @@ static struct place *place_new(void)
 	return l;
 }
 
-/* Whoever comes first makes the place. */
+/* Returns the place of a team. The first rank to ask makes it. */
 static struct place *place_of(struct shared *all, int id)
 {
 	pthread_mutex_lock(&all->lock);
@@ -309,7 +310,7 @@ static void shared_leave(struct shared *all)
 	free(all);
 }
 
-/* Closes the transport once the GPU is done: its work may use memory of this rank, whoever has issued it. */
+/* Closes the transport after the GPU is done, since work issued by any rank may use this rank's memory. */
 static void peers_close(struct rt_transport *t)
 {
 	struct peers *p = (struct peers *)t;
@@ -346,7 +347,7 @@ enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transp
 	struct shared *own = job->rank == 0 ? shared_new(job->size) : NULL,
 	              **all = mem_alloc((size_t)job->size * sizeof(struct shared *));
 	enum status status = rt_job_allgather(job, "the transport", &own, sizeof(struct shared *), all);
-	if (status == STATUS_OK) { /* else it stays: others may have it */
+	if (status == STATUS_OK) { /* otherwise it is left: others may use it */
 		struct peers *p = mem_zalloc(sizeof *p);
 		p->base.base.ops = &peers_ops;
 		p->base.base.job = job;

@@ -1,10 +1,10 @@
 /* peers_collective: collectives of ranks whose buffers are in one address space.
  *
  *     Allgather, Broadcast, SendRecv, Gather, Scatter, AllToAll, AllToAllv
- *                    blocks are copied from where they are to where they belong
+ *                    blocks are copied to their members
  *     Allreduce      reduced once, and copied to the other members: all have the same bits
  *     ReduceScatter  the block of each member is reduced
- *     Reduce         as Allreduce, of members that have something
+ *     Reduce         as Allreduce, for members with an output
  *
  * Operands are combined in team order. */
 #include "cuda/kernel.h"

@@ -1,4 +1,4 @@
-/* record: begin and end, handles, and the lines of statements; record_*.c are the calls. */
+/* record: begin and end of a recording, handles, and the lines of statements. The calls are in record_*.c. */
 #include "cuda/record.h"
 #include "base/vec.h"
 #include "cuda/cuda.h"
@@ -8,25 +8,25 @@
 #include <string.h>
 
 enum {
-	ALIGNMENT = 256,  /* of memory that is pretended, bytes */
-	MEMORY = 1 << 30, /* where it begins, */
-	RANK_SHIFT = 48,  /* of rank 0; that of all ranks is apart, so that an address says whose it is */
+	ALIGNMENT = 256,  /* bytes; of simulated memory */
+	MEMORY = 1 << 30, /* where simulated memory begins, */
+	RANK_SHIFT = 48,  /* for rank 0; the rank is in the upper bits, so that an address tells its rank */
 };
 
 struct cuda_record {
 	struct buf *out;
 	const struct cuda *device;
 	struct cuda_api api;
-	struct rt_origin at;             /* of the last line */
-	struct arena *made;              /* handles */
+	struct rt_origin at;             /* the statement of the last line */
+	struct arena *made;              /* for handles */
 	VEC(struct record_block) memory; /* of this rank, or opened */
 	int count[RECORD_COUNTS];
-	CUdeviceptr next; /* where memory is pretended to be */
+	CUdeviceptr next; /* address of the next simulated allocation */
 	VEC(int) members; /* of the communicator that is made next */
 	char owner[32];
 };
 
-/* The libraries' calls have no argument that could be it. */
+/* The libraries' calls have no argument that could hold it. */
 static _Thread_local struct cuda_record *record;
 
 static int own_rank(void)
@@ -113,7 +113,7 @@ int record_other_rank(CUdeviceptr at)
 	return rank == own_rank() ? -1 : rank;
 }
 
-/* Names the statement, where it is another than that of the last call. */
+/* Writes the statement, if it is not that of the last call. */
 static void say_statement(void)
 {
 	struct rt_origin at = record->device->at;

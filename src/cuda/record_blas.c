@@ -1,9 +1,9 @@
-/* record_blas: calls of cuBLASLt. Matrices are by columns, as it has them: type, rows x columns / leading
- * dimension * batch. */
+/* record_blas: calls of cuBLASLt. Matrices are printed column-major, as cuBLASLt has them: type, rows x
+ * columns / leading dimension * batch. */
 #include "cuda/record_calls.h"
 #include <string.h>
 
-/* A call that nothing is said of. */
+/* A call that prints nothing. */
 #define SILENT(name, ...)                                                                                    \
 	static cublasStatus_t record_##name(__VA_ARGS__)                                                     \
 	{                                                                                                    \
@@ -45,7 +45,7 @@ static cublasStatus_t record_cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *d, c
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-/* The value of an attribute of 32 bits, or the low ones of another's. */
+/* Reads an attribute of 32 bits, or the low 32 bits of a longer one. */
 static int32_t read_attribute_bits(const void *value, size_t bytes)
 {
 	int32_t x = 0;

@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-	PROCESSORS = 132, /* of the GPU that is pretended: an H100 */
+	PROCESSORS = 132, /* of the simulated GPU, an H100 */
 	MAJOR = 9,
 };
 
-/* A call that nothing is said of. */
+/* A call that prints nothing. */
 #define SILENT(name, ...)                                                                                    \
 	static CUresult record_##name(__VA_ARGS__)                                                           \
 	{                                                                                                    \
@@ -186,7 +186,7 @@ static CUresult record_cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t byte
 	return say_copy("cuMemcpyDtoHAsync", bytes, s);
 }
 
-/* ` from rank 1`, where that is another one. */
+/* Prints ` from rank 1` for memory of another rank. */
 static void say_rank(const char *word, CUdeviceptr at)
 {
 	if (record_other_rank(at) >= 0)
@@ -236,7 +236,7 @@ static CUresult record_cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-/* `word 514 of rank 1`: where it is in its allocation. */
+/* Prints `word 514 of rank 1`, the place in its allocation. */
 static CUresult say_word(CUdeviceptr at)
 {
 	const struct record_block *b = record_find(at);

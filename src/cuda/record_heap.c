@@ -1,4 +1,4 @@
-/* record_heap: calls of memory that all ranks map.
+/* record_heap: calls for memory that all ranks map.
  *
  *     cuMemCreate memory 2, 2097152 bytes
  *     cuMemAddressReserve 4194304 bytes
@@ -6,12 +6,12 @@
  *     cuMemMap memory 2 of rank 1, 2097152 bytes
  *     cuMemSetAccess 4194304 bytes
  *
- * A handle is one of record_calls.h, the same to all ranks, and its memory is numbered as by cuMemAlloc. A
- * file is a number that says whose memory it is of. */
+ * A handle is a record_handle, the same on all ranks. Its memory is numbered together with that of
+ * cuMemAlloc. A file is a number that tells rank and memory. */
 #include "cuda/cuda_heap.h"
 #include "cuda/record_calls.h"
 
-enum { FILE_RANK = 1 << 20 /* a file is this times the rank, and the number of the memory */ };
+enum { FILE_RANK = 1 << 20 /* a file is this times the rank, plus the number of the memory */ };
 
 #define SILENT(name, ...)                                                                                    \
 	static CUresult record_##name(__VA_ARGS__)                                                           \

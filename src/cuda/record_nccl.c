@@ -8,7 +8,7 @@ static const char *const op_name[] = {"sum", "prod", "max", "min", "avg"};
 
 /* ---- communicators */
 
-/* A call that nothing is said of. */
+/* A call that prints nothing. */
 #define SILENT(name, ...)                                                                                    \
 	static ncclResult_t record_##name(__VA_ARGS__)                                                       \
 	{                                                                                                    \
@@ -85,7 +85,7 @@ static int rank_of(ncclComm_t c, int member)
 	return h->member[member];
 }
 
-/* After s: the rest of the line. */
+/* After say_call's part, s and the rest of the line. */
 #define say(call, count, t, c, s, ...) (say_call(call, count, t, c, s), record_more(__VA_ARGS__), ncclSuccess)
 
 static ncclResult_t record_ncclAllGather(const void *in, void *out, size_t count, ncclDataType_t t,

@@ -1,5 +1,5 @@
-/* record_nvrtc: calls of the compiler. An image is a kernel's title: the first line of its source, a comment
- * with its computation. */
+/* record_nvrtc: calls of the compiler. A compiled image is the kernel's title: the first line of its source,
+ * a comment with its computation. */
 #include "cuda/record_calls.h"
 #include <stdio.h>
 #include <string.h>

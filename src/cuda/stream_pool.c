@@ -3,7 +3,8 @@
 
 enum status cuda_stream_pool_stream(struct cuda *c, struct cuda_stream_pool *s, CUstream *out)
 {
-	if (s->most == 1 && s->stream.n) { /* it may be part of a graph, and not be asked */
+	if (s->most == 1 && s->stream.n) { /* it may belong to a graph that is being captured, and then
+		                              must not be queried */
 		*out = s->stream.at[0];
 		return STATUS_OK;
 	}
