@@ -14,8 +14,9 @@ enum {
 	FACTOR = 4,
 	REPAIRS = 16 /* of figures that cannot be */
 };
-#define LONG_NS 500000     /* of a statement: what a program takes as a whole is nothing beside it */
-#define ALL_NS 90000000000 /* that all passes may take on an idle machine */
+#define LONG_NS 500000        /* of a statement: what a program takes as a whole is nothing beside it */
+#define PASS_NS 45000000000   /* of a pass after which there is time for another */
+#define REPAIR_NS 15000000000 /* that all repairs may take */
 
 /* ---- statements */
 
@@ -289,37 +290,43 @@ static enum status measure_probe(struct rt_job *job, struct bench_cluster *o, st
 	return status;
 }
 
+/* Collective. Returns in *out true if so many ns after `start` all have had their time. */
+static enum status is_over(struct rt_job *job, int64_t start, int64_t ns, bool *out)
+{
+	int64_t mine = bench_now_ns() - start, *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the time so far", &mine, sizeof mine, all);
+	*out = all[0] > ns;
+	free(all);
+	return status;
+}
+
 /* Collective: measures again the figures that cannot be, and the launch, which is taken off all. */
 static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
 {
 	enum status status = STATUS_OK;
-	bool wrong = true;
-	for (unsigned round = 0; round < REPAIRS && wrong && status == STATUS_OK; round++) {
+	int64_t start = bench_now_ns();
+	bool wrong = true, over = false;
+	show_measuring(job, o, 1, "figures that cannot be");
+	for (unsigned round = 0; round < REPAIRS && wrong && !over && status == STATUS_OK; round++) {
 		wrong = false;
-		for (uint32_t k = 1; k < o->probe.n && status == STATUS_OK && !o->network_alone; k++) {
+		for (uint32_t k = 1; k < o->probe.n && !over && status == STATUS_OK && !o->network_alone;
+		     k++) {
 			if (bench_probe_is_plausible(o, out, k))
 				continue;
 			wrong = true;
-			out->probe[k] = 0;
 			status = measure_probe(job, o, out, 0);
 			if (status == STATUS_OK)
+				status = is_over(job, start, REPAIR_NS, &over);
+			if (status == STATUS_OK && !over) {
+				out->probe[k] = 0;
 				status = measure_probe(job, o, out, k);
+			}
 		}
-		if (status == STATUS_OK && !bench_teams_are_plausible(o, out, true)) {
+		if (status == STATUS_OK && !over && !bench_teams_are_plausible(o, out, true)) {
 			wrong = true;
 			status = time_collectives(job, o, out);
 		}
 	}
-	return status;
-}
-
-/* Collective. Returns in *out true if another pass as long as the one before would take too long. */
-static enum status is_late(struct rt_job *job, int64_t start, unsigned passes, bool *out)
-{
-	int64_t mine = bench_now_ns() - start, *all = mem_zalloc(sizeof *all * (size_t)job->size);
-	enum status status = rt_job_allgather(job, "the time of a pass", &mine, sizeof mine, all);
-	*out = all[0] / passes * (passes + 1) > ALL_NS;
-	free(all);
 	return status;
 }
 
@@ -344,7 +351,7 @@ static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, 
 		if (status == STATUS_OK)
 			status = time_collectives(job, o, out);
 		if (status == STATUS_OK && pass + 1 < passes)
-			status = is_late(job, start, pass + 1, &late);
+			status = is_over(job, start, PASS_NS, &late);
 	}
 	if (status == STATUS_OK)
 		status = repair_figures(job, o, out);

@@ -10,11 +10,11 @@
 #include <time.h>
 
 #define CLOCK_GHZ 5.0
-#define CACHE_BYTES 400.0  /* that a core reads and writes in a cycle, at most */
-#define GPU_FLOPS 2e7      /* in a nanosecond; of the narrowest dtype */
-#define GPU_BYTES 1e5      /* in a nanosecond */
-enum { SMALL_FACTOR = 3 }; /* no product is so much faster than the largest one, which is measured best */
-#define LONG_NS 500000     /* of a product whose time is certain */
+#define CACHE_BYTES 400.0   /* that a core reads and writes in a cycle, at most */
+#define GPU_FLOPS 2e7       /* in a nanosecond; of the narrowest dtype */
+#define GPU_BYTES 1e5       /* in a nanosecond */
+enum { SMALL_FACTOR = 10 }; /* no product is so much faster than the largest one, which is measured best */
+#define LONG_NS 500000      /* of a product whose time is certain */
 
 /* Operations of a product that a core does in a cycle, at most: of narrow dtypes by units for matrices. */
 static double flops_of_cycle(enum dtype t)
