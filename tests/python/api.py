@@ -224,7 +224,7 @@ class Wrong(unittest.TestCase):
 
     def test_warning(self):
         text = "mesh m(x = 2)\nprogram p on m {\n  output Z: f32[4] = allocate()\n}\n"
-        for function in (hirc.compile, lambda text: hirc.run(text, {})):
+        for function in (hirc.compile, lambda text: hirc.run(text, {}, args=["--no-check"])):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 function(text)

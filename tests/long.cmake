@@ -1,0 +1,40 @@
+# The tests that `tools/test` leaves to `tools/test --all`: they take half of the time of all tests, and other tests cover
+# the same code with fewer programs, ranks or faults.
+
+foreach(name
+		build/cuda_headers
+		build/generated
+		check/each_rank
+		check/mutation
+		check/random_fences
+		cuda/delays
+		cuda/failures_alone
+		cuda/failures_heap
+		cuda/failures_ipc
+		cuda/failures_nccl
+		cuda/failures_peers
+		examples/cuda_ipc
+		examples/cuda_nccl
+		examples/cuda_pipelines
+		examples/fork_pipelines
+		examples/mpi_pipelines
+		examples/thread_pipelines
+		run/adversary_mutants
+		run/delays
+		run/gpu_acceptance_alone
+		run/kill
+		run/late
+		run/many_hosts_2
+		run/many_hosts_4
+		run/stress
+		run/tsan_selftest
+		sim/classes
+		unit/cuda_gemm_shape
+		unit/cuda_nvrtc
+		vary/layouts
+		vary/layouts_mpi
+		vary/programs_cuda)
+	if(TEST ${name})
+		set_property(TEST ${name} APPEND PROPERTY LABELS long)
+	endif()
+endforeach()
