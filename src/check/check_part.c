@@ -21,7 +21,10 @@ static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by
 	x->hi = x->lo + len;
 }
 
-spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
+/* sender: -1 if the part is of no message. team: the team on whose members the part must be the same; NULL:
+ * none. */
+static spread_id find_part(struct rank_check *w, value_id v, int64_t sender, const struct membership *team,
+                           int64_t *elements)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const bool turns = s && sender >= 0 && sender < w->c->o->ranks;
@@ -34,8 +37,8 @@ spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int6
 		int64_t by[SYMMETRY_MOST] = {0};
 		struct part_axis x;
 		if (!check_view_axis(w, &w->view[v], w->m->value.at[v].type, a, none, &x,
-		                     turns ? by : NULL) ||
-		    __builtin_mul_overflow(n, x.to - x.from, &n))
+		                     turns || (s && team) ? by : NULL) ||
+		    (team && !classes_stay(w, team, by)) || __builtin_mul_overflow(n, x.to - x.from, &n))
 			return 0;
 		span[a] = (struct span){x.from, x.to};
 		if (turns)
@@ -44,6 +47,17 @@ spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int6
 	}
 	*elements = n;
 	return spread_get(&w->c->spreads, span, 2 * rank);
+}
+
+spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
+{
+	return find_part(w, v, sender, NULL, elements);
+}
+
+spread_id check_part_on_team(struct rank_check *w, value_id v, const struct membership *team)
+{
+	int64_t elements;
+	return find_part(w, v, -1, team, &elements);
 }
 
 int check_part_differs(const struct spreads *s, spread_id a, spread_id b)

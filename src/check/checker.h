@@ -52,7 +52,7 @@ struct match_entry {
 	int64_t root;     /* -1: none */
 	value_id value;   /* a fence: the buffer that others see; otherwise 0 */
 	int64_t elements; /* number that must be equal on all members; -1: not known, or it may differ */
-	spread_id part;   /* the part that a message moves: see check_part.c */
+	spread_id part;   /* of a message, or of the operand of a reduction; 0: not compared */
 	uint32_t meeting; /* progress_node */
 	uint32_t arrived; /* index into checker.arrival: the last member to arrive; 0: no member has blocks */
 };
@@ -385,6 +385,9 @@ bool classes_member(struct rank_check *w, const struct membership *me, expr_id e
 /* Returns true if the ranks that stand for the members of a slice are members of it. Call it before
  * classes_member. */
 bool classes_meet(struct rank_check *w, team_id team, const struct membership *me);
+/* Returns true if an interval that moves so on each turn stays where the turn moves members of a team to each
+ * other. */
+bool classes_stay(struct rank_check *w, const struct membership *team, const int64_t *by);
 /* If one member of a slice is the root, counts the members for which the walk's rank stands; otherwise
  * returns 0. */
 uint32_t classes_roots(const struct rank_check *w, const struct membership *me, int64_t root);
@@ -434,6 +437,8 @@ static inline int64_t check_part_elements(struct rank_check *w, value_id v)
 	check_part_find(w, v, -1, &elements);
 	return elements;
 }
+/* Finds the part that all members of a team must name: the same one on each. 0: not known. */
+spread_id check_part_on_team(struct rank_check *w, value_id v, const struct membership *team);
 /* Returns the first axis along which parts of two tensors of equal extents differ; -1: none. */
 int check_part_differs(const struct spreads *s, spread_id a, spread_id b);
 
@@ -508,7 +513,7 @@ void handles_use(struct rank_check *w, op_id transfer); /* called when a transfe
  * issue the statement meet. */
 uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me, value_id value);
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
-                          const struct check_moved *moved);
+                          const struct check_moved *moved, spread_id part);
 /* team: of a CollectivePermute; 0 for sends and receives. */
 uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
                        int64_t elements, spread_id part);

@@ -120,6 +120,15 @@ bool classes_member(struct rank_check *w, const struct membership *me, expr_id e
 	return true;
 }
 
+bool classes_stay(struct rank_check *w, const struct membership *team, const int64_t *by)
+{
+	const struct symmetry *s = w->c->symmetry;
+	for (unsigned k = 0; s && k < s->n; k++)
+		if (by[k] && (*moves_of(w->c, team->slice))[k])
+			return breaks(w->c, k);
+	return true;
+}
+
 uint32_t classes_roots(const struct rank_check *w, const struct membership *me, int64_t root)
 {
 	const struct symmetry *s = w->c->symmetry;

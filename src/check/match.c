@@ -169,6 +169,11 @@ static void compare_entries(struct checker *c, struct channel *ch, const struct 
 		           y.at, where.at);
 		diag_note(c->d, c->m->op.at[first->op].at, "rank %u %s %s", there, did, y.at);
 		note_part(c, ch, first, e);
+		if (!ch->message && first->elements == e->elements &&
+		    check_part_differs(&c->spreads, first->part, e->part) >= 0)
+			diag_note(
+			    c->d, DIAG_NOWHERE,
+			    "a reduction adds up elements of one index: name the same block on each member");
 	}
 	buf_free(&x);
 	buf_free(&y);
@@ -206,13 +211,14 @@ static uint32_t add_entry(struct rank_check *w, const struct channel *key, const
 }
 
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
-                          const struct check_moved *moved)
+                          const struct check_moved *moved, spread_id part)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
 	const struct match_entry e = {.op = op,
 	                              .member = me->member,
 	                              .root = root,
-	                              .elements = moved->has_blocks ? -1 : moved->elements};
+	                              .elements = moved->has_blocks ? -1 : moved->elements,
+	                              .part = part};
 	uint32_t meeting = add_entry(w, &key, &e);
 	compare_blocks(w, channel_get(w->c, &key), op, me, moved);
 	return meeting;

@@ -188,7 +188,10 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 		moved.elements = typed;
 	if (moved.has_blocks && x->root >= 0 && !classes_alone(w))
 		return 0;
-	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved);
+	spread_id part = 0;
+	if (op_info[o->kind].traits & TRAIT_REDUCES && check_view_is_here(w, x->in))
+		part = check_part_on_team(w, x->in, &x->me);
+	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved, part);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
 		              check_part_elements(w, k ? x->out : x->in), 0);
