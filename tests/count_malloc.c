@@ -1,6 +1,6 @@
-/* count_malloc: a library to be preloaded; counts calls that allocate, in all processes of a program, in the
- * file that COUNT_MALLOC names: 8 bytes in the machine's order. Those of less than COUNT_MALLOC_LEAST bytes
- * are left out. */
+/* count_malloc: a library to be preloaded. It counts the calls that allocate, in all processes of a program,
+ * in the file named by COUNT_MALLOC: 8 bytes in the machine's order. Calls for fewer than COUNT_MALLOC_LEAST
+ * bytes are not counted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>

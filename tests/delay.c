@@ -1,13 +1,13 @@
-/* delay: a library to be preloaded; makes ranks late, so that what relies on luck goes wrong.
+/* delay: a library to be preloaded. It makes ranks late, so that code that relies on luck fails.
  *
  *     DELAY_US=n        every thread stops now and then, wherever it is, for up to n microseconds
- *     DELAY_RANK=r      rank r alone sleeps, at one place:
- *     DELAY_MS=n        for so long
- *     DELAY_MAP=k         when it maps shared memory for the k-th time, from 0: in an exchange of memory
+ *     DELAY_RANK=r      only rank r sleeps, at one place:
+ *     DELAY_MS=n        how long
+ *     DELAY_MAP=k         at its k-th mapping of shared memory, from 0: in an exchange of memory
  *     DELAY_MAP unset     before its first exchange with other ranks
  *
- * Ranks are counted as `hirc run` forks them, or numbered by Open MPI; threads that are ranks are all rank 0.
- */
+ * Ranks are counted in the order in which `hirc run` forks them, or numbered by Open MPI. If ranks are
+ * threads, all are rank 0. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static uint32_t draw(void)
 	return (uint32_t)(state >> 33);
 }
 
-/* The next stop: on average after five times as long as a stop takes. */
+/* Sets the time of the next stop: on average after five times the length of a stop. */
 static void wind(void)
 {
 	long us = 1 + (long)(draw() % (uint64_t)(5 * longest_us));

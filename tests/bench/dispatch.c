@@ -1,10 +1,11 @@
-/* What the engines take for a statement that does nothing, in ns: median and least of several rounds.
+/* Measures the time of the engines for a statement that does nothing, in ns: median and least of several
+ * rounds.
  *
  *     statement          a loop of a plan whose body is one task without elements, in the host's thread
  *     submit             rt_submit_compute alone, of a function that returns
- *     enqueued           the same, to the compute lane and through it
+ *     enqueued           the same, to the end of the compute lane's work
  *     round trip         one submit and rt_drain, to the compute lane and back
- *     collective         an Allgather of 8 bytes and its wait, two ranks on a core each */
+ *     collective         an Allgather of 8 bytes and its wait, two ranks on one core each */
 #include "exec/exec.h"
 #include "rt/bootstrap.h"
 #include "rt/queue.h"
@@ -49,10 +50,10 @@ static void pin(pid_t thread, int core)
 	cpu_set_t set;
 	CPU_ZERO(&set);
 	CPU_SET(core, &set);
-	sched_setaffinity(thread, sizeof set, &set); /* where that fails it is not pinned */
+	sched_setaffinity(thread, sizeof set, &set); /* if this fails, the thread is not pinned */
 }
 
-/* This thread to the first core, those it has started to the second. */
+/* Pins this thread to the first core, and the threads it has started to the second. */
 static void pin_threads(void)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -1,10 +1,11 @@
-/* reference: Open MPI's collectives and memcpy, measured as `hirc bench` measures its own: what tools/bench
- * compares with.
+/* reference: measures Open MPI's collectives and memcpy in the way in which `hirc bench` measures its own,
+ * for the comparison in tools/bench.
  *
- *     mpirun -np 2 bench_reference LEAST MOST FACTOR      sizes in bytes, as of hirc bench: the larger buffer
+ *     mpirun -np 2 bench_reference LEAST MOST FACTOR      sizes in bytes of the larger buffer, as in hirc
+ * bench
  *
- * Prints `collective,size,time_us`. A time is that of a batch of about 4 ms divided by its length, the mean
- * over the ranks; the median of five. memcpy: all ranks copy that many bytes at the same time. */
+ * Prints `collective,size,time_us`. A time is that of a batch of about 4 ms divided by its length: the mean
+ * over the ranks, and the median of five batches. memcpy: all ranks copy that many bytes at the same time. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void check(int error, const char *what)
 	}
 }
 
-/* Each takes the elements of the larger buffer. */
+/* The functions take the number of elements of the larger buffer. */
 static void allgather(int n)
 {
 	check(MPI_Allgather(in, n / ranks, MPI_FLOAT, out, n / ranks, MPI_FLOAT, MPI_COMM_WORLD),
@@ -89,7 +90,7 @@ static void copy(int n)
 static const struct {
 	const char *name;
 	void (*run)(int n);
-	int blocks; /* whether the larger buffer is cut in a block a rank */
+	int blocks; /* the larger buffer has one block for each rank */
 } table[] = {
     {"allgather", allgather, 1}, {"allreduce", allreduce, 0},   {"reduce_scatter", reduce_scatter, 1},
     {"broadcast", broadcast, 0}, {"reduce", reduce, 0},         {"gather", gather, 1},
@@ -103,7 +104,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Microseconds of one of `times`, the mean over the ranks. */
+/* Returns the microseconds of one of `times` calls, the mean over the ranks. */
 static double batch(void (*run)(int), int n, int times)
 {
 	double mine, sum = 0;

@@ -1,4 +1,4 @@
-/* compare: one event after the other; see events.h. */
+/* compare: compares two lists, event by event; see events.h. */
 #include "events/events.h"
 #include "ir/edit.h"
 #include <string.h>
@@ -60,7 +60,7 @@ static bool is_same(const struct event *a, const struct event *b)
 	       (!a->n || !memcmp(a->device, b->device, sizeof *a->device * a->n));
 }
 
-/* Returns true if the plan has the wait where the Communication is issued. */
+/* Returns true if the plan waits where it issues the Communication. */
 static bool is_settled(const struct events *plan, const struct event *wait)
 {
 	for (uint32_t k = plan->settled.n; k-- > 0 && wait->kind == EVENT_WAIT;)

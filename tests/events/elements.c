@@ -2,7 +2,8 @@
 #include "events/elements.h"
 #include <string.h>
 
-/* The elements that an event moves; NULL: they are not of a message or meeting, or data decides. */
+/* Returns the elements that an event moves; NULL: it is not a message or meeting, or data decides the
+ * number. */
 static const struct plan_moved *moved_by(const struct module *m, const struct plan_counts *moved,
                                          const struct event *e, unsigned part)
 {
@@ -62,9 +63,9 @@ bool elements_differ_by_type(const struct module *m, const struct events *plan,
 
 /* ---- from rank to rank */
 
-struct end {               /* of a message, or of a meeting */
-	uint32_t channel;  /* 1 + the team of a permute, or of a meeting; 0: messages */
-	uint32_t from, to; /* of meetings: 0, and members */
+struct end {               /* an end of a message, or of a meeting */
+	uint32_t channel;  /* 1 + the team of a permute or of a meeting; 0: messages */
+	uint32_t from, to; /* for meetings: 0, and the number of members */
 	uint32_t nth;
 	uint32_t rank;
 	const struct event *event;
@@ -121,7 +122,7 @@ static void add_event(const struct module *m, uint32_t rank, const struct event 
 	vec_push(meetings, x);
 }
 
-/* Numbers the ends of a rank: those added since `first`, which are in the order in which it issues them. */
+/* Numbers the ends of a rank added since `first`, in the order in which it issues them. */
 static void number_ends(ends *x, uint32_t first)
 {
 	for (uint32_t k = first; k < x->n; k++)
@@ -174,7 +175,7 @@ static int64_t taken(const struct plan_moved *x, uint32_t member)
 	return x->taken ? x->taken[member] : x->elements;
 }
 
-/* Compares what two members of a meeting say. */
+/* Compares the numbers of two members of a meeting. */
 static bool members_differ(const struct module *m, const struct end *x, const struct end *y,
                            uint64_t *compared, struct buf *out)
 {

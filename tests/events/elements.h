@@ -1,19 +1,19 @@
-/* elements: the counts of elements of the plans, compared with the types and from rank to rank.
+/* elements: compares the numbers of elements in the plans with the types, and between ranks.
  *
- *     rank 0   send(A, peer=1): 16      rank 1   recv(C, peer=0): 16      both 16, as A and C have there
+ *     rank 0   send(A, peer=1): 16      rank 1   recv(C, peer=0): 16      both 16, as in A and C
  *
- * The n-th message from a rank to another has as many elements at both ends. The members of a meeting move as
- * many elements each, or each gives as many elements to another as that one takes. Only programs for which
- * `hirc check` finds nothing have to. */
+ * The n-th message from one rank to another has equally many elements at both ends. All members of a meeting
+ * move equally many elements, or each gives to each other as many as that one takes. This holds only for
+ * programs in which `hirc check` finds nothing. */
 #ifndef TESTS_EVENTS_ELEMENTS_H
 #define TESTS_EVENTS_ELEMENTS_H
 #include "events/events.h"
 
-/* Appends the first count of a rank that is missing, or differs from its type, and returns true. *compared
- * counts those that were compared with a type. */
+/* Appends the first number of a rank that is missing or differs from its type, and returns true. *compared:
+ * numbers compared with a type. */
 bool elements_differ_by_type(const struct module *m, const struct events *plan,
                              const struct plan_counts *moved, uint64_t *compared, struct buf *out);
-/* Likewise of ends that do not match. lists: of each of n ranks, from 0 on. */
+/* The same for ends that do not match. lists: one for each of n ranks, from 0. */
 bool elements_differ_by_rank(const struct module *m, int64_t n, const struct events *plan,
                              const struct plan_counts *moved, uint64_t *compared, struct buf *out);
 

@@ -1,10 +1,11 @@
-/* events: compares the walk's and the plan's account of programs; see events.h.
+/* events: compares the events of walk and plan for programs; see events.h.
  *
- *     events [OPTION…] FILE…     programs, several of a file between lines `# -----`; options of hirc compile
- *     events --list              programs of standard input: lines `BYTES<TAB>NAME<TAB>OPTION…`, the program
- * after each events --memory FILE       bytes of a walk for each statement of a program
+ *     events [OPTION…] FILE…     programs, several in a file between lines `# -----`; options of hirc compile
+ *     events --list              programs from standard input: lines `BYTES<TAB>NAME<TAB>OPTION…`, each
+ *                                followed by its program
+ *     events --memory FILE       bytes of a walk for each statement of a program
  *
- * The last line has the figures. Exit code 1: accounts differ. */
+ * The last line has the totals. Exit code 1: the lists differ. */
 #include "cli/compile.h"
 #include "cli/gate.h"
 #include "cli/params.h"
@@ -20,17 +21,17 @@
 enum { MOST_RANKS = 16, MOST_WORDS = 64, CHECK_WORK = 1 << 18, MOST_BYTES = 200 };
 
 static struct figures {
-	uint64_t programs, compared, none, valueless, large; /* programs */
-	uint64_t ranks, refused, idle;                       /* ranks */
+	uint64_t programs, compared, none, valueless, large; /* numbers of programs */
+	uint64_t ranks, refused, idle;                       /* numbers of ranks */
 	uint64_t elements, matched, clean, different;
-	uint64_t events[EVENT_KINDS], settled, skipped; /* of the plans */
+	uint64_t events[EVENT_KINDS], settled, skipped; /* numbers of events of the plans */
 } total;
 
 struct command {
 	struct compile_options compile;
 	int64_t streams;
 	bool as_checked, shows, memory, list;
-	const char *name; /* of the program, in messages */
+	const char *name; /* name of the program, for messages */
 };
 
 static void report(const struct command *c, int64_t rank, const char *what, const struct buf *text)
@@ -61,7 +62,7 @@ struct accounts { /* of all ranks */
 	struct plan_lists lists;
 };
 
-/* Counts the elements that a rank's plan moves. False: an index leads out of a buffer. */
+/* Counts the elements that a rank's plan moves. Returns false if an index points outside a buffer. */
 static bool count_moved(struct accounts *x, const struct module *m, int64_t rank, int64_t ranks,
                         const struct plan_target *target)
 {
@@ -72,7 +73,7 @@ static bool count_moved(struct accounts *x, const struct module *m, int64_t rank
 	return verdict == PLAN_ACCEPTED;
 }
 
-/* Returns true if the accounts agree. */
+/* Returns true if the two lists agree. */
 static bool compare_rank(struct command *c, struct accounts *x, struct walk_program *p, int64_t rank,
                          const struct plan_target *target)
 {
@@ -181,7 +182,7 @@ static size_t bytes_now(void)
 }
 #endif
 
-/* Prints the bytes that a walk to the end of the program takes, with those that walks share. */
+/* Prints the bytes of a walk to the end of the program, with the bytes that walks share. */
 static void measure_memory(const struct command *c, struct module *m)
 {
 	const struct walk_options options = {.streams = c->streams, .whole_units = true};
@@ -200,7 +201,7 @@ static void measure_memory(const struct command *c, struct module *m)
 	walk_program_close(&p);
 	bool too_large = bytes > MOST_BYTES * statements;
 	total.different += too_large;
-	if (!bytes) /* sanitizers have an allocator of their own */
+	if (!bytes) /* sanitizers have their own allocator */
 		printf("%s: memory is not measured here\n", c->name);
 	else
 		printf("%s: %zu statements, %.1f bytes of a walk beside the program for each%s\n", c->name,
@@ -231,7 +232,7 @@ static enum status take_source(void *command, struct source *s, bool first)
 
 static void take_list(void);
 
-/* Programs are verified only if that is asked for, in debug builds, too. */
+/* Programs are verified only on request, also in debug builds. */
 static const struct option rows[] = {
     STREAMS_OPTION(struct command, streams),
     {.name = "as-checked",
@@ -260,7 +261,7 @@ static const struct option rows[] = {
      .help = "check after each pass that the program prints and parses to itself"},
 };
 
-/* text: the program, which takes the place of a file; NULL: files are named. */
+/* text: the program, in place of a file; NULL: the arguments name files. */
 static int run(int argc, char **argv, const char *name, const char *text)
 {
 	struct command c = {0};
@@ -293,7 +294,7 @@ static int run(int argc, char **argv, const char *name, const char *text)
 	return (int)status;
 }
 
-/* One program of the list: BYTES<TAB>NAME<TAB>OPTION<TAB>… */
+/* Reads one program of the list: BYTES<TAB>NAME<TAB>OPTION<TAB>… */
 static void take_listed(char *head)
 {
 	char *words[MOST_WORDS] = {"events"}, *rest = NULL, *size = strtok_r(head, "\t\n", &rest),

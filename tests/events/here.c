@@ -28,8 +28,8 @@ bool here_is(const struct module *m, value_id v, int64_t rank)
 	return !mesh || mesh_position(ir_mesh(m, mesh), (uint32_t)rank, &position);
 }
 
-/* Returns true if a value is made in loops that are more than the loops of its type, or of which none is
- * bound to one of its type's: the statement that writes the value decides which block it is. */
+/* Returns true if the writer of a value decides which block it is: the value is made in more loops than its
+ * type has, or none of these loops is bound to a loop of its type. */
 static bool is_open(const struct module *m, value_id v, const struct here_value *x)
 {
 	op_id around[IR_MAX_NESTING], def = m->value.at[ir_root(m, v)].def;

@@ -1,4 +1,4 @@
-/* here: the part of a value that a rank has in an iteration, by its type alone.
+/* here: the part of a value that a rank has in an iteration, by its type.
  *
  *     Y: f32[10@stream(4)]      y = shard_by_stream(Y, i)      i = 3: 1 element, in a block of 3 */
 #ifndef TESTS_EVENTS_HERE_H
@@ -7,12 +7,11 @@
 
 struct here {
 	bool known;
-	bool open; /* the statement that writes the value decides which block of a loop it is: all blocks
-	              count */
-	int64_t elements, padded; /* of the type; of the full block that has them in memory */
+	bool open; /* the writer of the value decides which block of a loop it is: all blocks count */
+	int64_t elements, padded; /* by the type; of the full block in memory that contains them */
 };
 
-/* Loops of each value, found once. */
+/* The loops of each value, found once. */
 struct here_loops {
 	struct here_value **value; /* by value_id */
 };

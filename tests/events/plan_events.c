@@ -1,4 +1,4 @@
-/* plan_events: the plan's account of a rank, in the form of events.h, as a dry run of its instructions. */
+/* plan_events: makes the plan's list of a rank's events by a dry run of its instructions. */
 #include "events/events.h"
 #include "ir/unit.h"
 #include "plan/plan_control.h"
@@ -19,10 +19,10 @@ struct plan_account {
 	const struct module *m;
 	struct events *out;
 	int64_t *reg;
-	int64_t *handle; /* by handle_id: the number of its stream */
+	int64_t *handle; /* by handle_id: number of its stream */
 	int64_t stream;
 	uint32_t *issued;    /* by op_id */
-	struct queue *queue; /* by the plan's number */
+	struct queue *queue; /* by number of the queue in the plan */
 };
 
 static void push(struct plan_account *x, const struct plan_instruction *i, struct event e)
@@ -37,7 +37,7 @@ static enum op_kind kind_of(const struct plan_account *x, op_id op)
 	return (enum op_kind)x->m->op.at[op].kind;
 }
 
-/* Returns true if tasks of a statement are part of a Communication. */
+/* Returns true if tasks of a statement are a part of a Communication. */
 static bool communicates(const struct plan_account *x, op_id op)
 {
 	switch (kind_of(x, op)) {
@@ -54,7 +54,7 @@ static bool communicates(const struct plan_account *x, op_id op)
 	}
 }
 
-/* The last event, if it is of this kind and statement; else NULL. */
+/* Returns the last event if it has this kind and statement; otherwise NULL. */
 static struct event *last_event(struct plan_account *x, enum event_kind kind, op_id op)
 {
 	struct event *e = x->out->at.n ? &x->out->at.at[x->out->at.n - 1] : NULL;
@@ -81,7 +81,7 @@ static bool writes_nothing(const struct plan_account *x, const struct plan_task 
 static void task(struct plan_account *x, const struct plan_instruction *i)
 {
 	op_id op = i->statement, unit = op ? ir_unit_of(x->m, op) : 0;
-	op = unit ? unit : op; /* no statement: the copy of an output that is a view */
+	op = unit ? unit : op; /* the copy of an output that is a view has no statement */
 	if (op && !communicates(x, op) && !last_event(x, EVENT_WORK, op) &&
 	    !writes_nothing(x, &x->p->task.at[i->a]))
 		push(x, i, event_new(EVENT_WORK, op));
@@ -115,7 +115,7 @@ static void collective(struct plan_account *x, const struct plan_instruction *i)
 	push(x, i, e);
 }
 
-/* A message of a collective_permute: the send comes first. */
+/* Handles a message of a collective_permute: the send comes first. */
 static void permute(struct plan_account *x, const struct plan_instruction *i)
 {
 	const struct plan_message *message = &x->p->message.at[i->a];
@@ -158,7 +158,7 @@ static void end_group(struct plan_account *x, const struct plan_instruction *i)
 	push(x, i, e);
 }
 
-/* False: there is nothing to wait for. */
+/* Returns false if there is nothing to wait for. */
 static bool wait_for(struct plan_account *x, const struct plan_instruction *i)
 {
 	struct queue *q = &x->queue[i->a];
@@ -183,7 +183,7 @@ static int64_t named_stream(const struct plan_account *x, const struct plan_inst
 	return i->op ? x->reg[i->a] : x->handle[i->a];
 }
 
-/* False: the rank ends here. */
+/* Returns false if the rank ends here. */
 static bool work(struct plan_account *x, const struct plan_instruction *i)
 {
 	struct event e;
@@ -222,7 +222,7 @@ static bool work(struct plan_account *x, const struct plan_instruction *i)
 	}
 }
 
-/* An iteration begins where a FOR goes on, and where a NEXT goes back. */
+/* Notes the begin of an iteration: where a FOR enters its body, and where a NEXT jumps back. */
 static void iterate(struct plan_account *x, const struct plan_instruction *i, uint32_t at)
 {
 	struct event e = event_new(EVENT_ITERATION, i->statement);

@@ -1,9 +1,9 @@
-/* walk_events: the walk's account of a rank, in the form of events.h. */
+/* walk_events: makes the walk's list of a rank's events. */
 #include "events/events.h"
 #include "ir/edit.h"
 #include "ir/unit.h"
 
-struct instance { /* of a Communication: by transfer */
+struct instance { /* of a Communication; by transfer */
 	op_id op;
 	uint32_t nth;
 	bool here; /* the rank takes part */
@@ -23,7 +23,7 @@ struct walk_account {
 
 enum result_part {
 	RESULT_NONE,
-	RESULT_OPTIONAL, /* no element, but memory; or it is not known which block */
+	RESULT_OPTIONAL, /* it has memory but no element; or its block is not known */
 	RESULT_HERE
 };
 
@@ -39,7 +39,7 @@ static enum result_part part_of_result(struct walk_account *x, op_id op, value_i
 	return !part.known || (part.elements > 0 && !part.open) ? RESULT_HERE : RESULT_OPTIONAL;
 }
 
-/* The largest part of the results of a statement, or of those of a unit. */
+/* Returns the largest part among the results of a statement, or of the statements of a unit. */
 static enum result_part find_part(struct walk_account *x, op_id op)
 {
 	const struct op *o = &x->m->op.at[op];
@@ -60,7 +60,7 @@ static enum result_part find_part(struct walk_account *x, op_id op)
 	return best;
 }
 
-/* The value of which a Communication moves the rank's part as a whole; 0: it moves blocks. k: 1 for the
+/* Returns the value of which a Communication moves the rank's whole part; 0: it moves blocks. k: 1 for the
  * receive of a permute. */
 static value_id whole_value(const struct walk_account *x, op_id op, unsigned k)
 {
@@ -114,7 +114,7 @@ static void work(struct walk_account *x, const struct step *s)
 	push(x, s, e);
 }
 
-/* Names the transfer that a step starts. */
+/* Notes the transfer that a step starts. */
 static void start(struct walk_account *x, const struct step *s, op_id op, uint32_t nth, bool here)
 {
 	if (s->transfer == WALK_NONE)
@@ -129,7 +129,7 @@ static bool find_scalar(struct walk_account *x, op_id op, unsigned k, int64_t *o
 	return walk_scalar(&x->w, op, k, WALK_ANY, out);
 }
 
-/* The root, or the devices that a permute sends to and receives from. */
+/* Finds the root, or the devices that a permute sends to and receives from. */
 static bool find_peers(struct walk_account *x, const struct membership *me, struct event *e)
 {
 	int64_t at;
@@ -218,7 +218,7 @@ static bool takes_part(struct walk_account *x, op_id op)
 	return o->kind == OP_END_COALESCING || walk_membership(x->p, o->team, x->w.rank, &me);
 }
 
-/* False: the rank ends here. */
+/* Returns false if the rank ends here. */
 static bool take_step(struct walk_account *x, const struct step *s)
 {
 	struct event e;

@@ -1,4 +1,4 @@
-/* drawn: programs whose every statement has the right types, drawn by bytes.
+/* drawn: writes programs in which every statement has the right types; bytes of the input decide all choices.
  *
  *     mesh m(a0 = 2, a1 = 3)
  *     program p on m {
@@ -9,9 +9,9 @@
  *     }
  *     # --pipeline=p2p
  *
- * Each choice takes a byte, and bytes that are not there are 0: a short input is a short program, and a
- * change of one byte mostly changes one statement. Layouts are drawn for every tensor; what follows of them,
- * the movement between ranks and the loops, is for the passes. */
+ * Each choice takes a byte; missing bytes are 0. So a short input is a short program, and a change of one
+ * byte mostly changes one statement. Layouts are drawn for every tensor; movement between ranks and loops are
+ * left to the passes. */
 #include "fuzz.h"
 #include <stdio.h>
 
@@ -25,12 +25,12 @@ struct tensor {
 
 struct drawn {
 	const uint8_t *at, *end;
-	struct buf *out, *inputs; /* inputs stand before all else */
+	struct buf *out, *inputs; /* inputs come before everything else */
 	long mesh[MOST_AXES];
 	unsigned axes, loops, depth;
 	long loop[2];
 	struct tensor tensor[MOST_TENSORS];
-	unsigned tensors, known; /* known: those of blocks that were closed are not */
+	unsigned tensors, known; /* known: tensors outside closed blocks */
 	unsigned names;
 	unsigned number[MOST_TENSORS]; /* Vn by tensor */
 };
@@ -110,7 +110,7 @@ static unsigned any(struct drawn *x)
 	return draw(x, x->known);
 }
 
-/* One of the tensors with these properties; a new input if there is none. */
+/* Returns a tensor with these properties; a new input if there is none. */
 static unsigned input(struct drawn *x, struct tensor t);
 
 static unsigned same_shape(struct drawn *x, const struct tensor *t, unsigned dtype)
@@ -150,7 +150,7 @@ static const char *name(struct drawn *x, unsigned k)
 	return text[turn];
 }
 
-/* `Vn: T = ` or `Vn = ` or a write; must: the type follows from nothing. */
+/* Begins `Vn: T = `, `Vn = ` or a write. must: the type cannot be inferred. */
 static void define(struct drawn *x, struct tensor t, bool must, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -359,8 +359,8 @@ static void norm(struct drawn *x, unsigned v)
 
 static void statement(struct drawn *x);
 
-/* for i in 0..n { a = select(V, axis=0, index=i); …; b = select(B, axis=0, index=i); b <- … } of a buffer B.
- */
+/* Writes for i in 0..n { a = select(V, axis=0, index=i); …; b = select(B, axis=0, index=i); b <- … } with a
+ * buffer B. */
 static void loop(struct drawn *x, unsigned v)
 {
 	struct tensor t = x->tensor[v];
@@ -409,7 +409,7 @@ static void loop(struct drawn *x, unsigned v)
 	x->known = known;
 }
 
-/* A collective as an operation, or started and waited for. */
+/* Writes a collective as an operation, or with a start and a wait. */
 static void communicate(struct drawn *x, unsigned v)
 {
 	static const char *const how[] = {"allgather", "set", "all_to_allv", "broadcast_from"};

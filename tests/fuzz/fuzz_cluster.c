@@ -1,4 +1,4 @@
-/* fuzz_cluster: the figures of a machine, and what a program takes on it. */
+/* fuzz_cluster: the figures of a machine, and the time of a program on it. */
 #include "cli/compile.h"
 #include "cost/cost.h"
 #include "fuzz.h"
@@ -13,7 +13,7 @@ static const char PROGRAM[] = "mesh m(dp = 2, tp = 4)\n"
                               "  output O: bf16[64, 32@tp] = softmax(Z)\n"
                               "}\n";
 
-/* Made once: statements of host level. */
+/* Made once: a host-level program. */
 static struct module *program(void)
 {
 	static struct module *m;

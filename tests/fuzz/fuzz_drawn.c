@@ -1,4 +1,5 @@
-/* fuzz_drawn: the same for well-typed programs that the bytes draw (drawn.c). HIRC_FUZZ_SHOW prints them. */
+/* fuzz_drawn: fuzz_pipeline for well-typed programs that the bytes draw (drawn.c). HIRC_FUZZ_SHOW prints
+ * them. */
 #include "fuzz.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* fuzz_import: graphs of other tools; what is made of one is a program. */
+/* fuzz_import: graphs of other tools; an accepted graph must give a valid program. */
 #include "fuzz.h"
 #include "import/import.h"
 #include "ir/ir.h"

@@ -1,4 +1,4 @@
-/* fuzz_npy: an array file is refused, or all of it can be read. */
+/* fuzz_npy: an array file is refused, or all of its elements can be read. */
 #include "exec/npy.h"
 #include "fuzz.h"
 #include <stdio.h>

@@ -1,8 +1,8 @@
-/* mutate: changes of a text that mostly leave it a program.
+/* mutate: changes a text so that mostly it remains a program.
  *
- * Text is seen as lines of tokens: words, numbers, strings, signs. A change copies, drops, swaps or moves
- * lines (a line that opens a block goes with it), or gives a token the place of another of its class: a name
- * where a name stood, a number where a number stood. One change in sixteen is libFuzzer's own, of bytes. */
+ * A text is a list of lines of tokens: words, numbers, strings, signs. A change copies, drops, swaps or moves
+ * lines (a line that opens a block together with the block), or replaces a token by another of its class: a
+ * name by a name, a number by a number. One change in sixteen is libFuzzer's own, of bytes. */
 #include "base/arena.h"
 #include "fuzz.h"
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void free_text(struct text *t)
 	free(t->line);
 }
 
-/* The line after the block that line k opens; k + 1 if it opens none. */
+/* Returns the line after the block that line k opens; k + 1 if it opens none. */
 static size_t block_end(const struct text *t, size_t k)
 {
 	int depth = 0;
@@ -108,7 +108,7 @@ static size_t block_end(const struct text *t, size_t k)
 
 /* ---- writing */
 
-/* `drop` bytes at `at` become `text`. */
+/* Replaces `drop` bytes at `at` by `text`. */
 static void splice(struct buf *out, const struct text *t, size_t at, size_t drop, const char *text, size_t n)
 {
 	buf_putn(out, t->at, at);
@@ -183,7 +183,7 @@ static void add_token(struct buf *out, const struct text *t, uint64_t *r)
 	}
 }
 
-/* Lines from..to of `from` before line k of t, which loses `drop` lines. */
+/* Puts lines from..to of `from` before line k of t, and drops `drop` lines of t. */
 static void put_lines(struct buf *out, const struct text *t, size_t k, size_t drop, const struct text *from,
                       size_t first, size_t end)
 {
@@ -203,13 +203,13 @@ static void change_lines(struct buf *out, const struct text *t, uint64_t *r)
 	case 0:
 		splice(out, t, t->line[k], t->line[end] - t->line[k], "", 0);
 		break;
-	case 1: /* a line alone: what it opened is left open */
+	case 1: /* only the line: the block that it opened remains open */
 		splice(out, t, t->line[k], t->line[k + 1] - t->line[k], "", 0);
 		break;
 	case 2:
 		put_lines(out, t, at, 0, t, k, end);
 		break;
-	default: /* one in place of another */
+	default: /* one replaces another */
 		at = at < t->lines ? at : 0;
 		put_lines(out, t, at, block_end(t, at) - at, t, k, end);
 	}

@@ -1,4 +1,4 @@
-/* program: a text through what hirc does with a program; see fuzz.h. */
+/* program: runs a text through all that hirc does with a program; see fuzz.h. */
 #include "check/check.h"
 #include "cli/compile.h"
 #include "cli/params.h"
@@ -11,17 +11,17 @@
 
 enum {
 	MOST_OPTIONS = 16,
-	MOST_RANKS = 64,      /* programs for more are only read */
-	MOST_PLANS = 4,       /* ranks: the first, the last, two between */
-	CHECK_WORK = 1 << 17, /* as much as takes a tenth of a second */
+	MOST_RANKS = 64,      /* programs for more ranks are only read */
+	MOST_PLANS = 4,       /* ranks with a plan: the first, the last, two between */
+	CHECK_WORK = 1 << 17, /* takes about a tenth of a second */
 	STREAMS = 4,
-	ROUNDTRIPS =
-	    6 /* one of so many programs is printed and parsed again after each pass: half of the time */
+	ROUNDTRIPS = 6 /* one program in this many is printed and parsed again after each pass, which takes
+	                  half of the time */
 };
 
 /* ---- options */
 
-/* Those of `hirc compile` that read and write no files. */
+/* Options of `hirc compile` that neither read nor write files. */
 static const char *const allowed[] = {
     "--np=",           "--passes=",        "--pipeline=",     "--zero-copy",  "--offset-streams",
     "--effort=",       "--bucket-mode=",   "--transform=",    "--stop-after", "--inter-stream-sync",
@@ -49,7 +49,7 @@ static void options_free_all(struct options *o)
 	free(o->text);
 }
 
-/* Whether a text is one of every n, always the same. */
+/* Returns true for one in n texts, always the same ones. */
 static bool is_one_of(unsigned n, const char *text)
 {
 	uint32_t h = 0x811c9dc5;
@@ -58,7 +58,7 @@ static bool is_one_of(unsigned n, const char *text)
 	return (h ^ h >> 16) % n == 0;
 }
 
-/* Lines `# --name=value`. False: hirc refuses them. */
+/* Reads the lines `# --name=value`. Returns false if hirc refuses one. */
 static bool options_read(struct options *o, struct diag *d, const char *text)
 {
 	enum status status;
@@ -115,7 +115,8 @@ static void check_format(struct diag *d, struct source *s)
 	buf_free(&twice);
 }
 
-/* The program as its source has it, verified and printed and parsed again in both surfaces; NULL: refused. */
+/* Makes the program from its source, verifies it, and prints and parses it in both surfaces. NULL:
+ * refused. */
 static struct module *build(struct diag *d, struct source *s, struct compile_options *o)
 {
 	enum status status;

@@ -1,10 +1,10 @@
-/* replay: runs a target on files and on those of folders, in any build and without a fuzzer.
+/* replay: runs a target on files and on all files of folders, in any build and without a fuzzer.
  *
  *     fuzz_NAME [--mutate=N] [--seed=S] PATH…
  *
  * An input that takes more than a second of processor time, optimised, fails: 3 here, 15 with the address
- * sanitizer. --mutate: each is also tried in N versions that the target's mutator makes; the last is kept as
- * `fuzz.last`, which is there when the process was ended. */
+ * sanitizer. --mutate: each input is also tried in N versions from the target's mutator; the last version is
+ * kept as `fuzz.last`, in case the process is ended. */
 #include "base/arena.h"
 #include "fuzz.h"
 #include <dirent.h>
@@ -32,7 +32,7 @@ static size_t flip(uint8_t *at, size_t n, size_t room, unsigned seed)
 static double now(void)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* whatever else the machine does */
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* independent of other processes */
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
@@ -64,7 +64,7 @@ static void run(const char *path, unsigned mutations, unsigned seed)
 			                               : flip(copy, n, room, r);
 			keep(copy, size);
 		}
-		uint8_t *exact = mem_realloc(copy, size); /* so that a sanitizer sees its end */
+		uint8_t *exact = mem_realloc(copy, size); /* exact size, so that a sanitizer sees its end */
 		double start = now();
 		LLVMFuzzerTestOneInput(exact, size);
 		double took = now() - start;

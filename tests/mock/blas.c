@@ -1,5 +1,5 @@
-/* blas: descriptors, heuristic and call of the mock cuBLASLt. An algorithm remembers the problem that it was
- * found for; used for another one it is refused. */
+/* blas: descriptors, heuristic and call of the mock cuBLASLt. An algorithm remembers the problem for which it
+ * was found, and is refused for any other. */
 #include "blas.h"
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t *out)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-/* The end of a handle of any kind. */
+/* Defines the destroy function of a kind of handle. */
 #define DESTROY(name, type, status)                                                                          \
 	cublasStatus_t name(type handle)                                                                     \
 	{                                                                                                    \
@@ -76,7 +76,7 @@ struct member {
 		(int)(attribute), offsetof(struct descriptor, name), sizeof(((struct descriptor *)0)->name)  \
 	}
 
-/* false: there is no such member. */
+/* Sets a member of a descriptor. Returns false if there is no such member. */
 static bool set_member(const struct member *m, size_t n, void *descriptor, int attribute, const void *from,
                        size_t bytes, cublasStatus_t *out)
 {
@@ -132,7 +132,7 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation,
 		return status;
 	int32_t value = 0;
 	memcpy(&value, from, bytes < sizeof value ? bytes : sizeof value);
-	/* Those whose default is 0 may be set to it; how fast f8 is added up changes nothing here. */
+	/* these may be set to their default, 0; the way in which f8 is added up has no effect here */
 	o->unknown |= value != 0 && attribute != CUBLASLT_MATMUL_DESC_FAST_ACCUM;
 	return CUBLAS_STATUS_SUCCESS;
 }
@@ -194,8 +194,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 	    MEMBER(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, blas_preference, alignment[3]),
 	};
 	MOCK_ENTER(CUBLAS_STATUS_INVALID_VALUE, "%d", (int)attribute);
-	cublasStatus_t status =
-	    CUBLAS_STATUS_SUCCESS; /* what chooses between algorithms changes nothing here */
+	cublasStatus_t status = CUBLAS_STATUS_SUCCESS; /* preferences about algorithms have no effect here */
 	SET(member, GET(preference), (int)attribute, from, bytes, &status);
 	return status;
 }
@@ -203,7 +202,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 /* ---- algorithms */
 
 struct algorithm {
-	uint64_t problem; /* its hash */
+	uint64_t problem; /* hash of its problem */
 	uint64_t workspace;
 	uint32_t alignment[4];
 };

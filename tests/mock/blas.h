@@ -1,4 +1,4 @@
-/* blas: what the files of the mock libcublasLt.so.13 share. */
+/* blas: declarations that the files of the mock libcublasLt.so.13 share. */
 #ifndef HIRC_MOCK_BLAS_H
 #define HIRC_MOCK_BLAS_H
 #include "element.h"
@@ -22,10 +22,10 @@ struct blas_operation {
 	int32_t transpose_a, transpose_b; /* cublasOperation_t */
 	cublasLtEpilogue_t epilogue;
 	const void *bias;
-	int32_t bias_type; /* cudaDataType; -1: what the type of D gives */
+	int32_t bias_type; /* cudaDataType; -1: the default for the type of D */
 	int64_t bias_stride;
 	const void *scale_a, *scale_b, *scale_c, *scale_d; /* floats on the device; NULL: 1 */
-	bool unknown; /* something was set that the mock does not compute */
+	bool unknown; /* a property was set that the mock does not compute */
 };
 
 struct blas_preference {
@@ -40,13 +40,14 @@ struct blas_problem {
 };
 
 enum element blas_element(cudaDataType t);
-/* The type of a bias vector of this problem. */
+/* Returns the type of a bias vector of this problem. */
 cudaDataType blas_bias_type(const struct blas_problem *p);
-/* Extents that fit: INVALID_VALUE; what there is no algorithm for: NOT_SUPPORTED. alignment: as in
- * preferences. */
+/* Checks a problem. INVALID_VALUE: its extents do not fit. NOT_SUPPORTED: there is no algorithm for it.
+ * alignment: as in preferences. */
 cublasStatus_t blas_check(const struct blas_problem *p, const uint32_t *alignment);
 
-/* D = epilogue(alpha A B + beta C + bias), in the stream. Scalars and descriptors are read at the call. */
+/* Issues D = epilogue(alpha A B + beta C + bias) to the stream. Scalars and descriptors are read at the
+ * call. */
 void blas_push(const struct blas_problem *p, const void *alpha, const void *a, const void *b,
                const void *beta, const void *c, void *d, CUstream s);
 

@@ -1,5 +1,5 @@
-/* blas_check: which problems the mock cuBLASLt has an algorithm for: those that the real one's manual lists.
- */
+/* blas_check: finds the problems for which the mock cuBLASLt has an algorithm: those that the manual of the
+ * real one lists. */
 #include "blas.h"
 
 enum element blas_element(cudaDataType t)
@@ -102,7 +102,7 @@ static bool has_epilogue(const struct blas_problem *p)
 	return !adds || bias == d;
 }
 
-/* A layout on its own. */
+/* Checks one layout. */
 static cublasStatus_t check_layout(const struct blas_layout *l, bool is_written)
 {
 	uint64_t along = l->order == CUBLASLT_ORDER_COL ? l->rows : l->columns;
@@ -128,7 +128,8 @@ static cublasStatus_t check_extents(const struct blas_problem *p)
 	           : CUBLAS_STATUS_INVALID_VALUE;
 }
 
-/* Of 16 bytes: pointers by the preference, leading dimensions and strides of batches. */
+/* Returns true if a matrix is aligned to 16 bytes: its pointer by the preference, its leading dimension, and
+ * the stride of its batch. */
 static bool is_aligned(const struct blas_layout *l, uint32_t alignment)
 {
 	uint64_t bytes = element_bytes(blas_element(l->type));
@@ -136,8 +137,8 @@ static bool is_aligned(const struct blas_layout *l, uint32_t alignment)
 	       (uint64_t)l->stride * bytes % 16 == 0;
 }
 
-/* f8 is multiplied by tensor cores alone: A transposed, B not, all in steps of 16 bytes. So are whole
- * numbers, which need 4. */
+/* Returns true if there is an algorithm for the types. Only tensor cores multiply f8: A transposed, B not,
+ * all in steps of 16 bytes. They also multiply integers, in steps of 4. */
 static bool has_path(const struct blas_problem *p, const uint32_t *alignment)
 {
 	const struct blas_operation *o = p->operation;

@@ -1,5 +1,5 @@
-/* blas_matmul: the arithmetic of the mock cuBLASLt. Sums of f64 are f64, of the other floats f32, in the
- * order of k; what is stored is rounded once. */
+/* blas_matmul: the arithmetic of the mock cuBLASLt. Sums of f64 are in f64, of other floats in f32, in the
+ * order of k; a stored number is rounded once. */
 #include "blas.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static size_t place(const struct blas_layout *l, size_t batch, size_t row, size_
 	       (l->order == CUBLASLT_ORDER_COL ? column * leading + row : row * leading + column);
 }
 
-/* Of f32, cut off to the 11 significant bits that tensor cores look at. */
+/* Truncates f32 to the 11 significant bits that tensor cores read. */
 static double as_tf32(double x)
 {
 	float f = (float)x;
@@ -33,7 +33,7 @@ static double as_tf32(double x)
 	return f;
 }
 
-/* Lines of op(X), each contiguous: rows of op(A), columns of op(B). */
+/* Returns the lines of op(X), each contiguous: rows of op(A), columns of op(B). */
 static double *lines_of(const struct blas_layout *l, const void *at, size_t batch, bool across, bool tf32)
 {
 	size_t lines = across ? l->columns : l->rows, n = across ? l->rows : l->columns;
@@ -64,16 +64,16 @@ static double dot(const double *x, const double *y, size_t n, bool wide)
 	return narrow;
 }
 
-/* The epilogue of element (row, column); x is the scaled sum. */
+/* Returns the epilogue of element (row, column); x is the scaled sum. */
 static double finish(const struct job *j, size_t batch, size_t row, double x)
 {
 	cublasLtEpilogue_t e = j->operation.epilogue;
 	if (e & CUBLASLT_EPILOGUE_BIAS)
 		x += element_load(blas_element(j->bias_type), j->operation.bias,
 		                  batch * (size_t)j->operation.bias_stride + row);
-	if (e & CUBLASLT_EPILOGUE_RELU) /* cuBLASLt makes 0 of NaN */
+	if (e & CUBLASLT_EPILOGUE_RELU) /* cuBLASLt makes 0 from NaN */
 		return x > 0 ? x : 0;
-	if (e & CUBLASLT_EPILOGUE_GELU) /* cuBLASLt has the form of tanh */
+	if (e & CUBLASLT_EPILOGUE_GELU) /* cuBLASLt uses the form with tanh */
 		return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 	return x;
 }

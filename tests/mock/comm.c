@@ -1,4 +1,4 @@
-/* comm: communicators of the mock NCCL. Making and ending one is collective. */
+/* comm: communicators of the mock NCCL. All members make and end one together. */
 #include "comm.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *out)
 
 /* ---- beginning */
 
-/* Two members on one GPU, which the real one refuses. */
+/* Returns true if two members are on one GPU, which the real NCCL refuses. */
 static bool shares_device(const struct segment *s, int *first, int *second)
 {
 	for (*second = 1; *second < s->n; (*second)++)
@@ -114,7 +114,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int n, ncclUniqueId id, int
 
 /* ---- end */
 
-/* Until the own work is done and all members are here, or have aborted. */
+/* Waits until this rank's work is done and all members have called it, or have aborted. */
 static void finish(struct ncclComm *c)
 {
 	pthread_mutex_lock(&c->lock);
@@ -152,7 +152,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 	return ncclSuccess;
 }
 
-/* What runs ends, what waits does nothing: so the streams come to their ends. */
+/* Running work ends and waiting work is dropped, so that the streams come to their ends. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
 	ENTER("rank %d of %d", comm->rank, comm->n);

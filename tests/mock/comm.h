@@ -1,4 +1,4 @@
-/* comm: what the files of the mock libnccl.so.2 share. */
+/* comm: declarations that the files of the mock libnccl.so.2 share. */
 #ifndef HIRC_MOCK_COMM_H
 #define HIRC_MOCK_COMM_H
 #include "mock.h"
@@ -11,10 +11,10 @@ struct ncclComm {
 	struct segment *segment;
 	int n, rank, device;
 	atomic_bool is_aborted;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
-	uint64_t issued, done; /* launches; they run in order of issue */
-	ncclResult_t error;    /* what ncclCommGetAsyncError shows */
+	uint64_t issued, done; /* numbers of launches, which run in the order of issue */
+	ncclResult_t error;    /* result of ncclCommGetAsyncError */
 	bool is_finished;
 };
 
@@ -28,7 +28,7 @@ enum comm_kind {
 	COMM_RECEIVE,
 };
 
-/* A call, as it was made. */
+/* A call with its arguments. */
 struct comm_call {
 	enum comm_kind kind;
 	struct ncclComm *comm;
@@ -41,19 +41,19 @@ struct comm_call {
 	int root; /* or the peer */
 };
 
-/* Calls of one communicator that go together. */
+/* Calls of one communicator that run together. */
 struct comm_launch {
 	struct ncclComm *comm;
 	int n;
 	struct comm_call call[];
 };
-/* As a stream's work. number: of the communicator's launches, from 0 on. */
+/* Functions of struct mock_work. number: of the communicator's launches, from 0. */
 uint64_t comm_issue(void *launch);
 void comm_run(void *launch, uint64_t number);
 
 size_t comm_type_bytes(ncclDataType_t t); /* 0: unknown */
 
-/* Sets what ncclGetLastError of this thread says. */
+/* Sets the text of ncclGetLastError for this thread. */
 ncclResult_t comm_fail(ncclResult_t r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,6 +1,6 @@
-/* comm_call: calls of NCCL on their way to streams. Those of a group are kept until it ends; then those of
- * one communicator go together, on the stream of the first one, between what the other streams have before
- * and after. */
+/* comm_call: passes NCCL calls to streams. Calls of a group are kept until it ends. Then those of one
+ * communicator run together, on the stream of the first one; the other streams wait for them, and they wait
+ * for the other streams' earlier work. */
 #include "comm.h"
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 static _Thread_local struct {
 	int depth, n, room;
 	struct comm_call *call;
-	ncclResult_t error; /* of a call in it */
+	ncclResult_t error; /* error of a call in the group */
 } group;
 
 #define ENTER(...)                                                                                           \
@@ -19,7 +19,7 @@ static _Thread_local struct {
 
 /* ---- from calls to items */
 
-/* Makes `first` wait for what each other stream has, and those wait for `over`. */
+/* Makes `first` wait for the work of each other stream, and those streams wait for `over`. */
 static void join_streams(const struct comm_launch *l, CUstream first)
 {
 	for (int k = 1; k < l->n; k++) {
@@ -41,7 +41,8 @@ static void launch(struct comm_launch *l)
 	CUstream first = l->call[0].stream;
 	struct mock_mark *over = mock_mark_new();
 	int n = l->n;
-	CUstream *stream = malloc((size_t)n * sizeof *stream); /* the launch may be gone when they are used */
+	CUstream *stream = malloc((size_t)n * sizeof *stream); /* the launch may be freed before they are
+	                                                          used */
 	if (!stream)
 		mock_abort("nccl", "the host has no memory");
 	for (int k = 0; k < n; k++)
@@ -91,7 +92,7 @@ static void keep(const struct comm_call *call)
 
 /* ---- calls */
 
-/* Bytes that the call reads and writes on this rank. */
+/* Checks the memory that the call reads and writes on this rank. */
 static void check_memory(const char *name, const struct comm_call *c)
 {
 	size_t block = c->count * comm_type_bytes(c->type), all = block * (size_t)c->comm->n;

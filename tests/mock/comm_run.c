@@ -1,9 +1,9 @@
-/* comm_run: what calls of NCCL do when their stream comes to them. Every member sends what others need of it
- * to each of them; reductions take all parts and add them up around a ring, as NCCL does: what ends at a rank
- * begins at the next one, and of an allreduce each rank is the end of a block. The ring turns from launch to
- * launch, for where switches reduce the order is another in each call. After each step the sum is rounded to
- * the type, averages of floats multiply by 1/n first, floats of 8 bits stay finite, and max and min pass NaN
- * by. */
+/* comm_run: runs calls of NCCL when their stream reaches them. Each member sends the other members the data
+ * they need. A reduction takes all parts and adds them around a ring, as NCCL does: the sum that ends at one
+ * rank begins at the next, and each rank is the end of one block of an allreduce. The ring is rotated from
+ * launch to launch, because with network switches the order differs in each call. After each step the sum is
+ * rounded to the type. Averages of floats multiply by 1/n first, 8-bit floats remain finite, and max and min
+ * ignore NaN. */
 #include "comm.h"
 #include "element.h"
 #include "flow.h"
@@ -57,8 +57,8 @@ static double combine(ncclRedOp_t op, enum element t, double a, double b)
 	return element_load(t, rounded, 0);
 }
 
-/* part[k] holds what rank k has; out may be one of them. last: where the ring ends, modulo n; spread: of each
- * of n blocks one rank later. */
+/* Reduces part[k], the data of rank k; out may be one of them. last: the end of the ring, modulo n. spread:
+ * the end moves by one rank for each of n blocks. */
 static void reduce(ncclRedOp_t op, enum element t, size_t count, int n, const char *const *part,
                    uint64_t last, bool spread, char *out)
 {
@@ -89,8 +89,8 @@ struct running {
 	struct ncclComm *comm;
 	struct flows *flows;
 	size_t block;    /* bytes of `count` elements */
-	char *parts;     /* of a reduction, those of all ranks; NULL: this rank has no result */
-	uint64_t launch; /* its number */
+	char *parts;     /* for a reduction, the data of all ranks; NULL: this rank has no result */
+	uint64_t launch; /* number of the launch */
 };
 
 static void send_to(const struct running *r, int to, const char *data)
@@ -119,7 +119,7 @@ static void message(const struct running *r)
 	          is_send ? (char *)c->in : c->out);
 }
 
-/* Room for the parts of all ranks, with the own one. */
+/* Makes room for the parts of all ranks, and copies this rank's own. */
 static void make_parts(struct running *r, const char *own)
 {
 	r->parts = malloc((size_t)r->comm->n * r->block + 1);
@@ -179,7 +179,7 @@ static void end(const struct running *r)
 
 /* ---- a launch */
 
-/* Whether it came; false: the communicator was aborted. */
+/* Waits for a launch's turn. Returns false if the communicator was aborted. */
 static bool wait_for_turn(struct ncclComm *c, uint64_t number)
 {
 	pthread_mutex_lock(&c->lock);
@@ -189,7 +189,7 @@ static bool wait_for_turn(struct ncclComm *c, uint64_t number)
 	return !atomic_load(&c->is_aborted);
 }
 
-/* It never ends, but by an abort. */
+/* Never ends, except by an abort. */
 static void break_down(struct ncclComm *c)
 {
 	pthread_mutex_lock(&c->lock);

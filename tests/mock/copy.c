@@ -1,4 +1,4 @@
-/* copy: what moves and fills memory, in the order of a stream. */
+/* copy: copies and fills of memory, in the order of a stream. */
 #include "driver.h"
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,10 +9,10 @@ struct copy {
 	const void *from; /* NULL: fill */
 	size_t bytes;
 	int fill;
-	char staged[]; /* what is copied from memory that may change */
+	char staged[]; /* copy of source memory that may change */
 };
 
-/* One word, which a stream may wait for (value.c): written at once, after all that was before. */
+/* Writes one word at once and after all earlier writes, since a stream may wait for it (value.c). */
 static void write_word(const struct copy *c)
 {
 	uint32_t word = (unsigned char)c->fill * 0x01010101u;
@@ -44,7 +44,7 @@ static void push(CUstream s, void *to, const void *from, size_t bytes, int fill,
 	mock_stream_push(s, (struct mock_work){run, free, NULL, c});
 }
 
-/* Pinned memory is read when the stream comes to it, other memory at once. */
+/* Pinned memory is read when the stream reaches the copy, other memory at the call. */
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));
@@ -55,7 +55,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t bytes, CUstr
 	return CUDA_SUCCESS;
 }
 
-/* To memory that is not pinned it is done when the call returns. */
+/* If the memory is not pinned, the copy is done when the call returns. */
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%zu stream %u", bytes, STREAM_NUMBER(s));

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static struct CUctx_st *primary[64]; /* of each device; NULL: nobody has retained it */
+static struct CUctx_st *primary[64]; /* by device; NULL: not retained */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_initialised;
 static CUresult broken = CUDA_SUCCESS;
@@ -133,7 +133,7 @@ CUresult cuInit(unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-/* Of the headers that hirc is built with. */
+/* Returns the version of the headers that hirc is built with. */
 CUresult cuDriverGetVersion(int *out)
 {
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, NULL);
@@ -183,7 +183,7 @@ CUresult cuDeviceTotalMem(size_t *out, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
-/* The same to all processes. */
+/* The result is the same in all processes. */
 CUresult cuDeviceGetUuid(CUuuid *out, CUdevice device)
 {
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d", device);
@@ -210,7 +210,7 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	    {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
 	    {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
 	    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
-	    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1}, /* and with it handles of memory */
+	    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1}, /* and also of handles of memory */
 	    {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0},
@@ -231,7 +231,7 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Of two devices. */
+/* Returns true for any two devices. */
 CUresult cuDeviceCanAccessPeer(int *out, CUdevice device, CUdevice peer)
 {
 	MOCK_ENTER(CUDA_ERROR_INVALID_DEVICE, "%d of %d", device, peer);
@@ -266,7 +266,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device)
 	return CUDA_SUCCESS;
 }
 
-/* With the last user of the last context all that is left goes; the log says what that is. */
+/* When the last user releases the last context, everything is freed; the log lists what was left. */
 CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
 	MOCK_ENTER(CUDA_ERROR_UNKNOWN, "%d", device);

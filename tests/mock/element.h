@@ -1,4 +1,4 @@
-/* element: numbers of memory as doubles or whole numbers and back, for the mock's own arithmetic. */
+/* element: converts numbers in memory to doubles or integers and back, for the mock's arithmetic. */
 #ifndef HIRC_MOCK_ELEMENT_H
 #define HIRC_MOCK_ELEMENT_H
 #include <stddef.h>
@@ -17,14 +17,14 @@ enum element {
 	ELEMENT_U32,
 	ELEMENT_I8,
 	ELEMENT_U8,
-	ELEMENT_NONE /* a type that is not known here */
+	ELEMENT_NONE /* an unknown type */
 };
 
 size_t element_bytes(enum element t);
-/* Element k of memory. Whole numbers of 64 bits as doubles are rounded. */
+/* Loads element k. Integers of 64 bits are rounded to doubles. */
 double element_load(enum element t, const void *at, size_t k);
 void element_store(enum element t, void *at, size_t k, double x); /* rounded to nearest even */
-/* Whole numbers alone; stores keep the low bits. */
+/* For integers only. Stores keep the low bits. */
 int64_t element_load_whole(enum element t, const void *at, size_t k);
 void element_store_whole(enum element t, void *at, size_t k, int64_t x);
 

@@ -1,5 +1,5 @@
-/* event: marks in the work of streams. An event is the mark that it was recorded as last; who waits for it
- * waits for the mark that it was at the call, whatever it is recorded as later. */
+/* event: marks in the work of streams. An event is the last mark that it was recorded as. A wait for an event
+ * waits for the mark that it was at the call, even if the event is recorded again. */
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct CUevent_st {
 	struct mock_mark *mark; /* NULL: never recorded */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all marks and events */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all marks and events */
 
 /* ---- marks */
 
@@ -44,7 +44,7 @@ void mock_mark_release(struct mock_mark *m)
 	free(m);
 }
 
-/* The device's clock ticks every 500 ns, and is not the host's. */
+/* The device's clock has ticks of 500 ns and differs from the host's. */
 static int64_t now(void)
 {
 	enum { TICK = 500, AHEAD = 3600 /* s */ };
@@ -130,7 +130,7 @@ CUresult cuEventCreate(CUevent *out, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-/* The event's mark, which is the caller's to release; NULL: none. */
+/* Returns the event's mark, which the caller must release; NULL: none. */
 static struct mock_mark *mark_of(CUevent e)
 {
 	pthread_mutex_lock(&lock);
@@ -198,7 +198,7 @@ CUresult cuStreamWaitEvent(CUstream s, CUevent e, unsigned flags)
 	return r;
 }
 
-/* When a mark came to be. An error: it did not. */
+/* Finds when a mark was reached. Returns an error if it was not. */
 static CUresult time_of(struct mock_mark *m, int64_t *out)
 {
 	CUresult r = CUDA_ERROR_NOT_READY;

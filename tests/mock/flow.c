@@ -25,7 +25,8 @@ void flows_free(struct flows *f)
 	*f = (struct flows){0};
 }
 
-/* Moves the rest of a part of `bytes` that begins at byte `begin` of the flow; whether it is through. */
+/* Moves the rest of a part of `bytes` that begins at byte `begin` of the flow. Returns true if all of it has
+ * moved. */
 static bool move(struct flow *f, char *part, uint64_t begin, uint64_t bytes)
 {
 	while (f->at < begin + bytes) {

@@ -1,9 +1,9 @@
-/* graph: what streams are given between cuStreamBeginCapture and cuStreamEndCapture, as a list of steps on
- * lanes, one lane a stream. A launch gives the steps, in that order, to streams that belong to the graph:
+/* graph: the work given to streams between cuStreamBeginCapture and cuStreamEndCapture, as a list of steps on
+ * lanes, one lane for each stream. A launch gives the steps, in that order, to streams of the graph:
  *
  *     a: work 1, record e     b: wait e, work 2, record f     a: wait f
- *     lane 0: work 1   lane 0: signal 0   lane 1: wait 0   lane 1: work 2   lane 1: signal 1   lane 0: wait 1
- */
+ *     lane 0: work 1   lane 0: signal 0   lane 1: wait 0   lane 1: work 2   lane 1: signal 1   lane 0: wait
+ * 1 */
 #include "driver.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@ struct step {
 	struct mock_work work;
 };
 
-/* How much work of each lane is over where a lane stands. */
+/* For each lane, how many of its steps are over at one point of a lane. */
 struct clock {
 	unsigned of[MAX_LANES];
 };
 
 struct CUgraph_st {
 	struct mock_object object;
-	unsigned references; /* the handle, executables */
+	unsigned references; /* by the handle and by executables */
 	CUcontext context;
 	struct step *step;
 	unsigned steps, room;
@@ -40,13 +40,13 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
 	struct mock_object object;
-	unsigned references; /* the handle, launches under way */
+	unsigned references; /* by the handle and by running launches */
 	CUgraph graph;
-	CUstream stream[MAX_LANES]; /* of lanes */
+	CUstream stream[MAX_LANES]; /* by lane */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all captures and references */
-static _Thread_local CUgraph own;                        /* that this thread captures */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all captures and references */
+static _Thread_local CUgraph own;                        /* the graph that this thread captures */
 
 static void *must(void *at)
 {
@@ -62,7 +62,7 @@ static void hold(unsigned *references)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Gives a reference back. True: there is none left. */
+/* Drops a reference. Returns true if it was the last one. */
 static bool let_go(unsigned *references)
 {
 	pthread_mutex_lock(&lock);
@@ -156,7 +156,7 @@ bool graph_takes_wait(CUstream s, struct mock_mark *m, CUresult *error)
 	return takes;
 }
 
-/* A call that no graph may be captured for, of which there may be one here. */
+/* Returns an error for a call that must not be made while this graph is captured. */
 static CUresult forbid(const CUgraph *captured)
 {
 	pthread_mutex_lock(&lock);
@@ -197,7 +197,7 @@ CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode)
 	return captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
-/* What cuStreamEndCapture says of a capture that began in s. */
+/* Returns the error of cuStreamEndCapture for a capture that began in s. */
 static CUresult find_fault(CUgraph g, CUstream s)
 {
 	if (g->stream[0] != s)
@@ -225,7 +225,7 @@ static void graph_release(CUgraph g)
 CUresult cuStreamEndCapture(CUstream s, CUgraph *out)
 {
 	bool fails =
-	    mock_enter(__func__, "stream %u", STREAM_NUMBER(s)); /* and ends the capture all the same */
+	    mock_enter(__func__, "stream %u", STREAM_NUMBER(s)); /* this ends the capture all the same */
 	CUresult state = driver_state();
 	if (state != CUDA_SUCCESS)
 		return state;
@@ -297,7 +297,7 @@ static void nothing(void *data, uint64_t number)
 	(void)number;
 }
 
-/* From a stream to another: what `to` is given later waits for what `from` has. */
+/* Makes the later work of `to` wait for the work of `from`. */
 static void order(CUstream from, CUstream to)
 {
 	struct mock_mark *m = mock_mark_new();

@@ -1,4 +1,4 @@
-/* ipc: handles by which other processes map memory of a device. */
+/* ipc: handles for mapping device memory in other processes. */
 #include "block.h"
 #include "driver.h"
 #include <string.h>
@@ -12,7 +12,7 @@ struct handle {
 static const char magic[8] = "hircipc";
 _Static_assert(sizeof(struct handle) <= sizeof(CUipcMemHandle), "a handle fits");
 
-/* Of where an allocation begins. */
+/* The handle is for the whole allocation that begins at `at`. */
 CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr at)
 {
 	struct handle h;
@@ -38,14 +38,14 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned fl
 	memcpy(&h, &handle, sizeof h);
 	if (memcmp(h.magic, magic, sizeof magic) != 0)
 		return CUDA_ERROR_INVALID_HANDLE;
-	if (h.block.process == getpid()) /* there it is a pointer anyway */
+	if (h.block.process == getpid()) /* in its own process the address is usable without a handle */
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (mock_settings()->apart && h.device != mock_device_current())
 		return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 	return memory_open(&h.block, out) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* A stream that still uses the memory faults. */
+/* Streams that use the memory afterwards fault. */
 CUresult cuIpcCloseMemHandle(CUdeviceptr at)
 {
 	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_VALUE, NULL);

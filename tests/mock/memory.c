@@ -1,12 +1,12 @@
-/* memory: allocations of the mock driver. Pinned ones are blocks of malloc, those of a device can be mapped
- * by other processes. What runs over the end of either shows. */
+/* memory: allocations of the mock driver. Pinned memory comes from malloc; device memory can be mapped by
+ * other processes. An access past the end of either is detected. */
 #include "block.h"
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256, FRESH = 0xa5 /* what new memory holds */ };
+enum { ALIGNMENT = 256, FRESH = 0xa5 /* FRESH: each byte of new memory */ };
 
 struct allocation {
 	char *at;
@@ -14,15 +14,15 @@ struct allocation {
 	enum memory_kind kind;
 	int device;
 	struct block block; /* of MEMORY_DEVICE and MEMORY_OPENED */
-	struct block_id id; /* MEMORY_OPENED: what it is */
-	unsigned users;     /* MEMORY_OPENED: how often it was opened */
+	struct block_id id; /* MEMORY_OPENED: id of its block */
+	unsigned users;     /* MEMORY_OPENED: number of times that it was opened */
 	struct allocation *next;
 };
 static struct allocation *all;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list and used */
-static size_t used[64];                                  /* bytes of each device */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects `list` and `used` */
+static size_t used[64];                                  /* bytes used, by device */
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static struct allocation *add(struct allocation a)
 {
 	struct allocation *new = malloc(sizeof *new);
@@ -72,7 +72,8 @@ static CUresult allocate(enum memory_kind kind, size_t bytes, void **out)
 	return done ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Where the list has the allocation that begins at `at`; under the lock. *it is NULL: there is none. */
+/* Returns the place in the list of the allocation that begins at `at`; NULL there: none. The caller holds the
+ * lock. */
 static struct allocation **find(enum memory_kind kind, const void *at)
 {
 	struct allocation **a = &all;
@@ -93,7 +94,7 @@ static void release(const char *call, enum memory_kind kind, void *at)
 	give_back(gone);
 }
 
-/* The allocation in which a byte lies; under the lock. NULL: in none. */
+/* Returns the allocation that contains a byte; NULL: none. The caller holds the lock. */
 static const struct allocation *around(const void *at)
 {
 	uintptr_t from = (uintptr_t)at;
@@ -224,7 +225,7 @@ void memory_map_end(const char *at)
 	struct allocation **a = &all, *gone;
 	while (*a && ((*a)->kind != MEMORY_MAPPED || at < (*a)->at || at >= (*a)->at + (*a)->bytes))
 		a = &(*a)->next;
-	gone = *a; /* NULL: with another part of the range */
+	gone = *a; /* NULL: freed together with another part of the range */
 	if (gone)
 		*a = gone->next;
 	pthread_mutex_unlock(&lock);
@@ -275,7 +276,7 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *at, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-/* Of the current device: what this process has left of it. */
+/* For the current device: the memory that this process has not used. */
 CUresult cuMemGetInfo(size_t *left, size_t *total)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_CONTEXT, NULL);

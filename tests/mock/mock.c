@@ -12,7 +12,7 @@
 static struct mock_settings settings;
 static int log_file = -1;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all of the following */
 
 /* ---- settings */
 
@@ -31,7 +31,7 @@ static unsigned long long number(const char *name, unsigned long long otherwise)
 
 static void parse_failures(const char *text);
 
-/* As many of them as CUDA_VISIBLE_DEVICES lists, where it is set. */
+/* Returns the number of devices that CUDA_VISIBLE_DEVICES shows, if it is set. */
 static int visible(int devices)
 {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -75,7 +75,7 @@ const struct mock_settings *mock_settings(void)
 
 struct failure {
 	char name[64];
-	unsigned which; /* call of that name, from 1 on; 0: all */
+	unsigned which; /* number of the call with that name, from 1; 0: all */
 	unsigned seen;
 };
 static struct failure failure[16];
@@ -99,7 +99,7 @@ static void parse_failures(const char *text)
 	}
 }
 
-/* The length of a name without the version that headers give it: cuMemAlloc of cuMemAlloc_v2. */
+/* Returns the length of a name without the version that headers add: cuMemAlloc of cuMemAlloc_v2. */
 static size_t name_length(const char *name)
 {
 	size_t n = strlen(name);
@@ -204,7 +204,7 @@ void mock_object_add(struct mock_object *o, enum mock_kind kind)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static struct mock_object *find(const char *call, enum mock_kind kind, const void *handle)
 {
 	struct mock_object *o = *bucket_of(handle);

@@ -1,9 +1,9 @@
-/* module: shared objects that the mock NVRTC made, and kernels in them.
+/* module: loads shared objects that the mock NVRTC made, and runs their kernels.
  *
  *     void NAME_run(unsigned grid, unsigned block, unsigned shared, const void *arguments)
  *     const unsigned long NAME_argument_bytes
  *
- * NAME_run does all blocks of a launch. The second is needed where a launch does not give the size itself. */
+ * NAME_run runs all blocks of a launch. NAME_argument_bytes is needed if a launch does not state the size. */
 #include "driver.h"
 #include <dlfcn.h>
 #include <elf.h>
@@ -43,7 +43,7 @@ static bool write_all(int file, const char *at, size_t bytes)
 	return true;
 }
 
-/* Of a file that ends with its section headers, as linkers write them. */
+/* Returns the size of a file that ends with its section headers, as linkers write it. */
 static size_t image_bytes(const void *image)
 {
 	Elf64_Ehdr header;
@@ -134,7 +134,7 @@ static void run(void *data, uint64_t number)
 		l->run(l->grid, l->block, l->shared, l->argument);
 }
 
-/* The one argument structure of a launch; NULL: there is none. */
+/* Returns the one argument structure of a launch; NULL: there is none. */
 static const void *find_arguments(CUfunction f, void **parameter, void **extra, size_t *bytes)
 {
 	const void *at = NULL;

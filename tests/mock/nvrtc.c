@@ -1,5 +1,5 @@
-/* nvrtc: the mock compiler of kernels. A source is compiled as C by the host's compiler, with -DHIRC_HOST;
- * the shared object is the cubin. What was compiled once is kept as long as the process. */
+/* nvrtc: the mock compiler of kernels. The host's compiler compiles a source as C, with -DHIRC_HOST; the
+ * shared object is the cubin. A compiled source is kept as long as the process. */
 #include "mock.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct _nvrtcProgram {
 };
 
 static struct compiled *all;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all, and held while one compiles */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for all data; held while a source is compiled */
 
 static void *must(void *at)
 {
@@ -73,7 +73,7 @@ static void write_file(const char *path, const char *text)
 		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
 }
 
-/* The bytes of a file and a NUL. */
+/* Reads a file, and adds a NUL. */
 static char *read_file(const char *path, size_t *bytes)
 {
 	struct stat about;
@@ -109,7 +109,7 @@ static bool run_compiler(struct folder *f)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* One file a source, named by its hash, so that processes do not mind each other. */
+/* Writes a source to a file named by its hash, so that processes do not disturb each other. */
 static void keep_source(const char *folder, const char *source)
 {
 	char path[512];
@@ -120,12 +120,12 @@ static void keep_source(const char *folder, const char *source)
 	write_file(path, source);
 }
 
-/* Takes the place of a kernel that is not to run. */
+/* Replaces a kernel that must not run. */
 static const char idle[] =
     "const unsigned long hirc_kernel_argument_bytes = 0;\n"
     "void hirc_kernel_run(unsigned grid, unsigned block, unsigned shared, const void *at) { }\n";
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static const struct compiled *compile(const char *source)
 {
 	struct folder f;
@@ -200,7 +200,7 @@ nvrtcResult nvrtcDestroyProgram(nvrtcProgram *p)
 	return NVRTC_SUCCESS;
 }
 
-/* Options that a kernel may be compiled with; those with a value end with '='. */
+/* Options for compiling a kernel; an option with a value ends with '='. */
 static bool is_option(const char *text)
 {
 	static const char *const known[] = {
@@ -253,7 +253,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int options, const char *c
 	return p->result->image ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
 }
 
-/* With its NUL, as that of the real one. */
+/* Counts the NUL, as the real one does. */
 nvrtcResult nvrtcGetProgramLogSize(nvrtcProgram program, size_t *out)
 {
 	MOCK_ENTER(NVRTC_ERROR_INVALID_PROGRAM, NULL);

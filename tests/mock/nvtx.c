@@ -1,11 +1,12 @@
-/* nvtx: a tool that NVTX finds by NVTX_INJECTION64_PATH: the names of ranges go to the log of the mock. */
+/* nvtx: a tool that NVTX finds through NVTX_INJECTION64_PATH. It writes the names of ranges to the log of the
+ * mock. */
 #include "mock.h"
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Names are there until the process ends. */
+/* Names exist until the process ends. */
 struct name {
 	struct name *next;
 	char text[];
@@ -55,7 +56,7 @@ static int pop(nvtxDomainHandle_t domain)
 	return 0;
 }
 
-/* A table has a place for each call, where the tool puts the address of its own. */
+/* Puts the tool's function into a table, which has a place for each call. */
 static void set(NvtxFunctionTable table, unsigned place, void (*function)(void))
 {
 	memcpy(table[place], &function, sizeof function);

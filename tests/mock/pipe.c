@@ -77,7 +77,7 @@ void segment_leave(struct segment *s)
 	munmap(s, all_bytes(s->n));
 }
 
-/* The id is over when all are in: its file goes with the last mapping. */
+/* The id is no longer needed once all have joined: its file is freed with the last mapping. */
 static void close_id(const ncclUniqueId *unique)
 {
 	struct id id;

@@ -1,4 +1,4 @@
-/* stream: what it is given stands in a queue, which has a thread that is started with the first item. */
+/* stream: a stream's work waits in a queue. The first item starts a thread for the queue. */
 #include "driver.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -8,27 +8,27 @@ struct stream_item {
 	CUstream stream;
 	void (*run)(void *data, uint64_t number);
 	void *data;
-	void (*free)(void *data); /* NULL: data belong to others */
+	void (*free)(void *data); /* NULL: data belong to the caller */
 	uint64_t number;
 	struct stream_item *next;
 };
 
 struct queue {
-	pthread_mutex_t lock; /* of what follows, and of its streams' items */
+	pthread_mutex_t lock; /* protects the members below, and the items of the queue's streams */
 	pthread_cond_t changed;
 	struct stream_item *first, **end;
 	bool is_started, is_ending;
 };
 
 static struct CUstream_st *all;
-static struct queue *shared[64]; /* with HIRC_MOCK_QUEUES; under all_lock */
-static unsigned streams;         /* that were ever made */
+static struct queue *shared[64]; /* used with HIRC_MOCK_QUEUES; protected by all_lock */
+static unsigned streams;         /* number of streams ever made */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the thread */
 
-/* About half of the streams are late, which ones is the seed's choice: all as late as each other would keep
- * their order most of the time. */
+/* Delays an item of a late stream. The seed makes about half of the streams late: if all were equally late,
+ * they would mostly keep their order. */
 static void delay(CUstream s)
 {
 	unsigned most = mock_settings()->delay_us;
@@ -128,7 +128,7 @@ static struct queue *queue_make(void)
 	return q;
 }
 
-/* Of the stream that is made now; under all_lock. */
+/* Returns the queue for a new stream. The caller holds all_lock. */
 static struct queue *queue_of_next(void)
 {
 	unsigned most = sizeof shared / sizeof *shared, n = mock_settings()->queues;
@@ -178,7 +178,7 @@ CUresult cuStreamCreate(CUstream *out, unsigned flags)
 	return CUDA_SUCCESS;
 }
 
-/* What the stream has is still done. */
+/* The stream's work is still done. */
 CUresult cuStreamDestroy(CUstream s)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_HANDLE, "stream %u", STREAM_NUMBER(s));

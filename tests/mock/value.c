@@ -1,6 +1,6 @@
-/* value: streams that write a number to memory, and that wait for one, in memory that other processes may
- * have mapped. Who waits sleeps on the number; a write of a stream wakes at once, that of a copy or kernel is
- * seen within POLL_MS. */
+/* value: streams that write a number to memory, and streams that wait for one. Other processes may have
+ * mapped that memory. A waiting stream sleeps. A write by a stream wakes it at once; a write by a copy or
+ * kernel is seen within POLL_MS. */
 #include "driver.h"
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,7 +23,7 @@ static bool has_come(uint32_t seen, const struct value *v)
 	return v->flags == CU_STREAM_WAIT_VALUE_EQ ? seen == v->value : (int32_t)(seen - v->value) >= 0;
 }
 
-/* A context that is broken waits for nothing. */
+/* If the context has an error, nothing waits. */
 static void await(void *data, uint64_t number)
 {
 	const struct value *v = data;

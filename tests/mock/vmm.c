@@ -1,11 +1,11 @@
-/* vmm: memory of a device that is made, mapped and shared apart from addresses.
+/* vmm: memory of a device that is made, mapped and shared separately from its addresses.
  *
  *     cuMemCreate ─> physical memory: a file in memory, counted by its handles and maps
- *     cuMemAddressReserve ─> addresses that nothing answers at
- *     cuMemMap, cuMemSetAccess ─> the one at the other; several times, and side by side
+ *     cuMemAddressReserve ─> addresses without memory
+ *     cuMemMap, cuMemSetAccess ─> the memory at these addresses; at several addresses, and side by side
  *
- * Stricter than the documentation where drivers differ: all of a handle is mapped, and each map is undone by
- * itself. */
+ * Where drivers differ it is stricter than the documentation: only a whole handle can be mapped, and each map
+ * must be unmapped by itself. */
 #include "driver.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,9 +19,9 @@ enum { GRANULARITY = 2 << 20, FIRST_HANDLE = 0x7000, FRESH = 0xa5 };
 
 struct physical {
 	CUmemGenericAllocationHandle handle;
-	int file, device; /* device: -1: another process's memory, which counts there */
+	int file, device; /* device -1: memory of another process, where it counts */
 	size_t bytes;
-	unsigned handles, maps; /* that are left */
+	unsigned handles, maps; /* numbers that are left */
 	bool shareable;
 	struct physical *next;
 };
@@ -37,7 +37,7 @@ struct range {
 	struct range *next;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the lists */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the lists */
 static struct physical *physicals;
 static struct map *maps;
 static struct range *ranges;
@@ -51,7 +51,8 @@ static void *new (size_t bytes)
 	return at;
 }
 
-/* Under the lock, as what follows; aborts where there is none. */
+/* Finds the memory of a handle; aborts if there is none. The caller holds the lock, as for the functions
+ * below. */
 static struct physical *physical_of(const char *call, CUmemGenericAllocationHandle handle)
 {
 	struct physical *p = physicals;
@@ -234,7 +235,7 @@ CUresult cuMemAddressReserve(CUdeviceptr *out, size_t bytes, size_t alignment, C
 	DRIVER_ENTER_ALONE(CUDA_ERROR_OUT_OF_MEMORY, "%zu", bytes);
 	if (!bytes || bytes % GRANULARITY || alignment > GRANULARITY || hint || flags)
 		return CUDA_ERROR_INVALID_VALUE;
-	/* and a piece behind it that nobody may touch */
+	/* and after it one unit that must not be accessed */
 	size_t all = bytes + 2 * (size_t)GRANULARITY;
 	char *at = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED)
@@ -320,7 +321,7 @@ CUresult cuMemSetAccess(CUdeviceptr from, size_t bytes, const CUmemAccessDesc *d
 	return can ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* What still uses the memory faults. */
+/* Later accesses to the memory fault. */
 CUresult cuMemUnmap(CUdeviceptr from, size_t bytes)
 {
 	DRIVER_ENTER_ALONE(CUDA_ERROR_INVALID_VALUE, NULL);

@@ -1,4 +1,4 @@
-/* check: what the unit tests are written with.
+/* check: macros for unit tests.
  *
  *     int main(void)
  *     {
@@ -8,7 +8,7 @@
  *             return check_result();
  *     }
  *
- * A failed check prints where and what, and the test goes on. */
+ * A failed check prints its place and its text, and the test continues. */
 #ifndef HIRC_TESTS_CHECK_H
 #define HIRC_TESTS_CHECK_H
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 static unsigned check_failures;
 
 #define CHECK(condition) check_that((condition), __FILE__, __LINE__, #condition)
-/* Integers. */
+/* For integers. */
 #define CHECK_EQ(got, want)                                                                                  \
 	check_equal((long long)(got), (long long)(want), __FILE__, __LINE__, #got " == " #want)
 #define CHECK_STR(got, want) check_text((got), (want), __FILE__, __LINE__, #got)

@@ -77,7 +77,7 @@ static void test_buf(void)
 	buf_printf(&b, "%s", "!");
 	CHECK_STR(b.at, "abcde...!");
 	b.n = 0;
-	buf_printf(&b, "%0500d", 1); /* longer than the room left */
+	buf_printf(&b, "%0500d", 1); /* longer than the free space */
 	CHECK_EQ(b.n, 500);
 	CHECK_EQ(strlen(b.at), 500);
 	buf_free(&b);
@@ -128,7 +128,7 @@ static void test_names(void)
 	names_free(NULL);
 }
 
-/* Interesting values often: near 0, near the ends, powers of two. */
+/* Draws interesting values often: near 0, near the ends, powers of two. */
 static int64_t random_int(uint64_t *seed)
 {
 	uint64_t kind = random_next(seed) % 5, r = random_next(seed);
@@ -157,7 +157,7 @@ static wide floor_div(wide a, wide b)
 
 typedef bool checked_function(int64_t a, int64_t b, int64_t *out);
 
-/* One function's answer against the exact one; defined: whether there is one. */
+/* Compares one function's result with the exact one. defined: a result exists. */
 static unsigned is_wrong(checked_function *f, int64_t a, int64_t b, bool defined, wide exact)
 {
 	bool fits = defined && exact >= INT64_MIN && exact <= INT64_MAX;
@@ -283,7 +283,7 @@ static void test_positions(void)
 	source_free(NULL);
 }
 
-/* What a diag wrote, and it. */
+/* A diag and the text that it printed. */
 struct capture {
 	struct diag *d;
 	FILE *f;
@@ -394,7 +394,7 @@ static void test_long_line(void)
 	free(text);
 }
 
-/* Writes a file, reads it as a source, and compares what was said. */
+/* Writes a file, reads it as a source, and compares the messages. */
 static void check_read(const char *bytes, size_t n, bool ok, const char *want)
 {
 	char path[] = "/tmp/hirc-test-XXXXXX", full[256] = "";

@@ -1,4 +1,4 @@
-/* Spreads: whether two of them meet, against looking at all pairs of members. */
+/* Spreads: the test that two of them meet, compared with a test of all pairs of members. */
 #include "check.h"
 #include "check/spread.h"
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static bool meet(const struct span *a, const struct span *b, uint32_t n)
 	return false;
 }
 
-/* Short spans, so that about half of all spreads meet; some empty, some all. */
+/* Draws short spans, so that about half of all spreads meet; some are empty, some are whole. */
 static void draw(struct span *span, uint32_t n)
 {
 	for (uint32_t k = 0; k < n; k++) {
@@ -42,7 +42,7 @@ static void random_spreads(void)
 		spread_id x = spread_get(&s, a, n), y = spread_get(&s, b, n);
 		bool want = meet(a, b, n);
 		met += want;
-		for (unsigned again = 0; again < 2; again++) { /* the second time it is known */
+		for (unsigned again = 0; again < 2; again++) { /* the second time the result is known */
 			bool got = spread_meets(&s, x, y, me, who);
 			CHECK_EQ(got, want);
 			if (got)
@@ -68,7 +68,7 @@ static void equal_spreads(void)
 	      !spread_covers(&s, a, b));
 	CHECK(!spread_meets(&s, a, a, 0, who) && !spread_meets(&s, b, b, 0, who));
 	CHECK(spread_meets(&s, a, b, 0, who) && who[0] == 1 && who[1] == 0);
-	CHECK(spread_meets(&s, a, c, 2, who) && who[1] == 2); /* member 2 itself holds nothing */
+	CHECK(spread_meets(&s, a, c, 2, who) && who[1] == 2); /* member 2 itself holds no element */
 	CHECK(spread_meets(&s, c, c, 1, who) && who[1] == 1);
 	spreads_free(&s);
 }

@@ -1,5 +1,5 @@
-/* Tests of src/cost: times worked out by hand, files that read back to the same figures, the largest part of
- * a tensor against all parts. */
+/* Tests of src/cost: times computed by hand, files that read back to the same figures, and the largest part
+ * of a tensor compared with all parts. */
 #include "check.h"
 #include "cost/cost.h"
 #include "cost/curve.h"
@@ -26,11 +26,11 @@ static void test_curve(void)
 	CHECK_EQ(curve_time(&p, INT64_MAX), CLUSTER_MAX_TIME);
 	CHECK_EQ(curve_time(&q, 5), 7); /* 7.25 */
 	CHECK_EQ(curve_time(&q, 6), 6); /* 5.5 */
-	CHECK_EQ(curve_time(&q, 9), 2); /* no less than the last */
+	CHECK_EQ(curve_time(&q, 9), 2); /* not less than the last point */
 	CHECK_EQ(curve_time(&one, 99), 100);
 	CHECK_EQ(curve_rate_time(0, 1, 5), 0);
 	CHECK_EQ(curve_rate_time(1, 1, 1000000000), 1);
-	CHECK_EQ(curve_rate_time(10, 3, 1000000000), 4); /* 3.3: up */
+	CHECK_EQ(curve_rate_time(10, 3, 1000000000), 4); /* 3.3, rounded up */
 	CHECK_EQ(curve_rate_time((cost_amount)1 << 120, 1, 1), CLUSTER_MAX_TIME);
 	CHECK_EQ(curve_add(CLUSTER_MAX_TIME, CLUSTER_MAX_TIME), CLUSTER_MAX_TIME);
 }
@@ -88,7 +88,7 @@ static void test_links(void)
 	CHECK_EQ(on_links(COLLECTIVE_REDUCE_SCATTER, apart, 2, 1000000), 55000);
 	/* 8 ranks: 1 x 1000 + 800000 / 2 at 100, then 3 x 5000 + 800000 x 3 / 8 at 10 GB/s */
 	CHECK_EQ(on_links(COLLECTIVE_ALLGATHER, all, 8, 800000), 1000 + 4000 + 15000 + 30000);
-	/* twice that, or (1000 + 8000) + 2 (5000 + 80000) */
+	/* twice that time, or (1000 + 8000) + 2 (5000 + 80000) */
 	CHECK_EQ(on_links(COLLECTIVE_ALLREDUCE, all, 8, 800000), 100000);
 	/* of 8 bytes: (1000 + 1) + 2 x 5000 + 2 (1.6: up) */
 	CHECK_EQ(on_links(COLLECTIVE_ALLREDUCE, all, 8, 8), 11003);
@@ -118,7 +118,7 @@ static struct cluster *read_text(const char *text)
 	return c;
 }
 
-/* What is written reads back, and is written the same again. */
+/* A written file reads back equal, and is written again equal. */
 static void check_written(const struct cluster *c)
 {
 	struct buf text = {0}, again = {0};
@@ -181,7 +181,7 @@ static void test_files(void)
 	CHECK(cluster_builtin("x") == NULL);
 }
 
-/* Each figure counts, the name does not. */
+/* Each figure changes the hash, the name does not. */
 static void test_hash(void)
 {
 	struct cluster c = everything();

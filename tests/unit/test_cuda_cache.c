@@ -1,13 +1,13 @@
-/* Cubins of the device "cuda" on disk, made by functions that stand where NVRTC's would. */
+/* Cubins of the device "cuda" on disk, made by functions that replace NVRTC's. */
 #include "cuda/cuda_compile.h"
 #include "test_rt.h"
 #include <glob.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static int compiled;   /* programs, of this process */
-static bool refuses;   /* the next one */
-static int major = 13; /* of NVRTC */
+static int compiled;   /* number of programs compiled by this process */
+static bool refuses;   /* refuse the next program */
+static int major = 13; /* version of NVRTC */
 
 static nvrtcResult version(int *a, int *b)
 {
@@ -65,7 +65,7 @@ static const struct cuda_api api = {.nvrtcVersion = version,
                                     .nvrtcGetCUBINSize = size_of,
                                     .nvrtcGetCUBIN = text_of};
 
-/* Asks for two cubins, one of them twice; the result is how many were compiled. */
+/* Asks for two cubins, one of them twice. Returns the number of compilations. */
 static int ask(struct rt_job *job, void *arg)
 {
 	struct cuda c = {.api = &api, .major = 9, .at = {.iteration = -1}};
@@ -82,7 +82,7 @@ static int ask(struct rt_job *job, void *arg)
 	return STATUS_OK;
 }
 
-/* The same in a process of its own, which has nothing in memory. */
+/* The same in a new process, which has nothing in memory. */
 static int compiled_anew(void)
 {
 	int status;
@@ -97,7 +97,7 @@ static int compiled_anew(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Files of the cache; each is then cut to `bytes`, or one of its bytes changed. */
+/* Counts the files of the cache; cuts each to `bytes`, or changes one of its bytes. */
 static size_t damage(const char *folder, long bytes, long change)
 {
 	char pattern[256];
@@ -130,9 +130,9 @@ int main(void)
 	CHECK_EQ(damage(folder, -1, 0), 0);
 	unsetenv("HIRC_CACHE");
 	CHECK_EQ(compiled_anew(), 2);
-	CHECK_EQ(damage(folder, -1, 0), 2); /* two files, as they are */
+	CHECK_EQ(damage(folder, -1, 0), 2); /* two files, unchanged */
 	CHECK_EQ(compiled_anew(), 0);
-	damage(folder, -1, 2); /* of the cubin */
+	damage(folder, -1, 2); /* inside the cubin */
 	CHECK_EQ(compiled_anew(), 2);
 	CHECK_EQ(compiled_anew(), 0);
 	damage(folder, 20, 0);
@@ -140,10 +140,10 @@ int main(void)
 	damage(folder, 0, 0);
 	CHECK_EQ(compiled_anew(), 2);
 	CHECK_EQ(compiled_anew(), 0);
-	major = 12; /* another NVRTC, other files */
+	major = 12; /* another version of NVRTC uses other files */
 	CHECK_EQ(compiled_anew(), 2);
 	CHECK_EQ(damage(folder, -1, 0), 4);
-	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* where no file can be */
+	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* no file can be written there */
 	CHECK_EQ(compiled_anew(), 2);
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", folder, 1);

@@ -36,7 +36,7 @@ static inline void cases_copy(void)
 				s->task.out = scene_view(s, k & 2 && k & 1 ? DTYPE_F16 : t, 3, shape[k],
 				                         (enum layout)out, false);
 			}
-	struct scene *s = scene_new("copy, many"); /* several vectors a thread, many tiles */
+	struct scene *s = scene_new("copy, many"); /* several vectors for each thread, many tiles */
 	const int64_t many[] = {2500, 1000}, eight[] = {2, 3, 2, 3, 2, 3, 2, 5};
 	s->task = (struct rt_task){.kernel = RT_TASK_COPY};
 	s->task.in[0] = scene_view(s, DTYPE_U8, 2, many, DENSE, false);
@@ -53,7 +53,8 @@ static inline void cases_copy(void)
 	s->task.in[0].stride[0] = -1;
 }
 
-/* out[i, j, k] = in[i, j, k], which lies as [i, k, j]; or with all axes turned. Copies through tiles. */
+/* Copies through tiles: out[i, j, k] = in[i, j, k] where `in` lies as [i, k, j], or with all axes
+ * reversed. */
 static inline void cases_transpose(void)
 {
 	static const enum dtype type[][2] = {{DTYPE_F32, DTYPE_F32},  {DTYPE_BF16, DTYPE_BF16},
@@ -94,8 +95,8 @@ static inline void cases_fill(void)
 		}
 }
 
-/* Units in the last place that a function may be off: both sides round, from libm or NVIDIA's and hirc's own.
- */
+/* Returns the error allowed for a function, in units in the last place. Both sides round: libm, or NVIDIA's
+ * and hirc's functions. */
 static inline double ulps_of(enum pointwise op)
 {
 	switch (op) {
@@ -110,7 +111,7 @@ static inline double ulps_of(enum pointwise op)
 	case POINTWISE_SILU:
 		return 5;
 	case POINTWISE_GELU_TANH:
-		return 12; /* e to the power of a rounded argument */
+		return 12; /* exp of a rounded argument */
 	case POINTWISE_GELU:
 		return 40; /* erfc of f64 at a rounded argument, far in the tail */
 	default:
@@ -145,8 +146,8 @@ static inline bool takes_integers_only(enum pointwise op)
 	return pointwise_class(op) == CLASS_INTEGER;
 }
 
-/* All operations as one unit, of three operands; integer divisors are positive. Of floats additions stand
- * for the operations that take integers only. */
+/* All operations as one unit with three operands; integer divisors are positive. With floats, additions
+ * replace the operations that take only integers. */
 static inline void pointwise_all(const enum dtype *type, const int64_t *n, const enum layout *l,
                                  unsigned scalars)
 {
@@ -221,8 +222,8 @@ static inline void cases_faults(void)
 
 /* ---- units */
 
-/* b1 = a * 0.5 + y; memory m = gelu or relu of b1; sums of m and m * m, along axes, if any; m is read again.
- */
+/* b1 = a * 0.5 + y; memory m = gelu or relu of b1; sums of m and m * m along axes, if there are any; m is
+ * read again. */
 static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum layout out, unsigned axes,
                          enum reduce_op op)
 {
@@ -264,7 +265,7 @@ static inline void chain(enum dtype t, const int64_t *n, enum layout in, enum la
 	}
 }
 
-/* As many steps as a unit can have; each reads what the one before it left. */
+/* A unit with the most steps; each reads the result of the one before it. */
 static inline void long_chain(void)
 {
 	enum { STEPS = 255 };
@@ -315,7 +316,7 @@ static inline void reduce(enum reduce_op op, enum dtype t, enum dtype to, const 
 	s->task.out = scene_view(s, to, 3, one, in == GAPS ? GAPS : DENSE, false);
 	s->ulps = op == REDUCE_SUM || op == REDUCE_AVG || op == REDUCE_PROD
 	              ? 1
-	              : 0; /* f64 in another order, rounded once */
+	              : 0; /* f64 added in another order, rounded once */
 	if (to == DTYPE_F64)
 		s->ulps = 256;
 	if (op == REDUCE_AVG && !dtype_is_float(t) && rt_view_count(&s->task.out) &&
@@ -414,7 +415,7 @@ static inline struct scene *gather(enum dtype t, enum dtype index, bool rows, in
 	for (char *at = s->task.in[1].data; at < s->base + s->used - SCENE_GAP; at += dtype_bytes(index))
 		rt_store_i64(index, at, next() % 5);
 	s->task.in[0] = scene_view(s, t, 4, table, DENSE, true);
-	if (rows) /* a table of rows, which are the same for all tokens */
+	if (rows) /* a table of rows, the same for all tokens */
 		for (int d = 0; d < 4; d++)
 			s->task.in[0].stride[d] = d == 2 ? 1 : d == 3 ? 16 : 0;
 	if (first) {
@@ -499,8 +500,8 @@ static inline void gemm(const enum dtype *type, int64_t m, int64_t n, int64_t k,
 	if (more == 1)
 		s->task.in[2] = scene_view(s, type[3], 3, c, INNER_ONE, false);
 	s->task.out = scene_view(s, type[0], 3, c, l == TURNED ? GAPS : DENSE, false);
-	s->ulps =
-	    type[0] == DTYPE_F64 ? 64 : 4; /* the order, and fused additions; products of eighths are exact */
+	s->ulps = type[0] == DTYPE_F64 ? 64 : 4; /* because of the order and of fused additions; products of
+	                                            eighths are exact */
 }
 
 static inline void cases_gemm(void)

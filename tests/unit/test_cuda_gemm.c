@@ -1,5 +1,5 @@
-/* Contractions by cuBLASLt on the device "cuda" against the device "cpu". With the mock of the libraries
- * also: what is asked once, what fails, and a library that is not there. LABELS: cuda */
+/* Contractions by cuBLASLt on the device "cuda", compared with the device "cpu". With the mock of the
+ * libraries also: queries are made once, calls fail, and the library is missing. LABELS: cuda */
 #include "test_cuda_gemm.h"
 #include "cuda/gemm.h"
 #include "cuda/gemm_shape.h"
@@ -74,7 +74,7 @@ static void release(struct on_gpu *g)
 		rt_device_free(gpu, g->buffer[o]);
 }
 
-/* Makes and runs a product, if cuBLASLt takes it. */
+/* Prepares and runs a product, if cuBLASLt takes it. */
 static enum status launch_gemm(CUstream s, const struct rt_task *t, bool *taken)
 {
 	struct cuda_gemm_call call;
@@ -89,7 +89,7 @@ static bool taken_by(void *stream, const struct rt_task *t)
 	return taken;
 }
 
-/* A function of the product, which cuBLASLt computes: the CPU does it of what was rounded. */
+/* Tests a function that cuBLASLt applies; the CPU applies it to the rounded product. */
 static void test_functions(void)
 {
 	static const enum dtype types[][TEST_OPERANDS] = {{DTYPE_F32, DTYPE_F32, DTYPE_F32, DTYPE_F32},
@@ -125,7 +125,7 @@ static void test_functions(void)
 	CHECK(taken > 60);
 }
 
-/* Whether it was for cuBLASLt. */
+/* Returns true if cuBLASLt took it. */
 static bool try(void *stream, const enum dtype type[], int unit)
 {
 	struct product p = product_new(type, unit, (int)(next() % 3));
@@ -163,8 +163,8 @@ static void test_random(void)
 	}
 }
 
-/* out += a * b, several times: what a stream is given runs in its order, and others have workspaces of their
- * own. */
+/* out += a * b, several times: work of one stream runs in order, and other streams have their own
+ * workspaces. */
 static void test_order(void)
 {
 	enum { STREAMS = 3, TIMES = 5 };
@@ -188,7 +188,7 @@ static void test_order(void)
 		for (int i = 0; i < STREAMS; i++)
 			CHECK(taken_by(stream[i], &g[i].task));
 	for (int i = 0; i < STREAMS; i++) {
-		/* n times what one has added */
+		/* n times the sum of one product */
 		for (size_t b = 0; b < p[i].bytes[TEST_OUT]; b += sizeof(float)) {
 			float was, is;
 			memcpy(&was, p[i].buffer[TEST_OUT] + b, sizeof was);
@@ -244,7 +244,7 @@ static void test_asked_once(void)
 	CHECK_EQ(logged("cublasLtCreate"), 0);
 	for (int i = 0; i < 3; i++)
 		CHECK(taken_by(stream, &t));
-	t.out.data = (char *)memory + 4096; /* aligned as before */
+	t.out.data = (char *)memory + 4096; /* the same alignment as before */
 	CHECK(taken_by(stream, &t));
 	CHECK_EQ(logged("cublasLtCreate"), 1);
 	CHECK_EQ(logged("cublasLtMatmulAlgoGetHeuristic"), 1);
@@ -260,7 +260,7 @@ static void test_asked_once(void)
 	CHECK_EQ(logged("cublasLtMatmulAlgoGetHeuristic"), 3);
 	CHECK_EQ(logged("cublasLtMatmul"), 9);
 	wait_for(stream);
-	/* more keys than the table has at first: all are found again */
+	/* more keys than the table has room for at first: all are found again */
 	for (int round = 0; round < 2; round++)
 		for (int n = 1; n <= 100; n++) {
 			struct rt_task one = small(memory);
@@ -303,7 +303,7 @@ static int right_main(struct rt_job *job, void *arg)
 	return check_failures ? STATUS_WRONG : STATUS_OK;
 }
 
-/* One product; its failure is the job's. */
+/* Computes one product; if it fails, the job fails. */
 static int one_main(struct rt_job *job, void *arg)
 {
 	bool taken = false;
@@ -344,12 +344,12 @@ static void test_failures(void)
 		CHECK_EQ(status_without(call[i], &c), STATUS_DIAGNOSTICS);
 		CHECK(has(c.text, call[i]) && has(c.text, "cuBLASLt"));
 	}
-	/* no algorithm: a kernel does it */
+	/* no algorithm: a kernel computes it */
 	CHECK_EQ(status_without("cublasLtMatmulAlgoGetHeuristic", &c), STATUS_OK);
 	CHECK_STR(c.text, "");
 }
 
-/* This program again, with libraries from a folder in which cuBLASLt is an empty file. */
+/* Runs this program again, with libraries from a folder in which cuBLASLt is an empty file. */
 static void test_absent(const char *program)
 {
 	char folder[] = "/tmp/test_cuda_gemm_XXXXXX", path[PATH_MAX], target[PATH_MAX];

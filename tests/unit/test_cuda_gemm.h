@@ -1,5 +1,5 @@
-/* test_cuda_gemm: random contractions, each operand a window on a buffer of its own, and what the device
- * "cpu" makes of them. */
+/* test_cuda_gemm: random contractions, each operand a window on its own buffer, and their results by the
+ * device "cpu". */
 #ifndef HIRC_TESTS_TEST_CUDA_GEMM_H
 #define HIRC_TESTS_TEST_CUDA_GEMM_H
 #include "rt/device.h"
@@ -10,9 +10,9 @@ enum { TEST_OUT = 3, TEST_OPERANDS = 4 };
 
 struct product {
 	struct rt_task task;
-	char *buffer[TEST_OPERANDS]; /* host memory that the views lie in */
+	char *buffer[TEST_OPERANDS]; /* host memory of the views */
 	size_t bytes[TEST_OPERANDS];
-	char *want; /* out's buffer afterwards */
+	char *want; /* out's buffer with the expected result */
 };
 
 static uint32_t seed = 1;
@@ -32,17 +32,17 @@ static inline struct rt_view *view_of(struct rt_task *t, int o)
 	return o == TEST_OUT ? &t->out : &t->in[o];
 }
 
-/* How an operand lies. */
+/* Layout of an operand. */
 enum lie { LIE_DENSE, LIE_SLICE, LIE_SWAPPED, LIE_INTERLEAVED, LIE_ANY, LIES };
 
-/* Axes from the one with the largest stride to the one with stride 1. */
+/* Orders axes from the largest stride to stride 1. */
 static inline void order_axes(enum lie lie, int nd, int *order)
 {
 	for (int i = 0; i < nd; i++)
 		order[i] = i;
 	if (lie == LIE_SWAPPED)
 		order[nd - 1] = nd - 2, order[nd - 2] = nd - 1;
-	if (lie == LIE_INTERLEAVED && nd > 2) /* m before the last of the batch, as heads lie */
+	if (lie == LIE_INTERLEAVED && nd > 2) /* m before the last batch axis, as in heads */
 		order[nd - 3] = nd - 2, order[nd - 2] = nd - 3;
 	for (int i = nd - 1; lie == LIE_ANY && i > 0; i--) {
 		int j = (int)(next() % (uint32_t)(i + 1)), at = order[i];
@@ -50,7 +50,7 @@ static inline void order_axes(enum lie lie, int nd, int *order)
 	}
 }
 
-/* Memory of small numbers, 1/8 apart so that all sums are exact, and a view of it. */
+/* Fills memory with small multiples of 1/8, so that all sums are exact, and makes a view of it. */
 static inline void place(struct product *p, int o, enum dtype type, int nd, const int64_t *n, enum lie lie,
                          int unit)
 {
@@ -74,7 +74,7 @@ static inline void place(struct product *p, int o, enum dtype type, int nd, cons
 	*view_of(&p->task, o) = v;
 }
 
-/* Extents are multiples of unit. kind: 0 as it is, 1 a bias along n, 2 accumulated. */
+/* Draws a product; extents are multiples of unit. kind: 0 plain, 1 a bias along n, 2 accumulated. */
 static inline struct product product_new(const enum dtype type[TEST_OPERANDS], int unit, int kind)
 {
 	struct product p = {.task = {.kernel = RT_TASK_GEMM, .has_bias = kind == 1, .accumulate = kind == 2}};
@@ -120,7 +120,7 @@ static inline struct product product_new(const enum dtype type[TEST_OPERANDS], i
 	return p;
 }
 
-/* Sets want. */
+/* Computes want. */
 static inline void product_compute(struct product *p, struct rt_device *cpu)
 {
 	char why[RT_WHY_BYTES];
@@ -131,7 +131,7 @@ static inline void product_compute(struct product *p, struct rt_device *cpu)
 	CHECK_EQ(rt_device_run(cpu, 0, &t, why), STATUS_OK);
 }
 
-/* The whole buffer: what lies beside the result has not changed. */
+/* Compares the whole buffer: memory beside the result must not change. */
 static inline bool product_is(const struct product *p, const char *got)
 {
 	enum dtype type = p->task.out.dtype;

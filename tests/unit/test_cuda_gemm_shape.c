@@ -1,5 +1,5 @@
-/* Contractions as column-major products: computed by loops over what cuda_gemm_shape says, against the device
- * "cpu"; and what is said of the shapes that programs have. */
+/* Contractions as column-major products: loops compute the result of cuda_gemm_shape, compared with the
+ * device "cpu"; and the shapes found for typical programs. */
 #include "cuda/gemm_shape.h"
 #include "test_cuda_gemm.h"
 #include <stdarg.h>
@@ -9,7 +9,7 @@ static double element(enum dtype type, const char *at, int64_t i)
 	return rt_load_f64(type, at + i * (int64_t)dtype_bytes(type));
 }
 
-/* Element (row, col) of op of a matrix that lies column by column. */
+/* Returns the offset of element (row, col) of op of a column-major matrix. */
 static int64_t offset(int64_t lead, bool transposed, int64_t row, int64_t col)
 {
 	return transposed ? row * lead + col : row + col * lead;
@@ -40,7 +40,7 @@ static void multiply(const struct cuda_gemm_key *k, char *const at[], int64_t ba
 		}
 }
 
-/* What cuBLASLt asks of all. */
+/* Checks the rules that cuBLASLt has for all products. */
 static void check_key(const struct cuda_gemm_key *k)
 {
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++) {
@@ -53,7 +53,7 @@ static void check_key(const struct cuda_gemm_key *k)
 	CHECK(k->batch >= 1 && (k->batch == 1 || k->batch_stride[CUDA_GEMM_D] > 0));
 }
 
-/* The number of launches; 0: not for cuBLASLt. */
+/* Returns the number of launches; 0: cuBLASLt cannot compute it. */
 static int64_t try(const enum dtype type[], int unit, struct rt_device *cpu)
 {
 	struct product p = product_new(type, unit, (int)(next() % 3));
@@ -86,7 +86,7 @@ static void test_random(struct rt_device *cpu)
 	    {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
 	};
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		bool narrow = dtype_bytes(types[i][0]) == 1; /* of few layouts */
+		bool narrow = dtype_bytes(types[i][0]) == 1; /* f8 supports few layouts */
 		int taken = 0, several = 0, rounds = getenv("HIRC_FEW") ? 150 : 600;
 		for (int r = 0; r < rounds; r++) {
 			int64_t launches = try(types[i], narrow ? 16 : 1, cpu);
@@ -126,7 +126,7 @@ static bool takes(const struct rt_task *t, struct cuda_gemm_shape *s)
 static void test_linear(void)
 {
 	struct cuda_gemm_shape s;
-	/* linear(X[4, 16, 64], W[128, 64], bias[128]): the batch is rows; W as it lies is transposed */
+	/* linear(X[4, 16, 64], W[128, 64], bias[128]): the batch becomes rows; W in memory is transposed */
 	struct rt_task t = gemm(dense(DTYPE_BF16, 3, 4, 16, 128), dense(DTYPE_BF16, 3, 4, 16, 64),
 	                        rt_view_expand(rt_view_swap(dense(DTYPE_BF16, 2, 128, 64), 0, 1), 0, 4));
 	t.has_bias = true;
@@ -140,7 +140,7 @@ static void test_linear(void)
 	CHECK(s.key.bias);
 	CHECK_EQ(s.key.lead[CUDA_GEMM_D], 128);
 	CHECK_EQ(s.key.aligned[CUDA_GEMM_A], 256);
-	/* a bias of another type, in steps, or not at 16 bytes */
+	/* a bias of another type, with a stride, or not aligned to 16 bytes */
 	t.in[2].dtype = DTYPE_F32;
 	CHECK(!takes(&t, &s));
 	t.in[2].dtype = DTYPE_BF16;
@@ -151,14 +151,14 @@ static void test_linear(void)
 	CHECK(!takes(&t, &s));
 	t.in[2].data = memory + 16;
 	CHECK(takes(&t, &s) && s.key.aligned[CUDA_GEMM_BIAS] == 16);
-	/* one that differs from row to row; of one row it does not matter */
+	/* a bias that differs from row to row; with one row it does not matter */
 	t.in[2].stride[1] = 128;
 	CHECK(!takes(&t, &s));
 	t = gemm(dense(DTYPE_BF16, 2, 1, 128), dense(DTYPE_BF16, 2, 1, 64), dense(DTYPE_BF16, 2, 64, 128));
 	t.has_bias = true;
 	t.in[2] = dense(DTYPE_BF16, 2, 1, 128);
 	CHECK(takes(&t, &s));
-	/* a row of a bias for each matrix: all must be at 16 bytes */
+	/* one row of bias for each matrix: all rows must be aligned to 16 bytes */
 	t = gemm(dense(DTYPE_F32, 3, 3, 8, 4), dense(DTYPE_F32, 3, 3, 8, 4), dense(DTYPE_F32, 3, 3, 4, 4));
 	t.has_bias = true;
 	t.in[2] = t.out, t.in[2].stride[1] = 0, t.in[2].stride[0] = 4;
@@ -170,8 +170,8 @@ static void test_linear(void)
 static void test_batches(void)
 {
 	struct cuda_gemm_shape s;
-	/* heads: [2, 16, 8 heads, 32] as [2, 8, 16, 32]; two batch axes that do not merge, the longer one is
-	 * it */
+	/* heads: [2, 16, 8 heads, 32] as [2, 8, 16, 32]; two batch axes that cannot be joined: the longer one
+	 * is the batch */
 	struct rt_view heads = rt_view_swap(dense(DTYPE_F32, 4, 2, 16, 8, 32), 1, 2);
 	struct rt_task t = gemm(dense(DTYPE_F32, 4, 2, 8, 16, 16), heads, rt_view_swap(heads, 2, 3));
 	CHECK(takes(&t, &s));
@@ -180,11 +180,11 @@ static void test_batches(void)
 	CHECK_EQ(s.key.batch_stride[CUDA_GEMM_A], 32);
 	CHECK_EQ(s.key.lead[CUDA_GEMM_A], 256);
 	CHECK_EQ(s.axis[0].stride[CUDA_GEMM_D], 8 * 16 * 16 * 4);
-	/* all dense: one */
+	/* all dense: one batch axis */
 	t = gemm(dense(DTYPE_F32, 4, 2, 8, 16, 16), dense(DTYPE_F32, 4, 2, 8, 16, 32),
 	         dense(DTYPE_F32, 4, 2, 8, 32, 16));
 	CHECK(takes(&t, &s) && s.key.batch == 16 && s.launches == 1);
-	/* the other operand is broadcast: columns of a transposed result are merged with the batch */
+	/* the other operand is broadcast: columns of a transposed result are joined with the batch */
 	t = gemm(rt_view_swap(dense(DTYPE_F32, 3, 4, 8, 16), 1, 2),
 	         rt_view_expand(rt_view_swap(dense(DTYPE_F32, 2, 32, 16), 0, 1), 0, 4),
 	         rt_view_swap(dense(DTYPE_F32, 3, 4, 8, 32), 1, 2));
@@ -194,7 +194,7 @@ static void test_batches(void)
 	rows.n[0] = 8, rows.stride[0] = 64;
 	t = gemm(dense(DTYPE_F32, 2, 8, 4), rows, dense(DTYPE_F32, 2, 32, 4));
 	CHECK(takes(&t, &s) && s.key.lead[CUDA_GEMM_B] == 64);
-	/* a batch that is read backwards: a launch for each */
+	/* a batch that is read backwards: one launch for each matrix */
 	t = gemm(dense(DTYPE_F32, 3, 4, 8, 8), dense(DTYPE_F32, 3, 4, 8, 8), dense(DTYPE_F32, 3, 4, 8, 8));
 	t.in[0].stride[0] = -64;
 	t.in[0].data = memory + 3 * 256;
@@ -213,11 +213,11 @@ static void test_batches(void)
 static void test_vectors(void)
 {
 	struct cuda_gemm_shape s;
-	/* a column: as one matrix of one column */
+	/* a column is one matrix with one column */
 	struct rt_task t =
 	    gemm(dense(DTYPE_F32, 2, 64, 1), dense(DTYPE_F32, 2, 64, 32), dense(DTYPE_F32, 2, 32, 1));
 	CHECK(takes(&t, &s) && s.key.rows == 64 && s.key.cols == 1 && s.key.lead[CUDA_GEMM_D] == 64);
-	/* a bias of one element for all needs rows of one */
+	/* a bias of one element for all requires rows of one element */
 	t.has_bias = true;
 	t.in[2] = rt_view_expand(dense(DTYPE_F32, 1, 1), 0, 64);
 	CHECK(takes(&t, &s) && s.key.rows == 1 && s.key.cols == 64);
@@ -225,7 +225,7 @@ static void test_vectors(void)
 	t = gemm(dense(DTYPE_F32, 2, 64, 32), dense(DTYPE_F32, 2, 64, 1), dense(DTYPE_F32, 2, 1, 32));
 	CHECK(takes(&t, &s) && s.key.lead[CUDA_GEMM_A] == 32 && s.key.lead[CUDA_GEMM_B] == 64);
 	CHECK(!s.key.transposed[CUDA_GEMM_A] && s.key.transposed[CUDA_GEMM_B]);
-	/* matrices of one row in a batch, the other operand for all: one matrix */
+	/* a batch of matrices with one row, the other operand shared: one matrix */
 	t = gemm(dense(DTYPE_F32, 3, 5, 1, 16), dense(DTYPE_F32, 3, 5, 1, 32),
 	         rt_view_expand(dense(DTYPE_F32, 2, 32, 16), 0, 5));
 	CHECK(takes(&t, &s) && s.key.batch == 1 && s.key.cols == 5 && s.key.rows == 16);
@@ -249,7 +249,7 @@ static void test_refused(void)
 	struct rt_view square = dense(DTYPE_F32, 2, 16, 16), wide = dense(DTYPE_F32, 2, 16, 32);
 	struct rt_task t = gemm(square, square, square);
 	CHECK(takes(&t, &s));
-	t.in[0] = wide, t.in[0].n[1] = 16, t.in[0].stride[1] = 2; /* neither axis dense */
+	t.in[0] = wide, t.in[0].n[1] = 16, t.in[0].stride[1] = 2; /* neither axis is dense */
 	CHECK(!takes(&t, &s));
 	t.in[0] = square, t.in[0].stride[0] = -16;
 	CHECK(!takes(&t, &s));
@@ -263,7 +263,7 @@ static void test_refused(void)
 	CHECK(!takes(&t, &s));
 }
 
-/* [5, 32] = [5, 64] * [32, 64]^T of f8, with a way to be none of cuBLASLt's. */
+/* [5, 32] = [5, 64] * [32, 64]^T of f8, changed in ways that cuBLASLt does not support. */
 static void test_f8(void)
 {
 	struct cuda_gemm_shape s;
@@ -275,13 +275,13 @@ static void test_f8(void)
 		                            rt_view_swap(dense(f8[i / 3][1], 2, 32, 64), 0, 1));
 		struct rt_task t = right;
 		CHECK(takes(&t, &s) && s.key.transposed[CUDA_GEMM_A] && !s.key.transposed[CUDA_GEMM_B]);
-		/* not along the sum: of one operand, of the other */
+		/* columns not along the sum: in one operand, in the other */
 		t.in[1] = dense(f8[i / 3][1], 2, 64, 32);
 		CHECK(!takes(&t, &s));
 		t = gemm(dense(out[i % 3], 2, 16, 32), rt_view_swap(dense(f8[i / 3][0], 2, 64, 16), 0, 1),
 		         right.in[1]);
 		CHECK(!takes(&t, &s));
-		/* sums of another length, whatever the lines' distance; lines that are too close */
+		/* sums of another length, with any distance of lines; lines that are too close */
 		t = right;
 		t.in[0].n[1] = t.in[1].n[0] = 56;
 		CHECK(!takes(&t, &s));
@@ -291,7 +291,7 @@ static void test_f8(void)
 		t = right;
 		t.in[1].stride[1] = 72;
 		CHECK(!takes(&t, &s));
-		/* rows of the result: their length, their distance; their number is free */
+		/* rows of the result: their length and distance are restricted, their number is free */
 		t = right;
 		t.out.n[1] = t.in[1].n[1] = 30;
 		CHECK(!takes(&t, &s));
@@ -307,7 +307,7 @@ static void test_f8(void)
 			v->data = memory + 16;
 			CHECK(takes(&t, &s));
 		}
-		/* a bias has a type of its own where the result is f32 */
+		/* a bias has its own type where the result is f32 */
 		t = right;
 		t.has_bias = true;
 		t.in[2] =
@@ -324,7 +324,7 @@ static void test_f8(void)
 	CHECK(!takes(&t, &s));
 }
 
-/* Equal tasks have keys of equal bytes, whatever lies beside them. */
+/* Equal tasks have keys with equal bytes, whatever was in memory before. */
 static void test_key(void)
 {
 	struct cuda_gemm_shape a, b;

@@ -1,5 +1,5 @@
 /* Memory that the GPUs of all ranks map: files between processes, pieces side by side in any order, and
- * barriers between who writes and who reads, of streams that come late. LABELS: tsan */
+ * barriers between writers and readers with late streams. LABELS: tsan */
 #include "cuda/handles.h"
 #include "test_cuda_transport.h"
 
@@ -9,8 +9,8 @@ enum {
 	ROUNDS = 6,
 	RANKS = 3,
 	ELEMENTS = UNIT / (int)sizeof(float),
-	FILES = 150,   /* of each rank: several packets */
-	PROCESSES = 14 /* that send at once: more than the queue of a socket has room for */
+	FILES = 150,   /* files of each rank: several packets */
+	PROCESSES = 14 /* processes that send at once: more than fit into the queue of a socket */
 };
 static const size_t piece[PIECES] = {UNIT, 2 * UNIT, UNIT};
 
@@ -45,7 +45,7 @@ static int files_main(struct rt_job *job, void *arg)
 	return status != STATUS_OK ? status : wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* Rank 1 ends in place of coming: the others end as well. */
+/* Rank 1 ends before it arrives: the others end, too. */
 static int files_alone(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -61,8 +61,8 @@ struct heap {
 	struct rt_device *device;
 	const struct rt_async_ops *async;
 	struct rt_transport *t;
-	char *own; /* its pieces */
-	float *to; /* what is read, by round */
+	char *own; /* this rank's pieces */
+	float *to; /* by round: the data that were read */
 	void *stream;
 	int team;
 	bool ok;
@@ -109,7 +109,7 @@ static void give(struct heap *h, enum rt_kernel kernel, struct rt_view out, stru
 	                                  why, NULL) == STATUS_OK;
 }
 
-/* What the stream is given from now on runs after what those of all ranks were given before. */
+/* Makes later work of the stream wait for the earlier work of all ranks' streams. */
 static void fence(struct heap *h)
 {
 	const struct rt_origin at = {.iteration = -1};
@@ -136,8 +136,8 @@ static float value_of(int rank, int round)
 	return (float)(100 * (rank + 1) + round);
 }
 
-/* In each round a rank writes its piece, and reads the last element of all from a view, in an order of its
- * own. The host is far ahead of the GPU. arg: the transport. */
+/* In each round a rank writes its piece, and reads the last element of all pieces from a view, in its own
+ * order. The host is far ahead of the GPU. arg: the transport. */
 static int rounds_main(struct rt_job *job, void *arg)
 {
 	struct heap h;
@@ -178,8 +178,8 @@ static int rounds_main(struct rt_job *job, void *arg)
 	return h.ok ? heap_close(&h, wrong) : rt_job_status(job);
 }
 
-/* What is in the heap is also sent and gathered; a rank writes to what it sees of another; and what was never
- * written is NaN. arg: the transport. */
+/* Data in the heap are also sent and gathered; a rank writes to another's memory through a view; unwritten
+ * memory is NaN. arg: the transport. */
 static int moves_main(struct rt_job *job, void *arg)
 {
 	enum { N = 5 };
@@ -228,7 +228,7 @@ static int moves_main(struct rt_job *job, void *arg)
 	return heap_close(&h, wrong);
 }
 
-/* A view is no memory that cuda-ipc sends. */
+/* cuda-ipc does not send from a view. */
 static int view_main(struct rt_job *job, void *arg)
 {
 	static const int all[RANKS] = {0, 1, 2};
@@ -261,7 +261,8 @@ int main(void)
 	if (TEST_FORK) {
 		CHECK_EQ(launch(RT_BOOT_FORK, PROCESSES, 20000, files_main, NULL), STATUS_OK);
 		CHECK_EQ(launch(RT_BOOT_FORK, RANKS, 20000, files_alone, NULL), STATUS_WRONG);
-		/* all on one GPU, and on one each: a heap asks for processes that see each other's memory */
+		/* all ranks on one GPU, and one GPU each: a heap requires processes that can map each other's
+		 * memory */
 		launch_captured(RT_BOOT_FORK, RANKS, 20000, view_main, "auto", &c);
 		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 		CHECK(has(c.text, "transport cuda-ipc sends no view of several ranks' memory: send a copy, "

@@ -2,12 +2,12 @@
 #include "test_cuda_transport.h"
 #include <signal.h>
 
-/* A rank's memory of the GPU, without what stands around the transport in the other suites. */
+/* GPU memory of a rank, without the wrapper transport of the other suites. */
 struct plain {
 	struct rt_device *device;
 	struct rt_transport *t;
-	float *at;    /* of the GPU */
-	int elements; /* of each */
+	float *at;    /* on the GPU */
+	int elements; /* of each buffer */
 };
 
 static enum status plain_open(struct rt_job *job, int buffers, int elements, struct plain *p)
@@ -38,7 +38,7 @@ static float *buffer_of(const struct plain *p, int buffer)
 	return p->at + (size_t)buffer * (size_t)p->elements;
 }
 
-/* What rank r has in buffer b. */
+/* Returns element i of buffer b of rank r. */
 static float value_of(int r, int b, int i)
 {
 	return (float)(r * 1000 + b * 10 + i % 7);
@@ -53,7 +53,7 @@ static void fill(struct plain *p, int b)
 	free(x);
 }
 
-/* Whether buffer b has what rank r had in buffer `of`. */
+/* Counts the elements in which buffer b differs from buffer `of` of rank r. */
 static int differs(struct plain *p, int b, int r, int of)
 {
 	float *x = malloc((size_t)p->elements * sizeof *x);
@@ -83,7 +83,7 @@ static enum status message(struct plain *p, bool send, int peer, uint32_t channe
 
 /* ---- the exchange of handles */
 
-/* Rank 1 comes a second late to what is its first word about its memory. */
+/* Rank 1 is a second late with its first message about its memory. */
 static int late(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -114,8 +114,8 @@ static int late(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* Rank 0 frees its memory and allocates it anew each time, rank 1 does not: what rank 1 knows of rank 0 is
- * out of date, what rank 0 knows of rank 1 is not. */
+/* Rank 0 frees its memory and allocates it again each time, rank 1 does not: rank 1's knowledge of rank 0 is
+ * out of date, rank 0's of rank 1 is not. */
 static int alone(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -156,7 +156,7 @@ static int alone(struct rt_job *job, void *arg)
 /* ---- many at once */
 
 /* Two messages of one pair in one batch, with the same number on two channels, received in the other order
- * when both are there. */
+ * after both have arrived. */
 static int batch(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -184,8 +184,8 @@ static int batch(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* A rank is further ahead of the other one than there are slots; then collectives, further than turns, whose
- * data rank 0 reads late: its GPU has much to do, and its host goes on. */
+/* One rank is further ahead of the other than there are slots; then the same with collectives and turns. Rank
+ * 0 reads their data late, because its GPU is busy and its host runs ahead. */
 static int ahead(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -245,8 +245,8 @@ static int ahead(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* Two teams of the same ranks, which come to them in different orders: on a GPU with one queue each rank has
- * the other one's first collective behind its own. arg: its kind. */
+/* Two teams with the same ranks, which reach them in different orders. On a GPU with one queue each rank has
+ * the other's first collective after its own. arg: kind of collective. */
 static int circle(struct rt_job *job, void *arg)
 {
 	static const int both[] = {0, 1};
@@ -291,11 +291,11 @@ static int circle(struct rt_job *job, void *arg)
 
 /* ---- the end of a rank */
 
-/* Rank 1 ends after it has offered what its GPU will never have ready. Rank 0 has given its GPU the copy if
- * it moves, else it comes too late to map that memory; then it closes all. */
+/* Rank 1 ends after it has offered data that its GPU will never have ready. Rank 0 has issued the copy, or is
+ * too late to map the memory; then it closes everything. */
 struct end {
 	bool moves;
-	int closed; /* rank 0 came to that */
+	int closed; /* rank 0 has reached the end */
 };
 
 static int killed(struct rt_job *job, void *arg)
@@ -386,7 +386,7 @@ int main(void)
 	test_killed();
 	for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
 		staged_p2p = (struct cuda_p2p){.put = true, .by_kernel = by_kernel};
-		teams_before = by_kernel * IPC_STAGES; /* no stage is left then */
+		teams_before = by_kernel * IPC_STAGES; /* then no stage is left */
 		CHECK_EQ(launch(RT_BOOT_FORK, 3, 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 		CHECK_EQ(launch(RT_BOOT_FORK, 2, 5000, crossed, "cuda-ipc"), STATUS_OK);
 	}

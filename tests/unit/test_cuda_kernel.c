@@ -1,4 +1,4 @@
-/* The kernels of the device "cuda" against those of the CPU: their sources, compiled for the host. */
+/* The kernels of the device "cuda", compiled for the host, compared with those of the CPU. */
 #include "test_cuda_cases.h"
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static VEC(run_function *) function; /* by source */
 static struct rt_device *cpu;
 static uint64_t scratch[KERNEL_SCRATCH_BYTES / 8];
 
-/* False: there is no compiler. */
+/* Returns false if there is no compiler. */
 static bool compile(void)
 {
 	char folder[] = "/tmp/hirc_kernels_XXXXXX", command[256], path[64], name[64];
@@ -66,7 +66,8 @@ static bool same(enum dtype t, const void *a, const void *b, double ulps)
 	return (x != x && y != y) || fabs(x - y) <= ulps * ulp(t) * most;
 }
 
-/* Each element of a result; equal ones are made the same bits. move: from want's memory to got's. */
+/* Compares each element of a result; equal ones get the same bits. move: distance from want's memory to
+ * got's. */
 static int compare(const struct rt_view *want, ptrdiff_t move, double ulps, const char *name)
 {
 	int64_t index[RT_MAX_DIMS] = {0};
@@ -119,8 +120,8 @@ static enum status run_cpu(const struct scene *s)
 	return STATUS_OK;
 }
 
-/* The kernel works on the scene's memory, from which addresses are in its arguments; the CPU on it again, as
- * it was, once a copy has been made of what came out. */
+/* Runs the kernel on the scene's memory, since its arguments have those addresses. Copies the results,
+ * restores the memory, and runs the CPU on it. */
 static void run(const struct scene *s)
 {
 	struct cuda_fault fault = {0};
@@ -164,7 +165,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	return STATUS_OK;
 }
 
-/* Equal keys are equal sources: what a process has made is found by them alone. */
+/* Equal keys mean equal sources: a process finds its kernels only by keys. */
 static void test_keys(void)
 {
 	for (uint32_t k = 0; k < first_of.n; k++)
@@ -172,7 +173,7 @@ static void test_keys(void)
 			CHECK(strcmp(sources.at[i], sources.at[k]) != 0);
 }
 
-/* More windows than a kernel has arguments for. */
+/* More views than a kernel has arguments for. */
 static void test_too_many(void)
 {
 	enum { STEPS = 200 };

@@ -1,4 +1,4 @@
-/* Lasting tasks of the device "cuda", on the mock: made at the first launch, forgotten when a stream is
+/* Fixed tasks of the device "cuda", on the mock: prepared at the first launch, forgotten when a stream is
  * freed. LABELS: cuda tsan */
 #include "cuda/launch_cache.h"
 #include "rt/device.h"
@@ -43,7 +43,7 @@ static struct rt_task fill(float *at, double value)
 	                        .scalars = 1};
 }
 
-/* A record that is changed, which nobody may do, is still what it was at first; until a stream goes. */
+/* A record that is changed, which is not allowed, keeps its old launch until a stream is freed. */
 static void test_kept(struct rt_device *d, float *memory)
 {
 	void *stream, *other;
@@ -92,7 +92,7 @@ static void test_product(struct rt_device *d, float *memory)
 	d->ops->async->stream_free(d, stream);
 }
 
-/* More records than the table has room for at first; nothing to do is kept, too. */
+/* More records than the table has room for at first; empty launches are kept, too. */
 static void test_many(struct rt_device *d, float *memory)
 {
 	struct rt_task *t = malloc(RECORDS * sizeof *t);

@@ -19,11 +19,11 @@ static enum status run_allreduce(struct rt_transport *t, int team, enum dtype ty
 	return rt_transport_run(t, &c);
 }
 
-/* Of 0.625, 0.625 and x, in bf16, where x is a multiple of 2 and above 256. NCCL rounds at each step, so that
- * 0.625 is lost where it is added to x, as it is in two of a ring's three blocks. */
+/* Adds 0.625, 0.625 and x in bf16, where x is a multiple of 2 above 256. NCCL rounds at each step, so 0.625
+ * is lost if it is added to x, which happens in two of a ring's three blocks. */
 static int sum_of_bf16(struct rt_transport *t, int team, bool exact)
 {
-	enum { LARGE = 40000 }; /* blocks come apart; the last is shorter */
+	enum { LARGE = 40000 }; /* separate blocks; the last one is shorter */
 	bool last = t->job->rank == 2;
 	uint16_t *h = calloc(LARGE, sizeof *h);
 	int wrong = 0, stepwise = 0;
@@ -39,8 +39,8 @@ static int sum_of_bf16(struct rt_transport *t, int team, bool exact)
 	return wrong || (stepwise > 0) == exact;
 }
 
-/* NaN stays; bool is or and and; means of integers are of the sum in 64 bits, those of f16 may have one that
- * is beyond the type; sums of 8 bits are NaN there. arg: "nccl", or "exact", with which sums of floats are in
+/* NaN is kept; bool reductions are or and and; means of integers use a 64-bit sum; the sum of a mean of f16
+ * may overflow f16; sums of 8-bit floats become NaN. arg: "nccl", or "exact", where sums of floats are in
  * team order and rounded once. */
 static int rules_main(struct rt_job *job, void *arg)
 {
@@ -87,7 +87,7 @@ static int rules_main(struct rt_job *job, void *arg)
 
 /* ---- groups */
 
-/* Collectives of one team, and messages, of one group: each has scratch memory of its own. */
+/* Collectives of one team, and messages, in one group: each has its own scratch memory. */
 static int group_main(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -144,7 +144,7 @@ static int group_main(struct rt_job *job, void *arg)
 
 /* ---- failures */
 
-/* A message for which no communicator was made. */
+/* A message without a communicator. */
 static int no_pair(struct rt_job *job, void *arg)
 {
 	(void)arg;

@@ -33,7 +33,7 @@ static bool open_nvrtc(void)
 	return true;
 }
 
-/* Whether it is machine code of a GPU. */
+/* Returns true if the result is machine code of a GPU. */
 static bool is_cubin(nvrtcProgram program)
 {
 	size_t n = 0;
@@ -66,9 +66,9 @@ static void compile(const char *source, const char *architecture)
 	call_nvrtcDestroyProgram(&program);
 }
 
-/* Whether a source is for NVRTC, which takes seconds for some: the k-th of its kind. The units of all
- * operations go without those that compute several elements in a row, whose text is the same; reductions of
- * other operations than sums, and iotas, go through the same types and layouts. */
+/* Returns true if NVRTC should compile the k-th source of a kind; some take it seconds. Units of all
+ * operations that compute several elements in a row are left out: their text is the same. So are reductions
+ * other than sums, and iotas: they go through the same types and layouts. */
 static bool is_taken(const char *kind, unsigned k)
 {
 	static const char *const many[] = {"prod", "min", "max", "avg", "arrays", "iota"};
@@ -78,12 +78,12 @@ static bool is_taken(const char *kind, unsigned k)
 	return strcmp(kind, "pointwise") != 0;
 }
 
-/* Each source is compiled for one of two architectures, on which no text depends, in turns; the first of a
- * kind for both. */
+/* Compiles a source for one of two architectures in turn, since no text depends on them; the first source of
+ * a kind for both. */
 static void compile_for(const char *architecture, unsigned turn)
 {
 	VEC(const char *) kind = {0};
-	VEC(unsigned) seen = {0}; /* of each kind */
+	VEC(unsigned) seen = {0}; /* number of sources of each kind */
 	VEC(uint32_t) chosen = {0};
 	for (uint32_t s = 0; s < sources.n; s++) {
 		const char *name = first_of.at[s]->name;

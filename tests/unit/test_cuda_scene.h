@@ -1,6 +1,6 @@
-/* test_cuda_scene: tasks with memory of their own, which a kernel's source and the device of the CPU work on.
+/* test_cuda_scene: tasks with their own memory, run by a kernel's source and by the CPU device.
  *
- * All sources are one file for a compiler: their prelude once, then each with its names numbered. */
+ * All sources go into one file: the prelude once, then each source with numbered names. */
 #ifndef HIRC_TESTS_TEST_CUDA_SCENE_H
 #define HIRC_TESTS_TEST_CUDA_SCENE_H
 #include "base/vec.h"
@@ -17,11 +17,11 @@ struct scene {
 	char *base; /* SCENE_BYTES, of which `used` are */
 	size_t used;
 	struct rt_task task;
-	double ulps;    /* that a float may be off, of its type; 0: the same bits */
-	unsigned fault; /* that it ends with, 0: none */
+	double ulps;    /* error allowed for a float, in ulps of its type; 0: the bits must be equal */
+	unsigned fault; /* the fault with which it ends; 0: none */
 	int kernel;     /* the number of its source; EMPTY: there is nothing to do */
 	struct cuda_launch launch;
-	/* of a reduction of arrays, if arrays: */
+	/* if arrays is not 0, the scene reduces arrays: */
 	int arrays;
 	enum reduce_op op;
 	enum dtype type;
@@ -32,7 +32,7 @@ struct scene {
 
 static VEC(struct scene *) scenes;
 static VEC(char *) sources;          /* without the prelude */
-static VEC(struct scene *) first_of; /* the scene for which a source was written */
+static VEC(struct scene *) first_of; /* by source: the scene for which it was written */
 static uint32_t seed = 1;
 
 static inline uint32_t next(void)
@@ -51,7 +51,7 @@ static inline struct scene *scene_new(const char *name)
 	return s;
 }
 
-/* Memory that nothing else of the scene uses; `off` bytes from an address that is aligned to 64. */
+/* Returns memory that nothing else in the scene uses, `off` bytes after an address aligned to 64. */
 static inline void *scene_memory(struct scene *s, size_t bytes, size_t off)
 {
 	char *at = s->base + ((s->used + 63) & ~(size_t)63) + off;
@@ -76,8 +76,8 @@ static inline void put_random(enum dtype t, void *at, bool special)
 
 enum layout { DENSE, TURNED, GAPS, INNER_ONE, OUTER_ONE, OFF, LAYOUTS };
 
-/* A view of the extents: row-major, with the axes in the other order, with gaps, one element along the inner
- * or the outer axis, or row-major at an address that is aligned to an element. */
+/* Returns a view with these extents: row-major, with axes in another order, with gaps, with one element along
+ * the inner or outer axis, or row-major at an address aligned only to an element. */
 static inline struct rt_view scene_view(struct scene *s, enum dtype t, int nd, const int64_t *n,
                                         enum layout l, bool special)
 {
@@ -125,7 +125,7 @@ static inline void scene_write(struct scene *s)
 	buf_free(&source);
 }
 
-/* A file has the prelude and then sources, each of which is numbered as it is. */
+/* A file has the prelude and then the sources, each with its number. */
 static inline void scene_put_prelude(struct buf *out)
 {
 	for (int k = 0; k < KERNEL_PRELUDE; k++)
@@ -147,7 +147,7 @@ static inline void scene_put_source(struct buf *out, uint32_t k)
 	                                   "hirc_kernel_argument_bytes"};
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		buf_printf(out, "#undef %s\n#define %s %s_%u\n", name[i], name[i], name[i], k);
-	/* Macros of the source before; those that it does not define again are not its own. */
+	/* undefines macros of the source before, so that a source uses only its own */
 	buf_puts(out, sources.at[k]);
 	for (const char *line = sources.at[k]; (line = strstr(line, "#define ")); line++)
 		buf_printf(out, "#undef %.*s\n", (int)strcspn(line + 8, " (\n"), line + 8);

@@ -1,8 +1,8 @@
 /* test_cuda_transport: the suites of test_rt_transport.h on transports between GPUs.
  *
- * A transport stands around the one that is tested: buffers of the host are copied to the GPU, the collective
- * runs there, and its result comes back. What a member has no use for is NULL to the transport, and nothing
- * is allocated beyond what a collective may touch. */
+ * A wrapper transport calls the tested one: it copies host buffers to the GPU, runs the collective there, and
+ * copies the result back. A buffer that a member does not need is NULL, and no more memory is allocated than
+ * the collective may touch. */
 #ifndef HIRC_TESTS_TEST_CUDA_TRANSPORT_H
 #define HIRC_TESTS_TEST_CUDA_TRANSPORT_H
 #include "cuda/ipc.h"
@@ -17,18 +17,18 @@ struct staged {
 	struct ticket *first; /* not done; owned */
 };
 
-/* Memory of the host and of the GPU. */
+/* A buffer in host memory and in GPU memory. */
 struct stage {
 	char *host, *device;
 	size_t bytes;
 };
 
-/* What the transport around hands out. */
+/* The request of the wrapper transport. */
 struct ticket {
-	struct ticket *next, **link; /* in the list of those that are not done */
+	struct ticket *next, **link; /* in the list of tickets that are not done */
 	struct rt_request *inner;
-	struct stage all[2]; /* what was allocated: one if in and out overlap */
-	struct stage out;    /* what comes back */
+	struct stage all[2]; /* allocations; only one if in and out overlap */
+	struct stage out;    /* the buffer that is copied back */
 };
 
 static struct staged *staged_of(struct rt_transport *t)
@@ -51,7 +51,7 @@ static int64_t end_of_blocks(const struct rt_collective *c, int n, bool sent)
 	return end;
 }
 
-/* What a member reads and writes. */
+/* Finds the memory that a member reads and writes. */
 static void touched(const struct rt_team *team, const struct rt_collective *c, struct stage *in,
                     struct stage *out)
 {
@@ -107,7 +107,7 @@ static void stage_up(struct rt_device *d, struct stage *s)
 	s->device = at;
 }
 
-/* Both to the GPU, at the same distance if they overlap. */
+/* Allocates both on the GPU, with the same distance if they overlap. */
 static void both_up(struct rt_device *d, struct ticket *k, struct stage *in, struct stage *out)
 {
 	bool overlap =
@@ -197,7 +197,7 @@ static enum status staged_test(struct rt_transport *t, struct rt_request *r, boo
 	return status;
 }
 
-/* It is there so that collectives of one member reach the transport. */
+/* Exists so that collectives of one member reach the transport. */
 static enum status staged_issued(struct rt_transport *t, struct rt_request *r, void **event)
 {
 	(void)t, (void)r, (void)event;
@@ -230,7 +230,7 @@ static void staged_close(struct rt_transport *t)
 {
 	struct staged *s = staged_of(t);
 	rt_transport_close(s->inner);
-	while (s->first) /* of a job that failed */
+	while (s->first) /* left by a job that failed */
 		ticket_free(s, s->first);
 	rt_device_close(s->device);
 	free(s);
@@ -248,7 +248,7 @@ static const struct rt_transport_ops staged_ops = {
     .close = staged_close,
 };
 
-/* All messages to the right, and of a rank to itself, on so many channels. */
+/* Declares messages of each rank to the right and to itself, on a number of channels. */
 static enum status open_pairs(struct rt_transport *t, int channels)
 {
 	struct cuda_pair pair[64];
@@ -260,8 +260,8 @@ static enum status open_pairs(struct rt_transport *t, int channels)
 	return cuda_nccl_pairs(t, pair, n);
 }
 
-static struct cuda_p2p staged_p2p; /* of cuda-ipc */
-static int teams_before;           /* teams of ranks 0 and 1 that are there before any other one */
+static struct cuda_p2p staged_p2p; /* settings for cuda-ipc */
+static int teams_before;           /* number of teams of ranks 0 and 1 that are made before any other */
 
 static enum status open_teams(struct rt_transport *t)
 {
@@ -272,7 +272,7 @@ static enum status open_teams(struct rt_transport *t)
 	return status;
 }
 
-/* name: of a transport, or "exact": nccl with exact reductions. */
+/* name: a transport, or "exact": nccl with exact reductions. */
 static enum status staged_open(struct rt_job *job, const char *name, struct rt_transport **out)
 {
 	bool exact = strcmp(name, "exact") == 0;
@@ -293,7 +293,7 @@ static enum status staged_open(struct rt_job *job, const char *name, struct rt_t
 	return status;
 }
 
-/* All suites. arg: name of the transport. */
+/* Runs all suites. arg: name of the transport. */
 static int cuda_transport_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -309,7 +309,7 @@ static int cuda_transport_main(struct rt_job *job, void *arg)
 
 /* ---- what goes wrong, and what does not */
 
-/* Rank 0 sends 4 elements, rank 1 receives 5. arg: name of the transport, as of all that follow. */
+/* Rank 0 sends 4 elements, rank 1 receives 5. arg: name of the transport, also in the functions below. */
 static inline int uneven_message(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -328,7 +328,7 @@ static inline int uneven_message(struct rt_job *job, void *arg)
 	return rt_job_status(job);
 }
 
-/* Both sides of a message that has not one size are named. */
+/* A message with different sizes at its ends is an error that names both. */
 static inline void uneven_suite(enum rt_boot_kind kind, char *transport)
 {
 	struct captured c;
@@ -338,8 +338,7 @@ static inline void uneven_suite(enum rt_boot_kind kind, char *transport)
 	CHECK(has(c.text, "recv of 5 f32"));
 }
 
-/* What the answer to message 1 is for, message 0 waits for: their order of starts is not that of their
- * numbers. */
+/* Message 0 waits for the answer to message 1: messages start in another order than that of their numbers. */
 static inline int crossed(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -349,7 +348,7 @@ static inline int crossed(struct rt_job *job, void *arg)
 	if (staged_open(job, arg, &t) != STATUS_OK)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = first, .peer = 1 - job->rank, .dtype = DTYPE_F32, .count = 1};
-	for (int k = 0; k < 3; k++) { /* message 1, the answer, message 0 */
+	for (int k = 0; k < 3; k++) { /* in turn: message 1, the answer, message 0 */
 		p.send = k == 1 ? !first : first;
 		p.sequence = k == 0;
 		p.data = &x[k];
@@ -363,7 +362,7 @@ static inline int crossed(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* All but the last have posted when the last one fails. */
+/* The last rank fails after all others have posted. */
 static inline int one_fails(struct rt_job *job, void *arg)
 {
 	static const int all[] = {0, 1, 2};
@@ -388,7 +387,7 @@ static inline int one_fails(struct rt_job *job, void *arg)
 	return rt_job_status(job);
 }
 
-/* Whether a name stands for a transport. */
+/* A name and a transport. */
 struct named {
 	const char *name, *transport;
 };
@@ -419,11 +418,11 @@ struct chain {
 	struct rt_transport *t;
 	const struct rt_async_ops *async;
 	void *stream;
-	float *early; /* of the device: what is sent and received by messages whose data are there first */
+	float *early; /* on the device: data of messages that are ready before others */
 	bool ok;
 };
 
-/* An event of what the stream was given so far. */
+/* Returns an event after all work given to the stream so far. */
 static void *chain_event(struct chain *h)
 {
 	void *event = NULL;
@@ -432,7 +431,7 @@ static void *chain_event(struct chain *h)
 	return event;
 }
 
-/* The stream goes on after the requests; they are issued when all ranks have come. */
+/* Makes the stream wait for the requests, which are issued when all ranks have started them. */
 static void chain_await(struct chain *h, struct rt_request **r, int n)
 {
 	for (int k = 0; k < n && h->ok; k++) {
@@ -450,7 +449,7 @@ static void chain_await(struct chain *h, struct rt_request **r, int n)
 	}
 }
 
-/* x = x op y, or op a scalar without y. */
+/* x = x op y; without y: x = x op scalar. */
 static void chain_compute(struct chain *h, enum pointwise op, void *x, void *y, double scalar, int64_t n)
 {
 	char why[RT_WHY_BYTES] = "";
@@ -465,7 +464,7 @@ static void chain_compute(struct chain *h, enum pointwise op, void *x, void *y, 
 	                          NULL) == STATUS_OK;
 }
 
-/* One rank's stream is late. */
+/* Delays the stream of one rank. */
 static void chain_slow(struct chain *h, int rank, void *slow)
 {
 	if (h->t->job->rank == rank)
@@ -488,8 +487,8 @@ static void chain_allreduce(struct chain *h, int team, void *x)
 	chain_await(h, &r, 1);
 }
 
-/* x goes to the right, and z comes from the left: message 1 of each step. Message 0 is started after it, and
- * may go before x is ready; `before`: an event of then. */
+/* Sends x to the right and receives z from the left: message 1 of each step. Message 0 is started after it,
+ * and may run before x is ready; `before`: an event from that time. */
 static void chain_messages(struct chain *h, void *x, void *z, void *before, uint64_t step)
 {
 	int rank = h->t->job->rank, size = h->t->job->size;
@@ -517,7 +516,7 @@ static void chain_messages(struct chain *h, void *x, void *z, void *before, uint
 	chain_await(h, r, 4);
 }
 
-/* Each step: the mean of all, plus the own rank; then what the left one has is added. */
+/* Each step takes the mean of all, adds the rank, and adds the value of the left neighbour. */
 static double chain_expected(int rank)
 {
 	double v[CHAIN_RANKS];
@@ -588,9 +587,9 @@ static int chain_main(struct rt_job *job, void *arg)
 
 /* ---- the same with collectives of all kinds: what is read is ready late, and written again early */
 
-enum { KINDS_RANKS = 3, KINDS_ELEMENTS = 3000 /* of a block */ };
+enum { KINDS_RANKS = 3, KINDS_ELEMENTS = 3000 /* KINDS_ELEMENTS: of a block */ };
 
-/* Elements of in and out of a member. */
+/* Finds the number of elements of a member's in and out. */
 static void kinds_elements(const struct rt_collective *c, int index, int64_t *in, int64_t *out)
 {
 	bool root = index == c->root, rooted = collective_is_rooted(c->kind);
@@ -603,7 +602,7 @@ static void kinds_elements(const struct rt_collective *c, int index, int64_t *in
 	*out = rooted && to_root && !root ? 0 : KINDS_ELEMENTS * (whole ? KINDS_RANKS : 1);
 }
 
-/* Element i of out, where element i of in of rank r is r + i / KINDS_ELEMENTS * 10. */
+/* Returns element i of out if element i of in on rank r is r + i / KINDS_ELEMENTS * 10. */
 static double kinds_expected(const struct rt_collective *c, int index, int64_t i)
 {
 	int block = (int)(i / KINDS_ELEMENTS);

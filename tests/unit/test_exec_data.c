@@ -1,4 +1,4 @@
-/* Tests of src/exec: generators, and the elements that ranks hold of a tensor. */
+/* Tests of src/exec: generators, and the elements of a tensor that a rank holds. */
 #include "check.h"
 #include "exec/check_outputs.h"
 #include "exec/data.h"
@@ -37,7 +37,7 @@ static void test_random(void)
 			}
 		}
 		CHECK_EQ(__builtin_popcount(seen), is_float ? 17 : t == DTYPE_BOOL ? 2 : 9);
-		/* a value depends on its index alone */
+		/* a value depends only on its index */
 		for (unsigned k = 0; k < DATA_BATCH; k++)
 			linear[k] = 255 - k;
 		generate_values(&g, t, linear, DATA_BATCH, fo, other);
@@ -92,7 +92,7 @@ static void module_end(struct module *m)
 	source_free(s);
 }
 
-/* `0:0 1:2 …`: index and place in memory of every element that a rank holds of input k. */
+/* Checks `0:0 1:2 …`: index and place in memory of every element that a rank holds of input k. */
 static void check_map(const char *declaration, int64_t rank, const char *want)
 {
 	char text[1000];
@@ -168,7 +168,7 @@ static void test_fill(void)
 	int64_t i[24];
 	CHECK(data_whole(&s[0], DTYPE_F32, 24, f, NULL, &why) && f[23] == 23);
 	CHECK(data_whole(&s[1], DTYPE_I8, 3, NULL, i, &why) && i[2] == -2);
-	CHECK(data_whole(&s[2], DTYPE_BF16, 5, f, NULL, &why) && f[4] == 0.30078125); /* as bf16 holds it */
+	CHECK(data_whole(&s[2], DTYPE_BF16, 5, f, NULL, &why) && f[4] == 0.30078125); /* the nearest bf16 */
 	data_sources_close(s, 3);
 	struct data_file unknown = {.name = "W", .path = "w.npy"};
 	FILE *sink = fopen("/dev/null", "w");

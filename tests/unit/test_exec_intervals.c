@@ -1,4 +1,4 @@
-/* Tests of intervals and of what a rank's time is divided into: exact, to the nanosecond. */
+/* Tests of intervals, and of the parts into which a rank's time is divided: exact to the nanosecond. */
 #include "check.h"
 #include "exec/balance.h"
 #include "exec/intervals.h"
@@ -40,7 +40,7 @@ static void parts(void)
 	vec_free(&s);
 }
 
-/* Any set, beside the sum over its moments. */
+/* Compares random sets with sums over single moments. */
 static void random_sets(void)
 {
 	enum { MOMENTS = 200, SETS = 300, MOST = 12 };
@@ -93,7 +93,7 @@ static void balances(void)
 	CHECK(none.wall == 0 && none.work == 0 && none.exposed == 0 && none.idle == 0);
 }
 
-/* Tasks that run at once are told apart by their ids; a group ends with its last member. */
+/* Ids distinguish tasks that run at the same time; a group ends with its last member. */
 static void spans_of_marks(void)
 {
 	struct trace *t = trace_new(16);

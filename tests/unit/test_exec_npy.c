@@ -1,4 +1,4 @@
-/* Tests of src/exec/npy: what is read back, and hostile files. */
+/* Tests of src/exec/npy: files are read back, and hostile files are refused. */
 #include "check.h"
 #include "exec/npy.h"
 #include <fcntl.h>
@@ -23,7 +23,7 @@ static void write_file(const char *name, const void *data, size_t n)
 	close(fd);
 }
 
-/* A file of format 1.0 with this header text and n bytes of data. */
+/* Writes a file of format 1.0 with this header and n bytes of data. */
 static void write_npy(const char *name, const char *header, size_t n)
 {
 	unsigned char file[70000];
@@ -111,7 +111,7 @@ static void test_fits(void)
 	misfit(&f, DTYPE_F64, 0, NULL, "its shape is (2, 3), () is needed");
 	npy_close(&f);
 
-	/* other spellings of the same */
+	/* other spellings of the same header */
 	static const struct {
 		const char *descr;
 		enum dtype t;
@@ -214,7 +214,7 @@ static void test_hostile(void)
 	free(long_header);
 }
 
-/* A file cut after it was opened is an error, not a crash. */
+/* A file that is cut after it was opened is an error, not a crash. */
 static void test_cut(void)
 {
 	struct npy f;
@@ -236,7 +236,7 @@ static void test_write_fails(void)
 	CHECK(!npy_write("/nowhere/x.npy", DTYPE_F32, 0, NULL, &x, &why));
 	CHECK_STR(why.at, "'/nowhere/x.npy': cannot be written: No such file or directory");
 	buf_free(&why);
-	/* a folder in its place: nothing is left beside it */
+	/* a folder with that name: nothing is left beside it */
 	CHECK(mkdir(in_folder("d.npy"), 0777) == 0);
 	CHECK(!npy_write(path, DTYPE_F32, 0, NULL, &x, &why));
 	buf_free(&why);

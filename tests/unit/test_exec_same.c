@@ -1,5 +1,5 @@
-/* Tests of same_outputs: one element of one rank that changes between runs is found and named, padding is not
- * looked at. */
+/* Tests of same_outputs: one changed element of one rank between runs is found and named; padding is
+ * ignored. */
 #include "exec/same_outputs.h"
 #include "parse/ast.h"
 #include "parse/sema.h"

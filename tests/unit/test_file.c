@@ -1,4 +1,4 @@
-/* Tests of src/base/file: a file is there whole or as it was, and nothing lies beside it. */
+/* Tests of src/base/file: a file is written whole or not changed, and no other file is left beside it. */
 #include "base/file.h"
 #include "base/str.h"
 #include "check.h"
@@ -49,7 +49,7 @@ static void limit(rlim_t bytes)
 	CHECK(setrlimit(RLIMIT_FSIZE, &l) == 0);
 }
 
-/* A disk with room for 16 bytes more. */
+/* A disk with space for 16 more bytes. */
 static void test_full(void)
 {
 	struct file_writer w;
@@ -88,7 +88,7 @@ static void test_pieces(void)
 	fputs("unwanted", w.to);
 	CHECK(file_end(&w, false));
 	check_holds("a", "new");
-	CHECK(file_end(&w, true)); /* none was begun */
+	CHECK(file_end(&w, true)); /* no file was begun */
 	CHECK(!file_begin(&w, "no/such/folder"));
 	CHECK_EQ(errno, ENOENT);
 	CHECK(put("a", ""));

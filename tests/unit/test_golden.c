@@ -1,5 +1,5 @@
-/* Random texts compared line by line: the edits lead from one to the other, are as few as a table of all
- * beginnings finds, and come out of the unified diff again. */
+/* Compares random texts line by line: the edits lead from one to the other, are as few as a full table finds,
+ * and the unified diff gives them back. */
 #include "check.h"
 #include "golden/golden_compare.h"
 #include "golden/golden_output.h"
@@ -15,7 +15,7 @@ static uint64_t random_next(uint64_t *state)
 	return *state;
 }
 
-/* A test that expects n lines of few letters, and m lines of output. */
+/* Draws a test that expects n lines of few letters, and m lines of output. */
 static void draw(uint64_t *seed, struct golden_test *t, struct golden_lines *output)
 {
 	static const char *const line[] = {"a", "b", "c", "{{[ab]}}", "{{0 1}{2 3}}"};
@@ -50,7 +50,7 @@ static uint32_t fewest(const struct golden_test *t, const struct golden_lines *o
 	return edits[t->expected.n][output->at.n];
 }
 
-/* The lines that a diff takes away and adds, against those of the edits. */
+/* Compares the lines that a diff removes and adds with those of the edits. */
 static void check_diff(const struct golden_test *t, const struct golden_lines *output,
                        const struct golden_edits *e)
 {
@@ -97,7 +97,7 @@ static void test_edits(void)
 	}
 }
 
-/* More lines than edits are looked for: all is taken away and added, quickly. */
+/* With more lines than the search allows, all are removed and added, quickly. */
 static void test_nothing_alike(void)
 {
 	enum { N = 20000 };

@@ -1,11 +1,11 @@
-/* Tests of src/base/hash: values that files keep, and the table of ids. */
+/* Tests of src/base/hash: values that files store, and the table of ids. */
 #include "base/hash.h"
 #include "check.h"
 
 static void test_values(void)
 {
 	CHECK(hash_text("") == HASH_START);
-	CHECK(hash_text("a") == 0xaf63dc4c8601ec8cu); /* of the authors' list of test vectors */
+	CHECK(hash_text("a") == 0xaf63dc4c8601ec8cu); /* from the authors' test vectors */
 	CHECK(hash_text("foobar") == 0x85944171f73967e8u);
 	CHECK(hash_bytes(hash_text("foo"), "bar", 3) == hash_text("foobar"));
 	CHECK(hash_bytes(HASH_START, "a\0b", 3) != hash_text("a"));
@@ -27,7 +27,7 @@ static void test_blocks(void)
 	CHECK(hash_number(hash_number(0, 1), 2) != hash_number(hash_number(0, 2), 1));
 }
 
-/* Returns how many ids stand under a hash, and the sum of these. */
+/* Returns the number of ids with a hash, and their sum. */
 static uint32_t count(const struct hash_table *t, uint64_t hash, uint32_t *sum)
 {
 	struct hash_probe p = {.hash = hash};
@@ -75,7 +75,7 @@ static void test_collisions(void)
 {
 	struct hash_table t = {0};
 	uint32_t sum;
-	for (uint32_t id = 1; id <= 1000; id++) /* one hash, and those of the slots behind it */
+	for (uint32_t id = 1; id <= 1000; id++) /* one hash, which also fills the slots after its own */
 		hash_insert(&t, id <= 500 ? UINT32_MAX : id, id);
 	CHECK_EQ(count(&t, UINT32_MAX, &sum), 500);
 	CHECK_EQ(sum, 500 * 501 / 2);

@@ -1,4 +1,4 @@
-/* Tests of copies of programs: they print alike, and neither sees what is done to the other. */
+/* Tests of copies of programs: they print alike, and changing one does not change the other. */
 #include "check.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
@@ -30,7 +30,7 @@ static op_id find(struct module *m, enum op_kind kind)
 	return op;
 }
 
-/* Takes away the set, and makes an expression that there was not. */
+/* Removes the set, and makes a new expression. */
 static void change(struct module *m)
 {
 	op_id set = find(m, OP_SET), linear = find(m, OP_LINEAR);
@@ -61,7 +61,7 @@ static void test_copy(void)
 	CHECK_STR(after, before);
 	uint32_t exprs = m->expr.n;
 	module_free(n);
-	change(m); /* what the copy made is not there */
+	change(m); /* the copy's new expression is not in it */
 	CHECK_EQ(m->expr.n, exprs + 1);
 	char *again = print(m);
 	CHECK_STR(again, changed);

@@ -1,7 +1,7 @@
 /* Layout arithmetic against brute force.
  *
- * A random series of splits, merges, reorders and swizzles is applied twice: by the domain builder,
- * and to an explicit table that holds for every loop coordinate the logical index it stands for. */
+ * A random series of splits, merges, reorders and swizzles is applied twice: by the domain builder, and to an
+ * explicit table of the logical index of every loop coordinate. */
 #include "check.h"
 #include "ir/build.h"
 #include "ir/domain.h"
@@ -218,7 +218,7 @@ static void random_sugar(void)
 	module_free(m);
 }
 
-/* Canonical forms of equal polynomials are equal, and have the value of what was written. */
+/* Canonical forms of equal polynomials are equal, and have the value of the original. */
 static expr_id random_expr(struct module *m, const param_id *p, unsigned depth)
 {
 	unsigned kind = depth ? random_below(6) : random_below(2);
@@ -240,7 +240,7 @@ static void canonical_expressions(void)
 		p[i] = ir_param_add(m, 0, 0);
 	for (unsigned round = 0; round < 2000; round++) {
 		expr_id e = random_expr(m, p, 3), c = expr_canon(m, e);
-		CHECK(expr_canon(m, c) == c); /* 0 where a divisor cancels to zero */
+		CHECK(expr_canon(m, c) == c); /* 0 if a divisor cancels to zero */
 		for (unsigned i = 0; i < 3; i++) {
 			m->param.at[p[i]].has_value = true;
 			m->param.at[p[i]].value = 1 + random_below(50);

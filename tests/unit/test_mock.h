@@ -1,5 +1,5 @@
-/* test_mock: cases of the mock libraries. Each runs in a process of its own, since the mock reads its
- * environment once. */
+/* test_mock: runs tests of the mock libraries, each in its own process, since the mock reads its environment
+ * once. */
 #ifndef HIRC_TEST_MOCK_H
 #define HIRC_TEST_MOCK_H
 #include "check.h"
@@ -25,15 +25,15 @@ static inline void mock_find(void *library, const char *name, void *out)
 #define MOCK_TEXT(name) #name
 #define MOCK_FIND(name) mock_find(library, MOCK_TEXT(name), &api.name);
 
-/* All entry points of api.h that a library has. */
+/* Opens all entry points of a library that api.h lists. */
 #define MOCK_OPEN(file, CALLS)                                                                               \
 	do {                                                                                                 \
 		void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);                                         \
 		CALLS(MOCK_FIND)                                                                             \
 	} while (0)
 
-/* Runs a case with an environment of "NAME=value" words: its exit status, or minus the signal that ended it.
- */
+/* Runs a test with an environment of "NAME=value" words. Returns its exit status, or minus the signal that
+ * ended it. */
 static inline int mock_status(void (*run)(void), const char *environment)
 {
 	int status;
@@ -59,7 +59,7 @@ static inline int mock_status(void (*run)(void), const char *environment)
 
 #define MOCK_CASE(run, environment) CHECK_EQ(mock_status(run, environment), 0)
 
-/* The first GPU, with its context current. */
+/* Opens the first GPU and makes its context current. */
 static inline void mock_begin(void)
 {
 	CUcontext context;

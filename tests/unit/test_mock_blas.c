@@ -1,4 +1,5 @@
-/* The mock cuBLASLt: orders, transposes, batches and epilogues; what the real one refuses is refused. */
+/* The mock cuBLASLt: orders, transposes, batches and epilogues; it refuses problems that the real one
+ * refuses. */
 #include "test_mock.h"
 #include <math.h>
 
@@ -87,7 +88,8 @@ static void fill(float *at, int n, int seed)
 		at[k] = (float)((k * 7 + seed * 5) % 13 - 6) / 4;
 }
 
-/* All transposes, as columns or rows, two matrices, 2 A B + 3 D, a bias along rows where columns are used. */
+/* All transposes, as columns or rows, with two matrices, 2 A B + 3 D, and a bias along rows if columns are
+ * used. */
 static void products(void)
 {
 	float a[BATCH * M * K], b[BATCH * K * N], d[BATCH * M * N], bias[M], got[BATCH * M * N];
@@ -137,7 +139,7 @@ static void products(void)
 	}
 }
 
-/* bf16 in, f32 out: 1.5 is 0x3fc0. What D held is not read where beta is 0. */
+/* bf16 in, f32 out: 1.5 is 0x3fc0. D is not read if beta is 0. */
 static void small_types(void)
 {
 	uint16_t a[8], *at = NULL;
@@ -157,7 +159,7 @@ static void small_types(void)
 		CHECK(got[k] == 9);
 }
 
-/* Of 2 x 2 matrices of f32, with its algorithm. */
+/* Returns a problem of 2 x 2 matrices of f32, with its algorithm. */
 static struct problem found_problem(void)
 {
 	struct problem p = problem_of(CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUDA_R_32F, CUBLAS_OP_N,
@@ -168,7 +170,7 @@ static struct problem found_problem(void)
 
 /* ---- refusals */
 
-/* What there is an algorithm for: n x n matrices, A of op a. */
+/* Tests for which n x n matrices, with A of op a, there is an algorithm. */
 static void refusals(void)
 {
 	static const struct {
@@ -212,7 +214,7 @@ static void refusals(void)
 	}
 }
 
-/* An algorithm is for its problem, its workspace and its alignment. */
+/* An algorithm is valid for its problem, its workspace and its alignment. */
 static void algorithms(void)
 {
 	float x[16] = {0};

@@ -1,5 +1,5 @@
-/* The mock driver and compiler: streams really are asynchronous, an event that is waited for is what it was
- * at the call, kernels run, and failures come when they are asked for. LABELS: tsan */
+/* The mock driver and compiler: streams are asynchronous, a wait for an event is for the record at the call,
+ * kernels run, and failures come on request. LABELS: tsan */
 #include "test_mock_kernel.h"
 #include <signal.h>
 
@@ -26,7 +26,7 @@ static void stream_is_asynchronous(void)
 	CHECK_EQ(api.cuStreamDestroy(other), CUDA_SUCCESS);
 }
 
-/* The stream that waits goes on when the first record is over, though the event was recorded again. */
+/* The waiting stream continues when the first record is over, though the event was recorded again. */
 static void wait_is_for_the_record_at_the_call(void)
 {
 	mock_begin();
@@ -49,7 +49,7 @@ static void wait_is_for_the_record_at_the_call(void)
 	CHECK_EQ(api.cuStreamSynchronize(b), CUDA_SUCCESS);
 	CHECK_EQ(api.cuEventQuery(e), CUDA_ERROR_NOT_READY);
 	CHECK_EQ(api.cuStreamWaitEvent(b, e, 0), CUDA_SUCCESS);
-	CHECK_EQ(api.cuEventDestroy(e), CUDA_SUCCESS); /* who waits for it still does */
+	CHECK_EQ(api.cuEventDestroy(e), CUDA_SUCCESS); /* streams that wait for it still do */
 	usleep(5000);
 	CHECK_EQ(api.cuStreamQuery(b), CUDA_ERROR_NOT_READY);
 	open_gate(1);
@@ -57,7 +57,7 @@ static void wait_is_for_the_record_at_the_call(void)
 	CHECK_EQ(value_of(sum, b), 6 * 10 + 12);
 }
 
-/* An event of one stream orders what another one does, whatever the delays. */
+/* An event of one stream orders the work of another, with any delays. */
 static void events_order(void)
 {
 	mock_begin();
@@ -83,7 +83,7 @@ static float elapsed(CUevent from, CUevent to)
 	return ms;
 }
 
-/* An event's time is when its stream came to it, not when it was recorded. */
+/* The time of an event is when its stream reached it, not when it was recorded. */
 static void events_have_times(void)
 {
 	CUevent e[3], without, never;
@@ -128,8 +128,8 @@ static void copies(void)
 	mock_write(at, &pageable, sizeof *at, s);
 	mock_write(at + 1, pinned, sizeof *at, s);
 	CHECK_EQ(api.cuMemcpyDtoDAsync((CUdeviceptr)sum, (CUdeviceptr)(at + 1), sizeof *at, s), CUDA_SUCCESS);
-	pageable = 50; /* was read at the call */
-	*pinned = 60;  /* is read when the stream comes to it */
+	pageable = 50; /* it was read at the call */
+	*pinned = 60;  /* it is read when the stream reaches the copy */
 	open_gate(0);
 	CHECK_EQ(value_of(at, s), 5);
 	CHECK_EQ(value_of(at + 1, s), 60);
@@ -236,7 +236,7 @@ static void calls_fail(void)
 	CHECK_EQ(api.cuEventElapsedTime(&ms, from, to), CUDA_SUCCESS);
 }
 
-/* A kernel's fault shows in later calls, and stays. */
+/* The fault of a kernel shows in all later calls. */
 static void kernel_fails(void)
 {
 	CUdeviceptr at;
@@ -274,7 +274,7 @@ static void several_devices(void)
 	CHECK_EQ(api.cuDevicePrimaryCtxRetain(&context, 2), CUDA_SUCCESS);
 	CHECK_EQ(api.cuCtxSetCurrent(context), CUDA_SUCCESS);
 	CHECK_EQ(api.cuStreamCreate(&s, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-	CHECK_EQ(api.cuEventRecord(e, s), CUDA_ERROR_INVALID_HANDLE); /* of another context */
+	CHECK_EQ(api.cuEventRecord(e, s), CUDA_ERROR_INVALID_HANDLE); /* it belongs to another context */
 	CHECK_EQ(api.cuStreamWaitEvent(s, e, 0), CUDA_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
-/* Graphs of the mock driver: what is captured is not done, a launch does all of it in its order, and what
- * cannot be captured is refused. LABELS: tsan */
+/* Graphs of the mock driver: captured work does not run, a launch runs all of it in order, and calls that
+ * cannot be captured are refused. LABELS: tsan */
 #include "test_mock_kernel.h"
 
 static CUstream a, b;
@@ -17,7 +17,7 @@ static void begin(void)
 	CHECK_EQ(api.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
 }
 
-/* What `from` has comes before what `to` is given from now on. */
+/* Makes all work given to `to` from now on wait for the work of `from`. */
 static CUresult order(CUstream from, CUstream to)
 {
 	CHECK_EQ(api.cuEventRecord(event, from), CUDA_SUCCESS);
@@ -29,12 +29,12 @@ static void capture(CUstream s)
 	CHECK_EQ(api.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), CUDA_SUCCESS);
 }
 
-/* Streams take turns: 1, 2, 3. The graph is launched three times, after work of its own stream. */
+/* Streams alternate: 1, 2, 3. The graph is launched three times, after work of its own stream. */
 static void launches(void)
 {
 	CUgraph graph;
 	CUgraphExec executable;
-	unsigned want = 24; /* of the first launch */
+	unsigned want = 24; /* for the first launch */
 	begin();
 	capture(a);
 	launch(a, NULL, sum, 1);
@@ -56,11 +56,11 @@ static void launches(void)
 	CHECK_EQ(order(a, b), CUDA_SUCCESS);
 	CHECK_EQ(api.cuGraphLaunch(executable, b), CUDA_SUCCESS);
 	want = ((want * 10 + 6) * 10 + 12) * 10 + 18;
-	CHECK_EQ(api.cuGraphExecDestroy(executable), CUDA_SUCCESS); /* what was launched is still done */
+	CHECK_EQ(api.cuGraphExecDestroy(executable), CUDA_SUCCESS); /* launched work is still done */
 	CHECK_EQ(value_of(sum, b), (int)want);
 }
 
-/* Copies of pageable memory read what it holds when the graph runs. */
+/* A copy from pageable memory reads its contents when the graph runs. */
 static void copies(void)
 {
 	CUgraph graph;
@@ -83,7 +83,7 @@ static void end_fails(CUstream s, CUresult want)
 	CUgraph graph;
 	CHECK_EQ(api.cuStreamEndCapture(s, &graph), want);
 	CHECK(graph == NULL);
-	launch(s, NULL, sum, 1); /* the stream works again */
+	launch(s, NULL, sum, 1); /* the stream can be used again */
 	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
 }
 

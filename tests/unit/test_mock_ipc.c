@@ -1,5 +1,5 @@
-/* Handles of the mock driver: other processes map what they are of, and it is an error to open what is one's
- * own, is freed, or was made by a process that has ended. LABELS: tsan */
+/* Handles of the mock driver: other processes can map memory. It is an error to open memory that is one's
+ * own, is freed, or belongs to a process that has ended. LABELS: tsan */
 #include "test_mock_ipc.h"
 
 enum { OPEN = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS };
@@ -17,7 +17,7 @@ static int byte_of(const void *at, size_t k, CUstream s)
 	return value;
 }
 
-/* Whatever the size: where it begins and where it ends. */
+/* Memory of any size is shared from its beginning to its end. */
 static void memory_is_shared(void)
 {
 	static const size_t size[] = {1, 255, 256, 4096, 5000, 1 << 20};
@@ -52,7 +52,7 @@ static void memory_is_shared(void)
 	other_end(&o);
 }
 
-/* The same pointer each time, until it was closed as often as it was opened. */
+/* Opening returns the same pointer until it was closed as often as opened. */
 static void opened_twice(void)
 {
 	CUdeviceptr at[2];
@@ -82,7 +82,7 @@ static void opened_twice(void)
 	other_end(&o);
 }
 
-/* What one process alone is refused. */
+/* Calls that are refused within one process. */
 static void mistakes(void)
 {
 	CUipcMemHandle handle;
@@ -101,7 +101,7 @@ static void mistakes(void)
 	CHECK_EQ(api.cuIpcCloseMemHandle((CUdeviceptr)own), CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Other memory has the number of the file by then. */
+/* The number of the file then belongs to other memory. */
 static void freed_memory(void)
 {
 	CUipcMemHandle handle, again;
@@ -126,7 +126,7 @@ static void freed_memory(void)
 	other_end(&o);
 }
 
-/* Its memory stays with who has mapped it, and is for nobody else. */
+/* Memory of a killed process remains with those who mapped it, and cannot be mapped again. */
 static void killed_process(void)
 {
 	CUipcMemHandle handle;
@@ -182,7 +182,7 @@ static void attributes(void)
 	}
 }
 
-/* What runs over the end of an allocation faults at the latest in the next page. */
+/* An access past the end of an allocation faults at the latest in the next page. */
 static void run_over_the_end(void)
 {
 	mock_begin();

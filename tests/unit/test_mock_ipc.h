@@ -1,16 +1,16 @@
-/* test_mock_ipc: two processes of which each has the mock driver of its own, and pipes between them. */
+/* test_mock_ipc: two processes, each with its own mock driver, and pipes between them. */
 #ifndef HIRC_TEST_MOCK_IPC_H
 #define HIRC_TEST_MOCK_IPC_H
 #include "test_mock.h"
 #include <signal.h>
 
-/* The other process; 0: this is the child. */
+/* The other process; process 0: this is the child. */
 struct other {
 	pid_t process;
 	int in, out;
 };
 
-/* Before either has called the driver. */
+/* Call it before either process calls the driver. */
 static inline struct other other_begin(void)
 {
 	int down[2], up[2];
@@ -34,13 +34,14 @@ static inline void other_send(const struct other *o, const void *at, size_t byte
 
 static inline void other_receive(const struct other *o, void *at, size_t bytes)
 {
-	if (read(o->in, at, bytes) != (ssize_t)bytes) { /* the other has failed, and says why */
+	if (read(o->in, at, bytes) != (ssize_t)bytes) { /* the other process has failed, and prints the
+		                                           reason */
 		fflush(stdout);
 		_exit(1);
 	}
 }
 
-/* The child leaves; the parent looks how that went. */
+/* Ends the child; the parent checks its exit status. */
 static inline void other_end(const struct other *o)
 {
 	int status = 0;
@@ -52,7 +53,7 @@ static inline void other_end(const struct other *o)
 	CHECK_EQ(status, 0);
 }
 
-/* What the parent has allocated, as the child sees it. */
+/* Returns memory that the parent has allocated, as mapped in the child. */
 static inline void *other_share(const struct other *o, size_t bytes)
 {
 	CUipcMemHandle handle;

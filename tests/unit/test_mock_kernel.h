@@ -1,4 +1,4 @@
-/* test_mock_kernel: a kernel for cases of the mock driver, which waits at a gate and then counts. */
+/* test_mock_kernel: a kernel for tests of the mock driver. It waits at a gate and then counts. */
 #ifndef HIRC_TEST_MOCK_KERNEL_H
 #define HIRC_TEST_MOCK_KERNEL_H
 #include "test_mock.h"

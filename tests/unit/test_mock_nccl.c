@@ -1,16 +1,16 @@
-/* The mock NCCL: every call moves what it should between ranks that are threads or processes; groups go on
- * together, other communicators independently; what does not match hangs until it is aborted. LABELS: tsan */
+/* The mock NCCL: every call moves its data between ranks that are threads or processes; calls of a group run
+ * together, communicators are independent; a call without a match hangs until it is aborted. LABELS: tsan */
 #include "test_mock.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 
-enum { RANKS = 3, COUNT = 5000 /* more than a pipe holds */ };
+enum { RANKS = 3, COUNT = 5000 /* COUNT: more than fits into a pipe */ };
 
-/* What one rank of a case knows. */
+/* The data of one rank of a test. */
 struct rank {
 	int rank, n;
-	const ncclUniqueId *id; /* two */
+	const ncclUniqueId *id; /* two ids */
 	CUstream stream;
 	void (*body)(struct rank *r);
 };
@@ -82,7 +82,7 @@ static void as_processes(void (*body)(struct rank *r), int n)
 
 /* ---- numbers */
 
-/* What rank k has at element i: exact sums. */
+/* Returns element i of rank k: sums are exact. */
 static float number(int k, int i)
 {
 	return (float)((i * 7 + k * 3) % 11 - 5);
@@ -158,7 +158,7 @@ static void collectives(struct rank *r)
 	finish(r, c);
 }
 
-/* A ring in a group: without it each send would wait for a receive that comes later. */
+/* A ring in a group: without the group each send would wait for a later receive. */
 static void groups(struct rank *r)
 {
 	ncclComm_t c = make(r, 0);
@@ -172,7 +172,7 @@ static void groups(struct rank *r)
 	CHECK_EQ(api.ncclRecv(out, COUNT, ncclFloat32, before, c, other), ncclSuccess);
 	CHECK_EQ(api.ncclSend(in, COUNT, ncclFloat32, r->rank, c, r->stream), ncclSuccess);
 	CHECK_EQ(api.ncclRecv(own, COUNT, ncclFloat32, r->rank, c, r->stream), ncclSuccess);
-	CHECK_EQ(api.cuStreamQuery(r->stream), CUDA_SUCCESS); /* nothing before the end of the group */
+	CHECK_EQ(api.cuStreamQuery(r->stream), CUDA_SUCCESS); /* nothing runs before the end of the group */
 	CHECK_EQ(api.ncclGroupEnd(), ncclSuccess);
 	CHECK_EQ(api.cuStreamSynchronize(other), CUDA_SUCCESS);
 	SAME(out, COUNT, number(before, i));
@@ -181,7 +181,8 @@ static void groups(struct rank *r)
 	finish(r, c);
 }
 
-/* Ranks issue two communicators in different orders, on streams of their own: each goes on by itself. */
+/* Ranks issue calls of two communicators in different orders, on separate streams: each makes progress by
+ * itself. */
 static void independent(struct rank *r)
 {
 	ncclComm_t c[2] = {make(r, 0), make(r, 1)};
@@ -201,7 +202,7 @@ static void independent(struct rank *r)
 	}
 }
 
-/* A graph of two sums that is launched twice, with others before and between. */
+/* A graph of two sums that is launched twice, with other sums before and between. */
 static void in_graphs(struct rank *r)
 {
 	ncclComm_t c = make(r, 0);
@@ -223,7 +224,7 @@ static void in_graphs(struct rank *r)
 	finish(r, c);
 }
 
-/* bf16: each step rounds; averages multiply first; NaN is passed by in max. */
+/* bf16: each step rounds; averages multiply first; max ignores NaN. */
 static void roundings(struct rank *r)
 {
 	static const uint16_t value[2][3] = {{0x4380, 0x3f80, 0x7fc0}, {0x3f80, 0x4040, 0x3f80}};
@@ -262,7 +263,7 @@ static void mismatch(struct rank *r)
 	CHECK_EQ(api.cuStreamSynchronize(r->stream), CUDA_SUCCESS);
 }
 
-/* The second launch of the process breaks. */
+/* The second launch of the process fails. */
 static void breaks(struct rank *r)
 {
 	ncclComm_t c = make(r, 0);

@@ -1,5 +1,5 @@
-/* Streams of the mock driver that wait for numbers in memory: of their process and of others, however late,
- * asleep while they wait. LABELS: tsan */
+/* Streams of the mock driver that wait for numbers in memory, of their own process and of others, however
+ * late these come; they sleep while they wait. LABELS: tsan */
 #include "test_mock_ipc.h"
 #include <time.h>
 
@@ -21,7 +21,7 @@ static uint32_t *zeros(int n, CUstream s)
 	return at;
 }
 
-/* Values that a wait is over with, or not. GEQ goes around. */
+/* Values that end a wait, and values that do not. GEQ is cyclic. */
 static void conditions(void)
 {
 	static const struct {
@@ -51,7 +51,7 @@ static void conditions(void)
 	}
 }
 
-/* A write by a copy, or by a fill, is seen as well. */
+/* A write by a copy or by a fill is seen, too. */
 static void other_writes(void)
 {
 	static const uint32_t seven = 7;
@@ -67,8 +67,8 @@ static void other_writes(void)
 
 enum { ROUNDS = 200 };
 
-/* Two processes hand a number to and fro: what one wrote before its flag is there when the other has seen
- * that. */
+/* Two processes pass a number back and forth: data written before a flag are there once the other has seen
+ * the flag. */
 static void to_and_fro(void)
 {
 	char go = 0;
@@ -94,14 +94,14 @@ static void to_and_fro(void)
 		CHECK_EQ(put(s, at + mine, k), CUDA_SUCCESS);
 	}
 	CHECK_EQ(api.cuStreamSynchronize(s), CUDA_SUCCESS);
-	if (o.process) /* the memory is this process's: it leaves last */
+	if (o.process) /* the memory belongs to this process, so it ends last */
 		other_receive(&o, &go, 1);
 	else
 		other_send(&o, &go, 1);
 	other_end(&o);
 }
 
-/* Who waits takes none of the host's time. */
+/* A waiting stream takes no host time. */
 static void waits_asleep(void)
 {
 	struct timespec from, to;
@@ -117,7 +117,7 @@ static void waits_asleep(void)
 	CHECK_EQ(api.cuStreamSynchronize(other), CUDA_SUCCESS);
 }
 
-/* A graph's waits and writes are those of its launch. */
+/* The waits and writes of a graph are done at each launch. */
 static void in_a_graph(void)
 {
 	CUgraph graph;

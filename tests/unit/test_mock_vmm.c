@@ -1,5 +1,5 @@
-/* Memory of the mock driver that is mapped apart from addresses: the same memory at several, another
- * process's beside one's own, and what is refused. LABELS: tsan */
+/* Memory of the mock driver that is mapped separately from its addresses: one memory at several addresses,
+ * another process's memory beside one's own, and calls that are refused. LABELS: tsan */
 #include "test_mock_ipc.h"
 #include <sys/socket.h>
 
@@ -58,7 +58,7 @@ static int byte_of(CUdeviceptr at, CUstream s)
 	return value;
 }
 
-/* Two pieces in one order and in the other; the handles are given back while they are mapped. */
+/* Maps two pieces in both orders; the handles are released while they are mapped. */
 static void side_by_side(void)
 {
 	begin();
@@ -112,7 +112,7 @@ static int receive_file(int from)
 	return file;
 }
 
-/* What a process has made is mapped by another, beside its own. */
+/* One process maps memory of another beside its own. */
 static void shared(void)
 {
 	int pair[2], file;
@@ -159,8 +159,9 @@ static void refused(void)
 	h = make(UNIT);
 	big = make(2 * UNIT);
 	CUdeviceptr at = reserve(2 * UNIT);
-	CHECK_EQ(api.cuMemMap(at, UNIT, 0, big, 0), CUDA_ERROR_INVALID_VALUE);            /* a part */
-	CHECK_EQ(api.cuMemMap(at, UNIT, UNIT, big, 0), CUDA_ERROR_INVALID_VALUE);         /* an offset */
+	CHECK_EQ(api.cuMemMap(at, UNIT, 0, big, 0), CUDA_ERROR_INVALID_VALUE);    /* only a part of the
+	                                                                             handle */
+	CHECK_EQ(api.cuMemMap(at, UNIT, UNIT, big, 0), CUDA_ERROR_INVALID_VALUE); /* an offset */
 	CHECK_EQ(api.cuMemMap(at + UNIT, 2 * UNIT, 0, big, 0), CUDA_ERROR_INVALID_VALUE); /* beyond */
 	CHECK_EQ(api.cuMemMap(at, UNIT, 0, h, 0), CUDA_SUCCESS);
 	CHECK_EQ(api.cuMemMap(at, UNIT, 0, h, 0), CUDA_ERROR_INVALID_VALUE); /* mapped already */
@@ -173,7 +174,7 @@ static void unmapped(void)
 	CUmemGenericAllocationHandle h = make(UNIT);
 	CUdeviceptr at = reserve(UNIT);
 	CHECK_EQ(api.cuMemMap(at, UNIT, 0, h, 0), CUDA_SUCCESS);
-	api.cuMemsetD8Async(at, 0, UNIT, mock_stream()); /* nobody has allowed it */
+	api.cuMemsetD8Async(at, 0, UNIT, mock_stream()); /* access was not allowed */
 }
 
 static void still_mapped(void)

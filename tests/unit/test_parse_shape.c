@@ -1,5 +1,5 @@
-/* Statements that repeat, against a parse that takes every token as it stands: the trees are the same, or
- * both have errors. Random programs of both surfaces, from statements that nearly fit each other. */
+/* Compares repeated statements with a parse that reads every token: the trees are equal, or both have errors.
+ * Programs of both surfaces are drawn from statements that nearly match each other. */
 #include "base/source.h"
 #include "check.h"
 #include "parse/ast.h"
@@ -17,7 +17,7 @@ static unsigned random_below(unsigned n)
 	return (unsigned)(state >> 33) % n;
 }
 
-/* In a line, N is a name, D a number, B a blank or two, and Z what may stand at its end. */
+/* In a line, N is a name, D a number, B one or two blanks, and Z an end of the line. */
 static const char *const names[] = {
     "a",   "b",         "v1",     "v10",    "weight_out", "partial", "ex",
     "rf",  "team",      "for",    "name",   "by",         "T3",      "T3_g",
@@ -122,7 +122,7 @@ static bool same_nodes(const struct ast *a, ast_id x, struct ast *b, ast_id y, b
 		return false;
 	if (same_place && (m->at != n->at || m->end != n->end))
 		return false;
-	bool again = n->flags & AST_AGAIN; /* read here, since nodes move when some are added below */
+	bool again = n->flags & AST_AGAIN; /* a copy, since nodes move when more are added below */
 	ast_id i = m->first, k = ast_at(b, below)->first;
 	for (; i && k; i = ast_at(a, i)->next, k = ast_at(b, k)->next)
 		if (!same_nodes(a, i, b, k, same_place && !again))
@@ -130,7 +130,7 @@ static bool same_nodes(const struct ast *a, ast_id x, struct ast *b, ast_id y, b
 	return !i && !k;
 }
 
-/* Returns true if statements repeated in the program. */
+/* Returns true if the program had repeated statements. */
 static bool compare(const char *text, size_t n)
 {
 	struct source *s = source_from_text("p.hir", text, (uint32_t)n);
@@ -151,7 +151,7 @@ static bool compare(const char *text, size_t n)
 	return repeated;
 }
 
-/* Each second statement would be another one if its word were a name. */
+/* Every second statement would be a different one if its word were a name. */
 static const char *const words[] = {
     "program p {\n  a = f(b)\n  a = for(b)\n}\n",
     "%HostIrContainer { () -> () :\n  T1_g_float[iS1{4}] = f(3)\n  T2_g_float[iS2{4}] = ca_pos(3)\n}\n",

@@ -1,6 +1,6 @@
-/* Parts of tensors, against looking at every element that a rank has.
+/* Parts of tensors, compared with a search for every element that a rank has.
  *
- * Types, ranks and bound loops are drawn. `test_part SEED` draws those of one seed alone. */
+ * Types, ranks and bound loops are drawn. `test_part SEED` draws only those of one seed. */
 #include "check.h"
 #include "ir/build.h"
 #include "ir/domain.h"
@@ -39,7 +39,7 @@ static mesh_id draw_mesh(struct drawn *x)
 	const unsigned first = draw(3), gap = 1 + draw(2);
 	for (uint32_t k = 0; k < mesh.device_count; k++)
 		x->device[k] = first + k * gap;
-	for (uint32_t k = mesh.device_count; k-- > 1 && first;) { /* in no order */
+	for (uint32_t k = mesh.device_count; k-- > 1 && first;) { /* devices in random order */
 		const uint32_t other = draw(k + 1), d = x->device[k];
 		x->device[k] = x->device[other], x->device[other] = d;
 	}
@@ -48,7 +48,8 @@ static mesh_id draw_mesh(struct drawn *x)
 	return ir_mesh_add(x->m, &mesh);
 }
 
-/* Splits, merges and swizzles loop axes of visible ones. Many splits are as large as a mesh axis. */
+/* Draws splits, merges and swizzles that make loop axes from visible ones. Many splits are as large as a mesh
+ * axis. */
 static void draw_transform(struct drawn *x, struct domain_builder *b, const struct mesh *mesh)
 {
 	const unsigned pos = draw(b->loop_n), kind = draw(12);
@@ -84,7 +85,7 @@ static void draw_bound(struct drawn *x, const struct domain *d, const struct lay
 	}
 }
 
-/* False: it is too large to look at. */
+/* Returns false if the tensor is too large to search. */
 static bool draw_tensor(struct drawn *x, struct layout_env *env)
 {
 	static const enum axis_kind hidden[] = {AXIS_PARTIAL, AXIS_REDUCE};
@@ -125,7 +126,8 @@ struct seen { /* row-major over the visible axes */
 	bool at[MOST_ELEMENTS];
 };
 
-/* Goes over all coordinates of the loop domain that the rank has, or all of the axes that have no place. */
+/* Visits all coordinates of the loop domain that the rank has, with all coordinates of axes without a
+ * place. */
 static void look(const struct drawn *x, int64_t rank, struct seen *out)
 {
 	const struct domain *d = &x->m->domain.at[x->m->type.at[x->type].domain];
@@ -161,13 +163,13 @@ static void look(const struct drawn *x, int64_t rank, struct seen *out)
 	}
 }
 
-/* The elements of an axis, by its intervals. */
+/* Lists the elements of an axis from its intervals. */
 static int64_t list_axis(const struct part_axis *x, bool *in)
 {
 	int64_t n = 0, end = -1;
 	memset(in, 0, sizeof *in * MOST_EXTENT);
 	for (struct part_span s = {0}; part_next(x, &s);) {
-		CHECK(s.from < s.to && s.from > end && s.to <= x->extent); /* none touch */
+		CHECK(s.from < s.to && s.from > end && s.to <= x->extent); /* no two intervals touch */
 		CHECK(end >= 0 || s.from == x->from);
 		for (int64_t k = s.from; k < s.to; k++)
 			in[k] = true;
@@ -277,7 +279,7 @@ static value_id value_named(const struct module *m, const char *name)
 	return 0;
 }
 
-/* The part of a value where all loops around are in their step `at`. */
+/* Finds the part of a value if all loops around are in step `at`. */
 static void part_of_value(struct module *m, const char *name, int64_t rank, int64_t at, struct part *out)
 {
 	const value_id v = value_named(m, name);
@@ -340,7 +342,7 @@ static void test_views(void)
 	    {"Y", 1, 0, "4:8 12:16"},
 	    {"y", 1, 1, "12:16"},
 	    {"z", 0, 1, "0:4"},
-	    {"w", 0, 1, "8:12"}, /* a fresh value is that of the loops around */
+	    {"w", 0, 1, "8:12"}, /* a new value is that of the loops around */
 	    {"S", 0, 0, "0:6, 0:8, 0:5"},
 	    {"s", 0, 0, "0:6, 0:4, 0:5"},
 	    {"s", 1, 0, "0:6, 4:8, 0:5"},
@@ -357,11 +359,11 @@ static void test_views(void)
 	program_free(&t);
 }
 
-/* Runs in runs, and bounds of 64 bits. */
+/* Tests intervals inside intervals, and 64-bit bounds. */
 static void test_levels(void)
 {
 	static const int64_t size[PART_LEVELS] = {499, 200, 97, 41,
-	                                          17,  7,   3}; /* none divides the one before */
+	                                          17,  7,   3}; /* none divides the one before it */
 	struct part_axis x;
 	part_start(&x, 1000);
 	for (unsigned k = 0; k < PART_LEVELS; k++)
@@ -375,7 +377,7 @@ static void test_levels(void)
 }
 
 /* An axis that is cut more often than there are levels: the part is larger. Twelve halves, none of which
- * divides the one before. */
+ * divides the one before it. */
 static void test_many_levels(void)
 {
 	struct program t = program_of("mesh ring(x = 2)\nprogram p on ring {\n  input A: f32[4097]\n}\n");
@@ -412,7 +414,7 @@ static void test_many_levels(void)
 	program_free(&t);
 }
 
-/* Each member of a team gets all of its part of the result, from the members that give. */
+/* Each member of a team gets its whole part of the result, from the members that give. */
 static void test_delivered(void)
 {
 	struct program t = program_of("mesh ring(x = 4)\n"
@@ -423,7 +425,7 @@ static void test_delivered(void)
 	static const struct {
 		enum collective kind;
 		const char *in, *out;
-		unsigned givers; /* of each element */
+		unsigned givers; /* number for each element */
 	} cases[] = {
 	    {COLLECTIVE_ALLGATHER, "B", "A", 1},      {COLLECTIVE_ALLREDUCE, "A", "A", 4},
 	    {COLLECTIVE_REDUCE_SCATTER, "A", "B", 4}, {COLLECTIVE_BROADCAST, "A", "A", 1},

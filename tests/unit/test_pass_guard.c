@@ -1,4 +1,4 @@
-/* Tests of src/pass's guard: --verify-each finds a race that a pass makes, and says which pass. */
+/* Tests of the guard in src/pass: --verify-each finds a race that a pass makes, and names the pass. */
 #include "check.h"
 #include "ir/edit.h"
 #include "parse/ast.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct sabotage {
-	const char *after; /* the pass after which a statement goes */
+	const char *after; /* the pass after which a statement is removed */
 	enum op_kind kind; /* the first of this kind */
 };
 
@@ -25,7 +25,7 @@ static bool remove_one(void *to, struct module *m, const char *pass)
 	return true;
 }
 
-/* What the default pipeline reports of a program when a statement goes on the way. */
+/* Returns the messages of the default pipeline when a statement is removed on the way. */
 static char *compile(const char *text, struct sabotage s, enum status want)
 {
 	char *report = NULL;
@@ -73,7 +73,7 @@ static void test_right(void)
 	free(got);
 }
 
-/* The source has the race itself: passes are not held to it. */
+/* If the source has the race itself, passes are not blamed. */
 static void test_source_at_fault(void)
 {
 	char *got = compile("mesh m(x = 2)\n"
@@ -88,7 +88,7 @@ static void test_source_at_fault(void)
 	                    (struct sabotage){0}, STATUS_OK);
 	CHECK_STR(got, "");
 	free(got);
-	/* iterations that follow one another only while no pass gives them streams */
+	/* iterations are ordered only as long as no pass gives them streams */
 	got = compile("mesh m(x = 1)\n"
 	              "program p on m {\n"
 	              "  inout A: f32[8]\n"

@@ -1,4 +1,4 @@
-/* Tests of src/plan: windows, slots, loops and what is refused, by the printed plan. */
+/* Tests of src/plan: windows, slots, loops and refused programs, by the printed plan. */
 #include "check.h"
 #include "ir/number.h"
 #include "parse/ast.h"
@@ -6,7 +6,7 @@
 #include "plan/plan_packs.h"
 #include <stdlib.h>
 
-/* The plan of a rank of a program without passes, or what was reported. */
+/* Returns the plan of a rank of a program without passes, or the messages. */
 static char *plan_text_for(const char *text, int64_t rank, const struct plan_target *target, bool packs)
 {
 	char *report = NULL;
@@ -55,7 +55,7 @@ static void check_plan(const char *text, int64_t rank, const char *want)
 	free(got);
 }
 
-/* One line of the plan holds want. */
+/* Checks that one line of the plan contains want. */
 static void check_line(const char *text, int64_t rank, int64_t streams, const char *want)
 {
 	char *got = plan_text(text, rank, streams);
@@ -69,7 +69,7 @@ static void check_line(const char *text, int64_t rank, int64_t streams, const ch
 
 static void test_windows(void)
 {
-	/* the block of the result, of operands that hold more */
+	/* the block of the result, from operands that hold more */
 	check_plan(MESH "  input A: f32[6@x, 4]\n  input B: f32[6, 4]\n  input C: f32[4]\n"
 	                "  M: bool[6@x, 4] = A > B\n  output Y: f32[6@x, 4] = where(M, C, 1.5)\n}\n",
 	           1,
@@ -97,7 +97,7 @@ static void test_views(void)
 	    "    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=i)\n"
 	    "    y: f32[8@stream(4), 3] = shard_by_stream(Y, stream_index=i)\n    y <- neg(a)\n  }\n}\n",
 	    0, 4, "    let r6 = r2 * 6\n   2    task Y[r6; 2:3 3:1] = neg(A[r6; 2:3 3:1])");
-	/* a select counts from what the rank holds */
+	/* a select is relative to the elements that the rank holds */
 	check_line(MESH "  input A: f32[6@x, 3]\n  a = select(A, axis=0, index=3)\n  output Y: f32[3] = "
 	                "allocate()\n  Y <- neg(a)\n}\n",
 	           1, 4, "task Y[0; 3:1] = neg(A[0; 3:1])");
@@ -113,7 +113,7 @@ static void test_views(void)
 	check_line(MESH "  input A: f32[6@x, 4]\n  schedule A { allocation (2, 0, 1) }\n  output Y: f32[6@x, "
 	                "4] = neg(A)\n}\n",
 	           1, 4, "task Y[0; 3:4 4:1] = neg(A[0; 3:1 4:3])");
-	/* the contracted axis: what is here */
+	/* the contracted axis: the elements on this rank */
 	check_line(MESH "  input A: f32[4, 6@x]\n  input B: f32[6@x, 5]\n  output Y: f32[4, 5] partial(x) = "
 	                "matmul(A, B)\n}\n",
 	           1, 4, "task Y[0; 4:5 5:1] = gemm(A[0; 4:3 3:1], B[0; 3:5 5:1])");
@@ -126,7 +126,7 @@ static void test_views(void)
 	           4, "task Y[0; 2:6 3:2 2:1] = copy(A[0; 2:6 3:2 2:1])");
 }
 
-/* Where there is no memory for packed operands the plan is that of a program without. */
+/* If there is no memory for packed operands, the plan is that of a program without packs. */
 static void test_packs(void)
 {
 	const char *program = MESH "input X: bf16[64, 64]\ninput W: bf16[64, 64]\n"
@@ -138,7 +138,7 @@ static void test_packs(void)
 	free(without);
 }
 
-/* With relu as a part of products. */
+/* Compiles with relu as a part of products. */
 static void check_fused(const char *text, const char *want)
 {
 	const struct plan_target target = {
@@ -152,7 +152,7 @@ static void check_fused(const char *text, const char *want)
 
 static void test_epilogues(void)
 {
-	/* the product has no memory */
+	/* the product itself needs no memory */
 	check_fused(MESH "input X: f32[3, 4]\ninput W: f32[4, 5]\noutput H = relu(matmul(X, W))\n}\n",
 	            "plan of rank 0 of 2\n"
 	            "  buffer X: 12 of f32, input, at 128\n"
@@ -163,19 +163,19 @@ static void test_epilogues(void)
 	check_fused(PRODUCT "output H = relu(T)\n}\n",
 	            "   0  task H[0; 3:5 5:1] = relu of gemm(X[0; 3:4 4:1], W[0; 4:1 5:4], B[0; 3:0 5:1])\n"
 	            "   1  end\n");
-	/* others see the product, or it is another function */
+	/* others read the product, or it is another function */
 	check_fused(PRODUCT "output H = relu(T)\noutput S = neg(T)\n}\n", "= relu(T[0; 3:5 5:1])");
 	check_fused(PRODUCT "output H = relu(T)\noutput T\n}\n", "= relu(T[0; 3:5 5:1])");
 	check_fused(PRODUCT "output H = gelu_tanh(T)\n}\n", "= gelu_tanh(T[0; 3:5 5:1])");
-	/* other elements of it, or another order */
+	/* the function reads other elements, or in another order */
 	check_fused(PRODUCT "output H = relu(permute(T, (1, 0)))\n}\n", "= relu(T");
 	check_fused(PRODUCT "output H = relu(slice(T, axis=1, start=1, stop=3))\n}\n", "= relu(");
-	/* what the function writes is read by the product */
+	/* the product reads memory that the function writes */
 	check_fused(MESH "inout X: f32[4, 4]\ninput W: f32[4, 4]\nT = matmul(X, W)\nX <- relu(T)\n}\n",
 	            "X[0; 4:4 4:1] = relu(T");
-	/* something stands between them */
+	/* another statement between them */
 	check_fused(PRODUCT "S = neg(X)\noutput H = relu(T)\noutput S\n}\n", "= relu(T[0; 3:5 5:1])");
-	/* axes of one element; loops, with their jumps and scalars */
+	/* axes with one element; loops, with their jumps and scalars */
 	check_fused(MESH "input X: f32[1, 4]\ninput W: f32[4, 5]\noutput H = relu(matmul(X, W))\n}\n",
 	            "task H[0; 1:0 5:1] = relu of gemm(X[0; 1:");
 	check_fused(MESH "input X: f32[8, 4]\ninput W: f32[4, 5]\noutput H: f32[8, 5] = allocate()\n"
@@ -194,7 +194,7 @@ static void test_transposes(void)
 {
 #define TURNED                                                                                               \
 	MESH "input X: f32[8, 4]\ninput W: f32[8, 12]\ninput V: f32[3, 8, 12]\nT = permute(X, (1, 0))\n"
-	/* of the first operand, of the second, of matrices of a batch, and twice */
+	/* a transposed first operand, second operand, matrices of a batch, and both */
 	check_fused(TURNED "output Y = matmul(T, W)\n}\n",
 	            "   0  task Y[0; 4:12 12:1] = gemm(X[0; 4:1 8:4], W[0; 8:12 12:1])\n   1  end\n");
 	check_fused(TURNED "output Y = matmul(W, permute(V, (0, 2, 1)))\n}\n", "V[0; 3:96 12:1 8:12]");
@@ -204,7 +204,8 @@ static void test_transposes(void)
 	    "   0  task Y[0; 4:12 12:1] = relu of gemm(X[0; 4:8 8:1], W[0; 8:1 12:8])\n   1  end\n");
 	check_fused(TURNED "U = permute(T, (1, 0))\noutput Y = matmul(permute(U, (1, 0)), W)\n}\n",
 	            "   0  task Y[0; 4:12 12:1] = gemm(X[0; 4:1 8:4], W[0; 8:12 12:1])\n   1  end\n");
-	/* others see it, batches move, the operand is written before it is read, or it would be read worse */
+	/* others read it, the batch moves, the operand is written before it is read, or reading it would be
+	 * slower */
 	check_fused(TURNED "output Y = matmul(T, W)\noutput T\n}\n", "= gemm(T[0; 4:8 8:1]");
 	check_fused(TURNED "output Y = matmul(T, matmul(X, T))\n}\n", "T[0; 4:8 8:1] = copy(X");
 	check_fused(MESH "input X: f32[4, 3, 8]\ninput W: f32[8, 4]\n"
@@ -233,7 +234,7 @@ static void test_slots(void)
 	check_line(loop, 0, 4, "buffer t: 3 of f32, 4 slots");
 	check_line(loop, 0, 16, "buffer t: 3 of f32, 8 slots");
 	check_line(loop, 0, 1, "buffer t: 3 of f32, at ");
-	/* a chunk of the iteration only */
+	/* only a chunk of the iteration */
 	static const char chunk[] = MESH
 	    "  input A: f32[8, 3]\n  output Y: f32[8, 3] = allocate()\n  for i in 0..4 parallel(stream) {\n"
 	    "    a: f32[8@stream(4), 3] = shard_by_stream(A, stream_index=3-i)\n"
@@ -261,7 +262,7 @@ static void test_control(void)
 	           "  memory: 128 bytes\n"
 	           "   0  task Y[0; 3:1] = abs(A[0; 3:1])\n   1  end\n");
 	check_plan(branch, 2, "plan of rank 2 of 2, idle\n  memory: 0 bytes\n   0  end\n");
-	/* scalars of a branch are forgotten at its end */
+	/* scalars of a branch are dropped at its end */
 	check_plan(MESH "  inout A: f32[8]\n  for i in 0..4 {\n    if i < 2 {\n      a = select(A, axis=0, "
 	                "index=2*i)\n      a <- neg(a)\n    }\n"
 	                "    b = select(A, axis=0, index=2*i)\n    b <- abs(b)\n  }\n}\n",

@@ -1,4 +1,4 @@
-/* test_program: programs of text, for tests that look into the IR. */
+/* test_program: parses programs, for tests that inspect the IR. */
 #ifndef HIRC_TEST_PROGRAM_H
 #define HIRC_TEST_PROGRAM_H
 #include "check.h"

@@ -1,7 +1,7 @@
 /* Fusion-level programs: operations on logical tensors. */
 #include "test_ref_program.h"
 
-/* One program, its first output. */
+/* Runs one program; returns its first output. */
 static struct ran one(const char *text, const char *file, int line)
 {
 	struct ran r = run(text);
@@ -29,7 +29,7 @@ static void check_values(const char *text, const double *want, int64_t n, const 
 	check_values((text), (const double[]){__VA_ARGS__}, sizeof((const double[]){__VA_ARGS__}) / 8,       \
 	             __FILE__, __LINE__)
 
-/* Returns true if every run gives these elements. */
+/* Returns true if every run must give these elements. */
 static bool is_exact(const struct ref_array *a)
 {
 	int64_t count = 1;
@@ -51,7 +51,7 @@ static void contractions(void)
 			want += test_value(0, i / 5 * 4 + k) * test_value(1, k * 5 + i % 5);
 		CHECK(r.out[0].data[i] == want);
 	}
-	CHECK(r.n && is_exact(&r.out[0])); /* the parts of its sums, too */
+	CHECK(r.n && is_exact(&r.out[0])); /* the parts of the sums are exact, too */
 	ran_free(&r);
 	r = ONE("program p {\n  input X: bf16[2, 3]\n  input W: bf16[4, 3]\n  input B: bf16[4]\n  output Y: "
 	        "bf16[2, 4] = linear(X, W, B)\n}\n");
@@ -124,7 +124,7 @@ static void norms(void)
 	CHECK_VALUES(
 	    "program p {\n  X: f32[3] = iota()\n  W: f32[3] = full(2.0)\n  output Y = rmsnorm(X, W)\n}\n", 0,
 	    2 * q, 4 * q);
-	/* causal: the first row sees the first value only; equal keys average the others */
+	/* causal: the first row uses only the first value; with equal keys the others are averages */
 	CHECK_VALUES("program p {\n  Q: f32[1, 1, 2, 2] = full(1.0)\n  V: f32[1, 1, 2, 2] = full(3.0)\n  "
 	             "output Y = sdpa(Q, Q, V, causal=true)\n}\n",
 	             3, 3, 3, 3);
@@ -141,7 +141,7 @@ static void collectives(void)
 	CHECK_FAILS("mesh m(x = 2)\nprogram p on m {\n  input X: f32[4@x]\n  output Y: f32[4@x] = "
 	            "allreduce(X, axis=x)\n}\n",
 	            STATUS_DIAGNOSTICS, "allreduce of a tensor that is spread over its team");
-	/* a pending input is the sum of its parts, which are its data's last dimension */
+	/* a pending input is the sum of its parts, which are the last dimension of its data */
 	CHECK_VALUES(
 	    "mesh m(x = 2)\nprogram p on m {\n  input X: f32[2] partial(x)\n  output Y: f32[2] = X\n}\n", -1,
 	    1);

@@ -1,5 +1,5 @@
-/* Host-level programs, stepped on all ranks, against fusion-level ones that mean the same; programs
- * that do not end, or where ranks disagree. */
+/* Host-level programs, stepped on all ranks, compared with equivalent fusion-level ones; programs that do not
+ * end, or whose ranks disagree. */
 #include "test_ref_program.h"
 
 static const char *const relu_4096 =
@@ -44,7 +44,7 @@ static void ring(void)
 	CHECK_SAME(text, linear);
 	snprintf(text, sizeof text, host, "post(r, s)");
 	CHECK_SAME(text, linear);
-	snprintf(text, sizeof text, host, "post(r)"); /* the sends are issued where they stand */
+	snprintf(text, sizeof text, host, "post(r)"); /* the sends are issued at their text */
 	CHECK_SAME(text, linear);
 	for (int64_t streams = 0; streams < 4; streams++) {
 		snprintf(text, sizeof text, host, "post(s)\n      post(r)");
@@ -69,7 +69,7 @@ static void row_parallel(void)
 	           "set_stream(main)\n  for i in 0..3 {\n    synchronize(i)\n  }\n}\n",
 	           "mesh ring(x = 2)\nprogram p on ring {\n  input X: f32[10, 8@x]\n  input W: f32[5, 8@x]\n "
 	           " output Y: f32[10, 5] = linear(X, W)\n}\n");
-	/* chunks in an order of the program's own */
+	/* chunks in an order that the program chooses */
 	CHECK_SAME("mesh ring(x = 2)\nprogram p on ring {\n  input X: f32[10@stream(3), 8]\n  output Y: "
 	           "f32[10@stream(3), 8] = allocate()\n"
 	           "  for i in 0..3 parallel(stream) {\n    let j = (i + 1 + rank) % 3\n    Xi = "
@@ -90,7 +90,7 @@ static void swizzled(void)
 	    "    wait(c)\n    Yi = shard_by_stream(Y, stream_index=i)\n    Yi <- linear(G, W)\n  }\n}\n",
 	    "program p {\n  input X: f32[6, 4]\n  input W: f32[9, 4]\n  output Y: f32[6, 9] = linear(X, "
 	    "W)\n}\n");
-	/* the gather as broadcasts, one root an iteration */
+	/* the gather as broadcasts, one root for each iteration */
 	CHECK_SAME("mesh ring(x = 3)\nprogram p on ring {\n  input X: f32[6@x, 4]\n  output Y: "
 	           "f32[6@stream(3), 4] = allocate()\n"
 	           "  for i in 0..3 parallel(stream) {\n    Yi = shard_by_stream(Y, stream_index=i)\n    Yi "
@@ -128,7 +128,7 @@ static void collectives(void)
 	           "f32[3] = allocate()\n  C <- set(X)\n"
 	           "  C <- send_recv(B, axis=y, root=0)\n  output Y: f32[3] = C\n}\n",
 	           "program p {\n  input X: f32[3]\n  output Y: f32[3] = X\n}\n");
-	/* sets between any layouts, pending sums too */
+	/* sets between any layouts, also of pending sums */
 	CHECK_SAME(GRID "  A: f32[7@y@x, 11] = X\n  B: f32[7@x@y, 11] = A\n  C: f32[7, 11@block(2)@x] = B\n  "
 	                "output Y: f32[7, 11] = C\n}\n",
 	           same);
@@ -137,7 +137,7 @@ static void collectives(void)
 	           "  C: f32[5, 4] partial(y, x) = matmul(A, B)\n  D: f32[5@x, 4] partial(y) = C\n  output "
 	           "E: f32[5, 4] = D\n}\n",
 	           "program p {\n  input A: f32[5, 6]\n  input B: f32[6, 4]\n  output E = matmul(A, B)\n}\n");
-	/* a select of a mesh axis: blocks are counted off, not told by types */
+	/* a select of a mesh axis: blocks are matched by place, not by types */
 	CHECK_SAME(
 	    "mesh g(x = 3)\nprogram p on g {\n  input X: f32[3@x, 4]\n  own = select(X, axis=0, index=0)\n"
 	    "  output Y: f32[3, 4] = allgather(own, axis=x)\n}\n",
@@ -230,7 +230,7 @@ static void memory(void)
 	           "i in 0..3 {\n    let y = i * 2 + 1\n"
 	           "    acc <- add(acc, y)\n  }\n  output acc\n}\n",
 	           "program p {\n  output Y: f32[10] = full(9.0)\n}\n");
-	/* a pending input: one tensor a rank */
+	/* a pending input: one tensor for each rank */
 	r = run("mesh m(x = 2)\nprogram p on m {\n  input X: f32[3] partial(x)\n  main = "
 	        "get_current_stream()\n  output Y: f32[3] = X\n}\n");
 	for (int64_t i = 0; r.n && i < 3; i++)

@@ -45,7 +45,7 @@ static inline struct ran run_with(const char *text, int64_t streams)
 				expr_eval(m, domain->axis[j].extent, &env, &in[k].n[j], NULL);
 				count *= in[k].n[j];
 			}
-			int64_t parts = 1; /* of a pending input */
+			int64_t parts = 1; /* more than 1 for a pending input */
 			for (unsigned j = domain->rank; j < domain->logical_n; j++)
 				if (domain->axis[j].kind == AXIS_PARTIAL &&
 				    !expr_eval(m, domain->axis[j].extent, &env, &in[k].n[in[k].nd], NULL))
@@ -93,7 +93,7 @@ static inline int64_t count_of(const struct ref_array *a)
 	return n;
 }
 
-/* Whether two programs give the same first result: values and states. */
+/* Returns true if two programs have the same first result: values and states. */
 static inline bool same_result(const struct ran *a, const struct ran *b)
 {
 	if (a->n == 0 || b->n == 0 || count_of(&a->out[0]) != count_of(&b->out[0]))
@@ -112,7 +112,7 @@ static inline void check_runs(const struct ran *r, const char *file, int line)
 	}
 }
 
-/* A host-level program against a fusion-level one that means the same. */
+/* Compares a host-level program with an equivalent fusion-level one. */
 static inline void check_same(const char *host, const char *fusion, const char *file, int line)
 {
 	struct ran a = run(host), b = run(fusion);

@@ -1,9 +1,9 @@
-/* Rounding to the float formats, against the compiler's own where it has one, and at their edges. */
+/* Rounding to float formats, compared with the compiler's where it has the format, and at the edges. */
 #include "check.h"
 #include "ref/ref_internal.h"
 #include <math.h>
 
-static double bf16(double x) /* by bits, from f32: exact for the values used here */
+static double bf16(double x) /* from the bits of f32: exact for the values used here */
 {
 	float f = (float)x;
 	uint32_t u;
@@ -22,7 +22,7 @@ int main(void)
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		double x = ldexp((double)(int64_t)state, (int)(state >> 20 & 63) - 100);
 		bad += ref_round(DTYPE_F32, x) != (double)(float)x;
-		double narrow = (double)(float)x; /* so that the second rounding is from f32 */
+		double narrow = (double)(float)x; /* the second rounding must start from f32 */
 		bad += ref_round(DTYPE_BF16, narrow) != bf16(narrow);
 #ifdef __FLT16_MAX__
 		bad += ref_round(DTYPE_F16, x) != (double)(_Float16)x;
@@ -47,8 +47,7 @@ int main(void)
 	CHECK_EQ(ref_wrap(DTYPE_I8, 200), -56);
 	CHECK_EQ(ref_wrap(DTYPE_U8, -1), 255);
 	CHECK_EQ(ref_truncate(DTYPE_I64, 1e30), INT64_MAX);
-	/* 2^53 + 1 and 2^54 - 1 lie between doubles; their nearest f32 must not be reached by two roundings
-	 */
+	/* 2^53 + 1 and 2^54 - 1 are between doubles; rounding twice would give a wrong f32 */
 	CHECK(ref_round_int(DTYPE_F32, (INT64_C(1) << 53) + 1) == 0x1p53);
 	CHECK(ref_round_int(DTYPE_F32, (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1) == 0x1p60 + 0x1p37);
 	CHECK(ref_round_int(DTYPE_F64, (INT64_C(1) << 53) + 1) == 0x1p53);

@@ -1,8 +1,8 @@
-/* Symmetric views and accumulate=true in the reference: host-level programs against fusion-level ones that
- * mean the same, and programs that use what is not theirs. */
+/* Symmetric views and accumulate=true in the reference: host-level programs compared with equivalent
+ * fusion-level ones, and programs that use memory they must not use. */
 #include "test_ref_program.h"
 
-/* The mesh, the extent of the spread axis, and its placement. */
+/* Tests a mesh, an extent of the sharded axis, and its placement. */
 static void gather(const char *mesh, int rows, const char *place, const char *gathered)
 {
 	char host[1024], fusion[1024], view[64] = "G";
@@ -105,13 +105,13 @@ static void accumulate(void)
 		snprintf(fusion, sizeof fusion, text, t, t, t, "  output Y = matmul(A, B)\n");
 		CHECK_SAME(host, fusion);
 	}
-	/* of what nothing wrote there is no sum */
+	/* there is no sum of unwritten elements */
 	struct ran r = run("mesh m(x = 2)\nprogram p on m {\n  input A: f32[4, 6]\n  input B: f32[6, 5]\n"
 	                   "  output Y: f32[4, 5] = allocate()\n  Y <- matmul(A, B, accumulate=true)\n}\n");
 	CHECK_EQ(r.status, STATUS_OK);
 	CHECK_EQ(r.out[0].state[0], REF_POISON);
 	ran_free(&r);
-	/* the term that is added brings its error, and makes others */
+	/* the added term has an error, and the sum adds another */
 	r = run("mesh m(x = 2)\nprogram p on m {\n  input A: f32[4, 6]\n  input B: f32[6, 5]\n"
 	        "  input C: f32[4, 5]\n  output Y: f32[4, 5] = allocate()\n  Y <- exp(C)\n"
 	        "  Y <- matmul(A, B, accumulate=true)\n}\n");
@@ -119,7 +119,7 @@ static void accumulate(void)
 	for (int64_t i = 0; i < 20; i++)
 		CHECK(r.out[0].error[i] > 8 * 0x1p-24 * exp(test_value(2, i)));
 	ran_free(&r);
-	/* exact on its own, but not in one sum with the products */
+	/* exact by itself, but not in one sum with the products */
 	r = run("mesh m(x = 2)\nprogram p on m {\n  input A: f32[4, 6]\n  input B: f32[6, 5]\n"
 	        "  output Y: f32[4, 5] = allocate()\n  Y <- full(0.000000476837158203125)\n"
 	        "  Y <- matmul(A, B, accumulate=true)\n}\n");

@@ -1,4 +1,4 @@
-/* test_rt: what the tests of the runtime share: running a job with what it prints captured. */
+/* test_rt: helpers of the tests of the runtime: they run a job and capture its output. */
 #ifndef HIRC_TESTS_TEST_RT_H
 #define HIRC_TESTS_TEST_RT_H
 #include "check.h"
@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_THREAD__
-enum { TEST_FORK = 0 }; /* the thread sanitizer wants one process */
+enum { TEST_FORK = 0 }; /* the thread sanitizer needs one process */
 #else
 enum { TEST_FORK = 1 };
 #endif
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { TEST_FAULTS = 0 }; /* sanitizers take page faults of their own */
+enum { TEST_FAULTS = 0 }; /* sanitizers take page faults, too */
 #else
 enum { TEST_FAULTS = 1 };
 #endif

@@ -35,7 +35,7 @@ static const struct format formats[] = {
     {DTYPE_F8E5M2, 7, 0x7b, 0x7c, 0x7e},
 };
 
-/* Values between neighbours, and the ties. */
+/* Checks values between neighbours, and ties. */
 static void check_rounding(const struct format *f)
 {
 	for (uint32_t b = 0; b < f->largest; b++) {
@@ -111,7 +111,7 @@ static void check_integers(void)
 	CHECK_EQ(i8, 44);
 	rt_store_i64(DTYPE_BOOL, &u8, 256);
 	CHECK_EQ(u8, 1);
-	/* One rounding: 2^62 + 2^54 + 1 is above the middle of two bf16, its f64 is the middle. */
+	/* Rounded once: 2^62 + 2^54 + 1 is above the middle of two bf16; as f64 it would be the middle. */
 	rt_store_i64(DTYPE_BF16, &bf16, ((int64_t)1 << 62) + ((int64_t)1 << 54) + 1);
 	CHECK(bits_bf16_to_f32(bf16) == 0x1p62f + 0x1p55f);
 	rt_store_i64(DTYPE_BF16, &bf16, -(((int64_t)1 << 62) + ((int64_t)1 << 54)));
@@ -151,7 +151,7 @@ static void check_reductions(void)
 	CHECK(out[0] == 2 && isnan(out[1]) && isnan(out[2]));
 	rt_reduce_arrays(REDUCE_MIN, DTYPE_F32, out, in, 2, 3);
 	CHECK(out[0] == 1 && isnan(out[1]) && isnan(out[2]));
-	/* 256 + 1 + 1: in bf16 steps it would stay at 256. */
+	/* 256 + 1 + 1: rounding each step to bf16 would stay at 256. */
 	uint16_t x = bits_f32_to_bf16(256), y = bits_f32_to_bf16(1), z;
 	const void *small[] = {&x, &y, &y};
 	rt_reduce_arrays(REDUCE_SUM, DTYPE_BF16, &z, small, 3, 1);
@@ -168,7 +168,7 @@ static void check_reductions(void)
 	CHECK_EQ(r, 0);
 }
 
-/* Element i of array k: sums of floats depend on the order, those of integers wrap. */
+/* Returns element i of array k: sums of floats depend on the order, those of integers wrap. */
 static void term(enum dtype t, int k, int i, void *at)
 {
 	uint32_t x = (uint32_t)(k * 7919 + i + 1) * 2654435761u;
@@ -194,7 +194,7 @@ static void add(enum dtype t, void *sum, const void *x)
 		*(uint64_t *)sum += *(const uint64_t *)x;
 }
 
-/* Sums of 1 to 11 arrays in their order, to each of them in turn or to none. */
+/* Sums of 1 to 11 arrays in order, into each of them or into another array. */
 static void check_sums(void)
 {
 	enum { MOST = 11, N = 5003 };

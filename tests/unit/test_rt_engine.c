@@ -5,7 +5,7 @@
 #include <signal.h>
 
 static const struct rt_origin nowhere = {0, -1};
-static const char *engine; /* that is tested */
+static const char *engine; /* the engine that is tested */
 
 struct rig {
 	struct rt_job *job;
@@ -23,7 +23,7 @@ static void rig_free(struct rig *g)
 	rt_device_close(g->device);
 }
 
-/* Fails where another rank has failed in the meantime; then there is nothing to close. */
+/* Fails if another rank has failed meanwhile; then there is nothing to close. */
 static enum status rig_open(struct rig *g, struct rt_job *job)
 {
 	int ranks[64];
@@ -100,7 +100,7 @@ struct log {
 static enum status note(void *arg, int64_t value)
 {
 	struct log *l = arg;
-	l->at[l->n++] = (int)value; /* one lane: no other thread writes */
+	l->at[l->n++] = (int)value; /* one lane, so no other thread writes */
 	return STATUS_OK;
 }
 
@@ -113,7 +113,7 @@ static int order(struct rt_job *job, void *arg)
 		return rt_job_status(job);
 	struct rt_stream *a = rt_stream_get(g.engine, 0), *b = rt_stream_get(g.engine, 1);
 	bool ok = rt_stream_get(g.engine, 0) == a;
-	/* b: 1, then a: 2, then main: 3; b's 4 may be anywhere after 1. */
+	/* b: 1, then a: 2, then main: 3; b's 4 comes anywhere after 1 */
 	for (int i = 0; i < 1000; i++)
 		call(&g, b, note, &(struct log){0}, 0), rt_drain(g.engine);
 	call(&g, b, note, &l, 1);
@@ -133,7 +133,7 @@ static int order(struct rt_job *job, void *arg)
 
 /* Overlap */
 
-/* Rank 0's stream 0 waits for a message that rank 1 sends only after what stream 1 does later. */
+/* Rank 0's stream 0 waits for a message that rank 1 sends only after later work of stream 1. */
 static int no_blocking(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -158,8 +158,8 @@ static int no_blocking(struct rt_job *job, void *arg)
 	return rig_close(&g, ok && (job->rank != 0 || x == 7));
 }
 
-/* Every rank sends before it receives, waits for the send first, many rounds; messages overtake in start
- * order. */
+/* Every rank sends before it receives and waits for the send first, in many rounds; messages overtake each
+ * other in the order of starts. */
 static int ring(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -249,7 +249,7 @@ static int group(struct rt_job *job, void *arg)
 	message(&g, g.main, false, right, 4, &from[1], 1);
 	int64_t *counts = malloc((size_t)job->size * sizeof *counts);
 	for (int r = 0; r < job->size; r++)
-		counts[r] = r % 2; /* ranks of even number give nothing */
+		counts[r] = r % 2; /* ranks with an even number give nothing */
 	rt_submit_collective(g.engine, g.main,
 	                     &(struct rt_collective){.kind = COLLECTIVE_ALLGATHER,
 	                                             .dtype = DTYPE_F32,
@@ -273,8 +273,8 @@ static int group(struct rt_job *job, void *arg)
 	return rig_close(&g, ok);
 }
 
-/* Collectives of a group are all under way before any other rank has come to them; what is behind the group
- * is not. */
+/* All collectives of a group are in flight before another rank has reached them; work after the group is
+ * not. */
 static int together(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -352,7 +352,7 @@ static int not_member(struct rt_job *job, void *arg)
 	return rig_close(&g, ok && y == (job->rank == 1 ? 1 : -1));
 }
 
-/* A host that is far ahead waits while its peer moves, however long that takes. */
+/* A host that is far ahead waits while its peer makes progress, however long that takes. */
 enum { AHEAD = 150000, OUTSTANDING = 1 << 16 };
 
 static enum status count(void *arg, int64_t value)
@@ -418,7 +418,7 @@ static int stuck(struct rt_job *job, void *arg)
 	return rig_close(&g, true);
 }
 
-/* Sends are done before they are received, but not the program. */
+/* A send is done before it is received, but the program is not. */
 static int unreceived(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -467,7 +467,7 @@ static int divides(struct rt_job *job, void *arg)
 		rt_submit_compute(g.engine, g.main, &t, at);
 	rt_submit_wait(g.engine, g.main, message(&g, g.main, false, (job->rank + 1) % job->size, 0, &y, 1),
 	               nowhere);
-	for (int i = 0; i < 10000; i++) /* further work goes nowhere, and does not block */
+	for (int i = 0; i < 10000; i++) /* further work is dropped and does not block */
 		add(&g, g.main, &y, 1, 1);
 	return rig_close(&g, true);
 }

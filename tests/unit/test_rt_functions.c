@@ -1,4 +1,4 @@
-/* How exact the functions of the cpu device are, for values of all magnitudes. */
+/* Accuracy of the functions of the CPU device, for values of all magnitudes. */
 #include "rt/device.h"
 #include "test_rt.h"
 #include <float.h>
@@ -39,12 +39,11 @@ static long double function(enum pointwise op, long double x)
 	                              : 1 / (1 + expl(-x));
 }
 
-/* Units in the last place of the value. */
+/* Returns the error in units in the last place of the value. */
 static double error_of(enum dtype t, double got, long double want)
 {
 	int digits = t == DTYPE_F64 ? 53 : 24, least = t == DTYPE_F64 ? -1021 : -125, e;
-	long double rounded =
-	    t == DTYPE_F64 ? (double)want : (float)want; /* infinity, where it is too large */
+	long double rounded = t == DTYPE_F64 ? (double)want : (float)want; /* infinity if it is too large */
 	frexpl(want, &e);
 	if (isnan(want))
 		return isnan(got) ? 0 : INFINITY;
@@ -53,7 +52,7 @@ static double error_of(enum dtype t, double got, long double want)
 	return (double)fabsl((got - want) / ldexpl(1, (e < least ? least : e) - digits));
 }
 
-/* f32 is what is exact to ten digits, rounded once; f64 has few units of error. */
+/* f32 is exact to ten digits before it is rounded; f64 has an error of a few units. */
 static void test_functions(void)
 {
 	static const struct {

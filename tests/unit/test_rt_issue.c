@@ -4,11 +4,11 @@
 #include "rt/queue.h"
 #include "test_rt.h"
 
-enum { STREAMS = 4, MS = 1000, LARGE = 1 << 22 /* elements, after which a stream gives a sign of life */ };
+enum { STREAMS = 4, MS = 1000, LARGE = 1 << 22 /* LARGE: elements after which a stream shows progress */ };
 
 struct slow {
 	struct rt_device base;
-	int64_t over_at[STREAMS]; /* when each stream has done what it was given, by rt_clock_us */
+	int64_t over_at[STREAMS]; /* by stream: when it has done its work, by rt_clock_us */
 	int streams, looks;
 };
 
@@ -24,7 +24,7 @@ static void stream_free(struct rt_device *d, void *stream)
 	(void)d, (void)stream;
 }
 
-/* A task takes scalar[0] us. */
+/* The task takes scalar[0] us. */
 static enum status begin_task(struct rt_device *d, void *stream, const struct rt_task *task,
                               struct rt_origin at, char *why, void **begin)
 {
@@ -86,8 +86,8 @@ static void take(struct rt_job *job, struct rt_engine *e, int stream, int64_t mi
 	                  (struct rt_origin){rt_label_add(job, "Y = f(X)", "a.hir:3"), -1});
 }
 
-/* A task that takes longer than the timeout, beside short ones of another stream, which show that the device
- * is at work. The host looks rarely meanwhile. */
+/* Runs a task longer than the timeout, and short tasks on another stream, which show that the device works.
+ * The host tests rarely meanwhile. */
 static int beats_main(struct rt_job *job, void *arg)
 {
 	(void)arg;

@@ -32,7 +32,7 @@ static int exchange(struct rt_job *job, void *arg)
 	for (int i = 0; i < job->size * LARGE; i++)
 		bad |= all[i] != 'a' + i / LARGE;
 	free(all);
-	/* Memory that all see, twice. */
+	/* shared memory, twice */
 	for (int round = 0; round < 2; round++) {
 		struct rt_region region;
 		bad |= job->boot->share(job, "cells", 10000, &region) != STATUS_OK;
@@ -97,7 +97,7 @@ static int rank_ok(struct rt_job *job, void *arg)
 	return job->rank < 0;
 }
 
-/* Sets the variables of launchers to those given, "NAME=value NAME=value", and no others. */
+/* Sets the variables of launchers to "NAME=value NAME=value", and unsets the others. */
 static void launched_with(const char *variables)
 {
 	static const char *const names[] = {"OMPI_COMM_WORLD_SIZE",
@@ -121,7 +121,8 @@ static void launched_with(const char *variables)
 	}
 }
 
-/* What the launchers say of rank 3 of 4, and of hirc where it is no rank or another's variables are set. */
+/* The variables of launchers for rank 3 of 4; and of processes that are not ranks, or with variables of
+ * another launcher. */
 static void test_environment(void)
 {
 	static const struct {
@@ -139,7 +140,7 @@ static void test_environment(void)
 	    {"PMI_SIZE=4 PMI_RANK=3 SLURM_NTASKS=4 SLURM_PROCID=3", 4, 3, true},
 	    {"PMI_SIZE=4 PMI_RANK=3 FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3", 4, 3, true},
 	    {"PMIX_RANK=3 FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3", 4, 3, true}, /* flux run -o pmi=pmix */
-	    /* mpirun and Flux within srun: their daemons were srun's tasks */
+	    /* mpirun and Flux inside srun: their daemons were tasks of srun */
 	    {"OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_RANK=3 PMIX_RANK=3 SLURM_NTASKS=2 SLURM_PROCID=1", 4, 3,
 	     true},
 	    {"FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3 SLURM_NTASKS=2 SLURM_PROCID=0", 4, 3, true},
@@ -162,7 +163,7 @@ static void test_environment(void)
 	CHECK(!rt_boot_parse("threads", &k));
 }
 
-/* What no launcher sets, and what MPI says otherwise: {size, rank} of MPI, 0: it is not asked. */
+/* Variables that no launcher sets, and contradictions of MPI: {size, rank} from MPI; 0: it is not asked. */
 static void test_contradictions(void)
 {
 	static const struct {
@@ -233,7 +234,7 @@ static void test_failures(enum rt_boot_kind kind)
 	CHECK_EQ(c.status, STATUS_USAGE);
 }
 
-/* Fails, or sees that another has, and then stays in what no signal returns from. */
+/* Fails, or sees that another rank has failed, and then stays in a call that no signal ends. */
 static int cannot_end(struct rt_job *job, void *arg)
 {
 	sigset_t all;
@@ -260,9 +261,9 @@ static void test_stuck_ends(void)
 	CHECK_STR(c.text, "hirc: rank 1: error: no luck\n");
 }
 
-/* Ranks 0 and 1 have the first text, others the other. */
+/* Ranks 0 and 1 have the first text, the others the second. */
 struct texts {
-	const char *first, *other, *want; /* want: NULL if they are the same */
+	const char *first, *other, *want; /* want: NULL if the texts are the same */
 	int64_t line;
 };
 
@@ -349,7 +350,7 @@ static int sleeper(struct rt_job *job, void *arg)
 		pause();
 }
 
-/* No rank outlives a launcher that is killed. */
+/* No rank survives a launcher that is killed. */
 static void test_orphans(void)
 {
 	int ends[2];
@@ -367,7 +368,7 @@ static void test_orphans(void)
 	kill(launcher, SIGKILL);
 	waitpid(launcher, NULL, 0);
 	char end;
-	CHECK(read(ends[0], &end, 1) == 0); /* all writers are gone */
+	CHECK(read(ends[0], &end, 1) == 0); /* no writer is left */
 	close(ends[0]);
 }
 
@@ -390,7 +391,7 @@ static void *player(void *arg)
 	return NULL;
 }
 
-/* No ring is lost: this would hang. */
+/* A lost ring would hang here. */
 static void test_bell(void)
 {
 	pthread_t t;
@@ -408,7 +409,7 @@ static void test_bell(void)
 	pthread_join(t, NULL);
 }
 
-/* On one of the processors that there are. */
+/* Runs on one of the available processors. */
 static int on_one_core(struct rt_job *job, void *arg)
 {
 	cpu_set_t set;
@@ -426,7 +427,7 @@ static int on_one_core(struct rt_job *job, void *arg)
 	return right && rt_processors() == 1 && rt_cores() == 1 ? STATUS_OK : STATUS_WRONG;
 }
 
-/* Ranks bound as the digits say: "01 2" are two ranks, the first on processors 0 and 1. */
+/* Tests ranks bound as the digits say: "01 2" are two ranks, the first on processors 0 and 1. */
 static bool suffice(const char *processors, int own)
 {
 	cpu_set_t bound[4];
@@ -449,8 +450,8 @@ static void test_cores_suffice(void)
 	CHECK(!suffice("0 0", 1));
 	CHECK(suffice("01 1 23", 2));
 	CHECK(!suffice("01 1 0", 0));
-	CHECK(suffice("0  ", 0)); /* the others are elsewhere */
-	CHECK(!suffice(" 0", 0)); /* nothing says */
+	CHECK(suffice("0  ", 0)); /* the other ranks are on another host */
+	CHECK(!suffice(" 0", 0)); /* not known */
 }
 
 static void test_cores(void)

@@ -413,7 +413,7 @@ static void test_reduce(void)
 	CHECK(isnan(r[1]));
 }
 
-/* What was in each element of v, in order. */
+/* Returns the elements of v, in order. */
 static double *contents(const struct rt_view *v)
 {
 	int64_t index[RT_MAX_DIMS] = {0}, at = 0;
@@ -454,7 +454,7 @@ static void gemm_case(enum dtype t, enum dtype result)
 		if (next() % 4 == 0)
 			a.stride[d] = 0;
 	}
-	for (int d = 0; d <= batch; d++) /* as a vector of n */
+	for (int d = 0; d <= batch; d++) /* the bias is a vector of n */
 		bias.stride[d] = 0;
 	int kind = (int)(next() % 3);
 	struct rt_task task = {.kernel = RT_TASK_GEMM,
@@ -491,7 +491,7 @@ static void gemm_case(enum dtype t, enum dtype result)
 	free_view(&c);
 }
 
-/* out += a * b where the type of out decides what comes out. */
+/* Tests out += a * b where the type of out decides the result. */
 static void gemm_accumulates(void)
 {
 	int64_t one[2] = {1, 1}, none[2] = {1, 0}, gone[2] = {0, 1};
@@ -515,15 +515,16 @@ static void gemm_accumulates(void)
 	t.in[0] = rt_view_dense(pair, DTYPE_BF16, 2, two);
 	t.in[1] = rt_view_dense(parts, DTYPE_BF16, 2, twice);
 	ok(&t);
-	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part alone is lost */
+	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* rounded once: each part by itself would be lost */
 
 	t.in[0] = rt_view_dense(NULL, DTYPE_BF16, 2, none);
 	t.in[1] = rt_view_dense(NULL, DTYPE_BF16, 2, gone);
 	ok(&t);
-	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* over nothing */
+	CHECK(bits_bf16_to_f32(half) == 1.0078125f); /* a sum of nothing */
 }
 
-/* As large as those that go to other libraries, against f64. All sums are exact, results rounded once. */
+/* Tests products as large as those given to other libraries against f64. All sums are exact, results are
+ * rounded once. */
 static void large_gemm(int64_t m, enum dtype t, enum dtype result, bool swap_a, bool swap_b, int kind)
 {
 	int64_t n = 257, k = 260, mk[2] = {m, k}, kn[2] = {k, n}, mn[2] = {m, n}, index[2] = {0};
@@ -576,9 +577,9 @@ static void test_gemm(void)
 		large_gemm(256, DTYPE_F32, DTYPE_F32, i & 1, i & 2, (int)(i >> 2) % 3);
 		large_gemm(256, DTYPE_BF16, i & 4 ? DTYPE_BF16 : DTYPE_F32, i & 1, i & 2, (int)(i >> 3));
 	}
-	for (unsigned i = 0; i < 12; i++) /* of a size at which none is copied */
+	for (unsigned i = 0; i < 12; i++) /* sizes at which no operand is copied */
 		large_gemm(96, DTYPE_F32, i & 8 ? DTYPE_BF16 : DTYPE_F32, false, i & 1, (int)(i >> 1) % 3);
-	for (unsigned i = 0; i < 6; i++) { /* rows from which b is copied into a better order */
+	for (unsigned i = 0; i < 6; i++) { /* numbers of rows from which on b is copied into a better order */
 		large_gemm(1024, DTYPE_F32, DTYPE_F32, false, i & 1, (int)(i >> 1));
 		large_gemm(1024, DTYPE_BF16, DTYPE_BF16, false, i & 1, (int)(i >> 1));
 	}
@@ -594,7 +595,7 @@ static size_t bytes_in_use(void)
 #endif
 }
 
-/* What a product keeps for the next is made when it is prepared. */
+/* Memory that a product keeps for the next one is allocated when it is prepared. */
 static void test_prepared(void)
 {
 	enum { SIDE = 512 };
@@ -615,7 +616,7 @@ static void test_prepared(void)
 	}
 }
 
-/* Row i of [rows, n] from `first` on: elements after first + i are 0, if causal. */
+/* Tests row i of [rows, n] from `first` on; if causal, elements after first + i are 0. */
 static void softmax_case(enum dtype t, int64_t rows, int64_t n, bool causal, int64_t first, float special)
 {
 	int64_t extents[2] = {rows, n}, index[2] = {0};
@@ -657,13 +658,13 @@ static void test_softmax(void)
 		softmax_case(types[i], 11, 131, false, 0, 0);
 		softmax_case(types[i], 21, 70, true, 0, 0);
 		softmax_case(types[i], 9, 70, true, 64, 0);
-		softmax_case(types[i], 3, 5, true, 0, -INFINITY); /* of which the first row is all -inf */
+		softmax_case(types[i], 3, 5, true, 0, -INFINITY); /* the first row is all -inf */
 		softmax_case(types[i], 3, 5, false, 0, NAN);
 		softmax_case(types[i], 3, 70, true, 0, NAN);
 	}
 }
 
-/* The first product of BLAS finds its pages there. */
+/* The first product by BLAS finds its pages present. */
 static void test_warm(void)
 {
 	enum { SIDE = 256, MOST_FAULTS = 20 };
@@ -698,7 +699,7 @@ static double function(enum pointwise op, double x)
 	                                   : 1 / sqrt(x);
 }
 
-/* Functions of special and other values: they are right, and the same wherever in a row they stand. */
+/* Functions of special and other values are right, and do not depend on the place in a row. */
 static void test_functions(void)
 {
 	static const enum pointwise ops[] = {POINTWISE_EXP,   POINTWISE_LOG,      POINTWISE_SIN,
@@ -738,7 +739,7 @@ static void test_functions(void)
 	}
 }
 
-/* Copies large enough for tiles, of all orders of axes. */
+/* Copies large enough for tiles, with all orders of axes. */
 static void test_transposition(void)
 {
 	for (int round = 0; round < 60; round++) {

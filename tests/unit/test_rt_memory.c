@@ -6,10 +6,10 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-/* System calls that fail when told to: these definitions go before libc's. */
+/* System calls that fail on request: these definitions replace libc's. */
 static enum { NONE, FILES, SIZES, PAGES } failing;
 #if defined __SANITIZE_THREAD__ || defined __SANITIZE_ADDRESS__
-enum { CAN_FAIL = false }; /* sanitizers have definitions of their own, and reserve the address space */
+enum { CAN_FAIL = false }; /* sanitizers have their own definitions, and reserve the address space */
 #else
 enum { CAN_FAIL = true };
 #endif
@@ -50,8 +50,8 @@ int madvise(void *at, size_t bytes, int advice)
 }
 #endif
 
-/* Memory of all ranks and memory side by side are there: reading them takes no page faults. Threads have one
- * count, and a kernel before 5.14 maps nothing ahead. */
+/* Reading memory of all ranks, or memory side by side, causes no page faults. Threads have one count, and a
+ * kernel before 5.14 maps nothing ahead. */
 static int faults_main(struct rt_job *job, void *arg)
 {
 	struct world w;
@@ -139,7 +139,7 @@ static void test_lacks(void)
 		launch_captured(RT_BOOT_FORK, 2, 5000, lack_main, (void *)&lacks[i], &c);
 		CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 		CHECK(has(c.text, lacks[i].message));
-		failing_rank = 1; /* one rank alone */
+		failing_rank = 1; /* only on one rank */
 		launch_captured(RT_BOOT_FORK, 2, 5000, lack_main, (void *)&lacks[i], &c);
 		CHECK_EQ(c.status, lacks[i].what == SIZES ? STATUS_OK : STATUS_DIAGNOSTICS);
 		failing_rank = -1;

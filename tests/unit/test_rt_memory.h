@@ -9,7 +9,7 @@
 
 enum { PAGE = 4096, HUGE = RT_HUGE_BYTES };
 
-/* Bytes of rank 0. */
+/* Sizes in bytes on rank 0. */
 static const size_t memory_sizes[] = {0, 1, PAGE, 5 * PAGE + 100, 2 * HUGE + PAGE};
 
 struct world {
@@ -38,7 +38,7 @@ static bool meet(struct world *w)
 	       STATUS_OK;
 }
 
-/* Sizes differ from rank to rank; base is that of rank 0. */
+/* Sizes differ from rank to rank; base is the size on rank 0. */
 static int peers_main(struct rt_job *job, void *arg)
 {
 	struct world w;
@@ -82,7 +82,7 @@ static int peers_main(struct rt_job *job, void *arg)
 					         (unsigned char)((offset + i) / PAGE * 7 + offset + i +
 					                         (size_t)ranks[k]);
 			wrong += !meet(&w);
-			/* What is written here is seen there. */
+			/* data written here are seen there */
 			v[(size_t)(job->size - 1 - (job->rank + 1) % job->size) * block] = 99;
 			wrong += !meet(&w);
 			wrong += own[offset] != 99;

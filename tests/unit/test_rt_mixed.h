@@ -1,4 +1,4 @@
-/* test_rt_mixed: opens transports by name, also mixed ones on hosts that are made up; what sleeps in them. */
+/* test_rt_mixed: opens transports by name, also mixed ones on simulated hosts; tests sleeping in them. */
 #ifndef HIRC_TESTS_TEST_RT_MIXED_H
 #define HIRC_TESTS_TEST_RT_MIXED_H
 #include "rt/bell.h"
@@ -7,9 +7,9 @@
 
 enum { TEST_MOST_RANKS = 16 };
 
-/* name: as rt_transport_open, or `mixed-rows`, `mixed-turns`, `mixed-uneven`: shm twice, with ranks on hosts
- * of two each; on two hosts in turns; on two hosts, all but one on the first. host: of each rank, room for
- * TEST_MOST_RANKS; it must live as long as the transport. */
+/* name: as rt_transport_open, or a mixed transport: `mixed-rows`: two ranks on each host; `mixed-turns`:
+ * ranks alternate between two hosts; `mixed-uneven`: all but one on the first host. host: of each rank,
+ * TEST_MOST_RANKS entries; must exist as long as the transport. */
 static inline enum status test_transport_open(struct rt_job *job, const char *name, int *host,
                                               struct rt_transport **out)
 {
@@ -26,7 +26,7 @@ static inline enum status test_transport_open(struct rt_job *job, const char *na
 	return status == STATUS_OK ? rt_mixed_open(job, host, far, out) : status;
 }
 
-/* Sleeping between looks: what a rank waits for wakes it. */
+/* While it sleeps, a rank is woken by the event that it waits for. */
 static inline int sleeps_main(struct rt_job *job, void *arg)
 {
 	enum { ROUNDS = 100, LONG_US = 10000000 };

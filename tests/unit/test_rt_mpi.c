@@ -9,7 +9,7 @@
 #include "test_rt_transport.h"
 #include <sys/wait.h>
 
-/* A recv that nobody sends: exit 4, and rank 0's statement is named. */
+/* A recv without a send: exit code 4, and rank 0's statement is named. */
 static int stuck_main(struct rt_job *job, void *arg)
 {
 	struct rt_device *device;
@@ -54,7 +54,7 @@ static int memory_main(struct rt_job *job, void *arg)
 	return wrong;
 }
 
-/* A message of the wrong length is an error, not silence. */
+/* A message of the wrong length is an error. */
 static int short_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -76,8 +76,8 @@ static int short_main(struct rt_job *job, void *arg)
 	return status;
 }
 
-/* What MPI refuses: a rank that is not there. Rank 0 alone does it, as ranks that find that another has
- * failed say nothing. */
+/* MPI refuses a rank that does not exist. Only rank 0 calls it, since ranks that find that another has failed
+ * print nothing. */
 static int broken_main(struct rt_job *job, void *arg)
 {
 	struct rt_transport *t;
@@ -87,7 +87,7 @@ static int broken_main(struct rt_job *job, void *arg)
 		return STATUS_INTERNAL;
 	struct rt_p2p p = {.send = true, .peer = job->size, .dtype = DTYPE_U8, .count = 1, .data = &x};
 	enum status status =
-	    job->rank == 0 ? t->ops->start_p2p(t, &p, &r) /* not checked by us */ : STATUS_OK;
+	    job->rank == 0 ? t->ops->start_p2p(t, &p, &r) /* hirc does not check this */ : STATUS_OK;
 	rt_transport_close(t);
 	return status;
 }
@@ -105,8 +105,8 @@ static int auto_main(struct rt_job *job, void *arg)
 	return is ? STATUS_OK : STATUS_WRONG;
 }
 
-/* Data move between hosts while the sender computes: it calls nothing until the receiver, which leaves a
- * file, has all of them. */
+/* Data move between hosts while the sender computes: it makes no call until the receiver has all data and
+ * writes a file. */
 enum { MOVED = 4 << 20, PATIENCE_US = 20000000 };
 
 static int computes_main(struct rt_job *job, void *arg)
@@ -134,7 +134,7 @@ static int computes_main(struct rt_job *job, void *arg)
 	return ok ? STATUS_OK : STATUS_STUCK;
 }
 
-/* An MPI that allows calls from the first thread alone. */
+/* An MPI that allows calls only from the first thread. */
 static bool funneled;
 
 int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided);
@@ -147,8 +147,8 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return code;
 }
 
-/* Exit code of the job. Open MPI 4.1's mpirun itself crashes now and then when a job fails (a race in
- * PMIx_server_finalize): then its code is 128 or more, and the job is run again. */
+/* Returns the exit code of the job. mpirun of Open MPI 4.1 itself crashes now and then when a job fails (a
+ * race in PMIx_server_finalize); then its code is 128 or more, and the job is run again. */
 static int run(const char *self, const char *options, const char *what, struct captured *c)
 {
 	char command[1024];
@@ -207,7 +207,7 @@ static int start_all(const char *self)
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 	setenv("OMPI_MCA_mpi_yield_when_idle", "1", 1);
 	setenv("ASAN_OPTIONS", "fast_unwind_on_malloc=0",
-	       1); /* so that lsan.supp sees the libraries of its frames */
+	       1); /* so that lsan.supp matches libraries in stacks */
 	if (system("mpirun --version >/dev/null 2>&1") != 0) {
 		printf("skipped: no mpirun\n");
 		return 77;
@@ -215,7 +215,7 @@ static int start_all(const char *self)
 	for (int i = 0; i < 5; i++)
 		for (int shm = 0; shm < 2; shm++) {
 			if ((shm && i != 0 && i != 3) || (getenv("HIRC_FEW") && i != 2 && i != 3))
-				continue; /* test_rt_transport has them all */
+				continue; /* test_rt_transport tests all of them */
 			int status = run(self, sizes[i], shm ? "shm" : "mpi", &c);
 			CHECK_EQ(status, 0);
 			if (status)

@@ -2,7 +2,7 @@
  * The shared-memory transport with ranks as threads and as processes. */
 #include "test_rt_transport.h"
 
-/* Each rank believes that it is the root: nobody waits for anybody, but the second to come sees it. */
+/* Each rank believes that it is the root: none waits, but the second one notices it. */
 static int both_roots(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -27,7 +27,7 @@ static int both_roots(struct rt_job *job, void *arg)
 
 enum { AHEAD = 200, LARGE = 5000 };
 
-/* The roots are far ahead of the last rank, which is late; large and small ones, several at a time. */
+/* The roots are far ahead of the last rank; large and small collectives, several at a time. */
 static int run_ahead(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -63,10 +63,10 @@ static int run_ahead(struct rt_job *job, void *arg)
 		float *mine = x + (int64_t)i * LARGE;
 		for (int64_t k = 0; k < (i % 3 ? 20 : LARGE); k++) {
 			wrong |= mine[k] != (float)(i + k);
-			mine[k] = -2; /* nobody reads it any more */
+			mine[k] = -2; /* no rank reads it any more */
 		}
 	}
-	/* One at a time: a rank that is done may be ahead of the last. */
+	/* One at a time: a rank that is done may be ahead of the last one. */
 	for (int i = 0; i < AHEAD && !wrong; i++) {
 		float own = (float)(job->rank + i), sum;
 		if (i == AHEAD / 2 && job->rank == last)
@@ -88,10 +88,10 @@ static int run_ahead(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* What a small collective of n elements gives element i of member `own`; -1: nothing. */
+/* Returns element i of member `own` after a small collective of n elements; -1: none. */
 static double small_result(enum collective kind, int n, int own, int root, int i)
 {
-	int first = own * n; /* of what a member gives: 100 * itself + place */
+	int first = own * n; /* a member gives 100 * itself + place */
 	bool here = own == root;
 	switch (kind) {
 	case COLLECTIVE_ALLGATHER:
@@ -116,7 +116,7 @@ static double small_result(enum collective kind, int n, int own, int root, int i
 	}
 }
 
-/* Who only gives is done at once, several times; the last to come then finds what is wrong. */
+/* A member that only gives is done at once, several times; the last one to start then finds the mismatch. */
 static int late_mismatch(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -147,7 +147,7 @@ static int late_mismatch(struct rt_job *job, void *arg)
 	return wrong && rt_job_status(job) == STATUS_OK ? STATUS_WRONG : STATUS_OK;
 }
 
-/* Small collectives end at once for the last to come, whoever that is, and slots are used again. */
+/* Small collectives end at once for the last member to start, and slots are reused. */
 static int at_once(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -166,7 +166,7 @@ static int at_once(struct rt_job *job, void *arg)
 			enum collective kind = (enum collective)k;
 			int late = (round + k) % 3, root = round / 3 % 3,
 			    n = kind == COLLECTIVE_BARRIER ? 0 : 1 + round % MOST;
-			if (kind == COLLECTIVE_SEND_RECV) /* of two */
+			if (kind == COLLECTIVE_SEND_RECV) /* has two members */
 				continue;
 			for (int i = 0; i < 3 * MOST; i++) {
 				in[i] = 100 * job->rank + i;
@@ -194,7 +194,8 @@ static int at_once(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* A small send is done at once, a large one when its receive has started; either is missed until then. */
+/* A small send is done at once, a large one when its receive has started; until then both are reported as
+ * missing. */
 static int lonely_send(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -234,7 +235,7 @@ static int lonely_send(struct rt_job *job, void *arg)
 	return wrong;
 }
 
-/* Several collectives of a team at once, tested in another order on every other rank. */
+/* Several collectives of a team at once, tested in another order on every second rank. */
 static int several_main(struct rt_job *job, void *arg)
 {
 	enum { SEVERAL = 6, COUNT = 1000 };

@@ -1,4 +1,4 @@
-/* test_rt_transport: collectives against what they must give, on any job; run by test_rt_transport.c
+/* test_rt_transport: compares collectives with their expected results, on any job; run by test_rt_transport.c
  * (threads, processes) and test_rt_mpi.c. */
 #ifndef HIRC_TESTS_TEST_RT_TRANSPORT_H
 #define HIRC_TESTS_TEST_RT_TRANSPORT_H
@@ -7,13 +7,13 @@
 #include "test_rt.h"
 #include "test_rt_mixed.h"
 
-/* Element i of what rank r contributes: small integers, exact in every type here. */
+/* Returns element i of rank r's data: small integers, exact in every type used here. */
 static double element_of(int r, int64_t i)
 {
 	return (double)((r * 3 + i) % 5);
 }
 
-/* Where buffers come from: the rank's memory, which peers see, or malloc; or some so, some so. */
+/* The origin of buffers: the rank's memory, which peers can read, malloc, or a mixture. */
 enum room_use { USE_NONE, USE_ALL, USE_OF_EVEN_RANKS, USE_OF_EVERY_OTHER, ROOM_USES };
 enum { ROOM_BYTES = 8 << 20 };
 
@@ -40,7 +40,7 @@ static char *buffer_new(size_t bytes)
 	return p;
 }
 
-/* Memory is used again at once: a peer that still reads it gets wrong numbers. */
+/* Frees memory for immediate reuse: a peer that still reads it gets wrong numbers. */
 static void buffer_free(char *p)
 {
 	if (!p || p < room.at || p >= room.at + ROOM_BYTES) {
@@ -86,7 +86,7 @@ static void go(struct suite *s, const struct rt_collective *c)
 		s->wrong++;
 }
 
-/* A sum over all but one member. */
+/* Returns a sum over all members but one. */
 static double reduced_without(const struct suite *s, int index, int64_t i)
 {
 	double sum = 0;
@@ -108,7 +108,7 @@ static double reduced(const struct suite *s, enum reduce_op op, int64_t i)
 	return op == REDUCE_AVG ? acc / s->n : acc;
 }
 
-/* The value in type t, as rounding or truncation makes it. */
+/* Returns the value in type t, rounded or truncated. */
 static double in_type(enum dtype t, double x)
 {
 	uint64_t raw = 0;
@@ -232,7 +232,7 @@ static void to_root(struct suite *s, enum dtype t, enum reduce_op op, int root, 
 	buffer_free(in);
 }
 
-/* The root has nothing to add. */
+/* The root has no operand. */
 static void to_silent_root(struct suite *s, enum dtype t, int root, int64_t n)
 {
 	bool here = s->index == root;
@@ -250,7 +250,7 @@ static void to_silent_root(struct suite *s, enum dtype t, int root, int64_t n)
 	buffer_free(x);
 }
 
-/* Blocks of k * base / 2 elements, block 0 last in memory. */
+/* Makes blocks of k * base / 2 elements, block 0 last in memory. */
 static int64_t uneven_blocks(const struct suite *s, int64_t base, int64_t *counts, int64_t *at)
 {
 	int64_t total = 0;
@@ -302,7 +302,7 @@ static void scatter(struct suite *s, enum dtype t, int root, int64_t base)
 	buffer_free(in);
 }
 
-/* Elements that member i sends to member k. */
+/* Returns the number of elements that member i sends to member k. */
 static int64_t exchanged(bool uneven, int64_t base, int i, int k)
 {
 	return uneven ? base * ((i + 2 * k) % 3) / 2 : base;
@@ -328,7 +328,7 @@ static void exchange(struct suite *s, enum dtype t, int64_t base, bool uneven)
 	                              .send_counts = give,
 	                              .send_offsets = give_at});
 	for (int k = 0; k < s->n; k++) {
-		int64_t from = 0; /* where the own block stands in what k sends */
+		int64_t from = 0; /* place of this member's block in the data that k sends */
 		for (int j = s->n - 1; j > s->index; j--)
 			from += exchanged(uneven, base, k, j);
 		for (int64_t i = 0; i < take[k]; i++)
@@ -367,7 +367,7 @@ static void team_suite(struct suite *s)
 	}
 }
 
-/* Counters of one of each of known sizes. */
+/* Tests counters by one collective of each kind, of known size. */
 static void count_suite(struct suite *s)
 {
 	struct rt_counter before[RT_COUNTERS];
@@ -425,8 +425,8 @@ static int finish(struct rt_transport *t, struct rt_request *r)
 	return !done;
 }
 
-/* All send to the right before they receive; then two messages that start in the wrong order. first: sequence
- * of the first one. */
+/* All send to the right before they receive; then two messages start in the wrong order. first: sequence of
+ * the first one. */
 static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, uint64_t first)
 {
 	struct rt_job *job = t->job;
@@ -467,7 +467,7 @@ static int message_suite(struct rt_transport *t, int64_t n, uint32_t channel, ui
 	return wrong;
 }
 
-/* Everything on every team of interest, with memory of ROOM_BYTES that peers may see. */
+/* Runs all suites on all teams of interest, with ROOM_BYTES of memory that peers may read. */
 static int all_suites(struct rt_transport *t, void *memory)
 {
 	struct rt_job *job = t->job;
@@ -525,11 +525,11 @@ static int transport_main(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
-/* Ranks that disagree: both say so, and what each has. */
+/* Ranks that disagree: both are named, with their values. */
 struct disagreement {
 	enum status (*open)(struct rt_job *job, const char *name, struct rt_transport **out);
 	const char *transport;
-	struct rt_collective other; /* what rank 1 has; rank 0 has an Allgather of 4 f32 a rank */
+	struct rt_collective other; /* value of rank 1; rank 0 has an Allgather of 4 f32 for each rank */
 };
 
 static inline int disagree(struct rt_job *job, void *arg)
@@ -550,13 +550,13 @@ static inline int disagree(struct rt_job *job, void *arg)
 	c.in = in;
 	c.out = out;
 	enum status status = rt_transport_run(t, &c);
-	while (status == STATUS_OK) /* this rank may be done before the other sees it */
+	while (status == STATUS_OK) /* this rank may be done before the other notices */
 		status = rt_job_status(job);
 	rt_transport_close(t);
 	return status;
 }
 
-/* uneven: what is said of the block that differs, which is that of the rank that sees it. */
+/* uneven: text about the block that differs, which is that of the rank that notices it. */
 static inline void disagreement_suite(enum rt_boot_kind kind,
                                       enum status (*open)(struct rt_job *, const char *,
                                                           struct rt_transport **),

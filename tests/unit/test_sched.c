@@ -1,5 +1,5 @@
-/* Tests of sched on small random problems: what is simulated is the stated model, memory keeps to its limit,
- * buckets and moves leave a schedule, and no bound is above what all orders reach. */
+/* Tests of sched on small random problems: the simulation follows the model, memory stays within its limit,
+ * buckets and moves give a valid schedule, and no bound is above the best of all orders. */
 #include "test_sched.h"
 #include "check.h"
 #include "sched/headroom.h"
@@ -12,7 +12,7 @@
 
 enum { PROBLEMS = 300, NODES = 24, SMALL = 7, MOVES = 60 };
 
-/* The model again, place by place, with sums instead of counters. */
+/* The model again, one place after the other, with sums in place of counters. */
 static int64_t live_at(const struct sched_problem *p, const uint32_t *order, uint32_t k)
 {
 	uint32_t place[NODES * 4];
@@ -59,7 +59,7 @@ static void simulation_is_the_model(const struct sched_problem *p, const uint32_
 	CHECK_EQ(r.peak, peak);
 }
 
-/* The peak of what is issued, followed by the rest in the original order. */
+/* Returns the peak of the issued nodes followed by the others in the original order. */
 static int64_t peak_with_rest(const struct sched_problem *p, const uint32_t *issued, uint32_t n)
 {
 	uint32_t order[NODES];
@@ -99,7 +99,7 @@ static void headroom_is_the_peak_with_the_rest(const struct sched_problem *p, st
 	headroom_close(&h);
 }
 
-/* Random buckets: all nodes are there, in an order that is a schedule of the problem with buckets. */
+/* Random buckets: the order has all nodes, and is a schedule of the problem with buckets. */
 static void buckets_keep_what_is_needed(const struct sched_problem *p, struct test_random *r)
 {
 	struct arena *a = arena_new();
@@ -117,13 +117,14 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 				CHECK(need < b.became[x] ||
 				      (need == b.became[x] && p->node[x].kind != SCHED_COMPUTE));
 			}
-		for (uint32_t i = 0; i < b.p.storage_n; i++) /* what is made is read afterwards */
+		for (uint32_t i = 0; i < b.p.storage_n; i++) /* each storage is read after it is made */
 			CHECK(b.p.users.at[i] == b.p.users.at[i + 1] || b.p.storage[i].def == SCHED_NONE ||
 			      b.p.storage[i].def <= b.p.users.item[b.p.users.at[i]]);
 		for (uint32_t k = 0; k < b.p.n; k++)
 			CHECK(b.p.node[k].comm == SCHED_NONE ||
 			      b.p.node[b.p.node[k].comm].kind == SCHED_COMM);
-		for (uint32_t k = 0; k < b.p.n && p->grouped; k++) /* nothing is packed, in no memory */
+		for (uint32_t k = 0; k < b.p.n && p->grouped; k++) /* nothing is packed, no memory is
+		                                                      needed for it */
 			CHECK(b.origin[k].step != SCHED_STEP_PACK && b.origin[k].step != SCHED_STEP_UNPACK);
 		for (uint32_t i = 0; i < b.p.storage_n && p->grouped; i++)
 			CHECK(i < p->storage_n ? b.p.storage[i].bytes == p->storage[i].bytes
@@ -150,7 +151,8 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 		if (got == INT64_MAX)
 			continue;
 		CHECK(got >= want.runtime &&
-		      got <= want.runtime + p->launch * p->n); /* all is done, not only what takes time */
+		      got <= want.runtime + p->launch * p->n); /* all nodes are done, not only those that
+		                                                  take time */
 		window_accept(&w, from, end);
 		CHECK_EQ(w.runtime, got);
 		CHECK(memcmp(order, other, sizeof *other * p->n) == 0);
@@ -159,7 +161,7 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 	arena_free(a);
 }
 
-/* List scheduling gives up exactly where it would not end below. */
+/* List scheduling gives up exactly when it would not end below the limit. */
 static void lists_end_below(const struct sched_problem *p, struct test_random *r)
 {
 	struct arena *a = arena_new();
@@ -181,7 +183,7 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	arena_free(a);
 }
 
-/* Random pushes, pops and removals: what is in it comes out by key. */
+/* After random pushes, pops and removals, the entries are popped by key. */
 static void heaps_keep_their_order(uint32_t seed)
 {
 	struct test_random r = {seed};
@@ -265,7 +267,7 @@ static void families_have_steps_and_slopes(void)
 	CHECK_EQ(sched_family_time(&f, 8 << 20), 100);
 }
 
-/* No size takes less for a byte than said. */
+/* No size needs less time per byte than stated. */
 static void least_is_below_all_sizes(uint32_t seed)
 {
 	struct test_random r = {seed};

@@ -16,7 +16,7 @@ static inline uint32_t test_draw(struct test_random *r, uint32_t n)
 	return (uint32_t)(r->state >> 33) % n;
 }
 
-/* n nodes; about a third are comms of two lanes, each with a wait and somebody who reads the result. */
+/* Draws n nodes; about a third are comms on two lanes, each with a wait and a reader of its result. */
 static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, struct sched_problem *p)
 {
 	static const struct sched_point points[] = {
@@ -31,7 +31,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	p->storage = arena_new_array(a, struct sched_storage, n + 1);
 	struct sched_pair *edge = arena_new_array(a, struct sched_pair, 4 * n + 4),
 	                  *use = arena_new_array(a, struct sched_pair, 6 * n + 4);
-	uint32_t edge_n = 0, use_n = 0, open = SCHED_NONE; /* open: a comm whose wait is to come */
+	uint32_t edge_n = 0, use_n = 0, open = SCHED_NONE; /* open: a comm without a wait so far */
 	p->storage[p->storage_n++] = (struct sched_storage){1 << 20, SCHED_NONE, false};
 	for (uint32_t x = 0; x < n; x++) {
 		struct sched_node *m = &p->node[x];
@@ -57,7 +57,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 		for (unsigned k = 0; k < needs && x; k++) {
 			uint32_t y = test_draw(&r, x);
 			if (p->node[y].kind == SCHED_COMM)
-				continue; /* its result is read behind the wait */
+				continue; /* its result is read after the wait */
 			edge[edge_n++] = (struct sched_pair){y, x};
 			use[use_n++] = (struct sched_pair){x, y + 1};
 			if (p->node[y].kind == SCHED_WAIT)
@@ -66,7 +66,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 		p->storage[p->storage_n++] =
 		    (struct sched_storage){(int64_t)test_draw(&r, 5) << 19, x, !test_draw(&r, 8)};
 	}
-	if (open != SCHED_NONE) { /* without a wait it would be no problem of the kind */
+	if (open != SCHED_NONE) { /* a comm without a wait is not allowed */
 		p->node[open].kind = SCHED_COMPUTE;
 		p->node[open].family = SCHED_NONE;
 		p->node[open].in = p->node[open].out = 0;
@@ -82,8 +82,8 @@ static inline uint32_t *test_original(struct arena *a, const struct sched_proble
 	return order;
 }
 
-/* Draws a move of a node in the order of a window. False: the node cannot go there. Else what becomes of the
- * order, which the window does not have yet, and the stretch of it that changes. */
+/* Draws a move of a node in the order of a window. Returns false if the node cannot go there. Otherwise
+ * returns the new order, which the window does not have yet, and its range that changes. */
 static inline bool test_move(struct window *w, struct test_random *r, uint32_t *other, uint32_t *from,
                              uint32_t *end)
 {
@@ -97,7 +97,7 @@ static inline bool test_move(struct window *w, struct test_random *r, uint32_t *
 	return true;
 }
 
-/* The least of all orders that begin with the n nodes of `done`. */
+/* Returns the least value among all orders that begin with the n nodes of `done`. */
 static inline int64_t least_from(const struct sched_problem *p, uint32_t *order, uint32_t n, uint32_t done,
                                  int64_t (*of)(struct sched_result))
 {
@@ -117,7 +117,7 @@ static inline int64_t least_from(const struct sched_problem *p, uint32_t *order,
 	return best;
 }
 
-/* The least of all orders, of their runtimes or their peaks. */
+/* Returns the least runtime or peak among all orders. */
 static inline int64_t least_of_orders(const struct sched_problem *p, int64_t (*of)(struct sched_result))
 {
 	uint32_t *order = mem_alloc(sizeof *order * ((size_t)p->n + 1));

@@ -1,4 +1,4 @@
-/* Tests of closure_most: no closed set of all subsets brings more, and what it returns is one. */
+/* Tests of closure_most: no closed subset gives more, and its result is closed. */
 #include "check.h"
 #include "sched/closure.h"
 #include "test_sched.h"
@@ -31,7 +31,7 @@ static void no_subset_brings_more(uint32_t seed)
 	for (uint32_t x = 0; x < c.n; x++)
 		worth[x] = (int64_t)test_draw(&r, 21) - 10;
 	for (uint32_t k = test_draw(&r, 3 * c.n); k-- > 0;)
-		closure_demand(&c, test_draw(&r, c.n), test_draw(&r, c.n)); /* cycles too */
+		closure_demand(&c, test_draw(&r, c.n), test_draw(&r, c.n)); /* also cycles */
 	for (uint32_t other = 0; other < 1u << c.n; other++)
 		if (is_closed(&c, other) && sum(&c, other) > best)
 			best = sum(&c, other);

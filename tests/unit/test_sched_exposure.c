@@ -1,4 +1,4 @@
-/* Tests of exposure: each reason on a schedule that has it, and sums on random ones. */
+/* Tests of exposure: each reason on a schedule that shows it, and sums on random schedules. */
 #include "check.h"
 #include "sched/exposure.h"
 #include "test_sched.h"
@@ -21,8 +21,8 @@ static struct sched_node wait_for(uint32_t comm)
 	return (struct sched_node){.comm = comm, .family = SCHED_NONE, .kind = SCHED_WAIT};
 }
 
-/* Of nodes in their order, with these edges; the first node makes 100 MiB for the last but one, the last
- * makes 100 MiB as well. which: comm among the comms. */
+/* Computes the exposure of nodes in their order, with these edges. The first node makes 100 MiB for the last
+ * but one, and the last makes 100 MiB, too. which: number among the comms. */
 static struct sched_exposure exposure(struct sched_node *node, uint32_t n, const struct sched_pair *edge,
                                       uint32_t edges, int64_t limit, uint32_t which)
 {
@@ -77,11 +77,11 @@ static void each_reason(void)
 	CHECK_EQ(e.reason, SCHED_MEMORY);
 	CHECK_EQ(e.exposed, 100);
 	CHECK_EQ(exposure(big, 5, frees, 3, FREE, 0).reason, SCHED_WORK);
-	big[4].time = 99; /* less than the comm takes */
+	big[4].time = 99; /* less than the comm's time */
 	CHECK_EQ(exposure(big, 5, frees, 3, TIGHT, 0).reason, SCHED_CHAIN);
 }
 
-/* By all ways from and to the comm. */
+/* Finds independent work by following all paths from and to the comm. */
 static int64_t independent(const struct sched_problem *p, uint32_t comm)
 {
 	bool tied[NODES] = {0};

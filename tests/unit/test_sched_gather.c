@@ -1,5 +1,5 @@
-/* Tests of sched_gather: its buckets make the host no later than any other way to cut the row of small comms
- * into buckets, with and without large ones between. */
+/* Tests of sched_gather: no other way to cut the row of small comms into buckets makes the host earlier, with
+ * and without large comms between them. */
 #include "check.h"
 #include "sched/gather.h"
 #include "test_sched.h"
@@ -24,7 +24,7 @@ static void use(const struct row *r, struct lane *l, int64_t time, int64_t neede
 	l->late = l->free - needed > l->late ? l->free - needed : l->late;
 }
 
-/* The large ones from k up to the next small one. */
+/* Adds the large comms from k up to the next small one. */
 static uint32_t use_large(const struct row *r, struct lane *l, uint32_t k)
 {
 	for (; k < COMMS && r->node[k].in > r->o.threshold; k++)
@@ -32,7 +32,7 @@ static uint32_t use_large(const struct row *r, struct lane *l, uint32_t k)
 	return k;
 }
 
-/* How late the host is if behind small one i a bucket ends where bit i of cuts is set. */
+/* Returns how late the host is if a bucket ends after small comm i for each bit i of cuts. */
 static int64_t late(const struct row *r, uint32_t cuts)
 {
 	struct lane l = {0, 0};

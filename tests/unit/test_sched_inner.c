@@ -1,4 +1,4 @@
-/* Tests of buckets of inner comms: members do not need one another, and all that are alike are members. */
+/* Tests of buckets of inner comms: no member needs another one, and all alike comms are members. */
 #include "check.h"
 #include "sched/bucket.h"
 #include "sched/inner.h"
@@ -9,8 +9,8 @@
 enum { PROBLEMS = 300, NODES = 150 };
 
 struct ways {
-	bool needs[NODES][NODES]; /* what a node needs, of whatever else */
-	uint32_t most[NODES];     /* comms on the longest way to a node */
+	bool needs[NODES][NODES]; /* by node: the nodes that it needs, directly or not */
+	uint32_t most[NODES];     /* by node: most comms on a path to it */
 };
 
 static void find(const struct sched_problem *p, struct ways *w)

@@ -1,4 +1,4 @@
-/* Tests of sched_bound_last: no order within the limit ends earlier, with no buckets and with all. */
+/* Tests of sched_bound_last: no order within the limit ends earlier, without buckets and with all buckets. */
 #include "check.h"
 #include "sched/bucket.h"
 #include "sched/last.h"
@@ -15,14 +15,15 @@ static int64_t runtime_within(struct sched_result r)
 	return r.peak <= limit_of_orders ? r.runtime : INT64_MAX;
 }
 
-/* INT64_MAX: no order keeps to the limit. */
+/* INT64_MAX: no order is within the limit. */
 static int64_t least(const struct sched_problem *p, int64_t limit)
 {
 	limit_of_orders = limit;
 	return least_of_orders(p, runtime_within);
 }
 
-/* Of all sets of comms of a family in one bucket, one for each of the two families. */
+/* Returns the least over all sets of comms of a family in one bucket, one set for each of the two
+ * families. */
 static int64_t least_bucketed(const struct sched_problem *p, int64_t limit)
 {
 	int64_t best = INT64_MAX;
@@ -51,7 +52,7 @@ static int64_t least_bucketed(const struct sched_problem *p, int64_t limit)
 	return best;
 }
 
-/* reached: how often the bound is the least, alone and bucketed. */
+/* reached: how often the bound equals the least, without and with buckets. */
 static void bound_is_below(uint32_t seed, unsigned reached[2])
 {
 	struct arena *a = arena_new();
@@ -79,7 +80,7 @@ static void bound_is_below(uint32_t seed, unsigned reached[2])
 	arena_free(a);
 }
 
-/* Work that would hide the comm keeps `big` alive, for which there is no room besides what is kept:
+/* Work that could hide the comm keeps `big` alive, and there is no room for it beside `kept`:
  *
  *     big = first; kept = second; comm(kept); wait; work(big) */
 static void limits_raise_the_bound(void)
@@ -108,7 +109,7 @@ static void limits_raise_the_bound(void)
 	CHECK_EQ(comm, 2);
 	CHECK_EQ(least(&p, 150 * MIB), 1010);
 	int64_t bound = sched_bound_last(&p, false, 150 * MIB, &comm);
-	CHECK(bound > 750 && bound <= 1010); /* half of the work at most is between */
+	CHECK(bound > 750 && bound <= 1010); /* at most half of the work is between them */
 	arena_free(a);
 }
 

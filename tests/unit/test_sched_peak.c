@@ -11,7 +11,7 @@ static int64_t peak_of(struct sched_result r)
 	return r.peak;
 }
 
-/* By what the problem itself says: members of a bucket stand for each other. */
+/* Checks a peak by the problem itself: members of a bucket replace each other. */
 static void is_told_of_original(const struct sched_problem *p, const struct sched_schedule *s)
 {
 	CHECK(sched_is_schedule(&s->b.p, s->order));
@@ -39,7 +39,7 @@ static bool schedule(const struct sched_problem *p, int64_t limit, bool feasible
 	return ok;
 }
 
-/* Of 1: the least peak was found. */
+/* Returns 1 if the least peak was found. */
 static unsigned lower(uint32_t seed)
 {
 	struct arena *a = arena_new();
@@ -64,7 +64,7 @@ static unsigned lower(uint32_t seed)
 	return found == best;
 }
 
-/* a; b; use a; use b: one at a time is enough. */
+/* a; b; use a; use b: it is enough to keep one at a time. */
 static void makers_wait_for_users(void)
 {
 	struct arena *a = arena_new();

@@ -1,4 +1,4 @@
-/* Tests of sched_regroup: whatever is changed, buckets are of one family and have more than one member. */
+/* Tests of sched_regroup: after any change, a bucket has comms of one family and at least two members. */
 #include "check.h"
 #include "sched/regroup.h"
 #include "sched/role.h"
@@ -22,7 +22,7 @@ static void are_buckets(const struct sched_problem *p, const struct sched_rows *
 		CHECK(members[k] > 1);
 }
 
-/* Rows have each comm of theirs once, sources as they are needed, inner ones, then sinks. */
+/* Checks that rows have each of their comms once: sources in the order of need, inner ones, then sinks. */
 static void are_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_inners *inner,
                      const struct sched_rows *rows)
 {
@@ -42,7 +42,7 @@ static void are_rows(const struct sched_problem *p, const uint8_t *role, const s
 	CHECK_EQ(n, rows->n);
 }
 
-/* Counts changes that had an effect. */
+/* Returns the number of changes that had an effect. */
 static unsigned change(uint32_t seed)
 {
 	struct arena *a = arena_new();
