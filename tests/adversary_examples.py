@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """adversary_examples.py HIRC [--seeds N]: every example is right in every order that its waits allow.
 
-Runs each example, on few ranks, with --check under `--adversary` of the seeds 1 to N, and the pipelines of two of
-them; one in three with the bootstrap `thread`, and, where hirc has MPI, one example under mpirun.
+Runs each example, on few ranks, with --check under `--adversary` with seeds 1 to N, and the pipelines of two of them.
+One in three uses the bootstrap `thread`. If hirc has MPI, one example runs under mpirun.
 """
 import argparse
 import pathlib

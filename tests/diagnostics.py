@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """diagnostics.py HIRC: compares the table of diagnostics (src/base/diagnostics.def) with the code and the examples.
 
-Numbers have to be in order, each name has to be used in src/, and options that texts name have to be there. The
-example tests/diag/E0203.hir is a golden test; its expected output has to hold that number and no other, and none
-behind the line `fixed:`, after which its command runs with the fix. `hirc check`, `sim` and `compile` have to report
-what `hirc run` reports of a plan.
+Numbers must be in order, each name must be used in src/, and options named in texts must exist. The example
+tests/diag/E0203.hir is a golden test. Its expected output must have that number and no other; after the line `fixed:`,
+where its command runs with the fix, it must have no number. `hirc check`, `sim` and `compile` must report the errors
+that `hirc run` finds in a plan.
 """
 import concurrent.futures
 import json
@@ -19,9 +19,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "tests" / "diag"
 HIRC = os.path.abspath(sys.argv[1])
 SECONDS = 60
-# What the plan of a rank refuses, and so do the commands that ask it; compile asks after all passes.
+# Errors in the plan of a rank, which commands that make a plan report. compile makes it after all passes.
 OF_THE_PLAN = {"E0705", "E0706", "E0708", "E0710", "E0716", "E0717", "E0718", "E0720", "E0721", "E0722"}
-MOST_WITHOUT = 30  # rows without an example; each is one that nobody runs
+MOST_WITHOUT = 30  # rows without an example, each for an error that no command can show
 failures = []
 
 
@@ -35,7 +35,7 @@ def numbers(text):
 
 
 def check_example(row):
-    """The commands of a test and its expected output."""
+    """Checks the commands of a test and its expected output."""
     number = row["number"]
     head, _, output = (EXAMPLES / f"{number}.hir").read_text(encoding="utf-8").partition("\n# EXPECT:\n")
     commands = re.findall(r"^# RUN: (%S/example .*)$", head, re.MULTILINE)
@@ -59,7 +59,7 @@ def check_example(row):
 
 
 def check_gate(row):
-    """`hirc check`, `sim` and `compile` report what `hirc run` does."""
+    """`hirc check`, `sim` and `compile` must report what `hirc run` reports."""
     number, command = row["number"], row["command"]
     for asks in ("check", "sim", "compile"):
         if (asks == "compile" and "--passes=" in command) or (asks == "check" and number == "E0716"):  # a race
@@ -76,7 +76,7 @@ def check_gate(row):
 
 
 def all_options():
-    """The options of all commands."""
+    """Returns the options of all commands."""
     def ask(*words):
         return subprocess.run([HIRC, *words], check=True, capture_output=True, text=True).stdout
     commands = re.findall(r"^  (\w+) ", ask("--help"), re.MULTILINE)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tools/fx2hir.py on a model of two layers: what it writes, and that hirc schedules it.
+"""tools/fx2hir.py on a model of two layers: its output, and that hirc schedules it.
 
     fx2hir.py HIRC
 
-Runs by the Python of the environment variable HIRC_TORCH_PYTHON if there is one, which has torch; without torch it is
+Runs by the Python of the environment variable HIRC_TORCH_PYTHON, which has torch, if it is set; without torch it is
 skipped (77).
 """
 import io
@@ -36,7 +36,7 @@ sys.path.insert(0, os.path.dirname(TOOL))
 import fx2hir  # noqa: E402
 
 RANKS = [0, 1, 2, 3]
-warnings.simplefilter("ignore")  # torch renames what it has, and the compiler here only keeps graphs
+warnings.simplefilter("ignore")  # torch renames its parts, and the compiler here only keeps graphs
 
 
 def step(x, w1, w2, bias):
@@ -92,7 +92,7 @@ NEW = ["all_gather_into_tensor(Tensor input, int group_size, str group_name) -> 
 
 
 def new_graph():
-    """By hand, of the operations that later versions of torch have."""
+    """Makes a graph by hand, with operations of later versions of torch."""
     if not hasattr(torch.ops._c10d_functional, "all_reduce_coalesced"):
         new_graph.library = torch.library.Library("_c10d_functional", "DEF")
         for schema in NEW:
@@ -131,7 +131,7 @@ def check_new():
 
 
 def compiled(function, *inputs, **options):
-    """The graphs that torch.compile makes of a function and of its derivative."""
+    """Returns the graphs that torch.compile makes of a function and of its derivative."""
     from torch._dynamo.backends.common import aot_autograd
 
     graphs = []
@@ -156,7 +156,7 @@ def check_compiled():
     for text in texts:
         check(statement(text, "all_reduce(_1)?").count("kind=allreduce, group=g") == 1, text)
         check("(4) = {0 1 2 3}" in text, text)
-        check("flops=8388608" in text, text)  # 2 * 64 * 256 * 256, a rank's part
+        check("flops=8388608" in text, text)  # 2 * 64 * 256 * 256, one rank's part
         hirc(text, "compile", "-", "--passes=schedule-overlap", "--cluster=h100", "--verify-each")
         check("step time" in hirc(text, "sim", "-", "--cluster=h100"), text)
 
@@ -168,7 +168,7 @@ def check_compiled():
 
 
 def check_counts():
-    """Products inside of operations that are made of others, of functions and of modules."""
+    """Products inside operations that are made of others, inside functions, and inside modules."""
     model = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.Linear(4, 2)))
     with FakeTensorMode(allow_non_fake_inputs=True) as mode:
         FakeTensorProp(model, mode).propagate(torch.empty(16, 8))
@@ -189,7 +189,7 @@ class Exported(torch.nn.Module):
 
 
 def check_exported():
-    """A graph of a file, whose tensors share no storages."""
+    """A graph from a file, whose tensors share no storages."""
     program = torch.export.export(Exported(), (torch.randn(48, 64),))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "step.pt2")
@@ -208,7 +208,7 @@ def check_exported():
 
 
 def check_symbols():
-    """Sizes that data decides have the values that are stated; those of a trace have its example's."""
+    """Sizes that depend on data have the stated values; sizes of a trace have its example's values."""
 
     def step(x, w, splits):
         given = splits.tolist()
@@ -256,7 +256,7 @@ def check_messages():
 
 def main():
     dist.init_process_group("fake", rank=0, world_size=4, store=FakeStore())
-    for ranks in (RANKS, [0, 1]):  # functional collectives look a list of ranks up among groups
+    for ranks in (RANKS, [0, 1]):  # functional collectives look up a list of ranks among the groups
         dist.new_group(ranks)
     module = graph()
     text = written(module, times={"mm": 81000}, name="step")

@@ -1,7 +1,7 @@
-"""gpu_acceptance.py HIRC REFERENCE MOCK alone|several: tools/gpu-acceptance on the mock of NVIDIA's libraries; its rows of
-one rank and of checks, or those of several ranks and of calls that end before all is done.
+"""gpu_acceptance.py HIRC REFERENCE MOCK alone|several: runs tools/gpu-acceptance on the mock of NVIDIA's libraries:
+its rows of one rank and of checks, or those of several ranks and of calls that end before all is done.
 
-What is checked passes there; what is measured has a row, whatever its figure; what the machine has not got is said.
+Checks pass on the mock; measurements have a row, with any figure; what the machine lacks is reported.
 """
 import os
 import pathlib
@@ -69,7 +69,7 @@ def one_rank_and_checks():
 
 
 def several_ranks():
-    # A sanitizer that finds nothing, and one that finds something in processes.
+    # A sanitizer that finds nothing, and one that finds an error in processes.
     with tempfile.TemporaryDirectory() as folder:
         tool = pathlib.Path(folder) / "compute-sanitizer"
         for finds in (False, True):
@@ -82,7 +82,7 @@ def several_ranks():
                 expect(f"{kind} of processes", rows[f"compute-sanitizer {kind}, processes"][1] == f"{0 if finds else 1} of 1", out)
             expect("what it finds is a goal that was missed", code == (1 if finds else 0), out)
 
-    # In parts: what was run is not run again, and the table is whole.
+    # In parts: rows that were run are not run again, and the table is complete.
     with tempfile.TemporaryDirectory() as folder:
         code, out, rows = run("--rows=overlap,predict", "--minutes=0.01", folder=folder, **with_mock)
         expect("a part ends with 3", code == 3 and "--continue goes on with overlap" in out, out)

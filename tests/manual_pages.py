@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Whether the man pages tell of all there is.
+"""Checks that the man pages are complete.
 
     tests/manual_pages.py HIRC
 
 Each command of src/cli/commands.def has a page hirc-COMMAND(1), with examples, which hirc(1) names. The page names
-each option of `hirc COMMAND --help`, or refers to a page of a command that does. hirc-passes(7) has a section for each
-pass of src/pass/passes.def, in its order. Pages of hirc that others refer to are there.
+each option of `hirc COMMAND --help`, or refers to a page of a command that does. hirc-passes(7) has a section for
+each pass of src/pass/passes.def, in its order. Pages of hirc named in other pages exist.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def names(text):
-    """The options that a page names, as they are typed."""
+    """Returns the options that a page names, as typed."""
     words = set()
     for line in text.replace("\\-", "-").split("\n"):
         if re.search(r"\bFl\b", line):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """overlap.py HIRC [--shared]: schedules of graphs, judged by tools/bench-overlap.
 
-Graphs of several kinds are made by tools/gen_graph; or, with --shared, they are those of $HIRC_SHARED/graphs, where there
-are some (exit code 77 if not). Two runs must give the same bytes.
+tools/gen_graph makes graphs of several kinds; with --shared they are those in $HIRC_SHARED/graphs (exit code 77 if
+there are none). Two runs must give the same bytes.
 """
 import os
 import subprocess

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""overlap_trace.py HIRC: what ran when a scheduled program ran is its schedule.
+"""overlap_trace.py HIRC: the trace of a scheduled program shows its schedule.
 
-The backward transformer layer is scheduled and bucketed, and run on four ranks. On every rank the trace has the statements
-of the dump in its order, on the compute lane and on that of each communicator; outputs are right.
+The backward transformer layer is scheduled and bucketed, and run on four ranks. On every rank the trace has the
+statements of the dump in their order, on the compute lane and on the lane of each communicator; outputs are right.
 """
 import json
 import os
@@ -18,7 +18,7 @@ SILENT = re.compile(r"^(param|const|mesh|program|input|output|deallocate|\})|= a
 
 
 def statements(text):
-    """What a dump issues: on the compute lane, on communicators."""
+    """Returns the statements that a dump issues: on the compute lane, on communicators."""
     compute, communication = [], []
     for line in text.splitlines():
         line = line.strip()
@@ -28,7 +28,7 @@ def statements(text):
 
 
 def once(names):
-    """Statements of several tasks stand once."""
+    """Keeps a statement of several tasks once."""
     return [n for k, n in enumerate(names) if not k or names[k - 1] != n]
 
 

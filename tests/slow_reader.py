@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""slow_reader.py HIRC: what is wrong is printed whole, also to a reader who comes late.
+"""slow_reader.py HIRC: errors are printed completely, also to a slow reader.
 
-Ranks that have nothing to print leave first; that ends the job, but not before rank 0 has written its lines, for which
-it here has to wait 2 s, since the pipe is full.
+Ranks that have nothing to print leave first; that ends the job, but not before rank 0 has written its lines. Here
+rank 0 must wait 2 s to write them, since the pipe is full.
 """
 import fcntl
 import os

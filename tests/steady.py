@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""steady.py HIRC LIBRARY: a program that runs on neither allocates nor calls the system.
+"""steady.py HIRC LIBRARY: a program that keeps running neither allocates nor makes system calls.
 
-Runs programs with --repeat=10 and --repeat=1000 and compares how often they allocate (counted by LIBRARY, which
-is count_malloc) and how often they call the system, but for sched_yield, futex and sleeps (counted by strace,
-where there is one). Between ranks, pools grow when one is later than before: that is not once in ten runs. A plan
-is as long for many iterations of a loop as for few.
+Runs programs with --repeat=10 and --repeat=1000 and compares how often they allocate (counted by LIBRARY, which is
+count_malloc) and how often they make system calls except sched_yield, futex and sleeps (counted by strace, if it is
+installed). Pools grow when one rank is later than before, which happens less than once in ten runs. A plan has the
+same length for many iterations of a loop as for few.
 """
 import os
 import shutil
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-# munmap: start-up aligns what it maps, which takes one more or less; what is unmapped was mapped and is counted.
+# munmap: start-up aligns its mappings, which takes one call more or less; an unmapped range was counted when mapped.
 QUIET = "sched_yield,futex,nanosleep,clock_nanosleep,munmap"
 FEW, MANY = 10, 1000
 GROWTH = (MANY - FEW) // 10  # of pools
@@ -35,12 +35,13 @@ program p on m {
 }
 """
 
-# oneDNN keeps lists of a few hundred bytes for as long as a call takes: there, what is larger is counted.
+# oneDNN keeps lists of a few hundred bytes during a call: here only larger allocations are counted.
 LARGE = {"large gemm": 4096}
 
 # name: ranks, options, program
 PROGRAMS = {
-    "loop": (1, [], """
+    "loop": (1, [],
+"""
 mesh m(x = 1)
 program p on m {
   input X: f32[64, 8]
@@ -53,7 +54,8 @@ program p on m {
   }
 }
 """),
-    "streams": (1, ["--streams=2"], """
+    "streams": (1, ["--streams=2"],
+"""
 mesh m(x = 1)
 program p on m {
   input X: f32[4, 8]
@@ -72,14 +74,16 @@ program p on m {
   }
 }
 """),
-    "fused": (1, [], """
+    "fused": (1, [],
+"""
 mesh m(x = 1)
 program p on m {
   input X: f32[4@stream(4), 8]
   output Y: f32[4@stream(4), 8] = relu(add(exp(X), X))
 }
 """),
-    "gemm": (1, [], """
+    "gemm": (1, [],
+"""
 mesh m(x = 1)
 program p on m {
   input X: f32[8, 8]
@@ -87,7 +91,8 @@ program p on m {
   output Y = softmax(matmul(X, W), axis=1)
 }
 """),
-    "large gemm": (1, [], """
+    "large gemm": (1, [],
+"""
 mesh m(x = 1)
 program p on m {
   input X: f32[256, 256]
@@ -98,7 +103,8 @@ program p on m {
   output V = matmul(B, B)
 }
 """),
-    "collectives": (2, [], """
+    "collectives": (2, [],
+"""
 mesh m(x = 2)
 program p on m {
   input X: f32[4@x, 8]
@@ -106,21 +112,24 @@ program p on m {
   output Z = sum(Y, axis=0)
 }
 """),
-    "sums": (2, [], """
+    "sums": (2, [],
+"""
 mesh m(x = 2)
 program p on m {
   input A: bf16[64, 6000@x]
   output Y: bf16[64] = sum(A, axis=1)
 }
 """),
-    "exchange": (2, [], """
+    "exchange": (2, [],
+"""
 mesh m(x = 2)
 program p on m {
   input A: f32[64@x, 6000]
   output Y: f32[64, 6000@x] = A
 }
 """),
-    "ring": (2, ["--pipeline=p2p"], """
+    "ring": (2, ["--pipeline=p2p"],
+"""
 mesh m(x = 2)
 program p on m {
   input A: f32[4@stream(2)@x, 8, 16]
@@ -128,7 +137,8 @@ program p on m {
   output Y: f32[4@stream(2), 8, 4] = matmul(A, W)
 }
 """),
-    "lanes": (2, ["--engine=lanes"], """
+    "lanes": (2, ["--engine=lanes"],
+"""
 mesh m(x = 2)
 program p on m {
   input A: f32[7@stream(2), 8@x, 16]
@@ -136,7 +146,8 @@ program p on m {
   output Y: f32[7@stream(2), 8, 4] = matmul(A, W)
 }
 """),
-    "in place": (2, ["--zero-copy"], """
+    "in place": (2, ["--zero-copy"],
+"""
 mesh m(x = 2)
 program p on m {
   input A: f32[1024@x, 16]

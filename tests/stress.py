@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""stress.py HIRC: programs that run many times, on a machine that has no time for them.
+"""stress.py HIRC: programs that run many times, on a machine that is busy.
 
-Every example, and tests/stress/*.hir, runs --runs times with --check, under each way to start ranks and each
-transport that is there. Beside them busy loops take the cores (--busy), and with --delay LIBRARY ranks stop now
-and then, wherever they are, for up to --delay-us, or one of them is a second late in its first exchanges.
-`hirc run --check --repeat` compares each run with the first, bit by bit, and starts it from memory without values.
+Every example, and tests/stress/*.hir, runs --runs times with --check, with each way to start ranks and each available
+transport. Beside them busy loops take the cores (--busy). With --delay LIBRARY ranks stop now and then, at any place,
+for up to --delay-us, or one of them is a second late in its first exchanges. `hirc run --check --repeat` compares
+each run with the first, bit by bit, and starts it from memory without values.
 """
 import argparse
 import glob
@@ -16,9 +16,9 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 AGENT = os.path.join(ROOT, "tests", "host_agent.sh")
-LATE_MAPS = 2  # of shared memory, of the board or transport first
+LATE_MAPS = 2  # mappings of shared memory, by the board or transport first
 
-# What is added to `hirc run FILE` beside nothing, by name of the program.
+# Options added to `hirc run FILE`, by name of the program; the runs without options remain.
 OPTIONS = {
     "ag_matmul": [["--pipeline=p2p"], ["--pipeline=permute"], ["--zero-copy"]],
     "matmul_reduce_scatter": [["--pipeline=p2p-put"], ["--zero-copy"]],
@@ -26,13 +26,13 @@ OPTIONS = {
     "zero_copy": [["--zero-copy"]],
     "ahead": [["-Dw=20000", "-Dn=8"]],
 }
-# Shapes at which many runs of a program end, in place of those that a person looks at.
+# Small shapes for many runs, in place of the larger ones of the example.
 SMALL = {"ag_linear": ["-Dm=16", "-Dk=64", "-Dn=64"]}
 SYMMETRIC = "--zero-copy"  # needs all ranks on one host
 
 
 def launches(hirc, ranks, hosts):
-    """Names and beginnings of commands."""
+    """Returns names and beginnings of commands."""
     yield "fork", [hirc, "run"]
     yield "fork lanes", [hirc, "run", "--engine=lanes"]
     yield "thread", [hirc, "run", "--bootstrap=thread"]
@@ -49,7 +49,7 @@ def launches(hirc, ranks, hosts):
 
 
 def must_start():
-    """Ends where mpirun starts nothing at all: that is no failure of a program."""
+    """Exits if mpirun cannot start anything, which is not the fault of a program."""
     done = subprocess.run(["mpirun", "-np", "1", "true"], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not done.returncode:
         return
@@ -61,7 +61,7 @@ def must_start():
 
 
 def run(command, environment, seconds):
-    """What went wrong, or None."""
+    """Returns the error, or None."""
     try:
         done = subprocess.run(command, env=environment, timeout=seconds, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -1,9 +1,9 @@
-"""gloo.py NP M N K: torch.mm and torch.distributed (gloo), what a user of PyTorch would write.
+"""gloo.py NP M N K: torch.mm and torch.distributed (gloo), as a user of PyTorch would write it.
 gloo.py NP layer B S A E: the transformer layer of the examples, with tp = NP.
 
 Prints `program,compute_ms,ms` for ag_matmul, matmul_rs and row_parallel_linear: the medians of interleaved
 samples of the matrix product alone and of the program; a sample is latest finish - earliest start over ranks.
-Of the layer, what is computed alone is the layer without its communications.
+For the layer, `compute_ms` is the time of the layer without its communications.
 """
 import os
 import socket
@@ -33,7 +33,7 @@ def products(rank, np, m, n, k):
         gather_into(whole, own, np)
         torch.mm(whole, b, out=c)
 
-    def matmul_rs():  # gloo has no reduce_scatter: allreduce, and the own rows of it
+    def matmul_rs():  # gloo has no reduce_scatter: allreduce, then take the own rows
         torch.mm(whole, b, out=c)
         dist.all_reduce(c)
 
@@ -107,7 +107,7 @@ def worker(rank, np, port, what, sizes, finished):
         if rank == 0:
             print(f"{run.__name__},{alone:.6g},{both:.6g}", flush=True)
     sys.stdout.flush()
-    finished.wait()  # a rank that leaves early can leave the others waiting in gloo, and so can its end
+    finished.wait()  # a rank that leaves early, or its end, can leave the others waiting in gloo
     os._exit(0)
 
 

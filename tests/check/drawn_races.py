@@ -1,11 +1,11 @@
-"""What the scripts share that draw programs and look for races in them: text with steps, pairs, the comparison."""
+"""Helpers of the scripts that draw programs and search races in them: text with steps, pairs, the comparison."""
 import random
 import subprocess
 import sys
 
 
 class Program:
-    """Text, and beside it what each line does."""
+    """The text, and the action of each line."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -28,7 +28,8 @@ class Program:
 
 
 def pairs(accesses, before):
-    """Lines of two accesses that nothing orders: (line, what it writes, what it reads), and which came before each."""
+    """Returns the accesses of two lines that nothing orders: (line, what it writes, what it reads), and the accesses
+    before each."""
     found = set()
     for late, (line, writes, reads) in enumerate(accesses):
         for early in range(late):
@@ -39,8 +40,8 @@ def pairs(accesses, before):
 
 
 def compare(draw, races, named, both=False):
-    """Of each program drawn, the races that are there with those that hirc names in its output. both: a pair may be
-    named in either order."""
+    """Compares the races in each drawn program with those that hirc names in its output. both: a pair may be named in
+    either order."""
     hirc, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
     seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     wrong = racy = 0
@@ -53,7 +54,7 @@ def compare(draw, races, named, both=False):
         got = named(run.stderr)
         known = want | {(b, a) for a, b in want} if both else want
         racy += bool(want)
-        # Drawn statements read what nothing has written, or another block than the one that they write.
+        # Drawn statements may read unwritten elements, or another block than the one that they write.
         refused = "[E0603]" in run.stderr or "[E07" in run.stderr
         if run.returncode != (refused or bool(want)) or bool(got) != bool(want) or not got <= known:
             wrong += 1

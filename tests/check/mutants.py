@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Checks that `hirc check` finds what is missing: mutants.py HIRC [SEEDS].
+"""Checks that `hirc check` finds missing statements: mutants.py HIRC [SEEDS].
 
-Each example, compiled, loses one wait, synchronize or deallocate of a symmetric view at a time; `hirc check
---strict` must refuse each of these programs, and take the one it comes from.
+Each example, compiled, loses one wait, synchronize or deallocate of a symmetric view at a time; `hirc check --strict`
+must refuse each of these programs, and accept the original.
 
-With SEEDS, those that `hirc check` refuses without --strict are run instead, compared with the program that they come
-from, under `--adversary` of the seeds 1 to SEEDS: nearly all must give wrong numbers, and the programs that they come
-from none.
+With SEEDS, the programs that `hirc check` refuses without --strict are run instead under `--adversary` with the seeds
+1 to SEEDS, and compared with the original: nearly all must give wrong numbers, and no original may.
 """
 import pathlib
 import re
@@ -21,7 +20,7 @@ CASES = [(path, *SMALL.get(path.stem, ()))
 CASES += [(ROOT / "examples" / f"{name}.hir", f"--pipeline={kind}", "--np=4")
           for name in ("ag_matmul", "matmul_reduce_scatter") for kind in ("permute", "collective", "p2p", "p2p-put")]
 CASES += [(path, "--passes=") for path in sorted(ROOT.glob("tests/run/symmetric_*.hir"))]
-# Of what check refuses: where the caller alone comes too early, who waits for all ranks.
+# Share of the refused programs in which only the caller, which waits for all ranks, comes too early.
 MOST_HIDDEN = 0.15
 
 
@@ -34,7 +33,7 @@ def check(hirc, lines):
 
 
 def without(lines):
-    """What went, and the program without it."""
+    """Returns the removed statement, and the program without it."""
     views = {m[1] for m in (re.match(r"\s*(\w+)(: .*)? = symmetric_view\(", line) for line in lines) if m}
     for k, line in enumerate(lines):
         ended = re.match(r"\s*deallocate\((\w+)\)", line)
@@ -43,14 +42,14 @@ def without(lines):
 
 
 def is_wrong(hirc, lines, reference, seed):
-    """Whether a run of the program gives other numbers than the reference, or fails."""
+    """Returns true if a run of the program gives other numbers than the reference, or fails."""
     command = ["run", "-", "--passes=", f"--check={reference}", f"--adversary={seed}", "--timeout=5",
                "--no-check"]
     return run(hirc, command, "\n".join(lines) + "\n").returncode != 0
 
 
 def disturb(hirc, seeds):
-    """Runs what `hirc check` refuses; how many, and how many of these were wrong, by the first seed that showed it."""
+    """Runs the refused programs. Returns their number, and how many were wrong, by the first seed that showed it."""
     total, shown, broken = 0, [0] * (seeds + 1), 0
     with tempfile.NamedTemporaryFile("w", suffix=".hir") as reference:
         for path, *options in CASES:
@@ -61,7 +60,7 @@ def disturb(hirc, seeds):
             reference.flush()
             name = f"{path.relative_to(ROOT)} {' '.join(options)}"
             if run(hirc, ["run", "-", "--passes=", "--check"], "\n".join(lines) + "\n").returncode:
-                continue  # the dump says less than the program
+                continue  # the dump leaves out some facts of the program
             for seed in range(1, seeds + 1):
                 if is_wrong(hirc, lines, reference.name, seed):
                     broken += 1

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Whether each mutant of a program is reported by `hirc check`, or runs right whatever is put off.
+"""Checks that each mutant of a program is reported by `hirc check`, or gives right results under every delay.
 
     mutation.py --hirc build/dev/hirc                      all mutants of each program, seed 1
-    mutation.py --hirc build/dev/hirc --every 9 --seeds 3  each ninth of them, under three seeds
+    mutation.py --hirc build/dev/hirc --every 9 --seeds 3  every ninth mutant, with three seeds
     mutation.py --hirc build/dev/hirc --show 'ag_matmul 12 drop'
 
-The examples, compiled, lose one statement of streams, waits and communication (drop), have two neighbours change
-places (swap), or name another stream, Communication, root or peer (retarget). What `hirc check` refuses is killed; it
-names a line. What it accepts runs with --adversary, against its own reference, and must give the right numbers.
-What does not parse, or cannot be compiled, is no mutant.
+The examples, compiled, lose one statement of streams, waits and communication (drop), have two neighbours swapped
+(swap), or name another stream, Communication, root or peer (retarget). A mutant that `hirc check` refuses is killed;
+the message names a line. A mutant that it accepts runs with --adversary, compared with its own reference, and must
+give the right numbers. A text that does not parse or compile is not a mutant.
 """
 import argparse
 import collections
@@ -29,7 +29,7 @@ SIMPLE = re.compile(r"^\s+[^{}]*$")
 
 
 def retargets(line, others):
-    """The line with each of its targets replaced, once each."""
+    """Yields the line with each of its targets replaced, one at a time."""
     for call in ("set_stream", "synchronize"):
         m = re.match(rf"(\s*{call})\((.*)\)$", line)
         if m:
@@ -48,7 +48,7 @@ def retargets(line, others):
 
 
 def mutants(lines):
-    """What was done, and the program."""
+    """Yields the change and the program."""
     others = re.findall(r" as (\w+)$", "\n".join(lines), re.MULTILINE)[:3]
     for k, line in enumerate(lines):
         if not MUTABLE.match(line):
@@ -68,7 +68,7 @@ def run(arguments, text):
 
 
 def judge(hirc, text, seeds):
-    """killed, invalid, right, or what is wrong."""
+    """Returns killed, invalid, right, or the error."""
     checked = run([hirc, "check", "-", "--passes=", "--strict"], text)
     if checked.returncode == 1:
         return "killed" if re.search(r"error: (race|lifetime|mismatch|wait|deadlock): ", checked.stderr) else "invalid"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compares what `hirc check` says of symmetric views with a slow and simple check: random_fences.py HIRC [COUNT [SEED]].
+"""Compares `hirc check` on symmetric views with a slow and simple check: random_fences.py HIRC [COUNT [SEED]].
 
 Programs are drawn at random: ranks write and read their own buffers, all or parts of views of all ranks' buffers,
-make views and deallocate them, on streams that synchronize now and then, in loops and branches too. Here all
-ranks are stepped, every access keeps the set of all ranks' accesses that happened before it, and every pair is
-looked at. hirc must find a race iff there is one, and each pair of lines that it names must be one.
-In a branch the own buffer counts as every rank's.
+make views and deallocate them, on streams that synchronize now and then, also in loops and branches. This script
+steps all ranks, keeps for every access the set of all ranks' accesses that happened before it, and tests every pair.
+hirc must find a race exactly if there is one, and each pair of lines that it names must be one. In a branch a rank's
+own buffer counts as that of every rank.
 """
 import re
 
@@ -15,7 +15,7 @@ ROWS, BUFFERS, STREAMS = 12, 2, 2
 
 
 class Program(drawn_races.Program):
-    """Text, and beside it what each line does, as functions of the rank and the loop's index, or None."""
+    """The text, and the action of each line as a function of the rank and the loop's index, or None."""
 
     def __init__(self, seed):
         super().__init__(seed)
@@ -28,11 +28,11 @@ class Program(drawn_races.Program):
         for kind, names in self.results.items():
             self.lines += [f"  output {name}: f32[{types[kind]}] = allocate()" for name in names]
         self.lines.append("  main = get_current_stream()")
-        self.ordered = self.random.uniform(0.1, 0.7)  # the part of statements that order others
-        self.shift = self.random.random()             # how often a part is another one on each rank
+        self.ordered = self.random.uniform(0.1, 0.7)  # share of statements that order others
+        self.shift = self.random.random()             # how often a part is different on each rank
         self.reads = self.random.random()             # how many accesses only read
         self.own = self.random.uniform(0.1, 0.9)      # how many are of the own buffer
-        self.views = []  # (name, buffer) that are alive
+        self.views = []  # (name, buffer) that are not freed
         self.block_of_statements(self.steps, "  ", None, self.random.randint(3, 14))
         self.finish()
         self.lines.append("}")
@@ -69,7 +69,7 @@ class Program(drawn_races.Program):
             self.line(steps, indent, f"deallocate({self.views.pop()[0]})", "fence")
 
     def index(self, n, in_loop):
-        """An index below n, as text and as a function."""
+        """Returns an index below n, as text and as a function."""
         k, times, i = self.random.randrange(n), 0, 0
         if self.random.random() < self.shift:
             times = self.random.choice([1, 1, 1, n // self.ranks or 1, 2])
@@ -79,7 +79,7 @@ class Program(drawn_races.Program):
         return f"({' + '.join(terms)}) % {n}", lambda rank, at: (rank * times + (at or 0) * i + k) % n
 
     def part(self, steps, indent, in_loop, kind):
-        """The name of a part of a buffer, and its elements."""
+        """Returns the name of a part of a buffer, and its elements."""
         if kind == "own":
             buffer = f"S{self.random.randrange(BUFFERS)}"
             return buffer, lambda rank, _: {(buffer, e) for e in range(ROWS) if e // self.block == rank}
@@ -139,9 +139,9 @@ class Program(drawn_races.Program):
 
 
 def races(program):
-    """Pairs of lines that nothing orders, of one rank or of two."""
+    """Returns pairs of lines that nothing orders, of one rank or of two."""
     ranks = range(program.ranks)
-    known = [{} for _ in ranks]  # by stream: accesses that happened before what comes next on it
+    known = [{} for _ in ranks]  # by stream: accesses that happened before its next statement
     before, accesses, current = [], [], "main"
     for line, what, argument, i in program.unrolled():
         if what == "set_stream":
@@ -170,4 +170,4 @@ def named(text):
     return found | {(int(a), int(a)) for a in re.findall(r":(\d+):\d+: error: race: \w+ writes a part of", text)}
 
 
-drawn_races.compare(Program, races, named, both=True)  # what is on two ranks at once is told in one order of the two
+drawn_races.compare(Program, races, named, both=True)  # a race between two ranks is reported in one of the two orders

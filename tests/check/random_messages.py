@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """random_messages.py HIRC [COUNT [SEED]]: messages between blocks of all kinds, in rings of random programs.
 
-Ranks that stand for others say what all ranks say, one by one; and `hirc check` refuses exactly the programs that
-`hirc run --check` refuses, which compares the elements that both ends name.
+A check of ranks that stand for others gives the result of a check of all ranks. `hirc check` refuses exactly the
+programs that `hirc run --check` refuses, which compares the elements that both ends name.
 """
 import concurrent.futures
 import random
@@ -27,7 +27,7 @@ def draw(seed):
                          f"({own} + {r.randrange(n)} + s) % {n}"])
     to, source = r.choice([(f"({own} + {n} - s) % {n}", f"({own} + s) % {n}"),
                            (f"({own} + {far}) % {n}", f"({own} + {n - far}) % {n}")])
-    # A part that is sent or received, after the statement that makes it.
+    # The part that is sent or received, after the statement that makes it.
     sent, makes_sent = r.choice([("X", ""), ("X", ""), ("L", ""), ("z", f"z = shard_by_stream(Z, {index()})")])
     received, makes_received = r.choice([("A", ""), ("B", ""), ("b", f"b = shard_by_stream(R, {index()})"),
                                          ("b", f"b = shard_by_stream(S, {index()})")])
@@ -58,7 +58,7 @@ def hirc(text, *words):
 
 
 def compare(seed):
-    """Whether the program is accepted; None after printing a disagreement."""
+    """Returns true if the program is accepted; None after printing a disagreement."""
     text = draw(seed)
     few = hirc(text, "check", "-", "--passes=")
     each = hirc(text, "check", "-", "--passes=", "--each-rank")

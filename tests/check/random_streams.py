@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares `hirc check` with a slow and simple check of its own: random_streams.py HIRC [COUNT [SEED]].
 
-Programs are drawn at random: computations and broadcasts on buffers, rows, columns and blocks of them, on
-streams that synchronize and wait now and then, in loops too. Here every access keeps the set of all that
-happened before it, and every pair of accesses is looked at. hirc must find a race iff there is one, and
-each pair of lines that it names must be one.
+Programs are drawn at random: computations and broadcasts on buffers, rows, columns and blocks of them, on streams
+that synchronize and wait now and then, also in loops. This script keeps for every access the set of accesses that
+happened before it, and tests every pair. hirc must find a race exactly if there is one, and each pair of lines that
+it names must be one.
 """
 import re
 
@@ -16,18 +16,18 @@ KINDS = [["whole"], ["whole", "row"], ["row", "thirds", "halves"], ["row", "colu
 
 
 class Program(drawn_races.Program):
-    """Text, and beside it what each line does: a function of the loop index, or None."""
+    """The text, and the action of each line: a function of the loop index, or None."""
 
     def __init__(self, seed):
         super().__init__(seed)
         self.lines = ["mesh m(x = 2)", "program p on m {", f"  input X: f32[{ROWS}, {COLUMNS}]"]
         self.lines += [f"  output B{k}: f32[{ROWS}, {COLUMNS}] = allocate()" for k in range(BUFFERS)]
         self.lines.append("  main = get_current_stream()")
-        self.ordered = self.random.uniform(0.3, 0.75)  # the part of statements that order others
+        self.ordered = self.random.uniform(0.3, 0.75)  # share of statements that order others
         self.careful = self.random.choice([0, 0.6, 0.8, 0.9])  # how often a stream waits for another at once
         self.kinds = self.random.choice(KINDS)
         self.buffers = self.random.randint(1, BUFFERS)
-        self.waits = []  # Communications that are not waited for
+        self.waits = []  # Communications without a wait so far
         for _ in range(self.random.randint(3, 16)):
             if self.random.random() < 0.15:
                 self.loop()
@@ -45,14 +45,14 @@ class Program(drawn_races.Program):
         self.steps.append(("loop", count, steps))
 
     def index(self, n, in_loop):
-        """An index below n, as text and as a function of i."""
+        """Returns an index below n, as text and as a function of i."""
         k = self.random.randrange(n)
         if in_loop and self.random.random() < 0.7:
             return (f"(i + {k}) % {n}", lambda i: (i + k) % n) if k else (f"i % {n}", lambda i: i % n)
         return str(k), lambda i: k
 
     def view(self, buffer, kind, steps, indent, in_loop):
-        """The name of a part of a buffer, and its elements as a function of i."""
+        """Returns the name of a part of a buffer, and its elements as a function of i."""
         elements = lambda i: {(buffer, r, c) for r in range(ROWS) for c in range(COLUMNS)}
         name = buffer
         for part in kind.split():
@@ -64,7 +64,7 @@ class Program(drawn_races.Program):
                 text, at = self.index((ROWS, COLUMNS)[axis], in_loop)
                 self.line(steps, indent, f"{view} = select({name}, axis={dropped}, index={text})")
                 keep = lambda e, at, axis=axis: e[1 + axis] == at
-            elif part == "thirdrow":  # every third row, by a split from within
+            elif part == "thirdrow":  # every third row, by an inner split
                 text, at = self.index(3, in_loop)
                 self.line(steps, indent, f"{view}: f32[{ROWS}, {COLUMNS}] = shard_by_stream({name}, {text})")
                 self.line(steps, indent, f"schedule {view} {{ split 0 inner 3; parallelize 1 stream }}")
@@ -119,8 +119,8 @@ class Program(drawn_races.Program):
 
 
 def races(program, rank):
-    """Pairs of lines that nothing orders."""
-    known = {}  # by stream: accesses that happened before what comes next on it
+    """Returns pairs of lines that nothing orders."""
+    known = {}  # by stream: accesses that happened before its next statement
     pending, before, accesses, current = {}, [], [], "main"
     stream = lambda name, i: i % 4 if name == "i" else name
     for line, what, argument, i in program.unrolled():

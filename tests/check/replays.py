@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that errors which `hirc check` finds come about: replays.py HIRC.
+"""Checks that errors found by `hirc check` can be made to happen: replays.py HIRC.
 
-Of each program of the corpora beside, and of each example that lacks a wait, `hirc check --witness` writes how the
-first error comes about, and `hirc run --replay` must end so: of a race or a lifetime with wrong numbers (exit code 3)
-or a hang (4), of a mismatch or a deadlock with an error (1) or a hang; but for those listed here, with the reason.
+For each program of the corpora in this folder, and each example that lacks a wait, `hirc check --witness` writes how
+the first error happens, and `hirc run --replay` must end in that way: a race or a lifetime error with wrong numbers
+(exit code 3) or a hang (4), a mismatch or a deadlock with an error (1) or a hang. Exceptions are listed here, with
+the reason.
 """
 import json
 import pathlib
@@ -38,7 +39,7 @@ MUTANT_EXCEPT = {"indices": "the run ends with an error: an index is poison"}
 
 
 def corpora():
-    """Programs of this folder with the options of their tests."""
+    """Yields programs of this folder with the options of their tests."""
     for path in sorted(pathlib.Path(__file__).resolve().parent.glob("*.hir")):
         text = path.read_text()
         first = re.match(r"# RUN: hirc check (.*)", text)
@@ -60,7 +61,7 @@ def examples(hirc):
 
 
 def replay(hirc, program, options):
-    """Kind of the witness of a program, the exit code of its replay, and what that said; None: there is no error."""
+    """Returns the kind of a program's witness, and exit code and output of its replay; None: there is no error."""
     with tempfile.TemporaryDirectory() as folder:
         witness = pathlib.Path(folder) / "w.json"
         mutants.run(hirc, ["check", "-", f"--witness={witness}", *options], program)
@@ -71,7 +72,7 @@ def replay(hirc, program, options):
         if kind not in SHOWN:
             return kind, 0, ""
         of_run = [option for option in options if not option.startswith("--queue")]
-        for timeout in (2, 20):  # of a hang, which takes as long; what is slow on a busy machine is none
+        for timeout in (2, 20):  # a run that takes longer hangs; the second time is for a busy machine
             done = mutants.run(hirc, ["run", "-", f"--replay={witness}", f"--timeout={timeout}", *of_run], program)
             if done.returncode in SHOWN[kind] or "the witness is of another program" not in done.stderr:
                 break

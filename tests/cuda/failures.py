@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Each call that a run makes of NVIDIA's libraries fails, once the first and once the last of its name, or with two
-ranks that of the middle: the run ends with an exit code and a message that names the call and has the library's own
-text. Then: libraries that are absent.
+"""Lets each call of a run to NVIDIA's libraries fail: the first and the last call of each name; with two ranks, the
+middle one. The run must end with an exit code and a message that names the call and has the library's own text. Then:
+libraries that are absent.
 
     failures.py HIRC MOCK [PART...]     MOCK: the folder of the libraries of tests/mock; PART: a way, or libraries
 """
@@ -43,23 +43,23 @@ WAYS = {  # name: options, environment
     "nccl, threads": (["--np=2", "--bootstrap=thread", "--transport=nccl"], {"HIRC_MOCK_DEVICES": "2"}),
 }
 CALL = re.compile(r"(cublasLt|nvrtc|nccl|cu)[A-Z]\w+")
-# What the libraries say of a failure; the mock's.
+# The error texts of the mock libraries.
 TEXT = {"cu": "CUDA_ERROR_", "cublasLt": "cuBLASLt: ", "nvrtc": "NVRTC: NVRTC_ERROR_", "nccl": ": "}
-# Statements that messages name where the last call of that name is one of the run.
+# Statements that messages name if the last call of that name belongs to one.
 STATEMENT = {"cublasLtMatmul": "(in  M <- matmul(X, V)  (", "cuLaunchKernel": "(in  ", "ncclSend": "(in  ", "ncclRecv": "(in  "}
-# Of a way that has most of its calls in common with others: what is its own.
+# For a way that shares most of its calls with others: the calls to test.
 ONLY = {"heap": re.compile(r"cuMem(GetAlloc|Create|Release|Export|Import|Address|Map|Unmap|SetAccess)|cuCtxSynchronize"),
         "heap, threads": re.compile(r"cuMem(Create|Release|Retain|Map|Unmap|SetAccess)"),
         "ipc": re.compile(r"cuIpc|cuStream(Wait|Write)Value|cuDeviceGet|cuMemsetD8|cuStreamSynchronize|cuMem(Alloc|cpyDtoD)$")}
-# Calls that fail for want of memory, as the message says.
+# Calls that fail for lack of memory, as the message says.
 MEMORY = {"cuMemAlloc": " has no memory for the ", "cuMemCreate": " has no memory for the ",
           "cuMemHostAlloc": "no pinned memory for the "}
-# A product that cuBLASLt does not compute is a kernel's; a driver of no known version may do.
+# If cuBLASLt does not compute a product, a kernel does; a driver of unknown version may work.
 HELPED = {"cublasLtMatmulAlgoGetHeuristic", "cuDriverGetVersion"}
-# A name that headers give another one in the library.
+# A name that has another name in the library.
 NAME = {"cuGraphInstantiateWithFlags": "cuGraphInstantiate"}
 LIBRARIES = ["libcuda.so.1", "libcublasLt.so.13", "libnvrtc.so.13", "libnccl.so.2"]
-# Of these that of CUDA 12 will do as well.
+# If these are missing, those of CUDA 12 are used.
 OLDER = {"libcublasLt.so.13": "libcublasLt.so.12", "libnvrtc.so.13": "libnvrtc.so.12"}
 
 
@@ -71,7 +71,7 @@ class Tests:
         self.wrong, self.runs = 0, 0
 
     def run(self, way, mock=None, **more):
-        """Exit code, standard error, and None or why the run is wrong whatever it was to do."""
+        """Returns exit code, standard error, and None or the reason why the run is wrong in any case."""
         options, environment = WAYS[way]
         environment = dict(os.environ, **environment, LD_LIBRARY_PATH=str(mock or self.mock), HIRC_CACHE="off", **more)
         self.runs += 1
@@ -95,7 +95,7 @@ class Tests:
         print(f"{what}: {why}\n{text}", flush=True)
 
     def run_and_count(self, way, **more):
-        """As run, and names of the calls, with how often each was made."""
+        """As run; also returns how often each call was made, by name."""
         log = self.folder / "log"
         log.unlink(missing_ok=True)
         result = self.run(way, HIRC_MOCK_LOG=str(log), **more)
@@ -115,9 +115,9 @@ class Tests:
         name = NAME.get(call, call)
         code, text, why, count = self.run_and_count(way, HIRC_MOCK_FAIL=f"{call}:{which}")
         line = next((l for l in text.splitlines() if l.startswith("hirc: ") and f" {name}: " in l), "")
-        processes = 2 if way in ("nccl", "ipc", "heap") else 1  # which each count their own calls
+        processes = 2 if way in ("nccl", "ipc", "heap") else 1  # each process counts its own calls
         if not why and code == 0 and (call in HELPED or count.get(call, 0) < which * processes):
-            return  # how often a call is made may differ from run to run
+            return  # the number of calls may differ from run to run
         if not why and code == 1 and MEMORY.get(call, "hirc: none") in text:
             return
         if not why and code != 1:
@@ -130,7 +130,7 @@ class Tests:
             self.say(f"{way}, HIRC_MOCK_FAIL={call}:{which}", why, text)
 
     def absent(self, way, library):
-        """What is found under the library's name is none, or lacks its calls."""
+        """The file with the library's name is not a library, or lacks its calls."""
         folder = self.folder / library
         folder.mkdir()
         for other in LIBRARIES:
@@ -150,7 +150,7 @@ class Tests:
             self.say(f"{way}, without {library}", why or f"exit code {code}", text)
 
     def versions(self):
-        """Libraries of CUDA 12, and drivers that are older than what is there."""
+        """Libraries of CUDA 12, and drivers older than the libraries."""
         for version, good, why_not in (12040, 12, None), (13000, 12, None), (12040, 13, "; newer ones need a newer driver than this"):
             folder = self.folder / f"driver {version}, libraries {good}"
             folder.mkdir()

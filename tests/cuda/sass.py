@@ -36,13 +36,13 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 ARCHITECTURES = [80, 90, 100]
-OPTIONS = ["--std=c++17", "--fmad=false", "--disable-warnings"]  # as src/cuda/cuda_compile.c
+OPTIONS = ["--std=c++17", "--fmad=false", "--disable-warnings"]  # as in src/cuda/cuda_compile.c
 A_PROGRAM = 24  # kernels that are compiled together
 SEED = 1
 
 
 class Unusable(Exception):
-    """Why the test cannot run here."""
+    """The reason why the test cannot run here."""
 
 
 # ---- machine code
@@ -57,11 +57,11 @@ NO_RESULT = re.compile(r"U?[IFDHP]SETP|FCHK|WARPSYNC|RET|CALL|R2P|BMOV|BR|JM|BAR
 WIDE = re.compile(r"U?(IMAD\.WIDE|D(ADD|MUL|FMA|MNMX)\b|CS2R(?!\.32)|(F2F|I2F|FRND)\.F64|F2I\.(FTZ\.)?[US]64)")
 INTEGER = re.compile(r"U?(ISETP|IADD|IMAD(?!\.MOV)|IMNMX|VIADD|VIMNMX|VIADDMNMX|LEA|IABS|I2F)|R2UR")
 MOVE = re.compile(r"U?MOV|U?IMAD\.MOV")
-ALL = 15  # bytes of a register, a bit each
+ALL = 15  # bytes of a register, one bit each
 
 
 class Instruction:
-    """An instruction: the registers it writes (`to`), its other operands, and where it goes on."""
+    """An instruction: the registers it writes (`to`), its other operands, and its successors."""
 
     def __init__(self, address, predicate, name, operands):
         self.address, self.name, self.text = address, name, "%s %s" % (name, operands)
@@ -88,12 +88,13 @@ class Instruction:
 
 
 def number(match):
-    """Of a register; uniform ones come after the others."""
+    """Returns the number of a register; uniform ones come after the others."""
     return int(match[2]) + (256 if match[1] else 0)
 
 
 def functions(text):
-    """Name, instructions and places of labels (the index of an instruction) of each function of a disassembly."""
+    """Yields name, instructions and places of labels (the index of an instruction) of each function of a disassembly.
+    """
     name, code, places = None, [], {}
     for line in text.splitlines():
         found = FUNCTION.match(line)
@@ -114,7 +115,7 @@ def stale_of(state, register):
 
 
 def permuted(i, state):
-    """The stale bytes of what a PRMT makes."""
+    """Returns the stale bytes of the result of a PRMT."""
     found = [REGISTER.search(o) for o in (i.operands[0], i.operands[2])]
     source = [number(m) if m else None for m in found]
     stale = [stale_of(state, r) if r is not None else 0 for r in source]
@@ -130,7 +131,7 @@ def permuted(i, state):
 
 
 def step(i, state):
-    """The stale bytes after an instruction."""
+    """Returns the stale bytes after an instruction."""
     made = 0
     if i.to and i.name.startswith(("PRMT", "UPRMT")):
         made = permuted(i, state)
@@ -149,7 +150,7 @@ def is_fault(i, state):
 
 
 def faults(code, places):
-    """The instructions that read a register of which a part is stale."""
+    """Returns the instructions that read a register of which some bytes are stale and some are not."""
     follow, writes = [], {}
     for k, i in enumerate(code):
         if i.name.startswith(("BRX", "JM")):
@@ -158,7 +159,7 @@ def faults(code, places):
         if i.name.startswith(("BRA", "CALL")):
             follow[k].append(places[TARGET.search(i.text)[1]])
     for k, i in enumerate(code):
-        if i.name.startswith("CALL"):  # what it calls may write before it returns
+        if i.name.startswith("CALL"):  # the called function may write before it returns
             seen, reached, writes[k] = set(), follow[k][-1:], 0
             while reached:
                 at = reached.pop()
@@ -183,7 +184,7 @@ def faults(code, places):
 # ---- compilation
 
 def find_disassembler():
-    """nvdisasm, which cuobjdump runs as well."""
+    """Finds nvdisasm, which cuobjdump also runs."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folders = [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")]
     folders += glob.glob(os.path.join(cache, "hirc-test-tools", "nvidia", "*", "bin"))
@@ -203,7 +204,7 @@ def open_nvrtc():
 
 
 def compile_sources(text, architecture):
-    """A cubin."""
+    """Compiles sources to a cubin."""
     nvrtc, program, size = open_nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
 
     def call(name, *arguments):
@@ -229,7 +230,8 @@ def compile_sources(text, architecture):
 
 
 def one_program(kernels):
-    """The text of several kernels: their prelude once, names that they define numbered, macros undefined again."""
+    """Returns the text of several kernels: their prelude once, the names they define numbered, macros undefined
+    again."""
     prelude, text = None, []
     for k, source in enumerate(kernels):
         start, own = source.index("\n") + 1, source.index("/* the kernel */")
@@ -244,7 +246,7 @@ def one_program(kernels):
 
 
 def look_at_cubin(disassembler, path):
-    """Pairs of a function and its first faulty instruction, if it has one, else None."""
+    """Yields pairs of a function and its first faulty instruction, or None."""
     done = subprocess.run([disassembler, "-c", path], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError("%s: %s" % (disassembler, done.stderr[:500]))
@@ -252,7 +254,7 @@ def look_at_cubin(disassembler, path):
 
 
 def look_at(job):
-    """Titles of the kernels of a program, with the first faulty instruction."""
+    """Yields titles of the kernels of a program, with the first faulty instruction."""
     kernels, architecture, disassembler = job
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(compile_sources(one_program(kernels), architecture))
@@ -267,13 +269,14 @@ def look_at(job):
 # ---- sources
 
 def collect(hirc, mock, count, folder):
-    """The sources of the kernels that examples and `count` random programs launch, in an order of their own."""
+    """Collects the sources of the kernels that examples and `count` random programs launch, in an order that depends
+    on the sources only."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "vary"))
     import programs  # pylint: disable=import-outside-toplevel
     environment = dict(os.environ, LD_LIBRARY_PATH=mock, HIRC_CACHE="off", HIRC_MOCK_SOURCES=folder)
 
     def run(arguments, text=None, idle=True):
-        """Kernels do nothing at first: few programs go by what they compute."""
+        """Runs a program. First with kernels that do nothing: few programs depend on computed values."""
         command = [hirc, "run"] + arguments + ["--bootstrap=thread"]
         done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                               env=dict(environment, HIRC_MOCK_IDLE=str(int(idle))))
@@ -303,13 +306,13 @@ def collect(hirc, mock, count, folder):
 # ---- the test of the test
 
 FAULTY = [
-    # as ptxas made it of a sum: R34 was never written
+    # made by ptxas from a sum: R34 was never written
     """LDC R0, c[0x0][0x248] ;
        VIMNMX R0, R0, UR4, PT ;
        PRMT R34, R0, 0x7610, R34 ;
        ISETP.GE.AND P0, PT, R3, R34, PT ;
        EXIT ;""",
-    # R2 held another value, which is over
+    # R2 held another value, which is no longer needed
     """S2R R2, SR_TID.X ;
        LDC R3, c[0x0][0x248] ;
        LOP3.LUT R5, RZ, R2, RZ, 0x33, !PT ;
@@ -317,7 +320,7 @@ FAULTY = [
        IMAD.MOV.U32 R7, RZ, RZ, R2 ;
        IMAD.IADD R4, R7, 0x1, R5 ;
        EXIT ;""",
-    # all of R8 is written on one path, and what is called writes R0 alone
+    # all of R8 is written on one path, and the called function writes only R0
     """MOV R8, 0x5 ;
        CALL.REL.NOINC `(f_called) ;
        ISETP.GE.AND P0, PT, R0, R8, PT ;
@@ -361,7 +364,7 @@ RIGHT = [
 
 
 def self_check():
-    """Returns true if the fault is found in FAULTY alone."""
+    """Returns true if the fault is found in FAULTY and nowhere else."""
     ok = True
     for expected, texts in ((True, FAULTY), (False, RIGHT)):
         for text in texts:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints a program that is too deep, too long or too large; without its name the names of all.
+"""Prints a program that is too deep, too long or too large; without NAME, the names of all of them.
 
-    limits.py [NAME]
+limits.py [NAME]
 """
 import sys
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What `hirc explain` says of programs is what `hirc sim` says of them.
+"""Compares `hirc explain` with `hirc sim`.
 
     adds_up.py HIRC
 
-Of all examples, on clusters with and without contention, with and without options: each class has the figures of sim;
-the rows of communication are sim's, statement by statement; those of work add up to it; what is exposed has reasons for
-all of it; the chain is the class's time. CSV has the same rows, and the text has totals that are the sums of its rows,
-in no more than 120 columns.
+Runs all examples, on clusters with and without contention, with and without options. Each class has the figures of
+sim. The rows of communication are sim's, statement by statement; the rows of work add up to sim's work. All exposed
+time has reasons. The chain is as long as the class's time. CSV has the same rows, and the totals in the text are the
+sums of its rows, in at most 120 columns.
 """
 import csv
 import io
@@ -19,7 +19,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 OPTIONS = [["--cluster=cpu"], ["--cluster=h100", "--effort=1"], ["--cluster=cpu", "--pipeline=p2p", "--streams=1"]]
-LIMIT = 60  # seconds that a command may take
+LIMIT = 60  # time limit of a command
 OWN = ["end_ns", "work_ns", "exposed_ns", "host_ns", "count", "ranks"]
 
 
@@ -48,7 +48,7 @@ def by_statement(rows):
 
 
 def check_json(sim, told, recorded):
-    """Yields what does not agree."""
+    """Yields the differences."""
     if told["step_ns"] != sim["step_ns"] or len(told["classes"]) != len(sim["classes"]):
         yield "the step and its classes"
         return
@@ -92,7 +92,7 @@ def check_csv(told, text):
 
 
 def column(line, header, name):
-    """The number that ends where the heading does; 0 where there is none."""
+    """Returns the number that ends in the column in which the heading ends; 0 if there is none."""
     end = header.index(name) + len(name)
     match = re.search(r"(\d+\.\d+)$", line[:end])
     return float(match.group(1)) if match and len(line) >= end else 0.0
@@ -120,7 +120,7 @@ def check_text(text):
 
 
 def compare(program, path, options):
-    """Yields what does not agree. Raises Refused."""
+    """Yields the differences. Raises Refused."""
     sim = json.loads(hirc(program, "sim", path, *options, "--json"))
     told = json.loads(hirc(program, "explain", path, *options, "--json", "--advice=no"))
     yield from check_json(sim, told, path.suffix == ".graph")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Traces with mistakes, and traces that are damaged as bytes: what hirc says of them."""
+"""Traces with mistakes, and traces with damaged bytes: tests the messages of hirc."""
 import gzip
 import os
 import subprocess

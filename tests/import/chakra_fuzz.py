@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Damages a trace in many ways: hirc imports it or says what is wrong, and what it prints is a program.
+"""Damages a trace in many ways: hirc imports it or reports an error, and its output is a program.
 
-    chakra_fuzz.py FILE.et [RUNS [SEED]]
+chakra_fuzz.py FILE.et [RUNS [SEED]]
 """
 import random
 import subprocess

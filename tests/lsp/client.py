@@ -6,7 +6,7 @@ import subprocess
 import threading
 
 URI = "file:///tmp/a%20program.hir"
-WAIT_S = 120  # only against a server that hangs
+WAIT_S = 120  # reached only if the server hangs
 
 
 class Failure(Exception):
@@ -23,7 +23,7 @@ class Client:
                                         bufsize=0)
         self.encoding = "utf-16"
         self.messages = queue.Queue()
-        self.notices = []  # that came while something else was waited for
+        self.notices = []  # notices that came while the client waited for something else
         self.next_id = 0
         self.version = 0
         self.text = ""
@@ -93,7 +93,7 @@ class Client:
             message = self.receive()
             assert message is not None, "the server ended"
             if message.get("id", number) is None:
-                continue  # about what could not be read
+                continue  # a message about input that could not be read
             if "id" in message and "method" not in message:
                 assert message["id"] == number, (message["id"], number)
                 if "error" in message:
@@ -107,7 +107,7 @@ class Client:
         return self.answer(number)
 
     def diagnostics(self):
-        """Those of the version that was sent last."""
+        """Returns the diagnostics of the version that was sent last."""
         while True:
             for i, message in enumerate(self.notices):
                 params = message["params"]
@@ -119,7 +119,7 @@ class Client:
             self.notices.append(message)
 
     def end(self):
-        """Shuts the server down; its exit code."""
+        """Shuts the server down; returns its exit code."""
         assert self.request("shutdown", None) is None
         self.notify("exit", None)
         self.process.stdin.close()
@@ -142,7 +142,7 @@ class Client:
         self.change({"text": text})
 
     def edit(self, start, end, text):
-        """Text in place of what stands between two offsets, sent as an incremental change."""
+        """Replaces the text between two offsets, sent as an incremental change."""
         change = {"range": {"start": self.position(start), "end": self.position(end)}, "text": text}
         self.text = self.text[:start] + text + self.text[end:]
         self.change(change)
@@ -168,7 +168,7 @@ class Client:
         return self.text[self.offset(range_["start"]): self.offset(range_["end"])]
 
     def find(self, mark):
-        """The offset that `|` marks in a piece of the text: find("linear(|G")."""
+        """Returns the offset that `|` marks in a piece of the text: find("linear(|G")."""
         at = mark.index("|")
         piece = mark.replace("|", "")
         assert self.text.count(piece) == 1, (piece, self.text.count(piece))

@@ -68,7 +68,7 @@ def server_tokens(hirc, text):
     return out
 
 
-KINDS = ("keyword", "type", "function", "number", "string", "comment")  # of which all files must agree
+KINDS = ("keyword", "type", "function", "number", "string", "comment")  # all files must agree on these
 
 
 # ---- TextMate
@@ -87,7 +87,7 @@ class TextMate:
                 yield pattern
 
     def scopes(self, text):
-        """The scope of each character, by line."""
+        """Returns the scope of each character, by line."""
         stack = [({"patterns": self.grammar["patterns"]}, None)]
         out = []
         for line in text.split("\n"):
@@ -200,7 +200,7 @@ TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|`[^`\n]+`|[0-9]+\.[0-9]+(?:[eE][+-]?[0-
 
 
 def productions(rules):
-    """Rules as plain productions: name -> lists of terminals and names."""
+    """Returns rules as plain productions: name -> lists of terminals and names."""
     out, count = {}, [0]
 
     def fresh(alternatives):
@@ -233,7 +233,8 @@ def productions(rules):
 
 
 def derives(grammar, start, words, reserved):
-    """Earley: how many words the grammar takes; all of them: the text is derived."""
+    """Parses by Earley's algorithm. Returns how many words the grammar takes; if it is all of them, the text is
+    derived."""
     nullable = set()
     while True:
         more = {n for n, alternatives in grammar.items()
@@ -258,7 +259,7 @@ def derives(grammar, start, words, reserved):
     add(0, (start, 0, 0, 0))
     for k in range(len(words) + 1):
         waiting = {}
-        for name, a, dot, origin in sets[k]:  # grows meanwhile
+        for name, a, dot, origin in sets[k]:  # the list grows in the loop
             body = grammar[name][a]
             if dot == len(body):
                 for item in list(sets[origin]):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_lsp HIRC [NAME…]: every request of `hirc lsp` over the real protocol, also of broken texts.
+"""test_lsp HIRC [NAME…]: every request of `hirc lsp` over the real protocol, also on broken texts.
 
-Without names all but `random_edits`, `large` and `bench`, which prints times."""
+Without names it runs all tests but `random_edits`, `large` and `bench`, which prints times."""
 import os
 import pathlib
 import random
@@ -187,7 +187,7 @@ def test_sync():
 
 
 def test_queue():
-    """Of changes that wait together only the last state is looked at."""
+    """Of several changes that wait together, only the last state is read."""
     c = opened()
     c.diagnostics()
     frames = b""
@@ -216,7 +216,7 @@ def test_diagnostics():
     [related] = one["relatedInformation"]
     expect((related["message"], related["location"]["range"]["start"]),
            ("the first definition is here: give one of them another name", {"line": 7, "character": 2}))
-    c.set(PROGRAM.replace("axis=x)", "axis="))  # G is used, and schedules it: no message follows from that
+    c.set(PROGRAM.replace("axis=x)", "axis="))  # G is used, and schedules it: no further message may come from that
     messages = c.diagnostics()
     assert messages and all("unknown" not in m["message"] for m in messages), messages
     c.set("")
@@ -228,7 +228,7 @@ def test_diagnostics():
 
 
 def test_check():
-    """Of a program without errors, what check finds, and outputs that nothing writes."""
+    """In a program without errors: the findings of check, and outputs that nothing writes."""
     c = opened(RING)
     expect(c.diagnostics(), [])
     c.set(RING.replace("      wait(c)\n", ""))
@@ -424,14 +424,14 @@ def test_tokens():
 
 
 def test_broken():
-    """What can be read of a program in mid-edit can be asked about."""
+    """Requests work on the part of a half-written program that could be read."""
     c = opened()
     for broken in ("  H = matmul(X, W", "  H = matmul(X,", "  H = ", "  H: f32[", "  for i in", "  H = }", "  )", '  "x'):
         c.set(PROGRAM.replace("  schedule G { split 0 inner 2 }", broken))
         assert c.diagnostics()
         contains(c.hover("input |X"), "ranks 0-2 hold 3 x 8")
         contains(c.hover("allgather(|acc"), "acc: f32[t@x, 8]")
-        if "}" not in broken:  # which ends the program
+        if "}" not in broken:  # this ends the program
             expect((broken, c.at("definition", "relu(|G")["range"]["start"]["line"]), (broken, 15))
         expect([x["name"] for x in c.of_document("documentSymbol")][:3], ["t", "np", "ring"])
         assert tokens_of(c)
@@ -462,7 +462,7 @@ def everything(c, at):
 
 
 def test_random_edits(edits=4 if os.environ.get("HIRC_FEW") else 15):
-    """Text cut, doubled and mixed at random: each request is answered, and the server goes on."""
+    """Text cut, doubled and mixed at random: each request is answered, and the server continues."""
     pieces = ["{", "}", "(", ")", "[", "]", "@", "=", ",", "..", "`", '"', "#", "\n", "T0", "é", "\U0001F600", " on ",
               "for i in 0..2 {", "schedule X {", "%HostIrContainer {", "Hirc 1 :", "program p {", "if 1 {", "<-"]
     for seed, path in enumerate(sorted((ROOT / "examples").glob("*.hir"))[::3] +
@@ -501,7 +501,7 @@ def large(lines=10000):
 
 
 def test_large():
-    """Each request on 10,000 lines, also with the last line in mid-edit."""
+    """Each request on 10,000 lines, also with the last line half-written."""
     c = opened(large())
     for broken in (False, True):
         if broken:
@@ -530,7 +530,7 @@ def test_large():
 
 
 def bench():
-    """Prints what each request takes on 10,000 lines; nothing fails on time."""
+    """Prints the time of each request on 10,000 lines; nothing fails on time."""
     c = opened(large())
     c.diagnostics()
     where = [c.find(f"|v{k}: f32") for k in range(1000, 9000, 400)]
@@ -580,7 +580,7 @@ def main():
     for name in chosen:
         try:
             tests[name]()
-        except Exception as error:  # noqa: BLE001: each test is told
+        except Exception as error:  # noqa: BLE001: each test reports its error
             failed += 1
             import traceback
             traceback.print_exc()

@@ -28,7 +28,7 @@ class Case:
                                           for k, t in enumerate(form.operands) for x in t.letters if x in form.contracted)
 
     def reduces(self):
-        """Returns true if ranks add up, or find a maximum of, what each of them has."""
+        """Returns true if ranks add up their values or find a maximum among them."""
         return self.ranks > 1 and (self.is_split or any(self.is_pending(k) for k in range(len(self.form.operands))))
 
     # ---- types
@@ -90,7 +90,7 @@ class Case:
     # ---- arrays
 
     def operands(self):
-        """As they are written to files: of a pending one the parts, as a last axis."""
+        """Returns operands as written to files; a pending one has its parts as a last axis."""
         draw = np.random.default_rng(self.seed)
         out = []
         for k, tensor in enumerate(self.form.operands):
@@ -114,7 +114,8 @@ class Case:
         return [a[..., 0] if self.ranks == 1 and self.is_pending(k) else a for k, a in enumerate(operands)]
 
     def wants(self, operands):
-        """What the results may be: lists of Values, one for each order of operation and pending sum that may be."""
+        """Returns the allowed results: lists of Values, one for each order of operation and pending sum that is
+        allowed."""
         pending, whole = self.layout.pending, []
         if not pending:
             whole = self.form.want(self, operands)
@@ -130,12 +131,13 @@ class Case:
         return [[x] if isinstance(x, Value) else x for x in found]
 
     def summed(self, parts):
-        """In the wide type; exact, but that 0 and -0 are 0."""
+        """Sums in the wide type; exact, except that 0 and -0 are equal."""
         x = self.t.load_wide(parts)
         return np.add.reduce(x, -1)
 
     def wrong(self, operands, results):
-        """Of the first result with wrong elements: its number, how many, the first index, got and want; None: all right."""
+        """For the first result with wrong elements, returns its number, how many are wrong, the first index, got and
+        want; None: all are right."""
         for k, got in enumerate(results):
             t, wrong = self.result_dtype(k), True
             for these in self.wants(operands):
@@ -184,7 +186,7 @@ def classes_of(form, t):
 
 
 def of(seed, only=None):
-    """All cases whose name has the prefix `only`."""
+    """Yields all cases whose name has the prefix `only`."""
     wanted = only.split("/") if only else []
     for row in ROWS:
         if wanted and row.op != wanted[0]:

@@ -1,8 +1,8 @@
 """The dtypes of hir(5) as arrays of NumPy: how their elements are stored, read and rounded.
 
-NumPy has no bf16 and no 8-bit floats, so these are arrays of their bits; all else is an array of NumPy's own dtype.
-The values that bits stand for are decoded from the definition of each format, and a value is rounded once, from any
-precision: ml_dtypes is not used here, it is compared with this (cross_check).
+NumPy has no bf16 and no 8-bit floats, so these are arrays of bits; the others are arrays of NumPy's own dtype. Bits
+are decoded by the definition of each format, and a value is rounded once, from any precision. ml_dtypes is not used
+for this; it is compared with it (cross_check).
 """
 import numpy as np
 
@@ -10,7 +10,7 @@ WIDE = np.longdouble  # 64 bits of mantissa or more: holds every i64
 
 
 class Dtype:
-    """exponent, mantissa: bits of a float; inf: overflow gives infinity, else NaN."""
+    """exponent, mantissa: bits of a float; inf: overflow gives infinity, otherwise NaN."""
 
     def __init__(self, name, stored, descr, kind, exponent=0, mantissa=0, inf=True):
         self.name, self.stored, self.descr, self.kind = name, np.dtype(stored), descr, kind
@@ -33,7 +33,7 @@ class Dtype:
         return self.name
 
     def value_of(self, bits):
-        """The value of a pattern of bits, by the definition of the format."""
+        """Returns the value of a pattern of bits, by the definition of the format."""
         sign = -1.0 if bits >> (self.exponent + self.mantissa) & 1 else 1.0
         e = bits >> self.mantissa & ((1 << self.exponent) - 1)
         m = bits & ((1 << self.mantissa) - 1)
@@ -48,11 +48,11 @@ class Dtype:
 
     @property
     def wide(self):
-        """The type that hirc computes in: f64 of f64, f32 of other floats, i64 of integers and bool."""
+        """Returns the type that hirc computes in: f64 for f64, f32 for other floats, i64 for integers and bool."""
         return np.dtype(np.int64 if self.kind != "float" else np.float64 if self.name == "f64" else np.float32)
 
     def load(self, a):
-        """Stored elements as values, in float64 or int64: exact."""
+        """Returns stored elements as values, in float64 or int64, which is exact."""
         if self.is_bits:
             return self.table[a]
         return a.astype(np.float64 if self.kind == "float" else np.int64)
@@ -61,7 +61,7 @@ class Dtype:
         return self.load(a).astype(self.wide)
 
     def store(self, x):
-        """Values rounded once to this dtype, as casts of hir(5) do it."""
+        """Rounds values once to this dtype, with the rules of casts in hir(5)."""
         x = np.asarray(x)
         if self.kind == "bool":
             return x != 0
@@ -73,7 +73,7 @@ class Dtype:
         return self.from_exact(self.quantize(x))
 
     def store_int(self, x):
-        """Integers keep their low bits; floats go towards zero, clamped, and NaN gives 0."""
+        """Stores integers with their low bits; floats are truncated towards zero and clamped, and NaN gives 0."""
         if x.dtype.kind != "f":
             return x.astype(np.int64).astype(self.stored)
         x = np.nan_to_num(np.trunc(x.astype(WIDE)), nan=0, posinf=np.inf, neginf=-np.inf)
@@ -81,7 +81,7 @@ class Dtype:
         return out.astype(np.int64).astype(self.stored)
 
     def quantize(self, x):
-        """The nearest value of this format, ties to even; what is too large is infinite or NaN."""
+        """Returns the nearest values of this format, ties to even; values that are too large become infinite or NaN."""
         x = x.astype(WIDE)
         with np.errstate(all="ignore"):
             e = np.maximum(np.frexp(x)[1] - 1, 1 - self.bias)
@@ -92,7 +92,7 @@ class Dtype:
         return np.copysign(q, x)
 
     def from_exact(self, q):
-        """The bits of values that the format has."""
+        """Returns the bits of values that the format can represent."""
         if self.name == "f16":
             return q.astype(np.float16)
         negative = np.signbit(q).astype(self.stored) << (8 * self.bytes - 1)
@@ -126,7 +126,7 @@ ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5
 
 
 def write(path, dtype, a):
-    """A .npy file, as `hirc run --input` takes it."""
+    """Writes a .npy file in the form that `hirc run --input` reads."""
     head = "{'descr': '%s', 'fortran_order': False, 'shape': %r, }" % (dtype.descr.replace("|V", "<V"), a.shape)
     head += " " * (63 - (len(head) + 10) % 64) + "\n"
     with open(path, "wb", buffering=0) as f:
@@ -134,7 +134,7 @@ def write(path, dtype, a):
 
 
 def read(path, dtype, shape):
-    """The elements of a .npy file that hirc wrote; ValueError where its dtype or shape is another."""
+    """Reads the elements of a .npy file that hirc wrote. Raises ValueError if it has another dtype or shape."""
     with open(path, "rb", buffering=0) as f:
         data = f.read()
     length = int.from_bytes(data[8:10], "little")
@@ -149,7 +149,8 @@ def bits_of(a):
 
 
 def cross_check():
-    """Compares decoding and rounding with ml_dtypes and NumPy. What differs, in lines; None without ml_dtypes."""
+    """Compares decoding and rounding with ml_dtypes and NumPy. Returns the differences as lines; None without
+    ml_dtypes."""
     try:
         import ml_dtypes
     except ImportError:
@@ -164,7 +165,7 @@ def cross_check():
         if not np.array_equal(values, t.table, equal_nan=True):
             wrong.append(f"{name}: values of bits")
         finite = np.unique(t.table[np.isfinite(t.table)])
-        middle = (finite[1:] + finite[:-1]) / 2  # ties; those are exact in f32, so that it rounds them once
+        middle = (finite[1:] + finite[:-1]) / 2  # ties; they are exact in f32, so f32 rounds them once
         x = np.concatenate([t.table, middle, -middle, draw.normal(size=10000), [1e30, -1e30]]).astype(np.float32)
         with np.errstate(all="ignore"):
             want = x.astype(theirs).astype(np.float64)

@@ -1,6 +1,6 @@
-"""What a row of the table is made of: forms of an operation, and what their results are to be.
+"""The parts of a row of the table: forms of an operation, and their expected results.
 
-A form names the axes of operands and results by letters, so that one layout says where an axis is in all of them:
+A form names the axes of operands and results by letters, so that one layout places an axis in all of them:
 
     Form("matmul({0}, {1})", ["mk", "kn"], ["mn"], ...)      sharded over k: A[m, k@x], B[k@x, n], Y[m, n]
 
@@ -16,8 +16,9 @@ SIZES = {"a": 6, "b": 5, "c": 3, "d": 2, "m": 6, "k": 8, "n": 5, "h": 2, "q": 6,
 
 
 class Tensor:
-    """Of operands and results. dtype: its name; None: that of the case. make(t, shape, draw, case): elements, else those
-    of the case's class. pending: the reduction over x that is left to do, whose parts are a last axis of the elements."""
+    """An operand or result. dtype: its name; None: that of the case. make(t, shape, draw, case): elements; default:
+    those of the case's class. pending: the reduction over x that is still to be done; its parts are a last axis of
+    the elements."""
 
     def __init__(self, letters, dtype=None, make=None, pending=None, mesh=None):
         self.axes = []  # (letter, placement or "")
@@ -65,7 +66,7 @@ class Form:
 
 
 class Row:
-    """An operation: its forms; note: where hir(5) defines another result than NumPy's function gives."""
+    """An operation with its forms. note: where hir(5) defines another result than NumPy's function."""
 
     def __init__(self, op, forms, note=""):
         self.op, self.forms, self.note = op, forms, note
@@ -75,8 +76,8 @@ class Row:
 
 
 class Value:
-    """What a result is to be: `stored` elements; or v, rounded once to the dtype, where got may be as far off as v ± err.
-    either_zero: 0 and -0 are the same. skip: elements that hir(5) leaves open."""
+    """An expected result: `stored` elements; or v, rounded once to the dtype, with a tolerance of err. either_zero: 0
+    and -0 are equal. skip: elements that hir(5) leaves open."""
 
     def __init__(self, v=None, err=None, stored=None, either_zero=False, skip=None):
         self.v, self.err, self.stored, self.either_zero, self.skip = v, err, stored, either_zero, skip
@@ -87,7 +88,7 @@ def stored(a):
 
 
 def unit_roundoff(t):
-    """Of the type that t is computed in."""
+    """Returns the unit roundoff of the type that t is computed in."""
     return WIDE(2) ** (-53 if t.wide == np.float64 else -24)
 
 
@@ -100,7 +101,7 @@ def least(t):
 
 
 def near(t, v, ulps, absolute=0):
-    """v in more precision than t has; exact where it is 0."""
+    """Returns v, in more precision than t, with an error; exact if the error is 0."""
     v = np.asarray(v, WIDE)
     with np.errstate(all="ignore"):
         err = np.where(np.isfinite(v) & (v != 0), ulps * np.maximum(2 * unit_roundoff(t) * np.abs(v), least(t)), 0)
@@ -112,7 +113,7 @@ def widest(t, a):
 
 
 def wrong_elements(t, value, got):
-    """A mask of the elements of `got`, stored as dtype t, that are not what they are to be."""
+    """Returns a mask of the wrong elements of `got`, stored as dtype t."""
     if value.stored is not None:
         want = value.stored
         low = high = None
@@ -140,7 +141,7 @@ def wrong_elements(t, value, got):
 
 
 def sum_of_parts(t, values, ranks):
-    """The sum over ranks of results that each is stored in dtype t."""
+    """Returns the sum over ranks of results that are each stored in dtype t."""
     if t.kind != "float":
         total = sum(t.load(part_stored(t, v)) for v in values)
         return Value(total)

@@ -1,7 +1,7 @@
-"""Layouts of a form: what is placed where, over how many elements.
+"""Layouts of a form: the placement and the extent of each axis.
 
-A layout gives placements to letters, for operands and for results; extents of letters; which operands have a pending sum,
-and whether the result keeps it. Names say what is meant, and are those of `--only`:
+A layout gives placements to letters, for operands and for results; extents of letters; which operands have a pending
+sum, and whether the result keeps it. The names, which `--only` uses:
 
     whole  sharded:a  uneven:a  empty:a  zero:a  one:a  stream:a  both:a  across  gathered  scattered  turned
     pending:0  kept:0  kept:a  unit  unit:a
@@ -19,7 +19,7 @@ class Layout:
         return (places[k] if isinstance(places, list) else places).get(letter, "")
 
 
-FEWER = {1: 1, 2: 1, 3: 4, 4: 5}  # elements of which some of so many ranks have none: 1, 0; 2, 2, 0; 2, 2, 1, 0
+FEWER = {1: 1, 2: 1, 3: 4, 4: 5}  # number of elements that leaves some ranks without any: 1, 0; 2, 2, 0; 2, 2, 1, 0
 EVEN, UNEVEN = 12, 7
 
 
@@ -28,7 +28,7 @@ def everywhere(name, places, **more):
 
 
 def of(form, ranks):
-    """The layouts of a form on so many ranks."""
+    """Returns the layouts of a form on a number of ranks."""
     if form.is_placed:
         yield from of_placed(form, ranks)
         return
@@ -84,7 +84,7 @@ def of_ranks(form, ranks, letters, free, outside):
 
 
 def of_placed(form, ranks):
-    """Layouts are the form's; extents differ."""
+    """Returns the layouts that the form states, with different extents."""
     placed = [letter for t in form.operands + form.results for letter, place in t.axes if place]
     placed = [x for x in dict.fromkeys(placed) if x not in form.fixed and x not in form.derived]
     yield Layout("even", extents={x: EVEN for x in placed})

@@ -1,13 +1,13 @@
 """THE table: a row for each operation of src/ir/ops.def that computes or moves values.
 
-A row has the operation's forms, each with its operands and results, the dtypes that it takes, and what NumPy says of its
-result; and a note where hir(5) defines another result than NumPy. EXEMPT holds the operations without a row, and why.
+A row has the operation's forms, each with its operands and results, the dtypes that it takes, and NumPy's result; and
+a note if hir(5) defines another result than NumPy. EXEMPT has the operations without a row, with the reason.
 missing() compares both with ops.def: an operation that is added there needs a row here.
 
 How a result is compared follows from the value that a form's want() gives:
 
-    Value(v)          v is what hir(5) computes in the wide type (f64 of f64, f32 of other floats, i64), and is rounded
-                      once: exactly these bits, but a NaN is any NaN
+    Value(v)          v is computed in the wide type (f64 for f64, f32 for other floats, i64), and is rounded once:
+                      exactly these bits; any NaN equals a NaN
     Value(v, err)     v is more precise; got may be what rounds from v - err to v + err. Functions: some units in the last
                       place of the wide type; sums: n roundings of the sum of magnitudes
     Value(stored=x)   elements that are moved: exactly these
@@ -47,9 +47,9 @@ EXEMPT = {
     "unit": "control: the layouts unit: are blocks of it", "launch_kernel": "as unit",
     "extern": "not run",
 }
-ANY = ("random", "special")  # classes of what is moved, which nothing looks at
-PRECISE_ULPS = 4  # of functions of f64
-on_gpu = False  # functions of f32 and less are CUDA's there, of f32; elsewhere they are computed in more than f32
+ANY = ("random", "special")  # classes for elements that are only moved
+PRECISE_ULPS = 4  # for functions of f64
+on_gpu = False  # there, functions of f32 and narrower types are CUDA's; elsewhere they use more than f32
 
 
 def ulps_of(t):
@@ -61,7 +61,7 @@ def row(op, *forms, note=""):
 
 
 def missing():
-    """What ops.def and the table say differently, in lines."""
+    """Returns the differences between ops.def and the table, as lines."""
     ops = [name for name, _, _ in vocabulary.operations()]
     have = {r.op for r in ROWS}
     return ([f"{op} has no row in tests/numbers/operations.py" for op in ops if op not in have and op not in EXEMPT] +
@@ -73,12 +73,12 @@ def missing():
 
 
 def wides(case, operands, count=None):
-    """Operands in the type that hirc computes in."""
+    """Returns operands in the type that hirc computes in."""
     return [case.t.load_wide(a) for a in operands[:count]]
 
 
 def exact(function, either_zero=False):
-    """A function of operands in the wide type, which NumPy rounds correctly."""
+    """Returns a function of operands in the wide type, which NumPy rounds correctly."""
     def want(case, operands):
         with np.errstate(all="ignore"):
             return Value(function(*wides(case, operands)), either_zero=either_zero)
@@ -90,7 +90,7 @@ def by_kind(of_floats, of_ints):
 
 
 def both_forms(op, want, **more):
-    """Of two operands, with one whose axes are widened, and with a number."""
+    """Returns two operands in a form with one whose axes are widened, and in a form with a number."""
     numbers = more.pop("numbers", ("3", "0.3"))
     forms = [Form(f"{op}({{0}}, {{1}})", ["ab", "ab"], more.get("result", ["ab"]), want,
                   **{k: v for k, v in more.items() if k != "result"}, each=True, unit=True)]
@@ -108,7 +108,7 @@ def both_forms(op, want, **more):
 
 
 def with_number(want, x):
-    """A number takes the dtype of the other operand."""
+    """Gives a number the dtype of the other operand."""
     def inner(case, operands):
         number = np.full(operands[0].shape, x)
         return want(case, [operands[0], case.t.store(number if case.t.kind == "float" else number.astype(np.int64))])
@@ -149,7 +149,7 @@ def power(case, operands):
 
 
 def no_zero_divisor(case, operands):
-    """Of integers, which a division by 0 ends with an error."""
+    """Removes zeros from integers: a division by 0 is an error."""
     if case.t.kind != "float":
         operands[1] = np.where(operands[1] == 0, case.t.store(np.int64(1)), operands[1])
 
@@ -219,9 +219,9 @@ row("relu", Form("relu({0})", ["ab"], ["ab"], exact(lambda a: np.where((a > 0) |
 
 
 def function_of(op, function, precise=PRECISE_ULPS, tail=None):
-    """A function that hirc computes within some units in the last place; of integers in f64, then cast. precise: those of
-    f64; tail: by how many more it may be off, a function of |x|, where an exponent is rounded to the type of the result, as
-    those of f64 are, and on a GPU those of f32."""
+    """A function that hirc computes within some units in the last place; for integers in f64, then cast. precise:
+    units for f64. tail: additional units, a function of |x|, if an exponent is rounded to the type of the result, as
+    for f64, and on a GPU for f32."""
     def want(case, operands):
         x = widest(case.t, operands[0])
         with np.errstate(all="ignore"):
@@ -238,7 +238,8 @@ def function_of(op, function, precise=PRECISE_ULPS, tail=None):
 
 
 def erfc(z):
-    """Of an array in more than f64: erfc of the nearest f64, moved along the derivative of its logarithm's main term."""
+    """Returns erfc of an array in more precision than f64: erfc of the nearest f64, corrected by the derivative of
+    its logarithm's main term."""
     with np.errstate(all="ignore"):
         near_z = z.astype(np.float64)
         rest = np.where(np.isfinite(z), z - near_z, 0)
@@ -249,7 +250,7 @@ def erfc(z):
 
 
 def erf(z):
-    """Of an array in more than f64: erf of the nearest f64, moved along the derivative."""
+    """Returns erf of an array in more precision than f64: erf of the nearest f64, corrected by the derivative."""
     with np.errstate(all="ignore"):
         near_z = z.astype(np.float64)
         rest = np.where(np.isfinite(z), z - near_z, 0)
@@ -258,7 +259,7 @@ def erf(z):
 
 
 def times_probability(x, p):
-    """x * p; the limit where x is -inf, of which p is 0."""
+    """Returns x * p; where x is -inf, p is 0, and the result is the limit."""
     return np.where(x == -np.inf, -WIDE(0), x * p)
 
 
@@ -320,7 +321,7 @@ row("cast", *(cast_to(name) for name in ALL),
 
 def bits_as(name):
     def want(case, operands):
-        """A pending sum has no defined bits of NaN."""
+        """The bits of NaN in a pending sum are not defined."""
         skip = np.isnan(case.t.load(operands[0])) if case.layout.pending and case.t.kind == "float" else None
         return Value(stored=operands[0].view(DTYPES[name].stored), skip=skip)
     return want
@@ -347,7 +348,7 @@ row("full", *(Form(f"full({text})", [], ["ab"], number(text), classes=("small",)
 
 
 def move(function):
-    """Elements that are moved, whatever they are."""
+    """Elements that are moved, with any values."""
     return lambda case, operands: stored(np.ascontiguousarray(function(case.extents, *operands)))
 
 
@@ -410,7 +411,7 @@ row("select",
 
 def largest(axis):
     def want(case, operands):
-        """By a stable sort of the negated order, NaN first."""
+        """Uses a stable sort of the negated order, NaN first."""
         x = case.t.load(operands[0])
         key = np.where(np.isnan(x), np.inf, x) if case.t.kind == "float" else x
         rank = np.isnan(x) if case.t.kind == "float" else np.zeros(x.shape)
@@ -437,7 +438,7 @@ def of_axis(letter):
 
 def take(axis):
     def want(case, operands):
-        """Where the axis is spread, a sum of entries and zeros makes 0 of -0."""
+        """If the axis is sharded, the sum of entries and zeros turns -0 into 0."""
         a, i = operands
         entries = np.take(a, i.astype(np.int64), axis)
         return Value(case.t.load(entries), either_zero=True) if case.is_split else stored(entries)
@@ -482,8 +483,8 @@ def axes_of(case):
 
 
 def partial_of(case):
-    """The dtype in which a rank keeps its part of a sum, where the axis is spread: that of a stated partial; that of the
-    result, but of f16, f8 and of means, which would overflow, the wide one."""
+    """Returns the dtype in which a rank keeps its part of a sum if the axis is sharded: that of a stated partial;
+    otherwise that of the result, but for f16, f8 and means, which could overflow, the wide one."""
     result = case.result_dtype(0)
     if not case.is_split:
         return wide_of(case.t)
@@ -492,9 +493,9 @@ def partial_of(case):
 
 
 def bounded_sum(case, v, mag, one_sign, n, by=1):
-    """A sum of n terms, of magnitude mag in all, and all of one sign or not: any order, each step rounded to the wide
-    type, each rank's part to that of partials; then divided by `by`. Exact where all sums are small integers that these
-    types have."""
+    """Returns a sum of n terms of total magnitude mag, of one sign or several: in any order, with each step rounded
+    to the wide type and each rank's part to that of partials; then divided by `by`. It is exact if all sums are small
+    integers that these types can represent."""
     u, part = unit_roundoff(case.t), partial_of(case)
     whole = case.kind in ("small", "zeros") and part.mantissa >= 7
     with np.errstate(all="ignore"):
@@ -615,7 +616,7 @@ row("mean", *reductions("mean", average, refuses=no_integers), *stated("mean", a
 
 
 def contraction(sum_text):
-    """By einsum, in more precision than the operands have; integers in i64."""
+    """Returns a contraction by einsum, in more precision than the operands have; integers in i64."""
     def want(case, operands):
         *ab, bias = operands + ([None] if len(operands) == 2 else [])
         if case.t.kind != "float":
@@ -632,7 +633,7 @@ def contraction(sum_text):
                 one_sign = one_sign & (np.sign(signs) * np.sign(widest(case.t, bias)) >= 0)
         k = case.extents["k"]
         value = bounded_sum(case, v, mag, one_sign, k + 2)
-        part = partial_of(case)  # a sum over ranks has its dtype, too, before a bias is added
+        part = partial_of(case)  # a sum over ranks has this dtype, too, before a bias is added
         again = mag * WIDE(2) ** -(part.mantissa + 1) if bias is not None and part.mantissa < 23 else 0
         value.err = np.where(value.err > 0, value.err + (k + 2) * least(case.t) + again, 0)
         return value
@@ -664,7 +665,7 @@ LARGE_NORMS = NORMS + ("largest",)
 
 
 def softmax_of(x, axis, u):
-    """And its error: of the difference to the largest, of exp, of the sum and the quotient."""
+    """Returns softmax and its error: of the difference to the largest, of exp, of the sum and the quotient."""
     with np.errstate(all="ignore"):
         d = x - np.max(x, axis, keepdims=True) if x.shape[axis] else x
         e = np.exp(d)
@@ -751,7 +752,7 @@ same = move(lambda e, a: a)
 
 
 def with_parts(op):
-    """The reduction over the last axis, in team order."""
+    """Reduces over the last axis, in team order."""
     def want(case, operands):
         parts, t = operands[0], case.t
         if op == "sum" or (op == "avg" and t.kind == "bool"):
@@ -813,13 +814,13 @@ CHOICES = 2
 
 
 def an_expert(t, shape, draw, case):
-    """Of two for each rank; the choices of a token differ."""
+    """Returns one of two experts on each rank; the choices of a token differ."""
     first = draw.integers(0, 2 * case.ranks, shape[:1] + (1,))
     return ((first + np.arange(shape[1])) % (2 * case.ranks)).astype(t.stored)
 
 
 def block_of(n, ranks, k):
-    """The rank that has element k of an axis."""
+    """Returns the block of the rank that has element k of an axis."""
     return k // max(1, -(-n // ranks))
 
 

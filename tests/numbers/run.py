@@ -2,17 +2,17 @@
 """Every operation × dtype × layout × values × 1 to 4 ranks, compared with NumPy.
 
     run.py --hirc HIRC --all                       every case
-    run.py --hirc HIRC --sample 40s --seed 3       cases drawn by a seed, for 40 seconds; or --sample 5000, so many
-    run.py --hirc HIRC --only add/0/f32            all cases whose name begins so
+    run.py --hirc HIRC --sample 40s --seed 3       cases drawn by a seed, for 40 seconds; or --sample 5000, that many
+    run.py --hirc HIRC --only add/0/f32            all cases whose name begins with this
     run.py --hirc HIRC --show add/0/f32/whole      prints the program of the first of them
     run.py --hirc HIRC --same --sample 2000        all ways to run give the same bits
     run.py --hirc HIRC --cuda ...                  on the GPU that the libraries found show, the mock's included
     run.py --list                                  the rows of the table, and where hir(5) differs from NumPy
 
-A case is OPERATION/FORM/DTYPE/LAYOUT/VALUES/RANKS; operations.py is the table, layouts.py and values.py say what the other
-words mean. Up to 100 cases are one program; where that fails its cases are run alone. Exit code: 1 when something was
-wrong, or when src/ir/ops.def and the table differ; 77 without NumPy. With ml_dtypes the conversions of bf16 and of the
-8-bit floats, on which all rests, are compared with it; without it a note says so.
+A case is OPERATION/FORM/DTYPE/LAYOUT/VALUES/RANKS; operations.py is the table; layouts.py and values.py define the
+other words. Up to 100 cases form one program; if it fails, its cases are run alone. Exit code: 1 when something was
+wrong, or when src/ir/ops.def and the table differ; 77 without NumPy. With ml_dtypes the conversions of bf16 and of
+the 8-bit floats, on which all comparisons depend, are compared with it; without it a note says so.
 """
 import argparse
 import collections
@@ -40,11 +40,11 @@ except ModuleNotFoundError as missing:
     print("numbers: skipped: this Python has no NumPy" if missing.name == "numpy" else f"numbers: {missing}")
     sys.exit(77)
 
-warnings.simplefilter("ignore", RuntimeWarning)  # of NumPy, about the values that this is about
-AT_ONCE, AT_ONCE_CUDA = 100, 25  # cases of a program; a GPU's kernels are compiled
-SHOWN = 3  # failures of an operation
+warnings.simplefilter("ignore", RuntimeWarning)  # NumPy warns about the values that are tested
+AT_ONCE, AT_ONCE_CUDA = 100, 25  # cases in a program; for a GPU, kernels must be compiled
+SHOWN = 3  # failures shown for an operation
 TIMEOUT_S = 240
-WAYS = {  # of --same: how else a program may be run; each gives the bits of the first
+WAYS = {  # --same: other ways to run a program; each must give the bits of the first
     "thread": ["--bootstrap=thread", "--engine=inline"],
     "lanes": ["--bootstrap=thread", "--engine=lanes"],
     "fork": ["--bootstrap=fork", "--transport=shm"],
@@ -54,7 +54,7 @@ WAYS = {  # of --same: how else a program may be run; each gives the bits of the
     "mpi": ["--transport=mpi"],
     "mixed": ["--transport=mixed"],
 }
-BY_MPI = ("mpi", "mixed")  # MPI has its own order of ranks: there a reduction over ranks is compared with NumPy instead
+BY_MPI = ("mpi", "mixed")  # MPI has its own order of ranks, so a reduction over ranks is compared with NumPy instead
 CUDA_WAYS = {
     "peers": ["--bootstrap=thread", "--transport=peers"],
     "no graph": ["--bootstrap=thread", "--transport=peers", "--repeat=3", "--no-graph"],
@@ -63,12 +63,12 @@ CUDA_WAYS = {
 }
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
        "OMPI_MCA_mpi_yield_when_idle": "1"}
-options = None  # of the command line; what processes share
+options = None  # of the command line; processes of the pool share them
 chosen = []
 
 
 def program(batch):
-    """The text of a program of these cases, which have one number of ranks."""
+    """Returns the text of a program of these cases, which have one number of ranks."""
     lines = ["mesh m(x = np)", "mesh root(x) = {0}"] + ["mesh other(x) = {1}"] * (batch[0].ranks > 1)
     lines.append("program numbers on m {")
     for k, case in enumerate(batch):
@@ -77,7 +77,7 @@ def program(batch):
 
 
 def command(ranks, way, data):
-    """way: options, of which --transport=mpi and mixed need a launcher."""
+    """Returns a command. way: options, of which --transport=mpi and mixed need a launcher."""
     launched = any(x in ("--transport=mpi", "--transport=mixed") for x in way)
     before = ["mpirun", "-n", str(ranks), "--bind-to", "none"] if launched else []
     np = [] if launched else [f"--np={ranks}"]
@@ -86,7 +86,7 @@ def command(ranks, way, data):
 
 
 class Refused(Exception):
-    """A program that did not run: what hirc said, in a line."""
+    """A program that did not run, with hirc's message in one line."""
 
 
 def write_inputs(folder, batch, operands):
@@ -97,7 +97,7 @@ def write_inputs(folder, batch, operands):
 
 
 def execute(folder, batch, way):
-    """The results of each case."""
+    """Returns the results of each case."""
     data = [f"--input={name}={name}.npy" for k, case in enumerate(batch) for name in case.inputs(k)]
     data += [f"--output={name}={name}.npy" for k, case in enumerate(batch) for name in case.outputs(k)]
     try:
@@ -129,7 +129,7 @@ def ways():
 
 
 def compare(batch):
-    """(case, what is wrong) of those that are wrong; a program that fails is halved."""
+    """Returns (case, error) for the wrong cases. A program that fails is halved."""
     with tempfile.TemporaryDirectory(dir=options.memory) as folder:
         operands = [case.operands() for case in batch]
         write_inputs(folder, batch, operands)
@@ -181,7 +181,7 @@ def difference(t, a, b):
 
 
 def still_refused(case):
-    """What is wrong with a case of which the table says that it is not executed yet."""
+    """Returns what is wrong with a case that, by the table, is not executed yet."""
     found = compare([case])
     if found and "not executed yet" in found[0][1]:
         return []
@@ -189,7 +189,7 @@ def still_refused(case):
 
 
 def compare_range(batch):
-    """Of a process of the pool: the numbers of cases in `chosen`."""
+    """Compares the cases in a range of `chosen`, in a process of the pool."""
     batch = [chosen[k] for k in batch]
     runs = [case for case in batch if not case.is_not_yet]
     found = compare(runs) if runs else []
@@ -199,7 +199,7 @@ def compare_range(batch):
 
 
 def in_order_of_draw(everything, seed):
-    """In turns of each operation and dtype, cases of each shuffled."""
+    """Returns cases by operation and dtype in turn, shuffled within each."""
     groups = collections.defaultdict(list)
     for case in everything:
         groups[case.row.op, case.t.name].append(case)
@@ -216,7 +216,7 @@ def in_order_of_draw(everything, seed):
 
 
 def batches():
-    """Numbers of cases, of one number of ranks."""
+    """Yields numbers of cases with one number of ranks."""
     waiting = collections.defaultdict(list)
     for k, case in enumerate(chosen):
         waiting[case.ranks].append(k)
@@ -226,7 +226,7 @@ def batches():
 
 
 def run_all(report):
-    """How many were compared."""
+    """Returns how many were compared."""
     end = time.monotonic() + options.seconds if options.seconds else None
     compared, running, more = 0, set(), batches()
     with concurrent.futures.ProcessPoolExecutor(options.jobs, multiprocessing.get_context("fork")) as pool:
@@ -252,7 +252,7 @@ def again(name):
 
 
 class Report:
-    """Prints failures as they come, some of each kind."""
+    """Prints failures at once, some of each kind."""
 
     def __init__(self):
         self.shown, self.count = collections.Counter(), collections.Counter()

@@ -1,7 +1,7 @@
-"""Values of operands, by class: what a case is about beside its operation, dtype and layout.
+"""Values of operands, by class.
 
     small       integers from -4 to 4, of which sums and products are exact
-    random      of floats normal with several exponents, of integers any
+    random      floats: normal with several exponents; integers: any
     nan, inf    among random ones
     zeros       0 and -0, with a few small integers
     subnormals  of all sizes, the least and the largest one, with a few small integers
@@ -20,7 +20,7 @@ OF_INTS = ("small", "random", "largest")
 
 
 def classes(t):
-    """The classes that a dtype has."""
+    """Returns the classes that a dtype has."""
     if t.kind == "bool":
         return ("random",)
     if t.kind == "int":
@@ -29,7 +29,7 @@ def classes(t):
 
 
 def make(t, kind, shape, draw, toward=None):
-    """Elements of class `kind`; toward: the dtype whose ties they are."""
+    """Makes elements of class `kind`. toward: the dtype whose ties they are."""
     if t.kind == "bool":
         return draw.random(shape) < 0.5
     if kind == "ties":
@@ -38,7 +38,7 @@ def make(t, kind, shape, draw, toward=None):
 
 
 def mix(draw, shape, parts):
-    """Each element from one of the parts, (probability, array), at random."""
+    """Takes each element from one of the parts, (probability, array), at random."""
     out, left = np.asarray(parts[-1][1]), draw.random(shape)
     out = out.astype(np.result_type(*(values for _, values in parts)), copy=False)
     for probability, values in parts[:-1]:
@@ -88,7 +88,7 @@ def of_ints(t, kind, shape, draw):
 
 
 def ties(t, toward, shape, draw):
-    """Of i64 and i32 those that a rounding to two bits more than `toward` has would move."""
+    """Makes ties. For i64 and i32: values that a rounding to two bits more than `toward` would change."""
     if toward.kind == "bool":
         return make(t, "small", shape, draw)
     if toward.kind == "int":
@@ -108,7 +108,7 @@ def ties(t, toward, shape, draw):
 
 
 def shifts(t, shape, draw):
-    """Counts of shifts: below the width, and some that are negative or not below it."""
+    """Makes counts of shifts: below the width, and some that are negative or not below it."""
     width = 8 * t.bytes
     counts = draw.integers(0, width, shape)
     far = draw.choice([width, width + 1, 100, t.high] + ([-1, -width, t.low] if t.low else []), shape)
@@ -116,13 +116,13 @@ def shifts(t, shape, draw):
 
 
 def indices(t, shape, draw, extent):
-    """Indices of an axis."""
+    """Makes indices of an axis."""
     return draw.integers(0, min(extent, 127), shape).astype(t.stored)
 
 
 def parts_of(t, whole, ranks, draw, kind):
-    """The parts of a pending sum, as a last axis: their sum is exact in every order. Of small values each is a few; of
-    others one rank has the element, and the others have 0."""
+    """Makes the parts of a pending sum, as a last axis; their sum is exact in every order. Small values are sums of a
+    few parts; of others one rank has the element, and the other ranks have 0."""
     parts = np.zeros(whole.shape + (ranks,), whole.dtype)
     if kind == "small" and t.kind != "bool":
         few = draw.integers(-1, 2, whole.shape + (ranks - 1,))

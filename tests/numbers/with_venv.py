@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """with_venv.py FOLDER SCRIPT [argument ...]: runs a script by a Python that has NumPy and ml_dtypes.
 
-That is a virtual environment in FOLDER, made at the first call with what PyPI has. Without a network, or without the
-module venv, it is this Python or the system's, if it has NumPy; else the exit code is 77 and the last line says why.
+It uses a virtual environment in FOLDER, made at the first call with packages from PyPI. Without a network, or without
+the module venv, it uses this Python or the system's, if it has NumPy; otherwise the exit code is 77 and the last line
+has the reason.
 """
 import fcntl
 import os
@@ -19,7 +20,7 @@ def has(python, what):
 
 
 def make(folder):
-    """The environment's Python, or a line that says why there is none. One process at a time."""
+    """Returns the environment's Python, or a line with the reason why there is none. One process at a time."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     python = folder / "bin" / "python"
     with open(f"{folder}.lock", "w", encoding="utf-8") as lock:

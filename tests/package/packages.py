@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What `cmake --install` and CPack make: the files, their modes, and that the program runs where it is moved to.
+"""Tests the packages of `cmake --install` and CPack: the files, their modes, and that the program runs where it is
+moved to.
 
     packages.py BUILD CMAKE CPACK install|deb|tgz
 
-No package is installed: `tools/package --test` does that, in a Debian of its own. Skipped (77) where Debian's tools are
-not there.
+No package is installed: `tools/package --test` does that, in its own Debian. Skipped (77) if Debian's tools are not
+installed.
 """
 import gzip
 import os
@@ -40,7 +41,8 @@ def tree(top):
 
 
 def check_files(top, debian):
-    """Below top, which has bin and share: all that belongs there, nothing else, readable by all, written by the owner."""
+    """Below top, which has bin and share, all files must be there and no others, readable by all and writable by the
+    owner."""
     pages = {f"share/man/man{name[-1]}/{name}{'.gz' if debian else ''}" for name in sources("man", r"\.[1-9]$")}
     documents = {"README.md", "copyright", "changelog.gz"} if debian else {"README.md", "LICENSE"}
     zsh = "vendor-completions" if debian else "site-functions"
@@ -71,7 +73,7 @@ def check_links(top):
 
 
 def check_runs(top, debian):
-    """The program of the package, from another folder, with the package's examples and completions."""
+    """Runs the program of the package from another folder, with the package's examples and completions."""
     program, share = os.path.join(top, "bin/hirc"), os.path.join(top, "share")
     version = run(program, "--version", folder="/")
     with open(os.path.join(ROOT, "CMakeLists.txt"), encoding="utf-8") as file:
@@ -89,7 +91,8 @@ def check_runs(top, debian):
 
 
 def check_control(package, features):
-    """The fields of a Debian package: that what the program is linked with is among what it depends on."""
+    """Checks the fields of a Debian package: it depends on all packages with libraries that the program is linked
+    with."""
     fields = dict(re.findall(r"(?m)^([A-Z]\S*): (.*(?:\n .*)*)", run("dpkg-deb", "-f", package)))
     check({"Package", "Version", "Architecture", "Maintainer", "Section", "Priority", "Description", "Depends"} <= set(fields),
           f"{sorted(fields)}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The Python package `hirc` on arrays of NumPy: what tests/python/package.py runs, with the package on PYTHONPATH."""
+"""The Python package `hirc` on arrays of NumPy. tests/python/package.py runs this file with the package on
+PYTHONPATH."""
 import importlib.util
 import os
 import pathlib
@@ -90,7 +91,7 @@ class Run(unittest.TestCase):
         self.assertEqual(raw.dtype, np.dtype("V2"))
         back = hirc.from_bf16(hirc.run(copies("bf16", "8"), {"X": raw})["Y"])
         np.testing.assert_allclose(back, x, rtol=2**-8)
-        self.assertEqual(hirc.from_bf16(hirc.to_bf16(np.float32(1 + 3 * 2**-8))), 1 + 2**-6)  # to even
+        self.assertEqual(hirc.from_bf16(hirc.to_bf16(np.float32(1 + 3 * 2**-8))), 1 + 2**-6)  # ties to even
         with self.assertRaisesRegex(TypeError, "V2"):
             hirc.from_bf16(x)
 
@@ -125,7 +126,7 @@ class Run(unittest.TestCase):
         np.testing.assert_array_equal(done["R"], [0, 1, 2, 3])
 
     def test_launched(self):
-        """A variable of a launcher changes nothing: ranks are hirc's own."""
+        """Variables of a launcher change nothing: hirc starts its own ranks."""
         os.environ["OMPI_COMM_WORLD_SIZE"] = "2"
         try:
             np.testing.assert_array_equal(hirc.run(copies("f32", "6"), {"X": numbers(6)})["Y"], numbers(6))
@@ -154,7 +155,7 @@ class Run(unittest.TestCase):
 
     @unittest.skipUnless(os.environ.get("HIRC_TEST_MOCK"), "no mock of NVIDIA's libraries was built")
     def test_cuda_wheels(self):
-        """The libraries of NVIDIA's wheels are found where Python finds these."""
+        """The libraries of NVIDIA's wheels are found in the same places as by Python."""
         with tempfile.TemporaryDirectory() as folder:
             os.makedirs(os.path.join(folder, "nvidia", "cu13"))
             os.symlink(os.environ["HIRC_TEST_MOCK"], os.path.join(folder, "nvidia", "cu13", "lib"))
@@ -228,7 +229,7 @@ class Wrong(unittest.TestCase):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 function(text)
-            self.assertEqual([w.category for w in caught], [hirc.HircWarning])  # once
+            self.assertEqual([w.category for w in caught], [hirc.HircWarning])  # only once
             self.assertIn("nothing writes the output 'Z'", str(caught[0].message))
             self.assertEqual(caught[0].filename, __file__)
 
@@ -237,7 +238,7 @@ class Compile(unittest.TestCase):
     def test_compile(self):
         text = hirc.compile(PRODUCT, ranks=2)
         self.assertIn("allgather", text)
-        self.assertEqual(hirc.compile(hirc.Program(text), []), text)  # what is printed is a program
+        self.assertEqual(hirc.compile(hirc.Program(text), []), text)  # the output is a program
         self.assertNotIn("allgather", hirc.compile(PRODUCT, ["propagate-shardings"], ranks=2))
         self.assertIn("%HostIrContainer", hirc.compile(PRODUCT, dump="nvfuser", ranks=2))
         self.assertIn("[16@x, 4]", hirc.compile(PRODUCT, [], defines={"n": 16}).replace("n@x, k", "16@x, 4"))
@@ -261,7 +262,7 @@ class Compile(unittest.TestCase):
 
 
 class Graphs(unittest.TestCase):
-    """from_fx, of a graph of stand-ins for torch's classes; tests/fx2hir.py has graphs of torch itself."""
+    """Tests from_fx on a graph of stand-ins for torch's classes; tests/fx2hir.py has graphs of torch itself."""
 
     def test_from_fx(self):
         if importlib.util.find_spec("torch"):

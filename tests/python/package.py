@@ -3,10 +3,10 @@
 
     package.py HIRC BUILD CMAKE source|wheel|symbols
 
-source: api.py, and the example of README.md, on the modules in tools/python and HIRC. wheel: a wheel of what
-`cmake --install` makes, installed into a folder of its own; then some of api.py, on the program that it carries, and
-the command `hirc`. symbols: for which glibc the wheel's name says that it is. Needs NumPy, and for the wheel pip,
-setuptools and wheel, of this Python or the system's; skipped (77) without.
+source: runs api.py, and the example of README.md, with the modules in tools/python and HIRC. wheel: makes a wheel of
+what `cmake --install` installs, installs it into its own folder, and runs some of api.py on the program that it
+carries, and the command `hirc`. symbols: tests for which glibc the wheel is named. Needs NumPy, and for the wheel
+pip, setuptools and wheel, of this Python or the system's; skipped (77) without.
 """
 import importlib.util
 import os
@@ -45,7 +45,7 @@ def check(condition, text):
 
 
 def make_wheel(folder):
-    """The path of a wheel of what is built; the source tree is left as it is."""
+    """Makes a wheel of the build and returns its path; leaves the source tree as it is."""
     source, installed = os.path.join(folder, "source"), os.path.join(folder, "installed")
     shutil.copytree(PACKAGE, source, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
     run(CMAKE, "--install", BUILD, "--strip", "--prefix", installed)
@@ -74,7 +74,7 @@ Version needs section '.gnu.version_r' contains 2 entries:
 
 
 def symbols():
-    """Which glibc versions of symbols stand for, in setup.py."""
+    """Tests the glibc versions that setup.py gives for symbols."""
     spec = importlib.util.spec_from_file_location("hirc_setup", os.path.join(PACKAGE, "setup.py"))
     setup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(setup)

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Looks at pages of `hirc report` in Chromium, light and dark, 1280 and 400 pixels wide: usage
-`browser.py HIRC [FOLDER]`; FOLDER keeps the screenshots.
+"""Looks at pages of `hirc report` in Chromium, light and dark, 1280 and 400 pixels wide: usage `browser.py HIRC
+[FOLDER]`; FOLDER keeps the screenshots.
 
-In each page: the window has the width and the colours that were asked for, the page does not scroll sideways, what
-does not fit scrolls in a box of its own, text stands out from what is behind it by at least 4.5 to 1 (WCAG AA), no
-section is empty, no label of a picture lies over another. The screenshot has the background of its half. Exits with 77
-where there is no Chromium.
+In each page the window has the requested width and colours, the page does not scroll sideways, wide content scrolls
+in its own box, text has a contrast of at least 4.5 to 1 (WCAG AA), no section is empty, and no labels of a picture
+overlap. The screenshot has the background of its colour scheme. Exits with 77 if there is no Chromium.
 """
 import html
 import json
@@ -22,11 +21,11 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 PROGRAMS = ["ag_matmul", "transformer_layer", "moe_layer", "fsdp_transformer_backward"]
 BACKGROUND = {"light": (255, 255, 255), "dark": (0x12, 0x16, 0x1C)}
 
-# The page stands in a frame, since windows are at least 500 pixels wide, of the scheme that the window has.
+# The page is in a frame, since windows are at least 500 pixels wide. The frame has the window's colour scheme.
 FRAME = """<!DOCTYPE html><html><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head><body>
 <iframe style="border:0;color-scheme:light dark" width="{}" height="900" srcdoc="{}"></iframe></body></html>"""
 
-# What looks at the page, in a copy of it; what it found is the text of an element that --dump-dom prints.
+# A script added to a copy of the page; its findings are the text of an element that --dump-dom prints.
 LOOK = r"""<script>
 addEventListener('load', () => {
   const faults = [], root = document.documentElement;
@@ -114,7 +113,7 @@ class Browser:
 
 
 def first_pixel(path, width):
-    """The colour at the left above, where an image's rows are not yet filtered by others."""
+    """Returns the colour of the top left pixel, which no filter of an image's rows has changed."""
     with open(path, "rb") as file:
         data = file.read()
     at, body = 8, b""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Reads pages of `hirc report` as a browser does: usage `pages.py HIRC`.
 
-Tags are balanced, ids unique, links lead to something; nothing is named that lies outside the page, and nothing
-runs. Names and texts with <, >, & and quotes come out as they are. A long program has a page of bounded size.
+Tags are balanced, ids are unique, links have a target; a page names nothing outside of it and runs nothing. Names and
+texts with <, >, & and quotes are shown unchanged. A long program has a page of bounded size.
 """
 import html.parser
 import json
@@ -15,7 +15,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FEW = bool(os.environ.get("HIRC_FEW"))
 VOID = {"meta", "col", "br"}
-LIMIT = 60  # seconds that a command may take
+LIMIT = 60  # time limit of a command
 SECTIONS = "Summary Source Passes Layouts Timeline Memory Remarks Check".split()
 
 NAMES = """# a comment with </td><script>alert(1)</script> & "quotes"
@@ -178,7 +178,7 @@ def measured(hirc):
 
 
 def told(hirc):
-    """A command that a page tells prints the page's figures."""
+    """A command shown on a page must print the page's figures."""
     with open(f"{ROOT}/examples/ag_matmul.hir", encoding="utf-8") as file:
         more = "".join(f"  input More{k}: f32[8]\n" for k in range(16))
         source = re.sub(r"(?m)^(program .*\{\n)", lambda match: match.group(1) + more, file.read()).encode()

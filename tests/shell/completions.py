@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """completions.py HIRC SHELL: asks the shell's script for completions.
 
-With bash each command of `hirc --help` and each option of `hirc COMMAND --help` has to be among the offers, so
-that no command is forgotten.
+With bash each command of `hirc --help` and each option of `hirc COMMAND --help` must be among the completions, so
+that none is forgotten.
 """
 import os
 import re
@@ -32,7 +32,7 @@ def commands():
 
 
 def options(command):
-    """Spellings, and for each the words of its value."""
+    """Returns the spellings of options, and for each the words of its value."""
     out = {}
     for line in hirc(command, "--help").splitlines():
         match = re.match(r"^  (?:(-\w)(?:, )?)?(?:(--[\w-]+)(?:\[?=(.*?)\]?)?(?:  .*)?)?$", line)
@@ -98,7 +98,7 @@ def bash(script, folder):
     offers(["compile", ""], ["a.hir", "b.hir", "d\\ d.hir", "programs/"])
     offers(["compile", "--np", "2", "a"], ["a.hir"])
     offers(["compile", "-D", "s", "=", "2", "b"], ["b.hir"])
-    offers(["compile", "e"], ["e.npy"])  # no program: any file
+    offers(["compile", "e"], ["e.npy"])  # not a program: any file
     offers(["compile", "--dump", "--", "-"], [])
     offers(["compile", "-o", "e"], ["e.npy"])
     offers(["run", "--input", "=", "X", "=", "e"], ["e.npy"])

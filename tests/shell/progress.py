@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""progress.py HIRC: bars of progress are there on a terminal, and gone at the end; elsewhere there are none. Colours of
---color=auto are there on a terminal, without NO_COLOR and TERM=dumb."""
+"""progress.py HIRC: bars of progress appear on a terminal, and are gone at the end; elsewhere there are none. Colours of
+--color=auto appear on a terminal, unless NO_COLOR is set or TERM is dumb."""
 import os
 import pty
 import re
@@ -30,7 +30,7 @@ def expect(what, ok):
 
 
 def on_terminal(folder, *words, **environment):
-    """What comes to a terminal of 60 columns, and the exit code."""
+    """Returns the output on a terminal of 60 columns, and the exit code."""
     leader, follower = pty.openpty()
     import fcntl
     import struct
@@ -53,7 +53,7 @@ def on_terminal(folder, *words, **environment):
 
 
 def screen(out):
-    """What is left to see: \\r goes to the start of a line, CSI K erases from there."""
+    """Returns the visible text: \r goes to the start of a line, CSI K erases from there."""
     lines = []
     for line in out.decode().replace("\r\n", "\n").split("\n"):
         line = re.split(r"\r\x1b\[K", line)[-1]
@@ -62,8 +62,8 @@ def screen(out):
 
 
 def check(folder, words, what, end):
-    """A bar that says `what` comes and goes; what is left to see has `end`, a regular expression. There is none in a
-    pipe."""
+    """A bar that says `what` appears and is removed; the visible text at the end matches `end`, a regular expression.
+    In a pipe there is no bar."""
     out, got = on_terminal(folder, *words, HIRC_PROGRESS="now")
     bars, seen = BAR.findall(out), screen(out)
     expect(f"{words}: exit code {got}: {out!r}", got == 0)
@@ -78,7 +78,7 @@ def check(folder, words, what, end):
 
 
 def check_none(folder, words, **environment):
-    """The same has no bar."""
+    """The same command shows no bar."""
     out, got = on_terminal(folder, *words, HIRC_PROGRESS="now", **environment)
     expect(f"{words} {environment} shows {out!r}", got == 0 and b"\x1b[K" not in out)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Looks at the pictures of `hirc show` as a reader does: usage `pictures.py HIRC`.
 
-Each is well-formed XML that names nothing outside it; no two labels overlap; labels, rectangles and lines lie in
-the viewBox, which is no larger than what a picture of its size may be; labels of rectangles lie in them. Labels are
-in a font of one width, 0.61 of its size, which is wider than those that systems have.
+Each is well-formed XML that names nothing outside it. No two labels overlap. Labels, rectangles and lines are inside
+the viewBox, which is no larger than a picture of its size may be; labels of rectangles are inside them. Labels use a
+font of one width, 0.61 of its size, which is wider than the fonts of systems.
 """
 import os
 import re

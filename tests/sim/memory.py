@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What a simulation says of memory is what a run reserves: every example, on 1, 2, 4 and 8 ranks, rank by rank.
+"""The memory that a simulation predicts is the memory that a run reserves: every example, on 1, 2, 4 and 8 ranks,
+rank by rank.
 
-    memory.py HIRC
+memory.py HIRC
 """
 import json
 import pathlib
@@ -14,7 +15,7 @@ FORMS = [[], ["--pipeline=p2p"], ["--pipeline=broadcast"], ["--zero-copy"], ["--
 
 
 def planned(hirc, arguments):
-    """By rank; None: it does not run."""
+    """Returns the bytes by rank; None: the program does not run."""
     done = subprocess.run([hirc, "run", *arguments, "--stats", "--bootstrap=thread"], capture_output=True, text=True,
                           check=False)
     if done.returncode:

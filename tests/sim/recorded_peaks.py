@@ -138,13 +138,13 @@ def run(*command):
 
 
 def simulated(hirc, path, passes=""):
-    """Bytes and ns."""
+    """Returns bytes and ns."""
     said = json.loads(run(hirc, "sim", path, f"--passes={passes}", "--json").stdout)
     return said["classes"][0]["peak_bytes"], said["step_ns"]
 
 
 def stated(hirc, path, passes):
-    """Of the program's own block: bytes before, bytes after, ns after."""
+    """Returns figures of the program's own block: bytes before, bytes after, ns after."""
     text = run(hirc, "compile", path, f"--passes={passes}", "--remarks").stderr
     for loop, time, unit, after, before in SAID.findall(text):
         if not loop:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Random programs and the examples: what `hirc sim` says keeps to its own rules.
+"""Random programs and the examples: the results of `hirc sim` follow its rules.
 
     rules.py HIRC [COUNT]
 
-Ranks that do alike, simulated once, take what they take one by one: figures and traces are the same bytes. In every
-trace a device does one statement at a time, collectives of a communicator do not overlap, a collective takes as long
-on all of its ranks, nothing works while it is said to stand still, and what computes and what is exposed is no
-longer than the step, which is no shorter than its bound and than its chain.
+Ranks that behave alike give the same figures and traces, byte for byte, whether they are simulated once or one by
+one. In every trace a device runs one statement at a time, collectives of a communicator do not overlap, a collective
+takes equally long on all of its ranks, and nothing runs in idle time. Neither compute nor exposed time is longer than
+the step, and the step is not shorter than its bound or its chain.
 """
 import collections
 import json
@@ -30,7 +30,7 @@ def disjoint(spans):
 
 
 def broken_rules(figures, trace, contended):
-    """Names of the rules that do not hold."""
+    """Returns the names of the rules that do not hold."""
     lanes, work, stands = (collections.defaultdict(list) for _ in range(3))
     for e in trace["traceEvents"]:
         if e["ph"] != "X":

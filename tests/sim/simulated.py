@@ -1,4 +1,4 @@
-"""What `hirc sim` says of a program. Used by rules.py and turns.py."""
+"""Runs `hirc sim`. Used by rules.py and turns.py."""
 import pathlib
 import subprocess
 import sys
@@ -8,7 +8,7 @@ CONTENDED = str(ROOT / "tests/sim/contended.json")
 
 
 def simulate(hirc, program, options, folder):
-    """Figures and trace as text, None if the program was refused; and what stands on standard error."""
+    """Returns figures and trace as text, None if the program was refused; and standard error."""
     figures, trace = folder / "figures", folder / "trace"
     done = subprocess.run([hirc, "sim", program, *options, f"--json={figures}", f"--trace={trace}", "--remarks"],
                           capture_output=True, text=True)

@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
-"""Random programs whose ranks meet others by their numbers: ranks that are left out of the walk, since a turn of the
-program makes them of others, or since they do what others do, change no figure.
+"""Random programs whose ranks meet by their numbers. Some ranks are not walked, because a turn of the program moves
+them to walked ranks or because they do the same as walked ranks. This must not change any figure.
 
     turns.py HIRC [COUNT [FIRST]]
     turns.py HIRC --show N
 
-A program has messages and collectives on meshes of one to three axes, with ranks in order, with gaps or in any
-order, on one mesh or two, in loops and under conditions. Most peers are so many steps away along an axis, round the
-end; some are not, and conditions, loops and streams break what ranks have in common. Ranks come late or are slow in
-some.
-Of every program figures and traces are compared with those of ranks one by one, or that both are refused.
+A program has messages and collectives on meshes of one to three axes, with ranks in order, with gaps or in any order,
+on one mesh or two, in loops and under conditions. Most peers are a number of steps away along an axis, round the end.
+Other peers, conditions, loops and streams break the symmetry. In some programs ranks come late or are slow.
+For every program, figures and traces are compared with those of a simulation rank by rank; or both must be refused.
 """
 import collections
 import pathlib
@@ -20,7 +19,7 @@ import tempfile
 from simulated import CONTENDED, simulate
 
 RING = "send(X, peer=device(%s, %s)) as s\nrecv(B, peer=device(%s, %s)) as r\nwait(r)\nwait(s)\n"
-# In each of these something only seems to be the same on all ranks, seen from rank 0.
+# In each of these something only seems to be the same on all ranks when seen from rank 0.
 WRITTEN = {
     "a product of two indices": (
         "mesh m(a = 2, b = 4)", "if axis_index(a) * axis_index(b) % 2 == 0 {\nZ <- exp(X)\n}\n"),
@@ -57,7 +56,7 @@ class Program:
     def __init__(self, number):
         self.r = random.Random(f"turns {number}")
         self.names = 0
-        self.regular = self.r.random() < 0.6  # nothing but turns of an axis
+        self.regular = self.r.random() < 0.6  # only turns of an axis
         self.values, self.lines = [], []
         self.shape = self.r.choice(SHAPES)
         self.axes = [f"a{k}" for k in range(len(self.shape))]
@@ -68,7 +67,7 @@ class Program:
         self.mesh = self.devices(n)
 
     def devices(self, n):
-        """The text of the mesh: in order, or as a list."""
+        """Returns the text of the mesh: in order, or as a list."""
         way = self.r.random()
         if way < 0.7 or len(self.shape) > 2:
             self.in_order = True
@@ -90,12 +89,12 @@ class Program:
         self.lines.append("  " * depth + text)
 
     def distance(self, indices):
-        """What does not depend on the rank, at least 0."""
+        """Returns a distance, at least 0, that does not depend on the rank."""
         products = [f"{i} * {self.r.randrange(1, 4)}" for i in indices]
         return self.r.choice([str(self.r.randrange(5)), *indices, *products])
 
     def peers(self, indices):
-        """Of a send and its receive, and under which condition each; None: all ranks."""
+        """Returns the peers of a send and its receive, and the condition of each; None: all ranks."""
         k = self.r.randrange(len(self.axes))
         a, n = f"axis_index({self.axes[k]})", self.shape[k]
         d, way = self.distance(indices), self.r.random() * (0.8 if self.regular else 1)
@@ -115,7 +114,7 @@ class Program:
         if way < 0.9:  # a line
             after, before = (f"device({self.axes[k]}, {a} {by})" for by in ["+ 1", "- 1"])
             return after, before, f"{a} < {n - 1}", f"{a} > 0"
-        if way < 0.95:  # all that are at 0 along an axis
+        if way < 0.95:  # all ranks at 0 along an axis
             return (f"device({self.axes[k]}, {n - 1})", f"device({self.axes[k]}, 0)", f"{a} == 0", f"{a} == {n - 1}")
         at = self.r.randrange(n)
         other = (at + 1) % n
@@ -207,7 +206,7 @@ class Program:
 
 
 def reason(error):
-    """Of several ranks that wait for ever, for one another, any may be named."""
+    """Returns the reason without rank numbers: if several ranks wait for each other for ever, any may be named."""
     message = error.split("error: ")[-1].split("\n")[0]
     return "ranks wait for ever" if "waits for ever" in message else message
 

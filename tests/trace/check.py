@@ -1,7 +1,7 @@
-"""check.py TRACE: whether a trace of `hirc run --trace` is one, and what is in it.
+"""check.py TRACE: checks a trace of `hirc run --trace`, and prints what is in it.
 
 Spans of a thread are disjoint or nested, every thread has a name. Every arrow has two ends, and leads forward in time
-from a communication to a wait that ends no sooner than what it waits for. What is moving ends with its collective.
+from a communication to a wait that ends no sooner than that communication. Moving of data ends with its collective.
 """
 import collections
 import json
@@ -39,7 +39,8 @@ for phase in "sf":
 
 
 def span_at(arrow, wait):
-    """The span of a wait, or of a communication, that an end of an arrow is drawn on: of those that touch, the later."""
+    """Returns the span of the wait or communication at which an end of an arrow is drawn: the later of those that
+    touch it."""
     found = [e for e in spans
              if (e["pid"], e["tid"], e["cat"] == "wait") == (arrow["pid"], arrow["tid"], wait) and e["cat"] != "moving"
              and e["ts"] - 1e-3 <= arrow["ts"] <= e["ts"] + e["dur"] + 1e-3]

@@ -1,8 +1,8 @@
-"""profile.py TIME_US: whether the tables of `hirc run --profile`, on standard input, are right in themselves.
+"""profile.py TIME_US: checks that the tables of `hirc run --profile`, on standard input, are consistent.
 
-The time of a communication is what is exposed of it and what is hidden, to the nanosecond; no rank hides more than it
-works; wall = work + exposed + idle. Each execution of a communication takes TIME_US or more. Prints what is of the
-program: no time."""
+The time of a communication is the sum of its exposed and its hidden part, to the nanosecond. No rank hides more than
+it works. wall = work + exposed + idle. Each execution of a communication takes TIME_US or more. Prints the parts that
+do not depend on time."""
 import re
 import sys
 
@@ -28,7 +28,7 @@ for name, count, of, size, *times, worst in rows:
         sys.exit(f"{name}: {hidden} ns are hidden by {work} ns of work")
     if time < least * int(count):
         sys.exit(f"{name}: {count} took {time} ns")
-    if late < 0 or int(worst) >= ranks:  # the rank that took least may hide less than each one does in all
+    if late < 0 or int(worst) >= ranks:  # the rank with the least time may hide less than each one does in all
         sys.exit(f"{name}: worst {most} ns of rank {worst}, late {late} ns")
     print(f"{name}: {count} of {of} ranks, {size} MiB, {'hidden in part' if hidden else 'not hidden'}")
 print(f"{ranks} ranks")

@@ -49,7 +49,7 @@ class Program:
         self.lines.append("  " * depth + text)
 
     def communicate(self, depth, waiting):
-        """A collective; a product of what is spread over the ranks is a sum of all of them."""
+        """Adds a collective. If the product's operands are sharded, the sum over all ranks."""
         value, name, a = self.new("G"), self.new("c"), self.r.randrange(self.inputs)
         if self.r.random() < 0.6:
             self.put(depth, "%s: f32[16, 4] = allgather(A%d, axis=x) as %s" % (value, a, name))

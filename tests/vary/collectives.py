@@ -44,7 +44,7 @@ class Program:
         self.text = "\n".join(lines) + "\n"
 
     def operand(self, k, kind, dtype, shape, place):
-        """A name of an operand of this shape: an input, or a buffer, or a slice of one."""
+        """Returns an operand of this shape: an input, a buffer, or a slice of one."""
         r, types = self.r, [str(n) for n in shape]
         types[place] += "@x" if kind == "allgather" else ""
         partial = " partial(x)" if kind == "reduce_scatter" or (kind == "allreduce" and r.random() < 0.5) else ""

@@ -1,4 +1,4 @@
-"""What the scripts share that draw random programs: their options, and commands that read one."""
+"""Options and helpers of the scripts that draw random programs."""
 import argparse
 import subprocess
 import sys
@@ -7,7 +7,8 @@ TIMEOUT = 120
 
 
 def options(doc, count, show, *flags):
-    """The options; .numbers: those of the programs to take. With --show it prints show(seed, number) and ends."""
+    """Parses the options; .numbers: numbers of the programs to take. With --show it prints show(seed, number) and
+    ends."""
     p = argparse.ArgumentParser(description=doc.split("\n")[0])
     p.add_argument("--hirc", default="hirc")
     p.add_argument("--count", type=int, default=count)
@@ -26,7 +27,7 @@ def options(doc, count, show, *flags):
 
 
 def take(o, program, wrong):
-    """How many of the programs are wrong; wrong(hirc, program(seed, number)) says why one is, or None."""
+    """Returns how many programs are wrong. wrong(hirc, program(seed, number)) returns the reason, or None."""
     failed = 0
     for number in o.numbers:
         why = wrong(o.hirc, program(o.seed, number))
@@ -37,8 +38,8 @@ def take(o, program, wrong):
 
 
 def call(command, text):
-    """Exit code (124: it did not end), standard output, standard error of a command of hirc that reads the text; the
-    program is verified after each pass."""
+    """Runs a command of hirc that reads the text; the program is verified after each pass. Returns exit code (124: it
+    did not end), standard output, standard error."""
     verb = next(k for k, word in enumerate(command) if word in ("check", "compile", "run"))
     command = command[:verb + 1] + ["--verify-each"] + command[verb + 1:]
     try:

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Compares the two accounts of what a rank does: the walk's and the plan's, event by event.
+"""Compares the events of each rank according to the walk and to the plan.
 
-    events.py --events build/dev/tests/events --count 300    those of tests and examples, and 300 drawn, of seed 1
-    events.py --events build/dev/tests/events --every 10     each tenth of the programs that are given
-    events.py --events build/dev/tests/events --keep FOLDER  programs whose accounts differ go there
+    events.py --events build/dev/tests/events --count 300    programs of tests and examples, and 300 drawn with seed 1
+    events.py --events build/dev/tests/events --every 10     every tenth given program
+    events.py --events build/dev/tests/events --keep FOLDER  keeps programs with a difference
 
-tests/events/events.h says what an event is and in which form both accounts are. The programs:
+tests/events/events.h defines events and the form of both lists. The programs:
 
-    given     those of tests and examples, as they stand, where they are lowered; after the passes; with each kind of
+    given     programs of tests and examples: unchanged, if they are lowered; after the passes; with each kind of
               pipeline; in the order of schedule-overlap
     random    those of programs.py and loops.py, which are compiled, with 1, 3, 4 or any number of streams; every fourth
-              with memory as hirc check takes it
-    mutants   dumps of these with one change (mutations.py): what is wrong is wrong in both accounts
+              with the memory that hirc check assumes
+    mutants   dumps of these with one change (mutations.py): an error is the same in both lists
 
 Ranks that the plan refuses are not compared; the table says how many there are.
 """
@@ -31,18 +31,18 @@ BATCH = 50  # programs of a process
 LONGEST = 300  # seconds of a batch
 PIPELINES = ["permute", "collective", "p2p", "p2p-put", "broadcast", "layout"]
 STREAMS = ["4", "0", "1", "3"]
-LOWERED = re.compile(r"\ballocate\(|ALLOCATE")  # buffers are: the passes are done
+LOWERED = re.compile(r"\ballocate\(|ALLOCATE")  # buffers exist: the passes are done
 SHOWN = 10  # differences that are printed without --keep
 
 
 def options_of(path):
-    """The values and numbers of ranks that the first commands of a test give."""
+    """Returns the values and numbers of ranks in the first commands of a test."""
     lines = [line for line in path.read_text(errors="replace").splitlines() if "RUN:" in line]
     return re.findall(r"-D ?\w+=\w+|--np=\d+", lines[0]) if lines else []
 
 
 def given(every):
-    """Programs of tests and examples."""
+    """Yields programs of tests and examples."""
     for p in verdicts.given(every):
         options = [x.replace(" ", "") for x in options_of(ROOT / p.name.rsplit(":", 1)[0])]
         yield p._replace(options=p.options or options)
@@ -51,7 +51,7 @@ def given(every):
 
 
 def variants(program):
-    """A given program as it stands, and as passes make it."""
+    """Yields a given program unchanged, and after passes."""
     if LOWERED.search(program.text):
         yield program._replace(name=program.name + " as it stands", options=["--passes=", *program.options])
     yield program
@@ -70,7 +70,7 @@ def drawn(seed, number):
 
 
 def work(o):
-    """Programs, one by one."""
+    """Yields programs, one by one."""
     files = list(given(o.every)) if "given" in o.kinds else []
     for p in files:
         yield from variants(p)
@@ -96,7 +96,7 @@ def batches(programs):
 
 
 def compare(events, batch):
-    """The figures of a batch, by name, and the differences: (program, text)."""
+    """Returns the figures of a batch, by name, and the differences: (program, text)."""
     data = b""
     for p in batch:
         text = p.text.encode()
@@ -133,7 +133,7 @@ def keep(folder, number, program):
 
 
 def measure(events, statements):
-    """Figures of what walks take: of operations (tools/gen_program), and of Communications that nothing waits for."""
+    """Measures walks: of operations (tools/gen_program), and of Communications without a wait."""
     text = subprocess.run([sys.executable, ROOT / "tools/gen_program", str(statements)], stdout=subprocess.PIPE,
                           check=True).stdout
     lines = ["mesh m(x = 2)", "program p on m {", "  input A: f32[8@x]", "  output Y: f32[8] = allocate()"]

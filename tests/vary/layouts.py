@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
-"""Takes tensors from random layouts to random layouts, and checks the numbers and what was moved.
+"""Takes tensors from random layouts to random layouts, and checks the numbers and the data that was moved.
 
     layouts.py --hirc build/dev/hirc --count 500           pairs 0 … 499 of seed 1
     layouts.py --hirc build/dev/hirc --show 17             prints the program of pair 17
     layouts.py --hirc build/dev/hirc --only 17             runs it alone
 
-A pair is a program with one `set`, from a layout to another: meshes of one to three axes and one to
+A pair is a program with one `set`, from one layout to another: meshes of one to three axes and one to
 eight ranks, one mesh or two, any of its axes on any tensor axis, pending reductions, streams, rings,
 blocks, allocation orders, extents that nothing divides, all dtypes. `hirc run --check` compares with the
-reference, and the transport's counters with what this script works out for itself, element by element:
+reference, and this script compares the transport's counters with its own counts, element by element:
 
     least   the elements that ranks need and do not hold, each once
     own     for each rank, those of its elements that others need, once for each of them
 
-What `--remarks` says that a rank sends at most must be what the counters say, where one communication that
-reduces nothing does it all.
+If a single communication without a reduction does everything, the most that a rank sends according to `--remarks`
+must be what the counters say.
 
-All ranks together send what is least, and no rank sends more than its own. Where a reduction is pending
-the ranks of its group need each other's parts, twice at most, before that.
+All ranks together send `least`, and no rank sends more than `own`. If a reduction is pending, the ranks of its group
+also need each other's parts, at most twice, before that.
 
 It ends with a histogram; a feature in less than 3% of the pairs is an error, and so is a pair that is
 refused.
@@ -61,7 +61,7 @@ class Mesh:
         return "{" + " ".join(self.nested(level + 1, devices[i:i + step]) for i in range(0, len(devices), step)) + "}"
 
     def index(self, device):
-        """Indices of a device along the mesh axes."""
+        """Returns the indices of a device along the mesh axes."""
         at, out = self.devices.index(device), []
         for n in reversed(self.sizes):
             out.append(at % n)
@@ -92,7 +92,8 @@ class Layout:
                                    part.replace("  ", " ").replace("partial (", "partial("))
 
     def held(self, device):
-        """The set of elements that a device holds, as a set of indices for each axis; None: not in the mesh."""
+        """Returns the set of elements that a device holds, as a set of indices for each axis; None: it is not in the
+        mesh."""
         if device not in self.mesh.devices:
             return None
         index = self.mesh.index(device)
@@ -103,7 +104,7 @@ class Layout:
                 n = self.mesh.sizes[x] if kind in ("mesh", "swizzle1d") else x
                 cut = []
                 for lo, hi in pieces:
-                    # the split's block is that of the full extent, blocks are clipped at each level
+                    # the split's block follows from the full extent; blocks are clipped at each level
                     full = self.block(extent, places, kind, x)
                     for b in range(n):
                         if kind != "mesh" or b == index[x]:
@@ -122,7 +123,7 @@ class Layout:
         raise AssertionError
 
     def loop_axes(self):
-        """Axes of the loop domain, if no hidden ones are there: what `allocation` permutes."""
+        """Returns the axes of the loop domain, if no hidden ones exist: those that `allocation` permutes."""
         n = 0
         for extent, places in zip(self.extents, self.places):
             n += 1
@@ -174,7 +175,7 @@ class Pair:
             self.add_loop(self.target)
         elif loops < 0.27:
             self.add_ring(self.target)
-        if self.source.partial and a is b and r.random() < 0.15:  # some of it stays pending
+        if self.source.partial and a is b and r.random() < 0.15:  # a part remains pending
             free = [x for x in self.source.partial if not any(("mesh", x) in p for p in self.target.places)]
             self.target.partial, self.target.op = free[:1], self.source.op
 
@@ -187,7 +188,7 @@ class Pair:
         return Layout(mesh, self.extents, [[] for _ in self.extents], partial, self.operation())
 
     def spread(self, mesh):
-        """One axis over all of a mesh."""
+        """One tensor axis over the whole mesh."""
         out = self.empty(mesh)
         out.places[self.r.randrange(len(self.extents))] = [("mesh", x) for x in range(len(mesh.sizes))]
         return out
@@ -247,7 +248,7 @@ class Pair:
         self.source, self.target = self.spread(a), self.empty(a)
 
     def allreduce(self):
-        """An axis that nothing is spread over is pending, and stays so for nobody."""
+        """A mesh axis over which nothing is sharded is pending, and no axis takes it."""
         a = self.mesh("a")
         x = self.r.randrange(len(a.sizes))
         self.source = self.empty(a, (x,))
@@ -300,7 +301,7 @@ class Pair:
         layout.places[a].insert(at, ("stream", self.r.choice((2, 3, 4))))
 
     def add_ring(self, layout):
-        """A ring stands where an axis of the mesh is free and the extent divides."""
+        """Adds a ring if an axis of the mesh is free and the extent is divisible."""
         free = [x for x in range(len(layout.mesh.sizes))
                 if not any(("mesh", x) in p for p in layout.places)]
         for a in range(len(self.extents)):
@@ -332,7 +333,7 @@ class Pair:
         return "\n".join(lines + ["}", ""])
 
     def bounds(self):
-        """(least sent by all, most sent by each rank), in bytes."""
+        """Returns (least sent by all, most sent by each rank), in bytes."""
         size = SIZES[self.dtype]
         held = [self.source.held(d) for d in range(self.ranks)]
         needs = [self.target.held(d) for d in range(self.ranks)]
@@ -412,7 +413,7 @@ def run(hirc, pair, mpi=False):
 
 
 def sent_bytes(text, ranks):
-    """Bytes that each rank has sent, from the table of --stats."""
+    """Returns the bytes that each rank has sent, from the table of --stats."""
     lines = text.splitlines()
     for i, line in enumerate(lines):
         titles = line.split()

@@ -10,7 +10,7 @@ MOST_PARTS = 4
 
 
 class Loops:
-    """X, Z are read only, A, B inouts, Y, V outputs. X, A, Y have a row for each iteration, Z, B, V a block of a
+    """X, Z are only read, A, B are inouts, Y, V outputs. X, A, Y have a row for each iteration, Z, B, V a block of a
     stream axis."""
 
     def __init__(self, seed, number):
@@ -50,7 +50,7 @@ class Loops:
         self.lines.append("  " * depth + text)
 
     def part(self, depth, name, index):
-        """A row or a block, by a statement of its own or in place."""
+        """Returns a row or a block, by its own statement or in place."""
         call = "select(%s, axis=0, index=%s)" if name in "XAY" else "shard_by_stream(%s, %s)"
         if depth == 0:
             return call % (name, index)
@@ -59,7 +59,7 @@ class Loops:
         return "v%d" % self.names
 
     def call(self, values):
-        """Of one to three values, nested as it is drawn."""
+        """Returns a call of one to three values, nested at random."""
         r = self.r
         text = r.choice(values)
         for _ in range(r.randint(1, 2)):
@@ -102,8 +102,8 @@ class Loops:
         self.put(depth, "}")
 
     def write(self, depth, index, own, parallel, inner=None):
-        """Into the iteration's own part, from such parts and any of what is only read; where iterations follow one
-        another, into and from any."""
+        """Writes the iteration's own part, from that part of written values and any part of read-only ones. If
+        iterations are in order, any parts are used."""
         r, family = self.r, self.r.choice(["XAY", "ZBV"])
         anywhere = [own, index, "(%s + %d) %% %d" % (index, r.randint(1, 3), self.n), "%d" % r.randrange(self.n)]
         anywhere += ["(%s + %s) %% %d" % (index, inner, self.n)] if inner else []

@@ -25,7 +25,7 @@ BINARY = ["add", "sub", "maximum"]
 
 
 class Graph:
-    """Events, each with the set of those before it, a bit mask."""
+    """Events, each with the set of events before it, as a bit mask."""
 
     def __init__(self):
         self.before = []
@@ -39,7 +39,7 @@ class Graph:
         return len(self.before) - 1
 
     def on(self, stream, after=()):
-        """An event of a stream."""
+        """Adds an event of a stream."""
         made = self.event([self.last[s] for s in [stream] if s in self.last] + list(after))
         self.last[stream] = made
         return made
@@ -51,16 +51,16 @@ class Program:
         self.streams = self.r.choice([1, 2, 3, 4])
         self.trips = self.r.choice([0, 0, 2, 5, 9])  # 0: no loop
         self.inputs = [("X%d" % k, size, self.r.random() < 0.6) for k, size in enumerate(self.r.sample(SIZES, 2))]
-        self.steps = []  # of the body: (kind, ...)
+        self.steps = []  # statements of the body: (kind, ...)
         self.outputs = []
         self.made_on = {}  # by name: the stream where the buffer is allocated
-        self.late = None  # (place in the body, iterations) of the wait for a gather of an earlier iteration
+        self.late = None  # (place in the body, iterations) of a wait for a gather of an earlier iteration
         self.draw()
 
     def draw(self):
         r, made, open_gathers, wide = self.r, list(self.inputs), [], []
-        stream = 0 if self.trips else None  # in a loop: how far from that of the iteration; else the first step sets it
-        holder = {name: None for name, _, _ in self.inputs}  # stream on which it is known; None: all
+        stream = 0 if self.trips else None  # in a loop: distance from the iteration's stream
+        holder = {name: None for name, _, _ in self.inputs}  # stream on which the value is known; None: all
         for k in range(r.randint(6, 24)):
             if stream is None or r.random() < (0.1 if self.trips else 0.25):
                 stream = r.randrange(self.streams)
@@ -160,7 +160,7 @@ class Program:
         return "\n".join(lines)
 
     def uses(self, slots):
-        """The graph, and the events of each life of each slot: {(name, slot): {life: [events]}}."""
+        """Returns the graph, and the events of each lifetime of each slot: {(name, slot): {lifetime: [events]}}."""
         g, lives, late = Graph(), {}, []
         start = g.event([])
 
@@ -232,7 +232,7 @@ class Program:
 
 
 def places(plan):
-    """{(name, slot): (first byte, end)} of rank 0, and the bytes of its memory."""
+    """Returns {(name, slot): (first byte, end)} of rank 0, and the bytes of its memory."""
     found = {}
     for m in re.finditer(r"^  buffer (\w+): (\d+) of f32(?:, \d+ slots)?(?:, input)?, at ([\d ]+)$", plan, re.M):
         size = (int(m.group(2)) * 4 + 63) // 64 * 64
@@ -248,7 +248,7 @@ def ordered(g, first, second):
 
 
 def wrong_places(program, plan):
-    """What is wrong with the places, or None; the bytes of memory and those of all slots."""
+    """Returns what is wrong with the places, or None; the bytes of memory, and those of all slots."""
     found, memory = places(plan)
     slots = {}
     for name, _ in found:

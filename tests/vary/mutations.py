@@ -1,5 +1,5 @@
-"""What changes a compiled program, as `hirc compile --dump=hir` prints it, a little: it may be right, refused or no
-program then. verdicts.py draws them."""
+"""Small changes of a compiled program, as `hirc compile --dump=hir` prints it. The result may be right, refused, or
+not a program. verdicts.py draws them."""
 import re
 
 STATEMENT = re.compile(r"^\s+[^{}]+$")
@@ -8,7 +8,7 @@ NUMBER = re.compile(r"\b\d+\b")
 
 
 def statements(lines):
-    """Numbers of the lines that are statements of their own."""
+    """Returns the numbers of the lines that are single statements."""
     return [k for k, line in enumerate(lines) if STATEMENT.match(line) and not DECLARED.match(line)]
 
 
@@ -23,14 +23,14 @@ def drop_wait(r, lines):
 
 
 def swap(r, lines):
-    """Two neighbours of one block."""
+    """Swaps two neighbours of one block."""
     known = statements(lines)
     k = r.choice([k for k in known if k + 1 in known])
     return lines[:k] + [lines[k + 1], lines[k]] + lines[k + 2:]
 
 
 def swap_far(r, lines):
-    """Two of the same depth, a few lines apart, with no brace between."""
+    """Swaps two statements of the same depth, a few lines apart, with no brace between."""
     known = set(statements(lines))
     pairs = [(k, j) for k in known for j in range(k + 2, k + 6) if known.issuperset(range(k, j + 1))]
     k, j = r.choice(sorted(pairs))
@@ -38,14 +38,14 @@ def swap_far(r, lines):
 
 
 def replace(r, lines, pattern, change):
-    """One place that group 1 of the pattern has, in one of the lines."""
+    """Replaces one match of the pattern's group 1 in one of the lines."""
     places = [(k, m) for k, line in enumerate(lines) for m in re.finditer(pattern, line)]
     k, m = r.choice(places)
     return lines[:k] + [lines[k][:m.start(1)] + change(m[1]) + lines[k][m.end(1):]] + lines[k + 1:]
 
 
 def other_number(r, text):
-    """The text with one of its numbers changed, or with 1 added."""
+    """Returns the text with one of its numbers changed, or with 1 added."""
     found = list(NUMBER.finditer(text))
     if not found or r.random() < 0.3:
         return "(%s + 1)" % text
@@ -72,13 +72,13 @@ def change_stream(r, lines):
 
 
 def change_index(r, lines):
-    """Of a part: a block of a stream axis, an element of an axis."""
+    """Changes the index of a part: a block of a stream axis, an element of an axis."""
     return replace(r, lines, r"(?:\bshard_by_stream\(\w+, |\bselect\(\w+, axis=\d+, index=)(.*)\)$",
                    lambda text: r.choice(["0", "1", other_number(r, text)]))
 
 
 def change_tensor(r, lines):
-    """Another tensor of the program in place of one."""
+    """Replaces one tensor by another of the program."""
     names = sorted(set(re.findall(r"^\s+(?:input |inout |output )?(\w+)(?:: [^=]*)?(?: =|$)", "\n".join(lines), re.M)))
     return replace(r, lines, r"[(,] ?(%s)\b" % "|".join(map(re.escape, names)), lambda _: r.choice(names))
 
@@ -87,7 +87,7 @@ KINDS = [drop, drop_wait, swap, swap_far, change_peer, change_bound, change_stre
 
 
 def mutant(r, lines):
-    """What was done, and the program; None: there is no place for it."""
+    """Returns the change and the program; None: there is no place for the change."""
     kind = r.choice(KINDS)
     try:
         changed = kind(r, lines)

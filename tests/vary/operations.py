@@ -22,7 +22,7 @@ class Maker:
         self.lines = []
 
     def declare(self, word, name, shape, value="", loops=True):
-        """A tensor in a layout of its own."""
+        """Declares a tensor with its own layout."""
         draw = self.draw
         even = [k for k, extent in enumerate(shape) if extent >= 4 and extent % 2 == 0]
         if even and draw.random() < 0.15:
@@ -45,7 +45,7 @@ class Maker:
         return [self.draw.choice([1, 2, 3, 4, 6]) for _ in range(rank)]
 
     def factors(self, product):
-        """A shape of so many elements, with axes of extent 1 among its axes."""
+        """Returns a shape with this number of elements, with some axes of extent 1."""
         shape = []
         while product > 1:
             shape.append(self.draw.choice([k for k in range(2, product + 1) if product % k == 0]))
@@ -75,7 +75,7 @@ class Maker:
         self.declare("output", "Y", rest, f" = {word}({operand}, axis={axis})")
 
     def select(self):
-        """Of an axis that each rank holds whole."""
+        """Selects along an axis that each rank holds whole."""
         shape, axis = self.shape(3), self.draw.randrange(3)
         spread = self.draw.choice([k for k in range(3) if k != axis])
         text = ", ".join(f"{extent}@x" if k == spread else str(extent) for k, extent in enumerate(shape))

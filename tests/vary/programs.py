@@ -210,7 +210,7 @@ def command(hirc, verb, program):
 
 
 def run(hirc, program):
-    """What happened (None: right) and the text that says so."""
+    """Returns the problem (None: the run is right) and its text."""
     code, text = command(hirc, "run", program)
     if code == 0:
         code, text = command(hirc, "check", program)

@@ -1,5 +1,5 @@
-"""Random programs of products and collectives, as of tensor parallel and data parallel training: what
-merge-collectives, split-allreduces and chunk-collectives change."""
+"""Random programs of products and collectives, as in tensor parallel and data parallel training: input for
+merge-collectives, split-allreduces and chunk-collectives."""
 import random
 
 EXTENTS = [4, 6, 8, 12, 16, 24]
@@ -16,7 +16,7 @@ class Transformed:
         self.number = number
         self.flags = ["--target=cuda"] * cuda
         self.dtype = r.choice(["f32", "f32", "bf16", "f64"])
-        self.shape, self.spread = {}, {}  # of values; spread: which axis is spread over x
+        self.shape, self.spread = {}, {}  # by value; spread: the axis that is sharded over x
         self.lines, self.last = [], []
         products = [self.row_parallel, self.column_parallel]
         for _ in range(r.randint(2, 7)):
@@ -59,7 +59,7 @@ class Transformed:
         return v
 
     def draw(self, spread):
-        """A matrix that is spread so, or a new one."""
+        """Returns a matrix with this sharding, or a new one."""
         known = [v for v in self.shape if len(self.shape[v]) == 2 and self.spread[v] == spread]
         if known and self.r.random() < 0.8:
             return self.r.choice(known[-3:])

@@ -31,7 +31,7 @@ class Program:
         if r.random() < 0.15:
             self.extents[r.randrange(len(self.extents))] = r.choice([5000, 2049, 0])
         axes = list(range(len(self.extents)))
-        self.split = r.choice([None] + axes)  # over the ranks
+        self.split = r.choice([None] + axes)  # sharded axis
         self.stream = r.choice([None, None, None] + [a for a in axes if self.extents[a] > 1])
         self.values = ["X%d" % k for k in range(r.randint(1, 3))]
         self.lines = ["input %s: %s" % (x, self.type()) for x in self.values]
@@ -77,7 +77,7 @@ class Program:
 
 
 def run(hirc, program, folder, *options):
-    """Outputs as bytes; the error's text if there is one."""
+    """Returns the outputs as bytes; or the text of the error."""
     files = [folder / (name + ".npy") for name in program.outputs]
     code, _, err = drawn.call([hirc, "run", "-", "--np=%d" % program.ranks, "--bootstrap=thread", *options,
                                *("--output=%s=%s" % x for x in zip(program.outputs, files))], program.text())

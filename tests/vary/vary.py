@@ -2,13 +2,13 @@
 """Makes variations of the example programs and checks that hirc takes them all.
 
     vary.py --hirc build/dev/hirc --count 60            each compiles, and its dump is a fixed point
-    vary.py --hirc build/dev/hirc --count 40 --check    and its numbers are those of the reference
+    vary.py --hirc build/dev/hirc --count 40 --check    and its results equal the reference
     vary.py --hirc build/dev/hirc --show 17             prints variation 17
 
-A variation is an example after a few edits that keep its sense: other names, extents, dtypes, chunk
-counts, meshes, layouts and statement orders, operations before and after it, and a second copy of it
-beside it. Variation k of a seed is always the same. One that fails is cut down to the edits that it
-needs to fail, and kept in a folder with the command and the output.
+A variation is an example after a few edits that keep its sense: other names, extents, dtypes, chunk counts, meshes,
+layouts and statement orders, operations before and after it, and a second copy of it beside it. Variation k of a seed
+is always the same. A variation that fails is reduced to the edits that make it fail, and kept in a folder with the
+command and the output.
 """
 import argparse
 import concurrent.futures
@@ -37,13 +37,13 @@ SKIP_CODE = 77
 
 
 class Statement:
-    """One statement, or a block with all that is in it, or a definition with its schedule."""
+    """One statement, or a block with its contents, or a definition with its schedule."""
 
     def __init__(self, text):
         self.text = text
 
     def targets(self):
-        """Names defined, and the sign after them."""
+        """Returns the names defined, and the sign after them."""
         head = re.match(r"(?:input|inout|output)\b", self.text)
         text = self.text[head.end():] if head else self.text
         depth = 0
@@ -76,7 +76,7 @@ def tokens(text):
 
 
 def flat(text):
-    """The text with all that stands in brackets cut out."""
+    """Returns the text without the parts in brackets."""
     out, depth = "", 0
     for _, token in tokens(text):
         depth -= token in ")]}"
@@ -106,19 +106,19 @@ class Program:
                 else:
                     self.body.append(Statement(statement))
                 lines = []
-        self.np = 0  # --np; 0: as the file says
-        self.run = []  # more options of `hirc run`
+        self.np = 0  # --np; 0: as stated in the file
+        self.run = []  # further options of `hirc run`
 
     def text(self):
         body = "".join(f"  {line}\n" for s in self.body for line in s.text.split("\n"))
         return "".join(f"{d}\n" for d in self.declarations) + f"program {self.header} {{\n{body}}}\n"
 
     def declared(self, word):
-        """(name, what follows) of the declarations of one kind."""
+        """Returns (name, text after it) of the declarations of one kind."""
         return [m.groups() for d in self.declarations if (m := re.fullmatch(word + r"\s+(`[^`]*`|\w+)\s*(.*)", d))]
 
     def meshes(self):
-        """Name: ([axis names], [sizes], number of ranks it needs) of each mesh."""
+        """Returns name: ([axis names], [sizes], number of ranks it needs) of each mesh."""
         out = {}
         for name, rest in self.declared("mesh"):
             match = re.fullmatch(r"\(([^)]*)\)\s*(?:=\s*(.*))?", rest)
@@ -163,7 +163,7 @@ class Program:
             s.text = re.sub(pattern, with_, s.text)
 
     def rename(self, names):
-        """New names for old ones, but for attribute keys and operations."""
+        """Replaces names, except attribute keys and operations."""
         def renamed(text, is_declaration):
             flags = [m.span() for m in re.finditer(r"\bcontiguity\s*\([^)]*\)", text)]
             starts = [at for at, _ in tokens(text)]
@@ -193,7 +193,7 @@ def product(numbers):
 
 
 def evaluate(expression, known):
-    """An extent's value; `/` of integers must divide."""
+    """Returns the value of an extent; `/` of integers must divide."""
     def ceil_div(a, b):
         return -(-a // b)
     text = "".join(str(known.get(t, t)) for _, t in tokens(expression)).replace("/", "//")
@@ -202,7 +202,7 @@ def evaluate(expression, known):
 
 
 def axes_of(text):
-    """The axes of a type: [extent, [placements]]."""
+    """Returns the axes of a type: [extent, [placements]]."""
     out, depth, axis = [], 0, ""
     for _, token in tokens(text + ","):
         depth += (token == "(") - (token == ")")
@@ -220,7 +220,7 @@ def axes_text(axes):
 
 
 def type_of(program, name):
-    """(dtype, axes) that a tensor is given; None when it is given none."""
+    """Returns (dtype, axes) of the type stated for a tensor; None if none is stated."""
     for s in program.body:
         if name in s.defines():
             for match in TYPED.finditer(s.text):
@@ -233,7 +233,8 @@ def type_of(program, name):
 
 
 def edit_names(p, r):
-    """New names for everything; some look like operations, numbers of the other surface or nothing at all."""
+    """New names for everything; some look like operations, like numbers of the other surface, or like nothing at all.
+    """
     odd = ["T3", "T0", "i0", "i2", "c1", "sum", "relu", "`odd name`", "`for`", "main", "x", "X", "Y",
            "_", "block", "stream", "mesh0"]
     fresh = odd + [f"{a}{b}" for a in ("alpha", "Beta", "g_") for b in range(99)]
@@ -263,7 +264,7 @@ def edit_extents(p, r):
 
 
 def extents_fit(p):
-    """Whether extents divide where they must: at a swizzle, in `/`, and where a view regroups them."""
+    """Returns true if extents divide where they must: at a swizzle, in `/`, and where a view regroups them."""
     known = p.values()
     sizes = {a: s for axes, all_sizes, _ in p.meshes().values() for a, s in zip(axes, all_sizes)}
     for s in p.body:
@@ -394,7 +395,7 @@ def edit_after(p, r):
 
 
 def edit_double(p, r):
-    """A second copy of the whole, apart, fed by the first, or added to it."""
+    """A second copy of the whole program, separate, fed by the first, or added to it."""
     if len(p.body) > 24:
         return
     names = {n: f"{n}_b" if not n.startswith("`") else f"`{n[1:-1]} b`" for n in p.tensors()}
@@ -427,11 +428,11 @@ def edit_double(p, r):
 
 
 def edit_layouts(p, r):
-    """Inputs and outputs that are placed otherwise."""
+    """Other placements of inputs and outputs."""
     if any(s.kind() in ("for", "if") for s in p.body):
         return
     meshes = list(p.meshes().values())
-    if len(meshes) != 1 or "partial" in p.text(): # the partial results would have no sum pending
+    if len(meshes) != 1 or "partial" in p.text(): # there would be no pending sum for the partial results
         return
     for s in p.body:
         if s.kind() not in ("input", "output") or "partial" in s.text or "schedule" in s.text or r.random() < 0.5:
@@ -454,7 +455,7 @@ def edit_layouts(p, r):
 
 
 def edit_types(p, r):
-    """Types of intermediates left out, where they say nothing that is needed."""
+    """Leaves out types of intermediates where they are not needed."""
     needed = re.compile(r"\b(set|cast|full|reshape|allocate|iota|broadcast|dispatch|combine|extern|partial|schedule|stream|"
                         r"all_to_all|\w+_from|reduce\w*)\b")
     for s in p.body:
@@ -496,7 +497,7 @@ class Trial:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.files = itertools.count()
-        self.undecided = 0  # runs of which the comparison says nothing: outputs of a few elements of bf16
+        self.undecided = 0  # runs that the comparison cannot judge: outputs of a few elements of bf16
 
     def command(self, *words):
         try:
@@ -507,7 +508,7 @@ class Trial:
             return 99, "no end after 60 s\n"
 
     def failure(self, program):
-        """(what failed, command, output) or None."""
+        """Returns (failed step, command, output) or None."""
         path = self.folder / f"{next(self.files)}.hir"
         path.write_text(program.text())
         np = [f"--np={program.np}"] if program.np else []
@@ -523,7 +524,7 @@ class Trial:
         if self.options.check:
             words = ["run", f"--np={program.np or program.ranks()}", str(path), "--check", "--timeout=20", *program.run]
             code, out = self.command(*words)
-            refused = code == 1 and "does not divide" in out and "reshape" in out # as it must be, and says so
+            refused = code == 1 and "does not divide" in out and "reshape" in out # the expected error
             if code == 3 and "undecided: " in out and "wrong: " not in out:
                 self.undecided += 1
             elif code and not refused:
@@ -531,7 +532,7 @@ class Trial:
         return None
 
     def reduce(self, example, edits, what):
-        """The edits without those that it fails without."""
+        """Removes edits without which it still fails."""
         for edit in list(edits):
             fewer = [e for e in edits if e is not edit]
             failure = self.failure(build(example, fewer))

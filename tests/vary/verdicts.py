@@ -1,26 +1,27 @@
 #!/usr/bin/env python3
-"""Compares what `hirc check` says of a program with what running it shows.
+"""Compares the verdict of `hirc check` on a program with runs of it.
 
-    verdicts.py --hirc build/dev/hirc --count 300            300 programs of each kind that is drawn, seed 1
-    verdicts.py --hirc build/dev/hirc --every 5              each fifth of the programs that are given
-    verdicts.py --hirc build/dev/hirc --keep FOLDER          programs of disagreements go there
+    verdicts.py --hirc build/dev/hirc --count 300            300 programs of each drawn kind, seed 1
+    verdicts.py --hirc build/dev/hirc --every 5              every fifth given program
+    verdicts.py --hirc build/dev/hirc --keep FOLDER          keeps programs with a disagreement
 
 Each program has three verdicts: that of `hirc check`; that of `hirc run --no-check`; that of `hirc run --no-check
 --check --adversary=SEED` for three seeds. The programs:
 
-    given     those of tests and examples, as they stand
+    given     programs of tests and examples, unchanged
     dumps     the same, compiled and printed
     random    those of programs.py and loops.py, which are right
     compiled  the same, compiled and printed
     mutants   dumps of examples and of random programs, with one change (mutations.py)
 
-The script prints how often each pair of verdicts comes. A program that check accepts and that a run refuses, or that
+The script prints how often each pair of verdicts occurs. A program that check accepts and that a run refuses, or that
 hangs, or gives wrong numbers, is a disagreement; so is a random program that check refuses and that runs right, and a
 command that crashes. A mutant that check refuses may run right: a race need not show. Disagreements with the same
-message are one class, of which the shortest program is kept. Errors of what nothing has written (E0603) and of what
-no rank holds (E0604) are verdicts of their own, as are ranks whose copies of an output are not equal (E0711): check
-does not see values, so they do not make the script fail. Nor do runs that depend on what no check sees, nor programs
-that are wrong as they stand and that the passes repair: --check evaluates a program as it stands.
+message are one class, of which the shortest program is kept. Errors about unwritten elements (E0603) and about
+elements that no rank holds (E0604) are separate verdicts, as are ranks whose copies of an output are not equal
+(E0711): check does not see values, so they do not make the script fail. It also ignores runs that depend on facts
+which no check sees, and programs that are wrong before the passes and repaired by them: --check evaluates the program
+before the passes.
 """
 import argparse
 import collections
@@ -37,15 +38,16 @@ import mutations
 import programs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SEEDS = (1, 2, 3)  # of the adversary: one of each order
-STUCK = 2  # seconds in which nothing moves, then a run hangs
-LONGEST = 10  # seconds of a command; one that takes longer, though something moves, says nothing
+SEEDS = (1, 2, 3)  # of the adversary: one for each of its orders
+STUCK = 2  # seconds without progress after which a run counts as hanging
+LONGEST = 10  # time limit of a command; one that takes longer, though it makes progress, has no verdict
 SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"]}
 KINDS = ["given", "dumps", "random", "compiled", "mutants"]
 CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
 RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
 NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal"}
-# A run may fail for what the check does not see: kernels of externs, files, the machine's memory, data as indices.
+# A run may fail for reasons that the check does not see: kernels of externs, files, the machine's memory, data as
+# indices.
 DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|has \d+ bytes, this machine|"
                      r"index -?\d+ is outside of the axis|expert -?\d+ is not below)")
 UNKNOWN = ("E0610", "E0611")
@@ -53,7 +55,7 @@ RIGHT = ("right", "undecided")
 APART = ("never-written", "held-by-none", "unequal")
 
 Program = collections.namedtuple("Program", "kind name text options")
-# check, run: verdicts; why: the message that tells the classes apart; said: of each command
+# check, run: verdicts; why: the message that tells classes apart; said: messages of each command
 Verdict = collections.namedtuple("Verdict", "check run why said")
 
 
@@ -61,7 +63,7 @@ Verdict = collections.namedtuple("Verdict", "check run why said")
 
 
 def given(every):
-    """Programs of golden tests, one by one, and examples."""
+    """Yields programs of golden tests, one by one, and examples."""
     for path in [*sorted(ROOT.glob("examples/**/*.hir")), *sorted(ROOT.glob("tests/**/*.hir"))][::every]:
         text = path.read_text(errors="replace").split("\n# EXPECT:")[0]
         for number, part in enumerate(re.split(r"^# -----.*$", text, flags=re.M)):
@@ -78,7 +80,7 @@ def drawn(seed, number):
 
 
 def compiled(hirc, program, kind):
-    """The dump of a program, which needs no passes; None where it does not compile."""
+    """Returns the dump of a program, which needs no passes; None if it does not compile."""
     done = command([hirc, "compile", "-", "--dump=hir", *program.options], program.text)
     if done.returncode or not re.search(r"^program\b", done.stdout, re.M):
         return None
@@ -102,7 +104,7 @@ def mutant(hirc, seed, number, sources):
 
 
 def command(words, text):
-    """What a command did; exit code None: it did not end."""
+    """Runs a command. Exit code None: it did not end."""
     try:
         return subprocess.run(words, input=text, capture_output=True, text=True, errors="replace", timeout=LONGEST,
                               check=False)
@@ -111,7 +113,7 @@ def command(words, text):
 
 
 def message(done):
-    """The first error, without what differs from program to program."""
+    """Returns the first error, without the parts that differ from program to program."""
     said = done.stderr + done.stdout
     found = re.search(r"error: (.*)", done.stderr) or re.search(r"^((?:wrong|undecided): .*)", said, re.M)
     text = found[1] if found else "exit code %s" % done.returncode
@@ -150,7 +152,7 @@ def run_verdict(done):
 
 
 def is_repaired(hirc, program):
-    """Returns true if the program is refused as it stands, without the passes."""
+    """Returns true if the program is refused without the passes."""
     return check_verdict(command([hirc, "check", "-", "--passes=", *program.options], program.text)) == "refused"
 
 
@@ -189,7 +191,7 @@ def disagrees(program, v):
 
 
 def put_table(counts):
-    """Of each kind; of all verdicts those that came."""
+    """Prints a row for each kind, with the verdicts that occurred."""
     ran = [x for x in RAN if any(key[2] == x for key in counts)]
     for kind in KINDS:
         rows = {c: [counts[kind, c, x] for x in ran] for c in CHECKED if any(counts[kind, c, x] for x in ran)}
@@ -210,7 +212,7 @@ def keep(folder, number, program, v):
 
 
 def work(o):
-    """The programs, each by a function that makes it."""
+    """Yields the programs, each as a function that makes it."""
     files = list(given(o.every))
     examples = [p for p in given(1) if p.name.startswith("examples/") and "tutorial" not in p.name]
     examples += [p._replace(options=["--pipeline=" + kind]) for kind in ("permute", "collective", "p2p", "p2p-put")

@@ -1,6 +1,5 @@
-"""Random programs that write: tensors that statements overwrite, some of which they read at the same time, as a whole
-or by a view. Each tensor is cut into loops in another way, or not at all; all ranks compute the same. programs.py runs
-them."""
+"""Random programs that overwrite tensors. Some statements read a tensor while they write it, as a whole or through a
+view. Each tensor is cut into loops in another way, or not at all; all ranks compute the same. programs.py runs them."""
 import random
 
 STATEMENTS = ["relu({u})", "neg({u})", "add({u}, {w})", "sub({v}, {u})", "matmul({u}, {w})", "matmul({v}, {u})",
@@ -16,7 +15,7 @@ class Written:
         self.n = r.choice([4, 6, 8])
         self.dtype = r.choice(["f32", "f64"])
         self.names = ["A", "B", "C"][:r.randint(1, 3)]
-        self.views, self.products = 0, 4  # products: that may still come, so that numbers stay small
+        self.views, self.products = 0, 4  # products: number still allowed, so that values remain small
         self.lines = ["mesh m(x = %d)" % r.choice([1, 2]), "program p on m {"]
         self.lines += ["  input %s: %s" % (name, self.type()) for name in self.names]
         for _ in range(r.randint(1, 4)):
