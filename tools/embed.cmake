@@ -1,11 +1,11 @@
-# Files of other languages as strings of the program: CUDA, style sheets, scripts of shells, pages.
+# Makes strings in the program of files in other languages: CUDA, style sheets, shell scripts, pages.
 #
 #     hirc_embed(target pattern...)     files of src/, by patterns relative to it
 #
 # src/cuda/kernels/gemm.cuh becomes `const char cuda_kernels_gemm_cuh[]`: the path with `_` for each `/` and `.`.
-# "cuda/embedded.h" declares the strings of src/cuda. The strings are the files but for two things: a comment
-# /* … */ at the beginning, with the empty line after it, is for readers of the file; and style sheets have neither
-# comments nor blanks that browsers do not need.
+# "cuda/embedded.h" declares the strings of src/cuda. The strings equal the files, with two exceptions. A comment
+# /* … */ at the beginning, with the empty line after it, is left out. Style sheets lose all comments, and blanks that
+# browsers do not need.
 #
 #     hirc_embed_examples(target)       the examples of diagnostics, tests/diag/E0203.hir and so on
 #
@@ -14,10 +14,10 @@
 #
 #     static const struct diagnostic_example example_E0203 = {"COMMAND", "FILES", "FIX"};
 #
-# The build runs this file as a script too: cmake -DFILE=… -DSYMBOL=… -DOUTPUT=… -P tools/embed.cmake, and
+# The build also runs this file as a script: cmake -DFILE=… -DSYMBOL=… -DOUTPUT=… -P tools/embed.cmake, and
 # cmake -DEXAMPLES=FOLDER -DOUTPUT=… -P tools/embed.cmake
 
-# A text as a string of C.
+# Makes a string of C from a text.
 function(quote text out)
 	string(REPLACE "\\" "\\\\" text "${text}")
 	string(REPLACE "\"" "\\\"" text "${text}")
@@ -27,7 +27,7 @@ function(quote text out)
 	set(${out} "\"${text}\"" PARENT_SCOPE)
 endfunction()
 
-# The text before a mark, which stands in it, and the text after.
+# Splits a text at a mark, which it must contain.
 function(cut text mark before after)
 	string(FIND "${text}" "${mark}" at)
 	if(at LESS 0)

@@ -1,6 +1,6 @@
-"""The rows of the tables in src/: operations, dtypes, and what else scripts need of them.
+"""Reads the tables in src/: operations, dtypes and others that scripts need.
 
-Rows are read with a pattern, as the preprocessor is not there: a row begins with its macro's name at the start of a line.
+Rows are found by a pattern, without the preprocessor: a row begins with its macro's name at the start of a line.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ def rows(path, pattern):
 
 
 def operations():
-    """(name, nvFuser's name, attributes) of each operation."""
+    """Returns (name, nvFuser's name, attributes) of each operation."""
     pointwise = [(name, name, "") for name in rows("base/pointwise.def", r'^POINTWISE\([A-Z_]+, (\w+)')]
     collectives = rows("base/collectives.def",
                        r'^COLLECTIVE\(\w+, (?!NONE)\w+, (\w+), (\w+), .*, "([^"]*)", "[^"]*"\)$')
@@ -25,11 +25,11 @@ def operations():
 
 
 def scalar_keys():
-    """Keys of scalar operands: root, peer, …"""
+    """Returns the keys of scalar operands: root, peer, …"""
     keys = rows("ir/ops.def", r'\bKEYS?\(("[^)]*")\)')
     return sorted({key for text in keys for key in re.findall(r'"(\w+)"', text)})
 
 
 def dtypes():
-    """(name, nvFuser's name) of each dtype."""
+    """Returns (name, nvFuser's name) of each dtype."""
     return rows("base/dtypes.def", r'^DTYPE\([A-Z0-9]+, (\w+), "(\w+)"')

@@ -1,7 +1,7 @@
-"""What runs beside what on a GPU: programs of several ranks, each whole, in steps, and its two halves alone.
+"""Programs of several ranks on one GPU, for measuring overlap: each as a whole, in steps, and its two halves alone.
 
 A case has programs by name: `serial` moves, then computes; `pipeline` does both at once, in steps; `compute` and
-`copies` are the halves of it. All are of ranks that are threads and share the GPU. No pipeline can take less than the
+`copies` are the halves of it. The ranks are threads and share the GPU. No pipeline can take less than the
 longer of its halves, which is the roofline.
 """
 import re
@@ -48,7 +48,7 @@ STEPS = {"ag_matmul": (("--pipeline=p2p",), (None,)), "matmul_rs": (("--pipeline
 
 
 def text_of(case, kind, ranks, sizes, steps):
-    """The program, as a file of its own."""
+    """Returns the program, as a separate file."""
     params, programs = CASES[case]
     body = programs[kind]
     used = [p for p in params if re.search(rf"\b{p}\b", body)]
@@ -57,7 +57,7 @@ def text_of(case, kind, ranks, sizes, steps):
 
 
 def write_all(folder, ranks, sizes):
-    """By (case, kind, steps): the file of the program and the options that it runs with."""
+    """Returns by (case, kind, steps) the file of the program and its options."""
     out = {}
     folder.mkdir(parents=True, exist_ok=True)
     for case in CASES:
@@ -72,8 +72,9 @@ def write_all(folder, ranks, sizes):
 
 
 def sizes_that_fit(memory, ranks, small):
-    """m, k, n of the products, t and h of the linear layer: the full ones, halved until all ranks of a GPU with so many
-    bytes have room for their inputs, a gathered operand or a sum of their own, and as much again for what arrives."""
+    """Returns m, k, n of the products, t and h of the linear layer: the full sizes, halved until all ranks of a GPU
+    with this many bytes have room for their inputs, a gathered operand or a sum of their own, and the same again for
+    received data."""
     if small:
         return {"m": 64, "k": 32, "n": 64, "t": 64, "h": 16}
     m, k, n, t, h = 32768, 16384, 8192, 8192, 8192

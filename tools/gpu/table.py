@@ -3,7 +3,7 @@ import csv
 
 
 class Table:
-    """Rows as they come, in Markdown, and as CSV."""
+    """Prints rows as they come, in Markdown, and writes them as CSV."""
 
     columns = ("row", "measured", "reference", "by", "ratio", "goal", "ok")
 
@@ -25,13 +25,13 @@ class Table:
             self.file.flush()
 
     def add(self, row, measured, reference="", by="", ratio=None, goal="", ok=None):
-        """ok None: a row without a goal."""
+        """Adds a row. ok None: a row without a goal."""
         self.missed += ok is False
         self.write(row, measured, reference, by, "" if ratio is None else f"{ratio:.3f}", goal,
                    {None: "", True: "yes", False: "no"}[ok])
 
     def not_run(self, row, why, goal):
-        """A row whose goal is missed; why: what is not here, or failed."""
+        """Adds a row whose goal is missed. why: the reason, something missing or a failure."""
         self.missed += 1
         self.write(row, "", "", "", "", goal, str(why))
 

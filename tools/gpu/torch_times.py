@@ -1,11 +1,11 @@
-"""torch_times.py WHAT SIZE...: what PyTorch takes, median in us, measured as hirc measures its programs.
+"""torch_times.py WHAT SIZE...: the time of PyTorch, median in us, measured as hirc measures its programs.
 
     matmul N TIMES           torch.matmul of two N×N matrices of bf16
     linear T H S TIMES       the T×4H by H×4H linear layer of bf16 in S chunks of rows
     eager STEPS N TIMES      the host's time to issue STEPS additions of N floats
     graph STEPS N TIMES      the same as a torch.cuda.CUDAGraph: the time to issue a replay
 
-Exits with 77 and a line that says why where there is no torch, or no GPU that it can use.
+Exits with 77 and a line with the reason if there is no torch, or no GPU that it can use.
 """
 import statistics
 import sys
@@ -22,12 +22,12 @@ if not torch.cuda.is_available():
 
 
 def drawn(*sizes):
-    """As inputs of programs: multiples of 1/8 from -1 to 1."""
+    """Returns data like that of inputs of programs: multiples of 1/8 from -1 to 1."""
     return (torch.randint(-8, 9, sizes, device="cuda", dtype=torch.int32) / 8).to(torch.bfloat16)
 
 
 def median(times, one, issue=False):
-    """Of a call until the host knows that it is done, or until it has issued it."""
+    """Returns the median time of a call, until the host knows that it is done, or until it has issued it."""
     took = []
     for k in range(-3, times):
         torch.cuda.synchronize()

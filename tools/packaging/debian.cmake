@@ -1,4 +1,4 @@
-# What Debian has elsewhere or otherwise than `cmake --install` puts it; CPack runs this before it makes a package.
+# Changes the files of `cmake --install` where Debian has other places or forms; CPack runs this before it makes a package.
 if(NOT CPACK_GENERATOR STREQUAL "DEB")
 	return()
 endif()

@@ -1,10 +1,10 @@
-# What `cmake --install` installs beside the program, and where the program finds libraries.
+# Installs the files beside the program, and sets where the program finds libraries.
 #
 #     bin/hirc
 #     lib/hirc/*.so*                      with HIRC_BUNDLE
 #     share/man/man1, man5, ...
 #     share/bash-completion/completions/hirc, share/zsh/site-functions/_hirc, share/fish/vendor_completions.d/hirc.fish
-#     share/vim/vimfiles, share/nvim/site  what Vim and Neovim load by themselves, below /usr and /usr/local
+#     share/vim/vimfiles, share/nvim/site  files that Vim and Neovim load by themselves, below /usr and /usr/local
 #     share/hirc/examples, share/hirc/editors
 #     share/doc/hirc/README.md, LICENSE   and licences/, with HIRC_BUNDLE
 #     share/doc/hirc/examples             a link to share/hirc/examples, for README's links

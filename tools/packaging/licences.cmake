@@ -1,4 +1,4 @@
-# The licences of the libraries in lib/hirc: `copyright` of the Debian packages that they are of, below share/doc/hirc.
+# Installs the licences of the libraries in lib/hirc, below share/doc/hirc: `copyright` of their Debian packages.
 file(GLOB libraries $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/hirc/*)
 find_program(DPKG_QUERY dpkg-query)
 foreach(library IN LISTS libraries)

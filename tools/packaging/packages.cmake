@@ -1,5 +1,5 @@
-# What CPack makes of it: `cpack -G DEB`, a package for the Debian that it is built on, and `cpack -G TGZ`, a folder
-# that may lie anywhere. tools/package configures for both, and calls it.
+# Packages made by CPack: `cpack -G DEB`, for the Debian of the build, and `cpack -G TGZ`, a folder that works
+# anywhere. tools/package configures for both, and calls CPack.
 
 set(CPACK_GENERATOR TGZ)
 set(CPACK_PACKAGE_NAME hirc)

@@ -1,10 +1,10 @@
-"""The wheel: the modules, and of what `cmake --install` put below the folder $HIRC_INSTALLED the program and its
-libraries.
+"""The wheel: the modules, and the program with its libraries, which `cmake --install` has put into the folder
+$HIRC_INSTALLED.
 
-The program is not Python's: the wheel is for any Python 3, and for the platform that the program needs. That is
-manylinux_X_Y, where X.Y is the first glibc whose platform has the symbols of glibc, libstdc++ and libgcc that it and
-the libraries beside it ask for, if all other libraries are beside it or belong to a platform of manylinux; else linux,
-which only this machine and its like can be expected to run.
+The program does not depend on Python's version: the wheel is for any Python 3, and for the platform that the program
+needs. That is manylinux_X_Y if all libraries are beside the program or belong to a platform of manylinux. X.Y is the
+first glibc whose platform has the symbols of glibc, libstdc++ and libgcc that the program and these libraries need.
+Otherwise it is linux, which only machines like this one can be expected to run.
 """
 import glob
 import os
@@ -18,8 +18,8 @@ from setuptools.command.build_py import build_py
 from wheel.bdist_wheel import bdist_wheel
 
 SYSTEM = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so\.\d+$")
-# The last versions of symbols of libstdc++ and libgcc that a platform with a glibc has, as auditwheel lists them; what
-# is beyond the last row is of no platform.
+# The last versions of symbols of libstdc++ and libgcc on a platform with a glibc, as auditwheel lists them. Later
+# versions are on no platform.
 PLATFORMS = [((2, 24), {"GLIBCXX": (3, 4, 22), "CXXABI": (1, 3, 10), "GCC": (4, 8, 0)}),
              ((2, 28), {"GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (7, 0, 0)}),
              ((2, 34), {"GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (7, 0, 0)}),
@@ -38,7 +38,7 @@ def installed():
 
 
 def carried():
-    """(path, path in the package) of the program and of the libraries beside it."""
+    """Yields (path, path in the package) of the program and of the libraries beside it."""
     top = installed()
     libraries = os.path.join(top, "lib", "hirc")
     found = [(os.path.join(top, "bin", "hirc"), "bin/hirc")]
@@ -48,13 +48,13 @@ def carried():
 
 
 def licences():
-    """Paths of hirc's licence and those of the libraries."""
+    """Returns the paths of hirc's licence and of those of the libraries."""
     documents = os.path.join(installed(), "share", "doc", "hirc")
     return glob.glob(os.path.join(documents, "LICENSE")) + sorted(glob.glob(os.path.join(documents, "licences", "*")))
 
 
 def name_of(path):
-    """A library's name, by which it is looked for (DT_SONAME)."""
+    """Returns the name of a library by which the loader looks for it (DT_SONAME)."""
     match = re.search(r"\(SONAME\).*\[(.*)\]", read("-d", path))
     return match.group(1) if match else os.path.basename(path)
 
@@ -64,7 +64,7 @@ def read(option, path):
 
 
 def asked(path, beside):
-    """The versions of symbols that a file asks for of libraries that are not beside it."""
+    """Returns the versions of symbols that a file needs from libraries that are not beside it."""
     library, found = None, set()
     for section in re.split(r"\n(?=Version )", read("-V", path)):
         if not section.startswith("Version needs"):
@@ -78,7 +78,7 @@ def asked(path, beside):
 
 
 def glibc_of(version):
-    """The first glibc whose platform has a version of symbols, as (2, 34); None: no platform is known to have it."""
+    """Returns the first glibc whose platform has a version of symbols, as (2, 34); None: no known platform has it."""
     family, _, number = version.partition("_")
     if version in NAMED or not re.fullmatch(r"\d+(\.\d+)+", number):
         return NAMED.get(version)
@@ -103,7 +103,8 @@ def platform_tag():
 
 
 class Build(build_py):
-    """Copies what the package carries; a library by the one name that it is looked for, as wheels have no links."""
+    """Copies the files of the package; a library under the one name that the loader looks for, since wheels have no
+    links."""
 
     def run(self):
         super().run()

@@ -21,7 +21,7 @@ and only from_fx needs torch.
 """
 from .arrays import from_bf16, run, to_bf16
 from .command import Diagnostic, Error, HircWarning, binary, version
-from .program import Program, check, compile, from_fx, sim  # noqa: A004: it is what the command is called
+from .program import Program, check, compile, from_fx, sim  # noqa: A004: named as the command
 
 __all__ = ["Diagnostic", "Error", "HircWarning", "Program", "binary", "check", "compile", "from_bf16", "from_fx", "run",
            "sim", "to_bf16", "version"]

@@ -1,4 +1,4 @@
-"""The command `hirc`: the program that this package carries, in place of this process."""
+"""The command `hirc`: replaces this process by the program that this package carries."""
 import os
 import sys
 

@@ -1,4 +1,4 @@
-"""Running programs on arrays of NumPy, through files that both map."""
+"""Runs programs on arrays of NumPy, through files that both sides map."""
 from __future__ import annotations
 
 import os
@@ -13,28 +13,28 @@ if TYPE_CHECKING:
     import numpy
 
 SHARED = "/dev/shm"
-ROOM = 4  # times what the inputs take must be free there, for outputs, whose sizes hirc alone knows
-SPARE = 64 << 20  # bytes, that must be free besides
-FULL = "No space left on device"  # what hirc then says
+ROOM = 4  # free memory there, as a multiple of the inputs, for outputs, whose sizes only hirc knows
+SPARE = 64 << 20  # further bytes that must be free
+FULL = "No space left on device"  # part of hirc's message if the space is too small
 
 
 def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defines: Optional[Defines] = None,
         ranks: Optional[int] = None, args: Sequence[str] = ()) -> Dict[str, "numpy.ndarray"]:
-    """Runs a program on ranks of this machine; all its outputs by name, each put together from all ranks.
+    """Runs a program on ranks of this machine. Returns all its outputs by name, each joined from all ranks.
 
-    arrays  of inputs by name, of the input's dtype and whole shape, in any order of memory. Inputs that the program has
-            data for may be left out. bf16 and f8 are those of ml_dtypes, or raw bytes, dtype "V2" (see to_bf16) and
-            "V1". An input with a pending reduction has the parts of its ranks as a last dimension.
+    arrays  of inputs by name, with the dtype and the whole shape of the input, in any memory order. Inputs for which
+            the program has data may be left out. bf16 and f8 are those of ml_dtypes, or raw bytes, dtype "V2" (see
+            to_bf16) and "V1". An input with a pending reduction has the parts of its ranks as a last dimension.
     defines values of params, consts and free scalars, by name
-    ranks   how many; None: as the program says
-    args    more options of hirc run, as ["--pipeline=permute", "--check"]. What it prints goes to sys.stdout.
+    ranks   their number; None: as stated in the program
+    args    more options of hirc run, as ["--pipeline=permute", "--check"]. Its output goes to sys.stdout.
 
-    The arrays that come back are the caller's own; nothing is written to those that went in: an inout comes back as an
-    output. bf16 comes back as "V2", see from_bf16, f8 as "V1". Ranks are processes that hirc starts, also where a
-    launcher has started Python, unless args have --bootstrap.
+    The caller owns the returned arrays. The arrays passed in are not changed: an inout is returned as an output. bf16
+    is returned as "V2", see from_bf16, f8 as "V1". Ranks are processes that hirc starts, even if a launcher has started
+    Python, unless args have --bootstrap.
 
-    Raises Error, with diagnostics, where hirc fails (wrong shape or dtype, --check, ...); TypeError for arrays that no
-    dtype of hirc fits; ValueError where an input is missing or a name is no input.
+    Raises Error, with diagnostics, if hirc fails (wrong shape or dtype, --check, ...); TypeError for arrays without a
+    matching dtype of hirc; ValueError if an input is missing or a name is not an input.
     """
     import numpy
 
@@ -75,7 +75,7 @@ def run(program: Source, arrays: Mapping[str, "numpy.typing.ArrayLike"], *, defi
 
 
 def defining(args: Sequence[str]) -> List[str]:
-    """Those of the options of hirc run that say which inputs there are: -D and --np."""
+    """Returns those options of hirc run that decide which inputs there are: -D and --np."""
     words, found = iter(options(None, None, args)), []
     for word in words:
         if word in ("-D", "--np"):
@@ -90,7 +90,7 @@ def names(listed) -> str:
 
 
 def stored(name: str, array) -> "numpy.ndarray":
-    """An array as .npy files of hirc hold it: C order, little-endian."""
+    """Returns an array in the form of hirc's .npy files: C order, little-endian."""
     import numpy
 
     value = numpy.asarray(array, order="C")
@@ -101,7 +101,8 @@ def stored(name: str, array) -> "numpy.ndarray":
 
 
 def loaded(path: str) -> "numpy.ndarray":
-    """The array of a file, which is mapped, so that it may be unlinked; changes stay with the caller."""
+    """Returns the array in a file, which is mapped, so that the file may be unlinked; changes are private to the
+    caller."""
     import numpy
 
     try:
@@ -111,7 +112,8 @@ def loaded(path: str) -> "numpy.ndarray":
 
 
 def folder(size: int) -> Optional[str]:
-    """Where files of so many bytes are exchanged: memory, if there is room, else where tempfile puts them (None)."""
+    """Returns a folder for exchanging files of this many bytes: in memory, if there is room, otherwise tempfile's
+    (None)."""
     try:
         room = os.statvfs(SHARED)
     except OSError:
@@ -121,18 +123,18 @@ def folder(size: int) -> Optional[str]:
 
 
 def to_bf16(array: "numpy.typing.ArrayLike") -> "numpy.ndarray":
-    """An array of float32 rounded to bf16, to nearest even, of the same shape and dtype "V2"."""
+    """Returns an array of float32 rounded to bf16, to nearest even, with the same shape and dtype "V2"."""
     import numpy
 
     bits = numpy.asarray(array, dtype="<f4", order="C").view("<u4")
     high = bits >> 16
-    rounded = (bits + (0x7FFF + (high & 1))) >> 16  # to the even one of two that are as near
+    rounded = (bits + (0x7FFF + (high & 1))) >> 16  # ties to even
     nan = (bits & 0x7FFFFFFF) > 0x7F800000
     return numpy.where(nan, high | 0x40, rounded).astype("<u2").view("V2")
 
 
 def from_bf16(array: "numpy.ndarray") -> "numpy.ndarray":
-    """An array of bf16 (dtype "V2") as float32."""
+    """Returns an array of bf16 (dtype "V2") as float32."""
     import numpy
 
     value = numpy.asarray(array, order="C")

@@ -1,4 +1,4 @@
-"""Running the program `hirc`, and what it says."""
+"""Runs the program `hirc` and reads its messages."""
 from __future__ import annotations
 
 import glob
@@ -35,7 +35,7 @@ class Diagnostic:
 
     @classmethod
     def of(cls, record: dict, severity: str = "note") -> "Diagnostic":
-        """Of an object that --diagnostic-format=json prints; severity: where it says none."""
+        """Makes a Diagnostic of an object of --diagnostic-format=json. severity: used if the object has none."""
         return cls(record.get("severity", severity), record["message"], record.get("file"), record.get("line"),
                    record.get("column"), record.get("code"), tuple(cls.of(note) for note in record.get("notes", ())))
 
@@ -46,7 +46,7 @@ class Error(Exception):
     status      its exit code, as hirc(1) lists them: 1 the input, 2 the command line or too few ranks, 3 wrong numbers,
                 4 deadlock or timeout, 5 a backend is absent, 70 a bug; below 0 the signal that ended it
     diagnostics the messages with a severity, a list of Diagnostic
-    output      what it printed besides, as text
+    output      its other output, as text
     """
 
     def __init__(self, status: int, diagnostics: Sequence[Diagnostic], output: str):
@@ -60,7 +60,7 @@ class HircWarning(UserWarning):
 
 
 def binary() -> str:
-    """The path of the program: the environment variable HIRC, else the one in this package."""
+    """Returns the path of the program: the environment variable HIRC, otherwise the one in this package."""
     carried = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "hirc")
     path = os.environ.get("HIRC") or carried
     if path == carried and not os.path.exists(path):
@@ -70,8 +70,9 @@ def binary() -> str:
 
 
 def environment() -> Dict[str, str]:
-    """What the program runs with: os.environ, and last in LD_LIBRARY_PATH the folders of NVIDIA's wheels, as
-    `pip install hirc[cuda]` installs them, in which it finds cuBLASLt, NVRTC and NCCL for --target=cuda."""
+    """Returns the environment of the program: os.environ, with the folders of NVIDIA's wheels at the end of
+    LD_LIBRARY_PATH. `pip install hirc[cuda]` installs these; the program finds cuBLASLt, NVRTC and NCCL for
+    --target=cuda there."""
     variables = dict(os.environ)
     spec = importlib.util.find_spec("nvidia")
     wheels = [path for top in (spec.submodule_search_locations if spec else None) or ()
@@ -83,7 +84,7 @@ def environment() -> Dict[str, str]:
 
 
 def version() -> str:
-    """The version and the features of the program, as `hirc --version` prints them. Raises Error."""
+    """Returns version and features of the program, as `hirc --version` prints them. Raises Error."""
     done = subprocess.run([binary(), "--version"], env=environment(), capture_output=True, text=True, encoding="utf-8",
                           errors="replace", check=False)
     if done.returncode:
@@ -92,7 +93,7 @@ def version() -> str:
 
 
 def parse(text: str) -> Tuple[list, str]:
-    """Standard error as (diagnostics, the lines that are none)."""
+    """Splits standard error into (diagnostics, other lines)."""
     diagnostics, rest = [], []
     for line in text.splitlines():
         record = None
@@ -109,10 +110,10 @@ def parse(text: str) -> Tuple[list, str]:
 
 
 def execute(words: Sequence[str], text: Optional[str], above: int = 1) -> str:
-    """What `hirc WORDS --diagnostic-format=json` prints to standard output; text is its standard input.
+    """Returns the standard output of `hirc WORDS --diagnostic-format=json`; text is its standard input.
 
-    Raises Error. Warnings go to `warnings`, as of the function so many calls above this one, all else that it says to
-    sys.stderr; above=0: neither is shown, as another call will say the same.
+    Raises Error. Warnings go to `warnings`, attributed to the function this many calls above; other messages go to
+    sys.stderr. above=0: neither is shown, since another call will report the same.
     """
     done = subprocess.run([binary(), words[0], "--diagnostic-format=json", *words[1:]], input=text or "",
                           env=environment(), capture_output=True, text=True, encoding="utf-8", errors="replace",

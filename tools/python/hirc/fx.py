@@ -8,22 +8,22 @@
 GRAPH is a file of torch.export.save (.pt2), or a pickled pair of a GraphModule and its example inputs, or a pickled
 GraphModule whose nodes have their shapes. (Reading a pickle runs code that is in it: only read what you trust.)
 
-What is written of a node: its name; its target; the tensors that it needs; shape and dtype of its tensors, from
-meta["val"] or meta["tensor_meta"]; which operands it writes, from the schema; which results share an operand's storage,
-from untyped_storage(), or from the schema where there are no fake tensors; of functional collectives the kind, the
-group, and how they reduce; waits, whose result is what the collective made. Tensors of the CPU take no memory in a
-graph that also has an accelerator's.
+The program has these facts about a node: its name; its target; the tensors that it needs; shape and dtype of its
+tensors, from meta["val"] or meta["tensor_meta"]; the operands that it writes, from the schema; the results that share
+an operand's storage, from untyped_storage(), or from the schema if there are no fake tensors; for functional
+collectives the kind, the group and the reduction; waits, whose result is that of the collective. Tensors of the CPU
+take no memory in a graph that also has an accelerator's.
 
-times: nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know. A
-node without gets no time but what it computes and moves (flops=, touches=), and a collective or message its group: then
-the machine of `hirc … --cluster=` says what they take, by its roofline and its links. Operations are counted as torch
-does, on tensors without data; those of a module or of a function are those of the products that it calls.
+times: nanoseconds by the name of a node, or a function of a node that returns them, or None if it does not know. A
+node without a time gets its operations and bytes (flops=, touches=), a collective or message its group: then the
+machine of `hirc … --cluster=` gives their times, by its roofline and its links. Operations are counted as torch
+counts them, on tensors without data; for a module or a function, those of the products that it calls.
 
-groups: of process groups by name, their sizes or their lists of ranks, where neither the graph nor an initialised
-torch.distributed says them.
+groups: sizes of process groups, or their lists of ranks, by name, if neither the graph nor an initialised
+torch.distributed has them.
 
-sizes: of symbols that torch has no value for, such as the `u0` of a size that data decides. (Symbols that stand for
-sizes of a traced example have that example's.)
+sizes: values of symbols for which torch has none, such as the `u0` of a size that depends on data. (Symbols for sizes
+of a traced example have that example's values.)
 """
 import argparse
 import copy
@@ -51,7 +51,7 @@ OVERLOAD, HIGHER_ORDER = (getattr(getattr(torch, "_ops", None), n, ()) for n in 
 
 
 class Unknown(ValueError):
-    """What the graph does not say, with the node that should."""
+    """The graph lacks a fact; names the node that should have it."""
 
 
 def name_text(name):
@@ -64,7 +64,7 @@ def string_text(text):
 
 
 def items(x):
-    """What is recorded of a node, as a list: tensors, or what has a shape, and numbers."""
+    """Returns the recorded values of a node as a list: tensors, or objects with a shape, and numbers."""
     if isinstance(x, dict):
         x = list(x.values())
     if isinstance(x, (list, tuple)) and not hasattr(x, "shape"):
@@ -73,7 +73,7 @@ def items(x):
 
 
 class Value:
-    """A tensor of a node; without dtype a number that only says what comes first."""
+    """A tensor of a node; without dtype, a number that only gives an order."""
 
     def __init__(self, name, dtype=None, shape=(), storage=None, bytes=0, cpu=False):
         self.name, self.dtype, self.shape = name, dtype, shape
@@ -96,17 +96,17 @@ class Writer:
         self.times = times if callable(times) else lambda node: (times or {}).get(node.name)
         self.given = dict(groups or {})
         self.values = {}  # by node: its list of Value
-        self.latest = {}  # by storage: the value that has it last
-        self.same = {}    # storages of waits: those of what they wait for
-        self.groups = {}  # by what tells them apart: name, declaration
+        self.latest = {}  # by storage: the last value that has it
+        self.same = {}    # storages of waits: the storages they wait for
+        self.groups = {}  # by a key that identifies the group: name, declaration
         self.lines = []
         devices = {x.device.type for n in self.graph.nodes for x in self.tensors(n)}
         self.accelerated = bool(devices - {"cpu", "meta"})
 
-    # ---- what torch says of a node
+    # ---- facts from torch
 
     def whole(self, node, n):
-        """A number, or the value of a symbolic one: by sizes, or by the example that torch traced."""
+        """Returns a number, or the value of a symbolic one: from sizes, or from the example that torch traced."""
         if isinstance(n, int):
             return n
         symbolic = getattr(n, "node", None)
@@ -164,7 +164,7 @@ class Writer:
         if node.op == "get_attr" and recorded is None:
             recorded = operator.attrgetter(node.target)(self.module)
             if not hasattr(recorded, "shape"):
-                return []  # such as a process group
+                return []  # for example a process group
         found = []
         for x in items(recorded):
             if hasattr(x, "shape") and hasattr(x, "dtype"):
@@ -178,7 +178,7 @@ class Writer:
         return getattr(node.target, "_schema", None)
 
     def argument(self, node, *names):
-        """The value of an argument that the schema calls one of these names."""
+        """Returns the value of the argument that the schema calls by one of these names."""
         schema = self.schema(node)
         for k, a in enumerate(schema.arguments if schema else []):
             if a.name in names:
@@ -189,7 +189,7 @@ class Writer:
         return [x for x in pytree.tree_flatten(argument)[0] if isinstance(x, torch.fx.Node)]
 
     def marked(self, node, write):
-        """Nodes in arguments that the schema marks as written, or as shared with a result."""
+        """Returns the nodes in arguments that the schema marks as written, or as shared with a result."""
         schema = self.schema(node)
         found = []
         for k, a in enumerate(schema.arguments if schema else []):
@@ -198,18 +198,18 @@ class Writer:
         return found
 
     def collective(self, node):
-        """(kind of collective, or `wait`, or None)"""
+        """Returns (kind of collective, or `wait`, or None)"""
         schema = self.schema(node)
         space, _, name = schema.name.partition("::") if schema else ("", "", "")
         if space not in ("_c10d_functional", "c10d_functional", "_c10d_functional_autograd"):
             return None
         name = re.sub(r"(_coalesced)?(_out)?_?$", "", name)
-        if name == "batch_p2p_ops":  # one way at least, and the other at the same time
+        if name == "batch_p2p_ops":  # one direction at least, and the other at the same time
             return "send" if "isend" in self.argument(node, "op_list") else "recv"
         return "wait" if name in ("wait_tensor", "wait_tensors") else COLLECTIVES.get(name)
 
     def group(self, node):
-        """The name in the program of a collective's group."""
+        """Returns the name in the program of a collective's group."""
         name = self.argument(node, "group_name")
         size, ranks = self.argument(node, "group_size"), self.argument(node, "ranks")
         if ranks is not None:
@@ -249,7 +249,7 @@ class Writer:
         return size, None
 
     def without_data(self, x):
-        """Of a node what it gave, of tensors of the same shapes without data; anything else as it is."""
+        """Returns the result of a node as tensors of the same shapes without data; anything else unchanged."""
         if not isinstance(x, torch.fx.Node):
             return x
         recorded = self.recorded(x)
@@ -261,11 +261,11 @@ class Writer:
 
     @staticmethod
     def composed(node):
-        """Whether an operation of torch is only made of others."""
+        """Returns true if an operation of torch is only made of others."""
         return torch._C._dispatch_has_kernel_for_dispatch_key(node.target.name(), "CompositeImplicitAutograd")
 
     def called(self, node):
-        """The function that a node calls, if products may be in it that torch counts only as they are called."""
+        """Returns the function that a node calls, if it may contain products that torch counts only when called."""
         if node.op == "call_module":
             return copy.deepcopy(operator.attrgetter(node.target)(self.module)).to("meta")
         if node.op == "call_method":
@@ -277,7 +277,8 @@ class Writer:
         return node.target if self.composed(node) else None
 
     def flops(self, node):
-        """Operations of products, by torch's own count; 0: there are none, or torch cannot tell."""
+        """Returns the number of operations of products, by torch's own count; 0: there are none, or torch cannot
+        tell."""
         from torch.utils import flop_counter
 
         packet = getattr(node.target, "overloadpacket", None)
@@ -291,7 +292,7 @@ class Writer:
                     with torch.no_grad(), counter:
                         function(*args, **kwargs)
                 return int(counter.get_total_flops())
-            except Exception:  # whatever does not work without data
+            except Exception:  # some operations do not work without data
                 return 0
         out = self.without_data(node)
         if registry is None:
@@ -303,7 +304,8 @@ class Writer:
     # ---- statements
 
     def operands(self, node):
-        """The values that a node needs, each once; of a node with several the one that getitem takes."""
+        """Returns the values that a node needs, each once; of a node with several results, the one that getitem
+        takes."""
         if node.target is operator.getitem and isinstance(node.args[1], int):
             there = self.values[node.args[0]]
             return [there[node.args[1]]] if node.args[1] < len(there) else there
@@ -316,10 +318,10 @@ class Writer:
         return found
 
     def views(self, node, operands, results, what):
-        """By result: the operand whose storage it has, or -1.
+        """Returns, by result, the operand whose storage it has, or -1.
 
-        A graph that was read from a file has storages that nothing shares. There the schema says what is a view, but
-        not of operations that are made of others, such as reshape, which may copy.
+        A graph read from a file has no shared storages. Then the schema tells which results are views, but not for
+        operations that are made of others, such as reshape, which may copy.
         """
         shared = [v for n in self.marked(node, False) for v in self.values[n]]
         views = shared if isinstance(node.target, OVERLOAD) and not self.composed(node) else []
@@ -419,12 +421,12 @@ class Writer:
 
 
 def program_text(graph_module, *, times=None, groups=None, sizes=None, name=None):
-    """The text of the program of a GraphModule. Raises Unknown for what the graph does not say."""
+    """Returns the text of a GraphModule's program. Raises Unknown if the graph lacks a fact."""
     return Writer(graph_module, times, groups, sizes).program(name or "graph")
 
 
 def write(graph_module, file, **options):
-    """Writes program_text to a file that is open for text. Nothing is written if it raises Unknown."""
+    """Writes program_text to a file that is open for text. Writes nothing if it raises Unknown."""
     file.write(program_text(graph_module, **options))
 
 

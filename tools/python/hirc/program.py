@@ -27,7 +27,7 @@ Source = Union[Program, str, "os.PathLike[str]"]
 
 
 def source(program: Source) -> Tuple[str, Optional[str]]:
-    """(what stands for the file on the command line, standard input)"""
+    """Returns (the command line's word for the file, standard input)"""
     if isinstance(program, Program):
         return "-", program.text
     if isinstance(program, str) and "\n" in program:
@@ -41,7 +41,7 @@ def source(program: Source) -> Tuple[str, Optional[str]]:
 
 
 def options(defines: Optional[Defines], ranks: Optional[int], args: Sequence[str]) -> List[str]:
-    """-D and --np, then args."""
+    """Returns -D and --np, then args."""
     if isinstance(args, str):
         raise TypeError(f"args is a list of words: args=[{args!r}]")
     words = []
@@ -59,13 +59,13 @@ def command(name: str, program: Source, words: Sequence[str], above: int = 2) ->
     return execute([name, *words, "--", file], text, above)
 
 
-def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *,  # noqa: A001: as the command
+def compile(program: Source, passes: Union[str, Sequence[str], None] = None, *,  # noqa: A001: named as the command
             dump: Optional[str] = "hir", defines: Optional[Defines] = None, ranks: Optional[int] = None,
             args: Sequence[str] = ()) -> str:
-    """The program after passes, as `hirc compile` prints it.
+    """Returns the program after passes, as `hirc compile` prints it.
 
     passes  those to run, in this order, with their options ("allocate{hoist=1}"); None: the default pipeline; []: none
-    dump    "hir", "nvfuser", "ast" or "cost"; None: only what args ask for, as "--dump-plan"
+    dump    "hir", "nvfuser", "ast" or "cost"; None: only the output that args ask for, as "--dump-plan"
     defines values of params, consts and free scalars, by name
     ranks   the number of ranks, `np` in the program; None: as the program says
     args    more options of hirc compile
@@ -90,22 +90,23 @@ def check(program: Source, *, defines: Optional[Defines] = None, ranks: Optional
 
 def sim(program: Source, *, defines: Optional[Defines] = None, ranks: Optional[int] = None,
         args: Sequence[str] = ()) -> Dict[str, Any]:
-    """What the program takes, without running it: the figures of `hirc sim --json`, as hirc-sim(1) lists them."""
+    """Returns the time and memory of the program, without running it: the figures of `hirc sim --json`, as
+    hirc-sim(1) lists them."""
     return json.loads(command("sim", program, [*options(defines, ranks, args), "--json"]))
 
 
 def from_fx(graph_module: Any, *, times: Any = None, groups: Optional[Mapping[str, Any]] = None,
             sizes: Optional[Mapping[str, int]] = None, name: Optional[str] = None) -> Program:
-    """The program of a torch.fx.GraphModule: a statement `extern` a node, to schedule and to simulate.
+    """Returns the program of a torch.fx.GraphModule: one `extern` statement for each node, to schedule and simulate.
 
-    times   nanoseconds by the name of a node, or a function of a node that gives them, or None where it does not know;
-            what has none is given its operations and bytes, of which --cluster makes a time
-    groups  sizes of process groups, or their lists of ranks, by name, where neither the graph nor torch.distributed
-            says
-    sizes   of symbols that torch has no value for, by name, such as u0
+    times   nanoseconds by the name of a node, or a function of a node that returns them, or None if it does not know;
+            a node without a time gets its operations and bytes, from which --cluster computes a time
+    groups  sizes of process groups, or their lists of ranks, by name, if neither the graph nor torch.distributed
+            has them
+    sizes   values of symbols for which torch has none, by name, such as u0
     name    of the program; None: graph
 
-    Needs torch. Raises hirc.fx.Unknown, a ValueError, for what the graph does not say.
+    Needs torch. Raises hirc.fx.Unknown, a ValueError, if the graph lacks a fact.
     """
     from .fx import program_text
 
@@ -117,7 +118,7 @@ def from_fx(graph_module: Any, *, times: Any = None, groups: Optional[Mapping[st
 
 @dataclass(frozen=True)
 class Argument:
-    """An input or output of a program: how it is declared, and whether the program has data for it."""
+    """An input or output of a program: its declaration, and whether the program has data for it."""
 
     kind: str  # input, inout or output
     name: str
@@ -128,7 +129,7 @@ NAME = re.compile(r"`([^`]*)`|([A-Za-z_][A-Za-z0-9_]*)")
 
 
 def arguments(program: Source, words: Sequence[str]) -> List[Argument]:
-    """The inputs and outputs of a program, in its order; words are options of hirc compile."""
+    """Returns the inputs and outputs of a program, in its order. words: options of hirc compile."""
     text = command("compile", program, ["--stop-after=parse", "--dump=hir", *words], 0)
     found = []
     for line in text.splitlines():
@@ -140,7 +141,7 @@ def arguments(program: Source, words: Sequence[str]) -> List[Argument]:
 
 
 def declared(text: str) -> Tuple[List[str], bool]:
-    """The names of `A: f32[2, 3], B: i32[2] = f(X)`, and whether there is an `=`."""
+    """Returns the names of `A: f32[2, 3], B: i32[2] = f(X)`, and whether there is an `=`."""
     names, at, depth, starts = [], 0, 0, True
     while at < len(text):
         name = NAME.match(text, at)
