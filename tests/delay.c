@@ -44,7 +44,7 @@ static uint32_t draw(void)
 }
 
 /* Sets the time of the next stop: on average after five times the length of a stop. */
-static void wind(void)
+static void set_timer(void)
 {
 	long us = 1 + (long)(draw() % (uint64_t)(5 * longest_us));
 	struct itimerspec at = {.it_value = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}};
@@ -55,7 +55,7 @@ static void stop(int signal)
 {
 	(void)signal;
 	sleep_us((long)(draw() % (uint64_t)longest_us));
-	wind();
+	set_timer();
 }
 
 static void start_thread(void)
@@ -66,7 +66,7 @@ static void start_thread(void)
 	e.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
 	state = (uint64_t)e.sigev_notify_thread_id * 2654435761u + (uint64_t)time(NULL);
 	if (timer_create(CLOCK_MONOTONIC, &e, &timer) == 0)
-		wind();
+		set_timer();
 }
 
 static long number(const char *name, long otherwise)

@@ -180,7 +180,7 @@ void access_free(struct rank_check *w, op_id op, value_id v)
 
 /* Checks the accesses of the program's caller to a buffer after the program. With --strict the caller's
  * accesses are ordered only after the initial stream; without it, all streams are done by then. */
-static void give_back(struct rank_check *w, struct storage *x, struct clock *all)
+static void check_caller(struct rank_check *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;
 	const struct clock *clock = &w->stream.at[0].clock; /* the initial stream */
@@ -213,7 +213,7 @@ void access_end(struct rank_check *w)
 		if (out && x->freed)
 			report_freed(w, x->value, x->freed, x->freed_iteration, 0, ACCESS_TAKE);
 		else
-			give_back(w, x, &all);
+			check_caller(w, x, &all);
 		if (out)
 			written_end(w, k);
 		if (out || shown || !allocate || x->freed || !w->m->deallocates)

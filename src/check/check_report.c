@@ -143,7 +143,7 @@ static void put_thread(const struct rank_check *w, uint32_t thread, struct buf *
 }
 
 /* Adds a note with the statement that would order the two accesses. */
-static void way_out(struct rank_check *w, op_id op, const struct record *before)
+static void note_order(struct rank_check *w, op_id op, const struct record *before)
 {
 	const struct thread *t = &w->thread.at[before->thread];
 	const char *later = op ? op_info[w->m->op.at[op].kind].hir : "end of the program";
@@ -199,7 +199,7 @@ void report_race(struct rank_check *w, const struct storage *storage, op_id op, 
 		diag_note(w->c->d, place_of(w, before->op), "%s", text.at);
 	}
 	buf_free(&text);
-	way_out(w, op, before);
+	note_order(w, op, before);
 }
 
 /* ---- races of ranks */
@@ -299,7 +299,7 @@ void report_race_with_itself(struct rank_check *w, const struct storage *storage
 	buf_free(&text);
 }
 
-/* ---- lives */
+/* ---- lifetimes */
 
 /* Writes the witness of a buffer freed while another rank uses it: that rank's last use is held until the
  * free. */

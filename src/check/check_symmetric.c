@@ -93,7 +93,7 @@ static bool scalar_of(const struct rank_check *w, op_id op, int64_t *out)
 }
 
 /* Returns true if the walk's rank takes the branches around a statement, or if that is not known. */
-static bool comes_to(const struct rank_check *w, op_id op)
+static bool reaches(const struct rank_check *w, op_id op)
 {
 	for (region_id r = w->m->op.at[op].parent; w->m->region.at[r].owner;) {
 		op_id owner = w->m->region.at[r].owner;
@@ -151,7 +151,7 @@ static struct span span_of(struct rank_check *w, const struct touch *t, uint32_t
 	struct part_axis part;
 	struct cut cut = {.axis = t->leaf};
 	if (!t->x)
-		return comes_to(w, t->op) ? all : (struct span){0, 0};
+		return reaches(w, t->op) ? all : (struct span){0, 0};
 	if (w->m->op.at[t->op].kind != OP_SYMMETRIC_VIEW && !scalar_of(w, t->op, &cut.at))
 		return all;
 	if (!t->type)

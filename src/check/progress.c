@@ -194,8 +194,8 @@ static uint32_t order_run(const struct progress *p, struct order *o)
 }
 
 /* Returns one of the remaining nodes that come before a node. */
-static uint32_t keeper_of(const struct progress *p, const struct order *o, uint32_t node,
-                          enum progress_level level)
+static uint32_t find_blocker(const struct progress *p, const struct order *o, uint32_t node,
+                             enum progress_level level)
 {
 	for (uint32_t k = 0; k < p->edge.n; k++)
 		if (p->edge.at[k].to == node && o->left[p->edge.at[k].from] && p->edge.at[k].level <= level)
@@ -211,12 +211,12 @@ static void find_circle(const struct progress *p, const struct order *o, enum pr
 	uint32_t node = 1;
 	while (!o->left[node])
 		node++;
-	for (; !seen[node]; node = keeper_of(p, o, node, level))
+	for (; !seen[node]; node = find_blocker(p, o, node, level))
 		seen[node] = true;
 	uint32_t first = node;
 	do {
 		vec_push(&out->node, node);
-		node = keeper_of(p, o, node, level);
+		node = find_blocker(p, o, node, level);
 	} while (node != first);
 	free(seen);
 }

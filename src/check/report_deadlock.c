@@ -13,7 +13,8 @@ static const struct progress_node *node_at(const struct checker *c, const struct
 
 /* Returns the node whose place, rank and iteration a sentence names. For a meeting it is the start that is
  * missing, or the communication before. */
-static const struct progress_node *told_of(const struct checker *c, const struct circle *circle, uint32_t k)
+static const struct progress_node *find_described_node(const struct checker *c, const struct circle *circle,
+                                                       uint32_t k)
 {
 	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);
 	return n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START ? keeper : n;
@@ -32,7 +33,7 @@ static op_id own_op(const struct checker *c, const struct circle *circle, uint32
 	return p->node.at[meeting].op;
 }
 
-/* Puts what keeps a node of that rank from coming. */
+/* Puts the reason why a node of that rank cannot be reached. */
 static void put_keeper(const struct checker *c, const struct circle *circle, uint32_t k, uint32_t rank,
                        struct buf *out)
 {
@@ -52,7 +53,7 @@ static void put_keeper(const struct checker *c, const struct circle *circle, uin
 static void put_sentence(const struct checker *c, const struct circle *circle, uint32_t k, struct buf *out)
 {
 	const struct progress_node *n = node_at(c, circle, k), *keeper = node_at(c, circle, k + 1);
-	const struct progress_node *told = told_of(c, circle, k);
+	const struct progress_node *told = find_described_node(c, circle, k);
 	bool lacks_start = n->kind == PROGRESS_MEET && keeper->kind == PROGRESS_START;
 	if (n->kind == PROGRESS_ROOM) {
 		op_id op = keeper->kind == PROGRESS_MEET ? own_op(c, circle, k + 1, n->rank) : n->op;
@@ -130,7 +131,7 @@ void report_deadlock(struct checker *c, const struct circle *circle, enum progre
 		}
 	}
 	for (uint32_t k = first; k < first + circle->node.n; k++) {
-		uint32_t at = c->m->op.at[told_of(c, circle, k)->op].at;
+		uint32_t at = c->m->op.at[find_described_node(c, circle, k)->op].at;
 		text.n = 0;
 		put_sentence(c, circle, k, &text);
 		if (k > first)

@@ -140,7 +140,7 @@ static void join_all(struct problem *p)
 
 /* Returns true if an operand is a matrix: columns are dense along `down`, and follow each other along
  * `across`. */
-static bool lies(const struct axis *down, const struct axis *across, int operand, int64_t *lead)
+static bool is_matrix(const struct axis *down, const struct axis *across, int operand, int64_t *lead)
 {
 	if (down->n > 1 && down->stride[operand] != 1)
 		return false;
@@ -149,14 +149,14 @@ static bool lies(const struct axis *down, const struct axis *across, int operand
 }
 
 /* Returns true if an input is a matrix with columns along the summed axis, or along the kept axis. */
-static bool lies_either_way(const struct axis *inner, const struct axis *stays, int operand,
-                            bool *along_inner, int64_t *lead)
+static bool is_matrix_either_way(const struct axis *inner, const struct axis *stays, int operand,
+                                 bool *along_inner, int64_t *lead)
 {
 	*along_inner = inner->n > 1 || stays->n == 1;
-	if (*along_inner ? lies(inner, stays, operand, lead) : lies(stays, inner, operand, lead))
+	if (*along_inner ? is_matrix(inner, stays, operand, lead) : is_matrix(stays, inner, operand, lead))
 		return true;
 	*along_inner = !*along_inner;
-	return *along_inner ? lies(inner, stays, operand, lead) : lies(stays, inner, operand, lead);
+	return *along_inner ? is_matrix(inner, stays, operand, lead) : is_matrix(stays, inner, operand, lead);
 }
 
 /* Sets a, b and d so that d's columns lie along `row`; a is the operand that has this axis. */
@@ -164,14 +164,14 @@ static bool set_matrices(const struct axis *row, const struct axis *col, const s
                          int b, bool has_bias, struct cuda_gemm_key *key)
 {
 	bool along_inner;
-	if (!lies(row, col, OUT, &key->lead[CUDA_GEMM_D]))
+	if (!is_matrix(row, col, OUT, &key->lead[CUDA_GEMM_D]))
 		return false;
 	if (has_bias && (col->stride[BIAS] != 0 || (row->n > 1 && row->stride[BIAS] != 1)))
 		return false;
-	if (!lies_either_way(inner, row, a, &along_inner, &key->lead[CUDA_GEMM_A]))
+	if (!is_matrix_either_way(inner, row, a, &along_inner, &key->lead[CUDA_GEMM_A]))
 		return false;
 	key->transposed[CUDA_GEMM_A] = along_inner;
-	if (!lies_either_way(inner, col, b, &along_inner, &key->lead[CUDA_GEMM_B]))
+	if (!is_matrix_either_way(inner, col, b, &along_inner, &key->lead[CUDA_GEMM_B]))
 		return false;
 	key->transposed[CUDA_GEMM_B] = !along_inner;
 	key->rows = row->n;

@@ -81,7 +81,7 @@ struct parser {
 	uint32_t container_at; /* offset of its { */
 	uint32_t
 	    brace_at; /* a { is missing here, and the grammar has not yet taken the one put there; 0: none */
-	bool ended;   /* such a block was ended: the end of its statement is next */
+	bool ended;   /* a block was ended; the end of its statement comes next */
 	bool told_comment, told_semicolon, told_outside; /* mistakes that are reported once a file */
 	bool in_kernel;                                  /* inside a unit's kernel: the next } ends it */
 

@@ -182,8 +182,8 @@ static void put_brace(struct parser *p, struct parse_token *t)
 	b->column = column > lead_column ? (int32_t)lead_column : -1;
 }
 
-/* Reports that a { is missing. The grammar has taken the one put there if it asks for the next token and
- * skips nothing; else it reported the statement. */
+/* Reports that a { is missing. If the grammar asks for the next token and skips nothing, it has accepted the
+ * inserted {; otherwise it has reported the statement. */
 static void report_brace(struct parser *p)
 {
 	uint32_t at = p->brace_at;

@@ -1,4 +1,4 @@
-/* other_names: names of other systems, and notes that lead from them to ours (other_names.def).
+/* other_names: names of other systems, and notes with hirc's names for them (other_names.def).
  *
  *     unknown operation 'concat'
  *     note: here it is called `cat`: `cat(A, B, axis=0)` */
@@ -18,9 +18,9 @@ enum other_kind {
 	OTHER_SIGN,
 };
 
-/* The name of ours, or the sentence, for a name of another system; NULL: none has it. */
+/* Returns hirc's name, or a sentence, for a name of another system; NULL: the name is unknown. */
 const char *other_name_find(enum other_kind kind, const char *name);
-/* Adds a note about a name of another system. Returns false if none has it. */
+/* Adds a note about a name of another system. Returns false if the name is unknown. */
 bool other_name_note(struct diag *d, enum other_kind kind, const char *name);
 /* Adds a note that shows a call of the operation. Returns false if the table has none. */
 bool other_name_show_form(struct diag *d, enum op_kind kind);

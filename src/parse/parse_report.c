@@ -1,5 +1,5 @@
-/* parse_report: reports an unexpected token, the tokens that could stand in its place, and hirc's way to write
- * what other systems write so.
+/* parse_report: reports an unexpected token, the tokens that could stand in its place, and the
+ * hirc form of text that other systems use.
  *
  *     error: unexpected name 'iner', expected ',' or ')'
  *

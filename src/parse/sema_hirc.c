@@ -92,7 +92,7 @@ void nv_declarations(struct nv_reader *r, ast_id section)
 	sort_facts(&r->handle_name);
 }
 
-/* ---- what refers to tensors and statements */
+/* ---- lines that refer to tensors and statements */
 
 static struct nv_tensor *tensor(struct nv_reader *r, ast_id name)
 {

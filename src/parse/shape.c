@@ -602,7 +602,7 @@ ast_id shape_tensor(struct ast *a, ast_id of)
 	return ast_at(a, of)->kind == AST_DEF ? defined_tensor(a, of) : of;
 }
 
-/* ---- what a statement of the nvFuser surface prints */
+/* ---- tensors that a statement of the nvFuser surface prints */
 
 unsigned shape_tensors(const struct ast *a, ast_id repeat, struct shape_tensor *out)
 {

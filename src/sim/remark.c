@@ -100,7 +100,7 @@ static bool needs(const struct search *s, const struct sim_unit *u, uint32_t wor
 	return needs_one(s, u, work, comm, op);
 }
 
-/* ---- who waited, and the causes */
+/* ---- waits and their causes */
 
 static void add_suspect(struct search *s, op_id op, op_id work, op_id comm, int64_t time)
 {

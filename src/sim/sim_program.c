@@ -8,7 +8,7 @@
 
 enum { BUCKETS = 1 << 10 }; /* initial number */
 
-/* ---- where values die */
+/* ---- last uses of values */
 
 /* Returns the statement of region r that is op or contains op; 0: none. */
 static op_id in_region(const struct module *m, op_id op, region_id r)

@@ -279,7 +279,7 @@ static bool holds_message(struct walker *w, op_id op)
 }
 
 /* Issues a message, or prepares it for a post. */
-static bool come_to_message(struct walker *w, op_id op, struct step *out)
+static bool reach_message(struct walker *w, op_id op, struct step *out)
 {
 	bool posted = w->prepared && w->program->is_posted[op], holds = holds_message(w, op);
 	if (holds && !walk_scalar(w, op, 0, WALK_PEER, &out->peer))
@@ -341,7 +341,7 @@ static bool begin_parts(struct walker *w, op_id op)
 	return false;
 }
 
-static bool come_to_meeting(struct walker *w, op_id op, struct step *out)
+static bool reach_meeting(struct walker *w, op_id op, struct step *out)
 {
 	unsigned flags = w->m->op.at[op].flags;
 	out->kind = STEP_MEET;
@@ -378,7 +378,7 @@ static bool set_kind(struct step *out, enum step_kind kind)
 }
 
 /* Handles a statement that the walk has reached. Returns true if *out is a step. */
-static bool come_to(struct walker *w, op_id op, struct step *out)
+static bool reach_statement(struct walker *w, op_id op, struct step *out)
 {
 	const struct op *o = &w->m->op.at[op];
 	out->op = op;
@@ -416,7 +416,7 @@ static bool come_to(struct walker *w, op_id op, struct step *out)
 		return set_kind(out, STEP_SHARE);
 	case OP_SEND:
 	case OP_RECV:
-		return come_to_message(w, op, out);
+		return reach_message(w, op, out);
 	case OP_START_COALESCING:
 		w->in_group = true;
 		return set_kind(out, STEP_GROUP);
@@ -429,9 +429,9 @@ static bool come_to(struct walker *w, op_id op, struct step *out)
 		return begin_parts(w, op);
 	case OP_DISPATCH:
 	case OP_COMBINE:
-		return o->team ? come_to_meeting(w, op, out) : set_kind(out, STEP_WORK);
+		return o->team ? reach_meeting(w, op, out) : set_kind(out, STEP_WORK);
 	default:
-		return op_traits(w->m, op) & TRAIT_COLLECTIVE ? come_to_meeting(w, op, out)
+		return op_traits(w->m, op) & TRAIT_COLLECTIVE ? reach_meeting(w, op, out)
 		                                              : set_kind(out, STEP_WORK);
 	}
 }
@@ -454,7 +454,7 @@ static bool find_step(struct walker *w, struct step *out)
 		w->walked++;
 		if (w->others && is_own(w->m, op))
 			continue;
-		if (come_to(w, op, out))
+		if (reach_statement(w, op, out))
 			return true;
 	}
 	out->kind = STEP_FAILED;

@@ -63,7 +63,7 @@ static void hold(unsigned *references)
 }
 
 /* Drops a reference. Returns true if it was the last one. */
-static bool let_go(unsigned *references)
+static bool drop_reference(unsigned *references)
 {
 	pthread_mutex_lock(&lock);
 	bool last = --*references == 0;
@@ -212,7 +212,7 @@ static CUresult find_fault(CUgraph g, CUstream s)
 
 static void graph_release(CUgraph g)
 {
-	if (!let_go(&g->references))
+	if (!drop_reference(&g->references))
 		return;
 	for (unsigned k = 0; k < g->steps; k++)
 		if (g->step[k].kind == WORK)
@@ -284,7 +284,7 @@ CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flag
 static void executable_release(void *data)
 {
 	CUgraphExec e = data;
-	if (!let_go(&e->references))
+	if (!drop_reference(&e->references))
 		return;
 	for (int k = 0; k < e->graph->lanes; k++)
 		stream_end(e->stream[k]);

@@ -1,7 +1,8 @@
-/* buckets: the elements of x1 by bucket, number / x5; see kernel_experts.c, which writes before it
+/* buckets: sorts the elements of x1 by bucket, number / x5. kernel_experts.c writes these definitions before
+ * it:
  *
  *     LOAD(x), STORE(i)       an element of x1 as i64, and i64 as one of x0
- *     PLACES                  1: places in order of buckets (route), 0: how many a bucket has (count)
+ *     PLACES                  1: places in order of buckets (route), 0: elements of each bucket (count)
  *
  *     x2 elements, x3 buckets, x6 numbers, x7 elements of a thread, x4 and x8 strides of x1 and x0 */
 

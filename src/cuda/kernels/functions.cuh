@@ -1,5 +1,5 @@
-/* functions: what base/pointwise.def calls in its expressions of floats. F(name) is CUDA's function of the type
- * at hand, OF(name) one of these; a function a row of that table stands below, once for each type. */
+/* functions: the functions that float expressions of base/pointwise.def call. F(name) is CUDA's function for
+ * the type, OF(name) one of these. After them come the functions of that table's rows, once for each type. */
 
 #ifdef HIRC_HOST
 DEVICE f64 normal_f64(f64 x) { return 0.5 * erfc(x * -0.70710678118654752440); }

@@ -1,10 +1,10 @@
-/* gather: elements of x1 at the indices x2; see kernel_index.c, which writes before it
+/* gather: elements of x1 at the indices x2. kernel_index.c writes these definitions before it:
  *
  *     INDEX(x), bits          an element of x2 as i64; the type of the others
  *     PER, BYTES              elements and bytes of a vector
  *     PLACE_c, AT_c0 … AT_c2  vectors of x0, x1 and x2
  *
- *     x3 vectors, x4 the stride of entries, which are x7; here x6 from x5 on. Others give 0 */
+ *     x3 vectors, x4 stride of entries, x7 entries in all, x6 of them here, from x5 on; the others give 0 */
 
 KERNEL
 {

@@ -1,8 +1,8 @@
-/* gemm: products of any dtypes and strides; see kernel_gemm.c, which writes before it
+/* gemm: products of any dtypes and strides. kernel_gemm.c writes these definitions before it:
  *
  *     A(x), B(x), STORE(x)    elements to `wide`, the type of the sums, and back
  *     ADD(x, y, sum)          x * y + sum
- *     MORE                    x plus bias or the element at o, a statement
+ *     MORE                    a statement that adds bias or the element at o to x
  *     A_DOWN, B_DOWN          1: rows are the inner axis of the operand
  *     PLACE_q, AT_q0 … AT_q2  the matrices of a batch in x0 = x1 @ x2
  *

@@ -1,5 +1,5 @@
-/* head: the first fields of the arguments of every kernel, as struct kernel_head. Numbers of faults follow,
- * of RT_FAULTS. */
+/* head: the first fields of the arguments of every kernel, as struct kernel_head. The numbers of RT_FAULTS
+ * follow. */
 
 /* what every kernel begins with */
 struct fault {

@@ -1,4 +1,4 @@
-/* machine: threads and blocks, of a GPU and of the host, which has a loop for each; see kernel_prelude.c. */
+/* machine: threads and blocks, on a GPU and on the host, where each is a loop; see kernel_prelude.c. */
 
 #ifdef HIRC_HOST
 #define SWAP(at, old, now) __sync_val_compare_and_swap(at, old, now)

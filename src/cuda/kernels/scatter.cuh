@@ -1,4 +1,5 @@
-/* scatter: rows of x1, times weights x2, added to rows x3 of x0; see kernel_experts.c, which writes before it
+/* scatter: adds rows of x1, times weights x2, to rows x3 of x0. kernel_experts.c writes these definitions
+ * before it:
  *
  *     SUM(x), STORE(x)        elements of x0 to `wide`, the type of the sums, and back
  *     ROW(x), WEIGHT(x)       an element of x1 to `wide`, one of x2 to f64

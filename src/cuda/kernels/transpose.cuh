@@ -1,7 +1,8 @@
-/* transpose: a copy between views with different inner axes, by tiles; see kernel_transpose.c, which writes
+/* transpose: a copy between views with different inner axes, by tiles. kernel_transpose.c writes these
+ * definitions before it:
  *
- *     bits, CAST(x)           an element of the result, and one of the operand as such
- *     TILE, PAD               elements of a tile's side, and the least odd number of words in elements
+ *     bits, CAST(x)           type of an element of the result; an element of the operand converted to it
+ *     TILE, PAD               elements of a tile's side; elements in the least odd number of words
  *     PLACE_q, AT_q0, AT_q1   the matrices in x0 and x1
  *
  *     x2 blocks, x3 tiles of a matrix, x4 tiles across, x5 x x6 elements, x7 and x8 strides */
