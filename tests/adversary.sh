@@ -1,6 +1,6 @@
 #!/bin/sh
-# adversary.sh ARGUMENT...: $HIRC, but run puts off what it can, by a seed that is drawn from the arguments and the
-# program's size, or is $HIRC_SEED.
+# adversary.sh ARGUMENT...: $HIRC, whose `run` delays work as much as the program allows. The seed is drawn from the
+# arguments and the program's size, or is $HIRC_SEED.
 [ "$1" = run ] || exec "$HIRC" "$@"
 for word; do # an engine of its own
 	shift

@@ -99,7 +99,7 @@ pipelines() {
 	must_be_ok "$@" "$root/examples/ag_linear.hir" --check --pipeline=p2p -D m=4 -D k=8 -D n=6
 }
 
-# What reads the other ranks' memory, with and without gaps between their blocks.
+# Programs that read other ranks' memory, with and without gaps between their blocks.
 in_place() {
 	must_be_ok "$@" "$root/examples/zero_copy.hir" --check
 	for t in 1024 1000 777 3; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# generated.sh: the sources that `tools/gpu-acceptance --prepare` writes build where there is neither Bison,
-# re2c nor MPI, and those of another grammar are refused.
+# generated.sh: the sources that `tools/gpu-acceptance --prepare` writes build without Bison,
+# re2c and MPI; sources of another grammar are refused.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 scratch=$(mktemp -d)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# kill.sh HIRC: a rank that is killed or crashes ends the job within a second, with one table of what all ranks stood in
-# and who waited for whom; no process and no shared memory stays behind. So does hirc itself or mpirun, when it is
-# killed, asked to end or interrupted, and a rank that is stopped is named.
+# kill.sh HIRC: a rank that is killed or crashes ends the job within a second, with one table of the
+# statement of each rank and of the waits between ranks; no process and no shared memory is left. The same holds if hirc
+# itself or mpirun is killed, asked to end or interrupted. A rank that is stopped is named.
 set -u
 hirc=$1
 scratch=$(mktemp -d)
@@ -30,7 +30,7 @@ fail() {
 	exit 1
 }
 
-# slow WHAT: the machine has been too busy for what takes a time; `try` has it done again.
+# slow WHAT: notes that the machine was too busy for a test of time; `try` repeats the test.
 slow() {
 	echo "slow: $*"
 	pkill -9 -f "$scratch/stuck.hir"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # many_hosts.sh HIRC N: N hosts, each a network name space with a name, /dev/shm and address of its own, joined by a
-# bridge at 1 Gbit/s. mpirun starts four ranks on them from one more such host: programs that use each way data can
-# take give right numbers, and where a link goes down in mid-run the job ends within seconds with an exit code that is
-# not 0, and no rank or daemon is left on any host. On 2 hosts the ranks' own time limit ends it, each names itself and
-# its host, and the system gives up early on what mpirun sends to the host that is cut off. On 4 hosts mpirun, which
-# looks after idle connections, is first, and names that host.
-# All of it is within a process name space of its own: however the test ends, its processes and hosts go with it.
+# bridge at 1 Gbit/s. mpirun starts four ranks on them from one more such host: programs that use every path of
+# data give right numbers. If a link goes down during a run, the job ends within seconds with an exit code other than 0,
+# and no rank or daemon is left on any host. On 2 hosts the ranks' own time limit ends the job, each rank names itself
+# and its host, and the system soon gives up sending data of mpirun to the host that is cut off. On 4 hosts mpirun,
+# which tests idle connections, is first, and names that host.
+# The test has its own process name space: however it ends, its processes and hosts end with it.
 set -u
 hirc=$(realpath "$1") hosts=$2
 root=$(dirname "$(dirname "$(realpath "$0")")")

@@ -1,4 +1,4 @@
-# What is installed and packaged, and the Python package: nothing that a sanitizer sees more of than other tests
+# Installed files, packages and the Python package. Not with sanitizers, which would find nothing new here.
 
 if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 	foreach(part install deb tgz)

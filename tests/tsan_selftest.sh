@@ -1,5 +1,5 @@
 #!/bin/sh
-# tsan_selftest.sh COMPILER SOURCE_ROOT: whether ThreadSanitizer sees what the tsan preset relies on.
+# tsan_selftest.sh COMPILER SOURCE_ROOT: tests that ThreadSanitizer finds the errors that the tsan preset relies on.
 #
 # Builds the runtime with one release store made relaxed (HIRC_TSAN_SELFTEST) and runs the transport's
 # test with ranks as threads: a build without a report would mean that a clean tsan run proves nothing.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tutorial.sh HIRC: the programs of examples/tutorial beside what the tutorial does with them: their spelling, their
-# proof, and their results on several numbers of ranks, of sizes that do not divide. 08_race alone must be refused.
+# tutorial.sh HIRC: tests of the programs of examples/tutorial that the tutorial leaves out: their spelling, their
+# proof, and their results on several numbers of ranks, with sizes that do not divide. Only 08_race must be refused.
 set -u
 hirc=$1
 tutorial=$(cd "$(dirname "$0")/../examples/tutorial" && pwd)

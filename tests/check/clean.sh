@@ -48,7 +48,7 @@ for size in "2 2" "2 4" "4 2"; do
 		check 0 "$root/examples/$name.hir" --strict -D dp="${size% *}" -D tp="${size#* }"
 	done
 done
-# Tests that hold one program. What cannot run cannot be checked, for the reason that the first line names.
+# Tests with one program. Programs that cannot run are left out; the first line of the message has the reason.
 for file in "$root"/tests/run/*.hir "$root"/tests/compile/*.hir; do
 	case $(basename "$file") in
 	exec_far_ahead.hir) check 1 "$file"; check 0 "$file" --queue=100000 ;; # streams hold so much

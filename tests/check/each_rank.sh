@@ -1,6 +1,6 @@
 #!/bin/sh
-# each_rank.sh HIRC: ranks that stand for others (classes.c) say what all ranks say, one by one: of the examples and
-# the variations' programs, on several numbers of ranks, and of the same without one of their waits.
+# each_rank.sh HIRC: a check of ranks that stand for others (classes.c) reports the same as a check of all ranks.
+# Programs: the examples and the variations, on several numbers of ranks, and the same without one of their waits.
 set -u
 hirc=$1
 root=$(cd "$(dirname "$0")/../.." && pwd)

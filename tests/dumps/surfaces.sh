@@ -3,7 +3,7 @@
 #
 #     surfaces.sh STAGE FILE…      STAGE: parse, another pass, or all
 #
-# Silent when all is well; else the first lines that differ.
+# Prints nothing if all is well; otherwise the first lines that differ.
 stage=$1
 shift
 stop=
@@ -11,7 +11,7 @@ stop=
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 
-# reads FILE again as SURFACE and compares with what was printed of the program itself
+# Reads FILE as SURFACE, and compares its prints with the prints of the program itself.
 again() {
 	if ! hirc compile "$1" --stop-after=parse --dump="$2" -o "$folder/again" 2> "$folder/messages"; then
 		echo "$name: $3 cannot be read"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # classes.sh HIRC [MAX]: every example, after the whole pipeline and after parts of it, on up to MAX ranks: ranks that
-# do alike, simulated once, take what they take one by one. All figures, every time and all memory are compared.
+# behave alike give the same results whether they are simulated once or one by one. All figures, times and memory are
+# compared.
 hirc=$1 most=${2:-64}
 root=$(cd "$(dirname "$0")/../.." && pwd)
 at=$(mktemp -d) || exit 1

@@ -1,12 +1,12 @@
-/* reference: what tools/gpu-acceptance measures programs by, called alone on the first GPU.
+/* reference: calls with which tools/gpu-acceptance compares programs, made alone on the first GPU.
  *
  *     gpu_reference matmul N TIMES      the product of two N×N matrices of bf16, by the algorithm that
  *                                       cuBLASLt names first
  *     gpu_reference copy BYTES TIMES    a copy on the device
  *
  * Prints the median in us, of calls one after the other, each from its call until the host knows that it is
- * done, as `hirc run --repeat` measures runs. Two more calls come first. Operands are drawn as inputs
- * of programs are: what a product takes depends on them, as the power does that it needs. */
+ * done, as `hirc run --repeat` measures runs. Two more calls come first. Operands are drawn as
+ * inputs of programs are, since the power and so the time of a product depend on them. */
 #include "base/vec.h"
 #include "cuda/cuda.h"
 #include "rt/bootstrap.h"
@@ -22,7 +22,7 @@ struct reference {
 	int64_t size, times;
 };
 
-/* What is called again and again. */
+/* A call that is repeated. */
 struct call {
 	struct cuda *c;
 	CUstream stream;
@@ -48,7 +48,7 @@ static bool copy(struct call *x)
 	return cuda_call(x->c, cuMemcpyDtoDAsync, x->d, x->a, x->bytes, x->stream);
 }
 
-/* Row by row, D = A B is D' = B' A' column by column. */
+/* A row-major D = A B is a column-major D' = B' A'. */
 static bool multiply(struct call *x)
 {
 	const float one = 1, zero = 0;
@@ -67,7 +67,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* Multiples of 1/8 from -1 to 1, which bf16 has. */
+/* Fills memory with multiples of 1/8 from -1 to 1, which are exact in bf16. */
 static bool fill(struct call *x, CUdeviceptr to, uint64_t seed)
 {
 	uint16_t *host = malloc(x->bytes);
