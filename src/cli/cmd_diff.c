@@ -135,7 +135,8 @@ int cmd_diff(int argc, char **argv)
 	        "streams and\nindices and all numbers aside. Prints the first statement that differs, where "
 	        "each has it; `-` is\nstandard input. Exit code: 0 the same; 1 different; 2 a program that "
 	        "is wrong, or the command line.",
-	    .table = {OPTION_TABLE("Options, for both", rows, &o), OPTION_TABLE("Output", output_rows, &output)},
+	    .table = {OPTION_TABLE("Options, for both", rows, &o),
+	              OPTION_TABLE("Output", output_rows, &output)},
 	    .table_n = 2,
 	    .min_files = 2,
 	    .max_files = 2,

@@ -126,8 +126,9 @@ static void update(struct golden_job *j, const struct golden_lines *output, cons
 	j->result.outcome = same && !j->rounds ? GOLDEN_PASSED : GOLDEN_UPDATED;
 	if (!same && j->rounds == MOST_ROUNDS) {
 		j->result.outcome = GOLDEN_FAILED;
-		buf_printf(&j->result.words,
-		           "the output was another one in each run: write `{{...}}` for the parts that change\n");
+		buf_printf(
+		    &j->result.words,
+		    "the output was another one in each run: write `{{...}}` for the parts that change\n");
 	} else if (!same && !file_replace(j->place.test, &(struct file_part){text.at, text.n}, 1)) {
 		j->result.outcome = GOLDEN_FAILED;
 		buf_printf(&j->result.words, "cannot write '%s': %s\n", s->name, strerror(errno));
