@@ -99,6 +99,13 @@ static bool is_counted_access(const struct rank_check *w, const struct access *a
 	       value_type(w->m, w->storage.at[a->view.storage].value)->memory == MEMORY_SYMMETRIC;
 }
 
+/* Returns true if an access needs what its memory holds: a read, or a sum that is added to it. */
+static bool needs_contents(const struct rank_check *w, op_id op, const struct access *a)
+{
+	return a->kind == ACCESS_READ ||
+	       (a->kind == ACCESS_WRITE && op && op_attr_is_true(w->m, op, "accumulate"));
+}
+
 /* Handles the k-th access of a list. others: how many accesses of the list, from the first, may touch the
  * same memory on another rank. */
 static void access_one(struct rank_check *w, op_id op, const struct access *list, unsigned k, unsigned others,
@@ -138,7 +145,7 @@ void access_all(struct rank_check *w, op_id op, struct access *list, unsigned n,
 		if (!check_spend(w->c, w->storage.at[list[k].view.storage].record.n / CHECK_COMPARISONS))
 			return;
 		access_one(w, op, list, k, symmetric ? k + 1 : 0, clock, thread);
-		if (list[k].kind == ACCESS_READ && !w->others)
+		if (needs_contents(w, op, &list[k]) && !w->others)
 			written_check(w, op, &list[k]);
 	}
 	for (unsigned k = 0; k < n; k++) {
