@@ -18,6 +18,8 @@
 
 enum { LAUNCH_SECONDS = 30 };
 
+enum { DOCTOR_VERSION = 1 /* of --json */ };
+
 struct doctor_command {
 	const char *target;
 	bool launch, json;
@@ -89,9 +91,10 @@ static void put_text(const struct doctor_command *c, struct buf *out)
 
 static void put_json(const struct doctor_command *c, struct buf *out)
 {
-	buf_puts(out, "{\"version\":1,\"hirc\":");
-	json_put_string(out, version_text());
-	buf_printf(out, ",\"gpus\":%d,\"findings\":[", c->gpus);
+	json_put_start(out, DOCTOR_VERSION, "doctor");
+	json_put_more(out, "hirc", version_text());
+	json_put_int(out, "gpus", c->gpus);
+	buf_puts(out, ", \"findings\": [");
 	for (uint32_t k = 0; k < c->found.at.n; k++) {
 		const struct finding *f = &c->found.at.at[k];
 		buf_printf(out, "%s\n{\"state\":\"%s\",\"subject\":\"%s\",\"text\":", k ? "," : "",
