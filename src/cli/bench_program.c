@@ -123,7 +123,8 @@ int bench_programs(struct bench *b)
 		status = rt_launch(&b->launch, bench_program_rank, &all);
 	for (uint32_t p = 0; p < sweep.point.n && !launched && status == STATUS_OK; p++)
 		status = launch_point(&all, p);
-	if (prints && status == STATUS_OK && !print_part(bench_program_footer, b))
+	/* Also after an error: the object of --json ends with the rows so far. */
+	if (prints && !print_part(bench_program_footer, b) && status == STATUS_OK)
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK && !launched)
 		warn_unused(b, &sweep, d);
