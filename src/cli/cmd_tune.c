@@ -210,6 +210,13 @@ static bool check_given(struct tune *t)
 		diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "--csv and --json: one of them");
 		return false;
 	}
+	if ((t->csv || t->json) && t->output && !strcmp(t->output, "-")) {
+		diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--%s and -o - both print to standard output: write the program to a file with "
+		           "-o FILE",
+		           t->json ? "json" : "csv");
+		return false;
+	}
 	if (t->measure && rt_boot_choose(rank_options_launch(&t->ranks).kind) == RT_BOOT_MPI) {
 		diag_error(t->d, E_LAUNCHER, DIAG_NOWHERE,
 		           "hirc tune starts its ranks itself, and so not under a launcher");
