@@ -127,6 +127,8 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 		           (long long)needed, (long long)c->compile.np);
 		return STATUS_USAGE;
 	}
+	if (!c->family_text)
+		compile_note_ranks(&c->compile, m);
 	c->check.ranks = needed; /* more would idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;

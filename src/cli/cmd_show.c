@@ -262,6 +262,7 @@ static enum status show_path(struct show_command *c, const char *path)
 	bool ok = usable && known && draw_picture(c, picture, m, &text) && write_out(c, &text);
 	diag_set_source(c->d, outer);
 	buf_free(&text);
+	compile_note_ranks(&c->compile, m);
 	compile_free(m);
 	compile_warn_unused(c->d, &c->compile);
 	return !known ? STATUS_USAGE : ok ? STATUS_OK : STATUS_DIAGNOSTICS;

@@ -273,6 +273,7 @@ static enum status sim(struct sim_command *c, const char *path)
 	bool ok = cost && (sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost));
 	cost_free(cost);
 	diag_set_source(c->d, outer);
+	compile_note_ranks(&c->compile, m);
 	compile_free(m);
 	compile_warn_unused(c->d, &c->compile);
 	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;

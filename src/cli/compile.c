@@ -9,6 +9,7 @@
 #include "ir/print.h"
 #include "parse/ast.h"
 #include "rt/transport.h"
+#include "sim/sim.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,6 +371,25 @@ void compile_warn_unused(struct diag *d, const struct compile_options *o)
 		if (*x->meant)
 			diag_note(d, DIAG_NOWHERE, "did you mean -D %s=%s?", x->meant, x->text);
 	}
+}
+
+/* Returns the number of ranks that options ask for; 0: none do. */
+static int64_t asked_ranks(const struct compile_options *o)
+{
+	int64_t ranks = o->np;
+	for (uint32_t i = 0; i < o->define.n; i++)
+		if (!strcmp(o->define.at[i].name, "np"))
+			ranks = strtoll(o->define.at[i].text, NULL, 10);
+	return ranks;
+}
+
+void compile_note_ranks(const struct compile_options *o, struct module *m)
+{
+	int64_t asked = asked_ranks(o), ranks = module_ranks(m);
+	if (asked > 0 && asked != ranks && !sim_is_recorded(m) && strcmp(o->diagnostics, "json") != 0)
+		fprintf(stderr,
+		        "note: the program has %lld rank%s, not %lld: `mesh m(x = np)` follows --np\n",
+		        (long long)ranks, ranks == 1 ? "" : "s", (long long)asked);
 }
 
 /* ---- print and parse again */

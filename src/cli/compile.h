@@ -106,6 +106,9 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 void compile_free(struct module *m);
 /* Returns the cluster that --cluster names, read once; NULL with *status set after reporting. */
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status);
+/* Prints a note if --np or -D np is another number than that of the program's ranks. For commands that start
+ * no ranks. */
+void compile_note_ranks(const struct compile_options *o, struct module *m);
 /* Warns of each -D whose name no program had. */
 void compile_warn_unused(struct diag *d, const struct compile_options *o);
 

@@ -172,6 +172,7 @@ static enum status of_source(struct explain_program *p, struct source *s)
 	bool ok = cost && (sim_is_recorded(m) ? of_recorded(p, m, cost, s) : of_devices(p, m, cost, s));
 	cost_free(cost);
 	diag_set_source(p->d, outer);
+	compile_note_ranks(&p->compile, m);
 	compile_free(m);
 	compile_warn_unused(p->d, &p->compile);
 	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;

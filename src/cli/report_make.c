@@ -156,6 +156,7 @@ enum status report_make(struct report_command *c, struct buf *out)
 		struct source *outer = diag_set_source(c->d, r.m->source);
 		status = put_report(c, &r, measured ? measured : c->trace, out);
 		diag_set_source(c->d, outer);
+		compile_note_ranks(&c->compile, r.m);
 		compile_free(r.m);
 		compile_warn_unused(c->d, &c->compile);
 	}
