@@ -102,8 +102,10 @@ static bool take_words(struct bench_collectives *c, const struct command_line *l
 	return false;
 }
 
-static bool check_words(const struct command_line *line, bool measures_cluster)
+static bool check_words(struct command_line *line, bool measures_cluster)
 {
+	if (!measures_cluster && !line->file.n && options_read_input(line))
+		return true;
 	if (measures_cluster && line->file.n)
 		fprintf(stderr, "hirc bench: error: --collectives measures the machine, not '%s'\n",
 		        line->file.at[0]);

@@ -59,13 +59,13 @@ static bool gives_of_program(const struct command_line *line)
 	return false;
 }
 
-static enum status explain_argument(struct explain_command *c, const struct command_line *line)
+static enum status explain_argument(struct explain_command *c, struct command_line *line)
 {
 	if (c->list && (line->file.n || gives_of_program(line)))
 		return refuse_usage("--list has all numbers: leave the other words away");
 	if (c->list)
 		return list_codes(c);
-	if (!line->file.n)
+	if (!line->file.n && !options_read_input(line))
 		return refuse_usage(
 		    "a program or a number of a message is needed, as in `hirc explain E0203`");
 	if (!explain_is_code(line->file.at[0])) {
