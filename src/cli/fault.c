@@ -15,9 +15,28 @@ bool fault_read_exit(void *fault_exit, const char *text)
 	return true;
 }
 
-static bool has_text(const struct attempt *a, const char *text)
+/* Returns true if n bytes inside a text, from `at` on, belong to a name that the text has there. */
+static bool is_in_name(const char *text, const char *at, size_t n, const char *name)
 {
-	return (a->out[0].at && strstr(a->out[0].at, text)) || (a->out[1].at && strstr(a->out[1].at, text));
+	size_t length = strlen(name);
+	for (const char *s = at; n <= length && s + length >= at + n; s--) {
+		if (!strncmp(s, name, length))
+			return true;
+		if (s == text)
+			break;
+	}
+	return false;
+}
+
+/* Returns true if the output has the text of --match. The name of the program begins every message, so a
+ * match inside the name says nothing. */
+static bool has_match(const struct fault *f, const struct attempt *a)
+{
+	for (int i = 0; i < 2; i++)
+		for (const char *s = a->out[i].at; s && (s = strstr(s, f->match)); s++)
+			if (!is_in_name(a->out[i].at, s, strlen(f->match), f->name))
+				return true;
+	return false;
 }
 
 bool fault_shows(const struct fault *f, const struct attempt *a)
@@ -25,13 +44,14 @@ bool fault_shows(const struct fault *f, const struct attempt *a)
 	if (a->code != (f->exit.given ? f->exit.code : f->whole.code))
 		return false;
 	if (f->match)
-		return has_text(a, f->match);
+		return has_match(f, a);
 	return f->exit.given || !strcmp(a->number, f->whole.number);
 }
 
 bool fault_find(struct fault *f, struct attempt_command *c, const struct buf *text)
 {
 	struct buf command = {0}, end = {0};
+	f->name = c->name;
 	if (!attempt_run(c, text, NULL, &f->whole))
 		return false;
 	int code = f->whole.code;

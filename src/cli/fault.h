@@ -12,6 +12,7 @@ struct fault {
 		bool given; /* else it is that of the whole program */
 		int code;
 	} exit;
+	const char *name;     /* of the program in output */
 	struct attempt whole; /* the command on the whole program */
 };
 
