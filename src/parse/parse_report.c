@@ -189,18 +189,21 @@ static const char *find_sign(const struct parser *p, const struct expected *e)
 	char before = last->span.at ? (char)p->text[last->span.at - 1] : '\0';
 	bool is_lead = last->span.at == p->lead.span.at, operand_before = has_token(e, TOK_STAR);
 	bool expression = has_token(e, TOK_FLOAT), after_target = has_token(e, TOK_WRITE);
-	bool type = has_token(e, TOK_LBRACKET) && !expression;
+	bool type = has_token(e, TOK_LBRACKET) && !expression, goes_on = is_lead && p->blocks;
 	const char *text;
 	switch (last->token) {
 	case TOK_AT:
 		return operand_before ? "@" : NULL;
 	case TOK_STAR:
-		return before == '*' ? "**" : after_target ? "+=" : NULL;
+		return before == '*' ? "**" : after_target ? "+=" : goes_on ? "+ B" : NULL;
 	case TOK_PLUS:
 	case TOK_SLASH:
-		return after_target ? "+=" : NULL;
+		return after_target ? "+=" : goes_on ? "+ B" : NULL;
 	case TOK_MINUS:
-		return after_target ? "+=" : is_lead && p->text[last->span.end] == '-' ? "--" : NULL;
+		return after_target                                  ? "+="
+		       : is_lead && p->text[last->span.end] == '-' ? "--"
+		       : goes_on                                     ? "+ B"
+		                                                     : NULL;
 	case TOK_LBRACKET:
 		return operand_before ? "[" : NULL;
 	case TOK_LPAREN:
