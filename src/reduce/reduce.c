@@ -10,7 +10,7 @@ struct part {
 	void (*add)(const struct reduce_view *v, struct reduce_chunks *c);
 };
 
-/* Coarse before fine: later ones have less to try. */
+/* Coarse parts come before fine ones, so that the fine ones have less text to try. */
 static const struct part parts[] = {
     {"comments", ANY_TEXT, reduce_comments},
     {"statements", TREE, reduce_statements},

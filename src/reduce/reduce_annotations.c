@@ -1,8 +1,8 @@
-/* reduce_annotations: chunks that are no statement and no operand: layouts, types, attributes, marks.
+/* reduce_annotations: chunks that are neither statements nor operands: layouts, types, attributes, marks.
  *
  *     Y: f32[t@stream(4), n@x] = matmul(X, W)  →  Y = matmul(X, W)
  *     for i in 0..4 parallel(stream) {         →  for i in 0..4 {
- *     mesh m(x = 2, y = 2)                     →  mesh m(x = 2)        and no @y                        */
+ *     mesh m(x = 2, y = 2)                     →  mesh m(x = 2)        and every @y is left out         */
 #include "reduce/reduce_parts.h"
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void cut_with_blanks(const struct reduce_view *v, struct reduce_chunks *c
 	cut(c, reduce_back_over(v, n->at, characters), n->end);
 }
 
-/* An axis of a mesh, and its places in all types. */
+/* Cuts an axis of a mesh, and its places in all types. */
 static void cut_mesh_axis(const struct reduce_view *v, struct reduce_chunks *c, ast_id axis)
 {
 	const struct ast_node *n = ast_at(v->ast, axis);
@@ -32,7 +32,7 @@ static void cut_mesh_axis(const struct reduce_view *v, struct reduce_chunks *c, 
 	}
 }
 
-/* ` as c` of a statement: from the expression before it to its end. */
+/* Cuts ` as c` of a statement: the text between the expression before it and the end of the name. */
 static void cut_as(const struct reduce_view *v, struct reduce_chunks *c, ast_id before)
 {
 	ast_id name = before ? ast_at(v->ast, before)->next : 0;
@@ -128,7 +128,7 @@ void reduce_annotations(const struct reduce_view *v, struct reduce_chunks *c)
 			add_node(v, c, id);
 }
 
-/* Axis number k of one type, or of all. */
+/* Cuts axis number k: first in one type at a time, then in all types together. */
 void reduce_axes(const struct reduce_view *v, struct reduce_chunks *c)
 {
 	enum { MOST_AXES = 8 };

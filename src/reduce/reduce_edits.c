@@ -1,4 +1,4 @@
-/* reduce_edits: edits that several kinds of chunks are made of. */
+/* reduce_edits: edits that several kinds of chunks share. */
 #include "reduce/reduce_parts.h"
 #include <string.h>
 

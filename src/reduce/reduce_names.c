@@ -1,9 +1,9 @@
-/* reduce_names: short names and the canonical spelling, for whoever reads the result. */
+/* reduce_names: chunks that shorten names and format the text, so that the result is easy to read. */
 #include "reduce/reduce_parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* A letter from first to last that no word of the text is, and that is not taken; 0: none. */
+/* Takes a letter between first and last that is free: not taken, and no word of the text. 0: none is free. */
 static char find_letter(const struct reduce_view *v, bool *taken, char first, char last)
 {
 	for (char c = first; c <= last; c++) {

@@ -1,9 +1,9 @@
-/* reduce_numbers: chunks that make numbers smaller, or put them in the place of their names.
+/* reduce_numbers: chunks that make numbers smaller, or replace names by their numbers.
  *
  *     param t = 1024                       param t = 2
  *     input X: f32[t, 1024]      →         input X: f32[t, 2]       →      input X: f32[2, 2]
  *
- * Equal numbers change together first, since extents must agree, then each alone. */
+ * Equal numbers first change together, since extents must agree; then each changes alone. */
 #include "reduce/reduce_parts.h"
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ void reduce_constants(const struct reduce_view *v, struct reduce_chunks *c)
 	}
 }
 
-/* The value of a token that is a whole number; -1: it is none. */
+/* Returns the value of a token; -1: the token is no whole number. */
 static int64_t number_of(const struct reduce_view *v, uint32_t token)
 {
 	struct reduce_token t = v->token.at[token];
@@ -38,7 +38,7 @@ static int64_t number_of(const struct reduce_view *v, uint32_t token)
 	return strtoll(text, NULL, 10);
 }
 
-/* The tokens that are one number, or one of them. */
+/* One or more tokens with the same number. */
 struct occurrences {
 	const uint32_t *token;
 	uint32_t n;
@@ -58,7 +58,7 @@ static void add_number(const struct reduce_view *v, struct reduce_chunks *c, con
 
 static void add_smaller(const struct reduce_view *v, struct reduce_chunks *c, const struct occurrences *x)
 {
-	/* The search goes from the last to the first: the smallest is tried first. */
+	/* The search tries the last chunk first, so the smallest number is last here. */
 	static const int64_t small[] = {8, 4, 3, 2, 1};
 	if (x->value > 16)
 		add_number(v, c, x, x->value / 2);

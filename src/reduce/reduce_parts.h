@@ -23,19 +23,18 @@ void reduce_axes(const struct reduce_view *v, struct reduce_chunks *c);
 /* reduce_numbers.c */
 void reduce_constants(const struct reduce_view *v, struct reduce_chunks *c);
 void reduce_numbers(const struct reduce_view *v, struct reduce_chunks *c);
-/* reduce_names.c: last, since they make nothing that others could use */
+/* reduce_names.c: these run last, since they help no other kind */
 void reduce_names(const struct reduce_view *v, struct reduce_chunks *c);
 void reduce_spelling(const struct reduce_view *v, struct reduce_chunks *c);
 
-/* Adds edits that put a text in the place of a word wherever it stands outside the bytes from `at` to `end`.
- */
+/* Adds edits that replace a word by a text everywhere except in the bytes from `at` to `end`. */
 void reduce_replace_word(const struct reduce_view *v, struct reduce_chunks *c, const char *word,
                          const char *text, uint32_t at, uint32_t end);
-/* Adds an edit that leaves out an item of a list, with a comma beside it. */
+/* Adds an edit that leaves out an item of a list and one comma beside it. */
 void reduce_cut_item(const struct reduce_view *v, struct reduce_chunks *c, uint32_t at, uint32_t end);
-/* The bytes before `at` back to after the last one that is none of a set of characters. */
+/* Returns the start of the run of such characters that ends at `at`; `at`: there is none. */
 uint32_t reduce_back_over(const struct reduce_view *v, uint32_t at, const char *characters);
-/* The node's text, of the chunks' arena. */
+/* Returns the node's text, allocated in the arena of the chunks. */
 const char *reduce_node_text(const struct reduce_view *v, const struct reduce_chunks *c, ast_id id);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COARSE = 32 }; /* parts of all chunks, tried together, before single ones are */
+enum { COARSE = 32 }; /* a coarse search tries groups of more than a 32nd of all chunks */
 
 void reduce_edit_add(struct reduce_chunks *c, uint32_t at, uint32_t end, const char *text)
 {
@@ -17,11 +17,11 @@ static int compare_edits(const void *a, const void *b)
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
 	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1; /* the longer one first: it holds the other */
+		return x->end > y->end ? -1 : 1; /* the longer one first: it contains the other */
 	return (x->chunk > y->chunk) - (x->chunk < y->chunk);
 }
 
-/* The text with the edits of the chunks that are on. */
+/* Puts the text with the edits of the chunks that are on. */
 static void put_candidate(const struct buf *text, const struct reduce_chunks *c, const bool *on,
                           struct buf *out)
 {
@@ -39,7 +39,7 @@ static void put_candidate(const struct buf *text, const struct reduce_chunks *c,
 	buf_putn(out, text->at + done, text->n - done);
 }
 
-/* Returns true if this text was tried before; it is noted. */
+/* Returns true if this text was tried before; otherwise records it. */
 static bool is_known(struct reduce *r, const struct buf *text)
 {
 	uint64_t hash = hash_block(hash_number(0, text->n), text->at, text->n);
@@ -61,7 +61,8 @@ static bool is_kept(struct reduce *r, const struct buf *candidate)
 	return r->keeps(r->to, candidate);
 }
 
-/* Turns the chunks from `first` to before `end` on; false, and as before: the fault would be gone. */
+/* Turns on the chunks from `first` up to `end`, without `end`. If the candidate does not show the fault,
+ * restores `on` and returns false. */
 static bool try_range(struct reduce *r, const struct buf *base, const struct reduce_chunks *c, bool *on,
                       uint32_t first, uint32_t end)
 {
@@ -83,7 +84,8 @@ static bool try_range(struct reduce *r, const struct buf *base, const struct red
 	return kept;
 }
 
-/* Returns true if a chunk has an edit at the place of one that is made; edits are sorted. */
+/* Returns true if an edit of the chunk begins where an edit of a chunk that is on begins. Edits are sorted.
+ */
 static bool is_excluded(const struct reduce_chunks *c, const bool *on, uint32_t chunk)
 {
 	bool made = false, ours = false;

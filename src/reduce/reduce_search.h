@@ -1,9 +1,9 @@
-/* reduce_search: the search for the chunks of a text that can go, or be replaced.
+/* reduce_search: the search for chunks of a text that can be left out or replaced.
  *
  *     chunks  1 2 3 4 5 6 7 8
  *     tried   [             ] [     ] [     ] [ ] [ ] [ ] … 1 2 3 …
  *
- * A chunk is one or more edits that are made together: a statement and its users. */
+ * A chunk is one or more edits that are made together, such as those for a statement and its users. */
 #ifndef HIRC_REDUCE_REDUCE_SEARCH_H
 #define HIRC_REDUCE_REDUCE_SEARCH_H
 #include "reduce/reduce.h"
@@ -11,14 +11,14 @@
 struct reduce_edit {
 	uint32_t at, end; /* bytes of the text that are replaced */
 	uint32_t chunk;
-	const char *text; /* in their place; "" leaves them out; of the arena */
+	const char *text; /* the replacement; "" leaves the bytes out; in the arena */
 };
 
 struct reduce_chunks {
 	VEC(struct reduce_edit) edit;
-	uint32_t n;        /* chunks; edits that follow are of number n - 1 */
+	uint32_t n;        /* number of chunks; a new edit belongs to chunk n - 1 */
 	bool alternatives; /* edits at one place exclude each other: each chunk is tried alone, and the first
-	                    * that is kept stays */
+	                    * one that keeps the fault is used */
 	struct arena *arena; /* owned by the caller */
 };
 
@@ -27,8 +27,8 @@ static inline void reduce_chunk_begin(struct reduce_chunks *c)
 	c->n++;
 }
 void reduce_edit_add(struct reduce_chunks *c, uint32_t at, uint32_t end, const char *text);
-/* Tries all chunks, the last first, and leaves r->text as small as they make it. Returns true if it changed.
- * An edit within another one that is made is left out. */
+/* Tries all chunks, from the last to the first, and stores the smallest text that keeps the fault in r->text.
+ * Returns true if the text changed. An edit inside another edit that is made is skipped. */
 bool reduce_search(struct reduce *r, struct reduce_chunks *c);
 
 #endif

@@ -4,7 +4,8 @@
  *     H = relu(G)      →           a = slice(X, i)   →
  *     output Y = X + X           }
  *
- * A statement goes alone, which fails while another one reads it, or with all that read it. */
+ * A statement is left out alone, which fails if another statement reads it, or together with all statements
+ * that read it. */
 #include "reduce/reduce_parts.h"
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ void reduce_statements(const struct reduce_view *v, struct reduce_chunks *c)
 
 /* ---- with users */
 
-/* Calls for each name that a node defines. */
+/* Calls `call` for each name that a node defines. */
 static void each_name(const struct ast *a, ast_id id, void (*call)(void *to, const char *name), void *to)
 {
 	const struct ast_node *n = ast_at(a, id);
@@ -34,7 +35,7 @@ static void each_name(const struct ast *a, ast_id id, void (*call)(void *to, con
 			call(to, ast_text(a, ast_child(a, id, 2)));
 		return;
 	case AST_MESH:
-		ast_each (a, axis, n->first) /* of the list */
+		ast_each (a, axis, n->first) /* the list of axes */
 			call(to, ast_text(a, axis));
 		call(to, ast_text(a, id));
 		return;
@@ -48,11 +49,11 @@ static void each_name(const struct ast *a, ast_id id, void (*call)(void *to, con
 	}
 }
 
-enum { MOST_TOGETHER = 100 }; /* statements; more go by the search over statements */
+enum { MOST_TOGETHER = 100 }; /* statements; larger groups are left to reduce_statements */
 
 struct closure {
 	const struct reduce_view *v;
-	bool *gone; /* by statement */
+	bool *gone; /* by statement: it is in the list */
 	uint32_t statement[MOST_TOGETHER], n;
 };
 
@@ -64,7 +65,7 @@ static void add_statement(struct closure *x, uint32_t i)
 	x->statement[x->n++] = i;
 }
 
-/* Adds the statements whose own text, without blocks, has the name. */
+/* Adds the statements whose own text, without blocks, contains the name. */
 static void add_users(void *to, const char *name)
 {
 	struct closure *x = to;
@@ -94,7 +95,7 @@ void reduce_users(const struct reduce_view *v, struct reduce_chunks *c)
 
 /* ---- blocks */
 
-/* Leaves of a statement the text between the braces of a block of it. */
+/* Replaces a statement by the text between the braces of one of its blocks. */
 static void unwrap(const struct reduce_view *v, struct reduce_chunks *c, ast_id id, ast_id block)
 {
 	const struct ast_node *outer = ast_at(v->ast, id), *inner = ast_at(v->ast, block);
@@ -105,7 +106,7 @@ static void unwrap(const struct reduce_view *v, struct reduce_chunks *c, ast_id 
 	reduce_edit_add(c, reduce_back_over(v, inner->end - 1, " \t"), outer->end, "");
 }
 
-/* A block without the loop, condition or unit around it; the index of a loop is its first value. */
+/* Removes the loop, condition or unit around a block. The first value of the loop replaces its index. */
 void reduce_blocks(const struct reduce_view *v, struct reduce_chunks *c)
 {
 	for (uint32_t i = 0; i < v->statement.n; i++) {

@@ -5,7 +5,7 @@
 #include "reduce/reduce_parts.h"
 #include <string.h>
 
-/* Comments, each with the blanks before it, and empty lines. */
+/* Cuts each comment with the blanks before it, and each empty line. */
 void reduce_comments(const struct reduce_view *v, struct reduce_chunks *c)
 {
 	for (uint32_t i = 0; i < v->token.n; i++) {
@@ -37,7 +37,7 @@ void reduce_lines(const struct reduce_view *v, struct reduce_chunks *c)
 	}
 }
 
-/* The bracket that closes the one of a token; v->token.n: none. */
+/* Finds the token that closes the bracket at token `open`; v->token.n: there is none. */
 static uint32_t find_closing(const struct reduce_view *v, uint32_t open)
 {
 	static const char opening[] = "([{", closing[] = ")]}";
@@ -55,7 +55,7 @@ static uint32_t find_closing(const struct reduce_view *v, uint32_t open)
 	return v->token.n;
 }
 
-/* Pairs of brackets: what is in them, all of it, and the two brackets alone. */
+/* Cuts, for each pair of brackets: the two brackets alone; the text between them; brackets and text. */
 void reduce_brackets(const struct reduce_view *v, struct reduce_chunks *c)
 {
 	for (uint32_t i = 0; i < v->token.n; i++) {
@@ -76,7 +76,7 @@ void reduce_brackets(const struct reduce_view *v, struct reduce_chunks *c)
 	}
 }
 
-/* Each word with the blanks before it. */
+/* Cuts each token with the blanks before it. */
 void reduce_tokens(const struct reduce_view *v, struct reduce_chunks *c)
 {
 	for (uint32_t i = 0; i < v->token.n; i++) {

@@ -1,4 +1,4 @@
-/* reduce_values: chunks that make the way to a value shorter.
+/* reduce_values: chunks that compute a value in fewer steps.
  *
  *     G = relu(X + Z)       →  G = relu(X)            an expression becomes one of its operands
  *     G = relu(X); Y = G + W →  Y = X + W             a definition becomes its operand, where it is read
@@ -36,7 +36,7 @@ void reduce_operands(const struct reduce_view *v, struct reduce_chunks *c)
 	add_operands(v, c, v->ast->root);
 }
 
-/* The name of the one result of a definition that is no output; NULL: there is none. */
+/* Returns the name of a definition's only result; NULL: it has several results, or is an output. */
 static const char *single_result(const struct ast *a, ast_id id)
 {
 	const struct ast_node *n = ast_at(a, id);
@@ -55,7 +55,7 @@ static void add_definition(const struct reduce_view *v, struct reduce_chunks *c,
 	reduce_replace_word(v, c, name, text, s->cut_at, s->cut_end);
 }
 
-/* Returns true if a word stands twice in the text: where it is defined, and where it is read. */
+/* Returns true if a word occurs exactly twice in the text: where it is defined, and where it is read. */
 static bool is_read_once(const struct reduce_view *v, const char *name)
 {
 	uint32_t t = reduce_word_first(v, name);
@@ -80,7 +80,7 @@ void reduce_definitions(const struct reduce_view *v, struct reduce_chunks *c)
 	}
 }
 
-/* Appends the type of a result: as it is written, or as hirc infers it. False: it is not known. */
+/* Appends the type of a result: as written, or else as inferred. False: the type is not known. */
 static bool put_type(const struct reduce_view *v, ast_id result, struct buf *out)
 {
 	ast_id type = ast_at(v->ast, result)->first;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_SECONDS = 10 }; /* that the parser may take */
+enum { MOST_SECONDS = 10 }; /* for the parser in the child */
 
 /* ---- tokens */
 
@@ -24,7 +24,7 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The end of a number; in `0..8` it is before the dots. */
+/* Returns the end of a number. In `0..8` the number ends before the dots. */
 static uint32_t skip_number(const char *text, uint32_t at, uint32_t n)
 {
 	while (at < n && is_word(text[at]))
@@ -61,7 +61,7 @@ static struct reduce_token scan_token(const char *text, uint32_t at, uint32_t n)
 		t.end = skip_number(text, at, n);
 	} else {
 		while (t.end < n && (text[t.end] & 0xc0) == 0x80)
-			t.end++; /* no part of a character */
+			t.end++; /* all bytes of a UTF-8 character are one token */
 	}
 	return t;
 }
@@ -131,7 +131,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Widens the bytes of a statement to its lines, unless something else stands there. */
+/* Widens the bytes of a statement to whole lines, if nothing else is on these lines. */
 static void widen_to_lines(const struct buf *text, uint32_t *at, uint32_t *end)
 {
 	uint32_t start = *at, stop = *end;
@@ -176,7 +176,7 @@ static void collect_statements(struct reduce_view *v, ast_id parent)
 	}
 }
 
-/* Says of each token in which statement it stands; in the own text of none if that is a block. */
+/* Sets, for each token, the statement whose own text (without blocks) contains it. */
 static void assign_tokens(struct reduce_view *v)
 {
 	for (uint32_t i = 0; i < v->statement.n; i++) {
@@ -212,7 +212,7 @@ static void parse_text(struct reduce_view *v)
 	diag_free(nowhere);
 }
 
-/* Returns true if a child can parse the text, and make a module of it where that is asked for. */
+/* Returns true if a child process can parse the text and, with `module`, also build its module. */
 static bool child_survives(const struct buf *text, bool module)
 {
 	static const struct rlimit no_core = {0};
@@ -223,7 +223,7 @@ static bool child_survives(const struct buf *text, bool module)
 		struct reduce_view v = {.text = text};
 		setrlimit(RLIMIT_CORE, &no_core);
 		alarm(MOST_SECONDS);
-		close(STDERR_FILENO); /* a failed assertion is no message of this command */
+		close(STDERR_FILENO); /* the command does not print failed assertions of the child */
 		if (module)
 			build_module(&v);
 		else
