@@ -2,9 +2,9 @@
  *
  * The first block is small, so that a scratch arena costs little; each further
  * block doubles up to BLOCK_MAX, so that a module of a million ops takes few
- * blocks. An object that is large against the block size gets a block of its
- * own, which is put behind the current one so that the room left there stays
- * in use. Blocks come from calloc: large ones are untouched zero pages. */
+ * blocks. A large object gets a block of its own. This block is linked behind
+ * the current one, so that later allocations still use the current block.
+ * Blocks come from calloc: large ones are zero pages that nothing touched yet. */
 #include "base/arena.h"
 #include "base/status.h"
 #include <stdarg.h>
@@ -28,7 +28,7 @@ struct arena {
 	struct block *blocks;  /* the newest first; NULL before the first allocation */
 	char *room, *room_end; /* free bytes of the current block */
 	size_t block_size;     /* bytes of the next block */
-	size_t bytes;          /* handed out so far, rounding included */
+	size_t bytes;          /* allocated so far, rounding included */
 };
 
 _Noreturn static void out_of_memory(size_t n)
@@ -85,7 +85,7 @@ void arena_free(struct arena *a)
 	free(a);
 }
 
-/* A block of its own for n bytes, linked behind the current block. */
+/* Allocates a block for these n bytes alone, linked behind the current block. */
 static void *alloc_alone(struct arena *a, size_t n)
 {
 	struct block *b = mem_zalloc(sizeof *b + n);

@@ -1,8 +1,8 @@
 /* checked: 64-bit integer arithmetic that reports overflow instead of wrapping.
  *
- * Each function returns false on overflow, on division by zero and where the
- * result is not defined; *out is set on success only. Division rounds as the
- * name says for all signs; mod has the sign of a positive divisor (>= 0). */
+ * Each function returns false on overflow, on division by zero and if the
+ * result is not defined; *out is set on success only. Division rounds as its
+ * name says, for all signs; mod by a positive divisor is never negative. */
 #ifndef HIRC_BASE_CHECKED_H
 #define HIRC_BASE_CHECKED_H
 #include <stdbool.h>

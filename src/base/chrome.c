@@ -2,7 +2,7 @@
 #include "base/chrome.h"
 #include "base/json_put.h"
 
-/* Nanoseconds as microseconds. */
+/* Puts nanoseconds as microseconds. */
 static void put_us(struct buf *out, const char *name, int64_t ns)
 {
 	buf_printf(out, ", \"%s\": %lld.%03lld", name, (long long)(ns / 1000), (long long)(ns % 1000));

@@ -1,4 +1,4 @@
-/* collective: the collectives by name, and their use of buffers; the rows are collectives.def's.
+/* collective: the collectives, their names and their use of buffers; the table is collectives.def.
  *
  *     collective_in(COLLECTIVE_REDUCE_SCATTER)     PART_EACH
  *     collective_out(COLLECTIVE_REDUCE_SCATTER)    PART_OWN */
@@ -20,18 +20,19 @@ enum collective_part {
 	PART_EACH,  /* a block for each member */
 };
 
-const char *collective_name(enum collective c); /* ReduceScatter; of a number that is no collective "?" */
+const char *collective_name(enum collective c); /* ReduceScatter; "?": c is no collective */
 const char *collective_key(enum collective c);  /* reduce_scatter: in `hirc bench` and cluster files */
 bool collective_find(const char *key, enum collective *out);
 enum collective_part collective_in(enum collective c), collective_out(enum collective c);
 bool collective_reduces(enum collective c);
 bool collective_is_rooted(enum collective c);
 bool collective_is_to_root(enum collective c); /* Reduce, Gather */
-bool collective_has_blocks(enum collective c); /* its larger buffer is cut in a block a member */
-bool collective_exchanges(enum collective c);  /* AllToAll, AllToAllv: so are both buffers */
-/* Returns true if a collective moves data of member `from` to member `to`. root: of rooted ones. */
+bool collective_has_blocks(enum collective c); /* its larger buffer has a block for each member */
+bool collective_exchanges(enum collective c);  /* both buffers have: AllToAll, AllToAllv */
+/* Returns true if a collective moves data of member `from` to member `to`. root: used if the kind has a root.
+ */
 bool collective_gives(enum collective c, int root, int from, int to);
-/* Bus bandwidth of nccl-tests by that of the algorithm, for n ranks. */
+/* Returns the ratio of bus bandwidth to algorithm bandwidth, as nccl-tests defines them, for n ranks. */
 double collective_bus(enum collective c, double n);
 
 #endif

@@ -11,7 +11,7 @@ enum color_setting { COLOR_AUTO = -1, COLOR_NEVER, COLOR_ALWAYS };
 
 /* Returns the setting that a word of --color names. */
 enum color_setting color_setting_find(const char *word);
-/* Returns true if text that goes to out has colours. */
+/* Returns true if text on `out` is to have colours. */
 bool color_wanted(enum color_setting s, FILE *out);
 
 #endif

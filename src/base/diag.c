@@ -1,15 +1,15 @@
 /* diag: printing of messages, as text for people or as JSON for tools.
  *
- * Text is written as soon as a message arrives. A JSON object holds the notes of
- * its message, so it is kept back until the next message, diag_finish or
- * diag_free:
+ * Text is printed as soon as a message is reported. A JSON object contains the
+ * notes of its message, so it is printed only with the next message, in
+ * diag_finish or in diag_free:
  *
  *     {"file":"a.hir","line":3,"column":12,"severity":"error","code":"E0203","message":"…",
  *      "notes":[{"message":"…"}]}
  *
- * A source line is shown as it is written, except that control characters become
- * blanks and that of a very long line only the neighbourhood of the caret is
- * shown. Nothing is shown under a message that points at an empty line. */
+ * A source line is shown as it is, except that control characters become blanks
+ * and that a very long line is cut to the part around the caret. No line is
+ * shown if a message points at an empty one. */
 #include "base/diag.h"
 #include "base/arena.h"
 #include "base/json_put.h"
@@ -22,7 +22,7 @@
 
 enum {
 	SNIPPET_MAX = 200,    /* bytes of a source line that are shown */
-	SNIPPET_BEFORE = 100, /* of these, before the caret when the line is cut */
+	SNIPPET_BEFORE = 100, /* of these, bytes before the caret if the line is cut */
 };
 
 static const struct {
@@ -36,7 +36,8 @@ static const char color_bold[] = "\033[1m", color_caret[] = "\033[1;32m", color_
 
 struct diag {
 	FILE *out;
-	void (*sink)(void *to, const struct diag_message *message); /* instead of out; NULL: none */
+	void (*sink)(void *to,
+	             const struct diag_message *message); /* gets the messages instead of out; NULL: none */
 	void *sink_to;
 	enum diag_format format;
 	bool color;
@@ -46,11 +47,11 @@ struct diag {
 		uint32_t from, to, at;
 	} moved; /* see diag_set_moved */
 	unsigned errors, warnings;
-	unsigned hidden;    /* errors counted but not shown, since diag_finish */
-	bool dropped;       /* the last message was not shown: nor are its notes */
+	unsigned hidden;    /* errors since diag_finish that were counted but not shown */
+	bool dropped;       /* the last message was not shown, so its notes are not either */
 	struct buf message; /* scratch: the text of one message */
 	struct buf text;    /* scratch: the printed message */
-	struct buf json;    /* an object without its closing brace; empty: none is pending */
+	struct buf json;    /* the last object, without its closing brace; empty: there is none */
 	bool json_has_notes;
 	struct buf *copy;         /* see diag_set_copy */
 	void (*before)(void *to); /* NULL: nothing is called */
@@ -160,7 +161,7 @@ static void put_color(struct diag *d, const char *code)
 		buf_puts(&d->text, code);
 }
 
-/* Appends a text of the user to a message, with control characters escaped: none reaches the terminal. */
+/* Appends a text of the user to a message. Escapes control characters, so that none reaches the terminal. */
 static void put_safe(struct buf *b, const char *s)
 {
 	for (; *s; s++) {
@@ -172,12 +173,12 @@ static void put_safe(struct buf *b, const char *s)
 	}
 }
 
-static bool is_continuation(char c) /* a byte within a UTF-8 sequence: no column on the screen */
+static bool is_continuation(char c) /* a byte within a UTF-8 sequence, which takes no column */
 {
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The source line that holds at, and the caret and underline below it. */
+/* Puts the source line around `at`, and below it the caret and underline. */
 static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t column)
 {
 	struct buf *b = &d->text;
@@ -249,9 +250,9 @@ static void text_message(struct diag *d, enum diag_severity severity, const char
 	fwrite(b->at, 1, b->n, d->out);
 }
 
-/* Either */
+/* Both formats */
 
-/* number: NULL for a note. */
+/* Reports one message. number: NULL for a note. */
 static void report_diagnostic(struct diag *d, enum diag_severity severity, const char *number, uint32_t at,
                               uint32_t length, const char *format, va_list args)
 {
@@ -364,7 +365,7 @@ void suggest_try(struct suggest *s, const char *candidate)
 	bool same = strcasecmp(s->word, candidate) == 0;
 	unsigned distance = same ? 0 : str_distance(s->word, candidate, s->distance - 1);
 	if (distance < s->distance &&
-	    (same || distance < strlen(s->word))) { /* else nothing of the word is left */
+	    (same || distance < strlen(s->word))) { /* a larger distance would replace the whole word */
 		s->distance = distance;
 		s->best = candidate;
 	}

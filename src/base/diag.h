@@ -5,8 +5,8 @@
  *                      ^
  *     note: did you mean 'x'?
  *
- * The first detector reports; callers only propagate the failure. After
- * DIAG_MAX_ERRORS errors the rest is counted, not shown. */
+ * The first function that detects a failure reports it; its callers only
+ * propagate it. After DIAG_MAX_ERRORS errors, further ones are only counted. */
 #ifndef HIRC_BASE_DIAG_H
 #define HIRC_BASE_DIAG_H
 #include "base/color.h"
@@ -24,20 +24,20 @@ enum diag_format { DIAG_TEXT, DIAG_JSON };
 
 struct diag;
 
-/* Messages go to out (standard error as a rule; NULL: nowhere, they are counted). */
+/* Messages are printed to `out`, usually standard error. NULL: they are only counted. */
 struct diag *diag_new(FILE *out, enum diag_format format, enum color_setting color);
 void diag_free(struct diag *d);
 
-/* The source that offsets of the following messages refer to; NULL: none. Returns the former. */
+/* Sets the source of the offsets in later messages; NULL: none. Returns the previous source. */
 struct source *diag_set_source(struct diag *d, struct source *s);
 
-/* From now on errors in the bytes from `from` to `to` of the current source are reported at the same text at
- * `at`, which was not read itself; 0, 0, 0: no longer. */
+/* Makes errors in the bytes from `from` to `to` of the current source appear at `at`, where the same text is
+ * written; only the copy at `from` was parsed. 0, 0, 0: turns this off. */
 void diag_set_moved(struct diag *d, uint32_t from, uint32_t to, uint32_t at);
 
-/* One message; code is an error's, E_…, or a warning's, W_…, at a byte offset of the current source or
- * DIAG_NOWHERE, length the bytes to underline (0 and 1 give one caret). A note belongs to the error or
- * warning before it and is dropped together with it. */
+/* Each reports one message. code: E_… for an error, W_… for a warning. at: a byte offset in the current
+ * source, or DIAG_NOWHERE. length: the bytes to underline; 0 and 1 give one caret. A note belongs to the
+ * error or warning before it and is dropped together with it. */
 void diag_error(struct diag *d, enum diagnostic code, uint32_t at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_error_span(struct diag *d, enum diagnostic code, uint32_t at, uint32_t length, const char *format,
@@ -46,26 +46,26 @@ void diag_warning(struct diag *d, enum diagnostic code, uint32_t at, const char 
     __attribute__((format(printf, 4, 5)));
 void diag_note(struct diag *d, uint32_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* One message as it is reported; the text is only there during the call. */
+/* One message for a sink; its text is valid only during the call. */
 struct diag_message {
 	enum diag_severity { DIAG_ERROR, DIAG_WARNING, DIAG_NOTE } severity;
 	const struct source *source; /* NULL: none */
-	uint32_t at, length;         /* DIAG_NOWHERE: at no place */
+	uint32_t at, length;         /* at: DIAG_NOWHERE if the message has no place */
 	const char *text;
 	const char *number; /* "E0203"; NULL: a note */
 };
-/* Messages go to a function, and nowhere else; of errors as many as would be printed. */
+/* Passes messages to a function instead of printing them. After DIAG_MAX_ERRORS it gets no more errors. */
 void diag_set_sink(struct diag *d, void (*sink)(void *to, const struct diag_message *message), void *to);
 
-/* Messages also become members of a JSON array that the caller begins and ends; NULL: no longer. Call
- * diag_finish before the array is used. */
+/* Also appends each message as a member of a JSON array, whose brackets the caller puts; NULL: turns this
+ * off. Call diag_finish before you use the array. */
 void diag_set_copy(struct diag *d, struct buf *members);
 
 unsigned diag_error_count(const struct diag *d);
 unsigned diag_warning_count(const struct diag *d);
 /* Sets the function that is called before each message, to erase a progress line; NULL: none. */
 void diag_set_before(struct diag *d, void (*call)(void *to), void *to);
-/* Prints `N more errors not shown` when the limit was passed. */
+/* Prints `N more errors not shown` if there were more than DIAG_MAX_ERRORS. */
 void diag_finish(struct diag *d);
 
 /* Collects candidates and keeps the one nearest to a misspelt word.
@@ -76,7 +76,7 @@ struct suggest {
 };
 struct suggest suggest_start(const char *word);
 void suggest_try(struct suggest *s, const char *candidate);
-/* Adds the note `did you mean 'best'?` when one is near enough. */
+/* Adds the note `did you mean 'best'?` if a candidate is near enough. */
 void diag_suggest(struct diag *d, const struct suggest *s);
 
 #endif

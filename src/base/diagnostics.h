@@ -16,18 +16,19 @@ enum diagnostic {
 /* A test of tests/diag. */
 struct diagnostic_example {
 	const char *command;
-	const char *files; /* a.hir; further files begin with a line `==> NAME <==`; "": no file is needed */
-	const char *fix;   /* the lines that change, behind `- `, `+ ` or two blanks; or a sentence */
+	const char
+	    *files;      /* text of a.hir; each further file begins with a line `==> NAME <==`; "": no file */
+	const char *fix; /* changed lines, each after `- `, `+ ` or two blanks; or a sentence */
 };
 
 struct diagnostic_info {
 	const char *number;                       /* "E0203" */
-	const char *name;                         /* of the enum */
-	const char *title;                        /* a line */
+	const char *name;                         /* in the enum: E_AXIS_UNKNOWN */
+	const char *title;                        /* one line */
 	const char *text;                         /* sentences */
-	const struct diagnostic_example *example; /* NULL: there is none, and the next two are there */
+	const struct diagnostic_example *example; /* NULL: there is none, and the next two fields are set */
 	const char *reason;                       /* why there is no example */
-	const char *fix;                          /* a sentence */
+	const char *fix;                          /* one sentence */
 };
 extern const struct diagnostic_info diagnostic_info[DIAGNOSTIC_COUNT];
 

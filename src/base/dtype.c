@@ -64,7 +64,7 @@ int64_t dtype_exact(enum dtype t)
 enum dtype dtype_of_parts(enum dtype t, bool divided)
 {
 	bool has_range = t == DTYPE_F64 || t == DTYPE_F32 || t == DTYPE_BF16 || !dtype_is_float(t);
-	bool wide = divided ? t != DTYPE_BOOL : !has_range; /* a mean of bool is no division */
+	bool wide = divided ? t != DTYPE_BOOL : !has_range; /* a mean of bool divides nothing */
 	return wide ? dtype_wide(t) : t;
 }
 

@@ -1,9 +1,9 @@
-/* edits: the fewest edits are found by Myers' algorithm: v[k] is how far along the first text d edits come on
- * diagonal k = line - other line; all v are kept to go back. Texts that need more than MOST_EDITS are taken
- * for different as a whole between their common beginning and end. */
+/* edits: Myers' algorithm finds the fewest edits. v[k] is the last line of the first text that d edits can
+ * reach on diagonal k = line - other line; the v of every d is kept to go back. If two texts need more than
+ * MOST_EDITS, all lines between their common beginning and end count as different. */
 #include "base/edits.h"
 
-enum { MOST_EDITS = 1500 }; /* 9 MB of v */
+enum { MOST_EDITS = 1500 }; /* all v take 9 MB */
 
 struct pair {
 	bool (*same)(void *to, uint32_t i, uint32_t j);
@@ -11,22 +11,23 @@ struct pair {
 };
 
 struct trace {
-	VEC(int32_t) far; /* v of 0, 1, 2, … edits: 1, 3, 5, … numbers */
+	VEC(int32_t) far; /* v for 0, 1, 2, … edits, of 1, 3, 5, … numbers */
 };
 
-/* v of d edits, by diagonal -d … d. */
+/* Returns v for d edits; the index is the diagonal, -d … d. */
 static int32_t *row(struct trace *t, int32_t d)
 {
 	return t->far.at + (size_t)d * (size_t)d + d;
 }
 
-/* Returns true if the last of d edits on diagonal k inserts a line; v is that of d - 1 edits. */
+/* Returns true if the last of d edits on diagonal k inserts a line. v: for d - 1 edits. */
 static bool inserts(const int32_t *v, int32_t d, int32_t k)
 {
 	return k == -d || (k != d && v[k - 1] < v[k + 1]);
 }
 
-/* The edits, last one first, of n lines and m others, which take d that are not EDIT_KEEP. */
+/* Stores the edits from n lines to m others, from the last to the first; d of them are not EDIT_KEEP. Returns
+ * their number. */
 static uint32_t go_back(struct trace *t, int32_t d, int32_t n, int32_t m, uint8_t *kind)
 {
 	int32_t x = n, y = m;
@@ -46,7 +47,7 @@ static uint32_t go_back(struct trace *t, int32_t d, int32_t n, int32_t m, uint8_
 	return count;
 }
 
-static void turn(uint8_t *kind, uint32_t n)
+static void reverse_edits(uint8_t *kind, uint32_t n)
 {
 	for (uint32_t i = 0; i < n / 2; i++) {
 		uint8_t other = kind[i];
@@ -55,8 +56,8 @@ static void turn(uint8_t *kind, uint32_t n)
 	}
 }
 
-/* The edits of n lines and m others, both from `from` on, in `kind`, which has room for n + m.
- * Returns how many; 0: too many, or none are needed. */
+/* Stores in `kind`, which has room for n + m, the edits from n lines to m others, both starting at `from`.
+ * Returns their number; 0: there are too many, or none are needed. */
 static uint32_t find_edits(const struct pair *pair, uint32_t from, int32_t n, int32_t m, uint8_t *kind)
 {
 	struct trace t = {0};
@@ -77,7 +78,7 @@ static uint32_t find_edits(const struct pair *pair, uint32_t from, int32_t n, in
 		if (found)
 			edits = go_back(&t, d, n, m, kind);
 	}
-	turn(kind, edits);
+	reverse_edits(kind, edits);
 	vec_free(&t.far);
 	return edits;
 }

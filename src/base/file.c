@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Frees and unlinks, and leaves errno as it is. */
+/* Frees the writer, removes its temporary file if `remove`, and keeps errno. */
 static void discard_writer(struct file_writer *w, bool remove)
 {
 	int error = errno;
@@ -21,18 +21,19 @@ static void discard_writer(struct file_writer *w, bool remove)
 	errno = error;
 }
 
-/* Path and side of a file that is to be written; nothing is opened. */
+/* Sets path and side of a file to write; opens nothing. */
 static void resolve_paths(struct file_writer *w, const char *path)
 {
 	struct stat is;
 	struct buf side = {0};
 	char *real = NULL;
 	*w = (struct file_writer){0};
-	/* /dev/shm is a file system like any. */
+	/* /dev/shm is an ordinary file system */
 	bool device = !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
 	bool open_already = device || !strncmp(path, "/proc/", 6);
 	if (lstat(path, &is) == 0 && S_ISLNK(is.st_mode) && !open_already)
-		real = realpath(path, NULL); /* NULL where it leads nowhere: made there, not renamed */
+		real = realpath(path,
+		                NULL); /* NULL: the link's target does not exist, so it is written directly */
 	bool direct = open_already || (stat(path, &is) == 0 ? !S_ISREG(is.st_mode) : lstat(path, &is) == 0);
 	w->path = mem_strdup(real ? real : path);
 	if (!direct) {
@@ -64,7 +65,7 @@ bool file_end(struct file_writer *w, bool ok)
 		return true;
 	bool wanted = ok;
 	errno = 0;
-	if (fflush(w->to) != 0 || ferror(w->to)) /* what could not be written is tried again, and says why */
+	if (fflush(w->to) != 0 || ferror(w->to)) /* fflush writes the rest again, so errno is right */
 		ok = false, errno = errno ? errno : EIO;
 	int error = errno;
 	if (fclose(w->to) != 0 && ok)

@@ -1,9 +1,9 @@
-/* file: files that are written whole or not at all.
+/* file: writes a file completely or not at all.
  *
- * hirc writes to `PATH.PID.tmp` beside the file, and renames it once it is complete: readers never see half a
- * file, and a full disk leaves the old one. A link is followed, and stays one. A device, a pipe or another
- * file that is not regular is written to directly, and so are the names in /dev and /proc, but not in
- * /dev/shm: they are files that are already open. */
+ * hirc writes `PATH.PID.tmp` beside the file, and renames it once it is complete: readers never see half a
+ * file, and a full disk leaves the old file. A symbolic link is followed and remains a link. A device, a pipe
+ * or another file that is not regular is written directly. So are names in /dev and /proc, since they may
+ * stand for open files; /dev/shm is the exception. */
 #ifndef HIRC_BASE_FILE_H
 #define HIRC_BASE_FILE_H
 #include <stdbool.h>
@@ -17,22 +17,21 @@ struct file_part {
 
 /* Writes the parts as a file. False: errno says why. */
 bool file_replace(const char *path, const struct file_part *part, unsigned n);
-/* Returns true if file_replace could begin; changes no file. False: errno says why. */
+/* Returns true if file_replace could create its file; changes no file. False: errno says why. */
 bool file_try_replace(const char *path);
-/* Returns true if both names are of one regular file; of files that do not exist yet, if the names are
- * equal. */
+/* Returns true if both names mean the same regular file. If a file does not exist yet, compares the names. */
 bool file_same(const char *a, const char *b);
 
 /* A file that is written piece by piece. */
 struct file_writer {
-	FILE *to;          /* NULL: none was begun, or it is over */
-	char *path, *side; /* owned; side NULL: `to` is the file itself */
+	FILE *to;          /* NULL: not begun, or ended */
+	char *path, *side; /* owned. side: the temporary file; NULL: `to` is the file itself */
 };
 
-/* False: errno says why; nothing to end then. */
+/* Begins a file. False: errno says why, and there is nothing to end. */
 bool file_begin(struct file_writer *w, const char *path);
-/* Puts the file in its place, if `ok` and all of it could be written; otherwise the old file stays.
- * False: errno says why it could not. Nothing if none was begun. */
+/* Replaces the old file if `ok` and everything was written; otherwise keeps the old file. False: writing
+ * failed, and errno says why. Does nothing if no file was begun. */
 bool file_end(struct file_writer *w, bool ok);
 
 #endif

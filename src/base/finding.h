@@ -1,4 +1,4 @@
-/* finding: facts about a machine, a line each: all right, slower than it may be, or not there.
+/* finding: facts about a machine, one line each: in order, slower than possible, or absent.
  *
  *     warning  openblas   kernels for Haswell, and this CPU has AVX-512   unset OPENBLAS_CORETYPE */
 #ifndef HIRC_BASE_FINDING_H
@@ -10,9 +10,9 @@ enum finding_state { FINDING_OK, FINDING_WARNING, FINDING_MISSING };
 
 struct finding {
 	enum finding_state state;
-	const char *subject; /* a word; constant */
+	const char *subject; /* one word; constant */
 	char *text;          /* owned */
-	const char *fix;     /* the command that installs or sets it; constant, NULL: none is known */
+	const char *fix;     /* a command that mends it; constant; NULL: none is known */
 };
 struct findings {
 	VEC(struct finding) at;

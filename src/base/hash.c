@@ -25,7 +25,7 @@ static uint64_t load_word(const unsigned char *p)
 	return word;
 }
 
-/* The loads of the last one to eight bytes may overlap. */
+/* The two loads of the last one to eight bytes may overlap. */
 uint64_t hash_block(uint64_t h, const void *at, size_t n)
 {
 	const unsigned char *p = at;
@@ -57,7 +57,8 @@ void hash_insert(struct hash_table *t, uint64_t hash, uint32_t id)
 	if (2 * (size_t)t->n >= slots(t)) {
 		size_t room = t->slot ? 2 * slots(t) : FIRST_SLOTS;
 		struct hash_table bigger = {mem_alloc(sizeof *t->slot * room), (uint32_t)(room - 1), t->n};
-		/* write, since zeroed pages that are read first are faulted in twice */
+		/* write the pages now: reading a zeroed page first and writing it later costs two page faults
+		 */
 		memset(bigger.slot, 0, hash_table_bytes(&bigger));
 		for (size_t k = 0; k < slots(t); k++)
 			if (t->slot[k].id)

@@ -1,12 +1,12 @@
 /* hash: hashes of bytes and numbers, and a table of ids.
  *
- * hash_bytes is FNV-1a. Its values stand in files and are compared between ranks: they never change.
- * hash_number and hash_block are for tables in memory: faster, and free to change.
+ * hash_bytes is FNV-1a. Its values are stored in files and compared between ranks, so they never change.
+ * hash_number and hash_block are for tables in memory: they are faster, and may change.
  *
  *     HASH_START ──hash_bytes──> … ──hash_bytes──> hash of both texts
  *     0 ──hash_number──> … ──hash_block──> hash of a number and a structure
  *
- * A table maps hashes to ids of entries, which the caller keeps and compares:
+ * A table maps hashes to ids of entries. The caller stores the entries and compares them:
  *
  *     struct hash_probe p = {.hash = hash};
  *     for (uint32_t id; (id = hash_next(t, &p));)
@@ -14,8 +14,8 @@
  *     … push the new entry as id …
  *     hash_insert(t, hash, id);
  *
- * Slots are searched one after the other from the one that the hash's lower bits name, and at most half of
- * them are used. Nothing is ever removed. A zeroed table is empty. */
+ * The search starts at the slot given by the hash's lower bits and goes on slot by slot; at most half of the
+ * slots are used. Nothing is ever removed. A zeroed table is empty. */
 #ifndef HIRC_BASE_HASH_H
 #define HIRC_BASE_HASH_H
 #include <stddef.h>
@@ -23,18 +23,19 @@
 
 #define HASH_START ((uint64_t)0xcbf29ce484222325u) /* FNV-1a of no bytes */
 
-/* FNV-1a of the bytes hashed into h so far, and n more bytes. */
+/* Returns FNV-1a of the bytes hashed into h so far, followed by n more bytes. */
 uint64_t hash_bytes(uint64_t h, const void *at, size_t n);
-/* FNV-1a of a text, without its NUL. */
+/* Returns FNV-1a of a text, without its NUL. */
 uint64_t hash_text(const char *text);
 
-/* Adds a number to a hash: both halves of a product of 128 bits, so that all bits decide all others. */
+/* Adds a number to a hash. Combines both halves of a 128-bit product, so that each input bit changes all
+ * bits. */
 static inline uint64_t hash_number(uint64_t h, uint64_t number)
 {
 	__extension__ unsigned __int128 product = (unsigned __int128)(h ^ number) * 0x9e3779b97f4a7c15u;
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
-/* Adds n bytes, eight a step. */
+/* Adds n bytes to a hash, eight in each step. */
 uint64_t hash_block(uint64_t h, const void *at, size_t n);
 
 struct hash_slot {
@@ -43,7 +44,7 @@ struct hash_slot {
 };
 
 struct hash_table {
-	struct hash_slot *slot; /* mask + 1 of them; NULL: none yet */
+	struct hash_slot *slot; /* mask + 1 slots; NULL: none yet */
 	uint32_t mask, n;       /* n: used slots */
 };
 
@@ -52,7 +53,8 @@ struct hash_probe {
 	uint32_t step; /* slots looked at so far */
 };
 
-/* The next id that was inserted with this hash, or another hash of the same lower half; 0: no more. */
+/* Returns the next id that was inserted with this hash, or with one of the same lower half; 0: there are no
+ * more. */
 static inline uint32_t hash_next(const struct hash_table *t, struct hash_probe *p)
 {
 	while (t->slot) {

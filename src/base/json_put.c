@@ -13,7 +13,7 @@ void json_put_string(struct buf *out, const char *text)
 		unsigned char c = (unsigned char)*text;
 		unsigned n = source_utf8_length(text, left);
 		if (!n)
-			buf_puts(out, "\xef\xbf\xbd"); /* no character; JSON is UTF-8 */
+			buf_puts(out, "\xef\xbf\xbd"); /* invalid UTF-8, which JSON does not allow */
 		else if (c == '"' || c == '\\')
 			buf_printf(out, "\\%c", c);
 		else if (c == '\n')

@@ -1,4 +1,4 @@
-/* page: the unit in which memory is mapped, and how much the machine has. */
+/* page: the page size, and the memory of the machine. */
 #ifndef HIRC_BASE_PAGE_H
 #define HIRC_BASE_PAGE_H
 #include <stdint.h>
@@ -9,7 +9,7 @@ static inline int64_t page_bytes(void)
 	return sysconf(_SC_PAGESIZE);
 }
 
-/* Bytes; 0: unknown. */
+/* Returns the machine's memory in bytes; 0: unknown. */
 static inline int64_t machine_bytes(void)
 {
 	int64_t pages = sysconf(_SC_PHYS_PAGES), page = page_bytes();

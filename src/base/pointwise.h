@@ -1,4 +1,4 @@
-/* pointwise: operations on elements at the same index; the rows are pointwise.def's. */
+/* pointwise: operations on elements at the same index; the table is pointwise.def. */
 #ifndef HIRC_BASE_POINTWISE_H
 #define HIRC_BASE_POINTWISE_H
 
@@ -11,7 +11,7 @@ enum pointwise {
 
 enum pointwise_class { CLASS_ANY, CLASS_REAL, CLASS_COMPARE, CLASS_LOGICAL, CLASS_INTEGER };
 
-const char *pointwise_name(enum pointwise op); /* add; of a number that is no operation "?" */
+const char *pointwise_name(enum pointwise op); /* add; "?": op is no operation */
 int pointwise_operands(enum pointwise op);
 enum pointwise_class pointwise_class(enum pointwise op);
 

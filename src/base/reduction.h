@@ -1,4 +1,4 @@
-/* reduction: reduction operators; the rows are reductions.def's. */
+/* reduction: reduction operators; the table is reductions.def. */
 #ifndef HIRC_BASE_REDUCTION_H
 #define HIRC_BASE_REDUCTION_H
 #include "base/dtype.h"
@@ -10,11 +10,11 @@ enum reduce_op {
 	REDUCE_COUNT
 };
 
-const char *reduce_op_name(enum reduce_op op);     /* sum; of a number that is no operator "?" */
-const char *reduce_op_folds_by(enum reduce_op op); /* the pointwise operation of one more term: add */
+const char *reduce_op_name(enum reduce_op op);     /* sum; "?": op is no operator */
+const char *reduce_op_folds_by(enum reduce_op op); /* add: the pointwise operation that adds a term */
 bool reduce_op_parse(const char *s, enum reduce_op *out);
-/* The reduction of no terms of dtype t, which changes nothing when it is reduced with others: 0, 1, or the
- * largest or smallest value of t (±inf where t has it). _f64: of floats; _i64: of integers and bool. */
+/* Return the identity of an operator for dtype t: 0, 1, or the largest or smallest value of t (±inf if t has
+ * it). _f64: for floats; _i64: for integers and bool. */
 double reduce_identity_f64(enum reduce_op op, enum dtype t);
 int64_t reduce_identity_i64(enum reduce_op op, enum dtype t);
 

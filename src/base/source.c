@@ -1,9 +1,9 @@
 /* source: reading a file as text, and the map from byte offsets to lines.
  *
- * A file is read in chunks (it may be a pipe) and refused as soon as it cannot
- * be a program: a NUL byte ends the reading, so that a device that never ends
- * does not fill the memory. Valid UTF-8 is asked of the whole once it is read;
- * everything behind this file may rely on both. */
+ * A file is read in chunks, since it may be a pipe. It is refused as soon as it
+ * cannot be a program: a NUL byte ends the reading, so that an endless device
+ * does not fill the memory. UTF-8 is checked once the whole text is read. All
+ * later stages rely on text without NUL bytes and on valid UTF-8. */
 #include "base/source.h"
 #include "base/arena.h"
 #include "base/diag.h"
@@ -14,7 +14,7 @@
 
 enum { READ_CHUNK = 64 << 10 };
 
-/* Length of the UTF-8 sequence at s, of which n bytes are there; 0: invalid. */
+/* Returns the length of the UTF-8 sequence at s; n: the bytes up to the end of the text. 0: invalid. */
 static unsigned utf8_length(const unsigned char *s, size_t n)
 {
 	if (s[0] < 0x80)
@@ -39,7 +39,7 @@ unsigned source_utf8_length(const char *text, size_t n)
 
 enum { ASCII_BLOCK = 32 };
 
-/* Returns true if the next ASCII_BLOCK bytes are ASCII, as in most of a program. */
+/* Returns true if the next ASCII_BLOCK bytes are ASCII, the usual case. */
 static bool is_ascii(const unsigned char *s)
 {
 	uint64_t w[ASCII_BLOCK / 8], all = 0;
@@ -49,7 +49,7 @@ static bool is_ascii(const unsigned char *s)
 	return (all & 0x8080808080808080u) == 0;
 }
 
-/* Offset of the first byte that is not UTF-8; size when all is. */
+/* Returns the offset of the first byte that is not UTF-8; size: all bytes are. */
 static size_t utf8_end(const char *text, size_t size)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -67,8 +67,8 @@ static size_t utf8_end(const char *text, size_t size)
 	return size;
 }
 
-/* Reads f to its end; on success *text is NUL-terminated and belongs to the caller. *bytes: set if `accepts`,
- * which may be NULL, accepts its begin. */
+/* Reads f to its end. On success *text is NUL-terminated and belongs to the caller. *bytes is set to true if
+ * `accepts` accepts the beginning of the file; `accepts` may be NULL. */
 static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*accepts)(const char *, size_t),
                             char **text, size_t *size, bool *bytes)
 {

@@ -18,24 +18,24 @@ struct source {
 	char *name;           /* as printed in messages: path, or <stdin> */
 	char *text;           /* size bytes, then one NUL */
 	uint32_t size;        /* bytes */
-	uint32_t *line_start; /* offset of each line's first byte; NULL until needed */
+	uint32_t *line_start; /* offset of each line's first byte; NULL: not built yet */
 	uint32_t line_count;
 };
 
-/* Reads a file ("-": standard input). Failures are reported to d: not found, a directory, too
- * large, or no text (holds a NUL byte or invalid UTF-8: named with its offset). */
+/* Reads a file ("-": standard input). Reports failures to d: the file is not found, is a directory, is too
+ * large, or is not text: it has a NUL byte or invalid UTF-8, whose offset is named. */
 enum status source_read(struct diag *d, const char *path, struct source **out);
-/* Reads a file as source_read does; a file that begins as `accepts` says may hold any bytes. */
+/* Reads a file as source_read does, but allows any bytes if `accepts` accepts the beginning of the file. */
 enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
                               struct source **out);
-/* Copies text; name is its name in messages. */
+/* Makes a source from a copy of text. name: its name in messages. */
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
 void source_free(struct source *s);
 
-/* Bytes of the UTF-8 sequence at text, of which n > 0 bytes are there; 0: invalid. */
+/* Returns the bytes of the UTF-8 sequence at text; n > 0: the bytes up to its end. 0: invalid. */
 unsigned source_utf8_length(const char *text, size_t n);
 
-/* Line and column of an offset, both from 1; columns count bytes. */
+/* Finds line and column of an offset, both counted from 1; columns count bytes. */
 void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column);
 
 #endif

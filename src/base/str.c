@@ -1,9 +1,9 @@
 /* str: text buffers, the table of interned names, and small helpers on words.
  *
- * Names that differ in their last character only have neighbouring slots in the hash table: large
- * programs count (v10, v11, …), and names used together are then in one cache line.
- * The text itself is packed without gaps into blocks of an arena: names of large
- * programs are short and many. */
+ * Names that differ only in their last character have neighbouring slots in the hash table: large
+ * programs number their names (v10, v11, …), and names used together are then in one cache line.
+ * Names are packed without gaps into blocks of an arena, since large programs have many short
+ * names. */
 #include "base/str.h"
 #include "base/arena.h"
 #include "base/checked.h"
@@ -15,14 +15,14 @@
 
 enum {
 	NAMES_POOL = 32 << 10,    /* bytes of one block of text */
-	DISTANCE_MAX_LENGTH = 64, /* longer words are equal or far apart */
+	DISTANCE_MAX_LENGTH = 64, /* longer words are equal, or count as far apart */
 };
 
 /* Text being built */
 
 char *buf_reserve(struct buf *b, size_t more)
 {
-	if (b->cap - b->n <= more) { /* <= : one byte for the NUL */
+	if (b->cap - b->n <= more) { /* <= leaves one byte for the NUL */
 		size_t cap = b->cap ? b->cap : 64;
 		while (cap - b->n <= more)
 			cap *= 2;
@@ -109,8 +109,8 @@ static void put_formatted(struct buf *b, const char *format, va_list args)
 	va_end(again);
 }
 
-/* The conversions that printers use for every statement are done here; C's printf, which takes several
- * times as long, does the rest of a format from the first other one on. */
+/* Formats the conversions that printers use in every statement itself. From the first other conversion on,
+ * C's printf formats the rest; it takes several times as long. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
 	for (;;) {
@@ -149,9 +149,12 @@ void buf_free(struct buf *b)
 
 /* Interned names */
 
-enum { RECENT_NAMES = 256, RECENT_BYTES = 8 }; /* a power of two; of a name that is kept there */
+enum {
+	RECENT_NAMES = 256, /* a power of two */
+	RECENT_BYTES = 8,   /* the longest name that is kept */
+};
 
-/* A name that was interned lately: programs often use a name right after its definition. */
+/* A recently interned name: programs often use a name right after its definition. */
 struct recent_name {
 	uint64_t bytes; /* see pack_name */
 	uint32_t length, id;
@@ -165,7 +168,7 @@ struct names {
 	char *pool_room, *pool_end; /* free bytes of its current block */
 };
 
-/* The last character is added to the hash of those before it. */
+/* Hashes all but the last character, and adds that one, so that v10 and v11 are neighbours. */
 static uint32_t hash_of(const char *s, size_t n)
 {
 	return (uint32_t)hash_block(0, s, n - 1) + (unsigned char)s[n - 1];
@@ -208,11 +211,11 @@ static const char *pool_copy(struct names *t, const char *s, size_t n)
 	}
 	char *p = t->pool_room;
 	memcpy(p, s, n);
-	t->pool_room += n + 1; /* the pool is zeroed: the NUL stands */
+	t->pool_room += n + 1; /* the pool is zeroed, so the NUL is there */
 	return p;
 }
 
-/* Gives 1 to RECENT_BYTES bytes as one number; those in the middle may be in it twice. */
+/* Packs 1 to RECENT_BYTES bytes into one number; it may contain the middle bytes twice. */
 static uint64_t pack_name(const char *s, size_t n)
 {
 	uint32_t first, last;
@@ -234,7 +237,7 @@ static uint32_t intern(struct names *t, const char *s, size_t n)
 	return t->text.n - 1;
 }
 
-/* The place of a name of 1 to RECENT_BYTES bytes; its id is 0 if another name was there. */
+/* Returns the entry of a name of 1 to RECENT_BYTES bytes; its id is 0 if the entry held another name. */
 static struct recent_name *find_recent(struct names *t, const char *s, size_t n)
 {
 	uint64_t bytes = pack_name(s, n);
@@ -293,7 +296,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein's distance in which two neighbours that changed places count once. */
+/* Returns Levenshtein's distance, but counts two swapped neighbours as one edit. */
 unsigned str_distance(const char *a, const char *b, unsigned limit)
 {
 	size_t na = strlen(a), nb = strlen(b);
@@ -303,7 +306,7 @@ unsigned str_distance(const char *a, const char *b, unsigned limit)
 	if (apart > limit || na > DISTANCE_MAX_LENGTH || nb > DISTANCE_MAX_LENGTH)
 		return limit + 1;
 
-	unsigned rows[3][DISTANCE_MAX_LENGTH + 1]; /* row i % 3: distances of a[0..i) to b[0..j) */
+	unsigned rows[3][DISTANCE_MAX_LENGTH + 1]; /* rows[i % 3][j]: distance of a[0..i) to b[0..j) */
 	for (unsigned j = 0; j <= nb; j++)
 		rows[0][j] = j;
 	for (unsigned i = 1; i <= na; i++) {

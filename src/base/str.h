@@ -1,7 +1,7 @@
-/* str: text being built, and interned names.
+/* str: text buffers, and interned names.
  *
- * A buf is always NUL-terminated once something was put into it. A name is a
- * 32-bit id of an interned string: equal strings have equal ids, id 0 is "". */
+ * A buf is NUL-terminated once something was put into it. A name is the 32-bit
+ * id of an interned string: equal strings have equal ids, and id 0 is "". */
 #ifndef HIRC_BASE_STR_H
 #define HIRC_BASE_STR_H
 #include <stdarg.h>
@@ -14,28 +14,27 @@
 struct buf {
 	char *at; /* NUL-terminated, owned */
 	size_t n, cap;
-	FILE *file; /* not owned: where buf_drain sends the text; NULL: nowhere, all of it stays */
+	FILE *file; /* not owned; buf_drain writes the text to it; NULL: all text stays in memory */
 	int error;  /* errno of the first write to file that failed; 0: none */
 };
 
 enum {
-	BUF_DRAIN = 64 << 10, /* bytes that are worth a write */
+	BUF_DRAIN = 64 << 10, /* bytes from which on buf_drain writes */
 	STR_INT = 20,         /* digits of an int64_t with its sign */
 };
 
-/* Room for `more` bytes and a NUL; where they are to be put. */
+/* Reserves room for `more` bytes and a NUL, and returns its start. */
 char *buf_reserve(struct buf *b, size_t more);
 void buf_puti(struct buf *b, int64_t i); /* decimal, fast */
 void buf_pad(struct buf *b, char c, unsigned count);
 void buf_printf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *format, va_list args);
-/* Puts the text up to the mark, and returns the text after the mark, which it must have. */
+/* Puts the text up to the mark, and returns the text after it. The text must contain the mark. */
 const char *buf_put_until(struct buf *b, const char *text, const char *mark);
 void buf_free(struct buf *b);
 /* Writes the text to its file. */
 void buf_send(struct buf *b);
-/* Writes the text to its file once it is large; to be called between two lines. The caller goes on in the
- * empty buf. */
+/* Writes the text to its file if it has grown large, and empties the buf. Call it between two lines. */
 static inline void buf_drain(struct buf *b)
 {
 	if (b->n >= BUF_DRAIN && b->file)
@@ -61,7 +60,7 @@ static inline void buf_puts(struct buf *b, const char *s)
 	buf_putn(b, s, strlen(s));
 }
 
-/* Decimal digits at `to`, which has room for STR_INT; returns their end. */
+/* Writes decimal digits to `to`, which has room for STR_INT bytes, and returns their end. */
 char *str_put_int(char *to, int64_t i);
 unsigned str_count_digits(uint64_t u); /* decimal */
 
@@ -71,15 +70,15 @@ void names_free(struct names *t);
 uint32_t names_intern(struct names *t, const char *s, size_t n);
 uint32_t names_intern_z(struct names *t, const char *s);
 const char *names_text(const struct names *t, uint32_t id); /* NUL-terminated */
-/* Id of s, or 0 when it was never interned. */
+/* Returns the id of s; 0: s was never interned. */
 uint32_t names_find(struct names *t, const char *s, size_t n);
 uint32_t names_count(const struct names *t);
-/* Bytes that the table holds. */
+/* Returns the bytes that the table uses. */
 size_t names_bytes(const struct names *t);
 
-/* Edit distance of two words, at most limit + 1, for `did you mean`. */
+/* Returns the edit distance of two words, at most limit + 1, for `did you mean`. */
 unsigned str_distance(const char *a, const char *b, unsigned limit);
-/* Sizes as users write them: 8K, 32M, 8G (powers of 1024). False when s is none or overflows. */
+/* Parses a size as users write it: 8K, 32M, 8G (powers of 1024). False: s is no size, or overflows. */
 bool str_parse_size(const char *s, int64_t *out);
 
 #endif

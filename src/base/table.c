@@ -1,4 +1,4 @@
-/* table: see table.h. A cell is kept as the format prints it, so that printing only aligns and quotes. */
+/* table: see table.h. A cell is stored as its format prints it, so that printing only aligns and quotes. */
 #include "base/table.h"
 #include "base/json_put.h"
 #include <assert.h>
@@ -40,7 +40,7 @@ void table_add_text(struct table *t, const char *text)
 	add_cell(t, text ? arena_strndup(t->arena, text, strlen(text)) : NULL, true);
 }
 
-/* The suffix of the column; only text has one. */
+/* Returns the suffix of the next column; "" unless the format is text. */
 static const char *suffix_of(const struct table *t)
 {
 	const char *suffix = next_column(t)->suffix;
@@ -56,7 +56,7 @@ void table_add_number(struct table *t, double x)
 {
 	const struct table_column *c = next_column(t);
 	const char *text;
-	if (t->format != TABLE_TEXT && !isfinite(x)) /* JSON has no such number */
+	if (t->format != TABLE_TEXT && !isfinite(x)) /* JSON has no infinity and no NaN */
 		text = NULL;
 	else if (t->format == TABLE_TEXT)
 		text = arena_printf(t->arena, c->sign ? "%+.*f%s" : "%.*f%s", c->decimals, x, suffix_of(t));
@@ -105,7 +105,7 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* Characters of the first line of a text. */
+/* Counts the characters of the first line of a text. */
 static unsigned count_characters(const char *text)
 {
 	unsigned n = 0;
@@ -131,7 +131,7 @@ static const char *shown(const struct table *t, uint32_t row, unsigned k)
 	return text ? text : none ? none : "";
 }
 
-/* Line 0 or 1 of the title of a column; "" where it has none. */
+/* Returns line 0 or 1 of a column's title; "": it has no such line. */
 static const char *title_of(const struct table *t, unsigned k, unsigned line)
 {
 	const struct table_column *c = &t->column[k];
@@ -150,7 +150,7 @@ static unsigned widen(const struct table_column *c, unsigned width, unsigned to)
 	return to > width ? to : width;
 }
 
-/* The widths of the columns of the rows that are there. */
+/* Finds the width of each column from the rows so far. */
 static void find_widths(const struct table *t, unsigned *width)
 {
 	unsigned all = 0;
@@ -163,7 +163,7 @@ static void find_widths(const struct table *t, unsigned *width)
 		if (has_column(t, k))
 			all += width[k] + (all ? gap_of(t, k) : 0);
 	}
-	for (; t->line && all > t->line; all--) { /* narrows the widest that may be cut */
+	for (; t->line && all > t->line; all--) { /* narrows the widest column that may be cut */
 		unsigned widest = t->n;
 		for (unsigned k = 0; k < t->n; k++)
 			if (has_column(t, k) && t->column[k].cut && width[k] > t->column[k].cut &&
@@ -276,7 +276,7 @@ static void put_csv_text(const char *text, struct buf *out)
 	buf_putc(out, '"');
 }
 
-/* row: NULL for the names. */
+/* row: NULL for the row of names. */
 static void put_csv_row(const struct table *t, const uint32_t *row, struct buf *out)
 {
 	const char *between = "";
@@ -306,7 +306,7 @@ static void put_json_member(const struct table *t, uint32_t row, unsigned k, str
 		buf_puts(out, c->text ? c->text : "null");
 }
 
-/* Returns the end of the group that begins with column k; *any: one of its cells is there. */
+/* Returns the end of the group that begins with column k; *any: one of its cells is present. */
 static unsigned end_of_group(const struct table *t, uint32_t row, unsigned k, bool *any)
 {
 	const char *group = t->column[k].group;
@@ -354,7 +354,7 @@ static void put_json_row(const struct table *t, uint32_t row, struct buf *out)
 	buf_putc(out, '}');
 }
 
-/* ---- any */
+/* ---- all formats */
 
 static void put_titles(const struct table *t, const unsigned *width, struct buf *out)
 {

@@ -1,4 +1,4 @@
-/* transport_kind: the transports by name, and their abilities; the table is transports.def.
+/* transport_kind: the transports, their names and traits; the table is transports.def.
  *
  *     transport_kind_has(transport_kind_find("peers"), TRANSPORT_HAS_VIEWS)    true */
 #ifndef HIRC_BASE_TRANSPORT_KIND_H
@@ -26,18 +26,19 @@ enum transport_trait {
 	TRANSPORT_CROSSES_HOSTS = 1 << 9,   /* ranks may be on several hosts */
 };
 
-/* The values of --transport, as a `value` of struct option; those of --target=cuda without `auto`. Constants,
- * for static tables; the lists have a `|` before each name. */
+/* The values of --transport, for the field `value` of struct option; _gpu: those for --target=cuda, without
+ * `auto`. They are constants, so that static tables can use them. Each name has a `|` before it. */
 extern const char transport_kind_list[], transport_kind_list_gpu[];
 #define transport_kind_values (transport_kind_list + 1)
 #define transport_kind_values_gpu (transport_kind_list_gpu + 1)
 
 const char *transport_kind_name(enum transport_kind k);
-/* TRANSPORT_COUNT: there is none of this name. */
+/* Finds a transport by name; TRANSPORT_COUNT: there is none. */
 enum transport_kind transport_kind_find(const char *name);
-/* Returns true if the transport has all of the traits; TRANSPORT_COUNT has none. */
+/* Returns true if the transport has all of these traits; TRANSPORT_COUNT has no traits. */
 bool transport_kind_has(enum transport_kind k, unsigned traits);
-/* Puts the names of all transports with the traits, the word before the last: "nccl, peers and cuda-ipc". */
+/* Puts the names of all transports with these traits, and `word` before the last: "nccl, peers and cuda-ipc".
+ */
 void transport_kind_put(struct buf *out, unsigned traits, const char *word);
 
 #endif

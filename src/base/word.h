@@ -1,15 +1,15 @@
-/* word: the characters of words: letters, digits and underscores of ASCII, whatever the locale. */
+/* word: the characters of words: ASCII letters, digits and underscores, in every locale. */
 #ifndef HIRC_BASE_WORD_H
 #define HIRC_BASE_WORD_H
 #include <stdbool.h>
 
 enum {
 	WORD_START = 1, /* a word may begin with it */
-	WORD_MORE = 2,  /* it may stand in a word */
-	WORD_LOWER = 4, /* a lower-case letter: keywords have no other characters */
+	WORD_MORE = 2,  /* a word may contain it */
+	WORD_LOWER = 4, /* a lower-case letter; keywords have only these */
 };
 
-/* By character: which of these it is. */
+/* The bits above that each character has. */
 extern const unsigned char word_bits[256];
 
 static inline bool word_starts_with(int c)
