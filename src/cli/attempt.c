@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 enum { OUT, ERR };
-enum { GLANCE = 2 };              /* ms between two looks if the command has ended */
-enum { MOST_OUTPUT = 4 << 20 };   /* bytes that are looked at */
+enum { GLANCE = 2 };              /* ms between two checks if the command has ended */
+enum { MOST_OUTPUT = 4 << 20 };   /* bytes of output that are read */
 enum { NUMBER = sizeof "E0203" }; /* with its NUL */
 
 /* ---- the place of the program */
@@ -61,7 +61,7 @@ bool attempt_begin(struct attempt_command *c, const char *path, const struct buf
 	if (!make_folder(c))
 		return false;
 	c->name = is_stdin ? "<stdin>" : path;
-	if (!is_stdin && text->at && strstr(text->at, "file(")) /* its data is found from its folder */
+	if (!is_stdin && text->at && strstr(text->at, "file(")) /* data is found from its folder */
 		buf_printf(&c->path, "%.*s.hirc-%ld-%s", (int)(name - path), path, (long)getpid(), name);
 	else
 		buf_printf(&c->path, "%s/%s", c->folder.at, is_stdin ? "stdin.hir" : name);
@@ -80,7 +80,7 @@ void attempt_end(struct attempt_command *c)
 	free(c->hirc);
 }
 
-/* A file of its own each time is not needed: the command before has ended. */
+/* Writes the program. One file serves all runs, since the previous command has ended. */
 static bool write_program(struct attempt_command *c, const struct buf *text)
 {
 	int f = open(c->path.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -161,7 +161,7 @@ static bool find_number(const struct buf *text, char number[NUMBER])
 	return false;
 }
 
-/* Output with the name of the original. text: NULL if there is none. */
+/* Puts output, with the original's name in place of the temporary path. text: NULL if there is none. */
 static void put_with_name(const struct attempt_command *c, const char *text, struct buf *out)
 {
 	buf_puts(out, "");

@@ -1,11 +1,11 @@
 /* bench: the shared parts of the files of `hirc bench`.
  *
  *     cmd_bench.c            the command line
- *     bench_clock.c          ranks that start at one moment; statistics of samples
+ *     bench_clock.c          a common start of all ranks; statistics of samples
  *     bench_sweep.c          -D m=1K,2K -D s=1,2: the points of a sweep
  *     bench_program.c        starting ranks for programs
  *     bench_program_rank.c   the work of a rank
- *     bench_rounds.c         samples of programs, in turns
+ *     bench_rounds.c         samples of programs, taken alternately
  *     bench_program_print.c  rows as CSV or JSON
  *     bench_launch.c         ranks for each of several transports
  *     bench_collective….c    see bench_collective.h */
@@ -16,36 +16,36 @@
 #include "cli/run.h"
 #include <stdio.h>
 
-enum { BENCH_VERSION = 1 /* of what --csv and --json print */ };
+enum { BENCH_VERSION = 1 /* of the output of --csv and --json */ };
 
 struct bench {
 	struct compile_options compile;
 	struct rank_options ranks;
-	int64_t samples, warmup; /* 0 samples: they are chosen by the time they take */
+	int64_t samples, warmup; /* samples 0: the number is chosen by the time that a sample takes */
 	bool check;
 	enum table_format format;
 	struct rt_launch_options launch;
-	struct buf words;       /* the command line, a line a word */
+	struct buf words;       /* the command line, one word on each line */
 	VEC(const char *) file; /* programs */
-	VEC(char *) transport;  /* those of --transport; owned */
+	VEC(char *) transport;  /* the values of --transport; owned */
 	struct progress *progress;
-	int results; /* a file to which rank 0 appends its results; -1: it prints them */
+	int results; /* a file to which rank 0 appends its results; -1: rank 0 prints them */
 };
 
 /* ---- bench_launch.c */
 
 /* The result of the ranks that measured a transport. */
 struct bench_outcome {
-	const char *transport; /* as asked for */
+	const char *transport; /* the value of --transport */
 	enum status status;
-	struct buf why; /* in a line; the reason why a row was not measured */
-	FILE *results;  /* the results that rank 0 has appended, at its start */
+	struct buf why; /* one line: why the row was not measured */
+	FILE *results;  /* the results that rank 0 appended, positioned at their start */
 };
-/* Splits --transport; false after reporting its fault. */
+/* Splits --transport; false after reporting an error in it. */
 bool bench_transports(struct bench *b);
-/* Runs the ranks with a transport. If there are several, each gets a process of its own, so that a failure
- * or an open GPU does not affect the next one. Its messages are then printed only after a failure other than
- * the absence of something. */
+/* Runs the ranks with a transport. If there are several transports, each gets a process of its own, so that a
+ * failure or an open GPU does not affect the next one. The process's messages are then printed only if it
+ * fails, and not if a library or device is absent. */
 enum status bench_launch(struct bench *b, uint32_t transport, int (*rank_main)(struct rt_job *, void *),
                          void *arg, struct bench_outcome *out);
 void bench_outcome_free(struct bench_outcome *o);
@@ -53,52 +53,53 @@ static inline bool bench_outcome_is_measured(const struct bench_outcome *o)
 {
 	return o->status == STATUS_OK || o->status == STATUS_WRONG;
 }
-/* Returns the status of all: a failure, else wrong numbers; an absent transport is no failure if something
- * was measured. */
+/* Returns the status of all transports: a failure, else wrong numbers. An absent transport is no failure if
+ * another one was measured. */
 enum status bench_outcomes_status(const struct bench_outcome *o, uint32_t n);
-/* On rank 0. */
+/* Writes results; rank 0 only. */
 enum status bench_results_write(struct rt_job *job, const struct bench *b, const void *from, size_t bytes);
 
 /* ---- bench_clock.c */
 
-int64_t bench_now_ns(void); /* monotonic clock of this host */
-/* Collective. Returns true if all ranks are on one host, and so have one clock. */
+int64_t bench_now_ns(void); /* the monotonic clock of this host */
+/* Collective. *out becomes true if all ranks are on one host, and so share one clock. */
 enum status bench_same_host(struct rt_job *job, bool *out);
-/* Collective. STATUS_USAGE, after a message, where a rank was started with another command line. */
+/* Collective. Returns STATUS_USAGE, after a message, if a rank was started with another command line. */
 enum status bench_agree(struct rt_job *job, const struct bench *b);
-/* Collective. Returns at about the same time on all ranks: on one host with a processor for each rank
- * within a microsecond. */
+/* Collective. Returns at about the same time on all ranks: within a microsecond, if the ranks are on one host
+ * with a processor for each. */
 enum status bench_start(struct rt_job *job, bool one_clock);
 
 struct bench_statistics {
 	double mean, deviation, least, most, median;
-	double half; /* range of the middle half of them: from a quarter of them to three quarters */
+	double half; /* range of the middle half of the values: third quartile minus first quartile */
 };
 /* Returns the statistics of n >= 1 values. */
 struct bench_statistics bench_statistics(const double *x, int64_t n);
 
 /* ---- bench_sweep.c */
 
-/* Finds the next value of a list, NULL after the last; bench_list_value appends the text of the one at its
- * start. */
+/* bench_list_next returns the next value of a list, NULL after the last; bench_list_value appends the text of
+ * the first value at `at`. */
 const char *bench_list_next(const char *at);
 void bench_list_value(const char *at, struct buf *out);
 
 /* One combination of the values that -D gives. */
 struct bench_point {
-	struct sema_define *define; /* define_n of them; owned, and their texts */
+	struct sema_define *define; /* define_n values; owned, with their texts */
 	uint32_t define_n;
 };
 struct bench_sweep {
 	VEC(struct bench_point) point;
 };
-/* The cross product of the lists, the last -D fastest; false after reporting their fault. */
+/* Makes the cross product of the lists, in which the last -D varies fastest; false after reporting an error.
+ */
 bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out);
 void bench_sweep_free(struct bench_sweep *s);
 
 /* ---- programs */
 
-/* All files at one point. */
+/* All files at one point of the sweep. */
 struct bench_set {
 	const struct bench *b;
 	const struct bench_point *point;
@@ -107,11 +108,11 @@ struct bench_set {
 };
 
 int bench_programs(struct bench *b);
-/* Measures sets[0 … n); see struct bench_ranks. */
+/* The sets that the ranks measure. */
 struct bench_ranks {
 	struct bench *b;
 	struct bench_sweep *sweep;
-	struct bench_set *set; /* by point */
+	struct bench_set *set; /* by point of the sweep */
 	uint32_t first, last;  /* points that this launch measures */
 };
 int bench_program_rank(struct rt_job *job, void *ranks);
@@ -123,8 +124,8 @@ struct bench_row {
 	int ranks;
 	int64_t samples;
 	const double *ms;   /* by sample */
-	const double *base; /* the first program's, by sample; NULL: this is it */
-	double flops;       /* of one run, all ranks */
+	const double *base; /* ms of the first program, by sample; NULL: this is the first program */
+	double flops;       /* of one run, on all ranks */
 	int valid;          /* 1: compared with the reference; -1: not */
 };
 void bench_program_header(const struct bench *b, struct buf *out);

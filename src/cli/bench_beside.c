@@ -1,4 +1,5 @@
-/* bench_beside: collectives by several transports, one after the other, and their lines side by side. */
+/* bench_beside: measures collectives with several transports, one after the other, and prints their lines
+ * side by side. */
 #include "cli/bench_collective.h"
 #include "cli/output.h"
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static double ratio(const struct bench_figure *first, const struct bench_figure 
 	return f->there && first->there && f->us > 0 ? first->us / f->us : 0;
 }
 
-/* Puts the lines of one size and kind: of each transport that has come so far. */
+/* Puts the lines of one size and kind: one for each transport that reached it. */
 static void put_lines(const struct bench_collectives *c, bench_lines *line, uint32_t n, uint32_t at,
                       bool *first, struct buf *out)
 {
@@ -54,7 +55,7 @@ void bench_collective_beside(const struct bench_collectives *c, bench_lines *lin
 	}
 }
 
-/* The whole table: its footer is of all lines. */
+/* Prints the whole table; the footer summarizes all lines. */
 static enum status report_transports(const struct bench_collectives *c, const struct bench_outcome *o,
                                      bench_lines *line)
 {

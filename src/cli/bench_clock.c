@@ -1,4 +1,4 @@
-/* bench_clock: ranks that start at one moment, and statistics of the samples. */
+/* bench_clock: a common start of all ranks, and statistics of the samples. */
 #include "base/arena.h"
 #include "cli/bench.h"
 #include "rt/compare.h"
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum {
-	LEAD_NS = 100000, /* from the last rank's arrival to the start: longer than a rank takes to wake up */
+	LEAD_NS = 100000, /* from the last rank's arrival to the start; a rank wakes up in less time */
 	HOST_BYTES = 64,
 };
 
@@ -51,7 +51,7 @@ enum status bench_agree(struct rt_job *job, const struct bench *b)
 
 enum status bench_start(struct rt_job *job, bool one_clock)
 {
-	/* under a launcher that binds ranks, these are of one rank */
+	/* under a launcher that binds ranks, rt_processors counts those of one rank */
 	bool room =
 	    rt_processors() >= job->size || (strcmp(job->boot->name, "mpi") == 0 && rt_processors() == 1);
 	if (!one_clock || !room)

@@ -1,4 +1,4 @@
-/* bench_cluster: the programs that are measured, and the start of the ranks. */
+/* bench_cluster: makes the programs to measure, and starts the ranks. */
 #include "cli/bench_cluster.h"
 #include "base/file.h"
 #include "base/pointwise.h"
@@ -8,11 +8,11 @@
 #include <string.h>
 
 enum { LAUNCHES = 512 };
-#define PROBE_NS 400000 /* that the statements of the longer program should take more */
-#define GUESS_RATE 4    /* bytes, or operations, a nanosecond */
+#define PROBE_NS 400000 /* the longer program should take this much longer than the shorter one */
+#define GUESS_RATE 4    /* bytes or operations per nanosecond */
 #define GUESS_RATE_BLAS 30
 
-/* np blocks of n elements, negated again and again. */
+/* Puts a chain of `count` negations on blocks of n elements. */
 static void put_touch(struct buf *out, const struct bench_probe *p, int64_t count)
 {
 	buf_printf(out, "  input A0: f32[np@x, %lld]\n", (long long)p->n);
@@ -21,7 +21,7 @@ static void put_touch(struct buf *out, const struct bench_probe *p, int64_t coun
 		           (long long)(k - 1));
 }
 
-/* All into the same memory: that caches do not hold it is no figure of the product. */
+/* Puts `count` products into the same memory: cache misses must not count as time of the product. */
 static void put_product(struct buf *out, const struct bench_probe *p, int64_t count)
 {
 	const char *t = dtype_name(p->dtype);
@@ -33,7 +33,7 @@ static void put_product(struct buf *out, const struct bench_probe *p, int64_t co
 		buf_puts(out, "  Y <- matmul(A, B)\n");
 }
 
-/* Puts products of one right operand, each with an operand and a result of its own if `apart`. */
+/* Puts products that share the right operand. apart: each has a left operand and a result of its own. */
 static void put_far(struct buf *out, const struct bench_probe *p, bool apart)
 {
 	const char *t = dtype_name(p->dtype);
@@ -49,7 +49,7 @@ static void put_far(struct buf *out, const struct bench_probe *p, bool apart)
 		           (long long)(apart ? k : 0));
 }
 
-/* Reductions are of rows. */
+/* Puts operations `op`; a reduction reduces rows. */
 static void put_function(struct buf *out, const struct bench_probe *p, int64_t count)
 {
 	static const int64_t row = 256;
@@ -64,7 +64,8 @@ static void put_function(struct buf *out, const struct bench_probe *p, int64_t c
 	}
 }
 
-/* Products, allreduces, or each allreduce beside a product: which of them, see BENCH_WORKS. */
+/* Puts products, allreduces, or each allreduce beside a product. which: BENCH_WORKS, BENCH_SENDS or
+ * BENCH_BOTH. */
 static void put_beside(struct buf *out, const struct bench_probe *p, unsigned which)
 {
 	enum { TIMES = 3 };
@@ -127,8 +128,8 @@ static void add_cube(struct bench_cluster *o, enum dtype t, int64_t n)
 	add_probe(o, (struct bench_probe){.dtype = t, .m = n, .n = n, .k = n});
 }
 
-/* Returns true if the rate of an operation is measured: if it computes floats of floats. Comparisons and
- * where are as fast as their bytes. */
+/* Returns true if the rate of an operation is measured: if it computes floats from floats. The time of
+ * comparisons and `where` follows from their bytes. */
 static bool is_measured(enum op_kind kind)
 {
 	switch (kind) {
@@ -156,7 +157,7 @@ static void add_functions(struct bench_cluster *o)
 				                                                : 1 << 14});
 }
 
-/* So many bytes of operands and results. */
+/* Adds a probe of products with `bytes` bytes of operands and results. */
 static void add_far(struct bench_cluster *o, enum dtype t, int64_t bytes)
 {
 	int64_t side = o->quick ? 16 : o->gpu ? 1024 : 256, each = 3 * side * side * (int64_t)dtype_bytes(t);
@@ -166,9 +167,9 @@ static void add_far(struct bench_cluster *o, enum dtype t, int64_t bytes)
 	        .dtype = t, .m = side, .n = side, .k = 2 * side, .far = bytes / each > 1 ? bytes / each : 1});
 }
 
-/* Extents double, since devices multiply small, flat and large matrices in different ways; of a GPU, whose
- * time follows the number of its tiles, they grow fourfold, up to products that fill it. The times of larger
- * ones are extrapolated from the last two. */
+/* Adds the grids of products. Extents double, since devices multiply small, flat and large matrices in
+ * different ways. On a GPU the time follows the number of tiles, so extents grow fourfold, up to products
+ * that fill the GPU. The times of larger products are extrapolated from the last two. */
 static void add_grids(struct bench_cluster *o)
 {
 	static const enum dtype of_cpu[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16},
@@ -200,8 +201,9 @@ static void add_grids(struct bench_cluster *o)
 	}
 }
 
-/* Sizes of f32 that a cache holds and that none does, nearer to each other where one is full; products of
- * dtypes without a grid as large as is worth waiting for. */
+/* Adds all probes. Sizes of f32 range from those that fit in a cache to those that fit in none, in smaller
+ * steps where the caches fill up. Dtypes without a grid get products of a few sizes, limited by the time they
+ * take. */
 static void add_probes(struct bench_cluster *o)
 {
 	static const enum dtype large[] = {DTYPE_F16, DTYPE_F64},
@@ -229,7 +231,7 @@ static void add_probes(struct bench_cluster *o)
 			add_cube(o, slow[t], n);
 }
 
-/* Compiles the programs, for ranks that are started here. */
+/* Compiles the programs for ranks that this process starts. */
 static enum status prepare_probes(struct bench *b, struct bench_cluster *o, int64_t np, bool launched)
 {
 	struct diag *d = compile_diag(&b->compile);
@@ -275,7 +277,7 @@ static void use_transport(struct bench_cluster *o, const char *name)
 			o->probe.at[i].run[k].ranks.transport = name;
 }
 
-/* One after the other, and one file of all. */
+/* Measures one transport after the other, and writes one file for all. */
 static enum status measure_transports(struct bench *b, struct bench_cluster *o)
 {
 	uint32_t n = b->transport.n, measured = 0;

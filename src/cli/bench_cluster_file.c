@@ -1,7 +1,7 @@
-/* bench_cluster_file: a cluster file from the measured times.
+/* bench_cluster_file: makes a cluster file from the measured times.
  *
- * A link's latency is the time of the smallest message of send_recv between two ranks, its rate that of the
- * largest; a rate of products or memory is the best measured one. */
+ * A link's latency is the time of the smallest message of send_recv between two ranks; its rate is the rate
+ * of the largest message. The rate of products or memory is the best one measured. */
 #include "base/file.h"
 #include "cli/bench_cluster.h"
 #include "cli/output.h"
@@ -13,13 +13,13 @@ static int64_t round_figure(double x)
 	return x < 1 ? 1 : x > (double)CLUSTER_MAX_TIME ? CLUSTER_MAX_TIME : (int64_t)(x + 0.5);
 }
 
-/* Rounds a contention to per mille; a rank alone sends nothing. */
+/* Rounds a contention to per mille; with one rank nothing is sent. */
 static int64_t per_mille(double contention, int64_t ranks)
 {
 	return contention < 1000 || ranks == 1 ? 1000 : round_figure(contention < 1e6 ? contention : 1e6);
 }
 
-/* The file's name without folders and ending. */
+/* Returns the file's name without folders and suffix. */
 static const char *name_of(struct arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *from = slash ? slash + 1 : path;
@@ -41,7 +41,7 @@ static struct cluster_points find_far(struct cluster *c, const struct bench_clus
 	return (struct cluster_points){point, n};
 }
 
-/* A grid of each dtype that has products in one; they stand together. */
+/* Makes a grid for each dtype with products in a grid; the products of a dtype are neighbours. */
 static void make_grids(struct cluster *c, const struct bench_cluster *o, const int64_t *time)
 {
 	const struct bench_extents *x = &o->extents;
@@ -96,7 +96,7 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 			product[c->product_n++] = (struct cluster_product){p->dtype, p->m, p->n, p->k, time};
 		else if (!p->k)
 			touch[c->touch.n++] = (struct cluster_point){(int64_t)work, time};
-		if (p->k ? rate > *best : true) /* of memory: the largest size, which no cache holds */
+		if (p->k ? rate > *best : true) /* memory: use the largest size, which fits in no cache */
 			*best = rate;
 	}
 	make_grids(c, o, times);
@@ -117,7 +117,7 @@ static struct cluster_link make_link(const struct bench_measured *x, int64_t spa
 		link.alpha = first->time;
 		link.rate = round_figure((double)last->size * 1e9 /
 		                         (double)round_figure((double)(last->time - first->time)));
-		break; /* the first one is of two ranks */
+		break; /* the first team has two ranks */
 	}
 	return link;
 }

@@ -6,17 +6,17 @@
 #include <unistd.h>
 
 enum {
-	PASSES = 2, /* fewer where one takes as long as all may */
-	SHORT_PASSES = 1 /* of a GPU, which others do not disturb */,
+	PASSES = 2, /* only one if it takes as long as all may */
+	SHORT_PASSES = 1 /* on a GPU, which other programs do not disturb */,
 	SAMPLES = 9,
 	GRID_SAMPLES = 5,
 	QUICK_SAMPLES = 3,
 	FACTOR = 4,
-	REPAIRS = 16 /* of figures that cannot be */
+	REPAIRS = 16 /* most repetitions of impossible figures */
 };
-#define LONG_NS 500000        /* of a statement: what a program takes as a whole is nothing beside it */
-#define PASS_NS 45000000000   /* of a pass after which there is time for another */
-#define REPAIR_NS 15000000000 /* that all repairs may take */
+#define LONG_NS 500000        /* a statement this long makes the constant time of a program negligible */
+#define PASS_NS 45000000000   /* a second pass follows only if the first one took less */
+#define REPAIR_NS 15000000000 /* most time for all repairs */
 
 /* ---- statements */
 
@@ -35,8 +35,8 @@ static enum status run_once(struct rt_job *job, struct subject *s, bool one_cloc
 	return status;
 }
 
-/* Returns the per mille of its time alone that each takes where both run: the shorter one is over then, and
- * the rest of the longer one goes on alone. */
+/* Returns contention: the time of each beside the other, in per mille of its time alone. Once the shorter one
+ * is over, the rest of the longer one runs alone. */
 static double contention(double *const *of, int64_t samples)
 {
 	double works = bench_statistics(of[BENCH_WORKS], samples).median,
@@ -46,7 +46,7 @@ static double contention(double *const *of, int64_t samples)
 	return 1000 + 1000 * (both - longer) / (shorter > 1 ? shorter : 1);
 }
 
-/* Collective. Returns in *out the programs that are run: of a long statement the shorter one alone. */
+/* Collective. *out becomes the number of programs to run: only the shorter one if the statement is long. */
 static enum status count_programs(struct rt_job *job, const struct bench_probe *p, double ns, unsigned *out)
 {
 	double *all = mem_zalloc(sizeof *all * (size_t)job->size);
@@ -59,8 +59,8 @@ static enum status count_programs(struct rt_job *job, const struct bench_probe *
 	return status;
 }
 
-/* Measures how much more the longer program takes on this rank, for one statement: the median, as predictions
- * are compared with medians. Both run one after the other, so that both are disturbed alike. */
+/* Measures on this rank how much longer the longer program takes, per statement. Takes the median, as
+ * predictions are compared with medians. The programs run alternately, so that both are disturbed alike. */
 static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
                                  int64_t samples, double *out)
 {
@@ -95,7 +95,7 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 	return status;
 }
 
-/* Collective: the mean over the ranks. */
+/* Collective. Measures a probe; *out becomes the mean over the ranks. */
 static enum status time_probe(struct rt_job *job, const struct bench_cluster *o, struct bench_probe *p,
                               double *out)
 {
@@ -149,7 +149,7 @@ static enum status time_kind(struct bench_member *x, enum collective kind, struc
 	for (int64_t bytes = x->c->least; status == STATUS_OK; bytes *= FACTOR) {
 		struct bench_shape s = bench_member_shape(x, kind, bytes < most ? bytes : most);
 		struct cluster_point point = {.size = s.count * (int64_t)x->data.size};
-		if (point.size > before) { /* else smaller than an element for each */
+		if (point.size > before) { /* else there is less than one element for each rank */
 			status = time_size(x, &s, &point.time);
 			vec_push(&out->point, point);
 			before = point.size;
@@ -174,7 +174,8 @@ static enum status time_team(struct bench_member *x, const int *rank, int n, int
 	return status;
 }
 
-/* Returns the number of ranks of each host, if all have as many and in a row; else that of all. */
+/* Returns the number of ranks of each host, if all hosts have the same number, in a row; else of all ranks.
+ */
 static int ranks_of_host(const struct rt_job *job)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -189,8 +190,7 @@ static int ranks_of_host(const struct rt_job *job)
 	return n;
 }
 
-/* Teams of 2, 4, … ranks of a host and all of its ranks; two neighbours on two hosts; 2, 4, … hosts and all.
- */
+/* Times teams of 2, 4, … and all ranks of a host; two neighbours on two hosts; 2, 4, … and all hosts. */
 static enum status time_teams(struct bench_member *x, struct bench_measured *out)
 {
 	int size = x->job->size, inner = ranks_of_host(x->job),
@@ -215,7 +215,7 @@ static enum status time_teams(struct bench_member *x, struct bench_measured *out
 	return status;
 }
 
-/* The lesser times of two passes, which are of the same teams and sizes. */
+/* Keeps the smaller time of two passes, which have the same teams and sizes. */
 static void take_lesser(struct bench_measured *to, const struct bench_measured *from)
 {
 	for (uint32_t t = 0; t < to->team.n; t++)
@@ -236,7 +236,7 @@ static void take_barriers_off(struct bench_measured *x)
 				    bench_point_time(&x->team.at[t], (enum collective)k, i);
 }
 
-/* Returns the memory of the device, or of this host by its ranks. */
+/* Returns the memory of the device, or this host's memory divided by its ranks. */
 static int64_t memory_of(const struct rt_device *d, int64_t ranks)
 {
 	return d->memory ? d->memory : (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / ranks;
@@ -269,7 +269,8 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	return status;
 }
 
-/* ---- all, several times, since disturbances of a machine last for seconds; the lesser median counts */
+/* ---- all measurements, repeated since disturbances of a machine last for seconds; the smaller median counts
+ */
 
 static void show_measuring(const struct rt_job *job, const struct bench_cluster *o, double done,
                            const char *what)
@@ -278,7 +279,7 @@ static void show_measuring(const struct rt_job *job, const struct bench_cluster 
 		progress_show(o->collectives.b->progress, done, "%s", what);
 }
 
-/* Collective: measures one statement, and keeps the lesser time that can be. */
+/* Collective. Measures one statement, and keeps the smaller time of those that are possible. */
 static enum status measure_probe(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out,
                                  uint32_t k)
 {
@@ -290,7 +291,7 @@ static enum status measure_probe(struct rt_job *job, struct bench_cluster *o, st
 	return status;
 }
 
-/* Collective. Returns in *out true if so many ns after `start` all have had their time. */
+/* Collective. *out becomes true if more than `ns` have passed since `start`, on rank 0's clock. */
 static enum status is_over(struct rt_job *job, int64_t start, int64_t ns, bool *out)
 {
 	int64_t mine = bench_now_ns() - start, *all = mem_zalloc(sizeof *all * (size_t)job->size);
@@ -300,7 +301,7 @@ static enum status is_over(struct rt_job *job, int64_t start, int64_t ns, bool *
 	return status;
 }
 
-/* Collective: measures again the figures that cannot be, and the launch, which is taken off all. */
+/* Collective. Measures impossible figures again, and also the launch, which is subtracted from all. */
 static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
 {
 	enum status status = STATUS_OK;
@@ -373,7 +374,7 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 	enum status status = bench_agree(job, o->collectives.b);
 	x.probe = mem_zalloc(sizeof *x.probe * o->probe.n);
 	if (status == STATUS_OK && rank_options_are_cuda(&o->collectives.b->ranks)) {
-		/* Open all the time: the first program to open a GPU makes a context, the last one ends it.
+		/* Stays open: the first program that opens a GPU makes a context, and the last one ends it.
 		 */
 		const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
 		status = exec_device_open(job, &options, false, &device, &transport);

@@ -1,4 +1,4 @@
-/* bench_cluster_results: a rank's measured times, through a file: its numbers as they lie in memory. */
+/* bench_cluster_results: passes the measured times of rank 0 through a file, in their binary form. */
 #include "cli/bench_cluster.h"
 #include "cli/output.h"
 #include <stdlib.h>

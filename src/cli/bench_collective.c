@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Equal but for `_`. */
+/* Returns true if two names are equal without `_`. */
 static bool same_name(const char *a, const char *b)
 {
 	for (;; a++, b++) {

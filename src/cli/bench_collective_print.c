@@ -1,5 +1,5 @@
-/* bench_collective_print: the measured times, as nccl-tests prints them, or as CSV or JSON. For several
- * transports there are a column with their names, and one with the ratio of the first one's time to each.
+/* bench_collective_print: prints the measured times as nccl-tests does, or as CSV or JSON. For several
+ * transports, one more column has their names, and one the first transport's time divided by this one's.
  *
  *     #       size         count    type   redop    root      time   algbw   busbw  #wrong      time …
  *     #        (B)    (elements)                              (us)  (GB/s)  (GB/s)              (us) …
@@ -69,7 +69,7 @@ static const struct table_column columns[] = {
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* Only several transports have a name and a ratio each. own: COLUMNS of them, for the table. */
+/* Columns for name and ratio are there only for several transports. own: the table's COLUMNS columns. */
 static struct table open_table(const struct bench_collectives *c, struct table_column *own)
 {
 	memcpy(own, columns, sizeof columns);
@@ -176,7 +176,7 @@ void bench_collective_line(const struct bench_collectives *c, const struct bench
 	table_close(&t);
 }
 
-/* `, "absent": [{"transport": "nccl", "why": "…"}]`: those of --transport that were not measured. */
+/* Puts `, "absent": [{"transport": "nccl", "why": "…"}]`: the transports that were not measured. */
 static void put_json_absent(const struct bench_outcome *of, uint32_t n, struct buf *out)
 {
 	static const struct table_column column[] = {{.name = "transport"}, {.name = "why"}};

@@ -1,4 +1,4 @@
-/* bench_collective_rank: the work of a rank: for each kind and size first timing, then one checked. */
+/* bench_collective_rank: the work of a rank: it times each kind and size, then checks one collective. */
 #include "cli/bench_member.h"
 #include "cli/output.h"
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void show_sweep_progress(const struct sums *sums, enum collective kind, i
 static enum status print_figures(const struct bench_member *x, struct buf *text)
 {
 	if (x->c->b->transport.n > 1)
-		text->n = 0; /* once all are measured */
+		text->n = 0; /* printed once all are measured */
 	if (x->job->rank == 0)
 		progress_end(x->c->b->progress);
 	bool ok = x->job->rank != 0 || output_write(text);
@@ -72,7 +72,7 @@ static enum status sweep_sizes(struct sums *sums, enum collective kind, struct b
 		                          .count = s.count,
 		                          .first = sums->figures == 0};
 		snprintf(line.transport, sizeof line.transport, "%s", transport_kind_name(x->t->ops->kind));
-		if (s.count == before) /* smaller than an element for each */
+		if (s.count == before) /* less than one element for each rank */
 			continue;
 		before = s.count;
 		show_sweep_progress(sums, kind, bytes);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 11 /* values of an element: 0 … 10 */ };
+enum { MOST = 11 /* number of values of an element: 0 … 10 */ };
 
-/* Element i of member r. values: below 2, one member has 1 and all others 0. */
+/* Returns element i of member r. values below 2: one member has 1, and all others have 0. */
 static int64_t make_element(enum reduce_op op, int64_t values, int members, int64_t i, int r)
 {
 	if (op == REDUCE_PROD)
@@ -67,7 +67,7 @@ void bench_data_fill(const struct bench_data *d, int source, int64_t first, int6
 	size_t bytes = (size_t)n * d->size, done = 0;
 	for (int64_t i = 0; i < n && i < d->period; i++, done += d->size)
 		memcpy((char *)at + done, expected(d, source, first + i), d->size);
-	while (done < bytes) { /* a whole number of periods is there */
+	while (done < bytes) { /* `done` bytes are a whole number of periods */
 		size_t more = done < bytes - done ? done : bytes - done;
 		memcpy((char *)at + done, at, more);
 		done += more;

@@ -1,6 +1,6 @@
-/* bench_launch: ranks for each of the transports that --transport names.
+/* bench_launch: starts ranks for each transport of --transport.
  *
- * Their times come through a file without a name, so that they can be printed side by side. */
+ * The ranks write their times to a file without a name, so that this process can print them side by side. */
 #include "cli/bench.h"
 #include <errno.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ bool bench_transports(struct bench *b)
 	return false;
 }
 
-/* A file without a name; NULL with errno. */
+/* Opens a file without a name; NULL with errno. */
 static FILE *open_memory(void)
 {
 	int memory = memfd_create("hirc bench", MFD_CLOEXEC);
@@ -48,9 +48,9 @@ static FILE *open_memory(void)
 	return f;
 }
 
-/* ---- a process of their own */
+/* ---- one process for each transport */
 
-/* Finds the reason in messages: the first line that is an error. */
+/* Finds the reason of a failure: the first line of the messages that is an error. */
 static void find_reason(const struct buf *messages, struct buf *out)
 {
 	static const char mark[] = "error: ";
@@ -101,7 +101,7 @@ static enum status launch_apart(const struct bench *b, int (*rank_main)(struct r
 
 /* ---- launching */
 
-/* `auto` starts threads where the transport needs them. */
+/* Makes `auto` start threads if the transport needs them. */
 static void choose_launch(struct bench *b, uint32_t k)
 {
 	const char *name = b->transport.at[k];

@@ -1,4 +1,4 @@
-/* bench_member: timing and checking collectives, see bench_member.h. */
+/* bench_member: times and checks collectives, see bench_member.h. */
 #include "cli/bench_member.h"
 #include "exec/exec_device.h"
 #include <stdlib.h>
@@ -9,11 +9,11 @@ enum {
 	MIN_TIMES = 3,
 	MAX_TIMES = 10000,
 };
-#define BATCH_NS 4e6 /* of a batch whose length is chosen here */
+#define BATCH_NS 4e6 /* time of a batch, if its length is not given */
 
 /* ---- shapes */
 
-/* Elements that member i gives to member k: of an all_to_allv blocks of two sizes. */
+/* Returns the elements that member i sends to member k; in an all_to_allv, blocks have two sizes. */
 static int64_t count_given(const struct bench_shape *s, int i, int k)
 {
 	if (s->kind != COLLECTIVE_ALL_TO_ALLV)
@@ -41,7 +41,7 @@ struct bench_shape bench_member_shape(const struct bench_member *x, enum collect
 	return s;
 }
 
-/* Bytes of a buffer of `count` elements: an all_to_allv may need half as much again. */
+/* Returns the bytes of a buffer of `count` elements; an all_to_allv may need 1.5 times as much. */
 static size_t room(const struct bench_member *x, int64_t count)
 {
 	return ((size_t)(count + x->job->size) * dtype_bytes(x->c->dtype) * 2 + 63) & ~(size_t)63;
@@ -53,7 +53,7 @@ static char *host_of(const struct bench_member *x, const void *at)
 	return x->host && at ? x->host + ((const char *)at - x->in) : (char *)at;
 }
 
-/* The first elements of both buffers, those that a collective of this size uses, to the device or from it. */
+/* Copies the part of both buffers that a collective of this size uses, to the device or from it. */
 static enum status send_buffers(struct bench_member *x, const struct bench_shape *s)
 {
 	size_t bytes = room(x, s->count);
@@ -153,7 +153,7 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 		return 0;
 	case COLLECTIVE_SEND_RECV:
 		return bench_data_wrong(d, (me + x->members - 1) % x->members, 0, n, host_of(x, c->out));
-	default: /* a block of each member */
+	default: /* one block from each member */
 		if (s->kind == COLLECTIVE_GATHER && me != root)
 			return 0;
 		const char *at = host_of(x, c->out);
@@ -170,7 +170,7 @@ static int64_t wrong(const struct bench_member *x, const struct bench_shape *s, 
 
 /* ---- timing */
 
-/* One number of the job from one of each rank in a team, as --average says. */
+/* Combines the numbers of all ranks in teams into one, as --average says. */
 static double combine_ranks(const struct bench_member *x, const double *all)
 {
 	double sum = 0, least = -1, most = 0;
@@ -178,7 +178,7 @@ static double combine_ranks(const struct bench_member *x, const double *all)
 	if (!strcmp(x->c->average, "rank0") && all[0] >= 0)
 		return all[0];
 	for (int k = 0; k < x->job->size; k++) {
-		if (all[k] < 0) /* of no team */
+		if (all[k] < 0) /* the rank is in no team */
 			continue;
 		n++;
 		sum += all[k];
@@ -188,7 +188,7 @@ static double combine_ranks(const struct bench_member *x, const double *all)
 	return !strcmp(x->c->average, "min") ? least : !strcmp(x->c->average, "max") ? most : n ? sum / n : 0;
 }
 
-/* Collective: nanoseconds of one of `times` collectives. */
+/* Collective. Runs `times` collectives; *out becomes the nanoseconds of one. */
 static enum status time_batch(struct bench_member *x, const struct bench_shape *s,
                               const struct rt_collective *c, int64_t times, double *out)
 {
@@ -212,7 +212,7 @@ enum status bench_member_time(struct bench_member *x, const struct bench_shape *
 	struct rt_collective c = describe_collective(x, s);
 	double once = 0, batch[BATCHES];
 	memset(host_of(x, x->in), 0,
-	       room(x, s->count)); /* zeros stay zeros, however often they are reduced */
+	       room(x, s->count)); /* zeros remain zeros, however often they are reduced */
 	memset(host_of(x, x->out), 0, room(x, s->count));
 	enum status status = send_buffers(x, s);
 	if (status == STATUS_OK)
@@ -292,7 +292,7 @@ void bench_member_leave(struct bench_member *x)
 	bench_data_free(&x->data);
 	x->data = (struct bench_data){0};
 	x->index = -1;
-	x->rounds = 0; /* each team has a channel */
+	x->rounds = 0; /* each team has a channel of its own */
 }
 
 enum status bench_member_team(struct bench_member *x, const int *rank, int n)
@@ -303,7 +303,7 @@ enum status bench_member_team(struct bench_member *x, const int *rank, int n)
 		bench_data_free(&x->data);
 		bench_data_make(x->c->dtype, x->c->op, n, &x->data);
 	}
-	x->members = n; /* the same of all teams */
+	x->members = n; /* the same in all teams */
 	for (int k = 0; k < n && status == STATUS_OK; k++)
 		if (rank[k] == x->job->rank) {
 			x->index = k;

@@ -1,15 +1,15 @@
-/* bench_member: a rank that takes part in collectives which are timed and checked.
+/* bench_member: one rank's part in timing and checking collectives.
  *
  *     struct bench_member x = {.job = job, .c = c};
  *     bench_member_open(&x);                        transport, buffers
- *     bench_member_team(&x, ranks, n);              of each team, on all ranks
- *     bench_member_ready(&x);                       in its own, the one that it is in
+ *     bench_member_team(&x, ranks, n);              for each team, on all ranks
+ *     bench_member_ready(&x);                       after the last team
  *     bench_member_shape(&x, kind, bytes, &s);
  *     bench_member_time(&x, &s, &us); …
  *     bench_member_close(&x);
  *
- * A time is that of n collectives one after the other, divided by n, after a common start; five times, the
- * median. Teams work at the same time. */
+ * A time is measured five times, and the median counts: after a common start, n collectives run one after the
+ * other, and their time is divided by n. All teams work at the same time. */
 #ifndef HIRC_CLI_BENCH_MEMBER_H
 #define HIRC_CLI_BENCH_MEMBER_H
 #include "cli/bench_collective.h"
@@ -20,48 +20,49 @@ struct bench_member {
 	const struct bench_collectives *c;
 	struct rt_transport *t;
 	struct rt_device *device;
-	struct rt_engine *engine; /* of a device that works on its own; NULL: the host does it */
+	struct rt_engine *engine; /* of a device that works asynchronously; NULL: the host does the work */
 	struct rt_stream *stream;
 	struct bench_data data;
-	int team, members, index; /* the transport's team; index -1: of none */
-	const int *rank;          /* of the team */
+	int team, members, index; /* the transport's team; index -1: the rank is in no team */
+	const int *rank;          /* the ranks of the team */
 	bool one_clock;
-	bool apart; /* a barrier follows each collective, and is in its time: none runs ahead of the others */
-	/* The rank wrote the operand of a collective right before, as in a program; the time of writing alone
-	 * is not counted. */
+	bool apart; /* a barrier follows each collective, so that no rank runs ahead; the time includes the
+	               barrier */
+	/* Each rank writes the operand right before the collective, as in a program; the time of writing is
+	 * not counted. */
 	bool fresh;
-	char *in, *out; /* room for the largest size */
-	char *host;     /* of both, where the device has its own memory */
+	char *in, *out; /* buffers for the largest size */
+	char *host;     /* host memory of both, if the device has its own memory */
 	int64_t *counts, *offsets, *send_counts, *send_offsets; /* all_to_allv; by member */
-	uint64_t rounds;                                        /* of the ring */
+	uint64_t rounds;                                        /* rounds of the ring so far */
 };
 
 /* One size of one kind on one rank. */
 struct bench_shape {
 	enum collective kind;
 	int64_t block; /* elements of a member's block */
-	int64_t count; /* of the larger buffer */
+	int64_t count; /* elements of the larger buffer */
 	bool in_place;
 };
 
-/* All of them are collective. */
+/* All functions that return a status are collective. */
 enum status bench_member_open(struct bench_member *x);
-/* Leaves the team it is in. */
+/* Leaves the present team. */
 void bench_member_leave(struct bench_member *x);
 enum status bench_member_team(struct bench_member *x, const int *rank, int n);
-/* After the last of the teams. */
+/* Call it after the last team was entered. */
 enum status bench_member_ready(struct bench_member *x);
 struct bench_shape bench_member_shape(const struct bench_member *x, enum collective kind, int64_t bytes);
-/* Elements of a member's input. */
+/* Returns the elements of a member's input. */
 int64_t bench_member_input(const struct bench_member *x, const struct bench_shape *s);
-/* So many collectives, one after the other, until all are done. */
+/* Runs `times` collectives, one after the other, and waits until all are done. */
 enum status bench_member_run(struct bench_member *x, const struct bench_shape *s,
                              const struct rt_collective *c, int64_t times);
-/* Nanoseconds that `fresh` adds to one. */
+/* Returns the nanoseconds that `fresh` adds to one collective. */
 double bench_member_time_writing(const struct bench_member *x, const struct bench_shape *s,
                                  const struct rt_collective *c, int64_t times);
 enum status bench_member_time(struct bench_member *x, const struct bench_shape *s, double *us);
-/* Elements that are wrong on all ranks. */
+/* *out becomes the number of wrong elements on all ranks. */
 enum status bench_member_check(struct bench_member *x, const struct bench_shape *s, int64_t *out);
 void bench_member_close(struct bench_member *x);
 

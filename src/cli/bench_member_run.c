@@ -1,9 +1,9 @@
-/* bench_member_run: collectives one after the other, by the host itself or, on a device that works on its
- * own, by an engine that gives it all of them before it waits. */
+/* bench_member_run: runs collectives one after the other. The host runs them itself; on an asynchronous
+ * device, an engine submits all of them before it waits. */
 #include "cli/bench_member.h"
 #include "exec/exec_device.h"
 
-enum { LOOK_US = 20000 /* how often a waiting rank looks whether the job has failed */ };
+enum { LOOK_US = 20000 /* interval in which a waiting rank checks if the job has failed */ };
 
 /* ---- messages of a ring: one to the right, one from the left */
 
@@ -66,7 +66,7 @@ static enum status run_ring(struct bench_member *x, const struct bench_shape *s)
 	return status;
 }
 
-/* By plain stores, which leave the data in the caches of this processor; zeros, see bench_member_time. */
+/* Writes zeros (see bench_member_time) by plain stores, which leave the data in this processor's caches. */
 static void write_input(const struct bench_member *x, const struct bench_shape *s,
                         const struct rt_collective *c)
 {

@@ -1,8 +1,8 @@
-/* bench_plausible: figures that no machine has, and machines that do other work meanwhile.
+/* bench_plausible: detects impossible figures, and machines that do other work meanwhile.
  *
- * The time of a statement is a difference of two times. Where other programs take turns with the ranks, it
- * may come out as nothing: a product at 10^15 flop/s. Such a figure is measured again, and a file with one is
- * not written. */
+ * The time of a statement is the difference of two times. If other programs compete with the ranks, the
+ * difference may be almost 0: a product at 10^15 flop/s. hirc measures this figure again, and writes no file
+ * with an impossible figure. */
 #include "cli/bench_cluster.h"
 #include "cli/cli_progress.h"
 #include "rt/cores.h"
@@ -10,19 +10,20 @@
 #include <time.h>
 
 #define CLOCK_GHZ 5.0
-#define CACHE_BYTES 400.0   /* that a core reads and writes in a cycle, at most */
-#define GPU_FLOPS 2e7       /* in a nanosecond; of the narrowest dtype */
-#define GPU_BYTES 1e5       /* in a nanosecond */
-enum { SMALL_FACTOR = 10 }; /* no product is so much faster than the largest one, which is measured best */
-#define LONG_NS 500000      /* of a product whose time is certain */
+#define CACHE_BYTES 400.0   /* most bytes that a core reads and writes in a cycle */
+#define GPU_FLOPS 2e7       /* per nanosecond, for the narrowest dtype */
+#define GPU_BYTES 1e5       /* per nanosecond */
+enum { SMALL_FACTOR = 10 }; /* no product's rate exceeds that of the largest, most precise one by more */
+#define LONG_NS 500000      /* the time of a product this long is certain */
 
-/* Operations of a product that a core does in a cycle, at most: of narrow dtypes by units for matrices. */
+/* Returns the most operations of a product that a core does in a cycle; for narrow dtypes with matrix units.
+ */
 static double flops_of_cycle(enum dtype t)
 {
 	return t == DTYPE_F64 ? 64 : dtype_bytes(t) > 2 ? 128 : 4096;
 }
 
-/* Cores of a rank, rounded up. */
+/* Returns the cores of a rank, rounded up. */
 static double cores_of_rank(const struct bench_measured *x)
 {
 	int64_t all = rt_processors(), n = (all + x->inner - 1) / x->inner;
@@ -36,7 +37,7 @@ static double work_of(const struct bench_probe *p)
 	               : 8.0 * (double)p->n;
 }
 
-/* Returns the time of a statement alone, in nanoseconds. */
+/* Returns the time of a statement without the launch, in nanoseconds. */
 static double time_of(const struct bench_measured *x, uint32_t k)
 {
 	double ns = x->probe[k] - x->probe[0];
@@ -53,7 +54,7 @@ static uint32_t largest_of(const struct bench_cluster *o, enum dtype t)
 	return largest;
 }
 
-/* Returns the work in a nanosecond that no machine exceeds. */
+/* Returns the most work that any machine does in a nanosecond. */
 static double most_rate(const struct bench_cluster *o, const struct bench_measured *x,
                         const struct bench_probe *p)
 {
@@ -89,7 +90,7 @@ int64_t bench_point_time(const struct bench_team_points *team, enum collective k
 	return !bench_is_apart(kind) ? time : time > barrier ? time - barrier : 1;
 }
 
-/* At least one rank writes all bytes of a collective. */
+/* Returns true if a time is possible: at least one rank writes all bytes of the collective. */
 static bool point_is_plausible(const struct bench_cluster *o, const struct bench_measured *x,
                                const struct bench_team_points *team, enum collective kind, uint32_t i,
                                bool barriers)
@@ -153,7 +154,7 @@ static int64_t thread_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Returns the part of a core that this thread gets while it computes. */
+/* Returns the share of a core, 0 … 1, that this thread gets while it computes. */
 static double share_of_core(void)
 {
 	enum { SPIN_NS = 20000000 };

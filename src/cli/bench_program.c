@@ -1,7 +1,7 @@
 /* bench_program: starts the ranks that measure programs.
  *
- * Under a launcher the ranks are there, and each prepares every point of the sweep; else the points are
- * prepared here, one after the other, each with ranks of its own. */
+ * Under a launcher the ranks are already running, and each prepares every point of the sweep. Otherwise this
+ * process prepares the points one after the other, and starts new ranks for each. */
 #include "cli/bench.h"
 #include "cli/output.h"
 #include "rt/environment.h"
@@ -33,7 +33,7 @@ static void close_set(struct bench_set *set)
 	free(set->run);
 }
 
-/* Compiles the programs of a point for the ranks that all of them need. */
+/* Compiles the programs of a point. *ranks: the most ranks that one of them needs. */
 static enum status prepare_set(struct bench_set *set, struct diag *d, int64_t *ranks)
 {
 	int64_t np = set->b->compile.np;
@@ -81,7 +81,7 @@ static enum status launch_point(struct bench_ranks *all, uint32_t point)
 	return rt_launch(&b->launch, bench_program_rank, all);
 }
 
-/* Warns of each -D whose name no program had, at any point. */
+/* Warns of each -D whose name no program has at any point. */
 static void warn_unused(const struct bench *b, const struct bench_sweep *s, struct diag *d)
 {
 	for (uint32_t k = 0; k < b->compile.define.n; k++) {

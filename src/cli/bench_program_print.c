@@ -1,9 +1,9 @@
-/* bench_program_print: rows about programs, in the columns of DDLB, and some more.
+/* bench_program_print: prints rows for programs, in the columns of DDLB and a few more.
  *
  * implementation, mean_time (ms), std_time, min_time, max_time, m, n, k, dtype, Throughput (TFLOPS),
- * Throughput std (TFLOPS), world_size, hostname, option, valid; then median_time, samples, and ratio: the
- * median over the samples of the time by that of the first program in the same turn. m, n and k are the
- * params of these names; option has the other values that -D gave. */
+ * Throughput std (TFLOPS), world_size, hostname, option, valid; then median_time, samples, and ratio. ratio:
+ * the median, over the samples, of the time divided by the first program's time in the same round. m, n and k
+ * are the params of these names; option has the other values of -D. */
 #include "base/json_put.h"
 #include "cli/bench.h"
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static const struct table_column column[] = {
     {.name = "ratio"},
 };
 
-/* Text is CSV, too: rows of programs are for other programs. */
+/* Opens the table. Text is CSV too: other programs read these rows. */
 static struct table open_table(const struct bench *b)
 {
 	return table_open(b->format == TABLE_JSON ? TABLE_JSON : TABLE_CSV, column,
@@ -45,7 +45,7 @@ static void add_buf(struct table *t, struct buf *text)
 	*text = (struct buf){0};
 }
 
-/* File name without folder and suffix. */
+/* Puts a file's name without folder and suffix. */
 static void put_stem(struct buf *b, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path, *dot = strrchr(stem, '.');
@@ -57,7 +57,7 @@ static bool is_size_name(const char *name)
 	return name[0] && !name[1] && strchr("mnk", name[0]);
 }
 
-/* The param m, or the const that -D gave; absent if the program has neither. */
+/* Adds the param `name`, or the const that -D sets; an absent cell if the program has neither. */
 static void add_size(struct table *t, const struct bench_set *set, const struct module *m, const char *name)
 {
 	int64_t size;

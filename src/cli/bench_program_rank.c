@@ -3,7 +3,7 @@
 #include "cli/bench_rounds.h"
 #include "cli/output.h"
 
-#define SAMPLING_NS 1e9 /* that samples chosen here take in all */
+#define SAMPLING_NS 1e9 /* time of all samples, if their number is not given */
 
 static enum status report_samples(struct rt_job *job, const struct bench_set *set,
                                   const struct bench_samples *s)

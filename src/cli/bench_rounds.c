@@ -7,7 +7,7 @@
 
 enum { MIN_SAMPLES = 5, MAX_SAMPLES = 200 };
 
-struct moment { /* of one sample on one rank */
+struct moment { /* one sample on one rank */
 	int64_t start, finish;
 };
 
@@ -17,8 +17,8 @@ struct subject {
 	struct plan *p;
 	struct exec *e;
 	struct moment *moment; /* by sample */
-	struct moment last;    /* of the warm-up */
-	bool slow;             /* on all ranks */
+	struct moment last;    /* the last run of the warm-up */
+	bool slow;             /* the same on all ranks */
 };
 
 static enum status run_once(struct rt_job *job, struct subject *s, bool one_clock, bool again,
@@ -61,7 +61,7 @@ static enum status open_subject(struct rt_job *job, const struct bench_rounds *o
 	return status == STATUS_OK ? exec_open(job, s->p, s->r->labels, &e, &s->e) : status;
 }
 
-/* Collective: how long the last round of each program took on the slowest rank. */
+/* Collective. Finds how long the last round of each program took on the slowest rank. */
 static enum status find_longest(struct rt_job *job, const struct subject *s, uint32_t n, int64_t *took)
 {
 	int64_t *mine = mem_alloc(sizeof *mine * n), *all = mem_zalloc(sizeof *all * n * (size_t)job->size);
@@ -86,7 +86,7 @@ static bool is_slow(const struct bench_rounds *o, const int64_t *took, uint32_t 
 	return o->slow > 0 && (double)took[f] > o->slow * (double)least;
 }
 
-/* After the first round, as `hirc run --repeat` does. */
+/* Makes graphs after the first round, as `hirc run --repeat` does. */
 static enum status make_graphs(const struct bench_rounds *o, struct subject *s)
 {
 	enum status status = STATUS_OK;
@@ -97,7 +97,7 @@ static enum status make_graphs(const struct bench_rounds *o, struct subject *s)
 	return status;
 }
 
-/* Runs the samples that seem slow once more: something else may have run. */
+/* Runs samples that seem slow once more, since another program may have disturbed them. */
 static enum status run_slow_again(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                                   bool one_clock, int64_t *took)
 {
@@ -120,8 +120,8 @@ static void leave_out_slow(const struct bench_rounds *o, struct subject *s, cons
 		s[f].slow = is_slow(o, took, f);
 }
 
-/* Runs every program `warmup` times and, by the time of the last round on the slowest rank, chooses how
- * many samples to take. */
+/* Runs every program `warmup` times, and chooses the number of samples from the time of the last round on the
+ * slowest rank. */
 static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                            bool one_clock, int64_t *samples)
 {
@@ -157,7 +157,7 @@ static enum status warm_up(struct rt_job *job, const struct bench_rounds *o, str
 	return status;
 }
 
-/* Gathers, for all samples of a program, the time that the job took, on all ranks. */
+/* Collective. Finds the job's time of each sample of a program. */
 static enum status gather_samples(struct rt_job *job, const struct moment *moment, int64_t samples,
                                   bool one_clock, double *ms)
 {
@@ -178,7 +178,7 @@ static enum status gather_samples(struct rt_job *job, const struct moment *momen
 	return status;
 }
 
-/* Samples k … of a program, those of one turn. */
+/* Takes the samples of one turn of a program, from sample k on. */
 static enum status take_turn(struct rt_job *job, const struct bench_rounds *o, struct subject *s,
                              bool one_clock, int64_t k, int64_t samples)
 {

@@ -1,28 +1,28 @@
-/* bench_rounds: one rank's measurement of programs: samples of all of them, in turns.
+/* bench_rounds: one rank's measurement of programs; samples of the programs alternate.
  *
  *     A B C   A B C   A B C …
- *     a a A A   b b B B   c c C C   a a A A …     lead 2, burst 2: small letters are no samples
+ *     a a A A   b b B B   c c C C   a a A A …     lead 2, burst 2: small letters are not measured
  *
- * All programs are open at once, so that a disturbance of the machine meets all of them. A sample is latest
- * finish - earliest start over the ranks, where they have one clock; else the longest time of a rank. Filling
- * inputs again and meeting before the start are not in it. */
+ * All programs are open at once, so that a disturbance of the machine affects all of them. A sample is the
+ * latest finish minus the earliest start over the ranks, if they share one clock; else the longest time of a
+ * rank. It does not include filling the inputs again or waiting for the common start. */
 #ifndef HIRC_CLI_BENCH_ROUNDS_H
 #define HIRC_CLI_BENCH_ROUNDS_H
 #include "cli/run.h"
 
 struct bench_rounds {
-	const struct rank_options *ranks; /* the number of streams is of each run */
-	struct run *run;                  /* n of them, prepared, or under a launcher to be prepared */
+	const struct rank_options *ranks; /* without the number of streams, which each run has */
+	struct run *run;                  /* n runs; prepared, except under a launcher */
 	uint32_t n;
-	int64_t warmup, samples; /* 0 samples: as many as take about `budget` in all */
+	int64_t warmup, samples; /* samples 0: as many as take about `budget` together */
 	double budget;           /* ns */
-	/* A turn is so many runs that are no samples, then so many that are (0: one): others have left
-	 * nothing of the program in the caches. */
+	/* A turn is `lead` runs that are not measured, then `burst` samples (0: one). The lead warms the
+	 * caches, which the other programs have filled. */
 	int64_t lead, burst;
-	/* A program that takes so many times as long as the fastest is run once; 0: none is left out. */
+	/* A program that takes this many times as long as the fastest one is run only once; 0: no limit. */
 	double slow;
-	bool check; /* with the reference, afterwards */
-	/* Called on every rank before program k runs; NULL: not. */
+	bool check; /* compares with the reference afterwards */
+	/* Called on every rank before program k runs; NULL: nothing is called. */
 	void (*before)(void *to, const struct rt_job *job, uint32_t k, double done);
 	void *to;
 };
@@ -32,7 +32,7 @@ struct bench_samples {
 	int64_t samples;
 	struct bench_subject {
 		int64_t samples; /* of this program: all, or 1 */
-		double flops;    /* of one run, all ranks */
+		double flops;    /* of one run, on all ranks */
 		int valid;       /* 1: compared with the reference; -1: not */
 	} * of;                  /* by program */
 };

@@ -2,14 +2,14 @@
  *
  *     m=1024 s=1;  m=1024 s=2;  m=2048 s=1;  m=2048 s=2
  *
- * A comma inside of brackets belongs to a value. A value that is a number and a unit is that size. */
+ * A comma inside brackets belongs to a value. A number with a unit is a size. */
 #include "cli/bench.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_POINTS = 10000 };
 
-/* One value of a list: from `at` to its comma or end. */
+/* Returns the length of the value at `at`: up to the next comma or the end. */
 static size_t value_length(const char *at)
 {
 	size_t n = 0;

@@ -1,6 +1,6 @@
-/* bisect_report: the pass or change that was found, and the program before and after it.
+/* bisect_report: prints the pass or change that was found, and the program before and after it.
  *
- * The program is taken from the files of --dump-dir, read again, and compared as `hirc diff` compares. */
+ * It reads both programs from the files of --dump-dir, and compares them as `hirc diff` does. */
 #include "base/file.h"
 #include "base/source.h"
 #include "cli/bisect.h"
@@ -20,14 +20,14 @@ static const char *const file_name[] = {[BEFORE] = "good.hir", [AFTER] = "bad.hi
 
 /* ---- the program on either side */
 
-/* Returns true if a file is `02-PASS.hir` of this pass, or of the other surface. */
+/* Returns true if a file is `02-PASS.hir` of this pass, in either surface. */
 static bool is_dump_of(const char *file, const char *pass, size_t n)
 {
 	const char *dash = strchr(file, '-');
 	return dash && !strncmp(dash + 1, pass, n) && dash[1 + n] == '.';
 }
 
-/* Appends the dump after a pass, and removes the folder with all its dumps. False: there is none. */
+/* Appends the dump after a pass, and removes the folder with all its dumps. False: there is no dump. */
 static bool take_dump(const char *folder, const char *pass, size_t pass_n, struct buf *text)
 {
 	struct dirent **entry;
@@ -57,7 +57,7 @@ static bool take_dump(const char *folder, const char *pass, size_t pass_n, struc
 	return found;
 }
 
-/* The program of a text, in the concise surface; NULL: it cannot be read. */
+/* Reads the program of a text in the concise surface; NULL: it cannot be read. */
 static struct module *read_program(const char *name, const struct buf *text)
 {
 	struct compile_options o;
@@ -72,7 +72,7 @@ static struct module *read_program(const char *name, const struct buf *text)
 	return m;
 }
 
-/* Runs the command once more for the program that it makes of the passes or changes. */
+/* Runs the command once more, to get the program before or after the step. */
 static struct module *make_program(struct bisect *b, const struct bisect_step *s, enum side side)
 {
 	struct buf options = {0}, folder = {0}, text = {0}, concise = {0};
@@ -83,7 +83,7 @@ static struct module *make_program(struct bisect *b, const struct bisect_step *s
 	size_t pass_n = strcspn(pass, ":");
 	buf_printf(&folder, "%s/passes", b->attempt.folder.at);
 	bisect_put_options(b, s->of_changes, n, &options);
-	if (s->of_changes) /* later passes would hide it */
+	if (s->of_changes) /* later passes would hide the change */
 		buf_printf(&options, " --stop-after=%.*s", (int)pass_n, pass);
 	buf_puts(&options, " --dump-dir=");
 	options_put_word(folder.at, &options);
@@ -139,7 +139,7 @@ static bool show_difference(struct bisect *b, const struct bisect_step *s)
 
 /* ---- the words */
 
-/* `pass 3 of 8, lower-collectives`, `change 2 of 5, allocate: …`, a line each. */
+/* Puts `pass 3 of 8, lower-collectives` or `change 2 of 5, allocate: …`, one on each line. */
 static void put_candidates(const struct bisect *b, const struct bisect_step *s, struct buf *out)
 {
 	uint32_t n = s->of_changes ? b->change.n : b->pass.n;
@@ -150,7 +150,7 @@ static void put_candidates(const struct bisect *b, const struct bisect_step *s, 
 		           s->of_changes ? b->change.at[k] : b->pass.at[k]);
 }
 
-/* The first line of the whole program's error. */
+/* Puts the first line of the whole program's error. */
 static void put_error(const struct bisect *b, struct buf *out)
 {
 	for (int i = 1; i >= 0; i--) {

@@ -1,9 +1,9 @@
-/* bisect_search: the passes and changes of a command, and the search among them. See bisect.h. */
+/* bisect_search: lists the passes and changes of a command, and searches them. See bisect.h. */
 #include "cli/bisect.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what there is */
+/* ---- the lists */
 
 static bool has_pass(const struct bisect *b, const char *name, size_t n)
 {
@@ -20,8 +20,8 @@ static char *copy_text(const char *text, size_t n)
 	return copy.at;
 }
 
-/* Returns true if a line is `pass NAME` or `change N: TEXT`, of --change-limit; notes it in b->pass or
- * b->change if lists. */
+/* Returns true if a line is `pass NAME` or `change N: TEXT`, which --change-limit prints. lists: adds it to
+ * b->pass or b->change. */
 static bool is_listed(struct bisect *b, const char *line, size_t n, bool lists)
 {
 	static const char pass[] = "pass ", change[] = "change ";
@@ -39,8 +39,8 @@ static bool is_listed(struct bisect *b, const char *line, size_t n, bool lists)
 	return true;
 }
 
-/* Runs the command, and takes the list of --change-limit out of its output, which the fault is looked for
- * in. */
+/* Runs the command, and removes the list that --change-limit prints from its output, so that the list is not
+ * searched for the fault. */
 static bool run_listed(struct bisect *b, const char *options, bool lists, struct attempt *a)
 {
 	bool ran = attempt_run(&b->attempt, &b->text, options, a);
@@ -107,7 +107,7 @@ enum bisect_verdict bisect_ask(struct bisect *b, bool of_changes, uint32_t n)
 
 /* ---- the search */
 
-/* Asks for the number nearest to the middle that has a verdict; false: none between the two has. */
+/* Moves one end of the step to the number nearest to the middle that has a verdict; false: there is none. */
 static bool ask_middle(struct bisect *b, bool of_changes, struct bisect_step *s)
 {
 	uint32_t middle = s->good + (s->bad - s->good) / 2;

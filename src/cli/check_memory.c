@@ -1,15 +1,15 @@
-/* check_memory: the plan of each rank, as `hirc run` would make it. */
+/* check_memory: makes the plan of each rank as `hirc run` does, and adds up its buffers. */
 #include "cli/check_memory.h"
 #include "plan/plan.h"
 
-enum { LARGEST = 3 }; /* buffers that are named */
+enum { LARGEST = 3 }; /* number of buffers to name */
 
 static int64_t bytes_of(const struct plan_buffer *b)
 {
 	return b->local || b->view ? 0 : b->slots * b->slot_bytes;
 }
 
-/* The largest buffers, as notes. */
+/* Names the largest buffers in notes. */
 static void name_largest(const struct plan *p, struct diag *d)
 {
 	bool told[LARGEST] = {false};

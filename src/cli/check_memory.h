@@ -4,8 +4,8 @@
 #include "base/diag.h"
 #include "ir/ir.h"
 
-/* limit: bytes of a rank. False after reporting the first rank whose buffers, those that live at once in
- * places of their own, take more, or one that has no plan. */
+/* Returns false after reporting the first rank whose buffers take more than the limit, or that has no plan.
+ * Buffers whose live ranges overlap count separately. limit: bytes per rank. */
 bool check_memory(const struct module *m, struct diag *d, int64_t ranks, int64_t streams, int64_t limit);
 
 #endif

@@ -1,4 +1,4 @@
-/* cli_cluster: --cluster, the figures that statements are costed with. */
+/* cli_cluster: --cluster, the figures from which the cost of statements is computed. */
 #ifndef HIRC_CLI_CLI_CLUSTER_H
 #define HIRC_CLI_CLI_CLUSTER_H
 #include "base/status.h"
@@ -13,7 +13,7 @@
 		.help = "machine that times are predicted for"                                               \
 	}
 
-/* Loads the cluster that --cluster names: figures that come with hirc, or a file (`./cpu`: the file, `-`:
+/* Loads the cluster that --cluster names: built-in figures, or a file (`./cpu` is always a file, `-` is
  * standard input). NULL with *status set after reporting; free it with cluster_free. */
 struct cluster *cluster_load(struct diag *d, const char *name, enum status *status);
 

@@ -16,21 +16,22 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* HIRC_PROGRESS=now: from the first moment on, each change. */
+/* Returns the time to wait before the bar is drawn; 0 with HIRC_PROGRESS=now. */
 static int64_t wait_ns(int ms)
 {
 	const char *when = getenv("HIRC_PROGRESS");
 	return when && !strcmp(when, "now") ? 0 : (int64_t)ms * 1000000;
 }
 
-/* Standard error may be another file in a rank than where it was started. */
+/* Checks each time, since standard error of a rank may be another file than that of the process that started
+ * it. */
 static bool has_terminal(void)
 {
 	const char *kind = getenv("TERM");
 	return isatty(STDERR_FILENO) && !(kind && !strcmp(kind, "dumb"));
 }
 
-/* At once, so that no rank's line is within it; a terminal that takes nothing is left alone. */
+/* Writes in one call, so that no rank's line comes between; ignores errors of the terminal. */
 static void write_terminal(const char *text, size_t n)
 {
 	ssize_t written = write(STDERR_FILENO, text, n);
@@ -64,9 +65,9 @@ void progress_show(struct progress *p, double done, const char *what, ...)
 	va_start(args, what);
 	buf_vprintf(&line, what, args);
 	va_end(args);
-	size_t room = columns() - 1; /* a longer text would stay on the line above */
+	size_t room = columns() - 1; /* a longer text wraps, and \r could not erase its first line */
 	for (line.n = line.n > room ? room : line.n; line.n && (line.at[line.n] & 0xc0) == 0x80;)
-		line.n--; /* no part of a character */
+		line.n--; /* keeps UTF-8 characters whole */
 	struct buf text = {0};
 	buf_printf(&text, "\r\033[K%.*s", (int)line.n, line.at);
 	fflush(stderr);

@@ -1,8 +1,8 @@
-/* cmd_bench: hirc bench: how long collectives and programs take.
+/* cmd_bench: hirc bench: measures the time of collectives and programs.
  *
- *     hirc bench allreduce allgather -b 8 -e 64M        as nccl-tests
+ *     hirc bench allreduce allgather -b 8 -e 64M        like nccl-tests
  *     hirc bench ag_matmul.hir -D m=1K,2K -D s=1,2      a row for each combination
- *     hirc bench compute.hir ag_matmul.hir              in turns; the second's ratio to the first
+ *     hirc bench compute.hir ag_matmul.hir              alternating samples; the ratio to the first program
  *     hirc bench --collectives -o cluster.json          figures of this machine, for --cluster */
 #include "cli/bench_cluster.h"
 #include "cli/bench_collective.h"
@@ -23,7 +23,7 @@ static bool is_one_of(const struct option *o, const char *names)
 	return at && (at == names || at[-1] == ' ') && (at[n] == ' ' || !at[n]);
 }
 
-/* Checks that only options of --collectives were given, or only those of all else but --collectives. */
+/* Checks that all given options fit --collectives or, without --collectives, that none belongs to it. */
 static bool check_cluster_given(const struct command_line *line, bool measures_cluster)
 {
 	struct buf spelling = {0};
@@ -44,7 +44,7 @@ static bool check_cluster_given(const struct command_line *line, bool measures_c
 	return false;
 }
 
-/* No option is ignored: each given option counts for the measurement. */
+/* Checks that each given option has an effect on the measurement, so that none is ignored. */
 static bool check_given(const struct bench_collectives *c, const struct command_line *line,
                         bool measures_cluster)
 {
@@ -76,7 +76,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 	return false;
 }
 
-/* Splits the positional arguments: names of collectives, or files. */
+/* Sorts the positional arguments into names of collectives and files. */
 static bool take_words(struct bench_collectives *c, const struct command_line *line)
 {
 	for (uint32_t k = 0; k < line->file.n; k++) {
@@ -122,7 +122,7 @@ static bool add_teams(void *collectives, const char *text)
 	return false;
 }
 
-/* Checks that all teams have one size, and no rank is in two. */
+/* Checks that all teams have the same size, and that no rank is in two teams. */
 static bool check_teams(const struct bench_collectives *c)
 {
 	bool taken[RT_MAX_RANKS] = {false};
@@ -159,7 +159,7 @@ static bool check_collectives(struct bench_collectives *c)
 	return check_teams(c);
 }
 
-/* Checks the options of ranks: of several transports an option may be of any. */
+/* Checks the options of ranks; with several transports, an option may belong to any of them. */
 static bool check_ranks(struct bench *b, struct diag *d)
 {
 	struct rank_options o = b->ranks;
@@ -171,7 +171,7 @@ static bool check_ranks(struct bench *b, struct diag *d)
 	return rank_options_check(&o, b->compile.zero_copy, d);
 }
 
-/* o: of a cluster; NULL: programs or collectives are measured. */
+/* Measures. o: for --collectives; NULL: programs or collectives are measured. */
 static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 {
 	struct bench *b = c->b;
@@ -179,7 +179,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 	enum status status = STATUS_USAGE;
 	b->launch = rank_options_launch(&b->ranks);
 	if (o)
-		b->compile.fuse_pointwise = "no"; /* statements are measured one by one */
+		b->compile.fuse_pointwise = "no"; /* each statement is measured on its own */
 	bool ok = compile_options_finish(&b->compile, d);
 	if (ok && b->launch.kind == RT_BOOT_MPI && !rt_env_launched()) {
 		diag_error(d, E_LAUNCHER, DIAG_NOWHERE,
@@ -202,7 +202,7 @@ static enum status bench(struct bench_collectives *c, struct bench_cluster *o)
 	return c->kinds ? bench_collectives(c) : (enum status)bench_programs(b);
 }
 
-/* A line a word. */
+/* Lists the words of the command line, one on each line. */
 static struct buf list_words(int argc, char **argv)
 {
 	struct buf text = {0};
@@ -218,7 +218,7 @@ static const char collective_words[] =
 #undef COLLECTIVE
     "all";
 
-/* The words of --dtype and --op, each behind a |. */
+/* The words of --dtype and --op, each with a `|` before it. */
 static const char dtype_words[] =
 #define FLOAT(name) "|" name
 #define NARROW_FLOAT FLOAT
@@ -244,7 +244,7 @@ struct bench_command {
 	struct bench_cluster cluster;
 	struct progress progress;
 	bool json, csv;
-	bool data_check; /* of collectives; of programs b.check */
+	bool data_check; /* for collectives; programs have b.check */
 	bool measures_cluster;
 };
 

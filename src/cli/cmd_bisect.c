@@ -1,4 +1,4 @@
-/* cmd_bisect: hirc bisect: the pass, and the change of it, that makes a program fail.
+/* cmd_bisect: hirc bisect: finds the pass, and the change in it, that makes a program fail.
  *
  *     hirc bisect bug.hir -- run --check
  *     hirc bisect bug.hir --match=HostUnit -- compile --dump                                     */
@@ -9,7 +9,7 @@
 #include "import/import.h"
 #include <stdlib.h>
 
-/* Searches changes where the program is in order without any, else passes. */
+/* Searches the changes if the program is good without them, else the passes. */
 static int search_program(struct bisect *b)
 {
 	struct bisect_step s;

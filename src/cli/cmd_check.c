@@ -1,4 +1,4 @@
-/* cmd_check: hirc check: prove that a program is free of races, without running it.
+/* cmd_check: hirc check: proves that a program is free of races, without running it.
  *
  *     hirc check foo.hir                  for as many ranks as its meshes have devices
  *     hirc check foo.hir --np=4 -D t=13   the program that `hirc run` with these options runs
@@ -27,18 +27,18 @@ struct check_command {
 	struct compile_options compile;
 	struct check_options check;
 	const char *path;
-	const char *witness; /* file; NULL: none */
+	const char *witness; /* the file; NULL: none */
 	bool split, json;
-	const char *result;         /* of the last program: "ok", or why it is not */
-	struct check_result proved; /* with "ok" */
-	struct table programs;      /* of --json: a row for each */
+	const char *result;         /* of the last program: "ok", or the kind of failure */
+	struct check_result proved; /* set if result is "ok" */
+	struct table programs;      /* for --json: one row per program */
 	const char *family_text;
 	struct family {
 		char name[64]; /* np, or a name that -D defines */
 		int64_t lo, hi;
 	} family;
 	struct progress progress;
-	int64_t member; /* of the family, from 0 on */
+	int64_t member; /* index in the family, from 0 on */
 	struct diag *d;
 };
 
@@ -53,7 +53,7 @@ static void show_check_progress(void *command, double done)
 		progress_show(&c->progress, done, "checking %" PRId64 " ranks", c->check.ranks);
 }
 
-/* Checks the program, and writes a witness if one is wanted. *wrote: it could be written. */
+/* Checks the program, and writes a witness if one is wanted. *wrote: no write failed. */
 static enum check_status check_with_witness(struct check_command *c, struct module *m, struct diag *d,
                                             struct check_result *r, bool *wrote)
 {
@@ -70,7 +70,7 @@ static enum check_status check_with_witness(struct check_command *c, struct modu
 	return status;
 }
 
-/* quiet: prints only errors. */
+/* Proves a program and prints the result. quiet: prints only errors. */
 static enum status report_proof(struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
 	struct check_result r;
@@ -87,7 +87,7 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
 		       r.communications == 1 ? "" : "s");
-		/* The messages of the next program come after it. */
+		/* flush now: messages of the next program must come after this line */
 		return output_status(output_flush());
 	case CHECK_UNKNOWN:
 		c->result = "unknown";
@@ -108,7 +108,7 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 	return STATUS_DIAGNOSTICS;
 }
 
-/* --memory-limit, which has been read. */
+/* Checks --memory-limit. */
 static bool fits_memory(const struct check_command *c, const struct module *m, struct diag *d)
 {
 	int64_t limit;
@@ -129,7 +129,7 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	}
 	if (!c->family_text)
 		compile_note_ranks(&c->compile, m);
-	c->check.ranks = needed; /* more would idle */
+	c->check.ranks = needed; /* more ranks would be idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
 	return report_proof(c, m, d, c->family_text || c->json);
@@ -139,7 +139,7 @@ static const struct table_column program_column[] = {{.name = "program"},  {.nam
                                                      {.name = "result"},   {.name = "ranks"},
                                                      {.name = "accesses"}, {.name = "communications"}};
 
-/* m: NULL if it did not compile. */
+/* Adds a program's row. m: NULL if the program did not compile. */
 static void add_program(struct check_command *c, const struct module *m)
 {
 	struct table *t = &c->programs;
@@ -158,7 +158,7 @@ static void add_program(struct check_command *c, const struct module *m)
 			table_add_none(t);
 }
 
-/* Takes the source over. */
+/* Checks one program; owns its source. */
 static enum status check_source(void *command, struct source *source, bool first)
 {
 	struct check_command *c = command;
@@ -208,7 +208,7 @@ static enum status check_member(struct check_command *c, const struct source *s,
 	return status;
 }
 
-/* One after the other, up to the first that is not right. */
+/* Checks the members of the family, up to the first that is wrong. */
 static enum status check_family(struct check_command *c, const struct source *s)
 {
 	const struct family *f = &c->family;

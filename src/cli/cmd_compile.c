@@ -1,7 +1,7 @@
 /* cmd_compile: hirc compile (opt): parse, run passes, print.
  *
- * The program is printed as by --dump, unless an option asks for something else, such as --remarks. With
- * --split-input-file the programs between lines `# -----` are compiled one by one; each keeps the line
+ * The program is printed as with --dump, unless an option prints something different, such as --remarks. With
+ * --split-input-file the programs between lines `# -----` are compiled one by one; messages have the line
  * numbers of the file. */
 #include "base/file.h"
 #include "base/source.h"
@@ -32,14 +32,14 @@ struct compile_command {
 	struct compile_options compile;
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
 	const char *output, *reproducer;
-	struct rank_options ranks; /* of --dump-plan: target, transport, how messages are copied */
-	int64_t rank;              /* of --dump-plan */
+	struct rank_options ranks; /* for --dump-plan: target, transport, protocol of messages */
+	int64_t rank;              /* for --dump-plan */
 	bool plan;
 	bool split, list, stats, json;
-	struct compile_json result; /* of --json */
+	struct compile_json result; /* for --json */
 	struct diag *d;
-	struct buf text;         /* the output; goes to its file as it grows */
-	struct file_writer file; /* of -o */
+	struct buf text;         /* the output; written to its file as it grows */
+	struct file_writer file; /* for -o */
 	int argc;
 	char **argv;
 };
@@ -62,7 +62,7 @@ static void print_stats(const struct module *m)
 	        compile_json_statements(m), m->value.n - 1, m->type.n - 1, m->expr.n - 1, module_bytes(m));
 }
 
-/* Before anything is printed, so that the file of a program that has errors is left as it is. */
+/* Opens the output when the first text is printed: a program with errors must not replace the file. */
 static void open_output(struct compile_command *c)
 {
 	bool is_stdout = !c->output || !strcmp(c->output, "-");
@@ -112,7 +112,7 @@ static struct plan *make_plan(struct compile_command *c, struct module *m, int64
 	return p;
 }
 
-/* The calls of a rank to its GPU. */
+/* Prints the calls of a rank to its GPU. */
 static enum status dump_calls(struct compile_command *c, struct module *m, int64_t ranks)
 {
 	const struct exec_options how = rank_options_exec(&c->ranks, c->compile.steps);
@@ -127,7 +127,7 @@ static enum status dump_calls(struct compile_command *c, struct module *m, int64
 	for (int64_t r = 0; r < ranks && status == STATUS_OK; r++)
 		if (plan[r])
 			plan_packs_drop(plan[r]);
-	ir_number(m); /* for nameless values */
+	ir_number(m); /* gives nameless values names */
 	struct plan_labels *labels = plan_labels_new(m);
 	const struct exec_calls calls = {.plan = (const struct plan *const *)plan,
 	                                 .ranks = (int)ranks,
@@ -143,7 +143,7 @@ static enum status dump_calls(struct compile_command *c, struct module *m, int64
 	return status;
 }
 
-/* The plan of a rank; for a GPU the calls that it makes. */
+/* Prints the plan of a rank; for a GPU, its calls. */
 static enum status dump_plan(struct compile_command *c, struct module *m)
 {
 	int64_t ranks = module_ranks(m);
@@ -163,14 +163,14 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	return STATUS_OK;
 }
 
-/* Returns false after reporting that some rank cannot carry out the program that all passes made. A program
- * of some passes, or of params without fitting values, is not looked at. */
+/* Returns false after reporting that a rank cannot run the compiled program. Skips a program if not all
+ * passes ran, or if its params have no fitting values. */
 static bool compile_gate(struct compile_command *c, struct module *m)
 {
 	if (c->compile.passes || c->compile.pipeline.stop_after || sim_is_recorded(m))
 		return true;
 	const int64_t needed = module_ranks(m), ranks = c->compile.np > needed ? c->compile.np : needed;
-	bool given = c->compile.define.n && params_have_values(m); /* else the defaults may be others */
+	bool given = c->compile.define.n && params_have_values(m); /* else `hirc run` may get other values */
 	struct source *outer = diag_set_source(c->d, m->source);
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	bool fits = params_check(m, given ? c->d : nowhere);
@@ -185,7 +185,7 @@ static bool compile_gate(struct compile_command *c, struct module *m)
 	return accepted;
 }
 
-/* One program; takes the source over. */
+/* Compiles one program; owns its source. */
 static enum status compile_one(struct compile_command *c, struct source *s)
 {
 	enum status status;
@@ -216,7 +216,7 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	return status;
 }
 
-/* A program of a file that holds several. */
+/* Compiles one program of a file with several. */
 static enum status compile_part(void *command, struct source *s, bool first)
 {
 	struct compile_command *c = command;
@@ -255,7 +255,7 @@ static enum status close_output(struct compile_command *c)
 	return c->text.error ? STATUS_DIAGNOSTICS : STATUS_OK;
 }
 
-/* Writes the command and the input to disk before anything runs, so that they are left if hirc dies. False
+/* Writes the command and the input to a file before anything runs, so that they remain if hirc dies. False
  * after a warning. */
 static bool write_reproducer(struct compile_command *c, const char *path)
 {
@@ -277,7 +277,7 @@ static bool write_reproducer(struct compile_command *c, const char *path)
 	return ok;
 }
 
-/* Checks that options of --dump-plan come with it. */
+/* Checks that options for --dump-plan were given only with it. */
 static bool check_given(struct compile_command *c, const struct command_line *line)
 {
 	static const char *const of_plan[] = {
@@ -322,11 +322,11 @@ static enum status compile_paths(struct compile_command *c, struct command_line 
 	return worst;
 }
 
-/* Returns the dump that HIRC_DUMP asks for where --dump does not; NULL: none. */
+/* Returns the dump that HIRC_DUMP asks for, which counts if --dump is not given; NULL: none. */
 static const char *usual_dump(void)
 {
 	const char *word = getenv("HIRC_DUMP");
-	if (word && !strcmp(word, "host_ir")) /* as NVFUSER_DUMP has it */
+	if (word && !strcmp(word, "host_ir")) /* the word of NVFUSER_DUMP */
 		return "nvfuser";
 	return word && (!strcmp(word, "nvfuser") || !strcmp(word, "hir") || !strcmp(word, "ast")) ? word
 	                                                                                          : NULL;
@@ -384,7 +384,7 @@ static const struct option rows[] = {
      .help = "write command and input to FILE, and keep it if hirc fails"},
 };
 
-/* Returns true if an option prints something that is not the program: then --dump has to ask for that. */
+/* Returns true if an option prints something other than the program; then only --dump prints the program. */
 static bool prints_else(const struct compile_command *c)
 {
 	const struct pipeline_options *p = &c->compile.pipeline;

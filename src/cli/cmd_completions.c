@@ -1,4 +1,5 @@
-/* cmd_completions: hirc completions: the scripts of bash, zsh and fish that ask `hirc complete`. */
+/* cmd_completions: hirc completions: prints the scripts for bash, zsh and fish, which call `hirc complete`.
+ */
 #include "cli/commands.h"
 #include "cli/embedded.h"
 #include "cli/options.h"

@@ -1,4 +1,4 @@
-/* cmd_diff: hirc diff: compares two programs, but for names and numbers.
+/* cmd_diff: hirc diff: compares two programs, ignoring names and numbers.
  *
  *     hirc diff before.hir after.hir
  *     hirc compile new.hir --dump | hirc diff golden.hir -                                      */
@@ -12,7 +12,7 @@
 #include "import/import.h"
 #include <string.h>
 
-enum { SAME, DIFFERENT, TROUBLE }; /* exit codes, as diff's */
+enum { SAME, DIFFERENT, TROUBLE }; /* exit codes, as of diff(1) */
 enum { DIFF_VERSION = 1 /* of --json */ };
 
 static struct module *read_program(struct compile_options *o, struct diag *d, const char *path)
@@ -40,7 +40,7 @@ void diff_report(enum color_setting color, struct module *a, struct module *b, c
 	diag_free(d);
 }
 
-/* The places of a difference, an array of two. */
+/* Puts the places of a difference, an array of two. */
 static void put_places(struct module *const m[2], const struct difference *x, struct buf *out)
 {
 	static const struct table_column column[] = {
@@ -62,7 +62,7 @@ static void put_places(struct module *const m[2], const struct difference *x, st
 	table_close(&t);
 }
 
-/* code: TROUBLE if one of the programs could not be read. */
+/* Prints the result as JSON. code: TROUBLE if one of the programs could not be read. */
 static int print_json(int code, struct module *const m[2], const struct difference *x,
                       const struct buf *messages)
 {

@@ -1,5 +1,5 @@
-/* cmd_doctor: hirc doctor: the abilities of this machine, a line each; the way to install missing parts, and
- * to set slow ones right. */
+/* cmd_doctor: hirc doctor: prints the features of this machine, one on each line, and how to install missing
+ * parts and speed up slow ones. */
 #include "base/finding.h"
 #include "base/json_put.h"
 #include "cli/commands.h"
@@ -23,11 +23,11 @@ enum { DOCTOR_VERSION = 1 /* of --json */ };
 struct doctor_command {
 	const char *target;
 	bool launch, json;
-	int gpus; /* that can be used */
+	int gpus; /* usable GPUs */
 	struct findings found;
 };
 
-/* Runs two ranks that add up their shards and compare the sum. */
+/* Runs two ranks that sum their shards and check the sum. */
 static void try_launcher(struct doctor_command *c)
 {
 	const char *folder = getenv("TMPDIR");
@@ -117,7 +117,7 @@ static enum status doctor(struct doctor_command *c)
 		put_text(c, &text);
 	bool asks_gpu = !strcmp(c->target, "cuda");
 	enum status status = asks_gpu && c->gpus == 0 ? STATUS_ABSENT : STATUS_OK;
-	/* All libraries of a GPU are needed. */
+	/* a GPU needs all of its libraries */
 	for (uint32_t k = 0; k < c->found.at.n && asks_gpu; k++) {
 		const struct finding *f = &c->found.at.at[k];
 		if (f->state == FINDING_MISSING &&

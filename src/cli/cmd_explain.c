@@ -1,4 +1,4 @@
-/* cmd_explain: hirc explain: the meaning of a numbered message, or the work of a program. */
+/* cmd_explain: hirc explain: explains a numbered message, or where the time of a program goes. */
 #include "cli/commands.h"
 #include "cli/explain_code.h"
 #include "cli/explain_program.h"
@@ -49,7 +49,8 @@ static enum status refuse_usage(const char *what)
 	return STATUS_USAGE;
 }
 
-/* Returns true if an option was given that only programs have; HIRC_FLAGS may hold those of all commands. */
+/* Returns true if the command line has an option that is only for programs. HIRC_FLAGS does not count: it may
+ * have options for all commands. */
 static bool gives_of_program(const struct command_line *line)
 {
 	for (uint32_t k = line->of_environment; k < line->given.n; k++)

@@ -1,6 +1,7 @@
-/* cmd_fmt: hirc fmt: the canonical spelling of a program, comments and consts kept.
+/* cmd_fmt: hirc fmt: formats a program; keeps comments and consts.
  *
- * Prints to standard output, writes back with -i, or with --check only says which files differ (exit 1). */
+ * Prints to standard output; with -i rewrites the file; with --check only names files that differ (exit 1).
+ */
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/source.h"

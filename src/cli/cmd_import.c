@@ -1,4 +1,4 @@
-/* cmd_import: hirc import: graphs of other formats as programs. */
+/* cmd_import: hirc import: converts graphs of other formats to programs. */
 #include "base/file.h"
 #include "base/vec.h"
 #include "cli/commands.h"

@@ -9,7 +9,7 @@
 
 struct lsp_command {
 	struct compile_options compile;
-	bool stdio; /* the only way there is; editors name it */
+	bool stdio; /* always on; editors pass it */
 };
 
 static enum status serve(struct lsp_command *c)

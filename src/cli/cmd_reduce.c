@@ -1,10 +1,10 @@
-/* cmd_reduce: hirc reduce: the smallest program for which a command still fails in the same way.
+/* cmd_reduce: hirc reduce: finds a smaller program for which a command still fails in the same way.
  *
  *     hirc reduce bug.hir -- check --strict           the same exit code and number of the first error
  *     hirc reduce bug.hir -o small.hir -- run --check
  *     hirc reduce bug.hir --match='E0601' -- check
  *
- * The candidates are those of src/reduce; each is one run of the command. */
+ * src/reduce makes the candidates; each one is one run of the command. */
 #include "base/file.h"
 #include "base/source.h"
 #include "cli/cli_progress.h"
@@ -20,10 +20,10 @@
 struct reduce_command {
 	const char *output, *color;
 	struct attempt_command attempt;
-	struct fault fault; /* to be kept */
+	struct fault fault; /* the fault to keep */
 	struct progress progress;
 	struct reduce reduce;
-	size_t bytes; /* of the whole program */
+	size_t bytes; /* size of the whole program */
 };
 
 static bool keeps(void *to, const struct buf *candidate)
@@ -73,7 +73,7 @@ static bool report_unwritable(struct reduce_command *c)
 	return false;
 }
 
-/* Returns true if the output is a file, and no stream. */
+/* Returns true if the output is a file, not standard output. */
 static bool has_file(const struct reduce_command *c)
 {
 	return c->output && strcmp(c->output, "-") != 0;
@@ -125,7 +125,7 @@ static int reduce_file(struct reduce_command *c, const char *path)
 	buf_putn(&c->reduce.text, s->text, s->size);
 	source_free(s);
 	status = STATUS_DIAGNOSTICS;
-	/* Before the search, which may take long. */
+	/* fail now, since the search may take long */
 	if (has_file(c) && !file_try_replace(c->output))
 		report_unwritable(c);
 	else if (attempt_begin(&c->attempt, path, &c->reduce.text))

@@ -1,7 +1,7 @@
-/* cmd_report: hirc report: a page about a program, for any browser.
+/* cmd_report: hirc report: writes a page about a program, for any browser.
  *
  *     hirc report foo.hir                 writes foo.html
- *     hirc report foo.hir --run -o x.html with the times of a run here, beside the predicted ones */
+ *     hirc report foo.hir --run -o x.html also runs it, and shows measured beside predicted times */
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/options_shared.h"
@@ -16,7 +16,7 @@
 
 enum { TABLE_REPORT, TABLE_COMPILE, TABLES };
 
-/* `ag_matmul.html` of examples/ag_matmul.hir, in the current folder. */
+/* Returns the page's name in the current folder: `ag_matmul.html` for examples/ag_matmul.hir. */
 static char *name_of_page(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
@@ -30,7 +30,7 @@ static char *name_of_page(const char *path)
 	return out.at;
 }
 
-/* The command as it was given, and the options of other commands for the same program and times. */
+/* Puts the command as given, and the options with which other commands show the same program and times. */
 static void put_commands(struct report_command *c, const struct command_line *line)
 {
 	buf_puts(&c->command, "hirc report");
@@ -65,7 +65,7 @@ static bool to_stdout(const struct report_command *c)
 	return !strcmp(c->file, "-");
 }
 
-/* Checks that the page can be written; without -o, its name is made of the program's: `page.html`. */
+/* Checks that the page can be written. Without -o, its name follows from the program's; see name_of_page. */
 static bool can_write(struct report_command *c, const struct command_line *line)
 {
 	struct buf other = {0};

@@ -1,9 +1,9 @@
-/* cmd_run: hirc run: execute a program on ranks.
+/* cmd_run: hirc run: runs a program on ranks.
  *
  *     hirc run foo.hir                  one process for each device, started here
- *     mpirun -np 8 hirc run foo.hir     the ranks are there already
+ *     mpirun -np 8 hirc run foo.hir     the launcher has started the ranks
  *
- * The program is compiled once, then the ranks are started; under mpirun every rank compiles, and they
+ * The program is compiled once, then the ranks are started. Under mpirun every rank compiles, and the ranks
  * compare the results. */
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
@@ -18,7 +18,7 @@
 
 enum { MAX_TRACE_EVENTS = 1 << 28, MAX_DELAY_US = 1000000000 };
 
-/* NAME=FILE */
+/* Reads NAME=FILE. */
 static bool add_file(struct run *r, const char *text, bool output)
 {
 	const char *equals = strchr(text, '=');
@@ -63,7 +63,7 @@ static bool set_seed(void *seed, const char *text)
 	return true;
 }
 
-/* R:N… into rank and number; where the rest begins, NULL after reporting. */
+/* Parses R:N into rank and number. Returns the rest of the text; NULL after reporting. */
 static const char *parse_rank(const char *option, const char *wants, const char *text, int64_t max,
                               struct exec_fault *f, int64_t *number)
 {
@@ -119,7 +119,7 @@ static bool add_failure(void *run, const char *text)
 	return false;
 }
 
-/* Prepares here, then starts the ranks. */
+/* Prepares the program, then starts the ranks. */
 static enum status launch_prepared(struct run *r, struct diag *d, struct rt_launch_options *o)
 {
 	enum status status = run_prepare(r, d, r->compile.np, true);
@@ -157,7 +157,7 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 	return rt_launch(o, run_rank, r);
 }
 
-/* Without a launcher, MPI starts one rank, whatever --np says. */
+/* Checks that a launcher runs: without one, MPI starts one rank, whatever --np says. */
 static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kind kind)
 {
 	if (kind != RT_BOOT_MPI || rt_env_launched() || r->compile.np <= 1)
@@ -170,7 +170,7 @@ static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kin
 	return false;
 }
 
-/* Other texts on standard output would stand before the object. */
+/* Checks that no option prints text before the JSON object on standard output. */
 static bool check_json(const struct run *r, struct diag *d)
 {
 	const char *other = r->dump_plan ? "--dump-plan" : NULL;
@@ -191,7 +191,7 @@ static enum status launch_run(struct run *r)
 	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d) &&
 	    run_replay_finish(r, d, r->timeout_given)) {
 		o.timeout_ms = r->ranks.timeout * 1000;
-		if (o.kind == RT_BOOT_MPI) /* compiles once the number of ranks is known */
+		if (o.kind == RT_BOOT_MPI) /* the ranks compile, once their number is known */
 			status = rt_launch(&o, run_rank, r);
 		else
 			status = launch_prepared(r, d, &o);

@@ -1,4 +1,4 @@
-/* cmd_show: hirc show: pictures of a program, and the same as text. */
+/* cmd_show: hirc show: draws pictures of a program, or prints them as text. */
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
@@ -28,10 +28,10 @@ struct show_command {
 
 enum picture { PICTURE_LAYOUT, PICTURE_GRAPH, PICTURE_TIMELINE, PICTURE_STEPS, PICTURES };
 
-/* The kind of --pipeline that is no other than without it. */
+/* The value of --pipeline that is the default. */
 static const char OWN_PIPELINE[] = "layout";
 
-/* The one that is asked for; PICTURES after reporting. A kind of --pipeline goes with any. */
+/* Returns the picture to draw; PICTURES after reporting. Another value of --pipeline is allowed with any. */
 static enum picture find_picture(struct show_command *c)
 {
 	const struct {
@@ -70,7 +70,7 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && !strcmp(text + n - k, end);
 }
 
-/* Returns the format: --json, --format, or else by the file's name: svg, dot, json or text. */
+/* Returns the format, svg, dot, json or text: from --json, --format, or else the file's name. */
 static const char *format_of(const struct show_command *c)
 {
 	if (c->json)
@@ -84,7 +84,7 @@ static const char *format_of(const struct show_command *c)
 	return c->output && ends_with(c->output, ".dot") ? "dot" : "text";
 }
 
-/* Options that a picture has nothing to do with, and files of other types; false after reporting one. */
+/* Checks that the picture uses all given options, and that the file has its type; false after reporting. */
 static bool check_options(struct show_command *c, enum picture picture)
 {
 	const char *type = c->output && !c->format ? options_file_type(c->output) : NULL;
@@ -247,7 +247,7 @@ static enum status show_path(struct show_command *c, const char *path)
 	struct buf text = {0};
 	if (picture == PICTURES || !check_options(c, picture))
 		return STATUS_USAGE;
-	/* Layouts are those of the program as it was written, once each change of one is a statement. */
+	/* layouts are shown as written, but after each change of layout became a statement */
 	if (picture == PICTURE_LAYOUT && !c->compile.passes && !c->compile.pipeline.stop_after)
 		c->compile.pipeline.stop_after = "decompose-reshardings";
 	if (c->pipeline && strcmp(c->pipeline, OWN_PIPELINE) != 0)

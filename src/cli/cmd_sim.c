@@ -1,4 +1,4 @@
-/* cmd_sim: hirc sim: the time of a program, without running it. */
+/* cmd_sim: hirc sim: predicts the time of a program, without running it. */
 #include "base/file.h"
 #include "base/transport_kind.h"
 #include "cli/commands.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct sim_rank_option {
-	int64_t rank, number; /* ns; of slow per mille */
+	int64_t rank, number; /* number: ns; with slow: per mille */
 	bool slow;
 };
 
@@ -40,7 +40,7 @@ static bool write_file(struct sim_command *c, const char *path, const struct buf
 	return false;
 }
 
-/* One output to its file, if it is asked for. */
+/* Writes one output to its file, if the option is given. */
 static bool write_output(struct sim_command *c, const char *path, struct timeline *t,
                          void (*put)(struct timeline *, struct buf *))
 {
@@ -75,7 +75,8 @@ static void put_json(struct timeline *t, struct buf *out)
 	timeline_json(t, "sim", out);
 }
 
-/* Writes the timeline to its files, and as text to standard output where none of them goes there. */
+/* Writes the timeline to its files, and as text to standard output unless one of the files is standard
+ * output. */
 static bool write_timeline(struct sim_command *c, struct timeline *t)
 {
 	struct buf text = {0};
@@ -89,14 +90,15 @@ static bool write_timeline(struct sim_command *c, struct timeline *t)
 	return ok;
 }
 
-/* --memory-limit, which has been read; 0: none. */
+/* Returns --memory-limit; 0: none. */
 static int64_t limit_of(const struct sim_command *c)
 {
 	int64_t limit = 0;
 	return c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit) ? limit : 0;
 }
 
-/* Finds the straggler of a recorded graph: one rank, no faster than the others. False after reporting. */
+/* Finds the straggler of a recorded graph: --delay or --slow of one rank, which may not be faster than the
+ * others. False after reporting. */
 static bool find_straggler(struct sim_command *c, const struct module *m, struct sim_straggler *out)
 {
 	int64_t ranks = 0;
@@ -141,7 +143,7 @@ static bool sim_recorded(struct sim_command *c, struct module *m, const struct c
 	return ok;
 }
 
-/* Checks that the ranks of --delay and --slow are of this program. */
+/* Checks that the program has the ranks of --delay and --slow. */
 static bool check_ranks(struct sim_command *c, const struct module *m)
 {
 	int64_t ranks = module_ranks(m);
@@ -215,7 +217,7 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 	return ok;
 }
 
-/* RANK:NUMBER; if slow, the number may have three decimals. */
+/* Adds RANK:NUMBER. slow: the number may have three decimals. */
 static bool add_rank(struct sim_command *c, const char *text, bool slow)
 {
 	char *end;

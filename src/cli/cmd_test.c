@@ -1,6 +1,6 @@
-/* cmd_test: hirc test: golden tests, programs that hold their command and its output.
+/* cmd_test: hirc test: runs golden tests: programs that contain their command and its output.
  *
- *     hirc test tests/                      all of a folder, as many at a time as there are cores
+ *     hirc test tests/                      all tests of a folder, one on each core at a time
  *     hirc test --update tests/gather.hir   write the output as the expected output
  *     hirc test --junit=results.xml tests/  for CI                                              */
 #include "base/file.h"
@@ -24,10 +24,10 @@ struct test_command {
 	int64_t jobs;
 	const char *filter, *junit, *hirc, *color;
 	bool tap, json, verbose, colored;
-	bool counts_up; /* how many are done stands on the last line of the terminal */
+	bool counts_up; /* the last line of the terminal shows the number of tests done */
 	struct golden_paths paths;
 	struct golden_counts counts;
-	struct buf cases;     /* of JUnit */
+	struct buf cases;     /* for JUnit */
 	struct table results; /* of --json */
 	struct buf hirc_path;
 	bool lost; /* standard output could not be written */
@@ -47,7 +47,7 @@ static bool add_feature(void *to, const char *text)
 
 /* ---- the selected tests */
 
-/* The program that commands call hirc. */
+/* Finds the program that runs as `hirc` in commands. */
 static bool find_hirc(struct test_command *c)
 {
 	errno = 0;
@@ -116,7 +116,7 @@ static bool find_tests(struct test_command *c, const struct command_line *line)
 
 /* ---- results */
 
-/* 0: takes the line away. */
+/* Shows the number of tests done; 0 erases the line. */
 static void count_up(const struct test_command *c, uint32_t done)
 {
 	if (!c->counts_up)
@@ -178,7 +178,7 @@ static enum status finish_tests(struct test_command *c)
 	return status;
 }
 
-/* -j, or the cores that this process may use; no more than there are tests. */
+/* Returns -j or the number of cores, but at most the number of tests. */
 static uint32_t jobs(const struct test_command *c)
 {
 	cpu_set_t cores;

@@ -1,4 +1,4 @@
-/* cmd_tune: hirc tune: the chunk counts and options with which a program takes the least time. */
+/* cmd_tune: hirc tune: finds the chunk counts and options with which a program takes the least time. */
 #include "analysis/extents.h"
 #include "base/file.h"
 #include "cli/commands.h"
@@ -13,7 +13,7 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 
 /* ---- the source */
 
-/* Keeps recorded graphs from being run: they are only simulated. */
+/* Refuses to measure recorded graphs, which can only be simulated. */
 static bool check_recorded(struct tune *t, enum status *status)
 {
 	if (t->measure && options_given(t->line, "measure")) {
@@ -41,8 +41,8 @@ static bool read_source(struct tune *t, enum status *status)
 	return diag_error_count(t->d) == errors;
 }
 
-/* Checks that the program as it stands, before any pass, is right and all its params have values. A list of
- * values in -D is of consts, and read later. */
+/* Checks that the program before any pass is right, and that all its params have values. A list of values in
+ * -D is for consts, and is read later. */
 static bool check_source(struct tune *t, enum status *status)
 {
 	struct compile_options o;
@@ -65,8 +65,8 @@ static bool check_source(struct tune *t, enum status *status)
 
 /* ---- choosing */
 
-/* The least time that was measured, else predicted; the program as it stands where nothing is less. False
- * after reporting that there is none. */
+/* Chooses the candidate with the least measured time, or else predicted time; the unchanged program if no
+ * time is less than its own. False after reporting that no candidate can be chosen. */
 static bool choose_candidate(struct tune *t)
 {
 	bool found = false, measured = false;
@@ -114,8 +114,8 @@ static bool write_program(struct tune *t)
 	return ok;
 }
 
-/* The table, unless the program alone goes to standard output; the program, where CSV and JSON leave it room.
- */
+/* Prints the table, unless -o sends the program to standard output. Then writes the program; without -o, only
+ * if the table is text. */
 static bool report_candidates(struct tune *t)
 {
 	struct buf text = {0};
@@ -192,7 +192,7 @@ static bool take_measure(struct tune *t)
 	return true;
 }
 
-/* Options that show or change a single compilation. */
+/* Refuses options that show or change a single compilation. */
 static bool check_given(struct tune *t)
 {
 	static const char *const refused[] = {"print-before", "print-after", "dump-dir", "timing",

@@ -1,4 +1,5 @@
-/* commands: the entry of each command; argv[0] is the command's name. They return exit codes. */
+/* commands: the table of commands. The entry of a command gets its name as argv[0], and returns the exit
+ * code. */
 #ifndef HIRC_CLI_COMMANDS_H
 #define HIRC_CLI_COMMANDS_H
 
@@ -11,9 +12,9 @@ struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 };
-/* All of commands.def, in its order. */
+/* Returns all commands, in the order of commands.def. */
 const struct command *commands_all(unsigned *n);
-/* Returns the command of a name or an alias; NULL: there is none. */
+/* Returns the command with this name or alias; NULL: there is none. */
 const struct command *command_find(const char *word);
 
 #endif

@@ -1,8 +1,8 @@
 /* output: standard output, of which a failure is noticed.
  *
- * A failed write is reported once, as `cannot write '<stdout>': No space left on device`, the rest is dropped,
- * and false returned. If the reader of a pipe has left, as `head` does, nothing is reported; stdout keeps its
- * error until the end. SIGPIPE and SIGXFSZ are ignored (main.c). */
+ * A failed write is reported once, as `cannot write '<stdout>': No space left on device`, the rest is
+ * dropped, and false returned. If the reader of a pipe has left, as `head` does, nothing is reported; stdout
+ * keeps its error until the end. SIGPIPE and SIGXFSZ are ignored (main.c). */
 #ifndef HIRC_CLI_OUTPUT_H
 #define HIRC_CLI_OUTPUT_H
 #include "base/status.h"

@@ -21,7 +21,8 @@ static struct source *copy_source(const struct source *s)
 	return source_from_text(s->name, s->text, s->size);
 }
 
-/* The program as it was written, with a statement for each change of layout; NULL: that of the page has them. */
+/* The program as it was written, with a statement for each change of layout; NULL: that of the page has them.
+ */
 static struct module *lay_out(const struct report_command *c)
 {
 	struct compile_options o = c->compile;
