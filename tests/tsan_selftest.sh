@@ -1,10 +1,10 @@
 #!/bin/sh
-# tsan_selftest.sh COMPILER SOURCE_ROOT: tests that ThreadSanitizer finds the errors that the tsan preset relies on.
+# tsan_selftest.sh COMPILER SOURCE_ROOT GENERATED: tests that ThreadSanitizer finds the errors that the tsan preset relies on.
 #
 # Builds the runtime with one release store made relaxed (HIRC_TSAN_SELFTEST) and runs the transport's
 # test with ranks as threads: a build without a report would mean that a clean tsan run proves nothing.
 set -u
-compiler=$1 root=$2
+compiler=$1 root=$2 generated=$3
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 echo 'int main(void) { return 0; }' >"$scratch/probe.c"
@@ -13,7 +13,7 @@ if ! "$compiler" -fsanitize=thread "$scratch/probe.c" -o "$scratch/probe" 2>/dev
 	exit 77
 fi
 for define in "" -DHIRC_TSAN_SELFTEST; do
-	"$compiler" -std=c17 -D_GNU_SOURCE -g -O1 -fsanitize=thread $define -I"$root/src" -I"$root/tests/unit" \
+	"$compiler" -std=c17 -D_GNU_SOURCE -g -O1 -fsanitize=thread $define -I"$root/src" -I"$generated" -I"$root/tests/unit" \
 		"$root"/src/base/*.c "$root"/src/rt/*.c "$root/tests/unit/test_rt_transport.c" \
 		-o "$scratch/test$define" -lm -pthread || exit 1
 done
