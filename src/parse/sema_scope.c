@@ -79,6 +79,20 @@ value_id sema_find_tensor(const struct sema *s, name_id name)
 	return by_name(&s->tensor_of, name);
 }
 
+/* Returns true if the block of a tensor, or one inside it, is the current one. */
+static bool is_in_scope(const struct sema *s, value_id v)
+{
+	const struct value *x = &s->m->value.at[v];
+	region_id defined = x->def ? s->m->op.at[x->def].parent : 0;
+	for (region_id g = s->region; defined && g != defined;) {
+		op_id owner = s->m->region.at[g].owner;
+		if (!owner)
+			return false;
+		g = s->m->op.at[owner].parent;
+	}
+	return true;
+}
+
 bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 {
 	value_id old = by_name(&s->tensor_of, name);
@@ -86,7 +100,12 @@ bool sema_define_tensor(struct sema *s, name_id name, value_id v, uint32_t at)
 		const char *text = names_text(s->m->names, name);
 		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(text),
 		                "tensor '%s' is defined twice", text);
-		if (ir_is_bound(s->m, old))
+		if (!is_in_scope(s, old)) {
+			diag_note(
+			    s->d, s->m->value.at[old].at,
+			    "the first definition is here: a name stands for one tensor, in all blocks");
+			set_by_name(&s->tensor_of, name, v); /* for the statements below */
+		} else if (ir_is_bound(s->m, old))
 			diag_note(s->d, s->m->value.at[old].at,
 			          "the first definition is here; `%s <- …` writes into it", text);
 		else
@@ -302,22 +321,15 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 
 bool sema_is_visible(struct sema *s, value_id v, name_id name, uint32_t at)
 {
-	const struct value *x = &s->m->value.at[v];
-	region_id defined = x->def ? s->m->op.at[x->def].parent : 0;
-	for (region_id g = s->region; defined && g != defined;) {
-		op_id owner = s->m->region.at[g].owner;
-		if (!owner) {
-			const char *text = names_text(s->m->names, name);
-			diag_error_span(s->d, E_NAME_HIDDEN, at, (uint32_t)strlen(text),
-			                "'%s' does not leave the block it is defined in", text);
-			diag_note(s->d, x->at,
-			          "it is defined here; to use it after the block, write it into a buffer "
-			          "allocated before the block");
-			return false;
-		}
-		g = s->m->op.at[owner].parent;
-	}
-	return true;
+	if (is_in_scope(s, v))
+		return true;
+	const char *text = names_text(s->m->names, name);
+	diag_error_span(s->d, E_NAME_HIDDEN, at, (uint32_t)strlen(text),
+	                "'%s' does not leave the block it is defined in", text);
+	diag_note(s->d, s->m->value.at[v].at,
+	          "it is defined here; to use it after the block, write it into a buffer allocated before "
+	          "the block");
+	return false;
 }
 
 bool sema_too_deep(struct sema *s, ast_id stmt)
