@@ -2,7 +2,8 @@
 #include "golden/golden_compare.h"
 #include <string.h>
 
-enum { AROUND = 3, MOST_DIFF = 256 << 10 }; /* AROUND: lines around an edit; MOST_DIFF: bytes */
+enum { AROUND = 3 };                              /* lines around an edit */
+enum { MOST_DIFF = 256 << 10, MOST_LINE = 4096 }; /* bytes */
 
 struct place {
 	uint32_t k, i, j; /* number of edits, expected lines and output lines before */
@@ -36,9 +37,13 @@ static void put_range(struct buf *out, char sign, uint32_t from, uint32_t n)
 
 static void put_line(struct buf *out, char sign, struct golden_line line)
 {
+	size_t n = line.n;
+	if (n > MOST_LINE)
+		for (n = MOST_LINE; n > 1 && ((unsigned char)line.at[n] & 0xc0) == 0x80;)
+			n--;
 	buf_putc(out, sign);
-	buf_putn(out, line.at, line.n);
-	buf_putc(out, '\n');
+	buf_putn(out, line.at, n);
+	buf_puts(out, n < line.n ? "…\n" : "\n");
 }
 
 static void put_hunk(const struct golden_test *t, const struct golden_lines *output,
