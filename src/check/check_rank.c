@@ -115,11 +115,13 @@ static void compute_statement(struct rank_check *w, op_id op)
 	bind_results(w, op);
 	for (unsigned k = 0; k < o->operand_n; k++) {
 		const struct operand *p = ir_operand(w->m, op, k);
-		if (p->role == ROLE_READ)
-			list[n++] =
-			    (struct access){.view = w->view[p->id],
-			                    .kind = lists(writes, read++) ? ACCESS_WRITE : ACCESS_READ};
-		else if (p->role == ROLE_DEF || p->role == ROLE_WRITE)
+		if (p->role == ROLE_READ) {
+			list[n] = (struct access){.view = w->view[p->id],
+			                          .kind = lists(writes, read++) ? ACCESS_WRITE : ACCESS_READ};
+			if (o->kind == OP_SLICE)
+				check_view_slice(w, op, &list[n].view);
+			n++;
+		} else if (p->role == ROLE_DEF || p->role == ROLE_WRITE)
 			list[n++] = (struct access){.view = w->view[p->id], .kind = ACCESS_WRITE};
 	}
 	if (!result || check_view_is_here(w, result)) {

@@ -376,3 +376,31 @@ void check_view_select(struct rank_check *w, op_id op)
 	}
 	w->view[v] = x;
 }
+
+/* Finds the value of start= or stop=. Returns false if it depends on the rank or is not known. */
+static bool read_bound(struct rank_check *w, op_id op, const char *key, int64_t otherwise, int64_t *out)
+{
+	const struct attr *a = op_attr(w->m, op, key);
+	*out = a && a->kind == ATTR_INT ? a->u.i : otherwise;
+	return !a || a->kind == ATTR_INT ||
+	       (a->kind == ATTR_EXPR && !(w->m->expr.at[a->u.expr].flags & EXPR_HAS_RANK) &&
+	        check_value(w, a->u.expr, w->m->op.at[op].at, out));
+}
+
+void check_view_slice(struct rank_check *w, op_id op, struct view *x)
+{
+	value_id from = op_read(w->m, op, 0);
+	int64_t axis = op_attr_int(w->m, op, "axis", 0), start, stop, by[SYMMETRY_MOST] = {0};
+	struct part_cuts cuts;
+	axis += axis < 0 ? value_domain(w->m, from)->rank : 0;
+	if (x->absent || x->storage == CHECK_NONE || x->symmetric || axis < 0 ||
+	    axis >= value_domain(w->m, from)->rank)
+		return;
+	const value_id buffer = w->storage.at[x->storage].value;
+	const uint8_t logical = x->axis[axis];
+	if (read_cuts(w, w->m->value.at[buffer].type, logical, &cuts) && !cuts.n && !cuts.joint &&
+	    read_bound(w, op, "start", 0, &start) && read_bound(w, op, "stop", cuts.extent, &stop) &&
+	    start >= 0 && start < stop && classes_parts(w, buffer, 0, logical, by))
+		x->region =
+		    parts_narrow(&w->c->parts, x->region, (struct condition){0, logical, start, stop});
+}

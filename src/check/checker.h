@@ -419,6 +419,9 @@ void check_view_input(struct rank_check *w, value_id v);
 void check_view_buffer(struct rank_check *w, value_id v); /* for an ALLOCATE, or a result without one */
 void check_view_shard(struct rank_check *w, op_id op);
 void check_view_select(struct rank_check *w, op_id op);
+/* Narrows the view of the operand of a slice to the elements that it reads, if no rank or loop splits the
+ * axis. */
+void check_view_slice(struct rank_check *w, op_id op, struct view *x);
 /* Finds the interval of an axis of a view's type that the walk's rank has. cut: a slice along an axis of the
  * loop domain, with index `cut.at`; cut.axis -1: none. by: NULL, or SYMMETRY_MOST zeros that become how far
  * the interval moves on each turn. Returns false if the rank has several intervals, or if they are not
