@@ -11,7 +11,7 @@
 #define HIRC_CLI_BISECT_H
 #include "base/vec.h"
 #include "cli/cli_progress.h"
-#include "cli/fault.h"
+#include "cli/command_fault.h"
 
 enum bisect_verdict {
 	BISECT_GOOD,

@@ -9,7 +9,7 @@
 #include "base/source.h"
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
-#include "cli/fault.h"
+#include "cli/command_fault.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "import/import.h"

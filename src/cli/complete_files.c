@@ -3,7 +3,7 @@
  *     examples/ag       examples/ag_matmul.hir
  *     ex                examples/                                                              */
 #include "base/vec.h"
-#include "cli/complete.h"
+#include "cli/complete_line.h"
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/diag.h"
 #include "base/status.h"
 #include "cli/commands.h"
-#include "cli/complete.h"
+#include "cli/complete_line.h"
 #include "cli/output.h"
 #include "cli/version.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* options: reading a command line by its tables. */
 #include "cli/options.h"
 #include "base/diag.h"
-#include "cli/complete.h"
+#include "cli/complete_line.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

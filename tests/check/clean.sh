@@ -54,6 +54,7 @@ for file in "$root"/tests/run/*.hir "$root"/tests/compile/*.hir; do
 	exec_far_ahead.hir) check 1 "$file"; check 0 "$file" --queue=100000 ;; # streams hold so much
 	exec_index.hir) check 1 "$file" ;;                      # it leaves its axis
 	memory_unwritten.hir | exec_unwritten.hir | check_never_written.hir) check 1 "$file" ;; # on purpose
+	bench_json_error.hir) check 1 "$file" ;;                # it names an axis that is none
 	proof.hir | proof_mpi.hir) check 1 "$file" ;;          # they race, on purpose
 	exec_wait_twice.hir) check 1 "$file" ;;                 # its second wait is wrong
 	memory_copies.hir | memory_copies_limit.hir) check 1 "$file" ;; # right only with copies of a buffer

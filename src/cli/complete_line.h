@@ -1,4 +1,4 @@
-/* complete: `hirc complete WORD…`, which the scripts of shells ask for what may come next.
+/* complete_line: `hirc complete WORD…`, which the scripts of shells ask for what may come next.
  *
  *     hirc complete compile --dump=h        --dump=hir
  *     hirc complete compile --dump = h      hir: bash cuts words at `=`
@@ -6,8 +6,8 @@
  *
  * The words are those after `hirc`, the last of them is the one to complete. Each line of the output is a
  * word to take its place, with its help behind a tab. Words that end with `=` or `/` are not yet whole. */
-#ifndef HIRC_CLI_COMPLETE_H
-#define HIRC_CLI_COMPLETE_H
+#ifndef HIRC_CLI_COMPLETE_LINE_H
+#define HIRC_CLI_COMPLETE_LINE_H
 #include "cli/options.h"
 
 /* The command; returns its exit code. */

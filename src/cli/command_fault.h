@@ -1,9 +1,9 @@
-/* fault: the end of a command that `hirc reduce` keeps and `hirc bisect` looks for.
+/* command_fault: the end of a command that `hirc reduce` keeps and `hirc bisect` looks for.
  *
  * By default it is that of the command on the whole program: its exit code and the number of the first error.
  */
-#ifndef HIRC_CLI_FAULT_H
-#define HIRC_CLI_FAULT_H
+#ifndef HIRC_CLI_COMMAND_FAULT_H
+#define HIRC_CLI_COMMAND_FAULT_H
 #include "cli/attempt.h"
 
 struct fault {

@@ -1,5 +1,5 @@
-/* complete: see complete.h. */
-#include "cli/complete.h"
+/* complete_line: see complete_line.h. */
+#include "cli/complete_line.h"
 #include "base/status.h"
 #include "base/vec.h"
 #include "cli/commands.h"

@@ -1,5 +1,5 @@
-/* fault: see fault.h. */
-#include "cli/fault.h"
+/* command_fault: see command_fault.h. */
+#include "cli/command_fault.h"
 #include <stdlib.h>
 #include <string.h>
 
