@@ -28,9 +28,8 @@ bool collective_reduces(enum collective c);
 bool collective_is_rooted(enum collective c);
 bool collective_is_to_root(enum collective c); /* Reduce, Gather */
 bool collective_has_blocks(enum collective c); /* its larger buffer has a block for each member */
-bool collective_exchanges(enum collective c);  /* both buffers have: AllToAll, AllToAllv */
-/* Returns true if a collective moves data of member `from` to member `to`. root: used if the kind has a root.
- */
+bool collective_exchanges(enum collective c);  /* both buffers have blocks: AllToAll, AllToAllv */
+/* Returns true if a collective moves data of member `from` to member `to`. root: used if c has one. */
 bool collective_gives(enum collective c, int root, int from, int to);
 /* Returns the ratio of bus bandwidth to algorithm bandwidth, as nccl-tests defines them, for n ranks. */
 double collective_bus(enum collective c, double n);

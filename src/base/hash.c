@@ -57,8 +57,7 @@ void hash_insert(struct hash_table *t, uint64_t hash, uint32_t id)
 	if (2 * (size_t)t->n >= slots(t)) {
 		size_t room = t->slot ? 2 * slots(t) : FIRST_SLOTS;
 		struct hash_table bigger = {mem_alloc(sizeof *t->slot * room), (uint32_t)(room - 1), t->n};
-		/* write the pages now: reading a zeroed page first and writing it later costs two page faults
-		 */
+		/* write the pages: reading a zeroed page before writing it costs two page faults */
 		memset(bigger.slot, 0, hash_table_bytes(&bigger));
 		for (size_t k = 0; k < slots(t); k++)
 			if (t->slot[k].id)

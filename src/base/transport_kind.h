@@ -37,8 +37,7 @@ const char *transport_kind_name(enum transport_kind k);
 enum transport_kind transport_kind_find(const char *name);
 /* Returns true if the transport has all of these traits; TRANSPORT_COUNT has no traits. */
 bool transport_kind_has(enum transport_kind k, unsigned traits);
-/* Puts the names of all transports with these traits, and `word` before the last: "nccl, peers and cuda-ipc".
- */
+/* Puts the names of transports with these traits, `word` before the last: "nccl, peers and cuda-ipc". */
 void transport_kind_put(struct buf *out, unsigned traits, const char *word);
 
 #endif

@@ -84,8 +84,7 @@ static bool try_range(struct reduce *r, const struct buf *base, const struct red
 	return kept;
 }
 
-/* Returns true if an edit of the chunk begins where an edit of a chunk that is on begins. Edits are sorted.
- */
+/* Returns true if an edit of the chunk begins at an edit of a chunk that is on. Edits are sorted. */
 static bool is_excluded(const struct reduce_chunks *c, const bool *on, uint32_t chunk)
 {
 	bool made = false, ours = false;
