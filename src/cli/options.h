@@ -94,7 +94,7 @@ struct command_line {
 	char *environment;       /* copy of HIRC_FLAGS that values point into; owned */
 };
 
-/* The first word of a command line that options_parse completes instead of reading it (complete.h). */
+/* The first word of a command line that options_parse completes instead of reading it (complete_line.h). */
 #define OPTIONS_COMPLETE "--help=complete"
 
 /* Writes the defaults, then the values that were given. argv[0] is the command's name. False: *status is the
