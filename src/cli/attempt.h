@@ -4,8 +4,7 @@
  *     hirc reduce a.hir -- check --strict     hirc check --strict /tmp/hirc-XXXXXX/a.hir
  *     hirc reduce a.hir -- run %s --check     hirc run /tmp/hirc-XXXXXX/a.hir --check
  *
- * The process has a session of its own. The processes that it started end with it, or after the time limit.
- */
+ * The process has a session of its own. Its child processes end with it, or after the time limit. */
 #ifndef HIRC_CLI_ATTEMPT_H
 #define HIRC_CLI_ATTEMPT_H
 #include "base/diag.h"

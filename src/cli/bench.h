@@ -92,8 +92,7 @@ struct bench_point {
 struct bench_sweep {
 	VEC(struct bench_point) point;
 };
-/* Makes the cross product of the lists, in which the last -D varies fastest; false after reporting an error.
- */
+/* Makes the cross product of the lists; the last -D varies fastest. False after reporting an error. */
 bool bench_sweep_make(const struct compile_options *o, struct diag *d, struct bench_sweep *out);
 void bench_sweep_free(struct bench_sweep *s);
 

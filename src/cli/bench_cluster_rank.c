@@ -174,8 +174,7 @@ static enum status time_team(struct bench_member *x, const int *rank, int n, int
 	return status;
 }
 
-/* Returns the number of ranks of each host, if all hosts have the same number, in a row; else of all ranks.
- */
+/* Returns the number of ranks of each host, if it is equal and they are in a row; else of all ranks. */
 static int ranks_of_host(const struct rt_job *job)
 {
 	const int *host = job->boot->hosts ? job->boot->hosts(job) : NULL;
@@ -269,8 +268,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	return status;
 }
 
-/* ---- all measurements, repeated since disturbances of a machine last for seconds; the smaller median counts
- */
+/* ---- all, repeated since disturbances of a machine last for seconds; the smaller median counts */
 
 static void show_measuring(const struct rt_job *job, const struct bench_cluster *o, double done,
                            const char *what)
@@ -374,8 +372,7 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 	enum status status = bench_agree(job, o->collectives.b);
 	x.probe = mem_zalloc(sizeof *x.probe * o->probe.n);
 	if (status == STATUS_OK && rank_options_are_cuda(&o->collectives.b->ranks)) {
-		/* Stays open: the first program that opens a GPU makes a context, and the last one ends it.
-		 */
+		/* Stays open: the first to open a GPU makes a context, and the last one ends it. */
 		const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
 		status = exec_device_open(job, &options, false, &device, &transport);
 	}

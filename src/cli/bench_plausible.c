@@ -16,8 +16,7 @@
 enum { SMALL_FACTOR = 10 }; /* no product's rate exceeds that of the largest, most precise one by more */
 #define LONG_NS 500000      /* the time of a product this long is certain */
 
-/* Returns the most operations of a product that a core does in a cycle; for narrow dtypes with matrix units.
- */
+/* Returns the most operations of a product that a core does in a cycle; narrow dtypes use matrix units. */
 static double flops_of_cycle(enum dtype t)
 {
 	return t == DTYPE_F64 ? 64 : dtype_bytes(t) > 2 ? 128 : 4096;

@@ -1,5 +1,4 @@
-/* cmd_completions: hirc completions: prints the scripts for bash, zsh and fish, which call `hirc complete`.
- */
+/* cmd_completions: hirc completions: prints scripts for bash, zsh and fish, which call `hirc complete`. */
 #include "cli/commands.h"
 #include "cli/embedded.h"
 #include "cli/options.h"

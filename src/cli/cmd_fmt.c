@@ -1,7 +1,6 @@
 /* cmd_fmt: hirc fmt: formats a program; keeps comments and consts.
  *
- * Prints to standard output; with -i rewrites the file; with --check only names files that differ (exit 1).
- */
+ * Prints to standard output; with -i rewrites the file; with --check only names the files that differ. */
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/source.h"

@@ -1,15 +1,14 @@
-/* command_fault: the end of a command that `hirc reduce` keeps and `hirc bisect` looks for.
+/* command_fault: the failure that `hirc reduce` keeps and `hirc bisect` looks for.
  *
- * By default it is that of the command on the whole program: its exit code and the number of the first error.
- */
+ * By default it is the exit code and the number of the first error of the command on the whole program. */
 #ifndef HIRC_CLI_COMMAND_FAULT_H
 #define HIRC_CLI_COMMAND_FAULT_H
 #include "cli/attempt.h"
 
 struct fault {
-	const char *match; /* a text of the output, in place of the number; NULL: none */
+	const char *match; /* a text in the output, instead of the number; NULL: none */
 	struct fault_exit {
-		bool given; /* else it is that of the whole program */
+		bool given; /* false: the exit code on the whole program counts */
 		int code;
 	} exit;
 	const char *name;     /* of the program in output */
@@ -31,7 +30,7 @@ struct fault {
 	}
 bool fault_read_exit(void *fault_exit, const char *text);
 
-/* Runs the command on the whole program. Returns true if it shows a fault; false after reporting. */
+/* Runs the command on the whole program. Returns true if the command fails; false after reporting. */
 bool fault_find(struct fault *f, struct attempt_command *c, const struct buf *text);
 /* Returns true if a run shows the fault. */
 bool fault_shows(const struct fault *f, const struct attempt *a);

@@ -16,7 +16,7 @@
 
 /* ---- options */
 
-/* The words that shells offer where a pass is to be named. */
+/* The words that shells offer where an option wants a pass. */
 #define PASS(id, name, ...) "|" name
 static const char pass_words[] =
 #include "pass/passes.def"
@@ -193,7 +193,7 @@ void compile_options_free(struct compile_options *o)
 	cluster_free(o->cluster);
 }
 
-/* --pipeline, as options of passes. */
+/* Turns --pipeline into options of passes. */
 static bool set_steps(struct compile_options *o, struct diag *d)
 {
 	static const struct {
@@ -217,7 +217,7 @@ static bool set_steps(struct compile_options *o, struct diag *d)
 	return false;
 }
 
-/* --fuse-pointwise, as an option of the pass. */
+/* Turns --fuse-pointwise into an option of the pass. */
 static bool set_fusion(struct compile_options *o, struct diag *d)
 {
 	int64_t least;
@@ -249,7 +249,7 @@ static bool set_scheduling(struct compile_options *o, struct diag *d, const char
 	return ok;
 }
 
-/* --effort, --bucket-mode and --memory-limit, as options of the pass. */
+/* Turns --effort, --bucket-mode and --memory-limit into options of the pass. */
 static bool set_schedule(struct compile_options *o, struct diag *d)
 {
 	int64_t limit;
@@ -266,7 +266,7 @@ static bool set_schedule(struct compile_options *o, struct diag *d)
 	       (!o->memory_limit || set_scheduling(o, d, "memory", number));
 }
 
-/* Returns true if a list of words, or `all`, has one. */
+/* Returns true if a list of words contains a word; `all` contains every word. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -285,7 +285,7 @@ const char *compile_transform_list(const struct compile_options *o)
 	return o->transform ? o->transform : search ? "all" : "no";
 }
 
-/* --transform, as passes. */
+/* Turns --transform into passes. */
 static bool set_transform(struct compile_options *o, struct diag *d)
 {
 	enum { N = COMPILE_TRANSFORMS };
@@ -315,8 +315,9 @@ static bool set_transform(struct compile_options *o, struct diag *d)
 	return true;
 }
 
-/* --zero-copy, with its meaning for a GPU: its memory is mapped in larger units, and its products are not
- * added up rank after rank: the sums of the transports have the same bits on all ranks, rounded once. */
+/* Turns --zero-copy into options of passes. On a GPU, memory is mapped in larger units, and products are not
+ * summed rank after rank, since the sums of the transports are rounded once and have the same bits on all
+ * ranks. */
 static bool set_zero_copy(struct compile_options *o, struct diag *d)
 {
 	char page[32];
@@ -420,7 +421,7 @@ static void report_difference(struct diag *d, const char *surface, const struct 
 	diag_note(d, DIAG_NOWHERE, "again:   %.*s", (int)strcspn(b, "\n"), b);
 }
 
-/* Parses a program's print and compares its prints in both surfaces. */
+/* Prints and parses a program, and compares its text in both surfaces. */
 static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, const struct compile_options *o)
 {
 	static const char *const surface[] = {"concise", "nvFuser"};
@@ -486,13 +487,13 @@ void compile_options_transport(struct compile_options *o, const char *transport,
 	o->threads = threads;
 }
 
-/* transport: its name; NULL: not known. */
+/* Returns true if a transport has a trait. transport: a name; NULL: not known. */
 static bool has_trait(const char *transport, enum transport_trait trait)
 {
 	return transport && transport_kind_has(transport_kind_find(transport), trait);
 }
 
-/* `auto` is the first one of the file that such ranks can have. */
+/* Chooses the transport whose figures count; for `auto`, the first one that these ranks can use. */
 static void choose_transport(struct diag *d, const struct compile_options *o, struct cluster *c)
 {
 	enum transport_trait never = o->threads ? TRANSPORT_NEEDS_PROCESSES : TRANSPORT_NEEDS_THREADS;
@@ -548,7 +549,7 @@ struct module *compile_source(struct diag *d, struct source *s, struct compile_o
 	                                                   : NULL;
 	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
 	ast_free(a);
-	/* with the defaults alone, a program that fits no shape still compiles; `run` refuses it */
+	/* with only the defaults, a program whose shapes do not fit still compiles; `run` refuses it */
 	if (m && uses_define(m) && !extents_check(m, d))
 		*status = STATUS_DIAGNOSTICS;
 	if (*status == STATUS_OK && (uses_define(m) || !o->defaults_are_open) && !types_check(m, d))

@@ -1,5 +1,4 @@
-/* compile: from a source to a program that passes have rewritten; shared by every command that takes a
- * program.
+/* compile: reads a source and runs the passes; shared by every command that takes a program.
  *
  *     struct compile_options o = {0};
  *     c.table[c.table_n++] = compile_options_table(&o);
@@ -21,14 +20,14 @@
 
 enum { COMPILE_TRANSFORMS = 3 };
 
-/* The words of --transform, and their passes. */
+/* A word of --transform, and its pass. */
 struct compile_transform {
 	const char *word;
 	enum pass_id pass;
 };
 extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 
-/* Two rows, -D and --np; at: offset of a struct compile_options. */
+/* Two rows, -D and --np. offset: of the struct compile_options in the table's values. */
 #define DEFINE_OPTIONS(offset)                                                                               \
 	{.letter = 'D',                                                                                      \
 	 .kind = OPTION_CALL,                                                                                \
@@ -42,7 +41,7 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 		.help = "number of ranks; 0: as the file says"                                               \
 	}
 
-/* A row; the field is a bool. */
+/* One row; the field is a bool. */
 #define REMARKS_OPTION(type, field, on_at_first)                                                             \
 	{                                                                                                    \
 		.name = "remarks", .kind = OPTION_SWITCH, .at = offsetof(type, field),                       \
@@ -53,54 +52,53 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
-	const char *steps;              /* --pipeline; NULL: as the layouts say */
+	const char *steps;              /* --pipeline; NULL: the layouts decide */
 	bool offset_streams, inter_stream_sync, zero_copy;
-	bool is_cuda; /* by compile_options_target: the program is for GPUs */
-	const char
-	    *fuse_pointwise; /* --fuse-pointwise: a number or `no`; NULL: as the pass does by default */
-	const char *effort, *bucket_mode, *memory_limit; /* of schedule-overlap; NULL: not given */
+	bool is_cuda;               /* the program is for GPUs; set by compile_options_target */
+	const char *fuse_pointwise; /* --fuse-pointwise: a number or `no`; NULL: the pass's default */
+	const char *effort, *bucket_mode, *memory_limit; /* for schedule-overlap; NULL: not given */
 	const char *transform;   /* --transform: `all`, `no` or a list; NULL: all from --effort=2 on */
 	const char *passes;      /* --passes; NULL: the default pipeline */
 	const char *diagnostics; /* text or json */
 	const char *color;       /* auto, always or never */
 	const char *cluster_name;
-	struct cluster *cluster; /* by compile_cluster; NULL until then */
-	const char *transport;   /* whose figures of a cluster file count; NULL: of the first one there */
-	bool threads;            /* ranks are threads: a choice for `auto` */
-	struct cluster
-	    *cluster_of_first;  /* rank 0's, which counts instead; its owner is the run; NULL: none */
-	bool defaults_are_open; /* without -D the params' values need not fit: nothing is done with them */
+	struct cluster *cluster; /* set by compile_cluster; NULL before */
+	const char *transport;   /* its figures in a cluster file count; NULL: those of the first transport */
+	bool threads;            /* ranks are threads, so `auto` may choose a transport of threads */
+	struct cluster *cluster_of_first; /* rank 0's, used instead of `cluster`; owned by the run */
+	bool defaults_are_open; /* without -D the params' values need not fit, since they are not used */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
-	struct pipeline run; /* the passes of `passes`, by compile_options_finish */
+	struct pipeline run; /* the passes of `passes`; set by compile_options_finish */
 	VEC(char *) owned;   /* names of -D */
 };
 
-/* Sets the defaults, for commands that have DEFINE_OPTIONS alone. */
+/* Sets the defaults, for commands that have only DEFINE_OPTIONS. */
 void compile_options_init(struct compile_options *o);
-/* For DEFINE_OPTIONS: -D, into a struct compile_options. */
+/* Reads -D into a struct compile_options, for DEFINE_OPTIONS. */
 bool compile_options_define(void *compile_options, const char *text);
 void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
-/* After the command line was read: for a GPU the figures are those of GPUs, unless --cluster was given. */
+/* Sets the target, after the command line was read. For a GPU, figures of GPUs count unless --cluster is
+ * given. */
 void compile_options_target(struct compile_options *o, const struct command_line *line, const char *target);
-/* Picks, after the command line was read, the transport whose figures count, where a cluster file has
- * several: the program's. */
+/* Sets the program's transport, after the command line was read: its figures count if a cluster file has
+ * those of several transports. */
 void compile_options_transport(struct compile_options *o, const char *transport, bool threads);
-/* Reads the options about passes; false after reporting: exit STATUS_USAGE. */
+/* Reads the options about passes. False after reporting; exit with STATUS_USAGE then. */
 bool compile_options_finish(struct compile_options *o, struct diag *d);
 /* Returns the list of --transform, or its default: `all`, `no` or a list. */
 const char *compile_transform_list(const struct compile_options *o);
-/* Messages to standard error as --diagnostic-format and --color say. */
+/* Returns a diag for standard error, set up by --diagnostic-format and --color. */
 struct diag *compile_diag(const struct compile_options *o);
-/* Likewise to a text that goes to standard error later. */
+/* Returns the same for `out`, whose text is printed to standard error later. */
 struct diag *compile_diag_to(const struct compile_options *o, FILE *out);
 
 /* Reads, parses and checks a source and runs the passes (`-`: standard input). NULL with *status set
  * after reporting. The module owns its source: free both with compile_free. */
 struct module *compile_file(struct diag *d, const char *path, struct compile_options *o, enum status *status);
-/* Compiles a source as compile_file does, and takes it over. passes: true runs them; false: the program of
- * the source is wanted. */
+/* Compiles a source as compile_file does, and owns it. passes: false returns the program of the source,
+ * before all passes. */
 struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                               enum status *status);
 void compile_free(struct module *m);

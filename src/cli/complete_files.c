@@ -18,7 +18,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Puts the folder that a path names up to its last `/`; `~/` is the home. */
+/* Puts the folder of a path, up to the last `/`; `~/` is the home folder. */
 static void put_folder(const char *path, size_t n, struct buf *out)
 {
 	const char *home = getenv("HOME");
@@ -43,7 +43,7 @@ static bool has_suffix(const char *name, const char *suffixes)
 	return !*suffixes;
 }
 
-/* start: the path up to the last `/`, n bytes of it. */
+/* Lists a folder. start: the path up to its last `/`, n bytes. */
 static void read_folder(const char *start, size_t n, struct listing *out)
 {
 	struct buf folder = {0};

@@ -43,7 +43,7 @@ static bool takes_value(const struct option *o, const char *kind)
 	return o->kind != OPTION_SWITCH && o->value && strstr(o->value, kind);
 }
 
-/* The value of an option is what comes behind `fixed`. */
+/* Offers values of an option; the value begins after `fixed`. */
 static void offer_value(struct complete *x, const struct option *o)
 {
 	const char *value = x->word + x->fixed, *comma = strrchr(value, ','), *equals = strchr(value, '=');
@@ -99,7 +99,7 @@ static void offer_options(struct complete *x, const struct command_line *c)
 
 /* ---- the line of a command */
 
-/* Returns the option whose value the next word is, if a word is the name of one; NULL: none. */
+/* Returns the option that `word` names, if the next word is its value; NULL: none. */
 static const struct option *option_before(const struct command_line *c, const char *word)
 {
 	const struct option *o = options_find(c, word, strlen(word));
@@ -126,7 +126,7 @@ void complete_line(const struct command_line *c, int argc, char **argv)
 	if (before || o) {
 		offer_value(&x, before ? before : o);
 	} else if (x.fixed) {
-		return; /* the option is not known */
+		return; /* unknown option */
 	} else if (!ended && x.word[0] == '-') {
 		offer_options(&x, c);
 	} else {
@@ -149,13 +149,13 @@ static void offer_commands(struct complete *x)
 	}
 }
 
-/* Words of the command line, put together where bash has cut them at `=` and `:`. */
+/* The words of the command line, after joining words that bash cut at `=` and `:`. */
 struct joined {
 	VEC(char *) word; /* owned */
-	size_t from;      /* bytes of the last one in front of the shell's */
+	size_t from;      /* bytes of the last word that precede the shell's last word */
 };
 
-/* Appends a word without the backslashes in front of its characters. */
+/* Appends a word without its escaping backslashes. */
 static void put_plain(struct buf *out, const char *word)
 {
 	buf_puts(out, "");

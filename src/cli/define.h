@@ -1,10 +1,9 @@
-/* define: the value of -D. */
+/* define: reads the value of -D. */
 #ifndef HIRC_CLI_DEFINE_H
 #define HIRC_CLI_DEFINE_H
 #include "parse/sema.h"
 
-/* Reads `name=value`. The name becomes the caller's, to free; the value points into the text. False after a
- * message. */
+/* Reads `name=value`. The caller frees the name; the value points into the text. False after a message. */
 bool define_read(const char *text, struct sema_define *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* explain_advice: which options make a program faster, found by compiling and simulating it with them.
+/* explain_advice: finds options that make a program faster, by compiling and simulating it with them.
  *
- * The axes of `hirc tune` are tried one at a time; then the best of these with each other one. */
+ * It tries the axes of `hirc tune` one at a time; then the best value together with each other axis. */
 #include "cli/explain_program.h"
 #include "cli/params.h"
 #include "cli/tune.h"
@@ -68,7 +68,8 @@ static bool is_new(const struct tune *t, const struct tune_candidate *c)
 	return true;
 }
 
-/* Tries all values of each axis beside those of a choice; the fastest of all that were tried, -1: none is. */
+/* Tries all values of each axis that the choice `beside` leaves open. Returns the fastest candidate so far;
+ * -1: none. */
 static int64_t try_each(struct tune *t, const uint8_t *beside, int64_t best)
 {
 	for (uint32_t a = 0; a < t->axis_n; a++)
@@ -89,7 +90,7 @@ static int64_t try_each(struct tune *t, const uint8_t *beside, int64_t best)
 	return best;
 }
 
-/* Returns true if b varies the same axes as a, or has all of its choices and others. */
+/* Returns true if b varies the same axes as a, or has all choices of a. */
 static bool adds_nothing(const struct tune *t, const struct tune_candidate *a, const struct tune_candidate *b)
 {
 	bool same = true, has = true;
@@ -100,7 +101,7 @@ static bool adds_nothing(const struct tune *t, const struct tune_candidate *a, c
 	return same || has;
 }
 
-/* Marks a candidate, and those that are slower and add nothing. */
+/* Marks a candidate as taken, and also the slower candidates that only repeat its choices. */
 static void mark_taken(const struct tune *t, int64_t by, bool *taken)
 {
 	for (uint32_t k = 0; k < t->candidate.n; k++)

@@ -1,6 +1,6 @@
 /* explain_code: the text of `hirc explain E0203`.
  *
- * Example and fix are those of the test tests/diag/E0203.hir. */
+ * Example and fix come from the test tests/diag/E0203.hir. */
 #include "cli/explain_code.h"
 #include "base/diagnostics.h"
 #include "base/json_put.h"
@@ -21,7 +21,7 @@ bool explain_is_code(const char *word)
 	return n > 0 && !digits[n];
 }
 
-/* Returns the number of digits as text; one with more digits than any number is larger than all. */
+/* Returns the value of a text of digits; too many digits give a number larger than any code. */
 static long number_of(const char *digits)
 {
 	return strlen(digits) <= 9 ? strtol(digits, NULL, 10) : 1000000000;
@@ -53,7 +53,7 @@ const char *explain_code_nearest(const char *word)
 	return nearest;
 }
 
-/* Words in lines of WIDTH columns. */
+/* Puts words in lines of WIDTH columns. */
 static void put_sentences(struct buf *out, const char *text)
 {
 	size_t column = 0;
@@ -73,7 +73,7 @@ static void put_sentences(struct buf *out, const char *text)
 	buf_putc(out, '\n');
 }
 
-/* Lines, indented. */
+/* Puts lines, indented. */
 static void put_lines(struct buf *out, const char *text)
 {
 	while (*text) {
@@ -85,7 +85,7 @@ static void put_lines(struct buf *out, const char *text)
 	}
 }
 
-/* A change of lines, or a sentence. */
+/* Puts a fix: changed lines, or a sentence. */
 static void put_fix(struct buf *out, const char *fix)
 {
 	buf_puts(out, "\nFix:\n\n");

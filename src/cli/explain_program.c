@@ -11,8 +11,8 @@
 
 enum {
 	DEFAULT_TOP = 40,
-	MOST_TASKS = 20000, /* of a program that advice is looked for unasked; */
-	MOST_BYTES = 200000 /* of its source */
+	MOST_TASKS = 20000, /* --advice=auto gives no advice for larger programs, */
+	MOST_BYTES = 200000 /* or for larger sources */
 };
 
 static const struct option rows[] = {
@@ -62,7 +62,7 @@ struct option_table explain_program_table(struct explain_program *p)
 
 /* ---- output */
 
-/* Checks that --rank, -1 without, is of this program. */
+/* Checks that the program has the rank of --rank; -1: not given. */
 static bool check_rank(struct explain_program *p, struct module *m)
 {
 	bool recorded = sim_is_recorded(m);
@@ -178,7 +178,7 @@ static enum status of_source(struct explain_program *p, struct source *s)
 	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
 }
 
-/* Returns an error about an option that has no meaning beside another one; NULL: there is none. */
+/* Returns an error about two options that exclude each other; NULL: there are none. */
 static const char *conflict(const struct explain_program *p)
 {
 	bool asked = !strcmp(p->advice, "yes");

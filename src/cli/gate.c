@@ -8,13 +8,13 @@
 
 struct gate {
 	struct module *m;
-	struct ir_numbers *numbers; /* of m, which messages may not change */
+	struct ir_numbers *numbers; /* saved numbers of m, to restore: the gate may not change m */
 	int64_t ranks;
 	struct plan_target target;
-	uint64_t most, work;        /* instructions that may be walked, and those that are left */
-	struct plan_counts *counts; /* by rank; NULL: nobody asks for them */
-	struct plan_lists lists;    /* of the counts */
-	enum plan_verdict *verdict; /* by rank, of those that were asked */
+	uint64_t most, work;        /* most instructions to walk, and those left */
+	struct plan_counts *counts; /* by rank; NULL: not wanted */
+	struct plan_lists lists;    /* memory of the counts */
+	enum plan_verdict *verdict; /* by rank; set for ranks that were asked */
 	bool *asked;
 };
 
@@ -26,7 +26,7 @@ static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t s
 	g->verdict = mem_zalloc(sizeof *g->verdict * (size_t)ranks);
 	g->asked = mem_zalloc(sizeof *g->asked * (size_t)ranks);
 	g->numbers = ir_numbers_save(m);
-	ir_number(m); /* so that nameless values have the names of hirc run */
+	ir_number(m); /* gives nameless values the names that hirc run gives them */
 }
 
 static void gate_close(struct gate *g)
@@ -42,7 +42,7 @@ static void gate_close(struct gate *g)
 
 static enum plan_verdict ask_rank(struct gate *g, int64_t rank, struct diag *d)
 {
-	struct plan_counts again = {0}; /* of a rank whose errors are reported now */
+	struct plan_counts again = {0}; /* for a rank that was asked before, and now reports its errors */
 	bool first = !g->asked[rank];
 	g->asked[rank] = true;
 	g->verdict[rank] = plan_accept(g->m, d, rank, g->ranks, &g->target, &g->work, &g->lists,
@@ -51,7 +51,7 @@ static enum plan_verdict ask_rank(struct gate *g, int64_t rank, struct diag *d)
 	return g->verdict[rank];
 }
 
-/* For check_options. */
+/* Returns the number of elements that a statement moves; a callback for check_options. */
 static bool count_moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct check_moved *out)
 {
 	struct gate *g = gate;
@@ -66,7 +66,7 @@ static bool count_moved(void *gate, int64_t rank, op_id op, uint32_t nth, struct
 	return known;
 }
 
-/* ---- which ranks */
+/* ---- the choice of ranks */
 
 static int64_t count_statements(const struct module *m)
 {
@@ -111,7 +111,7 @@ bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t strea
 	return accepted;
 }
 
-/* Tells of the first extern. */
+/* Adds a note about the first extern. */
 static void note_extern(const struct module *m, struct diag *d)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
@@ -124,7 +124,7 @@ static void note_extern(const struct module *m, struct diag *d)
 	}
 }
 
-/* The proof, with the numbers of elements that the gate's plans move. */
+/* Proves the program, with the numbers of elements that the gate's plans move. */
 static enum check_status prove_plans(struct gate *g, struct diag *d, const struct check_options *o,
                                      struct check_result *out)
 {

@@ -44,7 +44,7 @@ static int unknown_command(const char *word)
 	return STATUS_USAGE;
 }
 
-/* `hirc help` and `hirc help COMMAND`, which is `hirc COMMAND --help`. */
+/* Runs `hirc help`, and `hirc help COMMAND` as `hirc COMMAND --help`. */
 static int help(const char *word)
 {
 	if (!word) {
@@ -71,26 +71,27 @@ static int run_command(int argc, char **argv)
 		buf_free(&text);
 		return STATUS_OK;
 	}
-	if (!strcmp(word, "complete")) /* for shells: in no list */
+	if (!strcmp(word, "complete")) /* for shells; not listed */
 		return complete_words(argc - 2, argv + 2);
 	const struct command *c = command_find(word);
 	return c ? c->run(argc - 1, argv + 1) : unknown_command(word);
 }
 
-/* A closed standard stream stays without use: no file that is opened later takes its number and gets the
- * output. */
+/* Opens /dev/null for each closed standard stream. Otherwise a file opened later would get the stream's
+ * number, and the stream's output. */
 static void keep_streams(void)
 {
-	static const int flags[] = {O_WRONLY, O_RDONLY, O_RDONLY}; /* the other way round: use fails */
+	static const int flags[] = {O_WRONLY, O_RDONLY,
+	                            O_RDONLY}; /* the opposite direction, so that using the stream fails */
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
-			open("/dev/null", flags[fd]); /* the lowest free number: this one */
+			open("/dev/null", flags[fd]); /* open takes the lowest free number, which is fd */
 }
 
 int main(int argc, char **argv)
 {
-	/* A reader that leaves, and a limit on the size of files, is a failed write, on ranks too: files that
-	 * were begun are removed, and ranks end. */
+	/* A closed pipe or a limit on the size of files must be a failed write, also on ranks: then
+	 * unfinished files are removed, and ranks end. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	keep_streams();

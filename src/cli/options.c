@@ -1,4 +1,4 @@
-/* options: reading a command line by its tables. */
+/* options: reads a command line, using its tables. */
 #include "cli/options.h"
 #include "base/diag.h"
 #include "cli/complete_line.h"
@@ -10,7 +10,7 @@
 enum options_result {
 	OPTIONS_GO,
 	OPTIONS_DONE, /* --help */
-	OPTIONS_WRONG /* reported */
+	OPTIONS_WRONG /* after reporting */
 };
 
 static const char HELP[] = "help";
@@ -31,7 +31,7 @@ static void complain(const struct command_line *c, const char *format, ...)
 	buf_free(&text);
 }
 
-/* Returns true if an option, by its name or its alias, is nearer than those before. */
+/* Returns true if an option's name or alias is nearer than all candidates before. */
 static bool suggests_option(struct suggest *s, const struct option *o)
 {
 	const char *before = s->best;
@@ -66,7 +66,7 @@ static void unknown_option(const struct command_line *c, const char *word, size_
 
 /* ---- values */
 
-/* Returns true if the first n bytes of text are one of the words of `a|b|c`, or value names no words. */
+/* Returns true if the first n bytes of text are a word of the value `a|b|c`, or if value lists no words. */
 static bool word_allowed(const char *value, const char *text, size_t n)
 {
 	if (!value || !strchr(value, '|'))
@@ -81,7 +81,7 @@ static bool word_allowed(const char *value, const char *text, size_t n)
 	return false;
 }
 
-/* The value of o, or each of the words between commas in it. */
+/* Returns true if the value of o, or each of its words between commas, is allowed. */
 static bool words_allowed(const struct option *o, const char *text)
 {
 	for (;;) {
@@ -174,7 +174,7 @@ static const char *next_word(const struct command_line *c, const struct option *
 	return NULL;
 }
 
-/* `--dump hir`: the word would be a file. */
+/* Refuses `--dump hir`, in which `hir` would be read as a file. Returns true after reporting. */
 static bool takes_word(const struct command_line *c, const struct option *o, const char *next)
 {
 	if (!next || !o->value || !strchr(o->value, '|') || !word_allowed(o->value, next, strlen(next)) ||
@@ -185,7 +185,7 @@ static bool takes_word(const struct command_line *c, const struct option *o, con
 	return true;
 }
 
-/* One `--…` word, or an alias; *i moves on when the value is the next word. */
+/* Reads a `--…` word or an alias; increments *i if the value is the next word. */
 static bool read_long(struct command_line *c, int argc, char **argv, int *i)
 {
 	const char *word = argv[*i] + 2, *equals = strchr(word, '=');
@@ -240,13 +240,13 @@ static bool read_letters(struct command_line *c, int argc, char **argv, int *i)
 	return text && store_option(c, o, text);
 }
 
-/* Returns true if a word of HIRC_FLAGS may be meant for other commands than the one that runs. */
+/* Returns true if a word of HIRC_FLAGS may be meant for other commands, so that this one may ignore it. */
 static bool is_for_all(const char *word)
 {
 	return !strcmp(word, "--quiet") || !strncmp(word, "--color=", 8);
 }
 
-/* Returns true for `--name` and for an alias such as `-np`. */
+/* Returns true if a word is `--name`, or an alias such as `-np`. */
 static bool is_long(const struct command_line *c, const char *word)
 {
 	size_t n = strcspn(word, "=");
@@ -269,7 +269,7 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 		} else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 			return OPTIONS_DONE;
 		} else if (!files && is_for_all(word) && !options_find(c, word, strcspn(word, "="))) {
-			continue; /* this command shows no progress, or no colours */
+			continue; /* this command has no progress bar or no colours */
 		} else if (!(is_long(c, word) ? read_long(c, argc, argv, &i)
 		                              : read_letters(c, argc, argv, &i))) {
 			return OPTIONS_WRONG;
@@ -278,7 +278,7 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 	return OPTIONS_GO;
 }
 
-/* HIRC_FLAGS, cut at blanks. */
+/* Reads HIRC_FLAGS, split at blanks. */
 static enum options_result read_environment(struct command_line *c)
 {
 	const char *text = getenv("HIRC_FLAGS");
@@ -306,7 +306,7 @@ bool options_parse(struct command_line *c, int argc, char **argv, enum status *s
 		*status = STATUS_OK;
 		return false;
 	}
-	for (unsigned t = c->table_n; t-- > 0;) /* the first table's row of a field counts */
+	for (unsigned t = c->table_n; t-- > 0;) /* the first table with a row for a field sets its default */
 		options_set_defaults(&c->table[t]);
 	enum options_result r = read_environment(c);
 	if (r == OPTIONS_GO)

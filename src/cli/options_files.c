@@ -1,9 +1,9 @@
-/* options_files: files that a command line would write over another of its files.
+/* options_files: refuses a command line that would overwrite one of its own files.
  *
  *     hirc compile foo.hir -o foo.hir               the program
  *     hirc sim foo.hir --json=foo --trace=foo       the file of the other option
  *
- * And files that a command line names as another type than they would get: `--svg=foo.png`. */
+ * It also refuses a file name whose suffix contradicts the file's type: `--svg=foo.png`. */
 #include "base/file.h"
 #include "cli/options.h"
 #include <string.h>
@@ -11,20 +11,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The name of a file that a value is, or holds: that of `NAME=FILE` is behind the first `=`. */
+/* Returns the name of the file in a value; in `NAME=FILE` it comes after the first `=`. */
 static const char *file_of(const struct option *o, const char *text)
 {
 	const char *equals = o->value && !strncmp(o->value, "NAME=", 5) ? strchr(text, '=') : NULL;
 	return equals ? equals + 1 : text;
 }
 
-/* Returns true if options number j and k may name the same file: the later takes the place of the former. */
+/* Returns true if given options j and k may name the same file, since the later one replaces the earlier. */
 static bool one_option(const struct command_line *c, uint32_t j, uint32_t k)
 {
 	return j == k || (c->given.at[j] == c->given.at[k] && c->given.at[j]->kind != OPTION_CALL);
 }
 
-/* As options_replaces; k: the option that names the path, c->given.n: none. */
+/* Does the work of options_replaces. k: the given option that names the path; c->given.n: none. */
 static bool replaces(const struct command_line *c, const char *path, uint32_t k, struct buf *out)
 {
 	for (uint32_t i = 0; i < c->file.n; i++)

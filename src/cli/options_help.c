@@ -1,4 +1,4 @@
-/* options_help: --help, from the rows of a command.
+/* options_help: prints --help from the rows of a command.
  *
  *     --streams=N               take stream indices modulo N; 0: as they are (default: 4)  */
 #include "cli/commands.h"

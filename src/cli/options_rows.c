@@ -1,4 +1,4 @@
-/* options_rows: the rows of a command: defaults, fields, and the row that a word names. */
+/* options_rows: works on the rows of a command: defaults, fields, and finding the row of a word. */
 #include "cli/options.h"
 #include <string.h>
 
@@ -66,7 +66,7 @@ const struct option *options_find_name(const struct command_line *c, const char 
 	return NULL;
 }
 
-/* word: with its dashes, n bytes of it. */
+/* Finds the row with an alias. word: n bytes, with dashes. */
 static const struct option *find_alias(const struct command_line *c, const char *word, size_t n)
 {
 	for (unsigned t = 0; t < c->table_n; t++)

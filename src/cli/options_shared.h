@@ -1,10 +1,10 @@
-/* options_shared: rows that several commands have, each declared once.
+/* options_shared: rows that several commands share, each declared once.
  *
  *     static const struct option rows[] = {
  *             STREAMS_OPTION(struct sim_command, streams),
  *
- * TYPE is the struct of the table's values, FIELD its member that the option sets. Rows with code of their
- * own stand beside it: CLUSTER_OPTION, PROGRESS_OPTION, DEFINE_OPTIONS, P2P_OPTIONS. */
+ * TYPE is the struct of the table's values; FIELD is its member that the option sets. Rows with code of their
+ * own are declared beside that code: CLUSTER_OPTION, PROGRESS_OPTION, DEFINE_OPTIONS, P2P_OPTIONS. */
 #ifndef HIRC_CLI_OPTIONS_SHARED_H
 #define HIRC_CLI_OPTIONS_SHARED_H
 #include "base/transport_kind.h"
@@ -19,7 +19,7 @@
 		.help = "take stream indices modulo N; 0: as they are"                                       \
 	}
 
-/* const char *; text_of_help: each command uses the device for something else */
+/* const char *; text_of_help: differs, since each command uses the device for another purpose */
 #define TARGET_OPTION(type, field, text_of_help)                                                             \
 	{                                                                                                    \
 		.name = "target", .kind = OPTION_TEXT, .at = offsetof(type, field), .value = "cpu|cuda",     \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns true if output failed because its reader has left. */
+/* Returns true if output failed because its reader closed the pipe. */
 static bool unread(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -1,18 +1,18 @@
-/* output: standard output, of which a failure is noticed.
+/* output: writes to standard output, and detects failures.
  *
- * A failed write is reported once, as `cannot write '<stdout>': No space left on device`, the rest is
- * dropped, and false returned. If the reader of a pipe has left, as `head` does, nothing is reported; stdout
- * keeps its error until the end. SIGPIPE and SIGXFSZ are ignored (main.c). */
+ * A failed write is reported once, as `cannot write '<stdout>': No space left on device`, the rest of
+ * the output is dropped, and false is returned. If the reader closed the pipe, as `head` does, nothing is
+ * reported; stdout keeps its error until the end. SIGPIPE and SIGXFSZ are ignored (main.c). */
 #ifndef HIRC_CLI_OUTPUT_H
 #define HIRC_CLI_OUTPUT_H
 #include "base/status.h"
 #include "base/str.h"
 
-/* Prints a text, or the rest that buf_drain has left of it, to the end. */
+/* Prints a text, or the rest of it after buf_drain. */
 bool output_write(const struct buf *text);
-/* Writes out the rest of printf's output; main does at the end of every command. */
+/* Flushes stdout; main does this at the end of every command. */
 bool output_flush(void);
-/* The exit code after output_write or output_flush returned this. */
+/* Returns the exit code. ok: the result of output_write or output_flush. */
 enum status output_status(bool ok);
 
 #endif

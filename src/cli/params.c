@@ -1,10 +1,10 @@
-/* params: values, shapes, assumptions. */
+/* params: checks values, shapes and assumptions. */
 #include "cli/params.h"
 #include "analysis/extents.h"
 #include "ir/expr.h"
 #include <stdio.h>
 
-/* Every scalar that is left must have a value now. */
+/* Checks that every remaining scalar has a value. */
 static bool check_params(const struct module *m, struct diag *d)
 {
 	bool ok = true;
@@ -22,7 +22,7 @@ static bool check_params(const struct module *m, struct diag *d)
 	return ok;
 }
 
-/* Checks the divisions that passes took for granted while params had no value. */
+/* Checks the divisions that passes assumed while params had no value. */
 static bool check_assumptions(const struct module *m, struct diag *d)
 {
 	const struct expr_env env = {.rank = -1};

@@ -7,7 +7,7 @@
 #include "sim/sim_run.h"
 #include <stdlib.h>
 
-/* Adds the exposed time of the ranks of one class, by statement. */
+/* Raises the exposed time of each statement, and the peak, to those of a class of ranks. */
 static void add_class(const struct timeline_class *c, struct prediction *out)
 {
 	int64_t *exposed = mem_zalloc(sizeof *exposed * out->op_n);
@@ -32,7 +32,7 @@ static void read_timeline(struct timeline *t, struct module *m, struct predictio
 			out->exposed[op] = -1;
 }
 
-/* Returns true if there are plans of the first and the last rank. */
+/* Returns true if the first and the last rank have plans. */
 static bool has_plans(struct module *m)
 {
 	int64_t ranks = module_ranks(m), rank = 0;

@@ -82,7 +82,7 @@ void rank_options_init(struct rank_options *o)
 struct rt_launch_options rank_options_launch(const struct rank_options *o)
 {
 	struct rt_launch_options launch = {.timeout_ms = o->timeout * 1000};
-	bool known = rt_boot_parse(o->bootstrap, &launch.kind); /* options_parse let no other name through */
+	bool known = rt_boot_parse(o->bootstrap, &launch.kind); /* options_parse refuses other names */
 	assert(known);
 	(void)known;
 	launch.kind = rt_boot_choose(launch.kind);

@@ -1,4 +1,4 @@
-/* ranks: the options of the commands that start ranks. */
+/* ranks: options for commands that start ranks. */
 #ifndef HIRC_CLI_RANKS_H
 #define HIRC_CLI_RANKS_H
 #include "base/transport_kind.h"
@@ -24,28 +24,28 @@
 
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */
-	bool replay;            /* of cuda: runs after the first as a graph, where that can be made */
-	struct gpu_options gpu; /* a table of its own */
+	bool replay;            /* for cuda: runs after the first one are a graph, if possible */
+	struct gpu_options gpu; /* in a table of its own */
 	const char *bootstrap, *transport, *engine;
-	const char *p2p_protocol, *p2p_transport; /* "auto": not asked for */
+	const char *p2p_protocol, *p2p_transport; /* "auto": not given */
 	int64_t streams, timeout;                 /* timeout in seconds */
-	VEC(const char *) allow_path;             /* folders that programs may read files of */
+	VEC(const char *) allow_path;             /* folders in which programs may read files */
 };
 
-/* Sets the defaults, for ranks that no command line is about. */
+/* Sets the defaults, for ranks without a command line. */
 void rank_options_init(struct rank_options *o);
 void rank_options_free(struct rank_options *o);
-/* Points into o, which stays where it is while the command line is read. */
+/* Returns the options' table. It points into o: do not move o while the command line is read. */
 struct option_table rank_options_table(struct rank_options *o);
-/* Returns the options of starting ranks; their number is left to the caller. */
+/* Returns the options for starting ranks; the caller sets the number of ranks. */
 struct rt_launch_options rank_options_launch(const struct rank_options *o);
-/* pipeline: the program's --pipeline; NULL: none. */
+/* Returns the options for running. pipeline: the program's --pipeline; NULL: none. */
 struct exec_options rank_options_exec(const struct rank_options *o, const char *pipeline);
 enum transport_kind rank_options_transport(const struct rank_options *o);
 bool rank_options_are_cuda(const struct rank_options *o);
-/* Returns true if ranks may see each other's memory, as far as the options say. */
+/* Returns true if the options allow ranks to see each other's memory. */
 bool rank_options_see_memory(const struct rank_options *o);
-/* False after reporting the features that the target does not have. */
+/* Returns false after reporting features that the target does not have. */
 bool rank_options_check(const struct rank_options *o, bool zero_copy, struct diag *d);
 
 #endif

@@ -1,5 +1,5 @@
-/* report_make: compiles the program, as it is and up to its layouts, simulates and checks it, and makes the
- * page of that. */
+/* report_make: compiles the program, fully and up to its layouts, simulates and checks it, and makes the
+ * page. */
 #include "cli/gate.h"
 #include "cli/params.h"
 #include "cli/report_command.h"
@@ -21,8 +21,8 @@ static struct source *copy_source(const struct source *s)
 	return source_from_text(s->name, s->text, s->size);
 }
 
-/* The program as it was written, with a statement for each change of layout; NULL: that of the page has them.
- */
+/* Compiles the program up to its layouts, with a statement for each change of layout. NULL: the page's
+ * program shows the layouts. */
 static struct module *lay_out(const struct report_command *c)
 {
 	struct compile_options o = c->compile;
@@ -40,7 +40,7 @@ static struct module *lay_out(const struct report_command *c)
 
 /* ---- times */
 
-/* The first error of the simulations that failed. */
+/* Keeps the first error of a failed simulation. */
 static void keep_error(void *report, const struct diag_message *message)
 {
 	struct report *r = report;
@@ -72,12 +72,13 @@ static bool predict_devices(const struct report_command *c, struct report *r, co
 	return true;
 }
 
-/* False: r->unpredicted says why. */
+/* Simulates the program. False: r->unpredicted says why. */
 static bool simulate(struct report_command *c, struct report *r, struct timeline *t)
 {
 	struct diag *d = diag_new(NULL, DIAG_TEXT, 0);
 	int64_t limit;
-	const struct cluster *cluster = c->compile.cluster; /* by compile_source, which fails without */
+	const struct cluster *cluster =
+	    c->compile.cluster; /* set by compile_source, which fails without a cluster */
 	diag_set_sink(d, keep_error, r);
 	diag_set_source(d, r->m->source);
 	struct cost *cost = cost_new(r->m, cluster, d);

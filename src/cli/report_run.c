@@ -1,4 +1,4 @@
-/* report_run: --run: the program is run once before, for its page to have measured times. */
+/* report_run: --run: runs the program once, so that the page has measured times. */
 #include "cli/report_command.h"
 #include "cli/run.h"
 #include "import/import.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An empty file in $TMPDIR or /tmp. */
+/* Makes an empty file in $TMPDIR or /tmp. */
 static char *make_file(struct diag *d)
 {
 	static const char name[] = "hirc-report-XXXXXX.json";
@@ -71,7 +71,7 @@ enum status report_run(struct report_command *c, char **path)
 	}
 	rank_options_init(&r.ranks);
 	r.ranks.streams = c->streams;
-	r.compile.pipeline.after = NULL; /* these are for the program of the page */
+	r.compile.pipeline.after = NULL; /* only the page's program uses them */
 	r.compile.pipeline.remark = NULL;
 	r.compile.pipeline.remarks = false;
 	r.compile.pipeline.print_before = r.compile.pipeline.print_after = NULL;
@@ -79,7 +79,7 @@ enum status report_run(struct report_command *c, char **path)
 	*path = make_file(c->d);
 	r.trace = *path;
 	enum status status = *path ? launch_ranks(&r, c->d) : STATUS_DIAGNOSTICS;
-	c->compile.cluster = r.compile.cluster; /* read once for both */
+	c->compile.cluster = r.compile.cluster; /* read once, for both */
 	run_free(&r);
 	rank_options_free(&r.ranks);
 	return status;

@@ -1,4 +1,4 @@
-/* run_adversary: --adversary: the meaning of a seed.
+/* run_adversary: --adversary: derives an adversary from a seed.
  *
  *     seed   first is             memory
  *     1      HOLD_ONE             as hirc check takes it

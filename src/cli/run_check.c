@@ -1,9 +1,9 @@
-/* run_check: the reference evaluation that --check compares with.
+/* run_check: evaluates the reference for --check, and compares the outputs with it.
  *
- * The program of the source is evaluated as it stands, before any pass, on the same input data. Only one that
- * is evaluated rank by rank has the layouts and `set`s that it leaves out from the run's passes. With
- * --check=FILE that of another file, whose inputs and outputs pair with ours by position. Of a program that
- * is too large a sample of indices is evaluated. */
+ * The program of the source is evaluated before any pass, on the same input data. There is one exception: a
+ * program that is evaluated rank by rank gets its missing layouts and `set`s from the run's passes. With
+ * --check=FILE the program of another file is evaluated; its inputs and outputs pair with ours by position.
+ * If a program is too large, only a sample of indices is evaluated. */
 #include "cli/cli_progress.h"
 #include "cli/run.h"
 #include "ir/print.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Infers the layouts and inserts the `set`s of a program that is evaluated rank by rank, as the run does.
- * Returns false where the passes refuse it: a program that is lowered already needs neither. */
+/* Infers layouts and inserts `set`s, as the run does, for a program that is evaluated rank by rank. False:
+ * the passes refuse the program, which is then lowered already and needs neither. */
 static bool add_sets(struct module *m)
 {
 	struct pipeline p;
@@ -26,8 +26,8 @@ static bool add_sets(struct module *m)
 	return ok;
 }
 
-/* The program to evaluate, before all passes. Standard input cannot be read twice: its text is kept by the
- * module. */
+/* Loads the program to evaluate, before all passes. Takes its text from the module, since standard input
+ * cannot be read twice. */
 static struct module *load_source(struct run *r, struct diag *d, enum status *status)
 {
 	struct source *s;
@@ -91,7 +91,7 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 	return ok;
 }
 
-/* An input's data: the whole tensor, with the parts of a pending reduction as a last dimension. */
+/* Fills an input: the whole tensor, with the parts of a pending reduction as the last dimension. */
 static bool fill_whole(const struct run *r, uint32_t k, struct ref_array *in, struct buf *why)
 {
 	value_id v = r->m->input.at[k].value;
@@ -160,7 +160,7 @@ static bool fill_sampled(const struct run *r, uint32_t k, const struct ref_sampl
 	return ok;
 }
 
-/* Our input data for the reference, a sample of it where that samples. */
+/* Fills the reference's inputs with our data, or with a sample of it if the reference evaluates a sample. */
 static bool fill_inputs(struct run *r, struct diag *d, const struct module *other, const struct ref_sample *s,
                         struct ref_array *in)
 {
@@ -182,7 +182,7 @@ static bool fill_inputs(struct run *r, struct diag *d, const struct module *othe
 	return true;
 }
 
-/* Warns of elements that the program itself never writes: they cannot be checked. */
+/* Warns of elements that the program never writes, and that cannot be checked. */
 static void warn_unwritten(struct run *r, struct diag *d, unsigned k, int64_t unwritten, int64_t count)
 {
 	char name[DATA_NAME_BYTES];
@@ -214,7 +214,7 @@ static void make_samples(struct run *r, const struct module *other, const struct
 	}
 }
 
-enum { UNDECIDED_PERCENT = 5 /* more of an output are worth a warning */ };
+enum { UNDECIDED_PERCENT = 5 /* a larger part of an output gives a warning */ };
 
 static void warn_undecided(struct run *r, struct diag *d, unsigned k)
 {
@@ -257,8 +257,8 @@ static void make_wants(struct run *r, struct diag *d)
 	}
 }
 
-/* Returns true if the transport may round each step of a sum, as NCCL does; so may `auto`, whose transport is
- * not known before the ranks are there. */
+/* Returns true if the transport may round each step of a sum, as NCCL does. Also true for `auto`, since its
+ * transport is known only once the ranks run. */
 static bool rounds_steps(const struct run *r)
 {
 	return rank_options_are_cuda(&r->ranks) && !r->ranks.gpu.exact_reductions &&

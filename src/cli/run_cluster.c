@@ -1,18 +1,19 @@
-/* run_cluster: under a launcher every rank reads a cluster file of its own, and schedules follow from its
- * figures. So all take those of rank 0: ranks compare hashes, and where one differs rank 0 sends its figures
- * as the text of a file, to all. */
+/* run_cluster: gives all ranks the figures of rank 0's cluster file, under a launcher.
+ *
+ * Every rank reads a cluster file of its own, and schedules depend on its figures, so all ranks must use the
+ * same figures. Ranks compare hashes; if one differs, rank 0 sends its figures as the text of a file. */
 #include "cli/run.h"
 #include <string.h>
 
-enum { PIECE = 4096 }; /* bytes of the text that are sent at once */
+enum { PIECE = 4096 }; /* bytes of text in one message */
 
-struct opinion { /* of a rank about its figures */
+struct opinion { /* the figures of a rank */
 	uint64_t hash;
-	int64_t size;  /* of their text */
-	int32_t found; /* set if it could read them */
+	int64_t size;  /* bytes of their text */
+	int32_t found; /* 1: the rank could read them */
 };
 
-/* Collective: the text of rank 0, of `size` bytes, into `text` of all others. */
+/* Collective. Copies rank 0's text of `size` bytes into `text` of all others. */
 static enum status send_text(struct rt_job *job, char *text, int64_t size)
 {
 	char piece[PIECE], *all = mem_alloc((size_t)PIECE * (size_t)job->size);
@@ -29,7 +30,7 @@ static enum status send_text(struct rt_job *job, char *text, int64_t size)
 	return status;
 }
 
-/* Collective: rank 0's figures, as a copy. */
+/* Collective. *out becomes a copy of rank 0's figures. */
 static enum status send_figures(struct rt_job *job, struct diag *d, struct buf *text, int64_t size,
                                 uint64_t hash, struct cluster **out)
 {
@@ -89,7 +90,7 @@ enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag 
 	bool differ = false;
 	for (int k = 1; k < job->size; k++)
 		differ |= !all[k].found || all[k].hash != all[0].hash;
-	if (status == STATUS_OK && !all[0].found) /* what is wrong rank 0 has reported */
+	if (status == STATUS_OK && !all[0].found) /* rank 0 has reported the error */
 		status = job->rank ? STATUS_DIAGNOSTICS : own;
 	else if (status == STATUS_OK && differ) {
 		if (job->rank == 0)

@@ -1,4 +1,4 @@
-/* run_outputs: outputs, put together on rank 0, as files and as text.
+/* run_outputs: collects outputs on rank 0, and writes them as files or text.
  *
  *     hirc run f.hir                  all outputs: names, types, and the elements of small ones
  *     hirc run f.hir --output Y=-     all elements of Y
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL = 16 }; /* elements */
+enum { SMALL = 16 }; /* elements of outputs that are printed by default */
 
 enum status run_printed(struct rt_job *job, bool ok)
 {
@@ -31,7 +31,7 @@ const void *run_output_memory(struct exec *e, const struct plan *p, uint32_t k)
 	return p->output.at[k].buffer == UINT32_MAX ? NULL : exec_memory(e, p->output.at[k].buffer);
 }
 
-/* Prints the elements of an output if whole is not NULL, and else its type alone. */
+/* Prints an output: its elements, or only its type if `whole` is NULL. */
 static bool print_output(const struct run *r, const struct plan_output *o, const struct data_map *map,
                          const void *whole)
 {
@@ -46,7 +46,7 @@ static bool print_output(const struct run *r, const struct plan_output *o, const
 	return ok;
 }
 
-/* One output to a file or, with `-`, to standard output, by rank 0. */
+/* Writes one output to a file or, with `-`, to standard output; rank 0 writes. */
 static enum status write_output(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                                 uint32_t k, const struct data_file *file)
 {
@@ -77,7 +77,7 @@ static enum status write_output(struct rt_job *job, const struct run *r, const s
 	return status;
 }
 
-/* Returns true if the command line asks for nothing else that is printed or written. */
+/* Returns true if the outputs are printed by default: no option prints or writes anything. */
 static bool shows_outputs(const struct run *r)
 {
 	return !r->check && !r->output.n && !r->stats && !r->profile && !r->trace && !r->dump_plan &&

@@ -1,4 +1,4 @@
-/* run_prepare: everything that is done once for all ranks. */
+/* run_prepare: does the work that is needed once for all ranks. */
 #include "base/file.h"
 #include "cli/params.h"
 #include "cli/run.h"
@@ -45,7 +45,7 @@ static bool check_writable(struct diag *d, const char *option, const char *path)
 	return false;
 }
 
-/* Before the run: a mistake in a path should not cost it. Rank 0 writes. */
+/* Checks before the run that rank 0 can write all files, so that a wrong path does not waste the run. */
 static bool check_files(const struct run *r, struct diag *d)
 {
 	bool ok = true;
@@ -71,7 +71,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 		return status;
 	diag_set_source(d, r->m->source);
 	source_position(r->m->source, 0, &line,
-	                &column); /* builds the line map, which ranks that are threads share */
+	                &column); /* builds the line map now, since ranks that are threads share it */
 	r->needed = module_ranks(r->m);
 	if (!params_check(r->m, d) || !check_outputs_named(r, d))
 		return STATUS_DIAGNOSTICS;
@@ -82,7 +82,7 @@ enum status run_prepare(struct run *r, struct diag *d, int64_t ranks, bool one_m
 	const char *dump = getenv("HIRC_DUMP");
 	if (dump && !strcmp(dump, "host_ir"))
 		ir_print_nvfuser(r->m, &r->host_ir);
-	ir_number(r->m); /* so that messages call nameless values T3 */
+	ir_number(r->m); /* gives nameless values names for messages, such as T3 */
 	r->labels = plan_labels_new(r->m);
 	const struct data_paths paths = {
 	    .program = r->path, .allowed = r->ranks.allow_path.at, .allowed_n = r->ranks.allow_path.n};

@@ -1,11 +1,11 @@
-/* run_prove: the proof of `hirc check`, before the ranks begin.
+/* run_prove: the proof of `hirc check`, before the ranks start.
  *
- * It is kept short: at most RUN_PROOF_WORK steps, hundredths of a second. A program that needs more runs
- * unproved, and a note says so. */
+ * The proof takes at most RUN_PROOF_WORK steps, a few hundredths of a second. A program that needs more steps
+ * runs without a proof, and a note says so. */
 #include "cli/gate.h"
 #include "cli/run.h"
 
-/* Proves the program. Errors that were found count as CHECK_WRONG, also where the proof did not end. */
+/* Proves the program. Returns CHECK_WRONG if errors were found, even if the proof did not end. */
 static enum check_status prove_program(const struct run *r, struct diag *d, struct check_result *out)
 {
 	const struct check_options o = {
@@ -15,7 +15,7 @@ static enum check_status prove_program(const struct run *r, struct diag *d, stru
 	return diag_error_count(d) > errors ? CHECK_WRONG : status;
 }
 
-/* Proves the program without messages: a run of a right program prints no warnings of `hirc check`. */
+/* Proves the program without messages, since a run of a right program prints no warnings of `hirc check`. */
 static enum check_status prove_silently(const struct run *r, struct check_result *out)
 {
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);

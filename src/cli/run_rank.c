@@ -1,4 +1,4 @@
-/* run_rank: the work of one rank: agree, plan, run, check, write. */
+/* run_rank: the work of one rank: agrees, plans, runs, checks, writes. */
 #include "base/hash.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Making a plan interns expressions in the program, which ranks that are threads share. */
+/* Held while a plan is made: it interns expressions in the program, which ranks that are threads share. */
 static pthread_mutex_t planning = PTHREAD_MUTEX_INITIALIZER;
 
-/* Messages of this rank, kept until it is known if others say the same. */
+/* Messages of this rank, kept until they are compared with those of other ranks. */
 struct messages {
 	struct diag *d;
 	FILE *f;
@@ -38,8 +38,8 @@ static void messages_close(struct messages *x)
 	free(x->text);
 }
 
-/* Collective. The worst status of all ranks. The first rank that has messages prints them, for all; the
- * others with --all-ranks where theirs differ. */
+/* Collective. Returns the worst status of all ranks. The first rank with messages prints them for all; with
+ * --all-ranks, the others print theirs if they differ. */
 static enum status agree_status(struct rt_job *job, const struct run *r, struct messages *x,
                                 enum status status)
 {
@@ -65,7 +65,7 @@ static enum status agree_status(struct rt_job *job, const struct run *r, struct 
 		}
 		if (mine.has && news && (first || r->all_ranks))
 			fwrite(x->text, 1, x->n, stderr);
-		/* nobody leaves before all ranks have printed their messages */
+		/* no rank ends before all have printed their messages */
 		enum status all_printed = rt_job_barrier(job, "printing messages");
 		job_status = job_status == STATUS_OK ? all_printed : job_status;
 	}
@@ -73,7 +73,7 @@ static enum status agree_status(struct rt_job *job, const struct run *r, struct 
 	return job_status;
 }
 
-/* Under mpirun: compiles here, on every rank. */
+/* Compiles on every rank, under mpirun. */
 static enum status prepare_here(struct rt_job *job, struct run *r)
 {
 	struct messages x;
@@ -134,7 +134,7 @@ enum status run_make_plan(struct rt_job *job, const struct run *r, struct plan *
 	return status;
 }
 
-/* Rank by rank, so that lines do not mix. */
+/* Prints rank after rank, so that lines do not mix. */
 static enum status print_in_turn(struct rt_job *job, const struct run *r, const struct buf *text)
 {
 	enum status wrote = STATUS_OK;
@@ -212,8 +212,8 @@ enum status run_check(struct rt_job *job, const struct run *r, const struct plan
 	return status;
 }
 
-/* Makes the memory ready for run k. Where all runs are compared, or disturbed, each starts from memory
- * without values, as the first did: otherwise a value read too early would be the last run's, and correct. */
+/* Prepares the memory for run k. If all runs are compared, or disturbed, each starts from memory without
+ * values, like the first one: otherwise a value read too early would be the previous run's, and correct. */
 static enum status start_run(struct rt_job *job, const struct run *r, const struct plan *p, struct exec *e,
                              int64_t k)
 {
@@ -229,7 +229,7 @@ static enum status start_run(struct rt_job *job, const struct run *r, const stru
 	return status == STATUS_OK ? rt_job_barrier(job, "the start of a run") : status;
 }
 
-/* NULL where nothing is traced. */
+/* Opens the trace; *out stays NULL if nothing is traced. */
 static enum status open_trace(struct rt_job *job, const struct run *r, struct trace **out)
 {
 	if (!r->trace && !r->profile)
@@ -242,7 +242,7 @@ static enum status open_trace(struct rt_job *job, const struct run *r, struct tr
 	return rt_job_fail(job, STATUS_DIAGNOSTICS);
 }
 
-/* Makes a graph of the run if possible; otherwise --remarks of rank 0 gives the reason. */
+/* Makes a graph of the run if possible; otherwise rank 0 prints the reason with --remarks. */
 static enum status make_graph(struct rt_job *job, const struct run *r, struct exec *e)
 {
 	op_id statement;
@@ -267,7 +267,8 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 	return STATUS_OK;
 }
 
-/* Finds out if runs may give other bits on any rank: the others get the results that it reduced. */
+/* Collective. *out becomes true if runs may give different bits on any rank: other ranks get results that
+ * this rank reduced. */
 static enum status any_reorders(struct rt_job *job, const struct exec *e, bool *out)
 {
 	bool mine = exec_reorders(e), *all = mem_zalloc((size_t)job->size * sizeof *all);

@@ -1,9 +1,8 @@
-/* run_replay: --replay: a witness of `hirc check`, made to happen.
+/* run_replay: --replay: reproduces a witness of `hirc check`.
  *
- *     race, lifetime       two runs, whose outputs differ: the held work is done before the work that it
- *                          waits for, then after it
- *     mismatch, deadlock   each collective is over before its host goes on, or a host waits where a stream is
- *                          full */
+ *     race, lifetime       two runs whose outputs differ: the first does the held work before the work for
+ * which it is held, the second after it mismatch, deadlock   each host waits for the end of a collective, or
+ * a host waits when a stream is full */
 #include "cli/run.h"
 #include "cli/witness_file.h"
 #include <stdlib.h>
@@ -71,7 +70,7 @@ bool run_replay_check(struct run *r, struct diag *d)
 	for (uint32_t k = 0; same && k < r->witness->witness.event.n; k++)
 		same = r->witness->witness.event.at[k].rank < r->needed &&
 		       witness_statement(r->m, r->witness->witness.event.at[k].statement);
-	if (same && !r->check) { /* the outputs that same_outputs asks for */
+	if (same && !r->check) { /* same_outputs needs these */
 		r->want = mem_zalloc(sizeof *r->want * (r->m->output.n + 1));
 		for (uint32_t k = 0; k < r->m->output.n; k++)
 			r->want[k].value = r->m->output.at[k];

@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-enum { RUN_VERSION = 1 /* of --json */ };
+enum { RUN_VERSION = 1 /* of the output of --json */ };
 
 /* ---- statistics */
 
 struct rank_stats {
 	struct exec_stats exec;
-	int64_t fastest, median, issue; /* us, of the runs of --repeat */
+	int64_t fastest, median, issue; /* us; of the runs of --repeat */
 };
 
 struct range {
 	int64_t least, most;
 };
 
-/* The least and the most of a field, of all ranks. */
+/* Returns the smallest and largest value of a field, over all ranks. */
 static struct range range_of(const struct rank_stats *all, int n, size_t offset)
 {
 	struct range x = {INT64_MAX, 0};
@@ -32,7 +32,7 @@ static struct range range_of(const struct rank_stats *all, int n, size_t offset)
 	return x;
 }
 
-/* Adds the cells of a range: in text `7`, or `0-7` where ranks differ. */
+/* Adds the cells of a range: in text `7`, or `0-7` if ranks differ. */
 static void add_range(struct table *t, struct range x)
 {
 	if (x.least < x.most)
@@ -43,7 +43,7 @@ static void add_range(struct table *t, struct range x)
 	table_add_int(t, x.most);
 }
 
-/* bytes: the offset of another field, or 0. */
+/* Adds the row of an operation. count, bytes: offsets of fields; bytes may be 0. */
 static void add_operation(const char *name, const struct rank_stats *all, int n, size_t count, size_t bytes,
                           struct table *t)
 {
@@ -163,7 +163,7 @@ enum status run_stats(struct rt_job *job, const struct run *r, struct exec *e, c
 
 /* ---- the verdict */
 
-/* ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078); 64 of 64 elements compared, 0 undecided */
+/* Puts `ok: 4 ranks, largest error 0 at Y[0, 0] (tolerance 0.0078); 64 of 64 elements compared, …`. */
 static void put_verdict(const struct check_verdict *v, int ranks, struct buf *out)
 {
 	buf_printf(out, "ok: %d rank%s, largest error %.3g", ranks, ranks == 1 ? "" : "s", v->error);
@@ -184,7 +184,7 @@ static void put_verdict(const struct check_verdict *v, int ranks, struct buf *ou
 	           (long long)v->undecided);
 }
 
-/* A number; null where JSON has none. */
+/* Puts a number; null for infinity and NaN, which JSON does not have. */
 static void put_number(struct buf *out, const char *key, double x)
 {
 	if (isfinite(x))

@@ -1,5 +1,5 @@
-/* run_same: under a launcher, tests that all ranks run the same program with the same parameters and options.
- * Each is a text, of which the first line that differs is named. */
+/* run_same: under a launcher, checks that all ranks run the same program with the same parameters and
+ * options. Both are compared as texts, and the message names the first line that differs. */
 #include "cli/run.h"
 #include "ir/print.h"
 #include "rt/compare.h"
@@ -20,8 +20,8 @@ static void put_switch(struct buf *b, const char *option, bool value)
 	buf_printf(b, "%s--%s\n", value ? "" : "no ", option);
 }
 
-/* Puts the options that change the work of a rank with others. Files may differ by host, and so may the work
- * of one rank alone. */
+/* Puts the options that change how ranks work together. Not among them: files, which may differ by host, and
+ * options that concern one rank alone. */
 static void put_options(const struct run *r, struct buf *b)
 {
 	const struct rank_options *o = &r->ranks;
@@ -70,7 +70,7 @@ static void put_parameters(const struct run *r, struct buf *b)
 		           r->m->param.at[p].value);
 }
 
-/* Collective. Says where text is another than rank 0's. */
+/* Collective. Reports where `text` differs from rank 0's. */
 static enum status compare_text(struct rt_job *job, const char *what, const char *other, struct buf *text)
 {
 	struct rt_difference x;

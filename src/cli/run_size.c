@@ -1,4 +1,4 @@
-/* run_size: tensors that no machine, or not this one, can hold, before any memory is asked for. */
+/* run_size: refuses tensors too large for any machine, or for this one, before memory is allocated. */
 #include "base/checked.h"
 #include "base/page.h"
 #include "cli/run.h"
@@ -8,7 +8,8 @@
 #include "rt/convert.h"
 #include <string.h>
 
-/* Elements of the whole tensor; -1: more than 64 bits hold. A param without a value yet counts as 1. */
+/* Counts the elements of the whole tensor; -1: more than 64 bits can hold. A param without a value counts
+ * as 1. */
 static int64_t count_tensor_elements(const struct module *m, value_id v)
 {
 	const struct expr_env env = {.rank = -1};
@@ -45,7 +46,7 @@ static bool check_value(const struct run *r, struct diag *d, value_id v, int64_t
 	return false;
 }
 
-/* Checks that all ranks can keep the events of --trace and --profile. */
+/* Checks that all ranks have memory for the events of --trace and --profile. */
 static bool check_trace(const struct run *r, struct diag *d, int64_t limit)
 {
 	int64_t ranks = r->compile.np > r->needed ? r->compile.np : r->needed;
@@ -75,11 +76,11 @@ bool run_check_plan(const struct run *r, struct diag *d, int ranks, struct plan 
 	int64_t limit = machine_bytes();
 	const struct plan_buffer *most = NULL;
 	char name[DATA_NAME_BYTES];
-	if (rank_options_are_cuda(&r->ranks)) { /* which reports itself if its memory is too small */
+	if (rank_options_are_cuda(&r->ranks)) { /* CUDA itself reports too little memory */
 		plan_packs_drop(p);
 		return true;
 	}
-	if (limit && p->bytes > limit / ranks) /* all may be on this machine */
+	if (limit && p->bytes > limit / ranks) /* all ranks may be on this machine */
 		plan_packs_drop(p);
 	if (!limit || p->bytes <= limit)
 		return true;

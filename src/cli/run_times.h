@@ -1,19 +1,19 @@
-/* run_times: how long the runs of --repeat took on a rank, for --stats. */
+/* run_times: the times of the runs of --repeat on a rank, for --stats. */
 #ifndef HIRC_CLI_RUN_TIMES_H
 #define HIRC_CLI_RUN_TIMES_H
 #include <stdint.h>
 
-enum { RUN_TIMES_KEPT = 4096 }; /* the last ones, of which medians are */
+enum { RUN_TIMES_KEPT = 4096 }; /* medians are over the last runs */
 
 struct run_times {
-	int64_t n;                                          /* runs */
-	int64_t fastest;                                    /* us, of all; 0: there was none */
-	int32_t run[RUN_TIMES_KEPT], issue[RUN_TIMES_KEPT]; /* us, where the last ones were put in turn */
+	int64_t n;                                          /* number of runs */
+	int64_t fastest;                                    /* us, of all runs; 0: no run yet */
+	int32_t run[RUN_TIMES_KEPT], issue[RUN_TIMES_KEPT]; /* us; a ring of the last runs */
 };
 
-/* A run, in us: from its start until all was done, and until the host had issued all. */
+/* Adds a run. run: us from its start until all work was done. issue: us until the host had issued it. */
 void run_times_add(struct run_times *t, int64_t run, int64_t issue);
-/* Returns the median of the runs that are kept, the lower one of two; 0: there was none. */
+/* Return the median of the kept runs, the lower one of two; 0: no run yet. */
 int64_t run_times_median(const struct run_times *t);
 int64_t run_times_median_issue(const struct run_times *t);
 

@@ -1,7 +1,8 @@
-/* run_trace: the results of --trace and --profile.
+/* run_trace: writes the results of --trace and --profile.
  *
- * Ranks of one host share its monotonic clock. Of ranks on several hosts the offsets are measured: after each
- * of some barriers all look at their clocks, and the median of the differences to rank 0's counts. */
+ * Ranks of one host share its monotonic clock. For ranks on several hosts the offsets are measured: all ranks
+ * read their clocks after each of several barriers, and the median of the differences to rank 0's clock
+ * counts. */
 #include "base/file.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -28,7 +29,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Collective: the offset to add to this rank's clock to get that of rank 0. */
+/* Collective. Finds the offset to add to this rank's clock to get rank 0's. */
 static enum status clock_offset(struct rt_job *job, int64_t *out)
 {
 	char host[HOST_BYTES] = {0}, *hosts = mem_zalloc((size_t)job->size * HOST_BYTES);
@@ -55,7 +56,7 @@ static enum status clock_offset(struct rt_job *job, int64_t *out)
 	return status;
 }
 
-/* Collective: rank 0 gets the texts of all, one after the other. */
+/* Collective. Collects the texts of all ranks on rank 0, one after the other. */
 static enum status collect_traces(struct rt_job *job, const struct buf *mine, struct buf *out)
 {
 	int64_t n = (int64_t)mine->n, most = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
@@ -112,7 +113,7 @@ static enum status write_trace(struct rt_job *job, const struct run *r, const st
 	return status;
 }
 
-/* Collective: the time of the first event, by rank 0's clock; how many were dropped. */
+/* Collective. *zero becomes the time of the first event, by rank 0's clock. Rank 0 reports dropped events. */
 static enum status summarise_traces(struct rt_job *job, const struct trace_spans *s, uint64_t dropped,
                                     int64_t offset, int64_t *zero)
 {
@@ -133,7 +134,8 @@ static enum status summarise_traces(struct rt_job *job, const struct trace_spans
 	return status;
 }
 
-/* The first of several runs sets up kernels and pages for the others. It is part of no profile. */
+/* Leaves out the first of several runs, which sets up kernels and pages for the others: profiles do not count
+ * it. */
 static struct trace_spans but_the_first_run(const struct trace *t, const struct trace_spans *s)
 {
 	uint64_t k = 0;

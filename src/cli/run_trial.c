@@ -1,10 +1,10 @@
-/* run_trial: tests early if ranks can be placed as asked, before any work that takes long. Ranks are
- * started, look at their GPUs, and end; only if NCCL itself has to say that it accepts them do they open all
- * resources of the program. */
+/* run_trial: checks that ranks have the devices they need, before any work that takes long. The ranks are
+ * started, look at their GPUs, and end. They open all resources of the program only if NCCL itself has to
+ * accept the ranks. */
 #include "cli/run.h"
 #include "exec/exec_device.h"
 
-/* Returns true if ranks are to read each other's memory. */
+/* Returns true if ranks read each other's memory. */
 static bool is_symmetric(const struct module *m)
 {
 	for (value_id v = 1; v < m->value.n; v++)

@@ -1,4 +1,4 @@
-/* split: programs between lines `# -----` or `// -----`. */
+/* split: see split.h. */
 #include "cli/split.h"
 #include "base/str.h"
 #include <string.h>

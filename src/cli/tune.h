@@ -1,15 +1,15 @@
 /* tune: the shared parts of the files of `hirc tune`.
  *
- *     cmd_tune.c         the command line, and one thing after the other
+ *     cmd_tune.c         the command line, and the order of the steps
  *     tune_axes.c        the axes: chunk counts of the source, options of the compiler, streams
  *     tune_transform.c   the transformations of collectives that apply to a program
- *     tune_candidate.c   a program with its choices: compiled, and predicted by the simulator
- *     tune_search.c      which candidates are looked at
- *     tune_measure.c     running the best of them
+ *     tune_candidate.c   compiles a program with its choices, and predicts its time
+ *     tune_search.c      chooses the candidates to try
+ *     tune_measure.c     runs the best candidates
  *     tune_print.c       tables, CSV, JSON
- *     tune_text.c        choices as words, as a command line and in the source; progress
+ *     tune_text.c        choices as words, as a command line and in the source
  *
- * A candidate is a value for each axis; value 0 is the one of the source and the command line. */
+ * A candidate is a value for each axis; value 0 is the value in the source or on the command line. */
 #ifndef HIRC_CLI_TUNE_H
 #define HIRC_CLI_TUNE_H
 #include "cli/cli_progress.h"
@@ -18,10 +18,10 @@
 
 enum {
 	TUNE_VERSION = 1,   /* of the output of --csv and --json */
-	TUNE_MAX_AXES = 24, /* const and options together */
+	TUNE_MAX_AXES = 24, /* consts and options together */
 	TUNE_MAX_VALUES = 64,
-	TUNE_ALL = 1 << 30, /* of --measure */
-	TUNE_NOISE = 2,     /* percent by which candidates differ that count as equally fast */
+	TUNE_ALL = 1 << 30, /* --measure=all */
+	TUNE_NOISE = 2,     /* percent; candidates that differ by less count as equally fast */
 };
 
 enum tune_axis_kind {
@@ -38,83 +38,83 @@ enum tune_axis_kind {
 
 struct tune_axis {
 	uint8_t kind;                       /* enum tune_axis_kind */
-	const char *name;                   /* of the const, or the axis */
-	const char *value[TUNE_MAX_VALUES]; /* 0: NULL, the present value */
-	uint32_t n;                         /* values */
+	const char *name;                   /* name of the const or of the axis */
+	const char *value[TUNE_MAX_VALUES]; /* value[0] is NULL: the present value */
+	uint32_t n;                         /* number of values */
 };
 
 enum tune_state {
 	TUNE_GOOD,
 	TUNE_SAME,    /* does the same as another candidate */
-	TUNE_REFUSED, /* does not compile, or did not run to its end */
+	TUNE_REFUSED, /* does not compile, or did not finish its run */
 };
 
 struct tune_candidate {
-	uint8_t choice[TUNE_MAX_AXES]; /* a value of each axis */
+	uint8_t choice[TUNE_MAX_AXES]; /* by axis: the index of its value */
 	uint8_t state;                 /* enum tune_state */
-	uint32_t same;                 /* SAME: as which */
+	uint32_t same;                 /* SAME: the other candidate */
 	uint64_t hash;                 /* of the compiled program */
-	uint64_t program;              /* of its text alone; 0: it does not compile */
-	int64_t streams;               /* more than these it does not use */
-	const char *reason;            /* REFUSED: why; GOOD: why nothing is predicted */
-	int64_t predicted;             /* ns; -1: not */
-	double measured;               /* ns, the median of the faster pass; -1: not */
-	double spread;                 /* ns: half of its samples are within so much of each other */
-	int64_t samples;               /* of that */
+	uint64_t program;              /* hash of the compiled text alone; 0: it does not compile */
+	int64_t streams;               /* most streams that the program uses */
+	const char *reason;            /* REFUSED: why; GOOD: why there is no prediction */
+	int64_t predicted;             /* ns; -1: not predicted */
+	double measured;               /* ns, the median of the faster pass; -1: not measured */
+	double spread;                 /* ns, the range of the middle half of its samples */
+	int64_t samples;               /* number of its samples */
 };
 
 struct tune {
 	/* the command line */
-	struct compile_options compile; /* -D of axes left out */
+	struct compile_options compile; /* without the -D of axes */
 	struct rank_options ranks;
 	const char *path, *search, *output;
-	const char *measure_text;     /* of --measure */
-	int64_t measure, limit, rows; /* candidates that are run, found to differ, printed */
+	const char *measure_text;     /* value of --measure */
+	int64_t measure, limit, rows; /* most candidates to run, to compile differently, to print */
 	bool check, csv, json;
 	struct command_line *line;
 	struct diag *d;
 
-	struct arena *arena; /* of texts */
+	struct arena *arena; /* for texts */
 	struct source *source;
-	struct ast *ast; /* NULL: of a recorded graph */
+	struct ast *ast; /* NULL: a recorded graph */
 	const struct cluster *cluster;
 	struct tune_axis axis[TUNE_MAX_AXES];
 	uint32_t axis_n;
-	bool transforms; /* --transform is to be varied, where there is something for it */
+	bool transforms; /* --transform is varied, if it applies to the program */
 	VEC(struct tune_candidate)
-	candidate;                /* in the order in which they were looked at; the first is the
-	                             program as it stands */
-	VEC(const char *) remark; /* why a const that looks like an axis is none */
+	candidate;                /* in the order of the search; the first is the unchanged
+	                             program */
+	VEC(const char *) remark; /* why a const that looks like an axis is not one */
 	uint32_t chosen;
 	struct progress progress;
 };
 
 /* ---- tune_axes.c */
 
-extern const char *const tune_axis_name[TUNE_KINDS]; /* as --search has them */
-/* False after reporting: exit 2. Takes lists of values out of the -D of t->compile. */
+extern const char *const tune_axis_name[TUNE_KINDS]; /* as in --search */
+/* Finds the axes. Removes lists of values from -D of t->compile. False after reporting; then exit with 2. */
 bool tune_axes_find(struct tune *t);
-/* Adds --transform, for a program that is right; then false after reporting that there is no axis. */
+/* Adds the axis --transform, for a program without errors. False after reporting that there is no axis. */
 bool tune_axes_end(struct tune *t);
 
 /* ---- tune_transform.c */
 
-/* Sets for each of compile_transform if it applies to the program as it stands. */
+/* Finds for each compile_transform if it applies to the unchanged program. */
 void tune_transforms_find(struct tune *t, bool *possible);
 
 /* ---- tune_candidate.c */
 
-/* The options of a candidate; free them with tune_options_free. False: refused, reported to d. */
+/* Makes the options of a candidate; free them with tune_options_free. False after reporting to d. */
 bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct diag *d,
                        struct compile_options *out, int64_t *streams);
 void tune_options_free(struct tune *t, struct compile_options *o);
-/* Hashes the program that these options make; 0: it does not compile, which is reported to d. */
+/* Returns the hash of the program compiled with these options; 0 after reporting that it does not compile. */
 uint64_t tune_program_hash(struct tune *t, struct compile_options *o, struct diag *d);
-/* Compiles and predicts: sets all fields but choice, same and the measured ones. */
+/* Compiles and predicts. Sets all fields except choice, same and the measured ones. */
 void tune_candidate_evaluate(struct tune *t, struct tune_candidate *c);
-/* Sets hash for a number of streams, by program and streams. */
+/* Sets the candidate's hash, from its program and the number of streams. */
 void tune_candidate_hash(struct tune_candidate *c, int64_t streams);
-/* Messages that are kept: the first line of the report is the reason. */
+/* Collected messages; the first error is the reason. */
 struct tune_messages {
 	struct diag *d;
 	FILE *f;
@@ -122,14 +122,14 @@ struct tune_messages {
 	size_t n;
 };
 void tune_messages_open(struct tune *t, struct tune_messages *x);
-/* The first error without its place; NULL: there is none. */
+/* Returns the first error without its place; NULL: there is none. */
 const char *tune_messages_close(struct tune *t, struct tune_messages *x);
 
 /* ---- tune_search.c */
 
-/* Fills t->candidate. */
+/* Searches; fills t->candidate. */
 void tune_search(struct tune *t);
-/* Indices of the good candidates, by predicted time; those without one come last. */
+/* Indices of the good candidates, by predicted time; candidates without one come last. */
 typedef VEC(uint32_t) tune_order;
 void tune_order_make(const struct tune *t, tune_order *out);
 
@@ -139,21 +139,22 @@ enum status tune_measure(struct tune *t);
 
 /* ---- tune_text.c */
 
-/* `s=4 pipeline=p2p`; the first candidate: `as it stands`. */
+/* tune_put_choices puts `s=4 pipeline=p2p`, or `as it stands` for the first candidate. */
 const char *tune_bucket_mode(const char *overlap);
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
-/* ` --np=2 -D t=96 --pipeline=p2p`: the options for hirc run. consts: also those that the source has. */
+/* Puts the options for hirc run: ` --np=2 -D t=96 --pipeline=p2p`. consts: with the consts that the source
+ * sets. */
 void tune_put_options(struct tune *t, const struct tune_candidate *c, bool consts, struct buf *out);
-/* Puts the options of a candidate beyond those that were given: `-D s=4 --pipeline=p2p`. */
+/* Puts the options of a candidate that were not on the command line: `-D s=4 --pipeline=p2p`. */
 void tune_put_changes(const struct tune *t, const struct tune_candidate *c, struct buf *out);
-/* The source with the consts of a candidate, or the program of a recorded graph, under a comment with the
- * command line. */
+/* Puts the source with the consts of a candidate, or the program of a recorded graph, below a comment with
+ * the command line. */
 void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out);
 
 /* ---- tune_print.c */
 
 void tune_print(struct tune *t, struct buf *out);
-/* --remarks: why a const is not an axis, why candidates are refused. */
+/* Puts --remarks: why a const is not an axis, and why candidates are refused. */
 void tune_print_remarks(const struct tune *t, struct buf *out);
 void tune_print_csv(struct tune *t, struct buf *out);
 void tune_print_json(struct tune *t, struct buf *out);

@@ -1,13 +1,13 @@
-/* tune_axes: the axes of the search.
+/* tune_axes: finds the axes of the search.
  *
- *     const s = 3                          s: the chunks of a loop, a const that stands in @stream(s),
- *     input X: f32[t@stream(s), k]         @serial(s) or `for i in 0..s parallel(stream)` and nowhere else
+ *     const s = 3                          s is an axis, a number of chunks: a const that occurs only in
+ *     input X: f32[t@stream(s), k]         @stream(s), @serial(s) or `for i in 0..s parallel(stream)`
  *
- * Collectives can be merged, split and cut in chunks where passes find some; so this axis comes last, once
- * the program is known to be right. Of a recorded graph the order and buckets can be varied.
+ * The axis of transformations of collectives is added last, once the program is known to be right: its values
+ * are the transformations that apply to it. For a recorded graph the order and buckets are varied.
  *
- * A const that is also an extent, the size of a mesh or part of an index has a meaning of its own: with
- * another value it would be another program. So has `np`. `-D s=2,4` says which values are tried. */
+ * A const that is also an extent, the size of a mesh or part of an index is not an axis, since another value
+ * would make another program. Neither is `np`. `-D s=2,4` sets the values to try. */
 #include "cli/bench.h"
 #include "cli/tune.h"
 #include <errno.h>
@@ -58,7 +58,8 @@ static bool read_search(struct tune *t, bool *wanted)
 
 enum use { USE_NONE, USE_COUNT, USE_OTHER };
 
-/* Returns the expression of a number of chunks: the argument of a placement, the end of a loop. */
+/* Returns the number of chunks that a node states: the argument of a placement, or the end of a loop. 0:
+ * none. */
 static ast_id count_of(const struct ast *a, ast_id id)
 {
 	const struct ast_node *n = ast_at(a, id);
@@ -70,7 +71,7 @@ static ast_id count_of(const struct ast *a, ast_id id)
 	return 0;
 }
 
-/* Finds how a const is used; *at: where it is no number of chunks. */
+/* Finds how a const is used. *at: its last use, or the first one that is not a number of chunks. */
 static enum use use_of(const struct ast *a, uint32_t name, uint32_t *at)
 {
 	enum use use = USE_NONE;
@@ -88,7 +89,7 @@ static enum use use_of(const struct ast *a, uint32_t name, uint32_t *at)
 	return use;
 }
 
-/* Returns true if a const counts chunks somewhere. */
+/* Returns true if at least one use of a const is a number of chunks. */
 static bool counts_somewhere(const struct ast *a, uint32_t name)
 {
 	for (ast_id id = 1; id < a->nodes.n; id++) {
@@ -138,7 +139,7 @@ static bool is_count(const char *text)
 	return n >= 1 && !*end && !errno;
 }
 
-/* The values of `-D s=2,4`, which is no -D of the program then. */
+/* Reads the values of `-D s=2,4`, and removes this -D from the program's. */
 static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d)
 {
 	for (const char *s = d->text; s; s = bench_list_next(s)) {
@@ -165,7 +166,7 @@ static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d
 	return true;
 }
 
-/* A const that is no axis although it counts chunks, or is to be one. */
+/* Adds a remark about a const that is not an axis, although it counts chunks or the user wants to vary it. */
 static void remark_other(struct tune *t, ast_id decl, uint32_t at)
 {
 	uint32_t line, column;
@@ -231,7 +232,7 @@ static bool check_twice(struct tune *t)
 	return true;
 }
 
-/* Lists of names that are not axes. */
+/* Refuses -D lists for names that are not axes. */
 static bool check_lists(struct tune *t)
 {
 	for (uint32_t k = 0; k < t->compile.define.n; k++) {
@@ -264,7 +265,7 @@ static void find_options(struct tune *t, const bool *wanted)
 	                         *const overlap[] = {"order", "buckets", "coalesced", NULL},
 	                         *const streams[] = {"1", "2", "8", NULL};
 	static const struct {
-		const char *option; /* fixes it */
+		const char *option; /* if given, the axis is not varied */
 		const char *const *value;
 	} of[TUNE_KINDS] = {
 	    [TUNE_PIPELINE] = {"pipeline", pipeline}, [TUNE_OFFSET_STREAMS] = {"offset-streams", yes},
@@ -281,7 +282,7 @@ static void find_options(struct tune *t, const bool *wanted)
 			add_option(t, (enum tune_axis_kind)k, of[k].value);
 }
 
-/* False after reporting that there is no axis. */
+/* Returns false after reporting that there is no axis. */
 static bool check_any(struct tune *t)
 {
 	if (t->axis_n)

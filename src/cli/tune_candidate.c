@@ -1,4 +1,4 @@
-/* tune_candidate: a program with its choices, compiled and predicted. */
+/* tune_candidate: compiles a program with its choices, and predicts its time. */
 #include "base/hash.h"
 #include "cli/params.h"
 #include "cli/tune.h"
@@ -85,7 +85,7 @@ bool tune_options_make(struct tune *t, const struct tune_candidate *c, struct di
 	*out = t->compile;
 	memset(&out->define, 0, sizeof out->define);
 	memset(&out->owned, 0, sizeof out->owned);
-	out->pipeline.remarks = false; /* --remarks is about candidates */
+	out->pipeline.remarks = false; /* --remarks of tune is about candidates, not passes */
 	for (uint32_t k = 0; k < t->compile.define.n; k++)
 		vec_push(&out->define, t->compile.define.at[k]);
 	for (uint32_t k = 0; k < t->axis_n && ok; k++)
@@ -121,8 +121,8 @@ static struct module *compile_candidate(struct tune *t, struct compile_options *
 
 /* ---- effects of the choices */
 
-/* Returns the bound that a statement's stream index stays below: a number, or the end of a loop around it.
- * INT64_MAX: not known. */
+/* Returns the upper bound of a statement's stream index: a number + 1, or the end of a loop around the
+ * statement. INT64_MAX: not known. */
 static int64_t streams_below(const struct module *m, op_id op)
 {
 	const struct expr_env env = {.rank = -1};
@@ -142,7 +142,7 @@ static int64_t streams_below(const struct module *m, op_id op)
 	return INT64_MAX;
 }
 
-/* The streams that a program uses, if there are as many. */
+/* Returns the most streams that a program can use. */
 static int64_t most_streams(struct module *m)
 {
 	int64_t most = 0;
@@ -181,7 +181,7 @@ void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
 	c->hash = hash_bytes(c->program, &used, sizeof used);
 }
 
-/* On ranks, by their classes; -1 after reporting. */
+/* Predicts the time on ranks, simulating one of each class; -1 after reporting. */
 static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_t streams, struct diag *d)
 {
 	struct sim_program p;
@@ -197,7 +197,7 @@ static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_
 	return time;
 }
 
-/* The step time of a program; -1 after reporting why there is none. */
+/* Predicts the step time of a program; -1 after reporting why there is none. */
 static int64_t predict_time(struct tune *t, struct module *m, int64_t streams, struct diag *d)
 {
 	struct arena *a = arena_new();

@@ -1,10 +1,10 @@
-/* tune_measure: runs the best candidates, as `hirc bench` does, and compares their results with the
- * reference of the program as it stands.
+/* tune_measure: runs the best candidates, as `hirc bench` does, and compares their results with the reference
+ * of the unchanged program.
  *
- * Up to BATCH of them are open in one job and run in turns; all batches are measured PASSES times, one after
- * the other, and the least median of a candidate counts: disturbances of a machine last for seconds, and
- * would make one batch slower than another. A candidate in which nothing moves any more ends its job; the
- * others are measured without it. One that computes something else ends the command. */
+ * A batch of up to BATCH candidates is open in one job, and their samples alternate. All batches are measured
+ * one after the other, PASSES times, and the smallest median of a candidate counts: disturbances of a machine
+ * last for seconds, and would make one batch slower than another. A candidate that hangs ends its job, and
+ * the others are measured without it. A candidate with wrong results ends the command. */
 #include "cli/bench.h"
 #include "cli/bench_rounds.h"
 #include "cli/tune.h"
@@ -12,11 +12,11 @@
 #include <sys/mman.h>
 
 enum { PASSES = 2, BATCH = 16, WARMUP = 2, LEAD = 8, BURST = 8, SLOW = 20 };
-#define BUDGET_NS 1.5e8 /* that samples of one candidate take in a pass */
+#define BUDGET_NS 1.5e8 /* time of one candidate's samples in a pass */
 
-/* Memory in which ranks report to the process that has started them. */
+/* Memory in which ranks report to the process that started them. */
 struct shared {
-	volatile uint32_t current; /* candidate of the batch */
+	volatile uint32_t current; /* candidate of the batch that runs */
 	double median[BATCH];      /* ns */
 	double half[BATCH];        /* ns, see struct bench_statistics */
 	int64_t samples[BATCH];
@@ -27,7 +27,7 @@ struct batch {
 	struct shared *shared;
 	struct run run[BATCH];
 	uint32_t candidate[BATCH], n;
-	double done, part; /* of the progress: before it, of it */
+	double done, part; /* progress, 0 … 1: before this batch, and the share of this batch */
 };
 
 static void show_candidate(void *to, const struct rt_job *job, uint32_t k, double done)
@@ -90,7 +90,7 @@ static void release_candidate(struct tune *t, struct run *r)
 	tune_options_free(t, &r->compile);
 }
 
-/* Adds a candidate; where it cannot run it says why and is none any more. */
+/* Adds a candidate to a batch. If it cannot run, records the reason and refuses it. */
 static void add_candidate(struct batch *b, uint32_t candidate, const struct run *reference)
 {
 	struct tune *t = b->t;
@@ -176,7 +176,7 @@ static enum status run_batch(struct batch *b, int64_t ranks)
 	return status;
 }
 
-/* ---- all */
+/* ---- all batches */
 
 static bool has_time(const struct tune *t, const tune_order *chosen, int64_t predicted)
 {
@@ -194,7 +194,7 @@ static bool has_candidate(const tune_order *chosen, uint32_t candidate)
 	return false;
 }
 
-/* The best, with different predicted times first; and the program as it stands. */
+/* Chooses the best candidates, first those with different predicted times; always the unchanged program. */
 static void choose_measured(struct tune *t, tune_order *out)
 {
 	tune_order order = {0};

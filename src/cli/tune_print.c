@@ -1,17 +1,17 @@
-/* tune_print: the candidates and their times, as a table, CSV or JSON.
+/* tune_print: prints the candidates and their times, as a table, CSV or JSON.
  *
  *     candidate                    predicted_us  measured_us  spread    error
  *     s=6 pipeline=p2p                   71.250       78.102   1.2 %   -8.8 %  chosen
  *     as it stands                       96.412            -       -        -
  *
- * Rows are in the order of predicted times. spread: half of the samples are within so much of each other. */
+ * Rows are in the order of predicted times. spread: the range of the middle half of the samples. */
 #include "base/json_put.h"
 #include "base/table.h"
 #include "cli/tune.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEST = 60 /* columns of a name */ };
+enum { WIDEST = 60 /* characters of a name */ };
 
 static bool is_measured(const struct tune_candidate *c)
 {
@@ -29,7 +29,7 @@ static double error_of(const struct tune_candidate *c)
 	return 100 * ((double)c->predicted - c->measured) / c->measured;
 }
 
-/* In percent of the median. */
+/* Returns the spread, in percent of the median. */
 static double spread_of(const struct tune_candidate *c)
 {
 	return c->measured > 0 ? 100 * c->spread / c->measured : 0;
@@ -37,7 +37,7 @@ static double spread_of(const struct tune_candidate *c)
 
 /* ---- the table */
 
-/* The first rows, the candidates that ran, the chosen one and the program as it is. */
+/* Returns true for the first rows, the candidates that ran, the chosen one and the unchanged program. */
 static bool is_shown(const struct tune *t, uint32_t k, uint32_t candidate)
 {
 	return k < t->rows || !candidate || candidate == t->chosen ||
@@ -141,16 +141,16 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The accuracy of the predictions. Places begin with 1, among the measured candidates in the order of their
- * predictions. */
+/* The accuracy of the predictions. Places count from 1, among the measured candidates in the order of their
+ * predicted times. */
 struct verdict {
-	double median; /* error, percent */
+	double median; /* the median error, percent */
 	uint32_t ran;
 	uint32_t fastest;
-	uint32_t near; /* the first that is within TUNE_NOISE percent of the fastest */
+	uint32_t near; /* the first place within TUNE_NOISE percent of the fastest */
 };
 
-/* False: none was run. */
+/* Returns false if no candidate with a predicted time ran. */
 static bool judge_predictions(const struct tune *t, struct verdict *out)
 {
 	tune_order order = {0};
@@ -225,7 +225,7 @@ static bool has_reason(const struct tune_candidate *c, const char *reason)
 	return c->state != TUNE_SAME && c->reason && !strcmp(c->reason, reason);
 }
 
-/* A line for each reason, with the first candidate that has it. */
+/* prints a line for each reason, with its first candidate */
 void tune_print_remarks(const struct tune *t, struct buf *out)
 {
 	for (uint32_t k = 0; k < t->remark.n; k++)
@@ -254,7 +254,7 @@ void tune_print(struct tune *t, struct buf *out)
 
 /* ---- CSV and JSON */
 
-/* All rows: the good ones by predicted time, then the refused ones. */
+/* Puts all rows: good candidates by predicted time, then refused ones. */
 static void put_all_rows(struct tune *t, enum table_format format, struct buf *out)
 {
 	tune_order order = {0};

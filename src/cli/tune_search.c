@@ -1,9 +1,9 @@
-/* tune_search: which candidates are looked at.
+/* tune_search: chooses the candidates to try.
  *
- * All combinations if there are no more than --limit. Else a walk: from the program as it stands, all values
- * of two axes at a time, of each pair of axes; from the best of them again, until no pair makes it better or
- * as many programs as --limit says are found that differ. The order is that of the axes and their values, so
- * that two runs look at the same candidates. */
+ * If there are at most --limit combinations, all are tried. Otherwise the search walks: it starts at the
+ * unchanged program, and tries all values of each pair of axes; then it starts again at the best candidate,
+ * until no pair is an improvement or --limit different programs are found. The order follows the axes and
+ * their values, so that two runs try the same candidates. */
 #include "cli/tune.h"
 #include <string.h>
 
@@ -15,7 +15,7 @@ static uint32_t find_candidate(const struct tune *t, const uint8_t *choice)
 	return k;
 }
 
-/* The number of streams of a candidate. */
+/* Returns the number of streams of a candidate. *stated: the candidate chooses it. */
 static int64_t streams_of(const struct tune *t, const struct tune_candidate *c, bool *stated)
 {
 	int64_t streams = t->ranks.streams;
@@ -28,7 +28,7 @@ static int64_t streams_of(const struct tune *t, const struct tune_candidate *c, 
 	return streams;
 }
 
-/* Finds a candidate that does the same; the number of candidates: none. */
+/* Finds a good candidate with the same hash; t->candidate.n: none. */
 static uint32_t find_same(const struct tune *t, const struct tune_candidate *c)
 {
 	uint32_t k = 0;
@@ -38,8 +38,8 @@ static uint32_t find_same(const struct tune *t, const struct tune_candidate *c)
 	return k;
 }
 
-/* The number of streams does not change the program. Copies the facts about a candidate from the one with the
- * default number; false: it has to be compiled. */
+/* Copies the facts about a candidate from the one with the default number of streams, since the number does
+ * not change the program. False: the candidate has to be compiled. */
 static bool infer(struct tune *t, struct tune_candidate *c)
 {
 	bool stated;
@@ -59,7 +59,7 @@ static bool infer(struct tune *t, struct tune_candidate *c)
 	return find_same(t, c) < t->candidate.n;
 }
 
-/* Looks at a candidate, unless that was done; its index. */
+/* Evaluates a candidate, unless that was done before. Returns its index. */
 static uint32_t look_at_candidate(struct tune *t, const uint8_t *choice, int64_t in_all)
 {
 	struct tune_candidate c = {0};
@@ -88,7 +88,7 @@ static int64_t time_of(const struct tune *t, uint32_t k)
 	return c->state == TUNE_GOOD && c->predicted >= 0 ? c->predicted : INT64_MAX;
 }
 
-/* Counts the different programs among those that were looked at. */
+/* Counts the different programs so far. */
 static int64_t differing(const struct tune *t)
 {
 	int64_t n = 0;
@@ -111,7 +111,7 @@ static void look_at_all(struct tune *t, int64_t n)
 	uint8_t choice[TUNE_MAX_AXES] = {0};
 	for (int64_t at = 0; at < n; at++) {
 		look_at_candidate(t, choice, n);
-		for (uint32_t k = t->axis_n; k-- > 0;) { /* the last one first */
+		for (uint32_t k = t->axis_n; k-- > 0;) { /* the last axis varies fastest */
 			if (++choice[k] < t->axis[k].n)
 				break;
 			choice[k] = 0;
@@ -119,7 +119,8 @@ static void look_at_all(struct tune *t, int64_t n)
 	}
 }
 
-/* The best of all values of axes i and j, which may be the same, with the other values of the best one. */
+/* Tries all values of axes i and j, which may be the same axis, with the other choices of `best`. Returns the
+ * best candidate. */
 static uint32_t look_at_pair(struct tune *t, uint32_t best, uint32_t i, uint32_t j)
 {
 	uint8_t choice[TUNE_MAX_AXES];

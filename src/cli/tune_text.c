@@ -25,7 +25,7 @@ void tune_put_choices(const struct tune *t, const struct tune_candidate *c, stru
 
 /* ---- command lines */
 
-/* A word of the shell. */
+/* Puts a word as a shell reads it. */
 static void put_word(struct buf *out, const char *word)
 {
 	static const char plain[] =
@@ -49,7 +49,7 @@ static void put_define(struct buf *out, const char *name, const char *text)
 	buf_free(&word);
 }
 
-/* An option in the form of the command line, from the field that it has set. */
+/* Puts an option as on the command line, from the field that it has set. */
 static void put_given(struct tune *t, const struct option *o, struct buf *out)
 {
 	const void *field = options_field(t->line, o);
@@ -75,7 +75,7 @@ static void put_given(struct tune *t, const struct option *o, struct buf *out)
 	buf_free(&word);
 }
 
-/* Returns true if passes run that need the cluster's times. */
+/* Returns true if passes run that use the cluster's times. */
 static bool needs_cluster(const struct tune *t, const struct tune_candidate *c)
 {
 	const struct compile_options *o = &t->compile;
@@ -88,7 +88,7 @@ static bool needs_cluster(const struct tune *t, const struct tune_candidate *c)
 	       o->passes;
 }
 
-/* Options of the compiler and the ranks, once each; --remarks is of the search. */
+/* Puts options of the compiler and the ranks, once each, except --remarks, which belongs to the search. */
 static void put_all_given(struct tune *t, const struct tune_candidate *c, struct buf *out)
 {
 	for (uint32_t k = 0; k < t->line->given.n; k++) {
@@ -156,7 +156,7 @@ void tune_put_changes(const struct tune *t, const struct tune_candidate *c, stru
 	for (uint32_t k = 0; k < t->axis_n; k++)
 		if (c->choice[k])
 			put_choice(t, c, k, true, out);
-	if (out->n > from) { /* without the blank before the first */
+	if (out->n > from) { /* removes the blank before the first option */
 		memmove(out->at + from, out->at + from + 1, out->n - from - 1);
 		out->n--;
 	}
@@ -164,7 +164,7 @@ void tune_put_changes(const struct tune *t, const struct tune_candidate *c, stru
 
 /* ---- programs */
 
-/* The value that a candidate gives to a const; NULL: the present one. */
+/* Returns the value that a candidate gives to a const; NULL: the present value. */
 static const char *value_of(const struct tune *t, const struct tune_candidate *c, const char *name)
 {
 	for (uint32_t k = 0; k < t->axis_n; k++)

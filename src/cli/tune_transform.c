@@ -1,10 +1,10 @@
-/* tune_transform: which transformations of collectives a program has something for.
+/* tune_transform: finds the transformations of collectives that apply to a program.
  *
- * The program as it stands is compiled with each of them, which is told to do its work even where that is
- * slower: if the result is the same as without it, no candidate needs it. */
+ * The unchanged program is compiled with each transformation, which must do its work even if the result is
+ * slower. If the result is the same as without the transformation, no candidate needs it. */
 #include "cli/tune.h"
 
-/* Set for each pass that tries changes: a few trials say as much as many. */
+/* Sets the options that make a pass do its work; a few trials tell as much as many. */
 static bool insist(struct compile_options *o, const struct compile_transform *x, struct diag *d)
 {
 	return pipeline_set(d, &o->run, x->pass, "always=1") &&
@@ -12,7 +12,7 @@ static bool insist(struct compile_options *o, const struct compile_transform *x,
 	       (x->pass != PASS_CHUNK_COLLECTIVES || pipeline_set(d, &o->run, x->pass, "exposed=0"));
 }
 
-/* The program's hash with one of them; x NULL: with none. 0: it does not compile. */
+/* Returns the program's hash with transformation x; x NULL: without any. 0: it does not compile. */
 static uint64_t hash_with(struct tune *t, const struct compile_transform *x)
 {
 	const struct tune_candidate stands = {0};

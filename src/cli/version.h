@@ -4,9 +4,9 @@
 #include "base/str.h"
 
 const char *version_text(void); /* `0.1.0` */
-/* The names of optional parts, with blanks between them. */
+/* Returns the names of the optional parts in this build, with blanks between them. */
 const char *version_features(void);
-/* `hirc 0.1.0`, and on a line of its own `features: …`. */
+/* Puts `hirc 0.1.0`, and on a second line `features: …`. */
 void version_put(struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* witness_file: witnesses as files, which `hirc check --witness` writes and `hirc run --replay` reads.
+/* witness_file: files of witnesses, which `hirc check --witness` writes and `hirc run --replay` reads.
  *
  *     {"hirc_witness": 1, "program": "9f…", "ranks": 2, "streams": 4, "kind": "race", "queue": 0, "events": [
  *       {"role": "hold", "rank": 0, "statement": 7, "indices": [1], "text": "relu", "where": "f:9:5"},
@@ -16,11 +16,11 @@ struct witness_file {
 	int64_t ranks, streams;
 };
 
-/* A hash of a compiled program, with the values of its parameters. Numbers nameless values. */
+/* Returns a hash of a compiled program, with the values of its parameters. Numbers nameless values. */
 uint64_t witness_program(struct module *m);
-/* False after a message. */
+/* Writes a witness. False after a message. */
 bool witness_write(struct diag *d, const char *path, const struct witness_file *w);
-/* The witness is the caller's, to witness_free. False after a message. */
+/* Reads a witness, which the caller frees with witness_free. False after a message. */
 bool witness_read(struct diag *d, const char *path, struct witness_file *out);
 
 #endif
