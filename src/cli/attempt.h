@@ -39,7 +39,7 @@ struct attempt {
 	{                                                                                                    \
 		.name = "timeout", .kind = OPTION_INT, .at = offsetof(type, field.timeout),                  \
 		.value = "SECONDS", .min = 1, .max = 1 << 20, .init.number = ATTEMPT_SECONDS,                \
-		.help = "limit of one run of the command"                                                    \
+		.help = "time limit of one run of the command"                                               \
 	}
 
 /* Chooses the path for variants of the program, and blocks SIGINT and SIGTERM so that attempt_interrupted can

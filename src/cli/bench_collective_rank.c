@@ -132,7 +132,7 @@ static enum status open_member(struct bench_member *x)
 		return status;
 	if (x->job->rank != 0)
 		return rt_job_barrier(x->job, "the check of options");
-	rt_job_error(x->job, "--root=%lld is no index in a team of %d", (long long)c->root, x->members);
+	rt_job_error(x->job, "--root=%lld is not an index in a team of %d", (long long)c->root, x->members);
 	return rt_job_fail(x->job, STATUS_USAGE);
 }
 

@@ -135,11 +135,10 @@ bool bench_report_implausible(const struct bench_cluster *o, const struct bench_
 	if (!wrong && !bench_teams_are_plausible(o, x, false) && ++wrong)
 		buf_puts(&first, "a collective that takes no time");
 	if (wrong)
-		fprintf(
-		    stderr,
-		    "hirc bench: error: %u of the figures cannot be, the first is %s: no file is written\n"
-		    "note: measure again when no other programs run\n",
-		    wrong, first.at);
+		fprintf(stderr,
+		        "hirc bench: error: %u figures are impossible, the first is %s: no file is written\n"
+		        "note: measure again when no other programs run\n",
+		        wrong, first.at);
 	buf_free(&first);
 	return wrong > 0;
 }

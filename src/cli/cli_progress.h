@@ -21,7 +21,7 @@ struct progress {
 #define PROGRESS_OPTION(type, field)                                                                         \
 	{                                                                                                    \
 		.name = "quiet", .kind = OPTION_SWITCH, .at = offsetof(type, field.quiet),                   \
-		.help = "show no progress; only a terminal gets any"                                         \
+		.help = "show no progress bar; only a terminal shows one"                                    \
 	}
 
 /* Draws the bar. done: 0 … 1. */

@@ -313,7 +313,7 @@ static const struct option of_collectives[] = {
      .at = offsetof(struct bench_command, c.step),
      .value = "SIZE",
      .max = MAX_SIZE,
-     .help = "difference from size to size; 0: use the factor"},
+     .help = "step from size to size, in bytes; 0: use the factor"},
     {.name = "dtype",
      .kind = OPTION_TEXT,
      .at = offsetof(struct bench_command, c.dtype_name),
@@ -337,13 +337,13 @@ static const struct option of_collectives[] = {
      .at = offsetof(struct bench_command, c),
      .call = add_teams,
      .value = "(0 1)(2 3)",
-     .help = "teams, all at work at the same time; without it one of all ranks"},
+     .help = "teams, which work at the same time; default: one team of all ranks"},
     {.name = "average",
      .kind = OPTION_TEXT,
      .at = offsetof(struct bench_command, c.average),
      .value = "mean|min|max|rank0",
      .init.text = "mean",
-     .help = "time to show, of the times of the ranks"},
+     .help = "how to combine the times of the ranks"},
     {.name = "data-check",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct bench_command, data_check),
@@ -356,7 +356,7 @@ static const struct option of_collectives[] = {
      .min = -1,
      .max = INT32_MAX,
      .init.number = -1,
-     .help = "change byte N of rank 0's results, to see it counted; -1: none"},
+     .help = "change byte N of rank 0's results, to test --data-check; -1: none"},
 };
 
 static const struct option of_cluster[] = {
@@ -370,11 +370,11 @@ static const struct option of_cluster[] = {
      .value = "FILE",
      .file = FILE_WRITTEN,
      .init.text = "-",
-     .help = "write the cluster file to FILE; `-`: to standard output"},
+     .help = "write the cluster file to FILE; `-`: standard output"},
     {.name = "quick",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct bench_command, cluster.quick),
-     .help = "measure few and small sizes, to see that it works"},
+     .help = "measure only a few small sizes, as a quick test"},
 };
 
 int cmd_bench(int argc, char **argv)
@@ -394,10 +394,11 @@ int cmd_bench(int argc, char **argv)
 #undef COLLECTIVE
 	             "or `all` of them.\n"
 	             "Measures programs: for each combination of the values that -D gives, as in\n"
-	             "`-D m=1K,2K -D s=1,2`, a row for each FILE. Several files run in turns, and the ratio\n"
-	             "of each to the first is printed. --check, --engine, --streams and what stands under "
+	             "`-D m=1K,2K -D s=1,2`, a row for each FILE. Samples of several files alternate, and "
+	             "the ratio\n"
+	             "of each to the first is printed. --check, --engine, --streams and the options under "
 	             "Compiling,\n"
-	             "but for --np, --color and --diagnostic-format, are options of programs.\n"
+	             "except --np, --color and --diagnostic-format, are only for programs.\n"
 	             "With --collectives writes the figures of this machine, for --cluster.\n"
 	             "Exit codes are those of `hirc run`.",
 	    .table = {[OF_ALL] = OPTION_TABLE("Options", rows, &x),

@@ -131,10 +131,11 @@ int cmd_diff(int argc, char **argv)
 	    .command = argv[0],
 	    .usage = "[OPTION…] A B",
 	    .about =
-	        "Compares two programs or dumps, of either surface, by what they mean: names of tensors, "
-	        "streams and\nindices and all numbers aside. Prints the first statement that differs, where "
-	        "each has it; `-` is\nstandard input. Exit code: 0 the same; 1 different; 2 a program that "
-	        "is wrong, or the command line.",
+	        "Compares two programs or dumps, of either surface. Ignores the names of tensors, streams "
+	        "and\n"
+	        "indices, and all numbers. Prints the first statement that differs, and its place in each\n"
+	        "program; `-` is standard input. Exit code: 0 the same; 1 different; 2 a wrong program or\n"
+	        "command line.",
 	    .table = {OPTION_TABLE("Options, for both", rows, &o),
 	              OPTION_TABLE("Output", output_rows, &output)},
 	    .table_n = 2,

@@ -138,7 +138,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct doctor_command, launch),
      .init.on = true,
-     .help = "start 2 ranks by mpirun or srun, to see whether that works"},
+     .help = "start 2 ranks with mpirun or srun, as a test"},
     JSON_OPTION(struct doctor_command, json),
 };
 
@@ -148,10 +148,11 @@ int cmd_doctor(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…]",
-	    .about = "Says what this machine has for ranks: cores, memory, BLAS and its kernels, MPI and its "
-	             "launcher, GPUs\nand their libraries. Under a part that is missing or slow stands the "
-	             "command\nthat installs it or sets it right.\n"
-	             "Exit code: 0; 2 for a wrong command line; 5 if --target's device is missing.",
+	    .about =
+	        "Prints the parts of this machine that ranks use: cores, memory, BLAS and its kernels, MPI\n"
+	        "and its launcher, GPUs and their libraries. Below a missing or slow part, prints the\n"
+	        "command that installs or mends it.\n"
+	        "Exit code: 0; 2 for a wrong command line; 5 if --target's device is missing.",
 	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .no_files = true,

@@ -79,7 +79,7 @@ static const struct option rows[] = {
     {.name = "check",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct fmt_command, check),
-     .help = "only say which files are not formatted (exit code 1)"},
+     .help = "only name the files that are not formatted (exit code 1)"},
     COLOR_OPTION(struct fmt_command, color),
 };
 

@@ -32,7 +32,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct lsp_command, stdio),
      .init.on = true,
-     .help = "speak over standard input and output, the only way there is"},
+     .help = "use standard input and output; always on"},
 };
 
 int cmd_lsp(int argc, char **argv)
@@ -52,7 +52,8 @@ int cmd_lsp(int argc, char **argv)
 			fprintf(stderr, "hirc: error: lsp takes no file; the editor sends the texts\n");
 			status = STATUS_USAGE;
 		} else if (!c.stdio) {
-			fprintf(stderr, "hirc: error: there is no other way than --stdio\n");
+			fprintf(stderr, "hirc lsp: error: hirc serves only standard input and output: leave "
+			                "--no-stdio out\n");
 			status = STATUS_USAGE;
 		} else {
 			status = serve(&c);

@@ -71,8 +71,8 @@ static bool can_write(struct report_command *c, const struct command_line *line)
 	struct buf other = {0};
 	if (!c->output && options_replaces(line, c->file, &other)) {
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-		           "'%s' would take the place of %s: -o FILE.html gives the page another name",
-		           c->file, other.at);
+		           "'%s' would replace %s: -o FILE.html gives the page another name", c->file,
+		           other.at);
 		buf_free(&other);
 		return false;
 	}

@@ -288,8 +288,10 @@ int cmd_test(int argc, char **argv)
 	    .usage = "[OPTION…] [DIR|FILE…]",
 	    .about =
 	        "Runs golden tests: files that begin with `# RUN: COMMAND` and end with the output after\n"
-	        "`# EXPECT:`, those of folders in folders, too; without a name those of tests/, or of the "
-	        "folder here.\nExit code: 0; 1 a test failed; 2 wrong command line, or no tests; 77 all were "
+	        "`# EXPECT:`. Runs all tests of a folder and the folders in it; default: tests/, or else "
+	        "the\n"
+	        "current folder.\nExit code: 0; 1 a test failed; 2 wrong command line, or no tests; 77 all "
+	        "were "
 	        "skipped.",
 	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,

@@ -262,7 +262,7 @@ static const struct option rows[] = {
      .min = 1,
      .max = 1 << 20,
      .init.number = DEFAULT_ROWS,
-     .help = "print the N best, and those that ran"},
+     .help = "print the N best candidates, and those that ran"},
     PROGRESS_OPTION(struct tune, progress),
     CSV_OPTION(struct tune, csv),
     JSON_OPTION(struct tune, json),

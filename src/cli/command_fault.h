@@ -22,11 +22,11 @@ struct fault {
 	 .at = offsetof(type, field.exit),                                                                   \
 	 .call = fault_read_exit,                                                                            \
 	 .value = "N",                                                                                       \
-	 .help = "the exit code of the failure, with any message; 124: the command is over its time, 128 + " \
-	         "N: it ends by signal N"},                                                                  \
+	 .help = "exit code of the failure, with any message; 124: the command exceeded its time, "          \
+	         "128 + N: signal N ended it"},                                                              \
 	{                                                                                                    \
 		.name = "match", .kind = OPTION_TEXT, .at = offsetof(type, field.match), .value = "TEXT",    \
-		.help = "a text in the output of the failure, in place of the number of the first error"     \
+		.help = "a text in the output of the failure, instead of the number of the first error"      \
 	}
 bool fault_read_exit(void *fault_exit, const char *text);
 

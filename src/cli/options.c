@@ -260,7 +260,7 @@ static enum options_result read_words(struct command_line *c, int argc, char **a
 		char *word = argv[i];
 		if (ended || word[0] != '-' || !word[1]) {
 			if (!files) {
-				complain(c, "HIRC_FLAGS holds '%s', which is no option", word);
+				complain(c, "HIRC_FLAGS has '%s', which is not an option", word);
 				return OPTIONS_WRONG;
 			}
 			vec_push(&c->file, word);

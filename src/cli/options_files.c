@@ -37,7 +37,7 @@ static bool replaces(const struct command_line *c, const char *path, uint32_t k,
 		if (o->file == FILE_NONE || (k < c->given.n && one_option(c, j, k)) ||
 		    !file_same(path, file_of(o, c->given_text.at[j])))
 			continue;
-		buf_puts(out, "what ");
+		buf_puts(out, "the file that ");
 		option_put_name(o, out);
 		buf_puts(out, o->file == FILE_READ ? " reads" : " writes");
 		return true;
@@ -61,7 +61,7 @@ bool options_spare_files(const struct command_line *c, struct buf *out)
 		if (ok)
 			continue;
 		option_put_name(o, out);
-		buf_printf(out, ": '%s' would take the place of %s: give it another name", path, other.at);
+		buf_printf(out, ": '%s' would replace %s: give it another name", path, other.at);
 	}
 	buf_free(&other);
 	return ok;

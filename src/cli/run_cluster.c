@@ -69,9 +69,9 @@ static void warn_cluster_ranks(struct diag *d, const struct opinion *all, int ra
 		diag_warning(d, W_CLUSTER_RANKS, DIAG_NOWHERE, "--cluster: rank %d cannot read its figures",
 		             first);
 	if (differ > 1)
-		diag_note(d, DIAG_NOWHERE, "%d ranks in all; they take those of rank 0", differ);
+		diag_note(d, DIAG_NOWHERE, "%d ranks differ; they use the figures of rank 0", differ);
 	else
-		diag_note(d, DIAG_NOWHERE, "it takes those of rank 0");
+		diag_note(d, DIAG_NOWHERE, "it uses the figures of rank 0");
 }
 
 enum status run_agree_on_cluster(struct rt_job *job, struct run *r, struct diag *d)

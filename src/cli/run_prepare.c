@@ -34,7 +34,7 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 static bool check_writable(struct diag *d, const char *option, const char *path)
 {
 	if (path && !strcmp(path, "-")) {
-		diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "%s: '-' is no file", option);
+		diag_error(d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "%s: '-' is not a file", option);
 		diag_note(d, DIAG_NOWHERE, "/dev/stdout is standard output, ./- a file of this name");
 		return false;
 	}

@@ -78,7 +78,7 @@ bool run_replay_check(struct run *r, struct diag *d)
 	if (same)
 		return true;
 	diag_error(d, E_REPLAY_FILE, DIAG_NOWHERE,
-	           "--replay: '%s' is of another program than the one that '%s' is compiled to", r->replay,
+	           "--replay: '%s' was recorded for another program than '%s' as compiled here", r->replay,
 	           r->path);
 	diag_note(d, DIAG_NOWHERE,
 	          "give the file and the options that check was given, or make it again: "

@@ -154,8 +154,8 @@ static bool take_list(struct tune *t, struct tune_axis *x, struct sema_define *d
 		}
 		if (!is_count(value.at)) {
 			diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
-			           "-D %s: '%s' is no number of chunks: whole numbers from 1 on", d->name,
-			           value.at);
+			           "-D %s: '%s' is not a number of chunks: give whole numbers from 1 on",
+			           d->name, value.at);
 			buf_free(&value);
 			return false;
 		}
@@ -240,10 +240,12 @@ static bool check_lists(struct tune *t)
 		if (!is_list(d->text))
 			continue;
 		diag_error(t->d, E_DEFINE_VALUES, DIAG_NOWHERE,
-		           "-D %s: only numbers of chunks are varied, '%s' is none", d->name, d->name);
+		           "-D %s: only a number of chunks takes several values, and '%s' is not one",
+		           d->name, d->name);
 		diag_note(t->d, DIAG_NOWHERE,
-		          "they are consts that stand in @stream(…), @serial(…) or as the end of a "
-		          "stream-parallel loop, and nowhere else");
+		          "a number of chunks is a const that occurs only in @stream(…), @serial(…) or as "
+		          "the end of "
+		          "a stream-parallel loop");
 		return false;
 	}
 	return true;

@@ -87,7 +87,7 @@ static bool read_kind(const struct json *j, const struct json_value *root, enum 
 			*out = (enum witness_kind)k;
 			return true;
 		}
-	return json_refuse_member(j, root, "kind", "is no kind of error: '%s'", text);
+	return json_refuse_member(j, root, "kind", "is not a kind of error: '%s'", text);
 }
 
 static bool read_role(const struct json *j, const struct json_value *v, enum witness_role *out)
@@ -100,7 +100,7 @@ static bool read_role(const struct json *j, const struct json_value *v, enum wit
 			*out = (enum witness_role)r;
 			return true;
 		}
-	return json_refuse_member(j, v, "role", "is none: '%s'", text);
+	return json_refuse_member(j, v, "role", "is not a role: '%s'", text);
 }
 
 static bool read_event(const struct json *j, const struct json_value *v, struct witness_file *to)
