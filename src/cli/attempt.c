@@ -16,6 +16,28 @@ enum { GLANCE = 2 };              /* ms between two checks if the command has en
 enum { MOST_OUTPUT = 4 << 20 };   /* bytes of output that are read */
 enum { NUMBER = sizeof "E0203" }; /* with its NUL */
 
+/* ---- the command */
+
+bool attempt_read(struct attempt_command *c, const struct command_line *line, const char *does,
+                  const char *color)
+{
+	if (line->file.n < 2) {
+		fprintf(stderr, "hirc %s: error: no command: `hirc %s %s -- check` %s `hirc check`\n",
+		        line->command, line->command, line->file.at[0], does);
+		return false;
+	}
+	c->word = line->file.at + 1;
+	c->word_n = line->file.n - 1;
+	c->d = diag_new(stderr, DIAG_TEXT, color_setting_find(color));
+	return true;
+}
+
+void attempt_close(struct attempt_command *c)
+{
+	diag_finish(c->d);
+	diag_free(c->d);
+}
+
 /* ---- the place of the program */
 
 static sigset_t ending_signals(void)

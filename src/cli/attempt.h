@@ -42,6 +42,12 @@ struct attempt {
 		.help = "time limit of one run of the command"                                               \
 	}
 
+/* Takes the words after FILE as the command, and opens c->d. does: `reduces for`, in the message where there is no
+ * command; false then. */
+bool attempt_read(struct attempt_command *c, const struct command_line *line, const char *does,
+                  const char *color);
+/* Prints the messages of c->d, and frees it. */
+void attempt_close(struct attempt_command *c);
 /* Chooses the path for variants of the program, and blocks SIGINT and SIGTERM so that attempt_interrupted can
  * report them. path, text: of the original. False after reporting. */
 bool attempt_begin(struct attempt_command *c, const char *path, const struct buf *text);

@@ -87,22 +87,13 @@ int cmd_bisect(int argc, char **argv)
 	    .min_files = 1,
 	};
 	enum status status;
-	int code;
+	int code = STATUS_USAGE;
 	if (!options_parse(&line, argc, argv, &status)) {
 		code = status;
-	} else if (line.file.n < 2) {
-		fprintf(stderr,
-		        "hirc %s: error: no command: `hirc %s %s -- check` searches with `hirc check`\n",
-		        argv[0], argv[0], line.file.at[0]);
-		code = STATUS_USAGE;
-	} else {
-		b.attempt.word = line.file.at + 1;
-		b.attempt.word_n = line.file.n - 1;
-		b.attempt.d = diag_new(stderr, DIAG_TEXT, color_setting_find(b.color));
+	} else if (attempt_read(&b.attempt, &line, "searches with", b.color)) {
 		diag_set_before(b.attempt.d, progress_end, &b.progress);
 		code = bisect_file(&b, line.file.at[0]);
-		diag_finish(b.attempt.d);
-		diag_free(b.attempt.d);
+		attempt_close(&b.attempt);
 	}
 	free_texts(&b);
 	fault_free(&b.fault);

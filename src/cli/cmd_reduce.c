@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/source.h"
 #include "cli/cli_progress.h"
-#include "cli/commands.h"
 #include "cli/command_fault.h"
+#include "cli/commands.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "import/import.h"
@@ -166,21 +166,12 @@ int cmd_reduce(int argc, char **argv)
 	    .min_files = 1,
 	};
 	enum status status;
-	int code;
+	int code = STATUS_USAGE;
 	if (!options_parse(&line, argc, argv, &status)) {
 		code = status;
-	} else if (line.file.n < 2) {
-		fprintf(stderr,
-		        "hirc %s: error: no command: `hirc %s %s -- check` reduces for `hirc check`\n",
-		        argv[0], argv[0], line.file.at[0]);
-		code = STATUS_USAGE;
-	} else {
-		c.attempt.word = line.file.at + 1;
-		c.attempt.word_n = line.file.n - 1;
-		c.attempt.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
+	} else if (attempt_read(&c.attempt, &line, "reduces for", c.color)) {
 		code = reduce_file(&c, line.file.at[0]);
-		diag_finish(c.attempt.d);
-		diag_free(c.attempt.d);
+		attempt_close(&c.attempt);
 	}
 	fault_free(&c.fault);
 	buf_free(&c.reduce.text);
