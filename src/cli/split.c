@@ -15,6 +15,12 @@ static bool is_split(const char *line)
 	return !line[n] || line[n] == '\n';
 }
 
+/* Returns true if nothing but white space follows, as after a line that ends the last program. */
+static bool is_blank(const char *text)
+{
+	return !text[strspn(text, " \t\r\n")];
+}
+
 enum status split_each(const struct source *whole, enum status (*one)(void *to, struct source *s, bool first),
                        void *to)
 {
@@ -22,7 +28,7 @@ enum status split_each(const struct source *whole, enum status (*one)(void *to, 
 	const char *start = whole->text;
 	uint32_t lines = 0;
 	bool first = true;
-	while (start) {
+	while (start && (first || !is_blank(start))) {
 		const char *end = start, *next = NULL;
 		uint32_t count = 0;
 		while (*end && !is_split(end)) {
