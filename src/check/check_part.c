@@ -8,41 +8,50 @@
  * rank of its orbit (classes.c). The part turns with them. */
 #include "check/checker.h"
 
-/* Moves an interval back, round the end of its axis, by the turns that take a rank to the least of its
- * orbit. */
-static void turn_back(const struct symmetry *s, uint32_t rank, const int64_t *by, int64_t extent,
-                      struct span *x)
+/* The ranks that a part is of, where the walk's rank stands for others. */
+struct part_turn {
+	int64_t from; /* the part is turned back from this rank to the least of its orbit; -1: it is not */
+	int64_t to;   /* the part is turned from the walk's rank to this one; -1: it is not */
+	const struct membership *team; /* the members must name the same part; NULL: they need not */
+};
+
+/* Moves an interval round the end of its axis, by the turns from the least rank of an orbit to `rank`, or
+ * back. */
+static void turn_interval(const struct symmetry *s, uint32_t rank, bool back, const int64_t *by,
+                          int64_t extent, struct span *x)
 {
 	int64_t len = x->hi - x->lo, moves = 0;
 	for (unsigned k = 0; k < s->n && extent > 0; k++)
 		moves += by[k] % extent * (s->turn[k].power[rank] % extent);
 	if (extent > 0)
-		x->lo = ((x->lo - moves) % extent + extent) % extent;
+		x->lo = ((x->lo + (back ? -moves : moves)) % extent + extent) % extent;
 	x->hi = x->lo + len;
 }
 
-/* sender: -1 if the part is of no message. team: the team on whose members the part must be the same; NULL:
- * none. */
-static spread_id find_part(struct rank_check *w, value_id v, int64_t sender, const struct membership *team,
-                           int64_t *elements)
+static spread_id find_part(struct rank_check *w, value_id v, const struct part_turn *turn, int64_t *elements)
 {
 	const struct symmetry *s = w->c->symmetry;
-	const bool turns = s && sender >= 0 && sender < w->c->o->ranks;
+	const bool back = s && turn->from >= 0 && turn->from < w->c->o->ranks, on = s && turn->to >= 0;
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
 	struct span span[2 * IR_MAX_LOGICAL]; /* first the part, then the tensor */
 	int64_t n = 1;
 	*elements = -1;
+	if ((turn->team || turn->to >= 0) && w->view[v].in_loop && !check_view_is_bound(w, v))
+		return 0;
 	for (unsigned a = 0; a < rank; a++) {
 		int64_t by[SYMMETRY_MOST] = {0};
 		struct part_axis x;
 		if (!check_view_axis(w, &w->view[v], w->m->value.at[v].type, a, none, &x,
-		                     turns || (s && team) ? by : NULL) ||
-		    (team && !classes_stay(w, team, by)) || __builtin_mul_overflow(n, x.to - x.from, &n))
+		                     back || on || (s && turn->team) ? by : NULL) ||
+		    (turn->team && !classes_stay(w, turn->team, by)) ||
+		    __builtin_mul_overflow(n, x.to - x.from, &n))
 			return 0;
 		span[a] = (struct span){x.from, x.to};
-		if (turns)
-			turn_back(s, (uint32_t)sender, by, x.extent, &span[a]);
+		if (back)
+			turn_interval(s, (uint32_t)turn->from, true, by, x.extent, &span[a]);
+		if (on)
+			turn_interval(s, (uint32_t)turn->to, false, by, x.extent, &span[a]);
 		span[rank + a] = (struct span){0, x.extent};
 	}
 	*elements = n;
@@ -51,13 +60,19 @@ static spread_id find_part(struct rank_check *w, value_id v, int64_t sender, con
 
 spread_id check_part_find(struct rank_check *w, value_id v, int64_t sender, int64_t *elements)
 {
-	return find_part(w, v, sender, NULL, elements);
+	return find_part(w, v, &(struct part_turn){.from = sender, .to = -1}, elements);
 }
 
 spread_id check_part_on_team(struct rank_check *w, value_id v, const struct membership *team)
 {
 	int64_t elements;
-	return find_part(w, v, -1, team, &elements);
+	return find_part(w, v, &(struct part_turn){.from = -1, .to = -1, .team = team}, &elements);
+}
+
+spread_id check_part_at(struct rank_check *w, value_id v, uint32_t device)
+{
+	int64_t elements;
+	return find_part(w, v, &(struct part_turn){.from = -1, .to = device}, &elements);
 }
 
 int check_part_differs(const struct spreads *s, spread_id a, spread_id b)

@@ -186,7 +186,8 @@ static void meet_experts(struct rank_check *w, op_id op)
 	team_id team = w->m->op.at[op].team;
 	struct membership me;
 	if (check_membership(w, team, &me) && classes_meet(w, team, &me)) {
-		uint32_t meeting = match_collective(w, op, &me, -1, &(struct check_moved){.elements = -1}, 0);
+		uint32_t meeting = match_collective(w, op, &me, -1, &(struct check_moved){.elements = -1},
+		                                    &(struct match_parts){0});
 		progress_start(w, op, meeting);
 		progress_stand(w, meeting);
 	}

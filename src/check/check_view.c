@@ -26,6 +26,15 @@ static bool is_cut(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
+bool check_view_is_bound(const struct rank_check *w, value_id v)
+{
+	const struct domain *d = value_domain(w->m, v);
+	unsigned cuts = 0;
+	for (unsigned k = 0; k < d->loop_n; k++)
+		cuts += is_cut(&d->axis[d->loop[k]]);
+	return w->view[v].bound_n >= cuts;
+}
+
 /* ---- buffers */
 
 /* Returns true if the index of a set_stream changes from iteration to iteration. */
@@ -150,6 +159,7 @@ void check_view_buffer(struct rank_check *w, value_id v)
 	w->storage.at[x->storage].made++;
 	written_clear(&w->storage.at[x->storage]);
 	bind_chunks(w, v, x);
+	x->in_loop = w->walker.loop.n != 0;
 }
 
 /* ---- parts */

@@ -186,6 +186,7 @@ struct view {
 	                         ranks */
 	bool absent;          /* the rank is not in the value's mesh */
 	bool vague;           /* the blocks that are bound are not known: a slice counts as the whole view */
+	bool in_loop;         /* a loop made the buffer: the statement that writes it may decide its blocks */
 	bool loose;           /* in the logical axes of the buffer the region is larger than the view */
 	bool dropped;         /* a select has removed an axis */
 	uint32_t symmetric;   /* the symmetric view that it goes through; 0: none */
@@ -415,6 +416,8 @@ bool classes_cut(struct rank_check *w, const struct classes_cut *x, int64_t *by)
 
 /* check_view.c */
 bool check_view_is_here(const struct rank_check *w, value_id v);
+/* Returns true if loops around the ALLOCATE or slices bind all stream and serial axes of a value's type. */
+bool check_view_is_bound(const struct rank_check *w, value_id v);
 void check_view_input(struct rank_check *w, value_id v);
 void check_view_buffer(struct rank_check *w, value_id v); /* for an ALLOCATE, or a result without one */
 void check_view_shard(struct rank_check *w, op_id op);
@@ -442,6 +445,8 @@ static inline int64_t check_part_elements(struct rank_check *w, value_id v)
 }
 /* Finds the part that all members of a team must name: the same one on each. 0: not known. */
 spread_id check_part_on_team(struct rank_check *w, value_id v, const struct membership *team);
+/* Finds the part on a device for which the walk's rank stands. 0: not known. */
+spread_id check_part_at(struct rank_check *w, value_id v, uint32_t device);
 /* Returns the first axis along which parts of two tensors of equal extents differ; -1: none. */
 int check_part_differs(const struct spreads *s, spread_id a, spread_id b);
 
@@ -515,8 +520,13 @@ void handles_use(struct rank_check *w, op_id transfer); /* called when a transfe
 /* match.c: the statements that a rank issues. Each function returns the progress_node at which all ranks that
  * issue the statement meet. */
 uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me, value_id value);
+/* The parts of the tensors that members of a collective give and take; 0: not known, or not comparable. */
+struct match_parts {
+	spread_id given, taken;
+	uint32_t giver; /* device that gives `given` */
+};
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
-                          const struct check_moved *moved, spread_id part);
+                          const struct check_moved *moved, const struct match_parts *parts);
 /* team: of a CollectivePermute; 0 for sends and receives. */
 uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
                        int64_t elements, spread_id part);

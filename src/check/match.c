@@ -196,6 +196,33 @@ static void compare_blocks(struct rank_check *w, struct channel *ch, op_id op, c
 	buf_free(&where);
 }
 
+/* Compares the part that this member takes with the part that it, or the root, gives. */
+static void compare_parts(struct rank_check *w, struct channel *ch, op_id op, const struct membership *me,
+                          const struct match_parts *parts)
+{
+	struct checker *c = w->c;
+	const int axis = check_part_differs(&c->spreads, parts->given, parts->taken);
+	if (ch->broken || axis < 0)
+		return;
+	struct buf given = {0}, taken = {0}, where = {0};
+	ch->broken = true;
+	if (report_once(c, "part", op, 0)) {
+		put_channel(c, ch, ch->count[me->member], &where);
+		put_interval(c, parts->given, axis, &given);
+		put_interval(c, parts->taken, axis, &taken);
+		diag_error(c->d, E_MISMATCH, c->m->op.at[op].at,
+		           "mismatch: rank %lld takes %s here, rank %u gives %s (%s)", (long long)w->rank,
+		           taken.at, parts->giver, given.at, where.at);
+		diag_note(
+		    c->d, DIAG_NOWHERE,
+		    "between tensors of equal extents an element keeps its index: give and take the same "
+		    "block");
+	}
+	buf_free(&given);
+	buf_free(&taken);
+	buf_free(&where);
+}
+
 static uint32_t add_entry(struct rank_check *w, const struct channel *key, const struct match_entry *e)
 {
 	struct channel *ch = channel_get(w->c, key);
@@ -211,15 +238,16 @@ static uint32_t add_entry(struct rank_check *w, const struct channel *key, const
 }
 
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
-                          const struct check_moved *moved, spread_id part)
+                          const struct check_moved *moved, const struct match_parts *parts)
 {
 	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
 	const struct match_entry e = {.op = op,
 	                              .member = me->member,
 	                              .root = root,
 	                              .elements = moved->has_blocks ? -1 : moved->elements,
-	                              .part = part};
+	                              .part = parts->given ? parts->given : parts->taken};
 	uint32_t meeting = add_entry(w, &key, &e);
+	compare_parts(w, channel_get(w->c, &key), op, me, parts);
 	compare_blocks(w, channel_get(w->c, &key), op, me, moved);
 	return meeting;
 }

@@ -157,6 +157,37 @@ static void check_holds(struct rank_check *w, const struct checked_collective *x
 	buf_free(&text);
 }
 
+/* Finds the parts of collectives that keep the index of each element, and name one part on all members. */
+static struct match_parts find_parts(struct rank_check *w, const struct checked_collective *x)
+{
+	const enum op_kind kind = (enum op_kind)w->m->op.at[x->op].kind;
+	const uint32_t root = x->root >= 0 ? x->me.device[x->root] : 0;
+	const bool is_root = x->root >= 0 && (w->c->symmetry ? w->c->symmetry->least[root] : root) == w->rank;
+	struct match_parts parts = {.giver = (uint32_t)w->rank};
+	switch (kind) {
+	case OP_ALLREDUCE:
+	case OP_REDUCE:
+	case OP_REDUCE_SCATTER:
+		parts.given = check_part_on_team(w, x->in, &x->me);
+		if (kind == OP_ALLREDUCE)
+			parts.taken = check_part_on_team(w, x->out, &x->me);
+		else if (kind == OP_REDUCE && is_root)
+			parts.taken = check_part_at(w, x->out, root);
+		break;
+	case OP_BROADCASTS:
+	case OP_SEND_RECV:
+		parts.giver = root;
+		if (is_root)
+			parts.given = check_part_at(w, x->in, root);
+		if (kind == OP_BROADCASTS || x->root != x->me.member)
+			parts.taken = check_part_on_team(w, x->out, &x->me);
+		break;
+	default:
+		break;
+	}
+	return parts;
+}
+
 /* Finds root and peers, and their numbers in the team. Returns 0 if one is not a member. */
 static uint32_t match_members(struct rank_check *w, struct checked_collective *x)
 {
@@ -188,10 +219,8 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 		moved.elements = typed;
 	if (moved.has_blocks && x->root >= 0 && !classes_alone(w))
 		return 0;
-	spread_id part = 0;
-	if (op_info[o->kind].traits & TRAIT_REDUCES && check_view_is_here(w, x->in))
-		part = check_part_on_team(w, x->in, &x->me);
-	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved, part);
+	struct match_parts parts = find_parts(w, x);
+	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved, &parts);
 	for (unsigned k = 0; k < 2 && permutes; k++)
 		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
 		              check_part_elements(w, k ? x->out : x->in), 0);

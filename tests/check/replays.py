@@ -37,6 +37,7 @@ EXCEPT = {
     ("symmetric_lives", "order"): MAPPED, ("inner_splits", "other_half"): MOVED,
     ("json", "wrong"): SAME, ("b50_allreduce_of_different_blocks", "p"): ADDED, ("parts", "other_blocks"): ADDED,
     ("parts", "columns"): ADDED, ("parts", "shards"): ADDED, ("parts", "rooted"): ADDED,
+    ("parts", "into_another"): MOVED, ("parts", "wrong_root"): MOVED,
 }
 MUTANT_EXCEPT = {"indices": "the run ends with an error: an index is poison"}
 
