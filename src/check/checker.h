@@ -252,6 +252,7 @@ struct storage {
 	uint32_t made;               /* how often it was allocated */
 	VEC(region_part_id) written; /* since the last allocation */
 	VEC(uint64_t) written_bit;   /* by part */
+	bool written_unnumbered;     /* a part is in `written` without the numbers of its blocks */
 	bool written_loosely;        /* a written part is missing in `written`: only a larger part is known */
 	op_id freed;                 /* 0: alive */
 	uint32_t freed_iteration;

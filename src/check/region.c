@@ -123,6 +123,17 @@ bool parts_is_empty(const struct parts *p, region_part_id r)
 	return false;
 }
 
+bool parts_find_domain(const struct parts *p, region_part_id r, domain_id *domain)
+{
+	const struct condition *x = p->condition.at + p->part.at[r].first;
+	for (uint32_t i = 0; i < p->part.at[r].n; i++) {
+		*domain = *domain ? *domain : x[i].domain;
+		if (x[i].domain && x[i].domain != *domain)
+			return false;
+	}
+	return true;
+}
+
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b)
 {
 	const struct condition *x = p->condition.at + p->part.at[a].first;

@@ -44,6 +44,9 @@ bool parts_range(const struct parts *p, region_part_id r, domain_id domain, uint
 /* Returns true if two regions of one buffer surely have no element in common. */
 bool parts_disjoint(const struct parts *p, region_part_id a, region_part_id b);
 bool parts_is_empty(const struct parts *p, region_part_id r);
+/* Sets *domain to the domain whose axes the conditions of a region bound, if it is 0 and one is bound. Returns
+ * false if they bound axes of another domain; logical axes do not count. */
+bool parts_find_domain(const struct parts *p, region_part_id r, domain_id *domain);
 /* Returns true if a surely holds all of b. */
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b);
 
