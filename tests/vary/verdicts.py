@@ -45,11 +45,11 @@ SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"]}
 KINDS = ["given", "dumps", "random", "compiled", "mutants"]
 CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
 RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
-NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal"}
+NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal", "E0728": "long"}
 # A run may fail for reasons that the check does not see: kernels of externs, files, the machine's memory, data as
 # indices.
 DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|has \d+ bytes, this machine|"
-                     r"index -?\d+ is outside of the axis|expert -?\d+ is not below)")
+                     r"index -?\d+ is outside of the axis|expert -?\d+ is not below|division by zero)")
 UNKNOWN = ("E0610", "E0611")
 RIGHT = ("right", "undecided")
 APART = ("never-written", "held-by-none", "unequal")
