@@ -27,7 +27,8 @@ static void find_races(struct rank_check *w, struct storage *x, op_id op, const 
 	for (uint32_t k = 0; k < x->record.n; k++) {
 		const struct record *r = &x->record.at[k];
 		if ((a->kind == ACCESS_READ && r->kind == ACCESS_READ) || r->others || is_before(r, clock) ||
-		    parts_disjoint(p, r->region, a->view.region))
+		    parts_disjoint(p, r->region, a->view.region) ||
+		    (w->c->o->certain && parts_are_unlike(p, r->region, a->view.region)))
 			continue;
 		report_race(w, x, op, a->kind, thread, r);
 	}

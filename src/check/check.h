@@ -45,7 +45,8 @@ struct check_options {
 	 * valid until the check ends. NULL: numbers of elements come from the types. */
 	bool (*moved)(void *plans, int64_t rank, op_id op, uint32_t nth, struct check_moved *out);
 	void *plans;
-	bool strict; /* the caller provides inputs and memory, and takes them back, by work on the initial
+	bool certain; /* no race of views is reported whose types number blocks in different ways */
+	bool strict;  /* the caller provides inputs and memory, and takes them back, by work on the initial
 	                stream */
 };
 

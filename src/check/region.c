@@ -134,6 +134,22 @@ bool parts_find_domain(const struct parts *p, region_part_id r, domain_id *domai
 	return true;
 }
 
+/* Returns true if region a bounds a coordinate of a view's type that b leaves open. */
+static bool bounds_more(const struct parts *p, region_part_id a, region_part_id b)
+{
+	const struct condition *x = p->condition.at + p->part.at[a].first;
+	int64_t lo, hi;
+	for (uint32_t i = 0; i < p->part.at[a].n; i++)
+		if (x[i].domain && !parts_range(p, b, x[i].domain, x[i].axis, &lo, &hi))
+			return true;
+	return false;
+}
+
+bool parts_are_unlike(const struct parts *p, region_part_id a, region_part_id b)
+{
+	return bounds_more(p, a, b) && bounds_more(p, b, a);
+}
+
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b)
 {
 	const struct condition *x = p->condition.at + p->part.at[a].first;

@@ -47,6 +47,9 @@ bool parts_is_empty(const struct parts *p, region_part_id r);
 /* Sets *domain to the domain whose axes the conditions of a region bound, if it is 0 and one is bound. Returns
  * false if they bound axes of another domain; logical axes do not count. */
 bool parts_find_domain(const struct parts *p, region_part_id r, domain_id *domain);
+/* Returns true if each of two regions bounds a coordinate of a view's type that the other one leaves open: they may
+ * be disjoint, although parts_disjoint cannot tell. */
+bool parts_are_unlike(const struct parts *p, region_part_id a, region_part_id b);
 /* Returns true if a surely holds all of b. */
 bool parts_cover(const struct parts *p, region_part_id a, region_part_id b);
 

@@ -11,7 +11,8 @@ static enum check_status check_streams(struct module *m, struct diag *d, int64_t
 	                                .streams = streams,
 	                                .queue = CHECK_QUEUE,
 	                                .work = GUARD_MAX_WORK,
-	                                .strict = true};
+	                                .strict = true,
+	                                .certain = true};
 	return check_program(m, d, &o, r);
 }
 
