@@ -153,8 +153,9 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 		return false;
 	const struct domain *e = &m->domain.at[again];
 	return d.axis_n == e->axis_n && d.xform_n == e->xform_n && d.loop_n == e->loop_n &&
-	       !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n) &&
-	       !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n) && !memcmp(d.loop, e->loop, d.loop_n);
+	       (!d.axis_n || !memcmp(d.axis, e->axis, sizeof *d.axis * d.axis_n)) &&
+	       (!d.xform_n || !memcmp(d.xform, e->xform, sizeof *d.xform * d.xform_n)) &&
+	       (!d.loop_n || !memcmp(d.loop, e->loop, d.loop_n));
 }
 
 /* ---- axes that placements can make as well */
