@@ -78,9 +78,9 @@ int cmd_bisect(int argc, char **argv)
 	    .usage = "[OPTION…] FILE -- COMMAND [ARGUMENT…]",
 	    .about =
 	        "Finds the pass that makes `hirc COMMAND` fail, and where the pass could have left the "
-	        "change "
-	        "out, the\nchange with its statement. Prints the first difference of the program before and "
-	        "after. `%s` among the\narguments is the program; without it the program comes last; `-` is "
+	        "change out, the\nchange with its statement. Prints the first difference of the program "
+	        "before and after. `%s` among the\narguments is the program; without it the program comes "
+	        "last; `-` is "
 	        "standard input.",
 	    .table = {OPTION_TABLE("Options", rows, &b)},
 	    .table_n = 1,
