@@ -6,6 +6,7 @@
 #include "base/json_put.h"
 #include "base/str.h"
 #include "base/table.h"
+#include "cli/check_against.h"
 #include "cli/check_memory.h"
 #include "cli/cli_progress.h"
 #include "cli/commands.h"
@@ -28,6 +29,7 @@ struct check_command {
 	struct check_options check;
 	const char *path;
 	const char *witness; /* the file; NULL: none */
+	const char *against; /* a program to compare with; NULL: none */
 	bool split, json;
 	const char *result;         /* of the last program: "ok", or the kind of failure */
 	struct check_result proved; /* set if result is "ok" */
@@ -132,7 +134,10 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	c->check.ranks = needed; /* more ranks would be idle */
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
-	return report_proof(c, m, d, c->family_text || c->json);
+	enum status status = report_proof(c, m, d, c->family_text || c->json);
+	if (status == STATUS_OK && c->against)
+		status = check_against(d, m, c->against, &c->compile, &c->check);
+	return status;
 }
 
 static const struct table_column program_column[] = {{.name = "program"},  {.name = "family"},
@@ -329,6 +334,12 @@ static const struct option rows[] = {
      .value = "W.json",
      .file = FILE_WRITTEN,
      .help = "write a witness of the first error, for `hirc run --replay=W.json`"},
+    {.name = "against",
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct check_command, against),
+     .value = "FILE",
+     .file = FILE_READ,
+     .help = "prove that the program computes the same function as FILE, before all passes"},
     PROGRESS_OPTION(struct check_command, progress),
     JSON_OPTION(struct check_command, json),
     SPLIT_OPTION(struct check_command, split),

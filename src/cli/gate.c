@@ -4,6 +4,8 @@
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "plan/plan_accept.h"
+#include "values/values.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 struct gate {
@@ -144,6 +146,19 @@ enum check_status gate_prove(struct module *m, struct diag *d, const struct chec
 	return status;
 }
 
+/* Proves the contents of the memory of a program that is ordered. */
+static enum check_status prove_values(struct module *m, struct diag *d, const struct check_options *o,
+                                      struct check_result *out)
+{
+	const struct values_options with = {.ranks = o->ranks, .streams = o->streams, .work = o->work};
+	struct values_result found;
+	(void)out;
+	enum values_status status = values_prove(m, d, &with, &found);
+	if (getenv("VDEBUG"))
+		fprintf(stderr, "values: status %d trusted %u at %u\n", status, found.trusted_n, found.trusted ? m->op.at[found.trusted].kind : 0);
+	return status == VALUES_WRONG ? CHECK_WRONG : CHECK_CLEAN;
+}
+
 enum check_status gate_check(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out)
 {
@@ -152,6 +167,8 @@ enum check_status gate_check(struct module *m, struct diag *d, const struct chec
 	enum check_status status = prove_plans(&g, d, o, out);
 	if ((status == CHECK_CLEAN || status == CHECK_UNKNOWN) && !accepts_all(&g, d))
 		status = CHECK_WRONG;
+	if (status == CHECK_CLEAN)
+		status = prove_values(m, d, o, out);
 	if (status == CHECK_CLEAN)
 		note_extern(m, d);
 	gate_close(&g);

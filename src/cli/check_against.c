@@ -1,0 +1,66 @@
+/* check_against: see check_against.h. */
+#include "cli/check_against.h"
+#include "cli/output.h"
+#include "import/import.h"
+#include "ir/print.h"
+#include "values/values.h"
+#include <stdio.h>
+#include <string.h>
+
+/* Reads the other program, for as many ranks as this one. */
+static struct module *read_other(struct diag *d, const struct module *m, const char *path,
+                                 const struct compile_options *given, enum status *status)
+{
+	struct compile_options o = *given;
+	struct source *s;
+	o.np = o.np ? o.np : module_ranks(m);
+	*status = source_read_bytes(d, path, import_knows_bytes, &s);
+	return *status == STATUS_OK ? compile_source(d, s, &o, false, status) : NULL;
+}
+
+static bool have_equal_outputs(struct diag *d, struct module *a, struct module *b, const char *path)
+{
+	bool equal = a->output.n == b->output.n;
+	if (!equal)
+		diag_error(d, E_OUTPUTS_UNLIKE, DIAG_NOWHERE, "the program has %u outputs, %s has %u", a->output.n, path,
+		           b->output.n);
+	for (uint32_t i = 0; i < a->output.n && equal; i++) {
+		struct buf x = {0}, y = {0};
+		ir_print_value_name(a, a->output.at[i], &x);
+		ir_print_value_name(b, b->output.at[i], &y);
+		equal = !strcmp(x.at, y.at);
+		if (!equal)
+			diag_error(d, E_OUTPUTS_UNLIKE, a->value.at[a->output.at[i]].at,
+			           "output %u is '%s', in %s it is '%s'", i + 1, x.at, path, y.at);
+		buf_free(&x);
+		buf_free(&y);
+	}
+	return equal;
+}
+
+enum status check_against(struct diag *d, struct module *m, const char *path, const struct compile_options *o,
+                          const struct check_options *check)
+{
+	const struct values_options with = {
+	    .ranks = check->ranks, .streams = check->streams, .work = check->work};
+	enum values_relation relation;
+	enum status status;
+	struct module *other = read_other(d, m, path, o, &status);
+	diag_set_source(d, m->source);
+	if (!other)
+		return status;
+	status = STATUS_DIAGNOSTICS;
+	if (have_equal_outputs(d, m, other, path))
+		switch (values_compare(m, other, d, &with, path, &relation)) {
+		case VALUES_PROVED:
+			if (relation == VALUES_DIFFERS)
+				break;
+			printf(relation == VALUES_COMPUTES ? "computes %s\n" : "not related to %s\n", path);
+			status = output_status(output_flush());
+			break;
+		default:
+			diag_error(d, E_CHECK_TOO_LONG, DIAG_NOWHERE, "%s cannot be walked", path);
+		}
+	compile_free(other);
+	return status;
+}

@@ -1,0 +1,236 @@
+/* evaluate: see evaluate.h. */
+#include "values/evaluate.h"
+#include "ir/ir.h"
+#include <string.h>
+
+enum {
+	MAX_PRODUCTS = 64, /* summands of one operation's result; with more, operands are not taken apart */
+	NOT_SEEN = UINT32_MAX
+};
+
+/* The numbering of the iteration space's dims by their first use in the operands. */
+struct numbering {
+	uint32_t seen_n, of[TERM_MAX_AXES]; /* of: by dim; NOT_SEEN */
+	uint32_t dim[TERM_MAX_AXES];        /* by number */
+	int64_t origin[TERM_MAX_AXES];      /* by dim: index of the term where the dim's index is 0 */
+};
+
+static void number_dim(struct numbering *n, uint32_t dim, int64_t origin)
+{
+	if (n->of[dim] != NOT_SEEN)
+		return;
+	n->of[dim] = n->seen_n;
+	n->dim[n->seen_n++] = dim;
+	n->origin[dim] = origin;
+}
+
+static bool keeps_place(const struct application *x, uint32_t dim)
+{
+	return x->has_place || x->dim[dim].kind == EVALUATE_WHOLE || x->dim[dim].kind == EVALUATE_INSIDE;
+}
+
+static void number_operand(const struct facts *f, const struct application *x, fact_id operand,
+                           struct numbering *n)
+{
+	const struct fact *o = &f->fact.at[operand];
+	for (uint32_t k = 0; k < o->n; k++)
+		for (unsigned a = 0; a < o->at[k].image_n; a++) {
+			const struct image_axis *i = &o->at[k].image[a];
+			if (i->axis != AXIS_FIXED)
+				number_dim(n, i->axis, keeps_place(x, i->axis) ? 0 : i->offset);
+		}
+}
+
+/* Makes the operation's term of operands that are not taken apart any more. Appends the spans of reduced dims
+ * to share. */
+static struct summand make_term(struct facts *f, const struct application *x, const fact_id *operand,
+                                struct image_axis *image, struct share_span *share)
+{
+	struct numbering n = {0};
+	struct image_axis to[TERM_MAX_AXES] = {{0}};
+	uint64_t key[TERM_MAX_OPERANDS + 4 * TERM_MAX_AXES + 1];
+	int64_t reduced[TERM_MAX_AXES][2];
+	struct summand s = {.factor = 1, .image = image, .share = share};
+	struct term t = {.kind = x->kind, .label = x->label, .key = key, .operand_n = (uint8_t)x->operand_n};
+	memset(n.of, 0xff, sizeof n.of);
+	for (unsigned k = 0; k < x->operand_n; k++)
+		number_operand(f, x, operand[k], &n);
+	for (uint32_t d = 0; d < x->dim_n && x->has_all_dims; d++)
+		if (x->dim[d].kind == EVALUATE_PARALLEL || x->dim[d].kind == EVALUATE_WHOLE)
+			number_dim(&n, d, 0);
+	for (uint32_t d = 0; d < x->dim_n; d++) {
+		to[d] = (struct image_axis){.axis = n.of[d], .offset = -n.origin[d]};
+		if (n.of[d] == NOT_SEEN)
+			to[d] = (struct image_axis){.axis = AXIS_FIXED};
+		if (n.of[d] == NOT_SEEN && x->dim[d].kind == EVALUATE_REDUCED && x->reduce == REDUCE_SUM)
+			s.factor *= (double)(x->dim[d].share_hi - x->dim[d].share_lo);
+	}
+	for (unsigned k = 0; k < x->operand_n; k++)
+		key[t.key_n++] = facts_move(f, operand[k], to);
+	for (uint32_t c = 0; c < n.seen_n; c++) {
+		const uint32_t d = n.dim[c];
+		const struct evaluate_axis *dim = &x->dim[d];
+		key[t.key_n++] = dim->kind;
+		if (dim->kind != EVALUATE_PARALLEL) {
+			key[t.key_n++] = (uint64_t)(dim->lo + n.origin[d]);
+			key[t.key_n++] = (uint64_t)(dim->hi + n.origin[d]);
+		}
+		if (dim->kind == EVALUATE_REDUCED) {
+			reduced[t.reduced_n][0] = dim->lo + n.origin[d];
+			reduced[t.reduced_n++][1] = dim->hi + n.origin[d];
+		} else if (dim->kind != EVALUATE_INSIDE) {
+			image[s.image_n++] = (struct image_axis){.axis = d, .offset = n.origin[d]};
+			t.axis_n++;
+		}
+	}
+	t.reduced = (const int64_t(*)[2])reduced;
+	s.term = facts_intern(f, &t);
+	for (uint32_t c = 0, r = 0; c < n.seen_n; c++) {
+		const uint32_t d = n.dim[c];
+		const struct evaluate_axis *dim = &x->dim[d];
+		if (dim->kind != EVALUATE_REDUCED)
+			continue;
+		if (dim->share_lo > dim->lo || dim->share_hi < dim->hi)
+			share[s.share_n++] = (struct share_span){.of = s.term,
+			                                         .axis = r,
+			                                         .lo = dim->share_lo + n.origin[d],
+			                                         .hi = dim->share_hi + n.origin[d]};
+		r++;
+	}
+	return s;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct share_span *x = a, *y = b;
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	return (x->axis > y->axis) - (x->axis < y->axis);
+}
+
+/* Applies the operation to one summand of each linear operand. */
+static fact_id apply_once(struct facts *f, const struct application *x, const uint32_t *pick)
+{
+	struct image_axis image[TERM_MAX_AXES];
+	struct share_span share[4 * TERM_MAX_AXES];
+	fact_id operand[TERM_MAX_OPERANDS];
+	double factor = 1;
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		operand[k] = x->operand[k];
+		if (!(x->linear >> k & 1))
+			continue;
+		struct summand one = f->fact.at[operand[k]].at[pick[k]];
+		factor *= one.factor;
+		one.factor = 1;
+		one.share_n = 0;
+		operand[k] = facts_summand(f, one);
+	}
+	struct summand s = make_term(f, x, operand, image, share);
+	s.factor *= factor;
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		const struct summand *one = &f->fact.at[x->operand[k]].at[pick[k]];
+		for (unsigned i = 0; x->linear >> k & 1 && i < one->share_n; i++) {
+			if (s.share_n == sizeof share / sizeof *share)
+				return FACT_UNKNOWN;
+			share[s.share_n++] = one->share[i];
+		}
+	}
+	qsort(share, s.share_n, sizeof *share, compare_spans);
+	for (unsigned i = 1; i < s.share_n; i++)
+		if (!compare_spans(&share[i - 1], &share[i]))
+			return FACT_UNKNOWN; /* two parts of one sum are multiplied */
+	return facts_summand(f, s);
+}
+
+fact_id evaluate(struct facts *f, const struct application *given)
+{
+	struct application x = *given;
+	uint32_t pick[TERM_MAX_OPERANDS] = {0};
+	uint64_t products = 1;
+	for (unsigned k = 0; k < x.operand_n; k++) {
+		if (!x.operand[k])
+			return FACT_UNKNOWN;
+		if (x.linear >> k & 1 && !f->fact.at[x.operand[k]].n)
+			return facts_number(f, 0);
+		products *= x.linear >> k & 1 ? f->fact.at[x.operand[k]].n : 1;
+	}
+	if (products > MAX_PRODUCTS) {
+		for (unsigned k = 0; k < x.operand_n; k++)
+			if (x.linear >> k & 1 && !facts_is_complete(f, x.operand[k]))
+				return FACT_UNKNOWN;
+		x.linear = 0;
+		products = 1;
+	}
+	struct addend list[MAX_PRODUCTS];
+	for (unsigned n = 0; n < products; n++) {
+		list[n] = (struct addend){1, apply_once(f, &x, pick)};
+		for (unsigned k = 0; k < x.operand_n; k++) { /* the next combination */
+			if (!(x.linear >> k & 1))
+				continue;
+			if (++pick[k] < f->fact.at[x.operand[k]].n)
+				break;
+			pick[k] = 0;
+		}
+	}
+	return facts_join(f, x.reduce, list, (unsigned)products, NULL);
+}
+
+/* ---- reshape */
+
+static fact_id reshape_summand(struct facts *f, const struct summand *of, const struct reshape *r)
+{
+	uint64_t key[8 * TERM_MAX_AXES];
+	struct image_axis image[TERM_MAX_AXES], in[TERM_MAX_AXES] = {{0}};
+	struct summand one = *of,
+	               s = {.factor = of->factor, .share_n = of->share_n, .share = of->share, .image = image};
+	struct term t = {.kind = OP_RESHAPE, .key = key, .key_n = 1, .operand_n = 1};
+	uint32_t number = 0, number_of[TERM_MAX_AXES];
+	int64_t origin[TERM_MAX_AXES] = {0};
+	memset(number_of, 0xff, sizeof number_of);
+	for (unsigned a = 0; a < of->image_n; a++) {
+		const struct image_axis *i = &of->image[a];
+		if (i->axis == AXIS_FIXED || r->pair[i->axis] == 255 || number_of[i->axis] != NOT_SEEN)
+			continue;
+		number_of[i->axis] = number;
+		origin[i->axis] = i->offset;
+		image[number++] = (struct image_axis){.axis = r->pair[i->axis], .offset = i->offset};
+	}
+	for (unsigned a = 0; a < r->in_n; a++)
+		in[a] = (struct image_axis){.axis = number_of[a], .offset = -origin[a]};
+	uint32_t inner = number; /* axes of groups follow those that stay */
+	for (unsigned g = 0; g < r->group_n; g++) {
+		const struct reshape_group *group = &r->group[g];
+		key[t.key_n++] = (uint64_t)group->in_n << 32 | group->out_n;
+		for (unsigned a = 0; a < group->in_n; a++) {
+			in[group->in + a] = (struct image_axis){.axis = inner++};
+			key[t.key_n++] = (uint64_t)group->in_extent[a];
+		}
+		for (unsigned a = 0; a < group->out_n; a++) {
+			image[number++] = (struct image_axis){.axis = group->out + a};
+			key[t.key_n++] = (uint64_t)group->out_extent[a];
+		}
+	}
+	one.factor = 1;
+	one.share_n = 0;
+	key[0] = facts_move(f, facts_summand(f, one), in);
+	t.axis_n = (uint8_t)number;
+	s.image_n = (uint16_t)number;
+	s.term = facts_intern(f, &t);
+	return facts_summand(f, s);
+}
+
+fact_id evaluate_reshape(struct facts *f, fact_id operand, const struct reshape *r)
+{
+	const uint32_t n = f->fact.at[operand].n;
+	double number;
+	if (!operand || facts_is_number(f, operand, &number))
+		return operand;
+	struct addend *list = mem_alloc(sizeof *list * n);
+	for (uint32_t k = 0; k < n; k++) {
+		const struct summand one = f->fact.at[operand].at[k];
+		list[k] = (struct addend){1, reshape_summand(f, &one, r)};
+	}
+	fact_id made = facts_join(f, f->fact.at[operand].reduce, list, n, NULL);
+	free(list);
+	return made;
+}

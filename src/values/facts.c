@@ -1,0 +1,397 @@
+/* facts: see facts.h. */
+#include "values/facts.h"
+#include "ir/ir.h"
+#include "values/evaluate.h"
+#include <math.h>
+#include <string.h>
+
+void facts_open(struct facts *f)
+{
+	*f = (struct facts){.arena = arena_new()};
+	vec_push(&f->term, (struct term){0});
+	vec_push(&f->fact, (struct fact){0});
+	vec_push(&f->label, "");
+	facts_intern(f, &(struct term){.kind = TERM_NUMBER});
+}
+
+void facts_close(struct facts *f)
+{
+	vec_free(&f->term);
+	vec_free(&f->fact);
+	vec_free(&f->label);
+	vec_free(&f->scratch);
+	hash_table_free(&f->terms);
+	hash_table_free(&f->known);
+	hash_table_free(&f->labels);
+	arena_free(f->arena);
+}
+
+uint32_t facts_label(struct facts *f, const char *text)
+{
+	struct hash_probe p = {.hash = hash_text(text)};
+	if (!*text)
+		return 0;
+	for (uint32_t k; (k = hash_next(&f->labels, &p));)
+		if (!strcmp(f->label.at[k], text))
+			return k;
+	vec_push(&f->label, arena_strndup(f->arena, text, strlen(text)));
+	hash_insert(&f->labels, p.hash, f->label.n - 1);
+	return f->label.n - 1;
+}
+
+static const void *keep_bytes(struct facts *f, const void *at, size_t n)
+{
+	return n ? memcpy(arena_alloc(f->arena, n), at, n) : NULL;
+}
+
+static bool bytes_equal(const void *a, const void *b, size_t n)
+{
+	return !n || !memcmp(a, b, n);
+}
+
+term_id facts_intern(struct facts *f, const struct term *t)
+{
+	struct hash_probe p = {.hash = hash_number(hash_number(HASH_START, t->kind), t->label)};
+	p.hash = hash_block(p.hash, t->key, sizeof *t->key * t->key_n);
+	for (uint32_t k; (k = hash_next(&f->terms, &p));) {
+		const struct term *o = &f->term.at[k];
+		if (o->kind == t->kind && o->label == t->label && o->key_n == t->key_n &&
+		    bytes_equal(o->key, t->key, sizeof *t->key * t->key_n))
+			return k;
+	}
+	struct term new = *t;
+	new.key = keep_bytes(f, t->key, sizeof *t->key * t->key_n);
+	new.reduced = keep_bytes(f, t->reduced, sizeof *t->reduced * t->reduced_n);
+	vec_push(&f->term, new);
+	hash_insert(&f->terms, p.hash, f->term.n - 1);
+	return f->term.n - 1;
+}
+
+/* ---- facts */
+
+/* Rounds a factor, so that equal products of factors have equal bits. */
+static double round_factor(double x)
+{
+	int e;
+	double fraction = frexp(x, &e);
+	return isfinite(x) ? ldexp(nearbyint(ldexp(fraction, 40)), e - 40) : x;
+}
+
+static uint64_t hash_summand(uint64_t h, const struct summand *s)
+{
+	uint64_t bits;
+	memcpy(&bits, &s->factor, sizeof bits);
+	h = hash_number(hash_number(h, bits), s->term);
+	h = hash_block(h, s->image, sizeof *s->image * s->image_n);
+	return hash_block(h, s->share, sizeof *s->share * s->share_n);
+}
+
+static int compare_bytes(const void *a, size_t m, const void *b, size_t n)
+{
+	int c = m && n ? memcmp(a, b, m < n ? m : n) : 0;
+	return c ? c : (m > n) - (m < n);
+}
+
+static int compare_element(const struct summand *a, const struct summand *b)
+{
+	if (a->term != b->term)
+		return a->term < b->term ? -1 : 1;
+	return compare_bytes(a->image, sizeof *a->image * a->image_n, b->image,
+	                     sizeof *b->image * b->image_n);
+}
+
+static int compare_share(const struct summand *a, const struct summand *b)
+{
+	return compare_bytes(a->share, sizeof *a->share * a->share_n, b->share,
+	                     sizeof *b->share * b->share_n);
+}
+
+static int compare_summand(const void *a, const void *b)
+{
+	int c = compare_element(a, b);
+	return c ? c : compare_share(a, b);
+}
+
+static fact_id intern_fact(struct facts *f, enum reduce_op reduce, const struct summand *at, uint32_t n)
+{
+	struct hash_probe p = {.hash = hash_number(HASH_START, n)};
+	reduce = n <= 1 && (!n || !at->share_n) ? REDUCE_SUM : reduce;
+	p.hash = hash_number(p.hash, reduce);
+	for (uint32_t k = 0; k < n; k++)
+		p.hash = hash_summand(p.hash, &at[k]);
+	for (uint32_t k; (k = hash_next(&f->known, &p));) {
+		const struct fact *o = &f->fact.at[k];
+		bool same = o->n == n && o->reduce == reduce;
+		for (uint32_t i = 0; i < n && same; i++)
+			same = o->at[i].factor == at[i].factor && !compare_summand(&o->at[i], &at[i]);
+		if (same)
+			return k;
+	}
+	struct summand *kept = arena_new_array(f->arena, struct summand, n);
+	for (uint32_t k = 0; k < n; k++) {
+		kept[k] = at[k];
+		kept[k].image = keep_bytes(f, at[k].image, sizeof *at[k].image * at[k].image_n);
+		kept[k].share = keep_bytes(f, at[k].share, sizeof *at[k].share * at[k].share_n);
+	}
+	vec_push(&f->fact, (struct fact){reduce, n, kept});
+	hash_insert(&f->known, p.hash, f->fact.n - 1);
+	return f->fact.n - 1;
+}
+
+fact_id facts_number(struct facts *f, double number)
+{
+	struct summand s = {.factor = round_factor(number), .term = TERM_ONE};
+	return intern_fact(f, REDUCE_SUM, &s, number != 0);
+}
+
+fact_id facts_term(struct facts *f, term_id term, unsigned n)
+{
+	struct image_axis image[TERM_MAX_AXES];
+	struct summand s = {.factor = 1, .term = term, .image_n = (uint16_t)n, .image = image};
+	for (unsigned a = 0; a < n; a++)
+		image[a] = (struct image_axis){.axis = a};
+	return intern_fact(f, REDUCE_SUM, &s, 1);
+}
+
+fact_id facts_summand(struct facts *f, struct summand s)
+{
+	s.factor = round_factor(s.factor);
+	return intern_fact(f, REDUCE_SUM, &s, s.factor != 0);
+}
+
+fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
+{
+	const struct fact *x = &f->fact.at[fact];
+	if (!fact || !x->n)
+		return fact;
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x->n);
+	struct summand *at = mem_alloc(sizeof *at * x->n);
+	for (uint32_t k = 0; k < x->n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x->at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++) {
+			const struct image_axis from = x->at[k].image[a];
+			own[a] = from;
+			if (from.axis == AXIS_FIXED)
+				continue;
+			own[a] = to[from.axis];
+			own[a].offset += from.offset;
+		}
+	}
+	qsort(at, x->n, sizeof *at, compare_summand);
+	fact_id moved = intern_fact(f, x->reduce, at, x->n);
+	free(at);
+	free(image);
+	return moved;
+}
+
+bool facts_is_complete(const struct facts *f, fact_id fact)
+{
+	for (uint32_t k = 0; k < f->fact.at[fact].n; k++)
+		if (f->fact.at[fact].at[k].share_n)
+			return false;
+	return true;
+}
+
+bool facts_is_number(const struct facts *f, fact_id fact, double *out)
+{
+	const struct fact *x = &f->fact.at[fact];
+	*out = x->n ? x->at[0].factor : 0;
+	return fact && (!x->n || (x->n == 1 && x->at[0].term == TERM_ONE));
+}
+
+/* ---- shares */
+
+static int compare_span(const struct share_span *a, const struct share_span *b)
+{
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	return (a->axis > b->axis) - (a->axis < b->axis);
+}
+
+/* Returns true if two shares have an element in common. An axis without a span is whole. */
+static bool shares_meet(const struct summand *a, const struct summand *b)
+{
+	for (unsigned i = 0, k = 0; i < a->share_n && k < b->share_n;) {
+		const struct share_span *x = &a->share[i], *y = &b->share[k];
+		int c = compare_span(x, y);
+		if (!c && (x->hi <= y->lo || y->hi <= x->lo))
+			return false;
+		i += c <= 0;
+		k += c >= 0;
+	}
+	return true;
+}
+
+static bool share_is_whole(const struct facts *f, const struct share_span *s)
+{
+	const struct term *t = &f->term.at[s->of];
+	return s->axis < t->reduced_n && s->lo <= t->reduced[s->axis][0] && s->hi >= t->reduced[s->axis][1];
+}
+
+/* Joins b to a, if their shares are equal but for one span, and these spans touch. `overlaps`: or have
+ * elements in common. */
+static bool join_shares(struct facts *f, struct summand *a, const struct summand *b, bool overlaps)
+{
+	int differs = -1;
+	if (a->share_n != b->share_n)
+		return false;
+	for (unsigned k = 0; k < a->share_n; k++) {
+		const struct share_span *x = &a->share[k], *y = &b->share[k];
+		if (compare_span(x, y))
+			return false;
+		if (x->lo == y->lo && x->hi == y->hi)
+			continue;
+		if (differs >= 0 ||
+		    (overlaps ? x->hi < y->lo || y->hi < x->lo : x->hi != y->lo && y->hi != x->lo))
+			return false;
+		differs = (int)k;
+	}
+	if (differs < 0)
+		return overlaps;
+	struct share_span *share = arena_new_array(f->arena, struct share_span, a->share_n), *s;
+	memcpy(share, a->share, sizeof *share * a->share_n);
+	s = &share[differs];
+	s->lo = s->lo < b->share[differs].lo ? s->lo : b->share[differs].lo;
+	s->hi = s->hi > b->share[differs].hi ? s->hi : b->share[differs].hi;
+	a->share = share;
+	if (share_is_whole(f, s)) {
+		memmove(s, s + 1, sizeof *s * (size_t)(a->share_n - differs - 1));
+		a->share_n--;
+	}
+	return true;
+}
+
+/* Joins the summands [first, n) of the scratch list, which have one term and image. Returns their new end. */
+static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t first, uint32_t n,
+                             term_id *twice)
+{
+	struct summand *at = f->scratch.at;
+	const bool sums = reduce == REDUCE_SUM, once = sums || reduce == REDUCE_PROD;
+	for (uint32_t i = first; i < n; i++)
+		for (uint32_t k = i + 1; k < n && twice && once && !*twice; k++)
+			if (shares_meet(&at[i], &at[k]))
+				*twice = at[i].term;
+	for (uint32_t i = first; i < n; i++)
+		for (uint32_t k = i + 1; k < n;) {
+			bool same = !compare_share(&at[i], &at[k]), joined;
+			if (same && sums) {
+				at[i].factor = round_factor(at[i].factor + at[k].factor);
+				joined = true;
+			} else {
+				joined =
+				    at[i].factor == at[k].factor && join_shares(f, &at[i], &at[k], !sums);
+			}
+			if (!joined) {
+				k++;
+				continue;
+			}
+			at[k] = at[--n];
+			k = same ? k : i + 1; /* the share has grown: others may touch it now */
+		}
+	uint32_t kept = first;
+	for (uint32_t i = first; i < n; i++)
+		if (at[i].factor != 0)
+			at[kept++] = at[i];
+	return kept;
+}
+
+fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *list, unsigned n,
+                   term_id *twice)
+{
+	f->scratch.n = 0;
+	if (twice)
+		*twice = 0;
+	for (unsigned k = 0; k < n; k++) {
+		const struct fact *x = &f->fact.at[list[k].fact];
+		if (!list[k].fact || (x->n > 1 && n > 1 && x->reduce != reduce && x->reduce != REDUCE_SUM))
+			return FACT_UNKNOWN;
+		for (uint32_t i = 0; i < x->n; i++) {
+			struct summand s = x->at[i];
+			s.factor = round_factor(s.factor * list[k].factor);
+			vec_push(&f->scratch, s);
+		}
+	}
+	const uint32_t all = f->scratch.n;
+	if (all)
+		qsort(f->scratch.at, all, sizeof *f->scratch.at, compare_summand);
+	uint32_t end = 0;
+	for (uint32_t i = 0; i < all;) {
+		uint32_t k = i + 1, first = end;
+		while (k < all && !compare_element(&f->scratch.at[i], &f->scratch.at[k]))
+			k++;
+		memmove(&f->scratch.at[first], &f->scratch.at[i], sizeof *f->scratch.at * (k - i));
+		end = k - i > 1 ? join_element(f, reduce, first, first + (k - i), twice) : first + 1;
+		i = k;
+	}
+	if (end)
+		qsort(f->scratch.at, end, sizeof *f->scratch.at, compare_summand);
+	return intern_fact(f, reduce, f->scratch.at, end);
+}
+
+/* ---- text */
+
+static void print_term(const struct facts *f, const struct term *t, unsigned depth, struct buf *out)
+{
+	const char *label = f->label.at[t->label];
+	if (t->kind == TERM_INPUT || t->kind == TERM_NUMBER) {
+		buf_puts(out, t->kind == TERM_INPUT ? label : "1");
+		return;
+	}
+	buf_puts(out, t->kind == TERM_CONTRACT ? "matmul"
+	              : t->kind == TERM_FLAT   ? "pack"
+	                                       : op_info[t->kind].hir);
+	buf_puts(out, depth || !t->operand_n ? "(" : "(…");
+	for (unsigned k = 0; k < t->operand_n && depth; k++) {
+		buf_puts(out, k ? ", " : "");
+		facts_print(f, (fact_id)t->key[k], depth - 1, out);
+	}
+	buf_putc(out, ')');
+}
+
+void facts_print_share(const struct facts *f, const struct share_span *x, struct buf *out)
+{
+	const int64_t *all = f->term.at[x->of].reduced[x->axis];
+	buf_printf(out, "[%lld, %lld) of [%lld, %lld)", (long long)x->lo, (long long)x->hi, (long long)all[0],
+	           (long long)all[1]);
+}
+
+void facts_print(const struct facts *f, fact_id fact, unsigned depth, struct buf *out)
+{
+	const struct fact *x = &f->fact.at[fact];
+	enum { MOST = 4 };
+	if (!fact || !x->n) {
+		buf_puts(out, fact ? "0" : "?");
+		return;
+	}
+	for (uint32_t k = 0; k < x->n && k < MOST; k++) {
+		const struct summand *s = &x->at[k];
+		buf_puts(out, k ? " + " : "");
+		if (s->factor != 1 || s->term == TERM_ONE)
+			buf_printf(out, "%g%s", s->factor, s->term == TERM_ONE ? "" : " ");
+		if (s->term != TERM_ONE)
+			print_term(f, &f->term.at[s->term], depth, out);
+		for (unsigned a = 0; a < s->image_n; a++)
+			if (s->image[a].offset || s->image[a].axis == AXIS_FIXED) {
+				buf_puts(out, "[");
+				for (a = 0; a < s->image_n; a++) {
+					const struct image_axis *i = &s->image[a];
+					buf_puts(out, a ? ", " : "");
+					if (i->axis == AXIS_FIXED)
+						buf_printf(out, "%lld", (long long)i->offset);
+					else
+						buf_printf(out, i->offset ? "i%u%+lld" : "i%u", i->axis,
+						           (long long)i->offset);
+				}
+				buf_puts(out, "]");
+			}
+		for (unsigned a = 0; a < s->share_n; a++) {
+			buf_puts(out, a ? ", " : " {");
+			facts_print_share(f, &s->share[a], out);
+			buf_puts(out, a + 1 == s->share_n ? "}" : "");
+		}
+	}
+	if (x->n > MOST)
+		buf_printf(out, " + %u more", x->n - MOST);
+}

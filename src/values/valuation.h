@@ -1,0 +1,177 @@
+/* valuation: the state of a walk that gives facts to buffers; shared by the files of this folder.
+ *
+ *     values.c             walks the ranks side by side; outputs
+ *     valuation_view.c     names as parts of buffers
+ *     valuation_local.c    operations on one rank
+ *     valuation_reshape.c  reshape, pack and unpack
+ *     valuation_meet.c     collectives and messages
+ *     valuation_report.c   messages */
+#ifndef HIRC_VALUES_VALUATION_H
+#define HIRC_VALUES_VALUATION_H
+#include "ir/infer.h"
+#include "ir/part.h"
+#include "values/contents.h"
+#include "values/evaluate.h"
+#include "values/values.h"
+#include "walk/walk.h"
+
+enum { VALUE_NONE = UINT32_MAX, VALUE_LEVELS = 8 };
+
+struct value_storage { /* a buffer on a rank */
+	value_id value;
+	uint32_t rank;
+	uint32_t busy; /* Communications in flight that use it */
+	bool fresh;    /* nothing was written since it was made */
+	bool orphan;   /* its name has a new buffer */
+	struct contents contents;
+	uint8_t bound[IR_MAX_LOGICAL]; /* by axis, bits: levels whose block is bound */
+	int64_t step[IR_MAX_LOGICAL][VALUE_LEVELS];
+};
+
+/* A name on a rank: a part of one buffer, or of one buffer of each rank of a team. */
+struct value_view {
+	uint32_t storage;   /* VALUE_NONE: it has no value here */
+	uint32_t symmetric; /* index into valuation.symmetric; 0: only its own buffer */
+	type_id type;
+	bool absent, unknown;                 /* unknown: its elements are not known */
+	bool is_all;                          /* it is the whole buffer of the rank */
+	uint8_t axis_n, axis[IR_MAX_LOGICAL]; /* by axis: axis of the buffer */
+	int64_t fixed[IR_MAX_LOGICAL]; /* by axis of the buffer: the element that a select takes; -1: none */
+	uint8_t bound[IR_MAX_LOGICAL]; /* by own axis: as in a storage */
+	int64_t step[IR_MAX_LOGICAL][VALUE_LEVELS];
+	struct part part;
+};
+
+struct value_symmetric { /* the buffers that a symmetric view shows */
+	uint32_t n;
+	uint32_t *storage; /* by member */
+	struct part *part; /* by member: the elements in that buffer */
+};
+
+struct value_party { /* a member of a meeting */
+	bool here;
+	op_id op;
+	uint32_t rank;
+	int64_t root, peer; /* -1: none */
+	struct value_view in, out;
+	const struct value_view *more; /* of dispatch and combine */
+};
+struct value_meeting {
+	uint32_t n, arrived;
+	bool done;
+	struct value_party *party; /* by member */
+};
+struct value_channel {
+	uint32_t slice; /* of the walk; 0: messages */
+	name_id backend;
+	uint32_t ends[2];
+	uint32_t tag; /* another reason to meet: the statement of a reshard */
+	uint32_t n;
+	uint32_t *count;     /* by member */
+	VEC(uint32_t) entry; /* meetings */
+};
+
+struct value_transfer {
+	VEC(uint32_t) meeting;
+};
+
+struct value_rank {
+	struct valuation *v;
+	uint32_t rank;
+	struct walker walker;
+	struct value_view *view;             /* by value_id */
+	uint32_t *storage_of;                /* by value_id; VALUE_NONE */
+	VEC(struct value_transfer) transfer; /* by number of the walk */
+	VEC(uint32_t) group;
+	struct value_party *posted; /* by op_id */
+	VEC(uint32_t) waits;        /* meetings that must be done before the next step */
+	bool ended, failed;
+};
+
+struct valuation {
+	struct module *m;
+	struct diag *d; /* NULL: nothing is reported */
+	struct facts *facts;
+	const struct values_options *o;
+	struct arena *arena;
+	bool is_logical; /* types place nothing: one rank has all elements */
+	uint64_t work;
+	uint32_t rank_n;
+	struct value_rank *rank;
+	struct walk_program program;
+	VEC(struct value_storage) storage;
+	VEC(uint32_t) unused;                  /* storages that can be made again */
+	VEC(struct value_symmetric) symmetric; /* [0] is unused */
+	VEC(struct value_channel) channel;     /* [0] is unused */
+	VEC(struct value_meeting) meeting;     /* [0] is unused */
+	struct hash_table channels;
+	struct steps_of {
+		bool known;
+		struct bound_steps steps;
+	} * steps;         /* by value_id */
+	uint8_t *reported; /* by op_id */
+	bool wrong;
+	struct values_result *result;
+	bool *trusted; /* by op_id */
+};
+
+static inline struct value_storage *value_storage(struct valuation *v, uint32_t k)
+{
+	return &v->storage.at[k];
+}
+
+/* ---- valuation_view.c */
+void value_view_input(struct value_rank *r, unsigned input);
+/* Makes a buffer for a value. */
+void value_view_make(struct value_rank *r, value_id value);
+void value_view_end(struct value_rank *r, value_id value);
+void value_view_step(struct value_rank *r, const struct step *s);
+/* Returns the view of a value, with its part up to date. */
+struct value_view *value_view_get(struct value_rank *r, value_id value);
+/* Binds the blocks of a new buffer that the operands of the first statement that writes it decide. */
+void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result);
+/* Sets the part of a view from its bound steps. */
+void value_view_place(struct value_rank *r, struct value_view *x);
+/* Appends the written boxes of a view, in its own axes, to out. `own`: only elements that are here, where a
+ * buffer's boxes may be larger. */
+void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out);
+/* Sets the fact of a box of a view, over the view's axes. */
+void value_view_write(struct valuation *v, const struct value_view *x, const struct extent *box,
+                      fact_id fact);
+/* Lists the boxes of a view's part; those of the whole buffer as one. */
+void value_view_boxes(const struct value_view *x, struct contents *out);
+void value_view_write_unknown(struct valuation *v, const struct value_view *x);
+void value_view_use(struct valuation *v, const struct value_view *x, int by);
+
+/* ---- valuation_local.c, valuation_reshape.c */
+void value_local(struct value_rank *r, op_id op);
+void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out);
+void value_pack(struct value_rank *r, op_id op);
+void value_trust(struct valuation *v, op_id op);
+/* Returns the number of a text that tells apart operations of one kind: their attributes and dtypes. */
+uint32_t value_label(struct value_rank *r, op_id op, unsigned result);
+
+/* ---- valuation_meet.c */
+void value_meet_collective(struct value_rank *r, const struct step *s);
+void value_meet_experts(struct value_rank *r, const struct step *s);
+void value_meet_message(struct value_rank *r, const struct step *s);
+void value_meet_prepare(struct value_rank *r, const struct step *s);
+void value_meet_absent(struct value_rank *r, const struct step *s);
+void value_meet_end_group(struct value_rank *r, const struct step *s);
+void value_meet_wait(struct value_rank *r, const struct step *s);
+void value_meet_fence(struct value_rank *r, op_id op, team_id team, const struct value_view *of,
+                      uint32_t *meeting);
+void value_meet_free(struct valuation *v);
+
+/* ---- valuation_report.c */
+/* Appends the name of an input, which is also that of its term. */
+void value_input_name(const struct valuation *v, value_id value, struct buf *out);
+void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned axis, struct part_span needs,
+                       const struct part_axis *has);
+void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_id fact);
+void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fact, term_id term);
+void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
+                              const int64_t *index);
+void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact);
+
+#endif

@@ -1,0 +1,770 @@
+/* valuation_local: operations on one rank.
+ *
+ *     Y <- matmul(A, B)     dims m, n, k
+ *
+ *     1. parts: along each dim, A and B must have the elements that Y's part needs
+ *     2. the dims are cut where the facts of A or B change
+ *     3. in each box of cuts, the facts of A and B give one fact (evaluate.h); boxes that differ only in reduced
+ *        dims are joined
+ *     4. the facts are written to Y */
+#include "ir/expr.h"
+#include "ir/print.h"
+#include "values/valuation.h"
+#include <math.h>
+#include <string.h>
+
+enum { MAX_BOXES = 1 << 16 }; /* of one statement; with more, its result is not known */
+
+void value_trust(struct valuation *v, op_id op)
+{
+	if (v->trusted[op])
+		return;
+	v->trusted[op] = true;
+	v->result->trusted = v->result->trusted ? v->result->trusted : op;
+	v->result->trusted_n++;
+}
+
+/* Attributes that do not change the result. */
+static bool is_attribute_of_how(const char *key)
+{
+	static const char *const how[] = {"backend", "accumulate", "cache_op", "axis",    "keepdims",
+	                                  "shape",   "dims",       "group",    "storage", "start",
+	                                  "stop",    "sizes",      "before",   "after"};
+	for (unsigned k = 0; k < sizeof how / sizeof *how; k++)
+		if (!strcmp(key, how[k]))
+			return true;
+	return false;
+}
+
+uint32_t value_label(struct value_rank *r, op_id op, unsigned result)
+{
+	struct module *m = r->v->m;
+	struct buf text = {0};
+	const struct attrs *list = &m->attrs.at[m->op.at[op].attrs];
+	for (uint32_t k = 0; k < list->n; k++) {
+		const struct attr *a = &list->at[k];
+		const char *key = names_text(m->names, a->key);
+		int64_t value;
+		if (is_attribute_of_how(key))
+			continue;
+		buf_printf(&text, "%s=", key);
+		if (a->kind == ATTR_INT)
+			buf_printf(&text, "%lld", (long long)a->u.i);
+		else if (a->kind == ATTR_FLOAT)
+			buf_printf(&text, "%.17g", a->u.f);
+		else if (a->kind == ATTR_NAME || a->kind == ATTR_STRING)
+			buf_puts(&text, names_text(m->names, a->u.name));
+		else if (a->kind == ATTR_EXPR && walk_value(&r->walker, op, a->u.expr, &value))
+			buf_printf(&text, "%lld", (long long)value);
+		for (uint32_t i = 0; a->kind == ATTR_INTS && i < a->n; i++)
+			buf_printf(&text, "%lld,", (long long)a->u.ints[i]);
+		buf_putc(&text, ' ');
+	}
+	if (result)
+		buf_printf(&text, "result %u ", result);
+	uint32_t label = text.n ? facts_label(r->v->facts, text.at) : 0;
+	buf_free(&text);
+	return label;
+}
+
+/* ---- dims */
+
+struct local {
+	struct value_rank *r;
+	op_id op;
+	enum op_kind kind;
+	struct value_view *out;
+	struct infer_axes axes;
+	unsigned operand_n;                /* positional operands: values and scalars */
+	value_id value[TERM_MAX_OPERANDS]; /* 0: a scalar */
+	uint8_t read[TERM_MAX_OPERANDS];   /* index among the values */
+	fact_id scalar[TERM_MAX_OPERANDS];
+	struct contents in[TERM_MAX_OPERANDS];
+	struct application apply;
+	VEC(int64_t) cut[INFER_MAX_DIMS]; /* ascending; of reduced dims, too */
+	const struct part_axis
+	    *here[INFER_MAX_DIMS]; /* of reduced dims: the elements that are added up here */
+	fact_id result;            /* of the current box */
+};
+
+static bool is_integer(const struct local *x, value_id v)
+{
+	return !dtype_is_float(value_type(x->r->v->m, v)->dtype);
+}
+
+/* Lists operands in their order. Returns false if there are too many. */
+static bool list_operands(struct local *x)
+{
+	struct module *m = x->r->v->m;
+	const struct op *o = &m->op.at[x->op];
+	unsigned reads = 0;
+	for (uint32_t k = 0; k < o->operand_n; k++) {
+		const struct operand *a = &m->operand.at[o->operand + k];
+		if (a->role != ROLE_READ && a->role != ROLE_SCALAR)
+			continue;
+		if (x->operand_n == TERM_MAX_OPERANDS)
+			return false;
+		if (a->role == ROLE_READ) {
+			x->read[x->operand_n] = (uint8_t)reads++;
+			x->value[x->operand_n] = a->id;
+		} else {
+			const struct scalar *s = &m->scalar.at[a->id];
+			double number = s->literal;
+			int64_t value;
+			if (s->expr && walk_value(&x->r->walker, x->op, s->expr, &value))
+				number = (double)value;
+			x->scalar[x->operand_n] = facts_number(x->r->v->facts, number);
+		}
+		x->operand_n++;
+	}
+	return true;
+}
+
+static void add_cut(struct local *x, unsigned dim, int64_t at)
+{
+	uint32_t k = x->cut[dim].n;
+	while (k && x->cut[dim].at[k - 1] > at)
+		k--;
+	if (k && x->cut[dim].at[k - 1] == at)
+		return;
+	vec_push(&x->cut[dim], at);
+	memmove(&x->cut[dim].at[k + 1], &x->cut[dim].at[k], sizeof at * (x->cut[dim].n - 1 - k));
+	x->cut[dim].at[k] = at;
+}
+
+/* Returns true if an axis has all of an interval; otherwise sets *missing to the first part that it lacks. */
+static bool axis_has(const struct part_axis *x, struct part_span needs)
+{
+	if (!x->levels)
+		return x->from <= needs.from && needs.to <= x->to;
+	int64_t at = needs.from;
+	for (struct part_span s = {0}; at < needs.to && part_next(x, &s) && s.from <= at;)
+		at = s.to > at ? s.to : at;
+	return at >= needs.to;
+}
+
+/* Checks that an operand has the elements that the result's part needs. */
+static bool check_parallel(struct local *x, unsigned k)
+{
+	const struct value_view *v = &x->r->view[x->value[k]];
+	for (unsigned a = 0; a < v->axis_n; a++) {
+		const uint8_t dim = x->axes.operand[x->read[k]][a];
+		if (dim == INFER_NONE || x->axes.kind[dim] != DIM_PARALLEL)
+			continue;
+		for (unsigned c = 0; c < x->out->axis_n; c++) {
+			if (x->axes.result[c] != dim)
+				continue;
+			if (part_axis_same(&x->out->part.axis[c], &v->part.axis[a]))
+				continue;
+			for (struct part_span s = {0}; part_next(&x->out->part.axis[c], &s);)
+				if (!axis_has(&v->part.axis[a], s)) {
+					value_report_part(x->r, x->op, x->value[k], a, s, &v->part.axis[a]);
+					return false;
+				}
+		}
+	}
+	return true;
+}
+
+/* Finds, for each reduced dim, the elements that are added up here. All operands must have the same ones. */
+static bool check_reduced(struct local *x)
+{
+	int first[INFER_MAX_DIMS], axis[INFER_MAX_DIMS];
+	memset(first, -1, sizeof first);
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		if (!x->value[k])
+			continue;
+		const struct value_view *v = &x->r->view[x->value[k]];
+		for (unsigned a = 0; a < v->axis_n; a++) {
+			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			if (dim == INFER_NONE || x->axes.kind[dim] != DIM_REDUCED)
+				continue;
+			if (first[dim] < 0) {
+				first[dim] = (int)k;
+				axis[dim] = (int)a;
+				continue;
+			}
+			const struct value_view *o = &x->r->view[x->value[first[dim]]];
+			const struct part_axis *p = &o->part.axis[axis[dim]], *q = &v->part.axis[a];
+			if (p->extent == q->extent && !part_axis_same(p, q)) {
+				struct part_span s = {0};
+				if (!part_next(p, &s))
+					continue;
+				value_report_part(x->r, x->op, x->value[k], a, s, q);
+				return false;
+			}
+		}
+	}
+	return true;
+}
+
+/* Sets the dims of the application, and their cuts at the ends of the parts. Returns false if the result is
+ * empty. */
+static void set_dims(struct local *x)
+{
+	x->apply.dim_n = x->axes.dim_n;
+	for (unsigned d = 0; d < x->axes.dim_n; d++)
+		x->apply.dim[d] =
+		    (struct evaluate_axis){.kind = x->axes.kind[d] == DIM_PARALLEL  ? EVALUATE_PARALLEL
+		                                   : x->axes.kind[d] == DIM_REDUCED ? EVALUATE_REDUCED
+		                                                                    : EVALUATE_INSIDE};
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		const struct value_view *v = x->value[k] ? &x->r->view[x->value[k]] : NULL;
+		for (unsigned a = 0; v && a < v->axis_n; a++) {
+			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			if (dim == INFER_NONE || x->axes.kind[dim] == DIM_PARALLEL)
+				continue;
+			x->apply.dim[dim].lo = 0;
+			x->apply.dim[dim].hi = v->part.axis[a].extent;
+			x->here[dim] = &v->part.axis[a];
+			for (struct part_span s = {0}; part_next(&v->part.axis[a], &s);) {
+				add_cut(x, dim, s.from);
+				add_cut(x, dim, s.to);
+			}
+		}
+	}
+	for (unsigned c = 0; c < x->out->axis_n; c++) {
+		const uint8_t dim = x->axes.result[c];
+		if (x->axes.kind[dim] == DIM_WHOLE) {
+			x->apply.dim[dim].kind = EVALUATE_WHOLE;
+			x->cut[dim].n = 0;
+			add_cut(x, dim, 0);
+			add_cut(x, dim, x->out->part.axis[c].extent);
+			if (!x->apply.dim[dim].hi)
+				x->apply.dim[dim].hi = x->out->part.axis[c].extent;
+		}
+	}
+}
+
+/* Cuts the dims where the facts of operands change. */
+static void cut_dims(struct local *x)
+{
+	for (unsigned k = 0; k < x->operand_n; k++)
+		for (uint32_t i = 0; x->value[k] && i < x->in[k].cell.n; i++)
+			for (unsigned a = 0; a < x->in[k].n; a++) {
+				const uint8_t dim = x->axes.operand[x->read[k]][a];
+				const struct extent *e = &x->in[k].cell.at[i].axis[a];
+				if (dim == INFER_NONE || x->axes.kind[dim] == DIM_WHOLE)
+					continue;
+				add_cut(x, dim, e->lo);
+				add_cut(x, dim, e->hi);
+			}
+}
+
+/* ---- one box */
+
+/* Returns the fact of an operand in a box of the iteration space, over its dims. *hole: nothing is written
+ * there. */
+static fact_id operand_fact(struct local *x, unsigned k, const struct extent *box, bool *hole)
+{
+	struct image_axis to[IR_MAX_LOGICAL] = {{0}};
+	if (!x->value[k])
+		return x->scalar[k];
+	const struct contents *in = &x->in[k];
+	for (uint32_t i = 0; i < in->cell.n; i++) {
+		bool inside = true;
+		for (unsigned a = 0; a < in->n && inside; a++) {
+			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			const struct extent e = in->cell.at[i].axis[a];
+			if (dim == INFER_NONE)
+				inside = e.lo <= 0 && e.hi > 0;
+			else if (x->axes.kind[dim] == DIM_WHOLE)
+				inside = e.lo <= 0 && e.hi >= x->r->view[x->value[k]].part.axis[a].extent;
+			else
+				inside = e.lo <= box[dim].lo && e.hi >= box[dim].hi;
+		}
+		if (!inside)
+			continue;
+		for (unsigned a = 0; a < in->n; a++) {
+			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			to[a] = (struct image_axis){.axis = dim};
+			if (dim == INFER_NONE)
+				to[a] = (struct image_axis){.axis = AXIS_FIXED};
+		}
+		return facts_move(x->r->v->facts, in->cell.at[i].fact, to);
+	}
+	*hole = true;
+	for (unsigned a = 0; a < in->n; a++)
+		*hole &= x->axes.operand[x->read[k]][a] == INFER_NONE ||
+		         x->axes.kind[x->axes.operand[x->read[k]][a]] != DIM_WHOLE;
+	return FACT_UNKNOWN;
+}
+
+static fact_id scale(struct facts *f, fact_id fact, double factor)
+{
+	return facts_join(f, REDUCE_SUM, &(struct addend){factor, fact}, 1, NULL);
+}
+
+/* Reports an operand of which a part of a sum is missing. */
+static bool is_complete(struct local *x, unsigned k, fact_id fact)
+{
+	if (facts_is_complete(x->r->v->facts, fact))
+		return true;
+	value_report_pending(x->r, x->op, x->value[k], fact);
+	return false;
+}
+
+static fact_id apply(struct local *x, const fact_id *operand, uint32_t linear, uint32_t kind)
+{
+	struct application *a = &x->apply;
+	a->kind = kind;
+	a->linear = linear;
+	a->operand_n = x->operand_n;
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		if (!(linear >> k & 1) && operand[k] && !is_complete(x, k, operand[k]))
+			return FACT_UNKNOWN;
+		a->operand[k] = operand[k];
+	}
+	return evaluate(x->r->v->facts, a);
+}
+
+static fact_id pointwise(struct local *x, const fact_id *in)
+{
+	struct facts *f = x->r->v->facts;
+	double number = 0;
+	const bool integer = is_integer(x, op_result(x->r->v->m, x->op, 0));
+	switch (x->kind) {
+	case OP_ADD:
+	case OP_SUB:
+		return facts_join(f, REDUCE_SUM,
+		                  (struct addend[]){{1, in[0]}, {x->kind == OP_ADD ? 1 : -1, in[1]}}, 2,
+		                  NULL);
+	case OP_NEG:
+		return scale(f, in[0], -1);
+	case OP_CAST:
+		if (!integer && !is_integer(x, x->value[0]))
+			return in[0]; /* rounding is not compared */
+		x->apply.label = facts_label(
+		    f, dtype_name(value_type(x->r->v->m, op_result(x->r->v->m, x->op, 0))->dtype));
+		return apply(x, in, 0, OP_CAST);
+	case OP_FULL:
+		return in[0];
+	case OP_MUL:
+		if (facts_is_number(f, in[1], &number))
+			return scale(f, in[0], number);
+		if (facts_is_number(f, in[0], &number))
+			return scale(f, in[1], number);
+		if (facts_is_complete(f, in[0]) || facts_is_complete(f, in[1])) {
+			const fact_id sorted[] = {in[0] < in[1] ? in[0] : in[1],
+			                          in[0] < in[1] ? in[1] : in[0]};
+			return apply(x, sorted, 3, OP_MUL);
+		}
+		return apply(x, in, 0, OP_MUL);
+	case OP_DIV:
+		if (!integer && facts_is_number(f, in[1], &number) && number != 0)
+			return scale(f, in[0], 1 / number);
+		return apply(x, in, integer ? 0 : 1, OP_DIV);
+	default:
+		return apply(x, in, 0, x->kind);
+	}
+}
+
+static fact_id evaluate_box(struct local *x, const fact_id *in)
+{
+	struct facts *f = x->r->v->facts;
+	for (unsigned k = 0; k < x->operand_n; k++)
+		if (!in[k])
+			return FACT_UNKNOWN;
+	switch (x->kind) {
+	case OP_SET:
+	case OP_PERMUTE:
+	case OP_BROADCAST:
+		return in[0];
+	case OP_MATMUL:
+	case OP_LINEAR: {
+		const unsigned n = x->operand_n;
+		x->operand_n = 2;
+		fact_id made = apply(x, in, 3, TERM_CONTRACT);
+		x->operand_n = n;
+		if (n < 3)
+			return made;
+		return facts_join(f, REDUCE_SUM, (struct addend[]){{1, made}, {1, in[2]}}, 2, NULL);
+	}
+	case OP_SUM:
+		return apply(x, in, 1, OP_SUM);
+	case OP_MEAN: {
+		double n = 1;
+		for (unsigned d = 0; d < x->apply.dim_n; d++)
+			if (x->apply.dim[d].kind == EVALUATE_REDUCED)
+				n *= (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
+		return scale(f, apply(x, in, 1, OP_SUM), 1 / n);
+	}
+	case OP_TAKE:
+		return apply(x, in, 1, OP_TAKE);
+	case OP_ONE_HOT:
+	case OP_IOTA:
+	case OP_TOPK:
+		x->apply.has_all_dims = x->apply.has_place = true;
+		return apply(x, in, 0, x->kind);
+	case OP_SDPA:
+		x->apply.has_place = op_attr_is_true(x->r->v->m, x->op, "causal");
+		return apply(x, in, 0, x->kind);
+	default:
+		if (op_traits(x->r->v->m, x->op) & TRAIT_POINTWISE)
+			return pointwise(x, in);
+		return apply(x, in, 0, x->kind);
+	}
+}
+
+/* ---- all boxes */
+
+static enum reduce_op reduction_of(enum op_kind kind)
+{
+	return kind == OP_MAX    ? REDUCE_MAX
+	       : kind == OP_MIN  ? REDUCE_MIN
+	       : kind == OP_PROD ? REDUCE_PROD
+	                         : REDUCE_SUM;
+}
+
+static bool same_operands(const fact_id *a, const fact_id *b, unsigned n)
+{
+	return !memcmp(a, b, sizeof *a * n);
+}
+
+/* Runs of reduced dims with equal facts: intervals if there is one reduced dim, else single boxes. */
+struct run {
+	struct extent at[INFER_MAX_DIMS];
+	fact_id in[TERM_MAX_OPERANDS];
+};
+
+/* Joins the facts of all boxes of the reduced dims in one box of the others. */
+static fact_id join_reduced(struct local *x, struct extent *box)
+{
+	unsigned dim[INFER_MAX_DIMS], n = 0;
+	uint32_t at[INFER_MAX_DIMS] = {0};
+	VEC(struct run) run = {0};
+	bool hole = false, all_here = true;
+	fact_id made = FACT_UNKNOWN;
+	for (unsigned d = 0; d < x->axes.dim_n; d++)
+		if (x->axes.kind[d] == DIM_REDUCED) {
+			const struct evaluate_axis *a = &x->apply.dim[d];
+			dim[n++] = d;
+			if (x->cut[d].n < 2)
+				return facts_number(x->r->v->facts, 0);
+			all_here &= part_count(x->here[d]) == a->hi - a->lo;
+		}
+	for (;;) {
+		struct run next = {0};
+		bool empty = false;
+		for (unsigned i = 0; i < n; i++) {
+			const int64_t *cut = &x->cut[dim[i]].at[at[i]];
+			box[dim[i]] = next.at[i] = (struct extent){cut[0], cut[1]};
+			empty |= !axis_has(x->here[dim[i]], (struct part_span){cut[0], cut[1]});
+		}
+		for (unsigned k = 0; k < x->operand_n && !empty; k++) {
+			bool none = false;
+			next.in[k] = operand_fact(x, k, box, &none);
+			empty |= none;
+		}
+		struct run *last = run.n ? &run.at[run.n - 1] : NULL;
+		if (last && n == 1 && !empty && last->at[0].hi == next.at[0].lo &&
+		    same_operands(last->in, next.in, x->operand_n))
+			last->at[0].hi = next.at[0].hi;
+		else if (!empty)
+			vec_push(&run, next);
+		hole |= empty;
+		unsigned i = 0;
+		while (i < n && ++at[i] + 1 >= x->cut[dim[i]].n)
+			at[i++] = 0;
+		if (i == n)
+			break;
+	}
+	if (hole && !n) {
+		vec_free(&run);
+		x->result = UINT32_MAX; /* no fact at all */
+		return FACT_UNKNOWN;
+	}
+	struct addend *list = mem_alloc(sizeof *list * (run.n + 1));
+	const int64_t lo = n == 1 ? x->apply.dim[dim[0]].lo : 0, hi = n == 1 ? x->apply.dim[dim[0]].hi : 0;
+	for (uint32_t k = 0; k < run.n; k++) {
+		for (unsigned i = 0; i < n; i++) {
+			struct evaluate_axis *a = &x->apply.dim[dim[i]];
+			a->share_lo = run.at[k].at[i].lo;
+			a->share_hi = run.at[k].at[i].hi;
+			if (n == 1 && all_here &&
+			    run.n > 1) { /* several tensors side by side: each is a sum of its own */
+				a->lo = a->share_lo;
+				a->hi = a->share_hi;
+			}
+		}
+		list[k] = (struct addend){1, evaluate_box(x, run.at[k].in)};
+		if (n == 1) {
+			x->apply.dim[dim[0]].lo = lo;
+			x->apply.dim[dim[0]].hi = hi;
+		}
+	}
+	if (run.n)
+		made = facts_join(x->r->v->facts, x->apply.reduce, list, run.n, NULL);
+	free(list);
+	vec_free(&run);
+	return made;
+}
+
+static bool accumulates(const struct local *x)
+{
+	return op_attr_is_true(x->r->v->m, x->op, "accumulate");
+}
+
+/* Writes a fact to a box of the result, or adds it. */
+static void write_result(struct local *x, const struct extent *box, fact_id fact)
+{
+	struct valuation *v = x->r->v;
+	if (!accumulates(x)) {
+		value_view_write(v, x->out, box, fact);
+		return;
+	}
+	struct contents before = {0}, at = {0};
+	struct value_view part = *x->out;
+	for (unsigned a = 0; a < part.axis_n; a++) {
+		part.part.axis[a].from = box[a].lo;
+		part.part.axis[a].to = box[a].hi;
+		part.part.axis[a].levels = 0;
+	}
+	value_view_read(v, &part, false, &before);
+	for (uint32_t k = 0; k < before.cell.n; k++) {
+		term_id twice = 0;
+		fact_id sum =
+		    facts_join(v->facts, REDUCE_SUM,
+		               (struct addend[]){{1, before.cell.at[k].fact}, {1, fact}}, 2, &twice);
+		if (twice)
+			value_report_twice(v, x->op, x->r->rank, sum, twice);
+		value_view_write(v, x->out, before.cell.at[k].axis, sum);
+	}
+	vec_free(&before.cell);
+	vec_free(&at.cell);
+}
+
+/* Gives facts to one box of the result, which is cut where the operands' facts change. */
+static void write_boxes(struct local *x, const struct extent *out)
+{
+	struct extent box[INFER_MAX_DIMS] = {{0}}, at[IR_MAX_LOGICAL];
+	uint32_t pick[IR_MAX_LOGICAL] = {0};
+	const unsigned n = x->out->axis_n;
+	for (unsigned a = 0; a < n; a++)
+		if (x->axes.kind[x->axes.result[a]] != DIM_WHOLE) {
+			x->cut[x->axes.result[a]].n = 0;
+			add_cut(x, x->axes.result[a], out[a].lo);
+			add_cut(x, x->axes.result[a], out[a].hi);
+		}
+	cut_dims(x);
+	for (;;) {
+		bool inside = true;
+		for (unsigned a = 0; a < n; a++) {
+			const unsigned dim = x->axes.result[a];
+			box[dim] = (struct extent){x->cut[dim].at[pick[a]], x->cut[dim].at[pick[a] + 1]};
+			inside &= x->axes.kind[dim] == DIM_WHOLE ||
+			          (box[dim].lo >= out[a].lo && box[dim].hi <= out[a].hi);
+			at[a] = x->axes.kind[dim] == DIM_WHOLE ? out[a] : box[dim];
+		}
+		if (inside) {
+			x->result = 0;
+			fact_id fact = join_reduced(x, box);
+			if (x->result != UINT32_MAX) {
+				struct image_axis to[INFER_MAX_DIMS];
+				memset(to, 0, sizeof to);
+				for (unsigned a = 0; a < n; a++)
+					to[x->axes.result[a]] = (struct image_axis){.axis = a};
+				write_result(x, at, facts_move(x->r->v->facts, fact, to));
+			}
+		}
+		unsigned a = 0;
+		while (a < n && ++pick[a] + 1 >= x->cut[x->axes.result[a]].n)
+			pick[a++] = 0;
+		if (a == n)
+			break;
+	}
+}
+
+/* Gives facts to one result of a statement with an iteration space. */
+static void write_one(struct value_rank *r, op_id op, unsigned result)
+{
+	struct local x = {.r = r, .op = op, .kind = (enum op_kind)r->v->m->op.at[op].kind};
+	struct contents boxes = {0};
+	x.out = value_view_get(r, op_result(r->v->m, op, result));
+	bool known = infer_axes(r->v->m, op, &x.axes) && list_operands(&x) && !x.out->unknown;
+	for (unsigned k = 0; k < x.operand_n && known; k++)
+		if (x.value[k])
+			known = !r->view[x.value[k]].unknown && r->view[x.value[k]].storage != VALUE_NONE;
+	for (unsigned a = 0; a < x.out->axis_n && known; a++)
+		known = x.axes.result[a] != INFER_NONE;
+	if (x.out->storage == VALUE_NONE || x.out->absent)
+		return;
+	if (!known) {
+		value_trust(r->v, op);
+		value_view_write_unknown(r->v, x.out);
+		return;
+	}
+	for (unsigned k = 0; k < x.operand_n && known; k++)
+		known = !x.value[k] || check_parallel(&x, k);
+	if (!known || !check_reduced(&x)) {
+		value_view_write_unknown(r->v, x.out);
+		return;
+	}
+	x.apply.label = value_label(r, op, result);
+	x.apply.reduce = reduction_of(x.kind);
+	for (unsigned k = 0; k < x.operand_n; k++)
+		if (x.value[k])
+			value_view_read(r->v, &r->view[x.value[k]], false, &x.in[k]);
+	set_dims(&x);
+	value_view_boxes(x.out, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		write_boxes(&x, boxes.cell.at[k].axis);
+	vec_free(&boxes.cell);
+	for (unsigned k = 0; k < x.operand_n; k++)
+		vec_free(&x.in[k].cell);
+	for (unsigned d = 0; d < x.axes.dim_n; d++)
+		vec_free(&x.cut[d]);
+}
+
+/* ---- slice, pad, cat, split: boxes that move along one axis */
+
+/* Copies the elements of an operand to a result, whose index along an axis is larger by `shift`. */
+static void move_along(struct value_rank *r, op_id op, value_id from, struct value_view *out, unsigned axis,
+                       int64_t shift, int64_t stop)
+{
+	const struct value_view *in = value_view_get(r, from);
+	struct contents boxes = {0};
+	struct image_axis to[IR_MAX_LOGICAL];
+	for (unsigned a = 0; a < out->axis_n; a++)
+		to[a] = (struct image_axis){.axis = a};
+	to[axis].offset = -shift;
+	value_view_boxes(out, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n; k++) {
+		struct value_view part = *in;
+		struct contents found = {0};
+		struct extent *box = boxes.cell.at[k].axis;
+		box[axis].lo -= shift;
+		box[axis].hi -= shift;
+		box[axis].lo = box[axis].lo < 0 ? 0 : box[axis].lo;
+		box[axis].hi = box[axis].hi > stop ? stop : box[axis].hi;
+		bool empty = box[axis].lo >= box[axis].hi;
+		for (unsigned a = 0; a < in->axis_n && !empty; a++) {
+			const struct part_span needs = {box[a].lo, box[a].hi};
+			if (!out->is_all && !axis_has(&in->part.axis[a], needs)) {
+				value_report_part(r, op, from, a, needs, &in->part.axis[a]);
+				empty = true;
+			}
+			part.part.axis[a].from = box[a].lo;
+			part.part.axis[a].to = box[a].hi;
+			part.part.axis[a].levels = 0;
+		}
+		if (!empty)
+			value_view_read(r->v, &part, false, &found);
+		for (uint32_t i = 0; i < found.cell.n; i++) {
+			struct cell *c = &found.cell.at[i];
+			c->axis[axis].lo += shift;
+			c->axis[axis].hi += shift;
+			value_view_write(r->v, out, c->axis, facts_move(r->v->facts, c->fact, to));
+		}
+		vec_free(&found.cell);
+	}
+	vec_free(&boxes.cell);
+}
+
+static int64_t attr_value(struct value_rank *r, op_id op, const char *key, int64_t otherwise)
+{
+	const struct attr *a = op_attr(r->v->m, op, key);
+	int64_t value = otherwise;
+	if (a && a->kind == ATTR_INT)
+		return a->u.i;
+	if (a && a->kind == ATTR_EXPR)
+		walk_value(&r->walker, op, a->u.expr, &value);
+	return value;
+}
+
+/* Writes zero to all of a view. */
+static void fill_zero(struct valuation *v, const struct value_view *out)
+{
+	struct contents boxes = {0};
+	value_view_boxes(out, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		value_view_write(v, out, boxes.cell.at[k].axis, facts_number(v->facts, 0));
+	vec_free(&boxes.cell);
+}
+
+static void move_statement(struct value_rank *r, op_id op)
+{
+	struct module *m = r->v->m;
+	const enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	int64_t axis = op_attr_int(m, op, "axis", 0), at = 0;
+	struct value_view *out = value_view_get(r, op_result(m, op, 0));
+	const unsigned rank = value_domain(m, op_result(m, op, 0))->rank;
+	axis += axis < 0 ? rank : 0;
+	bool known = axis >= 0 && axis < rank;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
+		known &=
+		    !r->view[op_read(m, op, k)].unknown && r->view[op_read(m, op, k)].storage != VALUE_NONE;
+	for (unsigned k = 0; k < op_result_count(m, op); k++) {
+		out = value_view_get(r, op_result(m, op, k));
+		if (out->storage == VALUE_NONE || out->absent)
+			return;
+		if (!known || out->unknown) {
+			value_trust(r->v, op);
+			value_view_write_unknown(r->v, out);
+			continue;
+		}
+		const value_id from = op_read(m, op, 0);
+		const int64_t extent = r->view[from].part.axis[axis].extent;
+		switch (kind) {
+		case OP_SLICE:
+			move_along(r, op, from, out, (unsigned)axis, -attr_value(r, op, "start", 0), extent);
+			break;
+		case OP_PAD:
+			fill_zero(r->v, out);
+			move_along(r, op, from, out, (unsigned)axis, attr_value(r, op, "before", 0), extent);
+			break;
+		case OP_SPLIT:
+			move_along(r, op, from, out, (unsigned)axis, -at, extent);
+			at += out->part.axis[axis].extent;
+			break;
+		default: /* cat */
+			for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
+				const value_id part = op_read(m, op, i);
+				const int64_t size = r->view[part].part.axis[axis].extent;
+				move_along(r, op, part, out, (unsigned)axis, at, size);
+				at += size;
+			}
+		}
+	}
+}
+
+/* ---- statements */
+
+void value_local(struct value_rank *r, op_id op)
+{
+	struct module *m = r->v->m;
+	const unsigned results = op_result_count(m, op);
+	for (unsigned k = 0; k < results; k++) {
+		if (m->op.at[op].def_n)
+			value_view_make(r, op_result(m, op, k));
+		value_view_bind_by_operands(r, op, op_result(m, op, k));
+	}
+	switch ((enum op_kind)m->op.at[op].kind) {
+	case OP_SLICE:
+	case OP_PAD:
+	case OP_CAT:
+	case OP_SPLIT:
+		move_statement(r, op);
+		return;
+	case OP_RESHAPE:
+		value_reshape(r, op, value_view_get(r, op_read(m, op, 0)),
+		              value_view_get(r, op_result(m, op, 0)));
+		return;
+	case OP_PACK:
+	case OP_UNPACK:
+		value_pack(r, op);
+		return;
+	case OP_EXTERN:
+	case OP_DISPATCH:
+	case OP_COMBINE:
+	case OP_BITCAST:
+		for (unsigned k = 0; k < results; k++) {
+			value_trust(r->v, op);
+			value_view_write_unknown(r->v, value_view_get(r, op_result(m, op, k)));
+		}
+		return;
+	default:
+		for (unsigned k = 0; k < results; k++)
+			write_one(r, op, k);
+	}
+}

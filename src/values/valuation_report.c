@@ -1,0 +1,163 @@
+/* valuation_report: messages. One for each statement. */
+#include "ir/print.h"
+#include "values/valuation.h"
+
+static bool once(struct valuation *v, op_id op)
+{
+	v->wrong = true;
+	if (!v->d || v->reported[op])
+		return false;
+	v->reported[op] = true;
+	return true;
+}
+
+static void put_name(struct valuation *v, value_id value, struct buf *out)
+{
+	buf_putc(out, '\'');
+	ir_print_value_name(v->m, value, out);
+	buf_putc(out, '\'');
+}
+
+void value_input_name(const struct valuation *v, value_id value, struct buf *out)
+{
+	ir_print_value_name(v->m, value, out);
+}
+
+/* Appends `on rank 1, in iteration i = 2`. */
+static void put_place(struct value_rank *r, struct buf *out)
+{
+	buf_printf(out, "on rank %u", r->rank);
+	for (uint32_t k = 0; k < r->walker.loop.n; k++) {
+		const struct walk_loop *l = &r->walker.loop.at[k];
+		const index_id index = r->v->m->region.at[r->v->m->op.at[l->op].region].index;
+		const struct index *i = &r->v->m->index.at[index];
+		buf_puts(out, k ? ", " : ", iteration ");
+		if (i->name)
+			buf_puts(out, names_text(r->v->m->names, i->name));
+		else
+			buf_printf(out, "i%d", i->number);
+		buf_printf(out, " = %lld", (long long)l->at);
+	}
+}
+
+static void put_axis(const struct part_axis *x, struct buf *out)
+{
+	struct part_span s = {0};
+	unsigned n = 0;
+	while (part_next(x, &s)) {
+		if (n == 3) {
+			buf_puts(out, ", …");
+			return;
+		}
+		buf_printf(out, "%s[%lld, %lld)", n++ ? ", " : "", (long long)s.from, (long long)s.to);
+	}
+	if (!n)
+		buf_puts(out, "none");
+}
+
+void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned axis, struct part_span needs,
+                       const struct part_axis *has)
+{
+	struct valuation *v = r->v;
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	buf_printf(&text, "parts: %s needs the elements [%lld, %lld) of axis %u of ",
+	           op_info[v->m->op.at[op].kind].hir, (long long)needs.from, (long long)needs.to, axis);
+	put_name(v, value, &text);
+	buf_puts(&text, ", which here has ");
+	put_axis(has, &text);
+	buf_puts(&text, " (");
+	put_place(r, &text);
+	buf_putc(&text, ')');
+	diag_error(v->d, E_WRONG_PART, v->m->op.at[op].at, "%s", text.at);
+	diag_note(v->d, DIAG_NOWHERE,
+	          "an operation makes an element from the elements at its index: name the same block of each "
+	          "operand and of the result");
+	buf_free(&text);
+}
+
+/* Appends the shares of the first summand that lacks a part. */
+static void put_pending(struct valuation *v, fact_id fact, struct buf *out)
+{
+	const struct fact *x = &v->facts->fact.at[fact];
+	for (uint32_t k = 0; k < x->n; k++) {
+		const struct summand *s = &x->at[k];
+		if (!s->share_n)
+			continue;
+		for (unsigned a = 0; a < s->share_n; a++) {
+			buf_puts(out, a ? ", " : "");
+			facts_print_share(v->facts, &s->share[a], out);
+		}
+		return;
+	}
+}
+
+void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_id fact)
+{
+	struct valuation *v = r->v;
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	buf_printf(&text, "sums: %s needs all of a sum, but of ", op_info[v->m->op.at[op].kind].hir);
+	put_name(v, value, &text);
+	buf_puts(&text, " only ");
+	put_pending(v, fact, &text);
+	buf_puts(&text, " is added up (");
+	put_place(r, &text);
+	buf_putc(&text, ')');
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
+	diag_note(v->d, DIAG_NOWHERE, "add up the parts of all ranks and iterations before this statement");
+	buf_free(&text);
+}
+
+void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fact, term_id term)
+{
+	struct buf text = {0}, what = {0};
+	if (!once(v, op))
+		return;
+	(void)fact;
+	facts_print(v->facts, facts_term(v->facts, term, v->facts->term.at[term].axis_n), 1, &what);
+	buf_printf(&text, "sums: %s adds a part of %s more than once (on rank %u)",
+	           op_info[v->m->op.at[op].kind].hir, what.at, rank);
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
+	diag_note(v->d, DIAG_NOWHERE, "each part of a sum must be added by one rank, in one iteration");
+	buf_free(&text);
+	buf_free(&what);
+}
+
+void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
+                              const int64_t *index)
+{
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	buf_printf(&text, "parts: rank %u is to get the element [", rank);
+	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
+		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)index[a]);
+	buf_puts(&text, "] of ");
+	put_name(v, value, &text);
+	buf_printf(&text, " here, but no rank that gives something to it in this %s has that element",
+	           op_info[v->m->op.at[op].kind].hir);
+	diag_error(v->d, E_WRONG_PART, v->m->op.at[op].at, "%s", text.at);
+	diag_note(
+	    v->d, DIAG_NOWHERE,
+	    "between tensors of equal extents an element keeps its index: give and take the same block");
+	buf_free(&text);
+}
+
+void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact)
+{
+	struct buf text = {0};
+	v->wrong = true;
+	if (!v->d)
+		return;
+	buf_puts(&text, "sums: the output ");
+	put_name(v, output, &text);
+	buf_printf(&text, " is a sum of which rank %u has added only ", rank);
+	put_pending(v, fact, &text);
+	diag_error(v->d, E_WRONG_SHARE, v->m->value.at[output].at, "%s", text.at);
+	diag_note(v->d, DIAG_NOWHERE,
+	          "add up the parts of all ranks and iterations, or state partial(…) in its type");
+	buf_free(&text);
+}

@@ -1,0 +1,171 @@
+/* valuation_reshape: operations that keep the order of elements in memory: reshape, pack, unpack.
+ *
+ *     Y[2, 4, h] = reshape(X[8, h])     groups: (8) and (2, 4); h is the same axis
+ *     P = pack(A, B)                    [0, a): flat(A)      [a, a + b): flat(B) */
+#include "ir/expr.h"
+#include "ir/pack.h"
+#include "values/valuation.h"
+#include <string.h>
+
+/* ---- reshape */
+
+/* Finds the groups of axes. Returns false if they cannot be found. */
+static bool find_groups(const struct value_view *in, const struct value_view *out, struct reshape *g)
+{
+	unsigned i = 0, j = 0;
+	*g = (struct reshape){.in_n = in->axis_n, .out_n = out->axis_n};
+	memset(g->pair, 255, sizeof g->pair);
+	while (i < in->axis_n || j < out->axis_n) {
+		const int64_t a = i < in->axis_n ? in->part.axis[i].extent : 1,
+		              b = j < out->axis_n ? out->part.axis[j].extent : 1;
+		if (i < in->axis_n && j < out->axis_n && a == b) {
+			g->pair[i++] = (uint8_t)j++;
+			continue;
+		}
+		struct reshape_group *x = &g->group[g->group_n++];
+		int64_t m = 1, n = 1;
+		x->in = i;
+		x->out = j;
+		do {
+			if ((m <= n && i < in->axis_n) || j == out->axis_n) {
+				if (i == in->axis_n)
+					return false;
+				x->in_extent[x->in_n++] = in->part.axis[i].extent;
+				m *= in->part.axis[i++].extent;
+			} else {
+				x->out_extent[x->out_n++] = out->part.axis[j].extent;
+				n *= out->part.axis[j++].extent;
+			}
+		} while (m != n && (i < in->axis_n || j < out->axis_n));
+		if (m != n)
+			return false;
+	}
+	return true;
+}
+
+/* Finds the interval of a group's elements, in row-major order, that a box is. Returns false if it is none. */
+static bool flatten(const struct extent *box, const int64_t *extent, unsigned n, struct extent *out)
+{
+	unsigned first = 0;
+	*out = (struct extent){0, 1};
+	while (first < n && box[first].hi == box[first].lo + 1)
+		first++;
+	for (unsigned a = first + 1; a < n; a++)
+		if (box[a].lo || box[a].hi != extent[a])
+			return false;
+	for (unsigned a = 0; a < n; a++) {
+		const int64_t lo = out->lo * extent[a], hi = (out->hi - 1) * extent[a];
+		*out = (struct extent){lo + box[a].lo, hi + box[a].hi};
+	}
+	return true;
+}
+
+/* Finds the box of a group's axes that an interval is. Returns false if it is none. */
+static bool unflatten(struct extent flat, const int64_t *extent, unsigned n, struct extent *out)
+{
+	int64_t inner = 1;
+	for (unsigned a = 0; a < n; a++)
+		inner *= extent[a];
+	for (unsigned a = 0; a < n; a++) {
+		inner = extent[a] ? inner / extent[a] : 0;
+		if (!inner)
+			return false;
+		const int64_t lo = flat.lo / inner, hi = (flat.hi + inner - 1) / inner;
+		if (hi == lo + 1) {
+			out[a] = (struct extent){lo, hi};
+			flat.lo -= lo * inner;
+			flat.hi -= lo * inner;
+			continue;
+		}
+		if (flat.lo % inner || flat.hi % inner)
+			return false;
+		out[a] = (struct extent){lo, hi};
+		for (unsigned b = a + 1; b < n; b++)
+			out[b] = (struct extent){0, extent[b]};
+		return true;
+	}
+	return true;
+}
+
+/* Moves a box from the operand's axes to the result's, or back. Returns false if the result is no box. */
+static bool move_box(const struct reshape *g, bool back, const struct extent *box, struct extent *out)
+{
+	for (unsigned i = 0; i < g->in_n; i++)
+		if (g->pair[i] != 255)
+			out[back ? i : g->pair[i]] = box[back ? g->pair[i] : i];
+	for (unsigned k = 0; k < g->group_n; k++) {
+		const struct reshape_group *x = &g->group[k];
+		struct extent flat;
+		if (!(back ? flatten(box + x->out, x->out_extent, x->out_n, &flat)
+		           : flatten(box + x->in, x->in_extent, x->in_n, &flat)) ||
+		    !(back ? unflatten(flat, x->in_extent, x->in_n, out + x->in)
+		           : unflatten(flat, x->out_extent, x->out_n, out + x->out)))
+			return false;
+	}
+	return true;
+}
+
+/* Checks that the operand has a box, which a box of the result needs. */
+static bool check_needs(struct value_rank *r, op_id op, const struct value_view *in, const struct extent *box)
+{
+	for (unsigned a = 0; a < in->axis_n; a++) {
+		const struct part_span needs = {box[a].lo, box[a].hi};
+		const struct part_axis *has = &in->part.axis[a];
+		bool inside = false;
+		for (struct part_span s = {0}; part_next(has, &s);)
+			inside |= s.from <= needs.from && needs.to <= s.to;
+		if (!inside) {
+			value_report_part(r, op, op_read(r->v->m, op, 0), a, needs, has);
+			return false;
+		}
+	}
+	return true;
+}
+
+void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out)
+{
+	struct reshape g;
+	struct contents boxes = {0};
+	bool known = !in->unknown && !out->unknown && in->storage != VALUE_NONE && !in->absent;
+	if (out->storage == VALUE_NONE || out->absent)
+		return;
+	known = known && find_groups(in, out, &g);
+	if (known)
+		value_view_boxes(out, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n && known; k++) {
+		struct extent needs[IR_MAX_LOGICAL];
+		struct value_view part = *in;
+		struct contents found = {.n = in->axis_n};
+		known = move_box(&g, true, boxes.cell.at[k].axis, needs);
+		if (!known || (!out->is_all && !check_needs(r, op, in, needs)))
+			break;
+		for (unsigned a = 0; a < in->axis_n; a++) {
+			part.part.axis[a].from = needs[a].lo;
+			part.part.axis[a].to = needs[a].hi;
+			part.part.axis[a].levels = 0;
+		}
+		value_view_read(r->v, &part, false, &found);
+		for (uint32_t i = 0; i < found.cell.n && known; i++) {
+			struct extent at[IR_MAX_LOGICAL];
+			known = move_box(&g, false, found.cell.at[i].axis, at);
+			if (known)
+				value_view_write(r->v, out, at,
+				                 evaluate_reshape(r->v->facts, found.cell.at[i].fact, &g));
+		}
+		vec_free(&found.cell);
+	}
+	vec_free(&boxes.cell);
+	if (!known) {
+		value_trust(r->v, op);
+		value_view_write_unknown(r->v, out);
+	}
+}
+
+void value_pack(struct value_rank *r, op_id op)
+{
+	for (unsigned k = 0; k < op_result_count(r->v->m, op); k++) {
+		struct value_view *out = value_view_get(r, op_result(r->v->m, op, k));
+		value_trust(r->v, op);
+		value_view_write_unknown(r->v, out);
+	}
+}

@@ -1,0 +1,555 @@
+/* valuation_view: names as parts of buffers.
+ *
+ *     Y: f32[8@stream(4), 4] = allocate()     a buffer; all blocks are here
+ *     y = shard_by_stream(Y, i)               the same buffer, [2 i, 2 i + 2) of axis 0
+ *     s = select(Y, axis=1, index=3)          the same buffer, without axis 1
+ *
+ * A box of a buffer is in the logical axes of the buffer's type, which all ranks count alike. A buffer that a
+ * loop makes has one block of its stream axes. The first statement that writes it may decide which. */
+#include "ir/expr.h"
+#include "values/valuation.h"
+#include <string.h>
+
+/* ---- parts */
+
+static bool is_loop_axis(const struct axis *a)
+{
+	return (a->place == PLACE_STREAM || a->place == PLACE_SERIAL) && a->kind != AXIS_REDUCE;
+}
+
+void value_view_place(struct value_rank *r, struct value_view *x)
+{
+	struct module *m = r->v->m;
+	const struct domain *d = ir_domain(m, ir_type(m, x->type)->domain);
+	struct bound_at bound = {.axes = 0};
+	unsigned axis, level;
+	for (unsigned k = 0; k < d->loop_n && !r->v->is_logical; k++) {
+		const uint8_t a = d->loop[k];
+		if (!is_loop_axis(&d->axis[a]) || !bound_level(d, a, &axis, &level) ||
+		    axis >= IR_MAX_LOGICAL || level >= VALUE_LEVELS || !(x->bound[axis] >> level & 1))
+			continue;
+		bound.axes |= (uint64_t)1 << a;
+		bound.step[a] = x->step[axis][level];
+	}
+	x->part.n = d->rank;
+	if (r->v->is_logical) {
+		struct expr_env env = {.rank = -1};
+		for (unsigned a = 0; a < d->rank; a++) {
+			int64_t extent;
+			x->unknown |= expr_eval(m, d->axis[a].extent, &env, &extent, NULL) != EXPR_OK;
+			if (!x->unknown)
+				part_start(&x->part.axis[a], extent);
+		}
+		return;
+	}
+	x->unknown |= !part_of(m, x->type, r->rank, &bound, &x->part) || !x->part.exact;
+	x->absent |= x->part.absent;
+}
+
+/* Sets the bound steps of a fresh name from the loops around. */
+static void bind_by_loops(struct value_rank *r, value_id value, struct value_view *x)
+{
+	struct valuation *v = r->v;
+	const struct domain *d = value_domain(v->m, value);
+	struct steps_of *known = &v->steps[value];
+	unsigned axis, level;
+	if (!known->known)
+		bound_steps_of(v->m, value, &known->steps);
+	known->known = true;
+	for (unsigned k = 0; k < d->loop_n; k++) {
+		const uint8_t a = d->loop[k];
+		const expr_id e = known->steps.of[a];
+		int64_t step;
+		if (!e || !bound_level(d, a, &axis, &level) || axis >= IR_MAX_LOGICAL ||
+		    level >= VALUE_LEVELS)
+			continue;
+		const struct expr_env env = walk_env(&r->walker);
+		if (expr_eval(v->m, e, &env, &step, NULL) != EXPR_OK) {
+			x->unknown = true;
+			continue;
+		}
+		x->bound[axis] |= (uint8_t)(1u << level);
+		x->step[axis][level] = step;
+	}
+}
+
+static void start_view(struct value_rank *r, value_id value, struct value_view *x)
+{
+	*x = (struct value_view){.storage = VALUE_NONE,
+	                         .type = r->v->m->value.at[value].type,
+	                         .axis_n = value_domain(r->v->m, value)->rank,
+	                         .is_all = true};
+	for (unsigned a = 0; a < IR_MAX_LOGICAL; a++) {
+		x->axis[a] = (uint8_t)a;
+		x->fixed[a] = -1;
+	}
+}
+
+/* ---- buffers */
+
+static uint32_t get_storage(struct value_rank *r, value_id value)
+{
+	struct valuation *v = r->v;
+	uint32_t *of = &r->storage_of[value], k;
+	if (*of != VALUE_NONE && v->storage.at[*of].busy)
+		v->storage.at[*of].orphan = true;
+	else if (*of != VALUE_NONE)
+		vec_push(&v->unused, *of);
+	if (v->unused.n) {
+		k = v->unused.at[--v->unused.n];
+	} else {
+		k = v->storage.n;
+		vec_push(&v->storage, (struct value_storage){0});
+	}
+	struct value_storage *s = &v->storage.at[k];
+	struct contents contents = s->contents;
+	contents_clear(&contents);
+	contents.n = value_domain(v->m, value)->rank;
+	*s = (struct value_storage){.value = value, .rank = r->rank, .fresh = true, .contents = contents};
+	return *of = k;
+}
+
+void value_view_use(struct valuation *v, const struct value_view *x, int by)
+{
+	if (x->storage == VALUE_NONE || x->absent)
+		return;
+	struct value_storage *s = value_storage(v, x->storage);
+	s->busy += (uint32_t)by;
+	if (s->orphan && !s->busy) {
+		s->orphan = false;
+		vec_push(&v->unused, x->storage);
+	}
+}
+
+void value_view_make(struct value_rank *r, value_id value)
+{
+	struct valuation *v = r->v;
+	struct value_view *x = &r->view[value];
+	op_id def = v->m->value.at[value].def;
+	start_view(r, value, x);
+	if (!v->is_logical)
+		bind_by_loops(r, value, x);
+	value_view_place(r, x);
+	if (x->absent)
+		return;
+	x->storage = get_storage(r, value);
+	struct value_storage *s = value_storage(v, x->storage);
+	memcpy(s->bound, x->bound, sizeof s->bound);
+	memcpy(s->step, x->step, sizeof s->step);
+	if (def &&
+	    (op_attr_is_true(v->m, def, "zero_init") || op_attr_is_true(v->m, def, "resets_to_zero"))) {
+		struct extent all[IR_MAX_LOGICAL];
+		for (unsigned a = 0; a < x->part.n; a++)
+			all[a] = (struct extent){0, x->part.axis[a].extent};
+		contents_write(&s->contents, all, facts_number(v->facts, 0));
+	}
+}
+
+/* Makes the name of an input. It has its own term, of which a pending reduction is one more, reduced axis. */
+void value_view_input(struct value_rank *r, unsigned input)
+{
+	struct valuation *v = r->v;
+	const value_id value = v->m->input.at[input].value;
+	const struct domain *d = value_domain(v->m, value);
+	const struct type *type = value_type(v->m, value);
+	struct value_view *x = &r->view[value];
+	struct extent all[IR_MAX_LOGICAL];
+	struct buf name = {0};
+	int64_t reduced[IR_MAX_LOGICAL][2];
+	struct share_span share[IR_MAX_LOGICAL];
+	struct image_axis image[IR_MAX_LOGICAL];
+	struct term t = {.kind = TERM_INPUT, .axis_n = d->rank, .reduced = (const int64_t(*)[2])reduced};
+	struct summand s = {.factor = 1, .image = image, .image_n = d->rank, .share = share};
+	enum reduce_op reduce = REDUCE_SUM;
+	start_view(r, value, x);
+	value_view_place(r, x);
+	if (x->absent)
+		return;
+	x->storage = get_storage(r, value);
+	if (x->unknown)
+		return;
+	value_input_name(v, value, &name);
+	t.label = facts_label(v->facts, name.at);
+	buf_free(&name);
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL) {
+			uint32_t index = 0;
+			const struct mesh *mesh = ir_mesh(v->m, type->mesh);
+			int64_t n = mesh->size[d->axis[a].mesh_axis];
+			reduced[t.reduced_n][0] = 0;
+			reduced[t.reduced_n++][1] = n;
+			reduce = d->axis[a].reduce;
+			if (!v->is_logical && mesh_axis_index(mesh, r->rank, d->axis[a].mesh_axis, &index) &&
+			    n > 1)
+				share[s.share_n++] = (struct share_span){
+				    .axis = t.reduced_n - 1u, .lo = index, .hi = (int64_t)index + 1};
+		}
+	s.term = facts_intern(v->facts, &t);
+	for (unsigned k = 0; k < s.share_n; k++)
+		share[k].of = s.term;
+	for (unsigned a = 0; a < d->rank; a++) {
+		image[a] = (struct image_axis){.axis = a};
+		all[a] = (struct extent){0, x->part.axis[a].extent};
+	}
+	if (reduce == REDUCE_AVG && t.reduced_n)
+		for (unsigned k = 0; k < t.reduced_n; k++)
+			s.factor /= (double)reduced[k][1];
+	fact_id fact = facts_summand(v->facts, s);
+	contents_write(&value_storage(v, x->storage)->contents, all, fact);
+	value_storage(v, x->storage)->fresh = false;
+}
+
+void value_view_end(struct value_rank *r, value_id value)
+{
+	struct value_view *x = &r->view[value];
+	if (x->storage != VALUE_NONE && !x->symmetric && r->storage_of[value] == x->storage &&
+	    !value_storage(r->v, x->storage)->busy)
+		contents_clear(&value_storage(r->v, x->storage)->contents);
+}
+
+/* ---- which block a new buffer holds */
+
+/* Returns the cut of a tensor axis by a level; NULL if there is none. */
+static const struct part_cut *find_cut(const struct module *m, type_id type, unsigned axis, unsigned level,
+                                       struct part_cuts *cuts)
+{
+	expr_id offending;
+	unsigned seen = 0;
+	if (!part_cuts_read(m, type, axis, cuts, &offending))
+		return NULL;
+	for (unsigned k = 0; k < cuts->n; k++)
+		if (cuts->at[k].place == PLACE_STREAM || cuts->at[k].place == PLACE_SERIAL)
+			if (seen++ == level)
+				return &cuts->at[k];
+	return NULL;
+}
+
+/* Returns how far a rank's steps of a cut are from its blocks. */
+static int64_t swizzle_of(const struct value_rank *r, type_id type, const struct part_cut *c)
+{
+	uint32_t index[IR_MAX_MESH_AXES] = {0};
+	if (!c->swizzled || !part_indices(r->v->m, type, r->rank, index))
+		return 0;
+	return index[c->swizzle_axis];
+}
+
+void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result)
+{
+	struct module *m = r->v->m;
+	struct value_view *x = &r->view[result];
+	struct infer_axes axes;
+	bool changed = false;
+	if (x->storage == VALUE_NONE || x->absent || !value_storage(r->v, x->storage)->fresh || !x->is_all ||
+	    r->v->is_logical || !r->walker.loop.n || !infer_axes(m, op, &axes))
+		return;
+	const struct domain *d = value_domain(m, result);
+	for (unsigned a = 0; a < d->rank; a++)
+		for (unsigned level = 0; level < VALUE_LEVELS && axes.result[a] != INFER_NONE; level++) {
+			struct part_cuts to_cuts, from_cuts;
+			const struct part_cut *to = find_cut(m, x->type, a, level, &to_cuts), *from;
+			for (unsigned o = axes.operand_n; to && o-- > 0;) {
+				const value_id operand = op_read(m, op, o);
+				const struct value_view *y = operand ? &r->view[operand] : NULL;
+				for (unsigned c = 0; y && y->storage != VALUE_NONE && c < y->axis_n; c++) {
+					if (axes.operand[o][c] != axes.result[a] ||
+					    !(y->bound[c] >> level & 1))
+						continue;
+					from = find_cut(m, y->type, c, level, &from_cuts);
+					if (!from || from->size != to->size || from->place != to->place ||
+					    from->count != to->count)
+						continue;
+					int64_t block = y->step[c][level] + swizzle_of(r, y->type, from);
+					int64_t step = (block - swizzle_of(r, x->type, to)) % to->count;
+					step += step < 0 ? to->count : 0;
+					changed |= !(x->bound[a] >> level & 1) || x->step[a][level] != step;
+					x->bound[a] |= (uint8_t)(1u << level);
+					x->step[a][level] = step;
+				}
+			}
+		}
+	if (!changed)
+		return;
+	struct value_storage *s = value_storage(r->v, x->storage);
+	memcpy(s->bound, x->bound, sizeof s->bound);
+	memcpy(s->step, x->step, sizeof s->step);
+	value_view_place(r, x);
+}
+
+/* ---- views */
+
+static void shard(struct value_rank *r, op_id op, struct value_view *x)
+{
+	struct module *m = r->v->m;
+	const struct domain *d = ir_domain(m, ir_type(m, x->type)->domain);
+	struct bound_levels levels;
+	unsigned axis, level;
+	int64_t step;
+	bound_levels_of(m, op_read(m, op, 0), &levels);
+	int leaf = bound_next(d, &levels);
+	if (leaf < 0 || !bound_level(d, (unsigned)leaf, &axis, &level) || axis >= IR_MAX_LOGICAL ||
+	    level >= VALUE_LEVELS || !walk_scalar(&r->walker, op, 0, WALK_ANY, &step)) {
+		x->unknown = true;
+		return;
+	}
+	x->bound[axis] |= (uint8_t)(1u << level);
+	x->step[axis][level] = step;
+	x->is_all = false;
+	value_view_place(r, x);
+}
+
+static void drop_axis(struct value_view *x, unsigned axis)
+{
+	const size_t after = IR_MAX_LOGICAL - 1 - axis;
+	memmove(x->axis + axis, x->axis + axis + 1, after * sizeof *x->axis);
+	memmove(x->bound + axis, x->bound + axis + 1, after * sizeof *x->bound);
+	memmove(x->step + axis, x->step + axis + 1, after * sizeof *x->step);
+	x->axis_n--;
+}
+
+/* A select of an axis that is spread over the ranks: each rank has one element, and the result is their sum.
+ * On one logical rank the sum is made here. */
+static void select_sum(struct value_rank *r, op_id op, struct value_view *x, unsigned axis)
+{
+	struct valuation *v = r->v;
+	const struct value_view from = *x;
+	struct contents in = {0};
+	int64_t n = from.part.axis[axis].extent;
+	value_id result = op_def(v->m, op, 0);
+	value_view_read(v, &from, false, &in);
+	value_view_make(r, result);
+	*x = r->view[result];
+	struct extent all[IR_MAX_LOGICAL];
+	for (unsigned a = 0; a < x->part.n; a++)
+		all[a] = (struct extent){0, x->part.axis[a].extent};
+	fact_id fact = FACT_UNKNOWN;
+	if (in.cell.n == 1 && n <= 4096) {
+		struct addend *list = mem_alloc(sizeof *list * (size_t)n);
+		for (int64_t k = 0; k < n; k++) {
+			struct image_axis to[IR_MAX_LOGICAL];
+			for (unsigned a = 0; a < from.axis_n; a++)
+				to[a] = (struct image_axis){.axis = a - (a > axis)};
+			to[axis] = (struct image_axis){.axis = AXIS_FIXED, .offset = k};
+			list[k] = (struct addend){1, facts_move(v->facts, in.cell.at[0].fact, to)};
+		}
+		fact = facts_join(v->facts, REDUCE_SUM, list, (unsigned)n, NULL);
+		free(list);
+	}
+	contents_write(&value_storage(v, x->storage)->contents, all, fact);
+	vec_free(&in.cell);
+}
+
+static bool is_partial(const struct module *m, value_id value)
+{
+	const struct domain *d = value_domain(m, value);
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			return true;
+	return false;
+}
+
+static void select_element(struct value_rank *r, op_id op, struct value_view *x)
+{
+	struct module *m = r->v->m;
+	const value_id from = op_read(m, op, 0);
+	const struct domain *d = value_domain(m, from);
+	int64_t axis = op_attr_int(m, op, "axis", 0), at;
+	axis += axis < 0 ? d->rank : 0;
+	const struct part_axis part = r->view[from].part.axis[axis];
+	const bool spread = d->axis[axis].place == PLACE_MESH;
+	if (spread && r->v->is_logical && is_partial(m, op_def(m, op, 0))) {
+		x->type = r->view[from].type;
+		select_sum(r, op, x, (unsigned)axis);
+		return;
+	}
+	if (!walk_scalar(&r->walker, op, 0, WALK_ANY, &at) || (spread && part.to != part.from + 1))
+		x->unknown = true;
+	if (spread && !r->v->is_logical)
+		at = part.from;
+	x->fixed[x->axis[axis]] = at;
+	x->is_all = false;
+	drop_axis(x, (unsigned)axis);
+	value_view_place(r, x);
+}
+
+void value_view_step(struct value_rank *r, const struct step *s)
+{
+	struct module *m = r->v->m;
+	const value_id value = op_def(m, s->op, 0), from = op_read(m, s->op, 0);
+	struct value_view x = *value_view_get(r, from);
+	x.type = m->value.at[value].type;
+	if (x.storage == VALUE_NONE || x.absent) {
+		r->view[value] = x;
+		return;
+	}
+	if (m->op.at[s->op].kind == OP_SHARD_BY_STREAM)
+		shard(r, s->op, &x);
+	else
+		select_element(r, s->op, &x);
+	r->view[value] = x;
+}
+
+struct value_view *value_view_get(struct value_rank *r, value_id value)
+{
+	return &r->view[value];
+}
+
+/* ---- facts of a view */
+
+/* Adds the boxes of a part, each the product of one interval of each axis, to out. */
+static void add_boxes(const struct part *p, unsigned axis, struct cell *box, struct contents *out)
+{
+	if (axis == p->n) {
+		vec_push(&out->cell, *box);
+		return;
+	}
+	for (struct part_span s = {0}; part_next(&p->axis[axis], &s);) {
+		box->axis[axis] = (struct extent){s.from, s.to};
+		add_boxes(p, axis + 1, box, out);
+	}
+}
+
+static void list_boxes(const struct part *p, struct contents *out)
+{
+	struct cell box = {0};
+	out->n = p->n;
+	if (!p->absent)
+		add_boxes(p, 0, &box, out);
+}
+
+void value_view_boxes(const struct value_view *x, struct contents *out)
+{
+	struct cell box = {0};
+	out->n = x->part.n;
+	if (!x->is_all || x->symmetric) {
+		list_boxes(&x->part, out);
+		return;
+	}
+	for (unsigned a = 0; a < x->part.n; a++) {
+		box.axis[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
+		if (x->part.axis[a].from >= x->part.axis[a].to)
+			return;
+	}
+	vec_push(&out->cell, box);
+}
+
+/* Sets the box of a buffer that is a box of a view. */
+static void box_of_buffer(const struct value_view *x, unsigned buffer_n, const struct extent *box,
+                          struct extent *out)
+{
+	for (unsigned b = 0; b < buffer_n; b++)
+		out[b] = (struct extent){x->fixed[b], x->fixed[b] + 1};
+	for (unsigned a = 0; a < x->axis_n; a++)
+		out[x->axis[a]] = box[a];
+}
+
+/* Reads a box of the view from a buffer. */
+static void read_box(struct valuation *v, const struct value_view *x, const struct value_storage *s,
+                     const struct extent *box, struct contents *out)
+{
+	struct extent at[IR_MAX_LOGICAL];
+	struct contents found = {0};
+	struct image_axis to[IR_MAX_LOGICAL];
+	bool same = true;
+	box_of_buffer(x, s->contents.n, box, at);
+	contents_read(&s->contents, at, &found);
+	for (unsigned b = 0; b < s->contents.n; b++)
+		to[b] = (struct image_axis){.axis = AXIS_FIXED, .offset = x->fixed[b]};
+	for (unsigned a = 0; a < x->axis_n; a++)
+		to[x->axis[a]] = (struct image_axis){.axis = a};
+	for (unsigned b = 0; b < s->contents.n; b++)
+		same &= to[b].axis == b;
+	for (uint32_t k = 0; k < found.cell.n; k++) {
+		struct cell c = {.fact = found.cell.at[k].fact};
+		c.fact = same ? c.fact : facts_move(v->facts, c.fact, to);
+		for (unsigned a = 0; a < x->axis_n; a++)
+			c.axis[a] = found.cell.at[k].axis[x->axis[a]];
+		vec_push(&out->cell, c);
+	}
+	vec_free(&found.cell);
+}
+
+void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out)
+{
+	struct contents boxes = {0};
+	struct extent common[IR_MAX_LOGICAL];
+	out->n = x->axis_n;
+	if (x->storage == VALUE_NONE || x->absent)
+		return;
+	if (own || x->symmetric) {
+		list_boxes(&x->part, &boxes);
+	} else {
+		struct value_view all = *x;
+		all.is_all = true;
+		value_view_boxes(&all, &boxes);
+	}
+	for (uint32_t k = 0; k < boxes.cell.n; k++) {
+		if (!x->symmetric) {
+			read_box(v, x, value_storage(v, x->storage), boxes.cell.at[k].axis, out);
+			continue;
+		}
+		const struct value_symmetric *y = &v->symmetric.at[x->symmetric];
+		for (uint32_t member = 0; member < y->n; member++) {
+			struct contents theirs = {0};
+			list_boxes(&y->part[member], &theirs);
+			for (uint32_t i = 0; i < theirs.cell.n; i++)
+				if (extents_meet(boxes.cell.at[k].axis, theirs.cell.at[i].axis, out->n,
+				                 common))
+					read_box(v, x, value_storage(v, y->storage[member]), common, out);
+			vec_free(&theirs.cell);
+		}
+	}
+	vec_free(&boxes.cell);
+}
+
+static void write_box(struct valuation *v, const struct value_view *x, struct value_storage *s,
+                      const struct extent *box, fact_id fact)
+{
+	struct extent at[IR_MAX_LOGICAL];
+	struct image_axis to[IR_MAX_LOGICAL];
+	bool same = x->axis_n == s->contents.n;
+	for (unsigned a = 0; a < x->axis_n; a++) {
+		to[a] = (struct image_axis){.axis = x->axis[a]};
+		same &= x->axis[a] == a;
+	}
+	box_of_buffer(x, s->contents.n, box, at);
+	contents_write(&s->contents, at, same ? fact : facts_move(v->facts, fact, to));
+	s->fresh = false;
+}
+
+void value_view_write(struct valuation *v, const struct value_view *x, const struct extent *box, fact_id fact)
+{
+	struct extent common[IR_MAX_LOGICAL];
+	if (x->storage == VALUE_NONE || x->absent)
+		return;
+	if (!x->symmetric) {
+		write_box(v, x, value_storage(v, x->storage), box, fact);
+		return;
+	}
+	const struct value_symmetric *y = &v->symmetric.at[x->symmetric];
+	for (uint32_t member = 0; member < y->n; member++) {
+		struct contents theirs = {0};
+		list_boxes(&y->part[member], &theirs);
+		for (uint32_t i = 0; i < theirs.cell.n; i++)
+			if (extents_meet(box, theirs.cell.at[i].axis, x->axis_n, common))
+				write_box(v, x, value_storage(v, y->storage[member]), common, fact);
+		vec_free(&theirs.cell);
+	}
+}
+
+void value_view_write_unknown(struct valuation *v, const struct value_view *x)
+{
+	struct extent all[IR_MAX_LOGICAL];
+	if (x->storage == VALUE_NONE || x->absent)
+		return;
+	struct value_storage *s = value_storage(v, x->storage);
+	if (x->unknown) { /* any element of the buffer may be written */
+		for (unsigned a = 0; a < s->contents.n; a++)
+			all[a] = (struct extent){INT64_MIN / 2, INT64_MAX / 2};
+		contents_write(&s->contents, all, FACT_UNKNOWN);
+		s->fresh = false;
+		return;
+	}
+	for (unsigned a = 0; a < x->axis_n; a++)
+		all[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
+	value_view_write(v, x, all, FACT_UNKNOWN);
+}

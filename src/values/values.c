@@ -1,0 +1,406 @@
+/* values: see values.h. */
+#include "values/values.h"
+#include "ir/edit.h"
+#include "ir/number.h"
+#include "ir/print.h"
+#include "values/valuation.h"
+#include <string.h>
+
+/* ---- one step */
+
+/* Makes the view of other ranks' buffers. The rank goes on when all ranks of the team have come here. */
+static void take_fence(struct value_rank *r, op_id op)
+{
+	struct module *m = r->v->m;
+	uint32_t meeting;
+	if (m->op.at[op].kind == OP_SYMMETRIC_VIEW) {
+		value_meet_fence(r, op, m->op.at[op].team, value_view_get(r, op_read(m, op, 0)), &meeting);
+		return;
+	}
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_FREE); k++) {
+		const value_id value = op_operand_id(m, op, ROLE_FREE, k);
+		const op_id def = m->value.at[value].def;
+		if (def && m->op.at[def].kind == OP_SYMMETRIC_VIEW) {
+			struct value_view own = *value_view_get(r, value);
+			value_meet_fence(r, op, m->op.at[def].team, &own, &meeting);
+		} else {
+			value_view_end(r, value);
+		}
+	}
+}
+
+static void take_work(struct value_rank *r, const struct step *s)
+{
+	const enum op_kind kind = (enum op_kind)r->v->m->op.at[s->op].kind;
+	if (kind == OP_DISPATCH || kind == OP_COMBINE)
+		value_meet_experts(r, s);
+	else if (op_info[kind].traits & TRAIT_COLLECTIVE)
+		value_meet_collective(r, s);
+	else
+		value_local(r, s->op);
+}
+
+static void take_step(struct value_rank *r, const struct step *s)
+{
+	struct module *m = r->v->m;
+	if (s->others)
+		return;
+	switch ((enum step_kind)s->kind) {
+	case STEP_WORK:
+		take_work(r, s);
+		break;
+	case STEP_VIEW:
+		value_view_step(r, s);
+		break;
+	case STEP_ALLOCATE:
+		value_view_make(r, op_def(m, s->op, 0));
+		break;
+	case STEP_FREE:
+	case STEP_FENCE:
+		take_fence(r, s->op);
+		break;
+	case STEP_MEET:
+		take_work(r, s);
+		break;
+	case STEP_MESSAGE:
+		value_meet_message(r, s);
+		break;
+	case STEP_PREPARE:
+		value_meet_prepare(r, s);
+		break;
+	case STEP_ABSENT:
+		value_meet_absent(r, s);
+		break;
+	case STEP_END_GROUP:
+		value_meet_end_group(r, s);
+		break;
+	case STEP_WAIT:
+		value_meet_wait(r, s);
+		break;
+	case STEP_MISSING:
+	case STEP_FAILED:
+		r->failed = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- all ranks */
+
+/* Returns true if a program has no layout of its own: no buffers, loops, conditions and Communications. */
+static bool is_logical(const struct module *m)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		const struct op *o = &m->op.at[op];
+		if (op_info[o->kind].form == FORM_HOST || o->kind == OP_FOR || o->kind == OP_IF ||
+		    o->kind == OP_ALLOCATE || op_info[o->kind].traits & TRAIT_P2P || o->flags & OP_ASYNC ||
+		    op_role_count(m, op, ROLE_WRITE))
+			return false;
+	}
+	return true;
+}
+
+static void open_rank(struct valuation *v, uint32_t rank)
+{
+	struct value_rank *r = &v->rank[rank];
+	const struct walk_options o = {.streams = v->o->streams};
+	struct module *m = v->m;
+	r->v = v;
+	r->rank = rank;
+	r->view = arena_new_array(v->arena, struct value_view, m->value.n);
+	r->storage_of = arena_new_array(v->arena, uint32_t, m->value.n);
+	r->posted = v->program.is_posted ? arena_new_array(v->arena, struct value_party, m->op.n) : NULL;
+	for (uint32_t k = 0; k < m->value.n; k++)
+		r->view[k].storage = r->storage_of[k] = VALUE_NONE;
+	for (unsigned k = 0; k < m->input.n; k++)
+		value_view_input(r, k);
+	walk_begin(&r->walker, &v->program, rank, &o);
+}
+
+static void close_rank(struct value_rank *r)
+{
+	walk_end(&r->walker);
+	for (uint32_t k = 0; k < r->transfer.n; k++)
+		vec_free(&r->transfer.at[k].meeting);
+	vec_free(&r->transfer);
+	vec_free(&r->group);
+	vec_free(&r->waits);
+}
+
+static void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
+                           const struct values_options *o, struct values_result *result)
+{
+	*v = (struct valuation){
+	    .m = m, .d = d, .facts = facts, .o = o, .arena = arena_new(), .result = result};
+	v->is_logical = is_logical(m);
+	v->rank_n = v->is_logical ? 1 : (uint32_t)o->ranks;
+	walk_program_open(&v->program, m, v->rank_n);
+	vec_push(&v->symmetric, (struct value_symmetric){0});
+	vec_push(&v->channel, (struct value_channel){0});
+	vec_push(&v->meeting, (struct value_meeting){0});
+	v->steps = mem_zalloc(sizeof *v->steps * m->value.n);
+	v->reported = arena_new_array(v->arena, uint8_t, m->op.n);
+	v->trusted = arena_new_array(v->arena, bool, m->op.n);
+	v->rank = arena_new_array(v->arena, struct value_rank, v->rank_n);
+	for (uint32_t k = 0; k < v->rank_n; k++)
+		open_rank(v, k);
+}
+
+static void valuation_close(struct valuation *v)
+{
+	for (uint32_t k = 0; k < v->rank_n; k++)
+		close_rank(&v->rank[k]);
+	for (uint32_t k = 0; k < v->storage.n; k++)
+		vec_free(&v->storage.at[k].contents.cell);
+	value_meet_free(v);
+	walk_program_close(&v->program);
+	vec_free(&v->storage);
+	vec_free(&v->unused);
+	vec_free(&v->symmetric);
+	free(v->steps);
+	arena_free(v->arena);
+}
+
+static bool is_waiting(struct value_rank *r)
+{
+	while (r->waits.n && r->v->meeting.at[r->waits.at[r->waits.n - 1]].done)
+		r->waits.n--;
+	return r->waits.n;
+}
+
+/* Walks a rank until it waits for others. Returns the number of steps. */
+static uint64_t walk_on(struct value_rank *r)
+{
+	struct step s;
+	uint64_t n = 0;
+	while (!r->ended && !r->failed && !is_waiting(r)) {
+		r->ended = !walk_next(&r->walker, &s);
+		n++;
+		if (s.kind == STEP_FAILED)
+			r->failed = true;
+		else if (!r->ended)
+			take_step(r, &s);
+	}
+	return n;
+}
+
+static enum values_status walk_all(struct valuation *v)
+{
+	bool moves = true, all = false;
+	while (moves && !all) {
+		moves = false;
+		all = true;
+		for (uint32_t k = 0; k < v->rank_n; k++) {
+			uint64_t n = walk_on(&v->rank[k]);
+			moves |= n != 0;
+			v->work += n;
+			all &= v->rank[k].ended;
+			if (v->rank[k].failed)
+				return VALUES_STOPPED;
+		}
+		if (v->work > v->o->work)
+			return VALUES_TOO_LONG;
+	}
+	return all ? VALUES_PROVED : VALUES_STOPPED;
+}
+
+/* ---- outputs */
+
+static bool may_be_pending(const struct module *m, value_id value)
+{
+	const struct domain *d = value_domain(m, value);
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			return true;
+	return false;
+}
+
+/* Reports outputs that are sums of which a part is missing. */
+static void check_outputs(struct valuation *v)
+{
+	for (uint32_t i = 0; i < v->m->output.n; i++) {
+		const value_id output = v->m->output.at[i];
+		bool reported = may_be_pending(v->m, output);
+		for (uint32_t k = 0; k < v->rank_n && !reported; k++) {
+			struct contents found = {0};
+			if (!v->rank[k].view[output].unknown)
+				value_view_read(v, &v->rank[k].view[output], true, &found);
+			for (uint32_t c = 0; c < found.cell.n && !reported; c++)
+				if (!facts_is_complete(v->facts, found.cell.at[c].fact)) {
+					value_report_output(v, output, k, found.cell.at[c].fact);
+					reported = true;
+				}
+			vec_free(&found.cell);
+		}
+	}
+}
+
+enum values_status values_prove(struct module *m, struct diag *d, const struct values_options *o,
+                                struct values_result *out)
+{
+	struct ir_numbers *saved = ir_numbers_save(m);
+	struct facts facts;
+	struct valuation v;
+	*out = (struct values_result){0};
+	ir_number(m);
+	facts_open(&facts);
+	valuation_open(&v, m, d, &facts, o, out);
+	enum values_status status = walk_all(&v);
+	if (status == VALUES_PROVED && !v.wrong)
+		check_outputs(&v);
+	if (v.wrong)
+		status = VALUES_WRONG;
+	valuation_close(&v);
+	facts_close(&facts);
+	ir_numbers_restore(m, saved);
+	return status;
+}
+
+/* ---- two programs */
+
+struct comparison {
+	struct valuation a, b;
+	struct diag *d;
+	const char *name; /* of the other program */
+	enum values_relation relation;
+};
+
+static void put_index(const struct extent *box, unsigned n, struct buf *out)
+{
+	buf_putc(out, '[');
+	for (unsigned a = 0; a < n; a++)
+		buf_printf(out, "%s%lld", a ? ", " : "", (long long)box[a].lo);
+	buf_putc(out, ']');
+}
+
+static void report_difference(struct comparison *c, value_id output, uint32_t rank, const struct extent *box,
+                              fact_id a, fact_id b, bool known)
+{
+	struct buf text = {0}, x = {0}, y = {0};
+	struct module *m = c->a.m;
+	const enum values_relation found = known ? VALUES_DIFFERS : VALUES_NOT_RELATED;
+	if (c->relation == VALUES_DIFFERS || c->relation == found)
+		return;
+	c->relation = found;
+	buf_puts(&text, "element ");
+	put_index(box, value_domain(m, output)->rank, &text);
+	buf_puts(&text, " of the output '");
+	ir_print_value_name(m, output, &text);
+	buf_printf(&text, "' on rank %u ", rank);
+	facts_print(c->a.facts, a, 3, &x);
+	facts_print(c->a.facts, b, 3, &y);
+	if (known)
+		diag_error(c->d, E_VALUES_DIFFER, m->value.at[output].at, "values: %sdiffers from that of %s",
+		           text.at, c->name);
+	else
+		diag_note(c->d, m->value.at[output].at, "%scannot be compared with that of %s", text.at,
+		          c->name);
+	diag_note(c->d, DIAG_NOWHERE, "here it is %s", x.at);
+	diag_note(c->d, DIAG_NOWHERE, "in %s it is %s", c->name, y.at);
+	buf_free(&text);
+	buf_free(&x);
+	buf_free(&y);
+}
+
+/* Joins an output of all ranks of the other program. */
+static void join_output(struct valuation *v, value_id output, struct contents *out)
+{
+	for (uint32_t k = v->rank_n; k-- > 0;) {
+		const struct value_view *x = &v->rank[k].view[output];
+		struct contents found = {0};
+		out->n = value_domain(v->m, output)->rank;
+		if (!x->unknown)
+			value_view_read(v, x, true, &found);
+		for (uint32_t c = 0; c < found.cell.n; c++)
+			contents_write(out, found.cell.at[c].axis, found.cell.at[c].fact);
+		vec_free(&found.cell);
+	}
+}
+
+static bool is_term_known(const struct facts *f, fact_id fact);
+
+static void compare_output(struct comparison *c, uint32_t i)
+{
+	const value_id a = c->a.m->output.at[i], b = c->b.m->output.at[i];
+	struct contents all = {0};
+	join_output(&c->b, b, &all);
+	for (uint32_t k = 0; k < c->a.rank_n; k++) {
+		const struct value_view *x = &c->a.rank[k].view[a];
+		struct contents found = {0}, boxes = {0};
+		struct value_view part = *x;
+		part.is_all = false;
+		if (x->absent || x->storage == VALUE_NONE)
+			continue;
+		value_view_boxes(&part, &boxes);
+		for (uint32_t n = 0; n < boxes.cell.n && x->unknown; n++)
+			report_difference(c, a, k, boxes.cell.at[n].axis, FACT_UNKNOWN, FACT_UNKNOWN, false);
+		if (!x->unknown)
+			value_view_read(&c->a, x, true, &found);
+		for (uint32_t n = 0; n < boxes.cell.n && !x->unknown; n++) {
+			int64_t index[IR_MAX_LOGICAL];
+			struct extent at[IR_MAX_LOGICAL];
+			if (contents_cover(&found, boxes.cell.at[n].axis, index))
+				continue;
+			for (unsigned d = 0; d < found.n; d++)
+				at[d] = (struct extent){index[d], index[d] + 1};
+			report_difference(c, a, k, at, FACT_UNKNOWN, FACT_UNKNOWN, false);
+		}
+		for (uint32_t n = 0; n < found.cell.n; n++) {
+			struct contents there = {0};
+			int64_t index[IR_MAX_LOGICAL];
+			contents_read(&all, found.cell.at[n].axis, &there);
+			if (!contents_cover(&all, found.cell.at[n].axis, index)) {
+				struct extent at[IR_MAX_LOGICAL];
+				for (unsigned d = 0; d < found.n; d++)
+					at[d] = (struct extent){index[d], index[d] + 1};
+				report_difference(c, a, k, at, found.cell.at[n].fact, FACT_UNKNOWN, false);
+			}
+			for (uint32_t t = 0; t < there.cell.n; t++) {
+				const fact_id p = found.cell.at[n].fact, q = there.cell.at[t].fact;
+				if (!p || p != q)
+					report_difference(c, a, k, there.cell.at[t].axis, p, q,
+					                  is_term_known(c->a.facts, p) &&
+					                      is_term_known(c->a.facts, q));
+			}
+			vec_free(&there.cell);
+		}
+		vec_free(&found.cell);
+		vec_free(&boxes.cell);
+	}
+	vec_free(&all.cell);
+}
+
+/* Returns true if a fact is only made of inputs, copies and sums: then another fact is another number. */
+static bool is_term_known(const struct facts *f, fact_id fact)
+{
+	return fact != FACT_UNKNOWN && f;
+}
+
+enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
+                                  const struct values_options *o, const char *name, enum values_relation *out)
+{
+	struct ir_numbers *saved = ir_numbers_save(m), *other = ir_numbers_save(against);
+	struct comparison c = {.d = d, .name = name};
+	struct values_options there = *o;
+	struct values_result trusted = {0};
+	struct facts facts;
+	ir_number(m);
+	ir_number(against);
+	facts_open(&facts);
+	there.ranks = module_ranks(against);
+	valuation_open(&c.a, m, NULL, &facts, o, &trusted);
+	valuation_open(&c.b, against, NULL, &facts, &there, &trusted);
+	enum values_status status = walk_all(&c.b);
+	if (status == VALUES_PROVED)
+		status = walk_all(&c.a);
+	for (uint32_t i = 0; i < m->output.n && status == VALUES_PROVED; i++)
+		compare_output(&c, i);
+	*out = c.relation;
+	valuation_close(&c.a);
+	valuation_close(&c.b);
+	facts_close(&facts);
+	ir_numbers_restore(m, saved);
+	ir_numbers_restore(against, other);
+	return status;
+}

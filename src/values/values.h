@@ -1,0 +1,46 @@
+/* values: proves what is in the memory of a program that `check` has found ordered.
+ *
+ * All ranks are walked side by side. Each buffer has facts (facts.h) that say which term of the inputs an
+ * element holds. So the walk finds
+ *
+ *  - parts: a statement reads or receives other elements than those that its result needs;
+ *  - shares: a part of a sum is missing, or is added twice.
+ *
+ * Two programs compute the same function if their outputs have equal facts. */
+#ifndef HIRC_VALUES_VALUES_H
+#define HIRC_VALUES_VALUES_H
+#include "base/diag.h"
+#include "ir/ir.h"
+
+struct values_options {
+	int64_t ranks;
+	int64_t streams; /* as for check_options */
+	uint64_t work;   /* at most this many steps, all ranks together */
+};
+
+enum values_status {
+	VALUES_PROVED,
+	VALUES_WRONG,    /* errors were reported */
+	VALUES_TOO_LONG, /* more work than allowed; nothing was reported */
+	VALUES_STOPPED   /* the walk failed or got stuck, which `check` reports */
+};
+
+struct values_result {
+	op_id trusted;      /* the first statement whose result is taken as right; 0: none */
+	uint32_t trusted_n; /* number of statements */
+};
+
+enum values_status values_prove(struct module *m, struct diag *d, const struct values_options *o,
+                                struct values_result *out);
+
+enum values_relation {
+	VALUES_COMPUTES,   /* each element of each output has the same fact */
+	VALUES_DIFFERS,    /* some element has another one; was reported */
+	VALUES_NOT_RELATED /* a fact is not known, or cannot be compared; was noted */
+};
+/* Compares the outputs of a program with those of another, which come in the same order with the same names. */
+enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
+                                  const struct values_options *o, const char *name,
+                                  enum values_relation *out);
+
+#endif
