@@ -142,9 +142,34 @@ static fact_id apply_once(struct facts *f, const struct application *x, const ui
 	return facts_summand(f, s);
 }
 
+/* Removes reduced dims of one element, of which every reduction is that element. Returns true if no other
+ * reduced dim is left. */
+static bool remove_single(struct facts *f, struct application *x)
+{
+	struct image_axis to[TERM_MAX_AXES];
+	bool any = false, left = false;
+	for (uint32_t d = 0; d < x->dim_n; d++) {
+		const bool single = x->dim[d].kind == EVALUATE_REDUCED && x->dim[d].hi == x->dim[d].lo + 1;
+		left |= x->dim[d].kind == EVALUATE_REDUCED && !single;
+		any |= single;
+		to[d] =
+		    (struct image_axis){.axis = single ? AXIS_FIXED : d, .offset = single ? x->dim[d].lo : 0};
+	}
+	for (unsigned k = 0; k < x->operand_n && any; k++)
+		x->operand[k] = facts_move(f, x->operand[k], to);
+	return !left;
+}
+
+static bool is_reduction(uint32_t kind)
+{
+	return kind == OP_SUM || kind == OP_MAX || kind == OP_MIN || kind == OP_PROD;
+}
+
 fact_id evaluate(struct facts *f, const struct application *given)
 {
 	struct application x = *given;
+	if (is_reduction(x.kind) && remove_single(f, &x))
+		return x.operand[0];
 	uint32_t pick[TERM_MAX_OPERANDS] = {0};
 	uint64_t products = 1;
 	for (unsigned k = 0; k < x.operand_n; k++) {

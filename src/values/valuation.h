@@ -3,7 +3,8 @@
  *     values.c             walks the ranks side by side; outputs
  *     valuation_view.c     names as parts of buffers
  *     valuation_local.c    operations on one rank
- *     valuation_reshape.c  reshape, pack and unpack
+ *     valuation_reshape.c  reshape
+ *     valuation_pack.c     pack and unpack
  *     valuation_meet.c     collectives and messages
  *     valuation_report.c   messages */
 #ifndef HIRC_VALUES_VALUATION_H
@@ -143,9 +144,14 @@ void value_view_boxes(const struct value_view *x, struct contents *out);
 void value_view_write_unknown(struct valuation *v, const struct value_view *x);
 void value_view_use(struct valuation *v, const struct value_view *x, int by);
 
-/* ---- valuation_local.c, valuation_reshape.c */
+/* ---- valuation_local.c, valuation_reshape.c, valuation_pack.c */
 void value_local(struct value_rank *r, op_id op);
 void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out);
+/* Finds the interval of elements, in row-major order, that a box of axes with these extents is. Returns false
+ * if it is none. */
+bool value_flatten(const struct extent *box, const int64_t *extent, unsigned n, struct extent *out);
+/* Finds the box that an interval is. Returns false if it is none. */
+bool value_unflatten(struct extent flat, const int64_t *extent, unsigned n, struct extent *out);
 void value_pack(struct value_rank *r, op_id op);
 void value_trust(struct valuation *v, op_id op);
 /* Returns the number of a text that tells apart operations of one kind: their attributes and dtypes. */

@@ -375,7 +375,7 @@ static bool find_order(struct exchange *x)
 	}
 	if (!in || !out)
 		return true;
-	x->flat = !same_shape(in, out) || (x->kind == OP_ALL_TO_ALL && holds_all(in));
+	x->flat = !same_shape(in, out) || (x->kind == OP_ALL_TO_ALL && x->meeting->n > 1 && holds_all(in));
 	return true;
 }
 

@@ -43,8 +43,7 @@ static bool find_groups(const struct value_view *in, const struct value_view *ou
 	return true;
 }
 
-/* Finds the interval of a group's elements, in row-major order, that a box is. Returns false if it is none. */
-static bool flatten(const struct extent *box, const int64_t *extent, unsigned n, struct extent *out)
+bool value_flatten(const struct extent *box, const int64_t *extent, unsigned n, struct extent *out)
 {
 	unsigned first = 0;
 	*out = (struct extent){0, 1};
@@ -60,8 +59,7 @@ static bool flatten(const struct extent *box, const int64_t *extent, unsigned n,
 	return true;
 }
 
-/* Finds the box of a group's axes that an interval is. Returns false if it is none. */
-static bool unflatten(struct extent flat, const int64_t *extent, unsigned n, struct extent *out)
+bool value_unflatten(struct extent flat, const int64_t *extent, unsigned n, struct extent *out)
 {
 	int64_t inner = 1;
 	for (unsigned a = 0; a < n; a++)
@@ -96,10 +94,10 @@ static bool move_box(const struct reshape *g, bool back, const struct extent *bo
 	for (unsigned k = 0; k < g->group_n; k++) {
 		const struct reshape_group *x = &g->group[k];
 		struct extent flat;
-		if (!(back ? flatten(box + x->out, x->out_extent, x->out_n, &flat)
-		           : flatten(box + x->in, x->in_extent, x->in_n, &flat)) ||
-		    !(back ? unflatten(flat, x->in_extent, x->in_n, out + x->in)
-		           : unflatten(flat, x->out_extent, x->out_n, out + x->out)))
+		if (!(back ? value_flatten(box + x->out, x->out_extent, x->out_n, &flat)
+		           : value_flatten(box + x->in, x->in_extent, x->in_n, &flat)) ||
+		    !(back ? value_unflatten(flat, x->in_extent, x->in_n, out + x->in)
+		           : value_unflatten(flat, x->out_extent, x->out_n, out + x->out)))
 			return false;
 	}
 	return true;
@@ -156,15 +154,6 @@ void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct
 	}
 	vec_free(&boxes.cell);
 	if (!known) {
-		value_trust(r->v, op);
-		value_view_write_unknown(r->v, out);
-	}
-}
-
-void value_pack(struct value_rank *r, op_id op)
-{
-	for (unsigned k = 0; k < op_result_count(r->v->m, op); k++) {
-		struct value_view *out = value_view_get(r, op_result(r->v->m, op, k));
 		value_trust(r->v, op);
 		value_view_write_unknown(r->v, out);
 	}

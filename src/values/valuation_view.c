@@ -306,35 +306,32 @@ static void drop_axis(struct value_view *x, unsigned axis)
 	x->axis_n--;
 }
 
-/* A select of an axis that is spread over the ranks: each rank has one element, and the result is their sum.
- * On one logical rank the sum is made here. */
+/* A select of an axis that is spread over the ranks, whose result is pending: it is a sum along that axis, of
+ * which each rank has one element. */
 static void select_sum(struct value_rank *r, op_id op, struct value_view *x, unsigned axis)
 {
 	struct valuation *v = r->v;
 	const struct value_view from = *x;
 	struct contents in = {0};
-	int64_t n = from.part.axis[axis].extent;
-	value_id result = op_def(v->m, op, 0);
+	struct application a = {.kind = OP_SUM, .dim_n = from.axis_n, .operand_n = 1, .linear = 1};
+	const struct part_axis *here = &from.part.axis[axis];
+	struct image_axis to[IR_MAX_LOGICAL];
+	for (unsigned k = 0; k < from.axis_n; k++)
+		to[k] = (struct image_axis){.axis = k - (k > axis)};
+	a.dim[axis] = (struct evaluate_axis){
+	    .kind = EVALUATE_REDUCED, .hi = here->extent, .share_lo = here->from, .share_hi = here->to};
 	value_view_read(v, &from, false, &in);
-	value_view_make(r, result);
-	*x = r->view[result];
-	struct extent all[IR_MAX_LOGICAL];
-	for (unsigned a = 0; a < x->part.n; a++)
-		all[a] = (struct extent){0, x->part.axis[a].extent};
-	fact_id fact = FACT_UNKNOWN;
-	if (in.cell.n == 1 && n <= 4096) {
-		struct addend *list = mem_alloc(sizeof *list * (size_t)n);
-		for (int64_t k = 0; k < n; k++) {
-			struct image_axis to[IR_MAX_LOGICAL];
-			for (unsigned a = 0; a < from.axis_n; a++)
-				to[a] = (struct image_axis){.axis = a - (a > axis)};
-			to[axis] = (struct image_axis){.axis = AXIS_FIXED, .offset = k};
-			list[k] = (struct addend){1, facts_move(v->facts, in.cell.at[0].fact, to)};
-		}
-		fact = facts_join(v->facts, REDUCE_SUM, list, (unsigned)n, NULL);
-		free(list);
+	value_view_make(r, op_def(v->m, op, 0));
+	*x = r->view[op_def(v->m, op, 0)];
+	for (uint32_t k = 0; k < in.cell.n; k++) {
+		struct extent *box = in.cell.at[k].axis;
+		a.operand[0] = in.cell.at[k].fact;
+		if (box[axis].lo > here->from || box[axis].hi < here->to)
+			continue; /* on one rank only a part of the axis has this fact: not known */
+		fact_id fact = facts_move(v->facts, evaluate(v->facts, &a), to);
+		memmove(box + axis, box + axis + 1, sizeof *box * (IR_MAX_LOGICAL - 1 - axis));
+		value_view_write(v, x, box, fact);
 	}
-	contents_write(&value_storage(v, x->storage)->contents, all, fact);
 	vec_free(&in.cell);
 }
 
@@ -356,8 +353,8 @@ static void select_element(struct value_rank *r, op_id op, struct value_view *x)
 	axis += axis < 0 ? d->rank : 0;
 	const struct part_axis part = r->view[from].part.axis[axis];
 	const bool spread = d->axis[axis].place == PLACE_MESH;
-	if (spread && r->v->is_logical && is_partial(m, op_def(m, op, 0))) {
-		x->type = r->view[from].type;
+	if (spread && is_partial(m, op_def(m, op, 0)) && !is_partial(m, from)) {
+		*x = r->view[from];
 		select_sum(r, op, x, (unsigned)axis);
 		return;
 	}
