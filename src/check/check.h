@@ -60,8 +60,14 @@ enum check_status {
 struct check_result {
 	int64_t ranks, accesses, communications; /* of all ranks */
 	int64_t taken_as_written;                /* reads where only a larger part is known to be written */
-	char what[256];                          /* CHECK_UNKNOWN: a sentence for a diagnostic */
-	uint32_t at;                             /* CHECK_UNKNOWN: source offset */
+	/* Set by gate_check (src/cli/gate.c): */
+	const char
+	    *unproved;      /* why it is not proved that statements get the elements that they need, and that
+	                         sums are complete; NULL: it is proved */
+	op_id trusted;      /* the first statement whose result is taken as right; 0: none */
+	uint32_t trusted_n; /* number of such statements */
+	char what[256];     /* CHECK_UNKNOWN: a sentence for a diagnostic */
+	uint32_t at;        /* CHECK_UNKNOWN: source offset */
 };
 
 enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,

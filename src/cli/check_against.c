@@ -22,8 +22,8 @@ static bool have_equal_outputs(struct diag *d, struct module *a, struct module *
 {
 	bool equal = a->output.n == b->output.n;
 	if (!equal)
-		diag_error(d, E_OUTPUTS_UNLIKE, DIAG_NOWHERE, "the program has %u outputs, %s has %u", a->output.n, path,
-		           b->output.n);
+		diag_error(d, E_OUTPUTS_UNLIKE, DIAG_NOWHERE, "the program has %u outputs, %s has %u",
+		           a->output.n, path, b->output.n);
 	for (uint32_t i = 0; i < a->output.n && equal; i++) {
 		struct buf x = {0}, y = {0};
 		ir_print_value_name(a, a->output.at[i], &x);
@@ -41,8 +41,7 @@ static bool have_equal_outputs(struct diag *d, struct module *a, struct module *
 enum status check_against(struct diag *d, struct module *m, const char *path, const struct compile_options *o,
                           const struct check_options *check)
 {
-	const struct values_options with = {
-	    .ranks = check->ranks, .streams = check->streams, .work = check->work};
+	const struct values_options with = {.ranks = check->ranks, .streams = check->streams};
 	enum values_relation relation;
 	enum status status;
 	struct module *other = read_other(d, m, path, o, &status);

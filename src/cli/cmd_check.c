@@ -72,6 +72,25 @@ static enum check_status check_with_witness(struct check_command *c, struct modu
 	return status;
 }
 
+/* Says what the proof has left out. */
+static void note_unproved(const struct module *m, struct diag *d, const struct check_result *r)
+{
+	if (r->unproved)
+		diag_note(d, DIAG_NOWHERE,
+		          "not proved: that each statement gets the elements that it needs, and that sums "
+		          "are complete; %s",
+		          r->unproved);
+	if (r->taken_as_written)
+		diag_note(d, DIAG_NOWHERE, "not proved: that %lld reads are of elements that were written",
+		          (long long)r->taken_as_written);
+	if (r->trusted_n == 1)
+		diag_note(d, m->op.at[r->trusted].at, "taken on trust: the result of this statement");
+	else if (r->trusted_n)
+		diag_note(d, m->op.at[r->trusted].at,
+		          "taken on trust: the results of %u statements, of which this is the first",
+		          r->trusted_n);
+}
+
 /* Proves a program and prints the result. quiet: prints only errors. */
 static enum status report_proof(struct check_command *c, struct module *m, struct diag *d, bool quiet)
 {
@@ -84,11 +103,12 @@ static enum status report_proof(struct check_command *c, struct module *m, struc
 		if (quiet)
 			return STATUS_OK;
 		progress_end(&c->progress);
-		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive, "
-		       "without deadlock\n",
+		note_unproved(m, d, &r);
+		printf("ok: %lld rank%s, %lld access%s, %lld Communication%s: ordered, matched, alive%s%s\n",
 		       (long long)r.ranks, r.ranks == 1 ? "" : "s", (long long)r.accesses,
 		       r.accesses == 1 ? "" : "es", (long long)r.communications,
-		       r.communications == 1 ? "" : "s");
+		       r.communications == 1 ? "" : "s", r.taken_as_written ? "" : ", written",
+		       r.unproved ? "" : ", delivered, complete");
 		/* flush now: messages of the next program must come after this line */
 		return output_status(output_flush());
 	case CHECK_UNKNOWN:
@@ -227,7 +247,8 @@ static enum status check_family(struct check_command *c, const struct source *s)
 	}
 	progress_end(&c->progress);
 	if (status == STATUS_OK && !c->json)
-		printf("ok: %s = %" PRId64 " … %" PRId64 ": ordered, matched, alive, without deadlock\n",
+		printf("ok: %s = %" PRId64 " … %" PRId64
+		       ": ordered, matched, alive, written, delivered, complete\n",
 		       f->name, f->lo, f->hi);
 	else if (status != STATUS_OK && value > f->lo)
 		diag_note(c->d, DIAG_NOWHERE, "%s = %" PRId64 " … %" PRId64 " is right, %" PRId64 " is not",

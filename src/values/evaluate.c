@@ -123,7 +123,7 @@ static fact_id apply_once(struct facts *f, const struct application *x, const ui
 		factor *= one.factor;
 		one.factor = 1;
 		one.share_n = 0;
-		operand[k] = facts_summand(f, one);
+		operand[k] = facts_summand(f, REDUCE_SUM, one);
 	}
 	struct summand s = make_term(f, x, operand, image, share);
 	s.factor *= factor;
@@ -139,7 +139,7 @@ static fact_id apply_once(struct facts *f, const struct application *x, const ui
 	for (unsigned i = 1; i < s.share_n; i++)
 		if (!compare_spans(&share[i - 1], &share[i]))
 			return FACT_UNKNOWN; /* two parts of one sum are multiplied */
-	return facts_summand(f, s);
+	return facts_summand(f, x->reduce, s);
 }
 
 /* Removes reduced dims of one element, of which every reduction is that element. Returns true if no other
@@ -202,7 +202,8 @@ fact_id evaluate(struct facts *f, const struct application *given)
 
 /* ---- reshape */
 
-static fact_id reshape_summand(struct facts *f, const struct summand *of, const struct reshape *r)
+static fact_id reshape_summand(struct facts *f, enum reduce_op reduce, const struct summand *of,
+                               const struct reshape *r)
 {
 	uint64_t key[8 * TERM_MAX_AXES];
 	struct image_axis image[TERM_MAX_AXES], in[TERM_MAX_AXES] = {{0}};
@@ -237,11 +238,11 @@ static fact_id reshape_summand(struct facts *f, const struct summand *of, const 
 	}
 	one.factor = 1;
 	one.share_n = 0;
-	key[0] = facts_move(f, facts_summand(f, one), in);
+	key[0] = facts_move(f, facts_summand(f, REDUCE_SUM, one), in);
 	t.axis_n = (uint8_t)number;
 	s.image_n = (uint16_t)number;
 	s.term = facts_intern(f, &t);
-	return facts_summand(f, s);
+	return facts_summand(f, reduce, s);
 }
 
 fact_id evaluate_reshape(struct facts *f, fact_id operand, const struct reshape *r)
@@ -253,7 +254,7 @@ fact_id evaluate_reshape(struct facts *f, fact_id operand, const struct reshape 
 	struct addend *list = mem_alloc(sizeof *list * n);
 	for (uint32_t k = 0; k < n; k++) {
 		const struct summand one = f->fact.at[operand].at[k];
-		list[k] = (struct addend){1, reshape_summand(f, &one, r)};
+		list[k] = (struct addend){1, reshape_summand(f, f->fact.at[operand].reduce, &one, r)};
 	}
 	fact_id made = facts_join(f, f->fact.at[operand].reduce, list, n, NULL);
 	free(list);

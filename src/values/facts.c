@@ -153,10 +153,10 @@ fact_id facts_term(struct facts *f, term_id term, unsigned n)
 	return intern_fact(f, REDUCE_SUM, &s, 1);
 }
 
-fact_id facts_summand(struct facts *f, struct summand s)
+fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s)
 {
 	s.factor = round_factor(s.factor);
-	return intern_fact(f, REDUCE_SUM, &s, s.factor != 0);
+	return intern_fact(f, reduce, &s, s.factor != 0);
 }
 
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)

@@ -53,7 +53,8 @@ struct summand {
 };
 
 struct fact {
-	enum reduce_op reduce; /* how the summands are joined; one summand: REDUCE_SUM */
+	enum reduce_op
+	    reduce; /* how summands, and missing parts of shares, are joined; REDUCE_SUM if there are none */
 	uint32_t n;
 	const struct summand *at; /* sorted */
 };
@@ -84,8 +85,8 @@ uint32_t facts_label(struct facts *f, const char *text);
 fact_id facts_number(struct facts *f, double number);
 /* Returns the fact that an element of a box with n axes is the element of the term at the same index. */
 fact_id facts_term(struct facts *f, term_id term, unsigned n);
-/* Returns a fact of one summand. Spans that are whole are left out. */
-fact_id facts_summand(struct facts *f, struct summand s);
+/* Returns a fact of one summand. reduce: how the missing parts of its share are to be joined. */
+fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s);
 
 /* Returns a fact with other axes: axis a becomes to[a]. */
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to);

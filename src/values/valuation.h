@@ -96,7 +96,6 @@ struct valuation {
 	const struct values_options *o;
 	struct arena *arena;
 	bool is_logical; /* types place nothing: one rank has all elements */
-	uint64_t work;
 	uint32_t rank_n;
 	struct value_rank *rank;
 	struct walk_program program;
@@ -144,6 +143,11 @@ void value_view_boxes(const struct value_view *x, struct contents *out);
 void value_view_write_unknown(struct valuation *v, const struct value_view *x);
 void value_view_use(struct valuation *v, const struct value_view *x, int by);
 
+/* Reports elements of a view that a statement reads although nothing has written them. */
+void value_view_check_written(struct value_rank *r, op_id op, value_id value);
+/* The same for a part of a view. */
+void value_view_check_part(struct value_rank *r, op_id op, value_id value, const struct value_view *x);
+
 /* ---- valuation_local.c, valuation_reshape.c, valuation_pack.c */
 void value_local(struct value_rank *r, op_id op);
 void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out);
@@ -178,6 +182,12 @@ void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_i
 void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fact, term_id term);
 void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
                               const int64_t *index);
+/* op 0: the caller reads an output. */
+void value_report_unwritten(struct value_rank *r, op_id op, value_id value, const int64_t *index);
+void value_report_mixed(struct valuation *v, op_id op, uint32_t rank, enum reduce_op reduce);
+/* Warns of an element of an output that rank `rank` and another one have, with different facts. */
+void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
+                         fact_id fact, fact_id other);
 void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact);
 
 #endif

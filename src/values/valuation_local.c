@@ -623,6 +623,7 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
                        int64_t shift, int64_t stop)
 {
 	const struct value_view *in = value_view_get(r, from);
+	const enum op_kind kind = (enum op_kind)r->v->m->op.at[op].kind;
 	struct contents boxes = {0};
 	struct image_axis to[IR_MAX_LOGICAL];
 	for (unsigned a = 0; a < out->axis_n; a++)
@@ -648,6 +649,8 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 			part.part.axis[a].to = box[a].hi;
 			part.part.axis[a].levels = 0;
 		}
+		if (!empty && kind == OP_SLICE)
+			value_view_check_part(r, op, from, &part);
 		if (!empty)
 			value_view_read(r->v, &part, false, &found);
 		for (uint32_t i = 0; i < found.cell.n; i++) {
@@ -734,6 +737,10 @@ void value_local(struct value_rank *r, op_id op)
 {
 	struct module *m = r->v->m;
 	const unsigned results = op_result_count(m, op);
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ) && m->op.at[op].kind != OP_SLICE; k++)
+		value_view_check_written(r, op, op_read(m, op, k));
+	if (op_attr_is_true(m, op, "accumulate"))
+		value_view_check_written(r, op, op_result(m, op, 0));
 	for (unsigned k = 0; k < results; k++) {
 		if (m->op.at[op].def_n)
 			value_view_make(r, op_result(m, op, k));

@@ -162,6 +162,9 @@ static void give(struct exchange *x, unsigned member, struct contents *to, const
 		contents_write(to, c->axis, fact);
 		return;
 	}
+	if (!facts_is_complete(x->v->facts, fact) && x->v->facts->fact.at[fact].reduce != x->reduce)
+		value_report_mixed(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
+		                   x->reduce);
 	if (x->reduce == REDUCE_AVG)
 		fact =
 		    facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->meeting->n, fact}, 1, NULL);
@@ -576,6 +579,8 @@ void value_meet_collective(struct value_rank *r, const struct step *s)
 		if (o->kind == OP_COLLECTIVE_PERMUTE && !walk_scalar(&r->walker, op, 1, WALK_ANY, &p.peer))
 			r->failed = true;
 		value_view_bind_by_operands(r, op, op_result(v->m, op, 0));
+		if (!op_root_gives((enum op_kind)o->kind) || p.root == me.member)
+			value_view_check_written(r, op, op_read(v->m, op, 0));
 		p.in = *value_view_get(r, op_read(v->m, op, 0));
 		p.out = *value_view_get(r, op_result(v->m, op, 0));
 		const struct value_channel key = {
@@ -652,6 +657,8 @@ static struct value_party read_message(struct value_rank *r, const struct step *
 	const bool send = m->op.at[s->of].kind == OP_SEND;
 	struct value_party p = {.op = s->of, .rank = r->rank, .root = -1, .peer = s->peer};
 	p.in.storage = p.out.storage = VALUE_NONE;
+	if (send)
+		value_view_check_written(r, s->of, op_read(m, s->of, 0));
 	if (send)
 		p.in = *value_view_get(r, op_read(m, s->of, 0));
 	else

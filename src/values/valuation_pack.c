@@ -88,7 +88,7 @@ static fact_id flatten_fact(struct facts *f, fact_id fact, const struct value_me
 		inner.factor = 1;
 		inner.share_n = 0;
 		t.key_n = 0;
-		key[t.key_n++] = facts_summand(f, inner);
+		key[t.key_n++] = facts_summand(f, REDUCE_SUM, inner);
 		key[t.key_n++] = part->n;
 		for (unsigned a = 0; a < part->n; a++) {
 			key[t.key_n++] = part->axis[a];
@@ -98,7 +98,7 @@ static fact_id flatten_fact(struct facts *f, fact_id fact, const struct value_me
 		s.term = facts_intern(f, &t);
 		s.image = &image;
 		s.image_n = 1;
-		list[k] = (struct addend){1, facts_summand(f, s)};
+		list[k] = (struct addend){1, facts_summand(f, f->fact.at[fact].reduce, s)};
 	}
 	fact_id made = facts_join(f, f->fact.at[fact].reduce, list, n, NULL);
 	free(list);
@@ -107,8 +107,8 @@ static fact_id flatten_fact(struct facts *f, fact_id fact, const struct value_me
 
 /* Takes the box out of a flat term: the fact over the axes of a part whose box has the same elements in the same
  * order. Returns FACT_UNKNOWN if it has not. */
-static fact_id unflatten_fact(struct facts *f, const struct summand *of, const struct value_memory *part,
-                              const struct extent *box, int64_t first)
+static fact_id unflatten_fact(struct facts *f, enum reduce_op reduce, const struct summand *of,
+                              const struct value_memory *part, const struct extent *box, int64_t first)
 {
 	const struct term *t = &f->term.at[of->term];
 	struct image_axis to[IR_MAX_LOGICAL];
@@ -143,7 +143,7 @@ static fact_id unflatten_fact(struct facts *f, const struct summand *of, const s
 	s.factor *= of->factor;
 	s.share = of->share;
 	s.share_n = of->share_n;
-	return facts_summand(f, s);
+	return facts_summand(f, reduce, s);
 }
 
 /* One block of a part, and the interval of the packed memory that holds it. */
@@ -208,8 +208,8 @@ static bool unpack_block(struct valuation *v, const struct value_memory *part,
 		struct addend *list = mem_alloc(sizeof *list * n);
 		for (uint32_t i = 0; i < n; i++) {
 			const struct summand s = v->facts->fact.at[fact].at[i];
-			list[i] =
-			    (struct addend){1, unflatten_fact(v->facts, &s, part, box, cell[b->along].lo)};
+			list[i] = (struct addend){1, unflatten_fact(v->facts, v->facts->fact.at[fact].reduce,
+			                                            &s, part, box, cell[b->along].lo)};
 		}
 		fact_id made = facts_join(v->facts, v->facts->fact.at[fact].reduce, list, n, NULL);
 		free(list);

@@ -62,18 +62,15 @@ void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned 
 	struct buf text = {0};
 	if (!once(v, op))
 		return;
-	buf_printf(&text, "parts: %s needs the elements [%lld, %lld) of axis %u of ",
-	           op_info[v->m->op.at[op].kind].hir, (long long)needs.from, (long long)needs.to, axis);
-	put_name(v, value, &text);
-	buf_puts(&text, ", which here has ");
+	buf_printf(&text, "rank %u holds ", r->rank);
 	put_axis(has, &text);
-	buf_puts(&text, " (");
+	buf_printf(&text, " of axis %u of ", axis);
+	put_name(v, value, &text);
+	buf_printf(&text, ", but needs [%lld, %lld)", (long long)needs.from, (long long)needs.to);
+	diag_error(v->d, E_PLAN_CHECK, v->m->op.at[op].at, "%s", text.at);
+	text.n = 0;
 	put_place(r, &text);
-	buf_putc(&text, ')');
-	diag_error(v->d, E_WRONG_PART, v->m->op.at[op].at, "%s", text.at);
-	diag_note(v->d, DIAG_NOWHERE,
-	          "an operation makes an element from the elements at its index: name the same block of each "
-	          "operand and of the result");
+	diag_note(v->d, DIAG_NOWHERE, "%s", text.at);
 	buf_free(&text);
 }
 
@@ -126,24 +123,77 @@ void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fa
 	buf_free(&what);
 }
 
+void value_report_mixed(struct valuation *v, op_id op, uint32_t rank, enum reduce_op reduce)
+{
+	if (!once(v, op))
+		return;
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at,
+	           "sums: the operand of this %s is a part of another reduction than its op=%s (on rank %u)",
+	           op_info[v->m->op.at[op].kind].hir, reduce_op_name(reduce), rank);
+}
+
 void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
                               const int64_t *index)
 {
 	struct buf text = {0};
 	if (!once(v, op))
 		return;
-	buf_printf(&text, "parts: rank %u is to get the element [", rank);
+	buf_printf(&text, "mismatch: rank %u is to get element [", rank);
 	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
 		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)index[a]);
 	buf_puts(&text, "] of ");
 	put_name(v, value, &text);
-	buf_printf(&text, " here, but no rank that gives something to it in this %s has that element",
-	           op_info[v->m->op.at[op].kind].hir);
-	diag_error(v->d, E_WRONG_PART, v->m->op.at[op].at, "%s", text.at);
+	buf_puts(&text, " here, but no rank that gives something to it has this element");
+	diag_error(v->d, E_MISMATCH, v->m->op.at[op].at, "%s", text.at);
 	diag_note(
 	    v->d, DIAG_NOWHERE,
-	    "between tensors of equal extents an element keeps its index: give and take the same block");
+	    "between tensors of equal extents an element keeps its index; for blocks of other ranks, type "
+	    "the result @swizzle1d, or receive into a buffer of one block");
 	buf_free(&text);
+}
+
+void value_report_unwritten(struct value_rank *r, op_id op, value_id value, const int64_t *index)
+{
+	struct valuation *v = r->v;
+	struct buf text = {0};
+	v->wrong = true;
+	if (op && !once(v, op))
+		return;
+	buf_printf(&text, "use: %s", op ? op_info[v->m->op.at[op].kind].hir : "the caller");
+	buf_puts(&text, " reads element [");
+	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
+		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)index[a]);
+	buf_puts(&text, "] of ");
+	put_name(v, value, &text);
+	buf_puts(&text, ", which nothing has written (");
+	put_place(r, &text);
+	buf_putc(&text, ')');
+	if (v->d)
+		diag_error(v->d, E_UNWRITTEN_READ, op ? v->m->op.at[op].at : v->m->value.at[value].at, "%s",
+		           text.at);
+	buf_free(&text);
+}
+
+void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
+                         fact_id fact, fact_id other)
+{
+	struct buf text = {0}, x = {0};
+	if (!v->d)
+		return;
+	buf_puts(&text, "element [");
+	for (unsigned a = 0; a < value_domain(v->m, output)->rank; a++)
+		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)box[a].lo);
+	buf_puts(&text, "] of the output ");
+	put_name(v, output, &text);
+	buf_printf(&text, " is not the same on rank %u as on the ranks before", rank);
+	diag_warning(v->d, W_COPIES_DIFFER, v->m->value.at[output].at, "%s", text.at);
+	facts_print(v->facts, fact, 3, &x);
+	diag_note(v->d, DIAG_NOWHERE, "on rank %u it is %s", rank, x.at);
+	x.n = 0;
+	facts_print(v->facts, other, 3, &x);
+	diag_note(v->d, DIAG_NOWHERE, "on a rank before it is %s", x.at);
+	buf_free(&text);
+	buf_free(&x);
 }
 
 void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact)

@@ -191,10 +191,10 @@ void value_view_input(struct value_rank *r, unsigned input)
 		image[a] = (struct image_axis){.axis = a};
 		all[a] = (struct extent){0, x->part.axis[a].extent};
 	}
-	if (reduce == REDUCE_AVG && t.reduced_n)
+	if (reduce == REDUCE_AVG && v->is_logical)
 		for (unsigned k = 0; k < t.reduced_n; k++)
 			s.factor /= (double)reduced[k][1];
-	fact_id fact = facts_summand(v->facts, s);
+	fact_id fact = facts_summand(v->facts, reduce, s);
 	contents_write(&value_storage(v, x->storage)->contents, all, fact);
 	value_storage(v, x->storage)->fresh = false;
 }
@@ -439,15 +439,13 @@ static void box_of_buffer(const struct value_view *x, unsigned buffer_n, const s
 		out[x->axis[a]] = box[a];
 }
 
-/* Reads a box of the view from a buffer. */
+/* Reads a box of a buffer, over the axes of the view. */
 static void read_box(struct valuation *v, const struct value_view *x, const struct value_storage *s,
-                     const struct extent *box, struct contents *out)
+                     const struct extent *at, struct contents *out)
 {
-	struct extent at[IR_MAX_LOGICAL];
 	struct contents found = {0};
 	struct image_axis to[IR_MAX_LOGICAL];
 	bool same = true;
-	box_of_buffer(x, s->contents.n, box, at);
 	contents_read(&s->contents, at, &found);
 	for (unsigned b = 0; b < s->contents.n; b++)
 		to[b] = (struct image_axis){.axis = AXIS_FIXED, .offset = x->fixed[b]};
@@ -465,10 +463,40 @@ static void read_box(struct valuation *v, const struct value_view *x, const stru
 	vec_free(&found.cell);
 }
 
+/* The parts of a box of a view in the buffers that hold them. */
+struct held {
+	struct value_storage *storage;
+	struct extent box[IR_MAX_LOGICAL]; /* of the buffer */
+};
+struct held_list {
+	VEC(struct held) at;
+};
+
+static void find_held(struct valuation *v, const struct value_view *x, const struct extent *box,
+                      struct held_list *out)
+{
+	const unsigned n = value_storage(v, x->storage)->contents.n;
+	const struct value_symmetric *y = &v->symmetric.at[x->symmetric];
+	struct held h = {.storage = value_storage(v, x->storage)};
+	struct extent all[IR_MAX_LOGICAL];
+	box_of_buffer(x, n, box, x->symmetric ? all : h.box);
+	if (!x->symmetric)
+		vec_push(&out->at, h);
+	for (uint32_t member = 0; x->symmetric && member < y->n; member++) {
+		struct contents theirs = {0};
+		list_boxes(&y->part[member], &theirs);
+		h.storage = value_storage(v, y->storage[member]);
+		for (uint32_t i = 0; i < theirs.cell.n; i++)
+			if (extents_meet(all, theirs.cell.at[i].axis, n, h.box))
+				vec_push(&out->at, h);
+		vec_free(&theirs.cell);
+	}
+}
+
 void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out)
 {
 	struct contents boxes = {0};
-	struct extent common[IR_MAX_LOGICAL];
+	struct held_list held = {{0}};
 	out->n = x->axis_n;
 	if (x->storage == VALUE_NONE || x->absent)
 		return;
@@ -480,57 +508,33 @@ void value_view_read(struct valuation *v, const struct value_view *x, bool own, 
 		value_view_boxes(&all, &boxes);
 	}
 	for (uint32_t k = 0; k < boxes.cell.n; k++) {
-		if (!x->symmetric) {
-			read_box(v, x, value_storage(v, x->storage), boxes.cell.at[k].axis, out);
-			continue;
-		}
-		const struct value_symmetric *y = &v->symmetric.at[x->symmetric];
-		for (uint32_t member = 0; member < y->n; member++) {
-			struct contents theirs = {0};
-			list_boxes(&y->part[member], &theirs);
-			for (uint32_t i = 0; i < theirs.cell.n; i++)
-				if (extents_meet(boxes.cell.at[k].axis, theirs.cell.at[i].axis, out->n,
-				                 common))
-					read_box(v, x, value_storage(v, y->storage[member]), common, out);
-			vec_free(&theirs.cell);
-		}
+		held.at.n = 0;
+		find_held(v, x, boxes.cell.at[k].axis, &held);
+		for (uint32_t i = 0; i < held.at.n; i++)
+			read_box(v, x, held.at.at[i].storage, held.at.at[i].box, out);
 	}
+	vec_free(&held.at);
 	vec_free(&boxes.cell);
-}
-
-static void write_box(struct valuation *v, const struct value_view *x, struct value_storage *s,
-                      const struct extent *box, fact_id fact)
-{
-	struct extent at[IR_MAX_LOGICAL];
-	struct image_axis to[IR_MAX_LOGICAL];
-	bool same = x->axis_n == s->contents.n;
-	for (unsigned a = 0; a < x->axis_n; a++) {
-		to[a] = (struct image_axis){.axis = x->axis[a]};
-		same &= x->axis[a] == a;
-	}
-	box_of_buffer(x, s->contents.n, box, at);
-	contents_write(&s->contents, at, same ? fact : facts_move(v->facts, fact, to));
-	s->fresh = false;
 }
 
 void value_view_write(struct valuation *v, const struct value_view *x, const struct extent *box, fact_id fact)
 {
-	struct extent common[IR_MAX_LOGICAL];
+	struct held_list held = {{0}};
+	struct image_axis to[IR_MAX_LOGICAL];
 	if (x->storage == VALUE_NONE || x->absent)
 		return;
-	if (!x->symmetric) {
-		write_box(v, x, value_storage(v, x->storage), box, fact);
-		return;
+	bool same = x->axis_n == value_storage(v, x->storage)->contents.n;
+	for (unsigned a = 0; a < x->axis_n; a++) {
+		to[a] = (struct image_axis){.axis = x->axis[a]};
+		same &= x->axis[a] == a;
 	}
-	const struct value_symmetric *y = &v->symmetric.at[x->symmetric];
-	for (uint32_t member = 0; member < y->n; member++) {
-		struct contents theirs = {0};
-		list_boxes(&y->part[member], &theirs);
-		for (uint32_t i = 0; i < theirs.cell.n; i++)
-			if (extents_meet(box, theirs.cell.at[i].axis, x->axis_n, common))
-				write_box(v, x, value_storage(v, y->storage[member]), common, fact);
-		vec_free(&theirs.cell);
+	fact = same ? fact : facts_move(v->facts, fact, to);
+	find_held(v, x, box, &held);
+	for (uint32_t i = 0; i < held.at.n; i++) {
+		contents_write(&held.at.at[i].storage->contents, held.at.at[i].box, fact);
+		held.at.at[i].storage->fresh = false;
 	}
+	vec_free(&held.at);
 }
 
 void value_view_write_unknown(struct valuation *v, const struct value_view *x)
@@ -549,4 +553,26 @@ void value_view_write_unknown(struct valuation *v, const struct value_view *x)
 	for (unsigned a = 0; a < x->axis_n; a++)
 		all[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
 	value_view_write(v, x, all, FACT_UNKNOWN);
+}
+
+void value_view_check_part(struct value_rank *r, op_id op, value_id value, const struct value_view *x)
+{
+	struct contents boxes = {0}, found = {0};
+	int64_t index[IR_MAX_LOGICAL];
+	if (x->unknown || x->absent || x->storage == VALUE_NONE)
+		return;
+	list_boxes(&x->part, &boxes);
+	value_view_read(r->v, x, true, &found);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		if (!contents_cover(&found, boxes.cell.at[k].axis, index)) {
+			value_report_unwritten(r, op, value, index);
+			break;
+		}
+	vec_free(&boxes.cell);
+	vec_free(&found.cell);
+}
+
+void value_view_check_written(struct value_rank *r, op_id op, value_id value)
+{
+	value_view_check_part(r, op, value, &r->view[value]);
 }

@@ -169,20 +169,20 @@ static bool is_waiting(struct value_rank *r)
 	return r->waits.n;
 }
 
-/* Walks a rank until it waits for others. Returns the number of steps. */
-static uint64_t walk_on(struct value_rank *r)
+/* Walks a rank until it waits for others. Returns false if it still waits. */
+static bool walk_on(struct value_rank *r)
 {
 	struct step s;
-	uint64_t n = 0;
+	bool moves = false;
 	while (!r->ended && !r->failed && !is_waiting(r)) {
 		r->ended = !walk_next(&r->walker, &s);
-		n++;
+		moves = true;
 		if (s.kind == STEP_FAILED)
 			r->failed = true;
 		else if (!r->ended)
 			take_step(r, &s);
 	}
-	return n;
+	return moves;
 }
 
 static enum values_status walk_all(struct valuation *v)
@@ -192,15 +192,11 @@ static enum values_status walk_all(struct valuation *v)
 		moves = false;
 		all = true;
 		for (uint32_t k = 0; k < v->rank_n; k++) {
-			uint64_t n = walk_on(&v->rank[k]);
-			moves |= n != 0;
-			v->work += n;
+			moves |= walk_on(&v->rank[k]);
 			all &= v->rank[k].ended;
 			if (v->rank[k].failed)
 				return VALUES_STOPPED;
 		}
-		if (v->work > v->o->work)
-			return VALUES_TOO_LONG;
 	}
 	return all ? VALUES_PROVED : VALUES_STOPPED;
 }
@@ -216,23 +212,60 @@ static bool may_be_pending(const struct module *m, value_id value)
 	return false;
 }
 
-/* Reports outputs that are sums of which a part is missing. */
+/* Compares the copies of an output on the ranks. */
+static void compare_copies(struct valuation *v, value_id output)
+{
+	struct contents all = {.n = value_domain(v->m, output)->rank};
+	bool told = false;
+	for (uint32_t k = 0; k < v->rank_n && !told; k++) {
+		const struct value_view *x = &v->rank[k].view[output];
+		struct contents found = {0}, before = {0};
+		if (!x->unknown)
+			value_view_read(v, x, true, &found);
+		for (uint32_t c = 0; c < found.cell.n; c++) {
+			const struct cell *cell = &found.cell.at[c];
+			before.cell.n = 0;
+			contents_read(&all, cell->axis, &before);
+			for (uint32_t i = 0; i < before.cell.n && !told; i++) {
+				told = cell->fact && before.cell.at[i].fact &&
+				       before.cell.at[i].fact != cell->fact;
+				if (told)
+					value_report_copies(v, output, k, before.cell.at[i].axis, cell->fact,
+					                    before.cell.at[i].fact);
+			}
+			contents_write(&all, cell->axis, cell->fact);
+		}
+		vec_free(&found.cell);
+		vec_free(&before.cell);
+	}
+	vec_free(&all.cell);
+}
+
+/* Reports an output that is a sum of which a part is missing. */
+static void check_pending(struct valuation *v, value_id output)
+{
+	for (uint32_t k = 0; k < v->rank_n && !v->wrong; k++) {
+		struct contents found = {0};
+		if (!v->rank[k].view[output].unknown)
+			value_view_read(v, &v->rank[k].view[output], true, &found);
+		for (uint32_t c = 0; c < found.cell.n && !v->wrong; c++)
+			if (!facts_is_complete(v->facts, found.cell.at[c].fact))
+				value_report_output(v, output, k, found.cell.at[c].fact);
+		vec_free(&found.cell);
+	}
+}
+
 static void check_outputs(struct valuation *v)
 {
-	for (uint32_t i = 0; i < v->m->output.n; i++) {
+	for (uint32_t i = 0; i < v->m->output.n && !v->wrong; i++) {
 		const value_id output = v->m->output.at[i];
-		bool reported = may_be_pending(v->m, output);
-		for (uint32_t k = 0; k < v->rank_n && !reported; k++) {
-			struct contents found = {0};
-			if (!v->rank[k].view[output].unknown)
-				value_view_read(v, &v->rank[k].view[output], true, &found);
-			for (uint32_t c = 0; c < found.cell.n && !reported; c++)
-				if (!facts_is_complete(v->facts, found.cell.at[c].fact)) {
-					value_report_output(v, output, k, found.cell.at[c].fact);
-					reported = true;
-				}
-			vec_free(&found.cell);
-		}
+		for (uint32_t k = 0; k < v->rank_n && !v->wrong; k++)
+			value_view_check_written(&v->rank[k], 0, output);
+		if (may_be_pending(v->m, output))
+			continue;
+		check_pending(v, output);
+		if (!v->wrong)
+			compare_copies(v, output);
 	}
 }
 
@@ -318,8 +351,6 @@ static void join_output(struct valuation *v, value_id output, struct contents *o
 	}
 }
 
-static bool is_term_known(const struct facts *f, fact_id fact);
-
 static void compare_output(struct comparison *c, uint32_t i)
 {
 	const value_id a = c->a.m->output.at[i], b = c->b.m->output.at[i];
@@ -359,9 +390,7 @@ static void compare_output(struct comparison *c, uint32_t i)
 			for (uint32_t t = 0; t < there.cell.n; t++) {
 				const fact_id p = found.cell.at[n].fact, q = there.cell.at[t].fact;
 				if (!p || p != q)
-					report_difference(c, a, k, there.cell.at[t].axis, p, q,
-					                  is_term_known(c->a.facts, p) &&
-					                      is_term_known(c->a.facts, q));
+					report_difference(c, a, k, there.cell.at[t].axis, p, q, p && q);
 			}
 			vec_free(&there.cell);
 		}
@@ -369,12 +398,6 @@ static void compare_output(struct comparison *c, uint32_t i)
 		vec_free(&boxes.cell);
 	}
 	vec_free(&all.cell);
-}
-
-/* Returns true if a fact is only made of inputs, copies and sums: then another fact is another number. */
-static bool is_term_known(const struct facts *f, fact_id fact)
-{
-	return fact != FACT_UNKNOWN && f;
 }
 
 enum values_status values_compare(struct module *m, struct module *against, struct diag *d,

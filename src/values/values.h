@@ -3,6 +3,7 @@
  * All ranks are walked side by side. Each buffer has facts (facts.h) that say which term of the inputs an
  * element holds. So the walk finds
  *
+ *  - memory that is read although nothing has written it, also by other ranks;
  *  - parts: a statement reads or receives other elements than those that its result needs;
  *  - shares: a part of a sum is missing, or is added twice.
  *
@@ -15,14 +16,16 @@
 struct values_options {
 	int64_t ranks;
 	int64_t streams; /* as for check_options */
-	uint64_t work;   /* at most this many steps, all ranks together */
+};
+enum {
+	VALUES_MAX_WORK =
+	    1 << 22 /* accesses and Communications of a program that is walked in about a minute */
 };
 
 enum values_status {
 	VALUES_PROVED,
-	VALUES_WRONG,    /* errors were reported */
-	VALUES_TOO_LONG, /* more work than allowed; nothing was reported */
-	VALUES_STOPPED   /* the walk failed or got stuck, which `check` reports */
+	VALUES_WRONG,  /* errors were reported */
+	VALUES_STOPPED /* the walk failed or got stuck, which `check` reports */
 };
 
 struct values_result {
