@@ -140,7 +140,7 @@ static void json_message(struct diag *d, enum diag_severity severity, const char
 		uint32_t line, column;
 		source_position(d->source, at, &line, &column);
 		buf_puts(b, "\"file\":");
-		json_put_string(b, d->source->name);
+		json_put_string(b, source_name(d->source, at));
 		buf_printf(b, ",\"line\":%u,\"column\":%u,", line, column);
 	}
 	if (severity != DIAG_NOTE || !d->json_has_notes)
@@ -184,7 +184,7 @@ static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t c
 	struct buf *b = &d->text;
 	const char *text = d->source->text;
 	uint32_t line = at - (column - 1), end = at;
-	while (end < d->source->size && text[end] != '\n')
+	while (end < d->source->size && text[end] && text[end] != '\n')
 		end++;
 	if (end > line && text[end - 1] == '\r')
 		end--;
@@ -231,7 +231,7 @@ static void text_message(struct diag *d, enum diag_severity severity, const char
 	put_color(d, color_bold);
 	if (at != DIAG_NOWHERE) {
 		source_position(d->source, at, &line, &column);
-		put_safe(b, d->source->name);
+		put_safe(b, source_name(d->source, at));
 		buf_printf(b, ":%u:%u: ", line, column);
 	} else if (severity != DIAG_NOTE) {
 		buf_puts(b, "hirc: ");

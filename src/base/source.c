@@ -169,10 +169,51 @@ struct source *source_from_text(const char *name, const char *text, uint32_t siz
 	return source_new(name, copy, size);
 }
 
+/* Between two files stand a NUL, where the reader of the first one ends, and a line end. */
+struct source *source_join(struct diag *d, struct source **of, uint32_t n)
+{
+	size_t size = 0;
+	for (uint32_t k = 0; k < n; k++)
+		size += (size_t)of[k]->size + 2;
+	struct source *s = NULL;
+	if (size > SOURCE_MAX_BYTES) {
+		diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE,
+		           "the files are too large: more than %d bytes together", SOURCE_MAX_BYTES);
+	} else {
+		char *text = mem_alloc(size);
+		s = source_new(of[0]->name, text, (uint32_t)size - 2);
+		s->file = mem_alloc(sizeof *s->file * n);
+		s->file_n = n;
+		for (uint32_t k = 0, at = 0; k < n; k++, at += 2) {
+			s->file[k] = (struct source_file){mem_strdup(of[k]->name), at, at + of[k]->size};
+			memcpy(text + at, of[k]->text, of[k]->size);
+			at += of[k]->size;
+			memcpy(text + at, "\0\n", 2);
+		}
+	}
+	for (uint32_t k = 0; k < n; k++)
+		source_free(of[k]);
+	return s;
+}
+
+struct source *source_copy(const struct source *s)
+{
+	struct source *copy = source_from_text(s->name, s->text, s->size);
+	copy->file = s->file_n ? mem_alloc(sizeof *copy->file * s->file_n) : NULL;
+	for (; copy->file_n < s->file_n; copy->file_n++) {
+		copy->file[copy->file_n] = s->file[copy->file_n];
+		copy->file[copy->file_n].name = mem_strdup(s->file[copy->file_n].name);
+	}
+	return copy;
+}
+
 void source_free(struct source *s)
 {
 	if (!s)
 		return;
+	for (uint32_t k = 0; k < s->file_n; k++)
+		free(s->file[k].name);
+	free(s->file);
 	free(s->line_start);
 	free(s->text);
 	free(s->name);
@@ -192,12 +233,24 @@ static void map_lines(struct source *s)
 			s->line_start[s->line_count++] = i + 1;
 }
 
-void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column)
+/* Returns the file of an offset; NULL: the source is one file. */
+static const struct source_file *find_file(const struct source *s, uint32_t offset)
 {
-	if (!s->line_start)
-		map_lines(s);
-	if (offset > s->size)
-		offset = s->size;
+	uint32_t k = 0;
+	while (k + 1 < s->file_n && s->file[k + 1].at <= offset)
+		k++;
+	return s->file ? &s->file[k] : NULL;
+}
+
+const char *source_name(const struct source *s, uint32_t offset)
+{
+	const struct source_file *f = find_file(s, offset);
+	return f ? f->name : s->name;
+}
+
+/* Returns the number of the line of an offset, from 0 on. */
+static uint32_t find_line(const struct source *s, uint32_t offset)
+{
 	uint32_t low = 0, high = s->line_count; /* line_start[low] <= offset < line_start[high] */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
@@ -206,6 +259,17 @@ void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t
 		else
 			high = middle;
 	}
-	*line = low + 1;
-	*column = offset - s->line_start[low] + 1;
+	return low;
+}
+
+void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column)
+{
+	if (!s->line_start)
+		map_lines(s);
+	if (offset > s->size)
+		offset = s->size;
+	const struct source_file *f = find_file(s, offset);
+	uint32_t at = find_line(s, offset);
+	*line = at - (f ? find_line(s, f->at) : 0) + 1;
+	*column = offset - s->line_start[at] + 1;
 }

@@ -1,6 +1,7 @@
 /* source: the text of one input and the positions in it.
  *
- * Positions are byte offsets. The line map is built once, on first use. */
+ * Positions are byte offsets. The line map is built once, on first use. A source may hold several files, one
+ * after the other, so that an offset tells the file, too. */
 #ifndef HIRC_BASE_SOURCE_H
 #define HIRC_BASE_SOURCE_H
 #include "base/status.h"
@@ -14,12 +15,19 @@ enum {
 
 struct diag;
 
+struct source_file {
+	char *name;
+	uint32_t at, end; /* offsets of its text, and of the NUL after it */
+};
+
 struct source {
-	char *name;           /* as printed in messages: path, or <stdin> */
-	char *text;           /* size bytes, then one NUL */
-	uint32_t size;        /* bytes */
+	char *name;    /* as printed in messages: path, or <stdin>; of several files, the first one's */
+	char *text;    /* size bytes, then one NUL */
+	uint32_t size; /* bytes */
 	uint32_t *line_start; /* offset of each line's first byte; NULL: not built yet */
 	uint32_t line_count;
+	struct source_file *file; /* the files, if it was joined of several; NULL: one file */
+	uint32_t file_n;
 };
 
 /* Reads a file ("-": standard input). Reports failures to d: the file is not found, is a directory, is too
@@ -30,12 +38,18 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
                               struct source **out);
 /* Makes a source from a copy of text. name: its name in messages. */
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
+/* Makes a source of n others, n > 0, and frees them. Reports a result that would be too large, and then returns
+ * NULL. */
+struct source *source_join(struct diag *d, struct source **of, uint32_t n);
+struct source *source_copy(const struct source *s);
 void source_free(struct source *s);
 
 /* Returns the bytes of the UTF-8 sequence at text; n > 0: the bytes up to its end. 0: invalid. */
 unsigned source_utf8_length(const char *text, size_t n);
 
-/* Finds line and column of an offset, both counted from 1; columns count bytes. */
+/* Returns the name of the file of an offset. */
+const char *source_name(const struct source *s, uint32_t offset);
+/* Finds line and column of an offset in its file, both counted from 1; columns count bytes. */
 void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column);
 
 #endif

@@ -225,7 +225,7 @@ static enum status check_member(struct check_command *c, const struct source *s,
 		c->compile.np = value;
 	else
 		vec_push(&c->compile.define, (struct sema_define){.name = c->family.name, .text = text});
-	enum status status = check_source(c, source_from_text(s->name, s->text, s->size), true);
+	enum status status = check_source(c, source_copy(s), true);
 	if (!ranks && !c->compile.define.at[--c->compile.define.n].used && status == STATUS_OK) {
 		diag_error(c->d, E_FAMILY, DIAG_NOWHERE, "--family: the program has no '%s'", c->family.name);
 		status = STATUS_USAGE;

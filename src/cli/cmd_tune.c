@@ -51,7 +51,7 @@ static bool check_source(struct tune *t, enum status *status)
 	*status = STATUS_USAGE;
 	bool ok = tune_options_make(t, &none, t->d, &o, &streams);
 	if (ok) {
-		struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+		struct source *s = source_copy(t->source);
 		struct module *m = compile_source(t->d, s, &o, false, status);
 		struct source *outer = diag_set_source(t->d, m ? m->source : t->source);
 		ok = m && params_check(m, t->d);

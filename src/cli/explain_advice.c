@@ -24,8 +24,7 @@ static bool find_figures(struct tune *t, const struct tune_candidate *c, struct 
 	bool ok = false;
 	tune_messages_open(t, &x);
 	if (tune_options_make(t, c, x.d, &o, &streams))
-		m = compile_source(x.d, source_from_text(t->source->name, t->source->text, t->source->size),
-		                   &o, true, &status);
+		m = compile_source(x.d, source_copy(t->source), &o, true, &status);
 	if (m) {
 		diag_set_source(x.d, m->source);
 		cost = params_check(m, x.d) ? cost_new(m, t->cluster, x.d) : NULL;

@@ -156,7 +156,7 @@ static bool of_devices(struct explain_program *p, struct module *m, const struct
 static enum status of_source(struct explain_program *p, struct source *s)
 {
 	enum status status;
-	struct source *own = source_from_text(s->name, s->text, s->size);
+	struct source *own = source_copy(s);
 	struct module *m = compile_source(p->d, own, &p->compile, true, &status);
 	if (!m)
 		return status;

@@ -16,11 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct source *copy_source(const struct source *s)
-{
-	return source_from_text(s->name, s->text, s->size);
-}
-
 /* Compiles the program up to its layouts, with a statement for each change of layout. NULL: the page's
  * program shows the layouts. */
 static struct module *lay_out(const struct report_command *c)
@@ -32,7 +27,7 @@ static struct module *lay_out(const struct report_command *c)
 	if (!o.passes && !o.pipeline.stop_after && !import_knows(c->source)) {
 		o.pipeline = (struct pipeline_options){.stop_after = "decompose-reshardings"};
 		o.verify_roundtrip = false;
-		m = compile_source(silent, copy_source(c->source), &o, true, &status);
+		m = compile_source(silent, source_copy(c->source), &o, true, &status);
 	}
 	diag_free(silent);
 	return m;
@@ -152,7 +147,7 @@ enum status report_make(struct report_command *c, struct buf *out)
 	p->after = report_after;
 	p->remark = report_remark;
 	p->after_to = p->remark_to = &r;
-	r.m = status == STATUS_OK ? compile_source(c->d, copy_source(c->source), &c->compile, true, &status)
+	r.m = status == STATUS_OK ? compile_source(c->d, source_copy(c->source), &c->compile, true, &status)
 	                          : NULL;
 	if (r.m) {
 		struct source *outer = diag_set_source(c->d, r.m->source);

@@ -34,7 +34,7 @@ static struct module *load_source(struct run *r, struct diag *d, enum status *st
 	struct compile_options o = r->compile;
 	const char *path = *r->check ? r->check : r->path;
 	if (!*r->check)
-		s = source_from_text(r->m->source->name, r->m->source->text, r->m->source->size);
+		s = source_copy(r->m->source);
 	else if ((*status = source_read(d, path, &s)) != STATUS_OK)
 		return NULL;
 	return compile_source(d, s, &o, false, status);

@@ -106,7 +106,7 @@ void tune_options_free(struct tune *t, struct compile_options *o)
 static struct module *compile_candidate(struct tune *t, struct compile_options *o, struct diag *d,
                                         enum status *status)
 {
-	struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+	struct source *s = source_copy(t->source);
 	struct module *m = compile_source(d, s, o, true, status);
 	struct source *outer = m ? diag_set_source(d, m->source) : NULL;
 	bool ok = m && params_check(m, d);

@@ -208,7 +208,7 @@ static void put_source(const struct tune *t, const struct tune_candidate *c, str
 
 static void put_recorded(struct tune *t, struct buf *out)
 {
-	struct source *s = source_from_text(t->source->name, t->source->text, t->source->size);
+	struct source *s = source_copy(t->source);
 	struct source *outer = diag_set_source(t->d, s);
 	struct module *m = import_read(t->d, s);
 	if (m)

@@ -225,7 +225,7 @@ static void put_first(const struct module *m, const struct check_output *o, cons
 		buf_printf(b, " (tolerance %.2g)", f->bound);
 	if (m->source && at != DIAG_NOWHERE) {
 		source_position(m->source, at, &line, &column);
-		buf_printf(b, "  (%s:%u)", m->source->name, line);
+		buf_printf(b, "  (%s:%u)", source_name(m->source, at), line);
 	}
 	buf_putc(b, '\n');
 }

@@ -266,7 +266,7 @@ static void end_line(const struct module *m, uint32_t at)
 	uint32_t line, column;
 	if (m->source && at != DIAG_NOWHERE) {
 		source_position(m->source, at, &line, &column);
-		fprintf(stderr, " (%s:%u)", m->source->name, line);
+		fprintf(stderr, " (%s:%u)", source_name(m->source, at), line);
 	}
 	fputc('\n', stderr);
 }

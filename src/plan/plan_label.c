@@ -28,7 +28,8 @@ struct plan_labels *plan_labels_new(struct module *m)
 			uint32_t line, column;
 			source_position(m->source, m->op.at[o].at, &line, &column);
 			l->at[o].line = line;
-			l->at[o].where = arena_printf(l->arena, "%s:%u", m->source->name, line);
+			l->at[o].where =
+			    arena_printf(l->arena, "%s:%u", source_name(m->source, m->op.at[o].at), line);
 		}
 	}
 	buf_free(&text);

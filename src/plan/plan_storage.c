@@ -397,7 +397,8 @@ static const char *what(const struct planner *b, value_id v)
 	if (!b->m->source || at == DIAG_NOWHERE)
 		return arena_printf(b->p->arena, "'%s'", value_text(b, v));
 	source_position(b->m->source, at, &line, &column);
-	return arena_printf(b->p->arena, "'%s' (%s:%u)", value_text(b, v), b->m->source->name, line);
+	return arena_printf(b->p->arena, "'%s' (%s:%u)", value_text(b, v), source_name(b->m->source, at),
+	                    line);
 }
 
 /* Finds extents, strides and steps of all axes. Returns the elements of a slot, or -1 after reporting. */

@@ -120,7 +120,7 @@ const char *timeline_where(struct timeline *t, op_id op)
 	uint32_t line, column, at = t->m->op.at[op].at;
 	if (!t->where[op] && t->m->source && at != DIAG_NOWHERE) {
 		source_position(t->m->source, at, &line, &column);
-		t->where[op] = arena_printf(t->arena, "%s:%u", t->m->source->name, line);
+		t->where[op] = arena_printf(t->arena, "%s:%u", source_name(t->m->source, at), line);
 	}
 	return t->where[op] ? t->where[op] : "";
 }

@@ -283,6 +283,26 @@ static void test_positions(void)
 	source_free(NULL);
 }
 
+static void test_several_files(void)
+{
+	struct source *of[] = {source_from_text("a.hir", "ab\ncd", 5),
+	                       source_from_text("b.hir", "ef\ngh\n", 6)};
+	struct diag *d = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
+	struct source *joined = source_join(d, of, 2), *s = source_copy(joined);
+	source_free(joined);
+	CHECK_EQ(s->file_n, 2);
+	CHECK(!strcmp(s->text + s->file[0].at, "ab\ncd") && s->text[s->file[0].end] == '\0');
+	CHECK(!strcmp(s->text + s->file[1].at, "ef\ngh\n") && s->file[1].end == s->size);
+	check_position(s, 4, 2, 2);
+	CHECK(!strcmp(source_name(s, 4), "a.hir"));
+	check_position(s, s->file[1].at, 1, 1);
+	check_position(s, s->file[1].at + 4, 2, 2);
+	CHECK(!strcmp(source_name(s, s->file[1].at), "b.hir"));
+	CHECK(!strcmp(source_name(s, s->size), "b.hir"));
+	source_free(s);
+	diag_free(d);
+}
+
 /* A diag and the text that it printed. */
 struct capture {
 	struct diag *d;
@@ -446,6 +466,7 @@ int main(void)
 	test_suggest();
 	test_transports();
 	test_positions();
+	test_several_files();
 	test_messages();
 	test_long_line();
 	test_read();
