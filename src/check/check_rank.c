@@ -367,7 +367,8 @@ void check_rank(struct checker *c, int64_t rank)
 	walk_begin(&w.walker, &c->walk_program, rank, &options);
 	add_streams(&w);
 	for (uint32_t i = 0; i < m->input.n; i++)
-		check_view_input(&w, m->input.at[i].value);
+		if (module_has_input(m, i, rank))
+			check_view_input(&w, m->input.at[i].value);
 	if (take_steps(&w)) {
 		transfer_end(&w);
 		access_end(&w);

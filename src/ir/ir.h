@@ -233,6 +233,7 @@ enum {                     /* op flags */
        OP_STREAM_LOOP = 2, /* FOR: stream-parallel */
        OP_DEAD = 4,        /* it is in no region */
        OP_GROUPED = 8,     /* a Communication in a coalescing group; the end of the group ends it */
+       OP_FILE = 16,       /* IF: the file of some ranks; outputs of the program may be defined in it */
 };
 
 /* Order of operands: DEF*, then the positional operands (READ, SCALAR, STATEMENT, HANDLE, FREE), then
@@ -299,6 +300,7 @@ struct input {
 	attrs_id attrs;     /* {storage=3} */
 	name_id init;       /* random, iota, zeros, full, file; 0: random by name */
 	attrs_id init_args; /* seed=, value=, path= */
+	expr_id ranks;      /* true on the ranks that have it; 0: all ranks of its mesh */
 };
 
 struct assumption { /* a divides b; checked when the params are known */
@@ -352,6 +354,8 @@ void module_free(struct module *m);
 size_t module_bytes(const struct module *m);
 /* Returns the number of ranks that the program needs: the largest device of any mesh or team + 1. */
 int64_t module_ranks(const struct module *m);
+/* Returns true if the file of a rank has the input. */
+bool module_has_input(const struct module *m, uint32_t input, int64_t rank);
 
 /* ---- access */
 

@@ -1,5 +1,6 @@
 /* module: makes, copies and frees the tables of a program, and gives access to operands. */
 #include "ir/cons.h"
+#include "ir/expr.h"
 #include "ir/ir.h"
 #include <string.h>
 
@@ -134,6 +135,14 @@ int64_t module_ranks(const struct module *m)
 			if ((int64_t)m->team.at[i].device[k] + 1 > n)
 				n = (int64_t)m->team.at[i].device[k] + 1;
 	return n;
+}
+
+bool module_has_input(const struct module *m, uint32_t input, int64_t rank)
+{
+	int64_t has = 1;
+	expr_id ranks = m->input.at[input].ranks;
+	return !ranks ||
+	       (expr_eval(m, ranks, &(struct expr_env){.rank = rank}, &has, NULL) == EXPR_OK && has);
 }
 
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key)

@@ -224,7 +224,8 @@ static void check_region(struct verifier *v, region_id r, unsigned depth)
 	if (m->region.at[r].last != prev)
 		report_violation(v, m->region.at[r].owner, "the list of statements is broken at its end");
 	/* a value defined in a block is not visible outside */
-	for (op_id op = m->region.at[r].first; op && depth; op = m->op.at[op].next)
+	bool is_block = depth && !(m->op.at[m->region.at[r].owner].flags & OP_FILE);
+	for (op_id op = m->region.at[r].first; op && is_block; op = m->op.at[op].next)
 		for (unsigned k = 0; k < m->op.at[op].def_n; k++)
 			v->defined[op_def(m, op, k)] = 0;
 }

@@ -363,12 +363,21 @@ static struct view *lower_shown(struct planner *b, struct view *x)
 	return copy;
 }
 
+/* Returns true if the file of other ranks defines the value. */
+static bool is_of_other_file(const struct planner *b, value_id v)
+{
+	op_id op = b->view[v] ? 0 : b->m->value.at[v].def;
+	while (op && !(b->m->op.at[op].flags & OP_FILE))
+		op = b->m->region.at[b->m->op.at[op].parent].owner;
+	return op != 0;
+}
+
 /* Finds the buffer of an output. For a view, copies it to a buffer of its own at the end. */
 static void lower_output(struct planner *b, value_id v)
 {
 	struct plan_output out = {.value = v, .type = b->m->value.at[v].type, .buffer = UINT32_MAX};
 	b->at = 0;
-	struct view *x = view_of(b, v);
+	struct view *x = is_of_other_file(b, v) ? NULL : view_of(b, v);
 	if (x && !x->absent && b->p->buffer.at[x->buffer].value != v && view_usable(b, x)) {
 		struct view *copy = storage_make(b, v, NULL, NULL);
 		sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];

@@ -225,7 +225,7 @@ struct view *view_of_result(struct planner *b, op_id op, unsigned k)
 bool view_input(struct planner *b, unsigned input)
 {
 	value_id v = b->m->input.at[input].value;
-	if (!is_here(b, b->m->value.at[v].type)) {
+	if (!is_here(b, b->m->value.at[v].type) || !module_has_input(b->m, input, b->p->rank)) {
 		b->view[v] = absent_view(b, v);
 		return true;
 	}

@@ -132,7 +132,8 @@ bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank)
 int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t rank)
 {
 	value_id v = p->m->input.at[input].value;
-	return sim_rank_is_on(p, value_type(p->m, v)->mesh, rank) ? p->held[v] : 0;
+	bool has = sim_rank_is_on(p, value_type(p->m, v)->mesh, rank) && module_has_input(p->m, input, rank);
+	return has ? p->held[v] : 0;
 }
 
 bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
