@@ -15,9 +15,9 @@
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cli/rank_files.h"
 #include "cli/split.h"
 #include "cli/witness_file.h"
-#include "import/import.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ enum { CHECK_VERSION = 1 /* of --json */ };
 struct check_command {
 	struct compile_options compile;
 	struct check_options check;
-	const char *path;
+	const struct command_line *line;
 	const char *witness; /* the file; NULL: none */
 	const char *against; /* a program to compare with; NULL: none */
 	bool split, json;
@@ -258,8 +258,21 @@ static enum status check_family(struct check_command *c, const struct source *s)
 	return status;
 }
 
+/* Returns false, after reporting, if an option needs the program in one file. */
+static bool allows_files(const struct check_command *c, const struct source *s)
+{
+	return rank_files_allow(c->d, s, c->witness, "--witness") &&
+	       rank_files_allow(c->d, s, c->against, "--against") &&
+	       rank_files_allow(c->d, s, c->split, "--split-input-file") &&
+	       rank_files_allow(c->d, s, c->family_text && !strcmp(c->family.name, "np"), "--family=np");
+}
+
 static enum status check_text(struct check_command *c, struct source *s)
 {
+	if (!allows_files(c, s)) {
+		source_free(s);
+		return STATUS_USAGE;
+	}
 	enum status status = c->family_text ? check_family(c, s)
 	                     : c->split     ? split_each(s, check_source, c)
 	                                    : check_source(c, s, true);
@@ -310,7 +323,7 @@ static enum status check_path(struct check_command *c)
 	}
 	if (compile_options_finish(&c->compile, c->d) && check_witness_options(c, c->d) &&
 	    (!c->family_text || read_family(c)))
-		status = source_read_bytes(c->d, c->path, import_knows_bytes, &s);
+		status = rank_files_read(c->d, &c->compile, c->line, &s);
 	if (status == STATUS_OK) {
 		status = check_text(c, s);
 		compile_warn_unused(c->d, &c->compile);
@@ -373,21 +386,23 @@ int cmd_check(int argc, char **argv)
 	c.check.to = &c;
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE",
+	    .usage = "[OPTION…] FILE…",
 	    .about =
 	        "Proves, without running it, that on every rank the accesses to a buffer are ordered by "
 	        "streams and\nwaits, that buffers are used while they are allocated, and that the operations "
 	        "of ranks on a\ncommunicator match and come to an end; `-` is standard input.\n"
+	        "Several files are one program: A.hir for rank 0, B.hir for rank 1 …, or 0-3:A.hir "
+	        "4-7:B.hir.\n"
 	        "Exit code: 0; 1 after messages about the input; 2 wrong command line or too few ranks; "
 	        "70 a bug in hirc.",
 	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
 	    .table_n = 2,
 	    .min_files = 1,
-	    .max_files = 1,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
-		c.path = line.file.at[0];
+		c.line = &line;
 		status = check_path(&c);
 	}
 	options_free(&line);

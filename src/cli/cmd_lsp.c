@@ -16,7 +16,9 @@ static enum status serve(struct lsp_command *c)
 {
 #ifdef HIRC_HAVE_CJSON
 	return lsp_serve(STDIN_FILENO, STDOUT_FILENO,
-	                 &(struct sema_options){c->compile.define.at, c->compile.define.n, c->compile.np});
+	                 &(struct sema_options){.define = c->compile.define.at,
+	                                        .define_n = c->compile.define.n,
+	                                        .np = c->compile.np});
 #else
 	(void)c;
 	fputs("hirc: error: this hirc was built without cJSON, which `hirc lsp` needs\n"

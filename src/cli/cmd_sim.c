@@ -7,6 +7,7 @@
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cli/rank_files.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
 #include "sim/sim.h"
@@ -252,12 +253,15 @@ static bool add_slow(void *to, const char *text)
 	return add_rank(to, text, true);
 }
 
-static enum status sim(struct sim_command *c, const char *path)
+static enum status sim(struct sim_command *c, const struct command_line *line)
 {
-	enum status status = STATUS_OK;
+	struct source *s;
 	if (!compile_options_finish(&c->compile, c->d))
 		return STATUS_USAGE;
-	struct module *m = compile_file(c->d, path, &c->compile, &status);
+	enum status status = rank_files_read(c->d, &c->compile, line, &s);
+	if (status)
+		return status;
+	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
 	if (!m)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
@@ -347,21 +351,23 @@ int cmd_sim(int argc, char **argv)
 	struct sim_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE",
+	    .usage = "[OPTION…] FILE…",
 	    .about = "Predicts step time, exposed communication and memory of a program, and a lower bound "
 	             "of the step time\nof all schedules. `-` is standard input.\n"
+	             "Several files are one program: A.hir for rank 0, B.hir for rank 1 …, or 0-3:A.hir "
+	             "4-7:B.hir.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
 	    .table_n = 2,
 	    .min_files = 1,
-	    .max_files = 1,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		if (transport_kind_find(c.transport) != TRANSPORT_AUTO)
 			compile_options_transport(&c.compile, c.transport, false);
 		c.d = compile_diag(&c.compile);
-		status = sim(&c, line.file.at[0]);
+		status = sim(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

@@ -5,6 +5,7 @@
 #include "cli/cli_cluster.h"
 #include "cli/define.h"
 #include "cli/predict.h"
+#include "cli/rank_files.h"
 #include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
@@ -190,6 +191,7 @@ void compile_options_free(struct compile_options *o)
 		free(o->owned.at[i]);
 	vec_free(&o->owned);
 	vec_free(&o->define);
+	vec_free(&o->ranks);
 	cluster_free(o->cluster);
 }
 
@@ -374,8 +376,7 @@ void compile_warn_unused(struct diag *d, const struct compile_options *o)
 	}
 }
 
-/* Returns the number of ranks that options ask for; 0: none do. */
-static int64_t asked_ranks(const struct compile_options *o)
+int64_t compile_asked_ranks(const struct compile_options *o)
 {
 	int64_t ranks = o->np;
 	for (uint32_t i = 0; i < o->define.n; i++)
@@ -386,7 +387,7 @@ static int64_t asked_ranks(const struct compile_options *o)
 
 void compile_note_ranks(const struct compile_options *o, struct module *m)
 {
-	int64_t asked = asked_ranks(o), ranks = module_ranks(m);
+	int64_t asked = compile_asked_ranks(o), ranks = module_ranks(m);
 	if (asked > 0 && asked != ranks && !sim_is_recorded(m) && strcmp(o->diagnostics, "json") != 0)
 		fprintf(stderr,
 		        "note: the program has %lld rank%s, not %lld: `mesh m(x = np)` follows --np\n",
@@ -537,37 +538,55 @@ static bool uses_define(const struct module *m)
 	return false;
 }
 
-struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
-                              enum status *status)
+struct sema_options compile_sema_options(const struct compile_options *o)
 {
-	struct source *outer = diag_set_source(d, s);
-	unsigned errors = diag_error_count(d);
-	struct sema_options options = {.define = o->define.at, .define_n = o->define.n, .np = o->np};
-	struct ast *a = import_knows(s) ? NULL : ast_parse_shared(d, s);
-	struct module *m = !a                              ? import_read(d, s)
-	                   : diag_error_count(d) == errors ? sema_build(d, a, &options)
-	                                                   : NULL;
-	*status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
-	ast_free(a);
+	return (struct sema_options){.define = o->define.at, .define_n = o->define.n, .np = o->np};
+}
+
+enum status compile_finish(struct diag *d, struct module *m, struct compile_options *o, bool passes)
+{
+	enum status status = STATUS_OK;
 	/* with only the defaults, a program whose shapes do not fit still compiles; `run` refuses it */
-	if (m && uses_define(m) && !extents_check(m, d))
-		*status = STATUS_DIAGNOSTICS;
-	if (*status == STATUS_OK && (uses_define(m) || !o->defaults_are_open) && !types_check(m, d))
-		*status = STATUS_DIAGNOSTICS;
-	if (*status == STATUS_OK && passes) {
+	if (uses_define(m) && !extents_check(m, d))
+		status = STATUS_DIAGNOSTICS;
+	if (status == STATUS_OK && (uses_define(m) || !o->defaults_are_open) && !types_check(m, d))
+		status = STATUS_DIAGNOSTICS;
+	if (status == STATUS_OK && passes) {
 		struct roundtrip r = {d, o};
 		struct pipeline_options p = o->pipeline;
-		p.cluster = compile_cluster(d, o, status);
+		p.cluster = compile_cluster(d, o, &status);
 		p.predict = predict;
 		if (o->verify_roundtrip) {
 			p.after = after_pass;
 			p.after_to = &r;
 		}
 		if (p.cluster)
-			*status = pipeline_run(m, d, &o->run, &p);
-		if (*status == STATUS_OK)
+			status = pipeline_run(m, d, &o->run, &p);
+		if (status == STATUS_OK)
 			unwritten_outputs_warn(m, d);
 	}
+	return status;
+}
+
+static struct module *read_source(struct diag *d, struct source *s, const struct compile_options *o)
+{
+	const struct sema_options options = compile_sema_options(o);
+	unsigned errors = diag_error_count(d);
+	if (import_knows(s))
+		return import_read(d, s);
+	struct ast *a = ast_parse_shared(d, s);
+	struct module *m = diag_error_count(d) == errors ? sema_build(d, a, &options) : NULL;
+	ast_free(a);
+	return m;
+}
+
+struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
+                              enum status *status)
+{
+	struct source *outer = diag_set_source(d, s);
+	struct module *m = s->file ? rank_files_compile(d, s, o, passes, status) : read_source(d, s, o);
+	if (!s->file)
+		*status = m ? compile_finish(d, m, o, passes) : STATUS_DIAGNOSTICS;
 	diag_set_source(d, outer);
 	if (*status == STATUS_OK)
 		return m;

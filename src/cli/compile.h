@@ -14,7 +14,7 @@
 #define HIRC_CLI_COMPILE_H
 #include "cli/options_shared.h"
 #include "cost/cluster.h"
-#include "ir/ir.h"
+#include "ir/ir_files.h"
 #include "parse/sema.h"
 #include "pass/pipeline.h"
 
@@ -69,8 +69,9 @@ struct compile_options {
 	bool defaults_are_open; /* without -D the params' values need not fit, since they are not used */
 	bool verify_roundtrip;
 	struct pipeline_options pipeline;
-	struct pipeline run; /* the passes of `passes`; set by compile_options_finish */
-	VEC(char *) owned;   /* names of -D */
+	struct pipeline run;        /* the passes of `passes`; set by compile_options_finish */
+	VEC(char *) owned;          /* names of -D */
+	VEC(struct ir_ranks) ranks; /* of the files, if the program has several (rank_files.h) */
 };
 
 /* Sets the defaults, for commands that have only DEFINE_OPTIONS. */
@@ -102,8 +103,13 @@ struct module *compile_file(struct diag *d, const char *path, struct compile_opt
 struct module *compile_source(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                               enum status *status);
 void compile_free(struct module *m);
+struct sema_options compile_sema_options(const struct compile_options *o);
+/* Checks the shapes of a program that was read, and runs the passes, unless `passes` is false. */
+enum status compile_finish(struct diag *d, struct module *m, struct compile_options *o, bool passes);
 /* Returns the cluster that --cluster names, read once; NULL with *status set after reporting. */
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status);
+/* Returns the number of ranks that --np or -D np asks for; 0: neither does. */
+int64_t compile_asked_ranks(const struct compile_options *o);
 /* Prints a note if --np or -D np is another number than that of the program's ranks. For commands that start
  * no ranks. */
 void compile_note_ranks(const struct compile_options *o, struct module *m);

@@ -84,6 +84,7 @@ struct command_line {
 	struct option_table table[OPTION_MAX_TABLES];
 	unsigned table_n;
 	unsigned min_files, max_files;    /* positional arguments; max 0: no limit */
+	bool has_ranks;                   /* a file may have ranks before its name, as in 0-3:FILE */
 	const char *words;                /* `a|b|c`: shells also offer these as arguments; NULL: none */
 	const char *suffixes;             /* of files that shells offer: `hir|graph`; "": all; NULL: hir */
 	bool no_files;                    /* shells offer no files */

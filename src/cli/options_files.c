@@ -6,6 +6,7 @@
  * It also refuses a file name whose suffix contradicts the file's type: `--svg=foo.png`. */
 #include "base/file.h"
 #include "cli/options.h"
+#include "cli/rank_files.h"
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -27,11 +28,14 @@ static bool one_option(const struct command_line *c, uint32_t j, uint32_t k)
 /* Does the work of options_replaces. k: the given option that names the path; c->given.n: none. */
 static bool replaces(const struct command_line *c, const char *path, uint32_t k, struct buf *out)
 {
-	for (uint32_t i = 0; i < c->file.n; i++)
-		if (file_same(path, c->file.at[i])) {
-			buf_printf(out, "'%s', which is read", c->file.at[i]);
+	for (uint32_t i = 0; i < c->file.n; i++) {
+		const char *name = c->has_ranks ? rank_files_name(c->file.at[i]) : NULL;
+		name = name ? name : c->file.at[i];
+		if (file_same(path, name)) {
+			buf_printf(out, "'%s', which is read", name);
 			return true;
 		}
+	}
 	for (uint32_t j = 0; j < c->given.n; j++) {
 		const struct option *o = c->given.at[j];
 		if (o->file == FILE_NONE || (k < c->given.n && one_option(c, j, k)) ||

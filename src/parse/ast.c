@@ -218,29 +218,34 @@ ast_id ast_child(const struct ast *a, ast_id id, unsigned index)
 	return child;
 }
 
-static struct ast *parse(struct diag *d, struct source *s, bool shared)
+/* text: the part of the source to parse. names: NULL: new ones. */
+static struct ast *parse(struct diag *d, struct source *s, struct parse_span text, struct names *names,
+                         bool shared)
 {
 	struct ast *a = mem_zalloc(sizeof *a);
 	a->source = s;
-	a->names = names_new();
-	lex_words_intern(a->names);
-	vec_reserve(&a->nodes, s->size / NODE_PER_BYTES + 16);
+	a->names = names ? names : names_new();
+	a->names_are_lent = names != NULL;
+	if (!names)
+		lex_words_intern(a->names);
+	vec_reserve(&a->nodes, (text.end - text.at) / NODE_PER_BYTES + 16);
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE});
 	vec_push(&a->nodes, (struct ast_node){.kind = AST_NONE}); /* NODE_SPARE */
 
 	if (shared)
 		a->shapes = shapes_new();
 	struct source *former = diag_set_source(d, s);
-	struct parser p = {.ast = a, .diag = d, .at_lead = true};
+	struct parser p = {.ast = a, .diag = d, .at_lead = true, .line_start = text.at};
 	p.last = &p.token[0];
-	p.text = p.cursor = (const unsigned char *)s->text;
-	p.limit = p.text + s->size;
-	if (s->size >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
+	p.text = (const unsigned char *)s->text;
+	p.cursor = p.text + text.at;
+	p.limit = p.text + text.end;
+	if (text.end - text.at >= 3 && memcmp(p.cursor, "\xef\xbb\xbf", 3) == 0)
 		p.cursor += 3; /* a byte order mark */
 	if (hir_parse(&p) != 0 && diag_error_count(d) == 0)
 		diag_error(d, E_UNEXPECTED, DIAG_NOWHERE, "the source could not be read");
 	if (!a->root)
-		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){0, 0}, 0));
+		ast_finish(&p, ast_list(&p, AST_FILE, (struct parse_span){text.at, text.at}, 0));
 	diag_set_source(d, former);
 	vec_free(&p.again.tensor);
 	return a;
@@ -248,20 +253,30 @@ static struct ast *parse(struct diag *d, struct source *s, bool shared)
 
 struct ast *ast_parse(struct diag *d, struct source *s)
 {
-	return parse(d, s, false);
+	return parse(d, s, (struct parse_span){0, s->size}, NULL, false);
 }
 
 /* Errors are reported by a second parse, which reads every token without reuse. */
-struct ast *ast_parse_shared(struct diag *d, struct source *s)
+static struct ast *parse_shared(struct diag *d, struct source *s, struct parse_span text, struct names *names)
 {
 	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0);
-	struct ast *a = parse(silent, s, true);
+	struct ast *a = parse(silent, s, text, names, true);
 	bool reported = diag_error_count(silent) + diag_warning_count(silent) > 0;
 	diag_free(silent);
 	if (!reported)
 		return a;
 	ast_free(a);
-	return parse(d, s, false);
+	return parse(d, s, text, names, false);
+}
+
+struct ast *ast_parse_shared(struct diag *d, struct source *s)
+{
+	return parse_shared(d, s, (struct parse_span){0, s->size}, NULL);
+}
+
+struct ast *ast_parse_file(struct diag *d, struct source *s, uint32_t file, struct names *names)
+{
+	return parse_shared(d, s, (struct parse_span){s->file[file].at, s->file[file].end}, names);
 }
 
 void ast_free(struct ast *a)
@@ -274,6 +289,7 @@ void ast_free(struct ast *a)
 	vec_free(&a->named);
 	vec_free(&a->known);
 	shapes_free(a->shapes);
-	names_free(a->names);
+	if (!a->names_are_lent)
+		names_free(a->names);
 	free(a);
 }

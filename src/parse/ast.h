@@ -64,7 +64,8 @@ struct shapes;
 
 struct ast {
 	struct source *source; /* not owned */
-	struct names *names;   /* owned */
+	struct names *names;   /* owned, unless they are lent */
+	bool names_are_lent;   /* a module owns them */
 	VEC(struct ast_node) nodes;
 	VEC(struct ast_comment) comments; /* in order of place */
 	VEC(ast_id) exports;              /* all EXPORT nodes, in order of place */
@@ -98,6 +99,9 @@ ast_id ast_child(const struct ast *a, ast_id id, unsigned index);
 struct ast *ast_parse(struct diag *d, struct source *s);
 /* Parses in less time and memory, for a caller that builds a module: nodes may be AST_AGAIN or AST_REPEAT. */
 struct ast *ast_parse_shared(struct diag *d, struct source *s);
+/* The same for one file of a source of several. names: of an earlier file, which must outlive the AST; NULL: new
+ * ones. */
+struct ast *ast_parse_file(struct diag *d, struct source *s, uint32_t file, struct names *names);
 void ast_free(struct ast *a);
 
 /* --dump=ast: prints one node a line, two blanks a level, as `kind name value @line:col`. */

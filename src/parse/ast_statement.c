@@ -109,6 +109,6 @@ ast_id ast_hold(struct parser *p, ast_id file, ast_id program)
 void ast_finish(struct parser *p, ast_id file)
 {
 	get_statement_node(p, file)->at = 0;
-	get_statement_node(p, file)->end = p->ast->source->size;
+	get_statement_node(p, file)->end = (uint32_t)(p->limit - p->text);
 	p->ast->root = file;
 }

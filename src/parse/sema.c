@@ -4,6 +4,7 @@
  * container. `np` is predefined. */
 #include "parse/sema.h"
 #include "ir/coalesce.h"
+#include "ir/edit.h"
 #include "parse/sema_internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static void build_file(struct sema *s)
 	if (!program) {
 		if (diag_error_count(s->d) == before) {
 			diag_error(s->d, E_PROGRAM_NONE, DIAG_NOWHERE, "'%s' holds no program",
-			           s->a->source->name);
+			           source_name(s->a->source, s->begin));
 			diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
 		}
 		return;
@@ -152,17 +153,17 @@ static void find_meant(const struct sema *s)
 	}
 }
 
-struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options)
+/* Reads the file of an AST into a module. Statements before it are of other files. */
+static void read_file(struct diag *d, struct ast *a, uint32_t begin, struct module *m,
+                      const struct sema_options *options)
 {
-	unsigned before = diag_error_count(d);
-	struct sema s = {.d = d, .a = a, .options = options, .m = module_new(a->names)};
-	s.m->source = a->source;
-	s.errors = before;
-	s.region = s.m->body;
+	struct sema s = {.d = d, .a = a, .options = options, .m = m, .begin = begin};
+	s.errors = diag_error_count(d);
+	s.region = m->body;
+	m->source = a->source;
 	predefine_np(&s);
 	build_file(&s);
 	find_meant(&s);
-	a->names = NULL;
 	vec_free(&s.entry);
 	vec_free(&s.scalar_of);
 	vec_free(&s.tensor_of);
@@ -176,11 +177,31 @@ struct module *sema_build_partial(struct diag *d, struct ast *a, const struct se
 	vec_free(&s.index_def);
 	vec_free(&s.defining);
 	vec_free(&s.measure);
-	if (diag_error_count(d) == before)
+	if (diag_error_count(d) == s.errors)
 		mark_groups(&s);
-	for (op_id op = 1; op < s.m->op.n; op++)
-		s.m->deallocates |= s.m->op.at[op].kind == OP_DEALLOCATE;
-	return s.m;
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		m->deallocates |= m->op.at[op].kind == OP_DEALLOCATE;
+}
+
+struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options)
+{
+	struct module *m = module_new(a->names);
+	read_file(d, a, 0, m, options);
+	a->names = NULL;
+	return m;
+}
+
+struct module *sema_build_file(struct diag *d, struct source *source, uint32_t file, struct module *m,
+                               const struct sema_options *options)
+{
+	unsigned before = diag_error_count(d);
+	struct ast *a = ast_parse_file(d, source, file, m ? m->names : NULL);
+	m = m ? m : module_new(a->names);
+	a->names_are_lent = true;
+	if (diag_error_count(d) == before)
+		read_file(d, a, source->file[file].at, m, options);
+	ast_free(a);
+	return m;
 }
 
 struct module *sema_build(struct diag *d, struct ast *a, const struct sema_options *options)

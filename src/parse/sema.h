@@ -24,5 +24,9 @@ struct module *sema_build(struct diag *d, struct ast *a, const struct sema_optio
 /* The same for an editor: returns the part of the program that could be read, with errors or without. After
  * errors use it only to look at declarations and values. */
 struct module *sema_build_partial(struct diag *d, struct ast *a, const struct sema_options *options);
+/* Parses a file of a source of several, and reads it into a module that holds no program now (ir/ir_files.h). m:
+ * NULL: a new one. Returns the module, with errors or without. */
+struct module *sema_build_file(struct diag *d, struct source *source, uint32_t file, struct module *m,
+                               const struct sema_options *options);
 
 #endif

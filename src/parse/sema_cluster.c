@@ -62,15 +62,18 @@ void sema_cluster(struct sema *s, ast_id decl)
 	const struct ast_node *n = ast_at(s->a, decl);
 	struct recording *c = &s->m->recording;
 	uint32_t at = sema_name_at(s, decl);
-	if (c->name) {
+	if (c->name && sema_is_own(s, c->at)) {
 		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "a program is recorded on one cluster");
 		diag_note(s->d, c->at, "the first one is here");
 		return;
 	}
+	const struct recording other = *c;
 	*c = (struct recording){.name = n->name, .at = at};
 	if (!sema_attrs(s, OP_NONE, n->first, none, &c->attrs))
 		return;
+	if (other.name && (other.name != c->name || other.attrs != c->attrs))
+		sema_report_unlike(s, "cluster", c->name, at, other.at);
 	const struct attrs *l = &s->m->attrs.at[c->attrs];
 	for (uint32_t i = 0; i < l->n; i++) {
 		const char *name = names_text(s->m->names, l->at[i].key);

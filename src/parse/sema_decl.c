@@ -48,9 +48,7 @@ static void declare_param(struct sema *s, ast_id decl)
 		p.has_value = p.set_by_user = true;
 		p.value = k;
 	}
-	param_id id = ir_param_add(s->m, p.name, at);
-	s->m->param.at[id] = p;
-	define_param(s, decl, SCOPE_PARAM, id);
+	define_param(s, decl, SCOPE_PARAM, sema_add_param(s, &p, name));
 }
 
 static void declare_const(struct sema *s, ast_id decl)
@@ -213,10 +211,11 @@ static void declare_mesh(struct sema *s, ast_id decl)
 	int64_t size[IR_MAX_MESH_AXES] = {0}, count = 1;
 	unsigned rank = 0;
 	bool listed = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
-	if (sema_find_mesh(s, n->name)) {
+	mesh_id old = sema_find_mesh(s, n->name), id;
+	if (old && sema_is_own(s, s->m->mesh.at[old].at)) {
 		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "mesh '%s' is defined twice", ast_text(s->a, decl));
-		diag_note(s->d, s->m->mesh.at[sema_find_mesh(s, n->name)].at, "the first definition is here");
+		diag_note(s->d, s->m->mesh.at[old].at, "the first definition is here");
 		return;
 	}
 	ast_each (s->a, child, list) {
@@ -252,13 +251,15 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		rank++;
 	}
 	if (listed) {
-		mesh_id id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
+		id = sema_mesh_from_devices(s, devices, n->name, axis, rank);
 		for (unsigned k = 0; id && k < rank; k++)
 			if (size[k] && size[k] != s->m->mesh.at[id].size[k])
 				diag_error(s->d, E_MESH_SHAPE, axis_at[k],
 				           "mesh axis '%s' is %lld long but %u devices are listed along it",
 				           names_text(s->m->names, axis[k]), (long long)size[k],
 				           s->m->mesh.at[id].size[k]);
+		if (id && old && id != old)
+			sema_report_unlike(s, "mesh", n->name, at, s->m->mesh.at[old].at);
 		if (id)
 			s->m->mesh.at[id].at = at;
 		return;
@@ -277,7 +278,10 @@ static void declare_mesh(struct sema *s, ast_id decl)
 		device[i] = i;
 	x.device = device;
 	x.device_count = (uint32_t)count;
-	ir_mesh_add(s->m, &x);
+	id = ir_mesh_add(s->m, &x);
+	if (old && id != old)
+		sema_report_unlike(s, "mesh", n->name, at, s->m->mesh.at[old].at);
+	s->m->mesh.at[id].at = at;
 	free(device);
 }
 
@@ -288,11 +292,11 @@ static void declare_group(struct sema *s, ast_id decl)
 	uint32_t at = sema_name_at(s, decl);
 	int64_t size;
 	team_id members = 0;
-	if (sema_find_group(s, n->name)) {
+	group_id old = sema_find_group(s, n->name);
+	if (old && sema_is_own(s, s->m->group.at[old].at)) {
 		diag_error_span(s->d, E_DEFINED_TWICE, at, (uint32_t)strlen(ast_text(s->a, decl)),
 		                "group '%s' is defined twice", ast_text(s->a, decl));
-		diag_note(s->d, s->m->group.at[sema_find_group(s, n->name)].at,
-		          "the first definition is here");
+		diag_note(s->d, s->m->group.at[old].at, "the first definition is here");
 		return;
 	}
 	if (!sema_const(s, ast_child(s->a, decl, 0), &size)) {
@@ -315,8 +319,14 @@ static void declare_group(struct sema *s, ast_id decl)
 		}
 		vec_free(&l.id);
 	}
-	group_id id = ir_group_add(s->m, n->name, (uint32_t)size, members, at);
-	sema_cost_tables(s, ast_child(s->a, decl, 2), &s->m->group.at[id].attrs);
+	struct group *g = &s->m->group.at[old], x = {.size = (uint32_t)size, .members = members};
+	sema_cost_tables(s, ast_child(s->a, decl, 2), &x.attrs);
+	if (old && (g->size != x.size || g->members != x.members || g->attrs != x.attrs))
+		sema_report_unlike(s, "group", n->name, at, g->at);
+	if (old)
+		g->at = at;
+	else
+		s->m->group.at[ir_group_add(s->m, n->name, x.size, x.members, at)].attrs = x.attrs;
 }
 
 void sema_declaration(struct sema *s, ast_id decl)

@@ -227,12 +227,12 @@ static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
 			return e;
 	}
 	int32_t number = sema_numbered(s, name, 'i');
-	param_id p = ir_param_add(s->m, number >= 0 ? 0 : name, at);
-	s->m->param.at[p].number = number;
+	struct param x = {.name = number >= 0 ? 0 : name, .number = number, .at = at};
 	if (define) {
-		s->m->param.at[p].has_value = s->m->param.at[p].set_by_user = true;
-		s->m->param.at[p].value = value;
+		x.has_value = x.set_by_user = true;
+		x.value = value;
 	}
+	param_id p = sema_add_param(s, &x, name);
 	/* visible in the whole container */
 	uint32_t depth = s->depth;
 	s->depth = 0;

@@ -1,6 +1,7 @@
 /* sema_internal: the structures and functions that the files of the semantic step share.
  *
  *     sema.c          entry, order of the steps, -D
+ *     sema_files.c    declarations of a program of several files
  *     sema_scope.c    names: tensors, scalars, meshes, statements
  *     sema_expr.c     index expressions, constants
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
@@ -110,6 +111,7 @@ struct sema {
 	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* the -D being read, each for the one before */
 	unsigned reading_n;
 	uint32_t calls; /* operations being read, each inside the one before */
+	uint32_t begin; /* offset of the file in a source of several */
 };
 
 /* ---- sema.c */
@@ -120,6 +122,14 @@ struct sema_define *sema_find_define(const struct sema *s, const char *name);
 /* Returns the expression of a -D's text. Returns 0 after reporting an error. With `late`, also returns 0 and
  * sets *late if the text has names that are unknown here; then it must be read at each use. */
 expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at, bool *late);
+
+/* ---- sema_files.c */
+/* Returns true if an offset is in the file that is being read. */
+bool sema_is_own(const struct sema *s, uint32_t at);
+/* Reports a declaration that differs from that of another file. */
+void sema_report_unlike(struct sema *s, const char *kind, name_id name, uint32_t at, uint32_t other);
+/* Adds a param, or finds that of another file with the same name, which must be alike. name: for messages. */
+param_id sema_add_param(struct sema *s, const struct param *p, name_id name);
 
 /* ---- sema_scope.c */
 void sema_scope_push(struct sema *s);

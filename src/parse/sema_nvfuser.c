@@ -481,7 +481,8 @@ static void outputs(struct nv_reader *r, ast_id list)
 static void program_facts(struct nv_reader *r)
 {
 	struct sema *s = r->s;
-	s->m->name = r->program_name ? r->program_name : names_intern_z(s->m->names, "main");
+	if (!s->m->name)
+		s->m->name = r->program_name ? r->program_name : names_intern_z(s->m->names, "main");
 	for (uint32_t i = 0; i < r->tensor.n && !s->m->default_mesh; i++)
 		s->m->default_mesh = s->m->type.at[r->tensor.at[i].type].mesh;
 	if (r->no_mesh)

@@ -571,7 +571,7 @@ void sema_program(struct sema *s, ast_id program)
 {
 	const struct ast_node *n = ast_at(s->a, program);
 	ast_id block = ast_child(s->a, program, 0), on = ast_child(s->a, program, 1);
-	s->m->name = n->name;
+	s->m->name = s->m->name ? s->m->name : n->name; /* of the first file */
 	if (on && ast_at(s->a, on)->kind == AST_NAME) {
 		s->m->default_mesh = sema_find_mesh(s, sema_name(s, on));
 		if (!s->m->default_mesh) {
