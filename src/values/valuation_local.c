@@ -639,7 +639,7 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 		box[axis].lo = box[axis].lo < 0 ? 0 : box[axis].lo;
 		box[axis].hi = box[axis].hi > stop ? stop : box[axis].hi;
 		bool empty = box[axis].lo >= box[axis].hi;
-		for (unsigned a = 0; a < in->axis_n && !empty; a++) {
+		for (unsigned a = 0; a < part.part.n && a < IR_MAX_LOGICAL && !empty; a++) {
 			const struct part_span needs = {box[a].lo, box[a].hi};
 			if (!out->is_all && !axis_has(&in->part.axis[a], needs)) {
 				value_report_part(r, op, from, a, needs, &in->part.axis[a]);

@@ -158,10 +158,17 @@ void value_view_input(struct value_rank *r, unsigned input)
 	int64_t reduced[IR_MAX_LOGICAL][2];
 	struct share_span share[IR_MAX_LOGICAL];
 	struct image_axis image[IR_MAX_LOGICAL];
-	struct term t = {.kind = TERM_INPUT, .axis_n = d->rank, .reduced = (const int64_t(*)[2])reduced};
+	uint64_t extent[IR_MAX_LOGICAL];
+	struct term t = {.kind = TERM_INPUT,
+	                 .axis_n = d->rank,
+	                 .reduced = (const int64_t(*)[2])reduced,
+	                 .key = extent,
+	                 .key_n = d->rank};
 	struct summand s = {.factor = 1, .image = image, .image_n = d->rank, .share = share};
 	enum reduce_op reduce = REDUCE_SUM;
 	start_view(r, value, x);
+	if (!v->is_logical && !module_has_input(v->m, input, r->rank))
+		return;
 	value_view_place(r, x);
 	if (x->absent)
 		return;
@@ -170,6 +177,8 @@ void value_view_input(struct value_rank *r, unsigned input)
 		return;
 	value_input_name(v, value, &name);
 	t.label = facts_label(v->facts, name.at);
+	for (unsigned a = 0; a < d->rank; a++)
+		extent[a] = (uint64_t)x->part.axis[a].extent;
 	buf_free(&name);
 	for (unsigned a = d->rank; a < d->logical_n; a++)
 		if (d->axis[a].kind == AXIS_PARTIAL) {
