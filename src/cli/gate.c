@@ -22,7 +22,7 @@ struct gate {
 static void gate_open(struct gate *g, struct module *m, int64_t ranks, int64_t streams, uint64_t work)
 {
 	*g = (struct gate){.m = m, .ranks = ranks, .most = work, .work = work};
-	g->target = (struct plan_target){.streams = streams, .externs = true};
+	g->target = (struct plan_target){.streams = streams, .externs = true, .unplaced = true};
 	g->counts = mem_zalloc(sizeof *g->counts * (size_t)ranks);
 	g->verdict = mem_zalloc(sizeof *g->verdict * (size_t)ranks);
 	g->asked = mem_zalloc(sizeof *g->asked * (size_t)ranks);

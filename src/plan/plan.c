@@ -527,7 +527,7 @@ struct plan *plan_build(const struct module *m, struct diag *d, int64_t rank, in
 	uint8_t *copies = mem_zalloc(m->value.n);
 	uint32_t late = UINT32_MAX;
 	struct plan *p = build(m, d, rank, ranks, target, copies);
-	while (p && !plan_memory(p, target->as_checked, copies, &late)) {
+	while (p && !plan_memory(p, target, copies, &late)) {
 		if (late != UINT32_MAX)
 			report_late(m, d, &p->buffer.at[late]);
 		plan_free(p);

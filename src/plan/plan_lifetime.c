@@ -15,8 +15,8 @@
  * A slot is in use from its first event to its last, its lifetime. If it is allocated in a loop, each
  * iteration has a lifetime of its own. Two slots meet if an event of one is within a lifetime of the
  * other, or is not ordered after all earlier events of the other. Slots that meet cannot share memory.
- * If the dry run takes too long or needs more than USES_MAX_STREAMS clocks, it gives up, and nothing is
- * known. */
+ * If there are too many slots that meet, they are not listed. If the dry run takes too long or needs more
+ * than USES_MAX_STREAMS clocks, it gives up, and nothing is known. */
 #include "plan/plan_lifetime.h"
 #include "plan/plan_control.h"
 #include "plan/plan_uses.h"
@@ -269,9 +269,9 @@ static void start_dry_run(struct dry_run *run)
 		run->u.slot[k].end = end + (size_t)k * USES_MAX_STREAMS;
 }
 
-void lifetimes_find(const struct plan *p, struct lifetimes *out)
+void lifetimes_find(const struct plan *p, bool pairs, struct lifetimes *out)
 {
-	struct dry_run run = {.p = p, .out = out, .u.out = out};
+	struct dry_run run = {.p = p, .out = out, .u.out = out, .u.unpaired = !pairs};
 	*out = (struct lifetimes){.n = p->slot.n};
 	out->used = mem_zalloc(out->n + 1);
 	out->alone = mem_zalloc(out->n + 1);
@@ -280,8 +280,9 @@ void lifetimes_find(const struct plan *p, struct lifetimes *out)
 	if (out->n > MAX_SLOTS)
 		return;
 	start_dry_run(&run);
-	out->known = follow_plan(&run);
-	uses_list(&run.u);
+	out->known = follow_plan(&run) && !run.u.unpaired;
+	if (out->known)
+		uses_list(&run.u);
 	for (uint32_t k = 0; k < out->n; k++)
 		out->used[k] = run.u.slot[k].used || run.u.slot[k].pinned;
 	for (uint32_t k = 0; k < p->queues; k++)

@@ -154,17 +154,18 @@ static bool make_copies(const struct plan *p, const struct lifetimes *l, bool ap
 	return enough;
 }
 
-bool plan_memory(struct plan *p, bool apart, uint8_t *copies, uint32_t *late)
+bool plan_memory(struct plan *p, const struct plan_target *target, uint8_t *copies, uint32_t *late)
 {
+	const bool shared = !target->as_checked && !target->unplaced;
 	struct lifetimes l;
 	for (uint32_t b = 0; b < p->buffer.n; b++) {
 		p->buffer.at[b].first_slot = p->slot.n;
 		for (int64_t s = 0; s < p->buffer.at[b].slots; s++)
 			vec_push(&p->slot, p->buffer.at[b].heap_at);
 	}
-	lifetimes_find(p, &l);
-	bool enough = make_copies(p, &l, apart, copies, late);
-	if (l.known && enough && !apart)
+	lifetimes_find(p, shared, &l);
+	bool enough = make_copies(p, &l, target->as_checked, copies, late);
+	if (l.known && enough)
 		place_shared(p, &l);
 	else
 		place_apart(p);

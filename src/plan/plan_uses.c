@@ -44,7 +44,7 @@ static void add_meeting_pair(struct uses *u, uint32_t a, uint32_t b)
 	vec_push(&u->pair, pair);
 	hash_insert(&u->pairs, p.hash, u->pair.n);
 	if (u->pair.n == USES_MAX_PAIRS)
-		u->work = USES_MAX_WORK;
+		u->unpaired = true;
 }
 
 void uses_event(struct uses *u, uint32_t stream, uint32_t at)
@@ -127,14 +127,17 @@ void uses_touch(struct uses *u, uint32_t stream, uint32_t slot, uint32_t life)
 		x->written = 0;
 	}
 	uint32_t since = x->first == u->now ? u->now : x->last;
-	uint32_t sure = stream == USES_NONE ? u->now : horizon(u, stream);
 	x->last = u->now;
+	if (u->unpaired)
+		return;
+	uint32_t sure = stream == USES_NONE ? u->now : horizon(u, stream);
 	list_move(u, slot);
 	/* slots used before `since` were compared with this lifetime already */
 	for (uint32_t k = x->older; k != USES_NONE && (u->slot[k].last >= since || u->slot[k].last >= sure);
-	     k = u->slot[k].older, u->work++)
+	     k = u->slot[k].older, u->compared++)
 		if (u->slot[k].last >= x->first || !is_over(u, &u->slot[k], stream))
 			add_meeting_pair(u, slot, k);
+	u->unpaired |= u->compared >= USES_MAX_COMPARED;
 }
 
 void uses_end(struct uses *u, uint32_t stream, uint32_t slot)

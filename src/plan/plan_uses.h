@@ -8,6 +8,7 @@
 enum {
 	USES_MAX_STREAMS = 64,
 	USES_MAX_WORK = 1 << 22,
+	USES_MAX_COMPARED = 1 << 22,
 	USES_MAX_PAIRS = 1 << 22,
 	USES_NONE = UINT32_MAX,
 };
@@ -36,7 +37,9 @@ struct uses {
 	struct lifetimes *out;  /* receives used, at and late */
 	struct slot_uses *slot; /* out->n slots */
 	uint32_t now;           /* number of the current event, in the order of issue */
-	int64_t work;           /* work done; from USES_MAX_WORK on nothing is known */
+	int64_t work;           /* instructions followed; from USES_MAX_WORK on nothing is known */
+	bool unpaired;          /* pairs are not wanted, or too many */
+	int64_t compared;       /* comparisons of two slots; at most USES_MAX_COMPARED */
 	uint32_t streams;
 	int64_t
 	    index[USES_MAX_STREAMS]; /* by stream: its index; -1: the stream on which the program starts */
