@@ -237,16 +237,8 @@ static void copy_through(struct module *m, op_id op, const struct reshard *r)
 		rewrite_set_after(m, op, after);
 }
 
-static bool stands_in_group(const struct module *m, op_id op)
-{
-	op_id before = op;
-	while (before && m->op.at[before].kind != OP_START_COALESCING &&
-	       m->op.at[before].kind != OP_END_COALESCING)
-		before = m->op.at[before].prev;
-	return before && m->op.at[before].kind == OP_START_COALESCING;
-}
-
-static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
+/* group: the start of the group of Communications that is open here; 0: none. */
+static bool lower_set(struct module *m, struct pass_context *cx, op_id op, op_id group)
 {
 	value_id from = op_read(m, op, 0), to = op_result(m, op, 0);
 	struct reshard r, made;
@@ -261,7 +253,7 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op)
 			          "leave --pipeline= and --offset-streams away");
 		return false;
 	}
-	if (stands_in_group(m, op)) {
+	if (group && m->op.at[group].parent == m->op.at[op].parent) {
 		diag_error(cx->d, E_SET_PLACE, m->op.at[op].at,
 		           "this set communicates, and its wait would stand in a group of Communications");
 		diag_note(cx->d, DIAG_NOWHERE, "write it as a Communication, or move it out of the group");
@@ -333,10 +325,13 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 bool pass_lower_collectives(struct module *m, struct pass_context *cx)
 {
 	bool ok = true;
+	op_id group = 0;
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		const struct op *o = &m->op.at[op];
-		if (o->kind == OP_SET)
-			ok &= lower_set(m, cx, op);
+		if (o->kind == OP_START_COALESCING || o->kind == OP_END_COALESCING)
+			group = o->kind == OP_START_COALESCING ? op : 0;
+		else if (o->kind == OP_SET)
+			ok &= lower_set(m, cx, op, group);
 		else if (op_traits(m, op) & TRAIT_COLLECTIVE && !(o->flags & OP_ASYNC) && o->team)
 			ok &= lower_pure(m, cx, op);
 	}
