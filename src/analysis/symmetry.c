@@ -42,17 +42,46 @@ static void coordinates(const struct mesh *mesh, uint32_t position, uint32_t *ou
 	}
 }
 
-static void find_moved(const struct symmetry *s, struct symmetry_turn *t)
+/* Moves the ranks of a mesh along one axis. */
+static void move_mesh(const struct symmetry *s, struct symmetry_turn *t, mesh_id k, unsigned axis)
 {
-	const struct mesh *mesh = &s->frame.m->mesh.at[t->mesh];
+	const struct mesh *mesh = &s->frame.m->mesh.at[k];
 	uint32_t at[IR_MAX_MESH_AXES];
-	for (uint32_t r = 0; r < s->frame.ranks; r++)
-		t->to[r] = r;
 	for (uint32_t i = 0; i < mesh->device_count; i++) {
 		coordinates(mesh, i, at);
 		t->to[mesh->device[i]] =
-		    mesh_device_along(mesh, i, t->axis, (at[t->axis] + t->step) % mesh->size[t->axis]);
+		    mesh_device_along(mesh, i, axis, (at[axis] + t->step) % mesh->size[axis]);
 	}
+}
+
+/* Returns true if the turn moves no rank of the mesh so far. */
+static bool is_apart(const struct symmetry_turn *t, const struct mesh *mesh)
+{
+	for (uint32_t i = 0; i < mesh->device_count; i++)
+		if (t->to[mesh->device[i]] != mesh->device[i])
+			return false;
+	return true;
+}
+
+/* Finds where the turn moves each rank. Returns false if a joint turn moves one mesh only. */
+static bool find_moved(const struct symmetry *s, struct symmetry_turn *t)
+{
+	const struct module *m = s->frame.m;
+	const struct mesh *mesh = &m->mesh.at[t->mesh];
+	bool several = false;
+	for (uint32_t r = 0; r < s->frame.ranks; r++)
+		t->to[r] = r;
+	move_mesh(s, t, t->mesh, t->axis);
+	for (mesh_id k = 1; k < m->mesh.n && t->joint; k++) {
+		const struct mesh *other = &m->mesh.at[k];
+		for (unsigned axis = 0; axis < other->rank; axis++)
+			if (other->axis_name[axis] == mesh->axis_name[t->axis] &&
+			    other->size[axis] == mesh->size[t->axis] && is_apart(t, other)) {
+				move_mesh(s, t, k, axis);
+				several = true;
+			}
+	}
+	return several || !t->joint;
 }
 
 static void find_cycles(const struct symmetry *s, struct symmetry_turn *t)
@@ -232,7 +261,8 @@ static uint32_t number_of(const struct symmetry *s, const struct symmetry_turn *
 
 static bool is_kept(const struct symmetry *s, struct symmetry_turn *t)
 {
-	find_moved(s, t);
+	if (!find_moved(s, t))
+		return false;
 	for (mesh_id k = 1; k < s->frame.m->mesh.n; k++)
 		if (!keeps_mesh(s, t, k))
 			return false;
@@ -243,14 +273,29 @@ static bool is_kept(const struct symmetry *s, struct symmetry_turn *t)
 	return true;
 }
 
-/* Finds the next larger step that keeps meshes, teams and facts. Returns false if there is none. */
+/* Returns true if one of the other turns moves the ranks in the same way. */
+static bool is_known(const struct symmetry *s, const struct symmetry_turn *t)
+{
+	for (unsigned k = 0; k < s->n; k++)
+		if (!memcmp(s->turn[k].to, t->to, sizeof *t->to * (size_t)s->frame.ranks))
+			return true;
+	return false;
+}
+
+/* Finds the next larger step that keeps meshes, teams and facts; after the largest one, the next larger step
+ * of several meshes. Returns false if there is none. */
 static bool next_step(const struct symmetry *s, struct symmetry_turn *t)
 {
 	uint32_t size = s->frame.m->mesh.at[t->mesh].size[t->axis];
-	while (++t->step < size)
-		if (size % t->step == 0 && is_kept(s, t))
-			return true;
-	return false;
+	for (;;) {
+		while (++t->step < size)
+			if (size % t->step == 0 && is_kept(s, t) && !is_known(s, t))
+				return true;
+		if (t->joint)
+			return false;
+		t->joint = true;
+		t->step = 0;
+	}
 }
 
 /* ---- orbits */

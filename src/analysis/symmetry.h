@@ -11,6 +11,10 @@
  * values computed from the rank's number must move along (see symmetry_moves.h). If a test fails, the
  * next larger step is tried; if none is left, the turn is given up.
  *
+ * If a pipeline has a mesh for each stage, a turn of one stage moves ranks away from the ranks to which they
+ * send. So a turn that fails is tried as a joint turn: it moves all meshes that have an axis of this name and
+ * size, and no rank in common, by the same step.
+ *
  * Turns commute. The ranks that turns map to one another form an orbit; the least rank of each orbit is
  * walked. */
 #ifndef HIRC_ANALYSIS_SYMMETRY_H
@@ -37,6 +41,7 @@ struct symmetry_turn {
 	mesh_id mesh;
 	unsigned axis;
 	uint32_t step;
+	bool joint;   /* other meshes with an axis of this name and size move along */
 	uint32_t *to; /* by rank: where it moves */
 	/* cycle: the ranks, cycle after cycle. By rank: the begin of its cycle in `cycle`, the length of
 	 * the cycle, and the rank's place in it. */
