@@ -501,7 +501,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	if (!b.failed)
 		plan_products(p, target);
 	mark_fixed(p);
-	if (!b.failed)
+	if (!b.failed && !target->unplaced)
 		plan_packs(p);
 	vec_free(&b.unpack);
 	sx_free(&b);

@@ -230,7 +230,7 @@ struct plan_target {
 	uint64_t epilogues; /* bit set of enum pointwise: functions that can be part of a product's task */
 	bool poisons;       /* a Deallocate fills the buffer with numbers that no program computes */
 	bool externs;       /* leave out operations of other systems; for reading only */
-	bool unplaced;      /* no two slots share a place; for reading only */
+	bool unplaced;      /* no two slots share a place, no copies of matrices are kept; for reading only */
 	bool as_checked;    /* memory as hirc check assumes: nothing shared, packing on a stream of its own */
 };
 
