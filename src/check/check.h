@@ -9,7 +9,7 @@
 #include "ir/ir.h"
 
 enum {
-	CHECK_MAX_WORK = 1 << 24, /* statements walked, all ranks together */
+	CHECK_MAX_WORK = 1 << 26, /* statements walked, all ranks together */
 	CHECK_COMPARISONS = 8,    /* comparisons of accesses that take as long as one statement */
 	CHECK_QUEUE = 1024,       /* default number of statements that a stream can hold */
 };
