@@ -37,11 +37,12 @@ def swap_far(r, lines):
     return lines[:k] + [lines[j]] + lines[k + 1:j] + [lines[k]] + lines[j + 1:]
 
 
-def replace(r, lines, pattern, change):
-    """Replaces one match of the pattern's group 1 in one of the lines."""
-    places = [(k, m) for k, line in enumerate(lines) for m in re.finditer(pattern, line)]
+def replace(r, lines, pattern, change, takes=lambda k: True):
+    """Replaces the group of one match of the pattern, in one of the lines that `takes` allows."""
+    places = [(k, m) for k, line in enumerate(lines) if takes(k) for m in re.finditer(pattern, line)]
     k, m = r.choice(places)
-    return lines[:k] + [lines[k][:m.start(1)] + change(m[1]) + lines[k][m.end(1):]] + lines[k + 1:]
+    begin, end = m.span(m.lastindex)
+    return lines[:k] + [lines[k][:begin] + change(lines[k][begin:end]) + lines[k][end:]] + lines[k + 1:]
 
 
 def other_number(r, text):
@@ -54,9 +55,13 @@ def other_number(r, text):
     return text[:m.start()] + str(n) + text[m.end():]
 
 
-def change_peer(r, lines):
-    return replace(r, lines, r"\b(?:peer|send_peer|recv_peer|root)=((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)",
+def change_peer(r, lines, names="peer|send_peer|recv_peer"):
+    return replace(r, lines, r"\b(?:%s)=((?:[^(),]|\((?:[^()]|\([^()]*\))*\))+)" % names,
                    lambda text: r.choice(["rank", "0", other_number(r, text)]))
+
+
+def change_root(r, lines):
+    return change_peer(r, lines, "root")
 
 
 def change_bound(r, lines):
@@ -77,13 +82,31 @@ def change_index(r, lines):
                    lambda text: r.choice(["0", "1", other_number(r, text)]))
 
 
+def change_block(r, lines):
+    """Changes a placement in a type, the ends of a slice, or the number of packed blocks."""
+    placements = sorted(set(re.findall(r"@\w+(?:\(\w+\))?", "\n".join(lines)))) + [""]
+    known = set(statements(lines))
+    return replace(r, lines, r"(@\w+(?:\(\w+\))?|(?<=start=)[^,)]+|(?<=stop=)[^,)]+|(?<=blocks=)\d+)",
+                   lambda text: r.choice(placements) if text[0] == "@" else other_number(r, text),
+                   lambda k: k in known)
+
+
+def change_accumulate(r, lines):
+    """Lets a product add to its buffer or replace it, or lets a buffer begin with zeros or not."""
+    def other(text):
+        return {"true": "false", "false": "true", ")": ", accumulate=true)", "()": "(zero_init=true)"}[text]
+    return replace(r, lines, r"(?:accumulate=|zero_init=)(true|false)|<- (?:matmul|linear)\([^=()]*(\))$|allocate(\(\))$",
+                   other)
+
+
 def change_tensor(r, lines):
     """Replaces one tensor by another of the program."""
     names = sorted(set(re.findall(r"^\s+(?:input |inout |output )?(\w+)(?:: [^=]*)?(?: =|$)", "\n".join(lines), re.M)))
     return replace(r, lines, r"[(,] ?(%s)\b" % "|".join(map(re.escape, names)), lambda _: r.choice(names))
 
 
-KINDS = [drop, drop_wait, swap, swap_far, change_peer, change_bound, change_stream, change_index, change_tensor]
+KINDS = [drop, drop_wait, swap, swap_far, change_peer, change_root, change_bound, change_stream, change_index, change_block,
+         change_accumulate, change_tensor]
 
 
 def mutant(r, lines):

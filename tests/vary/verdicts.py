@@ -14,7 +14,11 @@ Each program has three verdicts: that of `hirc check`; that of `hirc run --no-ch
     compiled  the same, compiled and printed
     mutants   dumps of examples and of random programs, with one change (mutations.py)
 
-The script prints how often each pair of verdicts occurs. A program that check accepts and that a run refuses, or that
+A mutant that check accepts is compared with the program from which it was made, under eight seeds. If its numbers are
+others, it may be a right program of its own: with its own reference it is right under all seeds, too. Its verdict is
+`other`. One of each kind of change is kept.
+
+The script prints how often each pair of verdicts occurs, and the verdicts on mutants for each kind of change. A program that check accepts and that a run refuses, or that
 hangs, or gives wrong numbers, is a disagreement; so is a random program that check refuses and that runs right, and a
 command that crashes. A mutant that check refuses may run right: a race need not show. Disagreements with the same
 message are one class, of which the shortest program is kept. Errors about unwritten elements (E0603) and about
@@ -39,22 +43,24 @@ import programs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEEDS = (1, 2, 3)  # of the adversary: one for each of its orders
+MUTANT_SEEDS = range(1, 9)  # for mutants that check accepts
 STUCK = 2  # seconds without progress after which a run counts as hanging
 LONGEST = 10  # time limit of a command; one that takes longer, though it makes progress, has no verdict
-SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"]}
+SMALL = {"ag_linear": ["-D", "m=4", "-D", "k=8", "-D", "n=6"], "zero_copy": ["-D", "t=26"]}
 KINDS = ["given", "dumps", "random", "compiled", "mutants"]
 CHECKED = "ok never-written held-by-none refused unknown no-program long crash".split()
-RAN = "right undecided depends never-written held-by-none unequal refused wrong hang crash long".split()
+RAN = "right undecided other depends never-written held-by-none unequal refused wrong hang crash long".split()
 NAMED = {"E0603": "never-written", "E0604": "held-by-none", "E0711": "unequal", "E0728": "long"}
 # A run may fail for reasons that the check does not see: kernels of externs, files, the machine's memory, data as
 # indices.
 DEPENDS = re.compile(r"error: .*(has no CPU kernel|cannot be opened|has \d+ bytes, this machine|"
                      r"index -?\d+ is outside of the axis|expert -?\d+ is not below|division by zero)")
 UNKNOWN = ("E0610", "E0611")
-RIGHT = ("right", "undecided")
+RIGHT = ("right", "undecided", "other")
 APART = ("never-written", "held-by-none", "unequal")
 
-Program = collections.namedtuple("Program", "kind name text options")
+# original: the text from which a mutant was made; change: its kind of change
+Program = collections.namedtuple("Program", "kind name text options original change", defaults=(None, None))
 # check, run: verdicts; why: the message that tells classes apart; said: messages of each command
 Verdict = collections.namedtuple("Verdict", "check run why said")
 
@@ -96,7 +102,7 @@ def mutant(hirc, seed, number, sources):
         if changed:
             what, lines = changed
             return dump._replace(name="mutant %d of seed %d, %s of %s" % (number, seed, what, source.name),
-                                 text="\n".join(lines) + "\n")
+                                 text="\n".join(lines) + "\n", original=dump.text, change=what)
     return None
 
 
@@ -156,9 +162,32 @@ def is_repaired(hirc, program):
     return check_verdict(command([hirc, "check", "-", "--passes=", *program.options], program.text)) == "refused"
 
 
+def judge_accepted(hirc, program, done):
+    """Compares a mutant that check accepts with the original, then with its own reference."""
+    said = [("check", done)]
+    with tempfile.NamedTemporaryFile("w", suffix=".hir") as original:
+        original.write(program.original)
+        original.flush()
+        run = [hirc, "run", "-", "--no-check", "--bootstrap=thread", "--timeout=%d" % STUCK, *program.options]
+        for reference, found in (("--check=" + original.name, "right"), ("--check", "other")):
+            for more in [[], *(["--adversary=%d" % seed] for seed in MUTANT_SEEDS)]:
+                done = command([*run, reference, *more], program.text)
+                verdict = run_verdict(done)
+                if verdict not in RIGHT:
+                    said.append((" ".join(["run --no-check", reference, *more]), done))
+                    break
+                if verdict == "undecided" and found == "right":
+                    found = verdict
+            else:
+                return Verdict("ok", found, "", said)
+    return Verdict("ok", verdict, message(done), said)
+
+
 def judge(hirc, program):
     done = command([hirc, "check", "-", *program.options], program.text)
     check, why = check_verdict(done), message(done)
+    if program.original and check == "ok":
+        return judge_accepted(hirc, program, done)
     said = [("check", done)]
     run = [hirc, "run", "-", "--no-check", "--bootstrap=thread", "--timeout=%d" % STUCK, *program.options]
     verdict = "right"
@@ -202,8 +231,17 @@ def put_table(counts):
             print("%-10s%-14s" % ("", c) + "".join("%14s" % (n or "") for n in row))
 
 
-def keep(folder, number, program, v):
-    path = folder / ("%d.hir" % number)
+def put_changes(changes):
+    """Prints a row for each kind of change: mutants that check refuses, and verdicts of runs of the others."""
+    columns = ["no-program", "refused", *(x for x in RAN if x != "refused" and any(changes[c][x] for c in changes))]
+    if changes:
+        print("%-20s" % "change" + "".join("%14s" % x for x in columns))
+    for change, counts in sorted(changes.items()):
+        print("%-20s" % change + "".join("%14s" % (counts[x] or "") for x in columns))
+
+
+def keep(folder, name, program, v):
+    path = folder / ("%s.hir" % name)
     head = ["%s, options: %s" % (program.name, " ".join(program.options) or "none")]
     for what, done in v.said:
         head += ["hirc %s: exit code %s" % (what, done.returncode)] + (done.stdout + done.stderr).splitlines()[:6]
@@ -217,6 +255,8 @@ def work(o):
     examples = [p for p in given(1) if p.name.startswith("examples/") and "tutorial" not in p.name]
     examples += [p._replace(options=["--pipeline=" + kind]) for kind in ("permute", "collective", "p2p", "p2p-put")
                  for p in examples if "ag_matmul:" in p.name or "_scatter" in p.name]
+    examples += [p for p in given(1) if "vary/programs/" in p.name]
+    examples += [p._replace(options=["--passes="]) for p in given(1) if "run/symmetric_" in p.name]
     for p in files:
         yield lambda p=p: p
         yield lambda p=p: compiled(o.hirc, p, "dumps")
@@ -242,17 +282,27 @@ def main():
         program = make()
         return program and program.kind in kinds and (program, judge(o.hirc, program))
 
-    counts, classes = collections.Counter(), collections.defaultdict(list)
+    counts, changes = collections.Counter(), collections.defaultdict(collections.Counter)
+    classes, others = collections.defaultdict(list), collections.defaultdict(list)
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         for program, v in filter(None, pool.map(one, work(o))):
             counts[program.kind, v.check, v.run] += 1
+            if program.change:
+                changes[program.change][v.run if v.check == "ok" else "no-program" if v.check == "no-program" else "refused"] += 1
+            if v.run == "other":
+                others[program.change].append((program, v))
             if disagrees(program, v):
                 classes[v.check, v.run, v.why].append((program, v))
     put_table(counts)
-    if classes and not o.keep:
+    put_changes(changes)
+    if (classes or others) and not o.keep:
         o.keep = pathlib.Path(tempfile.mkdtemp(prefix="hirc-verdicts-"))
-    elif classes:
+    elif classes or others:
         o.keep.mkdir(parents=True, exist_ok=True)
+    for change, found in sorted(others.items()):
+        program, v = min(found, key=lambda x: len(x[0].text))
+        print("%d of %s are other programs, right in every order\n    %s: %s" % (
+            len(found), change, keep(o.keep, change, program, v), program.name))
     for number, ((check, run, why), found) in enumerate(sorted(classes.items(), key=lambda x: -len(x[1]))):
         program, v = min(found, key=lambda x: len(x[0].text))
         kinds = collections.Counter(p.kind for p, _ in found)
