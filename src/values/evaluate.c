@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum {
-	MAX_PRODUCTS = 64, /* summands of one operation's result; with more, operands are not taken apart */
+	MAX_PRODUCTS = 1024, /* summands of one operation's result; with more, operands are not taken apart */
 	NOT_SEEN = UINT32_MAX
 };
 
@@ -186,7 +186,7 @@ fact_id evaluate(struct facts *f, const struct application *given)
 		x.linear = 0;
 		products = 1;
 	}
-	struct addend list[MAX_PRODUCTS];
+	struct addend *list = mem_alloc(sizeof *list * products);
 	for (unsigned n = 0; n < products; n++) {
 		list[n] = (struct addend){1, apply_once(f, &x, pick)};
 		for (unsigned k = 0; k < x.operand_n; k++) { /* the next combination */
@@ -197,7 +197,9 @@ fact_id evaluate(struct facts *f, const struct application *given)
 			pick[k] = 0;
 		}
 	}
-	return facts_join(f, x.reduce, list, (unsigned)products, NULL);
+	fact_id made = facts_join(f, x.reduce, list, (unsigned)products, NULL);
+	free(list);
+	return made;
 }
 
 /* ---- reshape */

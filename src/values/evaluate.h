@@ -9,7 +9,7 @@
 #include "values/facts.h"
 
 /* Kinds of terms that are no operations; below them are those of enum op_kind. */
-enum { TERM_NUMBER = 1000, TERM_INPUT, TERM_CONTRACT, TERM_FLAT };
+enum { TERM_NUMBER = 1000, TERM_INPUT, TERM_CONTRACT, TERM_FLAT, TERM_PIECES };
 
 enum evaluate_dim {
 	EVALUATE_PARALLEL, /* in the result; each element by itself */

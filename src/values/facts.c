@@ -341,6 +341,7 @@ static void print_term(const struct facts *f, const struct term *t, unsigned dep
 	}
 	buf_puts(out, t->kind == TERM_CONTRACT ? "matmul"
 	              : t->kind == TERM_FLAT   ? "pack"
+	              : t->kind == TERM_PIECES ? "cat"
 	                                       : op_info[t->kind].hir);
 	buf_puts(out, depth || !t->operand_n ? "(" : "(…");
 	for (unsigned k = 0; k < t->operand_n && depth; k++) {

@@ -158,6 +158,10 @@ bool value_flatten(const struct extent *box, const int64_t *extent, unsigned n, 
 bool value_unflatten(struct extent flat, const int64_t *extent, unsigned n, struct extent *out);
 void value_pack(struct value_rank *r, op_id op);
 void value_trust(struct valuation *v, op_id op);
+/* Returns the fact of a box that several pieces fill, as after a cat: a term of them. It is for operations that
+ * need some axes whole (bits); along the other axes all pieces are the box. Sorts the pieces. */
+fact_id value_join_pieces(struct facts *f, struct contents *piece, const struct extent *box,
+                          uint32_t whole_axes);
 /* Returns the number of a text that tells apart operations of one kind: their attributes and dtypes. */
 uint32_t value_label(struct value_rank *r, op_id op, unsigned result);
 

@@ -87,6 +87,11 @@ struct local {
 	fact_id result;            /* of the current box */
 };
 
+static uint8_t dim_of(const struct local *x, unsigned k, unsigned axis)
+{
+	return x->axes.operand[x->read[k]][axis];
+}
+
 static bool is_integer(const struct local *x, value_id v)
 {
 	return !dtype_is_float(value_type(x->r->v->m, v)->dtype);
@@ -148,7 +153,7 @@ static bool check_parallel(struct local *x, unsigned k)
 {
 	const struct value_view *v = &x->r->view[x->value[k]];
 	for (unsigned a = 0; a < v->axis_n; a++) {
-		const uint8_t dim = x->axes.operand[x->read[k]][a];
+		const uint8_t dim = dim_of(x, k, a);
 		if (dim == INFER_NONE || x->axes.kind[dim] != DIM_PARALLEL)
 			continue;
 		for (unsigned c = 0; c < x->out->axis_n; c++) {
@@ -176,7 +181,7 @@ static bool check_reduced(struct local *x)
 			continue;
 		const struct value_view *v = &x->r->view[x->value[k]];
 		for (unsigned a = 0; a < v->axis_n; a++) {
-			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			const uint8_t dim = dim_of(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] != DIM_REDUCED)
 				continue;
 			if (first[dim] < 0) {
@@ -211,7 +216,7 @@ static void set_dims(struct local *x)
 	for (unsigned k = 0; k < x->operand_n; k++) {
 		const struct value_view *v = x->value[k] ? &x->r->view[x->value[k]] : NULL;
 		for (unsigned a = 0; v && a < v->axis_n; a++) {
-			const uint8_t dim = x->axes.operand[x->read[k]][a];
+			const uint8_t dim = dim_of(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] == DIM_PARALLEL)
 				continue;
 			x->apply.dim[dim].lo = 0;
@@ -242,7 +247,7 @@ static void cut_dims(struct local *x)
 	for (unsigned k = 0; k < x->operand_n; k++)
 		for (uint32_t i = 0; x->value[k] && i < x->in[k].cell.n; i++)
 			for (unsigned a = 0; a < x->in[k].n; a++) {
-				const uint8_t dim = x->axes.operand[x->read[k]][a];
+				const uint8_t dim = dim_of(x, k, a);
 				const struct extent *e = &x->in[k].cell.at[i].axis[a];
 				if (dim == INFER_NONE || x->axes.kind[dim] == DIM_WHOLE)
 					continue;
@@ -251,43 +256,119 @@ static void cut_dims(struct local *x)
 			}
 }
 
+static int compare_cells(const void *a, const void *b)
+{
+	const struct cell *x = a, *y = b;
+	for (unsigned k = 0; k < IR_MAX_LOGICAL; k++)
+		if (x->axis[k].lo != y->axis[k].lo)
+			return x->axis[k].lo < y->axis[k].lo ? -1 : 1;
+	return 0;
+}
+
+fact_id value_join_pieces(struct facts *f, struct contents *piece, const struct extent *box,
+                          uint32_t whole_axes)
+{
+	struct application a = {.kind = TERM_PIECES, .dim_n = piece->n, .operand_n = piece->cell.n};
+	struct buf text = {0};
+	int64_t index[IR_MAX_LOGICAL];
+	if (piece->cell.n > TERM_MAX_OPERANDS || !contents_cover(piece, box, index))
+		return FACT_UNKNOWN;
+	uint32_t cut = 0; /* the axes along which the pieces lie */
+	for (uint32_t i = 0; i < piece->cell.n; i++)
+		for (unsigned k = 0; k < piece->n; k++)
+			if (piece->cell.at[i].axis[k].lo > box[k].lo ||
+			    piece->cell.at[i].axis[k].hi < box[k].hi)
+				cut |= 1u << k;
+	if (cut & ~whole_axes)
+		return FACT_UNKNOWN;
+	whole_axes = cut;
+	qsort(piece->cell.at, piece->cell.n, sizeof *piece->cell.at, compare_cells);
+	for (unsigned k = 0; k < piece->n; k++)
+		if (whole_axes >> k & 1)
+			a.dim[k] =
+			    (struct evaluate_axis){.kind = EVALUATE_WHOLE, .lo = box[k].lo, .hi = box[k].hi};
+	for (unsigned i = 0; i < piece->cell.n; i++) {
+		a.operand[i] = piece->cell.at[i].fact;
+		for (unsigned k = 0; k < piece->n; k++)
+			if (whole_axes >> k & 1)
+				buf_printf(&text, "%lld:%lld ", (long long)piece->cell.at[i].axis[k].lo,
+				           (long long)piece->cell.at[i].axis[k].hi);
+	}
+	a.label = facts_label(f, text.n ? text.at : "");
+	buf_free(&text);
+	return evaluate(f, &a);
+}
+
 /* ---- one box */
+
+/* Returns true if a cell has the elements of an operand in a box of the iteration space. *all: also the whole of
+ * the axes that are needed whole. */
+static bool cell_has(const struct local *x, unsigned k, const struct cell *c, const struct extent *box,
+                     bool *all)
+{
+	bool inside = true;
+	*all = true;
+	for (unsigned a = 0; a < x->in[k].n && inside; a++) {
+		const uint8_t dim = dim_of(x, k, a);
+		const struct extent e = c->axis[a];
+		if (dim == INFER_NONE)
+			inside = e.lo <= 0 && e.hi > 0;
+		else if (x->axes.kind[dim] == DIM_WHOLE)
+			*all &= e.lo <= 0 && e.hi >= x->r->view[x->value[k]].part.axis[a].extent;
+		else
+			inside = e.lo <= box[dim].lo && e.hi >= box[dim].hi;
+	}
+	return inside;
+}
+
+/* Returns a cell's fact over the dims of the iteration space. */
+static fact_id fact_over_dims(const struct local *x, unsigned k, const struct cell *c)
+{
+	struct image_axis to[IR_MAX_LOGICAL] = {{0}};
+	for (unsigned a = 0; a < x->in[k].n; a++) {
+		const uint8_t dim = dim_of(x, k, a);
+		to[a] = (struct image_axis){.axis = dim == INFER_NONE ? AXIS_FIXED : dim};
+	}
+	return facts_move(x->r->v->facts, c->fact, to);
+}
 
 /* Returns the fact of an operand in a box of the iteration space, over its dims. *hole: nothing is written
  * there. */
 static fact_id operand_fact(struct local *x, unsigned k, const struct extent *box, bool *hole)
 {
-	struct image_axis to[IR_MAX_LOGICAL] = {{0}};
+	struct contents piece = {.n = x->in[k].n};
+	struct cell one = {0};
+	struct extent whole[IR_MAX_LOGICAL];
+	uint32_t whole_axes = 0;
 	if (!x->value[k])
 		return x->scalar[k];
-	const struct contents *in = &x->in[k];
-	for (uint32_t i = 0; i < in->cell.n; i++) {
-		bool inside = true;
-		for (unsigned a = 0; a < in->n && inside; a++) {
-			const uint8_t dim = x->axes.operand[x->read[k]][a];
-			const struct extent e = in->cell.at[i].axis[a];
-			if (dim == INFER_NONE)
-				inside = e.lo <= 0 && e.hi > 0;
-			else if (x->axes.kind[dim] == DIM_WHOLE)
-				inside = e.lo <= 0 && e.hi >= x->r->view[x->value[k]].part.axis[a].extent;
-			else
-				inside = e.lo <= box[dim].lo && e.hi >= box[dim].hi;
-		}
-		if (!inside)
+	for (uint32_t i = 0; i < x->in[k].cell.n; i++) {
+		bool all;
+		if (!cell_has(x, k, &x->in[k].cell.at[i], box, &all))
 			continue;
-		for (unsigned a = 0; a < in->n; a++) {
-			const uint8_t dim = x->axes.operand[x->read[k]][a];
-			to[a] = (struct image_axis){.axis = dim};
-			if (dim == INFER_NONE)
-				to[a] = (struct image_axis){.axis = AXIS_FIXED};
+		if (all) {
+			vec_free(&piece.cell);
+			return fact_over_dims(x, k, &x->in[k].cell.at[i]);
 		}
-		return facts_move(x->r->v->facts, in->cell.at[i].fact, to);
+		vec_push(&piece.cell, x->in[k].cell.at[i]);
 	}
-	*hole = true;
-	for (unsigned a = 0; a < in->n; a++)
-		*hole &= x->axes.operand[x->read[k]][a] == INFER_NONE ||
-		         x->axes.kind[x->axes.operand[x->read[k]][a]] != DIM_WHOLE;
-	return FACT_UNKNOWN;
+	*hole = !piece.cell.n;
+	if (*hole)
+		return FACT_UNKNOWN;
+	for (unsigned a = 0; a < piece.n; a++) {
+		const uint8_t dim = dim_of(x, k, a);
+		const bool needs_whole = dim != INFER_NONE && x->axes.kind[dim] == DIM_WHOLE;
+		whole_axes |= (uint32_t)needs_whole << a;
+		whole[a] = (struct extent){0, x->r->view[x->value[k]].part.axis[a].extent};
+		for (uint32_t i = 0; i < piece.cell.n && !needs_whole; i++)
+			piece.cell.at[i].axis[a] = whole[a] = (struct extent){0, 1};
+	}
+	for (uint32_t i = 0; i < piece.cell.n; i++)
+		if (!facts_is_complete(x->r->v->facts, piece.cell.at[i].fact))
+			value_report_pending(x->r, x->op, x->value[k], piece.cell.at[i].fact);
+	one.fact = value_join_pieces(x->r->v->facts, &piece, whole, whole_axes);
+	vec_free(&piece.cell);
+	return fact_over_dims(x, k, &one);
 }
 
 static fact_id scale(struct facts *f, fact_id fact, double factor)

@@ -120,6 +120,31 @@ static bool check_needs(struct value_rank *r, op_id op, const struct value_view 
 	return true;
 }
 
+/* Makes one cell of several that differ along axes of groups. */
+static void join_groups(struct facts *f, const struct reshape *g, const struct extent *box,
+                        struct contents *found)
+{
+	bool alike = found->cell.n > 1;
+	uint32_t groups = 0;
+	for (uint32_t i = 0; i < found->cell.n; i++) {
+		alike &= facts_is_complete(f, found->cell.at[i].fact);
+		for (unsigned a = 0; a < g->in_n; a++)
+			if (g->pair[a] != 255)
+				alike &= found->cell.at[i].axis[a].lo == box[a].lo &&
+				         found->cell.at[i].axis[a].hi == box[a].hi;
+			else
+				groups |= 1u << a;
+	}
+	if (!alike)
+		return;
+	struct cell one = {.fact = value_join_pieces(f, found, box, groups)};
+	if (!one.fact)
+		return;
+	memcpy(one.axis, box, sizeof *box * g->in_n);
+	found->cell.n = 0;
+	vec_push(&found->cell, one);
+}
+
 void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out)
 {
 	struct reshape g;
@@ -143,6 +168,7 @@ void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct
 			part.part.axis[a].levels = 0;
 		}
 		value_view_read(r->v, &part, false, &found);
+		join_groups(r->v->facts, &g, needs, &found);
 		for (uint32_t i = 0; i < found.cell.n && known; i++) {
 			struct extent at[IR_MAX_LOGICAL];
 			known = move_box(&g, false, found.cell.at[i].axis, at);
