@@ -16,7 +16,7 @@
 #include "values/values.h"
 #include "walk/walk.h"
 
-enum { VALUE_NONE = UINT32_MAX, VALUE_LEVELS = 8 };
+enum { VALUE_NONE = UINT32_MAX, VALUE_BOUNDS = 6 /* of one view; with more, its elements are not known */ };
 
 struct value_storage { /* a buffer on a rank */
 	value_id value;
@@ -25,8 +25,12 @@ struct value_storage { /* a buffer on a rank */
 	bool fresh;    /* nothing was written since it was made */
 	bool orphan;   /* its name has a new buffer */
 	struct contents contents;
-	uint8_t bound[IR_MAX_LOGICAL]; /* by axis, bits: levels whose block is bound */
-	int64_t step[IR_MAX_LOGICAL][VALUE_LEVELS];
+};
+
+/* A loop of a tensor axis that leaves one block: that of its step. Level 0 is the outermost loop. */
+struct value_bound {
+	uint8_t axis, level;
+	int64_t step;
 };
 
 /* A name on a rank: a part of one buffer, or of one buffer of each rank of a team. */
@@ -37,16 +41,16 @@ struct value_view {
 	bool absent, unknown;                 /* unknown: its elements are not known */
 	bool is_all;                          /* it is the whole buffer of the rank */
 	uint8_t axis_n, axis[IR_MAX_LOGICAL]; /* by axis: axis of the buffer */
+	uint8_t bound_n;
+	struct value_bound bound[VALUE_BOUNDS];
 	int64_t fixed[IR_MAX_LOGICAL]; /* by axis of the buffer: the element that a select takes; -1: none */
-	uint8_t bound[IR_MAX_LOGICAL]; /* by own axis: as in a storage */
-	int64_t step[IR_MAX_LOGICAL][VALUE_LEVELS];
-	struct part part;
+	const struct part *part;
 };
 
 struct value_symmetric { /* the buffers that a symmetric view shows */
 	uint32_t n;
-	uint32_t *storage; /* by member */
-	struct part *part; /* by member: the elements in that buffer */
+	uint32_t *storage;        /* by member */
+	const struct part **part; /* by member: the elements in that buffer */
 };
 
 struct value_party { /* a member of a meeting */
@@ -80,7 +84,7 @@ struct value_rank {
 	struct valuation *v;
 	uint32_t rank;
 	struct walker walker;
-	struct value_view *view;             /* by value_id */
+	struct value_view **view;            /* by value_id; NULL: it has no value here */
 	uint32_t *storage_of;                /* by value_id; VALUE_NONE */
 	VEC(struct value_transfer) transfer; /* by number of the walk */
 	VEC(uint32_t) group;
@@ -100,6 +104,8 @@ struct valuation {
 	struct value_rank *rank;
 	struct walk_program program;
 	VEC(struct value_storage) storage;
+	VEC(const struct part *) part; /* each part once; [0] is unused */
+	struct hash_table parts;
 	VEC(uint32_t) unused;                  /* storages that can be made again */
 	VEC(struct value_symmetric) symmetric; /* [0] is unused */
 	VEC(struct value_channel) channel;     /* [0] is unused */
@@ -107,9 +113,9 @@ struct valuation {
 	struct hash_table channels;
 	struct steps_of {
 		bool known;
-		struct bound_steps steps;
-	} * steps;         /* by value_id */
-	uint8_t *reported; /* by op_id */
+		expr_id *of; /* by axis of the domain: the step of a bound loop */
+	} * steps;           /* by value_id */
+	uint8_t *reported;   /* by op_id */
 	bool wrong;
 	struct values_result *result;
 	bool *trusted; /* by op_id */
@@ -121,6 +127,8 @@ static inline struct value_storage *value_storage(struct valuation *v, uint32_t 
 }
 
 /* ---- valuation_view.c */
+/* Returns the view of a name, to be set. */
+struct value_view *value_view_new(struct value_rank *r, value_id value);
 void value_view_input(struct value_rank *r, unsigned input);
 /* Makes a buffer for a value. */
 void value_view_make(struct value_rank *r, value_id value);
@@ -135,6 +143,9 @@ void value_view_place(struct value_rank *r, struct value_view *x);
 /* Appends the written boxes of a view, in its own axes, to out. `own`: only elements that are here, where a
  * buffer's boxes may be larger. */
 void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out);
+/* The same for a box of the view. */
+void value_view_read_box(struct valuation *v, const struct value_view *x, const struct extent *box,
+                         struct contents *out);
 /* Sets the fact of a box of a view, over the view's axes. */
 void value_view_write(struct valuation *v, const struct value_view *x, const struct extent *box,
                       fact_id fact);
@@ -145,8 +156,8 @@ void value_view_use(struct valuation *v, const struct value_view *x, int by);
 
 /* Reports elements of a view that a statement reads although nothing has written them. */
 void value_view_check_written(struct value_rank *r, op_id op, value_id value);
-/* The same for a part of a view. */
-void value_view_check_part(struct value_rank *r, op_id op, value_id value, const struct value_view *x);
+/* The same for a box of a view. */
+void value_view_check_box(struct value_rank *r, op_id op, value_id value, const struct extent *box);
 
 /* ---- valuation_local.c, valuation_reshape.c, valuation_pack.c */
 void value_local(struct value_rank *r, op_id op);

@@ -151,7 +151,7 @@ static bool axis_has(const struct part_axis *x, struct part_span needs)
 /* Checks that an operand has the elements that the result's part needs. */
 static bool check_parallel(struct local *x, unsigned k)
 {
-	const struct value_view *v = &x->r->view[x->value[k]];
+	const struct value_view *v = value_view_get(x->r, x->value[k]);
 	for (unsigned a = 0; a < v->axis_n; a++) {
 		const uint8_t dim = dim_of(x, k, a);
 		if (dim == INFER_NONE || x->axes.kind[dim] != DIM_PARALLEL)
@@ -159,11 +159,11 @@ static bool check_parallel(struct local *x, unsigned k)
 		for (unsigned c = 0; c < x->out->axis_n; c++) {
 			if (x->axes.result[c] != dim)
 				continue;
-			if (part_axis_same(&x->out->part.axis[c], &v->part.axis[a]))
+			if (part_axis_same(&x->out->part->axis[c], &v->part->axis[a]))
 				continue;
-			for (struct part_span s = {0}; part_next(&x->out->part.axis[c], &s);)
-				if (!axis_has(&v->part.axis[a], s)) {
-					value_report_part(x->r, x->op, x->value[k], a, s, &v->part.axis[a]);
+			for (struct part_span s = {0}; part_next(&x->out->part->axis[c], &s);)
+				if (!axis_has(&v->part->axis[a], s)) {
+					value_report_part(x->r, x->op, x->value[k], a, s, &v->part->axis[a]);
 					return false;
 				}
 		}
@@ -179,7 +179,7 @@ static bool check_reduced(struct local *x)
 	for (unsigned k = 0; k < x->operand_n; k++) {
 		if (!x->value[k])
 			continue;
-		const struct value_view *v = &x->r->view[x->value[k]];
+		const struct value_view *v = value_view_get(x->r, x->value[k]);
 		for (unsigned a = 0; a < v->axis_n; a++) {
 			const uint8_t dim = dim_of(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] != DIM_REDUCED)
@@ -189,8 +189,8 @@ static bool check_reduced(struct local *x)
 				axis[dim] = (int)a;
 				continue;
 			}
-			const struct value_view *o = &x->r->view[x->value[first[dim]]];
-			const struct part_axis *p = &o->part.axis[axis[dim]], *q = &v->part.axis[a];
+			const struct value_view *o = value_view_get(x->r, x->value[first[dim]]);
+			const struct part_axis *p = &o->part->axis[axis[dim]], *q = &v->part->axis[a];
 			if (p->extent == q->extent && !part_axis_same(p, q)) {
 				struct part_span s = {0};
 				if (!part_next(p, &s))
@@ -214,15 +214,15 @@ static void set_dims(struct local *x)
 		                                   : x->axes.kind[d] == DIM_REDUCED ? EVALUATE_REDUCED
 		                                                                    : EVALUATE_INSIDE};
 	for (unsigned k = 0; k < x->operand_n; k++) {
-		const struct value_view *v = x->value[k] ? &x->r->view[x->value[k]] : NULL;
+		const struct value_view *v = x->value[k] ? value_view_get(x->r, x->value[k]) : NULL;
 		for (unsigned a = 0; v && a < v->axis_n; a++) {
 			const uint8_t dim = dim_of(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] == DIM_PARALLEL)
 				continue;
 			x->apply.dim[dim].lo = 0;
-			x->apply.dim[dim].hi = v->part.axis[a].extent;
-			x->here[dim] = &v->part.axis[a];
-			for (struct part_span s = {0}; part_next(&v->part.axis[a], &s);) {
+			x->apply.dim[dim].hi = v->part->axis[a].extent;
+			x->here[dim] = &v->part->axis[a];
+			for (struct part_span s = {0}; part_next(&v->part->axis[a], &s);) {
 				add_cut(x, dim, s.from);
 				add_cut(x, dim, s.to);
 			}
@@ -234,9 +234,9 @@ static void set_dims(struct local *x)
 			x->apply.dim[dim].kind = EVALUATE_WHOLE;
 			x->cut[dim].n = 0;
 			add_cut(x, dim, 0);
-			add_cut(x, dim, x->out->part.axis[c].extent);
+			add_cut(x, dim, x->out->part->axis[c].extent);
 			if (!x->apply.dim[dim].hi)
-				x->apply.dim[dim].hi = x->out->part.axis[c].extent;
+				x->apply.dim[dim].hi = x->out->part->axis[c].extent;
 		}
 	}
 }
@@ -314,7 +314,7 @@ static bool cell_has(const struct local *x, unsigned k, const struct cell *c, co
 		if (dim == INFER_NONE)
 			inside = e.lo <= 0 && e.hi > 0;
 		else if (x->axes.kind[dim] == DIM_WHOLE)
-			*all &= e.lo <= 0 && e.hi >= x->r->view[x->value[k]].part.axis[a].extent;
+			*all &= e.lo <= 0 && e.hi >= value_view_get(x->r, x->value[k])->part->axis[a].extent;
 		else
 			inside = e.lo <= box[dim].lo && e.hi >= box[dim].hi;
 	}
@@ -359,7 +359,7 @@ static fact_id operand_fact(struct local *x, unsigned k, const struct extent *bo
 		const uint8_t dim = dim_of(x, k, a);
 		const bool needs_whole = dim != INFER_NONE && x->axes.kind[dim] == DIM_WHOLE;
 		whole_axes |= (uint32_t)needs_whole << a;
-		whole[a] = (struct extent){0, x->r->view[x->value[k]].part.axis[a].extent};
+		whole[a] = (struct extent){0, value_view_get(x->r, x->value[k])->part->axis[a].extent};
 		for (uint32_t i = 0; i < piece.cell.n && !needs_whole; i++)
 			piece.cell.at[i].axis[a] = whole[a] = (struct extent){0, 1};
 	}
@@ -594,14 +594,8 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 		value_view_write(v, x->out, box, fact);
 		return;
 	}
-	struct contents before = {0}, at = {0};
-	struct value_view part = *x->out;
-	for (unsigned a = 0; a < part.axis_n; a++) {
-		part.part.axis[a].from = box[a].lo;
-		part.part.axis[a].to = box[a].hi;
-		part.part.axis[a].levels = 0;
-	}
-	value_view_read(v, &part, false, &before);
+	struct contents before = {0};
+	value_view_read_box(v, x->out, box, &before);
 	for (uint32_t k = 0; k < before.cell.n; k++) {
 		term_id twice = 0;
 		fact_id sum =
@@ -612,7 +606,6 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 		value_view_write(v, x->out, before.cell.at[k].axis, sum);
 	}
 	vec_free(&before.cell);
-	vec_free(&at.cell);
 }
 
 /* Gives facts to one box of the result, which is cut where the operands' facts change. */
@@ -665,7 +658,8 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 	bool known = infer_axes(r->v->m, op, &x.axes) && list_operands(&x) && !x.out->unknown;
 	for (unsigned k = 0; k < x.operand_n && known; k++)
 		if (x.value[k])
-			known = !r->view[x.value[k]].unknown && r->view[x.value[k]].storage != VALUE_NONE;
+			known = !value_view_get(r, x.value[k])->unknown &&
+			        value_view_get(r, x.value[k])->storage != VALUE_NONE;
 	for (unsigned a = 0; a < x.out->axis_n && known; a++)
 		known = x.axes.result[a] != INFER_NONE;
 	if (x.out->storage == VALUE_NONE || x.out->absent)
@@ -685,7 +679,7 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 	x.apply.reduce = reduction_of(x.kind);
 	for (unsigned k = 0; k < x.operand_n; k++)
 		if (x.value[k])
-			value_view_read(r->v, &r->view[x.value[k]], false, &x.in[k]);
+			value_view_read(r->v, value_view_get(r, x.value[k]), false, &x.in[k]);
 	set_dims(&x);
 	value_view_boxes(x.out, &boxes);
 	for (uint32_t k = 0; k < boxes.cell.n; k++)
@@ -712,7 +706,6 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 	to[axis].offset = -shift;
 	value_view_boxes(out, &boxes);
 	for (uint32_t k = 0; k < boxes.cell.n; k++) {
-		struct value_view part = *in;
 		struct contents found = {0};
 		struct extent *box = boxes.cell.at[k].axis;
 		box[axis].lo -= shift;
@@ -720,20 +713,16 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 		box[axis].lo = box[axis].lo < 0 ? 0 : box[axis].lo;
 		box[axis].hi = box[axis].hi > stop ? stop : box[axis].hi;
 		bool empty = box[axis].lo >= box[axis].hi;
-		for (unsigned a = 0; a < part.part.n && a < IR_MAX_LOGICAL && !empty; a++) {
+		for (unsigned a = 0; a < in->axis_n && !empty && !out->is_all; a++) {
 			const struct part_span needs = {box[a].lo, box[a].hi};
-			if (!out->is_all && !axis_has(&in->part.axis[a], needs)) {
-				value_report_part(r, op, from, a, needs, &in->part.axis[a]);
-				empty = true;
-			}
-			part.part.axis[a].from = box[a].lo;
-			part.part.axis[a].to = box[a].hi;
-			part.part.axis[a].levels = 0;
+			empty = !axis_has(&in->part->axis[a], needs);
+			if (empty)
+				value_report_part(r, op, from, a, needs, &in->part->axis[a]);
 		}
 		if (!empty && kind == OP_SLICE)
-			value_view_check_part(r, op, from, &part);
+			value_view_check_box(r, op, from, box);
 		if (!empty)
-			value_view_read(r->v, &part, false, &found);
+			value_view_read_box(r->v, in, box, &found);
 		for (uint32_t i = 0; i < found.cell.n; i++) {
 			struct cell *c = &found.cell.at[i];
 			c->axis[axis].lo += shift;
@@ -776,8 +765,8 @@ static void move_statement(struct value_rank *r, op_id op)
 	axis += axis < 0 ? rank : 0;
 	bool known = axis >= 0 && axis < rank;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
-		known &=
-		    !r->view[op_read(m, op, k)].unknown && r->view[op_read(m, op, k)].storage != VALUE_NONE;
+		known &= !value_view_get(r, op_read(m, op, k))->unknown &&
+		         value_view_get(r, op_read(m, op, k))->storage != VALUE_NONE;
 	for (unsigned k = 0; k < op_result_count(m, op); k++) {
 		out = value_view_get(r, op_result(m, op, k));
 		if (out->storage == VALUE_NONE || out->absent)
@@ -788,7 +777,7 @@ static void move_statement(struct value_rank *r, op_id op)
 			continue;
 		}
 		const value_id from = op_read(m, op, 0);
-		const int64_t extent = r->view[from].part.axis[axis].extent;
+		const int64_t extent = value_view_get(r, from)->part->axis[axis].extent;
 		switch (kind) {
 		case OP_SLICE:
 			move_along(r, op, from, out, (unsigned)axis, -attr_value(r, op, "start", 0), extent);
@@ -799,12 +788,12 @@ static void move_statement(struct value_rank *r, op_id op)
 			break;
 		case OP_SPLIT:
 			move_along(r, op, from, out, (unsigned)axis, -at, extent);
-			at += out->part.axis[axis].extent;
+			at += out->part->axis[axis].extent;
 			break;
 		default: /* cat */
 			for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
 				const value_id part = op_read(m, op, i);
-				const int64_t size = r->view[part].part.axis[axis].extent;
+				const int64_t size = value_view_get(r, part)->part->axis[axis].extent;
 				move_along(r, op, part, out, (unsigned)axis, at, size);
 				at += size;
 			}

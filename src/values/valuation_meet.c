@@ -264,9 +264,9 @@ static bool find_block(const struct valuation *v, const struct value_view *x, un
 		last = (unsigned)logical;
 	}
 	for (unsigned a = 0; a < x->axis_n; a++) {
-		if (x->part.axis[a].levels)
+		if (x->part->axis[a].levels)
 			return false;
-		out->axis[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
+		out->axis[a] = (struct extent){x->part->axis[a].from, x->part->axis[a].to};
 	}
 	for (unsigned a = 0; a < x->axis_n && n > 1; a++) {
 		const int64_t size = out->axis[a].hi - out->axis[a].lo;
@@ -288,7 +288,6 @@ static bool find_block(const struct valuation *v, const struct value_view *x, un
 static bool give_block(struct exchange *x, unsigned from, unsigned to, const struct block *in,
                        const struct block *out)
 {
-	struct value_view part = *view_in(x, from);
 	struct contents found = {0};
 	struct image_axis map[IR_MAX_LOGICAL];
 	bool alike = in->long_n == out->long_n;
@@ -297,15 +296,12 @@ static bool give_block(struct exchange *x, unsigned from, unsigned to, const str
 		        out->axis[out->of[k]].hi - out->axis[out->of[k]].lo;
 	if (!alike)
 		return false;
-	for (unsigned a = 0; a < in->n; a++) {
-		part.part.axis[a].from = in->axis[a].lo;
-		part.part.axis[a].to = in->axis[a].hi;
+	for (unsigned a = 0; a < in->n; a++)
 		map[a] = (struct image_axis){.axis = AXIS_FIXED, .offset = in->axis[a].lo};
-	}
 	for (unsigned k = 0; k < in->long_n; k++)
 		map[in->of[k]] = (struct image_axis){
 		    .axis = out->of[k], .offset = in->axis[in->of[k]].lo - out->axis[out->of[k]].lo};
-	value_view_read(x->v, &part, false, &found);
+	value_view_read_box(x->v, view_in(x, from), in->axis, &found);
 	x->got[to].n = out->n;
 	for (uint32_t i = 0; i < found.cell.n; i++) {
 		struct cell c = {.fact = facts_move(x->v->facts, found.cell.at[i].fact, map)};
@@ -351,14 +347,14 @@ static bool same_shape(const struct value_view *a, const struct value_view *b)
 {
 	bool same = a->axis_n == b->axis_n;
 	for (unsigned k = 0; k < a->axis_n && same; k++)
-		same = a->part.axis[k].extent == b->part.axis[k].extent;
+		same = a->part->axis[k].extent == b->part->axis[k].extent;
 	return same;
 }
 
 static bool holds_all(const struct value_view *x)
 {
 	for (unsigned a = 0; a < x->axis_n; a++)
-		if (!part_is_whole(&x->part.axis[a]))
+		if (!part_is_whole(&x->part->axis[a]))
 			return false;
 	return true;
 }
@@ -413,7 +409,7 @@ static void complete_fence(struct valuation *v, struct value_meeting *m)
 {
 	struct value_symmetric s = {.n = m->n};
 	s.storage = arena_new_array(v->arena, uint32_t, m->n);
-	s.part = arena_new_array(v->arena, struct part, m->n);
+	s.part = arena_new_array(v->arena, const struct part *, m->n);
 	for (unsigned k = 0; k < m->n; k++) {
 		if (v->m->op.at[m->party[k].op].kind != OP_SYMMETRIC_VIEW)
 			return;
@@ -423,7 +419,7 @@ static void complete_fence(struct valuation *v, struct value_meeting *m)
 	vec_push(&v->symmetric, s);
 	for (unsigned k = 0; k < m->n; k++) {
 		struct value_rank *r = &v->rank[m->party[k].rank];
-		struct value_view *x = &r->view[op_def(v->m, m->party[k].op, 0)];
+		struct value_view *x = value_view_new(r, op_def(v->m, m->party[k].op, 0));
 		*x = m->party[k].in;
 		x->type = v->m->value.at[op_def(v->m, m->party[k].op, 0)].type;
 		x->symmetric = v->symmetric.n - 1;
@@ -451,7 +447,7 @@ static fact_id join_operand(struct valuation *v, const struct value_meeting *m, 
 		known = !x->unknown;
 		all.n = x->axis_n;
 		for (unsigned a = 0; a < x->axis_n; a++)
-			box[a] = (struct extent){0, x->part.axis[a].extent};
+			box[a] = (struct extent){0, x->part->axis[a].extent};
 		if (known)
 			value_view_read(v, x, true, &found);
 		for (uint32_t i = 0; i < found.cell.n; i++)

@@ -32,16 +32,16 @@ static bool find_memory(const struct valuation *v, const struct value_view *x, s
 		if (a < 0)
 			return false;
 		if (seen >> a & 1) {
-			if (out->axis[out->n - 1] != a && x->part.axis[a].to - x->part.axis[a].from != 1)
+			if (out->axis[out->n - 1] != a && x->part->axis[a].to - x->part->axis[a].from != 1)
 				return false;
 			continue;
 		}
-		if (x->part.axis[a].levels)
+		if (x->part->axis[a].levels)
 			return false;
 		seen |= 1u << a;
 		out->axis[out->n] = (uint8_t)a;
-		out->extent[out->n++] = x->part.axis[a].to - x->part.axis[a].from;
-		out->count *= x->part.axis[a].to - x->part.axis[a].from;
+		out->extent[out->n++] = x->part->axis[a].to - x->part->axis[a].from;
+		out->count *= x->part->axis[a].to - x->part->axis[a].from;
 	}
 	return out->n == x->axis_n && out->count > 0;
 }
@@ -53,7 +53,7 @@ static bool box_at(const struct value_memory *x, struct extent flat, struct exte
 	if (!value_unflatten(flat, x->extent, x->n, box))
 		return false;
 	for (unsigned k = 0; k < x->n; k++) {
-		const int64_t from = x->view->part.axis[x->axis[k]].from;
+		const int64_t from = x->view->part->axis[x->axis[k]].from;
 		out[x->axis[k]] = (struct extent){box[k].lo + from, box[k].hi + from};
 	}
 	return true;
@@ -64,7 +64,7 @@ static bool interval_of(const struct value_memory *x, const struct extent *box, 
 {
 	struct extent inside[IR_MAX_LOGICAL];
 	for (unsigned k = 0; k < x->n; k++) {
-		const int64_t from = x->view->part.axis[x->axis[k]].from;
+		const int64_t from = x->view->part->axis[x->axis[k]].from;
 		inside[k] = (struct extent){box[x->axis[k]].lo - from, box[x->axis[k]].hi - from};
 	}
 	return value_flatten(inside, x->extent, x->n, out);
@@ -158,16 +158,9 @@ struct packed_block {
 static bool pack_block(struct valuation *v, const struct value_memory *part,
                        const struct value_memory *packed, const struct packed_block *b)
 {
-	struct value_view view = *part->view;
 	struct contents found = {0};
-	for (unsigned a = 0; a < view.axis_n; a++) {
-		view.part.axis[a].from = b->box[a].lo;
-		view.part.axis[a].to = b->box[a].hi;
-	}
-	view.is_all = false;
-	value_view_read(v, &view, true, &found);
-	bool known =
-	    found.cell.n == 1 && !memcmp(found.cell.at[0].axis, b->box, sizeof *b->box * view.axis_n);
+	value_view_read_box(v, part->view, b->box, &found);
+	bool known = found.cell.n == 1 && !memcmp(found.cell.at[0].axis, b->box, sizeof *b->box * found.n);
 	if (known)
 		value_view_write(
 		    v, packed->view, b->at,
@@ -180,16 +173,10 @@ static bool pack_block(struct valuation *v, const struct value_memory *part,
 static bool unpack_block(struct valuation *v, const struct value_memory *part,
                          const struct value_memory *packed, const struct packed_block *b, int64_t size)
 {
-	struct value_view view = *packed->view;
 	struct contents found = {0};
 	struct extent start, inside;
 	bool known = interval_of(part, b->box, &start);
-	for (unsigned a = 0; a < view.axis_n; a++) {
-		view.part.axis[a].from = b->at[a].lo;
-		view.part.axis[a].to = b->at[a].hi;
-	}
-	view.is_all = false;
-	value_view_read(v, &view, true, &found);
+	value_view_read_box(v, packed->view, b->at, &found);
 	for (uint32_t k = 0; k < found.cell.n && known; k++) {
 		const struct extent *cell = found.cell.at[k].axis;
 		const fact_id fact = found.cell.at[k].fact;

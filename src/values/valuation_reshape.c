@@ -16,8 +16,8 @@ static bool find_groups(const struct value_view *in, const struct value_view *ou
 	*g = (struct reshape){.in_n = in->axis_n, .out_n = out->axis_n};
 	memset(g->pair, 255, sizeof g->pair);
 	while (i < in->axis_n || j < out->axis_n) {
-		const int64_t a = i < in->axis_n ? in->part.axis[i].extent : 1,
-		              b = j < out->axis_n ? out->part.axis[j].extent : 1;
+		const int64_t a = i < in->axis_n ? in->part->axis[i].extent : 1,
+		              b = j < out->axis_n ? out->part->axis[j].extent : 1;
 		if (i < in->axis_n && j < out->axis_n && a == b) {
 			g->pair[i++] = (uint8_t)j++;
 			continue;
@@ -30,11 +30,11 @@ static bool find_groups(const struct value_view *in, const struct value_view *ou
 			if ((m <= n && i < in->axis_n) || j == out->axis_n) {
 				if (i == in->axis_n)
 					return false;
-				x->in_extent[x->in_n++] = in->part.axis[i].extent;
-				m *= in->part.axis[i++].extent;
+				x->in_extent[x->in_n++] = in->part->axis[i].extent;
+				m *= in->part->axis[i++].extent;
 			} else {
-				x->out_extent[x->out_n++] = out->part.axis[j].extent;
-				n *= out->part.axis[j++].extent;
+				x->out_extent[x->out_n++] = out->part->axis[j].extent;
+				n *= out->part->axis[j++].extent;
 			}
 		} while (m != n && (i < in->axis_n || j < out->axis_n));
 		if (m != n)
@@ -108,7 +108,7 @@ static bool check_needs(struct value_rank *r, op_id op, const struct value_view 
 {
 	for (unsigned a = 0; a < in->axis_n; a++) {
 		const struct part_span needs = {box[a].lo, box[a].hi};
-		const struct part_axis *has = &in->part.axis[a];
+		const struct part_axis *has = &in->part->axis[a];
 		bool inside = false;
 		for (struct part_span s = {0}; part_next(has, &s);)
 			inside |= s.from <= needs.from && needs.to <= s.to;
@@ -157,17 +157,11 @@ void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct
 		value_view_boxes(out, &boxes);
 	for (uint32_t k = 0; k < boxes.cell.n && known; k++) {
 		struct extent needs[IR_MAX_LOGICAL];
-		struct value_view part = *in;
 		struct contents found = {.n = in->axis_n};
 		known = move_box(&g, true, boxes.cell.at[k].axis, needs);
 		if (!known || (!out->is_all && !check_needs(r, op, in, needs)))
 			break;
-		for (unsigned a = 0; a < in->axis_n; a++) {
-			part.part.axis[a].from = needs[a].lo;
-			part.part.axis[a].to = needs[a].hi;
-			part.part.axis[a].levels = 0;
-		}
-		value_view_read(r->v, &part, false, &found);
+		value_view_read_box(r->v, in, needs, &found);
 		join_groups(r->v->facts, &g, needs, &found);
 		for (uint32_t i = 0; i < found.cell.n && known; i++) {
 			struct extent at[IR_MAX_LOGICAL];

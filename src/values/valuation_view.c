@@ -8,7 +8,10 @@
  * loop makes has one block of its stream axes. The first statement that writes it may decide which. */
 #include "ir/expr.h"
 #include "values/valuation.h"
+#include <stddef.h>
 #include <string.h>
+
+enum { MAX_LEVELS = 8 };
 
 /* ---- parts */
 
@@ -17,33 +20,93 @@ static bool is_loop_axis(const struct axis *a)
 	return (a->place == PLACE_STREAM || a->place == PLACE_SERIAL) && a->kind != AXIS_REDUCE;
 }
 
+static const struct value_bound *find_bound(const struct value_view *x, unsigned axis, unsigned level)
+{
+	for (unsigned k = 0; k < x->bound_n; k++)
+		if (x->bound[k].axis == axis && x->bound[k].level == level)
+			return &x->bound[k];
+	return NULL;
+}
+
+static void set_bound(struct value_view *x, unsigned axis, unsigned level, int64_t step)
+{
+	for (unsigned k = 0; k < x->bound_n; k++)
+		if (x->bound[k].axis == axis && x->bound[k].level == level) {
+			x->bound[k].step = step;
+			return;
+		}
+	x->unknown |= x->bound_n == VALUE_BOUNDS;
+	if (!x->unknown)
+		x->bound[x->bound_n++] =
+		    (struct value_bound){.axis = (uint8_t)axis, .level = (uint8_t)level, .step = step};
+}
+
+static uint64_t hash_part(const struct part *p)
+{
+	uint64_t h = hash_number(HASH_START, p->n);
+	for (unsigned a = 0; a < p->n; a++) {
+		const struct part_axis *x = &p->axis[a];
+		h = hash_number(hash_number(hash_number(h, (uint64_t)x->extent), (uint64_t)x->from),
+		                (uint64_t)x->to);
+		for (unsigned k = 0; k < x->levels; k++)
+			h = hash_number(h, (uint64_t)x->level[k].run ^ (uint64_t)x->level[k].step << 32);
+	}
+	return h;
+}
+
+static bool same_part(const struct part *a, const struct part *b)
+{
+	bool same = a->n == b->n && a->absent == b->absent;
+	for (unsigned k = 0; k < a->n && same; k++) {
+		const struct part_axis *x = &a->axis[k], *y = &b->axis[k];
+		same = x->extent == y->extent && x->from == y->from && x->to == y->to &&
+		       x->levels == y->levels &&
+		       (!x->levels || !memcmp(x->level, y->level, sizeof *x->level * x->levels));
+	}
+	return same;
+}
+
+/* Returns the copy of a part that all views share. */
+static const struct part *keep_part(struct valuation *v, const struct part *p)
+{
+	struct hash_probe probe = {.hash = hash_part(p)};
+	for (uint32_t k; (k = hash_next(&v->parts, &probe));)
+		if (same_part(v->part.at[k], p))
+			return v->part.at[k];
+	const size_t size = offsetof(struct part, axis) + sizeof *p->axis * p->n;
+	struct part *kept = arena_alloc(v->arena, size);
+	memcpy(kept, p, size);
+	vec_push(&v->part, kept);
+	hash_insert(&v->parts, probe.hash, v->part.n - 1);
+	return kept;
+}
+
 void value_view_place(struct value_rank *r, struct value_view *x)
 {
 	struct module *m = r->v->m;
 	const struct domain *d = ir_domain(m, ir_type(m, x->type)->domain);
 	struct bound_at bound = {.axes = 0};
+	struct part part = {.n = d->rank, .exact = true};
 	unsigned axis, level;
 	for (unsigned k = 0; k < d->loop_n && !r->v->is_logical; k++) {
 		const uint8_t a = d->loop[k];
+		const struct value_bound *b;
 		if (!is_loop_axis(&d->axis[a]) || !bound_level(d, a, &axis, &level) ||
-		    axis >= IR_MAX_LOGICAL || level >= VALUE_LEVELS || !(x->bound[axis] >> level & 1))
+		    !(b = find_bound(x, axis, level)))
 			continue;
 		bound.axes |= (uint64_t)1 << a;
-		bound.step[a] = x->step[axis][level];
+		bound.step[a] = b->step;
 	}
-	x->part.n = d->rank;
-	if (r->v->is_logical) {
+	for (unsigned a = 0; a < d->rank && r->v->is_logical; a++) {
 		struct expr_env env = {.rank = -1};
-		for (unsigned a = 0; a < d->rank; a++) {
-			int64_t extent;
-			x->unknown |= expr_eval(m, d->axis[a].extent, &env, &extent, NULL) != EXPR_OK;
-			if (!x->unknown)
-				part_start(&x->part.axis[a], extent);
-		}
-		return;
+		int64_t extent = 0;
+		x->unknown |= expr_eval(m, d->axis[a].extent, &env, &extent, NULL) != EXPR_OK;
+		part_start(&part.axis[a], extent);
 	}
-	x->unknown |= !part_of(m, x->type, r->rank, &bound, &x->part) || !x->part.exact;
-	x->absent |= x->part.absent;
+	if (!r->v->is_logical)
+		x->unknown |= !part_of(m, x->type, r->rank, &bound, &part) || !part.exact;
+	x->absent |= part.absent;
+	x->part = keep_part(r->v, &part);
 }
 
 /* Sets the bound steps of a fresh name from the loops around. */
@@ -52,25 +115,33 @@ static void bind_by_loops(struct value_rank *r, value_id value, struct value_vie
 	struct valuation *v = r->v;
 	const struct domain *d = value_domain(v->m, value);
 	struct steps_of *known = &v->steps[value];
+	const struct expr_env env = walk_env(&r->walker);
 	unsigned axis, level;
-	if (!known->known)
-		bound_steps_of(v->m, value, &known->steps);
+	if (!known->known) {
+		struct bound_steps steps;
+		bound_steps_of(v->m, value, &steps);
+		known->of = arena_new_array(v->arena, expr_id, d->axis_n);
+		memcpy(known->of, steps.of, sizeof *known->of * d->axis_n);
+	}
 	known->known = true;
 	for (unsigned k = 0; k < d->loop_n; k++) {
 		const uint8_t a = d->loop[k];
-		const expr_id e = known->steps.of[a];
 		int64_t step;
-		if (!e || !bound_level(d, a, &axis, &level) || axis >= IR_MAX_LOGICAL ||
-		    level >= VALUE_LEVELS)
+		if (!known->of[a] || !bound_level(d, a, &axis, &level) || axis >= IR_MAX_LOGICAL)
 			continue;
-		const struct expr_env env = walk_env(&r->walker);
-		if (expr_eval(v->m, e, &env, &step, NULL) != EXPR_OK) {
+		if (expr_eval(v->m, known->of[a], &env, &step, NULL) == EXPR_OK)
+			set_bound(x, axis, level, step);
+		else
 			x->unknown = true;
-			continue;
-		}
-		x->bound[axis] |= (uint8_t)(1u << level);
-		x->step[axis][level] = step;
 	}
+}
+
+struct value_view *value_view_new(struct value_rank *r, value_id value)
+{
+	struct value_view **at = &r->view[value];
+	if (!*at)
+		*at = arena_alloc(r->v->arena, sizeof **at);
+	return *at;
 }
 
 static void start_view(struct value_rank *r, value_id value, struct value_view *x)
@@ -124,7 +195,7 @@ void value_view_use(struct valuation *v, const struct value_view *x, int by)
 void value_view_make(struct value_rank *r, value_id value)
 {
 	struct valuation *v = r->v;
-	struct value_view *x = &r->view[value];
+	struct value_view *x = value_view_new(r, value);
 	op_id def = v->m->value.at[value].def;
 	start_view(r, value, x);
 	if (!v->is_logical)
@@ -134,13 +205,11 @@ void value_view_make(struct value_rank *r, value_id value)
 		return;
 	x->storage = get_storage(r, value);
 	struct value_storage *s = value_storage(v, x->storage);
-	memcpy(s->bound, x->bound, sizeof s->bound);
-	memcpy(s->step, x->step, sizeof s->step);
 	if (def &&
 	    (op_attr_is_true(v->m, def, "zero_init") || op_attr_is_true(v->m, def, "resets_to_zero"))) {
 		struct extent all[IR_MAX_LOGICAL];
-		for (unsigned a = 0; a < x->part.n; a++)
-			all[a] = (struct extent){0, x->part.axis[a].extent};
+		for (unsigned a = 0; a < x->part->n; a++)
+			all[a] = (struct extent){0, x->part->axis[a].extent};
 		contents_write(&s->contents, all, facts_number(v->facts, 0));
 	}
 }
@@ -152,7 +221,6 @@ void value_view_input(struct value_rank *r, unsigned input)
 	const value_id value = v->m->input.at[input].value;
 	const struct domain *d = value_domain(v->m, value);
 	const struct type *type = value_type(v->m, value);
-	struct value_view *x = &r->view[value];
 	struct extent all[IR_MAX_LOGICAL];
 	struct buf name = {0};
 	int64_t reduced[IR_MAX_LOGICAL][2];
@@ -166,9 +234,10 @@ void value_view_input(struct value_rank *r, unsigned input)
 	                 .key_n = d->rank};
 	struct summand s = {.factor = 1, .image = image, .image_n = d->rank, .share = share};
 	enum reduce_op reduce = REDUCE_SUM;
-	start_view(r, value, x);
 	if (!v->is_logical && !module_has_input(v->m, input, r->rank))
 		return;
+	struct value_view *x = value_view_new(r, value);
+	start_view(r, value, x);
 	value_view_place(r, x);
 	if (x->absent)
 		return;
@@ -178,7 +247,7 @@ void value_view_input(struct value_rank *r, unsigned input)
 	value_input_name(v, value, &name);
 	t.label = facts_label(v->facts, name.at);
 	for (unsigned a = 0; a < d->rank; a++)
-		extent[a] = (uint64_t)x->part.axis[a].extent;
+		extent[a] = (uint64_t)x->part->axis[a].extent;
 	buf_free(&name);
 	for (unsigned a = d->rank; a < d->logical_n; a++)
 		if (d->axis[a].kind == AXIS_PARTIAL) {
@@ -198,7 +267,7 @@ void value_view_input(struct value_rank *r, unsigned input)
 		share[k].of = s.term;
 	for (unsigned a = 0; a < d->rank; a++) {
 		image[a] = (struct image_axis){.axis = a};
-		all[a] = (struct extent){0, x->part.axis[a].extent};
+		all[a] = (struct extent){0, x->part->axis[a].extent};
 	}
 	if (reduce == REDUCE_AVG && v->is_logical)
 		for (unsigned k = 0; k < t.reduced_n; k++)
@@ -210,10 +279,13 @@ void value_view_input(struct value_rank *r, unsigned input)
 
 void value_view_end(struct value_rank *r, value_id value)
 {
-	struct value_view *x = &r->view[value];
-	if (x->storage != VALUE_NONE && !x->symmetric && r->storage_of[value] == x->storage &&
-	    !value_storage(r->v, x->storage)->busy)
-		contents_clear(&value_storage(r->v, x->storage)->contents);
+	struct value_view *x = value_view_get(r, value);
+	if (x->storage == VALUE_NONE || x->symmetric || r->storage_of[value] != x->storage ||
+	    value_storage(r->v, x->storage)->busy)
+		return;
+	contents_clear(&value_storage(r->v, x->storage)->contents);
+	vec_push(&r->v->unused, x->storage);
+	r->storage_of[value] = VALUE_NONE;
 }
 
 /* ---- which block a new buffer holds */
@@ -245,7 +317,7 @@ static int64_t swizzle_of(const struct value_rank *r, type_id type, const struct
 void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result)
 {
 	struct module *m = r->v->m;
-	struct value_view *x = &r->view[result];
+	struct value_view *x = value_view_get(r, result);
 	struct infer_axes axes;
 	bool changed = false;
 	if (x->storage == VALUE_NONE || x->absent || !value_storage(r->v, x->storage)->fresh || !x->is_all ||
@@ -253,34 +325,31 @@ void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result
 		return;
 	const struct domain *d = value_domain(m, result);
 	for (unsigned a = 0; a < d->rank; a++)
-		for (unsigned level = 0; level < VALUE_LEVELS && axes.result[a] != INFER_NONE; level++) {
+		for (unsigned level = 0; level < MAX_LEVELS && axes.result[a] != INFER_NONE; level++) {
 			struct part_cuts to_cuts, from_cuts;
 			const struct part_cut *to = find_cut(m, x->type, a, level, &to_cuts), *from;
 			for (unsigned o = axes.operand_n; to && o-- > 0;) {
 				const value_id operand = op_read(m, op, o);
-				const struct value_view *y = operand ? &r->view[operand] : NULL;
+				const struct value_view *y = operand ? value_view_get(r, operand) : NULL;
 				for (unsigned c = 0; y && y->storage != VALUE_NONE && c < y->axis_n; c++) {
-					if (axes.operand[o][c] != axes.result[a] ||
-					    !(y->bound[c] >> level & 1))
+					const struct value_bound *of = find_bound(y, c, level), *own;
+					if (axes.operand[o][c] != axes.result[a] || !of)
 						continue;
 					from = find_cut(m, y->type, c, level, &from_cuts);
 					if (!from || from->size != to->size || from->place != to->place ||
 					    from->count != to->count)
 						continue;
-					int64_t block = y->step[c][level] + swizzle_of(r, y->type, from);
+					int64_t block = of->step + swizzle_of(r, y->type, from);
 					int64_t step = (block - swizzle_of(r, x->type, to)) % to->count;
 					step += step < 0 ? to->count : 0;
-					changed |= !(x->bound[a] >> level & 1) || x->step[a][level] != step;
-					x->bound[a] |= (uint8_t)(1u << level);
-					x->step[a][level] = step;
+					own = find_bound(x, a, level);
+					changed |= !own || own->step != step;
+					set_bound(x, a, level, step);
 				}
 			}
 		}
 	if (!changed)
 		return;
-	struct value_storage *s = value_storage(r->v, x->storage);
-	memcpy(s->bound, x->bound, sizeof s->bound);
-	memcpy(s->step, x->step, sizeof s->step);
 	value_view_place(r, x);
 }
 
@@ -296,22 +365,27 @@ static void shard(struct value_rank *r, op_id op, struct value_view *x)
 	bound_levels_of(m, op_read(m, op, 0), &levels);
 	int leaf = bound_next(d, &levels);
 	if (leaf < 0 || !bound_level(d, (unsigned)leaf, &axis, &level) || axis >= IR_MAX_LOGICAL ||
-	    level >= VALUE_LEVELS || !walk_scalar(&r->walker, op, 0, WALK_ANY, &step)) {
+	    !walk_scalar(&r->walker, op, 0, WALK_ANY, &step)) {
 		x->unknown = true;
 		return;
 	}
-	x->bound[axis] |= (uint8_t)(1u << level);
-	x->step[axis][level] = step;
+	set_bound(x, axis, level, step);
 	x->is_all = false;
 	value_view_place(r, x);
 }
 
 static void drop_axis(struct value_view *x, unsigned axis)
 {
-	const size_t after = IR_MAX_LOGICAL - 1 - axis;
-	memmove(x->axis + axis, x->axis + axis + 1, after * sizeof *x->axis);
-	memmove(x->bound + axis, x->bound + axis + 1, after * sizeof *x->bound);
-	memmove(x->step + axis, x->step + axis + 1, after * sizeof *x->step);
+	unsigned kept = 0;
+	memmove(x->axis + axis, x->axis + axis + 1, IR_MAX_LOGICAL - 1 - axis);
+	for (unsigned k = 0; k < x->bound_n; k++) {
+		struct value_bound b = x->bound[k];
+		if (b.axis == axis)
+			continue;
+		b.axis = (uint8_t)(b.axis - (b.axis > axis));
+		x->bound[kept++] = b;
+	}
+	x->bound_n = (uint8_t)kept;
 	x->axis_n--;
 }
 
@@ -323,7 +397,7 @@ static void select_sum(struct value_rank *r, op_id op, struct value_view *x, uns
 	const struct value_view from = *x;
 	struct contents in = {0};
 	struct application a = {.kind = OP_SUM, .dim_n = from.axis_n, .operand_n = 1, .linear = 1};
-	const struct part_axis *here = &from.part.axis[axis];
+	const struct part_axis *here = &from.part->axis[axis];
 	struct image_axis to[IR_MAX_LOGICAL];
 	for (unsigned k = 0; k < from.axis_n; k++)
 		to[k] = (struct image_axis){.axis = k - (k > axis)};
@@ -331,7 +405,7 @@ static void select_sum(struct value_rank *r, op_id op, struct value_view *x, uns
 	    .kind = EVALUATE_REDUCED, .hi = here->extent, .share_lo = here->from, .share_hi = here->to};
 	value_view_read(v, &from, false, &in);
 	value_view_make(r, op_def(v->m, op, 0));
-	*x = r->view[op_def(v->m, op, 0)];
+	*x = *value_view_get(r, op_def(v->m, op, 0));
 	for (uint32_t k = 0; k < in.cell.n; k++) {
 		struct extent *box = in.cell.at[k].axis;
 		a.operand[0] = in.cell.at[k].fact;
@@ -360,10 +434,10 @@ static void select_element(struct value_rank *r, op_id op, struct value_view *x)
 	const struct domain *d = value_domain(m, from);
 	int64_t axis = op_attr_int(m, op, "axis", 0), at;
 	axis += axis < 0 ? d->rank : 0;
-	const struct part_axis part = r->view[from].part.axis[axis];
+	const struct part_axis part = value_view_get(r, from)->part->axis[axis];
 	const bool spread = d->axis[axis].place == PLACE_MESH;
 	if (spread && is_partial(m, op_def(m, op, 0)) && !is_partial(m, from)) {
-		*x = r->view[from];
+		*x = *value_view_get(r, from);
 		select_sum(r, op, x, (unsigned)axis);
 		return;
 	}
@@ -384,19 +458,20 @@ void value_view_step(struct value_rank *r, const struct step *s)
 	struct value_view x = *value_view_get(r, from);
 	x.type = m->value.at[value].type;
 	if (x.storage == VALUE_NONE || x.absent) {
-		r->view[value] = x;
+		*value_view_new(r, value) = x;
 		return;
 	}
 	if (m->op.at[s->op].kind == OP_SHARD_BY_STREAM)
 		shard(r, s->op, &x);
 	else
 		select_element(r, s->op, &x);
-	r->view[value] = x;
+	*value_view_new(r, value) = x;
 }
 
 struct value_view *value_view_get(struct value_rank *r, value_id value)
 {
-	return &r->view[value];
+	static struct value_view none = {.storage = VALUE_NONE, .absent = true};
+	return r->view[value] ? r->view[value] : &none;
 }
 
 /* ---- facts of a view */
@@ -422,20 +497,25 @@ static void list_boxes(const struct part *p, struct contents *out)
 		add_boxes(p, 0, &box, out);
 }
 
-void value_view_boxes(const struct value_view *x, struct contents *out)
+/* Adds the least box with all elements of a part. */
+static void add_bounds(const struct part *p, struct contents *out)
 {
 	struct cell box = {0};
-	out->n = x->part.n;
-	if (!x->is_all || x->symmetric) {
-		list_boxes(&x->part, out);
-		return;
-	}
-	for (unsigned a = 0; a < x->part.n; a++) {
-		box.axis[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
-		if (x->part.axis[a].from >= x->part.axis[a].to)
+	out->n = p->n;
+	for (unsigned a = 0; a < p->n; a++) {
+		box.axis[a] = (struct extent){p->axis[a].from, p->axis[a].to};
+		if (p->axis[a].from >= p->axis[a].to)
 			return;
 	}
 	vec_push(&out->cell, box);
+}
+
+void value_view_boxes(const struct value_view *x, struct contents *out)
+{
+	if (x->is_all && !x->symmetric)
+		add_bounds(x->part, out);
+	else
+		list_boxes(x->part, out);
 }
 
 /* Sets the box of a buffer that is a box of a view. */
@@ -493,7 +573,7 @@ static void find_held(struct valuation *v, const struct value_view *x, const str
 		vec_push(&out->at, h);
 	for (uint32_t member = 0; x->symmetric && member < y->n; member++) {
 		struct contents theirs = {0};
-		list_boxes(&y->part[member], &theirs);
+		list_boxes(y->part[member], &theirs);
 		h.storage = value_storage(v, y->storage[member]);
 		for (uint32_t i = 0; i < theirs.cell.n; i++)
 			if (extents_meet(all, theirs.cell.at[i].axis, n, h.box))
@@ -502,27 +582,31 @@ static void find_held(struct valuation *v, const struct value_view *x, const str
 	}
 }
 
-void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out)
+void value_view_read_box(struct valuation *v, const struct value_view *x, const struct extent *box,
+                         struct contents *out)
 {
-	struct contents boxes = {0};
 	struct held_list held = {{0}};
 	out->n = x->axis_n;
 	if (x->storage == VALUE_NONE || x->absent)
 		return;
-	if (own || x->symmetric) {
-		list_boxes(&x->part, &boxes);
-	} else {
-		struct value_view all = *x;
-		all.is_all = true;
-		value_view_boxes(&all, &boxes);
-	}
-	for (uint32_t k = 0; k < boxes.cell.n; k++) {
-		held.at.n = 0;
-		find_held(v, x, boxes.cell.at[k].axis, &held);
-		for (uint32_t i = 0; i < held.at.n; i++)
-			read_box(v, x, held.at.at[i].storage, held.at.at[i].box, out);
-	}
+	find_held(v, x, box, &held);
+	for (uint32_t i = 0; i < held.at.n; i++)
+		read_box(v, x, held.at.at[i].storage, held.at.at[i].box, out);
 	vec_free(&held.at);
+}
+
+void value_view_read(struct valuation *v, const struct value_view *x, bool own, struct contents *out)
+{
+	struct contents boxes = {0};
+	out->n = x->axis_n;
+	if (x->storage == VALUE_NONE || x->absent)
+		return;
+	if (own || x->symmetric)
+		list_boxes(x->part, &boxes);
+	else
+		add_bounds(x->part, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		value_view_read_box(v, x, boxes.cell.at[k].axis, out);
 	vec_free(&boxes.cell);
 }
 
@@ -560,28 +644,42 @@ void value_view_write_unknown(struct valuation *v, const struct value_view *x)
 		return;
 	}
 	for (unsigned a = 0; a < x->axis_n; a++)
-		all[a] = (struct extent){x->part.axis[a].from, x->part.axis[a].to};
+		all[a] = (struct extent){x->part->axis[a].from, x->part->axis[a].to};
 	value_view_write(v, x, all, FACT_UNKNOWN);
 }
 
-void value_view_check_part(struct value_rank *r, op_id op, value_id value, const struct value_view *x)
+static void check_boxes(struct value_rank *r, op_id op, value_id value, const struct contents *boxes)
 {
-	struct contents boxes = {0}, found = {0};
+	const struct value_view *x = value_view_get(r, value);
 	int64_t index[IR_MAX_LOGICAL];
-	if (x->unknown || x->absent || x->storage == VALUE_NONE)
-		return;
-	list_boxes(&x->part, &boxes);
-	value_view_read(r->v, x, true, &found);
-	for (uint32_t k = 0; k < boxes.cell.n; k++)
-		if (!contents_cover(&found, boxes.cell.at[k].axis, index)) {
+	bool written = true;
+	for (uint32_t k = 0; k < boxes->cell.n && written; k++) {
+		struct contents found = {0};
+		value_view_read_box(r->v, x, boxes->cell.at[k].axis, &found);
+		written = contents_cover(&found, boxes->cell.at[k].axis, index);
+		if (!written)
 			value_report_unwritten(r, op, value, index);
-			break;
-		}
-	vec_free(&boxes.cell);
-	vec_free(&found.cell);
+		vec_free(&found.cell);
+	}
 }
 
 void value_view_check_written(struct value_rank *r, op_id op, value_id value)
 {
-	value_view_check_part(r, op, value, &r->view[value]);
+	const struct value_view *x = value_view_get(r, value);
+	struct contents boxes = {0};
+	if (x->unknown || x->absent || x->storage == VALUE_NONE)
+		return;
+	list_boxes(x->part, &boxes);
+	check_boxes(r, op, value, &boxes);
+	vec_free(&boxes.cell);
+}
+
+void value_view_check_box(struct value_rank *r, op_id op, value_id value, const struct extent *box)
+{
+	struct contents boxes = {.n = value_view_get(r, value)->axis_n};
+	struct cell one = {0};
+	memcpy(one.axis, box, sizeof *box * boxes.n);
+	vec_push(&boxes.cell, one);
+	check_boxes(r, op, value, &boxes);
+	vec_free(&boxes.cell);
 }

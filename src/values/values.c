@@ -108,11 +108,11 @@ static void open_rank(struct valuation *v, uint32_t rank)
 	struct module *m = v->m;
 	r->v = v;
 	r->rank = rank;
-	r->view = arena_new_array(v->arena, struct value_view, m->value.n);
+	r->view = arena_new_array(v->arena, struct value_view *, m->value.n);
 	r->storage_of = arena_new_array(v->arena, uint32_t, m->value.n);
 	r->posted = v->program.is_posted ? arena_new_array(v->arena, struct value_party, m->op.n) : NULL;
 	for (uint32_t k = 0; k < m->value.n; k++)
-		r->view[k].storage = r->storage_of[k] = VALUE_NONE;
+		r->storage_of[k] = VALUE_NONE;
 	for (unsigned k = 0; k < m->input.n; k++)
 		value_view_input(r, k);
 	walk_begin(&r->walker, &v->program, rank, &o);
@@ -136,6 +136,7 @@ static void valuation_open(struct valuation *v, struct module *m, struct diag *d
 	v->is_logical = is_logical(m);
 	v->rank_n = v->is_logical ? 1 : (uint32_t)o->ranks;
 	walk_program_open(&v->program, m, v->rank_n);
+	vec_push(&v->part, NULL);
 	vec_push(&v->symmetric, (struct value_symmetric){0});
 	vec_push(&v->channel, (struct value_channel){0});
 	vec_push(&v->meeting, (struct value_meeting){0});
@@ -157,6 +158,8 @@ static void valuation_close(struct valuation *v)
 	walk_program_close(&v->program);
 	vec_free(&v->storage);
 	vec_free(&v->unused);
+	vec_free(&v->part);
+	hash_table_free(&v->parts);
 	vec_free(&v->symmetric);
 	free(v->steps);
 	arena_free(v->arena);
@@ -218,7 +221,7 @@ static void compare_copies(struct valuation *v, value_id output)
 	struct contents all = {.n = value_domain(v->m, output)->rank};
 	bool told = false;
 	for (uint32_t k = 0; k < v->rank_n && !told; k++) {
-		const struct value_view *x = &v->rank[k].view[output];
+		const struct value_view *x = value_view_get(&v->rank[k], output);
 		struct contents found = {0}, before = {0};
 		if (!x->unknown)
 			value_view_read(v, x, true, &found);
@@ -246,8 +249,8 @@ static void check_pending(struct valuation *v, value_id output)
 {
 	for (uint32_t k = 0; k < v->rank_n && !v->wrong; k++) {
 		struct contents found = {0};
-		if (!v->rank[k].view[output].unknown)
-			value_view_read(v, &v->rank[k].view[output], true, &found);
+		if (!value_view_get(&v->rank[k], output)->unknown)
+			value_view_read(v, value_view_get(&v->rank[k], output), true, &found);
 		for (uint32_t c = 0; c < found.cell.n && !v->wrong; c++)
 			if (!facts_is_complete(v->facts, found.cell.at[c].fact))
 				value_report_output(v, output, k, found.cell.at[c].fact);
@@ -340,7 +343,7 @@ static void report_difference(struct comparison *c, value_id output, uint32_t ra
 static void join_output(struct valuation *v, value_id output, struct contents *out)
 {
 	for (uint32_t k = v->rank_n; k-- > 0;) {
-		const struct value_view *x = &v->rank[k].view[output];
+		const struct value_view *x = value_view_get(&v->rank[k], output);
 		struct contents found = {0};
 		out->n = value_domain(v->m, output)->rank;
 		if (!x->unknown)
@@ -357,7 +360,7 @@ static void compare_output(struct comparison *c, uint32_t i)
 	struct contents all = {0};
 	join_output(&c->b, b, &all);
 	for (uint32_t k = 0; k < c->a.rank_n; k++) {
-		const struct value_view *x = &c->a.rank[k].view[a];
+		const struct value_view *x = value_view_get(&c->a.rank[k], a);
 		struct contents found = {0}, boxes = {0};
 		struct value_view part = *x;
 		part.is_all = false;
