@@ -17,7 +17,8 @@ import subprocess
 import sys
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-PROGRAM = re.compile(r"(# RUN: hirc check(?P<options>(?: --\S+)*) %b\n)(# EXIT: (?P<exit>\d+)\n)?# (?P<truth>Right|Wrong): ")
+PROGRAM = re.compile(r"# RUN: (hirc check( --\S+)* %b|(?P<files>\S+/example %s && hirc check( \S+\.hir)+))\n"
+                     r"(?P<exit># EXIT: 1\n)?# (?P<truth>Right|Wrong): ")
 ROW = re.compile(r"^\| `(\w+)` (?:\| [-\d]+ ){7}\|$", re.MULTILINE)
 TOTAL = re.compile(r"^\| all (?:\| [-\d]+ ){7}\|$", re.MULTILINE)
 SEEDS = range(1, 9)
@@ -33,6 +34,7 @@ class Program:
                      "and `# Right: …` or `# Wrong: …`")
         self.path = path
         self.wrong = match["truth"] == "Wrong"
+        self.runs = match["files"] is None  # `hirc run` takes one file
         self.refused = match["exit"] is not None
         self.found = self.refused or (self.wrong and re.search(r"^# \S+: warning: ", text, re.MULTILINE) is not None)
 
@@ -48,6 +50,8 @@ def run(command):
 
 def shown_by(program, hirc, tsan):
     """Returns one truth for each of plain run, adversary and TSan: the run says that the program is wrong."""
+    if not program.runs:
+        return False, False, False
     command = ["run", str(program.path), "--no-check", "--timeout=2"]
     plain = run([hirc, *command, "--check"])[0] != 0
     adversary = any(run([hirc, *command, "--check", f"--adversary={seed}"])[0] != 0 for seed in SEEDS)
