@@ -9,9 +9,6 @@
 #include "ir/ir.h"
 #include "values/facts.h"
 
-struct extent {
-	int64_t lo, hi;
-};
 struct cell {
 	struct extent axis[IR_MAX_LOGICAL];
 	fact_id fact;

@@ -125,6 +125,11 @@ static fact_id apply_once(struct facts *f, const struct application *x, const ui
 		one.share_n = 0;
 		operand[k] = facts_summand(f, REDUCE_SUM, one);
 	}
+	if (x->commutes && operand[0] > operand[1]) {
+		const fact_id first = operand[0];
+		operand[0] = operand[1];
+		operand[1] = first;
+	}
 	struct summand s = make_term(f, x, operand, image, share);
 	s.factor *= factor;
 	for (unsigned k = 0; k < x->operand_n; k++) {

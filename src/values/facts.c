@@ -186,6 +186,64 @@ fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
 	return moved;
 }
 
+/* Sets the axis of a summand's index along axis b, which has the index lo only. Returns false if no or several
+ * indices of the term may be it. */
+static bool set_along(struct image_axis *image, unsigned n, unsigned b, int64_t lo)
+{
+	int found = -1;
+	for (unsigned a = 0; a < n; a++) {
+		if (image[a].axis == b)
+			return false;
+		if (image[a].axis == AXIS_FIXED && image[a].offset == lo) {
+			if (found >= 0)
+				return false;
+			found = (int)a;
+		}
+	}
+	if (found >= 0)
+		image[found] = (struct image_axis){.axis = b};
+	return found >= 0;
+}
+
+fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
+{
+	const struct fact x = f->fact.at[fact];
+	bool any = false, single = false;
+	for (unsigned b = 0; b < n; b++)
+		single |= box[b].hi == box[b].lo + 1;
+	if (!single || !x.n)
+		return fact;
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x.n);
+	struct summand *at = mem_alloc(sizeof *at * x.n);
+	for (uint32_t k = 0; k < x.n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x.at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++)
+			own[a] = x.at[k].image[a];
+		for (unsigned b = 0; b < n; b++)
+			if (box[b].hi == box[b].lo + 1)
+				any |= set_along(own, at[k].image_n, b, box[b].lo);
+	}
+	if (any) {
+		qsort(at, x.n, sizeof *at, compare_summand);
+		fact = intern_fact(f, x.reduce, at, x.n);
+	}
+	free(at);
+	free(image);
+	return fact;
+}
+
+fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
+{
+	struct image_axis to[TERM_MAX_AXES];
+	for (unsigned b = 0; b < n; b++)
+		to[b] = box[b].hi == box[b].lo + 1
+		            ? (struct image_axis){.axis = AXIS_FIXED, .offset = box[b].lo}
+		            : (struct image_axis){.axis = b};
+	return facts_move(f, fact, to);
+}
+
 bool facts_is_complete(const struct facts *f, fact_id fact)
 {
 	for (uint32_t k = 0; k < f->fact.at[fact].n; k++)

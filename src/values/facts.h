@@ -91,6 +91,15 @@ fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s);
 /* Returns a fact with other axes: axis a becomes to[a]. */
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to);
 
+struct extent {
+	int64_t lo, hi;
+};
+/* Along axes with one index in a box, an element's index may be written as that number, or as the axis. Returns
+ * the fact with the axis where the term's index is equal, so that rows that are written one by one join. */
+fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
+/* Returns the fact with the number. */
+fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
+
 struct addend {
 	double factor;
 	fact_id fact;

@@ -352,6 +352,9 @@ static fact_id operand_fact(struct local *x, unsigned k, const struct extent *bo
 		}
 		vec_push(&piece.cell, x->in[k].cell.at[i]);
 	}
+	for (unsigned a = 0; a < piece.n; a++)
+		if (!value_view_get(x->r, x->value[k])->part->axis[a].extent)
+			return facts_number(x->r->v->facts, 0); /* the operand has no elements */
 	*hole = !piece.cell.n;
 	if (*hole)
 		return FACT_UNKNOWN;
@@ -425,12 +428,9 @@ static fact_id pointwise(struct local *x, const fact_id *in)
 			return scale(f, in[0], number);
 		if (facts_is_number(f, in[0], &number))
 			return scale(f, in[1], number);
-		if (facts_is_complete(f, in[0]) || facts_is_complete(f, in[1])) {
-			const fact_id sorted[] = {in[0] < in[1] ? in[0] : in[1],
-			                          in[0] < in[1] ? in[1] : in[0]};
-			return apply(x, sorted, 3, OP_MUL);
-		}
-		return apply(x, in, 0, OP_MUL);
+		x->apply.commutes = true;
+		return apply(x, in, facts_is_complete(f, in[0]) || facts_is_complete(f, in[1]) ? 3 : 0,
+		             OP_MUL);
 	case OP_DIV:
 		if (!integer && facts_is_number(f, in[1], &number) && number != 0)
 			return scale(f, in[0], 1 / number);
@@ -601,7 +601,7 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 		fact_id sum =
 		    facts_join(v->facts, REDUCE_SUM,
 		               (struct addend[]){{1, before.cell.at[k].fact}, {1, fact}}, 2, &twice);
-		if (twice)
+		if (twice && !facts_is_complete(v->facts, fact)) /* all of a product again is its multiple */
 			value_report_twice(v, x->op, x->r->rank, sum, twice);
 		value_view_write(v, x->out, before.cell.at[k].axis, sum);
 	}

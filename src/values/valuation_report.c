@@ -74,19 +74,29 @@ void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned 
 	buf_free(&text);
 }
 
-/* Appends the shares of the first summand that lacks a part. */
+/* Appends the parts of the first sum that lacks a part, as in `[0, 1) of [0, 4) (2 times), [2, 3) of [0, 4)`. */
 static void put_pending(struct valuation *v, fact_id fact, struct buf *out)
 {
+	enum { MOST = 3 };
 	const struct fact *x = &v->facts->fact.at[fact];
-	for (uint32_t k = 0; k < x->n; k++) {
+	const struct summand *first = NULL;
+	unsigned n = 0;
+	for (uint32_t k = 0; k < x->n && n <= MOST; k++) {
 		const struct summand *s = &x->at[k];
-		if (!s->share_n)
+		if (!s->share_n || (first && first->term != s->term))
 			continue;
+		first = first ? first : s;
+		if (n++ == MOST) {
+			buf_puts(out, ", …");
+			return;
+		}
+		buf_puts(out, n > 1 ? "; " : "");
 		for (unsigned a = 0; a < s->share_n; a++) {
 			buf_puts(out, a ? ", " : "");
 			facts_print_share(v->facts, &s->share[a], out);
 		}
-		return;
+		if (s->factor >= 2)
+			buf_printf(out, " (%g times)", s->factor);
 	}
 }
 

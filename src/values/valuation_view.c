@@ -389,14 +389,32 @@ static void drop_axis(struct value_view *x, unsigned axis)
 	x->axis_n--;
 }
 
-/* A select of an axis that is spread over the ranks, whose result is pending: it is a sum along that axis, of
- * which each rank has one element. */
-static void select_sum(struct value_rank *r, op_id op, struct value_view *x, unsigned axis)
+/* Returns the pending reduction of a value; false if there is none. */
+static bool find_pending(const struct module *m, value_id value, enum reduce_op *out)
+{
+	const struct domain *d = value_domain(m, value);
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL) {
+			*out = d->axis[a].reduce;
+			return true;
+		}
+	return false;
+}
+
+/* A select of an axis that is spread over the ranks, whose result is pending: it is a reduction along that axis,
+ * of which each rank has one element. */
+static void select_pending(struct value_rank *r, op_id op, struct value_view *x, unsigned axis,
+                           enum reduce_op reduce)
 {
 	struct valuation *v = r->v;
 	const struct value_view from = *x;
 	struct contents in = {0};
-	struct application a = {.kind = OP_SUM, .dim_n = from.axis_n, .operand_n = 1, .linear = 1};
+	const bool sums = reduce == REDUCE_SUM || reduce == REDUCE_AVG;
+	struct application a = {.kind = sums ? OP_SUM : reduce_operation(reduce),
+	                        .dim_n = from.axis_n,
+	                        .operand_n = 1,
+	                        .linear = sums,
+	                        .reduce = reduce};
 	const struct part_axis *here = &from.part->axis[axis];
 	struct image_axis to[IR_MAX_LOGICAL];
 	for (unsigned k = 0; k < from.axis_n; k++)
@@ -412,19 +430,13 @@ static void select_sum(struct value_rank *r, op_id op, struct value_view *x, uns
 		if (box[axis].lo > here->from || box[axis].hi < here->to)
 			continue; /* on one rank only a part of the axis has this fact: not known */
 		fact_id fact = facts_move(v->facts, evaluate(v->facts, &a), to);
+		if (reduce == REDUCE_AVG && v->is_logical)
+			fact = facts_join(v->facts, REDUCE_SUM,
+			                  &(struct addend){1.0 / (double)here->extent, fact}, 1, NULL);
 		memmove(box + axis, box + axis + 1, sizeof *box * (IR_MAX_LOGICAL - 1 - axis));
 		value_view_write(v, x, box, fact);
 	}
 	vec_free(&in.cell);
-}
-
-static bool is_partial(const struct module *m, value_id value)
-{
-	const struct domain *d = value_domain(m, value);
-	for (unsigned a = d->rank; a < d->logical_n; a++)
-		if (d->axis[a].kind == AXIS_PARTIAL)
-			return true;
-	return false;
 }
 
 static void select_element(struct value_rank *r, op_id op, struct value_view *x)
@@ -436,9 +448,10 @@ static void select_element(struct value_rank *r, op_id op, struct value_view *x)
 	axis += axis < 0 ? d->rank : 0;
 	const struct part_axis part = value_view_get(r, from)->part->axis[axis];
 	const bool spread = d->axis[axis].place == PLACE_MESH;
-	if (spread && is_partial(m, op_def(m, op, 0)) && !is_partial(m, from)) {
+	enum reduce_op reduce;
+	if (spread && !find_pending(m, from, &reduce) && find_pending(m, op_def(m, op, 0), &reduce)) {
 		*x = *value_view_get(r, from);
-		select_sum(r, op, x, (unsigned)axis);
+		select_pending(r, op, x, (unsigned)axis, reduce);
 		return;
 	}
 	if (!walk_scalar(&r->walker, op, 0, WALK_ANY, &at) || (spread && part.to != part.from + 1))
@@ -624,7 +637,9 @@ void value_view_write(struct valuation *v, const struct value_view *x, const str
 	fact = same ? fact : facts_move(v->facts, fact, to);
 	find_held(v, x, box, &held);
 	for (uint32_t i = 0; i < held.at.n; i++) {
-		contents_write(&held.at.at[i].storage->contents, held.at.at[i].box, fact);
+		const struct contents *c = &held.at.at[i].storage->contents;
+		contents_write(&held.at.at[i].storage->contents, held.at.at[i].box,
+		               facts_along(v->facts, fact, held.at.at[i].box, c->n));
 		held.at.at[i].storage->fresh = false;
 	}
 	vec_free(&held.at);

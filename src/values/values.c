@@ -215,6 +215,13 @@ static bool may_be_pending(const struct module *m, value_id value)
 	return false;
 }
 
+/* Returns true if two facts are known and differ in a box. */
+static bool are_different(struct facts *f, const struct cell *a, fact_id b, unsigned n)
+{
+	return a->fact && b && a->fact != b &&
+	       facts_within(f, a->fact, a->axis, n) != facts_within(f, b, a->axis, n);
+}
+
 /* Compares the copies of an output on the ranks. */
 static void compare_copies(struct valuation *v, value_id output)
 {
@@ -230,8 +237,7 @@ static void compare_copies(struct valuation *v, value_id output)
 			before.cell.n = 0;
 			contents_read(&all, cell->axis, &before);
 			for (uint32_t i = 0; i < before.cell.n && !told; i++) {
-				told = cell->fact && before.cell.at[i].fact &&
-				       before.cell.at[i].fact != cell->fact;
+				told = are_different(v->facts, &before.cell.at[i], cell->fact, all.n);
 				if (told)
 					value_report_copies(v, output, k, before.cell.at[i].axis, cell->fact,
 					                    before.cell.at[i].fact);
@@ -392,7 +398,7 @@ static void compare_output(struct comparison *c, uint32_t i)
 			}
 			for (uint32_t t = 0; t < there.cell.n; t++) {
 				const fact_id p = found.cell.at[n].fact, q = there.cell.at[t].fact;
-				if (!p || p != q)
+				if (!p || !q || are_different(c->a.facts, &there.cell.at[t], p, all.n))
 					report_difference(c, a, k, there.cell.at[t].axis, p, q, p && q);
 			}
 			vec_free(&there.cell);
