@@ -251,6 +251,16 @@ bool part_next(const struct part_axis *x, struct part_span *s)
 	return true;
 }
 
+bool part_has(const struct part_axis *x, struct part_span needs)
+{
+	if (!x->levels)
+		return x->from <= needs.from && needs.to <= x->to;
+	int64_t at = needs.from;
+	for (struct part_span s = {0}; at < needs.to && part_next(x, &s) && s.from <= at;)
+		at = s.to > at ? s.to : at;
+	return at >= needs.to;
+}
+
 static int64_t count_elements(const struct part_axis *x, unsigned level, int64_t room)
 {
 	if (level == x->levels)

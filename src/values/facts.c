@@ -359,6 +359,8 @@ fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *
                    term_id *twice)
 {
 	f->scratch.n = 0;
+	if (n == 1) /* it stays a part of its own reduction */
+		reduce = f->fact.at[list[0].fact].reduce;
 	if (twice)
 		*twice = 0;
 	for (unsigned k = 0; k < n; k++) {

@@ -137,17 +137,6 @@ static void add_cut(struct local *x, unsigned dim, int64_t at)
 	x->cut[dim].at[k] = at;
 }
 
-/* Returns true if an axis has all of an interval; otherwise sets *missing to the first part that it lacks. */
-static bool axis_has(const struct part_axis *x, struct part_span needs)
-{
-	if (!x->levels)
-		return x->from <= needs.from && needs.to <= x->to;
-	int64_t at = needs.from;
-	for (struct part_span s = {0}; at < needs.to && part_next(x, &s) && s.from <= at;)
-		at = s.to > at ? s.to : at;
-	return at >= needs.to;
-}
-
 /* Checks that an operand has the elements that the result's part needs. */
 static bool check_parallel(struct local *x, unsigned k)
 {
@@ -162,7 +151,7 @@ static bool check_parallel(struct local *x, unsigned k)
 			if (part_axis_same(&x->out->part->axis[c], &v->part->axis[a]))
 				continue;
 			for (struct part_span s = {0}; part_next(&x->out->part->axis[c], &s);)
-				if (!axis_has(&v->part->axis[a], s)) {
+				if (!part_has(&v->part->axis[a], s)) {
 					value_report_part(x->r, x->op, x->value[k], a, s, &v->part->axis[a]);
 					return false;
 				}
@@ -530,7 +519,7 @@ static fact_id join_reduced(struct local *x, struct extent *box)
 		for (unsigned i = 0; i < n; i++) {
 			const int64_t *cut = &x->cut[dim[i]].at[at[i]];
 			box[dim[i]] = next.at[i] = (struct extent){cut[0], cut[1]};
-			empty |= !axis_has(x->here[dim[i]], (struct part_span){cut[0], cut[1]});
+			empty |= !part_has(x->here[dim[i]], (struct part_span){cut[0], cut[1]});
 		}
 		for (unsigned k = 0; k < x->operand_n && !empty; k++) {
 			bool none = false;
@@ -715,7 +704,7 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 		bool empty = box[axis].lo >= box[axis].hi;
 		for (unsigned a = 0; a < in->axis_n && !empty && !out->is_all; a++) {
 			const struct part_span needs = {box[a].lo, box[a].hi};
-			empty = !axis_has(&in->part->axis[a], needs);
+			empty = !part_has(&in->part->axis[a], needs);
 			if (empty)
 				value_report_part(r, op, from, a, needs, &in->part->axis[a]);
 		}

@@ -109,10 +109,7 @@ static bool check_needs(struct value_rank *r, op_id op, const struct value_view 
 	for (unsigned a = 0; a < in->axis_n; a++) {
 		const struct part_span needs = {box[a].lo, box[a].hi};
 		const struct part_axis *has = &in->part->axis[a];
-		bool inside = false;
-		for (struct part_span s = {0}; part_next(has, &s);)
-			inside |= s.from <= needs.from && needs.to <= s.to;
-		if (!inside) {
+		if (!part_has(has, needs)) {
 			value_report_part(r, op, op_read(r->v->m, op, 0), a, needs, has);
 			return false;
 		}

@@ -369,9 +369,14 @@ static void shard(struct value_rank *r, op_id op, struct value_view *x)
 		x->unknown = true;
 		return;
 	}
+	const struct part *whole = x->part;
 	set_bound(x, axis, level, step);
 	x->is_all = false;
 	value_view_place(r, x);
+	/* a type that cuts the axis otherwise may name elements that are not in this buffer */
+	for (unsigned a = 0; a < x->axis_n && !x->unknown; a++)
+		for (struct part_span s = {0}; part_next(&x->part->axis[a], &s);)
+			x->unknown |= !part_has(&whole->axis[a], s);
 }
 
 static void drop_axis(struct value_view *x, unsigned axis)
