@@ -4,7 +4,8 @@
 #include <string.h>
 
 enum {
-	MAX_PRODUCTS = 1024, /* summands of one operation's result; with more, operands are not taken apart */
+	MAX_PRODUCTS = 8,   /* summands of one result; with more, complete operands are not taken apart */
+	MAX_PENDING = 1024, /* the same for pending operands; with more, the result is not known */
 	NOT_SEEN = UINT32_MAX
 };
 
@@ -170,6 +171,18 @@ static bool is_reduction(uint32_t kind)
 	return kind == OP_SUM || kind == OP_MAX || kind == OP_MIN || kind == OP_PROD;
 }
 
+/* Takes only pending operands apart. Returns the number of products. */
+static uint64_t keep_together(const struct facts *f, struct application *x)
+{
+	uint64_t products = 1;
+	for (unsigned k = 0; k < x->operand_n; k++)
+		if (facts_is_complete(f, x->operand[k]))
+			x->linear &= ~(1u << k);
+		else if (x->linear >> k & 1)
+			products *= f->fact.at[x->operand[k]].n;
+	return products;
+}
+
 fact_id evaluate(struct facts *f, const struct application *given)
 {
 	struct application x = *given;
@@ -184,13 +197,10 @@ fact_id evaluate(struct facts *f, const struct application *given)
 			return facts_number(f, 0);
 		products *= x.linear >> k & 1 ? f->fact.at[x.operand[k]].n : 1;
 	}
-	if (products > MAX_PRODUCTS) {
-		for (unsigned k = 0; k < x.operand_n; k++)
-			if (x.linear >> k & 1 && !facts_is_complete(f, x.operand[k]))
-				return FACT_UNKNOWN;
-		x.linear = 0;
-		products = 1;
-	}
+	if (products > MAX_PRODUCTS)
+		products = keep_together(f, &x);
+	if (products > MAX_PENDING)
+		return FACT_UNKNOWN;
 	struct addend *list = mem_alloc(sizeof *list * products);
 	for (unsigned n = 0; n < products; n++) {
 		list[n] = (struct addend){1, apply_once(f, &x, pick)};
@@ -266,4 +276,12 @@ fact_id evaluate_reshape(struct facts *f, fact_id operand, const struct reshape 
 	fact_id made = facts_join(f, f->fact.at[operand].reduce, list, n, NULL);
 	free(list);
 	return made;
+}
+
+fact_id evaluate_total(struct facts *f, fact_id fact)
+{
+	struct application x = {
+	    .kind = TERM_TOTAL, .dim_n = IR_MAX_LOGICAL, .operand_n = 1, .operand = {fact}};
+	uint32_t pick = 0;
+	return apply_once(f, &x, &pick);
 }

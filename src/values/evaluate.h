@@ -9,7 +9,7 @@
 #include "values/facts.h"
 
 /* Kinds of terms that are no operations; below them are those of enum op_kind. */
-enum { TERM_NUMBER = 1000, TERM_INPUT, TERM_CONTRACT, TERM_FLAT, TERM_PIECES };
+enum { TERM_NUMBER = 1000, TERM_INPUT, TERM_CONTRACT, TERM_FLAT, TERM_PIECES, TERM_TOTAL };
 
 enum evaluate_dim {
 	EVALUATE_PARALLEL, /* in the result; each element by itself */
@@ -37,6 +37,9 @@ struct application {
 };
 
 fact_id evaluate(struct facts *f, const struct application *x);
+
+/* Returns a fact of one term for a complete sum of many, so that facts of long chains of sums stay short. */
+fact_id evaluate_total(struct facts *f, fact_id fact);
 
 /* A reshape of groups of axes: the axes of a group have the same elements in row-major order. */
 struct reshape {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MAX_SUMMANDS = 32 /* of a complete sum; with more, it becomes a term */ };
+
 void facts_open(struct facts *f)
 {
 	*f = (struct facts){.arena = arena_new()};
@@ -387,7 +389,10 @@ fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *
 	}
 	if (end)
 		qsort(f->scratch.at, end, sizeof *f->scratch.at, compare_summand);
-	return intern_fact(f, reduce, f->scratch.at, end);
+	fact_id made = intern_fact(f, reduce, f->scratch.at, end);
+	return end > MAX_SUMMANDS && reduce == REDUCE_SUM && facts_is_complete(f, made)
+	           ? evaluate_total(f, made)
+	           : made;
 }
 
 /* ---- text */
@@ -402,6 +407,7 @@ static void print_term(const struct facts *f, const struct term *t, unsigned dep
 	buf_puts(out, t->kind == TERM_CONTRACT ? "matmul"
 	              : t->kind == TERM_FLAT   ? "pack"
 	              : t->kind == TERM_PIECES ? "cat"
+	              : t->kind == TERM_TOTAL  ? ""
 	                                       : op_info[t->kind].hir);
 	buf_puts(out, depth || !t->operand_n ? "(" : "(…");
 	for (unsigned k = 0; k < t->operand_n && depth; k++) {

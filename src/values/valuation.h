@@ -194,7 +194,7 @@ void value_input_name(const struct valuation *v, value_id value, struct buf *out
 void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned axis, struct part_span needs,
                        const struct part_axis *has);
 void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_id fact);
-void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fact, term_id term);
+void value_report_twice(struct valuation *v, op_id op, uint32_t rank, term_id term);
 void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
                               const int64_t *index);
 /* op 0: the caller reads an output. */

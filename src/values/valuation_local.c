@@ -591,7 +591,7 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 		    facts_join(v->facts, REDUCE_SUM,
 		               (struct addend[]){{1, before.cell.at[k].fact}, {1, fact}}, 2, &twice);
 		if (twice && !facts_is_complete(v->facts, fact)) /* all of a product again is its multiple */
-			value_report_twice(v, x->op, x->r->rank, sum, twice);
+			value_report_twice(v, x->op, x->r->rank, twice);
 		value_view_write(v, x->out, before.cell.at[k].axis, sum);
 	}
 	vec_free(&before.cell);

@@ -143,32 +143,68 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 	contents_write(sum, box, fact);
 	for (uint32_t k = 0; k < before.cell.n; k++) {
 		term_id twice = 0;
+		const struct addend both[] = {{1, before.cell.at[k].fact}, {1, fact}};
 		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
-		fact_id joined =
-		    facts_join(x->v->facts, reduce, (struct addend[]){{1, before.cell.at[k].fact}, {1, fact}},
-		               2, &twice);
+		fact_id joined = facts_join(x->v->facts, reduce, both, 2, &twice);
 		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
 			value_report_twice(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
-			                   joined, twice);
+			                   twice);
 		contents_write(sum, before.cell.at[k].axis, joined);
 	}
 	vec_free(&before.cell);
 }
 
+/* Checks and scales what a member gives to a reduction. */
+static fact_id prepare(struct exchange *x, unsigned member, fact_id fact)
+{
+	const struct value_party *p = &x->meeting->party[member];
+	if (!facts_is_complete(x->v->facts, fact) && x->v->facts->fact.at[fact].reduce != x->reduce)
+		value_report_mixed(x->v, p->op, p->rank, x->reduce);
+	if (x->reduce != REDUCE_AVG)
+		return fact;
+	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->meeting->n, fact}, 1, NULL);
+}
+
 static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
 {
-	fact_id fact = c->fact;
-	if (!x->reduces) {
-		contents_write(to, c->axis, fact);
-		return;
+	if (x->reduces)
+		add_contribution(x, member, to, c->axis, prepare(x, member, c->fact));
+	else
+		contents_write(to, c->axis, c->fact);
+}
+
+/* Reduces the elements of all members at once, if each of them has one fact for the same box. */
+static bool reduce_at_once(struct exchange *x, struct contents *all, struct contents *cover)
+{
+	struct addend *list = mem_alloc(sizeof *list * x->meeting->n);
+	struct cell first = {0};
+	unsigned n = 0;
+	bool alike = x->reduces;
+	for (unsigned from = 0; from < x->meeting->n && alike; from++) {
+		struct contents found = {0};
+		if (!is_there(view_in(x, from)))
+			continue;
+		value_view_read(x->v, view_in(x, from), true, &found);
+		alike = found.cell.n == 1 &&
+		        (!n || !memcmp(first.axis, found.cell.at[0].axis, sizeof *first.axis * found.n));
+		if (alike) {
+			first = found.cell.at[0];
+			all->n = cover->n = found.n;
+			list[n++] = (struct addend){1, prepare(x, from, first.fact)};
+		}
+		vec_free(&found.cell);
 	}
-	if (!facts_is_complete(x->v->facts, fact) && x->v->facts->fact.at[fact].reduce != x->reduce)
-		value_report_mixed(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
-		                   x->reduce);
-	if (x->reduce == REDUCE_AVG)
-		fact =
-		    facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->meeting->n, fact}, 1, NULL);
-	add_contribution(x, member, to, c->axis, fact);
+	if (alike && n) {
+		term_id twice = 0;
+		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
+		fact_id joined = facts_join(x->v->facts, reduce, list, n, &twice);
+		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
+			value_report_twice(x->v, x->meeting->party[0].op, x->meeting->party[0].rank, twice);
+		contents_write(all, first.axis, joined);
+		contents_write(cover, first.axis, 1);
+	}
+	free(list);
+	return alike && n;
 }
 
 /* Gives all elements of a member to `all`, in which elements have their index. */
@@ -215,7 +251,8 @@ static void exchange_by_index(struct exchange *x)
 {
 	const bool one = op_root_gives(x->kind) || x->kind == OP_COLLECTIVE_PERMUTE;
 	struct contents all = {0}, cover = {0};
-	for (unsigned from = x->meeting->n; from-- > 0 && !one;)
+	const bool done = reduce_at_once(x, &all, &cover);
+	for (unsigned from = x->meeting->n; from-- > 0 && !one && !done;)
 		if (is_there(view_in(x, from)))
 			give_by_index(x, from, &all, &cover);
 	for (unsigned to = 0; to < x->meeting->n; to++) {

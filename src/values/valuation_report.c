@@ -118,12 +118,11 @@ void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_i
 	buf_free(&text);
 }
 
-void value_report_twice(struct valuation *v, op_id op, uint32_t rank, fact_id fact, term_id term)
+void value_report_twice(struct valuation *v, op_id op, uint32_t rank, term_id term)
 {
 	struct buf text = {0}, what = {0};
 	if (!once(v, op))
 		return;
-	(void)fact;
 	facts_print(v->facts, facts_term(v->facts, term, v->facts->term.at[term].axis_n), 1, &what);
 	buf_printf(&text, "sums: %s adds a part of %s more than once (on rank %u)",
 	           op_info[v->m->op.at[op].kind].hir, what.at, rank);

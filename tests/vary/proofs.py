@@ -4,7 +4,7 @@
     proofs.py --hirc build/release/hirc --count 200     programs 0 … 199 of seed 1
     proofs.py --hirc build/release/hirc --only 17       one of them
 
-Each random program of programs.py is compiled with its options. The dump must be accepted against the program.
+Each random program of programs.py and loops.py is compiled with its options. The dump must be accepted against the program.
 Then the dump is changed as in mutations.py, three times. If check says that a changed dump computes the program, its
 run must give the numbers of the program. A dump that differs should give other numbers; those that do not are counted,
 since a change may have no effect on numbers (a relu of what is positive). Programs that hirc does not take are left
@@ -18,6 +18,7 @@ import sys
 import tempfile
 
 import drawn
+import loops
 import mutations
 import programs
 
@@ -40,9 +41,13 @@ def runs_right(hirc, text, source):
     return {0: "right", 3: "wrong"}.get(code, "fails")
 
 
+def draw(seed, number):
+    return loops.Loops(seed, number) if number % 4 == 3 else programs.draw(seed, number)
+
+
 def judge(hirc, seed, number):
     """Yields pairs: the kind of program and the verdicts, and the text for a message."""
-    program = programs.draw(seed, number)
+    program = draw(seed, number)
     with tempfile.NamedTemporaryFile("w", suffix=".hir") as source:
         source.write(program.text)
         source.flush()
@@ -70,7 +75,7 @@ def is_wrong(key):
 
 
 def main():
-    args = drawn.options(__doc__, 200, lambda seed, number: programs.draw(seed, number).shown())
+    args = drawn.options(__doc__, 200, lambda seed, number: draw(seed, number).shown())
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         results = [x for found in pool.map(lambda k: list(judge(args.hirc, args.seed, k)), args.numbers)
                    for x in [(k, text) for k, text in found]]
