@@ -192,11 +192,21 @@ void value_view_use(struct valuation *v, const struct value_view *x, int by)
 	}
 }
 
+/* Returns true if a rank is in the mesh of a value. */
+static bool is_here(const struct value_rank *r, value_id value)
+{
+	const mesh_id mesh = value_type(r->v->m, value)->mesh;
+	uint32_t position;
+	return r->v->is_logical || !mesh || mesh_position(ir_mesh(r->v->m, mesh), r->rank, &position);
+}
+
 void value_view_make(struct value_rank *r, value_id value)
 {
 	struct valuation *v = r->v;
-	struct value_view *x = value_view_new(r, value);
 	op_id def = v->m->value.at[value].def;
+	if (!is_here(r, value))
+		return;
+	struct value_view *x = value_view_new(r, value);
 	start_view(r, value, x);
 	if (!v->is_logical)
 		bind_by_loops(r, value, x);
@@ -234,7 +244,7 @@ void value_view_input(struct value_rank *r, unsigned input)
 	                 .key_n = d->rank};
 	struct summand s = {.factor = 1, .image = image, .image_n = d->rank, .share = share};
 	enum reduce_op reduce = REDUCE_SUM;
-	if (!v->is_logical && !module_has_input(v->m, input, r->rank))
+	if (!is_here(r, value) || (!v->is_logical && !module_has_input(v->m, input, r->rank)))
 		return;
 	struct value_view *x = value_view_new(r, value);
 	start_view(r, value, x);
@@ -475,10 +485,8 @@ void value_view_step(struct value_rank *r, const struct step *s)
 	const value_id value = op_def(m, s->op, 0), from = op_read(m, s->op, 0);
 	struct value_view x = *value_view_get(r, from);
 	x.type = m->value.at[value].type;
-	if (x.storage == VALUE_NONE || x.absent) {
-		*value_view_new(r, value) = x;
+	if (x.storage == VALUE_NONE || x.absent)
 		return;
-	}
 	if (m->op.at[s->op].kind == OP_SHARD_BY_STREAM)
 		shard(r, s->op, &x);
 	else
