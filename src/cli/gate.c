@@ -152,7 +152,7 @@ static enum check_status prove_contents(struct module *m, struct diag *d, const 
 {
 	const struct values_options with = {.ranks = o->ranks, .streams = o->streams};
 	struct values_result found;
-	out->unproved = "this is left out for programs of more than 4194304 accesses and Communications";
+	out->unproved = "this is left out for programs of more than 16777216 accesses and Communications";
 	if (out->accesses + out->communications > VALUES_MAX_WORK)
 		return CHECK_CLEAN;
 	switch (values_prove(m, d, &with, &found)) {

@@ -138,6 +138,8 @@ void value_view_step(struct value_rank *r, const struct step *s);
 struct value_view *value_view_get(struct value_rank *r, value_id value);
 /* Binds the blocks of a new buffer that the operands of the first statement that writes it decide. */
 void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result);
+/* Gives a result without a stated layout the parts of its operands. */
+void value_view_follow_operands(struct value_rank *r, op_id op, value_id result);
 /* Sets the part of a view from its bound steps. */
 void value_view_place(struct value_rank *r, struct value_view *x);
 /* Appends the written boxes of a view, in its own axes, to out. `own`: only elements that are here, where a

@@ -804,6 +804,8 @@ void value_local(struct value_rank *r, op_id op)
 		if (m->op.at[op].def_n)
 			value_view_make(r, op_result(m, op, k));
 		value_view_bind_by_operands(r, op, op_result(m, op, k));
+		if (m->op.at[op].def_n)
+			value_view_follow_operands(r, op, op_result(m, op, k));
 	}
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_SLICE:

@@ -81,6 +81,29 @@ static const struct part *keep_part(struct valuation *v, const struct part *p)
 	return kept;
 }
 
+/* Finds the elements of all ranks in the bound steps. Returns false if that is not known. */
+static bool find_logical_part(const struct module *m, type_id type, const struct bound_at *bound,
+                              struct part *out)
+{
+	for (unsigned a = 0; a < out->n; a++) {
+		struct part_cuts cuts;
+		expr_id offending;
+		if (!part_cuts_read(m, type, a, &cuts, &offending) || cuts.joint & bound->axes)
+			return false;
+		part_start(&out->axis[a], cuts.extent);
+		for (unsigned k = 0; k < cuts.n; k++) {
+			const struct part_cut *c = &cuts.at[k];
+			const bool here = bound->axes >> c->axis & 1;
+			if ((here && c->swizzled) ||
+			    !part_narrow(&out->axis[a], c->size, here ? bound->step[c->axis] : PART_ALL))
+				return false;
+		}
+		if (!bound->axes)
+			part_start(&out->axis[a], cuts.extent);
+	}
+	return true;
+}
+
 void value_view_place(struct value_rank *r, struct value_view *x)
 {
 	struct module *m = r->v->m;
@@ -88,7 +111,7 @@ void value_view_place(struct value_rank *r, struct value_view *x)
 	struct bound_at bound = {.axes = 0};
 	struct part part = {.n = d->rank, .exact = true};
 	unsigned axis, level;
-	for (unsigned k = 0; k < d->loop_n && !r->v->is_logical; k++) {
+	for (unsigned k = 0; k < d->loop_n; k++) {
 		const uint8_t a = d->loop[k];
 		const struct value_bound *b;
 		if (!is_loop_axis(&d->axis[a]) || !bound_level(d, a, &axis, &level) ||
@@ -97,12 +120,8 @@ void value_view_place(struct value_rank *r, struct value_view *x)
 		bound.axes |= (uint64_t)1 << a;
 		bound.step[a] = b->step;
 	}
-	for (unsigned a = 0; a < d->rank && r->v->is_logical; a++) {
-		struct expr_env env = {.rank = -1};
-		int64_t extent = 0;
-		x->unknown |= expr_eval(m, d->axis[a].extent, &env, &extent, NULL) != EXPR_OK;
-		part_start(&part.axis[a], extent);
-	}
+	if (r->v->is_logical)
+		x->unknown |= !find_logical_part(m, x->type, &bound, &part);
 	if (!r->v->is_logical)
 		x->unknown |= !part_of(m, x->type, r->rank, &bound, &part) || !part.exact;
 	x->absent |= part.absent;
@@ -208,8 +227,7 @@ void value_view_make(struct value_rank *r, value_id value)
 		return;
 	struct value_view *x = value_view_new(r, value);
 	start_view(r, value, x);
-	if (!v->is_logical)
-		bind_by_loops(r, value, x);
+	bind_by_loops(r, value, x);
 	value_view_place(r, x);
 	if (x->absent)
 		return;
@@ -319,7 +337,7 @@ static const struct part_cut *find_cut(const struct module *m, type_id type, uns
 static int64_t swizzle_of(const struct value_rank *r, type_id type, const struct part_cut *c)
 {
 	uint32_t index[IR_MAX_MESH_AXES] = {0};
-	if (!c->swizzled || !part_indices(r->v->m, type, r->rank, index))
+	if (!c->swizzled || r->v->is_logical || !part_indices(r->v->m, type, r->rank, index))
 		return 0;
 	return index[c->swizzle_axis];
 }
@@ -331,7 +349,7 @@ void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result
 	struct infer_axes axes;
 	bool changed = false;
 	if (x->storage == VALUE_NONE || x->absent || !value_storage(r->v, x->storage)->fresh || !x->is_all ||
-	    r->v->is_logical || !r->walker.loop.n || !infer_axes(m, op, &axes))
+	    !r->walker.loop.n || !infer_axes(m, op, &axes))
 		return;
 	const struct domain *d = value_domain(m, result);
 	for (unsigned a = 0; a < d->rank; a++)
@@ -361,6 +379,29 @@ void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result
 	if (!changed)
 		return;
 	value_view_place(r, x);
+}
+
+void value_view_follow_operands(struct value_rank *r, op_id op, value_id result)
+{
+	struct module *m = r->v->m;
+	struct value_view *x = r->view[result];
+	struct infer_axes axes;
+	if (!r->v->is_logical || !(m->value.at[result].flags & VALUE_OPEN) || !x || x->unknown ||
+	    !infer_axes(m, op, &axes))
+		return;
+	struct part part = {.n = x->part->n, .exact = true};
+	for (unsigned a = 0; a < part.n; a++) {
+		part.axis[a] = x->part->axis[a];
+		for (unsigned k = 0; k < axes.operand_n; k++) {
+			const struct value_view *y = value_view_get(r, op_read(m, op, k));
+			for (unsigned c = 0; c < y->axis_n && !y->absent && !y->unknown; c++)
+				if (axes.operand[k][c] == axes.result[a] && axes.result[a] != INFER_NONE &&
+				    axes.kind[axes.result[a]] == DIM_PARALLEL &&
+				    !part_is_whole(&y->part->axis[c]))
+					part.axis[a] = y->part->axis[c];
+		}
+	}
+	x->part = keep_part(r->v, &part);
 }
 
 /* ---- views */

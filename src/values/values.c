@@ -88,17 +88,41 @@ static void take_step(struct value_rank *r, const struct step *s)
 
 /* ---- all ranks */
 
-/* Returns true if a program has no layout of its own: no buffers, loops, conditions and Communications. */
-static bool is_logical(const struct module *m)
+static bool uses_rank(const struct module *m, op_id op)
+{
+	const struct op *o = &m->op.at[op];
+	for (uint32_t k = 0; k < o->operand_n; k++) {
+		const struct operand *x = &m->operand.at[o->operand + k];
+		if (x->role == ROLE_SCALAR && m->scalar.at[x->id].expr &&
+		    m->expr.at[m->scalar.at[x->id].expr].flags & EXPR_HAS_RANK)
+			return true;
+	}
+	return false;
+}
+
+/* Returns true if one rank that has all elements of all tensors may stand for all ranks: no statement depends on
+ * the rank, and none is a message or a Communication. */
+static bool can_be_logical(const struct module *m)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		const struct op *o = &m->op.at[op];
+		if (op_info[o->kind].traits & TRAIT_P2P || o->flags & OP_ASYNC ||
+		    o->kind == OP_SYMMETRIC_VIEW || uses_rank(m, op))
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if a program was not lowered: it has no buffers, loops and conditions. */
+static bool is_source(const struct module *m)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		const struct op *o = &m->op.at[op];
 		if (op_info[o->kind].form == FORM_HOST || o->kind == OP_FOR || o->kind == OP_IF ||
-		    o->kind == OP_ALLOCATE || op_info[o->kind].traits & TRAIT_P2P || o->flags & OP_ASYNC ||
-		    op_role_count(m, op, ROLE_WRITE))
+		    o->kind == OP_ALLOCATE || op_role_count(m, op, ROLE_WRITE))
 			return false;
 	}
-	return true;
+	return can_be_logical(m);
 }
 
 static void open_rank(struct valuation *v, uint32_t rank)
@@ -129,11 +153,11 @@ static void close_rank(struct value_rank *r)
 }
 
 static void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
-                           const struct values_options *o, struct values_result *result)
+                           const struct values_options *o, bool is_logical, struct values_result *result)
 {
 	*v = (struct valuation){
 	    .m = m, .d = d, .facts = facts, .o = o, .arena = arena_new(), .result = result};
-	v->is_logical = is_logical(m);
+	v->is_logical = is_logical;
 	v->rank_n = v->is_logical ? 1 : (uint32_t)o->ranks;
 	walk_program_open(&v->program, m, v->rank_n);
 	vec_push(&v->part, NULL);
@@ -287,7 +311,7 @@ enum values_status values_prove(struct module *m, struct diag *d, const struct v
 	*out = (struct values_result){0};
 	ir_number(m);
 	facts_open(&facts);
-	valuation_open(&v, m, d, &facts, o, out);
+	valuation_open(&v, m, d, &facts, o, false, out);
 	enum values_status status = walk_all(&v);
 	if (status == VALUES_PROVED && !v.wrong)
 		check_outputs(&v);
@@ -421,8 +445,8 @@ enum values_status values_compare(struct module *m, struct module *against, stru
 	ir_number(against);
 	facts_open(&facts);
 	there.ranks = module_ranks(against);
-	valuation_open(&c.a, m, NULL, &facts, o, &trusted);
-	valuation_open(&c.b, against, NULL, &facts, &there, &trusted);
+	valuation_open(&c.a, m, NULL, &facts, o, is_source(m), &trusted);
+	valuation_open(&c.b, against, NULL, &facts, &there, can_be_logical(against), &trusted);
 	enum values_status status = walk_all(&c.b);
 	if (status == VALUES_PROVED)
 		status = walk_all(&c.a);
