@@ -3,6 +3,7 @@
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "values/mismatch.h"
 #include "values/valuation.h"
 #include <string.h>
 
@@ -325,8 +326,17 @@ enum values_status values_prove(struct module *m, struct diag *d, const struct v
 
 /* ---- two programs */
 
+struct difference {
+	value_id output;
+	uint32_t rank;
+	struct extent box[IR_MAX_LOGICAL];
+	fact_id a, b;
+	struct mismatch found;
+};
+
 struct comparison {
 	struct valuation a, b;
+	struct difference first;
 	struct diag *d;
 	const char *name; /* of the other program */
 	enum values_relation relation;
@@ -340,33 +350,58 @@ static void put_index(const struct extent *box, unsigned n, struct buf *out)
 	buf_putc(out, ']');
 }
 
+/* Reports the first element that differs, else the first that cannot be compared. */
 static void report_difference(struct comparison *c, value_id output, uint32_t rank, const struct extent *box,
-                              fact_id a, fact_id b, bool known)
+                              fact_id a, fact_id b)
 {
-	struct buf text = {0}, x = {0}, y = {0};
 	struct module *m = c->a.m;
-	const enum values_relation found = known ? VALUES_DIFFERS : VALUES_NOT_RELATED;
-	if (c->relation == VALUES_DIFFERS || c->relation == found)
+	const unsigned n = value_domain(m, output)->rank;
+	const struct mismatch found = mismatch_find(c->a.facts, facts_within(c->a.facts, a, box, n),
+	                                            facts_within(c->a.facts, b, box, n));
+	if (c->relation == VALUES_DIFFERS || (c->relation == VALUES_NOT_RELATED && !found.is_known))
 		return;
-	c->relation = found;
+	c->relation = found.is_known ? VALUES_DIFFERS : VALUES_NOT_RELATED;
+	struct difference *d = &c->first;
+	*d = (struct difference){.output = output, .rank = rank, .found = found, .a = a, .b = b};
+	memcpy(d->box, box, sizeof *box * n);
+}
+
+static void put_fact(const struct facts *f, fact_id fact, struct buf *out)
+{
+	out->n = 0;
+	facts_print(f, fact, 3, out);
+}
+
+static void print_difference(const struct comparison *c)
+{
+	const struct difference *x = &c->first;
+	struct module *m = c->a.m;
+	struct buf text = {0}, fact = {0};
+	if (c->relation == VALUES_COMPUTES)
+		return;
 	buf_puts(&text, "element ");
-	put_index(box, value_domain(m, output)->rank, &text);
+	put_index(x->box, value_domain(m, x->output)->rank, &text);
 	buf_puts(&text, " of the output '");
-	ir_print_value_name(m, output, &text);
-	buf_printf(&text, "' on rank %u ", rank);
-	facts_print(c->a.facts, a, 3, &x);
-	facts_print(c->a.facts, b, 3, &y);
-	if (known)
-		diag_error(c->d, E_VALUES_DIFFER, m->value.at[output].at, "values: %sdiffers from that of %s",
-		           text.at, c->name);
+	ir_print_value_name(m, x->output, &text);
+	buf_printf(&text, "' on rank %u ", x->rank);
+	if (c->relation == VALUES_DIFFERS)
+		diag_error(c->d, E_VALUES_DIFFER, m->value.at[x->output].at,
+		           "values: %sdiffers from that of %s", text.at, c->name);
 	else
-		diag_note(c->d, m->value.at[output].at, "%scannot be compared with that of %s", text.at,
+		diag_note(c->d, m->value.at[x->output].at, "%scannot be related to that of %s", text.at,
 		          c->name);
-	diag_note(c->d, DIAG_NOWHERE, "here it is %s", x.at);
-	diag_note(c->d, DIAG_NOWHERE, "in %s it is %s", c->name, y.at);
+	put_fact(c->a.facts, x->a, &fact);
+	diag_note(c->d, DIAG_NOWHERE, "here it is %s", fact.at);
+	put_fact(c->a.facts, x->b, &fact);
+	diag_note(c->d, DIAG_NOWHERE, "in %s it is %s", c->name, fact.at);
+	if (x->found.a != x->a && x->found.a && x->found.b) {
+		put_fact(c->a.facts, x->found.a, &fact);
+		text.n = 0;
+		facts_print(c->a.facts, x->found.b, 3, &text);
+		diag_note(c->d, DIAG_NOWHERE, "the innermost difference is %s, against %s", fact.at, text.at);
+	}
 	buf_free(&text);
-	buf_free(&x);
-	buf_free(&y);
+	buf_free(&fact);
 }
 
 /* Joins an output of all ranks of the other program. */
@@ -398,7 +433,7 @@ static void compare_output(struct comparison *c, uint32_t i)
 			continue;
 		value_view_boxes(&part, &boxes);
 		for (uint32_t n = 0; n < boxes.cell.n && x->unknown; n++)
-			report_difference(c, a, k, boxes.cell.at[n].axis, FACT_UNKNOWN, FACT_UNKNOWN, false);
+			report_difference(c, a, k, boxes.cell.at[n].axis, FACT_UNKNOWN, FACT_UNKNOWN);
 		if (!x->unknown)
 			value_view_read(&c->a, x, true, &found);
 		for (uint32_t n = 0; n < boxes.cell.n && !x->unknown; n++) {
@@ -408,7 +443,7 @@ static void compare_output(struct comparison *c, uint32_t i)
 				continue;
 			for (unsigned d = 0; d < found.n; d++)
 				at[d] = (struct extent){index[d], index[d] + 1};
-			report_difference(c, a, k, at, FACT_UNKNOWN, FACT_UNKNOWN, false);
+			report_difference(c, a, k, at, FACT_UNKNOWN, FACT_UNKNOWN);
 		}
 		for (uint32_t n = 0; n < found.cell.n; n++) {
 			struct contents there = {0};
@@ -418,12 +453,12 @@ static void compare_output(struct comparison *c, uint32_t i)
 				struct extent at[IR_MAX_LOGICAL];
 				for (unsigned d = 0; d < found.n; d++)
 					at[d] = (struct extent){index[d], index[d] + 1};
-				report_difference(c, a, k, at, found.cell.at[n].fact, FACT_UNKNOWN, false);
+				report_difference(c, a, k, at, found.cell.at[n].fact, FACT_UNKNOWN);
 			}
 			for (uint32_t t = 0; t < there.cell.n; t++) {
 				const fact_id p = found.cell.at[n].fact, q = there.cell.at[t].fact;
 				if (!p || !q || are_different(c->a.facts, &there.cell.at[t], p, all.n))
-					report_difference(c, a, k, there.cell.at[t].axis, p, q, p && q);
+					report_difference(c, a, k, there.cell.at[t].axis, p, q);
 			}
 			vec_free(&there.cell);
 		}
@@ -453,6 +488,7 @@ enum values_status values_compare(struct module *m, struct module *against, stru
 	for (uint32_t i = 0; i < m->output.n && status == VALUES_PROVED; i++)
 		compare_output(&c, i);
 	*out = c.relation;
+	print_difference(&c);
 	valuation_close(&c.a);
 	valuation_close(&c.b);
 	facts_close(&facts);

@@ -1,0 +1,282 @@
+/* mismatch: see mismatch.h. */
+#include "values/mismatch.h"
+#include "ir/ir.h"
+#include "values/evaluate.h"
+#include <math.h>
+#include <string.h>
+
+enum { DRAWS = 4, MAX_DEPTH = 64, MAX_LEAVES = 64 };
+
+static bool is_pointwise(const struct term *t)
+{
+	return t->kind < OP_KIND_COUNT && op_info[t->kind].traits & TRAIT_POINTWISE && t->kind != OP_CAST &&
+	       t->kind != OP_BITCAST;
+}
+
+/* ---- the innermost pair */
+
+static bool same_element(const struct summand *a, const struct summand *b)
+{
+	return a->factor == b->factor && a->image_n == b->image_n && a->share_n == b->share_n &&
+	       (!a->image_n || !memcmp(a->image, b->image, sizeof *a->image * a->image_n)) &&
+	       (!a->share_n || !memcmp(a->share, b->share, sizeof *a->share * a->share_n));
+}
+
+/* Returns the only summand of a that b lacks; NULL if there is none or more than one. */
+static const struct summand *find_only(const struct fact *a, const struct fact *b)
+{
+	const struct summand *only = NULL;
+	for (uint32_t i = 0; i < a->n; i++) {
+		bool found = false;
+		for (uint32_t k = 0; k < b->n && !found; k++)
+			found = a->at[i].term == b->at[k].term && same_element(&a->at[i], &b->at[k]);
+		if (!found && only)
+			return NULL;
+		only = found ? only : &a->at[i];
+	}
+	return only;
+}
+
+/* Finds the only operands in which two terms differ. Returns false if they differ in anything else. */
+static bool find_operands(const struct facts *f, term_id a, term_id b, fact_id *x, fact_id *y)
+{
+	const struct term *s = &f->term.at[a], *t = &f->term.at[b];
+	int differs = -1;
+	if (s->kind != t->kind || s->label != t->label || s->key_n != t->key_n ||
+	    s->operand_n != t->operand_n || !s->operand_n ||
+	    is_pointwise(s)) /* other operands may give equal results, as of maximum */
+		return false;
+	for (uint32_t k = 0; k < s->key_n; k++)
+		if (s->key[k] != t->key[k]) {
+			if (differs >= 0 || k >= s->operand_n)
+				return false;
+			differs = (int)k;
+		}
+	*x = differs < 0 ? 0 : (fact_id)s->key[differs];
+	*y = differs < 0 ? 0 : (fact_id)t->key[differs];
+	return differs >= 0;
+}
+
+static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id b)
+{
+	struct mismatch m = {.a = a, .b = b};
+	for (unsigned depth = 0; depth < MAX_DEPTH; depth++) {
+		const struct fact *x = &f->fact.at[m.a], *y = &f->fact.at[m.b];
+		const struct summand *s = find_only(x, y), *t = find_only(y, x);
+		fact_id in, other;
+		if (x->n != y->n || !s || !t || !same_element(s, t) ||
+		    !find_operands(f, s->term, t->term, &in, &other))
+			return m;
+		m.a = in;
+		m.b = other;
+	}
+	return m;
+}
+
+/* ---- numbers for the tops of two facts */
+
+struct leaf {
+	uint64_t hash; /* of the term and its index */
+	term_id term;
+};
+struct sampler {
+	const struct facts *f;
+	uint64_t seed;
+	unsigned budget;
+	bool fails;
+	unsigned leaf_n;
+	struct leaf leaf[MAX_LEAVES];
+};
+
+static double sample_fact(struct sampler *s, fact_id fact, const struct image_axis *image, unsigned n);
+
+/* Returns the number of a term that is not taken apart. */
+static double sample_leaf(struct sampler *s, term_id term, const struct image_axis *image, unsigned n)
+{
+	uint64_t h = hash_number(HASH_START, term);
+	for (unsigned a = 0; a < n; a++)
+		h = hash_number(hash_number(h, image[a].axis), (uint64_t)image[a].offset);
+	unsigned k = 0;
+	while (k < s->leaf_n && s->leaf[k].hash != h)
+		k++;
+	if (k == MAX_LEAVES)
+		s->fails = true;
+	else if (k == s->leaf_n)
+		s->leaf[s->leaf_n++] = (struct leaf){h, term};
+	h = hash_number(h, s->seed);
+	return (double)(h >> 11) / (double)(1ull << 53) * 3 - 1.2;
+}
+
+static double sample_operation(struct sampler *s, const struct term *t, const double *x)
+{
+	switch (t->kind) {
+	case OP_MUL:
+		return x[0] * x[1];
+	case OP_DIV:
+		return x[0] / x[1];
+	case OP_MAXIMUM:
+		return fmax(x[0], x[1]);
+	case OP_MINIMUM:
+		return fmin(x[0], x[1]);
+	case OP_EQ:
+		return x[0] == x[1];
+	case OP_NE:
+		return x[0] != x[1];
+	case OP_LT:
+		return x[0] < x[1];
+	case OP_LE:
+		return x[0] <= x[1];
+	case OP_GT:
+		return x[0] > x[1];
+	case OP_GE:
+		return x[0] >= x[1];
+	case OP_WHERE:
+		return x[0] != 0 ? x[1] : x[2];
+	case OP_ABS:
+		return fabs(x[0]);
+	case OP_EXP:
+		return exp(x[0]);
+	case OP_LOG:
+		return log(x[0]);
+	case OP_SQRT:
+		return sqrt(x[0]);
+	case OP_RSQRT:
+		return 1 / sqrt(x[0]);
+	case OP_SIN:
+		return sin(x[0]);
+	case OP_COS:
+		return cos(x[0]);
+	case OP_TANH:
+		return tanh(x[0]);
+	case OP_ERF:
+		return erf(x[0]);
+	case OP_RELU:
+		return fmax(x[0], 0);
+	case OP_GELU:
+		return x[0] * 0.5 * (1 + erf(x[0] * M_SQRT1_2));
+	case OP_SIGMOID:
+		return 1 / (1 + exp(-x[0]));
+	case OP_SILU:
+		return x[0] / (1 + exp(-x[0]));
+	case OP_POW:
+		return pow(x[0], x[1]);
+	default: /* rare operations are not evaluated */
+		s->fails = true;
+		return 0;
+	}
+}
+
+static double sample_term(struct sampler *s, term_id term, const struct image_axis *image, unsigned n)
+{
+	const struct term *t = &s->f->term.at[term];
+	double x[TERM_MAX_OPERANDS];
+	if (term == TERM_ONE)
+		return 1;
+	if (!is_pointwise(t) || !s->budget)
+		return sample_leaf(s, term, image, n);
+	s->budget--;
+	for (unsigned k = 0; k < t->operand_n; k++)
+		x[k] = sample_fact(s, (fact_id)t->key[k], image, n);
+	return sample_operation(s, t, x);
+}
+
+/* image: the index of the fact's axes. */
+static double sample_fact(struct sampler *s, fact_id fact, const struct image_axis *image, unsigned n)
+{
+	const struct fact *x = &s->f->fact.at[fact];
+	double sum = 0;
+	s->fails |= !fact || (x->n > 1 && x->reduce != REDUCE_SUM);
+	for (uint32_t k = 0; k < x->n && !s->fails; k++) {
+		struct image_axis at[TERM_MAX_AXES];
+		const struct summand *e = &x->at[k];
+		s->fails |= e->share_n != 0;
+		for (unsigned a = 0; a < e->image_n; a++) {
+			at[a] = e->image[a];
+			if (at[a].axis == AXIS_FIXED || at[a].axis >= n)
+				continue;
+			at[a] = image[e->image[a].axis];
+			at[a].offset += e->image[a].offset;
+		}
+		sum += e->factor * sample_term(s, e->term, at, e->image_n);
+	}
+	return sum;
+}
+
+static bool fact_is_rigid(const struct facts *f, fact_id fact, unsigned *budget);
+
+/* Returns true if a term consists of inputs, products, sums and pointwise operations only: no law that hirc does
+ * not know relates it to another one. */
+static bool term_is_rigid(const struct facts *f, term_id term, unsigned *budget)
+{
+	const struct term *t = &f->term.at[term];
+	bool rigid = t->kind == TERM_INPUT || t->kind == TERM_NUMBER || t->kind == TERM_CONTRACT ||
+	             t->kind == OP_SUM || t->kind == OP_TAKE || is_pointwise(t);
+	if (!rigid || !*budget)
+		return false;
+	--*budget;
+	for (unsigned k = 0; k < t->operand_n && rigid; k++)
+		rigid = fact_is_rigid(f, (fact_id)t->key[k], budget);
+	return rigid;
+}
+
+static bool fact_is_rigid(const struct facts *f, fact_id fact, unsigned *budget)
+{
+	const struct fact *x = &f->fact.at[fact];
+	bool rigid = fact != FACT_UNKNOWN;
+	for (uint32_t k = 0; k < x->n && rigid; k++)
+		rigid = !x->at[k].share_n && term_is_rigid(f, x->at[k].term, budget);
+	return rigid;
+}
+
+/* Counts the terms that only one fact has. *rigid: set to false if one may be equal to others of another form. */
+static unsigned count_own(const struct facts *f, const struct sampler *own, const struct sampler *other,
+                          bool *rigid)
+{
+	unsigned n = 0, budget = 4096;
+	for (unsigned k = 0; k < own->leaf_n; k++) {
+		const struct term *t = &f->term.at[own->leaf[k].term];
+		bool shared = false;
+		for (unsigned i = 0; i < other->leaf_n; i++)
+			shared |= other->leaf[i].hash == own->leaf[k].hash;
+		if (shared)
+			continue;
+		n++;
+		*rigid &= term_is_rigid(f, own->leaf[k].term, &budget);
+		/* a sum over a part of an axis and a sum over another part may be a sum over both */
+		for (unsigned i = 0; i < other->leaf_n; i++) {
+			const struct term *o = &f->term.at[other->leaf[i].term];
+			*rigid &= o == t || o->kind != t->kind || o->operand_n != t->operand_n ||
+			          !t->operand_n || memcmp(o->key, t->key, sizeof *t->key * t->operand_n) != 0;
+		}
+	}
+	return n;
+}
+
+/* Returns true if two facts are different functions for sure. */
+static bool are_apart(const struct facts *f, fact_id a, fact_id b)
+{
+	struct image_axis own[TERM_MAX_AXES];
+	bool apart = false;
+	for (unsigned k = 0; k < TERM_MAX_AXES; k++)
+		own[k] = (struct image_axis){.axis = k};
+	for (uint64_t draw = 0; draw < DRAWS && !apart; draw++) {
+		struct sampler x = {.f = f, .seed = draw, .budget = 256}, y = x;
+		double p = sample_fact(&x, a, own, TERM_MAX_AXES), q = sample_fact(&y, b, own, TERM_MAX_AXES);
+		bool rigid = true;
+		const unsigned m = count_own(f, &x, &y, &rigid), n = count_own(f, &y, &x, &rigid);
+		if (x.fails || y.fails || (m && n && !rigid))
+			return false;
+		apart = isfinite(p) && isfinite(q) && fabs(p - q) > 1e-6 * (1 + fabs(p) + fabs(q));
+	}
+	return apart;
+}
+
+struct mismatch mismatch_find(struct facts *f, fact_id a, fact_id b)
+{
+	struct mismatch m = {.a = a, .b = b};
+	if (!a || !b)
+		return m;
+	m = find_innermost(f, a, b);
+	m.is_known = m.a && m.b && are_apart(f, m.a, m.b);
+	return m;
+}
