@@ -3,6 +3,7 @@
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
 #include "cli/cli_cluster.h"
+#include "cli/compile_prove.h"
 #include "cli/define.h"
 #include "cli/predict.h"
 #include "cli/rank_files.h"
@@ -158,6 +159,10 @@ static const struct option rows[] = {
      .at = offsetof(struct compile_options, pipeline.verify_each),
      .on_in_debug = true,
      .help = "verify the program after each pass"},
+    {.name = "prove",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct compile_options, prove),
+     .help = "prove after each pass that the program computes the same function as the source"},
     {.name = "verify-roundtrip",
      .kind = OPTION_SWITCH,
      .at = offsetof(struct compile_options, verify_roundtrip),
@@ -460,17 +465,22 @@ static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, cons
 	return ok;
 }
 
-struct roundtrip {
+struct after {
 	struct diag *d;
 	const struct compile_options *o;
+	struct compile_prove prove;
 };
 
 static bool after_pass(void *to, struct module *m, const char *pass)
 {
-	const struct roundtrip *r = to;
+	struct after *r = to;
 	const struct pipeline_options *p = &r->o->pipeline;
-	return check_roundtrip(r->d, m, false, r->o) && check_roundtrip(r->d, m, true, r->o) &&
-	       (!p->after || p->after(p->after_to, m, pass));
+	if (r->o->verify_roundtrip &&
+	    (!check_roundtrip(r->d, m, false, r->o) || !check_roundtrip(r->d, m, true, r->o)))
+		return false;
+	if (pass && !compile_prove_pass(&r->prove, m))
+		return false;
+	return !p->after || p->after(p->after_to, m, pass);
 }
 
 /* ---- programs */
@@ -552,16 +562,19 @@ enum status compile_finish(struct diag *d, struct module *m, struct compile_opti
 	if (status == STATUS_OK && (uses_define(m) || !o->defaults_are_open) && !types_check(m, d))
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK && passes) {
-		struct roundtrip r = {d, o};
+		struct after r = {.d = d, .o = o};
 		struct pipeline_options p = o->pipeline;
 		p.cluster = compile_cluster(d, o, &status);
 		p.predict = predict;
-		if (o->verify_roundtrip) {
-			p.after = after_pass;
-			p.after_to = &r;
-		}
+		p.after = after_pass;
+		p.after_to = &r;
+		if (o->prove || p.verify_each)
+			compile_prove_open(&r.prove, d, m, o->prove);
 		if (p.cluster)
 			status = pipeline_run(m, d, &o->run, &p);
+		if (status == STATUS_OK && !p.stop_after && !compile_prove_last(&r.prove, m))
+			status = STATUS_DIAGNOSTICS;
+		compile_prove_close(&r.prove);
 		if (status == STATUS_OK)
 			unwritten_outputs_warn(m, d);
 	}

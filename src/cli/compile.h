@@ -68,6 +68,7 @@ struct compile_options {
 	struct cluster *cluster_of_first; /* rank 0's, used instead of `cluster`; owned by the run */
 	bool defaults_are_open; /* without -D the params' values need not fit, since they are not used */
 	bool verify_roundtrip;
+	bool prove; /* the compiled program must compute the same function as the source */
 	struct pipeline_options pipeline;
 	struct pipeline run;        /* the passes of `passes`; set by compile_options_finish */
 	VEC(char *) owned;          /* names of -D */

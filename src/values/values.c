@@ -480,7 +480,8 @@ enum values_status values_compare(struct module *m, struct module *against, stru
 	ir_number(against);
 	facts_open(&facts);
 	there.ranks = module_ranks(against);
-	valuation_open(&c.a, m, NULL, &facts, o, is_source(m), &trusted);
+	valuation_open(&c.a, m, NULL, &facts, o, o->half_lowered ? can_be_logical(m) : is_source(m),
+	               &trusted);
 	valuation_open(&c.b, against, NULL, &facts, &there, can_be_logical(against), &trusted);
 	enum values_status status = walk_all(&c.b);
 	if (status == VALUES_PROVED)

@@ -16,6 +16,9 @@
 struct values_options {
 	int64_t ranks;
 	int64_t streams; /* as for check_options */
+	/* values_compare: statements may still stand for Communications; so the program is walked without the
+	 * layouts of its types where no statement depends on the rank. */
+	bool half_lowered;
 };
 enum {
 	VALUES_MAX_WORK =
