@@ -78,10 +78,10 @@ static void start_kernel(struct kernel_writer *w, bool wants_text, struct cuda_l
 	memset(launch->argument, 0, sizeof(struct kernel_head));
 }
 
-static bool has_reduction(const struct rt_unit *u)
+static bool has_step(const struct rt_unit *u, enum rt_kernel kernel)
 {
 	for (unsigned k = 0; k < u->steps; k++)
-		if (u->step[k].task.kernel == RT_TASK_REDUCE)
+		if (u->step[k].task.kernel == kernel)
 			return true;
 	return false;
 }
@@ -107,11 +107,15 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 	case RT_TASK_POINTWISE:
 		return kernel_write_chain(w, t);
 	case RT_TASK_UNIT:
-		return has_reduction(t->unit) ? kernel_write_reduce(w, t) : kernel_write_chain(w, t);
+		return has_step(t->unit, RT_TASK_NORM)     ? kernel_write_norm(w, t)
+		       : has_step(t->unit, RT_TASK_REDUCE) ? kernel_write_reduce(w, t)
+		                                           : kernel_write_chain(w, t);
 	case RT_TASK_REDUCE:
 		return kernel_write_reduce(w, t);
 	case RT_TASK_SOFTMAX:
 		return kernel_write_softmax(w, t);
+	case RT_TASK_NORM:
+		return kernel_write_norm(w, t);
 	case RT_TASK_GATHER:
 		return kernel_write_gather(w, t);
 	case RT_TASK_TOPK:
@@ -162,9 +166,9 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	    [RT_TASK_SCATTER] = "scatter", [RT_TASK_GEMM] = "gemm",
 	};
 	static const int operands[] = {
-	    [RT_TASK_COPY] = 1,    [RT_TASK_REDUCE] = 1, [RT_TASK_SOFTMAX] = 1, [RT_TASK_BITCAST] = 1,
-	    [RT_TASK_GATHER] = 2,  [RT_TASK_TOPK] = 1,   [RT_TASK_ROUTE] = 1,   [RT_TASK_COUNT] = 1,
-	    [RT_TASK_SCATTER] = 3, [RT_TASK_GEMM] = 2,   [RT_TASK_CALL] = 0};
+	    [RT_TASK_COPY] = 1,  [RT_TASK_REDUCE] = 1,  [RT_TASK_SOFTMAX] = 1, [RT_TASK_BITCAST] = 1,
+	    [RT_TASK_NORM] = 1,  [RT_TASK_GATHER] = 2,  [RT_TASK_TOPK] = 1,    [RT_TASK_ROUTE] = 1,
+	    [RT_TASK_COUNT] = 1, [RT_TASK_SCATTER] = 3, [RT_TASK_GEMM] = 2,    [RT_TASK_CALL] = 0};
 	if (t->kernel == RT_TASK_UNIT) {
 		for (unsigned k = 0; k < t->unit->steps; k++) {
 			buf_puts(out, k ? ", " : "");
@@ -175,6 +179,7 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	bool pointwise = t->kernel == RT_TASK_POINTWISE;
 	buf_puts(out, pointwise                     ? pointwise_name(t->op)
 	              : t->kernel == RT_TASK_REDUCE ? reduce_op_name(t->reduce)
+	              : t->kernel == RT_TASK_NORM   ? (t->norm == RT_NORM_LAYER ? "layernorm" : "rmsnorm")
 	                                            : name[t->kernel]);
 	for (int k = 0; k < (pointwise ? pointwise_operands(t->op) : operands[t->kernel]); k++)
 		buf_printf(out, " %s",

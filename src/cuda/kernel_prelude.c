@@ -9,6 +9,7 @@
  *                          BLOCKS the number of blocks
  *     SHARED T x[n]        memory of a block, kept from phase to phase
  *     PRIVATE(T, x, n)     memory of a thread, kept from phase to phase; a phase writes OWN(x)[i]
+ *     SUM_THREADS(x, n)    adds up x[0] of n consecutive threads, between phases; all of them get the sum
  *     MOVE(n, to, from)    copies n bytes, a power of two; both are aligned to the lesser of n and 16
  *
  * An element in memory is bits (u8, u16, u32, u64). load_T_W converts bits of type T to the wide type W,

@@ -301,21 +301,7 @@ static bool write_reduce(struct kernel_writer *w, struct reduction *r)
 	struct kernel_steps *s = r->s;
 	kernel_offsets(w, kernel_axes_is_narrow(&r->along) && kernel_axes_is_narrow(&r->apart));
 	struct kernel_axes *inside = r->apart_inside ? &r->apart : &r->along;
-	r->per = kernel_steps_vector(s, inside, false);
-	for (int k = 0; k < s->views && r->per > 1;
-	     k++) { /* vectors may begin at any element of the other axes */
-		const struct kernel_axes *other = r->apart_inside ? &r->along : &r->apart;
-		int64_t bytes = r->per * (int64_t)dtype_bytes(s->view[k]->dtype),
-		        inner = kernel_axes_inner(inside, k);
-		bytes = bytes < 16 ? bytes : 16;
-		for (int d = 0; d < other->nd && inner; d++)
-			while (r->per > 1 &&
-			       other->stride[k][d] * (int64_t)dtype_bytes(s->view[k]->dtype) % bytes) {
-				r->per /= 2;
-				bytes = r->per * (int64_t)dtype_bytes(s->view[k]->dtype);
-				bytes = bytes < 16 ? bytes : 16;
-			}
-	}
+	r->per = kernel_steps_vector_apart(s, inside, r->apart_inside ? &r->along : &r->apart);
 	int64_t along = kernel_axes_count(&r->along), apart = kernel_axes_count(&r->apart);
 	if (!along)
 		r->along.nd = 0;

@@ -8,6 +8,7 @@
 static int count_step_operands(const struct rt_task *t)
 {
 	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op)
+	       : t->kernel == RT_TASK_NORM    ? 3
 	                                      : t->kernel != RT_TASK_FILL && t->kernel != RT_TASK_IOTA;
 }
 
@@ -55,6 +56,10 @@ static void add_step(struct kernel_writer *w, struct kernel_steps *s, const stru
 	for (int i = 0; i < count_step_operands(t); i++) {
 		int from = local && local[i + 1] ? writer[local[i + 1]] : -1;
 		step->kind[i] = KERNEL_VALUE;
+		if (t->scalars >> i & 1 && t->kernel == RT_TASK_NORM) {
+			step->kind[i] = KERNEL_NONE;
+			continue;
+		}
 		if (t->scalars >> i & 1 && t->kernel == RT_TASK_POINTWISE) {
 			step->kind[i] = KERNEL_SCALAR;
 			continue;
@@ -76,6 +81,10 @@ static void add_step(struct kernel_writer *w, struct kernel_steps *s, const stru
 		step->kind[0] = KERNEL_LOADED;
 		step->from[0] = (uint8_t)add_view(w, s, &s->numbers, true);
 	}
+	if (t->kernel == RT_TASK_NORM) {
+		s->norm = s->steps;
+		s->removed = 1u << t->axes;
+	}
 	if (t->kernel == RT_TASK_REDUCE) {
 		s->removed |= t->axes;
 		if (s->reductions == KERNEL_REDUCTIONS)
@@ -92,7 +101,8 @@ static void add_step(struct kernel_writer *w, struct kernel_steps *s, const stru
 bool kernel_steps_of(struct kernel_writer *w, const struct rt_task *t, struct kernel_steps *s)
 {
 	int writer[256];
-	s->steps = s->reductions = s->removed = 0;
+	s->steps = s->reductions = s->removed = s->norm = s->from = 0;
+	s->row_again = false;
 	s->views = 0;
 	if (t->kernel != RT_TASK_UNIT) {
 		add_step(w, s, t, NULL, NULL);
@@ -101,6 +111,7 @@ bool kernel_steps_of(struct kernel_writer *w, const struct rt_task *t, struct ke
 			add_step(w, s, &t->unit->step[k].task, t->unit->step[k].local, writer);
 		w->too_large |= t->unit->steps > KERNEL_STEPS;
 	}
+	s->to = s->steps;
 	if (w->too_large)
 		snprintf(w->why, RT_WHY_BYTES,
 		         "too many operands for one kernel: let fewer operations be a unit");
@@ -127,6 +138,19 @@ int kernel_steps_vector(const struct kernel_steps *s, const struct kernel_axes *
 			ok = kernel_axes_take_vectors(x, k, s->view[k], per);
 		if (ok)
 			break;
+	}
+	return per;
+}
+
+int kernel_steps_vector_apart(const struct kernel_steps *s, const struct kernel_axes *x,
+                              const struct kernel_axes *other)
+{
+	int per = kernel_steps_vector(s, x, false);
+	for (int k = 0; k < s->views && per > 1; k++) {
+		int64_t size = (int64_t)dtype_bytes(s->view[k]->dtype), inner = kernel_axes_inner(x, k);
+		for (int d = 0; d < other->nd && inner; d++)
+			while (per > 1 && other->stride[k][d] * size % (per * size < 16 ? per * size : 16))
+				per /= 2;
 	}
 	return per;
 }
@@ -201,6 +225,7 @@ void kernel_steps_arguments(struct kernel_writer *w, struct kernel_steps *s, con
 		kernel_key(w, t->kernel);
 		kernel_key(w, t->kernel == RT_TASK_POINTWISE ? t->op
 		              : t->kernel == RT_TASK_REDUCE  ? t->reduce
+		              : t->kernel == RT_TASK_NORM    ? t->norm
 		                                             : 0);
 		kernel_key(w, t->out.dtype);
 		kernel_key(w, (unsigned)(step->out + 1));
@@ -217,10 +242,26 @@ void kernel_steps_arguments(struct kernel_writer *w, struct kernel_steps *s, con
 
 /* ---- text */
 
+/* Returns true if the part to write loads a view. The first operand of the norm belongs to the part before
+ * it. */
+static bool is_loaded(const struct kernel_steps *s, int view)
+{
+	if (!s->loads[view] || !s->norm)
+		return s->loads[view];
+	for (unsigned k = s->from; k <= s->to && k < s->steps; k++)
+		for (unsigned i = 0; i < 3; i++) {
+			bool row = k == s->norm - 1 && i == 0;
+			if (row ? k == s->to || s->row_again : k < s->to)
+				if (s->step[k].kind[i] == KERNEL_LOADED && s->step[k].from[i] == view)
+					return true;
+		}
+	return false;
+}
+
 void kernel_steps_declare(struct kernel_writer *w, const struct kernel_steps *s, int per, int unroll)
 {
 	for (int k = 0; k < s->views; k++)
-		if (s->loads[k])
+		if (is_loaded(s, k))
 			kernel_text(w, "ALIGNED %s in%d[%d][%d];\n", kernel_bits(s->view[k]->dtype), k,
 			            unroll, s->inner[k] ? per : 1);
 }
@@ -229,7 +270,7 @@ void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, in
                        const char *more, bool tail)
 {
 	for (int k = 0; k < s->views; k++) {
-		if (!s->loads[k])
+		if (!is_loaded(s, k))
 			continue;
 		kernel_text(w, "{ offset o = AT_%s%d", name, k);
 		if (more)
@@ -273,6 +314,25 @@ static void write_operand(struct kernel_writer *w, const struct kernel_steps *s,
 	}
 	kernel_text(w, "load_%s_%s(", dtype_name(step->t->in[i].dtype), dtype_name(wide));
 	operand_bits(w, s, step, i);
+	kernel_text(w, ")");
+}
+
+void kernel_steps_row(struct kernel_writer *w, const struct kernel_steps *s)
+{
+	operand_bits(w, s, &s->step[s->norm - 1], 0);
+}
+
+static void write_norm(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
+{
+	const struct rt_task *t = step->t;
+	enum dtype wide = dtype_wide(t->in[0].dtype);
+	kernel_text(w, "store_%s_%s(NORM(d)", dtype_name(t->out.dtype), dtype_name(wide));
+	for (int i = 1; i < 3; i++) {
+		if (step->kind[i] == KERNEL_NONE)
+			continue;
+		kernel_text(w, i == 1 ? " * " : " + ");
+		write_operand(w, s, step, i, wide);
+	}
 	kernel_text(w, ")");
 }
 
@@ -345,7 +405,7 @@ static void write_step_iota(struct kernel_writer *w, const struct kernel_steps *
 void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 {
 	unsigned reductions = 0;
-	for (unsigned k = 0; k < s->steps; k++) {
+	for (unsigned k = s->from; k < s->to; k++) {
 		const struct kernel_step *step = &s->step[k];
 		const struct rt_task *t = step->t;
 		if (t->kernel == RT_TASK_REDUCE) {
@@ -362,16 +422,18 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 			kernel_text(w, "(%s)arg.x%u", kernel_bits(t->out.dtype), step->scalar[0]);
 		else if (t->kernel == RT_TASK_IOTA)
 			write_step_iota(w, s, step);
+		else if (t->kernel == RT_TASK_NORM)
+			write_norm(w, s, step);
 		else
 			write_step_copy(w, s, step);
 		kernel_text(w, ";\n");
 	}
 }
 
-/* Returns the last step that writes to a view; -1: none. */
+/* Returns the last step of the part that writes to a view; -1: none. */
 static int last_writer(const struct kernel_steps *s, int view)
 {
-	for (unsigned k = s->steps; k-- > 0;)
+	for (unsigned k = s->to; k-- > s->from;)
 		if (s->step[k].out == view)
 			return (int)k;
 	return -1;

@@ -1,7 +1,5 @@
-/* plan_norm: lowers softmax to a kernel, and attention and norms to several kernels with scratch memory.
+/* plan_norm: lowers softmax and norms to a kernel, and attention to several kernels with scratch memory.
  *
- *     rmsnorm(x)     s = rsqrt(mean(x * x) + eps); y = x * s * weight
- *     layernorm(x)   f = x - mean(x); s = rsqrt(mean(f * f) + eps); y = f * s * weight + bias
  *     sdpa(q, k, v)  f = q k^T; f = softmax(scale * f, masked); y = f v
  *
  * Scratch is f32 (f64 for f64), so that only the result is rounded to its dtype. */
@@ -20,8 +18,8 @@ struct norm {
 	bool ok;
 };
 
-/* Makes scratch memory with extents n. An axis in `one` has a single element, which windows repeat. */
-static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n, unsigned one)
+/* Makes scratch memory with extents n. */
+static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n)
 {
 	struct planner *b = x->b;
 	struct plan_view v = {.nd = (uint8_t)x->nd};
@@ -29,65 +27,12 @@ static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx
 	sx_id slot;
 	for (unsigned i = x->nd; i-- > 0;) {
 		v.n[i] = sx_reg(b, n[i]);
-		v.stride[i] = one >> i & 1 ? 0 : size;
-		size *= one >> i & 1 ? 1 : b->sx.at[n[i]].hi; /* size of a full block */
+		v.stride[i] = size;
+		size *= b->sx.at[n[i]].hi; /* size of a full block */
 	}
 	v.buffer = storage_temporary(b, x->result->value, t, size, &slot);
 	v.slot = sx_reg(b, slot);
 	return v;
-}
-
-/* Returns the window with one element along an axis, for the result of a reduction. */
-static struct plan_view reduced(struct norm *x, struct plan_view v, unsigned axis)
-{
-	v.n[axis] = sx_reg(x->b, sx_const(x->b, 1));
-	v.stride[axis] = 0;
-	return v;
-}
-
-static void unary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_POINTWISE);
-	t.op = (uint8_t)op;
-	t.in_n = 1;
-	t.out = out, t.in[0] = a;
-	plan_task_emit(x->b, &t);
-}
-
-static void emit_binary(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a,
-                        struct plan_view c)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_POINTWISE);
-	t.op = (uint8_t)op;
-	t.in_n = 2;
-	t.out = out, t.in[0] = a, t.in[1] = c;
-	plan_task_emit(x->b, &t);
-}
-
-static void with_number(struct norm *x, enum pointwise op, struct plan_view out, struct plan_view a, double k)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_POINTWISE);
-	t.op = (uint8_t)op;
-	t.in_n = 2;
-	t.scalars = 2;
-	t.scalar[1].literal = k;
-	t.out = out, t.in[0] = a;
-	plan_task_emit(x->b, &t);
-}
-
-static void emit_reduce(struct norm *x, enum reduce_op op, struct plan_view out, struct plan_view a,
-                        unsigned axis)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_REDUCE);
-	t.op = (uint8_t)op;
-	t.in_n = 1;
-	t.axes = 1u << axis;
-	t.out = reduced(x, out, axis), t.in[0] = a;
-	plan_task_emit(x->b, &t);
 }
 
 static void emit_contraction(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
@@ -154,35 +99,27 @@ static void plan_softmax(struct norm *x, const struct view *in)
 		softmax(x, out, from, (unsigned)axis, NULL, NULL);
 }
 
-static void plan_layer(struct norm *x, struct view *const *in, unsigned count, bool layer)
+static void plan_layer(struct norm *x, struct view *const *in, unsigned count, enum rt_norm kind)
 {
 	unsigned axis = x->nd - 1;
+	struct plan_task t;
 	if (!x->nd || !plan_require_whole(x->b, x->op, in[0], axis) ||
 	    !plan_require_whole(x->b, x->op, x->result, axis))
 		return;
-	struct plan_view out = aligned(x, x->result), from = aligned(x, in[0]), scale[2] = {{0}};
-	for (unsigned k = 1; k < count && k < 3; k++)
-		scale[k - 1] = aligned(x, in[k]);
-	if (!x->ok)
-		return;
-	struct plan_view s = make_norm_scratch(x, x->wide, x->n, 1u << axis),
-	                 f = make_norm_scratch(x, x->wide, x->n, 0);
-	struct plan_view square = layer ? make_norm_scratch(x, x->wide, x->n, 0) : f;
-	if (layer) {
-		emit_reduce(x, REDUCE_AVG, s, from, axis);
-		emit_binary(x, POINTWISE_SUB, f, from, s);
-		from = f;
-	}
-	emit_binary(x, POINTWISE_MUL, square, from, from);
-	emit_reduce(x, REDUCE_AVG, s, square, axis);
-	with_number(x, POINTWISE_ADD, reduced(x, s, axis), reduced(x, s, axis),
-	            float_attribute(x, "eps", 1e-5));
-	unary(x, POINTWISE_RSQRT, reduced(x, s, axis), reduced(x, s, axis));
-	emit_binary(x, POINTWISE_MUL, count > 1 ? f : out, from, s);
-	if (count > 1)
-		emit_binary(x, POINTWISE_MUL, count > 2 ? f : out, f, scale[0]);
-	if (count > 2)
-		emit_binary(x, POINTWISE_ADD, out, f, scale[1]);
+	plan_task_start(&t, RT_TASK_NORM);
+	t.op = (uint8_t)kind;
+	t.in_n = 3;
+	t.axes = axis;
+	t.scalar[0].literal = float_attribute(x, "eps", 1e-5);
+	t.scalar[1].literal = 1;
+	t.out = aligned(x, x->result);
+	for (unsigned k = 0; k < 3; k++)
+		if (k < count)
+			t.in[k] = aligned(x, in[k]);
+		else
+			t.scalars |= (uint8_t)(1u << k);
+	if (x->ok)
+		plan_task_emit(x->b, &t);
 }
 
 static void plan_attention(struct norm *x, struct view *const *in)
@@ -222,7 +159,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	if (!x->ok)
 		return;
 	n[rows] = x->n[rows], n[last] = keys;
-	struct plan_view f = make_norm_scratch(x, x->wide, n, 0);
+	struct plan_view f = make_norm_scratch(x, x->wide, n);
 	double scale = float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
 	emit_contraction(x, f, qw, kw);
 	softmax(x, f, f, last, &scale, op_attr_is_true(b->m, x->op, "causal") ? &x->at[rows] : NULL);
@@ -254,6 +191,6 @@ bool plan_norm(struct planner *b, op_id op, struct view *result, const struct op
 	else if (kind == OP_SDPA)
 		plan_attention(&x, views);
 	else
-		plan_layer(&x, views, count, kind == OP_LAYERNORM);
+		plan_layer(&x, views, count, kind == OP_LAYERNORM ? RT_NORM_LAYER : RT_NORM_RMS);
 	return true;
 }

@@ -80,6 +80,8 @@ static const char *task_name(const struct plan_task *t)
 		return reduce_op_name(t->op);
 	case RT_TASK_SOFTMAX:
 		return "softmax";
+	case RT_TASK_NORM:
+		return t->op == RT_NORM_LAYER ? "layernorm" : "rmsnorm";
 	case RT_TASK_BITCAST:
 		return "bitcast";
 	case RT_TASK_GATHER:
@@ -121,7 +123,8 @@ static void put_task(struct printer *x, const struct plan_task *t)
 			if (t->axes >> k & 1)
 				buf_printf(x->out, " %u", k);
 	}
-	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX)
+	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX ||
+	    t->kernel == RT_TASK_NORM)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {
@@ -133,6 +136,8 @@ static void put_task(struct printer *x, const struct plan_task *t)
 		else
 			buf_printf(x->out, "%.9g", t->scalar[k].literal);
 	}
+	if (t->kernel == RT_TASK_NORM)
+		buf_printf(x->out, ", eps %.9g", t->scalar[0].literal);
 	buf_putc(x->out, ')');
 }
 

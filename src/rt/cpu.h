@@ -60,6 +60,7 @@ enum status cpu_iota(const struct rt_task *t);
 enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);

@@ -22,20 +22,25 @@ enum rt_kernel {
 	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of scalar[1] * in[0][i]; without the former if it
 	                    * is   not there. If scalar[2] is there, row i along the axis before, which is the
 	                    * last,   ends with element scalar[2] + i: the others are 0. */
-	RT_TASK_BITCAST,   /* out[i] = in[0][i], the same bits; element types of one size */
-	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
+	RT_TASK_NORM, /* out[i] = (in[0][i] - mean) / sqrt(variance + scalar[0]) * in[1][i] + in[2][i], mean and
+	               * variance along an axis; for RT_NORM_RMS the mean is 0. All have out's extents. Factor 1
+	               * and addend 0 are scalars. */
+	RT_TASK_BITCAST, /* out[i] = in[0][i], the same bits; element types of one size */
+	RT_TASK_GATHER,  /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
 	                 * others are 0 */
-	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
+	RT_TASK_TOPK,  /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
-	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
+	RT_TASK_ROUTE, /* out[i] = the places of the elements of in[0], in order of their buckets; see below
 	                 */
-	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
+	RT_TASK_COUNT, /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
 	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
+
+enum rt_norm { RT_NORM_RMS, RT_NORM_LAYER };
 
 /* A scalar operand. f is for arithmetic in floats, i for arithmetic in integers. Set both. */
 struct rt_scalar {
@@ -63,6 +68,7 @@ struct rt_task {
 	union {
 		enum pointwise op;        /* for POINTWISE */
 		enum reduce_op reduce;    /* for REDUCE; REDUCE_AVG is mean */
+		enum rt_norm norm;        /* for NORM */
 		struct {                  /* for GEMM */
 			bool has_bias;    /* in[2] is present, broadcast by stride 0 */
 			bool accumulate;  /* the sum is added to out; not with a bias */
@@ -71,7 +77,7 @@ struct rt_task {
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA, TOPK, SOFTMAX: the axis (a number). */
+	                * IOTA, TOPK, SOFTMAX, NORM: the axis (a number). */
 	struct rt_unit *unit; /* for UNIT */
 	struct rt_pack *pack; /* GEMM: pack of in[1]; NULL: none */
 	uint64_t contents;    /* count of the contents of in[1] when the task runs, from 1 on */

@@ -406,6 +406,37 @@ static inline void cases_softmax(void)
 	softmax(DTYPE_BF16, (const int64_t[]){2, 700, 40}, DENSE, 1, false, false, 0);
 }
 
+static inline void norm(enum dtype t, enum dtype out, const int64_t *n, enum layout in, enum rt_norm kind,
+                        unsigned numbers)
+{
+	struct scene *s = scene_new("norm");
+	s->task = (struct rt_task){.kernel = RT_TASK_NORM, .axes = 2, .norm = kind, .scalars = numbers};
+	s->task.in[0] = scene_view(s, t, 3, n, in, false);
+	for (unsigned k = 1; k < 3; k++)
+		if (!(numbers >> k & 1))
+			s->task.in[k] = scene_view(s, k == 1 ? t : DTYPE_F32, 3, n,
+			                           k == 1 ? OUTER_ONE : INNER_ONE, false);
+	s->task.out = scene_view(s, out, 3, n, DENSE, false);
+	s->task.scalar[0].f = 1e-5;
+	s->ulps = 16;
+}
+
+static inline void cases_norm(void)
+{
+	for (int k = 0; k < 5; k++)
+		for (unsigned numbers = 0; numbers < 8; numbers += 2) {
+			norm(DTYPE_F32, DTYPE_F32, shape[k], DENSE, RT_NORM_LAYER, numbers);
+			norm(k & 1 ? DTYPE_F64 : DTYPE_BF16, k & 1 ? DTYPE_F64 : DTYPE_F32, shape[k],
+			     k & 1 ? GAPS : TURNED, RT_NORM_RMS, numbers);
+		}
+	norm(DTYPE_BF16, DTYPE_F32, (const int64_t[]){2, 3, 4096}, DENSE, RT_NORM_LAYER, 0);
+	norm(DTYPE_F16, DTYPE_F32, (const int64_t[]){3, 5, 1004}, OFF, RT_NORM_LAYER, 4);
+	norm(DTYPE_F32, DTYPE_F32, (const int64_t[]){1, 3, 8192}, DENSE, RT_NORM_RMS, 4);
+	norm(DTYPE_F8E4M3, DTYPE_F32, (const int64_t[]){3, 5, 64}, DENSE, RT_NORM_LAYER, 6);
+	norm(DTYPE_F32, DTYPE_F32, (const int64_t[]){1, 2, 20000}, DENSE, RT_NORM_LAYER, 0); /* read again */
+	norm(DTYPE_BF16, DTYPE_F32, (const int64_t[]){1, 2, 40000}, TURNED, RT_NORM_RMS, 2);
+}
+
 static inline struct scene *gather(enum dtype t, enum dtype index, bool rows, int64_t first)
 {
 	struct scene *s = scene_new("gather");
@@ -530,6 +561,7 @@ static inline void all_cases(void)
 	cases_reduce();
 	cases_arrays();
 	cases_softmax();
+	cases_norm();
 	cases_index();
 	cases_experts();
 	cases_gemm();

@@ -45,6 +45,7 @@ DEVICE u32 quotient(u32 n, struct divisor d) { return ((u32)((u64)n * d.multipli
 #define OWN(name) name##_of[thread]
 #define ALIGNED
 #define MOVE(bytes, to, from) __builtin_memcpy(to, from, bytes)
+#define SUM_THREADS(name, n) sum_threads(name##_of, n)
 #else
 #define KERNEL                                                                                               \
 	extern "C" __global__ void __launch_bounds__(THREADS)                                                \
@@ -71,5 +72,43 @@ template <int bytes> DEVICE void move(void *to, const void *from)
 		*(u8 *)to = *(const u8 *)from;
 }
 #define MOVE(bytes, to, from) move<bytes>(to, from)
+#define SUM_THREADS(name, n) sum_threads<n>(name##_own[0])
 #endif
 #define THREADS 256
+/* Adds up x of n consecutive threads, n a power of two; all of them get the sum. A phase of the kernel lies
+ * between two calls. The order is the same on a GPU and on the host: pairs of a warp, then warps. */
+#ifdef HIRC_HOST
+DEVICE void sum_threads(f64 (*x)[1], u32 n)
+{
+	for (u32 apart = n < 32 ? n / 2 : 16; apart > 0; apart /= 2) {
+		f64 before[THREADS];
+		for (u32 k = 0; k < THREADS; k++)
+			before[k] = x[k][0];
+		for (u32 k = 0; k < THREADS; k++)
+			x[k][0] = before[k] + before[k ^ apart];
+	}
+	for (u32 first = 0; first < THREADS && n > 32; first += n) {
+		f64 sum = x[first][0];
+		for (u32 k = 32; k < n; k += 32)
+			sum += x[first + k][0];
+		for (u32 k = 0; k < n; k++)
+			x[first + k][0] = sum;
+	}
+}
+#else
+template <int n> DEVICE void sum_threads(f64 &x)
+{
+	for (u32 apart = n < 32 ? n / 2 : 16; apart > 0; apart /= 2)
+		x += __shfl_xor_sync(~0u, x, apart);
+	if (n > 32) {
+		__shared__ f64 part[THREADS / 32];
+		u32 first = threadIdx.x / n * (n / 32);
+		if (threadIdx.x % 32 == 0)
+			part[threadIdx.x / 32] = x;
+		__syncthreads();
+		x = part[first];
+		LOOP (k, n / 32 - 1)
+			x += part[first + 1 + k];
+	}
+}
+#endif
