@@ -1,5 +1,6 @@
 /* run_rank: the work of one rank: agrees, plans, runs, checks, writes. */
 #include "base/hash.h"
+#include "cli/bench.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_report.h"
@@ -304,7 +305,9 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 	status = open_trace(job, r, &t);
 	if (t)
 		status = exec_trace(e, &t->tracer);
-	bool reorders = false;
+	bool reorders = false, times_steps = r->stats && r->repeat > 1, one_clock = false;
+	if (status == STATUS_OK && times_steps)
+		status = bench_same_host(job, &one_clock);
 	if (status == STATUS_OK && r->check && r->repeat > 1)
 		status = any_reorders(job, e, &reorders);
 	bool replays = run_replays_order(r);
@@ -322,11 +325,15 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 		if (t)
 			trace_run(t);
 		exec_set_reversed(e, replays && k == 0);
-		int64_t start = rt_clock_us();
+		if (status == STATUS_OK && times_steps)
+			status = bench_start(job, one_clock);
+		int64_t start_us = rt_clock_us();
+		struct run_moment moment = {.start = bench_now_ns()};
 		if (status == STATUS_OK)
 			status = exec_run(e);
+		moment.finish = bench_now_ns();
 		if (status == STATUS_OK)
-			run_times_add(times, rt_clock_us() - start, exec_issued_us(e) - start);
+			run_times_add(times, moment, exec_issued_us(e) - start_us);
 		if (status == STATUS_OK && same)
 			status = run_download_outputs(e, p);
 		if (status == STATUS_OK)
@@ -339,7 +346,7 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 	if (status == STATUS_OK)
 		status = run_write_outputs(job, r, p, e);
 	if (status == STATUS_OK && r->stats)
-		status = run_stats(job, r, e, times, &report.stats);
+		status = run_stats(job, r, e, times, one_clock, &report.stats);
 	if (status == STATUS_OK && !r->json)
 		status = run_printed(job, output_write(&report.stats));
 	if (status == STATUS_OK && r->check) {

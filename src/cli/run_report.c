@@ -128,7 +128,22 @@ static struct table ranks_table(const struct rank_stats *all, int n, bool repeat
 	return t;
 }
 
-static void put_stats(const struct rank_stats *all, int n, const struct run *r, struct buf *out)
+/* Puts the times of steps. One rank's are in its row. */
+static void put_step(const struct run_step *step, int n, const struct run *r, struct buf *out)
+{
+	if (r->json && r->repeat > 1)
+		buf_printf(out, "\"step\": {\"time_us\": %lld, \"median_us\": %lld},\n  ",
+		           (long long)step->fastest, (long long)step->median);
+	else if (r->json)
+		buf_puts(out, "\"step\": null,\n  ");
+	else if (r->repeat > 1 && n > 1)
+		buf_printf(
+		    out, "all ranks, from the first start to the last end: fastest %lld us, median %lld us\n",
+		    (long long)step->fastest, (long long)step->median);
+}
+
+static void put_stats(const struct rank_stats *all, int n, const struct run *r, const struct run_step *step,
+                      struct buf *out)
 {
 	enum table_format format = r->json ? TABLE_JSON : TABLE_TEXT;
 	struct table ranks = ranks_table(all, n, r->repeat > 1, format);
@@ -137,7 +152,10 @@ static void put_stats(const struct rank_stats *all, int n, const struct run *r, 
 		buf_puts(out, "{\"ranks\": ");
 	table_put(&ranks, out);
 	if (r->json)
-		buf_puts(out, ",\n  \"operations\": ");
+		buf_puts(out, ",\n  ");
+	put_step(step, n, r, out);
+	if (r->json)
+		buf_puts(out, "\"operations\": ");
 	if (r->json || table_rows(&operations))
 		table_put(&operations, out);
 	if (r->json)
@@ -147,16 +165,19 @@ static void put_stats(const struct rank_stats *all, int n, const struct run *r, 
 }
 
 enum status run_stats(struct rt_job *job, const struct run *r, struct exec *e, const struct run_times *times,
-                      struct buf *out)
+                      bool one_clock, struct buf *out)
 {
+	struct run_step step = {0};
 	struct rank_stats mine = {.fastest = times->fastest,
 	                          .median = run_times_median(times),
 	                          .issue = run_times_median_issue(times)},
 	                  *all = mem_zalloc(sizeof *all * (size_t)job->size);
 	exec_stats(e, &mine.exec);
 	enum status status = rt_job_allgather(job, "statistics", &mine, sizeof mine, all);
+	if (status == STATUS_OK && r->repeat > 1)
+		status = run_times_step(job, times, one_clock, &step);
 	if (status == STATUS_OK && job->rank == 0)
-		put_stats(all, job->size, r, out);
+		put_stats(all, job->size, r, &step, out);
 	free(all);
 	return status;
 }

@@ -14,7 +14,7 @@ struct run_report {
 
 /* Collective. Puts --stats for all ranks, on rank 0. */
 enum status run_stats(struct rt_job *job, const struct run *r, struct exec *e, const struct run_times *times,
-                      struct buf *out);
+                      bool one_clock, struct buf *out);
 /* On rank 0, print the verdict as text, or all results as JSON. False after reporting that standard output
  * cannot be written. */
 bool run_report_verdict(const struct check_verdict *v, int ranks);
