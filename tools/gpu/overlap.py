@@ -1,8 +1,8 @@
 """Programs of several ranks on one GPU, for measuring overlap: each as a whole, in steps, and its two halves alone.
 
 A case has programs by name: `serial` moves, then computes; `pipeline` does both at once, in steps; `compute` and
-`copies` are the halves of it. The ranks are threads and share the GPU. No pipeline can take less than the
-longer of its halves, which is the roofline.
+`copies` are the halves of it. The ranks are threads and share the GPU, where products and copies both use the
+multiprocessors: little can be won by doing them at once.
 """
 import re
 
@@ -45,6 +45,13 @@ CASES = {
 # How each pipeline is cut: options and numbers of steps, of which the fastest counts. A ring has as many as ranks.
 STEPS = {"ag_matmul": (("--pipeline=p2p",), (None,)), "matmul_rs": (("--pipeline=p2p",), (None,)),
          "row_parallel_linear": ((), (2, 4, 8))}
+
+
+def operations(case, sizes):
+    """Returns the number of operations of a case's products."""
+    if case == "row_parallel_linear":
+        return 2 * sizes["t"] * sizes["h"] * 4 * sizes["h"]
+    return 2 * sizes["m"] * sizes["k"] * sizes["n"]
 
 
 def text_of(case, kind, ranks, sizes, steps):

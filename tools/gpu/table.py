@@ -30,10 +30,10 @@ class Table:
         self.write(row, measured, reference, by, "" if ratio is None else f"{ratio:.3f}", goal,
                    {None: "", True: "yes", False: "no"}[ok])
 
-    def not_run(self, row, why, goal):
+    def not_run(self, row, why, goal, measured=""):
         """Adds a row whose goal is missed. why: the reason, something missing or a failure."""
         self.missed += 1
-        self.write(row, "", "", "", "", goal, str(why))
+        self.write(row, measured, "", "", "", goal, str(why))
 
     def note(self, text):
         if text not in self.notes:

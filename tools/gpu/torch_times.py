@@ -4,6 +4,11 @@
     linear T H S TIMES       the T×4H by H×4H linear layer of bf16 in S chunks of rows
     eager STEPS N TIMES      the host's time to issue STEPS additions of N floats
     graph STEPS N TIMES      the same as a torch.cuda.CUDAGraph: the time to issue a replay
+    layernorm|rmsnorm|softmax|residual ROWS N STEPS TIMES
+                             a function of rows of bf16, STEPS times; residual: a layernorm of a sum
+    overlap CASE RANKS STEPS SIZE... TIMES
+                             products and copies of a case of overlap.py, for RANKS ranks with a stream for products
+                             and one for copies each: the faster of in STEPS steps and one after the other
 
 Exits with 77 and a line with the reason if there is no torch, or no GPU that it can use.
 """
@@ -82,6 +87,148 @@ def graph(steps, n, times):
     return median(times, recorded.replay, issue=True)
 
 
+def rows_of(what):
+    def measure(rows, n, steps, times):
+        x, r, g, b = drawn(rows, n), drawn(rows, n), drawn(n), drawn(n)
+        functions = torch.nn.functional
+        one = {"layernorm": lambda: functions.layer_norm(x, (n,), g, b),
+               "rmsnorm": lambda: functions.rms_norm(x, (n,), g),
+               "softmax": lambda: torch.softmax(x, -1),
+               "residual": lambda: functions.layer_norm(x + r, (n,), g, b)}[what]
+
+        def several():
+            for _ in range(steps):
+                one()
+        return median(times, several)
+    return measure
+
+
+# ---- products and copies of ranks that share the GPU: all products, then all copies, or both in steps
+
+
+def empty(*sizes):
+    return torch.empty(*sizes, device="cuda", dtype=torch.bfloat16)
+
+
+def meet(streams):
+    """Makes all streams wait for each other."""
+    for stream in streams:
+        for other in streams:
+            if stream is not other:
+                stream.wait_stream(other)
+
+
+def ag_matmul(ranks, _, m, k, n):
+    """Rank r gathers the rows of all ranks, and multiplies them by its columns."""
+    x, w = [drawn(m // ranks, k) for _ in range(ranks)], [drawn(k, n // ranks) for _ in range(ranks)]
+    g = [empty(m, k) for _ in range(ranks)]
+    y = [empty(m, n // ranks) for _ in range(ranks)]
+
+    def serial(compute, _):
+        for r in range(ranks):
+            with torch.cuda.stream(compute[r]):
+                for to, rows in zip(g[r].chunk(ranks), x):
+                    to.copy_(rows)
+                torch.matmul(g[r], w[r], out=y[r])
+
+    def steps(compute, copies):
+        for i in range(ranks):
+            for r in range(ranks):
+                of = (r + i) % ranks
+                rows, to = x[of], y[r].chunk(ranks)[of]
+                if i:
+                    rows = g[r].chunk(ranks)[of]
+                    with torch.cuda.stream(copies[r]):
+                        rows.copy_(x[of])
+                    compute[r].wait_stream(copies[r])
+                with torch.cuda.stream(compute[r]):
+                    torch.matmul(rows, w[r], out=to)
+    return serial, steps
+
+
+def matmul_rs(ranks, _, m, k, n):
+    """Rank r has a part of the contraction, and gets the sum of all parts of its rows."""
+    x, w = [drawn(m, k // ranks) for _ in range(ranks)], [drawn(k // ranks, n) for _ in range(ranks)]
+    p = [empty(m, n) for _ in range(ranks)]
+    y = [empty(m // ranks, n) for _ in range(ranks)]
+
+    def add(r, of, first):
+        part = p[of].chunk(ranks)[r]
+        if first:
+            y[r].copy_(part)
+        else:
+            y[r].add_(part)
+
+    def serial(compute, _):
+        for r in range(ranks):
+            with torch.cuda.stream(compute[r]):
+                torch.matmul(x[r], w[r], out=p[r])
+        meet(compute)
+        for r in range(ranks):
+            with torch.cuda.stream(compute[r]):
+                for of in range(ranks):
+                    add(r, of, of == 0)
+
+    def steps(compute, copies):
+        for i in range(ranks):  # in step i, rank r makes its part of the rows of rank r - i
+            for r in range(ranks):
+                to = (r - i) % ranks
+                with torch.cuda.stream(compute[r]):
+                    torch.matmul(x[r].chunk(ranks)[to], w[r], out=p[r].chunk(ranks)[to])
+                copies[to].wait_stream(compute[r])
+                with torch.cuda.stream(copies[to]):
+                    add(to, r, i == 0)
+    return serial, steps
+
+
+def row_parallel_linear(ranks, s, t, h):
+    """Rank r has a part of the contraction; all ranks get the sum of all parts."""
+    x, w = [drawn(t, 4 * h // ranks) for _ in range(ranks)], [drawn(h, 4 * h // ranks) for _ in range(ranks)]
+    p, y = [empty(t, h) for _ in range(ranks)], [empty(t, h) for _ in range(ranks)]
+
+    def multiply(streams, rows):
+        for r in range(ranks):
+            with torch.cuda.stream(streams[r]):
+                torch.matmul(x[r][rows], w[r].t(), out=p[r][rows])
+
+    def reduce(streams, rows):
+        """Rank r adds up block r of the rows, and gives it to the others."""
+        size = (rows.stop - rows.start) // ranks
+        for r in range(ranks):
+            block = slice(rows.start + r * size, rows.start + (r + 1) * size)
+            with torch.cuda.stream(streams[r]):
+                torch.add(p[0][block], p[1][block], out=y[r][block])
+                for other in range(2, ranks):
+                    y[r][block].add_(p[other][block])
+                for other in range(ranks):
+                    if other != r:
+                        y[other][block].copy_(y[r][block])
+
+    def serial(compute, _):
+        multiply(compute, slice(0, t))
+        meet(compute)
+        reduce(compute, slice(0, t))
+
+    def steps(compute, copies):
+        for k in range(s):
+            rows = slice(k * t // s, (k + 1) * t // s)
+            multiply(compute, rows)
+            for stream in copies:
+                for other in compute:
+                    stream.wait_stream(other)
+            reduce(copies, rows)
+    return serial, steps
+
+
+def overlap(case, ranks, steps, *rest):
+    *sizes, times = rest
+    compute, copies = ([torch.cuda.Stream() for _ in range(ranks)] for _ in range(2))
+    make = {"ag_matmul": ag_matmul, "matmul_rs": matmul_rs, "row_parallel_linear": row_parallel_linear}[case]
+    return min(median(times, lambda way=way: way(compute, copies)) for way in make(ranks, steps, *sizes))
+
+
 with torch.no_grad():
-    what = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph}[sys.argv[1]]
-    print(f"{what(*map(int, sys.argv[2:])):.3f}")
+    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "overlap": overlap,
+             **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")}}
+    given = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
+    print(f"{known[sys.argv[1]](*given):.3f}")
