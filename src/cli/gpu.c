@@ -49,6 +49,7 @@ struct plan_target gpu_options_plan(const struct gpu_options *o, const char *tar
 {
 	struct plan_target plan = {.streams = streams};
 	plan.transposes = is_cuda(target);
+	plan.row = is_cuda(target) ? RT_UNIT_ROW : 0;
 	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;
 	if (is_cuda(target))
 		plan.epilogues = UINT64_C(1) << POINTWISE_GELU_TANH | (uint64_t)o->fuse_relu

@@ -16,6 +16,8 @@
 
 enum { KEPT_ELEMENTS = 32, KEPT_BYTES = 128 }; /* of a thread; as many as fit one of the limits */
 
+_Static_assert(KEPT_ELEMENTS *KERNEL_THREADS >= RT_UNIT_ROW, "the rows of units fit");
+
 struct norm {
 	struct kernel_steps *s;
 	const struct rt_task *t; /* the step that is the norm */

@@ -8,6 +8,7 @@
 #include "plan/plan_boxes.h"
 #include "plan/plan_hoist.h"
 #include "plan/plan_memory.h"
+#include "plan/plan_norms.h"
 #include "plan/plan_packs.h"
 #include "plan/plan_products.h"
 #include "plan/planner.h"
@@ -499,7 +500,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 		plan_hoist(p);
 	mark_varying(p);
 	if (!b.failed)
-		plan_products(p, target);
+		plan_products(p, target), plan_norms(p, target);
 	mark_fixed(p);
 	if (!b.failed && !target->unplaced)
 		plan_packs(p);

@@ -228,6 +228,7 @@ struct plan_target {
 	int64_t page;       /* sizes of symmetric buffers are multiples of this; 0: the host's page */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* bit set of enum pointwise: functions that can be part of a product's task */
+	int64_t row;        /* elements of the longest row of a norm that a unit may have; 0: no such units */
 	bool poisons;       /* a Deallocate fills the buffer with numbers that no program computes */
 	bool externs;       /* leave out operations of other systems; for reading only */
 	bool unplaced;      /* no two slots share a place, no copies of matrices are kept; for reading only */

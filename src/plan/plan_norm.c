@@ -61,8 +61,9 @@ static void softmax(struct norm *x, struct plan_view out, struct plan_view from,
 	plan_task_emit(x->b, &t);
 }
 
-/* Returns the window on an operand whose axes match the result's from the right. */
-static struct plan_view aligned(struct norm *x, const struct view *v)
+/* Returns the window on an operand whose axes match the result's from the right. Axes before `keep` with one
+ * element are left out. */
+static struct plan_view aligned(struct norm *x, const struct view *v, unsigned keep)
 {
 	struct plan_view out = {0};
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
@@ -70,7 +71,7 @@ static struct plan_view aligned(struct norm *x, const struct view *v)
 	for (unsigned c = 0; c < v->rank; c++)
 		dim[c] = (int)x->nd - (int)v->rank + (int)c;
 	plan_follow(x->b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	x->ok &= plan_window(x->b, v, x->nd, x->n, map, at, 0, &out);
+	x->ok &= plan_window(x->b, v, x->nd, x->n, map, at, keep, &out);
 	return out;
 }
 
@@ -94,7 +95,7 @@ static void plan_softmax(struct norm *x, const struct view *in)
 	if (!plan_require_whole(x->b, x->op, in, (unsigned)axis) ||
 	    !plan_require_whole(x->b, x->op, x->result, (unsigned)axis))
 		return;
-	struct plan_view out = aligned(x, x->result), from = aligned(x, in);
+	struct plan_view out = aligned(x, x->result, 0), from = aligned(x, in, 0);
 	if (x->ok)
 		softmax(x, out, from, (unsigned)axis, NULL, NULL);
 }
@@ -109,13 +110,13 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, e
 	plan_task_start(&t, RT_TASK_NORM);
 	t.op = (uint8_t)kind;
 	t.in_n = 3;
-	t.axes = axis;
 	t.scalar[0].literal = float_attribute(x, "eps", 1e-5);
 	t.scalar[1].literal = 1;
-	t.out = aligned(x, x->result);
+	t.out = aligned(x, x->result, axis);
+	t.axes = t.out.nd - 1u;
 	for (unsigned k = 0; k < 3; k++)
 		if (k < count)
-			t.in[k] = aligned(x, in[k]);
+			t.in[k] = aligned(x, in[k], axis);
 		else
 			t.scalars |= (uint8_t)(1u << k);
 	if (x->ok)
@@ -155,7 +156,7 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
 	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &vw);
-	struct plan_view out = aligned(x, x->result);
+	struct plan_view out = aligned(x, x->result, 0);
 	if (!x->ok)
 		return;
 	n[rows] = x->n[rows], n[last] = keys;

@@ -14,6 +14,7 @@
  *     plan_bucket.c     pack and unpack
  *     plan_unit.c       several operations as one task
  *     plan_products.c   products with copies before and functions after them
+ *     plan_norms.c      norms with elementwise tasks before and after them
  *     plan_norm.c       softmax, attention, norms
  *     plan_comm.c       collectives
  *     plan_pack.c       buffers of collectives

@@ -99,7 +99,10 @@ struct rt_task {
 
 /* Tasks that iterate over the same elements: COPY, FILL, POINTWISE, BITCAST, and REDUCE over the same
  * axes. Values between them are in blocks of the lane's memory, one block of elements at a time; their
- * views have extents only. A step sees the writes of earlier steps. */
+ * views have extents only. A step sees the writes of earlier steps. On the device "cuda" one of the steps may be a
+ * NORM along the last axis, of at most RT_UNIT_ROW elements; then no other is a REDUCE, and the steps after it see,
+ * of the values made before it, only its operand. */
+enum { RT_UNIT_ROW = 8192 };
 struct rt_step {
 	struct rt_task task;
 	uint8_t local[4]; /* of out, in[0], in[1], in[2]: number of a block + 1; 0: memory */
