@@ -49,6 +49,7 @@ struct cuda {
 	struct cuda_gemms *gemms;
 	struct cuda_launch_cache *launch_cache;
 	struct cuda_streams *streams; /* see cuda_device.h */
+	bool captured; /* work is captured into a graph that ranks share: no stream may be queried */
 };
 
 /* Memory that the device has allocated. */

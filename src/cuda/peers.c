@@ -14,6 +14,7 @@
  * and while it is issued. So a rank that closes the transport knows that no other is about to use its
  * memory. */
 #include "cuda/peers.h"
+#include "cuda/peers_graph.h"
 #include <pthread.h>
 
 enum { SPARE_STREAMS = 8 /* for messages */ };
@@ -37,6 +38,7 @@ struct place {
 struct shared {
 	_Atomic int users;
 	struct cuda_messages *messages;
+	struct peers_graph *graph;
 	pthread_mutex_t lock;
 	VEC(struct place *) place; /* owned; protected by the lock */
 	struct rt_bell bell[];     /* by rank */
@@ -52,6 +54,7 @@ struct peers {
 	struct cuda_transport base;
 	struct shared *shared;
 	struct peers_team *team; /* by id */
+	struct peers_graph_rank graph;
 };
 
 static void wake(struct peers *p, int rank)
@@ -242,7 +245,8 @@ static enum status poll_peers_request(struct cuda_transport *t, struct rt_reques
 		return STATUS_OK;
 	r->event = r->given;
 	pthread_mutex_unlock(&team->place->lock);
-	return cuda_await(t->c, team->stream, r->event); /* the device must not be idle before it */
+	/* the device must not be idle before it */
+	return t->c->captured ? STATUS_OK : cuda_await(t->c, team->stream, r->event);
 }
 
 static enum status peers_progress(struct rt_transport *t, bool *moved)
@@ -285,6 +289,37 @@ static enum status peers_team(struct rt_transport *t, int id, const int *ranks, 
 	return cuda_stream_new(p->base.c, &p->team[id].stream);
 }
 
+/* ---- graphs */
+
+static enum status begin_peers_graph(struct rt_transport *t, void *stream)
+{
+	struct peers *p = (struct peers *)t;
+	return peers_graph_begin(p->base.c, &p->graph, stream);
+}
+
+static enum status end_peers_graph(struct rt_transport *t, void *stream, void **graph)
+{
+	struct peers *p = (struct peers *)t;
+	return peers_graph_end(p->base.c, &p->graph, stream, graph);
+}
+
+static enum status replay_peers_graph(struct rt_transport *t, void *stream, void *graph)
+{
+	struct peers *p = (struct peers *)t;
+	return peers_graph_replay(p->base.c, &p->graph, stream, graph);
+}
+
+static void drop_peers_graph(struct rt_transport *t, void *stream)
+{
+	struct peers *p = (struct peers *)t;
+	peers_graph_drop(p->base.c, &p->graph, stream);
+}
+
+static void free_peers_graph(struct rt_transport *t, void *graph)
+{
+	peers_graph_end_use(((struct peers *)t)->base.c, graph);
+}
+
 /* ---- beginning and end */
 
 static struct shared *shared_new(int ranks)
@@ -293,6 +328,7 @@ static struct shared *shared_new(int ranks)
 	atomic_init(&all->users, ranks);
 	pthread_mutex_init(&all->lock, NULL);
 	all->messages = cuda_messages_new();
+	all->graph = peers_graph_new(ranks);
 	return all;
 }
 
@@ -307,6 +343,7 @@ static void shared_leave(struct shared *all)
 	vec_free(&all->place);
 	pthread_mutex_destroy(&all->lock);
 	cuda_messages_free(all->messages);
+	peers_graph_free(all->graph);
 	free(all);
 }
 
@@ -339,6 +376,11 @@ static const struct rt_transport_ops peers_ops = {
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,
+    .graph_begin = begin_peers_graph,
+    .graph_end = end_peers_graph,
+    .replay = replay_peers_graph,
+    .graph_drop = drop_peers_graph,
+    .graph_free = free_peers_graph,
     .close = peers_close,
 };
 
@@ -355,6 +397,8 @@ enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transp
 		p->base.look = poll_peers_request;
 		p->base.spare.most = SPARE_STREAMS;
 		p->shared = all[0];
+		p->graph.all = p->shared->graph;
+		p->base.base.captures = true;
 		p->base.messages = p->shared->messages;
 		p->base.bell = &p->shared->bell[job->rank];
 		*out = &p->base.base;

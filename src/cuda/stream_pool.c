@@ -8,7 +8,7 @@ enum status cuda_stream_pool_stream(struct cuda *c, struct cuda_stream_pool *s, 
 		*out = s->stream.at[0];
 		return STATUS_OK;
 	}
-	for (uint32_t k = 0; k < s->stream.n; k++) {
+	for (uint32_t k = 0; k < s->stream.n && !c->captured; k++) {
 		CUresult r = c->api->cuStreamQuery(s->stream.at[k]);
 		if (r == CUDA_SUCCESS) {
 			*out = s->stream.at[k];
@@ -32,6 +32,8 @@ enum status cuda_stream_pool_stream(struct cuda *c, struct cuda_stream_pool *s, 
 enum status cuda_stream_pool_follow(struct cuda *c, struct cuda_stream_pool *s, CUevent event)
 {
 	CUstream stream;
+	if (c->captured) /* the graph ends when all of it is over */
+		return STATUS_OK;
 	enum status status = cuda_stream_pool_stream(c, s, &stream);
 	if (status == STATUS_OK && !cuda_call(c, cuStreamWaitEvent, stream, event, 0))
 		status = rt_job_status(c->base.job);

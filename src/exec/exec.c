@@ -555,20 +555,31 @@ bool exec_reorders(const struct exec *e)
 	return false;
 }
 
+/* Returns the first statement that cannot be in a graph, since the host reads counts for it; 0: none. */
+static op_id find_late(const struct plan *p)
+{
+	for (uint32_t k = 0; k < p->code.n; k++) {
+		const struct plan_instruction *i = &p->code.at[k];
+		if (i->code == PLAN_COLLECTIVE && p->collective.at[i->a].is_late)
+			return i->statement;
+	}
+	return 0;
+}
+
 bool exec_can_replay(const struct exec *e, op_id *statement)
 {
 	*statement = 0;
 	if (!rt_engine_captures(e->engine))
 		return false;
-	for (uint32_t k = 0; k < e->p->code.n; k++) {
-		const struct plan_instruction *i = &e->p->code.at[k];
-		if (i->code == PLAN_COLLECTIVE && e->p->collective.at[i->a].is_late) {
-			*statement =
-			    i->statement; /* the host reads the counts, so this cannot be in a graph */
-			return false;
-		}
-	}
-	return true;
+	*statement = find_late(e->p);
+	if (!e->transport->ops->graph_begin)
+		return !*statement;
+	op_id *all = mem_zalloc(sizeof *all * (size_t)e->job->size); /* one graph for all ranks */
+	enum status status = rt_job_allgather(e->job, "graphs", statement, sizeof *all, all);
+	for (int k = 0; k < e->job->size && !*statement; k++)
+		*statement = all[k];
+	free(all);
+	return status == STATUS_OK && !*statement;
 }
 
 enum status exec_capture(struct exec *e)

@@ -304,6 +304,23 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen)
 		sched_yield();
 }
 
+void issue_settle(struct issue_engine *e)
+{
+	struct rt_watch watch = {0};
+	int64_t since = rt_clock_us();
+	while (!rt_engine_failed(&e->base) && (e->queued || e->unissued.n)) {
+		bool moved = false;
+		uint32_t seen = issue_seen(e);
+		advance_issue(e, &moved);
+		if (moved)
+			since = rt_clock_us();
+		else if (rt_watch_expired(&watch, e->base.job))
+			rt_engine_stuck(&e->base);
+		else
+			issue_pause(e, rt_clock_us() - since, seen);
+	}
+}
+
 /* Prints the work that the device has not finished, for the report if nothing moves any more. */
 static void say_what_is_under_way(struct issue_engine *e)
 {

@@ -119,6 +119,9 @@ void issue_pause(struct issue_engine *e, int64_t waited, uint32_t seen);
 /* Returns read of the transport; 0 without one. */
 uint32_t issue_seen(const struct issue_engine *e);
 
+/* Returns when all queues are empty and the device has all communications, or the job has failed. */
+void issue_settle(struct issue_engine *e);
+
 /* Communications: queue_issue_comm.c */
 
 struct team *issue_team(struct issue_engine *e, int id);

@@ -2,9 +2,30 @@
  *
  *     fork: an event of main ──> each other stream that is used waits for it ──> main waits for all of them
  *
- * So everything issued from begin to end is one graph, which begins and ends in main. */
+ * So everything issued from begin to end is one graph, which begins and ends in main. Where the transport has
+ * functions for graphs, it is one graph for all ranks. */
 #include "rt/queue_issue.h"
 #include <assert.h>
+
+/* Returns the transport if its ranks have one graph; otherwise NULL. */
+static struct rt_transport *sharing_transport(const struct issue_engine *e)
+{
+	return e->base.transport && e->base.transport->ops->graph_begin ? e->base.transport : NULL;
+}
+
+static enum status begin_graph(struct issue_engine *e, struct stream *main)
+{
+	struct rt_transport *t = sharing_transport(e);
+	return t ? t->ops->graph_begin(t, main->device)
+	         : e->device->capture_begin(e->base.device, main->device);
+}
+
+static enum status end_graph(struct issue_engine *e, struct stream *main, void **graph)
+{
+	struct rt_transport *t = sharing_transport(e);
+	return t ? t->ops->graph_end(t, main->device, graph)
+	         : e->device->capture_end(e->base.device, main->device, graph);
+}
 
 void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origin at)
 {
@@ -27,8 +48,8 @@ enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)
 	const struct rt_origin nowhere = {.iteration = -1};
 	for (struct rt_stream *k = engine->streams; k; k = k->next)
 		((struct stream *)k)->captured = k == main;
-	if (!issue_failed(e, e->device->capture_begin(engine->device, s->device))) {
-		e->capturing = s;
+	e->capturing = s;
+	if (!issue_failed(e, begin_graph(e, s))) {
 		e->fork = issue_record(e, s, nowhere);
 	}
 	return rt_job_status(engine->job);
@@ -56,13 +77,13 @@ enum status rt_capture_end(struct rt_engine *engine, struct rt_stream *main, voi
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	struct stream *s = (struct stream *)main;
-	assert(!e->queued && !e->unissued.n); /* transports that support graphs issue at once */
+	issue_settle(e); /* ranks with one graph wait for each other's calls */
+	assert(rt_engine_failed(engine) || (!e->queued && !e->unissued.n));
 	join_graph(e, s);
 	if (e->fork)
 		e->device->release(engine->device, e->fork);
 	e->fork = NULL;
-	if (!rt_engine_failed(engine) &&
-	    !issue_failed(e, e->device->capture_end(engine->device, s->device, graph)))
+	if (!rt_engine_failed(engine) && !issue_failed(e, end_graph(e, s, graph)))
 		e->capturing = NULL;
 	return rt_job_status(engine->job);
 }
@@ -70,19 +91,28 @@ enum status rt_capture_end(struct rt_engine *engine, struct rt_stream *main, voi
 enum status rt_replay(struct rt_engine *engine, struct rt_stream *main, void *graph)
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
-	issue_failed(e, e->device->replay(engine->device, ((struct stream *)main)->device, graph));
+	struct rt_transport *t = sharing_transport(e);
+	void *stream = ((struct stream *)main)->device;
+	issue_failed(e,
+	             t ? t->ops->replay(t, stream, graph) : e->device->replay(engine->device, stream, graph));
 	return rt_job_status(engine->job);
 }
 
 void rt_graph_free(struct rt_engine *engine, void *graph)
 {
-	if (graph)
+	struct rt_transport *t = sharing_transport((struct issue_engine *)engine);
+	if (graph && t)
+		t->ops->graph_free(t, graph);
+	else if (graph)
 		engine->device->ops->async->graph_free(engine->device, graph);
 }
 
 void issue_graph_drop(struct issue_engine *e)
 {
-	if (e->capturing)
+	struct rt_transport *t = sharing_transport(e);
+	if (e->capturing && t)
+		t->ops->graph_drop(t, e->capturing->device);
+	else if (e->capturing)
 		e->device->capture_drop(e->base.device, e->capturing->device);
 	if (e->fork)
 		e->device->release(e->base.device, e->fork);

@@ -124,6 +124,15 @@ struct rt_transport_ops {
 	 * runs; after a failure the device ends work for which freeing would wait. NULL: neither is
 	 * needed. */
 	void (*before_free)(struct rt_transport *t);
+	/* One graph for the work of all ranks, in place of the functions of struct rt_async_ops, which make one
+	 * for each rank. Collective, except graph_drop. NULL: ranks have their own graphs. graph_begin makes the
+	 * device's stream a part of the graph; before graph_end, it waits for everything that is captured.
+	 * replay begins once all ranks have called it. */
+	enum status (*graph_begin)(struct rt_transport *t, void *stream);
+	enum status (*graph_end)(struct rt_transport *t, void *stream, void **graph);
+	enum status (*replay)(struct rt_transport *t, void *stream, void *graph);
+	void (*graph_drop)(struct rt_transport *t, void *stream);
+	void (*graph_free)(struct rt_transport *t, void *graph);
 	/* Drops requests that are not done, and closes the transport. */
 	void (*close)(struct rt_transport *t);
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LANES = 64 };
+enum { MAX_LANES = 128 };
 
 struct step {
 	enum { WORK, SIGNAL, WAIT } kind;
@@ -180,7 +180,8 @@ CUresult graph_forbids_stream(CUstream s)
 CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode)
 {
 	DRIVER_ENTER(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "stream %u", STREAM_NUMBER(s));
-	if (mode != CU_STREAM_CAPTURE_MODE_THREAD_LOCAL || own)
+	bool relaxed = mode == CU_STREAM_CAPTURE_MODE_RELAXED;
+	if ((mode != CU_STREAM_CAPTURE_MODE_THREAD_LOCAL && !relaxed) || own)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	pthread_mutex_lock(&lock);
 	bool captured = s->graph != NULL;
@@ -191,7 +192,7 @@ CUresult cuStreamBeginCapture(CUstream s, CUstreamCaptureMode mode)
 		g->thread = pthread_self();
 		mock_object_add(&g->object, MOCK_GRAPH);
 		join(g, s);
-		own = g;
+		own = relaxed ? NULL : g;
 	}
 	pthread_mutex_unlock(&lock);
 	return captured ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
@@ -243,7 +244,8 @@ CUresult cuStreamEndCapture(CUstream s, CUgraph *out)
 		g->is_over = true;
 		free(g->at_mark);
 		g->at_mark = NULL;
-		own = NULL;
+		if (own == g)
+			own = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	if (r == CUDA_SUCCESS) {

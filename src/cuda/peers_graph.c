@@ -1,0 +1,154 @@
+/* peers_graph: see peers_graph.h. */
+#include "cuda/peers_graph.h"
+#include "base/arena.h"
+#include "rt/bell.h"
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* A graph that was made. The last rank to end its use frees it. */
+struct made {
+	_Atomic int users;
+	CUgraphExec executable;
+	CUevent over; /* the end of its last replay; rank 0's */
+};
+
+struct peers_graph {
+	int ranks;
+	_Atomic uint64_t arrived; /* at all meetings so far */
+	_Atomic bool capturing;   /* the capture has begun and not ended */
+	CUevent fork;             /* rank 0's, when the capture has begun */
+	struct made *made;        /* the graph whose capture has ended */
+	CUevent joined[];         /* by rank: its stream has nothing more to give */
+};
+
+struct peers_graph *peers_graph_new(int ranks)
+{
+	struct peers_graph *g = mem_zalloc(sizeof *g + (size_t)ranks * sizeof *g->joined);
+	g->ranks = ranks;
+	return g;
+}
+
+void peers_graph_free(struct peers_graph *g)
+{
+	free(g);
+}
+
+/* Waits until all ranks have met as often as this one. They see then what the others wrote before. */
+static enum status meet(struct cuda *c, struct peers_graph_rank *r)
+{
+	uint64_t all = ++r->met * (uint64_t)r->all->ranks;
+	atomic_fetch_add(&r->all->arrived, 1);
+	for (unsigned k = 0; atomic_load(&r->all->arrived) < all; k++) {
+		enum status status = rt_job_status(c->base.job);
+		if (status != STATUS_OK)
+			return status;
+		rt_pause();
+		if (k > 64)
+			sched_yield();
+	}
+	return rt_job_status(c->base.job);
+}
+
+static enum status await(struct cuda *c, CUstream s, CUevent e)
+{
+	return cuda_call(c, cuStreamWaitEvent, s, e, 0) ? STATUS_OK : rt_job_status(c->base.job);
+}
+
+/* The capture is relaxed: other threads give work to it, for which they may load a kernel or allocate. */
+enum status peers_graph_begin(struct cuda *c, struct peers_graph_rank *r, CUstream stream)
+{
+	bool first = c->base.job->rank == 0;
+	enum status status = STATUS_OK;
+	if (first) {
+		bool begun = cuda_call(c, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+		atomic_store(&r->all->capturing, begun);
+		status = begun ? cuda_event_record(c, stream, &r->all->fork) : rt_job_status(c->base.job);
+	}
+	if (status == STATUS_OK)
+		status = meet(c, r);
+	if (status == STATUS_OK && !first)
+		status = await(c, stream, r->all->fork);
+	c->captured = status == STATUS_OK;
+	return status;
+}
+
+/* Makes rank 0's stream wait for the others', and ends the capture. */
+static enum status end_capture(struct cuda *c, struct peers_graph_rank *r, CUstream stream)
+{
+	struct peers_graph *g = r->all;
+	CUgraph graph;
+	enum status status = STATUS_OK;
+	for (int k = 1; k < g->ranks && status == STATUS_OK; k++)
+		status = await(c, stream, g->joined[k]);
+	if (status != STATUS_OK)
+		return status;
+	c->at = (struct rt_origin){.iteration = -1};
+	bool ended = cuda_call(c, cuStreamEndCapture, stream, &graph);
+	atomic_store(&g->capturing, false); /* also if it failed */
+	if (!ended)
+		return rt_job_status(c->base.job);
+	g->made = mem_zalloc(sizeof *g->made);
+	atomic_init(&g->made->users, g->ranks);
+	bool ok = cuda_call(c, cuGraphInstantiate, &g->made->executable, graph, 0);
+	cuda_call(c, cuGraphDestroy, graph);
+	cuda_event_release(c, g->fork);
+	return ok ? cuda_event_record(c, stream, &g->made->over) : rt_job_status(c->base.job);
+}
+
+enum status peers_graph_end(struct cuda *c, struct peers_graph_rank *r, CUstream stream, void **graph)
+{
+	int rank = c->base.job->rank;
+	enum status status = rank ? cuda_event_record(c, stream, &r->all->joined[rank]) : STATUS_OK;
+	if (status == STATUS_OK)
+		status = meet(c, r);
+	if (status == STATUS_OK && rank == 0)
+		status = end_capture(c, r, stream);
+	if (status == STATUS_OK)
+		status = meet(c, r);
+	c->captured = false;
+	if (status != STATUS_OK)
+		return status;
+	if (rank)
+		cuda_event_release(c, r->all->joined[rank]);
+	*graph = r->all->made;
+	return STATUS_OK;
+}
+
+enum status peers_graph_replay(struct cuda *c, struct peers_graph_rank *r, CUstream stream, void *graph)
+{
+	struct made *m = graph;
+	enum status status = meet(c, r);
+	if (status == STATUS_OK && c->base.job->rank == 0 &&
+	    (!cuda_call(c, cuGraphLaunch, m->executable, stream) ||
+	     !cuda_call(c, cuEventRecord, m->over, stream)))
+		status = rt_job_status(c->base.job);
+	if (status == STATUS_OK)
+		status = meet(c, r);
+	return status == STATUS_OK && c->base.job->rank ? await(c, stream, m->over) : status;
+}
+
+void peers_graph_drop(struct cuda *c, struct peers_graph_rank *r, CUstream stream)
+{
+	CUgraph graph = NULL;
+	c->captured = false;
+	if (c->base.job->rank == 0 && atomic_load(&r->all->capturing)) {
+		if (c->api->cuStreamEndCapture(stream, &graph) == CUDA_SUCCESS && graph)
+			c->api->cuGraphDestroy(graph);
+		atomic_store(&r->all->capturing, false);
+	}
+	while (atomic_load(&r->all->capturing)) /* rank 0 comes here, too */
+		sched_yield();
+}
+
+void peers_graph_end_use(struct cuda *c, void *graph)
+{
+	struct made *m = graph;
+	if (c->base.job->rank == 0 && m->over)
+		cuda_event_release(c, m->over);
+	if (atomic_fetch_sub(&m->users, 1) != 1)
+		return;
+	if (m->executable)
+		cuda_call(c, cuGraphExecDestroy, m->executable);
+	free(m);
+}
