@@ -276,6 +276,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		memcpy(x->operand[1], x->result, r.rank);
 		memcpy(x->operand[2], x->result, r.rank);
 		x->operand[1][r.rank - 2] = x->operand[2][r.rank - 2] = add_dim(x, DIM_WHOLE); /* the keys */
+		x->operand[0][r.rank - 1] = x->operand[1][r.rank - 1] = add_dim(x, DIM_WHOLE); /* of a key */
 		return true;
 	case OP_IOTA:
 		result_dims(x, r.rank);

@@ -1,7 +1,8 @@
 /* ref_sample: classes of axes that share their indices, and fewer indices for some of them.
  *
  * Axes to which infer_axes gives one dim in a statement are one class. A class can be sampled if it is
- * parallel in every statement that has it. */
+ * parallel in every statement that has it, and if no statement depends on the number of an index, as a
+ * causal sdpa does on that of a row. */
 #include "ref/ref_sample.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
@@ -146,6 +147,9 @@ static void relate(struct ref_sample *s, const struct module *m, op_id op, value
 		else
 			keep_whole(s, m, v);
 	}
+	value_id result = op_result(m, op, 0);
+	if (m->op.at[op].kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
+		s->at[root(s, get_axis_node(result, value_domain(m, result)->rank - 2))].whole = true;
 }
 
 static struct ref_sample *make_classes(const struct module *m)
