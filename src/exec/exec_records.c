@@ -144,7 +144,7 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 		    !e->p->buffer.at[t->in[1].buffer].written; /* otherwise the count of writes changes */
 	}
 	make_view(e, &t->out, &r->out, &task->out);
-	for (unsigned k = 0; k < 3; k++)
+	for (unsigned k = 0; k < RT_OPERANDS; k++)
 		if (!(t->scalars >> k & 1) && k < t->in_n)
 			make_view(e, &t->in[k], &r->in[k], &task->in[k]);
 		else if (t->scalars >> k & 1 && !t->scalar[k].is_reg)
@@ -159,7 +159,7 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 		e->packs[t->pack - 1] = true;
 	if (!build_view(e, &r->out, &task->out))
 		return false;
-	for (unsigned k = 0; k < 3; k++) {
+	for (unsigned k = 0; k < RT_OPERANDS; k++) {
 		if (t->scalars >> k & 1) {
 			int64_t v = t->scalar[k].is_reg ? e->reg[t->scalar[k].reg] : 0;
 			if (v == PLAN_UNDEFINED)

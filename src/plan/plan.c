@@ -434,7 +434,7 @@ static bool view_varies(const bool *changes, const struct plan_view *v)
 static bool task_varies(const bool *changes, const struct plan_task *t)
 {
 	bool varies = view_varies(changes, &t->out);
-	for (unsigned i = 0; i < 3; i++) {
+	for (unsigned i = 0; i < RT_OPERANDS; i++) {
 		bool scalar = t->scalars >> i & 1;
 		varies |= scalar ? t->scalar[i].is_reg && changes[t->scalar[i].reg]
 		                 : i < t->in_n && view_varies(changes, &t->in[i]);

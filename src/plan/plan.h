@@ -136,8 +136,8 @@ struct plan_task {
 	uint32_t locals;       /* UNIT: number of local blocks */
 	op_id statement;       /* step of a unit: its statement */
 	uint32_t pack;         /* GEMM: number of the pack of in[1], + 1; 0: none */
-	struct plan_view out, in[3];
-	struct plan_operand scalar[3];
+	struct plan_view out, in[RT_VIEWS];
+	struct plan_operand scalar[RT_OPERANDS];
 };
 
 struct plan_collective {

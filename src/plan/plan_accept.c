@@ -51,7 +51,7 @@ static bool task_is_inside(const struct acceptance *x, const struct plan_task *t
 	if (t->kernel == RT_TASK_UNIT)
 		return inside;
 	inside = is_inside(x, &t->out);
-	for (unsigned k = 0; k < 3; k++)
+	for (unsigned k = 0; k < RT_OPERANDS; k++)
 		if (t->scalars >> k & 1)
 			inside &= !t->scalar[k].is_reg || x->reg[t->scalar[k].reg] != PLAN_UNDEFINED;
 		else if (k < t->in_n)

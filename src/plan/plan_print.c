@@ -82,6 +82,8 @@ static const char *task_name(const struct plan_task *t)
 		return "softmax";
 	case RT_TASK_NORM:
 		return t->op == RT_NORM_LAYER ? "layernorm" : "rmsnorm";
+	case RT_TASK_ATTENTION:
+		return "attention";
 	case RT_TASK_BITCAST:
 		return "bitcast";
 	case RT_TASK_GATHER:

@@ -6,7 +6,7 @@
 #define HIRC_RT_CPU_H
 #include "rt/device.h"
 
-enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 5 };
+enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 7 };
 
 /* State that a lane keeps between tasks. */
 struct cpu_lane {
@@ -61,6 +61,7 @@ enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);

@@ -25,6 +25,8 @@ enum rt_kernel {
 	RT_TASK_NORM, /* out[i] = (in[0][i] - mean) / sqrt(variance + scalar[0]) * in[1][i] + in[2][i], mean and
 	               * variance along an axis; for RT_NORM_RMS the mean is 0. All have out's extents. Factor 1
 	               * and addend 0 are scalars. */
+	RT_TASK_ATTENTION, /* out[…, i, f] = sum over j of w[…, i, j] * in[2][…, j, f], w = softmax over j of s[…, i, j],
+	                    * s = scale * sum over e of in[0][…, i, e] * in[1][…, j, e]: see below */
 	RT_TASK_BITCAST, /* out[i] = in[0][i], the same bits; element types of one size */
 	RT_TASK_GATHER,  /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
@@ -57,14 +59,23 @@ struct rt_pack {
 	unsigned layout;
 };
 
+enum {
+	RT_VIEWS = 3,    /* operands of a task in memory */
+	RT_OPERANDS = 5, /* operands with those that are always scalars */
+	/* of ATTENTION: */
+	RT_ATTENTION_SCALE = 3,
+	RT_ATTENTION_FIRST = 4, /* if it is there, row i sees only the elements j <= first + i */
+};
+
 struct rt_task {
 	enum rt_kernel kernel;
 	bool fixed;         /* the record does not change as long as an engine exists */
 	struct rt_view out; /* may be the same view as an operand of COPY, POINTWISE; otherwise no overlap */
-	struct rt_view in[3]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
+	struct rt_view
+	    in[RT_VIEWS]; /* operands; those of POINTWISE, COPY, GATHER and GEMM have out's nd and extents
 	                       * (GEMM: of its axes; batch axes broadcast by stride 0) */
-	struct rt_scalar scalar[3]; /* POINTWISE: is operand i if bit i of scalars is set */
-	unsigned scalars;           /* bit set of the operands that are scalars; their views are ignored */
+	struct rt_scalar scalar[RT_OPERANDS]; /* POINTWISE: is operand i if bit i of scalars is set */
+	unsigned scalars; /* bit set of the operands that are scalars; their views are ignored */
 	union {
 		enum pointwise op;        /* for POINTWISE */
 		enum reduce_op reduce;    /* for REDUCE; REDUCE_AVG is mean */
@@ -93,6 +104,10 @@ struct rt_task {
  *
  * ROUTE, COUNT: bucket b contains the numbers from b * scalar[1] on; all numbers are below scalar[2].
  * out of ROUTE and in[0] have one axis of the same extent; out of COUNT has one element a bucket.
+ *
+ * ATTENTION: floats of up to 32 bits are multiplied and added in f32, f64 in f64; a device may round the
+ * weights w to the type of in[2]. The result is rounded once. Without any j it is 0. Batch axes broadcast by
+ * stride 0.
  *
  * REDUCE: over no elements, sum is 0, prod is 1, min and max are the largest and smallest value (±inf
  * for floats), and mean is NaN (an error for integers). */

@@ -95,6 +95,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_softmax(&c->lane[lane], t, why);
 	case RT_TASK_NORM:
 		return cpu_norm(&c->lane[lane], t, why);
+	case RT_TASK_ATTENTION:
+		return cpu_attention(&c->lane[lane], t, why);
 	case RT_TASK_BITCAST:
 		return cpu_bitcast(&t->out, &t->in[0]);
 	case RT_TASK_GATHER:

@@ -651,6 +651,64 @@ static void softmax_case(enum dtype t, int64_t rows, int64_t n, bool causal, int
 	free_view(&out);
 }
 
+/* Attention of q [2, rows, e] to k [2, keys, e] and v [2, keys, f]; both batches share k if it is broadcast. */
+static void attention_case(enum dtype t, const int64_t *n, bool causal, int64_t first, bool broadcast)
+{
+	int64_t rows = n[0], keys = n[1], e = n[2], f = n[3], index[3] = {0};
+	struct rt_view q = random_view(t, 3, (const int64_t[]){2, rows, e}, true),
+	               k = random_view(t, 3, (const int64_t[]){2, keys, e}, true),
+	               v = random_view(t, 3, (const int64_t[]){2, keys, f}, true),
+	               out = random_view(t, 3, (const int64_t[]){2, rows, f}, false);
+	double *weight = calloc((size_t)keys + 1, sizeof *weight), sum = 0, scale = -0.25;
+	fill_random(&q, 9);
+	fill_random(&k, 9);
+	fill_random(&v, 9);
+	struct rt_view seen = k;
+	if (broadcast)
+		seen.stride[0] = 0;
+	ok(&(struct rt_task){
+	    .kernel = RT_TASK_ATTENTION,
+	    .out = out,
+	    .in = {q, seen, v},
+	    .scalars = 1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST,
+	    .scalar = {[RT_ATTENTION_SCALE] = {.f = scale}, [RT_ATTENTION_FIRST] = {.i = first}}});
+	do {
+		int64_t sees = causal && first + index[1] + 1 < keys ? first + index[1] + 1 : keys;
+		double want = 0, most = -INFINITY, got = get(&out, index);
+		for (int64_t j = 0; j < sees && index[2] == 0; j++) {
+			weight[j] = 0;
+			for (int64_t l = 0; l < e; l++)
+				weight[j] += scale * get(&q, (int64_t[]){index[0], index[1], l}) *
+				             get(&seen, (int64_t[]){index[0], j, l});
+			most = fmax(most, weight[j]);
+		}
+		for (int64_t j = 0; j < sees && index[2] == 0; j++)
+			sum = (j ? sum : 0) + (weight[j] = exp(weight[j] - most));
+		for (int64_t j = 0; j < sees; j++)
+			want += weight[j] / sum * get(&v, (int64_t[]){index[0], j, index[2]});
+		if (!(fabs(got - want) <= (t == DTYPE_BF16 ? 1e-2 : 1e-5) * fmax(1, fabs(want))))
+			CHECK(!"attention");
+	} while (step(&out, index));
+	free(weight);
+	free_view(&q);
+	free_view(&k);
+	free_view(&v);
+	free_view(&out);
+}
+
+/* Blocks have 256 rows and 512 keys. */
+static void test_attention(void)
+{
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
+	for (int i = 0; i < 3; i++) {
+		attention_case(types[i], (const int64_t[]){5, 7, 3, 4}, false, 0, false);
+		attention_case(types[i], (const int64_t[]){260, 1030, 2, 3}, true, 300, true);
+		attention_case(types[i], (const int64_t[]){300, 520, 4, 2}, true, 0, false);
+		attention_case(types[i], (const int64_t[]){3, 600, 1, 1}, false, 0, true);
+		attention_case(types[i], (const int64_t[]){3, 0, 5, 2}, false, 0, false);
+	}
+}
+
 static void test_softmax(void)
 {
 	static const enum dtype types[] = {DTYPE_F32, DTYPE_F64, DTYPE_BF16};
@@ -798,6 +856,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	test_prepared();
 	test_gemm();
 	test_softmax();
+	test_attention();
 	rt_device_close(device);
 	return 0;
 }

@@ -1,0 +1,197 @@
+/* cpu_attention: computes out = softmax(scale * q k^T) v for a block of rows at a time, from a block of keys at
+ * a time, so that the scores need no memory of their own size. Of each row it keeps the largest score so
+ * far, the sum of the weights, and the weighted sum of the values:
+ *
+ *     best' = max(best, scores)     p = exp(scores - best')     by = exp(best - best')
+ *     total = total * by + sum p    o = o * by + p v            out = o / total
+ *
+ * Products are those of cpu_gemm. Steps are in f32 (f64 for f64), the sum of the weights is in f64. */
+#include "rt/clones.h"
+#include "rt/cpu.h"
+#include "rt/elementary_f64.h"
+#include "rt/rows.h"
+#include <assert.h>
+#include <string.h>
+
+enum { ROWS = 256, KEYS = 512, LANES = 16, SCORE_SCRATCH = 5, SUM_SCRATCH = 6 };
+
+struct attention {
+	struct cpu_lane *lane;
+	enum dtype wide;
+	double scale;
+	bool causal;
+	int64_t first;
+	struct rt_view out, q, k, v; /* matrices of one batch */
+	void *s, *o;                 /* scores [ROWS, KEYS] and sums [ROWS, width], both wide */
+	void *best;                  /* by row, wide */
+	double *total;               /* by row */
+	char *why;
+};
+
+#define DEFINE_ROWS(type, name, exp_of)                                                                      \
+	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                \
+	{                                                                                                    \
+		type lane[LANES];                                                                            \
+		int64_t i = 0;                                                                               \
+		for (int k = 0; k < LANES; k++)                                                              \
+			lane[k] = best;                                                                      \
+		for (; i + LANES <= n; i += LANES)                                                           \
+			for (int k = 0; k < LANES; k++)                                                      \
+				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                           \
+		for (int k = 0; k < LANES; k++)                                                              \
+			best = lane[k] > best ? lane[k] : best;                                              \
+		for (; i < n; i++)                                                                           \
+			best = x[i] > best ? x[i] : best;                                                    \
+		return best;                                                                                 \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                      \
+	{                                                                                                    \
+		for (int64_t k = 0; k < n; k++)                                                              \
+			x[k] = exp_of(x[k] - less);                                                          \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static double sum_##name(const type *x, int64_t n)                                         \
+	{                                                                                                    \
+		double lane[LANES] = {0}, sum = 0;                                                           \
+		int64_t i = 0;                                                                               \
+		for (; i + LANES <= n; i += LANES)                                                           \
+			for (int k = 0; k < LANES; k++)                                                      \
+				lane[k] += (double)x[i + k];                                                 \
+		for (int k = 0; k < LANES; k++)                                                              \
+			sum += lane[k];                                                                      \
+		for (; i < n; i++)                                                                           \
+			sum += (double)x[i];                                                                 \
+		return sum;                                                                                  \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                      \
+	{                                                                                                    \
+		for (int64_t i = 0; i < n; i++)                                                              \
+			x[i] *= by;                                                                          \
+	}                                                                                                    \
+                                                                                                             \
+	/* Makes the weights of row r of a block of `keys` keys, of which it sees `live`. */                 \
+	static void row_##name(const struct attention *a, int64_t r, int64_t keys, int64_t live)             \
+	{                                                                                                    \
+		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                              \
+		live = live < 0 ? 0 : live < keys ? live : keys;                                             \
+		scale_##name(x, live, (type)a->scale);                                                       \
+		type most = max_##name(x, live, *best), by = exp_of(*best - most);                           \
+		if (live == 0)                                                                               \
+			by = 1;                                                                              \
+		exp_##name(x, live, most);                                                                   \
+		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                \
+		for (int64_t i = live; i < keys; i++)                                                        \
+			x[i] = 0;                                                                            \
+		if (by != 1)                                                                                 \
+			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                           \
+		*best = most;                                                                                \
+	}                                                                                                    \
+                                                                                                             \
+	static void start_##name(const struct attention *a, int64_t rows)                                    \
+	{                                                                                                    \
+		for (int64_t r = 0; r < rows; r++)                                                           \
+			((type *)a->best)[r] = -(type)INFINITY;                                              \
+	}                                                                                                    \
+                                                                                                             \
+	static void end_##name(const struct attention *a, int64_t rows)                                      \
+	{                                                                                                    \
+		for (int64_t r = 0; r < rows; r++)                                                           \
+			for (int64_t i = 0; i < a->v.n[1]; i++)                                              \
+				((type *)a->o)[r * a->v.n[1] + i] /= (type)a->total[r];                      \
+	}
+
+DEFINE_ROWS(float, f32, elementary_expf)
+DEFINE_ROWS(double, f64, elementary_exp_f64)
+
+/* Computes a block of rows. */
+static enum status attend(const struct attention *a, int64_t row, int64_t rows)
+{
+	int64_t sees = a->k.n[0], width = a->v.n[1];
+	struct rt_view o = rt_view_dense(a->o, a->wide, 2, (const int64_t[]){rows, width}),
+	               out = rt_view_slice(a->out, 0, row, rows);
+	bool wide = a->wide == DTYPE_F64;
+	if (a->causal && a->first + row + rows < sees)
+		sees = a->first + row + rows;
+	(wide ? start_f64 : start_f32)(a, rows);
+	memset(a->total, 0, sizeof *a->total * (size_t)rows);
+	memset(a->o, 0, (size_t)(rows * width) * dtype_bytes(a->wide));
+	for (int64_t key = 0; key < sees; key += KEYS) {
+		int64_t keys = sees - key < KEYS ? sees - key : KEYS;
+		struct rt_view s = rt_view_dense(a->s, a->wide, 2, (const int64_t[]){rows, keys}),
+		               k = rt_view_slice(a->k, 0, key, keys);
+		struct rt_task scores = {.kernel = RT_TASK_GEMM,
+		                         .out = s,
+		                         .in = {rt_view_slice(a->q, 0, row, rows), rt_view_swap(k, 0, 1)}};
+		struct rt_task sums = {.kernel = RT_TASK_GEMM,
+		                       .out = o,
+		                       .in = {s, rt_view_slice(a->v, 0, key, keys)},
+		                       .accumulate = true};
+		enum status status = cpu_gemm(a->lane, &scores, a->why);
+		if (status != STATUS_OK)
+			return status;
+		for (int64_t r = 0; r < rows; r++) {
+			int64_t live = a->causal ? a->first + row + r + 1 - key : keys;
+			(wide ? row_f64 : row_f32)(a, r, keys, live);
+		}
+		status = cpu_gemm(a->lane, &sums, a->why);
+		if (status != STATUS_OK)
+			return status;
+	}
+	if (sees > 0)
+		(wide ? end_f64 : end_f32)(a, rows);
+	return cpu_copy(&out, &o);
+}
+
+/* Returns the matrix of a view at an index of the batch. */
+static struct rt_view matrix_at(const struct rt_view *v, const int64_t *index)
+{
+	int batch = v->nd - 2;
+	struct rt_view m = {.dtype = v->dtype,
+	                    .nd = 2,
+	                    .n = {v->n[batch], v->n[batch + 1]},
+	                    .stride = {v->stride[batch], v->stride[batch + 1]}};
+	int64_t at = 0;
+	for (int d = 0; d < batch; d++)
+		at += index[d] * v->stride[d];
+	m.data = v->data ? (char *)v->data + at * (int64_t)dtype_bytes(v->dtype) : NULL;
+	return m;
+}
+
+enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why)
+{
+	int batch = t->out.nd - 2;
+	int64_t index[RT_MAX_DIMS] = {0}, width = t->out.n[batch + 1];
+	struct attention a = {.lane = lane,
+	                      .wide = dtype_wide(t->in[0].dtype),
+	                      .scale = t->scalar[RT_ATTENTION_SCALE].f,
+	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
+	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
+	                      .why = why};
+	assert(a.wide != DTYPE_I64 && batch >= 0);
+	if (!rt_view_count(&t->out))
+		return STATUS_OK;
+	size_t bytes = dtype_bytes(a.wide), state = ROWS * (sizeof(double) + bytes);
+	a.s = cpu_scratch(lane, SCORE_SCRATCH, ROWS * KEYS * bytes, why);
+	a.total = cpu_scratch(lane, SUM_SCRATCH, state + (size_t)(ROWS * width) * bytes, why);
+	if (!a.s || !a.total)
+		return STATUS_DIAGNOSTICS;
+	a.best = a.total + ROWS;
+	a.o = (char *)a.total + state;
+	for (;;) {
+		a.out = matrix_at(&t->out, index), a.q = matrix_at(&t->in[0], index);
+		a.k = matrix_at(&t->in[1], index), a.v = matrix_at(&t->in[2], index);
+		for (int64_t row = 0; row < a.out.n[0]; row += ROWS) {
+			int64_t rows = a.out.n[0] - row < ROWS ? a.out.n[0] - row : ROWS;
+			enum status status = attend(&a, row, rows);
+			if (status != STATUS_OK)
+				return status;
+		}
+		int d = batch - 1;
+		while (d >= 0 && ++index[d] == t->out.n[d])
+			index[d--] = 0;
+		if (d < 0)
+			return STATUS_OK;
+	}
+}
