@@ -68,6 +68,7 @@ struct rt_job;
 	X(cuModuleLoadData)                                                                                  \
 	X(cuModuleUnload)                                                                                    \
 	X(cuModuleGetFunction)                                                                               \
+	X(cuFuncSetAttribute)                                                                                \
 	X(cuLaunchKernel)                                                                                    \
 	X(cuStreamBeginCapture)                                                                              \
 	X(cuStreamEndCapture)                                                                                \

@@ -194,7 +194,9 @@ enum status cuda_compile(struct cuda *c, const char *source, struct cuda_cubin *
 	int major = 0, minor = 0;
 	if (!cuda_call_nvrtc(c, nvrtcVersion, &major, &minor))
 		return rt_job_status(c->base.job);
-	snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d", c->major, c->minor);
+	/* sm_90a has wgmma, which later GPUs lack */
+	snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d%d%s", c->major, c->minor,
+	         c->major == 9 && c->minor == 0 ? "a" : "");
 	int n = snprintf(version, sizeof version, " %d.%d", major, minor);
 	struct hash h = hash_part(hash_start(), source, strlen(source));
 	h = hash_part(hash_part(h, architecture, strlen(architecture)), version, (size_t)n);

@@ -25,15 +25,20 @@ struct kernel_scratch {
 struct cuda_kernels {
 	VEC(struct kernel_entry) made;
 	VEC(struct kernel_scratch) scratch;
+	int shared;                  /* most bytes of shared memory of a block */
 	struct kernel_writer writer; /* its texts keep their memory from one kernel to the next */
 };
 
 enum status cuda_kernels_open(struct cuda *c)
 {
 	enum status status = cuda_need(c, CUDA_NVRTC);
-	if (status == STATUS_OK)
-		c->kernels = mem_zalloc(sizeof *c->kernels);
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	c->kernels = mem_zalloc(sizeof *c->kernels);
+	return cuda_call(c, cuDeviceGetAttribute, &c->kernels->shared,
+	                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, c->device)
+	           ? STATUS_OK
+	           : rt_job_status(c->base.job);
 }
 
 void cuda_kernels_close(struct cuda *c)
@@ -57,8 +62,10 @@ void cuda_kernels_close(struct cuda *c)
 
 /* ---- writing */
 
-static void start_kernel(struct kernel_writer *w, bool wants_text, struct cuda_launch *launch, char *why)
+static void start_kernel(struct kernel_writer *w, bool wants_text, int shared, struct cuda_launch *launch,
+                         char *why)
 {
+	w->shared = shared;
 	w->wants_text = wants_text;
 	w->text.n = w->fields.n = 0;
 	w->narrow = false;
@@ -116,6 +123,8 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 		return kernel_write_softmax(w, t);
 	case RT_TASK_NORM:
 		return kernel_write_norm(w, t);
+	case RT_TASK_ATTENTION:
+		return kernel_write_attention(w, t);
 	case RT_TASK_GATHER:
 		return kernel_write_gather(w, t);
 	case RT_TASK_TOPK:
@@ -163,12 +172,13 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	    [RT_TASK_COPY] = "copy",       [RT_TASK_FILL] = "fill",       [RT_TASK_IOTA] = "iota",
 	    [RT_TASK_SOFTMAX] = "softmax", [RT_TASK_BITCAST] = "bitcast", [RT_TASK_GATHER] = "gather",
 	    [RT_TASK_TOPK] = "topk",       [RT_TASK_ROUTE] = "route",     [RT_TASK_COUNT] = "count",
-	    [RT_TASK_SCATTER] = "scatter", [RT_TASK_GEMM] = "gemm",
+	    [RT_TASK_SCATTER] = "scatter", [RT_TASK_GEMM] = "gemm",       [RT_TASK_ATTENTION] = "attention",
 	};
 	static const int operands[] = {
-	    [RT_TASK_COPY] = 1,  [RT_TASK_REDUCE] = 1,  [RT_TASK_SOFTMAX] = 1, [RT_TASK_BITCAST] = 1,
-	    [RT_TASK_NORM] = 1,  [RT_TASK_GATHER] = 2,  [RT_TASK_TOPK] = 1,    [RT_TASK_ROUTE] = 1,
-	    [RT_TASK_COUNT] = 1, [RT_TASK_SCATTER] = 3, [RT_TASK_GEMM] = 2,    [RT_TASK_CALL] = 0};
+	    [RT_TASK_COPY] = 1,     [RT_TASK_REDUCE] = 1,  [RT_TASK_SOFTMAX] = 1, [RT_TASK_BITCAST] = 1,
+	    [RT_TASK_NORM] = 1,     [RT_TASK_GATHER] = 2,  [RT_TASK_TOPK] = 1,    [RT_TASK_ROUTE] = 1,
+	    [RT_TASK_COUNT] = 1,    [RT_TASK_SCATTER] = 3, [RT_TASK_GEMM] = 2,    [RT_TASK_CALL] = 0,
+	    [RT_TASK_ATTENTION] = 3};
 	if (t->kernel == RT_TASK_UNIT) {
 		for (unsigned k = 0; k < t->unit->steps; k++) {
 			buf_puts(out, k ? ", " : "");
@@ -204,10 +214,11 @@ static void join_source(const struct kernel_writer *w, const struct subject *s, 
 	buf_putn(out, w->text.at ? w->text.at : "", w->text.n);
 }
 
-static bool source_of(const struct subject *s, struct buf *source, struct cuda_launch *launch, char *why)
+static bool source_of(const struct subject *s, int shared, struct buf *source, struct cuda_launch *launch,
+                      char *why)
 {
 	struct kernel_writer *w = mem_zalloc(sizeof *w);
-	start_kernel(w, true, launch, why);
+	start_kernel(w, true, shared, launch, why);
 	bool ok = write_subject(w, s);
 	if (ok && launch->grid)
 		join_source(w, s, source);
@@ -217,22 +228,23 @@ static bool source_of(const struct subject *s, struct buf *source, struct cuda_l
 	return ok;
 }
 
-bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why)
+bool kernel_source(const struct rt_task *t, int shared, struct buf *source, struct cuda_launch *launch,
+                   char *why)
 {
-	return source_of(&(struct subject){.task = t}, source, launch, why);
+	return source_of(&(struct subject){.task = t}, shared, source, launch, why);
 }
 
 bool kernel_source_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why)
 {
 	return source_of(&(struct subject){.op = op, .type = t, .out = out, .in = in, .n = n, .count = count},
-	                 source, launch, why);
+	                 KERNEL_LEAST_SHARED, source, launch, why);
 }
 
 bool cuda_kernel_source(const struct rt_task *t, struct buf *out, char *why)
 {
 	struct cuda_launch *launch = mem_alloc(sizeof *launch);
-	bool ok = kernel_source(t, out, launch, why);
+	bool ok = kernel_source(t, KERNEL_LEAST_SHARED, out, launch, why);
 	free(launch);
 	return ok;
 }
@@ -259,8 +271,12 @@ static enum status load_kernel(struct cuda *c, const struct subject *s, struct k
 	buf_free(&source);
 	if (status != STATUS_OK)
 		return status;
+	unsigned shared = c->kernels->writer.launch->shared;
 	if (!cuda_call(c, cuModuleLoadData, &e->module, cubin.at) ||
-	    !cuda_call(c, cuModuleGetFunction, &e->function, e->module, "hirc_kernel"))
+	    !cuda_call(c, cuModuleGetFunction, &e->function, e->module, "hirc_kernel") ||
+	    (shared > KERNEL_LEAST_SHARED &&
+	     !cuda_call(c, cuFuncSetAttribute, e->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+	                (int)shared)))
 		return rt_job_status(c->base.job);
 	return STATUS_OK;
 }
@@ -269,7 +285,7 @@ static enum status make_launch(struct cuda *c, const struct subject *s, struct c
 {
 	struct cuda_kernels *k = c->kernels;
 	struct kernel_writer *w = &k->writer;
-	start_kernel(w, false, out, why);
+	start_kernel(w, false, k->shared, out, why);
 	if (!write_subject(w, s))
 		return STATUS_DIAGNOSTICS;
 	if (!out->grid)
@@ -278,7 +294,7 @@ static enum status make_launch(struct cuda *c, const struct subject *s, struct c
 	const struct kernel_entry *known = find_kernel(k, hash);
 	if (!known) {
 		struct kernel_entry made = {.hash = hash};
-		start_kernel(w, true, out, why);
+		start_kernel(w, true, k->shared, out, why);
 		if (!write_subject(w, s))
 			return STATUS_DIAGNOSTICS;
 		enum status status = load_kernel(c, s, &made);

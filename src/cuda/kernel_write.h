@@ -14,6 +14,7 @@ enum {
 	KERNEL_PRELUDE = 8,
 	KERNEL_SCRATCH_BYTES = 1 << 20, /* for each stream, initially zeroed; kernels leave the counters in
 	                                   it at 0 */
+	KERNEL_LEAST_SHARED = 48 << 10, /* bytes of shared memory that a block can have on every GPU */
 	KERNEL_COUNTERS = 1024,         /* u64, at the beginning of scratch memory */
 };
 
@@ -33,6 +34,7 @@ struct kernel_writer {
 	size_t end; /* bytes up to the end of the last argument */
 	size_t key_bytes;
 	unsigned char key[KERNEL_KEY_BYTES];
+	int shared; /* most bytes of shared memory that a block can have on this GPU */
 	struct cuda_launch *launch;
 	bool too_large; /* key or arguments are too large */
 	char *why;      /* RT_WHY_BYTES */
@@ -98,7 +100,8 @@ void kernel_offset(struct kernel_writer *w, const struct kernel_axes *x, int per
 
 /* Writes the whole source of a task, and fills in its launch except function and head. Returns false with the
  * reason in why. */
-bool kernel_source(const struct rt_task *t, struct buf *source, struct cuda_launch *launch, char *why);
+bool kernel_source(const struct rt_task *t, int shared, struct buf *source, struct cuda_launch *launch,
+                   char *why);
 /* Writes source and launch of cuda_reduce_arrays, as kernel_source does. */
 bool kernel_source_arrays(enum reduce_op op, enum dtype t, void *out, const void *const *in, int n,
                           int64_t count, struct buf *source, struct cuda_launch *launch, char *why);
@@ -113,6 +116,7 @@ void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t); /* and units with reductions */
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_norm(struct kernel_writer *w, const struct rt_task *t); /* and units with a norm */
+bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t); /* ROUTE, COUNT */

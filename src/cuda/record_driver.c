@@ -8,6 +8,7 @@
 
 enum {
 	PROCESSORS = 132, /* of the simulated GPU, an H100 */
+	SHARED = 227 << 10,
 	MAJOR = 9,
 };
 
@@ -73,8 +74,9 @@ static CUresult record_cuDeviceGetUuid(CUuuid *id, CUdevice device)
 
 static CUresult record_cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice device)
 {
-	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? MAJOR
-	         : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT   ? PROCESSORS
+	*value = which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? MAJOR
+	         : which == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT              ? PROCESSORS
+	         : which == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? SHARED
 	         : which == CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED ||
 	                 which == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
 	                 which == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED
@@ -283,6 +285,7 @@ static CUresult record_cuEventElapsedTime(float *milliseconds, CUevent from, CUe
 /* ---- kernels: the image is their title (record_nvrtc.c), the function is the module */
 
 SILENT(cuModuleUnload, CUmodule m)
+SILENT(cuFuncSetAttribute, CUfunction f, CUfunction_attribute which, int value)
 
 static CUresult record_cuModuleLoadData(CUmodule *m, const void *image)
 {

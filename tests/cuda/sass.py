@@ -219,7 +219,7 @@ def compile_sources(text, architecture):
         call("nvrtcGet" + what, program, out)
         return out.raw
 
-    options = [b"--gpu-architecture=sm_%d" % architecture] + [o.encode() for o in OPTIONS]
+    options = [b"--gpu-architecture=sm_%d%s" % (architecture, b"a" * (architecture == 90))] + [o.encode() for o in OPTIONS]
     call("nvrtcCreateProgram", ctypes.byref(program), text.encode(), b"kernels.cu", 0, None, None)
     failed = call("nvrtcCompileProgram", program, len(options), (ctypes.c_char_p * len(options))(*options))
     if failed:

@@ -69,6 +69,9 @@ _Noreturn void mock_abort(const char *call, const char *format, ...) __attribute
 
 /* ---- handles */
 
+/* Bytes of shared memory of a block: without cuFuncSetAttribute, and the most with it. */
+enum { MOCK_SHARED = 48 << 10, MOCK_MOST_SHARED = 227 << 10 };
+
 enum mock_kind {
 	MOCK_CONTEXT,
 	MOCK_STREAM,

@@ -25,9 +25,10 @@ struct CUfunc_st {
 	kernel_run *run;
 	const unsigned long *argument_bytes; /* NULL: not stated */
 	char name[64];
+	unsigned shared; /* most bytes of shared memory of a block */
 };
 
-enum { MAX_BLOCK = 1024, MAX_SHARED = 48 << 10, MAX_ARGUMENTS = 4096 };
+enum { MAX_BLOCK = 1024, MAX_ARGUMENTS = 4096 };
 
 /* ---- modules */
 
@@ -110,8 +111,20 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name)
 	snprintf(symbol, sizeof symbol, "%s_argument_bytes", name);
 	f->argument_bytes = dlsym(m->library, symbol);
 	f->module = m;
+	f->shared = MOCK_SHARED;
 	mock_object_add(&f->object, MOCK_FUNCTION);
 	*out = f;
+	return CUDA_SUCCESS;
+}
+
+CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value)
+{
+	f = mock_object_get(__func__, MOCK_FUNCTION, f);
+	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "%s %d = %d", f->name, (int)attribute, value);
+	if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 ||
+	    value > MOCK_MOST_SHARED)
+		return CUDA_ERROR_INVALID_VALUE;
+	f->shared = (unsigned)value;
 	return CUDA_SUCCESS;
 }
 
@@ -165,7 +178,7 @@ CUresult cuLaunchKernel(CUfunction f, unsigned grid, unsigned grid_y, unsigned g
 	mock_object_get(__func__, MOCK_MODULE, f->module);
 	DRIVER_ENTER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "%s grid %u block %u shared %u stream %u", f->name,
 	             grid, block, shared, STREAM_NUMBER(s));
-	if (!grid || grid > 0x7fffffff || !block || block > MAX_BLOCK || shared > MAX_SHARED)
+	if (!grid || grid > 0x7fffffff || !block || block > MAX_BLOCK || shared > f->shared)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (grid_y != 1 || grid_z != 1 || block_y != 1 || block_z != 1)
 		mock_abort(__func__, "%s: launches here have one dimension", f->name);

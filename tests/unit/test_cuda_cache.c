@@ -32,7 +32,7 @@ static nvrtcResult destroy(nvrtcProgram *p)
 static nvrtcResult compile_program(nvrtcProgram p, int options, const char *const *option)
 {
 	(void)p;
-	CHECK(options > 0 && !strcmp(option[0], "--gpu-architecture=sm_90"));
+	CHECK(options > 0 && !strcmp(option[0], "--gpu-architecture=sm_90a"));
 	compiled++;
 	return refuses ? NVRTC_ERROR_COMPILATION : NVRTC_SUCCESS;
 }

@@ -437,6 +437,37 @@ static inline void cases_norm(void)
 	norm(DTYPE_BF16, DTYPE_F32, (const int64_t[]){1, 2, 40000}, TURNED, RT_NORM_RMS, 2);
 }
 
+/* n: batches, rows, keys, elements of a key, elements of a value. layout: of q, k and v. */
+static inline void attention(enum dtype t, const int64_t *n, enum layout layout, bool causal, int64_t first)
+{
+	struct scene *s = scene_new("attention");
+	s->task =
+	    (struct rt_task){.kernel = RT_TASK_ATTENTION,
+	                     .scalars = 1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST};
+	s->task.in[0] = scene_view(s, t, 3, (const int64_t[]){n[0], n[1], n[3]}, layout, false);
+	s->task.in[1] = scene_view(s, t, 3, (const int64_t[]){n[0], n[2], n[3]}, layout, false);
+	s->task.in[2] = scene_view(s, t, 3, (const int64_t[]){n[0], n[2], n[4]}, layout, false);
+	s->task.out = scene_view(s, t, 3, (const int64_t[]){n[0], n[1], n[4]}, DENSE, false);
+	s->task.scalar[RT_ATTENTION_SCALE].f = 0.02;
+	s->task.scalar[RT_ATTENTION_FIRST].i = first;
+	s->least = t == DTYPE_F64 ? 1e-13 : t == DTYPE_F32 ? 1e-4 : t == DTYPE_F16 ? 4e-3 : 3e-2;
+}
+
+static inline void cases_attention(void)
+{
+	for (int causal = 0; causal < 2; causal++) {
+		attention(DTYPE_BF16, (const int64_t[]){2, 200, 300, 128, 128}, DENSE, causal, 0);
+		attention(DTYPE_F16, (const int64_t[]){3, 130, 270, 64, 128}, DENSE, causal, 37);
+		attention(DTYPE_BF16, (const int64_t[]){1, 60, 200, 128, 192}, DENSE, causal, 140);
+		attention(DTYPE_BF16, (const int64_t[]){1, 30, 140, 256, 256}, DENSE, causal, 3);
+		attention(DTYPE_F16, (const int64_t[]){2, 40, 90, 80, 48}, DENSE, causal, 0);
+		attention(DTYPE_BF16, (const int64_t[]){2, 40, 90, 64, 64}, TURNED, causal, 0);
+		attention(DTYPE_BF16, (const int64_t[]){2, 40, 90, 24, 70}, DENSE, causal, 20);
+		attention(DTYPE_F32, (const int64_t[]){3, 70, 50, 20, 130}, GAPS, causal, 0);
+		attention(DTYPE_F64, (const int64_t[]){2, 33, 65, 33, 17}, DENSE, causal, 1000);
+	}
+}
+
 static inline struct scene *gather(enum dtype t, enum dtype index, bool rows, int64_t first)
 {
 	struct scene *s = scene_new("gather");
@@ -562,6 +593,7 @@ static inline void all_cases(void)
 	cases_arrays();
 	cases_softmax();
 	cases_norm();
+	cases_attention();
 	cases_index();
 	cases_experts();
 	cases_gemm();

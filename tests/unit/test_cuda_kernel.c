@@ -56,19 +56,19 @@ static double ulp(enum dtype t)
 	return of[t];
 }
 
-static bool same(enum dtype t, const void *a, const void *b, double ulps)
+static bool same(enum dtype t, const void *a, const void *b, double ulps, double least)
 {
 	if (!memcmp(a, b, dtype_bytes(t)))
 		return true;
 	if (!dtype_is_float(t))
 		return false;
 	double x = rt_load_f64(t, a), y = rt_load_f64(t, b), most = fmax(fabs(x), fabs(y));
-	return (x != x && y != y) || fabs(x - y) <= ulps * ulp(t) * most;
+	return (x != x && y != y) || fabs(x - y) <= ulps * ulp(t) * most + least;
 }
 
 /* Compares each element of a result; equal ones get the same bits. move: distance from want's memory to
  * got's. */
-static int compare(const struct rt_view *want, ptrdiff_t move, double ulps, const char *name)
+static int compare(const struct rt_view *want, ptrdiff_t move, double ulps, double least, const char *name)
 {
 	int64_t index[RT_MAX_DIMS] = {0};
 	int wrong = 0;
@@ -79,7 +79,7 @@ static int compare(const struct rt_view *want, ptrdiff_t move, double ulps, cons
 		for (d = 0; d < want->nd; d++)
 			at += index[d] * want->stride[d];
 		char *x = (char *)want->data + at * (int64_t)dtype_bytes(want->dtype), *y = x + move;
-		if (same(want->dtype, y, x, ulps))
+		if (same(want->dtype, y, x, ulps, least))
 			memcpy(y, x, dtype_bytes(want->dtype));
 		else if (wrong++ == 0)
 			printf("    %s: element %lld is %.17g, not %.17g\n", name, (long long)at,
@@ -95,16 +95,16 @@ static int compare_all(const struct scene *s, ptrdiff_t move)
 	int wrong = 0;
 	if (s->arrays) {
 		struct rt_view out = rt_view_dense(s->out, s->type, 1, &s->count);
-		return compare(&out, move, 0, s->name);
+		return compare(&out, move, 0, 0, s->name);
 	}
 	if (s->task.kernel != RT_TASK_UNIT)
-		return compare(&s->task.out, move, s->ulps, s->name);
+		return compare(&s->task.out, move, s->ulps, s->least, s->name);
 	for (unsigned k = 0; k < s->task.unit->steps; k++) {
 		const struct rt_task *t = &s->task.unit->step[k].task;
 		bool named = t->kernel == RT_TASK_POINTWISE;
 		double ulps = named && ulps_of(t->op) > 0 ? ulps_of(t->op) : s->ulps;
 		if (!s->task.unit->step[k].local[0])
-			wrong += compare(&t->out, move, ulps, named ? pointwise_name(t->op) : s->name);
+			wrong += compare(&t->out, move, ulps, 0, named ? pointwise_name(t->op) : s->name);
 	}
 	return wrong;
 }

@@ -121,6 +121,6 @@ int main(void)
 	}
 	all_cases();
 	compile_for("--gpu-architecture=sm_80", 0);
-	compile_for("--gpu-architecture=sm_90", 1);
+	compile_for("--gpu-architecture=sm_90a", 1);
 	return check_result();
 }

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <sys/mman.h>
 
-enum { SCENE_BYTES = 16 << 20, SCENE_GAP = 64, EMPTY = -1 };
+enum { SCENE_SHARED = 227 << 10, SCENE_BYTES = 16 << 20, SCENE_GAP = 64, EMPTY = -1 };
 
 struct scene {
 	const char *name;
@@ -18,6 +18,7 @@ struct scene {
 	size_t used;
 	struct rt_task task;
 	double ulps;    /* error allowed for a float, in ulps of its type; 0: the bits must be equal */
+	double least;   /* error allowed for a float besides; 0: none */
 	unsigned fault; /* the fault with which it ends; 0: none */
 	int kernel;     /* the number of its source; EMPTY: there is nothing to do */
 	struct cuda_launch launch;
@@ -105,7 +106,7 @@ static inline void scene_write(struct scene *s)
 	char why[RT_WHY_BYTES] = "";
 	bool ok = s->arrays ? kernel_source_arrays(s->op, s->type, s->out, s->in, s->arrays, s->count,
 	                                           &source, &s->launch, why)
-	                    : kernel_source(&s->task, &source, &s->launch, why);
+	                    : kernel_source(&s->task, SCENE_SHARED, &source, &s->launch, why);
 	CHECK(ok);
 	if (!ok)
 		printf("    %s: %s\n", s->name, why);
@@ -134,7 +135,23 @@ static inline void scene_put_prelude(struct buf *out)
 
 static inline void scene_put_source(struct buf *out, uint32_t k)
 {
-	static const char *const name[] = {"arguments",
+	static const char *const name[] = {"copy_piece",
+	                                   "element",
+	                                   "scores",
+	                                   "values",
+	                                   "quads",
+	                                   "load_tile",
+	                                   "power_of_2",
+	                                   "two",
+	                                   "shared_at",
+	                                   "matrices",
+	                                   "matrices_turned",
+	                                   "mma",
+	                                   "matrix_at",
+	                                   "multiply_64",
+	                                   "add_64",
+	                                   "add_128",
+	                                   "arguments",
 	                                   "offset",
 	                                   "kernel",
 	                                   "wide",

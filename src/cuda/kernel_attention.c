@@ -1,0 +1,177 @@
+/* kernel_attention: out = softmax(scale * q k^T) v, without memory for the scores.
+ *
+ *     bf16 and f16, rows of 16 … 256 elements in steps of 16    tensor cores: kernels/attention.cuh
+ *     everything else                                           kernels/attention_plain.cuh
+ *
+ * A block on tensor cores has 128 rows. The more keys it reads at a time, the more of its products run at once, so the
+ * tiles are the largest that fit its shared memory. */
+#include "cuda/embedded.h"
+#include "cuda/kernel_write.h"
+#include <math.h>
+
+enum {
+	ROWS = 128,
+	MOST_WIDTH = 256,
+	CACHED_BYTES = 16 << 20 /* of keys and values that blocks side by side read */
+};
+
+struct attention {
+	const struct rt_view *out, *q, *k, *v;
+	int batch; /* number of axes before the rows */
+	int64_t rows, keys, depth, width;
+	bool causal;
+	int64_t first;
+	double scale;
+	struct kernel_axes x;
+	int64_t stride[4][RT_MAX_DIMS];
+};
+
+static bool takes_pieces(const struct rt_view *v)
+{
+	if (v->stride[v->nd - 1] != 1 || v->n[v->nd - 1] % 16 || v->n[v->nd - 1] > MOST_WIDTH ||
+	    (uintptr_t)v->data % 16)
+		return false;
+	for (int d = 0; d < v->nd - 1; d++)
+		if (v->n[d] > 1 && v->stride[d] % 8)
+			return false;
+	return true;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* Returns the bytes of shared memory of a block with tiles of `keys`. */
+static int64_t shared_bytes(const struct attention *a, int64_t keys)
+{
+	int64_t depth = round_up(a->depth, 64), width = round_up(a->width, 64);
+	return 2 * (ROWS * depth + 2 * keys * (depth + width));
+}
+
+/* Returns the number of keys of a tile on tensor cores; 0: they do not take these operands. */
+static int tile_keys(const struct kernel_writer *w, const struct attention *a)
+{
+	enum dtype t = a->q->dtype;
+	bool fits = (t == DTYPE_BF16 || t == DTYPE_F16) && a->k->dtype == t && a->v->dtype == t &&
+	            a->out->dtype == t && takes_pieces(a->q) && takes_pieces(a->k) && takes_pieces(a->v) &&
+	            takes_pieces(a->out) && a->scale > 0 && a->scale < INFINITY && a->keys > 0 &&
+	            a->keys < INT32_MAX / 2 && a->rows < INT32_MAX / 2;
+	for (int keys = 64; fits && keys >= 16; keys /= 2)
+		if (shared_bytes(a, keys) <= w->shared)
+			return keys;
+	return 0;
+}
+
+static void write_batches(struct kernel_writer *w, const struct attention *a)
+{
+	kernel_place(w, &a->x, 1, "q");
+	for (int k = 0; k < 4; k++)
+		kernel_offset(w, &a->x, 1, "q", k);
+}
+
+static void write_tiled(struct kernel_writer *w, const struct attention *a, int keys)
+{
+	const struct rt_view *view[] = {a->out, a->q, a->k, a->v};
+	const char *name = dtype_name(a->q->dtype);
+	int64_t blocks = (a->rows + ROWS - 1) / ROWS, batches = kernel_axes_count(&a->x),
+	        side = CACHED_BYTES / (2 * a->keys * (a->depth + a->width));
+	side = side < 1 ? 1 : side < batches ? side : batches;
+	kernel_key(w, a->q->dtype);
+	kernel_key(w, (unsigned)keys);
+	kernel_key(w, (unsigned)(a->depth / 16));
+	kernel_key(w, (unsigned)(a->width / 16));
+	kernel_key(w, a->causal);
+	for (int k = 0; k < 4; k++)
+		kernel_pointer(w, view[k]->data, view[k]->dtype); /* x0 … x3 */
+	kernel_extent(w, a->rows);                                /* x4 */
+	kernel_extent(w, a->keys);                                /* x5 */
+	kernel_extent(w, blocks);                                 /* x6 */
+	kernel_extent(w, batches);                                /* x7 */
+	kernel_extent(w, side);                                   /* x8 */
+	for (int k = 0; k < 4; k++)
+		kernel_extent(w, kernel_view_stride(view[k], a->batch)); /* x9 … x12 */
+	kernel_extent(w, a->first < a->keys ? a->first : a->keys);       /* x13 */
+	kernel_f64(w, a->scale * 1.4426950408889634);                    /* x14 */
+	kernel_grid(w, blocks * batches);
+	w->launch->shared = (unsigned)shared_bytes(a, keys);
+	kernel_text(w,
+	            "#define ELEMENT %s\n#define LOAD(x) load_%s_f32(x)\n#define STORE(x) store_%s_f32(x)\n",
+	            name, name, name);
+	kernel_text(w, "#define DEPTH %d\n#define WIDTH %d\n#define ROWS %d\n#define KEYS %d\n",
+	            (int)a->depth, (int)a->width, ROWS, keys);
+	kernel_text(w, "#define CAUSAL %d\n", a->causal);
+	write_batches(w, a);
+	kernel_text(w, "%s%s", cuda_kernels_tensor_cores_cuh, cuda_kernels_attention_cuh);
+}
+
+static void write_plain(struct kernel_writer *w, const struct attention *a)
+{
+	const struct rt_view *view[] = {a->out, a->q, a->k, a->v};
+	enum dtype t = a->q->dtype;
+	const char *wide = dtype_name(dtype_wide(t));
+	bool is_f64 = dtype_wide(t) == DTYPE_F64;
+	int64_t across = (a->width + 63) / 64, tiles = (a->rows + 31) / 32 * across,
+	        blocks = tiles * kernel_axes_count(&a->x);
+	kernel_key(w, a->out->dtype);
+	for (int k = 1; k < 4; k++)
+		kernel_key(w, view[k]->dtype);
+	kernel_key(w, a->causal);
+	for (int k = 0; k < 4; k++)
+		kernel_pointer(w, view[k]->data, view[k]->dtype); /* x0 … x3 */
+	kernel_extent(w, blocks);                                 /* x4 */
+	kernel_extent(w, tiles);                                  /* x5 */
+	kernel_extent(w, across);                                 /* x6 */
+	kernel_extent(w, a->rows);                                /* x7 */
+	kernel_extent(w, a->keys);                                /* x8 */
+	kernel_extent(w, a->depth);                               /* x9 */
+	kernel_extent(w, a->width);                               /* x10 */
+	for (int k = 0; k < 4; k++) {                             /* x11 … x18 */
+		kernel_extent(w, kernel_view_stride(view[k], a->batch));
+		kernel_extent(w, kernel_view_stride(view[k], a->batch + 1));
+	}
+	kernel_extent(w, a->first < a->keys ? a->first : a->keys); /* x19 */
+	kernel_f64(w, a->scale);                                   /* x20 */
+	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
+	kernel_text(w, "typedef %s wide;\n#define CAUSAL %d\n#define EXP(x) exp_%s(x)\n", wide, a->causal,
+	            wide);
+	kernel_text(w, "#define INFINITE %s\n#define ADD(x, y, sum) %s(x, y, sum)\n",
+	            is_f64 ? "INF_F64" : "INF_F32", is_f64 ? "fma" : "fmaf");
+	for (int k = 1; k < 4; k++)
+		kernel_text(w, "#define %c(x) load_%s_%s(x)\n", "OQKV"[k], dtype_name(view[k]->dtype), wide);
+	kernel_text(w, "#define STORE(x) store_%s_%s(x)\n", dtype_name(a->out->dtype), wide);
+	write_batches(w, a);
+	kernel_text(w, "%s", cuda_kernels_attention_plain_cuh);
+}
+
+bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t)
+{
+	struct attention a = {.out = &t->out,
+	                      .q = &t->in[0],
+	                      .k = &t->in[1],
+	                      .v = &t->in[2],
+	                      .batch = t->out.nd - 2,
+	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
+	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
+	                      .scale = t->scalar[RT_ATTENTION_SCALE].f};
+	bool narrow = true;
+	if (rt_view_count(a.out) == 0) {
+		kernel_grid(w, 0);
+		return true;
+	}
+	a.rows = a.out->n[a.batch], a.width = a.out->n[a.batch + 1];
+	a.keys = a.k->n[a.batch], a.depth = a.k->n[a.batch + 1];
+	a.x.stride = a.stride;
+	kernel_axes_make(&a.x, (const struct rt_view *const[]){a.out, a.q, a.k, a.v}, 4, (1u << a.batch) - 1,
+	                 0);
+	for (int k = 0; k < 3; k++)
+		narrow = narrow && kernel_view_is_narrow(&t->in[k]);
+	kernel_offsets(w, narrow && kernel_view_is_narrow(a.out));
+	int keys = tile_keys(w, &a);
+	kernel_key(w, keys != 0);
+	if (keys)
+		write_tiled(w, &a, keys);
+	else
+		write_plain(w, &a);
+	return true;
+}
