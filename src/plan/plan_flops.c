@@ -7,10 +7,14 @@
 static double of_task(const struct plan_task *t, const int64_t *r)
 {
 	double flops = 2;
-	if (t->kernel != RT_TASK_GEMM)
+	if (t->kernel != RT_TASK_GEMM && t->kernel != RT_TASK_ATTENTION)
 		return 0;
 	for (unsigned k = 0; k < t->out.nd; k++)
 		flops *= (double)r[t->out.n[k]];
+	if (t->kernel == RT_TASK_ATTENTION) /* the scores, then the weighted sums */
+		return (flops +
+		        flops / (double)r[t->out.n[t->out.nd - 1]] * (double)r[t->in[0].n[t->in[0].nd - 1]]) *
+		       (double)r[t->in[1].n[t->in[1].nd - 2]];
 	return flops * (double)r[t->in[0].n[t->in[0].nd - 1]];
 }
 

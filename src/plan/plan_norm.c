@@ -1,8 +1,4 @@
-/* plan_norm: lowers softmax and norms to a kernel, and attention to several kernels with scratch memory.
- *
- *     sdpa(q, k, v)  f = q k^T; f = softmax(scale * f, masked); y = f v
- *
- * Scratch is f32 (f64 for f64), so that only the result is rounded to its dtype. */
+/* plan_norm: lowers softmax, attention and norms to a kernel each. */
 #include "plan/planner.h"
 #include <math.h>
 #include <string.h>
@@ -17,49 +13,6 @@ struct norm {
 	enum dtype wide;
 	bool ok;
 };
-
-/* Makes scratch memory with extents n. */
-static struct plan_view make_norm_scratch(struct norm *x, enum dtype t, const sx_id *n)
-{
-	struct planner *b = x->b;
-	struct plan_view v = {.nd = (uint8_t)x->nd};
-	int64_t size = 1;
-	sx_id slot;
-	for (unsigned i = x->nd; i-- > 0;) {
-		v.n[i] = sx_reg(b, n[i]);
-		v.stride[i] = size;
-		size *= b->sx.at[n[i]].hi; /* size of a full block */
-	}
-	v.buffer = storage_temporary(b, x->result->value, t, size, &slot);
-	v.slot = sx_reg(b, slot);
-	return v;
-}
-
-static void emit_contraction(struct norm *x, struct plan_view out, struct plan_view a, struct plan_view c)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_GEMM);
-	t.in_n = 2;
-	t.out = out, t.in[0] = a, t.in[1] = c;
-	plan_task_emit(x->b, &t);
-}
-
-/* scale: NULL: 1. first_row: NULL: all elements count; otherwise those up to the row's number, counted
- * from first_row. */
-static void softmax(struct norm *x, struct plan_view out, struct plan_view from, unsigned axis,
-                    const double *scale, const sx_id *first_row)
-{
-	struct plan_task t;
-	plan_task_start(&t, RT_TASK_SOFTMAX);
-	t.in_n = first_row ? 3 : scale ? 2 : 1;
-	t.scalars = (uint8_t)((scale ? 2 : 0) | (first_row ? 4 : 0));
-	t.axes = axis;
-	t.scalar[1].literal = scale ? *scale : 1;
-	t.scalar[2].is_reg = first_row != NULL;
-	t.scalar[2].reg = first_row ? sx_reg(x->b, *first_row) : 0;
-	t.out = out, t.in[0] = from;
-	plan_task_emit(x->b, &t);
-}
 
 /* Returns the window on an operand whose axes match the result's from the right. Axes before `keep` with one
  * element are left out. */
@@ -95,9 +48,13 @@ static void plan_softmax(struct norm *x, const struct view *in)
 	if (!plan_require_whole(x->b, x->op, in, (unsigned)axis) ||
 	    !plan_require_whole(x->b, x->op, x->result, (unsigned)axis))
 		return;
-	struct plan_view out = aligned(x, x->result, 0), from = aligned(x, in, 0);
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_SOFTMAX);
+	t.in_n = 1;
+	t.axes = (unsigned)axis;
+	t.out = aligned(x, x->result, 0), t.in[0] = aligned(x, in, 0);
 	if (x->ok)
-		softmax(x, out, from, (unsigned)axis, NULL, NULL);
+		plan_task_emit(x->b, &t);
 }
 
 static void plan_layer(struct norm *x, struct view *const *in, unsigned count, enum rt_norm kind)
@@ -130,7 +87,8 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	unsigned rows = x->nd - 2, last = x->nd - 1;
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], e, keys;
-	struct plan_view qw = {0}, kw = {0}, vw = {0};
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_ATTENTION);
 	if (x->nd < 2 || q->rank != x->nd || k->rank != x->nd || v->rank != x->nd) {
 		planner_error(b, E_SHAPES_DIFFER, "q, k and v must have the axes of the result");
 		return;
@@ -145,26 +103,29 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	dim[last] = -1;
 	plan_follow(b, q, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[last] = (int)last, n[last] = e;
-	x->ok &= plan_window(b, q, x->nd, n, map, at, 0, &qw);
-	/* k, transposed: [heads, e, keys] */
+	x->ok &= plan_window(b, q, x->nd, n, map, at, 0, &t.in[0]);
+	/* k: [heads, keys, e] */
 	dim[rows] = -1;
 	plan_follow(b, k, dim, x->nd, x->n, x->at, x->extent, map, at);
-	map[rows] = (int)last, n[rows] = e, map[last] = (int)rows, n[last] = keys;
-	x->ok &= plan_window(b, k, x->nd, n, map, at, 0, &kw);
+	map[rows] = (int)rows, n[rows] = keys, map[last] = (int)last;
+	x->ok &= plan_window(b, k, x->nd, n, map, at, 0, &t.in[1]);
 	/* v: [heads, keys, ev] */
 	dim[last] = (int)last;
 	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
-	map[rows] = (int)rows, n[rows] = keys, n[last] = x->n[last];
-	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &vw);
-	struct plan_view out = aligned(x, x->result, 0);
+	map[rows] = (int)rows, n[last] = x->n[last];
+	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &t.in[2]);
+	t.out = aligned(x, x->result, 0);
 	if (!x->ok)
 		return;
-	n[rows] = x->n[rows], n[last] = keys;
-	struct plan_view f = make_norm_scratch(x, x->wide, n);
-	double scale = float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
-	emit_contraction(x, f, qw, kw);
-	softmax(x, f, f, last, &scale, op_attr_is_true(b->m, x->op, "causal") ? &x->at[rows] : NULL);
-	emit_contraction(x, out, f, vw);
+	bool causal = op_attr_is_true(b->m, x->op, "causal");
+	t.in_n = causal ? RT_ATTENTION_FIRST + 1 : RT_ATTENTION_SCALE + 1;
+	t.scalars = 1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST;
+	t.scalar[RT_ATTENTION_SCALE].literal =
+	    float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
+	if (causal)
+		t.scalar[RT_ATTENTION_FIRST] =
+		    (struct plan_operand){.is_reg = true, .reg = sx_reg(b, x->at[rows])};
+	plan_task_emit(b, &t);
 }
 
 bool plan_norm(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n)

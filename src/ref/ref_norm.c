@@ -100,9 +100,8 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	return true;
 }
 
-/* Returns the error of scale times the product of a query row and a key. tf32: see ref_tf32_error. */
-static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale,
-                          double tf32)
+/* Returns the error of scale times the product of a query row and a key. */
+static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale)
 {
 	double magnitude = 0, passed = 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -110,13 +109,21 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 		magnitude += a * b;
 		passed += a * in[1]->error[k + i] + in[0]->error[q + i] * (b + in[1]->error[k + i]);
 	}
-	return scale * (passed + magnitude * (ref_sum_error(in[0]->dtype, n + 2) + tf32));
+	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2));
+}
+
+#define LEAST_WEIGHT 0x1p-25 /* a weight that f16 rounds to 0 or to its smallest number */
+
+/* Returns the relative error of a weight, which may be rounded to the dtype of the values if that has 16 bits. */
+static double rounding_error(enum dtype t)
+{
+	return dtype_bytes(t) == 2 ? ldexp(1, -ref_precision(t)) : 0;
 }
 
 /* Computes attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s,
  * e]. q, k, v: offsets of the row and of the head's keys and values. */
 static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n,
-                   double scale, double tf32, double *p, struct ref_array *out, int64_t at)
+                   double scale, double *p, struct ref_array *out, int64_t at)
 {
 	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
 	double max = -INFINITY, min = INFINITY, sum = 0, error = 0;
@@ -127,11 +134,12 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 		p[s] *= scale;
 		max = fmax(max, p[s]);
 		min = fmin(min, p[s]);
-		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale), tf32));
+		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale)));
 	}
 	for (int64_t s = 0; s < n; s++)
 		sum += p[s] = exp(p[s] - max);
 	double relative = expm1(2 * error) + exp_sum_error(in[0]->dtype, n, max - min);
+	double rounding = rounding_error(in[0]->dtype);
 	for (int64_t i = 0; i < ev; i++) {
 		double value = 0, magnitude = 0, passed = 0, low = INFINITY, high = -INFINITY, worst = 0;
 		for (int64_t s = 0; s < n; s++) {
@@ -143,15 +151,18 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 			low = fmin(low, x), high = fmax(high, x), worst = fmax(worst, x_error);
 		}
 		/* for any weights the result lies between the values */
-		double sums = (exp_sum_error(in[0]->dtype, n, 0) + tf32) * fmax(fabs(low), fabs(high));
+		double most = fmax(fabs(low), fabs(high)),
+		       least = rounding > 0 ? LEAST_WEIGHT * (double)n * most : 0;
+		double sums = (exp_sum_error(in[0]->dtype, n, 0) + rounding) * most + least;
 		ref_store(out, at + i, value);
 		if (!isfinite(value)) { /* it is not finite in any run, unless that is due to errors */
 			ref_set_error(out, at + i, value, error > 0 || worst > 0 ? INFINITY : 0, 0);
 			continue;
 		}
-		ref_set_error(out, at + i, value, 0,
-		              fmin(passed + magnitude * (relative + ref_sum_error(in[0]->dtype, n) + tf32),
-		                   high - low + worst + sums));
+		ref_set_error(
+		    out, at + i, value, 0,
+		    fmin(passed + least + magnitude * (relative + rounding + ref_sum_error(in[0]->dtype, n)),
+		         high - low + worst + sums));
 	}
 }
 
@@ -184,8 +195,7 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 		state = states[2] < state ? states[2] : state;
 		set_row(out, row * ev, ev, 1, state);
 		if (state == REF_DEFINED)
-			attend(in, row * e, head * keys * e, head * keys * ev, n, scale,
-			       ref_tf32_error(c, q->dtype), p, out, row * ev);
+			attend(in, row * e, head * keys * e, head * keys * ev, n, scale, p, out, row * ev);
 	}
 	free(p);
 	return true;
