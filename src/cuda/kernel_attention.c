@@ -16,14 +16,14 @@ enum {
 };
 
 struct attention {
-	const struct rt_view *out, *q, *k, *v;
-	int batch; /* number of axes before the rows */
+	const struct rt_view *out, *q, *k, *v, *mask; /* mask: NULL: none */
+	int batch;                                    /* number of axes before the rows */
 	int64_t rows, keys, depth, width;
 	bool causal;
 	int64_t first;
 	double scale;
 	struct kernel_axes x;
-	int64_t stride[4][RT_MAX_DIMS];
+	int64_t stride[5][RT_MAX_DIMS];
 };
 
 static bool takes_pieces(const struct rt_view *v)
@@ -66,8 +66,34 @@ static int tile_keys(const struct kernel_writer *w, const struct attention *a)
 static void write_batches(struct kernel_writer *w, const struct attention *a)
 {
 	kernel_place(w, &a->x, 1, "q");
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 5; k++)
 		kernel_offset(w, &a->x, 1, "q", k);
+}
+
+/* Writes MASKED(x, row, key), the score x with the mask. scale: NULL, or the text of the factor of the score; it is
+ * 1 after an addition. */
+static void write_mask(struct kernel_writer *w, const struct attention *a, enum dtype wide, const char *scale)
+{
+	kernel_key(w, a->mask ? a->mask->dtype + 1u : 0);
+	if (!a->mask) {
+		kernel_text(w, "#define MASKED(x, row, key) (x)\n");
+		return;
+	}
+	unsigned at = kernel_pointer(w, a->mask->data, a->mask->dtype),
+	         down = kernel_extent(w, kernel_view_stride(a->mask, a->batch)),
+	         across = kernel_extent(w, kernel_view_stride(a->mask, a->batch + 1));
+	kernel_text(
+	    w, "#define OF_MASK(row, key) load_%s_%s(arg.x%u[AT_q4 + (row) * arg.x%u + (key) * arg.x%u])\n",
+	    dtype_name(a->mask->dtype), dtype_name(a->mask->dtype == DTYPE_BOOL ? DTYPE_I64 : wide), at, down,
+	    across);
+	if (a->mask->dtype == DTYPE_BOOL)
+		kernel_text(w, "#define MASKED(x, row, key) (OF_MASK(row, key) ? (x) : -%s)\n",
+		            wide == DTYPE_F64 ? "INF_F64" : "INF_F32");
+	else if (scale)
+		kernel_text(w, "#define MASKED(x, row, key) fmaf(x, %s, OF_MASK(row, key) * 1.44269504f)\n",
+		            scale);
+	else
+		kernel_text(w, "#define MASKED(x, row, key) ((x) + OF_MASK(row, key))\n");
 }
 
 static void write_tiled(struct kernel_writer *w, const struct attention *a, int keys)
@@ -102,6 +128,10 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 	            (int)a->depth, (int)a->width, ROWS, keys);
 	kernel_text(w, "#define CAUSAL %d\n", a->causal);
 	write_batches(w, a);
+	bool adds = a->mask && a->mask->dtype != DTYPE_BOOL;
+	write_mask(w, a, DTYPE_F32, "(f32)arg.x14");
+	kernel_text(w, "#define HAS_MASK %d\n#define SCALE %s\n", a->mask != NULL,
+	            adds ? "1.0f" : "(f32)arg.x14");
 	kernel_text(w, "%s%s", cuda_kernels_tensor_cores_cuh, cuda_kernels_attention_cuh);
 }
 
@@ -141,6 +171,7 @@ static void write_plain(struct kernel_writer *w, const struct attention *a)
 		kernel_text(w, "#define %c(x) load_%s_%s(x)\n", "OQKV"[k], dtype_name(view[k]->dtype), wide);
 	kernel_text(w, "#define STORE(x) store_%s_%s(x)\n", dtype_name(a->out->dtype), wide);
 	write_batches(w, a);
+	write_mask(w, a, dtype_wide(t), NULL);
 	kernel_text(w, "%s", cuda_kernels_attention_plain_cuh);
 }
 
@@ -150,6 +181,7 @@ bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t)
 	                      .q = &t->in[0],
 	                      .k = &t->in[1],
 	                      .v = &t->in[2],
+	                      .mask = t->scalars >> RT_ATTENTION_MASK & 1 ? NULL : &t->in[RT_ATTENTION_MASK],
 	                      .batch = t->out.nd - 2,
 	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
 	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
@@ -162,11 +194,12 @@ bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t)
 	a.rows = a.out->n[a.batch], a.width = a.out->n[a.batch + 1];
 	a.keys = a.k->n[a.batch], a.depth = a.k->n[a.batch + 1];
 	a.x.stride = a.stride;
-	kernel_axes_make(&a.x, (const struct rt_view *const[]){a.out, a.q, a.k, a.v}, 4, (1u << a.batch) - 1,
-	                 0);
+	kernel_axes_make(&a.x, (const struct rt_view *const[]){a.out, a.q, a.k, a.v, a.mask}, 5,
+	                 (1u << a.batch) - 1, 0);
 	for (int k = 0; k < 3; k++)
 		narrow = narrow && kernel_view_is_narrow(&t->in[k]);
-	kernel_offsets(w, narrow && kernel_view_is_narrow(a.out));
+	narrow = narrow && kernel_view_is_narrow(a.out) && (!a.mask || kernel_view_is_narrow(a.mask));
+	kernel_offsets(w, narrow);
 	int keys = tile_keys(w, &a);
 	kernel_key(w, keys != 0);
 	if (keys)

@@ -27,7 +27,7 @@ struct task_record {
 	struct rt_task task;
 	const struct plan_task *t;
 	bool complete;
-	struct view_record out, in[3];
+	struct view_record out, in[RT_VIEWS];
 	uint64_t *contents;     /* counters of writes to its results */
 	uint64_t *read;         /* counter of the packed operand; NULL: none */
 	struct rt_unit *newest; /* UNIT: the newest of a ring of records; the next one is the oldest */

@@ -193,6 +193,22 @@ static void infer_take(struct infer_axes *x, struct shape table, struct shape in
 		                              : x->result[i - 1 + index.rank];
 }
 
+/* q, k, v and the mask, which may have fewer axes; axes before the last two are broadcast. */
+static void infer_sdpa(const struct module *m, struct infer_axes *x, const struct shape *o, struct shape r)
+{
+	result_dims(x, r.rank);
+	x->kind[x->result[r.rank - 1]] = DIM_WHOLE;
+	for (unsigned k = 0; k < x->operand_n; k++)
+		align_right(m, x, k, o[k], r);
+	unsigned last = r.rank - 1;
+	x->operand[1][last - 1] = x->operand[2][last - 1] = add_dim(x, DIM_WHOLE); /* the keys */
+	x->operand[0][last] = x->operand[1][last] = add_dim(x, DIM_WHOLE);         /* of a key */
+	x->operand[2][last] = x->result[last];
+	if (x->operand_n > 3 && o[3].rank)
+		x->operand[3][o[3].rank - 1] =
+		    expr_is_one(m, o[3].axis[o[3].rank - 1].extent) ? INFER_NONE : x->operand[1][last - 1];
+}
+
 bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 {
 	struct module *m = (struct module *)cm; /* interning a product changes nothing that callers see */
@@ -270,13 +286,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 	case OP_SDPA:
 		if (r.rank < 2 || o[0].rank != r.rank || o[1].rank != r.rank || o[2].rank != r.rank)
 			return false;
-		result_dims(x, r.rank);
-		x->kind[x->result[r.rank - 1]] = DIM_WHOLE;
-		memcpy(x->operand[0], x->result, r.rank);
-		memcpy(x->operand[1], x->result, r.rank);
-		memcpy(x->operand[2], x->result, r.rank);
-		x->operand[1][r.rank - 2] = x->operand[2][r.rank - 2] = add_dim(x, DIM_WHOLE); /* the keys */
-		x->operand[0][r.rank - 1] = x->operand[1][r.rank - 1] = add_dim(x, DIM_WHOLE); /* of a key */
+		infer_sdpa(m, x, o, r);
 		return true;
 	case OP_IOTA:
 		result_dims(x, r.rank);

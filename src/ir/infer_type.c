@@ -323,8 +323,38 @@ static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft
 	return true;
 }
 
+/* Returns true unless the extents are known to differ and the first is not 1. */
+static bool may_broadcast(struct module *m, expr_id extent, expr_id to)
+{
+	return expr_is_one(m, extent) || (!rule_is_less(m, extent, to) && !rule_is_less(m, to, extent));
+}
+
+/* sdpa: the mask must broadcast to the scores, whose extents are in r. */
+static bool fits_scores(struct module *m, struct diag *d, const struct infer_draft *f,
+                        const struct infer_result *r)
+{
+	const struct domain *mask = rule_operand_domain(m, f, 3);
+	enum dtype t = (enum dtype)rule_operand_type(m, f, 3)->dtype;
+	bool fits = mask->rank <= r->rank;
+	for (unsigned i = 0; fits && i < mask->rank; i++)
+		fits = may_broadcast(m, mask->axis[i].extent, r->extent[r->rank - mask->rank + i]);
+	if (!fits)
+		rule_report_pair(m, d, E_SHAPES_DIFFER, f, 1, 3,
+		                 "the mask must broadcast to [..., rows of q, rows of k]");
+	else if (t != DTYPE_BOOL && t != rule_operand_type(m, f, 0)->dtype) {
+		rule_report_pair(m, d, E_OPERAND_DTYPE, f, 0, 3,
+		                 "the mask must be bool, or have the dtype of q");
+		return false;
+	}
+	return fits;
+}
+
 static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
+	struct infer_draft multiplied = *f;
+	multiplied.operand_n = 3;
+	if (!rule_same_dtypes(m, d, &multiplied, 0))
+		return false;
 	const struct domain *q = rule_operand_domain(m, f, 0), *k = rule_operand_domain(m, f, 1),
 	                    *v = rule_operand_domain(m, f, 2);
 	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
@@ -334,7 +364,18 @@ static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft
 		return false;
 	}
 	rule_shape_of_operand(m, f, 0, r);
-	r->extent[r->rank - 1] = rule_operand_domain(m, f, 2)->axis[r->rank - 1].extent;
+	for (unsigned o = 1; o < 3; o++)
+		for (unsigned i = 0; i + 2 < r->rank; i++)
+			if (!may_broadcast(m, rule_operand_domain(m, f, o)->axis[i].extent, r->extent[i])) {
+				rule_report_pair(
+				    m, d, E_SHAPES_DIFFER, f, 0, o,
+				    "axes before the last two must be those of q, or have the extent 1");
+				return false;
+			}
+	r->extent[r->rank - 1] = k->axis[r->rank - 2].extent; /* of the scores */
+	if (f->operand_n > 3 && !fits_scores(m, d, f, r))
+		return false;
+	r->extent[r->rank - 1] = v->axis[r->rank - 1].extent;
 	return true;
 }
 
@@ -394,7 +435,7 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 	case OP_RMSNORM:
 		return rule_same_dtypes(m, d, f, 0) && rule_norm(m, d, f, r);
 	case OP_SDPA:
-		return rule_same_dtypes(m, d, f, 0) && rule_sdpa(m, d, f, r);
+		return rule_sdpa(m, d, f, r);
 	case OP_DISPATCH:
 		return rule_dispatch(m, d, f, r);
 	case OP_COMBINE:

@@ -80,10 +80,32 @@ static void plan_layer(struct norm *x, struct view *const *in, unsigned count, e
 		plan_task_emit(x->b, &t);
 }
 
+/* Returns the window on the mask: [heads, rows, keys]. */
+static struct plan_view mask_window(struct norm *x, const struct view *mask, sx_id keys)
+{
+	struct planner *b = x->b;
+	struct plan_view out = {0};
+	unsigned last = x->nd - 1;
+	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
+	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL];
+	plan_align_right(mask->rank, x->nd, dim);
+	for (unsigned i = 0; i < x->nd; i++)
+		n[i] = i < last ? x->n[i] : keys;
+	if (mask->rank)
+		dim[mask->rank - 1] = -1;
+	plan_follow(b, mask, dim, x->nd, x->n, x->at, x->extent, map, at);
+	if (mask->rank && mask->axis[mask->rank - 1].extent != 1) {
+		x->ok = x->ok && plan_require_whole(b, x->op, mask, mask->rank - 1);
+		map[last] = (int)mask->rank - 1;
+	}
+	x->ok = x->ok && plan_window(b, mask, x->nd, n, map, at, 0, &out);
+	return out;
+}
+
 static void plan_attention(struct norm *x, struct view *const *in)
 {
 	struct planner *b = x->b;
-	const struct view *q = in[0], *k = in[1], *v = in[2];
+	const struct view *q = in[0], *k = in[1], *v = in[2], *mask = in[3];
 	unsigned rows = x->nd - 2, last = x->nd - 1;
 	int dim[IR_MAX_LOGICAL], map[IR_MAX_LOGICAL];
 	sx_id at[IR_MAX_LOGICAL], n[IR_MAX_LOGICAL], e, keys;
@@ -114,12 +136,15 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	plan_follow(b, v, dim, x->nd, x->n, x->at, x->extent, map, at);
 	map[rows] = (int)rows, n[last] = x->n[last];
 	x->ok &= plan_window(b, v, x->nd, n, map, at, 0, &t.in[2]);
+	if (mask)
+		t.in[RT_ATTENTION_MASK] = mask_window(x, mask, keys);
 	t.out = aligned(x, x->result, 0);
 	if (!x->ok)
 		return;
 	bool causal = op_attr_is_true(b->m, x->op, "causal");
 	t.in_n = causal ? RT_ATTENTION_FIRST + 1 : RT_ATTENTION_SCALE + 1;
-	t.scalars = 1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST;
+	t.scalars = (uint8_t)(1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST |
+	                      (unsigned)!mask << RT_ATTENTION_MASK);
 	t.scalar[RT_ATTENTION_SCALE].literal =
 	    float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
 	if (causal)

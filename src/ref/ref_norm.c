@@ -120,31 +120,54 @@ static double rounding_error(enum dtype t)
 	return dtype_bytes(t) == 2 ? ldexp(1, -ref_precision(t)) : 0;
 }
 
-/* Computes attention of one query row over the first n keys of its head: out[e] = sum over s of p[s] * v[s,
- * e]. q, k, v: offsets of the row and of the head's keys and values. */
-static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int64_t v, int64_t n,
+/* One query row of attention: offsets of the row, of the head's keys and values, and of the row of the mask. */
+struct ref_row {
+	int64_t q, k, v, mask, mask_step;
+	int64_t n; /* keys that it sees */
+};
+
+/* Adds the mask to a score; returns the error that it brings. */
+static double mask_score(const struct ref_array *mask, int64_t at, enum dtype t, double *score)
+{
+	if (mask->dtype == DTYPE_BOOL) {
+		*score = mask->data[at] != 0 ? *score : -INFINITY;
+		return 0;
+	}
+	double error = mask->error[at] + ref_unit(t) * (fabs(*score) + fabs(mask->data[at]));
+	*score += mask->data[at];
+	return isfinite(*score) ? error : 0;
+}
+
+/* Computes attention of one query row: out[e] = sum over s of p[s] * v[s, e]. mask: NULL: none. */
+static void attend(const struct ref_array *const *in, const struct ref_array *mask, const struct ref_row *row,
                    double scale, double *p, struct ref_array *out, int64_t at)
 {
-	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1];
+	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1], n = row->n;
+	enum dtype t = in[0]->dtype;
 	double max = -INFINITY, min = INFINITY, sum = 0, error = 0;
 	for (int64_t s = 0; s < n; s++) {
 		p[s] = 0;
 		for (int64_t i = 0; i < e; i++)
-			p[s] += in[0]->data[q + i] * in[1]->data[k + s * e + i];
+			p[s] += in[0]->data[row->q + i] * in[1]->data[row->k + s * e + i];
 		p[s] *= scale;
+		double own = score_error(in, row->q, row->k + s * e, e, fabs(scale));
+		if (mask)
+			own += mask_score(mask, row->mask + s * row->mask_step, t, &p[s]);
 		max = fmax(max, p[s]);
-		min = fmin(min, p[s]);
-		error = fmax(error, score_error(in, q, k + s * e, e, fabs(scale)));
+		min = p[s] == -INFINITY ? min : fmin(min, p[s]);
+		error = fmax(error, own);
 	}
 	for (int64_t s = 0; s < n; s++)
-		sum += p[s] = exp(p[s] - max);
-	double relative = expm1(2 * error) + exp_sum_error(in[0]->dtype, n, max - min);
-	double rounding = rounding_error(in[0]->dtype);
+		sum += p[s] = exp(p[s] - (max == -INFINITY ? 0 : max));
+	if (sum == 0) /* it sees no key */
+		sum = 1, min = max;
+	double relative = expm1(2 * error) + exp_sum_error(t, n, max - min);
+	double rounding = rounding_error(t);
 	for (int64_t i = 0; i < ev; i++) {
 		double value = 0, magnitude = 0, passed = 0, low = INFINITY, high = -INFINITY, worst = 0;
 		for (int64_t s = 0; s < n; s++) {
-			double w = p[s] / sum, x = in[2]->data[v + s * ev + i],
-			       x_error = in[2]->error[v + s * ev + i];
+			double w = p[s] / sum, x = in[2]->data[row->v + s * ev + i],
+			       x_error = in[2]->error[row->v + s * ev + i];
 			value += w * x;
 			magnitude += w * fabs(x);
 			passed += w * (1 + relative) * x_error;
@@ -153,52 +176,99 @@ static void attend(const struct ref_array *const *in, int64_t q, int64_t k, int6
 		/* for any weights the result lies between the values */
 		double most = fmax(fabs(low), fabs(high)),
 		       least = rounding > 0 ? LEAST_WEIGHT * (double)n * most : 0;
-		double sums = (exp_sum_error(in[0]->dtype, n, 0) + rounding) * most + least;
+		double sums = (exp_sum_error(t, n, 0) + rounding) * most + least;
 		ref_store(out, at + i, value);
 		if (!isfinite(value)) { /* it is not finite in any run, unless that is due to errors */
 			ref_set_error(out, at + i, value, error > 0 || worst > 0 ? INFINITY : 0, 0);
 			continue;
 		}
-		ref_set_error(
-		    out, at + i, value, 0,
-		    fmin(passed + least + magnitude * (relative + rounding + ref_sum_error(in[0]->dtype, n)),
-		         high - low + worst + sums));
+		ref_set_error(out, at + i, value, 0,
+		              fmin(passed + least + magnitude * (relative + rounding + ref_sum_error(t, n)),
+		                   high - low + worst + sums));
 	}
 }
 
-/* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions. */
+/* Returns true if the axes of x before the last `own` match those of q, or have the extent 1. Both are aligned at the
+ * right. */
+static bool broadcasts(const struct ref_array *x, const struct ref_array *q, int own)
+{
+	int ahead = q->nd - x->nd;
+	bool ok = ahead >= 0;
+	for (int j = 0; ok && j < x->nd - own; j++)
+		ok = x->n[j] == 1 || x->n[j] == q->n[j + ahead];
+	return ok;
+}
+
+/* Returns the number of the matrix of x that belongs to a head of q. */
+static int64_t matrix_of_head(const struct ref_array *x, const struct ref_array *q, int64_t head)
+{
+	int64_t number = 0, step = 1;
+	for (int j = q->nd - 3; j >= 0; j--) {
+		int own = j - (q->nd - x->nd);
+		if (own >= 0) {
+			number += x->n[own] == 1 ? 0 : head % q->n[j] * step;
+			step *= x->n[own];
+		}
+		head /= q->n[j];
+	}
+	return number;
+}
+
+/* Sets the offset of a row of the mask, which may have fewer axes than the scores [heads, rows, keys]. Returns false if
+ * it does not fit them. */
+static bool mask_row(const struct ref_array *mask, const struct ref_array *q, int64_t keys, int64_t head,
+                     int64_t query, struct ref_row *row)
+{
+	int64_t across = mask->nd > 0 ? mask->n[mask->nd - 1] : 1,
+	        down = mask->nd > 1 ? mask->n[mask->nd - 2] : 1;
+	row->mask_step = across > 1;
+	row->mask = (matrix_of_head(mask, q, head) * down + (down > 1 ? query : 0)) * across;
+	return broadcasts(mask, q, 1) && (across == 1 || across == keys);
+}
+
+/* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions; a mask of [heads,
+ * rows, keys]. */
 bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
               struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
-	const struct ref_array *q = in[0], *k = in[1], *v = in[2];
+	const struct ref_array *q = in[0], *k = in[1], *v = in[2], *mask = call->n > 3 ? in[3] : NULL;
 	int nd = q->nd;
 	if (nd < 2 || k->nd != nd || v->nd != nd || out->nd != nd)
 		return ref_refuse_shapes(c, op);
 	int64_t heads = 1, rows = q->n[nd - 2], keys = k->n[nd - 2], e = q->n[nd - 1], ev = v->n[nd - 1];
 	for (int j = 0; j < nd - 2; j++) {
-		if (k->n[j] != q->n[j] || v->n[j] != q->n[j] || out->n[j] != q->n[j])
+		if (out->n[j] != q->n[j])
 			return ref_refuse_shapes(c, op);
 		heads *= q->n[j];
 	}
-	if (k->n[nd - 1] != e || v->n[nd - 2] != keys || out->n[nd - 2] != rows || out->n[nd - 1] != ev)
+	if (!broadcasts(k, q, 2) || !broadcasts(v, q, 2) || k->n[nd - 1] != e || v->n[nd - 2] != keys ||
+	    out->n[nd - 2] != rows || out->n[nd - 1] != ev)
 		return ref_refuse_shapes(c, op);
 	bool causal = op_attr_is_true(c->m, call->op, "causal");
 	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
 	double *p = mem_alloc(sizeof *p * (size_t)keys);
-	for (int64_t row = 0; row < heads * rows; row++) {
-		int64_t head = row / rows, query = row % rows;
-		int64_t n = causal && query + 1 < keys ? query + 1 : keys;
-		uint8_t states[3] = {row_state(q, row * e, e, 1), row_state(k, head * keys * e, n * e, 1),
-		                     row_state(v, head * keys * ev, n * ev, 1)};
+	bool ok = true;
+	for (int64_t at = 0; at < heads * rows && ok; at++) {
+		int64_t head = at / rows, query = at % rows;
+		struct ref_row row = {.q = at * e,
+		                      .k = matrix_of_head(k, q, head) * keys * e,
+		                      .v = matrix_of_head(v, q, head) * keys * ev,
+		                      .n = causal && query + 1 < keys ? query + 1 : keys};
+		uint8_t states[3] = {row_state(q, row.q, e, 1), row_state(k, row.k, row.n * e, 1),
+		                     row_state(v, row.v, row.n * ev, 1)};
 		uint8_t state = states[0] < states[1] ? states[0] : states[1];
 		state = states[2] < state ? states[2] : state;
-		set_row(out, row * ev, ev, 1, state);
-		if (state == REF_DEFINED)
-			attend(in, row * e, head * keys * e, head * keys * ev, n, scale, p, out, row * ev);
+		if (mask && (ok = mask_row(mask, q, keys, head, query, &row))) {
+			uint8_t of_mask = row_state(mask, row.mask, row.mask_step ? row.n : 1, 1);
+			state = of_mask < state ? of_mask : state;
+		}
+		set_row(out, at * ev, ev, 1, state);
+		if (state == REF_DEFINED && ok)
+			attend(in, mask, &row, scale, p, out, at * ev);
 	}
 	free(p);
-	return true;
+	return ok || ref_refuse_shapes(c, op);
 }
 
 struct row_error {

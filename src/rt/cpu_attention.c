@@ -22,84 +22,114 @@ struct attention {
 	bool causal;
 	int64_t first;
 	struct rt_view out, q, k, v; /* matrices of one batch */
-	void *s, *o;                 /* scores [ROWS, KEYS] and sums [ROWS, width], both wide */
-	void *best;                  /* by row, wide */
-	double *total;               /* by row */
+	bool masked;
+	struct rt_view mask; /* of the scores of one batch, if masked */
+	void *s, *o;         /* scores [ROWS, KEYS] and sums [ROWS, width], both wide */
+	void *best;          /* by row, wide */
+	void *line;          /* a line of the mask in a block, wide */
+	double *total;       /* by row */
 	char *why;
 };
 
-#define DEFINE_ROWS(type, name, exp_of)                                                                      \
-	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                \
-	{                                                                                                    \
-		type lane[LANES];                                                                            \
-		int64_t i = 0;                                                                               \
-		for (int k = 0; k < LANES; k++)                                                              \
-			lane[k] = best;                                                                      \
-		for (; i + LANES <= n; i += LANES)                                                           \
-			for (int k = 0; k < LANES; k++)                                                      \
-				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                           \
-		for (int k = 0; k < LANES; k++)                                                              \
-			best = lane[k] > best ? lane[k] : best;                                              \
-		for (; i < n; i++)                                                                           \
-			best = x[i] > best ? x[i] : best;                                                    \
-		return best;                                                                                 \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                      \
-	{                                                                                                    \
-		for (int64_t k = 0; k < n; k++)                                                              \
-			x[k] = exp_of(x[k] - less);                                                          \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static double sum_##name(const type *x, int64_t n)                                         \
-	{                                                                                                    \
-		double lane[LANES] = {0}, sum = 0;                                                           \
-		int64_t i = 0;                                                                               \
-		for (; i + LANES <= n; i += LANES)                                                           \
-			for (int k = 0; k < LANES; k++)                                                      \
-				lane[k] += (double)x[i + k];                                                 \
-		for (int k = 0; k < LANES; k++)                                                              \
-			sum += lane[k];                                                                      \
-		for (; i < n; i++)                                                                           \
-			sum += (double)x[i];                                                                 \
-		return sum;                                                                                  \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                      \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] *= by;                                                                          \
-	}                                                                                                    \
-                                                                                                             \
-	/* Makes the weights of row r of a block of `keys` keys, of which it sees `live`. */                 \
-	static void row_##name(const struct attention *a, int64_t r, int64_t keys, int64_t live)             \
-	{                                                                                                    \
-		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                              \
-		live = live < 0 ? 0 : live < keys ? live : keys;                                             \
-		scale_##name(x, live, (type)a->scale);                                                       \
-		type most = max_##name(x, live, *best), by = exp_of(*best - most);                           \
-		if (live == 0)                                                                               \
-			by = 1;                                                                              \
-		exp_##name(x, live, most);                                                                   \
-		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                \
-		for (int64_t i = live; i < keys; i++)                                                        \
-			x[i] = 0;                                                                            \
-		if (by != 1)                                                                                 \
-			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                           \
-		*best = most;                                                                                \
-	}                                                                                                    \
-                                                                                                             \
-	static void start_##name(const struct attention *a, int64_t rows)                                    \
-	{                                                                                                    \
-		for (int64_t r = 0; r < rows; r++)                                                           \
-			((type *)a->best)[r] = -(type)INFINITY;                                              \
-	}                                                                                                    \
-                                                                                                             \
-	static void end_##name(const struct attention *a, int64_t rows)                                      \
-	{                                                                                                    \
-		for (int64_t r = 0; r < rows; r++)                                                           \
-			for (int64_t i = 0; i < a->v.n[1]; i++)                                              \
-				((type *)a->o)[r * a->v.n[1] + i] /= (type)a->total[r];                      \
+#define DEFINE_ROWS(type, name, exp_of)                                                                             \
+	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                       \
+	{                                                                                                           \
+		type lane[LANES];                                                                                   \
+		int64_t i = 0;                                                                                      \
+		for (int k = 0; k < LANES; k++)                                                                     \
+			lane[k] = best;                                                                             \
+		for (; i + LANES <= n; i += LANES)                                                                  \
+			for (int k = 0; k < LANES; k++)                                                             \
+				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                                  \
+		for (int k = 0; k < LANES; k++)                                                                     \
+			best = lane[k] > best ? lane[k] : best;                                                     \
+		for (; i < n; i++)                                                                                  \
+			best = x[i] > best ? x[i] : best;                                                           \
+		return best;                                                                                        \
+	}                                                                                                           \
+                                                                                                                    \
+	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                             \
+	{                                                                                                           \
+		for (int64_t k = 0; k < n; k++)                                                                     \
+			x[k] = exp_of(x[k] - less);                                                                 \
+	}                                                                                                           \
+                                                                                                                    \
+	RT_CLONES static double sum_##name(const type *x, int64_t n)                                                \
+	{                                                                                                           \
+		double lane[LANES] = {0}, sum = 0;                                                                  \
+		int64_t i = 0;                                                                                      \
+		for (; i + LANES <= n; i += LANES)                                                                  \
+			for (int k = 0; k < LANES; k++)                                                             \
+				lane[k] += (double)x[i + k];                                                        \
+		for (int k = 0; k < LANES; k++)                                                                     \
+			sum += lane[k];                                                                             \
+		for (; i < n; i++)                                                                                  \
+			sum += (double)x[i];                                                                        \
+		return sum;                                                                                         \
+	}                                                                                                           \
+                                                                                                                    \
+	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                             \
+	{                                                                                                           \
+		for (int64_t i = 0; i < n; i++)                                                                     \
+			x[i] *= by;                                                                                 \
+	}                                                                                                           \
+                                                                                                                    \
+	RT_CLONES static void hide_##name(type *x, const type *mask, int64_t n)                                     \
+	{                                                                                                           \
+		for (int64_t i = 0; i < n; i++)                                                                     \
+			x[i] = mask[i] != 0 ? x[i] : -(type)INFINITY;                                               \
+	}                                                                                                           \
+                                                                                                                    \
+	RT_CLONES static void add_##name(type *x, const type *mask, int64_t n)                                      \
+	{                                                                                                           \
+		for (int64_t i = 0; i < n; i++)                                                                     \
+			x[i] += mask[i];                                                                            \
+	}                                                                                                           \
+                                                                                                                    \
+	static void mask_##name(const struct attention *a, type *x, int64_t row, int64_t key, int64_t n)            \
+	{                                                                                                           \
+		const struct rt_view *m = &a->mask;                                                                 \
+		char *at = (char *)m->data +                                                                        \
+		           (row * m->stride[0] + key * m->stride[1]) * (int64_t)dtype_bytes(m->dtype);              \
+		rt_row_load_##name(m->dtype, at, m->stride[1], a->line, (size_t)n);                                 \
+		(m->dtype == DTYPE_BOOL ? hide_##name : add_##name)(x, a->line, n);                                 \
+	}                                                                                                           \
+                                                                                                                    \
+	/* Makes the weights of row r of a block, which is `row` of the matrix, from keys `key` … key + keys, of\
+	 * which it sees `live`. */ \
+	static void row_##name(const struct attention *a, int64_t r, int64_t row, int64_t key, int64_t keys,        \
+	                       int64_t live)                                                                        \
+	{                                                                                                           \
+		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                                     \
+		live = live < 0 ? 0 : live < keys ? live : keys;                                                    \
+		scale_##name(x, live, (type)a->scale);                                                              \
+		if (a->masked)                                                                                      \
+			mask_##name(a, x, row, key, live);                                                          \
+		type most = max_##name(x, live, *best), less = most == -(type)INFINITY ? 0 : most;                  \
+		type by = exp_of(*best - less);                                                                     \
+		exp_##name(x, live, less);                                                                          \
+		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                       \
+		for (int64_t i = live; i < keys; i++)                                                               \
+			x[i] = 0;                                                                                   \
+		if (by != 1)                                                                                        \
+			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                                  \
+		*best = most;                                                                                       \
+	}                                                                                                           \
+                                                                                                                    \
+	static void start_##name(const struct attention *a, int64_t rows)                                           \
+	{                                                                                                           \
+		for (int64_t r = 0; r < rows; r++)                                                                  \
+			((type *)a->best)[r] = -(type)INFINITY;                                                     \
+	}                                                                                                           \
+                                                                                                                    \
+	/* A row that sees no key has the sum 0, and is 0. */                                                       \
+	static void end_##name(const struct attention *a, int64_t rows)                                             \
+	{                                                                                                           \
+		for (int64_t r = 0; r < rows; r++) {                                                                \
+			type by = a->total[r] == 0 ? 1 : (type)a->total[r];                                         \
+			for (int64_t i = 0; i < a->v.n[1]; i++)                                                     \
+				((type *)a->o)[r * a->v.n[1] + i] /= by;                                            \
+		}                                                                                                   \
 	}
 
 DEFINE_ROWS(float, f32, elementary_expf)
@@ -133,14 +163,13 @@ static enum status attend(const struct attention *a, int64_t row, int64_t rows)
 			return status;
 		for (int64_t r = 0; r < rows; r++) {
 			int64_t live = a->causal ? a->first + row + r + 1 - key : keys;
-			(wide ? row_f64 : row_f32)(a, r, keys, live);
+			(wide ? row_f64 : row_f32)(a, r, row + r, key, keys, live);
 		}
 		status = cpu_gemm(a->lane, &sums, a->why);
 		if (status != STATUS_OK)
 			return status;
 	}
-	if (sees > 0)
-		(wide ? end_f64 : end_f32)(a, rows);
+	(wide ? end_f64 : end_f32)(a, rows);
 	return cpu_copy(&out, &o);
 }
 
@@ -168,20 +197,24 @@ enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *
 	                      .scale = t->scalar[RT_ATTENTION_SCALE].f,
 	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
 	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
+	                      .masked = !(t->scalars >> RT_ATTENTION_MASK & 1),
 	                      .why = why};
 	assert(a.wide != DTYPE_I64 && batch >= 0);
 	if (!rt_view_count(&t->out))
 		return STATUS_OK;
-	size_t bytes = dtype_bytes(a.wide), state = ROWS * (sizeof(double) + bytes);
+	size_t bytes = dtype_bytes(a.wide), state = ROWS * (sizeof(double) + bytes) + KEYS * bytes;
 	a.s = cpu_scratch(lane, SCORE_SCRATCH, ROWS * KEYS * bytes, why);
 	a.total = cpu_scratch(lane, SUM_SCRATCH, state + (size_t)(ROWS * width) * bytes, why);
 	if (!a.s || !a.total)
 		return STATUS_DIAGNOSTICS;
 	a.best = a.total + ROWS;
+	a.line = (char *)a.best + ROWS * bytes;
 	a.o = (char *)a.total + state;
 	for (;;) {
 		a.out = matrix_at(&t->out, index), a.q = matrix_at(&t->in[0], index);
 		a.k = matrix_at(&t->in[1], index), a.v = matrix_at(&t->in[2], index);
+		if (a.masked)
+			a.mask = matrix_at(&t->in[RT_ATTENTION_MASK], index);
 		for (int64_t row = 0; row < a.out.n[0]; row += ROWS) {
 			int64_t rows = a.out.n[0] - row < ROWS ? a.out.n[0] - row : ROWS;
 			enum status status = attend(&a, row, rows);

@@ -60,11 +60,13 @@ struct rt_pack {
 };
 
 enum {
-	RT_VIEWS = 3,    /* operands of a task in memory */
-	RT_OPERANDS = 5, /* operands with those that are always scalars */
+	RT_VIEWS = 4,    /* operands of a task in memory */
+	RT_OPERANDS = 6, /* operands with those that are always scalars */
 	/* of ATTENTION: */
-	RT_ATTENTION_SCALE = 3,
-	RT_ATTENTION_FIRST = 4, /* if it is there, row i sees only the elements j <= first + i */
+	RT_ATTENTION_MASK =
+	    3, /* if it is no scalar: bool, where it is false s is -inf; or a float, added to s */
+	RT_ATTENTION_SCALE = 4,
+	RT_ATTENTION_FIRST = 5, /* if it is there, row i sees only the elements j <= first + i */
 };
 
 struct rt_task {
@@ -106,7 +108,8 @@ struct rt_task {
  * out of ROUTE and in[0] have one axis of the same extent; out of COUNT has one element a bucket.
  *
  * ATTENTION: floats of up to 32 bits are multiplied and added in f32, f64 in f64; a device may round the
- * weights w to the type of in[2]. The result is rounded once. Without any j it is 0. Batch axes broadcast by
+ * weights w to the type of in[2]. The result is rounded once. A row of which all scores are -inf, or
+ * that has none, is 0. Batch axes broadcast by
  * stride 0.
  *
  * REDUCE: over no elements, sum is 0, prod is 1, min and max are the largest and smallest value (±inf

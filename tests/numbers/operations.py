@@ -719,17 +719,25 @@ row("rmsnorm", Form("rmsnorm({0})", ["ab"], ["ab"], norm(False), **OF_NORMS),
     Form("rmsnorm({0}, {1})", ["ab", "b"], ["ab"], norm(False), **OF_NORMS), note=NORM_NOTE)
 
 
-def attention(causal, scale=None):
+def attention(causal, scale=None, hides=False):
+    """hides: the mask, if there is one, is bool."""
     def want(case, operands):
         t, u = case.t, unit_roundoff(case.t)
-        q, k, v = (widest(t, a) for a in operands)
+        q, k, v = (widest(t, a) for a in operands[:3])
+        k, v = (np.broadcast_to(a, q.shape[:1] + a.shape[1:]) for a in (k, v))
         with np.errstate(all="ignore"):
             by = WIDE(1) / np.sqrt(WIDE(q.shape[-1])) if scale is None else WIDE(scale)
             s = np.einsum("hqe,hse->hqs", q, k) * by
             mag = np.einsum("hqe,hse->hqs", np.abs(q), np.abs(k)) * by
             rows = np.arange(s.shape[1])[:, None] >= np.arange(s.shape[2])[None, :]
             s = np.where(rows, s, -np.inf) if causal else s
-            p, err = softmax_of(s, 2, u)
+            if hides:
+                s = np.where(DTYPES["bool"].load(operands[3]) != 0, s, -np.inf)
+            elif operands[3:]:
+                mask = widest(t, operands[3])
+                s, mag = s + mask, mag + np.abs(mask)
+            hidden = np.all(s == -np.inf, 2, keepdims=True)
+            p, err = (np.where(hidden, 0, a) for a in softmax_of(s, 2, u))
             off = np.max(np.where(np.isfinite(mag), mag, 0), 2, keepdims=True, initial=0) * u * (q.shape[-1] + 4)
             err = err + 2 * p * off
             out = np.einsum("hqs,hsf->hqf", p, v)
@@ -742,7 +750,12 @@ row("sdpa",
     Form("sdpa({0}, {1}, {2})", ["hqe", "hse", "hsf"], ["hqf"], attention(False), dtypes=FLOATS,
          classes=("small", "random", "nan", "zeros")),
     Form("sdpa({0}, {1}, {2}, causal=true, scale=0.5)", ["hqe", "hse", "hsf"], ["hqf"], attention(True, 0.5),
-         dtypes=FLOATS, classes=("small", "random"), fixed="qs", sizes={"q": 6, "s": 6}))
+         dtypes=FLOATS, classes=("small", "random"), fixed="qs", sizes={"q": 6, "s": 6}),
+    Form("sdpa({0}, {1}, {2}, {3})", ["hqe", "1se", "1sf", Tensor("qs", "bool")], ["hqf"], attention(False, hides=True),
+         dtypes=FLOATS, classes=("small", "random"), few=True, label="sdpa(hqe, 1se, 1sf, mask qs)"),
+    Form("sdpa({0}, {1}, {2}, {3}, causal=true)", ["hqe", "hse", "hsf", "h1s"], ["hqf"], attention(True),
+         dtypes=FLOATS, classes=("small", "random"), few=True, fixed="qs", sizes={"q": 6, "s": 6},
+         label="sdpa(hqe, hse, hsf, bias h1s)"))
 
 # ---- copies, collectives
 

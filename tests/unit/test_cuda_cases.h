@@ -437,8 +437,9 @@ static inline void cases_norm(void)
 	norm(DTYPE_BF16, DTYPE_F32, (const int64_t[]){1, 2, 40000}, TURNED, RT_NORM_RMS, 2);
 }
 
-/* n: batches, rows, keys, elements of a key, elements of a value. layout: of q, k and v. */
-static inline void attention(enum dtype t, const int64_t *n, enum layout layout, bool causal, int64_t first)
+/* n: batches, rows, keys, elements of a key, elements of a value. layout: of q, k and v. Batches share k. */
+static inline struct scene *attention(enum dtype t, const int64_t *n, enum layout layout, bool causal,
+                                      int64_t first)
 {
 	struct scene *s = scene_new("attention");
 	s->task =
@@ -450,7 +451,18 @@ static inline void attention(enum dtype t, const int64_t *n, enum layout layout,
 	s->task.out = scene_view(s, t, 3, (const int64_t[]){n[0], n[1], n[4]}, DENSE, false);
 	s->task.scalar[RT_ATTENTION_SCALE].f = 0.02;
 	s->task.scalar[RT_ATTENTION_FIRST].i = first;
+	s->task.scalars |= 1u << RT_ATTENTION_MASK;
+	s->task.in[1].stride[0] = 0;
 	s->least = t == DTYPE_F64 ? 1e-13 : t == DTYPE_F32 ? 1e-4 : t == DTYPE_F16 ? 4e-3 : 3e-2;
+	return s;
+}
+
+static inline void masked(enum dtype t, enum dtype mask, const int64_t *n, enum layout layout, bool causal)
+{
+	struct scene *s = attention(t, n, DENSE, causal, 5);
+	s->task.scalars &= ~(1u << RT_ATTENTION_MASK);
+	s->task.scalar[RT_ATTENTION_SCALE].f = mask == DTYPE_BOOL ? 0.02 : -0.02;
+	s->task.in[RT_ATTENTION_MASK] = scene_view(s, mask, 3, n, layout, false);
 }
 
 static inline void cases_attention(void)
@@ -465,6 +477,10 @@ static inline void cases_attention(void)
 		attention(DTYPE_BF16, (const int64_t[]){2, 40, 90, 24, 70}, DENSE, causal, 20);
 		attention(DTYPE_F32, (const int64_t[]){3, 70, 50, 20, 130}, GAPS, causal, 0);
 		attention(DTYPE_F64, (const int64_t[]){2, 33, 65, 33, 17}, DENSE, causal, 1000);
+		masked(DTYPE_BF16, DTYPE_BOOL, (const int64_t[]){2, 150, 200, 64, 64}, TURNED, causal);
+		masked(DTYPE_F16, DTYPE_F16, (const int64_t[]){2, 130, 90, 48, 64}, OUTER_ONE, causal);
+		masked(DTYPE_F32, DTYPE_F32, (const int64_t[]){2, 70, 60, 12, 64}, INNER_ONE, causal);
+		masked(DTYPE_F64, DTYPE_BOOL, (const int64_t[]){1, 20, 40, 8, 8}, GAPS, causal);
 	}
 }
 

@@ -8,8 +8,9 @@
  *
  * While tensor cores multiply p with the values of a tile, the scores of the next tile become its p.
  *
- * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 … AT_q3, the
- * matrices of a batch in out, q, k, v.
+ * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 … AT_q4, the
+ * matrices of a batch in out, q, k, v and the mask; HAS_MASK, and MASKED(x, row, key), the score x with the mask, which
+ * is to be multiplied by SCALE.
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 rows, x5 keys, x6 blocks of a batch, x7 batches, x8 batches side by side,
  *     x9 … x12 distances between rows of out, q, k, v, x13 first, x14 scale * log2(e) */
@@ -40,10 +41,21 @@ DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 en
 	load_tile(room_v + (tile) % 2 * V_BYTES, from_v, arg.x12, (i64)(tile)*KEYS, arg.x5, KEYS, WIDTH,     \
 	          thread)
 
-/* Makes the weights of a tile from its scores. masked: not all rows see all of its keys. */
+/* Makes the weights of a tile from its scores. masked: not all rows see all of its keys. A row that has seen none has
+ * the best score -inf. */
 #define SOFTMAX(tile, masked)                                                                                \
 	EACH_LANE                                                                                            \
 	{                                                                                                    \
+		if (HAS_MASK) {                                                                              \
+			i64 row = row0 + thread / 32 * 16 + thread % 32 / 4,                                 \
+			    key = (i64)(tile)*KEYS + thread % 4 * 2;                                         \
+			LOOP (i, KEYS / 2) {                                                                 \
+				i64 r = row + i % 4 / 2 * 8, k = key + i / 4 * 8 + i % 2;                    \
+				OWN(s)                                                                       \
+				[i] = MASKED(OWN(s)[i], r < arg.x4 ? r : arg.x4 - 1,                         \
+				             k < arg.x5 ? k : arg.x5 - 1);                                   \
+			}                                                                                    \
+		}                                                                                            \
 		if (masked) {                                                                                \
 			i64 key = (i64)(tile)*KEYS + thread % 4 * 2, sees = arg.x5;                          \
 			i64 last = CAUSAL ? arg.x13 + row0 + thread / 32 * 16 + thread % 32 / 4 + 1 : sees;  \
@@ -61,7 +73,8 @@ DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 en
 	EACH_LANE                                                                                            \
 	{                                                                                                    \
 		LOOP (c, 2) {                                                                                \
-			f32 most = fmaxf(OWN(best)[c], OWN(by)[c]), less = most * scale, sum = 0;            \
+			f32 most = fmaxf(OWN(best)[c], OWN(by)[c]), sum = 0;                                 \
+			f32 less = most == -INF_F32 ? 0 : most * scale;                                      \
 			OWN(by)[c] = power_of_2(fmaf(OWN(best)[c], scale, -less));                           \
 			OWN(best)[c] = most;                                                                 \
 			LOOP (i, KEYS / 4) {                                                                 \
@@ -109,7 +122,7 @@ KERNEL
 	PRIVATE(f32, best, 2);
 	PRIVATE(f32, total, 2);
 	PRIVATE(f32, by, 2);
-	const f32 scale = (f32)arg.x14;
+	const f32 scale = SCALE;
 	/* batches side by side share the caches; the longest rows of a batch come first */
 	u32 side = BLOCK / (u32)(arg.x6 * arg.x8), within = BLOCK % (u32)(arg.x6 * arg.x8);
 	u32 width = (u32)arg.x7 - side * (u32)arg.x8;
@@ -161,7 +174,7 @@ KERNEL
 	{
 		LOOP (c, 2) {
 			i64 row = row0 + thread / 32 * 16 + thread % 32 / 4 + c * 8;
-			f32 by = 1 / OWN(total)[c];
+			f32 by = OWN(total)[c] ? 1 / OWN(total)[c] : 0;
 			u16 *to = arg.x0 + AT_q0 + row * arg.x9 + thread % 4 * 2;
 			if (row < arg.x4)
 				LOOP (i, WIDTH / 8) {

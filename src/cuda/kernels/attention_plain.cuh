@@ -4,7 +4,8 @@
  *     Q(x), K(x), V(x), STORE(x)    elements to `wide`, the type of the arithmetic, and back
  *     ADD(x, y, sum)                x * y + sum
  *     EXP(x), CAUSAL                e^x; 1: row i sees the keys up to first + i
- *     PLACE_q, AT_q0 … AT_q3        the matrices of a batch in out, q, k, v
+ *     PLACE_q, AT_q0 … AT_q4        the matrices of a batch in out, q, k, v and the mask
+ *     MASKED(x, row, key)           the score x with the mask
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 blocks, x5 blocks of a batch, x6 of them side by side, x7 rows, x8 keys,
  *     x9 elements of a key, x10 elements of a value, x11 … x18 strides of out, q, k, v, x19 first, x20 scale */
@@ -19,6 +20,7 @@ KERNEL
 	SHARED wide p[TILE][TILE + 1];
 	SHARED wide v[TILE][WIDTH];
 	SHARED wide best[TILE];
+	SHARED wide less[TILE];
 	SHARED wide by[TILE];
 	SHARED f64 total[TILE];
 	PRIVATE(wide, s, 4);
@@ -75,12 +77,14 @@ KERNEL
 				}
 			}
 			EACH_THREAD {
+				PLACE_q((offset)batch)
 				LOOP (i, 4) {
 					int r = (int)(thread / TILE) + i * 8;
 					i64 key = key0 + thread % TILE;
 					p[r][thread % TILE] =
-					    key < sees && (!CAUSAL || key <= arg.x19 + row0 + r)
-					        ? OWN(s)[i] * (wide)arg.x20
+					    row0 + r < arg.x7 && key < sees &&
+					            (!CAUSAL || key <= arg.x19 + row0 + r)
+					        ? MASKED(OWN(s)[i] * (wide)arg.x20, row0 + r, key)
 					        : -INFINITE;
 				}
 			}
@@ -89,14 +93,15 @@ KERNEL
 					wide most = best[thread];
 					for (int k = 0; k < TILE; k++)
 						most = p[thread][k] > most ? p[thread][k] : most;
-					by[thread] = EXP(best[thread] - most);
+					less[thread] = most == -INFINITE ? 0 : most;
+					by[thread] = EXP(best[thread] - less[thread]);
 					best[thread] = most;
 				}
 			}
 			EACH_THREAD {
 				LOOP (i, 4) {
 					wide *x = &p[thread / TILE + i * 8][thread % TILE];
-					*x = EXP(*x - best[thread / TILE + i * 8]);
+					*x = EXP(*x - less[thread / TILE + i * 8]);
 				}
 			}
 			EACH_THREAD {
@@ -120,8 +125,8 @@ KERNEL
 			LOOP (i, 8) {
 				i64 row = row0 + thread / WIDTH + i * 4, column = column0 + thread % WIDTH;
 				if (row < arg.x7 && column < arg.x10)
-					arg.x0[AT_q0 + row * arg.x11 + column * arg.x12] =
-					    STORE(arg.x8 ? OWN(o)[i] / (wide)total[row - row0] : 0);
+					arg.x0[AT_q0 + row * arg.x11 + column * arg.x12] = STORE(
+					    total[row - row0] ? OWN(o)[i] / (wide)total[row - row0] : 0);
 			}
 		}
 	}
