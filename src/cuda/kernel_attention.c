@@ -16,14 +16,14 @@ enum {
 };
 
 struct attention {
-	const struct rt_view *out, *q, *k, *v, *mask; /* mask: NULL: none */
-	int batch;                                    /* number of axes before the rows */
+	const struct rt_view *out, *q, *k, *v, *mask, *logs; /* mask, logs: NULL: none */
+	int batch;                                           /* number of axes before the rows */
 	int64_t rows, keys, depth, width;
 	bool causal;
 	int64_t first;
 	double scale;
 	struct kernel_axes x;
-	int64_t stride[5][RT_MAX_DIMS];
+	int64_t stride[6][RT_MAX_DIMS];
 };
 
 static bool takes_pieces(const struct rt_view *v)
@@ -66,7 +66,7 @@ static int tile_keys(const struct kernel_writer *w, const struct attention *a)
 static void write_batches(struct kernel_writer *w, const struct attention *a)
 {
 	kernel_place(w, &a->x, 1, "q");
-	for (int k = 0; k < 5; k++)
+	for (int k = 0; k < 6; k++)
 		kernel_offset(w, &a->x, 1, "q", k);
 }
 
@@ -94,6 +94,21 @@ static void write_mask(struct kernel_writer *w, const struct attention *a, enum 
 		            scale);
 	else
 		kernel_text(w, "#define MASKED(x, row, key) ((x) + OF_MASK(row, key))\n");
+}
+
+/* Writes STORE_LOG(row, x), which stores the second result of a row. */
+static void write_logs(struct kernel_writer *w, const struct attention *a)
+{
+	kernel_key(w, a->logs ? a->logs->dtype + 1u : 0);
+	if (!a->logs) {
+		kernel_text(w, "#define STORE_LOG(row, x)\n");
+		return;
+	}
+	const char *type = dtype_name(a->logs->dtype);
+	unsigned at = kernel_pointer(w, a->logs->data, a->logs->dtype),
+	         down = kernel_extent(w, kernel_view_stride(a->logs, a->batch));
+	kernel_text(w, "#define STORE_LOG(row, x) arg.x%u[AT_q5 + (row) * arg.x%u] = store_%s_%s(x)\n", at,
+	            down, type, type);
 }
 
 static void write_tiled(struct kernel_writer *w, const struct attention *a, int keys)
@@ -130,6 +145,7 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 	write_batches(w, a);
 	bool adds = a->mask && a->mask->dtype != DTYPE_BOOL;
 	write_mask(w, a, DTYPE_F32, "(f32)arg.x14");
+	write_logs(w, a);
 	kernel_text(w, "#define HAS_MASK %d\n#define SCALE %s\n", a->mask != NULL,
 	            adds ? "1.0f" : "(f32)arg.x14");
 	kernel_text(w, "%s%s", cuda_kernels_tensor_cores_cuh, cuda_kernels_attention_cuh);
@@ -172,6 +188,7 @@ static void write_plain(struct kernel_writer *w, const struct attention *a)
 	kernel_text(w, "#define STORE(x) store_%s_%s(x)\n", dtype_name(a->out->dtype), wide);
 	write_batches(w, a);
 	write_mask(w, a, dtype_wide(t), NULL);
+	write_logs(w, a);
 	kernel_text(w, "%s", cuda_kernels_attention_plain_cuh);
 }
 
@@ -182,6 +199,7 @@ bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t)
 	                      .k = &t->in[1],
 	                      .v = &t->in[2],
 	                      .mask = t->scalars >> RT_ATTENTION_MASK & 1 ? NULL : &t->in[RT_ATTENTION_MASK],
+	                      .logs = t->scalars >> RT_ATTENTION_LOGS & 1 ? NULL : &t->in[RT_ATTENTION_LOGS],
 	                      .batch = t->out.nd - 2,
 	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
 	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
@@ -194,11 +212,12 @@ bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t)
 	a.rows = a.out->n[a.batch], a.width = a.out->n[a.batch + 1];
 	a.keys = a.k->n[a.batch], a.depth = a.k->n[a.batch + 1];
 	a.x.stride = a.stride;
-	kernel_axes_make(&a.x, (const struct rt_view *const[]){a.out, a.q, a.k, a.v, a.mask}, 5,
+	kernel_axes_make(&a.x, (const struct rt_view *const[]){a.out, a.q, a.k, a.v, a.mask, a.logs}, 6,
 	                 (1u << a.batch) - 1, 0);
 	for (int k = 0; k < 3; k++)
 		narrow = narrow && kernel_view_is_narrow(&t->in[k]);
-	narrow = narrow && kernel_view_is_narrow(a.out) && (!a.mask || kernel_view_is_narrow(a.mask));
+	narrow = narrow && kernel_view_is_narrow(a.out) && (!a.mask || kernel_view_is_narrow(a.mask)) &&
+	         (!a.logs || kernel_view_is_narrow(a.logs));
 	kernel_offsets(w, narrow);
 	int keys = tile_keys(w, &a);
 	kernel_key(w, keys != 0);

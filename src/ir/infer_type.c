@@ -375,7 +375,8 @@ static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft
 	r->extent[r->rank - 1] = k->axis[r->rank - 2].extent; /* of the scores */
 	if (f->operand_n > 3 && !fits_scores(m, d, f, r))
 		return false;
-	r->extent[r->rank - 1] = v->axis[r->rank - 1].extent;
+	r->extent[r->rank - 1] = f->result ? expr_const(m, 1) : v->axis[r->rank - 1].extent;
+	r->dtype = f->result ? dtype_wide(r->dtype) : r->dtype;
 	return true;
 }
 

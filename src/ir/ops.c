@@ -46,12 +46,19 @@ unsigned op_info_results(enum op_kind kind)
 	case OP_SPLIT:
 		return 0;
 	case OP_TOPK:
+	case OP_SDPA:
 		return 2;
 	case OP_DISPATCH:
 		return 6;
 	default:
 		return 1;
 	}
+}
+
+bool op_info_takes_results(enum op_kind kind, unsigned n)
+{
+	unsigned most = op_info_results(kind);
+	return !most || n == most || (kind == OP_SDPA && n == 1);
 }
 
 enum reduce_op reduce_op_of(enum op_kind kind)

@@ -179,9 +179,8 @@ bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 static void check_type(struct verifier *v, op_id op)
 {
 	enum op_kind kind = (enum op_kind)v->m->op.at[op].kind;
-	unsigned results = op_info[kind].form == FORM_CALL ? op_info_results(kind) : 0,
-	         n = op_result_count(v->m, op);
-	if (results && n && n != results)
+	unsigned n = op_result_count(v->m, op);
+	if (op_info[kind].form == FORM_CALL && n && !op_info_takes_results(kind, n))
 		report_violation(v, op, "the number of results is wrong");
 	v->errors += !ir_verify_types(v->m, v->d, op);
 }

@@ -113,9 +113,9 @@ static bool check_results(struct sema *s, const struct call *c, const struct sem
 		           "%s copies nothing, so it cannot be written: `<- set(%s(…))` copies", name, name);
 	else if (!n)
 		diag_error(s->d, E_RESULT_FORM, at, "the result of %s needs a name: `Y = %s(…)`", name, name);
-	else if (want && n != want && want == 1)
+	else if (!op_info_takes_results(c->kind, n) && want == 1)
 		diag_error(s->d, E_RESULT_COUNT, at, "%s has one result, not %u", name, n);
-	else if (want && n != want)
+	else if (!op_info_takes_results(c->kind, n))
 		diag_error(s->d, E_RESULT_COUNT, at, "%s has %u results, not %u", name, want, n);
 	else
 		return true;

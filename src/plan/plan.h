@@ -128,6 +128,7 @@ struct plan_task {
 	uint8_t accumulate;    /* see struct rt_task */
 	uint8_t function;      /* see struct rt_task */
 	uint8_t scalars;       /* bit set of the operands that are scalars */
+	uint8_t writes;        /* bit set of the operands that are written */
 	uint8_t fixed;         /* nothing in it depends on a loop */
 	uint32_t axes;         /* see struct rt_task */
 	uint8_t in_n;          /* number of operands, with scalars */

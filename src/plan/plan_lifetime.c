@@ -103,7 +103,7 @@ static void add_task(struct dry_run *run, const struct plan_task *t)
 {
 	for (unsigned k = 0; k < t->in_n; k++)
 		if (!(t->scalars >> k & 1))
-			add_use(run, &t->in[k], false);
+			add_use(run, &t->in[k], t->writes >> k & 1);
 	add_use(run, &t->out, true);
 }
 

@@ -102,7 +102,26 @@ static struct plan_view mask_window(struct norm *x, const struct view *mask, sx_
 	return out;
 }
 
-static void plan_attention(struct norm *x, struct view *const *in)
+/* Makes scratch memory for a number of each row of the result. */
+static struct plan_view make_logs(struct norm *x)
+{
+	struct planner *b = x->b;
+	struct plan_view v = {.nd = (uint8_t)x->nd};
+	int64_t size = 1;
+	sx_id slot;
+	v.n[x->nd - 1] = sx_reg(b, sx_const(b, 1));
+	for (unsigned i = x->nd - 1; i-- > 0;) {
+		v.n[i] = sx_reg(b, x->n[i]);
+		v.stride[i] = size;
+		size *= b->sx.at[x->n[i]].hi; /* size of a full block */
+	}
+	v.buffer = storage_temporary(b, x->result->value, x->wide, size, &slot);
+	v.slot = sx_reg(b, slot);
+	return v;
+}
+
+/* logs: NULL, or receives the scratch memory with the logarithms of the sums of the rows. */
+static void plan_attention(struct norm *x, struct view *const *in, struct plan_view *logs)
 {
 	struct planner *b = x->b;
 	const struct view *q = in[0], *k = in[1], *v = in[2], *mask = in[3];
@@ -144,7 +163,13 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	bool causal = op_attr_is_true(b->m, x->op, "causal");
 	t.in_n = causal ? RT_ATTENTION_FIRST + 1 : RT_ATTENTION_SCALE + 1;
 	t.scalars = (uint8_t)(1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST |
-	                      (unsigned)!mask << RT_ATTENTION_MASK);
+	                      (unsigned)!mask << RT_ATTENTION_MASK | (unsigned)!logs << RT_ATTENTION_LOGS);
+	if (logs) {
+		*logs = make_logs(x);
+		b->p->buffer.at[logs->buffer].written = true;
+		t.in[RT_ATTENTION_LOGS] = *logs;
+		t.writes = 1u << RT_ATTENTION_LOGS;
+	}
 	t.scalar[RT_ATTENTION_SCALE].literal =
 	    float_attribute(x, "scale", 1 / sqrt((double)q->axis[last].extent));
 	if (causal)
@@ -153,7 +178,26 @@ static void plan_attention(struct norm *x, struct view *const *in)
 	plan_task_emit(b, &t);
 }
 
-bool plan_norm(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n)
+/* Plans the second result of attention. */
+static void copy_logs(struct norm *x, const struct plan_view *logs)
+{
+	struct plan_task t;
+	plan_task_start(&t, RT_TASK_COPY);
+	t.in_n = 1;
+	t.in[0] = *logs;
+	t.out = aligned(x, x->result, 0);
+	bool alike = logs->nd == x->nd;
+	for (unsigned i = 0; alike && i < x->nd; i++)
+		alike = t.out.n[i] == logs->n[i];
+	if (!alike && !x->b->failed)
+		planner_error(x->b, E_PLAN_LAYOUT, "'%s' is spread otherwise than the values beside it",
+		              value_text(x->b, x->result->value));
+	if (x->ok && alike)
+		plan_task_emit(x->b, &t);
+}
+
+bool plan_norm(struct planner *b, op_id op, unsigned k, struct view *result, const struct operand_ref *in,
+               unsigned n, struct plan_view *found)
 {
 	struct norm x = {.b = b, .op = op, .result = result, .nd = result->rank, .ok = true};
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
@@ -161,9 +205,9 @@ bool plan_norm(struct planner *b, op_id op, struct view *result, const struct op
 	unsigned count = 0;
 	if (kind != OP_SOFTMAX && kind != OP_LAYERNORM && kind != OP_RMSNORM && kind != OP_SDPA)
 		return false;
-	for (unsigned k = 0; k < n && count < 4; k++)
-		if (in[k].view)
-			views[count++] = in[k].view;
+	for (unsigned i = 0; i < n && count < 4; i++)
+		if (in[i].view)
+			views[count++] = in[i].view;
 	x.wide = dtype_wide(view_dtype(b, views[0]));
 	if (x.nd > RT_MAX_DIMS || x.wide == DTYPE_I64) {
 		planner_error(b, E_PLAN_KERNEL, "%s takes floats with at most %d axes", op_info[kind].hir,
@@ -175,8 +219,10 @@ bool plan_norm(struct planner *b, op_id op, struct view *result, const struct op
 		x.extent[i] = result->axis[i].extent;
 	if (kind == OP_SOFTMAX)
 		plan_softmax(&x, views[0]);
+	else if (kind == OP_SDPA && k)
+		copy_logs(&x, found);
 	else if (kind == OP_SDPA)
-		plan_attention(&x, views);
+		plan_attention(&x, views, op_def(b->m, op, 1) || op_write(b->m, op, 1) ? found : NULL);
 	else
 		plan_layer(&x, views, count, kind == OP_LAYERNORM ? RT_NORM_LAYER : RT_NORM_RMS);
 	return true;

@@ -409,7 +409,7 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *resul
 		plan_take(b, op, result, in);
 	else if (kind == OP_ONE_HOT)
 		plan_one_hot(b, result, in[0].view);
-	else if (!plan_norm(b, op, result, in, n))
+	else if (!plan_norm(b, op, k, result, in, n, found))
 		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", op_info[kind].hir);
 }
 

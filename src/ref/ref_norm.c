@@ -112,6 +112,7 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2));
 }
 
+enum { LOG_ULPS = 16 /* of max + log(sum), of its parts */ };
 #define LEAST_WEIGHT 0x1p-25 /* a weight that f16 rounds to 0 or to its smallest number */
 
 /* Returns the relative error of a weight, which may be rounded to the dtype of the values if that has 16 bits. */
@@ -138,9 +139,10 @@ static double mask_score(const struct ref_array *mask, int64_t at, enum dtype t,
 	return isfinite(*score) ? error : 0;
 }
 
-/* Computes attention of one query row: out[e] = sum over s of p[s] * v[s, e]. mask: NULL: none. */
+/* Computes attention of one query row: out[e] = sum over s of p[s] * v[s, e], or the logarithm of the sum of the weights
+ * if logs. mask: NULL: none. */
 static void attend(const struct ref_array *const *in, const struct ref_array *mask, const struct ref_row *row,
-                   double scale, double *p, struct ref_array *out, int64_t at)
+                   double scale, double *p, bool logs, struct ref_array *out, int64_t at)
 {
 	int64_t e = in[0]->n[in[0]->nd - 1], ev = in[2]->n[in[2]->nd - 1], n = row->n;
 	enum dtype t = in[0]->dtype;
@@ -159,9 +161,20 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 	}
 	for (int64_t s = 0; s < n; s++)
 		sum += p[s] = exp(p[s] - (max == -INFINITY ? 0 : max));
+	double relative = expm1(2 * error) + exp_sum_error(t, n, sum == 0 ? 0 : max - min);
+	if (logs) {
+		double value = max + log(sum);
+		ref_store(out, at, value);
+		if (isfinite(value))
+			ref_set_error(out, at, value, 0,
+			              error + relative +
+			                  LOG_ULPS * ref_unit(t) * (fabs(max) + fabs(log(sum))));
+		else /* a row that sees no key has -inf in every run */
+			ref_set_error(out, at, value, sum != 0 && error > 0 ? INFINITY : 0, 0);
+		return;
+	}
 	if (sum == 0) /* it sees no key */
-		sum = 1, min = max;
-	double relative = expm1(2 * error) + exp_sum_error(t, n, max - min);
+		sum = 1;
 	double rounding = rounding_error(t);
 	for (int64_t i = 0; i < ev; i++) {
 		double value = 0, magnitude = 0, passed = 0, low = INFINITY, high = -INFINITY, worst = 0;
@@ -237,13 +250,15 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 	if (nd < 2 || k->nd != nd || v->nd != nd || out->nd != nd)
 		return ref_refuse_shapes(c, op);
 	int64_t heads = 1, rows = q->n[nd - 2], keys = k->n[nd - 2], e = q->n[nd - 1], ev = v->n[nd - 1];
+	bool logs = call->result == 1;
+	int64_t width = logs ? 1 : ev;
 	for (int j = 0; j < nd - 2; j++) {
 		if (out->n[j] != q->n[j])
 			return ref_refuse_shapes(c, op);
 		heads *= q->n[j];
 	}
 	if (!broadcasts(k, q, 2) || !broadcasts(v, q, 2) || k->n[nd - 1] != e || v->n[nd - 2] != keys ||
-	    out->n[nd - 2] != rows || out->n[nd - 1] != ev)
+	    out->n[nd - 2] != rows || out->n[nd - 1] != width)
 		return ref_refuse_shapes(c, op);
 	bool causal = op_attr_is_true(c->m, call->op, "causal");
 	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
@@ -263,9 +278,9 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 			uint8_t of_mask = row_state(mask, row.mask, row.mask_step ? row.n : 1, 1);
 			state = of_mask < state ? of_mask : state;
 		}
-		set_row(out, at * ev, ev, 1, state);
+		set_row(out, at * width, width, 1, state);
 		if (state == REF_DEFINED && ok)
-			attend(in, mask, &row, scale, p, out, at * ev);
+			attend(in, mask, &row, scale, p, logs, out, at * width);
 	}
 	free(p);
 	return ok || ref_refuse_shapes(c, op);

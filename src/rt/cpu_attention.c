@@ -11,6 +11,7 @@
 #include "rt/elementary_f64.h"
 #include "rt/rows.h"
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { ROWS = 256, KEYS = 512, LANES = 16, SCORE_SCRATCH = 5, SUM_SCRATCH = 6 };
@@ -24,10 +25,12 @@ struct attention {
 	struct rt_view out, q, k, v; /* matrices of one batch */
 	bool masked;
 	struct rt_view mask; /* of the scores of one batch, if masked */
-	void *s, *o;         /* scores [ROWS, KEYS] and sums [ROWS, width], both wide */
-	void *best;          /* by row, wide */
-	void *line;          /* a line of the mask in a block, wide */
-	double *total;       /* by row */
+	bool logs;
+	struct rt_view log; /* the second result of one batch, if logs */
+	void *s, *o;        /* scores [ROWS, KEYS] and sums [ROWS, width], both wide */
+	void *best;         /* by row, wide */
+	void *line;         /* a line of the mask in a block, wide */
+	double *total;      /* by row */
 	char *why;
 };
 
@@ -123,12 +126,17 @@ struct attention {
 	}                                                                                                           \
                                                                                                                     \
 	/* A row that sees no key has the sum 0, and is 0. */                                                       \
-	static void end_##name(const struct attention *a, int64_t rows)                                             \
+	static void end_##name(const struct attention *a, int64_t row, int64_t rows)                                \
 	{                                                                                                           \
 		for (int64_t r = 0; r < rows; r++) {                                                                \
 			type by = a->total[r] == 0 ? 1 : (type)a->total[r];                                         \
 			for (int64_t i = 0; i < a->v.n[1]; i++)                                                     \
 				((type *)a->o)[r * a->v.n[1] + i] /= by;                                            \
+			if (a->logs)                                                                                \
+				rt_store_f64(a->log.dtype,                                                          \
+				             (char *)a->log.data + (row + r) * a->log.stride[0] *                   \
+				                                       (int64_t)dtype_bytes(a->log.dtype),          \
+				             (double)((type *)a->best)[r] + log(a->total[r]));                      \
 		}                                                                                                   \
 	}
 
@@ -169,7 +177,7 @@ static enum status attend(const struct attention *a, int64_t row, int64_t rows)
 		if (status != STATUS_OK)
 			return status;
 	}
-	(wide ? end_f64 : end_f32)(a, rows);
+	(wide ? end_f64 : end_f32)(a, row, rows);
 	return cpu_copy(&out, &o);
 }
 
@@ -198,6 +206,7 @@ enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *
 	                      .causal = t->scalars >> RT_ATTENTION_FIRST & 1,
 	                      .first = t->scalar[RT_ATTENTION_FIRST].i,
 	                      .masked = !(t->scalars >> RT_ATTENTION_MASK & 1),
+	                      .logs = !(t->scalars >> RT_ATTENTION_LOGS & 1),
 	                      .why = why};
 	assert(a.wide != DTYPE_I64 && batch >= 0);
 	if (!rt_view_count(&t->out))
@@ -215,6 +224,8 @@ enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *
 		a.k = matrix_at(&t->in[1], index), a.v = matrix_at(&t->in[2], index);
 		if (a.masked)
 			a.mask = matrix_at(&t->in[RT_ATTENTION_MASK], index);
+		if (a.logs)
+			a.log = matrix_at(&t->in[RT_ATTENTION_LOGS], index);
 		for (int64_t row = 0; row < a.out.n[0]; row += ROWS) {
 			int64_t rows = a.out.n[0] - row < ROWS ? a.out.n[0] - row : ROWS;
 			enum status status = attend(&a, row, rows);

@@ -60,13 +60,15 @@ struct rt_pack {
 };
 
 enum {
-	RT_VIEWS = 4,    /* operands of a task in memory */
-	RT_OPERANDS = 6, /* operands with those that are always scalars */
+	RT_VIEWS = 5,    /* operands of a task in memory */
+	RT_OPERANDS = 7, /* operands with those that are always scalars */
 	/* of ATTENTION: */
 	RT_ATTENTION_MASK =
 	    3, /* if it is no scalar: bool, where it is false s is -inf; or a float, added to s */
-	RT_ATTENTION_SCALE = 4,
-	RT_ATTENTION_FIRST = 5, /* if it is there, row i sees only the elements j <= first + i */
+	RT_ATTENTION_LOGS =
+	    4, /* if it is no scalar, the task writes it: [..., i, 0] = log of sum over j of exp(s) */
+	RT_ATTENTION_SCALE = 5,
+	RT_ATTENTION_FIRST = 6, /* if it is there, row i sees only the elements j <= first + i */
 };
 
 struct rt_task {

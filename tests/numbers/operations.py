@@ -719,8 +719,8 @@ row("rmsnorm", Form("rmsnorm({0})", ["ab"], ["ab"], norm(False), **OF_NORMS),
     Form("rmsnorm({0}, {1})", ["ab", "b"], ["ab"], norm(False), **OF_NORMS), note=NORM_NOTE)
 
 
-def attention(causal, scale=None, hides=False):
-    """hides: the mask, if there is one, is bool."""
+def attention(causal, scale=None, hides=False, logs=False):
+    """hides: the mask, if there is one, is bool. logs: with the second result."""
     def want(case, operands):
         t, u = case.t, unit_roundoff(case.t)
         q, k, v = (widest(t, a) for a in operands[:3])
@@ -742,7 +742,14 @@ def attention(causal, scale=None, hides=False):
             err = err + 2 * p * off
             out = np.einsum("hqs,hsf->hqf", p, v)
             err = np.einsum("hqs,hsf->hqf", err + p * u * (s.shape[2] + 2), np.abs(v))
-        return Value(out, np.where(np.isfinite(out), err + 4 * least(t), 0), either_zero=True)
+            first = Value(out, np.where(np.isfinite(out), err + 4 * least(t), 0), either_zero=True)
+            if not logs:
+                return first
+            most = np.max(s, 2, keepdims=True, initial=-np.inf)
+            part = np.log(np.sum(np.exp(s - np.where(hidden, 0, most)), 2, keepdims=True))
+            far = np.where(hidden, 0, most - np.min(np.where(s == -np.inf, most, s), 2, keepdims=True, initial=np.inf))
+            err = off + u * (16 * (np.abs(most) + np.abs(part)) + 4 * far + s.shape[2] + 16)
+        return [first, Value(most + part, np.where(hidden, 0, err), either_zero=True)]
     return want
 
 
@@ -755,7 +762,11 @@ row("sdpa",
          dtypes=FLOATS, classes=("small", "random"), few=True, label="sdpa(hqe, 1se, 1sf, mask qs)"),
     Form("sdpa({0}, {1}, {2}, {3}, causal=true)", ["hqe", "hse", "hsf", "h1s"], ["hqf"], attention(True),
          dtypes=FLOATS, classes=("small", "random"), few=True, fixed="qs", sizes={"q": 6, "s": 6},
-         label="sdpa(hqe, hse, hsf, bias h1s)"))
+         label="sdpa(hqe, hse, hsf, bias h1s)"),
+    *(Form("sdpa({0}, {1}, {2}, {3})", ["hqe", "hse", "hsf", Tensor("qs", "bool")], ["hqf", Tensor("hq1", of)],
+           attention(False, hides=True, logs=True), dtypes=dtypes, classes=("small", "random"), few=True, fixed="f",
+           label=f"sdpa(hqe, hse, hsf, mask qs) and logarithms of {of}")
+      for of, dtypes in (("f32", tuple(t for t in FLOATS if t != "f64")), ("f64", ("f64",)))))
 
 # ---- copies, collectives
 

@@ -451,7 +451,7 @@ static inline struct scene *attention(enum dtype t, const int64_t *n, enum layou
 	s->task.out = scene_view(s, t, 3, (const int64_t[]){n[0], n[1], n[4]}, DENSE, false);
 	s->task.scalar[RT_ATTENTION_SCALE].f = 0.02;
 	s->task.scalar[RT_ATTENTION_FIRST].i = first;
-	s->task.scalars |= 1u << RT_ATTENTION_MASK;
+	s->task.scalars |= 1u << RT_ATTENTION_MASK | 1u << RT_ATTENTION_LOGS;
 	s->task.in[1].stride[0] = 0;
 	s->least = t == DTYPE_F64 ? 1e-13 : t == DTYPE_F32 ? 1e-4 : t == DTYPE_F16 ? 4e-3 : 3e-2;
 	return s;

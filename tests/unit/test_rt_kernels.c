@@ -670,8 +670,8 @@ static void attention_case(enum dtype t, const int64_t *n, bool causal, int64_t 
 	    .kernel = RT_TASK_ATTENTION,
 	    .out = out,
 	    .in = {q, seen, v},
-	    .scalars =
-	        1u << RT_ATTENTION_MASK | 1u << RT_ATTENTION_SCALE | (unsigned)causal << RT_ATTENTION_FIRST,
+	    .scalars = 1u << RT_ATTENTION_MASK | 1u << RT_ATTENTION_LOGS | 1u << RT_ATTENTION_SCALE |
+	               (unsigned)causal << RT_ATTENTION_FIRST,
 	    .scalar = {[RT_ATTENTION_SCALE] = {.f = scale}, [RT_ATTENTION_FIRST] = {.i = first}}});
 	do {
 		int64_t sees = causal && first + index[1] + 1 < keys ? first + index[1] + 1 : keys;

@@ -8,9 +8,9 @@
  *
  * While tensor cores multiply p with the values of a tile, the scores of the next tile become its p.
  *
- * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 … AT_q4, the
- * matrices of a batch in out, q, k, v and the mask; HAS_MASK, and MASKED(x, row, key), the score x with the mask, which
- * is to be multiplied by SCALE.
+ * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 … AT_q5, the
+ * matrices of a batch in out, q, k, v, the mask and the logarithms; HAS_MASK, and MASKED(x, row, key), the score x with the mask, which
+ * is to be multiplied by SCALE; STORE_LOG(row, x), which stores the logarithm of a row's sum, or does nothing.
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 rows, x5 keys, x6 blocks of a batch, x7 batches, x8 batches side by side,
  *     x9 … x12 distances between rows of out, q, k, v, x13 first, x14 scale * log2(e) */
@@ -174,6 +174,10 @@ KERNEL
 	{
 		LOOP (c, 2) {
 			i64 row = row0 + thread / 32 * 16 + thread % 32 / 4 + c * 8;
+			if (thread % 4 == 0 && row < arg.x4) {
+				STORE_LOG(row,
+				          (fmaf(OWN(best)[c], scale, log2f(OWN(total)[c]))) * 0.693147181f);
+			}
 			f32 by = OWN(total)[c] ? 1 / OWN(total)[c] : 0;
 			u16 *to = arg.x0 + AT_q0 + row * arg.x9 + thread % 4 * 2;
 			if (row < arg.x4)

@@ -4,8 +4,9 @@
  *     Q(x), K(x), V(x), STORE(x)    elements to `wide`, the type of the arithmetic, and back
  *     ADD(x, y, sum)                x * y + sum
  *     EXP(x), CAUSAL                e^x; 1: row i sees the keys up to first + i
- *     PLACE_q, AT_q0 … AT_q4        the matrices of a batch in out, q, k, v and the mask
+ *     PLACE_q, AT_q0 … AT_q5        the matrices of a batch in out, q, k, v, the mask and the logarithms
  *     MASKED(x, row, key)           the score x with the mask
+ *     STORE_LOG(row, x)             stores the logarithm of a row's sum, or does nothing
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 blocks, x5 blocks of a batch, x6 of them side by side, x7 rows, x8 keys,
  *     x9 elements of a key, x10 elements of a value, x11 … x18 strides of out, q, k, v, x19 first, x20 scale */
@@ -122,6 +123,9 @@ KERNEL
 		}
 		EACH_THREAD {
 			PLACE_q((offset)batch)
+			if (column0 == 0 && thread < TILE && row0 + thread < arg.x7) {
+				STORE_LOG(row0 + thread, best[thread] + (wide)log_f64(total[thread]));
+			}
 			LOOP (i, 8) {
 				i64 row = row0 + thread / WIDTH + i * 4, column = column0 + thread % WIDTH;
 				if (row < arg.x7 && column < arg.x10)
