@@ -461,7 +461,7 @@ static inline void masked(enum dtype t, enum dtype mask, const int64_t *n, enum 
 {
 	struct scene *s = attention(t, n, DENSE, causal, 5);
 	s->task.scalars &= ~(1u << RT_ATTENTION_MASK);
-	s->task.scalar[RT_ATTENTION_SCALE].f = mask == DTYPE_BOOL ? 0.02 : -0.02;
+	s->task.scalar[RT_ATTENTION_SCALE].f = mask == DTYPE_F32 ? -0.02 : 0.02;
 	s->task.in[RT_ATTENTION_MASK] = scene_view(s, mask, 3, n, layout, false);
 }
 
