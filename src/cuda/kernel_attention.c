@@ -3,8 +3,8 @@
  *     bf16 and f16, rows of 16 … 256 elements in steps of 16    tensor cores: kernels/attention.cuh
  *     everything else                                           kernels/attention_plain.cuh
  *
- * A block on tensor cores has 128 rows. The more keys it reads at a time, the more of its products run at once, so the
- * tiles are the largest that fit its shared memory. */
+ * A block on tensor cores has 128 rows. The more keys it reads at a time, the more of its products run
+ * at once, so the tiles are the largest that fit its shared memory. */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <math.h>
@@ -70,8 +70,8 @@ static void write_batches(struct kernel_writer *w, const struct attention *a)
 		kernel_offset(w, &a->x, 1, "q", k);
 }
 
-/* Writes MASKED(x, row, key), the score x with the mask. scale: NULL, or the text of the factor of the score; it is
- * 1 after an addition. */
+/* Writes MASKED(x, row, key), the score x with the mask. scale: NULL, or the text of the factor of the
+ * score; it is 1 after an addition. */
 static void write_mask(struct kernel_writer *w, const struct attention *a, enum dtype wide, const char *scale)
 {
 	kernel_key(w, a->mask ? a->mask->dtype + 1u : 0);

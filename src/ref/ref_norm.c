@@ -115,13 +115,15 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 enum { LOG_ULPS = 16 /* of max + log(sum), of its parts */ };
 #define LEAST_WEIGHT 0x1p-25 /* a weight that f16 rounds to 0 or to its smallest number */
 
-/* Returns the relative error of a weight, which may be rounded to the dtype of the values if that has 16 bits. */
+/* Returns the relative error of a weight, which may be rounded to the dtype of the values if that has 16
+ * bits. */
 static double rounding_error(enum dtype t)
 {
 	return dtype_bytes(t) == 2 ? ldexp(1, -ref_precision(t)) : 0;
 }
 
-/* One query row of attention: offsets of the row, of the head's keys and values, and of the row of the mask. */
+/* One query row of attention: offsets of the row, of the head's keys and values, and of the row of the
+ * mask. */
 struct ref_row {
 	int64_t q, k, v, mask, mask_step;
 	int64_t n; /* keys that it sees */
@@ -139,8 +141,8 @@ static double mask_score(const struct ref_array *mask, int64_t at, enum dtype t,
 	return isfinite(*score) ? error : 0;
 }
 
-/* Computes attention of one query row: out[e] = sum over s of p[s] * v[s, e], or the logarithm of the sum of the weights
- * if logs. mask: NULL: none. */
+/* Computes attention of one query row: out[e] = sum over s of p[s] * v[s, e], or the logarithm of the
+ * sum of the weights if logs. mask: NULL: none. */
 static void attend(const struct ref_array *const *in, const struct ref_array *mask, const struct ref_row *row,
                    double scale, double *p, bool logs, struct ref_array *out, int64_t at)
 {
@@ -201,8 +203,8 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 	}
 }
 
-/* Returns true if the axes of x before the last `own` match those of q, or have the extent 1. Both are aligned at the
- * right. */
+/* Returns true if the axes of x before the last `own` match those of q, or have the extent 1. Both are
+ * aligned at the right. */
 static bool broadcasts(const struct ref_array *x, const struct ref_array *q, int own)
 {
 	int ahead = q->nd - x->nd;
@@ -227,8 +229,8 @@ static int64_t matrix_of_head(const struct ref_array *x, const struct ref_array 
 	return number;
 }
 
-/* Sets the offset of a row of the mask, which may have fewer axes than the scores [heads, rows, keys]. Returns false if
- * it does not fit them. */
+/* Sets the offset of a row of the mask, which may have fewer axes than the scores [heads, rows, keys].
+ * Returns false if it does not fit them. */
 static bool mask_row(const struct ref_array *mask, const struct ref_array *q, int64_t keys, int64_t head,
                      int64_t query, struct ref_row *row)
 {
@@ -239,8 +241,8 @@ static bool mask_row(const struct ref_array *mask, const struct ref_array *q, in
 	return broadcasts(mask, q, 1) && (across == 1 || across == keys);
 }
 
-/* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions; a mask of [heads,
- * rows, keys]. */
+/* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions; a
+ * mask of [heads, rows, keys]. */
 bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
               struct ref_array *out)
 {

@@ -1,6 +1,6 @@
-/* cpu_attention: computes out = softmax(scale * q k^T) v for a block of rows at a time, from a block of keys at
- * a time, so that the scores need no memory of their own size. Of each row it keeps the largest score so
- * far, the sum of the weights, and the weighted sum of the values:
+/* cpu_attention: computes out = softmax(scale * q k^T) v for a block of rows at a time, from a block of
+ * keys at a time, so that the scores need no memory of their own size. Of each row it keeps the largest
+ * score so far, the sum of the weights, and the weighted sum of the values:
  *
  *     best' = max(best, scores)     p = exp(scores - best')     by = exp(best - best')
  *     total = total * by + sum p    o = o * by + p v            out = o / total
@@ -34,110 +34,110 @@ struct attention {
 	char *why;
 };
 
-#define DEFINE_ROWS(type, name, exp_of)                                                                             \
-	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                       \
-	{                                                                                                           \
-		type lane[LANES];                                                                                   \
-		int64_t i = 0;                                                                                      \
-		for (int k = 0; k < LANES; k++)                                                                     \
-			lane[k] = best;                                                                             \
-		for (; i + LANES <= n; i += LANES)                                                                  \
-			for (int k = 0; k < LANES; k++)                                                             \
-				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                                  \
-		for (int k = 0; k < LANES; k++)                                                                     \
-			best = lane[k] > best ? lane[k] : best;                                                     \
-		for (; i < n; i++)                                                                                  \
-			best = x[i] > best ? x[i] : best;                                                           \
-		return best;                                                                                        \
-	}                                                                                                           \
-                                                                                                                    \
-	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                             \
-	{                                                                                                           \
-		for (int64_t k = 0; k < n; k++)                                                                     \
-			x[k] = exp_of(x[k] - less);                                                                 \
-	}                                                                                                           \
-                                                                                                                    \
-	RT_CLONES static double sum_##name(const type *x, int64_t n)                                                \
-	{                                                                                                           \
-		double lane[LANES] = {0}, sum = 0;                                                                  \
-		int64_t i = 0;                                                                                      \
-		for (; i + LANES <= n; i += LANES)                                                                  \
-			for (int k = 0; k < LANES; k++)                                                             \
-				lane[k] += (double)x[i + k];                                                        \
-		for (int k = 0; k < LANES; k++)                                                                     \
-			sum += lane[k];                                                                             \
-		for (; i < n; i++)                                                                                  \
-			sum += (double)x[i];                                                                        \
-		return sum;                                                                                         \
-	}                                                                                                           \
-                                                                                                                    \
-	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                             \
-	{                                                                                                           \
-		for (int64_t i = 0; i < n; i++)                                                                     \
-			x[i] *= by;                                                                                 \
-	}                                                                                                           \
-                                                                                                                    \
-	RT_CLONES static void hide_##name(type *x, const type *mask, int64_t n)                                     \
-	{                                                                                                           \
-		for (int64_t i = 0; i < n; i++)                                                                     \
-			x[i] = mask[i] != 0 ? x[i] : -(type)INFINITY;                                               \
-	}                                                                                                           \
-                                                                                                                    \
-	RT_CLONES static void add_##name(type *x, const type *mask, int64_t n)                                      \
-	{                                                                                                           \
-		for (int64_t i = 0; i < n; i++)                                                                     \
-			x[i] += mask[i];                                                                            \
-	}                                                                                                           \
-                                                                                                                    \
-	static void mask_##name(const struct attention *a, type *x, int64_t row, int64_t key, int64_t n)            \
-	{                                                                                                           \
-		const struct rt_view *m = &a->mask;                                                                 \
-		char *at = (char *)m->data +                                                                        \
-		           (row * m->stride[0] + key * m->stride[1]) * (int64_t)dtype_bytes(m->dtype);              \
-		rt_row_load_##name(m->dtype, at, m->stride[1], a->line, (size_t)n);                                 \
-		(m->dtype == DTYPE_BOOL ? hide_##name : add_##name)(x, a->line, n);                                 \
-	}                                                                                                           \
-                                                                                                                    \
-	/* Makes the weights of row r of a block, which is `row` of the matrix, from keys `key` … key + keys, of\
-	 * which it sees `live`. */ \
-	static void row_##name(const struct attention *a, int64_t r, int64_t row, int64_t key, int64_t keys,        \
-	                       int64_t live)                                                                        \
-	{                                                                                                           \
-		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                                     \
-		live = live < 0 ? 0 : live < keys ? live : keys;                                                    \
-		scale_##name(x, live, (type)a->scale);                                                              \
-		if (a->masked)                                                                                      \
-			mask_##name(a, x, row, key, live);                                                          \
-		type most = max_##name(x, live, *best), less = most == -(type)INFINITY ? 0 : most;                  \
-		type by = exp_of(*best - less);                                                                     \
-		exp_##name(x, live, less);                                                                          \
-		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                       \
-		for (int64_t i = live; i < keys; i++)                                                               \
-			x[i] = 0;                                                                                   \
-		if (by != 1)                                                                                        \
-			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                                  \
-		*best = most;                                                                                       \
-	}                                                                                                           \
-                                                                                                                    \
-	static void start_##name(const struct attention *a, int64_t rows)                                           \
-	{                                                                                                           \
-		for (int64_t r = 0; r < rows; r++)                                                                  \
-			((type *)a->best)[r] = -(type)INFINITY;                                                     \
-	}                                                                                                           \
-                                                                                                                    \
-	/* A row that sees no key has the sum 0, and is 0. */                                                       \
-	static void end_##name(const struct attention *a, int64_t row, int64_t rows)                                \
-	{                                                                                                           \
-		for (int64_t r = 0; r < rows; r++) {                                                                \
-			type by = a->total[r] == 0 ? 1 : (type)a->total[r];                                         \
-			for (int64_t i = 0; i < a->v.n[1]; i++)                                                     \
-				((type *)a->o)[r * a->v.n[1] + i] /= by;                                            \
-			if (a->logs)                                                                                \
-				rt_store_f64(a->log.dtype,                                                          \
-				             (char *)a->log.data + (row + r) * a->log.stride[0] *                   \
-				                                       (int64_t)dtype_bytes(a->log.dtype),          \
-				             (double)((type *)a->best)[r] + log(a->total[r]));                      \
-		}                                                                                                   \
+#define DEFINE_ROWS(type, name, exp_of)                                                                      \
+	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                \
+	{                                                                                                    \
+		type lane[LANES];                                                                            \
+		int64_t i = 0;                                                                               \
+		for (int k = 0; k < LANES; k++)                                                              \
+			lane[k] = best;                                                                      \
+		for (; i + LANES <= n; i += LANES)                                                           \
+			for (int k = 0; k < LANES; k++)                                                      \
+				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                           \
+		for (int k = 0; k < LANES; k++)                                                              \
+			best = lane[k] > best ? lane[k] : best;                                              \
+		for (; i < n; i++)                                                                           \
+			best = x[i] > best ? x[i] : best;                                                    \
+		return best;                                                                                 \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                      \
+	{                                                                                                    \
+		for (int64_t k = 0; k < n; k++)                                                              \
+			x[k] = exp_of(x[k] - less);                                                          \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static double sum_##name(const type *x, int64_t n)                                         \
+	{                                                                                                    \
+		double lane[LANES] = {0}, sum = 0;                                                           \
+		int64_t i = 0;                                                                               \
+		for (; i + LANES <= n; i += LANES)                                                           \
+			for (int k = 0; k < LANES; k++)                                                      \
+				lane[k] += (double)x[i + k];                                                 \
+		for (int k = 0; k < LANES; k++)                                                              \
+			sum += lane[k];                                                                      \
+		for (; i < n; i++)                                                                           \
+			sum += (double)x[i];                                                                 \
+		return sum;                                                                                  \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                      \
+	{                                                                                                    \
+		for (int64_t i = 0; i < n; i++)                                                              \
+			x[i] *= by;                                                                          \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void hide_##name(type *x, const type *mask, int64_t n)                              \
+	{                                                                                                    \
+		for (int64_t i = 0; i < n; i++)                                                              \
+			x[i] = mask[i] != 0 ? x[i] : -(type)INFINITY;                                        \
+	}                                                                                                    \
+                                                                                                             \
+	RT_CLONES static void add_##name(type *x, const type *mask, int64_t n)                               \
+	{                                                                                                    \
+		for (int64_t i = 0; i < n; i++)                                                              \
+			x[i] += mask[i];                                                                     \
+	}                                                                                                    \
+                                                                                                             \
+	static void mask_##name(const struct attention *a, type *x, int64_t row, int64_t key, int64_t n)     \
+	{                                                                                                    \
+		const struct rt_view *m = &a->mask;                                                          \
+		char *at = (char *)m->data +                                                                 \
+		           (row * m->stride[0] + key * m->stride[1]) * (int64_t)dtype_bytes(m->dtype);       \
+		rt_row_load_##name(m->dtype, at, m->stride[1], a->line, (size_t)n);                          \
+		(m->dtype == DTYPE_BOOL ? hide_##name : add_##name)(x, a->line, n);                          \
+	}                                                                                                    \
+                                                                                                             \
+	/* Makes the weights of row r of a block, number `row` of the matrix, from the keys `key` to \
+	 * key + keys, of which it sees `live`. */       \
+	static void row_##name(const struct attention *a, int64_t r, int64_t row, int64_t key, int64_t keys, \
+	                       int64_t live)                                                                 \
+	{                                                                                                    \
+		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                              \
+		live = live < 0 ? 0 : live < keys ? live : keys;                                             \
+		scale_##name(x, live, (type)a->scale);                                                       \
+		if (a->masked)                                                                               \
+			mask_##name(a, x, row, key, live);                                                   \
+		type most = max_##name(x, live, *best), less = most == -(type)INFINITY ? 0 : most;           \
+		type by = exp_of(*best - less);                                                              \
+		exp_##name(x, live, less);                                                                   \
+		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                \
+		for (int64_t i = live; i < keys; i++)                                                        \
+			x[i] = 0;                                                                            \
+		if (by != 1)                                                                                 \
+			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                           \
+		*best = most;                                                                                \
+	}                                                                                                    \
+                                                                                                             \
+	static void start_##name(const struct attention *a, int64_t rows)                                    \
+	{                                                                                                    \
+		for (int64_t r = 0; r < rows; r++)                                                           \
+			((type *)a->best)[r] = -(type)INFINITY;                                              \
+	}                                                                                                    \
+                                                                                                             \
+	/* A row that sees no key has the sum 0, and is 0. */                                                \
+	static void end_##name(const struct attention *a, int64_t row, int64_t rows)                         \
+	{                                                                                                    \
+		for (int64_t r = 0; r < rows; r++) {                                                         \
+			type by = a->total[r] == 0 ? 1 : (type)a->total[r];                                  \
+			for (int64_t i = 0; i < a->v.n[1]; i++)                                              \
+				((type *)a->o)[r * a->v.n[1] + i] /= by;                                     \
+			if (a->logs)                                                                         \
+				rt_store_f64(a->log.dtype,                                                   \
+				             (char *)a->log.data + (row + r) * a->log.stride[0] *            \
+				                                       (int64_t)dtype_bytes(a->log.dtype),   \
+				             (double)((type *)a->best)[r] + log(a->total[r]));               \
+		}                                                                                            \
 	}
 
 DEFINE_ROWS(float, f32, elementary_expf)

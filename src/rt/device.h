@@ -25,8 +25,8 @@ enum rt_kernel {
 	RT_TASK_NORM, /* out[i] = (in[0][i] - mean) / sqrt(variance + scalar[0]) * in[1][i] + in[2][i], mean and
 	               * variance along an axis; for RT_NORM_RMS the mean is 0. All have out's extents. Factor 1
 	               * and addend 0 are scalars. */
-	RT_TASK_ATTENTION, /* out[…, i, f] = sum over j of w[…, i, j] * in[2][…, j, f], w = softmax over j of s[…, i, j],
-	                    * s = scale * sum over e of in[0][…, i, e] * in[1][…, j, e]: see below */
+	RT_TASK_ATTENTION, /* out[…, i, f] = sum over j of w[…, i, j] * in[2][…, j, f]; w is the softmax over j of
+	                    * s[…, i, j] = scale * sum over e of in[0][…, i, e] * in[1][…, j, e]: see below */
 	RT_TASK_BITCAST, /* out[i] = in[0][i], the same bits; element types of one size */
 	RT_TASK_GATHER,  /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the

@@ -651,7 +651,8 @@ static void softmax_case(enum dtype t, int64_t rows, int64_t n, bool causal, int
 	free_view(&out);
 }
 
-/* Attention of q [2, rows, e] to k [2, keys, e] and v [2, keys, f]; both batches share k if it is broadcast. */
+/* Attention of q [2, rows, e] to k [2, keys, e] and v [2, keys, f]; both batches share k if it is
+ * broadcast. */
 static void attention_case(enum dtype t, const int64_t *n, bool causal, int64_t first, bool broadcast)
 {
 	int64_t rows = n[0], keys = n[1], e = n[2], f = n[3], index[3] = {0};

@@ -1,16 +1,17 @@
-/* attention: out = softmax(scale * q k^T) v on tensor cores, with an online softmax. tensor_cores.cuh has the products
- * and stands before it. A block computes ROWS rows of the result; it reads KEYS keys and their values at a time, two
- * tiles ahead of their use, and keeps of each row the largest score so far, the sum of the weights, and the weighted
- * sum of the values:
+/* attention: out = softmax(scale * q k^T) v on tensor cores, with an online softmax. tensor_cores.cuh has
+ * the products and stands before it. A block computes ROWS rows of the result; it reads KEYS keys and their
+ * values at a time, two tiles ahead of their use, and keeps of each row the largest score so far, the sum
+ * of the weights, and the weighted sum of the values:
  *
  *     best' = max(best, scores)     p = 2^(scores - best')     by = 2^(best - best')
  *     total = total * by + sum p    o = o * by + p v           out = o / total
  *
  * While tensor cores multiply p with the values of a tile, the scores of the next tile become its p.
  *
- * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 … AT_q5, the
- * matrices of a batch in out, q, k, v, the mask and the logarithms; HAS_MASK, and MASKED(x, row, key), the score x with the mask, which
- * is to be multiplied by SCALE; STORE_LOG(row, x), which stores the logarithm of a row's sum, or does nothing.
+ * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 …
+ * AT_q5, the matrices of a batch in out, q, k, v, the mask and the logarithms; HAS_MASK, and MASKED(x, row,
+ * key), the score x with the mask, which is to be multiplied by SCALE; STORE_LOG(row, x), which stores the
+ * logarithm of a row's sum, or does nothing.
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 rows, x5 keys, x6 blocks of a batch, x7 batches, x8 batches side by side,
  *     x9 … x12 distances between rows of out, q, k, v, x13 first, x14 scale * log2(e) */
@@ -41,8 +42,8 @@ DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 en
 	load_tile(room_v + (tile) % 2 * V_BYTES, from_v, arg.x12, (i64)(tile)*KEYS, arg.x5, KEYS, WIDTH,     \
 	          thread)
 
-/* Makes the weights of a tile from its scores. masked: not all rows see all of its keys. A row that has seen none has
- * the best score -inf. */
+/* Makes the weights of a tile from its scores. masked: not all rows see all of its keys. A row that has
+ * seen none has the best score -inf. */
 #define SOFTMAX(tile, masked)                                                                                \
 	EACH_LANE                                                                                            \
 	{                                                                                                    \

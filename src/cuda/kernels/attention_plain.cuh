@@ -1,5 +1,6 @@
-/* attention_plain: out = softmax(scale * q k^T) v for any dtypes, strides and extents, with an online softmax; see
- * attention.cuh. A block computes TILE rows and WIDTH columns of the result, from TILE keys at a time. Before it:
+/* attention_plain: out = softmax(scale * q k^T) v for any dtypes, strides and extents, with an online
+ * softmax; see attention.cuh. A block computes TILE rows and WIDTH columns of the result, from TILE keys at
+ * a time. Before it:
  *
  *     Q(x), K(x), V(x), STORE(x)    elements to `wide`, the type of the arithmetic, and back
  *     ADD(x, y, sum)                x * y + sum

@@ -1,18 +1,21 @@
 /* tensor_cores: products of tiles for attention.cuh, which kernel_attention.c writes after it.
  *
- * Tiles lie in shared memory, 64 elements of a row at a time: a panel has all rows of a tile, 128 bytes each. The
- * eight pieces of 16 bytes of a row change places with its number, so that no access uses one bank twice.
+ * Tiles lie in shared memory, 64 elements of a row at a time: a panel has all rows of a tile, 128 bytes
+ * each. The eight pieces of 16 bytes of a row change places with its number, so that no access uses one
+ * bank twice.
  *
  *     SCORES(q, k)    s[ROWS][KEYS] = q[ROWS][DEPTH] times the transpose of k[KEYS][DEPTH]
  *     VALUES(v)       o[ROWS][WIDTH] += p[ROWS][KEYS] times v[KEYS][WIDTH]
  *
- * A warp has 16 rows. Its threads keep s and o as mma.m16n8k16 has its result, and p as it has its first operand:
+ * A warp has 16 rows. Its threads keep s and o as mma.m16n8k16 has its result, and p as it has its first
+ * operand:
  *
  *     s[4 j + c]    row lane / 4 + 8 * (c / 2),  column 8 j + lane % 4 * 2 + c % 2
  *     p[4 j + c]    row lane / 4 + 8 * (c % 2),  columns 16 j + 8 * (c / 2) + lane % 4 * 2, + 1
  *
- * There are three forms: C for the host; mma.sync; and on sm_90a wgmma, if DEPTH and WIDTH are multiples of 64. wgmma
- * computes until PRODUCTS_WAIT(n): at most n of the products that were started last are not over then. Before it:
+ * There are three forms: C for the host; mma.sync; and on sm_90a wgmma, if DEPTH and WIDTH are multiples of
+ * 64. wgmma computes until PRODUCTS_WAIT(n): at most n of the products that were started last are not over
+ * then. Before it:
  *
  *     ELEMENT         the dtype, bf16 or f16; LOAD(x) and STORE(x) convert it from and to f32 */
 
