@@ -1,4 +1,4 @@
-/* kernel_softmax: kernels for out = exp(x - max) / sum of exp(x - max) along an axis, x = scale * in.
+/* kernel_softmax: kernels for out = exp(x - max) / sum of exp(x - max) along an axis.
  *
  *     [4096, 1000] of bf16: 256 threads are 2 rows x 128; each reads and writes vectors of 8. The first pass
  *     keeps x of a row in shared memory if there is room; otherwise later passes read it again
@@ -12,7 +12,7 @@ enum { KEPT_BYTES = 32 << 10 }; /* of x that a block keeps */
 
 struct softmax {
 	enum dtype wide;
-	bool scaled, causal, rows_inside, kept;
+	bool rows_inside, kept;
 	unsigned threads, rows; /* threads of a row; rows of a block */
 	unsigned per;           /* elements of a row that a thread reads at once, and writes at once */
 	int64_t length;
@@ -36,18 +36,18 @@ static void write_tree(struct kernel_writer *w, const struct softmax *s, const c
 		            s->threads / 2, type, array, array, s->rows_inside ? s->rows : 1, array, fold);
 }
 
-/* Begins a loop over the vectors of the thread's row up to `end`; its elements are i + e. */
-static void write_loop(struct kernel_writer *w, const struct softmax *s, const char *end)
+/* Begins a loop over the vectors of the thread's row; its elements are i + e. */
+static void write_loop(struct kernel_writer *w, const struct softmax *s)
 {
-	kernel_text(w, "for (i64 i = ALONG * %u; i < %s; i += %u) {\n", s->per, end, s->threads * s->per);
+	kernel_text(w, "for (i64 i = ALONG * %u; i < arg.x2; i += %u) {\n", s->per, s->threads * s->per);
 }
 
-/* Writes the read of a vector, if any element of it is used. */
+/* Writes the read of a vector. */
 static void write_read(struct kernel_writer *w, const struct softmax *s, const struct rt_view *in, bool first)
 {
 	unsigned bytes = s->per * (unsigned)dtype_bytes(in->dtype);
 	if ((first || !s->kept) && s->per > 1)
-		kernel_text(w, "ALIGNED %s in[%u];\nif (i < live) MOVE(%u, in, arg.x1 + AT_q1 + i);\n",
+		kernel_text(w, "ALIGNED %s in[%u];\nMOVE(%u, in, arg.x1 + AT_q1 + i);\n",
 		            kernel_bits(in->dtype), s->per, bytes);
 }
 
@@ -61,48 +61,39 @@ static void write_element(struct kernel_writer *w, const struct softmax *s, cons
 		return;
 	}
 	kernel_text(w, "%s x = load_%s_%s(%s);\n", wide, dtype_name(in->dtype), wide,
-	            s->per > 1 ? "in[e]" : "arg.x1[AT_q1 + i * arg.x7]");
-	if (s->scaled)
-		kernel_text(w, "x = x * (%s)arg.x4;\n", wide);
+	            s->per > 1 ? "in[e]" : "arg.x1[AT_q1 + i * arg.x5]");
 }
 
 static void write_row_start(struct kernel_writer *w, const struct softmax *s)
 {
 	kernel_text(w, "EACH_THREAD {\noffset q = (offset)(group * %u + APART);\n", s->rows);
-	kernel_text(w, "if (q < arg.x3) {\nPLACE_q(q)\ni64 live = arg.x2;\n");
-	if (s->causal)
-		kernel_text(w, "{ i64 last = arg.x5 + AT_q2 + 1; live = last < live ? last : live; }\n");
+	kernel_text(w, "if (q < arg.x3) {\nPLACE_q(q)\n");
 }
 
 /* Writes one of the first two passes; `what` is done with each x. */
 static void write_pass(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t, bool first,
                        const char *what)
 {
-	write_loop(w, s, "live");
+	write_loop(w, s);
 	write_read(w, s, &t->in[0], first);
 	kernel_text(w, "LOOP (e, %u) {\n", s->per);
-	if (s->causal && s->per > 1)
-		kernel_text(w, "if (i + e < live) {\n");
 	write_element(w, s, &t->in[0], first);
-	kernel_text(w, "%s", what);
-	kernel_text(w, s->causal && s->per > 1 ? "}\n}\n}\n" : "}\n}\n");
+	kernel_text(w, "%s}\n}\n", what);
 }
 
 static void write_last(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
 {
-	const char *wide = dtype_name(s->wide), *out = dtype_name(t->out.dtype);
 	unsigned bytes = s->per * (unsigned)dtype_bytes(t->out.dtype);
-	write_loop(w, s, "arg.x2");
+	write_loop(w, s);
 	write_read(w, s, &t->in[0], false);
-	kernel_text(w, "ALIGNED %s out[%u];\nLOOP (e, %u) {\n%s y = rest;\nif (i + e < live) {\n",
-	            kernel_bits(t->out.dtype), s->per, s->per, wide);
+	kernel_text(w, "ALIGNED %s out[%u];\nLOOP (e, %u) {\n", kernel_bits(t->out.dtype), s->per, s->per);
 	write_element(w, s, &t->in[0], false);
-	kernel_text(w, s->kept ? "y = x;\n" : "y = EXP(x);\n");
-	kernel_text(w, "}\nout[e] = store_%s_%s(y / by);\n}\n", out, wide);
+	kernel_text(w, "out[e] = store_%s_%s(%s / by);\n}\n", dtype_name(t->out.dtype), dtype_name(s->wide),
+	            s->kept ? "x" : "EXP(x)");
 	if (s->per > 1)
 		kernel_text(w, "MOVE(%u, arg.x0 + AT_q0 + i, out);\n}\n", bytes);
 	else
-		kernel_text(w, "arg.x0[AT_q0 + i * arg.x8] = out[0];\n}\n");
+		kernel_text(w, "arg.x0[AT_q0 + i * arg.x6] = out[0];\n}\n");
 }
 
 static void write_text(struct kernel_writer *w, const struct softmax *s, const struct rt_task *t)
@@ -123,7 +114,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 	kernel_text(w, "KERNEL\n{\nSHARED %s most[THREADS];\nSHARED f64 sum[THREADS];\n", wide);
 	if (s->kept)
 		kernel_text(w, "SHARED %s row[%u];\n", wide, (unsigned)(KEPT_BYTES / dtype_bytes(s->wide)));
-	kernel_text(w, "for (i64 group = BLOCK; group < arg.x6; group += BLOCKS) {\n");
+	kernel_text(w, "for (i64 group = BLOCK; group < arg.x4; group += BLOCKS) {\n");
 	write_row_start(w, s);
 	kernel_text(w, "%s best = -%s;\n", wide, infinite);
 	write_pass(w, s, t, true,
@@ -138,10 +129,7 @@ static void write_text(struct kernel_writer *w, const struct softmax *s, const s
 	kernel_text(w, "sum[thread] = total;\n} else sum[thread] = 0;\n}\n");
 	write_tree(w, s, "f64", "sum", "to + from");
 	write_row_start(w, s);
-	kernel_text(w,
-	            "%s best = most[ROW], rest = exp_%s(-%s - best);\n"
-	            "%s by = (%s)(sum[ROW] + (live < arg.x2 ? (f64)rest : 0));\n",
-	            wide, wide, infinite, wide, wide);
+	kernel_text(w, "%s best = most[ROW], by = (%s)sum[ROW];\n", wide, wide);
 	write_last(w, s, t);
 	kernel_text(w, "}\n}\n}\n}\n");
 }
@@ -169,20 +157,14 @@ static unsigned vector_of(const struct rt_task *t, int axis)
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 {
 	int axis = (int)t->axes;
-	struct softmax s = {.wide = dtype_wide(t->in[0].dtype),
-	                    .scaled = t->scalars & 2,
-	                    .causal = t->scalars & 4,
-	                    .length = t->out.n[axis]};
-	struct rt_view row = t->out; /* axes of the rows; their number along the axis before the last */
-	for (int d = 0; d < row.nd; d++)
-		row.stride[d] = s.causal && d == row.nd - 2;
+	struct softmax s = {.wide = dtype_wide(t->in[0].dtype), .length = t->out.n[axis]};
 	if (rt_view_count(&t->out) == 0) {
 		kernel_grid(w, 0);
 		return true;
 	}
-	int64_t stride[3][RT_MAX_DIMS];
+	int64_t stride[2][RT_MAX_DIMS];
 	struct kernel_axes x = {.stride = stride};
-	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0], &row}, 3, ~(1u << axis), 0);
+	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~(1u << axis), 0);
 	int64_t rows = kernel_axes_count(&x);
 	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]));
 	for (int d = 0; d < t->in[0].nd; d++)
@@ -196,23 +178,21 @@ bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t)
 	s.kept = s.length * (int64_t)s.rows * (int64_t)dtype_bytes(s.wide) <= KEPT_BYTES;
 	kernel_key(w, t->in[0].dtype);
 	kernel_key(w, t->out.dtype);
-	kernel_key(w, s.scaled * 16u + s.causal * 8u + s.rows_inside * 4u + s.kept * 2u);
+	kernel_key(w, s.rows_inside * 2u + s.kept);
 	kernel_key(w, s.threads / 2);
 	kernel_key(w, s.per);
 	kernel_pointer(w, t->out.data, t->out.dtype);     /* x0 */
 	kernel_pointer(w, t->in[0].data, t->in[0].dtype); /* x1 */
 	kernel_extent(w, s.length);                       /* x2 */
 	kernel_extent(w, rows);                           /* x3 */
-	kernel_f64(w, s.scaled ? t->scalar[1].f : 1);     /* x4 */
-	kernel_i64(w, s.causal ? t->scalar[2].i : 0);     /* x5 */
 	int64_t groups = (rows + s.rows - 1) / s.rows;
-	kernel_extent(w, groups);                              /* x6 */
-	kernel_extent(w, kernel_view_stride(&t->in[0], axis)); /* x7 */
-	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x8 */
+	kernel_extent(w, groups);                              /* x4 */
+	kernel_extent(w, kernel_view_stride(&t->in[0], axis)); /* x5 */
+	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x6 */
 	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
 	kernel_text(w, "#define ROW (thread - ALONG * %u)\n", s.rows_inside ? s.rows : 1);
 	kernel_place(w, &x, 1, "q");
-	for (int k = 0; k < 3; k++)
+	for (int k = 0; k < 2; k++)
 		kernel_offset(w, &x, 1, "q", k);
 	write_text(w, &s, t);
 	return true;

@@ -1,10 +1,8 @@
-/* cpu_softmax: computes out = exp(x - max(x)) / sum(exp(x - max(x))) along an axis, with x = scale * in,
- * for a few rows at a time.
+/* cpu_softmax: computes out = exp(x - max(x)) / sum(exp(x - max(x))) along an axis, for a few rows at a time.
  *
  * Each step is rounded as if it were a task of its own. Steps are in f32 (f64 for f64); the sum is in
  * f64, in order, and then rounded. The sums of several rows are computed side by side, since an addition
- * waits only for the one before it in its own row. With a mask, elements after the row's number are
- * -inf: their exp is 0. */
+ * waits only for the one before it in its own row. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
@@ -17,13 +15,11 @@ struct softmax {
 	const struct rt_task *t;
 	int axis;
 	int64_t length;
-	bool scaled, causal;
 };
 
 struct row {
 	char *in, *out;
-	int64_t live; /* number of elements that count */
-	void *x;      /* memory for them, f32 or f64 */
+	void *x; /* memory for its elements, f32 or f64 */
 };
 
 #define DEFINE_ROWS(type, name, exp_of)                                                                      \
@@ -44,12 +40,6 @@ struct row {
 		return best;                                                                                 \
 	}                                                                                                    \
                                                                                                              \
-	RT_CLONES static void scale_##name(type *x, type by, int64_t n)                                      \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] *= by;                                                                          \
-	}                                                                                                    \
-                                                                                                             \
 	RT_CLONES static void exp_##name(type *x, type less, int64_t n)                                      \
 	{                                                                                                    \
 		for (int64_t i = 0; i < n; i++)                                                              \
@@ -62,48 +52,33 @@ struct row {
 			x[i] /= by;                                                                          \
 	}                                                                                                    \
                                                                                                              \
-	/* Adds up elements 0 … n-1 of each row. */                                                        \
-	RT_CLONES static void sum_##name(const struct row *row, int rows, double *sum)                       \
+	/* Adds up the n elements of each row. */                                                            \
+	RT_CLONES static void sum_##name(const struct row *row, int rows, int64_t n, double *sum)            \
 	{                                                                                                    \
 		const type *x[ROWS];                                                                         \
 		double s[ROWS] = {0};                                                                        \
-		int64_t n = row[0].live;                                                                     \
-		for (int r = 0; r < ROWS; r++) {                                                             \
+		for (int r = 0; r < ROWS; r++)                                                               \
 			x[r] = row[r < rows ? r : 0].x;                                                      \
-			n = r < rows && row[r].live < n ? row[r].live : n;                                   \
-		}                                                                                            \
 		for (int64_t i = 0; i < n; i++)                                                              \
 			for (int r = 0; r < ROWS; r++)                                                       \
 				s[r] += (double)x[r][i];                                                     \
-		for (int r = 0; r < rows; r++) {                                                             \
-			for (int64_t i = n; i < row[r].live; i++)                                            \
-				s[r] += (double)x[r][i];                                                     \
+		for (int r = 0; r < rows; r++)                                                               \
 			sum[r] = s[r];                                                                       \
-		}                                                                                            \
 	}                                                                                                    \
                                                                                                              \
 	static void rows_##name(const struct softmax *s, const struct row *row, int rows)                    \
 	{                                                                                                    \
 		const struct rt_view *in = &s->t->in[0], *out = &s->t->out;                                  \
 		double sum[ROWS];                                                                            \
-		type rest[ROWS];                                                                             \
 		for (int r = 0; r < rows; r++) {                                                             \
 			type *x = row[r].x;                                                                  \
-			rt_row_load_##name(in->dtype, row[r].in, in->stride[s->axis], x,                     \
-			                   (size_t)row[r].live);                                             \
-			if (s->scaled)                                                                       \
-				scale_##name(x, (type)s->t->scalar[1].f, row[r].live);                       \
-			type most = max_##name(x, row[r].live);                                              \
-			exp_##name(x, most, row[r].live);                                                    \
-			rest[r] = exp_of(-(type)INFINITY - most);                                            \
+			rt_row_load_##name(in->dtype, row[r].in, in->stride[s->axis], x, (size_t)s->length); \
+			exp_##name(x, max_##name(x, s->length), s->length);                                  \
 		}                                                                                            \
-		sum_##name(row, rows, sum);                                                                  \
+		sum_##name(row, rows, s->length, sum);                                                       \
 		for (int r = 0; r < rows; r++) {                                                             \
-			type *x = row[r].x, by = (type)(sum[r] + (row[r].live < s->length ? rest[r] : 0));   \
-			divide_##name(x, by, row[r].live);                                                   \
-			for (int64_t i = row[r].live; i < s->length; i++)                                    \
-				x[i] = rest[r] / by;                                                         \
-			rt_row_store_##name(out->dtype, row[r].out, out->stride[s->axis], x,                 \
+			divide_##name(row[r].x, (type)sum[r], s->length);                                    \
+			rt_row_store_##name(out->dtype, row[r].out, out->stride[s->axis], row[r].x,          \
 			                    (size_t)s->length);                                              \
 		}                                                                                            \
 	}
@@ -134,11 +109,11 @@ static char *address(const struct rt_view *v, const int64_t *index)
 
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why)
 {
-	struct softmax s = {.t = t, .axis = (int)t->axes, .scaled = t->scalars & 2, .causal = t->scalars & 4};
+	struct softmax s = {.t = t, .axis = (int)t->axes};
 	int64_t index[RT_MAX_DIMS] = {0};
 	struct row row[ROWS];
 	enum dtype wide = dtype_wide(t->in[0].dtype);
-	assert(wide != DTYPE_I64 && s.axis < t->out.nd && (!s.causal || s.axis == t->out.nd - 1));
+	assert(wide != DTYPE_I64 && s.axis < t->out.nd);
 	s.length = t->out.n[s.axis];
 	if (!rt_view_count(&t->out))
 		return STATUS_OK;
@@ -149,10 +124,8 @@ enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *wh
 	for (bool more = true; more;) {
 		int rows = 0;
 		for (; rows < ROWS && more; rows++) {
-			int64_t last = s.causal ? t->scalar[2].i + index[t->out.nd - 2] + 1 : s.length;
 			row[rows] = (struct row){.in = address(&t->in[0], index),
 			                         .out = address(&t->out, index),
-			                         .live = last < s.length ? last : s.length,
 			                         .x = room + (size_t)rows * line};
 			more = next_row(&s, index);
 		}

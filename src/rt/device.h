@@ -19,9 +19,7 @@ enum rt_kernel {
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]); gelu by erf, gelu_tanh
 	                    * is a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
-	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of scalar[1] * in[0][i]; without the former if it
-	                    * is   not there. If scalar[2] is there, row i along the axis before, which is the
-	                    * last,   ends with element scalar[2] + i: the others are 0. */
+	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of in[0][i] */
 	RT_TASK_NORM, /* out[i] = (in[0][i] - mean) / sqrt(variance + scalar[0]) * in[1][i] + in[2][i], mean and
 	               * variance along an axis; for RT_NORM_RMS the mean is 0. All have out's extents. Factor 1
 	               * and addend 0 are scalars. */
