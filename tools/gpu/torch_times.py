@@ -6,6 +6,8 @@
     graph STEPS N TIMES      the same as a torch.cuda.CUDAGraph: the time to issue a replay
     layernorm|rmsnorm|softmax|residual ROWS N STEPS TIMES
                              a function of rows of bf16, STEPS times; residual: a layernorm of a sum
+    layer|compiled|memory B S A E TIMES
+                             a transformer layer, as layer.hir; by torch.compile; or the most bytes it allocates
     overlap CASE RANKS STEPS SIZE... TIMES
                              products and copies of a case of overlap.py, for RANKS ranks with a stream for products
                              and one for copies each: the faster of in STEPS steps and one after the other
@@ -100,6 +102,25 @@ def rows_of(what):
             for _ in range(steps):
                 one()
         return median(times, several)
+    return measure
+
+
+def layer_of(what):
+    def measure(b, s, a, e, times):
+        f, h = torch.nn.functional, a * e
+        x, wq, wk, wv, wo = drawn(b, s, h), *(drawn(h, h) / 16 for _ in range(4))
+        w1, w2 = drawn(4 * h, h) / 16, drawn(h, 4 * h) / 16
+
+        def heads(n, w):
+            return f.linear(n, w).view(b, s, a, e).transpose(1, 2)
+
+        def one():
+            n = f.layer_norm(x, (h,))
+            o = f.scaled_dot_product_attention(heads(n, wq), heads(n, wk), heads(n, wv), is_causal=True)
+            r = x + f.linear(o.transpose(1, 2).reshape(b, s, h), wo)
+            return r + f.linear(f.gelu(f.linear(f.layer_norm(r, (h,)), w1)), w2)
+        us = median(times, torch.compile(one) if what == "compiled" else one)
+        return torch.cuda.max_memory_allocated() if what == "memory" else us
     return measure
 
 
@@ -229,6 +250,7 @@ def overlap(case, ranks, steps, *rest):
 
 with torch.no_grad():
     known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "overlap": overlap,
-             **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")}}
+             **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")},
+             **{name: layer_of(name) for name in ("layer", "compiled", "memory")}}
     given = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
     print(f"{known[sys.argv[1]](*given):.3f}")
