@@ -333,23 +333,24 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 		for (uint32_t k = i + 1; k < n && twice && once && !*twice; k++)
 			if (shares_meet(&at[i], &at[k]))
 				*twice = at[i].term;
-	for (uint32_t i = first; i < n; i++)
-		for (uint32_t k = i + 1; k < n;) {
-			bool same = !compare_share(&at[i], &at[k]), joined;
-			if (same && sums) {
-				at[i].factor = round_factor(at[i].factor + at[k].factor);
-				joined = true;
-			} else {
-				joined =
-				    at[i].factor == at[k].factor && join_shares(f, &at[i], &at[k], !sums);
+	for (bool grows = true; grows;) { /* a share that has grown may touch an earlier one */
+		grows = false;
+		for (uint32_t i = first; i < n; i++)
+			for (uint32_t k = i + 1; k < n;) {
+				const bool same = !compare_share(&at[i], &at[k]);
+				const bool adds = same && sums;
+				if (adds)
+					at[i].factor = round_factor(at[i].factor + at[k].factor);
+				else if (at[i].factor != at[k].factor ||
+				         !join_shares(f, &at[i], &at[k], !sums)) {
+					k++;
+					continue;
+				}
+				at[k] = at[--n];
+				grows |= !same;
+				k = same ? k : i + 1;
 			}
-			if (!joined) {
-				k++;
-				continue;
-			}
-			at[k] = at[--n];
-			k = same ? k : i + 1; /* the share has grown: others may touch it now */
-		}
+	}
 	uint32_t kept = first;
 	for (uint32_t i = first; i < n; i++)
 		if (at[i].factor != 0)

@@ -127,6 +127,8 @@ static inline struct value_storage *value_storage(struct valuation *v, uint32_t 
 }
 
 /* ---- valuation_view.c */
+/* Returns true if the type of a value names a pending reduction. */
+bool value_is_pending(const struct module *m, value_id value);
 /* Returns the view of a name, to be set. */
 struct value_view *value_view_new(struct value_rank *r, value_id value);
 void value_view_input(struct value_rank *r, unsigned input);

@@ -653,6 +653,10 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 		known = x.axes.result[a] != INFER_NONE;
 	if (x.out->storage == VALUE_NONE || x.out->absent)
 		return;
+	if (x.kind == OP_SET && known &&
+	    !r->v->is_logical) /* it ends a reduction: it stands for a Communication */
+		known = value_is_pending(r->v->m, x.value[0]) ==
+		        value_is_pending(r->v->m, op_result(r->v->m, op, result));
 	if (!known) {
 		value_trust(r->v, op);
 		value_view_write_unknown(r->v, x.out);

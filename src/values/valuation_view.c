@@ -457,6 +457,12 @@ static bool find_pending(const struct module *m, value_id value, enum reduce_op 
 	return false;
 }
 
+bool value_is_pending(const struct module *m, value_id value)
+{
+	enum reduce_op reduce;
+	return find_pending(m, value, &reduce);
+}
+
 /* A select of an axis that is spread over the ranks, whose result is pending: it is a reduction along that axis,
  * of which each rank has one element. */
 static void select_pending(struct value_rank *r, op_id op, struct value_view *x, unsigned axis,

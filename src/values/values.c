@@ -231,15 +231,6 @@ static enum values_status walk_all(struct valuation *v)
 
 /* ---- outputs */
 
-static bool may_be_pending(const struct module *m, value_id value)
-{
-	const struct domain *d = value_domain(m, value);
-	for (unsigned a = d->rank; a < d->logical_n; a++)
-		if (d->axis[a].kind == AXIS_PARTIAL)
-			return true;
-	return false;
-}
-
 /* Returns true if two facts are known and differ in a box. */
 static bool are_different(struct facts *f, const struct cell *a, fact_id b, unsigned n)
 {
@@ -295,7 +286,7 @@ static void check_outputs(struct valuation *v)
 		const value_id output = v->m->output.at[i];
 		for (uint32_t k = 0; k < v->rank_n && !v->wrong; k++)
 			value_view_check_written(&v->rank[k], 0, output);
-		if (may_be_pending(v->m, output))
+		if (value_is_pending(v->m, output))
 			continue;
 		check_pending(v, output);
 		if (!v->wrong)
@@ -419,49 +410,82 @@ static void join_output(struct valuation *v, value_id output, struct contents *o
 	}
 }
 
+/* Returns the box of one element. */
+static void box_of(const int64_t *index, unsigned n, struct extent *out)
+{
+	for (unsigned a = 0; a < n; a++)
+		out[a] = (struct extent){index[a], index[a] + 1};
+}
+
+/* Reads an output of the other program: where both have as many ranks that differ, that of the same rank, else
+ * that of any rank that has the element. */
+static void read_other(struct comparison *c, value_id output, uint32_t rank, const struct contents *all,
+                       const struct extent *box, struct contents *out)
+{
+	out->n = all->n;
+	if (!c->b.is_logical && c->b.rank_n == c->a.rank_n) {
+		const struct value_view *x = value_view_get(&c->b.rank[rank], output);
+		struct contents own = {0};
+		int64_t index[IR_MAX_LOGICAL];
+		if (!x->unknown)
+			value_view_read(&c->b, x, true, &own);
+		own.n = all->n;
+		const bool has = contents_cover(&own, box, index);
+		if (has)
+			contents_read(&own, box, out);
+		vec_free(&own.cell);
+		if (has)
+			return;
+	}
+	contents_read(all, box, out);
+}
+
+/* Compares a box of an output, which has one fact, with the other program. */
+static void compare_cell(struct comparison *c, uint32_t i, uint32_t rank, const struct contents *all,
+                         const struct cell *cell)
+{
+	const value_id output = c->a.m->output.at[i];
+	struct contents there = {0};
+	struct extent at[IR_MAX_LOGICAL];
+	int64_t index[IR_MAX_LOGICAL];
+	read_other(c, c->b.m->output.at[i], rank, all, cell->axis, &there);
+	if (!contents_cover(&there, cell->axis, index)) {
+		box_of(index, all->n, at);
+		report_difference(c, output, rank, at, cell->fact, FACT_UNKNOWN);
+	}
+	for (uint32_t k = 0; k < there.cell.n; k++)
+		if (!cell->fact || !there.cell.at[k].fact ||
+		    are_different(c->a.facts, &there.cell.at[k], cell->fact, all->n))
+			report_difference(c, output, rank, there.cell.at[k].axis, cell->fact,
+			                  there.cell.at[k].fact);
+	vec_free(&there.cell);
+}
+
 static void compare_output(struct comparison *c, uint32_t i)
 {
-	const value_id a = c->a.m->output.at[i], b = c->b.m->output.at[i];
+	const value_id output = c->a.m->output.at[i];
 	struct contents all = {0};
-	join_output(&c->b, b, &all);
+	join_output(&c->b, c->b.m->output.at[i], &all);
 	for (uint32_t k = 0; k < c->a.rank_n; k++) {
-		const struct value_view *x = value_view_get(&c->a.rank[k], a);
-		struct contents found = {0}, boxes = {0};
+		const struct value_view *x = value_view_get(&c->a.rank[k], output);
 		struct value_view part = *x;
+		struct contents found = {.n = x->axis_n}, boxes = {0};
 		part.is_all = false;
 		if (x->absent || x->storage == VALUE_NONE)
 			continue;
 		value_view_boxes(&part, &boxes);
-		for (uint32_t n = 0; n < boxes.cell.n && x->unknown; n++)
-			report_difference(c, a, k, boxes.cell.at[n].axis, FACT_UNKNOWN, FACT_UNKNOWN);
 		if (!x->unknown)
 			value_view_read(&c->a, x, true, &found);
-		for (uint32_t n = 0; n < boxes.cell.n && !x->unknown; n++) {
+		for (uint32_t n = 0; n < boxes.cell.n; n++) {
 			int64_t index[IR_MAX_LOGICAL];
 			struct extent at[IR_MAX_LOGICAL];
 			if (contents_cover(&found, boxes.cell.at[n].axis, index))
 				continue;
-			for (unsigned d = 0; d < found.n; d++)
-				at[d] = (struct extent){index[d], index[d] + 1};
-			report_difference(c, a, k, at, FACT_UNKNOWN, FACT_UNKNOWN);
+			box_of(index, x->axis_n, at);
+			report_difference(c, output, k, at, FACT_UNKNOWN, FACT_UNKNOWN);
 		}
-		for (uint32_t n = 0; n < found.cell.n; n++) {
-			struct contents there = {0};
-			int64_t index[IR_MAX_LOGICAL];
-			contents_read(&all, found.cell.at[n].axis, &there);
-			if (!contents_cover(&all, found.cell.at[n].axis, index)) {
-				struct extent at[IR_MAX_LOGICAL];
-				for (unsigned d = 0; d < found.n; d++)
-					at[d] = (struct extent){index[d], index[d] + 1};
-				report_difference(c, a, k, at, found.cell.at[n].fact, FACT_UNKNOWN);
-			}
-			for (uint32_t t = 0; t < there.cell.n; t++) {
-				const fact_id p = found.cell.at[n].fact, q = there.cell.at[t].fact;
-				if (!p || !q || are_different(c->a.facts, &there.cell.at[t], p, all.n))
-					report_difference(c, a, k, there.cell.at[t].axis, p, q);
-			}
-			vec_free(&there.cell);
-		}
+		for (uint32_t n = 0; n < found.cell.n; n++)
+			compare_cell(c, i, k, &all, &found.cell.at[n]);
 		vec_free(&found.cell);
 		vec_free(&boxes.cell);
 	}
