@@ -347,7 +347,7 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		buf_putc(p->out, ',');
 		return;
 	case OP_POST:
-		if (op_role_count(p->m, op, ROLE_STATEMENT) == 1) {
+		if (op_role_count(p->m, op, ROLE_STATEMENT) == 1 && !(p->order.flags[op] & PRINT_NAMES_LATER)) {
 			put_named(p, op, true);
 			return;
 		}

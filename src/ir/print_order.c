@@ -72,12 +72,15 @@ static void walk_statement(struct walk *w, op_id op)
 
 static void walk_region(struct walk *w, region_id r);
 
-static void walk_named(struct walk *w, const struct op *o, op_id named)
+static void walk_named(struct walk *w, op_id op, op_id named)
 {
+	const struct op *o = &w->m->op.at[op];
 	uint8_t *flags = &w->out->flags[named];
 	if (o->kind == OP_POST) {
 		*flags |= PRINT_POSTED;
-		if (o->operand_n == 1 && w->out->posts[named] < 2)
+		if (!(*flags & PRINT_SEEN))
+			w->out->flags[op] |= PRINT_NAMES_LATER;
+		else if (o->operand_n == 1 && w->out->posts[named] < 2)
 			w->out->posts[named]++;
 	}
 	if (o->kind == OP_SHARE_MEM_HANDLES && !(*flags & PRINT_SEEN))
@@ -123,7 +126,7 @@ static void walk_op(struct walk *w, op_id op)
 			else if (p->role == ROLE_HANDLE)
 				walk_handle(w, p->id);
 			else if (p->role == ROLE_STATEMENT)
-				walk_named(w, o, p->id);
+				walk_named(w, op, p->id);
 		}
 	if (o->kind == OP_SELECT) {
 		value_id from = op_read(m, op, 0);

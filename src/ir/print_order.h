@@ -28,6 +28,7 @@ enum {
 	PRINT_POSTED = 1,       /* some statement posts it */
 	PRINT_SHARED_EARLY = 2, /* an earlier share_mem_handles names it */
 	PRINT_SEEN = 4,
+	PRINT_NAMES_LATER = 8, /* a post of a transfer that stands later in the text */
 };
 
 void print_order_make(struct module *m, struct print_order *out);
