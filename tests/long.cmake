@@ -4,6 +4,7 @@
 foreach(name
 		build/cuda_headers
 		build/generated
+		check/against_all
 		check/each_rank
 		check/mutation
 		check/random_fences

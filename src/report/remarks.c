@@ -73,11 +73,11 @@ void report_verdict(struct report *r, struct buf *out)
 		buf_puts(out, "<p><b class=\"good\">In order.</b> ");
 		buf_printf(out,
 		           "%lld rank%s, %lld access%s, %lld Communication%s: proven to be ordered, matched, "
-		           "alive and "
-		           "without deadlock, whatever the speed of streams and ranks.</p>\n",
+		           "alive%s, whatever the speed of streams and ranks.</p>\n",
 		           (long long)x->ranks, ending(x->ranks, "", "s"), (long long)x->accesses,
 		           ending(x->accesses, "", "es"), (long long)x->communications,
-		           ending(x->communications, "", "s"));
+		           ending(x->communications, "", "s"),
+		           x->unproved ? "" : ", with each sum complete and each element where it is needed");
 		break;
 	case CHECK_WRONG:
 		buf_puts(out, "<p><b class=\"bad\">Not in order.</b></p>\n");
