@@ -1,11 +1,17 @@
 /* valuation: the state of a walk that gives facts to buffers; shared by the files of this folder.
  *
  *     values.c             walks the ranks side by side; outputs
+ *     values_compare.c     two programs
  *     valuation_view.c     names as parts of buffers
+ *     valuation_read.c     the facts of a view
  *     valuation_local.c    operations on one rank
+ *     valuation_pieces.c   operands that consist of several terms
+ *     valuation_label.c    attributes; statements that are trusted
+ *     valuation_move.c     slice, pad, cat, split
  *     valuation_reshape.c  reshape
  *     valuation_pack.c     pack and unpack
- *     valuation_meet.c     collectives and messages
+ *     valuation_meet.c     meetings of ranks, symmetric memory, experts
+ *     valuation_exchange.c the facts that collectives and messages move
  *     valuation_report.c   messages */
 #ifndef HIRC_VALUES_VALUATION_H
 #define HIRC_VALUES_VALUATION_H
@@ -121,12 +127,24 @@ struct valuation {
 	bool *trusted; /* by op_id */
 };
 
+static inline bool value_view_is_there(const struct value_view *x)
+{
+	return x->storage != VALUE_NONE && !x->absent;
+}
 static inline struct value_storage *value_storage(struct valuation *v, uint32_t k)
 {
 	return &v->storage.at[k];
 }
 
-/* ---- valuation_view.c */
+/* ---- values.c */
+void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
+                    const struct values_options *o, bool is_logical, struct values_result *result);
+void valuation_close(struct valuation *v);
+enum values_status valuation_walk(struct valuation *v);
+/* Returns true if two facts are known and differ in the box of the cell, over n axes. */
+bool valuation_differs(struct facts *f, const struct cell *a, fact_id b, unsigned n);
+
+/* ---- valuation_view.c, valuation_read.c */
 /* Returns true if the type of a value names a pending reduction. */
 bool value_is_pending(const struct module *m, value_id value);
 /* Returns the view of a name, to be set. */
@@ -163,8 +181,10 @@ void value_view_check_written(struct value_rank *r, op_id op, value_id value);
 /* The same for a box of a view. */
 void value_view_check_box(struct value_rank *r, op_id op, value_id value, const struct extent *box);
 
-/* ---- valuation_local.c, valuation_reshape.c, valuation_pack.c */
+/* ---- valuation_local.c, valuation_pieces.c, valuation_label.c, valuation_move.c,
+ * valuation_reshape.c, valuation_pack.c */
 void value_local(struct value_rank *r, op_id op);
+void value_move(struct value_rank *r, op_id op);
 void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out);
 /* Finds the interval of elements, in row-major order, that a box of axes with these extents is. Returns false
  * if it is none. */
@@ -179,6 +199,11 @@ fact_id value_join_pieces(struct facts *f, struct contents *piece, const struct 
                           uint32_t whole_axes);
 /* Returns the number of a text that tells apart operations of one kind: their attributes and dtypes. */
 uint32_t value_label(struct value_rank *r, op_id op, unsigned result);
+
+/* ---- valuation_exchange.c */
+/* Moves the facts of a collective or message whose members have all arrived. */
+void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind kind);
+bool value_view_same_shape(const struct value_view *a, const struct value_view *b);
 
 /* ---- valuation_meet.c */
 void value_meet_collective(struct value_rank *r, const struct step *s);

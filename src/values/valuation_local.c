@@ -15,58 +15,6 @@
 
 enum { MAX_BOXES = 1 << 16 }; /* of one statement; with more, its result is not known */
 
-void value_trust(struct valuation *v, op_id op)
-{
-	if (v->trusted[op])
-		return;
-	v->trusted[op] = true;
-	v->result->trusted = v->result->trusted ? v->result->trusted : op;
-	v->result->trusted_n++;
-}
-
-/* Attributes that do not change the result. */
-static bool is_attribute_of_how(const char *key)
-{
-	static const char *const how[] = {"backend", "accumulate", "cache_op", "axis",    "keepdims",
-	                                  "shape",   "dims",       "group",    "storage", "start",
-	                                  "stop",    "sizes",      "before",   "after"};
-	for (unsigned k = 0; k < sizeof how / sizeof *how; k++)
-		if (!strcmp(key, how[k]))
-			return true;
-	return false;
-}
-
-uint32_t value_label(struct value_rank *r, op_id op, unsigned result)
-{
-	struct module *m = r->v->m;
-	struct buf text = {0};
-	const struct attrs *list = &m->attrs.at[m->op.at[op].attrs];
-	for (uint32_t k = 0; k < list->n; k++) {
-		const struct attr *a = &list->at[k];
-		const char *key = names_text(m->names, a->key);
-		int64_t value;
-		if (is_attribute_of_how(key))
-			continue;
-		buf_printf(&text, "%s=", key);
-		if (a->kind == ATTR_INT)
-			buf_printf(&text, "%lld", (long long)a->u.i);
-		else if (a->kind == ATTR_FLOAT)
-			buf_printf(&text, "%.17g", a->u.f);
-		else if (a->kind == ATTR_NAME || a->kind == ATTR_STRING)
-			buf_puts(&text, names_text(m->names, a->u.name));
-		else if (a->kind == ATTR_EXPR && walk_value(&r->walker, op, a->u.expr, &value))
-			buf_printf(&text, "%lld", (long long)value);
-		for (uint32_t i = 0; a->kind == ATTR_INTS && i < a->n; i++)
-			buf_printf(&text, "%lld,", (long long)a->u.ints[i]);
-		buf_putc(&text, ' ');
-	}
-	if (result)
-		buf_printf(&text, "result %u ", result);
-	uint32_t label = text.n ? facts_label(r->v->facts, text.at) : 0;
-	buf_free(&text);
-	return label;
-}
-
 /* ---- dims */
 
 struct local {
@@ -243,49 +191,6 @@ static void cut_dims(struct local *x)
 				add_cut(x, dim, e->lo);
 				add_cut(x, dim, e->hi);
 			}
-}
-
-static int compare_cells(const void *a, const void *b)
-{
-	const struct cell *x = a, *y = b;
-	for (unsigned k = 0; k < IR_MAX_LOGICAL; k++)
-		if (x->axis[k].lo != y->axis[k].lo)
-			return x->axis[k].lo < y->axis[k].lo ? -1 : 1;
-	return 0;
-}
-
-fact_id value_join_pieces(struct facts *f, struct contents *piece, const struct extent *box,
-                          uint32_t whole_axes)
-{
-	struct application a = {.kind = TERM_PIECES, .dim_n = piece->n, .operand_n = piece->cell.n};
-	struct buf text = {0};
-	int64_t index[IR_MAX_LOGICAL];
-	if (piece->cell.n > TERM_MAX_OPERANDS || !contents_cover(piece, box, index))
-		return FACT_UNKNOWN;
-	uint32_t cut = 0; /* the axes along which the pieces lie */
-	for (uint32_t i = 0; i < piece->cell.n; i++)
-		for (unsigned k = 0; k < piece->n; k++)
-			if (piece->cell.at[i].axis[k].lo > box[k].lo ||
-			    piece->cell.at[i].axis[k].hi < box[k].hi)
-				cut |= 1u << k;
-	if (cut & ~whole_axes)
-		return FACT_UNKNOWN;
-	whole_axes = cut;
-	qsort(piece->cell.at, piece->cell.n, sizeof *piece->cell.at, compare_cells);
-	for (unsigned k = 0; k < piece->n; k++)
-		if (whole_axes >> k & 1)
-			a.dim[k] =
-			    (struct evaluate_axis){.kind = EVALUATE_WHOLE, .lo = box[k].lo, .hi = box[k].hi};
-	for (unsigned i = 0; i < piece->cell.n; i++) {
-		a.operand[i] = piece->cell.at[i].fact;
-		for (unsigned k = 0; k < piece->n; k++)
-			if (whole_axes >> k & 1)
-				buf_printf(&text, "%lld:%lld ", (long long)piece->cell.at[i].axis[k].lo,
-				           (long long)piece->cell.at[i].axis[k].hi);
-	}
-	a.label = facts_label(f, text.n ? text.at : "");
-	buf_free(&text);
-	return evaluate(f, &a);
 }
 
 /* ---- one box */
@@ -684,116 +589,6 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 		vec_free(&x.cut[d]);
 }
 
-/* ---- slice, pad, cat, split: boxes that move along one axis */
-
-/* Copies the elements of an operand to a result, whose index along an axis is larger by `shift`. */
-static void move_along(struct value_rank *r, op_id op, value_id from, struct value_view *out, unsigned axis,
-                       int64_t shift, int64_t stop)
-{
-	const struct value_view *in = value_view_get(r, from);
-	const enum op_kind kind = (enum op_kind)r->v->m->op.at[op].kind;
-	struct contents boxes = {0};
-	struct image_axis to[IR_MAX_LOGICAL];
-	for (unsigned a = 0; a < out->axis_n; a++)
-		to[a] = (struct image_axis){.axis = a};
-	to[axis].offset = -shift;
-	value_view_boxes(out, &boxes);
-	for (uint32_t k = 0; k < boxes.cell.n; k++) {
-		struct contents found = {0};
-		struct extent *box = boxes.cell.at[k].axis;
-		box[axis].lo -= shift;
-		box[axis].hi -= shift;
-		box[axis].lo = box[axis].lo < 0 ? 0 : box[axis].lo;
-		box[axis].hi = box[axis].hi > stop ? stop : box[axis].hi;
-		bool empty = box[axis].lo >= box[axis].hi;
-		for (unsigned a = 0; a < in->axis_n && !empty && !out->is_all; a++) {
-			const struct part_span needs = {box[a].lo, box[a].hi};
-			empty = !part_has(&in->part->axis[a], needs);
-			if (empty)
-				value_report_part(r, op, from, a, needs, &in->part->axis[a]);
-		}
-		if (!empty && kind == OP_SLICE)
-			value_view_check_box(r, op, from, box);
-		if (!empty)
-			value_view_read_box(r->v, in, box, &found);
-		for (uint32_t i = 0; i < found.cell.n; i++) {
-			struct cell *c = &found.cell.at[i];
-			c->axis[axis].lo += shift;
-			c->axis[axis].hi += shift;
-			value_view_write(r->v, out, c->axis, facts_move(r->v->facts, c->fact, to));
-		}
-		vec_free(&found.cell);
-	}
-	vec_free(&boxes.cell);
-}
-
-static int64_t attr_value(struct value_rank *r, op_id op, const char *key, int64_t otherwise)
-{
-	const struct attr *a = op_attr(r->v->m, op, key);
-	int64_t value = otherwise;
-	if (a && a->kind == ATTR_INT)
-		return a->u.i;
-	if (a && a->kind == ATTR_EXPR)
-		walk_value(&r->walker, op, a->u.expr, &value);
-	return value;
-}
-
-/* Writes zero to all of a view. */
-static void fill_zero(struct valuation *v, const struct value_view *out)
-{
-	struct contents boxes = {0};
-	value_view_boxes(out, &boxes);
-	for (uint32_t k = 0; k < boxes.cell.n; k++)
-		value_view_write(v, out, boxes.cell.at[k].axis, facts_number(v->facts, 0));
-	vec_free(&boxes.cell);
-}
-
-static void move_statement(struct value_rank *r, op_id op)
-{
-	struct module *m = r->v->m;
-	const enum op_kind kind = (enum op_kind)m->op.at[op].kind;
-	int64_t axis = op_attr_int(m, op, "axis", 0), at = 0;
-	struct value_view *out = value_view_get(r, op_result(m, op, 0));
-	const unsigned rank = value_domain(m, op_result(m, op, 0))->rank;
-	axis += axis < 0 ? rank : 0;
-	bool known = axis >= 0 && axis < rank;
-	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++)
-		known &= !value_view_get(r, op_read(m, op, k))->unknown &&
-		         value_view_get(r, op_read(m, op, k))->storage != VALUE_NONE;
-	for (unsigned k = 0; k < op_result_count(m, op); k++) {
-		out = value_view_get(r, op_result(m, op, k));
-		if (out->storage == VALUE_NONE || out->absent)
-			return;
-		if (!known || out->unknown) {
-			value_trust(r->v, op);
-			value_view_write_unknown(r->v, out);
-			continue;
-		}
-		const value_id from = op_read(m, op, 0);
-		const int64_t extent = value_view_get(r, from)->part->axis[axis].extent;
-		switch (kind) {
-		case OP_SLICE:
-			move_along(r, op, from, out, (unsigned)axis, -attr_value(r, op, "start", 0), extent);
-			break;
-		case OP_PAD:
-			fill_zero(r->v, out);
-			move_along(r, op, from, out, (unsigned)axis, attr_value(r, op, "before", 0), extent);
-			break;
-		case OP_SPLIT:
-			move_along(r, op, from, out, (unsigned)axis, -at, extent);
-			at += out->part->axis[axis].extent;
-			break;
-		default: /* cat */
-			for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
-				const value_id part = op_read(m, op, i);
-				const int64_t size = value_view_get(r, part)->part->axis[axis].extent;
-				move_along(r, op, part, out, (unsigned)axis, at, size);
-				at += size;
-			}
-		}
-	}
-}
-
 /* ---- statements */
 
 void value_local(struct value_rank *r, op_id op)
@@ -816,7 +611,7 @@ void value_local(struct value_rank *r, op_id op)
 	case OP_PAD:
 	case OP_CAT:
 	case OP_SPLIT:
-		move_statement(r, op);
+		value_move(r, op);
 		return;
 	case OP_RESHAPE:
 		value_reshape(r, op, value_view_get(r, op_read(m, op, 0)),

@@ -1,0 +1,373 @@
+/* valuation_exchange: the facts that collectives and messages move.
+ *
+ *     Y <- allgather(X)        X: [2 r, 2 r + 2) on rank r      all: [0, 8) of X; each rank takes what Y names
+ *     Y <- allreduce(P)        P: [2 r, 2 r + 2) of a sum       all: the sum of the facts
+ *
+ * Between tensors of equal extents an element keeps its index. Otherwise blocks keep their order in memory. */
+#include "ir/layout.h"
+#include "values/valuation.h"
+#include <string.h>
+
+struct exchange {
+	struct valuation *v;
+	const struct value_meeting *meeting;
+	enum op_kind kind;
+	enum reduce_op reduce;
+	bool reduces, flat;
+	struct contents *got; /* by member: facts for its result */
+};
+
+static const struct value_view *view_in(const struct exchange *x, unsigned k)
+{
+	return &x->meeting->party[k].in;
+}
+static const struct value_view *view_out(const struct exchange *x, unsigned k)
+{
+	return &x->meeting->party[k].out;
+}
+
+static bool gives(const struct exchange *x, unsigned from, unsigned to)
+{
+	const struct value_party *p = &x->meeting->party[to];
+	if (!value_view_is_there(view_in(x, from)))
+		return false;
+	if (op_root_gives(x->kind))
+		return p->root == (int64_t)from;
+	return x->kind != OP_COLLECTIVE_PERMUTE || p->peer == (int64_t)from;
+}
+
+static bool receives(const struct exchange *x, unsigned k)
+{
+	const struct value_party *p = &x->meeting->party[k];
+	if (!value_view_is_there(&p->out))
+		return false;
+	if (op_root_takes(x->kind))
+		return p->root == (int64_t)k;
+	return x->kind != OP_SEND_RECV || p->root != (int64_t)k || x->meeting->n == 1;
+}
+
+static enum reduce_op reduction_of(const struct module *m, op_id op)
+{
+	static const char *const key[] = {"op", "reduce", "red_op"};
+	const value_id in = op_read(m, op, 0);
+	const struct domain *d = value_domain(m, in);
+	enum reduce_op r;
+	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
+		const struct attr *a = op_attr(m, op, key[k]);
+		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
+		    reduce_op_parse(names_text(m->names, a->u.name), &r))
+			return r;
+	}
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL)
+			return d->axis[a].reduce;
+	return REDUCE_SUM;
+}
+
+/* Adds facts to what is there already, by the reduction. */
+static void add_contribution(struct exchange *x, unsigned member, struct contents *sum,
+                             const struct extent *box, fact_id fact)
+{
+	struct contents before = {0};
+	contents_read(sum, box, &before);
+	contents_write(sum, box, fact);
+	for (uint32_t k = 0; k < before.cell.n; k++) {
+		term_id twice = 0;
+		const struct addend both[] = {{1, before.cell.at[k].fact}, {1, fact}};
+		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
+		fact_id joined = facts_join(x->v->facts, reduce, both, 2, &twice);
+		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
+			value_report_twice(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
+			                   twice);
+		contents_write(sum, before.cell.at[k].axis, joined);
+	}
+	vec_free(&before.cell);
+}
+
+/* Checks and scales what a member gives to a reduction. */
+static fact_id prepare(struct exchange *x, unsigned member, fact_id fact)
+{
+	const struct value_party *p = &x->meeting->party[member];
+	if (!facts_is_complete(x->v->facts, fact) && x->v->facts->fact.at[fact].reduce != x->reduce)
+		value_report_mixed(x->v, p->op, p->rank, x->reduce);
+	if (x->reduce != REDUCE_AVG)
+		return fact;
+	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->meeting->n, fact}, 1, NULL);
+}
+
+static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
+{
+	if (x->reduces)
+		add_contribution(x, member, to, c->axis, prepare(x, member, c->fact));
+	else
+		contents_write(to, c->axis, c->fact);
+}
+
+/* Reduces the elements of all members at once, if each of them has one fact for the same box. */
+static bool reduce_at_once(struct exchange *x, struct contents *all, struct contents *cover)
+{
+	struct addend *list = mem_alloc(sizeof *list * x->meeting->n);
+	struct cell first = {0};
+	unsigned n = 0;
+	bool alike = x->reduces;
+	for (unsigned from = 0; from < x->meeting->n && alike; from++) {
+		struct contents found = {0};
+		if (!value_view_is_there(view_in(x, from)))
+			continue;
+		value_view_read(x->v, view_in(x, from), true, &found);
+		alike = found.cell.n == 1 &&
+		        (!n || !memcmp(first.axis, found.cell.at[0].axis, sizeof *first.axis * found.n));
+		if (alike) {
+			first = found.cell.at[0];
+			all->n = cover->n = found.n;
+			list[n++] = (struct addend){1, prepare(x, from, first.fact)};
+		}
+		vec_free(&found.cell);
+	}
+	if (alike && n) {
+		term_id twice = 0;
+		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
+		fact_id joined = facts_join(x->v->facts, reduce, list, n, &twice);
+		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
+			value_report_twice(x->v, x->meeting->party[0].op, x->meeting->party[0].rank, twice);
+		contents_write(all, first.axis, joined);
+		contents_write(cover, first.axis, 1);
+	}
+	free(list);
+	return alike && n;
+}
+
+/* Gives all elements of a member to `all`, in which elements have their index. */
+static void give_by_index(struct exchange *x, unsigned from, struct contents *all, struct contents *cover)
+{
+	struct contents found = {0}, boxes = {0};
+	struct value_view here = *view_in(x, from);
+	here.is_all = false;
+	value_view_read(x->v, &here, true, &found);
+	value_view_boxes(&here, &boxes);
+	all->n = cover->n = here.axis_n;
+	for (uint32_t k = 0; k < found.cell.n; k++)
+		give(x, from, all, &found.cell.at[k]);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		contents_write(cover, boxes.cell.at[k].axis, 1);
+	vec_free(&found.cell);
+	vec_free(&boxes.cell);
+}
+
+/* Takes the elements of a member's result from `all`. */
+static void take_by_index(struct exchange *x, unsigned to, const struct contents *all,
+                          const struct contents *cover)
+{
+	const struct value_party *p = &x->meeting->party[to];
+	struct value_view here = p->out;
+	struct contents boxes = {0};
+	int64_t index[IR_MAX_LOGICAL];
+	here.is_all = false;
+	value_view_boxes(&here, &boxes);
+	x->got[to].n = here.axis_n;
+	for (uint32_t k = 0; k < boxes.cell.n; k++) {
+		const struct extent *box = boxes.cell.at[k].axis;
+		if (!contents_cover(cover, box, index)) {
+			value_report_undelivered(x->v, p->op, p->rank, op_result(x->v->m, p->op, 0), index);
+			break;
+		}
+		contents_read(all, box, &x->got[to]);
+	}
+	vec_free(&boxes.cell);
+}
+
+/* All members give to all receivers, or each receiver has one giver. */
+static void exchange_by_index(struct exchange *x)
+{
+	const bool one = op_root_gives(x->kind) || x->kind == OP_COLLECTIVE_PERMUTE;
+	struct contents all = {0}, cover = {0};
+	const bool done = reduce_at_once(x, &all, &cover);
+	for (unsigned from = x->meeting->n; from-- > 0 && !one && !done;)
+		if (value_view_is_there(view_in(x, from)))
+			give_by_index(x, from, &all, &cover);
+	for (unsigned to = 0; to < x->meeting->n; to++) {
+		if (!receives(x, to))
+			continue;
+		if (one && (!to || x->kind == OP_COLLECTIVE_PERMUTE)) {
+			contents_clear(&all);
+			contents_clear(&cover);
+			for (unsigned from = 0; from < x->meeting->n; from++)
+				if (gives(x, from, to))
+					give_by_index(x, from, &all, &cover);
+		}
+		if (one && !all.n)
+			for (unsigned from = 0; from < x->meeting->n; from++)
+				if (gives(x, from, to))
+					give_by_index(x, from, &all, &cover);
+		all.n = cover.n = view_out(x, to)->axis_n;
+		take_by_index(x, to, &all, &cover);
+	}
+	vec_free(&all.cell);
+	vec_free(&cover.cell);
+}
+
+/* ---- blocks in the order of memory */
+
+struct block {
+	unsigned n;
+	struct extent axis[IR_MAX_LOGICAL];
+	unsigned long_n;
+	uint8_t of[IR_MAX_LOGICAL]; /* axes with more than one element */
+};
+
+/* Finds block k of n of a view. Returns false if the view is no box in order. */
+static bool find_block(const struct valuation *v, const struct value_view *x, unsigned k, unsigned n,
+                       struct block *out)
+{
+	const struct domain *d = ir_domain(v->m, ir_type(v->m, x->type)->domain);
+	unsigned last = 0;
+	*out = (struct block){.n = x->axis_n};
+	if (x->unknown || x->symmetric)
+		return false;
+	for (unsigned a = 0; a < d->alloc_n; a++) { /* memory is in the order of the axes */
+		int logical = layout_logical_of(d, d->alloc[a]);
+		if (logical < 0 || (unsigned)logical < last)
+			return false;
+		last = (unsigned)logical;
+	}
+	for (unsigned a = 0; a < x->axis_n; a++) {
+		if (x->part->axis[a].levels)
+			return false;
+		out->axis[a] = (struct extent){x->part->axis[a].from, x->part->axis[a].to};
+	}
+	for (unsigned a = 0; a < x->axis_n && n > 1; a++) {
+		const int64_t size = out->axis[a].hi - out->axis[a].lo;
+		if (size == 1)
+			continue;
+		if (size % n)
+			return false;
+		out->axis[a].lo += size / n * k;
+		out->axis[a].hi = out->axis[a].lo + size / n;
+		n = 1;
+	}
+	for (unsigned a = 0; a < x->axis_n; a++)
+		if (out->axis[a].hi - out->axis[a].lo != 1)
+			out->of[out->long_n++] = (uint8_t)a;
+	return n == 1;
+}
+
+/* Gives one block of a member's operand to one block of another's result. Returns false if they are unlike. */
+static bool give_block(struct exchange *x, unsigned from, unsigned to, const struct block *in,
+                       const struct block *out)
+{
+	struct contents found = {0};
+	struct image_axis map[IR_MAX_LOGICAL];
+	bool alike = in->long_n == out->long_n;
+	for (unsigned k = 0; k < in->long_n && alike; k++)
+		alike = in->axis[in->of[k]].hi - in->axis[in->of[k]].lo ==
+		        out->axis[out->of[k]].hi - out->axis[out->of[k]].lo;
+	if (!alike)
+		return false;
+	for (unsigned a = 0; a < in->n; a++)
+		map[a] = (struct image_axis){.axis = AXIS_FIXED, .offset = in->axis[a].lo};
+	for (unsigned k = 0; k < in->long_n; k++)
+		map[in->of[k]] = (struct image_axis){
+		    .axis = out->of[k], .offset = in->axis[in->of[k]].lo - out->axis[out->of[k]].lo};
+	value_view_read_box(x->v, view_in(x, from), in->axis, &found);
+	x->got[to].n = out->n;
+	for (uint32_t i = 0; i < found.cell.n; i++) {
+		struct cell c = {.fact = facts_move(x->v->facts, found.cell.at[i].fact, map)};
+		memcpy(c.axis, out->axis, sizeof *c.axis * out->n);
+		for (unsigned k = 0; k < in->long_n; k++) {
+			const struct extent *e = &found.cell.at[i].axis[in->of[k]];
+			c.axis[out->of[k]].lo = e->lo - map[in->of[k]].offset;
+			c.axis[out->of[k]].hi = e->hi - map[in->of[k]].offset;
+		}
+		give(x, from, &x->got[to], &c);
+	}
+	vec_free(&found.cell);
+	return true;
+}
+
+static bool exchange_by_place(struct exchange *x)
+{
+	const unsigned n = x->meeting->n;
+	enum collective c;
+	bool known = true, in_each = false, out_each = false;
+	if (op_collective(x->kind, &c)) {
+		in_each = c == COLLECTIVE_REDUCE_SCATTER || c == COLLECTIVE_SCATTER ||
+		          c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV;
+		out_each = c == COLLECTIVE_ALLGATHER || c == COLLECTIVE_GATHER ||
+		           c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV;
+	}
+	for (unsigned to = 0; to < n && known; to++)
+		for (unsigned from = 0; from < n && known && receives(x, to); from++) {
+			struct block in, out;
+			if (!gives(x, from, to))
+				continue;
+			known =
+			    find_block(x->v, view_in(x, from), in_each ? to : 0, in_each ? n : 1, &in) &&
+			    find_block(x->v, view_out(x, to), out_each ? from : 0, out_each ? n : 1, &out) &&
+			    give_block(x, from, to, &in, &out);
+		}
+	return known;
+}
+
+/* ---- one exchange */
+
+bool value_view_same_shape(const struct value_view *a, const struct value_view *b)
+{
+	bool same = a->axis_n == b->axis_n;
+	for (unsigned k = 0; k < a->axis_n && same; k++)
+		same = a->part->axis[k].extent == b->part->axis[k].extent;
+	return same;
+}
+
+static bool holds_all(const struct value_view *x)
+{
+	for (unsigned a = 0; a < x->axis_n; a++)
+		if (!part_is_whole(&x->part->axis[a]))
+			return false;
+	return true;
+}
+
+/* Finds out if elements are matched by place. Returns false if some view is not known. */
+static bool find_order(struct exchange *x)
+{
+	const struct value_view *in = NULL, *out = NULL;
+	for (unsigned k = 0; k < x->meeting->n; k++) {
+		if (value_view_is_there(view_in(x, k)))
+			in = view_in(x, k);
+		if (value_view_is_there(view_out(x, k)))
+			out = view_out(x, k);
+		if ((value_view_is_there(view_in(x, k)) && view_in(x, k)->unknown) ||
+		    (value_view_is_there(view_out(x, k)) && view_out(x, k)->unknown))
+			return false;
+	}
+	if (!in || !out)
+		return true;
+	x->flat = !value_view_same_shape(in, out) ||
+	          (x->kind == OP_ALL_TO_ALL && x->meeting->n > 1 && holds_all(in));
+	return true;
+}
+
+void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind kind)
+{
+	struct exchange x = {.v = v, .meeting = m, .kind = kind};
+	const op_id op = m->party[0].op;
+	x.got = mem_zalloc(sizeof *x.got * m->n);
+	x.reduces = op_info[kind].traits & TRAIT_REDUCES;
+	if (x.reduces)
+		x.reduce = reduction_of(v->m, op);
+	bool known = find_order(&x);
+	if (known && x.flat)
+		known = exchange_by_place(&x);
+	else if (known)
+		exchange_by_index(&x);
+	for (unsigned k = 0; k < m->n; k++) {
+		if (!known && receives(&x, k)) {
+			value_trust(v, m->party[k].op);
+			value_view_write_unknown(v, view_out(&x, k));
+		}
+		for (uint32_t i = 0; i < x.got[k].cell.n && known; i++)
+			value_view_write(v, view_out(&x, k), x.got[k].cell.at[i].axis,
+			                 x.got[k].cell.at[i].fact);
+		vec_free(&x.got[k].cell);
+	}
+	free(x.got);
+}
