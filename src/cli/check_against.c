@@ -18,6 +18,12 @@ static struct module *read_other(struct diag *d, const struct module *m, const c
 	return *status == STATUS_OK ? compile_source(d, s, &o, false, status) : NULL;
 }
 
+static bool has_name(const struct module *m, value_id v)
+{
+	return m->value.at[v].name != 0;
+}
+
+/* Names of outputs count if both programs have names; nvFuser's listings have numbers. */
 static bool have_equal_outputs(struct diag *d, struct module *a, struct module *b, const char *path)
 {
 	bool equal = a->output.n == b->output.n;
@@ -28,7 +34,7 @@ static bool have_equal_outputs(struct diag *d, struct module *a, struct module *
 		struct buf x = {0}, y = {0};
 		ir_print_value_name(a, a->output.at[i], &x);
 		ir_print_value_name(b, b->output.at[i], &y);
-		equal = !strcmp(x.at, y.at);
+		equal = !has_name(a, a->output.at[i]) || !has_name(b, b->output.at[i]) || !strcmp(x.at, y.at);
 		if (!equal)
 			diag_error(d, E_OUTPUTS_UNLIKE, a->value.at[a->output.at[i]].at,
 			           "output %u is '%s', in %s it is '%s'", i + 1, x.at, path, y.at);

@@ -105,7 +105,8 @@ struct valuation {
 	struct facts *facts;
 	const struct values_options *o;
 	struct arena *arena;
-	bool is_logical; /* types place nothing: one rank has all elements */
+	bool is_logical;      /* types place nothing: one rank has all elements */
+	bool inputs_by_place; /* the terms of inputs are told apart by their places, not by their names */
 	uint32_t rank_n;
 	struct value_rank *rank;
 	struct walk_program program;
@@ -137,8 +138,12 @@ static inline struct value_storage *value_storage(struct valuation *v, uint32_t 
 }
 
 /* ---- values.c */
+struct valuation_mode { /* of the fields of struct valuation */
+	bool is_logical, inputs_by_place;
+};
 void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
-                    const struct values_options *o, bool is_logical, struct values_result *result);
+                    const struct values_options *o, const struct valuation_mode *mode,
+                    struct values_result *result);
 void valuation_close(struct valuation *v);
 enum values_status valuation_walk(struct valuation *v);
 /* Returns true if two facts are known and differ in the box of the cell, over n axes. */

@@ -20,7 +20,13 @@ static void put_name(struct valuation *v, value_id value, struct buf *out)
 
 void value_input_name(const struct valuation *v, value_id value, struct buf *out)
 {
-	ir_print_value_name(v->m, value, out);
+	uint32_t k = 0;
+	while (v->inputs_by_place && v->m->input.at[k].value != value)
+		k++;
+	if (v->inputs_by_place)
+		buf_printf(out, "input %u", k + 1);
+	else
+		ir_print_value_name(v->m, value, out);
 }
 
 /* Appends `on rank 1, in iteration i = 2`. */

@@ -116,11 +116,13 @@ static void close_rank(struct value_rank *r)
 }
 
 void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
-                    const struct values_options *o, bool is_logical, struct values_result *result)
+                    const struct values_options *o, const struct valuation_mode *mode,
+                    struct values_result *result)
 {
 	*v = (struct valuation){
 	    .m = m, .d = d, .facts = facts, .o = o, .arena = arena_new(), .result = result};
-	v->is_logical = is_logical;
+	v->is_logical = mode->is_logical;
+	v->inputs_by_place = mode->inputs_by_place;
 	v->rank_n = v->is_logical ? 1 : (uint32_t)o->ranks;
 	walk_program_open(&v->program, m, v->rank_n);
 	vec_push(&v->part, NULL);
@@ -264,7 +266,7 @@ enum values_status values_prove(struct module *m, struct diag *d, const struct v
 	*out = (struct values_result){0};
 	ir_number(m);
 	facts_open(&facts);
-	valuation_open(&v, m, d, &facts, o, false, out);
+	valuation_open(&v, m, d, &facts, o, &(struct valuation_mode){0}, out);
 	enum values_status status = valuation_walk(&v);
 	if (status == VALUES_PROVED && !v.wrong)
 		check_outputs(&v);

@@ -44,7 +44,8 @@ enum values_relation {
 	VALUES_DIFFERS,    /* some element has another one; was reported */
 	VALUES_NOT_RELATED /* a fact is not known, or cannot be compared; was noted */
 };
-/* Compares the outputs of a program with those of another, which come in the same order with the same names. */
+/* Compares the outputs of a program with those of another, which come in the same order. Inputs of one name are one
+ * tensor; if an input of a program has no name, the inputs correspond by their places. */
 enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
                                   const struct values_options *o, const char *name,
                                   enum values_relation *out);

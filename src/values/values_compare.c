@@ -221,6 +221,15 @@ static void compare_output(struct comparison *c, uint32_t i)
 	vec_free(&all.cell);
 }
 
+/* Returns true if an input has no name, as in nvFuser's listings. */
+static bool has_nameless_input(const struct module *m)
+{
+	for (uint32_t k = 0; k < m->input.n; k++)
+		if (!m->value.at[m->input.at[k].value].name)
+			return true;
+	return false;
+}
+
 enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
                                   const struct values_options *o, const char *name, enum values_relation *out)
 {
@@ -233,9 +242,11 @@ enum values_status values_compare(struct module *m, struct module *against, stru
 	ir_number(against);
 	facts_open(&facts);
 	there.ranks = module_ranks(against);
-	valuation_open(&c.a, m, NULL, &facts, o, o->half_lowered ? can_be_logical(m) : is_source(m),
-	               &trusted);
-	valuation_open(&c.b, against, NULL, &facts, &there, can_be_logical(against), &trusted);
+	const bool by_place = has_nameless_input(m) || has_nameless_input(against);
+	const struct valuation_mode own = {o->half_lowered ? can_be_logical(m) : is_source(m), by_place},
+	                            other_mode = {can_be_logical(against), by_place};
+	valuation_open(&c.a, m, NULL, &facts, o, &own, &trusted);
+	valuation_open(&c.b, against, NULL, &facts, &there, &other_mode, &trusted);
 	enum values_status status = valuation_walk(&c.b);
 	if (status == VALUES_PROVED)
 		status = valuation_walk(&c.a);
