@@ -6,6 +6,7 @@
 enum {
 	MAX_PRODUCTS = 8,   /* summands of one result; with more, complete operands are not taken apart */
 	MAX_PENDING = 1024, /* the same for pending operands; with more, the result is not known */
+	MAX_FIXED = 4,      /* fixed indices of one operation; with more, they stay in its term */
 	NOT_SEEN = UINT32_MAX
 };
 
@@ -37,7 +38,7 @@ static void number_operand(const struct facts *f, const struct application *x, f
 	for (uint32_t k = 0; k < o->n; k++)
 		for (unsigned a = 0; a < o->at[k].image_n; a++) {
 			const struct image_axis *i = &o->at[k].image[a];
-			if (i->axis != AXIS_FIXED)
+			if (i->axis < AXIS_REPEATED)
 				number_dim(n, i->axis, keeps_place(x, i->axis) ? 0 : i->offset);
 		}
 }
@@ -183,11 +184,55 @@ static uint64_t keep_together(const struct facts *f, struct application *x)
 	return products;
 }
 
+/* Makes dims of fixed indices in operands, so that an operation on a row is the row of the operation on all rows.
+ * Equal numbers are one dim. fixed: by new dim, its index. Returns the number of new dims. */
+static unsigned free_fixed(struct facts *f, struct application *x, int64_t *fixed)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < x->operand_n && !x->has_place; k++) {
+		const struct fact *o = &f->fact.at[x->operand[k]];
+		for (uint32_t i = 0; i < o->n; i++)
+			for (unsigned a = 0; a < o->at[i].image_n; a++) {
+				const struct image_axis *e = &o->at[i].image[a];
+				unsigned c = 0;
+				while (c < n && fixed[c] != e->offset)
+					c++;
+				if (e->axis != AXIS_FIXED || c < n)
+					continue;
+				if (n == MAX_FIXED || x->dim_n + n == TERM_MAX_AXES)
+					return 0;
+				fixed[n++] = e->offset;
+			}
+	}
+	for (unsigned k = 0; k < x->operand_n && n; k++)
+		x->operand[k] = facts_free(f, x->operand[k], fixed, n, x->dim_n);
+	for (unsigned c = 0; c < n; c++)
+		x->dim[x->dim_n + c] = (struct evaluate_axis){.kind = EVALUATE_PARALLEL};
+	x->dim_n += n;
+	return n;
+}
+
+static fact_id evaluate_free(struct facts *f, struct application x);
+
 fact_id evaluate(struct facts *f, const struct application *given)
 {
 	struct application x = *given;
+	int64_t fixed[MAX_FIXED];
+	struct image_axis to[TERM_MAX_AXES];
 	if (is_reduction(x.kind) && remove_single(f, &x))
 		return x.operand[0];
+	const unsigned first = x.dim_n, n = free_fixed(f, &x, fixed);
+	fact_id made = evaluate_free(f, x);
+	for (unsigned d = 0; d < x.dim_n; d++)
+		to[d] = (struct image_axis){.axis = d};
+	for (unsigned c = 0; c < n; c++)
+		to[first + c] = (struct image_axis){.axis = AXIS_FIXED, .offset = fixed[c]};
+	return n ? facts_move(f, made, to) : made;
+}
+
+/* Evaluates an application whose operands have no fixed indices. */
+static fact_id evaluate_free(struct facts *f, struct application x)
+{
 	uint32_t pick[TERM_MAX_OPERANDS] = {0};
 	uint64_t products = 1;
 	for (unsigned k = 0; k < x.operand_n; k++) {
@@ -232,7 +277,7 @@ static fact_id reshape_summand(struct facts *f, enum reduce_op reduce, const str
 	memset(number_of, 0xff, sizeof number_of);
 	for (unsigned a = 0; a < of->image_n; a++) {
 		const struct image_axis *i = &of->image[a];
-		if (i->axis == AXIS_FIXED || r->pair[i->axis] == 255 || number_of[i->axis] != NOT_SEEN)
+		if (i->axis >= AXIS_REPEATED || r->pair[i->axis] == 255 || number_of[i->axis] != NOT_SEEN)
 			continue;
 		number_of[i->axis] = number;
 		origin[i->axis] = i->offset;

@@ -175,7 +175,7 @@ fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
 		for (unsigned a = 0; a < at[k].image_n; a++) {
 			const struct image_axis from = x->at[k].image[a];
 			own[a] = from;
-			if (from.axis == AXIS_FIXED)
+			if (from.axis >= AXIS_REPEATED)
 				continue;
 			own[a] = to[from.axis];
 			own[a].offset += from.offset;
@@ -244,6 +244,32 @@ fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, un
 		            ? (struct image_axis){.axis = AXIS_FIXED, .offset = box[b].lo}
 		            : (struct image_axis){.axis = b};
 	return facts_move(f, fact, to);
+}
+
+fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first)
+{
+	const struct fact x = f->fact.at[fact];
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
+	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
+	for (uint32_t k = 0; k < x.n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x.at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++) {
+			unsigned c = 0;
+			own[a] = x.at[k].image[a];
+			while (c < n && fixed[c] != own[a].offset)
+				c++;
+			if (own[a].axis == AXIS_FIXED && c < n)
+				own[a] = (struct image_axis){.axis = first + c};
+		}
+	}
+	if (x.n)
+		qsort(at, x.n, sizeof *at, compare_summand);
+	fact_id made = fact ? intern_fact(f, x.reduce, at, x.n) : fact;
+	free(at);
+	free(image);
+	return made;
 }
 
 bool facts_is_complete(const struct facts *f, fact_id fact)
@@ -441,12 +467,12 @@ void facts_print(const struct facts *f, fact_id fact, unsigned depth, struct buf
 		if (s->term != TERM_ONE)
 			print_term(f, &f->term.at[s->term], depth, out);
 		for (unsigned a = 0; a < s->image_n; a++)
-			if (s->image[a].offset || s->image[a].axis == AXIS_FIXED) {
+			if (s->image[a].offset || s->image[a].axis >= AXIS_REPEATED) {
 				buf_puts(out, "[");
 				for (a = 0; a < s->image_n; a++) {
 					const struct image_axis *i = &s->image[a];
 					buf_puts(out, a ? ", " : "");
-					if (i->axis == AXIS_FIXED)
+					if (i->axis >= AXIS_REPEATED)
 						buf_printf(out, "%lld", (long long)i->offset);
 					else
 						buf_printf(out, i->offset ? "i%u%+lld" : "i%u", i->axis,

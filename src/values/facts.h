@@ -30,9 +30,11 @@ enum {
 	TERM_MAX_AXES = 32,
 	TERM_MAX_OPERANDS = 8,
 	AXIS_FIXED = UINT32_MAX,
+	AXIS_REPEATED = UINT32_MAX - 1, /* a fixed index of an axis of one element that is repeated */
 };
 
-/* The index of a term along an axis: that of the buffer's axis plus an offset. AXIS_FIXED: the offset. */
+/* The index of a term along an axis: that of the buffer's axis plus an offset. AXIS_FIXED, AXIS_REPEATED: the
+ * offset. */
 struct image_axis {
 	int64_t offset;
 	uint32_t axis, unused;
@@ -97,6 +99,8 @@ struct extent {
 /* Along axes with one index in a box, an element's index may be written as that number, or as the axis. Returns
  * the fact with the axis where the term's index is equal, so that rows that are written one by one join. */
 fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
+/* Returns a fact in which the fixed index fixed[c] is axis first + c. */
+fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first);
 /* Returns the fact with the number. */
 fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
 

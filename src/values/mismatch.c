@@ -192,7 +192,7 @@ static double sample_fact(struct sampler *s, fact_id fact, const struct image_ax
 		s->fails |= e->share_n != 0;
 		for (unsigned a = 0; a < e->image_n; a++) {
 			at[a] = e->image[a];
-			if (at[a].axis == AXIS_FIXED || at[a].axis >= n)
+			if (at[a].axis >= AXIS_REPEATED || at[a].axis >= n)
 				continue;
 			at[a] = image[e->image[a].axis];
 			at[a].offset += e->image[a].offset;

@@ -221,7 +221,7 @@ static fact_id fact_over_dims(const struct local *x, unsigned k, const struct ce
 	struct image_axis to[IR_MAX_LOGICAL] = {{0}};
 	for (unsigned a = 0; a < x->in[k].n; a++) {
 		const uint8_t dim = dim_of(x, k, a);
-		to[a] = (struct image_axis){.axis = dim == INFER_NONE ? AXIS_FIXED : dim};
+		to[a] = (struct image_axis){.axis = dim == INFER_NONE ? AXIS_REPEATED : dim};
 	}
 	return facts_move(x->r->v->facts, c->fact, to);
 }
