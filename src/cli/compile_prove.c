@@ -5,6 +5,7 @@
 
 enum {
 	MAX_STATEMENTS = 1 << 12, /* of all ranks together; larger programs are compared with --prove only */
+	MAX_WORK = 1 << 14,       /* steps of all ranks, without --prove */
 	STREAMS = 0
 };
 
@@ -40,8 +41,10 @@ void compile_prove_close(struct compile_prove *p)
 static bool compare(struct compile_prove *p, struct module *m, struct diag *d, bool last,
                     enum values_relation *found)
 {
-	const struct values_options o = {
-	    .ranks = module_ranks(m), .streams = p->streams, .half_lowered = !last};
+	const struct values_options o = {.ranks = module_ranks(m),
+	                                 .streams = p->streams,
+	                                 .work = p->strict ? 0 : MAX_WORK,
+	                                 .half_lowered = !last};
 	return values_compare(m, p->source, d, &o, "the source", found) == VALUES_PROVED;
 }
 

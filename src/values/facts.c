@@ -354,7 +354,7 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
                              term_id *twice)
 {
 	struct summand *at = f->scratch.at;
-	const bool sums = reduce == REDUCE_SUM, once = sums || reduce == REDUCE_PROD;
+	const bool sums = reduce == REDUCE_SUM || reduce == REDUCE_AVG, once = sums || reduce == REDUCE_PROD;
 	for (uint32_t i = first; i < n; i++)
 		for (uint32_t k = i + 1; k < n && twice && once && !*twice; k++)
 			if (shares_meet(&at[i], &at[k]))

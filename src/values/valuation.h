@@ -107,6 +107,7 @@ struct valuation {
 	struct arena *arena;
 	bool is_logical;      /* types place nothing: one rank has all elements */
 	bool inputs_by_place; /* the terms of inputs are told apart by their places, not by their names */
+	uint64_t work;        /* steps so far */
 	uint32_t rank_n;
 	struct value_rank *rank;
 	struct walk_program program;
@@ -150,8 +151,8 @@ enum values_status valuation_walk(struct valuation *v);
 bool valuation_differs(struct facts *f, const struct cell *a, fact_id b, unsigned n);
 
 /* ---- valuation_view.c, valuation_read.c */
-/* Returns true if the type of a value names a pending reduction. */
-bool value_is_pending(const struct module *m, value_id value);
+/* Finds the pending reduction that the type of a value names. Returns false if there is none. */
+bool value_find_pending(const struct module *m, value_id value, enum reduce_op *out);
 /* Returns the view of a name, to be set. */
 struct value_view *value_view_new(struct value_rank *r, value_id value);
 void value_view_input(struct value_rank *r, unsigned input);

@@ -74,8 +74,7 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 	for (uint32_t k = 0; k < before.cell.n; k++) {
 		term_id twice = 0;
 		const struct addend both[] = {{1, before.cell.at[k].fact}, {1, fact}};
-		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
-		fact_id joined = facts_join(x->v->facts, reduce, both, 2, &twice);
+		fact_id joined = facts_join(x->v->facts, x->reduce, both, 2, &twice);
 		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
 			value_report_twice(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
 			                   twice);
@@ -126,8 +125,7 @@ static bool reduce_at_once(struct exchange *x, struct contents *all, struct cont
 	}
 	if (alike && n) {
 		term_id twice = 0;
-		const enum reduce_op reduce = x->reduce == REDUCE_AVG ? REDUCE_SUM : x->reduce;
-		fact_id joined = facts_join(x->v->facts, reduce, list, n, &twice);
+		fact_id joined = facts_join(x->v->facts, x->reduce, list, n, &twice);
 		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
 			value_report_twice(x->v, x->meeting->party[0].op, x->meeting->party[0].rank, twice);
 		contents_write(all, first.axis, joined);

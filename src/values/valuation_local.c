@@ -296,6 +296,12 @@ static fact_id apply(struct local *x, const fact_id *operand, uint32_t linear, u
 	return evaluate(x->r->v->facts, a);
 }
 
+static bool has_same_dtype(const struct local *x)
+{
+	const struct module *m = x->r->v->m;
+	return value_type(m, x->value[0])->dtype == value_type(m, op_result(m, x->op, 0))->dtype;
+}
+
 static fact_id pointwise(struct local *x, const fact_id *in)
 {
 	struct facts *f = x->r->v->facts;
@@ -310,7 +316,7 @@ static fact_id pointwise(struct local *x, const fact_id *in)
 	case OP_NEG:
 		return scale(f, in[0], -1);
 	case OP_CAST:
-		if (!integer && !is_integer(x, x->value[0]))
+		if ((!integer && !is_integer(x, x->value[0])) || has_same_dtype(x))
 			return in[0]; /* rounding is not compared */
 		x->apply.label = facts_label(
 		    f, dtype_name(value_type(x->r->v->m, op_result(x->r->v->m, x->op, 0))->dtype));
@@ -332,6 +338,35 @@ static fact_id pointwise(struct local *x, const fact_id *in)
 	default:
 		return apply(x, in, 0, x->kind);
 	}
+}
+
+/* The mean is a sum that is divided. A pending average divides by the number of elements on the rank; integers are
+ * divided when the sum is complete, and truncate. */
+static fact_id mean(struct local *x, const fact_id *in)
+{
+	struct facts *f = x->r->v->facts;
+	const value_id result = op_result(x->r->v->m, x->op, 0);
+	const enum dtype dtype = value_type(x->r->v->m, result)->dtype;
+	double n = 1;
+	for (unsigned d = 0; d < x->apply.dim_n; d++)
+		if (x->apply.dim[d].kind == EVALUATE_REDUCED)
+			n *= x->apply.reduce == REDUCE_AVG
+			         ? (double)part_count(x->here[d])
+			         : (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
+	fact_id sum = apply(x, in, 1, OP_SUM);
+	if (!is_integer(x, result))
+		return scale(f, sum, 1 / n);
+	if (!sum || !facts_is_complete(f, sum))
+		return FACT_UNKNOWN;
+	struct application a = {
+	    .kind = OP_DIV, .dim_n = x->apply.dim_n, .operand_n = 2, .operand = {sum, facts_number(f, n)}};
+	fact_id made = evaluate(f, &a);
+	a = (struct application){.kind = OP_CAST,
+	                         .label = facts_label(f, dtype_name(dtype)),
+	                         .dim_n = x->apply.dim_n,
+	                         .operand_n = 1,
+	                         .operand = {made}};
+	return dtype == DTYPE_I64 || !made ? made : evaluate(f, &a);
 }
 
 static fact_id evaluate_box(struct local *x, const fact_id *in)
@@ -357,13 +392,8 @@ static fact_id evaluate_box(struct local *x, const fact_id *in)
 	}
 	case OP_SUM:
 		return apply(x, in, 1, OP_SUM);
-	case OP_MEAN: {
-		double n = 1;
-		for (unsigned d = 0; d < x->apply.dim_n; d++)
-			if (x->apply.dim[d].kind == EVALUATE_REDUCED)
-				n *= (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
-		return scale(f, apply(x, in, 1, OP_SUM), 1 / n);
-	}
+	case OP_MEAN:
+		return mean(x, in);
 	case OP_TAKE:
 		return apply(x, in, 1, OP_TAKE);
 	case OP_ONE_HOT:
@@ -548,6 +578,7 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 {
 	struct local x = {.r = r, .op = op, .kind = (enum op_kind)r->v->m->op.at[op].kind};
 	struct contents boxes = {0};
+	enum reduce_op pending;
 	x.out = value_view_get(r, op_result(r->v->m, op, result));
 	bool known = infer_axes(r->v->m, op, &x.axes) && list_operands(&x) && !x.out->unknown;
 	for (unsigned k = 0; k < x.operand_n && known; k++)
@@ -560,8 +591,8 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 		return;
 	if (x.kind == OP_SET && known &&
 	    !r->v->is_logical) /* it ends a reduction: it stands for a Communication */
-		known = value_is_pending(r->v->m, x.value[0]) ==
-		        value_is_pending(r->v->m, op_result(r->v->m, op, result));
+		known = value_find_pending(r->v->m, x.value[0], &pending) ==
+		        value_find_pending(r->v->m, op_result(r->v->m, op, result), &pending);
 	if (!known) {
 		value_trust(r->v, op);
 		value_view_write_unknown(r->v, x.out);
@@ -575,6 +606,8 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 	}
 	x.apply.label = value_label(r, op, result);
 	x.apply.reduce = reduction_of(x.kind);
+	if (x.kind == OP_MEAN && !r->v->is_logical)
+		value_find_pending(r->v->m, op_result(r->v->m, op, result), &x.apply.reduce);
 	for (unsigned k = 0; k < x.operand_n; k++)
 		if (x.value[k])
 			value_view_read(r->v, value_view_get(r, x.value[k]), false, &x.in[k]);

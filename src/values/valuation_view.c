@@ -445,8 +445,7 @@ static void drop_axis(struct value_view *x, unsigned axis)
 	x->axis_n--;
 }
 
-/* Returns the pending reduction of a value; false if there is none. */
-static bool find_pending(const struct module *m, value_id value, enum reduce_op *out)
+bool value_find_pending(const struct module *m, value_id value, enum reduce_op *out)
 {
 	const struct domain *d = value_domain(m, value);
 	for (unsigned a = d->rank; a < d->logical_n; a++)
@@ -455,12 +454,6 @@ static bool find_pending(const struct module *m, value_id value, enum reduce_op 
 			return true;
 		}
 	return false;
-}
-
-bool value_is_pending(const struct module *m, value_id value)
-{
-	enum reduce_op reduce;
-	return find_pending(m, value, &reduce);
 }
 
 /* A select of an axis that is spread over the ranks, whose result is pending: it is a reduction along that axis,
@@ -511,7 +504,8 @@ static void select_element(struct value_rank *r, op_id op, struct value_view *x)
 	const struct part_axis part = value_view_get(r, from)->part->axis[axis];
 	const bool spread = d->axis[axis].place == PLACE_MESH;
 	enum reduce_op reduce;
-	if (spread && !find_pending(m, from, &reduce) && find_pending(m, op_def(m, op, 0), &reduce)) {
+	if (spread && !value_find_pending(m, from, &reduce) &&
+	    value_find_pending(m, op_def(m, op, 0), &reduce)) {
 		*x = *value_view_get(r, from);
 		select_pending(r, op, x, (unsigned)axis, reduce);
 		return;
@@ -520,6 +514,7 @@ static void select_element(struct value_rank *r, op_id op, struct value_view *x)
 		x->unknown = true;
 	if (spread && !r->v->is_logical)
 		at = part.from;
+	x->unknown = x->unknown || !part_has(&part, (struct part_span){at, at + 1}); /* another rank has it */
 	x->fixed[x->axis[axis]] = at;
 	x->is_all = false;
 	drop_axis(x, (unsigned)axis);

@@ -161,12 +161,14 @@ static bool is_waiting(struct value_rank *r)
 	return r->waits.n;
 }
 
-/* Walks a rank until it waits for others. Returns false if it still waits. */
+/* Walks a rank until it waits for others, or the work is done. Returns false if it still waits. */
 static bool walk_on(struct value_rank *r)
 {
+	struct valuation *v = r->v;
 	struct step s;
 	bool moves = false;
 	while (!r->ended && !r->failed && !is_waiting(r)) {
+		r->failed = v->o->work && v->work++ > v->o->work;
 		r->ended = !walk_next(&r->walker, &s);
 		moves = true;
 		if (s.kind == STEP_FAILED)
@@ -247,9 +249,10 @@ static void check_outputs(struct valuation *v)
 {
 	for (uint32_t i = 0; i < v->m->output.n && !v->wrong; i++) {
 		const value_id output = v->m->output.at[i];
+		enum reduce_op pending;
 		for (uint32_t k = 0; k < v->rank_n && !v->wrong; k++)
 			value_view_check_written(&v->rank[k], 0, output);
-		if (value_is_pending(v->m, output))
+		if (value_find_pending(v->m, output, &pending))
 			continue;
 		check_pending(v, output);
 		if (!v->wrong)
