@@ -177,6 +177,8 @@ void value_view_read_box(struct valuation *v, const struct value_view *x, const 
 /* Sets the fact of a box of a view, over the view's axes. */
 void value_view_write(struct valuation *v, const struct value_view *x, const struct extent *box,
                       fact_id fact);
+/* Returns true if two views may have an element of one buffer in common. */
+bool value_view_overlaps(struct valuation *v, const struct value_view *x, const struct value_view *y);
 /* Lists the boxes of a view's part; those of the whole buffer as one. */
 void value_view_boxes(const struct value_view *x, struct contents *out);
 void value_view_write_unknown(struct valuation *v, const struct value_view *x);

@@ -624,6 +624,26 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 
 /* ---- statements */
 
+/* Returns true if a statement overwrites elements that it may still read. A pointwise operation reads an element
+ * before it writes it, and needs it no more. */
+static bool overwrites_operand(struct value_rank *r, op_id op)
+{
+	struct module *m = r->v->m;
+	for (unsigned k = 0; k < op_role_count(m, op, ROLE_WRITE) && !r->v->is_logical; k++)
+		for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
+			const value_id to = op_write(m, op, k), from = op_read(m, op, i);
+			const struct value_view *x = value_view_get(r, to), *y = value_view_get(r, from);
+			const bool same = x->axis_n == y->axis_n && x->part == y->part &&
+			                  !memcmp(x->axis, y->axis, x->axis_n) &&
+			                  !memcmp(x->fixed, y->fixed, sizeof x->fixed);
+			if (same && op_traits(m, op) & (TRAIT_POINTWISE | TRAIT_RESHARD))
+				continue;
+			if (value_view_overlaps(r->v, x, y))
+				return true;
+		}
+	return false;
+}
+
 void value_local(struct value_rank *r, op_id op)
 {
 	struct module *m = r->v->m;
@@ -638,6 +658,12 @@ void value_local(struct value_rank *r, op_id op)
 		value_view_bind_by_operands(r, op, op_result(m, op, k));
 		if (m->op.at[op].def_n)
 			value_view_follow_operands(r, op, op_result(m, op, k));
+	}
+	if (overwrites_operand(r, op)) {
+		for (unsigned k = 0; k < results; k++)
+			value_view_write_unknown(r->v, value_view_get(r, op_result(m, op, k)));
+		value_trust(r->v, op);
+		return;
 	}
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_SLICE:

@@ -214,3 +214,19 @@ void value_view_check_box(struct value_rank *r, op_id op, value_id value, const 
 	check_boxes(r, op, value, &boxes);
 	vec_free(&boxes.cell);
 }
+
+bool value_view_overlaps(struct valuation *v, const struct value_view *x, const struct value_view *y)
+{
+	struct extent own[IR_MAX_LOGICAL], other[IR_MAX_LOGICAL], box[IR_MAX_LOGICAL], common[IR_MAX_LOGICAL];
+	if (!value_view_is_there(x) || !value_view_is_there(y) || x->storage != y->storage || x->unknown ||
+	    y->unknown)
+		return false;
+	const unsigned n = value_storage(v, x->storage)->contents.n;
+	for (unsigned a = 0; a < x->axis_n; a++)
+		box[a] = (struct extent){x->part->axis[a].from, x->part->axis[a].to};
+	box_of_buffer(x, n, box, own);
+	for (unsigned a = 0; a < y->axis_n; a++)
+		box[a] = (struct extent){y->part->axis[a].from, y->part->axis[a].to};
+	box_of_buffer(y, n, box, other);
+	return extents_meet(own, other, n, common);
+}
