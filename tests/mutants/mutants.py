@@ -36,7 +36,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 VERDICTS = ("differs", "not related", "order", "verify", "refused", "accepted")
 NO_LIBRARIES = ["-DHIRC_%s=OFF" % name for name in ("MPI", "BLAS", "ONEDNN", "CUDA", "PROTOBUF")]
-TIMEOUT = 120
+TIMEOUT = 60  # seconds of one command
 
 
 class Failure(Exception):
@@ -119,6 +119,8 @@ def compiled(hirc, words, *options):
 def find_verdict(hirc, words):
     """Returns the verdict on a program, and the first line of the message."""
     code, dump, errors = compiled(hirc, words, "--prove")
+    if code == 124:
+        raise Failure("`%s` does not end: choose another fault" % " ".join(words))
     line = next((x for x in errors.splitlines() if "error" in x), errors.strip().split("\n")[-1])
     if code:
         known = re.search(r"\[E06(18|19|21)\]", errors)
