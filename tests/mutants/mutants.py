@@ -24,6 +24,7 @@ a patch that reaches none of its programs.
 """
 import argparse
 import collections
+import filecmp
 import os
 import pathlib
 import re
@@ -53,6 +54,15 @@ def call(command, text=None):
     return done.returncode, done.stdout, done.stderr
 
 
+def list_files(top):
+    """Returns the files of a source tree, by their paths in it, without builds and hidden folders."""
+    found = set()
+    for folder, inner, names in os.walk(top):
+        inner[:] = [name for name in inner if name not in ("build", "shared") and not name.startswith(".")]
+        found.update(os.path.relpath(os.path.join(folder, name), top) for name in names)
+    return found
+
+
 class Patch:
     """A patch file: .comment, and .runs, the words of its RUN lines."""
 
@@ -80,9 +90,21 @@ class Tree:
         self.hirc = self.build / "hirc"
         self.applied = None
 
+    def copy(self):
+        """Makes the copy equal to the source tree; files that are equal already keep their time."""
+        wanted, there = (list_files(folder) for folder in (ROOT, self.source))
+        for name in there - wanted:
+            (self.source / name).unlink()
+        for name in wanted:
+            source, to = ROOT / name, self.source / name
+            if name in there and filecmp.cmp(source, to, shallow=False):
+                continue
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, to)
+            shutil.copymode(source, to)
+
     def prepare(self):
-        if not self.source.exists():
-            shutil.copytree(ROOT, self.source, symlinks=True, ignore=shutil.ignore_patterns("build", ".git"))
+        self.copy()
         command = ["cmake", "-S", self.source, "-B", self.build, "-DCMAKE_BUILD_TYPE=Release", *NO_LIBRARIES]
         if shutil.which("ninja"):
             command += ["-G", "Ninja"]
@@ -107,8 +129,8 @@ class Tree:
         self.make()
 
     def restore(self):
-        if self.applied:
-            self.patch(self.applied.path, "-R")
+        if self.applied and self.patch(self.applied.path, "-R").returncode:
+            sys.exit("cannot undo %s in %s" % (self.applied.name, self.source))
         self.applied = None
 
 
