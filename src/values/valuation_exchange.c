@@ -83,6 +83,15 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 	vec_free(&before.cell);
 }
 
+/* Counts the members that give something: the root of a reduce may only take. */
+static unsigned count_givers(const struct exchange *x)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < x->meeting->n; k++)
+		n += value_view_is_there(view_in(x, k));
+	return n;
+}
+
 /* Checks and scales what a member gives to a reduction. */
 static fact_id prepare(struct exchange *x, unsigned member, fact_id fact)
 {
@@ -91,7 +100,7 @@ static fact_id prepare(struct exchange *x, unsigned member, fact_id fact)
 		value_report_mixed(x->v, p->op, p->rank, x->reduce);
 	if (x->reduce != REDUCE_AVG)
 		return fact;
-	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->meeting->n, fact}, 1, NULL);
+	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / count_givers(x), fact}, 1, NULL);
 }
 
 static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
