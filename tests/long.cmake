@@ -8,6 +8,7 @@ foreach(name
 		check/each_rank
 		check/mutation
 		check/random_fences
+		check/same_files
 		cuda/delays
 		cuda/failures_alone
 		cuda/failures_heap
@@ -34,7 +35,8 @@ foreach(name
 		unit/cuda_nvrtc
 		vary/layouts
 		vary/layouts_mpi
-		vary/programs_cuda)
+		vary/programs_cuda
+		vary/proofs)
 	if(TEST ${name})
 		set_property(TEST ${name} APPEND PROPERTY LABELS long)
 	endif()
