@@ -6,7 +6,6 @@
 enum {
 	MAX_STATEMENTS = 1 << 12, /* of all ranks together; larger programs are compared with --prove only */
 	MAX_WORK = 1 << 14,       /* steps of all ranks, without --prove */
-	STREAMS = 0
 };
 
 static bool is_small(const struct module *m)
@@ -27,7 +26,7 @@ static bool has_values(const struct module *m)
 
 void compile_prove_open(struct compile_prove *p, struct diag *d, struct module *m, bool strict)
 {
-	*p = (struct compile_prove){.d = d, .strict = strict, .streams = STREAMS};
+	*p = (struct compile_prove){.d = d, .strict = strict};
 	if (strict || (is_small(m) && has_values(m)))
 		p->source = module_copy(m);
 }
@@ -41,10 +40,8 @@ void compile_prove_close(struct compile_prove *p)
 static bool compare(struct compile_prove *p, struct module *m, struct diag *d, bool last,
                     enum values_relation *found)
 {
-	const struct values_options o = {.ranks = module_ranks(m),
-	                                 .streams = p->streams,
-	                                 .work = p->strict ? 0 : MAX_WORK,
-	                                 .half_lowered = !last};
+	const struct values_options o = {
+	    .ranks = module_ranks(m), .work = p->strict ? 0 : MAX_WORK, .half_lowered = !last};
 	return values_compare(m, p->source, d, &o, "the source", found) == VALUES_PROVED;
 }
 

@@ -12,8 +12,7 @@
 struct compile_prove {
 	struct diag *d;
 	struct module *source; /* a copy; NULL: there is nothing to compare with */
-	int64_t streams;
-	bool strict; /* --prove: the last program must compute the source, and be proved to */
+	bool strict;           /* --prove: the last program must compute the source, and be proved to */
 };
 
 /* Keeps a copy of the source. In debug builds large programs are not compared. */
