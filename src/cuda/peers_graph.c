@@ -6,9 +6,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* A graph that was made. The last rank to end its use frees it. */
+/* A graph that was made. */
 struct made {
-	_Atomic int users;
+	struct made *before; /* the graph made before it */
+	_Atomic int users;   /* the last one destroys the executable */
 	CUgraphExec executable;
 	CUevent over; /* the end of its last replay; rank 0's */
 };
@@ -18,7 +19,7 @@ struct peers_graph {
 	_Atomic uint64_t arrived; /* at all meetings so far */
 	_Atomic bool capturing;   /* the capture has begun and not ended */
 	CUevent fork;             /* rank 0's, when the capture has begun */
-	struct made *made;        /* the graph whose capture has ended */
+	struct made *made;        /* the last graph; freed with this, since a rank that failed ends no use */
 	CUevent joined[];         /* by rank: its stream has nothing more to give */
 };
 
@@ -31,6 +32,11 @@ struct peers_graph *peers_graph_new(int ranks)
 
 void peers_graph_free(struct peers_graph *g)
 {
+	for (struct made *m = g->made; m;) {
+		struct made *before = m->before;
+		free(m);
+		m = before;
+	}
 	free(g);
 }
 
@@ -77,6 +83,7 @@ enum status peers_graph_begin(struct cuda *c, struct peers_graph_rank *r, CUstre
 static enum status end_capture(struct cuda *c, struct peers_graph_rank *r, CUstream stream)
 {
 	struct peers_graph *g = r->all;
+	struct made *m;
 	CUgraph graph;
 	enum status status = STATUS_OK;
 	for (int k = 1; k < g->ranks && status == STATUS_OK; k++)
@@ -88,12 +95,14 @@ static enum status end_capture(struct cuda *c, struct peers_graph_rank *r, CUstr
 	atomic_store(&g->capturing, false); /* also if it failed */
 	if (!ended)
 		return rt_job_status(c->base.job);
-	g->made = mem_zalloc(sizeof *g->made);
-	atomic_init(&g->made->users, g->ranks);
-	bool ok = cuda_call(c, cuGraphInstantiate, &g->made->executable, graph, 0);
+	m = mem_zalloc(sizeof *m);
+	atomic_init(&m->users, g->ranks);
+	m->before = g->made;
+	g->made = m;
+	bool ok = cuda_call(c, cuGraphInstantiate, &m->executable, graph, 0);
 	cuda_call(c, cuGraphDestroy, graph);
 	cuda_event_release(c, g->fork);
-	return ok ? cuda_event_record(c, stream, &g->made->over) : rt_job_status(c->base.job);
+	return ok ? cuda_event_record(c, stream, &m->over) : rt_job_status(c->base.job);
 }
 
 enum status peers_graph_end(struct cuda *c, struct peers_graph_rank *r, CUstream stream, void **graph)
@@ -146,9 +155,6 @@ void peers_graph_end_use(struct cuda *c, void *graph)
 	struct made *m = graph;
 	if (c->base.job->rank == 0 && m->over)
 		cuda_event_release(c, m->over);
-	if (atomic_fetch_sub(&m->users, 1) != 1)
-		return;
-	if (m->executable)
+	if (atomic_fetch_sub(&m->users, 1) == 1 && m->executable)
 		cuda_call(c, cuGraphExecDestroy, m->executable);
-	free(m);
 }

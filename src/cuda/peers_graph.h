@@ -29,7 +29,7 @@ enum status peers_graph_replay(struct cuda *c, struct peers_graph_rank *r, CUstr
 /* Ends a capture after a failure. Prints nothing. Until it returns, streams may be part of the capture, and must
  * not be destroyed. */
 void peers_graph_drop(struct cuda *c, struct peers_graph_rank *r, CUstream stream);
-/* Frees a graph. Each rank calls it, when its streams are idle. */
+/* Ends the use of a graph. Each rank calls it, when its streams are idle. */
 void peers_graph_end_use(struct cuda *c, void *graph);
 
 #endif
