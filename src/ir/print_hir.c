@@ -345,6 +345,10 @@ void hir_schedule(struct hir_printer *p, value_id v, type_id stated, unsigned in
 		}
 		buf_free(&text);
 	}
+}
+
+void hir_ids(struct hir_printer *p, value_id v, unsigned indent)
+{
 	if (p->ids) {
 		buf_pad(p->out, ' ', indent);
 		buf_puts(p->out, "ids ");
@@ -477,10 +481,9 @@ static void print_op(struct hir_printer *p, op_id op, unsigned indent)
 	print_number(p, m->op.at[op].name, 'c', m->op.at[op].number, indent);
 	for (unsigned k = 0; k < m->op.at[op].def_n; k++) {
 		value_id v = op_def(m, op, k);
-		if (type_is_default(m, op, v) && !p->ids)
-			continue;
-		hir_schedule(p, v, type_is_default(m, op, v) ? m->value.at[v].type : stated_type(m, op, v),
-		             indent);
+		if (!type_is_default(m, op, v))
+			hir_schedule(p, v, stated_type(m, op, v), indent);
+		hir_ids(p, v, indent);
 	}
 }
 

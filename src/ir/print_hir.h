@@ -22,8 +22,10 @@ void hir_attr_value(const struct module *m, const struct attr *a, struct buf *ou
 void hir_attrs(const struct module *m, attrs_id attrs, struct buf *out);
 /* Prints a type as print_type_stated does, and keeps the text. */
 void hir_stated_type(struct hir_printer *p, type_id t);
-/* Prints the lines `schedule` and `ids` of a value of the stated type, if it needs them. */
+/* Prints the line `schedule` of a value of the stated type, if it needs one. */
 void hir_schedule(struct hir_printer *p, value_id v, type_id stated, unsigned indent);
+/* Prints the line `ids` of a value, if the program's axes have numbers to keep. */
+void hir_ids(struct hir_printer *p, value_id v, unsigned indent);
 /* Prints ` local` or another memory, unless a statement's result (op 0: an input) is in its default
  * memory. */
 void hir_memory(const struct module *m, op_id op, type_id t, struct buf *out);

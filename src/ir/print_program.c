@@ -126,6 +126,7 @@ static void print_input(struct hir_printer *p, const struct input *x)
 	}
 	buf_putc(p->out, '\n');
 	hir_schedule(p, x->value, m->value.at[x->value].type, 2);
+	hir_ids(p, x->value, 2);
 }
 
 /* Returns true if the program returns outputs in the order in which it defines them. */
