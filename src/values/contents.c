@@ -71,7 +71,12 @@ static bool join_boxes(struct extent *a, const struct extent *b, unsigned n)
 
 void contents_write(struct contents *c, const struct extent *box, fact_id fact)
 {
-	struct cell new = {.fact = fact};
+	contents_write_by(c, box, fact, 0);
+}
+
+void contents_write_by(struct contents *c, const struct extent *box, fact_id fact, uint32_t by)
+{
+	struct cell new = {.fact = fact, .by = by};
 	for (unsigned a = 0; a < c->n; a++)
 		if (box[a].lo >= box[a].hi)
 			return;
@@ -93,7 +98,7 @@ void contents_read(const struct contents *c, const struct extent *box, struct co
 {
 	out->n = c->n;
 	for (uint32_t k = 0; k < c->cell.n; k++) {
-		struct cell x = {.fact = c->cell.at[k].fact};
+		struct cell x = {.fact = c->cell.at[k].fact, .by = c->cell.at[k].by};
 		if (extents_meet(c->cell.at[k].axis, box, c->n, x.axis))
 			vec_push(&out->cell, x);
 	}

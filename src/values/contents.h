@@ -12,6 +12,9 @@
 struct cell {
 	struct extent axis[IR_MAX_LOGICAL];
 	fact_id fact;
+	uint32_t
+	    by; /* of a buffer: the statement that wrote the box, or one of those that wrote its parts; 0: none.
+	              * Of the operands of a meeting: 1 + the last member that gave it */
 };
 struct contents {
 	unsigned n; /* number of axes */
@@ -20,6 +23,7 @@ struct contents {
 
 /* Sets the fact of a box. */
 void contents_write(struct contents *c, const struct extent *box, fact_id fact);
+void contents_write_by(struct contents *c, const struct extent *box, fact_id fact, uint32_t by);
 /* Appends the parts of a box that are written to `out`. */
 void contents_read(const struct contents *c, const struct extent *box, struct contents *out);
 /* Returns true if all of a box is written; otherwise sets *index to an element that is not. */

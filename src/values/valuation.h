@@ -108,6 +108,7 @@ struct valuation {
 	bool is_logical;      /* types place nothing: one rank has all elements */
 	bool inputs_by_place; /* the terms of inputs are told apart by their places, not by their names */
 	uint64_t work;        /* steps so far */
+	op_id writer;         /* the statement that writes now */
 	uint32_t rank_n;
 	struct value_rank *rank;
 	struct walk_program program;
@@ -230,16 +231,24 @@ void value_meet_free(struct valuation *v);
 void value_input_name(const struct valuation *v, value_id value, struct buf *out);
 void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned axis, struct part_span needs,
                        const struct part_axis *has);
-void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_id fact);
-void value_report_twice(struct valuation *v, op_id op, uint32_t rank, term_id term);
-void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
-                              const int64_t *index);
+/* The cell: a box of the value with a part of a sum. */
+void value_report_pending(struct value_rank *r, op_id op, value_id value, const struct cell *cell);
+/* A rank adds a part of a term to a box of the result, in which `before` is already. */
+void value_report_added_again(struct value_rank *r, op_id op, const struct cell *before, term_id term);
+/* Two members of a reduction give the same part of a term. */
+void value_report_given_twice(struct valuation *v, const struct value_party *one,
+                              const struct value_party *other, const struct extent *box, term_id term);
+/* No member of a meeting gives an element that a member is to get. */
+void value_report_undelivered(struct valuation *v, const struct value_meeting *m, unsigned member,
+                              unsigned giver, const int64_t *index);
 /* op 0: the caller reads an output. */
 void value_report_unwritten(struct value_rank *r, op_id op, value_id value, const int64_t *index);
-void value_report_mixed(struct valuation *v, op_id op, uint32_t rank, enum reduce_op reduce);
+/* A member of a reduction by `reduce` gives a part of another reduction. */
+void value_report_mixed(struct valuation *v, const struct value_party *p, const struct cell *cell,
+                        enum reduce_op reduce);
 /* Warns of an element of an output that rank `rank` and another one have, with different facts. */
 void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
                          fact_id fact, fact_id other);
-void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact);
+void value_report_output(struct valuation *v, value_id output, uint32_t rank, const struct cell *cell);
 
 #endif

@@ -70,15 +70,15 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 {
 	struct contents before = {0};
 	contents_read(sum, box, &before);
-	contents_write(sum, box, fact);
+	contents_write_by(sum, box, fact, member + 1);
 	for (uint32_t k = 0; k < before.cell.n; k++) {
 		term_id twice = 0;
 		const struct addend both[] = {{1, before.cell.at[k].fact}, {1, fact}};
 		fact_id joined = facts_join(x->v->facts, x->reduce, both, 2, &twice);
 		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
-			value_report_twice(x->v, x->meeting->party[member].op, x->meeting->party[member].rank,
-			                   twice);
-		contents_write(sum, before.cell.at[k].axis, joined);
+			value_report_given_twice(x->v, &x->meeting->party[before.cell.at[k].by - 1],
+			                         &x->meeting->party[member], before.cell.at[k].axis, twice);
+		contents_write_by(sum, before.cell.at[k].axis, joined, member + 1);
 	}
 	vec_free(&before.cell);
 }
@@ -93,28 +93,45 @@ static unsigned count_givers(const struct exchange *x)
 }
 
 /* Checks and scales what a member gives to a reduction. */
-static fact_id prepare(struct exchange *x, unsigned member, fact_id fact)
+static fact_id prepare(struct exchange *x, unsigned member, const struct cell *c)
 {
-	const struct value_party *p = &x->meeting->party[member];
-	if (!facts_is_complete(x->v->facts, fact) && x->v->facts->fact.at[fact].reduce != x->reduce)
-		value_report_mixed(x->v, p->op, p->rank, x->reduce);
+	if (!facts_is_complete(x->v->facts, c->fact) && x->v->facts->fact.at[c->fact].reduce != x->reduce)
+		value_report_mixed(x->v, &x->meeting->party[member], c, x->reduce);
 	if (x->reduce != REDUCE_AVG)
-		return fact;
-	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / count_givers(x), fact}, 1, NULL);
+		return c->fact;
+	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / count_givers(x), c->fact}, 1, NULL);
 }
 
 static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
 {
 	if (x->reduces)
-		add_contribution(x, member, to, c->axis, prepare(x, member, c->fact));
+		add_contribution(x, member, to, c->axis, prepare(x, member, c));
 	else
 		contents_write(to, c->axis, c->fact);
+}
+
+/* Reports the first two of n members that give the same part of a term to a box. */
+static void report_given_twice(const struct exchange *x, const struct addend *list, const uint32_t *giver,
+                               unsigned n, const struct extent *box, term_id term)
+{
+	const struct value_party *p = x->meeting->party;
+	for (unsigned k = 1; k < n; k++)
+		for (unsigned i = 0; i < k; i++) {
+			term_id twice = 0;
+			facts_join(x->v->facts, x->reduce, (struct addend[]){list[i], list[k]}, 2, &twice);
+			if (twice == term) {
+				value_report_given_twice(x->v, &p[giver[i]], &p[giver[k]], box, term);
+				return;
+			}
+		}
+	value_report_given_twice(x->v, &p[giver[0]], &p[giver[n - 1]], box, term);
 }
 
 /* Reduces the elements of all members at once, if each of them has one fact for the same box. */
 static bool reduce_at_once(struct exchange *x, struct contents *all, struct contents *cover)
 {
 	struct addend *list = mem_alloc(sizeof *list * x->meeting->n);
+	uint32_t *giver = mem_alloc(sizeof *giver * x->meeting->n);
 	struct cell first = {0};
 	unsigned n = 0;
 	bool alike = x->reduces;
@@ -128,7 +145,8 @@ static bool reduce_at_once(struct exchange *x, struct contents *all, struct cont
 		if (alike) {
 			first = found.cell.at[0];
 			all->n = cover->n = found.n;
-			list[n++] = (struct addend){1, prepare(x, from, first.fact)};
+			giver[n] = from;
+			list[n++] = (struct addend){1, prepare(x, from, &first)};
 		}
 		vec_free(&found.cell);
 	}
@@ -136,10 +154,11 @@ static bool reduce_at_once(struct exchange *x, struct contents *all, struct cont
 		term_id twice = 0;
 		fact_id joined = facts_join(x->v->facts, x->reduce, list, n, &twice);
 		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
-			value_report_twice(x->v, x->meeting->party[0].op, x->meeting->party[0].rank, twice);
+			report_given_twice(x, list, giver, n, first.axis, twice);
 		contents_write(all, first.axis, joined);
 		contents_write(cover, first.axis, 1);
 	}
+	free(giver);
 	free(list);
 	return alike && n;
 }
@@ -165,8 +184,7 @@ static void give_by_index(struct exchange *x, unsigned from, struct contents *al
 static void take_by_index(struct exchange *x, unsigned to, const struct contents *all,
                           const struct contents *cover)
 {
-	const struct value_party *p = &x->meeting->party[to];
-	struct value_view here = p->out;
+	struct value_view here = *view_out(x, to);
 	struct contents boxes = {0};
 	int64_t index[IR_MAX_LOGICAL];
 	here.is_all = false;
@@ -175,7 +193,10 @@ static void take_by_index(struct exchange *x, unsigned to, const struct contents
 	for (uint32_t k = 0; k < boxes.cell.n; k++) {
 		const struct extent *box = boxes.cell.at[k].axis;
 		if (!contents_cover(cover, box, index)) {
-			value_report_undelivered(x->v, p->op, p->rank, op_result(x->v->m, p->op, 0), index);
+			unsigned from = 0;
+			while (from + 1 < x->meeting->n && !gives(x, from, to))
+				from++;
+			value_report_undelivered(x->v, x->meeting, to, from, index);
 			break;
 		}
 		contents_read(all, box, &x->got[to]);
@@ -371,6 +392,7 @@ void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind k
 			value_trust(v, m->party[k].op);
 			value_view_write_unknown(v, view_out(&x, k));
 		}
+		v->writer = m->party[k].op;
 		for (uint32_t i = 0; i < x.got[k].cell.n && known; i++)
 			value_view_write(v, view_out(&x, k), x.got[k].cell.at[i].axis,
 			                 x.got[k].cell.at[i].fact);

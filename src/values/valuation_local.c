@@ -226,6 +226,16 @@ static fact_id fact_over_dims(const struct local *x, unsigned k, const struct ce
 	return facts_move(x->r->v->facts, c->fact, to);
 }
 
+/* Reports the first box of an operand that lacks a part of a sum. */
+static void report_pending(struct local *x, unsigned k)
+{
+	for (uint32_t i = 0; i < x->in[k].cell.n; i++)
+		if (!facts_is_complete(x->r->v->facts, x->in[k].cell.at[i].fact)) {
+			value_report_pending(x->r, x->op, x->value[k], &x->in[k].cell.at[i]);
+			return;
+		}
+}
+
 /* Returns the fact of an operand in a box of the iteration space, over its dims. *hole: nothing is written
  * there. */
 static fact_id operand_fact(struct local *x, unsigned k, const struct extent *box, bool *hole)
@@ -260,9 +270,7 @@ static fact_id operand_fact(struct local *x, unsigned k, const struct extent *bo
 		for (uint32_t i = 0; i < piece.cell.n && !needs_whole; i++)
 			piece.cell.at[i].axis[a] = whole[a] = (struct extent){0, 1};
 	}
-	for (uint32_t i = 0; i < piece.cell.n; i++)
-		if (!facts_is_complete(x->r->v->facts, piece.cell.at[i].fact))
-			value_report_pending(x->r, x->op, x->value[k], piece.cell.at[i].fact);
+	report_pending(x, k);
 	one.fact = value_join_pieces(x->r->v->facts, &piece, whole, whole_axes);
 	vec_free(&piece.cell);
 	return fact_over_dims(x, k, &one);
@@ -278,7 +286,7 @@ static bool is_complete(struct local *x, unsigned k, fact_id fact)
 {
 	if (facts_is_complete(x->r->v->facts, fact))
 		return true;
-	value_report_pending(x->r, x->op, x->value[k], fact);
+	report_pending(x, k);
 	return false;
 }
 
@@ -526,7 +534,7 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 		    facts_join(v->facts, REDUCE_SUM,
 		               (struct addend[]){{1, before.cell.at[k].fact}, {1, fact}}, 2, &twice);
 		if (twice && !facts_is_complete(v->facts, fact)) /* all of a product again is its multiple */
-			value_report_twice(v, x->op, x->r->rank, twice);
+			value_report_added_again(x->r, x->op, &before.cell.at[k], twice);
 		value_view_write(v, x->out, before.cell.at[k].axis, sum);
 	}
 	vec_free(&before.cell);

@@ -160,6 +160,7 @@ static void complete_experts(struct valuation *v, struct value_meeting *m)
 			}
 			t.axis_n = out->axis_n;
 			fact_id fact = facts_term(v->facts, facts_intern(v->facts, &t), out->axis_n);
+			v->writer = m->party[k].op;
 			value_view_boxes(out, &boxes);
 			for (uint32_t b = 0; b < boxes.cell.n; b++)
 				value_view_write(v, out, boxes.cell.at[b].axis, fact);

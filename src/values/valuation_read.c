@@ -72,7 +72,7 @@ static void read_box(struct valuation *v, const struct value_view *x, const stru
 	for (unsigned b = 0; b < s->contents.n; b++)
 		same &= to[b].axis == b;
 	for (uint32_t k = 0; k < found.cell.n; k++) {
-		struct cell c = {.fact = found.cell.at[k].fact};
+		struct cell c = {.fact = found.cell.at[k].fact, .by = found.cell.at[k].by};
 		c.fact = same ? c.fact : facts_move(v->facts, c.fact, to);
 		for (unsigned a = 0; a < x->axis_n; a++)
 			c.axis[a] = found.cell.at[k].axis[x->axis[a]];
@@ -154,8 +154,8 @@ void value_view_write(struct valuation *v, const struct value_view *x, const str
 	find_held(v, x, box, &held);
 	for (uint32_t i = 0; i < held.at.n; i++) {
 		const struct contents *c = &held.at.at[i].storage->contents;
-		contents_write(&held.at.at[i].storage->contents, held.at.at[i].box,
-		               facts_along(v->facts, fact, held.at.at[i].box, c->n));
+		contents_write_by(&held.at.at[i].storage->contents, held.at.at[i].box,
+		                  facts_along(v->facts, fact, held.at.at[i].box, c->n), v->writer);
 		held.at.at[i].storage->fresh = false;
 	}
 	vec_free(&held.at);

@@ -106,60 +106,137 @@ static void put_pending(struct valuation *v, fact_id fact, struct buf *out)
 	}
 }
 
-void value_report_pending(struct value_rank *r, op_id op, value_id value, fact_id fact)
+/* Appends `element [0, 4] of 'P'`. */
+static void put_element(struct valuation *v, value_id value, const int64_t *index, struct buf *out)
+{
+	const unsigned n = value_domain(v->m, value)->rank;
+	for (unsigned a = 0; a < n; a++)
+		buf_printf(out, "%s%lld", a ? ", " : "element [", (long long)index[a]);
+	buf_puts(out, n ? "] of " : "");
+	put_name(v, value, out);
+}
+
+static void put_corner(struct valuation *v, value_id value, const struct extent *box, struct buf *out)
+{
+	int64_t index[IR_MAX_LOGICAL];
+	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
+		index[a] = box[a].lo;
+	put_element(v, value, index, out);
+}
+
+static void put_term(struct valuation *v, term_id term, struct buf *out)
+{
+	facts_print(v->facts, facts_term(v->facts, term, v->facts->term.at[term].axis_n), 1, out);
+}
+
+/* Adds a note at the statement that wrote a box of an operand, unless it is the reported one. */
+static void note_writer(struct valuation *v, op_id reported, op_id writer, uint32_t rank)
+{
+	if (writer && writer != reported)
+		diag_note(v->d, v->m->op.at[writer].at, "rank %u has written this element here", rank);
+}
+
+void value_report_pending(struct value_rank *r, op_id op, value_id value, const struct cell *cell)
 {
 	struct valuation *v = r->v;
 	struct buf text = {0};
 	if (!once(v, op))
 		return;
 	buf_printf(&text, "sums: %s needs all of a sum, but of ", op_info[v->m->op.at[op].kind].hir);
-	put_name(v, value, &text);
+	put_corner(v, value, cell->axis, &text);
 	buf_puts(&text, " only ");
-	put_pending(v, fact, &text);
+	put_pending(v, cell->fact, &text);
 	buf_puts(&text, " is added up (");
 	put_place(r, &text);
 	buf_putc(&text, ')');
 	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
+	note_writer(v, op, cell->by, r->rank);
 	diag_note(v->d, DIAG_NOWHERE, "add up the parts of all ranks and iterations before this statement");
 	buf_free(&text);
 }
 
-void value_report_twice(struct valuation *v, op_id op, uint32_t rank, term_id term)
-{
-	struct buf text = {0}, what = {0};
-	if (!once(v, op))
-		return;
-	facts_print(v->facts, facts_term(v->facts, term, v->facts->term.at[term].axis_n), 1, &what);
-	buf_printf(&text, "sums: %s adds a part of %s more than once (on rank %u)",
-	           op_info[v->m->op.at[op].kind].hir, what.at, rank);
-	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
-	diag_note(v->d, DIAG_NOWHERE, "each part of a sum must be added by one rank, in one iteration");
-	buf_free(&text);
-	buf_free(&what);
-}
+static const char each_part_once[] = "each part of a sum must be added by one rank, in one iteration";
 
-void value_report_mixed(struct valuation *v, op_id op, uint32_t rank, enum reduce_op reduce)
+void value_report_added_again(struct value_rank *r, op_id op, const struct cell *before, term_id term)
 {
-	if (!once(v, op))
-		return;
-	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at,
-	           "sums: the operand of this %s is a part of another reduction than its op=%s (on rank %u)",
-	           op_info[v->m->op.at[op].kind].hir, reduce_op_name(reduce), rank);
-}
-
-void value_report_undelivered(struct valuation *v, op_id op, uint32_t rank, value_id value,
-                              const int64_t *index)
-{
+	struct valuation *v = r->v;
 	struct buf text = {0};
 	if (!once(v, op))
 		return;
-	buf_printf(&text, "mismatch: rank %u is to get element [", rank);
-	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
-		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)index[a]);
-	buf_puts(&text, "] of ");
-	put_name(v, value, &text);
+	buf_printf(&text, "sums: %s adds a part of ", op_info[v->m->op.at[op].kind].hir);
+	put_term(v, term, &text);
+	buf_puts(&text, " to ");
+	put_corner(v, op_result(v->m, op, 0), before->axis, &text);
+	buf_puts(&text, " that is in it already (");
+	put_place(r, &text);
+	buf_putc(&text, ')');
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
+	note_writer(v, op, before->by, r->rank);
+	diag_note(v->d, DIAG_NOWHERE, "%s", each_part_once);
+	buf_free(&text);
+}
+
+/* Returns the statement that wrote a box of what a member of a meeting gives; 0: none, or it is not known. */
+static op_id find_writer(struct valuation *v, const struct value_party *p, const struct extent *box)
+{
+	struct contents found = {0};
+	value_view_read_box(v, &p->in, box, &found);
+	op_id by = found.cell.n ? found.cell.at[0].by : 0;
+	vec_free(&found.cell);
+	return by;
+}
+
+void value_report_given_twice(struct valuation *v, const struct value_party *one,
+                              const struct value_party *other, const struct extent *box, term_id term)
+{
+	const op_id op = one->op;
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	buf_printf(&text, "sums: %s adds the same part of ", op_info[v->m->op.at[op].kind].hir);
+	put_term(v, term, &text);
+	buf_printf(&text, " from rank %u and from rank %u, for ", one->rank, other->rank);
+	put_corner(v, op_result(v->m, op, 0), box, &text);
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[op].at, "%s", text.at);
+	note_writer(v, op, find_writer(v, other, box), other->rank);
+	diag_note(v->d, DIAG_NOWHERE, "%s", each_part_once);
+	buf_free(&text);
+}
+
+void value_report_mixed(struct valuation *v, const struct value_party *p, const struct cell *cell,
+                        enum reduce_op reduce)
+{
+	struct buf text = {0};
+	const char *has = reduce_op_name(v->facts->fact.at[cell->fact].reduce);
+	if (!once(v, p->op))
+		return;
+	put_corner(v, op_read(v->m, p->op, 0), cell->axis, &text);
+	diag_error(v->d, E_WRONG_SHARE, v->m->op.at[p->op].at,
+	           "sums: %s is a part of a reduction by %s on rank %u, but this %s has op=%s", text.at, has,
+	           p->rank, op_info[v->m->op.at[p->op].kind].hir, reduce_op_name(reduce));
+	note_writer(v, p->op, cell->by, p->rank);
+	diag_note(v->d, DIAG_NOWHERE, "write op=%s, or add up all parts of the operand before this statement",
+	          has);
+	buf_free(&text);
+}
+
+void value_report_undelivered(struct valuation *v, const struct value_meeting *m, unsigned member,
+                              unsigned giver, const int64_t *index)
+{
+	const struct value_party *p = &m->party[member], *from = &m->party[giver];
+	struct buf text = {0};
+	if (!once(v, p->op))
+		return;
+	buf_printf(&text, "mismatch: rank %u is to get ", p->rank);
+	put_element(v, op_result(v->m, p->op, 0), index, &text);
 	buf_puts(&text, " here, but no rank that gives something to it has this element");
-	diag_error(v->d, E_MISMATCH, v->m->op.at[op].at, "%s", text.at);
+	diag_error(v->d, E_MISMATCH, v->m->op.at[p->op].at, "%s", text.at);
+	text.n = 0;
+	for (unsigned a = 0; a < from->in.axis_n; a++) {
+		buf_puts(&text, a ? " × " : "");
+		put_axis(&from->in.part->axis[a], &text);
+	}
+	diag_note(v->d, v->m->op.at[from->op].at, "rank %u gives %s here", from->rank, text.at);
 	diag_note(
 	    v->d, DIAG_NOWHERE,
 	    "between tensors of equal extents an element keeps its index; for blocks of other ranks, type "
@@ -175,17 +252,18 @@ void value_report_unwritten(struct value_rank *r, op_id op, value_id value, cons
 	if (op && !once(v, op))
 		return;
 	buf_printf(&text, "use: %s", op ? op_info[v->m->op.at[op].kind].hir : "the caller");
-	buf_puts(&text, " reads element [");
-	for (unsigned a = 0; a < value_domain(v->m, value)->rank; a++)
-		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)index[a]);
-	buf_puts(&text, "] of ");
-	put_name(v, value, &text);
+	buf_puts(&text, " reads ");
+	put_element(v, value, index, &text);
 	buf_puts(&text, ", which nothing has written (");
 	put_place(r, &text);
 	buf_putc(&text, ')');
 	if (v->d)
 		diag_error(v->d, E_UNWRITTEN_READ, op ? v->m->op.at[op].at : v->m->value.at[value].at, "%s",
 		           text.at);
+	text.n = 0;
+	put_name(v, value, &text);
+	if (v->d && op)
+		diag_note(v->d, v->m->value.at[value].at, "%s is made here", text.at);
 	buf_free(&text);
 }
 
@@ -195,12 +273,8 @@ void value_report_copies(struct valuation *v, value_id output, uint32_t rank, co
 	struct buf text = {0}, x = {0};
 	if (!v->d)
 		return;
-	buf_puts(&text, "element [");
-	for (unsigned a = 0; a < value_domain(v->m, output)->rank; a++)
-		buf_printf(&text, "%s%lld", a ? ", " : "", (long long)box[a].lo);
-	buf_puts(&text, "] of the output ");
-	put_name(v, output, &text);
-	buf_printf(&text, " is not the same on rank %u as on the ranks before", rank);
+	put_corner(v, output, box, &text);
+	buf_printf(&text, ", an output, is not the same on rank %u as on the ranks before", rank);
 	diag_warning(v->d, W_COPIES_DIFFER, v->m->value.at[output].at, "%s", text.at);
 	facts_print(v->facts, fact, 3, &x);
 	diag_note(v->d, DIAG_NOWHERE, "on rank %u it is %s", rank, x.at);
@@ -211,17 +285,18 @@ void value_report_copies(struct valuation *v, value_id output, uint32_t rank, co
 	buf_free(&x);
 }
 
-void value_report_output(struct valuation *v, value_id output, uint32_t rank, fact_id fact)
+void value_report_output(struct valuation *v, value_id output, uint32_t rank, const struct cell *cell)
 {
 	struct buf text = {0};
 	v->wrong = true;
 	if (!v->d)
 		return;
-	buf_puts(&text, "sums: the output ");
-	put_name(v, output, &text);
-	buf_printf(&text, " is a sum of which rank %u has added only ", rank);
-	put_pending(v, fact, &text);
+	buf_puts(&text, "sums: the output has to be whole, but of ");
+	put_corner(v, output, cell->axis, &text);
+	buf_printf(&text, " rank %u has added up only ", rank);
+	put_pending(v, cell->fact, &text);
 	diag_error(v->d, E_WRONG_SHARE, v->m->value.at[output].at, "%s", text.at);
+	note_writer(v, 0, cell->by, rank);
 	diag_note(v->d, DIAG_NOWHERE,
 	          "add up the parts of all ranks and iterations, or state partial(…) in its type");
 	buf_free(&text);

@@ -45,6 +45,7 @@ static void take_step(struct value_rank *r, const struct step *s)
 	struct module *m = r->v->m;
 	if (s->others)
 		return;
+	r->v->writer = s->op;
 	switch ((enum step_kind)s->kind) {
 	case STEP_WORK:
 		take_work(r, s);
@@ -240,7 +241,7 @@ static void check_pending(struct valuation *v, value_id output)
 			value_view_read(v, value_view_get(&v->rank[k], output), true, &found);
 		for (uint32_t c = 0; c < found.cell.n && !v->wrong; c++)
 			if (!facts_is_complete(v->facts, found.cell.at[c].fact))
-				value_report_output(v, output, k, found.cell.at[c].fact);
+				value_report_output(v, output, k, &found.cell.at[c]);
 		vec_free(&found.cell);
 	}
 }
