@@ -1,9 +1,8 @@
 /* compile_prove: hirc compile --prove: proves after each pass that the program computes the same function as the
  * source.
  *
- * Between two passes a program may be half-lowered: a set may still stand for Communications. Then its tensors are
- * compared without their layouts, or, where the order of blocks depends on the rank, after a later pass. The last
- * program is compared on all ranks. */
+ * Between two passes a program may be half-lowered: a set may still stand for Communications. Such a program is
+ * compared, too (src/values/valuation_reshard.c). The last program is compared on all ranks. */
 #ifndef HIRC_CLI_COMPILE_PROVE_H
 #define HIRC_CLI_COMPILE_PROVE_H
 #include "base/diag.h"

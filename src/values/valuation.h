@@ -11,7 +11,8 @@
  *     valuation_reshape.c  reshape
  *     valuation_pack.c     pack and unpack
  *     valuation_meet.c     meetings of ranks, symmetric memory, experts
- *     valuation_exchange.c the facts that collectives and messages move
+ *     valuation_reshard.c  sets that stand for Communications
+ *     valuation_exchange.c the facts that collectives, messages and such sets move
  *     valuation_report.c   messages */
 #ifndef HIRC_VALUES_VALUATION_H
 #define HIRC_VALUES_VALUATION_H
@@ -106,6 +107,7 @@ struct valuation {
 	const struct values_options *o;
 	struct arena *arena;
 	bool is_logical;      /* types place nothing: one rank has all elements */
+	bool half_lowered;    /* a set may stand for Communications */
 	bool inputs_by_place; /* the terms of inputs are told apart by their places, not by their names */
 	uint64_t work;        /* steps so far */
 	op_id writer;         /* the statement that writes now */
@@ -125,6 +127,7 @@ struct valuation {
 		expr_id *of; /* by axis of the domain: the step of a bound loop */
 	} * steps;           /* by value_id */
 	uint8_t *reported;   /* by op_id */
+	uint8_t *reshards;   /* by op_id: see value_is_reshard */
 	bool wrong;
 	struct values_result *result;
 	bool *trusted; /* by op_id */
@@ -141,7 +144,7 @@ static inline struct value_storage *value_storage(struct valuation *v, uint32_t 
 
 /* ---- values.c */
 struct valuation_mode { /* of the fields of struct valuation */
-	bool is_logical, inputs_by_place;
+	bool is_logical, inputs_by_place, half_lowered;
 };
 void valuation_open(struct valuation *v, struct module *m, struct diag *d, struct facts *facts,
                     const struct values_options *o, const struct valuation_mode *mode,
@@ -212,9 +215,27 @@ uint32_t value_label(struct value_rank *r, op_id op, unsigned result);
 /* ---- valuation_exchange.c */
 /* Moves the facts of a collective or message whose members have all arrived. */
 void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind kind);
+/* The same for a set that stands for Communications. */
+void value_exchange_reshard(struct valuation *v, struct value_meeting *m);
 bool value_view_same_shape(const struct value_view *a, const struct value_view *b);
 
+/* ---- valuation_reshard.c */
+/* Returns true if a statement is a set that stands for Communications. All ranks come to it. */
+bool value_is_reshard(struct valuation *v, op_id op);
+void value_meet_reshard(struct value_rank *r, op_id op);
+/* A rank's place in such a set. */
+struct reshard_sides {
+	int32_t gives;      /* the part of the ended sums that it gives; -1: it gives nothing */
+	int32_t gives_to;   /* its position along the axes along which the result is pending, too */
+	int32_t takes_from; /* it takes parts of this position; -1: it takes nothing */
+	uint32_t parts;     /* number of parts of the ended sums */
+};
+void value_reshard_sides(const struct module *m, op_id op, uint32_t rank, struct reshard_sides *out);
+
 /* ---- valuation_meet.c */
+/* Comes to the next meeting of a channel, and waits for its end. */
+void value_meet_and_wait(struct value_rank *r, const struct value_channel *key, uint32_t member,
+                         const struct value_party *party);
 void value_meet_collective(struct value_rank *r, const struct step *s);
 void value_meet_experts(struct value_rank *r, const struct step *s);
 void value_meet_message(struct value_rank *r, const struct step *s);

@@ -14,6 +14,7 @@ struct exchange {
 	enum op_kind kind;
 	enum reduce_op reduce;
 	bool reduces, flat;
+	unsigned givers;      /* number of parts of an average */
 	struct contents *got; /* by member: facts for its result */
 };
 
@@ -83,15 +84,6 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 	vec_free(&before.cell);
 }
 
-/* Counts the members that give something: the root of a reduce may only take. */
-static unsigned count_givers(const struct exchange *x)
-{
-	unsigned n = 0;
-	for (unsigned k = 0; k < x->meeting->n; k++)
-		n += value_view_is_there(view_in(x, k));
-	return n;
-}
-
 /* Checks and scales what a member gives to a reduction. */
 static fact_id prepare(struct exchange *x, unsigned member, const struct cell *c)
 {
@@ -99,7 +91,7 @@ static fact_id prepare(struct exchange *x, unsigned member, const struct cell *c
 		value_report_mixed(x->v, &x->meeting->party[member], c, x->reduce);
 	if (x->reduce != REDUCE_AVG)
 		return c->fact;
-	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / count_givers(x), c->fact}, 1, NULL);
+	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->givers, c->fact}, 1, NULL);
 }
 
 static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
@@ -374,6 +366,20 @@ static bool find_order(struct exchange *x)
 	return true;
 }
 
+/* Writes the facts that a member got to its result. */
+static void take(struct exchange *x, unsigned member, bool known, bool receives_some)
+{
+	struct contents *got = &x->got[member];
+	if (!known && receives_some) {
+		value_trust(x->v, x->meeting->party[member].op);
+		value_view_write_unknown(x->v, view_out(x, member));
+	}
+	x->v->writer = x->meeting->party[member].op;
+	for (uint32_t i = 0; i < got->cell.n && known; i++)
+		value_view_write(x->v, view_out(x, member), got->cell.at[i].axis, got->cell.at[i].fact);
+	vec_free(&got->cell);
+}
+
 void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind kind)
 {
 	struct exchange x = {.v = v, .meeting = m, .kind = kind};
@@ -382,21 +388,68 @@ void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind k
 	x.reduces = op_info[kind].traits & TRAIT_REDUCES;
 	if (x.reduces)
 		x.reduce = reduction_of(v->m, op);
+	for (unsigned k = 0; k < m->n; k++) /* the root of a reduce may only take */
+		x.givers += value_view_is_there(view_in(&x, k));
 	bool known = find_order(&x);
 	if (known && x.flat)
 		known = exchange_by_place(&x);
 	else if (known)
 		exchange_by_index(&x);
-	for (unsigned k = 0; k < m->n; k++) {
-		if (!known && receives(&x, k)) {
-			value_trust(v, m->party[k].op);
-			value_view_write_unknown(v, view_out(&x, k));
-		}
-		v->writer = m->party[k].op;
-		for (uint32_t i = 0; i < x.got[k].cell.n && known; i++)
-			value_view_write(v, view_out(&x, k), x.got[k].cell.at[i].axis,
-			                 x.got[k].cell.at[i].fact);
-		vec_free(&x.got[k].cell);
-	}
+	for (unsigned k = 0; k < m->n; k++)
+		take(&x, k, known, receives(&x, k));
 	free(x.got);
+}
+
+/* ---- a set that stands for Communications */
+
+/* Joins the members' parts of one kept position: those of one part of the sum by index, the parts by the reduction. */
+static void join_parts(struct exchange *x, const struct reshard_sides *side, int32_t position,
+                       struct contents *all, struct contents *cover)
+{
+	for (uint32_t part = 0; part < side->parts; part++) {
+		struct contents one = {0};
+		unsigned giver = 0;
+		x->reduces = false;
+		for (unsigned k = x->meeting->n; k-- > 0;)
+			if (side[k].gives == (int32_t)part && side[k].gives_to == position) {
+				give_by_index(x, k, &one, cover);
+				giver = k;
+			}
+		all->n = one.n ? one.n : all->n;
+		x->reduces = side->parts > 1;
+		for (uint32_t i = 0; i < one.cell.n; i++)
+			give(x, giver, all, &one.cell.at[i]);
+		vec_free(&one.cell);
+	}
+}
+
+void value_exchange_reshard(struct valuation *v, struct value_meeting *m)
+{
+	struct exchange x = {.v = v, .meeting = m, .kind = OP_SET};
+	struct reshard_sides *side = mem_alloc(sizeof *side * m->n);
+	const op_id op = m->party[0].op;
+	x.got = mem_zalloc(sizeof *x.got * m->n);
+	x.reduce = reduction_of(v->m, op);
+	for (unsigned k = 0; k < m->n; k++)
+		value_reshard_sides(v->m, op, m->party[k].rank, &side[k]);
+	x.givers = side->parts;
+	const bool known = find_order(&x) && !x.flat;
+	for (unsigned to = 0; to < m->n && known; to++) {
+		struct contents all = {0}, cover = {0};
+		bool first = side[to].takes_from >= 0;
+		for (unsigned k = 0; k < to && first; k++)
+			first = side[k].takes_from != side[to].takes_from;
+		if (!first)
+			continue; /* taken with an earlier member */
+		join_parts(&x, side, side[to].takes_from, &all, &cover);
+		for (unsigned k = to; k < m->n; k++)
+			if (side[k].takes_from == side[to].takes_from && value_view_is_there(view_out(&x, k)))
+				take_by_index(&x, k, &all, &cover);
+		vec_free(&all.cell);
+		vec_free(&cover.cell);
+	}
+	for (unsigned k = 0; k < m->n; k++)
+		take(&x, k, known, side[k].takes_from >= 0);
+	free(x.got);
+	free(side);
 }

@@ -181,6 +181,9 @@ static void complete(struct valuation *v, struct value_meeting *x)
 	case OP_COMBINE:
 		complete_experts(v, x);
 		return;
+	case OP_SET:
+		value_exchange_reshard(v, x);
+		return;
 	default:
 		value_exchange(v, x, kind);
 	}
@@ -203,6 +206,12 @@ static void wait_here(struct value_rank *r, uint32_t meeting)
 {
 	if (meeting && !r->v->meeting.at[meeting].done)
 		vec_push(&r->waits, meeting);
+}
+
+void value_meet_and_wait(struct value_rank *r, const struct value_channel *key, uint32_t member,
+                         const struct value_party *party)
+{
+	wait_here(r, arrive(r->v, key, member, party));
 }
 
 /* A collective on one logical rank: the result is the operand. */

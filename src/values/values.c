@@ -36,6 +36,8 @@ static void take_work(struct value_rank *r, const struct step *s)
 		value_meet_experts(r, s);
 	else if (op_info[kind].traits & TRAIT_COLLECTIVE)
 		value_meet_collective(r, s);
+	else if (value_is_reshard(r->v, s->op))
+		value_meet_reshard(r, s->op);
 	else
 		value_local(r, s->op);
 }
@@ -124,6 +126,7 @@ void valuation_open(struct valuation *v, struct module *m, struct diag *d, struc
 	    .m = m, .d = d, .facts = facts, .o = o, .arena = arena_new(), .result = result};
 	v->is_logical = mode->is_logical;
 	v->inputs_by_place = mode->inputs_by_place;
+	v->half_lowered = mode->half_lowered;
 	v->rank_n = v->is_logical ? 1 : (uint32_t)o->ranks;
 	walk_program_open(&v->program, m, v->rank_n);
 	vec_push(&v->part, NULL);
@@ -132,6 +135,7 @@ void valuation_open(struct valuation *v, struct module *m, struct diag *d, struc
 	vec_push(&v->meeting, (struct value_meeting){0});
 	v->steps = mem_zalloc(sizeof *v->steps * m->value.n);
 	v->reported = arena_new_array(v->arena, uint8_t, m->op.n);
+	v->reshards = arena_new_array(v->arena, uint8_t, m->op.n);
 	v->trusted = arena_new_array(v->arena, bool, m->op.n);
 	v->rank = arena_new_array(v->arena, struct value_rank, v->rank_n);
 	for (uint32_t k = 0; k < v->rank_n; k++)

@@ -17,8 +17,7 @@ struct values_options {
 	int64_t ranks;
 	int64_t streams; /* as for check_options */
 	uint64_t work;   /* at most this many steps of all ranks; 0: no limit */
-	/* values_compare: statements may still stand for Communications; so the program is walked without the
-	 * layouts of its types where no statement depends on the rank. */
+	/* values_compare: a set of the first program may stand for Communications. */
 	bool half_lowered;
 };
 enum {

@@ -1,7 +1,8 @@
 /* values_compare: compares the outputs of two programs.
  *
  * Both are walked with one table of terms, so equal facts have equal ids. A source is walked as one rank, if one rank
- * may stand for all. */
+ * may stand for all. A half-lowered program is walked so, too, and else on all ranks, which then meet at each set that
+ * stands for Communications. */
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "ir/print.h"
@@ -230,33 +231,52 @@ static bool has_nameless_input(const struct module *m)
 	return false;
 }
 
+/* Compares with the first program in one mode. Prints nothing if it is not related and another mode is tried. */
+static enum values_status compare_in_mode(struct comparison *c, struct module *m, struct module *against,
+                                          const struct values_options *o, const struct valuation_mode *mode,
+                                          bool is_last)
+{
+	const struct valuation_mode other = {.is_logical = can_be_logical(against),
+	                                     .inputs_by_place = mode->inputs_by_place};
+	struct values_options there = *o;
+	struct values_result trusted = {0};
+	struct facts facts;
+	facts_open(&facts);
+	there.ranks = module_ranks(against);
+	c->relation = VALUES_COMPUTES;
+	valuation_open(&c->a, m, NULL, &facts, o, mode, &trusted);
+	valuation_open(&c->b, against, NULL, &facts, &there, &other, &trusted);
+	enum values_status status = valuation_walk(&c->b);
+	if (status == VALUES_PROVED)
+		status = valuation_walk(&c->a);
+	for (uint32_t i = 0; i < m->output.n && status == VALUES_PROVED; i++)
+		compare_output(c, i);
+	if (is_last || c->relation != VALUES_NOT_RELATED)
+		print_difference(c);
+	valuation_close(&c->a);
+	valuation_close(&c->b);
+	facts_close(&facts);
+	return status;
+}
+
 enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
                                   const struct values_options *o, const char *name, enum values_relation *out)
 {
 	struct ir_numbers *saved = ir_numbers_save(m), *other = ir_numbers_save(against);
 	struct comparison c = {.d = d, .name = name};
-	struct values_options there = *o;
-	struct values_result trusted = {0};
-	struct facts facts;
+	struct valuation_mode mode = {.half_lowered = o->half_lowered,
+	                              .is_logical = o->half_lowered ? can_be_logical(m) : is_source(m)};
+	const bool retry = o->half_lowered && mode.is_logical;
 	ir_number(m);
 	ir_number(against);
-	facts_open(&facts);
-	there.ranks = module_ranks(against);
-	const bool by_place = has_nameless_input(m) || has_nameless_input(against);
-	const struct valuation_mode own = {o->half_lowered ? can_be_logical(m) : is_source(m), by_place},
-	                            other_mode = {can_be_logical(against), by_place};
-	valuation_open(&c.a, m, NULL, &facts, o, &own, &trusted);
-	valuation_open(&c.b, against, NULL, &facts, &there, &other_mode, &trusted);
-	enum values_status status = valuation_walk(&c.b);
-	if (status == VALUES_PROVED)
-		status = valuation_walk(&c.a);
-	for (uint32_t i = 0; i < m->output.n && status == VALUES_PROVED; i++)
-		compare_output(&c, i);
+	mode.inputs_by_place = has_nameless_input(m) || has_nameless_input(against);
+	enum values_status status = compare_in_mode(&c, m, against, o, &mode, !retry);
+	if (retry &&
+	    c.relation == VALUES_NOT_RELATED) { /* as where the order of blocks depends on the rank */
+		mode.is_logical = false;
+		status = compare_in_mode(&c, m, against, o, &mode, true);
+	}
 	*out = c.relation;
-	print_difference(&c);
-	valuation_close(&c.a);
-	valuation_close(&c.b);
-	facts_close(&facts);
 	ir_numbers_restore(m, saved);
 	ir_numbers_restore(against, other);
 	return status;
