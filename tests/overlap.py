@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """overlap.py HIRC [--shared]: schedules of graphs, judged by tools/bench-overlap.
 
-tools/gen_graph makes graphs of several kinds; with --shared they are those in $HIRC_SHARED/graphs (exit code 77 if
+tools/gen_graph makes graphs of several kinds, which are also perturbed and scheduled in less memory; with --shared they are those in $HIRC_SHARED/graphs (exit code 77 if
 there are none). Two runs must give the same bytes.
 """
 import os
@@ -25,6 +25,22 @@ def schedule(hirc, graph):
     return subprocess.run([hirc, "sim", graph, passes, "--schedule=-"], stdout=subprocess.PIPE, check=True).stdout
 
 
+def failures_are_told(judge):
+    """The table goes on after a graph that cannot be read, and after one that cannot be scheduled."""
+    node = "node 0 a op in= out=f32[1] bytes=4 time_us=%s kind=compute st=0\n"
+    storage = "hircgraph 1\nstorage 0 bytes=4 dev=cuda def=0 kind=temp\n"
+    graphs = {"damaged": "hircgraph 1\nnode 0\n", "empty": "", "endless": storage + node % "1e30" + "end nodes=1 storages=1\n",
+              "good": storage + node % 5 + "end nodes=1 storages=1\n"}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in graphs.items():
+            with open(os.path.join(folder, name + ".graph"), "w") as out:
+                out.write(text)
+        done = subprocess.run(judge + [folder, "--effort", "1"], stdout=subprocess.PIPE, text=True)
+    told = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    if done.returncode != 1 or [word for word in told if word.strip(":") in graphs] != ["damaged:", "empty:", "endless:", "good"]:
+        sys.exit("bench-overlap reports damaged graphs otherwise:\n" + done.stdout)
+
+
 def main():
     hirc = sys.argv[1]
     judge = [sys.executable, os.path.join(ROOT, "tools/bench-overlap"), "--hirc", hirc, "--runs=1"]
@@ -35,6 +51,7 @@ def main():
             print(f"{folder} is not there")
             sys.exit(77)
         sys.exit(subprocess.run(judge + [folder, "--effort=1"]).returncode)
+    failures_are_told(judge)
     with tempfile.TemporaryDirectory() as folder:
         for name, options in KINDS.items():
             path = os.path.join(folder, name + ".graph")
@@ -42,7 +59,9 @@ def main():
                 subprocess.run([sys.executable, os.path.join(ROOT, "tools/gen_graph"), *options], stdout=out, check=True)
             if schedule(hirc, path) != schedule(hirc, path):
                 sys.exit(f"{name}: two runs give two schedules")
-        sys.exit(subprocess.run(judge + [folder, "--effort", "0", "1", "2"]).returncode)
+        status = subprocess.run(judge + [folder, "--effort", "0", "1", "2"]).returncode
+        varied = ["--only=forward|tensor", "--effort", "2", "--perturb", "--limit"]
+        sys.exit(status or subprocess.run(judge + [folder, *varied]).returncode)
 
 
 main()
