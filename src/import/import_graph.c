@@ -103,13 +103,16 @@ static bool read_name(struct reader *r, struct graph_text record, const char *mi
 	return true;
 }
 
-/* Reads a time; unit: ns of its unit. */
+/* Reads a time; unit: ns of its unit. A time below half a ns is 1 ns, since 0 means that a statement takes no
+ * time and ends no step. */
 static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
 {
 	double v;
 	if (!read_number(r, t, LONGEST_NS / unit, &v))
 		return false;
 	*out = llround(v * unit);
+	if (!*out && v > 0)
+		*out = 1;
 	return true;
 }
 
