@@ -105,7 +105,7 @@ static void say_exposed(struct pass_context *cx, struct module *m, const struct 
 	pass_remark(
 	    cx, m, at,
 	    "%u of %u collectives are hidden; %u could be if each was alone, %u by twice as much work",
-	    e.hidden, e.n, sched_hideable(&s->b.p, 100), sched_hideable(&s->b.p, 50));
+	    e.hidden, e.n, sched_hideable(&s->b.p, &e, 100), sched_hideable(&s->b.p, NULL, 50));
 	for (uint32_t i = 0; i < e.n; i++) {
 		const struct sched_exposure *x = &e.at[i];
 		struct buf text = {0};

@@ -168,18 +168,23 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 	free(of);
 }
 
-uint32_t sched_hideable(const struct sched_problem *p, unsigned percent)
+uint32_t sched_hideable(const struct sched_problem *p, const struct sched_exposures *e, unsigned percent)
 {
 	uint32_t *same = mem_alloc(sizeof *same * ((size_t)p->n + 1)), n = 0;
+	bool *hidden = mem_zalloc((size_t)p->n + 1);
 	struct looker l;
+	for (uint32_t i = 0; e && i < e->n; i++)
+		hidden[e->at[i].comm] = e->at[i].reason == SCHED_HIDDEN;
 	for (uint32_t x = 0; x < p->n; x++)
 		same[x] = x;
 	looker_open(&l, p, same, same);
 	for (uint32_t x = 0; x < p->n; x++) {
 		int64_t enough = percent ? (p->node[x].time * 100 + percent - 1) / percent : 1;
 		enough = enough > 0 ? enough : 1;
-		n += p->node[x].kind == SCHED_COMM && independent_work(&l, x, enough) == enough;
+		n +=
+		    p->node[x].kind == SCHED_COMM && (hidden[x] || independent_work(&l, x, enough) == enough);
 	}
+	free(hidden);
 	free(l.marked);
 	free(same);
 	return n;

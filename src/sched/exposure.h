@@ -37,7 +37,8 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
                      struct sched_exposures *out);
 
 /* Counts the comms that could be hidden if each was alone: `percent` of the work that is independent of
- * the comm takes at least as long as the comm. percent 0: there is some independent work. */
-uint32_t sched_hideable(const struct sched_problem *p, unsigned percent);
+ * the comm takes at least as long as the comm. percent 0: there is some independent work. e: comms that are
+ * hidden there count, too, since launches and other waits may hide them; NULL: none. */
+uint32_t sched_hideable(const struct sched_problem *p, const struct sched_exposures *e, unsigned percent);
 
 #endif

@@ -104,7 +104,7 @@ static void sums_and_counts(uint32_t seed)
 	struct sched_problem p;
 	struct sched_exposures e;
 	static const unsigned percents[] = {0, 50, 100, 130};
-	uint32_t comms = 0, hidden = 0, hideable[4] = {0};
+	uint32_t comms = 0, hidden = 0, hideable[4] = {0}, either = 0;
 	int64_t exposed = 0;
 	test_problem(a, seed, NODES, &p);
 	uint32_t *order = test_original(a, &p);
@@ -124,6 +124,7 @@ static void sums_and_counts(uint32_t seed)
 			CHECK(independent(&p, x) < p.node[x].time);
 		exposed += of->exposed + of->behind;
 		hidden += of->reason == SCHED_HIDDEN;
+		either += of->reason == SCHED_HIDDEN || independent(&p, x) >= p.node[x].time;
 		for (unsigned k = 0; k < 4; k++)
 			hideable[k] += percents[k] ? percents[k] * independent(&p, x) >= 100 * p.node[x].time
 			                           : independent(&p, x) > 0;
@@ -132,7 +133,8 @@ static void sums_and_counts(uint32_t seed)
 	CHECK_EQ(hidden, e.hidden);
 	CHECK_EQ(exposed, r.exposed);
 	for (unsigned k = 0; k < 4; k++)
-		CHECK_EQ(sched_hideable(&p, percents[k]), hideable[k]);
+		CHECK_EQ(sched_hideable(&p, NULL, percents[k]), hideable[k]);
+	CHECK_EQ(sched_hideable(&p, &e, 100), either);
 	arena_free(a);
 }
 
