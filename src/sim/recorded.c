@@ -184,6 +184,18 @@ static void add_critical(const struct sim *s, struct timeline_class *c)
 
 /* ---- all of it */
 
+/* Returns true if collectives of the program are in buckets already. */
+static bool has_buckets(const struct sim *s)
+{
+	for (uint32_t x = 0; x < s->block.p.n; x++) {
+		op_id op = s->block.op[x];
+		if (s->m->op.at[op].kind == OP_PACK || s->m->op.at[op].kind == OP_END_COALESCING ||
+		    (s->block.p.node[x].kind == SCHED_COMM && op_result_count(s->m, op) > 1))
+			return true;
+	}
+	return false;
+}
+
 static const char *binding_text(const struct sim *s, struct timeline *t)
 {
 	static const char *const name[] = {[SCHED_BOUND_HOST] = "work of the host",
@@ -192,7 +204,8 @@ static const char *binding_text(const struct sim *s, struct timeline *t)
 	                                   [SCHED_BOUND_PACKING] = "communication in buckets of"};
 	const char *lane =
 	    s->bound.resource >= SCHED_BOUND_LANE ? t->class.at[0].lane.at[1 + s->bound.lane].name : "";
-	return arena_printf(t->arena, "%s%s%s", name[s->bound.resource], *lane ? " " : "", lane);
+	return arena_printf(t->arena, "%s%s%s%s", name[s->bound.resource], *lane ? " " : "", lane,
+	                    has_buckets(s) ? ", with the buckets that it has" : "");
 }
 
 void sim_recorded_timeline(const struct sim *s, struct timeline *t)

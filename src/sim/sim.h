@@ -24,7 +24,7 @@ struct sim {
 	uint32_t *order;             /* of its nodes */
 	struct sched_moment *moment; /* by place in the order */
 	struct sched_result result;
-	struct sched_bound bound; /* for any order and buckets of these nodes */
+	struct sched_bound bound; /* for any order of these nodes, and further buckets */
 };
 
 /* Returns true if the statements of a program have recorded times, as in imported graphs. Then the host
