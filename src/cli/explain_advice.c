@@ -151,6 +151,24 @@ static void search_advice(struct tune *t, int64_t time, struct arena *a, explain
 	take_advice(t, time, a, out);
 }
 
+/* Returns the values of each axis as options, a line an axis. */
+static const char *list_tried(const struct tune *t, struct arena *a)
+{
+	struct buf text = {0};
+	for (uint32_t k = 0; k < t->axis_n; k++) {
+		for (uint32_t v = 1; v < t->axis[k].n; v++) {
+			struct tune_candidate c = {0};
+			c.choice[k] = (uint8_t)v;
+			buf_puts(&text, v > 1 ? ", " : "");
+			tune_put_changes(t, &c, &text);
+		}
+		buf_putc(&text, '\n');
+	}
+	const char *list = arena_strndup(a, text.n ? text.at : "", text.n);
+	buf_free(&text);
+	return list;
+}
+
 void explain_advise(struct explain_program *p, struct source *s, int64_t time, struct arena *a,
                     explain_advices *out)
 {
@@ -169,6 +187,7 @@ void explain_advise(struct explain_program *p, struct source *s, int64_t time, s
 	diag_set_source(t.d, s);
 	t.ast = import_knows(s) ? NULL : ast_parse(t.d, s);
 	search_advice(&t, time, a, out);
+	p->output.tried = list_tried(&t, a);
 	ast_free(t.ast);
 	rank_options_free(&t.ranks);
 	vec_free(&t.candidate);

@@ -23,8 +23,8 @@ struct option_table explain_program_table(struct explain_program *p);
 enum status explain_program(struct explain_program *p, const char *path);
 
 /* explain_advice.c: finds options that make the program of a source faster, by compiling and simulating it.
- * Returns the three best that are at least 1 % faster than `time`, the best first. Texts are allocated in the
- * arena. */
+ * Returns the three best that are at least 1 % faster than `time`, the best first. Sets p->output.tried. Texts
+ * are allocated in the arena. */
 void explain_advise(struct explain_program *p, struct source *s, int64_t time, struct arena *a,
                     explain_advices *out);
 

@@ -139,8 +139,10 @@ enum status tune_measure(struct tune *t);
 
 /* ---- tune_text.c */
 
-/* tune_put_choices puts `s=4 pipeline=p2p`, or `as it stands` for the first candidate. */
+/* Each returns the value of an option for a value of the axis `overlap`. */
 const char *tune_bucket_mode(const char *overlap);
+const char *tune_effort(const char *overlap);
+/* Puts `s=4 pipeline=p2p`, or `as it stands` for the first candidate. */
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out);
 /* Puts the options for hirc run: ` --np=2 -D t=96 --pipeline=p2p`. consts: with the consts that the source
  * sets. */

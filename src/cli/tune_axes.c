@@ -264,7 +264,7 @@ static void find_options(struct tune *t, const bool *wanted)
 {
 	static const char *const pipeline[] = {"broadcast", "permute", "collective", "p2p", "p2p-put", NULL},
 	                         *const yes[] = {"yes", NULL}, *const fuse[] = {"no", "all", NULL},
-	                         *const overlap[] = {"order", "buckets", "coalesced", NULL},
+	                         *const overlap[] = {"order", "buckets", "search", "coalesced", NULL},
 	                         *const streams[] = {"1", "2", "8", NULL};
 	static const struct {
 		const char *option; /* if given, the axis is not varied */

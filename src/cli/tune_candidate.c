@@ -59,7 +59,7 @@ static bool set_choice(const struct tune_axis *x, const char *value, struct diag
 		o->fuse_pointwise = !strcmp(value, "no") ? value : "0";
 		break;
 	case TUNE_OVERLAP:
-		o->effort = "1";
+		o->effort = tune_effort(value);
 		o->bucket_mode = tune_bucket_mode(value);
 		break;
 	case TUNE_STREAMS:

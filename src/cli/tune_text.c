@@ -9,7 +9,12 @@
 
 const char *tune_bucket_mode(const char *overlap)
 {
-	return !strcmp(overlap, "order") ? "none" : !strcmp(overlap, "buckets") ? "pack" : overlap;
+	return !strcmp(overlap, "order") ? "none" : !strcmp(overlap, "coalesced") ? overlap : "pack";
+}
+
+const char *tune_effort(const char *overlap)
+{
+	return !strcmp(overlap, "search") ? "2" : "1";
 }
 
 void tune_put_choices(const struct tune *t, const struct tune_candidate *c, struct buf *out)
@@ -129,7 +134,7 @@ static void put_choice(const struct tune *t, const struct tune_candidate *c, uin
 		buf_printf(out, " --fuse-pointwise%s", strcmp(value, "no") ? "" : "=no");
 		break;
 	case TUNE_OVERLAP:
-		buf_printf(out, " --effort=1 --bucket-mode=%s", tune_bucket_mode(value));
+		buf_printf(out, " --effort=%s --bucket-mode=%s", tune_effort(value), tune_bucket_mode(value));
 		break;
 	case TUNE_STREAMS:
 		buf_printf(out, " --streams=%s", value);

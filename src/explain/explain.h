@@ -116,6 +116,7 @@ struct explain_output {
 	int64_t rank; /* -1: a rank of the class that ends last */
 	int64_t top;  /* number of rows and collectives; 0: all */
 	const explain_advices *advice;
+	const char *tried;    /* options that were tried, a line an axis; with advice */
 	const char *unlooked; /* the reason why no advice was searched; NULL: it was */
 };
 /* explain_print.c: text of at most 120 columns. explain_data.c: all classes, all rows. */

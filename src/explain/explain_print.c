@@ -310,8 +310,12 @@ static void put_advice(struct printing *p)
 	}
 	if (!a)
 		return;
-	buf_puts(p->out, a->n ? "\nfaster, as compiled and simulated with\n"
-	                      : "\nno other option makes it faster, as far as was tried\n");
+	if (!a->n && !*p->o->tried)
+		buf_puts(p->out, "\nno other option was tried\n");
+	else if (!a->n)
+		buf_printf(p->out, "\nnone of these options makes it 1 %% faster\n%s", p->o->tried);
+	else
+		buf_puts(p->out, "\nfaster, as compiled and simulated with\n");
 	static const struct table_column column[] = {{.title = "", .left = true},
 	                                             {.title = ""},
 	                                             {.title = ""},
