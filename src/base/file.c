@@ -4,8 +4,11 @@
 #include "base/str.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,32 +24,85 @@ static void discard_writer(struct file_writer *w, bool remove)
 	errno = error;
 }
 
-/* Sets path and side of a file to write; opens nothing. */
-static void resolve_paths(struct file_writer *w, const char *path)
+/* Returns true if a link was planted: it stands in a folder where everybody may make files, such as /tmp, and
+ * belongs neither to this user nor to the folder's owner. Linux has the same rule (protected_symlinks). */
+static bool is_planted(const char *folder, const struct stat *link)
+{
+	struct stat is;
+	mode_t shared = S_ISVTX | S_IWOTH;
+	return stat(folder, &is) == 0 && (is.st_mode & shared) == shared && link->st_uid != geteuid() &&
+	       link->st_uid != is.st_uid;
+}
+
+/* Replaces the path of a link by its target, which need not exist. Returns false with errno. */
+static bool follow_links(char **path)
+{
+	enum { MOST_LINKS = 40 /* as Linux follows */ };
+	struct stat is;
+	for (int n = 0; lstat(*path, &is) == 0 && S_ISLNK(is.st_mode); n++) {
+		char target[PATH_MAX];
+		char *slash = strrchr(*path, '/');
+		struct buf folder = {0};
+		buf_putn(&folder, *path, slash ? (size_t)(slash + 1 - *path) : 0);
+		ssize_t bytes = readlink(*path, target, sizeof target);
+		bool planted = is_planted(folder.n ? folder.at : ".", &is);
+		if (n == MOST_LINKS || planted || bytes < 0 || bytes == sizeof target) {
+			buf_free(&folder);
+			errno = planted ? EACCES : bytes < 0 ? errno : n == MOST_LINKS ? ELOOP : ENAMETOOLONG;
+			return false;
+		}
+		if (*target == '/')
+			folder.n = 0;
+		buf_putn(&folder, target, (size_t)bytes);
+		free(*path);
+		*path = folder.at;
+	}
+	return true;
+}
+
+/* Puts the name of a temporary file beside a path, which nobody can guess. */
+static bool name_side(const char *path, struct buf *out)
+{
+	enum { DIGITS = 10 };
+	uint64_t number;
+	if (getrandom(&number, sizeof number, 0) != sizeof number)
+		return false;
+	buf_printf(out, "%s.%0*llx.tmp", path, DIGITS, (unsigned long long)(number >> (64 - 4 * DIGITS)));
+	return true;
+}
+
+/* Sets path and side of a file to write; opens nothing. False: errno says why, and there is nothing to free. */
+static bool resolve_paths(struct file_writer *w, const char *path)
 {
 	struct stat is;
 	struct buf side = {0};
-	char *real = NULL;
-	*w = (struct file_writer){0};
 	/* /dev/shm is an ordinary file system */
 	bool device = !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
 	bool open_already = device || !strncmp(path, "/proc/", 6);
-	if (lstat(path, &is) == 0 && S_ISLNK(is.st_mode) && !open_already)
-		real = realpath(path,
-		                NULL); /* NULL: the link's target does not exist, so it is written directly */
-	bool direct = open_already || (stat(path, &is) == 0 ? !S_ISREG(is.st_mode) : lstat(path, &is) == 0);
-	w->path = mem_strdup(real ? real : path);
-	if (!direct) {
-		buf_printf(&side, "%s.%ld.tmp", w->path, (long)getpid());
+	*w = (struct file_writer){.path = mem_strdup(path)};
+	bool ok = open_already || follow_links(&w->path);
+	bool direct = open_already || (ok && stat(w->path, &is) == 0 && !S_ISREG(is.st_mode));
+	if (ok && !direct) {
+		ok = name_side(w->path, &side);
 		w->side = side.at;
 	}
-	free(real);
+	if (!ok)
+		discard_writer(w, false);
+	return ok;
+}
+
+/* Opens the file, or the temporary one, which must be new: a file or a link of that name is an error. */
+static int open_file(const struct file_writer *w)
+{
+	int create = w->side ? O_EXCL | O_NOFOLLOW : O_TRUNC;
+	return open(w->side ? w->side : w->path, O_WRONLY | O_CREAT | O_CLOEXEC | create, 0666);
 }
 
 bool file_begin(struct file_writer *w, const char *path)
 {
-	resolve_paths(w, path);
-	int fd = open(w->side ? w->side : w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (!resolve_paths(w, path))
+		return false;
+	int fd = open_file(w);
 	if (fd < 0) {
 		discard_writer(w, false);
 		return false;
@@ -99,11 +155,12 @@ bool file_try_replace(const char *path)
 {
 	struct file_writer w;
 	struct stat is;
-	resolve_paths(&w, path);
+	if (!resolve_paths(&w, path))
+		return false;
 	bool ok = stat(path, &is) < 0 || !S_ISDIR(is.st_mode);
 	errno = EISDIR;
 	if (ok && w.side) {
-		int fd = open(w.side, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		int fd = open_file(&w);
 		ok = fd >= 0;
 		if (ok)
 			close(fd);

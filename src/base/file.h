@@ -1,9 +1,11 @@
 /* file: writes a file completely or not at all.
  *
- * hirc writes `PATH.PID.tmp` beside the file, and renames it once it is complete: readers never see half a
- * file, and a full disk leaves the old file. A symbolic link is followed and remains a link. A device, a pipe
- * or another file that is not regular is written directly. So are names in /dev and /proc, since they may
- * stand for open files; /dev/shm is the exception. */
+ * hirc writes a new file `PATH.NUMBER.tmp` beside the file, and renames it once it is complete: readers never
+ * see half a file, and a full disk leaves the old file. The number is random, so nobody can put a link there
+ * that hirc would follow. A symbolic link at PATH is followed and remains a link; if another user made it in
+ * a folder that all may write, such as /tmp, it is an error (EACCES). A device, a pipe or another file that
+ * is not regular is written directly. So are names in /dev and /proc, since they may stand for open files;
+ * /dev/shm is the exception. */
 #ifndef HIRC_BASE_FILE_H
 #define HIRC_BASE_FILE_H
 #include <stdbool.h>

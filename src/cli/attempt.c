@@ -56,6 +56,13 @@ int attempt_interrupted(void)
 	return sigismember(&pending, SIGINT) ? SIGINT : sigismember(&pending, SIGTERM) ? SIGTERM : 0;
 }
 
+static void report_unwritable(struct attempt_command *c)
+{
+	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->path.at,
+	           strerror(errno));
+	c->failed = true;
+}
+
 static bool make_folder(struct attempt_command *c)
 {
 	const char *temporary = getenv("TMPDIR");
@@ -66,6 +73,18 @@ static bool make_folder(struct attempt_command *c)
 	           strerror(errno));
 	diag_note(c->d, DIAG_NOWHERE, "the environment variable TMPDIR names the folder for temporary files");
 	buf_free(&c->folder);
+	return false;
+}
+
+/* Makes an empty file beside the original, with a name that nobody can guess. */
+static bool make_file_beside(struct attempt_command *c, const char *path, const char *name)
+{
+	buf_printf(&c->path, "%.*s.hirc-XXXXXX-%s", (int)(name - path), path, name);
+	int f = mkostemps(c->path.at, (int)strlen(name) + 1, O_CLOEXEC);
+	if (f >= 0)
+		return close(f) == 0;
+	report_unwritable(c);
+	buf_free(&c->path);
 	return false;
 }
 
@@ -83,11 +102,10 @@ bool attempt_begin(struct attempt_command *c, const char *path, const struct buf
 	if (!make_folder(c))
 		return false;
 	c->name = is_stdin ? "<stdin>" : path;
-	if (!is_stdin && text->at && strstr(text->at, "file(")) /* data is found from its folder */
-		buf_printf(&c->path, "%.*s.hirc-%ld-%s", (int)(name - path), path, (long)getpid(), name);
-	else
-		buf_printf(&c->path, "%s/%s", c->folder.at, is_stdin ? "stdin.hir" : name);
 	sigprocmask(SIG_BLOCK, &ending, NULL);
+	if (!is_stdin && text->at && strstr(text->at, "file(")) /* data is found from its folder */
+		return make_file_beside(c, path, name);
+	buf_printf(&c->path, "%s/%s", c->folder.at, is_stdin ? "stdin.hir" : name);
 	return true;
 }
 
@@ -105,19 +123,17 @@ void attempt_end(struct attempt_command *c)
 /* Writes the program. One file serves all runs, since the previous command has ended. */
 static bool write_program(struct attempt_command *c, const struct buf *text)
 {
-	int f = open(c->path.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int f = open(c->path.at, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	ssize_t n = f < 0 ? -1 : 0;
 	for (size_t done = 0; n >= 0 && done < text->n; done += (size_t)n)
 		n = write(f, text->at + done, text->n - done);
 	int error = errno;
 	if (f >= 0)
 		close(f);
-	if (n >= 0)
-		return true;
-	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->path.at,
-	           strerror(error));
-	c->failed = true;
-	return false;
+	errno = error;
+	if (n < 0)
+		report_unwritable(c);
+	return n >= 0;
 }
 
 /* ---- running */

@@ -121,6 +121,49 @@ static void test_others(void)
 	CHECK_EQ(count_files(), 5);
 }
 
+/* Links that another program made, to have hirc overwrite the file "victim". */
+static void test_planted(void)
+{
+	char name[64];
+	struct file_writer w;
+	struct stat is;
+	CHECK(mkdir("all", 0777) == 0 && put("victim", "kept"));
+	snprintf(name, sizeof name, "all/out.%ld.tmp", (long)getpid()); /* a name that can be guessed */
+	CHECK(symlink("../victim", name) == 0);
+	CHECK(put("all/out", "written") && file_try_replace("all/out"));
+	check_holds("all/out", "written");
+	check_holds("victim", "kept");
+	CHECK(file_begin(&w, "all/out") && lstat(w.side, &is) == 0 && S_ISREG(is.st_mode));
+	CHECK(!strncmp(w.side, "all/out.", 8) && strcmp(w.side, name) != 0); /* in the folder of the file */
+	char *first = strdup(w.side);
+	CHECK(file_end(&w, false) && file_begin(&w, "all/out") && strcmp(w.side, first) != 0);
+	CHECK(file_end(&w, false));
+	free(first);
+	unlink(name);
+	/* two links, and the second one leads nowhere */
+	CHECK(symlink("second", "all/first") == 0 && symlink("../victim2", "all/second") == 0);
+	CHECK(put("all/first", "made"));
+	check_holds("victim2", "made");
+	CHECK(symlink("round", "all/round") == 0 && !put("all/round", "no end"));
+	CHECK_EQ(errno, ELOOP);
+	if (geteuid() == 0) { /* the only user who can make a link of another user */
+		CHECK(symlink("../victim", "all/out.json") == 0 && symlink("out.json", "all/own") == 0);
+		CHECK(lchown("all/out.json", 65534, 65534) == 0);
+		CHECK(put("all/out.json", "the folder is not for all"));
+		CHECK(chmod("all", 01777) == 0 && !put("all/out.json", "planted"));
+		CHECK_EQ(errno, EACCES);
+		CHECK(!put("all/own", "planted") && !file_try_replace("all/out.json"));
+		check_holds("victim", "the folder is not for all");
+		unlink("all/out.json");
+		unlink("all/own");
+	}
+	for (const char *const *at = (const char *const[]){"victim", "victim2", "all/out", "all/first",
+	                                                   "all/second", "all/round", NULL};
+	     *at; at++)
+		unlink(*at);
+	CHECK(rmdir("all") == 0);
+}
+
 int main(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
@@ -129,6 +172,7 @@ int main(void)
 	test_full();
 	test_pieces();
 	test_others();
+	test_planted();
 	for (const char *const *name = (const char *const[]){"a", "x.npy", "link", "nowhere", "there", NULL};
 	     *name; name++)
 		unlink(*name);
