@@ -6,6 +6,7 @@
  *     cuda_clock.c      times of events on the host's clock
  *     nvtx.c            ranges for tools
  *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
+ *     cuda_cache.c      cubins on disk
  *     gemm.c            contractions, by cuBLASLt
  *     record.c          the calls as text, without a GPU; record_*.c: one library each
  *     launch_cache.c    launches of tasks that are run again

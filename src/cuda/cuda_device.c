@@ -1,4 +1,5 @@
 /* cuda_device: opens and closes the device "cuda". */
+#include "cuda/cuda_cache.h"
 #include "cuda/cuda_device.h"
 #include "cuda/gpu_assignment.h"
 #include "cuda/launch_cache.h"
@@ -131,7 +132,10 @@ static enum status open_device(struct rt_job *job, const struct cuda_calls *call
 
 enum status cuda_open(struct rt_job *job, struct rt_device **out)
 {
-	return open_device(job, NULL, out);
+	enum status status = open_device(job, NULL, out);
+	if (status == STATUS_OK)
+		cuda_cache_warn(job);
+	return status;
 }
 
 enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *calls, struct rt_device **out)

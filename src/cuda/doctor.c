@@ -1,7 +1,7 @@
 /* doctor: examines driver, GPUs and NVIDIA's libraries for `hirc doctor`. */
 #include "base/str.h"
 #include "cuda/api.h"
-#include "cuda/cuda_compile.h"
+#include "cuda/cuda_cache.h"
 #include "cuda/open.h"
 #include <string.h>
 
@@ -155,18 +155,22 @@ static void examine_libraries(struct findings *f)
 
 static void examine_cache(struct findings *f)
 {
-	struct buf folder = {0};
+	struct buf folder = {0}, why = {0};
 	const char *said = getenv("HIRC_CACHE");
 	if (said && !strcmp(said, "off"))
 		finding_add(f, FINDING_WARNING, "cache", "unset HIRC_CACHE",
 		            "HIRC_CACHE=off: each process compiles its kernels again");
-	else if (cuda_cache_folder(&folder))
+	else if (cuda_cache_folder(&folder, &why))
 		finding_add(f, FINDING_OK, "cache", NULL, "compiled kernels are in %s", folder.at);
+	else if (why.n)
+		finding_add(f, FINDING_WARNING, "cache", "export XDG_CACHE_HOME=/a/folder/of/your/own",
+		            "%s: each process compiles its kernels again", why.at);
 	else
 		finding_add(f, FINDING_WARNING, "cache",
 		            "export XDG_CACHE_HOME=/a/folder/that/can/be/written",
 		            "no folder for compiled kernels: each process compiles them again");
 	buf_free(&folder);
+	buf_free(&why);
 }
 
 void cuda_doctor(struct findings *f, int *gpus)

@@ -4,6 +4,7 @@
 #include <glob.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 static int compiled;   /* number of programs compiled by this process */
 static bool refuses;   /* refuse the next program */
@@ -120,8 +121,71 @@ static size_t damage(const char *folder, long bytes, long change)
 	return n;
 }
 
+static bool same_key(struct cuda_cache_key a, struct cuda_cache_key b)
+{
+	return a.a == b.a && a.b == b.b;
+}
+
+/* The key depends on everything that the compiler reads, and on where one word ends. */
+static void test_keys(void)
+{
+	static const char *const option[][2] = {{"-a", "-b"}, {"-a", "-c"}, {"-a-", "b"}, {"-b", "-a"}};
+	struct cuda_cache_key first = cuda_cache_key("source", 2, option[0], 13, 1);
+	CHECK(same_key(first, cuda_cache_key("source", 2, option[0], 13, 1)));
+	for (int k = 1; k < 4; k++)
+		CHECK(!same_key(first, cuda_cache_key("source", 2, option[k], 13, 1)));
+	CHECK(!same_key(first, cuda_cache_key("source", 1, option[0], 13, 1)));
+	CHECK(!same_key(first, cuda_cache_key("source-", 2, option[0], 13, 1)));
+	CHECK(!same_key(first, cuda_cache_key("source", 2, option[0], 13, 2)));
+	CHECK(!same_key(first, cuda_cache_key("source", 2, option[0], 1, 31)));
+}
+
+static const char *in(const char *folder, const char *name)
+{
+	static char path[256];
+	snprintf(path, sizeof path, "%s%s", folder, name);
+	return path;
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat is = {0};
+	CHECK_EQ(stat(path, &is), 0);
+	return is.st_mode & 07777;
+}
+
+/* A folder that other users may write, or own. */
+static void test_others(const char *folder)
+{
+	static const char *const part[] = {"/hirc", "/hirc/kernels"};
+	CHECK_EQ(mode_of(in(folder, "/hirc/kernels")), 0700);
+	CHECK_EQ(chmod(in(folder, "/hirc/kernels"), 0755), 0);
+	CHECK_EQ(compiled_anew(), 0);
+	CHECK_EQ(mode_of(in(folder, "/hirc/kernels")), 0700);
+	for (int k = 0; k < 2; k++) {
+		CHECK_EQ(chmod(in(folder, part[k]), 0720), 0);
+		CHECK_EQ(compiled_anew(), 2);
+		CHECK_EQ(mode_of(in(folder, part[k])), 0720);
+		CHECK_EQ(chmod(in(folder, part[k]), 01702), 0); /* the sticky bit does not help */
+		CHECK_EQ(compiled_anew(), 2);
+		CHECK_EQ(chmod(in(folder, part[k]), 0700), 0);
+		CHECK_EQ(compiled_anew(), 0);
+		if (geteuid() != 0) /* alone can give a folder away */
+			continue;
+		CHECK_EQ(chown(in(folder, part[k]), 65534, 65534), 0);
+		CHECK_EQ(compiled_anew(), 2);
+		CHECK_EQ(chown(in(folder, part[k]), 0, 0), 0);
+	}
+	CHECK_EQ(chmod(folder, 0777), 0);
+	CHECK_EQ(compiled_anew(), 2);
+	CHECK_EQ(chmod(folder, 01777), 0); /* as /tmp */
+	CHECK_EQ(compiled_anew(), 0);
+	CHECK_EQ(chmod(folder, 0700), 0);
+}
+
 int main(void)
 {
+	test_keys();
 	char folder[] = "/tmp/hirc_cache_XXXXXX", command[64];
 	CHECK(mkdtemp(folder) != NULL);
 	setenv("XDG_CACHE_HOME", folder, 1);
@@ -140,6 +204,7 @@ int main(void)
 	damage(folder, 0, 0);
 	CHECK_EQ(compiled_anew(), 2);
 	CHECK_EQ(compiled_anew(), 0);
+	test_others(folder);
 	major = 12; /* another version of NVRTC uses other files */
 	CHECK_EQ(compiled_anew(), 2);
 	CHECK_EQ(damage(folder, -1, 0), 4);
