@@ -66,7 +66,7 @@ table() {
 # start: runs the job in the background and waits until rank 2 stands in its receive; the ranks are
 # the children of $job, in order.
 start() {
-	env --default-signal=INT "$hirc" run --no-check --np=4 "$@" "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+	env --default-signal=INT,HUP "$hirc" run --no-check --np=4 "$@" "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
 	ranks=
 	for i in $(seq 100); do
@@ -134,7 +134,7 @@ stopped_rank() {
 
 # Ranks that are threads: one process, which tells of itself. A sanitizer tells of crashes otherwise.
 ended_threads() {
-	env --default-signal=INT "$hirc" run --no-check --np=4 --bootstrap=thread "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
+	env --default-signal=INT,HUP "$hirc" run --no-check --np=4 --bootstrap=thread "$scratch/stuck.hir" >"$scratch/out" 2>&1 &
 	job=$!
 	sleep 1
 	kill -$1 $job
@@ -196,9 +196,11 @@ try killed_rank
 try killed_launcher
 try ended_launcher TERM
 try ended_launcher INT
+try ended_launcher HUP
 try stopped_rank
 try ended_threads SEGV
 try ended_threads TERM
+try ended_threads HUP
 if "$hirc" --version | grep -q 'features:.* mpi' && command -v mpirun >/dev/null; then
 	try killed_rank_mpi shm
 	try killed_rank_mpi mpi

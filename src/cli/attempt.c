@@ -2,6 +2,7 @@
 #include "cli/attempt.h"
 #include "base/arena.h"
 #include "golden/child.h"
+#include "rt/signals.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -44,8 +45,7 @@ static sigset_t ending_signals(void)
 {
 	sigset_t s;
 	sigemptyset(&s);
-	sigaddset(&s, SIGINT);
-	sigaddset(&s, SIGTERM);
+	rt_signals_add_ends(&s);
 	return s;
 }
 
@@ -53,7 +53,7 @@ int attempt_interrupted(void)
 {
 	sigset_t pending;
 	sigpending(&pending);
-	return sigismember(&pending, SIGINT) ? SIGINT : sigismember(&pending, SIGTERM) ? SIGTERM : 0;
+	return rt_signals_find_end(&pending);
 }
 
 static void report_unwritable(struct attempt_command *c)

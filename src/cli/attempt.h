@@ -48,7 +48,7 @@ bool attempt_read(struct attempt_command *c, const struct command_line *line, co
                   const char *color);
 /* Prints the messages of c->d, and frees it. */
 void attempt_close(struct attempt_command *c);
-/* Chooses the path for variants of the program, and blocks SIGINT and SIGTERM so that attempt_interrupted can
+/* Chooses the path for variants of the program, and blocks SIGTERM, SIGINT and SIGHUP so that attempt_interrupted can
  * report them. path, text: of the original. False after reporting. */
 bool attempt_begin(struct attempt_command *c, const char *path, const struct buf *text);
 /* Runs the command on a text. extra: further arguments; NULL: none. False: the command could not be run

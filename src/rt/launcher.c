@@ -19,10 +19,7 @@ void rt_launcher_listen(struct rt_launcher *l)
 	sigemptyset(&l->awaited);
 	sigaddset(&l->awaited, SIGCHLD);
 	sigaddset(&l->awaited, SIGUSR1);
-	if (rt_signals_heard(SIGTERM))
-		sigaddset(&l->awaited, SIGTERM);
-	if (rt_signals_heard(SIGINT))
-		sigaddset(&l->awaited, SIGINT);
+	rt_signals_add_ends(&l->awaited);
 	signal(SIGCHLD, SIG_DFL); /* if it was ignored, ranks could end unnoticed */
 	sigprocmask(SIG_BLOCK, &l->awaited, &l->before);
 	atomic_store(&l->shared->board->launcher, getpid());
@@ -130,7 +127,7 @@ enum status rt_launcher_wait(struct rt_launcher *l)
 			break;
 		struct timespec limit = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
 		int signal = sigtimedwait(&l->awaited, NULL, us < 0 ? NULL : &limit);
-		if (!l->signal && (signal == SIGTERM || signal == SIGINT))
+		if (!l->signal && signal > 0 && signal != SIGCHLD && signal != SIGUSR1)
 			told_to_end(l, signal);
 	}
 	while (sigtimedwait(&l->awaited, NULL, &(struct timespec){0}) > 0)

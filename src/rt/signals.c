@@ -2,7 +2,7 @@
  * kill, sigaction. */
 #include "rt/signals.h"
 #include "rt/rt_report.h"
-#include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,25 +10,25 @@
 
 enum { STACK_BYTES = 256 << 10 /* stack of a handler, since the normal stack may be full */ };
 
-static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
-static const int ends[] = {SIGTERM, SIGINT};
+/* Crashes, then the signals that tell a process to end. */
+static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGTERM, SIGINT, SIGHUP};
 
-enum { CRASHES = sizeof crashes / sizeof *crashes, ENDS = sizeof ends / sizeof *ends };
+enum { CRASHES = 4, CAUGHT = sizeof caught / sizeof *caught };
 
 /* The data of the handlers, which have no other argument. */
 static struct {
 	struct rt_board *_Atomic board; /* NULL: print nothing */
 	int rank;
-	struct sigaction before[CRASHES + ENDS];
+	struct sigaction before[CAUGHT];
 	void *stack;
 } state;
 
 static int place_of(int signal)
 {
-	for (int k = 0; k < CRASHES; k++)
-		if (crashes[k] == signal)
-			return k;
-	return signal == ends[0] ? CRASHES : CRASHES + 1;
+	int k = 0;
+	while (caught[k] != signal)
+		k++;
+	return k;
 }
 
 static void report_signal(int signal)
@@ -62,10 +62,25 @@ static void forward_signal(int signal)
 		kill(atomic_load_explicit(&b->launcher, memory_order_relaxed), signal);
 }
 
-int rt_signals_heard(int signal)
+static bool is_heard(int signal)
 {
 	struct sigaction now;
 	return sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_IGN;
+}
+
+void rt_signals_add_ends(sigset_t *out)
+{
+	for (int k = CRASHES; k < CAUGHT; k++)
+		if (is_heard(caught[k]))
+			sigaddset(out, caught[k]);
+}
+
+int rt_signals_find_end(const sigset_t *set)
+{
+	for (int k = CRASHES; k < CAUGHT; k++)
+		if (sigismember(set, caught[k]))
+			return caught[k];
+	return 0;
 }
 
 /* Returns true if a signal has a handler already: a sanitizer tells more about a crash than the default. */
@@ -94,11 +109,11 @@ void rt_signals_begin(struct rt_board *b, int rank)
 			state.stack = at;
 	}
 	for (int k = 0; k < CRASHES; k++)
-		if (!is_taken(crashes[k]))
-			sigaction(crashes[k], &a, &state.before[k]);
-	for (int k = 0; k < ENDS; k++)
-		if (rt_signals_heard(ends[k]))
-			sigaction(ends[k], &a, &state.before[CRASHES + k]);
+		if (!is_taken(caught[k]))
+			sigaction(caught[k], &a, &state.before[k]);
+	for (int k = CRASHES; k < CAUGHT; k++)
+		if (is_heard(caught[k]))
+			sigaction(caught[k], &a, &state.before[k]);
 }
 
 static void put_back(int signal)
@@ -111,10 +126,8 @@ static void put_back(int signal)
 void rt_signals_end(void)
 {
 	atomic_store(&state.board, NULL);
-	for (int k = 0; k < CRASHES; k++)
-		put_back(crashes[k]);
-	for (int k = 0; k < ENDS; k++)
-		put_back(ends[k]);
+	for (int k = 0; k < CAUGHT; k++)
+		put_back(caught[k]);
 	if (state.stack) {
 		sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
 		munmap(state.stack, STACK_BYTES);
@@ -126,7 +139,7 @@ void rt_signals_forward(struct rt_board *b)
 {
 	const struct sigaction a = {.sa_handler = forward_signal, .sa_flags = SA_RESTART};
 	atomic_store(&state.board, b);
-	for (int k = 0; k < ENDS; k++)
-		if (rt_signals_heard(ends[k]))
-			sigaction(ends[k], &a, &state.before[CRASHES + k]);
+	for (int k = CRASHES; k < CAUGHT; k++)
+		if (is_heard(caught[k]))
+			sigaction(caught[k], &a, &state.before[k]);
 }
