@@ -21,6 +21,7 @@
 
 enum {
 	GRACE_US = 1000000, /* time for the others to reach the end after a failure */
+	LOST_US = 3000000,  /* time for the launcher to end this rank after another one has died */
 	POLL_US = 200,      /* time between looks at a slow exchange */
 	QUICK_LOOKS = 200,  /* looks before the first sleep */
 };
@@ -299,20 +300,27 @@ static enum status exchange_endings(struct rt_job *job, enum status status)
 	int64_t failed_at = 0;
 	MPI_Request request;
 	int done = 0;
-	bool ok = m->end != MPI_COMM_NULL &&
-	          RT_MPI(job, MPI_Iallgather(&own, 1, MPI_INT, all, 1, MPI_INT, m->end, &request));
+	bool can_meet = m->end != MPI_COMM_NULL, lost = false;
+	bool ok =
+	    can_meet && RT_MPI(job, MPI_Iallgather(&own, 1, MPI_INT, all, 1, MPI_INT, m->end, &request));
 	for (int look = 0; ok && !done; look++) {
 		ok = RT_MPI(job, MPI_Test(&request, &done, MPI_STATUS_IGNORE));
 		if (status == STATUS_OK)
 			status = rt_job_lost(job) ? STATUS_INTERNAL : rt_job_status(job);
 		if (status != STATUS_OK && failed_at == 0)
 			failed_at = rt_clock_us();
-		if (failed_at && (rt_clock_us() - failed_at > GRACE_US || rt_alive_lost(job->board) >= 0))
-			ok = false; /* a rank that has died does not come */
+		lost = lost || (failed_at && rt_alive_lost(job->board) >= 0);
+		if (failed_at && rt_clock_us() - failed_at > (lost ? LOST_US : GRACE_US))
+			break;
 		if (look > QUICK_LOOKS && !done)
 			sleep_us(POLL_US);
 	}
-	if (!ok) {
+	if (!done) {
+		/* The launcher ends a job that lost a rank, with the exit code of that rank, unless another
+		 * rank exits before it notices. A call of MPI may have failed since a rank of another host
+		 * has died. */
+		if (can_meet && !ok)
+			sleep_us(LOST_US);
 		/* Exiting without MPI_Finalize makes mpirun end all ranks and use the exit code, as
 		 * MPI_Abort does. It is the last resort: after either, mpirun of Open MPI 4.1 sometimes
 		 * hangs or crashes (a race in PMIx_server_finalize). */
