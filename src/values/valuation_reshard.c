@@ -80,26 +80,39 @@ void value_reshard_sides(const struct module *m, op_id op, uint32_t rank, struct
 			out->parts *= (uint32_t)of->size[a];
 }
 
+/* Finds the rank among the members of the meeting, those of both meshes. Returns false if it is none. */
+static bool find_member(const struct valuation *v, op_id op, uint32_t rank, uint32_t *member, uint32_t *n)
+{
+	const struct module *m = v->m;
+	const mesh_id from = m->type.at[m->value.at[op_read(m, op, 0)].type].mesh,
+	              to = m->type.at[m->value.at[op_result(m, op, 0)].type].mesh;
+	bool is_one = false;
+	if (from && from == to) {
+		*n = m->mesh.at[from].device_count;
+		return mesh_position(&m->mesh.at[from], rank, member);
+	}
+	*member = *n = 0;
+	for (uint32_t k = 0; k < v->rank_n; k++) {
+		uint32_t position;
+		if (from && to && !mesh_position(&m->mesh.at[from], k, &position) &&
+		    !mesh_position(&m->mesh.at[to], k, &position))
+			continue;
+		is_one |= k == rank;
+		*member += k < rank;
+		++*n;
+	}
+	return is_one;
+}
+
 void value_meet_reshard(struct value_rank *r, op_id op)
 {
-	struct valuation *v = r->v;
-	const struct module *m = v->m;
+	const struct module *m = r->v->m;
 	struct value_party p = {.op = op, .rank = r->rank, .root = -1, .peer = -1};
 	struct value_channel key = {.tag = op};
-	uint32_t member = 0;
-	bool is_here = false;
-	for (uint32_t rank = 0; rank < v->rank_n; rank++) {
-		struct reshard_sides s;
-		value_reshard_sides(m, op, rank, &s);
-		if (s.gives < 0 && s.takes_from < 0)
-			continue;
-		is_here |= rank == r->rank;
-		member += rank < r->rank;
-		key.n++;
-	}
+	uint32_t member;
 	if (m->op.at[op].def_n)
 		value_view_make(r, op_result(m, op, 0));
-	if (!is_here)
+	if (!find_member(r->v, op, r->rank, &member, &key.n))
 		return;
 	value_view_bind_by_operands(r, op, op_result(m, op, 0));
 	p.in = *value_view_get(r, op_read(m, op, 0));
