@@ -1,5 +1,6 @@
 /* bootstrap_thread: runs ranks as threads of this process, with the same transport code. */
 #include "base/arena.h"
+#include "rt/bell.h"
 #include "rt/bootstrap_shared.h"
 #include "rt/rt_region.h"
 #include "rt/signals.h"
@@ -9,11 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
-	LOOK_NS = 50000000,  /* interval at which the launcher tests if the job has failed */
+	LOOK_US = 50000,     /* interval at which the launcher tests if the job has failed */
 	GRACE_US = 10000000, /* time for ranks to stop after a failure */
 };
 
@@ -31,6 +31,8 @@ struct thread_rank {
 	struct handed *handed;   /* set by rank 0 */
 	pthread_t thread;
 	bool started;
+	_Atomic bool returned;
+	struct rt_bell *ended; /* of the launcher: rung by each rank that returns */
 	rt_rank_main *main;
 	void *arg;
 	int status;
@@ -103,6 +105,8 @@ static void *rank_run(void *at)
 	r->status = r->main(&r->job, r->arg);
 	rt_job_host(&r->job, "finished");
 	rt_job_fail(&r->job, (enum status)r->status);
+	atomic_store(&r->returned, true);
+	rt_bell_ring(r->ended);
 	return NULL;
 }
 
@@ -112,13 +116,12 @@ static void join_rank(struct rt_job *launcher, struct thread_rank *r)
 {
 	int64_t failed_at = 0;
 	for (;;) {
-		struct timespec until;
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += LOOK_NS;
-		until.tv_sec += until.tv_nsec / 1000000000;
-		until.tv_nsec %= 1000000000;
-		if (pthread_timedjoin_np(r->thread, NULL, &until) == 0)
+		uint32_t seen = rt_bell_read(r->ended);
+		if (atomic_load(&r->returned)) {
+			pthread_join(r->thread, NULL);
 			return;
+		}
+		rt_bell_wait(r->ended, seen, LOOK_US);
 		enum status status = rt_job_status(launcher);
 		if (status == STATUS_OK)
 			continue;
@@ -142,6 +145,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 		return STATUS_INTERNAL;
 	launcher.board = s->board;
 	rt_signals_begin(s->board, -1);
+	struct rt_bell ended = {0};
 	struct thread_rank *rank = mem_zalloc((size_t)np * sizeof *rank);
 	for (int r = 0; r < np; r++) {
 		struct thread_rank *t = &rank[r];
@@ -150,6 +154,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 		t->job.boot = &thread_bootstrap;
 		t->job.boot_state = &t->member;
 		t->member = (struct rt_member){.shared = s, .memory = -1};
+		t->ended = &ended;
 		t->main = rank_main;
 		t->arg = arg;
 		int error = pthread_create(&t->thread, NULL, rank_run, t);
