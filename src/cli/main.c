@@ -8,8 +8,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static void print_help(FILE *out)
 {
@@ -88,6 +90,22 @@ static void keep_streams(void)
 			open("/dev/null", flags[fd]); /* open takes the lowest free number, which is fd */
 }
 
+/* Returns false after a message if a program that the limits on nesting allow could need more stack than there
+ * is. The deepest one takes 2 MiB, and 4 MiB with a sanitizer. */
+static bool has_stack(void)
+{
+	enum { NEEDED = 4 << 20 };
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= NEEDED)
+		return true;
+	fprintf(
+	    stderr,
+	    "hirc: error: the stack is limited to %llu KiB, and hirc needs %d KiB (`ulimit -s 8192` sets the "
+	    "usual limit)\n",
+	    (unsigned long long)limit.rlim_cur >> 10, NEEDED >> 10);
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	/* A closed pipe or a limit on the size of files must be a failed write, also on ranks: then
@@ -95,7 +113,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	keep_streams();
-	int status = run_command(argc, argv);
+	int status = has_stack() ? run_command(argc, argv) : STATUS_ABSENT;
 	enum status written = output_status(output_flush());
 	return written == STATUS_UNREAD || status == STATUS_OK ? (int)written : status;
 }
