@@ -7,11 +7,12 @@
  *     {"file":"a.hir","line":3,"column":12,"severity":"error","code":"E0203","message":"…",
  *      "notes":[{"message":"…"}]}
  *
- * A source line is shown as it is, except that control characters become blanks
- * and that a very long line is cut to the part around the caret. No line is
- * shown if a message points at an empty one. */
+ * A source line is shown as it is, except that characters that a terminal obeys
+ * are escaped and that a very long line is cut to the part around the caret. No
+ * line is shown if a message points at an empty one. */
 #include "base/diag.h"
 #include "base/arena.h"
+#include "base/escape.h"
 #include "base/json_put.h"
 #include "base/str.h"
 #include <assert.h>
@@ -161,16 +162,10 @@ static void put_color(struct diag *d, const char *code)
 		buf_puts(&d->text, code);
 }
 
-/* Appends a text of the user to a message. Escapes control characters, so that none reaches the terminal. */
+/* Appends a text of the user to a message, so that the terminal obeys none of it. */
 static void put_safe(struct buf *b, const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-			buf_printf(b, "\\x%02x", c);
-		else
-			buf_putc(b, (char)c);
-	}
+	escape_put(b, s, strlen(s));
 }
 
 static bool is_continuation(char c) /* a byte within a UTF-8 sequence, which takes no column */
@@ -205,19 +200,24 @@ static void put_snippet(struct diag *d, uint32_t at, uint32_t length, uint32_t c
 	const char *before = from > line ? "..." : "", *after = to < end ? "..." : "";
 
 	buf_printf(b, "  %s", before);
-	for (uint32_t i = from; i < to; i++)
-		buf_putc(b, ((unsigned char)text[i] < 0x20 && text[i] != '\t') || text[i] == 0x7f ? ' '
-		                                                                                  : text[i]);
+	unsigned under = 0;      /* columns of the underlined text */
+	struct buf blanks = {0}; /* before the caret; tabs stay tabs, so that it is in its place */
+	for (uint32_t i = from; i < to;) {
+		unsigned columns;
+		uint32_t bytes = escape_put_character(b, text + i, to - i, &columns);
+		if (i < at)
+			buf_pad(&blanks, text[i] == '\t' ? '\t' : ' ', columns);
+		else if (i - at < length)
+			under += columns;
+		i += bytes;
+	}
 	buf_printf(b, "%s\n  ", after);
 	buf_pad(b, ' ', (unsigned)strlen(before));
-	for (uint32_t i = from; i < at && i < to; i++)
-		if (!is_continuation(text[i]))
-			buf_putc(b, text[i] == '\t' ? '\t' : ' ');
+	buf_putn(b, blanks.at, blanks.n);
+	buf_free(&blanks);
 	put_color(d, color_caret);
 	buf_putc(b, '^');
-	for (uint32_t i = at + 1; i < to && i - at < length; i++)
-		if (!is_continuation(text[i]))
-			buf_putc(b, '~');
+	buf_pad(b, '~', under > 1 ? under - 1 : 0);
 	put_color(d, color_off);
 	buf_putc(b, '\n');
 }

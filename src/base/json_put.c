@@ -1,5 +1,6 @@
 /* json_put: see json_put.h. */
 #include "base/json_put.h"
+#include "base/escape.h"
 #include "base/source.h"
 
 void json_put_string(struct buf *out, const char *text)
@@ -12,6 +13,7 @@ void json_put_string(struct buf *out, const char *text)
 	for (size_t left = strlen(text); left;) {
 		unsigned char c = (unsigned char)*text;
 		unsigned n = source_utf8_length(text, left);
+		uint32_t code;
 		if (!n)
 			buf_puts(out, "\xef\xbf\xbd"); /* invalid UTF-8, which JSON does not allow */
 		else if (c == '"' || c == '\\')
@@ -20,8 +22,8 @@ void json_put_string(struct buf *out, const char *text)
 			buf_puts(out, "\\n");
 		else if (c == '\t')
 			buf_puts(out, "\\t");
-		else if (c < 0x20 || c == 0x7f)
-			buf_printf(out, "\\u%04x", c);
+		else if ((code = escape_find(text, left, &n)) != 0)
+			buf_printf(out, "\\u%04x", (unsigned)code);
 		else
 			buf_putn(out, text, n);
 		text += n ? n : 1;

@@ -113,7 +113,7 @@ static bool check_options(struct show_command *c, enum picture picture)
 static bool write_out(struct show_command *c, const struct buf *text)
 {
 	if (!c->output || !strcmp(c->output, "-"))
-		return output_write(text);
+		return output_write_escaped(text);
 	if (file_replace(c->output, &(struct file_part){text->at, text->n}, 1))
 		return true;
 	diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,

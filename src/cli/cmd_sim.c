@@ -85,7 +85,7 @@ static bool write_timeline(struct sim_command *c, struct timeline *t)
 	          write_output(c, c->json, t, put_json);
 	if (!is_stdout(c->json) && !is_stdout(c->trace) && !is_stdout(c->svg) && !is_stdout(c->schedule)) {
 		timeline_print(t, &c->print, &text);
-		ok &= output_write(&text);
+		ok &= output_write_escaped(&text);
 	}
 	buf_free(&text);
 	return ok;

@@ -105,7 +105,7 @@ static bool report_explanation(struct explain_program *p, struct explanation *x,
 		explain_csv(x, &text);
 	else
 		explain_print(x, &p->output, &text);
-	bool ok = output_write(&text);
+	bool ok = output_write_escaped(&text);
 	vec_free(&advice);
 	buf_free(&text);
 	return ok;

@@ -1,5 +1,6 @@
 /* output: see output.h. */
 #include "cli/output.h"
+#include "base/escape.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -35,6 +36,15 @@ bool output_write(const struct buf *text)
 	if (fwrite(text->at, 1, text->n, stdout) != text->n)
 		return report_unwritable(errno);
 	return output_flush();
+}
+
+bool output_write_escaped(const struct buf *text)
+{
+	struct buf shown = {.error = text->error};
+	escape_put(&shown, text->at, text->n);
+	bool ok = output_write(&shown);
+	buf_free(&shown);
+	return ok;
 }
 
 bool output_flush(void)

@@ -10,6 +10,8 @@
 
 /* Prints a text, or the rest of it after buf_drain. */
 bool output_write(const struct buf *text);
+/* The same for text that people read, and that is no program: escapes characters that a terminal obeys. */
+bool output_write_escaped(const struct buf *text);
 /* Flushes stdout; main does this at the end of every command. */
 bool output_flush(void);
 /* Returns the exit code. ok: the result of output_write or output_flush. */

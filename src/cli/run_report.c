@@ -236,7 +236,7 @@ static void put_json_verdict(const struct check_verdict *v, struct buf *out)
 
 static bool print_text(struct buf *text)
 {
-	bool ok = output_write(text);
+	bool ok = output_write_escaped(text);
 	buf_free(text);
 	return ok;
 }

@@ -1,5 +1,6 @@
 /* svg: see svg.h. */
 #include "draw/svg.h"
+#include "base/escape.h"
 #include "base/source.h"
 #include "draw/embedded.h"
 #include <math.h>
@@ -30,8 +31,8 @@ static void put_attribute(struct svg *s, const char *name, double x)
 	buf_putc(&s->body, '"');
 }
 
-/* Puts one character: a blank for a character that XML does not allow, U+FFFD for a byte that is not UTF-8.
- * Returns its bytes. */
+/* Puts one character: a blank for a character that XML does not allow, U+FFFD for a byte that is not UTF-8, and
+ * as text a character that changes the order of others. Returns its bytes. */
 static size_t put_character(struct buf *out, const char *text, size_t n)
 {
 	size_t length = source_utf8_length(text, n);
@@ -39,8 +40,11 @@ static size_t put_character(struct buf *out, const char *text, size_t n)
 		buf_puts(out, "\xef\xbf\xbd");
 		return 1;
 	}
+	unsigned bytes, columns;
 	if ((unsigned char)*text < ' ' && *text != '\n')
 		buf_putc(out, ' ');
+	else if (escape_find(text, n, &bytes))
+		return escape_put_character(out, text, n, &columns);
 	else
 		buf_putn(out, text, length);
 	return length;

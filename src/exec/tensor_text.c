@@ -1,5 +1,6 @@
 /* tensor_text: see tensor_text.h. */
 #include "exec/tensor_text.h"
+#include "base/escape.h"
 #include "rt/convert.h"
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static void write_element(enum dtype t, const void *at, char *text)
 void tensor_text_put_head(struct buf *out, const char *name, enum dtype t, unsigned rank,
                           const int64_t *extent)
 {
-	buf_printf(out, "%s: %s[", name, dtype_name(t));
+	escape_put(out, name, strlen(name));
+	buf_printf(out, ": %s[", dtype_name(t));
 	for (unsigned a = 0; a < rank; a++)
 		buf_printf(out, "%s%lld", a ? ", " : "", (long long)extent[a]);
 	buf_puts(out, "]\n");

@@ -1,4 +1,5 @@
 /* plan_label: keeps the text of statements for messages of running ranks. */
+#include "base/escape.h"
 #include "ir/edit.h"
 #include "ir/print.h"
 #include "plan/planner.h"
@@ -7,7 +8,7 @@
 struct plan_labels *plan_labels_new(struct module *m)
 {
 	struct plan_labels *l = mem_zalloc(sizeof *l);
-	struct buf text = {0};
+	struct buf text = {0}, shown = {0};
 	l->arena = arena_new();
 	l->n = m->op.n;
 	l->at = arena_new_array(l->arena, struct plan_label, m->op.n);
@@ -23,16 +24,21 @@ struct plan_labels *plan_labels_new(struct module *m)
 		size_t n = text.n;
 		while (n && *statement == ' ')
 			statement++, n--;
-		l->at[o].statement = arena_strndup(l->arena, statement, n);
+		shown.n = 0;
+		escape_put(&shown, statement, n);
+		l->at[o].statement = arena_strndup(l->arena, shown.at, shown.n);
 		if (m->source && m->op.at[o].at != DIAG_NOWHERE) {
 			uint32_t line, column;
 			source_position(m->source, m->op.at[o].at, &line, &column);
 			l->at[o].line = line;
-			l->at[o].where =
-			    arena_printf(l->arena, "%s:%u", source_name(m->source, m->op.at[o].at), line);
+			const char *file = source_name(m->source, m->op.at[o].at);
+			shown.n = 0;
+			escape_put(&shown, file, strlen(file));
+			l->at[o].where = arena_printf(l->arena, "%s:%u", shown.at, line);
 		}
 	}
 	buf_free(&text);
+	buf_free(&shown);
 	return l;
 }
 

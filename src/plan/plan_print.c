@@ -1,6 +1,7 @@
 /* plan_print: prints a plan for --dump-plan and goldens. */
 #include "ir/expr.h"
 #include "ir/print.h"
+#include "ir/spelling.h"
 #include "plan/plan.h"
 #include <string.h>
 
@@ -34,7 +35,7 @@ static void put_name(struct printer *x, value_id v)
 {
 	const struct value *o = &x->m->value.at[v];
 	if (o->name)
-		buf_puts(x->out, names_text(x->m->names, o->name));
+		spelling_put_name(x->out, names_text(x->m->names, o->name));
 	else if (o->number >= 0)
 		buf_printf(x->out, "T%d", o->number);
 	else

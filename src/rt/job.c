@@ -1,5 +1,6 @@
 /* job: prints messages, sets the status that ends the job, and runs the watchdog. */
 #include "rt/job.h"
+#include "base/escape.h"
 #include "rt/bell.h"
 #include "rt/bootstrap.h"
 #include "rt/rank_alive.h"
@@ -51,12 +52,14 @@ static void print_error(struct rt_job *job, struct rt_origin at, const char *for
 {
 	if (!speaks(job))
 		return;
-	struct buf b = {0};
+	struct buf b = {0}, text = {0};
 	if (job->rank >= 0)
 		buf_printf(&b, "hirc: rank %d: error: ", job->rank);
 	else
 		buf_puts(&b, "hirc: error: ");
-	buf_vprintf(&b, format, args);
+	buf_vprintf(&text, format, args);
+	escape_put(&b, text.at, text.n);
+	buf_free(&text);
 	put_host(job, &b);
 	if (at.label) {
 		buf_puts(&b, " (in  ");

@@ -11,14 +11,16 @@
 
 /* ---- meaning of the argument */
 
+/* Finds a tensor by its name, or as dumps print it: in backquotes, or by its number if it has none. */
 static value_id find_tensor(const struct layout_picture *p, const char *word, size_t n)
 {
+	name_id own = names_find(p->m->names, word, n);
 	struct buf name = {0};
 	value_id found = 0;
 	for (value_id v = 1; v < p->m->value.n && !found; v++) {
 		name.n = 0;
 		ir_print_value_name(p->m, v, &name);
-		if (name.n == n && !memcmp(name.at, word, n) &&
+		if (((own && p->m->value.at[v].name == own) || (name.n == n && !memcmp(name.at, word, n))) &&
 		    (!p->m->value.at[v].def || p->m->op.at[p->m->value.at[v].def].parent))
 			found = v;
 	}
@@ -297,15 +299,27 @@ static bool change_open(struct layout_picture *p, value_id from, value_id to, op
 	return true;
 }
 
+/* Finds the comma between two tensors: the first one, unless it belongs to a name. NULL: there is none. */
+static const char *find_comma(const struct layout_picture *p, const char *what)
+{
+	const char *first = strchr(what, ',');
+	for (const char *at = first; at; at = strchr(at + 1, ','))
+		if (find_tensor(p, what, (size_t)(at - what)) && find_tensor(p, at + 1, strlen(at + 1)))
+			return at;
+	return first;
+}
+
 bool layout_picture_open(struct layout_picture *p, struct module *m, const char *what, struct diag *d)
 {
-	const char *comma = strchr(what, ',');
-	size_t n = comma ? (size_t)(comma - what) : strlen(what);
-	value_id from = 0, to = 0;
+	const char *comma;
+	value_id from, to = 0;
 	op_id op = 0;
 	*p = (struct layout_picture){.m = m, .arena = arena_new()};
 	ir_number(m);
-	from = find_tensor(p, what, n);
+	from = find_tensor(p, what, strlen(what));
+	comma = from || find_statement(m, what, 0) ? NULL : find_comma(p, what);
+	size_t n = comma ? (size_t)(comma - what) : strlen(what);
+	from = comma ? find_tensor(p, what, n) : from;
 	if (comma) {
 		to = find_tensor(p, comma + 1, strlen(comma + 1));
 		if (!from || !to)
