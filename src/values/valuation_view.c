@@ -426,8 +426,11 @@ static void shard(struct value_rank *r, op_id op, struct value_view *x)
 	value_view_place(r, x);
 	/* a type that cuts the axis otherwise may name elements that are not in this buffer */
 	for (unsigned a = 0; a < x->axis_n && !x->unknown; a++)
-		for (struct part_span s = {0}; part_next(&x->part->axis[a], &s);)
-			x->unknown |= !part_has(&whole->axis[a], s);
+		for (struct part_span s = {0}; part_next(&x->part->axis[a], &s) && !x->unknown;)
+			if (!part_has(&whole->axis[a], s)) {
+				value_report_part(r, op, op_read(m, op, 0), a, s, &whole->axis[a]);
+				x->unknown = true;
+			}
 }
 
 static void drop_axis(struct value_view *x, unsigned axis)
