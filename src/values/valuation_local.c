@@ -348,8 +348,19 @@ static fact_id pointwise(struct local *x, const fact_id *in)
 	}
 }
 
-/* The mean is a sum that is divided. A pending average divides by the number of elements on the rank; integers are
- * divided when the sum is complete, and truncate. */
+/* Returns the number of ranks whose parts of an average are pending. */
+static double averaged_parts(const struct module *m, value_id value)
+{
+	const struct domain *d = value_domain(m, value);
+	double n = 1;
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_PARTIAL && d->axis[a].reduce == REDUCE_AVG)
+			n *= (double)ir_mesh(m, value_type(m, value)->mesh)->size[d->axis[a].mesh_axis];
+	return n;
+}
+
+/* The mean is a sum that is divided by the number of all elements. A part of a pending average is multiplied by the
+ * number of parts, by which the average divides. Integers are divided when the sum is complete, and truncate. */
 static fact_id mean(struct local *x, const fact_id *in)
 {
 	struct facts *f = x->r->v->facts;
@@ -358,9 +369,9 @@ static fact_id mean(struct local *x, const fact_id *in)
 	double n = 1;
 	for (unsigned d = 0; d < x->apply.dim_n; d++)
 		if (x->apply.dim[d].kind == EVALUATE_REDUCED)
-			n *= x->apply.reduce == REDUCE_AVG
-			         ? (double)part_count(x->here[d])
-			         : (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
+			n *= (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
+	if (x->apply.reduce == REDUCE_AVG)
+		n /= averaged_parts(x->r->v->m, result);
 	fact_id sum = apply(x, in, 1, OP_SUM);
 	if (!is_integer(x, result))
 		return scale(f, sum, 1 / n);
@@ -614,8 +625,9 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 	}
 	x.apply.label = value_label(r, op, result);
 	x.apply.reduce = reduction_of(x.kind);
-	if (x.kind == OP_MEAN && !r->v->is_logical)
-		value_find_pending(r->v->m, op_result(r->v->m, op, result), &x.apply.reduce);
+	if (x.kind == OP_MEAN && !r->v->is_logical &&
+	    value_find_pending(r->v->m, op_result(r->v->m, op, result), &pending) && pending == REDUCE_AVG)
+		x.apply.reduce = REDUCE_AVG;
 	for (unsigned k = 0; k < x.operand_n; k++)
 		if (x.value[k])
 			value_view_read(r->v, value_view_get(r, x.value[k]), false, &x.in[k]);
