@@ -280,6 +280,11 @@ bool facts_is_complete(const struct facts *f, fact_id fact)
 	return true;
 }
 
+bool facts_is_sum(const struct facts *f, fact_id fact)
+{
+	return f->fact.at[fact].reduce == REDUCE_SUM || f->fact.at[fact].reduce == REDUCE_AVG;
+}
+
 bool facts_is_number(const struct facts *f, fact_id fact, double *out)
 {
 	const struct fact *x = &f->fact.at[fact];
@@ -349,6 +354,44 @@ static bool join_shares(struct facts *f, struct summand *a, const struct summand
 	return true;
 }
 
+/* Returns true if share a has all elements of share b. */
+static bool share_covers(const struct summand *a, const struct summand *b)
+{
+	unsigned found = 0;
+	for (unsigned i = 0; i < a->share_n; i++)
+		for (unsigned k = 0; k < b->share_n; k++)
+			found += !compare_span(&a->share[i], &b->share[k]) &&
+			         a->share[i].lo <= b->share[k].lo && a->share[i].hi >= b->share[k].hi;
+	return found == a->share_n;
+}
+
+static double join_numbers(enum reduce_op reduce, double a, double b)
+{
+	return reduce == REDUCE_MAX    ? fmax(a, b)
+	       : reduce == REDUCE_MIN  ? fmin(a, b)
+	       : reduce == REDUCE_PROD ? a * b
+	                               : a + b;
+}
+
+/* Joins b to a, which have one term and image. Returns false if they stay two summands. */
+static bool join_pair(struct facts *f, enum reduce_op reduce, struct summand *a, const struct summand *b)
+{
+	const bool extreme = reduce == REDUCE_MAX || reduce == REDUCE_MIN;
+	const bool sums = reduce == REDUCE_SUM || reduce == REDUCE_AVG;
+	if (!compare_share(a, b) && (sums || a->term == TERM_ONE)) {
+		a->factor = round_factor(join_numbers(reduce, a->factor, b->factor));
+		return true;
+	}
+	if (a->factor != b->factor)
+		return false;
+	if (extreme && share_covers(a, b))
+		return true;
+	if (!extreme || !share_covers(b, a))
+		return join_shares(f, a, b, extreme);
+	*a = *b;
+	return true;
+}
+
 /* Joins the summands [first, n) of the scratch list, which have one term and image. Returns their new end. */
 static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t first, uint32_t n,
                              term_id *twice)
@@ -364,11 +407,7 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 		for (uint32_t i = first; i < n; i++)
 			for (uint32_t k = i + 1; k < n;) {
 				const bool same = !compare_share(&at[i], &at[k]);
-				const bool adds = same && sums;
-				if (adds)
-					at[i].factor = round_factor(at[i].factor + at[k].factor);
-				else if (at[i].factor != at[k].factor ||
-				         !join_shares(f, &at[i], &at[k], !sums)) {
+				if (!join_pair(f, reduce, &at[i], &at[k])) {
 					k++;
 					continue;
 				}
@@ -379,32 +418,85 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 	}
 	uint32_t kept = first;
 	for (uint32_t i = first; i < n; i++)
-		if (at[i].factor != 0)
+		if (at[i].factor != 0 || !sums)
 			at[kept++] = at[i];
 	return kept;
+}
+
+double facts_identity(enum reduce_op reduce)
+{
+	return reduce == REDUCE_MAX ? -INFINITY : reduce == REDUCE_MIN ? INFINITY : reduce == REDUCE_PROD;
+}
+
+/* Adds the summands of a fact to the scratch list, without those that change nothing: 0 of a sum, 1 of a product. */
+static void push_summands(struct facts *f, enum reduce_op reduce, fact_id fact, double factor)
+{
+	const struct fact *x = &f->fact.at[fact];
+	const bool sums = reduce == REDUCE_SUM || reduce == REDUCE_AVG;
+	if (!x->n && !sums)
+		vec_push(&f->scratch, (struct summand){.term = TERM_ONE});
+	for (uint32_t i = 0; i < x->n; i++) {
+		struct summand s = x->at[i];
+		s.factor = round_factor(s.factor * factor);
+		if (s.term == TERM_ONE ? s.factor != facts_identity(reduce) : s.factor != 0)
+			vec_push(&f->scratch, s);
+	}
+}
+
+static bool are_one_fact(const struct addend *list, unsigned n)
+{
+	for (unsigned k = 0; k < n; k++)
+		if (list[k].fact != list[0].fact || list[k].factor != 1)
+			return false;
+	return true;
+}
+
+/* Returns false if the summands of a fact cannot be joined with others by a reduction, or be multiplied by a factor
+ * one by one. The maximum of two sums is none of their summands, and -max(A, B) is not max(-A, -B): such a fact becomes
+ * a term, if it is complete. */
+static bool can_join(struct facts *f, enum reduce_op reduce, unsigned n, double factor, fact_id *fact)
+{
+	const struct fact *x = &f->fact.at[*fact];
+	const bool whole = facts_is_complete(f, *fact), sums = facts_is_sum(f, *fact);
+	const bool extreme = x->reduce == REDUCE_MAX || x->reduce == REDUCE_MIN;
+	if (whole && x->n <= 1)
+		return true;
+	if (n == 1 && (sums || factor == 1 || (extreme && factor > 0)))
+		return true;
+	if (n > 1 && (x->reduce == reduce || (sums && (reduce == REDUCE_SUM || reduce == REDUCE_AVG))) &&
+	    (sums || factor == 1))
+		return true;
+	if (whole)
+		*fact = evaluate_total(f, *fact);
+	return whole;
 }
 
 fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *list, unsigned n,
                    term_id *twice)
 {
+	if ((reduce == REDUCE_MAX || reduce == REDUCE_MIN) && n > 1 && are_one_fact(list, n)) {
+		if (twice)
+			*twice = 0;
+		return list[0].fact;
+	}
 	f->scratch.n = 0;
 	if (n == 1) /* it stays a part of its own reduction */
 		reduce = f->fact.at[list[0].fact].reduce;
 	if (twice)
 		*twice = 0;
 	for (unsigned k = 0; k < n; k++) {
-		const struct fact *x = &f->fact.at[list[k].fact];
-		if (!list[k].fact || (x->n > 1 && n > 1 && x->reduce != reduce && x->reduce != REDUCE_SUM))
+		fact_id fact = list[k].fact;
+		if (!fact || !can_join(f, reduce, n, list[k].factor, &fact))
 			return FACT_UNKNOWN;
-		for (uint32_t i = 0; i < x->n; i++) {
-			struct summand s = x->at[i];
-			s.factor = round_factor(s.factor * list[k].factor);
-			vec_push(&f->scratch, s);
-		}
+		push_summands(f, reduce, fact, list[k].factor);
 	}
 	const uint32_t all = f->scratch.n;
-	if (all)
-		qsort(f->scratch.at, all, sizeof *f->scratch.at, compare_summand);
+	if (!all)
+		return facts_number(f, facts_identity(reduce));
+	for (uint32_t k = 0; k < all && reduce == REDUCE_PROD; k++)
+		if (!f->scratch.at[k].factor)
+			return facts_number(f, 0);
+	qsort(f->scratch.at, all, sizeof *f->scratch.at, compare_summand);
 	uint32_t end = 0;
 	for (uint32_t i = 0; i < all;) {
 		uint32_t k = i + 1, first = end;
@@ -414,6 +506,8 @@ fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *
 		end = k - i > 1 ? join_element(f, reduce, first, first + (k - i), twice) : first + 1;
 		i = k;
 	}
+	if (end == 1 && f->scratch.at[0].term == TERM_ONE)
+		return facts_number(f, f->scratch.at[0].factor);
 	if (end)
 		qsort(f->scratch.at, end, sizeof *f->scratch.at, compare_summand);
 	fact_id made = intern_fact(f, reduce, f->scratch.at, end);
@@ -459,9 +553,12 @@ void facts_print(const struct facts *f, fact_id fact, unsigned depth, struct buf
 		buf_puts(out, fact ? "0" : "?");
 		return;
 	}
+	const bool sums = x->n == 1 || facts_is_sum(f, fact);
+	if (!sums)
+		buf_printf(out, "%s(", reduce_op_name(x->reduce));
 	for (uint32_t k = 0; k < x->n && k < MOST; k++) {
 		const struct summand *s = &x->at[k];
-		buf_puts(out, k ? " + " : "");
+		buf_puts(out, !k ? "" : sums ? " + " : ", ");
 		if (s->factor != 1 || s->term == TERM_ONE)
 			buf_printf(out, "%g%s", s->factor, s->term == TERM_ONE ? "" : " ");
 		if (s->term != TERM_ONE)
@@ -487,5 +584,6 @@ void facts_print(const struct facts *f, fact_id fact, unsigned depth, struct buf
 		}
 	}
 	if (x->n > MOST)
-		buf_printf(out, " + %u more", x->n - MOST);
+		buf_printf(out, "%s%u more", sums ? " + " : ", ", x->n - MOST);
+	buf_puts(out, sums ? "" : ")");
 }

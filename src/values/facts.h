@@ -104,6 +104,9 @@ fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned
 /* Returns the fact with the number. */
 fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
 
+/* Returns the reduction of nothing. */
+double facts_identity(enum reduce_op reduce);
+
 struct addend {
 	double factor;
 	fact_id fact;
@@ -114,6 +117,8 @@ fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *
 
 /* Returns true if no summand has a share. */
 bool facts_is_complete(const struct facts *f, fact_id fact);
+/* Returns true if the summands are added up, and not multiplied or compared. */
+bool facts_is_sum(const struct facts *f, fact_id fact);
 /* Returns true if a fact is a number, the same for all elements. */
 bool facts_is_number(const struct facts *f, fact_id fact, double *out);
 

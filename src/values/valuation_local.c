@@ -294,13 +294,16 @@ static fact_id apply(struct local *x, const fact_id *operand, uint32_t linear, u
 {
 	struct application *a = &x->apply;
 	a->kind = kind;
-	a->linear = linear;
 	a->operand_n = x->operand_n;
 	for (unsigned k = 0; k < x->operand_n; k++) {
+		/* the largest of several tensors is none of them, so a product is not applied to each */
+		if (operand[k] && !facts_is_sum(x->r->v->facts, operand[k]))
+			linear &= ~(1u << k);
 		if (!(linear >> k & 1) && operand[k] && !is_complete(x, k, operand[k]))
 			return FACT_UNKNOWN;
 		a->operand[k] = operand[k];
 	}
+	a->linear = linear;
 	return evaluate(x->r->v->facts, a);
 }
 
@@ -464,7 +467,7 @@ static fact_id join_reduced(struct local *x, struct extent *box)
 			const struct evaluate_axis *a = &x->apply.dim[d];
 			dim[n++] = d;
 			if (x->cut[d].n < 2)
-				return facts_number(x->r->v->facts, 0);
+				return facts_number(x->r->v->facts, facts_identity(x->apply.reduce));
 			all_here &= part_count(x->here[d]) == a->hi - a->lo;
 		}
 	for (;;) {
