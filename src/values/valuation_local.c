@@ -683,6 +683,8 @@ void value_local(struct value_rank *r, op_id op)
 			value_view_follow_operands(r, op, op_result(m, op, k));
 	}
 	if (overwrites_operand(r, op)) {
+		if (m->op.at[op].kind == OP_SLICE)
+			value_move(r, op); /* reports the elements that nothing has written */
 		for (unsigned k = 0; k < results; k++)
 			value_view_write_unknown(r->v, value_view_get(r, op_result(m, op, k)));
 		value_trust(r->v, op);
