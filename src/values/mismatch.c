@@ -57,9 +57,43 @@ static bool find_operands(const struct facts *f, term_id a, term_id b, fact_id *
 	return differs >= 0;
 }
 
+/* Returns true for operations that give the same if a number is added to all elements of an operand. */
+static bool ignores_shifts(uint32_t kind)
+{
+	return kind == OP_SOFTMAX || kind == OP_SDPA || kind == OP_LAYERNORM;
+}
+
+static bool has_axis(const struct fact *x, uint32_t axis)
+{
+	for (uint32_t k = 0; k < x->n; k++)
+		for (unsigned a = 0; a < x->at[k].image_n; a++)
+			if (x->at[k].image[a].axis == axis)
+				return true;
+	return false;
+}
+
+/* Returns true if an axis that is not parallel has one element, or no operand has it, so that its elements are equal. A
+ * softmax is constant then, and a sum is a multiple. */
+static bool has_equal_elements(const struct facts *f, const struct term *t)
+{
+	uint32_t axis = 0;
+	for (uint32_t k = t->operand_n; k < t->key_n; k++, axis++) {
+		bool found = t->kind == OP_SDPA; /* its axes are those of several operands */
+		if (t->key[k] == EVALUATE_PARALLEL)
+			continue;
+		for (unsigned i = 0; i < t->operand_n && !found; i++)
+			found = has_axis(&f->fact.at[(fact_id)t->key[i]], axis);
+		if (!found || k + 2 >= t->key_n || t->key[k + 2] == t->key[k + 1] + 1)
+			return true;
+		k += 2;
+	}
+	return false;
+}
+
 static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id b)
 {
 	struct mismatch m = {.a = a, .b = b};
+	bool is_summed = false;
 	for (unsigned depth = 0; depth < MAX_DEPTH; depth++) {
 		const struct fact *x = &f->fact.at[m.a], *y = &f->fact.at[m.b];
 		const struct summand *s = find_only(x, y), *t = find_only(y, x);
@@ -67,6 +101,12 @@ static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id 
 		if (x->n != y->n || !s || !t || !same_element(s, t) ||
 		    !find_operands(f, s->term, t->term, &in, &other))
 			return m;
+		const struct term *term = &f->term.at[s->term];
+		if (ignores_shifts(term->kind) &&
+		    (f->fact.at[in].n != 1 || f->fact.at[other].n != 1 || has_equal_elements(f, term) ||
+		     has_equal_elements(f, &f->term.at[t->term]) || is_summed))
+			return m;
+		is_summed = term->kind == OP_SUM; /* that of a softmax is 1 */
 		m.a = in;
 		m.b = other;
 	}
@@ -90,7 +130,66 @@ struct sampler {
 
 static double sample_fact(struct sampler *s, fact_id fact, const struct image_axis *image, unsigned n);
 
-/* Returns the number of a term that is not taken apart. */
+static bool fact_is_free(const struct facts *f, fact_id fact, unsigned *budget);
+
+/* Returns true if a term may be any number, as inputs and products with them. Others are positive at least somewhere. */
+static bool term_is_free(const struct facts *f, term_id term, unsigned *budget)
+{
+	const struct term *t = &f->term.at[term];
+	bool some = false;
+	if (t->kind == TERM_INPUT)
+		return true;
+	if (!*budget)
+		return false;
+	--*budget;
+	switch (t->kind) {
+	case TERM_CONTRACT:
+	case OP_MUL: /* a square is not negative */
+		for (unsigned k = 0; k < 2 && t->key[0] != t->key[1]; k++)
+			some |= fact_is_free(f, (fact_id)t->key[k], budget);
+		return some;
+	case OP_SUM:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_TAKE:
+	case OP_RESHAPE:
+	case OP_LAYERNORM:
+	case OP_RMSNORM:
+	case TERM_FLAT:
+	case TERM_PIECES:
+	case TERM_TOTAL:
+		return fact_is_free(f, (fact_id)t->key[0], budget);
+	case OP_SDPA:
+		return fact_is_free(f, (fact_id)t->key[2], budget);
+	default:
+		return false;
+	}
+}
+
+static bool fact_is_free(const struct facts *f, fact_id fact, unsigned *budget)
+{
+	const struct fact *x = &f->fact.at[fact];
+	bool some = false;
+	for (uint32_t k = 0; k < x->n && !some; k++)
+		some = term_is_free(f, x->at[k].term, budget);
+	return some;
+}
+
+/* Returns true if a term depends on an input. */
+static bool has_input(const struct facts *f, term_id term, unsigned *budget)
+{
+	const struct term *t = &f->term.at[term];
+	bool found = t->kind == TERM_INPUT;
+	for (unsigned k = 0; k < t->operand_n && !found && *budget; k++) {
+		const struct fact *x = &f->fact.at[(fact_id)t->key[k]];
+		--*budget;
+		for (uint32_t i = 0; i < x->n && !found; i++)
+			found = has_input(f, x->at[i].term, budget);
+	}
+	return found;
+}
+
+/* Returns the number of a term that is not taken apart. Whole numbers, as those of one_hot, are not random. */
 static double sample_leaf(struct sampler *s, term_id term, const struct image_axis *image, unsigned n)
 {
 	uint64_t h = hash_number(HASH_START, term);
@@ -104,7 +203,13 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 	else if (k == s->leaf_n)
 		s->leaf[s->leaf_n++] = (struct leaf){h, term};
 	h = hash_number(h, s->seed);
-	return (double)(h >> 11) / (double)(1ull << 53) * 3 - 1.2;
+	const double x = (double)(h >> 11) / (double)(1ull << 53);
+	const uint32_t kind = s->f->term.at[term].kind;
+	unsigned budget = 256, other = 256;
+	s->fails |= !has_input(s->f, term, &other); /* a constant, such as layernorm(0) */
+	s->fails |= ignores_shifts(kind) && has_equal_elements(s->f, &s->f->term.at[term]);
+	s->fails |= kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_TOPK || kind == OP_CAST;
+	return term_is_free(s->f, term, &budget) ? x * 3 - 1.2 : x * 0.9 + 0.05;
 }
 
 static double sample_operation(struct sampler *s, const struct term *t, const double *x)
@@ -131,7 +236,7 @@ static double sample_operation(struct sampler *s, const struct term *t, const do
 	case OP_GE:
 		return x[0] >= x[1];
 	case OP_WHERE:
-		return x[0] != 0 ? x[1] : x[2];
+		return x[0] > 0.5 ? x[1] : x[2]; /* the condition may be an input */
 	case OP_ABS:
 		return fabs(x[0]);
 	case OP_EXP:
@@ -174,6 +279,7 @@ static double sample_term(struct sampler *s, term_id term, const struct image_ax
 		return 1;
 	if (!is_pointwise(t) || !s->budget)
 		return sample_leaf(s, term, image, n);
+	s->fails |= t->label != 0; /* of integers: functions that differ for reals may be equal */
 	s->budget--;
 	for (unsigned k = 0; k < t->operand_n; k++)
 		x[k] = sample_fact(s, (fact_id)t->key[k], image, n);
@@ -211,7 +317,8 @@ static bool term_is_rigid(const struct facts *f, term_id term, unsigned *budget)
 	const struct term *t = &f->term.at[term];
 	bool rigid = t->kind == TERM_INPUT || t->kind == TERM_NUMBER || t->kind == TERM_CONTRACT ||
 	             t->kind == OP_SUM || t->kind == OP_TAKE || is_pointwise(t);
-	if (!rigid || !*budget)
+	if (!rigid || !*budget ||
+	    ((t->kind == TERM_CONTRACT || t->kind == OP_SUM) && has_equal_elements(f, t)))
 		return false;
 	--*budget;
 	for (unsigned k = 0; k < t->operand_n && rigid; k++)
@@ -228,11 +335,11 @@ static bool fact_is_rigid(const struct facts *f, fact_id fact, unsigned *budget)
 	return rigid;
 }
 
-/* Counts the terms that only one fact has. *rigid: set to false if one may be equal to others of another form. */
-static unsigned count_own(const struct facts *f, const struct sampler *own, const struct sampler *other,
-                          bool *rigid)
+/* Sets *rigid to false if a term that only one fact has may be equal to others of another form. */
+static void check_own(const struct facts *f, const struct sampler *own, const struct sampler *other,
+                      bool *rigid)
 {
-	unsigned n = 0, budget = 4096;
+	unsigned budget = 4096;
 	for (unsigned k = 0; k < own->leaf_n; k++) {
 		const struct term *t = &f->term.at[own->leaf[k].term];
 		bool shared = false;
@@ -240,7 +347,6 @@ static unsigned count_own(const struct facts *f, const struct sampler *own, cons
 			shared |= other->leaf[i].hash == own->leaf[k].hash;
 		if (shared)
 			continue;
-		n++;
 		*rigid &= term_is_rigid(f, own->leaf[k].term, &budget);
 		/* a sum over a part of an axis and a sum over another part may be a sum over both */
 		for (unsigned i = 0; i < other->leaf_n; i++) {
@@ -249,7 +355,6 @@ static unsigned count_own(const struct facts *f, const struct sampler *own, cons
 			          !t->operand_n || memcmp(o->key, t->key, sizeof *t->key * t->operand_n) != 0;
 		}
 	}
-	return n;
 }
 
 /* Returns true if two facts are different functions for sure. */
@@ -263,8 +368,9 @@ static bool are_apart(const struct facts *f, fact_id a, fact_id b)
 		struct sampler x = {.f = f, .seed = draw, .budget = 256}, y = x;
 		double p = sample_fact(&x, a, own, TERM_MAX_AXES), q = sample_fact(&y, b, own, TERM_MAX_AXES);
 		bool rigid = true;
-		const unsigned m = count_own(f, &x, &y, &rigid), n = count_own(f, &y, &x, &rigid);
-		if (x.fails || y.fails || (m && n && !rigid))
+		check_own(f, &x, &y, &rigid);
+		check_own(f, &y, &x, &rigid);
+		if (x.fails || y.fails || !rigid)
 			return false;
 		apart = isfinite(p) && isfinite(q) && fabs(p - q) > 1e-6 * (1 + fabs(p) + fabs(q));
 	}

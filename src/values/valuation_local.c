@@ -313,11 +313,32 @@ static bool has_same_dtype(const struct local *x)
 	return value_type(m, x->value[0])->dtype == value_type(m, op_result(m, x->op, 0))->dtype;
 }
 
+/* Returns the dtype that an operation on elements computes in: that of the last operand which is a tensor. */
+static enum dtype dtype_of_elements(const struct local *x)
+{
+	const struct module *m = x->r->v->m;
+	enum dtype dtype = value_type(m, op_result(m, x->op, 0))->dtype;
+	for (unsigned k = 0; k < x->operand_n; k++)
+		dtype = x->value[k] ? value_type(m, x->value[k])->dtype : dtype;
+	return dtype;
+}
+
+/* Terms of integers and bool are labelled, since functions that differ for reals may be equal for them. A sum of bools
+ * is no sum of numbers: true + true is true. */
 static fact_id pointwise(struct local *x, const fact_id *in)
 {
 	struct facts *f = x->r->v->facts;
 	double number = 0;
 	const bool integer = is_integer(x, op_result(x->r->v->m, x->op, 0));
+	const enum dtype dtype = dtype_of_elements(x);
+	if (!dtype_is_float(dtype) && x->kind != OP_CAST)
+		x->apply.label = facts_label(f, dtype_name(dtype));
+	if (dtype == DTYPE_BOOL && (x->kind == OP_ADD || x->kind == OP_MUL)) {
+		x->apply.commutes = true;
+		return apply(x, in, 0, x->kind);
+	}
+	if (dtype == DTYPE_BOOL && (x->kind == OP_SUB || x->kind == OP_NEG))
+		return apply(x, in, 0, x->kind);
 	switch (x->kind) {
 	case OP_ADD:
 	case OP_SUB:
@@ -380,8 +401,11 @@ static fact_id mean(struct local *x, const fact_id *in)
 		return scale(f, sum, 1 / n);
 	if (!sum || !facts_is_complete(f, sum))
 		return FACT_UNKNOWN;
-	struct application a = {
-	    .kind = OP_DIV, .dim_n = x->apply.dim_n, .operand_n = 2, .operand = {sum, facts_number(f, n)}};
+	struct application a = {.kind = OP_DIV,
+	                        .label = facts_label(f, dtype_name(DTYPE_I64)),
+	                        .dim_n = x->apply.dim_n,
+	                        .operand_n = 2,
+	                        .operand = {sum, facts_number(f, n)}};
 	fact_id made = evaluate(f, &a);
 	a = (struct application){.kind = OP_CAST,
 	                         .label = facts_label(f, dtype_name(dtype)),
