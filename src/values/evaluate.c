@@ -43,6 +43,14 @@ static void number_operand(const struct facts *f, const struct application *x, f
 		}
 }
 
+/* Returns true if the result depends on a dim even if no operand does: the softmax of equal elements depends on their
+ * number, and a rank may have added up some of them. */
+static bool needs_dim(const struct application *x, uint32_t dim)
+{
+	const struct evaluate_axis *d = &x->dim[dim];
+	return d->kind == EVALUATE_PARALLEL ? x->has_all_dims : d->hi != d->lo + 1 || x->has_all_dims;
+}
+
 /* Makes the operation's term of operands that are not taken apart any more. Appends the spans of reduced dims
  * to share. */
 static struct summand make_term(struct facts *f, const struct application *x, const fact_id *operand,
@@ -57,15 +65,13 @@ static struct summand make_term(struct facts *f, const struct application *x, co
 	memset(n.of, 0xff, sizeof n.of);
 	for (unsigned k = 0; k < x->operand_n; k++)
 		number_operand(f, x, operand[k], &n);
-	for (uint32_t d = 0; d < x->dim_n && x->has_all_dims; d++)
-		if (x->dim[d].kind == EVALUATE_PARALLEL || x->dim[d].kind == EVALUATE_WHOLE)
+	for (uint32_t d = 0; d < x->dim_n; d++)
+		if (needs_dim(x, d))
 			number_dim(&n, d, 0);
 	for (uint32_t d = 0; d < x->dim_n; d++) {
 		to[d] = (struct image_axis){.axis = n.of[d], .offset = -n.origin[d]};
 		if (n.of[d] == NOT_SEEN)
 			to[d] = (struct image_axis){.axis = AXIS_FIXED};
-		if (n.of[d] == NOT_SEEN && x->dim[d].kind == EVALUATE_REDUCED && x->reduce == REDUCE_SUM)
-			s.factor *= (double)(x->dim[d].share_hi - x->dim[d].share_lo);
 	}
 	for (unsigned k = 0; k < x->operand_n; k++)
 		key[t.key_n++] = facts_move(f, operand[k], to);
