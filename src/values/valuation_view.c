@@ -262,6 +262,7 @@ void value_view_input(struct value_rank *r, unsigned input)
 	                 .key_n = d->rank};
 	struct summand s = {.factor = 1, .image = image, .image_n = d->rank, .share = share};
 	enum reduce_op reduce = REDUCE_SUM;
+	int64_t parts = 1;
 	if (!is_here(r, value) || (!v->is_logical && !module_has_input(v->m, input, r->rank)))
 		return;
 	struct value_view *x = value_view_new(r, value);
@@ -273,10 +274,8 @@ void value_view_input(struct value_rank *r, unsigned input)
 	if (x->unknown)
 		return;
 	value_input_name(v, value, &name);
-	t.label = facts_label(v->facts, name.at);
 	for (unsigned a = 0; a < d->rank; a++)
 		extent[a] = (uint64_t)x->part->axis[a].extent;
-	buf_free(&name);
 	for (unsigned a = d->rank; a < d->logical_n; a++)
 		if (d->axis[a].kind == AXIS_PARTIAL) {
 			uint32_t index = 0;
@@ -285,11 +284,17 @@ void value_view_input(struct value_rank *r, unsigned input)
 			reduced[t.reduced_n][0] = 0;
 			reduced[t.reduced_n++][1] = n;
 			reduce = d->axis[a].reduce;
+			parts *= n;
 			if (!v->is_logical && mesh_axis_index(mesh, r->rank, d->axis[a].mesh_axis, &index) &&
 			    n > 1)
 				share[s.share_n++] = (struct share_span){
 				    .axis = t.reduced_n - 1u, .lo = index, .hi = (int64_t)index + 1};
 		}
+	if (parts > 1 && reduce != REDUCE_SUM &&
+	    reduce != REDUCE_AVG) /* its parts give another tensor than their sum */
+		buf_printf(&name, " partial %s", reduce_op_name(reduce));
+	t.label = facts_label(v->facts, name.at);
+	buf_free(&name);
 	s.term = facts_intern(v->facts, &t);
 	for (unsigned k = 0; k < s.share_n; k++)
 		share[k].of = s.term;
