@@ -139,7 +139,8 @@ static fact_id unflatten_fact(struct facts *f, enum reduce_op reduce, const stru
 		    box[axis[0]].lo == (int64_t)axis[1] && box[axis[0]].hi == (int64_t)axis[2])
 			to[axis[0]] = (struct image_axis){.axis = (uint32_t)axis[0]};
 	}
-	struct summand s = f->fact.at[facts_move(f, (fact_id)t->key[0], to)].at[0];
+	const fact_id moved = facts_move(f, (fact_id)t->key[0], to); /* makes a fact, so the list may move */
+	struct summand s = f->fact.at[moved].at[0];
 	s.factor *= of->factor;
 	s.share = of->share;
 	s.share_n = of->share_n;
