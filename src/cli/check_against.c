@@ -2,6 +2,7 @@
 #include "cli/check_against.h"
 #include "cli/output.h"
 #include "import/import.h"
+#include "ir/expr.h"
 #include "ir/print.h"
 #include "values/values.h"
 #include <stdio.h>
@@ -23,6 +24,36 @@ static bool has_name(const struct module *m, value_id v)
 	return m->value.at[v].name != 0;
 }
 
+/* Sets *out to the shape of a value, as in `[5, 6]`. */
+static void print_shape(const struct module *m, value_id value, struct buf *out)
+{
+	const struct domain *d = value_domain(m, value);
+	const struct expr_env env = {.rank = -1};
+	buf_putc(out, '[');
+	for (unsigned a = 0; a < d->rank; a++) {
+		int64_t extent;
+		buf_puts(out, a ? ", " : "");
+		if (expr_eval(m, d->axis[a].extent, &env, &extent, NULL) == EXPR_OK)
+			buf_printf(out, "%lld", (long long)extent);
+	}
+	buf_putc(out, ']');
+}
+
+static bool have_equal_shapes(struct diag *d, const struct module *a, const struct module *b, uint32_t output,
+                              const char *path)
+{
+	struct buf x = {0}, y = {0};
+	print_shape(a, a->output.at[output], &x);
+	print_shape(b, b->output.at[output], &y);
+	const bool equal = !strcmp(x.at, y.at);
+	if (!equal)
+		diag_error(d, E_OUTPUTS_UNLIKE, a->value.at[a->output.at[output]].at,
+		           "output %u has the shape %s, in %s it has %s", output + 1, x.at, path, y.at);
+	buf_free(&x);
+	buf_free(&y);
+	return equal;
+}
+
 /* Names of outputs count if both programs have names; nvFuser's listings have numbers. */
 static bool have_equal_outputs(struct diag *d, struct module *a, struct module *b, const char *path)
 {
@@ -40,6 +71,7 @@ static bool have_equal_outputs(struct diag *d, struct module *a, struct module *
 			           "output %u is '%s', in %s it is '%s'", i + 1, x.at, path, y.at);
 		buf_free(&x);
 		buf_free(&y);
+		equal = equal && have_equal_shapes(d, a, b, i, path);
 	}
 	return equal;
 }
