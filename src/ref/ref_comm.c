@@ -298,7 +298,8 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 	*out = true; /* if each member holds all elements, types do not tell which block of an all-to-all
 	                goes to which member */
 	for (unsigned k = 0; k < e->channel->n && *out; k++)
-		if (e->party[k].in && !holds_all(h, e->party[k].in, out))
+		if ((e->party[k].in && !holds_all(h, e->party[k].in, out)) ||
+		    (*out && e->party[k].out && !holds_all(h, e->party[k].out, out)))
 			return false;
 	return true;
 }

@@ -246,6 +246,8 @@ static bool find_block(const struct valuation *v, const struct value_view *x, un
 		return false;
 	for (unsigned a = 0; a < d->alloc_n; a++) { /* memory is in the order of the axes */
 		int logical = layout_logical_of(d, d->alloc[a]);
+		if (logical >= (int)x->axis_n)
+			continue; /* a hidden axis */
 		if (logical < 0 || (unsigned)logical < last)
 			return false;
 		last = (unsigned)logical;
@@ -362,7 +364,7 @@ static bool find_order(struct exchange *x)
 	if (!in || !out)
 		return true;
 	x->flat = !value_view_same_shape(in, out) ||
-	          (x->kind == OP_ALL_TO_ALL && x->meeting->n > 1 && holds_all(in));
+	          (x->kind == OP_ALL_TO_ALL && x->meeting->n > 1 && holds_all(in) && holds_all(out));
 	return true;
 }
 
