@@ -78,11 +78,12 @@ static bool has_equal_elements(const struct facts *f, const struct term *t)
 {
 	uint32_t axis = 0;
 	for (uint32_t k = t->operand_n; k < t->key_n; k++, axis++) {
-		bool found = t->kind == OP_SDPA; /* its axes are those of several operands */
+		/* the axes of a sdpa are those of several operands; with causal=true a row sees some keys only */
+		bool found = t->kind == OP_SDPA && !t->label;
 		if (t->key[k] == EVALUATE_PARALLEL)
 			continue;
 		for (unsigned i = 0; i < t->operand_n && !found; i++)
-			found = has_axis(&f->fact.at[(fact_id)t->key[i]], axis);
+			found = t->kind != OP_SDPA && has_axis(&f->fact.at[(fact_id)t->key[i]], axis);
 		if (!found || k + 2 >= t->key_n || t->key[k + 2] == t->key[k + 1] + 1)
 			return true;
 		k += 2;
@@ -189,6 +190,18 @@ static bool has_input(const struct facts *f, term_id term, unsigned *budget)
 	return found;
 }
 
+/* Returns true for a sum of softmaxes or layernorms, which is 1 or 0 along their axis. */
+static bool is_known_sum(const struct facts *f, const struct term *t)
+{
+	bool known = false;
+	if (t->kind != OP_SUM)
+		return false;
+	const struct fact *x = &f->fact.at[(fact_id)t->key[0]];
+	for (uint32_t k = 0; k < x->n; k++)
+		known |= ignores_shifts(f->term.at[x->at[k].term].kind);
+	return known;
+}
+
 /* Returns the number of a term that is not taken apart. Whole numbers, as those of one_hot, are not random. */
 static double sample_leaf(struct sampler *s, term_id term, const struct image_axis *image, unsigned n)
 {
@@ -204,11 +217,11 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 		s->leaf[s->leaf_n++] = (struct leaf){h, term};
 	h = hash_number(h, s->seed);
 	const double x = (double)(h >> 11) / (double)(1ull << 53);
-	const uint32_t kind = s->f->term.at[term].kind;
 	unsigned budget = 256, other = 256;
 	s->fails |= !has_input(s->f, term, &other); /* a constant, such as layernorm(0) */
-	s->fails |= ignores_shifts(kind) && has_equal_elements(s->f, &s->f->term.at[term]);
-	s->fails |= kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_TOPK || kind == OP_CAST;
+	const struct term *t = &s->f->term.at[term];
+	s->fails |= is_known_sum(s->f, t) || (ignores_shifts(t->kind) && has_equal_elements(s->f, t));
+	s->fails |= t->kind == OP_IOTA || t->kind == OP_ONE_HOT || t->kind == OP_TOPK || t->kind == OP_CAST;
 	return term_is_free(s->f, term, &budget) ? x * 3 - 1.2 : x * 0.9 + 0.05;
 }
 
