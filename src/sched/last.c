@@ -2,6 +2,7 @@
  * bytes if one of its users is in U; if its maker is in U as well, the cost is returned. */
 #include "sched/last.h"
 #include "base/arena.h"
+#include "sched/batch.h"
 #include "sched/closure.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,6 +23,8 @@ struct last {
 	int64_t *host;  /* by node: its least time on the host */
 	int64_t *lane;  /* by comm: its least time on its lane */
 	bool *needed;   /* by node: it is the comm, or the comm needs it */
+	int64_t *most;  /* by family: most bytes of a bucket */
+	bool *alone;    /* by node: a comm that is in no bucket */
 	int64_t *worth; /* by thing: its worth in the closure */
 	struct closure c;
 };
@@ -30,10 +33,10 @@ static bool is_in_family(const struct last *l, uint32_t x)
 {
 	const struct sched_node *n = &l->p->node[x];
 	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
-	return l->bucket && comm != SCHED_NONE && l->p->node[comm].family != SCHED_NONE;
+	return l->bucket && comm != SCHED_NONE && !l->alone[comm];
 }
 
-static void find_times(struct last *l)
+static void find_times(struct last *l, int64_t limit)
 {
 	const struct sched_problem *p = l->p;
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
@@ -41,15 +44,20 @@ static void find_times(struct last *l)
 	for (uint32_t x = 0; x < p->n; x++)
 		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
 			bytes[p->node[x].family] += p->node[x].in;
-	for (uint32_t f = 0; f < p->family_n; f++)
-		least[f] = bytes[f] ? sched_family_least(&p->family[f], bytes[f]) : 0;
+	sched_batch_most(p, limit, l->most, l->alone);
+	for (uint32_t f = 0; f < p->family_n; f++) {
+		int64_t largest = bytes[f] < l->most[f] ? bytes[f] : l->most[f];
+		least[f] = largest > 0 ? sched_family_least(&p->family[f], largest) : INFINITY;
+	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
 		l->host[x] = is_in_family(l, x) || n->kind == SCHED_COMM ? 0 : sched_host_time(p, x);
 		l->work += l->host[x];
-		if (n->kind == SCHED_COMM)
-			l->lane[x] =
-			    is_in_family(l, x) ? (int64_t)floor(least[n->family] * (double)n->in) : n->time;
+		if (n->kind != SCHED_COMM)
+			continue;
+		l->lane[x] = n->time;
+		if (is_in_family(l, x) && least[n->family] * (double)n->in < (double)n->time)
+			l->lane[x] = (int64_t)floor(least[n->family] * (double)n->in);
 	}
 	free(bytes);
 	free(least);
@@ -93,6 +101,17 @@ static void find_demands(struct last *l)
 	}
 }
 
+/* Returns the least time of a comm, alone or in a bucket. */
+static int64_t measure_comm(const struct last *l, uint32_t comm)
+{
+	const struct sched_node *c = &l->p->node[comm];
+	if (!is_in_family(l, comm))
+		return c->time;
+	int64_t packed =
+	    sched_family_floor(&l->p->family[c->family], c->in > 1 ? c->in : 1, l->most[c->family]);
+	return packed < c->time ? packed : c->time;
+}
+
 /* Returns the bound at a price, in ns for a MiB times 2^10. */
 static int64_t bound_at(struct last *l, int64_t price)
 {
@@ -112,7 +131,7 @@ static int64_t bound_at(struct last *l, int64_t price)
 	}
 	int64_t most = closure_most(&l->c, NULL);
 	int64_t room = price ? (int64_t)ceil(ldexp((double)l->room * (double)price, -30)) + 1 : 0;
-	return l->work - most - room + c->time;
+	return l->work - most - room + measure_comm(l, l->comm);
 }
 
 static int64_t best_price(struct last *l)
@@ -163,13 +182,15 @@ int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t lim
 	int64_t best = 0;
 	l.host = arena_new_array(a, int64_t, p->n);
 	l.lane = arena_new_array(a, int64_t, p->n);
+	l.most = arena_new_array(a, int64_t, p->family_n);
+	l.alone = arena_new_array(a, bool, p->n);
 	l.needed = arena_new_array(a, bool, p->n);
 	l.worth = arena_new_array(a, int64_t, p->n + p->storage_n);
 	l.c = (struct closure){.n = p->n + p->storage_n, .worth = l.worth};
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		if (is_there(&l, s) && p->storage[s].kept)
 			l.room -= p->storage[s].bytes;
-	find_times(&l);
+	find_times(&l, limit);
 	*comm = SCHED_NONE;
 	for (uint32_t k = 0; k < n; k++) {
 		l.comm = late[k];

@@ -171,6 +171,19 @@ double sched_family_least(const struct sched_family *f, int64_t most)
 	return least > 0 ? least : 0;
 }
 
+/* Times rise or fall between points, so the least is at an end or at a point. */
+int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t most)
+{
+	int64_t least = sched_family_time(f, from), here = sched_family_time(f, most > from ? most : from);
+	least = here < least ? here : least;
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->point[i].bytes > (double)from && f->point[i].bytes < (double)most) {
+			here = llround(f->point[i].time);
+			least = here < least ? here : least;
+		}
+	return least;
+}
+
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)
 {
 	return p->grouped ? 0 : llround(2 * (double)bytes / p->bytes_per_ns);

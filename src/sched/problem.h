@@ -89,6 +89,8 @@ struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes);
 /* Returns the least ns a byte of a comm with an operand of 1 … most bytes. */
 double sched_family_least(const struct sched_family *f, int64_t most);
+/* Returns the least time of a comm with an operand of `from` … `most` bytes. */
+int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t most);
 /* Returns the time of a pack or unpack; 0 if nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 

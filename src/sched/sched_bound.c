@@ -7,11 +7,12 @@
  * available node with the longest tail. No schedule ends earlier (J. Carlier, The one-machine sequencing
  * problem, EJOR 11, 1982).
  *
- * Heads and tails also hold with buckets: a comm in a bucket takes no less time than alone, since times
- * grow with the size. But a lane can save time: bytes in a bucket take at least the least time for a
+ * Heads and tails also hold with buckets: a comm takes no less time in a bucket than the least time of its
+ * size and larger ones. But a lane can save time: bytes in a bucket take at least the least time for a
  * byte, and the host has to pack them. The best amount to pack is a linear program with one variable a
- * comm and two constraints. */
+ * comm and two constraints. Large buckets come late; batch.h bounds the sizes that are worth it. */
 #include "sched/sched_bound.h"
+#include "sched/batch.h"
 #include "sched/last.h"
 #include "sched/machine.h"
 #include <stdlib.h>
@@ -22,6 +23,8 @@ enum {
 	LEAST_LOOKS = 256 /* nodes visited at least for each comm */
 };
 
+static const int64_t NO_LIMIT = INT64_MAX;
+
 struct host_jobs;
 
 struct bounds {
@@ -29,6 +32,9 @@ struct bounds {
 	bool bucket;
 	int64_t *head, *tail; /* by node */
 	int64_t *host;        /* by node: its least host time */
+	int64_t *length;      /* by node: its least time, in a bucket or alone, with the launch */
+	int64_t *most;        /* by family: most bytes of a bucket */
+	bool *alone;          /* by node: a comm that is in no bucket */
 	int64_t *behind;      /* by comm: host time of its waits and of the nodes after them */
 	uint32_t looks;       /* nodes visited for one comm */
 	uint32_t *marked;     /* by node: the last round that marked it */
@@ -36,16 +42,26 @@ struct bounds {
 	struct host_jobs *jobs;
 };
 
+/* Returns true for a comm that may be in a bucket, and for its waits. */
 static bool has_family(const struct bounds *b, uint32_t x)
 {
 	const struct sched_node *n = &b->p->node[x];
 	uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
-	return b->bucket && comm != SCHED_NONE && b->p->node[comm].family != SCHED_NONE;
+	return b->bucket && comm != SCHED_NONE && !b->alone[comm];
 }
 
-static int64_t measure_length(const struct sched_problem *p, uint32_t x)
+/* Returns the least time of a node with its launch. A comm may take less time in a bucket if it was slower
+ * than its family is. */
+static int64_t measure_length(const struct bounds *b, uint32_t x)
 {
-	return p->node[x].time + p->launch;
+	const struct sched_node *n = &b->p->node[x];
+	int64_t time = n->time;
+	if (n->kind == SCHED_COMM && has_family(b, x)) {
+		int64_t packed =
+		    sched_family_floor(&b->p->family[n->family], n->in > 1 ? n->in : 1, b->most[n->family]);
+		time = packed < time ? packed : time;
+	}
+	return time + b->p->launch;
 }
 
 /* Returns true if y, which needs x, begins when x is over. A node that needs a comm without waiting for
@@ -171,7 +187,7 @@ static void find_heads(struct bounds *b)
 	for (uint32_t x = 0; x < p->n; x++) {
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t y = p->pred.item[i];
-			int64_t t = b->head[y] + (follows_end(p, y, x) ? measure_length(p, y) : p->launch);
+			int64_t t = b->head[y] + (follows_end(p, y, x) ? b->length[y] : p->launch);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
@@ -190,8 +206,7 @@ static void find_tails(struct bounds *b)
 		int64_t tail = -1;
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 			uint32_t y = p->succ.item[i];
-			int64_t t =
-			    b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + measure_length(p, y);
+			int64_t t = b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + b->length[y];
 			tail = t > tail ? t : tail;
 		}
 		if (tail < 0 && p->node[x].time > 0)
@@ -250,21 +265,24 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 		head = b->head[x] < head ? b->head[x] : head;
 		tail = b->tail[x] < tail ? b->tail[x] : tail;
 		busy += (double)(c->time + p->launch);
-		if (c->family == SCHED_NONE || !c->in)
+		if (c->family == SCHED_NONE || !c->in || b->alone[x])
 			continue;
 		const struct sched_family *f = &p->family[c->family];
-		double least = sched_family_least(f, bytes[c->family]) * (double)c->in;
+		int64_t most = b->most[c->family] < bytes[c->family] ? b->most[c->family] : bytes[c->family];
+		double least = sched_family_least(f, most) * (double)c->in;
 		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
 		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
 		double packed = p->grouped ? 0 : out + 2 * (double)c->in / p->bytes_per_ns;
 		if (base->unpacks && !p->grouped)
 			packed = !base->unpacks[x] ? 0 : base->behind && least < out ? least : out;
-		item[n++] = (struct item){(double)(c->time + p->launch) - least, packed};
+		double saved = (double)(c->time + p->launch) - least;
+		if (saved > 0)
+			item[n++] = (struct item){saved, packed};
 	}
 	if (n)
 		qsort(item, n, sizeof *item, by_worth);
 	busy += head < INT64_MAX ? (double)(head + tail) : 0;
-	for (uint32_t i = 0; i < n && busy > host && item[i].saved > 0; i++) {
+	for (uint32_t i = 0; i < n && busy > host; i++) {
 		double part = (busy - host) / (item[i].saved + item[i].packed);
 		part = part < 1 ? part : 1;
 		busy -= part * item[i].saved;
@@ -299,9 +317,9 @@ static uint32_t first_of(struct bounds *b, uint32_t lane, int64_t *most)
 	*most = 0;
 	for (uint32_t x = 0; x < b->p->n; x++)
 		if (b->p->node[x].kind == SCHED_COMM && b->p->node[x].lane == lane && b->tail[x] >= 0 &&
-		    b->behind[x] + measure_length(b->p, x) > *most) {
+		    b->behind[x] + b->length[x] > *most) {
 			first = x;
-			*most = b->behind[x] + measure_length(b->p, x);
+			*most = b->behind[x] + b->length[x];
 		}
 	return first;
 }
@@ -342,7 +360,8 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 }
 
 /* last: the bound by the nodes that must follow comm `late`, which may be SCHED_NONE. */
-static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t last, uint32_t late)
+static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t limit, int64_t last,
+                                     uint32_t late)
 {
 	size_t room = (size_t)p->n + 1;
 	struct bounds b = {.p = p, .bucket = bucket};
@@ -350,6 +369,10 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.head = mem_zalloc(sizeof *b.head * room);
 	b.tail = mem_zalloc(sizeof *b.tail * room);
 	b.host = mem_zalloc(sizeof *b.host * room);
+	b.length = mem_zalloc(sizeof *b.length * room);
+	b.most = mem_zalloc(sizeof *b.most * ((size_t)p->family_n + 1));
+	b.alone = mem_zalloc(room);
+	sched_batch_most(p, limit, b.most, b.alone);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
 	b.marked = mem_zalloc(sizeof *b.marked * room);
 	b.jobs = mem_alloc(sizeof *b.jobs);
@@ -358,7 +381,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		b.host[x] = has_family(&b, x) ? 0 : sched_host_time(p, x);
-		time[x] = measure_length(p, x);
+		time[x] = p->node[x].time + p->launch;
+		b.length[x] = measure_length(&b, x);
 		comms += p->node[x].kind == SCHED_COMM;
 	}
 	b.looks = LOOKS / comms > LEAST_LOOKS ? LOOKS / comms : LEAST_LOOKS;
@@ -367,8 +391,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (b.tail[x] < 0)
 			continue;
-		raise_bound(&bound, b.head[x] + measure_length(p, x) + b.tail[x] - p->launch,
-		            SCHED_BOUND_PATH, 0);
+		raise_bound(&bound, b.head[x] + b.length[x] + b.tail[x] - p->launch, SCHED_BOUND_PATH, 0);
 		if (b.host[x])
 			job[n++] = x;
 		work += b.host[x];
@@ -385,9 +408,16 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
 	if (bucket)
 		raise_packing(&b, &bound, work, last, late);
+	for (uint32_t l = 0; l < p->lane_n && bucket; l++) {
+		struct sched_batches batches = {p, b.head, b.tail, b.most, b.alone};
+		raise_bound(&bound, sched_bound_batches(&batches, l, bound.runtime), SCHED_BOUND_PACKING, l);
+	}
 	free(b.head);
 	free(b.tail);
 	free(b.host);
+	free(b.length);
+	free(b.most);
+	free(b.alone);
 	free(b.behind);
 	free(b.marked);
 	free(b.jobs->at);
@@ -399,12 +429,12 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 
 struct sched_bound sched_bound(const struct sched_problem *p, bool bucket)
 {
-	return bound_with(p, bucket, 0, SCHED_NONE);
+	return bound_with(p, bucket, NO_LIMIT, 0, SCHED_NONE);
 }
 
 struct sched_bound sched_bound_within(const struct sched_problem *p, bool bucket, int64_t limit)
 {
 	uint32_t late;
 	int64_t last = sched_bound_last(p, bucket, limit, &late);
-	return bound_with(p, bucket, last, late);
+	return bound_with(p, bucket, limit, last, late);
 }

@@ -18,6 +18,8 @@ POINTS = (1, 2, 4, 8, 16, 32)
 class Small:
     def __init__(self, seed, most):
         self.r = random.Random(seed)
+        self.odd = random.Random(7 * seed + 1)  # a tenth of the graphs has times unlike others
+        self.is_odd = self.odd.random() < 0.1
         self.nodes, self.storages, self.size_of, self.used = [], [], {}, set()
         self.rate = self.r.choice((2e11, 1e12, 3e12))
         groups = self.r.choice((1, 1, 2))
@@ -34,7 +36,10 @@ class Small:
     def table(self):
         latency, rate = self.r.choice((0.02, 0.06, 0.1, 0.13)), self.r.choice((0.0015, 0.008, 0.02, 0.025))
         points = [(mib, latency + rate * mib * self.r.uniform(0.9, 1.1)) for mib in POINTS]
-        points = [(mib, max(time for other, time in points if other <= mib)) for mib, _ in points]
+        if self.is_odd:  # larger is not always slower
+            points = [(mib, time * self.odd.uniform(0.5, 1.5)) for mib, time in points]
+        else:
+            points = [(mib, max(time for other, time in points if other <= mib)) for mib, _ in points]
         return self.r.choice(("table", "nccl")), points
 
     def time_of(self, group, collective, size):
@@ -68,7 +73,9 @@ class Small:
     def compute(self):
         inputs = [self.pick() for _ in range(self.r.choice((1, 1, 2)))]
         k = len(self.nodes)
-        self.results.append(self.add("n%d" % k, "op", inputs, self.r.choice(SIZES), "compute", self.r.choice(TIMES)))
+        size, time = self.r.choice(SIZES), self.r.choice(TIMES)
+        time *= self.odd.choice((1, 1, 1, 1, 50)) if self.is_odd else 1
+        self.results.append(self.add("n%d" % k, "op", inputs, size, "compute", time))
         return 1
 
     def collective(self):
@@ -79,7 +86,8 @@ class Small:
         if name == "allgather" and size > 4 * MIB:
             name = "reduce_scatter"
         out = {"allgather": 2 * size, "reduce_scatter": size // 2, "allreduce": size}[name]
-        comm = self.add("c%d" % k, name, [x], out, "comm", self.time_of(group, name, size),
+        time = self.time_of(group, name, size) * (self.odd.uniform(0.5, 1.5) if self.is_odd else 1)
+        comm = self.add("c%d" % k, name, [x], out, "comm", time,
                         more=" group=%d group_size=2 coll=%s inbytes=%d" % (group, name, size))
         self.results.append(self.add("w%d" % k, "wait", [comm], out, "wait", 0, self.nodes[comm][0], " alias=%d" % comm))
         return 2
