@@ -81,12 +81,39 @@ static bool check_value(struct module *m, struct diag *d, value_id v, uint8_t *s
 	return ok;
 }
 
+/* Checks the device axes whose extents have params. */
+static bool check_device_axes(struct module *m, struct diag *d, value_id v)
+{
+	const struct expr_env env = {.rank = -1};
+	const struct type *t = value_type(m, v);
+	const struct domain *x = value_domain(m, v);
+	for (unsigned i = 0; i < x->loop_n; i++) {
+		const struct axis *a = &x->axis[x->loop[i]];
+		int64_t n;
+		if (a->place != PLACE_MESH || !(m->expr.at[a->extent].flags & EXPR_HAS_PARAM) ||
+		    expr_eval(m, a->extent, &env, &n, NULL) != EXPR_OK ||
+		    n == m->mesh.at[t->mesh].size[a->mesh_axis])
+			continue;
+		struct buf name = {0};
+		put_tensor(m, v, &name);
+		diag_error(d, E_PLACEMENT_INVALID, m->value.at[v].at,
+		           "a device axis of '%s' has %lld elements, but its mesh axis has %u", name.at,
+		           (long long)n, (unsigned)m->mesh.at[t->mesh].size[a->mesh_axis]);
+		buf_free(&name);
+		uint8_t *said = mem_zalloc(m->param.n);
+		note_params(m, d, a->extent, said);
+		free(said);
+		return false;
+	}
+	return true;
+}
+
 bool extents_check(struct module *m, struct diag *d)
 {
 	bool ok = true;
 	uint8_t *seen = mem_zalloc(m->expr.n);
 	for (value_id v = 1; v < m->value.n; v++)
-		ok &= check_value(m, d, v, seen);
+		ok = check_value(m, d, v, seen) && check_device_axes(m, d, v) && ok;
 	free(seen);
 	return ok;
 }

@@ -18,7 +18,8 @@ static enum status serve(struct lsp_command *c)
 	return lsp_serve(STDIN_FILENO, STDOUT_FILENO,
 	                 &(struct sema_options){.define = c->compile.define.at,
 	                                        .define_n = c->compile.define.n,
-	                                        .np = c->compile.np});
+	                                        .np = c->compile.np,
+	                                        .paired = c->compile.paired});
 #else
 	(void)c;
 	fputs("hirc: error: this hirc was built without cJSON, which `hirc lsp` needs\n"

@@ -45,6 +45,17 @@ bool compile_options_define(void *compile_options, const char *text)
 	return true;
 }
 
+bool compile_options_paired(void *paired, const char *text)
+{
+	bool own = !strcmp(text, "own");
+	if (!own && strcmp(text, "halves")) {
+		fprintf(stderr, "hirc: error: --paired-axes is halves or own, not '%s'\n", text);
+		return false;
+	}
+	*(enum sema_paired *)paired = own ? PAIRED_OWN : PAIRED_HALVES;
+	return true;
+}
+
 static bool read_change_limit(void *change_limit, const char *text)
 {
 	struct change_limit limit = {.given = true};
@@ -550,7 +561,7 @@ static bool uses_define(const struct module *m)
 
 struct sema_options compile_sema_options(const struct compile_options *o)
 {
-	return (struct sema_options){.define = o->define.at, .define_n = o->define.n, .np = o->np};
+	return (struct sema_options){.define = o->define.at, .define_n = o->define.n, .np = o->np, .paired = o->paired};
 }
 
 enum status compile_finish(struct diag *d, struct module *m, struct compile_options *o, bool passes)

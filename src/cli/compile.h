@@ -35,10 +35,18 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 	 .call = compile_options_define,                                                                     \
 	 .value = "NAME=TEXT",                                                                               \
 	 .help = "give a param, const or scalar its value"},                                                 \
+	    {.name = "np",                                                                                   \
+	     .alias = "-np",                                                                                 \
+	     .kind = OPTION_INT,                                                                             \
+	     .at = (offset) + offsetof(struct compile_options, np),                                          \
+	     .value = "N",                                                                                   \
+	     .max = IR_MAX_DEVICES,                                                                          \
+	     .help = "number of ranks; 0: as the file says"},                                                \
 	{                                                                                                    \
-		.name = "np", .alias = "-np", .kind = OPTION_INT,                                            \
-		.at = (offset) + offsetof(struct compile_options, np), .value = "N", .max = IR_MAX_DEVICES,  \
-		.help = "number of ranks; 0: as the file says"                                               \
+		.name = "paired-axes", .kind = OPTION_CALL,                                                  \
+		.at = (offset) + offsetof(struct compile_options, paired), .call = compile_options_paired,   \
+		.value = "halves|own", .words = "halves|own",                                                \
+		.help = "read a listing's parallel axis and the next one as halves of one or as two axes"    \
 	}
 
 /* One row; the field is a bool. */
@@ -52,6 +60,7 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
+	enum sema_paired paired;        /* --paired-axes */
 	const char *steps;              /* --pipeline; NULL: the layouts decide */
 	bool offset_streams, inter_stream_sync, zero_copy;
 	bool is_cuda;               /* the program is for GPUs; set by compile_options_target */
@@ -79,6 +88,8 @@ struct compile_options {
 void compile_options_init(struct compile_options *o);
 /* Reads -D into a struct compile_options, for DEFINE_OPTIONS. */
 bool compile_options_define(void *compile_options, const char *text);
+/* Reads --paired-axes into an enum sema_paired, for DEFINE_OPTIONS. */
+bool compile_options_paired(void *paired, const char *text);
 void compile_options_free(struct compile_options *o);
 struct option_table compile_options_table(struct compile_options *o);
 /* Sets the target, after the command line was read. For a GPU, figures of GPUs count unless --cluster is

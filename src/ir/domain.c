@@ -155,15 +155,14 @@ const char *domain_parallelize(struct module *m, struct domain_builder *b, unsig
 		return "the axis is parallel already";
 	int64_t extent;
 	if (place == PLACE_MESH) {
-		if (!expr_is_const(m, a->extent, &extent) || extent != mesh->size[mesh_axis])
+		/* the value of a symbolic extent is checked once it is known: extents_check */
+		if (expr_is_const(m, a->extent, &extent) && extent != mesh->size[mesh_axis])
 			return "the axis is not as large as the mesh axis";
 		for (unsigned i = 0; i < b->loop_n; i++)
 			if (b->axis[b->loop[i]].place == PLACE_MESH &&
 			    b->axis[b->loop[i]].mesh_axis == mesh_axis)
 				return "the mesh axis is used twice in one tensor";
 		a->mesh_axis = (uint8_t)mesh_axis;
-	} else if (place != PLACE_NONE && !expr_is_const(m, a->extent, &extent)) {
-		return "a stream or serial loop axis must have a constant extent";
 	}
 	a->place = (uint8_t)place;
 	return NULL;

@@ -4,14 +4,9 @@
  *     Y <- allgather(X, axis=x) as c          Y: f32[8, 4], X: f32[32@x]: wrong, likewise
  *
  * The result of a collective has the shape of its operand; the layouts tell which elements it moves.
- * There are two exceptions. If no layout names the members, as for a group, the types may be those of
- * the ranks' blocks:
+ * If no layout names the members, as for a group, the types may be those of the ranks' blocks:
  *
- *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2
- *
- * A dump of nvFuser does not distinguish an axis over devices from a part of an axis:
- *
- *     Y: f32[2, 16] = allgather(X, axis=x)    X: f32[32@x], x of 2 */
+ *     Y: f32[16] = allgather(X, group=g)      X: f32[8], g of 2 */
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
@@ -78,31 +73,6 @@ static bool blocks_agree(struct module *m, enum op_kind kind, int64_t size, cons
 	       (scatters && !__builtin_mul_overflow(to, size, &all) && from == all);
 }
 
-/* Finds the shape in which axes over devices are separate from the axes that a device holds. Returns
- * false if there is none. */
-static bool devices_apart(struct module *m, type_id t, struct shape *out)
-{
-	const struct type type = m->type.at[t];
-	struct sugar s;
-	bool any = false;
-	*out = (struct shape){0};
-	if (!sugar_from_domain(m, type.domain, type.mesh, &s))
-		return false;
-	for (unsigned i = 0; i < s.rank; i++) {
-		const struct sugar_axis *a = &s.axis[i];
-		bool split = a->place_n && a->place[0].kind == SUGAR_MESH;
-		if (out->rank + split >= IR_MAX_LOGICAL)
-			return false;
-		expr_id size = split ? expr_const(m, m->mesh.at[type.mesh].size[a->place[0].mesh_axis]) : 0;
-		if (split)
-			out->extent[out->rank++] = size;
-		out->extent[out->rank++] =
-		    split ? expr_canon(m, expr_op(m, EXPR_CEIL_DIV, a->extent, size)) : a->extent;
-		any |= split;
-	}
-	return any;
-}
-
 /* Returns true if a type names members of a team: it is spread or pending over devices. */
 static bool is_spread(const struct module *m, type_id t)
 {
@@ -117,19 +87,15 @@ static bool is_spread(const struct module *m, type_id t)
 static bool collective_agrees(struct module *m, const struct infer_draft *f, const struct shape *have,
                               const struct shape *want)
 {
-	struct shape apart;
 	int64_t size = group_size(m, f), to, from;
 	if (!(op_info[f->kind].traits & TRAIT_COLLECTIVE))
 		return false;
 	if (size)
 		return blocks_agree(m, f->kind, size, have, want);
-	if (count_elements(m, have, &to) && count_elements(m, want, &from) && to != from)
-		return f->team && !is_spread(m, m->value.at[f->operand[0]].type) &&
-		       !is_spread(m, f->stated) &&
-		       blocks_agree(m, f->kind, m->team.at[f->team].device_n / m->team.at[f->team].slice_n,
-		                    have, want);
-	return (devices_apart(m, m->value.at[f->operand[0]].type, &apart) && same_shape(m, &apart, have)) ||
-	       (devices_apart(m, f->stated, &apart) && same_shape(m, &apart, want));
+	return count_elements(m, have, &to) && count_elements(m, want, &from) && to != from && f->team &&
+	       !is_spread(m, m->value.at[f->operand[0]].type) && !is_spread(m, f->stated) &&
+	       blocks_agree(m, f->kind, m->team.at[f->team].device_n / m->team.at[f->team].slice_n, have,
+	                    want);
 }
 
 /* Returns true if a result with the inferred dtype may be stated as `stated`. Sums of floats may have

@@ -134,6 +134,7 @@ static void allot_axes(struct module *m, struct print_order *o)
 {
 	struct number_counter c = {.next = 0};
 	number_allot_loop_axes(m, o, &c);
+	printed_rule_set(m, o);
 	for (uint32_t i = 0; i < o->value.n; i++)
 		if (printed_needs_block(m, o, o->value.at[i]))
 			number_allot_block(m, o->value.at[i], &c);

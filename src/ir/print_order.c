@@ -199,6 +199,7 @@ void print_order_free(struct print_order *o)
 	vec_free(&o->loop);
 	vec_free(&o->unit);
 	vec_free(&o->block);
+	printed_numbers_free(&o->numbers);
 	free(o->selected);
 	free(o->posts);
 	free(o->flags);

@@ -2,6 +2,7 @@
 #ifndef HIRC_IR_PRINT_ORDER_H
 #define HIRC_IR_PRINT_ORDER_H
 #include "ir/ir.h"
+#include "ir/printed_numbers.h"
 
 enum { PRINT_ORDER_INDEX = 1u << 31 }; /* set: an index_id; otherwise a param_id */
 
@@ -23,6 +24,9 @@ struct print_order {
 	uint8_t *flags; /* by op: PRINT_POSTED, … */
 	VEC(uint8_t)
 	block; /* by type and other arguments of printed_needs_block: its answer; 0: not computed */
+	enum printed_rule { PRINTED_BY_HIRC, PRINTED_BY_NUMBER, PRINTED_BY_NUMBER_OWN } rule;
+	bool rule_stated;               /* the text must say that it follows the rule */
+	struct printed_numbers numbers; /* of all loop axes */
 };
 enum {
 	PRINT_POSTED = 1,       /* some statement posts it */

@@ -266,6 +266,23 @@ static void note_params(const struct module *m, expr_id e, uint32_t *place, uint
 	note_params(m, x->b, place, n);
 }
 
+/* Returns true if a parallel axis with this extent gives the param its value: the size of the mesh axis. */
+static bool has_value_by_mesh(struct nvfuser *p, param_id param)
+{
+	struct module *m = p->m;
+	for (uint32_t i = 0; i < p->order.value.n; i++) {
+		const struct type *t = value_type(m, p->order.value.at[i]);
+		const struct domain *d = ir_domain(m, t->domain);
+		for (unsigned a = 0; a < d->loop_n; a++) {
+			const struct axis *x = &d->axis[d->loop[a]];
+			const struct expr *e = &m->expr.at[x->extent];
+			if (x->place == PLACE_MESH && e->kind == EXPR_PARAM && e->k == param)
+				return m->param.at[param].value == m->mesh.at[t->mesh].size[x->mesh_axis];
+		}
+	}
+	return false;
+}
+
 /* Returns the first param from which on parsing would make all params by their use: without name and
  * value, in the order of first use, those of tensors before those of statements. */
 static param_id first_implicit_param(struct nvfuser *p)
@@ -293,8 +310,8 @@ static param_id first_implicit_param(struct nvfuser *p)
 	while (first > 1) {
 		const struct param *x = &m->param.at[first - 1];
 		bool in_order = place[first - 1] && (first == m->param.n || place[first - 1] < place[first]);
-		if (x->has_value || x->meaning || !ir_is_default_name(m, x->name, 'i', x->number) ||
-		    !in_order)
+		if ((x->has_value && !has_value_by_mesh(p, first - 1)) || x->meaning ||
+		    !ir_is_default_name(m, x->name, 'i', x->number) || !in_order)
 			break;
 		first--;
 	}
@@ -501,6 +518,20 @@ static void put_statement_attrs(struct lines *l, op_id op)
 	end_attr_line(&a);
 }
 
+/* Says by which rule the axes are printed, if the text would be read by another one. The section alone says that it
+ * is hirc's. */
+static void put_rule(struct lines *l)
+{
+	static const char *const line_of[] = {[PRINTED_BY_HIRC] = "Hirc 1 :\n",
+	                                      [PRINTED_BY_NUMBER] = "attr program {axes=numbered}\n",
+	                                      [PRINTED_BY_NUMBER_OWN] = "attr program {axes=own}\n"};
+	const struct print_order *o = &l->p->order;
+	if (o->rule == PRINTED_BY_HIRC && o->rule_stated && !l->any)
+		buf_puts(l->p->out, line_of[o->rule]);
+	else if (o->rule != PRINTED_BY_HIRC && (l->any || o->rule_stated))
+		buf_puts(line(l), line_of[o->rule]);
+}
+
 void nvfuser_sections(struct nvfuser *p)
 {
 	struct lines l = {.p = p};
@@ -528,4 +559,5 @@ void nvfuser_sections(struct nvfuser *p)
 	free(inout);
 	for (uint32_t i = 0; i < p->order.numbered.n; i++)
 		put_statement_attrs(&l, p->order.numbered.at[i]);
+	put_rule(&l);
 }

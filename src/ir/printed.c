@@ -1,18 +1,11 @@
-/* printed: pairs printed ids, and finds the default allocation. */
+/* printed: pairs printed ids, and finds the default allocation. The rule for a whole listing is chosen in
+ * printed_rule.c. */
 #include "ir/printed.h"
 #include "ir/expr.h"
-#include "ir/number.h"
-#include "ir/number_axes.h"
-#include "ir/print_order.h"
 #include <string.h>
 
-static bool is_visible(const struct axis *a)
-{
-	return a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST;
-}
-
-/* Returns the id that is the inner half of id i, or -1. */
-static int inner_half(const struct printed_tensor *t, unsigned i)
+/* Returns the id numbered one more than id i that can be the inner half of a split, or -1. */
+static int next_id(const struct printed_tensor *t, unsigned i)
 {
 	const struct printed_id *outer = &t->id[i];
 	unsigned kind = outer->axis.kind;
@@ -26,6 +19,61 @@ static int inner_half(const struct printed_tensor *t, unsigned i)
 			return (int)k;
 	}
 	return -1;
+}
+
+/* Returns how ids i and k, which follow each other in number, are read. */
+static enum printed_pair read_pair(const struct module *m, const struct printed_tensor *t, unsigned i,
+                                   unsigned k)
+{
+	expr_id outer = t->id[i].axis.extent;
+	const struct expr *inner = &m->expr.at[t->id[k].axis.extent];
+	if (!t->by_number || (inner->kind == EXPR_CEIL_DIV && inner->b == outer))
+		return PRINTED_HALVES;
+	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
+		return PRINTED_OWN;
+	return printed_numbers_pair(t->by_number, t->id[i].number);
+}
+
+/* Returns the id that is the inner half of id i, or -1. */
+static int inner_half(const struct module *m, const struct printed_tensor *t, unsigned i)
+{
+	int k = next_id(t, i);
+	if (k < 0)
+		return -1;
+	enum printed_pair pair = read_pair(m, t, i, (unsigned)k);
+	return pair == PRINTED_HALVES || (pair == PRINTED_UNDECIDED && !t->by_number->own) ? k : -1;
+}
+
+int printed_undecided(const struct module *m, const struct printed_tensor *t, unsigned *inner)
+{
+	for (unsigned i = 0; i < t->id_n; i++) {
+		int k = next_id(t, i);
+		if (k >= 0 && read_pair(m, t, i, (unsigned)k) == PRINTED_UNDECIDED) {
+			*inner = (unsigned)k;
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+/* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
+ * that are no halves go back to where their numbers put them. */
+static void order_ids(const struct printed_tensor *t, const bool *is_outer, uint8_t *order)
+{
+	unsigned front = 0, n = 0;
+	while (t->by_number && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
+		front++;
+	bool put[IR_MAX_AXES] = {false};
+	for (unsigned i = front; i <= t->id_n; i++) {
+		for (unsigned k = 0; k < front; k++)
+			if (!put[k] &&
+			    (i == t->id_n || (t->id[k].number < t->id[i].number && !is_outer[k]))) {
+				put[k] = true;
+				order[n++] = (uint8_t)k;
+			}
+		if (i < t->id_n)
+			order[n++] = (uint8_t)i;
+	}
 }
 
 /* Returns the extent of the axis that a split by `outer` turned into `inner`. */
@@ -60,20 +108,23 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 	struct domain_builder b;
 	int outer_of[IR_MAX_AXES]; /* by id: the id of its outer half; -1: it is no inner half */
 	uint8_t axis[IR_MAX_AXES]; /* by id: the axis of the domain */
+	uint8_t order[IR_MAX_AXES];
 	bool is_outer[IR_MAX_AXES] = {false};
 	domain_begin(&b);
 	memset(outer_of, -1, sizeof outer_of);
 	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = inner_half(t, i);
+		int k = inner_half(m, t, i);
 		if (k >= 0 && outer_of[k] < 0) {
 			outer_of[k] = (int)i;
 			is_outer[i] = true;
 		}
 	}
+	order_ids(t, is_outer, order);
 	static const uint8_t group[] = {
 	    [AXIS_ITER] = 0, [AXIS_BROADCAST] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
 	for (unsigned g = 0; g < 3; g++)
-		for (unsigned i = 0; i < t->id_n; i++) {
+		for (unsigned at = 0; at < t->id_n; at++) {
+			unsigned i = order[at];
 			const struct axis *x = &t->id[i].axis;
 			if (group[x->kind] != g || is_outer[i])
 				continue;
@@ -139,65 +190,4 @@ void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_
 			unstreamed = size == whole;
 	}
 	domain_allocate_default(b, unstreamed);
-}
-
-/* Returns true if a domain has only plain logical axes in order. */
-static bool is_plain(const struct domain *d)
-{
-	if (d->xform_n || d->loop_n != d->logical_n || d->alloc_n != d->logical_n)
-		return false;
-	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->loop[i] != i || d->alloc[i] != i || !d->contiguous[i] ||
-		    d->axis[i].place != PLACE_NONE || !is_visible(&d->axis[i]))
-			return false;
-	return true;
-}
-
-static bool is_allocated(const struct module *m, value_id v)
-{
-	op_id def = m->value.at[v].def;
-	return def && m->op.at[def].kind == OP_ALLOCATE;
-}
-
-static bool is_io(const struct module *m, value_id v)
-{
-	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
-}
-
-static bool needs_block(struct module *m, uint64_t selected, value_id v)
-{
-	const struct type *type = value_type(m, v);
-	domain_id id = type->domain;
-	const struct domain d = *ir_domain(m, id);
-	struct printed_tensor t = {.id_n = d.loop_n, .mesh = type->mesh};
-	uint64_t in_loop = 0;
-	for (unsigned i = 0; i < d.loop_n; i++) {
-		unsigned a = d.loop[i];
-		in_loop |= (uint64_t)1 << a;
-		t.id[i] = (struct printed_id){
-		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
-	}
-	if (selected & ~in_loop)
-		return true; /* the select names an axis that only a block prints */
-	t.io = is_io(m, v);
-	if (is_allocated(m, v))
-		t.size = printed_size(m, &d);
-	const char *why;
-	return printed_domain(m, &t, &why) != id;
-}
-
-bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
-{
-	if (is_plain(value_domain(m, v)))
-		return false;
-	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
-		return needs_block(m, o->selected[v], v);
-	/* the answer depends on the type and these two flags */
-	enum { NO = 1, YES };
-	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
-	while (o->block.n <= key)
-		vec_push(&o->block, 0);
-	if (!o->block.at[key])
-		o->block.at[key] = needs_block(m, 0, v) ? YES : NO;
-	return o->block.at[key] == YES;
 }

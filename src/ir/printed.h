@@ -8,10 +8,14 @@
  * place of the plain half. A reduction over devices and a plain reduction form an axis in the same way.
  * An id that a HirAliasSelect names is a logical axis of its own. Device ids with rf are partial.
  * Visible axes come first, then partial ones, then reductions. Printer and parser both call this: a
- * block is printed iff the result differs from the domain. */
+ * block is printed iff the result differs from the domain.
+ *
+ * This is the rule of listings that hirc prints. nvFuser also makes an axis parallel without a split, and
+ * then says so by numbers alone (printed_numbers.h): `by_number`. */
 #ifndef HIRC_IR_PRINTED_H
 #define HIRC_IR_PRINTED_H
 #include "ir/domain.h"
+#include "ir/printed_numbers.h"
 
 struct printed_id {
 	struct axis axis; /* the axis as printed */
@@ -25,6 +29,7 @@ struct printed_tensor {
 	mesh_id mesh;
 	bool io;      /* program input or output: by default its allocation has no stream splits */
 	expr_id size; /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
+	const struct printed_numbers *by_number; /* NULL: the rule of hirc's listings */
 };
 
 /* Returns the domain, or 0 with the reason in *why. */
@@ -35,7 +40,13 @@ void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_
  * reductions. 0 on overflow. */
 expr_id printed_size(struct module *m, const struct domain *d);
 
+/* Returns the position of the first id that is half of a split in one reading and an axis of its own in the
+ * other, or -1. *inner: the position of the other half. */
+int printed_undecided(const struct module *m, const struct printed_tensor *t, unsigned *inner);
+
 struct print_order;
+/* Sets the rule by which the program is printed, once the loop axes have numbers. */
+void printed_rule_set(struct module *m, struct print_order *o);
 /* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 

@@ -6,6 +6,7 @@
  *     sema_communication.c  Communications, transfers, and statements that name them
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
+ *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_alike.c          types of tensors that differ only in their numbers */
 #ifndef HIRC_PARSE_NVFUSER_H
@@ -113,7 +114,13 @@ struct nv_reader {
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
 	uint32_t program_mesh_at;
-	bool no_mesh; /* from mesh=0 */
+	bool no_mesh;                   /* from mesh=0 */
+	bool has_facts;                 /* there is a section `Hirc` */
+	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
+	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
+	struct printed_numbers numbers; /* of the listing, if by_number */
+	/* the first tensor with axes that can be halves or not, 0: none; and two such axes */
+	ast_id undecided, undecided_outer, undecided_inner;
 };
 
 /* ---- sema_collect.c */
@@ -170,6 +177,9 @@ void nv_communication(struct nv_reader *r, ast_id comm);               /* one th
 /* Reads Wait, post and ShareMemHandles. */
 void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 void nv_resolve_pending(struct nv_reader *r);
+
+/* ---- sema_listing.c */
+void nv_types(struct nv_reader *r); /* of all tensors */
 
 /* ---- sema_printed.c */
 /* Calls sema_extent for the extent in an ID, or for the one in its `ex`. */

@@ -13,10 +13,14 @@ struct sema_define { /* one -D name=text */
 	char meant[64]; /* the nearest name of the program otherwise; empty: none is near */
 };
 
+/* --paired-axes: parallel axes of a listing that can be halves of a split or axes of their own */
+enum sema_paired { PAIRED_BY_PROGRAM, PAIRED_HALVES, PAIRED_OWN };
+
 struct sema_options {
 	struct sema_define *define;
 	unsigned define_n;
 	int64_t np; /* from --np or the launcher; 0: use the file's default */
+	enum sema_paired paired;
 };
 
 /* Takes ownership of the AST's names. Returns NULL after reporting an error. */

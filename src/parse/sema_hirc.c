@@ -148,7 +148,12 @@ static void name_line(struct nv_reader *r, ast_id line)
 	}
 }
 
-/* Reads attr program {name=…, mesh=…}. */
+static bool is_rule(const char *text)
+{
+	return !strcmp(text, "numbered") || !strcmp(text, "own");
+}
+
+/* Reads attr program {name=…, mesh=…, axes=…}. */
 static void program_line(struct nv_reader *r, ast_id attrs)
 {
 	struct sema *s = r->s;
@@ -162,9 +167,11 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 			r->program_mesh = v->name, r->program_mesh_at = v->at;
 		else if (!strcmp(ast_text(s->a, key), "name") && v->kind == AST_NAME)
 			r->program_name = v->name;
+		else if (!strcmp(ast_text(s->a, key), "axes") && is_rule(ast_text(s->a, value)))
+			r->axes = v->name;
 		else
 			diag_error(s->d, E_ATTRIBUTE_UNKNOWN, ast_at(s->a, key)->at,
-			           "a program has a name= and a mesh=");
+			           "a program has a name=, a mesh=, and axes= numbered or own");
 	}
 }
 

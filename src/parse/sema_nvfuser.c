@@ -504,14 +504,12 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	(void)file;
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
-			nv_declarations(&r, section);
+			nv_declarations(&r, section), r.has_facts = true;
 	nv_collect(&r, container);
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_facts(&r, section);
-	for (uint32_t i = 0; i < r.tensor.n; i++)
-		if (!r.tensor.at[i].formal)
-			nv_type(&r, &r.tensor.at[i]);
+	nv_types(&r);
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
 		inputs(&r, ast_child(s->a, container, 0), ast_child(s->a, container, 1));
@@ -532,4 +530,5 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.pending);
 	vec_free(&r.mesh);
 	vec_free(&r.given);
+	printed_numbers_free(&r.numbers);
 }

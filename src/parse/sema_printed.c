@@ -158,7 +158,8 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 static bool read_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
-	*out = (struct printed_tensor){.mesh = mesh, .io = t->input || t->output};
+	*out = (struct printed_tensor){
+	    .mesh = mesh, .io = t->input || t->output, .by_number = r->by_number ? &r->numbers : NULL};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
 			return refuse_printed(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
@@ -477,6 +478,34 @@ static type_id broken_type(struct nv_reader *r)
 	return type_make(r->s->m, DTYPE_F32, MEMORY_GLOBAL, 0, domain_finish(r->s->m, &b));
 }
 
+/* Gives the params that are extents of device axes the sizes of the mesh axes. */
+static bool take_sizes(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p)
+{
+	struct module *m = r->s->m;
+	for (unsigned i = 0; i < p->id_n; i++) {
+		const struct axis *a = &p->id[i].axis;
+		const struct expr *e = &m->expr.at[a->extent];
+		if (a->place != PLACE_MESH || e->kind != EXPR_PARAM || m->param.at[e->k].meaning)
+			continue;
+		struct param *x = &m->param.at[e->k];
+		int64_t size = m->mesh.at[p->mesh].size[a->mesh_axis];
+		if (!x->has_value) {
+			x->has_value = true;
+			x->value = size;
+		}
+		if (x->value == size)
+			continue;
+		diag_error(r->s->d, E_PRINTED_TYPE, ast_at(r->s->a, t->node)->at,
+		           "a device axis of %s has %lld elements, but its mesh axis has %lld",
+		           ast_text(r->s->a, t->node), (long long)x->value, (long long)size);
+		diag_note(r->s->d, DIAG_NOWHERE,
+		          "the extent of a device axis that is not split is the size of "
+		          "its mesh axis: leave -D out");
+		return false;
+	}
+	return true;
+}
+
 void nv_type(struct nv_reader *r, struct nv_tensor *t)
 {
 	struct sema *s = r->s;
@@ -486,13 +515,13 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	int32_t number[IR_MAX_AXES];
 	int64_t repeat = ast_at(s->a, t->node)->kind == AST_REPEAT ? ast_at(s->a, t->node)->value.i : 0;
 	t->number_at = r->number.n;
-	if (repeat && nv_alike_find_repeat(r, t, repeat))
+	if (repeat && !r->by_number && nv_alike_find_repeat(r, t, repeat))
 		return;
 	t->node = shape_tensor(s->a, t->node);
 	ast_id devices = ast_child(s->a, t->node, 1);
 	bool has_mesh = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	mesh_id mesh = has_mesh ? find_mesh(r, devices) : 0;
-	if (nv_alike_find(r, t)) {
+	if (!r->by_number && nv_alike_find(r, t)) {
 		if (repeat)
 			nv_alike_keep_repeat(r, t, repeat);
 		return;
@@ -513,6 +542,13 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	} else {
 		const char *why = "";
 		d = printed_domain(s->m, &p, &why);
+		unsigned inner;
+		int outer = d && r->by_number && !r->undecided ? printed_undecided(s->m, &p, &inner) : -1;
+		if (outer >= 0) {
+			r->undecided = t->node;
+			r->undecided_outer = ast_child(s->a, ast_child(s->a, t->node, 0), (unsigned)outer);
+			r->undecided_inner = ast_child(s->a, ast_child(s->a, t->node, 0), inner);
+		}
 		if (!d) {
 			const struct ast_node *n = ast_at(s->a, t->node);
 			diag_error_span(s->d, E_PRINTED_TYPE, n->at, n->end - n->at,
@@ -525,7 +561,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 		for (unsigned i = 0; d && i < p.id_n; i++)
 			number[ir_domain(s->m, d)->loop[i]] = p.id[i].number;
 	}
-	if (!d)
+	if (!d || !take_sizes(r, t, &p))
 		return;
 	t->type = type_make(s->m, dtype, memory, mesh, d);
 	for (unsigned i = 0; i < ir_domain(s->m, d)->axis_n; i++)

@@ -1,0 +1,47 @@
+/* printed_numbers: see the header. */
+#include "ir/printed_numbers.h"
+#include <stdlib.h>
+
+void printed_numbers_add(struct printed_numbers *n, int32_t number)
+{
+	if (number >= 0)
+		vec_push(&n->used, number);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	return (x > y) - (x < y);
+}
+
+void printed_numbers_sort(struct printed_numbers *n)
+{
+	uint32_t kept = 0;
+	bool sorted = true;
+	for (uint32_t i = 1; i < n->used.n && sorted; i++)
+		sorted = n->used.at[i - 1] <= n->used.at[i];
+	if (!sorted)
+		qsort(n->used.at, n->used.n, sizeof *n->used.at, compare_numbers);
+	for (uint32_t i = 0; i < n->used.n; i++)
+		if (!kept || n->used.at[kept - 1] != n->used.at[i])
+			n->used.at[kept++] = n->used.at[i];
+	n->used.n = kept;
+}
+
+enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number)
+{
+	uint32_t low = 0, high = n->used.n;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (n->used.at[mid] < number)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low == (uint32_t)number ? PRINTED_OWN : PRINTED_UNDECIDED;
+}
+
+void printed_numbers_free(struct printed_numbers *n)
+{
+	vec_free(&n->used);
+}

@@ -1,0 +1,28 @@
+/* printed_numbers: tells from the numbers of all axes of a listing which axes nvFuser has split.
+ *
+ *     T0_g_float[ideviceIdx.x0{8}, iS1{16}]       no number is left for a parent: two axes, [8, 16]
+ *     T0_g_float[ideviceIdx.x4{8}, iS5{16}]       0 to 3 stand nowhere: perhaps halves of one axis of 128
+ *
+ * One counter gives all axes their numbers, and a split takes its parent out of sight. So a parallel axis
+ * numbered n and a plain axis n+1 can be halves only if a smaller number stands nowhere in the listing. */
+#ifndef HIRC_IR_PRINTED_NUMBERS_H
+#define HIRC_IR_PRINTED_NUMBERS_H
+#include "base/vec.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+enum printed_pair { PRINTED_HALVES, PRINTED_OWN, PRINTED_UNDECIDED };
+
+struct printed_numbers {
+	VEC(int32_t) used; /* all numbers of the listing, later sorted */
+	bool own;          /* axes that can be either are axes of their own, not halves */
+};
+
+void printed_numbers_add(struct printed_numbers *n, int32_t number);
+/* Call it after all numbers are added. */
+void printed_numbers_sort(struct printed_numbers *n);
+/* Returns how an axis with this number and the next one are read; never PRINTED_HALVES. */
+enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number);
+void printed_numbers_free(struct printed_numbers *n);
+
+#endif

@@ -1,0 +1,143 @@
+/* printed_rule: chooses the rule by which a program is printed, and finds the tensors that need a block.
+ *
+ *     hirc's rule    a parallel axis numbered n and a plain axis n+1 are halves; a block states all else
+ *     by number      as nvFuser prints: printed_numbers.h. Listings without a section `Hirc` are read so
+ *
+ * A listing that nvFuser printed comes out as it went in: by number, if that needs fewer blocks. */
+#include "ir/number.h"
+#include "ir/number_axes.h"
+#include "ir/print_order.h"
+#include "ir/printed.h"
+
+/* Returns true if a domain has only plain logical axes in order. */
+static bool is_plain(const struct domain *d)
+{
+	if (d->xform_n || d->loop_n != d->logical_n || d->alloc_n != d->logical_n)
+		return false;
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->loop[i] != i || d->alloc[i] != i || !d->contiguous[i] ||
+		    d->axis[i].place != PLACE_NONE ||
+		    (d->axis[i].kind != AXIS_ITER && d->axis[i].kind != AXIS_BROADCAST))
+			return false;
+	return true;
+}
+
+static bool is_allocated(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && m->op.at[def].kind == OP_ALLOCATE;
+}
+
+static bool is_io(const struct module *m, value_id v)
+{
+	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
+}
+
+static bool needs_block(struct module *m, const struct printed_numbers *by_number, uint64_t selected,
+                        value_id v)
+{
+	const struct type *type = value_type(m, v);
+	domain_id id = type->domain;
+	const struct domain d = *ir_domain(m, id);
+	struct printed_tensor t = {.id_n = d.loop_n, .mesh = type->mesh, .by_number = by_number};
+	uint64_t in_loop = 0;
+	for (unsigned i = 0; i < d.loop_n; i++) {
+		unsigned a = d.loop[i];
+		in_loop |= (uint64_t)1 << a;
+		t.id[i] = (struct printed_id){
+		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
+	}
+	if (selected & ~in_loop)
+		return true; /* the select names an axis that only a block prints */
+	t.io = is_io(m, v);
+	if (is_allocated(m, v))
+		t.size = printed_size(m, &d);
+	const char *why;
+	return printed_domain(m, &t, &why) != id;
+}
+
+static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_id v)
+{
+	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
+		return needs_block(m, NULL, o->selected[v], v);
+	/* the answer depends on the type and these two flags */
+	enum { NO = 1, YES };
+	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
+	while (o->block.n <= key)
+		vec_push(&o->block, 0);
+	if (!o->block.at[key])
+		o->block.at[key] = needs_block(m, NULL, 0, v) ? YES : NO;
+	return o->block.at[key] == YES;
+}
+
+bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
+{
+	if (is_plain(value_domain(m, v)))
+		return false;
+	if (o->rule == PRINTED_BY_HIRC)
+		return needs_block_by_hirc(m, o, v);
+	return needs_block(m, &o->numbers, o->selected[v], v);
+}
+
+/* ---- the rule */
+
+/* Returns true if the rules may read the tensor in different ways. */
+static bool depends_on_rule(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		const struct axis *a = &d->axis[d->loop[i]];
+		if (a->place != PLACE_NONE && (a->kind == AXIS_ITER || a->kind == AXIS_REDUCE))
+			return true;
+	}
+	return false;
+}
+
+static void collect_numbers(struct module *m, struct print_order *o)
+{
+	for (uint32_t i = 0; i < o->value.n; i++) {
+		value_id v = o->value.at[i];
+		const struct domain *d = value_domain(m, v);
+		const int32_t *list = number_axis_list(m, v);
+		for (unsigned k = 0; k < d->loop_n; k++) /* without a list, the numbers follow each other */
+			printed_numbers_add(&o->numbers,
+			                    list ? list[d->loop[k]] : m->value.at[v].axis_base + (int32_t)k);
+	}
+	printed_numbers_sort(&o->numbers);
+}
+
+/* Returns true if tensors that need a block by one rule also need one by the other. hirc: if by hirc's rule, then by
+ * number; otherwise the other way round. */
+static bool needs_no_more(struct module *m, struct print_order *o, bool hirc)
+{
+	for (uint32_t i = 0; i < o->value.n; i++) {
+		value_id v = o->value.at[i];
+		if (!depends_on_rule(m, v))
+			continue;
+		if (needs_block_by_hirc(m, o, v) == hirc &&
+		    needs_block(m, &o->numbers, o->selected[v], v) != hirc)
+			return false;
+	}
+	return true;
+}
+
+void printed_rule_set(struct module *m, struct print_order *o)
+{
+	bool matters = false;
+	for (uint32_t i = 0; i < o->value.n && !matters; i++)
+		matters = depends_on_rule(m, o->value.at[i]);
+	o->rule = PRINTED_BY_HIRC;
+	o->rule_stated = false;
+	if (!matters)
+		return;
+	collect_numbers(m, o);
+	bool hirc = needs_no_more(m, o, true), number = needs_no_more(m, o, false);
+	o->rule_stated = !number;
+	if (!hirc && number)
+		o->rule = PRINTED_BY_NUMBER;
+	if (hirc || number)
+		return;
+	o->numbers.own = true;
+	if (needs_no_more(m, o, false))
+		o->rule = PRINTED_BY_NUMBER_OWN;
+}
