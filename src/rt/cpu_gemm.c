@@ -8,10 +8,11 @@
 #include "rt/cpu_onednn.h"
 #include <assert.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #ifdef HIRC_HAVE_BLAS
-#include <cblas.h>
+#include "rt/cpu_blas.h"
 #endif
 
 enum { WARM_ROWS = 512 };
@@ -108,7 +109,7 @@ static int at_most(int64_t n, int most)
 
 /* Prepares BLAS, which allocates code and buffers with its first product. Makes that product here, of
  * zeros, as large as g's or as its blocks. */
-static void warm_blas(const struct gemm *g, bool a_transposed, bool b_transposed)
+static void warm_blas(const struct gemm *g, const struct cpu_blas *blas, bool a_transposed, bool b_transposed)
 {
 	int m = at_most(g->m, WARM_ROWS), n = at_most(g->n, WARM_ROWS), k = at_most(g->k, WARM_ROWS);
 	int lda = a_transposed ? m : k, ldb = b_transposed ? k : n;
@@ -122,18 +123,34 @@ static void warm_blas(const struct gemm *g, bool a_transposed, bool b_transposed
 	*ready = size;
 	double *b = zeros + (size_t)m * (size_t)k, *c = b + (size_t)k * (size_t)n;
 	if (g->wide == DTYPE_F64)
-		cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, zeros, lda, b, ldb, 0, c, n);
+		blas->dgemm(CblasRowMajor, ta, tb, m, n, k, 1, zeros, lda, b, ldb, 0, c, n);
 	else
-		cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, (float *)zeros, lda, (float *)b, ldb, 0,
+		blas->sgemm(CblasRowMajor, ta, tb, m, n, k, 1, (float *)zeros, lda, (float *)b, ldb, 0,
 		            (float *)c, n);
 	free(zeros);
 }
 #endif
 
-/* Multiplies; adds to c if `add`. c is of the wide type, or bf16 if `narrow`. Returns false if oneDNN
- * cannot multiply these. */
-static bool multiply_blocks(const struct gemm *g, const struct cpu_matrix *a, const struct cpu_matrix *b,
-                            void *c, int64_t ldc, bool narrow, bool add)
+#ifdef HIRC_HAVE_BLAS
+/* Returns NULL with g->why set if BLAS cannot be opened. */
+static const struct cpu_blas *open_blas(const struct gemm *g)
+{
+	struct buf why = {0};
+	const struct cpu_blas *blas = cpu_blas_open(g->lane->threads, &why);
+	if (!blas)
+		snprintf(g->why, RT_WHY_BYTES, "a product needs BLAS: %s", why.at);
+	buf_free(&why);
+	return blas;
+}
+#endif
+
+enum multiplied { MULTIPLIED, NO_ONEDNN, NO_BLAS };
+
+/* Multiplies; adds to c if `add`. c is of the wide type, or bf16 if `narrow`. NO_ONEDNN: oneDNN cannot multiply
+ * these. NO_BLAS: g->why says why. */
+static enum multiplied multiply_blocks(const struct gemm *g, const struct cpu_matrix *a,
+                                       const struct cpu_matrix *b, void *c, int64_t ldc, bool narrow,
+                                       bool add)
 {
 	struct cpu_product p = {.m = g->m,
 	                        .n = g->n,
@@ -149,38 +166,39 @@ static bool multiply_blocks(const struct gemm *g, const struct cpu_matrix *a, co
 	                        .contents = g->contents};
 	if (g->ahead && g->wide == DTYPE_F32)
 		cpu_onednn_prepare(g->lane, &p);
-#ifdef HIRC_HAVE_BLAS
-	if (g->ahead && g->operand != DTYPE_BF16 && g->wide != DTYPE_I64)
-		warm_blas(g, a->col != 1, b->col != 1);
-#endif
-	if (g->ahead)
-		return true;
 	if (g->operand == DTYPE_BF16)
-		return cpu_onednn_multiply(g->lane, &p);
-	if (g->wide == DTYPE_F32 && cpu_onednn_multiply(g->lane, &p))
-		return true;
+		return g->ahead || cpu_onednn_multiply(g->lane, &p) ? MULTIPLIED : NO_ONEDNN;
+	if (!g->ahead && g->wide == DTYPE_F32 && cpu_onednn_multiply(g->lane, &p))
+		return MULTIPLIED;
 #ifdef HIRC_HAVE_BLAS
-	if (g->wide != DTYPE_I64 && g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX &&
-	    g->k > 0) {
+	bool fits = g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX && ldc <= INT_MAX && g->k > 0;
+	const struct cpu_blas *blas = NULL;
+	if (g->wide != DTYPE_I64 && (fits || g->ahead) && !(blas = open_blas(g)))
+		return NO_BLAS;
+	if (g->ahead && blas)
+		warm_blas(g, blas, a->col != 1, b->col != 1);
+	if (!g->ahead && blas) {
 		CBLAS_TRANSPOSE ta = a->col == 1 ? CblasNoTrans : CblasTrans;
 		CBLAS_TRANSPOSE tb = b->col == 1 ? CblasNoTrans : CblasTrans;
 		int lda = (int)(a->col == 1 ? a->row : a->col), ldb = (int)(b->col == 1 ? b->row : b->col);
 		if (g->wide == DTYPE_F64)
-			cblas_dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
+			blas->dgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
 			            b->data, ldb, add, c, (int)ldc);
 		else
-			cblas_sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
+			blas->sgemm(CblasRowMajor, ta, tb, (int)g->m, (int)g->n, (int)g->k, 1, a->data, lda,
 			            b->data, ldb, add, c, (int)ldc);
-		return true;
+		return MULTIPLIED;
 	}
 #endif
+	if (g->ahead)
+		return MULTIPLIED;
 	if (g->wide == DTYPE_F64)
 		loops_f64(g, a, b, c, ldc, add);
 	else if (g->wide == DTYPE_F32)
 		loops_f32(g, a, b, c, ldc, add);
 	else
 		loops_i64(g, a, b, c, ldc, add);
-	return true;
+	return MULTIPLIED;
 }
 
 /* Multiplies one matrix each: [m, k], [k, n], [m, n], and a bias or NULL. */
@@ -206,7 +224,11 @@ static enum status gemm_one(struct gemm *g, const struct rt_view *av, const stru
 		cpu_copy(&c, bias);
 	else if (g->accumulate && !direct && !g->ahead)
 		cpu_copy(&c, cv);
-	if (!multiply_blocks(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate)) {
+	enum multiplied done =
+	    multiply_blocks(g, &a, &b, c.data, row, direct && narrow, bias || g->accumulate);
+	if (done == NO_BLAS)
+		return STATUS_ABSENT;
+	if (done == NO_ONEDNN) {
 		g->operand = g->wide;
 		g->packed[0] = g->packed[1] = NULL;
 		return gemm_one(g, av, bv, cv, bias);

@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef HIRC_HAVE_BLAS
-/* OpenBLAS only; other libraries choose the number themselves. */
-extern void openblas_set_num_threads(int n) __attribute__((weak));
-#endif
 
 enum { ALIGNMENT = 64 };
 
@@ -154,12 +150,7 @@ static int choose_threads(struct rt_job *job)
 	if (said)
 		return atoi(said) > 0 ? atoi(said) : 0;
 	bool alone = job->size == 1 && strcmp(job->boot->name, "thread") != 0;
-	int threads = alone ? rt_processors() : 1;
-#ifdef HIRC_HAVE_BLAS
-	if (openblas_set_num_threads)
-		openblas_set_num_threads(threads);
-#endif
-	return threads;
+	return alone ? rt_processors() : 1;
 }
 
 enum status rt_cpu_open(struct rt_job *job, struct rt_device **out)

@@ -10,8 +10,7 @@
 #endif
 
 #ifdef HIRC_HAVE_BLAS
-extern char *openblas_get_config(void) __attribute__((weak));
-extern char *openblas_get_corename(void) __attribute__((weak));
+#include "rt/cpu_blas.h"
 
 /* Instruction sets for products of matrices; each level includes the ones before it. */
 enum level { SSE, AVX, AVX2, AVX512, UNKNOWN };
@@ -74,10 +73,9 @@ static enum level level_here(void)
 #endif
 }
 
-static void examine_openblas(struct findings *f)
+static void examine_openblas(struct findings *f, const struct cpu_blas *blas)
 {
-	const char *core = openblas_get_corename(), *config = openblas_get_config(),
-	           *said = getenv("OPENBLAS_CORETYPE");
+	const char *core = blas->core_name(), *config = blas->config(), *said = getenv("OPENBLAS_CORETYPE");
 	enum level level = level_of(core), here = level_here();
 	int words = (int)strcspn(config, " "); /* `OpenBLAS 0.3.21 …` */
 	words += config[words] == ' ';
@@ -117,14 +115,24 @@ static void examine_threads(struct findings *f)
 static void examine_blas(struct findings *f)
 {
 #ifdef HIRC_HAVE_BLAS
-	if (!openblas_get_corename || !openblas_get_config) {
+	struct buf why = {0};
+	const struct cpu_blas *blas = cpu_blas_open(1, &why);
+	if (!blas)
+		finding_add(
+		    f, FINDING_MISSING, "blas",
+		    "install it, or build hirc with -DHIRC_BLAS=OFF: products then take ten times as long",
+		    "no product of matrices can be computed: %s", why.at);
+	buf_free(&why);
+	if (!blas)
+		return;
+	if (!blas->core_name || !blas->config) {
 		finding_add(f, FINDING_WARNING, "blas",
 		            "apt-get install libopenblas-dev, then build hirc again",
 		            "a BLAS that is not OpenBLAS: hirc does not set its threads, so that ranks may "
 		            "share cores");
 		return;
 	}
-	examine_openblas(f);
+	examine_openblas(f, blas);
 	examine_threads(f);
 #else
 	finding_add(f, FINDING_MISSING, "blas", "apt-get install libopenblas-dev, then build hirc again",

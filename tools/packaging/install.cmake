@@ -16,6 +16,17 @@ and C++ compilers, which every system has" OFF)
 
 install(TARGETS hirc RUNTIME_DEPENDENCY_SET hirc_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(HIRC_BUNDLE)
+	if(HIRC_BLAS_LIBRARY) # the program opens it, and is not linked with it
+		file(REAL_PATH ${HIRC_BLAS_FOLDER}/${HIRC_BLAS_LIBRARY} blas)
+		add_library(hirc_blas SHARED IMPORTED)
+		set_target_properties(hirc_blas PROPERTIES IMPORTED_LOCATION ${blas})
+		install(IMPORTED_RUNTIME_ARTIFACTS hirc_blas RUNTIME_DEPENDENCY_SET hirc_libraries LIBRARY DESTINATION lib/hirc)
+		get_filename_component(blas ${blas} NAME)
+		if(NOT blas STREQUAL HIRC_BLAS_LIBRARY)
+			install(CODE "file(CREATE_LINK ${blas} \
+\"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/hirc/${HIRC_BLAS_LIBRARY}\" SYMBOLIC)")
+		endif()
+	endif()
 	if(MPI_C_FOUND)
 		message(FATAL_ERROR "HIRC_BUNDLE and MPI: the ranks of a job need the MPI of its launcher, which a copy is not. \
 Configure with -DHIRC_MPI=OFF, or without HIRC_BUNDLE")
@@ -31,7 +42,7 @@ Configure with -DHIRC_MPI=OFF, or without HIRC_BUNDLE")
 	set_target_properties(hirc PROPERTIES INSTALL_RPATH "$ORIGIN/../lib/hirc")
 else()
 	# Folders that the system's linker does not search, as those of an MPI in /opt.
-	foreach(library ${MPI_C_LIBRARIES} ${OPENBLAS_LINK_LIBRARIES} ${BLAS_LIBRARIES} ${DNNL_LIBRARY} ${CJSON_LINK_LIBRARIES}
+	foreach(library ${MPI_C_LIBRARIES} ${HIRC_BLAS_FOLDER}/${HIRC_BLAS_LIBRARY} ${DNNL_LIBRARY} ${CJSON_LINK_LIBRARIES}
 			${PROTOBUF_C_LINK_LIBRARIES} ${ZLIB_LIBRARIES})
 		get_filename_component(folder "${library}" DIRECTORY)
 		if(IS_ABSOLUTE "${folder}" AND NOT folder MATCHES "^(/usr)?/lib(32|64)?(/|$)")

@@ -28,6 +28,14 @@ and runs them on ranks: processes of one machine, or those of an MPI job.
 .
 GPUs of NVIDIA are used through libraries that are opened when a program
 asks for one.")
+if(HIRC_BLAS_LIBRARY) # the program is not linked with it, so dpkg-shlibdeps does not see it
+	file(REAL_PATH ${HIRC_BLAS_FOLDER}/${HIRC_BLAS_LIBRARY} blas)
+	execute_process(COMMAND dpkg-query -S ${blas} OUTPUT_VARIABLE package RESULT_VARIABLE absent ERROR_QUIET)
+	if(NOT absent)
+		# libopenblas0-pthread, or another that has the same library
+		string(REGEX REPLACE "(-pthread|-openmp|-serial)?[:,].*" "" CPACK_DEBIAN_PACKAGE_DEPENDS "${package}")
+	endif()
+endif()
 if(MPI_C_FOUND)
 	set(CPACK_DEBIAN_PACKAGE_RECOMMENDS openmpi-bin)
 endif()

@@ -1,0 +1,97 @@
+/* cpu_blas: see cpu_blas.h. */
+#ifdef HIRC_HAVE_BLAS
+#include "rt/cpu_blas.h"
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* Data of the process, protected by the lock. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static struct cpu_blas blas;
+static bool is_open;
+
+static const char variable[] = "OPENBLAS_NUM_THREADS";
+
+enum {
+	LIBRARY_BYTES = 64 << 20, /* OpenBLAS itself, with the libraries that it needs */
+	THREAD_BYTES = 136 << 20, /* of each thread: a buffer of 128 MiB, and a stack */
+};
+
+/* Returns true if the process may map the memory that OpenBLAS maps. OpenBLAS itself would try for ever. */
+static bool has_room(int threads, struct buf *why)
+{
+	size_t bytes = LIBRARY_BYTES + (size_t)(threads > 1 ? threads : 1) * THREAD_BYTES;
+	void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at != MAP_FAILED) {
+		munmap(at, bytes);
+		return true;
+	}
+	buf_printf(
+	    why,
+	    "it maps %zu MiB, and the process has no room for them (`ulimit -v` limits it; %s=1 takes the "
+	    "least)",
+	    bytes >> 20, variable);
+	return false;
+}
+
+/* Loads the library. It reads the number of its threads from the environment, before it can be called. */
+static void *load(int threads)
+{
+	bool said = threads <= 0 || getenv(variable);
+	if (!said) {
+		char text[STR_INT + 1];
+		snprintf(text, sizeof text, "%d", threads);
+		setenv(variable, text, 1);
+	}
+	void *handle = dlopen(HIRC_BLAS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!said)
+		unsetenv(variable);
+	return handle;
+}
+
+static void find_entry(void *handle, const char *name, void *entry)
+{
+	*(void **)entry = dlsym(handle, name);
+}
+
+static bool open_library(int threads, struct buf *why)
+{
+	if (!has_room(threads, why))
+		return false;
+	void *handle = load(threads);
+	if (handle) {
+		find_entry(handle, "cblas_sgemm", &blas.sgemm);
+		find_entry(handle, "cblas_dgemm", &blas.dgemm);
+		find_entry(handle, "openblas_set_num_threads", &blas.set_threads);
+		find_entry(handle, "openblas_get_corename", &blas.core_name);
+		find_entry(handle, "openblas_get_config", &blas.config);
+	}
+	if (!handle)
+		buf_puts(why, dlerror());
+	else if (!blas.sgemm || !blas.dgemm)
+		buf_puts(why, HIRC_BLAS_LIBRARY " has no cblas_sgemm and cblas_dgemm");
+	else
+		return true;
+	if (handle)
+		dlclose(handle);
+	return false;
+}
+
+const struct cpu_blas *cpu_blas_open(int threads, struct buf *why)
+{
+	pthread_mutex_lock(&opening);
+	if (!is_open && open_library(threads, why)) {
+		is_open = true;
+		/* where OpenBLAS has the threads of OpenMP, which do not read the variable */
+		if (blas.set_threads && threads > 0 && !getenv(variable))
+			blas.set_threads(threads);
+	}
+	bool ok = is_open;
+	pthread_mutex_unlock(&opening);
+	return ok ? &blas : NULL;
+}
+#else
+typedef int cpu_no_blas; /* a C file must not be empty */
+#endif
