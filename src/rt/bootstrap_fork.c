@@ -92,9 +92,10 @@ enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main
 	if (!s)
 		return STATUS_INTERNAL;
 	launcher.board = s->board;
-	int memory = memfd_create("hirc", MFD_CLOEXEC);
+	int memory = memfd_create("hirc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	pid_t *pid = mem_zalloc((size_t)options->np * sizeof *pid);
-	if (memory < 0) {
+	/* it grows with each share */
+	if (memory < 0 || fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
 		rt_job_error(&launcher, "memfd_create: %s", strerror(errno));
 		rt_job_fail(&launcher, STATUS_INTERNAL);
 	}

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -134,6 +135,71 @@ static bool mpi_shares(const struct rt_job *job)
 	return ((const struct rt_mpi *)job->boot_state)->one_host;
 }
 
+/* ---- shared memory */
+
+/* The file in memory that the first rank offers. */
+struct offer {
+	int64_t pid;
+	uint64_t pids; /* the name space of its process number */
+	uint64_t device, inode;
+	int file, error; /* error: errno, or one of those below */
+};
+
+enum {
+	OTHER_PIDS = -1, /* the name space of process numbers is another one */
+	OTHER_FILE = -2, /* /proc shows another file */
+};
+
+static struct offer make_offer(size_t bytes)
+{
+	struct stat is;
+	struct offer own = {.pid = getpid(), .file = rt_region_file(bytes)};
+	own.error = own.file < 0 ? errno : 0;
+	if (own.file >= 0 && fstat(own.file, &is) == 0)
+		own.device = is.st_dev, own.inode = is.st_ino;
+	return own;
+}
+
+static uint64_t find_pids(void)
+{
+	struct stat is;
+	return stat("/proc/self/ns/pid", &is) == 0 ? is.st_ino : 0;
+}
+
+/* Opens the file of another process through /proc. The process number may mean another process here, or its file
+ * may have been replaced: nothing is opened before the link leads to the offered file. Returns -1 with *error. */
+static int open_offer(const struct offer *o, int *error)
+{
+	char path[64];
+	struct stat is;
+	snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)o->pid, o->file);
+	*error = o->pids != find_pids() ? OTHER_PIDS : stat(path, &is) < 0 ? errno : 0;
+	if (!*error && (is.st_dev != o->device || is.st_ino != o->inode))
+		*error = OTHER_FILE;
+	int file = *error ? -1 : open(path, O_RDWR | O_CLOEXEC);
+	if (file < 0) {
+		*error = *error ? *error : errno;
+		return -1;
+	}
+	if (fstat(file, &is) == 0 && is.st_dev == o->device && is.st_ino == o->inode)
+		return file;
+	*error = OTHER_FILE;
+	close(file);
+	return -1;
+}
+
+static enum status report_share(struct rt_job *job, const char *what, size_t bytes, int error)
+{
+	if (error > 0)
+		return rt_region_failed(job, what, bytes, error);
+	const char *why = error == OTHER_PIDS
+	                      ? "ranks of this host are in different PID name spaces, as those of containers "
+	                        "are; start them in one"
+	                      : "/proc shows another file than rank 0 of this host offers";
+	rt_job_error(job, "no shared memory for %s: %s", what, why);
+	return rt_job_fail(job, STATUS_DIAGNOSTICS);
+}
+
 /* The first rank makes a file in memory, and the others open it through /proc. It disappears with the
  * last process. */
 static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_t bytes,
@@ -143,31 +209,24 @@ static enum status mpi_share_on_host(struct rt_job *job, const char *what, size_
 	int n, own_place;
 	if (!RT_MPI(job, MPI_Comm_size(comm, &n)) || !RT_MPI(job, MPI_Comm_rank(comm, &own_place)))
 		return rt_job_status(job);
-	struct offer {
-		int64_t pid;
-		int file, error;
-	} own = {.pid = getpid(), .file = -1}, *all = mem_alloc((size_t)n * sizeof *all);
-	if (own_place == 0) {
-		own.file = rt_region_file(bytes);
-		own.error = own.file < 0 ? errno : 0;
-	}
+	struct offer own = {.file = -1}, *all = mem_alloc((size_t)n * sizeof *all);
+	if (own_place == 0)
+		own = make_offer(bytes);
+	own.pids = find_pids();
 	void *at = NULL;
 	int file = own.file;
 	enum status status = exchange_bytes(job, comm, "shared memory", &own, sizeof own, all);
 	if (status == STATUS_OK && (own.error = all[0].error) == 0) {
-		char path[64];
-		snprintf(path, sizeof path, "/proc/%lld/fd/%d", (long long)all[0].pid, all[0].file);
 		if (own_place != 0)
-			file = open(path, O_RDWR | O_CLOEXEC);
-		if (file >= 0)
-			at = rt_region_map(file, 0, bytes);
-		own.error = at ? 0 : errno;
+			file = open_offer(&all[0], &own.error);
+		if (file >= 0 && !(at = rt_region_map(file, 0, bytes)))
+			own.error = errno;
 	}
 	if (status == STATUS_OK) /* also because the first rank must keep the file open until all have it */
 		status = exchange_bytes(job, comm, "shared memory", &own, sizeof own, all);
 	for (int r = 0; r < n && status == STATUS_OK; r++)
 		if (all[r].error) /* one of the ranks that failed prints the message */
-			status = r == own_place ? rt_region_failed(job, what, bytes, all[r].error)
+			status = r == own_place ? report_share(job, what, bytes, all[r].error)
 			                        : STATUS_DIAGNOSTICS;
 	free(all);
 	if (status == STATUS_OK) {

@@ -25,8 +25,9 @@ size_t rt_region_unit(size_t bytes)
 
 int rt_region_file(size_t bytes)
 {
-	int file = memfd_create("hirc", MFD_CLOEXEC);
-	if (file < 0 || ftruncate(file, (off_t)bytes) == 0)
+	int file = memfd_create("hirc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (file < 0 || (ftruncate(file, (off_t)bytes) == 0 &&
+	                 fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0))
 		return file;
 	int error = errno;
 	close(file);

@@ -20,7 +20,8 @@ size_t rt_page_bytes(void);
 /* Returns the unit at whose multiples a range of so many bytes may begin: a page, or a huge page. */
 size_t rt_region_unit(size_t bytes);
 
-/* Makes a file of that size; returns -1 with errno. */
+/* Makes a file of that size, which stays: nobody can cut it, and so end ranks that use its pages. Returns -1 with
+ * errno. */
 int rt_region_file(size_t bytes);
 /* Maps a range of the file for reading and writing; NULL with errno. */
 void *rt_region_map(int file, size_t offset, size_t bytes);

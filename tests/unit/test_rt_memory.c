@@ -160,6 +160,19 @@ static void test_lacks(void)
 	failing = NONE;
 }
 
+/* No process can cut the memory that others use. */
+static int cut_main(struct rt_job *job, void *arg)
+{
+	struct rt_region region;
+	(void)arg;
+	enum status status = job->boot->share(job, "a test", 1 << 16, &region);
+	if (status != STATUS_OK)
+		return status;
+	CHECK(ftruncate(region.file, 0) < 0 && errno == EPERM);
+	job->boot->unshare(job, &region);
+	return check_failures ? STATUS_WRONG : STATUS_OK;
+}
+
 int main(void)
 {
 	static const enum rt_boot_kind kinds[] = {RT_BOOT_THREAD, RT_BOOT_FORK};
@@ -170,6 +183,8 @@ int main(void)
 				         STATUS_OK);
 			CHECK_EQ(launch(kinds[k], np, 30000, barrier_main, NULL), STATUS_OK);
 		}
+	for (int k = 0; k <= TEST_FORK; k++)
+		CHECK_EQ(launch(kinds[k], 2, 30000, cut_main, NULL), STATUS_OK);
 	if (TEST_FORK && TEST_FAULTS)
 		CHECK_EQ(launch(RT_BOOT_FORK, 2, 30000, faults_main, NULL), STATUS_OK);
 	if (CAN_FAIL)
