@@ -79,6 +79,40 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 	free(ratio);
 }
 
+/* ---- the host */
+
+static int64_t least_of(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Rounds down: the copies of a bucket are rounded together. */
+static int64_t copy_time(const struct sched_problem *p, int64_t bytes)
+{
+	return p->grouped ? 0 : (int64_t)(2 * (double)bytes / p->bytes_per_ns);
+}
+
+void sched_batch_hosts(const struct sched_problem *p, const bool *alone, struct sched_batch_host *host,
+                       uint32_t *wait)
+{
+	for (uint32_t x = 0; x < p->n; x++) {
+		wait[x] = SCHED_NONE;
+		if (p->node[x].comm != SCHED_NONE && wait[p->node[x].comm] == SCHED_NONE)
+			wait[p->node[x].comm] = x;
+	}
+	for (uint32_t x = 0; x < p->n; x++) {
+		const struct sched_node *c = &p->node[x];
+		if (c->kind != SCHED_COMM || alone[x])
+			continue;
+		int64_t issue = sched_host_time(p, x),
+		        waits = wait[x] == SCHED_NONE ? 0 : sched_host_time(p, wait[x]);
+		int64_t pack = copy_time(p, c->in), unpack = is_unpacked(p, c) ? copy_time(p, c->out) : 0;
+		host[x].before = least_of(issue, pack);
+		host[x].after = least_of(waits, unpack);
+		host[x].both = least_of(issue + waits, pack + unpack);
+	}
+}
+
 /* ---- pieces of one family */
 
 struct job {

@@ -19,6 +19,16 @@
  * receives true for comms that fit in no bucket with another. */
 void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *most, bool *alone);
 
+/* The least ns that the host spends on a comm that may be in a bucket: launches, or copies. */
+struct sched_batch_host {
+	int64_t before, after; /* until it issues the comm; from then until its result can be read */
+	int64_t both;          /* together; at least before + after */
+};
+/* Finds them, by comm. Waits for a comm after its first one count nothing. wait: by comm, its first wait, or
+ * SCHED_NONE. Both have p->n elements; those of nodes that are in no bucket are not set. */
+void sched_batch_hosts(const struct sched_problem *p, const bool *alone, struct sched_batch_host *host,
+                       uint32_t *wait);
+
 struct sched_batches {
 	const struct sched_problem *p;
 	const int64_t *head, *tail; /* by node: as sched_bound has them; a comm of tail -1 is ignored */

@@ -44,14 +44,20 @@ static void find_times(struct last *l, int64_t limit)
 	for (uint32_t x = 0; x < p->n; x++)
 		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
 			bytes[p->node[x].family] += p->node[x].in;
+	struct sched_batch_host *host = mem_alloc(sizeof *host * ((size_t)p->n + 1));
+	uint32_t *wait = mem_alloc(sizeof *wait * ((size_t)p->n + 1));
 	sched_batch_most(p, limit, l->most, l->alone);
+	sched_batch_hosts(p, l->alone, host, wait);
 	for (uint32_t f = 0; f < p->family_n; f++) {
 		int64_t largest = bytes[f] < l->most[f] ? bytes[f] : l->most[f];
 		least[f] = largest > 0 ? sched_family_least(&p->family[f], largest) : INFINITY;
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
-		l->host[x] = is_in_family(l, x) || n->kind == SCHED_COMM ? 0 : sched_host_time(p, x);
+		l->host[x] = n->kind == SCHED_COMM ? 0
+		             : !is_in_family(l, x) ? sched_host_time(p, x)
+		             : wait[n->comm] == x  ? host[n->comm].both
+		                                   : 0;
 		l->work += l->host[x];
 		if (n->kind != SCHED_COMM)
 			continue;
@@ -59,6 +65,8 @@ static void find_times(struct last *l, int64_t limit)
 		if (is_in_family(l, x) && least[n->family] * (double)n->in < (double)n->time)
 			l->lane[x] = (int64_t)floor(least[n->family] * (double)n->in);
 	}
+	free(wait);
+	free(host);
 	free(bytes);
 	free(least);
 }

@@ -15,6 +15,7 @@
 #include "sched/batch.h"
 #include "sched/last.h"
 #include "sched/machine.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,14 +31,16 @@ struct host_jobs;
 struct bounds {
 	const struct sched_problem *p;
 	bool bucket;
-	int64_t *head, *tail; /* by node */
-	int64_t *host;        /* by node: its least host time */
-	int64_t *length;      /* by node: its least time, in a bucket or alone, with the launch */
-	int64_t *most;        /* by family: most bytes of a bucket */
-	bool *alone;          /* by node: a comm that is in no bucket */
-	int64_t *behind;      /* by comm: host time of its waits and of the nodes after them */
-	uint32_t looks;       /* nodes visited for one comm */
-	uint32_t *marked;     /* by node: the last round that marked it */
+	int64_t *head, *tail;           /* by node */
+	int64_t *host;                  /* by node: its least host time */
+	int64_t *length;                /* by node: its least time, in a bucket or alone, with the launch */
+	int64_t *most;                  /* by family: most bytes of a bucket */
+	bool *alone;                    /* by node: a comm that is in no bucket */
+	struct sched_batch_host *batch; /* by comm that may be in a bucket */
+	uint32_t *wait;                 /* by comm: its first wait, or SCHED_NONE */
+	int64_t *behind;  /* by comm: host time of the nodes after it, without waits for comms in buckets */
+	uint32_t looks;   /* nodes visited for one comm */
+	uint32_t *marked; /* by node: the last round that marked it */
 	uint32_t round, ahead;
 	struct host_jobs *jobs;
 };
@@ -174,7 +177,7 @@ static void find_led_to(struct bounds *b, uint32_t comm)
 		b->ahead--;
 		if (b->host[x] && b->tail[x] >= 0) {
 			jobs_add(b->jobs, b->tail[x], b->host[x]);
-			b->behind[comm] += b->host[x];
+			b->behind[comm] += has_family(b, x) ? 0 : b->host[x];
 		}
 		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
 			mark_node(b, succ->item[i]);
@@ -246,6 +249,14 @@ struct base {
 	bool behind;         /* packing counts at most the least time of the lane */
 };
 
+/* Returns the least time of the host for a comm, and for its wait unless that may be after the end. */
+static int64_t least_launches(const struct bounds *b, uint32_t comm)
+{
+	uint32_t wait = b->wait[comm];
+	bool awaited = wait != SCHED_NONE && b->tail[wait] >= 0;
+	return awaited ? b->batch[comm].both : b->batch[comm].before;
+}
+
 /* Returns the least T with host + packed <= T and lane - saved <= T. A part of a comm may be packed. */
 static double packing(const struct bounds *b, uint32_t lane, const struct base *base)
 {
@@ -272,9 +283,12 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 		double least = sched_family_least(f, most) * (double)c->in;
 		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
 		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
-		double packed = p->grouped ? 0 : out + 2 * (double)c->in / p->bytes_per_ns;
-		if (base->unpacks && !p->grouped)
-			packed = !base->unpacks[x] ? 0 : base->behind && least < out ? least : out;
+		double packed = out + 2 * (double)c->in / p->bytes_per_ns - (double)least_launches(b, x);
+		if (base->behind)
+			packed = base->unpacks[x] ? fmin(least, out) : 0;
+		else if (base->unpacks)
+			packed = base->unpacks[x] ? out - (double)b->batch[x].both : 0;
+		packed = p->grouped ? 0 : fmax(0, packed);
 		double saved = (double)(c->time + p->launch) - least;
 		if (saved > 0)
 			item[n++] = (struct item){saved, packed};
@@ -372,7 +386,10 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.length = mem_zalloc(sizeof *b.length * room);
 	b.most = mem_zalloc(sizeof *b.most * ((size_t)p->family_n + 1));
 	b.alone = mem_zalloc(room);
+	b.batch = mem_alloc(sizeof *b.batch * room);
+	b.wait = mem_alloc(sizeof *b.wait * room);
 	sched_batch_most(p, limit, b.most, b.alone);
+	sched_batch_hosts(p, b.alone, b.batch, b.wait);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
 	b.marked = mem_zalloc(sizeof *b.marked * room);
 	b.jobs = mem_alloc(sizeof *b.jobs);
@@ -381,6 +398,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		b.host[x] = has_family(&b, x) ? 0 : sched_host_time(p, x);
+		if (p->node[x].comm != SCHED_NONE && has_family(&b, x) && b.wait[p->node[x].comm] == x)
+			b.host[x] = b.batch[p->node[x].comm].after;
 		time[x] = p->node[x].time + p->launch;
 		b.length[x] = measure_length(&b, x);
 		comms += p->node[x].kind == SCHED_COMM;
@@ -397,6 +416,11 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 		work += b.host[x];
 	}
 	raise_bound(&bound, one_machine(&b, job, n, b.host) - p->launch, SCHED_BOUND_HOST, 0);
+	for (uint32_t x = 0; x < p->n; x++) { /* launches before a comm, which no head accounts for */
+		bool awaited = has_family(&b, x) && b.wait[x] != SCHED_NONE && b.tail[b.wait[x]] >= 0;
+		if (p->node[x].kind == SCHED_COMM && has_family(&b, x) && b.tail[x] >= 0)
+			work += least_launches(&b, x) - (awaited ? b.batch[x].after : 0);
+	}
 	for (uint32_t l = 0; l < p->lane_n && !bucket; l++) {
 		n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
@@ -418,6 +442,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.length);
 	free(b.most);
 	free(b.alone);
+	free(b.batch);
+	free(b.wait);
 	free(b.behind);
 	free(b.marked);
 	free(b.jobs->at);
