@@ -153,6 +153,17 @@ static void choose_sizes(struct line *l)
 	l->size[l->size_n++] = l->largest;
 }
 
+/* Returns the last size that is at most so many bytes. */
+static uint32_t place_of(const struct line *l, int64_t bytes)
+{
+	uint32_t low = 0, high = l->size_n;
+	while (high - low > 1) {
+		uint32_t middle = (low + high) / 2;
+		*(l->size[middle] <= bytes ? &low : &high) = middle;
+	}
+	return low;
+}
+
 /* Finds the least times of pieces, with the launch: those of buckets, and of comms alone that are faster. */
 static void find_times(struct line *l, const struct sched_family *f, int64_t launch)
 {
@@ -167,9 +178,8 @@ static void find_times(struct line *l, const struct sched_family *f, int64_t lau
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct job *j = &l->job[0][i];
 		least = fmin(least, (double)j->time / (double)j->bytes);
-		for (uint32_t k = 0; k < l->size_n && l->size[k] <= j->bytes; k++)
-			if (l->time[k] > j->time + launch)
-				l->time[k] = j->time + launch;
+		for (uint32_t k = place_of(l, j->bytes) + 1; k-- > 0 && l->time[k] > j->time + launch;)
+			l->time[k] = j->time + launch;
 	}
 	l->rate = 1 / least; /* infinite: pieces take no time */
 }
