@@ -158,18 +158,20 @@ static bool compare_file(struct run *r, struct diag *d, const struct cluster *cl
 {
 	struct source *s;
 	struct block b;
+	if (source_read(d, path, &s) != STATUS_OK)
+		return false;
+	struct module *m = import_read(d, s);
 	struct arena *a = arena_new();
-	bool ok = source_read(d, path, &s) == STATUS_OK;
-	struct module *m = ok ? import_read(d, s) : NULL;
 	struct cost *cost = m ? cost_new(m, cluster, d) : NULL;
 	const char *slash = strrchr(path, '/');
-	ok = cost && block_make_program(m, cost, d, a, &b);
+	bool ok = cost && block_make_program(m, cost, d, a, &b);
 	if (ok)
 		compare_problem(r, slash ? slash + 1 : path, &b.p, graphs);
 	if (cost)
 		cost_free(cost);
 	if (m)
 		module_free(m);
+	source_free(s);
 	arena_free(a);
 	return ok;
 }
@@ -235,6 +237,7 @@ int main(int argc, char **argv)
 		if (!compare_file(&r, d, cluster, argv[k], (uint32_t)(argc - first)))
 			r.errors++;
 	print_table(&r);
+	cluster_free(cluster);
 	diag_free(d);
 	return r.errors || r.skipped == (uint32_t)(argc - first);
 }
