@@ -66,6 +66,11 @@ team_id infer_experts_team(struct module *m, op_id op);
  * of a partial value one mesh axis for each finished reduction. Returns the new type. */
 type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 
+/* Returns the logical axis that is spread over devices without a split, if it is the only one; otherwise -1. */
+int infer_device_axis(const struct module *m, type_id operand);
+/* Returns the type of a tensor's block as a term of the sum along that axis: f32[2@x, 4] is f32[4] partial(x). 0: it
+ * has no such axis. */
+type_id infer_device_terms(struct module *m, type_id operand);
 /* Return the type of a view. shard_by_stream: the operand's type with the stream split of `like`, also
  * in the allocation domain. select: the operand's type without one axis. */
 type_id infer_select(struct module *m, type_id operand, unsigned axis);

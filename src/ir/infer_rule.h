@@ -36,6 +36,8 @@ expr_id rule_attr_expr(struct module *m, struct diag *d, const struct infer_draf
 /* Returns true if e is a number: a constant or, while params_count of the module is set, an expression
  * of params that have values. */
 bool rule_number(const struct module *m, expr_id e, int64_t *out);
+/* Returns true if extents are the same, or may be: then types_check compares their values. */
+bool rule_extents_agree(const struct module *m, expr_id a, expr_id b);
 bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* false if one is not a number */
 /* Returns false after reporting that an extent overflowed. */
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);

@@ -82,7 +82,7 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 			expr_id *e = &r->extent[r->rank - o->rank + i], mine = o->axis[i].extent;
 			if (expr_is_one(m, *e))
 				*e = mine;
-			else if (*e != mine && !expr_is_one(m, mine)) {
+			else if (!rule_extents_agree(m, *e, mine) && !expr_is_one(m, mine)) {
 				rule_report_pair(m, d, E_SHAPES_DIFFER, f, widest, k, "shapes differ");
 				return false;
 			}
@@ -171,7 +171,7 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 		rule_report(m, d, E_OPERAND_RANK, f, a->rank < 2 ? 0 : 1, "operands need at least two axes");
 		return false;
 	}
-	if (a->axis[a->rank - 1].extent != b->axis[b->rank - 2].extent) {
+	if (!rule_extents_agree(m, a->axis[a->rank - 1].extent, b->axis[b->rank - 2].extent)) {
 		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
@@ -179,7 +179,8 @@ static bool rule_matmul(struct module *m, struct diag *d, const struct infer_dra
 	for (unsigned i = 0; i < batch; i++) {
 		int ia = (int)a->rank - 2 - (int)batch + (int)i, ib = (int)b->rank - 2 - (int)batch + (int)i;
 		expr_id ea = ia >= 0 ? a->axis[ia].extent : 0, eb = ib >= 0 ? b->axis[ib].extent : 0;
-		if (ea && eb && ea != eb && !expr_is_one(m, ea) && !expr_is_one(m, eb)) {
+		if (ea && eb && !rule_extents_agree(m, ea, eb) && !expr_is_one(m, ea) &&
+		    !expr_is_one(m, eb)) {
 			rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the batch extents differ");
 			return false;
 		}
@@ -204,11 +205,11 @@ static bool rule_linear(struct module *m, struct diag *d, const struct infer_dra
 		rule_report(m, d, E_CONTRACTION, f, 1, "the weight must be [n, k]");
 		return false;
 	}
-	if (x->axis[x->rank - 1].extent != w->axis[1].extent) {
+	if (!rule_extents_agree(m, x->axis[x->rank - 1].extent, w->axis[1].extent)) {
 		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the contracted extents differ");
 		return false;
 	}
-	if (b && (b->rank != 1 || b->axis[0].extent != w->axis[0].extent)) {
+	if (b && (b->rank != 1 || !rule_extents_agree(m, b->axis[0].extent, w->axis[0].extent))) {
 		rule_report_pair(m, d, E_CONTRACTION, f, 1, 2, "the bias must be [n]");
 		return false;
 	}
@@ -279,6 +280,24 @@ bool rule_number(const struct module *m, expr_id e, int64_t *out)
 	return expr_is_const(m, e, out) ||
 	       (m->params_count && !(m->expr.at[e].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK)) &&
 	        expr_eval(m, e, &(struct expr_env){.rank = -1}, out, NULL) == EXPR_OK);
+}
+
+/* Returns true if an extent is a scalar that a listing uses without a declaration: nvFuser prints equal extents as
+ * different scalars. */
+static bool is_undeclared(const struct module *m, expr_id e)
+{
+	const struct expr *x = &m->expr.at[e];
+	return x->kind == EXPR_PARAM && !m->param.at[x->k].name && !m->param.at[x->k].meaning;
+}
+
+bool rule_extents_agree(const struct module *m, expr_id a, expr_id b)
+{
+	int64_t x, y;
+	if (a == b)
+		return true;
+	if (rule_number(m, a, &x) && rule_number(m, b, &y))
+		return x == y;
+	return is_undeclared(m, a) || is_undeclared(m, b);
 }
 
 bool rule_is_less(const struct module *m, expr_id a, expr_id b)

@@ -2,11 +2,13 @@
  * after the container use the lists made here. */
 #include "ir/print_order.h"
 #include "ir/expr.h"
+#include "ir/infer.h"
 #include "ir/unit.h"
 
 struct walk {
 	struct module *m;
 	struct print_order *out;
+	VEC(value_id) term; /* values that are not printed */
 	uint8_t *value_seen, *domain_seen, *param_seen, *index_seen, *handle_seen;
 	uint8_t *expr_seen;
 };
@@ -101,10 +103,56 @@ static void walk_unit(struct walk *w, op_id op)
 	vec_push(&w->out->unit, op);
 }
 
+/* Returns true if a select is the view that the reader of the next statement makes. */
+static bool is_term(struct module *m, op_id op)
+{
+	const struct op *o = &m->op.at[op];
+	op_id next = o->next;
+	if (o->kind != OP_SELECT || !o->def_n || !next || !(op_traits(m, next) & TRAIT_REDUCES) ||
+	    !(m->op.at[next].flags & OP_ASYNC) || op_read(m, next, 0) != op_result(m, op, 0))
+		return false;
+	value_id from = op_read(m, op, 0), v = op_result(m, op, 0), to = op_result(m, next, 0);
+	int64_t index, axis = infer_device_axis(m, m->value.at[from].type);
+	return axis >= 0 && op_attr_int(m, op, "axis", 0) == axis && !m->value.at[v].name && to &&
+	       value_domain(m, to)->rank == value_domain(m, v)->rank && m->attrs.at[o->attrs].n == 1 &&
+	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
+	       m->value.at[v].type == infer_device_terms(m, m->value.at[from].type);
+}
+
+/* Finds the views that are not printed: those that one statement uses. */
+static void find_terms(struct module *m, struct print_order *o)
+{
+	uint32_t *uses = NULL;
+	for (op_id op = 1; op < m->op.n; op++)
+		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) && is_term(m, op)) {
+			uses = uses ? uses : mem_zalloc(sizeof *uses * m->value.n);
+			o->term[op_result(m, op, 0)] = 1;
+		}
+	for (op_id op = 1; op < m->op.n && uses; op++) {
+		if (!m->op.at[op].parent || m->op.at[op].flags & OP_DEAD)
+			continue;
+		for (unsigned i = 0; i < m->op.at[op].operand_n; i++) {
+			const struct operand *p = ir_operand(m, op, i);
+			if (p->role == ROLE_READ && ++uses[p->id] > 1)
+				o->term[p->id] = 0;
+		}
+	}
+	free(uses);
+}
+
+value_id print_order_operand(const struct module *m, const struct print_order *o, value_id v)
+{
+	return o->term[v] ? op_read(m, m->value.at[v].def, 0) : v;
+}
+
 static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
 	const struct op *o = &m->op.at[op];
+	if (o->kind == OP_SELECT && o->def_n && w->out->term[op_result(m, op, 0)]) {
+		vec_push(&w->term, op_result(m, op, 0));
+		return;
+	}
 	if (o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
 		walk_statement(w, op);
 	if (o->kind == OP_FOR) {
@@ -120,7 +168,7 @@ static void walk_op(struct walk *w, op_id op)
 			if (is_result != (results_first == (pass == 0)))
 				continue;
 			if (p->role <= ROLE_FREE)
-				walk_value(w, p->id);
+				walk_value(w, print_order_operand(m, w->out, p->id));
 			else if (p->role == ROLE_SCALAR)
 				walk_expr(w, m->scalar.at[p->id].expr);
 			else if (p->role == ROLE_HANDLE)
@@ -159,7 +207,9 @@ void print_order_make(struct module *m, struct print_order *out)
 {
 	*out = (struct print_order){0};
 	out->selected = mem_zalloc(sizeof *out->selected * m->value.n);
+	out->term = mem_zalloc(m->value.n);
 	out->posts = mem_zalloc(m->op.n);
+	find_terms(m, out);
 	out->flags = mem_zalloc(m->op.n);
 	struct walk w = {
 	    .m = m,
@@ -178,6 +228,9 @@ void print_order_make(struct module *m, struct print_order *out)
 	walk_region(&w, m->body);
 	for (uint32_t i = 0; i < out->unit.n; i++)
 		walk_region(&w, m->op.at[out->unit.at[i]].region);
+	for (uint32_t i = 0; i < w.term.n; i++) /* they have numbers in the concise surface */
+		vec_push(&out->value, w.term.at[i]);
+	vec_free(&w.term);
 	out->printed_n = out->scalar.n;
 	for (param_id p = 1; p < m->param.n; p++)
 		if (!w.param_seen[p])
@@ -192,6 +245,7 @@ void print_order_make(struct module *m, struct print_order *out)
 
 void print_order_free(struct print_order *o)
 {
+	free(o->term);
 	vec_free(&o->value);
 	vec_free(&o->scalar);
 	vec_free(&o->handle);
@@ -223,6 +277,8 @@ static bool names_the_ones_before(const struct module *m, const struct print_ord
 
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op)
 {
+	if (m->op.at[op].kind == OP_SELECT && m->op.at[op].def_n && o->term[op_result(m, op, 0)])
+		return true;
 	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
 		return false;
 	op_id next = m->op.at[op].next;

@@ -72,7 +72,7 @@ static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_i
 
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
 {
-	if (is_plain(value_domain(m, v)))
+	if (is_plain(value_domain(m, v)) || o->term[v])
 		return false;
 	if (o->rule == PRINTED_BY_HIRC)
 		return needs_block_by_hirc(m, o, v);

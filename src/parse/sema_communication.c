@@ -87,6 +87,32 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	return op;
 }
 
+/* Returns the operand of a reduction. nvFuser also reduces along an axis that is spread over devices without a split:
+ *
+ *     Communication 1 (type=Allreduce, input=T0[ideviceIdx.x0{2}, iS1{4}], output=T1[rS2{2}, iS3{4}])
+ *
+ * Then it is a view of the tensor's block, a term of the sum. The printer leaves the view out. */
+static value_id reduced_operand(struct nv_reader *r, ast_id comm, enum op_kind kind, value_id from,
+                                type_id result)
+{
+	struct module *m = r->s->m;
+	int axis = infer_device_axis(m, m->value.at[from].type);
+	if (!(op_info[kind].traits & TRAIT_REDUCES) || axis < 0 ||
+	    value_domain(m, from)->rank != ir_domain(m, m->type.at[result].domain)->rank + 1)
+		return from;
+	type_id type = infer_device_terms(m, m->value.at[from].type);
+	if (!type)
+		return from;
+	value_id v = ir_value_new(m, type, 0, ast_at(r->s->a, comm)->at);
+	scalar_id zero = ir_scalar_expr(m, expr_const(m, 0));
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}, {ROLE_SCALAR, zero}};
+	op_id op = ir_op_new(m, OP_SELECT, ast_at(r->s->a, comm)->at, use, 3);
+	struct attr a = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
+	nv_append(r, op);
+	nv_op(r, op)->attrs = ir_attrs_with(m, 0, &a);
+	return v;
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -113,6 +139,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	team_id members = 0;
 	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
 		return;
+	from = reduced_operand(r, comm, kind, from, bound ? s->m->value.at[bound].type : t->type);
 	use[n++] = (struct ir_use){ROLE_READ, from};
 	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
 		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);
