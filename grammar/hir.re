@@ -365,7 +365,7 @@ again:
 
 	// the nvFuser surface
 	"%HostIrContainer" blank* "{" { TOKEN(TOK_CONTAINER); }
-	"%kernel" blank* "{" {
+	"%kernel" "_math"? blank* "{" {
 		if (!body) {
 			cursor = start + 1;
 			TOKEN(TOK_PERCENT);
@@ -435,6 +435,8 @@ again:
 		NAMED("group_id", TOK_KEY_COLON);
 	}
 	"Inputs" blank* ":" {
+		if (p->mode == MODE_HIR && p->at_lead && !p->brackets && lex_ends_line(cursor))
+			TOKEN(TOK_FUSION);
 		if (!body || !p->brackets)
 			goto plain_word;
 		NAMED("inputs", TOK_KEY_COLON);
@@ -447,7 +449,7 @@ again:
 
 	// the sections after the container
 	"Index" blank+ "definitions" blank* ":" {
-		if (!sections)
+		if (!sections && (!body || !p->at_lead))
 			goto plain_word;
 		TOKEN(TOK_INDEX_HEADER);
 	}

@@ -54,7 +54,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	STREAM "Stream" START_COALESCING "StartCoalescing" END_COALESCING "EndCoalescing"
 	DEALLOCATE "Deallocate"
 	COMM "a communication" OLD_CALL "a stream operation" OLD_GET "GetCurrentStream"
-%token	CONTAINER "%HostIrContainer" CONTAINER_CLOSE KERNEL "%kernel" KERNEL_CLOSE SHARE "ShareMemHandles("
+%token	CONTAINER "%HostIrContainer" FUSION "Inputs:" CONTAINER_CLOSE KERNEL "%kernel" KERNEL_CLOSE SHARE "ShareMemHandles("
 	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
@@ -84,9 +84,9 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	program on_mesh block statements statement init_opt attrs_opt targets target parallel_opt
 	primitives primitive primitive_args primitive_arg
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
-	expr exprs call args arg_list key value attrs keys key_list team slice
+	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel
+	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel fusion_list unit_list
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -357,8 +357,10 @@ args:
 arg_list:
   expr				{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | key				{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| braces			{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | arg_list COMMA expr		{ $$ = ast_add(p, $1, $3); }
 | arg_list COMMA key		{ $$ = ast_add(p, $1, $3); }
+| arg_list COMMA braces		{ $$ = ast_add(p, $1, $3); }
 ;
 key:
   key_word ASSIGN value		{ $$ = ast_make(p, AST_KEY, @$, $1, $3); }
@@ -368,9 +370,18 @@ key:
 value:
   expr
 | keyword			{ $$ = ast_leaf(p, AST_NAME, @$, $1); }
-| LBRACE RBRACE			{ $$ = ast_leaf(p, AST_TUPLE, @$, 0); }
+| braces
+;
+/* {4, 8}, and { {0, 4, 1} {2, 6, 1} } */
+braces:
+  LBRACE RBRACE			{ $$ = ast_leaf(p, AST_TUPLE, @$, 0); }
 | LBRACE exprs RBRACE		{ $$ = ast_become(p, $2, AST_TUPLE, @$, 0, 0); }
 | LBRACE exprs COMMA RBRACE	{ $$ = ast_become(p, $2, AST_TUPLE, @$, 0, 0); }
+| LBRACE ranges RBRACE		{ $$ = ast_become(p, $2, AST_TUPLE, @$, 0, 0); }
+;
+ranges:
+  braces			{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| ranges braces			{ $$ = ast_add(p, $1, $2); }
 ;
 key_word:
   NAME
@@ -453,6 +464,9 @@ container:
 container_start:
   CONTAINER LPAREN tensors RPAREN ARROW LPAREN tensors RPAREN COLON NEWLINE body CONTAINER_CLOSE NEWLINE
 	{ $$ = ast_container(p, @$, $3, $7, $11); }
+| FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel CONTAINER_CLOSE NEWLINE
+	{ $$ = ast_fusion(p, @$, @4, $4, $3, $7, $10); }
+| FUSION error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | CONTAINER error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | container_start error NEWLINE	{ yyerrok; $$ = $1; }
 ;
@@ -467,20 +481,31 @@ tensor_list:
 body:
   body_block
 | body unit			{ $$ = ast_add(p, $1, $2); }
+| body INDEX_HEADER NEWLINE INDENT index_lines DEDENT
+	{ $$ = ast_add(p, $1, ast_section(p, @2, "Index definitions", $5)); }
 ;
 /* HostUnit0: Inputs={…} -> Outputs={…}, its inputs and outputs once more, and what it computes */
 unit:
-  NAME COLON NAME ASSIGN value ARROW NAME ASSIGN value NEWLINE unit_lists KERNEL NEWLINE kernel KERNEL_CLOSE NEWLINE
-	{ $$ = ast_make(p, AST_UNIT, @$, $1, $14, $5, $9); }
+  NAME COLON NAME ASSIGN braces ARROW NAME ASSIGN braces unit_lists KERNEL NEWLINE kernel KERNEL_CLOSE NEWLINE
+	{ $$ = ast_make(p, AST_UNIT, @$, $1, $13, $5, $9); }
 ;
 unit_lists:
-  %empty
-| unit_lists NAME COLON NEWLINE
-| unit_lists NAME COLON NEWLINE INDENT unit_list DEDENT
+  NEWLINE
+| unit_inputs /* nvFuser ends no line after the braces */
+| unit_lists unit_inputs
+;
+unit_inputs:
+  NAME COLON NEWLINE
+| NAME COLON NEWLINE INDENT unit_list DEDENT
+;
+/* the lists of a fusion that stands alone */
+fusion_list:
+  %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
+| INDENT unit_list DEDENT	{ $$ = $2; }
 ;
 unit_list:
-  tensor NEWLINE
-| unit_list tensor NEWLINE
+  tensor NEWLINE		{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| unit_list tensor NEWLINE	{ $$ = ast_add(p, $1, $2); }
 ;
 kernel:
   body_statements
@@ -494,6 +519,8 @@ body_statements:
   %empty			{ $$ = ast_list(p, AST_BLOCK, @$, 0); }
 | body_statements body_line NEWLINE	{ $$ = ast_add(p, $1, shape_keep(p, $2)); }
 | body_statements body_compound	{ $$ = ast_add(p, $1, $2); }
+| body_statements INDEX_HEADER NEWLINE INDENT index_lines DEDENT
+	{ $$ = ast_add(p, $1, ast_section(p, @2, "Index definitions", $5)); }
 | body_statements error NEWLINE	{ yyerrok; $$ = $1; }
 ;
 body_compound:
@@ -586,7 +613,8 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 		can_stand[kind[i]] = true;
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
-		if (can_stand[YYTRANSLATE(token)] && (token < TOK_STATEMENT_AGAIN || token > TOK_MESH_AGAIN))
+		if (can_stand[YYTRANSLATE(token)] && (token < TOK_STATEMENT_AGAIN || token > TOK_MESH_AGAIN) &&
+		    token != TOK_FUSION)
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);

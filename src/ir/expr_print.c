@@ -61,6 +61,11 @@ static void print_leaf(const struct module *m, const struct expr *x, bool nvfuse
 static void print_place(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
 {
 	const struct mesh *mesh = &m->mesh.at[x->k];
+	if (nvfuser && x->kind == EXPR_AXIS_INDEX && x->k == m->default_mesh) {
+		unsigned from_last = mesh->rank - 1u - x->mesh_axis;
+		buf_printf(out, "deviceIdx.%c", from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
+		return;
+	}
 	buf_puts(out, x->kind == EXPR_DEVICE ? "device(" : "axis_index(");
 	print_name(m, mesh->axis_name[x->mesh_axis], out);
 	if (x->kind == EXPR_DEVICE) {

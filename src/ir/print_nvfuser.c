@@ -11,6 +11,7 @@
 #include "ir/printed.h"
 #include "ir/spelling.h"
 #include "ir/unit.h"
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- parts */
@@ -347,7 +348,8 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 		buf_putc(p->out, ',');
 		return;
 	case OP_POST:
-		if (op_role_count(p->m, op, ROLE_STATEMENT) == 1 && !(p->order.flags[op] & PRINT_NAMES_LATER)) {
+		if (op_role_count(p->m, op, ROLE_STATEMENT) == 1 &&
+		    !(p->order.flags[op] & PRINT_NAMES_LATER)) {
 			put_named(p, op, true);
 			return;
 		}
@@ -376,10 +378,43 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 
 /* ---- units */
 
+/* Returns the number of a kernel whose text no listing shows, from the name of its extern: Group7. -1: it has text. */
+static int unknown_number(const struct nvfuser *p, op_id op)
+{
+	if (!ir_unit_is_unknown(p->m, op))
+		return -1;
+	op_id kernel = p->m->region.at[p->m->op.at[op].region].first;
+	const struct attrs *l = &p->m->attrs.at[p->m->op.at[kernel].attrs];
+	const struct attr *callee = attrs_find(p->m, p->m->op.at[kernel].attrs, "callee");
+	const char *name = callee ? names_text(p->m->names, callee->u.name) : "";
+	char *end;
+	if (l->n != 1 || strncmp(name, "Group", 5) != 0 || name[5] < '0' || name[5] > '9' ||
+	    strlen(name) > 13)
+		return -1;
+	long number = strtol(name + 5, &end, 10);
+	return *end ? -1 : (int)number;
+}
+
+/* Returns true if the unit has a text. A kernel without one may have the number of one with text, if both are in
+ * the program: then it has the text of its extern. */
+static bool has_text(const struct nvfuser *p, op_id op)
+{
+	if (unknown_number(p, op) < 0)
+		return true;
+	for (uint32_t i = 0; i < p->order.unit.n; i++) {
+		op_id other = p->order.unit.at[i];
+		if (p->m->op.at[other].kind == OP_LAUNCH_KERNEL && unknown_number(p, other) < 0)
+			return true;
+	}
+	return false;
+}
+
 /* Returns the number of a unit among the units of its kind. */
 static unsigned unit_number(const struct nvfuser *p, op_id op)
 {
 	unsigned n = 0;
+	if (!has_text(p, op))
+		return (unsigned)unknown_number(p, op);
 	for (uint32_t i = 0; p->order.unit.at[i] != op; i++)
 		n += p->m->op.at[p->order.unit.at[i]].kind == p->m->op.at[op].kind;
 	return n;
@@ -511,7 +546,8 @@ void ir_print_nvfuser(struct module *m, struct buf *out)
 	buf_puts(out, ") :\n");
 	put_region(&p, m->body, 1);
 	for (uint32_t i = 0; i < p.order.unit.n; i++)
-		put_unit_text(&p, p.order.unit.at[i]);
+		if (has_text(&p, p.order.unit.at[i]))
+			put_unit_text(&p, p.order.unit.at[i]);
 	buf_puts(out, "} // %HostIrContainer\n");
 	nvfuser_sections(&p);
 	nvfuser_forms_free(&p.forms);

@@ -76,6 +76,41 @@ static void order_ids(const struct printed_tensor *t, const bool *is_outer, uint
 	}
 }
 
+/* Finds, by id: its outer half, -1: none; and the ids that are outer halves. */
+static void pair_ids(const struct module *m, const struct printed_tensor *t, int *outer_of, bool *is_outer)
+{
+	for (unsigned i = 0; i < t->id_n; i++) {
+		outer_of[i] = -1;
+		is_outer[i] = false;
+	}
+	for (unsigned i = 0; i < t->id_n; i++) {
+		int k = inner_half(m, t, i);
+		if (k >= 0 && outer_of[k] < 0) {
+			outer_of[k] = (int)i;
+			is_outer[i] = true;
+		}
+	}
+}
+
+unsigned printed_reduced(const struct module *m, const struct printed_tensor *t, uint8_t *axis)
+{
+	int outer_of[IR_MAX_AXES];
+	bool is_outer[IR_MAX_AXES];
+	uint8_t order[IR_MAX_AXES], at = 0;
+	unsigned n = 0;
+	pair_ids(m, t, outer_of, is_outer);
+	order_ids(t, is_outer, order);
+	for (unsigned i = 0; i < t->id_n; i++) {
+		const struct axis *x = &t->id[order[i]].axis;
+		if (is_outer[order[i]] || x->kind == AXIS_PARTIAL)
+			continue;
+		if (x->kind == AXIS_REDUCE)
+			axis[n++] = at;
+		at++;
+	}
+	return n;
+}
+
 /* Returns the extent of the axis that a split by `outer` turned into `inner`. */
 static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
 {
@@ -109,16 +144,9 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 	int outer_of[IR_MAX_AXES]; /* by id: the id of its outer half; -1: it is no inner half */
 	uint8_t axis[IR_MAX_AXES]; /* by id: the axis of the domain */
 	uint8_t order[IR_MAX_AXES];
-	bool is_outer[IR_MAX_AXES] = {false};
+	bool is_outer[IR_MAX_AXES];
 	domain_begin(&b);
-	memset(outer_of, -1, sizeof outer_of);
-	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = inner_half(m, t, i);
-		if (k >= 0 && outer_of[k] < 0) {
-			outer_of[k] = (int)i;
-			is_outer[i] = true;
-		}
-	}
+	pair_ids(m, t, outer_of, is_outer);
 	order_ids(t, is_outer, order);
 	static const uint8_t group[] = {
 	    [AXIS_ITER] = 0, [AXIS_BROADCAST] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};

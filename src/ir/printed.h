@@ -40,6 +40,9 @@ void printed_allocate(struct module *m, struct domain_builder *b, bool io, expr_
  * reductions. 0 on overflow. */
 expr_id printed_size(struct module *m, const struct domain *d);
 
+/* Lists the logical axes that are reductions, as positions among all logical axes in nvFuser's order. Returns their
+ * number. */
+unsigned printed_reduced(const struct module *m, const struct printed_tensor *t, uint8_t *axis);
 /* Returns the position of the first id that is half of a split in one reading and an axis of its own in the
  * other, or -1. *inner: the position of the other half. */
 int printed_undecided(const struct module *m, const struct printed_tensor *t, unsigned *inner);

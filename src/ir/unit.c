@@ -113,6 +113,13 @@ static bool reads_reduction(const struct module *m, op_id op)
 	return false;
 }
 
+bool ir_unit_is_unknown(const struct module *m, op_id unit)
+{
+	op_id first =
+	    unit && m->op.at[unit].kind == OP_LAUNCH_KERNEL ? m->region.at[m->op.at[unit].region].first : 0;
+	return first && m->op.at[first].kind == OP_EXTERN && !m->op.at[first].next;
+}
+
 op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule)
 {
 	op_id first = m->region.at[m->op.at[unit].region].first;
@@ -120,6 +127,10 @@ op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule)
 		*rule = "a unit holds at least one operation";
 		return unit;
 	}
+	bool alone = !m->op.at[first].next && op_info[m->op.at[first].kind].form == FORM_CALL &&
+	             op_result_count(m, first) == 1;
+	if (ir_unit_is_unknown(m, unit) || (alone && op_traits(m, first) & TRAIT_AXES))
+		return 0;
 	for (op_id op = first; op; op = m->op.at[op].next) {
 		*rule = NULL;
 		if (!ir_unit_takes(m, op))

@@ -83,6 +83,7 @@ struct parser {
 	    brace_at; /* a { is missing here, and the grammar has not yet taken the one put there; 0: none */
 	bool ended;   /* a block was ended; the end of its statement comes next */
 	bool told_comment, told_semicolon, told_outside; /* mistakes that are reported once a file */
+	bool is_fusion;                                  /* a fusion without a container */
 	bool in_kernel;                                  /* inside a unit's kernel: the next } ends it */
 
 	struct parse_again again;
@@ -188,6 +189,9 @@ ast_id ast_share(struct parser *p, struct parse_span at, ast_id args);
 ast_id ast_old_call(struct parser *p, struct parse_span at, uint32_t name, ast_id operand);
 ast_id ast_old_get(struct parser *p, struct parse_span at, uint32_t name, ast_id handle);
 ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_id outputs, ast_id block);
+/* Makes a container of a fusion that stands alone: `Inputs:`, `Outputs:`, %kernel { … }. title: before the outputs. */
+ast_id ast_fusion(struct parser *p, struct parse_span at, struct parse_span title_at, uint32_t title,
+                  ast_id inputs, ast_id outputs, ast_id block);
 ast_id ast_section(struct parser *p, struct parse_span at, const char *name, ast_id lines);
 /* Stops reading if the version is unknown. */
 void ast_hirc_version(struct parser *p, struct parse_span at, int64_t version);

@@ -66,6 +66,12 @@ ast_id ast_iterdomain(struct parser *p, struct parse_span at, struct parse_span 
 
 ast_id ast_communication(struct parser *p, struct parse_span at, uint32_t name, int64_t number, ast_id keys)
 {
+	static const char *const older[][2] = {{"Input", "input"}, {"Output", "output"}};
+	for (ast_id key = keys ? get_nvfuser_node(p, keys)->first : 0; key;
+	     key = get_nvfuser_node(p, key)->next)
+		for (unsigned i = 0; i < 2; i++)
+			if (!strcmp(names_text(p->ast->names, get_nvfuser_node(p, key)->name), older[i][0]))
+				get_nvfuser_node(p, key)->name = names_intern_z(p->ast->names, older[i][1]);
 	ast_id id = keys ? ast_become(p, keys, AST_COMM, at, name, 0) : ast_leaf(p, AST_COMM, at, name);
 	get_nvfuser_node(p, id)->value.i = number;
 	return id;
@@ -102,6 +108,15 @@ ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_
 	if (!block)
 		block = ast_list(p, AST_BLOCK, at, 0);
 	return ast_make(p, AST_CONTAINER, at, 0, inputs, outputs, block);
+}
+
+ast_id ast_fusion(struct parser *p, struct parse_span at, struct parse_span title_at, uint32_t title,
+                  ast_id inputs, ast_id outputs, ast_id block)
+{
+	if (strcmp(names_text(p->ast->names, title), "Outputs") != 0)
+		diag_error_span(p->diag, E_UNEXPECTED, title_at.at, title_at.end - title_at.at,
+		                "after the inputs of a fusion stand its Outputs:");
+	return ast_container(p, at, inputs, outputs, block);
 }
 
 ast_id ast_section(struct parser *p, struct parse_span at, const char *name, ast_id lines)

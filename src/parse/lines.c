@@ -100,7 +100,8 @@ static void close_brace(struct parser *p, struct parse_token *t, bool first_on_l
 	} else if (p->mode == MODE_BODY && first_on_line && p->in_kernel) {
 		drop_brackets(p);
 		p->in_kernel = false;
-		t->token = TOK_KERNEL_CLOSE;
+		t->token = p->is_fusion ? TOK_CONTAINER_CLOSE : TOK_KERNEL_CLOSE;
+		p->mode = p->is_fusion ? MODE_SECTIONS : p->mode;
 	} else if (p->mode == MODE_BODY && first_on_line) {
 		drop_brackets(p);
 		p->mode = MODE_SECTIONS;
@@ -426,6 +427,8 @@ static struct parse_token *read_token(struct parser *p)
 
 	switch (t->token) {
 	case TOK_CONTAINER:
+	case TOK_FUSION:
+		p->is_fusion = t->token == TOK_FUSION;
 		p->mode = MODE_BODY;
 		p->container_at = t->span.end - 1;
 		p->column[0] = t->span.at - t->line_start;

@@ -6,6 +6,7 @@
  *     sema_communication.c  Communications, transfers, and statements that name them
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
+ *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_alike.c          types of tensors that differ only in their numbers */
@@ -152,6 +153,8 @@ bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node,
 /* Finds the tensor that is a statement's result. *bound: its value if it is already defined, since it is
  * written then. */
 bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound);
+/* Makes the tensor another name of a value, from here on. */
+void nv_stand_for(struct nv_reader *r, struct nv_tensor *t, value_id v);
 value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 value_id nv_operand(struct nv_reader *r, ast_id node); /* 0 after reporting */
 scalar_id nv_scalar(struct nv_reader *r, ast_id e);    /* 0 after reporting */
@@ -178,10 +181,20 @@ void nv_communication(struct nv_reader *r, ast_id comm);               /* one th
 void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 void nv_resolve_pending(struct nv_reader *r);
 
+/* Returns true if a call is HirAliasSelect( T0, axis = iS1{8}, index = i ), or select likewise. */
+bool nv_is_select(struct nv_reader *r, ast_id call);
+
+/* ---- sema_spelling.c */
+/* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
+ * reporting. */
+bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */
 
 /* ---- sema_printed.c */
+/* Reads the printed loop domain of a tensor. */
+bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out);
 /* Calls sema_extent for the extent in an ID, or for the one in its `ex`. */
 expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent);
 /* Finds the tensor's type and axis numbers. It always sets a type, after reporting errors. */

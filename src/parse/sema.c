@@ -89,13 +89,18 @@ static void predefine_np(struct sema *s)
 		diag_error(s->d, E_OPTION_VALUE, DIAG_NOWHERE, "-D np: np is a number");
 }
 
-static void collect_index_definitions(struct sema *s, ast_id container)
+/* Collects the lines of `Index definitions:`, after the container and in its body. */
+static void collect_index_definitions(struct sema *s, ast_id list)
 {
-	ast_each (s->a, section, container)
-		if (ast_at(s->a, section)->kind == AST_SECTION)
+	ast_each (s->a, section, list) {
+		uint8_t kind = ast_at(s->a, section)->kind;
+		if (kind == AST_BLOCK)
+			collect_index_definitions(s, section);
+		else if (kind == AST_SECTION)
 			ast_each (s->a, line, section)
 				if (ast_at(s->a, line)->kind == AST_INDEX_DEF)
 					vec_push(&s->index_def, line);
+	}
 }
 
 static void build_file(struct sema *s)

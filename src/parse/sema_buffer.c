@@ -100,6 +100,32 @@ void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id c
 	nv_op(r, op)->team = team;
 }
 
+/* Returns true if the tensor's value is already this view. */
+static bool is_same_view(struct nv_reader *r, value_id v, enum op_kind kind, value_id from, attrs_id attrs,
+                         scalar_id index)
+{
+	op_id def = r->s->m->value.at[v].def;
+	return def && nv_op(r, def)->kind == kind && nv_op(r, def)->attrs == attrs &&
+	       op_read(r->s->m, def, 0) == from && op_operand_id(r->s->m, def, ROLE_SCALAR, 0) == index;
+}
+
+static bool is_view(struct nv_reader *r, value_id v)
+{
+	op_id def = r->s->m->value.at[v].def;
+	return def && (nv_op(r, def)->kind == OP_SELECT || nv_op(r, def)->kind == OP_SHARD_BY_STREAM);
+}
+
+/* Returns true if the id with this number is a reduction of the tensor, which holds no elements. */
+static bool is_reduction(struct nv_reader *r, value_id v, ast_id id)
+{
+	const struct domain *d = value_domain(r->s->m, v);
+	for (unsigned a = d->rank; a < d->logical_n; a++)
+		if (d->axis[a].kind == AXIS_REDUCE &&
+		    ir_axis_number(r->s->m, v, a) == ast_at(r->s->a, id)->value.i)
+			return true;
+	return false;
+}
+
 /* Reads HirAliasSelect( T0, axis = iS1{8}, index = i ) or ShardByStream(T0, stream_index = i). */
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select)
 {
@@ -112,9 +138,13 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	       index = nv_need_key(r, call, select ? "index" : "stream_index");
 	if (!nv_result(r, target, &t, &bound))
 		return;
-	if (bound) {
+	if (bound && !is_view(r, bound)) {
 		diag_error(s->d, E_DEFINED_TWICE, ast_at(s->a, target)->at, "%s is defined twice",
 		           ast_text(s->a, target));
+		return;
+	}
+	if (from && axis && nv_is(r, axis, AST_ID) && is_reduction(r, from, axis)) {
+		nv_stand_for(r, t, from); /* every index selects the same elements */
 		return;
 	}
 	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
@@ -137,6 +167,8 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 		struct attr a = s->m->attrs.at[others].at[i];
 		attrs = ir_attrs_with(s->m, attrs, &a);
 	}
+	if (bound && is_same_view(r, bound, select ? OP_SELECT : OP_SHARD_BY_STREAM, from, attrs, at_index))
+		return;
 	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
 	const struct infer_draft draft = {.kind = select ? OP_SELECT : OP_SHARD_BY_STREAM,
 	                                  .operand = &from,

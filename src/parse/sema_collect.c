@@ -130,6 +130,14 @@ static void note_statement(struct nv_reader *r, ast_id node, bool stands)
 	                            .number = ast_at(r->s->a, node)->value.i, .node = node, .count = stands});
 }
 
+bool nv_is_select(struct nv_reader *r, ast_id call)
+{
+	const char *name = ast_text(r->s->a, call);
+	return ast_at(r->s->a, call)->kind == AST_CALL && !(ast_at(r->s->a, call)->flags & AST_EXTERN) &&
+	       (!strcmp(name, "HirAliasSelect") ||
+	        (!strcmp(name, "select") && nv_is(r, nv_key(r, call, "axis"), AST_ID)));
+}
+
 /* Notes the axis of HirAliasSelect( T0, axis = iS1{8}, index = i ). */
 static void note_select(struct nv_reader *r, ast_id call)
 {
@@ -161,7 +169,7 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 		break;
 	}
 	case AST_CALL:
-		if (!strcmp(ast_text(a, id), "HirAliasSelect"))
+		if (nv_is_select(r, id))
 			note_select(r, id);
 		break;
 	case AST_DO:

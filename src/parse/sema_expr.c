@@ -250,6 +250,20 @@ static expr_id define_use(struct sema *s, uint32_t entry, uint32_t at)
 	return e;
 }
 
+/* Reads deviceIdx.x: the index of this device along the last axis of the program's mesh; y: the one before. */
+static expr_id device_index(struct sema *s, const char *text, uint32_t at)
+{
+	char letter = text[strlen("deviceIdx.")];
+	unsigned from_last = letter >= 'x' && letter <= 'z'   ? (unsigned)(letter - 'x')
+	                     : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0')
+	                                                      : 99;
+	if (s->mesh && from_last < s->m->mesh.at[s->mesh].rank)
+		return expr_axis_index(s->m, s->mesh, s->m->mesh.at[s->mesh].rank - 1 - from_last);
+	diag_error_span(s->d, E_MESH_NEEDED, at, (uint32_t)strlen(text),
+	                s->mesh ? "the mesh has no such axis" : "a device index needs a DeviceMesh");
+	return 0;
+}
+
 static expr_id resolve_name(struct sema *s, ast_id e)
 {
 	name_id n = sema_name(s, e);
@@ -283,6 +297,8 @@ static expr_id resolve_name(struct sema *s, ast_id e)
 		                "'%s' is a tensor, not a number", text);
 		return 0;
 	}
+	if (s->a->surface == SURFACE_NVFUSER && !strncmp(text, "deviceIdx.", 10))
+		return device_index(s, text, at);
 	if (s->a->surface == SURFACE_NVFUSER && s->a->names == s->m->names)
 		return foreign_scalar(s, n, at);
 	sema_unknown_scalar(s, n, at);

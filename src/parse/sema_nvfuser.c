@@ -64,11 +64,7 @@ static void finish_value(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	x->flags |= t->output ? VALUE_OUTPUT : 0;
 	if (!again && x->type == t->type && t->number_at < r->number.n)
 		ir_set_axis_numbers(s->m, v, r->number.at + t->number_at);
-	t->value = v;
-	t->region = s->region;
-	while (s->tensor_of.n <= t->name)
-		vec_push(&s->tensor_of, 0);
-	s->tensor_of.at[t->name] = v;
+	nv_stand_for(r, t, v);
 }
 
 bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound)
@@ -88,6 +84,16 @@ bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id 
 	}
 	*bound = (*t)->value;
 	return true;
+}
+
+void nv_stand_for(struct nv_reader *r, struct nv_tensor *t, value_id v)
+{
+	struct sema *s = r->s;
+	t->value = v;
+	t->region = s->region;
+	while (s->tensor_of.n <= t->name)
+		vec_push(&s->tensor_of, 0);
+	s->tensor_of.at[t->name] = v;
 }
 
 value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
@@ -209,21 +215,6 @@ static void stream_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 
 /* ---- operations */
 
-/* Drops cache_op=, which nvFuser prints with every Set; it has no meaning here. */
-static void drop_cache_op(struct nv_reader *r, ast_id call)
-{
-	struct ast *a = r->s->a;
-	ast_id before = 0;
-	ast_each (a, child, call) {
-		if (nv_is(r, child, AST_KEY) && !strcmp(ast_text(a, child), "cache_op")) {
-			*(before ? &a->nodes.at[before].next : &a->nodes.at[call].first) =
-			    ast_at(a, child)->next;
-			return;
-		}
-		before = child;
-	}
-}
-
 /* Settles a type that is open: the operation chooses it. If the dump prints another type, that one is
  * stated. */
 static void settle_open(struct nv_reader *r, struct nv_tensor *t, value_id v)
@@ -243,11 +234,6 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 	struct nv_tensor *tensor[IR_MAX_RESULTS];
 	value_id value[IR_MAX_RESULTS];
 	unsigned n = 0;
-	if (nv_is(r, expr, AST_CALL) &&
-	    (!strcmp(ast_text(s->a, expr), "Set") || !strcmp(ast_text(s->a, expr), "SegmenterSet"))) {
-		drop_cache_op(r, expr);
-		s->a->nodes.at[expr].name = names_intern_z(s->m->names, "set");
-	}
 	for (ast_id target = targets ? ast_at(s->a, targets)->first : 0; target;
 	     target = ast_at(s->a, target)->next) {
 		value_id bound;
@@ -267,7 +253,9 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 		}
 		n++;
 	}
-	op_id op = sema_call(s, expr, result, n, 0, ast_at(s->a, stmt)->at, value);
+	op_id op = 0;
+	if (nv_spelling(r, expr, n == 1 ? tensor[0] : NULL))
+		op = sema_call(s, expr, result, n, 0, ast_at(s->a, stmt)->at, value);
 	for (unsigned k = 0; k < n; k++) {
 		if (!op && !tensor[k]->value)
 			nv_define(r, tensor[k], result[k].at); /* so that uses of the result are not
@@ -293,8 +281,8 @@ static void translate_definition(struct nv_reader *r, ast_id stmt)
 			get_current_stream(r, stmt, target);
 	} else if (single && !strcmp(name, "ALLOCATE")) {
 		nv_allocate(r, stmt, target, expr);
-	} else if (single && (!strcmp(name, "HirAliasSelect") || !strcmp(name, "ShardByStream"))) {
-		nv_view(r, stmt, target, expr, *name == 'H');
+	} else if (single && (nv_is_select(r, expr) || !strcmp(name, "ShardByStream"))) {
+		nv_view(r, stmt, target, expr, *name != 'S');
 	} else if (single && !strcmp(name, "SymmetricContiguousView")) {
 		nv_symmetric_view(r, stmt, target, expr);
 	} else {
@@ -395,6 +383,44 @@ static void translate_condition(struct nv_reader *r, ast_id stmt)
 		nv_region(r, ir_region_new(s->m, op), otherwise);
 }
 
+/* Returns true if a statement in the tree defines the tensor. */
+static bool defines(struct nv_reader *r, ast_id tree, name_id name)
+{
+	struct ast *a = r->s->a;
+	ast_id stmt = shape_expand(a, tree);
+	uint8_t kind = ast_at(a, stmt)->kind;
+	ast_id output = 0;
+	if (kind == AST_DEF) {
+		ast_each (a, target, ast_at(a, stmt)->first)
+			if (nv_is(r, target, AST_TENSOR) && ast_at(a, target)->name == name)
+				return true;
+		return false;
+	}
+	if (kind == AST_DO && nv_is(r, ast_at(a, stmt)->first, AST_COMM))
+		output = nv_key(r, ast_at(a, stmt)->first, "output");
+	if (output)
+		return ast_at(a, output)->name == name;
+	if (kind == AST_FOR || kind == AST_IF || kind == AST_BLOCK)
+		ast_each (a, child, stmt)
+			if (defines(r, child, name))
+				return true;
+	return false;
+}
+
+/* Makes buffers of the outputs that a loop or condition defines. nvFuser prints no ALLOCATE for them. */
+static void allocate_outputs(struct nv_reader *r, ast_id stmt)
+{
+	struct sema *s = r->s;
+	for (uint32_t i = 0; i < r->tensor.n && s->region == s->m->body; i++) {
+		struct nv_tensor *t = &r->tensor.at[i];
+		if (!t->output || t->value || !defines(r, stmt, t->name))
+			continue;
+		value_id v = nv_define(r, t, ast_at(s->a, stmt)->at);
+		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
+		                       &(struct ir_use){ROLE_DEF, v}, 1));
+	}
+}
+
 static void translate_block(struct nv_reader *r, ast_id list)
 {
 	struct sema *s = r->s;
@@ -411,9 +437,11 @@ static void translate_block(struct nv_reader *r, ast_id list)
 			translate_action(r, stmt);
 			break;
 		case AST_FOR:
+			allocate_outputs(r, stmt);
 			translate_loop(r, stmt);
 			break;
 		case AST_IF:
+			allocate_outputs(r, stmt);
 			translate_condition(r, stmt);
 			break;
 		case AST_DEALLOCATE:

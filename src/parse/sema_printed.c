@@ -154,8 +154,7 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 	return false;
 }
 
-/* Reads the printed loop domain. */
-static bool read_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
+bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
 	*out = (struct printed_tensor){
@@ -533,7 +532,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 			               "the mesh that the Hirc section gives this tensor has other devices");
 		mesh = t->mesh;
 	}
-	if ((has_mesh && !mesh) || !read_head(r, t, &dtype, &memory) || !read_ids(r, t, mesh, &p))
+	if ((has_mesh && !mesh) || !read_head(r, t, &dtype, &memory) || !nv_ids(r, t, mesh, &p))
 		return;
 	domain_id d;
 	memset(number, -1, sizeof number);

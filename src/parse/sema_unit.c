@@ -8,7 +8,9 @@
  *     } // %kernel
  *
  * A unit's tensors are visible only in it; the container may have another T1. Its inputs and outputs stand
- * for the tensors that it is posted with. A unit that is posted twice becomes two units. */
+ * for the tensors that it is posted with. A unit that is posted twice becomes two units.
+ *
+ * nvFuser does not print the text of a kernel: `LaunchKernel( Group ID: 0, … )` without it holds an extern. */
 #include "parse/nvfuser.h"
 #include <stdio.h>
 #include <string.h>
@@ -53,24 +55,25 @@ void nv_collect_unit(struct nv_reader *r, ast_id node)
 	}
 }
 
-/* Returns the unit that a call names: HostUnit0 by its first operand, or Group0 by `Group ID: 0`. */
-static struct nv_unit *find_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
+/* Appends the name of the unit that a call names: HostUnit0 by its first operand, or Group0 by `Group ID: 0`. */
+static void put_unit_name(struct nv_reader *r, ast_id call, enum op_kind kind, struct buf *out)
 {
 	struct ast *a = r->s->a;
-	char text[32] = "";
-	const char *name = text;
 	ast_id first = ast_at(a, call)->first, group = nv_key(r, call, "group_id");
 	if (kind == OP_UNIT && nv_is(r, first, AST_NAME))
-		name = ast_text(a, first);
+		buf_puts(out, ast_text(a, first));
 	else if (kind == OP_LAUNCH_KERNEL && nv_is(r, group, AST_INT))
-		snprintf(text, sizeof text, "Group%lld", (long long)ast_at(a, group)->value.i);
+		buf_printf(out, "Group%lld", (long long)ast_at(a, group)->value.i);
+	else
+		buf_puts(out, "");
+}
+
+static struct nv_unit *find_unit(struct nv_reader *r, const char *name)
+{
+	struct ast *a = r->s->a;
 	for (uint32_t i = 0; i < r->unit.n; i++)
 		if (!strcmp(ast_text(a, r->unit.at[i].node), name))
 			return &r->unit.at[i];
-	nv_refuse(r, E_UNIT_UNKNOWN, call, "the text of this unit is missing");
-	diag_note(r->s->d, DIAG_NOWHERE,
-	          "it follows the container's body: `%s: Inputs={…} -> Outputs={…}`, `%%kernel {`, …",
-	          *name ? name : "HostUnit0");
 	return NULL;
 }
 
@@ -133,12 +136,8 @@ static void stand_for(struct nv_reader *r, ast_id list, const value_id *v)
 	struct sema *s = r->s;
 	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
-		t->value = *v++;
-		t->type = s->m->value.at[t->value].type;
-		t->region = s->region;
-		while (s->tensor_of.n <= t->name)
-			vec_push(&s->tensor_of, 0);
-		s->tensor_of.at[t->name] = t->value;
+		t->type = s->m->value.at[*v].type;
+		nv_stand_for(r, t, *v++);
 	}
 }
 
@@ -171,23 +170,67 @@ static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const
 		sema_check_unit(s, op);
 }
 
-void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
+static void refuse_unit(struct nv_reader *r, ast_id call, const char *name)
+{
+	nv_refuse(r, E_UNIT_UNKNOWN, call, "the text of this unit is missing");
+	diag_note(r->s->d, DIAG_NOWHERE,
+	          "it follows the container's body: `%s: Inputs={…} -> Outputs={…}`, `%%kernel {`, …",
+	          *name ? name : "HostUnit0");
+}
+
+/* Makes launch_kernel { out <- extern "Group0"(in) } of a kernel whose text is not printed. */
+static void launch_unknown(struct nv_reader *r, ast_id call, const char *name, const value_id *in, unsigned n,
+                           const value_id *out, unsigned m)
+{
+	struct sema *s = r->s;
+	uint32_t at = ast_at(s->a, call)->at;
+	struct ir_use *use = mem_zalloc(sizeof *use * (n + m + 1));
+	for (unsigned k = 0; k < n + m; k++)
+		use[k] = k < n ? (struct ir_use){ROLE_READ, in[k]} : (struct ir_use){ROLE_WRITE, out[k - n]};
+	op_id launch = ir_op_new(s->m, OP_LAUNCH_KERNEL, at, NULL, 0);
+	nv_append(r, launch);
+	region_id g = ir_region_new(s->m, launch);
+	op_id kernel = ir_op_new(s->m, OP_EXTERN, at, use, n + m);
+	struct attr callee = {.key = names_intern_z(s->m->names, "callee"),
+	                      .kind = ATTR_STRING,
+	                      .u.name = names_intern_z(s->m->names, name)};
+	nv_op(r, kernel)->attrs = ir_attrs_with(s->m, 0, &callee);
+	ir_append(s->m, g, kernel);
+	free(use);
+}
+
+static void post_named_unit(struct nv_reader *r, ast_id call, enum op_kind kind, const char *name)
 {
 	ast_id in = nv_key(r, call, "inputs"), out = nv_key(r, call, "outputs");
-	struct nv_unit *u = find_unit(r, call, kind);
-	if (!u || sema_too_deep(r->s, call))
+	struct nv_unit *u = find_unit(r, name);
+	bool unknown = !u && kind == OP_LAUNCH_KERNEL && *name;
+	if (!u && !unknown)
+		refuse_unit(r, call, name);
+	if ((!u && !unknown) || sema_too_deep(r->s, call))
 		return;
 	unsigned n = in ? count_children(r, in) : 0, m = out ? count_children(r, out) : 0;
 	if (r->in_unit) {
 		nv_refuse(r, E_UNIT_RULE, call, "a unit holds no other");
 		return;
 	}
-	if (!same_length(r, call, u, "inputs", n, count_children(r, ast_child(r->s->a, u->node, 1))) ||
-	    !same_length(r, call, u, "outputs", m, count_children(r, ast_child(r->s->a, u->node, 2))) ||
-	    (m && !bind_outputs(r, call, out, kind)))
+	if (u && (!same_length(r, call, u, "inputs", n, count_children(r, ast_child(r->s->a, u->node, 1))) ||
+	          !same_length(r, call, u, "outputs", m, count_children(r, ast_child(r->s->a, u->node, 2)))))
+		return;
+	if (m && !bind_outputs(r, call, out, kind))
 		return;
 	value_id *value = mem_zalloc(sizeof *value * (n + m + 1));
-	if ((!n || read_operands(r, in, value)) && (!m || read_operands(r, out, value + n)))
+	bool read = (!n || read_operands(r, in, value)) && (!m || read_operands(r, out, value + n));
+	if (read && u)
 		read_unit(r, call, u, value, value + n, kind);
+	else if (read)
+		launch_unknown(r, call, name, value, n, value + n, m);
 	free(value);
+}
+
+void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
+{
+	struct buf name = {0};
+	put_unit_name(r, call, kind, &name);
+	post_named_unit(r, call, kind, name.at);
+	buf_free(&name);
 }

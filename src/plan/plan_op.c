@@ -8,6 +8,7 @@
  *
  * Axes with one element on this rank are left out of the windows. */
 #include "ir/infer.h"
+#include "ir/unit.h"
 #include "plan/plan_boxes.h"
 #include "plan/plan_dense.h"
 #include "plan/plan_elements.h"
@@ -484,8 +485,14 @@ void plan_local(struct planner *b, op_id op)
 	}
 	if (kind == OP_EXTERN) {
 		const struct attr *name = op_attr(b->m, op, "callee");
-		planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel",
-		              name ? names_text(b->m->names, name->u.name) : "extern");
+		const char *text = name ? names_text(b->m->names, name->u.name) : "extern";
+		if (ir_unit_is_unknown(b->m, b->m->region.at[b->m->op.at[op].parent].owner))
+			planner_error(b, E_PLAN_KERNEL,
+			              "the text of the kernel '%s' is missing: the listing shows only "
+			              "its inputs and outputs",
+			              text);
+		else
+			planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", text);
 		return;
 	}
 	if (!collect_operands(b, op, in, MAX, &n))

@@ -1,0 +1,343 @@
+/* sema_spelling: turns the operations that nvFuser spells in its own way into those of ops.def.
+ *
+ *     __bfloat2float(T0…)                         cast(T0…)
+ *     fmax(T0…, double(2))                        maximum(T0…, 2)
+ *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)), by the numbers of the result's axes
+ *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
+ *     expand( T0…, {4, 8} )                       broadcast(T0…)
+ *     reduction( T0…, op = add, … )               sum(T0…, axis=1), by the result's reduction axes
+ *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
+ *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
+ *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
+ *     full({4, 8}, double(0))                     full(0)
+ *
+ * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
+#include "parse/nvfuser.h"
+#include "parse/shape.h"
+#include <string.h>
+
+static ast_id add_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
+{
+	struct ast *a = r->s->a;
+	struct ast_node n = {.kind = (uint8_t)kind, .at = ast_at(a, like)->at, .end = ast_at(a, like)->end};
+	n.name = name ? names_intern_z(r->s->m->names, name) : 0;
+	vec_push(&a->nodes, n);
+	return a->nodes.n - 1;
+}
+
+static ast_id add_int(struct nv_reader *r, ast_id like, int64_t value)
+{
+	ast_id id = add_node(r, AST_INT, like, NULL);
+	r->s->a->nodes.at[id].value.i = value;
+	return id;
+}
+
+static void append(struct nv_reader *r, ast_id parent, ast_id child)
+{
+	struct ast_node *n = r->s->a->nodes.at;
+	ast_id *link = &n[parent].first;
+	while (*link)
+		link = &n[*link].next;
+	*link = child;
+	n[child].next = 0;
+	n[parent].height =
+	    (uint16_t)(n[parent].height > n[child].height ? n[parent].height : n[child].height + 1);
+}
+
+static void add_key(struct nv_reader *r, ast_id call, const char *key, ast_id value)
+{
+	ast_id id = add_node(r, AST_KEY, call, key);
+	append(r, id, value);
+	append(r, call, id);
+}
+
+static void rename_call(struct nv_reader *r, ast_id call, const char *name)
+{
+	r->s->a->nodes.at[call].name = names_intern_z(r->s->m->names, name);
+}
+
+/* Removes the arguments after the first. */
+static void keep_first(struct nv_reader *r, ast_id call)
+{
+	struct ast *a = r->s->a;
+	if (ast_at(a, call)->first)
+		a->nodes.at[ast_at(a, call)->first].next = 0;
+}
+
+static void drop_key(struct nv_reader *r, ast_id call, const char *key)
+{
+	struct ast *a = r->s->a;
+	for (ast_id *link = &a->nodes.at[call].first; *link; link = &a->nodes.at[*link].next)
+		if (nv_is(r, *link, AST_KEY) && !strcmp(ast_text(a, *link), key)) {
+			*link = ast_at(a, *link)->next;
+			return;
+		}
+}
+
+/* ---- names and numbers */
+
+static const char *const dtype_words[] = {"double", "float",   "__half", "__bfloat",        "half", "bfloat",
+                                          "int",    "int64_t", "bool",   "nvfuser_index_t", NULL};
+
+static bool has_word(const char *const *list, const char *text)
+{
+	while (*list && strcmp(*list, text))
+		list++;
+	return *list != NULL;
+}
+
+/* Returns true if a call converts between the dtypes in its name: __half2float. */
+static bool is_cast(const char *name)
+{
+	static const char *const from[] = {"half",  "bfloat", "float", "double", "int",  "int32",
+	                                   "index", "uint",   "bool",  "e4m3",   "e5m2", NULL};
+	char left[16];
+	const char *two = strncmp(name, "__", 2) ? NULL : strrchr(name + 2, '2');
+	if (two && !strcmp(two, "2")) /* __float2e5m2 */
+		for (two--; two > name + 2 && *two != '2';)
+			two--;
+	if (!two || two == name + 2 || two - name - 2 >= (ptrdiff_t)sizeof left)
+		return false;
+	memcpy(left, name + 2, (size_t)(two - name - 2));
+	left[two - name - 2] = '\0';
+	return has_word(from, left) && has_word(from, two + 1);
+}
+
+/* Gives a function of nvFuser the name that it has here. */
+static void rename_function(struct nv_reader *r, ast_id call)
+{
+	static const char *const other[][2] = {{"fmax", "maximum"},
+	                                       {"fmin", "minimum"},
+	                                       {"fabs", "abs"},
+	                                       {"SegmenterSet", "set"},
+	                                       {"Set", "set"}};
+	const char *name = ast_text(r->s->a, call);
+	char plain[32];
+	size_t n = strlen(name);
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+		if (!strcmp(name, other[i][0])) {
+			rename_call(r, call, other[i][1]);
+			return;
+		}
+	if (is_cast(name)) {
+		rename_call(r, call, "cast");
+	} else if (n > 1 && n <= sizeof plain && name[n - 1] == 'f' && op_by_hir(name) == OP_NONE) {
+		memcpy(plain, name, n - 1); /* expf(T0) computes in float */
+		plain[n - 1] = '\0';
+		if (!strcmp(plain, "fabs"))
+			strcpy(plain, "abs");
+		if (op_by_hir(plain) != OP_NONE && op_info[op_by_hir(plain)].traits & TRAIT_POINTWISE)
+			rename_call(r, call, plain);
+	}
+}
+
+/* Takes the number out of double(2), everywhere in an expression. */
+static void unwrap_numbers(struct nv_reader *r, ast_id id)
+{
+	struct ast *a = r->s->a;
+	if (nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
+		return;
+	ast_id first = ast_at(a, id)->first;
+	if (nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next &&
+	    has_word(dtype_words, ast_text(a, id)) &&
+	    (nv_is(r, first, AST_INT) || nv_is(r, first, AST_FLOAT) || nv_is(r, first, AST_UNARY))) {
+		struct ast_node number = *ast_at(a, first);
+		number.next = ast_at(a, id)->next;
+		a->nodes.at[id] = number;
+		return;
+	}
+	ast_each (a, child, id)
+		unwrap_numbers(r, child);
+}
+
+/* ---- operations whose arguments differ */
+
+static void read_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	int64_t number[IR_MAX_AXES];
+	unsigned n = 0;
+	drop_key(r, call, "cache_op");
+	if (nv_key(r, call, "dims"))
+		return;
+	struct ast *a = r->s->a;
+	ast_each (a, id, ast_child(a, result->node, 0))
+		if (n < IR_MAX_AXES)
+			number[n++] = ast_at(a, id)->value.i;
+	ast_id dims = add_node(r, AST_TUPLE, call, NULL);
+	for (unsigned i = 0; i < n; i++) {
+		int64_t rank = 0; /* nvFuser numbers the axes in the order of the operand's */
+		for (unsigned k = 0; k < n; k++)
+			rank += number[k] < number[i];
+		append(r, dims, add_int(r, call, rank));
+	}
+	add_key(r, call, "dims", dims);
+}
+
+static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
+{
+	ast_id value = nv_key(r, call, "initial_value");
+	if (!value)
+		return true;
+	const struct ast_node *n = ast_at(r->s->a, value);
+	double number = n->kind == AST_INT ? (double)n->value.i : n->value.f;
+	bool is_number = n->kind == AST_INT || n->kind == AST_FLOAT;
+	if ((!strcmp(op, "sum") && is_number && number == 0) ||
+	    (!strcmp(op, "prod") && is_number && number == 1) ||
+	    ((!strcmp(op, "max") || !strcmp(op, "min")) && !is_number))
+		return true;
+	return nv_refuse(
+	    r, E_ATTRIBUTE_VALUE, value,
+	    "a reduction begins with the value that changes nothing: 0 for add, 1 for mul, -inf for "
+	    "fmax, inf for fmin");
+}
+
+static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
+{
+	static const char *const name[][2] = {{"add", "sum"}, {"mul", "prod"}, {"fmax", "max"},
+	                                      {"max", "max"}, {"fmin", "min"}, {"min", "min"}};
+	uint8_t axis[IR_MAX_AXES];
+	struct printed_tensor p;
+	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
+	unsigned k = 0;
+	while (k < 6 && (!op || strcmp(ast_text(r->s->a, op), name[k][0])))
+		k++;
+	if (k == 6)
+		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
+		                 "the op= of a reduction is add, mul, fmax or fmin");
+	if (all && !nv_is_name(r, all, "false"))
+		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
+		                 "allreduce= is a choice inside a kernel; host IR knows false");
+	if (!read_initial_value(r, call, name[k][1]) ||
+	    !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
+		return false;
+	rename_call(r, call, name[k][1]);
+	keep_first(r, call);
+	unsigned n = printed_reduced(r->s->m, &p, axis);
+	ast_id list = n == 1 ? add_int(r, call, axis[0]) : add_node(r, AST_TUPLE, call, NULL);
+	for (unsigned i = 0; i < n && n > 1; i++)
+		append(r, list, add_int(r, call, axis[i]));
+	add_key(r, call, "axis", list);
+	return true;
+}
+
+/* Makes OP(…, axis=k, before=x, after=y) of a call, around what it is already. */
+static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis, const char *key, ast_id x,
+                      const char *other, ast_id y)
+{
+	struct ast *a = r->s->a;
+	if (nest) {
+		ast_id inner = add_node(r, AST_CALL, call, NULL);
+		a->nodes.at[inner].name = ast_at(a, call)->name;
+		a->nodes.at[inner].first = ast_at(a, call)->first;
+		a->nodes.at[inner].height = ast_at(a, call)->height;
+		a->nodes.at[call].first = 0;
+		append(r, call, inner);
+	}
+	add_key(r, call, "axis", add_int(r, call, axis));
+	add_key(r, call, key, x);
+	add_key(r, call, other, y);
+}
+
+static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
+{
+	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
+}
+
+static bool read_pad(struct nv_reader *r, ast_id call, ast_id widths)
+{
+	bool any = false;
+	int64_t axis = 0;
+	keep_first(r, call);
+	for (ast_id before = ast_at(r->s->a, widths)->first; before; axis++) {
+		ast_id after = ast_at(r->s->a, before)->next;
+		if (!after)
+			return nv_refuse(r, E_ATTRIBUTE_VALUE, widths, "pad takes two widths for each axis");
+		ast_id next = ast_at(r->s->a, after)->next;
+		if (!is_int(r, before, 0) || !is_int(r, after, 0)) {
+			wrap_call(r, call, any, axis, "before", before, "after", after);
+			any = true;
+		}
+		before = next;
+	}
+	if (!any)
+		rename_call(r, call, "set");
+	return true;
+}
+
+static bool read_slice(struct nv_reader *r, ast_id call, ast_id ranges)
+{
+	struct sema *s = r->s;
+	bool any = false;
+	int64_t axis = 0;
+	ast_id operand = ast_at(s->a, call)->first;
+	value_id from = nv_operand(r, operand);
+	if (!from)
+		return false;
+	keep_first(r, call);
+	for (ast_id range = ast_at(s->a, ranges)->first; range; range = ast_at(s->a, range)->next, axis++) {
+		ast_id start = ast_child(s->a, range, 0), stop = ast_child(s->a, range, 1),
+		       step = ast_child(s->a, range, 2);
+		if (!nv_is(r, range, AST_TUPLE) || !step || axis >= value_domain(s->m, from)->rank)
+			return nv_refuse(r, E_ATTRIBUTE_VALUE, range,
+			                 "slice takes {start, stop, 1} for each axis");
+		if (!is_int(r, step, 1))
+			return nv_refuse(r, E_ATTRIBUTE_VALUE, step, "a slice has the step 1");
+		expr_id end = sema_extent(s, stop);
+		if (!end)
+			return false;
+		if (is_int(r, start, 0) && end == value_domain(s->m, from)->axis[axis].extent)
+			continue;
+		wrap_call(r, call, any, axis, "start", start, "stop", stop);
+		any = true;
+	}
+	if (!any)
+		rename_call(r, call, "set");
+	return true;
+}
+
+static void read_cat(struct nv_reader *r, ast_id call)
+{
+	struct ast *a = r->s->a;
+	for (ast_id *link = &a->nodes.at[call].first; *link; link = &a->nodes.at[*link].next)
+		if (nv_is(r, *link, AST_INT) && !ast_at(a, *link)->next) {
+			ast_id axis = *link;
+			*link = 0;
+			add_key(r, call, "axis", axis);
+			return;
+		}
+}
+
+bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
+{
+	struct ast *a = r->s->a;
+	unwrap_numbers(r, expr);
+	if (!nv_is(r, expr, AST_CALL) || ast_at(a, expr)->flags & AST_EXTERN)
+		return true;
+	const char *name = ast_text(a, expr);
+	ast_id first = ast_at(a, expr)->first, second = first ? ast_at(a, first)->next : 0;
+	bool braces = nv_is(r, second, AST_TUPLE) && !ast_at(a, second)->next;
+	if (!strcmp(name, "Set.Permute") && result) {
+		read_permute(r, expr, result);
+	} else if ((!strcmp(name, "broadcast") || !strcmp(name, "squeeze")) && nv_key(r, expr, "flags")) {
+		drop_key(r, expr, "flags");
+		rename_call(r, expr, "reshape");
+	} else if (!strcmp(name, "expand")) {
+		keep_first(r, expr);
+		rename_call(r, expr, "broadcast");
+	} else if (!strcmp(name, "reduction") && result) {
+		return read_reduction(r, expr, result);
+	} else if (!strcmp(name, "pad") && braces) {
+		return read_pad(r, expr, second);
+	} else if (!strcmp(name, "slice") && braces) {
+		return read_slice(r, expr, second);
+	} else if (!strcmp(name, "cat")) {
+		read_cat(r, expr);
+	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
+		a->nodes.at[expr].first = second;
+	} else {
+		if (!strcmp(name, "Set") || !strcmp(name, "SegmenterSet"))
+			drop_key(r, expr, "cache_op");
+		rename_function(r, expr);
+	}
+	return true;
+}
