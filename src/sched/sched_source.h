@@ -5,7 +5,7 @@
 
 struct sched_source {
 	uint32_t comm;
-	int64_t needed; /* time of its consumer */
+	int64_t needed; /* time of the first work that uses it */
 };
 
 struct sched_sources { /* lane l: at[first[l]] … at[first[l + 1] - 1] */
@@ -13,8 +13,7 @@ struct sched_sources { /* lane l: at[first[l]] … at[first[l + 1] - 1] */
 	uint32_t first[SCHED_MAX_LANES + 1];
 };
 
-/* role: from sched_roles. time: by node, for instance the time when the host reaches it. The consumer of
- * a comm is the first node that needs it, or its wait and unpack if there is none. */
+/* role: from sched_roles. time: by node, for instance the time when the host reaches it. */
 void sched_sources(const struct sched_problem *p, const uint8_t *role, const int64_t *time, struct arena *a,
                    struct sched_sources *out);
 

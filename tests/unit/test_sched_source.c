@@ -1,0 +1,40 @@
+/* Tests of sched_sources: a source is needed when the first work uses it, not when a view of it runs. */
+#include "check.h"
+#include "sched/role.h"
+#include "sched/sched_source.h"
+#include "test_sched.h"
+
+/* The views of both sources run at once; the work of the second source runs first. */
+static void views_need_nothing(void)
+{
+	enum { FIRST, SECOND, WAIT_FIRST, WAIT_SECOND, VIEW_FIRST, VIEW_SECOND, EARLY, LATE, N };
+	struct arena *a = arena_new();
+	struct sched_node node[N] = {[FIRST] = {.time = 100, .comm = SCHED_NONE, .kind = SCHED_COMM},
+	                             [SECOND] = {.time = 100, .comm = SCHED_NONE, .kind = SCHED_COMM},
+	                             [WAIT_FIRST] = {.comm = FIRST, .kind = SCHED_WAIT},
+	                             [WAIT_SECOND] = {.comm = SECOND, .kind = SCHED_WAIT},
+	                             [VIEW_FIRST] = {.comm = SCHED_NONE},
+	                             [VIEW_SECOND] = {.comm = SCHED_NONE},
+	                             [EARLY] = {.time = 5000, .comm = SCHED_NONE},
+	                             [LATE] = {.time = 5000, .comm = SCHED_NONE}};
+	const struct sched_pair edge[] = {{FIRST, WAIT_FIRST},      {SECOND, WAIT_SECOND},
+	                                  {WAIT_FIRST, VIEW_FIRST}, {WAIT_SECOND, VIEW_SECOND},
+	                                  {VIEW_FIRST, LATE},       {VIEW_SECOND, EARLY}};
+	struct sched_problem p = {.launch = 10, .n = N, .lane_n = 1, .node = node};
+	const int64_t start[N] = {0, 10, 20, 30, 40, 50, 60, 5070};
+	struct sched_sources source;
+	sched_problem_finish(&p, a, edge, sizeof edge / sizeof *edge, NULL, 0);
+	sched_sources(&p, sched_roles(&p, a), start, a, &source);
+	CHECK_EQ(source.first[1], 2u);
+	CHECK_EQ(source.at[0].comm, (uint32_t)SECOND);
+	CHECK_EQ(source.at[0].needed, 60);
+	CHECK_EQ(source.at[1].comm, (uint32_t)FIRST);
+	CHECK_EQ(source.at[1].needed, 5070);
+	arena_free(a);
+}
+
+int main(void)
+{
+	views_need_nothing();
+	return check_result();
+}
