@@ -4,19 +4,27 @@
  * A state is (free, late): the time when the lane is free, and the delay of the host against a run
  * without any waiting. A comm that ends at `free` and is needed at `needed` makes late at least free -
  * needed. Of the states after the same comms, one that is no better than another in both numbers is
- * dropped. At most MOST_STATES are kept, or MOST_OPEN until all are known. */
+ * dropped. At most MOST_STATES are kept, or MOST_OPEN until all are known. A state also knows which results
+ * are in memory; states are not compared by that. */
 #include "sched/gather.h"
 #include "base/vec.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STATES = 12, MOST_OPEN = 48, MOST_MEMBERS = 64, PARTS = 16 };
+enum {
+	MOST_STATES = 12,
+	MOST_OPEN = 48,
+	PARTS = 16,
+	EACH = 64, /* above so many members, a bucket grows by 1 / COARSE of them at a time */
+	COARSE = 16,
+};
 
 struct state {
 	int64_t free, late;
 	uint32_t before;  /* the state before this one; SCHED_NONE: none */
 	uint32_t members; /* members of its last bucket */
+	uint32_t held;    /* the first source whose results are in memory when its last comm starts */
 };
 
 struct open {
@@ -37,6 +45,7 @@ struct gather {
 	struct open *open;        /* likewise, while states are still added */
 	int64_t *ahead;           /* by small comm, and the end: the final `late` is at least free + ahead */
 	int64_t most;             /* states with a larger delay are dropped */
+	int64_t *bytes;           /* by source, and the end: bytes of the results of those before */
 	VEC(struct state) state;
 };
 
@@ -45,6 +54,22 @@ static void advance_state(const struct gather *g, struct state *s, int64_t time,
 	s->free += (int64_t)((double)(time + g->p->launch) * g->o->inflate);
 	if (s->free - needed > s->late)
 		s->late = s->free - needed;
+}
+
+/* Returns the free memory that gathered tensors may take when source i is used. */
+static int64_t room_of(const struct gather *g, uint32_t i)
+{
+	return g->o->share > 0 ? (int64_t)(g->o->share * (double)g->source[i].room) : INT64_MAX;
+}
+
+/* Delays the start of a comm of source i until memory has room for so many bytes: results of earlier
+ * sources are dropped when the next source is used. */
+static void await_memory(const struct gather *g, struct state *s, uint32_t i, int64_t bytes, int64_t room)
+{
+	while (s->held < i && g->bytes[i] - g->bytes[s->held] > room - bytes) {
+		int64_t dropped = g->source[++s->held].needed + s->late;
+		s->free = dropped > s->free ? dropped : s->free;
+	}
 }
 
 /* The effect of a sequence of comms on any state: it adds `time` to `free`, and makes late at least free
@@ -122,6 +147,7 @@ static void close_stage(struct gather *g, uint32_t k)
 struct bucket {
 	uint32_t first, members;
 	int64_t in, out;
+	int64_t room; /* bytes */
 	struct row between;
 };
 
@@ -130,11 +156,16 @@ static bool grow_bucket(const struct gather *g, struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
 	uint32_t k = b->first + b->members;
-	if (b->members == MOST_MEMBERS || k >= g->small_n)
+	if (k >= g->small_n)
 		return false;
 	const struct sched_node *c = &p->node[g->source[g->small[k]].comm];
 	if (b->members && c->family != p->node[g->source[g->small[b->first]].comm].family)
 		return false;
+	int64_t room = room_of(g, g->small[k]);
+	room = room < b->room ? room : b->room;
+	if (b->members && b->out + c->out > room / 2) /* the results are copied out of the gathered buffer */
+		return false;
+	b->room = room;
 	b->members++;
 	b->in += c->in;
 	b->out += c->out;
@@ -163,6 +194,8 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 static void add_bucket(const struct gather *g, const struct bucket *b, const struct effect *e,
                        struct state *s)
 {
+	if (g->o->share > 0)
+		await_memory(g, s, g->small[b->first], b->members > 1 ? 2 * b->out : b->out, b->room);
 	advance_state(g, s, e->time, e->needed);
 	s->late += e->host;
 	if (s->free + b->between.most > s->late)
@@ -198,7 +231,7 @@ static void find_ahead(struct gather *g, uint32_t n)
 
 static struct bucket no_members(uint32_t first)
 {
-	return (struct bucket){.first = first, .between = {0, INT64_MIN / 2}};
+	return (struct bucket){.first = first, .room = INT64_MAX, .between = {0, INT64_MIN / 2}};
 }
 
 /* Returns the delay of the host if every bucket has so many members, where they may have as many. */
@@ -224,6 +257,8 @@ static void extend_stage(struct gather *g, uint32_t k)
 	struct bucket b = no_members(k);
 	bool worth = true;
 	while (worth && grow_bucket(g, &b)) {
+		if (b.members > EACH && b.members % (b.members / COARSE) && k + b.members < g->small_n)
+			continue;
 		struct effect e = effect_of(g, &b);
 		worth = false;
 		for (uint32_t i = 0; i < t->n; i++) {
@@ -233,7 +268,7 @@ static void extend_stage(struct gather *g, uint32_t k)
 			add_bucket(g, &b, &e, &s);
 			if (s.late <= g->most && s.free + g->ahead[k + b.members] <= g->most)
 				open_state(g, k + b.members, &s);
-			worth |= s.late - 2 * MOST_MEMBERS * g->p->launch <= g->most;
+			worth |= s.late - 2 * (int64_t)(g->small_n - k) * g->p->launch <= g->most;
 		}
 	}
 }
@@ -272,9 +307,13 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
 	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
+	g.bytes = mem_alloc(sizeof *g.bytes * ((size_t)n + 1));
+	g.bytes[0] = 0;
+	for (uint32_t i = 0; i < n; i++)
+		g.bytes[i + 1] = g.bytes[i] + p->node[source[i].comm].out;
 	find_ahead(&g, n);
 	g.most = late_with(&g, start, 1); /* start from buckets of one size */
-	for (uint32_t members = 2; members <= MOST_MEMBERS; members *= 2) {
+	for (uint32_t members = 2; members < 2 * g.small_n; members *= 2) {
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;
 	}
@@ -296,6 +335,7 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	free(g.small);
 	free(g.stage);
 	free(g.ahead);
+	free(g.bytes);
 	free(g.open);
 	vec_free(&g.state);
 }

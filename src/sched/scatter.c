@@ -6,6 +6,7 @@
 struct open {
 	uint32_t first; /* its first member; SCHED_NONE: none */
 	int64_t since;
+	int64_t bytes; /* of the operands */
 };
 
 void sched_scatter(const struct sched_problem *p, const uint8_t *role, const struct sched_scatter_options *o,
@@ -20,8 +21,11 @@ void sched_scatter(const struct sched_problem *p, const uint8_t *role, const str
 		if (role[x] != SCHED_SINK || n->family == SCHED_NONE || n->in > o->threshold)
 			continue;
 		struct open *b = &open[n->family];
-		if (b->first == SCHED_NONE || when - b->since > o->span) {
-			*b = (struct open){x, when};
+		b->bytes += n->in;
+		/* the operands are copied into the packed buffer */
+		bool fits = b->bytes <= (int64_t)(o->share / 2 * (double)o->room[x]);
+		if (b->first == SCHED_NONE || when - b->since > o->span || !fits) {
+			*b = (struct open){x, when, n->in};
 			continue;
 		}
 		if (bucket[b->first] == SCHED_NONE)

@@ -38,10 +38,11 @@ static bool offer_trial(struct scheduler *s, struct trial *t)
 static const struct gathered *gather_sources(struct scheduler *s, const struct plan *plan)
 {
 	for (uint32_t i = 0; i < s->gathered.n; i++)
-		if (s->gathered.at[i].gather == plan->gather && s->gathered.at[i].inflate == plan->inflate)
+		if (s->gathered.at[i].gather == plan->gather && s->gathered.at[i].inflate == plan->inflate &&
+		    s->gathered.at[i].share == plan->share)
 			return &s->gathered.at[i];
-	struct sched_gather_options o = {plan->gather, plan->inflate};
-	struct gathered g = {.gather = plan->gather, .inflate = plan->inflate};
+	struct sched_gather_options o = {plan->gather, plan->inflate, plan->share};
+	struct gathered g = {.gather = plan->gather, .inflate = plan->inflate, .share = plan->share};
 	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
 	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
@@ -68,7 +69,7 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	if (plan->inner)
 		sched_inner_buckets(s->p, &s->inners, plan->inner, bucket, &n);
 	if (plan->scatter) {
-		struct sched_scatter_options o = {plan->scatter, plan->span};
+		struct sched_scatter_options o = {plan->scatter, plan->span, plan->pack, s->room};
 		sched_scatter(s->p, s->role, &o, bucket, &n);
 	}
 	return n;

@@ -14,8 +14,10 @@
 struct plan {
 	int64_t gather; /* sources of up to so many bytes share buckets; 0: none */
 	double inflate;
+	double share;    /* see struct sched_gather_options */
 	int64_t scatter; /* likewise for sinks */
 	int64_t inner;   /* likewise for inner comms of one family and way */
+	double pack;     /* see struct sched_scatter_options, share */
 	int64_t span, window, prefetch, urgent;
 	bool deep;
 };
@@ -33,7 +35,7 @@ struct sizes { /* distinct sizes, ascending */
 
 struct gathered { /* buckets of the sources for the choices of a plan */
 	int64_t gather;
-	double inflate;
+	double inflate, share;
 	uint32_t *bucket, bucket_n; /* by index in scheduler.comm */
 };
 
@@ -43,6 +45,7 @@ struct scheduler {
 	struct arena *arena;
 	const uint8_t *role;
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
+	int64_t *room;               /* by node: bytes that fit in memory beside the rest when it runs */
 	int64_t work;                /* host time of all nodes */
 	int64_t timed;               /* nodes that take time, without comms and waits */
 	int64_t inner;               /* ns of the longest inner comm */

@@ -6,6 +6,7 @@
 struct sched_source {
 	uint32_t comm;
 	int64_t needed; /* time of the first work that uses it */
+	int64_t room;   /* bytes that fit in memory beside the rest at that time; set by the caller */
 };
 
 struct sched_sources { /* lane l: at[first[l]] … at[first[l + 1] - 1] */

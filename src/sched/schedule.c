@@ -138,17 +138,37 @@ static double inflated(const struct scheduler *s)
 	return inflate;
 }
 
+/* Finds the memory that is free while each source is used. trace: of an order in which the results of
+ * sources take no memory. */
+static void find_room(struct scheduler *s, const struct sched_moment *trace)
+{
+	for (uint32_t l = 0; l < s->p->lane_n; l++)
+		for (uint32_t i = s->source.first[l], k = 0, end = s->source.first[l + 1]; i < end; i++) {
+			int64_t most = k < s->p->n ? trace[k].live : 0;
+			for (; k < s->p->n && (i + 1 == end || trace[k].start < s->source.at[i + 1].needed);
+			     k++)
+				most = trace[k].live > most ? trace[k].live : most;
+			s->source.at[i].room = s->o->limit - most;
+		}
+}
+
 /* Finds the times when sources are needed, in a schedule in which sources and sinks take no time. */
 static void find_sources(struct scheduler *s, const struct plan *plan)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem idle = *s->p;
 	idle.node = arena_new_array(scratch, struct sched_node, s->p->n);
+	idle.storage = arena_new_array(scratch, struct sched_storage, s->p->storage_n);
 	if (s->p->n)
 		memcpy(idle.node, s->p->node, sizeof *idle.node * s->p->n);
 	for (uint32_t x = 0; x < s->p->n; x++)
 		if (s->role[x] == SCHED_SOURCE || s->role[x] == SCHED_SINK)
 			idle.node[x].time = 0;
+	if (s->p->storage_n)
+		memcpy(idle.storage, s->p->storage, sizeof *idle.storage * s->p->storage_n);
+	for (uint32_t k = 0; k < s->p->storage_n; k++)
+		if (idle.storage[k].def != SCHED_NONE && s->role[idle.storage[k].def] == SCHED_SOURCE)
+			idle.storage[k].bytes = 0;
 	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
 	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
 	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
@@ -157,6 +177,10 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	for (uint32_t k = 0; k < s->p->n; k++)
 		start[order[k]] = trace[k].start;
 	sched_sources(s->p, s->role, start, s->arena, &s->source);
+	find_room(s, trace);
+	s->room = arena_new_array(s->arena, int64_t, s->p->n);
+	for (uint32_t k = 0; k < s->p->n; k++)
+		s->room[order[k]] = s->o->limit - trace[k].live;
 	arena_free(scratch);
 }
 
@@ -216,7 +240,7 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
 	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 50, 500};
 	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 60000, 100000};
-	struct plan plan = {.inflate = 1, .prefetch = 50000000, .urgent = 5000000};
+	struct plan plan = {.inflate = 1, .share = 1, .pack = 1, .prefetch = 50000000, .urgent = 5000000};
 	s.role = sched_roles(p, s.arena);
 	for (uint32_t x = 0; x < p->n; x++) {
 		s.work += sched_host_time(p, x);

@@ -1,6 +1,8 @@
 /* vary: see vary.h. */
 #include "sched/vary.h"
 
+static const double shares[] = {0, 0.5, 0.25, 0.125};
+static const double packs[] = {0.7, 0.5, 0.35, 0.25, 0.125};
 static const double inflates[] = {1, 1.3, 1.6, 2, 2.5, 3, 4, 6},
                     spans[] = {0.003, 0.01, 0.02, 0.05, 0.1, 0.3, 1},
                     windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.2, 1}; /* parts of the work */
@@ -28,6 +30,10 @@ static void vary_gather(struct scheduler *s, bool all)
 		try_gather(s, plan, 1.4 * s->inflate);
 	for (unsigned i = 0; all && i < COUNT(inflates); i++)
 		try_gather(s, plan, inflates[i]);
+	for (unsigned i = 0; i < COUNT(shares); i++) {
+		plan.share = shares[i];
+		try_gather(s, plan, s->inflate);
+	}
 }
 
 /* Tries larger sizes until one brings nothing, or all of them. */
@@ -42,6 +48,12 @@ static void vary_scatter(struct scheduler *s, bool all)
 			plan.span = (int64_t)(spans[i] * (double)s->work);
 			plan.span = plan.span > NEAR * s->p->launch ? plan.span : NEAR * s->p->launch;
 			better |= plan_try(s, &plan);
+		}
+		for (unsigned i = 0; i < COUNT(packs); i++) {
+			struct plan capped = plan;
+			capped.span = s->work;
+			capped.pack = packs[i];
+			better |= plan_try(s, &capped);
 		}
 	}
 }

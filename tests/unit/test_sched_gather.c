@@ -1,5 +1,5 @@
 /* Tests of sched_gather: no other way to cut the row of small comms into buckets makes the host earlier, with
- * and without large comms between them. */
+ * and without large comms between them. If memory is small, no bucket exceeds it. */
 #include "check.h"
 #include "sched/gather.h"
 #include "test_sched.h"
@@ -68,7 +68,7 @@ static void make(struct row *r, uint32_t seed)
 	struct test_random random = {seed};
 	int64_t when = 0;
 	*r = (struct row){.family = {0, SCHED_ALLGATHER, false, points, 3},
-	                  .o = {SMALL, 1 + 0.5 * test_draw(&random, 4)}};
+	                  .o = {SMALL, 1 + 0.5 * test_draw(&random, 4), 0}};
 	r->p = (struct sched_problem){.launch = 10,
 	                              .bytes_per_ns = 1 << (13 + test_draw(&random, 6)),
 	                              .n = COMMS,
@@ -81,7 +81,7 @@ static void make(struct row *r, uint32_t seed)
 		when += 100 * test_draw(&random, 12);
 		r->node[k] = (struct sched_node){.in = in, .out = 2 * in, .kind = SCHED_COMM};
 		r->node[k].time = sched_family_time(&r->family, in);
-		r->source[k] = (struct sched_source){k, when};
+		r->source[k] = (struct sched_source){k, when, 0};
 	}
 }
 
@@ -110,8 +110,37 @@ static void no_cuts_are_better(uint32_t seed)
 	CHECK_EQ(got, least);
 }
 
+/* Returns the most members of a bucket, where memory has room for four gathered tensors. */
+static uint32_t most_members(double share)
+{
+	struct row r;
+	uint32_t bucket[COMMS], bucket_n = 0, members[COMMS] = {0}, most = 0;
+	make(&r, 0);
+	r.o = (struct sched_gather_options){SMALL, 1, share};
+	for (uint32_t k = 0; k < COMMS; k++) {
+		r.node[k].in = SMALL / 8;
+		r.node[k].out = SMALL;
+		r.node[k].time = sched_family_time(&r.family, r.node[k].in);
+		r.source[k] = (struct sched_source){k, 0, 4 * SMALL};
+	}
+	memset(bucket, 0xff, sizeof bucket);
+	sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
+	for (uint32_t k = 0; k < COMMS; k++)
+		if (bucket[k] != SCHED_NONE && ++members[bucket[k]] > most)
+			most = members[bucket[k]];
+	return most;
+}
+
+/* The results are copied out of the gathered buffer, so two of them fill the memory. */
+static void buckets_fit(void)
+{
+	CHECK(most_members(0) > 2);
+	CHECK_EQ(most_members(1), 2u);
+}
+
 int main(void)
 {
+	buckets_fit();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
 		no_cuts_are_better(seed);
 	return check_result();

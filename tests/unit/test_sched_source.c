@@ -1,8 +1,12 @@
-/* Tests of sched_sources: a source is needed when the first work uses it, not when a view of it runs. */
+/* Tests of sched_sources: a source is needed when the first work uses it, not when a view of it runs.
+ * Tests of sched_scatter: a bucket of sinks takes at most its share of the free memory. */
 #include "check.h"
 #include "sched/role.h"
+#include "sched/scatter.h"
 #include "sched/sched_source.h"
 #include "test_sched.h"
+
+enum { MEBI = 1 << 20 };
 
 /* The views of both sources run at once; the work of the second source runs first. */
 static void views_need_nothing(void)
@@ -33,8 +37,32 @@ static void views_need_nothing(void)
 	arena_free(a);
 }
 
+static void buckets_fit(void)
+{
+	enum { N = 8 };
+	struct arena *a = arena_new();
+	struct sched_node node[N];
+	uint8_t role[N];
+	int64_t room[N];
+	uint32_t bucket[N], bucket_n = 0;
+	struct sched_problem p = {.launch = 10, .n = N, .lane_n = 1, .family_n = 1, .node = node};
+	for (uint32_t x = 0; x < N; x++) {
+		node[x] = (struct sched_node){.in = MEBI, .comm = SCHED_NONE, .kind = SCHED_COMM};
+		role[x] = SCHED_SINK;
+		room[x] = x < 4 ? 8 * MEBI : 16 * MEBI;
+	}
+	struct sched_scatter_options o = {MEBI, INT64_MAX, 0.5, room};
+	memset(bucket, 0xff, sizeof bucket);
+	sched_scatter(&p, role, &o, bucket, &bucket_n);
+	CHECK_EQ(bucket_n, 3u);
+	for (uint32_t x = 0; x < N; x++) /* two operands and their copies fit, later four */
+		CHECK_EQ(bucket[x], x < 2 ? 0u : x < 6 ? 1u : 2u);
+	arena_free(a);
+}
+
 int main(void)
 {
 	views_need_nothing();
+	buckets_fit();
 	return check_result();
 }
