@@ -12,6 +12,7 @@ enum {
 	CANDIDATES = 6,   /* draws of work to fill a stall; the longest is taken */
 	PATIENCE = 20000, /* steps without a better schedule, then the search restarts from the best */
 	WORSE = 20000,    /* a step may make the runtime longer by 1 / WORSE */
+	RAISES = 16,      /* one in RAISES moves that takes more memory and saves no time is accepted */
 	ASTRAY = 2000,    /* a schedule may be 1 / ASTRAY longer than the best */
 	TRAILING = 16,    /* most trailing nodes without time for which `enough` is noticed */
 };
@@ -188,7 +189,10 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 		if (!draft_move(&s))
 			continue;
 		int64_t slack = draw_number(&s, 128) ? 0 : least / WORSE;
-		if (window_runtime(&s.w, s.from, s.to) > s.w.runtime + slack)
+		int64_t runtime = window_runtime(&s.w, s.from, s.to);
+		if (runtime > s.w.runtime + slack)
+			continue;
+		if (runtime == s.w.runtime && s.w.raised > 0 && draw_number(&s, RAISES))
 			continue;
 		window_accept(&s.w, s.from, s.to);
 		if (s.w.runtime < least) {

@@ -215,6 +215,7 @@ static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 	const struct sched_problem *p = w->p;
 	int64_t live = w->live[b];
 	w->meeting++;
+	w->raised = 0;
 	for (uint32_t k = b - a; k-- > 0;) {
 		uint32_t x = w->draft[k];
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
@@ -224,6 +225,7 @@ static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 			return false;
 		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
 			live -= p->storage[p->makes.item[i]].bytes;
+		w->raised += live - w->live[a + k];
 	}
 	return true;
 }

@@ -17,6 +17,7 @@ struct window {
 	int64_t *stall;         /* by event: ns for which it holds the host */
 	/* The draft: */
 	uint32_t *draft; /* the nodes of the stretch in their new order */
+	int64_t raised;  /* change of the live bytes, summed over places; set by window_runtime */
 	/* Internal state: */
 	int64_t *host;       /* by place: host time before it */
 	int64_t *live;       /* by place: live bytes before it */
