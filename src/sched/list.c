@@ -2,6 +2,7 @@
  * skipped when they are taken out:
  *
  *     near      in the window, by tail       far        ahead of the window, in the original order
+ *                                            far_idle   likewise, nodes that take no time
  *     waits     on running comms, as near    far_waits  likewise, as far
  *     arriving  waits, also late ones, by the end of their comm
  *     late      nodes that need sinks
@@ -45,7 +46,7 @@ struct list {
 	uint32_t first;                                /* the first node that is not issued */
 	uint32_t front;   /* the first node that is not issued and is neither a sink nor late */
 	int64_t *arrival; /* by wait: minus the time when its comm is over */
-	struct heap near, far, waits, far_waits, arriving;
+	struct heap near, far, far_idle, waits, far_waits, arriving;
 	struct nodes inner, late, sink[SCHED_MAX_LANES];
 	struct sched_sources source;
 	uint32_t next_source[SCHED_MAX_LANES];
@@ -86,7 +87,10 @@ static void add_ready(struct list *l, uint32_t x)
 	} else if (l->role[x] == SCHED_LATE) {
 		vec_push(&l->late, x);
 	} else {
-		heap_push(in_window(l, x) ? &l->near : &l->far, x);
+		heap_push(in_window(l, x)              ? &l->near
+		          : n->time > 0 || !l->o->deep ? &l->far
+		                                       : &l->far_idle,
+		          x);
 	}
 }
 
@@ -109,6 +113,7 @@ static void advance_front(struct list *l)
 	if (l->front == before)
 		return;
 	bring_near(l, &l->far, &l->near);
+	bring_near(l, &l->far_idle, &l->near);
 	bring_near(l, &l->far_waits, &l->waits);
 }
 
@@ -404,6 +409,7 @@ static void open_list(struct list *l)
 	}
 	heap_open(&l->near, l->tail, p->n);
 	heap_open(&l->far, l->position, p->n);
+	heap_open(&l->far_idle, l->position, p->n);
 	heap_open(&l->waits, l->tail, p->n);
 	heap_open(&l->far_waits, l->position, p->n);
 	heap_open(&l->arriving, l->arrival, p->n);
@@ -426,6 +432,7 @@ bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct
 	headroom_close(&l.room);
 	heap_close(&l.near);
 	heap_close(&l.far);
+	heap_close(&l.far_idle);
 	heap_close(&l.waits);
 	heap_close(&l.far_waits);
 	heap_close(&l.arriving);

@@ -1,108 +1,180 @@
 /* regroup: see regroup.h. */
 #include "sched/regroup.h"
-#include "sched/role.h"
+#include "base/vec.h"
+#include "sched/simulate.h"
 #include <stdlib.h>
+#include <string.h>
 
-enum { NEAR = 4 }; /* largest distance of a neighbour */
+enum {
+	HOPS = 3,   /* most neighbours between two that are joined, plus one */
+	BEFORE = 8, /* comms before one that holds the host that are drawn instead of it */
+};
 
-static void number_comm(struct sched_rows *rows, const struct sched_problem *p, uint32_t *next, uint32_t comm)
+struct ranked {
+	int64_t rank;
+	uint32_t comm;
+};
+
+static int by_rank(const void *a, const void *b)
 {
-	if (rows->at[comm] == SCHED_NONE)
-		return;
-	rows->at[comm] = next[p->node[comm].family]++;
-	rows->comm[rows->at[comm]] = comm;
+	const struct ranked *x = a, *y = b;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
-void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_sources *source,
-                const struct sched_inners *inner, struct arena *a, struct sched_rows *out)
+/* Lists the members of the comms. at: by node of b.p, its index in the row. */
+static void list_members(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *at,
+                         const int64_t *rank, struct sched_row *row)
 {
-	uint32_t *next = mem_alloc(sizeof *next * ((size_t)p->family_n + 1));
-	*out = (struct sched_rows){.family = arena_new_array(a, uint32_t, p->family_n + 1),
-	                           .at = arena_new_array(a, uint32_t, p->n)};
+	VEC(struct ranked) member = {0};
 	for (uint32_t x = 0; x < p->n; x++)
-		out->at[x] =
-		    p->node[x].family != SCHED_NONE && (role[x] == SCHED_SOURCE || role[x] == SCHED_SINK)
-		        ? 0
-		        : SCHED_NONE;
-	for (uint32_t i = 0; i < inner->n; i++)
-		out->at[inner->at[i].comm] = 0;
-	for (uint32_t x = 0; x < p->n; x++)
-		if (out->at[x] != SCHED_NONE) {
-			out->family[p->node[x].family + 1]++;
-			out->n++;
+		if (p->node[x].kind == SCHED_COMM && at[b->became[x]] != SCHED_NONE)
+			vec_push(&member, (struct ranked){rank[x], x});
+	if (member.n > 1)
+		qsort(member.at, member.n, sizeof *member.at, by_rank);
+	for (uint32_t i = 0; i < member.n; i++)
+		row->first[at[b->became[member.at[i].comm]] + 1]++;
+	for (uint32_t k = 0; k < row->n; k++)
+		row->first[k + 1] += row->first[k];
+	for (uint32_t i = member.n; i-- > 0;) /* afterwards first[k + 1] is the first member of k */
+		row->member[--row->first[at[b->became[member.at[i].comm]] + 1]] = member.at[i].comm;
+	memmove(row->first, row->first + 1, sizeof *row->first * row->n);
+	row->first[row->n] = member.n;
+	vec_free(&member);
+}
+
+void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *order,
+               const int64_t *rank, struct arena *a, struct sched_row *out)
+{
+	const struct sched_problem *q = &b->p;
+	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)q->n + 1));
+	uint32_t *at = mem_alloc(sizeof *at * ((size_t)q->n + 1));
+	*out = (struct sched_row){.comm = arena_new_array(a, uint32_t, q->n),
+	                          .member = arena_new_array(a, uint32_t, p->n)};
+	sched_simulate(q, order, trace);
+	memset(at, 0xff, sizeof *at * q->n);
+	for (uint32_t k = 0; k < q->n; k++)
+		if (q->node[order[k]].kind == SCHED_COMM && q->node[order[k]].family != SCHED_NONE) {
+			at[order[k]] = out->n;
+			out->comm[out->n++] = order[k];
 		}
-	out->comm = arena_new_array(a, uint32_t, out->n);
-	for (uint32_t f = 0; f < p->family_n; f++) {
-		out->family[f + 1] += out->family[f];
-		next[f] = out->family[f];
-	}
-	for (uint32_t i = 0; i < source->first[p->lane_n]; i++)
-		number_comm(out, p, next, source->at[i].comm);
-	for (uint32_t i = 0; i < inner->n; i++)
-		number_comm(out, p, next, inner->at[i].comm);
-	for (uint32_t x = 0; x < p->n; x++)
-		if (role[x] == SCHED_SINK)
-			number_comm(out, p, next, x);
-	free(next);
+	out->first = arena_new_array(a, uint32_t, out->n + 2);
+	out->weight = arena_new_array(a, int64_t, out->n + 1);
+	for (uint32_t k = 0; k < q->n; k++)
+		if (trace[k].stall && at[q->node[order[k]].comm] != SCHED_NONE)
+			out->weight[at[q->node[order[k]].comm] + 1] += trace[k].stall;
+	for (uint32_t k = 0; k < out->n; k++)
+		out->weight[k + 1] += out->weight[k];
+	list_members(p, b, at, rank, out);
+	free(trace);
+	free(at);
 }
 
-/* Draws a neighbour in the row that is in another bucket; returns the comm itself if it finds none. */
-static uint32_t neighbour(const struct sched_rows *rows, struct sched_random *r, uint32_t family,
-                          uint32_t comm, const uint32_t *bucket)
+/* Draws a comm: one whose wait holds the host, one shortly before it, or any. */
+static uint32_t draw_comm(const struct sched_row *row, struct sched_random *r)
 {
-	uint32_t first = rows->family[family], end = rows->family[family + 1], at = rows->at[comm];
-	bool before = sched_draw(r, 2);
-	for (uint32_t k = 1 + sched_draw(r, 2); k <= NEAR; k++) {
-		if (before ? at < first + k : at + k >= end)
-			break;
-		uint32_t x = rows->comm[before ? at - k : at + k];
-		if (bucket[x] == SCHED_NONE || bucket[x] != bucket[comm])
-			return x;
-	}
-	return comm;
+	int64_t total = row->weight[row->n];
+	if (!total || sched_draw(r, 3))
+		return sched_draw(r, row->n);
+	int64_t at = (int64_t)((double)total * sched_draw(r, 1u << 30) / (1u << 30));
+	uint32_t k = 0;
+	while (row->weight[k + 1] <= at)
+		k++;
+	uint32_t back = sched_draw(r, 2) ? sched_draw(r, BEFORE) : 0;
+	return k > back ? k - back : 0;
 }
 
-/* Numbers the buckets in the order of the rows. A comm that is alone in its bucket leaves it. */
-static uint32_t renumber_buckets(const struct sched_rows *rows, uint32_t *bucket, uint32_t bucket_n)
+/* Draws a neighbour of comm k; returns k if it finds none. */
+static uint32_t draw_neighbour(const struct sched_problem *p, const struct sched_row *row,
+                               struct sched_random *r, uint32_t k)
+{
+	uint32_t family = p->node[row->member[row->first[k]]].family, found = k;
+	bool before = sched_draw(r, 2);
+	for (uint32_t hops = sched_draw(r, 2) ? 1 : 1 + sched_draw(r, HOPS), i = k; hops;) {
+		if (before ? !i : i + 1 == row->n)
+			break;
+		i = before ? i - 1 : i + 1;
+		if (p->node[row->member[row->first[i]]].family != family)
+			continue;
+		found = i;
+		hops--;
+	}
+	return found;
+}
+
+/* Numbers the buckets from 0. A comm that is alone in its bucket leaves it. */
+static uint32_t renumber_buckets(const struct sched_row *row, uint32_t *bucket, uint32_t bucket_n)
 {
 	uint32_t *members = mem_zalloc(sizeof *members * ((size_t)bucket_n + 1)), n = 0;
 	uint32_t *number = mem_alloc(sizeof *number * ((size_t)bucket_n + 1));
-	for (uint32_t i = 0; i < rows->n; i++)
-		if (bucket[rows->comm[i]] != SCHED_NONE)
-			members[bucket[rows->comm[i]]]++;
+	for (uint32_t i = 0; i < row->first[row->n]; i++)
+		if (bucket[row->member[i]] != SCHED_NONE)
+			members[bucket[row->member[i]]]++;
 	for (uint32_t k = 0; k < bucket_n; k++)
-		number[k] = SCHED_NONE;
-	for (uint32_t i = 0; i < rows->n; i++) {
-		uint32_t *b = &bucket[rows->comm[i]];
-		if (*b == SCHED_NONE)
-			continue;
-		if (members[*b] > 1 && number[*b] == SCHED_NONE)
-			number[*b] = n++;
-		*b = number[*b];
+		number[k] = members[k] > 1 ? n++ : SCHED_NONE;
+	for (uint32_t i = 0; i < row->first[row->n]; i++) {
+		uint32_t *b = &bucket[row->member[i]];
+		*b = *b == SCHED_NONE ? SCHED_NONE : number[*b];
 	}
 	free(members);
 	free(number);
 	return n;
 }
 
-void sched_regroup(const struct sched_problem *p, const struct sched_rows *rows, struct sched_random *r,
-                   uint32_t comm, uint32_t *bucket, uint32_t *bucket_n)
+struct span { /* members of a row */
+	uint32_t from, end;
+};
+
+static void put_into(const struct sched_row *row, struct span s, uint32_t into, uint32_t *bucket)
 {
-	uint32_t family = p->node[comm].family, old = bucket[comm], n = *bucket_n;
-	uint32_t other = neighbour(rows, r, family, comm, bucket), way = sched_draw(r, 4);
-	if (way < 2 && other != comm) { /* the comm joins the neighbour, or its whole bucket does */
-		uint32_t into = bucket[other] == SCHED_NONE ? n++ : bucket[other];
-		for (uint32_t i = rows->family[family]; i < rows->family[family + 1]; i++)
-			if (way == 1 && old != SCHED_NONE && bucket[rows->comm[i]] == old)
-				bucket[rows->comm[i]] = into;
-		bucket[comm] = bucket[other] = into;
-	} else if (way == 2) { /* cut the bucket before the comm */
-		for (uint32_t i = rows->at[comm]; old != SCHED_NONE && i < rows->family[family + 1]; i++)
-			if (bucket[rows->comm[i]] == old)
-				bucket[rows->comm[i]] = n;
-		n++;
+	for (uint32_t i = s.from; i < s.end; i++)
+		bucket[row->member[i]] = into;
+}
+
+/* Draws some members of comm k: those next to comm j, in the order of the schedule. */
+static struct span draw_end(const struct sched_row *row, struct sched_random *r, uint32_t k, uint32_t j)
+{
+	struct span all = {row->first[k], row->first[k + 1]};
+	uint32_t n = all.end - all.from;
+	uint32_t take = 1 + (sched_draw(r, 2) ? 0 : sched_draw(r, n));
+	return j < k ? (struct span){all.from, all.from + take} : (struct span){all.end - take, all.end};
+}
+
+bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, struct sched_random *r,
+                   uint32_t *bucket, uint32_t *bucket_n)
+{
+	uint32_t k = draw_comm(row, r), j = draw_neighbour(p, row, r, k), n = *bucket_n,
+	         way = sched_draw(r, 8);
+	struct span all = {row->first[k], row->first[k + 1]}, other = {row->first[j], row->first[j + 1]};
+	uint32_t into = bucket[row->member[other.from]];
+	if (way < 6 && j != k) {
+		if (into == SCHED_NONE)
+			put_into(row, other, into = n++, bucket);
+		put_into(row, way < 3 ? all : draw_end(row, r, k, j), into, bucket);
+	} else if (all.end - all.from > 1) { /* cut it in two, or take one member out */
+		struct span cut = {all.from + sched_draw(r, all.end - all.from), all.end};
+		if (way == 7)
+			cut.end = cut.from + 1;
+		put_into(row, cut, n++, bucket);
 	} else {
-		bucket[comm] = SCHED_NONE;
+		return false;
 	}
-	*bucket_n = renumber_buckets(rows, bucket, n);
+	*bucket_n = renumber_buckets(row, bucket, n);
+	return true;
+}
+
+void sched_regroup_together(const struct sched_problem *p, const struct sched_row *row, const uint32_t *comm,
+                            uint32_t n, bool join, uint32_t *bucket, uint32_t *bucket_n)
+{
+	uint32_t k = row->n, into = *bucket_n, new_n = into + 1;
+	while (join && k-- > 0 && p->node[row->member[row->first[k]]].family != p->node[comm[0]].family)
+		;
+	if (join && bucket[row->member[row->first[k]]] != SCHED_NONE)
+		into = bucket[row->member[row->first[k]]];
+	else if (join)
+		bucket[row->member[row->first[k]]] = into;
+	for (uint32_t i = 0; i < n; i++)
+		bucket[comm[i]] = into;
+	*bucket_n = renumber_buckets(row, bucket, new_n);
 }

@@ -1,30 +1,32 @@
 /* regroup: makes small random changes of buckets.
  *
- * Comms are in rows, one row a family; comms that are close in a row may share a bucket. Sources are in
- * the order in which they are needed, other comms in the order in which they are made. A change takes a
- * comm out of its bucket, moves it to the bucket of a neighbour, cuts a bucket in two, or joins two. */
+ * Neighbours are the comms of one family that follow each other in the present order, whatever their roles.
+ * A change joins two neighbours, moves members from one to the other, cuts a bucket in two, or takes a
+ * member out. */
 #ifndef HIRC_SCHED_REGROUP_H
 #define HIRC_SCHED_REGROUP_H
-#include "base/arena.h"
-#include "sched/inner.h"
+#include "sched/bucket.h"
 #include "sched/random.h"
-#include "sched/sched_source.h"
 
-struct sched_rows {
+/* The comms of a schedule that may share buckets, in its order. */
+struct sched_row {
 	uint32_t n;
-	uint32_t *comm;   /* by row */
-	uint32_t *family; /* row f: family[f] … family[f + 1] - 1 */
-	uint32_t *at;     /* by node: its place in `comm`; SCHED_NONE: none */
+	uint32_t *comm;   /* nodes of the problem with buckets */
+	uint32_t *first;  /* by comm of the row: its first member; [n] is the end */
+	uint32_t *member; /* nodes of the original problem, by rank */
+	int64_t *weight;  /* by comm of the row, and the end: stalls of those before */
 };
 
-/* Makes the rows of sources, of inner comms of one family and way, and of sinks. source: from
- * sched_sources. */
-void sched_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_sources *source,
-                const struct sched_inners *inner, struct arena *a, struct sched_rows *out);
-
-/* Changes the bucket of a comm in a row, or of a neighbour. bucket: by node, numbers below *bucket_n,
- * which is updated. Afterwards no bucket has a single member. */
-void sched_regroup(const struct sched_problem *p, const struct sched_rows *rows, struct sched_random *r,
-                   uint32_t comm, uint32_t *bucket, uint32_t *bucket_n);
+/* p: the original problem. order: a schedule of b.p. rank: by node of p; members of a bucket with near
+ * ranks stay together when it is cut. */
+void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *order,
+               const int64_t *rank, struct arena *a, struct sched_row *out);
+/* Changes the buckets of a comm of the row, or of a neighbour. bucket: by node of p, numbers below *bucket_n,
+ * which is updated. Afterwards no bucket has a single member. Returns false if nothing changes. */
+bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, struct sched_random *r,
+                   uint32_t *bucket, uint32_t *bucket_n);
+/* Makes one bucket of n comms of one family, which are in the row. join: with the last comm of the family. */
+void sched_regroup_together(const struct sched_problem *p, const struct sched_row *row, const uint32_t *comm,
+                            uint32_t n, bool join, uint32_t *bucket, uint32_t *bucket_n);
 
 #endif

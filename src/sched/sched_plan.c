@@ -19,16 +19,49 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 	return sched_list(p, role, &o, order);
 }
 
-/* Keeps the schedule if it is the best so far. */
-static bool offer_trial(struct scheduler *s, struct trial *t)
+/* Keeps the trial among the starts if it is one of the shortest. There is one start for the same buckets. */
+static void offer_start(struct scheduler *s, struct trial *t)
+{
+	uint32_t k = 0, place;
+	while (k < s->start_n && s->start[k].hash != t->hash)
+		k++;
+	int64_t runtime = t->schedule.result.runtime;
+	if (k < s->start_n
+	        ? s->start[k].schedule.result.runtime <= runtime
+	        : k == s->start_most && (!k || s->start[k - 1].schedule.result.runtime <= runtime)) {
+		sched_schedule_free(&t->schedule);
+		return;
+	}
+	if (k == s->start_n && k < s->start_most)
+		s->start_n++;
+	else
+		sched_schedule_free(&s->start[k < s->start_n ? k : --k].schedule);
+	for (place = k; place && s->start[place - 1].schedule.result.runtime > runtime; place--)
+		s->start[place] = s->start[place - 1];
+	s->start[place] = *t;
+}
+
+/* Keeps the schedule if it is the best so far, or one of the starts. Returns true if it is the best. */
+bool plan_offer(struct scheduler *s, struct trial *t)
 {
 	struct sched_schedule *made = &t->schedule, *best = &s->best.schedule;
 	made->result = sched_simulate(&made->b.p, made->order, NULL);
-	bool better =
-	    made->result.peak <= s->o->limit && (!best->arena || made->result.runtime < best->result.runtime);
-	if (better) {
-		sched_schedule_free(best);
+	bool fits = made->result.peak <= s->o->limit;
+	bool better = fits && (!best->arena || made->result.runtime < best->result.runtime);
+	if (!fits) {
+		sched_schedule_free(made);
+	} else if (!better) {
+		if (t->hash == s->best.hash)
+			sched_schedule_free(made);
+		else
+			offer_start(s, t);
+	} else {
+		struct trial former = s->best;
 		s->best = *t;
+		if (former.schedule.arena && former.hash != t->hash)
+			offer_start(s, &former);
+		else
+			sched_schedule_free(&former.schedule);
 	}
 	return better;
 }
@@ -56,7 +89,7 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 	return &s->gathered.at[s->gathered.n - 1];
 }
 
-static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket)
+uint32_t plan_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket)
 {
 	uint32_t n = 0;
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
@@ -75,12 +108,17 @@ static uint32_t choose_buckets(struct scheduler *s, const struct plan *plan, uin
 	return n;
 }
 
-/* Returns true if no earlier plan had the same buckets and moved work the same way. */
-static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t *bucket)
+static uint64_t hash_buckets(const struct scheduler *s, const uint32_t *bucket)
 {
 	uint64_t h = 0;
 	for (uint32_t i = 0; i < s->comm.n; i++)
 		h = hash_number(h, bucket[s->comm.at[i]]);
+	return h;
+}
+
+/* Returns true if no earlier plan had the same buckets and moved work the same way. */
+static bool is_new(struct scheduler *s, const struct plan *plan, uint64_t h)
+{
 	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
 	h = hash_block(h, moves, sizeof moves);
 	for (uint32_t i = 0; i < s->tried.n; i++)
@@ -90,36 +128,49 @@ static bool is_new(struct scheduler *s, const struct plan *plan, const uint32_t 
 	return true;
 }
 
+struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
+{
+	struct bucket_sum *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		uint32_t k = bucket[s->comm.at[i]];
+		if (k == SCHED_NONE)
+			continue;
+		sum[k].in += c->in;
+		sum[k].out += c->out;
+		sum[k].family = c->family;
+	}
+	return sum;
+}
+
+struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct bucket_sum *sum)
+{
+	const struct sched_family *f = &p->family[sum->family];
+	struct bucket_time t = {.lane = f->lane, .time = sched_family_time(f, sum->in) + p->launch};
+	int64_t pack = sched_copy_time(p, sum->in), unpack = sched_copy_time(p, sum->out);
+	if (!p->grouped && pack)
+		t.host += pack + p->launch;
+	if (!p->grouped && unpack && f->collective == SCHED_ALLGATHER)
+		t.host += unpack + p->launch;
+	return t;
+}
+
 /* Returns the least time of any schedule with these buckets: the work of the host with packing, or of a
  * lane. */
 static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
 {
-	struct sum {
-		int64_t in, out;
-		const struct sched_node *first;
-	} *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
 	const struct sched_problem *p = s->p;
+	struct bucket_sum *sum = plan_bucket_sums(s, bucket, bucket_n);
 	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
 	for (uint32_t i = 0; i < s->comm.n; i++) {
 		const struct sched_node *c = &p->node[s->comm.at[i]];
-		uint32_t k = bucket[s->comm.at[i]];
-		if (k == SCHED_NONE) {
+		if (bucket[s->comm.at[i]] == SCHED_NONE)
 			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
-			continue;
-		}
-		sum[k].in += c->in;
-		sum[k].out += c->out;
-		sum[k].first = sum[k].first ? sum[k].first : c;
 	}
 	for (uint32_t k = 0; k < bucket_n; k++) {
-		const struct sched_family *f = &p->family[sum[k].first->family];
-		lane[f->lane] += sched_family_time(f, sum[k].in) + p->launch;
-		if (p->grouped)
-			continue;
-		int64_t pack = sched_copy_time(p, sum[k].in), unpack = sched_copy_time(p, sum[k].out);
-		host += pack ? pack + p->launch : 0;
-		if (f->collective == SCHED_ALLGATHER)
-			host += unpack ? unpack + p->launch : 0;
+		struct bucket_time t = plan_bucket_time(p, &sum[k]);
+		lane[t.lane] += t.time;
+		host += t.host;
 	}
 	most = host;
 	for (uint32_t l = 0; l < p->lane_n; l++)
@@ -133,21 +184,24 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
 {
 	struct sched_schedule *made = &t->schedule;
+	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
+	if (s->start_most)
+		below =
+		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
 	t->bucket_n = bucket_n;
-	const struct sched_schedule *best = s->best.schedule.arena ? &s->best.schedule : NULL;
-	int64_t below = best ? best->result.runtime : INT64_MAX;
-	bool better = is_new(s, plan, made->bucket) && least_with(s, made->bucket, bucket_n) < below &&
-	              sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
-	if (better) {
+	t->hash = hash_buckets(s, made->bucket);
+	bool made_order = is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below &&
+	                  sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
+	if (made_order) {
 		const uint8_t *role = sched_roles(&made->b.p, made->arena);
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		s->plans++;
-		better = plan_list(s, &made->b.p, role, plan, below, made->order);
+		made_order = plan_list(s, &made->b.p, role, plan, below, made->order);
 	}
-	better = better && offer_trial(s, t);
-	if (!better)
-		sched_schedule_free(made);
-	return better;
+	if (made_order)
+		return plan_offer(s, t);
+	sched_schedule_free(made);
+	return false;
 }
 
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
@@ -160,6 +214,6 @@ struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
 bool plan_try(struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = plan_trial(s, plan);
-	uint32_t bucket_n = choose_buckets(s, plan, t.schedule.bucket);
+	uint32_t bucket_n = plan_buckets(s, plan, t.schedule.bucket);
 	return plan_try_buckets(s, plan, &t, bucket_n);
 }

@@ -26,7 +26,10 @@ struct trial { /* a plan and its result */
 	struct plan plan;
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
+	uint64_t hash; /* of its buckets */
 };
+
+enum { SCHED_STARTS = 6 }; /* most schedules from which the search starts, beside the best */
 
 struct sizes { /* distinct sizes, ascending */
 	int64_t *at;
@@ -42,6 +45,7 @@ struct gathered { /* buckets of the sources for the choices of a plan */
 struct scheduler {
 	const struct sched_problem *p;
 	const struct sched_options *o;
+	bool bucket; /* comms may share buckets */
 	struct arena *arena;
 	const uint8_t *role;
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
@@ -58,9 +62,26 @@ struct scheduler {
 	VEC(struct gathered) gathered;
 	VEC(uint64_t) tried; /* hashes of the plans tried */
 	struct trial best;
+	struct trial start[SCHED_STARTS]; /* the next best ones with other buckets, the shortest first */
+	uint32_t start_n, start_most;
 	unsigned plans; /* number of plans that were list-scheduled */
 };
 
+struct bucket_sum {      /* sums over the members of a bucket */
+	int64_t in, out; /* bytes */
+	uint32_t family;
+};
+
+struct bucket_time {
+	int64_t time, host; /* ns of its lane, and of the host for packing */
+	uint32_t lane;
+};
+
+/* Chooses the buckets of a plan. bucket: receives the bucket by node. Returns the number of buckets. */
+uint32_t plan_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket);
+/* Returns the sums by bucket; the caller frees them. */
+struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n);
+struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct bucket_sum *sum);
 /* Makes the list schedule of p within the limit. Returns false if it gave up, since the runtime would
  * not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
@@ -69,6 +90,8 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
+/* Takes a trial with its order. Frees it, unless it is the best or one of the starts. */
+bool plan_offer(struct scheduler *s, struct trial *t);
 /* Tries a plan. Returns true if it is the best so far. */
 bool plan_try(struct scheduler *s, const struct plan *plan);
 

@@ -1,77 +1,15 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
+#include "sched/improve.h"
 #include "sched/peak.h"
-#include "sched/regroup.h"
 #include "sched/role.h"
 #include "sched/sched_bound.h"
 #include "sched/sched_plan.h"
 #include "sched/search.h"
 #include "sched/vary.h"
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- small changes of the best */
-
-/* Draws a comm that is in a row: the comm of a wait that holds the host, an earlier one on its lane, or
- * any. */
-static uint32_t draw_comm(const struct scheduler *s, const struct sched_rows *rows, struct sched_random *r,
-                          const uint32_t *held, uint32_t held_n)
-{
-	if (!held_n || !sched_draw(r, 3))
-		return rows->comm[sched_draw(r, rows->n)];
-	uint32_t x = held[sched_draw(r, held_n)], at = rows->at[x];
-	uint32_t back = sched_draw(r, 16), first = at == SCHED_NONE ? 0 : rows->family[s->p->node[x].family];
-	if (at == SCHED_NONE)
-		return rows->comm[sched_draw(r, rows->n)];
-	return rows->comm[at - first > back ? at - back : first];
-}
-
-/* Finds the comms of the first problem whose waits hold the host. */
-static uint32_t find_held(const struct scheduler *s, uint32_t *held)
-{
-	const struct sched_schedule *best = &s->best.schedule;
-	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)best->b.p.n + 1));
-	uint32_t n = 0;
-	sched_simulate(&best->b.p, best->order, trace);
-	for (uint32_t k = 0; k < best->b.p.n; k++)
-		if (trace[k].stall > best->result.exposed / 100)
-			held[n++] = best->b.origin[best->b.p.node[best->order[k]].comm].node;
-	free(trace);
-	return n;
-}
-
-static void change_plan(const struct scheduler *s, struct sched_random *r, struct plan *plan)
-{
-	int64_t *part[] = {&plan->window, &plan->prefetch, &plan->urgent};
-	int64_t *changed = part[sched_draw(r, 3)], most = s->work;
-	*changed =
-	    *changed ? *changed * (3 + sched_draw(r, 6)) / 4 : s->work * (1 + sched_draw(r, 50)) / 1000;
-	*changed = *changed < most ? *changed : most;
-}
-
-/* Tries random changes of the buckets and of how far work moves. Each starts from the best schedule. */
-static void regroup_buckets(struct scheduler *s, uint32_t trials)
-{
-	struct sched_random r = sched_random_from(1);
-	struct sched_rows rows;
-	uint32_t *held = arena_new_array(s->arena, uint32_t, s->p->n), held_n = find_held(s, held);
-	sched_rows(s->p, s->role, &s->source, &s->inners, s->arena, &rows);
-	trials = trials < 4 * rows.n ? trials : 4 * rows.n;
-	for (uint32_t k = 0; k < trials; k++) {
-		struct plan plan = s->best.plan;
-		struct trial t = plan_trial(s, &plan);
-		uint32_t bucket_n = s->best.bucket_n;
-		memcpy(t.schedule.bucket, s->best.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
-		if (!sched_draw(&r, 6))
-			change_plan(s, &r, &plan);
-		for (uint32_t changes = 1 + sched_draw(&r, 3); s->o->bucket && changes > 0; changes--)
-			sched_regroup(s->p, &rows, &r, draw_comm(s, &rows, &r, held, held_n),
-			              t.schedule.bucket, &bucket_n);
-		t.plan = plan;
-		if (plan_try_buckets(s, &plan, &t, bucket_n))
-			held_n = find_held(s, held);
-	}
-}
 
 /* ---- known before the search */
 
@@ -99,22 +37,21 @@ static void sort_distinct(struct sizes *l, uint32_t most)
 		l->at[i] = l->at[(uint64_t)(i + 1) * n / most - 1];
 }
 
-static void find_sizes(struct scheduler *s)
+/* Finds the sizes that plans of an effort have. */
+static void find_sizes(struct scheduler *s, int effort)
 {
+	s->join.n = s->gather.n = s->scatter.n = 0;
 	for (uint32_t x = 0; x < s->p->n; x++) {
-		if (s->p->node[x].kind == SCHED_COMM)
-			vec_push(&s->comm, x);
 		if (s->role[x] == SCHED_SOURCE)
 			vec_push(&s->gather, s->p->node[x].in);
 		else if (s->role[x] == SCHED_SINK)
 			vec_push(&s->scatter, s->p->node[x].in);
 	}
-	sched_inners(s->p, s->role, &s->inners);
 	for (uint32_t i = 0; i < s->inners.n; i++)
 		vec_push(&s->join, s->p->node[s->inners.at[i].comm].in);
-	sort_distinct(&s->join, most_joins[s->o->effort]);
-	sort_distinct(&s->gather, most_sizes[s->o->effort]);
-	sort_distinct(&s->scatter, most_sizes[s->o->effort]);
+	sort_distinct(&s->join, most_joins[effort]);
+	sort_distinct(&s->gather, most_sizes[effort]);
+	sort_distinct(&s->scatter, most_sizes[effort]);
 }
 
 /* Returns the factor by which sources take longer if the sinks of their lane are spread over all work. */
@@ -186,45 +123,88 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 
 /* Runs the search. A step in a large problem looks at more work, so there are fewer steps; a small
  * problem needs fewer. */
-static void search_order(struct scheduler *s, uint64_t steps)
+static void search_order(const struct scheduler *s, struct sched_schedule *made, uint64_t steps)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
 	struct sched_search_options o = {
 	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
-	struct sched_schedule *best = &s->best.schedule;
-	sched_search(&best->b.p, &o, best->order);
-	best->result = sched_simulate(&best->b.p, best->order, NULL);
+	sched_search(&made->b.p, &o, made->order);
+	made->result = sched_simulate(&made->b.p, made->order, NULL);
 }
 
-/* Returns the searched best, and makes its list schedule the best again. */
-static struct trial listed_again(struct scheduler *s)
+/* Makes the trial the best if it is shorter; the former best takes its place. */
+static void swap_if_shorter(struct scheduler *s, struct trial *t)
 {
-	struct trial searched = s->best, t = plan_trial(s, &searched.plan);
-	memcpy(t.schedule.bucket, searched.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
-	s->best.schedule.arena = NULL;
-	s->tried.n = 0;
-	plan_try_buckets(s, &searched.plan, &t, searched.bucket_n);
-	return searched;
+	struct trial former = s->best;
+	if (t->schedule.result.runtime >= former.schedule.result.runtime)
+		return;
+	s->best = *t;
+	*t = former;
 }
 
-/* Runs the search on the best of the plans, and again after small changes of its buckets. Keeps the
- * better result. */
-static void improve(struct scheduler *s, uint32_t trials, uint64_t steps)
+/* Searches from the best and from all starts. */
+static void search_starts(struct scheduler *s, uint64_t steps)
 {
-	s->bound = sched_bound_within(s->p, s->o->bucket, s->o->limit).runtime;
-	if (s->best.schedule.result.runtime <= s->bound)
-		return;
-	search_order(s, steps);
-	if (s->best.schedule.result.runtime <= s->bound)
-		return;
-	struct trial first = listed_again(s);
-	regroup_buckets(s, trials);
-	search_order(s, steps);
-	bool better = s->best.schedule.result.runtime < first.schedule.result.runtime;
-	sched_schedule_free(better ? &first.schedule : &s->best.schedule);
-	if (!better)
-		s->best = first;
+	search_order(s, &s->best.schedule, steps);
+	for (uint32_t k = 0; k < s->start_n; k++) {
+		search_order(s, &s->start[k].schedule, steps);
+		swap_if_shorter(s, &s->start[k]);
+	}
+}
+
+/* Improves the best and all starts. */
+static void improve_starts(struct scheduler *s, const struct sched_improve_options *o)
+{
+	sched_improve(s, o);
+	for (uint32_t k = 0; k < s->start_n; k++) {
+		struct trial best = s->best;
+		s->best = s->start[k];
+		sched_improve(s, o);
+		s->start[k] = best;
+		swap_if_shorter(s, &s->start[k]);
+	}
+}
+
+/* Tries the original order. */
+static void try_original(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = plan_trial(s, plan);
+	struct sched_schedule *made = &t.schedule;
+	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
+	sched_bucket(s->p, made->bucket, 0, made->arena, &made->b);
+	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
+	for (uint32_t x = 0; x < s->p->n; x++)
+		made->order[x] = x;
+	plan_offer(s, &t);
+}
+
+/* Tries all plans, and improves the best ones. */
+static void vary_and_search(struct scheduler *s)
+{
+	static const struct sched_improve_options improve = {.changes = 50, .steps = 300, .seed = 1};
+	find_sizes(s, 2);
+	s->start_most = SCHED_STARTS;
+	for (unsigned round = 0; round < 4 && sched_vary(s, true); round++)
+		;
+	search_starts(s, 5000);
+	search_order(s, &s->best.schedule, 10000);
+	if (s->bucket)
+		sched_improve(s, &improve);
+}
+
+static void search_longer(struct scheduler *s)
+{
+	static const struct sched_improve_options first = {.changes = 200, .steps = 300, .seed = 100},
+	                                          then = {.changes = 2000,
+	                                                  .steps = 300,
+	                                                  .seed = 1000,
+	                                                  .lanes = 0.01};
+	if (s->bucket) {
+		improve_starts(s, &first);
+		sched_improve(s, &then);
+	}
+	search_order(s, &s->best.schedule, 100000);
 }
 
 void sched_schedule_free(struct sched_schedule *s)
@@ -232,43 +212,79 @@ void sched_schedule_free(struct sched_schedule *s)
 	arena_free(s->arena);
 }
 
-/* Schedules a problem whose original order is within the limit. */
-static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
-                            struct sched_schedule *out)
+static void open_scheduler(struct scheduler *s, const struct sched_problem *p, const struct sched_options *o,
+                           bool bucket)
 {
-	struct scheduler s = {.p = p, .o = o, .arena = arena_new()};
-	static const unsigned rounds[SCHED_MAX_EFFORT + 1] = {0, 1, 4, 4};
-	static const uint32_t trials[SCHED_MAX_EFFORT + 1] = {0, 0, 50, 500};
-	static const uint64_t steps[SCHED_MAX_EFFORT + 1] = {0, 0, 60000, 100000};
-	struct plan plan = {.inflate = 1, .share = 1, .pack = 1, .prefetch = 50000000, .urgent = 5000000};
-	s.role = sched_roles(p, s.arena);
+	*s = (struct scheduler){.p = p, .o = o, .bucket = bucket, .arena = arena_new()};
+	s->role = sched_roles(p, s->arena);
 	for (uint32_t x = 0; x < p->n; x++) {
-		s.work += sched_host_time(p, x);
+		s->work += sched_host_time(p, x);
 		if (p->node[x].kind == SCHED_COMPUTE && p->node[x].time > 0)
-			s.timed += sched_host_time(p, x);
-		if (s.role[x] == SCHED_INNER && p->node[x].time > s.inner)
-			s.inner = p->node[x].time;
+			s->timed += sched_host_time(p, x);
+		if (s->role[x] == SCHED_INNER && p->node[x].time > s->inner)
+			s->inner = p->node[x].time;
+		if (p->node[x].kind == SCHED_COMM)
+			vec_push(&s->comm, x);
 	}
+	sched_inners(p, s->role, &s->inners);
+}
+
+static void close_scheduler(struct scheduler *s)
+{
+	for (uint32_t k = 0; k < s->start_n; k++)
+		sched_schedule_free(&s->start[k].schedule);
+	vec_free(&s->comm);
+	vec_free(&s->tried);
+	vec_free(&s->gathered);
+	vec_free(&s->gather);
+	vec_free(&s->scatter);
+	vec_free(&s->join);
+	vec_free(&s->inners);
+	arena_free(s->arena);
+}
+
+/* Schedules a problem whose original order is within the limit. An effort goes on from the result of the one
+ * below, so it is never worse. */
+static void schedule_with(const struct sched_problem *p, const struct sched_options *o, bool bucket,
+                          int64_t bound, struct sched_schedule *out)
+{
+	struct scheduler s;
+	struct plan plan = {.inflate = 1, .share = 1, .pack = 1, .prefetch = 50000000, .urgent = 5000000};
+	open_scheduler(&s, p, o, bucket);
+	s.bound = bound;
 	plan.window = 4 * s.inner;
-	find_sizes(&s);
+	find_sizes(&s, 1);
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
 	plan_try(&s, &plan);
-	for (unsigned round = 0; s.comm.n && round < rounds[o->effort] && sched_vary(&s, o->effort > 1);
-	     round++)
-		;
-	if (s.comm.n && steps[o->effort])
-		improve(&s, trials[o->effort], steps[o->effort]);
-	vec_free(&s.comm);
-	vec_free(&s.tried);
-	vec_free(&s.gathered);
-	vec_free(&s.gather);
-	vec_free(&s.scatter);
-	vec_free(&s.join);
-	vec_free(&s.inners);
-	arena_free(s.arena);
+	try_original(&s, &plan);
+	if (o->effort >= 1 && s.comm.n)
+		sched_vary(&s, false);
+	if (o->effort >= 2 && s.comm.n)
+		vary_and_search(&s);
+	if (o->effort >= 3 && s.comm.n)
+		search_longer(&s);
 	*out = s.best.schedule;
 	out->plans = s.plans;
+	close_scheduler(&s);
+}
+
+/* Schedules with buckets and, if that could be better, without. */
+static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
+                            struct sched_schedule *out)
+{
+	schedule_with(p, o, o->bucket, sched_bound_within(p, o->bucket, o->limit).runtime, out);
+	int64_t bound = o->bucket ? sched_bound_within(p, false, o->limit).runtime : INT64_MAX;
+	if (out->result.runtime <= bound)
+		return;
+	struct sched_schedule alone;
+	schedule_with(p, o, false, bound, &alone);
+	unsigned plans = out->plans + alone.plans;
+	bool better = alone.result.runtime < out->result.runtime;
+	sched_schedule_free(better ? out : &alone);
+	if (better)
+		*out = alone;
+	out->plans = plans;
 }
 
 /* Translates a schedule of the reordered problem to the nodes of the original problem. */
@@ -318,6 +334,7 @@ bool sched_schedule(const struct sched_problem *p, const struct sched_options *o
 			keep_order(&lower, out);
 		tell_of_original(out, order, p->n);
 	}
+	assert(sched_is_schedule(&out->b.p, out->order));
 	arena_free(scratch);
 	return fits;
 }

@@ -235,6 +235,28 @@ static void schedules_keep_to_the_limit(const struct sched_problem *p)
 	}
 }
 
+/* More effort, buckets, and any search at all never make a schedule longer. */
+static void more_is_never_worse(const struct sched_problem *p)
+{
+	struct arena *a = arena_new();
+	struct sched_result before = sched_simulate(p, test_original(a, p), NULL);
+	int64_t runtime = before.runtime;
+	for (int effort = 0; effort <= SCHED_MAX_EFFORT; effort++) {
+		struct sched_options o = {.limit = before.peak + (1 << 20), .effort = effort, .bucket = true};
+		struct sched_schedule s, alone;
+		sched_schedule(p, &o, &s);
+		o.bucket = false;
+		sched_schedule(p, &o, &alone);
+		CHECK(s.result.runtime <= runtime);
+		CHECK(s.result.runtime <= alone.result.runtime);
+		CHECK(alone.result.runtime <= before.runtime);
+		runtime = s.result.runtime;
+		sched_schedule_free(&s);
+		sched_schedule_free(&alone);
+	}
+	arena_free(a);
+}
+
 static int64_t runtime_of(struct sched_result r)
 {
 	return r.runtime;
@@ -388,6 +410,8 @@ int main(void)
 		lists_end_below(&p, &r);
 		if (seed < PROBLEMS / 10)
 			schedules_keep_to_the_limit(&p);
+		if (seed % 10 == 0)
+			more_is_never_worse(&p);
 		struct sched_problem grouped = p;
 		grouped.grouped = true;
 		buckets_keep_what_is_needed(&grouped, &r);

@@ -1,20 +1,21 @@
-/* Tests of sched_regroup: after any change, a bucket has comms of one family and at least two members. */
+/* Tests of changes of buckets: after any change, a bucket has comms of one family and at least two members, and the
+ * order that is carried over to the new buckets is a schedule. The same buckets keep their order. */
 #include "check.h"
+#include "sched/carry.h"
+#include "sched/keyed.h"
 #include "sched/regroup.h"
-#include "sched/role.h"
 #include "test_sched.h"
 
-enum { PROBLEMS = 200, NODES = 60, CHANGES = 40 };
+enum { PROBLEMS = 200, NODES = 60, CHANGES = 20 };
 
-static void are_buckets(const struct sched_problem *p, const struct sched_rows *rows, const uint32_t *bucket,
-                        uint32_t n)
+static void are_buckets(const struct sched_problem *p, const uint32_t *bucket, uint32_t n)
 {
 	uint32_t members[NODES] = {0}, family[NODES];
 	CHECK(n <= NODES);
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (bucket[x] == SCHED_NONE)
 			continue;
-		CHECK(rows->at[x] != SCHED_NONE && bucket[x] < n);
+		CHECK(p->node[x].kind == SCHED_COMM && bucket[x] < n);
 		CHECK(!members[bucket[x]]++ || family[bucket[x]] == p->node[x].family);
 		family[bucket[x]] = p->node[x].family;
 	}
@@ -22,24 +23,46 @@ static void are_buckets(const struct sched_problem *p, const struct sched_rows *
 		CHECK(members[k] > 1);
 }
 
-/* Checks that rows have each of their comms once: sources in the order of need, inner ones, then sinks. */
-static void are_rows(const struct sched_problem *p, const uint8_t *role, const struct sched_inners *inner,
-                     const struct sched_rows *rows)
+/* Checks that the row has each comm of a family once, with members in the order of their ranks. */
+static void is_row(const struct sched_problem *p, const struct sched_bucketed *b, const struct sched_row *row,
+                   const int64_t *rank)
 {
-	uint32_t n = 0;
-	for (uint32_t x = 0; x < p->n; x++) {
-		bool in = role[x] == SCHED_SOURCE || role[x] == SCHED_SINK;
-		for (uint32_t i = 0; i < inner->n; i++)
-			in |= inner->at[i].comm == x;
-		CHECK_EQ(rows->at[x] != SCHED_NONE, in);
-		if (in) {
-			CHECK_EQ(rows->comm[rows->at[x]], x);
-			CHECK(rows->at[x] >= rows->family[p->node[x].family] &&
-			      rows->at[x] < rows->family[p->node[x].family + 1]);
+	uint32_t comms = 0;
+	for (uint32_t x = 0; x < p->n; x++)
+		comms += p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE;
+	CHECK_EQ(row->first[0], 0u);
+	CHECK_EQ(row->first[row->n], comms);
+	for (uint32_t k = 0; k < row->n; k++)
+		for (uint32_t i = row->first[k]; i < row->first[k + 1]; i++) {
+			CHECK_EQ(b->became[row->member[i]], row->comm[k]);
+			CHECK(i == row->first[k] || rank[row->member[i - 1]] <= rank[row->member[i]]);
 		}
-		n += in;
+}
+
+static void carries_to(const struct sched_bucketed *from, const uint32_t *order, uint32_t n,
+                       const struct sched_bucketed *to, uint32_t late)
+{
+	uint32_t out[NODES * 4];
+	for (unsigned way = 0; way < 4; way++) {
+		struct sched_carry_options o = {way & 1, way & 2 ? late : SCHED_NONE, way & 2};
+		sched_carry(from, order, n, to, &o, out);
+		CHECK(sched_is_schedule(&to->p, out));
 	}
-	CHECK_EQ(n, rows->n);
+}
+
+/* Nodes that go where others need them, but that no node needs, are not forgotten. */
+static void places_all(uint32_t seed)
+{
+	struct arena *a = arena_new();
+	struct sched_problem p;
+	uint32_t key[NODES] = {0}, out[NODES];
+	bool late[NODES];
+	test_problem(a, seed, NODES, &p);
+	for (uint32_t x = 0; x < p.n; x++)
+		late[x] = x % 3;
+	sched_keyed(&p, key, 1, late, out);
+	CHECK(sched_is_schedule(&p, out));
+	arena_free(a);
 }
 
 /* Returns the number of changes that had an effect. */
@@ -48,27 +71,40 @@ static unsigned change(uint32_t seed)
 	struct arena *a = arena_new();
 	struct sched_random r = sched_random_from(seed);
 	struct sched_problem p;
-	struct sched_sources source;
-	struct sched_rows rows;
-	struct sched_inners inner;
-	int64_t time[NODES];
-	uint32_t bucket[NODES], before[NODES], n = 0;
+	struct sched_bucketed b;
+	uint32_t bucket[NODES], before[NODES], n = 0, order[NODES * 4], same[NODES * 4];
+	int64_t rank[NODES];
 	unsigned changed = 0;
 	test_problem(a, seed, NODES, &p);
-	for (uint32_t x = 0; x < p.n; x++)
-		time[x] = x;
-	const uint8_t *role = sched_roles(&p, a);
-	sched_sources(&p, role, time, a, &source);
-	sched_inners(&p, role, &inner);
-	sched_rows(&p, role, &source, &inner, a, &rows);
-	are_rows(&p, role, &inner, &rows);
-	vec_free(&inner);
 	memset(bucket, 0xff, sizeof bucket);
-	for (unsigned k = 0; k < CHANGES && rows.n; k++) {
+	for (uint32_t x = 0; x < p.n; x++) {
+		rank[x] = seed % 2 ? x : p.n - x;
+		order[x] = x;
+	}
+	sched_bucket(&p, bucket, 0, a, &b);
+	for (unsigned k = 0; k < CHANGES; k++) {
+		struct sched_row row;
+		struct sched_bucketed next;
+		sched_row(&p, &b, order, rank, a, &row);
+		is_row(&p, &b, &row, rank);
+		if (!row.n)
+			break;
 		memcpy(before, bucket, sizeof before);
-		sched_regroup(&p, &rows, &r, rows.comm[sched_draw(&r, rows.n)], bucket, &n);
-		are_buckets(&p, &rows, bucket, n);
+		if (k % 4)
+			sched_regroup(&p, &row, &r, bucket, &n);
+		else
+			sched_regroup_together(&p, &row, row.member, 1, k % 8, bucket, &n);
+		are_buckets(&p, bucket, n);
 		changed += memcmp(before, bucket, sizeof before) != 0;
+		if (!sched_bucket(&p, bucket, n, a, &next))
+			break;
+		carries_to(&b, order, p.n, &next, next.became[row.member[0]]);
+		struct sched_carry_options o = {.first = true, .late = SCHED_NONE};
+		sched_carry(&b, order, p.n, &next, &o, same);
+		memcpy(order, same, sizeof *order * next.p.n);
+		b = next;
+		sched_carry(&b, order, p.n, &b, &o, same);
+		CHECK(memcmp(order, same, sizeof *order * b.p.n) == 0);
 	}
 	arena_free(a);
 	return changed;
@@ -77,8 +113,10 @@ static unsigned change(uint32_t seed)
 int main(void)
 {
 	unsigned changed = 0;
-	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
+	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
 		changed += change(seed);
-	CHECK(changed > PROBLEMS * CHANGES / 4);
+		places_all(seed);
+	}
+	CHECK(changed > PROBLEMS * CHANGES / 8);
 	return check_result();
 }

@@ -1,0 +1,208 @@
+/* improve: a change of buckets keeps the order of all other nodes, and the search then moves nodes for a few
+ * steps. The result is kept if it takes no longer than before.
+ *
+ * A list schedule of the same buckets would forget all that the search found. */
+#include "sched/improve.h"
+#include "sched/carry.h"
+#include "sched/regroup.h"
+#include "sched/role.h"
+#include "sched/search.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CHANGES = 3, /* most changes of buckets at once */
+	DRAWS = 6,   /* draws of a sink whose work may fill a stall */
+};
+
+/* Ranks sources by the time when they are needed, other comms by the time when they are made. */
+static int64_t *rank_comms(const struct scheduler *s, struct arena *a)
+{
+	int64_t *rank = arena_new_array(a, int64_t, s->p->n), when = 0;
+	for (uint32_t x = 0; x < s->p->n; when += sched_host_time(s->p, x++))
+		rank[x] = when;
+	for (uint32_t i = 0; i < s->source.first[s->p->lane_n]; i++)
+		rank[s->source.at[i].comm] = s->source.at[i].needed;
+	return rank;
+}
+
+/* Returns, by comm, the time of the work that only the comm needs. */
+static int64_t *find_work(const struct scheduler *s, struct arena *a)
+{
+	const struct sched_problem *p = s->p;
+	int64_t *work = arena_new_array(a, int64_t, p->n);
+	uint32_t *owner = mem_alloc(sizeof *owner * ((size_t)p->n + 1)); /* by node: the comm */
+	for (uint32_t x = p->n; x-- > 0;) {
+		owner[x] = s->role[x] == SCHED_SINK ? x : SCHED_NONE;
+		for (uint32_t i = p->succ.at[x]; owner[x] != x && i < p->succ.at[x + 1]; i++) {
+			uint32_t here = owner[p->succ.item[i]];
+			owner[x] = i == p->succ.at[x] || here == owner[x] ? here : SCHED_NONE;
+			if (owner[x] == SCHED_NONE)
+				break;
+		}
+		if (owner[x] != SCHED_NONE && owner[x] != x)
+			work[owner[x]] += sched_host_time(p, x);
+	}
+	free(owner);
+	return work;
+}
+
+/* Draws a sink with much work in relation to its own time. */
+static uint32_t draw_filler(const struct scheduler *s, const int64_t *work, struct sched_random *r)
+{
+	uint32_t best = SCHED_NONE;
+	double most = 0;
+	for (unsigned k = 0; k < DRAWS; k++) {
+		uint32_t x = s->comm.at[sched_draw(r, s->comm.n)];
+		double part = (double)work[x] / (double)(s->p->node[x].time + 1);
+		if (s->role[x] == SCHED_SINK && part > most) {
+			best = x;
+			most = part;
+		}
+	}
+	return best;
+}
+
+/* Returns ns that lanes work. */
+static int64_t sum_lanes(const struct sched_problem *p)
+{
+	int64_t sum = 0;
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM && p->node[x].time > 0)
+			sum += p->node[x].time + p->launch;
+	return sum;
+}
+
+struct improver {
+	struct scheduler *s;
+	const struct sched_improve_options *o;
+	struct sched_random random;
+	struct trial now; /* may be s->best */
+	double score;     /* of now */
+	struct sched_row row;
+	const int64_t *work; /* by comm, see find_work */
+};
+
+static double find_score(const struct improver *i, const struct trial *t)
+{
+	return (double)t->schedule.result.runtime + i->o->lanes * (double)sum_lanes(&t->schedule.b.p);
+}
+
+/* Makes the schedule of t from the buckets of t and the present order. Returns false if the buckets wait for
+ * each other, or memory does not admit the order. */
+static bool carry_order(const struct improver *i, struct trial *t, const struct sched_carry_options *o)
+{
+	struct sched_schedule *made = &t->schedule;
+	const struct sched_schedule *now = &i->now.schedule;
+	if (!sched_bucket(i->s->p, made->bucket, t->bucket_n, made->arena, &made->b))
+		return false;
+	struct sched_carry_options carry = *o;
+	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
+	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+	sched_carry(&now->b, now->order, i->s->p->n, &made->b, &carry, made->order);
+	return sched_simulate(&made->b.p, made->order, NULL).peak <= i->s->o->limit;
+}
+
+/* Moves some sinks like x, with the work that only they need, to the end. */
+static void fill_end(struct improver *i, struct trial *t, uint32_t x, struct sched_carry_options *carry)
+{
+	const struct scheduler *s = i->s;
+	const struct sched_node *like = &s->p->node[x];
+	uint32_t *comm = mem_alloc(sizeof *comm * ((size_t)s->comm.n + 1)), n = 0;
+	uint32_t most = like->family == SCHED_NONE ? 1 : 1u << sched_draw(&i->random, 8);
+	bool join = like->family != SCHED_NONE && !sched_draw(&i->random, 2);
+	if (most == 1)
+		comm[n++] = x;
+	for (uint32_t k = s->comm.n; k-- > 0 && n < most;) {
+		const struct sched_node *c = &s->p->node[s->comm.at[k]];
+		if (s->role[s->comm.at[k]] == SCHED_SINK && c->family == like->family && c->in == like->in)
+			comm[n++] = s->comm.at[k];
+	}
+	if (like->family != SCHED_NONE)
+		sched_regroup_together(s->p, &i->row, comm, n, join, t->schedule.bucket, &t->bucket_n);
+	*carry = (struct sched_carry_options){.late = comm[0], .end = !join};
+	free(comm);
+}
+
+/* Changes the buckets of t. Returns false if nothing changes. */
+static bool change_buckets(struct improver *i, struct trial *t, struct sched_carry_options *carry)
+{
+	const struct scheduler *s = i->s;
+	uint32_t filler = sched_draw(&i->random, 6) ? SCHED_NONE : draw_filler(s, i->work, &i->random);
+	if (filler != SCHED_NONE) {
+		fill_end(i, t, filler, carry);
+		return true;
+	}
+	bool changed = false;
+	*carry = (struct sched_carry_options){.first = sched_draw(&i->random, 2), .late = SCHED_NONE};
+	for (uint32_t changes = 1 + sched_draw(&i->random, CHANGES); changes; changes--)
+		changed |= sched_regroup(s->p, &i->row, &i->random, t->schedule.bucket, &t->bucket_n);
+	return changed;
+}
+
+/* Frees a trial, unless it is still used. */
+static void drop_trial(const struct improver *i, struct trial *t)
+{
+	if (t->schedule.arena != i->now.schedule.arena && t->schedule.arena != i->s->best.schedule.arena)
+		sched_schedule_free(&t->schedule);
+}
+
+/* Tries one change of the buckets. Returns true if the present schedule is replaced. */
+static bool try_change(struct improver *i, uint64_t seed)
+{
+	struct scheduler *s = i->s;
+	struct trial t = plan_trial(s, &i->now.plan), before = i->now, best = s->best;
+	struct sched_carry_options carry;
+	t.bucket_n = i->now.bucket_n;
+	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
+	if (!change_buckets(i, &t, &carry) || !carry_order(i, &t, &carry)) {
+		sched_schedule_free(&t.schedule);
+		return false;
+	}
+	struct sched_search_options search = {
+	    .limit = s->o->limit, .steps = i->o->steps, .seed = seed, .enough = s->bound};
+	sched_search(&t.schedule.b.p, &search, t.schedule.order);
+	t.schedule.result = sched_simulate(&t.schedule.b.p, t.schedule.order, NULL);
+	double score = find_score(i, &t);
+	bool kept = score <= i->score;
+	if (kept) {
+		i->now = t;
+		i->score = score;
+	}
+	if (t.schedule.result.runtime < s->best.schedule.result.runtime)
+		s->best = t;
+	drop_trial(i, &t);
+	drop_trial(i, &before);
+	if (best.schedule.arena != before.schedule.arena)
+		drop_trial(i, &best);
+	return kept;
+}
+
+bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
+{
+	struct arena *scratch = arena_new(), *rows = NULL;
+	struct improver i = {.s = s,
+	                     .o = o,
+	                     .random = sched_random_from(o->seed),
+	                     .now = s->best,
+	                     .work = find_work(s, scratch)};
+	const int64_t *rank = rank_comms(s, scratch);
+	int64_t before = s->best.schedule.result.runtime;
+	bool read = false;
+	i.score = find_score(&i, &i.now);
+	for (uint32_t k = 0; k < o->changes && s->best.schedule.result.runtime > s->bound; k++) {
+		if (!read) {
+			arena_free(rows);
+			rows = arena_new();
+			sched_row(s->p, &i.now.schedule.b, i.now.schedule.order, rank, rows, &i.row);
+		}
+		if (!i.row.n)
+			break;
+		read = !try_change(&i, o->seed + k);
+	}
+	if (i.now.schedule.arena != s->best.schedule.arena)
+		sched_schedule_free(&i.now.schedule);
+	arena_free(rows);
+	arena_free(scratch);
+	return s->best.schedule.result.runtime < before;
+}
