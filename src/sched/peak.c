@@ -5,14 +5,20 @@
  *
  *     a; b; use a; use b   →   a; use a; b; use b
  *
- * Greedy: the next node is the ready one that adds least to the live bytes. */
+ * Greedy: the next node is the ready one that adds least to the live bytes.
+ *
+ * In a small problem the least peak of all orders is found (exact.h). */
 #include "sched/peak.h"
 #include "base/vec.h"
+#include "sched/exact.h"
 #include "sched/simulate.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 3 };
+enum {
+	ROUNDS = 3,
+	STATES = 50000, /* visited in a small problem, to find the least peak of all */
+};
 
 struct entry {
 	int64_t added;
@@ -183,6 +189,13 @@ int64_t sched_lower_peak(const struct sched_problem *p, int64_t limit, uint32_t 
 	for (uint32_t x = 0; x < p->n; x++)
 		order[x] = x;
 	int64_t least = sched_simulate(p, order, NULL).peak;
+	uint32_t states = STATES;
+	if (least > limit && sched_exact_peak(p, &states, next)) {
+		memcpy(order, next, sizeof *next * p->n);
+		free(next);
+		free(best);
+		return sched_simulate(p, order, NULL).peak;
+	}
 	for (unsigned round = 0; least > limit && round < ROUNDS; round++) {
 		int64_t before = least;
 		for (unsigned w = 0; least > limit && w < sizeof ways / sizeof *ways; w++) {

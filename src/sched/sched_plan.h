@@ -46,6 +46,7 @@ struct scheduler {
 	const struct sched_problem *p;
 	const struct sched_options *o;
 	bool bucket; /* comms may share buckets */
+	bool solved; /* no schedule is shorter than the best */
 	struct arena *arena;
 	const uint8_t *role;
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */

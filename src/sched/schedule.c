@@ -6,6 +6,7 @@
 #include "sched/sched_bound.h"
 #include "sched/sched_plan.h"
 #include "sched/search.h"
+#include "sched/small.h"
 #include "sched/vary.h"
 #include <assert.h>
 #include <stdlib.h>
@@ -187,6 +188,9 @@ static void vary_and_search(struct scheduler *s)
 	s->start_most = SCHED_STARTS;
 	for (unsigned round = 0; round < 4 && sched_vary(s, true); round++)
 		;
+	s->solved = sched_small(s, 20000);
+	if (s->solved)
+		return;
 	search_starts(s, 5000);
 	search_order(s, &s->best.schedule, 10000);
 	if (s->bucket)
@@ -200,6 +204,9 @@ static void search_longer(struct scheduler *s)
 	                                                  .steps = 300,
 	                                                  .seed = 1000,
 	                                                  .lanes = 0.01};
+	s->solved = s->solved || sched_small(s, 200000);
+	if (s->solved)
+		return;
 	if (s->bucket) {
 		improve_starts(s, &first);
 		sched_improve(s, &then);

@@ -410,7 +410,7 @@ int main(void)
 		lists_end_below(&p, &r);
 		if (seed < PROBLEMS / 10)
 			schedules_keep_to_the_limit(&p);
-		if (seed % 10 == 0)
+		if (seed % 30 == 0)
 			more_is_never_worse(&p);
 		struct sched_problem grouped = p;
 		grouped.grouped = true;
