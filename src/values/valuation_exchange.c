@@ -65,6 +65,19 @@ static enum reduce_op reduction_of(const struct module *m, op_id op)
 	return REDUCE_SUM;
 }
 
+/* Returns true if the same fact from two members is an error. The average of equal tensors is that tensor, but a part
+ * of a mean counts once. */
+static bool counts_once(const struct exchange *x, unsigned member, const struct extent *box, fact_id fact)
+{
+	struct contents found = {0};
+	if (x->reduce != REDUCE_AVG || !facts_is_complete(x->v->facts, fact))
+		return true;
+	value_view_read_box(x->v, view_in(x, member), box, &found);
+	const op_id by = found.cell.n ? found.cell.at[0].by : 0;
+	vec_free(&found.cell);
+	return by && x->v->m->op.at[by].kind == OP_MEAN;
+}
+
 /* Adds facts to what is there already, by the reduction. */
 static void add_contribution(struct exchange *x, unsigned member, struct contents *sum,
                              const struct extent *box, fact_id fact)
@@ -76,7 +89,7 @@ static void add_contribution(struct exchange *x, unsigned member, struct content
 		term_id twice = 0;
 		const struct addend both[] = {{1, before.cell.at[k].fact}, {1, fact}};
 		fact_id joined = facts_join(x->v->facts, x->reduce, both, 2, &twice);
-		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
+		if (twice && twice != TERM_ONE && counts_once(x, member, box, fact))
 			value_report_given_twice(x->v, &x->meeting->party[before.cell.at[k].by - 1],
 			                         &x->meeting->party[member], before.cell.at[k].axis, twice);
 		contents_write_by(sum, before.cell.at[k].axis, joined, member + 1);
@@ -145,7 +158,7 @@ static bool reduce_at_once(struct exchange *x, struct contents *all, struct cont
 	if (alike && n) {
 		term_id twice = 0;
 		fact_id joined = facts_join(x->v->facts, x->reduce, list, n, &twice);
-		if (twice && twice != TERM_ONE && x->reduce != REDUCE_AVG)
+		if (twice && twice != TERM_ONE && counts_once(x, giver[0], first.axis, list[0].fact))
 			report_given_twice(x, list, giver, n, first.axis, twice);
 		contents_write(all, first.axis, joined);
 		contents_write(cover, first.axis, 1);
