@@ -35,7 +35,8 @@ def other_factor(r, text):
 
 
 def other_operand(r, text):
-    names = sorted(set(re.findall(r"^\s*(?:input |output )?(\w+)(?:: | = )", text, re.M)))
+    heads = re.findall(r"^\s*(?:input |output )?(\w[^=<{(]*?)(?: = | <- |$)", text, re.M)
+    names = sorted({name for head in heads for name in re.findall(r"(?:^|, )([A-Za-z]\w*)(?=:|,|$)", head)})
     span = r.choice(places(text, r"[(,] ?(%s)(?=[,)\]])" % "|".join(names)))
     return put(text, span, r.choice([x for x in names if x != text[span[0]:span[1]]]))
 
@@ -55,7 +56,8 @@ def other_place(r, text):
 def move_place(r, text):
     span = r.choice(places(text, r"\[([^\]]*@[^\]]*)\]"))
     axes = text[span[0]:span[1]].split(", ")
-    from_, to = r.sample(range(len(axes)), 2)
+    from_ = r.choice([k for k, axis in enumerate(axes) if "@" in axis])
+    to = r.choice([k for k in range(len(axes)) if k != from_])
     extent, _, place = axes[from_].partition("@")
     axes[from_], axes[to] = extent, axes[to] + "@" + place
     return put(text, span, ", ".join(axes))

@@ -75,6 +75,23 @@ def symmetric_view(r):
 
 
 @operation("copy")
+def reshape_slice(r):
+    """A block of two axes in one axis: its place depends on the shape of the block."""
+    s = Space(r, "s", NUMBERS, loops=False)
+    a, b = r.randrange(1, 4), r.randrange(1, 4)
+    x = [str(4), str(4), "s"]
+
+    def lines(a, b):
+        return ["A = slice(X, axis=0, start=0, stop=%d)" % a, "B = slice(A, axis=1, start=0, stop=%d)" % b,
+                "output Y = reshape(B, [%d, %d])" % (a * b, s.extent["s"])]
+    source = ["input X: %s" % s.plain(x)]
+    program = [*s.input("X", x), "A: %s = slice(X, axis=0, start=0, stop=%d)" % (s.type([str(a), "4", "s"]), a),
+               "B: %s = slice(A, axis=1, start=0, stop=%d)" % (s.type([str(a), str(b), "s"]), b),
+               "output Y: %s = reshape(B, [%d, %d])" % (s.type([str(a * b), "s"]), a * b, s.extent["s"])]
+    return Drawn(text("", source + lines(a, b)), text(s.mesh(), program), others=[text("", source + lines(b, a))])
+
+
+@operation("copy")
 def set_(r):
     dims = r.choice(["a", "ab", "abc", "abc"])
     return local(r, dims, {"X": dims}, dims, "set({X})", NUMBERS)

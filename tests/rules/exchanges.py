@@ -314,6 +314,16 @@ def reduce(r):
 
 @operation("adds")
 def reduce_scatter(r):
+    if r.random() < 0.5:  # of a product
+        s = spread(r, "akb", dtypes=["f64", "f32"])
+        inputs = {"A": "ak", "B": "kb", "Z": "kb"}
+        source = ["input %s: %s" % (x, s.plain(d)) for x, d in inputs.items()] + ["output Y = matmul(A, B)"]
+        s.places["k"] = ["x"]
+        program = ["input %s: %s" % (x, s.type(d, whole="a")) for x, d in inputs.items()]
+        program += ["P: %s = allocate()" % s.type("ab", whole="a", partial="k"),
+                    "output Y: %s = allocate()" % s.type("ab"),
+                    "P <- matmul(A, B)", "Y <- reduce_scatter(P, axis=x) as c", "wait(c)"]
+        return program_of(s, source, program)
     s = spread(r)
     kind = reduce_kinds(r, s.dtype[0] in "fb")
     typed = pending_input(s, kind)

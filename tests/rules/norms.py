@@ -33,6 +33,19 @@ def sdpa(r):
 
 
 @operation("whole axis")
+def sdpa_logs(r):
+    """The second result, the logarithms of the sums, where both have one shape."""
+    s = Space(r, "bqke", loops=False, whole="ke")
+    source = ["input Q: %s" % s.plain("bqe"), "input K: %s" % s.plain("bke"), "input V: %s" % s.plain(["b", "k", "1"]),
+              "O, L = sdpa(Q, K, V)", "output Y = L + L"]
+    t = s.type(["b", "q", "1"])
+    program = [*s.input("Q", "bqe"), *s.input("K", "bke"), *s.input("V", ["b", "k", "1"]),
+               "O: %s, L: %s = sdpa(Q, K, V)" % (t, t), "output Y: %s = allocate()" % t, "Y <- L + L"]
+    others = [text("", source[:-1] + ["output Y = O + O"])]
+    return Drawn(text("", source), text(s.mesh(), program), others=others)
+
+
+@operation("whole axis")
 def pieces(r):
     """A softmax of an axis that consists of two pieces."""
     s = Space(r, "a", REAL, loops=False)
@@ -50,8 +63,9 @@ def pieces(r):
 def constants(r):
     """Reductions and norms of elements that are equal along the axis."""
     s = Space(r, "ab", loops=False)
+    s.extent["b"] = r.choice((5, 7))  # not the number of ranks, whose copies would add up to the same
     word = r.choice(["sum", "mean", "max", "min", "prod", "softmax"])
-    number = r.choice(["full(2.0)", "full(0.0)", "broadcast(X, [%d, %d])" % (s.extent["a"], s.extent["b"])])
+    number = r.choice(["full(2.0)", "full(0.5)", "broadcast(X, [%d, %d])" % (s.extent["a"], s.extent["b"])])
     kept = word != "softmax"
     if not kept:
         s.places["b"] = []
