@@ -348,6 +348,14 @@ static bool fact_is_rigid(const struct facts *f, fact_id fact, unsigned *budget)
 	return rigid;
 }
 
+static bool has_leaf(const struct sampler *s, uint64_t hash)
+{
+	for (unsigned k = 0; k < s->leaf_n; k++)
+		if (s->leaf[k].hash == hash)
+			return true;
+	return false;
+}
+
 /* Sets *rigid to false if a term that only one fact has may be equal to others of another form. */
 static void check_own(const struct facts *f, const struct sampler *own, const struct sampler *other,
                       bool *rigid)
@@ -355,10 +363,7 @@ static void check_own(const struct facts *f, const struct sampler *own, const st
 	unsigned budget = 4096;
 	for (unsigned k = 0; k < own->leaf_n; k++) {
 		const struct term *t = &f->term.at[own->leaf[k].term];
-		bool shared = false;
-		for (unsigned i = 0; i < other->leaf_n; i++)
-			shared |= other->leaf[i].hash == own->leaf[k].hash;
-		if (shared)
+		if (has_leaf(other, own->leaf[k].hash))
 			continue;
 		*rigid &= term_is_rigid(f, own->leaf[k].term, &budget);
 		/* a sum over a part of an axis and a sum over another part may be a sum over both */
@@ -368,6 +373,61 @@ static void check_own(const struct facts *f, const struct sampler *own, const st
 			          !t->operand_n || memcmp(o->key, t->key, sizeof *t->key * t->operand_n) != 0;
 		}
 	}
+}
+
+struct input_set {
+	unsigned n;
+	term_id at[MAX_LEAVES];
+	unsigned budget; /* 0: some inputs are not in the set */
+};
+
+static void add_inputs(const struct facts *f, fact_id fact, struct input_set *set)
+{
+	const struct fact *x = &f->fact.at[fact];
+	for (uint32_t i = 0; i < x->n && set->budget; i++) {
+		const struct term *t = &f->term.at[x->at[i].term];
+		unsigned k = 0;
+		set->budget--;
+		for (unsigned o = 0; o < t->operand_n; o++)
+			add_inputs(f, (fact_id)t->key[o], set);
+		while (k < set->n && set->at[k] != x->at[i].term)
+			k++;
+		if (t->kind != TERM_INPUT || k < set->n)
+			continue;
+		if (set->n == MAX_LEAVES)
+			set->budget = 0;
+		else
+			set->at[set->n++] = x->at[i].term;
+	}
+}
+
+/* Returns true if one fact may depend on an input that the other one does not. */
+static bool have_other_inputs(const struct facts *f, fact_id a, fact_id b)
+{
+	struct input_set x = {.budget = 4096}, y = x;
+	unsigned common = 0;
+	add_inputs(f, a, &x);
+	add_inputs(f, b, &y);
+	for (unsigned i = 0; i < x.n; i++)
+		for (unsigned k = 0; k < y.n; k++)
+			common += x.at[i] == y.at[k];
+	return x.budget && y.budget && (common < x.n || common < y.n);
+}
+
+/* Returns true if a term that only one fact has is a sum or product, and one that only the other has is of another
+ * kind: sum(A) may be A[0] + A[1]. */
+static bool have_other_sums(const struct facts *f, const struct sampler *x, const struct sampler *y)
+{
+	for (unsigned k = 0; k < x->leaf_n; k++)
+		for (unsigned i = 0; i < y->leaf_n; i++) {
+			const uint32_t a = f->term.at[x->leaf[k].term].kind,
+			               b = f->term.at[y->leaf[i].term].kind;
+			if (a != b &&
+			    (a == OP_SUM || a == TERM_CONTRACT || b == OP_SUM || b == TERM_CONTRACT) &&
+			    !has_leaf(y, x->leaf[k].hash) && !has_leaf(x, y->leaf[i].hash))
+				return true;
+		}
+	return false;
 }
 
 /* Returns true if two facts are different functions for sure. */
@@ -383,7 +443,8 @@ static bool are_apart(const struct facts *f, fact_id a, fact_id b)
 		bool rigid = true;
 		check_own(f, &x, &y, &rigid);
 		check_own(f, &y, &x, &rigid);
-		if (x.fails || y.fails || !rigid)
+		if (x.fails || y.fails || !rigid ||
+		    (have_other_sums(f, &x, &y) && !have_other_inputs(f, a, b)))
 			return false;
 		apart = isfinite(p) && isfinite(q) && fabs(p - q) > 1e-6 * (1 + fabs(p) + fabs(q));
 	}
