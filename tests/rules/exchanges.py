@@ -337,18 +337,24 @@ def reduce_scatter(r):
 
 @operation("adds")
 def reduce_scatter_place(r):
-    """Each rank has a block of one axis; the operand has an axis for the ranks and one for the blocks."""
-    s = spread(r, "ack", dtypes=["f64"])
+    """Each rank has a row of its own, and gets a block of the sum."""
+    s = spread(r, "ac", dtypes=["f64"])
     n = s.extent["a"] = s.sizes[0]
-    s.places = {"a": ["x"], "k": ["x"], "c": []}
-    rows = n * s.extent["c"]
-    source = ["input A: %s" % s.plain("ack"), "input B: %s" % s.plain("ack"), "P = sum(A, axis=2)"]
-    source += ["R%d = select(P, axis=0, index=%d)" % (i, i) for i in range(n)]
+    c = s.extent["c"]
+    row = str(n * c)
+    inputs = ["input A: %s" % s.plain(["a", row]), "input B: %s" % s.plain(["a", row])]
+    added = ["A%d = select(A, axis=0, index=%d)" % (i, i) for i in range(n)]
+    added += ["T = %s" % " + ".join("A%d" % i for i in range(n))]
+    source = []
+    for i in range(n):
+        source += ["S%d = slice(T, axis=0, start=%d, stop=%d)" % (i, i * c, i * c + c),
+                   "R%d = broadcast(S%d, [1, %d])" % (i, i, c)]
     source += ["output Y = cat(%s, axis=0)" % ", ".join("R%d" % i for i in range(n))]
-    program = ["input A: %s" % s.type("ack", whole="a"), "input B: %s" % s.type("ack", whole="a"),
-               "P: %s = allocate()" % s.type("ac", whole="a", partial="k"), "output Y: f64[%d@x] = allocate()" % rows,
-               "P <- sum(A, axis=2)", "Y <- reduce_scatter(P, axis=x) as c", "wait(c)"]
-    return program_of(s, source, program)
+    program = ["input A: %s" % s.type(["a", row]), "input B: %s" % s.type(["a", row]),
+               "output Y: %s = allocate()" % s.type("ac"), "a = select(A, axis=0, index=0)",
+               "y = select(Y, axis=0, index=0)", "y <- reduce_scatter(a, axis=x, op=sum) as c", "wait(c)"]
+    others = [text("", inputs + ["T = sum(A, axis=0)"] + source)]
+    return Drawn(text("", inputs + added + source), text(s.mesh(), program), others=others)
 
 
 # ---- packed memory
