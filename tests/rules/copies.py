@@ -182,8 +182,8 @@ def split(r):
 
 @operation("copy")
 def reshape(r):
-    """Axes are merged or split, beside an axis that stays."""
-    s = Space(r, "s", NUMBERS)
+    """Axes are merged or split, beside an axis that stays. Of several axes of one element any may be that axis."""
+    s = Space(r, "s", NUMBERS, least=2)
     a, b = r.randrange(1, 5), r.randrange(1, 5)
     s.extent.update(a=a, b=b, c=a * b)
     s.places.update(a=[], b=[], c=[])

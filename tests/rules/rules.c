@@ -10,7 +10,7 @@
  *     RAN       of the program, stepped rank by rank, against the source: equal, close (but for the rounding of its
  *               dtypes), unequal, unwritten, disagree (ranks return different values), fails, none
  *
- * Both programs get the same random inputs, four times. Integers of inputs whose names begin with I are below LIMIT,
+ * Both programs get the same random inputs, eight times. Integers of inputs whose names begin with I are below LIMIT,
  * so that they can be indices. */
 #include "cli/compile.h"
 #include "cli/gate.h"
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDINGS = 64, DRAWS = 4, MOST_RESULTS = 8, STREAMS = 4, WORK = 1 << 18 };
+enum { ROUNDINGS = 64, DRAWS = 8, MOST_RESULTS = 8, STREAMS = 4, WORK = 1 << 18 };
 
 struct messages {
 	struct diag *d;
@@ -111,7 +111,8 @@ static void fill_input(const struct module *m, unsigned k, unsigned draw, int64_
 	const enum dtype t = value_type(m, v)->dtype;
 	const char *name = names_text(m->names, m->value.at[v].name);
 	const int64_t parts = ref_pending_parts(m, v);
-	static const double least[DRAWS] = {-2, -4, 0, -2}; /* all may be negative, or positive */
+	static const double least[DRAWS] = {-2, -4, 0,  -2,
+	                                    -2, -2, -2, -2}; /* all may be negative, or positive */
 	uint64_t state = draw + 1;
 	for (const char *at = name; *at; at++)
 		state = state * 131 + (unsigned char)*at;

@@ -14,7 +14,7 @@ twice. rules.c asks src/values and the reference, which steps all ranks, about e
                         layouts were changed, the numbers must be those of the source
     check refuses       the reference must not find the numbers of the source: else it is a false alarm
     computes            the numbers must be equal
-    differs             the numbers must not be equal for each of four random inputs
+    differs             the numbers must not be equal for each of eight random inputs
     a program as drawn  must be accepted, and must not differ
 
 The table counts verdicts by operation. With enough programs an operation without a verdict of a kind is a fault, unless
