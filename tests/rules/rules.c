@@ -111,8 +111,8 @@ static void fill_input(const struct module *m, unsigned k, unsigned draw, int64_
 	const enum dtype t = value_type(m, v)->dtype;
 	const char *name = names_text(m->names, m->value.at[v].name);
 	const int64_t parts = ref_pending_parts(m, v);
-	static const double least[DRAWS] = {-2, -4, 0,  -2,
-	                                    -2, -2, -2, -2}; /* all may be negative, or positive */
+	/* all numbers may be negative, or positive */
+	static const double least[DRAWS] = {-2, -4, 0, -2, -2, -2, -2, -2};
 	uint64_t state = draw + 1;
 	for (const char *at = name; *at; at++)
 		state = state * 131 + (unsigned char)*at;
