@@ -103,6 +103,8 @@ def local(r, dims, operands, result, call, dtypes=("f64",), whole="", reduced=""
     the program adds up over ranks; types: dtypes of operands; stated: the source states the result's type; out: dtype
     of the result."""
     s = Space(r, dims, dtypes, least, whole)
+    if reduced and r.random() < 0.25:  # all ranks add up
+        s.places = {d: list(s.axes) if d == reduced else [] for d in dims}
     if s.loop and (s.loop in reduced or s.pending(reduced) and s.loop != result[0]):
         s.loop = None  # the blocks of a Communication are contiguous
     types = types or {}
