@@ -378,19 +378,19 @@ def pack_gather(r):
 
 @operation("pack")
 def pack_permute(r):
-    """Two rows of each rank in one message to another rank, where they have another index."""
+    """Rows of two tensors in one message to another rank, where they have another index."""
     s = spread(r, "ab", dtypes=["f64", "f32", "i64"])
-    n = s.extent["a"] = s.sizes[0]
+    n, rows = s.sizes[0], r.choice((1, 2))
+    s.extent["a"] = n * rows
     by = r.randrange(1, n)
     shapes = {"A": ["a", "b"], "B": ["a", "2"]}
     source = ["input %s: %s" % (x, s.plain(d)) for x, d in shapes.items()]
     for x, y in ("A", "C"), ("B", "D"):
-        source += ["%s0 = slice(%s, axis=0, start=%d, stop=%d)" % (x, x, n - by, n),
-                   "%s1 = slice(%s, axis=0, start=0, stop=%d)" % (x, x, n - by),
+        source += ["%s0 = slice(%s, axis=0, start=%d, stop=%d)" % (x, x, rows * (n - by), rows * n),
+                   "%s1 = slice(%s, axis=0, start=0, stop=%d)" % (x, x, rows * (n - by)),
                    "output %s = cat(%s0, %s1, axis=0)" % (y, x, x)]
     program = ["input %s: %s" % (x, s.type(d)) for x, d in shapes.items()]
-    each = str(s.extent["b"] + 2)
-    program += ["%s: %s = allocate()" % (x, s.type(["a", each])) for x in "PQ"]
+    program += ["%s: %s[%d@x, %d] = allocate()" % (x, s.dtype, n, rows * (s.extent["b"] + 2)) for x in "PQ"]
     program += ["P <- pack(A, B)", "p = select(P, axis=0, index=0)", "q = select(Q, axis=0, index=0)",
                 "q <- collective_permute(p, axis=x, send_peer=(axis_index(x) + %d) %% %d, "
                 "recv_peer=(axis_index(x) + %d) %% %d) as c" % (by, n, n - by, n), "wait(c)",
