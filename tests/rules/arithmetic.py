@@ -43,7 +43,7 @@ def where(r):
 @operation("pointwise")
 def compare(r):
     word = r.choice("gt lt ge le eq ne".split())
-    return local(r, "ab", {"A": "ab", "B": r.choice(["ab", "b"])}, "ab", word + "({A}, {B})", REAL, out="bool")
+    return local(r, "ab", {"A": "ab", "B": r.choice(["ab", "b"])}, "ab", word + "({A}, {B})", REAL, out="bool", least=2)
 
 
 @operation("pointwise")

@@ -63,6 +63,13 @@ def move_place(r, text):
     return put(text, span, ", ".join(axes))
 
 
+def add_copies(r, text):
+    """Gives inputs whole to the ranks along a mesh axis."""
+    axis = r.choice(sorted(set(re.findall(r"@[xy]\b", text))))
+    return "".join(line.replace(axis, "") if line.lstrip().startswith("input") else line
+                   for line in text.splitlines(True))
+
+
 def drop(r, text):
     lines = text.splitlines(True)
     k = r.choice([k for k, line in enumerate(lines) if STATEMENT.match(line)])
@@ -129,9 +136,8 @@ def add_order(r, text):
 
 
 KINDS = [other_number, other_number, other_number, other_factor, other_operand, other_operand, swap_operands,
-         other_place,
-         move_place, drop, twice, other_flag, add_flag, other_operation, other_sign, other_reduction, other_rank,
-         other_order, add_order]
+         other_place, move_place, add_copies, drop, twice, other_flag, add_flag, other_operation, other_sign,
+         other_reduction, other_rank, other_order, add_order]
 
 
 def change(r, text):

@@ -96,7 +96,7 @@ def column(v):
 
 def keeps_meaning(p):
     """Returns true if the change is one of layouts, on which no statement depends: elements keep their index."""
-    return p.change in ("other_place", "move_place") and not PLACED.search(p.program)
+    return p.change in ("other_place", "move_place", "add_copies") and not PLACED.search(p.program)
 
 
 def fault(p, v):
