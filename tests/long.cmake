@@ -28,6 +28,7 @@ foreach(name
 		run/late
 		run/many_hosts_2
 		run/many_hosts_4
+		run/soak
 		run/stress
 		run/tsan_selftest
 		sim/classes
