@@ -2,6 +2,7 @@
  * counts as if it had the most bytes that are possible between the two, so that the bound holds. */
 #include "sched/batch.h"
 #include "base/arena.h"
+#include "sched/partner.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 	int64_t *least = mem_alloc(sizeof *least * ((size_t)p->family_n + 1)); /* by family: of a comm */
 	double *ratio = mem_alloc(sizeof *ratio * ((size_t)p->family_n + 1)),
 	       room = (double)(limit - p->fixed);
+	sched_partners(p, alone);
 	for (uint32_t f = 0; f < p->family_n; f++) {
 		ratio[f] = INFINITY;
 		most[f] = 0;
@@ -56,7 +58,7 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *c = &p->node[x];
-		if (c->kind != SCHED_COMM || c->family == SCHED_NONE || c->in <= 0)
+		if (c->kind != SCHED_COMM || alone[x] || c->in <= 0)
 			continue;
 		int64_t out = is_unpacked(p, c) ? c->out : 0, made = measure_results(p, x);
 		int64_t issued = (p->grouped ? 0 : c->in) + measure_operands(p, x) + (out ? out : made);
@@ -71,9 +73,9 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		most[f] = here < (double)most[f] ? (int64_t)here : most[f];
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
-		uint32_t f = p->node[x].family;
-		alone[x] = p->node[x].kind == SCHED_COMM &&
-		           (f == SCHED_NONE || (p->node[x].in > 0 && p->node[x].in + least[f] > most[f]));
+		const struct sched_node *c = &p->node[x];
+		if (c->kind == SCHED_COMM && !alone[x] && c->in > 0)
+			alone[x] = c->in + least[c->family] > most[c->family];
 	}
 	free(least);
 	free(ratio);

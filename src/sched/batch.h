@@ -16,7 +16,7 @@
 #include "sched/problem.h"
 
 /* Finds, for each family, the most bytes of the operands of a bucket within the limit. alone: by node;
- * receives true for comms that fit in no bucket with another. */
+ * receives true for comms that share a bucket with no other: none is independent (partner.h), or none fits. */
 void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *most, bool *alone);
 
 /* The least ns that the host spends on a comm that may be in a bucket: launches, or copies. */

@@ -54,10 +54,12 @@ static void find_times(struct last *l, int64_t limit)
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
-		l->host[x] = n->kind == SCHED_COMM ? 0
-		             : !is_in_family(l, x) ? sched_host_time(p, x)
-		             : wait[n->comm] == x  ? host[n->comm].both
-		                                   : 0;
+		bool first = n->comm != SCHED_NONE && wait[n->comm] == x; /* then its comm is issued, too */
+		l->host[x] = 0;
+		if (is_in_family(l, x))
+			l->host[x] = first ? host[n->comm].both : 0;
+		else if (n->kind != SCHED_COMM)
+			l->host[x] = sched_host_time(p, x) + (first ? sched_host_time(p, n->comm) : 0);
 		l->work += l->host[x];
 		if (n->kind != SCHED_COMM)
 			continue;

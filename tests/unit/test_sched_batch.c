@@ -107,6 +107,7 @@ static void sizes_hold(uint32_t seed)
 	struct sched_problem p;
 	struct sched_bucketed b;
 	uint32_t bucket[RANDOM_NODES];
+	uint32_t members[2] = {0};
 	bool alone[RANDOM_NODES];
 	int64_t bytes[2] = {0}, most[2];
 	test_problem(a, seed, RANDOM_NODES, &p);
@@ -115,15 +116,18 @@ static void sizes_hold(uint32_t seed)
 	for (uint32_t x = 0; x < p.n; x++) {
 		bool in = p.node[x].kind == SCHED_COMM && p.node[x].family != SCHED_NONE && test_draw(&r, 2);
 		bucket[x] = in ? p.node[x].family : SCHED_NONE;
-		if (in)
+		if (in) {
 			bytes[bucket[x]] += p.node[x].in;
+			members[bucket[x]]++;
+		}
 	}
 	if (sched_bucket(&p, bucket, 2, a, &b)) {
 		int64_t peak = sched_simulate(&b.p, test_original(a, &b.p), NULL).peak;
 		sched_batch_most(&p, peak, most, alone);
 		for (uint32_t x = 0; x < p.n; x++)
-			CHECK(bucket[x] == SCHED_NONE || !alone[x] || bytes[bucket[x]] == p.node[x].in);
-		CHECK(bytes[0] <= most[0] && bytes[1] <= most[1]);
+			CHECK(bucket[x] == SCHED_NONE || !alone[x] || members[bucket[x]] == 1);
+		for (unsigned f = 0; f < 2; f++)
+			CHECK(members[f] < 2 || bytes[f] <= most[f]);
 	}
 	arena_free(a);
 }
