@@ -68,7 +68,7 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 
 /* Returns the logical axis that is spread over devices without a split, if it is the only one; otherwise -1. */
 int infer_device_axis(const struct module *m, type_id operand);
-/* Returns the type of a tensor's block as a term of the sum along that axis: f32[2@x, 4] is f32[4] partial(x). 0: it
+/* Returns the type of the sum along that axis while it is pending: f32[2@x, 4] gives f32[4] partial(x). 0: the tensor
  * has no such axis. */
 type_id infer_device_terms(struct module *m, type_id operand);
 /* Return the type of a view. shard_by_stream: the operand's type with the stream split of `like`, also

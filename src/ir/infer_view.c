@@ -73,37 +73,29 @@ int infer_device_axis(const struct module *m, type_id operand)
 type_id infer_device_terms(struct module *m, type_id operand)
 {
 	int axis = infer_device_axis(m, operand);
-	type_id view = axis < 0 ? 0 : infer_select(m, operand, (unsigned)axis);
-	if (!view)
-		return 0;
-	const struct type t = m->type.at[view];
+	const struct type t = m->type.at[operand];
 	const struct domain d = m->domain.at[t.domain];
-	uint8_t mesh_axis = m->domain.at[m->type.at[operand].domain].axis[axis].mesh_axis;
 	struct domain_builder b;
-	domain_begin(&b);
-	for (unsigned a = 0; a < d.logical_n && !d.xform_n; a++) {
-		if (a == d.rank &&
-		    domain_add_axis(&b, AXIS_PARTIAL, expr_const(m, m->mesh.at[t.mesh].size[mesh_axis])) < 0)
-			return 0;
-		if (domain_add_axis(&b, (enum axis_kind)d.axis[a].kind, d.axis[a].extent) < 0)
-			return 0;
-	}
-	if (d.logical_n == d.rank &&
-	    domain_add_axis(&b, AXIS_PARTIAL, expr_const(m, m->mesh.at[t.mesh].size[mesh_axis])) < 0)
+	if (axis < 0 || d.xform_n)
 		return 0;
-	b.axis[d.rank].rf = 1;
-	b.axis[d.rank].reduce = REDUCE_SUM;
+	uint8_t mesh_axis = d.axis[axis].mesh_axis;
+	domain_begin(&b);
+	for (unsigned a = 0; a < d.rank; a++)
+		if ((int)a != axis)
+			domain_add_axis(&b, (enum axis_kind)d.axis[a].kind, d.axis[a].extent);
+	int term = domain_add_axis(&b, AXIS_PARTIAL, expr_const(m, m->mesh.at[t.mesh].size[mesh_axis]));
+	b.axis[term].rf = 1;
+	b.axis[term].reduce = REDUCE_SUM;
 	for (unsigned i = 0; i < b.loop_n; i++) {
-		unsigned a = b.loop[i];
-		const struct axis *from = a == d.rank ? NULL : &d.axis[a < d.rank ? a : a - 1];
-		enum axis_place place = from ? (enum axis_place)from->place : PLACE_MESH;
-		if (domain_parallelize(m, &b, i, place, &m->mesh.at[t.mesh],
-		                       from ? from->mesh_axis : mesh_axis))
+		const struct axis *from = i < (unsigned)axis ? &d.axis[i] : &d.axis[i + 1];
+		bool is_term = (int)i == term;
+		if (domain_parallelize(m, &b, i, is_term ? PLACE_MESH : (enum axis_place)from->place,
+		                       &m->mesh.at[t.mesh], is_term ? mesh_axis : from->mesh_axis))
 			return 0;
 	}
 	domain_parallel_to_front(&b);
 	domain_allocate_default(&b, false);
-	return d.xform_n ? 0 : type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, domain_finish(m, &b));
+	return type_make(m, t.dtype, MEMORY_GLOBAL, t.mesh, domain_finish(m, &b));
 }
 
 type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)

@@ -103,23 +103,22 @@ static void walk_unit(struct walk *w, op_id op)
 	vec_push(&w->out->unit, op);
 }
 
-/* Returns true if a select is the view that the reader of the next statement makes. */
+/* Returns true if a statement is the sum that the reader of the next statement makes. */
 static bool is_term(struct module *m, op_id op)
 {
 	const struct op *o = &m->op.at[op];
 	op_id next = o->next;
-	if (o->kind != OP_SELECT || !o->def_n || !next || !(op_traits(m, next) & TRAIT_REDUCES) ||
+	if (o->kind != OP_SUM || !o->def_n || !next || !(op_traits(m, next) & TRAIT_REDUCES) ||
 	    !(m->op.at[next].flags & OP_ASYNC) || op_read(m, next, 0) != op_result(m, op, 0))
 		return false;
 	value_id from = op_read(m, op, 0), v = op_result(m, op, 0), to = op_result(m, next, 0);
-	int64_t index, axis = infer_device_axis(m, m->value.at[from].type);
-	return axis >= 0 && op_attr_int(m, op, "axis", 0) == axis && !m->value.at[v].name && to &&
-	       value_domain(m, to)->rank == value_domain(m, v)->rank && m->attrs.at[o->attrs].n == 1 &&
-	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
-	       m->value.at[v].type == infer_device_terms(m, m->value.at[from].type);
+	int64_t axis = infer_device_axis(m, m->value.at[from].type);
+	return axis >= 0 && op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
+	       !m->value.at[v].name && to && value_domain(m, to)->rank == value_domain(m, v)->rank &&
+	       m->value.at[v].type == infer_reduce_axes(m, op, infer_device_terms(m, m->value.at[from].type));
 }
 
-/* Finds the views that are not printed: those that one statement uses. */
+/* Finds the sums that are not printed: those that one statement uses. */
 static void find_terms(struct module *m, struct print_order *o)
 {
 	uint32_t *uses = NULL;
@@ -149,7 +148,7 @@ static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
 	const struct op *o = &m->op.at[op];
-	if (o->kind == OP_SELECT && o->def_n && w->out->term[op_result(m, op, 0)]) {
+	if (o->kind == OP_SUM && o->def_n && w->out->term[op_result(m, op, 0)]) {
 		vec_push(&w->term, op_result(m, op, 0));
 		return;
 	}
@@ -277,7 +276,7 @@ static bool names_the_ones_before(const struct module *m, const struct print_ord
 
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op)
 {
-	if (m->op.at[op].kind == OP_SELECT && m->op.at[op].def_n && o->term[op_result(m, op, 0)])
+	if (m->op.at[op].kind == OP_SUM && m->op.at[op].def_n && o->term[op_result(m, op, 0)])
 		return true;
 	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
 		return false;

@@ -20,9 +20,8 @@ struct print_order {
 	VEC(op_id) loop;
 	VEC(op_id) unit;    /* units, whose texts follow the body */
 	uint64_t *selected; /* by value: bit set of the logical axes that a select names */
-	uint8_t *
-	    term; /* by value: it is a block viewed as a term of the sum over devices, and is not printed: the
-	                   Communication after it prints the whole tensor */
+	/* by value: a sum along a device axis whose operand the next Communication prints; not printed itself */
+	uint8_t *term;
 	uint8_t *posts; /* by op, for transfers: number of posts of this transfer alone (2: two or more) */
 	uint8_t *flags; /* by op: PRINT_POSTED, … */
 	VEC(uint8_t)
@@ -43,7 +42,7 @@ void print_order_free(struct print_order *o);
 
 /* Returns the value that is printed for an operand: see `term`. */
 value_id print_order_operand(const struct module *m, const struct print_order *o, value_id v);
-/* Returns true if a statement is not printed: the view of a term, or a send or receive that is printed only
+/* Returns true if a statement is not printed: the sum of a term, or a send or receive that is printed only
  * where another statement announces or posts it. Parsing then puts the statement back to its place. */
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op);
 /* Returns true if a loop's kind differs from the kind that its body implies. The body of a stream loop

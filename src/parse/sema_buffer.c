@@ -150,7 +150,12 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
 	if (from && axis && k < 0)
 		nv_refuse(r, E_AXIS_ATTRIBUTE, axis, "this is no logical axis of the tensor");
-	scalar_id at_index = index ? nv_scalar(r, index) : 0;
+	bool alone = select && k >= 0 && *ast_text(s->a, axis) == 'b' &&
+	             expr_is_one(s->m, value_domain(s->m, from)->axis[k].extent);
+	/* every index of a broadcast axis is its only element */
+	scalar_id at_index = alone   ? ir_scalar_expr(s->m, expr_const(s->m, 0))
+	                     : index ? nv_scalar(r, index)
+	                             : 0;
 	if (!from || !at_index || (select && k < 0)) {
 		nv_define(r, t, ast_at(s->a, target)->at); /* so that uses of the result are not errors,
 		                                              too */

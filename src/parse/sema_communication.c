@@ -91,7 +91,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
  *
  *     Communication 1 (type=Allreduce, input=T0[ideviceIdx.x0{2}, iS1{4}], output=T1[rS2{2}, iS3{4}])
  *
- * Then it is a view of the tensor's block, a term of the sum. The printer leaves the view out. */
+ * Then it is the sum along that axis, pending over the devices. The printer leaves that statement out. */
 static value_id reduced_operand(struct nv_reader *r, ast_id comm, enum op_kind kind, value_id from,
                                 type_id result)
 {
@@ -104,12 +104,14 @@ static value_id reduced_operand(struct nv_reader *r, ast_id comm, enum op_kind k
 	if (!type)
 		return from;
 	value_id v = ir_value_new(m, type, 0, ast_at(r->s->a, comm)->at);
-	scalar_id zero = ir_scalar_expr(m, expr_const(m, 0));
-	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}, {ROLE_SCALAR, zero}};
-	op_id op = ir_op_new(m, OP_SELECT, ast_at(r->s->a, comm)->at, use, 3);
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}};
+	op_id op = ir_op_new(m, OP_SUM, ast_at(r->s->a, comm)->at, use, 2);
 	struct attr a = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
 	nv_append(r, op);
-	nv_op(r, op)->attrs = ir_attrs_with(m, 0, &a);
+	attrs_id attrs = ir_attrs_with(m, 0, &a);
+	nv_op(r, op)->attrs = attrs;
+	type = infer_reduce_axes(m, op, type);
+	m->value.at[v].type = type;
 	return v;
 }
 
