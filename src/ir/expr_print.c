@@ -40,7 +40,7 @@ static void print_leaf(const struct module *m, const struct expr *x, bool nvfuse
 	}
 	case EXPR_INDEX: {
 		const struct index *i = &m->index.at[x->k];
-		if (nvfuser || !i->name)
+		if (!i->name || (nvfuser && !i->by_name))
 			buf_printf(out, "i%d", (int)i->number);
 		else
 			print_name(m, i->name, out);

@@ -114,6 +114,7 @@ struct param {
 struct index {          /* a loop's index */
 	name_id name;   /* 0: unnamed, prints as iN */
 	int32_t number; /* -1: not allotted */
+	bool by_name;   /* nvFuser's surface prints the name; set by print_order_make */
 };
 
 struct handle { /* a stream handle */

@@ -491,10 +491,17 @@ static void put_op(struct nvfuser *p, op_id op, unsigned level)
 	if (o->kind == OP_FOR) {
 		buf_puts(p->out, "FOR ");
 		expr_print_nvfuser(p->m, expr_index(p->m, p->m->region.at[o->region].index), p->out);
-		buf_puts(p->out, " from ");
-		expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 0), p->out);
-		buf_puts(p->out, " to ");
-		expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 1), p->out);
+		value_id v;
+		unsigned axis;
+		if (print_order_loop_axis(p->m, op, &v, &axis)) {
+			buf_puts(p->out, " in ");
+			nvfuser_axis(p, v, axis);
+		} else {
+			buf_puts(p->out, " from ");
+			expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 0), p->out);
+			buf_puts(p->out, " to ");
+			expr_print_nvfuser(p->m, op_scalar_expr(p->m, op, 1), p->out);
+		}
 		buf_puts(p->out, ":\n");
 		put_region(p, o->region, level + 1);
 		return;

@@ -4,6 +4,7 @@
 #include "ir/expr.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
+#include <string.h>
 
 struct walk {
 	struct module *m;
@@ -144,6 +145,60 @@ value_id print_order_operand(const struct module *m, const struct print_order *o
 	return o->term[v] ? op_read(m, m->value.at[v].def, 0) : v;
 }
 
+/* Finds the stream axis that a statement of a region selects by the loop's index. */
+static bool find_selected(struct module *m, region_id region, index_id index, expr_id extent, value_id *v,
+                          unsigned *axis)
+{
+	region_each (m, op, region) {
+		for (region_id r = m->op.at[op].region; r; r = m->region.at[r].sibling)
+			if (find_selected(m, r, index, extent, v, axis))
+				return true;
+		if (m->op.at[op].kind != OP_SELECT || op_scalar_expr(m, op, 0) != expr_index(m, index))
+			continue;
+		value_id from = op_read(m, op, 0);
+		op_id def = m->value.at[from].def;
+		int64_t a = op_attr_int(m, op, "axis", -1);
+		if (!def || m->op.at[def].kind != OP_ALLOCATE) /* nvFuser names an axis that the loop fills */
+			continue;
+		const struct domain *d = value_domain(m, from);
+		if (a < 0 || a >= d->rank || d->axis[a].place != PLACE_STREAM || d->axis[a].extent != extent)
+			continue;
+		*v = from;
+		*axis = (unsigned)a;
+		return true;
+	}
+	return false;
+}
+
+static bool is_named_by_nvfuser(const struct module *m, index_id index)
+{
+	const char *name = m->index.at[index].name ? names_text(m->names, m->index.at[index].name) : "";
+	return !strcmp(name, "streamIdx") || !strcmp(name, "StreamIdx");
+}
+
+bool print_order_loop_axis(struct module *m, op_id loop, value_id *v, unsigned *axis)
+{
+	index_id index = m->region.at[m->op.at[loop].region].index;
+	expr_id stop = op_scalar_expr(m, loop, 1);
+	int64_t start;
+	if (!(m->op.at[loop].flags & OP_STREAM_LOOP) || !is_named_by_nvfuser(m, index) ||
+	    !expr_is_const(m, op_scalar_expr(m, loop, 0), &start) || start != 0)
+		return false;
+	for (op_id outer = m->region.at[m->op.at[loop].parent].owner; outer;
+	     outer = m->region.at[m->op.at[outer].parent].owner)
+		if (m->op.at[outer].kind == OP_FOR &&
+		    is_named_by_nvfuser(m, m->region.at[m->op.at[outer].region].index))
+			return false;
+	for (op_id op = loop; op; op = m->op.at[op].next) { /* nvFuser's first loop only synchronizes */
+		if (m->op.at[op].kind != OP_FOR || op_scalar_expr(m, op, 1) != stop)
+			continue;
+		region_id body = m->op.at[op].region;
+		if (find_selected(m, body, m->region.at[body].index, stop, v, axis))
+			return true;
+	}
+	return false;
+}
+
 static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
@@ -156,7 +211,11 @@ static void walk_op(struct walk *w, op_id op)
 		walk_statement(w, op);
 	if (o->kind == OP_FOR) {
 		vec_push(&w->out->loop, op);
-		walk_index(w, m->region.at[o->region].index);
+		index_id index = m->region.at[o->region].index;
+		value_id v;
+		unsigned axis;
+		m->index.at[index].by_name = print_order_loop_axis(m, op, &v, &axis);
+		walk_index(w, index);
 	}
 	/* the results of a statement are printed first, except for Communications */
 	bool results_first = !(o->flags & OP_ASYNC);

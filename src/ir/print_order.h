@@ -48,6 +48,9 @@ bool print_order_elides(const struct module *m, const struct print_order *o, op_
 /* Returns true if a loop's kind differs from the kind that its body implies. The body of a stream loop
  * begins with SetCurrentStream of its index. */
 bool print_order_loop_kind_stated(const struct module *m, op_id loop);
+/* Finds the axis of `FOR streamIdx in istreamIdx3{8}:`, which nvFuser prints. Returns false if the loop prints its
+ * bounds. */
+bool print_order_loop_axis(struct module *m, op_id loop, value_id *v, unsigned *axis);
 /* Returns true if the body of a loop implies a stream-parallel loop. */
 bool print_order_loop_is_stream(const struct module *m, op_id loop);
 

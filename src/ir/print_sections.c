@@ -381,7 +381,7 @@ static void put_names(struct lines *l)
 		if (!(o->scalar.at[i] & PRINT_ORDER_INDEX))
 			continue;
 		const struct index *x = &m->index.at[o->scalar.at[i] & ~PRINT_ORDER_INDEX];
-		if (!ir_is_default_name(m, x->name, 'i', x->number) && x->number != last)
+		if (!x->by_name && !ir_is_default_name(m, x->name, 'i', x->number) && x->number != last)
 			put_name_line(l, "i", x->number, x->name);
 		last = x->number;
 	}
@@ -425,7 +425,8 @@ static void put_loops(struct lines *l)
 	struct module *m = l->p->m;
 	for (uint32_t i = 0; i < l->p->order.loop.n; i++) {
 		const struct op *o = &m->op.at[l->p->order.loop.at[i]];
-		if (!print_order_loop_kind_stated(m, l->p->order.loop.at[i]))
+		if (m->index.at[m->region.at[o->region].index].by_name ||
+		    !print_order_loop_kind_stated(m, l->p->order.loop.at[i]))
 			continue;
 		int32_t number = m->index.at[m->region.at[o->region].index].number;
 		buf_printf(line(l), "loop i%d %s\n", (int)number,
