@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double inflates[] = {1, 0.6, 1.5, 0.3}, factors[] = {1.05, 1, 1.15};
+static const double inflates[] = {1, 1.5}, factors[] = {1.05, 1};
 static const double shares[] = {1, 1.5, 0.5, 0.25, 0, 0.75, 0.125}; /* 0: memory does not count */
 static const struct {
 	double span, pack;

@@ -70,7 +70,8 @@ static uint32_t *find_slot(const struct exact *e, uint64_t done)
 static void issue(struct exact *e, struct state *s, const int64_t *time, uint32_t x)
 {
 	const struct sched_node *n = &e->p->node[x];
-	memcpy(e->next, time, sizeof *time * e->width);
+	for (uint32_t i = 0; i < e->width; i++)
+		e->next[i] = time[i];
 	if (n->kind == SCHED_COMM) {
 		int64_t *lane = &e->next[n->lane], begin = s->now > *lane ? s->now : *lane;
 		*lane = e->next[e->number[x]] = begin + n->time + e->p->launch;

@@ -186,7 +186,7 @@ static void vary_and_search(struct scheduler *s)
 	static const struct sched_improve_options improve = {.changes = 50, .steps = 300, .seed = 1};
 	find_sizes(s, 2);
 	s->start_most = SCHED_STARTS;
-	for (unsigned round = 0; round < 4 && sched_vary(s, true); round++)
+	for (unsigned round = 0; round < 2 && sched_vary(s, true); round++)
 		;
 	s->solved = sched_small(s, 20000);
 	if (s->solved)
