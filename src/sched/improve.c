@@ -11,8 +11,9 @@
 #include <string.h>
 
 enum {
-	CHANGES = 3, /* most changes of buckets at once */
-	DRAWS = 6,   /* draws of a sink whose work may fill a stall */
+	CHANGES = 3,             /* most changes of buckets at once */
+	MOST_CARRIED = 30000000, /* nodes in all changes; a large problem gets fewer changes */
+	DRAWS = 6,               /* draws of a sink whose work may fill a stall */
 };
 
 /* Ranks sources by the time when they are needed, other comms by the time when they are made. */
@@ -190,7 +191,8 @@ bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
 	int64_t before = s->best.schedule.result.runtime;
 	bool read = false;
 	i.score = find_score(&i, &i.now);
-	for (uint32_t k = 0; k < o->changes && s->best.schedule.result.runtime > s->bound; k++) {
+	uint32_t most = MOST_CARRIED / (s->p->n + 1), changes = o->changes < most ? o->changes : most;
+	for (uint32_t k = 0; k < changes && s->best.schedule.result.runtime > s->bound; k++) {
 		if (!read) {
 			arena_free(rows);
 			rows = arena_new();

@@ -19,6 +19,8 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 	return sched_list(p, role, &o, order);
 }
 
+enum { MOST_LISTED = 10000000 }; /* nodes in all list schedules; a large problem gets fewer plans */
+
 /* Keeps the trial among the starts if it is one of the shortest. There is one start for the same buckets. */
 static void offer_start(struct scheduler *s, struct trial *t)
 {
@@ -190,7 +192,8 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
 	t->bucket_n = bucket_n;
 	t->hash = hash_buckets(s, made->bucket);
-	bool made_order = is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below &&
+	bool made_order = s->plans <= MOST_LISTED / (s->p->n + 1) && is_new(s, plan, t->hash) &&
+	                  least_with(s, made->bucket, bucket_n) < below &&
 	                  sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
 	if (made_order) {
 		const uint8_t *role = sched_roles(&made->b.p, made->arena);

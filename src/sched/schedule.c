@@ -276,12 +276,20 @@ static void schedule_with(const struct sched_problem *p, const struct sched_opti
 	close_scheduler(&s);
 }
 
+/* Returns the lower bound, or 0 if finding it would take longer than the plans of the effort. */
+static int64_t find_bound(const struct sched_problem *p, const struct sched_options *o, bool bucket)
+{
+	return o->effort > 1 ? sched_bound_within(p, bucket, o->limit).runtime : 0;
+}
+
 /* Schedules with buckets and, if that could be better, without. */
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
                             struct sched_schedule *out)
 {
-	schedule_with(p, o, o->bucket, sched_bound_within(p, o->bucket, o->limit).runtime, out);
-	int64_t bound = o->bucket ? sched_bound_within(p, false, o->limit).runtime : INT64_MAX;
+	schedule_with(p, o, o->bucket, find_bound(p, o, o->bucket), out);
+	if (!o->bucket || !o->effort)
+		return;
+	int64_t bound = find_bound(p, o, false);
 	if (out->result.runtime <= bound)
 		return;
 	struct sched_schedule alone;
