@@ -90,14 +90,14 @@ enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main
 	    .rank = -1, .size = options->np, .timeout_ms = options->timeout_ms, .host = host};
 	struct rt_shared *s = rt_shared_new(&launcher, options->np);
 	if (!s)
-		return STATUS_INTERNAL;
+		return STATUS_DIAGNOSTICS;
 	launcher.board = s->board;
 	int memory = memfd_create("hirc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	pid_t *pid = mem_zalloc((size_t)options->np * sizeof *pid);
 	/* it grows with each share */
 	if (memory < 0 || fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
 		rt_job_error(&launcher, "memfd_create: %s", strerror(errno));
-		rt_job_fail(&launcher, STATUS_INTERNAL);
+		rt_job_fail(&launcher, STATUS_DIAGNOSTICS);
 	}
 	struct rt_launcher l = {.job = &launcher, .shared = s, .pid = pid, .n = options->np};
 	fflush(NULL);
@@ -117,7 +117,7 @@ enum status rt_launch_fork(const struct rt_launch_options *options, rt_rank_main
 		}
 		if (pid[r] < 0) {
 			rt_job_error(&launcher, "cannot start rank %d: fork: %s", r, strerror(errno));
-			rt_job_fail(&launcher, STATUS_INTERNAL);
+			rt_job_fail(&launcher, STATUS_DIAGNOSTICS);
 			break;
 		}
 	}

@@ -142,7 +142,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 	struct rt_job launcher = {.rank = -1, .size = np, .timeout_ms = options->timeout_ms, .host = host};
 	struct rt_shared *s = rt_shared_new(&launcher, np);
 	if (!s)
-		return STATUS_INTERNAL;
+		return STATUS_DIAGNOSTICS;
 	launcher.board = s->board;
 	rt_signals_begin(s->board, -1);
 	struct rt_bell ended = {0};
@@ -161,7 +161,7 @@ enum status rt_launch_thread(const struct rt_launch_options *options, rt_rank_ma
 		if (error) {
 			rt_job_error(&launcher, "cannot start rank %d: pthread_create: %s", r,
 			             strerror(error));
-			rt_job_fail(&launcher, STATUS_INTERNAL);
+			rt_job_fail(&launcher, STATUS_DIAGNOSTICS);
 			break;
 		}
 		t->started = true;

@@ -241,7 +241,7 @@ enum status rt_launch_turns(const struct rt_turns_options *o, int (*rank_main)(s
 		if (error && started == r) {
 			rt_job_error(&launcher, "cannot start rank %d: pthread_create: %s", r,
 			             strerror(error));
-			rt_job_fail(&launcher, STATUS_INTERNAL);
+			rt_job_fail(&launcher, STATUS_DIAGNOSTICS);
 		}
 		own->ended = error != 0;
 	}

@@ -204,7 +204,7 @@ static bool lane_start(struct lane_engine *e, pthread_t *thread, void *(*lane)(v
 	if (!error)
 		return true;
 	rt_job_error(e->base.job, "cannot start a lane: pthread_create: %s", strerror(error));
-	rt_job_fail(e->base.job, STATUS_INTERNAL);
+	rt_job_fail(e->base.job, STATUS_DIAGNOSTICS);
 	return false;
 }
 

@@ -152,7 +152,7 @@ static void test_lacks(void)
 	          "memory\n"));
 	failing = FILES;
 	launch_captured(RT_BOOT_FORK, 2, 5000, barrier_main, NULL, &c);
-	CHECK_EQ(c.status, STATUS_INTERNAL);
+	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
 	CHECK(has(c.text, "error: memfd_create: Too many open files in system\n"));
 	launch_captured(RT_BOOT_THREAD, 2, 5000, barrier_main, NULL, &c);
 	CHECK_EQ(c.status, STATUS_DIAGNOSTICS);
