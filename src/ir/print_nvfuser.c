@@ -226,6 +226,8 @@ static void put_call(struct nvfuser *p, op_id op)
 	bool collective = info->traits & TRAIT_COLLECTIVE, external = o->kind == OP_EXTERN;
 	const struct attr *callee = external ? op_attr(p->m, op, "callee") : NULL;
 	unsigned n = 0, scalars = 0;
+	if (nvfuser_spelling(p, op))
+		return;
 	if (external) {
 		buf_puts(p->out, "extern ");
 		spelling_put_string(p->out, callee ? names_text(p->m->names, callee->u.name) : "");

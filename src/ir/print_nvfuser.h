@@ -54,6 +54,9 @@ void nvfuser_select(struct nvfuser *p, op_id op, unsigned level);
 void nvfuser_shard_by_stream(struct nvfuser *p, op_id op);
 void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
 
+/* Prints an operation in nvFuser's own spelling, without its result. Returns false if it has none. */
+bool nvfuser_spelling(struct nvfuser *p, op_id op);
+
 /* Prints the sections after the container. */
 void nvfuser_sections(struct nvfuser *p);
 

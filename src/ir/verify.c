@@ -279,9 +279,12 @@ static bool is_local_set(const struct module *m, op_id op)
 	return true;
 }
 
+/* Returns true if the body begins with SetCurrentStream; nvFuser may put GetCurrentStream before it. */
 static bool sets_streams(const struct module *m, op_id loop)
 {
 	op_id first = m->region.at[m->op.at[loop].region].first;
+	while (first && m->op.at[first].kind == OP_GET_CURRENT_STREAM)
+		first = m->op.at[first].next;
 	return first && m->op.at[first].kind == OP_SET_CURRENT_STREAM;
 }
 

@@ -165,6 +165,8 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 
 /* ---- sema_buffer.c */
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
+/* Makes buffers of the outputs that a loop or condition defines. nvFuser prints no ALLOCATE for them. */
+void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);

@@ -7,6 +7,7 @@
 #include "ir/infer.h"
 #include "ir/number.h"
 #include "parse/nvfuser.h"
+#include "parse/shape.h"
 #include <string.h>
 
 static bool is_true(struct nv_reader *r, ast_id call, const char *key)
@@ -45,6 +46,43 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 	op_id op = ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_DEF, v}, 1);
 	nv_append(r, op);
 	nv_op(r, op)->attrs = attrs;
+}
+
+/* Returns true if a statement in the tree defines the tensor. */
+static bool defines(struct nv_reader *r, ast_id tree, name_id name)
+{
+	struct ast *a = r->s->a;
+	ast_id stmt = shape_expand(a, tree);
+	uint8_t kind = ast_at(a, stmt)->kind;
+	ast_id output = 0;
+	if (kind == AST_DEF) {
+		ast_each (a, target, ast_at(a, stmt)->first)
+			if (nv_is(r, target, AST_TENSOR) && ast_at(a, target)->name == name)
+				return true;
+		return false;
+	}
+	if (kind == AST_DO && nv_is(r, ast_at(a, stmt)->first, AST_COMM))
+		output = nv_key(r, ast_at(a, stmt)->first, "output");
+	if (output)
+		return ast_at(a, output)->name == name;
+	if (kind == AST_FOR || kind == AST_IF || kind == AST_BLOCK)
+		ast_each (a, child, stmt)
+			if (defines(r, child, name))
+				return true;
+	return false;
+}
+
+void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
+{
+	struct sema *s = r->s;
+	for (uint32_t i = 0; i < r->tensor.n && s->region == s->m->body; i++) {
+		struct nv_tensor *t = &r->tensor.at[i];
+		if (!t->output || t->value || !defines(r, stmt, t->name))
+			continue;
+		value_id v = nv_define(r, t, ast_at(s->a, stmt)->at);
+		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
+		                       &(struct ir_use){ROLE_DEF, v}, 1));
+	}
 }
 
 void nv_deallocate(struct nv_reader *r, ast_id stmt)
