@@ -135,7 +135,7 @@ static void put_communication(struct nvfuser *p, op_id op)
 	buf_puts(p->out, "input=");
 	nvfuser_tensor(p, print_order_operand(p->m, &p->order, op_read(p->m, op, 0)));
 	buf_puts(p->out, ", output=");
-	nvfuser_tensor(p, op_result(p->m, op, 0));
+	nvfuser_tensor(p, print_order_operand(p->m, &p->order, op_result(p->m, op, 0)));
 	buf_puts(p->out, ", ");
 	put_backend(p, op);
 }

@@ -119,12 +119,37 @@ static bool is_term(struct module *m, op_id op)
 	       m->value.at[v].type == infer_reduce_axes(m, op, infer_device_terms(m, m->value.at[from].type));
 }
 
+/* Returns true if a select is the view of the root's block that the reader of the statement after the next makes. */
+static bool is_root_block(struct module *m, op_id op)
+{
+	const struct op *o = &m->op.at[op];
+	op_id sum = o->next, reduce = sum ? m->op.at[sum].next : 0;
+	if (o->kind != OP_SELECT || !o->def_n || !reduce || m->op.at[reduce].kind != OP_REDUCE ||
+	    !is_term(m, sum))
+		return false;
+	value_id from = op_read(m, op, 0), v = op_result(m, op, 0);
+	int64_t index, axis = infer_device_axis(m, m->value.at[from].type);
+	return axis >= 0 && op_write(m, reduce, 0) == v && !m->value.at[v].name &&
+	       op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
+	       op_attr_int(m, sum, "axis", -1) == axis &&
+	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
+	       m->value.at[v].type == infer_select(m, m->value.at[from].type, (unsigned)axis);
+}
+
+/* Returns true if a statement defines a value that is not printed. */
+static bool makes_term(const struct module *m, const struct print_order *o, op_id op)
+{
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	return (kind == OP_SUM || kind == OP_SELECT) && m->op.at[op].def_n && o->term[op_result(m, op, 0)];
+}
+
 /* Finds the sums that are not printed: those that one statement uses. */
 static void find_terms(struct module *m, struct print_order *o)
 {
 	uint32_t *uses = NULL;
 	for (op_id op = 1; op < m->op.n; op++)
-		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) && is_term(m, op)) {
+		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) &&
+		    (is_term(m, op) || is_root_block(m, op))) {
 			uses = uses ? uses : mem_zalloc(sizeof *uses * m->value.n);
 			o->term[op_result(m, op, 0)] = 1;
 		}
@@ -133,7 +158,7 @@ static void find_terms(struct module *m, struct print_order *o)
 			continue;
 		for (unsigned i = 0; i < m->op.at[op].operand_n; i++) {
 			const struct operand *p = ir_operand(m, op, i);
-			if (p->role == ROLE_READ && ++uses[p->id] > 1)
+			if ((p->role == ROLE_READ || p->role == ROLE_WRITE) && ++uses[p->id] > 1)
 				o->term[p->id] = 0;
 		}
 	}
@@ -203,7 +228,7 @@ static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
 	const struct op *o = &m->op.at[op];
-	if (o->kind == OP_SUM && o->def_n && w->out->term[op_result(m, op, 0)]) {
+	if (makes_term(m, w->out, op)) {
 		vec_push(&w->term, op_result(m, op, 0));
 		return;
 	}
@@ -335,7 +360,7 @@ static bool names_the_ones_before(const struct module *m, const struct print_ord
 
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op)
 {
-	if (m->op.at[op].kind == OP_SUM && m->op.at[op].def_n && o->term[op_result(m, op, 0)])
+	if (makes_term(m, o, op))
 		return true;
 	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
 		return false;

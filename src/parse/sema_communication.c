@@ -115,6 +115,32 @@ static value_id reduced_operand(struct nv_reader *r, ast_id comm, enum op_kind k
 	return v;
 }
 
+/* Returns the result of a Reduce. If operand and result are spread over devices without a split, the root writes its
+ * block of the result: a view, which the printer leaves out, too. */
+static value_id root_block(struct nv_reader *r, ast_id comm, value_id from, value_id result)
+{
+	struct module *m = r->s->m;
+	uint32_t at = ast_at(r->s->a, comm)->at;
+	type_id whole = m->value.at[result].type;
+	int axis = infer_device_axis(m, whole);
+	if (axis < 0 || infer_device_axis(m, m->value.at[from].type) != axis ||
+	    value_domain(m, from)->rank != value_domain(m, result)->rank ||
+	    !infer_device_terms(m, m->value.at[from].type))
+		return result;
+	type_id type = infer_select(m, whole, (unsigned)axis);
+	if (!type)
+		return result;
+	value_id v = ir_value_new(m, type, 0, at);
+	scalar_id zero = ir_scalar_expr(m, expr_const(m, 0));
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, result}, {ROLE_SCALAR, zero}};
+	op_id op = ir_op_new(m, OP_SELECT, at, use, 3);
+	struct attr a = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
+	nv_append(r, op);
+	attrs_id attrs = ir_attrs_with(m, 0, &a);
+	nv_op(r, op)->attrs = attrs;
+	return v;
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -141,6 +167,8 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	team_id members = 0;
 	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
 		return;
+	if (kind == OP_REDUCE && bound)
+		bound = root_block(r, comm, from, bound);
 	from = reduced_operand(r, comm, kind, from, bound ? s->m->value.at[bound].type : t->type);
 	use[n++] = (struct ir_use){ROLE_READ, from};
 	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
