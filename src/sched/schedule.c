@@ -219,6 +219,8 @@ void sched_schedule_free(struct sched_schedule *s)
 	arena_free(s->arena);
 }
 
+enum { FEW_LAUNCHES = 64 }; /* of a small problem, a part of the work is hardly one launch */
+
 static void open_scheduler(struct scheduler *s, const struct sched_problem *p, const struct sched_options *o,
                            bool bucket)
 {
@@ -256,10 +258,12 @@ static void schedule_with(const struct sched_problem *p, const struct sched_opti
                           int64_t bound, struct sched_schedule *out)
 {
 	struct scheduler s;
-	struct plan plan = {.inflate = 1, .share = 1, .pack = 1, .prefetch = 50000000, .urgent = 5000000};
+	struct plan plan = {.inflate = 1, .share = 1, .pack = 1};
 	open_scheduler(&s, p, o, bucket);
 	s.bound = bound;
 	plan.window = 4 * s.inner;
+	plan.prefetch = s.work / 4 + FEW_LAUNCHES * p->launch;
+	plan.urgent = s.work / 40 + FEW_LAUNCHES * p->launch;
 	find_sizes(&s, 1);
 	find_sources(&s, &plan);
 	s.inflate = inflated(&s);
