@@ -443,7 +443,8 @@ static bool check_roundtrip(struct diag *d, struct module *m, bool nvfuser, cons
 {
 	static const char *const surface[] = {"concise", "nvFuser"};
 	struct buf text = {0};
-	struct sema_options options = {.np = o->np};
+	struct sema_options options = {.np = o->np,
+	                               .paired = PAIRED_HALVES}; /* the default, without its warning */
 	print_as(m, nvfuser, &text);
 	struct source *s =
 	    source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
@@ -561,7 +562,8 @@ static bool uses_define(const struct module *m)
 
 struct sema_options compile_sema_options(const struct compile_options *o)
 {
-	return (struct sema_options){.define = o->define.at, .define_n = o->define.n, .np = o->np, .paired = o->paired};
+	return (struct sema_options){
+	    .define = o->define.at, .define_n = o->define.n, .np = o->np, .paired = o->paired};
 }
 
 enum status compile_finish(struct diag *d, struct module *m, struct compile_options *o, bool passes)
