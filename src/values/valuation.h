@@ -229,6 +229,7 @@ struct reshard_sides {
 	int32_t gives_to;   /* its position along the axes along which the result is pending, too */
 	int32_t takes_from; /* it takes parts of this position; -1: it takes nothing */
 	uint32_t parts;     /* number of parts of the ended sums */
+	bool begins;        /* the result is pending where the operand is not: no Communications do this */
 };
 void value_reshard_sides(const struct module *m, op_id op, uint32_t rank, struct reshard_sides *out);
 

@@ -448,7 +448,7 @@ void value_exchange_reshard(struct valuation *v, struct value_meeting *m)
 	for (unsigned k = 0; k < m->n; k++)
 		value_reshard_sides(v->m, op, m->party[k].rank, &side[k]);
 	x.givers = side->parts;
-	const bool known = find_order(&x) && !x.flat;
+	const bool known = find_order(&x) && !x.flat && !side[0].begins;
 	for (unsigned to = 0; to < m->n && known; to++) {
 		struct contents all = {0}, cover = {0};
 		bool first = side[to].takes_from >= 0;

@@ -74,6 +74,7 @@ void value_reshard_sides(const struct module *m, op_id op, uint32_t rank, struct
 	    .gives_to = m->type.at[from].mesh ? position_along(of, rank, kept) : 0,
 	    .takes_from = m->type.at[to].mesh ? position_along(in, rank, kept) : 0,
 	    .parts = 1,
+	    .begins = pending_axes(m, to) & ~pending_axes(m, from),
 	};
 	for (unsigned a = 0; m->type.at[from].mesh && a < of->rank; a++)
 		if (ended >> a & 1)

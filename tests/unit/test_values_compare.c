@@ -96,10 +96,47 @@ static void test_other_mesh(void)
 	CHECK_EQ(compare(STAGES("neg(x)"), source, 4), VALUES_DIFFERS);
 }
 
+/* No pass lowers a set that begins a sum, so nothing is known of its result. */
+static void test_begins_sum(void)
+{
+	const char *source = "mesh ring(x = 2)\n"
+	                     "program p on ring {\n"
+	                     "  input X: f32[8]\n"
+	                     "  output Y: f32[8] = set(X)\n"
+	                     "}\n";
+	CHECK_EQ(compare("mesh ring(x = 2)\n"
+	                 "program p on ring {\n"
+	                 "  input X: f32[8@stream(2)]\n"
+	                 "  output Y: f32[8@stream(2)] = allocate()\n"
+	                 "  for i in 0..2 parallel(stream) {\n"
+	                 "    a = shard_by_stream(X, i)\n"
+	                 "    P: f32[8@stream(2)] partial(x) = set(a)\n"
+	                 "    y = shard_by_stream(Y, i)\n"
+	                 "    y <- set(P)\n"
+	                 "  }\n"
+	                 "}\n",
+	                 source, 2),
+	         VALUES_COMPUTES); /* as one rank, of all elements */
+	CHECK_EQ(compare("mesh ring(x = 2)\n"
+	                 "program p on ring {\n"
+	                 "  input X: f32[8]\n"
+	                 "  output Y: f32[8@swizzle1d(x)] = allocate()\n"
+	                 "  for i in 0..2 parallel(stream) {\n"
+	                 "    a: f32[8@swizzle1d(x)] = shard_by_stream(X, i)\n"
+	                 "    P: f32[8@swizzle1d(x)] partial(x) = set(a)\n"
+	                 "    y = shard_by_stream(Y, i)\n"
+	                 "    y <- set(P)\n"
+	                 "  }\n"
+	                 "}\n",
+	                 source, 2),
+	         VALUES_NOT_RELATED);
+}
+
 int main(void)
 {
 	test_gather_in_steps();
 	test_sum_in_steps();
 	test_other_mesh();
+	test_begins_sum();
 	return check_result();
 }
