@@ -28,8 +28,8 @@ TIMEOUT = 15
 GRACE = 5  # seconds in which processes of an ended job leave
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGSEGV]
 CRASHES = [128 + signal.SIGSEGV, 128 + signal.SIGABRT, 128 + signal.SIGBUS, 70, 3]
-# Open MPI's own files, which it leaves where mpirun was killed.
-OF_MPI = re.compile(r"vader_segment|ompi|sm_segment|pmix|prterun")
+# Files of other programs: Open MPI's, and of the compiler that the mock's NVRTC runs. They stay where these are killed.
+OF_OTHERS = re.compile(r"vader_segment|ompi|sm_segment|pmix|prterun|^cc\w{6}\.")
 TOKEN = "HIRC_SOAK"
 
 
@@ -168,9 +168,9 @@ class Soak:
             except ProcessLookupError:
                 pass
         now = set(os.listdir("/dev/shm"))
-        shared = [name for name in now - self.shared if not OF_MPI.search(name)]
+        shared = [name for name in now - self.shared if not OF_OTHERS.search(name)]
         self.shared = now
-        temporary = [name for name in os.listdir(self.temporary) if not OF_MPI.search(name)]
+        temporary = [name for name in os.listdir(self.temporary) if not OF_OTHERS.search(name)]
         for name in os.listdir(self.temporary):
             path = os.path.join(self.temporary, name)
             if os.path.isdir(path):
