@@ -14,6 +14,7 @@ program product on m {
   output C = matmul(A, B)
 }
 END
+sed 's/x = 2/x = 3/; s/64@x, 64/96@x, 64/' "$scratch/product.hir" >"$scratch/three.hir"
 cat >"$scratch/none.hir" <<'END'
 mesh m(x = 2)
 program none on m {
@@ -63,6 +64,12 @@ grep -q 'a product needs BLAS: it maps 200 MiB, and the process has no room' "$s
 # Each thread may take an arena of 64 MiB, as the threads happen to run.
 limited 270000 0 run --check --bootstrap=thread "$scratch/none.hir"
 limited 270000 5 run --check --bootstrap=thread "$scratch/product.hir"
+# A rank that is a thread needs a buffer of its own for a product beside the others'.
+for room in 460000 500000 540000 580000; do
+	(ulimit -v $room && exec timeout -s KILL 60 "$hirc" run --check --bootstrap=thread "$scratch/three.hir") >"$scratch/out" 2>&1
+	code=$?
+	[ $code = 0 ] || [ $code = 5 ] || fail "under ulimit -v $room, three threads exit with $code"
+done
 limited 130000 0 doctor --no-launch
 grep -q '^missing  blas  *no product of matrices can be computed: it maps 200 MiB' "$scratch/out" || fail "no finding"
 # Room for one thread of BLAS, which is all that each of two ranks has.

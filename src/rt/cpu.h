@@ -10,8 +10,9 @@ enum { CPU_WALK_VIEWS = 4, CPU_SCRATCH = 7 };
 
 /* State that a lane keeps between tasks. */
 struct cpu_lane {
-	int threads;               /* threads for a contraction; 0: its library decides */
-	struct cpu_onednn *onednn; /* NULL: not used yet */
+	int threads;                 /* threads for a contraction; 0: its library decides */
+	struct cpu_onednn *onednn;   /* NULL: not used yet */
+	const struct cpu_blas *blas; /* likewise */
 	int64_t warm[2][2][2]; /* the largest product for which BLAS is ready; by f64, a and b transposed */
 	void *at[CPU_SCRATCH];
 	size_t bytes[CPU_SCRATCH];

@@ -10,19 +10,22 @@
 /* Data of the process, protected by the lock. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct cpu_blas blas;
-static bool is_open;
+static unsigned callers;       /* that may compute at the same time; 0: the library is not open */
+static unsigned buffers;       /* that OpenBLAS has mapped for them */
+static void *(*allocate)(int); /* OpenBLAS's own; NULL: another library */
+static void (*release)(void *);
 
 static const char variable[] = "OPENBLAS_NUM_THREADS";
 
 enum {
 	LIBRARY_BYTES = 64 << 20, /* OpenBLAS itself, with the libraries that it needs */
-	THREAD_BYTES = 136 << 20, /* of each thread: a buffer of 128 MiB, and a stack */
+	THREAD_BYTES =
+	    136 << 20, /* of each thread: a buffer of 128 MiB, and a stack. A caller is a thread, too */
 };
 
 /* Returns true if the process may map the memory that OpenBLAS maps. OpenBLAS itself would try for ever. */
-static bool has_room(int threads, struct buf *why)
+static bool has_room(size_t bytes, struct buf *why)
 {
-	size_t bytes = LIBRARY_BYTES + (size_t)(threads > 1 ? threads : 1) * THREAD_BYTES;
 	void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at != MAP_FAILED) {
 		munmap(at, bytes);
@@ -51,6 +54,24 @@ static void *load(int threads)
 	return handle;
 }
 
+/* Has OpenBLAS map a buffer for each caller. It does so only for products at the same time, and by then the memory
+ * may be used otherwise. One more may be in use by a caller before. */
+static bool map_buffers(unsigned n, struct buf *why)
+{
+	enum { MOST = 64 };
+	void *at[MOST];
+	if (!allocate || !release || n <= buffers || n > MOST)
+		return true;
+	if (!has_room((size_t)(n - buffers + (buffers > 0)) * THREAD_BYTES, why))
+		return false;
+	for (unsigned k = 0; k < n; k++)
+		at[k] = allocate(0);
+	for (unsigned k = n; k-- > 0;)
+		release(at[k]);
+	buffers = n;
+	return true;
+}
+
 static void find_entry(void *handle, const char *name, void *entry)
 {
 	*(void **)entry = dlsym(handle, name);
@@ -58,7 +79,7 @@ static void find_entry(void *handle, const char *name, void *entry)
 
 static bool open_library(int threads, struct buf *why)
 {
-	if (!has_room(threads, why))
+	if (!has_room(LIBRARY_BYTES + (size_t)(threads > 1 ? threads : 1) * THREAD_BYTES, why))
 		return false;
 	void *handle = load(threads);
 	if (handle) {
@@ -67,6 +88,8 @@ static bool open_library(int threads, struct buf *why)
 		find_entry(handle, "openblas_set_num_threads", &blas.set_threads);
 		find_entry(handle, "openblas_get_corename", &blas.core_name);
 		find_entry(handle, "openblas_get_config", &blas.config);
+		find_entry(handle, "blas_memory_alloc", &allocate);
+		find_entry(handle, "blas_memory_free", &release);
 	}
 	if (!handle)
 		buf_puts(why, dlerror());
@@ -82,15 +105,20 @@ static bool open_library(int threads, struct buf *why)
 const struct cpu_blas *cpu_blas_open(int threads, struct buf *why)
 {
 	pthread_mutex_lock(&opening);
-	if (!is_open && open_library(threads, why)) {
-		is_open = true;
-		/* where OpenBLAS has the threads of OpenMP, which do not read the variable */
-		if (blas.set_threads && threads > 0 && !getenv(variable))
-			blas.set_threads(threads);
-	}
-	bool ok = is_open;
+	bool ok = (callers || open_library(threads, why)) && map_buffers(callers + 1, why);
+	/* where OpenBLAS has the threads of OpenMP, which do not read the variable */
+	if (ok && !callers && blas.set_threads && threads > 0 && !getenv(variable))
+		blas.set_threads(threads);
+	callers += ok;
 	pthread_mutex_unlock(&opening);
 	return ok ? &blas : NULL;
+}
+
+void cpu_blas_close(const struct cpu_blas *b)
+{
+	pthread_mutex_lock(&opening);
+	callers -= b && callers > 1; /* the library stays open */
+	pthread_mutex_unlock(&opening);
 }
 #else
 typedef int cpu_no_blas; /* a C file must not be empty */

@@ -17,8 +17,10 @@ struct cpu_blas {
 	char *(*core_name)(void), *(*config)(void);
 };
 
-/* Opens the library if no rank of this process has. threads: of a product; 0: the library decides. Any thread may
- * call it. Returns NULL, and appends the reason to *why, if that fails. The library stays until the process ends. */
+/* Opens the library if no caller in this process has, and makes sure that there is room for one more product at a
+ * time. threads: of a product; 0: the library decides. Any thread may call it, once. Returns NULL, and appends the
+ * reason to *why, if that fails. The library stays until the process ends. */
 const struct cpu_blas *cpu_blas_open(int threads, struct buf *why);
+void cpu_blas_close(const struct cpu_blas *b); /* NULL is allowed */
 
 #endif

@@ -136,11 +136,12 @@ static void warm_blas(const struct gemm *g, const struct cpu_blas *blas, bool a_
 static const struct cpu_blas *open_blas(const struct gemm *g)
 {
 	struct buf why = {0};
-	const struct cpu_blas *blas = cpu_blas_open(g->lane->threads, &why);
-	if (!blas)
+	if (!g->lane->blas)
+		g->lane->blas = cpu_blas_open(g->lane->threads, &why);
+	if (!g->lane->blas)
 		snprintf(g->why, RT_WHY_BYTES, "a product needs BLAS: %s", why.at);
 	buf_free(&why);
-	return blas;
+	return g->lane->blas;
 }
 #endif
 

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef HIRC_HAVE_BLAS
+#include "rt/cpu_blas.h"
+#endif
 
 enum { ALIGNMENT = 64 };
 
@@ -127,6 +130,9 @@ static void cpu_close(struct rt_device *d)
 	struct cpu_device *c = (struct cpu_device *)d;
 	for (int l = 0; l < RT_MAX_LANES; l++) {
 		cpu_onednn_free(&c->lane[l]);
+#ifdef HIRC_HAVE_BLAS
+		cpu_blas_close(c->lane[l].blas);
+#endif
 		for (int i = 0; i < CPU_SCRATCH; i++)
 			free(c->lane[l].at[i]);
 	}
