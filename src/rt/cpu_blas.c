@@ -19,8 +19,7 @@ static const char variable[] = "OPENBLAS_NUM_THREADS";
 
 enum {
 	LIBRARY_BYTES = 64 << 20, /* OpenBLAS itself, with the libraries that it needs */
-	THREAD_BYTES =
-	    136 << 20, /* of each thread: a buffer of 128 MiB, and a stack. A caller is a thread, too */
+	THREAD_BYTES = 136 << 20, /* a buffer of 128 MiB, and a stack */
 };
 
 /* Returns true if the process may map the memory that OpenBLAS maps. OpenBLAS itself would try for ever. */
@@ -54,8 +53,9 @@ static void *load(int threads)
 	return handle;
 }
 
-/* Has OpenBLAS map a buffer for each caller. It does so only for products at the same time, and by then the memory
- * may be used otherwise. One more may be in use by a caller before. */
+/* Makes OpenBLAS map a buffer for each of n callers. By itself, OpenBLAS maps one more when products run at the same
+ * time, and then there may be no room. An earlier caller may be using a buffer now, so one more must fit. Above
+ * MOST callers, OpenBLAS maps the rest itself. */
 static bool map_buffers(unsigned n, struct buf *why)
 {
 	enum { MOST = 64 };
