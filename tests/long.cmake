@@ -4,17 +4,12 @@
 foreach(name
 		build/cuda_headers
 		build/generated
-		check/against_all
 		check/each_rank
 		check/mutation
 		check/random_fences
 		check/same_files
 		cuda/delays
 		cuda/failures_alone
-		cuda/failures_heap
-		cuda/failures_ipc
-		cuda/failures_nccl
-		cuda/failures_peers
 		examples/cuda_ipc
 		examples/cuda_nccl
 		examples/cuda_pipelines
@@ -30,7 +25,6 @@ foreach(name
 		run/many_hosts_4
 		run/soak
 		run/stress
-		run/tsan_selftest
 		sim/classes
 		unit/cuda_gemm_shape
 		unit/cuda_nvrtc
