@@ -116,6 +116,80 @@ static void examine_peers(struct findings *f, int n)
 		finding_add(f, FINDING_OK, "peers", NULL, "all GPUs read each other's memory");
 }
 
+/* Has a stream write a value and wait for it. Returns the call that failed, its result in *r; NULL: none. */
+static const char *use_values(CUdevice device, CUresult *r)
+{
+	const struct cuda_api *api = cuda_api();
+	CUcontext context = NULL;
+	CUstream stream = NULL;
+	CUdeviceptr at = 0;
+	const char *failed = NULL;
+#define TRY(call, ...) (failed || (*r = api->call(__VA_ARGS__)) == CUDA_SUCCESS || (failed = #call))
+	TRY(cuDevicePrimaryCtxRetain, &context, device);
+	TRY(cuCtxSetCurrent, context);
+	TRY(cuStreamCreate, &stream, CU_STREAM_NON_BLOCKING);
+	TRY(cuMemAlloc, &at, sizeof(uint32_t));
+	TRY(cuStreamWriteValue32, stream, at, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+	TRY(cuStreamWaitValue32, stream, at, 1, CU_STREAM_WAIT_VALUE_GEQ);
+	TRY(cuStreamSynchronize, stream);
+#undef TRY
+	if (at)
+		api->cuMemFree(at);
+	if (stream)
+		api->cuStreamDestroy(stream);
+	if (context)
+		api->cuDevicePrimaryCtxRelease(device);
+	return failed;
+}
+
+/* Examines how streams of several processes wait for each other. */
+static void examine_values(struct findings *f, CUdevice device)
+{
+	CUresult r = CUDA_SUCCESS;
+	int flushes = 0;
+	const char *failed = use_values(device, &r);
+	if (failed) {
+		finding_add(f, FINDING_WARNING, "values", "hirc run --transport=nccl",
+		            "%s: %s: the transport cuda-ipc will not work", failed, error_text(r));
+		return;
+	}
+	cuda_api()->cuDeviceGetAttribute(&flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, device);
+	finding_add(f, FINDING_OK, "values", NULL, "streams wait for values in memory%s",
+	            flushes ? ", and flush the writes of other GPUs" : "");
+}
+
+/* Examines how processes share a GPU. Drivers before CUDA 12.4 do not know. */
+static void examine_sharing(struct findings *f, CUdevice device)
+{
+	int mps = 0;
+	if (cuda_api()->cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device) == CUDA_SUCCESS)
+		finding_add(
+		    f, FINDING_OK, "mps", NULL,
+		    mps ? "on: processes use a GPU at the same time"
+		        : "off: processes that share a GPU take turns; ranks that are threads do not");
+}
+
+/* Examines the number of hardware queues. Streams that share one wait for each other. */
+static void examine_queues(struct findings *f)
+{
+	enum { DEFAULT_QUEUES = 8, MOST_QUEUES = 32 };
+	const char *text = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+	char *end = NULL;
+	long n = text ? strtol(text, &end, 10) : DEFAULT_QUEUES;
+	if (text && (end == text || *end || n < 1 || n > MOST_QUEUES))
+		finding_add(f, FINDING_WARNING, "queues", "unset CUDA_DEVICE_MAX_CONNECTIONS",
+		            "CUDA_DEVICE_MAX_CONNECTIONS=%s: it has to be a number from 1 to %d", text,
+		            MOST_QUEUES);
+	else if (n < DEFAULT_QUEUES)
+		finding_add(f, FINDING_WARNING, "queues", "unset CUDA_DEVICE_MAX_CONNECTIONS",
+		            "CUDA_DEVICE_MAX_CONNECTIONS=%ld: the streams of a process share %ld hardware "
+		            "queue%s, and streams in one queue wait for each other",
+		            n, n, n == 1 ? "" : "s");
+	else
+		finding_add(f, FINDING_OK, "queues", NULL, "%ld hardware queues for the streams of a process",
+		            n);
+}
+
 static int examine_gpus(struct findings *f)
 {
 	int n = 0, good = 0;
@@ -130,6 +204,12 @@ static int examine_gpus(struct findings *f)
 	for (int k = 0; k < n && k < MAX_GPUS; k++)
 		good += examine_gpu(f, k);
 	examine_peers(f, n < MAX_GPUS ? n : MAX_GPUS);
+	CUdevice first;
+	if (good && cuda_api()->cuDeviceGet(&first, 0) == CUDA_SUCCESS) {
+		examine_values(f, first);
+		examine_sharing(f, first);
+		examine_queues(f);
+	}
 	return good;
 }
 

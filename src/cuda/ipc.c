@@ -42,7 +42,7 @@ enum status ipc_share(struct ipc *t, size_t bytes, void *out)
 enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t value)
 {
 	return cuda_call(t->base.c, cuStreamWaitValue32, s, t->semaphores + semaphore * sizeof(uint32_t),
-	                 value, CU_STREAM_WAIT_VALUE_GEQ)
+	                 value, t->wait_flags)
 	           ? STATUS_OK
 	           : ipc_failure(t);
 }
@@ -253,6 +253,19 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
+/* Sets the flags of waits. Another GPU writes its data here before the value. Where the device can, a wait makes
+ * sure that these writes have arrived, too. */
+static bool set_wait_flags(struct ipc *t)
+{
+	struct cuda *c = t->base.c;
+	int flushes = 0;
+	if (!cuda_call(c, cuDeviceGetAttribute, &flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES,
+	               c->device))
+		return false;
+	t->wait_flags = CU_STREAM_WAIT_VALUE_GEQ | (flushes ? (unsigned)CU_STREAM_WAIT_VALUE_FLUSH : 0);
+	return true;
+}
+
 /* Opens the semaphores of all ranks, which are zeroed before others see them. The stages follow them in
  * memory. */
 static enum status open_semaphores(struct ipc *t)
@@ -263,6 +276,8 @@ static enum status open_semaphores(struct ipc *t)
 	       stages = (size_t)IPC_STAGES * IPC_TURNS * IPC_STAGED_BYTES;
 	void *own;
 	CUipcMemHandle handle, *all;
+	if (!set_wait_flags(t))
+		return ipc_failure(t);
 	enum status status = rt_device_alloc(&c->base, bytes + stages, "semaphores", &own);
 	if (status != STATUS_OK)
 		return status;

@@ -77,6 +77,7 @@ struct ipc {
 	VEC(struct rt_region) more;
 	size_t more_used;       /* bytes used in the last one */
 	CUdeviceptr semaphores; /* this rank's own */
+	unsigned wait_flags;    /* of waits for a semaphore's value */
 	uint32_t semaphores_used, stages_used;
 	struct ipc_peer *peer; /* by rank */
 	VEC(struct ipc_exported) exported;

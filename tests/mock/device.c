@@ -214,7 +214,7 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	    {CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED, 1}, /* and also of handles of memory */
 	    {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0},
-	    {CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0},
+	    {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0},
 	    {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
 	    {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1},
 	    {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1},
@@ -222,6 +222,10 @@ CUresult cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice d
 	MOCK_ENTER(CUDA_ERROR_INVALID_VALUE, "%d of %d", (int)attribute, device);
 	if (!is_device(device))
 		return CUDA_ERROR_INVALID_DEVICE;
+	if (attribute == CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES) {
+		*out = mock_settings()->flushes;
+		return CUDA_SUCCESS;
+	}
 	for (size_t k = 0; k < sizeof row / sizeof *row; k++)
 		if (row[k].attribute == attribute) {
 			bool off =

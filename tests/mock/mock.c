@@ -49,6 +49,7 @@ static void begin(void)
 	settings.shared_gpu = number("HIRC_MOCK_SHARED_GPU", 0) != 0;
 	settings.apart = number("HIRC_MOCK_APART", 0) != 0;
 	settings.no_ipc = number("HIRC_MOCK_NO_IPC", 0) != 0;
+	settings.flushes = number("HIRC_MOCK_FLUSHES", 0) != 0;
 	settings.delay_us = (unsigned)number("HIRC_MOCK_DELAY_US", 0);
 	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);
 	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);

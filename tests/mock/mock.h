@@ -16,6 +16,7 @@
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
  *     HIRC_MOCK_APART=1        no GPU can reach the memory of another one
  *     HIRC_MOCK_NO_IPC=1       no memory can be opened by other processes
+ *     HIRC_MOCK_FLUSHES=1      streams that wait for a value may flush the writes of others
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         seed of these times
  *     HIRC_MOCK_QUEUES=N       all streams share N queues, each in order; 0: each stream has its own (0)
@@ -42,7 +43,7 @@ struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
 	int version;   /* version of CUDA, as CUDA_VERSION */
-	bool shared_gpu, apart, no_ipc, idle;
+	bool shared_gpu, apart, no_ipc, flushes, idle;
 	unsigned delay_us; /* longest delay */
 	unsigned work_us, nccl_us;
 	uint64_t seed;

@@ -61,6 +61,8 @@ static CUresult push(const char *call, CUstream s, CUdeviceptr at, uint32_t valu
 CUresult cuStreamWaitValue32(CUstream s, CUdeviceptr at, cuuint32_t value, unsigned flags)
 {
 	DRIVER_ENTER(CUDA_ERROR_INVALID_VALUE, "stream %u value %u flags %u", STREAM_NUMBER(s), value, flags);
+	if (mock_settings()->flushes)
+		flags &= ~(unsigned)CU_STREAM_WAIT_VALUE_FLUSH;
 	if (flags != CU_STREAM_WAIT_VALUE_GEQ && flags != CU_STREAM_WAIT_VALUE_EQ)
 		return CUDA_ERROR_NOT_SUPPORTED;
 	return push(__func__, s, at, value, flags, await);
