@@ -63,13 +63,15 @@ def one_rank_and_checks():
     expect("4 TB/s are", "4000 GB/s, but the device moves at most 3352" in h100.above(1000, moved=4e9), "")
     expect("nothing is known of the mock", Peaks({"major": 9, "minor": 0}).above(1, flops=1e30) is None, "")
 
-    code, out, rows = run("--rows=matmul,chain,norms,layer,issue,linear,profile", **with_mock)
+    code, out, rows = run("--rows=matmul,chain,norms,attention,layer,decode,issue,linear,profile", **with_mock)
     expect("a miss is exit code 1", code == 1, out)
     torch = rows["matmul 128×128×128, bf16, torch"]
     expect("a row without PyTorch says so", torch[6] == "not run: no no-such-python", out)
     for name in ("layernorm", "rmsnorm", "softmax", "residual"):
         expect(f"{name} needs PyTorch", rows[f"{name} of 64×128, bf16"][6] == "not run: no no-such-python", out)
     for row in ("layer, b=2, s=16, 2 heads of 16, bf16", "memory of the layer, b=2, s=16"):
+        expect(f"{row} needs PyTorch", rows[row][1] and rows[row][6] == "not run: no no-such-python", out)
+    for row in ("attention, b=2, s=16, 2 heads of 16, bf16", "decoding, 2 layers, b=2, 16 keys, 2 heads of 16, bf16"):
         expect(f"{row} needs PyTorch", rows[row][1] and rows[row][6] == "not run: no no-such-python", out)
     for row in ("matmul 128×128×128, bf16", "pointwise chain, 1 MiB"):
         expect(f"{row} has figures", float(rows[row][4]) > 0 and rows[row][6] in ("yes", "no"), out)

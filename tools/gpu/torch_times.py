@@ -8,6 +8,10 @@
                              a function of rows of bf16, STEPS times; residual: a layernorm of a sum
     layer|compiled|memory B S A E TIMES
                              a transformer layer, as layer.hir; by torch.compile; or the most bytes it allocates
+    attention B S A E STEPS TIMES
+                             causal attention of bf16, STEPS times
+    decode LAYERS B A E C TIMES
+                             a token of each sequence through all layers, as decode.hir, replayed as a torch.cuda.CUDAGraph
     overlap CASE RANKS STEPS SIZE... TIMES
                              products and copies of a case of overlap.py, for RANKS ranks with a stream for products
                              and one for copies each: the faster of in STEPS steps and one after the other
@@ -76,17 +80,21 @@ def eager(steps, n, times):
     return median(times, additions(steps, n), issue=True)
 
 
-def graph(steps, n, times):
-    one = additions(steps, n)
+def recorded(one):
+    """Returns a torch.cuda.CUDAGraph of a call."""
     side = torch.cuda.Stream()
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
         one()
     torch.cuda.current_stream().wait_stream(side)
-    recorded = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(recorded):
+    calls = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(calls):
         one()
-    return median(times, recorded.replay, issue=True)
+    return calls
+
+
+def graph(steps, n, times):
+    return median(times, recorded(additions(steps, n)).replay, issue=True)
 
 
 def rows_of(what):
@@ -122,6 +130,34 @@ def layer_of(what):
         us = median(times, torch.compile(one) if what == "compiled" else one)
         return torch.cuda.max_memory_allocated() if what == "memory" else us
     return measure
+
+
+def attention(b, s, a, e, steps, times):
+    q, k, v = (drawn(b, a, s, e) for _ in range(3))
+
+    def several():
+        for _ in range(steps):
+            torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+    return median(times, several)
+
+
+def decode(layers, b, a, e, c, times):
+    f, h = torch.nn.functional, a * e
+    x, keys, values = drawn(b, 1, h), drawn(layers, b, a, c, e), drawn(layers, b, a, c, e)
+    wq, wk, wv, wo = (drawn(layers, h, h) / 16 for _ in range(4))
+    w1, w2 = drawn(layers, 4 * h, h) / 16, drawn(layers, h, 4 * h) / 16
+
+    def one():
+        y = x
+        for i in range(layers):
+            n = f.layer_norm(y, (h,))
+            keys[i, :, :, c - 1] = f.linear(n, wk[i]).view(b, a, e)
+            values[i, :, :, c - 1] = f.linear(n, wv[i]).view(b, a, e)
+            q = f.linear(n, wq[i]).view(b, 1, a, e).transpose(1, 2)
+            o = f.scaled_dot_product_attention(q, keys[i], values[i])
+            r = y + f.linear(o.transpose(1, 2).reshape(b, 1, h), wo[i])
+            y = r + f.linear(f.gelu(f.linear(f.layer_norm(r, (h,)), w1[i])), w2[i])
+    return median(times, recorded(one).replay)
 
 
 # ---- products and copies of ranks that share the GPU: all products, then all copies, or both in steps
@@ -249,7 +285,8 @@ def overlap(case, ranks, steps, *rest):
 
 
 with torch.no_grad():
-    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "overlap": overlap,
+    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "attention": attention,
+             "decode": decode, "overlap": overlap,
              **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")},
              **{name: layer_of(name) for name in ("layer", "compiled", "memory")}}
     given = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
