@@ -7,46 +7,17 @@
  *     3. in each box of cuts, the facts of A and B give one fact (evaluate.h); boxes that differ only in reduced
  *        dims are joined
  *     4. the facts are written to Y */
+#include "values/valuation_local.h"
 #include "ir/expr.h"
 #include "ir/print.h"
-#include "values/valuation.h"
-#include <math.h>
 #include <string.h>
 
 enum { MAX_BOXES = 1 << 16 }; /* of one statement; with more, its result is not known */
 
 /* ---- dims */
 
-struct local {
-	struct value_rank *r;
-	op_id op;
-	enum op_kind kind;
-	struct value_view *out;
-	struct infer_axes axes;
-	unsigned operand_n;                /* positional operands: values and scalars */
-	value_id value[TERM_MAX_OPERANDS]; /* 0: a scalar */
-	uint8_t read[TERM_MAX_OPERANDS];   /* index among the values */
-	fact_id scalar[TERM_MAX_OPERANDS];
-	struct contents in[TERM_MAX_OPERANDS];
-	struct application apply;
-	VEC(int64_t) cut[INFER_MAX_DIMS]; /* ascending; of reduced dims, too */
-	const struct part_axis
-	    *here[INFER_MAX_DIMS]; /* of reduced dims: the elements that are added up here */
-	fact_id result;            /* of the current box */
-};
-
-static uint8_t dim_of(const struct local *x, unsigned k, unsigned axis)
-{
-	return x->axes.operand[x->read[k]][axis];
-}
-
-static bool is_integer(const struct local *x, value_id v)
-{
-	return !dtype_is_float(value_type(x->r->v->m, v)->dtype);
-}
-
 /* Lists operands in their order. Returns false if there are too many. */
-static bool list_operands(struct local *x)
+static bool list_operands(struct local_op *x)
 {
 	struct module *m = x->r->v->m;
 	const struct op *o = &m->op.at[x->op];
@@ -73,7 +44,7 @@ static bool list_operands(struct local *x)
 	return true;
 }
 
-static void add_cut(struct local *x, unsigned dim, int64_t at)
+static void add_cut(struct local_op *x, unsigned dim, int64_t at)
 {
 	uint32_t k = x->cut[dim].n;
 	while (k && x->cut[dim].at[k - 1] > at)
@@ -86,11 +57,11 @@ static void add_cut(struct local *x, unsigned dim, int64_t at)
 }
 
 /* Checks that an operand has the elements that the result's part needs. */
-static bool check_parallel(struct local *x, unsigned k)
+static bool check_parallel(struct local_op *x, unsigned k)
 {
 	const struct value_view *v = value_view_get(x->r, x->value[k]);
 	for (unsigned a = 0; a < v->axis_n; a++) {
-		const uint8_t dim = dim_of(x, k, a);
+		const uint8_t dim = local_dim(x, k, a);
 		if (dim == INFER_NONE || x->axes.kind[dim] != DIM_PARALLEL)
 			continue;
 		for (unsigned c = 0; c < x->out->axis_n; c++) {
@@ -109,7 +80,7 @@ static bool check_parallel(struct local *x, unsigned k)
 }
 
 /* Finds, for each reduced dim, the elements that are added up here. All operands must have the same ones. */
-static bool check_reduced(struct local *x)
+static bool check_reduced(struct local_op *x)
 {
 	int first[INFER_MAX_DIMS], axis[INFER_MAX_DIMS];
 	memset(first, -1, sizeof first);
@@ -118,7 +89,7 @@ static bool check_reduced(struct local *x)
 			continue;
 		const struct value_view *v = value_view_get(x->r, x->value[k]);
 		for (unsigned a = 0; a < v->axis_n; a++) {
-			const uint8_t dim = dim_of(x, k, a);
+			const uint8_t dim = local_dim(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] != DIM_REDUCED)
 				continue;
 			if (first[dim] < 0) {
@@ -142,7 +113,7 @@ static bool check_reduced(struct local *x)
 
 /* Sets the dims of the application, and their cuts at the ends of the parts. Returns false if the result is
  * empty. */
-static void set_dims(struct local *x)
+static void set_dims(struct local_op *x)
 {
 	x->apply.dim_n = x->axes.dim_n;
 	for (unsigned d = 0; d < x->axes.dim_n; d++)
@@ -153,7 +124,7 @@ static void set_dims(struct local *x)
 	for (unsigned k = 0; k < x->operand_n; k++) {
 		const struct value_view *v = x->value[k] ? value_view_get(x->r, x->value[k]) : NULL;
 		for (unsigned a = 0; v && a < v->axis_n; a++) {
-			const uint8_t dim = dim_of(x, k, a);
+			const uint8_t dim = local_dim(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] == DIM_PARALLEL)
 				continue;
 			x->apply.dim[dim].lo = 0;
@@ -179,282 +150,18 @@ static void set_dims(struct local *x)
 }
 
 /* Cuts the dims where the facts of operands change. */
-static void cut_dims(struct local *x)
+static void cut_dims(struct local_op *x)
 {
 	for (unsigned k = 0; k < x->operand_n; k++)
 		for (uint32_t i = 0; x->value[k] && i < x->in[k].cell.n; i++)
 			for (unsigned a = 0; a < x->in[k].n; a++) {
-				const uint8_t dim = dim_of(x, k, a);
+				const uint8_t dim = local_dim(x, k, a);
 				const struct extent *e = &x->in[k].cell.at[i].axis[a];
 				if (dim == INFER_NONE || x->axes.kind[dim] == DIM_WHOLE)
 					continue;
 				add_cut(x, dim, e->lo);
 				add_cut(x, dim, e->hi);
 			}
-}
-
-/* ---- one box */
-
-/* Returns true if a cell has the elements of an operand in a box of the iteration space. *all: also the whole of
- * the axes that are needed whole. */
-static bool cell_has(const struct local *x, unsigned k, const struct cell *c, const struct extent *box,
-                     bool *all)
-{
-	bool inside = true;
-	*all = true;
-	for (unsigned a = 0; a < x->in[k].n && inside; a++) {
-		const uint8_t dim = dim_of(x, k, a);
-		const struct extent e = c->axis[a];
-		if (dim == INFER_NONE)
-			inside = e.lo <= 0 && e.hi > 0;
-		else if (x->axes.kind[dim] == DIM_WHOLE)
-			*all &= e.lo <= 0 && e.hi >= value_view_get(x->r, x->value[k])->part->axis[a].extent;
-		else
-			inside = e.lo <= box[dim].lo && e.hi >= box[dim].hi;
-	}
-	return inside;
-}
-
-/* Returns a cell's fact over the dims of the iteration space. */
-static fact_id fact_over_dims(const struct local *x, unsigned k, const struct cell *c)
-{
-	struct image_axis to[IR_MAX_LOGICAL] = {{0}};
-	for (unsigned a = 0; a < x->in[k].n; a++) {
-		const uint8_t dim = dim_of(x, k, a);
-		to[a] = (struct image_axis){.axis = dim == INFER_NONE ? AXIS_REPEATED : dim};
-	}
-	return facts_move(x->r->v->facts, c->fact, to);
-}
-
-/* Reports the first box of an operand that lacks a part of a sum. */
-static void report_pending(struct local *x, unsigned k)
-{
-	for (uint32_t i = 0; i < x->in[k].cell.n; i++)
-		if (!facts_is_complete(x->r->v->facts, x->in[k].cell.at[i].fact)) {
-			value_report_pending(x->r, x->op, x->value[k], &x->in[k].cell.at[i]);
-			return;
-		}
-}
-
-/* Returns the fact of an operand in a box of the iteration space, over its dims. *hole: nothing is written
- * there. */
-static fact_id operand_fact(struct local *x, unsigned k, const struct extent *box, bool *hole)
-{
-	struct contents piece = {.n = x->in[k].n};
-	struct cell one = {0};
-	struct extent whole[IR_MAX_LOGICAL];
-	uint32_t whole_axes = 0;
-	if (!x->value[k])
-		return x->scalar[k];
-	for (uint32_t i = 0; i < x->in[k].cell.n; i++) {
-		bool all;
-		if (!cell_has(x, k, &x->in[k].cell.at[i], box, &all))
-			continue;
-		if (all) {
-			vec_free(&piece.cell);
-			return fact_over_dims(x, k, &x->in[k].cell.at[i]);
-		}
-		vec_push(&piece.cell, x->in[k].cell.at[i]);
-	}
-	for (unsigned a = 0; a < piece.n; a++)
-		if (!value_view_get(x->r, x->value[k])->part->axis[a].extent)
-			return facts_number(x->r->v->facts, 0); /* the operand has no elements */
-	*hole = !piece.cell.n;
-	if (*hole)
-		return FACT_UNKNOWN;
-	for (unsigned a = 0; a < piece.n; a++) {
-		const uint8_t dim = dim_of(x, k, a);
-		const bool needs_whole = dim != INFER_NONE && x->axes.kind[dim] == DIM_WHOLE;
-		whole_axes |= (uint32_t)needs_whole << a;
-		whole[a] = (struct extent){0, value_view_get(x->r, x->value[k])->part->axis[a].extent};
-		for (uint32_t i = 0; i < piece.cell.n && !needs_whole; i++)
-			piece.cell.at[i].axis[a] = whole[a] = (struct extent){0, 1};
-	}
-	report_pending(x, k);
-	one.fact = value_join_pieces(x->r->v->facts, &piece, whole, whole_axes);
-	vec_free(&piece.cell);
-	return fact_over_dims(x, k, &one);
-}
-
-static fact_id scale(struct facts *f, fact_id fact, double factor)
-{
-	return facts_join(f, REDUCE_SUM, &(struct addend){factor, fact}, 1, NULL);
-}
-
-/* Reports an operand of which a part of a sum is missing. */
-static bool is_complete(struct local *x, unsigned k, fact_id fact)
-{
-	if (facts_is_complete(x->r->v->facts, fact))
-		return true;
-	report_pending(x, k);
-	return false;
-}
-
-static fact_id apply(struct local *x, const fact_id *operand, uint32_t linear, uint32_t kind)
-{
-	struct application *a = &x->apply;
-	a->kind = kind;
-	a->operand_n = x->operand_n;
-	for (unsigned k = 0; k < x->operand_n; k++) {
-		/* the largest of several tensors is none of them, so a product is not applied to each */
-		if (operand[k] && !facts_is_sum(x->r->v->facts, operand[k]))
-			linear &= ~(1u << k);
-		if (!(linear >> k & 1) && operand[k] && !is_complete(x, k, operand[k]))
-			return FACT_UNKNOWN;
-		a->operand[k] = operand[k];
-	}
-	a->linear = linear;
-	return evaluate(x->r->v->facts, a);
-}
-
-static bool has_same_dtype(const struct local *x)
-{
-	const struct module *m = x->r->v->m;
-	return value_type(m, x->value[0])->dtype == value_type(m, op_result(m, x->op, 0))->dtype;
-}
-
-/* Returns the dtype that an operation on elements computes in: that of the last operand which is a tensor. */
-static enum dtype dtype_of_elements(const struct local *x)
-{
-	const struct module *m = x->r->v->m;
-	enum dtype dtype = value_type(m, op_result(m, x->op, 0))->dtype;
-	for (unsigned k = 0; k < x->operand_n; k++)
-		dtype = x->value[k] ? value_type(m, x->value[k])->dtype : dtype;
-	return dtype;
-}
-
-/* Terms of integers and bool are labelled, since functions that differ for reals may be equal for them. A sum of bools
- * is no sum of numbers: true + true is true. */
-static fact_id pointwise(struct local *x, const fact_id *in)
-{
-	struct facts *f = x->r->v->facts;
-	double number = 0;
-	const bool integer = is_integer(x, op_result(x->r->v->m, x->op, 0));
-	const enum dtype dtype = dtype_of_elements(x);
-	if (!dtype_is_float(dtype) && x->kind != OP_CAST)
-		x->apply.label = facts_label(f, dtype_name(dtype));
-	if (dtype == DTYPE_BOOL && (x->kind == OP_ADD || x->kind == OP_MUL)) {
-		x->apply.commutes = true;
-		return apply(x, in, 0, x->kind);
-	}
-	if (dtype == DTYPE_BOOL && (x->kind == OP_SUB || x->kind == OP_NEG))
-		return apply(x, in, 0, x->kind);
-	switch (x->kind) {
-	case OP_ADD:
-	case OP_SUB:
-		return facts_join(f, REDUCE_SUM,
-		                  (struct addend[]){{1, in[0]}, {x->kind == OP_ADD ? 1 : -1, in[1]}}, 2,
-		                  NULL);
-	case OP_NEG:
-		return scale(f, in[0], -1);
-	case OP_CAST:
-		if ((!integer && !is_integer(x, x->value[0])) || has_same_dtype(x))
-			return in[0]; /* rounding is not compared */
-		x->apply.label = facts_label(
-		    f, dtype_name(value_type(x->r->v->m, op_result(x->r->v->m, x->op, 0))->dtype));
-		return apply(x, in, 0, OP_CAST);
-	case OP_FULL:
-		return in[0];
-	case OP_MUL:
-		if (facts_is_number(f, in[1], &number))
-			return scale(f, in[0], number);
-		if (facts_is_number(f, in[0], &number))
-			return scale(f, in[1], number);
-		x->apply.commutes = true;
-		return apply(x, in, facts_is_complete(f, in[0]) || facts_is_complete(f, in[1]) ? 3 : 0,
-		             OP_MUL);
-	case OP_DIV:
-		if (!integer && facts_is_number(f, in[1], &number) && number != 0)
-			return scale(f, in[0], 1 / number);
-		return apply(x, in, integer ? 0 : 1, OP_DIV);
-	default:
-		return apply(x, in, 0, x->kind);
-	}
-}
-
-/* Returns the number of ranks whose parts of an average are pending. */
-static double averaged_parts(const struct module *m, value_id value)
-{
-	const struct domain *d = value_domain(m, value);
-	double n = 1;
-	for (unsigned a = d->rank; a < d->logical_n; a++)
-		if (d->axis[a].kind == AXIS_PARTIAL && d->axis[a].reduce == REDUCE_AVG)
-			n *= (double)ir_mesh(m, value_type(m, value)->mesh)->size[d->axis[a].mesh_axis];
-	return n;
-}
-
-/* The mean is a sum that is divided by the number of all elements. A part of a pending average is multiplied by the
- * number of parts, by which the average divides. Integers are divided when the sum is complete, and truncate. */
-static fact_id mean(struct local *x, const fact_id *in)
-{
-	struct facts *f = x->r->v->facts;
-	const value_id result = op_result(x->r->v->m, x->op, 0);
-	const enum dtype dtype = value_type(x->r->v->m, result)->dtype;
-	double n = 1;
-	for (unsigned d = 0; d < x->apply.dim_n; d++)
-		if (x->apply.dim[d].kind == EVALUATE_REDUCED)
-			n *= (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
-	if (x->apply.reduce == REDUCE_AVG)
-		n /= averaged_parts(x->r->v->m, result);
-	fact_id sum = apply(x, in, 1, OP_SUM);
-	if (!is_integer(x, result))
-		return scale(f, sum, 1 / n);
-	if (!sum || !facts_is_complete(f, sum))
-		return FACT_UNKNOWN;
-	struct application a = {.kind = OP_DIV,
-	                        .label = facts_label(f, dtype_name(DTYPE_I64)),
-	                        .dim_n = x->apply.dim_n,
-	                        .operand_n = 2,
-	                        .operand = {sum, facts_number(f, n)}};
-	fact_id made = evaluate(f, &a);
-	a = (struct application){.kind = OP_CAST,
-	                         .label = facts_label(f, dtype_name(dtype)),
-	                         .dim_n = x->apply.dim_n,
-	                         .operand_n = 1,
-	                         .operand = {made}};
-	return dtype == DTYPE_I64 || !made ? made : evaluate(f, &a);
-}
-
-static fact_id evaluate_box(struct local *x, const fact_id *in)
-{
-	struct facts *f = x->r->v->facts;
-	for (unsigned k = 0; k < x->operand_n; k++)
-		if (!in[k])
-			return FACT_UNKNOWN;
-	switch (x->kind) {
-	case OP_SET:
-	case OP_PERMUTE:
-	case OP_BROADCAST:
-		return in[0];
-	case OP_MATMUL:
-	case OP_LINEAR: {
-		const unsigned n = x->operand_n;
-		x->operand_n = 2;
-		fact_id made = apply(x, in, 3, TERM_CONTRACT);
-		x->operand_n = n;
-		if (n < 3)
-			return made;
-		return facts_join(f, REDUCE_SUM, (struct addend[]){{1, made}, {1, in[2]}}, 2, NULL);
-	}
-	case OP_SUM:
-		return apply(x, in, 1, OP_SUM);
-	case OP_MEAN:
-		return mean(x, in);
-	case OP_TAKE:
-		return apply(x, in, 1, OP_TAKE);
-	case OP_ONE_HOT:
-	case OP_IOTA:
-	case OP_TOPK:
-		x->apply.has_all_dims = x->apply.has_place = true;
-		return apply(x, in, 0, x->kind);
-	case OP_SDPA:
-		x->apply.has_place = op_attr_is_true(x->r->v->m, x->op, "causal");
-		return apply(x, in, 0, x->kind);
-	default:
-		if (op_traits(x->r->v->m, x->op) & TRAIT_POINTWISE)
-			return pointwise(x, in);
-		return apply(x, in, 0, x->kind);
-	}
 }
 
 /* ---- all boxes */
@@ -479,7 +186,7 @@ struct run {
 };
 
 /* Joins the facts of all boxes of the reduced dims in one box of the others. */
-static fact_id join_reduced(struct local *x, struct extent *box)
+static fact_id join_reduced(struct local_op *x, struct extent *box)
 {
 	unsigned dim[INFER_MAX_DIMS], n = 0;
 	uint32_t at[INFER_MAX_DIMS] = {0};
@@ -504,7 +211,7 @@ static fact_id join_reduced(struct local *x, struct extent *box)
 		}
 		for (unsigned k = 0; k < x->operand_n && !empty; k++) {
 			bool none = false;
-			next.in[k] = operand_fact(x, k, box, &none);
+			next.in[k] = local_operand_fact(x, k, box, &none);
 			empty |= none;
 		}
 		struct run *last = run.n ? &run.at[run.n - 1] : NULL;
@@ -538,7 +245,7 @@ static fact_id join_reduced(struct local *x, struct extent *box)
 				a->hi = a->share_hi;
 			}
 		}
-		list[k] = (struct addend){1, evaluate_box(x, run.at[k].in)};
+		list[k] = (struct addend){1, local_evaluate(x, run.at[k].in)};
 		if (n == 1) {
 			x->apply.dim[dim[0]].lo = lo;
 			x->apply.dim[dim[0]].hi = hi;
@@ -551,13 +258,13 @@ static fact_id join_reduced(struct local *x, struct extent *box)
 	return made;
 }
 
-static bool accumulates(const struct local *x)
+static bool accumulates(const struct local_op *x)
 {
 	return op_attr_is_true(x->r->v->m, x->op, "accumulate");
 }
 
 /* Writes a fact to a box of the result, or adds it. */
-static void write_result(struct local *x, const struct extent *box, fact_id fact)
+static void write_result(struct local_op *x, const struct extent *box, fact_id fact)
 {
 	struct valuation *v = x->r->v;
 	if (!accumulates(x)) {
@@ -579,7 +286,7 @@ static void write_result(struct local *x, const struct extent *box, fact_id fact
 }
 
 /* Gives facts to one box of the result, which is cut where the operands' facts change. */
-static void write_boxes(struct local *x, const struct extent *out)
+static void write_boxes(struct local_op *x, const struct extent *out)
 {
 	struct extent box[INFER_MAX_DIMS] = {{0}}, at[IR_MAX_LOGICAL];
 	uint32_t pick[IR_MAX_LOGICAL] = {0};
@@ -622,7 +329,7 @@ static void write_boxes(struct local *x, const struct extent *out)
 /* Gives facts to one result of a statement with an iteration space. */
 static void write_one(struct value_rank *r, op_id op, unsigned result)
 {
-	struct local x = {.r = r, .op = op, .kind = (enum op_kind)r->v->m->op.at[op].kind};
+	struct local_op x = {.r = r, .op = op, .kind = (enum op_kind)r->v->m->op.at[op].kind};
 	struct contents boxes = {0};
 	enum reduce_op pending;
 	x.out = value_view_get(r, op_result(r->v->m, op, result));
