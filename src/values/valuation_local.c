@@ -8,8 +8,6 @@
  *        dims are joined
  *     4. the facts are written to Y */
 #include "values/valuation_local.h"
-#include "ir/expr.h"
-#include "ir/print.h"
 #include <string.h>
 
 enum { MAX_BOXES = 1 << 16 }; /* of one statement; with more, its result is not known */
