@@ -7,6 +7,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The moments when the storages that U keeps alive must fit in memory. */
+enum moment {
+	BEGIN, /* the comm begins */
+	PEAK,  /* the node runs that uses most memory, among those that the comm needs */
+	MOMENTS
+};
+
 enum {
 	COMMS = 4,           /* comms that are tried */
 	MOST_NODES = 200000, /* larger problems are not cut */
@@ -19,13 +26,17 @@ struct last {
 	bool bucket;
 	uint32_t comm;
 	int64_t work; /* of all nodes */
-	int64_t room; /* bytes for the storages that U keeps alive; negative if the others exceed the limit */
-	int64_t *host;  /* by node: its least time on the host */
-	int64_t *lane;  /* by comm: its least time on its lane */
-	bool *needed;   /* by node: it is the comm, or the comm needs it */
-	int64_t *most;  /* by family: most bytes of a bucket */
-	bool *alone;    /* by node: a comm that is in no bucket */
-	int64_t *worth; /* by thing: its worth in the closure */
+	/* Bytes for the storages that U keeps alive; negative if the others exceed the limit. */
+	int64_t room[MOMENTS];
+	int64_t price[MOMENTS]; /* ns for a MiB, times 2^10 */
+	uint32_t peak;          /* a node */
+	int64_t *host;          /* by node: its least time on the host */
+	int64_t *lane;          /* by comm: its least time on its lane */
+	bool *needed;           /* by node: it is the comm, or the comm needs it */
+	int64_t *most;          /* by family: most bytes of a bucket */
+	bool *alone;            /* by node: a comm that is in no bucket */
+	bool *early;            /* by storage: it is live at the peak if a node of U uses it */
+	int64_t *worth;         /* by thing: its worth in the closure */
 	struct closure c;
 };
 
@@ -122,8 +133,22 @@ static int64_t measure_comm(const struct last *l, uint32_t comm)
 	return packed < c->time ? packed : c->time;
 }
 
-/* Returns the bound at a price, in ns for a MiB times 2^10. */
-static int64_t bound_at(struct last *l, int64_t price)
+/* Returns the price of so many bytes, rounded up. */
+static int64_t price_of(int64_t price, int64_t bytes)
+{
+	return price ? (int64_t)ceil(ldexp((double)bytes * (double)price, -30)) + 1 : 0;
+}
+
+/* Returns the price of a storage at a moment, rounded down. */
+static int64_t cost_of(const struct last *l, enum moment m, uint32_t storage)
+{
+	int64_t bytes = l->p->storage[storage].bytes;
+	int64_t cost = (int64_t)floor(ldexp((double)bytes * (double)l->price[m], -30)) - 1;
+	return cost > 0 ? cost : 0;
+}
+
+/* Returns the bound at the present prices. */
+static int64_t bound_now(struct last *l)
 {
 	const struct sched_problem *p = l->p;
 	const struct sched_node *c = &p->node[l->comm];
@@ -133,32 +158,99 @@ static int64_t bound_at(struct last *l, int64_t price)
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		const struct sched_storage *t = &p->storage[s];
-		int64_t cost = (int64_t)floor(ldexp((double)t->bytes * (double)price, -30)) - 1;
-		cost = cost > 0 ? cost : 0;
+		int64_t cost = cost_of(l, BEGIN, s);
 		l->worth[p->n + s] = is_priced(l, s) ? -cost : 0;
-		if (price && is_there(l, s) && !l->needed[t->def])
+		if (l->price[BEGIN] && is_there(l, s) && !l->needed[t->def])
 			l->worth[t->def] += cost + 3; /* 3: at least the rounding error */
+		if (l->early[s])
+			l->worth[p->n + s] -= cost_of(l, PEAK, s);
 	}
 	int64_t most = closure_most(&l->c, NULL);
-	int64_t room = price ? (int64_t)ceil(ldexp((double)l->room * (double)price, -30)) + 1 : 0;
-	return l->work - most - room + measure_comm(l, l->comm);
+	for (enum moment m = 0; m < MOMENTS; m++)
+		most += price_of(l->price[m], l->room[m]);
+	return l->work - most + measure_comm(l, l->comm);
 }
 
-static int64_t best_price(struct last *l)
+/* Tries a price for a moment. Keeps it if the bound is above `best`, and returns the larger bound. */
+static int64_t try_price(struct last *l, enum moment m, int64_t price, int64_t best)
 {
-	int64_t best = bound_at(l, 0), at = 0;
-	for (unsigned k = 0; k <= MOST_PRICE; k += 2) {
-		int64_t t = bound_at(l, (int64_t)1 << k);
-		if (t > best) {
-			best = t;
-			at = (int64_t)1 << k;
+	int64_t before = l->price[m], t;
+	l->price[m] = price;
+	t = bound_now(l);
+	if (t > best)
+		return t;
+	l->price[m] = before;
+	return best;
+}
+
+/* Tries prices near the present one. */
+static int64_t refine_price(struct last *l, enum moment m, int64_t best)
+{
+	int64_t at = l->price[m];
+	for (unsigned k = 0; at && k <= PRICES; k++)
+		best = try_price(l, m, at / 4 + at * 15 / 4 * k / PRICES, best);
+	return best;
+}
+
+/* Returns the best bound that it finds. The bound is a concave function of the prices. */
+static int64_t find_prices(struct last *l)
+{
+	int64_t best = bound_now(l);
+	for (enum moment m = 0; m < MOMENTS; m++) {
+		for (unsigned k = 0; k <= MOST_PRICE; k += 2)
+			best = try_price(l, m, (int64_t)1 << k, best);
+		best = refine_price(l, m, best);
+	}
+	return l->price[PEAK] ? refine_price(l, BEGIN, best) : best;
+}
+
+/* Returns the bytes of the storages that a node reads and makes. */
+static int64_t measure_use(const struct last *l, uint32_t x)
+{
+	const struct sched_problem *p = l->p;
+	int64_t bytes = 0;
+	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		bytes += is_there(l, p->makes.item[i]) ? p->storage[p->makes.item[i]].bytes : 0;
+	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		bytes += is_there(l, p->uses.item[i]) ? p->storage[p->uses.item[i]].bytes : 0;
+	return bytes;
+}
+
+/* Finds the node that uses most memory, among those that the comm needs, and the storages that are live
+ * when it runs: those made for it or before it, and used by it or after it. */
+static void find_peak(struct last *l, int64_t limit)
+{
+	const struct sched_problem *p = l->p;
+	bool *before = mem_zalloc((size_t)p->n + 1), *after = mem_zalloc((size_t)p->n + 1);
+	int64_t most = -1;
+	for (uint32_t x = 0; x <= l->comm; x++) {
+		int64_t here = l->needed[x] ? measure_use(l, x) : -1;
+		if (here >= most) {
+			most = here;
+			l->peak = x;
 		}
 	}
-	for (unsigned k = 0; at && k <= PRICES; k++) {
-		int64_t t = bound_at(l, at / 4 + at * 15 / 4 * k / PRICES);
-		best = t > best ? t : best;
+	before[l->peak] = after[l->peak] = true;
+	for (uint32_t x = l->peak + 1; x-- > 0;)
+		for (uint32_t i = p->pred.at[x]; before[x] && i < p->pred.at[x + 1]; i++)
+			before[p->pred.item[i]] = true;
+	for (uint32_t x = l->peak; x < p->n; x++)
+		for (uint32_t i = p->succ.at[x]; after[x] && i < p->succ.at[x + 1]; i++)
+			after[p->succ.item[i]] = true;
+	l->room[PEAK] = limit - p->fixed;
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		const struct sched_storage *t = &p->storage[s];
+		l->early[s] = is_there(l, s) && before[t->def];
+		bool used = t->kept || t->def == l->peak;
+		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+			used |= after[p->users.item[i]];
+		if (!l->early[s] || !used)
+			continue;
+		l->room[PEAK] -= t->bytes;
+		l->early[s] = false;
 	}
-	return best;
+	free(before);
+	free(after);
 }
 
 /* Finds the comms with the most time before and in them, in the original order. */
@@ -187,7 +279,7 @@ static uint32_t find_late(const struct sched_problem *p, uint32_t late[COMMS])
 int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t limit, uint32_t *comm)
 {
 	struct arena *a = arena_new();
-	struct last l = {.p = p, .bucket = bucket, .room = limit - p->fixed};
+	struct last l = {.p = p, .bucket = bucket, .room[BEGIN] = limit - p->fixed};
 	uint32_t late[COMMS], n = p->n <= MOST_NODES ? find_late(p, late) : 0;
 	int64_t best = 0;
 	l.host = arena_new_array(a, int64_t, p->n);
@@ -195,18 +287,19 @@ int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t lim
 	l.most = arena_new_array(a, int64_t, p->family_n);
 	l.alone = arena_new_array(a, bool, p->n);
 	l.needed = arena_new_array(a, bool, p->n);
+	l.early = arena_new_array(a, bool, p->storage_n);
 	l.worth = arena_new_array(a, int64_t, p->n + p->storage_n);
 	l.c = (struct closure){.n = p->n + p->storage_n, .worth = l.worth};
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		if (is_there(&l, s) && p->storage[s].kept)
-			l.room -= p->storage[s].bytes;
+			l.room[BEGIN] -= p->storage[s].bytes;
 	find_times(&l, limit);
 	*comm = SCHED_NONE;
 	for (uint32_t k = 0; k < n; k++) {
 		l.comm = late[k];
 		find_needed(&l);
 		find_demands(&l);
-		int64_t t = bound_at(&l, 0);
+		int64_t t = bound_now(&l);
 		if (t > best) {
 			best = t;
 			*comm = late[k];
@@ -216,7 +309,8 @@ int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t lim
 		l.comm = *comm;
 		find_needed(&l);
 		find_demands(&l);
-		int64_t t = best_price(&l);
+		find_peak(&l, limit);
+		int64_t t = find_prices(&l);
 		best = t > best ? t : best;
 	}
 	vec_free(&l.c.demand);

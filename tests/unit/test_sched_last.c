@@ -113,10 +113,45 @@ static void limits_raise_the_bound(void)
 	arena_free(a);
 }
 
+/* There is room for `big` beside the comm, but not beside `wide`, which is freed before:
+ *
+ *     big = first; wide = second; kept = third(wide); comm(kept); wait; work(big) */
+static void limits_before_the_comm_raise_the_bound(void)
+{
+	enum { MIB = 1 << 20 };
+	struct arena *a = arena_new();
+	struct sched_node node[] = {
+	    {.time = 10, .comm = SCHED_NONE, .family = SCHED_NONE},
+	    {.time = 50, .comm = SCHED_NONE, .family = SCHED_NONE},
+	    {.time = 50, .comm = SCHED_NONE, .family = SCHED_NONE},
+	    {.time = 500, .comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
+	    {.comm = 3, .family = SCHED_NONE, .kind = SCHED_WAIT},
+	    {.time = 400, .comm = SCHED_NONE, .family = SCHED_NONE}};
+	struct sched_storage storage[] = {{100 * MIB, 0, false}, {100 * MIB, 1, false}, {MIB, 2, true}};
+	static const struct sched_pair edge[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 5}},
+	                               use[] = {{5, 0}, {2, 1}, {3, 2}};
+	struct sched_problem p = {.launch = 0,
+	                          .bytes_per_ns = 1,
+	                          .n = 6,
+	                          .lane_n = 1,
+	                          .storage_n = 3,
+	                          .node = node,
+	                          .storage = storage};
+	uint32_t comm;
+	sched_problem_finish(&p, a, edge, 5, use, 3);
+	CHECK_EQ(least(&p, 201 * MIB), 610);
+	CHECK_EQ(sched_bound_last(&p, false, 201 * MIB, &comm), 610);
+	CHECK_EQ(least(&p, 150 * MIB), 1010);
+	int64_t bound = sched_bound_last(&p, false, 150 * MIB, &comm);
+	CHECK(bound > 800 && bound <= 1010); /* at most half of the work is between them */
+	arena_free(a);
+}
+
 int main(void)
 {
 	unsigned reached[2] = {0};
 	limits_raise_the_bound();
+	limits_before_the_comm_raise_the_bound();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
 		bound_is_below(seed, reached);
 	CHECK(reached[0] > 0 && reached[1] > 0);
