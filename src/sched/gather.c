@@ -36,6 +36,12 @@ struct stage {             /* the states after a prefix of the small comms, by `
 	uint32_t first, n; /* index and number in `state` */
 };
 
+/* The effect of a sequence of comms on any state: it adds `time` to `free`, and makes late at least free
+ * + most. */
+struct row {
+	int64_t time, most;
+};
+
 struct gather {
 	const struct sched_problem *p;
 	const struct sched_source *source;
@@ -46,45 +52,62 @@ struct gather {
 	int64_t *ahead;           /* by small comm, and the end: the final `late` is at least free + ahead */
 	int64_t most;             /* states with a larger delay are dropped */
 	int64_t *bytes;           /* by source, and the end: bytes of the results of those before */
+	int64_t *room;            /* by source: bytes that gathered tensors may take when it is used */
+	struct row *between;      /* by small comm: the large comms between it and the next one */
 	VEC(struct state) state;
 };
 
-static void advance_state(const struct gather *g, struct state *s, int64_t time, int64_t needed)
+/* Returns the time of the lane for a comm. */
+static int64_t inflated(const struct gather *g, int64_t time)
 {
-	s->free += (int64_t)((double)(time + g->p->launch) * g->o->inflate);
-	if (s->free - needed > s->late)
-		s->late = s->free - needed;
+	return (int64_t)((double)(time + g->p->launch) * g->o->inflate);
 }
 
-/* Returns the free memory that gathered tensors may take when source i is used. */
-static int64_t room_of(const struct gather *g, uint32_t i)
+/* Appends a comm to the row. */
+static void append_comm(struct row *r, int64_t time, int64_t needed)
 {
-	return g->o->share > 0 ? (int64_t)(g->o->share * (double)g->source[i].room) : INT64_MAX;
+	r->time += time;
+	r->most = r->time - needed > r->most ? r->time - needed : r->most;
 }
 
-/* Delays the start of a comm of source i until memory has room for so many bytes: results of earlier
- * sources are dropped when the next source is used. */
-static void await_memory(const struct gather *g, struct state *s, uint32_t i, int64_t bytes, int64_t room)
+static void append_row(struct row *r, const struct row *more)
 {
-	while (s->held < i && g->bytes[i] - g->bytes[s->held] > room - bytes) {
-		int64_t dropped = g->source[++s->held].needed + s->late;
-		s->free = dropped > s->free ? dropped : s->free;
+	r->most = r->time + more->most > r->most ? r->time + more->most : r->most;
+	r->time += more->time;
+}
+
+static void add_row(struct state *s, const struct row *r)
+{
+	s->late = s->free + r->most > s->late ? s->free + r->most : s->late;
+	s->free += r->time;
+}
+
+static void find_between(struct gather *g)
+{
+	for (uint32_t k = 0; k < g->small_n; k++) {
+		struct row r = {0, INT64_MIN / 2};
+		for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
+			append_comm(&r, inflated(g, g->p->node[g->source[i].comm].time), g->source[i].needed);
+		g->between[k] = r;
 	}
 }
 
-/* The effect of a sequence of comms on any state: it adds `time` to `free`, and makes late at least free
- * + most. */
-struct row {
-	int64_t time, most;
-};
-
-/* Appends the large comms between small comm k and the next one to the row. */
-static void add_between(const struct gather *g, uint32_t k, struct row *r)
+/* Returns the first source whose results may still be in memory when source i starts a comm, from `held` on. */
+static uint32_t find_held(const struct gather *g, uint32_t held, uint32_t i, int64_t room)
 {
-	struct state s = {.free = r->time, .late = r->most};
-	for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
-		advance_state(g, &s, g->p->node[g->source[i].comm].time, g->source[i].needed);
-	*r = (struct row){s.free, s.late};
+	while (held < i && g->bytes[i] - g->bytes[held] > room)
+		held++;
+	return held;
+}
+
+/* Delays the start of a comm until the results before `held` are dropped. That is when the next source is used. */
+static void await_memory(const struct gather *g, struct state *s, uint32_t held)
+{
+	if (s->held >= held)
+		return;
+	s->held = held;
+	int64_t dropped = g->source[held].needed + s->late;
+	s->free = dropped > s->free ? dropped : s->free;
 }
 
 /* Drops every other state, but neither the first nor the last. */
@@ -147,7 +170,8 @@ static void close_stage(struct gather *g, uint32_t k)
 struct bucket {
 	uint32_t first, members;
 	int64_t in, out;
-	int64_t room; /* bytes */
+	int64_t room;  /* bytes */
+	uint32_t held; /* the first source whose results may be in memory beside it */
 	struct row between;
 };
 
@@ -161,21 +185,22 @@ static bool grow_bucket(const struct gather *g, struct bucket *b)
 	const struct sched_node *c = &p->node[g->source[g->small[k]].comm];
 	if (b->members && c->family != p->node[g->source[g->small[b->first]].comm].family)
 		return false;
-	int64_t room = room_of(g, g->small[k]);
-	room = room < b->room ? room : b->room;
+	int64_t room = g->room[g->small[k]] < b->room ? g->room[g->small[k]] : b->room;
 	if (b->members && b->out + c->out > room / 2) /* the results are copied out of the gathered buffer */
 		return false;
 	b->room = room;
 	b->members++;
 	b->in += c->in;
 	b->out += c->out;
-	add_between(g, k, &b->between);
+	b->held = find_held(g, b->held, g->small[b->first], room - (b->members > 1 ? 2 * b->out : b->out));
+	append_row(&b->between, &g->between[k]);
 	return true;
 }
 
-/* The effect of a bucket on a state. */
+/* The effect of a bucket and the large comms behind it: it adds `host` to `late`, and then as `row` does. */
 struct effect {
-	int64_t time, needed, host;
+	struct row row;
+	int64_t host;
 };
 
 static struct effect effect_of(const struct gather *g, const struct bucket *b)
@@ -183,24 +208,25 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 	const struct sched_problem *p = g->p;
 	const struct sched_source *first = &g->source[g->small[b->first]];
 	const struct sched_node *c = &p->node[first->comm];
-	if (b->members == 1)
-		return (struct effect){c->time, first->needed, 0};
-	/* one more pack and unpack, unless members are grouped; members - 1 fewer comms and waits */
-	int64_t host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
-	               2 * ((p->grouped ? 1 : 2) - (int64_t)b->members) * p->launch;
-	return (struct effect){sched_family_time(&p->family[c->family], b->in), first->needed, host};
+	struct effect e = {.row.most = INT64_MIN / 2};
+	int64_t time = c->time;
+	if (b->members > 1) {
+		/* one more pack and unpack, unless members are grouped; members - 1 fewer comms and waits */
+		e.host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
+		         2 * ((p->grouped ? 1 : 2) - (int64_t)b->members) * p->launch;
+		time = sched_family_time(&p->family[c->family], b->in);
+	}
+	append_comm(&e.row, inflated(g, time), first->needed - e.host);
+	append_row(&e.row, &b->between);
+	return e;
 }
 
 static void add_bucket(const struct gather *g, const struct bucket *b, const struct effect *e,
                        struct state *s)
 {
-	if (g->o->share > 0)
-		await_memory(g, s, g->small[b->first], b->members > 1 ? 2 * b->out : b->out, b->room);
-	advance_state(g, s, e->time, e->needed);
+	await_memory(g, s, b->held);
 	s->late += e->host;
-	if (s->free + b->between.most > s->late)
-		s->late = s->free + b->between.most;
-	s->free += b->between.time;
+	add_row(s, &e->row);
 }
 
 /* Finds a lower bound of the delay from each small comm on: bytes take the least time on the lane, and
@@ -229,16 +255,17 @@ static void find_ahead(struct gather *g, uint32_t n)
 	free(least);
 }
 
-static struct bucket no_members(uint32_t first)
+static struct bucket no_members(uint32_t first, uint32_t held)
 {
-	return (struct bucket){.first = first, .room = INT64_MAX, .between = {0, INT64_MIN / 2}};
+	return (struct bucket){
+	    .first = first, .room = INT64_MAX, .held = held, .between = {0, INT64_MIN / 2}};
 }
 
 /* Returns the delay of the host if every bucket has so many members, where they may have as many. */
 static int64_t late_with(const struct gather *g, struct state s, uint32_t members)
 {
 	for (uint32_t k = 0; k < g->small_n;) {
-		struct bucket b = no_members(k);
+		struct bucket b = no_members(k, s.held);
 		while (b.members < members && grow_bucket(g, &b))
 			;
 		struct effect e = effect_of(g, &b);
@@ -254,8 +281,11 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 static void extend_stage(struct gather *g, uint32_t k)
 {
 	const struct stage *t = &g->stage[k];
-	struct bucket b = no_members(k);
-	bool worth = true;
+	bool worth = t->n > 0;
+	uint32_t held = worth ? g->state.at[t->first].held : 0;
+	for (uint32_t i = 1; i < t->n; i++)
+		held = g->state.at[t->first + i].held < held ? g->state.at[t->first + i].held : held;
+	struct bucket b = no_members(k, held);
 	while (worth && grow_bucket(g, &b)) {
 		if (b.members > EACH && b.members % (b.members / COARSE) && k + b.members < g->small_n)
 			continue;
@@ -301,16 +331,22 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 		if (c->family != SCHED_NONE && c->in <= o->threshold)
 			g.small[g.small_n++] = i;
 		else if (!g.small_n)
-			advance_state(&g, &start, c->time, source[i].needed);
+			add_row(&start, &(struct row){inflated(&g, c->time),
+			                              inflated(&g, c->time) - source[i].needed});
 	}
 	g.small[g.small_n] = n;
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
 	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
 	g.bytes = mem_alloc(sizeof *g.bytes * ((size_t)n + 1));
+	g.room = mem_alloc(sizeof *g.room * ((size_t)n + 1));
+	g.between = mem_alloc(sizeof *g.between * ((size_t)g.small_n + 1));
 	g.bytes[0] = 0;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		g.bytes[i + 1] = g.bytes[i] + p->node[source[i].comm].out;
+		g.room[i] = o->share > 0 ? (int64_t)(o->share * (double)source[i].room) : INT64_MAX;
+	}
+	find_between(&g);
 	find_ahead(&g, n);
 	g.most = late_with(&g, start, 1); /* start from buckets of one size */
 	for (uint32_t members = 2; members < 2 * g.small_n; members *= 2) {
@@ -336,6 +372,8 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 	free(g.stage);
 	free(g.ahead);
 	free(g.bytes);
+	free(g.room);
+	free(g.between);
 	free(g.open);
 	vec_free(&g.state);
 }
