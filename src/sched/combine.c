@@ -12,6 +12,7 @@
 
 static const double inflates[] = {1, 1.5}, factors[] = {1.05, 1};
 static const double shares[] = {1, 1.5, 0.5, 0.25, 0, 0.75, 0.125}; /* 0: memory does not count */
+static const unsigned by_share[] = {4, 1, 0, 5, 2, 3, 6};           /* indices of shares, the largest first */
 static const struct {
 	double span, pack;
 } spreads[] = {{1, 1}, {1, 0.7}, {1, 0.5}, {1, 0.25}, {0.05, 1}, {0.01, 1}, {1, 0.125}, {1, 0.35}, {1, 0.06}};
@@ -61,14 +62,13 @@ static void add_times(const struct scheduler *s, const uint32_t *bucket, uint32_
 	free(sum);
 }
 
-/* Adds the choice of the buckets of a plan. */
-static void add_choice(struct scheduler *s, struct choices *l, const struct plan *plan, struct choice c)
+/* Finds the times of the choice with the buckets of a plan. */
+static void measure_choice(struct scheduler *s, const struct plan *plan, struct choice *c)
 {
 	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
 	uint32_t bucket_n = plan_buckets(s, plan, bucket);
-	add_times(s, bucket, bucket_n, &c);
+	add_times(s, bucket, bucket_n, c);
 	free(bucket);
-	vec_push(l, c);
 }
 
 static void choose_sources(const struct choice *c, struct plan *plan)
@@ -85,6 +85,18 @@ static void choose_sinks(const struct scheduler *s, const struct choice *c, stru
 	plan->pack = c->kind < SPREADS ? spreads[c->kind].pack : 1;
 }
 
+/* Measures the choices of sources. Those that admit most come first, since others often have their result. */
+static void measure_sources(struct scheduler *s, struct choices *gather)
+{
+	for (unsigned k = 0; k < SHARES; k++)
+		for (uint32_t i = gather->n; i-- > 0;) {
+			struct plan plan = {0};
+			choose_sources(&gather->at[i], &plan);
+			if (gather->at[i].kind == by_share[k])
+				measure_choice(s, &plan, &gather->at[i]);
+		}
+}
+
 static void list_choices(struct scheduler *s, bool all, struct choices *gather, struct choices *scatter)
 {
 	vec_push(gather, (struct choice){.inflate = 1, .kind = SHARES});
@@ -95,16 +107,16 @@ static void list_choices(struct scheduler *s, bool all, struct choices *gather, 
 				double inflate = inflates[j] * s->inflate > 1 ? inflates[j] * s->inflate : 1;
 				struct choice c = {
 				    .threshold = s->gather.at[k], .inflate = inflate, .kind = i};
-				struct plan plan = {0};
-				choose_sources(&c, &plan);
-				add_choice(s, gather, &plan, c);
+				vec_push(gather, c);
 			}
+	measure_sources(s, gather);
 	for (uint32_t k = 0; k < s->scatter.n; k++)
 		for (unsigned i = 0; i < (all ? SPREADS : FEW_SPREADS); i++) {
 			struct choice c = {.threshold = s->scatter.at[k], .kind = i};
 			struct plan plan = {0};
 			choose_sinks(s, &c, &plan);
-			add_choice(s, scatter, &plan, c);
+			measure_choice(s, &plan, &c);
+			vec_push(scatter, c);
 		}
 }
 

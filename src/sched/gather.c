@@ -303,7 +303,8 @@ static void extend_stage(struct gather *g, uint32_t k)
 	}
 }
 
-static void take_buckets(const struct gather *g, uint32_t *bucket, uint32_t *bucket_n)
+/* Returns the delay of the best state. */
+static int64_t take_buckets(const struct gather *g, uint32_t *bucket, uint32_t *bucket_n)
 {
 	const struct stage *end = &g->stage[g->small_n];
 	uint32_t k = g->small_n, best = end->first;
@@ -318,35 +319,52 @@ static void take_buckets(const struct gather *g, uint32_t *bucket, uint32_t *buc
 		*bucket_n += s->members > 1;
 	}
 	assert(k == 0);
+	return g->state.at[best].late;
 }
 
-void sched_gather(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
-                  const struct sched_gather_options *o, uint32_t *bucket, uint32_t *bucket_n)
+/* start: receives the state before the first small comm. */
+static void open_gather(struct gather *g, const struct sched_source *source, uint32_t n, struct state *start)
 {
-	struct gather g = {.p = p, .source = source, .o = o};
-	struct state start = {.before = SCHED_NONE};
-	g.small = mem_alloc(sizeof *g.small * ((size_t)n + 1));
+	const struct sched_problem *p = g->p;
+	*start = (struct state){.before = SCHED_NONE};
+	g->small = mem_alloc(sizeof *g->small * ((size_t)n + 1));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sched_node *c = &p->node[source[i].comm];
-		if (c->family != SCHED_NONE && c->in <= o->threshold)
-			g.small[g.small_n++] = i;
-		else if (!g.small_n)
-			add_row(&start, &(struct row){inflated(&g, c->time),
-			                              inflated(&g, c->time) - source[i].needed});
+		int64_t time = inflated(g, c->time);
+		if (c->family != SCHED_NONE && c->in <= g->o->threshold)
+			g->small[g->small_n++] = i;
+		else if (!g->small_n)
+			add_row(start, &(struct row){time, time - source[i].needed});
 	}
-	g.small[g.small_n] = n;
+	g->small[g->small_n] = n;
+	g->bytes = mem_alloc(sizeof *g->bytes * ((size_t)n + 1));
+	g->room = mem_alloc(sizeof *g->room * ((size_t)n + 1));
+	g->between = mem_alloc(sizeof *g->between * ((size_t)g->small_n + 1));
+	g->bytes[0] = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		g->bytes[i + 1] = g->bytes[i] + p->node[source[i].comm].out;
+		g->room[i] = g->o->share > 0 ? (int64_t)(g->o->share * (double)source[i].room) : INT64_MAX;
+	}
+	find_between(g);
+}
+
+static void close_gather(struct gather *g)
+{
+	free(g->small);
+	free(g->bytes);
+	free(g->room);
+	free(g->between);
+}
+
+int64_t sched_gather(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
+                     const struct sched_gather_options *o, uint32_t *bucket, uint32_t *bucket_n)
+{
+	struct gather g = {.p = p, .source = source, .o = o};
+	struct state start;
+	open_gather(&g, source, n, &start);
 	g.stage = mem_zalloc(sizeof *g.stage * ((size_t)g.small_n + 1));
 	g.open = mem_zalloc(sizeof *g.open * ((size_t)g.small_n + 1));
 	g.ahead = mem_alloc(sizeof *g.ahead * ((size_t)g.small_n + 1));
-	g.bytes = mem_alloc(sizeof *g.bytes * ((size_t)n + 1));
-	g.room = mem_alloc(sizeof *g.room * ((size_t)n + 1));
-	g.between = mem_alloc(sizeof *g.between * ((size_t)g.small_n + 1));
-	g.bytes[0] = 0;
-	for (uint32_t i = 0; i < n; i++) {
-		g.bytes[i + 1] = g.bytes[i] + p->node[source[i].comm].out;
-		g.room[i] = o->share > 0 ? (int64_t)(o->share * (double)source[i].room) : INT64_MAX;
-	}
-	find_between(&g);
 	find_ahead(&g, n);
 	g.most = late_with(&g, start, 1); /* start from buckets of one size */
 	for (uint32_t members = 2; members < 2 * g.small_n; members *= 2) {
@@ -367,13 +385,37 @@ void sched_gather(const struct sched_problem *p, const struct sched_source *sour
 				extend_stage(&g, k);
 		}
 	}
-	take_buckets(&g, bucket, bucket_n);
-	free(g.small);
+	int64_t late = take_buckets(&g, bucket, bucket_n);
 	free(g.stage);
 	free(g.ahead);
-	free(g.bytes);
-	free(g.room);
-	free(g.between);
 	free(g.open);
 	vec_free(&g.state);
+	close_gather(&g);
+	return late;
+}
+
+int64_t sched_gather_delay(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
+                           const struct sched_gather_options *o, const uint32_t *bucket)
+{
+	struct gather g = {.p = p, .source = source, .o = o};
+	struct state s;
+	open_gather(&g, source, n, &s);
+	bool possible = true;
+	for (uint32_t i = 0, k = 0; i < n; i++) { /* members are small */
+		k += k < g.small_n && g.small[k] < i;
+		possible &= bucket[source[i].comm] == SCHED_NONE || g.small[k] == i;
+	}
+	for (uint32_t k = 0; k < g.small_n && possible;) {
+		struct bucket b = no_members(k, s.held);
+		uint32_t end = k + 1, at = bucket[source[g.small[k]].comm];
+		while (end < g.small_n && at != SCHED_NONE && bucket[source[g.small[end]].comm] == at)
+			end++;
+		while (b.members < end - k && possible)
+			possible = grow_bucket(&g, &b);
+		struct effect e = effect_of(&g, &b);
+		add_bucket(&g, &b, &e, &s);
+		k = end;
+	}
+	close_gather(&g);
+	return possible ? s.late : INT64_MAX;
 }

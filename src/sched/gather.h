@@ -16,8 +16,12 @@ struct sched_gather_options {
 };
 
 /* source: comms of one lane, by time. bucket: receives the buckets of comms, numbered from *bucket_n on;
- * *bucket_n grows. */
-void sched_gather(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
-                  const struct sched_gather_options *o, uint32_t *bucket, uint32_t *bucket_n);
+ * *bucket_n grows. Returns the delay of the host in ns. */
+int64_t sched_gather(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
+                     const struct sched_gather_options *o, uint32_t *bucket, uint32_t *bucket_n);
+/* Returns the delay of the host with these buckets, which sched_gather made with another threshold or share;
+ * INT64_MAX if the options do not admit them. */
+int64_t sched_gather_delay(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
+                           const struct sched_gather_options *o, const uint32_t *bucket);
 
 #endif

@@ -68,6 +68,33 @@ bool plan_offer(struct scheduler *s, struct trial *t)
 	return better;
 }
 
+/* Returns true if other options, which admit all buckets that o admits, have a result that is possible with o
+ * and as good. Then it is the result for o, too. */
+static bool reuse_sources(const struct scheduler *s, const struct sched_gather_options *o, struct gathered *g,
+                          uint32_t *bucket)
+{
+	for (uint32_t k = s->gathered.n; k-- > 0;) {
+		const struct gathered *other = &s->gathered.at[k];
+		if (other->inflate != o->inflate || other->gather < o->threshold ||
+		    (other->share > 0 && (!(o->share > 0) || other->share < o->share)))
+			continue;
+		int64_t late = 0;
+		for (uint32_t i = 0; i < s->comm.n; i++)
+			bucket[s->comm.at[i]] = other->bucket[i];
+		for (uint32_t l = 0; l < s->p->lane_n && late <= other->late; l++) {
+			uint32_t first = s->source.first[l];
+			int64_t here = sched_gather_delay(s->p, s->source.at + first,
+			                                  s->source.first[l + 1] - first, o, bucket);
+			late = here == INT64_MAX ? here : late + here;
+		}
+		if (late == other->late) {
+			*g = *other;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Returns the buckets of the sources. Results are kept, since some pairs of sizes are asked for
  * repeatedly. */
 static const struct gathered *gather_sources(struct scheduler *s, const struct plan *plan)
@@ -77,16 +104,23 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 		    s->gathered.at[i].share == plan->share)
 			return &s->gathered.at[i];
 	struct sched_gather_options o = {plan->gather, plan->inflate, plan->share};
-	struct gathered g = {.gather = plan->gather, .inflate = plan->inflate, .share = plan->share};
+	struct gathered g = {0};
 	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
-	g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
 	memset(bucket, 0xff, sizeof *bucket * s->p->n);
-	for (uint32_t l = 0; l < s->p->lane_n; l++)
-		sched_gather(s->p, s->source.at + s->source.first[l],
-		             s->source.first[l + 1] - s->source.first[l], &o, bucket, &g.bucket_n);
-	for (uint32_t i = 0; i < s->comm.n; i++)
-		g.bucket[i] = bucket[s->comm.at[i]];
+	if (!reuse_sources(s, &o, &g, bucket)) {
+		g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
+		memset(bucket, 0xff, sizeof *bucket * s->p->n);
+		for (uint32_t l = 0; l < s->p->lane_n; l++)
+			g.late += sched_gather(s->p, s->source.at + s->source.first[l],
+			                       s->source.first[l + 1] - s->source.first[l], &o, bucket,
+			                       &g.bucket_n);
+		for (uint32_t i = 0; i < s->comm.n; i++)
+			g.bucket[i] = bucket[s->comm.at[i]];
+	}
 	free(bucket);
+	g.gather = plan->gather;
+	g.inflate = plan->inflate;
+	g.share = plan->share;
 	vec_push(&s->gathered, g);
 	return &s->gathered.at[s->gathered.n - 1];
 }

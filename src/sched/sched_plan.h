@@ -40,6 +40,7 @@ struct gathered { /* buckets of the sources for the choices of a plan */
 	int64_t gather;
 	double inflate, share;
 	uint32_t *bucket, bucket_n; /* by index in scheduler.comm */
+	int64_t late;               /* delay of the host, summed over lanes */
 };
 
 struct scheduler {
