@@ -82,7 +82,7 @@ static bool is_for_memory(struct looker *l, struct window *w, uint32_t comm, uin
 		if (is_marked(l, x) || !work_of(l->p, x) || !window_pull(w, x, at))
 			continue;
 		tried++;
-		if (window_runtime(w, at, k + 1) != INT64_MAX)
+		if (window_runtime(w, at, k + 1, INT64_MAX) != INT64_MAX)
 			return false;
 	}
 	return tried;

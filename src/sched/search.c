@@ -152,15 +152,15 @@ static bool draft_move(struct search *s)
 static bool draw_wait(struct search *s)
 {
 	const struct window *w = &s->w;
-	uint64_t total = 0, at;
-	for (uint32_t e = 0; e < w->event_n; e++)
-		total += (uint64_t)w->stall[e];
-	if (!total)
+	if (!w->stalled)
 		return false;
-	at = (((uint64_t)draw_number(s, 1u << 31) << 31) | draw_number(s, 1u << 31)) % total;
+	uint64_t at = ((uint64_t)draw_number(s, 1u << 31) << 31) | draw_number(s, 1u << 31);
+	int64_t left = (int64_t)(at % (uint64_t)w->stalled);
 	uint32_t e = 0;
-	while (at >= (uint64_t)w->stall[e])
-		at -= (uint64_t)w->stall[e++];
+	for (; left >= w->stalls[e / WINDOW_BLOCK]; e += WINDOW_BLOCK)
+		left -= w->stalls[e / WINDOW_BLOCK];
+	while (left >= w->stall[e])
+		left -= w->stall[e++];
 	s->place = w->event[e];
 	s->wait = w->order[s->place];
 	s->comm = s->p->node[s->wait].comm;
@@ -189,7 +189,7 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 		if (!draft_move(&s))
 			continue;
 		int64_t slack = draw_number(&s, 128) ? 0 : least / WORSE;
-		int64_t runtime = window_runtime(&s.w, s.from, s.to);
+		int64_t runtime = window_runtime(&s.w, s.from, s.to, s.w.runtime + slack);
 		if (runtime > s.w.runtime + slack)
 			continue;
 		if (runtime == s.w.runtime && s.w.raised > 0 && draw_number(&s, RAISES))

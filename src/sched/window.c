@@ -68,25 +68,59 @@ static void clocks_at(const struct window *w, uint32_t e, struct clocks *c)
 	}
 }
 
-/* Computes the times from event e on. */
-static void set_times(struct window *w, uint32_t e)
+/* Returns true if the clocks c, when the host reaches event e, make the same times from there on as the present
+ * clocks do. A lane that is free by then is as good as any other free lane. */
+static bool is_as_before(const struct window *w, uint32_t e, const struct clocks *c)
+{
+	const int64_t *lane = w->lane + (size_t)e * w->p->lane_n;
+	if (c->now != w->now[e])
+		return false;
+	for (uint32_t l = 0; l < w->p->lane_n; l++)
+		if (c->lane[l] != lane[l] && (c->lane[l] > c->now || lane[l] > c->now))
+			return false;
+	return true;
+}
+
+static void set_stall(struct window *w, uint32_t e, int64_t stall)
+{
+	w->stalls[e / WINDOW_BLOCK] += stall - w->stall[e];
+	w->stalled += stall - w->stall[e];
+	w->stall[e] = stall;
+}
+
+/* Marks a comm that is over at another time. Returns the number of its waits, which are to come. */
+static uint32_t shift_comm(struct window *w, uint32_t comm, bool shifted)
+{
+	w->shifted[comm] = shifted ? w->shifting : 0;
+	return shifted ? w->waits[comm] : 0;
+}
+
+/* Computes the times from event e on. The order has not changed from event `same` on. */
+static void set_times(struct window *w, uint32_t e, uint32_t same)
 {
 	const struct sched_problem *p = w->p;
 	struct clocks c = {.now = w->host[w->event_n ? w->event[0] : p->n]};
+	uint32_t changed = 0; /* waits to come for comms that are over at another time */
+	w->shifting++;
 	if (e)
 		clocks_at(w, e, &c);
 	for (; e < w->event_n; e++) {
-		uint32_t k = w->event[e], x = w->order[k];
+		uint32_t k = w->event[e], x = w->order[k], comm = p->node[x].comm;
+		if (e >= same && !changed && is_as_before(w, e, &c))
+			return;
 		w->now[e] = c.now;
 		memcpy(w->lane + (size_t)e * p->lane_n, c.lane, sizeof *c.lane * p->lane_n);
-		w->stall[e] = 0;
+		int64_t stall = 0;
 		if (p->node[x].kind == SCHED_COMM) {
+			int64_t before = w->over[x];
 			start_comm(p, x, &c, w->over);
-		} else if (w->over[p->node[x].comm] > c.now) {
-			w->stall[e] = w->over[p->node[x].comm] - c.now;
-			c.now = w->over[p->node[x].comm];
+			changed += shift_comm(w, x, w->over[x] != before);
+		} else {
+			stall = w->over[comm] > c.now ? w->over[comm] - c.now : 0;
+			changed -= w->shifted[comm] == w->shifting;
 		}
-		c.now += w->host[e + 1 < w->event_n ? w->event[e + 1] : p->n] - w->host[k];
+		set_stall(w, e, stall);
+		c.now += stall + w->host[e + 1 < w->event_n ? w->event[e + 1] : p->n] - w->host[k];
 	}
 	w->runtime = end_of(w, &c);
 }
@@ -106,7 +140,10 @@ void window_reset(struct window *w)
 	}
 	w->live[0] = p->fixed;
 	set_memory(w, 0, p->n);
-	set_times(w, 0);
+	memset(w->stall, 0, sizeof *w->stall * w->event_n);
+	memset(w->stalls, 0, sizeof *w->stalls * (w->event_n / WINDOW_BLOCK + 1));
+	w->stalled = 0;
+	set_times(w, 0, w->event_n);
 }
 
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order)
@@ -119,6 +156,7 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->event = mem_alloc(sizeof *w->event * (events + 1));
 	w->event_before = mem_alloc(sizeof *w->event_before * n);
 	w->stall = mem_alloc(sizeof *w->stall * (events + 1));
+	w->stalls = mem_alloc(sizeof *w->stalls * (events / WINDOW_BLOCK + 1));
 	w->draft = mem_alloc(sizeof *w->draft * n);
 	w->host = mem_alloc(sizeof *w->host * n);
 	w->live = mem_alloc(sizeof *w->live * n);
@@ -126,9 +164,14 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
 	w->over = mem_zalloc(sizeof *w->over * n);
 	w->over_drafted = mem_zalloc(sizeof *w->over_drafted * n);
+	w->waits = mem_zalloc(sizeof *w->waits * n);
+	w->shifted = mem_zalloc(sizeof *w->shifted * n);
 	w->last = mem_alloc(sizeof *w->last * storages);
 	w->marked = mem_zalloc(sizeof *w->marked * n);
 	w->met = mem_zalloc(sizeof *w->met * storages);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].comm != SCHED_NONE)
+			w->waits[p->node[x].comm]++;
 	window_reset(w);
 }
 
@@ -138,6 +181,7 @@ void window_close(struct window *w)
 	free(w->event);
 	free(w->event_before);
 	free(w->stall);
+	free(w->stalls);
 	free(w->draft);
 	free(w->host);
 	free(w->live);
@@ -145,6 +189,8 @@ void window_close(struct window *w)
 	free(w->lane);
 	free(w->over);
 	free(w->over_drafted);
+	free(w->waits);
+	free(w->shifted);
 	free(w->last);
 	free(w->marked);
 	free(w->met);
@@ -230,43 +276,57 @@ static bool within_limit(struct window *w, uint32_t a, uint32_t b)
 	return true;
 }
 
-/* Returns the time when the lane of a comm is free again; comms from place a on are as drafted. */
-static int64_t over_of(const struct window *w, uint32_t comm, uint32_t a)
+/* The times of a draft. */
+struct run {
+	struct clocks c;
+	uint32_t a;       /* place of its first node */
+	uint32_t changed; /* waits to come for comms that are over at another time */
+};
+
+/* Starts a comm, or waits for one. Comms from place a on are over as drafted. */
+static void run_event(struct window *w, struct run *r, uint32_t x)
 {
-	return w->place[comm] < a ? w->over[comm] : w->over_drafted[comm];
+	const struct sched_node *n = &w->p->node[x];
+	if (n->kind == SCHED_COMM) {
+		start_comm(w->p, x, &r->c, w->over_drafted);
+		r->changed += shift_comm(w, x, w->over_drafted[x] != w->over[x]);
+		return;
+	}
+	r->changed -= w->shifted[n->comm] == w->shifting;
+	int64_t over = w->place[n->comm] < r->a ? w->over[n->comm] : w->over_drafted[n->comm];
+	r->c.now = over > r->c.now ? over : r->c.now;
 }
 
-int64_t window_runtime(struct window *w, uint32_t a, uint32_t b)
+int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 {
 	const struct sched_problem *p = w->p;
+	struct run r = {.a = a};
 	uint32_t e = w->event_before[a];
 	if (!within_limit(w, a, b))
 		return INT64_MAX;
 	if (e == w->event_n)
 		return w->runtime;
-	struct clocks c = {0};
-	clocks_at(w, e, &c);
-	c.now -= w->host[w->event[e]] - w->host[a];
+	w->shifting++;
+	clocks_at(w, e, &r.c);
+	r.c.now -= w->host[w->event[e]] - w->host[a];
 	for (uint32_t k = 0; k < b - a; k++) {
-		uint32_t x = w->draft[k], comm = p->node[x].comm;
-		if (p->node[x].kind == SCHED_COMM)
-			start_comm(p, x, &c, w->over_drafted);
-		else if (comm != SCHED_NONE && over_of(w, comm, a) > c.now)
-			c.now = over_of(w, comm, a);
-		c.now += sched_host_time(p, x);
+		uint32_t x = w->draft[k];
+		if (is_event(&p->node[x]))
+			run_event(w, &r, x);
+		r.c.now += sched_host_time(p, x);
 	}
 	uint32_t k = b;
 	for (e = w->event_before[b]; e < w->event_n; e++) {
-		c.now += w->host[w->event[e]] - w->host[k];
+		r.c.now += w->host[w->event[e]] - w->host[k];
 		k = w->event[e];
-		uint32_t x = w->order[k];
-		if (p->node[x].kind == SCHED_COMM)
-			start_comm(p, x, &c, w->over_drafted);
-		else if (over_of(w, p->node[x].comm, a) > c.now)
-			c.now = over_of(w, p->node[x].comm, a);
+		if (!r.changed && is_as_before(w, e, &r.c))
+			return w->runtime;
+		if (r.c.now + w->host[p->n] - w->host[k] > most)
+			return INT64_MAX;
+		run_event(w, &r, w->order[k]);
 	}
-	c.now += w->host[p->n] - w->host[k];
-	return end_of(w, &c);
+	r.c.now += w->host[p->n] - w->host[k];
+	return end_of(w, &r.c);
 }
 
 void window_accept(struct window *w, uint32_t a, uint32_t b)
@@ -281,5 +341,6 @@ void window_accept(struct window *w, uint32_t a, uint32_t b)
 				w->last[p->uses.item[i]] = k;
 	set_memory(w, a, b);
 	uint32_t e = w->event_before[a];
-	set_times(w, e ? e - 1 : 0); /* the host's work after the event before has changed */
+	set_times(w, e ? e - 1 : 0,
+	          w->event_before[b]); /* the host's work after the event before has changed */
 }

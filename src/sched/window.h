@@ -1,10 +1,13 @@
 /* window: a schedule in which a stretch can be reordered, and the effect of the new order.
  *
  * Memory is checked in the stretch only. After it, the times follow from comms and waits alone, since
- * the host's work between them is the same. */
+ * the host's work between them is the same. As soon as host and lanes are where they were before, the rest
+ * of the times is the same, too. */
 #ifndef HIRC_SCHED_WINDOW_H
 #define HIRC_SCHED_WINDOW_H
 #include "sched/problem.h"
+
+enum { WINDOW_BLOCK = 64 };
 
 struct window {
 	const struct sched_problem *p;
@@ -15,6 +18,8 @@ struct window {
 	uint32_t *event;        /* places of comms and waits, ascending */
 	uint32_t *event_before; /* by place: events before it; at [n] all events */
 	int64_t *stall;         /* by event: ns for which it holds the host */
+	int64_t *stalls;        /* sums over WINDOW_BLOCK events each */
+	int64_t stalled;        /* sum over all events */
 	/* The draft: */
 	uint32_t *draft; /* the nodes of the stretch in their new order */
 	int64_t raised;  /* change of the live bytes, summed over places; set by window_runtime */
@@ -23,6 +28,8 @@ struct window {
 	int64_t *live;       /* by place: live bytes before it */
 	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
 	int64_t *over, *over_drafted; /* by comm: time when its lane is free again */
+	uint32_t *waits;              /* by comm: number of its waits */
+	uint32_t *shifted, shifting;  /* by comm: the last round in which `over` was different */
 	uint32_t *last;               /* by storage: place of its last user */
 	uint32_t *marked, *met;       /* by node, by storage: the last round that marked it */
 	uint32_t marking, meeting;
@@ -40,8 +47,9 @@ bool window_pull(struct window *w, uint32_t node, uint32_t to);
 /* Drafts the places from node's to `to`, with the node and the nodes there that need it moved last.
  * Returns false if nothing changes. */
 bool window_push(struct window *w, uint32_t node, uint32_t to);
-/* Returns the runtime with places a … b - 1 as drafted; INT64_MAX if that is over a limit. */
-int64_t window_runtime(struct window *w, uint32_t a, uint32_t b);
+/* Returns the runtime with places a … b - 1 as drafted; INT64_MAX if memory does not admit them or the runtime
+ * is above `most`. */
+int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most);
 void window_accept(struct window *w, uint32_t a, uint32_t b);
 
 #endif

@@ -146,7 +146,7 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 			continue;
 		CHECK(sched_is_schedule(p, other));
 		struct sched_result want = sched_simulate(p, other, NULL);
-		int64_t got = window_runtime(&w, from, end);
+		int64_t got = window_runtime(&w, from, end, INT64_MAX);
 		CHECK_EQ(got == INT64_MAX, want.peak > limit);
 		if (got == INT64_MAX)
 			continue;
