@@ -215,6 +215,55 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 	return most - p->launch;
 }
 
+/* Returns the kept trial with the same buckets; NULL if there is none. */
+static struct trial *find_alike(struct scheduler *s, uint64_t hash)
+{
+	if (s->best.role && s->best.hash == hash)
+		return &s->best;
+	for (uint32_t k = 0; k < s->start_n; k++)
+		if (s->start[k].role && s->start[k].hash == hash)
+			return &s->start[k];
+	return NULL;
+}
+
+/* Moves a start that became shorter to its place. Returns true if it is the best now. */
+static bool raise_start(struct scheduler *s, struct trial *t)
+{
+	int64_t runtime = t->schedule.result.runtime;
+	struct trial moved = *t;
+	bool better = runtime < s->best.schedule.result.runtime;
+	if (better) {
+		moved = s->best;
+		s->best = *t;
+		runtime = moved.schedule.result.runtime;
+	}
+	for (; t > s->start && t[-1].schedule.result.runtime > runtime; t--)
+		*t = t[-1];
+	*t = moved;
+	return better;
+}
+
+/* Makes the list schedule of a plan with the buckets of a kept trial, which takes its order if that is shorter.
+ * Returns true if it is the best now. */
+static bool list_alike(struct scheduler *s, const struct plan *plan, struct trial *t)
+{
+	struct sched_schedule *made = &t->schedule;
+	uint32_t *order = mem_alloc(sizeof *order * ((size_t)made->b.p.n + 1));
+	bool better = false;
+	s->plans++;
+	if (plan_list(s, &made->b.p, t->role, plan, made->result.runtime, order)) {
+		struct sched_result result = sched_simulate(&made->b.p, order, NULL);
+		if (result.peak <= s->o->limit && result.runtime < made->result.runtime) {
+			memcpy(made->order, order, sizeof *order * made->b.p.n);
+			made->result = result;
+			t->plan = *plan;
+			better = t == &s->best || raise_start(s, t);
+		}
+	}
+	free(order);
+	return better;
+}
+
 /* Memory may not admit the original order with these buckets; then the limit is the peak of the list
  * schedule. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
@@ -227,18 +276,18 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 	t->bucket_n = bucket_n;
 	t->hash = hash_buckets(s, made->bucket);
 	bool made_order = s->plans <= MOST_LISTED / (s->p->n + 1) && is_new(s, plan, t->hash) &&
-	                  least_with(s, made->bucket, bucket_n) < below &&
-	                  sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b);
-	if (made_order) {
-		const uint8_t *role = sched_roles(&made->b.p, made->arena);
+	                  least_with(s, made->bucket, bucket_n) < below;
+	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;
+	bool better = alike && list_alike(s, plan, alike);
+	if (made_order && !alike && sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b)) {
+		t->role = sched_roles(&made->b.p, made->arena);
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		s->plans++;
-		made_order = plan_list(s, &made->b.p, role, plan, below, made->order);
+		if (plan_list(s, &made->b.p, t->role, plan, below, made->order))
+			return plan_offer(s, t);
 	}
-	if (made_order)
-		return plan_offer(s, t);
 	sched_schedule_free(made);
-	return false;
+	return better;
 }
 
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan)

@@ -26,7 +26,8 @@ struct trial { /* a plan and its result */
 	struct plan plan;
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
-	uint64_t hash; /* of its buckets */
+	uint64_t hash;       /* of its buckets */
+	const uint8_t *role; /* by node of schedule.b.p; NULL: no plan made it */
 };
 
 enum { SCHED_STARTS = 6 }; /* most schedules from which the search starts, beside the best */
