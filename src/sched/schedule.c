@@ -286,16 +286,10 @@ static int64_t find_bound(const struct sched_problem *p, const struct sched_opti
 	return o->effort > 1 ? sched_bound_within(p, bucket, o->limit).runtime : 0;
 }
 
-/* Schedules with buckets and, if that could be better, without. */
-static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
-                            struct sched_schedule *out)
+/* Schedules without buckets, and keeps the result if it is shorter. Returns true if it is. */
+static bool try_alone(const struct sched_problem *p, const struct sched_options *o, int64_t bound,
+                      struct sched_schedule *out)
 {
-	schedule_with(p, o, o->bucket, find_bound(p, o, o->bucket), out);
-	if (!o->bucket || !o->effort)
-		return;
-	int64_t bound = find_bound(p, o, false);
-	if (out->result.runtime <= bound)
-		return;
 	struct sched_schedule alone;
 	schedule_with(p, o, false, bound, &alone);
 	unsigned plans = out->plans + alone.plans;
@@ -304,6 +298,24 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	if (better)
 		*out = alone;
 	out->plans = plans;
+	return better;
+}
+
+/* Schedules with buckets and, if that could be better, without. Effort 2 searches without buckets only if the
+ * plans of effort 1 are better so. */
+static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
+                            struct sched_schedule *out)
+{
+	struct sched_options plans = *o;
+	plans.effort = 1;
+	schedule_with(p, o, o->bucket, find_bound(p, o, o->bucket), out);
+	if (!o->bucket || !o->effort)
+		return;
+	if (o->effort <= 2 && !try_alone(p, &plans, 0, out))
+		return;
+	int64_t bound = find_bound(p, o, false);
+	if (o->effort > 1 && out->result.runtime > bound)
+		try_alone(p, o, bound, out);
 }
 
 /* Translates a schedule of the reordered problem to the nodes of the original problem. */
