@@ -2,6 +2,7 @@
 #include "import/chakra_build.h"
 #include "base/checked.h"
 #include "import/chakra_builder.h"
+#include "import/chakra_groups.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,7 +126,7 @@ static void add_results(struct builder *b, uint32_t k, const struct chakra_tenso
 
 static group_id group_of(struct builder *b, const struct chakra_node *n)
 {
-	const char *name = n->group ? n->group : "world";
+	const char *name = chakra_group_name(n);
 	for (uint32_t k = 0; k < b->t->group.n; k++) {
 		const struct chakra_group *g = &b->t->group.at[k];
 		team_id members = 0;
@@ -183,7 +184,8 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 	const char *name = collective_mnemonic(n->collective);
 	int64_t bytes = n->comm_size;
 	if (!name)
-		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_type", "a collective has none");
+		return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_type",
+		                     "the node has none, and its name is not that of a collective");
 	group_id group = group_of(b, n);
 	if (!group)
 		return false;
@@ -292,7 +294,7 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 
 static void scan_nodes(struct builder *b)
 {
-	bool host = false, device = false;
+	bool host = false;
 	for (uint32_t k = 0; k < b->t->node.n; k++) {
 		const struct chakra_node *n = &b->t->node.at[k];
 		bool computes =
@@ -301,9 +303,8 @@ static void scan_nodes(struct builder *b)
 			b->made[b->t->deps.at[n->dep + i]].needed = true;
 		b->timed |= computes && n->time;
 		host |= n->on_host == 1;
-		device |= n->kind == CHAKRA_COMP && n->on_host == 0;
 	}
-	b->device = host && device;
+	b->device = host && b->t->on_devices;
 }
 
 static name_id program_name(struct builder *b)

@@ -100,6 +100,11 @@ bool chakra_groups(struct diag *d, struct chakra *t, const struct chakra_node *n
 	return true;
 }
 
+const char *chakra_group_name(const struct chakra_node *n)
+{
+	return n->group ? n->group : "world";
+}
+
 bool chakra_group_add(struct diag *d, struct chakra *t, const char *text)
 {
 	const char *colon = strrchr(text, ':'), *number = colon ? colon + 1 : NULL;
@@ -114,4 +119,36 @@ bool chakra_group_add(struct diag *d, struct chakra *t, const char *text)
 	if (!chakra_has_group(t, g.name))
 		vec_push(&t->group, g);
 	return true;
+}
+
+/* Returns true if the size of a group is not needed: its collectives have times, and their results have the sizes of
+ * the operands, or are in the trace. */
+static bool needs_no_size(const struct chakra *t, const char *name)
+{
+	for (uint32_t k = 0; k < t->node.n; k++) {
+		const struct chakra_node *n = &t->node.at[k];
+		bool resizes = n->collective == 2 || n->collective == 3 || n->collective == 4 ||
+		               n->collective == 7 || n->collective == 8; /* CHAKRA_COLLECTIVES */
+		if (n->kind == CHAKRA_COMM_COLL && !strcmp(chakra_group_name(n), name) &&
+		    (!n->time || (resizes && !n->out.values)))
+			return false;
+	}
+	return true;
+}
+
+void chakra_groups_assume(struct diag *d, struct chakra *t)
+{
+	for (uint32_t k = 0; k < t->node.n; k++) {
+		const struct chakra_node *n = &t->node.at[k];
+		const char *name = chakra_group_name(n);
+		if (n->kind != CHAKRA_COMM_COLL || chakra_has_group(t, name))
+			continue;
+		if (!needs_no_size(t, name))
+			return; /* chakra_build reports it */
+		diag_warning(d, W_TRACE_PARTS, DIAG_NOWHERE,
+		             "'%s': the size of the group '%s' is not in the trace, so it is taken as 2",
+		             t->file, name);
+		diag_note(d, DIAG_NOWHERE, "`hirc import --group=%s:N` states it", name);
+		vec_push(&t->group, ((struct chakra_group){.name = name, .size = 2}));
+	}
 }

@@ -11,5 +11,9 @@
 bool chakra_groups(struct diag *d, struct chakra *t, const struct chakra_node *n);
 /* Adds the `NAME:N` of --group. */
 bool chakra_group_add(struct diag *d, struct chakra *t, const char *text);
+/* Returns the name of a collective's group. */
+const char *chakra_group_name(const struct chakra_node *n);
+/* Adds, with a warning, groups of unknown size that are used only where the size is not needed. */
+void chakra_groups_assume(struct diag *d, struct chakra *t);
 
 #endif

@@ -1,6 +1,7 @@
 /* chakra_order: orders nodes so that each comes after those that it needs, by id where there is a choice.
- * Turns deps into positions. */
+ * Turns deps into positions. A cycle of data_deps is an error; chakra_cycles drops other cycles. */
 #include "import/chakra.h"
+#include "import/chakra_cycles.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static const struct entry *find_entry(const struct order *o, uint64_t id)
 	return low < o->t->node.n && o->by_id[low].id == id ? &o->by_id[low] : NULL;
 }
 
-/* Replaces the ids in deps by nodes. */
+/* Replaces the ids in deps by nodes, and drops control dependencies that no order can respect. */
 static bool resolve(struct order *o)
 {
 	struct chakra *t = o->t;
@@ -66,14 +67,25 @@ static bool resolve(struct order *o)
 		struct chakra_node *n = &t->node.at[k];
 		for (uint32_t i = 0; i < n->dep_n; i++) {
 			const struct entry *e = find_entry(o, t->deps.at[n->dep + i]);
-			if (!e)
-				return chakra_refuse(o->d, E_TRACE_ORDER, t, n,
-				                     i < n->data_n ? "data_deps" : "ctrl_deps",
+			if (!e && i < n->data_n)
+				return chakra_refuse(o->d, E_TRACE_ORDER, t, n, "data_deps",
 				                     "no node has the id %" PRIu64, t->deps.at[n->dep + i]);
-			t->deps.at[n->dep + i] = e->node;
-			o->first[e->node + 1]++;
+			t->deps.at[n->dep + i] = e ? e->node : CHAKRA_NO_NODE;
 		}
+	}
+	chakra_cycles_drop(o->d, t);
+	return true;
+}
+
+/* Lists the users of each node. */
+static void find_users(struct order *o)
+{
+	struct chakra *t = o->t;
+	for (uint32_t k = 0; k < t->node.n; k++) {
+		const struct chakra_node *n = &t->node.at[k];
 		o->waits[k] = n->dep_n;
+		for (uint32_t i = 0; i < n->dep_n; i++)
+			o->first[t->deps.at[n->dep + i] + 1]++;
 	}
 	for (uint32_t k = 0; k < t->node.n; k++)
 		o->first[k + 1] += o->first[k];
@@ -82,7 +94,6 @@ static bool resolve(struct order *o)
 	for (uint32_t k = 0; k < t->node.n; k++)
 		for (uint32_t i = 0; i < t->node.at[k].dep_n; i++)
 			o->users[at[t->deps.at[t->node.at[k].dep + i]]++] = k;
-	return true;
 }
 
 static void heap_push(struct order *o, uint32_t rank)
@@ -123,10 +134,10 @@ static bool refuse_cycle(struct order *o)
 			i++;
 		next = (uint32_t)t->deps.at[n->dep + i];
 		if (seen[k])
-			return chakra_refuse(
-			    o->d, E_TRACE_ORDER, t, n, i < n->data_n ? "data_deps" : "ctrl_deps",
-			    "the nodes make a cycle: this needs node %" PRIu64 ", which needs this",
-			    t->node.at[next].id);
+			return chakra_refuse(o->d, E_TRACE_ORDER, t, n, "data_deps",
+			                     "the nodes make a cycle: this needs node %" PRIu64
+			                     ", which needs this",
+			                     t->node.at[next].id);
 		seen[k] = true;
 	}
 }
@@ -134,6 +145,7 @@ static bool refuse_cycle(struct order *o)
 static bool order_nodes(struct order *o)
 {
 	struct chakra *t = o->t;
+	find_users(o);
 	for (uint32_t k = 0; k < t->node.n; k++)
 		if (!o->waits[k])
 			heap_push(o, o->rank[k]);
@@ -158,8 +170,11 @@ static void move_nodes(struct order *o)
 		t->node.at[k] = old[o->made[k]];
 		position[o->made[k]] = k;
 	}
-	for (uint32_t k = 0; k < t->deps.n; k++)
-		t->deps.at[k] = position[t->deps.at[k]];
+	for (uint32_t k = 0; k < t->node.n; k++)
+		for (uint32_t i = 0; i < t->node.at[k].dep_n; i++) {
+			uint64_t *dep = &t->deps.at[t->node.at[k].dep + i];
+			*dep = position[*dep];
+		}
 }
 
 bool chakra_order(struct diag *d, struct chakra *t)

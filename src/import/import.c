@@ -3,6 +3,7 @@
 #include "import/chakra.h"
 #include "import/chakra_build.h"
 #include "import/chakra_groups.h"
+#include "import/chakra_kinds.h"
 #include "import/import_build.h"
 #include "import/import_graph.h"
 
@@ -25,6 +26,9 @@ static struct module *read_trace(struct diag *d, struct source *s, const char *c
 	bool ok = true;
 	for (uint32_t k = 0; k < group_n && ok; k++)
 		ok = chakra_group_add(d, &t, group[k]);
+	chakra_kinds_find(&t);
+	if (ok)
+		chakra_groups_assume(d, &t);
 	if (ok && chakra_order(d, &t))
 		m = chakra_build(d, &t);
 	if (m)

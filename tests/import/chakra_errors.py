@@ -15,13 +15,15 @@ HEAD = trace("")
 CASES = [
     ('a cycle',
      'node 1 a COMP dur=1 data=2\n'
-     'node 2 b COMP dur=1 ctrl=1\n'),
+     'node 2 b COMP dur=1 data=1\n'),
     ('itself',
      'node 1 a COMP dur=1 data=1\n'),
     ('a missing node',
      'node 1 a COMP dur=1 data=7\n'),
-    ('a missing node, for its order',
-     'node 1 a COMP dur=1 ctrl=7\n'),
+    ('a cycle, with a dependency for the order that is dropped',
+     'node 1 a COMP dur=1 data=2 ctrl=3\n'
+     'node 2 b COMP dur=1 data=1\n'
+     'node 3 c COMP dur=1 ctrl=2\n'),
     ('two of one id',
      'node 1 a COMP dur=1\n'
      'node 1 b COMP dur=1\n'),
@@ -52,7 +54,7 @@ CASES = [
     ('more operations than there are',
      'node 1 a COMP attr.num_ops:uint64=2**64-1\n'),
     ('a group of unknown size',
-     'node 1 a COMM_COLL dur=1 attr.comm_type=0 attr.comm_size=8 attr.pg_name="dp"\n'),
+     'node 1 a COMM_COLL attr.comm_type=0 attr.comm_size=8 attr.pg_name="dp"\n'),
     ('no list',
      'node 1 a COMP dur=1 in=5;[];[]\n'),
     ('shapes that are no list',
