@@ -232,6 +232,22 @@ def check_symbols():
     check("f32[48, 64]" in statement(written(graph), "all_reduce"), written(graph))
 
 
+def check_subgraphs():
+    """Subgraphs that are arguments, as flex_attention has them: the program keeps the edges."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    bias = torch.randn(4)
+    mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 128, 128, device="cpu")
+    attend = lambda q, k, v: flex_attention(q, k, v, lambda s, b, h, i, j: s + bias[h], block_mask=mask)
+    graph = compiled(attend, *(torch.randn(2, 4, 128, 16) for _ in range(3)))[0]
+    node = next(n for n in graph.graph.nodes if "flex_attention" in str(n.target))
+    needed = [n.name for n in node.all_input_nodes]
+    line = statement(written(graph), node.name)
+    operands = re.search(r"\((.*?)\) \{", line).group(1).split(", ")
+    check(operands == needed and any("score" in n or "sdpa" in n for n in needed), f"{line}\n{needed}")
+    hirc(written(graph), "compile", "-", "--passes=schedule-overlap", "--cluster=h100", "--verify-each")
+
+
 def check_messages():
     ops, g = torch.ops._c10d_functional, torch.fx.Graph()
     if not hasattr(ops, "isend"):
@@ -310,6 +326,7 @@ def main():
     check_counts()
     check_exported()
     check_symbols()
+    check_subgraphs()
     check_messages()
     print("ok")
 

@@ -163,8 +163,8 @@ class Writer:
                           "run torch.fx.passes.fake_tensor_prop.FakeTensorProp on the graph")
         if node.op == "get_attr" and recorded is None:
             recorded = operator.attrgetter(node.target)(self.module)
-            if not hasattr(recorded, "shape"):
-                return []  # for example a process group
+            if not hasattr(recorded, "shape"):  # a subgraph, or the process group of a collective
+                return [Value(node.name)] if any(self.collective(user) is None for user in node.users) else []
         found = []
         for x in items(recorded):
             if hasattr(x, "shape") and hasattr(x, "dtype"):
