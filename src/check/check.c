@@ -1,6 +1,8 @@
 /* check: walks the ranks one after the other, or only those that stand for others, then compares their
  * statements. */
 #include "check/check.h"
+#include "analysis/recorded_classes.h"
+#include "check/check_recorded.h"
 #include "check/checker.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -198,6 +200,8 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 	ir_number(m); /* gives nameless values names such as T3 */
 	if (o->each || !check_classes(m, o, out))
 		status = check_ranks(m, d, o, NULL, out, &found);
+	if (status == CHECK_CLEAN && recorded_has_classes(m))
+		status = check_recorded(m, d, o->ranks, out);
 	ir_numbers_restore(m, saved);
 	return status;
 }

@@ -13,6 +13,7 @@
  *     match.c            the statements that ranks issue on one communicator
  *     blocks.c           the blocks that members of a collective give each other
  *     progress.c         the order of waits and starts, on all ranks
+ *     check_recorded.c   recorded graphs that differ from rank to rank
  *     words.c            the names of things in messages
  *     witness.c          an order of statements that shows an error
  *     check_report.c     messages; report_deadlock.c: messages about circles

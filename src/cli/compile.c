@@ -208,6 +208,7 @@ void compile_options_free(struct compile_options *o)
 	vec_free(&o->owned);
 	vec_free(&o->define);
 	vec_free(&o->ranks);
+	vec_free(&o->group);
 	cluster_free(o->cluster);
 }
 

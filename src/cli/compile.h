@@ -82,6 +82,7 @@ struct compile_options {
 	struct pipeline run;        /* the passes of `passes`; set by compile_options_finish */
 	VEC(char *) owned;          /* names of -D */
 	VEC(struct ir_ranks) ranks; /* of the files, if the program has several (rank_files.h) */
+	VEC(const char *) group;    /* --group of hirc import */
 };
 
 /* Sets the defaults, for commands that have only DEFINE_OPTIONS. */

@@ -1,5 +1,7 @@
 /* rank_files: see rank_files.h. */
 #include "cli/rank_files.h"
+#include "analysis/recorded_classes.h"
+#include "cli/rank_graphs.h"
 #include "import/import.h"
 #include "ir/ir_files.h"
 #include "parse/sema.h"
@@ -108,15 +110,12 @@ static bool find_ranks(struct diag *d, struct compile_options *o, const char *co
 	return ranks && (!asked || asked == ranks);
 }
 
-/* Joins the files, and checks that none is a recorded graph. */
-static enum status join(struct diag *d, struct source **of, uint32_t n, struct source **out)
+/* Joins the files, after recorded graphs among them became programs. */
+static enum status join(struct diag *d, struct compile_options *o, struct source **of, uint32_t n,
+                        struct source **out)
 {
-	for (uint32_t k = 0; k < n; k++) {
-		if (!import_knows(of[k]))
-			continue;
-		diag_error(d, E_RECORDED_GRAPH, DIAG_NOWHERE,
-		           "'%s' is a recorded graph, which is for all ranks: give it alone", of[k]->name);
-		for (k = 0; k < n; k++)
+	if (!rank_graphs_import(d, o, of, &n)) {
+		for (uint32_t k = 0; k < n; k++)
 			source_free(of[k]);
 		return STATUS_DIAGNOSTICS;
 	}
@@ -153,7 +152,7 @@ enum status rank_files_read(struct diag *d, struct compile_options *o, const str
 			vec_push(&of, s);
 	}
 	if (status == STATUS_OK)
-		status = join(d, of.at, of.n, out);
+		status = join(d, o, of.at, of.n, out);
 	else
 		for (uint32_t k = 0; k < of.n; k++)
 			source_free(of.at[k]);
@@ -166,11 +165,13 @@ enum status rank_files_read(struct diag *d, struct compile_options *o, const str
 }
 
 /* Checks that the meshes have a device for each rank that has a file, and for no other. */
-static bool check_ranks(struct diag *d, const struct module *m, const struct compile_options *o)
+static bool check_ranks(struct diag *d, struct module *m, const struct compile_options *o)
 {
 	int64_t given = 0, needed = module_ranks(m);
 	for (uint32_t k = 0; k < o->ranks.n; k++)
 		given = o->ranks.at[k].last >= given ? o->ranks.at[k].last + 1 : given;
+	if (given > needed && recorded_has_classes(m)) /* groups of graphs may list no members */
+		m->file_ranks = needed = given;
 	if (given == needed)
 		return true;
 	diag_error(d, E_FILES_RANKS, DIAG_NOWHERE,

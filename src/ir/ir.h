@@ -337,6 +337,7 @@ struct module {
 	VEC(struct assumption) assumption;
 	VEC(int32_t) axis_ids; /* lists of axis numbers that dumps state, see number_axes.h */
 
+	int64_t file_ranks; /* ranks that have a file, if groups do not list their members; otherwise 0 */
 	struct recording recording;
 	bool copied;          /* copy of another module, which owns the names */
 	bool deallocates;     /* the file that was read deallocates buffers */

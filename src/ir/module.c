@@ -126,7 +126,7 @@ expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k)
 
 int64_t module_ranks(const struct module *m)
 {
-	int64_t n = 1;
+	int64_t n = m->file_ranks > 1 ? m->file_ranks : 1;
 	for (mesh_id i = 1; i < m->mesh.n; i++)
 		if ((int64_t)m->mesh.at[i].max_device + 1 > n)
 			n = (int64_t)m->mesh.at[i].max_device + 1;
