@@ -265,6 +265,7 @@ int lex_scan(struct parser *p, struct parse_token *out)
 	word    = [A-Za-z_] [A-Za-z0-9_]*;
 	memory  = "g" | "l" | "s" | "t" | "sym";
 	idkind  = [irbsnv?];
+	ctype   = "float" | "double" | "bool" | "int" | ("u"? "int" ("8" | "16" | "32" | "64") "_t") | "nvfuser_index_t";
 	*/
 
 again:
@@ -344,6 +345,14 @@ again:
 	"="  { TOKEN(TOK_ASSIGN); }
 	"==" { TOKEN(TOK_EQ); }
 	"!=" { TOKEN(TOK_NE); }
+	"!" | "&&" | "||" {
+		if (p->mode == MODE_HIR) {
+			cursor = start + 1;
+			PLACE();
+			return scan_stray(p, start, out);
+		}
+		TOKEN(*start == '!' ? TOK_NOT : *start == '&' ? TOK_AND : TOK_OR);
+	}
 	"<"  { TOKEN(TOK_LT); }
 	"<=" { TOKEN(TOK_LE); }
 	">"  { TOKEN(TOK_GT); }
@@ -418,6 +427,15 @@ again:
 		if (!body)
 			goto plain_word;
 		TOKEN(TOK_SHARE);
+	}
+	"(" ctype ")" blank* "(" { /* a cast, as a name: (float)(T0…) */
+		if (!body) {
+			cursor = start + 1;
+			TOKEN(TOK_LPAREN);
+		}
+		while (cursor[-1] != ')')
+			cursor--;
+		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
 	}
 	"Set." word | "deviceIdx." [a-z0-9]+ {
 		if (p->mode == MODE_HIR)

@@ -80,7 +80,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 
 %nterm <int64_t>
 	declarations containers declaration schedule ids_declaration param_value as_opt mesh_axes mesh_axis devices_opt
-	devices device_list device device_number reference decl_ref integers
+	devices device_list device device_number reference decl_ref integers axis_numbers axis_number
 	program on_mesh block statements statement init_opt attrs_opt targets target parallel_opt
 	primitives primitive primitive_args primitive_arg
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
@@ -125,7 +125,7 @@ declaration:
 | schedule
 ;
 ids_declaration:
-  IDS NAME ASSIGN NAME LBRACKET integers RBRACKET
+  IDS NAME ASSIGN NAME LBRACKET axis_numbers RBRACKET
 	{ $$ = ast_ids(p, @$, ast_leaf(p, AST_NAME, @2, $2), ast_leaf(p, AST_NAME, @4, $4), $6); }
 ;
 param_value:
@@ -172,6 +172,16 @@ decl_ref:
 ;
 operator_name:
   NAME | AND | OR
+;
+/* 7, or b7 for an axis that nvFuser prints as a broadcast */
+axis_numbers:
+  %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
+| axis_numbers axis_number	{ $$ = ast_add(p, $1, $2); }
+| axis_numbers axis_number COMMA	{ $$ = ast_add(p, $1, $2); }
+;
+axis_number:
+  INT				{ $$ = ast_int(p, AST_INT, @$, $1); }
+| NAME				{ $$ = ast_leaf(p, AST_NAME, @$, $1); }
 ;
 integers:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }

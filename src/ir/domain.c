@@ -29,7 +29,7 @@ int domain_add_axis(struct domain_builder *b, enum axis_kind kind, expr_id exten
 	unsigned a = b->axis_n++;
 	b->axis[a] = (struct axis){.kind = (uint8_t)kind, .extent = extent};
 	b->logical_n++;
-	if (kind == AXIS_ITER || kind == AXIS_BROADCAST)
+	if (kind == AXIS_ITER)
 		b->rank++;
 	b->loop[b->loop_n++] = (uint8_t)a;
 	return (int)a;

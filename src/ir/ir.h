@@ -124,7 +124,7 @@ struct handle { /* a stream handle */
 
 /* ---- domains and types (domain.h) */
 
-enum axis_kind { AXIS_ITER, AXIS_REDUCE, AXIS_BROADCAST, AXIS_PARTIAL };
+enum axis_kind { AXIS_ITER, AXIS_REDUCE, AXIS_PARTIAL };
 enum axis_place {
 	PLACE_NONE,
 	PLACE_SERIAL, /* a host loop that is not stream-parallel */

@@ -31,9 +31,11 @@ bool ir_numbers_are_default(struct module *m);
 /* Returns the number of axis a (of its type's domain) of value v; -1: none. After ir_number only axes
  * that are never printed have none. */
 int32_t ir_axis_number(const struct module *m, value_id v, unsigned a);
+enum { NUMBER_BROADCAST = 1 << 30 }; /* added to the number of an axis that nvFuser prints as a broadcast */
+bool ir_axis_is_broadcast(const struct module *m, value_id v, unsigned a);
 void ir_set_axis_numbers(struct module *m, value_id v, const int32_t *number); /* axis_n entries; -1: none */
-/* Prints `[7 8 9]` of `ids X = T7 [7 8 9]`: the loop axes in order, then the other axes in order if they
- * have numbers. Reading accepts both lengths and returns false for any other. */
+/* Prints `[7 b8 9]` of `ids X = T7 [7 b8 9]`: the loop axes in order, then the other axes in order if they
+ * have numbers. b: a broadcast. Reading accepts both lengths and returns false for any other. */
 void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out);
 bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, unsigned n);
 

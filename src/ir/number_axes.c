@@ -62,7 +62,13 @@ void number_axis_places(const struct domain *d, uint8_t *place)
 	}
 }
 
-/* Lists the numbers of all axes of v; -1: the axis has none. */
+/* Returns the number of an entry of a list. */
+static int32_t plain_number(int32_t entry)
+{
+	return entry < 0 ? entry : entry & ~NUMBER_BROADCAST;
+}
+
+/* Lists the entries of all axes of v; -1: the axis has no number. */
 static void all_numbers(const struct module *m, value_id v, int32_t *number)
 {
 	const struct domain *d = value_domain(m, v);
@@ -82,7 +88,22 @@ int32_t ir_axis_number(const struct module *m, value_id v, unsigned a)
 {
 	int32_t number[IR_MAX_AXES];
 	all_numbers(m, v, number);
-	return number[a];
+	return plain_number(number[a]);
+}
+
+bool ir_axis_is_broadcast(const struct module *m, value_id v, unsigned a)
+{
+	const int32_t *list = number_axis_list(m, v);
+	return list && list[a] >= 0 && list[a] & NUMBER_BROADCAST;
+}
+
+bool number_has_broadcast(const struct module *m, value_id v)
+{
+	const int32_t *list = number_axis_list(m, v);
+	for (unsigned a = 0; list && a < value_domain(m, v)->axis_n; a++)
+		if (list[a] >= 0 && list[a] & NUMBER_BROADCAST)
+			return true;
+	return false;
 }
 
 bool number_axes_are_in_a_row(const struct module *m, value_id v)
@@ -94,8 +115,8 @@ bool number_axes_are_in_a_row(const struct module *m, value_id v)
 	uint8_t place[IR_MAX_AXES];
 	number_axis_places(d, place);
 	for (unsigned i = 0; i < d->loop_n; i++)
-		if (list[d->loop[i]] < 0 ||
-		    list[d->loop[i]] - place[d->loop[i]] != list[d->loop[0]] - place[d->loop[0]])
+		if (list[d->loop[i]] < 0 || plain_number(list[d->loop[i]]) - place[d->loop[i]] !=
+		                                plain_number(list[d->loop[0]]) - place[d->loop[0]])
 			return false;
 	return true;
 }
@@ -139,7 +160,9 @@ void ir_print_axis_numbers(const struct module *m, value_id v, struct buf *out)
 	buf_putc(out, '[');
 	for (unsigned i = 0; i < n; i++) {
 		buf_puts(out, i ? " " : "");
-		buf_puti(out, number[axis[i]]);
+		if (ir_axis_is_broadcast(m, v, axis[i]))
+			buf_putc(out, 'b');
+		buf_puti(out, plain_number(number[axis[i]]));
 	}
 	buf_putc(out, ']');
 }
@@ -154,7 +177,7 @@ bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, uns
 	memset(number, -1, sizeof number);
 	listed_axes(d, axis);
 	for (unsigned i = 0; i < n; i++)
-		if (list[i] >= 0 && list[i] <= NUMBER_MAX)
+		if (list[i] >= 0 && plain_number((int32_t)list[i]) <= NUMBER_MAX)
 			number[axis[i]] = (int32_t)list[i];
 	ir_set_axis_numbers(m, v, number);
 	return true;
@@ -170,8 +193,8 @@ static void claim_axis_numbers(const struct module *m, value_id v, struct number
 	for (unsigned i = 0; i < d->loop_n && base >= 0; i++)
 		number_counter_claim(c, base + (int32_t)i);
 	for (unsigned a = 0; a < d->axis_n && list; a++)
-		if (list[a] >= 0 && list[a] <= NUMBER_MAX)
-			number_counter_claim(c, list[a]);
+		if (list[a] >= 0)
+			number_counter_claim(c, plain_number(list[a]));
 }
 
 /* Numbers the axes of a value one by one. This is needed if some have numbers already, or if there are

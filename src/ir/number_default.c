@@ -1,5 +1,6 @@
 /* number_default: finds names that state a number, and tests if all numbers are in names. */
 #include "ir/number.h"
+#include "ir/number_axes.h"
 #include "ir/print_order.h"
 #include <string.h>
 
@@ -120,6 +121,9 @@ bool ir_numbers_are_default(struct module *m)
 {
 	if (!any_hidden(m, false)) /* most programs state no numbers */
 		return true;
+	for (value_id v = 1; v < m->value.n; v++)
+		if (number_has_broadcast(m, v))
+			return false;
 	struct ir_numbers *before = ir_numbers_save(m);
 	struct print_order o;
 	print_order_make(m, &o);

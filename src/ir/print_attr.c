@@ -39,6 +39,11 @@ static void put_attr_key(struct nvfuser *p, name_id key)
 void nvfuser_attr(struct nvfuser *p, const struct attr *a)
 {
 	put_attr_key(p, a->key);
+	nvfuser_attr_value(p, a);
+}
+
+void nvfuser_attr_value(struct nvfuser *p, const struct attr *a)
+{
 	switch ((enum attr_kind)a->kind) {
 	case ATTR_INT:
 		buf_puti(p->out, a->u.i);

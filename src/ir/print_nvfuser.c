@@ -22,7 +22,7 @@ void nvfuser_scalar(struct nvfuser *p, scalar_id s)
 	if (x->expr)
 		expr_print_nvfuser(p->m, x->expr, p->out);
 	else
-		spelling_put_double(p->out, x->literal);
+		nvfuser_float(p, "double", x->literal);
 }
 
 static bool key_is(const struct nvfuser *p, const struct attr *a, const char *key)
@@ -199,26 +199,6 @@ static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
 	buf_putc(p->out, ')');
 }
 
-static void put_infix(struct nvfuser *p, op_id op, unsigned level)
-{
-	static const char sign[OP_KIND_COUNT] = {
-	    [OP_ADD] = '+', [OP_SUB] = '-', [OP_MUL] = '*', [OP_DIV] = '/'};
-	buf_puts(p->out, "= ");
-	unsigned n = 0;
-	for (unsigned i = 0; i < p->m->op.at[op].operand_n; i++) {
-		const struct operand *x = ir_operand(p->m, op, i);
-		if (x->role != ROLE_READ && x->role != ROLE_SCALAR)
-			continue;
-		if (n++) {
-			nvfuser_next_line(p, level);
-			buf_putc(p->out, sign[p->m->op.at[op].kind]);
-			buf_putc(p->out, ' ');
-		}
-		put_operand(p, x);
-	}
-	buf_putc(p->out, ';');
-}
-
 static void put_call(struct nvfuser *p, op_id op)
 {
 	const struct op *o = &p->m->op.at[op];
@@ -226,8 +206,6 @@ static void put_call(struct nvfuser *p, op_id op)
 	bool collective = info->traits & TRAIT_COLLECTIVE, external = o->kind == OP_EXTERN;
 	const struct attr *callee = external ? op_attr(p->m, op, "callee") : NULL;
 	unsigned n = 0, scalars = 0;
-	if (nvfuser_spelling(p, op))
-		return;
 	if (external) {
 		buf_puts(p->out, "extern ");
 		spelling_put_string(p->out, callee ? names_text(p->m->names, callee->u.name) : "");
@@ -278,18 +256,18 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 	const struct op *o = &p->m->op.at[op];
 	if (op_role_count(p->m, op, ROLE_DEF) + op_role_count(p->m, op, ROLE_WRITE)) {
 		nvfuser_results(p, op);
-		nvfuser_next_line(p, level);
+		if (nvfuser_is_on_one_line(p, op))
+			buf_putc(p->out, ' ');
+		else
+			nvfuser_next_line(p, level);
 		bool tensors = op_role_count(p->m, op, ROLE_READ) >= 2;
 		if ((o->kind == OP_LINEAR || o->kind == OP_MATMUL) && !o->attrs && tensors) {
 			put_contraction(p, op, level);
 			return;
 		}
-		if ((o->kind == OP_ADD || o->kind == OP_SUB || o->kind == OP_MUL || o->kind == OP_DIV) &&
-		    !o->attrs) {
-			put_infix(p, op, level);
-			return;
-		}
 		buf_puts(p->out, "= ");
+		if (nvfuser_pointwise(p, op, level) || nvfuser_spelling(p, op))
+			return;
 	}
 	put_call(p, op);
 }

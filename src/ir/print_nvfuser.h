@@ -40,6 +40,7 @@ void nvfuser_forms_free(struct nvfuser_forms *f);
 void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis);
 void nvfuser_name(struct nvfuser *p, name_id name);
 void nvfuser_attr(struct nvfuser *p, const struct attr *a); /* prints key=value */
+void nvfuser_attr_value(struct nvfuser *p, const struct attr *a);
 void nvfuser_scalar(struct nvfuser *p, scalar_id s);
 /* Prints `, key=value` for each attribute that is not in the list `but`, which ends with NULL. */
 void nvfuser_other_attrs(struct nvfuser *p, op_id op, const char *const *but);
@@ -54,8 +55,14 @@ void nvfuser_select(struct nvfuser *p, op_id op, unsigned level);
 void nvfuser_shard_by_stream(struct nvfuser *p, op_id op);
 void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
 
-/* Prints an operation in nvFuser's own spelling, without its result. Returns false if it has none. */
+/* Each prints an operation as nvFuser does, behind its result and `= `. Returns false if nvFuser has no form that tells
+ * all about it. */
+bool nvfuser_pointwise(struct nvfuser *p, op_id op, unsigned level);
 bool nvfuser_spelling(struct nvfuser *p, op_id op);
+/* Returns true if nvFuser prints the operation on the line of its result. */
+bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op);
+/* Prints double(0.5): a float as nvFuser does, with its dtype. */
+void nvfuser_float(struct nvfuser *p, const char *dtype, double value);
 
 /* Prints the sections after the container. */
 void nvfuser_sections(struct nvfuser *p);

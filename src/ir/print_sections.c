@@ -94,8 +94,9 @@ static void put_block(struct nvfuser *p, value_id v)
 		put_axes(p, v, "allocation", d.alloc, d.alloc_n);
 	buf_puts(p->out, "  contiguity:");
 	for (unsigned i = 0; i < d.alloc_n; i++) {
-		unsigned kind = d.axis[d.alloc[i]].kind;
-		bool none = d.contiguous[i] && (kind == AXIS_REDUCE || kind == AXIS_BROADCAST);
+		unsigned a = d.alloc[i];
+		bool none =
+		    d.contiguous[i] && (d.axis[a].kind == AXIS_REDUCE || ir_axis_is_broadcast(p->m, v, a));
 		buf_puts(p->out, none ? " n" : d.contiguous[i] ? " t" : " f");
 	}
 	buf_putc(p->out, '\n');

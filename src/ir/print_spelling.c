@@ -3,11 +3,34 @@
  *     Set.Permute( T0…, cache_op=Streaming )      permute(T0…, dims=(1, 0)): the numbers of the axes tell dims
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…) that adds axes of one element
  *     squeeze( T0…, flags = {true, false} )       reshape(T0…) that drops them
+ *     view( T0… )                                any other reshape(T0…)
+ *     expand( T0… )                               broadcast(T0…) that only widens axes of one element
+ *     reduction( T0…, op = add, … )               sum(T0…, axis=1): the result prints the axis with r
+ *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
+ *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
+ *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
+ *     full({4, 8}, double(0));                    full(0)
+ *     iota(8, 0, 1, int64_t);                     iota() with one axis
  *
  * src/parse/sema_spelling.c reads these forms, and more. */
+#include "base/dtype.h"
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print_nvfuser.h"
+#include "ir/printed.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void nvfuser_float(struct nvfuser *p, const char *dtype, double value)
+{
+	char text[40];
+	int digits = 1;
+	do /* the shortest that reads back; 2 and 1e-05, as nvFuser prints them */
+		snprintf(text, sizeof text, "%.*g", digits, value);
+	while (strtod(text, NULL) != value && digits++ < 17);
+	buf_printf(p->out, "%s(%s)", dtype, text);
+}
 
 /* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
 static bool numbers_tell_permutation(const struct nvfuser *p, op_id op)
@@ -28,43 +51,260 @@ static bool numbers_tell_permutation(const struct nvfuser *p, op_id op)
 	return true;
 }
 
-/* Prints a reshape that only adds or drops axes of one element as nvFuser's broadcast or squeeze. Returns false if it
- * is another one. */
-static bool put_flags(struct nvfuser *p, op_id op)
+/* Returns true if a reshape only adds or drops axes of one element. *flag: which, if it is not NULL. */
+static bool find_flags(const struct nvfuser *p, op_id op, bool *flag)
 {
-	value_id in = op_read(p->m, op, 0), out = op_result(p->m, op, 0);
-	const struct domain *x = value_domain(p->m, in), *y = value_domain(p->m, out);
-	bool adds = y->rank > x->rank, flag[IR_MAX_LOGICAL];
-	const struct domain *longer = adds ? y : x, *shorter = adds ? x : y;
+	const struct domain *x = value_domain(p->m, op_read(p->m, op, 0)),
+	                    *y = value_domain(p->m, op_result(p->m, op, 0));
+	const struct domain *longer = y->rank > x->rank ? y : x, *shorter = y->rank > x->rank ? x : y;
 	unsigned k = 0;
-	if (p->m->op.at[op].attrs || x->rank == y->rank)
+	if (x->rank == y->rank)
 		return false;
 	for (unsigned i = 0; i < longer->rank; i++) {
-		flag[i] = k == shorter->rank || longer->axis[i].extent != shorter->axis[k].extent;
-		if (flag[i] && !expr_is_one(p->m, longer->axis[i].extent))
+		bool extra = k == shorter->rank || longer->axis[i].extent != shorter->axis[k].extent;
+		if (extra && !expr_is_one(p->m, longer->axis[i].extent))
 			return false;
-		k += !flag[i];
+		k += !extra;
+		if (flag)
+			flag[i] = extra;
 	}
-	if (k < shorter->rank)
+	return k == shorter->rank;
+}
+
+static bool put_reshape(struct nvfuser *p, op_id op)
+{
+	value_id in = op_read(p->m, op, 0);
+	unsigned x = value_domain(p->m, in)->rank, y = value_domain(p->m, op_result(p->m, op, 0))->rank;
+	bool flag[IR_MAX_LOGICAL];
+	if (p->m->op.at[op].attrs)
 		return false;
-	buf_puts(p->out, adds ? "broadcast( " : "squeeze( ");
+	bool flags = find_flags(p, op, flag);
+	buf_puts(p->out, !flags ? "view( " : y > x ? "broadcast( " : "squeeze( ");
 	nvfuser_tensor(p, in);
-	buf_puts(p->out, ", flags = {");
-	for (unsigned i = 0; i < longer->rank; i++)
-		buf_printf(p->out, "%s%s", i ? ", " : "", flag[i] ? "true" : "false");
+	for (unsigned i = 0; flags && i < (y > x ? y : x); i++)
+		buf_printf(p->out, "%s%s", i ? ", " : ", flags = {", flag[i] ? "true" : "false");
+	buf_puts(p->out, flags ? "} )" : " )");
+	return true;
+}
+
+/* Returns true if a broadcast only widens axes of one element. */
+static bool only_widens(const struct nvfuser *p, op_id op)
+{
+	const struct domain *x = value_domain(p->m, op_read(p->m, op, 0)),
+	                    *y = value_domain(p->m, op_result(p->m, op, 0));
+	if (p->m->op.at[op].attrs || x->rank != y->rank)
+		return false;
+	for (unsigned i = 0; i < x->rank; i++)
+		if (x->axis[i].extent != y->axis[i].extent && !expr_is_one(p->m, x->axis[i].extent))
+			return false;
+	return true;
+}
+
+/* Returns true if the axes that the result prints with r are those of the reduction. */
+static bool result_tells_axes(const struct nvfuser *p, op_id op)
+{
+	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
+	const struct attr *axis = op_attr(p->m, op, "axis");
+	uint8_t printed[IR_MAX_AXES];
+	unsigned n = printed_reduced_of(p->m, &p->order, op_result(p->m, op, 0), printed);
+	if (l->n != 1 || !axis)
+		return false;
+	if (axis->kind == ATTR_INT)
+		return n == 1 && axis->u.i == printed[0];
+	if (axis->kind != ATTR_INTS || axis->n != n || n == 1)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if (axis->u.ints[i] != printed[i])
+			return false;
+	return true;
+}
+
+static bool put_reduction(struct nvfuser *p, op_id op)
+{
+	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
+	enum dtype t = (enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype;
+	const char *name = kind == OP_SUM    ? "add"
+	                   : kind == OP_PROD ? "mul"
+	                   : kind == OP_MAX  ? "fmax"
+	                                     : "fmin";
+	bool extreme = kind == OP_MAX || kind == OP_MIN;
+	if ((extreme && !dtype_is_float(t)) || t == DTYPE_BOOL || !result_tells_axes(p, op))
+		return false;
+	buf_puts(p->out, "reduction( ");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_printf(p->out, ", op = %s, initial value = ", name);
+	if (extreme)
+		buf_printf(p->out, "%s(%s)", dtype_nvfuser_name(t), kind == OP_MAX ? "-inf" : "inf");
+	else if (dtype_is_float(t))
+		nvfuser_float(p, dtype_nvfuser_name(t), kind == OP_PROD);
+	else
+		buf_putc(p->out, kind == OP_PROD ? '1' : '0');
+	buf_puts(p->out, ", allreduce = false )");
+	return true;
+}
+
+/* Returns the axis of an operation that has exactly the two other attributes, or -1. */
+static int64_t axis_of(const struct nvfuser *p, op_id op, const char *one, const char *other)
+{
+	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
+	const struct attr *axis = op_attr(p->m, op, "axis"), *a = op_attr(p->m, op, one),
+	                  *b = op_attr(p->m, op, other);
+	if (l->n != 3 || !axis || axis->kind != ATTR_INT || !a || !b)
+		return -1;
+	if ((a->kind != ATTR_INT && a->kind != ATTR_EXPR) || (b->kind != ATTR_INT && b->kind != ATTR_EXPR))
+		return -1;
+	return axis->u.i;
+}
+
+static bool is_int(const struct attr *a, int64_t value)
+{
+	return a->kind == ATTR_INT && a->u.i == value;
+}
+
+static bool put_pad(struct nvfuser *p, op_id op)
+{
+	int64_t axis = axis_of(p, op, "before", "after");
+	value_id from = op_read(p->m, op, 0);
+	const struct attr *before = op_attr(p->m, op, "before"), *after = op_attr(p->m, op, "after");
+	if (axis < 0 || (is_int(before, 0) && is_int(after, 0)))
+		return false;
+	buf_puts(p->out, "pad( ");
+	nvfuser_tensor(p, from);
+	buf_puts(p->out, ", {");
+	for (int64_t i = 0; i < value_domain(p->m, from)->rank; i++) {
+		buf_puts(p->out, i ? ", " : "");
+		if (i != axis) {
+			buf_puts(p->out, "0, 0");
+			continue;
+		}
+		nvfuser_attr_value(p, before);
+		buf_puts(p->out, ", ");
+		nvfuser_attr_value(p, after);
+	}
 	buf_puts(p->out, "} )");
 	return true;
 }
 
-bool nvfuser_spelling(struct nvfuser *p, op_id op)
+static bool put_slice(struct nvfuser *p, op_id op)
+{
+	int64_t axis = axis_of(p, op, "start", "stop"), end;
+	value_id from = op_read(p->m, op, 0);
+	const struct attr *start = op_attr(p->m, op, "start"), *stop = op_attr(p->m, op, "stop");
+	if (axis < 0)
+		return false;
+	const struct domain *d = value_domain(p->m, from);
+	expr_id extent = d->axis[axis].extent;
+	bool to_end = stop->kind == ATTR_EXPR
+	                  ? expr_canon(p->m, stop->u.expr) == extent
+	                  : stop->u.i < 0 || (expr_is_const(p->m, extent, &end) && stop->u.i == end);
+	if ((is_int(start, 0) && to_end) || (start->kind == ATTR_INT && start->u.i < 0) || is_int(stop, -1))
+		return false;
+	buf_puts(p->out, "slice( ");
+	nvfuser_tensor(p, from);
+	buf_puts(p->out, ", {");
+	for (int64_t i = 0; i < d->rank; i++) {
+		buf_puts(p->out, " {");
+		if (i == axis)
+			nvfuser_attr_value(p, start);
+		else
+			buf_putc(p->out, '0');
+		buf_puts(p->out, ", ");
+		if (i == axis)
+			nvfuser_attr_value(p, stop);
+		else
+			expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
+		buf_puts(p->out, ", 1}");
+	}
+	buf_puts(p->out, " } )");
+	return true;
+}
+
+static bool put_cat(struct nvfuser *p, op_id op)
+{
+	const struct attr *axis = op_attr(p->m, op, "axis");
+	if (p->m->attrs.at[p->m->op.at[op].attrs].n != 1 || axis->kind != ATTR_INT)
+		return false;
+	buf_puts(p->out, "cat( ");
+	for (unsigned i = 0; i < op_role_count(p->m, op, ROLE_READ); i++) {
+		nvfuser_tensor(p, op_read(p->m, op, i));
+		buf_puts(p->out, ", ");
+	}
+	nvfuser_attr_value(p, axis);
+	buf_puts(p->out, " )");
+	return true;
+}
+
+static bool put_full(struct nvfuser *p, op_id op)
+{
+	const struct domain *d = value_domain(p->m, op_result(p->m, op, 0));
+	uint32_t value = op_operand_id(p->m, op, ROLE_SCALAR, 0);
+	if (p->m->op.at[op].attrs || !value || !d->rank)
+		return false;
+	for (unsigned i = 0; i < d->rank; i++) {
+		buf_puts(p->out, i ? ", " : "full({");
+		expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
+	}
+	buf_puts(p->out, "}, ");
+	nvfuser_scalar(p, value);
+	buf_puts(p->out, ");");
+	return true;
+}
+
+static bool put_iota(struct nvfuser *p, op_id op)
+{
+	const struct type *t = value_type(p->m, op_result(p->m, op, 0));
+	const struct domain *d = ir_domain(p->m, t->domain);
+	if (p->m->op.at[op].attrs || d->rank != 1)
+		return false;
+	buf_puts(p->out, "iota(");
+	expr_print_nvfuser(p->m, d->axis[0].extent, p->out);
+	buf_printf(p->out, ", 0, 1, %s);", dtype_nvfuser_name((enum dtype)t->dtype));
+	return true;
+}
+
+bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 {
 	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
-	if (kind == OP_RESHAPE)
-		return put_flags(p, op);
-	if (kind != OP_PERMUTE || !numbers_tell_permutation(p, op))
+	return kind == OP_BROADCAST
+	           ? only_widens(p, op)
+	           : kind == OP_RESHAPE && !p->m->op.at[op].attrs && !find_flags(p, op, NULL);
+}
+
+bool nvfuser_spelling(struct nvfuser *p, op_id op)
+{
+	switch (p->m->op.at[op].kind) {
+	case OP_RESHAPE:
+		return put_reshape(p, op);
+	case OP_PERMUTE:
+		if (!numbers_tell_permutation(p, op))
+			return false;
+		buf_puts(p->out, "Set.Permute( ");
+		nvfuser_tensor(p, op_read(p->m, op, 0));
+		buf_puts(p->out, ", cache_op=Streaming )");
+		return true;
+	case OP_BROADCAST:
+		if (!only_widens(p, op))
+			return false;
+		buf_puts(p->out, "expand( ");
+		nvfuser_tensor(p, op_read(p->m, op, 0));
+		buf_puts(p->out, " )");
+		return true;
+	case OP_SUM:
+	case OP_PROD:
+	case OP_MAX:
+	case OP_MIN:
+		return put_reduction(p, op);
+	case OP_PAD:
+		return put_pad(p, op);
+	case OP_SLICE:
+		return put_slice(p, op);
+	case OP_CAT:
+		return put_cat(p, op);
+	case OP_FULL:
+		return put_full(p, op);
+	case OP_IOTA:
+		return put_iota(p, op);
+	default:
 		return false;
-	buf_puts(p->out, "Set.Permute( ");
-	nvfuser_tensor(p, op_read(p->m, op, 0));
-	buf_puts(p->out, ", cache_op=Streaming )");
-	return true;
+	}
 }

@@ -10,6 +10,9 @@
 #include "ir/print_nvfuser.h"
 #include <string.h>
 
+static const char *const memory_text[] = {
+    [MEMORY_GLOBAL] = "_g_", [MEMORY_LOCAL] = "_l_", [MEMORY_SYMMETRIC] = "_sym_"};
+
 /* ---- axes */
 
 static void put_mesh_axis(unsigned rank, unsigned axis, struct buf *out)
@@ -22,7 +25,7 @@ static void put_mesh_axis(unsigned rank, unsigned axis, struct buf *out)
 static void put_axis_head(const struct module *m, const struct type *t, unsigned axis, struct buf *out)
 {
 	const struct axis *a = &ir_domain(m, t->domain)->axis[axis];
-	buf_putc(out, a->kind == AXIS_REDUCE ? 'r' : a->kind == AXIS_BROADCAST ? 'b' : 'i');
+	buf_putc(out, a->kind == AXIS_REDUCE ? 'r' : 'i');
 	switch ((enum axis_place)a->place) {
 	case PLACE_NONE:
 		buf_putc(out, 'S');
@@ -40,24 +43,36 @@ static void put_axis_head(const struct module *m, const struct type *t, unsigned
 	}
 }
 
-/* … and after it. */
-static void put_axis_tail(const struct module *m, const struct type *t, unsigned axis, struct buf *out)
+/* … and after it, without the opening brace … */
+static void put_axis_extent(const struct module *m, const struct type *t, unsigned axis, struct buf *out)
 {
 	const struct axis *a = &ir_domain(m, t->domain)->axis[axis];
-	int64_t extent;
-	buf_putc(out, '{');
-	if (a->kind == AXIS_BROADCAST && !(expr_is_const(m, a->extent, &extent) && extent == 1))
-		buf_puts(out, "1 ex ");
 	expr_print_nvfuser(m, a->extent, out);
 	buf_puts(out, a->rf ? "}rf" : "}");
+}
+
+/* … and with it. */
+static void put_axis_tail(const struct module *m, const struct type *t, unsigned axis, struct buf *out)
+{
+	buf_putc(out, '{');
+	put_axis_extent(m, t, axis, out);
 }
 
 void nvfuser_axis(struct nvfuser *p, value_id v, unsigned axis)
 {
 	const struct type *t = value_type(p->m, v);
+	bool broadcast = ir_axis_is_broadcast(p->m, v, axis);
+	size_t at = p->out->n;
 	put_axis_head(p->m, t, axis, p->out);
+	if (broadcast)
+		p->out->at[at] = 'b';
 	buf_puti(p->out, ir_axis_number(p->m, v, axis));
-	put_axis_tail(p->m, t, axis, p->out);
+	if (!broadcast || expr_is_one(p->m, ir_domain(p->m, t->domain)->axis[axis].extent)) {
+		put_axis_tail(p->m, t, axis, p->out);
+		return;
+	}
+	buf_puts(p->out, "{1 ex ");
+	put_axis_extent(p->m, t, axis, p->out);
 }
 
 /* ---- forms */
@@ -78,6 +93,15 @@ static uint32_t put_devices(const struct mesh *x, unsigned axis, uint32_t at, st
 	return at;
 }
 
+static void put_mesh(const struct module *m, const struct type *t, struct buf *out)
+{
+	if (!t->mesh)
+		return;
+	buf_puts(out, " (DeviceMesh");
+	put_devices(ir_mesh(m, t->mesh), 0, 0, out);
+	buf_putc(out, ')');
+}
+
 static void end_piece(struct nvfuser_forms *f, struct nvfuser_form *form, unsigned axis, unsigned place)
 {
 	uint32_t start = f->piece.n ? f->piece.at[f->piece.n - 1].end : 0;
@@ -89,8 +113,6 @@ static void end_piece(struct nvfuser_forms *f, struct nvfuser_form *form, unsign
 
 static void make_form(struct nvfuser *p, type_id id, struct nvfuser_form *form)
 {
-	static const char *const memory[] = {
-	    [MEMORY_GLOBAL] = "_g_", [MEMORY_LOCAL] = "_l_", [MEMORY_SYMMETRIC] = "_sym_"};
 	const struct type *t = ir_type(p->m, id);
 	const struct domain *d = ir_domain(p->m, t->domain);
 	struct nvfuser_forms *f = &p->forms;
@@ -98,7 +120,7 @@ static void make_form(struct nvfuser *p, type_id id, struct nvfuser_form *form)
 	uint8_t place[IR_MAX_AXES];
 	*form = (struct nvfuser_form){.piece = f->piece.n, .text = (uint32_t)text->n, .room = STR_INT + 1};
 	number_axis_places(d, place);
-	buf_puts(text, memory[t->memory]);
+	buf_puts(text, memory_text[t->memory]);
 	buf_puts(text, dtype_nvfuser_name(t->dtype));
 	buf_putc(text, '[');
 	for (unsigned i = 0; i < d->loop_n; i++) {
@@ -108,11 +130,7 @@ static void make_form(struct nvfuser *p, type_id id, struct nvfuser_form *form)
 		put_axis_tail(p->m, t, d->loop[i], text);
 	}
 	buf_putc(text, ']');
-	if (t->mesh) {
-		buf_puts(text, " (DeviceMesh");
-		put_devices(ir_mesh(p->m, t->mesh), 0, 0, text);
-		buf_putc(text, ')');
-	}
+	put_mesh(p->m, t, text);
 	end_piece(f, form, 0, NUMBER_NO_PLACE);
 }
 
@@ -125,9 +143,28 @@ static const struct nvfuser_form *form_of(struct nvfuser *p, type_id t)
 	return &p->forms.form.at[t];
 }
 
+/* Prints a tensor axis by axis: those that are broadcasts are not in its type. */
+static size_t put_broadcast_tensor(struct nvfuser *p, value_id v)
+{
+	const struct type *t = value_type(p->m, v);
+	const struct domain *d = ir_domain(p->m, t->domain);
+	size_t at = p->out->n;
+	buf_printf(p->out, "T%d%s%s[", (int)p->m->value.at[v].number, memory_text[t->memory],
+	           dtype_nvfuser_name((enum dtype)t->dtype));
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		buf_puts(p->out, i ? ", " : "");
+		nvfuser_axis(p, v, d->loop[i]);
+	}
+	buf_putc(p->out, ']');
+	put_mesh(p->m, t, p->out);
+	return p->out->n - at;
+}
+
 /* Prints a tensor. Returns the number of bytes. */
 static size_t put_tensor(struct nvfuser *p, value_id v)
 {
+	if (number_has_broadcast(p->m, v))
+		return put_broadcast_tensor(p, v);
 	const struct value *x = ir_value(p->m, v);
 	const struct nvfuser_form *form = form_of(p, x->type);
 	const struct nvfuser_piece *piece = &p->forms.piece.at[form->piece];

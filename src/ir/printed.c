@@ -148,8 +148,7 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 	domain_begin(&b);
 	pair_ids(m, t, outer_of, is_outer);
 	order_ids(t, is_outer, order);
-	static const uint8_t group[] = {
-	    [AXIS_ITER] = 0, [AXIS_BROADCAST] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
+	static const uint8_t group[] = {[AXIS_ITER] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
 	for (unsigned g = 0; g < 3; g++)
 		for (unsigned at = 0; at < t->id_n; at++) {
 			unsigned i = order[at];

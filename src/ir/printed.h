@@ -20,7 +20,8 @@
 struct printed_id {
 	struct axis axis; /* the axis as printed */
 	int32_t number;
-	bool named; /* a HirAliasSelect names it */
+	bool named;     /* a HirAliasSelect names it */
+	bool broadcast; /* it is printed as one; else an axis like any other */
 };
 
 struct printed_tensor {
@@ -50,6 +51,8 @@ int printed_undecided(const struct module *m, const struct printed_tensor *t, un
 struct print_order;
 /* Sets the rule by which the program is printed, once the loop axes have numbers. */
 void printed_rule_set(struct module *m, struct print_order *o);
+/* Calls printed_reduced for the ids that value v prints. */
+unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
 /* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 

@@ -16,8 +16,7 @@ static bool is_plain(const struct domain *d)
 		return false;
 	for (unsigned i = 0; i < d->loop_n; i++)
 		if (d->loop[i] != i || d->alloc[i] != i || !d->contiguous[i] ||
-		    d->axis[i].place != PLACE_NONE ||
-		    (d->axis[i].kind != AXIS_ITER && d->axis[i].kind != AXIS_BROADCAST))
+		    d->axis[i].place != PLACE_NONE || d->axis[i].kind != AXIS_ITER)
 			return false;
 	return true;
 }
@@ -33,22 +32,32 @@ static bool is_io(const struct module *m, value_id v)
 	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 }
 
+/* Lists the printed ids of a value. */
+static void list_ids(struct module *m, const struct printed_numbers *by_number, uint64_t selected, value_id v,
+                     struct printed_tensor *t)
+{
+	const struct domain *d = value_domain(m, v);
+	*t = (struct printed_tensor){
+	    .id_n = d->loop_n, .mesh = value_type(m, v)->mesh, .by_number = by_number};
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		unsigned a = d->loop[i];
+		t->id[i] = (struct printed_id){
+		    .axis = d->axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
+	}
+}
+
 static bool needs_block(struct module *m, const struct printed_numbers *by_number, uint64_t selected,
                         value_id v)
 {
-	const struct type *type = value_type(m, v);
-	domain_id id = type->domain;
+	domain_id id = value_type(m, v)->domain;
 	const struct domain d = *ir_domain(m, id);
-	struct printed_tensor t = {.id_n = d.loop_n, .mesh = type->mesh, .by_number = by_number};
+	struct printed_tensor t;
 	uint64_t in_loop = 0;
-	for (unsigned i = 0; i < d.loop_n; i++) {
-		unsigned a = d.loop[i];
-		in_loop |= (uint64_t)1 << a;
-		t.id[i] = (struct printed_id){
-		    .axis = d.axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
-	}
+	for (unsigned i = 0; i < d.loop_n; i++)
+		in_loop |= (uint64_t)1 << d.loop[i];
 	if (selected & ~in_loop)
 		return true; /* the select names an axis that only a block prints */
+	list_ids(m, by_number, selected, v, &t);
 	t.io = is_io(m, v);
 	if (is_allocated(m, v))
 		t.size = printed_size(m, &d);
@@ -68,6 +77,13 @@ static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_i
 	if (!o->block.at[key])
 		o->block.at[key] = needs_block(m, NULL, 0, v) ? YES : NO;
 	return o->block.at[key] == YES;
+}
+
+unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis)
+{
+	struct printed_tensor t;
+	list_ids(m, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, o->selected[v], v, &t);
+	return printed_reduced(m, &t, axis);
 }
 
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
@@ -100,8 +116,8 @@ static void collect_numbers(struct module *m, struct print_order *o)
 		const struct domain *d = value_domain(m, v);
 		const int32_t *list = number_axis_list(m, v);
 		for (unsigned k = 0; k < d->loop_n; k++) /* without a list, the numbers follow each other */
-			printed_numbers_add(&o->numbers,
-			                    list ? list[d->loop[k]] : m->value.at[v].axis_base + (int32_t)k);
+			printed_numbers_add(&o->numbers, list ? ir_axis_number(m, v, d->loop[k])
+			                                      : m->value.at[v].axis_base + (int32_t)k);
 	}
 	printed_numbers_sort(&o->numbers);
 }

@@ -4,6 +4,8 @@
  *
  * Without a TransformPrinter block, printed_domain makes the domain from the ids, with the rules that the
  * printer relies on. With a block, its logical domain and transforms tell how the loop domain was made. */
+#include "ir/number.h"
+#include "ir/number_counter.h"
 #include "ir/print_nvfuser.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
@@ -108,8 +110,7 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 	struct sema *s = r->s;
 	const char *head = ast_text(s->a, id);
 	ast_id extent = ast_at(s->a, id)->first;
-	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE
-	                                      : AXIS_ITER}; /* a broadcast axis of an extent other than 1 */
+	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE : AXIS_ITER}; /* a broadcast axis, too */
 	if (*head != 'i' && *head != 'r' && *head != 'b')
 		return refuse_printed(r, E_PRINTED_TYPE, id,
 		                      "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
@@ -168,6 +169,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 		if (!read_id(r, id, mesh, &x->axis))
 			return false;
 		x->axis.reduce = reduction_of(r, t, &x->axis, mesh);
+		x->broadcast = *ast_text(s->a, id) == 'b';
 	}
 	out->size = t->size ? sema_extent(s, t->size) : 0;
 	return true;
@@ -563,6 +565,13 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	if (!d || !take_sizes(r, t, &p))
 		return;
 	t->type = type_make(s->m, dtype, memory, mesh, d);
+	for (unsigned i = 0; i < ir_domain(s->m, d)->axis_n; i++)
+		number[i] = number[i] > NUMBER_MAX ? -1 : number[i];
+	for (unsigned i = 0; i < p.id_n; i++) {
+		int32_t *n = &number[ir_domain(s->m, d)->loop[i]];
+		if (*n >= 0 && p.id[i].broadcast)
+			*n |= NUMBER_BROADCAST;
+	}
 	for (unsigned i = 0; i < ir_domain(s->m, d)->axis_n; i++)
 		vec_push(&r->number, number[i]);
 	nv_alike_keep(r, t);

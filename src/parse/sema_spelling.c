@@ -1,7 +1,7 @@
 /* sema_spelling: turns the operations that nvFuser spells in its own way into those of ops.def.
  *
  *     __bfloat2float(T0…)                         cast(T0…)
- *     fmax(T0…, double(2))                        maximum(T0…, 2)
+ *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)), by the numbers of the result's axes
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
  *     expand( T0…, {4, 8} )                       broadcast(T0…)
@@ -9,7 +9,9 @@
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
- *     full({4, 8}, double(0))                     full(0)
+ *     full({4, 8}, double(0))                     full(0.0)
+ *     iota(8, 0, 1, int64_t)                      iota()
+ *     reciprocal(T0…)                             1.0 / T0…
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
@@ -76,8 +78,9 @@ static void drop_key(struct nv_reader *r, ast_id call, const char *key)
 
 /* ---- names and numbers */
 
-static const char *const dtype_words[] = {"double", "float",   "__half", "__bfloat",        "half", "bfloat",
-                                          "int",    "int64_t", "bool",   "nvfuser_index_t", NULL};
+static const char *const float_words[] = {"double", "float",  "__half", "__bfloat", "half",
+                                          "bfloat", "__e4m3", "__e5m2", NULL};
+static const char *const integer_words[] = {"int", "int64_t", "bool", "nvfuser_index_t", NULL};
 
 static bool has_word(const char *const *list, const char *text)
 {
@@ -89,9 +92,11 @@ static bool has_word(const char *const *list, const char *text)
 /* Returns true if a call converts between the dtypes in its name: __half2float. */
 static bool is_cast(const char *name)
 {
-	static const char *const from[] = {"half",  "bfloat", "float", "double", "int",  "int32",
-	                                   "index", "uint",   "bool",  "e4m3",   "e5m2", NULL};
+	static const char *const from[] = {"half", "bfloat", "float", "double", "int",  "int32", "index",
+	                                   "uint", "uint32", "bool",  "e4m3",   "e5m2", NULL};
 	char left[16];
+	if (*name == '(') /* (float)(T0…) */
+		return true;
 	const char *two = strncmp(name, "__", 2) ? NULL : strrchr(name + 2, '2');
 	if (two && !strcmp(two, "2")) /* __float2e5m2 */
 		for (two--; two > name + 2 && *two != '2';)
@@ -106,14 +111,17 @@ static bool is_cast(const char *name)
 /* Gives a function of nvFuser the name that it has here. */
 static void rename_function(struct nv_reader *r, ast_id call)
 {
-	static const char *const other[][2] = {{"fmax", "maximum"},
-	                                       {"fmin", "minimum"},
-	                                       {"fabs", "abs"},
-	                                       {"SegmenterSet", "set"},
-	                                       {"Set", "set"}};
+	static const char *const other[][2] = {
+	    {"fmax", "maximum"}, {"fmin", "minimum"},     {"fabs", "abs"},     {"view", "reshape"},
+	    {"Set", "set"},      {"SegmenterSet", "set"}, {"remainder", "mod"}};
 	const char *name = ast_text(r->s->a, call);
 	char plain[32];
 	size_t n = strlen(name);
+	ast_id first = ast_at(r->s->a, call)->first, second = first ? ast_at(r->s->a, first)->next : 0;
+	if ((!strcmp(name, "max") || !strcmp(name, "min")) && second && !nv_is(r, second, AST_KEY)) {
+		rename_call(r, call, name[1] == 'a' ? "maximum" : "minimum"); /* of integers */
+		return;
+	}
 	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
 		if (!strcmp(name, other[i][0])) {
 			rename_call(r, call, other[i][1]);
@@ -131,6 +139,16 @@ static void rename_function(struct nv_reader *r, ast_id call)
 	}
 }
 
+/* Makes an integer a number with a point. */
+static void make_float(struct nv_reader *r, ast_id id)
+{
+	struct ast_node *n = &r->s->a->nodes.at[id];
+	if (n->kind == AST_INT) {
+		n->kind = AST_FLOAT;
+		n->value.f = (double)n->value.i;
+	}
+}
+
 /* Takes the number out of double(2), everywhere in an expression. */
 static void unwrap_numbers(struct nv_reader *r, ast_id id)
 {
@@ -138,9 +156,12 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 	if (nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
 		return;
 	ast_id first = ast_at(a, id)->first;
-	if (nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next &&
-	    has_word(dtype_words, ast_text(a, id)) &&
+	bool one = nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next;
+	bool is_float = one && has_word(float_words, ast_text(a, id));
+	if ((is_float || (one && has_word(integer_words, ast_text(a, id)))) &&
 	    (nv_is(r, first, AST_INT) || nv_is(r, first, AST_FLOAT) || nv_is(r, first, AST_UNARY))) {
+		if (is_float)
+			make_float(r, nv_is(r, first, AST_UNARY) ? ast_at(a, first)->first : first);
 		struct ast_node number = *ast_at(a, first);
 		number.next = ast_at(a, id)->next;
 		a->nodes.at[id] = number;
@@ -282,9 +303,10 @@ static bool read_slice(struct nv_reader *r, ast_id call, ast_id ranges)
 			                 "slice takes {start, stop, 1} for each axis");
 		if (!is_int(r, step, 1))
 			return nv_refuse(r, E_ATTRIBUTE_VALUE, step, "a slice has the step 1");
-		expr_id end = sema_extent(s, stop);
+		expr_id end = sema_expr(s, stop);
 		if (!end)
 			return false;
+		end = expr_canon(s->m, end);
 		if (is_int(r, start, 0) && end == value_domain(s->m, from)->axis[axis].extent)
 			continue;
 		wrap_call(r, call, any, axis, "start", start, "stop", stop);
@@ -305,6 +327,29 @@ static void read_cat(struct nv_reader *r, ast_id call)
 			add_key(r, call, "axis", axis);
 			return;
 		}
+}
+
+/* Reads iota(8, 0, 1, int64_t). */
+static bool read_iota(struct nv_reader *r, ast_id call, ast_id length)
+{
+	ast_id start = ast_at(r->s->a, length)->next, step = start ? ast_at(r->s->a, start)->next : 0;
+	if (!is_int(r, start, 0) || !is_int(r, step, 1))
+		return nv_refuse(r, E_ATTRIBUTE_VALUE, start ? start : length,
+		                 "iota begins with 0 and has the step 1: `iota(length, 0, 1, dtype)`");
+	r->s->a->nodes.at[call].first = 0; /* the result tells the length and the dtype */
+	return true;
+}
+
+/* Makes 1 / T0 of reciprocal( T0 ). */
+static void read_reciprocal(struct nv_reader *r, ast_id call)
+{
+	ast_id one = add_int(r, call, 1);
+	make_float(r, one);
+	struct ast_node *n = &r->s->a->nodes.at[call];
+	r->s->a->nodes.at[one].next = n->first;
+	n->first = one;
+	n->kind = AST_BINARY;
+	rename_call(r, call, "/");
 }
 
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
@@ -332,6 +377,10 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return read_slice(r, expr, second);
 	} else if (!strcmp(name, "cat")) {
 		read_cat(r, expr);
+	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
+		return read_iota(r, expr, first);
+	} else if (!strcmp(name, "reciprocal") && first && !second) {
+		read_reciprocal(r, expr);
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
 		a->nodes.at[expr].first = second;
 	} else {

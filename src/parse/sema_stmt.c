@@ -1,6 +1,7 @@
 /* sema_stmt: reads programs and statements of the concise surface. */
 #include "ir/edit.h"
 #include "ir/number.h"
+#include "ir/number_counter.h"
 #include "parse/sema_internal.h"
 #include "parse/shape.h"
 #include "parse/vocabulary.h"
@@ -488,6 +489,21 @@ static bool ids_of_scalar(struct sema *s, name_id name, name_id number)
 	return true;
 }
 
+/* Returns the number 7 or b7 with NUMBER_BROADCAST; INT64_MIN after an error. */
+static int64_t axis_number(struct sema *s, ast_id x)
+{
+	const struct ast_node *n = ast_at(s->a, x);
+	if (n->kind == AST_INT)
+		return n->value.i > NUMBER_MAX ? -1 : n->value.i;
+	int32_t number = sema_numbered(s, n->name, 'b');
+	if (number >= 0)
+		return number > NUMBER_MAX ? -1 : number | NUMBER_BROADCAST;
+	diag_error_span(
+	    s->d, E_NUMBER_FORM, n->at, n->end - n->at,
+	    "the number of an axis is written 7, or b7 if nvFuser prints the axis as a broadcast");
+	return INT64_MIN;
+}
+
 static void analyze_ids(struct sema *s, ast_id stmt)
 {
 	ast_id name = ast_child(s->a, stmt, 0), number = ast_child(s->a, stmt, 1);
@@ -507,9 +523,13 @@ static void analyze_ids(struct sema *s, ast_id stmt)
 	s->m->value.at[v].number = t;
 	int64_t list[IR_MAX_AXES];
 	unsigned k = 0;
-	for (ast_id x = ast_at(s->a, number)->next; x; x = ast_at(s->a, x)->next, k++)
+	for (ast_id x = ast_at(s->a, number)->next; x; x = ast_at(s->a, x)->next, k++) {
+		int64_t value = axis_number(s, x);
+		if (value == INT64_MIN)
+			return;
 		if (k < IR_MAX_AXES)
-			list[k] = ast_at(s->a, x)->value.i;
+			list[k] = value;
+	}
 	if (!ir_read_axis_numbers(s->m, v, list, k))
 		diag_error(s->d, E_IDS_COUNT, ast_at(s->a, stmt)->at, "'%s' has %u loop axes, not %u",
 		           ast_text(s->a, name), value_domain(s->m, v)->loop_n, k);

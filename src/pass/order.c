@@ -27,8 +27,7 @@ static bool is_local(const struct module *m, const struct domain *d, unsigned ax
 	int64_t k;
 	const struct axis *a = &d->axis[axis];
 	bool here = is_here(d, axis, bound);
-	return here && (a->kind == AXIS_ITER || a->kind == AXIS_BROADCAST) &&
-	       !(expr_is_const(m, a->extent, &k) && k == 1);
+	return here && a->kind == AXIS_ITER && !(expr_is_const(m, a->extent, &k) && k == 1);
 }
 
 static void read_order(const struct module *m, struct order_side s, struct order *o)
