@@ -188,6 +188,24 @@ class Exported(torch.nn.Module):
         return functional.all_reduce(torch.cat([high, low], 1) @ self.w, "sum", dist.group.WORLD)
 
 
+def check_effects():
+    """Random numbers, checks, and operations that torch cannot see through keep their order."""
+
+    def step(x):
+        first = torch.rand(4)
+        torch.ops.aten._assert_async(x.sum() > 0)
+        return x + first, torch.rand(4)
+
+    with FakeTensorMode():
+        text = written(make_fx(step)(torch.empty(4)))
+    check('  `hirc.effects`: i64[] = extern "effects"() {kind=input, time=0, bytes=(0)}' in text, text)
+    for name, position in (("rand", 0), ("_assert_async", 1), ("rand_1", 0)):
+        line = next(line for line in text.splitlines() if f"  {name}: " in line or f'name="{name}"' in line)
+        check(f"`hirc.effects`) {{" in line and f"writes=({position})" in line, line)
+    check("effects" not in statement(text, "sum_1"), text)
+    hirc(text, "compile", "-", "--stop-after=parse")
+
+
 def check_exported():
     """A graph from a file, whose tensors share no storages."""
     program = torch.export.export(Exported(), (torch.randn(48, 64),))
@@ -324,6 +342,7 @@ def main():
     check_new()
     check_compiled()
     check_counts()
+    check_effects()
     check_exported()
     check_symbols()
     check_subgraphs()

@@ -14,6 +14,9 @@ an operand's storage, from untyped_storage(), or from the schema if there are no
 collectives the kind, the group and the reduction; waits, whose result is that of the collective. Tensors of the CPU
 take no memory in a graph that also has an accelerator's.
 
+Operations that draw random numbers, check or print, and those of which torch cannot tell, keep their order: each
+writes a value `hirc.effects`, which takes no memory.
+
 times: nanoseconds by the name of a node, or a function of a node that returns them, or None if it does not know. A
 node without a time gets its operations and bytes (flops=, touches=), a collective or message its group: then the
 machine of `hirc … --cluster=` gives their times, by its roofline and its links. Operations are counted as torch
@@ -47,6 +50,9 @@ COLLECTIVES = {"all_gather_into_tensor": "allgather", "reduce_scatter_tensor": "
                "isend": "send", "irecv": "recv"}
 REDUCTIONS = {"sum": "sum", "avg": "avg", "max": "max", "min": "min", "product": "prod", "prod": "prod"}
 SCALARS = (int, float, bool) + tuple(getattr(torch, n) for n in ("SymInt", "SymFloat", "SymBool") if hasattr(torch, n))
+EFFECTS = "hirc.effects"  # no name of a node has a point
+FOREIGN = "c10d", "_c10d_functional", "symm_mem"  # operations there act on other ranks
+PURE = "_operator", "builtins", "math"
 OVERLOAD, HIGHER_ORDER = (getattr(getattr(torch, "_ops", None), n, ()) for n in ("OpOverload", "HigherOrderOperator"))
 
 
@@ -99,6 +105,9 @@ class Writer:
         self.latest = {}  # by storage: the last value that has it
         self.same = {}    # storages of waits: the storages they wait for
         self.groups = {}  # by a key that identifies the group: name, declaration
+        self.members = {}  # by the name of a group: its size, and its ranks if they are known
+        self.tables = {}  # by declaration: times by size, as attributes of a group
+        self.effects = None  # the value that operations with effects write
         self.lines = []
         devices = {x.device.type for n in self.graph.nodes for x in self.tensors(n)}
         self.accelerated = bool(devices - {"cpu", "meta"})
@@ -232,6 +241,7 @@ class Writer:
         if key not in self.groups:
             text = f"g{len(self.groups)}" if name is None else name if re.match(r"[A-Za-z_]", str(name)) else f"g{name}"
             listed = f" = {{{' '.join(map(str, ranks))}}}" if ranks else ""
+            self.members[name_text(text)] = self.whole(node, size), ranks
             self.groups[key] = name_text(text), f"group {name_text(text)}({self.whole(node, size)}){listed}"
         return self.groups[key][0]
 
@@ -301,6 +311,19 @@ class Writer:
             return self.whole(node, count(*args, **kwargs, out_shape=out))
         return self.whole(node, count(*args, **kwargs, out_val=out))
 
+    def has_effect(self, node):
+        """Returns true if the tensors of an operation do not show all that it does, or if that is not known."""
+        target = node.target
+        if node.op in ("placeholder", "get_attr", "output") or self.collective(node):
+            return False
+        if isinstance(target, OVERLOAD):
+            seeded = getattr(getattr(torch, "Tag", None), "nondeterministic_seeded", None)
+            schema = target._schema
+            silent = not schema.returns and not any(a.alias_info and a.alias_info.is_write for a in schema.arguments)
+            return silent or seeded in getattr(target, "tags", ()) or schema.name.partition("::")[0] in FOREIGN
+        return not isinstance(target, str) and getattr(target, "__module__", None) not in PURE \
+            or node.op in ("call_module", "call_method")
+
     # ---- statements
 
     def operands(self, node):
@@ -368,6 +391,13 @@ class Writer:
         kind = self.kind(node, results, views, writes, what)
         attributes = [f"kind={kind}"] if kind else []
         attributes += self.cost(node, kind, operands, results)
+        if self.has_effect(node):
+            if not self.effects:
+                self.effects = Value(EFFECTS)
+                self.lines.insert(0, f'  {name_text(EFFECTS)}: i64[] = extern "effects"() '
+                                     "{kind=input, time=0, bytes=(0)}")
+            writes.append(len(operands))
+            operands.append(self.effects)
         if what and what != "wait":
             attributes.append(f"group={self.group(node)}")
             how = self.argument(node, "reduceOp", "reduce_op")
@@ -413,16 +443,19 @@ class Writer:
         flops, moved = self.flops(node), sum(v.size() for v in operands + results if v.dtype)
         return ([f"flops={flops}"] if flops else []) + [f"touches={moved}"]
 
-    def program(self, name):
+    def read(self):
         for node in self.graph.nodes:
             self.statement(node)
-        head = [declaration for _, declaration in self.groups.values()]
+        return self
+
+    def text(self, name):
+        head = [text + self.tables.get(text, "") for _, text in self.groups.values()]
         return "\n".join(head + [f"program {name_text(name)} {{"] + self.lines + ["}"]) + "\n"
 
 
 def program_text(graph_module, *, times=None, groups=None, sizes=None, name=None):
     """Returns the text of a GraphModule's program. Raises Unknown if the graph lacks a fact."""
-    return Writer(graph_module, times, groups, sizes).program(name or "graph")
+    return Writer(graph_module, times, groups, sizes).read().text(name or "graph")
 
 
 def write(graph_module, file, **options):
