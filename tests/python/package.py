@@ -102,7 +102,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hirc wheel ") as folder:
         wheel, target = make_wheel(folder), os.path.join(folder, "target")
         names = zipfile.ZipFile(wheel).namelist()
-        check({"hirc/bin/hirc", "hirc/licences/LICENSE", "hirc/py.typed", "hirc/fx.py"} <= set(names), str(names))
+        check({"hirc/bin/hirc", "hirc/licences/LICENSE", "hirc/py.typed", "hirc/fx.py", "hirc/torch/plan.py"} <= set(names),
+              str(names))
         run(sys.executable, "-m", "pip", "install", "--no-deps", "--no-index", "--target", target, wheel)
         where = run(sys.executable, "-c", "import hirc; print(hirc.binary())", PYTHONPATH=target).strip()
         check(where == os.path.join(target, "hirc", "bin", "hirc"), where)

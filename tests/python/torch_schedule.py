@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""hirc.torch.schedule on graphs: results before and after are the same bits, and mistakes have their messages.
+
+    torch_schedule.py HIRC
+"""
+import copy
+import json
+import os
+import tempfile
+
+from torch_ranks import check, dist, ranks, refused, torch
+
+import hirc.torch
+from hirc.torch import agree, plan
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+
+OPS = torch.ops._c10d_functional
+WORLD = "0"
+
+
+def wait(x):
+    return OPS.wait_tensor(x)
+
+
+def shards(count):
+    """Returns inputs: shards of weights of several shapes, an activation, a gradient, and integers."""
+    torch.manual_seed(dist.get_rank())
+    shapes = (64, 32), (16,), (8, 4, 8), (64, 64)
+    return ([torch.randn(s) for s in shapes], torch.randn(256, 128), torch.randn(16, 16, dtype=torch.complex64),
+            torch.randint(0, 100, (16, 3)))
+
+
+def step(count, weights, x, pairs, numbers):
+    """Gathers, reductions, an exchange, random numbers and a write, each beside work that may hide it."""
+    results = []
+    for w in weights:
+        whole = wait(OPS.all_gather_into_tensor(w, count, WORLD))
+        x = torch.relu(x @ x.t() / 128 @ x)
+        results.append(whole * 2)
+    for w in weights:
+        whole = w.repeat(count, *[1] * (w.dim() - 1)) * 3
+        results.append(wait(OPS.reduce_scatter_tensor(whole, "sum", count, WORLD)))
+        results.append(wait(OPS.all_reduce(w + 1, "sum", WORLD)))
+        x = torch.tanh(x @ x.t() / 128 @ x)
+    results.append(torch.rand(3))
+    results.append(wait(OPS.all_gather_into_tensor(pairs, count, WORLD)))
+    results.append(wait(OPS.all_gather_into_tensor(pairs.real.contiguous(), count, WORLD)))
+    results.append(wait(OPS.all_reduce(pairs.t(), "sum", WORLD)))
+    results.append(wait(OPS.all_reduce(x.sum(), "sum", WORLD)))
+    results.append(torch.rand(2))
+    results.append(wait(OPS.all_gather_into_tensor(numbers, count, WORLD)))
+    results.append(wait(OPS.all_to_all_single(numbers, [16 // count] * count, [16 // count] * count, WORLD)))
+    weights[1].add_(results[0].sum())
+    results.append(weights[1] * 2)
+    return results, x
+
+
+def graph_of(count, inputs):
+    with FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        fake = torch.utils._pytree.tree_map(lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t, inputs)
+        return make_fx(lambda *a: step(count, *a))(*fake)
+
+
+def run(graph, inputs):
+    torch.manual_seed(7)
+    results, x = graph(*copy.deepcopy(inputs))
+    return [*results, x]
+
+
+def same_results(rank, count):
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    wanted = run(graph, inputs)
+    for buckets in ("pack", "coalesced", "none"):
+        for effort in (0, 1, 2):
+            changed = copy.deepcopy(graph)
+            found = hirc.torch.schedule(changed, cluster="h100", buckets=buckets, effort=effort, memory_limit="1G")
+            got = run(changed, inputs)
+            for k, (a, b) in enumerate(zip(wanted, got)):
+                check(a.shape == b.shape and a.dtype == b.dtype, f"{buckets} {effort}: result {k}: {b.shape} {b.dtype}")
+                check(torch.equal(a, b) or torch.allclose(a, b, rtol=1e-5), f"{buckets} {effort}: result {k} differs")
+            check(found.after.step_ns <= found.before.step_ns, str(found))
+            check(bool(found.buckets) == (buckets != "none" and effort > 0), f"{buckets} {effort}: {found.buckets}")
+            names = [n.target.name().split("::")[1].split(".")[0] for n in changed.graph.nodes
+                     if getattr(n.target, "namespace", None) == "_c10d_functional"]
+            check(any("coalesced" in n for n in names) == (buckets == "coalesced" and effort > 0), str(names))
+            again = hirc.from_fx(changed)  # the graph after the change, as hirc reads it
+            if buckets == "none":
+                check(plan.predict(again.text, "h100") == found.after, "the graph is not the schedule")
+
+
+def order_is_the_schedule(rank, count):
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    nodes = [n.name for n in graph.graph.nodes if n.op not in ("placeholder", "output")]
+    found = hirc.torch.schedule(graph, cluster="h100", buckets="none", effort=2)
+    after = [n.name for n in graph.graph.nodes if n.op not in ("placeholder", "output")]
+    check(nodes != after and sorted(nodes) == sorted(after), str(after))
+    check(after == [s.names[0] for s in found.steps if s.names[0] in set(after)], str(after))
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "after.svg")
+        found.draw(None, path)
+        check("<svg" in open(path, encoding="utf-8").read(), "no picture")
+    random = [n for n in after if n.startswith("rand")]
+    check(random == [n for n in nodes if n.startswith("rand")], str(random))
+
+
+def torch_estimates(rank, count):
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    found = hirc.torch.schedule(graph, cluster="h100", times="torch")
+    check("allgather=(" in found.program.splitlines()[0] and "allreduce=(" in found.program.splitlines()[0],
+          found.program)
+    check(found.buckets, "no buckets")
+
+
+def trace_times(rank, count):
+    """Times of one profiled step, which rank 0 gives to all ranks."""
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    path = [None]
+    with torch.profiler.profile(record_shapes=True) as profiler:
+        run(graph, inputs)
+    with tempfile.TemporaryDirectory() as folder:
+        if rank == 0:
+            path[0] = os.path.join(folder, "trace.json")
+            profiler.export_chrome_trace(path[0])
+        dist.broadcast_object_list(path)
+        found = hirc.torch.schedule(graph, cluster="h100", times=path[0])
+        product = next(line for line in found.program.splitlines() if '"aten.mm.default"' in line)
+        check("time=" in product and "flops=" not in product, product)
+        check("allreduce=(" in found.program.splitlines()[0], found.program)
+        dist.barrier()
+
+
+GPU = [{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 0, "dur": 50,
+        "args": {"External id": 1, "Input Dims": [[4, 8], [2, 8], []]}},
+       {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 10, "dur": 20,
+        "args": {"External id": 2, "Input Dims": [[4, 8], [8, 2]]}},
+       {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 400, "dur": 300,
+        "args": {"External id": 2}},
+       {"ph": "X", "cat": "kernel", "name": "nccl", "pid": 0, "tid": 8, "ts": 400, "dur": 90,
+        "args": {"External id": 9, "Collective name": "_allgather_base", "In msg nelems": 512, "Group size": 8,
+                 "dtype": "BFloat16"}}]
+
+
+def gpu_trace(rank, count):
+    from hirc.torch.costs import Trace
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "gpu.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": GPU}, file)
+        trace = Trace(path)
+        check(trace.by_shape["aten::mm", ((4, 8), (8, 2))] == [300], str(trace.by_shape))
+        check(trace.by_shape["aten::linear", ((4, 8), (2, 8))] == [300], str(trace.by_shape))
+        check(trace.messages == {("allgather", 8, 1024): [90]}, str(trace.messages))
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": []}, file)
+        refused(lambda: Trace(path), ValueError, "no operations: profile a step with")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"events": []}, file)
+        refused(lambda: Trace(path), ValueError, "no traceEvents: this is no trace of torch.profiler")
+
+
+def mistakes(rank, count):
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    before = str(graph.graph)
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", memory_limit=1000), hirc.Error, "1000 bytes")
+    refused(lambda: hirc.torch.schedule(graph, cluster="nowhere"), hirc.Error, "nowhere")
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", buckets="all"), ValueError,
+            "buckets is one of pack, coalesced, none, not 'all'")
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", effort=4), ValueError,
+            "effort is a number from 0 to 3, not 4")
+    check(str(graph.graph) == before, "a refused graph was changed")
+    none = make_fx(lambda x: x + 1)(torch.ones(2))
+    check(hirc.torch.schedule(none, cluster="h100") is None, "a schedule of nothing")
+
+
+def disagreements(rank, count):
+    """Each rank gets an error that names the difference, and no graph changes."""
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    last = count - 1
+    if rank == last:
+        node = next(n for n in graph.graph.nodes if n.name == "tanh_1")
+        node.target = torch.ops.aten.sin.default
+    before = str(graph.graph)
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100"), hirc.torch.Disagreement,
+            f"ranks 0 and {last} have different graphs, from node tanh_1 on", 'extern "aten.tanh.default"',
+            'extern "aten.sin.default"')
+    graph = graph_of(count, inputs)
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", times={"mm": 1000 + (rank == last)}),
+            hirc.torch.Disagreement, f"ranks 0 and {last} have other times of node mm: give all ranks the same times")
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100" if rank != last else "h200"),
+            hirc.torch.Disagreement, f"ranks 0 and {last} have different cluster files, from line 1 on")
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", effort=1 if rank != last else 2),
+            hirc.torch.Disagreement, f"ranks 0 and {last} have different options of the schedule")
+    if rank != last:
+        refused(lambda: hirc.torch.schedule(graph, cluster="h100"), hirc.torch.Disagreement,
+                f"rank {last} has no schedule: Error: ")
+        refused(lambda: hirc.torch.schedule(graph, cluster="h100", timeout=2), hirc.torch.Disagreement,
+                f"rank {last} did not schedule this graph within 2 s")
+    else:
+        refused(lambda: hirc.torch.schedule(graph, cluster="h100", memory_limit=1000), hirc.Error, "1000 bytes")
+        agree.seen[tuple(range(count))] += 1
+    check(str(graph.graph) == before if rank != last else True, "a refused graph was changed")
+    dist.barrier()
+    check(hirc.torch.schedule(graph, cluster="h100") is not None, "no schedule afterwards")
+
+
+def everything(rank, count):
+    for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements):
+        test(rank, count)
+        if rank == 0:
+            print(f"{test.__name__}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    ranks(everything, 2)
+    print("ok")

@@ -1,0 +1,104 @@
+"""schedule: from a GraphModule to a program, its schedule, and back."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any, List, Mapping, Optional, Sequence, Union
+
+from ..command import execute
+from ..fx import Unknown, Writer
+from . import agree, costs, writeback
+from .plan import Figures, Step, predict, read_steps, run_hirc
+
+BUCKETS = "pack", "coalesced", "none"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The schedule of a graph.
+
+    steps           in order; a step is a node, or a collective or a wait of one node or of the members of a bucket
+    before, after   predictions for the graph as it was, and as it is now
+    program, scheduled   the text of the programs that hirc read and printed: `hirc show`, `hirc explain` and others take
+                    them as files
+    """
+
+    steps: List[Step]
+    before: Figures
+    after: Figures
+    program: str
+    scheduled: str
+    cluster: str
+
+    @property
+    def buckets(self) -> List[Sequence[str]]:
+        """The names of the collectives of each bucket."""
+        return [step.names for step in self.steps if step.bucket and step.kind == "comm"]
+
+    def __str__(self) -> str:
+        a, b = self.before, self.after
+        return (f"step {a.step_ns / 1e6:.3f} ms -> {b.step_ns / 1e6:.3f} ms, exposed communication "
+                f"{a.exposed_ns / 1e6:.3f} ms -> {b.exposed_ns / 1e6:.3f} ms, peak {a.peak_bytes / 2**20:.1f} MiB -> "
+                f"{b.peak_bytes / 2**20:.1f} MiB, {len(self.buckets)} buckets")
+
+    def draw(self, before: Union[str, "os.PathLike[str]", None], after: Union[str, "os.PathLike[str]", None]) -> None:
+        """Writes the timelines before and after as pictures (SVG). None: not this one."""
+        for path, text in ((before, self.program), (after, self.scheduled)):
+            if path is not None:
+                execute(["sim", f"--cluster={self.cluster}", f"--svg={os.fspath(path)}", "--", "-"], text, 0)
+
+
+def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
+             memory_limit: Union[int, str, None] = None, effort: int = 2, buckets: str = "pack", times: Any = None,
+             groups: Optional[Mapping[str, Any]] = None, sizes: Optional[Mapping[str, int]] = None,
+             compare: bool = True, timeout: float = 300, args: Sequence[str] = ()) -> Optional[Schedule]:
+    """Orders a graph so that its functional collectives run beside work, and puts them into buckets. The graph is
+    changed in place. Returns the schedule; None if the graph has no functional collectives, so nothing changes.
+
+    cluster       a cluster file of `hirc bench`, or the name of a built-in cluster, such as h100
+    memory_limit  bytes that may be live at any moment, or text such as "60G"; None: as schedule-overlap chooses it from
+                  the graph's own peak
+    effort        0 to 3: how long hirc searches
+    buckets       "pack": collectives of a bucket become one on a packed tensor; "coalesced": they become one coalesced
+                  collective; "none"
+    times         where times come from. None: operations, bytes and the cluster. "torch": PyTorch's own estimates. A
+                  path ("*.json", "*.json.gz"): a trace of one step by torch.profiler, best with record_shapes=True. A
+                  dictionary of nanoseconds by the names of nodes, or a function of a node. Nodes that a trace, a
+                  dictionary or a function does not know have the cluster's times.
+    groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx
+    compare       compare the decision with the other ranks of the graph's process groups
+    timeout       seconds to wait for their decisions
+    args          more options of hirc compile
+
+    Raises hirc.Error if hirc finds no schedule, as within a memory limit that is too small; hirc.fx.Unknown, a
+    ValueError, if the graph lacks a fact; Disagreement if another rank has another graph, cluster file or times.
+    """
+    if buckets not in BUCKETS:
+        raise ValueError(f"buckets is one of {', '.join(BUCKETS)}, not {buckets!r}")
+    if effort not in (0, 1, 2, 3):
+        raise ValueError(f"effort is a number from 0 to 3, not {effort!r}")
+    given = os.fspath(cluster)
+    chosen = costs.choose(graph_module, times)
+    writer = Writer(graph_module, chosen.of_node, groups, sizes)
+    if not any(writer.collective(node) == "wait" for node in graph_module.graph.nodes):
+        return None
+    writer.read()
+    chosen.add_tables(writer)
+    text = writer.text("graph")
+    limit = None if memory_limit is None else str(memory_limit)
+    exchange = agree.Exchange(writer, text, given, (effort, limit, buckets, list(args)), timeout) if compare else None
+    try:
+        scheduled = run_hirc(text, given, effort, limit, buckets, args)
+        steps = read_steps(scheduled)
+        result = Schedule(steps, predict(text, given), predict(scheduled, given), text, scheduled, given)
+    except Exception as error:
+        if exchange:
+            exchange.fail(error)
+        raise
+    if exchange:
+        exchange.compare(steps)
+    writeback.apply(graph_module, steps, buckets == "coalesced")
+    return result
+
+
+__all__ = ["Schedule", "Unknown", "schedule"]
