@@ -15,7 +15,7 @@
 #define MEGA ((int64_t)1000000)
 #define GIBI ((int64_t)1 << 30)
 
-static const struct cluster_link cpu_link[] = {{256, 2000, 3500000000}};
+static const struct cluster_link cpu_link[] = {{256, 2000, 3500000000, false}};
 static const struct cluster_function cpu_function[] = {
     {OP_ADD, DTYPE_F32, 7000 * MEGA},      {OP_ADD, DTYPE_BF16, 3200 * MEGA},
     {OP_MUL, DTYPE_F32, 7000 * MEGA},      {OP_MUL, DTYPE_BF16, 3200 * MEGA},
@@ -37,7 +37,8 @@ static const struct cluster_function cpu_function[] = {
     {OP_MAX, DTYPE_F32, 1900 * MEGA},      {OP_MAX, DTYPE_BF16, 1800 * MEGA},
     {OP_SOFTMAX, DTYPE_F32, 520 * MEGA},   {OP_SOFTMAX, DTYPE_BF16, 500 * MEGA},
 };
-static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA}, {65536, 8000, 50 * GIGA}};
+static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA, false},
+                                                {65536, 8000, 50 * GIGA, false}};
 
 /* GPUs of one architecture that differ only in their memory. */
 #define HOPPER(its_name, bytes, rate)                                                                        \
@@ -167,6 +168,12 @@ static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 {
 	for (uint32_t k = 0; k < x->link_n; k++)
 		h = mix_number(mix_number(mix_number(h, x->link[k].span), x->link[k].alpha), x->link[k].rate);
+	for (uint32_t k = 0; k < x->link_n; k++)
+		h = x->link[k].shared ? mix_number(h, k) : h;
+	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++)
+		if (x->contention[k].compute)
+			h = mix_number(mix_number(mix_number(h, k), x->contention[k].compute),
+			               x->contention[k].comm);
 	for (uint32_t k = 0; k < x->table_n; k++) {
 		const struct cluster_table *t = &x->table[k];
 		h = add_points(mix_number(mix_number(mix_number(h, t->collective), t->ranks), t->span),
@@ -306,6 +313,24 @@ static void put_device(const struct cluster *c, struct buf *out)
 	buf_puts(out, "\n  },\n");
 }
 
+/* Puts the contention of collectives that state their own. */
+static void put_contentions(const struct cluster_network *n, const char *indent, struct buf *out)
+{
+	const char *between = ", \"collectives\": [";
+	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
+		if (!n->contention[k].compute)
+			continue;
+		buf_printf(out, "%s\n%s  {\"collective\": \"%s\"", between, indent,
+		           collective_key((enum collective)k));
+		put_number(out, ", ", "compute_per_mille", n->contention[k].compute);
+		put_number(out, ", ", "comm_per_mille", n->contention[k].comm);
+		buf_putc(out, '}');
+		between = ",";
+	}
+	if (!between[1])
+		buf_printf(out, "\n%s]", indent);
+}
+
 /* The members that each transport has, `indent` before each. */
 static void put_network(const struct cluster_network *n, const char *indent, struct buf *out)
 {
@@ -320,7 +345,7 @@ static void put_network(const struct cluster_network *n, const char *indent, str
 		put_number(out, "", "span", n->link[k].span);
 		put_number(out, ", ", "alpha_ns", n->link[k].alpha);
 		put_number(out, ", ", "bytes_per_s", n->link[k].rate);
-		buf_putc(out, '}');
+		buf_puts(out, n->link[k].shared ? ", \"shared\": 1}" : "}");
 	}
 	buf_printf(out, "\n%s],\n%s\"collectives\": [", indent, indent);
 	for (uint32_t k = 0; k < n->table_n; k++) {
@@ -336,6 +361,7 @@ static void put_network(const struct cluster_network *n, const char *indent, str
 	buf_printf(out, "\n%s],\n%s\"contention\": {", indent, indent);
 	put_number(out, "", "compute_per_mille", n->compute_per_mille);
 	put_number(out, ", ", "comm_per_mille", n->comm_per_mille);
+	put_contentions(n, indent, out);
 	buf_putc(out, '}');
 }
 

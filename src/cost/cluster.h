@@ -14,19 +14,22 @@
  *         "functions": [{"op": "gelu", "dtype": "f32", "elements_per_s": 370000000}]
  *       },
  *       "transport": "shm",
- *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000}],
+ *       "links": [{"span": 2, "alpha_ns": 1000, "bytes_per_s": 4000000000, "shared": 1}],
  *       "collectives": [
  *         {"collective": "allreduce", "ranks": 2, "span": 2, "bytes_ns": [[8, 1500], [65536, 30000]]}
  *       ],
- *       "contention": {"compute_per_mille": 1000, "comm_per_mille": 1000},
+ *       "contention": {
+ *         "compute_per_mille": 1000, "comm_per_mille": 1000,
+ *         "collectives": [{"collective": "allreduce", "compute_per_mille": 1350, "comm_per_mille": 1100}]
+ *       },
  *       "transports": [{"transport": "mixed", "links": [{"span": 2, "alpha_ns": 9000, "bytes_per_s":
  * 1000000000}]}]
  *     }
  *
  * links, collectives and contention belong to the first transport; `transports` has the same keys for
  * the others. Optional are the name of the device, touch_bytes_ns, products, product_grids, functions,
- * transport, collectives, contention and transports. All numbers are whole. A key names its unit; counts
- * have none. The same figures give the same hash on every machine. */
+ * shared, transport, both collectives, contention and transports. All numbers are whole. A key names its
+ * unit; counts have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
@@ -66,6 +69,12 @@ struct cluster_link {
 	int64_t span;  /* devices d and e share the link if d / span == e / span */
 	int64_t alpha; /* ns of a message without bytes */
 	int64_t rate;  /* bytes a second, per device and direction */
+	bool shared;   /* communications of a device on it have equal parts of its rate */
+};
+
+struct cluster_contention { /* see sched/contention.h */
+	int64_t compute;    /* time of 1000 ns of compute while communication runs; 0: not stated */
+	int64_t comm;       /* time of 1000 ns of communication while compute runs */
 };
 
 struct cluster_table {
@@ -102,9 +111,10 @@ struct cluster_function {
 
 /* Transfer times between devices with one transport. */
 struct cluster_network {
-	const char *transport;           /* NULL: not stated */
-	int64_t compute_per_mille;       /* time of 1000 ns of compute while communication runs */
-	int64_t comm_per_mille;          /* time of 1000 ns of communication while compute runs */
+	const char *transport;     /* NULL: not stated */
+	int64_t compute_per_mille; /* time of 1000 ns of compute while communication runs */
+	int64_t comm_per_mille;    /* time of 1000 ns of communication while compute runs */
+	struct cluster_contention contention[COLLECTIVE_COUNT]; /* of collectives that state their own */
 	const struct cluster_link *link; /* by span, ascending; each span divides the next */
 	const struct cluster_table *table;
 	uint32_t link_n, table_n;

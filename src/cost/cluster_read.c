@@ -5,6 +5,9 @@
 
 #ifdef HIRC_HAVE_CJSON
 #include "cost/json.h"
+#include "sched/contention.h"
+
+enum { MOST_PER_MILLE = 1000000 };
 
 struct reader {
 	struct json j;
@@ -243,9 +246,13 @@ static bool read_links(struct reader *r, const struct json_value *root)
 			ok = false;
 			continue;
 		}
-		ok &= json_known(j, &v, "span alpha_ns bytes_per_s");
+		int64_t shared = 0;
+		ok &= json_known(j, &v, "span alpha_ns bytes_per_s shared");
 		ok &= json_int(j, &v, "alpha_ns", 0, CLUSTER_MAX_TIME, &link->alpha);
 		ok &= json_int(j, &v, "bytes_per_s", 1, CLUSTER_MAX_NUMBER, &link->rate);
+		if (json_has(&v, "shared"))
+			ok &= json_int(j, &v, "shared", 0, 1, &shared);
+		link->shared = shared;
 		if (!json_int(j, &v, "span", 1, CLUSTER_MAX_SPAN, &link->span)) {
 			link->span = 1;
 			ok = false;
@@ -259,17 +266,22 @@ static bool read_links(struct reader *r, const struct json_value *root)
 	return ok;
 }
 
+static bool read_collective(const struct json *j, const struct json_value *v, enum collective *out)
+{
+	const char *name;
+	if (!json_text(j, v, "collective", &name))
+		return false;
+	return collective_find(name, out) ||
+	       json_refuse_member(j, v, "collective", "is no collective: '%s'", name);
+}
+
 static bool read_table(struct reader *r, const struct json_value *v, struct cluster_table *t)
 {
 	const struct json *j = &r->j;
-	const char *name;
 	if (!json_is_object(j, v))
 		return false;
 	bool ok = json_known(j, v, "collective ranks span bytes_ns");
-	if (!json_text(j, v, "collective", &name))
-		ok = false;
-	else if (!collective_find(name, &t->collective))
-		ok = json_refuse_member(j, v, "collective", "is no collective: '%s'", name);
+	ok &= read_collective(j, v, &t->collective);
 	ok &= json_int(j, v, "ranks", 2, CLUSTER_MAX_SPAN, &t->ranks);
 	if (!json_int(j, v, "span", 1, CLUSTER_MAX_SPAN, &t->span))
 		return false;
@@ -309,15 +321,47 @@ static bool read_tables(struct reader *r, const struct json_value *root)
 	return ok;
 }
 
+static bool read_per_mille(const struct json *j, const struct json_value *v, int64_t *compute, int64_t *comm)
+{
+	bool ok = json_int(j, v, "compute_per_mille", SCHED_ALONE, MOST_PER_MILLE, compute);
+	return json_int(j, v, "comm_per_mille", SCHED_ALONE, MOST_PER_MILLE, comm) && ok;
+}
+
+/* Reads the contention of collectives that state their own. */
+static bool read_contentions(struct reader *r, const struct json_value *in)
+{
+	struct json_value list, v;
+	const struct json *j = &r->j;
+	enum collective kind;
+	if (!json_array(j, in, "collectives", COLLECTIVE_COUNT, &list))
+		return false;
+	bool ok = true;
+	for (bool go = json_first(&list, &v); go; go = json_next(&v)) {
+		struct cluster_contention x = {0};
+		bool read = json_is_object(j, &v);
+		read = read && json_known(j, &v, "collective compute_per_mille comm_per_mille");
+		read = read && read_collective(j, &v, &kind) && read_per_mille(j, &v, &x.compute, &x.comm);
+		if (read && r->c->network.contention[kind].compute)
+			read = json_refuse_member(j, &v, "collective", "has contention already: '%s'",
+			                          collective_key(kind));
+		if (read)
+			r->c->network.contention[kind] = x;
+		ok &= read;
+	}
+	return ok;
+}
+
 static bool read_contention(struct reader *r, const struct json_value *root)
 {
 	struct json_value v;
 	const struct json *j = &r->j;
+	struct cluster_network *n = &r->c->network;
 	if (!json_object(j, root, "contention", &v))
 		return false;
-	bool ok = json_known(j, &v, "compute_per_mille comm_per_mille");
-	ok &= json_int(j, &v, "compute_per_mille", 1000, 1000000, &r->c->network.compute_per_mille);
-	ok &= json_int(j, &v, "comm_per_mille", 1000, 1000000, &r->c->network.comm_per_mille);
+	bool ok = json_known(j, &v, "compute_per_mille comm_per_mille collectives");
+	ok &= read_per_mille(j, &v, &n->compute_per_mille, &n->comm_per_mille);
+	if (json_has(&v, "collectives"))
+		ok &= read_contentions(r, &v);
 	return ok;
 }
 

@@ -17,6 +17,7 @@
 #define HIRC_COST_COST_H
 #include "cost/cluster.h"
 #include "ir/ir.h"
+#include "sched/contention.h"
 
 struct cost;
 
@@ -60,6 +61,13 @@ int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int6
 /* Returns the time of a kernel that only reads and writes. bytes: read plus written; a pack does both to
  * each byte. */
 int64_t cost_touch_time(const struct cost *c, int64_t bytes);
+
+/* ---- cost_contention.c */
+
+/* Returns the contention of a communication: a collective, message, group or dispatch. */
+struct sched_contention cost_contention(const struct cost *c, op_id op);
+/* Returns true if any communication and work slow each other on the cluster. */
+bool cost_contends(const struct cost *c);
 
 /* cost_print.c: prints every statement with its time, and the bytes of communication. */
 void cost_print(const struct cost *c, struct module *m, struct buf *out);

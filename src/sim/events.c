@@ -2,7 +2,6 @@
  * become ready until nothing changes; then free devices begin work, and this is repeated until nothing
  * changes. So the order in which events of one moment are handled does not matter. */
 #include "sim/events.h"
-#include "cost/curve.h"
 #include "ir/print.h"
 #include "sim/meetings.h"
 #include "sim/sim_queue.h"
@@ -10,10 +9,11 @@
 
 enum event { EVENT_READY, EVENT_WORK_ENDS, EVENT_MEETING_ENDS };
 
-struct progress {         /* of a running task that others may slow down */
-	cost_amount left; /* remaining work: a ns does 1000 of it when slowed, otherwise work_slow or
-	                     comm_slow */
-	int64_t since, rate;
+/* Most rules: a collective, or other communication, on a shared link or on none. */
+enum { MOST_RULES = COLLECTIVE_COUNT * (CLUSTER_MAX_LINKS + 1) };
+
+struct progress { /* of a running task that others may slow down */
+	struct sched_progress p;
 	uint32_t version;
 };
 
@@ -21,12 +21,13 @@ struct device {
 	struct queue ready;
 	uint32_t running, last; /* tasks; SIM_NONE */
 	struct progress progress;
-	uint32_t communicates; /* number of its communications that are running */
+	uint32_t *beside; /* by rule: number of its communications that are running; NULL: none contend */
 	bool listed, changed;
 };
 
 struct underway { /* a meeting or message that has begun */
 	uint32_t meeting, instance;
+	uint32_t rule;
 	struct progress progress;
 };
 
@@ -37,8 +38,9 @@ struct follower { /* list of the tasks that follow a task */
 struct engine {
 	struct sim_events *e;
 	int64_t now;
-	int64_t work_slow, comm_slow; /* per mille */
 	bool contends;
+	VEC(struct sched_contention) rule; /* how communication and work slow each other */
+	uint32_t *rule_of;                 /* by op: its rule + 1; 0: not known yet */
 	struct queue queue;
 	VEC(struct queue_entry) list; /* tasks that become ready now: time, unit, task */
 	struct device *device;        /* by unit */
@@ -53,28 +55,19 @@ struct engine {
 
 /* ---- progress */
 
-static int64_t end_of(const struct progress *x)
-{
-	return x->since + (int64_t)((x->left + (cost_amount)x->rate - 1) / (cost_amount)x->rate);
-}
-
 /* Returns the progress of a task that begins now and runs alone. */
-static struct progress begun(const struct engine *g, int64_t time, int64_t slow)
+static struct progress begun(const struct engine *g, int64_t time)
 {
-	return (struct progress){(cost_amount)time * (cost_amount)slow, g->now, slow, 0};
+	return (struct progress){.p = sched_progress_begin(time, g->now)};
 }
 
-/* Updates the remaining work of a task, which is slowed or not from now on. Returns false if its speed stays
- * the same. */
-static bool go_on(const struct engine *g, struct progress *x, int64_t slow, bool slowed)
+/* Updates the remaining work of a task, which has this rate from now on. Returns false if it had the rate
+ * before. */
+static bool go_on(const struct engine *g, struct progress *x, int64_t rate)
 {
-	int64_t rate = slowed ? 1000 : slow;
-	cost_amount done = (cost_amount)(g->now - x->since) * (cost_amount)x->rate;
-	if (rate == x->rate)
+	if (rate == x->p.rate)
 		return false;
-	x->left = x->left > done ? x->left - done : 0;
-	x->since = g->now;
-	x->rate = rate;
+	sched_progress_turn(&x->p, g->now, rate);
 	x->version++;
 	return true;
 }
@@ -114,6 +107,50 @@ static void finish_task(struct engine *g, uint32_t unit, uint32_t task)
 	}
 }
 
+/* ---- rules of contention */
+
+/* Returns the rule of a statement that communicates. */
+static uint32_t rule_of(struct engine *g, op_id op)
+{
+	if (g->rule_of[op])
+		return g->rule_of[op] - 1;
+	struct sched_contention new = cost_contention(g->e->p->cost, op);
+	uint32_t k = 0;
+	while (k < g->rule.n && (g->rule.at[k].compute != new.compute || g->rule.at[k].comm != new.comm ||
+	                         g->rule.at[k].link != new.link))
+		k++;
+	if (k == g->rule.n)
+		vec_push(&g->rule, new);
+	g->rule_of[op] = k + 1;
+	return k;
+}
+
+static uint32_t rule_of_instance(struct engine *g, const struct sim_meeting *q, uint32_t number)
+{
+	struct sim_member m = g->e->member.at[q->member];
+	const struct sim_unit *u = &g->e->unit[m.unit];
+	return rule_of(g, u->r.task.at[u->slot[m.local][number]].op);
+}
+
+/* Returns the largest slowdown of work by the communications of a device. */
+static int64_t most_beside(const struct engine *g, const struct device *d)
+{
+	int64_t most = SCHED_ALONE;
+	for (uint32_t k = 0; k < g->rule.n; k++)
+		if (d->beside[k] && g->rule.at[k].compute > most)
+			most = g->rule.at[k].compute;
+	return most;
+}
+
+/* Returns the number of communications of a device that run on a shared link. */
+static uint32_t count_sharing(const struct engine *g, const struct device *d, uint32_t link)
+{
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < g->rule.n; k++)
+		n += g->rule.at[k].link == link ? d->beside[k] : 0;
+	return n;
+}
+
 /* ---- meetings */
 
 static void finish_instance(struct engine *g, uint32_t meeting, uint32_t number);
@@ -128,16 +165,16 @@ static void begin_instance(struct engine *g, uint32_t meeting, uint32_t number)
 		finish_instance(g, meeting, number);
 		return;
 	}
-	struct underway under = {meeting, number, begun(g, x->time, g->comm_slow)};
 	queue_push(&g->queue,
 	           (struct queue_entry){
 	               .at = g->now + x->time, .who = meeting, .what = number, .kind = EVENT_MEETING_ENDS});
 	if (!g->contends)
 		return;
+	struct underway under = {meeting, number, rule_of_instance(g, q, number), begun(g, x->time)};
 	vec_push(&g->underway, under);
 	for (uint32_t k = 0; k < q->member_n; k++) {
 		uint32_t unit = g->e->member.at[q->member + k].unit;
-		g->device[unit].communicates++;
+		g->device[unit].beside[under.rule]++;
 		list_changed(g, unit);
 	}
 }
@@ -218,7 +255,7 @@ static void begin_work(struct engine *g, uint32_t unit)
 		return;
 	}
 	d->running = task;
-	d->progress = begun(g, time, g->work_slow);
+	d->progress = begun(g, time);
 	queue_push(&g->queue, (struct queue_entry){
 	                          .at = g->now + time, .who = unit, .what = task, .kind = EVENT_WORK_ENDS});
 	list_changed(g, unit);
@@ -250,10 +287,11 @@ static void end_meeting(struct engine *g, const struct queue_entry *x)
 		k++;
 	if (k == g->underway.n || g->underway.at[k].progress.version != x->version)
 		return;
+	uint32_t rule = g->underway.at[k].rule;
 	g->underway.at[k] = g->underway.at[--g->underway.n];
 	for (uint32_t i = 0; i < q->member_n; i++) {
 		uint32_t unit = g->e->member.at[q->member + i].unit;
-		g->device[unit].communicates--;
+		g->device[unit].beside[rule]--;
 		list_changed(g, unit);
 	}
 	finish_instance(g, x->who, x->what);
@@ -283,12 +321,20 @@ static void settle_events(struct engine *g)
 
 /* ---- contention */
 
-static bool member_works(const struct engine *g, const struct sim_meeting *q)
+/* Returns the rate of a meeting: it waits for its slowest member. */
+static int64_t meeting_rate(const struct engine *g, const struct underway *x)
 {
-	for (uint32_t k = 0; k < q->member_n; k++)
-		if (g->device[g->e->member.at[q->member + k].unit].running != SIM_NONE)
-			return true;
-	return false;
+	const struct sim_meeting *q = &g->e->meeting.at[x->meeting];
+	const struct sched_contention *rule = &g->rule.at[x->rule];
+	bool works = false;
+	uint32_t sharing = 1;
+	for (uint32_t k = 0; k < q->member_n; k++) {
+		const struct device *d = &g->device[g->e->member.at[q->member + k].unit];
+		uint32_t n = rule->link ? count_sharing(g, d, rule->link) : 1;
+		works |= d->running != SIM_NONE;
+		sharing = n > sharing ? n : sharing;
+	}
+	return sched_comm_rate(rule, works, sharing);
 }
 
 static void slow_down(struct engine *g)
@@ -297,8 +343,8 @@ static void slow_down(struct engine *g)
 		uint32_t unit = g->changed.at[k];
 		struct device *d = &g->device[unit];
 		d->changed = false;
-		if (d->running != SIM_NONE && go_on(g, &d->progress, g->work_slow, d->communicates))
-			queue_push(&g->queue, (struct queue_entry){.at = end_of(&d->progress),
+		if (d->running != SIM_NONE && go_on(g, &d->progress, sched_work_rate(most_beside(g, d))))
+			queue_push(&g->queue, (struct queue_entry){.at = sched_progress_end(&d->progress.p),
 			                                           .who = unit,
 			                                           .what = d->running,
 			                                           .version = d->progress.version,
@@ -306,8 +352,8 @@ static void slow_down(struct engine *g)
 	}
 	for (uint32_t k = 0; g->changed.n && k < g->underway.n; k++) {
 		struct underway *x = &g->underway.at[k];
-		if (go_on(g, &x->progress, g->comm_slow, member_works(g, &g->e->meeting.at[x->meeting])))
-			queue_push(&g->queue, (struct queue_entry){.at = end_of(&x->progress),
+		if (go_on(g, &x->progress, meeting_rate(g, x)))
+			queue_push(&g->queue, (struct queue_entry){.at = sched_progress_end(&x->progress.p),
 			                                           .who = x->meeting,
 			                                           .what = x->instance,
 			                                           .version = x->progress.version,
@@ -330,12 +376,14 @@ static void add_follower(struct engine *g, uint32_t unit, uint32_t task, uint32_
 static void prepare_engine(struct engine *g, struct arena *a)
 {
 	struct sim_events *e = g->e;
+	g->rule_of = arena_new_array(a, uint32_t, e->p->m->op.n);
 	g->device = arena_new_array(a, struct device, e->n);
 	g->left = arena_new_array(a, uint32_t *, e->n);
 	g->first = arena_new_array(a, uint32_t *, e->n);
 	for (uint32_t u = 0; u < e->n; u++) {
 		const sim_tasks *task = &e->unit[u].r.task;
 		g->device[u].running = g->device[u].last = SIM_NONE;
+		g->device[u].beside = g->contends ? arena_new_array(a, uint32_t, MOST_RULES) : NULL;
 		g->left[u] = arena_new_array(a, uint32_t, task->n + 1);
 		g->first[u] = arena_new_array(a, uint32_t, task->n + 1);
 		g->tasks += task->n;
@@ -402,12 +450,8 @@ bool sim_events_run(struct sim_program *p, const struct sim_classes *c, bool eac
 	*e = (struct sim_events){.p = p, .arena = arena_new()};
 	if (!sim_meetings_make(e, c, each))
 		return false;
-	const struct cluster *cluster = cost_cluster(p->cost);
 	struct arena *a = arena_new();
-	struct engine g = {.e = e,
-	                   .work_slow = cluster->network.compute_per_mille,
-	                   .comm_slow = cluster->network.comm_per_mille};
-	g.contends = g.work_slow != 1000 || g.comm_slow != 1000;
+	struct engine g = {.e = e, .contends = cost_contends(p->cost)};
 	prepare_engine(&g, a);
 	run_engine(&g);
 	bool ok = g.over == g.tasks;
@@ -422,6 +466,7 @@ bool sim_events_run(struct sim_program *p, const struct sim_classes *c, bool eac
 	vec_free(&g.free);
 	vec_free(&g.changed);
 	vec_free(&g.underway);
+	vec_free(&g.rule);
 	vec_free(&g.follower);
 	arena_free(a);
 	return ok;

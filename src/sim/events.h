@@ -2,9 +2,8 @@
  *
  * A device does one piece of work at a time: the one that became ready first, and among equals the one that
  * was issued first. A meeting begins when all members of its channel have reached it and the meeting before
- * is over; a message begins when both ends have reached it. While a rank communicates, its work takes
- * `compute_per_mille` thousandths of its time; while a member works, communication takes `comm_per_mille`
- * thousandths. The remaining work is kept exactly; ends are at whole ns, rounded up. */
+ * is over; a message begins when both ends have reached it. Work and communication of a rank, and meetings on a
+ * shared link, slow each other by the rule of sched/contention.h; a meeting has the rate of its slowest member. */
 #ifndef HIRC_SIM_EVENTS_H
 #define HIRC_SIM_EVENTS_H
 #include "sim/sim_classes.h"

@@ -60,7 +60,7 @@ static void test_curve_is_the_scheduler_s(void)
 /* ---- links */
 
 /* Pairs at 100 GB/s and 1000 ns, groups of 8 at 10 GB/s and 5000 ns. */
-static const struct cluster_link pod_link[] = {{2, 1000, 100000000000}, {8, 5000, 10000000000}};
+static const struct cluster_link pod_link[] = {{2, 1000, 100000000000, false}, {8, 5000, 10000000000, true}};
 static const struct cluster pod = {
     .name = "pod", .memory_rate = 1000000000000, .network.link = pod_link, .network.link_n = 2};
 
@@ -164,6 +164,8 @@ static struct cluster everything(void)
 	c.network.table_n = 2;
 	c.network.compute_per_mille = 1100;
 	c.network.comm_per_mille = 1050;
+	c.network.contention[COLLECTIVE_ALLREDUCE] = (struct cluster_contention){1350, 1000};
+	c.network.contention[COLLECTIVE_BARRIER] = (struct cluster_contention){1000, 1200};
 	return c;
 }
 
@@ -192,6 +194,9 @@ static void test_hash(void)
 	                     &c.flops_rate[DTYPE_F32],
 	                     &c.network.compute_per_mille,
 	                     &c.network.comm_per_mille,
+	                     &c.network.contention[COLLECTIVE_ALLREDUCE].compute,
+	                     &c.network.contention[COLLECTIVE_ALLREDUCE].comm,
+	                     &c.network.contention[COLLECTIVE_GATHER].compute,
 	                     &c.flops_rate[DTYPE_I8]};
 	for (unsigned k = 0; k < sizeof figure / sizeof *figure; k++) {
 		++*figure[k];
