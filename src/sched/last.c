@@ -4,13 +4,14 @@
 #include "base/arena.h"
 #include "sched/batch.h"
 #include "sched/closure.h"
+#include "sched/fullest.h"
 #include <math.h>
 #include <stdlib.h>
 
 /* The moments when the storages that U keeps alive must fit in memory. */
 enum moment {
 	BEGIN, /* the comm begins */
-	PEAK,  /* the node runs that uses most memory, among those that the comm needs */
+	PEAK,  /* the node runs that uses most memory, among those that the comm needs (fullest.h) */
 	MOMENTS
 };
 
@@ -29,13 +30,13 @@ struct last {
 	/* Bytes for the storages that U keeps alive; negative if the others exceed the limit. */
 	int64_t room[MOMENTS];
 	int64_t price[MOMENTS]; /* ns for a MiB, times 2^10 */
-	uint32_t peak;          /* a node */
 	int64_t *host;          /* by node: its least time on the host */
 	int64_t *lane;          /* by comm: its least time on its lane */
 	bool *needed;           /* by node: it is the comm, or the comm needs it */
 	int64_t *most;          /* by family: most bytes of a bucket */
 	bool *alone;            /* by node: a comm that is in no bucket */
-	bool *early;            /* by storage: it is live at the peak if a node of U uses it */
+	bool *there;            /* by storage: see is_there */
+	int64_t *early;         /* by storage: see fullest.h */
 	int64_t *worth;         /* by thing: its worth in the closure */
 	struct closure c;
 };
@@ -139,10 +140,9 @@ static int64_t price_of(int64_t price, int64_t bytes)
 	return price ? (int64_t)ceil(ldexp((double)bytes * (double)price, -30)) + 1 : 0;
 }
 
-/* Returns the price of a storage at a moment, rounded down. */
-static int64_t cost_of(const struct last *l, enum moment m, uint32_t storage)
+/* Returns the cost of so many bytes at a moment, rounded down. */
+static int64_t cost_of(const struct last *l, enum moment m, int64_t bytes)
 {
-	int64_t bytes = l->p->storage[storage].bytes;
 	int64_t cost = (int64_t)floor(ldexp((double)bytes * (double)l->price[m], -30)) - 1;
 	return cost > 0 ? cost : 0;
 }
@@ -158,12 +158,11 @@ static int64_t bound_now(struct last *l)
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		const struct sched_storage *t = &p->storage[s];
-		int64_t cost = cost_of(l, BEGIN, s);
+		int64_t cost = cost_of(l, BEGIN, t->bytes);
 		l->worth[p->n + s] = is_priced(l, s) ? -cost : 0;
 		if (l->price[BEGIN] && is_there(l, s) && !l->needed[t->def])
 			l->worth[t->def] += cost + 3; /* 3: at least the rounding error */
-		if (l->early[s])
-			l->worth[p->n + s] -= cost_of(l, PEAK, s);
+		l->worth[p->n + s] -= cost_of(l, PEAK, l->early[s]);
 	}
 	int64_t most = closure_most(&l->c, NULL);
 	for (enum moment m = 0; m < MOMENTS; m++)
@@ -204,55 +203,6 @@ static int64_t find_prices(struct last *l)
 	return l->price[PEAK] ? refine_price(l, BEGIN, best) : best;
 }
 
-/* Returns the bytes of the storages that a node reads and makes. */
-static int64_t measure_use(const struct last *l, uint32_t x)
-{
-	const struct sched_problem *p = l->p;
-	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
-		bytes += is_there(l, p->makes.item[i]) ? p->storage[p->makes.item[i]].bytes : 0;
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
-		bytes += is_there(l, p->uses.item[i]) ? p->storage[p->uses.item[i]].bytes : 0;
-	return bytes;
-}
-
-/* Finds the node that uses most memory, among those that the comm needs, and the storages that are live
- * when it runs: those made for it or before it, and used by it or after it. */
-static void find_peak(struct last *l, int64_t limit)
-{
-	const struct sched_problem *p = l->p;
-	bool *before = mem_zalloc((size_t)p->n + 1), *after = mem_zalloc((size_t)p->n + 1);
-	int64_t most = -1;
-	for (uint32_t x = 0; x <= l->comm; x++) {
-		int64_t here = l->needed[x] ? measure_use(l, x) : -1;
-		if (here >= most) {
-			most = here;
-			l->peak = x;
-		}
-	}
-	before[l->peak] = after[l->peak] = true;
-	for (uint32_t x = l->peak + 1; x-- > 0;)
-		for (uint32_t i = p->pred.at[x]; before[x] && i < p->pred.at[x + 1]; i++)
-			before[p->pred.item[i]] = true;
-	for (uint32_t x = l->peak; x < p->n; x++)
-		for (uint32_t i = p->succ.at[x]; after[x] && i < p->succ.at[x + 1]; i++)
-			after[p->succ.item[i]] = true;
-	l->room[PEAK] = limit - p->fixed;
-	for (uint32_t s = 0; s < p->storage_n; s++) {
-		const struct sched_storage *t = &p->storage[s];
-		l->early[s] = is_there(l, s) && before[t->def];
-		bool used = t->kept || t->def == l->peak;
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
-			used |= after[p->users.item[i]];
-		if (!l->early[s] || !used)
-			continue;
-		l->room[PEAK] -= t->bytes;
-		l->early[s] = false;
-	}
-	free(before);
-	free(after);
-}
-
 /* Finds the comms with the most time before and in them, in the original order. */
 static uint32_t find_late(const struct sched_problem *p, uint32_t late[COMMS])
 {
@@ -287,7 +237,8 @@ int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t lim
 	l.most = arena_new_array(a, int64_t, p->family_n);
 	l.alone = arena_new_array(a, bool, p->n);
 	l.needed = arena_new_array(a, bool, p->n);
-	l.early = arena_new_array(a, bool, p->storage_n);
+	l.there = arena_new_array(a, bool, p->storage_n);
+	l.early = arena_new_array(a, int64_t, p->storage_n);
 	l.worth = arena_new_array(a, int64_t, p->n + p->storage_n);
 	l.c = (struct closure){.n = p->n + p->storage_n, .worth = l.worth};
 	for (uint32_t s = 0; s < p->storage_n; s++)
@@ -309,7 +260,9 @@ int64_t sched_bound_last(const struct sched_problem *p, bool bucket, int64_t lim
 		l.comm = *comm;
 		find_needed(&l);
 		find_demands(&l);
-		find_peak(&l, limit);
+		for (uint32_t s = 0; s < p->storage_n; s++)
+			l.there[s] = is_there(&l, s);
+		l.room[PEAK] = sched_fullest(p, l.comm, l.needed, l.there, limit, l.early);
 		int64_t t = find_prices(&l);
 		best = t > best ? t : best;
 	}

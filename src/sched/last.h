@@ -9,7 +9,7 @@
  * With each node, U contains all nodes that need it; it contains nothing that c needs. The U with the
  * least right side is a closed set of largest worth (closure.h). The storages that other nodes have made
  * and U still uses must fit in the limit, at t and while any node runs that c needs: of these, the node that
- * uses most memory counts. The storages have a price for each of the two moments (a Lagrange multiplier):
+ * uses most memory counts (fullest.h). The storages have a price for each of the two moments (a Lagrange multiplier):
  * the bound holds for every price, and the best of several is taken.
  *
  * The bound also holds with buckets: c takes no less time, the comms in a bucket with c need nothing of
