@@ -8,11 +8,12 @@
  * problem, EJOR 11, 1982).
  *
  * Heads and tails also hold with buckets: a comm takes no less time in a bucket than the least time of its
- * size and larger ones. But a lane can save time: bytes in a bucket take at least the least time for a
- * byte, and the host has to pack them. The best amount to pack is a linear program with one variable a
+ * size and larger ones. But a lane can save time: a comm in a bucket takes at least its share
+ * (lane_share.h), and the host has to pack it. The best amount to pack is a linear program with one variable a
  * comm and two constraints. Large buckets come late; batch.h bounds the sizes that are worth it. */
 #include "sched/sched_bound.h"
 #include "sched/batch.h"
+#include "sched/lane_share.h"
 #include "sched/last.h"
 #include "sched/machine.h"
 #include <math.h>
@@ -37,6 +38,7 @@ struct bounds {
 	int64_t *most;                  /* by family: most bytes of a bucket */
 	bool *alone;                    /* by node: a comm that is in no bucket */
 	struct sched_batch_host *batch; /* by comm that may be in a bucket */
+	double *share;                  /* by comm that may be in a bucket: see lane_share.h */
 	uint32_t *wait;                 /* by comm: its first wait, or SCHED_NONE */
 	int64_t *behind;  /* by comm: host time of the nodes after it, without waits for comms in buckets */
 	uint32_t looks;   /* nodes visited for one comm */
@@ -262,13 +264,9 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 {
 	const struct sched_problem *p = b->p;
 	struct item *item = mem_alloc(sizeof *item * ((size_t)p->n + 1));
-	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
 	int64_t head = INT64_MAX, tail = INT64_MAX; /* least head and least tail of the comms on the lane */
 	double busy = 0, host = base->host, t;
 	uint32_t n = 0;
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
-			bytes[p->node[x].family] += p->node[x].in;
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *c = &p->node[x];
 		if (c->kind != SCHED_COMM || c->lane != lane || b->tail[x] < 0)
@@ -279,8 +277,7 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 		if (c->family == SCHED_NONE || !c->in || b->alone[x])
 			continue;
 		const struct sched_family *f = &p->family[c->family];
-		int64_t most = b->most[c->family] < bytes[c->family] ? b->most[c->family] : bytes[c->family];
-		double least = sched_family_least(f, most) * (double)c->in;
+		double least = b->share[x];
 		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
 		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
 		double packed = out + 2 * (double)c->in / p->bytes_per_ns - (double)least_launches(b, x);
@@ -304,7 +301,6 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 	}
 	t = busy > host ? busy : host;
 	free(item);
-	free(bytes);
 	return t;
 }
 
@@ -388,6 +384,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.alone = mem_zalloc(room);
 	b.batch = mem_alloc(sizeof *b.batch * room);
 	b.wait = mem_alloc(sizeof *b.wait * room);
+	b.share = mem_zalloc(sizeof *b.share * room);
 	sched_batch_most(p, limit, b.most, b.alone);
 	sched_batch_hosts(p, b.alone, b.batch, b.wait);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
@@ -431,6 +428,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	if (late != SCHED_NONE && last > bound.runtime)
 		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
 	if (bucket)
+		sched_lane_shares(p, b.most, b.alone, b.share);
+	if (bucket)
 		raise_packing(&b, &bound, work, last, late);
 	for (uint32_t l = 0; l < p->lane_n && bucket; l++) {
 		struct sched_batches batches = {p, b.head, b.tail, b.most, b.alone};
@@ -444,6 +443,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.alone);
 	free(b.batch);
 	free(b.wait);
+	free(b.share);
 	free(b.behind);
 	free(b.marked);
 	free(b.jobs->at);
