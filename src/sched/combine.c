@@ -4,7 +4,8 @@
  * other needless, so neither can be chosen alone. The time that each choice adds to the host and to the lanes
  * is found once. The estimate of a pair is the larger of both sums; a lane has pauses, so its sum counts with
  * a factor. The estimate knows nothing of memory, so each pair of shares of the memory gives the best pair of
- * sizes for a list schedule. */
+ * sizes for a list schedule. Larger buckets of sources are tried only if a lane takes longer than the host with
+ * the smaller ones. */
 #include "sched/combine.h"
 #include "sched/scatter.h"
 #include <stdlib.h>
@@ -85,31 +86,59 @@ static void choose_sinks(const struct scheduler *s, const struct choice *c, stru
 	plan->pack = c->kind < SPREADS ? spreads[c->kind].pack : 1;
 }
 
-/* Measures the choices of sources. Those that admit most come first, since others often have their result. */
-static void measure_sources(struct scheduler *s, struct choices *gather)
+/* Finds the time of all comms by lane. */
+static void find_lanes(const struct scheduler *s, int64_t lane[SCHED_MAX_LANES])
 {
-	for (unsigned k = 0; k < SHARES; k++)
-		for (uint32_t i = gather->n; i-- > 0;) {
-			struct plan plan = {0};
-			choose_sources(&gather->at[i], &plan);
-			if (gather->at[i].kind == by_share[k])
-				measure_choice(s, &plan, &gather->at[i]);
-		}
+	memset(lane, 0, sizeof *lane * SCHED_MAX_LANES);
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		lane[c->lane] += c->time > 0 ? c->time + s->p->launch : 0;
+	}
+}
+
+/* Returns the time of the host, or of the lane that takes longest with its pauses. */
+static int64_t estimate(const struct scheduler *s, const int64_t lane[SCHED_MAX_LANES], double factor,
+                        const struct choice *gather, const struct choice *scatter)
+{
+	int64_t most = s->work + gather->host + scatter->host;
+	for (uint32_t l = 0; l < s->p->lane_n; l++) {
+		int64_t sum = lane[l] + gather->lane[l] + scatter->lane[l];
+		int64_t t = (int64_t)(factor * (double)sum);
+		most = t > most ? t : most;
+	}
+	return most;
+}
+
+/* Adds the choices of sources for a share and factor. Those that admit most come first, since others often have
+ * their result. Returns true if the host takes longer than all lanes with one of them. */
+static bool add_sources(struct scheduler *s, unsigned share, double inflate,
+                        const int64_t lane[SCHED_MAX_LANES], struct choices *gather)
+{
+	const struct choice none = {0};
+	bool enough = false;
+	for (uint32_t k = s->gather.n; k-- > 0;) {
+		struct choice c = {.threshold = s->gather.at[k], .kind = share};
+		struct plan plan = {0};
+		c.inflate = inflate * s->inflate > 1 ? inflate * s->inflate : 1;
+		choose_sources(&c, &plan);
+		measure_choice(s, &plan, &c);
+		vec_push(gather, c);
+		enough |= estimate(s, lane, factors[0], &c, &none) == s->work + c.host;
+	}
+	return enough;
 }
 
 static void list_choices(struct scheduler *s, bool all, struct choices *gather, struct choices *scatter)
 {
+	int64_t lane[SCHED_MAX_LANES];
+	find_lanes(s, lane);
 	vec_push(gather, (struct choice){.inflate = 1, .kind = SHARES});
 	vec_push(scatter, (struct choice){.kind = SPREADS});
-	for (uint32_t k = 0; k < s->gather.n; k++)
-		for (unsigned i = 0; i < (all ? SHARES : FEW_SHARES); i++)
-			for (unsigned j = 0; j < (all ? COUNT(inflates) : 1); j++) {
-				double inflate = inflates[j] * s->inflate > 1 ? inflates[j] * s->inflate : 1;
-				struct choice c = {
-				    .threshold = s->gather.at[k], .inflate = inflate, .kind = i};
-				vec_push(gather, c);
-			}
-	measure_sources(s, gather);
+	for (unsigned i = 0; i < SHARES; i++) {
+		bool enough = !all && by_share[i] >= FEW_SHARES;
+		for (unsigned j = 0; j < (all ? COUNT(inflates) : 1) && !enough; j++)
+			enough = add_sources(s, by_share[i], inflates[j], lane, gather);
+	}
 	for (uint32_t k = 0; k < s->scatter.n; k++)
 		for (unsigned i = 0; i < (all ? SPREADS : FEW_SPREADS); i++) {
 			struct choice c = {.threshold = s->scatter.at[k], .kind = i};
@@ -124,24 +153,15 @@ static void list_choices(struct scheduler *s, bool all, struct choices *gather, 
 static void find_pairs(const struct scheduler *s, const struct choices *gather, const struct choices *scatter,
                        double factor, struct pair pair[SHARES + 1][SPREADS + 1])
 {
-	const struct sched_problem *p = s->p;
-	int64_t lane[SCHED_MAX_LANES] = {0};
-	for (uint32_t i = 0; i < s->comm.n; i++) {
-		const struct sched_node *c = &p->node[s->comm.at[i]];
-		lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
-	}
+	int64_t lane[SCHED_MAX_LANES];
+	find_lanes(s, lane);
 	for (unsigned i = 0; i <= SHARES; i++)
 		for (unsigned j = 0; j <= SPREADS; j++)
 			pair[i][j] = (struct pair){.estimate = INT64_MAX};
 	for (uint32_t i = 0; i < gather->n; i++)
 		for (uint32_t j = 0; j < scatter->n; j++) {
 			const struct choice *g = &gather->at[i], *c = &scatter->at[j];
-			int64_t most = s->work + g->host + c->host;
-			for (uint32_t l = 0; l < p->lane_n; l++) {
-				int64_t sum = lane[l] + g->lane[l] + c->lane[l];
-				int64_t t = (int64_t)(factor * (double)sum);
-				most = t > most ? t : most;
-			}
+			int64_t most = estimate(s, lane, factor, g, c);
 			if (most < pair[g->kind][c->kind].estimate)
 				pair[g->kind][c->kind] = (struct pair){most, i, j};
 		}
