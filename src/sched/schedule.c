@@ -180,10 +180,21 @@ static void try_original(struct scheduler *s, const struct plan *plan)
 	plan_offer(s, &t);
 }
 
+enum { LARGE = 1000 }; /* nodes; with fewer, a search is quick */
+
+/* Returns the part of its steps that a search is worth: all of them only if the best is so much longer than the
+ * lower bound that they may find something. */
+static double worth(const struct scheduler *s)
+{
+	static const double least = 0.3, enough = 0.01;
+	double bound = (double)s->bound;
+	double gap = bound > 0 ? (double)s->best.schedule.result.runtime / bound - 1 : enough;
+	return gap >= enough ? 1 : gap <= least * enough ? least : gap / enough;
+}
+
 /* Tries all plans, and improves the best ones. */
 static void vary_and_search(struct scheduler *s)
 {
-	static const struct sched_improve_options improve = {.changes = 50, .steps = 300, .seed = 1};
 	find_sizes(s, 2);
 	s->start_most = SCHED_STARTS;
 	for (unsigned round = 0; round < 2 && sched_vary(s, true); round++)
@@ -191,8 +202,10 @@ static void vary_and_search(struct scheduler *s)
 	s->solved = sched_small(s, 20000);
 	if (s->solved)
 		return;
-	search_starts(s, 5000);
-	search_order(s, &s->best.schedule, 10000);
+	double part = s->p->n < LARGE ? 1 : worth(s);
+	struct sched_improve_options improve = {.changes = (uint32_t)(50 * part), .steps = 300, .seed = 1};
+	search_starts(s, (uint64_t)(5000 * part));
+	search_order(s, &s->best.schedule, (uint64_t)(10000 * part));
 	if (s->bucket)
 		sched_improve(s, &improve);
 }
