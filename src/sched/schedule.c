@@ -130,8 +130,18 @@ static void search_order(const struct scheduler *s, struct sched_schedule *made,
 	most = most < enough ? most : enough;
 	struct sched_search_options o = {
 	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
+	size_t bytes = sizeof *made->order * made->b.p.n;
+	uint32_t *before = mem_alloc(bytes + 1);
+	if (bytes)
+		memcpy(before, made->order, bytes);
 	sched_search(&made->b.p, &o, made->order);
-	made->result = sched_simulate(&made->b.p, made->order, NULL);
+	struct sched_result found = sched_simulate(&made->b.p, made->order, NULL);
+	/* The search counts trailing nodes that take no time, and so may find a longer order. */
+	if (found.runtime <= made->result.runtime)
+		made->result = found;
+	else if (bytes)
+		memcpy(made->order, before, bytes);
+	free(before);
 }
 
 /* Makes the trial the best if it is shorter; the former best takes its place. */
