@@ -289,9 +289,11 @@ static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 	                            .n = k->nodes.n,
 	                            .storage_n = k->storage.n,
 	                            .family_n = k->family.n,
-	                            .lane_n = k->lane.n};
+	                            .lane_n = k->lane.n,
+	                            .contention_n = k->contention.n};
 	p->node = k->nodes.n ? COPY(k->nodes, struct sched_node) : NULL;
 	p->storage = k->storage.n ? COPY(k->storage, struct sched_storage) : NULL;
+	p->contention = k->contention.n ? COPY(k->contention, struct sched_contention) : NULL;
 	p->family = k->family.n ? COPY(k->family, struct sched_family) : NULL;
 	k->out->op = k->op.n ? COPY(k->op, op_id) : NULL;
 	k->out->storage = k->owner.n ? COPY(k->owner, value_id) : NULL;
@@ -360,6 +362,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	vec_free(&k.storage);
 	vec_free(&k.owner);
 	vec_free(&k.family);
+	vec_free(&k.contention);
 	vec_free(&k.family_key);
 	vec_free(&k.family_like);
 	vec_free(&k.edge);

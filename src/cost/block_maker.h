@@ -42,8 +42,9 @@ struct maker {
 	VEC(struct sched_family) family;
 	VEC(uint64_t) family_key, family_like; /* by family: the properties that its members share */
 	VEC(struct sched_pair) edge, use;
-	VEC(uint64_t) lane;    /* by lane: key of its communicator */
-	const int64_t *inside; /* as in struct block_frame */
+	VEC(uint64_t) lane;                      /* by lane: key of its communicator */
+	VEC(struct sched_contention) contention; /* see struct sched_problem */
+	const int64_t *inside;                   /* as in struct block_frame */
 	int64_t launch;
 	double bytes_per_ns;
 	bool failed, copies, grouped; /* copies, grouped: as in struct sched_problem */

@@ -175,6 +175,22 @@ static void add_buffers(const struct maker *k, op_id op, struct sched_node *n)
 	n->out += bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
 }
 
+/* Returns the number of the communication's rule of contention. */
+static uint8_t find_contention(struct maker *k, op_id op)
+{
+	static const struct sched_contention none = {SCHED_ALONE, SCHED_ALONE, 0};
+	struct sched_contention new = cost_contention(k->cost, op, true);
+	if (!sched_contends(&new))
+		return 0;
+	if (!k->contention.n)
+		vec_push(&k->contention, none);
+	for (uint32_t i = 0; i < k->contention.n; i++)
+		if (sched_contention_is(&k->contention.at[i], &new))
+			return (uint8_t)i;
+	vec_push(&k->contention, new);
+	return (uint8_t)(k->contention.n - 1);
+}
+
 static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 {
 	bool group_end = k->m->op.at[op].kind == OP_END_COALESCING;
@@ -186,6 +202,7 @@ static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, one) << 32 | k->m->op.at[one].team;
 	n->kind = SCHED_COMM;
 	n->lane = find_lane(k, op, communicator);
+	n->contention = find_contention(k, op);
 	add_buffers(k, op, n);
 	if (!k->failed)
 		n->family = find_family(k, op, group, n->lane);

@@ -64,8 +64,9 @@ int64_t cost_touch_time(const struct cost *c, int64_t bytes);
 
 /* ---- cost_contention.c */
 
-/* Returns the contention of a communication: a collective, message, group or dispatch. */
-struct sched_contention cost_contention(const struct cost *c, op_id op);
+/* Returns the contention of a communication: a collective, message, group or dispatch. stated: only figures
+ * that the cluster states for its collective count, not those for all communication. */
+struct sched_contention cost_contention(const struct cost *c, op_id op, bool stated);
 /* Returns true if any communication and work slow each other on the cluster. */
 bool cost_contends(const struct cost *c);
 

@@ -4,11 +4,16 @@
 #include "cost/model.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
+#include <assert.h>
 
-static struct cluster_contention find_contention(const struct cluster_network *n, enum collective kind)
+static_assert((int)CLUSTER_MAX_LINKS <= (int)SCHED_MAX_LINKS, "each link may be shared");
+
+static struct cluster_contention find_contention(const struct cluster_network *n, enum collective kind,
+                                                 bool stated)
 {
+	static const struct cluster_contention none = {SCHED_ALONE, SCHED_ALONE};
 	struct cluster_contention all = {n->compute_per_mille, n->comm_per_mille};
-	return n->contention[kind].compute ? n->contention[kind] : all;
+	return n->contention[kind].compute ? n->contention[kind] : stated ? none : all;
 }
 
 /* Finds the collective and the link of a communication. Returns false if its link is not known. */
@@ -38,13 +43,13 @@ static bool find_kind_and_link(const struct cost *c, op_id op, enum collective *
 	return parts.joined;
 }
 
-struct sched_contention cost_contention(const struct cost *c, op_id op)
+struct sched_contention cost_contention(const struct cost *c, op_id op, bool stated)
 {
 	const struct cluster_network *n = &c->cluster->network;
 	enum collective kind;
 	struct links_team t;
 	bool joined = find_kind_and_link(c, op, &kind, &t);
-	struct cluster_contention x = find_contention(n, kind);
+	struct cluster_contention x = find_contention(n, kind, stated);
 	return (struct sched_contention){x.compute, x.comm,
 	                                 joined && n->link[t.link].shared ? t.link + 1 : 0};
 }
@@ -53,7 +58,7 @@ bool cost_contends(const struct cost *c)
 {
 	const struct cluster_network *n = &c->cluster->network;
 	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
-		struct cluster_contention x = find_contention(n, (enum collective)k);
+		struct cluster_contention x = find_contention(n, (enum collective)k, false);
 		if (x.compute != SCHED_ALONE || x.comm != SCHED_ALONE)
 			return true;
 	}

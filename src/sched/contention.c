@@ -4,6 +4,8 @@
 
 static int64_t slowed_rate(int64_t per_mille, uint32_t sharing)
 {
+	if (per_mille == SCHED_ALONE && sharing <= 1)
+		return SCHED_RATE;
 	sched_amount slow = (sched_amount)per_mille * (sharing > 1 ? sharing : 1);
 	return (int64_t)(((sched_amount)SCHED_RATE * SCHED_ALONE + slow - 1) / slow);
 }

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SCHED_ALONE = 1000 /* per mille: nothing is slowed */ };
+enum { SCHED_ALONE = 1000 /* per mille: nothing is slowed */, SCHED_MAX_LINKS = 16 };
 #define SCHED_RATE ((int64_t)1 << 48) /* work that a task does in a ns if nothing slows it */
 
 __extension__ typedef unsigned __int128 sched_amount;
@@ -34,6 +34,11 @@ struct sched_contention {
 static inline bool sched_contends(const struct sched_contention *c)
 {
 	return c->compute != SCHED_ALONE || c->comm != SCHED_ALONE || c->link;
+}
+
+static inline bool sched_contention_is(const struct sched_contention *a, const struct sched_contention *b)
+{
+	return a->compute == b->compute && a->comm == b->comm && a->link == b->link;
 }
 
 /* Returns the rate of work; `most` is the largest `compute` of the communications that run. */

@@ -206,7 +206,8 @@ static bool run(struct exact *e, const struct sched_problem *p, uint32_t *states
                 bool *found)
 {
 	*found = false;
-	if (p->n > SCHED_EXACT_NODES || !*states)
+	/* With contention a state that is earlier in all clocks may still end later, so none can be dropped. */
+	if (p->n > SCHED_EXACT_NODES || !*states || (e->timed && p->contention_n))
 		return false;
 	struct arena *scratch = arena_new();
 	open_exact(e, p, scratch, *states + SCHED_EXACT_NODES);

@@ -141,7 +141,7 @@ void sched_exposures(const struct sched_problem *p, const uint32_t *order, int64
 			                                     .issue = trace[k].start,
 			                                     .begin = trace[k].begin,
 			                                     .end = trace[k].end,
-			                                     .hidden = node->time,
+			                                     .hidden = trace[k].end - trace[k].begin,
 			                                     .front = last[node->lane]};
 			last[node->lane] = x;
 			of[x] = n++;

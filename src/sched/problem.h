@@ -4,10 +4,12 @@
  * the other, and each takes `launch` of its time. A comm then runs on its lane, which runs one comm at a
  * time in the order of issue. A wait holds the host until its comm is over. All other nodes run on the
  * host's own lane. A storage is live from the node that makes it to its last user. Nodes are numbered in
- * the original order, which is a schedule. Times are in ns, sizes in bytes. */
+ * the original order, which is a schedule. Times are in ns, sizes in bytes; comms and work that run at the
+ * same time take longer by the rule of contention.h. */
 #ifndef HIRC_SCHED_PROBLEM_H
 #define HIRC_SCHED_PROBLEM_H
 #include "base/arena.h"
+#include "sched/contention.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,6 +24,7 @@ struct sched_node {
 	uint32_t lane;   /* comm: its lane */
 	uint32_t family; /* comm: comms of one family may share a bucket; SCHED_NONE: none */
 	uint8_t kind;
+	uint8_t contention; /* comm: its rule, an index into the problem's */
 };
 
 struct sched_storage {
@@ -59,6 +62,10 @@ struct sched_problem {
 	struct sched_node *node;
 	struct sched_storage *storage;
 	const struct sched_family *family;
+	/* The rules by which comms and work slow each other; the first slows nothing. contention_n 0: no comm
+	 * slows anything, and contention is NULL. */
+	const struct sched_contention *contention;
+	uint32_t contention_n;
 	/* The lists below are made by sched_problem_finish. */
 	struct sched_lists pred, succ; /* by node */
 	struct sched_lists makes;      /* by node: its results; those without bytes are left out */

@@ -177,16 +177,47 @@ static void improve_starts(struct scheduler *s, const struct sched_improve_optio
 	}
 }
 
-/* Tries the original order. */
-static void try_original(struct scheduler *s, const struct plan *plan)
+/* Returns a trial without buckets; its order is to be set. */
+static struct trial alone_trial(struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = plan_trial(s, plan);
 	struct sched_schedule *made = &t.schedule;
 	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
 	sched_bucket(s->p, made->bucket, 0, made->arena, &made->b);
 	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
+	return t;
+}
+
+/* Tries the original order. */
+static void try_original(struct scheduler *s, const struct plan *plan)
+{
+	struct trial t = alone_trial(s, plan);
 	for (uint32_t x = 0; x < s->p->n; x++)
-		made->order[x] = x;
+		t.schedule.order[x] = x;
+	plan_offer(s, &t);
+}
+
+/* Tries the original order with each comm just before the first node that needs it. Then no work runs beside a
+ * comm that its node waits for, which is best if they slow each other much. */
+static void try_apart(struct scheduler *s, const struct plan *plan)
+{
+	const struct sched_problem *p = s->p;
+	struct trial t = alone_trial(s, plan);
+	bool *issued = mem_zalloc((size_t)p->n + 1);
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < 2 * p->n; k++) { /* comms that no node needs come last */
+		uint32_t x = k < p->n ? k : k - p->n;
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			if (!issued[p->pred.item[i]]) {
+				issued[p->pred.item[i]] = true;
+				t.schedule.order[n++] = p->pred.item[i];
+			}
+		if (issued[x] || (k < p->n && p->node[x].kind == SCHED_COMM))
+			continue;
+		issued[x] = true;
+		t.schedule.order[n++] = x;
+	}
+	free(issued);
 	plan_offer(s, &t);
 }
 
@@ -292,6 +323,8 @@ static void schedule_with(const struct sched_problem *p, const struct sched_opti
 	s.inflate = inflated(&s);
 	plan_try(&s, &plan);
 	try_original(&s, &plan);
+	if (p->contention_n)
+		try_apart(&s, &plan);
 	if (o->effort >= 1 && s.comm.n)
 		sched_vary(&s, false);
 	if (o->effort >= 2 && s.comm.n)

@@ -1,5 +1,6 @@
 /* window: see window.h. */
 #include "sched/window.h"
+#include "sched/window_contended.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ static bool is_as_before(const struct window *w, uint32_t e, const struct clocks
 	return true;
 }
 
-static void set_stall(struct window *w, uint32_t e, int64_t stall)
+void window_set_stall(struct window *w, uint32_t e, int64_t stall)
 {
 	w->stalls[e / WINDOW_BLOCK] += stall - w->stall[e];
 	w->stalled += stall - w->stall[e];
@@ -99,6 +100,10 @@ static uint32_t shift_comm(struct window *w, uint32_t comm, bool shifted)
 static void set_times(struct window *w, uint32_t e, uint32_t same)
 {
 	const struct sched_problem *p = w->p;
+	if (w->contended) {
+		window_contended_set(w, e);
+		return;
+	}
 	struct clocks c = {.now = w->host[w->event_n ? w->event[0] : p->n]};
 	uint32_t changed = 0; /* waits to come for comms that are over at another time */
 	w->shifting++;
@@ -119,7 +124,7 @@ static void set_times(struct window *w, uint32_t e, uint32_t same)
 			stall = w->over[comm] > c.now ? w->over[comm] - c.now : 0;
 			changed -= w->shifted[comm] == w->shifting;
 		}
-		set_stall(w, e, stall);
+		window_set_stall(w, e, stall);
 		c.now += stall + w->host[e + 1 < w->event_n ? w->event[e + 1] : p->n] - w->host[k];
 	}
 	w->runtime = end_of(w, &c);
@@ -172,6 +177,8 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	for (uint32_t x = 0; x < p->n; x++)
 		if (p->node[x].comm != SCHED_NONE)
 			w->waits[p->node[x].comm]++;
+	if (p->contention_n)
+		w->contended = window_contended_new(p, (uint32_t)events);
 	window_reset(w);
 }
 
@@ -194,6 +201,7 @@ void window_close(struct window *w)
 	free(w->last);
 	free(w->marked);
 	free(w->met);
+	window_contended_free(w->contended);
 }
 
 /* ---- the drafted order */
@@ -304,6 +312,8 @@ int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 	uint32_t e = w->event_before[a];
 	if (!within_limit(w, a, b))
 		return INT64_MAX;
+	if (w->contended)
+		return window_contended_runtime(w, a, b, most);
 	if (e == w->event_n)
 		return w->runtime;
 	w->shifting++;

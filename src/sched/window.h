@@ -17,7 +17,7 @@ struct window {
 	uint32_t event_n;
 	uint32_t *event;        /* places of comms and waits, ascending */
 	uint32_t *event_before; /* by place: events before it; at [n] all events */
-	int64_t *stall;         /* by event: ns for which it holds the host */
+	int64_t *stall;         /* by event: ns for which it holds the host or its comm is slowed */
 	int64_t *stalls;        /* sums over WINDOW_BLOCK events each */
 	int64_t stalled;        /* sum over all events */
 	/* The draft: */
@@ -33,6 +33,8 @@ struct window {
 	uint32_t *last;               /* by storage: place of its last user */
 	uint32_t *marked, *met;       /* by node, by storage: the last round that marked it */
 	uint32_t marking, meeting;
+	/* The times if comms and work slow each other; else NULL. */
+	struct window_contended *contended;
 };
 
 /* order: a schedule of p within the limit. window_accept changes it. */
@@ -50,6 +52,8 @@ bool window_push(struct window *w, uint32_t node, uint32_t to);
 /* Returns the runtime with places a … b - 1 as drafted; INT64_MAX if memory does not admit them or the runtime
  * is above `most`. */
 int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most);
+/* Sets the stall of an event of the present order. */
+void window_set_stall(struct window *w, uint32_t e, int64_t stall);
 void window_accept(struct window *w, uint32_t a, uint32_t b);
 
 #endif

@@ -114,10 +114,9 @@ static uint32_t rule_of(struct engine *g, op_id op)
 {
 	if (g->rule_of[op])
 		return g->rule_of[op] - 1;
-	struct sched_contention new = cost_contention(g->e->p->cost, op);
+	struct sched_contention new = cost_contention(g->e->p->cost, op, false);
 	uint32_t k = 0;
-	while (k < g->rule.n && (g->rule.at[k].compute != new.compute || g->rule.at[k].comm != new.comm ||
-	                         g->rule.at[k].link != new.link))
+	while (k < g->rule.n && !sched_contention_is(&g->rule.at[k], &new))
 		k++;
 	if (k == g->rule.n)
 		vec_push(&g->rule, new);

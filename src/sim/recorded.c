@@ -167,7 +167,8 @@ static void add_critical(const struct sim *s, struct timeline_class *c)
 		const struct sched_node *n = &p->node[s->order[at]];
 		const struct sched_moment *m = &s->moment[at];
 		if (n->time)
-			vec_push(&chain, ((struct timeline_step){s->block.op[s->order[at]], n->time, 1}));
+			vec_push(&chain,
+			         ((struct timeline_step){s->block.op[s->order[at]], m->end - m->begin, 1}));
 		if (n->kind == SCHED_COMM && m->begin > m->start)
 			at = before[at];
 		else if (n->kind == SCHED_WAIT && m->stall)
