@@ -66,6 +66,9 @@ static const char *reason_of(enum sched_reason reason)
 		return "work that could hide it does not fit into memory";
 	case SCHED_WORK:
 		return "work that could hide it hides others";
+	case SCHED_SLOWED:
+		return "it and work beside it would slow each other, and take longer than one after the "
+		       "other";
 	default:
 		return "nothing waits for it";
 	}

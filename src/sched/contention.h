@@ -41,6 +41,12 @@ static inline bool sched_contention_is(const struct sched_contention *a, const s
 	return a->compute == b->compute && a->comm == b->comm && a->link == b->link;
 }
 
+/* Returns true if the communication and work take longer beside each other than one after the other. */
+static inline bool sched_overlap_loses(const struct sched_contention *c)
+{
+	return SCHED_ALONE * (c->compute + c->comm) < c->compute * c->comm;
+}
+
 /* Returns the rate of work; `most` is the largest `compute` of the communications that run. */
 int64_t sched_work_rate(int64_t most);
 /* Returns the rate of a communication. sharing: number of communications on its link, with itself. */

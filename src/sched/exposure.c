@@ -98,6 +98,8 @@ static enum sched_reason reason_of(struct looker *l, struct window *w, const str
 		return SCHED_LANE;
 	if (independent_work(l, e->comm, time) < time)
 		return SCHED_CHAIN;
+	if (l->p->contention_n && sched_overlap_loses(&l->p->contention[l->p->node[e->comm].contention]))
+		return SCHED_SLOWED;
 	return is_for_memory(l, w, e->comm, e->wait) ? SCHED_MEMORY : SCHED_WORK;
 }
 

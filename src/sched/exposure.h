@@ -9,8 +9,9 @@ enum sched_reason {
 	SCHED_CHAIN,  /* all work that is independent of it takes less time than it does */
 	SCHED_MEMORY, /* later work could go before the wait, but memory does not admit it */
 	SCHED_WORK,   /* no such work is left, or it hides other comms already */
+	SCHED_SLOWED, /* work beside it would slow both so much that they take longer together */
 };
-enum { SCHED_REASONS = SCHED_WORK + 1 };
+enum { SCHED_REASONS = SCHED_SLOWED + 1 };
 
 struct sched_exposure {
 	uint32_t comm, wait; /* nodes; wait: the one with the longest stall, or the first; SCHED_NONE: none */

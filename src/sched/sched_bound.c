@@ -13,6 +13,7 @@
  * comm and two constraints. Large buckets come late; batch.h bounds the sizes that are worth it. */
 #include "sched/sched_bound.h"
 #include "sched/batch.h"
+#include "sched/contended_bound.h"
 #include "sched/lane_share.h"
 #include "sched/last.h"
 #include "sched/machine.h"
@@ -425,6 +426,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 				job[n++] = x;
 		raise_bound(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
 	}
+	for (uint32_t l = 0; l < p->lane_n && p->contention_n; l++)
+		raise_bound(&bound, sched_bound_contended(p, l, bucket, b.tail), SCHED_BOUND_CONTENTION, l);
 	if (late != SCHED_NONE && last > bound.runtime)
 		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
 	if (bucket)

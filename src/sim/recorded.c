@@ -202,7 +202,8 @@ static const char *binding_text(const struct sim *s, struct timeline *t)
 	static const char *const name[] = {[SCHED_BOUND_HOST] = "work of the host",
 	                                   [SCHED_BOUND_PATH] = "the longest chain of statements",
 	                                   [SCHED_BOUND_LANE] = "communication of",
-	                                   [SCHED_BOUND_PACKING] = "communication in buckets of"};
+	                                   [SCHED_BOUND_PACKING] = "communication in buckets of",
+	                                   [SCHED_BOUND_CONTENTION] = "work beside communication of"};
 	const char *lane =
 	    s->bound.resource >= SCHED_BOUND_LANE ? t->class.at[0].lane.at[1 + s->bound.lane].name : "";
 	return arena_printf(t->arena, "%s%s%s%s", name[s->bound.resource], *lane ? " " : "", lane,
