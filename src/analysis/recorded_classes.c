@@ -25,20 +25,23 @@ static bool find_what(const struct module *m, op_id op, enum recorded_what *out)
 	       (collective != OP_NONE && op_info[collective].traits & TRAIT_COLLECTIVE);
 }
 
-static bool is_file(const struct module *m, op_id op)
+/* Returns true if a statement may be the program of a class: a condition without else. */
+static bool is_class(const struct module *m, op_id op)
 {
-	return m->op.at[op].kind == OP_IF && m->op.at[op].flags & OP_FILE;
+	return m->op.at[op].kind == OP_IF && !m->region.at[m->op.at[op].region].sibling;
 }
 
 bool recorded_has_classes(const struct module *m)
 {
 	enum recorded_what what;
-	region_each (m, branch, m->body)
-		if (is_file(m, branch))
-			region_each (m, op, m->op.at[branch].region)
-				if (find_what(m, op, &what))
-					return true;
-	return false;
+	bool found = false;
+	region_each (m, branch, m->body) {
+		if (!is_class(m, branch))
+			return false;
+		region_each (m, op, m->op.at[branch].region)
+			found |= find_what(m, op, &what);
+	}
+	return found;
 }
 
 /* ---- finding */
@@ -124,8 +127,6 @@ void recorded_find(struct module *m, int64_t ranks, struct arena *arena, struct 
 		enum recorded_what what;
 		struct recorded_class x = {
 		    .branch = branch, .body = m->op.at[branch].region, .first = -1, .comm = out->comm.n};
-		if (!is_file(m, branch))
-			continue;
 		region_each (m, op, x.body)
 			if (find_what(m, op, &what))
 				add_comm(out, &x, op, what);

@@ -43,7 +43,7 @@ struct recorded {
 	uint32_t *comm_of;  /* by op: index in `comm`; RECORDED_NONE: it does not communicate */
 };
 
-/* Returns true if the program has several files, one of them with recorded communications. */
+/* Returns true if the program is nothing but conditions, in one of them recorded communications. */
 bool recorded_has_classes(const struct module *m);
 /* Finds classes and communications of ranks 0 to ranks - 1. End it with recorded_free; arena: its memory besides. */
 void recorded_find(struct module *m, int64_t ranks, struct arena *arena, struct recorded *out);

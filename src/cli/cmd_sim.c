@@ -1,6 +1,8 @@
 /* cmd_sim: hirc sim: predicts the time of a program, without running it. */
+#include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/transport_kind.h"
+#include "check/check_recorded.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
@@ -126,8 +128,29 @@ static bool find_straggler(struct sim_command *c, const struct module *m, struct
 	return true;
 }
 
+/* Simulates recorded graphs that differ from rank to rank. */
+static bool sim_ranks(struct sim_command *c, struct module *m, const struct cost *cost)
+{
+	struct timeline t;
+	if (c->ranks.n || c->schedule) {
+		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "%s needs one recorded graph for all ranks",
+		           c->ranks.n ? "--delay or --slow" : "--schedule");
+		return false;
+	}
+	if (check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) != CHECK_CLEAN ||
+	    !sim_recorded_ranks(m, cost, c->d, &t))
+		return false;
+	t.limit = limit_of(c);
+	bool ok = write_timeline(c, &t);
+	timeline_close(&t);
+	return ok;
+}
+
 static bool sim_recorded(struct sim_command *c, struct module *m, const struct cost *cost)
 {
+	if (recorded_has_classes(m))
+		return sim_ranks(c, m, cost);
 	struct arena *a = arena_new();
 	struct sim s;
 	struct sim_straggler straggler;

@@ -3,6 +3,7 @@
 #include "analysis/recorded_classes.h"
 #include "cli/rank_graphs.h"
 #include "import/import.h"
+#include "ir/build.h"
 #include "ir/ir_files.h"
 #include "parse/sema.h"
 #include <inttypes.h>
@@ -164,14 +165,28 @@ enum status rank_files_read(struct diag *d, struct compile_options *o, const str
 	return status;
 }
 
+/* Lists the members of groups of all ranks. */
+static void list_members(struct module *m, int64_t ranks)
+{
+	uint32_t n = (uint32_t)ranks, *device = mem_alloc(sizeof *device * n);
+	for (uint32_t k = 0; k < n; k++)
+		device[k] = k;
+	for (group_id g = 1; g < m->group.n; g++)
+		if (!m->group.at[g].members && m->group.at[g].size == n)
+			m->group.at[g].members = ir_team_make(m, 1, (uint32_t[]){0, n}, device);
+	free(device);
+}
+
 /* Checks that the meshes have a device for each rank that has a file, and for no other. */
 static bool check_ranks(struct diag *d, struct module *m, const struct compile_options *o)
 {
 	int64_t given = 0, needed = module_ranks(m);
 	for (uint32_t k = 0; k < o->ranks.n; k++)
 		given = o->ranks.at[k].last >= given ? o->ranks.at[k].last + 1 : given;
-	if (given > needed && recorded_has_classes(m)) /* groups of graphs may list no members */
+	if (given > needed && recorded_has_classes(m)) { /* groups of graphs may list no members */
+		list_members(m, given);
 		m->file_ranks = needed = given;
+	}
 	if (given == needed)
 		return true;
 	diag_error(d, E_FILES_RANKS, DIAG_NOWHERE,

@@ -1,4 +1,5 @@
 /* block: see block.h. */
+#include "base/source.h"
 #include "cost/block_maker.h"
 #include "cost/local.h"
 #include "ir/coalesce.h"
@@ -232,6 +233,18 @@ static void add_needs(struct maker *k, op_id op, uint32_t node)
 			add_needs(k, within, node);
 }
 
+/* Keeps the order of all communications, without buckets, so that the graphs of other ranks still match. If each rank
+ * starts them in one order, no ranks wait for each other for ever, wherever their waits are. */
+static void keep_in_step(struct maker *k, op_id op, uint32_t node)
+{
+	if (!k->in_step || k->m->op.at[op].kind != OP_EXTERN || k->nodes.at[node].kind != SCHED_COMM)
+		return;
+	if (k->step)
+		add_edge(k, k->step - 1, node);
+	k->step = node + 1;
+	k->nodes.at[node].family = SCHED_NONE;
+}
+
 static void add_node(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
@@ -239,6 +252,7 @@ static void add_node(struct maker *k, op_id op)
 	maker_push_node(k, op);
 	vec_push(&k->op, op);
 	keep_place(k, op, node);
+	keep_in_step(k, op, node);
 	if (maker_name_is(k, op, k->key.kind, "output"))
 		for (unsigned i = 0; i < m->op.at[op].operand_n; i++)
 			if (ir_operand(m, op, i)->role == ROLE_READ)
@@ -330,6 +344,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .scratch = arena_new(),
 	                  .out = out,
 	                  .grouped = frame->buckets == BLOCK_GROUPED,
+	                  .in_step = region != m->body || (m->source && m->source->file_n > 1),
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");

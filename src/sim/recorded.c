@@ -197,40 +197,49 @@ static bool has_buckets(const struct sim *s)
 	return false;
 }
 
-static const char *binding_text(const struct sim *s, struct timeline *t)
+static const char *binding_text(const struct sim *s, struct timeline *t, const struct timeline_class *c)
 {
 	static const char *const name[] = {[SCHED_BOUND_HOST] = "work of the host",
 	                                   [SCHED_BOUND_PATH] = "the longest chain of statements",
 	                                   [SCHED_BOUND_LANE] = "communication of",
 	                                   [SCHED_BOUND_PACKING] = "communication in buckets of",
 	                                   [SCHED_BOUND_CONTENTION] = "work beside communication of"};
-	const char *lane =
-	    s->bound.resource >= SCHED_BOUND_LANE ? t->class.at[0].lane.at[1 + s->bound.lane].name : "";
+	const char *lane = s->bound.resource >= SCHED_BOUND_LANE ? c->lane.at[1 + s->bound.lane].name : "";
 	return arena_printf(t->arena, "%s%s%s%s", name[s->bound.resource], *lane ? " " : "", lane,
 	                    has_buckets(s) ? ", with the buckets that it has" : "");
 }
 
-void sim_recorded_timeline(const struct sim *s, struct timeline *t)
+void sim_recorded_add(const struct sim *s, struct timeline *t, const struct timeline_class *of)
 {
-	struct module *m = s->m;
-	timeline_open(t, m);
-	t->recorded = true;
-	t->machine = m->recording.name ? names_text(m->names, m->recording.name) : NULL;
-	t->runtime = s->result.runtime;
-	t->bound = s->bound;
-	const char *name =
-	    s->straggler ? arena_printf(t->arena, "rank %lld", (long long)s->straggler->rank) : "ranks";
-	vec_push(&t->class, ((struct timeline_class){.name = name,
-	                                             .count = 1,
-	                                             .end = s->result.runtime,
-	                                             .live = s->result.peak,
-	                                             .peak = s->result.peak}));
-	struct timeline_class *c = &t->class.at[0];
+	vec_push(&t->class, *of);
+	struct timeline_class *c = &t->class.at[t->class.n - 1];
+	c->end = s->result.runtime;
+	c->live = c->peak = s->result.peak;
 	add_lanes(s, c);
 	add_spans(s, c);
 	add_memory(s, c);
 	add_critical(s, c);
-	t->binding = binding_text(s, t);
+	if (s->result.runtime > t->runtime)
+		t->runtime = s->result.runtime;
+	if (t->class.n == 1 || s->bound.runtime > t->bound.runtime) {
+		t->bound = s->bound;
+		t->binding = binding_text(s, t, c);
+	}
+}
+
+void sim_recorded_open(struct timeline *t, struct module *m)
+{
+	timeline_open(t, m);
+	t->recorded = true;
+	t->machine = m->recording.name ? names_text(m->names, m->recording.name) : NULL;
+}
+
+void sim_recorded_timeline(const struct sim *s, struct timeline *t)
+{
+	sim_recorded_open(t, s->m);
+	const char *name =
+	    s->straggler ? arena_printf(t->arena, "rank %lld", (long long)s->straggler->rank) : "ranks";
+	sim_recorded_add(s, t, &(struct timeline_class){.name = name, .count = 1});
 	timeline_finish(t);
-	c->work = c->lane.at[0].busy = s->result.host;
+	t->class.at[0].work = t->class.at[0].lane.at[0].busy = s->result.host;
 }

@@ -1,5 +1,6 @@
 /* sim: see sim.h. */
 #include "sim/sim.h"
+#include "analysis/recorded_classes.h"
 #include "base/checked.h"
 
 bool sim_is_recorded(struct module *m)
@@ -9,7 +10,7 @@ bool sim_is_recorded(struct module *m)
 	region_each (m, op, m->body)
 		if (m->op.at[op].kind == OP_EXTERN && block_is_communication(m, op))
 			return true;
-	return false;
+	return recorded_has_classes(m);
 }
 
 /* Scales the times of statements that compute. */
@@ -45,6 +46,13 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
              struct arena *a, struct sim *out)
 {
 	*out = (struct sim){.m = m, .straggler = straggler};
+	if (recorded_has_classes(m)) {
+		diag_error(
+		    d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+		    "this is a recorded graph for each class of ranks: only `hirc check` and `hirc sim` "
+		    "take several");
+		return false;
+	}
 	if (!block_make_program(m, cost, d, a, &out->block))
 		return false;
 	if (straggler && !slow_down(&out->block.p, straggler->slow, d))

@@ -40,5 +40,13 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
 bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
 /* recorded.c: the result as a timeline. End it with timeline_close. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);
+/* Make a timeline of several classes; the caller calls timeline_finish. of: its name and ranks. */
+void sim_recorded_open(struct timeline *t, struct module *m);
+void sim_recorded_add(const struct sim *s, struct timeline *t, const struct timeline_class *of);
+
+/* recorded_ranks.c: recorded graphs that differ from rank to rank (analysis/recorded_classes.h), which match: the
+ * caller has checked them. *t: closed by timeline_close. Returns false after reporting a statement that has no
+ * time. */
+bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct timeline *t);
 
 #endif

@@ -219,7 +219,7 @@ void timeline_print(struct timeline *t, const struct timeline_print *o, struct b
 			           t->class.n - k, t->class.n);
 			return;
 		}
-		if (!t->recorded)
+		if (!t->recorded || t->class.n > 1)
 			buf_printf(out, "\n%s%s, done at %.3f %s\n", c->name,
 			           c->count > 1 ? arena_printf(t->arena, " (%u)", c->count) : "",
 			           convert_time(u, c->end), u.name);
