@@ -1,12 +1,16 @@
 /* cmd_import: hirc import: converts graphs of other formats to programs. */
+#include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/vec.h"
 #include "cli/commands.h"
+#include "cli/compile.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
+#include "cli/rank_files.h"
 #include "import/import.h"
 #include "ir/print.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 struct import_command {
@@ -39,6 +43,53 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	status = m ? STATUS_OK : STATUS_DIAGNOSTICS;
 	module_free(m);
 	source_free(s);
+	return status;
+}
+
+/* Gives each tensor a name of its own, since a name stands for one tensor in all blocks: a second `mm` becomes `mm@4`
+ * if its class begins with rank 4. */
+static void rename_alike(struct module *m)
+{
+	VEC(bool) taken = {0};
+	struct arena *arena = arena_new();
+	struct recorded r;
+	recorded_find(m, module_ranks(m), arena, &r);
+	for (uint32_t c = 0; c < r.class.n; c++)
+		region_each (m, op, r.class.at[c].body)
+			for (unsigned k = 0; k < op_result_count(m, op); k++) {
+				struct value *v = &m->value.at[op_result(m, op, k)];
+				struct buf text = {0};
+				buf_puts(&text, names_text(m->names, v->name));
+				for (unsigned more = 0; v->name < taken.n && taken.at[v->name]; more++) {
+					buf_printf(&text, more ? "_" : "@%" PRId64, r.class.at[c].first);
+					v->name = names_intern_z(m->names, text.at);
+				}
+				while (taken.n <= v->name)
+					vec_push(&taken, false);
+				taken.at[v->name] = true;
+				buf_free(&text);
+			}
+	recorded_free(&r);
+	vec_free(&taken);
+	arena_free(arena);
+}
+
+/* Imports the graphs of several ranks as one program. */
+static enum status import_ranks(struct import_command *c, const struct command_line *line, struct buf *text)
+{
+	struct compile_options o;
+	struct source *s;
+	compile_options_init(&o);
+	for (uint32_t k = 0; k < c->group.n; k++)
+		vec_push(&o.group, c->group.at[k]);
+	enum status status = rank_files_read(c->d, &o, line, &s);
+	struct module *m = status == STATUS_OK ? compile_source(c->d, s, &o, false, &status) : NULL;
+	if (m && recorded_has_classes(m))
+		rename_alike(m);
+	if (m)
+		ir_print_hir(m, text);
+	compile_free(m);
+	compile_options_free(&o);
 	return status;
 }
 
@@ -81,21 +132,25 @@ int cmd_import(int argc, char **argv)
 	struct import_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE",
+	    .usage = "[OPTION…] [RANKS:]FILE…",
 	    .about = "Prints a graph that another tool recorded as a program: a .graph file, or a Chakra "
-	             "execution trace, compressed by gzip or not. `-` is standard input.\n"
+	             "execution trace, compressed by gzip or not. `-` is standard input. Several "
+	             "graphs, for the ranks 0, 1, … or as in `0-3:A.et 4-7:B.et`, become one program.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {OPTION_TABLE("Options", rows, &c)},
 	    .table_n = 1,
 	    .suffixes = "",
 	    .min_files = 1,
-	    .max_files = 1,
+	    .max_files = UINT32_MAX,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		struct buf text = {0};
 		c.d = diag_new(stderr, DIAG_TEXT, color_setting_find(c.color));
-		status = import(&c, line.file.at[0], &text);
+		status = line.file.n > 1 || rank_files_name(line.file.at[0])
+		             ? import_ranks(&c, &line, &text)
+		             : import(&c, line.file.at[0], &text);
 		if (status == STATUS_OK)
 			status = write_import(&c, &text);
 		buf_free(&text);
