@@ -270,17 +270,42 @@ static struct product product_of(enum op_kind kind, const struct local_shape *a,
 	return p;
 }
 
+/* Finds the products that gradients of attention compute: the scores for each of three results, the slopes of the weights
+ * for q and k, and the three sums. */
+static bool find_gradient(const struct cost *c, op_id op, struct product *out, struct local_shape *result)
+{
+	const struct module *m = c->m;
+	struct local_shape k, v;
+	if (!shape_of(c, op, op_read(m, op, 2), &k) || !shape_of(c, op, op_read(m, op, 3), &v) ||
+	    !shape_of(c, op, op_result(m, op, 0), result))
+		return false;
+	*out = (struct product){0, 0, 0, 0};
+	if (!result->elements)
+		return true;
+	int64_t depth = result->n[result->rank - 1], width = v.n[v.rank - 1];
+	out->m = result->n[result->rank - 2];
+	out->batch = result->elements / (out->m * depth);
+	out->n = 5 * depth + 3 * width;
+	out->k = k.n[k.rank - 2];
+	return true;
+}
+
 /* Finds the product that a contraction computes. A contraction without elements has no operations. */
 static bool find_product(const struct cost *c, op_id op, struct product *out, struct local_shape *result)
 {
 	const struct module *m = c->m;
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	struct local_shape a, b;
-	if (!shape_of(c, op, op_read(m, op, 0), &a) || !shape_of(c, op, op_read(m, op, 1), &b) ||
-	    !shape_of(c, op, op_result(m, op, 0), result))
+	if (kind == OP_SDPA_BACKWARD) {
+		if (!find_gradient(c, op, out, result))
+			return false;
+	} else if (!shape_of(c, op, op_read(m, op, 0), &a) || !shape_of(c, op, op_read(m, op, 1), &b) ||
+	           !shape_of(c, op, op_result(m, op, 0), result)) {
 		return false;
-	*out = product_of(kind, &a, &b, result);
-	if (kind == OP_SDPA && op_attr_is_true(m, op, "causal"))
+	} else {
+		*out = product_of(kind, &a, &b, result);
+	}
+	if ((kind == OP_SDPA || kind == OP_SDPA_BACKWARD) && op_attr_is_true(m, op, "causal"))
 		out->k = (out->k + 1) / 2;
 	return true;
 }
@@ -517,6 +542,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	case OP_MATMUL:
 	case OP_LINEAR:
 	case OP_SDPA:
+	case OP_SDPA_BACKWARD:
 		return contraction_time(c, op, time);
 	case OP_DISPATCH:
 	case OP_COMBINE:
@@ -548,7 +574,7 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 
 static bool is_contraction(enum op_kind kind)
 {
-	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA;
+	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA || kind == OP_SDPA_BACKWARD;
 }
 
 /* Returns the work that a statement states which hirc does not know. */

@@ -5,15 +5,11 @@
  *
  * A block on tensor cores has 128 rows. The more keys it reads at a time, the more of its products run
  * at once, so the tiles are the largest that fit its shared memory. */
+#include "cuda/kernel_attention.h"
 #include "cuda/embedded.h"
-#include "cuda/kernel_write.h"
 #include <math.h>
 
-enum {
-	ROWS = 128,
-	MOST_WIDTH = 256,
-	CACHED_BYTES = 16 << 20 /* of keys and values that blocks side by side read */
-};
+enum { ROWS = ATTENTION_ROWS, MOST_WIDTH = 256 };
 
 struct attention {
 	const struct rt_view *out, *q, *k, *v, *mask, *logs; /* mask, logs: NULL: none */
@@ -26,7 +22,7 @@ struct attention {
 	int64_t stride[6][RT_MAX_DIMS];
 };
 
-static bool takes_pieces(const struct rt_view *v)
+bool kernel_attention_takes(const struct rt_view *v)
 {
 	if (v->stride[v->nd - 1] != 1 || v->n[v->nd - 1] % 16 || v->n[v->nd - 1] > MOST_WIDTH ||
 	    (uintptr_t)v->data % 16)
@@ -37,16 +33,16 @@ static bool takes_pieces(const struct rt_view *v)
 	return true;
 }
 
-static int64_t round_up(int64_t n, int64_t to)
+int64_t kernel_attention_row_bytes(int64_t elements)
 {
-	return (n + to - 1) / to * to;
+	return (elements + 63) / 64 * 64 * 2;
 }
 
 /* Returns the bytes of shared memory of a block with tiles of `keys`. */
 static int64_t shared_bytes(const struct attention *a, int64_t keys)
 {
-	int64_t depth = round_up(a->depth, 64), width = round_up(a->width, 64);
-	return 2 * (ROWS * depth + 2 * keys * (depth + width));
+	int64_t depth = kernel_attention_row_bytes(a->depth), width = kernel_attention_row_bytes(a->width);
+	return ROWS * depth + 2 * keys * (depth + width);
 }
 
 /* Returns the number of keys of a tile on tensor cores; 0: they do not take these operands. */
@@ -54,9 +50,9 @@ static int tile_keys(const struct kernel_writer *w, const struct attention *a)
 {
 	enum dtype t = a->q->dtype;
 	bool fits = (t == DTYPE_BF16 || t == DTYPE_F16) && a->k->dtype == t && a->v->dtype == t &&
-	            a->out->dtype == t && takes_pieces(a->q) && takes_pieces(a->k) && takes_pieces(a->v) &&
-	            takes_pieces(a->out) && a->scale > 0 && a->scale < INFINITY && a->keys > 0 &&
-	            a->keys < INT32_MAX / 2 && a->rows < INT32_MAX / 2;
+	            a->out->dtype == t && kernel_attention_takes(a->q) && kernel_attention_takes(a->k) &&
+	            kernel_attention_takes(a->v) && kernel_attention_takes(a->out) && a->scale > 0 &&
+	            a->scale < INFINITY && a->keys > 0 && a->keys < INT32_MAX / 2 && a->rows < INT32_MAX / 2;
 	for (int keys = 64; fits && keys >= 16; keys /= 2)
 		if (shared_bytes(a, keys) <= w->shared)
 			return keys;
@@ -70,23 +66,22 @@ static void write_batches(struct kernel_writer *w, const struct attention *a)
 		kernel_offset(w, &a->x, 1, "q", k);
 }
 
-/* Writes MASKED(x, row, key), the score x with the mask. scale: NULL, or the text of the factor of the
- * score; it is 1 after an addition. */
-static void write_mask(struct kernel_writer *w, const struct attention *a, enum dtype wide, const char *scale)
+void kernel_attention_write_mask(struct kernel_writer *w, const struct rt_view *mask, enum dtype wide,
+                                 const char *scale)
 {
-	kernel_key(w, a->mask ? a->mask->dtype + 1u : 0);
-	if (!a->mask) {
+	kernel_key(w, mask ? mask->dtype + 1u : 0);
+	if (!mask) {
 		kernel_text(w, "#define MASKED(x, row, key) (x)\n");
 		return;
 	}
-	unsigned at = kernel_pointer(w, a->mask->data, a->mask->dtype),
-	         down = kernel_extent(w, kernel_view_stride(a->mask, a->batch)),
-	         across = kernel_extent(w, kernel_view_stride(a->mask, a->batch + 1));
+	unsigned at = kernel_pointer(w, mask->data, mask->dtype),
+	         down = kernel_extent(w, kernel_view_stride(mask, mask->nd - 2)),
+	         across = kernel_extent(w, kernel_view_stride(mask, mask->nd - 1));
 	kernel_text(
 	    w, "#define OF_MASK(row, key) load_%s_%s(arg.x%u[AT_q4 + (row) * arg.x%u + (key) * arg.x%u])\n",
-	    dtype_name(a->mask->dtype), dtype_name(a->mask->dtype == DTYPE_BOOL ? DTYPE_I64 : wide), at, down,
+	    dtype_name(mask->dtype), dtype_name(mask->dtype == DTYPE_BOOL ? DTYPE_I64 : wide), at, down,
 	    across);
-	if (a->mask->dtype == DTYPE_BOOL)
+	if (mask->dtype == DTYPE_BOOL)
 		kernel_text(w, "#define MASKED(x, row, key) (OF_MASK(row, key) ? (x) : -%s)\n",
 		            wide == DTYPE_F64 ? "INF_F64" : "INF_F32");
 	else if (scale)
@@ -116,7 +111,7 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 	const struct rt_view *view[] = {a->out, a->q, a->k, a->v};
 	const char *name = dtype_name(a->q->dtype);
 	int64_t blocks = (a->rows + ROWS - 1) / ROWS, batches = kernel_axes_count(&a->x),
-	        side = CACHED_BYTES / (2 * a->keys * (a->depth + a->width));
+	        side = ATTENTION_CACHED_BYTES / (2 * a->keys * (a->depth + a->width));
 	side = side < 1 ? 1 : side < batches ? side : batches;
 	kernel_key(w, a->q->dtype);
 	kernel_key(w, (unsigned)keys);
@@ -144,7 +139,7 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 	kernel_text(w, "#define CAUSAL %d\n", a->causal);
 	write_batches(w, a);
 	bool adds = a->mask && a->mask->dtype != DTYPE_BOOL;
-	write_mask(w, a, DTYPE_F32, "(f32)arg.x14");
+	kernel_attention_write_mask(w, a->mask, DTYPE_F32, "(f32)arg.x14");
 	write_logs(w, a);
 	kernel_text(w, "#define HAS_MASK %d\n#define SCALE %s\n", a->mask != NULL,
 	            adds ? "1.0f" : "(f32)arg.x14");
@@ -187,7 +182,7 @@ static void write_plain(struct kernel_writer *w, const struct attention *a)
 		kernel_text(w, "#define %c(x) load_%s_%s(x)\n", "OQKV"[k], dtype_name(view[k]->dtype), wide);
 	kernel_text(w, "#define STORE(x) store_%s_%s(x)\n", dtype_name(a->out->dtype), wide);
 	write_batches(w, a);
-	write_mask(w, a, dtype_wide(t), NULL);
+	kernel_attention_write_mask(w, a->mask, dtype_wide(t), NULL);
 	write_logs(w, a);
 	kernel_text(w, "%s", cuda_kernels_attention_plain_cuh);
 }

@@ -117,6 +117,8 @@ bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t); /* a
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_norm(struct kernel_writer *w, const struct rt_task *t); /* and units with a norm */
 bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t);
+bool kernel_write_gradient(struct kernel_writer *w, const struct rt_task *t);
+bool kernel_write_gradient_sums(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t); /* ROUTE, COUNT */

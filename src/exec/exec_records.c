@@ -131,6 +131,8 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 		task->reduce = t->op;
 	else if (task->kernel == RT_TASK_NORM)
 		task->norm = t->op, set_literal(&task->scalar[0], t->scalar[0].literal);
+	else if (task->kernel == RT_TASK_GRADIENT)
+		task->gradient = t->op;
 	else if (task->kernel == RT_TASK_GEMM)
 		task->has_bias = t->has_bias, task->accumulate = t->accumulate, task->function = t->function;
 	r->contents = e->contents;

@@ -209,6 +209,30 @@ static void infer_sdpa(const struct module *m, struct infer_axes *x, const struc
 		    expr_is_one(m, o[3].axis[o[3].rank - 1].extent) ? INFER_NONE : x->operand[1][last - 1];
 }
 
+/* Heads are independent. The last two axes of each result need those of all operands. */
+static void infer_sdpa_backward(const struct module *m, struct infer_axes *x, const struct shape *o,
+                                struct shape r)
+{
+	enum { SLOPE, Q, K, V, OUT, LOGS, MASK };
+	unsigned last = r.rank - 1;
+	result_dims(x, r.rank);
+	x->kind[x->result[last - 1]] = x->kind[x->result[last]] = DIM_WHOLE;
+	for (unsigned k = 0; k < x->operand_n; k++)
+		align_right(m, x, k, o[k], r);
+	uint8_t rows = add_dim(x, DIM_WHOLE), keys = add_dim(x, DIM_WHOLE), depth = add_dim(x, DIM_WHOLE),
+	        width = add_dim(x, DIM_WHOLE);
+	for (unsigned k = 0; k < MASK; k++) {
+		x->operand[k][last - 1] = k == K || k == V ? keys : rows;
+		x->operand[k][last] = k == Q || k == K ? depth : k == LOGS ? INFER_NONE : width;
+	}
+	for (unsigned i = 0; x->operand_n > MASK && i < 2 && i < o[MASK].rank; i++) {
+		unsigned axis = o[MASK].rank - 1 - i;
+		x->operand[MASK][axis] = expr_is_one(m, o[MASK].axis[axis].extent) ? INFER_NONE
+		                         : i                                       ? rows
+		                                                                   : keys;
+	}
+}
+
 bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 {
 	struct module *m = (struct module *)cm; /* interning a product changes nothing that callers see */
@@ -287,6 +311,14 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		if (r.rank < 2 || o[0].rank != r.rank || o[1].rank != r.rank || o[2].rank != r.rank)
 			return false;
 		infer_sdpa(m, x, o, r);
+		return true;
+	case OP_SDPA_BACKWARD:
+		if (r.rank < 2)
+			return false;
+		for (unsigned k = 0; k < 6; k++)
+			if (o[k].rank != r.rank)
+				return false;
+		infer_sdpa_backward(m, x, o, r);
 		return true;
 	case OP_IOTA:
 		result_dims(x, r.rank);

@@ -48,6 +48,8 @@ unsigned op_info_results(enum op_kind kind)
 	case OP_TOPK:
 	case OP_SDPA:
 		return 2;
+	case OP_SDPA_BACKWARD:
+		return 3;
 	case OP_DISPATCH:
 		return 6;
 	default:

@@ -123,7 +123,7 @@ struct plan_operand { /* a scalar operand of a task */
 
 struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
-	uint8_t op;     /* enum pointwise, reduce_op or rt_norm */
+	uint8_t op;     /* enum pointwise, reduce_op, rt_norm or rt_gradient */
 	uint8_t has_bias;
 	uint8_t accumulate;    /* see struct rt_task */
 	uint8_t function;      /* see struct rt_task */

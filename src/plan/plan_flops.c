@@ -7,7 +7,7 @@
 static double of_task(const struct plan_task *t, const int64_t *r)
 {
 	double flops = 2;
-	if (t->kernel != RT_TASK_GEMM && t->kernel != RT_TASK_ATTENTION)
+	if (t->kernel != RT_TASK_GEMM && t->kernel != RT_TASK_ATTENTION && t->kernel != RT_TASK_GRADIENT)
 		return 0;
 	for (unsigned k = 0; k < t->out.nd; k++)
 		flops *= (double)r[t->out.n[k]];
@@ -15,6 +15,15 @@ static double of_task(const struct plan_task *t, const int64_t *r)
 		return (flops +
 		        flops / (double)r[t->out.n[t->out.nd - 1]] * (double)r[t->in[0].n[t->in[0].nd - 1]]) *
 		       (double)r[t->in[1].n[t->in[1].nd - 2]];
+	if (t->kernel ==
+	    RT_TASK_GRADIENT) { /* the scores, the slopes of the weights except for v, the sums */
+		const struct plan_view *q = &t->in[0], *k = &t->in[1], *g = &t->in[RT_ATTENTION_SLOPE];
+		unsigned last = t->out.nd - 1;
+		double depth = (double)r[q->n[last]], width = (double)r[g->n[last]];
+		flops /= (double)r[t->out.n[last]] * (double)r[t->out.n[last - 1]];
+		return flops * (double)r[q->n[last - 1]] * (double)r[k->n[last - 1]] *
+		       (t->op == RT_GRADIENT_V ? depth + width : 2 * depth + width);
+	}
 	return flops * (double)r[t->in[0].n[t->in[0].nd - 1]];
 }
 

@@ -85,6 +85,12 @@ static const char *task_name(const struct plan_task *t)
 		return t->op == RT_NORM_LAYER ? "layernorm" : "rmsnorm";
 	case RT_TASK_ATTENTION:
 		return "attention";
+	case RT_TASK_GRADIENT:
+		return t->op == RT_GRADIENT_Q   ? "gradient of q"
+		       : t->op == RT_GRADIENT_K ? "gradient of k"
+		                                : "gradient of v";
+	case RT_TASK_GRADIENT_SUMS:
+		return "gradient sums";
 	case RT_TASK_BITCAST:
 		return "bitcast";
 	case RT_TASK_GATHER:

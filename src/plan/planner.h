@@ -15,7 +15,8 @@
  *     plan_unit.c       several operations as one task
  *     plan_products.c   products with copies before and functions after them
  *     plan_norms.c      norms with elementwise tasks before and after them
- *     plan_norm.c       softmax, attention, norms
+ *     plan_norm.c       softmax, norms
+ *     plan_attention.c  attention and its gradients
  *     plan_comm.c       collectives
  *     plan_pack.c       buffers of collectives
  *     plan_exchange*.c  collectives that pack and unpack

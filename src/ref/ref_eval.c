@@ -112,6 +112,8 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 		return ref_softmax(c, call, in[0], out);
 	case OP_SDPA:
 		return ref_sdpa(c, call, in, out);
+	case OP_SDPA_BACKWARD:
+		return ref_sdpa_backward(c, call, in, out);
 	case OP_LAYERNORM:
 	case OP_RMSNORM:
 		return ref_norm(c, call, in, out);

@@ -197,6 +197,8 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
                  struct ref_array *out);
 bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
               struct ref_array *out);
+bool ref_sdpa_backward(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+                       struct ref_array *out);
 bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
               struct ref_array *out);
 

@@ -2,10 +2,10 @@
  *
  * Each computes a whole row in f64 and rounds its elements once. If one element of a row is absent or poison,
  * the whole row is. */
-#include "ref/ref_internal.h"
+#include "ref/ref_attention.h"
 #include <math.h>
 
-static double float_attribute(struct ref_context *c, op_id op, const char *key, double otherwise)
+double ref_float_attribute(struct ref_context *c, op_id op, const char *key, double otherwise)
 {
 	const struct attr *a = op_attr(c->m, op, key);
 	if (!a)
@@ -13,8 +13,7 @@ static double float_attribute(struct ref_context *c, op_id op, const char *key, 
 	return a->kind == ATTR_FLOAT ? a->u.f : a->kind == ATTR_INT ? (double)a->u.i : otherwise;
 }
 
-/* Returns the least state of n elements that lie `stride` apart. */
-static uint8_t row_state(const struct ref_array *a, int64_t at, int64_t n, int64_t stride)
+uint8_t ref_row_state(const struct ref_array *a, int64_t at, int64_t n, int64_t stride)
 {
 	uint8_t state = REF_DEFINED;
 	for (int64_t k = 0; k < n; k++)
@@ -71,7 +70,7 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	int64_t n = in->n[axis];
 	for (int64_t row = 0; n && row < count / n; row++) {
 		int64_t at = row / inner * inner * n + row % inner;
-		uint8_t state = row_state(in, at, n, inner);
+		uint8_t state = ref_row_state(in, at, n, inner);
 		set_row(out, at, n, inner, state);
 		if (state != REF_DEFINED)
 			continue;
@@ -100,8 +99,7 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 	return true;
 }
 
-/* Returns the error of scale times the product of a query row and a key. */
-static double score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale)
+double ref_score_error(const struct ref_array *const *in, int64_t q, int64_t k, int64_t n, double scale)
 {
 	double magnitude = 0, passed = 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -113,24 +111,13 @@ static double score_error(const struct ref_array *const *in, int64_t q, int64_t 
 }
 
 enum { LOG_ULPS = 16 /* of max + log(sum), of its parts */ };
-#define LEAST_WEIGHT 0x1p-25 /* a weight that f16 rounds to 0 or to its smallest number */
 
-/* Returns the relative error of a weight, which may be rounded to the dtype of the values if that has 16
- * bits. */
-static double rounding_error(enum dtype t)
+double ref_weight_rounding(enum dtype t)
 {
 	return dtype_bytes(t) == 2 ? ldexp(1, -ref_precision(t)) : 0;
 }
 
-/* One query row of attention: offsets of the row, of the head's keys and values, and of the row of the
- * mask. */
-struct ref_row {
-	int64_t q, k, v, mask, mask_step;
-	int64_t n; /* keys that it sees */
-};
-
-/* Adds the mask to a score; returns the error that it brings. */
-static double mask_score(const struct ref_array *mask, int64_t at, enum dtype t, double *score)
+double ref_mask_score(const struct ref_array *mask, int64_t at, enum dtype t, double *score)
 {
 	if (mask->dtype == DTYPE_BOOL) {
 		*score = mask->data[at] != 0 ? *score : -INFINITY;
@@ -154,9 +141,9 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 		for (int64_t i = 0; i < e; i++)
 			p[s] += in[0]->data[row->q + i] * in[1]->data[row->k + s * e + i];
 		p[s] *= scale;
-		double own = score_error(in, row->q, row->k + s * e, e, fabs(scale));
+		double own = ref_score_error(in, row->q, row->k + s * e, e, fabs(scale));
 		if (mask)
-			own += mask_score(mask, row->mask + s * row->mask_step, t, &p[s]);
+			own += ref_mask_score(mask, row->mask + s * row->mask_step, t, &p[s]);
 		max = fmax(max, p[s]);
 		min = p[s] == -INFINITY ? min : fmin(min, p[s]);
 		error = fmax(error, own);
@@ -177,7 +164,7 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 	}
 	if (sum == 0) /* it sees no key */
 		sum = 1;
-	double rounding = rounding_error(t);
+	double rounding = ref_weight_rounding(t);
 	for (int64_t i = 0; i < ev; i++) {
 		double value = 0, magnitude = 0, passed = 0, low = INFINITY, high = -INFINITY, worst = 0;
 		for (int64_t s = 0; s < n; s++) {
@@ -190,7 +177,7 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 		}
 		/* for any weights the result lies between the values */
 		double most = fmax(fabs(low), fabs(high)),
-		       least = rounding > 0 ? LEAST_WEIGHT * (double)n * most : 0;
+		       least = rounding > 0 ? REF_LEAST_WEIGHT * (double)n * most : 0;
 		double sums = (exp_sum_error(t, n, 0) + rounding) * most + least;
 		ref_store(out, at + i, value);
 		if (!isfinite(value)) { /* it is not finite in any run, unless that is due to errors */
@@ -203,9 +190,7 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 	}
 }
 
-/* Returns true if the axes of x before the last `own` match those of q, or have the extent 1. Both are
- * aligned at the right. */
-static bool broadcasts(const struct ref_array *x, const struct ref_array *q, int own)
+bool ref_broadcasts(const struct ref_array *x, const struct ref_array *q, int own)
 {
 	int ahead = q->nd - x->nd;
 	bool ok = ahead >= 0;
@@ -214,8 +199,7 @@ static bool broadcasts(const struct ref_array *x, const struct ref_array *q, int
 	return ok;
 }
 
-/* Returns the number of the matrix of x that belongs to a head of q. */
-static int64_t matrix_of_head(const struct ref_array *x, const struct ref_array *q, int64_t head)
+int64_t ref_matrix_of_head(const struct ref_array *x, const struct ref_array *q, int64_t head)
 {
 	int64_t number = 0, step = 1;
 	for (int j = q->nd - 3; j >= 0; j--) {
@@ -229,16 +213,14 @@ static int64_t matrix_of_head(const struct ref_array *x, const struct ref_array 
 	return number;
 }
 
-/* Sets the offset of a row of the mask, which may have fewer axes than the scores [heads, rows, keys].
- * Returns false if it does not fit them. */
-static bool mask_row(const struct ref_array *mask, const struct ref_array *q, int64_t keys, int64_t head,
-                     int64_t query, struct ref_row *row)
+bool ref_mask_row(const struct ref_array *mask, const struct ref_array *q, int64_t keys, int64_t head,
+                  int64_t query, struct ref_row *row)
 {
 	int64_t across = mask->nd > 0 ? mask->n[mask->nd - 1] : 1,
 	        down = mask->nd > 1 ? mask->n[mask->nd - 2] : 1;
 	row->mask_step = across > 1;
-	row->mask = (matrix_of_head(mask, q, head) * down + (down > 1 ? query : 0)) * across;
-	return broadcasts(mask, q, 1) && (across == 1 || across == keys);
+	row->mask = (ref_matrix_of_head(mask, q, head) * down + (down > 1 ? query : 0)) * across;
+	return ref_broadcasts(mask, q, 1) && (across == 1 || across == keys);
 }
 
 /* q [heads, rows, e], k [heads, keys, e], v [heads, keys, ev], with any number of head dimensions; a
@@ -259,25 +241,25 @@ bool ref_sdpa(struct ref_context *c, const struct ref_call *call, const struct r
 			return ref_refuse_shapes(c, op);
 		heads *= q->n[j];
 	}
-	if (!broadcasts(k, q, 2) || !broadcasts(v, q, 2) || k->n[nd - 1] != e || v->n[nd - 2] != keys ||
-	    out->n[nd - 2] != rows || out->n[nd - 1] != width)
+	if (!ref_broadcasts(k, q, 2) || !ref_broadcasts(v, q, 2) || k->n[nd - 1] != e ||
+	    v->n[nd - 2] != keys || out->n[nd - 2] != rows || out->n[nd - 1] != width)
 		return ref_refuse_shapes(c, op);
 	bool causal = op_attr_is_true(c->m, call->op, "causal");
-	double scale = float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
+	double scale = ref_float_attribute(c, call->op, "scale", 1 / sqrt((double)e));
 	double *p = mem_alloc(sizeof *p * (size_t)keys);
 	bool ok = true;
 	for (int64_t at = 0; at < heads * rows && ok; at++) {
 		int64_t head = at / rows, query = at % rows;
 		struct ref_row row = {.q = at * e,
-		                      .k = matrix_of_head(k, q, head) * keys * e,
-		                      .v = matrix_of_head(v, q, head) * keys * ev,
+		                      .k = ref_matrix_of_head(k, q, head) * keys * e,
+		                      .v = ref_matrix_of_head(v, q, head) * keys * ev,
 		                      .n = causal && query + 1 < keys ? query + 1 : keys};
-		uint8_t states[3] = {row_state(q, row.q, e, 1), row_state(k, row.k, row.n * e, 1),
-		                     row_state(v, row.v, row.n * ev, 1)};
+		uint8_t states[3] = {ref_row_state(q, row.q, e, 1), ref_row_state(k, row.k, row.n * e, 1),
+		                     ref_row_state(v, row.v, row.n * ev, 1)};
 		uint8_t state = states[0] < states[1] ? states[0] : states[1];
 		state = states[2] < state ? states[2] : state;
-		if (mask && (ok = mask_row(mask, q, keys, head, query, &row))) {
-			uint8_t of_mask = row_state(mask, row.mask, row.mask_step ? row.n : 1, 1);
+		if (mask && (ok = ref_mask_row(mask, q, keys, head, query, &row))) {
+			uint8_t of_mask = ref_row_state(mask, row.mask, row.mask_step ? row.n : 1, 1);
 			state = of_mask < state ? of_mask : state;
 		}
 		set_row(out, at * width, width, 1, state);
@@ -315,7 +297,7 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 	const struct op *op = ir_op(c->m, call->op);
 	const struct ref_array *x = in[0];
 	int64_t n = x->nd ? x->n[x->nd - 1] : 0;
-	double eps = float_attribute(c, call->op, "eps", 1e-5);
+	double eps = ref_float_attribute(c, call->op, "eps", 1e-5);
 	bool layer = op->kind == OP_LAYERNORM;
 	if (!x->nd || !same_shape(x, out))
 		return ref_refuse_shapes(c, op);
@@ -324,7 +306,7 @@ bool ref_norm(struct ref_context *c, const struct ref_call *call, const struct r
 			return ref_refuse_shapes(c, op);
 	for (int64_t row = 0; n && row < ref_array_count(x) / n; row++) {
 		int64_t at = row * n;
-		uint8_t state = row_state(x, at, n, 1);
+		uint8_t state = ref_row_state(x, at, n, 1);
 		double mean = 0, square = 0;
 		for (int64_t k = 0; layer && k < n; k++)
 			mean += x->data[at + k] / (double)n;

@@ -195,6 +195,11 @@ static double count_sampled_elements(const struct ref_sample *s, const struct mo
 static double products(const struct ref_sample *s, const struct module *m, op_id op)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	if (kind == OP_SDPA_BACKWARD) /* the scores and the slopes of their weights, for each result */
+		return (count_sampled_elements(s, m, op_read(m, op, 0)) +
+		        count_sampled_elements(s, m, op_read(m, op, 1))) *
+		       (double)indices(s, op_read(m, op, 2), value_domain(m, op_read(m, op, 2))->rank - 2) *
+		       4;
 	if (kind != OP_LINEAR && kind != OP_MATMUL && kind != OP_SDPA)
 		return 0;
 	value_id a = op_read(m, op, 0), b = op_read(m, op, 1);

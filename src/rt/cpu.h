@@ -62,7 +62,13 @@ enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why);
+/* Returns the matrix of the last two axes at an index of the axes before these. */
+struct rt_view cpu_matrix_at(const struct rt_view *v, const int64_t *index);
+/* Moves on to the next index of the axes before the last two. Returns false after the last one. */
+bool cpu_next_index(const struct rt_view *v, int64_t *index);
 enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_gradient(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_gradient_sums(const struct rt_task *t);
 enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);

@@ -181,8 +181,7 @@ static enum status attend(const struct attention *a, int64_t row, int64_t rows)
 	return cpu_copy(&out, &o);
 }
 
-/* Returns the matrix of a view at an index of the batch. */
-static struct rt_view matrix_at(const struct rt_view *v, const int64_t *index)
+struct rt_view cpu_matrix_at(const struct rt_view *v, const int64_t *index)
 {
 	int batch = v->nd - 2;
 	struct rt_view m = {.dtype = v->dtype,
@@ -194,6 +193,14 @@ static struct rt_view matrix_at(const struct rt_view *v, const int64_t *index)
 		at += index[d] * v->stride[d];
 	m.data = v->data ? (char *)v->data + at * (int64_t)dtype_bytes(v->dtype) : NULL;
 	return m;
+}
+
+bool cpu_next_index(const struct rt_view *v, int64_t *index)
+{
+	int d = v->nd - 3;
+	while (d >= 0 && ++index[d] == v->n[d])
+		index[d--] = 0;
+	return d >= 0;
 }
 
 enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why)
@@ -219,23 +226,19 @@ enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *
 	a.best = a.total + ROWS;
 	a.line = (char *)a.best + ROWS * bytes;
 	a.o = (char *)a.total + state;
-	for (;;) {
-		a.out = matrix_at(&t->out, index), a.q = matrix_at(&t->in[0], index);
-		a.k = matrix_at(&t->in[1], index), a.v = matrix_at(&t->in[2], index);
+	do {
+		a.out = cpu_matrix_at(&t->out, index), a.q = cpu_matrix_at(&t->in[0], index);
+		a.k = cpu_matrix_at(&t->in[1], index), a.v = cpu_matrix_at(&t->in[2], index);
 		if (a.masked)
-			a.mask = matrix_at(&t->in[RT_ATTENTION_MASK], index);
+			a.mask = cpu_matrix_at(&t->in[RT_ATTENTION_MASK], index);
 		if (a.logs)
-			a.log = matrix_at(&t->in[RT_ATTENTION_LOGS], index);
+			a.log = cpu_matrix_at(&t->in[RT_ATTENTION_LOGS], index);
 		for (int64_t row = 0; row < a.out.n[0]; row += ROWS) {
 			int64_t rows = a.out.n[0] - row < ROWS ? a.out.n[0] - row : ROWS;
 			enum status status = attend(&a, row, rows);
 			if (status != STATUS_OK)
 				return status;
 		}
-		int d = batch - 1;
-		while (d >= 0 && ++index[d] == t->out.n[d])
-			index[d--] = 0;
-		if (d < 0)
-			return STATUS_OK;
-	}
+	} while (cpu_next_index(&t->out, index));
+	return STATUS_OK;
 }

@@ -25,6 +25,9 @@ enum rt_kernel {
 	               * and addend 0 are scalars. */
 	RT_TASK_ATTENTION, /* out[…, i, f] = sum over j of w[…, i, j] * in[2][…, j, f]; w is the softmax over j of
 	                    * s[…, i, j] = scale * sum over e of in[0][…, i, e] * in[1][…, j, e]: see below */
+	RT_TASK_GRADIENT, /* the gradient of the first, second or third operand of an ATTENTION: see below */
+	RT_TASK_GRADIENT_SUMS, /* out[…, i, 0] = in[2][…, i, 0], out[…, i, 1] = sum over f of
+	                        * in[0][…, i, f] * in[1][…, i, f] */
 	RT_TASK_BITCAST, /* out[i] = in[0][i], the same bits; element types of one size */
 	RT_TASK_GATHER,  /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
@@ -41,6 +44,7 @@ enum rt_kernel {
 };
 
 enum rt_norm { RT_NORM_RMS, RT_NORM_LAYER };
+enum rt_gradient { RT_GRADIENT_Q, RT_GRADIENT_K, RT_GRADIENT_V };
 
 /* A scalar operand. f is for arithmetic in floats, i for arithmetic in integers. Set both. */
 struct rt_scalar {
@@ -58,15 +62,17 @@ struct rt_pack {
 };
 
 enum {
-	RT_VIEWS = 5,    /* operands of a task in memory */
-	RT_OPERANDS = 7, /* operands with those that are always scalars */
-	/* of ATTENTION: */
+	RT_VIEWS = 6,    /* operands of a task in memory */
+	RT_OPERANDS = 8, /* operands with those that are always scalars */
+	/* of ATTENTION and GRADIENT: */
 	RT_ATTENTION_MASK =
 	    3, /* if it is no scalar: bool, where it is false s is -inf; or a float, added to s */
 	RT_ATTENTION_LOGS =
-	    4, /* if it is no scalar, the task writes it: [..., i, 0] = log of sum over j of exp(s) */
-	RT_ATTENTION_SCALE = 5,
-	RT_ATTENTION_FIRST = 6, /* if it is there, row i sees only the elements j <= first + i */
+	    4, /* if it is no scalar, an ATTENTION writes it: [..., i, 0] = log of sum over j of exp(s) */
+	RT_ATTENTION_SUMS = 4,  /* GRADIENT: out of GRADIENT_SUMS */
+	RT_ATTENTION_SLOPE = 5, /* GRADIENT: the gradient of the result; a scalar of an ATTENTION */
+	RT_ATTENTION_SCALE = 6,
+	RT_ATTENTION_FIRST = 7, /* if it is there, row i sees only the elements j <= first + i */
 };
 
 struct rt_task {
@@ -82,6 +88,7 @@ struct rt_task {
 		enum pointwise op;        /* for POINTWISE */
 		enum reduce_op reduce;    /* for REDUCE; REDUCE_AVG is mean */
 		enum rt_norm norm;        /* for NORM */
+		enum rt_gradient gradient; /* for GRADIENT */
 		struct {                  /* for GEMM */
 			bool has_bias;    /* in[2] is present, broadcast by stride 0 */
 			bool accumulate;  /* the sum is added to out; not with a bias */
@@ -111,6 +118,16 @@ struct rt_task {
  * weights w to the type of in[2]. The result is rounded once. A row of which all scores are -inf, or
  * that has none, is 0. Batch axes broadcast by
  * stride 0.
+ *
+ * GRADIENT: with g = in[RT_ATTENTION_SLOPE], the scores s of ATTENTION, and the sums l = [..., i, 0] and d = [..., i, 1],
+ *
+ *     w[i, j] = exp(s[i, j] - l[i])     z[i, j] = w[i, j] * (sum over f of g[i, f] * v[j, f] - d[i])
+ *     q: out[i, e] = scale * sum over j of z[i, j] * k[j, e]
+ *     k: out[j, e] = scale * sum over i of z[i, j] * q[i, e]
+ *     v: out[j, f] = sum over i of w[i, j] * g[i, f]
+ *
+ * w and z are 0 for elements that row i does not see, and in rows whose l is -inf. A device may round them to the type
+ * of in[0].
  *
  * REDUCE: over no elements, sum is 0, prod is 1, min and max are the largest and smallest value (±inf
  * for floats), and mean is NaN (an error for integers). */

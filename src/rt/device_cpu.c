@@ -96,6 +96,10 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_norm(&c->lane[lane], t, why);
 	case RT_TASK_ATTENTION:
 		return cpu_attention(&c->lane[lane], t, why);
+	case RT_TASK_GRADIENT:
+		return cpu_gradient(&c->lane[lane], t, why);
+	case RT_TASK_GRADIENT_SUMS:
+		return cpu_gradient_sums(t);
 	case RT_TASK_BITCAST:
 		return cpu_bitcast(&t->out, &t->in[0]);
 	case RT_TASK_GATHER:

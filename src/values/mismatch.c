@@ -100,6 +100,7 @@ static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id 
 		const struct summand *s = find_only(x, y), *t = find_only(y, x);
 		fact_id in, other;
 		if (x->n != y->n || !s || !t || !same_element(s, t) ||
+		    f->term.at[s->term].kind == OP_SDPA_BACKWARD || /* a gradient may ignore an operand */
 		    !find_operands(f, s->term, t->term, &in, &other))
 			return m;
 		const struct term *term = &f->term.at[s->term];
@@ -222,6 +223,7 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 	const struct term *t = &s->f->term.at[term];
 	s->fails |= is_known_sum(s->f, t) || (ignores_shifts(t->kind) && has_equal_elements(s->f, t));
 	s->fails |= t->kind == OP_IOTA || t->kind == OP_ONE_HOT || t->kind == OP_TOPK || t->kind == OP_CAST;
+	s->fails |= t->kind == OP_SDPA_BACKWARD; /* of one key, the gradient of q is 0 */
 	return term_is_free(s->f, term, &budget) ? x * 3 - 1.2 : x * 0.9 + 0.05;
 }
 

@@ -258,6 +258,10 @@ fact_id local_evaluate(struct local_op *x, const fact_id *in)
 	case OP_TOPK:
 		x->apply.has_all_dims = x->apply.has_place = true;
 		return apply(x, in, 0, x->kind);
+	case OP_SDPA_BACKWARD: /* the last two axes of a result are those of no operand */
+		x->apply.has_all_dims = true;
+		x->apply.has_place = op_attr_is_true(x->r->v->m, x->op, "causal");
+		return apply(x, in, 0, x->kind);
 	case OP_SDPA:
 		x->apply.has_place = op_attr_is_true(x->r->v->m, x->op, "causal");
 		return apply(x, in, 0, x->kind);

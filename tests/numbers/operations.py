@@ -768,6 +768,57 @@ row("sdpa",
            label=f"sdpa(hqe, hse, hsf, mask qs) and logarithms of {of}")
       for of, dtypes in (("f32", tuple(t for t in FLOATS if t != "f64")), ("f64", ("f64",)))))
 
+
+
+def attention_gradient(causal, hides=False):
+    """hides: the mask, if there is one, is bool."""
+    def want(case, operands):
+        t, u = case.t, unit_roundoff(case.t)
+        g, q, k, v, o = (widest(t, a) for a in operands[:5])
+        logs = widest(wide_of(t), operands[5])
+        k, v = (np.broadcast_to(a, q.shape[:1] + a.shape[1:]) for a in (k, v))
+
+        def product(letters, a, b, a_err=0, b_err=0):
+            sums = np.einsum(letters, a, b)
+            n = a.size * b.size / max(sums.size, 1)
+            err = np.einsum(letters, np.abs(a), np.abs(b)) * u * (n + 4)
+            err = err + np.einsum(letters, a_err + np.zeros_like(a), np.abs(b))
+            return sums, err + np.einsum(letters, np.abs(a), b_err + np.zeros_like(b))
+        with np.errstate(all="ignore"):
+            by = WIDE(1) / np.sqrt(WIDE(q.shape[-1]))
+            s, off = product("hqe,hse->hqs", q, k)
+            s, off = s * by, off * by
+            sees = np.arange(s.shape[1])[:, None] >= np.arange(s.shape[2])[None, :] if causal else np.ones(s.shape[1:], bool)
+            if hides:
+                sees = sees & (DTYPES["bool"].load(operands[6]) != 0)
+            elif operands[6:]:
+                s = s + widest(t, operands[6])
+                off = off + u * (np.abs(s) + np.abs(widest(t, operands[6])))
+            sees = sees & (logs != -np.inf)
+            w = np.where(sees, np.exp(s - logs), 0)
+            w_err = w * np.expm1(off + u * (16 + 4 * (np.abs(s) + np.abs(logs))))
+            slope, slope_err = product("hqf,hsf->hqs", g, v)
+            d, d_err = product("hqf,hqf->hq", g, o)
+            between = slope - d[..., None]
+            z = w * between
+            z_err = w_err * np.abs(between) + (w + w_err) * (slope_err + d_err[..., None] + 2 * u * np.abs(between))
+            results = [product("hqs,hse->hqe", z, k, z_err), product("hqs,hqe->hse", z, q, z_err),
+                       product("hqs,hqf->hsf", w, g, w_err)]
+            return [Value(y * f, np.where(np.isfinite(y), e * f * (1 + 4 * u) + 4 * least(t), 0), either_zero=True)
+                    for (y, e), f in zip(results, (by, by, 1))]
+    return want
+
+
+GRADIENT = ["hqf", "hqe", "hse", "hsf", "hqf"]
+row("sdpa_backward",
+    *(Form("sdpa_backward({0}, {1}, {2}, {3}, {4}, {5}%s)" % more, [*operands, Tensor("hq1", of), *mask],
+           ["hqe", "hse", "hsf"], attention_gradient("causal" in more, bool(mask)), dtypes=dtypes,
+           classes=("small", "zeros"), few=bool(mask), fixed="qsef", sizes={"q": 6, "s": 6} if "causal" in more else {},
+           label=f"sdpa_backward({', '.join(operands)}, {of}{more})")
+      for of, dtypes in (("f32", tuple(t for t in FLOATS if t != "f64")), ("f64", ("f64",)))
+      for operands, more, mask in ((GRADIENT, "", []), (GRADIENT, ", causal=true", []),
+                                   (["hqf", "hqe", "1se", "1sf", "hqf"], ", {6}", [Tensor("qs", "bool")]))))
+
 # ---- copies, collectives
 
 row("set", Form("set({0})", ["ab"], ["ab"], move(lambda e, a: a), classes=ANY, keeps=[(0,)]),

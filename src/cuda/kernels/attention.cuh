@@ -20,21 +20,6 @@
 #define K_BYTES (PANELS(DEPTH) * PANEL(KEYS))
 #define V_BYTES (PANELS(WIDTH) * PANEL(KEYS))
 
-/* Copies rows first … first + rows of a matrix to a tile; those from `end` on are 0. */
-DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 end, int rows, int width,
-                      u32 thread)
-{
-	int pieces = width / 8, all = rows * pieces;
-	from += first * row_stride;
-	LOOP (i, (all + THREADS - 1) / THREADS) {
-		int at = i * THREADS + (int)thread, row = at / pieces, piece = at % pieces;
-		if (all % THREADS && at >= all)
-			continue;
-		int live = first + row < end;
-		copy_piece(to + PIECE(rows, row, piece), from + (live ? row * row_stride : 0) + piece * 8,
-		           live);
-	}
-}
 #define LOAD_K(tile)                                                                                         \
 	load_tile(room_k + (tile) % 2 * K_BYTES, from_k, arg.x11, (i64)(tile)*KEYS, arg.x5, KEYS, DEPTH,     \
 	          thread)
@@ -101,7 +86,7 @@ DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 en
 		LOAD_V((tile) + 1);                                                                          \
 	}                                                                                                    \
 	COPIES_COMMIT;                                                                                       \
-	SCORES(room_q, room_k + ((tile) + 1) % 2 * K_BYTES);                                                 \
+	SCORES(s, room_q, room_k + ((tile) + 1) % 2 * K_BYTES);                                              \
 	VALUES(room_v + (tile) % 2 * V_BYTES);                                                               \
 	PRODUCTS_WAIT(1);                                                                                    \
 	SOFTMAX((tile) + 1, masked)                                                                          \
@@ -155,7 +140,7 @@ KERNEL
 	COPIES_COMMIT;
 	COPIES_WAIT(1);
 	BARRIER;
-	SCORES(room_q, room_k);
+	SCORES(s, room_q, room_k);
 	PRODUCTS_WAIT(0);
 	SOFTMAX(0, whole == 0)
 	EACH_LANE { ROUND_WEIGHTS }

@@ -1,11 +1,11 @@
-/* tensor_cores: products of tiles for attention.cuh, which kernel_attention.c writes after it.
+/* tensor_cores: products of tiles for attention.cuh and attention_gradient.cuh, one of which is written after it.
  *
  * Tiles lie in shared memory, 64 elements of a row at a time: a panel has all rows of a tile, 128 bytes
  * each. The eight pieces of 16 bytes of a row change places with its number, so that no access uses one
  * bank twice.
  *
- *     SCORES(q, k)    s[ROWS][KEYS] = q[ROWS][DEPTH] times the transpose of k[KEYS][DEPTH]
- *     VALUES(v)       o[ROWS][WIDTH] += p[ROWS][KEYS] times v[KEYS][WIDTH]
+ *     SCORES(s, q, k)    s[ROWS][KEYS] = q[ROWS][DEPTH] times the transpose of k[KEYS][DEPTH]
+ *     VALUES(v)          o[ROWS][WIDTH] += p[ROWS][KEYS] times v[KEYS][WIDTH]
  *
  * A warp has 16 rows. Its threads keep s and o as mma.m16n8k16 has its result, and p as it has its first
  * operand:
@@ -15,7 +15,7 @@
  *
  * There are three forms: C for the host; mma.sync; and on sm_90a wgmma, if DEPTH and WIDTH are multiples of
  * 64. wgmma computes until PRODUCTS_WAIT(n): at most n of the products that were started last are not over
- * then. Before it:
+ * then. HOLD(name) follows it for scores of another name than s. Before it:
  *
  *     ELEMENT         the dtype, bf16 or f16; LOAD(x) and STORE(x) convert it from and to f32 */
 
@@ -28,6 +28,7 @@
 #define COPIES_COMMIT
 #define COPIES_WAIT(n)
 #define PRODUCTS_WAIT(n)
+#define HOLD(name)
 #define EACH_LANE for (u32 thread = 0; thread < THREADS; thread++)
 #define ROOM(name, bytes) _Alignas(16) u8 name[bytes]
 
@@ -80,7 +81,7 @@ DEVICE void quads(f32 (*x)[2], int sum)
 				x[first + k][c] = all;
 		}
 }
-#define SCORES(q, k) scores(s_of, q, k)
+#define SCORES(name, q, k) scores(name##_of, q, k)
 #define VALUES(v) values(o_of, p_of, v)
 #define QUADS(name, sum) quads(name##_of, sum)
 #else
@@ -118,7 +119,7 @@ DEVICE void quads(f32 *x, int sum)
 			x[c] = sum ? x[c] + other : fmaxf(x[c], other);
 		}
 }
-#define SCORES(q, k) scores(s_own, shared_at(q), shared_at(k))
+#define SCORES(name, q, k) scores(name##_own, shared_at(q), shared_at(k))
 #define VALUES(v) values(o_own, p_own, shared_at(v))
 #define QUADS(name, sum) quads(name##_own, sum)
 #endif
@@ -138,6 +139,9 @@ DEVICE void quads(f32 *x, int sum)
 		LOOP (i, (n) ? 0 : WIDTH / 2)                                                                \
 			asm volatile("" : "+f"(o_own[i])::"memory");                                         \
 	} while (0)
+#define HOLD(name)                                                                                           \
+	LOOP (i, KEYS / 2)                                                                                   \
+	asm volatile("" : "+f"(name##_own[i])::"memory")
 #define LIST_8(f, i) f(i), f((i) + 1), f((i) + 2), f((i) + 3), f((i) + 4), f((i) + 5), f((i) + 6), f((i) + 7)
 #define LIST_32(f, i) LIST_8(f, i), LIST_8(f, (i) + 8), LIST_8(f, (i) + 16), LIST_8(f, (i) + 24)
 #define RESULT(i) "+f"(d[i])
@@ -205,6 +209,7 @@ DEVICE void values(f32 *o, const u32 *p, u32 v)
 
 #define COPIES_WAIT(n) asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory")
 #define PRODUCTS_WAIT(n)
+#define HOLD(name)
 
 /* Reads four matrices of 8 x 8; each thread gives the address of a row. */
 DEVICE void matrices(u32 *to, u32 at)
@@ -255,3 +260,19 @@ DEVICE void values(f32 *o, const u32 *p, u32 v)
 		}
 }
 #endif
+
+/* Copies rows first … first + rows of a matrix to a tile; those from `end` on are 0. */
+DEVICE void load_tile(u8 *to, const u16 *from, i64 row_stride, i64 first, i64 end, int rows, int width,
+                      u32 thread)
+{
+	int pieces = width / 8, all = rows * pieces;
+	from += first * row_stride;
+	LOOP (i, (all + THREADS - 1) / THREADS) {
+		int at = i * THREADS + (int)thread, row = at / pieces, piece = at % pieces;
+		if (all % THREADS && at >= all)
+			continue;
+		int live = first + row < end;
+		copy_piece(to + PIECE(rows, row, piece), from + (live ? row * row_stride : 0) + piece * 8,
+		           live);
+	}
+}

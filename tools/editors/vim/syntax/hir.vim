@@ -12,12 +12,13 @@ syn keyword hirOperations logical_or logical_not bitwise_and bitwise_or bitwise_
 syn keyword hirOperations bitwise_left_shift bitwise_right_shift neg abs exp log sqrt rsqrt sin cos
 syn keyword hirOperations tanh erf relu gelu gelu_tanh silu sigmoid where cast broadcast reshape
 syn keyword hirOperations permute slice pad cat split topk gather one_hot iota bitcast full sum max
-syn keyword hirOperations min prod mean matmul linear softmax sdpa layernorm rmsnorm set allgather
-syn keyword hirOperations allreduce reduce_scatter broadcast_from reduce gather_to scatter_from
-syn keyword hirOperations all_to_all all_to_allv send_recv collective_permute send recv post
-syn keyword hirOperations share_mem_handles start_coalescing end_coalescing wait get_current_stream
-syn keyword hirOperations set_stream synchronize allocate deallocate shard_by_stream symmetric_view
-syn keyword hirOperations select pack unpack for if unit launch_kernel dispatch combine extern
+syn keyword hirOperations min prod mean matmul linear softmax sdpa sdpa_backward layernorm rmsnorm
+syn keyword hirOperations set allgather allreduce reduce_scatter broadcast_from reduce gather_to
+syn keyword hirOperations scatter_from all_to_all all_to_allv send_recv collective_permute send
+syn keyword hirOperations recv post share_mem_handles start_coalescing end_coalescing wait
+syn keyword hirOperations get_current_stream set_stream synchronize allocate deallocate
+syn keyword hirOperations shard_by_stream symmetric_view select pack unpack for if unit
+syn keyword hirOperations launch_kernel dispatch combine extern
 " end of words
 " words: printed
 syn keyword hirPrinted Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather Scatter
