@@ -6,10 +6,10 @@
     graph STEPS N TIMES      the same as a torch.cuda.CUDAGraph: the time to issue a replay
     layernorm|rmsnorm|softmax|residual ROWS N STEPS TIMES
                              a function of rows of bf16, STEPS times; residual: a layernorm of a sum
+    attention|attention_backward B S A E TIMES
+                             causal attention of bf16 by FlashAttention, forward, or forward and backward
     layer|compiled|memory B S A E TIMES
                              a transformer layer, as layer.hir; by torch.compile; or the most bytes it allocates
-    attention B S A E STEPS TIMES
-                             causal attention of bf16, STEPS times
     decode LAYERS B A E C TIMES
                              a token of each sequence through all layers, as decode.hir, replayed as a torch.cuda.CUDAGraph
     overlap CASE RANKS STEPS SIZE... TIMES
@@ -113,6 +113,21 @@ def rows_of(what):
     return measure
 
 
+def attention_of(what):
+    def measure(b, s, a, e, times):
+        backward = what == "attention_backward"
+        q, k, v = (drawn(b, a, s, e).requires_grad_(backward) for _ in range(3))
+        g = drawn(b, a, s, e)
+
+        def one():
+            o = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return torch.autograd.grad(o, (q, k, v), g) if backward else o
+        flash = torch.nn.attention.SDPBackend.FLASH_ATTENTION
+        with torch.set_grad_enabled(backward), torch.nn.attention.sdpa_kernel(flash):
+            return median(times, one)
+    return measure
+
+
 def layer_of(what):
     def measure(b, s, a, e, times):
         f, h = torch.nn.functional, a * e
@@ -130,15 +145,6 @@ def layer_of(what):
         us = median(times, torch.compile(one) if what == "compiled" else one)
         return torch.cuda.max_memory_allocated() if what == "memory" else us
     return measure
-
-
-def attention(b, s, a, e, steps, times):
-    q, k, v = (drawn(b, a, s, e) for _ in range(3))
-
-    def several():
-        for _ in range(steps):
-            torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-    return median(times, several)
 
 
 def decode(layers, b, a, e, c, times):
@@ -285,9 +291,10 @@ def overlap(case, ranks, steps, *rest):
 
 
 with torch.no_grad():
-    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "attention": attention,
-             "decode": decode, "overlap": overlap,
+    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "decode": decode,
+             "overlap": overlap,
              **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")},
+             **{name: attention_of(name) for name in ("attention", "attention_backward")},
              **{name: layer_of(name) for name in ("layer", "compiled", "memory")}}
     given = [int(word) if word.isdigit() else word for word in sys.argv[2:]]
     print(f"{known[sys.argv[1]](*given):.3f}")
