@@ -447,6 +447,13 @@ again:
 			goto plain_word;
 		NAMED("initial_value", TOK_NAME);
 	}
+	"[...]" { /* a text that is left out */
+		if (!body) {
+			cursor = start + 1;
+			TOKEN(TOK_LBRACKET);
+		}
+		TOKEN(TOK_ELIDED);
+	}
 	"Group" blank+ "ID" blank* ":" {
 		if (!body || !p->brackets)
 			goto plain_word;

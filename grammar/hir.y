@@ -55,7 +55,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	DEALLOCATE "Deallocate"
 	COMM "a communication" OLD_CALL "a stream operation" OLD_GET "GetCurrentStream"
 %token	CONTAINER "%HostIrContainer" FUSION "Inputs:" CONTAINER_CLOSE KERNEL "%kernel" KERNEL_CLOSE SHARE "ShareMemHandles("
-	TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
+	ELIDED "[...]" TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
 	STATEMENT_AGAIN TENSOR_AGAIN MESH_AGAIN /* nodes: src/parse/shape.c, again.c */
@@ -491,6 +491,7 @@ tensor_list:
 body:
   body_block
 | body unit			{ $$ = ast_add(p, $1, $2); }
+| body NAME COLON ELIDED NEWLINE
 | body INDEX_HEADER NEWLINE INDENT index_lines DEDENT
 	{ $$ = ast_add(p, $1, ast_section(p, @2, "Index definitions", $5)); }
 ;

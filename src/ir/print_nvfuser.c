@@ -358,7 +358,13 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 
 /* ---- units */
 
-/* Returns the number of a kernel whose text no listing shows, from the name of its extern: Group7. -1: it has text. */
+static const char *unit_prefix(const struct nvfuser *p, op_id op)
+{
+	return p->m->op.at[op].kind == OP_LAUNCH_KERNEL ? "Group" : "HostUnit";
+}
+
+/* Returns the number of a unit whose text no listing shows, from the name of its extern: Group7 or HostUnit7. -1: it
+ * has text. */
 static int unknown_number(const struct nvfuser *p, op_id op)
 {
 	if (!ir_unit_is_unknown(p->m, op))
@@ -368,14 +374,16 @@ static int unknown_number(const struct nvfuser *p, op_id op)
 	const struct attr *callee = attrs_find(p->m, p->m->op.at[kernel].attrs, "callee");
 	const char *name = callee ? names_text(p->m->names, callee->u.name) : "";
 	char *end;
-	if (l->n != 1 || strncmp(name, "Group", 5) != 0 || name[5] < '0' || name[5] > '9' ||
-	    strlen(name) > 13)
+	const char *prefix = unit_prefix(p, op);
+	size_t n = strlen(prefix);
+	if (l->n != 1 || strncmp(name, prefix, n) != 0 || name[n] < '0' || name[n] > '9' ||
+	    strlen(name) > n + 8)
 		return -1;
-	long number = strtol(name + 5, &end, 10);
+	long number = strtol(name + n, &end, 10);
 	return *end ? -1 : (int)number;
 }
 
-/* Returns true if the unit has a text. A kernel without one may have the number of one with text, if both are in
+/* Returns true if the unit has a text. A unit without one may have the number of one with text, if both are in
  * the program: then it has the text of its extern. */
 static bool has_text(const struct nvfuser *p, op_id op)
 {
@@ -383,7 +391,7 @@ static bool has_text(const struct nvfuser *p, op_id op)
 		return true;
 	for (uint32_t i = 0; i < p->order.unit.n; i++) {
 		op_id other = p->order.unit.at[i];
-		if (p->m->op.at[other].kind == OP_LAUNCH_KERNEL && unknown_number(p, other) < 0)
+		if (p->m->op.at[other].kind == p->m->op.at[op].kind && unknown_number(p, other) < 0)
 			return true;
 	}
 	return false;
@@ -446,9 +454,8 @@ static void put_unit_lists(struct nvfuser *p, const char *title, const value_id 
 static void put_unit_text(struct nvfuser *p, op_id op)
 {
 	struct ir_unit_operands x;
-	bool launch = p->m->op.at[op].kind == OP_LAUNCH_KERNEL;
 	ir_unit_operands_find(p->m, op, &x);
-	buf_printf(p->out, "\n%s%u: Inputs={", launch ? "Group" : "HostUnit", unit_number(p, op));
+	buf_printf(p->out, "\n%s%u: Inputs={", unit_prefix(p, op), unit_number(p, op));
 	put_tensors(p, x.in.at, x.in.n, ", ");
 	buf_puts(p->out, "} -> Outputs={");
 	put_tensors(p, x.out.at, x.out.n, ", ");

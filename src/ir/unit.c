@@ -12,6 +12,7 @@
 #include "ir/unit.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
+#include "ir/infer_rule.h"
 
 op_id ir_unit_of(const struct module *m, op_id op)
 {
@@ -65,7 +66,7 @@ bool ir_unit_same_shape(const struct module *m, value_id a, value_id b)
 {
 	const struct domain *x = value_domain(m, a), *y = value_domain(m, b);
 	for (unsigned i = 0; i < x->rank && i < y->rank; i++)
-		if (x->axis[i].extent != y->axis[i].extent)
+		if (!rule_extents_agree(m, x->axis[i].extent, y->axis[i].extent))
 			return false;
 	return x->rank == y->rank;
 }
@@ -115,8 +116,7 @@ static bool reads_reduction(const struct module *m, op_id op)
 
 bool ir_unit_is_unknown(const struct module *m, op_id unit)
 {
-	op_id first =
-	    unit && m->op.at[unit].kind == OP_LAUNCH_KERNEL ? m->region.at[m->op.at[unit].region].first : 0;
+	op_id first = unit && op_is_unit(m, unit) ? m->region.at[m->op.at[unit].region].first : 0;
 	return first && m->op.at[first].kind == OP_EXTERN && !m->op.at[first].next;
 }
 

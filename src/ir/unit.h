@@ -29,7 +29,7 @@ void ir_unit_operands_find(const struct module *m, op_id unit, struct ir_unit_op
 /* Sets the layout of values made in a unit without a stated layout: that of a value of the same shape
  * that the unit uses. */
 void ir_unit_settle(struct module *m, op_id unit);
-/* Returns true if a unit is a kernel of a listing that does not show its text: a launch_kernel of one extern. */
+/* Returns true if the listing does not show the text of a unit: it holds one extern. */
 bool ir_unit_is_unknown(const struct module *m, op_id unit);
 /* Returns the first statement that breaks a rule of units, with the rule; 0 if there is none. */
 op_id ir_unit_fault(const struct module *m, op_id unit, const char **rule);

@@ -10,7 +10,8 @@
  * A unit's tensors are visible only in it; the container may have another T1. Its inputs and outputs stand
  * for the tensors that it is posted with. A unit that is posted twice becomes two units.
  *
- * nvFuser does not print the text of a kernel: `LaunchKernel( Group ID: 0, … )` without it holds an extern. */
+ * nvFuser does not print the text of a kernel: `LaunchKernel( Group ID: 0, … )` without it holds an extern. So does a
+ * PostOnStream if the listing shows no text of a HostUnit. */
 #include "parse/nvfuser.h"
 #include <stdio.h>
 #include <string.h>
@@ -75,6 +76,15 @@ static struct nv_unit *find_unit(struct nv_reader *r, const char *name)
 		if (!strcmp(ast_text(a, r->unit.at[i].node), name))
 			return &r->unit.at[i];
 	return NULL;
+}
+
+/* Returns true if the listing has the text of a HostUnit. */
+static bool shows_units(struct nv_reader *r)
+{
+	for (uint32_t i = 0; i < r->unit.n; i++)
+		if (strncmp(ast_text(r->s->a, r->unit.at[i].node), "Group", 5) != 0)
+			return true;
+	return false;
 }
 
 static unsigned count_children(struct nv_reader *r, ast_id list)
@@ -178,18 +188,18 @@ static void refuse_unit(struct nv_reader *r, ast_id call, const char *name)
 	          *name ? name : "HostUnit0");
 }
 
-/* Makes launch_kernel { out <- extern "Group0"(in) } of a kernel whose text is not printed. */
-static void launch_unknown(struct nv_reader *r, ast_id call, const char *name, const value_id *in, unsigned n,
-                           const value_id *out, unsigned m)
+/* Makes launch_kernel { out <- extern "Group0"(in) } of a kernel whose text is not printed, or a unit likewise. */
+static void post_unknown(struct nv_reader *r, ast_id call, enum op_kind kind, const char *name,
+                         const value_id *in, unsigned n, const value_id *out, unsigned m)
 {
 	struct sema *s = r->s;
 	uint32_t at = ast_at(s->a, call)->at;
 	struct ir_use *use = mem_zalloc(sizeof *use * (n + m + 1));
 	for (unsigned k = 0; k < n + m; k++)
 		use[k] = k < n ? (struct ir_use){ROLE_READ, in[k]} : (struct ir_use){ROLE_WRITE, out[k - n]};
-	op_id launch = ir_op_new(s->m, OP_LAUNCH_KERNEL, at, NULL, 0);
-	nv_append(r, launch);
-	region_id g = ir_region_new(s->m, launch);
+	op_id unit = ir_op_new(s->m, kind, at, NULL, 0);
+	nv_append(r, unit);
+	region_id g = ir_region_new(s->m, unit);
 	op_id kernel = ir_op_new(s->m, OP_EXTERN, at, use, n + m);
 	struct attr callee = {.key = names_intern_z(s->m->names, "callee"),
 	                      .kind = ATTR_STRING,
@@ -203,7 +213,7 @@ static void post_named_unit(struct nv_reader *r, ast_id call, enum op_kind kind,
 {
 	ast_id in = nv_key(r, call, "inputs"), out = nv_key(r, call, "outputs");
 	struct nv_unit *u = find_unit(r, name);
-	bool unknown = !u && kind == OP_LAUNCH_KERNEL && *name;
+	bool unknown = !u && *name && (kind == OP_LAUNCH_KERNEL || !shows_units(r));
 	if (!u && !unknown)
 		refuse_unit(r, call, name);
 	if ((!u && !unknown) || sema_too_deep(r->s, call))
@@ -223,7 +233,7 @@ static void post_named_unit(struct nv_reader *r, ast_id call, enum op_kind kind,
 	if (read && u)
 		read_unit(r, call, u, value, value + n, kind);
 	else if (read)
-		launch_unknown(r, call, name, value, n, value + n, m);
+		post_unknown(r, call, kind, name, value, n, value + n, m);
 	free(value);
 }
 
