@@ -86,7 +86,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
 	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel fusion_list unit_list
+	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel fusion_list unit_list unit_entry
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -515,8 +515,13 @@ fusion_list:
 | INDENT unit_list DEDENT	{ $$ = $2; }
 ;
 unit_list:
-  tensor NEWLINE		{ $$ = ast_list(p, AST_LIST, @$, $1); }
-| unit_list tensor NEWLINE	{ $$ = ast_add(p, $1, $2); }
+  unit_entry NEWLINE		{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| unit_list unit_entry NEWLINE	{ $$ = ast_add(p, $1, $2); }
+| unit_list NAME COMMA NAME NEWLINE /* a scalar: i4, int64_t */
+;
+unit_entry:
+  tensor
+| tensor COMMA NAME		{ $$ = ast_tensor_of(p, $1, @3, $3); } /* an old print has the dtype here */
 ;
 kernel:
   body_statements

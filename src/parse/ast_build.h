@@ -177,6 +177,8 @@ void ast_finish(struct parser *p, ast_id file);
 
 /* ---- the nvFuser surface (ast_nvfuser.c) */
 ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head, ast_id ids, ast_id devices);
+/* Gives a tensor that is printed without a dtype one. */
+ast_id ast_tensor_of(struct parser *p, ast_id tensor, struct parse_span at, uint32_t dtype);
 /* head: the span of `iS8`; close: the span of `}rf`. */
 ast_id ast_iterdomain(struct parser *p, struct parse_span at, struct parse_span head, ast_id extent,
                       ast_id expanded, struct parse_span close);

@@ -36,6 +36,17 @@ ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head
 	return ast_make(p, AST_TENSOR, at, name, ids, devices, memory_name, dtype_name);
 }
 
+ast_id ast_tensor_of(struct parser *p, ast_id tensor, struct parse_span at, uint32_t dtype)
+{
+	ast_id memory = ast_child(p->ast, tensor, 2);
+	if (get_nvfuser_node(p, tensor)->kind == AST_TENSOR &&
+	    get_nvfuser_node(p, ast_child(p->ast, tensor, 3))->kind != AST_NAME) {
+		ast_id leaf = ast_leaf(p, AST_NAME, at, dtype);
+		get_nvfuser_node(p, memory)->next = leaf;
+	}
+	return tensor;
+}
+
 const unsigned char *ast_axis_number(const unsigned char *c)
 {
 	while (*c != '.' && !lex_is_digit(*c))

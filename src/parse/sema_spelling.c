@@ -212,6 +212,11 @@ static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
 	    "fmax, inf for fmin");
 }
 
+static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
+{
+	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
+}
+
 static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
 	static const char *const name[][2] = {{"add", "sum"}, {"mul", "prod"}, {"fmax", "max"},
@@ -225,7 +230,7 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	if (k == 6)
 		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
 		                 "the op= of a reduction is add, mul, fmax or fmin");
-	if (all && !nv_is_name(r, all, "false"))
+	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
 	if (!read_initial_value(r, call, name[k][1]) ||
@@ -257,11 +262,6 @@ static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis,
 	add_key(r, call, "axis", add_int(r, call, axis));
 	add_key(r, call, key, x);
 	add_key(r, call, other, y);
-}
-
-static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
-{
-	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
 }
 
 static bool read_pad(struct nv_reader *r, ast_id call, ast_id widths)

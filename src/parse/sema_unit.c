@@ -12,6 +12,8 @@
  *
  * nvFuser does not print the text of a kernel: `LaunchKernel( Group ID: 0, … )` without it holds an extern. So does a
  * PostOnStream if the listing shows no text of a HostUnit. */
+#include "ir/edit.h"
+#include "ir/unit.h"
 #include "parse/nvfuser.h"
 #include <stdio.h>
 #include <string.h>
@@ -151,6 +153,14 @@ static void stand_for(struct nv_reader *r, ast_id list, const value_id *v)
 	}
 }
 
+/* Puts the statements of a unit in its place: nvFuser makes several kernels of it. */
+static void dissolve_unit(struct module *m, op_id unit)
+{
+	region_each (m, op, m->op.at[unit].region)
+		ir_move_before(m, unit, op);
+	ir_remove(m, unit);
+}
+
 /* Reads the unit's statements, with the call's operands in place of its inputs and outputs. */
 static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const value_id *in,
                       const value_id *out, enum op_kind kind)
@@ -176,7 +186,12 @@ static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const
 		if (r->tensor.at[u->first + k].name < s->tensor_of.n)
 			s->tensor_of.at[r->tensor.at[u->first + k].name] = outer[k];
 	free(outer);
-	if (diag_error_count(s->d) == before)
+	if (diag_error_count(s->d) > before)
+		return;
+	const char *rule;
+	if (!r->has_facts && ir_unit_fault(s->m, op, &rule))
+		dissolve_unit(s->m, op);
+	else
 		sema_check_unit(s, op);
 }
 
