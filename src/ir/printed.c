@@ -21,9 +21,11 @@ static int next_id(const struct printed_tensor *t, unsigned i)
 	return -1;
 }
 
-/* Returns how ids i and k, which follow each other in number, are read. */
-static enum printed_pair read_pair(const struct module *m, const struct printed_tensor *t, unsigned i,
-                                   unsigned k)
+/* ---- halves or axes of their own */
+
+/* Returns how ids i and k, which follow each other in number, are read if only numbers below them count. */
+static enum printed_pair read_alone(const struct module *m, const struct printed_tensor *t, unsigned i,
+                                    unsigned k)
 {
 	expr_id outer = t->id[i].axis.extent;
 	const struct expr *inner = &m->expr.at[t->id[k].axis.extent];
@@ -32,6 +34,101 @@ static enum printed_pair read_pair(const struct module *m, const struct printed_
 	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
 		return PRINTED_OWN;
 	return printed_numbers_pair(t->by_number, t->id[i].number);
+}
+
+/* A reading of a tensor: by id, its outer half, -1: none; and the ids that are outer halves. */
+struct reading {
+	int outer_of[IR_MAX_AXES];
+	bool is_outer[IR_MAX_AXES];
+};
+
+static void add_pair(struct reading *r, unsigned outer, int inner)
+{
+	if (inner < 0 || r->outer_of[inner] >= 0)
+		return;
+	r->outer_of[inner] = (int)outer;
+	r->is_outer[outer] = true;
+}
+
+static void begin_reading(const struct printed_tensor *t, struct reading *r)
+{
+	for (unsigned i = 0; i < t->id_n; i++) {
+		r->outer_of[i] = -1;
+		r->is_outer[i] = false;
+	}
+}
+
+/* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
+ * that are no halves go back to where their numbers put them. */
+static void order_ids(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
+{
+	unsigned front = 0, n = 0;
+	while (t->by_number && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
+		front++;
+	bool put[IR_MAX_AXES] = {false};
+	for (unsigned i = front; i <= t->id_n; i++) {
+		for (unsigned k = 0; k < front; k++)
+			if (!put[k] &&
+			    (i == t->id_n || (t->id[k].number < t->id[i].number && !r->is_outer[k]))) {
+				put[k] = true;
+				order[n++] = (uint8_t)k;
+			}
+		if (i < t->id_n)
+			order[n++] = (uint8_t)i;
+	}
+}
+
+/* Returns true if a reading gives the logical axes numbers in a row, as nvFuser does when it makes a tensor. A split
+ * axis has a number that stands nowhere and is smaller than those of its halves. */
+static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
+{
+	uint8_t order[IR_MAX_AXES];
+	int32_t at = 0, base = INT32_MIN;
+	order_ids(t, r, order);
+	for (unsigned i = 0; i < t->id_n; i++)
+		if (!r->is_outer[order[i]]) {
+			if (r->outer_of[order[i]] < 0 && base == INT32_MIN)
+				base = t->id[order[i]].number - at;
+			at++;
+		}
+	at = base;
+	for (unsigned i = 0; i < t->id_n && base != INT32_MIN; i++) {
+		unsigned k = order[i];
+		if (r->is_outer[k])
+			continue;
+		if (r->outer_of[k] < 0 ? t->id[k].number != at
+		                       : at < 0 || at >= t->id[r->outer_of[k]].number ||
+		                             printed_numbers_has(t->by_number, at))
+			return false;
+		at++;
+	}
+	return true;
+}
+
+/* Returns how the pairs of a tensor are read that can be either: as halves, if then the logical axes have numbers in a
+ * row, and else have not; or the other way round. */
+static enum printed_pair read_row(const struct module *m, const struct printed_tensor *t)
+{
+	struct reading halves, own;
+	begin_reading(t, &halves);
+	begin_reading(t, &own);
+	for (unsigned i = 0; i < t->id_n; i++) {
+		int k = next_id(t, i);
+		enum printed_pair pair = k < 0 ? PRINTED_OWN : read_alone(m, t, i, (unsigned)k);
+		if (pair != PRINTED_OWN)
+			add_pair(&halves, i, k);
+		if (pair == PRINTED_HALVES)
+			add_pair(&own, i, k);
+	}
+	bool as_halves = is_in_a_row(t, &halves), as_own = is_in_a_row(t, &own);
+	return as_halves == as_own ? PRINTED_UNDECIDED : as_own ? PRINTED_OWN : PRINTED_HALVES;
+}
+
+static enum printed_pair read_pair(const struct module *m, const struct printed_tensor *t, unsigned i,
+                                   unsigned k)
+{
+	enum printed_pair pair = read_alone(m, t, i, k);
+	return pair == PRINTED_UNDECIDED ? read_row(m, t) : pair;
 }
 
 /* Returns the id that is the inner half of id i, or -1. */
@@ -56,53 +153,25 @@ int printed_undecided(const struct module *m, const struct printed_tensor *t, un
 	return -1;
 }
 
-/* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
- * that are no halves go back to where their numbers put them. */
-static void order_ids(const struct printed_tensor *t, const bool *is_outer, uint8_t *order)
+static void read_ids(const struct module *m, const struct printed_tensor *t, struct reading *r)
 {
-	unsigned front = 0, n = 0;
-	while (t->by_number && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
-		front++;
-	bool put[IR_MAX_AXES] = {false};
-	for (unsigned i = front; i <= t->id_n; i++) {
-		for (unsigned k = 0; k < front; k++)
-			if (!put[k] &&
-			    (i == t->id_n || (t->id[k].number < t->id[i].number && !is_outer[k]))) {
-				put[k] = true;
-				order[n++] = (uint8_t)k;
-			}
-		if (i < t->id_n)
-			order[n++] = (uint8_t)i;
-	}
+	begin_reading(t, r);
+	for (unsigned i = 0; i < t->id_n; i++)
+		add_pair(r, i, inner_half(m, t, i));
 }
 
-/* Finds, by id: its outer half, -1: none; and the ids that are outer halves. */
-static void pair_ids(const struct module *m, const struct printed_tensor *t, int *outer_of, bool *is_outer)
-{
-	for (unsigned i = 0; i < t->id_n; i++) {
-		outer_of[i] = -1;
-		is_outer[i] = false;
-	}
-	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = inner_half(m, t, i);
-		if (k >= 0 && outer_of[k] < 0) {
-			outer_of[k] = (int)i;
-			is_outer[i] = true;
-		}
-	}
-}
+/* ---- the domain */
 
 unsigned printed_reduced(const struct module *m, const struct printed_tensor *t, uint8_t *axis)
 {
-	int outer_of[IR_MAX_AXES];
-	bool is_outer[IR_MAX_AXES];
+	struct reading r;
 	uint8_t order[IR_MAX_AXES], at = 0;
 	unsigned n = 0;
-	pair_ids(m, t, outer_of, is_outer);
-	order_ids(t, is_outer, order);
+	read_ids(m, t, &r);
+	order_ids(t, &r, order);
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct axis *x = &t->id[order[i]].axis;
-		if (is_outer[order[i]] || x->kind == AXIS_PARTIAL)
+		if (r.is_outer[order[i]] || x->kind == AXIS_PARTIAL)
 			continue;
 		if (x->kind == AXIS_REDUCE)
 			axis[n++] = at;
@@ -141,23 +210,22 @@ static const char *parallelize_axis(struct module *m, struct domain_builder *b, 
 domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why)
 {
 	struct domain_builder b;
-	int outer_of[IR_MAX_AXES]; /* by id: the id of its outer half; -1: it is no inner half */
+	struct reading r;
 	uint8_t axis[IR_MAX_AXES]; /* by id: the axis of the domain */
 	uint8_t order[IR_MAX_AXES];
-	bool is_outer[IR_MAX_AXES];
 	domain_begin(&b);
-	pair_ids(m, t, outer_of, is_outer);
-	order_ids(t, is_outer, order);
+	read_ids(m, t, &r);
+	order_ids(t, &r, order);
 	static const uint8_t group[] = {[AXIS_ITER] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
 	for (unsigned g = 0; g < 3; g++)
 		for (unsigned at = 0; at < t->id_n; at++) {
 			unsigned i = order[at];
 			const struct axis *x = &t->id[i].axis;
-			if (group[x->kind] != g || is_outer[i])
+			if (group[x->kind] != g || r.is_outer[i])
 				continue;
-			expr_id extent = outer_of[i] < 0
+			expr_id extent = r.outer_of[i] < 0
 			                     ? x->extent
-			                     : split_extent(m, t->id[outer_of[i]].axis.extent, x->extent);
+			                     : split_extent(m, t->id[r.outer_of[i]].axis.extent, x->extent);
 			int a = extent ? domain_add_axis(&b, (enum axis_kind)x->kind, extent) : -1;
 			*why = extent ? "it has more than 16 logical axes" : "an extent overflows 64 bits";
 			if (a < 0)
@@ -168,13 +236,13 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 		}
 	for (unsigned l = 0; l < b.logical_n; l++)
 		for (unsigned i = 0; i < t->id_n; i++) {
-			if (is_outer[i] || axis[i] != l || outer_of[i] < 0)
+			if (r.is_outer[i] || axis[i] != l || r.outer_of[i] < 0)
 				continue;
-			*why = domain_split(m, &b, find_loop_position(&b, l), t->id[outer_of[i]].axis.extent,
-			                    false);
+			*why = domain_split(m, &b, find_loop_position(&b, l),
+			                    t->id[r.outer_of[i]].axis.extent, false);
 			if (*why)
 				return 0;
-			axis[outer_of[i]] = (uint8_t)(b.axis_n - 2);
+			axis[r.outer_of[i]] = (uint8_t)(b.axis_n - 2);
 			axis[i] = (uint8_t)(b.axis_n - 1);
 			*why = "the halves of a split have other extents";
 			if (b.axis[axis[i]].extent != t->id[i].axis.extent)

@@ -28,7 +28,8 @@ void printed_numbers_sort(struct printed_numbers *n)
 	n->used.n = kept;
 }
 
-enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number)
+/* Returns how many of the numbers are smaller. */
+static uint32_t count_below(const struct printed_numbers *n, int32_t number)
 {
 	uint32_t low = 0, high = n->used.n;
 	while (low < high) {
@@ -38,7 +39,18 @@ enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t 
 		else
 			high = mid;
 	}
-	return low == (uint32_t)number ? PRINTED_OWN : PRINTED_UNDECIDED;
+	return low;
+}
+
+enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number)
+{
+	return count_below(n, number) == (uint32_t)number ? PRINTED_OWN : PRINTED_UNDECIDED;
+}
+
+bool printed_numbers_has(const struct printed_numbers *n, int32_t number)
+{
+	uint32_t at = count_below(n, number);
+	return at < n->used.n && n->used.at[at] == number;
 }
 
 void printed_numbers_free(struct printed_numbers *n)

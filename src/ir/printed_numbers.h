@@ -4,7 +4,8 @@
  *     T0_g_float[ideviceIdx.x4{8}, iS5{16}]       0 to 3 stand nowhere: perhaps halves of one axis of 128
  *
  * One counter gives all axes their numbers, and a split takes its parent out of sight. So a parallel axis
- * numbered n and a plain axis n+1 can be halves only if a smaller number stands nowhere in the listing. */
+ * numbered n and a plain axis n+1 can be halves only if a smaller number stands nowhere in the listing. The logical
+ * axes of a new tensor have numbers in a row, which decides most of the others (printed.c). */
 #ifndef HIRC_IR_PRINTED_NUMBERS_H
 #define HIRC_IR_PRINTED_NUMBERS_H
 #include "base/vec.h"
@@ -23,6 +24,8 @@ void printed_numbers_add(struct printed_numbers *n, int32_t number);
 void printed_numbers_sort(struct printed_numbers *n);
 /* Returns how an axis with this number and the next one are read; never PRINTED_HALVES. */
 enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number);
+/* Returns true if an axis of the listing has the number. */
+bool printed_numbers_has(const struct printed_numbers *n, int32_t number);
 void printed_numbers_free(struct printed_numbers *n);
 
 #endif
