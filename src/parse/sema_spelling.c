@@ -12,6 +12,7 @@
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota()
  *     reciprocal(T0…)                             1.0 / T0…
+ *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
@@ -329,6 +330,63 @@ static void read_cat(struct nv_reader *r, ast_id call)
 		}
 }
 
+/* Returns the extent of a tensor of one axis, or 0. */
+static ast_id single_extent(struct nv_reader *r, ast_id operand)
+{
+	struct ast *a = r->s->a;
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(a, operand)->name) : NULL;
+	ast_id found = 0;
+	if (!t || ir_domain(r->s->m, r->s->m->type.at[t->type].domain)->rank != 1)
+		return 0;
+	ast_each (a, id, ast_child(a, shape_tensor(a, t->node), 0)) {
+		if (*ast_text(a, id) == 'r')
+			continue;
+		if (found)
+			return 0; /* halves of a split */
+		ast_id extent = ast_at(a, id)->first, more = ast_at(a, extent)->next;
+		found = nv_is(r, more, AST_KEY) ? ast_at(a, more)->first : extent;
+	}
+	return found;
+}
+
+/* Returns a node like another, in no list. */
+static ast_id copy_node(struct nv_reader *r, ast_id of)
+{
+	ast_id id = add_node(r, AST_INT, of, NULL);
+	r->s->a->nodes.at[id] = *ast_at(r->s->a, of);
+	r->s->a->nodes.at[id].next = 0;
+	return id;
+}
+
+/* Makes reshape(T0…, [n, 1]), or [1, n], of an operand. */
+static ast_id add_matrix(struct nv_reader *r, ast_id operand, ast_id extent, bool column)
+{
+	ast_id call = add_node(r, AST_CALL, operand, "reshape"), shape = add_node(r, AST_LIST, operand, NULL);
+	append(r, call, copy_node(r, operand));
+	for (unsigned i = 0; i < 2; i++) {
+		ast_id axis = add_node(r, AST_AXIS, operand, NULL);
+		append(r, axis, column == (i == 0) ? copy_node(r, extent) : add_int(r, operand, 1));
+		append(r, shape, axis);
+	}
+	append(r, call, shape);
+	return call;
+}
+
+/* Makes reshape(matmul(…)) of a matmul with operands of one axis. */
+static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second)
+{
+	ast_id row = single_extent(r, first), column = single_extent(r, second);
+	if (!row && !column)
+		return;
+	ast_id inner = add_node(r, AST_CALL, call, "matmul");
+	append(r, inner, row ? add_matrix(r, first, row, false) : copy_node(r, first));
+	append(r, inner, column ? add_matrix(r, second, column, true) : copy_node(r, second));
+	r->s->a->nodes.at[call].first = 0;
+	append(r, call, inner);
+	rename_call(r, call, "reshape");
+}
+
 /* Reads iota(8, 0, 1, int64_t). */
 static bool read_iota(struct nv_reader *r, ast_id call, ast_id length)
 {
@@ -377,6 +435,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return read_slice(r, expr, second);
 	} else if (!strcmp(name, "cat")) {
 		read_cat(r, expr);
+	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
+		read_matmul(r, expr, first, second);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
 		return read_iota(r, expr, first);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
