@@ -8,6 +8,7 @@
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "ir/print_terms.h"
 #include "ir/printed.h"
 #include "ir/spelling.h"
 #include "ir/unit.h"
@@ -133,9 +134,9 @@ static void put_communication(struct nvfuser *p, op_id op)
 	}
 	put_scalars(p, op);
 	buf_puts(p->out, "input=");
-	nvfuser_tensor(p, print_order_operand(p->m, &p->order, op_read(p->m, op, 0)));
+	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_read(p->m, op, 0)));
 	buf_puts(p->out, ", output=");
-	nvfuser_tensor(p, print_order_operand(p->m, &p->order, op_result(p->m, op, 0)));
+	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_result(p->m, op, 0)));
 	buf_puts(p->out, ", ");
 	put_backend(p, op);
 }
@@ -185,10 +186,10 @@ static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
 {
 	bool linear = p->m->op.at[op].kind == OP_LINEAR;
 	buf_printf(p->out, "= %s(", op_info[p->m->op.at[op].kind].nvfuser);
-	nvfuser_tensor(p, op_read(p->m, op, 0));
+	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_read(p->m, op, 0)));
 	buf_puts(p->out, ",\n");
 	buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP + 10);
-	nvfuser_tensor(p, op_read(p->m, op, 1));
+	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_read(p->m, op, 1)));
 	if (op_role_count(p->m, op, ROLE_READ) == 3) {
 		buf_pad(p->out, ' ', (level + 1) * NVFUSER_STEP);
 		buf_puts(p->out, ",\n          ");
@@ -255,7 +256,13 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 {
 	const struct op *o = &p->m->op.at[op];
 	if (op_role_count(p->m, op, ROLE_DEF) + op_role_count(p->m, op, ROLE_WRITE)) {
+		op_id product = print_term_product(p->m, &p->order, op);
 		nvfuser_results(p, op);
+		if (product) {
+			nvfuser_next_line(p, level);
+			put_contraction(p, product, level);
+			return;
+		}
 		if (nvfuser_is_on_one_line(p, op))
 			buf_putc(p->out, ' ');
 		else

@@ -2,7 +2,7 @@
  * after the container use the lists made here. */
 #include "ir/print_order.h"
 #include "ir/expr.h"
-#include "ir/infer.h"
+#include "ir/print_terms.h"
 #include "ir/unit.h"
 #include <string.h>
 
@@ -104,72 +104,6 @@ static void walk_unit(struct walk *w, op_id op)
 	vec_push(&w->out->unit, op);
 }
 
-/* Returns true if a statement is the sum that the reader of the next statement makes. */
-static bool is_term(struct module *m, op_id op)
-{
-	const struct op *o = &m->op.at[op];
-	op_id next = o->next;
-	if (o->kind != OP_SUM || !o->def_n || !next || !(op_traits(m, next) & TRAIT_REDUCES) ||
-	    !(m->op.at[next].flags & OP_ASYNC) || op_read(m, next, 0) != op_result(m, op, 0))
-		return false;
-	value_id from = op_read(m, op, 0), v = op_result(m, op, 0), to = op_result(m, next, 0);
-	int64_t axis = infer_device_axis(m, m->value.at[from].type);
-	return axis >= 0 && op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
-	       !m->value.at[v].name && to && value_domain(m, to)->rank == value_domain(m, v)->rank &&
-	       m->value.at[v].type == infer_reduce_axes(m, op, infer_device_terms(m, m->value.at[from].type));
-}
-
-/* Returns true if a select is the view of the root's block that the reader of the statement after the next makes. */
-static bool is_root_block(struct module *m, op_id op)
-{
-	const struct op *o = &m->op.at[op];
-	op_id sum = o->next, reduce = sum ? m->op.at[sum].next : 0;
-	if (o->kind != OP_SELECT || !o->def_n || !reduce || m->op.at[reduce].kind != OP_REDUCE ||
-	    !is_term(m, sum))
-		return false;
-	value_id from = op_read(m, op, 0), v = op_result(m, op, 0);
-	int64_t index, axis = infer_device_axis(m, m->value.at[from].type);
-	return axis >= 0 && op_write(m, reduce, 0) == v && !m->value.at[v].name &&
-	       op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
-	       op_attr_int(m, sum, "axis", -1) == axis &&
-	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
-	       m->value.at[v].type == infer_select(m, m->value.at[from].type, (unsigned)axis);
-}
-
-/* Returns true if a statement defines a value that is not printed. */
-static bool makes_term(const struct module *m, const struct print_order *o, op_id op)
-{
-	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
-	return (kind == OP_SUM || kind == OP_SELECT) && m->op.at[op].def_n && o->term[op_result(m, op, 0)];
-}
-
-/* Finds the sums that are not printed: those that one statement uses. */
-static void find_terms(struct module *m, struct print_order *o)
-{
-	uint32_t *uses = NULL;
-	for (op_id op = 1; op < m->op.n; op++)
-		if (m->op.at[op].parent && !(m->op.at[op].flags & OP_DEAD) &&
-		    (is_term(m, op) || is_root_block(m, op))) {
-			uses = uses ? uses : mem_zalloc(sizeof *uses * m->value.n);
-			o->term[op_result(m, op, 0)] = 1;
-		}
-	for (op_id op = 1; op < m->op.n && uses; op++) {
-		if (!m->op.at[op].parent || m->op.at[op].flags & OP_DEAD)
-			continue;
-		for (unsigned i = 0; i < m->op.at[op].operand_n; i++) {
-			const struct operand *p = ir_operand(m, op, i);
-			if ((p->role == ROLE_READ || p->role == ROLE_WRITE) && ++uses[p->id] > 1)
-				o->term[p->id] = 0;
-		}
-	}
-	free(uses);
-}
-
-value_id print_order_operand(const struct module *m, const struct print_order *o, value_id v)
-{
-	return o->term[v] ? op_read(m, m->value.at[v].def, 0) : v;
-}
-
 /* Finds the stream axis that a statement of a region selects by the loop's index. */
 static bool find_selected(struct module *m, region_id region, index_id index, expr_id extent, value_id *v,
                           unsigned *axis)
@@ -224,12 +158,32 @@ bool print_order_loop_axis(struct module *m, op_id loop, value_id *v, unsigned *
 	return false;
 }
 
+static void walk_attrs(struct walk *w, op_id op)
+{
+	const struct attrs *l = &w->m->attrs.at[w->m->op.at[op].attrs];
+	for (uint32_t i = 0; i < l->n; i++) {
+		if (l->at[i].kind == ATTR_EXPR)
+			walk_expr(w, l->at[i].u.expr);
+		for (uint32_t k = 0; l->at[i].kind == ATTR_EXPRS && k < l->at[i].n; k++)
+			walk_expr(w, l->at[i].u.exprs[k]);
+	}
+}
+
+static void walk_operand(struct walk *w, op_id op, value_id v)
+{
+	op_id product = print_term_product(w->m, w->out, op);
+	walk_value(w, print_term_operand(w->m, w->out, v));
+	if (product)
+		walk_value(w, print_term_operand(w->m, w->out, op_read(w->m, product, 1)));
+}
+
 static void walk_op(struct walk *w, op_id op)
 {
 	struct module *m = w->m;
 	const struct op *o = &m->op.at[op];
-	if (makes_term(m, w->out, op)) {
+	if (print_term_is_made(m, w->out, op)) {
 		vec_push(&w->term, op_result(m, op, 0));
+		walk_attrs(w, op);
 		return;
 	}
 	if (o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
@@ -251,7 +205,7 @@ static void walk_op(struct walk *w, op_id op)
 			if (is_result != (results_first == (pass == 0)))
 				continue;
 			if (p->role <= ROLE_FREE)
-				walk_value(w, print_order_operand(m, w->out, p->id));
+				walk_operand(w, is_result ? 0 : op, p->id);
 			else if (p->role == ROLE_SCALAR)
 				walk_expr(w, m->scalar.at[p->id].expr);
 			else if (p->role == ROLE_HANDLE)
@@ -265,13 +219,7 @@ static void walk_op(struct walk *w, op_id op)
 		if (from && axis >= 0 && axis < value_domain(m, from)->rank)
 			w->out->selected[from] |= (uint64_t)1 << axis;
 	}
-	const struct attrs *l = &m->attrs.at[o->attrs];
-	for (uint32_t i = 0; i < l->n; i++) {
-		if (l->at[i].kind == ATTR_EXPR)
-			walk_expr(w, l->at[i].u.expr);
-		for (uint32_t k = 0; l->at[i].kind == ATTR_EXPRS && k < l->at[i].n; k++)
-			walk_expr(w, l->at[i].u.exprs[k]);
-	}
+	walk_attrs(w, op);
 	if (op_is_unit(m, op)) {
 		walk_unit(w, op);
 		return;
@@ -292,7 +240,7 @@ void print_order_make(struct module *m, struct print_order *out)
 	out->selected = mem_zalloc(sizeof *out->selected * m->value.n);
 	out->term = mem_zalloc(m->value.n);
 	out->posts = mem_zalloc(m->op.n);
-	find_terms(m, out);
+	print_terms_find(m, out);
 	out->flags = mem_zalloc(m->op.n);
 	struct walk w = {
 	    .m = m,
@@ -360,7 +308,7 @@ static bool names_the_ones_before(const struct module *m, const struct print_ord
 
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op)
 {
-	if (makes_term(m, o, op))
+	if (print_term_is_made(m, o, op))
 		return true;
 	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
 		return false;

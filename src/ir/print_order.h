@@ -40,9 +40,7 @@ enum {
 void print_order_make(struct module *m, struct print_order *out);
 void print_order_free(struct print_order *o);
 
-/* Returns the value that is printed for an operand: see `term`. */
-value_id print_order_operand(const struct module *m, const struct print_order *o, value_id v);
-/* Returns true if a statement is not printed: the sum of a term, or a send or receive that is printed only
+/* Returns true if a statement is not printed: it makes a term, or is a send or receive that is printed only
  * where another statement announces or posts it. Parsing then puts the statement back to its place. */
 bool print_order_elides(const struct module *m, const struct print_order *o, op_id op);
 /* Returns true if a loop's kind differs from the kind that its body implies. The body of a stream loop

@@ -555,7 +555,8 @@ void nvfuser_sections(struct nvfuser *p)
 	}
 	for (uint32_t i = 0; i < p->order.value.n; i++) {
 		value_id v = p->order.value.at[i];
-		put_tensor_attrs(&l, v, input[v], inout[v]);
+		if (!p->order.term[v])
+			put_tensor_attrs(&l, v, input[v], inout[v]);
 	}
 	free(input);
 	free(inout);

@@ -17,6 +17,7 @@
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print_nvfuser.h"
+#include "ir/print_terms.h"
 #include "ir/printed.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,43 +144,36 @@ static bool put_reduction(struct nvfuser *p, op_id op)
 	return true;
 }
 
-/* Returns the axis of an operation that has exactly the two other attributes, or -1. */
-static int64_t axis_of(const struct nvfuser *p, op_id op, const char *one, const char *other)
+/* Returns the pad or slice along an axis: the statement, or one inside it; 0: none. */
+static op_id step_of(const struct nvfuser *p, op_id op, int64_t axis)
 {
-	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
-	const struct attr *axis = op_attr(p->m, op, "axis"), *a = op_attr(p->m, op, one),
-	                  *b = op_attr(p->m, op, other);
-	if (l->n != 3 || !axis || axis->kind != ATTR_INT || !a || !b)
-		return -1;
-	if ((a->kind != ATTR_INT && a->kind != ATTR_EXPR) || (b->kind != ATTR_INT && b->kind != ATTR_EXPR))
-		return -1;
-	return axis->u.i;
-}
-
-static bool is_int(const struct attr *a, int64_t value)
-{
-	return a->kind == ATTR_INT && a->u.i == value;
+	while (op_attr_int(p->m, op, "axis", -1) != axis) {
+		value_id from = op_read(p->m, op, 0);
+		if (!p->order.term[from])
+			return 0;
+		op = p->m->value.at[from].def;
+	}
+	return op;
 }
 
 static bool put_pad(struct nvfuser *p, op_id op)
 {
-	int64_t axis = axis_of(p, op, "before", "after");
-	value_id from = op_read(p->m, op, 0);
-	const struct attr *before = op_attr(p->m, op, "before"), *after = op_attr(p->m, op, "after");
-	if (axis < 0 || (is_int(before, 0) && is_int(after, 0)))
+	if (!print_term_is_plain(p->m, op))
 		return false;
+	value_id from = print_term_operand(p->m, &p->order, op_read(p->m, op, 0));
 	buf_puts(p->out, "pad( ");
 	nvfuser_tensor(p, from);
 	buf_puts(p->out, ", {");
 	for (int64_t i = 0; i < value_domain(p->m, from)->rank; i++) {
+		op_id step = step_of(p, op, i);
 		buf_puts(p->out, i ? ", " : "");
-		if (i != axis) {
+		if (!step) {
 			buf_puts(p->out, "0, 0");
 			continue;
 		}
-		nvfuser_attr_value(p, before);
+		nvfuser_attr_value(p, op_attr(p->m, step, "before"));
 		buf_puts(p->out, ", ");
-		nvfuser_attr_value(p, after);
+		nvfuser_attr_value(p, op_attr(p->m, step, "after"));
 	}
 	buf_puts(p->out, "} )");
 	return true;
@@ -187,30 +181,23 @@ static bool put_pad(struct nvfuser *p, op_id op)
 
 static bool put_slice(struct nvfuser *p, op_id op)
 {
-	int64_t axis = axis_of(p, op, "start", "stop"), end;
-	value_id from = op_read(p->m, op, 0);
-	const struct attr *start = op_attr(p->m, op, "start"), *stop = op_attr(p->m, op, "stop");
-	if (axis < 0)
+	if (!print_term_is_plain(p->m, op))
 		return false;
+	value_id from = print_term_operand(p->m, &p->order, op_read(p->m, op, 0));
 	const struct domain *d = value_domain(p->m, from);
-	expr_id extent = d->axis[axis].extent;
-	bool to_end = stop->kind == ATTR_EXPR
-	                  ? expr_canon(p->m, stop->u.expr) == extent
-	                  : stop->u.i < 0 || (expr_is_const(p->m, extent, &end) && stop->u.i == end);
-	if ((is_int(start, 0) && to_end) || (start->kind == ATTR_INT && start->u.i < 0) || is_int(stop, -1))
-		return false;
 	buf_puts(p->out, "slice( ");
 	nvfuser_tensor(p, from);
 	buf_puts(p->out, ", {");
 	for (int64_t i = 0; i < d->rank; i++) {
+		op_id step = step_of(p, op, i);
 		buf_puts(p->out, " {");
-		if (i == axis)
-			nvfuser_attr_value(p, start);
+		if (step)
+			nvfuser_attr_value(p, op_attr(p->m, step, "start"));
 		else
 			buf_putc(p->out, '0');
 		buf_puts(p->out, ", ");
-		if (i == axis)
-			nvfuser_attr_value(p, stop);
+		if (step)
+			nvfuser_attr_value(p, op_attr(p->m, step, "stop"));
 		else
 			expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
 		buf_puts(p->out, ", 1}");
