@@ -89,6 +89,9 @@ const char *sugar_expand(struct module *m, const struct sugar *s, mesh_id mesh, 
 /* Finds the sugar that expands to a domain's transforms and loop order; allocation is ignored. Returns
  * false if there is none. */
 bool sugar_from_domain(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
+/* Finds the domain that has the transforms and loop order of placements, and the same memory on each
+ * rank. Returns false if there is none, if the domain is that one, or if it has loops. */
+bool sugar_in_order(struct module *m, domain_id d, mesh_id mesh, domain_id *out);
 /* Finds placements that cut a tensor into the same slices, in the same order, as a domain with inner
  * splits or merges. Returns false if there are none. */
 bool sugar_equivalent(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);

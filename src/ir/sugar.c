@@ -158,16 +158,79 @@ bool sugar_from_domain(struct module *m, domain_id id, mesh_id mesh, struct suga
 	       (!d.loop_n || !memcmp(d.loop, e->loop, d.loop_n));
 }
 
+/* ---- the same transforms in another order */
+
+static bool is_loop(const struct axis *a)
+{
+	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
+}
+
+/* Finds for axis a of d, and for the axes made of it, those of e that are made alike from axis b. */
+static bool map_axis(const struct domain *d, const struct domain *e, unsigned a, unsigned b, uint8_t *map)
+{
+	const struct xform *x = domain_consumer(d, a), *y = domain_consumer(e, b);
+	map[a] = (uint8_t)b;
+	if (memcmp(&d->axis[a], &e->axis[b], sizeof *d->axis) || !x != !y)
+		return false;
+	if (!x)
+		return !is_loop(&d->axis[a]);
+	return x->kind == XFORM_SPLIT_OUTER && y->kind == XFORM_SPLIT_OUTER && x->factor == y->factor &&
+	       map_axis(d, e, x->out[0], y->out[0], map) && map_axis(d, e, x->out[1], y->out[1], map);
+}
+
+/* Returns true if two orders in memory differ only in the places of mesh axes, of which each rank has
+ * one element, and the first is contiguous. */
+static bool same_memory(const struct domain *d, const struct domain *e, const uint8_t *map)
+{
+	unsigned i = 0, j = 0;
+	for (unsigned k = 0; k < d->alloc_n; k++)
+		if (!d->contiguous[k])
+			return false;
+	for (;;) {
+		while (i < d->alloc_n && d->axis[d->alloc[i]].place == PLACE_MESH)
+			i++;
+		while (j < e->alloc_n && e->axis[e->alloc[j]].place == PLACE_MESH)
+			j++;
+		if (i == d->alloc_n || j == e->alloc_n)
+			return i == d->alloc_n && j == e->alloc_n;
+		if (map[d->alloc[i++]] != e->alloc[j++])
+			return false;
+	}
+}
+
+bool sugar_in_order(struct module *m, domain_id id, mesh_id mesh, domain_id *out)
+{
+	struct sugar s;
+	domain_id ordered;
+	unsigned offending;
+	uint8_t map[IR_MAX_AXES];
+	sugar_extents(m, id, &s);
+	for (unsigned i = 0; i < s.axis_n; i++)
+		if (!read_axis(&m->domain.at[id], i, &s.axis[i]))
+			return false;
+	if (!mesh || sugar_expand(m, &s, mesh, false, &ordered, &offending))
+		return false;
+	const struct domain *d = &m->domain.at[id], *e = &m->domain.at[ordered];
+	for (unsigned i = 0; i < d->logical_n; i++)
+		if (!map_axis(d, e, i, i, map))
+			return false;
+	struct domain_builder b;
+	domain_edit(&b, e);
+	if (!same_memory(d, e, map)) {
+		b.alloc_n = d->alloc_n;
+		for (unsigned k = 0; k < d->alloc_n; k++)
+			b.alloc[k] = map[d->alloc[k]];
+		memcpy(b.contiguous, d->contiguous, d->alloc_n);
+	}
+	*out = domain_finish(m, &b);
+	return *out != id;
+}
+
 /* ---- axes that placements can make as well */
 
 static bool is_leaf(const struct domain *d, unsigned axis)
 {
 	return !domain_consumer(d, axis);
-}
-
-static bool is_loop(const struct axis *a)
-{
-	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
 /* Reads an inner split without remainder as blocks, each as long as the inner axis. */

@@ -446,6 +446,7 @@ bool pass_decompose_reshardings(struct module *m, struct pass_context *cx)
 {
 	struct rewrite_reduce reduce;
 	bool ok = true, sums_end = !decompose_has_transfers(m);
+	loop_axes_order(m);
 	loop_axes_place(m, cx);
 	rewrite_reduce_begin(m, &reduce);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))

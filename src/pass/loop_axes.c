@@ -5,7 +5,12 @@
  *     schedule Y { merge 1; split 1 outer 8;             →
  *                  parallelize 1 stream }
  *
- * The slices and their order remain the same. A tensor without equivalent placements is not changed. */
+ * The slices and their order remain the same. A tensor without equivalent placements is not changed.
+ *
+ *     X: f32[4, 8]                                            X: f32[4, 8@x]
+ *     schedule X { split 1 outer 2; parallelize 1 x }    →
+ *
+ * Without loops the order of the loop axes means nothing, so it becomes that of placements. */
 #include "pass/loop_axes.h"
 #include "ir/domain.h"
 #include "pass/place.h"
@@ -53,5 +58,19 @@ void loop_axes_place(struct module *m, struct pass_context *cx)
 		pass_remark(cx, m, m->value.at[v].at, "the loop of %s: the same slices as placements",
 		            name.at);
 		buf_free(&name);
+	}
+}
+
+void loop_axes_order(struct module *m)
+{
+	for (value_id v = 1; v < m->value.n; v++) {
+		const struct type old = *value_type(m, v);
+		op_id def = m->value.at[v].def;
+		bool viewed = def && op_traits(m, def) & TRAIT_VIEW;
+		domain_id d;
+		for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+			viewed |= (op_traits(m, m->operand.at[u].op) & TRAIT_VIEW) != 0;
+		if (!viewed && sugar_in_order(m, old.domain, old.mesh, &d))
+			m->value.at[v].type = type_with_domain(m, m->value.at[v].type, d);
 	}
 }

@@ -8,5 +8,8 @@ bool loop_axes_any(const struct domain *d);
 /* Changes the layouts of all values whose loop axes are no placements to equivalent placements, which
  * make the same slices. */
 void loop_axes_place(struct module *m, struct pass_context *cx);
+/* Gives tensors without loops the loop order of placements; memory and blocks stay. Types of views, and
+ * of tensors with views, are left alone, as each follows from the other. */
+void loop_axes_order(struct module *m);
 
 #endif

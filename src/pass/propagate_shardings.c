@@ -12,7 +12,8 @@
  * preference. linear: the weight, the bias, then the input. matmul: the second, then the first. Other
  * operations: the most spread first. A pure collective without a type gets its operand's, without the
  * axes that it gathers or reduces. Axes with placements are never changed, and layouts stated in the
- * source neither. Axes that are summed or needed whole pass no placements on.
+ * source neither, but for the order of loop axes (loop_axes_order). Axes that are summed or needed whole
+ * pass no placements on.
  *
  * requires nothing establishes sharded: no value has an open layout keeps statements and stated types,
  * and so the meaning */
@@ -21,6 +22,7 @@
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/pack.h"
+#include "pass/loop_axes.h"
 #include "pass/pass.h"
 #include "pass/place.h"
 #include "pass/rewrite.h"
@@ -232,6 +234,7 @@ bool pass_propagate_shardings(struct module *m, struct pass_context *cx)
 	struct rewrite_reduce reduce;
 	VEC(op_id) all = {0};
 	bool open = false, changed = true, ok = true;
+	loop_axes_order(m);
 	for (value_id v = 1; v < m->value.n; v++)
 		open |= is_open(m, v);
 	if (!open)
