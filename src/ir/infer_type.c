@@ -116,6 +116,15 @@ static bool check_integers(struct module *m, struct diag *d, const struct infer_
 	return true;
 }
 
+/* Reports an operation whose dtype no operand gives. Returns false. */
+static bool report_untyped(struct diag *d, const struct infer_draft *f)
+{
+	diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs a result type", op_info[f->kind].hir);
+	diag_note(d, DIAG_NOWHERE, "write `Y: %s[…] = %s(…)`", f->kind == OP_IOTA ? "i64" : "f32",
+	          op_info[f->kind].hir);
+	return false;
+}
+
 static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_draft *f,
                            struct infer_result *r)
 {
@@ -129,12 +138,8 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	if (!check_integers(m, d, f, stated))
 		return false;
 	if (f->kind == OP_CAST || f->kind == OP_BITCAST || f->kind == OP_FULL || !first) {
-		if (!stated) {
-			diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs a result type",
-			           op_info[f->kind].hir);
-			diag_note(d, DIAG_NOWHERE, "write `Y: f32[…] = %s(…)`", op_info[f->kind].hir);
-			return false;
-		}
+		if (!stated)
+			return report_untyped(d, f);
 		r->dtype = op_info[f->kind].traits & TRAIT_BOOL ? DTYPE_BOOL : stated->dtype;
 		if (f->kind == OP_BITCAST)
 			return rule_bitcast(m, d, f);
@@ -482,8 +487,9 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 	case OP_BROADCAST:
 		return rule_shape_attr(m, d, f, r);
 	case OP_IOTA:
-		if (f->stated)
-			r->dtype = m->type.at[f->stated].dtype;
+		if (!f->stated)
+			return report_untyped(d, f);
+		r->dtype = m->type.at[f->stated].dtype;
 		return rule_shape_attr(m, d, f, r);
 	case OP_PERMUTE:
 		return rule_permute(m, d, f, r);
