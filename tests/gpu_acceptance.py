@@ -70,9 +70,8 @@ def one_rank_and_checks():
     for name in ("layernorm", "rmsnorm", "softmax", "residual"):
         expect(f"{name} needs PyTorch", rows[f"{name} of 64×128, bf16"][6] == "not run: no no-such-python", out)
     for row in ("attention, b=2, s=16, 2 heads of 16, bf16", "attention and its gradients, b=2, s=16, 2 heads of 16, bf16",
-                "layer, b=2, s=16, 2 heads of 16, bf16", "memory of the layer, b=2, s=16"):
-        expect(f"{row} needs PyTorch", rows[row][1] and rows[row][6] == "not run: no no-such-python", out)
-    for row in ("decoding, 2 layers, b=2, 16 keys, 2 heads of 16, bf16",):
+                "layer, b=2, s=16, 2 heads of 16, bf16", "memory of the layer, b=2, s=16",
+                "decoding, 2 layers, b=2, 16 keys, 2 heads of 16, bf16"):
         expect(f"{row} needs PyTorch", rows[row][1] and rows[row][6] == "not run: no no-such-python", out)
     for row in ("matmul 128×128×128, bf16", "pointwise chain, 1 MiB"):
         expect(f"{row} has figures", float(rows[row][4]) > 0 and rows[row][6] in ("yes", "no"), out)

@@ -291,8 +291,7 @@ def overlap(case, ranks, steps, *rest):
 
 
 with torch.no_grad():
-    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "decode": decode,
-             "overlap": overlap,
+    known = {"matmul": matmul, "linear": linear, "eager": eager, "graph": graph, "decode": decode, "overlap": overlap,
              **{name: rows_of(name) for name in ("layernorm", "rmsnorm", "softmax", "residual")},
              **{name: attention_of(name) for name in ("attention", "attention_backward")},
              **{name: layer_of(name) for name in ("layer", "compiled", "memory")}}
