@@ -172,6 +172,8 @@ void sched_combine(struct scheduler *s, bool all)
 	struct choices gather = {0}, scatter = {0};
 	struct pair pair[SHARES + 1][SPREADS + 1];
 	struct plan plan = s->best.plan;
+	if (!plan_may_try(s))
+		return;
 	list_choices(s, all, &gather, &scatter);
 	for (unsigned f = 0; f < (all ? COUNT(factors) : 1); f++) {
 		find_pairs(s, &gather, &scatter, factors[f], pair);

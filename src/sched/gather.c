@@ -4,7 +4,7 @@
  * A state is (free, late): the time when the lane is free, and the delay of the host against a run
  * without any waiting. A comm that ends at `free` and is needed at `needed` makes late at least free -
  * needed. Of the states after the same comms, one that is no better than another in both numbers is
- * dropped. At most MOST_STATES are kept, or MOST_OPEN until all are known. A state also knows which results
+ * dropped. At most effort.states are kept, or MOST_OPEN until all are known. A state also knows which results
  * are in memory; states are not compared by that. */
 #include "sched/gather.h"
 #include "base/vec.h"
@@ -13,12 +13,17 @@
 #include <string.h>
 
 enum {
-	MOST_STATES = 12,
 	MOST_OPEN = 48,
 	PARTS = 16,
-	EACH = 64, /* above so many members, a bucket grows by 1 / COARSE of them at a time */
-	COARSE = 16,
+	MANY = 4000, /* small comms; of more, fewer states and sizes of buckets are tried */
 };
+
+struct effort {
+	uint32_t states; /* most states that are kept after a comm */
+	uint32_t each;   /* above so many members, not all sizes of buckets are tried */
+};
+
+static const struct effort efforts[] = {{12, 64}, {4, 8}};
 
 struct state {
 	int64_t free, late;
@@ -46,6 +51,7 @@ struct gather {
 	const struct sched_problem *p;
 	const struct sched_source *source;
 	const struct sched_gather_options *o;
+	struct effort effort;
 	uint32_t *small, small_n; /* indices of source; small[small_n] is the end of source */
 	struct stage *stage;      /* by small comm, and the end */
 	struct open *open;        /* likewise, while states are still added */
@@ -151,16 +157,15 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s)
 		thin(open);
 }
 
-/* Closes a stage: keeps at most MOST_STATES of its open states, evenly. */
+/* Closes a stage: keeps some of its open states, evenly. */
 static void close_stage(struct gather *g, uint32_t k)
 {
 	const struct open *open = &g->open[k];
-	uint32_t n = open->n;
+	uint32_t n = open->n, most = g->effort.states;
 	g->stage[k].first = g->state.n;
-	g->stage[k].n = n < MOST_STATES ? n : MOST_STATES;
+	g->stage[k].n = n < most ? n : most;
 	for (uint32_t i = 0; i < g->stage[k].n; i++)
-		vec_push(&g->state,
-		         open->at[n <= MOST_STATES ? i : (uint64_t)i * (n - 1) / (MOST_STATES - 1)]);
+		vec_push(&g->state, open->at[n <= most ? i : (uint64_t)i * (n - 1) / (most - 1)]);
 	vec_free(&g->open[k]);
 	g->open[k] = (struct open){0};
 }
@@ -275,6 +280,17 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 	return s.late;
 }
 
+/* Returns the next number of members that is tried: a multiple of a 16th, or for many comms a 4th more. */
+static uint32_t next_size(const struct gather *g, uint32_t members)
+{
+	uint32_t part = members / 16, next = part ? members - members % part + part : 0;
+	if (members < g->effort.each)
+		return members + 1;
+	if (g->small_n > MANY)
+		return members + members / 4;
+	return next < 16 * (part + 1) ? next : 16 * (part + 1);
+}
+
 /* Adds the states of all buckets that begin with small comm k. Drops states that are later than g->most.
  * The bucket stops growing when all its states are later than that, even minus the launches that may
  * still be saved. */
@@ -286,9 +302,11 @@ static void extend_stage(struct gather *g, uint32_t k)
 	for (uint32_t i = 1; i < t->n; i++)
 		held = g->state.at[t->first + i].held < held ? g->state.at[t->first + i].held : held;
 	struct bucket b = no_members(k, held);
+	uint32_t next = 1; /* members with which the bucket is tried */
 	while (worth && grow_bucket(g, &b)) {
-		if (b.members > EACH && b.members % (b.members / COARSE) && k + b.members < g->small_n)
+		if (b.members < next && k + b.members < g->small_n)
 			continue;
+		next = next_size(g, b.members);
 		struct effect e = effect_of(g, &b);
 		worth = false;
 		for (uint32_t i = 0; i < t->n; i++) {
@@ -337,6 +355,7 @@ static void open_gather(struct gather *g, const struct sched_source *source, uin
 			add_row(start, &(struct row){time, time - source[i].needed});
 	}
 	g->small[g->small_n] = n;
+	g->effort = efforts[g->small_n > MANY];
 	g->bytes = mem_alloc(sizeof *g->bytes * ((size_t)n + 1));
 	g->room = mem_alloc(sizeof *g->room * ((size_t)n + 1));
 	g->between = mem_alloc(sizeof *g->between * ((size_t)g->small_n + 1));

@@ -21,6 +21,11 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 
 enum { MOST_LISTED = 10000000 }; /* nodes in all list schedules; a large problem gets fewer plans */
 
+bool plan_may_try(const struct scheduler *s)
+{
+	return s->plans <= MOST_LISTED / (s->p->n + 1);
+}
+
 /* Keeps the trial among the starts if it is one of the shortest. There is one start for the same buckets. */
 static void offer_start(struct scheduler *s, struct trial *t)
 {
@@ -275,8 +280,8 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
 	t->bucket_n = bucket_n;
 	t->hash = hash_buckets(s, made->bucket);
-	bool made_order = s->plans <= MOST_LISTED / (s->p->n + 1) && is_new(s, plan, t->hash) &&
-	                  least_with(s, made->bucket, bucket_n) < below;
+	bool made_order =
+	    plan_may_try(s) && is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below;
 	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;
 	bool better = alike && list_alike(s, plan, alike);
 	if (made_order && !alike && sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b)) {

@@ -95,6 +95,8 @@ struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
 /* Takes a trial with its order. Frees it, unless it is the best or one of the starts. */
 bool plan_offer(struct scheduler *s, struct trial *t);
+/* Returns true if the problem is not too large for one more plan. */
+bool plan_may_try(const struct scheduler *s);
 /* Tries a plan. Returns true if it is the best so far. */
 bool plan_try(struct scheduler *s, const struct plan *plan);
 
