@@ -111,15 +111,16 @@ static void set_times(struct window *w, uint32_t e, uint32_t same)
 		clocks_at(w, e, &c);
 	for (; e < w->event_n; e++) {
 		uint32_t k = w->event[e], x = w->order[k], comm = p->node[x].comm;
-		if (e >= same && !changed && is_as_before(w, e, &c))
-			return;
+		bool before = e >= same && !changed && is_as_before(w, e, &c);
 		w->now[e] = c.now;
 		memcpy(w->lane + (size_t)e * p->lane_n, c.lane, sizeof *c.lane * p->lane_n);
+		if (before) /* the lanes of a later event were in use, or free before this one */
+			return;
 		int64_t stall = 0;
 		if (p->node[x].kind == SCHED_COMM) {
-			int64_t before = w->over[x];
+			int64_t over = w->over[x];
 			start_comm(p, x, &c, w->over);
-			changed += shift_comm(w, x, w->over[x] != before);
+			changed += shift_comm(w, x, w->over[x] != over);
 		} else {
 			stall = w->over[comm] > c.now ? w->over[comm] - c.now : 0;
 			changed -= w->shifted[comm] == w->shifting;
