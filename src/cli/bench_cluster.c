@@ -2,6 +2,7 @@
 #include "cli/bench_cluster.h"
 #include "base/file.h"
 #include "base/pointwise.h"
+#include "cli/bench_contention.h"
 #include "rt/environment.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -107,7 +108,9 @@ static void add_probe(struct bench_cluster *o, struct bench_probe p)
 	for (unsigned k = 0; k < p.programs; k++) {
 		struct buf text = {0};
 		buf_puts(&text, "mesh m(x = np)\nprogram measured on m {\n");
-		if (p.beside)
+		if (p.traced)
+			bench_contention_put(&text, &p, k);
+		else if (p.beside)
 			put_beside(&text, &p, k);
 		else if (p.far)
 			put_far(&text, &p, k == 1);
@@ -201,6 +204,26 @@ static void add_grids(struct bench_cluster *o)
 	}
 }
 
+/* Adds probes for the contention of allreduces or, with `beside_matmul`, also of each collective. */
+static void add_beside(struct bench_cluster *o)
+{
+	struct bench_probe p = {.beside = true,
+	                        .m = o->quick ? 32
+	                             : o->gpu ? 2048
+	                                      : 256,
+	                        .n = o->quick ? 1 << 10
+	                             : o->gpu ? 1 << 24
+	                                      : 1 << 18};
+	enum collective kind[COLLECTIVE_COUNT];
+	unsigned kinds = o->beside_matmul ? bench_contention_kinds(kind) : 0;
+	add_probe(o, p);
+	p.traced = true;
+	for (unsigned k = 0; k < kinds; k++) {
+		p.collective = kind[k];
+		add_probe(o, p);
+	}
+}
+
 /* Adds all probes. Sizes of f32 range from those that fit in a cache to those that fit in none, in smaller
  * steps where the caches fill up. Dtypes without a grid get products of a few sizes, limited by the time they
  * take. */
@@ -212,13 +235,7 @@ static void add_probes(struct bench_cluster *o)
 	enum { CACHE_LEAST = 1 << 16, CACHE_MOST = 1 << 22 };
 	int64_t most = o->quick ? 1 << 14 : 1 << 24;
 	add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = 1});
-	add_probe(o, (struct bench_probe){.beside = true,
-	                                  .m = o->quick ? 32
-	                                       : o->gpu ? 2048
-	                                                : 256,
-	                                  .n = o->quick ? 1 << 10
-	                                       : o->gpu ? 1 << 24
-	                                                : 1 << 18});
+	add_beside(o);
 	for (int64_t n = 64; n <= most; n *= n >= CACHE_LEAST && n < CACHE_MOST ? 2 : 4)
 		add_probe(o, (struct bench_probe){.dtype = DTYPE_F32, .n = n});
 	add_functions(o);

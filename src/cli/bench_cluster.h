@@ -3,6 +3,7 @@
  *     bench_cluster.c            the command; the programs to measure
  *     bench_cluster_rank.c       the work of a rank: statements, then collectives
  *     bench_cluster_results.c    the measured times, from rank 0 to the command
+ *     bench_contention.c         how products and collectives beside them slow each other
  *     bench_plausible.c          detects impossible figures and loaded machines
  *     bench_cluster_file.c       the cluster file
  *
@@ -36,6 +37,8 @@ struct bench_probe {
 	int64_t m, n, k;
 	bool in_grid; /* a product of its dtype's grid; they come in the order of the grid */
 	bool beside;  /* contention: the result is per mille of the time of each alone */
+	bool traced;  /* contention of `collective`, see bench_contention.h; `beside` is set, too */
+	enum collective collective;
 	int64_t far; /* number of products with operands and results of their own; 0: another kind of probe */
 	int64_t count[2]; /* number of statements in the two programs; the first has fewer */
 	unsigned programs;
@@ -53,6 +56,7 @@ struct bench_cluster {
 	struct bench_collectives collectives; /* least, most, dtype, …; kinds and teams are empty */
 	const char *output;                   /* the file; `-`: standard output */
 	bool quick;
+	bool beside_matmul; /* measures the contention of each collective */
 	bool gpu;           /* uses sizes that keep a GPU busy */
 	bool network_alone; /* measures only the times that depend on the transport */
 	struct bench_extents extents;
@@ -73,6 +77,7 @@ struct bench_team_points {
 struct bench_measured {
 	char transport[16], model[96]; /* model: of the device; "": not known */
 	double *probe; /* by probe: ns of a statement or of `far` operands; contention in per mille; owned */
+	struct cluster_contention contention[COLLECTIVE_COUNT]; /* of traced probes; else 0 */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
 	int64_t memory; /* bytes of rank 0's device */

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "cli/bench_cluster.h"
 #include "cli/output.h"
+#include "sched/contention.h"
 #include <errno.h>
 #include <string.h>
 
@@ -59,12 +60,12 @@ static void make_grids(struct cluster *c, const struct bench_cluster *o, const i
 	}
 }
 
-/* Sets the contention of a transport. */
+/* Sets the contention of a transport; with one rank nothing is sent. */
 static void make_contention(const struct bench_cluster *o, const struct bench_measured *x,
                             struct cluster_network *out)
 {
 	for (uint32_t k = 0; k < o->probe.n; k++)
-		if (o->probe.at[k].beside)
+		if (o->probe.at[k].beside && !o->probe.at[k].traced)
 			out->compute_per_mille = out->comm_per_mille = per_mille(x->probe[k], x->ranks);
 }
 
@@ -153,6 +154,8 @@ static struct cluster_network make_network(struct arena *a, const struct bench_c
 {
 	struct cluster_network n = {.transport = x->transport};
 	make_contention(o, x, &n);
+	if (x->ranks > 1)
+		memcpy(n.contention, x->contention, sizeof n.contention);
 	make_links(a, x, &n);
 	make_tables(a, x, &n);
 	return n;
@@ -178,6 +181,15 @@ static bool write_cluster(const char *path, const struct buf *text, const struct
 	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
 	           (long long)c->launch, (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
 	           c->network.table_n);
+	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
+		const struct cluster_contention *x = &c->network.contention[k];
+		if (x->compute)
+			buf_printf(&note,
+			           "%s: beside %s a product takes %.3f times as long, and %s beside it %.3f "
+			           "times\n",
+			           path, collective_key((enum collective)k), (double)x->compute / SCHED_ALONE,
+			           collective_key((enum collective)k), (double)x->comm / SCHED_ALONE);
+	}
 	bool ok = output_write(&note);
 	buf_free(&note);
 	return ok;

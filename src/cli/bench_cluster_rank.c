@@ -1,6 +1,8 @@
 /* bench_cluster_rank: the measurements of a rank. */
 #include "cli/bench_cluster.h"
+#include "cli/bench_contention.h"
 #include "exec/exec_device.h"
+#include "sched/contention.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +14,8 @@ enum {
 	GRID_SAMPLES = 5,
 	QUICK_SAMPLES = 3,
 	FACTOR = 4,
-	REPAIRS = 16 /* most repetitions of impossible figures */
+	EVENTS = 4096, /* of a traced program, in all of its runs */
+	REPAIRS = 16   /* most repetitions of impossible figures */
 };
 #define LONG_NS 500000        /* a statement this long makes the constant time of a program negligible */
 #define PASS_NS 45000000000   /* a second pass follows only if the first one took less */
@@ -23,6 +26,7 @@ enum {
 struct subject {
 	struct plan *p;
 	struct exec *e;
+	struct trace *trace; /* of traced probes; else NULL */
 };
 
 static enum status run_once(struct rt_job *job, struct subject *s, bool one_clock, double *ns)
@@ -95,10 +99,70 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 	return status;
 }
 
-/* Collective. Measures a probe; *out becomes the mean over the ranks. */
-static enum status time_probe(struct rt_job *job, const struct bench_cluster *o, struct bench_probe *p,
-                              double *out)
+/* Measures contention on this rank, from the medians of the times of each program. */
+static enum status trace_subjects(struct rt_job *job, struct subject *s, int64_t samples,
+                                  struct cluster_contention *out)
 {
+	enum { KINDS = sizeof(struct bench_traced) / sizeof(double) };
+	struct bench_traced median[BENCH_PROGRAMS],
+	    *of = mem_zalloc(sizeof *of * (size_t)samples * BENCH_PROGRAMS);
+	double ns, *x = mem_alloc(sizeof *x * (size_t)samples);
+	bool one_clock = false;
+	enum status status = bench_same_host(job, &one_clock);
+	for (int64_t i = -1; i < samples && status == STATUS_OK; i++) /* the first one warms up */
+		for (unsigned k = 0; k < BENCH_PROGRAMS && status == STATUS_OK; k++) {
+			uint64_t from = s[k].trace->n;
+			status = run_once(job, &s[k], one_clock, &ns);
+			of[k * samples + (i < 0 ? 0 : i)] = bench_traced_of(s[k].trace, from);
+		}
+	for (unsigned k = 0; k < BENCH_PROGRAMS; k++)
+		for (unsigned what = 0; what < KINDS; what++) {
+			for (int64_t i = 0; i < samples; i++)
+				x[i] = ((const double *)&of[k * samples + i])[what];
+			((double *)&median[k])[what] = bench_statistics(x, samples).median;
+		}
+	*out = bench_contention_of(median);
+	free(of);
+	free(x);
+	return status;
+}
+
+/* Collective. Measures a traced probe; the mean over the ranks counts, and the lesser of several passes. */
+static enum status time_contention(struct rt_job *job, const struct bench_probe *p, struct subject *s,
+                                   int64_t samples, struct bench_measured *out)
+{
+	struct cluster_contention mine = {0}, mean = {0}, *old = &out->contention[p->collective],
+	                          *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = trace_subjects(job, s, samples, &mine);
+	if (status == STATUS_OK)
+		status = rt_job_allgather(job, "the contention", &mine, sizeof mine, all);
+	for (int k = 0; k < job->size; k++) {
+		mean.compute += all[k].compute / job->size;
+		mean.comm += all[k].comm / job->size;
+	}
+	mean.compute = mean.compute < SCHED_ALONE ? SCHED_ALONE : mean.compute;
+	mean.comm = mean.comm < SCHED_ALONE ? SCHED_ALONE : mean.comm;
+	if (!old->compute || mean.compute + mean.comm < old->compute + old->comm)
+		*old = mean;
+	free(all);
+	return status;
+}
+
+static enum status start_trace(struct rt_job *job, struct subject *s)
+{
+	s->trace = trace_new(EVENTS);
+	if (s->trace)
+		return exec_trace(s->e, &s->trace->tracer);
+	rt_job_error(job, "--beside-matmul: no memory for %d events", EVENTS);
+	return rt_job_fail(job, STATUS_DIAGNOSTICS);
+}
+
+/* Collective. Measures a probe; *out becomes the mean over the ranks. Contention of a traced probe goes to
+ * `measured`. */
+static enum status time_probe(struct rt_job *job, const struct bench_cluster *o, struct bench_probe *p,
+                              struct bench_measured *measured, double *out)
+{
+	int64_t samples = o->quick ? QUICK_SAMPLES : p->in_grid ? GRID_SAMPLES : SAMPLES;
 	const struct exec_options options = rank_options_exec(&o->collectives.b->ranks, NULL);
 	struct subject s[BENCH_PROGRAMS] = {0};
 	double mine = 0, *all = mem_zalloc(sizeof *all * (size_t)job->size);
@@ -109,13 +173,13 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 			status = exec_open(job, s[k].p, p->run[k].labels, &options, &s[k].e);
 		if (status == STATUS_OK)
 			status = run_fill(job, &p->run[k], s[k].p, s[k].e, false);
+		if (status == STATUS_OK && p->traced)
+			status = start_trace(job, &s[k]);
 	}
-	if (status == STATUS_OK)
-		status = time_subjects(job, p, s,
-		                       o->quick     ? QUICK_SAMPLES
-		                       : p->in_grid ? GRID_SAMPLES
-		                                    : SAMPLES,
-		                       &mine);
+	if (status == STATUS_OK && p->traced)
+		status = time_contention(job, p, s, samples, measured);
+	else if (status == STATUS_OK)
+		status = time_subjects(job, p, s, samples, &mine);
 	if (status == STATUS_OK)
 		status = rt_job_allgather(job, "a time", &mine, sizeof mine, all);
 	*out = 0;
@@ -124,6 +188,7 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 	for (unsigned k = 0; k < p->programs; k++) {
 		exec_close(s[k].e);
 		plan_free(s[k].p);
+		trace_free(s[k].trace);
 	}
 	free(all);
 	return status;
@@ -282,7 +347,7 @@ static enum status measure_probe(struct rt_job *job, struct bench_cluster *o, st
                                  uint32_t k)
 {
 	double ns = 0, before = out->probe[k];
-	enum status status = time_probe(job, o, &o->probe.at[k], &ns);
+	enum status status = time_probe(job, o, &o->probe.at[k], out, &ns);
 	out->probe[k] = ns;
 	if (before > 0 && (before < ns || !bench_probe_is_plausible(o, out, k)))
 		out->probe[k] = before;

@@ -6,6 +6,7 @@
 
 struct head {
 	char transport[16], model[96];
+	struct cluster_contention contention[COLLECTIVE_COUNT];
 	int64_t ranks, memory, inner;
 	uint32_t teams;
 };
@@ -17,6 +18,7 @@ enum status bench_measured_write(struct rt_job *job, const struct bench_cluster 
 	struct head head = {.ranks = x->ranks, .memory = x->memory, .inner = x->inner, .teams = x->team.n};
 	memcpy(head.transport, x->transport, sizeof head.transport);
 	memcpy(head.model, x->model, sizeof head.model);
+	memcpy(head.contention, x->contention, sizeof head.contention);
 	enum status status = bench_results_write(job, b, &head, sizeof head);
 	if (status == STATUS_OK)
 		status = bench_results_write(job, b, x->probe, sizeof *x->probe * o->probe.n);
@@ -62,6 +64,7 @@ bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_me
 	out->inner = head.inner;
 	memcpy(out->transport, head.transport, sizeof out->transport);
 	memcpy(out->model, head.model, sizeof out->model);
+	memcpy(out->contention, head.contention, sizeof out->contention);
 	for (uint32_t t = 0; t < head.teams; t++) {
 		int64_t which[2];
 		struct bench_team_points team = {0};

@@ -375,6 +375,10 @@ static const struct option of_cluster[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct bench_command, cluster.quick),
      .help = "measure only a few small sizes, as a quick test"},
+    {.name = "beside-matmul",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct bench_command, cluster.beside_matmul),
+     .help = "also measure how each collective and products beside it slow each other"},
 };
 
 int cmd_bench(int argc, char **argv)
