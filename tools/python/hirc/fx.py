@@ -294,16 +294,18 @@ class Writer:
         packet = getattr(node.target, "overloadpacket", None)
         registry = getattr(flop_counter, "flop_registry", None)
         count = (registry if registry is not None else flop_counter.flop_mapping).get(packet) if packet else None
-        args, kwargs = pytree.tree_map(self.without_data, (node.args, node.kwargs))
         if count is None:
             try:
                 function, counter = self.called(node), flop_counter.FlopCounterMode(display=False)
-                if function:
-                    with torch.no_grad(), counter:
-                        function(*args, **kwargs)
+                if not function:
+                    return 0
+                args, kwargs = pytree.tree_map(self.without_data, (node.args, node.kwargs))
+                with torch.no_grad(), counter:
+                    function(*args, **kwargs)
                 return int(counter.get_total_flops())
             except Exception:  # some operations do not work without data
                 return 0
+        args, kwargs = pytree.tree_map(self.without_data, (node.args, node.kwargs))
         out = self.without_data(node)
         if registry is None:
             shape = lambda x: x.shape if isinstance(x, torch.Tensor) else x
