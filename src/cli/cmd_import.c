@@ -33,9 +33,10 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	} else {
 		diag_error(c->d, E_IMPORT_FORMAT, DIAG_NOWHERE, "'%s' has no format that hirc imports",
 		           s->name);
-		diag_note(c->d, DIAG_NOWHERE,
-		          "a graph begins with the line `hircgraph 1`, an execution trace "
-		          "with its metadata");
+		diag_note(
+		    c->d, DIAG_NOWHERE,
+		    "a graph begins with the line `hircgraph 1`, an execution trace with its metadata; a "
+		    "trace of PyTorch's profiler is an object of JSON with `traceEvents`");
 	}
 	if (m)
 		ir_print_hir(m, text);
@@ -133,8 +134,9 @@ int cmd_import(int argc, char **argv)
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] [RANKS:]FILE…",
-	    .about = "Prints a graph that another tool recorded as a program: a .graph file, or a Chakra "
-	             "execution trace, compressed by gzip or not. `-` is standard input. Several "
+	    .about = "Prints a graph that another tool recorded as a program: a .graph file, a Chakra "
+	             "execution trace, or a trace of PyTorch's profiler, compressed by gzip or not. `-` is "
+	             "standard input. Several "
 	             "graphs, for the ranks 0, 1, … or as in `0-3:A.et 4-7:B.et`, become one program.\n"
 	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {OPTION_TABLE("Options", rows, &c)},

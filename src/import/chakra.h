@@ -42,7 +42,7 @@ struct chakra_values { /* lists as Python prints them; NULL: absent */
 
 struct chakra_node {
 	uint64_t id;
-	size_t at;             /* offset of its message in the file */
+	size_t at;             /* offset of its message in the file; 0: it is none of a message */
 	const char *name;      /* without characters that a name must not have */
 	enum chakra_kind kind; /* not CHAKRA_INVALID */
 	int64_t time;          /* ns; 0: not recorded */
@@ -77,8 +77,9 @@ struct chakra {
 
 /* Returns true if bytes may begin a trace, compressed or not. Returns false for text. */
 bool chakra_is(const char *data, size_t n);
-/* Reads a trace. Reports errors to d with offset, node and field; returns false after one. */
-bool chakra_read(struct diag *d, const struct source *s, struct chakra *out);
+/* Reads a trace that is not compressed. Reports errors to d with offset, node and field; returns false after one.
+ * name: of the file. */
+bool chakra_read(struct diag *d, const char *name, const char *data, size_t n, struct chakra *out);
 /* Orders the nodes so that each comes after those that it needs, by id where there is a choice. Turns deps
  * into positions. */
 bool chakra_order(struct diag *d, struct chakra *t);

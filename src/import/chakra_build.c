@@ -311,6 +311,7 @@ static name_id program_name(struct builder *b)
 {
 	const char *slash = strrchr(b->t->file, '/'), *from = slash ? slash + 1 : b->t->file,
 	           *end = strstr(from, ".et");
+	end = end ? end : strstr(from, ".json");
 	if (*from == '<' || !*from || end == from)
 		return builder_word(b, "trace");
 	char *name = arena_strndup(b->scratch, from, end ? (size_t)(end - from) : strlen(from));

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MESSAGE_SEND = -2, MESSAGE_RECV = -3, UNKNOWN = -1 };
+enum { UNKNOWN = -1 };
 
 /* The first of these words that a name contains tells what it is. Names are compared in small letters without _.
  * NCCL's kernel of an all_to_all is called SendRecv. */
@@ -21,11 +21,11 @@ static const struct {
              {"gather", 3},
              {"scatter", 4},
              {"reduce", 1},
-             {"send", MESSAGE_SEND},
-             {"recv", MESSAGE_RECV},
-             {"receive", MESSAGE_RECV}};
+             {"send", CHAKRA_NAMES_SEND},
+             {"recv", CHAKRA_NAMES_RECV},
+             {"receive", CHAKRA_NAMES_RECV}};
 
-static int known_by_name(const char *name)
+int chakra_kinds_of_name(const char *name)
 {
 	struct buf plain = {0};
 	int found = UNKNOWN;
@@ -65,10 +65,10 @@ void chakra_kinds_find(struct chakra *t)
 		struct chakra_node *n = &t->node.at[k];
 		bool starts_kernel = t->on_devices && n->on_host == 1;
 		if (n->kind == CHAKRA_COMM_COLL && n->collective < 0) {
-			int is = known_by_name(n->name);
-			n->kind = is == MESSAGE_SEND   ? CHAKRA_COMM_SEND
-			          : is == MESSAGE_RECV ? CHAKRA_COMM_RECV
-			                               : CHAKRA_COMM_COLL;
+			int is = chakra_kinds_of_name(n->name);
+			n->kind = is == CHAKRA_NAMES_SEND   ? CHAKRA_COMM_SEND
+			          : is == CHAKRA_NAMES_RECV ? CHAKRA_COMM_RECV
+			                                    : CHAKRA_COMM_COLL;
 			n->collective = is < 0 ? UNKNOWN : is;
 			if (starts_kernel)
 				n->kind = CHAKRA_COMP;

@@ -8,6 +8,10 @@
 #define HIRC_IMPORT_CHAKRA_KINDS_H
 #include "import/chakra.h"
 
+enum { CHAKRA_NAMES_SEND = -2, CHAKRA_NAMES_RECV = -3 };
+
+/* Returns the comm_type that a name tells, or one of the above; -1: it tells nothing. */
+int chakra_kinds_of_name(const char *name);
 /* Sets on_devices, and the kind, collective and peer of nodes whose names alone say them. */
 void chakra_kinds_find(struct chakra *t);
 

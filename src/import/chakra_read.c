@@ -22,8 +22,11 @@ bool chakra_refuse(struct diag *d, enum diagnostic code, const struct chakra *t,
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	diag_error(d, code, DIAG_NOWHERE, "'%s', byte %zu, node %" PRIu64 " (%s): %s%s%s", t->file, n->at,
-	           n->id, n->name, field ? field : "", field ? ": " : "", text.at);
+	char place[32] = "";
+	if (n->at)
+		snprintf(place, sizeof place, "byte %zu, ", n->at);
+	diag_error(d, code, DIAG_NOWHERE, "'%s', %snode %" PRIu64 " (%s): %s%s%s", t->file, place, n->id,
+	           n->name, field ? field : "", field ? ": " : "", text.at);
 	buf_free(&text);
 	return false;
 }
@@ -334,34 +337,25 @@ static bool read_message(struct reader *r, uint32_t which, size_t *at)
 	return ok;
 }
 
-bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
+bool chakra_read(struct diag *d, const char *name, const char *data, size_t n, struct chakra *out)
 {
-	struct buf unpacked = {0};
-	bool packed = gunzip_is(s->text, s->size), ok = !packed || gunzip_source(d, s, &unpacked);
-	struct reader r = {.d = d,
-	                   .t = out,
-	                   .data = (const uint8_t *)(packed ? unpacked.at : s->text),
-	                   .size = packed ? unpacked.n : s->size};
-	*out = (struct chakra){.file = s->name, .arena = arena_new()};
-	if (ok && packed && !chakra_is(unpacked.at ? unpacked.at : "", unpacked.n)) {
-		diag_error(d, E_COMPRESSED, DIAG_NOWHERE,
-		           "'%s' holds no execution trace when it is decompressed", s->name);
-		ok = false;
-	}
+	struct reader r = {.d = d, .t = out, .data = (const uint8_t *)data, .size = n};
+	bool ok = true;
+	*out = (struct chakra){.file = name, .arena = arena_new()};
 	size_t at = 0;
 	for (uint32_t which = 0; ok && (at < r.size || !which); which++)
 		ok = read_message(&r, which, &at);
-	buf_free(&unpacked);
 	if (!ok)
 		chakra_free(out);
 	return ok;
 }
 #else
-bool chakra_read(struct diag *d, const struct source *s, struct chakra *out)
+bool chakra_read(struct diag *d, const char *name, const char *data, size_t n, struct chakra *out)
 {
+	(void)data, (void)n;
 	*out = (struct chakra){0};
 	diag_error(d, E_WITHOUT_LIBRARY, DIAG_NOWHERE,
-	           "'%s' is an execution trace, and hirc is built without protobuf-c", s->name);
+	           "'%s' is an execution trace, and hirc is built without protobuf-c", name);
 	diag_note(d, DIAG_NOWHERE, "tools/install-deps installs it; then configure the build anew");
 	return false;
 }
