@@ -128,18 +128,17 @@ static void thin(struct open *open)
 }
 
 /* Adds s to the open states before small comm k, unless one of them is at least as good in both numbers.
- * Drops the states that s beats. The states remain sorted: `free` grows and `late` falls. */
-static void open_state(struct gather *g, uint32_t k, const struct state *s)
+ * Drops the states that s beats. The states remain sorted: `free` grows and `late` falls. near: a place near
+ * that of s, and then its place. */
+static void open_state(struct gather *g, uint32_t k, const struct state *s, uint32_t *near)
 {
 	struct open *open = &g->open[k];
-	uint32_t low = 0, high = open->n;
-	while (low < high) { /* find the first one with a larger `free` */
-		uint32_t mid = (low + high) / 2;
-		if (open->at[mid].free <= s->free)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint32_t low = *near < open->n ? *near : open->n; /* the first one with a larger `free` */
+	while (low && open->at[low - 1].free > s->free)
+		low--;
+	while (low < open->n && open->at[low].free <= s->free)
+		low++;
+	*near = low;
 	if (low && open->at[low - 1].late <= s->late)
 		return;
 	uint32_t from = low - (low && open->at[low - 1].free == s->free), to = low;
@@ -308,6 +307,7 @@ static void extend_stage(struct gather *g, uint32_t k)
 			continue;
 		next = next_size(g, b.members);
 		struct effect e = effect_of(g, &b);
+		uint32_t near = 0;
 		worth = false;
 		for (uint32_t i = 0; i < t->n; i++) {
 			struct state s = g->state.at[t->first + i];
@@ -315,7 +315,7 @@ static void extend_stage(struct gather *g, uint32_t k)
 			s.members = b.members;
 			add_bucket(g, &b, &e, &s);
 			if (s.late <= g->most && s.free + g->ahead[k + b.members] <= g->most)
-				open_state(g, k + b.members, &s);
+				open_state(g, k + b.members, &s, &near);
 			worth |= s.late - 2 * (int64_t)(g->small_n - k) * g->p->launch <= g->most;
 		}
 	}
@@ -396,8 +396,9 @@ int64_t sched_gather(const struct sched_problem *p, const struct sched_source *s
 	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
 	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {
 		g.most = !part ? INT64_MAX / 2 : most <= least ? most : least + (most - least) / part;
+		uint32_t near = 0;
 		g.state.n = 0;
-		open_state(&g, 0, &start);
+		open_state(&g, 0, &start, &near);
 		for (uint32_t k = 0; k <= g.small_n; k++) {
 			close_stage(&g, k);
 			if (k < g.small_n)
