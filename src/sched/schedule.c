@@ -221,7 +221,10 @@ static void try_apart(struct scheduler *s, const struct plan *plan)
 	plan_offer(s, &t);
 }
 
-enum { LARGE = 1000 }; /* nodes; with fewer, a search is quick */
+enum {
+	LARGE = 1000,       /* nodes; with fewer, a search is quick */
+	MOST_KEPT = 200000, /* nodes of all starts, for their memory */
+};
 
 /* Returns the part of its steps that a search is worth: all of them only if the best is so much longer than the
  * lower bound that they may find something. */
@@ -237,7 +240,8 @@ static double worth(const struct scheduler *s)
 static void vary_and_search(struct scheduler *s)
 {
 	find_sizes(s, 2);
-	s->start_most = SCHED_STARTS;
+	uint32_t kept = MOST_KEPT / (s->p->n + 1);
+	s->start_most = kept < SCHED_STARTS ? kept : SCHED_STARTS;
 	for (unsigned round = 0; round < 2 && sched_vary(s, true); round++)
 		;
 	s->solved = sched_small(s, 20000);
