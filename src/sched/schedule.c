@@ -122,14 +122,17 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	arena_free(scratch);
 }
 
-/* Runs the search. A step in a large problem looks at more work, so there are fewer steps; a small
- * problem needs fewer. */
-static void search_order(const struct scheduler *s, struct sched_schedule *made, uint64_t steps)
+/* Runs the search; goal: see struct sched_search_options. A step in a large problem looks at more work, so
+ * there are fewer steps; a small problem needs fewer. */
+static void search_order(const struct scheduler *s, struct sched_schedule *made, uint64_t steps, int64_t goal)
 {
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
-	struct sched_search_options o = {
-	    .limit = s->o->limit, .steps = most < steps ? most : steps, .seed = 1, .enough = s->bound};
+	struct sched_search_options o = {.limit = s->o->limit,
+	                                 .steps = most < steps ? most : steps,
+	                                 .seed = 1,
+	                                 .enough = s->bound,
+	                                 .goal = goal};
 	size_t bytes = sizeof *made->order * made->b.p.n;
 	uint32_t *before = mem_alloc(bytes + 1);
 	if (bytes)
@@ -157,9 +160,9 @@ static void swap_if_shorter(struct scheduler *s, struct trial *t)
 /* Searches from the best and from all starts. */
 static void search_starts(struct scheduler *s, uint64_t steps)
 {
-	search_order(s, &s->best.schedule, steps);
+	search_order(s, &s->best.schedule, steps, 0);
 	for (uint32_t k = 0; k < s->start_n; k++) {
-		search_order(s, &s->start[k].schedule, steps);
+		search_order(s, &s->start[k].schedule, steps, s->best.schedule.result.runtime);
 		swap_if_shorter(s, &s->start[k]);
 	}
 }
@@ -250,7 +253,7 @@ static void vary_and_search(struct scheduler *s)
 	double part = s->p->n < LARGE ? 1 : worth(s);
 	struct sched_improve_options improve = {.changes = (uint32_t)(50 * part), .steps = 300, .seed = 1};
 	search_starts(s, (uint64_t)(5000 * part));
-	search_order(s, &s->best.schedule, (uint64_t)(10000 * part));
+	search_order(s, &s->best.schedule, (uint64_t)(10000 * part), 0);
 	if (s->bucket)
 		sched_improve(s, &improve);
 }
@@ -269,7 +272,7 @@ static void search_longer(struct scheduler *s)
 		improve_starts(s, &first);
 		sched_improve(s, &then);
 	}
-	search_order(s, &s->best.schedule, 100000);
+	search_order(s, &s->best.schedule, 100000, 0);
 }
 
 void sched_schedule_free(struct sched_schedule *s)

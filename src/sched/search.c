@@ -14,6 +14,8 @@ enum {
 	WORSE = 20000,    /* a step may make the runtime longer by 1 / WORSE */
 	RAISES = 16,      /* one in RAISES moves that takes more memory and saves no time is accepted */
 	ASTRAY = 2000,    /* a schedule may be 1 / ASTRAY longer than the best */
+	PROBE = 4,        /* a search towards a goal gives up after 1 / PROBE of its steps … */
+	PROMISE = 8,      /* … if it is less than 1 / PROMISE of the way there */
 	TRAILING = 16,    /* most trailing nodes without time for which `enough` is noticed */
 };
 
@@ -182,10 +184,12 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
 	window_open(&s.w, p, o->limit, order);
 	memcpy(best, order, sizeof *best * p->n);
-	int64_t least = s.w.runtime;
+	int64_t least = s.w.runtime, first = least;
 	uint64_t since = 0;
 	bool enough = is_enough(p, o, least, order);
 	for (uint64_t step = 0; step < o->steps && !enough && draw_wait(&s); step++, since++) {
+		if (o->goal && step == o->steps / PROBE && first - o->goal > PROMISE * (first - least))
+			break;
 		if (!draft_move(&s))
 			continue;
 		int64_t slack = draw_number(&s, 128) ? 0 : least / WORSE;

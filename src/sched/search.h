@@ -13,6 +13,7 @@ struct sched_search_options {
 	uint64_t steps; /* number of random moves */
 	uint64_t seed;
 	int64_t enough; /* ns; the search ends when the runtime is at most this */
+	int64_t goal;   /* ns; the search ends early if it is much too slow to get there; 0: none */
 };
 
 /* order: a schedule of p within the limit. Receives the best one found. */
