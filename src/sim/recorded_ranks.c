@@ -173,6 +173,7 @@ static bool open_class(struct joint *j, uint32_t class, const struct cost *cost,
 	if (!block_find_inside(m, body, frame.buckets, cost, d, inside) ||
 	    !block_make(m, body, &frame, cost, d, j->a, &s->block))
 		return false;
+	s->block.p.contention_n = 0; /* a wait for others, which is added to a time, slows nothing */
 	s->order = arena_new_array(j->a, uint32_t, s->block.p.n);
 	s->moment = arena_new_array(j->a, struct sched_moment, s->block.p.n);
 	for (uint32_t x = 0; x < s->block.p.n; x++)
