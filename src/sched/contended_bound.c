@@ -7,83 +7,112 @@
  *     T ≥ W + sum of t_i − o_i (1 / f_i + 1 / g_i − 1)      the lane, and the work that runs beside none of it
  *     T ≥ L + W + sum of o_i (1 − 1 / f_i)                  the host
  *
- * The bound is the least T that admits some o_i from 0 to t_i g_i. More o_i lowers the first line and raises the
- * second; the comms whose first line falls most for what the second one rises come first. */
+ * A comm in a bucket takes the lane less time, and the host packs it, which is work in both lines. T is no less than
+ * the first line times `part` and the second times 1 − part. For a given part each comm makes its own choice: alone
+ * or in a bucket, and beside work all of its time or none of it. */
 #include "sched/contended_bound.h"
 #include <math.h>
 #include <stdlib.h>
 
 #define ROUNDING 1e-3 /* ns; times are whole, and rates are rounded up by less */
+enum { STEPS = 40 };  /* each takes a third off the range of parts */
 
-struct share {             /* all comms of one rule */
-	double most;       /* ns: the most time beside work */
-	double gain, cost; /* of a ns of it: by how much it lowers the lane's line and raises the host's */
+struct choice {         /* a way to run a comm */
+	double time;    /* ns of the lane */
+	double packing; /* ns of the host */
 };
 
-/* Returns the least time of a comm, alone or in a bucket. */
-static double least_time(const struct sched_problem *p, uint32_t x, bool bucket, const int64_t *bytes)
+struct item { /* a comm of the lane */
+	const struct sched_contention *rule;
+	struct choice choice[2]; /* alone, and in a bucket */
+	unsigned n;              /* of its choices */
+};
+
+struct bound {
+	struct item *item;
+	uint32_t n;
+	double work, launches;
+};
+
+/* Returns the least times of a comm in a bucket. bytes: of the operands of all comms of its family. */
+static struct choice packed(const struct sched_problem *p, const struct sched_node *n, int64_t bytes)
 {
-	const struct sched_node *n = &p->node[x];
-	if (!bucket || n->family == SCHED_NONE || !n->in)
-		return (double)n->time;
-	return fmin((double)n->time,
-	            sched_family_least(&p->family[n->family], bytes[n->family]) * (double)n->in);
+	const struct sched_family *f = &p->family[n->family];
+	bool copied = p->copies || f->collective == SCHED_ALLGATHER;
+	double moved = 2 * (double)n->in + (copied ? 2 * (double)n->out : 0);
+	/* The pack and the unpack of a bucket are rounded to whole ns. */
+	return (struct choice){.time = sched_family_least(f, bytes) * (double)n->in,
+	                       .packing = p->grouped ? 0 : fmax(0, moved / p->bytes_per_ns - 1)};
 }
 
-static int by_worth(const void *a, const void *b)
+static void find_items(const struct sched_problem *p, uint32_t lane, bool bucket, struct bound *b)
 {
-	const struct share *x = a, *y = b;
-	double l = x->gain * y->cost, r = y->gain * x->cost;
-	return (l < r) - (l > r);
-}
-
-/* Finds the shares of a lane, and adds their times. */
-static struct share *find_shares(const struct sched_problem *p, uint32_t lane, bool bucket, double *time)
-{
-	struct share *share = mem_zalloc(sizeof *share * p->contention_n);
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
 		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
 			bytes[p->node[x].family] += p->node[x].in;
-	for (uint32_t k = 0; k < p->contention_n; k++) {
-		share[k].cost = 1 - (double)SCHED_ALONE / (double)p->contention[k].compute;
-		share[k].gain = (double)SCHED_ALONE / (double)p->contention[k].comm - share[k].cost;
-	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
 		if (n->kind != SCHED_COMM || n->lane != lane || n->time <= 0)
 			continue;
-		double least = least_time(p, x, bucket, bytes);
-		*time += least;
-		share[n->contention].most +=
-		    least * (double)p->contention[n->contention].comm / (double)SCHED_ALONE;
+		struct item *i = &b->item[b->n++];
+		*i = (struct item){&p->contention[n->contention], {{.time = (double)n->time}}, 1};
+		if (bucket && n->family != SCHED_NONE && n->in)
+			i->choice[i->n++] = packed(p, n, bytes[n->family]);
 	}
 	free(bytes);
-	return share;
+}
+
+/* Returns the least that a comm adds to both lines together. */
+static double least_of(const struct item *i, double part)
+{
+	double f = SCHED_ALONE / (double)i->rule->compute, g = SCHED_ALONE / (double)i->rule->comm, least = 0;
+	for (unsigned k = 0; k < i->n; k++) {
+		const struct choice *c = &i->choice[k];
+		double beside = c->time / g * ((1 - part) * (1 - f) - part * (f + g - 1));
+		double sum = part * c->time + c->packing + fmin(0, beside);
+		least = !k || sum < least ? sum : least;
+	}
+	return least;
+}
+
+static double bound_of(const struct bound *b, double part)
+{
+	double sum = b->work + (1 - part) * b->launches;
+	for (uint32_t k = 0; k < b->n; k++)
+		sum += least_of(&b->item[k], part);
+	return sum;
+}
+
+/* Returns the bound of the best part. A bound by part is concave. */
+static double best_bound(const struct bound *b)
+{
+	double low = 0, high = 1, best = fmax(bound_of(b, low), bound_of(b, high));
+	for (unsigned k = 0; k < STEPS; k++) {
+		double third = (high - low) / 3, x = bound_of(b, low + third), y = bound_of(b, high - third);
+		best = fmax(best, fmax(x, y));
+		if (x < y)
+			low += third;
+		else
+			high -= third;
+	}
+	return best;
 }
 
 int64_t sched_bound_contended(const struct sched_problem *p, uint32_t lane, bool bucket, const int64_t *tail)
 {
-	double time = 0, work = 0, launches = 0;
-	struct share *share = find_shares(p, lane, bucket, &time);
+	struct bound b = {.item = mem_alloc(sizeof *b.item * ((size_t)p->n + 1))};
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
 		uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
 		bool joins = bucket && comm != SCHED_NONE && p->node[comm].family != SCHED_NONE;
-		work += n->kind != SCHED_COMM && n->time > 0 ? (double)n->time : 0;
+		b.work += n->kind != SCHED_COMM && n->time > 0 ? (double)n->time : 0;
 		if (tail[x] >= 0 && !joins && (n->kind == SCHED_COMM || n->time > -p->launch))
-			launches += (double)p->launch;
+			b.launches += (double)p->launch;
 	}
-	launches = fmax(0, launches - (double)p->launch); /* the last one is after the end */
-	double on_lane = work + time, on_host = launches + work;
-	qsort(share, p->contention_n, sizeof *share, by_worth);
-	for (uint32_t k = 0; k < p->contention_n && on_lane > on_host; k++) {
-		if (share[k].gain <= 0)
-			continue;
-		double part = fmin(share[k].most, (on_lane - on_host) / (share[k].gain + share[k].cost));
-		on_lane -= part * share[k].gain;
-		on_host += part * share[k].cost;
-	}
-	free(share);
-	return (int64_t)ceil(fmax(on_lane, on_host) - ROUNDING);
+	b.launches = fmax(0, b.launches - (double)p->launch); /* the last one is after the end */
+	find_items(p, lane, bucket, &b);
+	int64_t runtime = (int64_t)ceil(best_bound(&b) - ROUNDING);
+	free(b.item);
+	return runtime;
 }
