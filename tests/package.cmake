@@ -13,7 +13,7 @@ if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 		set_tests_properties(python/${part} PROPERTIES LABELS run TIMEOUT 600 RUN_SERIAL ON SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
-	foreach(part schedule) # skipped unless HIRC_TORCH_PYTHON names a Python with torch
+	foreach(part schedule step) # skipped unless HIRC_TORCH_PYTHON names a Python with torch
 		add_test(NAME python/torch_${part} COMMAND ${Python3_EXECUTABLE}
 			${CMAKE_CURRENT_SOURCE_DIR}/python/torch_${part}.py $<TARGET_FILE:hirc>)
 		set_tests_properties(python/torch_${part} PROPERTIES LABELS nightly TIMEOUT 1800 RUN_SERIAL ON
