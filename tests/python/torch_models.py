@@ -153,7 +153,6 @@ def gpt(count):
 
     model, mesh = Gpt(), init_device_mesh("cpu", (count,), mesh_dim_names=("tp",))
     parallelize_module(model, mesh, {
-        "tokens": RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate()),
         "norm": SequenceParallel(),
         "head": ColwiseParallel(input_layouts=Shard(1), output_layouts=Replicate())})
     for block in model.blocks:

@@ -211,8 +211,39 @@ def disagreements(rank, count):
     check(hirc.torch.schedule(graph, cluster="h100") is not None, "no schedule afterwards")
 
 
+def followers(rank, count):
+    """Ranks whose graphs differ in local work take the order of the lowest rank."""
+    inputs = shards(count)
+    graph = graph_of(count, inputs)
+    if rank == count - 1:  # other work, and other names
+        first = next(n for n in graph.graph.nodes if n.name == "mm")
+        with graph.graph.inserting_before(first):
+            more = graph.graph.call_function(torch.ops.aten.mul.Tensor, (first.args[0], 2.0))
+            more.meta["val"] = first.args[0].meta["val"] * 2  # another storage
+        first.args = (more, first.args[1])
+        for node in [n for n in graph.graph.nodes if n.name.startswith("tanh")]:
+            node.name = f"other_{node.name}"  # as if torch had counted otherwise
+        graph.recompile()
+    wanted = run(graph, inputs)
+    refused(lambda: hirc.torch.schedule(copy.deepcopy(graph), cluster="h100"), hirc.torch.Disagreement,
+            "with follow=True other local work is allowed")
+    for buckets in ("pack", "coalesced"):
+        changed = copy.deepcopy(graph)
+        found = hirc.torch.schedule(changed, cluster="h100", buckets=buckets, follow=True)
+        check(found.buckets, "no buckets")
+        for k, (a, b) in enumerate(zip(wanted, run(changed, inputs))):
+            check(torch.allclose(a, b, rtol=1e-5), f"{buckets}: result {k} differs")
+    if rank == count - 1:
+        node = next(n for n in graph.graph.nodes if n.name == "all_reduce")
+        node.args = (node.args[0], "max", node.args[2])
+        graph.recompile()
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", follow=True), hirc.torch.Disagreement,
+            f"ranks 0 and {count - 1} have different collectives, from number 6 on")
+
+
 def everything(rank, count):
-    for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements):
+    for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
+                 followers):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)

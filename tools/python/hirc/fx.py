@@ -108,6 +108,8 @@ class Writer:
         self.members = {}  # by the name of a group: its size, and its ranks if they are known
         self.tables = {}  # by declaration: times by size, as attributes of a group
         self.effects = None  # the value that operations with effects write
+        self.accesses = {}  # by node: the storages that it reads, and those that it writes or makes
+        self.roots = {}  # by the name of a value without a known storage: the value that it views
         self.lines = []
         devices = {x.device.type for n in self.graph.nodes for x in self.tensors(n)}
         self.accelerated = bool(devices - {"cpu", "meta"})
@@ -424,6 +426,7 @@ class Writer:
         for r in results:
             if r.storage is not None:
                 self.latest[r.storage] = r
+        self.record_accesses(node, results, operands, views, writes)
         self.values[node] = results
         left = ", ".join(f"{name_text(r.name)}: {r.type()}" for r in results)
         target = "py.getitem" if node.target is operator.getitem else node.op if node.op in (
@@ -431,6 +434,14 @@ class Writer:
                                                           if self.schema(node) is None else node.target)
         right = f"extern {string_text(target)}({', '.join(name_text(v.name) for v in operands)})"
         self.lines.append(f"  {left + ' = ' if left else ''}{right} {{{', '.join(attributes)}}}")
+
+    def record_accesses(self, node, results, operands, views, writes):
+        for r, view in zip(results, views):
+            if view >= 0:
+                self.roots[r.name] = self.roots.get(operands[view].name, operands[view].name)
+        key = lambda v: v.storage if v.storage is not None else self.roots.get(v.name, v.name)
+        written = [key(operands[k]) for k in writes] + [key(r) for r, view in zip(results, views) if view < 0]
+        self.accesses[node] = {key(v) for v in operands}, set(written)
 
     def cost(self, node, kind, operands, results):
         time = self.times(node)

@@ -51,7 +51,8 @@ class Schedule:
 def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
              memory_limit: Union[int, str, None] = None, effort: int = 2, buckets: str = "pack", times: Any = None,
              groups: Optional[Mapping[str, Any]] = None, sizes: Optional[Mapping[str, int]] = None,
-             compare: bool = True, timeout: float = 300, args: Sequence[str] = ()) -> Optional[Schedule]:
+             compare: bool = True, follow: bool = False, timeout: float = 300,
+             args: Sequence[str] = ()) -> Optional[Schedule]:
     """Orders a graph so that its functional collectives run beside work, and puts them into buckets. The graph is
     changed in place. Returns the schedule; None if the graph has no functional collectives, so nothing changes.
 
@@ -67,6 +68,9 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
                   dictionary or a function does not know have the cluster's times.
     groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx
     compare       compare the decision with the other ranks of the graph's process groups
+    follow        let the graphs of ranks differ in all local work, not only in views, as with a vocabulary that is
+                  spread over ranks. Ranks take the order of the lowest rank in their groups, which may need more memory
+                  than memory_limit in a graph that differs
     timeout       seconds to wait for their decisions
     args          more options of hirc compile
 
@@ -79,26 +83,32 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
         raise ValueError(f"effort is a number from 0 to 3, not {effort!r}")
     given = os.fspath(cluster)
     chosen = costs.choose(graph_module, times)
+
+    def read(writer: Writer) -> str:
+        writer.read()
+        chosen.add_tables(writer)
+        return writer.text("graph")
+
     writer = Writer(graph_module, chosen.of_node, groups, sizes)
     if not any(writer.collective(node) == "wait" for node in graph_module.graph.nodes):
         return None
-    writer.read()
-    chosen.add_tables(writer)
-    text = writer.text("graph")
-    limit = None if memory_limit is None else str(memory_limit)
-    exchange = agree.Exchange(writer, text, given, (effort, limit, buckets, list(args)), timeout) if compare else None
+    text, limit = read(writer), None if memory_limit is None else str(memory_limit)
+    exchange = agree.Exchange(writer, text, given, (effort, limit, buckets, list(args)), timeout,
+                              follow) if compare else None
     try:
         scheduled = run_hirc(text, given, effort, limit, buckets, args)
-        steps = read_steps(scheduled)
-        result = Schedule(steps, predict(text, given), predict(scheduled, given), text, scheduled, given)
+        own = read_steps(scheduled)
+        before, after = predict(text, given), predict(scheduled, given)
     except Exception as error:
         if exchange:
             exchange.fail(error)
         raise
-    if exchange:
-        exchange.compare(steps)
+    steps = exchange.compare(own) if exchange else own
     writeback.apply(graph_module, steps, buckets == "coalesced")
-    return result
+    if list(steps) != own:  # of another rank
+        scheduled = read(Writer(graph_module, chosen.of_node, groups, sizes))
+        after = predict(scheduled, given)
+    return Schedule(list(steps), before, after, text, scheduled, given)
 
 
 __all__ = ["Schedule", "Unknown", "schedule"]
