@@ -4,37 +4,9 @@
 #ifndef HIRC_IMPORT_CHAKRA_H
 #define HIRC_IMPORT_CHAKRA_H
 #include "base/arena.h"
+#include "base/chakra_types.h"
 #include "base/diag.h"
 #include "base/vec.h"
-
-enum chakra_kind { /* the schema's NodeType */
-	           CHAKRA_INVALID,
-	           CHAKRA_METADATA,
-	           CHAKRA_MEM_LOAD,
-	           CHAKRA_MEM_STORE,
-	           CHAKRA_COMP,
-	           CHAKRA_COMM_SEND,
-	           CHAKRA_COMM_RECV,
-	           CHAKRA_COMM_COLL,
-	           CHAKRA_STORAGE,
-	           CHAKRA_BATCH,
-	           CHAKRA_CHECKPOINT,
-};
-enum { CHAKRA_KINDS = CHAKRA_CHECKPOINT + 1 };
-
-/* The schema's CollectiveCommType, and hirc's name for each. */
-#define CHAKRA_COLLECTIVES(X)                                                                                \
-	X(0, "allreduce")                                                                                    \
-	X(1, "reduce")                                                                                       \
-	X(2, "allgather")                                                                                    \
-	X(3, "gather_to")                                                                                    \
-	X(4, "scatter_from")                                                                                 \
-	X(5, "broadcast_from")                                                                               \
-	X(6, "all_to_all")                                                                                   \
-	X(7, "reduce_scatter")                                                                               \
-	X(8, "reduce_scatter") /* the schema's REDUCE_SCATTER_BLOCK */                                       \
-	X(9, "barrier")
-enum { CHAKRA_BARRIER = 9, CHAKRA_COLLECTIVE_COUNT };
 
 struct chakra_values { /* lists as Python prints them; NULL: absent */
 	const char *values, *shapes, *types;
@@ -45,7 +17,7 @@ struct chakra_node {
 	size_t at;             /* offset of its message in the file; 0: it is none of a message */
 	const char *name;      /* without characters that a name must not have */
 	enum chakra_kind kind; /* not CHAKRA_INVALID */
-	int64_t time;          /* ns; 0: not recorded */
+	int64_t time;          /* ns, from duration_ns, else duration_micros; 0: not recorded */
 	uint32_t dep, dep_n;   /* its dependences, in `deps`; positions once the trace is in order */
 	uint32_t data_n;       /* number of data_deps, which come first */
 	int collective;        /* comm_type; -1: absent */

@@ -218,6 +218,7 @@ static bool read_attribute(struct reader *r, struct chakra_node *n, const Chakra
 	    {"comm_src", offsetof(struct chakra_node, from), INT32_MAX},
 	    {"comm_dst", offsetof(struct chakra_node, to), INT32_MAX},
 	    {"comm_tag", offsetof(struct chakra_node, tag), INT64_MAX},
+	    {"duration_ns", offsetof(struct chakra_node, time), MOST_MICROS * INT64_C(1000000)},
 	};
 	int64_t v;
 	for (unsigned k = 0; k < sizeof numbers / sizeof *numbers; k++)

@@ -125,6 +125,9 @@ void timeline_print(struct timeline *t, const struct timeline_print *o, struct b
 void timeline_json(struct timeline *t, const char *command, struct buf *out);
 /* sim_trace.c: writes Chrome's trace format, as `hirc run --trace` does; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
+/* sim_chakra.c: writes an execution trace of a class of ranks. Returns false after reporting a statement that such a
+ * trace cannot hold. */
+bool timeline_chakra(struct timeline *t, uint32_t class, struct diag *d, struct buf *out);
 /* sim_svg.c: draws a picture. */
 void timeline_svg(struct timeline *t, struct buf *out);
 

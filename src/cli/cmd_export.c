@@ -1,0 +1,166 @@
+/* cmd_export: hirc export: writes the predicted step of a program in formats of other tools. */
+#include "analysis/recorded_classes.h"
+#include "base/file.h"
+#include "base/transport_kind.h"
+#include "check/check_recorded.h"
+#include "cli/commands.h"
+#include "cli/compile.h"
+#include "cli/gate.h"
+#include "cli/options_shared.h"
+#include "cli/output.h"
+#include "cli/params.h"
+#include "cli/rank_files.h"
+#include "sim/devices.h"
+#include "sim/sim.h"
+#include "sim/sim_run.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+struct export_command {
+	struct compile_options compile;
+	bool chakra;
+	const char *output; /* NULL: standard output */
+	int64_t rank;       /* -1: the rank that ends last */
+	int64_t streams;
+	const char *transport;
+	struct diag *d;
+};
+
+/* Finds the class of --rank, or the one that ends last. */
+static bool find_class(struct export_command *c, const struct timeline *t, uint32_t *out)
+{
+	*out = timeline_last_class(t);
+	for (uint32_t k = 0; k < t->class.n && c->rank >= 0; k++)
+		for (uint32_t i = 0; i < t->class.at[k].ranks.n; i++)
+			if (t->class.at[k].ranks.at[i].first <= c->rank &&
+			    t->class.at[k].ranks.at[i].last >= c->rank) {
+				*out = k;
+				return true;
+			}
+	if (c->rank < 0 || (t->class.n == 1 && !t->class.at[0].ranks.n))
+		return true; /* all ranks of a recorded graph do the same */
+	diag_error(c->d, E_RANK_UNKNOWN, DIAG_NOWHERE, "--rank: there is no rank %" PRId64, c->rank);
+	return false;
+}
+
+static bool write_trace(struct export_command *c, struct timeline *t)
+{
+	struct buf text = {0};
+	uint32_t class;
+	bool ok = find_class(c, t, &class) && timeline_chakra(t, class, c->d, &text);
+	if (ok && (!c->output || !strcmp(c->output, "-"))) {
+		ok = output_write(&text);
+	} else if (ok && !file_replace(c->output, &(struct file_part){text.at, text.n}, 1)) {
+		diag_error(c->d, E_FILE_UNWRITABLE, DIAG_NOWHERE, "cannot write '%s': %s", c->output,
+		           strerror(errno));
+		ok = false;
+	}
+	buf_free(&text);
+	return ok;
+}
+
+/* Simulates the program as `hirc sim` does. */
+static bool simulate(struct export_command *c, struct module *m, const struct cost *cost, struct timeline *t)
+{
+	struct arena *a = arena_new();
+	struct sim_simulation s;
+	struct sim recorded;
+	bool ok;
+	if (recorded_has_classes(m)) {
+		ok = check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
+		     sim_recorded_ranks(m, cost, c->d, t);
+	} else if (sim_is_recorded(m)) {
+		ok = sim_run(m, cost, NULL, c->d, a, &recorded);
+		if (ok)
+			sim_recorded_timeline(&recorded, t);
+	} else {
+		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
+		if (ok) {
+			sim_devices_timeline(&s.run.events, &s.run.classes, false, t);
+			sim_simulation_close(&s);
+		}
+	}
+	arena_free(a);
+	return ok;
+}
+
+static enum status export(struct export_command *c, const struct command_line *line) {
+	struct source *s; struct timeline t;
+	if (!compile_options_finish(&c->compile, c->d)) return STATUS_USAGE;
+	if (!c->chakra){diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "name the format: --chakra");
+	                return STATUS_USAGE;}
+enum status status = rank_files_read(c->d, &c->compile, line, &s);
+struct module *m = status == STATUS_OK ? compile_source(c->d, s, &c->compile, true, &status) : NULL;
+if (!m)
+	return status;
+struct source *outer = diag_set_source(c->d, m->source);
+const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
+bool ok = cluster && params_check(m, c->d) &&
+          (sim_is_recorded(m) || gate_accepts(m, c->d, module_ranks(m), c->streams));
+struct cost *cost = ok ? cost_new(m, cluster, c->d) : NULL;
+if (cost)
+	cost_set_streams(cost, c->streams);
+ok = cost && simulate(c, m, cost, &t);
+if (ok) {
+	ok = write_trace(c, &t);
+	timeline_close(&t);
+}
+cost_free(cost);
+diag_set_source(c->d, outer);
+compile_note_ranks(&c->compile, m);
+compile_free(m);
+compile_warn_unused(c->d, &c->compile);
+return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
+}
+
+static const struct option rows[] = {
+    {.name = "chakra",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct export_command, chakra),
+     .help = "write an execution trace of MLCommons Chakra"},
+    {.letter = 'o',
+     .kind = OPTION_TEXT,
+     .at = offsetof(struct export_command, output),
+     .value = "FILE",
+     .file = FILE_WRITTEN,
+     .help = "write to a file"},
+    {.name = "rank",
+     .kind = OPTION_INT,
+     .at = offsetof(struct export_command, rank),
+     .value = "N",
+     .min = -1,
+     .max = IR_MAX_DEVICES - 1,
+     .init.number = -1,
+     .help = "the rank whose trace is written; -1: the one that ends last"},
+    STREAMS_OPTION(struct export_command, streams),
+    FIGURES_OPTION(struct export_command, transport),
+};
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_command c = {0};
+	struct command_line line = {
+	    .command = argv[0],
+	    .usage = "--chakra [OPTION…] FILE…",
+	    .about = "Writes the predicted step of a rank in a format of other tools. `-` is standard input. "
+	             "Several files are one program, as for `hirc sim`.\n"
+	             "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
+	    .table_n = 2,
+	    .min_files = 1,
+	    .has_ranks = true,
+	};
+	enum status status;
+	if (options_parse(&line, argc, argv, &status)) {
+		if (transport_kind_find(c.transport) != TRANSPORT_AUTO)
+			compile_options_transport(&c.compile, c.transport, false);
+		c.d = compile_diag(&c.compile);
+		status = export(&c, &line);
+		diag_finish(c.d);
+		diag_free(c.d);
+	}
+	options_free(&line);
+	compile_options_free(&c.compile);
+	return status;
+}
