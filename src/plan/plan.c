@@ -11,6 +11,7 @@
 #include "plan/plan_norms.h"
 #include "plan/plan_packs.h"
 #include "plan/plan_products.h"
+#include "plan/plan_views.h"
 #include "plan/planner.h"
 #include <stdlib.h>
 #include <string.h>
@@ -500,7 +501,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 		plan_hoist(p);
 	mark_varying(p);
 	if (!b.failed)
-		plan_products(p, target), plan_norms(p, target);
+		plan_views(p, target), plan_products(p, target), plan_norms(p, target);
 	mark_fixed(p);
 	if (!b.failed && !target->unplaced)
 		plan_packs(p);

@@ -1,4 +1,4 @@
-/* plan_fusion: joins tasks of a finished plan; shared by plan_products.c and plan_norms.c.
+/* plan_fusion: joins tasks of a finished plan; shared by plan_views.c, plan_products.c and plan_norms.c.
  *
  * Tasks are joined if only scalars are computed between them, and a task takes the place of the last one. The
  * tasks that are left out, and their instructions, go when the fusion is closed. */

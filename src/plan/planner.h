@@ -13,6 +13,7 @@
  *     plan_boxes.c      values that are several boxes in a step of a loop
  *     plan_bucket.c     pack and unpack
  *     plan_unit.c       several operations as one task
+ *     plan_views.c      copies that nobody needs
  *     plan_products.c   products with copies before and functions after them
  *     plan_norms.c      norms with elementwise tasks before and after them
  *     plan_norm.c       softmax, norms
