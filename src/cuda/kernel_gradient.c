@@ -29,8 +29,8 @@ struct gradient {
 static int64_t shared_bytes(const struct gradient *a, int64_t keys)
 {
 	int64_t depth = kernel_attention_row_bytes(a->depth), width = kernel_attention_row_bytes(a->width);
-	return ATTENTION_ROWS * (depth + (a->of_values ? 0 : width)) + 2 * keys * (depth + width) +
-	       (a->of_keys ? 16 * keys : 0);
+	return ATTENTION_ROWS * (depth + (a->of_values ? 0 : width)) + 3 * keys * (depth + width) +
+	       (a->of_keys ? 24 * keys : 0);
 }
 
 /* Returns the number of others that a block on tensor cores reads at a time; 0: they do not take these operands. */
@@ -197,6 +197,16 @@ bool kernel_write_gradient(struct kernel_writer *w, const struct rt_task *t)
 	return true;
 }
 
+/* Returns true if rows of a view can be read `per` elements at a time. */
+static bool takes_vectors(const struct rt_view *v, int per)
+{
+	int last = v->nd - 1;
+	bool takes = v->stride[last] == 1 && v->n[last] % per == 0 && (uintptr_t)v->data % 16 == 0;
+	for (int d = 0; d < last; d++)
+		takes = takes && (v->n[d] == 1 || v->stride[d] % per == 0);
+	return takes;
+}
+
 bool kernel_write_gradient_sums(struct kernel_writer *w, const struct rt_task *t)
 {
 	const struct rt_view *const view[] = {&t->out, &t->in[0], &t->in[1], &t->in[2]};
@@ -213,7 +223,12 @@ bool kernel_write_gradient_sums(struct kernel_writer *w, const struct rt_task *t
 	for (int k = 0; k < 4; k++)
 		narrow = narrow && kernel_view_is_narrow(view[k]);
 	kernel_offsets(w, narrow);
-	int64_t rows = kernel_axes_count(&x), blocks = (rows + 7) / 8;
+	int per = (int)(16 / dtype_bytes(view[1]->dtype)), lanes = 16;
+	if (view[2]->dtype != view[1]->dtype || !takes_vectors(view[1], per) || !takes_vectors(view[2], per))
+		per = 1, lanes = 32;
+	int64_t rows = kernel_axes_count(&x), of_block = KERNEL_THREADS / lanes,
+	        blocks = (rows + of_block - 1) / of_block;
+	kernel_key(w, (unsigned)per);
 	for (int k = 0; k < 4; k++)
 		kernel_key(w, view[k]->dtype);
 	for (int k = 0; k < 4; k++)
@@ -225,6 +240,8 @@ bool kernel_write_gradient_sums(struct kernel_writer *w, const struct rt_task *t
 	kernel_extent(w, kernel_view_stride(view[0], last));      /* x8 */
 	kernel_grid(w, blocks < 1 << 20 ? blocks : 1 << 20);
 	const char *out = dtype_name(view[0]->dtype);
+	kernel_text(w, "#define LANES %d\n#define PER %d\n#define G_BITS %s\n#define O_BITS %s\n", lanes, per,
+	            kernel_bits(view[1]->dtype), kernel_bits(view[2]->dtype));
 	kernel_text(w, "#define G(x) load_%s_f64(x)\n#define O(x) load_%s_f64(x)\n",
 	            dtype_name(view[1]->dtype), dtype_name(view[2]->dtype));
 	kernel_text(w, "#define STORE(x) store_%s_f64(x)\n#define LOG(x) store_%s_f64(load_%s_f64(x))\n", out,
