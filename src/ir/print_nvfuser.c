@@ -11,6 +11,7 @@
 #include "ir/print_terms.h"
 #include "ir/printed.h"
 #include "ir/spelling.h"
+#include "ir/team_root.h"
 #include "ir/unit.h"
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +93,12 @@ static void put_scalars(struct nvfuser *p, op_id op)
 		uint32_t s = op_operand_id(p->m, op, ROLE_SCALAR, k);
 		if (!s)
 			return;
+		expr_id e = p->m->scalar.at[s].expr;
 		buf_printf(p->out, "%s=", info->scalar[k]);
-		nvfuser_scalar(p, s);
+		if (e && !strcmp(info->scalar[k], "root"))
+			expr_print_nvfuser(p->m, team_root_device(p->m, p->m->op.at[op].team, e), p->out);
+		else
+			nvfuser_scalar(p, s);
 		buf_puts(p->out, ", ");
 	}
 }

@@ -100,6 +100,7 @@ struct nv_reader {
 		mesh_id mesh;
 		bool io;
 	} repeat[NV_ALIKE];
+	ast_id body; /* of the container */
 	ast_id late; /* the AST_REPEAT that is being collected; 0: none */
 	VEC(struct nv_tensor) tensor;
 	VEC(uint32_t) tensor_of; /* by name_id: index + 1; tensors outside units */
@@ -167,6 +168,8 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 /* Makes buffers of the outputs that a loop or condition defines. nvFuser prints no ALLOCATE for them. */
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
+/* Makes a buffer of a tensor that only the listing of another device defines. Returns false if it is none. */
+bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);

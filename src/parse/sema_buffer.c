@@ -65,6 +65,13 @@ static bool defines(struct nv_reader *r, ast_id tree, name_id name)
 		output = nv_key(r, ast_at(a, stmt)->first, "output");
 	if (output)
 		return ast_at(a, output)->name == name;
+	ast_id posted = kind == AST_DO ? nv_key(r, ast_at(a, stmt)->first, "outputs") : 0;
+	if (posted) {
+		ast_each (a, tensor, posted)
+			if (nv_is(r, tensor, AST_TENSOR) && ast_at(a, tensor)->name == name)
+				return true;
+		return false;
+	}
 	if (kind == AST_FOR || kind == AST_IF || kind == AST_BLOCK)
 		ast_each (a, child, stmt)
 			if (defines(r, child, name))
@@ -83,6 +90,33 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
 		                       &(struct ir_use){ROLE_DEF, v}, 1));
 	}
+}
+
+/* Returns true if another tensor of the listing is on other devices. */
+static bool has_other_devices(struct nv_reader *r, const struct nv_tensor *t)
+{
+	const struct module *m = r->s->m;
+	mesh_id mesh = m->type.at[t->type].mesh;
+	for (uint32_t i = 0; mesh && i < r->tensor.n; i++) {
+		mesh_id other = r->tensor.at[i].formal ? 0 : m->type.at[r->tensor.at[i].type].mesh;
+		if (other && other != mesh)
+			return true;
+	}
+	return false;
+}
+
+bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
+{
+	struct sema *s = r->s;
+	if (r->has_facts || t->value || !has_other_devices(r, t) || defines(r, r->body, t->name))
+		return false;
+	diag_warning(
+	    s->d, W_PRINTED_ELSEWHERE, at,
+	    "%s is defined nowhere in this listing; it is taken for a tensor of another device's program",
+	    names_text(s->m->names, t->name));
+	value_id v = nv_define(r, t, at);
+	nv_append(r, ir_op_new(s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1));
+	return true;
 }
 
 void nv_deallocate(struct nv_reader *r, ast_id stmt)

@@ -8,6 +8,7 @@
  * ShareMemHandles is declared there, and posted where it is printed later; the same holds for a transfer
  * printed as a statement several times. `issue=` in the section `Hirc 1 :` corrects this guess. */
 #include "ir/edit.h"
+#include "ir/team_root.h"
 #include "parse/nvfuser.h"
 #include <string.h>
 
@@ -162,7 +163,10 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	}
 	struct ir_use use[5];
 	unsigned n = 1;
-	struct nv_tensor *t;
+	struct nv_tensor *t =
+	    nv_is(r, input, AST_TENSOR) ? nv_find_tensor(r, ast_at(s->a, input)->name) : NULL;
+	if (t)
+		nv_allocate_elsewhere(r, t, ast_at(s->a, input)->at);
 	value_id bound, from = nv_operand(r, input);
 	team_id members = 0;
 	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
@@ -173,7 +177,10 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	use[n++] = (struct ir_use){ROLE_READ, from};
 	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
 		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);
-		scalar_id value = e ? nv_scalar(r, e) : 0;
+		expr_id x = e ? sema_expr(s, e) : 0;
+		if (x && !strcmp(op_info[kind].scalar[k], "root") && !(x = team_root_index(s->m, members, x)))
+			nv_refuse(r, E_PEER, e, "root= is a device of the team");
+		scalar_id value = x ? ir_scalar_expr(s->m, x) : 0;
 		if (!value)
 			return;
 		use[n++] = (struct ir_use){ROLE_SCALAR, value};

@@ -460,7 +460,8 @@ static void outputs(struct nv_reader *r, ast_id list)
 	struct sema *s = r->s;
 	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
-		if (t && t->value && is_visible(r, t->region))
+		bool elsewhere = t && !t->value && nv_allocate_elsewhere(r, t, ast_at(s->a, node)->at);
+		if (elsewhere || (t && t->value && is_visible(r, t->region)))
 			vec_push(&s->m->output, t->value);
 		else if (t)
 			diag_error(s->d, E_OUTPUT_UNDEFINED, ast_at(s->a, node)->at,
@@ -489,7 +490,7 @@ static void program_facts(struct nv_reader *r)
 
 void sema_container(struct sema *s, ast_id file, ast_id container)
 {
-	struct nv_reader r = {.s = s};
+	struct nv_reader r = {.s = s, .body = ast_child(s->a, container, 2)};
 	unsigned before = diag_error_count(s->d);
 	(void)file;
 	ast_each (s->a, section, container)

@@ -330,6 +330,11 @@ static void read_cat(struct nv_reader *r, ast_id call)
 		}
 }
 
+static unsigned rank_of(struct nv_reader *r, const struct nv_tensor *t)
+{
+	return ir_domain(r->s->m, r->s->m->type.at[t->type].domain)->rank;
+}
+
 /* Returns the extent of a tensor of one axis, or 0. */
 static ast_id single_extent(struct nv_reader *r, ast_id operand)
 {
@@ -337,7 +342,7 @@ static ast_id single_extent(struct nv_reader *r, ast_id operand)
 	const struct nv_tensor *t =
 	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(a, operand)->name) : NULL;
 	ast_id found = 0;
-	if (!t || ir_domain(r->s->m, r->s->m->type.at[t->type].domain)->rank != 1)
+	if (!t || rank_of(r, t) != 1)
 		return 0;
 	ast_each (a, id, ast_child(a, shape_tensor(a, t->node), 0)) {
 		if (*ast_text(a, id) == 'r')
@@ -374,10 +379,12 @@ static ast_id add_matrix(struct nv_reader *r, ast_id operand, ast_id extent, boo
 }
 
 /* Makes reshape(matmul(…)) of a matmul with operands of one axis. */
-static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second)
+static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second,
+                        const struct nv_tensor *result)
 {
 	ast_id row = single_extent(r, first), column = single_extent(r, second);
-	if (!row && !column)
+	unsigned vectors = (row != 0) + (column != 0);
+	if (!vectors || !result || rank_of(r, result) + vectors != 2)
 		return;
 	ast_id inner = add_node(r, AST_CALL, call, "matmul");
 	append(r, inner, row ? add_matrix(r, first, row, false) : copy_node(r, first));
@@ -436,7 +443,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "cat")) {
 		read_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
-		read_matmul(r, expr, first, second);
+		read_matmul(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
 		return read_iota(r, expr, first);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
