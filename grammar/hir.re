@@ -474,8 +474,9 @@ again:
 
 	// the sections after the container
 	"Index" blank+ "definitions" blank* ":" {
-		if (!sections && (!body || !p->at_lead))
+		if (!sections && (!p->at_lead || p->brackets))
 			goto plain_word;
+		p->mode = body ? MODE_BODY : MODE_SECTIONS; /* it may stand before the container */
 		TOKEN(TOK_INDEX_HEADER);
 	}
 	"TransformPrinter" blank* ":" {

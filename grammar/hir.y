@@ -107,6 +107,8 @@ declarations:
 ;
 containers:
   declarations container	{ $$ = ast_hold(p, $1, $2); }
+| declarations INDEX_HEADER NEWLINE index_lines container
+	{ $$ = ast_hold(p, $1, ast_add(p, $5, ast_section(p, @2, "Index definitions", $4))); }
 | containers container		{ $$ = ast_hold(p, $1, $2); }
 ;
 declaration:
@@ -630,7 +632,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
 		if (can_stand[YYTRANSLATE(token)] && (token < TOK_STATEMENT_AGAIN || token > TOK_MESH_AGAIN) &&
-		    token != TOK_FUSION)
+		    token != TOK_FUSION && (token != TOK_INDEX_HEADER || p->mode != MODE_HIR))
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);
