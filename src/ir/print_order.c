@@ -104,7 +104,8 @@ static void walk_unit(struct walk *w, op_id op)
 	vec_push(&w->out->unit, op);
 }
 
-/* Finds the stream axis that a statement of a region selects by the loop's index. */
+/* Finds the stream axis that a statement of a region selects by an expression of the loop's index, or by any if index
+ * is 0: a listing may not show what its scalars are. */
 static bool find_selected(struct module *m, region_id region, index_id index, expr_id extent, value_id *v,
                           unsigned *axis)
 {
@@ -112,7 +113,8 @@ static bool find_selected(struct module *m, region_id region, index_id index, ex
 		for (region_id r = m->op.at[op].region; r; r = m->region.at[r].sibling)
 			if (find_selected(m, r, index, extent, v, axis))
 				return true;
-		if (m->op.at[op].kind != OP_SELECT || op_scalar_expr(m, op, 0) != expr_index(m, index))
+		expr_id at = m->op.at[op].kind == OP_SELECT ? op_scalar_expr(m, op, 0) : 0;
+		if (!at || (index && !expr_uses_index(m, at, index)))
 			continue;
 		value_id from = op_read(m, op, 0);
 		op_id def = m->value.at[from].def;
@@ -152,7 +154,8 @@ bool print_order_loop_axis(struct module *m, op_id loop, value_id *v, unsigned *
 		if (m->op.at[op].kind != OP_FOR || op_scalar_expr(m, op, 1) != stop)
 			continue;
 		region_id body = m->op.at[op].region;
-		if (find_selected(m, body, m->region.at[body].index, stop, v, axis))
+		if (find_selected(m, body, m->region.at[body].index, stop, v, axis) ||
+		    find_selected(m, body, 0, stop, v, axis))
 			return true;
 	}
 	return false;
