@@ -96,14 +96,25 @@ static void find_lanes(const struct scheduler *s, int64_t lane[SCHED_MAX_LANES])
 	}
 }
 
+/* Returns the time of the host, with the work that comms slow. */
+static int64_t host_time(const struct scheduler *s, const int64_t lane[SCHED_MAX_LANES],
+                         const struct choice *gather, const struct choice *scatter)
+{
+	int64_t host = s->work + gather->host + scatter->host;
+	double slowed = 0;
+	for (uint32_t l = 0; s->slows && l < s->p->lane_n; l++)
+		slowed += s->slows[l] * s->slowed[l] * (double)(lane[l] + gather->lane[l] + scatter->lane[l]);
+	return host + (int64_t)slowed;
+}
+
 /* Returns the time of the host, or of the lane that takes longest with its pauses. */
 static int64_t estimate(const struct scheduler *s, const int64_t lane[SCHED_MAX_LANES], double factor,
                         const struct choice *gather, const struct choice *scatter)
 {
-	int64_t most = s->work + gather->host + scatter->host;
+	int64_t most = host_time(s, lane, gather, scatter);
 	for (uint32_t l = 0; l < s->p->lane_n; l++) {
 		int64_t sum = lane[l] + gather->lane[l] + scatter->lane[l];
-		int64_t t = (int64_t)(factor * (double)sum);
+		int64_t t = (int64_t)((s->slowed ? s->slowed[l] : 1) * factor * (double)sum);
 		most = t > most ? t : most;
 	}
 	return most;
@@ -123,7 +134,7 @@ static bool add_sources(struct scheduler *s, unsigned share, double inflate,
 		choose_sources(&c, &plan);
 		measure_choice(s, &plan, &c);
 		vec_push(gather, c);
-		enough |= estimate(s, lane, factors[0], &c, &none) == s->work + c.host;
+		enough |= estimate(s, lane, factors[0], &c, &none) == host_time(s, lane, &c, &none);
 	}
 	return enough;
 }

@@ -57,6 +57,9 @@ struct scheduler {
 	int64_t timed;               /* nodes that take time, without comms and waits */
 	int64_t inner;               /* ns of the longest inner comm */
 	int64_t bound;               /* ns: lower bound */
+	/* By lane, for a ns of its comms beside work: ns by which the work takes longer, and ns that the comms take.
+	 * NULL: they slow nothing. */
+	double *slows, *slowed;
 	double inflate; /* see struct sched_gather_options, if the sinks of a lane are spread over all work */
 	struct sched_inners inners;   /* inner comms that may share buckets */
 	struct sizes gather, scatter; /* sizes of the operands of sources and of sinks */

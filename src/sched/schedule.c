@@ -282,6 +282,28 @@ void sched_schedule_free(struct sched_schedule *s)
 
 enum { FEW_LAUNCHES = 64 }; /* of a small problem, a part of the work is hardly one launch */
 
+/* Finds how the comms of each lane, on average, and work slow each other. */
+static void find_slowdowns(struct scheduler *s)
+{
+	const struct sched_problem *p = s->p;
+	double *time = mem_zalloc(sizeof *time * ((size_t)p->lane_n + 1));
+	s->slows = arena_new_array(s->arena, double, p->lane_n);
+	s->slowed = arena_new_array(s->arena, double, p->lane_n);
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &p->node[s->comm.at[i]];
+		const struct sched_contention *r = &p->contention[c->contention];
+		double t = c->time > 0 ? (double)c->time : 0;
+		time[c->lane] += t;
+		s->slows[c->lane] += t * (1 - (double)SCHED_ALONE / (double)r->compute);
+		s->slowed[c->lane] += t * (double)r->comm / SCHED_ALONE;
+	}
+	for (uint32_t l = 0; l < p->lane_n; l++) {
+		s->slows[l] = time[l] > 0 ? s->slows[l] / time[l] : 0;
+		s->slowed[l] = time[l] > 0 ? s->slowed[l] / time[l] : 1;
+	}
+	free(time);
+}
+
 static void open_scheduler(struct scheduler *s, const struct sched_problem *p, const struct sched_options *o,
                            bool bucket)
 {
@@ -297,6 +319,8 @@ static void open_scheduler(struct scheduler *s, const struct sched_problem *p, c
 			vec_push(&s->comm, x);
 	}
 	sched_inners(p, s->role, &s->inners);
+	if (p->contention_n)
+		find_slowdowns(s);
 }
 
 static void close_scheduler(struct scheduler *s)
