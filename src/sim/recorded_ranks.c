@@ -7,8 +7,8 @@
  *     class 1    lane       ████
  *
  * The waits are added to the times of the collectives, and all classes are simulated again, until no wait changes.
- * Each round settles at least one more meeting; where communication slows work, a wait does, too, and the rounds end
- * after as many.
+ * Each round settles at least one more meeting. Communication and work do not slow each other here, since the waits
+ * would slow work, too.
  *
  * A recorded time may contain the wait for others, so a collective takes the shortest time of its members. */
 #include "analysis/recorded_classes.h"
