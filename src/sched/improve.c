@@ -5,6 +5,7 @@
 #include "sched/improve.h"
 #include "sched/carry.h"
 #include "sched/regroup.h"
+#include "sched/repartition.h"
 #include "sched/role.h"
 #include "sched/search.h"
 #include <stdlib.h>
@@ -129,6 +130,14 @@ static void fill_end(struct improver *i, struct trial *t, uint32_t x, struct sch
 static bool change_buckets(struct improver *i, struct trial *t, struct sched_carry_options *carry)
 {
 	const struct scheduler *s = i->s;
+	if (i->o->refill) {
+		uint32_t member;
+		bool changed =
+		    sched_repartition(s->p, &i->row, &i->random, t->schedule.bucket, &t->bucket_n, &member);
+		*carry = (struct sched_carry_options){.first = changed && s->role[member] == SCHED_SOURCE,
+		                                      .late = SCHED_NONE};
+		return changed;
+	}
 	uint32_t filler = sched_draw(&i->random, 6) ? SCHED_NONE : draw_filler(s, i->work, &i->random);
 	if (filler != SCHED_NONE) {
 		fill_end(i, t, filler, carry);

@@ -7,6 +7,7 @@ struct sched_improve_options {
 	uint32_t changes; /* number of changes of buckets */
 	uint64_t steps;   /* number of moves of nodes after each change */
 	uint64_t seed;
+	bool refill;  /* every change fills the buckets of some comms again (repartition.h) */
 	double lanes; /* ns of the runtime that a saved ns of a lane is worth */
 };
 

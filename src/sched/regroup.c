@@ -103,8 +103,7 @@ static uint32_t draw_neighbour(const struct sched_problem *p, const struct sched
 	return found;
 }
 
-/* Numbers the buckets from 0. A comm that is alone in its bucket leaves it. */
-static uint32_t renumber_buckets(const struct sched_row *row, uint32_t *bucket, uint32_t bucket_n)
+uint32_t sched_regroup_number(const struct sched_row *row, uint32_t *bucket, uint32_t bucket_n)
 {
 	uint32_t *members = mem_zalloc(sizeof *members * ((size_t)bucket_n + 1)), n = 0;
 	uint32_t *number = mem_alloc(sizeof *number * ((size_t)bucket_n + 1));
@@ -160,7 +159,7 @@ bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, s
 	} else {
 		return false;
 	}
-	*bucket_n = renumber_buckets(row, bucket, n);
+	*bucket_n = sched_regroup_number(row, bucket, n);
 	return true;
 }
 
@@ -176,5 +175,5 @@ void sched_regroup_together(const struct sched_problem *p, const struct sched_ro
 		bucket[row->member[row->first[k]]] = into;
 	for (uint32_t i = 0; i < n; i++)
 		bucket[comm[i]] = into;
-	*bucket_n = renumber_buckets(row, bucket, new_n);
+	*bucket_n = sched_regroup_number(row, bucket, new_n);
 }

@@ -260,11 +260,10 @@ static void vary_and_search(struct scheduler *s)
 
 static void search_longer(struct scheduler *s)
 {
-	static const struct sched_improve_options first = {.changes = 200, .steps = 300, .seed = 100},
-	                                          then = {.changes = 2000,
-	                                                  .steps = 300,
-	                                                  .seed = 1000,
-	                                                  .lanes = 0.01};
+	static const struct sched_improve_options
+	    first = {.changes = 200, .steps = 300, .seed = 100},
+	    then = {.changes = 2000, .steps = 300, .seed = 1000, .lanes = 0.01},
+	    last = {.changes = 120, .steps = 300, .seed = 4000, .refill = true, .lanes = 0.01};
 	s->solved = s->solved || sched_small(s, 200000);
 	if (s->solved)
 		return;
@@ -273,6 +272,8 @@ static void search_longer(struct scheduler *s)
 		sched_improve(s, &then);
 	}
 	search_order(s, &s->best.schedule, 100000, 0);
+	if (s->bucket) /* last, so that the schedule is never longer than without it */
+		sched_improve(s, &last);
 }
 
 void sched_schedule_free(struct sched_schedule *s)
