@@ -157,12 +157,12 @@ static void swap_if_shorter(struct scheduler *s, struct trial *t)
 	*t = former;
 }
 
-/* Searches from the best and from all starts. */
-static void search_starts(struct scheduler *s, uint64_t steps)
+/* Searches from the best and from all starts. give_up: starts that come no nearer to the best are left early. */
+static void search_starts(struct scheduler *s, uint64_t steps, bool give_up)
 {
 	search_order(s, &s->best.schedule, steps, 0);
 	for (uint32_t k = 0; k < s->start_n; k++) {
-		search_order(s, &s->start[k].schedule, steps, s->best.schedule.result.runtime);
+		search_order(s, &s->start[k].schedule, steps, give_up ? s->best.schedule.result.runtime : 0);
 		swap_if_shorter(s, &s->start[k]);
 	}
 }
@@ -252,7 +252,7 @@ static void vary_and_search(struct scheduler *s)
 		return;
 	double part = s->p->n < LARGE ? 1 : worth(s);
 	struct sched_improve_options improve = {.changes = (uint32_t)(50 * part), .steps = 300, .seed = 1};
-	search_starts(s, (uint64_t)(5000 * part));
+	search_starts(s, (uint64_t)(5000 * part), true);
 	search_order(s, &s->best.schedule, (uint64_t)(10000 * part), 0);
 	if (s->bucket)
 		sched_improve(s, &improve);
@@ -267,6 +267,7 @@ static void search_longer(struct scheduler *s)
 	s->solved = s->solved || sched_small(s, 200000);
 	if (s->solved)
 		return;
+	search_starts(s, 5000, false);
 	if (s->bucket) {
 		improve_starts(s, &first);
 		sched_improve(s, &then);
