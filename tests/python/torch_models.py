@@ -1,5 +1,5 @@
-"""Models of the tests torch_*.py. Each is a function of the number of ranks that returns (model, inputs); the weights are
-the same on all ranks, or shards of the same."""
+"""Models of the tests torch_*.py. Each is a function of the number of ranks that returns (model, inputs); the weights
+are the same on all ranks, or shards of the same."""
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
@@ -28,7 +28,8 @@ def tensor_parallel(count):
     class Layer(nn.Module):
         def __init__(self):
             super().__init__()
-            self.up, self.down, self.norm = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH), nn.LayerNorm(WIDTH)
+            self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+            self.norm = nn.LayerNorm(WIDTH)
 
         def forward(self, x):
             return self.norm(x + self.down(F.gelu(self.up(x))))
@@ -89,7 +90,7 @@ def fsdp2(count):
 
 
 class Experts(nn.Module):
-    """Each rank has an expert. Of each rank's tokens, equal shares go to all experts, and all tokens to a shared one."""
+    """Each rank has an expert. Equal shares of its tokens go to all experts, and all its tokens to a shared one."""
 
     def __init__(self, count):
         super().__init__()

@@ -241,9 +241,30 @@ def followers(rank, count):
             f"ranks 0 and {count - 1} have different collectives, from number 6 on")
 
 
+def inductor_pass(rank, count):
+    """Other passes that would move collectives are refused, and the cache knows what a schedule depends on."""
+    graph = graph_of(count, shards(count))
+    overlap = hirc.torch.OverlapPass(cluster="h100")
+    with torch._inductor.config.patch(reorder_for_compute_comm_overlap=True):
+        refused(lambda: overlap(graph.graph), ValueError, "torch._inductor.config.reorder_for_compute_comm_overlap is "
+                "True, so Inductor would undo the schedule of hirc: set it to False")
+    with torch._inductor.config.patch(bucket_all_gathers_fx="all"):
+        refused(lambda: overlap(graph.graph), ValueError, "bucket_all_gathers_fx is 'all', so", "set it to 'none'")
+    check(overlap.uuid() is None, "ranks that compare must not take graphs from the cache")
+    with tempfile.TemporaryDirectory() as folder:
+        path, found = os.path.join(folder, "cluster.json"), set()
+        for text, effort in (("{}", 1), ("{}", 2), ("{ }", 2)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            made = [hirc.torch.OverlapPass(cluster=path, effort=effort, compare=False).uuid() for _ in range(2)]
+            check(made[0] == made[1], "the hash of one pass varies")
+            found.add(made[0])
+        check(len(found) == 3, "a hash lacks the cluster file or the options")
+
+
 def everything(rank, count):
     for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
-                 followers):
+                 followers, inductor_pass):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)

@@ -117,7 +117,7 @@ def test_model(rank, count, name):
         check(within.after.step_ns <= other.step_ns and within.after.peak_bytes <= other.peak_bytes,
               f"{name}: {within.after} is not within PyTorch's {other}")
     wanted = [n for chain in judge.chains for n in chain if n.startswith("_c10d_functional") or n in PRODUCTS]
-    ran = events(profiler, set(wanted))
+    ran = events(profiler, set(wanted))[:len(wanted)]  # an optimizer of DTensors then reduces outside of graphs
     at = next((k for k, (a, b) in enumerate(zip(wanted, ran)) if a != b), min(len(wanted), len(ran)))
     check(ran == wanted, f"{name}: the trace has {ran[at:at + 3]} at {at}, the schedule {wanted[at:at + 3]}")
     if rank == 0:

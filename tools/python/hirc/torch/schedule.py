@@ -19,8 +19,7 @@ class Schedule:
 
     steps           in order; a step is a node, or a collective or a wait of one node or of the members of a bucket
     before, after   predictions for the graph as it was, and as it is now
-    program, scheduled   the text of the programs that hirc read and printed: `hirc show`, `hirc explain` and others take
-                    them as files
+    program, scheduled   the text of the programs that hirc read and printed, for `hirc show`, `hirc explain` and others
     """
 
     steps: List[Step]

@@ -216,7 +216,8 @@ def apply(module: torch.fx.GraphModule, steps: Sequence[Step], coalesced: bool =
     named = [name for step in steps for name in step.names]
     if len(named) != len(set(named)) or set(named) != set(nodes):
         odd = sorted(set(named) ^ set(nodes))
-        raise AssertionError(f"the schedule does not have each node once: {', '.join(odd[:5]) or 'a node is there twice'}")
+        named = ", ".join(odd[:5]) or "a node is there twice"
+        raise AssertionError(f"the schedule does not have each node once: {named}")
     output = next(n for n in reversed(graph.nodes) if n.op == "output")
     emit = Emitter(module, output)
     open_buckets: Dict[str, Bucket] = {}
