@@ -333,6 +333,14 @@ static void add_outside(struct maker *k, region_id region, const struct block_fr
 		            (struct sched_storage){block_bytes(m, m->input.at[i].value), SCHED_NONE, true});
 }
 
+/* Returns true if a block is that of a condition which depends on the rank. */
+static bool is_of_some_ranks(const struct module *m, region_id region)
+{
+	op_id owner = m->region.at[region].owner;
+	expr_id condition = owner && m->op.at[owner].kind == OP_IF ? op_scalar_expr(m, owner, 0) : 0;
+	return condition && m->expr.at[condition].flags & EXPR_HAS_RANK;
+}
+
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out)
 {
@@ -344,7 +352,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .scratch = arena_new(),
 	                  .out = out,
 	                  .grouped = frame->buckets == BLOCK_GROUPED,
-	                  .in_step = region != m->body || (m->source && m->source->file_n > 1),
+	                  .in_step = is_of_some_ranks(m, region) || (m->source && m->source->file_n > 1),
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");
