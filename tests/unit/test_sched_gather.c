@@ -1,5 +1,6 @@
 /* Tests of sched_gather: no other way to cut the row of small comms into buckets makes the host earlier, with
- * and without large comms between them. If memory is small, no bucket exceeds it. */
+ * and without large comms between them. If memory is small, no bucket exceeds it. sched_gather_delay finds the
+ * delay that sched_gather found, and options that do not admit them are noticed. */
 #include "check.h"
 #include "sched/gather.h"
 #include "test_sched.h"
@@ -91,7 +92,8 @@ static void no_cuts_are_better(uint32_t seed)
 	uint32_t bucket[COMMS], bucket_n = 0, small = 0, before = SCHED_NONE, cuts = 0;
 	make(&r, seed);
 	memset(bucket, 0xff, sizeof bucket);
-	sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
+	int64_t found = sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
+	CHECK_EQ(sched_gather_delay(&r.p, r.source, COMMS, &r.o, bucket), found);
 	for (uint32_t k = 0; k < COMMS; k++) {
 		if (r.node[k].in > r.o.threshold) {
 			CHECK_EQ(bucket[k], SCHED_NONE);
@@ -125,6 +127,8 @@ static uint32_t most_members(double share)
 	}
 	memset(bucket, 0xff, sizeof bucket);
 	sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
+	r.o.threshold = SMALL / 8 - 1; /* no comm is small enough */
+	CHECK_EQ(sched_gather_delay(&r.p, r.source, COMMS, &r.o, bucket), INT64_MAX);
 	for (uint32_t k = 0; k < COMMS; k++)
 		if (bucket[k] != SCHED_NONE && ++members[bucket[k]] > most)
 			most = members[bucket[k]];
