@@ -246,6 +246,11 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 		read_communication(r, x, comm);
 	} else {
 		diag_error(s->d, E_COMMUNICATION_KIND, n->at, "%s is not supported", name);
+		diag_note(s->d, DIAG_NOWHERE,
+		          "this form shows only some of its tensors; write all of them: `%s`",
+		          strcmp(name, "Combine")
+		              ? "T3…, T4…, T5…, T6…, T7…, T8… = dispatch(T0…, T1…, T2…, num_experts=8)"
+		              : "T9… = combine(T3…, T5…, T6…, T7…, T8…, num_tokens=64)");
 	}
 }
 
