@@ -182,14 +182,23 @@ static bool check_json(const struct run *r, struct diag *d)
 	return false;
 }
 
+static bool check_sync(const struct run *r, struct diag *d)
+{
+	if (!r->sync || rank_options_are_cuda(&r->ranks))
+		return true;
+	diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+	           "--sync is of --target=cuda: on the cpu an error names its statement in any case");
+	return false;
+}
+
 static enum status launch_run(struct run *r)
 {
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	if (check_json(r, d) && compile_options_finish(&r->compile, d) && check_launcher(r, d, o.kind) &&
-	    rank_options_check(&r->ranks, r->compile.zero_copy, d) && run_adversary_finish(r, d) &&
-	    run_replay_finish(r, d, r->timeout_given)) {
+	if (check_json(r, d) && check_sync(r, d) && compile_options_finish(&r->compile, d) &&
+	    check_launcher(r, d, o.kind) && rank_options_check(&r->ranks, r->compile.zero_copy, d) &&
+	    run_adversary_finish(r, d) && run_replay_finish(r, d, r->timeout_given)) {
 		o.timeout_ms = r->ranks.timeout * 1000;
 		if (o.kind == RT_BOOT_MPI) /* the ranks compile, once their number is known */
 			status = rt_launch(&o, run_rank, r);
@@ -271,6 +280,11 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct run_command, run.nvtx),
      .help = "name the statement of each call to NVIDIA's tools, even if none of them started hirc"},
+    {.name = "sync",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct run_command, run.sync),
+     .help =
+         "wait for each kernel of a GPU, so that an error names its statement; without graphs, and slower"},
     {.name = "adversary",
      .kind = OPTION_CALL,
      .at = offsetof(struct run_command, run.seed),

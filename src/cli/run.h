@@ -49,6 +49,7 @@ struct run {
 	int64_t trace_events;      /* events that a rank keeps */
 	bool stats, dump_plan, all_ranks, profile, json;
 	bool proves;  /* proves as `hirc check` does before the run */
+	bool sync;    /* waits for each task of a GPU, so that an error names its statement */
 	bool nvtx;    /* emits ranges for tools, also if no tool has started this process */
 	int64_t seed; /* of --adversary; -1: none */
 	struct rt_adversary how;

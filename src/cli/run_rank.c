@@ -247,10 +247,14 @@ static enum status open_trace(struct rt_job *job, const struct run *r, struct tr
 static enum status make_graph(struct rt_job *job, const struct run *r, struct exec *e)
 {
 	op_id statement;
-	if (exec_can_replay(e, &statement))
+	if (!r->sync && exec_can_replay(e, &statement))
 		return exec_capture(e);
 	if (!r->compile.pipeline.remarks || job->rank != 0 || !rank_options_are_cuda(&r->ranks))
 		return STATUS_OK;
+	if (r->sync) {
+		fprintf(stderr, "run: no graph: --sync waits for each kernel\n");
+		return STATUS_OK;
+	}
 	if (!statement) {
 		struct buf names = {0};
 		transport_kind_put(&names, TRANSPORT_HAS_NO_GRAPHS, "and");
@@ -289,6 +293,7 @@ static enum status execute_plan(struct rt_job *job, const struct run *r, const s
 	struct same_outputs *same = NULL;
 	struct exec_options o = rank_options_exec(&r->ranks, r->compile.steps);
 	o.ranges = r->nvtx;
+	o.sync = r->sync;
 	o.follow_writes = r->check;
 	run_adversary_exec(r, &o);
 	o.fault = r->fault.at;

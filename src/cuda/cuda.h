@@ -24,6 +24,8 @@
 #include "cuda/open.h"
 #include "rt/device.h"
 
+enum { CUDA_RECENT = 8 };
+
 struct cuda_kernels;      /* see kernel.h */
 struct cuda_gemms;        /* see gemm.h */
 struct cuda_launch_cache; /* see launch_cache.h */
@@ -44,8 +46,11 @@ struct cuda {
 	CUcontext context;
 	int major, minor, processors; /* compute capability; number of multiprocessors */
 	struct rt_origin at;          /* the statement that is being issued, for messages */
-	struct cuda_fault *fault;     /* pinned, mapped */
-	CUdeviceptr fault_at;         /* its address for kernels */
+	struct rt_origin
+	    recent[CUDA_RECENT];  /* statements launched last, each once: number k is at k % CUDA_RECENT */
+	uint64_t launched;        /* number of these since the streams were idle */
+	struct cuda_fault *fault; /* pinned, mapped */
+	CUdeviceptr fault_at;     /* its address for kernels */
 	struct cuda_kernels *kernels;
 	struct cuda_gemms *gemms;
 	struct cuda_launch_cache *launch_cache;

@@ -62,6 +62,15 @@ static enum status make_and_launch(struct cuda *c, CUstream s, const struct rt_t
 	return status == STATUS_OK ? launch_made(c, s, &made, begin) : status;
 }
 
+/* Remembers the statement of a launch, for errors that later calls report. Returns status. */
+static enum status note_launch(struct cuda *c, enum status status)
+{
+	if (status == STATUS_OK &&
+	    (!c->launched || c->recent[(c->launched - 1) % CUDA_RECENT].label != c->at.label))
+		c->recent[c->launched++ % CUDA_RECENT] = c->at;
+	return status;
+}
+
 enum status cuda_device_launch(struct rt_device *d, void *stream, const struct rt_task *task,
                                struct rt_origin at, char *why, void **begin)
 {
@@ -70,7 +79,7 @@ enum status cuda_device_launch(struct rt_device *d, void *stream, const struct r
 	why[0] = 0;
 	c->at = at;
 	if (made)
-		return launch_made(c, stream, made, begin);
+		return note_launch(c, launch_made(c, stream, made, begin));
 	if (task->kernel == RT_TASK_CALL) {
 		snprintf(why, RT_WHY_BYTES, "the GPU calls no function of the host");
 		return STATUS_INTERNAL;
@@ -78,5 +87,5 @@ enum status cuda_device_launch(struct rt_device *d, void *stream, const struct r
 	enum status status = make_and_launch(c, stream, task, why, begin);
 	if (task->kernel == RT_TASK_UNIT) /* its record is no longer needed */
 		atomic_store_explicit(&task->unit->busy, false, memory_order_release);
-	return status;
+	return note_launch(c, status);
 }

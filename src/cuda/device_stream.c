@@ -185,5 +185,6 @@ enum status cuda_device_is_idle(struct rt_device *d, bool *idle)
 			return cuda_failure(c);
 	}
 	*idle = true;
+	c->launched = 0;
 	return look_for_fault(c);
 }

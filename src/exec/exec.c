@@ -114,6 +114,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->status = exec_faults_open(job, p, labels, o->fault, o->faults, &e->faults);
 	if (e->status == STATUS_OK)
 		e->status = rt_engine_new(job, o->engine, e->device, e->transport, &e->engine);
+	if (e->status == STATUS_OK)
+		e->device->is_awaited = o->sync;
 	if (e->status == STATUS_OK && o->adversary)
 		e->status = rt_engine_set_adversary(e->engine, o->adversary);
 	if (e->status != STATUS_OK) {

@@ -29,6 +29,8 @@ struct exec_options {
 	bool exact_reductions; /* transport nccl: reduce floats as all other transports do, see cuda/open.h */
 	/* transport cuda-ipc, as in struct cuda_p2p; p2p_asked: the user gave options of it. */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
+	bool
+	    sync; /* device cuda: wait for each task, so that an error names its statement; no graphs are made */
 	bool ranges; /* make ranges even if no tool has started this process, see exec_ranges.h */
 	const struct cuda_calls *calls; /* device cuda: receiver of its calls, see cuda/open.h; NULL: a GPU */
 	const struct exec_fault *fault; /* fault_n faults, see exec_faults.h; they are not part of a graph */

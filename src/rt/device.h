@@ -28,15 +28,15 @@ enum rt_kernel {
 	RT_TASK_GRADIENT, /* the gradient of the first, second or third operand of an ATTENTION: see below */
 	RT_TASK_GRADIENT_SUMS, /* out[…, i, 0] = in[2][…, i, 0], out[…, i, 1] = sum over f of
 	                        * in[0][…, i, f] * in[1][…, i, f] */
-	RT_TASK_BITCAST, /* out[i] = in[0][i], the same bits; element types of one size */
-	RT_TASK_GATHER,  /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
+	RT_TASK_BITCAST,       /* out[i] = in[0][i], the same bits; element types of one size */
+	RT_TASK_GATHER, /* out[i] = in[0][i, in[1][i]]: in[0] has one axis more than the others, the last. If
 	                 * scalar[2] is there that axis has the entries from it on, of `axes` ones; the
 	                 * others are 0 */
-	RT_TASK_TOPK,  /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
+	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
-	RT_TASK_ROUTE, /* out[i] = the places of the elements of in[0], in order of their buckets; see below
+	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
 	                 */
-	RT_TASK_COUNT, /* out[b] = how many elements of in[0] are in bucket b */
+	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
 	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
@@ -85,14 +85,14 @@ struct rt_task {
 	struct rt_scalar scalar[RT_OPERANDS]; /* POINTWISE: is operand i if bit i of scalars is set */
 	unsigned scalars; /* bit set of the operands that are scalars; their views are ignored */
 	union {
-		enum pointwise op;        /* for POINTWISE */
-		enum reduce_op reduce;    /* for REDUCE; REDUCE_AVG is mean */
-		enum rt_norm norm;        /* for NORM */
+		enum pointwise op;         /* for POINTWISE */
+		enum reduce_op reduce;     /* for REDUCE; REDUCE_AVG is mean */
+		enum rt_norm norm;         /* for NORM */
 		enum rt_gradient gradient; /* for GRADIENT */
-		struct {                  /* for GEMM */
-			bool has_bias;    /* in[2] is present, broadcast by stride 0 */
-			bool accumulate;  /* the sum is added to out; not with a bias */
-			uint8_t function; /* 1 + enum pointwise, of one operand: out is that of the sum,
+		struct {                   /* for GEMM */
+			bool has_bias;     /* in[2] is present, broadcast by stride 0 */
+			bool accumulate;   /* the sum is added to out; not with a bias */
+			uint8_t function;  /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */
 		};
 	};
@@ -227,8 +227,9 @@ struct rt_device {
 	_Atomic int64_t bytes_now, bytes_peak; /* memory allocated through alloc */
 	int64_t
 	    memory; /* bytes of the device divided by the ranks that share it; 0: its memory is the host's */
-	char model[96]; /* name given by its maker; "": not known */
-	int threads;    /* threads of a contraction; 0: the library decides */
+	char model[96];  /* name given by its maker; "": not known */
+	int threads;     /* threads of a contraction; 0: the library decides */
+	bool is_awaited; /* the host waits for each task, so that it knows which one fails */
 };
 
 /* Opens the device of this rank. name: "cpu" or "cuda". Returns STATUS_ABSENT after a message if this

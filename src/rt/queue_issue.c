@@ -96,6 +96,40 @@ static int64_t work_of(const struct rt_task *t)
 	return t->kernel == RT_TASK_GEMM && t->in[0].nd ? n * t->in[0].n[t->in[0].nd - 1] : n;
 }
 
+/* Waits until the stream has done its work so far, if the host is to wait for each task. An error of the device then
+ * names the statement of this work. */
+static void await_work(struct issue_engine *e, struct stream *s, struct rt_origin at)
+{
+	struct rt_watch watch = {0};
+	int64_t since = rt_clock_us();
+	void *event = NULL;
+	bool over = false;
+	if (!e->base.device->is_awaited || e->fork ||
+	    issue_failed(e, e->device->record(e->base.device, s->device, at, &event)))
+		return;
+	while (!rt_engine_failed(&e->base) && !over) {
+		bool moved = false;
+		uint32_t seen = issue_seen(e);
+		issue_poll(e, &moved);
+		if (issue_failed(e, e->device->is_over(e->base.device, event, &over)) || over)
+			break;
+		if (rt_watch_expired(&watch, e->base.job))
+			rt_engine_stuck(&e->base);
+		else
+			issue_pause(e, rt_clock_us() - since, seen);
+	}
+	e->device->release(e->base.device, event);
+	rt_job_progress(e->base.job);
+}
+
+/* Makes the device's stream wait for a ticket whose communications are all issued. */
+static void await_ticket(struct issue_engine *e, struct stream *s, struct rt_ticket ticket,
+                         struct rt_origin at)
+{
+	issue_await_ticket(e, s, ticket, at);
+	await_work(e, s, at);
+}
+
 static void launch_task(struct issue_engine *e, struct stream *s, const struct rt_task *task,
                         struct rt_origin at)
 {
@@ -114,6 +148,7 @@ static void launch_task(struct issue_engine *e, struct stream *s, const struct r
 	issue_trace_task(e, s, begin, at);
 	if (failed || e->fork)
 		return;
+	await_work(e, s, at);
 	s->work += work;
 	if (++s->launched >= TASKS_A_BEAT || s->work >= WORK_A_BEAT)
 		beat(e, s, at);
@@ -160,7 +195,7 @@ static bool issue_head(struct issue_engine *e, struct stream *s)
 			slot->blocked = &s->base;
 			return false;
 		}
-		issue_await_ticket(e, s, i->ticket, i->at);
+		await_ticket(e, s, i->ticket, i->at);
 		return true;
 	case ITEM_COMM:
 		issue_comm_start(e, s, i->comm);
@@ -238,7 +273,7 @@ static void issue_wait(struct rt_engine *engine, struct rt_stream *current, stru
 		advance_issue(e, &(bool){false});
 	bool idle = !s->head;
 	if (idle && !issue_awaited(e, ticket)->unissued) {
-		issue_await_ticket(e, s, ticket, at);
+		await_ticket(e, s, ticket, at);
 		return;
 	}
 	put_issue_item(e, s, ITEM_WAIT, at)->ticket = ticket;
