@@ -241,6 +241,35 @@ def followers(rank, count):
             f"ranks 0 and {count - 1} have different collectives, from number 6 on")
 
 
+def vocabulary(rank, count):
+    """A GPT whose words are spread over ranks: the first rank subtracts no offset, so graphs differ in local work."""
+    import torch_models
+    from torch._dynamo.backends.common import aot_autograd
+    from torch.distributed.tensor import Replicate
+    from torch.distributed.tensor.parallel import RowwiseParallel, parallelize_module
+
+    local = lambda x: (x.to_local() if hasattr(x, "to_local") else x).detach()
+    mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (count,), mesh_dim_names=("tp",))
+    runs, found = [], []
+    for use in (False, True):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        model, inputs = torch_models.gpt(count)
+        words = RowwiseParallel(input_layouts=Replicate(), output_layouts=Replicate())
+        parallelize_module(model, mesh, {"tokens": words})
+
+        def keep(graph, _, use=use):
+            if use:
+                found.append(hirc.torch.schedule(graph, cluster="h100", follow=True))
+            return graph
+
+        out = torch.compile(model, backend=aot_autograd(fw_compiler=keep, bw_compiler=keep))(*inputs)
+        out.square().mean().backward()
+        runs.append([local(out), *(local(p.grad) for p in model.parameters())])
+    check(len(found) == 2 and all(found), str(found))
+    check(all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(*runs)), "results differ")
+
+
 def inductor_pass(rank, count):
     """Other passes that would move collectives are refused, and the cache knows what a schedule depends on."""
     graph = graph_of(count, shards(count))
@@ -264,7 +293,7 @@ def inductor_pass(rank, count):
 
 def everything(rank, count):
     for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
-                 followers, inductor_pass):
+                 followers, vocabulary, inductor_pass):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)
