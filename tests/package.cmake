@@ -16,7 +16,7 @@ if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE STREQUAL "none")
 	foreach(part schedule step) # skipped unless HIRC_TORCH_PYTHON names a Python with torch
 		add_test(NAME python/torch_${part} COMMAND ${Python3_EXECUTABLE}
 			${CMAKE_CURRENT_SOURCE_DIR}/python/torch_${part}.py $<TARGET_FILE:hirc>)
-		set_tests_properties(python/torch_${part} PROPERTIES LABELS nightly TIMEOUT 1800 RUN_SERIAL ON
+		set_tests_properties(python/torch_${part} PROPERTIES LABELS nightly TIMEOUT 7200 RUN_SERIAL ON
 			SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}")
 	endforeach()
 	if(TARGET mock_cuda)
