@@ -36,7 +36,7 @@ static void name_largest(const struct plan *p, struct diag *d)
 
 bool check_memory(const struct module *m, struct diag *d, int64_t ranks, int64_t streams, int64_t limit)
 {
-	const struct plan_target target = {.streams = streams};
+	const struct plan_target target = {.streams = streams, .views = true};
 	for (int64_t rank = 0; rank < ranks; rank++) {
 		struct plan *p = plan_build(m, d, rank, ranks, &target);
 		if (!p)

@@ -47,7 +47,7 @@ struct exec_options gpu_options_exec(const struct gpu_options *o)
 
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams)
 {
-	struct plan_target plan = {.streams = streams};
+	struct plan_target plan = {.streams = streams, .views = true};
 	plan.transposes = is_cuda(target);
 	plan.row = is_cuda(target) ? RT_UNIT_ROW : 0;
 	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;

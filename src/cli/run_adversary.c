@@ -39,6 +39,7 @@ void run_adversary_plan(const struct run *r, struct plan_target *target)
 {
 	target->poisons = r->adversary != NULL;
 	target->as_checked = r->adversary && r->memory_as_checked;
+	target->views &= !target->as_checked;
 }
 
 void run_adversary_exec(const struct run *r, struct exec_options *o)

@@ -227,6 +227,7 @@ struct plan {
 struct plan_target {
 	int64_t streams;    /* number of streams; 0: unlimited */
 	int64_t page;       /* sizes of symmetric buffers are multiples of this; 0: the host's page */
+	bool views;         /* leave out copies whose readers can read the source */
 	bool transposes;    /* products read matrices as fast by columns as by rows */
 	uint64_t epilogues; /* bit set of enum pointwise: functions that can be part of a product's task */
 	int64_t row;        /* elements of the longest row of a norm that a unit may have; 0: no such units */

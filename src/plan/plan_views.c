@@ -216,7 +216,7 @@ static void write_as_copied(struct plan_fusion *f, uint32_t at)
 void plan_views(struct plan *p, const struct plan_target *target)
 {
 	struct plan_fusion f;
-	if (target->as_checked || !p->task.n)
+	if (!target->views || !p->task.n)
 		return;
 	plan_fusion_open(&f, p, target);
 	for (uint32_t k = 0; k < p->code.n; k++)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Looks for one fault of ptxas in the machine code of the kernels that hirc writes; needs no GPU.
 
-    sass.py HIRC MOCK                        examples, and a sample of vary/programs.py
+    sass.py HIRC MOCK                        examples, attention and a sample of vary/programs.py
     sass.py HIRC MOCK --programs 400 --all   every kernel of these
     sass.py --cubin FILE...                  machine code of kernels, whoever made it
 
@@ -290,6 +290,8 @@ def collect(hirc, mock, count, folder):
         return None
 
     jobs = [([path, "--target=cuda", "--np=2"], None) for path in glob.glob(os.path.join(ROOT, "examples", "*.hir"))]
+    attention = [os.path.join(ROOT, "tools", "gpu", "attention_backward.hir"), "--target=cuda", "--np=1", "-Db=1", "-Ds=64"]
+    jobs += [(attention + ["-Da=2", "-De=" + e], None) for e in ("128", "24")]  # rows for tensor cores, and others
     for k in range(count):
         p = programs.draw(SEED, k, cuda=True)
         jobs.append((["-"] + p.options() + p.flags, p.text))
