@@ -263,15 +263,18 @@ static void search_longer(struct scheduler *s)
 	static const struct sched_improve_options
 	    first = {.changes = 200, .steps = 300, .seed = 100},
 	    then = {.changes = 2000, .steps = 300, .seed = 1000, .lanes = 0.01},
+	    again = {.changes = 1000, .steps = 300, .seed = 2000, .lanes = 0.01},
 	    last = {.changes = 120, .steps = 300, .seed = 4000, .refill = true, .lanes = 0.01};
 	s->solved = s->solved || sched_small(s, 200000);
 	if (s->solved)
 		return;
-	search_starts(s, 5000, false);
 	if (s->bucket) {
 		improve_starts(s, &first);
 		sched_improve(s, &then);
 	}
+	search_starts(s, 5000, false);
+	if (s->bucket)
+		improve_starts(s, &again);
 	search_order(s, &s->best.schedule, 100000, 0);
 	if (s->bucket) /* last, so that the schedule is never longer than without it */
 		sched_improve(s, &last);
