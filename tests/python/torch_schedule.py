@@ -7,6 +7,7 @@ import copy
 import json
 import os
 import tempfile
+import warnings
 
 from torch_ranks import check, dist, ranks, refused, torch
 
@@ -289,6 +290,12 @@ def inductor_pass(rank, count):
             check(made[0] == made[1], "the hash of one pass varies")
             found.add(made[0])
         check(len(found) == 3, "a hash lacks the cluster file or the options")
+    local = make_fx(lambda x: x @ x)(torch.ones(2, 2))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        overlap(local.graph)
+        overlap(local.graph)
+    check(sum("this graph has no functional collectives" in str(w.message) for w in said) == 1, "one warning is wanted")
 
 
 def everything(rank, count):

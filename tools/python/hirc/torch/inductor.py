@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from typing import Any, List, Optional, Union
 
 import torch
@@ -79,15 +80,28 @@ class OverlapPass(CustomGraphPass):
                  effort: int = 2, **options: Any):
         self.cluster, self.options = os.fspath(cluster), {"memory_limit": memory_limit, "effort": effort, **options}
         self.schedules: List[Schedule] = []
+        self.warned = False
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         if not any(getattr(node.target, "namespace", None) == SPACE for node in graph.nodes):
+            self.warn_of_hooks()
             return
         self.refuse_others()
         result = schedule(graph.owning_module, cluster=self.cluster, **self.options)
         if result:
             keep_order(graph)
             self.schedules.append(result)
+
+    def warn_of_hooks(self) -> None:
+        """Says once why nothing is scheduled, if several ranks compile a graph without collectives."""
+        import torch.distributed as dist
+
+        if self.warned or self.schedules or not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+            return
+        self.warned = True
+        warnings.warn("hirc.torch.OverlapPass: this graph has no functional collectives, so there is nothing to schedule. "
+                      "DDP and FSDP2 (fully_shard) start theirs in hooks, outside of compiled graphs; DTensor and "
+                      "torch.distributed._functional_collectives have them in the graph", stacklevel=2)
 
     @staticmethod
     def refuse_others() -> None:
