@@ -63,15 +63,6 @@ static int64_t bytes_of(const struct module *m, op_id op)
 	return bytes;
 }
 
-static group_id group_of(const struct module *m, op_id op)
-{
-	const struct attr *a = op_attr(m, op, "group");
-	for (group_id g = 1; a && a->kind == ATTR_NAME && g < m->group.n; g++)
-		if (m->group.at[g].name == a->u.name)
-			return g;
-	return 0;
-}
-
 static bool is_alike(const struct recorded_comm *a, const struct recorded_comm *b)
 {
 	return a->what == b->what &&
@@ -94,7 +85,7 @@ static void add_comm(struct recorded *r, const struct recorded_class *x, op_id o
 	struct recorded_comm c = {.op = op,
 	                          .what = what,
 	                          .kind = op_attr(r->m, op, "kind")->u.name,
-	                          .group = what == RECORDED_COLLECTIVE ? group_of(r->m, op) : 0,
+	                          .group = what == RECORDED_COLLECTIVE ? op_group(r->m, op) : 0,
 	                          .bytes = bytes_of(r->m, op),
 	                          .peer = peer && peer->kind == ATTR_INT ? peer->u.i : -1};
 	c.nth = count_before(r, x, &c);

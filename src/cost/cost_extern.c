@@ -14,15 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static group_id group_of(const struct cost *c, op_id op)
-{
-	const struct attr *a = op_attr(c->m, op, "group");
-	for (group_id g = 1; a && a->kind == ATTR_NAME && g < c->m->group.n; g++)
-		if (c->m->group.at[g].name == a->u.name)
-			return g;
-	return 0;
-}
-
 static bool find_team(const struct cost *c, group_id group, struct links_team *out)
 {
 	const struct group *g = &c->m->group.at[group];
@@ -104,7 +95,7 @@ static int64_t operand_bytes(const struct cost *c, op_id op)
 static enum extern_cost find_collective_cost(const struct cost *c, op_id op, enum op_kind which,
                                              enum collective kind, int64_t *time, int64_t *bytes)
 {
-	group_id group = group_of(c, op);
+	group_id group = op_group(c->m, op);
 	struct links_team t;
 	int64_t in = operand_bytes(c, op);
 	if (!group)
@@ -170,7 +161,7 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out)
 {
 	const struct attr *kind = op_attr(c->m, op, "kind");
-	struct extern_parts x = {.group = group_of(c, op)};
+	struct extern_parts x = {.group = op_group(c->m, op)};
 	if (!kind || kind->kind != ATTR_NAME || !x.group)
 		return false;
 	enum op_kind which = op_by_hir(names_text(c->m->names, kind->u.name));

@@ -412,6 +412,8 @@ expr_id op_scalar_expr(const struct module *m, op_id op, unsigned k);
 /* Returns an attribute by key; NULL if it is absent. */
 const struct attr *op_attr(const struct module *m, op_id op, const char *key);
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key);
+/* Returns the group that a recorded communication names; 0: none. */
+group_id op_group(const struct module *m, op_id op);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
 bool op_attr_is_true(const struct module *m, op_id op,
                      const char *key);                /* key=true or a number other than 0 */

@@ -159,6 +159,15 @@ const struct attr *op_attr(const struct module *m, op_id op, const char *key)
 	return attrs_find(m, m->op.at[op].attrs, key);
 }
 
+group_id op_group(const struct module *m, op_id op)
+{
+	const struct attr *a = op_attr(m, op, "group");
+	for (group_id g = 1; a && a->kind == ATTR_NAME && g < m->group.n; g++)
+		if (m->group.at[g].name == a->u.name)
+			return g;
+	return 0;
+}
+
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise)
 {
 	const struct attr *a = op_attr(m, op, key);

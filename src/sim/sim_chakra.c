@@ -177,20 +177,11 @@ static int64_t operand_bytes(const struct writer *w, op_id op)
 	return bytes;
 }
 
-static group_id group_of(const struct module *m, op_id op)
-{
-	const struct attr *a = op_attr(m, op, "group");
-	for (group_id g = 1; a && a->kind == ATTR_NAME && g < m->group.n; g++)
-		if (m->group.at[g].name == a->u.name)
-			return g;
-	return 0;
-}
-
 /* Puts `{"pg_name": "g0", "ranks": [0, 1], "group_size": 2}`. */
 static void put_group(const struct writer *w, const char *name, op_id op, struct buf *out)
 {
 	const struct module *m = w->t->m;
-	group_id group = group_of(m, op);
+	group_id group = op_group(m, op);
 	team_id team = group ? m->group.at[group].members : m->op.at[op].team;
 	const struct team *t = team ? ir_team(m, team) : NULL;
 	uint32_t rank = w->c->ranks.n ? w->c->ranks.at[0].first : 0, from = 0, to = t ? t->device_n : 0;
