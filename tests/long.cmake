@@ -8,7 +8,6 @@ foreach(name
 		check/mutation
 		check/random_fences
 		check/same_files
-		cuda/delays
 		cuda/failures_alone
 		examples/cuda_ipc
 		examples/cuda_nccl
