@@ -99,9 +99,10 @@ class OverlapPass(CustomGraphPass):
         if self.warned or self.schedules or not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
             return
         self.warned = True
-        warnings.warn("hirc.torch.OverlapPass: this graph has no functional collectives, so there is nothing to schedule. "
-                      "DDP and FSDP2 (fully_shard) start theirs in hooks, outside of compiled graphs; DTensor and "
-                      "torch.distributed._functional_collectives have them in the graph", stacklevel=2)
+        warnings.warn("hirc.torch.OverlapPass: this graph has no functional collectives, so nothing of it is scheduled; "
+                      "other graphs of the model may have some. DDP and FSDP2 (fully_shard) start theirs in hooks, "
+                      "outside of compiled graphs; DTensor and torch.distributed._functional_collectives have them in "
+                      "the graph", stacklevel=2)
 
     @staticmethod
     def refuse_others() -> None:
