@@ -224,11 +224,21 @@ static unsigned leaves_pending(struct module *m, const struct op_layout *l)
 	return pending;
 }
 
+/* Returns true for `full(0)`, the start of sums that are added up in a pending tensor. */
+static bool fills_with_zero(const struct module *m, op_id op)
+{
+	int64_t value;
+	if (m->op.at[op].kind != OP_FULL)
+		return false;
+	const struct scalar *s = &m->scalar.at[op_operand_id(m, op, ROLE_SCALAR, 0)];
+	return s->expr ? expr_is_const(m, s->expr, &value) && value == 0 : s->literal == 0;
+}
+
 const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool sums_end)
 {
 	enum op_kind kind = (enum op_kind)m->op.at[l->op].kind;
 	mesh_id mesh = value_type(m, l->result)->mesh;
-	unsigned pending = leaves_pending(m, l);
+	unsigned pending = leaves_pending(m, l), kept = 0;
 	if (kind == OP_SET || op_info[kind].traits & TRAIT_COLLECTIVE)
 		return NULL;
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
@@ -238,6 +248,9 @@ const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool su
 		if (sums_end && partial &&
 		    (!infer_keeps_partial(m, l->op, k) || partial & ~place_partial(&l->r)))
 			return "an operand is a pending reduction";
+		if (sums_end && partial && place_partial_op(&l->o[k]) != place_partial_op(&l->r))
+			return "its pending reductions are different ones";
+		kept |= partial;
 		if (other && mesh && other != mesh && !meshes_match(ir_mesh(m, other), ir_mesh(m, mesh)) &&
 		    (is_spread(m, v) || !mesh_is_within(ir_mesh(m, mesh), ir_mesh(m, other))))
 			return "its operands and results are on different meshes";
@@ -249,6 +262,13 @@ const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool su
 		if (l->x.result[a] != INFER_NONE && l->x.kind[l->x.result[a]] == DIM_WHOLE &&
 		    axis_is_spread(m, l->result, a))
 			return "an axis that it needs whole is spread";
+	if (sums_end && !fills_with_zero(m, l->op)) {
+		unsigned stated = axes_that_spread(m, mesh, place_partial(&l->r));
+		if (stated & ~(pending | kept))
+			return "the result is stated partial, but no sum is left pending";
+		if (stated & pending && place_partial_op(&l->r) != reduce_op_of(kind))
+			return "its pending reductions are different ones";
+	}
 	/* in memory that ranks share, they add up their parts in place */
 	bool shared = op_attr(m, l->op, "accumulate") &&
 	              value_type(m, ir_root(m, l->result))->memory == MEMORY_SYMMETRIC;
