@@ -78,8 +78,8 @@ static bool same_signature(struct run *r, struct diag *d, struct module *other)
 	bool ok = true;
 	if (other->input.n != r->m->input.n || results != r->m->output.n) {
 		diag_error(d, E_REFERENCE_SIGNATURE, DIAG_NOWHERE,
-		           "the program has %u inputs and %u outputs, the reference %u and %u", r->m->input.n,
-		           r->m->output.n, other->input.n, results);
+		           "numbers of inputs and of outputs: %u and %u here, %u and %u in the reference",
+		           r->m->input.n, r->m->output.n, other->input.n, results);
 		return false;
 	}
 	for (uint32_t k = 0; k < other->input.n; k++)
