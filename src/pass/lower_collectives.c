@@ -18,6 +18,7 @@
  * establishes  lowered: no set changes the layout over devices
  * keeps        layouts and values; each Communication has its wait right after it */
 #include "ir/expr.h"
+#include "ir/layout.h"
 #include "pass/order.h"
 #include "pass/p2p.h"
 #include "pass/pass.h"
@@ -291,6 +292,44 @@ static bool lower_set(struct module *m, struct pass_context *cx, op_id op, op_id
 	return true;
 }
 
+/* Returns the mesh axes over which a type is a pending reduction. */
+static unsigned pending_axes(const struct module *m, type_id t)
+{
+	unsigned axes = 0;
+	for (unsigned k = 0; k < IR_MAX_MESH_AXES; k++)
+		if (layout_partial(&m->domain.at[m->type.at[t].domain], k) >= 0)
+			axes |= 1u << k;
+	return axes;
+}
+
+/* Returns true if the types of a collective over mesh axes say all that it does. */
+static bool is_stated_by_types(unsigned kind)
+{
+	return kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER ||
+	       kind == OP_ALL_TO_ALL;
+}
+
+/* Returns NULL, or the reason why a collective does not lead from one type to the other. r: their difference. */
+static const char *pure_refusal(struct module *m, op_id op, type_id from, type_id to, const struct reshard *r)
+{
+	const struct op *o = &m->op.at[op];
+	unsigned before = pending_axes(m, from), after = pending_axes(m, to);
+	if (after & ~before)
+		return "the result is a pending reduction and the operand is none";
+	/* rings that reduce move blocks by permutes, and add them up in other statements */
+	bool may_end = op_info[o->kind].traits & TRAIT_REDUCES || o->kind == OP_COLLECTIVE_PERMUTE;
+	if (before & ~after && !may_end)
+		return "it ends no pending reduction";
+	if (!is_stated_by_types(o->kind))
+		return NULL;
+	if (r->kind == RESHARD_NONE)
+		return r->reason;
+	if (reshard_operation(r->kind) != o->kind ||
+	    ir_team_of_mesh(m, r->mesh, r->axis, r->axis_n) != o->team)
+		return "it does not lead from the one type to the other";
+	return NULL;
+}
+
 /* Lowers a pure collective. If it is over axes of a mesh, its types are checked; if it is over a group,
  * they are trusted. */
 static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
@@ -299,20 +338,17 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 	const struct op o = m->op.at[op];
 	uint8_t axes[IR_MAX_MESH_AXES];
 	unsigned n;
-	if (ir_team_axes(m, o.team, value_type(m, from)->mesh, axes, &n) &&
-	    (o.kind == OP_ALLGATHER || o.kind == OP_ALLREDUCE || o.kind == OP_REDUCE_SCATTER ||
-	     o.kind == OP_ALL_TO_ALL)) {
+	if (ir_team_axes(m, o.team, value_type(m, from)->mesh, axes, &n)) {
+		type_id before = m->value.at[from].type, after = m->value.at[to].type;
 		struct reshard r;
-		reshard_classify(m, m->value.at[from].type, m->value.at[to].type, &r);
-		if (r.kind == RESHARD_NONE || reshard_operation(r.kind) != o.kind ||
-		    ir_team_of_mesh(m, r.mesh, r.axis, r.axis_n) != o.team) {
-			reshard_report(m, cx->d, op, "lower", m->value.at[from].type, m->value.at[to].type,
-			               r.kind == RESHARD_NONE
-			                   ? r.reason
-			                   : "it does not lead from the one type to the other");
+		reshard_classify(m, before, after, &r);
+		const char *reason = pure_refusal(m, op, before, after, &r);
+		if (reason) {
+			reshard_report(m, cx->d, op, "lower", before, after, reason);
 			return false;
 		}
-		copy_through(m, op, &r);
+		if (is_stated_by_types(o.kind))
+			copy_through(m, op, &r);
 	}
 	expr_id scalar[2];
 	unsigned scalars = op_role_count(m, op, ROLE_SCALAR);
