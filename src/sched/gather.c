@@ -129,10 +129,9 @@ static void thin(struct open *open)
 
 /* Adds s to the open states before small comm k, unless one of them is at least as good in both numbers.
  * Drops the states that s beats. The states remain sorted: `free` grows and `late` falls. near: a place near
- * that of s, and then its place. */
-static void open_state(struct gather *g, uint32_t k, const struct state *s, uint32_t *near)
+ * that of s, and then its place. Returns true if there were too many, so that others are dropped as well. */
+static bool open_state(struct open *open, const struct state *s, uint32_t *near)
 {
-	struct open *open = &g->open[k];
 	uint32_t low = *near < open->n ? *near : open->n; /* the first one with a larger `free` */
 	while (low && open->at[low - 1].free > s->free)
 		low--;
@@ -140,7 +139,7 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s, uint
 		low++;
 	*near = low;
 	if (low && open->at[low - 1].late <= s->late)
-		return;
+		return false;
 	uint32_t from = low - (low && open->at[low - 1].free == s->free), to = low;
 	while (to < open->n && open->at[to].late >= s->late)
 		to++;
@@ -152,8 +151,10 @@ static void open_state(struct gather *g, uint32_t k, const struct state *s, uint
 		open->n -= to - from - 1;
 	}
 	open->at[from] = *s;
-	if (open->n == MOST_OPEN)
-		thin(open);
+	if (open->n < MOST_OPEN)
+		return false;
+	thin(open);
+	return true;
 }
 
 /* Closes a stage: keeps some of its open states, evenly. */
@@ -290,9 +291,31 @@ static uint32_t next_size(const struct gather *g, uint32_t members)
 	return next < 16 * (part + 1) ? next : 16 * (part + 1);
 }
 
-/* Adds the states of all buckets that begin with small comm k. Drops states that are later than g->most.
- * The bucket stops growing when all its states are later than that, even minus the launches that may
- * still be saved. */
+/* Adds the states after bucket b, with the effect e, to those before small comm k + b->members. Drops states that
+ * are later than g->most. Returns the least delay of them all.
+ *
+ * From a state on whose delay follows from `free` alone, the next ones, with a larger `free`, are no better. */
+static int64_t extend_states(struct gather *g, uint32_t k, const struct bucket *b, const struct effect *e)
+{
+	const struct stage *t = &g->stage[k];
+	struct open *open = &g->open[k + b->members];
+	int64_t ahead = g->ahead[k + b->members], least = INT64_MAX;
+	uint32_t near = 0;
+	for (uint32_t i = t->first; i < t->first + t->n; i++) {
+		const struct state *before = &g->state.at[i];
+		struct state s = {before->free, before->late, i, b->members, before->held};
+		add_bucket(g, b, e, &s);
+		bool follows = s.free == before->free + e->row.time && s.late == before->free + e->row.most;
+		least = s.late < least ? s.late : least;
+		bool thinned = s.late <= g->most && s.free + ahead <= g->most && open_state(open, &s, &near);
+		if (follows && !thinned)
+			break;
+	}
+	return least;
+}
+
+/* Adds the states of all buckets that begin with small comm k. The bucket stops growing when all its states are
+ * later than g->most, even minus the launches that may still be saved. */
 static void extend_stage(struct gather *g, uint32_t k)
 {
 	const struct stage *t = &g->stage[k];
@@ -307,17 +330,8 @@ static void extend_stage(struct gather *g, uint32_t k)
 			continue;
 		next = next_size(g, b.members);
 		struct effect e = effect_of(g, &b);
-		uint32_t near = 0;
-		worth = false;
-		for (uint32_t i = 0; i < t->n; i++) {
-			struct state s = g->state.at[t->first + i];
-			s.before = t->first + i;
-			s.members = b.members;
-			add_bucket(g, &b, &e, &s);
-			if (s.late <= g->most && s.free + g->ahead[k + b.members] <= g->most)
-				open_state(g, k + b.members, &s, &near);
-			worth |= s.late - 2 * (int64_t)(g->small_n - k) * g->p->launch <= g->most;
-		}
+		int64_t least = extend_states(g, k, &b, &e);
+		worth = least - 2 * (int64_t)(g->small_n - k) * g->p->launch <= g->most;
 	}
 }
 
@@ -398,7 +412,7 @@ int64_t sched_gather(const struct sched_problem *p, const struct sched_source *s
 		g.most = !part ? INT64_MAX / 2 : most <= least ? most : least + (most - least) / part;
 		uint32_t near = 0;
 		g.state.n = 0;
-		open_state(&g, 0, &start, &near);
+		open_state(&g.open[0], &start, &near);
 		for (uint32_t k = 0; k <= g.small_n; k++) {
 			close_stage(&g, k);
 			if (k < g.small_n)

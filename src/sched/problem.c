@@ -130,7 +130,15 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
 	p->users = transposed(a, &p->uses, p->n, p->storage_n);
 }
 
-static const double mebi = 1 << 20;
+enum { MEBI = 1 << 20 };
+
+/* Returns llround(t), without a call: the search for buckets asks for very many times. */
+static int64_t rounded(double t)
+{
+	int64_t whole = (int64_t)t;
+	double rest = t - (double)whole;
+	return whole + (rest >= 0.5) - (rest <= -0.5);
+}
 
 static double interpolated(const struct sched_point *a, const struct sched_point *b, double bytes)
 {
@@ -140,9 +148,9 @@ static double interpolated(const struct sched_point *a, const struct sched_point
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 {
 	const struct sched_point *p = f->point;
-	double size = (double)bytes, whole = floor(size / mebi) * mebi;
-	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < mebi))
-		return llround(p[0].time);
+	double size = (double)bytes, whole = (double)(bytes - bytes % MEBI);
+	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < MEBI))
+		return rounded(p[0].time);
 	unsigned low = 1, high = f->n - 1; /* first point from 1 on with at least this size, or the last */
 	while (low < high) {
 		unsigned mid = (low + high) / 2;
@@ -153,8 +161,8 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 	}
 	for (unsigned i = low + 1; f->stepped && i-- > 0 && p[i].bytes >= whole;)
 		if (p[i].bytes == whole)
-			return llround(p[i].time);
-	return llround(interpolated(&p[low - 1], &p[low], size));
+			return rounded(p[i].time);
+	return rounded(interpolated(&p[low - 1], &p[low], size));
 }
 
 /* Checks points only: between them the ratio has no minimum, apart from the rounding of times. For
@@ -163,7 +171,7 @@ double sched_family_least(const struct sched_family *f, int64_t most)
 {
 	double least = (double)(sched_family_time(f, most) - 1) / (double)most;
 	for (unsigned i = 0; i < f->n; i++) {
-		double bytes = f->point[i].bytes + (f->stepped ? mebi : 0);
+		double bytes = f->point[i].bytes + (f->stepped ? MEBI : 0);
 		double here = (floor(f->point[i].time) - 1) / (bytes < (double)most ? bytes : (double)most);
 		if (f->point[i].bytes < (double)most && here < least)
 			least = here;
@@ -178,7 +186,7 @@ int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t m
 	least = here < least ? here : least;
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->point[i].bytes > (double)from && f->point[i].bytes < (double)most) {
-			here = llround(f->point[i].time);
+			here = rounded(f->point[i].time);
 			least = here < least ? here : least;
 		}
 	return least;
@@ -186,5 +194,5 @@ int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t m
 
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)
 {
-	return p->grouped ? 0 : llround(2 * (double)bytes / p->bytes_per_ns);
+	return p->grouped ? 0 : rounded(2 * (double)bytes / p->bytes_per_ns);
 }
