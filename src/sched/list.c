@@ -50,13 +50,25 @@ struct list {
 	struct nodes inner, late, sink[SCHED_MAX_LANES];
 	struct sched_sources source;
 	uint32_t next_source[SCHED_MAX_LANES];
+	struct sched_list_same same;
 	struct nodes refused, needed; /* scratch */
 	uint32_t *met, meeting;       /* by node: the last round of find_needed that met it */
 };
 
-static bool in_window(const struct list *l, uint32_t x)
+/* Returns true if ns are at most an option, and narrows the values of the option that make no difference. */
+static bool is_at_most(int64_t ns, int64_t option, struct sched_range *same)
 {
-	return l->when[x] <= l->when[l->front] + l->o->window;
+	bool most = ns <= option;
+	if (most)
+		same->from = ns > same->from ? ns : same->from;
+	else
+		same->to = ns - 1 < same->to ? ns - 1 : same->to;
+	return most;
+}
+
+static bool in_window(struct list *l, uint32_t x)
+{
+	return is_at_most(l->when[x] - l->when[l->front], l->o->window, &l->same.window);
 }
 
 /* Issues x in the memory tracker, if that stays within the limit. */
@@ -194,7 +206,7 @@ static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
 		return SCHED_NONE;
 	const struct sched_source *s = &l->source.at[*k];
 	*slack = s->needed - l->when[l->front] - backlog(l, lane) - l->p->node[s->comm].time;
-	return *slack <= l->o->prefetch ? s->comm : SCHED_NONE;
+	return is_at_most(*slack, l->o->prefetch, &l->same.prefetch) ? s->comm : SCHED_NONE;
 }
 
 static bool issue_sink(struct list *l, uint32_t lane)
@@ -215,7 +227,8 @@ static void feed(struct list *l, int64_t ns)
 		while (backlog(l, lane) < ns) {
 			int64_t slack = 0;
 			uint32_t source = next_source(l, lane, &slack);
-			bool urgent = source != SCHED_NONE && slack < l->o->urgent;
+			bool urgent =
+			    source != SCHED_NONE && is_at_most(slack + 1, l->o->urgent, &l->same.urgent);
 			if (urgent && issue_source(l, source))
 				continue;
 			if (issue_sink(l, lane))
@@ -422,13 +435,15 @@ static void open_list(struct list *l)
 }
 
 bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
-                uint32_t *order)
+                uint32_t *order, struct sched_list_same *same)
 {
-	struct list l = {.p = p, .o = o, .role = role, .order = order};
+	static const struct sched_range all = {INT64_MIN, INT64_MAX};
+	struct list l = {.p = p, .o = o, .role = role, .order = order, .same = {all, all, all}};
 	open_list(&l);
 	bool below = true;
 	while (l.n < p->n && (below = may_be_below(&l)))
 		run_step(&l);
+	*same = l.same;
 	headroom_close(&l.room);
 	heap_close(&l.near);
 	heap_close(&l.far);

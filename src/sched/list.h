@@ -19,9 +19,18 @@ struct sched_list_options {
 	int64_t below;    /* ns; give up when the runtime will be this or more */
 };
 
+struct sched_range {
+	int64_t from, to; /* inclusive */
+};
+
+/* The values of options with which all comparisons come out as they did, and the order is the same. */
+struct sched_list_same {
+	struct sched_range window, prefetch, urgent;
+};
+
 /* role: from sched_roles. order: receives p->n nodes. Returns false if it gave up, since the runtime
  * would not be below. */
 bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
-                uint32_t *order);
+                uint32_t *order, struct sched_list_same *same);
 
 #endif

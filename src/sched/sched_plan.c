@@ -8,7 +8,7 @@
 #include <string.h>
 
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-               const struct plan *plan, int64_t below, uint32_t *order)
+               const struct plan *plan, int64_t below, uint32_t *order, struct sched_list_same *same)
 {
 	struct sched_list_options o = {.limit = s->o->limit,
 	                               .window = plan->window,
@@ -16,7 +16,7 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 	                               .urgent = plan->urgent,
 	                               .deep = plan->deep,
 	                               .below = below};
-	return sched_list(p, role, &o, order);
+	return sched_list(p, role, &o, order, same);
 }
 
 enum { MOST_LISTED = 10000000 }; /* nodes in all list schedules; a large problem gets fewer plans */
@@ -157,16 +157,33 @@ static uint64_t hash_buckets(const struct scheduler *s, const uint32_t *bucket)
 	return h;
 }
 
-/* Returns true if no earlier plan had the same buckets and moved work the same way. */
-static bool is_new(struct scheduler *s, const struct plan *plan, uint64_t h)
+static bool is_in_range(int64_t x, const struct sched_range *r)
 {
-	int64_t moves[] = {plan->window, plan->prefetch, plan->urgent, plan->deep};
-	h = hash_block(h, moves, sizeof moves);
-	for (uint32_t i = 0; i < s->tried.n; i++)
-		if (s->tried.at[i] == h)
+	return x >= r->from && x <= r->to;
+}
+
+/* Returns true if no earlier plan had these buckets and the same list schedule. */
+static bool is_new(const struct scheduler *s, const struct plan *plan, uint64_t hash)
+{
+	for (uint32_t i = s->listed.n; i-- > 0;) {
+		const struct listed *l = &s->listed.at[i];
+		if (l->hash == hash && l->deep == plan->deep && is_in_range(plan->window, &l->same.window) &&
+		    is_in_range(plan->prefetch, &l->same.prefetch) &&
+		    is_in_range(plan->urgent, &l->same.urgent))
 			return false;
-	vec_push(&s->tried, h);
+	}
 	return true;
+}
+
+/* Makes the list schedule of a plan with the buckets of t, and notes which plans need not be tried any more. */
+static bool list_trial(struct scheduler *s, const struct plan *plan, const struct trial *t, int64_t below,
+                       uint32_t *order)
+{
+	struct listed l = {.hash = t->hash, .deep = plan->deep};
+	bool made = plan_list(s, &t->schedule.b.p, t->role, plan, below, order, &l.same);
+	vec_push(&s->listed, l);
+	s->plans++;
+	return made;
 }
 
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
@@ -255,8 +272,7 @@ static bool list_alike(struct scheduler *s, const struct plan *plan, struct tria
 	struct sched_schedule *made = &t->schedule;
 	uint32_t *order = mem_alloc(sizeof *order * ((size_t)made->b.p.n + 1));
 	bool better = false;
-	s->plans++;
-	if (plan_list(s, &made->b.p, t->role, plan, made->result.runtime, order)) {
+	if (list_trial(s, plan, t, made->result.runtime, order)) {
 		struct sched_result result = sched_simulate(&made->b.p, order, NULL);
 		if (result.peak <= s->o->limit && result.runtime < made->result.runtime) {
 			memcpy(made->order, order, sizeof *order * made->b.p.n);
@@ -287,8 +303,7 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 	if (made_order && !alike && sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b)) {
 		t->role = sched_roles(&made->b.p, made->arena);
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-		s->plans++;
-		if (plan_list(s, &made->b.p, t->role, plan, below, made->order))
+		if (list_trial(s, plan, t, below, made->order))
 			return plan_offer(s, t);
 	}
 	sched_schedule_free(made);

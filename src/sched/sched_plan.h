@@ -1,8 +1,8 @@
 /* sched_plan: a plan says which comms share a bucket and how far work moves. This file makes the list
  * schedule of a plan.
  *
- * A plan is skipped if an earlier one was the same, or if its buckets alone take longer than the best
- * schedule so far. */
+ * A plan is skipped if its list schedule is that of an earlier one, or if its buckets alone take longer than the
+ * best schedule so far. */
 #ifndef HIRC_SCHED_SCHED_PLAN_H
 #define HIRC_SCHED_SCHED_PLAN_H
 #include "base/vec.h"
@@ -44,6 +44,12 @@ struct gathered { /* buckets of the sources for the choices of a plan */
 	int64_t late;               /* delay of the host, summed over lanes */
 };
 
+struct listed {        /* plans that were tried, and whose list schedule is the same */
+	uint64_t hash; /* of the buckets */
+	bool deep;
+	struct sched_list_same same;
+};
+
 struct scheduler {
 	const struct sched_problem *p;
 	const struct sched_options *o;
@@ -66,7 +72,7 @@ struct scheduler {
 	struct sizes join;            /* sizes of the operands of inners */
 	VEC(uint32_t) comm;           /* nodes that are comms */
 	VEC(struct gathered) gathered;
-	VEC(uint64_t) tried; /* hashes of the plans tried */
+	VEC(struct listed) listed;
 	struct trial best;
 	struct trial start[SCHED_STARTS]; /* the next best ones with other buckets, the shortest first */
 	uint32_t start_n, start_most;
@@ -91,7 +97,7 @@ struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct 
 /* Makes the list schedule of p within the limit. Returns false if it gave up, since the runtime would
  * not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-               const struct plan *plan, int64_t below, uint32_t *order);
+               const struct plan *plan, int64_t below, uint32_t *order, struct sched_list_same *same);
 /* Returns a trial of the plan, with memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */

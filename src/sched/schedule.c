@@ -110,7 +110,8 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
 	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
 	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
-	plan_list(s, &idle, s->role, plan, INT64_MAX, order);
+	struct sched_list_same same;
+	plan_list(s, &idle, s->role, plan, INT64_MAX, order, &same);
 	sched_simulate(&idle, order, trace);
 	for (uint32_t k = 0; k < s->p->n; k++)
 		start[order[k]] = trace[k].start;
@@ -333,7 +334,7 @@ static void close_scheduler(struct scheduler *s)
 	for (uint32_t k = 0; k < s->start_n; k++)
 		sched_schedule_free(&s->start[k].schedule);
 	vec_free(&s->comm);
-	vec_free(&s->tried);
+	vec_free(&s->listed);
 	vec_free(&s->gathered);
 	vec_free(&s->gather);
 	vec_free(&s->scatter);
