@@ -58,21 +58,12 @@ static void settle_leaves(struct headroom *h)
 	h->dirty.n = 0;
 }
 
-static int64_t bytes_made(const struct sched_problem *p, uint32_t x)
-{
-	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
-		bytes += p->storage[p->makes.item[i]].bytes;
-	return bytes;
-}
-
 void headroom_open(struct headroom *h, const struct sched_problem *p)
 {
 	*h = (struct headroom){.p = p, .leaves = 2, .now = p->fixed, .peak = p->fixed};
 	while (h->leaves <= p->n)
 		h->leaves *= 2;
 	h->span = mem_alloc(sizeof *h->span * 2 * h->leaves);
-	h->made = mem_alloc(sizeof *h->made * ((size_t)p->n + 1));
 	h->last = mem_alloc(sizeof *h->last * ((size_t)p->storage_n + 1));
 	h->issued = mem_zalloc((size_t)p->n + 1);
 	for (uint32_t s = 0; s < p->storage_n; s++)
@@ -84,8 +75,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 		freed = 0;
 		if (x >= p->n)
 			continue;
-		h->made[x] = bytes_made(p, x);
-		leaf->most = leaf->sum += h->made[x];
+		leaf->most = leaf->sum += headroom_made(h, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
 				freed += p->storage[p->uses.item[i]].bytes;
@@ -97,7 +87,6 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 void headroom_close(struct headroom *h)
 {
 	free(h->span);
-	free(h->made);
 	free(h->last);
 	free(h->issued);
 	vec_free(&h->step);
@@ -123,7 +112,7 @@ void headroom_issue(struct headroom *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
 	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak};
-	int64_t made = h->made[x], freed = 0;
+	int64_t made = headroom_made(h, x), freed = 0;
 	vec_push(&h->step, step);
 	h->issued[x] = true;
 	h->now += made;
@@ -161,4 +150,9 @@ void headroom_undo(struct headroom *h)
 	apply_changes(h, step.change_n, -1);
 	h->change.n = step.change_n;
 	settle_leaves(h);
+}
+
+void headroom_keep(struct headroom *h)
+{
+	h->step.n = h->change.n = h->moved.n = 0;
 }

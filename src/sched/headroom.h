@@ -37,7 +37,6 @@ struct headroom {
 	const struct sched_problem *p;
 	uint32_t leaves; /* number of leaves, a power of two */
 	struct headroom_span *span;
-	int64_t *made;  /* by node: bytes of its results */
 	uint32_t *last; /* by storage: its last user that is not issued, as an index of users.item */
 	bool *issued;
 	int64_t now;  /* bytes live now, before the first position to come */
@@ -54,11 +53,22 @@ void headroom_close(struct headroom *h);
 void headroom_issue(struct headroom *h, uint32_t node);
 /* Takes back the node that was issued last. */
 void headroom_undo(struct headroom *h);
+/* Forgets the steps so far, which then cannot be taken back. */
+void headroom_keep(struct headroom *h);
+
+/* Returns the bytes of a node's results. */
+static inline int64_t headroom_made(const struct headroom *h, uint32_t node)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = h->p->makes.at[node]; i < h->p->makes.at[node + 1]; i++)
+		bytes += h->p->storage[h->p->makes.item[i]].bytes;
+	return bytes;
+}
 
 /* Returns the bytes that are live if the node is issued next. */
 static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
 {
-	return h->now + h->made[node];
+	return h->now + headroom_made(h, node);
 }
 
 /* Returns the peak over the issued nodes and those to come. */

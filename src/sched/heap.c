@@ -5,7 +5,8 @@
 
 static bool is_node_above(const struct heap *h, uint32_t x, uint32_t y)
 {
-	return h->key[x] > h->key[y] || (h->key[x] == h->key[y] && x < y);
+	int64_t a = h->key ? h->key[x] : 0, b = h->key ? h->key[y] : 0;
+	return a > b || (a == b && x < y);
 }
 
 void heap_open(struct heap *h, const int64_t *key, uint32_t most)

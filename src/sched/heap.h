@@ -1,5 +1,5 @@
 /* heap: nodes by key, the largest key first, and the least node first among equals. The key of a node
- * must not change while the node is in the heap. */
+ * must not change while the node is in the heap. Without keys, the least node comes first. */
 #ifndef HIRC_SCHED_HEAP_H
 #define HIRC_SCHED_HEAP_H
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 struct heap {
 	uint32_t *at, n;
-	const int64_t *key; /* by node */
+	const int64_t *key; /* by node; NULL: all keys are equal */
 };
 
 /* Opens a heap of the nodes 0 … most - 1, each at most once. */

@@ -38,14 +38,12 @@ struct list {
 	uint32_t *left;     /* by node: the nodes that it needs and that are not issued */
 	int64_t *tail;      /* by node */
 	int64_t *when;      /* by node: host time before it in the original order; at [n] the total */
-	int64_t *position;  /* by node: the key for the original order */
 	int64_t now, lane[SCHED_MAX_LANES];
-	int64_t *over; /* by comm: time when its lane is free again */
+	int64_t *over; /* by comm: time when its lane is free again; by wait: minus this time of its comm */
 	bool *counts;  /* by node: it takes time, or a node that needs it does */
 	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* sums over the nodes that count and are not issued */
 	uint32_t first;                                /* the first node that is not issued */
-	uint32_t front;   /* the first node that is not issued and is neither a sink nor late */
-	int64_t *arrival; /* by wait: minus the time when its comm is over */
+	uint32_t front; /* the first node that is not issued and is neither a sink nor late */
 	struct heap near, far, far_idle, waits, far_waits, arriving;
 	struct nodes inner, late, sink[SCHED_MAX_LANES];
 	struct sched_sources source;
@@ -92,7 +90,7 @@ static void add_ready(struct list *l, uint32_t x)
 		else if (l->role[x] == SCHED_INNER)
 			vec_push(&l->inner, x);
 	} else if (n->comm != SCHED_NONE && l->over[n->comm] > l->now) {
-		l->arrival[x] = -l->over[n->comm];
+		l->over[x] = -l->over[n->comm];
 		heap_push(&l->arriving, x);
 		if (l->role[x] != SCHED_LATE)
 			heap_push(in_window(l, x) ? &l->waits : &l->far_waits, x);
@@ -134,6 +132,7 @@ static void issue_node(struct list *l, uint32_t x)
 {
 	const struct sched_problem *p = l->p;
 	const struct sched_node *n = &p->node[x];
+	headroom_keep(&l->room);
 	l->order[l->n++] = x;
 	l->host_left -= l->counts[x] ? sched_host_time(p, x) : 0;
 	if (n->kind == SCHED_COMM) {
@@ -397,14 +396,11 @@ static void open_list(struct list *l)
 	l->left = arena_new_array(l->arena, uint32_t, room);
 	l->tail = arena_new_array(l->arena, int64_t, room);
 	l->when = arena_new_array(l->arena, int64_t, room);
-	l->position = arena_new_array(l->arena, int64_t, room);
 	l->over = arena_new_array(l->arena, int64_t, room);
-	l->arrival = arena_new_array(l->arena, int64_t, room);
 	l->met = arena_new_array(l->arena, uint32_t, room);
 	l->counts = arena_new_array(l->arena, bool, room);
 	for (uint32_t x = 0; x < p->n; x++) {
 		l->left[x] = p->pred.at[x + 1] - p->pred.at[x];
-		l->position[x] = -(int64_t)x;
 		l->when[x + 1] = l->when[x] + sched_host_time(p, x);
 	}
 	for (uint32_t x = p->n; x-- > 0;) {
@@ -421,11 +417,11 @@ static void open_list(struct list *l)
 			l->lane_left[n->lane] += n->time > 0 ? n->time + p->launch : 0;
 	}
 	heap_open(&l->near, l->tail, p->n);
-	heap_open(&l->far, l->position, p->n);
-	heap_open(&l->far_idle, l->position, p->n);
+	heap_open(&l->far, NULL, p->n);
+	heap_open(&l->far_idle, NULL, p->n);
 	heap_open(&l->waits, l->tail, p->n);
-	heap_open(&l->far_waits, l->position, p->n);
-	heap_open(&l->arriving, l->arrival, p->n);
+	heap_open(&l->far_waits, NULL, p->n);
+	heap_open(&l->arriving, l->over, p->n);
 	sched_sources(p, l->role, l->when, l->arena, &l->source);
 	memcpy(l->next_source, l->source.first, sizeof l->next_source);
 	advance_front(l);
