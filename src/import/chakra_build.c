@@ -83,7 +83,8 @@ static void add_operands(struct builder *b, uint32_t k, const struct chakra_tens
 			add_write(b, operand);
 	}
 	for (uint32_t i = 0; i < n->dep_n; i++) {
-		value_id v = b->made[b->t->deps.at[n->dep + i]].value;
+		const struct made *made = &b->made[b->t->deps.at[n->dep + i]];
+		value_id v = i >= n->data_n && made->order ? made->order : made->value;
 		if (v)
 			builder_operand(b, k, v);
 	}
@@ -208,8 +209,9 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 		int64_t size = result_bytes(name, b->m->group.at[group].size, bytes);
 		if (size > INT64_MAX / 4096)
 			return chakra_refuse(b->d, E_TRACE_FIELD, b->t, n, "comm_size", "this is too large");
-		b->made[k].value = builder_result(b, builder_type(b, DTYPE_U8, 1, &size),
-		                                  builder_name(b, n->name, n->id), -1, size);
+		b->made[k].value =
+		    builder_result(b, builder_type(b, DTYPE_U8, 1, &size), builder_name(b, n->name, n->id),
+		                   -1, n->out.values ? 0 : size);
 		vec_push(&b->of_results, NO_STORAGE);
 	}
 	b->made[k].waits = true;
@@ -262,6 +264,15 @@ static bool add_compute(struct builder *b, const struct chakra_node *n)
 	return true;
 }
 
+/* Returns true if a result of a node has a storage of its own, which a node that reads it would keep alive. */
+static bool makes_storage(const struct builder *b, uint32_t k)
+{
+	for (uint32_t i = b->made[k].storage; i < b->of_results.n; i++)
+		if (b->of_results.at[i] != NO_STORAGE)
+			return true;
+	return false;
+}
+
 static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, struct chakra_tensors *out)
 {
 	const struct chakra_node *n = &b->t->node.at[k];
@@ -280,7 +291,9 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 	if (!ok)
 		return false;
 	if (!b->use.n && b->made[k].needed)
-		b->made[k].value = builder_token(b, n);
+		b->made[k].value = builder_token(b, n->name, n->id);
+	else if (b->made[k].ordered && n->kind != CHAKRA_COMM_COLL && makes_storage(b, k))
+		b->made[k].order = builder_token(b, arena_printf(b->scratch, "%s.order", n->name), n->id);
 	if (!b->use.n)
 		builder_name_attr(b, "name", ATTR_STRING, builder_word(b, n->name));
 	if (b->read.n > IR_MAX_OPERANDS)
@@ -299,8 +312,10 @@ static void scan_nodes(struct builder *b)
 		const struct chakra_node *n = &b->t->node.at[k];
 		bool computes =
 		    n->kind == CHAKRA_COMP || n->kind == CHAKRA_MEM_LOAD || n->kind == CHAKRA_MEM_STORE;
-		for (uint32_t i = 0; i < n->dep_n; i++)
+		for (uint32_t i = 0; i < n->dep_n; i++) {
 			b->made[b->t->deps.at[n->dep + i]].needed = true;
+			b->made[b->t->deps.at[n->dep + i]].ordered |= i >= n->data_n;
+		}
 		b->timed |= computes && n->time;
 		host |= n->on_host == 1;
 	}

@@ -169,9 +169,9 @@ type_id builder_tensor_type(struct builder *b, const struct chakra_tensor *x)
 }
 
 /* Makes a scalar without bytes, which only gives an order. */
-value_id builder_token(struct builder *b, const struct chakra_node *n)
+value_id builder_token(struct builder *b, const char *name, uint64_t id)
 {
-	return builder_result(b, builder_type(b, DTYPE_I64, 0, NULL), builder_name(b, n->name, n->id), -1, 0);
+	return builder_result(b, builder_type(b, DTYPE_I64, 0, NULL), builder_name(b, name, id), -1, 0);
 }
 
 /* Adds the wait for a collective, before the first node that needs its results. */

@@ -20,7 +20,9 @@ struct storage {
 struct made { /* values made so far, by node */
 	op_id op;
 	value_id value;   /* the value that nodes which need this one read */
+	value_id order;   /* read by nodes that only come after this one; 0: they read `value` */
 	bool needed;      /* other nodes need it */
+	bool ordered;     /* some come only after it: ctrl_deps of theirs name it */
 	bool waits;       /* it is a collective that has not been waited for */
 	uint32_t storage; /* the storages of a collective's results, in `of_results` */
 };
@@ -72,7 +74,7 @@ uint32_t builder_operand(struct builder *b, uint32_t k, value_id v);
 op_id builder_end(struct builder *b);
 type_id builder_tensor_type(struct builder *b, const struct chakra_tensor *x);
 /* Makes a result without bytes, which only gives an order. */
-value_id builder_token(struct builder *b, const struct chakra_node *n);
+value_id builder_token(struct builder *b, const char *name, uint64_t id);
 /* Adds the wait for a collective, unless there was one. */
 void builder_wait(struct builder *b, uint32_t k);
 /* Adds an input for a storage that exists from the beginning, with the type of a tensor in it. */

@@ -250,16 +250,32 @@ static void add_held(struct making *k, const uint32_t *live)
 		qsort(k->c->held.at, k->c->held.n, sizeof *k->c->held.at, by_size);
 }
 
+/* Adds the change of memory by a task. tensor: by value, its number + 1. */
+static void add_change(struct making *k, uint32_t task, uint32_t *tensor)
+{
+	const struct sim_task *t = &unit_of(k)->r.task.at[task];
+	if (t->kind == SIM_TAKE) {
+		vec_push(&k->c->tensor, ((struct timeline_tensor){.value = t->value, .bytes = t->bytes}));
+		tensor[t->value] = k->c->tensor.n;
+	}
+	vec_push(&k->c->change, ((struct timeline_change){.at = unit_of(k)->moment[task].end,
+	                                                  .tensor = tensor[t->value] - 1,
+	                                                  .frees = t->kind == SIM_GIVE}));
+}
+
 static void add_memory(struct making *k)
 {
 	const struct sim_unit *u = unit_of(k);
 	const struct sim_program *p = k->e->p;
-	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0;
+	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0,
+	         *tensor = mem_zalloc(sizeof *tensor * p->m->value.n);
 	VEC(struct moment) order = {0};
 	int64_t bytes = 0;
 	for (uint32_t i = 0; i < p->m->input.n; i++) {
 		int64_t n = sim_input_bytes(p, i, u->rank);
 		live[p->m->input.at[i].value] = n > 0;
+		if (n > 0)
+			vec_push(&k->c->tensor, ((struct timeline_tensor){p->m->input.at[i].value, n, true}));
 		bytes += n;
 	}
 	for (uint32_t i = 0; i < u->r.task.n; i++)
@@ -272,6 +288,7 @@ static void add_memory(struct making *k)
 	for (uint32_t i = 0; i < order.n; i++) {
 		const struct sim_task *t = &u->r.task.at[order.at[i].task];
 		bytes += t->kind == SIM_TAKE ? t->bytes : -t->bytes;
+		add_change(k, order.at[i].task, tensor);
 		vec_push(&k->c->memory, ((struct timeline_level){u->moment[order.at[i].task].end, bytes}));
 		if (bytes > k->c->live) {
 			k->c->live = bytes;
@@ -285,6 +302,7 @@ static void add_memory(struct making *k)
 	add_held(k, live);
 	vec_free(&order);
 	free(live);
+	free(tensor);
 }
 
 /* ---- the chain that ends with the unit */

@@ -13,125 +13,24 @@
 #include "cost/block.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
+#include "sim/sim_chakra_tensors.h"
 #include "sim/timeline.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	NODE_ID = 1,
-	NODE_NAME,
-	NODE_TYPE,
-	NODE_CTRL,
-	NODE_DATA,
-	NODE_DURATION = 7,
-	NODE_INPUTS,
-	NODE_ATTRIBUTE = 10
-};
-enum { ATTRIBUTE_INT64 = 9, ATTRIBUTE_BOOL = 27, ATTRIBUTE_STRING = 29 };
-
-struct node { /* a node that is being made */
-	uint64_t id;
-	const char *name;
-	enum chakra_kind kind;
-	int64_t time; /* ns */
-	VEC(uint64_t) ctrl, data;
-	struct buf attributes;
-};
-
 struct writer {
 	struct timeline *t;
-	const struct timeline_class *c;
+	struct timeline_class *c;
 	struct diag *d;
-	struct buf *out;
-	uint64_t last_id;
+	struct chakra_drafts all;
 	int64_t now;          /* end of the last work */
-	uint64_t *of_span;    /* by span: its node; 0: none yet */
-	uint64_t *on_lane;    /* by lane: the last node of work */
+	uint32_t *of_span;    /* by span: its node; 0: none yet */
+	uint32_t *on_lane;    /* by lane: the last node of work */
 	int64_t *lane_end;    /* by lane of a communicator: the end of its last collective */
 	VEC(uint32_t) waited; /* by lane, the spans that its next work waits for: pairs of lane and span */
 	VEC(uint32_t) open;   /* collectives that no work has waited for */
 	const char **group;   /* by lane: the name of its group */
 };
-
-/* ---- the wire */
-
-static void put_varint(struct buf *out, uint64_t v)
-{
-	for (; v > 0x7f; v >>= 7)
-		buf_putc(out, (char)((v & 0x7f) | 0x80));
-	buf_putc(out, (char)v);
-}
-
-static void put_number(struct buf *out, unsigned field, uint64_t v)
-{
-	put_varint(out, field << 3);
-	put_varint(out, v);
-}
-
-static void put_bytes(struct buf *out, unsigned field, const char *data, size_t n)
-{
-	put_varint(out, field << 3 | 2);
-	put_varint(out, n);
-	buf_putn(out, data, n);
-}
-
-static void put_text(struct buf *out, unsigned field, const char *text)
-{
-	put_bytes(out, field, text, strlen(text));
-}
-
-static void put_message(struct buf *out, const struct buf *message)
-{
-	put_varint(out, message->n);
-	buf_putn(out, message->at, message->n);
-}
-
-static void add_attribute(struct node *n, const char *name, unsigned type, int64_t v, const char *text)
-{
-	struct buf a = {0};
-	put_text(&a, 1, name);
-	if (text)
-		put_text(&a, ATTRIBUTE_STRING, text);
-	else
-		put_number(&a, type, (uint64_t)v);
-	put_bytes(&n->attributes, NODE_ATTRIBUTE, a.at, a.n);
-	buf_free(&a);
-}
-
-static void put_ids(struct buf *out, unsigned field, const uint64_t *id, uint32_t n)
-{
-	struct buf list = {0};
-	for (uint32_t k = 0; k < n; k++)
-		put_varint(&list, id[k]);
-	if (n)
-		put_bytes(out, field, list.at, list.n);
-	buf_free(&list);
-}
-
-/* Writes a node and frees it. Returns its id. */
-static uint64_t put_node(struct writer *w, struct node *n)
-{
-	struct buf message = {0};
-	n->id = ++w->last_id;
-	put_number(&message, NODE_ID, n->id);
-	put_text(&message, NODE_NAME, n->name);
-	put_number(&message, NODE_TYPE, n->kind);
-	put_ids(&message, NODE_CTRL, n->ctrl.at, n->ctrl.n);
-	put_ids(&message, NODE_DATA, n->data.at, n->data.n);
-	if (n->time) {
-		put_number(&message, NODE_DURATION, (uint64_t)(n->time + 500) / 1000);
-		add_attribute(n, "duration_ns", ATTRIBUTE_INT64, n->time, NULL);
-	}
-	if (n->attributes.n)
-		buf_putn(&message, n->attributes.at, n->attributes.n);
-	put_message(w->out, &message);
-	buf_free(&message);
-	buf_free(&n->attributes);
-	vec_free(&n->ctrl);
-	vec_free(&n->data);
-	return n->id;
-}
 
 /* ---- collectives and their groups */
 
@@ -221,7 +120,7 @@ static void name_groups(struct writer *w)
 static void put_groups(struct writer *w)
 {
 	bool *done = mem_zalloc((size_t)w->c->lane.n + 1);
-	struct buf list = {0}, values = {0};
+	struct buf list = {0};
 	for (uint32_t k = 0; k < w->c->span.n; k++) {
 		const struct timeline_span *s = &w->c->span.at[k];
 		if (s->kind != TIMELINE_COLLECTIVE || done[s->lane])
@@ -231,22 +130,17 @@ static void put_groups(struct writer *w)
 		put_group(w, w->group[s->lane], first_op(w, s->op), &list);
 	}
 	if (list.n) {
-		struct node n = {.name = "## process_group:init ##", .kind = CHAKRA_METADATA};
-		struct buf text = {0};
-		buf_printf(&text, "['[%s]']", list.at);
-		put_text(&values, 1, text.at);
-		put_bytes(&n.attributes, NODE_INPUTS, values.at, values.n);
-		put_node(w, &n);
-		buf_free(&text);
+		struct chakra_draft n = {.name = "## process_group:init ##", .kind = CHAKRA_METADATA};
+		n.values = arena_printf(w->t->arena, "['[%s]']", list.at);
+		sim_chakra_add(&w->all, n);
 	}
 	buf_free(&list);
-	buf_free(&values);
 	free(done);
 }
 
 /* ---- nodes */
 
-static void add_wait(struct writer *w, struct node *n, uint32_t span, int64_t *ready)
+static void add_wait(struct writer *w, struct chakra_draft *n, uint32_t span, int64_t *ready)
 {
 	const struct timeline_span *s = &w->c->span.at[span];
 	for (uint32_t k = 0; k < n->data.n; k++)
@@ -262,7 +156,7 @@ static void add_wait(struct writer *w, struct node *n, uint32_t span, int64_t *r
 }
 
 /* Adds what the next work on a lane needs. Returns the time when its collectives are over. */
-static int64_t add_needs(struct writer *w, struct node *n, uint32_t lane)
+static int64_t add_needs(struct writer *w, struct chakra_draft *n, uint32_t lane)
 {
 	int64_t ready = w->now;
 	uint32_t kept = 0;
@@ -280,14 +174,22 @@ static int64_t add_needs(struct writer *w, struct node *n, uint32_t lane)
 	return ready;
 }
 
+/* Adds a node of work that ends at a moment. */
+static uint32_t add_work(struct writer *w, struct chakra_draft n, int64_t until)
+{
+	n.works = true;
+	n.until = until;
+	w->now = until;
+	return sim_chakra_add(&w->all, n);
+}
+
 /* Lets the device be idle until a moment. */
 static void put_idle(struct writer *w, int64_t until, uint32_t lane)
 {
-	struct node n = {.name = "idle", .kind = CHAKRA_COMP};
+	struct chakra_draft n = {.name = "idle", .kind = CHAKRA_COMP};
 	int64_t ready = add_needs(w, &n, lane);
 	n.time = until - ready;
-	w->on_lane[lane] = put_node(w, &n);
-	w->now = until;
+	w->on_lane[lane] = add_work(w, n, until);
 }
 
 /* Puts the part of a statement's work up to `until`. */
@@ -295,21 +197,20 @@ static void put_part(struct writer *w, const struct timeline_span *s, uint32_t p
 {
 	bool whole = !part && until == s->end;
 	const char *label = timeline_label(w->t, s->op);
-	struct node n = {.name = whole ? label : arena_printf(w->t->arena, "%s(%u)", label, part),
-	                 .kind = CHAKRA_COMP};
+	struct chakra_draft n = {.name = whole ? label : arena_printf(w->t->arena, "%s(%u)", label, part),
+	                         .kind = CHAKRA_COMP};
 	int64_t from = part ? w->now : s->begin, ready = add_needs(w, &n, s->lane);
 	if (ready < from) { /* idle; the wait stands before it */
-		struct node idle = {.name = "idle", .kind = CHAKRA_COMP, .time = from - ready};
+		struct chakra_draft idle = {.name = "idle", .kind = CHAKRA_COMP, .time = from - ready};
 		for (uint32_t k = 0; k < n.ctrl.n; k++)
 			vec_push(&idle.ctrl, n.ctrl.at[k]);
 		for (uint32_t k = 0; k < n.data.n; k++)
 			vec_push(&idle.data, n.data.at[k]);
 		n.ctrl.n = n.data.n = 0;
-		vec_push(&n.ctrl, put_node(w, &idle));
+		vec_push(&n.ctrl, add_work(w, idle, from));
 	}
 	n.time = until - from;
-	w->on_lane[s->lane] = put_node(w, &n);
-	w->now = until;
+	w->on_lane[s->lane] = add_work(w, n, until);
 }
 
 static bool put_collective(struct writer *w, uint32_t span)
@@ -318,7 +219,7 @@ static bool put_collective(struct writer *w, uint32_t span)
 	op_id op = first_op(w, s->op);
 	enum op_kind kind = block_collective(w->t->m, op);
 	kind = kind == OP_NONE ? (enum op_kind)w->t->m->op.at[op].kind : kind;
-	struct node n = {
+	struct chakra_draft n = {
 	    .name = timeline_label(w->t, s->op), .kind = CHAKRA_COMM_COLL, .time = s->end - s->begin};
 	if (number_of(kind) < 0) {
 		diag_error(w->d, E_SIM_LIMIT, w->t->m->op.at[s->op].at,
@@ -330,10 +231,10 @@ static bool put_collective(struct writer *w, uint32_t span)
 	for (uint32_t l = 0; l < w->c->lane.n; l++)
 		if (w->on_lane[l] && w->c->lane.at[l].kind != LANE_COMMUNICATOR)
 			vec_push(&n.ctrl, w->on_lane[l]);
-	add_attribute(&n, "comm_type", ATTRIBUTE_INT64, number_of(kind), NULL);
-	add_attribute(&n, "comm_size", ATTRIBUTE_INT64, operand_bytes(w, s->op), NULL);
-	add_attribute(&n, "pg_name", 0, 0, w->group[s->lane]);
-	w->of_span[span] = put_node(w, &n);
+	sim_chakra_add_int(&n, "comm_type", number_of(kind));
+	sim_chakra_add_int(&n, "comm_size", operand_bytes(w, s->op));
+	sim_chakra_add_text(&n, "pg_name", w->group[s->lane]);
+	w->of_span[span] = sim_chakra_add(&w->all, n);
 	w->lane_end[s->lane] = s->end;
 	vec_push(&w->open, span);
 	return true;
@@ -404,15 +305,13 @@ static bool put_events(struct writer *w, const struct event *e, uint32_t n)
 /* Waits for all collectives, and is idle to the end of the class. */
 static void put_end(struct writer *w)
 {
-	struct node n = {.name = "end", .kind = CHAKRA_COMP};
+	struct chakra_draft n = {.name = "end"};
 	int64_t ready = w->now;
 	while (w->open.n)
 		add_wait(w, &n, w->open.at[0], &ready);
 	n.time = w->c->end - ready;
-	if (n.time > 0)
-		put_node(w, &n);
-	vec_free(&n.ctrl);
-	vec_free(&n.data);
+	n.kind = n.time > 0 ? CHAKRA_COMP : CHAKRA_METADATA;
+	add_work(w, n, INT64_MAX);
 }
 
 static bool find_events(struct writer *w, struct event *e, uint32_t *n)
@@ -437,23 +336,23 @@ static bool find_events(struct writer *w, struct event *e, uint32_t *n)
 
 bool timeline_chakra(struct timeline *t, uint32_t class, struct diag *d, struct buf *out)
 {
-	const struct timeline_class *c = &t->class.at[class];
-	struct writer w = {.t = t, .c = c, .d = d, .out = out};
+	struct timeline_class *c = &t->class.at[class];
+	struct writer w = {.t = t, .c = c, .d = d};
 	struct event *e = mem_alloc(sizeof *e * ((size_t)c->span.n + 1));
-	struct buf metadata = {0};
 	uint32_t n;
 	w.of_span = mem_zalloc(sizeof *w.of_span * ((size_t)c->span.n + 1));
 	w.on_lane = mem_zalloc(sizeof *w.on_lane * ((size_t)c->lane.n + 1));
 	w.lane_end = mem_zalloc(sizeof *w.lane_end * ((size_t)c->lane.n + 1));
 	w.group = mem_zalloc(sizeof *w.group * ((size_t)c->lane.n + 1));
-	put_text(&metadata, 1, "0.0.4");
-	put_message(out, &metadata);
 	name_groups(&w);
 	put_groups(&w);
 	bool ok = find_events(&w, e, &n) && put_events(&w, e, n);
-	if (ok)
+	if (ok) {
 		put_end(&w);
-	buf_free(&metadata);
+		sim_chakra_give_tensors(c, &w.all);
+		sim_chakra_put(&w.all, &(struct chakra_tensor_text){t->m, c->tensor.at}, out);
+	}
+	sim_chakra_free_drafts(&w.all);
 	vec_free(&w.waited);
 	vec_free(&w.open);
 	free(w.of_span);

@@ -22,6 +22,8 @@ void timeline_close(struct timeline *t)
 		vec_free(&c->lane);
 		vec_free(&c->span);
 		vec_free(&c->memory);
+		vec_free(&c->tensor);
+		vec_free(&c->change);
 		vec_free(&c->held);
 		vec_free(&c->critical);
 	}

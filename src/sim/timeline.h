@@ -39,6 +39,16 @@ struct timeline_span {
 struct timeline_level { /* memory from this moment on */
 	int64_t at, bytes;
 };
+struct timeline_tensor { /* memory that is live for a part of the step */
+	value_id value;  /* 0: memory of a running statement */
+	int64_t bytes;
+	bool resident; /* live all the time: no change takes it */
+};
+struct timeline_change { /* a tensor becomes live, or is freed */
+	int64_t at;
+	uint32_t tensor;
+	bool frees;
+};
 struct timeline_held {  /* memory that is live at the peak */
 	value_id value; /* 0: memory of a running statement */
 	op_id op;       /* the statement that makes the value; 0: an input */
@@ -64,6 +74,8 @@ struct timeline_class {
 	VEC(struct timeline_lane) lane;
 	VEC(struct timeline_span) span; /* by begin */
 	VEC(struct timeline_level) memory;
+	VEC(struct timeline_tensor) tensor;
+	VEC(struct timeline_change) change; /* in their order */
 	VEC(struct timeline_held) held;     /* the largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed;
