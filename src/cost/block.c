@@ -355,8 +355,10 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .in_step = is_of_some_ranks(m, region) || (m->source && m->source->file_n > 1),
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
-	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate");
+	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate"),
+	                  *contended = attrs_find(m, m->recording.attrs, "contended");
 	k.inside = frame->inside;
+	k.contended = contended && contended->u.i;
 	k.launch = launch ? launch->u.i : cluster->launch;
 	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);

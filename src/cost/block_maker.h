@@ -49,6 +49,7 @@ struct maker {
 	const int64_t *inside;                   /* as in struct block_frame */
 	int64_t launch;
 	double bytes_per_ns;
+	bool contended;               /* recorded times contain contention */
 	bool failed, copies, grouped; /* copies, grouped: as in struct sched_problem */
 };
 

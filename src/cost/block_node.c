@@ -180,7 +180,7 @@ static uint8_t find_contention(struct maker *k, op_id op)
 {
 	static const struct sched_contention none = {SCHED_ALONE, SCHED_ALONE, 0};
 	struct sched_contention new = cost_contention(k->cost, op, true);
-	if (!sched_contends(&new))
+	if (!sched_contends(&new) || (k->contended && k->m->op.at[op].kind == OP_EXTERN))
 		return 0;
 	if (!k->contention.n)
 		vec_push(&k->contention, none);

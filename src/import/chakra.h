@@ -40,6 +40,7 @@ struct chakra_group {
 struct chakra {
 	const char *file; /* name of the file, for messages */
 	struct arena *arena;
+	bool contended;  /* its times contain the contention of communication and work */
 	bool on_devices; /* some nodes compute on a device; those of the host then take no time */
 	VEC(struct chakra_node) node; /* in file order; after chakra_order, each after those it needs */
 	VEC(uint64_t) deps;

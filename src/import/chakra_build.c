@@ -345,10 +345,12 @@ struct module *chakra_build(struct diag *d, const struct chakra *t)
 	b.group = arena_new_array(b.scratch, group_id, t->group.n);
 	m->name = program_name(&b);
 	scan_nodes(&b);
-	if (b.timed) { /* recorded times include launches */
+	if (b.timed || t->contended) { /* recorded times include launches */
 		m->recording.name = builder_word(&b, "recorded");
 		m->recording.at = DIAG_NOWHERE;
 		builder_int(&b, "launch", 0);
+		if (t->contended)
+			builder_int(&b, "contended", 1);
 		m->recording.attrs = ir_attrs(m, b.attr.at, b.attr.n);
 		b.attr.n = 0;
 	}

@@ -220,7 +220,7 @@ static bool read_attribute(struct reader *r, struct chakra_node *n, const Chakra
 	    {"comm_tag", offsetof(struct chakra_node, tag), INT64_MAX},
 	    {"duration_ns", offsetof(struct chakra_node, time), MOST_MICROS * INT64_C(1000000)},
 	};
-	int64_t v;
+	int64_t v = 0;
 	for (unsigned k = 0; k < sizeof numbers / sizeof *numbers; k++)
 		if (!strcmp(a->name, numbers[k].name))
 			return read_whole(r, n, a, numbers[k].most, (int64_t *)((char *)n + numbers[k].at));
@@ -307,6 +307,25 @@ static bool damaged(struct reader *r, size_t at, const char *what, uint32_t whic
 	return false;
 }
 
+/* Reads the attribute by which hirc export says that times contain contention. */
+static bool read_metadata(struct reader *r, size_t at, size_t n, const uint8_t *data)
+{
+	Chakra__Metadata *x = chakra__metadata__unpack(NULL, n, data);
+	int64_t v = 0;
+	bool ok = true;
+	if (!x)
+		return damaged(r, at, "the first message", 0, NULL, "it cannot be read");
+	for (size_t k = 0; ok && k < x->n_attr; k++) {
+		if (strcmp(x->attr[k]->name, "contended"))
+			continue;
+		ok = read_integer(x->attr[k], &v) && v >= 0 && v <= 1;
+		r->t->contended = ok && v;
+	}
+	chakra__metadata__free_unpacked(x, NULL);
+	return ok || damaged(r, at, "the first message", 0, "contended",
+	                     "a whole number from 0 to 1 should stand here");
+}
+
 /* Reads the message at *at; number 0 is the metadata, the others are nodes. */
 static bool read_message(struct reader *r, uint32_t which, size_t *at)
 {
@@ -329,7 +348,7 @@ static bool read_message(struct reader *r, uint32_t which, size_t *at)
 	if (!wire_check(m, r->data, from, *at, &f))
 		return damaged(r, f.at, what, which, f.field, f.what);
 	if (!which)
-		return true;
+		return read_metadata(r, start, (size_t)length, r->data + from);
 	Chakra__Node *x = chakra__node__unpack(NULL, (size_t)length, r->data + from);
 	if (!x)
 		return damaged(r, start, what, which, NULL, "it cannot be read");

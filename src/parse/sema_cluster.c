@@ -1,10 +1,10 @@
 /* sema_cluster: reads the program's description of the machine on which it was recorded.
  *
- *     cluster h100 {launch=1000, memory_rate=3350000000000}
+ *     cluster h100 {launch=1000, memory_rate=3350000000000, contended=1}
  *     group g0(8) {allgather=(1048576, 239700, 2097152, 405900)}
  *
- * launch is the host's time for a statement in ns; memory_rate is in bytes a second. The table of a
- * collective has pairs: bytes of its operand on a rank, ascending, and ns. */
+ * launch is the host's time for a statement in ns; memory_rate is in bytes a second. contended: recorded times
+ * contain the contention of communication and work. The table of a collective has pairs: bytes of its operand on a rank, ascending, and ns. */
 #include "parse/sema_internal.h"
 #include <string.h>
 
@@ -58,7 +58,13 @@ void sema_cost_tables(struct sema *s, ast_id attrs, attrs_id *out)
 void sema_cluster(struct sema *s, ast_id decl)
 {
 	static const char *const none[] = {NULL};
-	static const char *const known[] = {"launch", "memory_rate"};
+	static const struct {
+		const char *name, *range;
+		int64_t least, most;
+	} known[] = {{"launch", " that is not negative", 0, INT64_MAX},
+	             {"memory_rate", " above 0", 1, INT64_MAX},
+	             {"contended", ", 0 or 1", 0, 1}};
+	enum { KNOWN = sizeof known / sizeof *known };
 	const struct ast_node *n = ast_at(s->a, decl);
 	struct recording *c = &s->m->recording;
 	uint32_t at = sema_name_at(s, decl);
@@ -78,16 +84,17 @@ void sema_cluster(struct sema *s, ast_id decl)
 	for (uint32_t i = 0; i < l->n; i++) {
 		const char *name = names_text(s->m->names, l->at[i].key);
 		uint32_t key = ast_at(s->a, key_of(s, n->first, l->at[i].key))->at, k = 0;
-		while (k < 2 && strcmp(known[k], name))
+		while (k < KNOWN && strcmp(known[k].name, name))
 			k++;
-		if (k == 2) {
-			diag_error_span(
-			    s->d, E_ATTRIBUTE_UNKNOWN, key, (uint32_t)strlen(name),
-			    "a cluster has launch= (ns) and memory_rate= (bytes a second), not '%s'", name);
-		} else if (l->at[i].kind != ATTR_INT || l->at[i].u.i < (int64_t)k) {
+		if (k == KNOWN) {
+			diag_error_span(s->d, E_ATTRIBUTE_UNKNOWN, key, (uint32_t)strlen(name),
+			                "a cluster has launch= (ns), memory_rate= (bytes a second) and "
+			                "contended=, not '%s'",
+			                name);
+		} else if (l->at[i].kind != ATTR_INT || l->at[i].u.i < known[k].least ||
+		           l->at[i].u.i > known[k].most) {
 			diag_error_span(s->d, E_ATTRIBUTE_VALUE, key, (uint32_t)strlen(name),
-			                "%s= is a whole number%s", name,
-			                k ? " above 0" : " that is not negative");
+			                "%s= is a whole number%s", name, known[k].range);
 		}
 	}
 }

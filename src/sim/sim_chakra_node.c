@@ -183,6 +183,7 @@ void sim_chakra_put(const struct chakra_drafts *all, const struct chakra_tensor_
 {
 	struct buf metadata = {0};
 	put_text(&metadata, METADATA_VERSION, "0.0.4");
+	put_attribute(&metadata, METADATA_ATTRIBUTE, "contended", 1, NULL);
 	put_message(out, &metadata);
 	for (uint32_t k = 0; k < all->list.n; k++)
 		put_node(&all->list.at[k], k + 1, t, out);

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from chakra import data, number, trace, varint  # noqa: E402
+from chakra import attribute, data, number, trace, varint  # noqa: E402
 
 ONE = "node 1 a COMP dur=1\n"
 HEAD = trace("")
@@ -95,6 +95,8 @@ say("cut off in a length", HEAD + b"\x80")
 say("a huge length", HEAD + b"\xff" * 9 + b"\x01")
 say("a length that is no number", HEAD + b"\xff" * 11)
 say("metadata that is none", message(b"\x0a\x09\x01"))
+say("contention that is neither 0 nor 1", message(data(2, attribute("contended", "int64", 2))))
+say("contention that is a text", message(data(2, attribute("contended", "string", "1"))))
 say("a field that is longer than the node", HEAD + message(number(1, 5) + b"\x12\x7fabc"))
 say("an id that does not end", HEAD + message(b"\x08\xff"))
 say("an id of more than 64 bits", HEAD + message(b"\x08" + b"\xff" * 9 + b"\x02"))
