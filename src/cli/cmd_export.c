@@ -5,11 +5,9 @@
 #include "check/check_recorded.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
-#include "cli/gate.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
-#include "cli/params.h"
-#include "cli/rank_files.h"
+#include "cli/simulated.h"
 #include "sim/devices.h"
 #include "sim/sim.h"
 #include "sim/sim_run.h"
@@ -85,33 +83,24 @@ static bool simulate(struct export_command *c, struct module *m, const struct co
 	return ok;
 }
 
+static bool run(void *command, struct module *m, const struct cost *cost)
+{
+	struct export_command *c = command;
+	struct timeline t;
+	if (!simulate(c, m, cost, &t))
+		return false;
+	bool ok = write_trace(c, &t);
+	timeline_close(&t);
+	return ok;
+}
+
 static enum status export(struct export_command *c, const struct command_line *line) {
-	struct source *s; struct timeline t;
+	const struct simulated s =
+	    {.d = c->d, .compile = &c->compile, .streams = c->streams, .command = c, .run = run};
 	if (!compile_options_finish(&c->compile, c->d)) return STATUS_USAGE;
 	if (!c->chakra){diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "name the format: --chakra");
 	                return STATUS_USAGE;}
-enum status status = rank_files_read(c->d, &c->compile, line, &s);
-struct module *m = status == STATUS_OK ? compile_source(c->d, s, &c->compile, true, &status) : NULL;
-if (!m)
-	return status;
-struct source *outer = diag_set_source(c->d, m->source);
-const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
-bool ok = cluster && params_check(m, c->d) &&
-          (sim_is_recorded(m) || gate_accepts(m, c->d, module_ranks(m), c->streams));
-struct cost *cost = ok ? cost_new(m, cluster, c->d) : NULL;
-if (cost)
-	cost_set_streams(cost, c->streams);
-ok = cost && simulate(c, m, cost, &t);
-if (ok) {
-	ok = write_trace(c, &t);
-	timeline_close(&t);
-}
-cost_free(cost);
-diag_set_source(c->d, outer);
-compile_note_ranks(&c->compile, m);
-compile_free(m);
-compile_warn_unused(c->d, &c->compile);
-return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
+return simulated_run(&s, line);
 }
 
 static const struct option rows[] = {

@@ -5,11 +5,9 @@
 #include "check/check_recorded.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
-#include "cli/gate.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
-#include "cli/params.h"
-#include "cli/rank_files.h"
+#include "cli/simulated.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
 #include "sim/sim.h"
@@ -276,36 +274,26 @@ static bool add_slow(void *to, const char *text)
 	return add_rank(to, text, true);
 }
 
+static bool check_options(void *command, const struct module *m)
+{
+	return check_ranks(command, m);
+}
+
+static bool run(void *command, struct module *m, const struct cost *cost)
+{
+	struct sim_command *c = command;
+	return sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost);
+}
+
 static enum status sim(struct sim_command *c, const struct command_line *line)
 {
-	struct source *s;
-	if (!compile_options_finish(&c->compile, c->d))
-		return STATUS_USAGE;
-	enum status status = rank_files_read(c->d, &c->compile, line, &s);
-	if (status)
-		return status;
-	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
-	if (!m)
-		return status;
-	struct source *outer = diag_set_source(c->d, m->source);
-	const struct cluster *cluster = compile_cluster(c->d, &c->compile, &status);
-	struct cost *cost = NULL;
-	if (cluster && params_check(m, c->d)) {
-		status = sim_is_recorded(m) || check_ranks(c, m) ? STATUS_OK : STATUS_USAGE;
-		if (status == STATUS_OK && !sim_is_recorded(m) &&
-		    !gate_accepts(m, c->d, module_ranks(m), c->streams))
-			status = STATUS_DIAGNOSTICS;
-		cost = status == STATUS_OK ? cost_new(m, cluster, c->d) : NULL;
-	}
-	if (cost)
-		cost_set_streams(cost, c->streams);
-	bool ok = cost && (sim_is_recorded(m) ? sim_recorded(c, m, cost) : sim_devices(c, m, cost));
-	cost_free(cost);
-	diag_set_source(c->d, outer);
-	compile_note_ranks(&c->compile, m);
-	compile_free(m);
-	compile_warn_unused(c->d, &c->compile);
-	return ok ? STATUS_OK : status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
+	const struct simulated s = {.d = c->d,
+	                            .compile = &c->compile,
+	                            .streams = c->streams,
+	                            .command = c,
+	                            .check = check_options,
+	                            .run = run};
+	return compile_options_finish(&c->compile, c->d) ? simulated_run(&s, line) : STATUS_USAGE;
 }
 
 static const struct option rows[] = {

@@ -1,0 +1,51 @@
+/* simulated: see simulated.h. */
+#include "cli/simulated.h"
+#include "cli/gate.h"
+#include "cli/params.h"
+#include "cli/rank_files.h"
+#include "sim/sim.h"
+
+/* Returns STATUS_OK if the program can be simulated with these options. */
+static enum status accept_program(const struct simulated *s, struct module *m)
+{
+	if (!params_check(m, s->d))
+		return STATUS_DIAGNOSTICS;
+	if (sim_is_recorded(m))
+		return STATUS_OK;
+	if (s->check && !s->check(s->command, m))
+		return STATUS_USAGE;
+	return gate_accepts(m, s->d, module_ranks(m), s->streams) ? STATUS_OK : STATUS_DIAGNOSTICS;
+}
+
+static enum status run_program(const struct simulated *s, struct module *m)
+{
+	enum status status = STATUS_OK;
+	const struct cluster *cluster = compile_cluster(s->d, s->compile, &status);
+	if (!cluster)
+		return status == STATUS_OK ? STATUS_DIAGNOSTICS : status;
+	status = accept_program(s, m);
+	struct cost *cost = status == STATUS_OK ? cost_new(m, cluster, s->d) : NULL;
+	if (cost)
+		cost_set_streams(cost, s->streams);
+	if (status == STATUS_OK && !(cost && s->run(s->command, m, cost)))
+		status = STATUS_DIAGNOSTICS;
+	cost_free(cost);
+	return status;
+}
+
+enum status simulated_run(const struct simulated *s, const struct command_line *line)
+{
+	struct source *source;
+	enum status status = rank_files_read(s->d, s->compile, line, &source);
+	struct module *m =
+	    status == STATUS_OK ? compile_source(s->d, source, s->compile, true, &status) : NULL;
+	if (!m)
+		return status;
+	struct source *outer = diag_set_source(s->d, m->source);
+	status = run_program(s, m);
+	diag_set_source(s->d, outer);
+	compile_note_ranks(s->compile, m);
+	compile_free(m);
+	compile_warn_unused(s->d, s->compile);
+	return status;
+}
