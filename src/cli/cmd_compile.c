@@ -128,6 +128,8 @@ static enum status dump_calls(struct compile_command *c, struct module *m, int64
 		if (plan[r])
 			plan_packs_drop(plan[r]);
 	ir_number(m); /* gives nameless values names */
+	if (status == STATUS_OK)
+		compile_remark_copies(&c->compile, m, plan[c->rank]);
 	struct plan_labels *labels = plan_labels_new(m);
 	const struct exec_calls calls = {.plan = (const struct plan *const *)plan,
 	                                 .ranks = (int)ranks,
@@ -159,6 +161,8 @@ static enum status dump_plan(struct compile_command *c, struct module *m)
 	if (!p)
 		return STATUS_DIAGNOSTICS;
 	plan_print(p, m, &c->text);
+	ir_number(m);
+	compile_remark_copies(&c->compile, m, p);
 	plan_free(p);
 	return STATUS_OK;
 }
@@ -176,10 +180,8 @@ static bool compile_gate(struct compile_command *c, struct module *m)
 	bool fits = params_check(m, given ? c->d : nowhere);
 	bool accepted = fits ? gate_accepts(m, c->d, ranks, DEFAULT_STREAMS) : !given;
 	static const char left_out[] = "left out, the params need other values: -D NAME=VALUE";
-	if (!fits && !given && c->compile.pipeline.remarks && c->json)
-		compile_json_remark(&c->result, "gate", DIAG_NOWHERE, left_out);
-	else if (!fits && !given && c->compile.pipeline.remarks)
-		fprintf(stderr, "gate: %s\n", left_out);
+	if (!fits && !given && c->compile.pipeline.remarks)
+		pipeline_remark(&c->compile.pipeline, m, "gate", DIAG_NOWHERE, left_out);
 	diag_free(nowhere);
 	diag_set_source(c->d, outer);
 	return accepted;
@@ -194,9 +196,9 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 	c->result.source = s;
 	struct module *m = compile_source(c->d, s, &c->compile, true, &status);
 	bool accepted = m && (c->plan || compile_gate(c, m));
-	if (c->json)
-		compile_json_add(&c->result, accepted ? m : NULL, c->stats);
 	if (!accepted) {
+		if (c->json)
+			compile_json_add(&c->result, NULL, c->stats);
 		compile_free(m);
 		return m ? STATUS_DIAGNOSTICS : status;
 	}
@@ -210,7 +212,9 @@ static enum status compile_one(struct compile_command *c, struct source *s)
 		ir_print_nvfuser(m, &c->text);
 	if (c->plan && status == STATUS_OK)
 		status = dump_plan(c, m);
-	if (c->stats && !c->json)
+	if (c->json)
+		compile_json_add(&c->result, m, c->stats);
+	else if (c->stats)
 		print_stats(m);
 	compile_free(m);
 	return status;

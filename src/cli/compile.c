@@ -10,6 +10,7 @@
 #include "import/import.h"
 #include "ir/print.h"
 #include "parse/ast.h"
+#include "plan/plan_copies.h"
 #include "rt/transport.h"
 #include "sim/sim.h"
 #include <errno.h>
@@ -634,4 +635,24 @@ void compile_free(struct module *m)
 	struct source *s = m ? m->source : NULL;
 	module_free(m);
 	source_free(s);
+}
+
+/* ---- remarks on a plan */
+
+struct copies {
+	const struct compile_options *o;
+	const struct module *m;
+};
+
+static void remark_copy(void *copies, uint32_t at, const char *text)
+{
+	const struct copies *x = copies;
+	pipeline_remark(&x->o->pipeline, x->m, "plan", at, text);
+}
+
+void compile_remark_copies(const struct compile_options *o, struct module *m, const struct plan *p)
+{
+	struct copies x = {.o = o, .m = m};
+	if (o->pipeline.remarks)
+		plan_copies_remark(p, m, remark_copy, &x);
 }

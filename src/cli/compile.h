@@ -57,6 +57,8 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 		.help = "print a line for each change that a pass made or left out"                          \
 	}
 
+struct plan;
+
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
@@ -128,5 +130,7 @@ int64_t compile_asked_ranks(const struct compile_options *o);
 void compile_note_ranks(const struct compile_options *o, struct module *m);
 /* Warns of each -D whose name no program had. */
 void compile_warn_unused(struct diag *d, const struct compile_options *o);
+/* With --remarks, names the copies of views in a plan, and why they stay. ir_number must have been called. */
+void compile_remark_copies(const struct compile_options *o, struct module *m, const struct plan *p);
 
 #endif

@@ -391,6 +391,8 @@ int run_rank(struct rt_job *job, void *run)
 	enum status status = run_plan(job, r, &p);
 	if (status == STATUS_OK && job->rank == 0 && r->host_ir.n && !r->json)
 		status = run_printed(job, output_write(&r->host_ir));
+	if (status == STATUS_OK && job->rank == 0)
+		compile_remark_copies(&r->compile, r->m, p);
 	if (status == STATUS_OK && r->dump_plan)
 		status = dump_plan(job, r, p);
 	if (status == STATUS_OK)

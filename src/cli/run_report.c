@@ -142,6 +142,31 @@ static void put_step(const struct run_step *step, int n, const struct run *r, st
 		    (long long)step->fastest, (long long)step->median);
 }
 
+/* Puts a number, or the least and the most of the ranks. */
+static void put_range(struct range x, bool json, struct buf *out)
+{
+	if (json)
+		buf_printf(out, "{\"least\": %lld, \"most\": %lld}", (long long)x.least, (long long)x.most);
+	else if (x.least < x.most)
+		buf_printf(out, "%lld-%lld", (long long)x.least, (long long)x.most);
+	else
+		buf_printf(out, "%lld", (long long)x.most);
+}
+
+/* Puts the copies that reshapes, permutes, slices and splits need; in text only if there are any. */
+static void put_view_copies(const struct rank_stats *all, int n, bool json, struct buf *out)
+{
+	struct range count = range_of(all, n, offsetof(struct rank_stats, exec.view_copies)),
+	             bytes = range_of(all, n, offsetof(struct rank_stats, exec.view_bytes));
+	if (!json && !count.most)
+		return;
+	buf_puts(out, json ? ",\n  \"view_copies\": {\"count\": " : "copies of views: ");
+	put_range(count, json, out);
+	buf_puts(out, json ? ", \"bytes\": " : " a rank, ");
+	put_range(bytes, json, out);
+	buf_puts(out, json ? "}" : " bytes\n");
+}
+
 static void put_stats(const struct rank_stats *all, int n, const struct run *r, const struct run_step *step,
                       struct buf *out)
 {
@@ -158,6 +183,7 @@ static void put_stats(const struct rank_stats *all, int n, const struct run *r, 
 		buf_puts(out, "\"operations\": ");
 	if (r->json || table_rows(&operations))
 		table_put(&operations, out);
+	put_view_copies(all, n, r->json, out);
 	if (r->json)
 		buf_putc(out, '}');
 	table_close(&ranks);

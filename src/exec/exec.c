@@ -325,6 +325,15 @@ static struct rt_stream *stream_of_task(struct exec *e, const struct plan_instru
 	return s;
 }
 
+static void count_view(struct exec *e, const struct rt_view *v)
+{
+	int64_t bytes = (int64_t)dtype_bytes(v->dtype);
+	for (int k = 0; k < v->nd; k++)
+		bytes *= v->n[k];
+	e->stats.view_copies++;
+	e->stats.view_bytes += bytes;
+}
+
 static bool run_task(struct exec *e, const struct plan_instruction *i)
 {
 	struct task_record *r = &e->task[i->a];
@@ -339,6 +348,8 @@ static bool run_task(struct exec *e, const struct plan_instruction *i)
 	++*r->contents;
 	rt_submit_compute(e->engine, stream_of_task(e, i), &r->task, origin_of(e, i));
 	e->stats.tasks++;
+	if (r->t->kept)
+		count_view(e, &r->task.out);
 	return true;
 }
 

@@ -42,6 +42,7 @@ struct exec_options {
 struct exec_stats {
 	int64_t instructions; /* number executed in the last run */
 	int64_t tasks, collectives, messages;
+	int64_t view_copies, view_bytes; /* tasks that copy a view, and the bytes that they write */
 	/* counted by the transport; collectives are counted by kind: */
 	int64_t bytes_sent, bytes_received, sends, receives, copies;
 	struct {

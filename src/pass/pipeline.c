@@ -271,6 +271,17 @@ static void end_line(const struct module *m, uint32_t at)
 	fputc('\n', stderr);
 }
 
+void pipeline_remark(const struct pipeline_options *o, const struct module *m, const char *pass, uint32_t at,
+                     const char *text)
+{
+	if (o && o->remark) {
+		o->remark(o->remark_to, pass, at, text);
+	} else {
+		fprintf(stderr, "%s: %s", pass, text);
+		end_line(m, at);
+	}
+}
+
 void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, const char *format, ...)
 {
 	if (!cx->remarks)
@@ -280,12 +291,7 @@ void pass_remark(struct pass_context *cx, const struct module *m, uint32_t at, c
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
-	if (cx->options && cx->options->remark) {
-		cx->options->remark(cx->options->remark_to, cx->pass->name, at, text.at);
-	} else {
-		fprintf(stderr, "%s: %s", cx->pass->name, text.at);
-		end_line(m, at);
-	}
+	pipeline_remark(cx->options, m, cx->pass->name, at, text.at);
 	buf_free(&text);
 }
 

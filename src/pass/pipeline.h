@@ -76,5 +76,8 @@ bool pipeline_options_check(struct diag *d, const struct pipeline *p, const stru
  * broke the program. */
 enum status pipeline_run(struct module *m, struct diag *d, const struct pipeline *p,
                          const struct pipeline_options *o);
+/* Gives a remark to o->remark, or prints it. o: NULL prints it. */
+void pipeline_remark(const struct pipeline_options *o, const struct module *m, const char *pass, uint32_t at,
+                     const char *text);
 
 #endif

@@ -501,7 +501,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 		plan_hoist(p);
 	mark_varying(p);
 	if (!b.failed)
-		plan_views(p, target), plan_products(p, target), plan_norms(p, target);
+		plan_views(p, m, target), plan_products(p, target), plan_norms(p, target);
 	mark_fixed(p);
 	if (!b.failed && !target->unplaced)
 		plan_packs(p);

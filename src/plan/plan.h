@@ -62,6 +62,27 @@ enum {
 	PLAN_TASK_UNPACKS,   /* it unpacks data after the Communication */
 	PLAN_TASK_POISONS,   /* it fills a deallocated buffer */
 };
+/* X(reason, text): why the copy of a view stays; %s: the statement in its way. */
+#define PLAN_KEPT(X)                                                                                         \
+	X(OUTPUT, "it is an output of the program")                                                          \
+	X(INPUT, "it is an input of the program")                                                            \
+	X(SHARED, "other ranks see its memory, or that of its source")                                       \
+	X(UNIT, "its memory, or that of its source, is local to a unit")                                     \
+	X(CAST, "its source has another dtype")                                                              \
+	X(VARIES, "its extents change in a loop")                                                            \
+	X(UNREAD, "nothing reads it")                                                                        \
+	X(MANY, "too many operands read it")                                                                 \
+	X(ORDER, "%s reads it in another order")                                                             \
+	X(WRITTEN, "%s writes to it")                                                                        \
+	X(SOURCE, "%s writes to its source before the last read")                                            \
+	X(APART, "%s comes before its last reader")
+
+enum plan_kept {
+	PLAN_KEPT_NONE,
+#define PLAN_KEPT_ENUM(reason, text) PLAN_KEPT_##reason,
+	PLAN_KEPT(PLAN_KEPT_ENUM)
+#undef PLAN_KEPT_ENUM
+};
 enum { PLAN_WAIT_BESIDE = 1 }; /* the wait is for the copies that pack and unpack, not for the stream */
 enum { PLAN_NO_QUEUE = UINT32_MAX };
 
@@ -136,6 +157,8 @@ struct plan_task {
 	uint32_t first, steps; /* UNIT: its steps in the plan's list, in place of operands */
 	uint32_t locals;       /* UNIT: number of local blocks */
 	op_id statement;       /* step of a unit: its statement */
+	uint8_t kept;          /* enum plan_kept; 0: it is no copy of a view */
+	op_id kept_for;        /* the statement that its reason names; 0: none */
 	uint32_t pack;         /* GEMM: number of the pack of in[1], + 1; 0: none */
 	struct plan_view out, in[RT_VIEWS];
 	struct plan_operand scalar[RT_OPERANDS];

@@ -19,6 +19,7 @@ struct readers {
 	struct plan_task *task[MAX_READERS];
 	uint8_t operand[MAX_READERS];
 	uint32_t n;
+	op_id kept_for; /* the statement that needs the copy; 0: none */
 };
 
 static bool is_constant(const struct plan *p, const struct plan_view *v)
@@ -42,14 +43,26 @@ static int64_t find_span(const struct plan *p, const struct plan_view *v, int64_
 	return span;
 }
 
-static bool is_copy(const struct plan_fusion *f, const struct plan_task *t)
+/* Returns why the copy stays, whoever reads it; PLAN_KEPT_NONE: for no such reason. */
+static enum plan_kept find_obstacle(const struct plan_fusion *f, const struct plan_task *t)
 {
 	const struct plan_buffer *to = &f->p->buffer.at[t->out.buffer],
 	                         *from = &f->p->buffer.at[t->in[0].buffer];
+	if (to->input >= 0)
+		return PLAN_KEPT_INPUT;
+	if (to->local || from->local)
+		return PLAN_KEPT_UNIT;
+	if (!plan_fusion_is_plain(to) || !plan_fusion_is_plain(from))
+		return PLAN_KEPT_SHARED;
+	if (to->dtype != from->dtype)
+		return PLAN_KEPT_CAST;
+	return is_constant(f->p, &t->out) && is_constant(f->p, &t->in[0]) ? PLAN_KEPT_NONE : PLAN_KEPT_VARIES;
+}
+
+static bool is_copy(const struct plan_task *t)
+{
 	return t->kernel == RT_TASK_COPY && !t->scalars && t->in_n == 1 && t->out.nd == t->in[0].nd &&
-	       t->out.buffer != t->in[0].buffer && to->input < 0 && plan_fusion_is_plain(to) &&
-	       plan_fusion_is_plain(from) && to->dtype == from->dtype && is_constant(f->p, &t->out) &&
-	       is_constant(f->p, &t->in[0]);
+	       t->out.buffer != t->in[0].buffer;
 }
 
 /* Returns true if the elements of the copy lie in memory as those of the source, without gaps. */
@@ -128,53 +141,73 @@ static bool writes_buffer(const struct plan_task *t, uint32_t buffer)
 	return writes;
 }
 
-/* Adds the operands of a task that read the copy. Returns false if one cannot read the source. */
-static bool add_readers(const struct plan_fusion *f, const struct plan_task *copy, struct plan_task *t,
-                        struct readers *r)
+static bool is_output(const struct plan *p, uint32_t buffer)
+{
+	for (uint32_t k = 0; k < p->output.n; k++)
+		if (p->output.at[k].buffer == buffer)
+			return true;
+	return false;
+}
+
+/* Adds the operands of a task that read the copy. Returns why the task needs the copy; PLAN_KEPT_NONE: it does not. */
+static enum plan_kept add_readers(const struct plan_fusion *f, const struct plan_task *copy,
+                                  struct plan_task *t, struct readers *r)
 {
 	struct plan_view view;
+	if (writes_buffer(t, copy->out.buffer))
+		return PLAN_KEPT_WRITTEN;
 	for (unsigned k = 0; k < t->in_n; k++) {
 		if (t->scalars >> k & 1 || t->in[k].buffer != copy->out.buffer)
 			continue;
-		if (t->writes >> k & 1 || r->n == MAX_READERS ||
-		    !before_copy(f->p, copy, t, &t->in[k], &view))
-			return false;
+		if (r->n == MAX_READERS)
+			return PLAN_KEPT_MANY;
+		if (!before_copy(f->p, copy, t, &t->in[k], &view))
+			return PLAN_KEPT_ORDER;
 		r->task[r->n] = t;
 		r->operand[r->n++] = (uint8_t)k;
 	}
-	return true;
+	return writes_buffer(t, copy->in[0].buffer) ? PLAN_KEPT_SOURCE : PLAN_KEPT_NONE;
 }
 
-/* Finds the readers of a copy. Returns false if there are none, or if one of them needs the copy. */
-static bool find_readers(const struct plan_fusion *f, uint32_t at, const struct plan_task *copy,
-                         struct readers *r)
+/* Finds the readers of a copy. Returns why one of them needs it; PLAN_KEPT_NONE: none does. */
+static enum plan_kept find_readers(const struct plan_fusion *f, uint32_t at, const struct plan_task *copy,
+                                   struct readers *r)
 {
 	struct plan *p = f->p;
 	for (uint32_t k = at + 1; r->n + 1 < f->uses[copy->out.buffer]; k++) {
 		const struct plan_instruction *i = &p->code.at[k];
+		r->kept_for = i->statement;
 		if (f->target[k] ||
 		    (!f->gone[k] && i->code != PLAN_LET && i->code != PLAN_CHECK && i->code != PLAN_TASK))
-			return false;
+			return PLAN_KEPT_APART;
 		if (f->gone[k] || i->code != PLAN_TASK)
 			continue;
 		struct plan_task *t = &p->task.at[i->a];
 		bool is_unit = t->kernel == RT_TASK_UNIT;
 		for (uint32_t s = 0; s < (is_unit ? t->steps : 1); s++) {
 			struct plan_task *one = is_unit ? &p->step.at[t->first + s] : t;
-			if (writes_buffer(one, copy->out.buffer) || !add_readers(f, copy, one, r) ||
-			    writes_buffer(one, copy->in[0].buffer))
-				return false;
+			enum plan_kept kept = add_readers(f, copy, one, r);
+			if (kept)
+				return kept;
 		}
 	}
-	return r->n > 0;
+	r->kept_for = 0;
+	return r->n ? PLAN_KEPT_NONE : PLAN_KEPT_UNREAD;
 }
 
-static void leave_out_copy(struct plan_fusion *f, uint32_t at)
+/* Leaves the copy out. Returns why it stays, and the statement that needs it. */
+static enum plan_kept leave_out_copy(struct plan_fusion *f, uint32_t at, op_id *kept_for)
 {
 	const struct plan_task *copy = &f->p->task.at[f->p->code.at[at].a];
 	struct readers r = {.n = 0};
-	if (!is_copy(f, copy) || !find_readers(f, at, copy, &r))
-		return;
+	enum plan_kept kept = find_obstacle(f, copy);
+	if (!kept && is_output(f->p, copy->out.buffer))
+		kept = PLAN_KEPT_OUTPUT;
+	if (!kept)
+		kept = find_readers(f, at, copy, &r);
+	*kept_for = r.kept_for;
+	if (kept)
+		return kept;
 	for (uint32_t k = 0; k < r.n; k++) {
 		struct plan_view *v = &r.task[k]->in[r.operand[k]];
 		before_copy(f->p, copy, r.task[k], v, v);
@@ -182,6 +215,21 @@ static void leave_out_copy(struct plan_fusion *f, uint32_t at)
 	f->uses[copy->in[0].buffer] += r.n - 1;
 	plan_fusion_leave_out(f, copy->out.buffer);
 	f->unused[f->p->code.at[at].a] = f->gone[at] = true;
+	return PLAN_KEPT_NONE;
+}
+
+static void leave_out_copies(struct plan_fusion *f, const struct module *m)
+{
+	for (uint32_t k = 0; k < f->p->code.n; k++) {
+		const struct plan_instruction *i = &f->p->code.at[k];
+		op_id kept_for;
+		if (i->code != PLAN_TASK || f->gone[k] || !is_copy(&f->p->task.at[i->a]))
+			continue;
+		enum plan_kept kept = leave_out_copy(f, k, &kept_for);
+		struct plan_task *t = &f->p->task.at[i->a];
+		if (i->statement && op_traits(m, i->statement) & TRAIT_VIEWLIKE)
+			t->kept = (uint8_t)kept, t->kept_for = kept_for;
+	}
 }
 
 /* Lets a task write its result where the next one copies it to, if nothing else reads it. */
@@ -195,9 +243,10 @@ static void write_as_copied(struct plan_fusion *f, uint32_t at)
 		return;
 	const struct plan_task *copy = &p->task.at[p->code.at[next].a];
 	const struct plan_buffer *from = &p->buffer.at[t->out.buffer];
-	if (!is_copy(f, copy) || copy->in[0].buffer != t->out.buffer || f->uses[t->out.buffer] != 2 ||
-	    from->input >= 0 || copy->in[0].slot != t->out.slot || copy->in[0].offset != t->out.offset ||
-	    !is_constant(p, &t->out) || !move_rows(p, &t->out, &copy->in[0], &copy->out, &out))
+	if (!is_copy(copy) || find_obstacle(f, copy) || copy->in[0].buffer != t->out.buffer ||
+	    f->uses[t->out.buffer] != 2 || from->input >= 0 || copy->in[0].slot != t->out.slot ||
+	    copy->in[0].offset != t->out.offset || !is_constant(p, &t->out) ||
+	    !move_rows(p, &t->out, &copy->in[0], &copy->out, &out))
 		return;
 	int64_t made, copied;
 	find_span(p, &t->out, &made), find_span(p, &copy->in[0], &copied);
@@ -213,15 +262,13 @@ static void write_as_copied(struct plan_fusion *f, uint32_t at)
 	f->gone[at] = true;
 }
 
-void plan_views(struct plan *p, const struct plan_target *target)
+void plan_views(struct plan *p, const struct module *m, const struct plan_target *target)
 {
 	struct plan_fusion f;
 	if (!target->views || !p->task.n)
 		return;
 	plan_fusion_open(&f, p, target);
-	for (uint32_t k = 0; k < p->code.n; k++)
-		if (p->code.at[k].code == PLAN_TASK && !f.gone[k])
-			leave_out_copy(&f, k);
+	leave_out_copies(&f, m);
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_TASK && !f.gone[k])
 			write_as_copied(&f, k);

@@ -4,6 +4,6 @@
 #include "plan/plan.h"
 
 /* plan->varies must be known. */
-void plan_views(struct plan *p, const struct plan_target *target);
+void plan_views(struct plan *p, const struct module *m, const struct plan_target *target);
 
 #endif
