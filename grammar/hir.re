@@ -353,6 +353,20 @@ again:
 		}
 		TOKEN(*start == '!' ? TOK_NOT : *start == '&' ? TOK_AND : TOK_OR);
 	}
+	"&" | "|" | "^" | "~" {
+		if (p->mode == MODE_HIR) {
+			PLACE();
+			return scan_stray(p, start, out);
+		}
+		TOKEN(*start == '&' ? TOK_BIT_AND : *start == '|' ? TOK_BIT_OR : *start == '^' ? TOK_BIT_XOR : TOK_BIT_NOT);
+	}
+	"<<" | ">>" {
+		if (p->mode == MODE_HIR) {
+			cursor = start + 1;
+			TOKEN(*start == '<' ? TOK_LT : TOK_GT);
+		}
+		TOKEN(*start == '<' ? TOK_SHIFT_LEFT : TOK_SHIFT_RIGHT);
+	}
 	"<"  { TOKEN(TOK_LT); }
 	"<=" { TOKEN(TOK_LE); }
 	">"  { TOKEN(TOK_GT); }

@@ -68,12 +68,17 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 %token	LPAREN "(" RPAREN ")" LBRACKET "[" RBRACKET "]" LBRACE "{" RBRACE "}" BLOCK_OPEN BLOCK_CLOSE
 	COMMA "," COLON ":" SEMICOLON ";" ASSIGN "=" WRITE "<-" ARROW "->" RANGE ".." AT "@"
 	EQ "==" NE "!=" LT "<" LE "<=" GT ">" GE ">=" PLUS "+" MINUS "-" STAR "*" SLASH "/" PERCENT "%"
+	BIT_AND "&" BIT_OR "|" BIT_XOR "^" BIT_NOT "~" SHIFT_LEFT "<<" SHIFT_RIGHT ">>"
 	NEWLINE INDENT DEDENT
 
 %left OR
 %left AND
 %precedence NOT
+%left BIT_OR
+%left BIT_XOR
+%left BIT_AND
 %nonassoc EQ NE LT LE GT GE
+%left SHIFT_LEFT SHIFT_RIGHT
 %left PLUS MINUS
 %left STAR SLASH PERCENT
 %precedence NEGATE
@@ -351,6 +356,12 @@ expr:
 | expr SLASH expr		{ $$ = ast_binary(p, "/", $1, $3); }
 | expr PERCENT expr		{ $$ = ast_binary(p, "%", $1, $3); }
 | MINUS expr %prec NEGATE	{ $$ = ast_unary(p, "-", @$, $2); }
+| expr BIT_AND expr		{ $$ = ast_binary(p, "&", $1, $3); }
+| expr BIT_OR expr		{ $$ = ast_binary(p, "|", $1, $3); }
+| expr BIT_XOR expr		{ $$ = ast_binary(p, "^", $1, $3); }
+| expr SHIFT_LEFT expr		{ $$ = ast_binary(p, "<<", $1, $3); }
+| expr SHIFT_RIGHT expr		{ $$ = ast_binary(p, ">>", $1, $3); }
+| BIT_NOT expr %prec NEGATE	{ $$ = ast_unary(p, "~", @$, $2); }
 ;
 exprs:
   expr				{ $$ = ast_list(p, AST_LIST, @$, $1); }

@@ -2,8 +2,8 @@
  *
  *     = __bfloat2float(T0…);       a cast between dtypes that C does not convert; else (float)(T0…);
  *     = expf(T0…);                 functions that compute in float have the suffix f
- *     = -T0…;                      and !
- *     = T0…                        + - * / and comparisons
+ *     = -T0…;                      ! and ~
+ *     = T0…                        + - * / & | ^ << >> and comparisons
  *     == double(2);
  *     = fmax(T0…                   functions of several operands, a line each
  *     , double(2));
@@ -18,10 +18,13 @@ enum form { FUNCTION, PREFIX, INFIX };
 static const char *sign_of(enum op_kind kind, enum form *form)
 {
 	static const char *const infix[OP_KIND_COUNT] = {
-	    [OP_ADD] = "+", [OP_SUB] = "-", [OP_MUL] = "*", [OP_DIV] = "/", [OP_EQ] = "==",  [OP_NE] = "!=",
-	    [OP_LT] = "<",  [OP_LE] = "<=", [OP_GT] = ">",  [OP_GE] = ">=", [OP_AND] = "&&", [OP_OR] = "||"};
-	*form = kind == OP_NOT || kind == OP_NEG ? PREFIX : INFIX;
-	return kind == OP_NOT ? "!" : kind == OP_NEG ? "-" : infix[kind];
+	    [OP_ADD] = "+",         [OP_SUB] = "-",        [OP_MUL] = "*",         [OP_DIV] = "/",
+	    [OP_EQ] = "==",         [OP_NE] = "!=",        [OP_LT] = "<",          [OP_LE] = "<=",
+	    [OP_GT] = ">",          [OP_GE] = ">=",        [OP_AND] = "&&",        [OP_OR] = "||",
+	    [OP_BITWISE_AND] = "&", [OP_BITWISE_OR] = "|", [OP_BITWISE_XOR] = "^", [OP_SHIFT_LEFT] = "<<",
+	    [OP_SHIFT_RIGHT] = ">>"};
+	*form = kind == OP_NOT || kind == OP_NEG || kind == OP_BITWISE_NOT ? PREFIX : INFIX;
+	return kind == OP_NOT ? "!" : kind == OP_NEG ? "-" : kind == OP_BITWISE_NOT ? "~" : infix[kind];
 }
 
 static bool is_f32(const struct nvfuser *p, op_id op)

@@ -213,8 +213,7 @@ bool lines_begin_with_operator(const unsigned char *c)
 	if (*c == '%')
 		return strncmp((const char *)c, "%kernel", 7) != 0;
 	return (*c == '=' || *c == '+' || *c == '-' || *c == '*' || *c == '/' || *c == '<' || *c == '>' ||
-	        *c == ',' || (*c == '!' && c[1] == '=') || (*c == '&' && c[1] == '&') ||
-	        (*c == '|' && c[1] == '|'));
+	        *c == ',' || *c == '&' || *c == '|' || *c == '^' || (*c == '!' && c[1] == '='));
 }
 
 /* Returns true if a line ends inside brackets and the next line shows that a bracket was not closed. */

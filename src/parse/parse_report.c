@@ -48,11 +48,12 @@ static void make_few(struct expected *e)
 {
 	static const int expression[] = {
 	    TOK_NAME, TOK_INT,    TOK_FLOAT,  TOK_STRING, TOK_LPAREN, TOK_LBRACKET, TOK_MINUS,
-	    TOK_NOT,  TOK_EXTERN, TOK_TENSOR, TOK_ID,     TOK_STREAM, TOK_COMM,
+	    TOK_NOT,  TOK_EXTERN, TOK_TENSOR, TOK_ID,     TOK_STREAM, TOK_COMM,     TOK_BIT_NOT,
 	};
 	static const int operation[] = {
-	    TOK_OR, TOK_AND,  TOK_EQ,    TOK_NE,   TOK_LT,    TOK_LE,      TOK_GT,
-	    TOK_GE, TOK_PLUS, TOK_MINUS, TOK_STAR, TOK_SLASH, TOK_PERCENT,
+	    TOK_OR,      TOK_AND,     TOK_EQ,     TOK_NE,      TOK_LT,         TOK_LE,
+	    TOK_GT,      TOK_GE,      TOK_PLUS,   TOK_MINUS,   TOK_STAR,       TOK_SLASH,
+	    TOK_PERCENT, TOK_BIT_AND, TOK_BIT_OR, TOK_BIT_XOR, TOK_SHIFT_LEFT, TOK_SHIFT_RIGHT,
 	};
 	static const int rare[] = {TOK_TEAM, TOK_KEY_COLON, TOK_FROM, TOK_TO, TOK_INTO};
 	static const int after_name[] = {TOK_LPAREN, TOK_ASSIGN};
@@ -200,10 +201,10 @@ static const char *find_sign(const struct parser *p, const struct expected *e)
 	case TOK_SLASH:
 		return after_target ? "+=" : goes_on ? "+ B" : NULL;
 	case TOK_MINUS:
-		return after_target                                  ? "+="
+		return after_target                                ? "+="
 		       : is_lead && p->text[last->span.end] == '-' ? "--"
-		       : goes_on                                     ? "+ B"
-		                                                     : NULL;
+		       : goes_on                                   ? "+ B"
+		                                                   : NULL;
 	case TOK_LBRACKET:
 		return operand_before ? "[" : NULL;
 	case TOK_LPAREN:

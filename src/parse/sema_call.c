@@ -16,9 +16,12 @@ static bool is_binary_op(const char *text, enum op_kind *kind)
 	static const struct {
 		const char *text;
 		enum op_kind kind;
-	} table[] = {{"+", OP_ADD}, {"-", OP_SUB},   {"*", OP_MUL}, {"/", OP_DIV}, {"%", OP_MOD},
-	             {"==", OP_EQ}, {"!=", OP_NE},   {"<", OP_LT},  {"<=", OP_LE}, {">", OP_GT},
-	             {">=", OP_GE}, {"and", OP_AND}, {"or", OP_OR}};
+	} table[] = {{"+", OP_ADD},         {"-", OP_SUB},         {"*", OP_MUL},
+	             {"/", OP_DIV},         {"%", OP_MOD},         {"==", OP_EQ},
+	             {"!=", OP_NE},         {"<", OP_LT},          {"<=", OP_LE},
+	             {">", OP_GT},          {">=", OP_GE},         {"and", OP_AND},
+	             {"or", OP_OR},         {"&", OP_BITWISE_AND}, {"|", OP_BITWISE_OR},
+	             {"^", OP_BITWISE_XOR}, {"<<", OP_SHIFT_LEFT}, {">>", OP_SHIFT_RIGHT}};
 	for (unsigned i = 0; i < sizeof table / sizeof *table; i++)
 		if (!strcmp(table[i].text, text)) {
 			*kind = table[i].kind;
@@ -47,7 +50,9 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		}
 		return call_push_read(s, c, use, expr);
 	case AST_UNARY:
-		c->kind = !strcmp(ast_text(s->a, expr), "-") ? OP_NEG : OP_NOT;
+		c->kind = *ast_text(s->a, expr) == '-'   ? OP_NEG
+		          : *ast_text(s->a, expr) == '~' ? OP_BITWISE_NOT
+		                                         : OP_NOT;
 		return sema_operand(s, n->first, &use) && call_push_read(s, c, use, expr);
 	case AST_BINARY: {
 		ast_id right = ast_at(s->a, n->first)->next;

@@ -305,6 +305,16 @@ static expr_id resolve_name(struct sema *s, ast_id e)
 	return 0;
 }
 
+/* Reports an operation on bits, which only tensors have. */
+static expr_id refuse_bits(struct sema *s, ast_id e)
+{
+	const struct ast_node *n = ast_at(s->a, e);
+	diag_error_span(s->d, E_NOT_INTEGER, n->at, n->end - n->at,
+	                "'%s' is an operation on tensors; an index expression has + - * / and %%",
+	                ast_text(s->a, e));
+	return 0;
+}
+
 expr_id sema_expr(struct sema *s, ast_id e)
 {
 	if (!e)
@@ -321,6 +331,8 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		return resolve_call(s, e);
 	case AST_UNARY: {
 		bool minus = !strcmp(ast_text(s->a, e), "-");
+		if (*ast_text(s->a, e) == '~')
+			return refuse_bits(s, e);
 		expr_id a = sema_expr(s, n->first);
 		if (!a)
 			return 0;
@@ -334,7 +346,7 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
 			if (!strcmp(operators[i].text, text))
 				return make_binary(s, e, operators[i].kind, a, b);
-		return 0;
+		return b ? refuse_bits(s, e) : 0;
 	}
 	default:
 		diag_error_span(s->d, E_NOT_INTEGER, n->at, n->end - n->at,

@@ -12,6 +12,8 @@
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota()
  *     reciprocal(T0…)                             1.0 / T0…
+ *     T0… & T1…                                   T0… and T1…, of bools; likewise | ^ ~
+ *     T0… % T1…                                   T0… - T0… / T1… * T1…: the remainder has the sign of T0
  *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
@@ -417,10 +419,51 @@ static void read_reciprocal(struct nv_reader *r, ast_id call)
 	rename_call(r, call, "/");
 }
 
+static ast_id add_binary(struct nv_reader *r, const char *sign, ast_id left, ast_id right)
+{
+	ast_id id = add_node(r, AST_BINARY, left, sign);
+	append(r, id, left);
+	append(r, id, right);
+	return id;
+}
+
+/* Makes conditions of operations on the bits of bools. */
+static void read_bits(struct nv_reader *r, ast_id expr, const struct nv_tensor *result)
+{
+	static const char *const other[][2] = {{"&", "and"}, {"|", "or"}, {"^", "!="}, {"~", "not"}};
+	if (!result || r->s->m->type.at[result->type].dtype != DTYPE_BOOL)
+		return;
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+		if (!strcmp(ast_text(r->s->a, expr), other[i][0])) {
+			rename_call(r, expr, other[i][1]);
+			return;
+		}
+}
+
+/* Reads T0 % T1 as C computes it. */
+static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_tensor *result)
+{
+	ast_id a = ast_at(r->s->a, expr)->first, b = ast_at(r->s->a, a)->next;
+	if (result && dtype_is_float((enum dtype)r->s->m->type.at[result->type].dtype))
+		return nv_refuse(r, E_OPERAND_DTYPE, expr,
+		                 "`%` takes integers; write `remainder(T0…, T1…)` of floats");
+	ast_id quotient = add_binary(r, "/", copy_node(r, a), copy_node(r, b));
+	ast_id product = add_binary(r, "*", quotient, copy_node(r, b)), left = copy_node(r, a);
+	r->s->a->nodes.at[expr].first = 0;
+	append(r, expr, left);
+	append(r, expr, product);
+	rename_call(r, expr, "-");
+	return true;
+}
+
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
 	unwrap_numbers(r, expr);
+	if (nv_is(r, expr, AST_BINARY) && !strcmp(ast_text(a, expr), "%") && sema_has_tensor(r->s, expr))
+		return read_remainder(r, expr, result);
+	if (nv_is(r, expr, AST_BINARY) || nv_is(r, expr, AST_UNARY))
+		read_bits(r, expr, result);
 	if (!nv_is(r, expr, AST_CALL) || ast_at(a, expr)->flags & AST_EXTERN)
 		return true;
 	const char *name = ast_text(a, expr);
