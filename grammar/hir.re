@@ -8,6 +8,7 @@
 #include "base/word.h"
 #include "parse/ast_build.h"
 #include "parse/lex.h"
+#include "parse/log_lines.h"
 #include "parse/lookalike.h"
 #include "parse/other_names.h"
 #include "hir_parser.h"
@@ -198,7 +199,8 @@ static void refuse_comment(struct parser *p, const unsigned char *start, const c
 		return;
 	p->told_comment = true;
 	diag_error_span(p->diag, E_UNEXPECTED, (uint32_t)(start - p->text), 2, "unexpected '%s'", sign);
-	other_name_note(p->diag, OTHER_SIGN, sign);
+	if (!log_lines_note(p, (uint32_t)(start - p->text)))
+		other_name_note(p->diag, OTHER_SIGN, sign);
 }
 
 /* A character that nothing begins with. The bytes that continue it in UTF-8 go with it. */
@@ -231,7 +233,7 @@ static int scan_stray(struct parser *p, const unsigned char *start, struct parse
 		diag_note(p->diag, DIAG_NOWHERE, "it is not seen: delete it, or write a plain blank");
 	else if (alike && !p->panic)
 		diag_note(p->diag, DIAG_NOWHERE, "this is U+%04X: write '%s'", code, plain);
-	else if (c - start == 1 && !p->panic)
+	else if (c - start == 1 && !p->panic && !(p->mode == MODE_HIR && log_lines_note(p, (uint32_t)(start - p->text))))
 		other_name_note(p->diag, OTHER_SIGN, (const char[]){(char)*start, '\0'});
 	return TOK_HIR_error;
 }
@@ -484,6 +486,13 @@ again:
 		if (!body || !p->brackets)
 			goto plain_word;
 		NAMED("outputs", TOK_KEY_COLON);
+	}
+
+	"Device" blank+ "ID" blank* [=:] blank* digits { /* a test prints it before the listing of a device */
+		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || !lex_ends_line(cursor))
+			goto plain_word;
+		add_comment(p, start, cursor);
+		goto again;
 	}
 
 	// the sections after the container

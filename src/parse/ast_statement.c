@@ -4,6 +4,7 @@
  * f(x)`) or exports them (`output a`). So the grammar reads targets as results, and the kind of statement is
  * set here. */
 #include "parse/ast_build.h"
+#include "parse/log_lines.h"
 #include "parse/parse_report.h"
 
 static struct ast_node *get_statement_node(struct parser *p, ast_id id)
@@ -98,6 +99,8 @@ ast_id ast_hold(struct parser *p, ast_id file, ast_id program)
 		diag_error(p->diag, E_PROGRAMS_SEVERAL, get_statement_node(p, program)->at,
 		           "a file holds one program");
 		diag_note(p->diag, get_statement_node(p, p->held)->at, "the first one is here");
+		if (get_statement_node(p, program)->kind == AST_CONTAINER)
+			log_lines_note_second(p, get_statement_node(p, program)->at);
 		return file;
 	}
 	p->held = program;

@@ -9,6 +9,7 @@
 #include "parse/parse_report.h"
 #include "hir_parser.h"
 #include "parse/lex.h"
+#include "parse/log_lines.h"
 #include "parse/other_names.h"
 #include <string.h>
 
@@ -35,6 +36,14 @@ static void drop_keywords(struct expected *e)
 {
 #define KEYWORD(token, text, lead) e->has[TOK_##token - 256] = false;
 #include "base/keywords.def"
+}
+
+static bool is_keyword(int token)
+{
+	struct expected e = {0};
+#define KEYWORD(name, text, lead) e.has[TOK_##name - 256] = true;
+#include "base/keywords.def"
+	return has_token(&e, token);
 }
 
 static bool any(const struct expected *e)
@@ -346,6 +355,9 @@ void report_unexpected(struct parser *p, const int *expected, unsigned n)
 	}
 	diag_error_span(p->diag, E_UNEXPECTED, t->span.at, t->span.end - t->span.at, "%s", message.at);
 	buf_free(&message);
+	bool between = has_token(&all, TOK_CONTAINER) || has_token(&all, TOK_HIRC_HEADER);
+	if (between && !meant.best && !is_keyword(t->token) && log_lines_note(p, t->span.at))
+		return;
 	if (note_other_system(p, t, &all))
 		return;
 	if (outside && p->last->token != TOK_RBRACE && p->last->token != TOK_BLOCK_CLOSE)

@@ -1,0 +1,85 @@
+/* log_lines: see the header. */
+#include "parse/log_lines.h"
+#include <string.h>
+
+static const char begin[] = "%HostIrContainer {", end[] = "} // %HostIrContainer";
+
+enum { MOST_PREFIX = 60 };
+
+/* Returns the first place of a text between two others, or NULL. */
+static const char *find_text(const char *from, const char *to, const char *text)
+{
+	return from < to ? memmem(from, (size_t)(to - from), text, strlen(text)) : NULL;
+}
+
+static const char *find_line_start(const struct source *s, const char *at)
+{
+	while (at > s->text && at[-1] != '\n')
+		at--;
+	return at;
+}
+
+static unsigned find_line(struct source *s, const char *at)
+{
+	uint32_t line, column;
+	source_position(s, (uint32_t)(at - s->text), &line, &column);
+	return line;
+}
+
+static bool is_blank(const char *from, const char *to)
+{
+	while (from < to && (*from == ' ' || *from == '\t'))
+		from++;
+	return from == to;
+}
+
+bool log_lines_note(struct parser *p, uint32_t at)
+{
+	struct source *s = p->ast->source;
+	const char *name = source_name(s, at), *limit = (const char *)p->limit, *here = s->text + at,
+	           *from = here;
+	while (from > s->text && from[-1])
+		from--; /* to the begin of the file */
+	const char *listing = find_text(from, limit, begin);
+	if (!listing)
+		return false;
+	const char *line = find_line_start(s, listing);
+	int prefix = (int)(listing - line);
+	if (!is_blank(line, listing)) {
+		bool quote = memchr(line, '\'', (size_t)prefix) || prefix > MOST_PREFIX;
+		if (quote)
+			diag_note(p->diag, DIAG_NOWHERE,
+			          "a listing has nothing before its lines: `cut -b %d- %s` takes it away",
+			          prefix + 1, name);
+		else
+			diag_note(p->diag, DIAG_NOWHERE,
+			          "`%.*s` stands before the lines of the listing: `grep -F '%.*s' %s | cut "
+			          "-b %d-` takes it away",
+			          prefix, line, prefix, line, name, prefix + 1);
+		return true;
+	}
+	if (here < listing) {
+		diag_note(p->diag, DIAG_NOWHERE, "the listing begins in line %u: `tail -n +%u %s`",
+		          find_line(s, listing), find_line(s, listing), name);
+		return true;
+	}
+	const char *last = NULL;
+	for (const char *c = from; (c = find_text(c, here, end)); c++)
+		last = c;
+	const char *behind = last ? last + strlen(end) : here;
+	while (behind < here && strchr(" \t\r\n", *behind))
+		behind++;
+	if (last && behind == here)
+		diag_note(p->diag, DIAG_NOWHERE, "the listing ends in line %u: `head -n %u %s`",
+		          find_line(s, last), find_line(s, last), name);
+	return last && behind == here;
+}
+
+void log_lines_note_second(struct parser *p, uint32_t at)
+{
+	const char *name = source_name(p->ast->source, at);
+	diag_note(p->diag, DIAG_NOWHERE,
+	          "`csplit -z %s '/%%HostIrContainer {/' '{*}'` writes each listing to a file of its own; "
+	          "those of several devices are one program: `hirc check xx00 xx01`",
+	          name);
+}
