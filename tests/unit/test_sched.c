@@ -161,7 +161,8 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 	arena_free(a);
 }
 
-/* List scheduling gives up exactly when it would not end below the limit. */
+/* List scheduling gives up exactly when it would not end below the limit, and makes the same order of all options that
+ * it names. */
 static void lists_end_below(const struct sched_problem *p, struct test_random *r)
 {
 	struct arena *a = arena_new();
@@ -172,14 +173,21 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	                               .urgent = 200,
 	                               .below = INT64_MAX};
 	const uint8_t *role = sched_roles(p, a);
-	CHECK(sched_list(p, role, &o, order));
+	struct sched_list_same same, ignored;
+	CHECK(sched_list(p, role, &o, order, &same));
 	struct sched_result got = sched_simulate(p, order, NULL);
 	CHECK(sched_is_schedule(p, order) && got.peak <= o.limit);
 	o.below = got.runtime + 1;
-	CHECK(sched_list(p, role, &o, again));
+	CHECK(sched_list(p, role, &o, again, &ignored));
 	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
 	o.below = got.runtime;
-	CHECK(!sched_list(p, role, &o, again));
+	CHECK(!sched_list(p, role, &o, again, &ignored));
+	o.below = INT64_MAX;
+	o.window = same.window.from > 0 ? same.window.from : 0;
+	o.prefetch = same.prefetch.to < INT64_MAX / 2 ? same.prefetch.to : INT64_MAX / 2;
+	o.urgent = same.urgent.from > 0 ? same.urgent.from : 0;
+	CHECK(sched_list(p, role, &o, again, &ignored));
+	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
 	arena_free(a);
 }
 
