@@ -96,7 +96,7 @@ static bool carry_order(const struct improver *i, struct trial *t, const struct 
 {
 	struct sched_schedule *made = &t->schedule;
 	const struct sched_schedule *now = &i->now.schedule;
-	if (!sched_bucket(i->s->p, made->bucket, t->bucket_n, made->arena, &made->b))
+	if (!plan_open(i->s->p, t))
 		return false;
 	struct sched_carry_options carry = *o;
 	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
@@ -191,6 +191,7 @@ static bool try_change(struct improver *i, uint64_t seed)
 bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
 {
 	struct arena *scratch = arena_new(), *rows = NULL;
+	plan_open(s->p, &s->best);
 	struct improver i = {.s = s,
 	                     .o = o,
 	                     .random = sched_random_from(o->seed),
@@ -213,6 +214,7 @@ bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
 	}
 	if (i.now.schedule.arena != s->best.schedule.arena)
 		sched_schedule_free(&i.now.schedule);
+	plan_close(s->p, &s->best);
 	arena_free(rows);
 	arena_free(scratch);
 	return s->best.schedule.result.runtime < before;

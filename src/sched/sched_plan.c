@@ -26,6 +26,35 @@ bool plan_may_try(const struct scheduler *s)
 	return s->plans <= MOST_LISTED / (s->p->n + 1);
 }
 
+bool plan_open(const struct sched_problem *p, struct trial *t)
+{
+	struct sched_schedule *made = &t->schedule;
+	t->open = t->open || sched_bucket(p, made->bucket, t->bucket_n, made->arena, &made->b);
+	return t->open;
+}
+
+static uint32_t *copied(struct arena *a, const uint32_t *from, uint32_t n)
+{
+	uint32_t *to = arena_new_array(a, uint32_t, n);
+	if (n)
+		memcpy(to, from, sizeof *to * n);
+	return to;
+}
+
+void plan_close(const struct sched_problem *p, struct trial *t)
+{
+	struct sched_schedule *made = &t->schedule;
+	struct arena *arena = arena_new();
+	if (!t->open)
+		return;
+	made->bucket = copied(arena, made->bucket, p->n);
+	made->order = copied(arena, made->order, made->b.p.n);
+	made->b = (struct sched_bucketed){0};
+	arena_free(made->arena);
+	made->arena = arena;
+	t->open = false;
+}
+
 /* Keeps the trial among the starts if it is one of the shortest. There is one start for the same buckets. */
 static void offer_start(struct scheduler *s, struct trial *t)
 {
@@ -58,12 +87,15 @@ bool plan_offer(struct scheduler *s, struct trial *t)
 	if (!fits) {
 		sched_schedule_free(made);
 	} else if (!better) {
-		if (t->hash == s->best.hash)
+		if (t->hash == s->best.hash) {
 			sched_schedule_free(made);
-		else
+		} else {
+			plan_close(s->p, t);
 			offer_start(s, t);
+		}
 	} else {
 		struct trial former = s->best;
+		plan_close(s->p, t);
 		s->best = *t;
 		if (former.schedule.arena && former.hash != t->hash)
 			offer_start(s, &former);
@@ -176,11 +208,13 @@ static bool is_new(const struct scheduler *s, const struct plan *plan, uint64_t 
 }
 
 /* Makes the list schedule of a plan with the buckets of t, and notes which plans need not be tried any more. */
-static bool list_trial(struct scheduler *s, const struct plan *plan, const struct trial *t, int64_t below,
+static bool list_trial(struct scheduler *s, const struct plan *plan, struct trial *t, int64_t below,
                        uint32_t *order)
 {
+	const struct sched_problem *p = &t->schedule.b.p;
 	struct listed l = {.hash = t->hash, .deep = plan->deep};
-	bool made = plan_list(s, &t->schedule.b.p, t->role, plan, below, order, &l.same);
+	bool made = plan_list(s, p, sched_roles(p, t->schedule.arena), plan, below, order, &l.same);
+	t->listed = true;
 	vec_push(&s->listed, l);
 	s->plans++;
 	return made;
@@ -240,10 +274,10 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 /* Returns the kept trial with the same buckets; NULL if there is none. */
 static struct trial *find_alike(struct scheduler *s, uint64_t hash)
 {
-	if (s->best.role && s->best.hash == hash)
+	if (s->best.listed && s->best.hash == hash)
 		return &s->best;
 	for (uint32_t k = 0; k < s->start_n; k++)
-		if (s->start[k].role && s->start[k].hash == hash)
+		if (s->start[k].listed && s->start[k].hash == hash)
 			return &s->start[k];
 	return NULL;
 }
@@ -270,18 +304,21 @@ static bool raise_start(struct scheduler *s, struct trial *t)
 static bool list_alike(struct scheduler *s, const struct plan *plan, struct trial *t)
 {
 	struct sched_schedule *made = &t->schedule;
-	uint32_t *order = mem_alloc(sizeof *order * ((size_t)made->b.p.n + 1));
-	bool better = false;
+	plan_open(s->p, t);
+	uint32_t *order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+	bool better = false, shorter = false;
 	if (list_trial(s, plan, t, made->result.runtime, order)) {
 		struct sched_result result = sched_simulate(&made->b.p, order, NULL);
-		if (result.peak <= s->o->limit && result.runtime < made->result.runtime) {
-			memcpy(made->order, order, sizeof *order * made->b.p.n);
+		shorter = result.peak <= s->o->limit && result.runtime < made->result.runtime;
+		if (shorter) {
+			made->order = order;
 			made->result = result;
 			t->plan = *plan;
-			better = t == &s->best || raise_start(s, t);
 		}
 	}
-	free(order);
+	plan_close(s->p, t);
+	if (shorter)
+		better = t == &s->best || raise_start(s, t);
 	return better;
 }
 
@@ -300,8 +337,7 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 	    plan_may_try(s) && is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below;
 	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;
 	bool better = alike && list_alike(s, plan, alike);
-	if (made_order && !alike && sched_bucket(s->p, made->bucket, bucket_n, made->arena, &made->b)) {
-		t->role = sched_roles(&made->b.p, made->arena);
+	if (made_order && !alike && plan_open(s->p, t)) {
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		if (list_trial(s, plan, t, below, made->order))
 			return plan_offer(s, t);

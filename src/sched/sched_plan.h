@@ -26,8 +26,9 @@ struct trial { /* a plan and its result */
 	struct plan plan;
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
-	uint64_t hash;       /* of its buckets */
-	const uint8_t *role; /* by node of schedule.b.p; NULL: no plan made it */
+	uint64_t hash; /* of its buckets */
+	bool listed;   /* a plan made it */
+	bool open;     /* schedule.b is there */
 };
 
 enum { SCHED_STARTS = 6 }; /* most schedules from which the search starts, beside the best */
@@ -102,7 +103,12 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */
 bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
-/* Takes a trial with its order. Frees it, unless it is the best or one of the starts. */
+/* Makes schedule.b, the problem with the buckets of a trial, unless it is there. Returns false if the buckets
+ * would wait for each other. */
+bool plan_open(const struct sched_problem *p, struct trial *t);
+/* Frees all but the buckets and the order of a trial: a kept trial of a large problem takes little memory. */
+void plan_close(const struct sched_problem *p, struct trial *t);
+/* Takes an open trial with its order. Frees it, unless it is the best or one of the starts; then it is closed. */
 bool plan_offer(struct scheduler *s, struct trial *t);
 /* Returns true if the problem is not too large for one more plan. */
 bool plan_may_try(const struct scheduler *s);

@@ -125,8 +125,9 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 
 /* Runs the search; goal: see struct sched_search_options. A step in a large problem looks at more work, so
  * there are fewer steps; a small problem needs fewer. */
-static void search_order(const struct scheduler *s, struct sched_schedule *made, uint64_t steps, int64_t goal)
+static void search_order(const struct scheduler *s, struct trial *t, uint64_t steps, int64_t goal)
 {
+	struct sched_schedule *made = &t->schedule;
 	uint64_t most = steps * 4000 / (1 + s->comm.n), enough = (uint64_t)64 * s->p->n;
 	most = most < enough ? most : enough;
 	struct sched_search_options o = {.limit = s->o->limit,
@@ -134,6 +135,7 @@ static void search_order(const struct scheduler *s, struct sched_schedule *made,
 	                                 .seed = 1,
 	                                 .enough = s->bound,
 	                                 .goal = goal};
+	plan_open(s->p, t);
 	size_t bytes = sizeof *made->order * made->b.p.n;
 	uint32_t *before = mem_alloc(bytes + 1);
 	if (bytes)
@@ -146,6 +148,7 @@ static void search_order(const struct scheduler *s, struct sched_schedule *made,
 	else if (bytes)
 		memcpy(made->order, before, bytes);
 	free(before);
+	plan_close(s->p, t);
 }
 
 /* Makes the trial the best if it is shorter; the former best takes its place. */
@@ -161,9 +164,9 @@ static void swap_if_shorter(struct scheduler *s, struct trial *t)
 /* Searches from the best and from all starts. give_up: starts that come no nearer to the best are left early. */
 static void search_starts(struct scheduler *s, uint64_t steps, bool give_up)
 {
-	search_order(s, &s->best.schedule, steps, 0);
+	search_order(s, &s->best, steps, 0);
 	for (uint32_t k = 0; k < s->start_n; k++) {
-		search_order(s, &s->start[k].schedule, steps, give_up ? s->best.schedule.result.runtime : 0);
+		search_order(s, &s->start[k], steps, give_up ? s->best.schedule.result.runtime : 0);
 		swap_if_shorter(s, &s->start[k]);
 	}
 }
@@ -187,7 +190,7 @@ static struct trial alone_trial(struct scheduler *s, const struct plan *plan)
 	struct trial t = plan_trial(s, plan);
 	struct sched_schedule *made = &t.schedule;
 	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
-	sched_bucket(s->p, made->bucket, 0, made->arena, &made->b);
+	plan_open(s->p, &t);
 	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
 	return t;
 }
@@ -254,7 +257,7 @@ static void vary_and_search(struct scheduler *s)
 	double part = s->p->n < LARGE ? 1 : worth(s);
 	struct sched_improve_options improve = {.changes = (uint32_t)(50 * part), .steps = 300, .seed = 1};
 	search_starts(s, (uint64_t)(5000 * part), true);
-	search_order(s, &s->best.schedule, (uint64_t)(10000 * part), 0);
+	search_order(s, &s->best, (uint64_t)(10000 * part), 0);
 	if (s->bucket)
 		sched_improve(s, &improve);
 }
@@ -276,7 +279,7 @@ static void search_longer(struct scheduler *s)
 	search_starts(s, 5000, false);
 	if (s->bucket)
 		improve_starts(s, &again);
-	search_order(s, &s->best.schedule, 100000, 0);
+	search_order(s, &s->best, 100000, 0);
 	if (s->bucket) /* last, so that the schedule is never longer than without it */
 		sched_improve(s, &last);
 }
@@ -346,7 +349,7 @@ static void close_scheduler(struct scheduler *s)
 /* Schedules a problem whose original order is within the limit. An effort goes on from the result of the one
  * below, so it is never worse. */
 static void schedule_with(const struct sched_problem *p, const struct sched_options *o, bool bucket,
-                          int64_t bound, struct sched_schedule *out)
+                          int64_t bound, struct trial *out)
 {
 	struct scheduler s;
 	struct plan plan = {.inflate = 1, .share = 1, .pack = 1};
@@ -368,8 +371,8 @@ static void schedule_with(const struct sched_problem *p, const struct sched_opti
 		vary_and_search(&s);
 	if (o->effort >= 3 && s.comm.n)
 		search_longer(&s);
-	*out = s.best.schedule;
-	out->plans = s.plans;
+	*out = s.best;
+	out->schedule.plans = s.plans;
 	close_scheduler(&s);
 }
 
@@ -381,23 +384,22 @@ static int64_t find_bound(const struct sched_problem *p, const struct sched_opti
 
 /* Schedules without buckets, and keeps the result if it is shorter. Returns true if it is. */
 static bool try_alone(const struct sched_problem *p, const struct sched_options *o, int64_t bound,
-                      struct sched_schedule *out)
+                      struct trial *out)
 {
-	struct sched_schedule alone;
+	struct trial alone;
 	schedule_with(p, o, false, bound, &alone);
-	unsigned plans = out->plans + alone.plans;
-	bool better = alone.result.runtime < out->result.runtime;
-	sched_schedule_free(better ? out : &alone);
+	unsigned plans = out->schedule.plans + alone.schedule.plans;
+	bool better = alone.schedule.result.runtime < out->schedule.result.runtime;
+	sched_schedule_free(better ? &out->schedule : &alone.schedule);
 	if (better)
 		*out = alone;
-	out->plans = plans;
+	out->schedule.plans = plans;
 	return better;
 }
 
 /* Schedules with buckets and, if that could be better, without. Effort 2 searches without buckets only if the
  * plans of effort 1 are better so. */
-static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
-                            struct sched_schedule *out)
+static void find_best(const struct sched_problem *p, const struct sched_options *o, struct trial *out)
 {
 	struct sched_options plans = *o;
 	plans.effort = 1;
@@ -407,8 +409,17 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 	if (o->effort <= 2 && !try_alone(p, &plans, 0, out))
 		return;
 	int64_t bound = find_bound(p, o, false);
-	if (o->effort > 1 && out->result.runtime > bound)
+	if (o->effort > 1 && out->schedule.result.runtime > bound)
 		try_alone(p, o, bound, out);
+}
+
+static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
+                            struct sched_schedule *out)
+{
+	struct trial best;
+	find_best(p, o, &best);
+	plan_open(p, &best);
+	*out = best.schedule;
 }
 
 /* Translates a schedule of the reordered problem to the nodes of the original problem. */

@@ -5,7 +5,6 @@
  * A comm starts a bucket of its own or joins the bucket of an earlier comm of its family. */
 #include "sched/small.h"
 #include "sched/exact.h"
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -45,7 +44,7 @@ static bool try_buckets(struct small *k)
 	struct sched_exact_options o = {.limit = s->o->limit, .below = s->best.schedule.result.runtime};
 	bool found = false, complete = true;
 	t.bucket_n = number_buckets(k, made->bucket);
-	if (sched_bucket(s->p, made->bucket, t.bucket_n, made->arena, &made->b)) {
+	if (plan_open(s->p, &t)) {
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		uint32_t most = k->states < MOST_STATES ? k->states : MOST_STATES, left = most;
 		complete = sched_exact(&made->b.p, &o, &left, made->order, &found);
