@@ -306,7 +306,9 @@ static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 	                            .lane_n = k->lane.n,
 	                            .contention_n = k->contention.n};
 	p->node = k->nodes.n ? COPY(k->nodes, struct sched_node) : NULL;
+	vec_free(&k->nodes);
 	p->storage = k->storage.n ? COPY(k->storage, struct sched_storage) : NULL;
+	vec_free(&k->storage);
 	p->contention = k->contention.n ? COPY(k->contention, struct sched_contention) : NULL;
 	p->family = k->family.n ? COPY(k->family, struct sched_family) : NULL;
 	k->out->op = k->op.n ? COPY(k->op, op_id) : NULL;
