@@ -142,7 +142,9 @@ static void json_message(struct diag *d, enum diag_severity severity, const char
 		source_position(d->source, at, &line, &column);
 		buf_puts(b, "\"file\":");
 		json_put_string(b, source_name(d->source, at));
-		buf_printf(b, ",\"line\":%u,\"column\":%u,", line, column);
+		buf_putc(b, ',');
+		if (line)
+			buf_printf(b, "\"line\":%u,\"column\":%u,", line, column);
 	}
 	if (severity != DIAG_NOTE || !d->json_has_notes)
 		buf_printf(b, "\"severity\":\"%s\",", severities[severity].name);
@@ -232,7 +234,9 @@ static void text_message(struct diag *d, enum diag_severity severity, const char
 	if (at != DIAG_NOWHERE) {
 		source_position(d->source, at, &line, &column);
 		put_safe(b, source_name(d->source, at));
-		buf_printf(b, ":%u:%u: ", line, column);
+		if (line)
+			buf_printf(b, ":%u:%u", line, column);
+		buf_puts(b, ": ");
 	} else if (severity != DIAG_NOTE) {
 		buf_puts(b, "hirc: ");
 	}
@@ -245,7 +249,7 @@ static void text_message(struct diag *d, enum diag_severity severity, const char
 	if (number)
 		buf_printf(b, " [%s]", number);
 	buf_putc(b, '\n');
-	if (at != DIAG_NOWHERE)
+	if (line && source_text(d->source))
 		put_snippet(d, at, length, column);
 	fwrite(b->at, 1, b->n, d->out);
 }

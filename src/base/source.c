@@ -10,9 +10,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { READ_CHUNK = 64 << 10 };
+enum {
+	READ_CHUNK = 64 << 10,
+	RELEASE_STEP = 1 << 20, /* bytes that are given back together */
+};
 
 /* Returns the length of the UTF-8 sequence at s; n: the bytes up to the end of the text. 0: invalid. */
 static unsigned utf8_length(const unsigned char *s, size_t n)
@@ -119,6 +124,13 @@ static struct source *source_new(const char *name, char *text, uint32_t size)
 	return s;
 }
 
+/* Returns the time of the last change of a regular file, in ns; 0 for other files. */
+static int64_t change_of(const struct stat *info)
+{
+	return S_ISREG(info->st_mode) ? (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec
+	                              : 0;
+}
+
 enum status source_read(struct diag *d, const char *path, struct source **out)
 {
 	return source_read_bytes(d, path, NULL, out);
@@ -138,7 +150,7 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 	char *text = NULL;
 	size_t size = 0;
 	bool bytes = false;
-	struct stat info;
+	struct stat info = {0};
 	enum status status = STATUS_DIAGNOSTICS;
 	if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode))
 		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
@@ -157,6 +169,7 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 		return STATUS_DIAGNOSTICS;
 	}
 	*out = source_new(name, text, (uint32_t)size);
+	(*out)->changed = change_of(&info);
 	return STATUS_OK;
 }
 
@@ -220,6 +233,37 @@ void source_free(struct source *s)
 	free(s);
 }
 
+void source_allow_release(struct source *s)
+{
+	s->may_release = s->changed && !s->file;
+}
+
+/* The pages read as zeros then, so that the text keeps its place. */
+void source_release(struct source *s, uint32_t to)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), text = (uintptr_t)s->text;
+	uintptr_t from = (text + s->released + page - 1) & ~(page - 1), end = (text + to) & ~(page - 1);
+	if (!s->may_release || end <= from || (end - from < RELEASE_STEP && to < s->size))
+		return;
+	if (!madvise(s->text + (from - text), end - from, MADV_DONTNEED))
+		s->released = (uint32_t)(end - text);
+}
+
+const char *source_text(struct source *s)
+{
+	struct stat info;
+	if (!s->released)
+		return s->text;
+	FILE *f = fopen(s->name, "rb");
+	bool same =
+	    f && !fstat(fileno(f), &info) && change_of(&info) == s->changed && info.st_size == s->size;
+	if (same && fread(s->text, 1, s->size, f) == s->size)
+		s->released = 0;
+	if (f)
+		fclose(f);
+	return s->released ? NULL : s->text;
+}
+
 static void map_lines(struct source *s)
 {
 	uint32_t count = 1;
@@ -264,6 +308,9 @@ static uint32_t find_line(const struct source *s, uint32_t offset)
 
 void source_position(struct source *s, uint32_t offset, uint32_t *line, uint32_t *column)
 {
+	*line = *column = 0;
+	if (!s->line_start && !source_text(s))
+		return;
 	if (!s->line_start)
 		map_lines(s);
 	if (offset > s->size)

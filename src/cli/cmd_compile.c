@@ -235,8 +235,10 @@ static enum status compile_path(struct compile_command *c, const char *path)
 	enum status status = source_read_bytes(c->d, path, import_knows_bytes, &s);
 	if (status != STATUS_OK)
 		return status;
-	if (!c->split)
+	if (!c->split) {
+		source_allow_release(s);
 		return compile_one(c, s);
+	}
 	status = split_each(s, compile_part, c);
 	source_free(s);
 	return status;

@@ -1,6 +1,7 @@
 /* cmd_import: hirc import: converts graphs of other formats to programs. */
 #include "analysis/recorded_classes.h"
 #include "base/file.h"
+#include "base/source.h"
 #include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
@@ -28,6 +29,7 @@ static enum status import(struct import_command *c, const char *path, struct buf
 		return status;
 	struct source *outer = diag_set_source(c->d, s);
 	struct module *m = NULL;
+	source_allow_release(s);
 	if (import_knows(s)) {
 		m = import_read_groups(c->d, s, c->group.at, c->group.n);
 	} else {

@@ -1,5 +1,6 @@
 /* simulated: see simulated.h. */
 #include "cli/simulated.h"
+#include "base/source.h"
 #include "cli/gate.h"
 #include "cli/params.h"
 #include "cli/rank_files.h"
@@ -37,6 +38,8 @@ enum status simulated_run(const struct simulated *s, const struct command_line *
 {
 	struct source *source;
 	enum status status = rank_files_read(s->d, s->compile, line, &source);
+	if (status == STATUS_OK)
+		source_allow_release(source);
 	struct module *m =
 	    status == STATUS_OK ? compile_source(s->d, source, s->compile, true, &status) : NULL;
 	if (!m)

@@ -1,5 +1,6 @@
 /* import: see import.h. */
 #include "import/import.h"
+#include "base/source.h"
 #include "import/chakra.h"
 #include "import/chakra_build.h"
 #include "import/chakra_groups.h"
@@ -60,6 +61,7 @@ static struct module *read_trace(struct diag *d, struct source *s, const char *c
 		m = chakra_build(d, &t);
 	if (m)
 		m->source = s;
+	source_release(s, s->size);
 	chakra_free(&t);
 	return m;
 }
@@ -79,6 +81,7 @@ struct module *import_read_groups(struct diag *d, struct source *s, const char *
 		return NULL;
 	struct module *m = graph_build(d, &g);
 	graph_free(&g);
+	source_release(s, s->size);
 	return m;
 }
 

@@ -1,6 +1,7 @@
 /* import_build: see import_build.h. */
 #include "import/import_build.h"
 #include "base/checked.h"
+#include "base/source.h"
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
@@ -323,13 +324,14 @@ static bool add_kind(struct builder *b, const struct graph_node *n)
 		add_int(b, "time", n->time);
 		return true;
 	}
-	if (!read_collective(b, n->collective, room, sizeof room, &name))
+	const struct graph_comm *c = &b->g->comm.at[n->comm];
+	if (!read_collective(b, c->collective, room, sizeof room, &name))
 		return false;
 	add_name(b, "kind", ATTR_NAME, intern_word(b, name));
 	add_int(b, "time", n->time);
-	add_name(b, "group", ATTR_NAME, b->m->group.at[n->group + 1].name);
-	if (n->reduce.n && op_info[op_by_hir(name)].traits & TRAIT_REDUCES)
-		add_name(b, "op", ATTR_NAME, name_of(b, n->reduce));
+	add_name(b, "group", ATTR_NAME, b->m->group.at[c->group + 1].name);
+	if (c->reduce.n && op_info[op_by_hir(name)].traits & TRAIT_REDUCES)
+		add_name(b, "op", ATTR_NAME, name_of(b, c->reduce));
 	return true;
 }
 
@@ -356,8 +358,8 @@ static void add_storages(struct builder *b, const struct graph_node *x, const st
 	}
 	if (input)
 		add_name(b, "storage", ATTR_NAME, intern_word(b, "input"));
-	if (x->kind == GRAPH_COMM && x->in_bytes != in_bytes)
-		add_int(b, "in_bytes", x->in_bytes);
+	if (x->kind == GRAPH_COMM && b->g->comm.at[x->comm].in_bytes != in_bytes)
+		add_int(b, "in_bytes", b->g->comm.at[x->comm].in_bytes);
 }
 
 /* Adds writes=: the operands whose storages the node writes. */
@@ -484,8 +486,10 @@ struct module *graph_build(struct diag *d, const struct graph *g)
 		for (uint32_t k = 0; k < g->node.at[i].in_n; k++)
 			b.needed[g->id.at[g->node.at[i].in + k]] = true;
 	bool ok = declare_recording(&b);
-	for (uint32_t i = 0; i < g->node.n && ok; i++)
+	for (uint32_t i = 0; i < g->node.n && ok; i++) {
+		source_release(g->source, g->node.at[i].at); /* nodes are in the order of the file */
 		ok = add_node(&b, i);
+	}
 	ok = ok && check_names(&b);
 	arena_free(b.scratch);
 	vec_free(&b.value);

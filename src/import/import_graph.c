@@ -293,8 +293,8 @@ static bool read_reduction(const struct reader *r, struct graph_text args, struc
 }
 
 /* Reads one field of a node; skips unknown ones. */
-static bool read_node_field(struct reader *r, const struct field *f, struct graph_node *n, int64_t *time,
-                            int64_t *real_time)
+static bool read_node_field(struct reader *r, const struct field *f, struct graph_node *n,
+                            struct graph_comm *c, int64_t *time, int64_t *real_time)
 {
 	const struct graph *g = r->g;
 	if (graph_text_is(r->text, f->key, "in"))
@@ -313,21 +313,22 @@ static bool read_node_field(struct reader *r, const struct field *f, struct grap
 	if (graph_text_is(r->text, f->key, "kind"))
 		return read_kind(r, f->value, &n->kind);
 	if (graph_text_is(r->text, f->key, "group"))
-		return find_group(r, f->value, &n->group);
+		return find_group(r, f->value, &c->group);
 	if (graph_text_is(r->text, f->key, "inbytes"))
-		return read_int(r, f->value, INT64_MAX / 4096, &n->in_bytes);
+		return read_int(r, f->value, INT64_MAX / 4096, &c->in_bytes);
 	if (graph_text_is(r->text, f->key, "out"))
 		n->out = f->value;
 	else if (graph_text_is(r->text, f->key, "coll"))
-		n->collective = f->value;
+		c->collective = f->value;
 	else if (graph_text_is(r->text, f->key, "args"))
-		return read_reduction(r, f->value, &n->reduce);
+		return read_reduction(r, f->value, &c->reduce);
 	return true;
 }
 
 static bool read_node(struct reader *r, struct graph_text record)
 {
-	struct graph_node n = {.at = record.at, .kind = GRAPH_COMPUTE, .group = UINT32_MAX};
+	struct graph_node n = {.at = record.at, .kind = GRAPH_COMPUTE};
+	struct graph_comm c = {.group = UINT32_MAX};
 	struct field f;
 	int64_t time = -1, real_time = -1;
 	if (!read_position(r, record, r->g->node.n))
@@ -337,16 +338,19 @@ static bool read_node(struct reader *r, struct graph_text record)
 	if (!next_word(r, &n.target))
 		return refuse_text(r, E_GRAPH_RECORD, record, "a node should have a name and a target");
 	while (next_field(r, &f))
-		if (!read_node_field(r, &f, &n, &time, &real_time))
+		if (!read_node_field(r, &f, &n, &c, &time, &real_time))
 			return false;
 	n.time = real_time >= 0 ? real_time : time;
 	if (n.time < 0)
 		return refuse_text(r, E_GRAPH_RECORD, record, "a node should have time_us=");
-	if (n.kind == GRAPH_COMM && (n.group == UINT32_MAX || !n.collective.n))
+	if (n.kind == GRAPH_COMM && (c.group == UINT32_MAX || !c.collective.n))
 		return refuse_text(r, E_GRAPH_RECORD, record, "a comm should have group= and coll=");
 	if (n.kind == GRAPH_WAIT && !n.in_n)
 		return refuse_text(r, E_GRAPH_RECORD, record,
 		                   "a wait should need the node that it waits for");
+	n.comm = r->g->comm.n;
+	if (n.kind == GRAPH_COMM)
+		vec_push(&r->g->comm, c);
 	vec_push(&r->g->node, n);
 	return true;
 }
@@ -462,5 +466,6 @@ void graph_free(struct graph *g)
 	vec_free(&g->point);
 	vec_free(&g->storage);
 	vec_free(&g->node);
+	vec_free(&g->comm);
 	vec_free(&g->id);
 }

@@ -58,14 +58,19 @@ struct graph_storage {
 	bool cpu, input;
 };
 
-struct graph_node {
-	uint32_t at; /* offset of the line */
-	struct graph_text name, target, out, collective;
+struct graph_comm { /* fields of a node that is a comm */
+	struct graph_text collective;
 	struct graph_text reduce; /* of a reduction: sum, avg, … */
+	int64_t in_bytes;         /* of its operand */
+	uint32_t group;           /* index */
+};
+
+struct graph_node {
+	int64_t time; /* ns */
+	uint32_t at;  /* offset of the line */
 	enum graph_kind kind;
-	int64_t time;                                              /* ns */
-	int64_t in_bytes;                                          /* of a comm's operand */
-	uint32_t group;                                            /* index; of a comm */
+	struct graph_text name, target, out;
+	uint32_t comm;                                             /* of a comm: its index in comms */
 	uint32_t in, in_n, storage, storage_n, mutated, mutated_n; /* in ids */
 };
 
@@ -79,6 +84,7 @@ struct graph {
 	VEC(struct graph_point) point;
 	VEC(struct graph_storage) storage;
 	VEC(struct graph_node) node;
+	VEC(struct graph_comm) comm;
 	VEC(uint32_t) id;
 };
 

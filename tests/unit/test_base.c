@@ -456,6 +456,50 @@ static void test_read(void)
 	                "hirc: error: '/dev/zero' is not text: NUL byte at offset 0 [E0805]\n");
 }
 
+/* The text of a file leaves the memory and comes back for a message, unless the file has changed. */
+static void test_release(void)
+{
+	enum { LINES = 300000, LINE = 10 };
+	char path[] = "/tmp/hirc-test-XXXXXX", want[256];
+	int fd = mkstemp(path);
+	FILE *f = fdopen(fd, "w");
+	for (unsigned k = 1; k <= LINES; k++)
+		fprintf(f, "%09u\n", k);
+	fclose(f);
+	struct capture c;
+	struct source *s = NULL;
+	capture_start(&c, DIAG_TEXT);
+	CHECK(!source_read(c.d, path, &s));
+	diag_set_source(c.d, s);
+	source_release(s, s->size);
+	CHECK(!s->released); /* it is not allowed */
+	source_allow_release(s);
+	source_release(s, 1000);
+	CHECK(!s->released); /* too little */
+	source_release(s, s->size / 2);
+	CHECK(s->released > s->size / 3 && s->released <= s->size / 2 && s->text[8192] == '\0');
+	source_release(s, s->size);
+	CHECK(s->released > s->size - 10000);
+	diag_error(c.d, E_RACE, 199999 * LINE, "here");
+	CHECK(!s->released && source_text(s) == s->text && !strncmp(s->text, "000000001\n", LINE));
+	source_free(s);
+	CHECK(!source_read(c.d, path, &s));
+	diag_set_source(c.d, s);
+	source_allow_release(s);
+	source_release(s, s->size);
+	f = fopen(path, "a");
+	fprintf(f, "more\n");
+	fclose(f);
+	diag_error(c.d, E_RACE, 199999 * LINE, "it has changed");
+	CHECK(!source_text(s));
+	snprintf(want, sizeof want,
+	         "%s:200000:1: error: here [E0601]\n  000200000\n  ^\n%s: error: it has changed [E0601]\n",
+	         path, path);
+	capture_end(&c, want);
+	source_free(s);
+	unlink(path);
+}
+
 int main(void)
 {
 	test_arena();
@@ -467,6 +511,7 @@ int main(void)
 	test_transports();
 	test_positions();
 	test_several_files();
+	test_release();
 	test_messages();
 	test_long_line();
 	test_read();
