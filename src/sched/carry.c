@@ -7,35 +7,57 @@
  * members, and waited for at the first wait of a member. */
 #include "sched/carry.h"
 #include "sched/keyed.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SPREAD = 3 }; /* keys for each old place: the parts of a new bucket fit between them */
 
-/* Finds the pack or unpack of a bucket of the old problem, if it has so many bytes. */
-static uint32_t find_part(const struct sched_bucketed *b, uint32_t comm, enum sched_step step, int64_t in)
+void sched_carry_read(const struct sched_bucketed *b, const uint32_t *order, uint32_t n, struct arena *a,
+                      struct sched_carry_places *out)
 {
-	const struct sched_lists *l = step == SCHED_STEP_PACK ? &b->p.pred : &b->p.succ;
-	if (b->origin[comm].bucket == SCHED_NONE || b->p.node[comm].in != in)
-		return SCHED_NONE;
-	for (unsigned hops = 0; hops < 2; hops++) { /* the pack, or the wait and the unpack */
-		uint32_t next = SCHED_NONE;
-		for (uint32_t i = l->at[comm]; i < l->at[comm + 1]; i++)
-			if (b->origin[l->item[i]].bucket == b->origin[comm].bucket)
-				next = l->item[i];
-		if (next == SCHED_NONE || b->origin[next].step == step)
-			return next;
-		comm = next;
+	uint32_t *place = mem_alloc(sizeof *place * ((size_t)b->p.n + 1)), bucket_n = 0;
+	for (uint32_t k = 0; k < b->p.n; k++) {
+		uint32_t bucket = b->origin[order[k]].bucket;
+		place[order[k]] = k;
+		bucket_n = bucket != SCHED_NONE && bucket >= bucket_n ? bucket + 1 : bucket_n;
 	}
-	return SCHED_NONE;
+	out->n = b->p.n;
+	out->at = arena_new_array(a, uint32_t, n);
+	out->parts = arena_new_array(a, struct sched_carry_parts, bucket_n);
+	for (uint32_t x = 0; x < n; x++)
+		out->at[x] = place[b->became[x]];
+	for (uint32_t k = 0; k < bucket_n; k++)
+		out->parts[k].pack = out->parts[k].unpack = SCHED_NONE;
+	for (uint32_t x = 0; x < b->p.n; x++) {
+		const struct sched_origin *from = &b->origin[x];
+		if (from->bucket == SCHED_NONE)
+			continue;
+		struct sched_carry_parts *parts = &out->parts[from->bucket];
+		parts->in = b->p.node[x].in;
+		if (from->step == SCHED_STEP_PACK)
+			parts->pack = place[x];
+		else if (from->step == SCHED_STEP_UNPACK)
+			parts->unpack = place[x];
+	}
+	free(place);
 }
 
-static void find_keys(const struct sched_bucketed *from, const uint32_t *place, uint32_t n,
+/* Returns the place of the pack or unpack of a bucket in the old problem, if it has so many bytes. */
+static uint32_t place_of_part(const struct sched_carry_places *from, uint32_t bucket, enum sched_step step,
+                              int64_t in)
+{
+	if (bucket == SCHED_NONE || from->parts[bucket].in != in)
+		return SCHED_NONE;
+	return step == SCHED_STEP_PACK ? from->parts[bucket].pack : from->parts[bucket].unpack;
+}
+
+static void find_keys(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
                       const struct sched_bucketed *to, bool first, uint32_t *key)
 {
 	const struct sched_problem *p = &to->p;
 	memset(key, 0xff, sizeof *key * p->n);
 	for (uint32_t x = 0; x < n; x++) {
-		uint32_t k = to->became[x], at = SPREAD * place[from->became[x]] + 1;
+		uint32_t k = to->became[x], at = SPREAD * from->at[x] + 1;
 		bool last = p->node[k].kind == SCHED_COMM && !first;
 		if (key[k] == SCHED_NONE || (last ? at > key[k] : at < key[k]))
 			key[k] = at;
@@ -44,9 +66,9 @@ static void find_keys(const struct sched_bucketed *from, const uint32_t *place, 
 		enum sched_step step = to->origin[k].step;
 		if (step != SCHED_STEP_PACK && step != SCHED_STEP_UNPACK)
 			continue;
-		uint32_t before = find_part(from, from->became[to->origin[k].node], step, p->node[k].in);
+		uint32_t before = place_of_part(from, bucket[to->origin[k].node], step, p->node[k].in);
 		if (before != SCHED_NONE)
-			key[k] = SPREAD * place[before] + 1;
+			key[k] = SPREAD * before + 1;
 		else if (step == SCHED_STEP_PACK)
 			key[k] = key[p->succ.item[p->succ.at[k]]] - 1;
 		else
@@ -54,17 +76,14 @@ static void find_keys(const struct sched_bucketed *from, const uint32_t *place, 
 	}
 }
 
-void sched_carry(const struct sched_bucketed *from, const uint32_t *order, uint32_t n,
+void sched_carry(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
                  const struct sched_bucketed *to, const struct sched_carry_options *o, uint32_t *out)
 {
 	struct arena *scratch = arena_new();
 	const struct sched_problem *p = &to->p;
-	uint32_t *place = arena_new_array(scratch, uint32_t, from->p.n), end = SPREAD * from->p.n;
-	uint32_t *key = arena_new_array(scratch, uint32_t, p->n);
+	uint32_t *key = arena_new_array(scratch, uint32_t, p->n), end = SPREAD * from->n;
 	bool *late = arena_new_array(scratch, bool, p->n);
-	for (uint32_t k = 0; k < from->p.n; k++)
-		place[order[k]] = k;
-	find_keys(from, place, n, to, o->first, key);
+	find_keys(from, bucket, n, to, o->first, key);
 	if (o->late != SCHED_NONE) {
 		bool *comm = arena_new_array(scratch, bool, p->n);
 		comm[o->late] = true;

@@ -10,9 +10,24 @@ struct sched_carry_options {
 	bool end; /* it is issued as late as possible */
 };
 
-/* Makes an order of the nodes of `to` from an order of the nodes of `from`; both are made of one problem
- * with n nodes. */
-void sched_carry(const struct sched_bucketed *from, const uint32_t *order, uint32_t n,
+struct sched_carry_parts {     /* of a bucket */
+	int64_t in;            /* bytes of its operand */
+	uint32_t pack, unpack; /* places; SCHED_NONE: it has none */
+};
+
+/* The places of an order of a problem with buckets. The problem itself is not needed to carry the order. */
+struct sched_carry_places {
+	uint32_t n;                      /* places */
+	uint32_t *at;                    /* by original node: the place of the node that it became */
+	struct sched_carry_parts *parts; /* by bucket */
+};
+
+/* Finds the places of an order of b.p. n: nodes of the original problem. */
+void sched_carry_read(const struct sched_bucketed *b, const uint32_t *order, uint32_t n, struct arena *a,
+                      struct sched_carry_places *out);
+/* Makes an order of the nodes of `to` from the places in another problem; both are made of one problem with n
+ * nodes. bucket: by original node, its bucket in the other problem. */
+void sched_carry(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
                  const struct sched_bucketed *to, const struct sched_carry_options *o, uint32_t *out);
 
 #endif

@@ -79,10 +79,11 @@ struct improver {
 	struct scheduler *s;
 	const struct sched_improve_options *o;
 	struct sched_random random;
-	struct trial now; /* may be s->best */
-	double score;     /* of now */
-	struct sched_row row;
-	const int64_t *work; /* by comm, see find_work */
+	struct trial now;                 /* closed by read_now */
+	double score;                     /* of now */
+	struct sched_row row;             /* of now */
+	struct sched_carry_places places; /* of now */
+	const int64_t *work;              /* by comm, see find_work */
 };
 
 static double find_score(const struct improver *i, const struct trial *t)
@@ -95,13 +96,12 @@ static double find_score(const struct improver *i, const struct trial *t)
 static bool carry_order(const struct improver *i, struct trial *t, const struct sched_carry_options *o)
 {
 	struct sched_schedule *made = &t->schedule;
-	const struct sched_schedule *now = &i->now.schedule;
 	if (!plan_open(i->s->p, t))
 		return false;
 	struct sched_carry_options carry = *o;
 	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
 	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-	sched_carry(&now->b, now->order, i->s->p->n, &made->b, &carry, made->order);
+	sched_carry(&i->places, i->now.schedule.bucket, i->s->p->n, &made->b, &carry, made->order);
 	return sched_simulate(&made->b.p, made->order, NULL).peak <= i->s->o->limit;
 }
 
@@ -150,18 +150,11 @@ static bool change_buckets(struct improver *i, struct trial *t, struct sched_car
 	return changed;
 }
 
-/* Frees a trial, unless it is still used. */
-static void drop_trial(const struct improver *i, struct trial *t)
-{
-	if (t->schedule.arena != i->now.schedule.arena && t->schedule.arena != i->s->best.schedule.arena)
-		sched_schedule_free(&t->schedule);
-}
-
 /* Tries one change of the buckets. Returns true if the present schedule is replaced. */
 static bool try_change(struct improver *i, uint64_t seed)
 {
 	struct scheduler *s = i->s;
-	struct trial t = plan_trial(s, &i->now.plan), before = i->now, best = s->best;
+	struct trial t = plan_trial(s, &i->now.plan);
 	struct sched_carry_options carry;
 	t.bucket_n = i->now.bucket_n;
 	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
@@ -175,17 +168,26 @@ static bool try_change(struct improver *i, uint64_t seed)
 	t.schedule.result = sched_simulate(&t.schedule.b.p, t.schedule.order, NULL);
 	double score = find_score(i, &t);
 	bool kept = score <= i->score;
+	if (t.schedule.result.runtime < s->best.schedule.result.runtime) {
+		sched_schedule_free(&s->best.schedule);
+		s->best = plan_copy(s->p, &t);
+	}
+	struct trial *left = kept ? &i->now : &t;
+	sched_schedule_free(&left->schedule);
 	if (kept) {
 		i->now = t;
 		i->score = score;
 	}
-	if (t.schedule.result.runtime < s->best.schedule.result.runtime)
-		s->best = t;
-	drop_trial(i, &t);
-	drop_trial(i, &before);
-	if (best.schedule.arena != before.schedule.arena)
-		drop_trial(i, &best);
 	return kept;
+}
+
+/* Reads all that a change needs of the present schedule, and closes that. */
+static void read_now(struct improver *i, const int64_t *rank, struct arena *a)
+{
+	struct sched_schedule *now = &i->now.schedule;
+	sched_row(i->s->p, &now->b, now->order, rank, a, &i->row);
+	sched_carry_read(&now->b, now->order, i->s->p->n, a, &i->places);
+	plan_close(i->s->p, &i->now);
 }
 
 bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
@@ -197,24 +199,23 @@ bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
 	                     .random = sched_random_from(o->seed),
 	                     .now = s->best,
 	                     .work = find_work(s, scratch)};
+	s->best = plan_copy(s->p, &i.now);
 	const int64_t *rank = rank_comms(s, scratch);
 	int64_t before = s->best.schedule.result.runtime;
-	bool read = false;
+	bool changed = true;
 	i.score = find_score(&i, &i.now);
 	uint32_t most = MOST_CARRIED / (s->p->n + 1), changes = o->changes < most ? o->changes : most;
 	for (uint32_t k = 0; k < changes && s->best.schedule.result.runtime > s->bound; k++) {
-		if (!read) {
+		if (changed) {
 			arena_free(rows);
 			rows = arena_new();
-			sched_row(s->p, &i.now.schedule.b, i.now.schedule.order, rank, rows, &i.row);
+			read_now(&i, rank, rows);
 		}
 		if (!i.row.n)
 			break;
-		read = !try_change(&i, o->seed + k);
+		changed = try_change(&i, o->seed + k);
 	}
-	if (i.now.schedule.arena != s->best.schedule.arena)
-		sched_schedule_free(&i.now.schedule);
-	plan_close(s->p, &s->best);
+	sched_schedule_free(&i.now.schedule);
 	arena_free(rows);
 	arena_free(scratch);
 	return s->best.schedule.result.runtime < before;

@@ -41,18 +41,25 @@ static uint32_t *copied(struct arena *a, const uint32_t *from, uint32_t n)
 	return to;
 }
 
+struct trial plan_copy(const struct sched_problem *p, const struct trial *t)
+{
+	struct trial copy = *t;
+	struct sched_schedule *made = &copy.schedule;
+	made->arena = arena_new();
+	made->bucket = copied(made->arena, t->schedule.bucket, p->n);
+	made->order = copied(made->arena, t->schedule.order, t->schedule.b.p.n);
+	made->b = (struct sched_bucketed){0};
+	copy.open = false;
+	return copy;
+}
+
 void plan_close(const struct sched_problem *p, struct trial *t)
 {
-	struct sched_schedule *made = &t->schedule;
-	struct arena *arena = arena_new();
 	if (!t->open)
 		return;
-	made->bucket = copied(arena, made->bucket, p->n);
-	made->order = copied(arena, made->order, made->b.p.n);
-	made->b = (struct sched_bucketed){0};
-	arena_free(made->arena);
-	made->arena = arena;
-	t->open = false;
+	struct trial copy = plan_copy(p, t);
+	sched_schedule_free(&t->schedule);
+	*t = copy;
 }
 
 /* Keeps the trial among the starts if it is one of the shortest. There is one start for the same buckets. */

@@ -39,13 +39,13 @@ static void is_row(const struct sched_problem *p, const struct sched_bucketed *b
 		}
 }
 
-static void carries_to(const struct sched_bucketed *from, const uint32_t *order, uint32_t n,
+static void carries_to(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
                        const struct sched_bucketed *to, uint32_t late)
 {
 	uint32_t out[NODES * 4];
 	for (unsigned way = 0; way < 4; way++) {
 		struct sched_carry_options o = {way & 1, way & 2 ? late : SCHED_NONE, way & 2};
-		sched_carry(from, order, n, to, &o, out);
+		sched_carry(from, bucket, n, to, &o, out);
 		CHECK(sched_is_schedule(&to->p, out));
 	}
 }
@@ -98,12 +98,15 @@ static unsigned change(uint32_t seed)
 		changed += memcmp(before, bucket, sizeof before) != 0;
 		if (!sched_bucket(&p, bucket, n, a, &next))
 			break;
-		carries_to(&b, order, p.n, &next, next.became[row.member[0]]);
+		struct sched_carry_places places;
+		sched_carry_read(&b, order, p.n, a, &places);
+		carries_to(&places, before, p.n, &next, next.became[row.member[0]]);
 		struct sched_carry_options o = {.first = true, .late = SCHED_NONE};
-		sched_carry(&b, order, p.n, &next, &o, same);
+		sched_carry(&places, before, p.n, &next, &o, same);
 		memcpy(order, same, sizeof *order * next.p.n);
 		b = next;
-		sched_carry(&b, order, p.n, &b, &o, same);
+		sched_carry_read(&b, order, p.n, a, &places);
+		sched_carry(&places, bucket, p.n, &b, &o, same);
 		CHECK(memcmp(order, same, sizeof *order * b.p.n) == 0);
 	}
 	arena_free(a);
