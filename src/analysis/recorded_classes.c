@@ -166,9 +166,10 @@ uint32_t recorded_waits_for(const struct recorded *r, op_id op)
 {
 	const struct module *m = r->m;
 	const char *kind = kind_of(m, op);
-	if (r->comm_of[op] != RECORDED_NONE)
-		return kind && (!strcmp(kind, "recv") || !strcmp(kind, "barrier")) ? r->comm_of[op]
-		                                                                   : RECORDED_NONE;
+	if (r->comm_of[op] != RECORDED_NONE) {
+		bool receives = kind && !strcmp(kind, "recv") && !op_attr(m, op, "group");
+		return receives || (kind && !strcmp(kind, "barrier")) ? r->comm_of[op] : RECORDED_NONE;
+	}
 	bool waits = m->op.at[op].kind == OP_WAIT || (kind && !strcmp(kind, "wait"));
 	while (op && waits && r->comm_of[op] == RECORDED_NONE) {
 		value_id v = op_read(m, op, 0);

@@ -60,8 +60,8 @@ int64_t recorded_peer(const struct recorded *r, const struct recorded_comm *c, i
  * members are not known: they are not listed, and the group is smaller than the program. */
 uint32_t recorded_members(const struct recorded *r, group_id group, const uint32_t **device);
 bool recorded_is_member(const struct recorded *r, group_id group, int64_t rank);
-/* Returns the communication that a statement waits for; RECORDED_NONE: none. A receive and a barrier wait for
- * themselves. */
+/* Returns the communication that a statement waits for; RECORDED_NONE: none. A receive without a group and
+ * a barrier wait for themselves. */
 uint32_t recorded_waits_for(const struct recorded *r, op_id op);
 /* Returns the n-th collective of a group in a class, or the n-th message of a rank with a peer; RECORDED_NONE: there
  * are not so many. */

@@ -22,7 +22,9 @@ static int64_t find_missing(const struct follower *f, int64_t rank, uint32_t com
 	const struct recorded *r = f->r;
 	const struct recorded_comm *c = &r->comm.at[comm];
 	const uint32_t *device;
-	if (c->what != RECORDED_COLLECTIVE) {
+	if (c->what == RECORDED_SEND)
+		return -1;
+	if (c->what == RECORDED_RECV) {
 		int64_t peer = recorded_peer(r, c, rank);
 		uint32_t other = peer < 0 || r->class_of[peer] == RECORDED_NONE
 		                     ? RECORDED_NONE

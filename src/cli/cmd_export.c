@@ -10,6 +10,7 @@
 #include "cli/simulated.h"
 #include "sim/devices.h"
 #include "sim/sim.h"
+#include "sim/sim_peers.h"
 #include "sim/sim_run.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -42,11 +43,16 @@ static bool find_class(struct export_command *c, const struct timeline *t, uint3
 	return false;
 }
 
-static bool write_trace(struct export_command *c, struct timeline *t)
+/* Returns the rank of the trace. */
+static int64_t find_rank(const struct export_command *c, const struct timeline_class *class)
+{
+	return c->rank >= 0 ? c->rank : class->ranks.n ? class->ranks.at[0].first : 0;
+}
+
+static bool write_trace(struct export_command *c, struct timeline *t, uint32_t class)
 {
 	struct buf text = {0};
-	uint32_t class;
-	bool ok = find_class(c, t, &class) && timeline_chakra(t, class, c->d, &text);
+	bool ok = timeline_chakra(t, class, find_rank(c, &t->class.at[class]), c->d, &text);
 	if (ok && (!c->output || !strcmp(c->output, "-"))) {
 		ok = output_write(&text);
 	} else if (ok && !file_replace(c->output, &(struct file_part){text.at, text.n}, 1)) {
@@ -58,40 +64,52 @@ static bool write_trace(struct export_command *c, struct timeline *t)
 	return ok;
 }
 
-/* Simulates the program as `hirc sim` does. */
-static bool simulate(struct export_command *c, struct module *m, const struct cost *cost, struct timeline *t)
+/* Simulates a recorded program as `hirc sim` does. */
+static bool simulate_recorded(struct export_command *c, struct module *m, const struct cost *cost,
+                              struct timeline *t)
 {
+	if (recorded_has_classes(m))
+		return check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
+		       sim_recorded_ranks(m, cost, c->d, t);
 	struct arena *a = arena_new();
-	struct sim_simulation s;
-	struct sim recorded;
-	bool ok;
-	if (recorded_has_classes(m)) {
-		ok = check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
-		     sim_recorded_ranks(m, cost, c->d, t);
-	} else if (sim_is_recorded(m)) {
-		ok = sim_run(m, cost, NULL, c->d, a, &recorded);
-		if (ok)
-			sim_recorded_timeline(&recorded, t);
-	} else {
-		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
-		if (ok) {
-			sim_devices_timeline(&s.run.events, &s.run.classes, false, t);
-			sim_simulation_close(&s);
-		}
-	}
+	struct sim s;
+	bool ok = sim_run(m, cost, NULL, c->d, a, &s);
+	if (ok)
+		sim_recorded_timeline(&s, t);
 	arena_free(a);
+	return ok;
+}
+
+static bool export_recorded(struct export_command *c, struct module *m, const struct cost *cost)
+{
+	struct timeline t;
+	uint32_t class;
+	if (!simulate_recorded(c, m, cost, &t))
+		return false;
+	bool ok = find_class(c, &t, &class) && write_trace(c, &t, class);
+	timeline_close(&t);
+	return ok;
+}
+
+static bool export_devices(struct export_command *c, struct module *m, const struct cost *cost)
+{
+	struct sim_simulation s;
+	struct timeline t;
+	uint32_t class;
+	if (!sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d))
+		return false;
+	sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
+	bool ok = find_class(c, &t, &class) &&
+	          sim_peers_find(&s, (uint32_t)find_rank(c, &t.class.at[class]), &t.class.at[class]) &&
+	          write_trace(c, &t, class);
+	timeline_close(&t);
+	sim_simulation_close(&s);
 	return ok;
 }
 
 static bool run(void *command, struct module *m, const struct cost *cost)
 {
-	struct export_command *c = command;
-	struct timeline t;
-	if (!simulate(c, m, cost, &t))
-		return false;
-	bool ok = write_trace(c, &t);
-	timeline_close(&t);
-	return ok;
+	return sim_is_recorded(m) ? export_recorded(command, m, cost) : export_devices(command, m, cost);
 }
 
 static enum status export(struct export_command *c, const struct command_line *line) {

@@ -17,7 +17,8 @@ static struct keys keys_of(struct names *names)
 	                     .scratch = names_intern_z(names, "scratch"),
 	                     .storage = names_intern_z(names, "storage"),
 	                     .writes = names_intern_z(names, "writes"),
-	                     .op = names_intern_z(names, "op")};
+	                     .op = names_intern_z(names, "op"),
+	                     .peer = names_intern_z(names, "peer")};
 }
 
 /* ---- storages */

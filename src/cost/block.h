@@ -9,6 +9,7 @@
  *
  *     {time=2500531}                   ns
  *     {kind=allgather, group=g0}       wait, view, compute, …, or a collective of a group
+ *     {kind=send, group=g0, peer=1}    a message that runs beside work; without a group the host waits for it
  *     {bytes=(0, 64)}                  of the results' storages
  *     {in_bytes=64}                    of a collective's operand, where the types say another size
  *     {scratch=64}                     bytes in use while the statement runs
@@ -67,6 +68,8 @@ int64_t block_bytes(const struct module *m, value_id v);
 /* Returns the Communication that a statement waits for, directly or through other waits; 0 if there is
  * none. */
 op_id block_waits_for(struct module *m, op_id op);
+/* Returns true for a recorded message of a group: it runs beside work until a wait. */
+bool block_is_message_in_flight(const struct module *m, op_id op);
 /* Returns the kind of a collective with a lane of its own, also in an imported graph; OP_NONE for other
  * statements. */
 enum op_kind block_collective(struct module *m, op_id op);

@@ -44,9 +44,17 @@ enum op_kind block_collective(struct module *m, op_id op)
 	return op_info[found].traits & TRAIT_COLLECTIVE ? found : OP_NONE;
 }
 
+bool block_is_message_in_flight(const struct module *m, op_id op)
+{
+	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
+	enum op_kind found =
+	    kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name)) : OP_NONE;
+	return op_info[found].traits & TRAIT_P2P && op_attr(m, op, "group");
+}
+
 bool block_is_communication(struct module *m, op_id op)
 {
-	return block_collective(m, op) != OP_NONE;
+	return block_collective(m, op) != OP_NONE || block_is_message_in_flight(m, op);
 }
 
 bool block_is_wait(struct module *m, op_id op)

@@ -5,7 +5,7 @@
 #include "cost/block.h"
 
 struct keys { /* interned names of attributes */
-	name_id kind, time, group, bytes, in_bytes, scratch, storage, writes, op;
+	name_id kind, time, group, bytes, in_bytes, scratch, storage, writes, op, peer;
 };
 
 enum maker_waits {

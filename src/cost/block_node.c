@@ -156,9 +156,13 @@ static group_id find_group(struct maker *k, op_id op)
 	for (group_id g = 1; a && a->kind == ATTR_NAME && g < k->m->group.n; g++)
 		if (k->m->group.at[g].name == a->u.name)
 			return g;
-	diag_error(k->d, E_COLLECTIVE_GROUP, k->m->op.at[op].at,
-	           "this collective has no group: state it, as in `{kind=%s, group=g0}`",
-	           op_info[block_collective(k->m, op)].hir);
+	if (block_is_message_in_flight(k->m, op))
+		diag_error(k->d, E_COLLECTIVE_GROUP, k->m->op.at[op].at,
+		           "the group of this message is not declared: declare it, as in `group g0(8)`");
+	else
+		diag_error(k->d, E_COLLECTIVE_GROUP, k->m->op.at[op].at,
+		           "this collective has no group: state it, as in `{kind=%s, group=g0}`",
+		           op_info[block_collective(k->m, op)].hir);
 	k->failed = true;
 	return 0;
 }
@@ -191,6 +195,17 @@ static uint8_t find_contention(struct maker *k, op_id op)
 	return (uint8_t)(k->contention.n - 1);
 }
 
+/* Returns the key of a recorded communication's lane. Messages to one peer, or from one, run one after the other. */
+static uint64_t recorded_lane(const struct maker *k, op_id op, group_id group)
+{
+	enum { SENDS = 1, RECEIVES };
+	if (!block_is_message_in_flight(k->m, op))
+		return group;
+	uint64_t way = maker_name_is(k, op, k->key.kind, "send") ? SENDS : RECEIVES;
+	uint64_t peer = (uint64_t)maker_int(k, op, k->key.peer, -1) + 1;
+	return way << 61 | (peer & 0x1fffffff) << 32 | group;
+}
+
 static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 {
 	bool group_end = k->m->op.at[op].kind == OP_END_COALESCING;
@@ -198,7 +213,7 @@ static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 	bool recorded = k->m->op.at[op].kind == OP_EXTERN;
 	group_id group = recorded ? find_group(k, op) : 0;
 	uint64_t communicator =
-	    recorded ? group
+	    recorded ? recorded_lane(k, op, group)
 	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, one) << 32 | k->m->op.at[one].team;
 	n->kind = SCHED_COMM;
 	n->lane = find_lane(k, op, communicator);

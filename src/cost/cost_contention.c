@@ -1,6 +1,7 @@
 /* cost_contention: finds how a communication and work beside it slow each other, from the figures of the
  * cluster for its collective and for the widest link that it uses. Messages are send_recv; a dispatch or
  * combine is an all_to_allv; a communication that has no figures of its own has those of a barrier. */
+#include "cost/block.h"
 #include "cost/model.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
@@ -36,8 +37,10 @@ static bool find_kind_and_link(const struct cost *c, op_id op, enum collective *
 		*kind = COLLECTIVE_ALL_TO_ALLV;
 		return experts_parts(c, op, t, &team, &bytes);
 	}
-	if (which != OP_EXTERN || !extern_parts(c, op, &parts))
+	if (which != OP_EXTERN || !extern_parts(c, op, &parts)) {
+		*kind = block_is_message_in_flight(c->m, op) ? COLLECTIVE_SEND_RECV : *kind;
 		return false;
+	}
 	*kind = parts.kind;
 	*t = parts.team;
 	return parts.joined;

@@ -31,6 +31,13 @@ struct chakra_node {
 	struct chakra_values in, out;
 };
 
+/* Returns true if a node communicates while later work runs: a collective, or a message of a group. */
+static inline bool chakra_is_in_flight(const struct chakra_node *n)
+{
+	bool message = n->kind == CHAKRA_COMM_SEND || n->kind == CHAKRA_COMM_RECV;
+	return n->kind == CHAKRA_COMM_COLL || (message && n->group);
+}
+
 struct chakra_group {
 	const char *name;
 	int64_t size;

@@ -117,7 +117,7 @@ static void add_results(struct builder *b, uint32_t k, const struct chakra_tenso
 			made->value = v;
 		if (s != NO_STORAGE && !again) {
 			b->storage[s].value = v;
-			b->storage[s].comm = n->kind == CHAKRA_COMM_COLL ? k + 1 : 0;
+			b->storage[s].comm = chakra_is_in_flight(n) ? k + 1 : 0;
 		}
 		vec_push(&b->of_results, again ? NO_STORAGE : s);
 	}
@@ -218,8 +218,25 @@ static bool add_collective(struct builder *b, uint32_t k, const struct chakra_te
 	return true;
 }
 
-static bool add_message(struct builder *b, const struct chakra_node *n)
+/* A message of a group runs beside work, until a node needs it. */
+static bool send_in_flight(struct builder *b, uint32_t k)
 {
+	const struct chakra_node *n = &b->t->node.at[k];
+	group_id group = group_of(b, n);
+	if (!group)
+		return false;
+	builder_name_attr(b, "group", ATTR_NAME, b->m->group.at[group].name);
+	if (!b->use.n) {
+		b->made[k].value = builder_token(b, n->name, n->id);
+		vec_push(&b->of_results, NO_STORAGE);
+	}
+	b->made[k].waits = true;
+	return true;
+}
+
+static bool add_message(struct builder *b, uint32_t k)
+{
+	const struct chakra_node *n = &b->t->node.at[k];
 	bool sends = n->kind == CHAKRA_COMM_SEND;
 	int64_t peer = sends ? n->to : n->from;
 	if (!n->time && n->comm_size < 0)
@@ -235,7 +252,7 @@ static bool add_message(struct builder *b, const struct chakra_node *n)
 		builder_int(b, "peer", peer);
 	if (n->tag >= 0)
 		builder_int(b, "tag", n->tag);
-	return true;
+	return !n->group || send_in_flight(b, k);
 }
 
 static bool add_compute(struct builder *b, const struct chakra_node *n)
@@ -286,13 +303,13 @@ static bool add_node(struct builder *b, uint32_t k, struct chakra_tensors *in, s
 	add_operands(b, k, in);
 	add_results(b, k, out);
 	bool ok = n->kind == CHAKRA_COMM_COLL                                  ? add_collective(b, k, in)
-	          : n->kind == CHAKRA_COMM_SEND || n->kind == CHAKRA_COMM_RECV ? add_message(b, n)
+	          : n->kind == CHAKRA_COMM_SEND || n->kind == CHAKRA_COMM_RECV ? add_message(b, k)
 	                                                                       : add_compute(b, n);
 	if (!ok)
 		return false;
 	if (!b->use.n && b->made[k].needed)
 		b->made[k].value = builder_token(b, n->name, n->id);
-	else if (b->made[k].ordered && n->kind != CHAKRA_COMM_COLL && makes_storage(b, k))
+	else if (b->made[k].ordered && !chakra_is_in_flight(n) && makes_storage(b, k))
 		b->made[k].order = builder_token(b, arena_printf(b->scratch, "%s.order", n->name), n->id);
 	if (!b->use.n)
 		builder_name_attr(b, "name", ATTR_STRING, builder_word(b, n->name));

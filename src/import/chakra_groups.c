@@ -141,7 +141,7 @@ void chakra_groups_assume(struct diag *d, struct chakra *t)
 	for (uint32_t k = 0; k < t->node.n; k++) {
 		const struct chakra_node *n = &t->node.at[k];
 		const char *name = chakra_group_name(n);
-		if (n->kind != CHAKRA_COMM_COLL || chakra_has_group(t, name))
+		if (!chakra_is_in_flight(n) || chakra_has_group(t, name))
 			continue;
 		if (!needs_no_size(t, name))
 			return; /* chakra_build reports it */

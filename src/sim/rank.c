@@ -256,9 +256,8 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 		break;
 	}
 	if (has_meeting(w, op))
-		rank_collective(w, s);
-	else
-		add_work_task(w, op);
+		return rank_collective(w, s) || report_failure(w);
+	add_work_task(w, op);
 	return true;
 }
 
@@ -289,7 +288,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	const struct walk_options options = {
 	    .streams = p->streams, .whole_units = true, .follows = follow_orbit, .to = &w};
 	p->walks++;
-	out->task.n = out->place.n = out->stream.n = out->need.n = out->asked.n = 0;
+	out->task.n = out->place.n = out->stream.n = out->need.n = out->asked.n = out->peer.n = 0;
 	out->by_rank = false;
 	w.now = p->delay ? p->delay[rank] : 0;
 	w.slow = p->slow ? p->slow[rank] : 1000;
@@ -319,6 +318,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 void sim_rank_free(struct sim_rank *r)
 {
 	vec_free(&r->task);
+	vec_free(&r->peer);
 	vec_free(&r->need);
 	vec_free(&r->place);
 	vec_free(&r->stream);

@@ -104,6 +104,7 @@ struct sim_program {
 	const int64_t *delay, *slow; /* by rank: ns before its first statement; per mille of the normal
 	                                time of work */
 	struct symmetry *symmetry;   /* NULL: each rank stands for itself */
+	bool peers;                  /* ranks that are walked list their peers */
 	op_id ignored;               /* a synchronize that is skipped; 0: none */
 	int64_t steps;               /* statements walked so far */
 	bool failed;
@@ -130,8 +131,15 @@ struct sim_need { /* a task uses the result of another, see needs.h */
 	uint32_t task, of;
 };
 
+struct sim_peer { /* a part of a task on a channel: a message, or both of a collective_permute's */
+	uint32_t task;
+	op_id op;
+	int64_t to, from; /* ranks; -1: none */
+};
+
 struct sim_rank {
 	sim_tasks task;
+	VEC(struct sim_peer) peer;   /* by task, ascending; empty unless the program has `peers` */
 	VEC(struct sim_need) need;   /* by task, ascending; `of` is an earlier task */
 	VEC(struct sim_place) place; /* by number of the channel on the rank */
 	VEC(int64_t) stream;         /* index of each stream; -1: the first one, which has a handle only */

@@ -135,8 +135,23 @@ static void keep_transfer(struct rank_walk *w, uint32_t transfer, uint32_t task,
 	w->transfer.at[transfer] = (struct rank_transfer){task, n};
 }
 
-/* Handles a collective. If it is not a Communication, the stream waits for it. */
-void rank_collective(struct rank_walk *w, const struct step *s)
+/* Lists the peers of a collective_permute. task SIM_NONE: of a group, which has no task yet. */
+static bool list_peers(struct rank_walk *w, op_id op, uint32_t asked, uint32_t task)
+{
+	struct sim_peer x = {.task = task, .op = op};
+	if (!w->p->peers || asked == SIM_NONE || w->m->op.at[op].kind != OP_COLLECTIVE_PERMUTE)
+		return true;
+	const struct sim_channel *ch = &w->p->channel.at[w->out->asked.at[asked].channel];
+	if (!walk_scalar(&w->walker, op, 0, WALK_ANY, &x.to) ||
+	    !walk_scalar(&w->walker, op, 1, WALK_ANY, &x.from))
+		return false;
+	x.to = x.to >= 0 && x.to < ch->n ? (int64_t)ch->device[x.to] : -1;
+	x.from = x.from >= 0 && x.from < ch->n ? (int64_t)ch->device[x.from] : -1;
+	vec_push(&w->out->peer, x);
+	return true;
+}
+
+bool rank_collective(struct rank_walk *w, const struct step *s)
 {
 	op_id op = s->op;
 	const struct op *o = &w->m->op.at[op];
@@ -146,12 +161,12 @@ void rank_collective(struct rank_walk *w, const struct step *s)
 	if (o->flags & OP_GROUPED) { /* end_group starts the whole group as one task */
 		w->group_asked = asked;
 		vec_push(&w->grouped, op);
-		return;
+		return list_peers(w, op, asked, SIM_NONE);
 	}
 	if (asked == SIM_NONE) {
 		if (!waits)
 			keep_transfer(w, s->transfer, 0, 0);
-		return;
+		return true;
 	}
 	uint32_t task =
 	    meet_asked(w,
@@ -163,6 +178,7 @@ void rank_collective(struct rank_walk *w, const struct step *s)
 		rank_join(w, op, task);
 	else
 		keep_transfer(w, s->transfer, task, 1);
+	return list_peers(w, op, asked, task);
 }
 
 void rank_fence(struct rank_walk *w, op_id op, team_id team)
@@ -187,6 +203,9 @@ static uint32_t start_message(struct rank_walk *w, const struct rank_message *x)
 	    w, (struct sim_task){.kind = SIM_MESSAGE, .op = x->op, .time = time, .bytes = w->p->moved[x->op]},
 	    local_of(w, NULL, sim_channel_find(w->p, &key), !send));
 	rank_carry_out(w, x->op, task);
+	if (w->p->peers)
+		vec_push(&w->out->peer,
+		         ((struct sim_peer){task, x->op, send ? x->peer : -1, send ? -1 : x->peer}));
 	return task;
 }
 
@@ -223,6 +242,8 @@ void rank_end_group(struct rank_walk *w, const struct step *s)
 		    w->group_asked);
 	for (uint32_t k = 0; w->group_asked != SIM_NONE && k < w->grouped.n; k++)
 		rank_carry_out(w, w->grouped.at[k], first);
+	for (uint32_t k = w->out->peer.n; k && w->out->peer.at[k - 1].task == SIM_NONE; k--)
+		w->out->peer.at[k - 1].task = first;
 	for (uint32_t k = 0; k < w->group.n; k++)
 		start_message(w, &w->group.at[k]);
 	keep_transfer(w, s->transfer, first, w->out->task.n - first);

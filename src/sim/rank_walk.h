@@ -50,8 +50,8 @@ void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task);
 void rank_take_results(struct rank_walk *w, op_id op);
 
 /* ---- rank_meet.c */
-/* Handles a collective. If it is not a Communication, the stream waits for it. */
-void rank_collective(struct rank_walk *w, const struct step *s);
+/* Handles a collective. If it is not a Communication, the stream waits for it. Returns false if the walk has failed. */
+bool rank_collective(struct rank_walk *w, const struct step *s);
 void rank_fence(struct rank_walk *w, op_id op, team_id team);
 void rank_join(struct rank_walk *w, op_id op, uint32_t also);
 /* Issues a message, alone or with the open group. */

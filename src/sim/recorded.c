@@ -4,21 +4,32 @@
 #include "sim/sim.h"
 #include <string.h>
 
-static const char *lane_name(struct module *m, op_id op)
+/* Returns "g0", or "g0 to 3" for messages. */
+static const char *lane_name(struct timeline *t, op_id op)
 {
-	const struct attr *a = op_attr(m, op, "group");
-	return a && a->kind == ATTR_NAME ? names_text(m->names, a->u.name) : "ranks";
+	struct module *m = t->m;
+	const struct attr *a = op_attr(m, op, "group"), *peer = op_attr(m, op, "peer"),
+	                  *kind = op_attr(m, op, "kind");
+	const char *group = a && a->kind == ATTR_NAME ? names_text(m->names, a->u.name) : "ranks";
+	if (!block_is_message_in_flight(m, op) || !peer || peer->kind != ATTR_INT)
+		return group;
+	const char *way = op_by_hir(names_text(m->names, kind->u.name)) == OP_SEND ? "to" : "from";
+	return arena_printf(t->arena, "%s %s %lld", group, way, (long long)peer->u.i);
 }
 
-static void add_lanes(const struct sim *s, struct timeline_class *c)
+static void add_lanes(const struct sim *s, struct timeline *t, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;
 	vec_push(&c->lane, ((struct timeline_lane){.name = "host", .kind = LANE_HOST}));
 	for (uint32_t l = 0; l < p->lane_n; l++)
 		vec_push(&c->lane, ((struct timeline_lane){.name = "", .kind = LANE_COMMUNICATOR}));
 	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM)
-			c->lane.at[1 + p->node[x].lane].name = lane_name(s->m, s->block.op[x]);
+		if (p->node[x].kind == SCHED_COMM) {
+			struct timeline_lane *l = &c->lane.at[1 + p->node[x].lane];
+			l->name = lane_name(t, s->block.op[x]);
+			if (block_is_message_in_flight(s->m, s->block.op[x]))
+				l->kind = LANE_MESSAGES;
+		}
 }
 
 /* Adds a span for each wait, before the node that follows the wait. Most waits take no time. */
@@ -38,7 +49,8 @@ static void add_spans(const struct sim *s, struct timeline_class *c)
 		                            .iteration = -1};
 		if (n->kind == SCHED_COMM) {
 			span[x] = c->span.n;
-			new.kind = TIMELINE_COLLECTIVE;
+			new.kind =
+			    block_is_message_in_flight(s->m, new.op) ? TIMELINE_MESSAGE : TIMELINE_COLLECTIVE;
 			new.lane = 1 + n->lane;
 			new.bytes = n->in;
 			vec_push(&c->span, new);
@@ -235,7 +247,7 @@ void sim_recorded_add(const struct sim *s, struct timeline *t, const struct time
 	struct timeline_class *c = &t->class.at[t->class.n - 1];
 	c->end = s->result.runtime;
 	c->live = c->peak = s->result.peak;
-	add_lanes(s, c);
+	add_lanes(s, t, c);
 	add_spans(s, c);
 	add_memory(s, c);
 	add_critical(s, c);

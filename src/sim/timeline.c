@@ -24,6 +24,7 @@ void timeline_close(struct timeline *t)
 		vec_free(&c->memory);
 		vec_free(&c->tensor);
 		vec_free(&c->change);
+		vec_free(&c->peer);
 		vec_free(&c->held);
 		vec_free(&c->critical);
 	}

@@ -62,6 +62,13 @@ struct timeline_step { /* a part of the critical path: the chain of events witho
 	uint32_t count; /* executions */
 };
 
+struct timeline_peer { /* a message, or both messages of a collective_permute */
+	uint32_t task; /* of its span */
+	op_id op;
+	int64_t to, from; /* ranks; -1: none */
+	int64_t tag;      /* messages of two ranks with one tag meet */
+};
+
 struct timeline_ranks { /* ranks first … last */
 	uint32_t first, last;
 };
@@ -76,6 +83,7 @@ struct timeline_class {
 	VEC(struct timeline_level) memory;
 	VEC(struct timeline_tensor) tensor;
 	VEC(struct timeline_change) change; /* in their order */
+	VEC(struct timeline_peer) peer;     /* by task; set for outputs that need them, see sim_peers.h */
 	VEC(struct timeline_held) held;     /* the largest first */
 	VEC(struct timeline_step) critical; /* by statement, in the order of the chain */
 	int64_t end, work, exposed;
@@ -137,9 +145,9 @@ void timeline_print(struct timeline *t, const struct timeline_print *o, struct b
 void timeline_json(struct timeline *t, const char *command, struct buf *out);
 /* sim_trace.c: writes Chrome's trace format, as `hirc run --trace` does; pid = class, tid = lane. */
 void timeline_trace(struct timeline *t, struct buf *out);
-/* sim_chakra.c: writes an execution trace of a class of ranks. Returns false after reporting a statement that such a
- * trace cannot hold. */
-bool timeline_chakra(struct timeline *t, uint32_t class, struct diag *d, struct buf *out);
+/* sim_chakra.c: writes an execution trace of a rank of a class, whose peers were found. Returns false after reporting a
+ * statement that such a trace cannot hold. */
+bool timeline_chakra(struct timeline *t, uint32_t class, int64_t rank, struct diag *d, struct buf *out);
 /* sim_svg.c: draws a picture. */
 void timeline_svg(struct timeline *t, struct buf *out);
 
