@@ -201,3 +201,58 @@ uint32_t recorded_message(const struct recorded *r, int64_t rank, enum recorded_
 			return k;
 	return RECORDED_NONE;
 }
+
+/* ---- meeting */
+
+/* Returns true if a class has a member of the group of a collective. */
+static bool takes_part(const struct recorded *r, uint32_t class, group_id group)
+{
+	for (int64_t rank = 0; rank < r->ranks; rank++)
+		if (r->class_of[rank] == class && recorded_is_member(r, group, rank))
+			return true;
+	return false;
+}
+
+/* Returns the send of another class that a receive on the first rank of its class gets; RECORDED_NONE: none. */
+static uint32_t find_send(const struct recorded *r, const struct recorded_comm *c, uint32_t class)
+{
+	int64_t rank = r->class.at[class].first, peer = recorded_peer(r, c, rank);
+	if (c->what != RECORDED_RECV || peer < 0 || r->class_of[peer] == class ||
+	    r->class_of[peer] == RECORDED_NONE)
+		return RECORDED_NONE;
+	return recorded_message(r, peer, RECORDED_SEND, rank, c->nth);
+}
+
+/* Returns the first of the collectives that meet collective k of a class. member: by class and group. */
+static uint32_t find_first(const struct recorded *r, const bool *member, uint32_t k, uint32_t class)
+{
+	const struct recorded_comm *c = &r->comm.at[k];
+	size_t groups = r->m->group.n;
+	for (uint32_t other = 0; member[class * groups + c->group] && other < class; other++) {
+		uint32_t there = member[other * groups + c->group]
+		                     ? recorded_collective(r, other, c->group, c->nth)
+		                     : RECORDED_NONE;
+		if (there != RECORDED_NONE)
+			return there;
+	}
+	return k;
+}
+
+struct recorded_meeting *recorded_meetings(const struct recorded *r, struct arena *arena)
+{
+	size_t groups = r->m->group.n;
+	struct recorded_meeting *out = arena_new_array(arena, struct recorded_meeting, r->comm.n);
+	bool *member = arena_new_array(arena, bool, r->class.n *groups);
+	for (uint32_t c = 0; c < r->class.n; c++)
+		for (group_id g = 1; g < groups; g++)
+			member[c * groups + g] = takes_part(r, c, g);
+	for (uint32_t c = 0; c < r->class.n; c++) {
+		const struct recorded_class *x = &r->class.at[c];
+		for (uint32_t k = x->comm; k < x->comm + x->comm_n; k++) {
+			bool collective = r->comm.at[k].what == RECORDED_COLLECTIVE;
+			out[k] = (struct recorded_meeting){collective ? find_first(r, member, k, c) : k,
+			                                   find_send(r, &r->comm.at[k], c)};
+		}
+	}
+	return out;
+}

@@ -69,4 +69,12 @@ uint32_t recorded_collective(const struct recorded *r, uint32_t class, group_id 
 uint32_t recorded_message(const struct recorded *r, int64_t rank, enum recorded_what what, int64_t peer,
                           uint32_t n);
 
+struct recorded_meeting {
+	uint32_t
+	    first; /* the collective as the first class that takes part has it; its own number: it is this one */
+	uint32_t from; /* receive: the send of another class; RECORDED_NONE: none */
+};
+/* Finds for each communication the ones that it meets in other classes. The result is of the arena. */
+struct recorded_meeting *recorded_meetings(const struct recorded *r, struct arena *arena);
+
 #endif

@@ -1,162 +1,64 @@
 /* recorded_ranks: the timeline of recorded graphs that differ from rank to rank.
  *
- * Each class of ranks is simulated by itself, with the rules of its own graph. A collective begins when its last
- * member is ready, so a member that is ready earlier holds its lane until then:
- *
- *     class 0    lane   ░░░░████     ready, waits for class 1, transfers
- *     class 1    lane       ████
- *
- * The waits are added to the times of the collectives, and all classes are simulated again, until no wait changes.
- * Each round settles at least one more meeting. Communication and work do not slow each other here, since the waits
- * would slow work, too.
- *
- * A recorded time may contain the wait for others, so a collective takes the shortest time of its members. */
+ * Each class of ranks is simulated with the rules of its own graph. Its collectives wait for the other members
+ * (sched/meet.h). A recorded time may contain the wait for others, so a collective takes the shortest time of its
+ * members. */
 #include "analysis/recorded_classes.h"
+#include "sched/meet.h"
 #include "sim/sim.h"
 #include <string.h>
-
-struct meeting {       /* a communication as a class has it */
-	uint32_t comm; /* in recorded.comm */
-	uint32_t class;
-	uint32_t node;  /* of the class's problem */
-	uint32_t first; /* the meeting of the first class that takes part; itself: it is this one */
-	int64_t time;   /* ns, without waits */
-	int64_t wait;
-};
 
 struct joint {
 	struct recorded r;
 	struct arena *a;
 	struct sim *sim; /* by class */
-	VEC(struct meeting) meeting;
-	uint32_t *meeting_of; /* by index of recorded.comm */
+	VEC(struct sched_meeting) meeting;
 };
 
-/* ---- meetings */
-
-/* Returns the communication of another class that meets this one; RECORDED_NONE: none. */
-static uint32_t find_other(const struct joint *j, const struct recorded_comm *c, uint32_t class,
-                           uint32_t other)
+/* Adds the communications of all classes. All members of a collective take its shortest time. */
+static void add_meetings(struct joint *j)
 {
-	const struct recorded *r = &j->r;
-	if (c->what == RECORDED_COLLECTIVE)
-		return recorded_collective(r, other, c->group, c->nth);
-	int64_t rank = r->class.at[class].first, peer = recorded_peer(r, c, rank);
-	if (c->what == RECORDED_SEND || peer < 0 || r->class_of[peer] != other)
-		return RECORDED_NONE;
-	return recorded_message(r, peer, RECORDED_SEND, rank, c->nth);
-}
-
-/* Returns true if a class has a member of the group of a collective. */
-static bool takes_part(const struct joint *j, uint32_t class, group_id group)
-{
-	for (int64_t rank = 0; rank < j->r.ranks; rank++)
-		if (j->r.class_of[rank] == class && recorded_is_member(&j->r, group, rank))
-			return true;
-	return false;
-}
-
-static void add_meetings(struct joint *j, uint32_t class)
-{
-	const struct block *b = &j->sim[class].block;
-	for (uint32_t x = 0; x < b->p.n; x++) {
-		uint32_t comm = j->r.comm_of[b->op[x]];
-		if (comm == RECORDED_NONE)
-			continue;
-		const uint32_t number = j->meeting_of[comm] = j->meeting.n;
-		vec_push(&j->meeting, ((struct meeting){.comm = comm,
-		                                        .class = class,
-		                                        .node = x,
-		                                        .first = number,
-		                                        .time = b->p.node[x].time}));
-	}
-}
-
-/* Finds the first class of each collective. All take its shortest time. */
-static void join_collectives(struct joint *j)
-{
-	bool *member = arena_new_array(j->a, bool, j->r.class.n *(size_t)j->r.m->group.n);
-	for (uint32_t c = 0; c < j->r.class.n; c++)
-		for (group_id g = 1; g < j->r.m->group.n; g++)
-			member[c * (size_t)j->r.m->group.n + g] = takes_part(j, c, g);
-	for (uint32_t k = 0; k < j->meeting.n; k++) {
-		struct meeting *x = &j->meeting.at[k];
-		const struct recorded_comm *c = &j->r.comm.at[x->comm];
-		if (c->what != RECORDED_COLLECTIVE || !member[x->class * (size_t)j->r.m->group.n + c->group])
-			continue;
-		for (uint32_t other = 0; other < x->class && x->first == k; other++) {
-			if (!member[other * (size_t)j->r.m->group.n + c->group])
+	const struct recorded_meeting *of = recorded_meetings(&j->r, j->a);
+	uint32_t *number = arena_new_array(j->a, uint32_t, j->r.comm.n); /* its meeting, by communication */
+	for (uint32_t c = 0; c < j->r.class.n; c++) {
+		const struct block *b = &j->sim[c].block;
+		for (uint32_t x = 0; x < b->p.n; x++) {
+			uint32_t comm = j->r.comm_of[b->op[x]];
+			if (comm == RECORDED_NONE)
 				continue;
-			uint32_t there = find_other(j, c, x->class, other);
-			if (there != RECORDED_NONE)
-				x->first = j->meeting_of[there];
+			number[comm] = j->meeting.n;
+			vec_push(&j->meeting, ((struct sched_meeting){.part = c,
+			                                              .node = x,
+			                                              .first = of[comm].first,
+			                                              .from = of[comm].from,
+			                                              .time = b->p.node[x].time}));
 		}
-		struct meeting *first = &j->meeting.at[x->first];
+	}
+	for (uint32_t k = 0; k < j->meeting.n; k++) {
+		struct sched_meeting *x = &j->meeting.at[k];
+		x->first = number[x->first];
+		x->from = x->from == RECORDED_NONE ? SCHED_NONE : number[x->from];
+		struct sched_meeting *first = &j->meeting.at[x->first];
 		first->time = x->time < first->time ? x->time : first->time;
 	}
-	for (uint32_t k = 0; k < j->meeting.n; k++)
-		j->meeting.at[k].time = j->meeting.at[j->meeting.at[k].first].time;
-}
-
-/* ---- times */
-
-static int64_t begin_of(const struct joint *j, const struct meeting *x)
-{
-	return j->sim[x->class].moment[x->node].begin; /* the order is that of the nodes */
-}
-
-/* Finds the wait of each communication for the others. Returns true if one has changed. */
-static bool find_waits(struct joint *j)
-{
-	int64_t *latest = mem_zalloc(sizeof *latest * ((size_t)j->meeting.n + 1));
-	bool changed = false;
 	for (uint32_t k = 0; k < j->meeting.n; k++) {
-		const struct meeting *x = &j->meeting.at[k];
-		int64_t begin = begin_of(j, x);
-		latest[x->first] = begin > latest[x->first] ? begin : latest[x->first];
+		struct sched_meeting *x = &j->meeting.at[k];
+		x->time = j->meeting.at[x->first].time;
+		j->sim[x->part].block.p.node[x->node].time = x->time;
 	}
-	for (uint32_t k = 0; k < j->meeting.n; k++) {
-		struct meeting *x = &j->meeting.at[k];
-		const struct recorded_comm *c = &j->r.comm.at[x->comm];
-		int64_t begin = begin_of(j, x), wait = latest[x->first] - begin;
-		if (c->what == RECORDED_RECV) {
-			int64_t peer = recorded_peer(&j->r, c, j->r.class.at[x->class].first);
-			uint32_t sender = peer < 0 ? RECORDED_NONE : j->r.class_of[peer];
-			uint32_t there =
-			    sender == RECORDED_NONE || sender == x->class ? RECORDED_NONE
-			                                                  : find_other(j, c, x->class,
-			                                                               sender);
-			wait = there == RECORDED_NONE
-			           ? 0
-			           : begin_of(j, &j->meeting.at[j->meeting_of[there]]) - begin;
-			wait = wait > 0 ? wait : 0;
-		}
-		changed |= wait != x->wait;
-		x->wait = wait;
-		j->sim[x->class].block.p.node[x->node].time = x->time + wait;
-	}
-	free(latest);
-	return changed;
 }
 
 static void simulate(struct joint *j)
 {
+	struct sched_part *part = arena_new_array(j->a, struct sched_part, j->r.class.n);
+	for (uint32_t c = 0; c < j->r.class.n; c++) {
+		struct sim *s = &j->sim[c];
+		s->bound = sched_bound(&s->block.p, false);
+		part[c] = (struct sched_part){.p = s->block.p, .order = s->order, .moment = s->moment};
+	}
+	sched_meet(part, j->r.class.n, j->meeting.at, j->meeting.n);
 	for (uint32_t c = 0; c < j->r.class.n; c++)
-		j->sim[c].result = sched_simulate(&j->sim[c].block.p, j->sim[c].order, j->sim[c].moment);
-}
-
-/* Simulates until no wait changes. */
-static void settle(struct joint *j)
-{
-	uint32_t rounds = 0;
-	for (uint32_t k = 0; k < j->meeting.n; k++)
-		j->sim[j->meeting.at[k].class].block.p.node[j->meeting.at[k].node].time =
-		    j->meeting.at[k].time;
-	for (uint32_t c = 0; c < j->r.class.n; c++)
-		j->sim[c].bound = sched_bound(&j->sim[c].block.p, false);
-	do
-		simulate(j);
-	while (find_waits(j) && rounds++ <= j->meeting.n);
+		j->sim[c].result = part[c].result;
 }
 
 /* ---- the timeline */
@@ -210,8 +112,8 @@ static int64_t waits_of_host(const struct joint *j, uint32_t class)
 {
 	int64_t waits = 0;
 	for (uint32_t k = 0; k < j->meeting.n; k++) {
-		const struct meeting *x = &j->meeting.at[k];
-		if (x->class == class && j->sim[class].block.p.node[x->node].kind != SCHED_COMM)
+		const struct sched_meeting *x = &j->meeting.at[k];
+		if (x->part == class && j->sim[class].block.p.node[x->node].kind != SCHED_COMM)
 			waits += x->wait;
 	}
 	return waits;
@@ -237,16 +139,12 @@ bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *
 	struct joint j = {.a = arena_new()};
 	recorded_find(m, module_ranks(m), j.a, &j.r);
 	j.sim = arena_new_array(j.a, struct sim, j.r.class.n);
-	j.meeting_of = arena_new_array(j.a, uint32_t, j.r.comm.n);
 	bool ok = true;
-	for (uint32_t c = 0; c < j.r.class.n && ok; c++) {
+	for (uint32_t c = 0; c < j.r.class.n && ok; c++)
 		ok = open_class(&j, c, cost, d);
-		if (ok)
-			add_meetings(&j, c);
-	}
 	if (ok) {
-		join_collectives(&j);
-		settle(&j);
+		add_meetings(&j);
+		simulate(&j);
 		make_timeline(&j, t);
 	}
 	recorded_free(&j.r);
