@@ -8,10 +8,10 @@
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/rank_files.h"
+#include "cli/rank_graphs.h"
 #include "import/import.h"
 #include "ir/print.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 struct import_command {
@@ -49,34 +49,6 @@ static enum status import(struct import_command *c, const char *path, struct buf
 	return status;
 }
 
-/* Gives each tensor a name of its own, since a name stands for one tensor in all blocks: a second `mm` becomes `mm@4`
- * if its class begins with rank 4. */
-static void rename_alike(struct module *m)
-{
-	VEC(bool) taken = {0};
-	struct arena *arena = arena_new();
-	struct recorded r;
-	recorded_find(m, module_ranks(m), arena, &r);
-	for (uint32_t c = 0; c < r.class.n; c++)
-		region_each (m, op, r.class.at[c].body)
-			for (unsigned k = 0; k < op_result_count(m, op); k++) {
-				struct value *v = &m->value.at[op_result(m, op, k)];
-				struct buf text = {0};
-				buf_puts(&text, names_text(m->names, v->name));
-				for (unsigned more = 0; v->name < taken.n && taken.at[v->name]; more++) {
-					buf_printf(&text, more ? "_" : "@%" PRId64, r.class.at[c].first);
-					v->name = names_intern_z(m->names, text.at);
-				}
-				while (taken.n <= v->name)
-					vec_push(&taken, false);
-				taken.at[v->name] = true;
-				buf_free(&text);
-			}
-	recorded_free(&r);
-	vec_free(&taken);
-	arena_free(arena);
-}
-
 /* Imports the graphs of several ranks as one program. */
 static enum status import_ranks(struct import_command *c, const struct command_line *line, struct buf *text)
 {
@@ -88,7 +60,7 @@ static enum status import_ranks(struct import_command *c, const struct command_l
 	enum status status = rank_files_read(c->d, &o, line, &s);
 	struct module *m = status == STATUS_OK ? compile_source(c->d, s, &o, false, &status) : NULL;
 	if (m && recorded_has_classes(m))
-		rename_alike(m);
+		rank_graphs_rename(m);
 	if (m)
 		ir_print_hir(m, text);
 	compile_free(m);

@@ -211,18 +211,54 @@ static bool check_memory_kinds(struct diag *d, const struct module *m)
 	return true;
 }
 
+static bool runs_pass(const struct compile_options *o, enum pass_id pass)
+{
+	for (unsigned k = 0; k < o->run.n; k++)
+		if (o->run.at[k].pass == pass)
+			return true;
+	return false;
+}
+
+/* Returns true if the program that the module holds is a recorded graph. */
+static bool is_graph(const struct module *m)
+{
+	region_each (m, op, m->body)
+		if (m->op.at[op].kind == OP_EXTERN && op_attr(m, op, "kind"))
+			return true;
+	return false;
+}
+
+/* Runs the passes on the joined program of n files, graph_n of which are recorded graphs. */
+static enum status finish_graphs(struct diag *d, struct module *m, struct compile_options *o, uint32_t n,
+                                 uint32_t graph_n)
+{
+	if (graph_n == n) {
+		rank_graphs_rename(m);
+		return compile_finish(d, m, o, true);
+	}
+	diag_error(d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+	           "schedule-overlap: %u of %u files are recorded graphs, which are scheduled together",
+	           graph_n, n);
+	diag_note(d, DIAG_NOWHERE, "give recorded graphs for all ranks, or leave the pass away");
+	return STATUS_DIAGNOSTICS;
+}
+
 struct module *rank_files_compile(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                                   enum status *status)
 {
 	const struct sema_options options = compile_sema_options(o);
 	struct module *m = NULL;
 	struct ir_files files = {0};
+	const bool together = passes && runs_pass(o, PASS_SCHEDULE_OVERLAP);
+	uint32_t graph_n = 0;
 	*status = STATUS_OK;
 	for (uint32_t k = 0; k < s->file_n; k++) {
 		unsigned errors = diag_error_count(d);
 		m = sema_build_file(d, s, k, m, &options);
 		if (diag_error_count(d) > errors)
 			*status = STATUS_DIAGNOSTICS; /* go on to the errors of other files */
+		else if (together && is_graph(m))
+			graph_n++;
 		else if (*status == STATUS_OK)
 			*status = compile_finish(d, m, o, passes);
 		ir_files_take(&files, m, o->ranks.at, o->ranks.n);
@@ -230,6 +266,8 @@ struct module *rank_files_compile(struct diag *d, struct source *s, struct compi
 	ir_files_join(&files, m);
 	if (*status == STATUS_OK && (!check_ranks(d, m, o) || !check_memory_kinds(d, m)))
 		*status = STATUS_DIAGNOSTICS;
+	if (*status == STATUS_OK && graph_n)
+		*status = finish_graphs(d, m, o, s->file_n, graph_n);
 	if (*status == STATUS_OK)
 		return m;
 	module_free(m);

@@ -12,8 +12,8 @@ const char *rank_files_name(const char *word);
  * of the files, and their number if --np and -D np are absent. Reports mistakes and returns the exit code. */
 enum status rank_files_read(struct diag *d, struct compile_options *o, const struct command_line *line,
                             struct source **out);
-/* Compiles each file of a source by itself, and makes one program of them. Returns it, or NULL with *status set
- * after reporting. */
+/* Compiles each file of a source by itself, and makes one program of them; recorded graphs are scheduled after that.
+ * Returns it, or NULL with *status set after reporting. */
 struct module *rank_files_compile(struct diag *d, struct source *s, struct compile_options *o, bool passes,
                                   enum status *status);
 /* Reports an option that needs the program in one file. Returns false if it is given with several. */

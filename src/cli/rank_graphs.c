@@ -1,9 +1,11 @@
 /* rank_graphs: see rank_graphs.h. */
 #include "cli/rank_graphs.h"
+#include "analysis/recorded_classes.h"
 #include "import/import.h"
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/print.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,4 +156,30 @@ bool rank_graphs_import(struct diag *d, struct compile_options *o, struct source
 	buf_free(&name);
 	forget_groups(&known);
 	return ok;
+}
+
+void rank_graphs_rename(struct module *m)
+{
+	VEC(bool) taken = {0};
+	struct arena *arena = arena_new();
+	struct recorded r;
+	recorded_find(m, module_ranks(m), arena, &r);
+	for (uint32_t c = 0; c < r.class.n; c++)
+		region_each (m, op, r.class.at[c].body)
+			for (unsigned k = 0; k < op_result_count(m, op); k++) {
+				struct value *v = &m->value.at[op_result(m, op, k)];
+				struct buf text = {0};
+				buf_puts(&text, names_text(m->names, v->name));
+				for (unsigned more = 0; v->name < taken.n && taken.at[v->name]; more++) {
+					buf_printf(&text, more ? "_" : "@%" PRId64, r.class.at[c].first);
+					v->name = names_intern_z(m->names, text.at);
+				}
+				while (taken.n <= v->name)
+					vec_push(&taken, false);
+				taken.at[v->name] = true;
+				buf_free(&text);
+			}
+	recorded_free(&r);
+	vec_free(&taken);
+	arena_free(arena);
 }

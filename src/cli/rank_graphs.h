@@ -11,5 +11,8 @@
 /* Replaces the recorded graphs among the sources of o->ranks by their programs, and merges equal ones. Frees the
  * sources that it replaces. Returns false after reporting; then all sources are still the caller's. */
 bool rank_graphs_import(struct diag *d, struct compile_options *o, struct source **of, uint32_t *n);
+/* Gives each tensor of the joined program a name of its own, since a name stands for one tensor in all blocks: a second
+ * `mm` becomes `mm@4` if its class begins with rank 4. */
+void rank_graphs_rename(struct module *m);
 
 #endif

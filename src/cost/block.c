@@ -234,18 +234,6 @@ static void add_needs(struct maker *k, op_id op, uint32_t node)
 			add_needs(k, within, node);
 }
 
-/* Keeps the order of all communications, without buckets, so that the graphs of other ranks still match. If each rank
- * starts them in one order, no ranks wait for each other for ever, wherever their waits are. */
-static void keep_in_step(struct maker *k, op_id op, uint32_t node)
-{
-	if (!k->in_step || k->m->op.at[op].kind != OP_EXTERN || k->nodes.at[node].kind != SCHED_COMM)
-		return;
-	if (k->step)
-		add_edge(k, k->step - 1, node);
-	k->step = node + 1;
-	k->nodes.at[node].family = SCHED_NONE;
-}
-
 static void add_node(struct maker *k, op_id op)
 {
 	struct module *m = k->m;
@@ -253,7 +241,6 @@ static void add_node(struct maker *k, op_id op)
 	maker_push_node(k, op);
 	vec_push(&k->op, op);
 	keep_place(k, op, node);
-	keep_in_step(k, op, node);
 	if (maker_name_is(k, op, k->key.kind, "output"))
 		for (unsigned i = 0; i < m->op.at[op].operand_n; i++)
 			if (ir_operand(m, op, i)->role == ROLE_READ)
@@ -336,14 +323,6 @@ static void add_outside(struct maker *k, region_id region, const struct block_fr
 		            (struct sched_storage){block_bytes(m, m->input.at[i].value), SCHED_NONE, true});
 }
 
-/* Returns true if a block is that of a condition which depends on the rank. */
-static bool is_of_some_ranks(const struct module *m, region_id region)
-{
-	op_id owner = m->region.at[region].owner;
-	expr_id condition = owner && m->op.at[owner].kind == OP_IF ? op_scalar_expr(m, owner, 0) : 0;
-	return condition && m->expr.at[condition].flags & EXPR_HAS_RANK;
-}
-
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out)
 {
@@ -355,7 +334,6 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  .scratch = arena_new(),
 	                  .out = out,
 	                  .grouped = frame->buckets == BLOCK_GROUPED,
-	                  .in_step = is_of_some_ranks(m, region) || (m->source && m->source->file_n > 1),
 	                  .key = keys_of(m->names)};
 	const struct attr *launch = attrs_find(m, m->recording.attrs, "launch"),
 	                  *rate = attrs_find(m, m->recording.attrs, "memory_rate"),

@@ -14,8 +14,6 @@
  *     {in_bytes=64}                    of a collective's operand, where the types say another size
  *     {scratch=64}                     bytes in use while the statement runs
  *
- * If other ranks run other graphs, all communications keep their order, and no buckets are made.
- *
  * Results of kind=input and kind=attr exist from the beginning to the end. Operands of kind=output, and
  * the program's outputs, exist to the end. */
 #ifndef HIRC_COST_BLOCK_H

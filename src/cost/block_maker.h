@@ -34,8 +34,6 @@ struct maker {
 	uint32_t *
 	    since; /* by root: the head of the list of its readers since that write, index in `readers` + 1 */
 	uint32_t barrier; /* the last node that must not move + 1 */
-	bool in_step;     /* recorded communications keep their order: other ranks run other graphs */
-	uint32_t step;    /* the last of them + 1; 0: none yet */
 	VEC(struct reader) readers;
 	VEC(struct sched_node) nodes;
 	VEC(op_id) op;

@@ -1,6 +1,5 @@
 /* schedule_blocks: see schedule_blocks.h. */
 #include "pass/schedule_blocks.h"
-#include "analysis/recorded_classes.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "sched/simulate.h"
@@ -57,7 +56,7 @@ static const char *kept_by(struct module *m, op_id op)
 {
 	if (m->op.at[op].flags & OP_STREAM_LOOP)
 		return "its iterations run on several streams";
-	if (depends_on_rank(m, op) && !recorded_has_classes(m)) /* their communications keep their order */
+	if (depends_on_rank(m, op))
 		return "ranks do not all come to it alike";
 	for (region_id r = m->op.at[op].region; r; r = m->region.at[r].sibling)
 		if (has_statement(m, r, is_message))

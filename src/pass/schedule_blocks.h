@@ -22,8 +22,7 @@ struct schedule_block {
 };
 
 /* Calls schedule for each block that may change its order. Not for blocks of stream-parallel loops, with
- * sends and receives, with work that differs between ranks unless it is a recorded graph, or without
- * Communications. Returns false if
+ * sends and receives, with work that differs between ranks, or without Communications. Returns false if
  * schedule failed or a block could not be made. */
 bool schedule_blocks(struct module *m, struct pass_context *cx, const struct cost *cost,
                      enum block_buckets buckets,

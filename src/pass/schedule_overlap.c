@@ -11,16 +11,19 @@
  * One search finds the order and the buckets of a block (sched/schedule.h), from the times of statements
  * (cost/block.h). The peak of live bytes is at most memory=. Without this option, it grows by at most
  * memory_increase= bytes, or memory_percent= of the former peak if that is more. Blocks of loops and
- * conditions follow, each by itself (schedule_blocks.h).
+ * conditions follow, each by itself (schedule_blocks.h). Recorded graphs that differ from rank to rank
+ * are scheduled together (schedule_classes.h), each with a limit of its own.
  *
  * Requires: nothing. Establishes: nothing. Keeps: sharded, lowered and looped. Run it before allocate
  * and assign-streams. */
+#include "analysis/recorded_classes.h"
 #include "base/arena.h"
 #include "cost/block.h"
 #include "ir/ir_bucket.h"
 #include "pass/buckets.h"
 #include "pass/pass.h"
 #include "pass/schedule_blocks.h"
+#include "pass/schedule_classes.h"
 #include "sched/exposure.h"
 #include "sched/sched_bound.h"
 #include "sched/schedule.h"
@@ -243,6 +246,73 @@ static bool schedule_with_overlap(void *overlap, struct schedule_block *block, s
 	return ok;
 }
 
+/* ---- recorded graphs that differ from rank to rank */
+
+/* Returns the end of the last class. */
+static int64_t end_of(const struct schedule_classes *s, bool after)
+{
+	int64_t end = 0;
+	for (uint32_t c = 0; c < s->n; c++) {
+		const struct sched_part *x = after ? &s->class[c].after : &s->class[c].before;
+		end = x->result.runtime > end ? x->result.runtime : end;
+	}
+	return end;
+}
+
+static void remark_classes(struct pass_context *cx, struct module *m, const struct schedule_classes *s)
+{
+	struct unit unit = unit_of(end_of(s, false));
+	struct buf text = {0};
+	if (s->joint.choice == SCHED_LED) {
+		for (uint32_t c = 0; c < s->n; c++)
+			if (c == s->joint.leader)
+				buf_printf(
+				    &text,
+				    "shared collectives have the order and the buckets that are best for "
+				    "rank %lld",
+				    (long long)s->class[c].first);
+	} else {
+		buf_puts(&text, s->joint.choice == SCHED_IN_STEP
+		                    ? "all collectives keep their order and are in no buckets, since "
+		                    : "all statements keep their order, since ");
+		buf_puts(&text, s->joint.crossed
+		                    ? "ranks have shared collectives and messages in orders that contradict "
+		                      "each other"
+		                    : "no other order that was tried is faster without making a rank slower");
+	}
+	pass_remark(cx, m, DIAG_NOWHERE, "the graphs of %u classes of ranks: %.3f %s instead of %.3f; %s",
+	            s->n, (double)end_of(s, true) / unit.ns, unit.name, (double)end_of(s, false) / unit.ns,
+	            text.at);
+	buf_free(&text);
+}
+
+static bool schedule_all_classes(struct overlap *k, const struct cost *cost, enum block_buckets buckets)
+{
+	struct pass_context *cx = k->cx;
+	struct arena *a = arena_new();
+	struct schedule_classes s;
+	int64_t limit = 0, least;
+	const struct sched_options o = {.effort = (int)cx->option[PASS_SCHEDULE_OVERLAP_EFFORT],
+	                                .bucket = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE};
+	bool ok = schedule_classes(k->m, cx, cost, buckets, &o, limit_of, a, &s, &limit, &least);
+	if (!ok && least >= 0)
+		refuse_limit(cx, limit, least);
+	if (ok && cx->remarks)
+		remark_classes(cx, k->m, &s);
+	for (uint32_t c = 0; c < s.n; c++) {
+		struct schedule_class *x = &s.class[c];
+		struct sched_schedule shown = x->schedule; /* with the waits for other ranks */
+		shown.b.p = x->after.p;
+		shown.result = x->after.result;
+		if (cx->remarks)
+			remark_schedule(cx, k->m, &x->block, x->before.result, &shown, x->limit, a);
+		buckets_apply(k->m, x->block.region, &x->block.b, &x->schedule);
+	}
+	schedule_classes_free(&s);
+	arena_free(a);
+	return ok;
+}
+
 static void unbind(struct module *m, const struct pass_context *cx, region_id region)
 {
 	buckets_unbind(m, region, cx->allocated.at, cx->allocated.n);
@@ -262,8 +332,9 @@ bool pass_schedule_overlap(struct module *m, struct pass_context *cx)
 	bool groups = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] == BUCKETS_COALESCED;
 	if (cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE)
 		unbind(m, cx, m->body);
-	bool ok =
-	    schedule_blocks(m, cx, cost, groups ? BLOCK_GROUPED : BLOCK_PACKED, schedule_with_overlap, &k);
+	enum block_buckets buckets = groups ? BLOCK_GROUPED : BLOCK_PACKED;
+	bool ok = recorded_has_classes(m) ? schedule_all_classes(&k, cost, buckets)
+	                                  : schedule_blocks(m, cx, cost, buckets, schedule_with_overlap, &k);
 	cost_free(cost);
 	return ok;
 }

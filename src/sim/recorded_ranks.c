@@ -53,7 +53,7 @@ static void simulate(struct joint *j)
 	struct sched_part *part = arena_new_array(j->a, struct sched_part, j->r.class.n);
 	for (uint32_t c = 0; c < j->r.class.n; c++) {
 		struct sim *s = &j->sim[c];
-		s->bound = sched_bound(&s->block.p, false);
+		s->bound = sched_bound(&s->block.p, true);
 		part[c] = (struct sched_part){.p = s->block.p, .order = s->order, .moment = s->moment};
 	}
 	sched_meet(part, j->r.class.n, j->meeting.at, j->meeting.n);
