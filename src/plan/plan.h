@@ -74,8 +74,10 @@ enum {
 	X(MANY, "too many operands read it")                                                                 \
 	X(ORDER, "%s reads it in another order")                                                             \
 	X(WRITTEN, "%s writes to it")                                                                        \
-	X(SOURCE, "%s writes to its source before the last read")                                            \
-	X(APART, "%s comes before its last reader")
+	X(SOURCE, "%s writes to its source")                                                                 \
+	X(USED, "%s uses it")                                                                                \
+	X(LOOP, "it is made in a loop or condition, and %s comes before its last reader")                    \
+	X(LARGE, "its source is larger, and %s comes before its last reader")
 
 enum plan_kept {
 	PLAN_KEPT_NONE,

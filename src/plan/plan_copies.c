@@ -58,8 +58,10 @@ static void put_copy(const struct plan *p, struct module *m, const struct plan_i
 	buf_puts(out, " to ");
 	ir_print_value_name(m, p->buffer.at[t->out.buffer].value, out);
 	buf_puts(out, ": ");
-	if (name)
+	if (name) {
+		buf_putn(out, text, (size_t)(name - text));
 		put_statement(m, t->kept_for, out);
+	}
 	buf_puts(out, name ? name + 2 : text);
 }
 

@@ -6,18 +6,21 @@
  *     3  task R[0; 8:32 4:8 8:1] = copy(O[0; 8:8 4:64 8:1])
  *                                                →    0  task R[0; 4:8 8:32 8:1] = attention(X[0; 4:8 8:32 8:1], …)
  *
- * Any task can read the source of a copy in the same order. Attention and its gradients read and write rows that lie
- * apart as fast as dense ones. All readers of a copy must follow it, with only tasks and scalars in between, of which
- * none writes the source. */
+ * Any task can read the source of a copy in the same order. plan_reads.c knows which tasks read rows and matrices that
+ * lie apart as fast; attention also writes them so.
+ *
+ * Only tasks and scalars may lie between the copy and its readers, of which none writes the source. If nothing writes
+ * the source after the copy at all, anything may: loops, Communications and other streams. */
 #include "plan/plan_views.h"
 #include "plan/plan_fusion.h"
+#include "plan/plan_reads.h"
+#include "plan/plan_writes.h"
 
 enum { MAX_READERS = 64 };
 
-/* The operands that read a copy. */
+/* The operands that read a copy, with what they read instead. */
 struct readers {
-	struct plan_task *task[MAX_READERS];
-	uint8_t operand[MAX_READERS];
+	struct plan_view *at[MAX_READERS], instead[MAX_READERS];
 	uint32_t n;
 	op_id kept_for; /* the statement that needs the copy; 0: none */
 };
@@ -75,27 +78,9 @@ static bool keeps_order(const struct plan *p, const struct plan_task *copy)
 	return count > 0 && span + 1 == count;
 }
 
-static bool reads_rows(const struct plan_task *t)
-{
-	return t->kernel == RT_TASK_ATTENTION || t->kernel == RT_TASK_GRADIENT;
-}
-
-/* Returns true if rows are dense and begin at multiples of 16 bytes. Offsets that vary are assumed to be aligned. */
-static bool has_rows(const struct plan *p, const struct plan_view *v)
-{
-	int64_t size = (int64_t)dtype_bytes(p->buffer.at[v->buffer].dtype);
-	if (!v->nd || v->stride[v->nd - 1] != 1 ||
-	    (!p->varies[v->offset] && p->reg.at[v->offset] * size % 16))
-		return false;
-	for (unsigned k = 0; k + 1 < v->nd; k++)
-		if (!plan_fusion_is_one(p, v->n[k]) && v->stride[k] * size % 16)
-			return false;
-	return true;
-}
-
 /* Makes of a view on `from` the view on the same elements of `to`. Each axis of more than one element must be an axis of
- * `from`. Returns false if one is not, or if rows do not stay dense. */
-static bool move_rows(const struct plan *p, const struct plan_view *v, const struct plan_view *from,
+ * `from`. Returns false if one is not. */
+static bool move_axes(const struct plan *p, const struct plan_view *v, const struct plan_view *from,
                       const struct plan_view *to, struct plan_view *out)
 {
 	unsigned used = 0;
@@ -113,13 +98,15 @@ static bool move_rows(const struct plan *p, const struct plan_view *v, const str
 		used |= 1u << j;
 		out->stride[i] = to->stride[j];
 	}
-	return has_rows(p, out) || !has_rows(p, v);
+	return true;
 }
 
-/* Finds the reader's view of the source. Returns false if the reader needs the copy. */
-static bool before_copy(const struct plan *p, const struct plan_task *copy, const struct plan_task *reader,
-                        const struct plan_view *v, struct plan_view *out)
+/* Finds the reader's view of the source. reader: NULL for a Communication, which reads elements in their order. Returns
+ * false if the reader needs the copy. */
+static bool before_copy(const struct plan_fusion *f, const struct plan_task *copy,
+                        const struct plan_task *reader, const struct plan_view *v, struct plan_view *out)
 {
+	const struct plan *p = f->p;
 	int64_t count;
 	if (v->slot != copy->out.slot || v->offset != copy->out.offset || !is_constant(p, v))
 		return false;
@@ -129,9 +116,11 @@ static bool before_copy(const struct plan *p, const struct plan_task *copy, cons
 		out->offset = copy->in[0].offset;
 		return true;
 	}
-	return reads_rows(reader) && v->stride[v->nd - 1] == 1 &&
-	       move_rows(p, v, &copy->out, &copy->in[0], out) && out->stride[out->nd - 1] == 1;
+	return reader && move_axes(p, v, &copy->out, &copy->in[0], out) &&
+	       plan_reads_apart(f, reader, v, out);
 }
+
+/* ---- readers */
 
 static bool writes_buffer(const struct plan_task *t, uint32_t buffer)
 {
@@ -149,84 +138,150 @@ static bool is_output(const struct plan *p, uint32_t buffer)
 	return false;
 }
 
-/* Adds the operands of a task that read the copy. Returns why the task needs the copy; PLAN_KEPT_NONE: it does not. */
-static enum plan_kept add_readers(const struct plan_fusion *f, const struct plan_task *copy,
-                                  struct plan_task *t, struct readers *r)
+/* Adds a reader. reader: NULL for a Communication. Returns why it needs the copy; PLAN_KEPT_NONE: it does not. */
+static enum plan_kept add_reader(const struct plan_fusion *f, const struct plan_task *copy,
+                                 const struct plan_task *reader, struct plan_view *v, struct readers *r)
 {
-	struct plan_view view;
-	if (writes_buffer(t, copy->out.buffer))
-		return PLAN_KEPT_WRITTEN;
-	for (unsigned k = 0; k < t->in_n; k++) {
-		if (t->scalars >> k & 1 || t->in[k].buffer != copy->out.buffer)
-			continue;
-		if (r->n == MAX_READERS)
-			return PLAN_KEPT_MANY;
-		if (!before_copy(f->p, copy, t, &t->in[k], &view))
-			return PLAN_KEPT_ORDER;
-		r->task[r->n] = t;
-		r->operand[r->n++] = (uint8_t)k;
-	}
-	return writes_buffer(t, copy->in[0].buffer) ? PLAN_KEPT_SOURCE : PLAN_KEPT_NONE;
+	if (r->n == MAX_READERS)
+		return PLAN_KEPT_MANY;
+	if (!before_copy(f, copy, reader, v, &r->instead[r->n]))
+		return PLAN_KEPT_ORDER;
+	r->at[r->n++] = v;
+	return PLAN_KEPT_NONE;
+}
+
+static enum plan_kept add_task_readers(const struct plan_fusion *f, const struct plan_task *copy,
+                                       struct plan_task *t, struct readers *r)
+{
+	enum plan_kept kept = writes_buffer(t, copy->out.buffer) ? PLAN_KEPT_WRITTEN : PLAN_KEPT_NONE;
+	for (unsigned k = 0; k < t->in_n && !kept; k++)
+		if (!(t->scalars >> k & 1) && t->in[k].buffer == copy->out.buffer)
+			kept = add_reader(f, copy, t, &t->in[k], r);
+	return kept || !writes_buffer(t, copy->in[0].buffer) ? kept : PLAN_KEPT_SOURCE;
+}
+
+/* Adds the operands of an instruction that read the copy. Returns why it needs the copy; PLAN_KEPT_NONE: it does not. */
+static enum plan_kept add_readers(const struct plan_fusion *f, const struct plan_task *copy,
+                                  const struct plan_instruction *i, struct readers *r)
+{
+	struct plan *p = f->p;
+	struct plan_task *t = i->code == PLAN_TASK ? &p->task.at[i->a] : NULL;
+	struct plan_view *v = NULL;
+	enum plan_kept kept = PLAN_KEPT_NONE;
+	if (i->code == PLAN_COLLECTIVE && p->collective.at[i->a].has_in)
+		v = &p->collective.at[i->a].in;
+	else if (i->code == PLAN_MESSAGE && p->message.at[i->a].send)
+		v = &p->message.at[i->a].data;
+	if (v && v->buffer == copy->out.buffer)
+		return add_reader(f, copy, NULL, v, r);
+	if (!t || t->kernel != RT_TASK_UNIT)
+		return t ? add_task_readers(f, copy, t, r) : PLAN_KEPT_NONE;
+	for (uint32_t s = t->first; s < t->first + t->steps && !kept; s++)
+		kept = add_task_readers(f, copy, &p->step.at[s], r);
+	return kept;
+}
+
+/* Returns why the readers of the copy must follow it in a row; PLAN_KEPT_NONE: its source keeps its elements, without
+ * more memory than the copy takes. */
+static enum plan_kept find_limit(const struct plan_fusion *f, const struct plan_writes *w, uint32_t at,
+                                 const struct plan_task *copy)
+{
+	const struct plan *p = f->p;
+	const struct plan_instruction *i = &p->code.at[at];
+	const struct plan_buffer *from = &p->buffer.at[copy->in[0].buffer];
+	int64_t count;
+	find_span(p, &copy->out, &count);
+	if (i->loop || i->depth || p->varies[copy->in[0].slot] || p->varies[copy->in[0].offset])
+		return PLAN_KEPT_LOOP;
+	if (w->last[copy->in[0].buffer] > at)
+		return PLAN_KEPT_SOURCE;
+	return from->input < 0 && from->elements > count ? PLAN_KEPT_LARGE : PLAN_KEPT_NONE;
+}
+
+static bool is_simple(const struct plan_instruction *i)
+{
+	return i->code == PLAN_LET || i->code == PLAN_CHECK ||
+	       (i->code == PLAN_TASK && i->op != PLAN_TASK_PACKS && i->op != PLAN_TASK_UNPACKS);
+}
+
+/* Returns the reason, with the statement that it names: the one that writes the source, or the one that was met. */
+static enum plan_kept stop_at(const struct plan_fusion *f, const struct plan_writes *w,
+                              const struct plan_task *copy, enum plan_kept limit,
+                              const struct plan_instruction *met, struct readers *r)
+{
+	uint32_t last = w->last[copy->in[0].buffer];
+	r->kept_for = limit == PLAN_KEPT_SOURCE ? f->p->code.at[last - 1].statement : met->statement;
+	return limit;
 }
 
 /* Finds the readers of a copy. Returns why one of them needs it; PLAN_KEPT_NONE: none does. */
-static enum plan_kept find_readers(const struct plan_fusion *f, uint32_t at, const struct plan_task *copy,
-                                   struct readers *r)
+static enum plan_kept find_readers(const struct plan_fusion *f, const struct plan_writes *w, uint32_t at,
+                                   const struct plan_task *copy, struct readers *r)
 {
-	struct plan *p = f->p;
-	for (uint32_t k = at + 1; r->n + 1 < f->uses[copy->out.buffer]; k++) {
+	const struct plan *p = f->p;
+	enum plan_kept limit = find_limit(f, w, at, copy);
+	for (uint32_t k = at + 1; k < p->code.n && r->n + 1 < f->uses[copy->out.buffer]; k++) {
 		const struct plan_instruction *i = &p->code.at[k];
 		r->kept_for = i->statement;
-		if (f->target[k] ||
-		    (!f->gone[k] && i->code != PLAN_LET && i->code != PLAN_CHECK && i->code != PLAN_TASK))
-			return PLAN_KEPT_APART;
-		if (f->gone[k] || i->code != PLAN_TASK)
-			continue;
-		struct plan_task *t = &p->task.at[i->a];
-		bool is_unit = t->kernel == RT_TASK_UNIT;
-		for (uint32_t s = 0; s < (is_unit ? t->steps : 1); s++) {
-			struct plan_task *one = is_unit ? &p->step.at[t->first + s] : t;
-			enum plan_kept kept = add_readers(f, copy, one, r);
-			if (kept)
-				return kept;
-		}
+		if (limit && (f->target[k] || (!f->gone[k] && !is_simple(i))))
+			return stop_at(f, w, copy, limit, i, r);
+		enum plan_kept kept = f->gone[k] ? PLAN_KEPT_NONE : add_readers(f, copy, i, r);
+		if (kept)
+			return kept;
 	}
 	r->kept_for = 0;
 	return r->n ? PLAN_KEPT_NONE : PLAN_KEPT_UNREAD;
 }
 
+/* Returns why the copy stays, apart from tasks that read it. */
+static enum plan_kept find_use(const struct plan_fusion *f, const struct plan_writes *w, uint32_t at,
+                               const struct plan_task *copy, struct readers *r)
+{
+	const uint32_t to = copy->out.buffer;
+	if (is_output(f->p, to))
+		return PLAN_KEPT_OUTPUT;
+	r->kept_for = w->used[to];
+	if (r->kept_for)
+		return PLAN_KEPT_USED;
+	uint32_t other = w->first[to] != at + 1 ? w->first[to] : w->last[to];
+	if (other == at + 1)
+		return PLAN_KEPT_NONE;
+	r->kept_for = f->p->code.at[other - 1].statement;
+	return PLAN_KEPT_WRITTEN;
+}
+
 /* Leaves the copy out. Returns why it stays, and the statement that needs it. */
-static enum plan_kept leave_out_copy(struct plan_fusion *f, uint32_t at, op_id *kept_for)
+static enum plan_kept leave_out_copy(struct plan_fusion *f, const struct plan_writes *w, uint32_t at,
+                                     op_id *kept_for)
 {
 	const struct plan_task *copy = &f->p->task.at[f->p->code.at[at].a];
 	struct readers r = {.n = 0};
 	enum plan_kept kept = find_obstacle(f, copy);
-	if (!kept && is_output(f->p, copy->out.buffer))
-		kept = PLAN_KEPT_OUTPUT;
 	if (!kept)
-		kept = find_readers(f, at, copy, &r);
+		kept = find_use(f, w, at, copy, &r);
+	if (!kept)
+		kept = find_readers(f, w, at, copy, &r);
 	*kept_for = r.kept_for;
 	if (kept)
 		return kept;
-	for (uint32_t k = 0; k < r.n; k++) {
-		struct plan_view *v = &r.task[k]->in[r.operand[k]];
-		before_copy(f->p, copy, r.task[k], v, v);
-	}
+	for (uint32_t k = 0; k < r.n; k++)
+		*r.at[k] = r.instead[k];
 	f->uses[copy->in[0].buffer] += r.n - 1;
 	plan_fusion_leave_out(f, copy->out.buffer);
 	f->unused[f->p->code.at[at].a] = f->gone[at] = true;
 	return PLAN_KEPT_NONE;
 }
 
-static void leave_out_copies(struct plan_fusion *f, const struct module *m)
+static void leave_out_copies(struct plan_fusion *f, const struct plan_writes *w, const struct module *m)
 {
-	for (uint32_t k = 0; k < f->p->code.n; k++) {
-		const struct plan_instruction *i = &f->p->code.at[k];
+	const struct plan *p = f->p;
+	for (uint32_t k = p->code.n; k-- > 0;) {
+		const struct plan_instruction *i = &p->code.at[k];
 		op_id kept_for;
-		if (i->code != PLAN_TASK || f->gone[k] || !is_copy(&f->p->task.at[i->a]))
+		if (i->code != PLAN_TASK || f->gone[k] || !is_copy(&p->task.at[i->a]))
 			continue;
-		enum plan_kept kept = leave_out_copy(f, k, &kept_for);
-		struct plan_task *t = &f->p->task.at[i->a];
+		enum plan_kept kept = leave_out_copy(f, w, k, &kept_for);
+		struct plan_task *t = &p->task.at[i->a];
 		if (i->statement && op_traits(m, i->statement) & TRAIT_VIEWLIKE)
 			t->kept = (uint8_t)kept, t->kept_for = kept_for;
 	}
@@ -239,14 +294,15 @@ static void write_as_copied(struct plan_fusion *f, uint32_t at)
 	struct plan_task *t = &p->task.at[p->code.at[at].a];
 	uint32_t next = plan_fusion_next(f, at);
 	struct plan_view out;
-	if (!reads_rows(t) || !next)
+	if (!plan_reads_is_attention(t) || !next)
 		return;
 	const struct plan_task *copy = &p->task.at[p->code.at[next].a];
 	const struct plan_buffer *from = &p->buffer.at[t->out.buffer];
 	if (!is_copy(copy) || find_obstacle(f, copy) || copy->in[0].buffer != t->out.buffer ||
 	    f->uses[t->out.buffer] != 2 || from->input >= 0 || copy->in[0].slot != t->out.slot ||
 	    copy->in[0].offset != t->out.offset || !is_constant(p, &t->out) ||
-	    !move_rows(p, &t->out, &copy->in[0], &copy->out, &out))
+	    !move_axes(p, &t->out, &copy->in[0], &copy->out, &out) ||
+	    (plan_reads_has_rows(p, &t->out) && !plan_reads_has_rows(p, &out)))
 		return;
 	int64_t made, copied;
 	find_span(p, &t->out, &made), find_span(p, &copy->in[0], &copied);
@@ -265,12 +321,15 @@ static void write_as_copied(struct plan_fusion *f, uint32_t at)
 void plan_views(struct plan *p, const struct module *m, const struct plan_target *target)
 {
 	struct plan_fusion f;
+	struct plan_writes w;
 	if (!target->views || !p->task.n)
 		return;
 	plan_fusion_open(&f, p, target);
-	leave_out_copies(&f, m);
+	plan_writes_open(&w, p);
+	leave_out_copies(&f, &w, m);
 	for (uint32_t k = 0; k < p->code.n; k++)
 		if (p->code.at[k].code == PLAN_TASK && !f.gone[k])
 			write_as_copied(&f, k);
+	plan_writes_close(&w);
 	plan_fusion_close(&f);
 }

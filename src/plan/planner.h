@@ -14,7 +14,7 @@
  *     plan_bucket.c     pack and unpack
  *     plan_unit.c       several operations as one task
  *     plan_views.c      copies that nobody needs
- *     plan_products.c   products with copies before and functions after them
+ *     plan_products.c   products with functions after them
  *     plan_norms.c      norms with elementwise tasks before and after them
  *     plan_norm.c       softmax, norms
  *     plan_attention.c  attention and its gradients
