@@ -8,6 +8,7 @@
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "ir/print_experts.h"
 #include "ir/print_terms.h"
 #include "ir/printed.h"
 #include "ir/spelling.h"
@@ -103,7 +104,7 @@ static void put_scalars(struct nvfuser *p, op_id op)
 	}
 }
 
-static void put_backend(struct nvfuser *p, op_id op)
+static void put_backend(struct nvfuser *p, op_id op, const char *after)
 {
 	const struct attr *a = op_attr(p->m, op, "backend");
 	buf_puts(p->out, "backend=");
@@ -111,7 +112,7 @@ static void put_backend(struct nvfuser *p, op_id op)
 		nvfuser_name(p, a->u.name);
 	else
 		buf_puts(p->out, "NCCL");
-	buf_putc(p->out, ')');
+	buf_puts(p->out, after);
 }
 
 static void put_transfer(struct nvfuser *p, op_id op)
@@ -122,7 +123,7 @@ static void put_transfer(struct nvfuser *p, op_id op)
 	nvfuser_tensor(p, send ? op_read(p->m, op, 0) : op_write(p->m, op, 0));
 	buf_puts(p->out, ", ");
 	put_scalars(p, op);
-	put_backend(p, op);
+	put_backend(p, op, ")");
 }
 
 static void put_communication(struct nvfuser *p, op_id op)
@@ -143,7 +144,32 @@ static void put_communication(struct nvfuser *p, op_id op)
 	buf_puts(p->out, ", output=");
 	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_result(p->m, op, 0)));
 	buf_puts(p->out, ", ");
-	put_backend(p, op);
+	put_backend(p, op, ")");
+}
+
+/* Prints a dispatch or combine with the tensors that nvFuser shows. */
+static void put_experts(struct nvfuser *p, op_id op)
+{
+	static const char *const dispatch[] = {"in", "topk_idx", "topk_weights"}, *const combine[] = {
+	                                                                              "in", "topk_weights",
+	                                                                              "src_idx"};
+	const struct op *o = &p->m->op.at[op];
+	bool is_dispatch = o->kind == OP_DISPATCH;
+	buf_printf(p->out, "%s %d (", op_info[o->kind].nvfuser, (int)o->number);
+	if (is_dispatch) {
+		buf_puts(p->out, "num_experts=");
+		nvfuser_attr_value(p, op_attr(p->m, op, "num_experts"));
+		buf_puts(p->out, ", ");
+	}
+	put_backend(p, op, ", ");
+	for (unsigned k = 0; k < 3; k++) {
+		buf_printf(p->out, "%s=", is_dispatch ? dispatch[k] : combine[k]);
+		nvfuser_tensor(p, op_read(p->m, op, k));
+		buf_puts(p->out, ", ");
+	}
+	buf_puts(p->out, "out=");
+	nvfuser_tensor(p, op_result(p->m, op, 0));
+	buf_putc(p->out, ')');
 }
 
 /* ---- statements */
@@ -364,6 +390,8 @@ static void put_line(struct nvfuser *p, op_id op, unsigned level)
 	}
 	if (op_traits(p->m, op) & TRAIT_COLLECTIVE && o->flags & OP_ASYNC)
 		put_communication(p, op);
+	else if (print_experts_is_short(p->m, &p->order, op))
+		put_experts(p, op);
 	else
 		put_compute(p, op, level);
 }

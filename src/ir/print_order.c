@@ -2,6 +2,7 @@
  * after the container use the lists made here. */
 #include "ir/print_order.h"
 #include "ir/expr.h"
+#include "ir/print_experts.h"
 #include "ir/print_terms.h"
 #include "ir/unit.h"
 #include <string.h>
@@ -189,7 +190,8 @@ static void walk_op(struct walk *w, op_id op)
 		walk_attrs(w, op);
 		return;
 	}
-	if (o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
+	bool experts = print_experts_is_short(m, w->out, op);
+	if (experts || o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
 		walk_statement(w, op);
 	if (o->kind == OP_FOR) {
 		vec_push(&w->out->loop, op);
@@ -200,14 +202,17 @@ static void walk_op(struct walk *w, op_id op)
 		walk_index(w, index);
 	}
 	/* the results of a statement are printed first, except for Communications */
-	bool results_first = !(o->flags & OP_ASYNC);
+	bool results_first = !(o->flags & OP_ASYNC) && !experts;
 	for (unsigned pass = 0; pass < 2; pass++)
 		for (unsigned i = 0; i < o->operand_n; i++) {
 			const struct operand *p = &m->operand.at[o->operand + i];
 			bool is_result = p->role == ROLE_DEF || (p->role == ROLE_WRITE && !o->def_n);
 			if (is_result != (results_first == (pass == 0)))
 				continue;
-			if (p->role <= ROLE_FREE)
+			if (experts && w->out->term[p->id]) {
+				if (p->role == ROLE_DEF)
+					vec_push(&w->term, p->id);
+			} else if (p->role <= ROLE_FREE)
 				walk_operand(w, is_result ? 0 : op, p->id);
 			else if (p->role == ROLE_SCALAR)
 				walk_expr(w, m->scalar.at[p->id].expr);
@@ -244,6 +249,7 @@ void print_order_make(struct module *m, struct print_order *out)
 	out->term = mem_zalloc(m->value.n);
 	out->posts = mem_zalloc(m->op.n);
 	print_terms_find(m, out);
+	print_experts_find(m, out);
 	out->flags = mem_zalloc(m->op.n);
 	struct walk w = {
 	    .m = m,

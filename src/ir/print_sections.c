@@ -499,6 +499,8 @@ static void put_statement_attrs(struct lines *l, op_id op)
 	struct nvfuser *p = l->p;
 	const struct op *o = &p->m->op.at[op];
 	struct attr_line a = {l, "Communication ", o->number, false};
+	if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE)
+		return; /* they print all their attributes */
 	bool posted = p->order.flags[op] & PRINT_POSTED;
 	if (op_traits(p->m, op) & TRAIT_P2P) {
 		if (posted && !print_order_elides(p->m, &p->order, op))

@@ -113,6 +113,8 @@ static void collect_numbers(struct module *m, struct print_order *o)
 {
 	for (uint32_t i = 0; i < o->value.n; i++) {
 		value_id v = o->value.at[i];
+		if (o->term[v])
+			continue;
 		const struct domain *d = value_domain(m, v);
 		const int32_t *list = number_axis_list(m, v);
 		for (unsigned k = 0; k < d->loop_n; k++) /* without a list, the numbers follow each other */
@@ -128,7 +130,7 @@ static bool needs_no_more(struct module *m, struct print_order *o, bool hirc)
 {
 	for (uint32_t i = 0; i < o->value.n; i++) {
 		value_id v = o->value.at[i];
-		if (!depends_on_rule(m, v))
+		if (o->term[v] || !depends_on_rule(m, v))
 			continue;
 		if (needs_block_by_hirc(m, o, v) == hirc &&
 		    needs_block(m, &o->numbers, o->selected[v], v) != hirc)

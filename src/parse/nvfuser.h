@@ -4,6 +4,7 @@
  *     sema_buffer.c         buffers and views
  *     sema_unit.c           HostUnits
  *     sema_communication.c  Communications, transfers, and statements that name them
+ *     sema_experts.c        Dispatch and Combine
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
@@ -68,6 +69,11 @@ struct nv_pending { /* an operand that names a statement defined later */
 	uint32_t statement;
 };
 
+struct nv_experts { /* a Dispatch, found by the name of its sources: its counts */
+	name_id sources;
+	value_id to, from;
+};
+
 struct nv_mesh { /* a DeviceMesh{…} as it is written */
 	uint32_t at, length;
 	mesh_id mesh;
@@ -112,6 +118,7 @@ struct nv_reader {
 	VEC(struct nv_named) named;
 	VEC(int32_t) number;
 	VEC(struct nv_pending) pending;
+	VEC(struct nv_experts) experts;
 	VEC(struct nv_mesh) mesh;
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
@@ -154,6 +161,8 @@ bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node,
 /* Finds the tensor that is a statement's result. *bound: its value if it is already defined, since it is
  * written then. */
 bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound);
+/* Gives a tensor's name and numbers to the value that an operation has made for it. */
+void nv_settle(struct nv_reader *r, struct nv_tensor *t, value_id v);
 /* Makes the tensor another name of a value, from here on. */
 void nv_stand_for(struct nv_reader *r, struct nv_tensor *t, value_id v);
 value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
@@ -170,6 +179,8 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
 /* Makes a buffer of a tensor that only the listing of another device defines. Returns false if it is none. */
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
+/* Returns true if the tensor is no input and no statement but an ALLOCATE defines it. */
+bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
@@ -185,6 +196,12 @@ void nv_communication(struct nv_reader *r, ast_id comm);               /* one th
 /* Reads Wait, post and ShareMemHandles. */
 void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 void nv_resolve_pending(struct nv_reader *r);
+/* Reports a key of a Communication that is not in a list, which ends with NULL, and returns false. */
+bool nv_check_keys(struct nv_reader *r, ast_id comm, const char *const *known);
+
+/* ---- sema_experts.c */
+void nv_dispatch(struct nv_reader *r, ast_id comm);
+void nv_combine(struct nv_reader *r, ast_id comm);
 
 /* Returns true if a call is HirAliasSelect( T0, axis = iS1{8}, index = i ), or select likewise. */
 bool nv_is_select(struct nv_reader *r, ast_id call);
@@ -193,6 +210,12 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+/* Add nodes to the tree: one with the place of another, a copy in no list; and the last child, or key=value, of a call.
+ */
+ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name);
+ast_id nv_node_copy(struct nv_reader *r, ast_id of);
+void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
+void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
 
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */

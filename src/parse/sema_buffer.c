@@ -48,33 +48,42 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 	nv_op(r, op)->attrs = attrs;
 }
 
-/* Returns true if a statement in the tree defines the tensor. */
-static bool defines(struct nv_reader *r, ast_id tree, name_id name)
+/* Returns true if an expression is ALLOCATE(…). */
+static bool is_allocate(struct nv_reader *r, ast_id expr)
 {
+	return nv_is(r, expr, AST_CALL) && !strcmp(ast_text(r->s->a, expr), "ALLOCATE");
+}
+
+static bool is_in(struct nv_reader *r, ast_id list, name_id name)
+{
+	ast_each (r->s->a, tensor, list)
+		if (nv_is(r, tensor, AST_TENSOR) && ast_at(r->s->a, tensor)->name == name)
+			return true;
+	return false;
+}
+
+/* Returns true if a statement in the tree defines the tensor. written: not counting ALLOCATE. */
+static bool defines(struct nv_reader *r, ast_id tree, name_id name, bool written)
+{
+	static const char *const result[] = {"output", "out"};
 	struct ast *a = r->s->a;
 	ast_id stmt = shape_expand(a, tree);
 	uint8_t kind = ast_at(a, stmt)->kind;
-	ast_id output = 0;
-	if (kind == AST_DEF) {
-		ast_each (a, target, ast_at(a, stmt)->first)
-			if (nv_is(r, target, AST_TENSOR) && ast_at(a, target)->name == name)
-				return true;
-		return false;
+	if (kind == AST_DEF)
+		return is_in(r, ast_at(a, stmt)->first, name) &&
+		       !(written && is_allocate(r, ast_child(a, stmt, 1)));
+	ast_id action = kind == AST_DO ? ast_at(a, stmt)->first : 0;
+	for (unsigned i = 0; i < 2 && nv_is(r, action, AST_COMM); i++) {
+		ast_id output = nv_key(r, action, result[i]);
+		if (output)
+			return ast_at(a, output)->name == name;
 	}
-	if (kind == AST_DO && nv_is(r, ast_at(a, stmt)->first, AST_COMM))
-		output = nv_key(r, ast_at(a, stmt)->first, "output");
-	if (output)
-		return ast_at(a, output)->name == name;
-	ast_id posted = kind == AST_DO ? nv_key(r, ast_at(a, stmt)->first, "outputs") : 0;
-	if (posted) {
-		ast_each (a, tensor, posted)
-			if (nv_is(r, tensor, AST_TENSOR) && ast_at(a, tensor)->name == name)
-				return true;
-		return false;
-	}
+	ast_id posted = action ? nv_key(r, action, "outputs") : 0;
+	if (posted)
+		return is_in(r, posted, name);
 	if (kind == AST_FOR || kind == AST_IF || kind == AST_BLOCK)
 		ast_each (a, child, stmt)
-			if (defines(r, child, name))
+			if (defines(r, child, name, written))
 				return true;
 	return false;
 }
@@ -84,12 +93,17 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 	struct sema *s = r->s;
 	for (uint32_t i = 0; i < r->tensor.n && s->region == s->m->body; i++) {
 		struct nv_tensor *t = &r->tensor.at[i];
-		if (!t->output || t->value || !defines(r, stmt, t->name))
+		if (!t->output || t->value || !defines(r, stmt, t->name, false))
 			continue;
 		value_id v = nv_define(r, t, ast_at(s->a, stmt)->at);
 		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
 		                       &(struct ir_use){ROLE_DEF, v}, 1));
 	}
+}
+
+bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t)
+{
+	return !t->input && !defines(r, r->body, t->name, true);
 }
 
 /* Returns true if another tensor of the listing is on other devices. */
@@ -108,7 +122,7 @@ static bool has_other_devices(struct nv_reader *r, const struct nv_tensor *t)
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
 	struct sema *s = r->s;
-	if (r->has_facts || t->value || !has_other_devices(r, t) || defines(r, r->body, t->name))
+	if (r->has_facts || t->value || !has_other_devices(r, t) || defines(r, r->body, t->name, false))
 		return false;
 	diag_warning(
 	    s->d, W_PRINTED_ELSEWHERE, at,

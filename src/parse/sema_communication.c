@@ -31,7 +31,7 @@ static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *
 	return attrs;
 }
 
-static bool check_keys(struct nv_reader *r, ast_id comm, const char *const *known)
+bool nv_check_keys(struct nv_reader *r, ast_id comm, const char *const *known)
 {
 	ast_each (r->s->a, key, comm) {
 		const char *const *k = known;
@@ -61,7 +61,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	struct sema *s = r->s;
 	ast_id type = nv_need_key(r, comm, "type"), buffer = nv_need_key(r, comm, "buffer"),
 	       peer = nv_need_key(r, comm, "peer");
-	if (!type || !buffer || !peer || !check_keys(r, comm, known))
+	if (!type || !buffer || !peer || !nv_check_keys(r, comm, known))
 		return 0;
 	bool send = nv_is_name(r, type, "send");
 	if (!send && !nv_is_name(r, type, "recv")) {
@@ -153,7 +153,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	enum op_kind kind = OP_COLLECTIVE_PERMUTE;
 	if (strcmp(ast_text(s->a, comm), "CollectivePermute"))
 		kind = nv_is(r, type, AST_NAME) ? op_by_nvfuser(ast_text(s->a, type)) : OP_NONE;
-	if (!input || !output || !check_keys(r, comm, known))
+	if (!input || !output || !nv_check_keys(r, comm, known))
 		return;
 	if (!(op_info[kind].traits & TRAIT_COLLECTIVE)) {
 		nv_refuse(r, E_COMMUNICATION_KIND, type ? type : comm,
@@ -244,13 +244,10 @@ void nv_communication(struct nv_reader *r, ast_id comm)
 		number_statement(r, x, op);
 	} else if (!strcmp(name, "Communication") || !strcmp(name, "CollectivePermute")) {
 		read_communication(r, x, comm);
+	} else if (!strcmp(name, "Dispatch")) {
+		nv_dispatch(r, comm);
 	} else {
-		diag_error(s->d, E_COMMUNICATION_KIND, n->at, "%s is not supported", name);
-		diag_note(s->d, DIAG_NOWHERE,
-		          "this form shows only some of its tensors; write all of them: `%s`",
-		          strcmp(name, "Combine")
-		              ? "T3…, T4…, T5…, T6…, T7…, T8… = dispatch(T0…, T1…, T2…, num_experts=8)"
-		              : "T9… = combine(T3…, T5…, T6…, T7…, T8…, num_tokens=64)");
+		nv_combine(r, comm);
 	}
 }
 
@@ -296,7 +293,8 @@ void nv_resolve_pending(struct nv_reader *r)
 		struct operand *o = &m->operand.at[r->pending.at[i].operand];
 		const struct nv_statement *x = &r->statement.at[r->pending.at[i].statement];
 		o->id = x->op;
-		if (!x->op && !x->count) /* if it stands as a statement, the error was reported there */
+		/* if it stands as a statement, the error was reported there; a Dispatch is no Communication */
+		if (!x->op && (!x->count || diag_error_count(r->s->d) == r->s->errors))
 			diag_error(r->s->d, E_STATEMENT_UNKNOWN, m->op.at[o->op].at,
 			           "no statement is Communication %lld", (long long)x->number);
 	}

@@ -217,7 +217,7 @@ static void stream_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 
 /* Settles a type that is open: the operation chooses it. If the dump prints another type, that one is
  * stated. */
-static void settle_open(struct nv_reader *r, struct nv_tensor *t, value_id v)
+void nv_settle(struct nv_reader *r, struct nv_tensor *t, value_id v)
 {
 	struct value *x = &r->s->m->value.at[v];
 	if (t->open && x->type != t->type) {
@@ -261,7 +261,7 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 			nv_define(r, tensor[k], result[k].at); /* so that uses of the result are not
 			                                          errors, too */
 		else if (op && !result[k].bound)
-			settle_open(r, tensor[k], value[k]);
+			nv_settle(r, tensor[k], value[k]);
 	}
 }
 
@@ -519,6 +519,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.named);
 	vec_free(&r.number);
 	vec_free(&r.pending);
+	vec_free(&r.experts);
 	vec_free(&r.mesh);
 	vec_free(&r.given);
 	printed_numbers_free(&r.numbers);

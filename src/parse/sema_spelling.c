@@ -21,7 +21,7 @@
 #include "parse/shape.h"
 #include <string.h>
 
-static ast_id add_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
+ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
 {
 	struct ast *a = r->s->a;
 	struct ast_node n = {.kind = (uint8_t)kind, .at = ast_at(a, like)->at, .end = ast_at(a, like)->end};
@@ -32,12 +32,12 @@ static ast_id add_node(struct nv_reader *r, enum ast_kind kind, ast_id like, con
 
 static ast_id add_int(struct nv_reader *r, ast_id like, int64_t value)
 {
-	ast_id id = add_node(r, AST_INT, like, NULL);
+	ast_id id = nv_node(r, AST_INT, like, NULL);
 	r->s->a->nodes.at[id].value.i = value;
 	return id;
 }
 
-static void append(struct nv_reader *r, ast_id parent, ast_id child)
+void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child)
 {
 	struct ast_node *n = r->s->a->nodes.at;
 	ast_id *link = &n[parent].first;
@@ -49,11 +49,11 @@ static void append(struct nv_reader *r, ast_id parent, ast_id child)
 	    (uint16_t)(n[parent].height > n[child].height ? n[parent].height : n[child].height + 1);
 }
 
-static void add_key(struct nv_reader *r, ast_id call, const char *key, ast_id value)
+void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value)
 {
-	ast_id id = add_node(r, AST_KEY, call, key);
-	append(r, id, value);
-	append(r, call, id);
+	ast_id id = nv_node(r, AST_KEY, call, key);
+	nv_node_append(r, id, value);
+	nv_node_append(r, call, id);
 }
 
 static void rename_call(struct nv_reader *r, ast_id call, const char *name)
@@ -187,14 +187,14 @@ static void read_permute(struct nv_reader *r, ast_id call, const struct nv_tenso
 	ast_each (a, id, ast_child(a, result->node, 0))
 		if (n < IR_MAX_AXES)
 			number[n++] = ast_at(a, id)->value.i;
-	ast_id dims = add_node(r, AST_TUPLE, call, NULL);
+	ast_id dims = nv_node(r, AST_TUPLE, call, NULL);
 	for (unsigned i = 0; i < n; i++) {
 		int64_t rank = 0; /* nvFuser numbers the axes in the order of the operand's */
 		for (unsigned k = 0; k < n; k++)
 			rank += number[k] < number[i];
-		append(r, dims, add_int(r, call, rank));
+		nv_node_append(r, dims, add_int(r, call, rank));
 	}
-	add_key(r, call, "dims", dims);
+	nv_node_key(r, call, "dims", dims);
 }
 
 static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
@@ -242,10 +242,10 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	rename_call(r, call, name[k][1]);
 	keep_first(r, call);
 	unsigned n = printed_reduced(r->s->m, &p, axis);
-	ast_id list = n == 1 ? add_int(r, call, axis[0]) : add_node(r, AST_TUPLE, call, NULL);
+	ast_id list = n == 1 ? add_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
 	for (unsigned i = 0; i < n && n > 1; i++)
-		append(r, list, add_int(r, call, axis[i]));
-	add_key(r, call, "axis", list);
+		nv_node_append(r, list, add_int(r, call, axis[i]));
+	nv_node_key(r, call, "axis", list);
 	return true;
 }
 
@@ -255,16 +255,16 @@ static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis,
 {
 	struct ast *a = r->s->a;
 	if (nest) {
-		ast_id inner = add_node(r, AST_CALL, call, NULL);
+		ast_id inner = nv_node(r, AST_CALL, call, NULL);
 		a->nodes.at[inner].name = ast_at(a, call)->name;
 		a->nodes.at[inner].first = ast_at(a, call)->first;
 		a->nodes.at[inner].height = ast_at(a, call)->height;
 		a->nodes.at[call].first = 0;
-		append(r, call, inner);
+		nv_node_append(r, call, inner);
 	}
-	add_key(r, call, "axis", add_int(r, call, axis));
-	add_key(r, call, key, x);
-	add_key(r, call, other, y);
+	nv_node_key(r, call, "axis", add_int(r, call, axis));
+	nv_node_key(r, call, key, x);
+	nv_node_key(r, call, other, y);
 }
 
 static bool read_pad(struct nv_reader *r, ast_id call, ast_id widths)
@@ -327,7 +327,7 @@ static void read_cat(struct nv_reader *r, ast_id call)
 		if (nv_is(r, *link, AST_INT) && !ast_at(a, *link)->next) {
 			ast_id axis = *link;
 			*link = 0;
-			add_key(r, call, "axis", axis);
+			nv_node_key(r, call, "axis", axis);
 			return;
 		}
 }
@@ -358,9 +358,9 @@ static ast_id single_extent(struct nv_reader *r, ast_id operand)
 }
 
 /* Returns a node like another, in no list. */
-static ast_id copy_node(struct nv_reader *r, ast_id of)
+ast_id nv_node_copy(struct nv_reader *r, ast_id of)
 {
-	ast_id id = add_node(r, AST_INT, of, NULL);
+	ast_id id = nv_node(r, AST_INT, of, NULL);
 	r->s->a->nodes.at[id] = *ast_at(r->s->a, of);
 	r->s->a->nodes.at[id].next = 0;
 	return id;
@@ -369,14 +369,15 @@ static ast_id copy_node(struct nv_reader *r, ast_id of)
 /* Makes reshape(T0…, [n, 1]), or [1, n], of an operand. */
 static ast_id add_matrix(struct nv_reader *r, ast_id operand, ast_id extent, bool column)
 {
-	ast_id call = add_node(r, AST_CALL, operand, "reshape"), shape = add_node(r, AST_LIST, operand, NULL);
-	append(r, call, copy_node(r, operand));
+	ast_id call = nv_node(r, AST_CALL, operand, "reshape"), shape = nv_node(r, AST_LIST, operand, NULL);
+	nv_node_append(r, call, nv_node_copy(r, operand));
 	for (unsigned i = 0; i < 2; i++) {
-		ast_id axis = add_node(r, AST_AXIS, operand, NULL);
-		append(r, axis, column == (i == 0) ? copy_node(r, extent) : add_int(r, operand, 1));
-		append(r, shape, axis);
+		ast_id axis = nv_node(r, AST_AXIS, operand, NULL);
+		nv_node_append(r, axis,
+		               column == (i == 0) ? nv_node_copy(r, extent) : add_int(r, operand, 1));
+		nv_node_append(r, shape, axis);
 	}
-	append(r, call, shape);
+	nv_node_append(r, call, shape);
 	return call;
 }
 
@@ -388,11 +389,11 @@ static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id s
 	unsigned vectors = (row != 0) + (column != 0);
 	if (!vectors || !result || rank_of(r, result) + vectors != 2)
 		return;
-	ast_id inner = add_node(r, AST_CALL, call, "matmul");
-	append(r, inner, row ? add_matrix(r, first, row, false) : copy_node(r, first));
-	append(r, inner, column ? add_matrix(r, second, column, true) : copy_node(r, second));
+	ast_id inner = nv_node(r, AST_CALL, call, "matmul");
+	nv_node_append(r, inner, row ? add_matrix(r, first, row, false) : nv_node_copy(r, first));
+	nv_node_append(r, inner, column ? add_matrix(r, second, column, true) : nv_node_copy(r, second));
 	r->s->a->nodes.at[call].first = 0;
-	append(r, call, inner);
+	nv_node_append(r, call, inner);
 	rename_call(r, call, "reshape");
 }
 
@@ -421,9 +422,9 @@ static void read_reciprocal(struct nv_reader *r, ast_id call)
 
 static ast_id add_binary(struct nv_reader *r, const char *sign, ast_id left, ast_id right)
 {
-	ast_id id = add_node(r, AST_BINARY, left, sign);
-	append(r, id, left);
-	append(r, id, right);
+	ast_id id = nv_node(r, AST_BINARY, left, sign);
+	nv_node_append(r, id, left);
+	nv_node_append(r, id, right);
 	return id;
 }
 
@@ -447,11 +448,11 @@ static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_ten
 	if (result && dtype_is_float((enum dtype)r->s->m->type.at[result->type].dtype))
 		return nv_refuse(r, E_OPERAND_DTYPE, expr,
 		                 "`%` takes integers; write `remainder(T0…, T1…)` of floats");
-	ast_id quotient = add_binary(r, "/", copy_node(r, a), copy_node(r, b));
-	ast_id product = add_binary(r, "*", quotient, copy_node(r, b)), left = copy_node(r, a);
+	ast_id quotient = add_binary(r, "/", nv_node_copy(r, a), nv_node_copy(r, b));
+	ast_id product = add_binary(r, "*", quotient, nv_node_copy(r, b)), left = nv_node_copy(r, a);
 	r->s->a->nodes.at[expr].first = 0;
-	append(r, expr, left);
-	append(r, expr, product);
+	nv_node_append(r, expr, left);
+	nv_node_append(r, expr, product);
 	rename_call(r, expr, "-");
 	return true;
 }
