@@ -142,6 +142,42 @@ static value_id root_block(struct nv_reader *r, ast_id comm, value_id from, valu
 	return v;
 }
 
+/* Returns the type of the result of a scatter or reduce_scatter that is printed with the shape of one device:
+ *
+ *     Communication 1 (type=ReduceScatter, input=T2[iS4{8}, iS5{3}], output=T3[iS7{2}, iS8{3}])
+ *
+ * No device has the same block of T3 as another one, so T3 is f32[8@x, 3]. Otherwise returns the printed type. */
+static type_id scattered_type(struct nv_reader *r, enum op_kind kind, team_id team, value_id from,
+                              type_id printed)
+{
+	struct module *m = r->s->m;
+	const struct type t = m->type.at[printed];
+	uint8_t axis = 0;
+	struct sugar s;
+	unsigned offending;
+	domain_id d;
+	if ((kind != OP_REDUCE_SCATTER && kind != OP_SCATTER) || r->has_facts || !t.mesh ||
+	    m->mesh.at[t.mesh].rank != 1 || ir_team_of_mesh(m, t.mesh, &axis, 1) != team)
+		return printed;
+	const struct domain *x = value_domain(m, from), *y = ir_domain(m, t.domain);
+	bool whole = x->rank == y->rank && x->rank > 0;
+	for (unsigned i = 0; i < y->axis_n; i++)
+		whole &= y->axis[i].place == PLACE_NONE && y->axis[i].kind != AXIS_PARTIAL;
+	int64_t block, all;
+	if (whole && expr_is_const(m, y->axis[0].extent, &block) && expr_is_const(m, x->axis[0].extent, &all))
+		whole = block != all && block * m->mesh.at[t.mesh].size[0] == all;
+	if (!whole)
+		return printed;
+	s = (struct sugar){.rank = x->rank, .axis_n = x->rank};
+	for (unsigned i = 0; i < x->rank; i++)
+		s.axis[i].extent = x->axis[i].extent;
+	s.axis[0].place_n = 1;
+	s.axis[0].place[0] = (struct sugar_place){.kind = SUGAR_MESH};
+	if (sugar_expand(m, &s, t.mesh, false, &d, &offending))
+		return printed;
+	return type_make(m, (enum dtype)t.dtype, (enum memory)t.memory, t.mesh, d);
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -190,10 +226,12 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 		use[n++] = (struct ir_use){ROLE_WRITE, bound};
 	else
 		use[0] = (struct ir_use){ROLE_DEF, nv_define(r, t, ast_at(s->a, output)->at)};
+	type_id result = bound ? s->m->value.at[bound].type : scattered_type(r, kind, members, from, t->type);
 	op_id op = ir_op_new(s->m, kind, at, bound ? use + 1 : use, bound ? n - 1 : n);
 	nv_append(r, op);
 	if (!bound) { /* the dump does not show the reductions that it does */
-		type_id type = infer_reduce_axes(s->m, op, t->type);
+		s->m->value.at[t->value].type = result;
+		type_id type = infer_reduce_axes(s->m, op, result);
 		s->m->value.at[t->value].type = type;
 	}
 	nv_op(r, op)->team = members;
@@ -207,7 +245,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	                                  .attrs = attrs,
 	                                  .team = members,
 	                                  .result_n = 1,
-	                                  .stated = bound ? s->m->value.at[bound].type : t->type,
+	                                  .stated = result,
 	                                  .at = at});
 }
 
