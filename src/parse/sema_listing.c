@@ -7,6 +7,7 @@
  * A section `Hirc` states the rule (ir/printed_rule.c). Without it the numbers decide (ir/printed_numbers.h).
  * Where they admit both, the whole program is read either way without messages: a reading with errors is
  * out. If both remain, a warning shows them and --paired-axes picks one. */
+#include "ir/print.h"
 #include "ir/printed.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
@@ -55,7 +56,17 @@ static bool has_no_errors(struct nv_reader *r, enum sema_paired paired)
 	return ok;
 }
 
-static void warn_undecided(struct nv_reader *r)
+/* Appends the type of a tensor as the other rule reads it. */
+static void put_other_type(struct nv_reader *r, const struct nv_tensor *t, struct buf *out)
+{
+	struct nv_tensor other = *t;
+	r->numbers.own = true;
+	nv_type(r, &other);
+	r->numbers.own = false;
+	ir_print_type(r->s->m, other.type, out);
+}
+
+static void warn_undecided(struct nv_reader *r, bool several)
 {
 	struct sema *s = r->s;
 	const struct ast_node *x = ast_at(s->a, r->undecided_outer), *y = ast_at(s->a, r->undecided_inner);
@@ -64,8 +75,20 @@ static void warn_undecided(struct nv_reader *r)
 	             "%.*s and %.*s of %s are read as halves of one axis; they may also be two axes",
 	             (int)(x->end - x->at), text + x->at, (int)(y->end - y->at), text + y->at,
 	             ast_text(s->a, r->undecided));
-	diag_note(s->d, DIAG_NOWHERE,
-	          "--paired-axes=halves reads such axes as halves of one, --paired-axes=own as two axes");
+	const struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, r->undecided)->name);
+	if (several || !t) {
+		diag_note(
+		    s->d, DIAG_NOWHERE,
+		    "--paired-axes=halves reads such axes as halves of one, --paired-axes=own as two axes");
+		return;
+	}
+	struct buf halves = {0}, own = {0};
+	ir_print_type(s->m, t->type, &halves);
+	put_other_type(r, t, &own);
+	diag_note(s->d, DIAG_NOWHERE, "--paired-axes=halves reads %s as %s, --paired-axes=own as %s",
+	          ast_text(s->a, r->undecided), halves.at, own.at);
+	buf_free(&halves);
+	buf_free(&own);
 }
 
 void nv_types(struct nv_reader *r)
@@ -87,7 +110,7 @@ void nv_types(struct nv_reader *r)
 	if (!several && !has_no_errors(r, PAIRED_OWN))
 		return;
 	if (several || has_no_errors(r, PAIRED_HALVES)) {
-		warn_undecided(r);
+		warn_undecided(r, several);
 		return;
 	}
 	r->numbers.own = true;
