@@ -563,6 +563,8 @@ body_compound:
 ;
 body_line:
   targets ASSIGN expr		{ $$ = ast_define(p, @$, $1, $3, 0, 0); }
+| targets COMMA ASSIGN expr	{ $$ = ast_define(p, @$, $1, $4, 0, 0); } /* nvFuser's embedding */
+| LPAREN targets RPAREN ASSIGN expr	{ $$ = ast_define(p, @$, $2, $5, 0, 0); }
 | call				{ $$ = ast_make(p, AST_DO, @$, 0, $1); }
 | COMM INT LPAREN keys RPAREN	{ $$ = ast_make(p, AST_DO, @$, 0, ast_communication(p, @$, $1, $2, $4)); }
 | START_COALESCING		{ $$ = ast_make(p, AST_DO, @$, 0, ast_leaf(p, AST_CALL, @$, $1)); }

@@ -288,6 +288,8 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 	const struct op *o = &p->m->op.at[op];
 	if (op_role_count(p->m, op, ROLE_DEF) + op_role_count(p->m, op, ROLE_WRITE)) {
 		op_id product = print_term_product(p->m, &p->order, op);
+		if (nvfuser_topk(p, op))
+			return;
 		nvfuser_results(p, op);
 		if (product) {
 			nvfuser_next_line(p, level);

@@ -59,6 +59,8 @@ void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
  * all about it. */
 bool nvfuser_pointwise(struct nvfuser *p, op_id op, unsigned level);
 bool nvfuser_spelling(struct nvfuser *p, op_id op);
+/* Prints a topk with its results. Returns false, and prints nothing, if nvFuser has no form that tells all about it. */
+bool nvfuser_topk(struct nvfuser *p, op_id op);
 /* Returns true if nvFuser prints the operation on the line of its result. */
 bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op);
 /* Prints double(0.5): a float as nvFuser does, with its dtype. */

@@ -9,6 +9,8 @@
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
+ *     indexSelect( T0…, dim = 1, T1… )            gather(T0…, T1…, axis=1) of indices of one axis
+ *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
  *     full({4, 8}, double(0));                    full(0)
  *     iota(8, 0, 1, int64_t);                     iota() with one axis
  *
@@ -249,6 +251,38 @@ static bool put_iota(struct nvfuser *p, op_id op)
 	return true;
 }
 
+/* Prints gather(T0, T1, axis=k) of indices of one axis. */
+static bool put_gather(struct nvfuser *p, op_id op)
+{
+	const struct attr *axis = op_attr(p->m, op, "axis");
+	if (p->m->attrs.at[p->m->op.at[op].attrs].n != 1 || !axis || axis->kind != ATTR_INT ||
+	    axis->u.i < 0 || value_domain(p->m, op_read(p->m, op, 1))->rank != 1)
+		return false;
+	buf_puts(p->out, "indexSelect( ");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_printf(p->out, ", dim = %d, ", (int)axis->u.i);
+	nvfuser_tensor(p, op_read(p->m, op, 1));
+	buf_puts(p->out, " )");
+	return true;
+}
+
+/* Prints the results of a topk, too: nvFuser puts them in parentheses. */
+bool nvfuser_topk(struct nvfuser *p, op_id op)
+{
+	const struct attr *axis = op_attr(p->m, op, "axis"), *k = op_attr(p->m, op, "k");
+	if (p->m->op.at[op].kind != OP_TOPK || p->m->attrs.at[p->m->op.at[op].attrs].n != 2 || !axis || !k ||
+	    k > axis || axis->kind != ATTR_INT || axis->u.i < 0)
+		return false;
+	buf_puts(p->out, "( ");
+	nvfuser_results(p, op);
+	buf_puts(p->out, " ) = topk( ");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_puts(p->out, ", ");
+	nvfuser_attr_value(p, k);
+	buf_printf(p->out, ", dim = %d, largest = True, sorted = True )", (int)axis->u.i);
+	return true;
+}
+
 bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 {
 	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
@@ -285,6 +319,8 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op)
 		return put_pad(p, op);
 	case OP_SLICE:
 		return put_slice(p, op);
+	case OP_TAKE:
+		return put_gather(p, op);
 	case OP_CAT:
 		return put_cat(p, op);
 	case OP_FULL:

@@ -7,7 +7,8 @@
  *
  * A line end in brackets is a blank; elsewhere it ends the statement. The first word of a statement tells
  * braces around statements from braces around attributes or devices. In the body of %HostIrContainer
- * indentation makes blocks, and a line that begins with `=` or a binary operator continues the one before it.
+ * indentation makes blocks, and a line that begins with `=` or a binary operator continues the one before it, as does
+ * one below a comma behind a result.
  *
  * Where a { is missing, one is put there, and the block ends where its indentation does.
  *
@@ -256,6 +257,9 @@ static bool ends_statement(struct parser *p)
 	if (in_bracket(p) || p->lost)
 		return false;
 	uint32_t column;
+	bool result = p->lead.token == TOK_TENSOR || p->lead.token == TOK_TENSOR_AGAIN;
+	if (p->mode == MODE_BODY && p->last->token == TOK_COMMA && result)
+		return false; /* the results of a statement, a line each */
 	return p->mode != MODE_BODY || !lines_begin_with_operator(lex_peek_line(p, &column));
 }
 

@@ -8,6 +8,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
+ *     sema_gather.c         those that take elements at indices
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_alike.c          types of tensors that differ only in their numbers */
@@ -216,6 +217,10 @@ ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char 
 ast_id nv_node_copy(struct nv_reader *r, ast_id of);
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
+
+/* ---- sema_gather.c */
+/* Likewise for a call that takes elements at indices. *read: it is one. */
+bool nv_gather(struct nv_reader *r, ast_id call, bool *read);
 
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */

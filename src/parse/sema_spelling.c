@@ -467,6 +467,11 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_bits(r, expr, result);
 	if (!nv_is(r, expr, AST_CALL) || ast_at(a, expr)->flags & AST_EXTERN)
 		return true;
+	bool read;
+	if (!nv_gather(r, expr, &read))
+		return false;
+	if (read)
+		return true;
 	const char *name = ast_text(a, expr);
 	ast_id first = ast_at(a, expr)->first, second = first ? ast_at(a, first)->next : 0;
 	bool braces = nv_is(r, second, AST_TUPLE) && !ast_at(a, second)->next;
