@@ -9,6 +9,7 @@
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_gather.c         those that take elements at indices
+ *     sema_attention.c      attention
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_alike.c          types of tensors that differ only in their numbers */
@@ -36,6 +37,7 @@ struct nv_tensor {
 	uint32_t named;     /* chain of the axis numbers that selects name, as an index into reader.named,
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
+	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
 	region_id region;   /* region of its definition */
@@ -221,6 +223,12 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */
 bool nv_gather(struct nv_reader *r, ast_id call, bool *read);
+
+/* ---- sema_attention.c */
+/* Reads sdpa with nvFuser's keys, and sdpa_bwd. Returns false if the call is neither. */
+bool nv_attention(struct nv_reader *r, ast_id targets, ast_id call);
+/* Marks the tensors that are states of random numbers. */
+void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */

@@ -192,6 +192,8 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	}
 	ast_each (a, child, id)
 		nv_collect_node(r, child);
+	if (ast_at(a, id)->kind == AST_DEF)
+		nv_attention_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
 }
 
 static int compare_statements(const void *a, const void *b)
