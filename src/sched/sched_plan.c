@@ -188,7 +188,7 @@ uint32_t plan_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bu
 	return n;
 }
 
-static uint64_t hash_buckets(const struct scheduler *s, const uint32_t *bucket)
+uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket)
 {
 	uint64_t h = 0;
 	for (uint32_t i = 0; i < s->comm.n; i++)
@@ -339,7 +339,7 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 		below =
 		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
 	t->bucket_n = bucket_n;
-	t->hash = hash_buckets(s, made->bucket);
+	t->hash = plan_hash(s, made->bucket);
 	bool made_order =
 	    plan_may_try(s) && is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below;
 	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;

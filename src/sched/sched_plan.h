@@ -27,7 +27,7 @@ struct trial { /* a plan and its result */
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
 	uint64_t hash; /* of its buckets */
-	bool listed;   /* a plan made it */
+	bool listed;   /* a plan or cuts made it */
 	bool open;     /* schedule.b is there */
 };
 
@@ -99,6 +99,8 @@ struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct 
  * not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
                const struct plan *plan, int64_t below, uint32_t *order, struct sched_list_same *same);
+/* Returns a number for the buckets, by node, by which trials with the same ones are found. */
+uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket);
 /* Returns a trial of the plan, with memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
 /* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */

@@ -6,6 +6,7 @@
 #include "sched/sched_bound.h"
 #include "sched/sched_plan.h"
 #include "sched/search.h"
+#include "sched/segment.h"
 #include "sched/small.h"
 #include "sched/vary.h"
 #include <assert.h>
@@ -273,6 +274,7 @@ static void search_longer(struct scheduler *s)
 	if (s->solved)
 		return;
 	if (s->bucket) {
+		sched_segments(s);
 		improve_starts(s, &first);
 		sched_improve(s, &then);
 	}

@@ -1,0 +1,377 @@
+/* segment: see segment.h. cut.h chooses the cuts. Each node then gets a key, and goes in the order of the keys, after all
+ * nodes that it needs:
+ *
+ *     cut k:   scatter of segment k - 1 | gather of segment k + 1 | wait for the gather of segment k | work of segment k
+ *
+ * Waits for scatters come last of all: when the scatter is over, or when memory has no room for the next node. Casts
+ * whose results are larger than their operands, and that only a sink needs, run with the scatter. */
+#include "sched/segment.h"
+#include "sched/cut.h"
+#include "sched/keyed.h"
+#include "sched/role.h"
+#include "sched/simulate.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	SLOTS = 8,    /* keys for each node of the problem */
+	TRIES = 16,   /* cuts for less and less memory */
+	PARTS = 1024, /* each leaves this part of the memory more */
+};
+
+/* Keys of a cut, before those of its first node. */
+enum slot { SCATTER, SCATTER_WAIT, GATHER, GATHER_WAIT, UNPACK, WORK };
+
+struct segments {
+	struct scheduler *s;
+	const struct sched_problem *p;
+	struct arena *arena;
+	uint32_t lane;
+	struct sched_cut_comm *source, *sink; /* of the lane, ascending by `first` */
+	uint32_t source_n, sink_n;
+	uint32_t *sink_of; /* by node: a cast of this sink that runs with the scatter, or SCHED_NONE */
+	int64_t *live;     /* see struct sched_cut_options */
+	uint32_t *segment; /* by comm of the lane: its segment, or SCHED_NONE */
+	uint32_t *used;    /* by comm: the first node that uses it */
+};
+
+/* Finds the lane that takes longest without buckets. */
+static uint32_t find_lane(const struct scheduler *s)
+{
+	int64_t time[SCHED_MAX_LANES] = {0};
+	uint32_t lane = 0;
+	for (uint32_t i = 0; i < s->comm.n; i++) {
+		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		time[c->lane] += c->time + s->p->launch;
+	}
+	for (uint32_t l = 1; l < s->p->lane_n; l++)
+		lane = time[l] > time[lane] ? l : lane;
+	return lane;
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct sched_cut_comm *x = a, *y = b;
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return (x->comm > y->comm) - (x->comm < y->comm);
+}
+
+/* Widens the nodes that use a source by those that need node x, which is the comm or its wait, and use its results. */
+static void widen_use(const struct sched_problem *p, uint32_t x, struct sched_cut_comm *c)
+{
+	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+		uint32_t y = p->succ.item[i];
+		c->first = p->node[y].kind != SCHED_WAIT && y < c->first ? y : c->first;
+	}
+	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
+		uint32_t u = p->makes.item[i];
+		for (uint32_t k = p->users.at[u]; k < p->users.at[u + 1]; k++)
+			c->last = p->users.item[k] > c->last ? p->users.item[k] : c->last;
+	}
+}
+
+static void list_sources(struct segments *g)
+{
+	const struct sched_problem *p = g->p;
+	uint32_t *place = arena_new_array(g->arena, uint32_t, p->n); /* by comm: its place in g->source */
+	for (uint32_t x = 0; x < p->n; x++) {
+		const struct sched_node *n = &p->node[x];
+		if (n->kind == SCHED_COMM && n->lane == g->lane && g->s->role[x] == SCHED_SOURCE) {
+			place[x] = g->source_n;
+			g->source[g->source_n++] = (struct sched_cut_comm){x, p->n - 1, 0, n->out};
+			widen_use(p, x, &g->source[place[x]]);
+		} else if (n->kind == SCHED_WAIT && n->comm != SCHED_NONE &&
+		           p->node[n->comm].lane == g->lane && g->s->role[n->comm] == SCHED_SOURCE) {
+			widen_use(p, x, &g->source[place[n->comm]]);
+		}
+	}
+	for (uint32_t k = 0; k < g->source_n; k++) {
+		struct sched_cut_comm *c = &g->source[k];
+		c->last = c->last > c->first ? c->last : c->first;
+		g->used[c->comm] = c->first;
+	}
+	if (g->source_n)
+		qsort(g->source, g->source_n, sizeof *g->source, by_first);
+}
+
+/* Returns the bytes of storages that a cast is the last to use, if only the sink needs it; else -1. */
+static int64_t measure_cast(const struct sched_problem *p, uint32_t x, uint32_t sink)
+{
+	int64_t bytes = 0;
+	if (p->node[x].kind != SCHED_COMPUTE || p->succ.at[x + 1] - p->succ.at[x] != 1 ||
+	    p->succ.item[p->succ.at[x]] != sink)
+		return -1;
+	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+		uint32_t u = p->uses.item[i];
+		bytes += p->users.item[p->users.at[u + 1] - 1] == x ? p->storage[u].bytes : 0;
+	}
+	return bytes;
+}
+
+/* Lists a sink. Its operands, or those of its cast, are live until the scatter. own: by storage; receives true for
+ * them. */
+static void list_sink(struct segments *g, uint32_t comm, bool *own)
+{
+	const struct sched_problem *p = g->p;
+	struct sched_cut_comm c = {comm, comm, comm, 0};
+	for (uint32_t i = p->uses.at[comm]; i < p->uses.at[comm + 1]; i++) {
+		uint32_t u = p->uses.item[i], def = p->storage[u].def;
+		if (def == SCHED_NONE || def == comm || p->users.item[p->users.at[u]] < comm)
+			continue;
+		int64_t cast = measure_cast(p, def, comm);
+		own[u] = true;
+		if (cast >= 0 && cast < p->storage[u].bytes)
+			g->sink_of[def] = comm;
+		c.bytes += cast >= 0 && cast < p->storage[u].bytes ? cast : p->storage[u].bytes;
+	}
+	g->sink[g->sink_n++] = c;
+}
+
+/* Finds the live bytes in the original order, without the results of sources and the operands of sinks. */
+static void find_live(struct segments *g, const bool *own)
+{
+	struct arena *scratch = arena_new();
+	struct sched_problem rest = *g->p;
+	uint32_t *order = arena_new_array(scratch, uint32_t, g->p->n);
+	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, g->p->n);
+	rest.storage = arena_new_array(scratch, struct sched_storage, g->p->storage_n);
+	memcpy(rest.storage, g->p->storage, sizeof *rest.storage * g->p->storage_n);
+	for (uint32_t u = 0; u < g->p->storage_n; u++) {
+		uint32_t def = g->p->storage[u].def;
+		if (def == SCHED_NONE)
+			continue;
+		uint32_t comm = g->p->node[def].kind == SCHED_COMM ? def : g->p->node[def].comm;
+		bool gathered = comm != SCHED_NONE && g->used[comm] != SCHED_NONE;
+		if (own[u] || gathered)
+			rest.storage[u].bytes = 0;
+	}
+	for (uint32_t x = 0; x < g->p->n; x++)
+		order[x] = x;
+	sched_simulate(&rest, order, trace);
+	for (uint32_t x = 0; x < g->p->n; x++)
+		g->live[x] = trace[x].live;
+	arena_free(scratch);
+}
+
+/* Numbers the buckets: one for each segment, family and role with two members or more. */
+static uint32_t number_buckets(struct segments *g, const struct sched_cuts *cuts, uint32_t *bucket)
+{
+	uint32_t families = g->p->family_n, n = 0;
+	size_t all = 2 * (size_t)families * cuts->n + 1;
+	uint32_t *members = mem_zalloc(sizeof *members * all), *number = mem_alloc(sizeof *number * all);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned sinks = 0; sinks < 2; sinks++) {
+			const struct sched_cut_comm *comm = sinks ? g->sink : g->source;
+			uint32_t k = 0;
+			for (uint32_t i = 0; i < (sinks ? g->sink_n : g->source_n); i++) {
+				uint32_t x = comm[i].comm, f = g->p->node[x].family;
+				while (comm[i].first >= cuts->at[k + 1])
+					k++;
+				g->segment[x] = k;
+				if (f == SCHED_NONE)
+					continue;
+				uint32_t at = (2 * k + sinks) * families + f;
+				if (!pass)
+					members[at]++;
+				else if (members[at] > 1)
+					bucket[x] = number[at];
+			}
+			for (size_t at = 0; !pass && sinks && at < all; at++)
+				number[at] = members[at] > 1 ? n++ : SCHED_NONE;
+		}
+	free(members);
+	free(number);
+	return n;
+}
+
+/* Returns the key of a comm of the lane, or of its pack. */
+static uint32_t key_of_comm(const struct segments *g, const struct sched_cuts *cuts, uint32_t comm)
+{
+	uint32_t k = g->segment[comm];
+	if (g->used[comm] == SCHED_NONE)
+		return SLOTS * cuts->at[k + 1] + SCATTER;
+	return SLOTS * cuts->at[k - (k && cuts->early[k])] + GATHER;
+}
+
+/* Finds the keys of the nodes with buckets. */
+static void find_keys(const struct segments *g, const struct sched_cuts *cuts, const struct sched_bucketed *b,
+                      const uint8_t *role, uint32_t *key)
+{
+	uint32_t *used =
+	    mem_alloc(sizeof *used * ((size_t)b->p.n + 1)); /* by comm with buckets: its first use */
+	memset(used, 0xff, sizeof *used * b->p.n);
+	for (uint32_t k = 0; k < g->source_n; k++) {
+		uint32_t *first = &used[b->became[g->source[k].comm]];
+		*first = g->source[k].first < *first ? g->source[k].first : *first;
+	}
+	for (uint32_t y = 0; y < b->p.n; y++) {
+		const struct sched_origin *o = &b->origin[y];
+		uint32_t x = o->node, comm = g->p->node[x].kind == SCHED_COMM ? x : g->p->node[x].comm;
+		bool moved = comm != SCHED_NONE && g->segment[comm] != SCHED_NONE;
+		key[y] = SLOTS * x + WORK;
+		if (g->sink_of[x] != SCHED_NONE && o->step == SCHED_STEP_NODE)
+			key[y] = SLOTS * cuts->at[g->segment[g->sink_of[x]] + 1] + SCATTER;
+		else if (moved && (o->step == SCHED_STEP_COMM || o->step == SCHED_STEP_PACK))
+			key[y] = key_of_comm(g, cuts, comm);
+		else if (moved && used[b->became[comm]] == SCHED_NONE)
+			key[y] = key_of_comm(g, cuts, comm) + SCATTER_WAIT;
+		else if (moved)
+			key[y] = SLOTS * used[b->became[comm]] +
+			         (o->step == SCHED_STEP_WAIT ? GATHER_WAIT : UNPACK);
+		for (uint32_t i = b->p.pred.at[y]; role[y] == SCHED_LATE && i < b->p.pred.at[y + 1]; i++)
+			key[y] = key[b->p.pred.item[i]] > key[y] ? key[b->p.pred.item[i]] : key[y];
+	}
+	free(used);
+}
+
+/* ---- waits for sinks */
+
+struct deferral {
+	const struct sched_problem *p;
+	int64_t limit, live, now, lane[SCHED_MAX_LANES];
+	int64_t *over;  /* by comm: time when its lane is free again */
+	uint32_t *left; /* by storage: its users to come */
+	uint32_t *out, n;
+};
+
+/* Returns the bytes of the results of a node. */
+static int64_t measure_made(const struct sched_problem *p, uint32_t x)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		bytes += p->storage[p->makes.item[i]].bytes;
+	return bytes;
+}
+
+static void issue_node(struct deferral *d, uint32_t x)
+{
+	const struct sched_problem *p = d->p;
+	const struct sched_node *n = &p->node[x];
+	d->out[d->n++] = x;
+	if (n->kind == SCHED_COMM) {
+		int64_t begin = d->now > d->lane[n->lane] ? d->now : d->lane[n->lane];
+		d->over[x] = d->lane[n->lane] = begin + n->time + p->launch;
+	} else if (n->comm != SCHED_NONE && d->over[n->comm] > d->now) {
+		d->now = d->over[n->comm];
+	}
+	d->now += sched_host_time(p, x);
+	d->live += measure_made(p, x);
+	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		if (!--d->left[p->uses.item[i]])
+			d->live -= p->storage[p->uses.item[i]].bytes;
+}
+
+/* Returns true if a late node would hold the host now. */
+static bool must_stall(const struct deferral *d, uint32_t x)
+{
+	uint32_t comm = d->p->node[x].comm;
+	return comm != SCHED_NONE && d->over[comm] > d->now;
+}
+
+/* Moves late nodes behind others: they keep their order, and each goes when it would not hold the host, or when memory
+ * has no room for the next node. */
+static void defer_late(const struct sched_problem *p, const uint8_t *role, int64_t limit, uint32_t *order)
+{
+	struct deferral d = {.p = p, .limit = limit, .live = p->fixed};
+	uint32_t *late = mem_alloc(sizeof *late * ((size_t)p->n + 1)), first = 0, n = 0;
+	d.over = mem_zalloc(sizeof *d.over * ((size_t)p->n + 1));
+	d.left = mem_alloc(sizeof *d.left * ((size_t)p->storage_n + 1));
+	d.out = mem_alloc(sizeof *d.out * ((size_t)p->n + 1));
+	for (uint32_t u = 0; u < p->storage_n; u++)
+		d.left[u] = p->users.at[u + 1] - p->users.at[u];
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = order[k];
+		if (role[x] == SCHED_LATE) {
+			late[n++] = x;
+			continue;
+		}
+		while (first < n && (!must_stall(&d, late[first]) || d.live + measure_made(p, x) > limit))
+			issue_node(&d, late[first++]);
+		issue_node(&d, x);
+	}
+	while (first < n)
+		issue_node(&d, late[first++]);
+	memcpy(order, d.out, sizeof *order * p->n);
+	free(late);
+	free(d.over);
+	free(d.left);
+	free(d.out);
+}
+
+/* ---- trials */
+
+/* Makes the schedule of the cuts. Returns its peak; INT64_MAX: buckets would wait for each other. */
+static int64_t make_order(struct segments *g, const struct sched_cuts *cuts, struct trial *t)
+{
+	const struct sched_problem *p = g->p;
+	struct sched_schedule *made = &t->schedule;
+	memset(made->bucket, 0xff, sizeof *made->bucket * p->n);
+	memset(g->segment, 0xff, sizeof *g->segment * p->n);
+	t->bucket_n = number_buckets(g, cuts, made->bucket);
+	if (!sched_bucket(p, made->bucket, t->bucket_n, made->arena, &made->b))
+		return INT64_MAX;
+	t->hash = plan_hash(g->s, made->bucket);
+	t->open = t->listed = true;
+	const uint8_t *role = sched_roles(&made->b.p, made->arena);
+	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+	uint32_t *key = mem_alloc(sizeof *key * ((size_t)made->b.p.n + 1));
+	bool *late = mem_zalloc((size_t)made->b.p.n + 1);
+	find_keys(g, cuts, &made->b, role, key);
+	sched_keyed(&made->b.p, key, SLOTS * (p->n + 1), late, made->order);
+	defer_late(&made->b.p, role, g->s->o->limit, made->order);
+	free(key);
+	free(late);
+	made->result = sched_simulate(&made->b.p, made->order, NULL);
+	return made->result.peak;
+}
+
+/* Cuts for the memory, and for less and less of it. Offers the schedules that are the shortest so far: the cuts know
+ * times and memory roughly. */
+static void try_cuts(struct segments *g)
+{
+	int64_t limit = g->s->o->limit, part = (limit - g->p->fixed) / PARTS;
+	struct sched_cut_options o = {.limit = limit,
+	                              .live = g->live,
+	                              .source = g->source,
+	                              .sink = g->sink,
+	                              .source_n = g->source_n,
+	                              .sink_n = g->sink_n};
+	struct sched_cuts cuts;
+	for (unsigned k = 0; k < TRIES && plan_may_try(g->s) && sched_cut(g->p, &o, g->arena, &cuts); k++) {
+		struct trial t = plan_trial(g->s, &g->s->best.plan);
+		g->s->plans++;
+		int64_t peak = make_order(g, &cuts, &t);
+		if (peak <= limit && t.schedule.result.runtime < g->s->best.schedule.result.runtime)
+			plan_offer(g->s, &t);
+		else
+			sched_schedule_free(&t.schedule);
+		if (peak == INT64_MAX)
+			return;
+		o.limit -= part;
+	}
+}
+
+void sched_segments(struct scheduler *s)
+{
+	const struct sched_problem *p = s->p;
+	struct segments g = {.s = s, .p = p, .arena = arena_new(), .lane = find_lane(s)};
+	bool *own = arena_new_array(g.arena, bool, p->storage_n);
+	g.source = arena_new_array(g.arena, struct sched_cut_comm, p->n);
+	g.sink = arena_new_array(g.arena, struct sched_cut_comm, p->n);
+	g.sink_of = arena_new_array(g.arena, uint32_t, p->n);
+	g.live = arena_new_array(g.arena, int64_t, p->n);
+	g.segment = arena_new_array(g.arena, uint32_t, p->n);
+	g.used = arena_new_array(g.arena, uint32_t, p->n);
+	memset(g.used, 0xff, sizeof *g.used * p->n);
+	memset(g.sink_of, 0xff, sizeof *g.sink_of * p->n);
+	list_sources(&g);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (p->node[x].kind == SCHED_COMM && p->node[x].lane == g.lane && s->role[x] == SCHED_SINK)
+			list_sink(&g, x, own);
+	if (g.source_n) {
+		find_live(&g, own);
+		try_cuts(&g);
+	}
+	arena_free(g.arena);
+}
