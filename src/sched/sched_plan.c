@@ -201,30 +201,50 @@ static bool is_in_range(int64_t x, const struct sched_range *r)
 	return x >= r->from && x <= r->to;
 }
 
-/* Returns true if no earlier plan had these buckets and the same list schedule. */
-static bool is_new(const struct scheduler *s, const struct plan *plan, uint64_t hash)
+/* Returns the earlier plan with these buckets and the same list schedule; NULL if there is none. */
+static const struct listed *find_listed(const struct scheduler *s, const struct plan *plan, uint64_t hash)
 {
 	for (uint32_t i = s->listed.n; i-- > 0;) {
 		const struct listed *l = &s->listed.at[i];
 		if (l->hash == hash && l->deep == plan->deep && is_in_range(plan->window, &l->same.window) &&
 		    is_in_range(plan->prefetch, &l->same.prefetch) &&
 		    is_in_range(plan->urgent, &l->same.urgent))
-			return false;
+			return l;
 	}
-	return true;
+	return NULL;
+}
+
+/* Returns the list schedule that a former scheduler of the problem made without buckets; NULL if there is none. */
+static const struct listed *find_former(const struct scheduler *s, const struct plan *plan,
+                                        const struct trial *t, int64_t below)
+{
+	const struct listed *l = s->former && !t->bucket_n ? find_listed(s->former, plan, t->hash) : NULL;
+	return l && (l->made ? l->order && below == l->below : below <= l->below) ? l : NULL;
 }
 
 /* Makes the list schedule of a plan with the buckets of t, and notes which plans need not be tried any more. */
 static bool list_trial(struct scheduler *s, const struct plan *plan, struct trial *t, int64_t below,
                        uint32_t *order)
 {
+	enum { MOST_NOTED = 100000 }; /* nodes of an order that is kept */
 	const struct sched_problem *p = &t->schedule.b.p;
-	struct listed l = {.hash = t->hash, .deep = plan->deep};
-	bool made = plan_list(s, p, sched_roles(p, t->schedule.arena), plan, below, order, &l.same);
+	const struct listed *former = find_former(s, plan, t, below);
+	struct listed l = {.hash = t->hash, .deep = plan->deep, .below = below};
+	if (former) {
+		l = *former;
+		if (l.made)
+			memcpy(order, l.order, sizeof *order * p->n);
+	} else {
+		const uint8_t *role = sched_roles(p, t->schedule.arena);
+		l.made = plan_list(s, p, role, plan, below, order, &l.same);
+		if (l.made && s->bucket && !t->bucket_n && p->n <= MOST_NOTED)
+			l.order =
+			    memcpy(arena_new_array(s->arena, uint32_t, p->n), order, sizeof *order * p->n);
+	}
 	t->listed = true;
 	vec_push(&s->listed, l);
 	s->plans++;
-	return made;
+	return l.made;
 }
 
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
@@ -340,8 +360,8 @@ bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial
 		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
 	t->bucket_n = bucket_n;
 	t->hash = plan_hash(s, made->bucket);
-	bool made_order =
-	    plan_may_try(s) && is_new(s, plan, t->hash) && least_with(s, made->bucket, bucket_n) < below;
+	bool made_order = plan_may_try(s) && !find_listed(s, plan, t->hash) &&
+	                  least_with(s, made->bucket, bucket_n) < below;
 	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;
 	bool better = alike && list_alike(s, plan, alike);
 	if (made_order && !alike && plan_open(s->p, t)) {

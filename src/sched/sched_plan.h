@@ -49,6 +49,9 @@ struct listed {        /* plans that were tried, and whose list schedule is the 
 	uint64_t hash; /* of the buckets */
 	bool deep;
 	struct sched_list_same same;
+	int64_t below;   /* see struct sched_list_options */
+	uint32_t *order; /* NULL: the runtime is not below, or the order is not kept */
+	bool made;       /* the runtime is below */
 };
 
 struct scheduler {
@@ -74,6 +77,8 @@ struct scheduler {
 	VEC(uint32_t) comm;           /* nodes that are comms */
 	VEC(struct gathered) gathered;
 	VEC(struct listed) listed;
+	const struct scheduler
+	    *former; /* NULL, or one of the same problem that lists plans without buckets, too */
 	struct trial best;
 	struct trial start[SCHED_STARTS]; /* the next best ones with other buckets, the shortest first */
 	uint32_t start_n, start_most;

@@ -316,9 +316,9 @@ static void find_slowdowns(struct scheduler *s)
 }
 
 static void open_scheduler(struct scheduler *s, const struct sched_problem *p, const struct sched_options *o,
-                           bool bucket)
+                           bool bucket, const struct scheduler *former)
 {
-	*s = (struct scheduler){.p = p, .o = o, .bucket = bucket, .arena = arena_new()};
+	*s = (struct scheduler){.p = p, .o = o, .bucket = bucket, .arena = arena_new(), .former = former};
 	s->role = sched_roles(p, s->arena);
 	for (uint32_t x = 0; x < p->n; x++) {
 		s->work += sched_host_time(p, x);
@@ -336,8 +336,6 @@ static void open_scheduler(struct scheduler *s, const struct sched_problem *p, c
 
 static void close_scheduler(struct scheduler *s)
 {
-	for (uint32_t k = 0; k < s->start_n; k++)
-		sched_schedule_free(&s->start[k].schedule);
 	vec_free(&s->comm);
 	vec_free(&s->listed);
 	vec_free(&s->gathered);
@@ -350,32 +348,37 @@ static void close_scheduler(struct scheduler *s)
 
 /* Schedules a problem whose original order is within the limit. An effort goes on from the result of the one
  * below, so it is never worse. */
-static void schedule_with(const struct sched_problem *p, const struct sched_options *o, bool bucket,
-                          int64_t bound, struct trial *out)
+static void run_scheduler(struct scheduler *s, int64_t bound)
 {
-	struct scheduler s;
+	const struct sched_problem *p = s->p;
+	int effort = s->o->effort;
 	struct plan plan = {.inflate = 1, .share = 1, .pack = 1};
-	open_scheduler(&s, p, o, bucket);
-	s.bound = bound;
-	plan.window = 4 * s.inner;
-	plan.prefetch = s.work / 4 + FEW_LAUNCHES * p->launch;
-	plan.urgent = s.work / 40 + FEW_LAUNCHES * p->launch;
-	find_sizes(&s, 1);
-	find_sources(&s, &plan);
-	s.inflate = inflated(&s);
-	plan_try(&s, &plan);
-	try_original(&s, &plan);
+	s->bound = bound;
+	plan.window = 4 * s->inner;
+	plan.prefetch = s->work / 4 + FEW_LAUNCHES * p->launch;
+	plan.urgent = s->work / 40 + FEW_LAUNCHES * p->launch;
+	find_sizes(s, 1);
+	if (s->former) {
+		s->source = s->former->source;
+		s->room = s->former->room;
+	} else {
+		find_sources(s, &plan);
+	}
+	s->inflate = inflated(s);
+	plan_try(s, &plan);
+	try_original(s, &plan);
 	if (p->contention_n)
-		try_apart(&s, &plan);
-	if (o->effort >= 1 && s.comm.n)
-		sched_vary(&s, false);
-	if (o->effort >= 2 && s.comm.n)
-		vary_and_search(&s);
-	if (o->effort >= 3 && s.comm.n)
-		search_longer(&s);
-	*out = s.best;
-	out->schedule.plans = s.plans;
-	close_scheduler(&s);
+		try_apart(s, &plan);
+	if (effort >= 1 && s->comm.n)
+		sched_vary(s, false);
+	if (effort >= 2 && s->comm.n)
+		vary_and_search(s);
+	if (effort >= 3 && s->comm.n)
+		search_longer(s);
+	s->best.schedule.plans = s->plans;
+	for (uint32_t k = 0; k < s->start_n; k++)
+		sched_schedule_free(&s->start[k].schedule);
+	s->start_n = 0;
 }
 
 /* Returns the lower bound, or 0 if finding it would take longer than the plans of the effort. */
@@ -384,12 +387,16 @@ static int64_t find_bound(const struct sched_problem *p, const struct sched_opti
 	return o->effort > 1 ? sched_bound_within(p, bucket, o->limit).runtime : 0;
 }
 
-/* Schedules without buckets, and keeps the result if it is shorter. Returns true if it is. */
-static bool try_alone(const struct sched_problem *p, const struct sched_options *o, int64_t bound,
+/* Schedules without buckets, and keeps the result if it is shorter. Returns true if it is. former: of the schedule
+ * with buckets. */
+static bool try_alone(const struct scheduler *former, const struct sched_options *o, int64_t bound,
                       struct trial *out)
 {
-	struct trial alone;
-	schedule_with(p, o, false, bound, &alone);
+	struct scheduler s;
+	open_scheduler(&s, former->p, o, false, former);
+	run_scheduler(&s, bound);
+	struct trial alone = s.best;
+	close_scheduler(&s);
 	unsigned plans = out->schedule.plans + alone.schedule.plans;
 	bool better = alone.schedule.result.runtime < out->schedule.result.runtime;
 	sched_schedule_free(better ? &out->schedule : &alone.schedule);
@@ -403,16 +410,18 @@ static bool try_alone(const struct sched_problem *p, const struct sched_options 
  * plans of effort 1 are better so. */
 static void find_best(const struct sched_problem *p, const struct sched_options *o, struct trial *out)
 {
+	struct scheduler s;
 	struct sched_options plans = *o;
 	plans.effort = 1;
-	schedule_with(p, o, o->bucket, find_bound(p, o, o->bucket), out);
-	if (!o->bucket || !o->effort)
-		return;
-	if (o->effort <= 2 && !try_alone(p, &plans, 0, out))
-		return;
-	int64_t bound = find_bound(p, o, false);
-	if (o->effort > 1 && out->schedule.result.runtime > bound)
-		try_alone(p, o, bound, out);
+	open_scheduler(&s, p, o, o->bucket, NULL);
+	run_scheduler(&s, find_bound(p, o, o->bucket));
+	*out = s.best;
+	if (o->bucket && o->effort && (o->effort > 2 || try_alone(&s, &plans, 0, out))) {
+		int64_t bound = find_bound(p, o, false);
+		if (o->effort > 1 && out->schedule.result.runtime > bound)
+			try_alone(&s, o, bound, out);
+	}
+	close_scheduler(&s);
 }
 
 static void schedule_within(const struct sched_problem *p, const struct sched_options *o,
