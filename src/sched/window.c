@@ -1,6 +1,7 @@
 /* window: see window.h. */
 #include "sched/window.h"
 #include "sched/window_contended.h"
+#include "sched/window_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,21 +44,6 @@ static void set_places(struct window *w, uint32_t from, uint32_t to)
 			w->event[e++] = k;
 	}
 	w->event_before[to] = e;
-}
-
-static void set_memory(struct window *w, uint32_t from, uint32_t to)
-{
-	const struct sched_problem *p = w->p;
-	for (uint32_t k = from; k < to; k++) {
-		uint32_t x = w->order[k];
-		int64_t live = w->live[k];
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
-			live += p->storage[p->makes.item[i]].bytes;
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
-			if (w->last[p->uses.item[i]] == k)
-				live -= p->storage[p->uses.item[i]].bytes;
-		w->live[k + 1] = live;
-	}
 }
 
 /* Finds the clocks when the host reaches event e, which may be the end. */
@@ -145,7 +131,7 @@ void window_reset(struct window *w)
 				w->last[s] = w->place[p->users.item[i]];
 	}
 	w->live[0] = p->fixed;
-	set_memory(w, 0, p->n);
+	window_memory_set(w, 0, p->n);
 	memset(w->stall, 0, sizeof *w->stall * w->event_n);
 	memset(w->stalls, 0, sizeof *w->stalls * (w->event_n / WINDOW_BLOCK + 1));
 	w->stalled = 0;
@@ -166,6 +152,10 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->draft = mem_alloc(sizeof *w->draft * n);
 	w->host = mem_alloc(sizeof *w->host * n);
 	w->live = mem_alloc(sizeof *w->live * n);
+	w->high = mem_alloc(sizeof *w->high * (n / WINDOW_BLOCK + 1));
+	w->made = mem_zalloc(sizeof *w->made * n);
+	w->change = mem_zalloc(sizeof *w->change * n);
+	w->changed = mem_zalloc(sizeof *w->changed * (n / WINDOW_BLOCK + 1));
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
 	w->over = mem_zalloc(sizeof *w->over * n);
@@ -175,9 +165,12 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->last = mem_alloc(sizeof *w->last * storages);
 	w->marked = mem_zalloc(sizeof *w->marked * n);
 	w->met = mem_zalloc(sizeof *w->met * storages);
-	for (uint32_t x = 0; x < p->n; x++)
+	for (uint32_t x = 0; x < p->n; x++) {
 		if (p->node[x].comm != SCHED_NONE)
 			w->waits[p->node[x].comm]++;
+		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+			w->made[x] += p->storage[p->makes.item[i]].bytes;
+	}
 	if (p->contention_n)
 		w->contended = window_contended_new(p, (uint32_t)events);
 	window_reset(w);
@@ -193,6 +186,11 @@ void window_close(struct window *w)
 	free(w->draft);
 	free(w->host);
 	free(w->live);
+	free(w->high);
+	free(w->made);
+	vec_free(&w->moved);
+	free(w->change);
+	free(w->changed);
 	free(w->now);
 	free(w->lane);
 	free(w->over);
@@ -207,16 +205,21 @@ void window_close(struct window *w)
 
 /* ---- the drafted order */
 
-/* Drafts the places a … b - 1 with the `marked` marked nodes moved to the front or to the end. */
+/* Drafts that the `marked` marked nodes of places a … b - 1 go to the front or to the end. If these are most of the
+ * nodes, the others move the other way. */
 static bool draft_marked(struct window *w, uint32_t a, uint32_t b, uint32_t marked, bool first)
 {
+	bool others = marked > (b - a) / 2;
 	if (marked == b - a)
 		return false;
-	uint32_t at[2] = {first ? marked : 0, first ? 0 : b - a - marked};
-	for (uint32_t k = a; k < b; k++) {
-		uint32_t x = w->order[k];
-		w->draft[at[w->marked[x] == w->marking]++] = x;
-	}
+	w->first = first != others;
+	w->moved.n = 0;
+	for (uint32_t k = a; k < b; k++)
+		if ((w->marked[w->order[k]] == w->marking) != others)
+			vec_push(&w->moved, k);
+	w->marking += others;
+	for (uint32_t m = 0; others && m < w->moved.n; m++)
+		w->marked[w->order[w->moved.at[m]]] = w->marking;
 	return true;
 }
 
@@ -254,34 +257,24 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 	return draft_marked(w, begin, to + 1, marked, false);
 }
 
-/* Returns true if the draft, walked from its end, meets a storage for the first time and the storage is
- * freed in the stretch. */
+const uint32_t *window_draft(struct window *w, uint32_t a, uint32_t b)
+{
+	uint32_t moved = w->first ? 0 : b - a - w->moved.n, stays = w->first ? w->moved.n : 0, m = 0;
+	for (uint32_t k = a; k < b; k++) {
+		bool moves = m < w->moved.n && w->moved.at[m] == k;
+		w->draft[moves ? moved++ : stays++] = w->order[k];
+		m += moves;
+	}
+	return w->draft;
+}
+
+/* Returns true if the stretch, walked from its end, meets a storage for the first time and the storage is
+ * freed there. */
 static bool dies(struct window *w, uint32_t storage, uint32_t a, uint32_t b)
 {
 	if (w->last[storage] < a || w->last[storage] >= b || w->met[storage] == w->meeting)
 		return false;
 	w->met[storage] = w->meeting;
-	return true;
-}
-
-/* Walks backwards, from the storages that are live after the stretch. */
-static bool within_limit(struct window *w, uint32_t a, uint32_t b)
-{
-	const struct sched_problem *p = w->p;
-	int64_t live = w->live[b];
-	w->meeting++;
-	w->raised = 0;
-	for (uint32_t k = b - a; k-- > 0;) {
-		uint32_t x = w->draft[k];
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
-			if (dies(w, p->uses.item[i], a, b))
-				live += p->storage[p->uses.item[i]].bytes;
-		if (live > w->limit)
-			return false;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
-			live -= p->storage[p->makes.item[i]].bytes;
-		w->raised += live - w->live[a + k];
-	}
 	return true;
 }
 
@@ -306,26 +299,52 @@ static void run_event(struct window *w, struct run *r, uint32_t x)
 	r->c.now = over > r->c.now ? over : r->c.now;
 }
 
+static void run_moved(struct window *w, struct run *r)
+{
+	for (uint32_t m = 0; m < w->moved.n; m++) {
+		uint32_t x = w->order[w->moved.at[m]];
+		if (is_event(&w->p->node[x]))
+			run_event(w, r, x);
+		r->c.now += sched_host_time(w->p, x);
+	}
+}
+
+/* Runs the nodes at places a … b - 1 that do not move. */
+static void run_others(struct window *w, struct run *r, uint32_t a, uint32_t b)
+{
+	uint32_t last = w->event_before[b], m = 0, k = a;
+	for (uint32_t e = w->event_before[a]; e <= last; e++) {
+		uint32_t end = e < last ? w->event[e] : b;
+		r->c.now += w->host[end] - w->host[k];
+		for (; m < w->moved.n && w->moved.at[m] < end; m++)
+			r->c.now -= sched_host_time(w->p, w->order[w->moved.at[m]]);
+		k = end;
+		if (e < last && w->marked[w->order[k]] != w->marking)
+			run_event(w, r, w->order[k]);
+	}
+}
+
 int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 {
 	const struct sched_problem *p = w->p;
 	struct run r = {.a = a};
 	uint32_t e = w->event_before[a];
-	if (!within_limit(w, a, b))
+	if (!window_memory_fits(w, a, b))
 		return INT64_MAX;
-	if (w->contended)
+	if (w->contended) {
+		window_draft(w, a, b);
 		return window_contended_runtime(w, a, b, most);
+	}
 	if (e == w->event_n)
 		return w->runtime;
 	w->shifting++;
 	clocks_at(w, e, &r.c);
 	r.c.now -= w->host[w->event[e]] - w->host[a];
-	for (uint32_t k = 0; k < b - a; k++) {
-		uint32_t x = w->draft[k];
-		if (is_event(&p->node[x]))
-			run_event(w, &r, x);
-		r.c.now += sched_host_time(p, x);
-	}
+	if (w->first)
+		run_moved(w, &r);
+	run_others(w, &r, a, b);
+	if (!w->first)
+		run_moved(w, &r);
 	uint32_t k = b;
 	for (e = w->event_before[b]; e < w->event_n; e++) {
 		r.c.now += w->host[w->event[e]] - w->host[k];
@@ -343,14 +362,14 @@ int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 void window_accept(struct window *w, uint32_t a, uint32_t b)
 {
 	const struct sched_problem *p = w->p;
-	memcpy(w->order + a, w->draft, sizeof *w->order * (b - a));
+	memcpy(w->order + a, window_draft(w, a, b), sizeof *w->order * (b - a));
 	set_places(w, a, b);
 	w->meeting++;
 	for (uint32_t k = b; k-- > a;)
 		for (uint32_t x = w->order[k], i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
 			if (dies(w, p->uses.item[i], a, b))
 				w->last[p->uses.item[i]] = k;
-	set_memory(w, a, b);
+	window_memory_set(w, a, b);
 	uint32_t e = w->event_before[a];
 	set_times(w, e ? e - 1 : 0,
 	          w->event_before[b]); /* the host's work after the event before has changed */

@@ -1,10 +1,11 @@
-/* window: a schedule in which a stretch can be reordered, and the effect of the new order.
+/* window: a schedule in which nodes of a stretch can be moved to its front or end, and the effect of that.
  *
- * Memory is checked in the stretch only. After it, the times follow from comms and waits alone, since
- * the host's work between them is the same. As soon as host and lanes are where they were before, the rest
+ * Memory is checked in the stretch only, by the nodes that move. The times follow from these and from comms and
+ * waits alone, since the host's work between them is the same. As soon as host and lanes are where they were before, the rest
  * of the times is the same, too. */
 #ifndef HIRC_SCHED_WINDOW_H
 #define HIRC_SCHED_WINDOW_H
+#include "base/vec.h"
 #include "sched/problem.h"
 
 enum { WINDOW_BLOCK = 64 };
@@ -21,11 +22,17 @@ struct window {
 	int64_t *stalls;        /* sums over WINDOW_BLOCK events each */
 	int64_t stalled;        /* sum over all events */
 	/* The draft: */
-	uint32_t *draft; /* the nodes of the stretch in their new order */
-	int64_t raised;  /* change of the live bytes, summed over places; set by window_runtime */
+	VEC(uint32_t) moved; /* the places of the nodes that move, ascending */
+	bool first;          /* they go first, else last */
+	int64_t raised;      /* change of the live bytes, summed over places; set by window_runtime */
 	/* Internal state: */
 	int64_t *host;       /* by place: host time before it */
 	int64_t *live;       /* by place: live bytes before it */
+	int64_t *high;       /* the most live bytes at WINDOW_BLOCK places each */
+	int64_t *made;       /* by node: bytes of its results */
+	uint32_t *draft;     /* the nodes of the stretch in their new order */
+	int64_t *change;     /* by place: more bytes that are live from it on; 0 between drafts */
+	uint64_t *changed;   /* bits of the places with changes */
 	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
 	int64_t *over, *over_drafted; /* by comm: time when its lane is free again */
 	uint32_t *waits;              /* by comm: number of its waits */
@@ -52,6 +59,8 @@ bool window_push(struct window *w, uint32_t node, uint32_t to);
 /* Returns the runtime with places a … b - 1 as drafted; INT64_MAX if memory does not admit them or the runtime
  * is above `most`. */
 int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most);
+/* Returns the nodes of places a … b - 1 as drafted. */
+const uint32_t *window_draft(struct window *w, uint32_t a, uint32_t b);
 /* Sets the stall of an event of the present order. */
 void window_set_stall(struct window *w, uint32_t e, int64_t stall);
 void window_accept(struct window *w, uint32_t a, uint32_t b);

@@ -93,7 +93,7 @@ static inline bool test_move(struct window *w, struct test_random *r, uint32_t *
 	*from = to < at ? to : at;
 	*end = (to < at ? at : to) + 1;
 	memcpy(other, w->order, sizeof *other * n);
-	memcpy(other + *from, w->draft, sizeof *other * (*end - *from));
+	memcpy(other + *from, window_draft(w, *from, *end), sizeof *other * (*end - *from));
 	return true;
 }
 
