@@ -35,6 +35,7 @@ struct state {
 struct open {
 	struct state *at;
 	uint32_t n, cap;
+	uint32_t near; /* a place near that of the next state */
 };
 
 struct stage {             /* the states after a prefix of the small comms, by `free` */
@@ -127,19 +128,27 @@ static void thin(struct open *open)
 	open->n = n;
 }
 
-/* Adds s to the open states before small comm k, unless one of them is at least as good in both numbers.
- * Drops the states that s beats. The states remain sorted: `free` grows and `late` falls. near: a place near
- * that of s, and then its place. Returns true if there were too many, so that others are dropped as well. */
-static bool open_state(struct open *open, const struct state *s, uint32_t *near)
+/* Returns the number of open states whose `free` is at most this, by a search from a place near that. */
+static inline uint32_t find_place(const struct open *open, int64_t free, uint32_t near)
 {
-	uint32_t low = *near < open->n ? *near : open->n; /* the first one with a larger `free` */
-	while (low && open->at[low - 1].free > s->free)
+	uint32_t low = near < open->n ? near : open->n;
+	while (low && open->at[low - 1].free > free)
 		low--;
-	while (low < open->n && open->at[low].free <= s->free)
+	while (low < open->n && open->at[low].free <= free)
 		low++;
-	*near = low;
-	if (low && open->at[low - 1].late <= s->late)
-		return false;
+	return low;
+}
+
+/* Returns true if the open state before the place is at least as good in both numbers. */
+static inline bool is_beaten(const struct open *open, const struct state *s, uint32_t place)
+{
+	return place && open->at[place - 1].late <= s->late;
+}
+
+/* Adds s, which no open state beats, at its place. Drops the states that s beats. The states remain sorted: `free`
+ * grows and `late` falls. Returns true if there were too many, so that others are dropped as well. */
+static bool open_state(struct open *open, const struct state *s, uint32_t low)
+{
 	uint32_t from = low - (low && open->at[low - 1].free == s->free), to = low;
 	while (to < open->n && open->at[to].late >= s->late)
 		to++;
@@ -300,14 +309,19 @@ static int64_t extend_states(struct gather *g, uint32_t k, const struct bucket *
 	const struct stage *t = &g->stage[k];
 	struct open *open = &g->open[k + b->members];
 	int64_t ahead = g->ahead[k + b->members], least = INT64_MAX;
-	uint32_t near = 0;
+	uint32_t near = open->near;
 	for (uint32_t i = t->first; i < t->first + t->n; i++) {
 		const struct state *before = &g->state.at[i];
 		struct state s = {before->free, before->late, i, b->members, before->held};
+		bool thinned = false;
 		add_bucket(g, b, e, &s);
 		bool follows = s.free == before->free + e->row.time && s.late == before->free + e->row.most;
 		least = s.late < least ? s.late : least;
-		bool thinned = s.late <= g->most && s.free + ahead <= g->most && open_state(open, &s, &near);
+		if (s.late <= g->most && s.free + ahead <= g->most) {
+			near = find_place(open, s.free, near);
+			open->near = i == t->first ? near : open->near;
+			thinned = !is_beaten(open, &s, near) && open_state(open, &s, near);
+		}
 		if (follows && !thinned)
 			break;
 	}
@@ -410,9 +424,8 @@ int64_t sched_gather(const struct sched_problem *p, const struct sched_source *s
 	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
 	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {
 		g.most = !part ? INT64_MAX / 2 : most <= least ? most : least + (most - least) / part;
-		uint32_t near = 0;
 		g.state.n = 0;
-		open_state(&g.open[0], &start, &near);
+		open_state(&g.open[0], &start, 0);
 		for (uint32_t k = 0; k <= g.small_n; k++) {
 			close_stage(&g, k);
 			if (k < g.small_n)
