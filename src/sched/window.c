@@ -149,6 +149,8 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->event_before = mem_alloc(sizeof *w->event_before * n);
 	w->stall = mem_alloc(sizeof *w->stall * (events + 1));
 	w->stalls = mem_alloc(sizeof *w->stalls * (events / WINDOW_BLOCK + 1));
+	w->list[0] = mem_alloc(sizeof **w->list * n);
+	w->list[1] = mem_alloc(sizeof **w->list * n);
 	w->draft = mem_alloc(sizeof *w->draft * n);
 	w->host = mem_alloc(sizeof *w->host * n);
 	w->live = mem_alloc(sizeof *w->live * n);
@@ -188,7 +190,8 @@ void window_close(struct window *w)
 	free(w->live);
 	free(w->high);
 	free(w->made);
-	vec_free(&w->moved);
+	free(w->list[0]);
+	free(w->list[1]);
 	free(w->change);
 	free(w->changed);
 	free(w->now);
@@ -205,63 +208,71 @@ void window_close(struct window *w)
 
 /* ---- the drafted order */
 
-/* Drafts that the `marked` marked nodes of places a … b - 1 go to the front or to the end. If these are most of the
- * nodes, the others move the other way. */
-static bool draft_marked(struct window *w, uint32_t a, uint32_t b, uint32_t marked, bool first)
+/* Lets the nodes of places a … b - 1 that do not move, which are fewer, move the other way instead. */
+static void move_others(struct window *w, uint32_t a, uint32_t b)
 {
-	bool others = marked > (b - a) / 2;
-	if (marked == b - a)
-		return false;
-	w->first = first != others;
-	w->moved.n = 0;
-	for (uint32_t k = a; k < b; k++)
-		if ((w->marked[w->order[k]] == w->marking) != others)
-			vec_push(&w->moved, k);
-	w->marking += others;
-	for (uint32_t m = 0; others && m < w->moved.n; m++)
-		w->marked[w->order[w->moved.at[m]]] = w->marking;
-	return true;
+	uint32_t *others = w->list[1], n = 0;
+	w->marking++;
+	for (uint32_t k = a, m = 0; m <= w->moved_n; k++, m++)
+		for (uint32_t end = m < w->moved_n ? w->moved[m] : b; k < end; k++) {
+			others[n++] = k;
+			w->marked[w->order[k]] = w->marking;
+		}
+	w->moved = others;
+	w->moved_n = n;
+	w->first = !w->first;
+}
+
+/* Drafts the places a … b - 1 with the n nodes of these places moved first or last. */
+static bool draft_moves(struct window *w, uint32_t a, uint32_t b, uint32_t *moved, uint32_t n, bool first)
+{
+	w->moved = moved;
+	w->moved_n = n;
+	w->first = first;
+	if (n > (b - a) / 2)
+		move_others(w, a, b);
+	return w->moved_n;
 }
 
 bool window_pull(struct window *w, uint32_t node, uint32_t to)
 {
 	const struct sched_lists *pred = &w->p->pred;
-	uint32_t end = w->place[node] + 1, marked = 0;
+	uint32_t end = w->place[node] + 1, *moved = w->list[0] + (end - to);
 	w->marked[node] = ++w->marking;
 	for (uint32_t k = end; k-- > to;) {
 		uint32_t x = w->order[k];
 		if (w->marked[x] != w->marking)
 			continue;
-		marked++;
+		*--moved = k;
 		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
 			if (w->place[pred->item[i]] >= to)
 				w->marked[pred->item[i]] = w->marking;
 	}
-	return draft_marked(w, to, end, marked, true);
+	return draft_moves(w, to, end, moved, (uint32_t)(w->list[0] + (end - to) - moved), true);
 }
 
 bool window_push(struct window *w, uint32_t node, uint32_t to)
 {
 	const struct sched_lists *succ = &w->p->succ;
-	uint32_t begin = w->place[node], marked = 0;
+	uint32_t begin = w->place[node], *moved = w->list[0], n = 0;
 	w->marked[node] = ++w->marking;
 	for (uint32_t k = begin; k <= to; k++) {
 		uint32_t x = w->order[k];
 		if (w->marked[x] != w->marking)
 			continue;
-		marked++;
+		moved[n++] = k;
 		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
 			if (w->place[succ->item[i]] <= to)
 				w->marked[succ->item[i]] = w->marking;
 	}
-	return draft_marked(w, begin, to + 1, marked, false);
+	return draft_moves(w, begin, to + 1, moved, n, false);
 }
 
 const uint32_t *window_draft(struct window *w, uint32_t a, uint32_t b)
 {
-	uint32_t moved = w->first ? 0 : b - a - w->moved.n, stays = w->first ? w->moved.n : 0, m = 0;
+	uint32_t moved = w->first ? 0 : b - a - w->moved_n, stays = w->first ? w->moved_n : 0, m = 0;
 	for (uint32_t k = a; k < b; k++) {
-		bool moves = m < w->moved.n && w->moved.at[m] == k;
+		bool moves = m < w->moved_n && w->moved[m] == k;
 		w->draft[moves ? moved++ : stays++] = w->order[k];
 		m += moves;
 	}
@@ -301,8 +312,8 @@ static void run_event(struct window *w, struct run *r, uint32_t x)
 
 static void run_moved(struct window *w, struct run *r)
 {
-	for (uint32_t m = 0; m < w->moved.n; m++) {
-		uint32_t x = w->order[w->moved.at[m]];
+	for (uint32_t m = 0; m < w->moved_n; m++) {
+		uint32_t x = w->order[w->moved[m]];
 		if (is_event(&w->p->node[x]))
 			run_event(w, r, x);
 		r->c.now += sched_host_time(w->p, x);
@@ -316,8 +327,8 @@ static void run_others(struct window *w, struct run *r, uint32_t a, uint32_t b)
 	for (uint32_t e = w->event_before[a]; e <= last; e++) {
 		uint32_t end = e < last ? w->event[e] : b;
 		r->c.now += w->host[end] - w->host[k];
-		for (; m < w->moved.n && w->moved.at[m] < end; m++)
-			r->c.now -= sched_host_time(w->p, w->order[w->moved.at[m]]);
+		for (; m < w->moved_n && w->moved[m] < end; m++)
+			r->c.now -= sched_host_time(w->p, w->order[w->moved[m]]);
 		k = end;
 		if (e < last && w->marked[w->order[k]] != w->marking)
 			run_event(w, r, w->order[k]);

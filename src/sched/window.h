@@ -5,7 +5,6 @@
  * of the times is the same, too. */
 #ifndef HIRC_SCHED_WINDOW_H
 #define HIRC_SCHED_WINDOW_H
-#include "base/vec.h"
 #include "sched/problem.h"
 
 enum { WINDOW_BLOCK = 64 };
@@ -22,14 +21,15 @@ struct window {
 	int64_t *stalls;        /* sums over WINDOW_BLOCK events each */
 	int64_t stalled;        /* sum over all events */
 	/* The draft: */
-	VEC(uint32_t) moved; /* the places of the nodes that move, ascending */
-	bool first;          /* they go first, else last */
-	int64_t raised;      /* change of the live bytes, summed over places; set by window_runtime */
+	uint32_t *moved, moved_n; /* the places of the nodes that move, ascending */
+	bool first;               /* they go first, else last */
+	int64_t raised;           /* change of the live bytes, summed over places; set by window_runtime */
 	/* Internal state: */
 	int64_t *host;       /* by place: host time before it */
 	int64_t *live;       /* by place: live bytes before it */
 	int64_t *high;       /* the most live bytes at WINDOW_BLOCK places each */
 	int64_t *made;       /* by node: bytes of its results */
+	uint32_t *list[2];   /* room for places that move, and for the others */
 	uint32_t *draft;     /* the nodes of the stretch in their new order */
 	int64_t *change;     /* by place: more bytes that are live from it on; 0 between drafts */
 	uint64_t *changed;   /* bits of the places with changes */

@@ -153,8 +153,8 @@ static bool sum_changes(struct window *w, uint32_t a, uint32_t b, bool fits)
 		for (; w->changed[i]; w->changed[i] &= w->changed[i] - 1) {
 			uint32_t end = i * WINDOW_BLOCK + (uint32_t)__builtin_ctzll(w->changed[i]);
 			while (fits && k < end) {
-				bool next = m < w->moved.n && w->moved.at[m] < end;
-				uint32_t to = next ? w->moved.at[m++] : end;
+				bool next = m < w->moved_n && w->moved[m] < end;
+				uint32_t to = next ? w->moved[m++] : end;
 				w->raised += more * (int64_t)(to - k);
 				fits = more <= 0 || is_within(w, k, to, w->limit - more);
 				k = to + next;
@@ -171,8 +171,8 @@ bool window_memory_fits(struct window *w, uint32_t a, uint32_t b)
 	bool fits = true;
 	w->meeting++;
 	w->raised = 0;
-	for (uint32_t i = 0; i < w->moved.n && fits; i++)
-		fits = w->first ? move_first(w, w->moved.at[i], a, b, &live)
-		                : move_last(w, w->moved.at[w->moved.n - 1 - i], a, b, &live);
+	for (uint32_t i = 0; i < w->moved_n && fits; i++)
+		fits = w->first ? move_first(w, w->moved[i], a, b, &live)
+		                : move_last(w, w->moved[w->moved_n - 1 - i], a, b, &live);
 	return sum_changes(w, a, b, fits);
 }
