@@ -15,14 +15,17 @@ struct arc {
 
 enum { BESIDE, JOINED, DEMANDED = 3 }; /* a thing has no demands; it has some; a thing demands it */
 
+enum { SOURCE, SINK, THINGS }; /* vertices; those of things follow */
+
 struct flow {
-	uint32_t n, source, sink;
+	uint32_t n;      /* vertices */
 	uint32_t *first; /* by vertex: begin of its arcs; at [n] their number */
 	uint32_t *next;  /* by vertex: the next arc to try */
 	uint32_t *level; /* by vertex: its distance to the sink + 1; 0: too far */
 	uint32_t *queue;
-	uint8_t *joined; /* by thing, see below */
-	uint32_t *way;   /* arcs of the current path from the source */
+	uint8_t *joined;  /* by thing, see above */
+	uint32_t *vertex; /* by thing; 0 beside all demands */
+	uint32_t *way;    /* arcs of the current path from the source */
 	struct arc *arc;
 };
 
@@ -31,9 +34,9 @@ static bool find_levels(struct flow *f)
 {
 	uint32_t head = 0, tail = 0;
 	memset(f->level, 0, sizeof *f->level * f->n);
-	f->level[f->sink] = 1;
-	f->queue[tail++] = f->sink;
-	while (head < tail && !f->level[f->source]) {
+	f->level[SINK] = 1;
+	f->queue[tail++] = SINK;
+	while (head < tail && !f->level[SOURCE]) {
 		uint32_t x = f->queue[head++];
 		for (uint32_t i = f->first[x]; i < f->first[x + 1]; i++) {
 			const struct arc *a = &f->arc[i];
@@ -43,7 +46,7 @@ static bool find_levels(struct flow *f)
 			}
 		}
 	}
-	return f->level[f->source];
+	return f->level[SOURCE];
 }
 
 /* Sends as much as fits along the first n arcs of f->way. Returns the index of the first arc that is full then. */
@@ -68,12 +71,12 @@ static uint32_t fill_way(struct flow *f, uint32_t n, int64_t *sent)
 /* Sends as much flow as fits to the sink, level by level, and returns it. */
 static int64_t send_flow(struct flow *f)
 {
-	uint32_t x = f->source, n = 0;
+	uint32_t x = SOURCE, n = 0;
 	int64_t sent = 0;
 	memcpy(f->next, f->first, sizeof *f->next * f->n);
 	while (true) {
 		uint32_t i = f->next[x];
-		if (x == f->sink) {
+		if (x == SINK) {
 			n = fill_way(f, n, &sent);
 			x = f->arc[f->arc[f->way[n]].back].to;
 		} else if (i < f->first[x + 1]) {
@@ -97,8 +100,8 @@ static void mark_reached(struct flow *f, const struct closure *c, bool *in)
 {
 	uint32_t head = 0, tail = 0;
 	memset(f->level, 0, sizeof *f->level * f->n);
-	f->level[f->source] = 1;
-	f->queue[tail++] = f->source;
+	f->level[SOURCE] = 1;
+	f->queue[tail++] = SOURCE;
 	while (head < tail) {
 		uint32_t x = f->queue[head++];
 		for (uint32_t i = f->first[x]; i < f->first[x + 1]; i++)
@@ -107,8 +110,8 @@ static void mark_reached(struct flow *f, const struct closure *c, bool *in)
 				f->queue[tail++] = f->arc[i].to;
 			}
 	}
-	for (uint32_t x = 0; x < f->source; x++)
-		in[x] = f->level[x] || (c->worth[x] > 0 && !f->joined[x]);
+	for (uint32_t x = 0; x < c->n; x++)
+		in[x] = f->joined[x] ? f->level[f->vertex[x]] : c->worth[x] > 0;
 }
 
 static void add_arc(struct flow *f, uint32_t from, uint32_t to, int64_t room)
@@ -125,40 +128,47 @@ static bool is_joined(const struct flow *f, const struct closure *c, uint32_t x)
 	return c->worth[x] > 0 ? f->joined[x] : c->worth[x] < 0 && f->joined[x] == DEMANDED;
 }
 
+static void number_vertices(struct flow *f, const struct closure *c)
+{
+	f->joined = mem_zalloc((size_t)c->n + 1);
+	f->vertex = mem_alloc(sizeof *f->vertex * ((size_t)c->n + 1));
+	for (uint32_t i = 0; i < c->demand.n; i++) {
+		f->joined[c->demand.at[i].from] |= JOINED;
+		f->joined[c->demand.at[i].to] = DEMANDED;
+	}
+	f->n = THINGS;
+	for (uint32_t x = 0; x < c->n; x++)
+		f->vertex[x] = f->joined[x] ? f->n++ : 0;
+}
+
 static void open_flow(struct flow *f, const struct closure *c)
 {
-	f->n = c->n + 2;
-	f->source = c->n;
-	f->sink = c->n + 1;
+	number_vertices(f, c);
 	f->first = mem_zalloc(sizeof *f->first * (f->n + 1));
 	f->next = mem_alloc(sizeof *f->next * f->n);
 	f->level = mem_alloc(sizeof *f->level * f->n);
 	f->queue = mem_alloc(sizeof *f->queue * f->n);
 	f->way = mem_alloc(sizeof *f->way * f->n);
-	f->joined = mem_zalloc(f->n);
 	for (uint32_t i = 0; i < c->demand.n; i++) {
-		uint32_t from = c->demand.at[i].from, to = c->demand.at[i].to;
-		f->first[from + 1]++;
-		f->first[to + 1]++;
-		f->joined[from] |= JOINED;
-		f->joined[to] = DEMANDED;
+		f->first[f->vertex[c->demand.at[i].from] + 1]++;
+		f->first[f->vertex[c->demand.at[i].to] + 1]++;
 	}
 	for (uint32_t x = 0; x < c->n; x++)
 		if (is_joined(f, c, x)) {
-			f->first[x + 1]++;
-			f->first[(c->worth[x] > 0 ? f->source : f->sink) + 1]++;
+			f->first[f->vertex[x] + 1]++;
+			f->first[(c->worth[x] > 0 ? SOURCE : SINK) + 1]++;
 		}
 	for (uint32_t x = 0; x < f->n; x++)
 		f->first[x + 1] += f->first[x];
 	memcpy(f->next, f->first, sizeof *f->next * f->n);
 	f->arc = mem_alloc(sizeof *f->arc * (f->first[f->n] + 1));
 	for (uint32_t i = 0; i < c->demand.n; i++)
-		add_arc(f, c->demand.at[i].from, c->demand.at[i].to, ENDLESS);
+		add_arc(f, f->vertex[c->demand.at[i].from], f->vertex[c->demand.at[i].to], ENDLESS);
 	for (uint32_t x = 0; x < c->n; x++) {
 		if (is_joined(f, c, x) && c->worth[x] > 0)
-			add_arc(f, f->source, x, c->worth[x]);
+			add_arc(f, SOURCE, f->vertex[x], c->worth[x]);
 		else if (is_joined(f, c, x))
-			add_arc(f, x, f->sink, -c->worth[x]);
+			add_arc(f, f->vertex[x], SINK, -c->worth[x]);
 	}
 }
 
@@ -178,6 +188,7 @@ int64_t closure_most(const struct closure *c, bool *in)
 	free(f.level);
 	free(f.queue);
 	free(f.joined);
+	free(f.vertex);
 	free(f.way);
 	free(f.arc);
 	return most;
