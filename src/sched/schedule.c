@@ -263,6 +263,28 @@ static void vary_and_search(struct scheduler *s)
 		sched_improve(s, &improve);
 }
 
+static void schedule_with(const struct sched_problem *p, const struct sched_options *o, bool bucket,
+                          int64_t bound, struct trial *out);
+
+/* Adds the schedule that needs no more memory than the original order. A larger limit gives other buckets, which may
+ * take longer. */
+static void add_tight_start(struct scheduler *s)
+{
+	struct trial original = alone_trial(s, &s->best.plan), tight;
+	struct sched_options o = *s->o;
+	for (uint32_t x = 0; x < s->p->n; x++)
+		original.schedule.order[x] = x;
+	o.limit = sched_simulate(&original.schedule.b.p, original.schedule.order, NULL).peak;
+	o.effort = 2;
+	sched_schedule_free(&original.schedule);
+	if (o.limit == s->o->limit)
+		return;
+	schedule_with(s->p, &o, s->bucket, s->bound, &tight);
+	plan_open(s->p, &tight);
+	s->plans += tight.schedule.plans;
+	plan_offer(s, &tight);
+}
+
 static void search_longer(struct scheduler *s)
 {
 	static const struct sched_improve_options
@@ -273,6 +295,7 @@ static void search_longer(struct scheduler *s)
 	s->solved = s->solved || sched_small(s, 200000);
 	if (s->solved)
 		return;
+	add_tight_start(s);
 	if (s->bucket) {
 		sched_segments(s);
 		improve_starts(s, &first);
