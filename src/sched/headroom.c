@@ -2,12 +2,25 @@
 #include "sched/headroom.h"
 #include <stdlib.h>
 
-static const int64_t ISSUED = -((int64_t)1 << 60); /* `most` of a position whose node is issued */
+static const int64_t ISSUED = -((int64_t)1 << 60); /* `most` of positions whose nodes are all issued */
 
 static struct headroom_span joined(const struct headroom_span *left, const struct headroom_span *right)
 {
 	int64_t most = left->sum + right->most;
 	return (struct headroom_span){left->sum + right->sum, left->most > most ? left->most : most};
+}
+
+/* Sums the positions of a leaf. */
+static struct headroom_span read_leaf(const struct headroom *h, uint32_t leaf)
+{
+	struct headroom_span span = {0, ISSUED};
+	uint32_t x = (leaf - h->leaves) * HEADROOM_LEAF;
+	for (uint32_t end = x + HEADROOM_LEAF; x < end && x < h->p->n; x++) {
+		span.sum += h->difference[x];
+		if (!h->issued[x] && span.sum > span.most)
+			span.most = span.sum;
+	}
+	return span;
 }
 
 /* Adds bytes to all positions from this one on. */
@@ -21,8 +34,8 @@ static void apply_changes(struct headroom *h, uint32_t from, int64_t sign)
 {
 	for (uint32_t i = from; i < h->change.n; i++) {
 		struct headroom_change c = h->change.at[i];
-		h->span[h->leaves + c.position].sum += sign * c.bytes;
-		vec_push(&h->dirty, h->leaves + c.position);
+		h->difference[c.position] += sign * c.bytes;
+		vec_push(&h->dirty, h->leaves + c.position / HEADROOM_LEAF);
 	}
 }
 
@@ -39,12 +52,15 @@ static bool set_span(struct headroom *h, uint32_t k, struct headroom_span span)
  * are next to each other in the list. */
 static void settle_leaves(struct headroom *h)
 {
+	uint32_t n = 0;
 	for (uint32_t i = 0; i < h->dirty.n; i++) {
-		uint32_t leaf = h->dirty.at[i], x = leaf - h->leaves;
-		h->span[leaf].most = x < h->p->n && !h->issued[x] ? h->span[leaf].sum : ISSUED;
+		uint32_t leaf = h->dirty.at[i];
+		if (set_span(h, leaf, read_leaf(h, leaf)))
+			h->dirty.at[n++] = leaf;
 	}
-	while (h->dirty.n && h->dirty.at[0] > 1) {
-		uint32_t n = 0, last = 0;
+	for (h->dirty.n = n; h->dirty.n && h->dirty.at[0] > 1; h->dirty.n = n) {
+		uint32_t last = 0;
+		n = 0;
 		for (uint32_t i = 0; i < h->dirty.n; i++) {
 			uint32_t k = h->dirty.at[i] / 2;
 			if (k == last)
@@ -53,7 +69,6 @@ static void settle_leaves(struct headroom *h)
 			if (set_span(h, k, joined(&h->span[2 * k], &h->span[2 * k + 1])))
 				h->dirty.at[n++] = k;
 		}
-		h->dirty.n = n;
 	}
 	h->dirty.n = 0;
 }
@@ -61,31 +76,34 @@ static void settle_leaves(struct headroom *h)
 void headroom_open(struct headroom *h, const struct sched_problem *p)
 {
 	*h = (struct headroom){.p = p, .leaves = 2, .now = p->fixed, .peak = p->fixed};
-	while (h->leaves <= p->n)
+	while ((uint64_t)h->leaves * HEADROOM_LEAF <= p->n)
 		h->leaves *= 2;
+	h->difference = mem_alloc(sizeof *h->difference * ((size_t)p->n + 1));
 	h->span = mem_alloc(sizeof *h->span * 2 * h->leaves);
 	h->last = mem_alloc(sizeof *h->last * ((size_t)p->storage_n + 1));
 	h->issued = mem_zalloc((size_t)p->n + 1);
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		h->last[s] = p->users.at[s + 1] - 1;
 	int64_t freed = 0; /* bytes freed by the position before */
-	for (uint32_t x = 0; x < h->leaves; x++) {
-		struct headroom_span *leaf = &h->span[h->leaves + x];
-		*leaf = (struct headroom_span){-freed, ISSUED};
+	for (uint32_t x = 0; x <= p->n; x++) {
+		h->difference[x] = -freed;
 		freed = 0;
-		if (x >= p->n)
+		if (x == p->n)
 			continue;
-		leaf->most = leaf->sum += headroom_made(h, x);
+		h->difference[x] += headroom_made(h, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
 				freed += p->storage[p->uses.item[i]].bytes;
 	}
+	for (uint32_t k = h->leaves; k < 2 * h->leaves; k++)
+		h->span[k] = read_leaf(h, k);
 	for (uint32_t k = h->leaves - 1; k; k--)
 		h->span[k] = joined(&h->span[2 * k], &h->span[2 * k + 1]);
 }
 
 void headroom_close(struct headroom *h)
 {
+	free(h->difference);
 	free(h->span);
 	free(h->last);
 	free(h->issued);

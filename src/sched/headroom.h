@@ -19,6 +19,8 @@ struct headroom_step { /* state for headroom_undo */
 	int64_t now, peak;
 };
 
+enum { HEADROOM_LEAF = 8 }; /* positions of a leaf: a smaller tree, about as quick */
+
 struct headroom_change {
 	uint32_t position;
 	int64_t bytes; /* added to the difference at this position */
@@ -35,7 +37,8 @@ struct headroom_span { /* the positions below a node of the tree */
 
 struct headroom {
 	const struct sched_problem *p;
-	uint32_t leaves; /* number of leaves, a power of two */
+	int64_t *difference; /* by position: the bytes that are live, relative to the position before */
+	uint32_t leaves;     /* number of leaves, a power of two; a leaf is HEADROOM_LEAF positions */
 	struct headroom_span *span;
 	uint32_t *last; /* by storage: its last user that is not issued, as an index of users.item */
 	bool *issued;
