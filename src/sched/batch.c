@@ -31,6 +31,19 @@ static int64_t measure_results(const struct sched_problem *p, uint32_t comm)
 	return bytes;
 }
 
+/* Adds the bytes that each wait makes to those of its comm. In a bucket, its unpack makes them. */
+static void add_waits(const struct sched_problem *p, int64_t *made)
+{
+	for (uint32_t w = 0; w < p->n; w++) {
+		uint32_t comm = p->node[w].comm;
+		bool chained = false; /* such a wait is in no bucket */
+		for (uint32_t i = p->pred.at[w]; i < p->pred.at[w + 1]; i++)
+			chained |= p->node[p->pred.item[i]].kind == SCHED_WAIT;
+		if (p->node[w].kind == SCHED_WAIT && comm != SCHED_NONE && !chained)
+			made[comm] += measure_results(p, w);
+	}
+}
+
 /* Returns the bytes of operands that no other comm reads. They exist until the bucket is issued. */
 static int64_t measure_operands(const struct sched_problem *p, uint32_t comm)
 {
@@ -50,7 +63,9 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 	int64_t *least = mem_alloc(sizeof *least * ((size_t)p->family_n + 1)); /* by family: of a comm */
 	double *ratio = mem_alloc(sizeof *ratio * ((size_t)p->family_n + 1)),
 	       room = (double)(limit - p->fixed);
+	int64_t *copied = mem_zalloc(sizeof *copied * ((size_t)p->n + 1)); /* by comm: by its waits */
 	sched_partners(p, alone);
+	add_waits(p, copied);
 	for (uint32_t f = 0; f < p->family_n; f++) {
 		ratio[f] = INFINITY;
 		most[f] = 0;
@@ -62,7 +77,8 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 			continue;
 		int64_t out = is_unpacked(p, c) ? c->out : 0, made = measure_results(p, x);
 		int64_t issued = (p->grouped ? 0 : c->in) + measure_operands(p, x) + (out ? out : made);
-		int64_t unpacked = out ? out + made : 0, need = issued > unpacked ? issued : unpacked;
+		int64_t unpacked = out ? out + made + copied[x] : 0,
+		        need = issued > unpacked ? issued : unpacked;
 		double here = (double)need / (double)c->in;
 		ratio[c->family] = here < ratio[c->family] ? here : ratio[c->family];
 		most[c->family] += c->in;
@@ -77,6 +93,7 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		if (c->kind == SCHED_COMM && !alone[x] && c->in > 0)
 			alone[x] = c->in + least[c->family] > most[c->family];
 	}
+	free(copied);
 	free(least);
 	free(ratio);
 }

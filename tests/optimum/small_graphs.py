@@ -20,6 +20,7 @@ class Small:
         self.r = random.Random(seed)
         self.odd = random.Random(7 * seed + 1)  # a tenth of the graphs has times unlike others
         self.is_odd = self.odd.random() < 0.1
+        self.copies = random.Random(11 * seed + 1).random() < 0.25  # waits make storages of their own
         self.nodes, self.storages, self.size_of, self.used = [], [], {}, set()
         self.rate = self.r.choice((2e11, 1e12, 3e12))
         groups = self.r.choice((1, 1, 2))
@@ -89,7 +90,8 @@ class Small:
         time = self.time_of(group, name, size) * (self.odd.uniform(0.5, 1.5) if self.is_odd else 1)
         comm = self.add("c%d" % k, name, [x], out, "comm", time,
                         more=" group=%d group_size=2 coll=%s inbytes=%d" % (group, name, size))
-        self.results.append(self.add("w%d" % k, "wait", [comm], out, "wait", 0, self.nodes[comm][0], " alias=%d" % comm))
+        own = (None, "") if self.copies else (self.nodes[comm][0], " alias=%d" % comm)
+        self.results.append(self.add("w%d" % k, "wait", [comm], out, "wait", 0, *own))
         return 2
 
     def write(self, name, out):
