@@ -52,7 +52,7 @@ struct plan_target gpu_options_plan(const struct gpu_options *o, const char *tar
 	plan.row = is_cuda(target) ? RT_UNIT_ROW : 0;
 	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;
 	if (is_cuda(target))
-		plan.epilogues = UINT64_C(1) << POINTWISE_GELU_TANH | (uint64_t)o->fuse_relu
-		                                                          << POINTWISE_RELU;
+		plan.epilogues = UINT64_C(1) << POINTWISE_GELU_TANH | UINT64_C(1) << POINTWISE_ADD |
+		                 (uint64_t)o->fuse_relu << POINTWISE_RELU;
 	return plan;
 }

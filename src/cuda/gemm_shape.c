@@ -266,7 +266,7 @@ static bool has_f8_path(const struct cuda_gemm_key *key)
 {
 	int64_t size_d = (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_D]);
 	if (!key->transposed[CUDA_GEMM_A] || key->transposed[CUDA_GEMM_B] || key->inner % 16 != 0 ||
-	    key->rows * size_d % 16 != 0)
+	    key->rows * size_d % 16 != 0 || (key->addend && key->aligned[CUDA_GEMM_BIAS] < 16))
 		return false;
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++) {
 		int64_t size = (int64_t)dtype_bytes(key->dtype[o]);
@@ -296,6 +296,22 @@ _Static_assert(sizeof(struct cuda_gemm_key) ==
                    11 * sizeof(int64_t) + 4 * sizeof(uint16_t) + 16 * sizeof(uint8_t),
                "a key has no padding");
 
+/* Returns true if the bias is a matrix that lies as the result does. */
+static bool is_addend(const struct rt_task *t, const struct problem *p)
+{
+	const struct rt_view *v = &t->in[2];
+	bool row = true;
+	for (int k = 0; k + 1 < v->nd; k++)
+		row &= v->n[k] == 1 || v->stride[k] == 0;
+	if (row || v->dtype != t->out.dtype || p->m.stride[BIAS] != p->m.stride[OUT] ||
+	    p->n.stride[BIAS] != p->n.stride[OUT])
+		return false;
+	for (int i = 0; i < p->batches; i++)
+		if (p->batch[i].stride[BIAS] != p->batch[i].stride[OUT])
+			return false;
+	return true;
+}
+
 bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 {
 	struct cuda_gemm_shape s;
@@ -305,7 +321,8 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	struct problem p = problem_of(t);
 	join_all(&p);
 	memset(&s, 0, sizeof s);
-	if (p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX || !orient(&p, t->has_bias, &s.key, from))
+	const bool addend = t->has_bias && is_addend(t, &p), bias = t->has_bias && !addend;
+	if (p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX || !orient(&p, bias, &s.key, from))
 		return false;
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 		if (o != CUDA_GEMM_BIAS || t->has_bias) {
@@ -317,10 +334,10 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 		s.key.aligned[o] = alignment(&s, o);
 	s.key.accumulate = t->accumulate;
-	s.key.bias = t->has_bias;
+	s.key.bias = bias;
+	s.key.addend = addend;
 	s.key.function = (uint8_t)function_of(t);
-	if ((t->has_bias && !bias_is_aligned(&s.key)) ||
-	    (is_f8(s.key.dtype[CUDA_GEMM_A]) && !has_f8_path(&s.key)))
+	if ((bias && !bias_is_aligned(&s.key)) || (is_f8(s.key.dtype[CUDA_GEMM_A]) && !has_f8_path(&s.key)))
 		return false;
 	*out = s;
 	return true;

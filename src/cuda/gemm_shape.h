@@ -1,12 +1,14 @@
 /* gemm_shape: brings a contraction into the form that cuBLASLt computes.
  *
- *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d
+ *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d, or + c
  *
  * Matrices are column-major with a leading dimension, a batch of them a count and strides. A matrix that hirc
  * writes row by row is read as its transpose, so that nothing is copied:
  *
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
+ *
+ * A bias that is a whole matrix is c, which lies as d does.
  *
  * If the strides of all operands allow it, a batch axis is joined with m where in[1] has stride 0 along it,
  * with n where in[0] has, or with another batch axis. The longest remaining axis is cuBLASLt's batch; each
@@ -33,9 +35,10 @@ struct cuda_gemm_key {
 	bool transposed[CUDA_GEMM_D];             /* op of a, b */
 	bool accumulate;                          /* the product is added to d */
 	bool bias;                                /* a bias is added */
+	bool addend;                              /* the operand CUDA_GEMM_BIAS is c, which lies as d */
 	uint8_t function;                         /* enum cuda_gemm_function */
 	uint8_t tf32;                             /* f32 may be rounded to tf32 */
-	uint8_t unused[6];                        /* 0 */
+	uint8_t unused[5];                        /* 0 */
 };
 
 struct cuda_gemm_shape {

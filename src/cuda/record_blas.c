@@ -140,7 +140,8 @@ static cublasStatus_t record_cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDe
 	say_matrix(m->transpose_a == CUBLAS_OP_T ? " a^T" : " a", la);
 	say_matrix(m->transpose_b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_matrix(", out", ld);
-	record_more("%s%s%s%s\n", m->number == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", tf32" : "",
+	record_more("%s%s%s%s%s\n", c != to ? ", plus a matrix" : "",
+	            m->number == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", tf32" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_RELU ? ", relu" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_GELU ? ", gelu" : "");

@@ -90,7 +90,7 @@ struct rt_task {
 		enum rt_norm norm;         /* for NORM */
 		enum rt_gradient gradient; /* for GRADIENT */
 		struct {                   /* for GEMM */
-			bool has_bias;     /* in[2] is present, broadcast by stride 0 */
+			bool has_bias;     /* in[2] is present; a row broadcast by stride 0, or a matrix */
 			bool accumulate;   /* the sum is added to out; not with a bias */
 			uint8_t function;  /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */

@@ -35,6 +35,8 @@ static void multiply(const struct cuda_gemm_key *k, char *const at[], int64_t ba
 			if (k->bias)
 				sum += element(k->dtype[CUDA_GEMM_BIAS], at[CUDA_GEMM_BIAS],
 				               first[CUDA_GEMM_BIAS] + row);
+			if (k->addend)
+				sum += element(k->dtype[CUDA_GEMM_D], at[CUDA_GEMM_BIAS], d);
 			rt_store_f64(k->dtype[CUDA_GEMM_D],
 			             at[CUDA_GEMM_D] + d * (int64_t)dtype_bytes(k->dtype[CUDA_GEMM_D]), sum);
 		}
@@ -164,6 +166,11 @@ static void test_linear(void)
 	t.in[2] = t.out, t.in[2].stride[1] = 0, t.in[2].stride[0] = 4;
 	CHECK(takes(&t, &s) && s.key.batch == 3 && s.key.batch_stride[CUDA_GEMM_BIAS] == 4);
 	t.in[2].stride[0] = 6;
+	CHECK(!takes(&t, &s));
+	/* a whole matrix, which lies as the result does */
+	t.in[2] = t.out;
+	CHECK(takes(&t, &s) && s.key.addend && !s.key.bias && s.key.batch == 3);
+	t.in[2].stride[1] = 8;
 	CHECK(!takes(&t, &s));
 }
 
