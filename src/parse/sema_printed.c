@@ -467,6 +467,9 @@ static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype
 	if (dtype_parse_nvfuser(ast_text(s->a, dtype_node), dtype))
 		return true;
 	*dtype = DTYPE_I64;
+	if (!strcmp(ast_text(s->a, dtype_node), "nvfuser_index_t") ||
+	    !strcmp(ast_text(s->a, dtype_node), "Index"))
+		return true;
 	if (t->random_state && !strcmp(ast_text(s->a, dtype_node), "uint64_t"))
 		return true;
 	diag_error(s->d, E_DTYPE_UNKNOWN, ast_at(s->a, t->node)->at, "unknown dtype '%s'",

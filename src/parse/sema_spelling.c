@@ -17,6 +17,7 @@
  *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
+#include "ir/number.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
@@ -174,27 +175,110 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 		unwrap_numbers(r, child);
 }
 
+/* Refuses double(-inf), but not as the value that a reduction begins with. */
+static bool check_finite(struct nv_reader *r, ast_id id)
+{
+	static const char *const not_finite[] = {"inf", "infinity", "nan", "NAN", "INFINITY", NULL};
+	if (nv_is(r, id, AST_KEY) || nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
+		return true;
+	ast_id first = ast_at(r->s->a, id)->first,
+	       number = nv_is(r, first, AST_UNARY) ? ast_at(r->s->a, first)->first : first;
+	if (nv_is(r, id, AST_CALL) && has_word(float_words, ast_text(r->s->a, id)) &&
+	    nv_is(r, number, AST_NAME) && has_word(not_finite, ast_text(r->s->a, number)))
+		return nv_refuse(r, E_NUMBER_TOO_LARGE, first,
+		                 "numbers are finite here: for -inf of float, write double(-3.4e38)");
+	ast_each (r->s->a, child, id)
+		if (!check_finite(r, child))
+			return false;
+	return true;
+}
+
 /* ---- operations whose arguments differ */
 
-static void read_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+/* The axes of a permute's result. A split takes the number of its axis out of sight: -1. */
+struct permuted {
+	unsigned n;
+	int32_t number[IR_MAX_AXES];
+	uint8_t dims[IR_MAX_AXES];
+	unsigned found; /* orders that fit */
+	uint8_t fitting[IR_MAX_AXES];
+};
+
+/* Tries all orders of the axes from k on. nvFuser numbers the axes in the order of the operand's, in a row that begins
+ * with `base`. */
+static void try_orders(struct nv_reader *r, struct permuted *p, const struct domain *from,
+                       const struct domain *to, int32_t base, unsigned k, unsigned taken)
 {
-	int64_t number[IR_MAX_AXES];
-	unsigned n = 0;
+	int64_t a, b;
+	if (k == p->n) {
+		p->found += !p->found || memcmp(p->fitting, p->dims, p->n) != 0;
+		memcpy(p->fitting, p->dims, p->n);
+		return;
+	}
+	for (unsigned i = 0; i < p->n; i++) {
+		bool hidden = p->number[k] < 0;
+		if (taken >> i & 1 ||
+		    (hidden ? printed_numbers_has(&r->numbers, base + (int32_t)i)
+		            : p->number[k] != base + (int32_t)i) ||
+		    (expr_is_const(r->s->m, from->axis[i].extent, &a) &&
+		     expr_is_const(r->s->m, to->axis[k].extent, &b) && a != b))
+			continue;
+		p->dims[k] = (uint8_t)i;
+		try_orders(r, p, from, to, base, k + 1, taken | 1u << i);
+	}
+}
+
+/* Reads Set.Permute( T0 ): which axis of the operand each axis of the result is. */
+static bool read_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	struct sema *s = r->s;
+	struct permuted p = {0};
 	drop_key(r, call, "cache_op");
 	if (nv_key(r, call, "dims"))
-		return;
-	struct ast *a = r->s->a;
-	ast_each (a, id, ast_child(a, result->node, 0))
-		if (n < IR_MAX_AXES)
-			number[n++] = ast_at(a, id)->value.i;
-	ast_id dims = nv_node(r, AST_TUPLE, call, NULL);
-	for (unsigned i = 0; i < n; i++) {
-		int64_t rank = 0; /* nvFuser numbers the axes in the order of the operand's */
-		for (unsigned k = 0; k < n; k++)
-			rank += number[k] < number[i];
-		nv_node_append(r, dims, add_int(r, call, rank));
+		return true;
+	value_id from = nv_operand(r, ast_at(s->a, call)->first);
+	if (!from)
+		return false;
+	const struct domain *x = value_domain(s->m, from),
+	                    *d = ir_domain(s->m, s->m->type.at[result->type].domain);
+	p.n = d->rank;
+	bool plain = x->rank == d->rank && d->rank <= 8;
+	for (unsigned i = 0; i < p.n && plain; i++) {
+		p.number[i] = result->number_at + i < r->number.n ? r->number.at[result->number_at + i] : -1;
+		p.number[i] = p.number[i] < 0 ? -1 : p.number[i] & ~NUMBER_BROADCAST;
+		p.dims[i] = (uint8_t)i;
 	}
+	bool any_hidden = false;
+	int32_t least = INT32_MAX, most = -1;
+	for (unsigned i = 0; i < p.n && plain; i++) {
+		any_hidden |= p.number[i] < 0;
+		least = p.number[i] >= 0 && p.number[i] < least ? p.number[i] : least;
+		most = p.number[i] > most ? p.number[i] : most;
+	}
+	if (plain && !any_hidden) {
+		for (unsigned i = 0; i < p.n; i++) {
+			p.fitting[i] = 0; /* numbers with gaps are in order, too */
+			for (unsigned k = 0; k < p.n; k++)
+				p.fitting[i] += p.number[k] < p.number[i];
+		}
+		p.found = 1;
+	} else if (plain && most >= 0) {
+		for (int32_t base = most - (int32_t)p.n + 1; base <= least; base++)
+			if (base >= 0)
+				try_orders(r, &p, x, d, base, 0, 0);
+	}
+	if (p.found != 1) {
+		diag_error(
+		    s->d, E_PRINTED_TYPE, ast_at(s->a, call)->at,
+		    "the numbers of the result's axes do not tell which axis of the operand each one is");
+		diag_note(s->d, DIAG_NOWHERE, "say it with dims=: `Set.Permute( T0…, dims=(1, 0) )`");
+		return false;
+	}
+	ast_id dims = nv_node(r, AST_TUPLE, call, NULL);
+	for (unsigned i = 0; i < p.n; i++)
+		nv_node_append(r, dims, add_int(r, call, p.fitting[i]));
 	nv_node_key(r, call, "dims", dims);
+	return true;
 }
 
 static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
@@ -460,6 +544,8 @@ static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_ten
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
+	if (!check_finite(r, expr))
+		return false;
 	unwrap_numbers(r, expr);
 	if (nv_is(r, expr, AST_BINARY) && !strcmp(ast_text(a, expr), "%") && sema_has_tensor(r->s, expr))
 		return read_remainder(r, expr, result);
@@ -476,7 +562,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	ast_id first = ast_at(a, expr)->first, second = first ? ast_at(a, first)->next : 0;
 	bool braces = nv_is(r, second, AST_TUPLE) && !ast_at(a, second)->next;
 	if (!strcmp(name, "Set.Permute") && result) {
-		read_permute(r, expr, result);
+		return read_permute(r, expr, result);
 	} else if ((!strcmp(name, "broadcast") || !strcmp(name, "squeeze")) && nv_key(r, expr, "flags")) {
 		drop_key(r, expr, "flags");
 		rename_call(r, expr, "reshape");
