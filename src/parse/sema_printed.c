@@ -123,6 +123,8 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 			a.rf = 1;
 	}
 	a.extent = nv_extent(r, id, extent);
+	if (a.kind == AXIS_ITER && a.place != PLACE_MESH)
+		a.rf = 0; /* a reshape made the axis */
 	if (a.kind == AXIS_ITER && a.place == PLACE_MESH && a.rf)
 		a.kind = AXIS_PARTIAL;
 	*out = a;
