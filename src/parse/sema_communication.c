@@ -7,6 +7,7 @@
  * A Communication is issued where it is printed as a statement. A transfer that is printed first in
  * ShareMemHandles is declared there, and posted where it is printed later; the same holds for a transfer
  * printed as a statement several times. `issue=` in the section `Hirc 1 :` corrects this guess. */
+#include "base/collective.h"
 #include "ir/edit.h"
 #include "ir/team_root.h"
 #include "parse/nvfuser.h"
@@ -156,8 +157,11 @@ static type_id scattered_type(struct nv_reader *r, enum op_kind kind, team_id te
 	struct sugar s;
 	unsigned offending;
 	domain_id d;
-	if ((kind != OP_REDUCE_SCATTER && kind != OP_SCATTER) || r->has_facts || !t.mesh ||
-	    m->mesh.at[t.mesh].rank != 1 || ir_team_of_mesh(m, t.mesh, &axis, 1) != team)
+	enum collective c;
+	bool scatters =
+	    op_collective(kind, &c) && collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
+	if (!scatters || r->has_facts || !t.mesh || m->mesh.at[t.mesh].rank != 1 ||
+	    ir_team_of_mesh(m, t.mesh, &axis, 1) != team)
 		return printed;
 	const struct domain *x = value_domain(m, from), *y = ir_domain(m, t.domain);
 	bool whole = x->rank == y->rank && x->rank > 0;
