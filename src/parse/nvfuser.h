@@ -8,6 +8,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
+ *     sema_permute.c        the axes of a permute
  *     sema_gather.c         those that take elements at indices
  *     sema_attention.c      attention
  *     sema_listing.c        the rule by which parallel axes are read
@@ -213,12 +214,17 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
-/* Add nodes to the tree: one with the place of another, a copy in no list; and the last child, or key=value, of a call.
+/* Add nodes to the tree: one with the place of another, a number, a copy in no list; and the last child, or key=value, of a call.
  */
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name);
+ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value);
 ast_id nv_node_copy(struct nv_reader *r, ast_id of);
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
+
+/* ---- sema_permute.c */
+/* Gives Set.Permute( T0 ) its dims=. Returns false after reporting. */
+bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */

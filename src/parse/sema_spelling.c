@@ -2,7 +2,7 @@
  *
  *     __bfloat2float(T0…)                         cast(T0…)
  *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
- *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)), by the numbers of the result's axes
+ *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
  *     expand( T0…, {4, 8} )                       broadcast(T0…)
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1), by the result's reduction axes
@@ -12,12 +12,13 @@
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota()
  *     reciprocal(T0…)                             1.0 / T0…
+ *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
+ *     threshold(T0…, double(1), double(5))        where(T0… <= 1.0, 5.0, T0…)
  *     T0… & T1…                                   T0… and T1…, of bools; likewise | ^ ~
  *     T0… % T1…                                   T0… - T0… / T1… * T1…: the remainder has the sign of T0
  *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
-#include "ir/number.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
@@ -31,7 +32,7 @@ ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char 
 	return a->nodes.n - 1;
 }
 
-static ast_id add_int(struct nv_reader *r, ast_id like, int64_t value)
+ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value)
 {
 	ast_id id = nv_node(r, AST_INT, like, NULL);
 	r->s->a->nodes.at[id].value.i = value;
@@ -195,92 +196,6 @@ static bool check_finite(struct nv_reader *r, ast_id id)
 
 /* ---- operations whose arguments differ */
 
-/* The axes of a permute's result. A split takes the number of its axis out of sight: -1. */
-struct permuted {
-	unsigned n;
-	int32_t number[IR_MAX_AXES];
-	uint8_t dims[IR_MAX_AXES];
-	unsigned found; /* orders that fit */
-	uint8_t fitting[IR_MAX_AXES];
-};
-
-/* Tries all orders of the axes from k on. nvFuser numbers the axes in the order of the operand's, in a row that begins
- * with `base`. */
-static void try_orders(struct nv_reader *r, struct permuted *p, const struct domain *from,
-                       const struct domain *to, int32_t base, unsigned k, unsigned taken)
-{
-	int64_t a, b;
-	if (k == p->n) {
-		p->found += !p->found || memcmp(p->fitting, p->dims, p->n) != 0;
-		memcpy(p->fitting, p->dims, p->n);
-		return;
-	}
-	for (unsigned i = 0; i < p->n; i++) {
-		bool hidden = p->number[k] < 0;
-		if (taken >> i & 1 ||
-		    (hidden ? printed_numbers_has(&r->numbers, base + (int32_t)i)
-		            : p->number[k] != base + (int32_t)i) ||
-		    (expr_is_const(r->s->m, from->axis[i].extent, &a) &&
-		     expr_is_const(r->s->m, to->axis[k].extent, &b) && a != b))
-			continue;
-		p->dims[k] = (uint8_t)i;
-		try_orders(r, p, from, to, base, k + 1, taken | 1u << i);
-	}
-}
-
-/* Reads Set.Permute( T0 ): which axis of the operand each axis of the result is. */
-static bool read_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
-{
-	struct sema *s = r->s;
-	struct permuted p = {0};
-	drop_key(r, call, "cache_op");
-	if (nv_key(r, call, "dims"))
-		return true;
-	value_id from = nv_operand(r, ast_at(s->a, call)->first);
-	if (!from)
-		return false;
-	const struct domain *x = value_domain(s->m, from),
-	                    *d = ir_domain(s->m, s->m->type.at[result->type].domain);
-	p.n = d->rank;
-	bool plain = x->rank == d->rank && d->rank <= 8;
-	for (unsigned i = 0; i < p.n && plain; i++) {
-		p.number[i] = result->number_at + i < r->number.n ? r->number.at[result->number_at + i] : -1;
-		p.number[i] = p.number[i] < 0 ? -1 : p.number[i] & ~NUMBER_BROADCAST;
-		p.dims[i] = (uint8_t)i;
-	}
-	bool any_hidden = false;
-	int32_t least = INT32_MAX, most = -1;
-	for (unsigned i = 0; i < p.n && plain; i++) {
-		any_hidden |= p.number[i] < 0;
-		least = p.number[i] >= 0 && p.number[i] < least ? p.number[i] : least;
-		most = p.number[i] > most ? p.number[i] : most;
-	}
-	if (plain && !any_hidden) {
-		for (unsigned i = 0; i < p.n; i++) {
-			p.fitting[i] = 0; /* numbers with gaps are in order, too */
-			for (unsigned k = 0; k < p.n; k++)
-				p.fitting[i] += p.number[k] < p.number[i];
-		}
-		p.found = 1;
-	} else if (plain && most >= 0) {
-		for (int32_t base = most - (int32_t)p.n + 1; base <= least; base++)
-			if (base >= 0)
-				try_orders(r, &p, x, d, base, 0, 0);
-	}
-	if (p.found != 1) {
-		diag_error(
-		    s->d, E_PRINTED_TYPE, ast_at(s->a, call)->at,
-		    "the numbers of the result's axes do not tell which axis of the operand each one is");
-		diag_note(s->d, DIAG_NOWHERE, "say it with dims=: `Set.Permute( T0…, dims=(1, 0) )`");
-		return false;
-	}
-	ast_id dims = nv_node(r, AST_TUPLE, call, NULL);
-	for (unsigned i = 0; i < p.n; i++)
-		nv_node_append(r, dims, add_int(r, call, p.fitting[i]));
-	nv_node_key(r, call, "dims", dims);
-	return true;
-}
-
 static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
 {
 	ast_id value = nv_key(r, call, "initial_value");
@@ -326,9 +241,9 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	rename_call(r, call, name[k][1]);
 	keep_first(r, call);
 	unsigned n = printed_reduced(r->s->m, &p, axis);
-	ast_id list = n == 1 ? add_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
+	ast_id list = n == 1 ? nv_node_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
 	for (unsigned i = 0; i < n && n > 1; i++)
-		nv_node_append(r, list, add_int(r, call, axis[i]));
+		nv_node_append(r, list, nv_node_int(r, call, axis[i]));
 	nv_node_key(r, call, "axis", list);
 	return true;
 }
@@ -346,7 +261,7 @@ static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis,
 		a->nodes.at[call].first = 0;
 		nv_node_append(r, call, inner);
 	}
-	nv_node_key(r, call, "axis", add_int(r, call, axis));
+	nv_node_key(r, call, "axis", nv_node_int(r, call, axis));
 	nv_node_key(r, call, key, x);
 	nv_node_key(r, call, other, y);
 }
@@ -458,7 +373,7 @@ static ast_id add_matrix(struct nv_reader *r, ast_id operand, ast_id extent, boo
 	for (unsigned i = 0; i < 2; i++) {
 		ast_id axis = nv_node(r, AST_AXIS, operand, NULL);
 		nv_node_append(r, axis,
-		               column == (i == 0) ? nv_node_copy(r, extent) : add_int(r, operand, 1));
+		               column == (i == 0) ? nv_node_copy(r, extent) : nv_node_int(r, operand, 1));
 		nv_node_append(r, shape, axis);
 	}
 	nv_node_append(r, call, shape);
@@ -495,7 +410,7 @@ static bool read_iota(struct nv_reader *r, ast_id call, ast_id length)
 /* Makes 1 / T0 of reciprocal( T0 ). */
 static void read_reciprocal(struct nv_reader *r, ast_id call)
 {
-	ast_id one = add_int(r, call, 1);
+	ast_id one = nv_node_int(r, call, 1);
 	make_float(r, one);
 	struct ast_node *n = &r->s->a->nodes.at[call];
 	r->s->a->nodes.at[one].next = n->first;
@@ -541,6 +456,31 @@ static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_ten
 	return true;
 }
 
+/* Reads clamp(x, least, most) and threshold(x, limit, value). Returns false if the call is neither. */
+static bool read_limits(struct nv_reader *r, ast_id call)
+{
+	struct ast *a = r->s->a;
+	bool clamp = !strcmp(ast_text(a, call), "clamp");
+	ast_id x = ast_at(a, call)->first, low = x ? ast_at(a, x)->next : 0,
+	       high = low ? ast_at(a, low)->next : 0;
+	if ((!clamp && strcmp(ast_text(a, call), "threshold") != 0) || !high || ast_at(a, high)->next)
+		return false;
+	ast_id inner = clamp ? nv_node(r, AST_CALL, call, "maximum")
+	                     : add_binary(r, "<=", nv_node_copy(r, x), nv_node_copy(r, low));
+	ast_id last = nv_node_copy(r, high), operand = nv_node_copy(r, x), limit = nv_node_copy(r, low);
+	r->s->a->nodes.at[call].first = 0;
+	if (clamp) {
+		nv_node_append(r, inner, operand);
+		nv_node_append(r, inner, limit);
+	}
+	nv_node_append(r, call, inner);
+	nv_node_append(r, call, last);
+	if (!clamp)
+		nv_node_append(r, call, operand);
+	rename_call(r, call, clamp ? "minimum" : "where");
+	return true;
+}
+
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
@@ -553,6 +493,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_bits(r, expr, result);
 	if (!nv_is(r, expr, AST_CALL) || ast_at(a, expr)->flags & AST_EXTERN)
 		return true;
+	if (read_limits(r, expr))
+		return true;
 	bool read;
 	if (!nv_gather(r, expr, &read))
 		return false;
@@ -562,7 +504,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	ast_id first = ast_at(a, expr)->first, second = first ? ast_at(a, first)->next : 0;
 	bool braces = nv_is(r, second, AST_TUPLE) && !ast_at(a, second)->next;
 	if (!strcmp(name, "Set.Permute") && result) {
-		return read_permute(r, expr, result);
+		drop_key(r, expr, "cache_op");
+		return nv_permute(r, expr, result);
 	} else if ((!strcmp(name, "broadcast") || !strcmp(name, "squeeze")) && nv_key(r, expr, "flags")) {
 		drop_key(r, expr, "flags");
 		rename_call(r, expr, "reshape");
