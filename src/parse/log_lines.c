@@ -69,6 +69,13 @@ bool log_lines_note(struct parser *p, uint32_t at)
 	const char *behind = last ? last + strlen(end) : here;
 	while (behind < here && strchr(" \t\r\n", *behind))
 		behind++;
+	if (last && behind == here && !strncmp(here, "Aliases:", 8)) {
+		diag_note(
+		    p->diag, DIAG_NOWHERE,
+		    "an alias is another name of a tensor: give it the tensor's name in the listing, and "
+		    "take these lines out");
+		return true;
+	}
 	if (last && behind == here)
 		diag_note(p->diag, DIAG_NOWHERE, "the listing ends in line %u: `head -n %u %s`",
 		          find_line(s, last), find_line(s, last), name);
