@@ -434,6 +434,13 @@ again:
 		}
 		TOKEN(TOK_MESH_OPEN);
 	}
+	"(" ("Avg" | "Var" | "Count") ")" { /* behind the tensors of a Welford */
+		if (!body) {
+			cursor = start + 1;
+			TOKEN(TOK_LPAREN);
+		}
+		goto again;
+	}
 	("ca_pos" | "produce_pos") blank* "(" blank* digits blank* ")" {
 		if (!body)
 			goto plain_word;

@@ -11,6 +11,7 @@
  *     sema_permute.c        the axes of a permute
  *     sema_gather.c         those that take elements at indices
  *     sema_attention.c      attention
+ *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_alike.c          types of tensors that differ only in their numbers */
@@ -235,6 +236,10 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read);
 bool nv_attention(struct nv_reader *r, ast_id targets, ast_id call);
 /* Marks the tensors that are states of random numbers. */
 void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
+
+/* ---- sema_welford.c */
+/* Reads Welford. Returns false if the call is another one. */
+bool nv_welford(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */
