@@ -263,14 +263,14 @@ static void vary_and_search(struct scheduler *s)
 		sched_improve(s, &improve);
 }
 
-static void schedule_with(const struct sched_problem *p, const struct sched_options *o, bool bucket,
-                          int64_t bound, struct trial *out);
+static struct trial run_once(const struct sched_problem *p, const struct sched_options *o, bool bucket,
+                             const struct scheduler *former, int64_t bound);
 
 /* Adds the schedule that needs no more memory than the original order. A larger limit gives other buckets, which may
  * take longer. */
 static void add_tight_start(struct scheduler *s)
 {
-	struct trial original = alone_trial(s, &s->best.plan), tight;
+	struct trial original = alone_trial(s, &s->best.plan);
 	struct sched_options o = *s->o;
 	for (uint32_t x = 0; x < s->p->n; x++)
 		original.schedule.order[x] = x;
@@ -279,7 +279,7 @@ static void add_tight_start(struct scheduler *s)
 	sched_schedule_free(&original.schedule);
 	if (o.limit == s->o->limit)
 		return;
-	schedule_with(s->p, &o, s->bucket, s->bound, &tight);
+	struct trial tight = run_once(s->p, &o, s->bucket, NULL, s->bound);
 	plan_open(s->p, &tight);
 	s->plans += tight.schedule.plans;
 	plan_offer(s, &tight);
@@ -404,6 +404,17 @@ static void run_scheduler(struct scheduler *s, int64_t bound)
 	s->start_n = 0;
 }
 
+/* Returns the best schedule. former: of the same problem with buckets, or NULL. */
+static struct trial run_once(const struct sched_problem *p, const struct sched_options *o, bool bucket,
+                             const struct scheduler *former, int64_t bound)
+{
+	struct scheduler s;
+	open_scheduler(&s, p, o, bucket, former);
+	run_scheduler(&s, bound);
+	close_scheduler(&s);
+	return s.best;
+}
+
 /* Returns the lower bound, or 0 if finding it would take longer than the plans of the effort. */
 static int64_t find_bound(const struct sched_problem *p, const struct sched_options *o, bool bucket)
 {
@@ -415,11 +426,7 @@ static int64_t find_bound(const struct sched_problem *p, const struct sched_opti
 static bool try_alone(const struct scheduler *former, const struct sched_options *o, int64_t bound,
                       struct trial *out)
 {
-	struct scheduler s;
-	open_scheduler(&s, former->p, o, false, former);
-	run_scheduler(&s, bound);
-	struct trial alone = s.best;
-	close_scheduler(&s);
+	struct trial alone = run_once(former->p, o, false, former, bound);
 	unsigned plans = out->schedule.plans + alone.schedule.plans;
 	bool better = alone.schedule.result.runtime < out->schedule.result.runtime;
 	sched_schedule_free(better ? &out->schedule : &alone.schedule);
