@@ -27,7 +27,7 @@ struct trial { /* a plan and its result */
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
 	uint64_t hash; /* of its buckets */
-	bool listed;   /* a plan or cuts made it */
+	bool listed;   /* a plan or paced.c made it */
 	bool open;     /* schedule.b is there */
 };
 

@@ -1,12 +1,12 @@
 /* schedule: see schedule.h. */
 #include "sched/schedule.h"
 #include "sched/improve.h"
+#include "sched/paced.h"
 #include "sched/peak.h"
 #include "sched/role.h"
 #include "sched/sched_bound.h"
 #include "sched/sched_plan.h"
 #include "sched/search.h"
-#include "sched/segment.h"
 #include "sched/small.h"
 #include "sched/vary.h"
 #include <assert.h>
@@ -297,7 +297,7 @@ static void search_longer(struct scheduler *s)
 		return;
 	add_tight_start(s);
 	if (s->bucket) {
-		sched_segments(s);
+		sched_paced_try(s);
 		improve_starts(s, &first);
 		sched_improve(s, &then);
 	}

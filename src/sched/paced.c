@@ -1,37 +1,36 @@
-/* segment: see segment.h. cut.h chooses the cuts. Each node then gets a key, and goes in the order of the keys, after all
- * nodes that it needs:
+/* paced: see paced.h. Each node gets a key, and goes in the order of the keys, after all nodes that it needs:
  *
- *     cut k:   scatter of segment k - 1 | gather of segment k + 1 | wait for the gather of segment k | work of segment k
+ *     buckets issued before node x | wait for the gather that x uses first | its unpack | x
  *
- * Waits for scatters come last of all: when the scatter is over, or when memory has no room for the next node. Casts
- * whose results are larger than their operands, and that only a sink needs, run with the scatter. */
-#include "sched/segment.h"
-#include "sched/cut.h"
+ * Waits for scatters, and nodes that need them, are deferred until the scatter is over, or until memory has no room for
+ * the next node. Casts whose results are larger than their operands, and that only a sink needs, run with the scatter. */
+#include "sched/paced.h"
 #include "sched/keyed.h"
+#include "sched/pace.h"
 #include "sched/role.h"
 #include "sched/simulate.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	SLOTS = 8,    /* keys for each node of the problem */
-	TRIES = 16,   /* cuts for less and less memory */
-	PARTS = 1024, /* each leaves this part of the memory more */
+	SLOTS = 16,   /* keys for each node of the problem */
+	TRIES = 16,   /* buckets for less and less memory */
+	PARTS = 1024, /* each try leaves this part of the memory more */
 };
 
-/* Keys of a cut, before those of its first node. */
-enum slot { SCATTER, SCATTER_WAIT, GATHER, GATHER_WAIT, UNPACK, WORK };
+/* Keys of a node: comms that are issued before it, the wait and unpack of the bucket that it uses, itself. */
+enum slot { ISSUES = 12, GATHER_WAIT = ISSUES, UNPACK, WORK };
 
-struct segments {
+struct pacer {
 	struct scheduler *s;
 	const struct sched_problem *p;
 	struct arena *arena;
 	uint32_t lane;
-	struct sched_cut_comm *source, *sink; /* of the lane, ascending by `first` */
+	struct sched_pace_comm *source, *sink; /* of the lane, ascending by `first` */
 	uint32_t source_n, sink_n;
 	uint32_t *sink_of; /* by node: a cast of this sink that runs with the scatter, or SCHED_NONE */
-	int64_t *live;     /* see struct sched_cut_options */
-	uint32_t *segment; /* by comm of the lane: its segment, or SCHED_NONE */
+	int64_t *live;     /* see struct sched_pace_options */
+	uint32_t *key;     /* by comm of the lane: its key */
 	uint32_t *used;    /* by comm: the first node that uses it */
 };
 
@@ -51,14 +50,14 @@ static uint32_t find_lane(const struct scheduler *s)
 
 static int by_first(const void *a, const void *b)
 {
-	const struct sched_cut_comm *x = a, *y = b;
+	const struct sched_pace_comm *x = a, *y = b;
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
 	return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
 /* Widens the nodes that use a source by those that need node x, which is the comm or its wait, and use its results. */
-static void widen_use(const struct sched_problem *p, uint32_t x, struct sched_cut_comm *c)
+static void widen_use(const struct sched_problem *p, uint32_t x, struct sched_pace_comm *c)
 {
 	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 		uint32_t y = p->succ.item[i];
@@ -66,12 +65,13 @@ static void widen_use(const struct sched_problem *p, uint32_t x, struct sched_cu
 	}
 	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
 		uint32_t u = p->makes.item[i];
+		c->copied += p->storage[u].bytes;
 		for (uint32_t k = p->users.at[u]; k < p->users.at[u + 1]; k++)
 			c->last = p->users.item[k] > c->last ? p->users.item[k] : c->last;
 	}
 }
 
-static void list_sources(struct segments *g)
+static void list_sources(struct pacer *g)
 {
 	const struct sched_problem *p = g->p;
 	uint32_t *place = arena_new_array(g->arena, uint32_t, p->n); /* by comm: its place in g->source */
@@ -79,7 +79,7 @@ static void list_sources(struct segments *g)
 		const struct sched_node *n = &p->node[x];
 		if (n->kind == SCHED_COMM && n->lane == g->lane && g->s->role[x] == SCHED_SOURCE) {
 			place[x] = g->source_n;
-			g->source[g->source_n++] = (struct sched_cut_comm){x, p->n - 1, 0, n->out};
+			g->source[g->source_n++] = (struct sched_pace_comm){x, p->n - 1, 0, n->out, -n->out};
 			widen_use(p, x, &g->source[place[x]]);
 		} else if (n->kind == SCHED_WAIT && n->comm != SCHED_NONE &&
 		           p->node[n->comm].lane == g->lane && g->s->role[n->comm] == SCHED_SOURCE) {
@@ -87,7 +87,7 @@ static void list_sources(struct segments *g)
 		}
 	}
 	for (uint32_t k = 0; k < g->source_n; k++) {
-		struct sched_cut_comm *c = &g->source[k];
+		struct sched_pace_comm *c = &g->source[k];
 		c->last = c->last > c->first ? c->last : c->first;
 		g->used[c->comm] = c->first;
 	}
@@ -111,10 +111,10 @@ static int64_t measure_cast(const struct sched_problem *p, uint32_t x, uint32_t 
 
 /* Lists a sink. Its operands, or those of its cast, are live until the scatter. own: by storage; receives true for
  * them. */
-static void list_sink(struct segments *g, uint32_t comm, bool *own)
+static void list_sink(struct pacer *g, uint32_t comm, bool *own)
 {
 	const struct sched_problem *p = g->p;
-	struct sched_cut_comm c = {comm, comm, comm, 0};
+	struct sched_pace_comm c = {comm, comm, comm, 0, 0};
 	for (uint32_t i = p->uses.at[comm]; i < p->uses.at[comm + 1]; i++) {
 		uint32_t u = p->uses.item[i], def = p->storage[u].def;
 		if (def == SCHED_NONE || def == comm || p->users.item[p->users.at[u]] < comm)
@@ -129,7 +129,7 @@ static void list_sink(struct segments *g, uint32_t comm, bool *own)
 }
 
 /* Finds the live bytes in the original order, without the results of sources and the operands of sinks. */
-static void find_live(struct segments *g, const bool *own)
+static void find_live(struct pacer *g, const bool *own)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem rest = *g->p;
@@ -154,52 +154,57 @@ static void find_live(struct segments *g, const bool *own)
 	arena_free(scratch);
 }
 
-/* Numbers the buckets: one for each segment, family and role with two members or more. */
-static uint32_t number_buckets(struct segments *g, const struct sched_cuts *cuts, uint32_t *bucket)
+/* Takes comms out of the buckets that have no other. Returns the number of buckets left. */
+static uint32_t drop_single(const struct pacer *g, uint32_t *bucket, uint32_t bucket_n)
 {
-	uint32_t families = g->p->family_n, n = 0;
-	size_t all = 2 * (size_t)families * cuts->n + 1;
-	uint32_t *members = mem_zalloc(sizeof *members * all), *number = mem_alloc(sizeof *number * all);
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned sinks = 0; sinks < 2; sinks++) {
-			const struct sched_cut_comm *comm = sinks ? g->sink : g->source;
-			uint32_t k = 0;
-			for (uint32_t i = 0; i < (sinks ? g->sink_n : g->source_n); i++) {
-				uint32_t x = comm[i].comm, f = g->p->node[x].family;
-				while (comm[i].first >= cuts->at[k + 1])
-					k++;
-				g->segment[x] = k;
-				if (f == SCHED_NONE)
-					continue;
-				uint32_t at = (2 * k + sinks) * families + f;
-				if (!pass)
-					members[at]++;
-				else if (members[at] > 1)
-					bucket[x] = number[at];
-			}
-			for (size_t at = 0; !pass && sinks && at < all; at++)
-				number[at] = members[at] > 1 ? n++ : SCHED_NONE;
-		}
-	free(members);
+	uint32_t *number = mem_zalloc(sizeof *number * ((size_t)bucket_n + 1)),
+	         n = 0; /* at first: of its members */
+	for (uint32_t x = 0; x < g->p->n; x++)
+		if (bucket[x] != SCHED_NONE)
+			number[bucket[x]]++;
+	for (uint32_t k = 0; k < bucket_n; k++)
+		number[k] = number[k] > 1 ? n++ : SCHED_NONE;
+	for (uint32_t x = 0; x < g->p->n; x++)
+		bucket[x] = bucket[x] == SCHED_NONE ? SCHED_NONE : number[bucket[x]];
 	free(number);
 	return n;
 }
 
-/* Returns the key of a comm of the lane, or of its pack. */
-static uint32_t key_of_comm(const struct segments *g, const struct sched_cuts *cuts, uint32_t comm)
+/* Makes a bucket of the comms of a family that are issued together, if they are two or more. Finds the keys of comms.
+ * Returns the number of buckets. */
+static uint32_t number_buckets(struct pacer *g, const struct sched_paced *paced, uint32_t paced_n,
+                               uint32_t *bucket)
 {
-	uint32_t k = g->segment[comm];
-	if (g->used[comm] == SCHED_NONE)
-		return SLOTS * cuts->at[k + 1] + SCATTER;
-	return SLOTS * cuts->at[k - (k && cuts->early[k])] + GATHER;
+	uint32_t *members = mem_alloc(sizeof *members * ((size_t)g->p->family_n + 1)), n = 0,
+	         issue = SCHED_NONE, slot = 0;
+	for (uint32_t k = 0; k < paced_n; k++) {
+		const struct sched_pace_comm *comm = paced[k].gather ? g->source : g->sink;
+		uint32_t comm_n = paced[k].gather ? g->source_n : g->sink_n, i = 0;
+		slot = paced[k].issue != issue ? 0 : slot + 1 < ISSUES ? slot + 1 : slot;
+		issue = paced[k].issue;
+		memset(members, 0xff, sizeof *members * ((size_t)g->p->family_n + 1));
+		while (i < comm_n && comm[i].first < paced[k].from)
+			i++;
+		for (; i < comm_n && comm[i].first < paced[k].end; i++) {
+			uint32_t x = comm[i].comm, f = g->p->node[x].family;
+			g->key[x] = SLOTS * issue + slot;
+			if (f == SCHED_NONE)
+				continue;
+			if (members[f] == SCHED_NONE)
+				members[f] = n++;
+			bucket[x] = members[f];
+		}
+	}
+	free(members);
+	return drop_single(g, bucket, n);
 }
 
 /* Finds the keys of the nodes with buckets. */
-static void find_keys(const struct segments *g, const struct sched_cuts *cuts, const struct sched_bucketed *b,
-                      const uint8_t *role, uint32_t *key)
+static void find_keys(const struct pacer *g, const struct sched_bucketed *b, const uint8_t *role,
+                      uint32_t *key)
 {
-	uint32_t *used =
-	    mem_alloc(sizeof *used * ((size_t)b->p.n + 1)); /* by comm with buckets: its first use */
+	/* by comm, with buckets: the first node that uses it */
+	uint32_t *used = mem_alloc(sizeof *used * ((size_t)b->p.n + 1));
 	memset(used, 0xff, sizeof *used * b->p.n);
 	for (uint32_t k = 0; k < g->source_n; k++) {
 		uint32_t *first = &used[b->became[g->source[k].comm]];
@@ -208,14 +213,14 @@ static void find_keys(const struct segments *g, const struct sched_cuts *cuts, c
 	for (uint32_t y = 0; y < b->p.n; y++) {
 		const struct sched_origin *o = &b->origin[y];
 		uint32_t x = o->node, comm = g->p->node[x].kind == SCHED_COMM ? x : g->p->node[x].comm;
-		bool moved = comm != SCHED_NONE && g->segment[comm] != SCHED_NONE;
+		bool moved = comm != SCHED_NONE && g->key[comm] != SCHED_NONE;
 		key[y] = SLOTS * x + WORK;
 		if (g->sink_of[x] != SCHED_NONE && o->step == SCHED_STEP_NODE)
-			key[y] = SLOTS * cuts->at[g->segment[g->sink_of[x]] + 1] + SCATTER;
+			key[y] = g->key[g->sink_of[x]];
 		else if (moved && (o->step == SCHED_STEP_COMM || o->step == SCHED_STEP_PACK))
-			key[y] = key_of_comm(g, cuts, comm);
+			key[y] = g->key[comm];
 		else if (moved && used[b->became[comm]] == SCHED_NONE)
-			key[y] = key_of_comm(g, cuts, comm) + SCATTER_WAIT;
+			key[y] = g->key[comm];
 		else if (moved)
 			key[y] = SLOTS * used[b->became[comm]] +
 			         (o->step == SCHED_STEP_WAIT ? GATHER_WAIT : UNPACK);
@@ -301,14 +306,14 @@ static void defer_late(const struct sched_problem *p, const uint8_t *role, int64
 
 /* ---- trials */
 
-/* Makes the schedule of the cuts. Returns its peak; INT64_MAX: buckets would wait for each other. */
-static int64_t make_order(struct segments *g, const struct sched_cuts *cuts, struct trial *t)
+/* Makes the schedule of the buckets. Returns its peak; INT64_MAX: buckets would wait for each other. */
+static int64_t make_order(struct pacer *g, const struct sched_paced *paced, uint32_t paced_n, struct trial *t)
 {
 	const struct sched_problem *p = g->p;
 	struct sched_schedule *made = &t->schedule;
 	memset(made->bucket, 0xff, sizeof *made->bucket * p->n);
-	memset(g->segment, 0xff, sizeof *g->segment * p->n);
-	t->bucket_n = number_buckets(g, cuts, made->bucket);
+	memset(g->key, 0xff, sizeof *g->key * p->n);
+	t->bucket_n = number_buckets(g, paced, paced_n, made->bucket);
 	if (!sched_bucket(p, made->bucket, t->bucket_n, made->arena, &made->b))
 		return INT64_MAX;
 	t->hash = plan_hash(g->s, made->bucket);
@@ -317,7 +322,7 @@ static int64_t make_order(struct segments *g, const struct sched_cuts *cuts, str
 	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 	uint32_t *key = mem_alloc(sizeof *key * ((size_t)made->b.p.n + 1));
 	bool *late = mem_zalloc((size_t)made->b.p.n + 1);
-	find_keys(g, cuts, &made->b, role, key);
+	find_keys(g, &made->b, role, key);
 	sched_keyed(&made->b.p, key, SLOTS * (p->n + 1), late, made->order);
 	defer_late(&made->b.p, role, g->s->o->limit, made->order);
 	free(key);
@@ -326,22 +331,23 @@ static int64_t make_order(struct segments *g, const struct sched_cuts *cuts, str
 	return made->result.peak;
 }
 
-/* Cuts for the memory, and for less and less of it. Offers the schedules that are the shortest so far: the cuts know
- * times and memory roughly. */
-static void try_cuts(struct segments *g)
+/* Chooses buckets for the memory, and for less and less of it, since pace.h knows it roughly. */
+static void try_buckets(struct pacer *g)
 {
 	int64_t limit = g->s->o->limit, part = (limit - g->p->fixed) / PARTS;
-	struct sched_cut_options o = {.limit = limit,
-	                              .live = g->live,
-	                              .source = g->source,
-	                              .sink = g->sink,
-	                              .source_n = g->source_n,
-	                              .sink_n = g->sink_n};
-	struct sched_cuts cuts;
-	for (unsigned k = 0; k < TRIES && plan_may_try(g->s) && sched_cut(g->p, &o, g->arena, &cuts); k++) {
+	struct sched_pace_options o = {.limit = limit,
+	                               .live = g->live,
+	                               .source = g->source,
+	                               .sink = g->sink,
+	                               .source_n = g->source_n,
+	                               .sink_n = g->sink_n};
+	struct sched_paced *paced;
+	uint32_t n;
+	for (unsigned k = 0; k < TRIES && plan_may_try(g->s) && (n = sched_pace(g->p, &o, g->arena, &paced));
+	     k++) {
 		struct trial t = plan_trial(g->s, &g->s->best.plan);
 		g->s->plans++;
-		int64_t peak = make_order(g, &cuts, &t);
+		int64_t peak = make_order(g, paced, n, &t);
 		if (peak <= limit && t.schedule.result.runtime < g->s->best.schedule.result.runtime)
 			plan_offer(g->s, &t);
 		else
@@ -352,16 +358,16 @@ static void try_cuts(struct segments *g)
 	}
 }
 
-void sched_segments(struct scheduler *s)
+void sched_paced_try(struct scheduler *s)
 {
 	const struct sched_problem *p = s->p;
-	struct segments g = {.s = s, .p = p, .arena = arena_new(), .lane = find_lane(s)};
+	struct pacer g = {.s = s, .p = p, .arena = arena_new(), .lane = find_lane(s)};
 	bool *own = arena_new_array(g.arena, bool, p->storage_n);
-	g.source = arena_new_array(g.arena, struct sched_cut_comm, p->n);
-	g.sink = arena_new_array(g.arena, struct sched_cut_comm, p->n);
+	g.source = arena_new_array(g.arena, struct sched_pace_comm, p->n);
+	g.sink = arena_new_array(g.arena, struct sched_pace_comm, p->n);
 	g.sink_of = arena_new_array(g.arena, uint32_t, p->n);
 	g.live = arena_new_array(g.arena, int64_t, p->n);
-	g.segment = arena_new_array(g.arena, uint32_t, p->n);
+	g.key = arena_new_array(g.arena, uint32_t, p->n);
 	g.used = arena_new_array(g.arena, uint32_t, p->n);
 	memset(g.used, 0xff, sizeof *g.used * p->n);
 	memset(g.sink_of, 0xff, sizeof *g.sink_of * p->n);
@@ -371,7 +377,7 @@ void sched_segments(struct scheduler *s)
 			list_sink(&g, x, own);
 	if (g.source_n) {
 		find_live(&g, own);
-		try_cuts(&g);
+		try_buckets(&g);
 	}
 	arena_free(g.arena);
 }
