@@ -148,6 +148,11 @@ static void mark_operand(struct search *s, struct part x, enum touch how, void *
 
 /* ---- statements that need a Communication */
 
+static bool touches_operands(const struct sim_task *t)
+{
+	return t->kind == SIM_WORK || t->kind == SIM_VIEW || t->kind >= SIM_MEETING;
+}
+
 static void look_at(struct search *s, uint32_t task)
 {
 	const struct sim_task *t = &s->u->r.task.at[task];
@@ -157,7 +162,7 @@ static void look_at(struct search *s, uint32_t task)
 		s->held[ir_root(s->m, t->value)].round = 0;
 		return;
 	}
-	if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
+	if (!touches_operands(t))
 		return;
 	struct needing n = {.iteration = t->iteration};
 	each_touched(s, t->op, look_at_operand, &n);
@@ -215,10 +220,11 @@ static void find_made(struct search *s)
 		const struct sim_task *t = &s->u->r.task.at[k];
 		if (t->kind == SIM_TAKE)
 			s->written[ir_root(s->m, t->value)] = s->read[ir_root(s->m, t->value)] = 0;
-		if (t->kind != SIM_WORK && t->kind < SIM_MEETING)
+		if (!touches_operands(t))
 			continue;
 		each_touched(s, t->op, look_when, &s->made[k]);
-		each_touched(s, t->op, mark_when, &s->u->moment[k].end);
+		/* a view is there as soon as its source is */
+		each_touched(s, t->op, mark_when, t->kind == SIM_VIEW ? &s->made[k] : &s->u->moment[k].end);
 	}
 }
 

@@ -50,7 +50,9 @@ static void put_node(struct svg *s, const struct graph_picture *p, const struct 
 {
 	const struct graph_node *x = &p->node.at[number];
 	struct buf title = {0}, text = {0};
-	const char *class = x->kind == SIM_WORK ? "k0" : x->kind == SIM_JOIN ? "cell" : "k2";
+	const char *class = x->kind == SIM_WORK || x->kind == SIM_VIEW ? "k0"
+	                    : x->kind == SIM_JOIN                      ? "cell"
+	                                                               : "k2";
 	double left = left_of(g, x->lane), top = top_of(g, x->level), room = g->width - 10;
 	buf_printf(&title, "%u: %s%s", number, x->text, x->place);
 	if (x->iteration >= 0) {

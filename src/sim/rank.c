@@ -172,6 +172,14 @@ static void add_work_task(struct rank_walk *w, op_id op)
 	rank_carry_out(w, op, w->out->task.n - 1);
 }
 
+/* Adds a task for a copy that a run leaves out: its results are there when earlier work of the stream is done. */
+static void leave_out_copy(struct rank_walk *w, op_id op)
+{
+	rank_take_results(w, op);
+	rank_add_in_order(w, (struct sim_task){.kind = SIM_VIEW, .op = op, .also = SIM_NONE});
+	rank_carry_out(w, op, w->out->task.n - 1);
+}
+
 static void deallocate_buffers(struct rank_walk *w, op_id op)
 {
 	for (unsigned k = 0; k < op_role_count(w->m, op, ROLE_FREE); k++) {
@@ -216,7 +224,7 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
 	if (makes && !has_meeting(w, op) && !makes_here(w, op))
 		return true;
-	if (cost_is_launched(m, op) && s->part == 0)
+	if (cost_is_launched(m, op) && !w->p->left_out[op] && s->part == 0)
 		launch_statement(w);
 	switch ((enum step_kind)s->kind) {
 	case STEP_JOIN:
@@ -257,7 +265,10 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 	}
 	if (has_meeting(w, op))
 		return rank_collective(w, s) || report_failure(w);
-	add_work_task(w, op);
+	if (w->p->left_out[op])
+		leave_out_copy(w, op);
+	else
+		add_work_task(w, op);
 	return true;
 }
 

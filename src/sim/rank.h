@@ -30,6 +30,7 @@ enum {
 enum sim_task_kind {
 	SIM_WORK,    /* on the device, one at a time */
 	SIM_JOIN,    /* takes no time */
+	SIM_VIEW,    /* a copy of a view that a run leaves out; takes no time */
 	SIM_TAKE,    /* takes memory for a value; takes no time */
 	SIM_GIVE,    /* frees that memory */
 	SIM_MEETING, /* a collective or fence, with all other members of its channel, one after the other */
@@ -86,6 +87,7 @@ struct sim_program {
 	struct arena *arena;
 	int64_t streams, ranks, launch;
 	int64_t *time, *moved; /* by op: cost_op_time, cost_op_bytes */
+	bool *left_out;        /* by op: a copy of a view that a run leaves out, see sim_views.h */
 	int64_t *held;         /* by value: bytes of its storage; 0: it has no storage of its own */
 	uint32_t *dies;        /* by op: the values whose last use it is, as an index into `dying` + 1 */
 	VEC(struct sim_dying {

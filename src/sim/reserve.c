@@ -26,8 +26,8 @@ const char *sim_reserve(const struct module *m, const struct timeline_class *c, 
 	for (uint32_t k = 0; k < c->count && most >= 0; k++) {
 		if (k == SIM_RESERVES / 2 && c->count > SIM_RESERVES)
 			k = c->count - SIM_RESERVES / 2;
-		struct plan *p =
-		    plan_build(m, unheard, rank_of(c, k), ranks, &(struct plan_target){.streams = streams});
+		struct plan *p = plan_build(m, unheard, rank_of(c, k), ranks,
+		                            &(struct plan_target){.streams = streams, .views = true});
 		most = !p ? -1 : p->bytes > most ? p->bytes : most;
 		plan_free(p);
 	}

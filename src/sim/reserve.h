@@ -1,6 +1,6 @@
 /* reserve: the memory that `hirc run` reserves for a simulated program: buffers in their places, with the
- * gaps between them, copies for iterations in flight, and packed operands. It is never less than the live
- * memory at any moment. */
+ * gaps between them, copies for iterations in flight, and packed operands. It is less than the live memory
+ * only where a run leaves out copies of views. */
 #ifndef HIRC_SIM_RESERVE_H
 #define HIRC_SIM_RESERVE_H
 #include "sim/timeline.h"

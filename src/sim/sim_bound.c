@@ -101,7 +101,9 @@ static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 	x->job = arena_new_array(a, uint32_t, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
 		const struct sim_task *t = &u->r.task.at[k];
-		x->head[k] = delay + (cost_is_launched(b->e->p->m, t->op) ? b->e->p->launch : 0);
+		x->head[k] =
+		    delay +
+		    (cost_is_launched(b->e->p->m, t->op) && !b->e->p->left_out[t->op] ? b->e->p->launch : 0);
 		x->time[k] = is_meeting(t)         ? sim_instance_of(b->e, number, k)->time
 		             : t->kind == SIM_WORK ? t->time
 		                                   : 0;

@@ -95,6 +95,7 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	                          .launch = cost_cluster(cost)->launch};
 	p->time = arena_new_array(p->arena, int64_t, m->op.n);
 	p->moved = arena_new_array(p->arena, int64_t, m->op.n);
+	p->left_out = arena_new_array(p->arena, bool, m->op.n);
 	p->held = arena_new_array(p->arena, int64_t, m->value.n);
 	walk_program_open(&p->walk_program, m, p->ranks);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);

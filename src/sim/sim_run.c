@@ -1,5 +1,6 @@
 /* sim_run: see sim_run.h. */
 #include "sim/sim_run.h"
+#include "sim/sim_views.h"
 
 bool sim_run_open(struct sim_program *p, bool each, struct sim_run *out)
 {
@@ -24,6 +25,8 @@ bool sim_simulation_open(struct sim_simulation *s, struct module *m, const struc
 	s->program.streams = o->streams;
 	s->program.delay = o->delay;
 	s->program.slow = o->slow;
+	if (ok)
+		sim_views_find(&s->program);
 	if (ok && sim_run_open(&s->program, o->each, &s->run))
 		return true;
 	sim_program_close(&s->program);

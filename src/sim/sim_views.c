@@ -1,0 +1,58 @@
+/* sim_views: see sim_views.h.
+ *
+ *     H = reshape(X, [64, 4, 32])      no task of the plan has this statement: its readers read X
+ *     A = sdpa(H, …)
+ *
+ * Such a statement takes no time, and the host does not issue it. The plans of one rank of each mesh are asked. A plan
+ * may lack a branch that another rank takes, so statements in conditions keep their copies. */
+#include "sim/sim_views.h"
+#include "ir/edit.h"
+#include "plan/plan.h"
+#include "sim/reserve.h"
+
+static bool is_in_condition(const struct module *m, op_id op)
+{
+	while ((op = m->region.at[m->op.at[op].parent].owner))
+		if (m->op.at[op].kind == OP_IF)
+			return true;
+	return false;
+}
+
+/* Marks the statements that have tasks in the plan of a rank. Returns false if there is no plan. */
+static bool mark_tasks(const struct sim_program *p, uint32_t rank, bool *has_task)
+{
+	struct diag *unheard = diag_new(NULL, DIAG_TEXT, 0);
+	struct plan *plan = plan_build(p->m, unheard, rank, p->ranks,
+	                               &(struct plan_target){.streams = p->streams, .views = true});
+	for (uint32_t k = 0; plan && k < plan->code.n; k++)
+		if (plan->code.at[k].code == PLAN_TASK)
+			has_task[plan->code.at[k].statement] = true;
+	for (uint32_t k = 0; plan && k < plan->step.n; k++)
+		has_task[plan->step.at[k].statement] = true;
+	bool ok = plan != NULL;
+	plan_free(plan);
+	diag_free(unheard);
+	return ok;
+}
+
+/* Returns true if a statement could be left out: it is a reshape or permutation of all ranks of its mesh. */
+static bool could_leave_out(const struct module *m, op_id op)
+{
+	return op_traits(m, op) & TRAIT_VIEWLIKE && !(op_traits(m, op) & TRAIT_VIEW) &&
+	       op_result_count(m, op) == 1 && !is_in_condition(m, op);
+}
+
+void sim_views_find(struct sim_program *p)
+{
+	struct module *m = p->m;
+	bool any = false, *has_task = mem_zalloc(m->op.n), *planned = mem_zalloc((size_t)m->mesh.n + 1);
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
+		any |= could_leave_out(m, op);
+	for (mesh_id k = 0; any && p->ranks <= SIM_RESERVE_RANKS && k < m->mesh.n; k++)
+		planned[k] = mark_tasks(p, k ? m->mesh.at[k].device[0] : 0, has_task);
+	for (op_id op = ir_walk_first(m); any && op; op = ir_walk(m, op))
+		p->left_out[op] = could_leave_out(m, op) && !has_task[op] &&
+		                  planned[ir_type(m, m->value.at[op_result(m, op, 0)].type)->mesh];
+	free(has_task);
+	free(planned);
+}
