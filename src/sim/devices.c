@@ -250,25 +250,39 @@ static void add_held(struct making *k, const uint32_t *live)
 		qsort(k->c->held.at, k->c->held.n, sizeof *k->c->held.at, by_size);
 }
 
-/* Adds the change of memory by a task. tensor: by value, its number + 1. */
-static void add_change(struct making *k, uint32_t task, uint32_t *tensor)
+/* The live tensors of values. Iterations on other streams have tensors of their own. */
+struct live_tensors {
+	uint32_t *last; /* by value: the number of the tensor that was taken last, + 1; 0: none is live */
+	VEC(uint32_t) before; /* by tensor: the one that was taken before it, + 1 */
+};
+
+/* Adds the change of memory by a task. */
+static void add_change(struct making *k, uint32_t task, struct live_tensors *live)
 {
 	const struct sim_task *t = &unit_of(k)->r.task.at[task];
+	uint32_t *last = &live->last[t->value];
 	if (t->kind == SIM_TAKE) {
 		vec_push(&k->c->tensor, ((struct timeline_tensor){.value = t->value, .bytes = t->bytes}));
-		tensor[t->value] = k->c->tensor.n;
+		while (live->before.n < k->c->tensor.n)
+			vec_push(&live->before, 0);
+		live->before.at[k->c->tensor.n - 1] = *last;
+		*last = k->c->tensor.n;
 	}
-	vec_push(&k->c->change, ((struct timeline_change){.at = unit_of(k)->moment[task].end,
-	                                                  .tensor = tensor[t->value] - 1,
-	                                                  .frees = t->kind == SIM_GIVE}));
+	if (!*last)
+		return; /* another stream frees it before it is taken */
+	vec_push(&k->c->change,
+	         ((struct timeline_change){
+	             .at = unit_of(k)->moment[task].end, .tensor = *last - 1, .frees = t->kind == SIM_GIVE}));
+	if (t->kind == SIM_GIVE)
+		*last = live->before.at[*last - 1];
 }
 
 static void add_memory(struct making *k)
 {
 	const struct sim_unit *u = unit_of(k);
 	const struct sim_program *p = k->e->p;
-	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0,
-	         *tensor = mem_zalloc(sizeof *tensor * p->m->value.n);
+	uint32_t *live = mem_zalloc(sizeof *live * p->m->value.n), peak = 0;
+	struct live_tensors tensors = {.last = mem_zalloc(sizeof *tensors.last * p->m->value.n)};
 	VEC(struct moment) order = {0};
 	int64_t bytes = 0;
 	for (uint32_t i = 0; i < p->m->input.n; i++) {
@@ -288,7 +302,7 @@ static void add_memory(struct making *k)
 	for (uint32_t i = 0; i < order.n; i++) {
 		const struct sim_task *t = &u->r.task.at[order.at[i].task];
 		bytes += t->kind == SIM_TAKE ? t->bytes : -t->bytes;
-		add_change(k, order.at[i].task, tensor);
+		add_change(k, order.at[i].task, &tensors);
 		vec_push(&k->c->memory, ((struct timeline_level){u->moment[order.at[i].task].end, bytes}));
 		if (bytes > k->c->live) {
 			k->c->live = bytes;
@@ -302,7 +316,8 @@ static void add_memory(struct making *k)
 	add_held(k, live);
 	vec_free(&order);
 	free(live);
-	free(tensor);
+	free(tensors.last);
+	vec_free(&tensors.before);
 }
 
 /* ---- the chain that ends with the unit */
