@@ -12,11 +12,12 @@ static op_id first_op(const struct chakra_comms *k, op_id op)
 	return m->op.at[op].kind == OP_END_COALESCING ? ir_coalesce_first(m, op) : op;
 }
 
-/* Returns the name of the collective that stands for a statement: tokens go to experts and back by an all_to_all. */
+/* Returns the name of the collective that stands for a statement: tokens go to experts and back by an all_to_all, and a
+ * buffer to the other rank of a team of two by a broadcast. */
 static const char *type_of(enum op_kind kind)
 {
 	bool exchanges = kind == OP_ALL_TO_ALLV || kind == OP_DISPATCH || kind == OP_COMBINE;
-	return op_info[exchanges ? OP_ALL_TO_ALL : kind].hir;
+	return op_info[exchanges ? OP_ALL_TO_ALL : kind == OP_SEND_RECV ? OP_BROADCASTS : kind].hir;
 }
 
 /* Returns the schema's number of a collective; -1: it has none. */
