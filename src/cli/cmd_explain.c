@@ -72,8 +72,10 @@ static enum status explain_argument(struct explain_command *c, struct command_li
 	if (!explain_is_code(line->file.at[0])) {
 		c->program.json = c->json;
 		c->program.line = line;
-		return explain_program(&c->program, line->file.at[0]);
+		return explain_program(&c->program);
 	}
+	if (line->file.n > 1)
+		return refuse_usage("one number of a message at a time");
 	if (c->json || gives_of_program(line))
 		return refuse_usage("a number of a message takes no options");
 	return code(line->file.at[0]);
@@ -95,16 +97,19 @@ int cmd_explain(int argc, char **argv)
 	struct explain_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE|NUMBER",
+	    .usage = "[OPTION…] [RANKS:]FILE…|NUMBER",
 	    .about =
 	        "Explains a program: the time of each statement, what it waits for, and why communication is "
 	        "exposed;\nhow each collective is done, and other ways to do it; and which options make the "
 	        "program faster.\nExplains the number of an error or a warning, as in `hirc explain E0203`, "
-	        "and its fix.\nExit code: 0, 1 after messages about the input, 2 for a wrong command line.",
+	        "and its fix.\nSeveral files are one program: for the ranks 0, 1, …, or as in "
+	        "`0-3:A.hir 4-7:B.hir`.\nExit code: 0, 1 after messages about the input, 2 for a wrong "
+	        "command line.",
 	    .table = {OPTION_TABLE("Options", rows, &c), explain_program_table(&c.program),
 	              compile_options_table(&c.program.compile)},
 	    .table_n = 3,
-	    .max_files = 1,
+	    .max_files = UINT32_MAX,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status))

@@ -68,14 +68,11 @@ static bool write_trace(struct export_command *c, struct timeline *t, uint32_t c
 static bool simulate_recorded(struct export_command *c, struct module *m, const struct cost *cost,
                               struct timeline *t)
 {
-	if (recorded_has_classes(m))
-		return check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
-		       sim_recorded_ranks(m, cost, c->d, t);
 	struct arena *a = arena_new();
-	struct sim s;
-	bool ok = sim_run(m, cost, NULL, c->d, a, &s);
-	if (ok)
-		sim_recorded_timeline(&s, t);
+	struct sim *of;
+	bool ok = (!recorded_has_classes(m) ||
+	           check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN) &&
+	          sim_recorded_run(m, cost, c->d, a, t, &of);
 	arena_free(a);
 	return ok;
 }

@@ -129,19 +129,21 @@ static bool find_straggler(struct sim_command *c, const struct module *m, struct
 /* Simulates recorded graphs that differ from rank to rank. */
 static bool sim_ranks(struct sim_command *c, struct module *m, const struct cost *cost)
 {
+	struct arena *a = arena_new();
 	struct timeline t;
+	struct sim *of;
+	bool ok = false;
 	if (c->ranks.n || c->schedule) {
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "%s needs one recorded graph for all ranks",
 		           c->ranks.n ? "--delay or --slow" : "--schedule");
-		return false;
+	} else if (check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
+	           sim_recorded_ranks(m, cost, c->d, a, &t, &of)) {
+		t.limit = limit_of(c);
+		ok = write_timeline(c, &t);
+		timeline_close(&t);
 	}
-	if (check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) != CHECK_CLEAN ||
-	    !sim_recorded_ranks(m, cost, c->d, &t))
-		return false;
-	t.limit = limit_of(c);
-	bool ok = write_timeline(c, &t);
-	timeline_close(&t);
+	arena_free(a);
 	return ok;
 }
 

@@ -6,6 +6,7 @@
 #include "cli/params.h"
 #include "cli/tune.h"
 #include "import/import.h"
+#include "sim/sim.h"
 #include <errno.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum { DEFAULT_MEASURE = 3, DEFAULT_LIMIT = 1000, DEFAULT_ROWS = 10 };
 /* ---- the source */
 
 /* Refuses to measure recorded graphs, which can only be simulated. */
-static bool check_recorded(struct tune *t, enum status *status)
+static bool check_recorded_source(struct tune *t, enum status *status)
 {
 	if (t->measure && options_given(t->line, "measure")) {
 		diag_error(t->d, E_RECORDED_GRAPH, DIAG_NOWHERE,
@@ -24,6 +25,7 @@ static bool check_recorded(struct tune *t, enum status *status)
 		return false;
 	}
 	t->measure = 0;
+	t->recorded = true;
 	return true;
 }
 
@@ -34,7 +36,7 @@ static bool read_source(struct tune *t, enum status *status)
 		return false;
 	diag_set_source(t->d, t->source);
 	if (import_knows(t->source))
-		return check_recorded(t, status);
+		return check_recorded_source(t, status);
 	*status = STATUS_DIAGNOSTICS;
 	unsigned errors = diag_error_count(t->d);
 	t->ast = ast_parse(t->d, t->source);
@@ -56,6 +58,7 @@ static bool check_source(struct tune *t, enum status *status)
 		struct source *outer = diag_set_source(t->d, m ? m->source : t->source);
 		ok = m && params_check(m, t->d);
 		*status = ok ? STATUS_OK : STATUS_DIAGNOSTICS;
+		ok = ok && (!sim_is_recorded(m) || check_recorded_source(t, status));
 		diag_set_source(t->d, outer);
 		compile_free(m);
 	}
@@ -92,7 +95,7 @@ static bool choose_candidate(struct tune *t)
 	           t->measure ? "runs" : "has a predicted time");
 	if (reason)
 		diag_note(t->d, DIAG_NOWHERE, "the first: %s", reason);
-	if (!t->measure && t->ast)
+	if (!t->measure && !t->recorded)
 		diag_note(t->d, DIAG_NOWHERE, "--measure runs them");
 	return false;
 }
@@ -204,6 +207,14 @@ static bool check_given(struct tune *t)
 			diag_note(t->d, DIAG_NOWHERE, "`hirc compile` has it");
 			return false;
 		}
+	if (t->line->file.n > 1) {
+		diag_error(t->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "hirc tune takes one program, not %u files", t->line->file.n);
+		diag_note(
+		    t->d, DIAG_NOWHERE,
+		    "recorded graphs that differ from rank to rank become one: hirc import GRAPH… -o FILE");
+		return false;
+	}
 	if (!rank_options_check(&t->ranks, t->compile.zero_copy, t->d))
 		return false;
 	if (t->csv && t->json) {
@@ -291,7 +302,7 @@ int cmd_tune(int argc, char **argv)
 	              gpu_options_table(&t.ranks.gpu), compile_options_table(&t.compile)},
 	    .table_n = 4,
 	    .min_files = 1,
-	    .max_files = 1,
+	    .max_files = UINT32_MAX,
 	};
 	enum status status;
 	t.line = &line;

@@ -32,14 +32,12 @@ static bool find_figures(struct tune *t, const struct tune_candidate *c, struct 
 	struct arena *a = arena_new();
 	struct sim_settings settings = {.streams = streams};
 	struct sim_simulation sim;
-	struct sim recorded;
+	struct sim *recorded;
 	struct timeline line;
 	if (cost)
 		cost_set_streams(cost, streams);
 	if (cost && sim_is_recorded(m)) {
-		ok = sim_run(m, cost, NULL, x.d, a, &recorded);
-		if (ok)
-			sim_recorded_timeline(&recorded, &line);
+		ok = sim_recorded_run(m, cost, x.d, a, &line, &recorded);
 	} else if (cost && sim_simulation_open(&sim, m, cost, &settings, x.d)) {
 		ok = true;
 		sim_devices_timeline(&sim.run.events, &sim.run.classes, false, &line);

@@ -1,8 +1,11 @@
 /* explain_program: see explain_program.h. */
 #include "cli/explain_program.h"
+#include "analysis/recorded_classes.h"
 #include "base/transport_kind.h"
+#include "check/check_recorded.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cli/rank_files.h"
 #include "import/import.h"
 #include "sim/devices.h"
 #include "sim/sim.h"
@@ -65,7 +68,7 @@ struct option_table explain_program_table(struct explain_program *p)
 /* Checks that the program has the rank of --rank; -1: not given. */
 static bool check_rank(struct explain_program *p, struct module *m)
 {
-	bool recorded = sim_is_recorded(m);
+	bool recorded = sim_is_recorded(m) && !recorded_has_classes(m);
 	if (p->output.rank < 0 || (!recorded && p->output.rank < module_ranks(m)))
 		return true;
 	if (recorded)
@@ -117,14 +120,18 @@ static bool of_recorded(struct explain_program *p, struct module *m, const struc
                         struct source *s)
 {
 	struct arena *a = arena_new();
-	struct sim sim;
+	struct sim *sim;
 	struct timeline t;
 	struct explanation x;
-	bool ok = sim_run(m, cost, NULL, p->d, a, &sim);
+	bool ok = !recorded_has_classes(m) ||
+	          check_recorded(m, p->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN;
+	ok = ok && sim_recorded_run(m, cost, p->d, a, &t, &sim);
 	if (ok) {
-		sim_recorded_timeline(&sim, &t);
-		explain_recorded(&x, &t, &sim, cost);
-		ok = report_explanation(p, &x, s, sim.block.p.n);
+		int64_t nodes = 0;
+		for (uint32_t k = 0; k < t.class.n; k++)
+			nodes += sim[k].block.p.n;
+		explain_recorded(&x, &t, sim, cost);
+		ok = report_explanation(p, &x, s, nodes);
 		explain_close(&x);
 		timeline_close(&t);
 	}
@@ -191,7 +198,7 @@ static const char *conflict(const struct explain_program *p)
 	           : NULL;
 }
 
-enum status explain_program(struct explain_program *p, const char *path)
+enum status explain_program(struct explain_program *p)
 {
 	struct source *s;
 	enum status status = STATUS_USAGE;
@@ -201,7 +208,7 @@ enum status explain_program(struct explain_program *p, const char *path)
 	if (conflict(p)) {
 		diag_error(p->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", conflict(p));
 	} else if (compile_options_finish(&p->compile, p->d)) {
-		status = source_read_bytes(p->d, path, import_knows_bytes, &s);
+		status = rank_files_read(p->d, &p->compile, p->line, &s);
 		if (status == STATUS_OK) {
 			status = of_source(p, s);
 			source_free(s);

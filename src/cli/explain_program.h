@@ -20,7 +20,8 @@ struct explain_program {
 void explain_program_free(struct explain_program *p);
 /* Returns the options, without json. It points into p: keep p in place while the command line is read. */
 struct option_table explain_program_table(struct explain_program *p);
-enum status explain_program(struct explain_program *p, const char *path);
+/* Explains the program of p->line. */
+enum status explain_program(struct explain_program *p);
 
 /* explain_advice.c: finds options that make the program of a source faster, by compiling and simulating it.
  * Returns the three best that are at least 1 % faster than `time`, the best first. Sets p->output.tried. Texts

@@ -76,7 +76,8 @@ struct tune {
 
 	struct arena *arena; /* for texts */
 	struct source *source;
-	struct ast *ast; /* NULL: a recorded graph */
+	struct ast *ast; /* NULL: a graph that is no program of hirc */
+	bool recorded;   /* it can only be simulated */
 	const struct cluster *cluster;
 	struct tune_axis axis[TUNE_MAX_AXES];
 	uint32_t axis_n;

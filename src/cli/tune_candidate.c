@@ -202,14 +202,17 @@ static int64_t predict_time(struct tune *t, struct module *m, int64_t streams, s
 {
 	struct arena *a = arena_new();
 	struct cost *cost = cost_new(m, t->cluster, d);
-	struct sim s;
+	struct timeline line;
+	struct sim *of;
 	int64_t time = -1;
 	if (cost)
 		cost_set_streams(cost, streams);
-	if (cost && sim_is_recorded(m))
-		time = sim_run(m, cost, NULL, d, a, &s) ? s.result.runtime : -1;
-	else if (cost)
+	if (cost && !sim_is_recorded(m)) {
 		time = time_on_devices(m, cost, streams, d);
+	} else if (cost && sim_recorded_run(m, cost, d, a, &line, &of)) {
+		time = line.runtime;
+		timeline_close(&line);
+	}
 	cost_free(cost);
 	arena_free(a);
 	return time;

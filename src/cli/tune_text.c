@@ -225,7 +225,7 @@ static void put_recorded(struct tune *t, struct buf *out)
 
 void tune_put_program(struct tune *t, const struct tune_candidate *c, const char *path, struct buf *out)
 {
-	buf_puts(out, t->ast ? "# hirc run" : "# hirc sim");
+	buf_puts(out, t->recorded ? "# hirc sim" : "# hirc run");
 	put_word(out, path);
 	tune_put_options(t, c, false, out);
 	buf_putc(out, '\n');

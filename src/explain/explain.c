@@ -304,7 +304,7 @@ static void make_explanation(struct explanation *x, struct timeline *t, const st
 		if (x->collective.at[k].choice.latency > 0)
 			latency[x->collective.at[k].op] = x->collective.at[k].choice.latency;
 	for (uint32_t k = 0; k < x->class.n; k++)
-		make_class(x, k, place, latency, e, s);
+		make_class(x, k, place, latency, e, s ? &s[k] : NULL);
 }
 
 void explain_devices(struct explanation *x, struct timeline *t, const struct sim_events *e,

@@ -96,6 +96,7 @@ struct explanation {
 /* The timeline and the events must outlive the explanation. */
 void explain_devices(struct explanation *x, struct timeline *t, const struct sim_events *e,
                      const struct cost *cost);
+/* s: the simulation of each class of the timeline. */
 void explain_recorded(struct explanation *x, struct timeline *t, const struct sim *s,
                       const struct cost *cost);
 void explain_close(struct explanation *x);

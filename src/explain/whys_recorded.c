@@ -121,7 +121,10 @@ static void explain_wait(struct search *s, uint32_t wait)
 	int64_t queued = c->begin - c->start, later = c->start - find_ready_time(s, comm);
 	enum explain_why why = EXPLAIN_UNKNOWN;
 	op_id other = 0;
-	if (s->looks <= LOOKS && queued > 0 && 2 * queued >= m->stall) {
+	int64_t late = s->s->late ? s->s->late[comm] : 0;
+	if (late > 0 && 2 * late >= m->stall) {
+		why = EXPLAIN_LATE;
+	} else if (s->looks <= LOOKS && queued > 0 && 2 * queued >= m->stall) {
 		why = EXPLAIN_BUSY;
 		other = before_on_lane(s, s->place[comm]);
 	} else if (s->looks <= LOOKS && later > 0 && 2 * later >= m->stall) {

@@ -57,8 +57,14 @@ static void simulate(struct joint *j)
 		part[c] = (struct sched_part){.p = s->block.p, .order = s->order, .moment = s->moment};
 	}
 	sched_meet(part, j->r.class.n, j->meeting.at, j->meeting.n);
-	for (uint32_t c = 0; c < j->r.class.n; c++)
+	for (uint32_t c = 0; c < j->r.class.n; c++) {
+		int64_t *late = arena_new_array(j->a, int64_t, part[c].p.n);
+		for (uint32_t k = 0; k < j->meeting.n; k++)
+			if (j->meeting.at[k].part == c)
+				late[j->meeting.at[k].node] = j->meeting.at[k].wait;
+		j->sim[c].late = late;
 		j->sim[c].result = part[c].result;
+	}
 }
 
 /* ---- the timeline */
@@ -134,9 +140,10 @@ static void make_timeline(const struct joint *j, struct timeline *t)
 		    j->sim[c].result.host - waits_of_host(j, c);
 }
 
-bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct timeline *t)
+bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                        struct timeline *t, struct sim **of)
 {
-	struct joint j = {.a = arena_new()};
+	struct joint j = {.a = a};
 	recorded_find(m, module_ranks(m), j.a, &j.r);
 	j.sim = arena_new_array(j.a, struct sim, j.r.class.n);
 	bool ok = true;
@@ -146,9 +153,21 @@ bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *
 		add_meetings(&j);
 		simulate(&j);
 		make_timeline(&j, t);
+		*of = j.sim;
 	}
 	recorded_free(&j.r);
 	vec_free(&j.meeting);
-	arena_free(j.a);
 	return ok;
+}
+
+bool sim_recorded_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                      struct timeline *t, struct sim **of)
+{
+	if (recorded_has_classes(m))
+		return sim_recorded_ranks(m, cost, d, a, t, of);
+	*of = arena_new_array(a, struct sim, 1);
+	if (!sim_run(m, cost, NULL, d, a, *of))
+		return false;
+	sim_recorded_timeline(*of, t);
+	return true;
 }

@@ -47,10 +47,10 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
 {
 	*out = (struct sim){.m = m, .straggler = straggler};
 	if (recorded_has_classes(m)) {
-		diag_error(
-		    d, E_RECORDED_GRAPH, DIAG_NOWHERE,
-		    "this is a recorded graph for each class of ranks: only `hirc check` and `hirc sim` "
-		    "take several");
+		diag_error(d, E_RECORDED_GRAPH, DIAG_NOWHERE,
+		           "this is a recorded graph for each class of ranks: `hirc check`, `sim`, "
+		           "`explain`, `tune` and "
+		           "`export` take it");
 		return false;
 	}
 	if (!block_make_program(m, cost, d, a, &out->block))

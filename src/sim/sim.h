@@ -25,6 +25,7 @@ struct sim {
 	struct sched_moment *moment; /* by place in the order */
 	struct sched_result result;
 	struct sched_bound bound; /* for any order of these nodes, and further buckets */
+	const int64_t *late;      /* by node: ns that it waits for other ranks; NULL: none waits */
 };
 
 /* Returns true if the statements of a program have recorded times, as in imported graphs. Then the host
@@ -45,8 +46,12 @@ void sim_recorded_open(struct timeline *t, struct module *m);
 void sim_recorded_add(const struct sim *s, struct timeline *t, const struct timeline_class *of);
 
 /* recorded_ranks.c: recorded graphs that differ from rank to rank (analysis/recorded_classes.h), which match: the
- * caller has checked them. *t: closed by timeline_close. Returns false after reporting a statement that has no
- * time. */
-bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct timeline *t);
+ * caller has checked them. *t: closed by timeline_close. *of: the simulation of each class of *t, of the arena. Returns
+ * false after reporting a statement that has no time. */
+bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                        struct timeline *t, struct sim **of);
+/* Simulates a recorded program, of one graph or of several. As above. */
+bool sim_recorded_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                      struct timeline *t, struct sim **of);
 
 #endif
