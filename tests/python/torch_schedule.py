@@ -271,6 +271,61 @@ def vocabulary(rank, count):
     check(all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(*runs)), "results differ")
 
 
+def symbolic(rank, count):
+    """A graph with symbolic sizes has the schedule of its first sizes, and right results for others."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    def some(x, w):
+        parts = x @ w, torch.tanh(x), x.sum(1), x.square()
+        reduced = [wait(OPS.all_reduce(t * 2, "sum", WORLD)) for t in parts]
+        gathered = [wait(OPS.all_gather_into_tensor(t + 1, count, WORLD)) for t in parts]
+        scattered = [wait(OPS.reduce_scatter_tensor(torch.cat([t] * count), "sum", count, WORLD)) for t in parts]
+        return [*reduced, *gathered, *scattered, torch.relu(x @ x.t() @ x)]
+
+    quick = lambda node: None if "c10d" in str(node.target) else 0  # nothing hides collectives, so buckets pay
+    weight = torch.randn(32, 24, generator=torch.Generator().manual_seed(rank))
+    for buckets in ("pack", "coalesced"):
+        torch._dynamo.reset()
+        found = []
+
+        def keep(graph, _, buckets=buckets):
+            found.append(hirc.torch.schedule(graph, cluster="h100", buckets=buckets, times=quick,
+                                             memory_limit="1G"))
+            return graph
+
+        compiled = torch.compile(some, backend=aot_autograd(fw_compiler=keep), dynamic=True)
+        for rows in (48, 7, 130):
+            x = torch.randn(rows, 32, generator=torch.Generator().manual_seed(rows + rank))
+            for k, (a, b) in enumerate(zip(some(x, weight), compiled(x, weight))):
+                check(a.shape == b.shape and torch.allclose(a, b, rtol=1e-5), f"{buckets}, {rows} rows: result {k} differs")
+        check(len(found) == 1, f"{len(found)} graphs: the sizes are not symbolic")
+        check(len(found[0].buckets) == 3, f"{buckets}: {found[0].buckets}")
+
+
+def uneven(rank, count):
+    """Each rank has its own number of rows, as at the end of an epoch: an error says so, follow=True allows it."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    def some(x, w):
+        return [wait(OPS.all_reduce(x.t() @ x @ w * k, "sum", WORLD)) for k in (1, 2)]
+
+    x = torch.randn(10 + 5 * rank, 32, generator=torch.Generator().manual_seed(rank))
+    weight = torch.ones(32, 24)
+    for follow in (False, True):
+        torch._dynamo.reset()
+
+        def keep(graph, _, follow=follow):
+            hirc.torch.schedule(graph, cluster="h100", follow=follow)
+            return graph
+
+        compiled = torch.compile(some, backend=aot_autograd(fw_compiler=keep), dynamic=True)
+        if follow:
+            check(all(torch.allclose(a, b, rtol=1e-5) for a, b in zip(some(x, weight), compiled(x, weight))), "differs")
+        else:
+            refused(lambda: compiled(x, weight), Exception, f"ranks 0 and {count - 1} have different graphs",
+                    "must compile the same graph with the same shapes; with follow=True other local work is allowed")
+
+
 def inductor_pass(rank, count):
     """Other passes that would move collectives are refused, and the cache knows what a schedule depends on."""
     graph = graph_of(count, shards(count))
@@ -300,7 +355,7 @@ def inductor_pass(rank, count):
 
 def everything(rank, count):
     for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
-                 followers, vocabulary, inductor_pass):
+                 followers, vocabulary, symbolic, uneven, inductor_pass):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)
