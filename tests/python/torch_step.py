@@ -133,6 +133,26 @@ PRODUCTS = {f"aten::{n}" for n in ("mm", "addmm", "bmm", "baddbmm", "_scaled_dot
                                   "_scaled_dot_product_flash_attention_for_cpu_backward")}
 
 
+def test_compiled_autograd(rank, count):
+    """DDP whose reductions are in the graph of the backward pass, where a pass of torch's own has put them together."""
+    from torch._dynamo import compiled_autograd
+
+    found, overlap = [], hirc.torch.OverlapPass(cluster=CLUSTER)
+    for use in (None, overlap):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        model = torch_models.mlp(4)
+        with torch._dynamo.config.patch(optimize_ddp="python_reducer"), \
+                torch._inductor.config.patch(post_grad_custom_post_pass=use, fx_graph_cache=False):
+            parallel = torch.nn.parallel.DistributedDataParallel(model)
+            with compiled_autograd._enable(torch.compile()):
+                out = torch.compile(parallel)(*torch_models.inputs())
+                out.square().mean().backward()
+        found.append([local(out), *(local(p.grad) for p in model.parameters())])
+    check(len(overlap.schedules) == 1, f"{len(overlap.schedules)} schedules")
+    check(all(torch.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in zip(*found)), "results differ")
+
+
 def test_models(rank, count, names):
     for name in names:
         test_model(rank, count, name)
@@ -148,6 +168,8 @@ def main():
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", folder)
         for count in counts:
             ranks(test_models, count, words or list(torch_models.ALL))
+        if not words:
+            ranks(test_compiled_autograd, 2)
     print("ok")
 
 

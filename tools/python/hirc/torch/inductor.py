@@ -17,14 +17,14 @@ from typing import Any, List, Optional, Union
 
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphPass
+from torch._inductor.pattern_matcher import stable_topological_sort
 
 from .. import command
 from .agree import cluster_lines
 from .schedule import Schedule, schedule
 
 REORDERING = ("reorder_for_compute_comm_overlap", "aten_distributed_optimizations.enable_overlap_scheduling",
-              "bucket_all_gathers_fx", "bucket_reduce_scatters_fx", "bucket_all_reduces_fx", "_micro_pipeline_tp",
-              "_fuse_ddp_communication")
+              "bucket_all_gathers_fx", "bucket_reduce_scatters_fx", "bucket_all_reduces_fx", "_micro_pipeline_tp")
 SPACE = "_c10d_functional"
 
 
@@ -87,6 +87,7 @@ class OverlapPass(CustomGraphPass):
             self.warn_of_hooks()
             return
         self.refuse_others()
+        stable_topological_sort(graph)  # passes before this one, as that for DDP, leave nodes before those that they need
         result = schedule(graph.owning_module, cluster=self.cluster, **self.options)
         if result:
             keep_order(graph)
@@ -102,7 +103,8 @@ class OverlapPass(CustomGraphPass):
         warnings.warn("hirc.torch.OverlapPass: this graph has no functional collectives, so nothing of it is scheduled; "
                       "other graphs of the model may have some. DDP and FSDP2 (fully_shard) start theirs in hooks, "
                       "outside of compiled graphs; DTensor and torch.distributed._functional_collectives have them in "
-                      "the graph", stacklevel=2)
+                      "the graph, and DDP with compiled autograd and torch._dynamo.config.optimize_ddp = "
+                      "'python_reducer'", stacklevel=2)
 
     @staticmethod
     def refuse_others() -> None:
