@@ -230,6 +230,8 @@ static enum plan_kept find_readers(const struct plan_fusion *f, const struct pla
 			return kept;
 	}
 	r->kept_for = 0;
+	if (r->n + 1 < f->uses[copy->out.buffer])
+		return PLAN_KEPT_USED;
 	return r->n ? PLAN_KEPT_NONE : PLAN_KEPT_UNREAD;
 }
 
