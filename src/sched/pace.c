@@ -19,10 +19,12 @@ struct sums { /* by family, over the comms before a place */
 struct label {
 	int64_t free, now; /* time when the lane is free; time of the host */
 	int64_t flight;    /* bytes of the last bucket while the lane has it */
-	/* The next two gathers that the host unpacks: the place where it does, or SCHED_NONE, and the bytes that they
-	 * take beside their results. */
-	uint32_t unpack[2];
-	int64_t copied[2];
+	int64_t idle;      /* ns for which the host has waited until `now` */
+	struct unpack {
+		uint32_t at;   /* place where a gather is unpacked, or SCHED_NONE */
+		int64_t bytes; /* beside its results */
+		int64_t time;
+	} unpack[2];                 /* the next two */
 	uint32_t gathered, sent, at; /* places */
 	uint32_t before;             /* the label before it, or SCHED_NONE */
 	uint32_t issue; /* place where its last bucket was issued; SCHED_NONE: the host did a block alone */
@@ -111,11 +113,13 @@ static struct sums *sum_comms(const struct pace *c, const struct sched_pace_comm
 	return sum;
 }
 
-struct bucket {             /* the comms between two places: a bucket for each family */
-	int64_t time, host; /* ns of the lane; ns to pack or unpack */
-	int64_t issued;     /* bytes that are made when it is issued */
-	int64_t flight;     /* bytes until it is over */
-	int64_t unpacked;   /* bytes beside the gathered tensors when it is unpacked */
+struct bucket {           /* the comms between two places: a bucket for each family */
+	int64_t time;     /* ns of the lane */
+	int64_t pack;     /* ns of the host before it is issued */
+	int64_t unpack;   /* ns of the host when it is used */
+	int64_t issued;   /* bytes that are made when it is issued */
+	int64_t flight;   /* bytes until it is over */
+	int64_t unpacked; /* bytes beside the gathered tensors when it is unpacked */
 };
 
 /* gather: else it is a scatter. */
@@ -136,7 +140,8 @@ static struct bucket measure_bucket(const struct pace *c, bool gather, uint32_t 
 			continue;
 		}
 		b.time += sched_family_time(&c->p->family[f], in) + c->p->launch;
-		b.host += sched_copy_time(c->p, in) + (gather ? sched_copy_time(c->p, out) : 0);
+		b.pack += sched_copy_time(c->p, in) + c->p->launch;
+		b.unpack += gather ? sched_copy_time(c->p, out) + c->p->launch : 0;
 		b.issued += gather ? out : 2 * in;
 		b.unpacked += gather ? out : 0; /* the gathered buffer */
 	}
@@ -256,18 +261,19 @@ static bool fits(const struct pace *c, const struct label *l)
 {
 	int64_t held = held_at(c, l->gathered, l->sent, l->at) + l->flight;
 	return c->need[l->at] + held <= c->o->limit &&
-	       (l->at != l->unpack[0] || c->use[l->at] + held + l->copied[0] <= c->o->limit);
+	       (l->at != l->unpack[0].at || c->use[l->at] + held + l->unpack[0].bytes <= c->o->limit);
 }
 
 /* Lets the host do the next block. */
 static void run_block(const struct pace *c, struct label *l)
 {
 	l->now += c->work[l->at];
-	if (l->at++ != l->unpack[0])
+	l->idle = 0;
+	if (l->at++ != l->unpack[0].at)
 		return;
+	l->now += l->unpack[0].time;
 	l->unpack[0] = l->unpack[1];
-	l->copied[0] = l->copied[1];
-	l->unpack[1] = SCHED_NONE;
+	l->unpack[1].at = SCHED_NONE;
 }
 
 /* Lets the host go on until a time. */
@@ -293,25 +299,26 @@ static bool extend_label(struct pace *c, uint32_t from, bool gather, uint32_t en
 		    c->edge[y] + held + b.issued <= c->o->limit && l.now - c->work[y] <= l.free)
 			l.issue = y;
 	}
-	int64_t begin = l.now > l.free && l.issue == l.at ? l.now : l.free;
-	if (c->edge[l.issue] + held_at(c, l.gathered, sent, l.issue) + b.issued > c->o->limit)
+	int64_t held = c->edge[l.issue] + held_at(c, l.gathered, sent, l.issue) + b.issued;
+	if (held > c->o->limit || (gather && c->use[i] + b.flight + b.unpacked > c->o->limit))
 		return false;
-	if (gather && c->use[i] + b.flight + b.unpacked > c->o->limit)
-		return false;
+	/* the host packs while it would wait, if memory has room for that beside the bucket before */
+	int64_t early = held + l.flight <= c->o->limit && l.issue == l.at ? l.idle : 0;
+	int64_t ready = l.now - (l.issue == l.at ? early : c->work[l.issue]) + b.pack;
 	l.before = from;
-	l.now += b.host;
-	l.free = begin + b.time;
+	l.now += b.pack > early ? b.pack - early : 0;
+	l.free = (ready > l.free ? ready : l.free) + b.time;
 	l.flight = b.flight;
 	l.sent = sent;
 	run_blocks(c, &l, l.free);
 	if (gather) {
 		l.gathered = end;
-		unsigned k = l.unpack[0] != SCHED_NONE;
-		l.unpack[k] = l.unpack[k] == SCHED_NONE ? i : l.unpack[k];
-		l.copied[k] = l.unpack[k] == i ? b.unpacked : l.copied[k];
+		struct unpack *u = &l.unpack[l.unpack[0].at != SCHED_NONE];
+		if (u->at == SCHED_NONE)
+			*u = (struct unpack){i, b.unpacked, b.unpack};
 	}
-	if (l.now < l.free)
-		l.now = l.free;
+	l.idle = l.now < l.free ? l.free - l.now : 0;
+	l.now += l.idle;
 	offer_label(c, &l);
 	return true;
 }
@@ -381,8 +388,9 @@ uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_optio
 	c.scatter = sum_comms(&c, o->sink, o->sink_n, c.kept, scratch);
 	find_blocks(&c, scratch);
 	find_left(&c, scratch);
-	offer_label(&c, &(struct label){
-	                    .before = SCHED_NONE, .issue = SCHED_NONE, .unpack = {SCHED_NONE, SCHED_NONE}});
+	offer_label(&c, &(struct label){.before = SCHED_NONE,
+	                                .issue = SCHED_NONE,
+	                                .unpack = {{.at = SCHED_NONE}, {.at = SCHED_NONE}}});
 	for (uint32_t i = 0; i <= c.n; i++)
 		for (uint32_t j = 0; j <= i; j++)
 			extend_cell(&c, i, j);
