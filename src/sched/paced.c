@@ -13,9 +13,10 @@
 #include <string.h>
 
 enum {
-	SLOTS = 16,   /* keys for each node of the problem */
-	TRIES = 16,   /* buckets for less and less memory */
-	PARTS = 1024, /* each try leaves this part of the memory more */
+	MOST_NODES = 1 << 24, /* keys are numbers of 32 bits */
+	SLOTS = 16,           /* keys for each node of the problem */
+	TRIES = 16,           /* buckets for less and less memory */
+	PARTS = 1024,         /* each try leaves this part of the memory more */
 };
 
 /* Keys of a node: comms that are issued before it, the wait and unpack of the bucket that it uses, itself. */
@@ -361,6 +362,8 @@ static void try_buckets(struct pacer *g)
 void sched_paced_try(struct scheduler *s)
 {
 	const struct sched_problem *p = s->p;
+	if (p->n > MOST_NODES)
+		return;
 	struct pacer g = {.s = s, .p = p, .arena = arena_new(), .lane = find_lane(s)};
 	bool *own = arena_new_array(g.arena, bool, p->storage_n);
 	g.source = arena_new_array(g.arena, struct sched_pace_comm, p->n);
