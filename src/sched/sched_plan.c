@@ -55,7 +55,8 @@ struct trial plan_copy(const struct sched_problem *p, const struct trial *t)
 
 void plan_close(const struct sched_problem *p, struct trial *t)
 {
-	if (!t->open)
+	enum { SMALL = 50000 }; /* nodes; schedule.b takes little memory then, and time to make again */
+	if (!t->open || p->n <= SMALL)
 		return;
 	struct trial copy = plan_copy(p, t);
 	sched_schedule_free(&t->schedule);

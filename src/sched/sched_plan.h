@@ -116,7 +116,7 @@ bool plan_open(const struct sched_problem *p, struct trial *t);
 /* Copies the buckets and the order of an open trial, without schedule.b: a kept trial of a large problem takes
  * little memory. */
 struct trial plan_copy(const struct sched_problem *p, const struct trial *t);
-/* Frees all but the buckets and the order of a trial. */
+/* Frees all but the buckets and the order of a trial of a large problem. */
 void plan_close(const struct sched_problem *p, struct trial *t);
 /* Takes an open trial with its order. Frees it, unless it is the best or one of the starts; then it is closed. */
 bool plan_offer(struct scheduler *s, struct trial *t);
