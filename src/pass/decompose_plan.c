@@ -11,6 +11,7 @@
  *     5. Everything else is whole.
  *
  * Loop placements are those of the result, so that communication is in the result's loop. */
+#include "ir/bound.h"
 #include "pass/decompose.h"
 #include <string.h>
 
@@ -18,7 +19,8 @@ struct chooser {
 	struct module *m;
 	const struct op_layout *l;
 	struct decompose_plan *p;
-	unsigned used; /* mesh axes already used */
+	unsigned used;   /* mesh axes already used */
+	bool has_blocks; /* an operand has all blocks of a loop of which a value made here would have one */
 };
 
 /* Returns the mesh axes over which an operand is spread or pending. */
@@ -189,6 +191,8 @@ static void parallel(struct chooser *c, unsigned dim, bool follow, unsigned oper
 	} else if (place_footprint(operand)) {
 		struct sugar_axis spread = *operand;
 		spread.place_n = (uint8_t)place_footprint(operand);
+		while (c->has_blocks && place_has_loop(&spread))
+			spread.place_n--;
 		take_placements(c, dim, &spread);
 	} else if (!(place_mesh_axes(result) & (operand_used | c->used))) {
 		take_placements(c, dim, result); /* the operand is cut before */
@@ -210,9 +214,19 @@ static void one_loop(struct decompose_plan *p, unsigned dims)
 			p->dim[d].place_n = (uint8_t)place_footprint(&p->dim[d]);
 }
 
+static bool has_blocks(const struct module *m, const struct op_layout *l)
+{
+	for (unsigned k = 0; k < l->x.operand_n; k++) {
+		value_id v = l->operand[k];
+		if (bound_beside(m, m->value.at[v].type, l->op) & ~bound_of(m, v))
+			return true;
+	}
+	return false;
+}
+
 const char *decompose_choose(struct module *m, const struct op_layout *l, struct decompose_plan *p)
 {
-	struct chooser c = {.m = m, .l = l, .p = p};
+	struct chooser c = {.m = m, .l = l, .p = p, .has_blocks = has_blocks(m, l)};
 	memset(p, 0, sizeof *p);
 	p->mesh = value_type(m, l->result)->mesh;
 	keep_partials(&c);
