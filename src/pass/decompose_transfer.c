@@ -286,6 +286,23 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- order in memory */
 
+/* Returns true if a statement moves elements of the value, or of a view of it, by their places in memory. */
+static bool is_moved_by_place(struct module *m, value_id v)
+{
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
+		op_id op = m->operand.at[u].op;
+		if (m->operand.at[u].role == ROLE_DEF)
+			continue;
+		if (op_traits(m, op) & TRAIT_VIEW && is_moved_by_place(m, op_def(m, op, 0)))
+			return true;
+		bool typed = m->op.at[op].kind == OP_ALLGATHER || m->op.at[op].kind == OP_ALLREDUCE ||
+		             m->op.at[op].kind == OP_REDUCE_SCATTER || m->op.at[op].kind == OP_ALL_TO_ALL;
+		if (op_traits(m, op) & TRAIT_P2P || (op_traits(m, op) & TRAIT_COLLECTIVE && !typed))
+			return true;
+	}
+	return false;
+}
+
 /* Returns true if a value has the default allocation and may get another: a statement makes it, the
  * program does not return it, and if the transfer `reader` reads it, nothing else does. */
 static bool may_reorder(struct module *m, value_id v, op_id reader)
@@ -293,7 +310,8 @@ static bool may_reorder(struct module *m, value_id v, op_id reader)
 	bool unstreamed;
 	uint8_t perm[IR_MAX_AXES];
 	const struct domain d = *value_domain(m, v);
-	if (m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT) || ir_is_bound(m, v))
+	if (m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT) || ir_is_bound(m, v) ||
+	    is_moved_by_place(m, v))
 		return false;
 	for (uint32_t u = m->value.at[v].first_use; u && reader; u = m->operand.at[u].next_use)
 		if (m->operand.at[u].role != ROLE_DEF && m->operand.at[u].op != reader)

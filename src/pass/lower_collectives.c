@@ -349,6 +349,11 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 		}
 		if (is_stated_by_types(o.kind))
 			copy_through(m, op, &r);
+		else if (o.kind != OP_ALL_TO_ALLV &&
+		         value_domain(m, from)->rank == value_domain(m, to)->rank &&
+		         !order_same(m, before, after)) /* it moves elements by their places in memory */
+			rewrite_reads(m, op, from,
+			              rewrite_set_before(m, op, from, order_like(m, before, after)));
 	}
 	expr_id scalar[2];
 	unsigned scalars = op_role_count(m, op, ROLE_SCALAR);

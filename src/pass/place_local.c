@@ -211,6 +211,37 @@ static bool axis_suffices(struct module *m, const struct op_layout *l, unsigned 
 	return true;
 }
 
+/* Returns true if a rank's part of an axis of the result may be several intervals. */
+static bool has_intervals(struct module *m, const struct op_layout *l, unsigned b)
+{
+	const struct sugar_axis *y = &l->r.axis[b];
+	bool several = !l->r_known;
+	for (unsigned i = 0; i < place_footprint(y); i++)
+		several |= place_is_loop(&y->place[i]) || y->place[i].kind == SUGAR_SWIZZLE;
+	return several && axis_is_spread(m, l->result, b);
+}
+
+/* Returns true if an operation that copies boxes makes the result of boxes that its operands do not have. */
+static bool boxes_differ(struct module *m, const struct op_layout *l)
+{
+	enum op_kind kind = (enum op_kind)m->op.at[l->op].kind;
+	if (kind != OP_SLICE && kind != OP_SPLIT && kind != OP_PAD && kind != OP_CAT)
+		return false;
+	for (unsigned b = 0; b < value_domain(m, l->result)->rank; b++) {
+		if (!has_intervals(m, l, b))
+			continue;
+		uint8_t dim = l->x.result[b];
+		if (dim == INFER_NONE || l->x.kind[dim] == DIM_WHOLE)
+			return true;
+		for (unsigned k = 0; k < l->x.operand_n; k++) {
+			int a = op_layout_axis(l, k, dim);
+			if (a >= 0 && !op_layout_same(m, l, -1, b, (int)k, (unsigned)a))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Returns the mesh axes over which an operation leaves a reduction pending. */
 static unsigned leaves_pending(struct module *m, const struct op_layout *l)
 {
@@ -258,6 +289,8 @@ const char *op_layout_lacks(struct module *m, const struct op_layout *l, bool su
 			if (!axis_suffices(m, l, k, a))
 				return "its operands and results are spread differently";
 	}
+	if (boxes_differ(m, l))
+		return "its operands and results are spread differently";
 	for (unsigned a = 0; a < value_domain(m, l->result)->rank && makes_whole(kind); a++)
 		if (l->x.result[a] != INFER_NONE && l->x.kind[l->x.result[a]] == DIM_WHOLE &&
 		    axis_is_spread(m, l->result, a))

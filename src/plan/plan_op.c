@@ -384,6 +384,12 @@ static bool computes_each(enum op_kind kind)
 	       kind == OP_BROADCAST || kind == OP_FULL;
 }
 
+/* Returns true if it copies boxes of the operands to places in the result. */
+static bool copies_boxes(enum op_kind kind)
+{
+	return kind == OP_SLICE || kind == OP_SPLIT || kind == OP_PAD || kind == OP_CAT;
+}
+
 /* Plans result k; operands and result are boxes in memory. */
 static void plan_box(struct planner *b, op_id op, unsigned k, struct view *result,
                      const struct operand_ref *in, unsigned n, struct plan_view *found)
@@ -402,7 +408,7 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *resul
 		plan_iota(b, result);
 	else if (kind == OP_RESHAPE)
 		plan_reshape(b, result, in[0].view);
-	else if (kind == OP_SLICE || kind == OP_SPLIT || kind == OP_PAD || kind == OP_CAT)
+	else if (copies_boxes(kind))
 		plan_pieces(b, op, k, result, in, n);
 	else if (kind == OP_TOPK)
 		plan_topk(b, op, k, result, in[0].view, found);
@@ -456,7 +462,7 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 		return;
 	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
 	if (several || !boxes_each(b, op, result, in, n, plan_only)) {
-		if ((computes_each(kind) && !same_pieces(b, in, n, result)) ||
+		if (((computes_each(kind) || copies_boxes(kind)) && !same_pieces(b, in, n, result)) ||
 		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT || takes_pieces(b, op, in[0].view),
 		                in, n, &result, &back) ||
 		    is_empty(b, result))

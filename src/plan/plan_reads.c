@@ -69,6 +69,9 @@ static bool keeps_matrices(const struct plan_fusion *f, const struct plan_task *
 	if (before == &t->in[2] || (by_columns && after->stride[batches] != 1) ||
 	    (by_columns && !dtype_is_float(f->p->buffer.at[before->buffer].dtype)))
 		return false;
+	for (unsigned k = batches; k < before->nd; k++)
+		if (!after->stride[k] && !plan_fusion_is_one(f->p, after->n[k]))
+			return false; /* no library reads equal rows or columns */
 	for (unsigned k = 0; k < batches; k++) {
 		if (before->stride[k] == after->stride[k])
 			continue;
