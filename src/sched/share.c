@@ -59,7 +59,8 @@ void sched_share_families(const struct sched_team *t, struct arena *a)
 		struct sched_problem *p = t->member[c].p;
 		struct sched_family *made = arena_new_array(a, struct sched_family, lists + p->family_n);
 		uint32_t *family = arena_new_array(a, uint32_t, lists + 1); /* by kin: number + 1 */
-		memcpy(made, p->family, sizeof *made * p->family_n);
+		if (p->family_n)
+			memcpy(made, p->family, sizeof *made * p->family_n);
 		for (uint32_t x = 0; x < p->n; x++) {
 			uint32_t e = t->member[c].event[x], old = p->node[x].family;
 			if (e == SCHED_NONE || old == SCHED_NONE)
