@@ -35,25 +35,6 @@ void nvfuser_float(struct nvfuser *p, const char *dtype, double value)
 	buf_printf(p->out, "%s(%s)", dtype, text);
 }
 
-/* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
-static bool numbers_tell_permutation(const struct nvfuser *p, op_id op)
-{
-	const struct attrs *l = &p->m->attrs.at[p->m->op.at[op].attrs];
-	const struct attr *dims = attrs_find(p->m, p->m->op.at[op].attrs, "dims");
-	value_id v = op_result(p->m, op, 0);
-	const struct domain *d = value_domain(p->m, v);
-	if (l->n != 1 || !dims || dims->kind != ATTR_INTS || dims->n != d->loop_n || d->loop_n != d->rank)
-		return false;
-	for (unsigned i = 0; i < d->loop_n; i++) {
-		int64_t rank = 0;
-		for (unsigned k = 0; k < d->loop_n; k++)
-			rank += ir_axis_number(p->m, v, d->loop[k]) < ir_axis_number(p->m, v, d->loop[i]);
-		if (d->loop[i] != i || dims->u.ints[i] != rank)
-			return false;
-	}
-	return true;
-}
-
 /* Returns true if a reshape only adds or drops axes of one element. *flag: which, if it is not NULL. */
 static bool find_flags(const struct nvfuser *p, op_id op, bool *flag)
 {
@@ -297,7 +278,7 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op)
 	case OP_RESHAPE:
 		return put_reshape(p, op);
 	case OP_PERMUTE:
-		if (!numbers_tell_permutation(p, op))
+		if (!printed_permutation(p->m, op))
 			return false;
 		buf_puts(p->out, "Set.Permute( ");
 		nvfuser_tensor(p, op_read(p->m, op, 0));

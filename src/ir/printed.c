@@ -59,11 +59,12 @@ static void begin_reading(const struct printed_tensor *t, struct reading *r)
 }
 
 /* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
- * that are no halves go back to where their numbers put them. */
+ * that are no halves go back to where their numbers put them. In the result of a permute the numbers are out of order
+ * anyway, so that no axis goes back. */
 static void order_ids(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
 {
 	unsigned front = 0, n = 0;
-	while (t->by_number && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
+	while (t->by_number && !t->permuted && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
 		front++;
 	bool put[IR_MAX_AXES] = {false};
 	for (unsigned i = front; i <= t->id_n; i++) {

@@ -28,6 +28,8 @@ struct printed_tensor {
 	unsigned id_n;
 	struct printed_id id[IR_MAX_AXES];
 	mesh_id mesh;
+	bool
+	    permuted; /* a permute makes it, and its numbers tell the order: all axes stand where they are printed */
 	bool io;      /* program input or output: by default its allocation has no stream splits */
 	expr_id size; /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
 	const struct printed_numbers *by_number; /* NULL: the rule of hirc's listings */
@@ -53,6 +55,8 @@ struct print_order;
 void printed_rule_set(struct module *m, struct print_order *o);
 /* Calls printed_reduced for the ids that value v prints. */
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
+/* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
+bool printed_permutation(const struct module *m, op_id op);
 /* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 

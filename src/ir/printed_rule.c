@@ -32,13 +32,33 @@ static bool is_io(const struct module *m, value_id v)
 	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 }
 
+bool printed_permutation(const struct module *m, op_id op)
+{
+	const struct attrs *l = &m->attrs.at[m->op.at[op].attrs];
+	const struct attr *dims = attrs_find(m, m->op.at[op].attrs, "dims");
+	value_id v = op_result(m, op, 0);
+	const struct domain *d = value_domain(m, v);
+	if (l->n != 1 || !dims || dims->kind != ATTR_INTS || dims->n != d->loop_n || d->loop_n != d->rank)
+		return false;
+	for (unsigned i = 0; i < d->loop_n; i++) {
+		int64_t rank = 0;
+		for (unsigned k = 0; k < d->loop_n; k++)
+			rank += ir_axis_number(m, v, d->loop[k]) < ir_axis_number(m, v, d->loop[i]);
+		if (d->loop[i] != i || dims->u.ints[i] != rank)
+			return false;
+	}
+	return true;
+}
+
 /* Lists the printed ids of a value. */
-static void list_ids(struct module *m, const struct printed_numbers *by_number, uint64_t selected, value_id v,
-                     struct printed_tensor *t)
+static void list_ids(struct module *m, const struct print_order *o, const struct printed_numbers *by_number,
+                     value_id v, struct printed_tensor *t)
 {
 	const struct domain *d = value_domain(m, v);
+	uint64_t selected = o->selected[v];
 	*t = (struct printed_tensor){
 	    .id_n = d->loop_n, .mesh = value_type(m, v)->mesh, .by_number = by_number};
+	t->permuted = by_number && o->permute[v] && printed_permutation(m, o->permute[v]);
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		unsigned a = d->loop[i];
 		t->id[i] = (struct printed_id){
@@ -46,8 +66,8 @@ static void list_ids(struct module *m, const struct printed_numbers *by_number, 
 	}
 }
 
-static bool needs_block(struct module *m, const struct printed_numbers *by_number, uint64_t selected,
-                        value_id v)
+static bool needs_block(struct module *m, const struct print_order *o,
+                        const struct printed_numbers *by_number, value_id v)
 {
 	domain_id id = value_type(m, v)->domain;
 	const struct domain d = *ir_domain(m, id);
@@ -55,9 +75,9 @@ static bool needs_block(struct module *m, const struct printed_numbers *by_numbe
 	uint64_t in_loop = 0;
 	for (unsigned i = 0; i < d.loop_n; i++)
 		in_loop |= (uint64_t)1 << d.loop[i];
-	if (selected & ~in_loop)
+	if (o->selected[v] & ~in_loop)
 		return true; /* the select names an axis that only a block prints */
-	list_ids(m, by_number, selected, v, &t);
+	list_ids(m, o, by_number, v, &t);
 	t.io = is_io(m, v);
 	if (is_allocated(m, v))
 		t.size = printed_size(m, &d);
@@ -68,21 +88,21 @@ static bool needs_block(struct module *m, const struct printed_numbers *by_numbe
 static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_id v)
 {
 	if (o->selected[v] || !number_axes_are_in_a_row(m, v))
-		return needs_block(m, NULL, o->selected[v], v);
+		return needs_block(m, o, NULL, v);
 	/* the answer depends on the type and these two flags */
 	enum { NO = 1, YES };
 	uint32_t key = m->value.at[v].type * 4 + is_io(m, v) * 2 + is_allocated(m, v);
 	while (o->block.n <= key)
 		vec_push(&o->block, 0);
 	if (!o->block.at[key])
-		o->block.at[key] = needs_block(m, NULL, 0, v) ? YES : NO;
+		o->block.at[key] = needs_block(m, o, NULL, v) ? YES : NO;
 	return o->block.at[key] == YES;
 }
 
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis)
 {
 	struct printed_tensor t;
-	list_ids(m, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, o->selected[v], v, &t);
+	list_ids(m, o, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, v, &t);
 	return printed_reduced(m, &t, axis);
 }
 
@@ -92,7 +112,7 @@ bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
 		return false;
 	if (o->rule == PRINTED_BY_HIRC)
 		return needs_block_by_hirc(m, o, v);
-	return needs_block(m, &o->numbers, o->selected[v], v);
+	return needs_block(m, o, &o->numbers, v);
 }
 
 /* ---- the rule */
@@ -132,8 +152,7 @@ static bool needs_no_more(struct module *m, struct print_order *o, bool hirc)
 		value_id v = o->value.at[i];
 		if (o->term[v] || !depends_on_rule(m, v))
 			continue;
-		if (needs_block_by_hirc(m, o, v) == hirc &&
-		    needs_block(m, &o->numbers, o->selected[v], v) != hirc)
+		if (needs_block_by_hirc(m, o, v) == hirc && needs_block(m, o, &o->numbers, v) != hirc)
 			return false;
 	}
 	return true;

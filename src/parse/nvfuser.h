@@ -40,6 +40,7 @@ struct nv_tensor {
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
+	bool permuted;      /* Set.Permute without dims= makes it */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
 	region_id region;   /* region of its definition */
@@ -226,6 +227,8 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 /* ---- sema_permute.c */
 /* Gives Set.Permute( T0 ) its dims=. Returns false after reporting. */
 bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
+/* Marks the tensor that Set.Permute without dims= makes. */
+void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */

@@ -185,6 +185,10 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 			r->late = id;
 			nv_collect_node(r, shape_expand(a, id));
 			r->late = 0;
+		} else if (!r->has_facts) {
+			ast_id def = shape_peek(a, id);
+			if (ast_at(a, def)->kind == AST_DEF)
+				nv_permute_collect(r, ast_child(a, def, 0), ast_child(a, def, 1));
 		}
 		return;
 	default:
@@ -192,8 +196,10 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	}
 	ast_each (a, child, id)
 		nv_collect_node(r, child);
-	if (ast_at(a, id)->kind == AST_DEF)
+	if (ast_at(a, id)->kind == AST_DEF) {
 		nv_attention_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
+		nv_permute_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
+	}
 }
 
 static int compare_statements(const void *a, const void *b)

@@ -160,8 +160,10 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
-	*out = (struct printed_tensor){
-	    .mesh = mesh, .io = t->input || t->output, .by_number = r->by_number ? &r->numbers : NULL};
+	*out = (struct printed_tensor){.mesh = mesh,
+	                               .io = t->input || t->output,
+	                               .by_number = r->by_number ? &r->numbers : NULL,
+	                               .permuted = t->permuted};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
 			return refuse_printed(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
