@@ -36,7 +36,8 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 	return printed_numbers_pair(t->by_number, t->id[i].number);
 }
 
-/* A reading of a tensor: by id, its outer half, -1: none; and the ids that are outer halves. */
+/* A reading of a tensor: by id, its outer half, -1: none; and the ids that are outer halves. The outer half of an outer
+ * half was split off before: its inner half was split again, and its number stands nowhere. */
 struct reading {
 	int outer_of[IR_MAX_AXES];
 	bool is_outer[IR_MAX_AXES];
@@ -79,6 +80,15 @@ static void order_ids(const struct printed_tensor *t, const struct reading *r, u
 	}
 }
 
+/* Returns the first half that was split off the axis of id i, or -1. */
+static int outermost(const struct reading *r, unsigned i)
+{
+	int o = r->outer_of[i];
+	while (o >= 0 && r->outer_of[o] >= 0)
+		o = r->outer_of[o];
+	return o;
+}
+
 /* Returns true if a reading gives the logical axes numbers in a row, as nvFuser does when it makes a tensor. A split
  * axis has a number that stands nowhere and is smaller than those of its halves. */
 static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
@@ -98,7 +108,7 @@ static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
 		if (r->is_outer[k])
 			continue;
 		if (r->outer_of[k] < 0 ? t->id[k].number != at
-		                       : at < 0 || at >= t->id[r->outer_of[k]].number ||
+		                       : at < 0 || at >= t->id[outermost(r, k)].number ||
 		                             printed_numbers_has(t->by_number, at))
 			return false;
 		at++;
@@ -106,11 +116,75 @@ static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
 	return true;
 }
 
+/* Returns the extent of the axis that a split by `outer` turned into `inner`. */
+static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
+{
+	const struct expr *x = &m->expr.at[inner];
+	if (x->kind == EXPR_CEIL_DIV && x->b == outer)
+		return x->a;
+	expr_id product = expr_mul(m, outer, inner);
+	return product ? expr_canon(m, product) : 0;
+}
+
+/* Returns the extent of the logical axis that ends in id i. */
+static expr_id logical_extent(struct module *m, const struct printed_tensor *t, const struct reading *r,
+                              unsigned i)
+{
+	expr_id extent = t->id[i].axis.extent;
+	for (int o = r->outer_of[i]; o >= 0 && extent; o = r->outer_of[o])
+		extent = split_extent(m, t->id[o].axis.extent, extent);
+	return extent;
+}
+
+/* Returns a parallel id that was split off before the outermost half of id i, or -1. Its inner half, which has the next
+ * number, was split again and stands nowhere. *certain: the extents say so, too. */
+static int earlier_half(struct module *m, const struct printed_tensor *t, const struct reading *r, unsigned i,
+                        bool *certain)
+{
+	const struct printed_id *last = &t->id[outermost(r, i)];
+	expr_id rest = logical_extent(m, t, r, i);
+	int found = -1;
+	for (unsigned k = 0; k < t->id_n && rest; k++) {
+		const struct printed_id *x = &t->id[k];
+		if (r->is_outer[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
+		    x->named || x->number <= 0 || x->number + 1 >= last->number ||
+		    printed_numbers_has(t->by_number, x->number + 1) ||
+		    !expr_is_const(m, x->axis.extent, NULL))
+			continue;
+		const struct expr *e = &m->expr.at[rest];
+		*certain = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
+		if (*certain)
+			return (int)k;
+		if (expr_is_const(m, rest, NULL))
+			found = (int)k;
+	}
+	return found;
+}
+
+/* Adds the halves that were split off earlier. Returns true if there are some; *certain: the extents say so, too. */
+static bool add_earlier_halves(struct module *m, const struct printed_tensor *t, struct reading *r,
+                               bool *certain)
+{
+	bool added = false;
+	*certain = true;
+	for (unsigned i = 0; t->by_number && i < t->id_n; i++) {
+		bool sure;
+		int k;
+		while (!r->is_outer[i] && r->outer_of[i] >= 0 && (k = earlier_half(m, t, r, i, &sure)) >= 0) {
+			add_pair(r, (unsigned)k, outermost(r, i));
+			added = true;
+			*certain &= sure;
+		}
+	}
+	return added;
+}
+
 /* Returns how the pairs of a tensor are read that can be either: as halves, if then the logical axes have numbers in a
  * row, and else have not; or the other way round. */
-static enum printed_pair read_row(const struct module *m, const struct printed_tensor *t)
+static enum printed_pair read_row(struct module *m, const struct printed_tensor *t)
 {
 	struct reading halves, own;
+	bool certain;
 	begin_reading(t, &halves);
 	begin_reading(t, &own);
 	for (unsigned i = 0; i < t->id_n; i++) {
@@ -122,18 +196,19 @@ static enum printed_pair read_row(const struct module *m, const struct printed_t
 			add_pair(&own, i, k);
 	}
 	bool as_halves = is_in_a_row(t, &halves), as_own = is_in_a_row(t, &own);
+	if (!as_halves && !as_own && add_earlier_halves(m, t, &halves, &certain) && is_in_a_row(t, &halves))
+		return PRINTED_HALVES;
 	return as_halves == as_own ? PRINTED_UNDECIDED : as_own ? PRINTED_OWN : PRINTED_HALVES;
 }
 
-static enum printed_pair read_pair(const struct module *m, const struct printed_tensor *t, unsigned i,
-                                   unsigned k)
+static enum printed_pair read_pair(struct module *m, const struct printed_tensor *t, unsigned i, unsigned k)
 {
 	enum printed_pair pair = read_alone(m, t, i, k);
 	return pair == PRINTED_UNDECIDED ? read_row(m, t) : pair;
 }
 
 /* Returns the id that is the inner half of id i, or -1. */
-static int inner_half(const struct module *m, const struct printed_tensor *t, unsigned i)
+static int inner_half(struct module *m, const struct printed_tensor *t, unsigned i)
 {
 	int k = next_id(t, i);
 	if (k < 0)
@@ -142,7 +217,7 @@ static int inner_half(const struct module *m, const struct printed_tensor *t, un
 	return pair == PRINTED_HALVES || (pair == PRINTED_UNDECIDED && !t->by_number->own) ? k : -1;
 }
 
-int printed_undecided(const struct module *m, const struct printed_tensor *t, unsigned *inner)
+int printed_undecided(struct module *m, const struct printed_tensor *t, unsigned *inner)
 {
 	for (unsigned i = 0; i < t->id_n; i++) {
 		int k = next_id(t, i);
@@ -154,16 +229,23 @@ int printed_undecided(const struct module *m, const struct printed_tensor *t, un
 	return -1;
 }
 
-static void read_ids(const struct module *m, const struct printed_tensor *t, struct reading *r)
+static void read_ids(struct module *m, const struct printed_tensor *t, struct reading *r)
 {
 	begin_reading(t, r);
 	for (unsigned i = 0; i < t->id_n; i++)
 		add_pair(r, i, inner_half(m, t, i));
+	struct reading earlier = *r;
+	bool certain;
+	if (!add_earlier_halves(m, t, &earlier, &certain))
+		return;
+	bool in_a_row = is_in_a_row(t, &earlier), before = is_in_a_row(t, r);
+	if (certain ? in_a_row || !before : in_a_row && !before)
+		*r = earlier;
 }
 
 /* ---- the domain */
 
-unsigned printed_reduced(const struct module *m, const struct printed_tensor *t, uint8_t *axis)
+unsigned printed_reduced(struct module *m, const struct printed_tensor *t, uint8_t *axis)
 {
 	struct reading r;
 	uint8_t order[IR_MAX_AXES], at = 0;
@@ -179,16 +261,6 @@ unsigned printed_reduced(const struct module *m, const struct printed_tensor *t,
 		at++;
 	}
 	return n;
-}
-
-/* Returns the extent of the axis that a split by `outer` turned into `inner`. */
-static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
-{
-	const struct expr *x = &m->expr.at[inner];
-	if (x->kind == EXPR_CEIL_DIV && x->b == outer)
-		return x->a;
-	expr_id product = expr_mul(m, outer, inner);
-	return product ? expr_canon(m, product) : 0;
 }
 
 static unsigned find_loop_position(const struct domain_builder *b, unsigned axis)
@@ -208,6 +280,25 @@ static const char *parallelize_axis(struct module *m, struct domain_builder *b, 
 	                          mesh ? &m->mesh.at[mesh] : NULL, as->mesh_axis);
 }
 
+/* Splits the logical axis that ends in id i, the earliest half first. */
+static const char *split_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
+                              const struct reading *r, unsigned i, uint8_t *axis)
+{
+	uint8_t outer[IR_MAX_AXES];
+	unsigned n = 0;
+	for (int o = r->outer_of[i]; o >= 0; o = r->outer_of[o])
+		outer[n++] = (uint8_t)o;
+	while (n--) {
+		const char *why =
+		    domain_split(m, b, find_loop_position(b, axis[i]), t->id[outer[n]].axis.extent, false);
+		if (why)
+			return why;
+		axis[outer[n]] = (uint8_t)(b->axis_n - 2);
+		axis[i] = (uint8_t)(b->axis_n - 1);
+	}
+	return NULL;
+}
+
 domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why)
 {
 	struct domain_builder b;
@@ -224,9 +315,7 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 			const struct axis *x = &t->id[i].axis;
 			if (group[x->kind] != g || r.is_outer[i])
 				continue;
-			expr_id extent = r.outer_of[i] < 0
-			                     ? x->extent
-			                     : split_extent(m, t->id[r.outer_of[i]].axis.extent, x->extent);
+			expr_id extent = logical_extent(m, t, &r, i);
 			int a = extent ? domain_add_axis(&b, (enum axis_kind)x->kind, extent) : -1;
 			*why = extent ? "it has more than 16 logical axes" : "an extent overflows 64 bits";
 			if (a < 0)
@@ -239,12 +328,9 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 		for (unsigned i = 0; i < t->id_n; i++) {
 			if (r.is_outer[i] || axis[i] != l || r.outer_of[i] < 0)
 				continue;
-			*why = domain_split(m, &b, find_loop_position(&b, l),
-			                    t->id[r.outer_of[i]].axis.extent, false);
+			*why = split_axis(m, &b, t, &r, i, axis);
 			if (*why)
 				return 0;
-			axis[r.outer_of[i]] = (uint8_t)(b.axis_n - 2);
-			axis[i] = (uint8_t)(b.axis_n - 1);
 			*why = "the halves of a split have other extents";
 			if (b.axis[axis[i]].extent != t->id[i].axis.extent)
 				return 0;
