@@ -23,6 +23,27 @@ static int next_id(const struct printed_tensor *t, unsigned i)
 
 /* ---- halves or axes of their own */
 
+/* Returns the plain id that is the inner half of a split whose outer half a Swizzle1D turned into id i, or -1. The split
+ * makes n-1 and n, the swizzle makes n+1, so that n-1 stands nowhere. *certain: the extents say so, too. */
+static int swizzled_half(const struct module *m, const struct printed_tensor *t, unsigned i, bool *certain)
+{
+	const struct printed_id *x = &t->id[i];
+	if (!t->by_number || x->axis.place != PLACE_STREAM || x->axis.kind != AXIS_ITER || x->named ||
+	    x->number < 3 || printed_numbers_has(t->by_number, x->number - 2) ||
+	    !expr_is_const(m, x->axis.extent, NULL))
+		return -1;
+	for (unsigned k = 0; k < t->id_n; k++) {
+		const struct printed_id *y = &t->id[k];
+		const struct expr *e = &m->expr.at[y->axis.extent];
+		if (y->number + 1 != x->number || y->axis.place != PLACE_NONE || y->axis.kind != AXIS_ITER ||
+		    y->named)
+			continue;
+		*certain = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
+		return *certain || e->kind == EXPR_CONST ? (int)k : -1;
+	}
+	return -1;
+}
+
 /* Returns how ids i and k, which follow each other in number, are read if only numbers below them count. */
 static enum printed_pair read_alone(const struct module *m, const struct printed_tensor *t, unsigned i,
                                     unsigned k)
@@ -31,6 +52,9 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 	const struct expr *inner = &m->expr.at[t->id[k].axis.extent];
 	if (!t->by_number || (inner->kind == EXPR_CEIL_DIV && inner->b == outer))
 		return PRINTED_HALVES;
+	bool certain;
+	if (swizzled_half(m, t, i, &certain) >= 0 && certain)
+		return PRINTED_OWN;
 	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
 		return PRINTED_OWN;
 	return printed_numbers_pair(t->by_number, t->id[i].number);
@@ -41,6 +65,7 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 struct reading {
 	int outer_of[IR_MAX_AXES];
 	bool is_outer[IR_MAX_AXES];
+	bool swizzled[IR_MAX_AXES]; /* an outer half that a Swizzle1D made */
 };
 
 static void add_pair(struct reading *r, unsigned outer, int inner)
@@ -56,6 +81,7 @@ static void begin_reading(const struct printed_tensor *t, struct reading *r)
 	for (unsigned i = 0; i < t->id_n; i++) {
 		r->outer_of[i] = -1;
 		r->is_outer[i] = false;
+		r->swizzled[i] = false;
 	}
 }
 
@@ -229,18 +255,56 @@ int printed_undecided(struct module *m, const struct printed_tensor *t, unsigned
 	return -1;
 }
 
+/* Counts the mesh axes that have as many devices as a swizzled axis has elements. *last: the last of them. */
+static unsigned count_mesh_axes(const struct module *m, const struct printed_tensor *t, expr_id extent,
+                                unsigned *last)
+{
+	const struct mesh *mesh = &m->mesh.at[t->mesh];
+	int64_t size;
+	unsigned n = 0;
+	for (unsigned i = 0; t->mesh && expr_is_const(m, extent, &size) && i < mesh->rank; i++)
+		if (mesh->size[i] == size) {
+			n++;
+			*last = i;
+		}
+	return n;
+}
+
+/* Adds the halves that a Swizzle1D made: those of which the extents say so; or else if only so the logical axes are in a
+ * row. */
+static void add_swizzled(const struct module *m, const struct printed_tensor *t, bool by_extents,
+                         struct reading *r)
+{
+	for (unsigned i = 0; i < t->id_n; i++) {
+		bool certain;
+		unsigned mesh_axis;
+		int k = r->is_outer[i] ? -1 : swizzled_half(m, t, i, &certain);
+		if (k < 0 || r->outer_of[k] >= 0 || certain != by_extents)
+			continue;
+		if (!certain && (t->permuted || !count_mesh_axes(m, t, t->id[i].axis.extent, &mesh_axis)))
+			continue;
+		struct reading swizzled = *r;
+		add_pair(&swizzled, i, k);
+		swizzled.swizzled[i] = true;
+		if (certain || (is_in_a_row(t, &swizzled) && !is_in_a_row(t, r)))
+			*r = swizzled;
+	}
+}
+
 static void read_ids(struct module *m, const struct printed_tensor *t, struct reading *r)
 {
 	begin_reading(t, r);
 	for (unsigned i = 0; i < t->id_n; i++)
 		add_pair(r, i, inner_half(m, t, i));
+	add_swizzled(m, t, true, r);
 	struct reading earlier = *r;
 	bool certain;
-	if (!add_earlier_halves(m, t, &earlier, &certain))
-		return;
-	bool in_a_row = is_in_a_row(t, &earlier), before = is_in_a_row(t, r);
-	if (certain ? in_a_row || !before : in_a_row && !before)
-		*r = earlier;
+	if (add_earlier_halves(m, t, &earlier, &certain)) {
+		bool in_a_row = is_in_a_row(t, &earlier), before = is_in_a_row(t, r);
+		if (certain ? in_a_row || !before : in_a_row && !before)
+			*r = earlier;
+	}
+	add_swizzled(m, t, false, r);
 }
 
 /* ---- the domain */
@@ -280,6 +344,19 @@ static const char *parallelize_axis(struct module *m, struct domain_builder *b, 
 	                          mesh ? &m->mesh.at[mesh] : NULL, as->mesh_axis);
 }
 
+static const char *swizzle_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
+                                unsigned outer, uint8_t *axis)
+{
+	unsigned mesh_axis = 0, n = count_mesh_axes(m, t, t->id[outer].axis.extent, &mesh_axis);
+	if (n != 1)
+		return n ? "Swizzle1D made its stream axis, and several mesh axes have this size"
+		         : "Swizzle1D made its stream axis, and no mesh axis has this size";
+	const char *why =
+	    domain_swizzle1d(m, b, find_loop_position(b, axis[outer]), &m->mesh.at[t->mesh], mesh_axis);
+	axis[outer] = (uint8_t)(b->axis_n - 1);
+	return why;
+}
+
 /* Splits the logical axis that ends in id i, the earliest half first. */
 static const char *split_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
                               const struct reading *r, unsigned i, uint8_t *axis)
@@ -295,6 +372,10 @@ static const char *split_axis(struct module *m, struct domain_builder *b, const 
 			return why;
 		axis[outer[n]] = (uint8_t)(b->axis_n - 2);
 		axis[i] = (uint8_t)(b->axis_n - 1);
+		if (r->swizzled[outer[n]])
+			why = swizzle_axis(m, b, t, outer[n], axis);
+		if (why)
+			return why;
 	}
 	return NULL;
 }
