@@ -502,6 +502,13 @@ again:
 		goto again;
 	}
 
+	"Fusion IR" (blank [^:\n]*)? ":" { /* the title of a fusion */
+		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || !lex_ends_line(cursor))
+			goto plain_word;
+		add_comment(p, start, cursor);
+		goto again;
+	}
+
 	// the sections after the container
 	"Index" blank+ "definitions" blank* ":" {
 		if (!sections && (!p->at_lead || p->brackets))
@@ -510,7 +517,7 @@ again:
 		TOKEN(TOK_INDEX_HEADER);
 	}
 	"TransformPrinter" blank* ":" {
-		if (!sections)
+		if (!sections && !(p->at_lead && p->in_kernel && p->is_fusion))
 			goto plain_word;
 		TOKEN(TOK_TRANSFORM_HEADER);
 	}

@@ -489,6 +489,9 @@ container_start:
 	{ $$ = ast_container(p, @$, $3, $7, $11); }
 | FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel CONTAINER_CLOSE NEWLINE
 	{ $$ = ast_fusion(p, @$, @4, $4, $3, $7, $10); }
+| FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel
+  TRANSFORM_HEADER NEWLINE transform_lines CONTAINER_CLOSE NEWLINE
+	{ $$ = ast_add(p, ast_fusion(p, @$, @4, $4, $3, $7, $10), ast_section(p, SPAN(@11, @13), "TransformPrinter", $13)); }
 | FUSION error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | CONTAINER error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | container_start error NEWLINE	{ yyerrok; $$ = $1; }

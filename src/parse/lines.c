@@ -98,7 +98,7 @@ static void close_brace(struct parser *p, struct parse_token *t, bool first_on_l
 		p->brackets--;
 		p->blocks--;
 		t->token = TOK_BLOCK_CLOSE;
-	} else if (p->mode == MODE_BODY && first_on_line && p->in_kernel) {
+	} else if (p->in_kernel && first_on_line) {
 		drop_brackets(p);
 		p->in_kernel = false;
 		t->token = p->is_fusion ? TOK_CONTAINER_CLOSE : TOK_KERNEL_CLOSE;
@@ -276,7 +276,7 @@ static void put_before(struct parser *p, struct parse_token *t, int token)
 static void indent(struct parser *p, struct parse_token *t)
 {
 	uint32_t column = t->span.at - t->line_start, *top = &p->column[p->columns - 1];
-	bool closes = t->token == TOK_RBRACE && !in_bracket(p);
+	bool closes = (t->token == TOK_RBRACE && !in_bracket(p)) || t->token == TOK_TRANSFORM_HEADER;
 	if (p->columns > 1 && (column < *top || closes)) {
 		p->columns--;
 		if (!closes && column > top[-1]) {
@@ -321,9 +321,10 @@ static void close_all(struct parser *p, struct parse_token *t)
 	if (p->mode == MODE_BODY && p->columns > 1) {
 		p->columns--;
 		t->token = TOK_DEDENT;
-	} else if (p->mode == MODE_BODY) {
+	} else if (p->mode == MODE_BODY || (p->in_kernel && p->is_fusion)) {
 		diag_error(p->diag, E_UNCLOSED, p->container_at, unclosed);
 		p->mode = MODE_SECTIONS;
+		p->in_kernel = false;
 		t->token = TOK_CONTAINER_CLOSE;
 	} else if (p->blocks) {
 		drop_brackets(p);
@@ -440,6 +441,11 @@ static struct parse_token *read_token(struct parser *p)
 		break;
 	case TOK_KERNEL:
 		p->in_kernel = true;
+		if (p->is_fusion)
+			p->container_at = t->span.end - 1;
+		break;
+	case TOK_TRANSFORM_HEADER: /* a fusion has it inside its kernel */
+		p->mode = MODE_SECTIONS;
 		break;
 	case TOK_NEWLINE:
 	case TOK_INDENT:

@@ -2,9 +2,12 @@
 #include "parse/log_lines.h"
 #include <string.h>
 
-static const char begin[] = "%HostIrContainer {", end[] = "} // %HostIrContainer";
-
 enum { MOST_PREFIX = 60 };
+
+/* The first and last lines of a container, and of a fusion without one. */
+static const struct listing_form {
+	const char *begin, *end;
+} forms[] = {{"%HostIrContainer {", "} // %HostIrContainer"}, {"Inputs:\n", "} // %kernel"}};
 
 /* Returns the first place of a text between two others, or NULL. */
 static const char *find_text(const char *from, const char *to, const char *text)
@@ -33,6 +36,19 @@ static bool is_blank(const char *from, const char *to)
 	return from == to;
 }
 
+/* Returns the place of the first listing, or NULL. */
+static const char *find_listing(const char *from, const char *to, const struct listing_form **form)
+{
+	const char *listing = NULL;
+	for (unsigned i = 0; i < 2 && !listing; i++) {
+		*form = &forms[i];
+		listing = find_text(from, to, forms[i].begin);
+		if (i && listing && !find_text(listing, to, forms[i].end))
+			listing = NULL; /* these words stand elsewhere, too */
+	}
+	return listing;
+}
+
 bool log_lines_note(struct parser *p, uint32_t at)
 {
 	struct source *s = p->ast->source;
@@ -40,7 +56,8 @@ bool log_lines_note(struct parser *p, uint32_t at)
 	           *from = here;
 	while (from > s->text && from[-1])
 		from--; /* to the begin of the file */
-	const char *listing = find_text(from, limit, begin);
+	const struct listing_form *form;
+	const char *listing = find_listing(from, limit, &form);
 	if (!listing)
 		return false;
 	const char *line = find_line_start(s, listing);
@@ -64,9 +81,9 @@ bool log_lines_note(struct parser *p, uint32_t at)
 		return true;
 	}
 	const char *last = NULL;
-	for (const char *c = from; (c = find_text(c, here, end)); c++)
+	for (const char *c = from; (c = find_text(c, here, form->end)); c++)
 		last = c;
-	const char *behind = last ? last + strlen(end) : here;
+	const char *behind = last ? last + strcspn(last, "\n") : here;
 	while (behind < here && strchr(" \t\r\n", *behind))
 		behind++;
 	if (last && behind == here && !strncmp(here, "Aliases:", 8)) {
