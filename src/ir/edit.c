@@ -126,6 +126,12 @@ bool ir_is_bound(const struct module *m, value_id v)
 	return m->op.at[x->def].kind == OP_ALLOCATE || op_traits(m, x->def) & TRAIT_VIEW;
 }
 
+bool ir_is_part(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && (m->op.at[def].kind == OP_SELECT || m->op.at[def].kind == OP_SHARD_BY_STREAM);
+}
+
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max)
 {
 	op_id found[IR_MAX_NESTING];

@@ -20,6 +20,8 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 value_id ir_view_of(const struct module *m, op_id op, unsigned k);
 /* Returns the value that owns the storage: the value itself, or the viewed one. */
 value_id ir_root(const struct module *m, value_id v);
+/* Returns true if a value is a view of a part of a buffer, which is never deallocated by itself. */
+bool ir_is_part(const struct module *m, value_id v);
 /* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);
 /* Counts the loops that enclose a statement. out: NULL, or receives their ops, outermost first. */

@@ -39,6 +39,7 @@ struct nv_tensor {
 	uint32_t named;     /* chain of the axis numbers that selects name, as an index into reader.named,
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
+	bool alias;         /* it stands for the value of another tensor */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */

@@ -1,4 +1,5 @@
 /* sema_argument: sorts the arguments of a call into operands, scalars, teams and attributes. */
+#include "ir/edit.h"
 #include "parse/other_names.h"
 #include "parse/sema_call.h"
 #include "parse/vocabulary.h"
@@ -59,6 +60,17 @@ bool call_is_host(enum op_kind kind)
 	       kind == OP_SET_CURRENT_STREAM || kind == OP_SYNCHRONIZE || kind == OP_DEALLOCATE;
 }
 
+/* Refuses to deallocate a part of a buffer. */
+static bool owns_memory(struct sema *s, value_id v, name_id name, const struct ast_node *n)
+{
+	if (!ir_is_part(s->m, v))
+		return true;
+	diag_error_span(s->d, E_OPERAND_NAME, n->at, n->end - n->at,
+	                "'%s' is a view and has no memory of its own: deallocate its buffer",
+	                names_text(s->m->names, name));
+	return false;
+}
+
 /* Reads an operand that is a statement, stream or buffer. */
 static bool host_operand(struct sema *s, struct call *c, ast_id e)
 {
@@ -77,7 +89,7 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 			                "deallocate takes the name of a buffer");
 		else if (!v)
 			sema_unknown_tensor(s, name, n->at);
-		return v && sema_is_visible(s, v, name, n->at) &&
+		return v && sema_is_visible(s, v, name, n->at) && owns_memory(s, v, name, n) &&
 		       call_push_read(s, c, (struct ir_use){ROLE_FREE, v}, e);
 	}
 	op_id op = name ? sema_find_statement(s, name) : 0;

@@ -4,6 +4,7 @@
  *     T4… = ShardByStream(T2…, stream_index = i535)
  *     T6… = HirAliasSelect( T2…, axis = iS25{2}, index = 0 )
  *     T8… = SymmetricContiguousView(T7…) */
+#include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/number.h"
 #include "parse/nvfuser.h"
@@ -133,10 +134,12 @@ bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at
 	return true;
 }
 
+/* Reads Deallocate { T0 }. Of a view nvFuser only drops the handle: the buffer stays. */
 void nv_deallocate(struct nv_reader *r, ast_id stmt)
 {
-	value_id v = nv_operand(r, ast_at(r->s->a, stmt)->first);
-	if (v)
+	ast_id tensor = ast_at(r->s->a, stmt)->first;
+	value_id v = nv_operand(r, tensor);
+	if (v && !ir_is_part(r->s->m, v) && !nv_find_tensor(r, ast_at(r->s->a, tensor)->name)->alias)
 		nv_append(r, ir_op_new(r->s->m, OP_DEALLOCATE, ast_at(r->s->a, stmt)->at,
 		                       &(struct ir_use){ROLE_FREE, v}, 1));
 }
@@ -195,12 +198,6 @@ static bool is_same_view(struct nv_reader *r, value_id v, enum op_kind kind, val
 	       op_read(r->s->m, def, 0) == from && op_operand_id(r->s->m, def, ROLE_SCALAR, 0) == index;
 }
 
-static bool is_view(struct nv_reader *r, value_id v)
-{
-	op_id def = r->s->m->value.at[v].def;
-	return def && (nv_op(r, def)->kind == OP_SELECT || nv_op(r, def)->kind == OP_SHARD_BY_STREAM);
-}
-
 /* Returns true if the id with this number is a reduction of the tensor, which holds no elements. */
 static bool is_reduction(struct nv_reader *r, value_id v, ast_id id)
 {
@@ -224,13 +221,14 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	       index = nv_need_key(r, call, select ? "index" : "stream_index");
 	if (!nv_result(r, target, &t, &bound))
 		return;
-	if (bound && !is_view(r, bound)) {
+	if (bound && !ir_is_part(s->m, bound)) {
 		diag_error(s->d, E_DEFINED_TWICE, ast_at(s->a, target)->at, "%s is defined twice",
 		           ast_text(s->a, target));
 		return;
 	}
 	if (from && axis && nv_is(r, axis, AST_ID) && is_reduction(r, from, axis)) {
 		nv_stand_for(r, t, from); /* every index selects the same elements */
+		t->alias = true;
 		return;
 	}
 	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
