@@ -502,7 +502,9 @@ tensors:
 ;
 tensor_list:
   tensor			{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| NAME				{ $$ = ast_list(p, AST_LIST, @$, ast_leaf(p, AST_NAME, @1, $1)); }
 | tensor_list COMMA tensor	{ $$ = ast_add(p, $1, $3); }
+| tensor_list COMMA NAME	{ $$ = ast_add(p, $1, ast_leaf(p, AST_NAME, @3, $3)); }
 ;
 body:
   body_block
@@ -533,11 +535,12 @@ fusion_list:
 unit_list:
   unit_entry NEWLINE		{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | unit_list unit_entry NEWLINE	{ $$ = ast_add(p, $1, $2); }
-| unit_list NAME COMMA NAME NEWLINE /* a scalar: i4, int64_t */
 ;
 unit_entry:
   tensor
 | tensor COMMA NAME		{ $$ = ast_tensor_of(p, $1, @3, $3); } /* an old print has the dtype here */
+| NAME				{ $$ = ast_leaf(p, AST_NAME, @1, $1); }
+| NAME COMMA NAME		{ $$ = ast_leaf(p, AST_NAME, @1, $1); }
 ;
 kernel:
   body_statements

@@ -458,6 +458,20 @@ static void put_tensors(struct nvfuser *p, const value_id *list, uint32_t n, con
 	}
 }
 
+/* Prints the scalars of a unit without a text, behind its inputs. */
+static void put_unit_scalars(struct nvfuser *p, op_id op, const char *first, const char *before,
+                             const char *after)
+{
+	if (has_text(p, op))
+		return;
+	op_id kernel = p->m->region.at[p->m->op.at[op].region].first;
+	for (unsigned k = 0; k < op_role_count(p->m, kernel, ROLE_SCALAR); k++) {
+		buf_puts(p->out, k ? before : first);
+		nvfuser_scalar(p, op_operand_id(p->m, kernel, ROLE_SCALAR, k));
+		buf_puts(p->out, after);
+	}
+}
+
 /* Prints the line that posts a unit, or the five lines that launch a kernel. */
 static void put_unit(struct nvfuser *p, op_id op, unsigned level)
 {
@@ -468,12 +482,14 @@ static void put_unit(struct nvfuser *p, op_id op, unsigned level)
 		buf_printf(p->out, "LaunchKernel(\n%*sGroup ID: %u,\n%*sInputs: {", in, "",
 		           unit_number(p, op), in, "");
 		put_tensors(p, x.in.at, x.in.n, "");
+		put_unit_scalars(p, op, x.in.n ? ", " : "", ", ", "");
 		buf_printf(p->out, "},\n%*sOutputs: {", in, "");
 		put_tensors(p, x.out.at, x.out.n, "");
 		buf_printf(p->out, "},\n%*s)", (int)(level * NVFUSER_STEP), "");
 	} else {
 		buf_printf(p->out, "PostOnStream (HostUnit%u, Inputs:{", unit_number(p, op));
 		put_tensors(p, x.in.at, x.in.n, ", ");
+		put_unit_scalars(p, op, "", "", ", ");
 		buf_puts(p->out, "}, Outputs:{");
 		put_tensors(p, x.out.at, x.out.n, ", ");
 		buf_puts(p->out, "})");

@@ -132,6 +132,16 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	return true;
 }
 
+/* Returns true for nvFuser's conversion of a whole number, which keeps its value: (double)(i0), double(2). */
+static bool is_conversion(const struct sema *s, const char *name)
+{
+	static const char *const types[] = {"(double)", "(float)", "(int64_t)", "double", "float"};
+	for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+		if (!strcmp(types[i], name))
+			return s->a->surface == SURFACE_NVFUSER;
+	return false;
+}
+
 static expr_id resolve_call(struct sema *s, ast_id e)
 {
 	const char *name = ast_text(s->a, e);
@@ -152,6 +162,8 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 		expr_id a = sema_expr(s, first);
 		return make_binary(s, e, kind, a, sema_expr(s, second));
 	}
+	if (n == 1 && is_conversion(s, name))
+		return sema_expr(s, first);
 	mesh_id mesh;
 	unsigned axis;
 	bool is_device = !strcmp(name, "device");

@@ -267,6 +267,42 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 	}
 }
 
+/* Returns true if a tensor is printed in an expression. */
+static bool prints_tensor(struct nv_reader *r, ast_id e)
+{
+	if (nv_is(r, e, AST_TENSOR))
+		return true;
+	ast_each (r->s->a, child, e)
+		if (prints_tensor(r, child))
+			return true;
+	return false;
+}
+
+/* Reads `i6 = i5 * 2;`. A -D of the name comes first, as for a line of `Index definitions:`. */
+static void translate_scalar(struct nv_reader *r, ast_id target, ast_id expr)
+{
+	struct sema *s = r->s;
+	const struct ast_node n = *ast_at(s->a, target);
+	const char *name = ast_text(s->a, target);
+	const struct scope_entry *used = sema_find_scalar(s, n.name);
+	if (!r->in_unit && sema_find_define(s, name)) /* a unit has names of its own */
+		return;
+	if (used && used->kind == SCOPE_PARAM) {
+		diag_error_span(s->d, E_USED_BEFORE, n.at, n.end - n.at, "%s is used before it is defined",
+		                name);
+		diag_note(s->d, DIAG_NOWHERE, "put the line under `Index definitions:`");
+		return;
+	}
+	expr_id e = sema_expr(s, expr);
+	if (!e)
+		diag_note(
+		    s->d, DIAG_NOWHERE,
+		    "a scalar is an integer: -D %s=VALUE gives it one; write a number with a point where "
+		    "it is used",
+		    name);
+	sema_define_scalar(s, n.name, e ? SCOPE_LET : SCOPE_BROKEN, e, n.at);
+}
+
 static void translate_definition(struct nv_reader *r, ast_id stmt)
 {
 	struct ast *a = r->s->a;
@@ -275,7 +311,9 @@ static void translate_definition(struct nv_reader *r, ast_id stmt)
 	bool single = !ast_at(a, target)->next;
 	const char *name =
 	    nv_is(r, expr, AST_CALL) && !(ast_at(a, expr)->flags & AST_EXTERN) ? ast_text(a, expr) : "";
-	if (nv_is(r, target, AST_HANDLE)) {
+	if (single && nv_is(r, target, AST_RESULT) && !ast_at(a, target)->first && !prints_tensor(r, expr)) {
+		translate_scalar(r, target, expr);
+	} else if (nv_is(r, target, AST_HANDLE)) {
 		if (!single || strcmp(name, "GetCurrentStream"))
 			nv_refuse(r, E_STREAM_RESULT, stmt,
 			          "a stream is defined by `Stream 0x1 = GetCurrentStream()`");

@@ -8,7 +8,7 @@
  *     } // %kernel
  *
  * A unit's tensors are visible only in it; the container may have another T1. Its inputs and outputs stand
- * for the tensors that it is posted with. A unit that is posted twice becomes two units.
+ * for the tensors that it is posted with, and its scalars for the scalars. A unit that is posted twice becomes two units.
  *
  * nvFuser does not print the text of a kernel: `LaunchKernel( Group ID: 0, … )` without it holds an extern. So does a
  * PostOnStream if the listing shows no text of a HostUnit. */
@@ -18,14 +18,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static void mark_formal(struct nv_reader *r, ast_id list)
+static void mark_formal(struct nv_reader *r, ast_id list, bool inputs)
 {
 	ast_each (r->s->a, tensor, list) {
 		struct nv_tensor *t =
 		    nv_is(r, tensor, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, tensor)->name) : NULL;
 		if (t)
 			t->formal = true;
-		else
+		else if (!inputs || !nv_is(r, tensor, AST_NAME)) /* a scalar */
 			nv_refuse(r, E_OPERAND_TENSOR, tensor, "a tensor is expected here");
 	}
 }
@@ -43,7 +43,7 @@ void nv_collect_unit(struct nv_reader *r, ast_id node)
 	r->in_unit = r->unit.n;
 	for (unsigned list = 1; list < 3; list++) {
 		nv_collect_node(r, ast_child(a, node, list));
-		mark_formal(r, ast_child(a, node, list));
+		mark_formal(r, ast_child(a, node, list), list == 1);
 	}
 	nv_collect_node(r, ast_child(a, node, 0));
 	r->in_unit = 0;
@@ -133,23 +133,35 @@ static bool bind_outputs(struct nv_reader *r, ast_id call, ast_id list, enum op_
 	return true;
 }
 
-/* Reads the operands of a call, in order. Returns false after reporting. */
-static bool read_operands(struct nv_reader *r, ast_id list, value_id *out)
+/* Reads the operands of a call, in order; formal is the unit's list, or 0. Returns false after reporting. */
+static bool read_operands(struct nv_reader *r, ast_id list, ast_id formal, enum role role, struct ir_use *out)
 {
-	unsigned n = 0;
-	ast_each (r->s->a, node, list)
-		if (!(out[n++] = nv_operand(r, node)))
+	struct ast *a = r->s->a;
+	ast_id as = formal ? ast_at(a, formal)->first : 0;
+	ast_each (a, node, list) {
+		bool scalar = as ? nv_is(r, as, AST_NAME) : role == ROLE_READ && !nv_is(r, node, AST_TENSOR);
+		*out = scalar ? (struct ir_use){ROLE_SCALAR, nv_scalar(r, node)}
+		              : (struct ir_use){role, nv_operand(r, node)};
+		if (!out++->id)
 			return false;
+		as = as ? ast_at(a, as)->next : 0;
+	}
 	return true;
 }
 
-static void stand_for(struct nv_reader *r, ast_id list, const value_id *v)
+static void stand_for(struct nv_reader *r, ast_id list, const struct ir_use *use)
 {
 	struct sema *s = r->s;
 	ast_each (s->a, node, list) {
-		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
-		t->type = s->m->value.at[*v].type;
-		nv_stand_for(r, t, *v++);
+		const struct ast_node n = *ast_at(s->a, node);
+		uint32_t id = use++->id;
+		if (n.kind == AST_NAME) {
+			sema_define_scalar(s, n.name, SCOPE_LET, s->m->scalar.at[id].expr, n.at);
+			continue;
+		}
+		struct nv_tensor *t = nv_find_tensor(r, n.name);
+		t->type = s->m->value.at[id].type;
+		nv_stand_for(r, t, id);
 	}
 }
 
@@ -162,8 +174,8 @@ static void dissolve_unit(struct module *m, op_id unit)
 }
 
 /* Reads the unit's statements, with the call's operands in place of its inputs and outputs. */
-static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const value_id *in,
-                      const value_id *out, enum op_kind kind)
+static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const struct ir_use *in,
+                      const struct ir_use *out, enum op_kind kind)
 {
 	struct sema *s = r->s;
 	unsigned before = diag_error_count(s->d);
@@ -176,11 +188,13 @@ static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const
 	}
 	u->posted = true;
 	r->in_unit = (uint32_t)(u - r->unit.at) + 1;
+	sema_scope_push(s);
 	stand_for(r, ast_child(s->a, u->node, 1), in);
 	stand_for(r, ast_child(s->a, u->node, 2), out);
 	op_id op = ir_op_new(s->m, kind, ast_at(s->a, call)->at, NULL, 0);
 	nv_append(r, op);
 	nv_region(r, ir_region_new(s->m, op), ast_child(s->a, u->node, 0));
+	sema_scope_pop(s);
 	r->in_unit = 0;
 	for (uint32_t k = 0; k < u->n; k++)
 		if (r->tensor.at[u->first + k].name < s->tensor_of.n)
@@ -203,19 +217,24 @@ static void refuse_unit(struct nv_reader *r, ast_id call, const char *name)
 	          *name ? name : "HostUnit0");
 }
 
-/* Makes launch_kernel { out <- extern "Group0"(in) } of a kernel whose text is not printed, or a unit likewise. */
+/* Makes launch_kernel { out <- extern "Group0"(in) } of a kernel whose text is not printed, or a unit likewise. Its
+ * scalars stand behind its tensors. */
 static void post_unknown(struct nv_reader *r, ast_id call, enum op_kind kind, const char *name,
-                         const value_id *in, unsigned n, const value_id *out, unsigned m)
+                         const struct ir_use *x, unsigned n)
 {
+	static const enum role order[] = {ROLE_READ, ROLE_SCALAR, ROLE_WRITE};
 	struct sema *s = r->s;
 	uint32_t at = ast_at(s->a, call)->at;
-	struct ir_use *use = mem_zalloc(sizeof *use * (n + m + 1));
-	for (unsigned k = 0; k < n + m; k++)
-		use[k] = k < n ? (struct ir_use){ROLE_READ, in[k]} : (struct ir_use){ROLE_WRITE, out[k - n]};
+	struct ir_use *use = mem_zalloc(sizeof *use * (n + 1));
+	unsigned m = 0;
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned k = 0; k < n; k++)
+			if (x[k].role == order[i])
+				use[m++] = x[k];
 	op_id unit = ir_op_new(s->m, kind, at, NULL, 0);
 	nv_append(r, unit);
 	region_id g = ir_region_new(s->m, unit);
-	op_id kernel = ir_op_new(s->m, OP_EXTERN, at, use, n + m);
+	op_id kernel = ir_op_new(s->m, OP_EXTERN, at, use, m);
 	struct attr callee = {.key = names_intern_z(s->m->names, "callee"),
 	                      .kind = ATTR_STRING,
 	                      .u.name = names_intern_z(s->m->names, name)};
@@ -238,18 +257,21 @@ static void post_named_unit(struct nv_reader *r, ast_id call, enum op_kind kind,
 		nv_refuse(r, E_UNIT_RULE, call, "a unit holds no other");
 		return;
 	}
-	if (u && (!same_length(r, call, u, "inputs", n, count_children(r, ast_child(r->s->a, u->node, 1))) ||
-	          !same_length(r, call, u, "outputs", m, count_children(r, ast_child(r->s->a, u->node, 2)))))
+	ast_id formal_in = u ? ast_child(r->s->a, u->node, 1) : 0,
+	       formal_out = u ? ast_child(r->s->a, u->node, 2) : 0;
+	if (u && (!same_length(r, call, u, "inputs", n, count_children(r, formal_in)) ||
+	          !same_length(r, call, u, "outputs", m, count_children(r, formal_out))))
 		return;
 	if (m && !bind_outputs(r, call, out, kind))
 		return;
-	value_id *value = mem_zalloc(sizeof *value * (n + m + 1));
-	bool read = (!n || read_operands(r, in, value)) && (!m || read_operands(r, out, value + n));
+	struct ir_use *use = mem_zalloc(sizeof *use * (n + m + 1));
+	bool read = (!n || read_operands(r, in, formal_in, ROLE_READ, use)) &&
+	            (!m || read_operands(r, out, formal_out, ROLE_WRITE, use + n));
 	if (read && u)
-		read_unit(r, call, u, value, value + n, kind);
+		read_unit(r, call, u, use, use + n, kind);
 	else if (read)
-		post_unknown(r, call, kind, name, value, n, value + n, m);
-	free(value);
+		post_unknown(r, call, kind, name, use, n + m);
+	free(use);
 }
 
 void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind)
