@@ -390,6 +390,13 @@ again:
 
 	// the nvFuser surface
 	"%HostIrContainer" blank* "{" { TOKEN(TOK_CONTAINER); }
+	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST" blank ("IRS" | "FUSION") {
+		PLACE();
+		report(p, E_UNEXPECTED, out->span, "a listing with `HOST IRS` or `HOST FUSION`, a form of 2024, is not read", "");
+		diag_note(p->diag, DIAG_NOWHERE, "a newer nvFuser prints `%%HostIrContainer { (inputs) -> (outputs) :` in the first line");
+		cursor = p->limit; /* the rest has that form, too */
+		TOKEN(0);
+	}
 	"%kernel" "_math"? blank* "{" {
 		if (!body) {
 			cursor = start + 1;

@@ -237,6 +237,8 @@ static const char *find_sign(const struct parser *p, const struct expected *e)
 	case TOK_ASSIGN:
 		return before == ':' ? ":=" : lead == TOK_IF && operand_before ? "=" : type ? "<" : NULL;
 	case TOK_PERCENT:
+		if (is_lead && !strncmp((const char *)p->text + last->span.at, "%kernel", 7))
+			return "%kernel";
 		return is_lead && !p->blocks ? "T0" : expression || is_lead ? "%0" : NULL;
 	case TOK_INT:
 		return before == '@' ? "@2" : NULL;
