@@ -393,6 +393,7 @@ key:
 value:
   expr
 | keyword			{ $$ = ast_leaf(p, AST_NAME, @$, $1); }
+| STAR				{ $$ = ast_leaf(p, AST_NAME, @$, names_intern_z(p->ast->names, "*")); } /* op = * */
 | braces
 ;
 /* {4, 8}, and { {0, 4, 1} {2, 6, 1} } */

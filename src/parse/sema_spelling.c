@@ -206,6 +206,7 @@ static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
 	bool is_number = n->kind == AST_INT || n->kind == AST_FLOAT;
 	if ((!strcmp(op, "sum") && is_number && number == 0) ||
 	    (!strcmp(op, "prod") && is_number && number == 1) ||
+	    (!strcmp(op, "min") && n->kind == AST_INT && n->value.i == INT64_MAX) ||
 	    ((!strcmp(op, "max") || !strcmp(op, "min")) && !is_number))
 		return true;
 	return nv_refuse(
@@ -221,15 +222,15 @@ static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
 
 static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
-	static const char *const name[][2] = {{"add", "sum"}, {"mul", "prod"}, {"fmax", "max"},
+	static const char *const name[][2] = {{"add", "sum"}, {"mul", "prod"}, {"*", "prod"}, {"fmax", "max"},
 	                                      {"max", "max"}, {"fmin", "min"}, {"min", "min"}};
 	uint8_t axis[IR_MAX_AXES];
 	struct printed_tensor p;
 	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
 	unsigned k = 0;
-	while (k < 6 && (!op || strcmp(ast_text(r->s->a, op), name[k][0])))
+	while (k < 7 && (!op || strcmp(ast_text(r->s->a, op), name[k][0])))
 		k++;
-	if (k == 6)
+	if (k == 7)
 		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
 		                 "the op= of a reduction is add, mul, fmax or fmin");
 	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
