@@ -5,8 +5,10 @@
  *     T6… = HirAliasSelect( T2…, axis = iS25{2}, index = 0 )
  *     T8… = SymmetricContiguousView(T7…) */
 #include "ir/edit.h"
+#include "ir/expr.h"
 #include "ir/infer.h"
 #include "ir/number.h"
+#include "ir/printed.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
@@ -15,6 +17,27 @@ static bool is_true(struct nv_reader *r, ast_id call, const char *key)
 {
 	ast_id value = nv_key(r, call, key);
 	return value && nv_is_name(r, value, "true");
+}
+
+/* Warns if size= is another number than the product of the axes. Tensors with a parallel axis are left out, since listings
+ * count these in several ways; and those with a broadcast, which may have more elements than memory. */
+static void check_size(struct nv_reader *r, const struct nv_tensor *t, ast_id size)
+{
+	struct module *m = r->s->m;
+	domain_id id = m->type.at[t->type].domain;
+	for (unsigned i = 0; i < ir_domain(m, id)->axis_n; i++) {
+		int32_t number = r->number.at[t->number_at + i];
+		if (ir_domain(m, id)->axis[i].place != PLACE_NONE ||
+		    (number >= 0 && number & NUMBER_BROADCAST))
+			return;
+	}
+	struct domain d = *ir_domain(m, id);
+	expr_id stated = sema_extent(r->s, size), made = printed_size(m, &d);
+	int64_t a, b;
+	if (stated && made && expr_is_const(m, stated, &a) && expr_is_const(m, made, &b) && a != b)
+		diag_warning(r->s->d, W_PRINTED_SIZE, ast_at(r->s->a, size)->at,
+		             "size= of %s is %lld, but its axes have %lld elements",
+		             ast_text(r->s->a, t->node), (long long)a, (long long)b);
 }
 
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
@@ -43,6 +66,9 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 		struct attr a = s->m->attrs.at[others].at[i];
 		attrs = ir_attrs_with(s->m, attrs, &a);
 	}
+	ast_id size = nv_key(r, call, "size");
+	if (size && !t->formal)
+		check_size(r, t, size);
 	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
 	op_id op = ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_DEF, v}, 1);
 	nv_append(r, op);
