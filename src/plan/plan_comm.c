@@ -468,10 +468,6 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	if (!plan_comm_runs(&s, in, out))
 		return;
-	/* the ranks' buffers have the same types, so each rank can compare both, though it may use one only */
-	bool by_place = !blocks && kind != OP_ALLREDUCE && kind != OP_COLLECTIVE_PERMUTE && !s.packed;
-	if (by_place && !in->absent && !out->absent && same_shape(in, out) && !same_order(&s, out, in, -1))
-		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {
 		plan_permute_comm(&s);
 		return;
