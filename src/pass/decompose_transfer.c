@@ -286,7 +286,7 @@ static void split_loop(struct module *m, struct pass_context *cx, op_id op)
 
 /* ---- order in memory */
 
-/* Returns true if a statement moves elements of the value, or of a view of it, by their places in memory. */
+/* Returns true if a statement moves a value, or a view of it, by places in memory. */
 static bool is_moved_by_place(struct module *m, value_id v)
 {
 	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use) {
@@ -295,9 +295,7 @@ static bool is_moved_by_place(struct module *m, value_id v)
 			continue;
 		if (op_traits(m, op) & TRAIT_VIEW && is_moved_by_place(m, op_def(m, op, 0)))
 			return true;
-		bool typed = m->op.at[op].kind == OP_ALLGATHER || m->op.at[op].kind == OP_ALLREDUCE ||
-		             m->op.at[op].kind == OP_REDUCE_SCATTER || m->op.at[op].kind == OP_ALL_TO_ALL;
-		if (op_traits(m, op) & TRAIT_P2P || (op_traits(m, op) & TRAIT_COLLECTIVE && !typed))
+		if (reshard_is_by_place(m, op))
 			return true;
 	}
 	return false;

@@ -302,13 +302,6 @@ static unsigned pending_axes(const struct module *m, type_id t)
 	return axes;
 }
 
-/* Returns true if the types of a collective over mesh axes say all that it does. */
-static bool is_stated_by_types(unsigned kind)
-{
-	return kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER ||
-	       kind == OP_ALL_TO_ALL;
-}
-
 /* Returns NULL, or the reason why a collective does not lead from one type to the other. r: their difference. */
 static const char *pure_refusal(struct module *m, op_id op, type_id from, type_id to, const struct reshard *r)
 {
@@ -320,7 +313,7 @@ static const char *pure_refusal(struct module *m, op_id op, type_id from, type_i
 	bool may_end = op_info[o->kind].traits & TRAIT_REDUCES || o->kind == OP_COLLECTIVE_PERMUTE;
 	if (before & ~after && !may_end)
 		return "it ends no pending reduction";
-	if (!is_stated_by_types(o->kind))
+	if (!reshard_is_stated_by_types((enum op_kind)o->kind))
 		return NULL;
 	if (r->kind == RESHARD_NONE)
 		return r->reason;
@@ -347,11 +340,11 @@ static bool lower_pure(struct module *m, struct pass_context *cx, op_id op)
 			reshard_report(m, cx->d, op, "lower", before, after, reason);
 			return false;
 		}
-		if (is_stated_by_types(o.kind))
+		if (reshard_is_stated_by_types((enum op_kind)o.kind))
 			copy_through(m, op, &r);
-		else if (o.kind != OP_ALL_TO_ALLV &&
+		else if (reshard_is_by_place(m, op) &&
 		         value_domain(m, from)->rank == value_domain(m, to)->rank &&
-		         !order_same(m, before, after)) /* it moves elements by their places in memory */
+		         !order_same(m, before, after))
 			rewrite_reads(m, op, from,
 			              rewrite_set_before(m, op, from, order_like(m, before, after)));
 	}

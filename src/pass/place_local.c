@@ -217,7 +217,7 @@ static bool has_intervals(struct module *m, const struct op_layout *l, unsigned 
 	const struct sugar_axis *y = &l->r.axis[b];
 	bool several = !l->r_known;
 	for (unsigned i = 0; i < place_footprint(y); i++)
-		several |= place_is_loop(&y->place[i]) || y->place[i].kind == SUGAR_SWIZZLE;
+		several |= y->place[i].kind != SUGAR_MESH;
 	return several && axis_is_spread(m, l->result, b);
 }
 

@@ -305,6 +305,19 @@ static bool rings_differ(const struct reshard *r, const struct sugar *q)
 	}
 }
 
+bool reshard_is_stated_by_types(enum op_kind kind)
+{
+	return kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER ||
+	       kind == OP_ALL_TO_ALL;
+}
+
+bool reshard_is_by_place(const struct module *m, op_id op)
+{
+	enum op_kind kind = (enum op_kind)m->op.at[op].kind;
+	return op_traits(m, op) & TRAIT_P2P || (op_traits(m, op) & TRAIT_COLLECTIVE &&
+	                                        !reshard_is_stated_by_types(kind) && kind != OP_ALL_TO_ALLV);
+}
+
 /* Classifies layouts that are not placements: they are the same, or need a general exchange. */
 static void classify_unknown(struct module *m, type_id from, type_id to, struct reshard *r, bool pending)
 {

@@ -44,6 +44,11 @@ enum op_kind reshard_operation(enum reshard_kind kind);
 const char *reshard_note(enum reshard_kind kind);
 const char *reshard_why(enum reshard_kind kind);
 
+/* Returns true if the types of a collective over mesh axes say all that it does. */
+bool reshard_is_stated_by_types(enum op_kind kind);
+/* Returns true if a statement moves elements by their places in memory, so that both sides need one order. */
+bool reshard_is_by_place(const struct module *m, op_id op);
+
 void reshard_classify(struct module *m, type_id from, type_id to, struct reshard *out);
 
 /* Returns the index of the enclosing loop of a statement that goes with loop n of a domain. */
