@@ -9,7 +9,6 @@
 #include "cli/predict.h"
 #include "cli/rank_files.h"
 #include "import/import.h"
-#include "ir/print.h"
 #include "parse/ast.h"
 #include "plan/plan_copies.h"
 #include "rt/transport.h"
