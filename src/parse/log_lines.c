@@ -55,7 +55,7 @@ bool log_lines_note(struct parser *p, uint32_t at)
 	const char *name = source_name(s, at), *limit = (const char *)p->limit, *here = s->text + at,
 	           *from = here;
 	while (from > s->text && from[-1])
-		from--; /* to the begin of the file */
+		from--; /* to the start of the file */
 	const struct listing_form *form;
 	const char *listing = find_listing(from, limit, &form);
 	if (!listing)
