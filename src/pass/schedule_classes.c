@@ -45,11 +45,10 @@ static void find_events(const struct recorded *r, const struct recorded_meeting 
 bool schedule_classes(struct module *m, struct pass_context *cx, const struct cost *cost,
                       enum block_buckets buckets, const struct sched_options *o,
                       int64_t (*limit_of)(const struct pass_context *cx, int64_t before), struct arena *a,
-                      struct schedule_classes *out, int64_t *limit, int64_t *least)
+                      struct schedule_classes *out, int64_t *least)
 {
 	struct recorded r;
 	bool ok = true;
-	uint32_t failed = 0;
 	recorded_find(m, module_ranks(m), a, &r);
 	struct sched_team t = {.effort = o->effort, .bucket = o->bucket, .member_n = r.class.n};
 	*out = (struct schedule_classes){.n = r.class.n};
@@ -65,8 +64,7 @@ bool schedule_classes(struct module *m, struct pass_context *cx, const struct co
 	}
 	if (ok) {
 		find_events(&r, recorded_meetings(&r, a), out, &t, a);
-		ok = sched_together(&t, a, &out->joint, &failed, least);
-		*limit = out->class[failed].limit;
+		ok = sched_together(&t, a, &out->joint, least);
 	}
 	for (uint32_t c = 0; c < r.class.n && ok; c++) {
 		out->class[c].schedule = out->joint.schedule[c];

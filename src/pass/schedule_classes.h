@@ -23,13 +23,13 @@ struct schedule_classes {
 	struct sched_joint joint;
 };
 
-/* Finds the schedules. Sets the limit of each class by limit_of, from its present peak. Returns false after reporting,
- * by refuse_limit if a class has no order within its limit. Memory is from the arena; end it with
- * schedule_classes_free. */
+/* Finds the schedules. Sets the limit of each class by limit_of, from its present peak. Returns false after reporting;
+ * if a class has no order within its limit, it reports nothing, and *least is a limit that is enough for all classes,
+ * else -1. Memory is from the arena; end it with schedule_classes_free. */
 bool schedule_classes(struct module *m, struct pass_context *cx, const struct cost *cost,
                       enum block_buckets buckets, const struct sched_options *o,
                       int64_t (*limit_of)(const struct pass_context *cx, int64_t before), struct arena *a,
-                      struct schedule_classes *out, int64_t *limit, int64_t *least);
+                      struct schedule_classes *out, int64_t *least);
 void schedule_classes_free(struct schedule_classes *s);
 
 #endif

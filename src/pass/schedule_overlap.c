@@ -291,12 +291,12 @@ static bool schedule_all_classes(struct overlap *k, const struct cost *cost, enu
 	struct pass_context *cx = k->cx;
 	struct arena *a = arena_new();
 	struct schedule_classes s;
-	int64_t limit = 0, least;
+	int64_t least;
 	const struct sched_options o = {.effort = (int)cx->option[PASS_SCHEDULE_OVERLAP_EFFORT],
 	                                .bucket = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE};
-	bool ok = schedule_classes(k->m, cx, cost, buckets, &o, limit_of, a, &s, &limit, &least);
-	if (!ok && least >= 0)
-		refuse_limit(cx, limit, least);
+	bool ok = schedule_classes(k->m, cx, cost, buckets, &o, limit_of, a, &s, &least);
+	if (!ok && least >= 0) /* without memory=, each class fits as it is */
+		refuse_limit(cx, cx->option[PASS_SCHEDULE_OVERLAP_MEMORY], least);
 	if (ok && cx->remarks)
 		remark_classes(cx, k->m, &s);
 	for (uint32_t c = 0; c < s.n; c++) {

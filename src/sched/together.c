@@ -16,8 +16,7 @@ struct search {
 	uint32_t **number; /* by member, by event: its index in the rows; SCHED_NONE: the member lacks it */
 	uint32_t *events;  /* by member: how many it has */
 	bool fits;         /* the original orders are within the limits */
-	uint32_t failed;   /* the last member without an order within its limit */
-	int64_t least;     /* its least peak; -1: none failed */
+	int64_t least;     /* the least peak of the last member that was found no order within its limit */
 };
 
 struct attempt {
@@ -158,7 +157,6 @@ static bool schedule_with(struct search *s, uint32_t c, struct sched_problem *p,
 		tell_of_first(&first, bucket, bucket_n, p->n, out);
 		return true;
 	}
-	s->failed = c;
 	s->least = out->result.peak;
 	sched_schedule_free(out);
 	return false;
@@ -366,7 +364,7 @@ static bool keep_better(const struct search *s, struct attempt *best, bool *any,
 static void open_search(struct search *s, const struct sched_team *t, struct arena *a)
 {
 	uint32_t n = t->member_n;
-	*s = (struct search){.t = t, .a = a, .fits = true, .least = -1};
+	*s = (struct search){.t = t, .a = a, .fits = true};
 	s->before = arena_new_array(a, struct sched_part, n);
 	s->longest = arena_new_array(a, uint32_t, n);
 	s->reach = arena_new_array(a, uint64_t *, n);
@@ -404,8 +402,23 @@ static void close_search(struct search *s)
 	event_graph_close(&s->g);
 }
 
-bool sched_together(struct sched_team *team, struct arena *a, struct sched_joint *out, uint32_t *failed,
-                    int64_t *least)
+/* Returns the least limit with which all members keep the order of their comms: that of the member that needs most. */
+static int64_t find_least(struct search *s)
+{
+	int64_t least = 0, unchanged = 0;
+	for (uint32_t c = 0; c < s->t->member_n; c++) {
+		struct sched_schedule made = {0};
+		int64_t peak = s->before[c].result.peak;
+		unchanged = peak > unchanged ? peak : unchanged;
+		if (schedule_in_step(s, c, &made))
+			sched_schedule_free(&made);
+		else if (s->least > least)
+			least = s->least;
+	}
+	return least < unchanged ? least : unchanged;
+}
+
+bool sched_together(struct sched_team *team, struct arena *a, struct sched_joint *out, int64_t *least)
 {
 	enum { MOST_LEADERS = 2 };
 	struct search s;
@@ -441,9 +454,9 @@ bool sched_together(struct sched_team *team, struct arena *a, struct sched_joint
 		out->schedule = best.schedule;
 		out->after = best.part;
 		event_graph_close(&best.g);
+	} else {
+		*least = find_least(&s);
 	}
-	*failed = s.failed;
-	*least = s.least;
 	close_search(&s);
 	return any;
 }

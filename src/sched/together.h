@@ -39,8 +39,7 @@ struct sched_joint {
 };
 
 /* All memory but that of the schedules is from the arena; each schedule is freed by sched_schedule_free. Returns false
- * if a member was found no order within its limit: its number is in *failed, and the least peak in *least. */
-bool sched_together(struct sched_team *team, struct arena *a, struct sched_joint *out, uint32_t *failed,
-                    int64_t *least);
+ * if a member was found no order within its limit. *least is then a limit that is enough for all members. */
+bool sched_together(struct sched_team *team, struct arena *a, struct sched_joint *out, int64_t *least);
 
 #endif

@@ -111,10 +111,9 @@ static bool schedule(uint32_t seed, unsigned *buckets)
 {
 	struct team t;
 	struct sched_joint j;
-	uint32_t failed;
 	int64_t least;
 	open_team(&t, seed);
-	bool ok = sched_together(&t.t, t.a, &j, &failed, &least);
+	bool ok = sched_together(&t.t, t.a, &j, &least);
 	CHECK(ok);
 	for (uint32_t c = 0; c < MEMBERS && ok; c++) {
 		check_member(&t, &j, c);
@@ -130,11 +129,38 @@ static bool schedule(uint32_t seed, unsigned *buckets)
 	return ok && j.choice == SCHED_LED;
 }
 
+/* Schedules all members within one limit. Returns false with the least limit if there is no schedule. */
+static bool schedule_within(uint32_t seed, int64_t limit, int64_t *least)
+{
+	struct team t;
+	struct sched_joint j;
+	open_team(&t, seed);
+	for (uint32_t c = 0; c < MEMBERS; c++)
+		t.member[c].limit = limit;
+	bool ok = sched_together(&t.t, t.a, &j, least);
+	for (uint32_t c = 0; c < MEMBERS && ok; c++) {
+		CHECK(j.after[c].result.peak <= limit);
+		sched_schedule_free(&j.schedule[c]);
+	}
+	arena_free(t.a);
+	return ok;
+}
+
+/* The least limit that is named after a failure is enough for every member. */
+static void check_least(uint32_t seed)
+{
+	int64_t least = 0, again;
+	if (!schedule_within(seed, 1, &least))
+		CHECK(schedule_within(seed, least, &again));
+}
+
 int main(void)
 {
 	unsigned led = 0, buckets = 0;
-	for (uint32_t seed = 0; seed < TEAMS; seed++)
+	for (uint32_t seed = 0; seed < TEAMS; seed++) {
 		led += schedule(seed, &buckets);
+		check_least(seed);
+	}
 	CHECK(led > TEAMS / 4);
 	CHECK(buckets > TEAMS / 8);
 	return check_result();
