@@ -1,8 +1,6 @@
 /* cmd_export: hirc export: writes the predicted step of a program in formats of other tools. */
-#include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/transport_kind.h"
-#include "check/check_recorded.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/options_shared.h"
@@ -64,24 +62,15 @@ static bool write_trace(struct export_command *c, struct timeline *t, uint32_t c
 	return ok;
 }
 
-/* Simulates a recorded program as `hirc sim` does. */
-static bool simulate_recorded(struct export_command *c, struct module *m, const struct cost *cost,
-                              struct timeline *t)
+static bool export_recorded(struct export_command *c, struct module *m, const struct cost *cost)
 {
 	struct arena *a = arena_new();
 	struct sim *of;
-	bool ok = (!recorded_has_classes(m) ||
-	           check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN) &&
-	          sim_recorded_run(m, cost, c->d, a, t, &of);
-	arena_free(a);
-	return ok;
-}
-
-static bool export_recorded(struct export_command *c, struct module *m, const struct cost *cost)
-{
 	struct timeline t;
 	uint32_t class;
-	if (!simulate_recorded(c, m, cost, &t))
+	bool simulated = simulated_recorded(m, cost, c->d, a, &t, &of);
+	arena_free(a);
+	if (!simulated)
 		return false;
 	bool ok = find_class(c, &t, &class) && write_trace(c, &t, class);
 	timeline_close(&t);

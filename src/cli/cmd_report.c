@@ -6,19 +6,19 @@
 #include "cli/commands.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"
+#include "cli/rank_files.h"
 #include "cli/report_command.h"
-#include "import/import.h"
-#include "sim/devices.h"
-#include "sim/sim.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { TABLE_REPORT, TABLE_COMPILE, TABLES };
 
-/* Returns the page's name in the current folder: `ag_matmul.html` for examples/ag_matmul.hir. */
-static char *name_of_page(const char *path)
+/* Returns the page's name in the current folder: `ag_matmul.html` for examples/ag_matmul.hir or the first of several
+ * files, 0-3:examples/ag_matmul.hir. */
+static char *name_of_page(const char *word)
 {
+	const char *path = rank_files_name(word) ? rank_files_name(word) : word;
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
 	struct buf out = {0};
 	size_t n = dot && dot > name ? (size_t)(dot - name) : strlen(name);
@@ -43,21 +43,38 @@ static void put_commands(struct report_command *c, const struct command_line *li
 		buf_printf(&c->times, " --streams=%lld", (long long)c->streams);
 	for (unsigned k = 0; k < 2; k++) {
 		struct buf *out = k ? &c->program : &c->command;
-		buf_putc(out, ' ');
-		options_put_word(line->file.at[0], out);
+		for (uint32_t i = 0; i < line->file.n; i++) {
+			buf_putc(out, ' ');
+			options_put_word(line->file.at[i], out);
+		}
 	}
 }
 
-static bool check_options(struct report_command *c, const char *path)
+static bool reads_input(const struct command_line *line)
+{
+	for (uint32_t k = 0; k < line->file.n; k++)
+		if (!strcmp(line->file.at[k], "-"))
+			return true;
+	return false;
+}
+
+static bool check_options(struct report_command *c, const struct command_line *line)
 {
 	const char *wrong = c->run && c->trace
 	                        ? "--run and --trace=FILE.json both give measured times: take one of them"
-	                    : c->trace && !strcmp(c->trace, "-") && !strcmp(path, "-")
+	                    : c->trace && !strcmp(c->trace, "-") && reads_input(line)
 	                        ? "the program and --trace are both standard input: one of the two is a file"
 	                        : NULL;
 	if (wrong)
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE, "%s", wrong);
 	return !wrong;
+}
+
+/* Checks that no option needs the program in one file. */
+static bool allows_files(const struct report_command *c)
+{
+	return rank_files_allow(c->d, c->source, c->run, "--run") &&
+	       rank_files_allow(c->d, c->source, c->trace, "--trace");
 }
 
 static bool to_stdout(const struct report_command *c)
@@ -97,13 +114,14 @@ static bool write_page(struct report_command *c, const struct buf *page)
 
 static enum status write_report(struct report_command *c, const struct command_line *line)
 {
-	const char *path = line->file.at[0];
 	struct buf page = {0};
 	enum status status = STATUS_USAGE;
-	c->file = c->output ? mem_strdup(c->output) : name_of_page(path);
+	c->file = c->output ? mem_strdup(c->output) : name_of_page(line->file.at[0]);
 	put_commands(c, line);
-	if (check_options(c, path) && compile_options_finish(&c->compile, c->d))
-		status = source_read_bytes(c->d, path, import_knows_bytes, &c->source);
+	if (check_options(c, line) && compile_options_finish(&c->compile, c->d))
+		status = rank_files_read(c->d, &c->compile, line, &c->source);
+	if (status == STATUS_OK && !allows_files(c))
+		status = STATUS_USAGE;
 	if (status == STATUS_OK && !can_write(c, line))
 		status = STATUS_DIAGNOSTICS;
 	if (status == STATUS_OK)
@@ -151,19 +169,21 @@ int cmd_report(int argc, char **argv)
 	struct report_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "[OPTION…] FILE",
+	    .usage = "[OPTION…] FILE…",
 	    .about =
 	        "Writes a page about a program that any browser shows, without a network: its source, what "
 	        "each pass\nchanged, layouts, a timeline, memory, remarks and the findings of `hirc check`. "
 	        "`-` "
 	        "is "
-	        "standard input.\nExit code: 0, 1 after messages about the input, 2 for a wrong command "
+	        "standard input.\nSeveral files are one program: for the ranks 0, 1, …, or as in "
+	        "`0-3:A.hir 4-7:B.hir`.\nExit code: 0, 1 after messages about the input, 2 for a wrong "
+	        "command "
 	        "line.",
 	    .table = {[TABLE_REPORT] = OPTION_TABLE("Options", rows, &c),
 	              [TABLE_COMPILE] = compile_options_table(&c.compile)},
 	    .table_n = TABLES,
 	    .min_files = 1,
-	    .max_files = 1,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {

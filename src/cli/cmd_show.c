@@ -5,6 +5,8 @@
 #include "cli/options_shared.h"
 #include "cli/output.h"
 #include "cli/params.h"
+#include "cli/rank_files.h"
+#include "cli/simulated.h"
 #include "cost/cost.h"
 #include "show/graph.h"
 #include "show/show_json.h"
@@ -12,7 +14,6 @@
 #include "show/show_steps.h"
 #include "show/show_trace.h"
 #include "sim/devices.h"
-#include "sim/sim.h"
 #include "sim/sim_run.h"
 #include <errno.h>
 #include <string.h>
@@ -191,14 +192,12 @@ static bool show_timeline(struct show_command *c, struct module *m, const char *
 	struct cost *cost = cluster ? cost_new(m, cluster, c->d) : NULL;
 	struct arena *a = arena_new();
 	struct sim_simulation s;
-	struct sim recorded;
+	struct sim *of;
 	bool ok = false;
 	if (cost && sim_is_recorded(m)) {
-		ok = sim_run(m, cost, NULL, c->d, a, &recorded);
-		if (ok) {
-			sim_recorded_timeline(&recorded, &t);
+		ok = simulated_recorded(m, cost, c->d, a, &t, &of);
+		if (ok)
 			put_timeline(&t, format, out);
-		}
 	} else if (cost) {
 		cost_set_streams(cost, c->streams);
 		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
@@ -240,7 +239,19 @@ static bool check_rank(struct show_command *c, const struct module *m)
 	return false;
 }
 
-static enum status show_path(struct show_command *c, const char *path)
+static struct module *compile_line(struct show_command *c, const struct command_line *line,
+                                   enum status *status)
+{
+	struct source *s;
+	*status = rank_files_read(c->d, &c->compile, line, &s);
+	if (*status == STATUS_OK && !rank_files_allow(c->d, s, c->trace, "--trace")) {
+		source_free(s);
+		*status = STATUS_USAGE;
+	}
+	return *status == STATUS_OK ? compile_source(c->d, s, &c->compile, true, status) : NULL;
+}
+
+static enum status show_program(struct show_command *c, const struct command_line *line)
 {
 	enum status status = STATUS_OK;
 	enum picture picture = find_picture(c);
@@ -254,7 +265,7 @@ static enum status show_path(struct show_command *c, const char *path)
 		c->compile.steps = c->pipeline;
 	if (!compile_options_finish(&c->compile, c->d))
 		return STATUS_USAGE;
-	struct module *m = compile_file(c->d, path, &c->compile, &status);
+	struct module *m = compile_line(c, line, &status);
 	if (!m)
 		return status;
 	struct source *outer = diag_set_source(c->d, m->source);
@@ -328,19 +339,20 @@ int cmd_show(int argc, char **argv)
 	struct show_command c = {0};
 	struct command_line line = {
 	    .command = argv[0],
-	    .usage = "PICTURE [OPTION…] FILE",
+	    .usage = "PICTURE [OPTION…] FILE…",
 	    .about =
 	        "Draws a program, as a picture that any browser shows or as text. `-` is standard input.\n"
+	        "Several files are one program: for the ranks 0, 1, …, or as in `0-3:A.hir 4-7:B.hir`.\n"
 	        "Exit code: 0, 1 after messages about the input, 2 for a wrong command line.",
 	    .table = {OPTION_TABLE("Options", rows, &c), compile_options_table(&c.compile)},
 	    .table_n = 2,
 	    .min_files = 1,
-	    .max_files = 1,
+	    .has_ranks = true,
 	};
 	enum status status;
 	if (options_parse(&line, argc, argv, &status)) {
 		c.d = compile_diag(&c.compile);
-		status = show_path(&c, line.file.at[0]);
+		status = show_program(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);
 	}

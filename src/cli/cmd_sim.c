@@ -2,7 +2,6 @@
 #include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/transport_kind.h"
-#include "check/check_recorded.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/options_shared.h"
@@ -137,8 +136,7 @@ static bool sim_ranks(struct sim_command *c, struct module *m, const struct cost
 		diag_error(c->d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "%s needs one recorded graph for all ranks",
 		           c->ranks.n ? "--delay or --slow" : "--schedule");
-	} else if (check_recorded(m, c->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN &&
-	           sim_recorded_ranks(m, cost, c->d, a, &t, &of)) {
+	} else if (simulated_recorded(m, cost, c->d, a, &t, &of)) {
 		t.limit = limit_of(c);
 		ok = write_timeline(c, &t);
 		timeline_close(&t);

@@ -2,10 +2,10 @@
 #include "cli/explain_program.h"
 #include "analysis/recorded_classes.h"
 #include "base/transport_kind.h"
-#include "check/check_recorded.h"
 #include "cli/output.h"
 #include "cli/params.h"
 #include "cli/rank_files.h"
+#include "cli/simulated.h"
 #include "import/import.h"
 #include "sim/devices.h"
 #include "sim/sim.h"
@@ -123,9 +123,7 @@ static bool of_recorded(struct explain_program *p, struct module *m, const struc
 	struct sim *sim;
 	struct timeline t;
 	struct explanation x;
-	bool ok = !recorded_has_classes(m) ||
-	          check_recorded(m, p->d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN;
-	ok = ok && sim_recorded_run(m, cost, p->d, a, &t, &sim);
+	bool ok = simulated_recorded(m, cost, p->d, a, &t, &sim);
 	if (ok) {
 		int64_t nodes = 0;
 		for (uint32_t k = 0; k < t.class.n; k++)

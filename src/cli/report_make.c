@@ -1,8 +1,10 @@
 /* report_make: compiles the program, fully and up to its layouts, simulates and checks it, and makes the
  * page. */
+#include "analysis/recorded_classes.h"
 #include "cli/gate.h"
 #include "cli/params.h"
 #include "cli/report_command.h"
+#include "cli/simulated.h"
 #include "cli/version.h"
 #include "cost/cost.h"
 #include "import/import.h"
@@ -10,7 +12,6 @@
 #include "show/show_trace.h"
 #include "sim/devices.h"
 #include "sim/remark.h"
-#include "sim/sim.h"
 #include "sim/sim_run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +44,6 @@ static void keep_error(void *report, const struct diag_message *message)
 		r->unpredicted = arena_strndup(r->arena, message->text, strlen(message->text));
 }
 
-static bool predict_recorded(struct report *r, const struct cost *cost, struct diag *d, struct timeline *t)
-{
-	struct sim s;
-	bool ok = sim_run(r->m, cost, NULL, d, r->arena, &s);
-	if (ok)
-		sim_recorded_timeline(&s, t);
-	return ok;
-}
-
 static bool predict_devices(const struct report_command *c, struct report *r, const struct cost *cost,
                             struct diag *d, struct timeline *t)
 {
@@ -79,7 +71,8 @@ static bool simulate(struct report_command *c, struct report *r, struct timeline
 	struct cost *cost = cost_new(r->m, cluster, d);
 	if (cost)
 		cost_set_streams(cost, c->streams);
-	bool ok = cost && (sim_is_recorded(r->m) ? predict_recorded(r, cost, d, t)
+	struct sim *of;
+	bool ok = cost && (sim_is_recorded(r->m) ? simulated_recorded(r->m, cost, d, r->arena, t, &of)
 	                                         : predict_devices(c, r, cost, d, t));
 	if (ok && c->compile.memory_limit && str_parse_size(c->compile.memory_limit, &limit))
 		t->limit = limit;
@@ -94,7 +87,7 @@ static bool simulate(struct report_command *c, struct report *r, struct timeline
 
 static void check_reported(const struct report_command *c, struct report *r)
 {
-	if (sim_is_recorded(r->m))
+	if (sim_is_recorded(r->m) && !recorded_has_classes(r->m))
 		return;
 	const struct check_options o = {
 	    .ranks = module_ranks(r->m), .streams = c->streams, .queue = CHECK_QUEUE, .work = CHECK_MAX_WORK};
@@ -149,6 +142,8 @@ enum status report_make(struct report_command *c, struct buf *out)
 	p->after_to = p->remark_to = &r;
 	r.m = status == STATUS_OK ? compile_source(c->d, source_copy(c->source), &c->compile, true, &status)
 	                          : NULL;
+	if (r.m && r.m->source->file_n > 1)
+		report_after(&r, r.m, NULL); /* the files as one program */
 	if (r.m) {
 		struct source *outer = diag_set_source(c->d, r.m->source);
 		status = put_report(c, &r, measured ? measured : c->trace, out);

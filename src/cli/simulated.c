@@ -1,10 +1,19 @@
 /* simulated: see simulated.h. */
 #include "cli/simulated.h"
+#include "analysis/recorded_classes.h"
 #include "base/source.h"
+#include "check/check_recorded.h"
 #include "cli/gate.h"
 #include "cli/params.h"
 #include "cli/rank_files.h"
-#include "sim/sim.h"
+
+bool simulated_recorded(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                        struct timeline *t, struct sim **of)
+{
+	return (!recorded_has_classes(m) ||
+	        check_recorded(m, d, module_ranks(m), &(struct check_result){0}) == CHECK_CLEAN) &&
+	       sim_recorded_run(m, cost, d, a, t, of);
+}
 
 /* Returns STATUS_OK if the program can be simulated with these options. */
 static enum status accept_program(const struct simulated *s, struct module *m)

@@ -5,6 +5,7 @@
 #define HIRC_CLI_SIMULATED_H
 #include "cli/compile.h"
 #include "cost/cost.h"
+#include "sim/sim.h"
 
 struct simulated {
 	struct diag *d;
@@ -17,6 +18,11 @@ struct simulated {
 	/* Simulates. Returns false after reporting. */
 	bool (*run)(void *command, struct module *m, const struct cost *cost);
 };
+
+/* Simulates a recorded program, of one graph or of one for each class of ranks, which it compares first. *t: closed by
+ * timeline_close. *of: the simulation of each class of *t, of the arena. Returns false after reporting. */
+bool simulated_recorded(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                        struct timeline *t, struct sim **of);
 
 /* Returns the exit code. */
 enum status simulated_run(const struct simulated *s, const struct command_line *line);

@@ -4,7 +4,7 @@
 #include "report/report.h"
 
 enum {
-	REPORT_MOST_LINES = 2000, /* lines of the source */
+	REPORT_MOST_LINES = 2000, /* lines of the source, of all files together */
 	REPORT_MOST_ROWS = 400,   /* lines of the changes of one pass */
 	REPORT_ALL_ROWS = 1600,   /* lines of the changes of all passes */
 	REPORT_MOST_PICTURES = 16,
@@ -26,11 +26,12 @@ void report_memory(struct report *r, struct buf *out);
 void report_remarks(struct report *r, struct buf *out);
 void report_verdict(struct report *r, struct buf *out);
 
-/* Sets r->has_source and r->nvfuser. */
+/* Returns the number of passes that changed the program. */
+uint32_t report_passes_that_changed(const struct report *r);
+/* Sets r->has_source and r->part. */
 void report_find_source(struct report *r);
-/* Puts a line number as a link; nothing for line 0. */
-void report_put_line(struct report *r, uint32_t line, struct buf *out);
-uint32_t report_line_of(const struct report *r, uint32_t at); /* 0: none */
+/* Puts the line of an offset as a link; of several files also the file. Puts nothing for DIAG_NOWHERE. */
+void report_put_line(struct report *r, uint32_t at, struct buf *out);
 /* Puts a finished picture, or, if it has more than `most` bytes, the command that makes it. Frees the
  * picture. */
 void report_put_picture(struct buf *picture, size_t most, const char *command, struct buf *out);

@@ -123,49 +123,92 @@ static void put_counts(const struct rows *rows, struct buf *out)
 	}
 }
 
+/* Puts the changes from the text before a pass to the one after it. Returns false if there are none. */
+static bool put_changes(struct report *r, const char *pass, const struct buf *text)
+{
+	struct rows rows;
+	rows_open(&rows, &r->text, text);
+	bool changed = rows.removed + rows.added;
+	if (changed) {
+		buf_printf(&r->passes, "<details%s>\n<summary><b>%s</b> ",
+		           rows.removed + rows.added <= OPEN ? " open" : "", pass);
+		if (r->file)
+			html_printf(&r->passes, "in %s ", r->file);
+		put_counts(&rows, &r->passes);
+		buf_puts(&r->passes, "</summary>\n");
+		put_rows(r, &rows, pass, &r->passes);
+		buf_puts(&r->passes, "</details>\n");
+	}
+	rows_close(&rows);
+	return changed;
+}
+
+/* Returns the file that all statements of a program are from; NULL: they are from several, or the source is one file. */
+static const char *find_file(const struct module *m)
+{
+	const struct source *s = m->source;
+	const char *found = NULL;
+	region_each (m, op, m->body) {
+		const char *name = s->file_n > 1 ? source_name(s, m->op.at[op].at) : NULL;
+		if (!name || (found && name != found))
+			return NULL;
+		found = name;
+	}
+	return found;
+}
+
+static void begin_program(struct report *r, const struct module *m)
+{
+	const char *file = find_file(m);
+	r->file = file ? arena_strndup(r->arena, file, strlen(file)) : NULL;
+	r->passed = 0;
+}
+
 bool report_after(void *report, struct module *m, const char *pass)
 {
 	struct report *r = report;
 	struct buf text = {0};
-	struct rows rows;
 	ir_print_hir(m, &text);
-	if (r->read) {
-		rows_open(&rows, &r->text, &text);
-		if (rows.removed + rows.added) {
-			buf_printf(&r->passes, "<details%s>\n<summary><b>%s</b> ",
-			           rows.removed + rows.added <= OPEN ? " open" : "", pass);
-			put_counts(&rows, &r->passes);
-			buf_puts(&r->passes, "</summary>\n");
-			put_rows(r, &rows, pass, &r->passes);
-			buf_puts(&r->passes, "</details>\n");
-			r->changed++;
-		} else {
-			vec_push(&r->same, pass);
-		}
-		rows_close(&rows);
+	if (!pass) {
+		begin_program(r, m);
+	} else {
+		if (r->passed == r->pass.n)
+			vec_push(&r->pass, ((struct report_pass){.name = pass}));
+		r->pass.at[r->passed++].changed |= put_changes(r, pass, &text);
 	}
 	buf_free(&r->text);
 	r->text = text;
-	r->read = true;
 	return true;
+}
+
+uint32_t report_passes_that_changed(const struct report *r)
+{
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < r->pass.n; k++)
+		n += r->pass.at[k].changed;
+	return n;
 }
 
 void report_passes(struct report *r, struct buf *out)
 {
-	if (r->changed)
+	uint32_t same = r->pass.n - report_passes_that_changed(r), shown = 0;
+	if (same < r->pass.n)
 		html_note(out, "The program before each pass, beside the program after it; numbers of "
 		               "nameless tensors are not compared.");
 	else
-		html_note(out, r->same.n ? "No pass changed the program." : "No pass ran.");
+		html_note(out, r->pass.n ? "No pass changed the program." : "No pass ran.");
 	buf_putn(out, r->passes.n ? r->passes.at : "", r->passes.n);
-	if (r->same.n) {
+	if (same) {
 		buf_puts(out, "<p>Unchanged by ");
-		for (uint32_t k = 0; k < r->same.n; k++)
-			buf_printf(out, "%s<code>%s</code>",
-			           !k                   ? ""
-			           : k + 1 == r->same.n ? " and "
-			                                : ", ",
-			           r->same.at[k]);
+		for (uint32_t k = 0; k < r->pass.n; k++)
+			if (!r->pass.at[k].changed) {
+				buf_printf(out, "%s<code>%s</code>",
+				           !shown              ? ""
+				           : shown + 1 == same ? " and "
+				                               : ", ",
+				           r->pass.at[k].name);
+				shown++;
+			}
 		buf_puts(out, ".</p>\n");
 	}
 }
@@ -191,7 +234,8 @@ void report_result(struct report *r, struct buf *out)
 	buf_puts(out, "</pre></div>\n");
 	if (more) {
 		buf_printf(out, "<p class=\"note\">%u more lines: <code>", more);
-		html_put(out, report_command(r, "compile", "--dump=hir"));
+		html_put(out,
+		         report_command(r, "compile", r->part_n > 1 ? "--print-after=all" : "--dump=hir"));
 		buf_puts(out, "</code> prints them.</p>\n");
 	}
 	buf_puts(out, "</details>\n");

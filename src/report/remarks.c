@@ -6,7 +6,7 @@
 static void put_remark(struct report *r, uint32_t number, const struct report_remark *x, struct buf *out)
 {
 	buf_printf(out, "<tr id=\"R%u\"><td>", number);
-	report_put_line(r, report_line_of(r, x->at), out);
+	report_put_line(r, x->at, out);
 	buf_puts(out, "</td><td><code>");
 	html_put(out, x->pass);
 	buf_puts(out, "</code></td><td class=\"text\">");
@@ -44,7 +44,7 @@ static void put_messages(struct report *r, struct buf *out)
 	for (uint32_t k = 0; k < r->message.n; k++) {
 		const struct report_message *x = &r->message.at[k];
 		buf_puts(out, "<tr><td>");
-		report_put_line(r, x->line, out);
+		report_put_line(r, x->at, out);
 		buf_printf(out, "</td><td class=\"text\"><span class=\"%s\">%s", x->error ? "bad" : "note",
 		           x->error    ? "error"
 		           : x->number ? "warning"

@@ -25,7 +25,7 @@ void report_close(struct report *r)
 {
 	buf_free(&r->text);
 	buf_free(&r->passes);
-	vec_free(&r->same);
+	vec_free(&r->pass);
 	vec_free(&r->remark);
 	vec_free(&r->message);
 	arena_free(r->arena);
@@ -42,9 +42,8 @@ void report_message(void *report, const struct diag_message *message)
 	struct report *r = report;
 	struct report_message x = {.error = message->severity == DIAG_ERROR,
 	                           .number = message->number,
-	                           .text = arena_strndup(r->arena, message->text, strlen(message->text))};
-	if (message->source && message->at != DIAG_NOWHERE)
-		x.line = report_line_of(r, message->at);
+	                           .text = arena_strndup(r->arena, message->text, strlen(message->text)),
+	                           .at = message->source ? message->at : DIAG_NOWHERE};
 	vec_push(&r->message, x);
 }
 
@@ -62,6 +61,8 @@ void report_put_picture(struct buf *picture, size_t most, const char *command, s
 
 const char *report_command(const struct report *r, const char *name, const char *more)
 {
+	if (r->part_n > 1 && !strcmp(name, "compile"))
+		name = "sim"; /* hirc compile takes one file */
 	return arena_printf(r->arena, "hirc %s%s%s %s", name, strcmp(name, "compile") ? r->times_words : "",
 	                    r->program_words, more);
 }
@@ -76,7 +77,8 @@ void report_put(struct report *r, struct buf *out)
 	buf_puts(out, "<header>\n<h1>");
 	html_put(out, title);
 	buf_puts(out, "</h1>\n<p class=\"note\">");
-	html_put(out, r->m->source->name);
+	for (uint32_t k = 0; k < r->part_n; k++)
+		html_printf(out, "%s%s", k ? ", " : "", r->part[k].name);
 	buf_puts(out, "</p>\n<nav aria-label=\"sections\"><ul>");
 	for (unsigned k = 0; k < PARTS; k++) {
 		parts[k].put(r, &section[k]);

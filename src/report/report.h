@@ -25,19 +25,31 @@ struct report_message { /* a message about an error, or a note on it */
 	bool error;
 	const char *number; /* "E0601"; NULL: a note */
 	const char *text;
-	uint32_t line; /* of the source; 0: none */
+	uint32_t at; /* offset in the source; DIAG_NOWHERE */
+};
+
+struct report_pass {
+	const char *name;
+	bool changed; /* it changed the program, or one of its files */
+};
+
+struct report_part { /* a file of the source */
+	const char *name;
+	uint32_t at, end; /* offsets of its text */
+	uint32_t rows;    /* lines of the files before it */
+	bool nvfuser;     /* it has the nvFuser surface */
 };
 
 struct report {
 	struct arena *arena;
 
 	/* set by report_after and report_remark */
-	struct buf text; /* the program after the last pass */
-	bool read;       /* text is set */
-	struct buf passes;
-	VEC(const char *) same; /* passes that changed nothing */
-	unsigned changed;       /* number of the other passes */
-	uint32_t rows;          /* number of changed lines shown so far, of all passes */
+	struct buf text;   /* the program after the last pass */
+	const char *file;  /* the file that the passes run on; NULL: on the whole program */
+	struct buf passes; /* the changes */
+	VEC(struct report_pass) pass;
+	uint32_t passed; /* number of passes that have run on text */
+	uint32_t rows;   /* number of changed lines shown so far, of all passes */
 	VEC(struct report_remark) remark;
 
 	/* set by the caller before the program is compiled; the texts must outlive the report */
@@ -60,13 +72,14 @@ struct report {
 	VEC(struct report_message) message; /* messages of the check */
 
 	/* set by report_put */
-	bool has_source; /* the source is text */
-	bool nvfuser;    /* the source has the nvFuser surface */
+	bool has_source;          /* the source is text */
+	struct report_part *part; /* of the source: its files, or the whole of it */
+	uint32_t part_n;
 };
 
 void report_open(struct report *r);
 void report_close(struct report *r);
-/* Callbacks for struct pipeline_options, which describes them. */
+/* Callbacks for struct pipeline_options, which describes them. Without a pass, a program or one of its files begins. */
 bool report_after(void *report, struct module *m, const char *pass);
 void report_remark(void *report, const char *pass, uint32_t at, const char *text);
 /* A sink for diag_set_sink: keeps a message. */

@@ -95,7 +95,7 @@ static void put_held(struct report *r, const struct timeline_class *c, struct bu
 		html_put(out, timeline_held_name(r->predicted, h));
 		buf_puts(out, "</code></td><td>");
 		if (h->op)
-			report_put_line(r, report_line_of(r, r->m->op.at[h->op].at), out);
+			report_put_line(r, r->m->op.at[h->op].at, out);
 		else
 			buf_puts(out, "input");
 		buf_printf(out, "</td><td class=\"num\">%u</td><td class=\"num\">", h->count);

@@ -93,8 +93,8 @@ void report_summary(struct report *r, struct buf *out)
 		html_put(out, r->predicted->machine);
 		buf_puts(out, "</dd>\n");
 	}
-	buf_printf(out, "<dt>passes</dt><dd>%u of %u changed the program</dd>\n", r->changed,
-	           r->changed + r->same.n);
+	buf_printf(out, "<dt>passes</dt><dd>%u of %u changed the program</dd>\n",
+	           report_passes_that_changed(r), r->pass.n);
 	buf_puts(out, "<dt>made by</dt><dd>");
 	html_printf(out, "hirc %s", r->version);
 	buf_puts(out, "</dd>\n<dt>again</dt><dd><code>");

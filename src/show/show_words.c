@@ -19,7 +19,7 @@ void show_put_place(const struct module *m, op_id op, struct buf *out)
 	if (!m->source || at == DIAG_NOWHERE)
 		return;
 	source_position(m->source, at, &line, &column);
-	buf_printf(out, " (%s:%u)", m->source->name, line);
+	buf_printf(out, " (%s:%u)", source_name(m->source, m->op.at[op].at), line);
 }
 
 void show_put_bytes(int64_t bytes, struct buf *out)

@@ -140,8 +140,8 @@ static void make_timeline(const struct joint *j, struct timeline *t)
 		    j->sim[c].result.host - waits_of_host(j, c);
 }
 
-bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
-                        struct timeline *t, struct sim **of)
+static bool simulate_classes(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
+                             struct timeline *t, struct sim **of)
 {
 	struct joint j = {.a = a};
 	recorded_find(m, module_ranks(m), j.a, &j.r);
@@ -164,7 +164,7 @@ bool sim_recorded_run(struct module *m, const struct cost *cost, struct diag *d,
                       struct timeline *t, struct sim **of)
 {
 	if (recorded_has_classes(m))
-		return sim_recorded_ranks(m, cost, d, a, t, of);
+		return simulate_classes(m, cost, d, a, t, of);
 	*of = arena_new_array(a, struct sim, 1);
 	if (!sim_run(m, cost, NULL, d, a, *of))
 		return false;

@@ -2,6 +2,7 @@
 #include "sim/sim.h"
 #include "analysis/recorded_classes.h"
 #include "base/checked.h"
+#include <assert.h>
 
 bool sim_is_recorded(struct module *m)
 {
@@ -45,14 +46,8 @@ static void begin_later(struct sim *s, int64_t delay)
 bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
              struct arena *a, struct sim *out)
 {
+	assert(!recorded_has_classes(m));
 	*out = (struct sim){.m = m, .straggler = straggler};
-	if (recorded_has_classes(m)) {
-		diag_error(d, E_RECORDED_GRAPH, DIAG_NOWHERE,
-		           "this is a recorded graph for each class of ranks: `hirc check`, `sim`, "
-		           "`explain`, `tune` and "
-		           "`export` take it");
-		return false;
-	}
 	if (!block_make_program(m, cost, d, a, &out->block))
 		return false;
 	if (straggler && !slow_down(&out->block.p, straggler->slow, d))

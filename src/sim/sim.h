@@ -31,7 +31,7 @@ struct sim {
 /* Returns true if the statements of a program have recorded times, as in imported graphs. Then the host
  * computes. */
 bool sim_is_recorded(struct module *m);
-/* straggler: NULL, or a struct that outlives *out. Memory comes from the arena. Returns false after reporting
+/* Simulates a program of one recorded graph. straggler: NULL, or a struct that outlives *out. Memory comes from the arena. Returns false after reporting
  * a statement that has no time or takes too long. */
 bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggler *straggler, struct diag *d,
              struct arena *a, struct sim *out);
@@ -45,12 +45,9 @@ void sim_recorded_timeline(const struct sim *s, struct timeline *t);
 void sim_recorded_open(struct timeline *t, struct module *m);
 void sim_recorded_add(const struct sim *s, struct timeline *t, const struct timeline_class *of);
 
-/* recorded_ranks.c: recorded graphs that differ from rank to rank (analysis/recorded_classes.h), which match: the
- * caller has checked them. *t: closed by timeline_close. *of: the simulation of each class of *t, of the arena. Returns
- * false after reporting a statement that has no time. */
-bool sim_recorded_ranks(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
-                        struct timeline *t, struct sim **of);
-/* Simulates a recorded program, of one graph or of several. As above. */
+/* recorded_ranks.c: simulates a recorded program, of one graph for all ranks or of graphs that differ from rank to rank
+ * (analysis/recorded_classes.h). These match: the caller has checked them. *t: closed by timeline_close. *of: the
+ * simulation of each class of *t, of the arena. Returns false after reporting a statement that has no time. */
 bool sim_recorded_run(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
                       struct timeline *t, struct sim **of);
 

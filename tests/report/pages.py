@@ -99,7 +99,7 @@ class Page(html.parser.HTMLParser):
 
 
 def report(hirc, program, *options, source=None):
-    command = [hirc, "report", program, "-o", "-", *options]
+    command = [hirc, "report", *program.split(), "-o", "-", *options]
     done = subprocess.run(command, input=source, capture_output=True, cwd=ROOT, timeout=LIMIT)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr.decode()}")
@@ -155,6 +155,10 @@ def pages(hirc):
 
     page = report(hirc, "examples/ag_matmul.hir", "--run")
     expect(page, "step time, measured", "Measured, by a run on this machine")
+    yield page
+
+    page = report(hirc, "examples/ag_matmul.hir examples/ag_matmul.hir")
+    expect(page, "in examples/ag_matmul.hir", "In order.")
     yield page
 
     count = 1000 if FEW else 4000
