@@ -48,13 +48,15 @@ bool compile_options_define(void *compile_options, const char *text)
 
 bool compile_options_paired(void *paired, const char *text)
 {
-	bool own = !strcmp(text, "own");
-	if (!own && strcmp(text, "halves")) {
-		fprintf(stderr, "hirc: error: --paired-axes is halves or own, not '%s'\n", text);
-		return false;
-	}
-	*(enum sema_paired *)paired = own ? PAIRED_OWN : PAIRED_HALVES;
-	return true;
+	static const char *const word[] = {
+	    [PAIRED_HALVES] = "halves", [PAIRED_OWN] = "own", [PAIRED_TWICE] = "twice"};
+	for (unsigned i = PAIRED_HALVES; i <= PAIRED_TWICE; i++)
+		if (!strcmp(text, word[i])) {
+			*(enum sema_paired *)paired = (enum sema_paired)i;
+			return true;
+		}
+	fprintf(stderr, "hirc: error: --paired-axes is halves, own or twice, not '%s'\n", text);
+	return false;
 }
 
 static bool read_change_limit(void *change_limit, const char *text)

@@ -45,8 +45,9 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 	{                                                                                                    \
 		.name = "paired-axes", .kind = OPTION_CALL,                                                  \
 		.at = (offset) + offsetof(struct compile_options, paired), .call = compile_options_paired,   \
-		.value = "halves|own", .words = "halves|own",                                                \
-		.help = "read a listing's parallel axis and the next one as halves of one or as two axes"    \
+		.value = "halves|own|twice", .words = "halves|own|twice",                                    \
+		.help = "read parallel axes of a listing as halves of one axis, as axes of their own or as " \
+		        "split twice"                                                                        \
 	}
 
 /* One row; the field is a bool. */

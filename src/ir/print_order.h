@@ -27,9 +27,9 @@ struct print_order {
 	uint8_t *flags; /* by op: PRINT_POSTED, … */
 	VEC(uint8_t)
 	block; /* by type and other arguments of printed_needs_block: its answer; 0: not computed */
-	enum printed_rule { PRINTED_BY_HIRC, PRINTED_BY_NUMBER, PRINTED_BY_NUMBER_OWN } rule;
+	enum printed_rule { PRINTED_BY_HIRC, PRINTED_BY_NUMBER } rule;
 	bool rule_stated;               /* the text must say that it follows the rule */
-	struct printed_numbers numbers; /* of all loop axes */
+	struct printed_numbers numbers; /* of all loop axes; by number, the way in which they are read */
 };
 enum {
 	PRINT_POSTED = 1,       /* some statement posts it */

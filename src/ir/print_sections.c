@@ -526,14 +526,14 @@ static void put_statement_attrs(struct lines *l, op_id op)
  * is hirc's. */
 static void put_rule(struct lines *l)
 {
-	static const char *const line_of[] = {[PRINTED_BY_HIRC] = "Hirc 1 :\n",
-	                                      [PRINTED_BY_NUMBER] = "attr program {axes=numbered}\n",
-	                                      [PRINTED_BY_NUMBER_OWN] = "attr program {axes=own}\n"};
+	static const char *const line_of[] = {[PRINTED_AS_HALVES] = "attr program {axes=numbered}\n",
+	                                      [PRINTED_AS_OWN] = "attr program {axes=own}\n",
+	                                      [PRINTED_AS_TWICE] = "attr program {axes=twice}\n"};
 	const struct print_order *o = &l->p->order;
 	if (o->rule == PRINTED_BY_HIRC && o->rule_stated && !l->any)
-		buf_puts(l->p->out, line_of[o->rule]);
+		buf_puts(l->p->out, "Hirc 1 :\n");
 	else if (o->rule != PRINTED_BY_HIRC && (l->any || o->rule_stated))
-		buf_puts(line(l), line_of[o->rule]);
+		buf_puts(line(l), line_of[o->numbers.way]);
 }
 
 void nvfuser_sections(struct nvfuser *p)

@@ -173,7 +173,8 @@ static int earlier_half(struct module *m, const struct printed_tensor *t, const 
 	for (unsigned k = 0; k < t->id_n && rest; k++) {
 		const struct printed_id *x = &t->id[k];
 		if (r->is_outer[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
-		    x->named || x->number <= 0 || x->number + 1 >= last->number ||
+		    x->named || x->number + 1 >= last->number ||
+		    printed_numbers_pair(t->by_number, x->number) == PRINTED_OWN ||
 		    printed_numbers_has(t->by_number, x->number + 1) ||
 		    !expr_is_const(m, x->axis.extent, NULL))
 			continue;
@@ -203,56 +204,6 @@ static bool add_earlier_halves(struct module *m, const struct printed_tensor *t,
 		}
 	}
 	return added;
-}
-
-/* Returns how the pairs of a tensor are read that can be either: as halves, if then the logical axes have numbers in a
- * row, and else have not; or the other way round. */
-static enum printed_pair read_row(struct module *m, const struct printed_tensor *t)
-{
-	struct reading halves, own;
-	bool certain;
-	begin_reading(t, &halves);
-	begin_reading(t, &own);
-	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = next_id(t, i);
-		enum printed_pair pair = k < 0 ? PRINTED_OWN : read_alone(m, t, i, (unsigned)k);
-		if (pair != PRINTED_OWN)
-			add_pair(&halves, i, k);
-		if (pair == PRINTED_HALVES)
-			add_pair(&own, i, k);
-	}
-	bool as_halves = is_in_a_row(t, &halves), as_own = is_in_a_row(t, &own);
-	if (!as_halves && !as_own && add_earlier_halves(m, t, &halves, &certain) && is_in_a_row(t, &halves))
-		return PRINTED_HALVES;
-	return as_halves == as_own ? PRINTED_UNDECIDED : as_own ? PRINTED_OWN : PRINTED_HALVES;
-}
-
-static enum printed_pair read_pair(struct module *m, const struct printed_tensor *t, unsigned i, unsigned k)
-{
-	enum printed_pair pair = read_alone(m, t, i, k);
-	return pair == PRINTED_UNDECIDED ? read_row(m, t) : pair;
-}
-
-/* Returns the id that is the inner half of id i, or -1. */
-static int inner_half(struct module *m, const struct printed_tensor *t, unsigned i)
-{
-	int k = next_id(t, i);
-	if (k < 0)
-		return -1;
-	enum printed_pair pair = read_pair(m, t, i, (unsigned)k);
-	return pair == PRINTED_HALVES || (pair == PRINTED_UNDECIDED && !t->by_number->own) ? k : -1;
-}
-
-int printed_undecided(struct module *m, const struct printed_tensor *t, unsigned *inner)
-{
-	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = next_id(t, i);
-		if (k >= 0 && read_pair(m, t, i, (unsigned)k) == PRINTED_UNDECIDED) {
-			*inner = (unsigned)k;
-			return (int)i;
-		}
-	}
-	return -1;
 }
 
 /* Counts the mesh axes that have as many devices as a swizzled axis has elements. *last: the last of them. */
@@ -291,20 +242,59 @@ static void add_swizzled(const struct module *m, const struct printed_tensor *t,
 	}
 }
 
+/* Reads a tensor in each way. Returns the ways that are possible, as bits of enum printed_way: those that give the
+ * logical axes numbers in a row, if some do. */
+static unsigned list_readings(struct module *m, const struct printed_tensor *t,
+                              struct reading by_way[PRINTED_WAY_N])
+{
+	struct reading *halves = &by_way[PRINTED_AS_HALVES], *own = &by_way[PRINTED_AS_OWN],
+	               *twice = &by_way[PRINTED_AS_TWICE];
+	unsigned ways = PRINTED_BIT(HALVES), row = 0;
+	bool paired = false, certain;
+	begin_reading(t, halves);
+	begin_reading(t, own);
+	for (unsigned i = 0; i < t->id_n; i++) {
+		int k = next_id(t, i);
+		enum printed_pair pair = k < 0 ? PRINTED_OWN : read_alone(m, t, i, (unsigned)k);
+		if (pair != PRINTED_OWN)
+			add_pair(halves, i, k);
+		if (pair == PRINTED_HALVES)
+			add_pair(own, i, k);
+		if (pair == PRINTED_UNDECIDED)
+			ways |= PRINTED_BIT(OWN);
+		paired |= pair != PRINTED_OWN;
+	}
+	add_swizzled(m, t, true, halves);
+	add_swizzled(m, t, true, own);
+	if (!t->by_number || !paired)
+		return ways;
+	*twice = *halves;
+	if (add_earlier_halves(m, t, twice, &certain))
+		ways |= PRINTED_BIT(TWICE);
+	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
+		if (ways >> way & 1 && is_in_a_row(t, &by_way[way]))
+			row |= 1U << way;
+	if (ways & PRINTED_BIT(TWICE) && certain && (row & PRINTED_BIT(TWICE) || !row))
+		return PRINTED_BIT(TWICE);
+	return row ? row : ways;
+}
+
 static void read_ids(struct module *m, const struct printed_tensor *t, struct reading *r)
 {
-	begin_reading(t, r);
-	for (unsigned i = 0; i < t->id_n; i++)
-		add_pair(r, i, inner_half(m, t, i));
-	add_swizzled(m, t, true, r);
-	struct reading earlier = *r;
-	bool certain;
-	if (add_earlier_halves(m, t, &earlier, &certain)) {
-		bool in_a_row = is_in_a_row(t, &earlier), before = is_in_a_row(t, r);
-		if (certain ? in_a_row || !before : in_a_row && !before)
-			*r = earlier;
-	}
+	struct reading by_way[PRINTED_WAY_N];
+	unsigned ways = list_readings(m, t, by_way);
+	unsigned way = t->by_number ? t->by_number->way : PRINTED_AS_HALVES;
+	if (!(ways >> way & 1))
+		for (way = 0; !(ways >> way & 1);)
+			way++;
+	*r = by_way[way];
 	add_swizzled(m, t, false, r);
+}
+
+unsigned printed_ways(struct module *m, const struct printed_tensor *t)
+{
+	struct reading by_way[PRINTED_WAY_N];
+	return list_readings(m, t, by_way);
 }
 
 /* ---- the domain */

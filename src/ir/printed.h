@@ -46,9 +46,8 @@ expr_id printed_size(struct module *m, const struct domain *d);
 /* Lists the logical axes that are reductions, as positions among all logical axes in nvFuser's order. Returns their
  * number. */
 unsigned printed_reduced(struct module *m, const struct printed_tensor *t, uint8_t *axis);
-/* Returns the position of the first id that is half of a split in one reading and an axis of its own in the
- * other, or -1. *inner: the position of the other half. */
-int printed_undecided(struct module *m, const struct printed_tensor *t, unsigned *inner);
+/* Returns the ways in which the ids can be read, as bits of enum printed_way. */
+unsigned printed_ways(struct module *m, const struct printed_tensor *t);
 
 struct print_order;
 /* Sets the rule by which the program is printed, once the loop axes have numbers. */

@@ -14,9 +14,19 @@
 
 enum printed_pair { PRINTED_HALVES, PRINTED_OWN, PRINTED_UNDECIDED };
 
+/* How axes are read that can be read in several ways. A tensor that cannot be read so is read in the first way of those
+ * that it has. */
+enum printed_way {
+	PRINTED_AS_HALVES,
+	PRINTED_AS_OWN,   /* axes of their own */
+	PRINTED_AS_TWICE, /* halves, and an earlier half of the same axis: it is split twice */
+	PRINTED_WAY_N
+};
+#define PRINTED_BIT(way) (1U << PRINTED_AS_##way)
+
 struct printed_numbers {
 	VEC(int32_t) used; /* all numbers of the listing, later sorted */
-	bool own;          /* axes that can be either are axes of their own, not halves */
+	enum printed_way way;
 };
 
 void printed_numbers_add(struct printed_numbers *n, int32_t number);

@@ -174,7 +174,9 @@ void printed_rule_set(struct module *m, struct print_order *o)
 		o->rule = PRINTED_BY_NUMBER;
 	if (hirc || number)
 		return;
-	o->numbers.own = true;
-	if (needs_no_more(m, o, false))
-		o->rule = PRINTED_BY_NUMBER_OWN;
+	for (o->numbers.way = PRINTED_AS_OWN; o->numbers.way < PRINTED_WAY_N; o->numbers.way++)
+		if (needs_no_more(m, o, false)) {
+			o->rule = PRINTED_BY_NUMBER;
+			return;
+		}
 }

@@ -42,6 +42,7 @@ struct nv_tensor {
 	bool alias;         /* it stands for the value of another tensor */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
+	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
 	region_id region;   /* region of its definition */
@@ -135,8 +136,6 @@ struct nv_reader {
 	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
 	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
 	struct printed_numbers numbers; /* of the listing, if by_number */
-	/* the first tensor with axes that can be halves or not, 0: none; and two such axes */
-	ast_id undecided, undecided_outer, undecided_inner;
 };
 
 /* ---- sema_collect.c */

@@ -13,8 +13,8 @@ struct sema_define { /* one -D name=text */
 	char meant[64]; /* the nearest name of the program otherwise; empty: none is near */
 };
 
-/* --paired-axes: parallel axes of a listing that can be halves of a split or axes of their own */
-enum sema_paired { PAIRED_BY_PROGRAM, PAIRED_HALVES, PAIRED_OWN };
+/* --paired-axes: how parallel axes of a listing are read that can be read in several ways (enum printed_way) */
+enum sema_paired { PAIRED_BY_PROGRAM, PAIRED_HALVES, PAIRED_OWN, PAIRED_TWICE };
 
 struct sema_options {
 	struct sema_define *define;

@@ -150,7 +150,7 @@ static void name_line(struct nv_reader *r, ast_id line)
 
 static bool is_rule(const char *text)
 {
-	return !strcmp(text, "numbered") || !strcmp(text, "own");
+	return !strcmp(text, "numbered") || !strcmp(text, "own") || !strcmp(text, "twice");
 }
 
 /* Reads attr program {name=…, mesh=…, axes=…}. */

@@ -1,12 +1,13 @@
 /* sema_listing: chooses how the parallel axes of a listing are read, and reads the types of its tensors.
  *
- *     T0_g_float[ideviceIdx.x4{8}, iS5{16}] (DeviceMesh{0 1 2 3 4 5 6 7})
- *       halves     one axis of 128, split over the devices
- *       own        two axes, [8, 16]
+ *     T0_g_float[istreamIdx2{4}, ideviceIdx.x4{8}, iS5{16}] (DeviceMesh{0 1 2 3 4 5 6 7})
+ *       halves     two axes, [4, 128]; the second is split over the devices
+ *       own        three axes, [4, 8, 16]
+ *       twice      one axis of 512, split by 4 and then by 8
  *
  * A section `Hirc` states the rule (ir/printed_rule.c). Without it the numbers decide (ir/printed_numbers.h).
- * Where they admit both, the whole program is read either way without messages: a reading with errors is
- * out. If both remain, a warning shows them and --paired-axes picks one. */
+ * Where they admit several ways, the whole program is read in each without messages: a reading with errors is
+ * out. If several remain, a warning shows them and --paired-axes picks one. */
 #include "ir/print.h"
 #include "ir/printed.h"
 #include "parse/nvfuser.h"
@@ -31,21 +32,24 @@ static bool collect_numbers(struct nv_reader *r)
 	return parallel;
 }
 
-static void read_types(struct nv_reader *r)
+static void read_types(struct nv_reader *r, enum printed_way way)
 {
-	r->undecided = 0;
+	r->numbers.way = way;
 	for (uint32_t i = 0; i < r->tensor.n; i++)
 		if (!r->tensor.at[i].formal)
 			nv_type(r, &r->tensor.at[i]);
 }
 
 /* Reads the whole program in one way, without messages. Returns true if it has no errors. */
-static bool has_no_errors(struct nv_reader *r, enum sema_paired paired)
+static bool has_no_errors(struct nv_reader *r, enum printed_way way)
 {
+	static const enum sema_paired option_of[] = {[PRINTED_AS_HALVES] = PAIRED_HALVES,
+	                                             [PRINTED_AS_OWN] = PAIRED_OWN,
+	                                             [PRINTED_AS_TWICE] = PAIRED_TWICE};
 	struct source *source = r->s->a->source;
 	struct sema_options options = *r->s->options;
 	struct diag *d = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
-	options.paired = paired;
+	options.paired = option_of[way];
 	diag_set_source(d, source);
 	struct ast *a = ast_parse_shared(d, source);
 	struct module *m = sema_build(d, a, &options);
@@ -56,63 +60,94 @@ static bool has_no_errors(struct nv_reader *r, enum sema_paired paired)
 	return ok;
 }
 
-/* Appends the type of a tensor as the other rule reads it. */
-static void put_other_type(struct nv_reader *r, const struct nv_tensor *t, struct buf *out)
+/* Appends the type of a tensor as it is read in one way. */
+static void put_type(struct nv_reader *r, const struct nv_tensor *t, enum printed_way way, struct buf *out)
 {
 	struct nv_tensor other = *t;
-	r->numbers.own = true;
+	enum printed_way before = r->numbers.way;
+	r->numbers.way = way;
 	nv_type(r, &other);
-	r->numbers.own = false;
+	r->numbers.way = before;
 	ir_print_type(r->s->m, other.type, out);
 }
 
-static void warn_undecided(struct nv_reader *r, bool several)
+static void warn_undecided(struct nv_reader *r, const struct nv_tensor *t, unsigned ways)
 {
+	static const char *const word_of[] = {
+	    [PRINTED_AS_HALVES] = "halves", [PRINTED_AS_OWN] = "own", [PRINTED_AS_TWICE] = "twice"};
 	struct sema *s = r->s;
-	const struct ast_node *x = ast_at(s->a, r->undecided_outer), *y = ast_at(s->a, r->undecided_inner);
-	const char *text = s->a->source->text;
-	diag_warning(s->d, W_PRINTED_AXES, ast_at(s->a, r->undecided)->at,
-	             "%.*s and %.*s of %s are read as halves of one axis; they may also be two axes",
-	             (int)(x->end - x->at), text + x->at, (int)(y->end - y->at), text + y->at,
-	             ast_text(s->a, r->undecided));
-	const struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, r->undecided)->name);
-	if (several || !t) {
-		diag_note(
-		    s->d, DIAG_NOWHERE,
-		    "--paired-axes=halves reads such axes as halves of one, --paired-axes=own as two axes");
-		return;
+	struct buf read = {0}, note = {0};
+	const char *name = ast_text(s->a, t->node);
+	ir_print_type(s->m, t->type, &read);
+	for (unsigned way = 0; way < PRINTED_WAY_N; way++) {
+		if (!(ways >> way & 1))
+			continue;
+		buf_printf(&note, "%s--paired-axes=%s reads %s as ", note.n ? ", " : "", word_of[way],
+		           note.n ? "it" : name);
+		put_type(r, t, (enum printed_way)way, &note);
 	}
-	struct buf halves = {0}, own = {0};
-	ir_print_type(s->m, t->type, &halves);
-	put_other_type(r, t, &own);
-	diag_note(s->d, DIAG_NOWHERE, "--paired-axes=halves reads %s as %s, --paired-axes=own as %s",
-	          ast_text(s->a, r->undecided), halves.at, own.at);
-	buf_free(&halves);
-	buf_free(&own);
+	diag_warning(s->d, W_PRINTED_AXES, ast_at(s->a, t->node)->at,
+	             "the axes of %s can be read in %s ways; they are read as %s", name,
+	             ways == (1U << PRINTED_WAY_N) - 1 ? "three" : "two", read.at);
+	diag_note(s->d, DIAG_NOWHERE, "%s", note.at);
+	buf_free(&read);
+	buf_free(&note);
+}
+
+/* Returns the ways among which some tensor leaves a choice. */
+static unsigned list_ways(const struct nv_reader *r)
+{
+	unsigned ways = 0;
+	for (uint32_t i = 0; i < r->tensor.n; i++) {
+		unsigned w = r->tensor.at[i].ways;
+		ways |= w & (w - 1) ? w : 0;
+	}
+	return ways;
+}
+
+/* Warns of the first tensor for each way that is left. */
+static void warn_all_undecided(struct nv_reader *r, unsigned ways)
+{
+	unsigned shown = 0;
+	for (uint32_t i = 0; i < r->tensor.n; i++) {
+		unsigned w = r->tensor.at[i].ways & ways;
+		if (!(w & (w - 1)) || !(w & ~shown))
+			continue;
+		warn_undecided(r, &r->tensor.at[i], w);
+		shown |= w;
+	}
+}
+
+/* Returns the way that the section `Hirc` states, or else the option. */
+static enum printed_way stated_way(const struct nv_reader *r)
+{
+	const char *axes = r->axes ? names_text(r->s->m->names, r->axes) : "";
+	enum sema_paired paired = r->axes ? PAIRED_BY_PROGRAM : r->s->options->paired;
+	if (paired == PAIRED_OWN || !strcmp(axes, "own"))
+		return PRINTED_AS_OWN;
+	return paired == PAIRED_TWICE || !strcmp(axes, "twice") ? PRINTED_AS_TWICE : PRINTED_AS_HALVES;
 }
 
 void nv_types(struct nv_reader *r)
 {
-	const struct sema_options *options = r->s->options;
 	bool stated = r->axes != 0;
 	r->by_number = (stated || !r->has_facts) && collect_numbers(r);
-	r->numbers.own =
-	    stated ? !strcmp(names_text(r->s->m->names, r->axes), "own") : options->paired == PAIRED_OWN;
-	if (!r->by_number || stated || options->paired != PAIRED_BY_PROGRAM) {
-		read_types(r);
-		return;
-	}
 	unsigned before = diag_error_count(r->s->d);
-	read_types(r);
-	if (!r->undecided || diag_error_count(r->s->d) > before)
+	read_types(r, stated_way(r));
+	if (!r->by_number || stated || r->s->options->paired != PAIRED_BY_PROGRAM)
 		return;
-	bool several = r->s->a->source->file_n > 1; /* has_no_errors reads one file */
-	if (!several && !has_no_errors(r, PAIRED_OWN))
+	unsigned ways = list_ways(r);
+	if (!ways || diag_error_count(r->s->d) > before)
 		return;
-	if (several || has_no_errors(r, PAIRED_HALVES)) {
-		warn_undecided(r, several);
-		return;
-	}
-	r->numbers.own = true;
-	read_types(r);
+	unsigned left = ways;
+	for (unsigned way = 0; way < PRINTED_WAY_N && r->s->a->source->file_n <= 1; way++)
+		if (ways >> way & 1 && !has_no_errors(r, (enum printed_way)way))
+			left &= ~(1U << way);
+	if (left & (left - 1))
+		warn_all_undecided(r, left);
+	enum printed_way way = PRINTED_AS_HALVES;
+	while (left && !(left >> way & 1))
+		way++;
+	if (way != PRINTED_AS_HALVES)
+		read_types(r, way);
 }

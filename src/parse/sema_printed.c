@@ -553,13 +553,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	} else {
 		const char *why = "";
 		d = printed_domain(s->m, &p, &why);
-		unsigned inner;
-		int outer = d && r->by_number && !r->undecided ? printed_undecided(s->m, &p, &inner) : -1;
-		if (outer >= 0) {
-			r->undecided = t->node;
-			r->undecided_outer = ast_child(s->a, ast_child(s->a, t->node, 0), (unsigned)outer);
-			r->undecided_inner = ast_child(s->a, ast_child(s->a, t->node, 0), inner);
-		}
+		t->ways = (uint8_t)(d && r->by_number ? printed_ways(s->m, &p) : 0);
 		if (!d) {
 			const struct ast_node *n = ast_at(s->a, t->node);
 			diag_error_span(s->d, E_PRINTED_TYPE, n->at, n->end - n->at,
