@@ -129,11 +129,11 @@ static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p)
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 		aligned[o] = p->key.aligned[o];
 	if (!p->key.addend)
-		aligned[CUDA_GEMM_BIAS] = aligned[CUDA_GEMM_D];
+		aligned[CUDA_GEMM_C] = aligned[CUDA_GEMM_D];
 	if (!set_preference(c, REDUCTION_SCHEME_MASK, schemes) ||
 	    !set_preference(c, MIN_ALIGNMENT_A_BYTES, aligned[CUDA_GEMM_A]) ||
 	    !set_preference(c, MIN_ALIGNMENT_B_BYTES, aligned[CUDA_GEMM_B]) ||
-	    !set_preference(c, MIN_ALIGNMENT_C_BYTES, aligned[CUDA_GEMM_BIAS]) ||
+	    !set_preference(c, MIN_ALIGNMENT_C_BYTES, aligned[CUDA_GEMM_C]) ||
 	    !set_preference(c, MIN_ALIGNMENT_D_BYTES, aligned[CUDA_GEMM_D]))
 		return false;
 	cublasStatus_t r = c->api->cublasLtMatmulAlgoGetHeuristic(
@@ -230,7 +230,7 @@ static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan 
 		one.f64 = 1, zero.f64 = 0;
 	if (p->workspace && !workspace_of(c, s, &workspace))
 		return false;
-	const void *added = p->key.addend ? at[CUDA_GEMM_BIAS] : at[CUDA_GEMM_D];
+	const void *added = p->key.addend ? at[CUDA_GEMM_C] : at[CUDA_GEMM_D];
 	return set_bias(c, p, at[CUDA_GEMM_BIAS]) &&
 	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
 	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The operands of the task. */
-enum { LEFT, RIGHT, OUT, BIAS, OPERANDS };
+enum { LEFT, RIGHT, OUT, BIAS, ADDEND, OPERANDS };
 
 /* An axis of the problem: m, n, k or a batch axis. */
 struct axis {
@@ -17,6 +17,7 @@ struct problem {
 	struct axis m, n, k;
 	struct axis batch[RT_MAX_DIMS];
 	int batches;
+	const struct rt_view *view[OPERANDS]; /* NULL: the task has no such operand */
 };
 
 /* By in[0], in[1] and out: the type of bias that cuBLASLt requires. A kernel computes combinations that are
@@ -42,12 +43,13 @@ static const struct {
     {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
 };
 
-static bool has_types(const struct rt_task *t)
+static bool has_types(const struct rt_view *const view[])
 {
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (known[i].left == t->in[0].dtype && known[i].right == t->in[1].dtype &&
-		    known[i].out == t->out.dtype)
-			return !t->has_bias || known[i].bias == t->in[2].dtype;
+		if (known[i].left == view[LEFT]->dtype && known[i].right == view[RIGHT]->dtype &&
+		    known[i].out == view[OUT]->dtype)
+			return (!view[BIAS] || known[i].bias == view[BIAS]->dtype) &&
+			       (!view[ADDEND] || known[i].out == view[ADDEND]->dtype);
 	return false;
 }
 
@@ -59,9 +61,30 @@ static void add_operand(struct axis *a, int operand, const struct rt_view *v, in
 	a->stride[operand] = a->n == 1 ? 0 : v->stride[axis];
 }
 
+/* Returns true if a view is a matrix that lies as the result does, not a row for all. */
+static bool is_addend(const struct rt_view *v, const struct rt_view *out)
+{
+	bool row = true, whole = v->dtype == out->dtype;
+	for (int k = 0; k < v->nd; k++) {
+		row &= k + 1 == v->nd || v->n[k] == 1 || v->stride[k] == 0;
+		whole &= v->n[k] == 1 || v->stride[k] == out->stride[k];
+	}
+	return whole && !row;
+}
+
+static void find_operands(const struct rt_task *t, const struct rt_view *view[])
+{
+	const bool matrix = t->has_bias && !t->has_addend && is_addend(&t->in[2], &t->out);
+	view[LEFT] = &t->in[0];
+	view[RIGHT] = &t->in[1];
+	view[OUT] = &t->out;
+	view[BIAS] = t->has_bias && !matrix ? &t->in[2] : NULL;
+	view[ADDEND] = matrix ? &t->in[2] : t->has_addend ? &t->in[3] : NULL;
+}
+
 static struct problem problem_of(const struct rt_task *t)
 {
-	const struct rt_view *left = &t->in[0], *right = &t->in[1], *bias = t->has_bias ? &t->in[2] : NULL;
+	const struct rt_view *left = &t->in[0], *right = &t->in[1];
 	int batches = t->out.nd - 2;
 	assert(batches >= 0 && left->nd == t->out.nd && right->nd == t->out.nd);
 	struct problem p = {
@@ -72,20 +95,20 @@ static struct problem problem_of(const struct rt_task *t)
 	add_operand(&p.n, RIGHT, right, batches + 1);
 	add_operand(&p.m, OUT, &t->out, batches);
 	add_operand(&p.n, OUT, &t->out, batches + 1);
-	if (bias) {
-		add_operand(&p.m, BIAS, bias, batches);
-		add_operand(&p.n, BIAS, bias, batches + 1);
-	}
+	find_operands(t, p.view);
+	for (int o = BIAS; o <= ADDEND; o++)
+		if (p.view[o]) {
+			add_operand(&p.m, o, p.view[o], batches);
+			add_operand(&p.n, o, p.view[o], batches + 1);
+		}
 	for (int d = 0; d < batches; d++) {
 		struct axis *a = &p.batch[p.batches];
 		if (t->out.n[d] == 1)
 			continue;
 		*a = (struct axis){.n = t->out.n[d]};
-		add_operand(a, LEFT, left, d);
-		add_operand(a, RIGHT, right, d);
-		add_operand(a, OUT, &t->out, d);
-		if (bias)
-			add_operand(a, BIAS, bias, d);
+		for (int o = 0; o < OPERANDS; o++)
+			if (p.view[o])
+				add_operand(a, o, p.view[o], d);
 		p.batches++;
 	}
 	return p;
@@ -187,6 +210,7 @@ static bool orient(const struct problem *p, bool has_bias, struct cuda_gemm_key 
 	bool columns_first = p->n.n == 1 && p->m.n > 1;
 	from[CUDA_GEMM_D] = OUT;
 	from[CUDA_GEMM_BIAS] = BIAS;
+	from[CUDA_GEMM_C] = ADDEND;
 	for (int i = 0; i < 2; i++) {
 		bool columns = (i == 0) == columns_first;
 		from[CUDA_GEMM_A] = columns ? LEFT : RIGHT;
@@ -266,7 +290,7 @@ static bool has_f8_path(const struct cuda_gemm_key *key)
 {
 	int64_t size_d = (int64_t)dtype_bytes(key->dtype[CUDA_GEMM_D]);
 	if (!key->transposed[CUDA_GEMM_A] || key->transposed[CUDA_GEMM_B] || key->inner % 16 != 0 ||
-	    key->rows * size_d % 16 != 0 || (key->addend && key->aligned[CUDA_GEMM_BIAS] < 16))
+	    key->rows * size_d % 16 != 0 || (key->addend && key->aligned[CUDA_GEMM_C] < 16))
 		return false;
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++) {
 		int64_t size = (int64_t)dtype_bytes(key->dtype[o]);
@@ -275,11 +299,6 @@ static bool has_f8_path(const struct cuda_gemm_key *key)
 			return false;
 	}
 	return true;
-}
-
-static const struct rt_view *view_of(const struct rt_task *t, int operand)
-{
-	return operand == OUT ? &t->out : &t->in[operand == BIAS ? 2 : operand];
 }
 
 /* Returns the function that cuBLASLt can apply. Its gelu uses tanh, with an accuracy that it does not state;
@@ -293,42 +312,36 @@ static enum cuda_gemm_function function_of(const struct rt_task *t)
 }
 
 _Static_assert(sizeof(struct cuda_gemm_key) ==
-                   11 * sizeof(int64_t) + 4 * sizeof(uint16_t) + 16 * sizeof(uint8_t),
+                   12 * sizeof(int64_t) + 5 * sizeof(uint16_t) + 14 * sizeof(uint8_t),
                "a key has no padding");
 
-/* Returns true if the bias is a matrix that lies as the result does. */
-static bool is_addend(const struct rt_task *t, const struct problem *p)
+/* Returns true if c lies as d does along all axes, for cuBLASLt has one layout for both. */
+static bool lies_as_result(const struct problem *p)
 {
-	const struct rt_view *v = &t->in[2];
-	bool row = true;
-	for (int k = 0; k + 1 < v->nd; k++)
-		row &= v->n[k] == 1 || v->stride[k] == 0;
-	if (row || v->dtype != t->out.dtype || p->m.stride[BIAS] != p->m.stride[OUT] ||
-	    p->n.stride[BIAS] != p->n.stride[OUT])
-		return false;
+	bool same = p->m.stride[ADDEND] == p->m.stride[OUT] && p->n.stride[ADDEND] == p->n.stride[OUT];
 	for (int i = 0; i < p->batches; i++)
-		if (p->batch[i].stride[BIAS] != p->batch[i].stride[OUT])
-			return false;
-	return true;
+		same &= p->batch[i].stride[ADDEND] == p->batch[i].stride[OUT];
+	return same;
 }
 
 bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 {
 	struct cuda_gemm_shape s;
 	int from[CUDA_GEMM_OPERANDS];
-	if (!has_types(t) || rt_view_count(&t->out) == 0 || t->in[0].n[t->out.nd - 1] == 0)
+	if (rt_view_count(&t->out) == 0 || t->in[0].n[t->out.nd - 1] == 0)
 		return false;
 	struct problem p = problem_of(t);
 	join_all(&p);
 	memset(&s, 0, sizeof s);
-	const bool addend = t->has_bias && is_addend(t, &p), bias = t->has_bias && !addend;
-	if (p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX || !orient(&p, bias, &s.key, from))
+	const bool addend = p.view[ADDEND] != NULL, bias = p.view[BIAS] != NULL;
+	if (!has_types(p.view) || p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX ||
+	    (addend && !lies_as_result(&p)) || !orient(&p, bias, &s.key, from))
 		return false;
-	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
-		if (o != CUDA_GEMM_BIAS || t->has_bias) {
-			s.key.dtype[o] = (uint8_t)view_of(t, from[o])->dtype;
-			s.at[o] = view_of(t, from[o])->data;
-		}
+	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++) {
+		const struct rt_view *v = p.view[from[o]];
+		if (v)
+			s.key.dtype[o] = (uint8_t)v->dtype, s.at[o] = v->data;
+	}
 	if (!set_batch(&p, from, &s))
 		return false;
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)

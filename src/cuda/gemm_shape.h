@@ -1,6 +1,6 @@
 /* gemm_shape: brings a contraction into the form that cuBLASLt computes.
  *
- *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d, or + c
+ *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d, or + c, or + bias + c
  *
  * Matrices are column-major with a leading dimension, a batch of them a count and strides. A matrix that hirc
  * writes row by row is read as its transpose, so that nothing is copied:
@@ -8,7 +8,7 @@
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
  *
- * A bias that is a whole matrix is c, which lies as d does.
+ * A bias that is a whole matrix is c, which lies as d does. A task with a row and a matrix has both.
  *
  * If the strides of all operands allow it, a batch axis is joined with m where in[1] has stride 0 along it,
  * with n where in[0] has, or with another batch axis. The longest remaining axis is cuBLASLt's batch; each
@@ -17,10 +17,17 @@
 #define HIRC_CUDA_GEMM_SHAPE_H
 #include "rt/device.h"
 
-enum cuda_gemm_operand { CUDA_GEMM_A, CUDA_GEMM_B, CUDA_GEMM_D, CUDA_GEMM_BIAS, CUDA_GEMM_OPERANDS };
+enum cuda_gemm_operand {
+	CUDA_GEMM_A,
+	CUDA_GEMM_B,
+	CUDA_GEMM_D,
+	CUDA_GEMM_BIAS,
+	CUDA_GEMM_C,
+	CUDA_GEMM_OPERANDS
+};
 enum { CUDA_GEMM_LAUNCHES = 32 /* most launches of a task */ };
 
-/* Functions of the sum before it is rounded. The bias is added before the function. */
+/* Functions of the sum before it is rounded. Bias and c are added before the function. */
 enum cuda_gemm_function { CUDA_GEMM_NO_FUNCTION, CUDA_GEMM_RELU, CUDA_GEMM_GELU };
 
 /* The properties that decide the algorithm. Compared as bytes, so it has no padding. */
@@ -35,10 +42,10 @@ struct cuda_gemm_key {
 	bool transposed[CUDA_GEMM_D];             /* op of a, b */
 	bool accumulate;                          /* the product is added to d */
 	bool bias;                                /* a bias is added */
-	bool addend;                              /* the operand CUDA_GEMM_BIAS is c, which lies as d */
+	bool addend;                              /* c is added, which lies as d */
 	uint8_t function;                         /* enum cuda_gemm_function */
 	uint8_t tf32;                             /* f32 may be rounded to tf32 */
-	uint8_t unused[5];                        /* 0 */
+	uint8_t unused[2];                        /* 0 */
 };
 
 struct cuda_gemm_shape {

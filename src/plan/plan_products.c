@@ -35,57 +35,83 @@ static bool is_function(const struct plan_fusion *f, const struct plan_task *pro
 	return true;
 }
 
-/* Returns true if the operand is a matrix that lies as the result does, or a row that is added to each row; both begin at
- * multiples of 16 bytes, as the result does. cuBLASLt adds no others. */
-static bool is_addend(const struct plan *p, const struct plan_view *v, const struct plan_view *out)
+/* What a product can add to its sum. */
+enum addend { ADDEND_NONE, ADDEND_ROW, ADDEND_MATRIX };
+
+/* Tells how the operand lies beside the result: a matrix in the same order, or a row that is added to each row. Both begin
+ * at multiples of 16 bytes, as the result does. cuBLASLt adds no others. */
+static enum addend kind_of_addend(const struct plan *p, const struct plan_view *v,
+                                  const struct plan_view *out)
 {
 	const int64_t size = (int64_t)dtype_bytes(p->buffer.at[v->buffer].dtype);
 	bool whole = true, row = true;
+	if (v->bytes || !v->nd || v->nd != out->nd || p->varies[v->offset] ||
+	    p->reg.at[v->offset] * size % 16)
+		return ADDEND_NONE;
 	for (unsigned k = 0; k < v->nd; k++) {
 		if (plan_fusion_is_one(p, v->n[k]))
 			continue;
 		whole &= v->stride[k] == out->stride[k];
 		row &= v->stride[k] == (k + 1u == v->nd);
 	}
-	row &= v->nd && out->stride[v->nd - 1] == 1;
-	return !v->bytes && v->nd == out->nd && (whole || row) && !p->varies[v->offset] &&
-	       p->reg.at[v->offset] * size % 16 == 0;
+	return row && out->stride[v->nd - 1] == 1 ? ADDEND_ROW : whole ? ADDEND_MATRIX : ADDEND_NONE;
+}
+
+/* Returns true if the operand of a product is added to each row. */
+static bool is_row(const struct plan *p, const struct plan_view *v)
+{
+	for (unsigned k = 0; k + 1u < v->nd; k++)
+		if (!plan_fusion_is_one(p, v->n[k]) && v->stride[k])
+			return false;
+	return true;
+}
+
+/* Returns true if the product can add a row, or a matrix, besides those that it adds already. */
+static bool has_room(const struct plan *p, const struct plan_task *product, enum addend kind)
+{
+	if (kind == ADDEND_NONE || product->has_addend)
+		return false;
+	return !product->has_bias || (kind == ADDEND_MATRIX) == is_row(p, &product->in[2]);
 }
 
 /* Returns the operand of an addition that a product can add to its sum; 0 and 1: the operand, 2: none. */
 static unsigned find_addend(const struct plan_fusion *f, const struct plan_task *product,
-                            const struct plan_task *t)
+                            const struct plan_task *t, enum addend *kind)
 {
 	const struct plan *p = f->p;
 	const struct plan_buffer *from = &p->buffer.at[product->out.buffer],
 	                         *to = &p->buffer.at[t->out.buffer];
 	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_ADD ||
-	    !(f->wanted->epilogues >> t->op & 1) || t->scalars || t->in_n != 2 || product->has_bias ||
-	    from->dtype != to->dtype || !dtype_is_float(to->dtype) ||
-	    dtype_bytes(p->buffer.at[product->in[0].buffer].dtype) == 1 || !plan_fusion_is_plain(to) ||
-	    product->in[0].buffer == t->out.buffer || product->in[1].buffer == t->out.buffer ||
-	    product->out.nd != t->out.nd)
+	    !(f->wanted->epilogues >> t->op & 1) || t->scalars || t->in_n != 2 || from->dtype != to->dtype ||
+	    !dtype_is_float(to->dtype) || dtype_bytes(p->buffer.at[product->in[0].buffer].dtype) == 1 ||
+	    !plan_fusion_is_plain(to) || product->out.nd != t->out.nd)
 		return 2;
+	for (unsigned k = 0; k < product->in_n; k++)
+		if (product->in[k].buffer == t->out.buffer)
+			return 2;
 	for (unsigned k = 0; k < 2; k++) {
 		const struct plan_view *v = &t->in[k];
 		const struct plan_buffer *added = &p->buffer.at[v->buffer];
+		*kind = kind_of_addend(p, v, &t->out);
 		if (plan_fusion_same_window(p, &product->out, &t->in[1 - k]) && added->dtype == to->dtype &&
 		    v->buffer != product->out.buffer && plan_fusion_is_plain(added) &&
-		    is_addend(p, v, &t->out) &&
+		    has_room(p, product, *kind) &&
 		    (v->buffer != t->out.buffer || plan_fusion_same_window(p, v, &t->out)))
 			return k;
 	}
 	return 2;
 }
 
-/* Returns true if the product adds a whole matrix. No function follows that. */
-static bool adds_matrix(const struct plan *p, const struct plan_task *product)
+/* Adds a row or matrix to the sum of a product. A row comes first. */
+static void add_operand(struct plan_task *product, const struct plan_view *v, enum addend kind)
 {
-	const struct plan_view *v = &product->in[2];
-	bool row = true;
-	for (unsigned k = 0; product->has_bias && k + 1u < v->nd; k++)
-		row &= plan_fusion_is_one(p, v->n[k]) || v->stride[k] == 0;
-	return !row;
+	const bool second = product->has_bias;
+	if (second && kind == ADDEND_ROW)
+		product->in[3] = product->in[2];
+	product->in[second && kind == ADDEND_MATRIX ? 3 : 2] = *v;
+	product->has_bias = 1;
+	product->has_addend = second;
+	product->in_n = second ? 4 : 3;
 }
 
 /* Joins a product with the task that follows it. */
@@ -99,17 +125,15 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 	struct plan_task *product = &p->task.at[first->a], *t = &p->task.at[p->code.at[next].a];
 	if (!is_product(f, product))
 		return;
-	unsigned addend = find_addend(f, product, t);
-	if (addend == 2 && (adds_matrix(p, product) || !is_function(f, product, t)))
+	enum addend kind;
+	unsigned addend = find_addend(f, product, t, &kind);
+	if (addend == 2 && !is_function(f, product, t))
 		return;
 	plan_fusion_leave_out(f, product->out.buffer);
-	if (addend == 2) {
+	if (addend == 2)
 		product->function = (uint8_t)(t->op + 1);
-	} else {
-		product->has_bias = 1;
-		product->in_n = 3;
-		product->in[2] = t->in[addend];
-	}
+	else
+		add_operand(product, &t->in[addend], kind);
 	product->out = plan_fusion_with_axes(p, &t->out, &product->out);
 	f->unused[p->code.at[next].a] = true;
 	p->code.at[next] = *first;

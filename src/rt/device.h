@@ -38,7 +38,8 @@ enum rt_kernel {
 	                 */
 	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
-	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n]) */
+	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n])
+	               * (+ in[3][…, m, n]) */
 	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
@@ -91,6 +92,7 @@ struct rt_task {
 		enum rt_gradient gradient; /* for GRADIENT */
 		struct {                   /* for GEMM */
 			bool has_bias;     /* in[2] is present; a row broadcast by stride 0, or a matrix */
+			bool has_addend;   /* in[3] is present, too: a matrix. Device "cuda" alone. */
 			bool accumulate;   /* the sum is added to out; not with a bias */
 			uint8_t function;  /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */

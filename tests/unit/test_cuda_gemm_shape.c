@@ -36,7 +36,7 @@ static void multiply(const struct cuda_gemm_key *k, char *const at[], int64_t ba
 				sum += element(k->dtype[CUDA_GEMM_BIAS], at[CUDA_GEMM_BIAS],
 				               first[CUDA_GEMM_BIAS] + row);
 			if (k->addend)
-				sum += element(k->dtype[CUDA_GEMM_D], at[CUDA_GEMM_BIAS], d);
+				sum += element(k->dtype[CUDA_GEMM_D], at[CUDA_GEMM_C], d);
 			rt_store_f64(k->dtype[CUDA_GEMM_D],
 			             at[CUDA_GEMM_D] + d * (int64_t)dtype_bytes(k->dtype[CUDA_GEMM_D]), sum);
 		}
@@ -171,6 +171,16 @@ static void test_linear(void)
 	t.in[2] = t.out;
 	CHECK(takes(&t, &s) && s.key.addend && !s.key.bias && s.key.batch == 3);
 	t.in[2].stride[1] = 8;
+	CHECK(!takes(&t, &s));
+	/* a row and a matrix, which must lie as the result does and have its type */
+	t.in[2] = t.out, t.in[2].stride[1] = 0, t.in[2].stride[0] = 4;
+	t.has_addend = true;
+	t.in[3] = t.out;
+	CHECK(takes(&t, &s) && s.key.addend && s.key.bias && s.key.batch == 3);
+	CHECK(s.key.batch_stride[CUDA_GEMM_BIAS] == 4 && s.key.batch_stride[CUDA_GEMM_C] == 32);
+	t.in[3].dtype = DTYPE_BF16;
+	CHECK(!takes(&t, &s));
+	t.in[3].dtype = DTYPE_F32, t.in[3].stride[1] = 8;
 	CHECK(!takes(&t, &s));
 }
 

@@ -2,9 +2,9 @@
  *
  *     A(x), B(x), STORE(x)    elements to `wide`, the type of the sums, and back
  *     ADD(x, y, sum)          x * y + sum
- *     MORE                    a statement that adds bias or the element at o to x
+ *     MORE                    statements that add bias and matrix, or the element at o, to x
  *     A_DOWN, B_DOWN          1: rows are the inner axis of the operand
- *     PLACE_q, AT_q0 … AT_q2  the matrices of a batch in x0 = x1 @ x2
+ *     PLACE_q, AT_q0 … AT_q4  the matrices of a batch in x0 = x1 @ x2
  *
  *     x3 blocks, x4 tiles of a batch, x5 tiles across, x6 x x7 elements, x8 in a sum, x9 … x14 strides */
 
