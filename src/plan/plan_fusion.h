@@ -13,6 +13,9 @@ struct plan_fusion {
 	bool *target;   /* by instruction: a jump may lead to it */
 	bool *gone;     /* by instruction: it is removed */
 	bool *unused;   /* by task: it is removed */
+	/* by task: bit set of the batch axes along which an operand of a product repeats its matrix, before copies are left
+	 * out. NULL except in plan_views.c. */
+	const uint8_t *repeats;
 };
 
 /* plan->varies must be known. */

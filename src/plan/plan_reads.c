@@ -7,6 +7,7 @@
  * read matrices by rows or by columns, with any distance between them. A product of several matrices takes one call for
  * each of them on the CPU anyway; on a GPU it is one launch if there is one batch axis. */
 #include "plan/plan_reads.h"
+#include "base/arena.h"
 
 /* Bytes of a row that is not short. Of the CPU's time for 512 x 16 rows that a product by 2 reads where they lie, the copy
  * and the product take 0.72 with rows of 128 bytes, 0.87 with 256 and 1.13 with 512. */
@@ -15,6 +16,18 @@ enum { MIN_ROW = 128, MIN_POINTWISE_ROW = 512 };
 bool plan_reads_is_attention(const struct plan_task *t)
 {
 	return t->kernel == RT_TASK_ATTENTION || t->kernel == RT_TASK_GRADIENT;
+}
+
+uint8_t *plan_reads_repeats(const struct plan *p)
+{
+	uint8_t *repeats = mem_zalloc(p->task.n + 1);
+	for (uint32_t i = 0; i < p->task.n; i++) {
+		const struct plan_task *t = &p->task.at[i];
+		for (unsigned k = 0; t->kernel == RT_TASK_GEMM && k + 2u < t->out.nd; k++)
+			if (!t->in[0].stride[k] || !t->in[1].stride[k])
+				repeats[i] |= (uint8_t)(1u << k);
+	}
+	return repeats;
 }
 
 /* Returns true if all rows, or columns, begin at multiples of 16 bytes, which makes loads faster. Offsets
@@ -59,7 +72,8 @@ static bool suits_gpu(const struct plan *p, const struct plan_view *before, cons
 }
 
 /* Returns true if a product reads the matrices of `after` as fast. No library multiplies integers, and the
- * loops that do need rows. Batch axes that only one operand has must stay: they are joined with its rows. */
+ * loops that do need rows. Batch axes that only one operand has must stay: they are joined with its rows. Operands that
+ * repeat a matrix only since a copy of theirs is left out do not count, or the order of the copies would matter. */
 static bool keeps_matrices(const struct plan_fusion *f, const struct plan_task *t,
                            const struct plan_view *before, const struct plan_view *after)
 {
@@ -76,7 +90,7 @@ static bool keeps_matrices(const struct plan_fusion *f, const struct plan_task *
 		if (before->stride[k] == after->stride[k])
 			continue;
 		moved = true;
-		if (!t->in[0].stride[k] || !t->in[1].stride[k])
+		if (f->repeats[t - f->p->task.at] >> k & 1)
 			return false;
 	}
 	return !f->wanted->transposes || suits_gpu(f->p, before, after, moved, before == &t->in[1]);

@@ -7,6 +7,8 @@
 bool plan_reads_is_attention(const struct plan_task *t);
 /* Returns true if rows are dense and begin at multiples of 16 bytes. */
 bool plan_reads_has_rows(const struct plan *p, const struct plan_view *v);
+/* Returns struct plan_fusion's `repeats`, for the caller to free. */
+uint8_t *plan_reads_repeats(const struct plan *p);
 /* Returns true if the task reads the elements of `after` as fast as those of `before`, one of its operands. */
 bool plan_reads_apart(const struct plan_fusion *f, const struct plan_task *t, const struct plan_view *before,
                       const struct plan_view *after);

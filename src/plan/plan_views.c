@@ -15,6 +15,7 @@
 #include "plan/plan_fusion.h"
 #include "plan/plan_reads.h"
 #include "plan/plan_writes.h"
+#include <stdlib.h>
 
 enum { MAX_READERS = 64 };
 
@@ -327,6 +328,8 @@ void plan_views(struct plan *p, const struct module *m, const struct plan_target
 	if (!target->views || !p->task.n)
 		return;
 	plan_fusion_open(&f, p, target);
+	uint8_t *repeats = plan_reads_repeats(p);
+	f.repeats = repeats;
 	plan_writes_open(&w, p);
 	leave_out_copies(&f, &w, m);
 	for (uint32_t k = 0; k < p->code.n; k++)
@@ -334,4 +337,5 @@ void plan_views(struct plan *p, const struct module *m, const struct plan_target
 			write_as_copied(&f, k);
 	plan_writes_close(&w);
 	plan_fusion_close(&f);
+	free(repeats);
 }

@@ -208,6 +208,16 @@ static void test_transposes(void)
 	check_fused(TURNED "output Y = matmul(T, matmul(X, T))\n}\n",
 	            "   0  task T5[0; 8:8 8:1] = gemm(X[0; 8:4 4:1], X[0; 4:1 8:4])\n"
 	            "   1  task Y[0; 4:8 8:1] = gemm(X[0; 4:1 8:4], T5[0; 8:8 8:1])\n");
+	/* one operand repeats its matrix, the batch of the other moves: in either order, no copy stays */
+#define REPEATED MESH "input X: f32[4, 8]\ninput V: f32[8, 3, 12]\n"
+#define REPEATED_PRODUCT                                                                                     \
+	"   0  task Y[0; 3:48 4:12 12:1] = gemm(X[0; 3:0 4:8 8:1], V[0; 3:12 8:36 12:1])\n   1  end\n"
+	check_fused(REPEATED "B = permute(V, (1, 0, 2))\nA = broadcast(X, shape=[3, 4, 8])\n"
+	                     "output Y = matmul(A, B)\n}\n",
+	            REPEATED_PRODUCT);
+	check_fused(REPEATED "A = broadcast(X, shape=[3, 4, 8])\nB = permute(V, (1, 0, 2))\n"
+	                     "output Y = matmul(A, B)\n}\n",
+	            REPEATED_PRODUCT);
 	/* it is an output, the batch moves, the operand is written before it is read, or reading it would be
 	 * slower */
 	check_fused(TURNED "output Y = matmul(T, W)\noutput T\n}\n", "= gemm(T[0; 4:8 8:1]");
