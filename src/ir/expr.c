@@ -314,6 +314,16 @@ uint32_t mesh_device_along(const struct mesh *mesh, uint32_t position, unsigned 
 	return mesh->device[position - here * stride + k * stride];
 }
 
+bool mesh_same_shape(const struct mesh *a, const struct mesh *b)
+{
+	return a->rank == b->rank && !memcmp(a->size, b->size, sizeof *a->size * a->rank);
+}
+
+bool mesh_equal(const struct mesh *a, const struct mesh *b)
+{
+	return mesh_same_shape(a, b) && !memcmp(a->device, b->device, sizeof *a->device * a->device_count);
+}
+
 int mesh_find_axis(const struct mesh *mesh, name_id name)
 {
 	for (unsigned k = 0; k < mesh->rank; k++)

@@ -73,6 +73,8 @@ bool mesh_position(const struct mesh *mesh, uint32_t device, uint32_t *out);
 uint32_t mesh_device_along(const struct mesh *mesh, uint32_t position, unsigned axis, uint32_t k);
 /* Returns the axis with this name, or -1. */
 int mesh_find_axis(const struct mesh *mesh, name_id name);
+bool mesh_same_shape(const struct mesh *a, const struct mesh *b);
+bool mesh_equal(const struct mesh *a, const struct mesh *b); /* apart from their names */
 
 /* Print an expression. The concise surface: `4*h`, `ceilDiv(t, 3)`, `(8 + (rank - i)) % 8`. nvFuser's
  * surface: `( i0 * 4 )`, `( ceilDiv(i0, 3) )`; it needs the numbers of params and indices. */

@@ -13,16 +13,6 @@
 #include "pass/place.h"
 #include <string.h>
 
-bool mesh_same_shape(const struct mesh *a, const struct mesh *b)
-{
-	return a->rank == b->rank && !memcmp(a->size, b->size, sizeof *a->size * a->rank);
-}
-
-bool mesh_equal(const struct mesh *a, const struct mesh *b)
-{
-	return mesh_same_shape(a, b) && !memcmp(a->device, b->device, sizeof *a->device * a->device_count);
-}
-
 /* Counts the devices of mesh b that are also in mesh a; *last is one of them. */
 static uint32_t shared_devices(const struct mesh *a, const struct mesh *b, uint32_t *last)
 {

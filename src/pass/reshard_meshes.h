@@ -7,8 +7,6 @@
 /* Sets the rest of r; r->mesh and r->to must differ. from, to: layouts of operand and result; that of
  * the result has no pending reductions. */
 void reshard_meshes(struct module *m, const struct sugar *from, const struct sugar *to, struct reshard *r);
-bool mesh_equal(const struct mesh *a, const struct mesh *b); /* apart from their names */
-bool mesh_same_shape(const struct mesh *a, const struct mesh *b);
 bool mesh_disjoint(const struct mesh *a, const struct mesh *b);
 
 #endif

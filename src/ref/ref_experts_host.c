@@ -8,7 +8,7 @@
 /* Returns operand k as a logical tensor. */
 static bool load_operand(struct ref_host *h, struct ref_event *e, unsigned k, struct ref_array *out)
 {
-	uint32_t at = ir_op(h->c->m, e->channel->op)->at;
+	uint32_t at = ir_op(h->c->m, e->party[0].op)->at;
 	unsigned n = e->channel->n;
 	type_id type = e->party[0].more[k]->type;
 	struct ref_array *in = mem_zalloc(sizeof *in * n);
@@ -25,7 +25,7 @@ static bool load_operand(struct ref_host *h, struct ref_event *e, unsigned k, st
 
 static bool store_result(struct ref_host *h, struct ref_event *e, unsigned k, const struct ref_array *from)
 {
-	op_id op = e->channel->op;
+	op_id op = e->party[0].op;
 	uint32_t at = ir_op(h->c->m, op)->at;
 	for (unsigned i = 0; i < e->channel->n; i++) {
 		int64_t absent;
@@ -43,7 +43,7 @@ static bool store_result(struct ref_host *h, struct ref_event *e, unsigned k, co
 
 bool ref_experts_run(struct ref_host *h, struct ref_event *e)
 {
-	op_id op = e->channel->op;
+	op_id op = e->party[0].op;
 	unsigned reads = op_role_count(h->c->m, op, ROLE_READ), results = op_result_count(h->c->m, op);
 	struct ref_array *in = mem_zalloc(sizeof *in * reads);
 	struct ref_operand *operand = mem_zalloc(sizeof *operand * reads);

@@ -155,7 +155,7 @@ static void open_host(struct ref_host *h, struct ref_context *c)
 	h->rank_n = c->o->ranks > needed ? c->o->ranks : needed;
 	h->rank = arena_new_array(h->arena, struct ref_rank, h->rank_n);
 	walk_program_open(&h->walk_program, m, h->rank_n);
-	h->reshards = arena_new_array(h->arena, uint8_t, m->op.n);
+	h->meets = arena_new_array(h->arena, uint16_t, m->op.n);
 	find_idle(h);
 	for (int64_t k = 0; k < h->rank_n; k++) {
 		struct ref_rank *r = &h->rank[k];

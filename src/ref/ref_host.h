@@ -148,7 +148,6 @@ struct ref_event {
 };
 struct ref_channel {
 	enum ref_channel_kind kind;
-	op_id op;        /* RESHARD, EXPERTS */
 	name_id backend; /* 0: none stated */
 	unsigned n;
 	const uint32_t *device; /* n members, in team order */
@@ -186,7 +185,7 @@ struct ref_host {
 	int64_t rank_n;
 	struct ref_rank *rank;
 	struct walk_program walk_program;
-	uint8_t *reshards; /* by op: 0 not known, 1 no, 2 yes */
+	uint16_t *meets; /* by op of a set: 1 + its ref_meeting_axes; 0: not known */
 	VEC(struct ref_channel *) channel;
 	VEC(struct ref_buffer *) buffer;
 };
@@ -197,7 +196,7 @@ bool ref_issue(struct ref_host *h, struct ref_rank *r);
 
 /* ---- ref_queue.c */
 /* Returns the channel of these members; makes it on first use. */
-struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend,
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, name_id backend,
                                     const uint32_t *device, unsigned n);
 /* Returns the next event of a member. */
 struct ref_event *ref_event_next(struct ref_host *h, struct ref_channel *ch, unsigned member);
@@ -232,8 +231,12 @@ int64_t ref_combination(const struct mesh *mesh, int64_t device, unsigned mask, 
  * that no rank holds is absent. */
 void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *device,
                   const struct ref_array *in, unsigned keep, int64_t like, struct ref_array *out);
-/* Finds out if a set needs elements of other ranks. */
-bool ref_set_reshards(struct ref_host *h, op_id op, bool *out);
+
+/* ---- ref_meeting.c */
+enum { REF_BOTH_MESHES = 1 << IR_MAX_MESH_AXES }; /* in place of mesh axes: all ranks of both meshes meet */
+/* Finds the mesh axes (bit set) along which a rank needs elements of other ranks for a set. Ranks with the same
+ * index along all other axes meet. 0: no rank needs any. Returns false after reporting. */
+bool ref_meeting_axes(struct ref_host *h, op_id op, unsigned *out);
 
 /* ---- ref.c, ref_host.c, ref_logical.c */
 enum status ref_run_logical(struct ref_context *c, struct ref_array *outputs);

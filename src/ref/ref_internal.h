@@ -15,6 +15,7 @@
  *     ref_queue.c         runs the queues until they are empty or stuck
  *     ref_comm.c          the elements that a communication moves
  *     ref_reshard.c       sets between layouts; joins a tensor from its ranks' parts
+ *     ref_meeting.c       the ranks that meet at such a set
  *     ref_pack.c          pack and unpack: each rank's memory
  *     ref_experts_host.c  dispatch and combine of ranks that meet
  *     ref_view.c          buffers and views of them

@@ -167,12 +167,12 @@ static bool issue_deallocate(struct ref_host *h, struct ref_rank *r, op_id op)
 /* Adds a statement of the current stream. */
 static bool issue_work(struct ref_host *h, struct ref_rank *r, op_id op)
 {
-	bool reshards = false;
+	unsigned axes = 0;
 	switch ((enum op_kind)ir_op(h->c->m, op)->kind) {
 	case OP_SET:
-		if (!ref_set_reshards(h, op, &reshards))
+		if (!ref_meeting_axes(h, op, &axes))
 			return false;
-		return reshards ? ref_meet_reshard(h, r, op) : issue_compute(h, r, op, 0);
+		return axes ? ref_meet_reshard(h, r, op, axes) : issue_compute(h, r, op, 0);
 	case OP_PACK:
 	case OP_UNPACK:
 		return issue_pack(h, r, op);

@@ -34,7 +34,7 @@ bool ref_symmetric_bind(struct ref_host *h, struct ref_rank *r, op_id op);
 void ref_symmetric_end(struct ref_host *h, struct ref_rank *r, op_id op, value_id v);
 
 bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, const struct step *s);
-bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op);
+bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op, unsigned axes);
 /* Handles a fence: all ranks of the slice must reach it before one continues. of: the memory seen from there
  * on, or until there. Returns NULL if the rank is in no slice. */
 struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id op, team_id team,

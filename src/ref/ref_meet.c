@@ -65,7 +65,7 @@ bool ref_meet_collective(struct ref_host *h, struct ref_rank *r, const struct st
 			return false;
 		ref_bind_chunk(h, r, op, 0, party.out, party.in);
 		struct ref_channel *ch =
-		    ref_channel_get(h, REF_COLLECTIVE, 0, op_backend(m, op), me.device, me.n);
+		    ref_channel_get(h, REF_COLLECTIVE, op_backend(m, op), me.device, me.n);
 		struct ref_event *event = ref_event_next(h, ch, me.member);
 		struct ref_entry *e = start_entry(h, op, event, me.member, &party);
 		if (o->flags & OP_GROUPED)
@@ -91,15 +91,28 @@ struct ref_event *ref_meet_fence(struct ref_host *h, struct ref_rank *r, op_id o
 	struct membership me;
 	if (!walk_membership(&h->walk_program, team, r->device, &me))
 		return NULL;
-	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, 0, me.device, me.n);
+	struct ref_channel *ch = ref_channel_get(h, REF_COLLECTIVE, 0, me.device, me.n);
 	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, me.member), me.member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);
 	return e->event[0];
 }
 
-/* A set that needs elements of other ranks: all ranks of both meshes meet. */
-bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
+/* Returns true if two ranks meet at a set that needs elements of ranks along some mesh axes. */
+static bool meets_rank(struct ref_host *h, op_id op, unsigned axes, int64_t rank, int64_t other)
+{
+	struct module *m = h->c->m;
+	mesh_id from = value_type(m, op_read(m, op, 0))->mesh, to = value_type(m, op_result(m, op, 0))->mesh;
+	int64_t count;
+	if (axes == REF_BOTH_MESHES)
+		return ref_mesh_has(m, from, other) || ref_mesh_has(m, to, other);
+	return ref_mesh_has(m, from, other) && ref_combination(ir_mesh(m, from), rank, ~axes, &count) ==
+	                                           ref_combination(ir_mesh(m, from), other, ~axes, &count);
+}
+
+/* A set that needs elements of ranks along some mesh axes. Branches of one condition may each have such a set: the
+ * next ones of all members are one event. */
+bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op, unsigned axes)
 {
 	struct module *m = h->c->m;
 	mesh_id from = value_type(m, op_read(m, op, 0))->mesh, to = value_type(m, op_result(m, op, 0))->mesh;
@@ -109,16 +122,15 @@ bool ref_meet_reshard(struct ref_host *h, struct ref_rank *r, op_id op)
 	party.in = ref_bind_find(h, r, op_read(m, op, 0), op);
 	if (!party.in || !ref_bind_result(h, r, op, 0, &party.out))
 		return false;
+	if (!ref_mesh_has(m, from, r->device) && !ref_mesh_has(m, to, r->device))
+		return true;
 	for (int64_t k = 0; k < h->rank_n; k++)
-		if (ref_mesh_has(m, from, k) || ref_mesh_has(m, to, k)) {
+		if (meets_rank(h, op, axes, r->device, k)) {
 			member = k == r->device ? n : member;
 			device[n++] = (uint32_t)k;
 		}
-	if (!ref_mesh_has(m, from, r->device) && !ref_mesh_has(m, to, r->device))
-		return true;
 	ref_bind_chunk(h, r, op, 0, party.out, party.in);
-	struct ref_event *event =
-	    ref_event_next(h, ref_channel_get(h, REF_RESHARD, op, 0, device, n), member);
+	struct ref_event *event = ref_event_next(h, ref_channel_get(h, REF_RESHARD, 0, device, n), member);
 	struct ref_entry *e = start_entry(h, op, event, member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);
@@ -148,8 +160,7 @@ bool ref_meet_experts(struct ref_host *h, struct ref_rank *r, op_id op)
 			member = k == r->device ? n : member;
 			device[n++] = (uint32_t)k;
 		}
-	struct ref_event *event =
-	    ref_event_next(h, ref_channel_get(h, REF_EXPERTS, op, 0, device, n), member);
+	struct ref_event *event = ref_event_next(h, ref_channel_get(h, REF_EXPERTS, 0, device, n), member);
 	struct ref_entry *e = start_entry(h, op, event, member, &party);
 	ref_issue_push(r, e);
 	push_wait(h, r, op, e->event, 1);
@@ -170,7 +181,7 @@ static bool start_transfer(struct ref_host *h, struct ref_rank *r, const struct 
 	}
 	uint32_t peer = (uint32_t)party->root, self = (uint32_t)r->device;
 	uint32_t device[2] = {send ? self : peer, send ? peer : self};
-	struct ref_channel *ch = ref_channel_get(h, REF_P2P, 0, op_backend(h->c->m, op), device, 2);
+	struct ref_channel *ch = ref_channel_get(h, REF_P2P, op_backend(h->c->m, op), device, 2);
 	struct ref_entry *e = start_entry(h, op, ref_event_next(h, ch, !send), !send, party);
 	if (s->transfer == WALK_NONE) {
 		vec_push(&r->group, e);

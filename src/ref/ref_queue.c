@@ -10,19 +10,19 @@
 
 enum { MAX_NOTES = 32 };
 
-struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, op_id op, name_id backend,
+struct ref_channel *ref_channel_get(struct ref_host *h, enum ref_channel_kind kind, name_id backend,
                                     const uint32_t *device, unsigned n)
 {
 	for (uint32_t k = 0; k < h->channel.n; k++) {
 		struct ref_channel *ch = h->channel.at[k];
-		if (ch->kind == kind && ch->op == op && ch->backend == backend && ch->n == n &&
+		if (ch->kind == kind && ch->backend == backend && ch->n == n &&
 		    !memcmp(ch->device, device, sizeof *device * n))
 			return ch;
 	}
 	struct ref_channel *ch = arena_new_object(h->arena, struct ref_channel);
 	uint32_t *copy = arena_new_array(h->arena, uint32_t, n);
 	memcpy(copy, device, sizeof *device * n);
-	ch->kind = kind, ch->op = op, ch->backend = backend, ch->n = n, ch->device = copy;
+	ch->kind = kind, ch->backend = backend, ch->n = n, ch->device = copy;
 	ch->issued = arena_new_array(h->arena, uint32_t, n);
 	vec_push(&h->channel, ch);
 	return ch;
@@ -115,9 +115,40 @@ static bool run_compute(struct ref_host *h, const struct ref_rank *r, const stru
 	return ok;
 }
 
+static bool same_types(const struct ref_party *p, const struct ref_party *q)
+{
+	bool same = p->more_n == q->more_n;
+	for (unsigned k = 0; k < p->more_n && same; k++)
+		same = p->more[k]->type == q->more[k]->type;
+	return same && (!p->in || p->in->type == q->in->type) && (!p->out || p->out->type == q->out->type);
+}
+
+/* Checks that the members of a reshard, dispatch or combine are in one kind of statement, with the same types.
+ * Returns false after reporting. */
+static bool check_alike(struct ref_host *h, const struct ref_event *e)
+{
+	struct module *m = h->c->m;
+	const struct ref_party *p = &e->party[0];
+	for (unsigned k = 1; k < e->channel->n; k++) {
+		const struct ref_party *q = &e->party[k];
+		const unsigned kind = ir_op(m, p->op)->kind, other = ir_op(m, q->op)->kind;
+		if (p->op == q->op || (kind == other && same_types(p, q)))
+			continue;
+		diag_error(h->c->d, E_MISMATCH, ir_op(m, p->op)->at,
+		           "rank %u is in a %s, rank %u in a %s of other types",
+		           (unsigned)e->channel->device[0], op_info[kind].hir,
+		           (unsigned)e->channel->device[k], op_info[other].hir);
+		diag_note(h->c->d, ir_op(m, q->op)->at, "rank %u is here", (unsigned)e->channel->device[k]);
+		return false;
+	}
+	return true;
+}
+
 static bool event_run(struct ref_host *h, struct ref_event *e)
 {
 	enum ref_channel_kind kind = e->channel->kind;
+	if ((kind == REF_RESHARD || kind == REF_EXPERTS) && !check_alike(h, e))
+		return false;
 	bool ok = kind == REF_RESHARD            ? ref_reshard_run(h, e)
 	          : kind == REF_EXPERTS          ? ref_experts_run(h, e)
 	          : ref_symmetric_is_fence(h, e) ? ref_symmetric_run(h, e)

@@ -72,56 +72,10 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 	free(part);
 }
 
-/* Flags the elements of a whole tensor that a rank holds. */
-static bool flag_held(struct ref_host *h, type_id t, int64_t rank, uint32_t at, int64_t count, uint8_t *flag)
-{
-	struct ref_local local;
-	const struct ref_bound all = {0};
-	memset(flag, 0, (size_t)count);
-	if (!ref_local_get(h->c, h->locals, t, rank, &all, at, &local))
-		return false;
-	for (int64_t k = 0; k < local.n; k++)
-		flag[local.at[k]] = 1;
-	return true;
-}
-
-bool ref_set_reshards(struct ref_host *h, op_id op, bool *out)
-{
-	struct module *m = h->c->m;
-	type_id from = m->value.at[op_read(m, op, 0)].type, to = m->value.at[op_result(m, op, 0)].type;
-	uint32_t at = ir_op(m, op)->at;
-	if (!h->reshards[op]) {
-		struct ref_array shape;
-		bool ok = true, reshards = ref_partial_mask(m, from) != ref_partial_mask(m, to);
-		if (ref_partial_mask(m, to) & ~ref_partial_mask(m, from)) {
-			diag_error(h->c->d, E_RESHARD, at, "set cannot make a reduction pending");
-			return false;
-		}
-		if (!ref_array_of_type(h->c, &shape, to, at))
-			return false;
-		int64_t count = ref_array_count(&shape);
-		uint8_t *have = mem_alloc((size_t)count), *need = mem_alloc((size_t)count);
-		for (int64_t r = 0; r < h->rank_n && ok && !reshards; r++) {
-			ok = flag_held(h, from, r, at, count, have) && flag_held(h, to, r, at, count, need);
-			for (int64_t i = 0; i < count && ok; i++)
-				reshards = reshards || need[i] > have[i];
-		}
-		free(have);
-		free(need);
-		ref_array_free(&shape);
-		if (!ok)
-			return false;
-		h->reshards[op] = reshards ? 2 : 1;
-	}
-	*out = h->reshards[op] == 2;
-	return true;
-}
-
 bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
 {
 	struct module *m = h->c->m;
-	op_id op = e->channel->op;
-	uint32_t at = ir_op(m, op)->at;
+	uint32_t at = ir_op(m, e->party[0].op)->at;
 	type_id from = e->party[0].in->type, to = e->party[0].out->type;
 	unsigned n = e->channel->n, keep = ref_partial_mask(m, to);
 	struct ref_array *in = mem_zalloc(sizeof *in * n), *out = mem_zalloc(sizeof *out * n);

@@ -74,11 +74,14 @@ struct value_meeting {
 	bool done;
 	struct value_party *party; /* by member */
 };
+enum { VALUE_EXPERTS = 1, VALUE_RESHARD = 2 };
+
 struct value_channel {
-	uint32_t slice; /* of the walk; 0: messages */
+	uint32_t
+	    slice; /* of the walk; of a reshard: the position of its first member in the mesh; 0: messages */
 	name_id backend;
-	uint32_t ends[2];
-	uint32_t tag; /* another reason to meet: the statement of a reshard */
+	uint32_t ends[2]; /* sender and receiver; of a reshard: both meshes */
+	uint32_t tag;     /* another reason to meet: VALUE_EXPERTS, or VALUE_RESHARD + the mesh axes */
 	uint32_t n;
 	uint32_t *count;     /* by member */
 	VEC(uint32_t) entry; /* meetings */
@@ -128,7 +131,7 @@ struct valuation {
 		expr_id *of; /* by axis of the domain: the step of a bound loop */
 	} * steps;           /* by value_id */
 	uint8_t *reported;   /* by op_id */
-	uint8_t *reshards;   /* by op_id: see value_is_reshard */
+	uint16_t *meets;     /* by op_id of a set: 1 + the mesh axes along which ranks meet; 0: not known */
 	bool wrong;
 	struct values_result *result;
 	bool *trusted; /* by op_id */
@@ -221,7 +224,8 @@ void value_exchange_reshard(struct valuation *v, struct value_meeting *m);
 bool value_view_same_shape(const struct value_view *a, const struct value_view *b);
 
 /* ---- valuation_reshard.c */
-/* Returns true if a statement is a set that stands for Communications. All ranks come to it. */
+/* Returns true if a statement is a set that stands for Communications. Ranks that differ only along some mesh axes
+ * meet at it. */
 bool value_is_reshard(struct valuation *v, op_id op);
 void value_meet_reshard(struct value_rank *r, op_id op);
 /* A rank's place in such a set. */

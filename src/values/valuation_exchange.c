@@ -438,17 +438,26 @@ static void join_parts(struct exchange *x, const struct reshard_sides *side, int
 	}
 }
 
+static bool between_same_types(const struct module *m, op_id a, op_id b)
+{
+	return m->value.at[op_read(m, a, 0)].type == m->value.at[op_read(m, b, 0)].type &&
+	       m->value.at[op_result(m, a, 0)].type == m->value.at[op_result(m, b, 0)].type;
+}
+
 void value_exchange_reshard(struct valuation *v, struct value_meeting *m)
 {
 	struct exchange x = {.v = v, .meeting = m, .kind = OP_SET};
 	struct reshard_sides *side = mem_alloc(sizeof *side * m->n);
-	const op_id op = m->party[0].op;
+	bool alike = true;
 	x.got = mem_zalloc(sizeof *x.got * m->n);
-	x.reduce = reduction_of(v->m, op);
-	for (unsigned k = 0; k < m->n; k++)
+	x.reduce = reduction_of(v->m, m->party[0].op);
+	for (unsigned k = 0; k < m->n; k++) {
+		const op_id op = m->party[k].op;
 		value_reshard_sides(v->m, op, m->party[k].rank, &side[k]);
+		alike = alike && between_same_types(v->m, op, m->party[0].op);
+	}
 	x.givers = side->parts;
-	const bool known = find_order(&x) && !x.flat && !side[0].begins;
+	const bool known = alike && find_order(&x) && !x.flat && !side[0].begins;
 	for (unsigned to = 0; to < m->n && known; to++) {
 		struct contents all = {0}, cover = {0};
 		bool first = side[to].takes_from >= 0;

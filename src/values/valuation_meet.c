@@ -296,7 +296,7 @@ void value_meet_experts(struct value_rank *r, const struct step *s)
 		complete_experts(v, &alone);
 		return;
 	}
-	const struct value_channel key = {.slice = me.slice, .tag = UINT32_MAX, .n = me.n};
+	const struct value_channel key = {.slice = me.slice, .tag = VALUE_EXPERTS, .n = me.n};
 	uint32_t meeting = arrive(v, &key, me.member, &p);
 	if (v->m->op.at[op].flags & OP_ASYNC)
 		keep_transfer(r, s->transfer, meeting);

@@ -135,7 +135,7 @@ void valuation_open(struct valuation *v, struct module *m, struct diag *d, struc
 	vec_push(&v->meeting, (struct value_meeting){0});
 	v->steps = mem_zalloc(sizeof *v->steps * m->value.n);
 	v->reported = arena_new_array(v->arena, uint8_t, m->op.n);
-	v->reshards = arena_new_array(v->arena, uint8_t, m->op.n);
+	v->meets = arena_new_array(v->arena, uint16_t, m->op.n);
 	v->trusted = arena_new_array(v->arena, bool, m->op.n);
 	v->rank = arena_new_array(v->arena, struct value_rank, v->rank_n);
 	for (uint32_t k = 0; k < v->rank_n; k++)

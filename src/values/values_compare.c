@@ -237,6 +237,7 @@ static enum values_status compare_in_mode(struct comparison *c, struct module *m
                                           bool is_last)
 {
 	const struct valuation_mode other = {.is_logical = can_be_logical(against),
+	                                     .half_lowered = true, /* it is before all passes */
 	                                     .inputs_by_place = mode->inputs_by_place};
 	struct values_options there = *o;
 	struct values_result trusted = {0};
