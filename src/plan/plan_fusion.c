@@ -3,6 +3,21 @@
 #include "base/arena.h"
 #include <stdlib.h>
 
+/* ---- poison */
+
+bool plan_fusion_is_poison(const struct plan_instruction *i)
+{
+	return i->code == PLAN_TASK && i->op == PLAN_TASK_POISONS;
+}
+
+void plan_fusion_keep_contents(const struct plan_fusion *f, uint32_t buffer)
+{
+	const struct plan *p = f->p;
+	for (uint32_t k = 0; k < p->code.n && f->wanted->poisons; k++)
+		if (plan_fusion_is_poison(&p->code.at[k]) && p->task.at[p->code.at[k].a].out.buffer == buffer)
+			f->unused[p->code.at[k].a] = f->gone[k] = true;
+}
+
 /* ---- uses */
 
 static void count_task(const struct plan_fusion *f, const struct plan_task *t)
@@ -32,6 +47,9 @@ static void count_uses(const struct plan_fusion *f)
 		count_task(f, &p->task.at[k]);
 	for (uint32_t k = 0; k < p->step.n; k++)
 		count_task(f, &p->step.at[k]);
+	for (uint32_t k = 0; k < p->code.n; k++)
+		if (plan_fusion_is_poison(&p->code.at[k]))
+			f->uses[p->task.at[p->code.at[k].a].out.buffer]--;
 	for (uint32_t k = 0; k < p->collective.n; k++)
 		count_collective(f, &p->collective.at[k]);
 	for (uint32_t k = 0; k < p->message.n; k++)
@@ -114,6 +132,7 @@ void plan_fusion_leave_out(const struct plan_fusion *f, uint32_t number)
 	struct plan_buffer *buffer = &f->p->buffer.at[number];
 	buffer->local = true;
 	buffer->slots = buffer->slot_bytes = 0;
+	plan_fusion_keep_contents(f, number);
 }
 
 /* ---- the plan without removed instructions */

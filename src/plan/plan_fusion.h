@@ -9,10 +9,11 @@
 struct plan_fusion {
 	struct plan *p;
 	const struct plan_target *wanted;
-	uint32_t *uses; /* by buffer: number of its views, outputs, and buffers that show it */
-	bool *target;   /* by instruction: a jump may lead to it */
-	bool *gone;     /* by instruction: it is removed */
-	bool *unused;   /* by task: it is removed */
+	/* by buffer: number of its views, outputs, and buffers that show it; poison is no use */
+	uint32_t *uses;
+	bool *target; /* by instruction: a jump may lead to it */
+	bool *gone;   /* by instruction: it is removed */
+	bool *unused; /* by task: it is removed */
 	/* by task: bit set of the batch axes along which an operand of a product repeats its matrix, before copies are left
 	 * out. NULL except in plan_views.c. */
 	const uint8_t *repeats;
@@ -35,6 +36,9 @@ struct plan_view plan_fusion_with_axes(const struct plan *p, const struct plan_v
 /* Returns the next instruction that is no scalar, if it is a task; 0 if it is not, or if a jump may lead to an
  * instruction in between. */
 uint32_t plan_fusion_next(const struct plan_fusion *f, uint32_t at);
+bool plan_fusion_is_poison(const struct plan_instruction *i);
+/* Removes the poison that ends a buffer, since readers of another buffer now read this one. */
+void plan_fusion_keep_contents(const struct plan_fusion *f, uint32_t buffer);
 /* Removes the memory of a buffer that nothing uses any more. */
 void plan_fusion_leave_out(const struct plan_fusion *f, uint32_t number);
 

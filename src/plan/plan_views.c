@@ -226,7 +226,8 @@ static enum plan_kept find_readers(const struct plan_fusion *f, const struct pla
 		r->kept_for = i->statement;
 		if (limit && (f->target[k] || (!f->gone[k] && !is_simple(i))))
 			return stop_at(f, w, copy, limit, i, r);
-		enum plan_kept kept = f->gone[k] ? PLAN_KEPT_NONE : add_readers(f, copy, i, r);
+		enum plan_kept kept =
+		    f->gone[k] || plan_fusion_is_poison(i) ? PLAN_KEPT_NONE : add_readers(f, copy, i, r);
 		if (kept)
 			return kept;
 	}
@@ -271,6 +272,7 @@ static enum plan_kept leave_out_copy(struct plan_fusion *f, const struct plan_wr
 		*r.at[k] = r.instead[k];
 	f->uses[copy->in[0].buffer] += r.n - 1;
 	plan_fusion_leave_out(f, copy->out.buffer);
+	plan_fusion_keep_contents(f, copy->in[0].buffer);
 	f->unused[f->p->code.at[at].a] = f->gone[at] = true;
 	return PLAN_KEPT_NONE;
 }

@@ -38,7 +38,7 @@ static void add_instruction(struct plan_writes *w, const struct plan *p, uint32_
 		w->used[p->message.at[i->a].data.buffer] = i->statement;
 		add_write(w, p->message.at[i->a].data.buffer, at);
 	}
-	if (i->code != PLAN_TASK)
+	if (i->code != PLAN_TASK || i->op == PLAN_TASK_POISONS)
 		return;
 	const struct plan_task *t = &p->task.at[i->a];
 	if (t->kernel != RT_TASK_UNIT)
