@@ -156,6 +156,26 @@ static void flood_values(struct flood *f)
 	}
 }
 
+/* Returns true if the program itself takes slices of a value: its indices count the blocks of the layout. */
+static bool is_sliced_by_hand(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	if (def && op_traits(m, def) & TRAIT_VIEW)
+		return true;
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+		if (op_traits(m, m->operand.at[u].op) & TRAIT_VIEW)
+			return true;
+	return false;
+}
+
+static bool has_slices_by_hand(const struct flood *f)
+{
+	for (uint32_t i = 0; i < f->item.n; i++)
+		if (is_sliced_by_hand(f->m, f->item.at[i].value))
+			return true;
+	return false;
+}
+
 /* ---- the change */
 
 static bool change_type(struct flood *f, struct pass_context *cx, struct item at)
@@ -207,13 +227,17 @@ static bool retarget(struct flood *f, struct pass_context *cx, op_id op, enum st
 	f->item.n = 0;
 	add_flood_item(f, at.value, (int)at.axis);
 	flood_values(f);
-	bool ok = true;
+	bool ok = true, by_hand = has_slices_by_hand(f);
 	for (uint32_t i = 0; i < f->item.n; i++) {
-		ok = ok && change_type(f, cx, f->item.at[i]);
+		ok = ok && (by_hand || change_type(f, cx, f->item.at[i]));
 		f->seen[f->item.at[i].value] = 0;
 	}
 	pass_put_name(m, at.value, &name);
-	if (ok)
+	if (by_hand)
+		pass_remark(cx, m, m->op.at[op].at,
+		            "%s: a pipeline of %s steps is kept: the program takes the slices itself",
+		            name.at, kind_name[is]);
+	else if (ok)
 		pass_remark(cx, m, m->op.at[op].at, "%s: a pipeline of %s steps was one of %s", name.at,
 		            kind_name[want], kind_name[is]);
 	buf_free(&name);
