@@ -14,6 +14,7 @@
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
+ *     sema_order.c          the order in memory that Communications need
  *     sema_alike.c          types of tensors that differ only in their numbers */
 #ifndef HIRC_PARSE_NVFUSER_H
 #define HIRC_PARSE_NVFUSER_H
@@ -254,6 +255,10 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent);
 /* Finds the tensor's type and axis numbers. It always sets a type, after reporting errors. */
 void nv_type(struct nv_reader *r, struct nv_tensor *t);
+
+/* ---- sema_order.c */
+/* Gives the tensors of Communications the order in memory that these need, and warns. */
+void nv_orders(struct nv_reader *r);
 
 /* ---- sema_alike.c */
 /* Gives the tensor the type and axis numbers of a similar one. Returns false if there is none. */

@@ -1,0 +1,168 @@
+/* sema_order: the order in memory that nvFuser has given the tensors of a Communication.
+ *
+ *     T1_g_float[iS2{3}, iS3{8}] = Allgather of T0_g_float[ideviceIdx.x4{2}, iS0{3}, iS5{4}]
+ *
+ * An allgather writes the blocks of the devices one after the other, so axis 1 is outermost in the memory
+ * of both tensors. nvFuser gives them that order before it makes the Communication, but a container shows
+ * no order in memory. A tensor with a TransformPrinter keeps the order that is stated there. */
+#include "base/arena.h"
+#include "base/collective.h"
+#include "ir/edit.h"
+#include "ir/layout.h"
+#include "ir/number.h"
+#include "ir/number_axes.h"
+#include "ir/print.h"
+#include "parse/nvfuser.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Returns the tensor axis along which the devices' blocks of two tensors differ; -1: none, or several. */
+static int block_axis(const struct module *m, type_id large, type_id small)
+{
+	const struct domain *d = ir_domain(m, ir_type(m, large)->domain);
+	int found = -1;
+	if (ir_domain(m, ir_type(m, small)->domain)->rank != d->rank)
+		return -1;
+	for (unsigned a = 0; a < d->rank; a++) {
+		if (layout_mesh_axes(m, large, a) == layout_mesh_axes(m, small, a))
+			continue;
+		if (found >= 0)
+			return -1;
+		found = (int)a;
+	}
+	return found;
+}
+
+/* A tensor axis of a value, and the tensor axes of which a view of the value shows one element, as a bit set. */
+struct ordered {
+	int axis;
+	unsigned selected;
+};
+
+/* Returns true if an allocated axis has a place in the order of a device's memory. */
+static bool is_ordered(const struct module *m, const struct domain *d, unsigned axis, unsigned selected)
+{
+	int64_t n;
+	const struct axis *x = &d->axis[axis];
+	int logical = layout_logical_of(d, axis);
+	return x->place == PLACE_NONE && x->kind != AXIS_REDUCE &&
+	       !(logical >= 0 && selected >> logical & 1) && !(expr_is_const(m, x->extent, &n) && n == 1);
+}
+
+/* Returns the type with a tensor axis outermost in the memory that the view shows; the type itself if it is, 0 if its memory is no
+ * permutation of its loops. */
+static type_id with_outermost(struct module *m, type_id t, struct ordered o)
+{
+	const struct domain d = *ir_domain(m, ir_type(m, t)->domain);
+	uint8_t old[IR_MAX_AXES], perm[IR_MAX_AXES], place[IR_MAX_AXES];
+	unsigned places = 0, n = 0;
+	bool unstreamed, same = true;
+	if (!domain_allocation_order(&d, &unstreamed, old))
+		return 0;
+	memcpy(perm, old, d.alloc_n);
+	for (unsigned i = 0; i < d.alloc_n; i++)
+		if (is_ordered(m, &d, d.alloc[i], o.selected))
+			place[places++] = (uint8_t)i;
+	for (unsigned turn = 0; turn < 2; turn++)
+		for (unsigned k = 0; k < places; k++)
+			if ((layout_logical_of(&d, d.alloc[place[k]]) == o.axis) == !turn) {
+				same &= k == n;
+				perm[place[n++]] = old[place[k]];
+			}
+	struct domain_builder b;
+	domain_edit(&b, &d);
+	if (same)
+		return t;
+	return domain_allocate(&b, unstreamed, perm, d.alloc_n)
+	           ? 0
+	           : type_with_domain(m, t, domain_finish(m, &b));
+}
+
+/* Returns the operand whose memory a view or a sum along a device axis shows, with the axes in it; 0: the value has
+ * memory of its own, or its axes are others. */
+static value_id shown(const struct module *m, value_id v, struct ordered *o)
+{
+	op_id def = m->value.at[v].def;
+	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_NONE;
+	if (kind == OP_SHARD_BY_STREAM)
+		return op_read(m, def, 0);
+	int axis = def ? (int)op_attr_int(m, def, "axis", 0) : 0;
+	if (kind != OP_SELECT &&
+	    !(kind == OP_SUM && infer_device_axis(m, m->value.at[op_read(m, def, 0)].type) == axis))
+		return 0;
+	unsigned inner = (1u << axis) - 1;
+	o->axis += o->axis >= axis;
+	o->selected = (o->selected & inner) | (o->selected & ~inner) << 1 | 1u << axis;
+	return op_read(m, def, 0);
+}
+
+static bool states_order(const struct nv_reader *r, value_id v)
+{
+	for (uint32_t i = 0; i < r->tensor.n; i++)
+		if (r->tensor.at[i].value == v && r->tensor.at[i].block)
+			return true;
+	return false;
+}
+
+/* Gives a value a type that has the same axes. */
+static void set_type(struct module *m, value_id v, type_id t)
+{
+	int32_t number[IR_MAX_AXES];
+	const int32_t *list = number_axis_list(m, v);
+	if (list)
+		memcpy(number, list, sizeof *list * value_domain(m, v)->axis_n);
+	m->value.at[v].type = t;
+	if (list)
+		ir_set_axis_numbers(m, v, number);
+}
+
+/* Makes the axis outermost in the memory of v and of what it shows, unless an earlier Communication has set
+ * another order: `set` is by value_id. Returns true if the order of v is another one now. */
+static bool reorder(struct nv_reader *r, value_id v, int axis, bool *set)
+{
+	struct module *m = r->s->m;
+	bool changed = false;
+	for (struct ordered o = {.axis = axis}; v; v = shown(m, v, &o)) {
+		type_id t = set[v] || states_order(r, v) ? 0 : with_outermost(m, m->value.at[v].type, o);
+		set[v] = true;
+		if (!t || t == m->value.at[v].type)
+			return changed;
+		set_type(m, v, t);
+		changed = true;
+	}
+	return changed;
+}
+
+static void warn_order(struct nv_reader *r, op_id op, value_id v, int axis)
+{
+	struct module *m = r->s->m;
+	struct buf name = {0};
+	ir_print_value_name(m, v, &name);
+	diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
+	             "'%s' is read with axis %d outermost in memory, as this %s needs it", name.at, axis,
+	             op_info[m->op.at[op].kind].hir);
+	diag_note(r->s->d, DIAG_NOWHERE,
+	          "nvFuser prints no order in memory in a container; TransformPrinter shows it");
+	buf_free(&name);
+}
+
+void nv_orders(struct nv_reader *r)
+{
+	struct module *m = r->s->m;
+	bool *set = mem_zalloc(m->value.n);
+	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o)) {
+		enum collective c;
+		value_id from = op_read(m, o, 0), to = op_result(m, o, 0);
+		if (!op_collective((enum op_kind)m->op.at[o].kind, &c) || !from || !to)
+			continue;
+		bool cuts = collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
+		bool joins = collective_in(c) == PART_OWN && collective_out(c) == PART_EACH;
+		int axis = cuts || joins ? block_axis(m, m->value.at[from].type, m->value.at[to].type) : -1;
+		if (axis < 0)
+			continue;
+		bool first = reorder(r, from, axis, set), second = reorder(r, to, axis, set);
+		if (first || second)
+			warn_order(r, o, second ? to : from, axis);
+	}
+	free(set);
+}
