@@ -14,7 +14,6 @@
 
 enum {
 	MOST_OPEN = 48,
-	PARTS = 16,
 	MANY = 4000, /* small comms; of more, fewer states and sizes of buckets are tried */
 };
 
@@ -418,12 +417,8 @@ int64_t sched_gather(const struct sched_problem *p, const struct sched_source *s
 		int64_t late = late_with(&g, start, members);
 		g.most = late < g.most ? late : g.most;
 	}
-	/* raise the limit from just above the least value; a state within it may still be dropped by
-	 * thinning */
-	int64_t most = g.most, least = start.late;
-	least = start.free + g.ahead[0] > least ? start.free + g.ahead[0] : least;
-	for (int64_t part = PARTS; !g.stage[g.small_n].n; part /= 4) {
-		g.most = !part ? INT64_MAX / 2 : most <= least ? most : least + (most - least) / part;
+	/* a state within the limit may still be dropped by thinning, even the one that set the limit */
+	for (; !g.stage[g.small_n].n; g.most = INT64_MAX / 2) {
 		g.state.n = 0;
 		open_state(&g.open[0], &start, 0);
 		for (uint32_t k = 0; k <= g.small_n; k++) {
