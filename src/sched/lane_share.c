@@ -90,7 +90,7 @@ static void find_times(struct family *f, const struct sched_family *table, int64
 	}
 }
 
-/* Adds the size with its share to the sums. Returns the largest share of the size that no bucket forbids,
+/* Finds the sums with the size and its share. Returns the largest share of the size that no bucket forbids,
  * at most the present one. */
 static double add_size(struct family *f, const struct size *s)
 {
@@ -141,11 +141,11 @@ static int by_total(const void *a, const void *b)
 static void sum_others(struct family *f, const struct size *but)
 {
 	memset(f->sum, 0, sizeof *f->sum * (f->units + 1));
-	for (uint32_t k = 0; k < f->size_n; k++) {
-		if (&f->size[k] == but || f->size[k].share <= 0)
-			continue;
-		add_size(f, &f->size[k]);
-		memcpy(f->sum, f->more, sizeof *f->sum * (f->units + 1));
+	for (uint32_t i = 0; i < f->size_n; i++) {
+		const struct size *s = &f->size[i];
+		for (uint32_t k = s->units; s != but && s->share > 0 && k <= f->units; k++)
+			if (f->sum[k - s->units] + s->share > f->sum[k])
+				f->sum[k] = f->sum[k - s->units] + s->share;
 	}
 }
 
