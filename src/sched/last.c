@@ -170,37 +170,43 @@ static int64_t bound_now(struct last *l)
 	return l->work - most + measure_comm(l, l->comm);
 }
 
-/* Tries a price for a moment. Keeps it if the bound is above `best`, and returns the larger bound. */
-static int64_t try_price(struct last *l, enum moment m, int64_t price, int64_t best)
+/* Tries a price for a moment, and keeps it if the bound is above `best`, which it raises. Returns false if larger
+ * prices are no better: the bound is a concave function of each price, apart from the rounding of costs. */
+static bool try_price(struct last *l, enum moment m, int64_t price, int64_t *best)
 {
+	enum { ROUNDING = 16 }; /* ns for a storage: more than both costs of two bounds are rounded by */
 	int64_t before = l->price[m], t;
 	l->price[m] = price;
 	t = bound_now(l);
-	if (t > best)
-		return t;
-	l->price[m] = before;
-	return best;
+	bool better = t > *best;
+	if (better)
+		*best = t;
+	else
+		l->price[m] = before;
+	return better || price < before || t + ROUNDING * ((int64_t)l->p->storage_n + 1) > *best;
 }
 
 /* Tries prices near the present one. */
-static int64_t refine_price(struct last *l, enum moment m, int64_t best)
+static void refine_price(struct last *l, enum moment m, int64_t *best)
 {
 	int64_t at = l->price[m];
-	for (unsigned k = 0; at && k <= PRICES; k++)
-		best = try_price(l, m, at / 4 + at * 15 / 4 * k / PRICES, best);
-	return best;
+	for (unsigned k = 0; at && k <= PRICES && try_price(l, m, at / 4 + at * 15 / 4 * k / PRICES, best);
+	     k++)
+		;
 }
 
-/* Returns the best bound that it finds. The bound is a concave function of the prices. */
+/* Returns the best bound that it finds. */
 static int64_t find_prices(struct last *l)
 {
 	int64_t best = bound_now(l);
 	for (enum moment m = 0; m < MOMENTS; m++) {
-		for (unsigned k = 0; k <= MOST_PRICE; k += 2)
-			best = try_price(l, m, (int64_t)1 << k, best);
-		best = refine_price(l, m, best);
+		for (unsigned k = 0; k <= MOST_PRICE && try_price(l, m, (int64_t)1 << k, &best); k += 2)
+			;
+		refine_price(l, m, &best);
 	}
-	return l->price[PEAK] ? refine_price(l, BEGIN, best) : best;
+	if (l->price[PEAK])
+		refine_price(l, BEGIN, &best);
+	return best;
 }
 
 /* Finds the comms with the most time before and in them, in the original order. */
