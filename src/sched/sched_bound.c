@@ -43,8 +43,7 @@ struct bounds {
 	uint32_t *wait;                 /* by comm: its first wait, or SCHED_NONE */
 	int64_t *behind;  /* by comm: host time of the nodes after it, without waits for comms in buckets */
 	uint32_t looks;   /* nodes visited for one comm */
-	uint32_t *marked; /* by node: the last round that marked it */
-	uint32_t round, ahead;
+	uint64_t *marked; /* by node: a bit of those that are still to be visited */
 	struct host_jobs *jobs;
 };
 
@@ -92,6 +91,7 @@ struct host_jobs {
 	struct slot {
 		int64_t least, work;
 	} slot[SLOTS];
+	uint64_t used[SLOTS / 64]; /* bits of the slots that have jobs; the others hold nothing */
 };
 
 static void jobs_clear(struct host_jobs *j)
@@ -108,6 +108,20 @@ static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
 	j->at[j->n++] = (struct host_job){key, time};
 }
 
+/* Adds a job to its slot. */
+static void fill_slot(struct host_jobs *j, uint32_t slot, const struct host_job *job)
+{
+	struct slot *s = &j->slot[slot];
+	uint64_t bit = (uint64_t)1 << slot % 64;
+	if (!(j->used[slot / 64] & bit)) {
+		j->used[slot / 64] |= bit;
+		*s = (struct slot){job->key, job->time};
+		return;
+	}
+	s->least = job->key < s->least ? job->key : s->least;
+	s->work += job->time;
+}
+
 /* Returns the earliest time when the host has done its jobs. For each slot: its jobs and those of later
  * slots begin at its least key or later. */
 static int64_t done_by(struct host_jobs *j)
@@ -119,27 +133,25 @@ static int64_t done_by(struct host_jobs *j)
 	uint32_t slots = j->n < SLOTS / 4 ? 4 * j->n : SLOTS;
 	while ((j->most - j->least) >> shift >= slots)
 		shift++;
-	uint32_t last = (uint32_t)((j->most - j->least) >> shift);
-	for (uint32_t k = 0; k <= last; k++)
-		j->slot[k] = (struct slot){INT64_MAX, 0};
-	for (uint32_t i = 0; i < j->n; i++) {
-		struct slot *s = &j->slot[(j->at[i].key - j->least) >> shift];
-		s->least = j->at[i].key < s->least ? j->at[i].key : s->least;
-		s->work += j->at[i].time;
-	}
-	for (uint32_t k = last + 1; k-- > 0;) {
-		work += j->slot[k].work;
-		if (j->slot[k].work && j->slot[k].least + work > done)
-			done = j->slot[k].least + work;
-	}
+	uint32_t words = (uint32_t)((j->most - j->least) >> shift) / 64 + 1;
+	memset(j->used, 0, sizeof *j->used * words);
+	for (uint32_t i = 0; i < j->n; i++)
+		fill_slot(j, (uint32_t)((j->at[i].key - j->least) >> shift), &j->at[i]);
+	for (uint32_t w = words; w-- > 0;)
+		for (uint64_t left = j->used[w]; left;) {
+			uint32_t top = 63 - (uint32_t)__builtin_clzll(left);
+			const struct slot *s = &j->slot[64 * w + top];
+			left ^= (uint64_t)1 << top;
+			work += s->work;
+			done = s->least + work > done ? s->least + work : done;
+		}
 	return done;
 }
 
-/* Marks x. b->ahead counts the marked nodes that are not visited yet. */
+/* Marks x to be visited. */
 static void mark_node(struct bounds *b, uint32_t x)
 {
-	b->ahead += b->marked[x] != b->round;
-	b->marked[x] = b->round;
+	b->marked[x / 64] |= (uint64_t)1 << x % 64;
 }
 
 /* Adds the host jobs that the comm needs, among the nodes close before it. */
@@ -147,19 +159,18 @@ static void find_needed(struct bounds *b, uint32_t comm)
 {
 	const struct sched_lists *pred = &b->p->pred;
 	uint32_t end = comm > b->looks ? comm - b->looks : 0;
-	b->round++;
-	b->ahead = 0;
 	jobs_clear(b->jobs);
 	mark_node(b, comm);
-	for (uint32_t x = comm + 1; b->ahead && x-- > end;) {
-		if (b->marked[x] != b->round)
-			continue;
-		b->ahead--;
-		if (x != comm && b->host[x])
-			jobs_add(b->jobs, b->head[x], b->host[x]);
-		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
-			mark_node(b, pred->item[i]);
-	}
+	for (uint32_t w = comm / 64 + 1; w-- > end / 64;)
+		while (b->marked[w]) {
+			uint32_t bit = 63 - (uint32_t)__builtin_clzll(b->marked[w]), x = 64 * w + bit;
+			b->marked[w] ^= (uint64_t)1 << bit;
+			if (x != comm && b->host[x])
+				jobs_add(b->jobs, b->head[x], b->host[x]);
+			for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+				if (pred->item[i] >= end)
+					mark_node(b, pred->item[i]);
+		}
 }
 
 /* Adds the host jobs that need the comm: its waits and the nodes after these, among those close behind
@@ -168,23 +179,22 @@ static void find_led_to(struct bounds *b, uint32_t comm)
 {
 	const struct sched_lists *succ = &b->p->succ;
 	uint32_t end = b->p->n - comm > b->looks ? comm + b->looks : b->p->n;
-	b->round++;
-	b->ahead = 0;
 	jobs_clear(b->jobs);
 	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
-		if (follows_end(b->p, comm, succ->item[i]))
+		if (follows_end(b->p, comm, succ->item[i]) && succ->item[i] < end)
 			mark_node(b, succ->item[i]);
-	for (uint32_t x = comm + 1; b->ahead && x < end; x++) {
-		if (b->marked[x] != b->round)
-			continue;
-		b->ahead--;
-		if (b->host[x] && b->tail[x] >= 0) {
-			jobs_add(b->jobs, b->tail[x], b->host[x]);
-			b->behind[comm] += has_family(b, x) ? 0 : b->host[x];
+	for (uint32_t w = comm / 64; 64 * w < end; w++)
+		while (b->marked[w]) {
+			uint32_t x = 64 * w + (uint32_t)__builtin_ctzll(b->marked[w]);
+			b->marked[w] &= b->marked[w] - 1;
+			if (b->host[x] && b->tail[x] >= 0) {
+				jobs_add(b->jobs, b->tail[x], b->host[x]);
+				b->behind[comm] += has_family(b, x) ? 0 : b->host[x];
+			}
+			for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
+				if (succ->item[i] < end)
+					mark_node(b, succ->item[i]);
 		}
-		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
-			mark_node(b, succ->item[i]);
-	}
 }
 
 static void find_heads(struct bounds *b)
@@ -389,7 +399,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	sched_batch_most(p, limit, b.most, b.alone);
 	sched_batch_hosts(p, b.alone, b.batch, b.wait);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
-	b.marked = mem_zalloc(sizeof *b.marked * room);
+	b.marked = mem_zalloc(sizeof *b.marked * (room / 64 + 1));
 	b.jobs = mem_alloc(sizeof *b.jobs);
 	b.jobs->at = mem_alloc(sizeof *b.jobs->at * room);
 	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
