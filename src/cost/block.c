@@ -151,7 +151,7 @@ static op_id pack_of(const struct maker *k, op_id comm)
 static void use_packed(struct maker *k, op_id op, uint32_t node)
 {
 	op_id waited = pack_of(k, block_waits_for(k->m, op));
-	op_id sent = block_is_communication(k->m, op) ? pack_of(k, op) : 0;
+	op_id packed = pack_of(k, op), sent = packed && block_is_communication(k->m, op) ? packed : 0;
 	if (waited)
 		add_use(k, node, op_result(k->m, waited, 0));
 	for (unsigned i = 0; sent && i < k->m->op.at[sent].operand_n; i++)

@@ -32,29 +32,40 @@ static op_id first_of(struct module *m, op_id op)
 	return first ? first : op;
 }
 
+/* Returns the operation that a recorded statement names as its kind; OP_NONE: it names none. */
+static enum op_kind recorded_kind(const struct module *m, op_id op)
+{
+	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
+	return kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name)) : OP_NONE;
+}
+
 enum op_kind block_collective(struct module *m, op_id op)
 {
 	if (m->op.at[op].flags & OP_GROUPED)
 		return OP_NONE;
 	op = first_of(m, op);
-	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
-	enum op_kind found = kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name))
-	                     : m->op.at[op].flags & OP_ASYNC ? (enum op_kind)m->op.at[op].kind
-	                                                     : OP_NONE;
+	enum op_kind found = recorded_kind(m, op);
+	if (!found && m->op.at[op].flags & OP_ASYNC)
+		found = (enum op_kind)m->op.at[op].kind;
 	return op_info[found].traits & TRAIT_COLLECTIVE ? found : OP_NONE;
+}
+
+static bool is_message_in_flight(const struct module *m, op_id op, enum op_kind recorded)
+{
+	return op_info[recorded].traits & TRAIT_P2P && op_attr(m, op, "group");
 }
 
 bool block_is_message_in_flight(const struct module *m, op_id op)
 {
-	const struct attr *kind = m->op.at[op].kind == OP_EXTERN ? op_attr(m, op, "kind") : NULL;
-	enum op_kind found =
-	    kind && kind->kind == ATTR_NAME ? op_by_hir(names_text(m->names, kind->u.name)) : OP_NONE;
-	return op_info[found].traits & TRAIT_P2P && op_attr(m, op, "group");
+	return is_message_in_flight(m, op, recorded_kind(m, op));
 }
 
 bool block_is_communication(struct module *m, op_id op)
 {
-	return block_collective(m, op) != OP_NONE || block_is_message_in_flight(m, op);
+	if (m->op.at[op].kind != OP_EXTERN)
+		return block_collective(m, op) != OP_NONE;
+	enum op_kind recorded = recorded_kind(m, op);
+	return op_info[recorded].traits & TRAIT_COLLECTIVE || is_message_in_flight(m, op, recorded);
 }
 
 bool block_is_wait(struct module *m, op_id op)
