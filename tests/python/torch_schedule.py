@@ -326,6 +326,43 @@ def uneven(rank, count):
                     "must compile the same graph with the same shapes; with follow=True other local work is allowed")
 
 
+def exchanges(rank, count):
+    """Experts get as many rows as their router says, or each rank other numbers that do not depend on data."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    def exchange(rows, there, x):
+        return wait(OPS.all_to_all_single(x, there, rows, WORLD))
+
+    def routed(x, w, chosen):
+        rows = (chosen == torch.arange(count)[:, None]).sum(1)
+        there = exchange([1] * count, [1] * count, rows).tolist()
+        rows = rows.tolist()
+        back = exchange(there, rows, torch.tanh(exchange(rows, there, x[torch.argsort(chosen)]) @ w))
+        return back, x @ w
+
+    def fixed(x, w, chosen):
+        rows = [[8 + 4 * i + 2 * j for j in range(count)] for i in range(count)]
+        there = [rows[i][rank] for i in range(count)]
+        back = exchange(there, rows[rank], torch.tanh(exchange(rows[rank], there, x[:sum(rows[rank])]) @ w))
+        return back, x @ w
+
+    generator = torch.Generator().manual_seed(rank)
+    x, chosen = torch.randn(96, 32, generator=generator), torch.randint(0, count, (96,), generator=generator)
+    inputs = x, torch.ones(32, 32), chosen
+    for function, follow in (routed, False), (fixed, True):
+        torch._dynamo.reset()
+        found = []
+
+        def keep(graph, _, follow=follow):
+            found.append(hirc.torch.schedule(graph, cluster="h100", follow=follow))
+            return graph
+
+        with torch._dynamo.config.patch(capture_scalar_outputs=True):
+            got = torch.compile(function, fullgraph=True, backend=aot_autograd(fw_compiler=keep))(*inputs)
+        check(all(torch.equal(a, b) for a, b in zip(function(*inputs), got)), f"{function.__name__}: results differ")
+        check(found[0].after.step_ns < found[0].before.step_ns, str(found[0]))
+
+
 def inductor_pass(rank, count):
     """Other passes that would move collectives are refused, and the cache knows what a schedule depends on."""
     graph = graph_of(count, shards(count))
@@ -355,7 +392,7 @@ def inductor_pass(rank, count):
 
 def everything(rank, count):
     for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
-                 followers, vocabulary, symbolic, uneven, inductor_pass):
+                 followers, vocabulary, symbolic, uneven, exchanges, inductor_pass):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)

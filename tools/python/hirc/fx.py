@@ -96,9 +96,9 @@ class Value:
 
 
 class Writer:
-    def __init__(self, graph_module, times, groups, sizes):
+    def __init__(self, graph_module, times, groups, sizes, guess=False):
         self.module, self.graph = graph_module, graph_module.graph
-        self.sizes = dict(sizes or {})
+        self.sizes, self.guess = dict(sizes or {}), guess  # guess: take PyTorch's guess of a symbol without a value
         self.times = times if callable(times) else lambda node: (times or {}).get(node.name)
         self.given = dict(groups or {})
         self.values = {}  # by node: its list of Value
@@ -125,8 +125,11 @@ class Writer:
         if expression is None:
             raise Unknown(f"{node.name}: the size {n} has no value")
         known = dict(getattr(traced, "backed_var_to_val", None) or getattr(traced, "var_to_val", {}))
+        known.update(getattr(traced, "var_to_hint_override", {}))
         known.update({s: self.sizes[str(s)] for s in expression.free_symbols if str(s) in self.sizes})
         missing = sorted(str(s) for s in expression.free_symbols if s not in known)
+        if missing and self.guess and hasattr(traced, "optimization_hint"):
+            return traced.optimization_hint(expression.xreplace(known))
         if missing:
             raise Unknown(f"{node.name}: the size {n} has no value: state that of {' and '.join(missing)} in sizes")
         return int(expression.xreplace(known))

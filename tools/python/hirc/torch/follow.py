@@ -39,7 +39,8 @@ def without_names(line: str) -> str:
 
 
 def kinds(lines: Sequence[str]) -> Dict[str, str]:
-    """Returns the statements of a program by the name of the node, without operands and times."""
+    """Returns the statements of a program by the name of the node, without operands and times, and without sizes of
+    local work and of all-to-alls, which may give each rank another number of blocks."""
     found = {}
     for line in lines:
         steps = read_steps(line)
@@ -47,6 +48,9 @@ def kinds(lines: Sequence[str]) -> Dict[str, str]:
         if steps and match:
             types = re.sub(r"`[^`]*`|\b\w+(?=: )", "", match.group(1) or "")
             attributes = re.sub(r"[{ ](time|flops|touches)=\d+,?", "", line[match.end() - 1:])
+            if steps[0].kind != "comm" or "kind=all_to_all," in attributes:
+                types = re.sub(r"\[.*?\]", "[]", types)
+                attributes = re.sub(r"[{ ]bytes=\(.*?\),?", "", attributes)
             found[steps[0].names[0]] = f"{types}{match.group(2)}{attributes}"
     return found
 

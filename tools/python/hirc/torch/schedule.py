@@ -65,7 +65,9 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
                   path ("*.json", "*.json.gz"): a trace of one step by torch.profiler, best with record_shapes=True. A
                   dictionary of nanoseconds by the names of nodes, or a function of a node. Nodes that a trace, a
                   dictionary or a function does not know have the cluster's times.
-    groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx
+    groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx. A symbol for a size that depends on
+                  data, as the tokens of an expert do, has PyTorch's guess else: the hint of torch._check or
+                  mark_unbacked, or torch._inductor.config.unbacked_symint_fallback
     compare       compare the decision with the other ranks of the graph's process groups
     follow        let the graphs of ranks differ in all local work, not only in views, as with a vocabulary that is
                   spread over ranks. Ranks take the order of the lowest rank in their groups, which may need more memory
@@ -88,7 +90,7 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
         chosen.add_tables(writer)
         return writer.text("graph")
 
-    writer = Writer(graph_module, chosen.of_node, groups, sizes)
+    writer = Writer(graph_module, chosen.of_node, groups, sizes, guess=True)
     if not any(writer.collective(node) == "wait" for node in graph_module.graph.nodes):
         return None
     text, limit = read(writer), None if memory_limit is None else str(memory_limit)
@@ -105,7 +107,7 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
     steps = exchange.compare(own) if exchange else own
     writeback.apply(graph_module, steps, buckets == "coalesced")
     if list(steps) != own:  # of another rank
-        scheduled = read(Writer(graph_module, chosen.of_node, groups, sizes))
+        scheduled = read(Writer(graph_module, chosen.of_node, groups, sizes, guess=True))
         after = predict(scheduled, given)
     return Schedule(list(steps), before, after, text, scheduled, given)
 
