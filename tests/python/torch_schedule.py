@@ -169,7 +169,13 @@ def mistakes(rank, count):
     inputs = shards(count)
     graph = graph_of(count, inputs)
     before = str(graph.graph)
-    refused(lambda: hirc.torch.schedule(graph, cluster="h100", memory_limit=1000), hirc.Error, "1000 bytes")
+    refused(lambda: hirc.torch.schedule(graph, cluster="h100", memory_limit=1000), hirc.Error, "1000 bytes",
+            "the least that was found is", ": memory_limit=")
+    for limit in ("1 GB", 0, -1, 1.5, "0"):
+        refused(lambda limit=limit: hirc.torch.OverlapPass(cluster="h100", memory_limit=limit), ValueError,
+                f"memory_limit is a number of bytes, or text such as '80G', not {limit!r}")
+    refused(lambda: hirc.torch.OverlapPass(cluster="h100", efort=1), TypeError, "efort")
+    refused(lambda: hirc.torch.OverlapPass(cluster="h100", buckets="all"), ValueError, "buckets is one of")
     refused(lambda: hirc.torch.schedule(graph, cluster="nowhere"), hirc.Error, "nowhere")
     refused(lambda: hirc.torch.schedule(graph, cluster="h100", buckets="all"), ValueError,
             "buckets is one of pack, coalesced, none, not 'all'")

@@ -11,6 +11,7 @@ can be fused.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import os
 import warnings
 from typing import Any, List, Optional, Union
@@ -21,7 +22,7 @@ from torch._inductor.pattern_matcher import stable_topological_sort
 
 from .. import command
 from .agree import cluster_lines
-from .schedule import Schedule, schedule
+from .schedule import BUCKETS, Schedule, check_options, schedule
 
 REORDERING = ("reorder_for_compute_comm_overlap", "aten_distributed_optimizations.enable_overlap_scheduling",
               "bucket_all_gathers_fx", "bucket_reduce_scatters_fx", "bucket_all_reduces_fx", "_micro_pipeline_tp")
@@ -76,9 +77,11 @@ class OverlapPass(CustomGraphPass):
     schedules   a list of the hirc.torch.Schedule of each graph, in the order in which Inductor compiled them
     """
 
-    def __init__(self, *, cluster: Union[str, "os.PathLike[str]"], memory_limit: Union[int, str, None] = None,
+    def __init__(self, *, cluster: Union[str, "os.PathLike[str]"], memory_limit: Union[int, float, str, None] = None,
                  effort: int = 2, **options: Any):
         self.cluster, self.options = os.fspath(cluster), {"memory_limit": memory_limit, "effort": effort, **options}
+        inspect.signature(schedule).bind(None, cluster=cluster, **self.options)  # raises TypeError of unknown options
+        check_options(options.get("buckets", BUCKETS[0]), effort, memory_limit)
         self.schedules: List[Schedule] = []
         self.warned = False
 

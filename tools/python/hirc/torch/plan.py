@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import List, Optional, Sequence, Tuple
 
 from ..command import Error, execute
@@ -24,6 +24,7 @@ NAME = r"(?:`([^`]*)`|([A-Za-z_][A-Za-z0-9_]*))"
 FIRST = re.compile(r"  " + NAME + r": ")
 NAMED = re.compile(r'[{ ]name="((?:[^"\\]|\\.)*)"')
 MEMBERS = re.compile(r'[{ ]members="([^"]*)"')
+LIMIT = re.compile(r"--memory-limit=(\d+), or \{memory=\d+\}")
 KIND = re.compile(r"[{ ]kind=(\w+)")
 LOCAL = {"compute", "input", "attr", "view", "host", "output"}
 
@@ -89,8 +90,15 @@ def run_hirc(text: str, cluster: str, effort: int, memory_limit: Optional[str], 
         scheduled = execute(["compile", *words, "--dump=hir", *args, "--", "-"], text, 3)
         execute(["check", "--", "-"], scheduled, 0)
     except Error as error:
-        raise Error(error.status, [with_statement(d, text) for d in error.diagnostics], error.output) from None
+        raise Error(error.status, [in_python(with_statement(d, text)) for d in error.diagnostics],
+                    error.output) from None
     return scheduled
+
+
+def in_python(diagnostic):
+    """Returns a message whose notes name the option of Python instead of that of the command."""
+    notes = [replace(note, message=LIMIT.sub(r"memory_limit=\1", note.message)) for note in diagnostic.notes]
+    return replace(diagnostic, notes=tuple(notes))
 
 
 def with_statement(diagnostic, text: str):

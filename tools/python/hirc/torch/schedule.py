@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, List, Mapping, Optional, Sequence, Union
 
@@ -47,8 +48,26 @@ class Schedule:
                 execute(["sim", f"--cluster={self.cluster}", f"--svg={os.fspath(path)}", "--", "-"], text, 0)
 
 
+def read_limit(memory_limit: Union[int, float, str, None]) -> Optional[str]:
+    """Returns a memory limit as hirc reads it."""
+    if memory_limit is None:
+        return None
+    whole = isinstance(memory_limit, (int, float)) and memory_limit >= 1 and memory_limit == int(memory_limit)
+    if not whole and not re.fullmatch(r"0*[1-9][0-9]*[kKmMgGtT]?", str(memory_limit)):
+        raise ValueError(f"memory_limit is a number of bytes, or text such as '80G', not {memory_limit!r}")
+    return str(int(memory_limit)) if whole else str(memory_limit)
+
+
+def check_options(buckets: str, effort: int, memory_limit: Union[int, float, str, None]) -> None:
+    if buckets not in BUCKETS:
+        raise ValueError(f"buckets is one of {', '.join(BUCKETS)}, not {buckets!r}")
+    if effort not in (0, 1, 2, 3):
+        raise ValueError(f"effort is a number from 0 to 3, not {effort!r}")
+    read_limit(memory_limit)
+
+
 def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
-             memory_limit: Union[int, str, None] = None, effort: int = 2, buckets: str = "pack", times: Any = None,
+             memory_limit: Union[int, float, str, None] = None, effort: int = 2, buckets: str = "pack", times: Any = None,
              groups: Optional[Mapping[str, Any]] = None, sizes: Optional[Mapping[str, int]] = None,
              compare: bool = True, follow: bool = False, timeout: float = 300,
              args: Sequence[str] = ()) -> Optional[Schedule]:
@@ -78,10 +97,7 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
     Raises hirc.Error if hirc finds no schedule, as within a memory limit that is too small; hirc.fx.Unknown, a
     ValueError, if the graph lacks a fact; Disagreement if another rank has another graph, cluster file or times.
     """
-    if buckets not in BUCKETS:
-        raise ValueError(f"buckets is one of {', '.join(BUCKETS)}, not {buckets!r}")
-    if effort not in (0, 1, 2, 3):
-        raise ValueError(f"effort is a number from 0 to 3, not {effort!r}")
+    check_options(buckets, effort, memory_limit)
     given = os.fspath(cluster)
     chosen = costs.choose(graph_module, times)
 
@@ -93,7 +109,7 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
     writer = Writer(graph_module, chosen.of_node, groups, sizes, guess=True)
     if not any(writer.collective(node) == "wait" for node in graph_module.graph.nodes):
         return None
-    text, limit = read(writer), None if memory_limit is None else str(memory_limit)
+    text, limit = read(writer), read_limit(memory_limit)
     exchange = agree.Exchange(writer, text, given, (effort, limit, buckets, list(args)), timeout,
                               follow) if compare else None
     try:
