@@ -369,6 +369,35 @@ def exchanges(rank, count):
         check(found[0].after.step_ns < found[0].before.step_ns, str(found[0]))
 
 
+class Gathering(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(128, 128)
+
+    def forward(self, x):
+        whole = wait(OPS.all_gather_into_tensor(x, dist.get_world_size(), WORLD))
+        return whole * 2, torch.relu(self.inner(x)), wait(OPS.all_reduce(x @ x.t(), "sum", WORLD))
+
+
+def exported(rank, count):
+    """Graphs of torch.export, whose modules check their inputs, with sizes that are numbers or symbols."""
+    torch.manual_seed(0)
+    model, rows = Gathering(), torch.export.Dim("rows", min=4)
+    x = torch.randn(256, 128, generator=torch.Generator().manual_seed(rank))
+    wanted = model(x)
+    for shapes in (None, ({0: rows},)):
+        program = torch.export.export(model, (x,), dynamic_shapes=shapes)
+        for module in program.module(), program.run_decompositions().module():
+            found = hirc.torch.schedule(module, cluster="h100", effort=1)
+            check(found.after.step_ns < found.before.step_ns, str(found))
+            check(all(torch.allclose(a, b) for a, b in zip(wanted, module(x))), "results differ")
+        refused(lambda: hirc.torch.schedule(program, cluster="h100"), TypeError,
+                "schedule takes a torch.fx.GraphModule, not ExportedProgram: ")
+        before = program.module()(x)
+        hirc.torch.schedule(program.graph_module, cluster="h100")
+        check(all(torch.equal(a, b) for a, b in zip(before, program.module()(x))), "results differ")
+
+
 def inductor_pass(rank, count):
     """Other passes that would move collectives are refused, and the cache knows what a schedule depends on."""
     graph = graph_of(count, shards(count))
@@ -398,7 +427,7 @@ def inductor_pass(rank, count):
 
 def everything(rank, count):
     for test in (same_results, order_is_the_schedule, torch_estimates, trace_times, gpu_trace, mistakes, disagreements,
-                 followers, vocabulary, symbolic, uneven, exchanges, inductor_pass):
+                 followers, vocabulary, symbolic, uneven, exchanges, exported, inductor_pass):
         test(rank, count)
         if rank == 0:
             print(f"{test.__name__}: ok", flush=True)

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, List, Mapping, Optional, Sequence, Union
 
+import torch
+
 from ..command import execute
 from ..fx import Unknown, Writer
 from . import agree, costs, writeback
@@ -67,8 +69,8 @@ def check_options(buckets: str, effort: int, memory_limit: Union[int, float, str
 
 
 def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
-             memory_limit: Union[int, float, str, None] = None, effort: int = 2, buckets: str = "pack", times: Any = None,
-             groups: Optional[Mapping[str, Any]] = None, sizes: Optional[Mapping[str, int]] = None,
+             memory_limit: Union[int, float, str, None] = None, effort: int = 2, buckets: str = "pack",
+             times: Any = None, groups: Optional[Mapping[str, Any]] = None, sizes: Optional[Mapping[str, int]] = None,
              compare: bool = True, follow: bool = False, timeout: float = 300,
              args: Sequence[str] = ()) -> Optional[Schedule]:
     """Orders a graph so that its functional collectives run beside work, and puts them into buckets. The graph is
@@ -84,9 +86,9 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
                   path ("*.json", "*.json.gz"): a trace of one step by torch.profiler, best with record_shapes=True. A
                   dictionary of nanoseconds by the names of nodes, or a function of a node. Nodes that a trace, a
                   dictionary or a function does not know have the cluster's times.
-    groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx. A symbol for a size that depends on
-                  data, as the tokens of an expert do, has PyTorch's guess else: the hint of torch._check or
-                  mark_unbacked, or torch._inductor.config.unbacked_symint_fallback
+    groups, sizes sizes of process groups, and values of symbols, as in hirc.from_fx. Other symbols for sizes that depend
+                  on data, as the tokens of an expert do, have PyTorch's guess: a hint of torch._check or mark_unbacked,
+                  or torch._inductor.config.unbacked_symint_fallback
     compare       compare the decision with the other ranks of the graph's process groups
     follow        let the graphs of ranks differ in all local work, not only in views, as with a vocabulary that is
                   spread over ranks. Ranks take the order of the lowest rank in their groups, which may need more memory
@@ -97,6 +99,9 @@ def schedule(graph_module: Any, *, cluster: Union[str, "os.PathLike[str]"],
     Raises hirc.Error if hirc finds no schedule, as within a memory limit that is too small; hirc.fx.Unknown, a
     ValueError, if the graph lacks a fact; Disagreement if another rank has another graph, cluster file or times.
     """
+    if not isinstance(graph_module, torch.fx.GraphModule):
+        raise TypeError(f"schedule takes a torch.fx.GraphModule, not {type(graph_module).__name__}: "
+                        "torch.export.export(model, inputs).module() is one")
     check_options(buckets, effort, memory_limit)
     given = os.fspath(cluster)
     chosen = costs.choose(graph_module, times)
