@@ -16,7 +16,7 @@ def rows(path, pattern):
 
 def operations():
     """Returns (name, nvFuser's name, attributes) of each operation."""
-    pointwise = [(name, name, "") for name in rows("base/pointwise.def", r'^POINTWISE\([A-Z_]+, (\w+)')]
+    pointwise = [(name, name, "") for name in rows("base/pointwise.def", r'^POINTWISE\([A-Z0-9_]+, (\w+)')]
     collectives = rows("base/collectives.def",
                        r'^COLLECTIVE\(\w+, (?!NONE)\w+, (\w+), (\w+), .*, "([^"]*)", "[^"]*"\)$')
     others = rows("ir/ops.def", r'^OP\(\w+, "(\w+)", "([\w.]+)", \w+, .*?, "([^"]*)", "')

@@ -24,15 +24,23 @@ static const char faults[] = RT_FAULTS(DEFINE);
 #undef DEFINE
 
 /* A function for each row of pointwise.def with an expression in the column `real`, for f32 and then for
- * f64. */
+ * f64, and for comparisons also for i64. */
 #define ROW_1(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a) { return " #real "; }\n"
 #define ROW_2(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a, " #T " b) { return " #real "; }\n"
 #define ROW_3(...) /* where is in kernel_steps.c */
 #define ROW_ANY(operands, ...) ROW_##operands(__VA_ARGS__)
 #define ROW_REAL(operands, ...) ROW_##operands(__VA_ARGS__)
-#define ROW_COMPARE(...)
+#define ROW_COMPARE(operands, T, hir, real) COMPARE_##operands(T, hir, real)
 #define ROW_LOGICAL(...)
 #define ROW_INTEGER(...)
+/* comparisons, of i64, too */
+#define COMPARE_1(T, hir, real) "DEVICE i64 " #hir "_" #T "(" #T " a) { return " #real "; }\n"
+#define COMPARE_2(T, hir, real) "DEVICE i64 " #hir "_" #T "(" #T " a, " #T " b) { return " #real "; }\n"
+#define I64_ANY(...)
+#define I64_REAL(...)
+#define I64_COMPARE(operands, hir, real) COMPARE_##operands(i64, hir, real)
+#define I64_LOGICAL(...)
+#define I64_INTEGER(...)
 static const char rows[] = "#define F(name) name##f\n"
                            "#define OF(name) name##_f32\n"
 #define POINTWISE(id, hir, operands, class, linear, real, ...) ROW_##class(operands, f32, hir, real)
@@ -43,6 +51,9 @@ static const char rows[] = "#define F(name) name##f\n"
                            "#define F(name) name\n"
                            "#define OF(name) name##_f64\n"
 #define POINTWISE(id, hir, operands, class, linear, real, ...) ROW_##class(operands, f64, hir, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+#define POINTWISE(id, hir, operands, class, linear, real, ...) I64_##class(operands, hir, real)
 #include "base/pointwise.def"
 #undef POINTWISE
     ;

@@ -338,20 +338,16 @@ static void write_norm(struct kernel_writer *w, const struct kernel_steps *s, co
 
 static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, const struct kernel_step *step)
 {
-	static const char *const sign[POINTWISE_COUNT] = {
-	    [POINTWISE_EQ] = "==", [POINTWISE_NE] = "!=", [POINTWISE_LT] = "<",
-	    [POINTWISE_LE] = "<=", [POINTWISE_GT] = ">",  [POINTWISE_GE] = ">="};
 	const struct rt_task *t = step->t;
 	enum pointwise_class class = pointwise_class(t->op);
 	enum dtype wide = common_wide(t),
 	           result = class == CLASS_COMPARE || class == CLASS_LOGICAL ? DTYPE_I64 : wide;
 	int n = pointwise_operands(t->op);
 	kernel_text(w, "store_%s_%s(", dtype_name(t->out.dtype), dtype_name(result));
-	if (t->op == POINTWISE_WHERE || class == CLASS_COMPARE || class == CLASS_LOGICAL) {
+	if (t->op == POINTWISE_WHERE || class == CLASS_LOGICAL) {
 		for (int i = 0; i < n; i++) {
 			bool truth = class == CLASS_LOGICAL || (t->op == POINTWISE_WHERE && i == 0);
 			const char *between = t->op == POINTWISE_WHERE ? (i == 1 ? " ? " : " : ")
-			                      : class == CLASS_COMPARE ? sign[t->op]
 			                      : t->op == POINTWISE_AND ? " && "
 			                                               : " || ";
 			kernel_text(w, "%s",
@@ -366,8 +362,8 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 		kernel_text(w, "%s", t->op == POINTWISE_NOT || t->op == POINTWISE_WHERE ? ")" : "))");
 		return;
 	}
-	bool faults =
-	    wide == DTYPE_I64 && (t->op == POINTWISE_DIV || t->op == POINTWISE_MOD || t->op == POINTWISE_POW);
+	bool faults = wide == DTYPE_I64 && (t->op == POINTWISE_DIV || t->op == POINTWISE_MOD ||
+	                                    t->op == POINTWISE_FMOD || t->op == POINTWISE_POW);
 	kernel_text(w, "%s_%s(%s", pointwise_name(t->op), dtype_name(wide), faults ? "&arg.head, " : "");
 	for (int i = 0; i < n; i++) {
 		kernel_text(w, "%s", i ? ", " : "");

@@ -46,6 +46,12 @@ static void put_name(struct nvfuser *p, op_id op)
 	case OP_MOD:
 		buf_puts(p->out, "remainder");
 		break;
+	case OP_FMOD:
+		buf_puts(p->out, is_f32(p, op) ? "fmodf" : "fmod");
+		break;
+	case OP_ROUND:
+		buf_puts(p->out, is_f32(p, op) ? "nearbyintf" : "nearbyint");
+		break;
 	case OP_GELU:
 	case OP_GELU_TANH:
 	case OP_SILU:
@@ -99,6 +105,8 @@ bool nvfuser_pointwise(struct nvfuser *p, op_id op, unsigned level)
 		return true;
 	}
 	const char *sign = sign_of(kind, &form);
+	if (kind == OP_FMOD && dtype_is_integer((enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype))
+		sign = "%";
 	if (!sign)
 		put_name(p, op);
 	else if (form == PREFIX)

@@ -15,7 +15,10 @@
  *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
  *     threshold(T0…, double(1), double(5))        where(T0… <= 1.0, 5.0, T0…)
  *     T0… & T1…                                   T0… and T1…, of bools; likewise | ^ ~
- *     T0… % T1…                                   T0… - T0… / T1… * T1…: the remainder has the sign of T0
+ *     T0… % T1…                                   fmod(T0…, T1…): the remainder has the sign of T0
+ *     frac(T0…)                                   T0… - trunc(T0…)
+ *     fma(T0…, T1…, T2…)                          T0… * T1… + T2…
+ *     lerp(T0…, T1…, T2…)                         T0… + T2… * (T1… - T0…)
  *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
@@ -117,8 +120,10 @@ static bool is_cast(const char *name)
 static void rename_function(struct nv_reader *r, ast_id call)
 {
 	static const char *const other[][2] = {
-	    {"fmax", "maximum"}, {"fmin", "minimum"},     {"fabs", "abs"},     {"view", "reshape"},
-	    {"Set", "set"},      {"SegmenterSet", "set"}, {"remainder", "mod"}};
+	    {"fmax", "maximum"},       {"fmin", "minimum"},    {"fabs", "abs"},
+	    {"view", "reshape"},       {"Set", "set"},         {"SegmenterSet", "set"},
+	    {"remainder", "mod"},      {"nearbyint", "round"}, {"nearbyintf", "round"},
+	    {"erase_type", "bitcast"}, {"bit_cast", "bitcast"}};
 	const char *name = ast_text(r->s->a, call);
 	char plain[32];
 	size_t n = strlen(name);
@@ -137,8 +142,6 @@ static void rename_function(struct nv_reader *r, ast_id call)
 	} else if (n > 1 && n <= sizeof plain && name[n - 1] == 'f' && op_by_hir(name) == OP_NONE) {
 		memcpy(plain, name, n - 1); /* expf(T0) computes in float */
 		plain[n - 1] = '\0';
-		if (!strcmp(plain, "fabs"))
-			strcpy(plain, "abs");
 		if (op_by_hir(plain) != OP_NONE && op_info[op_by_hir(plain)].traits & TRAIT_POINTWISE)
 			rename_call(r, call, plain);
 	}
@@ -444,16 +447,50 @@ static void read_bits(struct nv_reader *r, ast_id expr, const struct nv_tensor *
 /* Reads T0 % T1 as C computes it. */
 static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_tensor *result)
 {
-	ast_id a = ast_at(r->s->a, expr)->first, b = ast_at(r->s->a, a)->next;
 	if (result && dtype_is_float((enum dtype)r->s->m->type.at[result->type].dtype))
 		return nv_refuse(r, E_OPERAND_DTYPE, expr,
 		                 "`%` takes integers; write `remainder(T0…, T1…)` of floats");
-	ast_id quotient = add_binary(r, "/", nv_node_copy(r, a), nv_node_copy(r, b));
-	ast_id product = add_binary(r, "*", quotient, nv_node_copy(r, b)), left = nv_node_copy(r, a);
-	r->s->a->nodes.at[expr].first = 0;
-	nv_node_append(r, expr, left);
-	nv_node_append(r, expr, product);
-	rename_call(r, expr, "-");
+	r->s->a->nodes.at[expr].kind = AST_CALL;
+	rename_call(r, expr, "fmod");
+	return true;
+}
+
+/* Makes the sum or difference of a call. */
+static void make_sum(struct nv_reader *r, ast_id call, const char *sign, ast_id left, ast_id right)
+{
+	struct ast_node *n = &r->s->a->nodes.at[call];
+	n->first = 0;
+	n->kind = AST_BINARY;
+	nv_node_append(r, call, left);
+	nv_node_append(r, call, right);
+	rename_call(r, call, sign);
+}
+
+/* Reads frac(x), fma(x, y, z) and lerp(x, y, weight). Returns false if the call is none of them. */
+static bool read_sums(struct nv_reader *r, ast_id call)
+{
+	struct ast *a = r->s->a;
+	const char *name = ast_text(a, call);
+	ast_id of[4] = {0};
+	unsigned n = 0;
+	ast_each (a, x, call)
+		if (n < 4)
+			of[n++] = x;
+	if (n == 1 && (!strcmp(name, "frac") || !strcmp(name, "fracf"))) {
+		ast_id whole = nv_node(r, AST_CALL, call, "trunc");
+		nv_node_append(r, whole, nv_node_copy(r, of[0]));
+		make_sum(r, call, "-", nv_node_copy(r, of[0]), whole);
+		return true;
+	}
+	bool fma = !strcmp(name, "fma") || !strcmp(name, "fmaf");
+	if (n != 3 || (!fma && strcmp(name, "lerp") != 0))
+		return false;
+	ast_id x = nv_node_copy(r, of[0]), y = nv_node_copy(r, of[1]), z = nv_node_copy(r, of[2]);
+	if (fma)
+		make_sum(r, call, "+", add_binary(r, "*", x, y), z);
+	else
+		make_sum(r, call, "+", x,
+		         add_binary(r, "*", z, add_binary(r, "-", y, nv_node_copy(r, of[0]))));
 	return true;
 }
 
@@ -494,7 +531,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_bits(r, expr, result);
 	if (!nv_is(r, expr, AST_CALL) || ast_at(a, expr)->flags & AST_EXTERN)
 		return true;
-	if (read_limits(r, expr))
+	if (read_limits(r, expr) || read_sums(r, expr))
 		return true;
 	bool read;
 	if (!nv_gather(r, expr, &read))

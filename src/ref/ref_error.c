@@ -143,6 +143,61 @@ static double erf_of(double a, double b)
 	return (void)b, erf(a);
 }
 
+/* Returns the value of a function of one operand that libm has. cosh is not monotone, but convex: the corners are
+ * farthest, too. */
+static double libm_of(enum op_kind kind, double a)
+{
+	switch (kind) {
+	case OP_CEIL:
+		return ceil(a);
+	case OP_FLOOR:
+		return floor(a);
+	case OP_ROUND:
+		return nearbyint(a);
+	case OP_TRUNC:
+		return trunc(a);
+	case OP_EXP2:
+		return exp2(a);
+	case OP_EXPM1:
+		return expm1(a);
+	case OP_LOG2:
+		return log2(a);
+	case OP_LOG10:
+		return log10(a);
+	case OP_LOG1P:
+		return log1p(a);
+	case OP_TAN:
+		return tan(a);
+	case OP_ASIN:
+		return asin(a);
+	case OP_ACOS:
+		return acos(a);
+	case OP_ATAN:
+		return atan(a);
+	case OP_SINH:
+		return sinh(a);
+	case OP_COSH:
+		return cosh(a);
+	case OP_ASINH:
+		return asinh(a);
+	case OP_ACOSH:
+		return acosh(a);
+	case OP_ATANH:
+		return atanh(a);
+	default:
+		return erfc(a);
+	}
+}
+
+/* Returns the error of such a function; infinite where the operand may be outside its domain. */
+static double libm_error(enum op_kind kind, double x, double e)
+{
+	double at = libm_of(kind, x), below = fabs(libm_of(kind, x - e) - at),
+	       above = fabs(libm_of(kind, x + e) - at);
+	double most = largest(below, above);
+	return isnan(most) ? INFINITY : most;
+}
+
 static double tanh_of(double a, double b)
 {
 	return (void)b, tanh(a);
@@ -181,6 +236,10 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 		return fabs(x[0]) * e[1] + fabs(x[1]) * e[0] + e[0] * e[1];
 	case OP_DIV:
 		return fabs(x[1]) <= e[1] ? INFINITY : corners(quotient, x, e);
+	case OP_FMOD: /* the quotient may differ, and the sign */
+		return x[1] != 0 && e[1] == 0 && trunc((x[0] - e[0]) / x[1]) == trunc((x[0] + e[0]) / x[1])
+		           ? e[0]
+		           : 2 * (fabs(x[1]) + e[1]);
 	case OP_MOD: /* the quotient may differ */
 		return x[1] != 0 && e[1] == 0 && floor((x[0] - e[0]) / x[1]) == floor((x[0] + e[0]) / x[1])
 		           ? e[0]
@@ -212,6 +271,42 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 		return (e[0] > 0 && fabs(x[0]) <= e[0]) || (e[1] > 0 && fabs(x[1]) <= e[1]);
 	case OP_NOT:
 		return e[0] > 0 && fabs(x[0]) <= e[0];
+	case OP_ISNAN:
+	case OP_ISINF:
+	case OP_ISPOSINF:
+	case OP_ISNEGINF:
+	case OP_ISFINITE:
+		return isinf(e[0]); /* it may have overflowed */
+	case OP_GCD:
+		return INFINITY;
+	case OP_CEIL:
+	case OP_FLOOR:
+	case OP_ROUND:
+	case OP_TRUNC:
+	case OP_EXP2:
+	case OP_EXPM1:
+	case OP_LOG2:
+	case OP_LOG10:
+	case OP_LOG1P:
+	case OP_ASIN:
+	case OP_ACOS:
+	case OP_ATAN:
+	case OP_SINH:
+	case OP_COSH:
+	case OP_ASINH:
+	case OP_ACOSH:
+	case OP_ATANH:
+	case OP_ERFC:
+		return libm_error(kind, x[0], e[0]);
+	case OP_TAN: /* a pole may lie between */
+		return floor((x[0] - e[0]) / M_PI + 0.5) == floor((x[0] + e[0]) / M_PI + 0.5)
+		           ? libm_error(kind, x[0], e[0])
+		           : INFINITY;
+	case OP_ATAN2: {
+		double far = hypot(x[0], x[1]), moved = hypot(e[0], e[1]);
+		bool may_turn = fabs(x[0]) <= e[0] && x[1] - e[1] <= 0; /* by 2 pi */
+		return moved < far && !may_turn ? moved / (far - moved) : 2 * M_PI;
+	}
 	case OP_BITWISE_AND:
 	case OP_BITWISE_OR:
 	case OP_BITWISE_XOR:
@@ -258,6 +353,22 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 	case OP_RSQRT:
 	case OP_ERF:
 	case OP_TANH:
+	case OP_EXP2:
+	case OP_EXPM1:
+	case OP_LOG2:
+	case OP_LOG10:
+	case OP_LOG1P:
+	case OP_TAN:
+	case OP_ASIN:
+	case OP_ACOS:
+	case OP_ATAN:
+	case OP_SINH:
+	case OP_COSH:
+	case OP_ASINH:
+	case OP_ACOSH:
+	case OP_ATANH:
+	case OP_ERFC:
+	case OP_ATAN2:
 	case OP_SILU:
 	case OP_SIGMOID:
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value);

@@ -31,7 +31,7 @@ static double float_mod(double a, double b, bool *exact)
 }
 
 /* Computes exp and similar functions, which are never exact. */
-static double transcendental(enum op_kind kind, double a)
+static double transcendental(enum op_kind kind, double a, double b)
 {
 	switch (kind) {
 	case OP_EXP:
@@ -48,6 +48,38 @@ static double transcendental(enum op_kind kind, double a)
 		return tanh(a);
 	case OP_ERF:
 		return erf(a);
+	case OP_EXP2:
+		return exp2(a);
+	case OP_EXPM1:
+		return expm1(a);
+	case OP_LOG2:
+		return log2(a);
+	case OP_LOG10:
+		return log10(a);
+	case OP_LOG1P:
+		return log1p(a);
+	case OP_TAN:
+		return tan(a);
+	case OP_ASIN:
+		return asin(a);
+	case OP_ACOS:
+		return acos(a);
+	case OP_ATAN:
+		return atan(a);
+	case OP_SINH:
+		return sinh(a);
+	case OP_COSH:
+		return cosh(a);
+	case OP_ASINH:
+		return asinh(a);
+	case OP_ACOSH:
+		return acosh(a);
+	case OP_ATANH:
+		return atanh(a);
+	case OP_ERFC:
+		return erfc(a);
+	case OP_ATAN2:
+		return atan2(a, b);
 	case OP_GELU:
 		return isinf(a) && a < 0 ? -0.0 : a * 0.5 * erfc(-a * M_SQRT1_2);
 	case OP_GELU_TANH:
@@ -78,6 +110,8 @@ static double float_op(enum op_kind kind, const double *x, bool *exact)
 	}
 	case OP_MOD:
 		return float_mod(a, b, exact);
+	case OP_FMOD:
+		return fmod(a, b);
 	case OP_POW:
 		if (b == 2)
 			return multiply_doubles(a, a, exact);
@@ -100,12 +134,30 @@ static double float_op(enum op_kind kind, const double *x, bool *exact)
 		return a > b;
 	case OP_GE:
 		return a >= b;
+	case OP_ISNAN:
+		return isnan(a);
+	case OP_ISINF:
+		return isinf(a) != 0;
+	case OP_ISPOSINF:
+		return a == INFINITY;
+	case OP_ISNEGINF:
+		return a == -INFINITY;
+	case OP_ISFINITE:
+		return isfinite(a);
 	case OP_AND:
 		return a != 0 && b != 0;
 	case OP_OR:
 		return a != 0 || b != 0;
 	case OP_NOT:
 		return a == 0;
+	case OP_CEIL:
+		return ceil(a);
+	case OP_FLOOR:
+		return floor(a);
+	case OP_ROUND:
+		return nearbyint(a);
+	case OP_TRUNC:
+		return trunc(a);
 	case OP_NEG:
 		return -a;
 	case OP_ABS:
@@ -124,7 +176,7 @@ static double float_op(enum op_kind kind, const double *x, bool *exact)
 		return a;
 	default:
 		*exact = false;
-		return transcendental(kind, a);
+		return transcendental(kind, a, b);
 	}
 }
 
@@ -155,6 +207,28 @@ static bool int_power(int64_t a, int64_t b, int64_t *out)
 	return true;
 }
 
+/* Returns the greatest common divisor, by subtracting halves. */
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+	uint64_t x = (uint64_t)(a < 0 ? wrap_multiply(a, -1) : a),
+	         y = (uint64_t)(b < 0 ? wrap_multiply(b, -1) : b);
+	unsigned twos = 0;
+	if (!x || !y)
+		return (int64_t)(x | y);
+	for (; !((x | y) & 1); x >>= 1, y >>= 1)
+		twos++;
+	while (x != y) {
+		uint64_t *even = !(x & 1) ? &x : !(y & 1) ? &y : NULL;
+		if (even)
+			*even >>= 1;
+		else if (x > y)
+			x -= y;
+		else
+			y -= x;
+	}
+	return (int64_t)(x << twos);
+}
+
 /* Returns false for a division by zero. */
 static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 {
@@ -181,6 +255,14 @@ static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 		if (*out != 0 && (*out < 0) != (b < 0))
 			*out += b;
 		return true;
+	case OP_FMOD:
+		if (b == 0)
+			return false;
+		*out = b == -1 ? 0 : a - b * (a / b);
+		return true;
+	case OP_GCD:
+		*out = common_divisor(a, b);
+		return true;
 	case OP_POW:
 		return int_power(a, b, out);
 	case OP_MAXIMUM:
@@ -206,6 +288,15 @@ static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 		return true;
 	case OP_GE:
 		*out = a >= b;
+		return true;
+	case OP_ISNAN:
+	case OP_ISINF:
+	case OP_ISPOSINF:
+	case OP_ISNEGINF:
+		*out = 0;
+		return true;
+	case OP_ISFINITE:
+		*out = 1;
 		return true;
 	case OP_AND:
 		*out = a && b;

@@ -163,6 +163,18 @@ static int64_t integer_inverse_power(int64_t base, int64_t e)
 	return base == 1 ? 1 : base == -1 ? (e & 1 ? -1 : 1) : 0;
 }
 
+/* Returns the greatest common divisor; of 0 and INT64_MIN it wraps. */
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+	uint64_t x = a < 0 ? -(uint64_t)a : (uint64_t)a, y = b < 0 ? -(uint64_t)b : (uint64_t)b;
+	while (y) {
+		uint64_t rest = x % y;
+		x = y;
+		y = rest;
+	}
+	return (int64_t)x;
+}
+
 static bool has_zero(const int64_t *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -176,7 +188,7 @@ static bool has_zero(const int64_t *b, size_t n)
 /* Returns false on a division by zero. */
 RT_CLONES static bool integer(enum pointwise op, int64_t *r, const int64_t *a, const int64_t *b, size_t n)
 {
-	if ((op == POINTWISE_DIV || op == POINTWISE_MOD) && has_zero(b, n))
+	if ((op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_FMOD) && has_zero(b, n))
 		return false;
 	switch (op) {
 	case POINTWISE_ADD:
@@ -193,6 +205,10 @@ RT_CLONES static bool integer(enum pointwise op, int64_t *r, const int64_t *a, c
 			r[i] = m != 0 && (m < 0) != (b[i] < 0) ? m + b[i] : m;
 		}
 		break;
+	case POINTWISE_FMOD:
+		EACH(b[i] == -1 ? 0 : a[i] % b[i]);
+	case POINTWISE_GCD:
+		EACH(greatest_divisor(a[i], b[i]));
 	case POINTWISE_NEG:
 		EACH(WRAP(0, -, a[i]));
 	case POINTWISE_ABS:

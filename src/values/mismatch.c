@@ -270,6 +270,40 @@ static double sample_operation(struct sampler *s, const struct term *t, const do
 		return tanh(x[0]);
 	case OP_ERF:
 		return erf(x[0]);
+	case OP_EXP2:
+		return exp2(x[0]);
+	case OP_EXPM1:
+		return expm1(x[0]);
+	case OP_LOG2:
+		return log2(x[0]);
+	case OP_LOG10:
+		return log10(x[0]);
+	case OP_LOG1P:
+		return log1p(x[0]);
+	case OP_TAN:
+		return tan(x[0]);
+	case OP_ASIN:
+		return asin(x[0]);
+	case OP_ACOS:
+		return acos(x[0]);
+	case OP_ATAN:
+		return atan(x[0]);
+	case OP_SINH:
+		return sinh(x[0]);
+	case OP_COSH:
+		return cosh(x[0]);
+	case OP_ASINH:
+		return asinh(x[0]);
+	case OP_ACOSH:
+		return acosh(x[0]);
+	case OP_ATANH:
+		return atanh(x[0]);
+	case OP_ERFC:
+		return erfc(x[0]);
+	case OP_ATAN2:
+		return atan2(x[0], x[1]);
+	case OP_FMOD:
+		return fmod(x[0], x[1]);
 	case OP_RELU:
 		return fmax(x[0], 0);
 	case OP_GELU:

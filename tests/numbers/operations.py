@@ -131,6 +131,12 @@ def modulo(a, b):
     return np.where((m != 0) & ((m < 0) != (b < 0)), m + b, m)
 
 
+def truncated_modulo(a, b):
+    if a.dtype != np.int64:
+        return np.fmod(a, b)
+    return np.where((b == -1) | (b == 0), 0, np.fmod(a, np.where((b == 0) | (b == -1), 1, b)))
+
+
 def integer_power(a, b):
     out, base, e = np.ones_like(a, np.uint64), a.astype(np.uint64), np.maximum(b, 0)
     while np.any(e > 0):
@@ -172,6 +178,8 @@ row("div", *both_forms("div", exact(divide), keeps=[(0,)], fix=no_zero_divisor, 
     note="of integers truncates, as C does; an integer divided by 0 is an error, the least one by -1 wraps")
 row("mod", *both_forms("mod", exact(modulo, either_zero=True), fix=no_zero_divisor),
     note="an integer modulo 0 is an error; the sign of a zero is not defined")
+row("fmod", *both_forms("fmod", exact(truncated_modulo, either_zero=True), fix=no_zero_divisor),
+    note="an integer modulo 0 is an error; the sign of a zero is not defined")
 row("pow", *both_forms("pow", power, fix=no_inverse_of_zero, numbers=("3", "0.5")),
     note="an integer to a negative one is truncated: 0 but of 1 and -1; of 0 an error")
 row("maximum", *both_forms("maximum", exact(np.maximum, either_zero=True)),
@@ -183,6 +191,10 @@ for name, function in (("eq", np.equal), ("ne", np.not_equal), ("lt", np.less), 
     row(name, *both_forms(name, compare(function), result=BOOL, numbers=("3",)))
 for name, function in (("logical_and", np.logical_and), ("logical_or", np.logical_or)):
     row(name, *both_forms(name, exact(function), result=BOOL, numbers=()))
+for name, of_floats, of_integers in (("isnan", np.isnan, 0), ("isinf", np.isinf, 0), ("isposinf", np.isposinf, 0),
+                                     ("isneginf", np.isneginf, 0), ("isfinite", np.isfinite, 1)):
+    row(name, Form(f"{name}({{0}})", ["ab"], BOOL,
+                   exact(by_kind(of_floats, lambda a, number=of_integers: np.full(a.shape, number))), each=True, unit=True))
 row("logical_not", Form("logical_not({0})", ["ab"], BOOL, exact(np.logical_not), each=True, unit=True))
 
 
@@ -203,7 +215,8 @@ def counts(t, shape, draw, case):
 
 
 OUTSIDE = "a count that is negative or not below the width shifts everything out; NumPy leaves that to the processor"
-for name, function in (("bitwise_and", np.bitwise_and), ("bitwise_or", np.bitwise_or), ("bitwise_xor", np.bitwise_xor)):
+for name, function in (("bitwise_and", np.bitwise_and), ("bitwise_or", np.bitwise_or), ("bitwise_xor", np.bitwise_xor),
+                       ("gcd", np.gcd)):
     row(name, *both_forms(name, exact(function), dtypes=INTS, numbers=("3",)))
 row("bitwise_not", Form("bitwise_not({0})", ["ab"], ["ab"], exact(np.invert), dtypes=INTS, each=True, unit=True))
 for name, function in (("bitwise_left_shift", shift_left), ("bitwise_right_shift", shift_right)):
@@ -224,6 +237,8 @@ def function_of(op, function, precise=PRECISE_ULPS, tail=None):
     for f64, and on a GPU for f32."""
     def want(case, operands):
         x = widest(case.t, operands[0])
+        if case.t.kind != "float":
+            x = x.astype(np.float64).astype(WIDE)
         with np.errstate(all="ignore"):
             v = function(x)
             own = tail and (on_gpu or case.t.name == "f64")
@@ -279,6 +294,11 @@ function_of("sin", np.sin)
 function_of("cos", np.cos)
 function_of("tanh", np.tanh)
 function_of("erf", erf)
+for name, function in (("exp2", np.exp2), ("expm1", np.expm1), ("log2", np.log2), ("log10", np.log10),
+                       ("log1p", np.log1p), ("tan", np.tan), ("asin", np.arcsin), ("acos", np.arccos),
+                       ("atan", np.arctan), ("sinh", np.sinh), ("cosh", np.cosh), ("asinh", np.arcsinh),
+                       ("acosh", np.arccosh), ("atanh", np.arctanh), ("erfc", erfc)):
+    function_of(name, function)
 function_of("gelu", gelu, precise=16)
 function_of("gelu_tanh", gelu_tanh, tail=lambda x: 4 * x + 0.15 * x ** 3)
 function_of("silu", lambda x: times_probability(x, 1 / (1 + np.exp(-x))))
@@ -291,6 +311,29 @@ def square_root(case, operands):
         return Value(np.sqrt(x.astype(np.float64) if case.t.kind != "float" else x))
 
 
+def rounded(function):
+    def want(case, operands):
+        x = case.t.load(operands[0])
+        return Value(function(x if case.t.kind == "float" else x.astype(np.float64)), either_zero=True)
+    return want
+
+
+for name, function in (("ceil", np.ceil), ("floor", np.floor), ("round", np.rint), ("trunc", np.trunc)):
+    row(name, Form(f"{name}({{0}})", ["ab"], ["ab"], rounded(function), each=True, unit=True),
+        note="of integers: computed in f64, then cast")
+
+
+def angle(case, operands):
+    with np.errstate(all="ignore"):
+        v = np.arctan2(*(widest(case.t, a) for a in operands))
+    if case.t.kind == "float":
+        return near(case.t, v, ulps_of(case.t))
+    value = near(DTYPES["f64"], v, PRECISE_ULPS)
+    value.err = np.where(v == 0, 0, value.err)
+    return value
+
+
+row("atan2", *both_forms("atan2", angle, numbers=("3",)), note="of integers: computed in f64, then cast")
 row("sqrt", Form("sqrt({0})", ["ab"], ["ab"], square_root, each=True, unit=True),
     note="of integers: computed in f64, then cast")
 

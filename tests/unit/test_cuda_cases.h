@@ -105,6 +105,22 @@ static inline double ulps_of(enum pointwise op)
 	case POINTWISE_SIN:
 	case POINTWISE_COS:
 		return 2;
+	case POINTWISE_EXP2:
+	case POINTWISE_EXPM1:
+	case POINTWISE_LOG2:
+	case POINTWISE_LOG10:
+	case POINTWISE_LOG1P:
+	case POINTWISE_TAN:
+	case POINTWISE_ASIN:
+	case POINTWISE_ACOS:
+	case POINTWISE_ATAN:
+	case POINTWISE_SINH:
+	case POINTWISE_COSH:
+	case POINTWISE_ASINH:
+	case POINTWISE_ACOSH:
+	case POINTWISE_ATANH:
+	case POINTWISE_ATAN2:
+	case POINTWISE_ERFC:
 	case POINTWISE_TANH:
 	case POINTWISE_POW:
 	case POINTWISE_SIGMOID:
@@ -123,7 +139,8 @@ static inline struct scene *pointwise(enum pointwise op, const enum dtype *type,
                                       const enum layout *l, unsigned scalars)
 {
 	struct scene *s = scene_new(pointwise_name(op));
-	bool divides = op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_POW;
+	bool divides =
+	    op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_FMOD || op == POINTWISE_POW;
 	s->task = (struct rt_task){.kernel = RT_TASK_POINTWISE, .op = op, .scalars = scalars};
 	s->ulps = ulps_of(op);
 	for (int k = 0; k < pointwise_operands(op); k++) {
@@ -210,8 +227,9 @@ static inline void cases_faults(void)
 		int64_t a, b;
 	} of[] = {{POINTWISE_DIV, RT_FAULT_DIVISION, 7, 0},
 	          {POINTWISE_MOD, RT_FAULT_DIVISION, 7, 0},
+	          {POINTWISE_FMOD, RT_FAULT_DIVISION, 7, 0},
 	          {POINTWISE_POW, RT_FAULT_POWER, 0, -1}};
-	for (int k = 0; k < 3; k++) {
+	for (int k = 0; k < (int)(sizeof of / sizeof *of); k++) {
 		struct scene *s =
 		    pointwise(of[k].op, (enum dtype[]){DTYPE_I32, DTYPE_I32, DTYPE_I32}, shape[4], dense, 0);
 		rt_store_i64(DTYPE_I32, (int32_t *)s->task.in[0].data + 200, of[k].a);

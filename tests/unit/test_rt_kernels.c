@@ -163,6 +163,65 @@ static double reference(enum pointwise op, double a, double b, double c)
 		return tanh(a);
 	case POINTWISE_ERF:
 		return erf(a);
+	case POINTWISE_EXP2:
+		return exp2(a);
+	case POINTWISE_EXPM1:
+		return expm1(a);
+	case POINTWISE_LOG2:
+		return log2(a);
+	case POINTWISE_LOG10:
+		return log10(a);
+	case POINTWISE_LOG1P:
+		return log1p(a);
+	case POINTWISE_TAN:
+		return tan(a);
+	case POINTWISE_ASIN:
+		return asin(a);
+	case POINTWISE_ACOS:
+		return acos(a);
+	case POINTWISE_ATAN:
+		return atan(a);
+	case POINTWISE_SINH:
+		return sinh(a);
+	case POINTWISE_COSH:
+		return cosh(a);
+	case POINTWISE_ASINH:
+		return asinh(a);
+	case POINTWISE_ACOSH:
+		return acosh(a);
+	case POINTWISE_ATANH:
+		return atanh(a);
+	case POINTWISE_ERFC:
+		return erfc(a);
+	case POINTWISE_ATAN2:
+		return atan2(a, b);
+	case POINTWISE_CEIL:
+		return ceil(a);
+	case POINTWISE_FLOOR:
+		return floor(a);
+	case POINTWISE_ROUND:
+		return a - remainder(a, 1);
+	case POINTWISE_TRUNC:
+		return a < 0 ? ceil(a) : floor(a);
+	case POINTWISE_FMOD:
+		return fmod(a, b);
+	case POINTWISE_GCD:
+		for (a = fabs(a), b = fabs(b); b != 0;) {
+			double rest = fmod(a, b);
+			a = b;
+			b = rest;
+		}
+		return a;
+	case POINTWISE_ISNAN:
+		return isnan(a);
+	case POINTWISE_ISINF:
+		return isinf(a) != 0;
+	case POINTWISE_ISPOSINF:
+		return a == INFINITY;
+	case POINTWISE_ISNEGINF:
+		return a == -INFINITY;
+	case POINTWISE_ISFINITE:
+		return isfinite(a);
 	case POINTWISE_RELU:
 		return a > 0 ? a : 0;
 	case POINTWISE_GELU:
@@ -254,7 +313,8 @@ static void pointwise_case(enum pointwise op, enum dtype t)
 		}
 	}
 	bool integer = !dtype_is_float(t);
-	if (integer && (op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_POW)) {
+	if (integer &&
+	    (op == POINTWISE_DIV || op == POINTWISE_MOD || op == POINTWISE_FMOD || op == POINTWISE_POW)) {
 		task.scalars |= 2;
 		task.scalar[1] = (struct rt_scalar){.f = 2, .i = 2};
 	}
@@ -323,6 +383,9 @@ static void test_integers(void)
 	integers(POINTWISE_DIV, 1, 0, &s, why);
 	CHECK_EQ(s, STATUS_DIAGNOSTICS);
 	CHECK_STR(why, "integer division by zero");
+	CHECK_EQ(integers(POINTWISE_FMOD, -7, 2, &s, why), -1);
+	CHECK_EQ(integers(POINTWISE_FMOD, INT64_MIN, -1, &s, why), 0);
+	CHECK_EQ(integers(POINTWISE_GCD, INT64_MIN, 12, &s, why), 4);
 	integers(POINTWISE_MOD, 1, 0, &s, why);
 	CHECK_EQ(s, STATUS_DIAGNOSTICS);
 	integers(POINTWISE_POW, 0, -1, &s, why);

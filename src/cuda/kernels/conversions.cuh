@@ -2,7 +2,7 @@
 
 /* x in a sign, `ebits` of exponent and `mbits` of mantissa, to nearest, ties to even; full: there is
  * infinity, else the pattern of all ones is the only NaN and what overflow gives */
-DEVICE u32 round_f64(f64 x, int ebits, int mbits, int full)
+DEVICE u32 narrow_f64(f64 x, int ebits, int mbits, int full)
 {
 	u64 u = bits_f64(x);
 	u32 sign = (u32)(u >> 63) << (ebits + mbits), top = ((1u << ebits) - 1) << mbits;
@@ -26,7 +26,7 @@ DEVICE u32 round_f64(f64 x, int ebits, int mbits, int full)
 	u32 r = ((u32)(e - 1) << mbits) + (u32)kept;
 	return sign | (r >= overflow ? overflow : r);
 }
-DEVICE u32 round_f32(f32 x, int ebits, int mbits, int full)
+DEVICE u32 narrow_f32(f32 x, int ebits, int mbits, int full)
 {
 	u32 u = bits_f32(x);
 	u32 sign = u >> 31 << (ebits + mbits), top = ((1u << ebits) - 1) << mbits;
@@ -125,7 +125,7 @@ DEVICE u64 store_f64_i64(i64 x) { return bits_f64((f64)x); }
 DEVICE u32 store_f32_f64(f64 x) { return bits_f32((f32)x); }
 DEVICE u32 store_f32_f32(f32 x) { return bits_f32(x); }
 DEVICE u32 store_f32_i64(i64 x) { return bits_f32((f32)x); }
-DEVICE u16 store_bf16_f64(f64 x) { return (u16)round_f64(x, 8, 7, 1); }
+DEVICE u16 store_bf16_f64(f64 x) { return (u16)narrow_f64(x, 8, 7, 1); }
 DEVICE u16 store_bf16_f32(f32 x)
 {
 #ifdef __CUDA_ARCH__
@@ -139,7 +139,7 @@ DEVICE u16 store_bf16_f32(f32 x)
 	return (u16)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 #endif
 }
-DEVICE u16 store_f16_f64(f64 x) { return (u16)round_f64(x, 5, 10, 1); }
+DEVICE u16 store_f16_f64(f64 x) { return (u16)narrow_f64(x, 5, 10, 1); }
 DEVICE u16 store_f16_f32(f32 x)
 {
 #ifdef __CUDA_ARCH__
@@ -147,13 +147,13 @@ DEVICE u16 store_f16_f32(f32 x)
 	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r) : "f"(x));
 	return r;
 #else
-	return (u16)round_f32(x, 5, 10, 1);
+	return (u16)narrow_f32(x, 5, 10, 1);
 #endif
 }
-DEVICE u8 store_f8e4m3_f64(f64 x) { return (u8)round_f64(x, 4, 3, 0); }
-DEVICE u8 store_f8e4m3_f32(f32 x) { return (u8)round_f32(x, 4, 3, 0); }
-DEVICE u8 store_f8e5m2_f64(f64 x) { return (u8)round_f64(x, 5, 2, 1); }
-DEVICE u8 store_f8e5m2_f32(f32 x) { return (u8)round_f32(x, 5, 2, 1); }
+DEVICE u8 store_f8e4m3_f64(f64 x) { return (u8)narrow_f64(x, 4, 3, 0); }
+DEVICE u8 store_f8e4m3_f32(f32 x) { return (u8)narrow_f32(x, 4, 3, 0); }
+DEVICE u8 store_f8e5m2_f64(f64 x) { return (u8)narrow_f64(x, 5, 2, 1); }
+DEVICE u8 store_f8e5m2_f32(f32 x) { return (u8)narrow_f32(x, 5, 2, 1); }
 DEVICE u16 store_bf16_i64(i64 x) { return store_bf16_f64(f64_odd(x)); }
 DEVICE u16 store_f16_i64(i64 x) { return store_f16_f64(f64_odd(x)); }
 DEVICE u8 store_f8e4m3_i64(i64 x) { return store_f8e4m3_f64(f64_odd(x)); }

@@ -30,6 +30,22 @@ DEVICE i64 mod_i64(const struct head *h, i64 a, i64 b)
 	i64 m = b == 0 || b == -1 ? 0 : a % b;
 	return m != 0 && (m < 0) != (b < 0) ? m + b : m;
 }
+DEVICE i64 fmod_i64(const struct head *h, i64 a, i64 b)
+{
+	if (b == 0)
+		fault(h, FAULT_DIVISION, a, 0);
+	return b == 0 || b == -1 ? 0 : a % b;
+}
+DEVICE i64 gcd_i64(i64 a, i64 b)
+{
+	u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+	while (y) {
+		u64 rest = x % y;
+		x = y;
+		y = rest;
+	}
+	return (i64)x;
+}
 DEVICE i64 neg_i64(i64 a) { return (i64)(0 - (u64)a); }
 DEVICE i64 abs_i64(i64 a) { return a < 0 ? (i64)(0 - (u64)a) : a; }
 DEVICE i64 relu_i64(i64 a) { return a > 0 ? a : 0; }

@@ -33,17 +33,20 @@
 ((call function: (identifier) @function.builtin)
   (#any-of? @function.builtin
 ; words: operations
-  "add" "sub" "mul" "div" "mod" "pow" "maximum" "minimum" "eq" "ne" "lt" "le" "gt" "ge"
-  "logical_and" "logical_or" "logical_not" "bitwise_and" "bitwise_or" "bitwise_xor" "bitwise_not"
-  "bitwise_left_shift" "bitwise_right_shift" "neg" "abs" "exp" "log" "sqrt" "rsqrt" "sin" "cos"
-  "tanh" "erf" "relu" "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape"
-  "permute" "slice" "pad" "cat" "split" "topk" "gather" "one_hot" "iota" "bitcast" "full" "sum"
-  "max" "min" "prod" "mean" "matmul" "linear" "softmax" "sdpa" "sdpa_backward" "layernorm"
-  "rmsnorm" "set" "allgather" "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to"
-  "scatter_from" "all_to_all" "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post"
-  "share_mem_handles" "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream"
-  "synchronize" "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack"
-  "for" "if" "unit" "launch_kernel" "dispatch" "combine" "extern"
+  "add" "sub" "mul" "div" "mod" "fmod" "pow" "maximum" "minimum" "eq" "ne" "lt" "le" "gt" "ge"
+  "isnan" "isinf" "isposinf" "isneginf" "isfinite" "logical_and" "logical_or" "logical_not"
+  "bitwise_and" "bitwise_or" "bitwise_xor" "bitwise_not" "bitwise_left_shift" "bitwise_right_shift"
+  "gcd" "neg" "abs" "ceil" "floor" "round" "trunc" "exp" "log" "sqrt" "rsqrt" "sin" "cos" "tanh"
+  "erf" "exp2" "expm1" "log2" "log10" "log1p" "tan" "asin" "acos" "atan" "sinh" "cosh" "asinh"
+  "acosh" "atanh" "erfc" "atan2" "relu" "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast"
+  "broadcast" "reshape" "permute" "slice" "pad" "cat" "split" "topk" "gather" "one_hot" "iota"
+  "bitcast" "full" "sum" "max" "min" "prod" "mean" "matmul" "linear" "softmax" "sdpa"
+  "sdpa_backward" "layernorm" "rmsnorm" "set" "allgather" "allreduce" "reduce_scatter"
+  "broadcast_from" "reduce" "gather_to" "scatter_from" "all_to_all" "all_to_allv" "send_recv"
+  "collective_permute" "send" "recv" "post" "share_mem_handles" "start_coalescing" "end_coalescing"
+  "wait" "get_current_stream" "set_stream" "synchronize" "allocate" "deallocate" "shard_by_stream"
+  "symmetric_view" "select" "pack" "unpack" "for" "if" "unit" "launch_kernel" "dispatch" "combine"
+  "extern"
 ; end of words
 ))
 
