@@ -19,6 +19,14 @@ static bool is_product(const struct plan_fusion *f, const struct plan_task *t)
 	       buffer->input < 0 && plan_fusion_is_plain(buffer);
 }
 
+static bool reads_buffer(const struct plan_task *t, uint32_t buffer)
+{
+	for (unsigned k = 0; k < t->in_n; k++)
+		if (t->in[k].buffer == buffer)
+			return true;
+	return false;
+}
+
 /* Returns true if a task is a function of the product and writes nothing that the product reads. */
 static bool is_function(const struct plan_fusion *f, const struct plan_task *product,
                         const struct plan_task *t)
@@ -26,13 +34,42 @@ static bool is_function(const struct plan_fusion *f, const struct plan_task *pro
 	const struct plan_buffer *from = &f->p->buffer.at[product->out.buffer],
 	                         *to = &f->p->buffer.at[t->out.buffer];
 	if (t->kernel != RT_TASK_POINTWISE || !(f->wanted->epilogues >> t->op & 1) || t->scalars ||
-	    t->in_n != 1 || t->op == POINTWISE_ADD || from->dtype != to->dtype || !plan_fusion_is_plain(to) ||
-	    !plan_fusion_same_window(f->p, &product->out, &t->in[0]))
+	    t->in_n != 1 || t->op == POINTWISE_ADD || from->dtype != to->dtype || !plan_fusion_is_plain(to))
 		return false;
-	for (unsigned k = 0; k < product->in_n; k++)
-		if (product->in[k].buffer == t->out.buffer)
-			return false;
-	return true;
+	return plan_fusion_same_window(f->p, &product->out, &t->in[0]) &&
+	       !reads_buffer(product, t->out.buffer);
+}
+
+/* Returns true if tensor cores write a result of 16 bits for operands of 8 bits: rows are multiples of 16 bytes. */
+static bool suits_f8(const struct plan *p, const struct plan_view *out)
+{
+	const unsigned last = out->nd - 1u;
+	bool ok = !p->varies[out->offset] && p->reg.at[out->offset] % 8 == 0 && !p->varies[out->n[last]] &&
+	          p->reg.at[out->n[last]] % 8 == 0;
+	for (unsigned k = 0; k < last; k++)
+		ok &= out->stride[k] % 8 == 0;
+	return ok;
+}
+
+/* Returns true if a task rounds the product, of operands of `to` or of 8 bits, to 16 bits. The sum is rounded once then, as
+ * rounding it to f32 before changes nothing: cuBLASLt sums in f32. A function would see the rounded sum. */
+static bool is_cast(const struct plan_fusion *f, const struct plan_task *product, const struct plan_task *t)
+{
+	const struct plan *p = f->p;
+	const struct plan_buffer *to = &p->buffer.at[t->out.buffer];
+	const enum dtype left = p->buffer.at[product->in[0].buffer].dtype,
+	                 right = p->buffer.at[product->in[1].buffer].dtype;
+	const bool narrow = dtype_is_float(left) && dtype_is_float(right) && dtype_bytes(left) == 1 &&
+	                    dtype_bytes(right) == 1;
+	for (unsigned k = 2; k < product->in_n; k++)
+		if (p->buffer.at[product->in[k].buffer].dtype != to->dtype)
+			return false; /* cuBLASLt adds what has the type of the result */
+	return t->kernel == RT_TASK_COPY && !t->scalars && t->in_n == 1 && plan_fusion_is_plain(to) &&
+	       !reads_buffer(product, t->out.buffer) &&
+	       p->buffer.at[product->out.buffer].dtype == DTYPE_F32 &&
+	       (to->dtype == DTYPE_BF16 || to->dtype == DTYPE_F16) &&
+	       (narrow ? suits_f8(p, &t->out) : left == to->dtype && right == to->dtype) &&
+	       plan_fusion_same_window(p, &product->out, &t->in[0]);
 }
 
 /* What a product can add to its sum. */
@@ -84,11 +121,8 @@ static unsigned find_addend(const struct plan_fusion *f, const struct plan_task 
 	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_ADD ||
 	    !(f->wanted->epilogues >> t->op & 1) || t->scalars || t->in_n != 2 || from->dtype != to->dtype ||
 	    !dtype_is_float(to->dtype) || dtype_bytes(p->buffer.at[product->in[0].buffer].dtype) == 1 ||
-	    !plan_fusion_is_plain(to) || product->out.nd != t->out.nd)
+	    !plan_fusion_is_plain(to) || product->out.nd != t->out.nd || reads_buffer(product, t->out.buffer))
 		return 2;
-	for (unsigned k = 0; k < product->in_n; k++)
-		if (product->in[k].buffer == t->out.buffer)
-			return 2;
 	for (unsigned k = 0; k < 2; k++) {
 		const struct plan_view *v = &t->in[k];
 		const struct plan_buffer *added = &p->buffer.at[v->buffer];
@@ -127,12 +161,13 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 		return;
 	enum addend kind;
 	unsigned addend = find_addend(f, product, t, &kind);
-	if (addend == 2 && !is_function(f, product, t))
+	const bool function = addend == 2 && is_function(f, product, t);
+	if (addend == 2 && !function && !is_cast(f, product, t))
 		return;
 	plan_fusion_leave_out(f, product->out.buffer);
-	if (addend == 2)
+	if (function)
 		product->function = (uint8_t)(t->op + 1);
-	else
+	else if (addend < 2)
 		add_operand(product, &t->in[addend], kind);
 	product->out = plan_fusion_with_axes(p, &t->out, &product->out);
 	f->unused[p->code.at[next].a] = true;

@@ -173,6 +173,12 @@ static void test_epilogues(void)
 	/* the product reads memory that the function writes */
 	check_fused(MESH "inout X: f32[4, 4]\ninput W: f32[4, 4]\nT = matmul(X, W)\nX <- relu(T)\n}\n",
 	            "X[0; 4:4 4:1] = relu(T");
+	check_fused(MESH "inout X: bf16[4, 4]\ninput W: bf16[4, 4]\nT: f32[4, 4] = matmul(X, W)\n"
+	                 "X <- cast(T)\n}\n",
+	            "X[0; 4:4 4:1] = copy(T");
+	check_fused(MESH "input X: bf16[4, 4]\ninput W: bf16[4, 4]\nT: f32[4, 4] = matmul(X, W)\n"
+	                 "Y: bf16[4, 4] = cast(T)\noutput Y\n}\n",
+	            "   0  task Y[0; 4:4 4:1] = gemm(X[0; 4:4 4:1], W[0; 4:4 4:1])\n   1  end\n");
 	/* another statement between them */
 	check_fused(PRODUCT "S = neg(X)\noutput H = relu(T)\noutput S\n}\n", "= relu(T[0; 3:5 5:1])");
 	/* axes with one element; loops, with their jumps and scalars */
