@@ -1,6 +1,7 @@
 /* ref: the entry, and what both evaluations share: inputs, results, pending values. */
 #include "ir/edit.h"
 #include "ref/ref_host.h"
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_output(const struct module *m, value_id v)
@@ -104,5 +105,8 @@ enum status ref_run(struct module *m, struct diag *d, const struct ref_options *
 	}
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
 		c.has_topk |= m->op.at[op].kind == OP_TOPK;
-	return ref_is_host_level(m) ? ref_run_host(&c, outputs) : ref_run_logical(&c, outputs);
+	c.fused = o->fuses_functions ? ref_fused_find(m) : NULL;
+	enum status status = ref_is_host_level(m) ? ref_run_host(&c, outputs) : ref_run_logical(&c, outputs);
+	free(c.fused);
+	return status;
 }

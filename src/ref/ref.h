@@ -55,7 +55,7 @@ struct ref_options {
 	 * axes, row-major. */
 	const struct ref_array *inputs;
 	unsigned input_n;
-	/* The run may apply a function to a product before the product is rounded to its dtype. */
+	/* The run may apply functions and additions to a product before the product is rounded to its dtype. */
 	bool fuses_functions;
 	bool tf32;     /* the checked run may have rounded the operands of f32 products to tf32 */
 	int64_t limit; /* multiplications in all contractions; larger programs are refused. 0: any number */

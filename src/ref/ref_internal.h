@@ -6,6 +6,7 @@
  *     ref_sample.c        fewer indices of axes, for programs that are too large
  *     ref_round.c         dtypes: rounding, wrapping, when sums are exact
  *     ref_error.c         how rounding errors pass through operations
+ *     ref_fused.c         roundings that a run may leave out
  *     ref_array.c         logical arrays
  *     ref_eval.c          one operation: operands, then the kernel
  *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c,
@@ -39,6 +40,7 @@ struct ref_context {
 	bool has_topk;  /* some statement of the program depends on which elements are larger */
 	uint32_t alike; /* the last number used in ref_array.alike */
 	int64_t steps;  /* statements and iterations so far, of all ranks together */
+	bool *fused;    /* ref_fused_find, if the run may leave out roundings; else NULL */
 };
 
 enum { REF_MAX_STEPS = 1 << 22 /* statements and iterations, of all ranks together */ };
@@ -126,6 +128,12 @@ double ref_unit(enum dtype t);
 double ref_pointwise_error(enum op_kind kind, const double *x, const double *e);
 /* Returns the error of the function itself, beyond rounding to the dtype. */
 double ref_function_error(enum op_kind kind, enum dtype t, const double *x, double value);
+
+/* ---- ref_fused.c */
+/* Returns the values, by id, that a run may have without rounding. The caller frees them. */
+bool *ref_fused_find(const struct module *m);
+/* Returns true if the run may leave out the rounding of the statement's result. */
+bool ref_fused_may_skip(const struct ref_context *c, op_id op);
 
 /* ---- ref_eval.c */
 enum { REF_ELEMENT_WORK = 16 /* work of one element of any result, in multiplications */ };
