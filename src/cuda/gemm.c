@@ -75,10 +75,13 @@ static cublasLtEpilogue_t epilogue_of(const struct cuda_gemm_key *k)
 	cuda_call_blas(c, cublasLtMatmulPreferenceSetAttribute, (c)->gemms->preference,                      \
 	               CUBLASLT_MATMUL_PREF_##name, &(__VA_ARGS__), sizeof(__VA_ARGS__))
 
-/* The alignment of the address decides which algorithms are possible. */
-static bool set_bias(struct cuda *c, struct cuda_gemm_plan *p, const void *bias)
+/* Sets the addresses of bias and scales. The alignment of the bias decides which algorithms are possible. */
+static bool set_pointers(struct cuda *c, struct cuda_gemm_plan *p, const void *bias,
+                         const void *const scale[])
 {
-	return !p->key.bias || set_desc(c, p, BIAS_POINTER, bias);
+	return (!p->key.bias || set_desc(c, p, BIAS_POINTER, bias)) &&
+	       (p->key.scales < 1 || set_desc(c, p, A_SCALE_POINTER, scale[0])) &&
+	       (p->key.scales < 2 || set_desc(c, p, B_SCALE_POINTER, scale[1]));
 }
 
 static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
@@ -162,13 +165,14 @@ static void free_plan(struct cuda *c, struct cuda_gemm_plan *p)
 	free(p);
 }
 
-/* Makes a plan. bias: of the first launch. */
-static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+/* Makes a plan. shape: of the first launch. */
+static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_shape *shape)
 {
 	struct cuda_gemm_plan *p = mem_zalloc(sizeof *p);
-	p->key = *key;
-	if (make_desc(c, p) && set_bias(c, p, bias) && make_layout(c, p, CUDA_GEMM_A) &&
-	    make_layout(c, p, CUDA_GEMM_B) && make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p))
+	p->key = shape->key;
+	if (make_desc(c, p) && set_pointers(c, p, shape->at[CUDA_GEMM_BIAS], shape->scale) &&
+	    make_layout(c, p, CUDA_GEMM_A) && make_layout(c, p, CUDA_GEMM_B) &&
+	    make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p))
 		return p;
 	free_plan(c, p);
 	return NULL;
@@ -176,15 +180,16 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_k
 
 /* ---- the table of plans */
 
-/* Returns the plan for a key. NULL after a message. */
-static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_key *key, const void *bias)
+/* Returns the plan for a shape. NULL after a message. */
+static struct cuda_gemm_plan *plan_of(struct cuda *c, const struct cuda_gemm_shape *shape)
 {
 	struct cuda_gemms *g = c->gemms;
+	const struct cuda_gemm_key *key = &shape->key;
 	struct hash_probe p = {.hash = hash_block(0, key, sizeof *key)};
 	for (uint32_t k; (k = hash_next(&g->plans, &p));)
 		if (memcmp(&g->plan.at[k - 1]->key, key, sizeof *key) == 0)
 			return g->plan.at[k - 1];
-	struct cuda_gemm_plan *new = make_plan(c, key, bias);
+	struct cuda_gemm_plan *new = make_plan(c, shape);
 	if (new) {
 		vec_push(&g->plan, new);
 		hash_insert(&g->plans, p.hash, g->plan.n);
@@ -219,7 +224,8 @@ static bool workspace_of(struct cuda *c, CUstream s, void **out)
 	return true;
 }
 
-static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[])
+static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[],
+                              const void *const scale[])
 {
 	union {
 		float f32;
@@ -231,7 +237,7 @@ static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan 
 	if (p->workspace && !workspace_of(c, s, &workspace))
 		return false;
 	const void *added = p->key.addend ? at[CUDA_GEMM_C] : at[CUDA_GEMM_D];
-	return set_bias(c, p, at[CUDA_GEMM_BIAS]) &&
+	return set_pointers(c, p, at[CUDA_GEMM_BIAS], scale) &&
 	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
 	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],
 	                      p->key.accumulate || p->key.addend ? &one : &zero, added,
@@ -248,10 +254,10 @@ enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_
 	shape->key.tf32 = c->gemms->tf32 && t->in[0].dtype == DTYPE_F32;
 	if (!open_blas(c))
 		return get_gemm_status(c);
-	out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
+	out->plan = plan_of(c, shape);
 	if (out->plan && !out->plan->exists && shape->key.function) {
 		shape->key.function = CUDA_GEMM_NO_FUNCTION;
-		out->plan = plan_of(c, &shape->key, shape->at[CUDA_GEMM_BIAS]);
+		out->plan = plan_of(c, shape);
 	}
 	if (!out->plan)
 		return get_gemm_status(c);
@@ -271,7 +277,7 @@ enum status cuda_gemm_run(struct cuda *c, CUstream s, const struct cuda_gemm_cal
 	char *at[CUDA_GEMM_OPERANDS];
 	for (int64_t i = 0; i < call->shape.launches; i++) {
 		cuda_gemm_operands(&call->shape, i, at);
-		if (!multiply_matrices(c, s, call->plan, at))
+		if (!multiply_matrices(c, s, call->plan, at, call->shape.scale))
 			return get_gemm_status(c);
 	}
 	return STATUS_OK;

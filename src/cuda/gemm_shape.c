@@ -349,8 +349,12 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	s.key.accumulate = t->accumulate;
 	s.key.bias = bias;
 	s.key.addend = addend;
+	s.key.scales = t->scales;
+	for (unsigned k = 0; k < t->scales; k++)
+		s.scale[k] = t->in[2 + t->has_bias + t->has_addend + k].data;
 	s.key.function = (uint8_t)function_of(t);
-	if ((bias && !bias_is_aligned(&s.key)) || (is_f8(s.key.dtype[CUDA_GEMM_A]) && !has_f8_path(&s.key)))
+	const bool f8 = is_f8(s.key.dtype[CUDA_GEMM_A]);
+	if ((bias && !bias_is_aligned(&s.key)) || (f8 ? !has_f8_path(&s.key) : t->scales > 0))
 		return false;
 	*out = s;
 	return true;

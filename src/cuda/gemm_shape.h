@@ -1,12 +1,14 @@
 /* gemm_shape: brings a contraction into the form that cuBLASLt computes.
  *
- *     d[rows, cols] = function(op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d, or + c, or + bias + c
+ *     d[rows, cols] = function(scales op(a)[rows, inner] op(b)[inner, cols] + bias[rows])    or + d, or + c, or + bias + c
  *
  * Matrices are column-major with a leading dimension, a batch of them a count and strides. A matrix that hirc
  * writes row by row is read as its transpose, so that nothing is copied:
  *
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
+ *
+ * Scales are numbers in the GPU's memory, which cuBLASLt takes for operands of f8 alone.
  *
  * A bias that is a whole matrix is c, which lies as d does. A task with a row and a matrix has both.
  *
@@ -45,14 +47,16 @@ struct cuda_gemm_key {
 	bool addend;                              /* c is added, which lies as d */
 	uint8_t function;                         /* enum cuda_gemm_function */
 	uint8_t tf32;                             /* f32 may be rounded to tf32 */
-	uint8_t unused[2];                        /* 0 */
+	uint8_t scales;                           /* numbers that the product is scaled by */
+	uint8_t unused[1];                        /* 0 */
 };
 
 struct cuda_gemm_shape {
 	struct cuda_gemm_key key;
 	int64_t launches; /* 1 to CUDA_GEMM_LAUNCHES */
 	char *at[CUDA_GEMM_OPERANDS];
-	int axes; /* number of axes that launches go over */
+	const void *scale[RT_GEMM_SCALES]; /* addresses of one f32 each; NULL: none */
+	int axes;                          /* number of axes that launches go over */
 	struct {
 		int64_t n, stride[CUDA_GEMM_OPERANDS]; /* bytes */
 	} axis[RT_MAX_DIMS];

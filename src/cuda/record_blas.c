@@ -64,6 +64,10 @@ static cublasStatus_t record_cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t
 		h->transpose_b = read_attribute_bits(value, bytes);
 	else if (which == CUBLASLT_MATMUL_DESC_EPILOGUE)
 		h->epilogue = read_attribute_bits(value, bytes);
+	else if (which == CUBLASLT_MATMUL_DESC_A_SCALE_POINTER)
+		h->scales = 1;
+	else if (which == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
+		h->scales = 2;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -140,7 +144,11 @@ static cublasStatus_t record_cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDe
 	say_matrix(m->transpose_a == CUBLAS_OP_T ? " a^T" : " a", la);
 	say_matrix(m->transpose_b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_matrix(", out", ld);
-	record_more("%s%s%s%s%s\n", c != to ? ", plus a matrix" : "",
+	record_more("%s%s%s%s%s%s\n",
+	            m->scales == 1 ? ", scaled"
+	            : m->scales    ? ", scaled twice"
+	                           : "",
+	            c != to ? ", plus a matrix" : "",
 	            m->number == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", tf32" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_RELU ? ", relu" : "",

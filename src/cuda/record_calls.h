@@ -18,9 +18,9 @@ struct record_handle {
 	int rank;                       /* its rank; for events: the rank that recorded it last */
 	int64_t rows, columns, leading; /* for matrices; leading: elements from one column to the next */
 	int32_t batch;                  /* for matrices: number of matrices */
-	int32_t transpose_a, transpose_b, epilogue; /* for products */
-	int *member, members;                       /* for communicators: their ranks */
-	char title[RECORD_TITLE_BYTES];             /* for kernels: the first line of their source */
+	int32_t transpose_a, transpose_b, epilogue, scales; /* for products */
+	int *member, members;                               /* for communicators: their ranks */
+	char title[RECORD_TITLE_BYTES];                     /* for kernels: the first line of their source */
 };
 
 /* An allocation of this rank or another one. */

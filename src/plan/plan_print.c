@@ -137,7 +137,7 @@ static void put_task(struct printer *x, const struct plan_task *t)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {
-		buf_puts(x->out, k ? ", " : "");
+		buf_puts(x->out, k + t->scales == t->in_n && k ? "; scaled by " : k ? ", " : "");
 		if (!(t->scalars >> k & 1))
 			put_view(x, &t->in[k]);
 		else if (t->scalar[k].is_reg)

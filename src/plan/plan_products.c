@@ -7,6 +7,9 @@
  *     0  task T[0; 8:4 4:1] = gemm(X[…], W[…])
  *     1  task H[0; 8:4 4:1] = add(R[0; 8:4 4:1], T[…])  →    0  task H[0; 8:4 4:1] = gemm(X[…], W[…], R[0; 8:4 4:1])
  *
+ *     0  task T[0; 8:16 16:1] = gemm(X[…], W[…])
+ *     1  task H[0; 8:16 16:1] = mul(T[…], S[0; 8:0 16:0])  →    0  task H[0; 8:16 16:1] = gemm(X[…], W[…]; scaled by S[…])
+ *
  * Between a product and its function there are only scalars, so that the product can move to the place
  * of the function. */
 #include "plan/plan_products.h"
@@ -40,6 +43,45 @@ static bool is_function(const struct plan_fusion *f, const struct plan_task *pro
 	       !reads_buffer(product, t->out.buffer);
 }
 
+/* Returns true if the operands of a product are floats of 8 bits, for which cuBLASLt has scales. */
+static bool is_f8(const struct plan *p, const struct plan_task *product)
+{
+	const enum dtype left = p->buffer.at[product->in[0].buffer].dtype,
+	                 right = p->buffer.at[product->in[1].buffer].dtype;
+	return dtype_is_float(left) && dtype_is_float(right) && dtype_bytes(left) == 1 &&
+	       dtype_bytes(right) == 1;
+}
+
+/* Returns true if all elements of the view are one number of f32. */
+static bool is_scale(const struct plan *p, const struct plan_view *v)
+{
+	const struct plan_buffer *buffer = &p->buffer.at[v->buffer];
+	for (unsigned k = 0; k < v->nd; k++)
+		if (!plan_fusion_is_one(p, v->n[k]) && v->stride[k])
+			return false;
+	return !v->bytes && buffer->dtype == DTYPE_F32 && plan_fusion_is_plain(buffer);
+}
+
+/* Returns the operand of a multiplication by which a product can scale its sum; 0 and 1: the operand, 2: none. */
+static unsigned find_scale(const struct plan_fusion *f, const struct plan_task *product,
+                           const struct plan_task *t)
+{
+	const struct plan *p = f->p;
+	const struct plan_buffer *to = &p->buffer.at[t->out.buffer];
+	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_MUL || t->scalars || product->has_bias ||
+	    product->scales == RT_GEMM_SCALES || to->dtype != DTYPE_F32 ||
+	    p->buffer.at[product->out.buffer].dtype != DTYPE_F32 || !is_f8(p, product) ||
+	    product->out.nd != t->out.nd || !plan_fusion_is_plain(to) || reads_buffer(product, t->out.buffer))
+		return 2;
+	for (unsigned k = 0; k < 2; k++) {
+		const struct plan_view *v = &t->in[k];
+		if (is_scale(p, v) && v->buffer != product->out.buffer && v->buffer != t->out.buffer &&
+		    plan_fusion_same_window(p, &product->out, &t->in[1 - k]))
+			return k;
+	}
+	return 2;
+}
+
 /* Returns true if tensor cores write a result of 16 bits for operands of 8 bits: rows are multiples of 16 bytes. */
 static bool suits_f8(const struct plan *p, const struct plan_view *out)
 {
@@ -59,16 +101,14 @@ static bool is_cast(const struct plan_fusion *f, const struct plan_task *product
 	const struct plan_buffer *to = &p->buffer.at[t->out.buffer];
 	const enum dtype left = p->buffer.at[product->in[0].buffer].dtype,
 	                 right = p->buffer.at[product->in[1].buffer].dtype;
-	const bool narrow = dtype_is_float(left) && dtype_is_float(right) && dtype_bytes(left) == 1 &&
-	                    dtype_bytes(right) == 1;
-	for (unsigned k = 2; k < product->in_n; k++)
+	for (unsigned k = 2; k + product->scales < product->in_n; k++)
 		if (p->buffer.at[product->in[k].buffer].dtype != to->dtype)
 			return false; /* cuBLASLt adds what has the type of the result */
 	return t->kernel == RT_TASK_COPY && !t->scalars && t->in_n == 1 && plan_fusion_is_plain(to) &&
 	       !reads_buffer(product, t->out.buffer) &&
 	       p->buffer.at[product->out.buffer].dtype == DTYPE_F32 &&
 	       (to->dtype == DTYPE_BF16 || to->dtype == DTYPE_F16) &&
-	       (narrow ? suits_f8(p, &t->out) : left == to->dtype && right == to->dtype) &&
+	       (is_f8(p, product) ? suits_f8(p, &t->out) : left == to->dtype && right == to->dtype) &&
 	       plan_fusion_same_window(p, &product->out, &t->in[0]);
 }
 
@@ -120,7 +160,7 @@ static unsigned find_addend(const struct plan_fusion *f, const struct plan_task 
 	                         *to = &p->buffer.at[t->out.buffer];
 	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_ADD ||
 	    !(f->wanted->epilogues >> t->op & 1) || t->scalars || t->in_n != 2 || from->dtype != to->dtype ||
-	    !dtype_is_float(to->dtype) || dtype_bytes(p->buffer.at[product->in[0].buffer].dtype) == 1 ||
+	    !dtype_is_float(to->dtype) || (is_f8(p, product) && to->dtype == DTYPE_F32) ||
 	    !plan_fusion_is_plain(to) || product->out.nd != t->out.nd || reads_buffer(product, t->out.buffer))
 		return 2;
 	for (unsigned k = 0; k < 2; k++) {
@@ -136,16 +176,15 @@ static unsigned find_addend(const struct plan_fusion *f, const struct plan_task 
 	return 2;
 }
 
-/* Adds a row or matrix to the sum of a product. A row comes first. */
+/* Adds a row or matrix to the sum of a product. A row comes first, and scales last. */
 static void add_operand(struct plan_task *product, const struct plan_view *v, enum addend kind)
 {
-	const bool second = product->has_bias;
-	if (second && kind == ADDEND_ROW)
-		product->in[3] = product->in[2];
-	product->in[second && kind == ADDEND_MATRIX ? 3 : 2] = *v;
+	const unsigned at = 2u + (product->has_bias && kind == ADDEND_MATRIX);
+	for (unsigned k = product->in_n++; k > at; k--)
+		product->in[k] = product->in[k - 1];
+	product->in[at] = *v;
+	product->has_addend = product->has_bias;
 	product->has_bias = 1;
-	product->has_addend = second;
-	product->in_n = second ? 4 : 3;
 }
 
 /* Joins a product with the task that follows it. */
@@ -160,15 +199,17 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 	if (!is_product(f, product))
 		return;
 	enum addend kind;
-	unsigned addend = find_addend(f, product, t, &kind);
-	const bool function = addend == 2 && is_function(f, product, t);
-	if (addend == 2 && !function && !is_cast(f, product, t))
+	const unsigned addend = find_addend(f, product, t, &kind), scale = find_scale(f, product, t);
+	const bool function = is_function(f, product, t);
+	if (addend == 2 && scale == 2 && !function && !is_cast(f, product, t))
 		return;
 	plan_fusion_leave_out(f, product->out.buffer);
 	if (function)
 		product->function = (uint8_t)(t->op + 1);
 	else if (addend < 2)
 		add_operand(product, &t->in[addend], kind);
+	else if (scale < 2)
+		product->in[product->in_n++] = t->in[scale], product->scales++;
 	product->out = plan_fusion_with_axes(p, &t->out, &product->out);
 	f->unused[p->code.at[next].a] = true;
 	p->code.at[next] = *first;

@@ -39,7 +39,7 @@ enum rt_kernel {
 	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n])
-	               * (+ in[3][…, m, n]) */
+	               * (+ in[3][…, m, n]); the sum is scaled first, see below */
 	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };
@@ -65,6 +65,7 @@ struct rt_pack {
 enum {
 	RT_VIEWS = 6,    /* operands of a task in memory */
 	RT_OPERANDS = 8, /* operands with those that are always scalars */
+	RT_GEMM_SCALES = 2,
 	/* of ATTENTION and GRADIENT: */
 	RT_ATTENTION_MASK =
 	    3, /* if it is no scalar: bool, where it is false s is -inf; or a float, added to s */
@@ -93,6 +94,8 @@ struct rt_task {
 		struct {                   /* for GEMM */
 			bool has_bias;     /* in[2] is present; a row broadcast by stride 0, or a matrix */
 			bool has_addend;   /* in[3] is present, too: a matrix. Device "cuda" alone. */
+			uint8_t scales;    /* number of the next operands, 0 to RT_GEMM_SCALES. Device "cuda"
+			                    * alone. */
 			bool accumulate;   /* the sum is added to out; not with a bias */
 			uint8_t function;  /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */
@@ -110,7 +113,8 @@ struct rt_task {
 };
 /* GEMM: strides express `op(A)` (rt_view_swap); linear(X, W) has in[1] = W with its axes swapped. Floats
  * of up to 32 bits accumulate in f32, f64 in f64, integers in i64. The sum (with the bias) is rounded
- * once to out's type. k == 0 gives zeros (or the bias). accumulate: out's type also decides the type of
+ * once to out's type. The operands after bias and matrix are scales: one element of f32 each, by which the sum over k is
+ * multiplied. k == 0 gives zeros (or the bias). accumulate: out's type also decides the type of
  * the sum, out + sum is rounded once, and k == 0 does not change out.
  *
  * ROUTE, COUNT: bucket b contains the numbers from b * scalar[1] on; all numbers are below scalar[2].

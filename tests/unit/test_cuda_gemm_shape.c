@@ -333,6 +333,15 @@ static void test_f8(void)
 		t.in[2].dtype = DTYPE_F32;
 		CHECK(!takes(&t, &s));
 	}
+	/* scales of the operands, which others do not have */
+	struct rt_task scaled = gemm(dense(DTYPE_F32, 2, 5, 32), dense(DTYPE_F8E4M3, 2, 5, 64),
+	                             rt_view_swap(dense(DTYPE_F8E4M3, 2, 32, 64), 0, 1));
+	scaled.scales = 2;
+	scaled.in[2] = scaled.in[3] = dense(DTYPE_F32, 2, 1, 1);
+	scaled.in[3].data = memory + 4;
+	CHECK(takes(&scaled, &s) && s.key.scales == 2 && s.scale[0] == memory && s.scale[1] == memory + 4);
+	scaled.in[0].dtype = scaled.in[1].dtype = DTYPE_BF16;
+	CHECK(!takes(&scaled, &s));
 	/* matrices of a batch that are too close */
 	struct rt_task t = gemm(dense(DTYPE_F32, 3, 3, 5, 32), dense(DTYPE_F8E4M3, 3, 3, 5, 64),
 	                        rt_view_swap(dense(DTYPE_F8E4M3, 3, 3, 32, 64), 1, 2));

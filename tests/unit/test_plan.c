@@ -173,6 +173,10 @@ static void test_epilogues(void)
 	/* the product reads memory that the function writes */
 	check_fused(MESH "inout X: f32[4, 4]\ninput W: f32[4, 4]\nT = matmul(X, W)\nX <- relu(T)\n}\n",
 	            "X[0; 4:4 4:1] = relu(T");
+	check_fused(MESH "input X: f8e4m3[4, 4]\ninput W: f8e4m3[4, 4]\ninput S: f32[]\n"
+	                 "T: f32[4, 4] = matmul(X, W)\noutput Y = T * S\n}\n",
+	            "   0  task Y[0; 4:4 4:1] = gemm(X[0; 4:4 4:1], W[0; 4:4 4:1]; scaled by S[0; 4:0 4:0])\n"
+	            "   1  end\n");
 	check_fused(MESH "inout X: bf16[4, 4]\ninput W: bf16[4, 4]\nT: f32[4, 4] = matmul(X, W)\n"
 	                 "X <- cast(T)\n}\n",
 	            "X[0; 4:4 4:1] = copy(T");

@@ -2,7 +2,7 @@
  *
  *     A(x), B(x), STORE(x)    elements to `wide`, the type of the sums, and back
  *     ADD(x, y, sum)          x * y + sum
- *     MORE                    statements that add bias and matrix, or the element at o, to x
+ *     MORE                    statements that scale x and add bias and matrix, or the element at o
  *     A_DOWN, B_DOWN          1: rows are the inner axis of the operand
  *     PLACE_q, AT_q0 … AT_q4  the matrices of a batch in x0 = x1 @ x2
  *
