@@ -261,6 +261,14 @@ bool part_has(const struct part_axis *x, struct part_span needs)
 	return at >= needs.to;
 }
 
+bool part_contains(const struct part_axis *x, const struct part_axis *needs)
+{
+	for (struct part_span s = {0}; part_next(needs, &s);)
+		if (!part_has(x, s))
+			return false;
+	return true;
+}
+
 static int64_t count_elements(const struct part_axis *x, unsigned level, int64_t room)
 {
 	if (level == x->levels)

@@ -70,6 +70,8 @@ static inline bool part_is_whole(const struct part_axis *x)
 int64_t part_count(const struct part_axis *x);
 /* Returns true if all elements of an interval are here. */
 bool part_has(const struct part_axis *x, struct part_span needs);
+/* Returns true if all elements that `needs` has are here. */
+bool part_contains(const struct part_axis *x, const struct part_axis *needs);
 /* Counts all elements; returns -1 on overflow. */
 int64_t part_elements(const struct part *p);
 /* Counts the common elements of two parts of the same tensor; returns -1 on overflow. */

@@ -77,11 +77,10 @@ static bool check_parallel(struct local_op *x, unsigned k)
 	return true;
 }
 
-/* Finds, for each reduced dim, the elements that are added up here. All operands must have the same ones. */
-static bool check_reduced(struct local_op *x)
+/* Finds, for each reduced dim, the elements that are added up here: those of the operand that has the fewest. The
+ * other operands must have them, too. */
+static bool find_reduced(struct local_op *x)
 {
-	int first[INFER_MAX_DIMS], axis[INFER_MAX_DIMS];
-	memset(first, -1, sizeof first);
 	for (unsigned k = 0; k < x->operand_n; k++) {
 		if (!x->value[k])
 			continue;
@@ -90,20 +89,20 @@ static bool check_reduced(struct local_op *x)
 			const uint8_t dim = local_dim(x, k, a);
 			if (dim == INFER_NONE || x->axes.kind[dim] != DIM_REDUCED)
 				continue;
-			if (first[dim] < 0) {
-				first[dim] = (int)k;
-				axis[dim] = (int)a;
+			if (!x->here[dim]) {
+				x->here[dim] = &v->part->axis[a];
 				continue;
 			}
-			const struct value_view *o = value_view_get(x->r, x->value[first[dim]]);
-			const struct part_axis *p = &o->part->axis[axis[dim]], *q = &v->part->axis[a];
-			if (p->extent == q->extent && !part_axis_same(p, q)) {
+			const struct part_axis *p = x->here[dim], *q = &v->part->axis[a];
+			if (p->extent != q->extent || part_contains(q, p))
+				continue;
+			if (!part_contains(p, q)) {
 				struct part_span s = {0};
-				if (!part_next(p, &s))
-					continue;
+				part_next(p, &s);
 				value_report_part(x->r, x->op, x->value[k], a, s, q);
 				return false;
 			}
+			x->here[dim] = q;
 		}
 	}
 	return true;
@@ -127,7 +126,8 @@ static void set_dims(struct local_op *x)
 				continue;
 			x->apply.dim[dim].lo = 0;
 			x->apply.dim[dim].hi = v->part->axis[a].extent;
-			x->here[dim] = &v->part->axis[a];
+			if (x->axes.kind[dim] != DIM_REDUCED)
+				x->here[dim] = &v->part->axis[a];
 			for (struct part_span s = {0}; part_next(&v->part->axis[a], &s);) {
 				add_cut(x, dim, s.from);
 				add_cut(x, dim, s.to);
@@ -351,7 +351,7 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 	}
 	for (unsigned k = 0; k < x.operand_n && known; k++)
 		known = !x.value[k] || check_parallel(&x, k);
-	if (!known || !check_reduced(&x)) {
+	if (!known || !find_reduced(&x)) {
 		value_view_write_unknown(r->v, x.out);
 		return;
 	}

@@ -21,14 +21,6 @@ static unsigned pending_axes(const struct module *m, type_id t)
 
 enum { ALL_RANKS = 1 << IR_MAX_MESH_AXES }; /* in place of mesh axes */
 
-static bool has_all(const struct part_axis *has, const struct part_axis *needs)
-{
-	for (struct part_span s = {0}; part_next(needs, &s);)
-		if (!part_has(has, s))
-			return false;
-	return true;
-}
-
 /* Finds the tensor axes (bit set) of which some rank needs elements that it does not have, in any step of any loop. */
 static unsigned moving_axes(const struct module *m, type_id from, type_id to, uint32_t rank_n)
 {
@@ -39,7 +31,7 @@ static unsigned moving_axes(const struct module *m, type_id from, type_id to, ui
 			return 0;
 		const bool exact = has.exact && needs.exact;
 		for (unsigned a = 0; a < needs.n && !needs.absent; a++)
-			if (exact ? !has_all(&has.axis[a], &needs.axis[a])
+			if (exact ? !part_contains(&has.axis[a], &needs.axis[a])
 			          : !part_axis_same(&has.axis[a], &needs.axis[a]))
 				moving |= 1u << a;
 	}
