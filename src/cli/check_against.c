@@ -1,5 +1,6 @@
 /* check_against: see check_against.h. */
 #include "cli/check_against.h"
+#include "cli/missing_sets.h"
 #include "cli/output.h"
 #include "import/import.h"
 #include "ir/expr.h"
@@ -16,7 +17,10 @@ static struct module *read_other(struct diag *d, const struct module *m, const c
 	struct source *s;
 	o.np = o.np ? o.np : module_ranks(m);
 	*status = source_read_bytes(d, path, import_knows_bytes, &s);
-	return *status == STATUS_OK ? compile_source(d, s, &o, false, status) : NULL;
+	struct module *other = *status == STATUS_OK ? compile_source(d, s, &o, false, status) : NULL;
+	if (other && !values_can_be_logical(other))
+		missing_sets_add(other);
+	return other;
 }
 
 static bool has_name(const struct module *m, value_id v)

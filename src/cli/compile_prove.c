@@ -1,5 +1,6 @@
 /* compile_prove: see compile_prove.h. */
 #include "cli/compile_prove.h"
+#include "cli/missing_sets.h"
 #include "ir/edit.h"
 #include "values/values.h"
 
@@ -29,6 +30,8 @@ void compile_prove_open(struct compile_prove *p, struct diag *d, struct module *
 	*p = (struct compile_prove){.d = d, .strict = strict};
 	if (strict || (is_small(m) && has_values(m)))
 		p->source = module_copy(m);
+	if (p->source && !values_can_be_logical(p->source))
+		missing_sets_add(p->source);
 }
 
 void compile_prove_close(struct compile_prove *p)

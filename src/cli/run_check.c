@@ -5,6 +5,7 @@
  * --check=FILE the program of another file is evaluated; its inputs and outputs pair with ours by position.
  * If a program is too large, only a sample of indices is evaluated. */
 #include "cli/cli_progress.h"
+#include "cli/missing_sets.h"
 #include "cli/run.h"
 #include "ir/print.h"
 #include "ref/ref.h"
@@ -12,19 +13,6 @@
 #include "rt/rows.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* Infers layouts and inserts `set`s, as the run does, for a program that is evaluated rank by rank. False:
- * the passes refuse the program, which is then lowered already and needs neither. */
-static bool add_sets(struct module *m)
-{
-	struct pipeline p;
-	struct pipeline_options o = {0};
-	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
-	bool ok = pipeline_parse(nowhere, "propagate-shardings,decompose-reshardings", &p) &&
-	          pipeline_run(m, nowhere, &p, &o) == STATUS_OK;
-	diag_free(nowhere);
-	return ok;
-}
 
 /* Loads the program to evaluate, before all passes. Takes its text from the module, since standard input
  * cannot be read twice. */
@@ -43,10 +31,9 @@ static struct module *load_source(struct run *r, struct diag *d, enum status *st
 static struct module *load_reference(struct run *r, struct diag *d, enum status *status)
 {
 	struct module *m = load_source(r, d, status);
-	if (!m || !ref_is_host_level(m) || add_sets(m))
-		return m;
-	compile_free(m);
-	return load_source(r, d, status);
+	if (m && ref_is_host_level(m))
+		missing_sets_add(m);
+	return m;
 }
 
 static bool match_signature(struct diag *d, const struct module *a, value_id va, const struct module *b,

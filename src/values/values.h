@@ -44,8 +44,11 @@ enum values_relation {
 	VALUES_DIFFERS,    /* some element has another one; was reported */
 	VALUES_NOT_RELATED /* a fact is not known, or cannot be compared; was noted */
 };
+/* Returns true if one rank that has all elements of all tensors may stand for all ranks. */
+bool values_can_be_logical(const struct module *m);
 /* Compares the outputs of a program with those of another, which come in the same order. Inputs of one name are one
- * tensor; if an input of a program has no name, the inputs correspond by their places. */
+ * tensor; if an input of a program has no name, the inputs correspond by their places. If the other
+ * program cannot be logical, its layouts must be stated, and it is walked on all ranks. */
 enum values_status values_compare(struct module *m, struct module *against, struct diag *d,
                                   const struct values_options *o, const char *name,
                                   enum values_relation *out);

@@ -22,9 +22,8 @@ static bool uses_rank(const struct module *m, op_id op)
 	return false;
 }
 
-/* Returns true if one rank that has all elements of all tensors may stand for all ranks: no statement depends on
- * the rank, and none is a message or a Communication. */
-static bool can_be_logical(const struct module *m)
+/* No statement may depend on the rank, and none may be a message or a Communication. */
+bool values_can_be_logical(const struct module *m)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		const struct op *o = &m->op.at[op];
@@ -44,7 +43,7 @@ static bool is_source(const struct module *m)
 		    o->kind == OP_ALLOCATE || op_role_count(m, op, ROLE_WRITE))
 			return false;
 	}
-	return can_be_logical(m);
+	return values_can_be_logical(m);
 }
 
 struct difference {
@@ -236,7 +235,7 @@ static enum values_status compare_in_mode(struct comparison *c, struct module *m
                                           const struct values_options *o, const struct valuation_mode *mode,
                                           bool is_last)
 {
-	const struct valuation_mode other = {.is_logical = can_be_logical(against),
+	const struct valuation_mode other = {.is_logical = values_can_be_logical(against),
 	                                     .half_lowered = true, /* it is before all passes */
 	                                     .inputs_by_place = mode->inputs_by_place};
 	struct values_options there = *o;
@@ -266,7 +265,8 @@ enum values_status values_compare(struct module *m, struct module *against, stru
 	struct ir_numbers *saved = ir_numbers_save(m), *other = ir_numbers_save(against);
 	struct comparison c = {.d = d, .name = name};
 	struct valuation_mode mode = {.half_lowered = o->half_lowered,
-	                              .is_logical = o->half_lowered ? can_be_logical(m) : is_source(m)};
+	                              .is_logical =
+	                                  o->half_lowered ? values_can_be_logical(m) : is_source(m)};
 	const bool retry = o->half_lowered && mode.is_logical;
 	ir_number(m);
 	ir_number(against);
