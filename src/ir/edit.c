@@ -126,6 +126,31 @@ bool ir_is_bound(const struct module *m, value_id v)
 	return m->op.at[x->def].kind == OP_ALLOCATE || op_traits(m, x->def) & TRAIT_VIEW;
 }
 
+static bool is_read_by_extern(const struct module *m, value_id v)
+{
+	for (uint32_t u = m->value.at[v].first_use; u; u = m->operand.at[u].next_use)
+		if (m->operand.at[u].role == ROLE_READ && m->op.at[m->operand.at[u].op].kind == OP_EXTERN)
+			return true;
+	return false;
+}
+
+bool ir_is_opaque(const struct module *m, op_id op)
+{
+	value_id v;
+	switch (m->op.at[op].kind) {
+	case OP_EXTERN:
+		return true;
+	case OP_PACK:
+		v = op_result(m, op, 0);
+		return v && is_read_by_extern(m, v);
+	case OP_UNPACK:
+		v = op_read(m, op, 0);
+		return v && m->value.at[v].def && m->op.at[m->value.at[v].def].kind == OP_EXTERN;
+	default:
+		return false;
+	}
+}
+
 bool ir_is_part(const struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;

@@ -24,6 +24,9 @@ value_id ir_root(const struct module *m, value_id v);
 bool ir_is_part(const struct module *m, value_id v);
 /* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);
+/* Returns true if the results of a statement get no buffers: of an extern, and of the pack and unpack of a
+ * collective that is one. */
+bool ir_is_opaque(const struct module *m, op_id op);
 /* Counts the loops that enclose a statement. out: NULL, or receives their ops, outermost first. */
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max);
 /* Returns true if statement a is before b in program order. */

@@ -300,7 +300,7 @@ unsigned ir_properties(struct module *m)
 			value_id v = op_def(m, op, k);
 			if (m->value.at[v].flags & VALUE_OPEN)
 				p &= ~(unsigned)IR_SHARDED;
-			if (!ir_is_bound(m, v) && o->kind != OP_EXTERN && !ir_is_unit_local(m, v))
+			if (!ir_is_bound(m, v) && !ir_is_opaque(m, op) && !ir_is_unit_local(m, v))
 				p &= ~(unsigned)IR_BOUND;
 			if (top && !ir_is_bound(m, v) && layout_loop_axis(value_domain(m, v), 0) >= 0)
 				p &= ~(unsigned)IR_LOOPED;

@@ -11,10 +11,13 @@
  * after the Synchronize that ends the use by other streams. A wait counts as a use of its
  * Communication's buffers. Buffers that the program returns or that the source allocates are not
  * deallocated. {hoist=1} moves buffers of loops before the loops (hoist_buffers.c).
+ * Externs get no buffers, nor do the pack and unpack of a collective that is one: its wait is no statement
+ * that ends the life of a buffer.
  *
  * requires     sharded, lowered
  * establishes  bound: every result is a buffer or a view
  * keeps        everything else */
+#include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
 #include "pass/hoist_buffers.h"
@@ -31,7 +34,7 @@ static bool is_unbound(const struct module *m, value_id v)
 
 static void bind(struct module *m, struct pass_context *cx, op_id op)
 {
-	unsigned n = m->op.at[op].kind == OP_EXTERN ? 0 : m->op.at[op].def_n;
+	unsigned n = ir_is_opaque(m, op) ? 0 : m->op.at[op].def_n;
 	value_id *made = mem_alloc(sizeof *made * (n + 1));
 	for (unsigned k = 0; k < n; k++)
 		made[k] = op_def(m, op, k);
