@@ -71,6 +71,34 @@ static bool owns_memory(struct sema *s, value_id v, name_id name, const struct a
 	return false;
 }
 
+/* Reports an operand that should be the name of a statement. name: 0 if it is none at all. */
+static void unknown_statement(struct sema *s, enum op_kind kind, name_id name, const struct ast_node *n)
+{
+	const char *text = name ? names_text(s->m->names, name) : "", *op = op_info[kind].hir;
+	const struct scope_entry *scalar = name ? sema_find_scalar(s, name) : NULL;
+	bool tensor = name && sema_find_tensor(s, name);
+	struct suggest g = suggest_start(text);
+	struct buf wrong = {0};
+	if (tensor || scalar)
+		buf_printf(&wrong, "'%s' is a %s: ", text,
+		           tensor                         ? "tensor"
+		           : scalar->kind == SCOPE_HANDLE ? "stream"
+		                                          : "number");
+	else if (name)
+		buf_printf(&wrong, "no statement is called '%s': ", text);
+	diag_error_span(s->d, !name || tensor || scalar ? E_OPERAND_NAME : E_STATEMENT_UNKNOWN, n->at,
+	                n->end - n->at, "%s%s takes the name that `as` gave to a statement",
+	                wrong.n ? wrong.at : "", op);
+	buf_free(&wrong);
+	for (name_id i = 0; name && i < s->statement_of.n; i++)
+		if (s->statement_of.at[i])
+			suggest_try(&g, names_text(s->m->names, i));
+	if (tensor && kind == OP_WAIT)
+		diag_note(s->d, DIAG_NOWHERE, "`Y <- allgather(X, axis=x) as c` starts it, `wait(c)` waits");
+	else
+		diag_suggest(s->d, &g);
+}
+
 /* Reads an operand that is a statement, stream or buffer. */
 static bool host_operand(struct sema *s, struct call *c, ast_id e)
 {
@@ -102,17 +130,7 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 		return call_push_read(s, c, (struct ir_use){ROLE_STATEMENT, 0},
 		                      e); /* filled in at the end of the program */
 	}
-	struct suggest g = suggest_start(name ? names_text(s->m->names, name) : "");
-	bool other = !name || sema_find_tensor(s, name) || sema_find_scalar(s, name);
-	diag_error_span(s->d, other ? E_OPERAND_NAME : E_STATEMENT_UNKNOWN, n->at, n->end - n->at,
-	                "%s names a statement that was given a name with `as`", op_info[c->kind].hir);
-	for (name_id i = 0; name && i < s->statement_of.n; i++)
-		if (s->statement_of.at[i])
-			suggest_try(&g, names_text(s->m->names, i));
-	if (name && sema_find_tensor(s, name) && c->kind == OP_WAIT)
-		diag_note(s->d, DIAG_NOWHERE, "`Y <- allgather(X, axis=x) as c` starts it, `wait(c)` waits");
-	else
-		diag_suggest(s->d, &g);
+	unknown_statement(s, c->kind, name, n);
 	return false;
 }
 
