@@ -369,7 +369,10 @@ expr_id sema_expr(struct sema *s, ast_id e)
 
 bool sema_const(struct sema *s, ast_id e, int64_t *out)
 {
+	bool outer = s->wants_const;
+	s->wants_const = true;
 	expr_id x = sema_expr(s, e);
+	s->wants_const = outer;
 	if (!x)
 		return false;
 	if (expr_is_const(s->m, x, out))

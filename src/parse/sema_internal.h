@@ -93,6 +93,7 @@ struct sema {
 	VEC(uint16_t) op_of;           /* by name_id: see call_find_op */
 	VEC(uint32_t) output_at;       /* by name_id: 1 if the program exports the name */
 	VEC(uint32_t) later_at;        /* by name_id: offset + 1 of a definition anywhere in `program` */
+	bool wants_const;              /* the expression being read may have no params */
 	ast_id program;                /* read for later_at when first needed; then 0 */
 	VEC(name_id) broken_mesh;      /* meshes with errors in their declaration */
 	VEC(uint8_t) later_statement;  /* by name_id: 1 if some statement has the name */

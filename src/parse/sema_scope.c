@@ -315,6 +315,8 @@ void sema_unknown_scalar(struct sema *s, name_id name, uint32_t at)
 		          text, text, text);
 	else if (g.best)
 		diag_suggest(s->d, &g);
+	else if (s->wants_const)
+		diag_note(s->d, DIAG_NOWHERE, "declare it with `const %s = …`", text);
 	else
 		diag_note(s->d, DIAG_NOWHERE, "declare it with `param %s = …` or `const %s = …`", text, text);
 }
