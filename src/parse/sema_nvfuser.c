@@ -11,6 +11,7 @@
 #include "parse/shape.h"
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static void translate_block(struct nv_reader *r, ast_id list);
 
@@ -373,6 +374,13 @@ void nv_region(struct nv_reader *r, region_id g, ast_id body)
 	r->s->region = outer;
 }
 
+/* Returns true for istreamIdx7{3} and iStream7{3}. A loop over iS0{3} runs in order, unless it sets streams. */
+static bool is_stream_id(const struct sema *s, ast_id id)
+{
+	const char *head = ast_text(s->a, id);
+	return *head && !strncasecmp(head + 1, "stream", 6);
+}
+
 static void translate_loop(struct nv_reader *r, ast_id stmt)
 {
 	struct sema *s = r->s;
@@ -403,7 +411,7 @@ static void translate_loop(struct nv_reader *r, ast_id stmt)
 	sema_scope_pop(s);
 	const struct nv_fact *kind =
 	    number < 0 ? NULL : nv_find_fact(r->index_kind.at, r->index_kind.n, (uint64_t)number);
-	bool stream = over_id || print_order_loop_is_stream(s->m, op);
+	bool stream = (over_id && is_stream_id(s, first)) || print_order_loop_is_stream(s->m, op);
 	if (kind)
 		stream = !strcmp(names_text(s->m->names, kind->name), "stream");
 	nv_op(r, op)->flags |= stream ? OP_STREAM_LOOP : 0;
