@@ -15,7 +15,7 @@ static int next_id(const struct printed_tensor *t, unsigned i)
 	for (unsigned k = 0; k < t->id_n; k++) {
 		const struct printed_id *x = &t->id[k];
 		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == kind &&
-		    !x->named)
+		    !x->named && !x->made)
 			return (int)k;
 	}
 	return -1;
@@ -85,6 +85,16 @@ static void begin_reading(const struct printed_tensor *t, struct reading *r)
 	}
 }
 
+/* Returns the number that tells an id's place among the others: that of its parent, which stands nowhere, if a reshape,
+ * slice or pad made it. */
+static int32_t place_number(const struct printed_tensor *t, unsigned i)
+{
+	int32_t number = t->id[i].number;
+	while (t->id[i].made && t->by_number && number > 0 && printed_numbers_has(t->by_number, number))
+		number--;
+	return number;
+}
+
 /* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
  * that are no halves go back to where their numbers put them. In the result of a permute the numbers are out of order
  * anyway, so that no axis goes back. */
@@ -97,7 +107,7 @@ static void order_ids(const struct printed_tensor *t, const struct reading *r, u
 	for (unsigned i = front; i <= t->id_n; i++) {
 		for (unsigned k = 0; k < front; k++)
 			if (!put[k] &&
-			    (i == t->id_n || (t->id[k].number < t->id[i].number && !r->is_outer[k]))) {
+			    (i == t->id_n || (t->id[k].number < place_number(t, i) && !r->is_outer[k]))) {
 				put[k] = true;
 				order[n++] = (uint8_t)k;
 			}

@@ -22,6 +22,7 @@ struct printed_id {
 	int32_t number;
 	bool named;     /* a HirAliasSelect names it */
 	bool broadcast; /* it is printed as one; else an axis like any other */
+	bool made;      /* a reshape, slice or pad made it: it is no half of a split */
 };
 
 struct printed_tensor {

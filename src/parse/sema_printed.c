@@ -104,6 +104,15 @@ expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent)
 	return e;
 }
 
+static bool has_rf(const struct sema *s, ast_id id)
+{
+	ast_id extent = ast_at(s->a, id)->first;
+	for (ast_id x = ast_at(s->a, extent)->next; x; x = ast_at(s->a, x)->next)
+		if (ast_at(s->a, x)->kind != AST_KEY && !strcmp(ast_text(s->a, x), "rf"))
+			return true;
+	return false;
+}
+
 /* Reads an ID as an axis. */
 static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 {
@@ -116,12 +125,10 @@ static bool read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *o
 		                      "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
 	if (!read_place(r, id, head + 1, mesh, &a))
 		return false;
-	for (ast_id x = ast_at(s->a, extent)->next; x; x = ast_at(s->a, x)->next) {
+	a.rf = has_rf(s, id);
+	for (ast_id x = ast_at(s->a, extent)->next; x; x = ast_at(s->a, x)->next)
 		if (ast_at(s->a, x)->kind == AST_KEY)
 			extent = ast_at(s->a, x)->first; /* {1 ex 6} */
-		else if (!strcmp(ast_text(s->a, x), "rf"))
-			a.rf = 1;
-	}
 	a.extent = nv_extent(r, id, extent);
 	if (a.kind == AXIS_ITER && a.place != PLACE_MESH)
 		a.rf = 0; /* a reshape made the axis */
@@ -174,6 +181,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 			return false;
 		x->axis.reduce = reduction_of(r, t, &x->axis, mesh);
 		x->broadcast = *ast_text(s->a, id) == 'b';
+		x->made = x->axis.kind == AXIS_ITER && has_rf(s, id);
 	}
 	out->size = t->size ? sema_extent(s, t->size) : 0;
 	return true;
