@@ -217,6 +217,8 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+/* Returns false if a word is no op= of a reduction. */
+bool nv_reduce_op(const char *word, enum reduce_op *op);
 /* Add nodes to the tree: one with the place of another, a number, a copy in no list; and the last child, or key=value, of a call.
  */
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name);

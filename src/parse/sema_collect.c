@@ -138,6 +138,21 @@ bool nv_is_select(struct nv_reader *r, ast_id call)
 	        (!strcmp(name, "select") && nv_is(r, nv_key(r, call, "axis"), AST_ID)));
 }
 
+/* Notes the reduction that is pending in its result, if that has partial axes. */
+static void note_reduction(struct nv_reader *r, ast_id target, ast_id call)
+{
+	ast_id op = nv_key(r, call, "op");
+	enum reduce_op reduce;
+	if (!op || r->has_facts || !nv_reduce_op(ast_text(r->s->a, op), &reduce))
+		return;
+	struct nv_tensor *t = note_tensor(r, target);
+	t->reduce = (uint8_t)reduce;
+	name_id name = ast_at(r->s->a, target)->name;
+	if (t->formal && name < r->tensor_of.n &&
+	    r->tensor_of.at[name]) /* its type is that of the tensor posted for it */
+		r->tensor.at[r->tensor_of.at[name] - 1].reduce = (uint8_t)reduce;
+}
+
 /* Notes the axis of HirAliasSelect( T0, axis = iS1{8}, index = i ). */
 static void note_select(struct nv_reader *r, ast_id call)
 {
@@ -165,6 +180,9 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 			struct nv_tensor *t = note_tensor(r, target);
 			if (!t->size)
 				t->size = nv_key(r, call, "size");
+		} else if (target && ast_at(a, target)->kind == AST_TENSOR && nv_is(r, call, AST_CALL) &&
+		           !strcmp(ast_text(a, call), "reduction")) {
+			note_reduction(r, target, call);
 		}
 		break;
 	}

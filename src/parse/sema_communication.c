@@ -182,6 +182,21 @@ static type_id scattered_type(struct nv_reader *r, enum op_kind kind, team_id te
 	return type_make(m, (enum dtype)t.dtype, (enum memory)t.memory, t.mesh, d);
 }
 
+/* Adds the operation of a reduction, which nvFuser does not print: the one that is pending in its operand. */
+static attrs_id with_pending(struct nv_reader *r, attrs_id attrs, enum op_kind kind, value_id from)
+{
+	struct module *m = r->s->m;
+	const struct domain *d = value_domain(m, from);
+	if (r->has_facts || !(op_info[kind].traits & TRAIT_REDUCES) || attrs_find(m, attrs, "op"))
+		return attrs;
+	for (unsigned i = 0; i < d->axis_n; i++)
+		if (d->axis[i].kind == AXIS_PARTIAL && d->axis[i].reduce != REDUCE_SUM)
+			return nv_with_name(
+			    r, attrs, "op",
+			    names_intern_z(m->names, reduce_op_name((enum reduce_op)d->axis[i].reduce)));
+	return attrs;
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -240,6 +255,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	}
 	nv_op(r, op)->team = members;
 	attrs_id attrs = statement_attrs(r, x, op, comm);
+	attrs = with_pending(r, attrs, kind, from);
 	nv_op(r, op)->attrs = attrs;
 	number_statement(r, x, op);
 	infer_check(s->m, s->d,

@@ -223,26 +223,37 @@ static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
 	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
 }
 
+bool nv_reduce_op(const char *word, enum reduce_op *op)
+{
+	static const struct {
+		const char *word;
+		enum reduce_op op;
+	} words[] = {{"add", REDUCE_SUM}, {"mul", REDUCE_PROD}, {"*", REDUCE_PROD}, {"fmax", REDUCE_MAX},
+	             {"max", REDUCE_MAX}, {"fmin", REDUCE_MIN}, {"min", REDUCE_MIN}};
+	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(words[i].word, word)) {
+			*op = words[i].op;
+			return true;
+		}
+	return false;
+}
+
 static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
-	static const char *const name[][2] = {{"add", "sum"}, {"mul", "prod"}, {"*", "prod"}, {"fmax", "max"},
-	                                      {"max", "max"}, {"fmin", "min"}, {"min", "min"}};
 	uint8_t axis[IR_MAX_AXES];
 	struct printed_tensor p;
 	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
-	unsigned k = 0;
-	while (k < 7 && (!op || strcmp(ast_text(r->s->a, op), name[k][0])))
-		k++;
-	if (k == 7)
+	enum reduce_op reduce;
+	if (!op || !nv_reduce_op(ast_text(r->s->a, op), &reduce))
 		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
 		                 "the op= of a reduction is add, mul, fmax or fmin");
 	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
-	if (!read_initial_value(r, call, name[k][1]) ||
-	    !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
+	const char *name = reduce_op_name(reduce);
+	if (!read_initial_value(r, call, name) || !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
 		return false;
-	rename_call(r, call, name[k][1]);
+	rename_call(r, call, name);
 	keep_first(r, call);
 	unsigned n = printed_reduced(r->s->m, &p, axis);
 	ast_id list = n == 1 ? nv_node_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
