@@ -1,7 +1,7 @@
 /* expr_print: prints expressions in either surface.
  *
  * The concise surface prints as few parentheses as possible. nvFuser's surface puts every operation in
- * parentheses, and constants last in products. */
+ * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index is floorDiv. */
 #include "ir/expr.h"
 #include "ir/spelling.h"
 
@@ -79,6 +79,17 @@ static void print_place(const struct module *m, const struct expr *x, bool nvfus
 	buf_putc(out, ')');
 }
 
+static const char *operator_text(enum expr_kind kind, bool nvfuser)
+{
+	if (nvfuser && kind == EXPR_AND)
+		return " && ";
+	if (nvfuser && kind == EXPR_OR)
+		return " || ";
+	if (nvfuser && kind == EXPR_MUL)
+		return " * ";
+	return spelling[kind].text;
+}
+
 static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out)
 {
 	const struct expr *x = &m->expr.at[e];
@@ -97,10 +108,13 @@ static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned
 	default:
 		break;
 	}
-	unsigned precedence = spelling[x->kind].precedence;
+	enum expr_kind kind = (enum expr_kind)x->kind;
+	if (nvfuser && kind == EXPR_FLOOR_DIV && x->flags & EXPR_HAS_INDEX)
+		kind = EXPR_DIV;
+	unsigned precedence = spelling[kind].precedence;
 	if (!precedence) {
 		buf_puts(out, nvfuser ? "( " : "");
-		buf_printf(out, "%s(", spelling[x->kind].text);
+		buf_printf(out, "%s(", spelling[kind].text);
 		print_expr(m, x->a, nvfuser, 0, out);
 		buf_puts(out, ", ");
 		print_expr(m, x->b, nvfuser, 0, out);
@@ -111,18 +125,17 @@ static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned
 	if (parentheses)
 		buf_puts(out, nvfuser ? "( " : "(");
 	if (x->kind == EXPR_NOT) {
-		buf_puts(out, "not ");
+		buf_puts(out, nvfuser ? "!" : "not ");
 		print_expr(m, x->a, nvfuser, 7, out);
 	} else if (nvfuser) {
 		bool swap = x->kind == EXPR_MUL && m->expr.at[x->a].kind == EXPR_CONST;
 		print_expr(m, swap ? x->b : x->a, true, 0, out);
-		const char *text = spelling[x->kind].text;
-		buf_puts(out, x->kind == EXPR_MUL ? " * " : text);
+		buf_puts(out, operator_text(kind, true));
 		print_expr(m, swap ? x->a : x->b, true, 0, out);
 	} else {
 		print_expr(m, x->a, false, precedence == 4 ? 5 : precedence,
 		           out); /* comparisons do not chain */
-		buf_puts(out, spelling[x->kind].text);
+		buf_puts(out, operator_text(kind, false));
 		print_expr(m, x->b, false, precedence + 1, out);
 	}
 	if (parentheses)

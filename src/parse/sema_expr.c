@@ -80,6 +80,8 @@ static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, exp
 {
 	if (!a || !b)
 		return 0;
+	if (kind == EXPR_DIV && s->is_listing && s->m->expr.at[a].flags & EXPR_HAS_INDEX)
+		kind = EXPR_FLOOR_DIV; /* as in C */
 	expr_id e = expr_op(s->m, kind, a, b);
 	if (e)
 		return bounded(s, node, e);

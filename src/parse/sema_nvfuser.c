@@ -540,6 +540,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 {
 	struct nv_reader r = {.s = s, .body = ast_child(s->a, container, 2)};
 	unsigned before = diag_error_count(s->d);
+	s->is_listing = true;
 	(void)file;
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))

@@ -84,8 +84,6 @@ static value_id shown(const struct module *m, value_id v, struct ordered *o)
 {
 	op_id def = m->value.at[v].def;
 	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_NONE;
-	if (kind == OP_SHARD_BY_STREAM)
-		return op_read(m, def, 0);
 	int axis = def ? (int)op_attr_int(m, def, "axis", 0) : 0;
 	if (kind != OP_SELECT &&
 	    !(kind == OP_SUM && infer_device_axis(m, m->value.at[op_read(m, def, 0)].type) == axis))
@@ -146,6 +144,13 @@ static void warn_order(struct nv_reader *r, op_id op, value_id v, int axis)
 	buf_free(&name);
 }
 
+/* Returns true if the value is the block of a loop over streams. Its memory would have to be cut by the loop first. */
+static bool is_streamed(const struct module *m, value_id v)
+{
+	op_id def = m->value.at[v].def;
+	return def && m->op.at[def].kind == OP_SHARD_BY_STREAM;
+}
+
 void nv_orders(struct nv_reader *r)
 {
 	struct module *m = r->s->m;
@@ -153,7 +158,8 @@ void nv_orders(struct nv_reader *r)
 	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o)) {
 		enum collective c;
 		value_id from = op_read(m, o, 0), to = op_result(m, o, 0);
-		if (!op_collective((enum op_kind)m->op.at[o].kind, &c) || !from || !to)
+		if (!op_collective((enum op_kind)m->op.at[o].kind, &c) || !from || !to ||
+		    is_streamed(m, from) || is_streamed(m, to))
 			continue;
 		bool cuts = collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
 		bool joins = collective_in(c) == PART_OWN && collective_out(c) == PART_EACH;
