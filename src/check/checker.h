@@ -9,6 +9,7 @@
  *     transfer.c         Communications: their start, their wait
  *     check_handles.c    buffers that are announced to peers
  *     check_part.c       the elements that a view names
+ *     check_order.c      their order in memory
  *     check_symmetric.c  views of other ranks' memory, fences
  *     match.c            the statements that ranks issue on one communicator
  *     blocks.c           the blocks that members of a collective give each other
@@ -54,6 +55,7 @@ struct match_entry {
 	value_id value;   /* a fence: the buffer that others see; otherwise 0 */
 	int64_t elements; /* number that must be equal on all members; -1: not known, or it may differ */
 	spread_id part;   /* of a message, or of the operand of a reduction; 0: not compared */
+	spread_id order;  /* of a message's elements in memory; 0: not compared */
 	uint32_t meeting; /* progress_node */
 	uint32_t arrived; /* index into checker.arrival: the last member to arrive; 0: no member has blocks */
 };
@@ -298,7 +300,7 @@ struct message { /* a send or receive between its text and the post that issues 
 	op_id op;
 	struct view view;
 	int64_t peer, elements;
-	spread_id part;
+	spread_id part, order;
 };
 
 struct announced { /* the last announcement of a transfer's buffer, and the memory that it named */
@@ -452,6 +454,14 @@ spread_id check_part_at(struct rank_check *w, value_id v, uint32_t device);
 /* Returns the first axis along which parts of two tensors of equal extents differ; -1: none. */
 int check_part_differs(const struct spreads *s, spread_id a, spread_id b);
 
+/* check_order.c */
+/* Finds the order in memory of the axes of a view that have several elements here. 0: it is not known. */
+spread_id check_order_find(struct rank_check *w, value_id v);
+/* Returns true if the orders are those of tensors with equal extents, and differ. */
+bool check_order_differs(const struct spreads *s, spread_id a, spread_id b);
+/* Appends `elements by axes (1, 0) in memory`. */
+void check_order_put(const struct spreads *s, spread_id order, struct buf *out);
+
 /* check_symmetric.c */
 void symmetric_view(struct rank_check *w, op_id op);
 void symmetric_free(struct rank_check *w, op_id op, value_id v);
@@ -530,8 +540,7 @@ struct match_parts {
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved, const struct match_parts *parts);
 /* team: of a CollectivePermute; 0 for sends and receives. */
-uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
-                       int64_t elements, spread_id part);
+uint32_t match_message(struct rank_check *w, team_id team, bool send, const struct message *x);
 /* Counts the announcement of a transfer with a peer. */
 void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer);
 /* Checks that all members of each channel issued the same number of statements. Returns false after reporting

@@ -114,6 +114,9 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	} else if ((axis = check_part_differs(&c->spreads, a->part, b->part)) >= 0) {
 		put_interval(c, a->part, axis, x);
 		put_interval(c, b->part, axis, y);
+	} else if (check_order_differs(&c->spreads, a->order, b->order)) {
+		check_order_put(&c->spreads, a->order, x);
+		check_order_put(&c->spreads, b->order, y);
 	} else if (!a->value && dtype_of(m, a->op) != dtype_of(m, b->op)) {
 		buf_puts(x, dtype_name(dtype_of(m, a->op)));
 		buf_puts(y, dtype_name(dtype_of(m, b->op)));
@@ -137,6 +140,12 @@ static void note_part(const struct checker *c, const struct channel *ch, const s
 {
 	if (!ch->message || first->elements < 0 || e->elements < 0)
 		return;
+	if (check_order_differs(&c->spreads, first->order, e->order)) {
+		diag_note(c->d, DIAG_NOWHERE,
+		          "a message keeps places in memory, so elements would change their index: give both "
+		          "buffers one `schedule` of `allocation`");
+		return;
+	}
 	const struct match_entry *recv = first->member ? first : e;
 	const value_id buffer = op_result(c->m, recv->op, 0);
 	struct buf text = {0};
@@ -273,14 +282,17 @@ static void set_ends(const struct rank_check *w, struct channel *key, bool send,
 	}
 }
 
-uint32_t match_message(struct rank_check *w, op_id op, team_id team, bool send, int64_t peer,
-                       int64_t elements, spread_id part)
+uint32_t match_message(struct rank_check *w, team_id team, bool send, const struct message *x)
 {
-	struct channel key = {.message = true, .backend = op_backend(w->m, op), .team = team, .n = 2};
-	set_ends(w, &key, send, peer);
-	return add_entry(
-	    w, &key,
-	    &(struct match_entry){.op = op, .member = !send, .root = -1, .elements = elements, .part = part});
+	struct channel key = {.message = true, .backend = op_backend(w->m, x->op), .team = team, .n = 2};
+	set_ends(w, &key, send, x->peer);
+	return add_entry(w, &key,
+	                 &(struct match_entry){.op = x->op,
+	                                       .member = !send,
+	                                       .root = -1,
+	                                       .elements = x->elements,
+	                                       .part = x->part,
+	                                       .order = x->order});
 }
 
 void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer)

@@ -222,8 +222,10 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 	struct match_parts parts = find_parts(w, x);
 	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved, &parts);
 	for (unsigned k = 0; k < 2 && permutes; k++)
-		match_message(w, x->op, o->team, k == 0, x->me.device[peer[k]],
-		              check_part_elements(w, k ? x->out : x->in), 0);
+		match_message(w, o->team, k == 0,
+		              &(struct message){.op = x->op,
+		                                .peer = x->me.device[peer[k]],
+		                                .elements = check_part_elements(w, k ? x->out : x->in)});
 	return meeting;
 }
 
@@ -271,7 +273,6 @@ static struct start start_of(const struct rank_check *w, const struct message *x
 /* Issues a message as a transfer. WALK_NONE: as a part of the open group. */
 static void issue_transfer(struct rank_check *w, const struct message *x, uint32_t transfer)
 {
-	int64_t elements = moved_now(w, x->op, x->elements).elements;
 	bool send = w->m->op.at[x->op].kind == OP_SEND, known = x->peer >= 0 && x->peer < w->c->o->ranks;
 	struct start s = start_of(w, x);
 	handles_use(w, x->op);
@@ -281,7 +282,7 @@ static void issue_transfer(struct rank_check *w, const struct message *x, uint32
 			           "mismatch: the peer of rank %lld is %lld, there are %lld ranks",
 			           (long long)w->rank, (long long)x->peer, (long long)w->c->o->ranks);
 	} else {
-		s.meeting = match_message(w, x->op, 0, send, x->peer, elements, x->part);
+		s.meeting = match_message(w, 0, send, x);
 	}
 	if (transfer == WALK_NONE) {
 		vec_push(&w->group, s);
@@ -298,6 +299,7 @@ static struct message message_of(struct rank_check *w, const struct step *s)
 	value_id v = send ? op_read(w->m, s->of, 0) : op_write(w->m, s->of, 0);
 	struct message x = {.op = s->of, .view = w->view[v], .peer = s->peer};
 	x.part = check_part_find(w, v, send ? w->rank : x.peer, &x.elements);
+	x.order = check_order_find(w, v);
 	return x;
 }
 
@@ -318,6 +320,7 @@ void transfer_message(struct rank_check *w, const struct step *s)
 {
 	bool posted = s->op != s->of;
 	struct message x = posted ? w->posted[s->of] : message_of(w, s);
+	x.elements = moved_now(w, x.op, x.elements).elements;
 	issue_transfer(w, &x, s->transfer);
 }
 

@@ -11,6 +11,7 @@
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "plan/plan_exchange.h"
+#include "plan/plan_order.h"
 #include <string.h>
 
 /* ---- teams */
@@ -61,58 +62,24 @@ bool plan_own_slice(const struct planner *b, op_id op, uint32_t *team, uint32_t 
 
 /* ---- collectives */
 
-static bool same_shape(const struct view *x, const struct view *y)
+/* Returns the extent of a tensor axis; -1: it has no value. A view on other ranks has no extents yet. */
+static int64_t extent_of(struct planner *b, const struct view *v, unsigned axis)
+{
+	const struct domain *d = ir_domain(b->m, ir_type(b->m, v->type)->domain);
+	int64_t n;
+	if (!v->absent)
+		return v->axis[axis].extent;
+	return planner_value(b, d->axis[axis].extent, &n) ? n : -1;
+}
+
+static bool same_shape(struct planner *b, const struct view *x, const struct view *y)
 {
 	if (x->rank != y->rank)
 		return false;
 	for (unsigned i = 0; i < x->rank; i++)
-		if (x->axis[i].extent != y->axis[i].extent)
+		if (extent_of(b, x, i) != extent_of(b, y, i))
 			return false;
 	return true;
-}
-
-/* Removes the gathered axis from the list of a buffer's axes in memory order. Returns false if it is
- * present but not outermost. */
-static bool take_first(struct comm *s, const struct view *v, int gathered, uint8_t *axis, unsigned *n)
-{
-	if (gathered < 0 || !memchr(axis, gathered, *n))
-		return true;
-	if (axis[0] != gathered) {
-		planner_error(s->b, E_PLAN_LAYOUT, "axis %d of '%s' is gathered but not outermost in memory",
-		              gathered, value_text(s->b, v->value));
-		return false;
-	}
-	memmove(axis, axis + 1, --*n);
-	return true;
-}
-
-/* Checks that both buffers have the same memory order, and that `gathered`, if longer than 1, is
- * outermost. */
-static bool same_order(struct comm *s, const struct view *large, const struct view *small, int gathered)
-{
-	struct planner *b = s->b;
-	uint8_t p[IR_MAX_LOGICAL], q[IR_MAX_LOGICAL];
-	sx_id n[IR_MAX_LOGICAL], k[IR_MAX_LOGICAL];
-	for (unsigned i = 0; i < large->rank; i++) {
-		int64_t one;
-		if (sx_is_const(b, small->axis[i].len, &one) && one == 0 && (int)i != gathered)
-			return true; /* this rank has no elements */
-		bool single = (sx_is_const(b, small->axis[i].len, &one) && one == 1) ||
-		              small->axis[i].room == 1 || large->axis[i].room == 1 ||
-		              run_is_single(b, small, i);
-		k[i] = single ? sx_const(b, 1) : small->axis[i].len;
-		n[i] = single && (int)i != gathered ? k[i] : large->axis[i].len;
-	}
-	if (gathered >= 0 && b->sx.at[k[gathered]].hi <= 1)
-		k[gathered] = sx_const(b, 1);
-	unsigned np = run_axes(b, large, n, p), nq = run_axes(b, small, k, q);
-	if (!take_first(s, large, gathered, p, &np) || !take_first(s, small, gathered, q, &nq))
-		return false;
-	if (np == nq && !memcmp(p, q, np))
-		return true;
-	planner_error(b, E_PLAN_LAYOUT, "'%s' and '%s' have different orders in memory",
-	              value_text(b, large->value), value_text(b, small->value));
-	return false;
 }
 
 /* Returns the axis along which the members' blocks of `small` differ from `large`; -1: none. */
@@ -177,9 +144,9 @@ static bool plan_blocks(struct comm *s)
 	bool gather = s->c.kind == COLLECTIVE_ALLGATHER;
 	const struct view *large = gather ? s->out : s->in, *small = gather ? s->in : s->out;
 	int axis = s->gathered;
-	if (!same_shape(large, small))
+	if (!same_shape(b, large, small))
 		return plan_equal_blocks(s);
-	if (!same_order(s, large, small, axis))
+	if (!plan_order_same(s, large, small, axis))
 		return false;
 	plan_reg *counts = arena_new_array(b->p->arena, plan_reg, s->team->n);
 	plan_reg *offsets = arena_new_array(b->p->arena, plan_reg, s->team->n);
@@ -228,7 +195,7 @@ static bool plan_whole(struct comm *s)
 				same = sx_const(b, 1);
 			}
 		}
-		if (s->c.kind == COLLECTIVE_ALLREDUCE && !s->packed && !same_order(s, s->out, s->in, -1))
+		if (s->c.kind == COLLECTIVE_ALLREDUCE && !s->packed && !plan_order_same(s, s->out, s->in, -1))
 			return false;
 		plan_emit_check(b, same, E_PLAN_CHECK, lengths_differ(s), NULL, 0);
 	}
@@ -450,7 +417,7 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	}
 	bool blocks = kind == OP_ALLGATHER || kind == OP_REDUCE_SCATTER,
-	     same = s.in && s.out && same_shape(s.in, s.out);
+	     same = s.in && s.out && same_shape(b, s.in, s.out);
 	s.gathered = -1;
 	bool apart = view_apart(in) || view_apart(out);
 	if (blocks && same && !(kind == OP_ALLGATHER && apart) &&
@@ -467,6 +434,9 @@ void plan_collective(struct planner *b, op_id op)
 	if (!blocks && kind != OP_ALLREDUCE && kind != OP_COLLECTIVE_PERMUTE && !plan_root(&s, kind))
 		return;
 	if (!plan_comm_runs(&s, in, out))
+		return;
+	if (!blocks && kind != OP_ALLREDUCE && !s.packed && same_shape(b, in, out) &&
+	    !plan_order_same_moved(&s, kind, in, out))
 		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {
 		plan_permute_comm(&s);
