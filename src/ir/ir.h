@@ -356,6 +356,8 @@ void module_free(struct module *m);
 size_t module_bytes(const struct module *m);
 /* Returns the number of ranks that the program needs: the largest device of any mesh or team + 1. */
 int64_t module_ranks(const struct module *m);
+/* Returns true if a rank is in no mesh and no team, so that it runs no statement. Without meshes only rank 0 has work. */
+bool module_rank_is_idle(const struct module *m, int64_t rank);
 /* Returns true if the file of a rank has the input. */
 bool module_has_input(const struct module *m, uint32_t input, int64_t rank);
 

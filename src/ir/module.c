@@ -137,6 +137,19 @@ int64_t module_ranks(const struct module *m)
 	return n;
 }
 
+bool module_rank_is_idle(const struct module *m, int64_t rank)
+{
+	uint32_t position;
+	for (mesh_id i = 1; i < m->mesh.n; i++)
+		if (mesh_position(&m->mesh.at[i], (uint32_t)rank, &position))
+			return false;
+	for (team_id i = 1; i < m->team.n; i++)
+		for (uint32_t k = 0; k < m->team.at[i].device_n; k++)
+			if (m->team.at[i].device[k] == rank)
+				return false;
+	return m->mesh.n > 1 || rank > 0;
+}
+
 bool module_has_input(const struct module *m, uint32_t input, int64_t rank)
 {
 	int64_t has = 1;

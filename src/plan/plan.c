@@ -332,19 +332,6 @@ static void lower_region(struct planner *b, region_id r)
 
 /* ---- the whole */
 
-static bool is_idle(const struct module *m, int64_t rank)
-{
-	uint32_t position;
-	for (mesh_id i = 1; i < m->mesh.n; i++)
-		if (mesh_position(&m->mesh.at[i], (uint32_t)rank, &position))
-			return false;
-	for (team_id i = 1; i < m->team.n; i++)
-		for (uint32_t k = 0; k < m->team.at[i].device_n; k++)
-			if (m->team.at[i].device[k] == rank)
-				return false;
-	return m->mesh.n > 1 || rank > 0;
-}
-
 /* Returns true if a symmetric view has gaps between its blocks. */
 static bool has_gaps(struct planner *b, const struct view *x)
 {
@@ -475,7 +462,7 @@ static struct plan *build(const struct module *m, struct diag *d, int64_t rank, 
 	p->arena = arena_new();
 	p->rank = rank, p->ranks = ranks, p->streams = target->streams;
 	p->handles = m->handle.n;
-	p->idle = is_idle(m, rank);
+	p->idle = module_rank_is_idle(m, rank);
 	p->input_buffer = arena_new_array(p->arena, uint32_t, m->input.n);
 	memset(p->input_buffer, 0xff, sizeof *p->input_buffer * m->input.n);
 	start_planner(&b, m, d);

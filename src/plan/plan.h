@@ -224,7 +224,7 @@ struct plan {
 	struct arena *arena;
 	int64_t rank, ranks; /* this rank, and the number of ranks */
 	int64_t streams;     /* number of streams; 0: unlimited */
-	bool idle;           /* the rank is in no mesh */
+	bool idle;           /* see module_rank_is_idle */
 	VEC(struct plan_instruction) code;
 	VEC(int64_t) reg; /* initial values; reg 0 is the constant 0 */
 	bool *varies;     /* by register: some instruction writes it */

@@ -18,17 +18,6 @@ static int64_t ranks_needed(const struct module *m)
 	return n;
 }
 
-/* Finds the ranks without work: in a program with meshes, the ranks outside all meshes. */
-static void find_idle(struct ref_host *h)
-{
-	const struct module *m = h->c->m;
-	for (int64_t k = 0; k < h->rank_n; k++)
-		h->rank[k].idle = m->mesh.n > 1;
-	for (mesh_id k = 1; k < m->mesh.n; k++)
-		for (uint32_t i = 0; i < m->mesh.at[k].device_count; i++)
-			h->rank[m->mesh.at[k].device[i]].idle = false;
-}
-
 /* Returns the number of a rank's part of a pending input. */
 static int64_t own_part(const struct module *m, value_id v, int64_t rank)
 {
@@ -156,10 +145,10 @@ static void open_host(struct ref_host *h, struct ref_context *c)
 	h->rank = arena_new_array(h->arena, struct ref_rank, h->rank_n);
 	walk_program_open(&h->walk_program, m, h->rank_n);
 	h->meets = arena_new_array(h->arena, uint16_t, m->op.n);
-	find_idle(h);
 	for (int64_t k = 0; k < h->rank_n; k++) {
 		struct ref_rank *r = &h->rank[k];
 		r->device = k;
+		r->idle = module_rank_is_idle(m, k);
 		if (r->idle)
 			continue;
 		r->view = arena_new_array(h->arena, struct ref_view *, m->value.n);

@@ -168,7 +168,7 @@ struct ref_transfer {     /* a transfer that has not been waited for */
 
 struct ref_rank {
 	int64_t device;
-	bool idle; /* it is in no mesh, although the program has meshes */
+	bool idle; /* see module_rank_is_idle */
 	struct walker walker;
 	struct ref_view **view;            /* by value_id: its current view */
 	uint32_t current;                  /* stream */

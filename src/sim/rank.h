@@ -115,7 +115,6 @@ struct sim_program {
 /* Returns false after reporting. d: the diagnostics of the program's source. */
 bool sim_program_open(struct sim_program *p, struct module *m, const struct cost *cost, struct diag *d);
 void sim_program_close(struct sim_program *p);
-bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank);
 /* Returns true if a rank is in a mesh. All ranks are in mesh 0. */
 bool sim_rank_is_on(const struct sim_program *p, mesh_id mesh, uint32_t rank);
 /* Returns the bytes that an input takes on a rank from the start. */

@@ -164,7 +164,7 @@ static bool walk_all(struct walks *w)
 		uint32_t least = least_of(p, k);
 		c->of[k] = SIM_NONE;
 		c->place_n[k] = 0;
-		if (!sim_rank_takes_part(p, k))
+		if (module_rank_is_idle(p->m, k))
 			continue;
 		c->of[k] = 0;
 		if (least != k) {

@@ -137,14 +137,6 @@ int64_t sim_input_bytes(const struct sim_program *p, uint32_t input, uint32_t ra
 	return has ? p->held[v] : 0;
 }
 
-bool sim_rank_takes_part(const struct sim_program *p, uint32_t rank)
-{
-	for (mesh_id k = 1; k < p->m->mesh.n; k++)
-		if (sim_rank_is_on(p, k, rank))
-			return true;
-	return p->m->mesh.n <= 1;
-}
-
 /* ---- channels */
 
 static uint64_t hash_channel(const struct sim_channel *x)
