@@ -293,7 +293,7 @@ static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 		result = result ? result : e->party[k].out;
 	}
 	*out = !in || !result || !same_shape(h, in->type, result->type);
-	if (*out || kind != OP_ALL_TO_ALL)
+	if (*out || kind != OP_ALL_TO_ALL || e->channel->n == 1)
 		return true;
 	*out = true; /* if each member holds all elements, types do not tell which block of an all-to-all
 	                goes to which member */
