@@ -52,6 +52,12 @@ static double bound_of(const struct check_want *w, int64_t at)
 	return w->error ? w->error[at] : 0;
 }
 
+/* Returns the distance of two integers, without the rounding of each to a float. */
+static double distance(int64_t a, int64_t b)
+{
+	return a > b ? (double)((uint64_t)a - (uint64_t)b) : (double)((uint64_t)b - (uint64_t)a);
+}
+
 /* Compares the element at `from`. at: its place in the reference; -1: the reference does not have it. */
 static void compare_element(const struct check_want *w, enum dtype t, const char *from, int64_t at,
                             int64_t linear, bool written, struct finding *f)
@@ -64,8 +70,7 @@ static void compare_element(const struct check_want *w, enum dtype t, const char
 	if (known && is_float)
 		e = error_of(got, w->data[at]);
 	else if (known)
-		e = w->ints ? fabs((double)got_int - (double)w->ints[at]) + (got_int != w->ints[at])
-		            : error_of((double)got_int, w->data[at]);
+		e = w->ints ? distance(got_int, w->ints[at]) : error_of((double)got_int, w->data[at]);
 	f->compared++;
 	if (written && isfinite(bound) && (e > f->worst || f->worst_at < 0))
 		f->worst = e, f->worst_at = linear, f->worst_bound = bound;

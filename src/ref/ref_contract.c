@@ -255,9 +255,11 @@ static double sum_error(const struct contraction *x, const struct sum *s)
 	if (ref_may_overflow(accumulator, s->magnitude, s->value) ||
 	    (kept && ref_may_overflow(x->parts, s->parts, s->value)))
 		return INFINITY;
-	if (s->error == 0 && x->tf32 == 0 && ref_sum_is_exact(bits, s->magnitude, s->grid))
+	if (s->error == 0 && x->tf32 == 0 && s->grid >= ref_quantum(accumulator) &&
+	    ref_sum_is_exact(bits, s->magnitude, s->grid))
 		return 0;
 	return (ref_sum_error(x->a->dtype, x->k + 1) + x->tf32) * s->magnitude +
+	       ref_underflow_error(x->a->dtype, x->k) +
 	       (kept ? ref_parts_error(x->parts, x->steps, s->parts) : 0);
 }
 

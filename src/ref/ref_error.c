@@ -13,6 +13,8 @@
  * roots computed in f32: f32 has more than twice the bits of the narrower dtypes, so that rounding to it
  * first changes nothing (S. Figueroa, When is double rounding innocuous?, 1995).
  *
+ * Products and weights below the smallest normal number of the accumulator are off by a quantum each.
+ *
  * The error is infinite where rounding may decide if a value overflows, and where a sum of finite terms may
  * overflow before it is complete.
  *
@@ -39,6 +41,11 @@ double ref_sum_error(enum dtype t, int64_t n)
 {
 	double k = (double)n + 1, statistical = 16 + 8 * sqrt((double)n);
 	return ref_unit(t) * (k < statistical ? k : statistical);
+}
+
+double ref_underflow_error(enum dtype t, int64_t n)
+{
+	return (double)n * ref_quantum(t == DTYPE_F64 ? DTYPE_F64 : DTYPE_F32);
 }
 
 double ref_tf32_error(const struct ref_context *c, enum dtype t)

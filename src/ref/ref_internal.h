@@ -107,6 +107,8 @@ const char *ref_name(const struct module *m, value_id v, char *text, size_t size
 void ref_set_error(struct ref_array *a, int64_t i, double value, double passed, double computed);
 /* Returns the error of a sum of n terms in the accumulator of a dtype, relative to the sum of magnitudes. */
 double ref_sum_error(enum dtype t, int64_t n);
+/* Returns the error of n roundings in the accumulator of a dtype to numbers below its smallest normal one. */
+double ref_underflow_error(enum dtype t, int64_t n);
 /* Returns the error of a sum of products whose operands may be rounded to tf32, relative to the sum of
  * magnitudes; 0: they are not rounded. */
 double ref_tf32_error(const struct ref_context *c, enum dtype t);

@@ -92,7 +92,9 @@ bool ref_softmax(struct ref_context *c, const struct ref_call *call, const struc
 			    error > 0 ? weight_error(own, sum, exp(x - e), exp(x + e), least, most) : 0;
 			ref_store(out, at + k * inner, value);
 			ref_set_error(out, at + k * inner, value, passed,
-			              isfinite(value) ? value * exp_sum_error(in->dtype, n, x) : 0);
+			              isfinite(value) ? value * exp_sum_error(in->dtype, n, x) +
+			                                    ref_underflow_error(in->dtype, 2)
+			                              : 0);
 		}
 		ref_number_alike(c, in, at, n, inner, out);
 	}
@@ -107,7 +109,8 @@ double ref_score_error(const struct ref_array *const *in, int64_t q, int64_t k, 
 		magnitude += a * b;
 		passed += a * in[1]->error[k + i] + in[0]->error[q + i] * (b + in[1]->error[k + i]);
 	}
-	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2));
+	return scale * (passed + magnitude * ref_sum_error(in[0]->dtype, n + 2) +
+	                ref_underflow_error(in[0]->dtype, n));
 }
 
 enum { LOG_ULPS = 16 /* of max + log(sum), of its parts */ };
@@ -177,7 +180,8 @@ static void attend(const struct ref_array *const *in, const struct ref_array *ma
 		}
 		/* for any weights the result lies between the values */
 		double most = fmax(fabs(low), fabs(high)),
-		       least = rounding > 0 ? REF_LEAST_WEIGHT * (double)n * most : 0;
+		       least = (rounding > 0 ? REF_LEAST_WEIGHT * (double)n * most : 0) +
+		               (most > 0 ? ref_underflow_error(t, n) * (2 * most + 1) : 0);
 		double sums = (exp_sum_error(t, n, 0) + rounding) * most + least;
 		ref_store(out, at + i, value);
 		if (!isfinite(value)) { /* it is not finite in any run, unless that is due to errors */
