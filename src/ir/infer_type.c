@@ -353,6 +353,21 @@ static bool may_broadcast(struct module *m, expr_id extent, expr_id to)
 	return expr_is_one(m, extent) || (!rule_is_less(m, extent, to) && !rule_is_less(m, to, extent));
 }
 
+static bool rule_broadcast(struct module *m, struct diag *d, const struct infer_draft *f,
+                           struct infer_result *r)
+{
+	const struct domain *o = rule_operand_domain(m, f, 0);
+	if (!rule_shape_attr(m, d, f, r))
+		return false;
+	bool fits = o->rank <= r->rank;
+	for (unsigned i = 0; fits && i < o->rank; i++)
+		fits = may_broadcast(m, o->axis[i].extent, r->extent[r->rank - o->rank + i]);
+	if (!fits)
+		rule_report(m, d, E_SHAPES_DIFFER, f, 0,
+		            "from the last axis on, extents must be 1 or those of the result");
+	return fits;
+}
+
 /* Checks that the mask, an operand of attention, broadcasts to the scores, whose extents are in r. q: number of the
  * operand q; k follows it. */
 static bool fits_scores(struct module *m, struct diag *d, const struct infer_draft *f, unsigned q, unsigned k,
@@ -485,7 +500,7 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 	case OP_RESHAPE:
 		return rule_reshape(m, d, f, r);
 	case OP_BROADCAST:
-		return rule_shape_attr(m, d, f, r);
+		return rule_broadcast(m, d, f, r);
 	case OP_IOTA:
 		if (!f->stated)
 			return report_untyped(d, f);
