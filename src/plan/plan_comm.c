@@ -393,6 +393,13 @@ void plan_collective(struct planner *b, op_id op)
 	if (!plan_own_slice(b, op, &team, &s.own))
 		return;
 	s.team = &b->p->team.at[team];
+	if (kind == OP_SEND_RECV && s.team->n > 2) {
+		planner_error(
+		    b, E_PLAN_MESH,
+		    "send_recv takes a team of two devices, this one has %u; broadcast_from takes more",
+		    s.team->n);
+		return;
+	}
 	s.c.team = team;
 	s.c.kind = (uint8_t)known;
 	s.c.dtype = (uint8_t)view_dtype(b, out);
