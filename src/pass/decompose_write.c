@@ -12,7 +12,7 @@
  *
  * A buffer may be a part of another one, and ranks may hold more of an operand than they need. So the
  * parts that ranks hold are compared with those that they need. A statement that lacks nothing is not
- * changed. */
+ * changed, unless a loop cuts its result and cannot cut an operand. */
 #include "ir/build.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
@@ -37,9 +37,35 @@ static bool lacks(struct module *m, op_id op, bool sums_end)
 	return false;
 }
 
+/* Returns true if a loop cuts the result below mesh axes that cut no such axis of an operand: a step needs a part of
+ * the rank's part, which is no slice of the operand. */
+static bool lacks_slices(struct module *m, op_id op)
+{
+	struct op_layout l;
+	unsigned axis, level;
+	if (!op_layout_read(m, op, &l) || !l.r_known)
+		return false;
+	const op_id def = m->value.at[l.result].def;
+	if (def && op_traits(m, def) & TRAIT_VIEW)
+		return false; /* a loop around binds its step */
+	const struct domain *d = value_domain(m, l.result);
+	for (unsigned n = place_loop_count(d); n-- > 0;) {
+		if (!place_find_loop(d, &l.r, n, &axis, &level))
+			continue;
+		for (unsigned k = 0; k < l.x.operand_n; k++) {
+			const int a = op_layout_axis(&l, k, l.x.result[axis]);
+			if (a >= 0 && l.o_known[k] && value_type(m, l.operand[k])->mesh &&
+			    place_slice(m, value_type(m, l.result)->mesh, &l.o[k].axis[a], &l.r.axis[axis],
+			                level, false) == PLACE_SLICE_NOT)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool decompose_write_lacks(struct module *m, op_id op, bool sums_end)
 {
-	return !m->op.at[op].def_n && lacks(m, op, sums_end);
+	return !m->op.at[op].def_n && (lacks(m, op, sums_end) || lacks_slices(m, op));
 }
 
 void decompose_write_value(struct module *m, op_id op)
