@@ -3,12 +3,34 @@
  *     Y = cat(A, B, axis=0)     A: f32[3], B: f32[5]     Y: [0, 3): A      [3, 8): B, at an index smaller by 3 */
 #include "values/valuation.h"
 
+/* Makes an interval of a result that of the operand, which has `stop` elements. Returns false if it is empty. */
+static bool move_back(struct extent *x, int64_t shift, int64_t stop)
+{
+	*x = (struct extent){x->lo - shift, x->hi - shift};
+	x->lo = x->lo < 0 ? 0 : x->lo;
+	x->hi = x->hi > stop ? stop : x->hi;
+	return x->lo < x->hi;
+}
+
+/* Checks that the elements which a slice takes are written. */
+static void check_slice(struct value_rank *r, op_id op, value_id from, const struct value_view *out,
+                        unsigned axis, int64_t shift, int64_t stop)
+{
+	struct contents boxes = {0};
+	struct value_view part = *out;
+	part.is_all = false; /* between the rank's blocks lie those of other ranks */
+	value_view_boxes(&part, &boxes);
+	for (uint32_t k = 0; k < boxes.cell.n; k++)
+		if (move_back(&boxes.cell.at[k].axis[axis], shift, stop))
+			value_view_check_box(r, op, from, boxes.cell.at[k].axis);
+	vec_free(&boxes.cell);
+}
+
 /* Copies the elements of an operand to a result, whose index along an axis is larger by `shift`. */
 static void move_along(struct value_rank *r, op_id op, value_id from, struct value_view *out, unsigned axis,
                        int64_t shift, int64_t stop)
 {
 	const struct value_view *in = value_view_get(r, from);
-	const enum op_kind kind = (enum op_kind)r->v->m->op.at[op].kind;
 	struct contents boxes = {0};
 	struct image_axis to[IR_MAX_LOGICAL];
 	for (unsigned a = 0; a < out->axis_n; a++)
@@ -18,19 +40,13 @@ static void move_along(struct value_rank *r, op_id op, value_id from, struct val
 	for (uint32_t k = 0; k < boxes.cell.n; k++) {
 		struct contents found = {0};
 		struct extent *box = boxes.cell.at[k].axis;
-		box[axis].lo -= shift;
-		box[axis].hi -= shift;
-		box[axis].lo = box[axis].lo < 0 ? 0 : box[axis].lo;
-		box[axis].hi = box[axis].hi > stop ? stop : box[axis].hi;
-		bool empty = box[axis].lo >= box[axis].hi;
+		bool empty = !move_back(&box[axis], shift, stop);
 		for (unsigned a = 0; a < in->axis_n && !empty && !out->is_all; a++) {
 			const struct part_span needs = {box[a].lo, box[a].hi};
 			empty = !part_has(&in->part->axis[a], needs);
 			if (empty)
 				value_report_part(r, op, from, a, needs, &in->part->axis[a]);
 		}
-		if (!empty && kind == OP_SLICE)
-			value_view_check_box(r, op, from, box);
 		if (!empty)
 			value_view_read_box(r->v, in, box, &found);
 		for (uint32_t i = 0; i < found.cell.n; i++) {
@@ -90,7 +106,9 @@ void value_move(struct value_rank *r, op_id op)
 		const int64_t extent = value_view_get(r, from)->part->axis[axis].extent;
 		switch (kind) {
 		case OP_SLICE:
-			move_along(r, op, from, out, (unsigned)axis, -attr_value(r, op, "start", 0), extent);
+			at = -attr_value(r, op, "start", 0);
+			check_slice(r, op, from, out, (unsigned)axis, at, extent);
+			move_along(r, op, from, out, (unsigned)axis, at, extent);
 			break;
 		case OP_PAD:
 			fill_zero(r->v, out);
