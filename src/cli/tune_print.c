@@ -184,7 +184,7 @@ static bool judge_predictions(const struct tune *t, struct verdict *out)
 
 static void put_verdict(const struct verdict *x, struct buf *out)
 {
-	buf_printf(out, "of %u that ran the fastest is number %u as predicted", x->ran, x->fastest);
+	buf_printf(out, "the fastest of %u that ran is number %u by prediction", x->ran, x->fastest);
 	if (x->near < x->fastest)
 		buf_printf(out, ", number %u is within %d %% of it", x->near, TUNE_NOISE);
 	buf_printf(out, "; median error %.1f %%\n", x->median);
