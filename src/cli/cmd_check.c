@@ -31,7 +31,8 @@ struct check_command {
 	const char *witness; /* the file; NULL: none */
 	const char *against; /* a program to compare with; NULL: none */
 	bool split, json;
-	const char *result;         /* of the last program: "ok", or the kind of failure */
+	const char *result;   /* of the last program: "ok", or the kind of failure */
+	const char *relation; /* of the last program to that of --against; NULL: they were not compared */
 	struct check_result proved; /* set if result is "ok" */
 	struct table programs;      /* for --json: one row per program */
 	const char *family_text;
@@ -138,6 +139,24 @@ static bool fits_memory(const struct check_command *c, const struct module *m, s
 	       check_memory(m, d, c->check.ranks, c->check.streams, limit);
 }
 
+/* Compares a proved program with that of --against, and prints the verdict. */
+static enum status report_relation(struct check_command *c, struct module *m, struct diag *d)
+{
+	static const char *const name[] = {[VALUES_COMPUTES] = "computes",
+	                                   [VALUES_DIFFERS] = "differs",
+	                                   [VALUES_NOT_RELATED] = "not related"};
+	enum values_relation found = VALUES_COMPUTES;
+	enum status status = check_against(d, m, c->against, &c->compile, &c->check, &found);
+	if (status == STATUS_OK || found == VALUES_DIFFERS)
+		c->relation = name[found];
+	if (status != STATUS_OK || c->json)
+		return status;
+	if (c->family_text)
+		printf("%s = %" PRId64 ": ", c->family.name, c->family.lo + c->member);
+	printf(found == VALUES_COMPUTES ? "computes %s\n" : "not related to %s\n", c->against);
+	return output_status(output_flush());
+}
+
 static enum status check_ranks(struct check_command *c, struct module *m, struct diag *d)
 {
 	int64_t needed = module_ranks(m);
@@ -155,14 +174,12 @@ static enum status check_ranks(struct check_command *c, struct module *m, struct
 	if (!fits_memory(c, m, d))
 		return STATUS_DIAGNOSTICS;
 	enum status status = report_proof(c, m, d, c->family_text || c->json);
-	if (status == STATUS_OK && c->against)
-		status = check_against(d, m, c->against, &c->compile, &c->check);
-	return status;
+	return status == STATUS_OK && c->against ? report_relation(c, m, d) : status;
 }
 
-static const struct table_column program_column[] = {{.name = "program"},  {.name = "family"},
-                                                     {.name = "result"},   {.name = "ranks"},
-                                                     {.name = "accesses"}, {.name = "communications"}};
+static const struct table_column program_column[] = {
+    {.name = "program"},  {.name = "family"},         {.name = "result"}, {.name = "ranks"},
+    {.name = "accesses"}, {.name = "communications"}, {.name = "against"}};
 
 /* Adds a program's row. m: NULL if the program did not compile. */
 static void add_program(struct check_command *c, const struct module *m)
@@ -181,6 +198,7 @@ static void add_program(struct check_command *c, const struct module *m)
 			table_add_int(t, !k ? r->ranks : k == 1 ? r->accesses : r->communications);
 		else
 			table_add_none(t);
+	table_add_text(t, c->relation);
 }
 
 /* Checks one program; owns its source. */
@@ -191,6 +209,7 @@ static enum status check_source(void *command, struct source *source, bool first
 	struct module *m = compile_source(c->d, source, &c->compile, true, &status);
 	(void)first;
 	c->result = "refused";
+	c->relation = NULL;
 	if (m)
 		status = check_ranks(c, m, c->d);
 	if (c->json)
@@ -210,9 +229,11 @@ static bool read_family(struct check_command *c)
 	           &end) == 3 &&
 	    !c->family_text[end] && f->lo >= 1 && f->lo <= f->hi && f->hi <= INT32_MAX)
 		return true;
-	diag_error(c->d, E_OPTION_VALUE, DIAG_NOWHERE,
-	           "--family takes np, or a name that -D defines, and its values, as in np=2..64, not '%s'",
-	           c->family_text);
+	diag_error(
+	    c->d, E_OPTION_VALUE, DIAG_NOWHERE,
+	    "--family takes np, or a name that -D defines, and its values from 1 on, the smallest first, as "
+	    "in np=2..64, not '%s'",
+	    c->family_text);
 	return false;
 }
 
