@@ -32,12 +32,12 @@ void value_input_name(const struct valuation *v, value_id value, struct buf *out
 /* Appends `on rank 1, in iteration i = 2`. */
 static void put_place(struct value_rank *r, struct buf *out)
 {
-	buf_printf(out, "on rank %u", r->rank);
+	buf_printf(out, "rank %u", r->rank);
 	for (uint32_t k = 0; k < r->walker.loop.n; k++) {
 		const struct walk_loop *l = &r->walker.loop.at[k];
 		const index_id index = r->v->m->region.at[r->v->m->op.at[l->op].region].index;
 		const struct index *i = &r->v->m->index.at[index];
-		buf_puts(out, k ? ", " : ", iteration ");
+		buf_puts(out, ", ");
 		if (i->name)
 			buf_puts(out, names_text(r->v->m->names, i->name));
 		else
@@ -76,7 +76,7 @@ void value_report_part(struct value_rank *r, op_id op, value_id value, unsigned 
 	diag_error(v->d, E_PLAN_CHECK, v->m->op.at[op].at, "%s", text.at);
 	text.n = 0;
 	put_place(r, &text);
-	diag_note(v->d, DIAG_NOWHERE, "%s", text.at);
+	diag_note(v->d, DIAG_NOWHERE, "on %s", text.at);
 	buf_free(&text);
 }
 
@@ -251,7 +251,7 @@ void value_report_unwritten(struct value_rank *r, op_id op, value_id value, cons
 	v->wrong = true;
 	if (op && !once(v, op))
 		return;
-	buf_printf(&text, "use: %s", op ? op_info[v->m->op.at[op].kind].hir : "the caller");
+	buf_printf(&text, "lifetime: %s", op ? op_info[v->m->op.at[op].kind].hir : "the caller");
 	buf_puts(&text, " reads ");
 	put_element(v, value, index, &text);
 	buf_puts(&text, ", which nothing has written (");
