@@ -60,8 +60,8 @@ static bool have_equal_outputs(struct diag *d, struct module *a, struct module *
 {
 	bool equal = a->output.n == b->output.n;
 	if (!equal)
-		diag_error(d, E_OUTPUTS_UNLIKE, DIAG_NOWHERE, "the program has %u outputs, %s has %u",
-		           a->output.n, path, b->output.n);
+		diag_error(d, E_OUTPUTS_UNLIKE, DIAG_NOWHERE, "the program has %u output%s, %s has %u",
+		           a->output.n, a->output.n == 1 ? "" : "s", path, b->output.n);
 	for (uint32_t i = 0; i < a->output.n && equal; i++) {
 		struct buf x = {0}, y = {0};
 		ir_print_value_name(a, a->output.at[i], &x);
