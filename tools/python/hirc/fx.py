@@ -53,6 +53,7 @@ SCALARS = (int, float, bool) + tuple(getattr(torch, n) for n in ("SymInt", "SymF
 EFFECTS = "hirc.effects"  # no name of a node has a point
 FOREIGN = "c10d", "_c10d_functional", "symm_mem"  # operations there act on other ranks
 PURE = "_operator", "builtins", "math"
+ATTENTION = "flex_attention", "flex_attention_backward"  # their subgraphs change single scores, without effects
 OVERLOAD, HIGHER_ORDER = (getattr(getattr(torch, "_ops", None), n, ()) for n in ("OpOverload", "HigherOrderOperator"))
 
 
@@ -330,6 +331,8 @@ class Writer:
             schema = target._schema
             silent = not schema.returns and not any(a.alias_info and a.alias_info.is_write for a in schema.arguments)
             return silent or seeded in getattr(target, "tags", ()) or schema.name.partition("::")[0] in FOREIGN
+        if isinstance(target, HIGHER_ORDER) and target.__name__ in ATTENTION:
+            return False
         return not isinstance(target, str) and getattr(target, "__module__", None) not in PURE \
             or node.op in ("call_module", "call_method")
 
