@@ -256,15 +256,8 @@ static enum status make_graph(struct rt_job *job, const struct run *r, struct ex
 		return STATUS_OK;
 	}
 	if (!statement) {
-		struct buf names = {0};
-		transport_kind_put(&names, TRANSPORT_HAS_NO_GRAPHS, "and");
 		if (r->trace || r->profile)
 			fprintf(stderr, "run: no graph: --trace and --profile take the time of each call\n");
-		else
-			fprintf(stderr,
-			        "run: no graph: processes with --transport=%s wait for each other's calls\n",
-			        names.at);
-		buf_free(&names);
 		return STATUS_OK;
 	}
 	const struct plan_label *l = &r->labels->at[statement];

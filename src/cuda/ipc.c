@@ -41,6 +41,9 @@ enum status ipc_share(struct ipc *t, size_t bytes, void *out)
 
 enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t value)
 {
+	enum status status = ipc_graph_before_wait(t, s);
+	if (status != STATUS_OK)
+		return status;
 	return cuda_call(t->base.c, cuStreamWaitValue32, s, t->semaphores + semaphore * sizeof(uint32_t),
 	                 value, t->wait_flags)
 	           ? STATUS_OK
@@ -52,7 +55,7 @@ enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, 
 	CUdeviceptr at = t->peer[rank].semaphores + semaphore * sizeof(uint32_t);
 	/* by default, the stream's earlier writes are visible to a reader of the value */
 	return cuda_call(t->base.c, cuStreamWriteValue32, s, at, value, CU_STREAM_WRITE_VALUE_DEFAULT)
-	           ? STATUS_OK
+	           ? ipc_graph_after_signal(t, s)
 	           : ipc_failure(t);
 }
 
@@ -154,6 +157,33 @@ static enum status ipc_team(struct rt_transport *base, int id, const int *ranks,
 	return ipc_team_open((struct ipc *)base, id);
 }
 
+/* ---- graphs */
+
+static enum status begin_ipc_graph(struct rt_transport *t, void *stream)
+{
+	return ipc_graph_begin((struct ipc *)t, stream);
+}
+
+static enum status end_ipc_graph(struct rt_transport *t, void *stream, void **graph)
+{
+	return ipc_graph_end((struct ipc *)t, stream, graph);
+}
+
+static enum status replay_ipc_graph(struct rt_transport *t, void *stream, void *graph)
+{
+	return ipc_graph_replay((struct ipc *)t, stream, graph);
+}
+
+static void drop_ipc_graph(struct rt_transport *t, void *stream)
+{
+	ipc_graph_drop((struct ipc *)t, stream);
+}
+
+static void free_ipc_graph(struct rt_transport *t, void *graph)
+{
+	ipc_graph_free((struct ipc *)t, graph);
+}
+
 /* ---- beginning and end */
 
 /* Lets streams continue that wait for a process which has ended. */
@@ -230,6 +260,8 @@ static void ipc_close(struct rt_transport *base)
 	vec_free(&t->more);
 	if (t->region.at)
 		job->boot->unshare(job, &t->region);
+	if (t->making)
+		ipc_graph_free(t, t->making);
 	cuda_messages_free(t->base.messages);
 	free(t->peer);
 	free(t->team);
@@ -250,6 +282,11 @@ static const struct rt_transport_ops ipc_ops = {
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,
     .before_free = ipc_before_free,
+    .graph_begin = begin_ipc_graph,
+    .graph_end = end_ipc_graph,
+    .replay = replay_ipc_graph,
+    .graph_drop = drop_ipc_graph,
+    .graph_free = free_ipc_graph,
     .close = ipc_close,
 };
 

@@ -5,6 +5,7 @@
  *     ipc_message.c     messages
  *     ipc_team.c        collectives: the turns of a team
  *     ipc_collective.c  a member's GPU work for a collective
+ *     ipc_graph.c       graphs
  *
  * Hosts tell each other in shared memory where data are. GPUs tell each other by semaphores when the data are
  * ready:
@@ -20,6 +21,7 @@
  * is a word in the memory of the rank that waits for it. It counts turns, and is compared cyclically. */
 #ifndef HIRC_CUDA_IPC_H
 #define HIRC_CUDA_IPC_H
+#include "cuda/ipc_graph.h"
 #include "cuda/peers.h"
 #include "rt/rt_region.h"
 
@@ -85,6 +87,8 @@ struct ipc {
 	struct rt_request *messages, **end; /* messages that are not issued, in the order of their start */
 	struct cuda_stream_pool offers, moves, ends, itself;
 	CUstream rescue; /* idle until the job fails */
+	struct ipc_capture capture;
+	struct ipc_graph *making; /* the graph that is being made; NULL: none */
 	struct cuda_p2p p2p;
 };
 

@@ -90,6 +90,8 @@ static enum status stream_after(struct ipc *t, struct cuda_stream_pool *spare, c
 {
 	enum status status = cuda_stream_pool_stream(t->base.c, spare, out);
 	if (status == STATUS_OK)
+		status = ipc_graph_enter(t, *out);
+	if (status == STATUS_OK)
 		status = cuda_await(t->base.c, *out, r->ready ? r->ready : r->message.p.after);
 	return status;
 }

@@ -217,6 +217,8 @@ static enum status post_buffers(struct ipc *t, struct rt_request *r)
 	put_lists(c, team->n, p->list);
 	enum status status = ipc_is_staged(t, c) ? STATUS_OK : export_buffers(t, c, p);
 	if (status == STATUS_OK)
+		status = ipc_graph_enter(t, own->offers);
+	if (status == STATUS_OK)
 		status = cuda_await(t->base.c, own->offers, r->ready ? r->ready : c->after);
 	if (status == STATUS_OK)
 		status = use_stage(t, r, &p->in);

@@ -309,7 +309,6 @@ enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struc
 	n->base.base.job = job;
 	n->base.c = c;
 	n->base.bell = &n->bell;
-	n->base.base.captures = true;
 	n->base.base.reorders = !exact;
 	n->exact = exact;
 	n->base.messages = cuda_messages_new();

@@ -398,7 +398,6 @@ enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transp
 		p->base.spare.most = SPARE_STREAMS;
 		p->shared = all[0];
 		p->graph.all = p->shared->graph;
-		p->base.base.captures = true;
 		p->base.messages = p->shared->messages;
 		p->base.bell = &p->shared->bell[job->rank];
 		*out = &p->base.base;

@@ -139,7 +139,7 @@ enum status rt_capture_begin(struct rt_engine *e, struct rt_stream *main);
 enum status rt_capture_end(struct rt_engine *e, struct rt_stream *main, void **graph);
 enum status rt_replay(struct rt_engine *e, struct rt_stream *main, void *graph);
 void rt_graph_free(struct rt_engine *e, void *graph); /* NULL is allowed */
-/* Returns true if this device and this transport support graphs. */
+/* Returns true if this device supports graphs, and no trace needs the times of its calls. */
 bool rt_engine_captures(const struct rt_engine *e);
 
 /* Blocks until everything issued is done, the job has failed, or nothing has moved for job->timeout_ms;

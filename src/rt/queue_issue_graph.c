@@ -37,8 +37,7 @@ void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origi
 
 bool rt_engine_captures(const struct rt_engine *e)
 {
-	return e->ops == &rt_issue_ops && !e->trace && e->device->ops->async->capture_begin &&
-	       (!e->transport || e->transport->captures);
+	return e->ops == &rt_issue_ops && !e->trace && e->device->ops->async->capture_begin;
 }
 
 enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)

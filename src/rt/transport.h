@@ -146,7 +146,6 @@ struct rt_team {
 struct rt_transport {
 	const struct rt_transport_ops *ops;
 	struct rt_job *job;
-	bool captures;        /* the work that it gives to the device may be part of a graph */
 	bool reorders;        /* sums of floats may be rounded differently in each run */
 	struct rt_team *team; /* by id; owned */
 	int teams;
