@@ -2,6 +2,7 @@
  * printed_rule.c. */
 #include "ir/printed.h"
 #include "ir/expr.h"
+#include "ir/printed_cover.h"
 #include <string.h>
 
 /* Returns the id numbered one more than id i that can be the inner half of a split, or -1. */
@@ -95,11 +96,31 @@ static int32_t place_number(const struct printed_tensor *t, unsigned i)
 	return number;
 }
 
+/* Lists the ids by the numbers of their logical axes, outer halves last. */
+static void order_chosen(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
+{
+	unsigned n = 0;
+	for (unsigned outer = 0; outer < 2; outer++)
+		for (unsigned i = 0; i < t->id_n; i++) {
+			if (r->is_outer[i] != (outer == 1))
+				continue;
+			unsigned at = n++;
+			for (; !outer && at > 0 && t->choice->logical[order[at - 1]] > t->choice->logical[i];
+			     at--)
+				order[at] = order[at - 1];
+			order[at] = (uint8_t)i;
+		}
+}
+
 /* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
  * that are no halves go back to where their numbers put them. In the result of a permute the numbers are out of order
  * anyway, so that no axis goes back. */
 static void order_ids(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
 {
+	if (t->choice) {
+		order_chosen(t, r, order);
+		return;
+	}
 	unsigned front = 0, n = 0;
 	while (t->by_number && !t->permuted && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
 		front++;
@@ -291,6 +312,13 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 
 static void read_ids(struct module *m, const struct printed_tensor *t, struct reading *r)
 {
+	if (t->choice) {
+		begin_reading(t, r);
+		for (unsigned i = 0; i < t->id_n; i++)
+			if (t->choice->outer_of[i] >= 0)
+				add_pair(r, (unsigned)t->choice->outer_of[i], (int)i);
+		return;
+	}
 	struct reading by_way[PRINTED_WAY_N];
 	unsigned ways = list_readings(m, t, by_way);
 	unsigned way = t->by_number ? t->by_number->way : PRINTED_AS_HALVES;

@@ -17,6 +17,7 @@
 #include "ir/domain.h"
 #include "ir/printed_numbers.h"
 
+struct printed_choice;
 struct printed_id {
 	struct axis axis; /* the axis as printed */
 	int32_t number;
@@ -34,6 +35,8 @@ struct printed_tensor {
 	bool io;      /* program input or output: by default its allocation has no stream splits */
 	expr_id size; /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
 	const struct printed_numbers *by_number; /* NULL: the rule of hirc's listings */
+	const struct printed_choice
+	    *choice; /* its reading (ir/printed_cover.h); NULL: it is read by itself */
 };
 
 /* Returns the domain, or 0 with the reason in *why. */

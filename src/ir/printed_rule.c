@@ -7,7 +7,8 @@
 #include "ir/number.h"
 #include "ir/number_axes.h"
 #include "ir/print_order.h"
-#include "ir/printed.h"
+#include "ir/printed_cover.h"
+#include <stdlib.h>
 
 /* Returns true if a domain has only plain logical axes in order. */
 static bool is_plain(const struct domain *d)
@@ -158,7 +159,57 @@ static bool needs_no_more(struct module *m, struct print_order *o, bool hirc)
 	return true;
 }
 
-void printed_rule_set(struct module *m, struct print_order *o)
+struct numbered { /* a value and the number of its tensor */
+	int32_t number;
+	value_id value;
+};
+
+static int compare_numbered(const void *a, const void *b)
+{
+	const struct numbered *x = a, *y = b;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Returns true if a listing without a section `Hirc` would be read otherwise, by all its numbers. If a tensor has a
+ * block, tensors are read one by one. */
+static bool is_read_otherwise(struct module *m, struct print_order *o)
+{
+	VEC(struct numbered) of = {0};
+	VEC(struct printed_tensor) t = {0};
+	bool block = false, differs = false;
+	for (uint32_t i = 0; i < o->value.n && !block; i++) {
+		value_id v = o->value.at[i];
+		block = printed_needs_block(m, o, v);
+		if (!o->term[v])
+			vec_push(&of, (struct numbered){m->value.at[v].number, v});
+	}
+	if (of.n && !block && of.n <= PRINTED_COVER_TENSORS) {
+		qsort(of.at, of.n, sizeof *of.at, compare_numbered);
+		struct printed_choice *choice = mem_zalloc(of.n * sizeof *choice);
+		for (uint32_t i = 0; i < of.n; i++) {
+			struct printed_tensor x;
+			list_ids(m, o, &o->numbers, of.at[i].value, &x);
+			x.io = is_io(m, of.at[i].value);
+			if (is_allocated(m, of.at[i].value))
+				x.size = printed_size(m, value_domain(m, of.at[i].value));
+			vec_push(&t, x);
+		}
+		bool found = printed_cover(m, t.at, t.n, &o->numbers, choice);
+		for (uint32_t i = 0; i < of.n && found && !differs; i++) {
+			const char *why;
+			t.at[i].choice = &choice[i];
+			differs = printed_domain(m, &t.at[i], &why) != value_type(m, of.at[i].value)->domain;
+		}
+		free(choice);
+	}
+	vec_free(&of);
+	vec_free(&t);
+	return differs;
+}
+
+static void choose_rule(struct module *m, struct print_order *o)
 {
 	bool matters = false;
 	for (uint32_t i = 0; i < o->value.n && !matters; i++)
@@ -179,4 +230,11 @@ void printed_rule_set(struct module *m, struct print_order *o)
 			o->rule = PRINTED_BY_NUMBER;
 			return;
 		}
+}
+
+void printed_rule_set(struct module *m, struct print_order *o)
+{
+	choose_rule(m, o);
+	if (o->numbers.used.n && !o->rule_stated)
+		o->rule_stated = is_read_otherwise(m, o);
 }

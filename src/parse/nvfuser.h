@@ -18,7 +18,7 @@
  *     sema_alike.c          types of tensors that differ only in their numbers */
 #ifndef HIRC_PARSE_NVFUSER_H
 #define HIRC_PARSE_NVFUSER_H
-#include "ir/printed.h"
+#include "ir/printed_cover.h"
 #include "parse/sema_internal.h"
 
 /* A tensor of the container, found by its name T0. */
@@ -43,6 +43,7 @@ struct nv_tensor {
 	bool alias;         /* it stands for the value of another tensor */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
+	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
 	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
@@ -137,6 +138,7 @@ struct nv_reader {
 	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
 	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
 	struct printed_numbers numbers; /* of the listing, if by_number */
+	struct printed_choice *choice;  /* readings of its tensors; NULL: none */
 };
 
 /* ---- sema_collect.c */

@@ -14,7 +14,13 @@ struct sema_define { /* one -D name=text */
 };
 
 /* --paired-axes: how parallel axes of a listing are read that can be read in several ways (enum printed_way) */
-enum sema_paired { PAIRED_BY_PROGRAM, PAIRED_HALVES, PAIRED_OWN, PAIRED_TWICE };
+enum sema_paired {
+	PAIRED_BY_PROGRAM,
+	PAIRED_HALVES,
+	PAIRED_OWN,
+	PAIRED_TWICE,
+	PAIRED_COVER, /* as the numbers of the whole listing say (ir/printed_cover.h) */
+};
 
 struct sema_options {
 	struct sema_define *define;

@@ -574,4 +574,5 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.mesh);
 	vec_free(&r.given);
 	printed_numbers_free(&r.numbers);
+	free(r.choice);
 }

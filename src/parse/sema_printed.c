@@ -170,6 +170,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 	*out = (struct printed_tensor){.mesh = mesh,
 	                               .io = t->input || t->output,
 	                               .by_number = r->by_number ? &r->numbers : NULL,
+	                               .choice = t->choice ? &r->choice[t->choice - 1] : NULL,
 	                               .permuted = t->permuted};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)

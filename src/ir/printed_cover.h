@@ -1,0 +1,30 @@
+/* printed_cover: reads the axes of a whole listing at once, from the numbers that stand nowhere.
+ *
+ *     T0[istreamIdx2{3}, ideviceIdx.x4{2}, iS5{3}]      0, 1, 3 and 7 stand nowhere
+ *     T1[istreamIdx6{3}, ideviceIdx.x8{2}, iS9{3}]
+ *       T0 is axis 0, split into 2 and 3, and 3 into 4 and 5; T1 is axis 1, split likewise
+ *
+ * Each split takes one number out of sight, that of its parent. If no tensor is missing in the listing, each such number
+ * is the parent of exactly one split, and the logical axes of a tensor have numbers in a row. Often only one reading of
+ * all tensors keeps to that. */
+#ifndef HIRC_IR_PRINTED_COVER_H
+#define HIRC_IR_PRINTED_COVER_H
+#include "ir/printed.h"
+
+enum {
+	PRINTED_COVER_IDS = 16, /* of a tensor, at most */
+	PRINTED_COVER_TENSORS = 512,
+};
+
+/* A reading of a tensor. */
+struct printed_choice {
+	bool stated;                        /* false: it has none, the tensor is read by itself */
+	int8_t outer_of[PRINTED_COVER_IDS]; /* by id: its outer half, -1: none */
+	int32_t logical[PRINTED_COVER_IDS]; /* by id that is no outer half: the number of its logical axis */
+};
+
+/* Reads n tensors, in the order in which they were made. Returns false if several readings use each missing number once, or none does. */
+bool printed_cover(const struct module *m, const struct printed_tensor *t, unsigned n,
+                   const struct printed_numbers *numbers, struct printed_choice *out);
+
+#endif
