@@ -9,6 +9,7 @@
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_permute.c        the axes of a permute
+ *     sema_cat.c            concatenations
  *     sema_gather.c         those that take elements at indices
  *     sema_attention.c      attention
  *     sema_welford.c        mean and squares, computed together
@@ -219,6 +220,8 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+/* Reads cat( T0…, T1…, 0 ), before its operands are read. */
+void nv_cat(struct nv_reader *r, ast_id call);
 /* Returns false if a word is no op= of a reduction. */
 bool nv_reduce_op(const char *word, enum reduce_op *op);
 /* Add nodes to the tree: one with the place of another, a number, a copy in no list; and the last child, or key=value, of a call.

@@ -163,6 +163,12 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 	struct ast *a = r->s->a;
 	if (nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
 		return;
+	if (nv_is_name(r, id, "true") || nv_is_name(r, id, "false")) {
+		struct ast_node *n = &a->nodes.at[id];
+		n->value.i = nv_is_name(r, id, "true");
+		n->kind = AST_INT;
+		return;
+	}
 	ast_id first = ast_at(a, id)->first;
 	bool one = nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next;
 	bool is_float = one && has_word(float_words, ast_text(a, id));
@@ -175,6 +181,8 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 		a->nodes.at[id] = number;
 		return;
 	}
+	if (nv_is(r, id, AST_KEY) && nv_is(r, first, AST_NAME))
+		return; /* accumulate=true */
 	ast_each (a, child, id)
 		unwrap_numbers(r, child);
 }
@@ -332,18 +340,6 @@ static bool read_slice(struct nv_reader *r, ast_id call, ast_id ranges)
 	if (!any)
 		rename_call(r, call, "set");
 	return true;
-}
-
-static void read_cat(struct nv_reader *r, ast_id call)
-{
-	struct ast *a = r->s->a;
-	for (ast_id *link = &a->nodes.at[call].first; *link; link = &a->nodes.at[*link].next)
-		if (nv_is(r, *link, AST_INT) && !ast_at(a, *link)->next) {
-			ast_id axis = *link;
-			*link = 0;
-			nv_node_key(r, call, "axis", axis);
-			return;
-		}
 }
 
 static unsigned rank_of(struct nv_reader *r, const struct nv_tensor *t)
@@ -568,7 +564,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "slice") && braces) {
 		return read_slice(r, expr, second);
 	} else if (!strcmp(name, "cat")) {
-		read_cat(r, expr);
+		nv_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
 		read_matmul(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
