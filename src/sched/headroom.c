@@ -99,6 +99,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 		h->span[k] = read_leaf(h, k);
 	for (uint32_t k = h->leaves - 1; k; k--)
 		h->span[k] = joined(&h->span[2 * k], &h->span[2 * k + 1]);
+	h->to_come = h->now + h->span[1].most;
 }
 
 void headroom_close(struct headroom *h)
@@ -129,10 +130,13 @@ static uint32_t gone_from(struct headroom *h, uint32_t storage)
 void headroom_issue(struct headroom *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
-	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak};
+	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak, h->to_come};
 	int64_t made = headroom_made(h, x), freed = 0;
 	vec_push(&h->step, step);
 	h->issued[x] = true;
+	h->to_come += x == h->first ? 0 : made; /* more is live at the positions before x, at no others */
+	while (h->first < p->n && h->issued[h->first])
+		h->first++;
 	h->now += made;
 	if (h->now > h->peak)
 		h->peak = h->now;
@@ -152,7 +156,6 @@ void headroom_issue(struct headroom *h, uint32_t x)
 	if (freed)
 		add_from(h, x + 1, freed);
 	apply_changes(h, step.change_n, 1);
-	settle_leaves(h);
 }
 
 void headroom_undo(struct headroom *h)
@@ -163,11 +166,21 @@ void headroom_undo(struct headroom *h)
 		h->last[m.storage] = m.last;
 	}
 	h->issued[step.node] = false;
+	h->first = step.node < h->first ? step.node : h->first;
 	h->now = step.now;
 	h->peak = step.peak;
+	h->to_come = step.to_come;
 	apply_changes(h, step.change_n, -1);
 	h->change.n = step.change_n;
-	settle_leaves(h);
+}
+
+bool headroom_fits(struct headroom *h, int64_t limit)
+{
+	if (h->peak <= limit && h->to_come > limit) {
+		settle_leaves(h);
+		h->to_come = h->now + h->span[1].most;
+	}
+	return h->peak <= limit && h->to_come <= limit;
 }
 
 void headroom_keep(struct headroom *h)

@@ -4,10 +4,10 @@
  * order that is still to come has a number of live bytes; a segment tree stores the difference between
  * neighbouring positions. Issuing a node early adds its results to all positions before its own. It
  * removes the storages that it was the last to use from the positions after the new last user. A
- * schedule in which headroom_peak never exceeds a limit stays within the limit, and can always be
- * completed.
+ * schedule in which headroom_fits is always true stays within the limit, and can always be completed.
  *
- * Takes O(log n) for each storage that a node makes or reads. */
+ * Takes O(log n) for each storage that a node makes or reads. The tree is brought up to date only when it is asked
+ * for: an upper bound of the bytes to come is mostly enough. */
 #ifndef HIRC_SCHED_HEADROOM_H
 #define HIRC_SCHED_HEADROOM_H
 #include "base/vec.h"
@@ -16,7 +16,7 @@
 struct headroom_step { /* state for headroom_undo */
 	uint32_t node;
 	uint32_t change_n, moved_n; /* length of `change` and `moved` before the step */
-	int64_t now, peak;
+	int64_t now, peak, to_come;
 };
 
 enum { HEADROOM_LEAF = 8 }; /* positions of a leaf: a smaller tree, about as quick */
@@ -42,11 +42,14 @@ struct headroom {
 	struct headroom_span *span;
 	uint32_t *last; /* by storage: its last user that is not issued, as an index of users.item */
 	bool *issued;
-	int64_t now;  /* bytes live now, before the first position to come */
-	int64_t peak; /* of the issued nodes */
+	int64_t now;     /* bytes live now, before the first position to come */
+	int64_t peak;    /* of the issued nodes */
+	int64_t to_come; /* at least the most live bytes at a position to come */
+	uint32_t first;  /* the first node that is not issued */
 	VEC(struct headroom_step) step;
 	VEC(struct headroom_change) change;
-	VEC(uint32_t) dirty; /* tree nodes of one level whose parents need an update */
+	VEC(uint32_t)
+	dirty; /* leaves that need an update; in one, tree nodes of a level whose parents need it */
 	VEC(struct headroom_moved) moved;
 };
 
@@ -74,11 +77,7 @@ static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
 	return h->now + headroom_made(h, node);
 }
 
-/* Returns the peak over the issued nodes and those to come. */
-static inline int64_t headroom_peak(const struct headroom *h)
-{
-	int64_t to_come = h->now + h->span[1].most;
-	return to_come > h->peak ? to_come : h->peak;
-}
+/* Returns true if neither the issued nodes nor those to come need more bytes. */
+bool headroom_fits(struct headroom *h, int64_t limit);
 
 #endif

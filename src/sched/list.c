@@ -75,7 +75,7 @@ static bool admit(struct list *l, uint32_t x)
 	if (headroom_now_with(&l->room, x) > l->o->limit)
 		return false;
 	headroom_issue(&l->room, x);
-	if (headroom_peak(&l->room) <= l->o->limit)
+	if (headroom_fits(&l->room, l->o->limit))
 		return true;
 	headroom_undo(&l->room);
 	return false;
