@@ -28,21 +28,23 @@ static int64_t *rank_comms(const struct scheduler *s, struct arena *a)
 	return rank;
 }
 
-/* Returns, by comm, the time of the work that only the comm needs. */
+/* Returns, by index of s->comm, the time of the work that only the comm needs. */
 static int64_t *find_work(const struct scheduler *s, struct arena *a)
 {
 	const struct sched_problem *p = s->p;
-	int64_t *work = arena_new_array(a, int64_t, p->n);
-	uint32_t *owner = mem_alloc(sizeof *owner * ((size_t)p->n + 1)); /* by node: the comm */
-	for (uint32_t x = p->n; x-- > 0;) {
-		owner[x] = s->role[x] == SCHED_SINK ? x : SCHED_NONE;
-		for (uint32_t i = p->succ.at[x]; owner[x] != x && i < p->succ.at[x + 1]; i++) {
+	int64_t *work = arena_new_array(a, int64_t, s->comm.n);
+	uint32_t *owner = mem_alloc(sizeof *owner * ((size_t)p->n + 1)); /* by node: index of the comm */
+	for (uint32_t x = p->n, k = s->comm.n; x-- > 0;) {
+		k -= k && s->comm.at[k - 1] == x;
+		bool sink = s->role[x] == SCHED_SINK;
+		owner[x] = sink ? k : SCHED_NONE;
+		for (uint32_t i = p->succ.at[x]; !sink && i < p->succ.at[x + 1]; i++) {
 			uint32_t here = owner[p->succ.item[i]];
 			owner[x] = i == p->succ.at[x] || here == owner[x] ? here : SCHED_NONE;
 			if (owner[x] == SCHED_NONE)
 				break;
 		}
-		if (owner[x] != SCHED_NONE && owner[x] != x)
+		if (owner[x] != SCHED_NONE && !sink)
 			work[owner[x]] += sched_host_time(p, x);
 	}
 	free(owner);
@@ -55,8 +57,8 @@ static uint32_t draw_filler(const struct scheduler *s, const int64_t *work, stru
 	uint32_t best = SCHED_NONE;
 	double most = 0;
 	for (unsigned k = 0; k < DRAWS; k++) {
-		uint32_t x = s->comm.at[sched_draw(r, s->comm.n)];
-		double part = (double)work[x] / (double)(s->p->node[x].time + 1);
+		uint32_t at = sched_draw(r, s->comm.n), x = s->comm.at[at];
+		double part = (double)work[at] / (double)(s->p->node[x].time + 1);
 		if (s->role[x] == SCHED_SINK && part > most) {
 			best = x;
 			most = part;
@@ -83,7 +85,7 @@ struct improver {
 	double score;                     /* of now */
 	struct sched_row row;             /* of now */
 	struct sched_carry_places places; /* of now */
-	const int64_t *work;              /* by comm, see find_work */
+	const int64_t *work;              /* see find_work */
 };
 
 static double find_score(const struct improver *i, const struct trial *t)
