@@ -27,6 +27,7 @@
 #include "sched/exposure.h"
 #include "sched/sched_bound.h"
 #include "sched/schedule.h"
+#include <stdlib.h>
 
 enum { /* the option `buckets` */
        BUCKETS_PACK,
@@ -49,12 +50,14 @@ static int64_t limit_of(const struct pass_context *cx, int64_t before)
 	return before + (more > increase ? more : increase);
 }
 
-static struct sched_result as_it_is(const struct sched_problem *p, struct arena *a)
+static struct sched_result as_it_is(const struct sched_problem *p)
 {
-	uint32_t *order = arena_new_array(a, uint32_t, p->n);
+	uint32_t *order = mem_alloc(sizeof *order * ((size_t)p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
 		order[x] = x;
-	return sched_simulate(p, order, NULL);
+	struct sched_result result = sched_simulate(p, order, NULL);
+	free(order);
+	return result;
 }
 
 /* Returns the reason why a collective is exposed, in words. */
@@ -223,7 +226,7 @@ static bool schedule_with_overlap(void *overlap, struct schedule_block *block, s
 	struct overlap *k = overlap;
 	struct pass_context *cx = k->cx;
 	const struct block *b = &block->b;
-	struct sched_result before = as_it_is(&b->p, a);
+	struct sched_result before = as_it_is(&b->p);
 	if (!block->owner)
 		k->limit = limit_of(cx, before.peak);
 	struct sched_options o = {.limit = k->limit,

@@ -491,26 +491,33 @@ static void keep_order(const struct sched_problem *p, struct sched_schedule *out
 	out->result = sched_simulate(&out->b.p, out->order, NULL);
 }
 
-bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+/* Schedules a problem whose original order exceeds the limit. */
+static bool schedule_lowered(const struct sched_problem *p, const struct sched_options *o, uint32_t *order,
+                             struct sched_schedule *out)
 {
 	struct arena *scratch = arena_new();
 	struct sched_problem lower;
-	uint32_t *order = arena_new_array(scratch, uint32_t, p->n);
+	bool fits = sched_lower_peak(p, o->limit, order) <= o->limit;
+	sched_reorder(p, order, scratch, &lower);
+	if (fits)
+		schedule_within(&lower, o, out);
+	else
+		keep_order(&lower, out);
+	tell_of_original(out, order, p->n);
+	arena_free(scratch);
+	return fits;
+}
+
+bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out)
+{
+	uint32_t *order = mem_alloc(sizeof *order * ((size_t)p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
 		order[x] = x;
-	bool fits = true;
-	if (sched_simulate(p, order, NULL).peak <= o->limit) {
+	bool within = sched_simulate(p, order, NULL).peak <= o->limit;
+	bool fits = within || schedule_lowered(p, o, order, out);
+	free(order);
+	if (within)
 		schedule_within(p, o, out);
-	} else {
-		fits = sched_lower_peak(p, o->limit, order) <= o->limit;
-		sched_reorder(p, order, scratch, &lower);
-		if (fits)
-			schedule_within(&lower, o, out);
-		else
-			keep_order(&lower, out);
-		tell_of_original(out, order, p->n);
-	}
 	assert(sched_is_schedule(&out->b.p, out->order));
-	arena_free(scratch);
 	return fits;
 }
