@@ -7,9 +7,11 @@
 #include <string.h>
 
 enum {
-	MOST_PLACES = 160,
-	LABELS = 100, /* that are kept for the same places */
-	BUCKETS = 8,  /* about as many as a lane has at least, to estimate its time */
+	MOST_PLACES = 160,  /* before uses of sources */
+	MOST_VALLEYS = 128, /* and more of them */
+	DEPTH = 12,         /* a valley is this part of the room lower than what is around it */
+	LABELS = 300,       /* that are kept for the same places */
+	BUCKETS = 8,        /* about as many as a lane has at least, to estimate its time */
 };
 
 struct sums { /* by family, over the comms before a place */
@@ -54,19 +56,47 @@ struct pace {
 	VEC(struct label) label;
 };
 
-/* Finds the places: before the first use of a source, with at least a part of all gathered bytes between them. */
+/* Marks the nodes at which few bytes are live, between two nodes at which far more are. There the host can wait, and
+ * buckets have room. */
+static bool *mark_valleys(const struct pace *c, struct arena *a)
+{
+	bool *valley = arena_new_array(a, bool, c->p->n + 1);
+	int64_t depth = (c->o->limit - c->p->fixed) / DEPTH, high = 0, low = 0;
+	uint32_t where = 0, n = 0;
+	for (uint32_t x = 0; x < c->p->n && n < MOST_VALLEYS; x++) {
+		int64_t live = c->o->live[x];
+		if (high > low + depth && live > low + depth) {
+			valley[where] = true;
+			n++;
+			high = low = live;
+		} else if (live > high) {
+			high = low = live;
+		} else if (live <= low) {
+			low = live;
+			where = x + 1;
+		}
+	}
+	return valley;
+}
+
+/* Finds the places: in valleys, and before the first use of a source, with at least a part of all gathered bytes
+ * between them. */
 static void find_places(struct pace *c, struct arena *a)
 {
+	const bool *valley = mark_valleys(c, a);
 	int64_t all = 0, since = 0;
-	for (uint32_t k = 0; k < c->o->source_n; k++)
-		all += c->o->source[k].bytes;
-	c->place = arena_new_array(a, uint32_t, c->o->source_n + 2);
-	for (uint32_t k = 0; k < c->o->source_n; k++) {
-		if (since >= all / MOST_PLACES && c->o->source[k].first > c->place[c->n]) {
-			c->place[++c->n] = c->o->source[k].first;
+	uint32_t k = 0;
+	for (uint32_t i = 0; i < c->o->source_n; i++)
+		all += c->o->source[i].bytes;
+	c->place = arena_new_array(a, uint32_t, MOST_PLACES + MOST_VALLEYS + 2);
+	for (uint32_t x = 1; x < c->p->n; x++) {
+		for (; k < c->o->source_n && c->o->source[k].first < x; k++)
+			since += c->o->source[k].bytes;
+		bool used = k < c->o->source_n && c->o->source[k].first == x;
+		if (valley[x] || (used && since && since >= all / MOST_PLACES)) {
+			c->place[++c->n] = x;
 			since = 0;
 		}
-		since += c->o->source[k].bytes;
 	}
 	c->place[++c->n] = c->p->n;
 }
@@ -347,11 +377,15 @@ static void extend_cell(struct pace *c, uint32_t gathered, uint32_t sent)
 		run_alone(c, k);
 	for (uint32_t k = 0; k < cell->n; k++) {
 		uint32_t l = cell->label[k];
-		for (uint32_t end = gathered + 1; end <= c->n && extend_label(c, l, true, end); end++)
-			;
-		for (uint32_t end = sent + 1; end <= c->label.at[l].at && extend_label(c, l, false, end);
-		     end++)
-			;
+		for (uint32_t end = gathered + 1; end <= c->n;
+		     end++) /* the last place with the same sources */
+			if (end == c->n || c->gathered[end] != c->gathered[end + 1])
+				if (!extend_label(c, l, true, end))
+					break;
+		for (uint32_t end = sent + 1; end <= c->label.at[l].at; end++) /* the first, of sinks */
+			if (end == c->n || c->kept[end] != c->kept[end - 1])
+				if (!extend_label(c, l, false, end))
+					break;
 	}
 }
 

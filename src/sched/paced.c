@@ -16,7 +16,8 @@ enum {
 	MOST_NODES = 1 << 24, /* keys are numbers of 32 bits */
 	SLOTS = 16,           /* keys for each node of the problem */
 	TRIES = 16,           /* buckets for less and less memory */
-	PARTS = 1024,         /* each try leaves this part of the memory more */
+	FAILURES = 4, /* tries without a better schedule that fit in memory, after which no other is made */
+	PARTS = 1024, /* each try leaves this part of the memory more */
 };
 
 /* Keys of a node: comms that are issued before it, the wait and unpack of the bucket that it uses, itself. */
@@ -343,17 +344,20 @@ static void try_buckets(struct pacer *g)
 	                               .source_n = g->source_n,
 	                               .sink_n = g->sink_n};
 	struct sched_paced *paced;
+	unsigned failures = 0;
 	uint32_t n;
 	for (unsigned k = 0; k < TRIES && plan_may_try(g->s) && (n = sched_pace(g->p, &o, g->arena, &paced));
 	     k++) {
 		struct trial t = plan_trial(g->s, &g->s->best.plan);
 		g->s->plans++;
 		int64_t peak = make_order(g, paced, n, &t);
-		if (peak <= limit && t.schedule.result.runtime < g->s->best.schedule.result.runtime)
+		bool better = t.schedule.result.runtime < g->s->best.schedule.result.runtime;
+		failures = peak > limit ? failures : better ? 0 : failures + 1;
+		if (peak <= limit && better)
 			plan_offer(g->s, &t);
 		else
 			sched_schedule_free(&t.schedule);
-		if (peak == INT64_MAX)
+		if (peak == INT64_MAX || failures == FAILURES)
 			return;
 		o.limit -= part;
 	}
