@@ -57,6 +57,7 @@ for file in "$root"/tests/run/*.hir "$root"/tests/compile/*.hir; do
 	bench_json_error.hir) check 1 "$file" ;;                # it names an axis that is none
 	proof.hir | proof_mpi.hir) check 1 "$file" ;;          # they race, on purpose
 	exec_wait_twice.hir) check 1 "$file" ;;                 # its second wait is wrong
+	check_sets_of_other_layouts.hir) check 1 "$file" ;;    # its ranks meet in sets of other layouts
 	memory_copies.hir | memory_copies_limit.hir) check 1 "$file" ;; # right only with copies of a buffer
 	exec_no_value.hir | nvfuser_old_forms.hir | check_chunk_of_operand.hir) check 1 "$file" ;; # params without a value
 	index_expressions.hir) check 1 "$file" ;;               # so has an index on one rank
