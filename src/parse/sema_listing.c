@@ -8,19 +8,51 @@
  * A section `Hirc` states the rule (ir/printed_rule.c). Without it the numbers decide (ir/printed_numbers.h).
  * Where they admit several ways, the whole program is read in each without messages: a reading with errors is
  * out. If several remain, a warning shows them and --paired-axes picks one. */
+#include "base/arena.h"
 #include "ir/print.h"
 #include "ir/printed.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
+#include <stdlib.h>
 #include <string.h>
 
-/* Collects the numbers of all axes. Returns true if one is parallel. */
+/* Returns true if two tensors are printed with the same axis numbers. */
+static bool have_same_numbers(const struct nv_reader *r, const struct nv_tensor *x, const struct nv_tensor *y)
+{
+	const struct ast *a = r->s->a;
+	ast_id i = ast_at(a, ast_child(a, shape_tensor(r->s->a, x->node), 0))->first,
+	       k = ast_at(a, ast_child(a, shape_tensor(r->s->a, y->node), 0))->first;
+	while (i && k && ast_at(a, i)->value.i == ast_at(a, k)->value.i)
+		i = ast_at(a, i)->next, k = ast_at(a, k)->next;
+	return !i && !k;
+}
+
+/* Marks the tensors of HostUnits whose axes have numbers of another counter: a tensor of the container has the same
+ * name and other numbers. */
+static void mark_own_counters(const struct nv_reader *r, bool *own)
+{
+	for (uint32_t u = 0; u < r->unit.n; u++) {
+		const struct nv_unit *unit = &r->unit.at[u];
+		bool differs = false;
+		for (uint32_t i = unit->first; i < unit->first + unit->n; i++) {
+			const struct nv_tensor *t = &r->tensor.at[i];
+			uint32_t other = t->name < r->tensor_of.n ? r->tensor_of.at[t->name] : 0;
+			differs |= other && !have_same_numbers(r, t, &r->tensor.at[other - 1]);
+		}
+		memset(own + unit->first, differs, unit->n);
+	}
+}
+
+/* Collects the numbers of all axes that the container's counter gave. Returns true if one is parallel. */
 static bool collect_numbers(struct nv_reader *r)
 {
 	const struct ast *a = r->s->a;
-	bool parallel = false;
+	bool parallel = false, *own = mem_zalloc(r->tensor.n + 1);
+	mark_own_counters(r, own);
 	for (uint32_t i = 0; i < r->tensor.n; i++) {
 		struct nv_tensor *t = &r->tensor.at[i];
+		if (own[i])
+			continue;
 		ast_each (a, id, ast_child(a, shape_tensor(r->s->a, t->node), 0)) {
 			const char *head = ast_text(a, id);
 			parallel |= head[0] && head[1] != 'S';
@@ -28,6 +60,7 @@ static bool collect_numbers(struct nv_reader *r)
 			printed_numbers_add(&r->numbers, (int32_t)ast_at(a, id)->value.i);
 		}
 	}
+	free(own);
 	printed_numbers_sort(&r->numbers);
 	return parallel;
 }
