@@ -49,11 +49,11 @@ static const char *find_listing(const char *from, const char *to, const struct l
 	return listing;
 }
 
-bool log_lines_note(struct parser *p, uint32_t at)
+bool log_lines_note_file(struct diag *d, struct source *s, uint32_t at, uint32_t end)
 {
-	struct source *s = p->ast->source;
-	const char *name = source_name(s, at), *limit = (const char *)p->limit, *here = s->text + at,
-	           *from = here;
+	const char *name = source_name(s, at), *limit = s->text + end, *here = s->text + at, *from = here;
+	if (s->released)
+		return false;
 	while (from > s->text && from[-1])
 		from--; /* to the start of the file */
 	const struct listing_form *form;
@@ -65,18 +65,18 @@ bool log_lines_note(struct parser *p, uint32_t at)
 	if (!is_blank(line, listing)) {
 		bool quote = memchr(line, '\'', (size_t)prefix) || prefix > MOST_PREFIX;
 		if (quote)
-			diag_note(p->diag, DIAG_NOWHERE,
+			diag_note(d, DIAG_NOWHERE,
 			          "a listing has nothing before its lines: `cut -b %d- %s` takes it away",
 			          prefix + 1, name);
 		else
-			diag_note(p->diag, DIAG_NOWHERE,
+			diag_note(d, DIAG_NOWHERE,
 			          "`%.*s` stands before the lines of the listing: `grep -F '%.*s' %s | cut "
 			          "-b %d-` takes it away",
 			          prefix, line, prefix, line, name, prefix + 1);
 		return true;
 	}
 	if (here < listing) {
-		diag_note(p->diag, DIAG_NOWHERE, "the listing begins in line %u: `tail -n +%u %s`",
+		diag_note(d, DIAG_NOWHERE, "the listing begins in line %u: `tail -n +%u %s`",
 		          find_line(s, listing), find_line(s, listing), name);
 		return true;
 	}
@@ -88,15 +88,20 @@ bool log_lines_note(struct parser *p, uint32_t at)
 		behind++;
 	if (last && behind == here && !strncmp(here, "Aliases:", 8)) {
 		diag_note(
-		    p->diag, DIAG_NOWHERE,
+		    d, DIAG_NOWHERE,
 		    "an alias is another name of a tensor: give it the tensor's name in the listing, and "
 		    "take these lines out");
 		return true;
 	}
 	if (last && behind == here)
-		diag_note(p->diag, DIAG_NOWHERE, "the listing ends in line %u: `head -n %u %s`",
-		          find_line(s, last), find_line(s, last), name);
+		diag_note(d, DIAG_NOWHERE, "the listing ends in line %u: `head -n %u %s`", find_line(s, last),
+		          find_line(s, last), name);
 	return last && behind == here;
+}
+
+bool log_lines_note(struct parser *p, uint32_t at)
+{
+	return log_lines_note_file(p->diag, p->ast->source, at, (uint32_t)(p->limit - p->text));
 }
 
 void log_lines_note_second(struct parser *p, uint32_t at)

@@ -5,6 +5,7 @@
 #include "parse/sema.h"
 #include "ir/coalesce.h"
 #include "ir/edit.h"
+#include "parse/log_lines.h"
 #include "parse/sema_internal.h"
 #include <stdio.h>
 #include <string.h>
@@ -122,7 +123,9 @@ static void build_file(struct sema *s)
 		if (diag_error_count(s->d) == before) {
 			diag_error(s->d, E_PROGRAM_NONE, DIAG_NOWHERE, "'%s' holds no program",
 			           source_name(s->a->source, s->begin));
-			diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
+			if (s->a->source->file_n > 1 ||
+			    !log_lines_note_file(s->d, s->a->source, s->begin, s->a->source->size))
+				diag_note(s->d, DIAG_NOWHERE, "write `program NAME on MESH { … }`");
 		}
 		return;
 	}
