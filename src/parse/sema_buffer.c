@@ -170,12 +170,22 @@ void nv_deallocate(struct nv_reader *r, ast_id stmt)
 		                       &(struct ir_use){ROLE_FREE, v}, 1));
 }
 
-/* Returns the logical axis of a tensor with the number of an id. */
-static int logical_axis(struct nv_reader *r, value_id v, ast_id id)
+/* Returns the number that the listing gives an axis of an operand. The value of a tensor that is defined for a second
+ * time has other numbers. */
+static int32_t listed_number(struct nv_reader *r, ast_id operand, value_id v, unsigned axis)
+{
+	const struct nv_tensor *t = nv_find_tensor(r, ast_at(r->s->a, operand)->name);
+	if (t && t->value == v && t->type == r->s->m->value.at[v].type && t->number_at < r->number.n)
+		return r->number.at[t->number_at + axis] & ~NUMBER_BROADCAST;
+	return ir_axis_number(r->s->m, v, axis);
+}
+
+/* Returns the logical axis of an operand with the number of an id. */
+static int logical_axis(struct nv_reader *r, ast_id operand, value_id v, ast_id id)
 {
 	const struct domain *d = value_domain(r->s->m, v);
 	for (unsigned a = 0; a < d->rank; a++)
-		if (ir_axis_number(r->s->m, v, a) == ast_at(r->s->a, id)->value.i)
+		if (listed_number(r, operand, v, a) == ast_at(r->s->a, id)->value.i)
 			return (int)a;
 	return -1;
 }
@@ -224,13 +234,13 @@ static bool is_same_view(struct nv_reader *r, value_id v, enum op_kind kind, val
 	       op_read(r->s->m, def, 0) == from && op_operand_id(r->s->m, def, ROLE_SCALAR, 0) == index;
 }
 
-/* Returns true if the id with this number is a reduction of the tensor, which holds no elements. */
-static bool is_reduction(struct nv_reader *r, value_id v, ast_id id)
+/* Returns true if the id with this number is a reduction of the operand, which holds no elements. */
+static bool is_reduction(struct nv_reader *r, ast_id operand, value_id v, ast_id id)
 {
 	const struct domain *d = value_domain(r->s->m, v);
 	for (unsigned a = d->rank; a < d->logical_n; a++)
 		if (d->axis[a].kind == AXIS_REDUCE &&
-		    ir_axis_number(r->s->m, v, a) == ast_at(r->s->a, id)->value.i)
+		    listed_number(r, operand, v, a) == ast_at(r->s->a, id)->value.i)
 			return true;
 	return false;
 }
@@ -242,7 +252,8 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 	                                                                                       NULL};
 	struct sema *s = r->s;
 	struct nv_tensor *t;
-	value_id bound, from = ast_at(s->a, call)->first ? nv_operand(r, ast_at(s->a, call)->first) : 0;
+	ast_id operand = ast_at(s->a, call)->first;
+	value_id bound, from = operand ? nv_operand(r, operand) : 0;
 	ast_id axis = select ? nv_need_key(r, call, "axis") : 0,
 	       index = nv_need_key(r, call, select ? "index" : "stream_index");
 	if (!nv_result(r, target, &t, &bound))
@@ -252,12 +263,12 @@ void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool 
 		           ast_text(s->a, target));
 		return;
 	}
-	if (from && axis && nv_is(r, axis, AST_ID) && is_reduction(r, from, axis)) {
+	if (from && axis && nv_is(r, axis, AST_ID) && is_reduction(r, operand, from, axis)) {
 		nv_stand_for(r, t, from); /* every index selects the same elements */
 		t->alias = true;
 		return;
 	}
-	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, from, axis) : -1;
+	int k = from && axis && nv_is(r, axis, AST_ID) ? logical_axis(r, operand, from, axis) : -1;
 	if (from && axis && k < 0)
 		nv_refuse(r, E_AXIS_ATTRIBUTE, axis, "this is no logical axis of the tensor");
 	bool alone = select && k >= 0 && *ast_text(s->a, axis) == 'b' &&
