@@ -442,7 +442,7 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	if (!plan_comm_runs(&s, in, out))
 		return;
-	if (!blocks && kind != OP_ALLREDUCE && !s.packed && same_shape(b, in, out) &&
+	if (!blocks && kind != OP_ALLREDUCE && !s.packed && !s.dense && same_shape(b, in, out) &&
 	    !plan_order_same_moved(&s, kind, in, out))
 		return;
 	if (kind == OP_COLLECTIVE_PERMUTE) {

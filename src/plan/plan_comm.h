@@ -12,6 +12,7 @@ struct comm {
 	struct plan_collective c;
 	bool uncertain; /* only the root reads or writes the buffer, and the root is not known */
 	bool packed;    /* both buffers are copies, made box by box */
+	bool dense;     /* both buffers are copies without gaps, in one order */
 	int gathered;   /* the axis along which blocks are put together; -1: none */
 	sx_id in_n[IR_MAX_LOGICAL], out_n[IR_MAX_LOGICAL]; /* by axis: number of elements moved */
 	sx_id in_count, out_count;

@@ -7,8 +7,11 @@
  * An axis of one element has no place in the order. Blocks of other ranks may have other extents than those of this one,
  * so the extents are those of the moved block. */
 #include "plan/plan_order.h"
+#include "ir/expr.h"
 #include "ir/layout.h"
 #include <string.h>
+
+enum { NOT_KNOWN = UINT8_MAX };
 
 /* Removes the gathered axis from the list of a buffer's axes in memory order. Returns false if it is
  * present but not outermost. */
@@ -55,7 +58,7 @@ bool plan_order_same(struct comm *s, const struct view *large, const struct view
 }
 
 /* Lists the axes of a block in memory order, outermost first, without those of one element. The view may be on other ranks:
- * then the order is that of its type. n: extents of the block. */
+ * then the order is that of its type, and NOT_KNOWN if the parts of an axis lie apart. n: extents of the block. */
 static unsigned block_order(struct comm *s, const struct view *v, const sx_id *n, uint8_t *axis)
 {
 	const struct domain *d = ir_domain(s->b->m, ir_type(s->b->m, v->type)->domain);
@@ -66,8 +69,12 @@ static unsigned block_order(struct comm *s, const struct view *v, const sx_id *n
 		const int a = layout_logical_of(d, d->alloc[i]);
 		int64_t one;
 		if (a >= 0 && a < (int)v->rank && d->axis[d->alloc[i]].place != PLACE_MESH &&
-		    !(sx_is_const(s->b, n[a], &one) && one == 1) && !memchr(axis, a, count))
+		    !expr_is_one(s->b->m, d->axis[d->alloc[i]].extent) &&
+		    !(sx_is_const(s->b, n[a], &one) && one == 1) && !(count && axis[count - 1] == a)) {
+			if (memchr(axis, a, count))
+				return NOT_KNOWN;
 			axis[count++] = (uint8_t)a;
+		}
 	}
 	return count;
 }
@@ -90,8 +97,8 @@ static bool same_block_order(struct comm *s, const struct view *in, const struct
 		if (sx_is_const(b, n[i], &none) && none == 0)
 			return true; /* it has no elements */
 	}
-	const unsigned np = block_order(s, in, n, p);
-	if (np == block_order(s, out, n, q) && !memcmp(p, q, np))
+	const unsigned np = block_order(s, in, n, p), nq = block_order(s, out, n, q);
+	if (np == NOT_KNOWN || nq == NOT_KNOWN || (np == nq && !memcmp(p, q, np)))
 		return true;
 	planner_error(b, E_PLAN_LAYOUT, "'%s' and '%s' have different orders in memory",
 	              value_text(b, in->value), value_text(b, out->value));

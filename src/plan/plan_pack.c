@@ -108,6 +108,7 @@ static void packed_order(struct comm *s, const struct view *x, int lead, uint8_t
 static bool pack_buffers(struct comm *s, const uint8_t *order)
 {
 	struct planner *b = s->b;
+	s->dense = true;
 	if (s->in) {
 		struct view *dense = dense_view(b, s->in, order);
 		if (!dense || !dense_fill(b, dense, s->in))
