@@ -51,8 +51,7 @@ struct plan_target gpu_options_plan(const struct gpu_options *o, const char *tar
 	plan.transposes = is_cuda(target);
 	plan.row = is_cuda(target) ? RT_UNIT_ROW : 0;
 	plan.page = is_cuda(target) ? RT_HEAP_UNIT : 0;
-	if (is_cuda(target))
-		plan.epilogues = UINT64_C(1) << POINTWISE_GELU_TANH | UINT64_C(1) << POINTWISE_ADD |
-		                 (uint64_t)o->fuse_relu << POINTWISE_RELU;
+	plan.epilogue[POINTWISE_GELU_TANH] = plan.epilogue[POINTWISE_ADD] = is_cuda(target);
+	plan.epilogue[POINTWISE_RELU] = is_cuda(target) && o->fuse_relu;
 	return plan;
 }

@@ -22,6 +22,7 @@
  * from it is undefined as well. It is an error to use one as a size, an offset or a condition. */
 #ifndef HIRC_PLAN_PLAN_H
 #define HIRC_PLAN_PLAN_H
+#include "base/pointwise.h"
 #include "ir/ir.h"
 #include "rt/device.h"
 #include "rt/transport.h"
@@ -250,16 +251,16 @@ struct plan {
 
 /* Properties of the target that a plan is made for. */
 struct plan_target {
-	int64_t streams;    /* number of streams; 0: unlimited */
-	int64_t page;       /* sizes of symmetric buffers are multiples of this; 0: the host's page */
-	bool views;         /* leave out copies whose readers can read the source */
-	bool transposes;    /* products read matrices as fast by columns as by rows */
-	uint64_t epilogues; /* bit set of enum pointwise: functions that can be part of a product's task */
-	int64_t row;        /* elements of the longest row of a norm that a unit may have; 0: no such units */
-	bool poisons;       /* a Deallocate fills the buffer with numbers that no program computes */
-	bool externs;       /* leave out operations of other systems; for reading only */
-	bool unplaced;      /* no two slots share a place, no copies of matrices are kept; for reading only */
-	bool as_checked;    /* memory as hirc check assumes: nothing shared, packing on a stream of its own */
+	int64_t streams; /* number of streams; 0: unlimited */
+	int64_t page;    /* sizes of symmetric buffers are multiples of this; 0: the host's page */
+	bool views;      /* leave out copies whose readers can read the source */
+	bool transposes; /* products read matrices as fast by columns as by rows */
+	bool epilogue[POINTWISE_COUNT]; /* functions that can be part of a product's task */
+	int64_t row;     /* elements of the longest row of a norm that a unit may have; 0: no such units */
+	bool poisons;    /* a Deallocate fills the buffer with numbers that no program computes */
+	bool externs;    /* leave out operations of other systems; for reading only */
+	bool unplaced;   /* no two slots share a place, no copies of matrices are kept; for reading only */
+	bool as_checked; /* memory as hirc check assumes: nothing shared, packing on a stream of its own */
 };
 
 /* Makes the plan of one rank. Returns NULL after reporting to d why the program cannot be executed. Only

@@ -14,6 +14,7 @@
  * of the function. */
 #include "plan/plan_products.h"
 #include "plan/plan_fusion.h"
+#include <string.h>
 
 static bool is_product(const struct plan_fusion *f, const struct plan_task *t)
 {
@@ -36,8 +37,8 @@ static bool is_function(const struct plan_fusion *f, const struct plan_task *pro
 {
 	const struct plan_buffer *from = &f->p->buffer.at[product->out.buffer],
 	                         *to = &f->p->buffer.at[t->out.buffer];
-	if (t->kernel != RT_TASK_POINTWISE || !(f->wanted->epilogues >> t->op & 1) || t->scalars ||
-	    t->in_n != 1 || t->op == POINTWISE_ADD || from->dtype != to->dtype || !plan_fusion_is_plain(to))
+	if (t->kernel != RT_TASK_POINTWISE || !f->wanted->epilogue[t->op] || t->scalars || t->in_n != 1 ||
+	    t->op == POINTWISE_ADD || from->dtype != to->dtype || !plan_fusion_is_plain(to))
 		return false;
 	return plan_fusion_same_window(f->p, &product->out, &t->in[0]) &&
 	       !reads_buffer(product, t->out.buffer);
@@ -158,10 +159,10 @@ static unsigned find_addend(const struct plan_fusion *f, const struct plan_task 
 	const struct plan *p = f->p;
 	const struct plan_buffer *from = &p->buffer.at[product->out.buffer],
 	                         *to = &p->buffer.at[t->out.buffer];
-	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_ADD ||
-	    !(f->wanted->epilogues >> t->op & 1) || t->scalars || t->in_n != 2 || from->dtype != to->dtype ||
-	    !dtype_is_float(to->dtype) || (is_f8(p, product) && to->dtype == DTYPE_F32) ||
-	    !plan_fusion_is_plain(to) || product->out.nd != t->out.nd || reads_buffer(product, t->out.buffer))
+	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_ADD || !f->wanted->epilogue[t->op] ||
+	    t->scalars || t->in_n != 2 || from->dtype != to->dtype || !dtype_is_float(to->dtype) ||
+	    (is_f8(p, product) && to->dtype == DTYPE_F32) || !plan_fusion_is_plain(to) ||
+	    product->out.nd != t->out.nd || reads_buffer(product, t->out.buffer))
 		return 2;
 	for (unsigned k = 0; k < 2; k++) {
 		const struct plan_view *v = &t->in[k];
@@ -219,7 +220,7 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 void plan_products(struct plan *p, const struct plan_target *target)
 {
 	struct plan_fusion f;
-	if (!target->epilogues || !p->task.n)
+	if (!memchr(target->epilogue, true, sizeof target->epilogue) || !p->task.n)
 		return;
 	plan_fusion_open(&f, p, target);
 	for (uint32_t k = 0; k < p->code.n; k++)

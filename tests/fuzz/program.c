@@ -174,10 +174,9 @@ void fuzz_printed(struct module *m)
 
 static bool plan_rank(struct module *m, struct diag *d, int64_t rank, int64_t ranks, bool gpu)
 {
-	const struct plan_target target = {
-	    .streams = STREAMS,
-	    .transposes = gpu,
-	    .epilogues = gpu ? UINT64_C(1) << POINTWISE_GELU_TANH | UINT64_C(1) << POINTWISE_RELU : 0};
+	const struct plan_target target = {.streams = STREAMS,
+	                                   .transposes = gpu,
+	                                   .epilogue = {[POINTWISE_GELU_TANH] = gpu, [POINTWISE_RELU] = gpu}};
 	struct plan *p = plan_build(m, d, rank, ranks, &target);
 	struct buf text = {0};
 	if (!p)

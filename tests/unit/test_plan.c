@@ -142,7 +142,7 @@ static void test_packs(void)
 static void check_fused(const char *text, const char *want)
 {
 	const struct plan_target target = {
-	    .streams = 4, .transposes = true, .views = true, .epilogues = UINT64_C(1) << POINTWISE_RELU};
+	    .streams = 4, .transposes = true, .views = true, .epilogue[POINTWISE_RELU] = true};
 	char *got = plan_text_for(text, 0, &target, false);
 	CHECK(strstr(got, want));
 	if (!strstr(got, want))
