@@ -113,7 +113,7 @@ static bool is_cast(const struct plan_fusion *f, const struct plan_task *product
 	       plan_fusion_same_window(p, &product->out, &t->in[0]);
 }
 
-/* What a product can add to its sum. */
+/* An operand that is added to a product, by how it lies beside the result. */
 enum addend { ADDEND_NONE, ADDEND_ROW, ADDEND_MATRIX };
 
 /* Tells how the operand lies beside the result: a matrix in the same order, or a row that is added to each row. Both begin

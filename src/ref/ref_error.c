@@ -150,57 +150,18 @@ static double erf_of(double a, double b)
 	return (void)b, erf(a);
 }
 
-/* Returns the value of a function of one operand that libm has. cosh is not monotone, but convex: the corners are
- * farthest, too. */
-static double libm_of(enum op_kind kind, double a)
+static double value_of(enum op_kind kind, double a)
 {
-	switch (kind) {
-	case OP_CEIL:
-		return ceil(a);
-	case OP_FLOOR:
-		return floor(a);
-	case OP_ROUND:
-		return nearbyint(a);
-	case OP_TRUNC:
-		return trunc(a);
-	case OP_EXP2:
-		return exp2(a);
-	case OP_EXPM1:
-		return expm1(a);
-	case OP_LOG2:
-		return log2(a);
-	case OP_LOG10:
-		return log10(a);
-	case OP_LOG1P:
-		return log1p(a);
-	case OP_TAN:
-		return tan(a);
-	case OP_ASIN:
-		return asin(a);
-	case OP_ACOS:
-		return acos(a);
-	case OP_ATAN:
-		return atan(a);
-	case OP_SINH:
-		return sinh(a);
-	case OP_COSH:
-		return cosh(a);
-	case OP_ASINH:
-		return asinh(a);
-	case OP_ACOSH:
-		return acosh(a);
-	case OP_ATANH:
-		return atanh(a);
-	default:
-		return erfc(a);
-	}
+	bool exact = true;
+	return ref_pointwise_value(kind, (double[3]){a}, &exact);
 }
 
-/* Returns the error of such a function; infinite where the operand may be outside its domain. */
+/* Returns the error of a function of one operand; infinite where the operand may be outside its domain. cosh is not
+ * monotone, but convex: its values at both ends are farthest, too. */
 static double libm_error(enum op_kind kind, double x, double e)
 {
-	double at = libm_of(kind, x), below = fabs(libm_of(kind, x - e) - at),
-	       above = fabs(libm_of(kind, x + e) - at);
+	double at = value_of(kind, x), below = fabs(value_of(kind, x - e) - at),
+	       above = fabs(value_of(kind, x + e) - at);
 	double most = largest(below, above);
 	return isnan(most) ? INFINITY : most;
 }

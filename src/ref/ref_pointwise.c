@@ -92,7 +92,7 @@ static double transcendental(enum op_kind kind, double a, double b)
 	}
 }
 
-static double float_op(enum op_kind kind, const double *x, bool *exact)
+double ref_pointwise_value(enum op_kind kind, const double *x, bool *exact)
 {
 	double a = x[0], b = x[1];
 	switch (kind) {
@@ -458,7 +458,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 				set_error(kind, in[0], f, e, (double)value, true, false, out, i);
 			} else {
 				bool same = true;
-				double value = float_op(kind, f, &same);
+				double value = ref_pointwise_value(kind, f, &same);
 				ref_store(out, i, value);
 				set_error(kind, in[0], f, e, value, same, skips, out, i);
 				if (call->pending)
