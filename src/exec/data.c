@@ -192,36 +192,17 @@ static bool fill_from_file(const struct data_source *s, enum dtype t, const stru
 	return ok;
 }
 
-static void store_even(enum dtype t, void *at, int64_t stride, const double *f, const int64_t *i, size_t n)
-{
-	switch (dtype_wide(t)) {
-	case DTYPE_I64:
-		rt_row_store_i64(t, at, stride, i, n);
-		break;
-	default:
-		rt_row_store_f64(t, at, stride, f, n);
-	}
-}
-
 bool data_fill(const struct data_source *s, enum dtype t, const struct data_map *map, void *memory,
                struct buf *why)
 {
 	struct data_cursor c = {0};
 	struct data_batch b;
-	double f[DATA_BATCH];
-	int64_t i[DATA_BATCH], bytes = (int64_t)dtype_bytes(t);
 	if (s->from_file)
 		return fill_from_file(s, t, map, memory, why);
 	while (data_map_next(map, &c, DATA_BATCH, &b)) {
 		for (unsigned k = 0; k < b.n && map->parts > 1; k++)
 			b.linear[k] = b.linear[k] * map->parts + map->part;
-		generate_values(&s->generate, t, b.linear, b.n, f, i);
-		if (b.even) {
-			store_even(t, (char *)memory + b.offset[0] * bytes, b.stride, f, i, b.n);
-			continue;
-		}
-		for (unsigned k = 0; k < b.n; k++)
-			store_even(t, (char *)memory + b.offset[k] * bytes, 1, &f[k], &i[k], 1);
+		generate_elements(&s->generate, t, b.linear, b.offset, b.n, memory);
 	}
 	return true;
 }
@@ -233,16 +214,14 @@ bool data_whole(const struct data_source *s, enum dtype t, int64_t count, double
 	bool is_float = dtype_is_float(t);
 	for (int64_t first = 0; first < count;) {
 		unsigned n = count - first < DATA_BATCH ? (unsigned)(count - first) : DATA_BATCH;
-		int64_t linear[DATA_BATCH], vi[DATA_BATCH];
-		double vf[DATA_BATCH];
+		int64_t linear[DATA_BATCH], offset[DATA_BATCH];
 		if (s->from_file) {
 			if (!npy_read(&s->file, first, n, stored, why))
 				return false;
 		} else {
 			for (unsigned k = 0; k < n; k++)
-				linear[k] = first + k;
-			generate_values(&s->generate, t, linear, n, vf, vi);
-			store_even(t, stored, 1, vf, vi, n);
+				linear[k] = first + k, offset[k] = k;
+			generate_elements(&s->generate, t, linear, offset, n, stored);
 		}
 		if (is_float && f)
 			rt_row_load_f64(t, stored, 1, f + first, n);

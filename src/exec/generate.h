@@ -19,9 +19,8 @@ struct generate {
 
 /* Returns the seed of an input that states none. */
 uint64_t generate_seed(const char *name);
-/* Computes the elements at logical (row-major) indices, not yet rounded to t: floats into f, integers
- * and bool into i. */
-void generate_values(const struct generate *g, enum dtype t, const int64_t *linear, unsigned n, double *f,
-                     int64_t *i);
+/* Stores the n elements of logical (row-major) indices `linear` at to[offset]. offset: in elements. */
+void generate_elements(const struct generate *g, enum dtype t, const int64_t *linear, const int64_t *offset,
+                       unsigned n, void *to);
 
 #endif
