@@ -24,7 +24,7 @@ static const char faults[] = RT_FAULTS(DEFINE);
 #undef DEFINE
 
 /* A function for each row of pointwise.def with an expression in the column `real`, for f32 and then for
- * f64, and for comparisons also for i64. */
+ * f64, for comparisons also for i64, and for the others of real numbers also `near`: see functions.cuh. */
 #define ROW_1(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a) { return " #real "; }\n"
 #define ROW_2(T, hir, real) "DEVICE " #T " " #hir "_" #T "(" #T " a, " #T " b) { return " #real "; }\n"
 #define ROW_3(...) /* where is in kernel_steps.c */
@@ -41,9 +41,20 @@ static const char faults[] = RT_FAULTS(DEFINE);
 #define I64_COMPARE(operands, hir, real) COMPARE_##operands(i64, hir, real)
 #define I64_LOGICAL(...)
 #define I64_INTEGER(...)
+#define NEAR_ANY(...)
+#define NEAR_REAL(operands, ...) ROW_##operands(near, __VA_ARGS__)
+#define NEAR_COMPARE(...)
+#define NEAR_LOGICAL(...)
+#define NEAR_INTEGER(...)
 static const char rows[] = "#define F(name) name##f\n"
                            "#define OF(name) name##_f32\n"
 #define POINTWISE(id, hir, operands, class, linear, real, ...) ROW_##class(operands, f32, hir, real)
+#include "base/pointwise.def"
+#undef POINTWISE
+                           "#undef OF\n"
+                           "#define OF(name) name##_near\n"
+                           "typedef f32 near;\n"
+#define POINTWISE(id, hir, operands, class, linear, real, ...) NEAR_##class(operands, hir, real)
 #include "base/pointwise.def"
 #undef POINTWISE
                            "#undef F\n"
