@@ -18,7 +18,7 @@ static uint32_t allocation_of(const struct rank_check *w, const struct view *x)
 
 static value_id buffer_of(const struct rank_check *w, op_id op)
 {
-	return w->m->op.at[op].kind == OP_SEND ? op_read(w->m, op, 0) : op_write(w->m, op, 0);
+	return op_transfer_buffer(w->m, op);
 }
 
 void handles_share(struct rank_check *w, op_id op)

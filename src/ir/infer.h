@@ -66,11 +66,21 @@ team_id infer_experts_team(struct module *m, op_id op);
  * of a partial value one mesh axis for each finished reduction. Returns the new type. */
 type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
 
-/* Returns the logical axis that is spread over devices without a split, if it is the only one; otherwise -1. */
-int infer_device_axis(const struct module *m, type_id operand);
-/* Returns the type of the sum along that axis while it is pending: f32[2@x, 4] gives f32[4] partial(x). 0: the tensor
- * has no such axis. */
-type_id infer_device_terms(struct module *m, type_id operand);
+/* ---- infer_device.c */
+/* Returns the first visible axis that is spread without a split over a mesh axis; -1: none. mesh_axis -1: over any. */
+int infer_device_axis(const struct module *m, type_id operand, int mesh_axis);
+/* Returns the mesh axis along which a team runs, or one slice of the team; -1: none. */
+int infer_team_axis(struct module *m, mesh_id mesh, team_id team);
+/* Returns all slices along the mesh axis of which a team is one slice, or else the team. A listing of nvFuser has the slice
+ * of the device that printed it. */
+team_id infer_whole_team(struct module *m, mesh_id mesh, team_id team);
+/* Returns the axis that a reduction by a team takes away, because it is spread over the team without a split; -1: none. */
+int infer_reduced_device_axis(struct module *m, type_id operand, team_id team);
+/* Returns the type of the reduction along such an axis while it is pending: f32[2@x, 4] gives f32[4] partial(x). Returns
+ * 0 if there is no such type. */
+type_id infer_device_terms(struct module *m, type_id operand, int axis, enum reduce_op op);
+
+/* ---- infer_view.c */
 /* Return the type of a view. shard_by_stream: the operand's type with the stream split of `like`, also
  * in the allocation domain. select: the operand's type without one axis. */
 type_id infer_select(struct module *m, type_id operand, unsigned axis);

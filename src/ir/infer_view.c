@@ -55,49 +55,6 @@ type_id infer_select(struct module *m, type_id operand, unsigned axis)
 	return d ? type_make(m, t.dtype, MEMORY_LOCAL, t.mesh, d) : 0;
 }
 
-int infer_device_axis(const struct module *m, type_id operand)
-{
-	const struct domain *d = &m->domain.at[m->type.at[operand].domain];
-	int axis = -1;
-	for (unsigned i = 0; i < d->loop_n; i++) {
-		const struct axis *a = &d->axis[d->loop[i]];
-		if (a->place != PLACE_MESH)
-			continue;
-		if (axis >= 0 || d->loop[i] >= d->rank || a->kind != AXIS_ITER)
-			return -1;
-		axis = d->loop[i];
-	}
-	return axis;
-}
-
-type_id infer_device_terms(struct module *m, type_id operand)
-{
-	int axis = infer_device_axis(m, operand);
-	const struct type t = m->type.at[operand];
-	const struct domain d = m->domain.at[t.domain];
-	struct domain_builder b;
-	if (axis < 0 || d.xform_n)
-		return 0;
-	uint8_t mesh_axis = d.axis[axis].mesh_axis;
-	domain_begin(&b);
-	for (unsigned a = 0; a < d.rank; a++)
-		if ((int)a != axis)
-			domain_add_axis(&b, (enum axis_kind)d.axis[a].kind, d.axis[a].extent);
-	int term = domain_add_axis(&b, AXIS_PARTIAL, expr_const(m, m->mesh.at[t.mesh].size[mesh_axis]));
-	b.axis[term].rf = 1;
-	b.axis[term].reduce = REDUCE_SUM;
-	for (unsigned i = 0; i < b.loop_n; i++) {
-		const struct axis *from = i < (unsigned)axis ? &d.axis[i] : &d.axis[i + 1];
-		bool is_term = (int)i == term;
-		if (domain_parallelize(m, &b, i, is_term ? PLACE_MESH : (enum axis_place)from->place,
-		                       &m->mesh.at[t.mesh], is_term ? mesh_axis : from->mesh_axis))
-			return 0;
-	}
-	domain_parallel_to_front(&b);
-	domain_allocate_default(&b, false);
-	return type_make(m, t.dtype, MEMORY_GLOBAL, t.mesh, domain_finish(m, &b));
-}
-
 type_id infer_symmetric(struct module *m, type_id operand, int mesh_axis)
 {
 	const struct type t = m->type.at[operand];

@@ -406,6 +406,11 @@ unsigned op_role_count(const struct module *m, op_id op, enum role role);
 #define op_def(m, op, k) op_operand_id((m), (op), ROLE_DEF, (k))
 #define op_read(m, op, k) op_operand_id((m), (op), ROLE_READ, (k))
 #define op_write(m, op, k) op_operand_id((m), (op), ROLE_WRITE, (k))
+/* Returns the buffer of a send or recv. */
+static inline value_id op_transfer_buffer(const struct module *m, op_id op)
+{
+	return m->op.at[op].kind == OP_SEND ? op_read(m, op, 0) : op_write(m, op, 0);
+}
 /* Returns the k-th value that the statement produces: its DEF or, if it has none, its WRITE. */
 value_id op_result(const struct module *m, op_id op, unsigned k);
 unsigned op_result_count(const struct module *m, op_id op);

@@ -120,7 +120,7 @@ static void put_transfer(struct nvfuser *p, op_id op)
 	bool send = p->m->op.at[op].kind == OP_SEND;
 	buf_printf(p->out, "P2PCommunication %d (type=%s, buffer=", (int)p->m->op.at[op].number,
 	           send ? "send" : "recv");
-	nvfuser_tensor(p, send ? op_read(p->m, op, 0) : op_write(p->m, op, 0));
+	nvfuser_tensor(p, print_term_operand(p->m, &p->order, op_transfer_buffer(p->m, op)));
 	buf_puts(p->out, ", ");
 	put_scalars(p, op);
 	put_backend(p, op, ")");

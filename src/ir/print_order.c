@@ -308,11 +308,28 @@ static bool is_posted_transfer(const struct module *m, const struct print_order 
 	return op_traits(m, op) & TRAIT_P2P && o->flags[op] & PRINT_POSTED;
 }
 
+/* Return the printed statement before or after another one. */
+static op_id printed_prev(const struct module *m, const struct print_order *o, op_id op)
+{
+	do
+		op = m->op.at[op].prev;
+	while (op && print_term_is_made(m, o, op));
+	return op;
+}
+
+static op_id printed_next(const struct module *m, const struct print_order *o, op_id op)
+{
+	do
+		op = m->op.at[op].next;
+	while (op && print_term_is_made(m, o, op));
+	return op;
+}
+
 /* Returns true if the n operands of a share_mem_handles are the n statements before it, in order. */
 static bool names_the_ones_before(const struct module *m, const struct print_order *o, op_id share)
 {
-	op_id at = m->op.at[share].prev;
-	for (unsigned k = m->op.at[share].operand_n; k-- > 0; at = m->op.at[at].prev)
+	op_id at = printed_prev(m, o, share);
+	for (unsigned k = m->op.at[share].operand_n; k-- > 0; at = printed_prev(m, o, at))
 		if (!at || m->operand.at[m->op.at[share].operand + k].id != at ||
 		    !is_posted_transfer(m, o, at) || o->flags[at] & PRINT_SHARED_EARLY)
 			return false;
@@ -325,13 +342,13 @@ bool print_order_elides(const struct module *m, const struct print_order *o, op_
 		return true;
 	if (!is_posted_transfer(m, o, op) || o->flags[op] & PRINT_SHARED_EARLY)
 		return false;
-	op_id next = m->op.at[op].next;
+	op_id next = printed_next(m, o, op);
 	if (next && m->op.at[next].kind == OP_POST)
 		return m->op.at[next].operand_n == 1 && op_operand_id(m, next, ROLE_STATEMENT, 0) == op &&
 		       o->posts[op] > 1;
 	unsigned after = 0;
 	while (next && after < IR_MAX_OPERANDS && is_posted_transfer(m, o, next))
-		next = m->op.at[next].next, after++;
+		next = printed_next(m, o, next), after++;
 	return next && m->op.at[next].kind == OP_SHARE_MEM_HANDLES && after < m->op.at[next].operand_n &&
 	       names_the_ones_before(m, o, next);
 }

@@ -12,6 +12,7 @@
  *
  * A line is printed iff parsing the text without it would give another fact. */
 #include "ir/expr.h"
+#include "ir/infer.h"
 #include "ir/number.h"
 #include "ir/print.h"
 #include "ir/print_nvfuser.h"
@@ -456,7 +457,7 @@ static void put_partials(struct lines *l)
 	for (uint32_t i = 0; i < l->p->order.value.n; i++) {
 		value_id v = l->p->order.value.at[i];
 		int reduce = partial_operator(value_domain(l->p->m, v));
-		if (reduce >= 0)
+		if (reduce >= 0 && !l->p->order.term[v])
 			buf_printf(line(l), "partial T%d %s\n", (int)ir_value(l->p->m, v)->number,
 			           reduce_op_name(reduce));
 	}
@@ -507,6 +508,8 @@ static void put_statement_attrs(struct lines *l, op_id op)
 			buf_puts(print_key(&a, "issue"), "post");
 		if (!posted && p->order.flags[op] & PRINT_SHARED_EARLY)
 			buf_puts(print_key(&a, "issue"), "here");
+		if (infer_device_axis(p->m, p->m->value.at[op_transfer_buffer(p->m, op)].type, -1) >= 0)
+			buf_puts(print_key(&a, "buffer"), "whole");
 	}
 	const struct attrs *list = &p->m->attrs.at[o->attrs];
 	for (uint32_t i = 0; i < list->n; i++) {

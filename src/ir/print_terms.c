@@ -7,36 +7,75 @@
 
 /* ---- sums and blocks of Communications */
 
+/* Returns true if a statement has no attribute but axis=, which is this axis. */
+static bool is_along(const struct module *m, op_id op, int axis)
+{
+	return axis >= 0 && op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[m->op.at[op].attrs].n == 1;
+}
+
+/* Returns the reduction that a Communication does. */
+static enum reduce_op reduction_of(const struct module *m, op_id op)
+{
+	enum reduce_op reduce = REDUCE_SUM;
+	const struct attr *a = op_attr(m, op, "op");
+	if (a && a->kind == ATTR_NAME)
+		reduce_op_parse(names_text(m->names, a->u.name), &reduce);
+	return reduce;
+}
+
 /* Returns true if a statement is the sum that the reader of the next statement makes. */
 static bool is_term(struct module *m, op_id op)
 {
 	const struct op *o = &m->op.at[op];
 	op_id next = o->next;
-	if (o->kind != OP_SUM || !o->def_n || !next || !(op_traits(m, next) & TRAIT_REDUCES) ||
-	    !(m->op.at[next].flags & OP_ASYNC) || op_read(m, next, 0) != op_result(m, op, 0))
+	if (!(op_traits(m, op) & TRAIT_REDUCTION) || !o->def_n || !next ||
+	    !(op_traits(m, next) & TRAIT_REDUCES) || !(m->op.at[next].flags & OP_ASYNC) ||
+	    op_read(m, next, 0) != op_result(m, op, 0))
 		return false;
 	value_id from = op_read(m, op, 0), v = op_result(m, op, 0), to = op_result(m, next, 0);
-	int64_t axis = infer_device_axis(m, m->value.at[from].type);
-	return axis >= 0 && op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
+	type_id operand = m->value.at[from].type;
+	enum reduce_op reduce = reduction_of(m, next);
+	int axis = infer_reduced_device_axis(m, operand, m->op.at[next].team);
+	return is_along(m, op, axis) && (enum op_kind)m->op.at[op].kind == reduce_operation(reduce) &&
 	       !m->value.at[v].name && to && value_domain(m, to)->rank == value_domain(m, v)->rank &&
-	       m->value.at[v].type == infer_reduce_axes(m, op, infer_device_terms(m, m->value.at[from].type));
+	       m->value.at[v].type == infer_reduce_axes(m, op, infer_device_terms(m, operand, axis, reduce));
+}
+
+/* Returns true if a statement is a view of the block that a device has of an axis. */
+static bool is_device_block(struct module *m, op_id op)
+{
+	const struct op *o = &m->op.at[op];
+	if (o->kind != OP_SELECT || !o->def_n)
+		return false;
+	value_id from = op_read(m, op, 0), v = op_result(m, op, 0);
+	type_id whole = m->value.at[from].type;
+	int axis = infer_device_axis(m, whole, -1);
+	int64_t index;
+	return is_along(m, op, axis) && !m->value.at[v].name &&
+	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
+	       m->value.at[v].type == infer_select(m, whole, (unsigned)axis);
 }
 
 /* Returns true if a select is the view of the root's block that the reader of the statement after the next makes. */
 static bool is_root_block(struct module *m, op_id op)
 {
-	const struct op *o = &m->op.at[op];
-	op_id sum = o->next, reduce = sum ? m->op.at[sum].next : 0;
-	if (o->kind != OP_SELECT || !o->def_n || !reduce || m->op.at[reduce].kind != OP_REDUCE ||
-	    !is_term(m, sum))
+	op_id sum = m->op.at[op].next, reduce = sum ? m->op.at[sum].next : 0;
+	return reduce && m->op.at[reduce].kind == OP_REDUCE && is_term(m, sum) && is_device_block(m, op) &&
+	       op_write(m, reduce, 0) == op_result(m, op, 0) &&
+	       op_attr_int(m, op, "axis", -1) == op_attr_int(m, sum, "axis", -1);
+}
+
+/* Returns true if a select is the view of a buffer that the reader of a send or recv makes. */
+static bool is_transfer_block(struct module *m, op_id op)
+{
+	if (!is_device_block(m, op))
 		return false;
-	value_id from = op_read(m, op, 0), v = op_result(m, op, 0);
-	int64_t index, axis = infer_device_axis(m, m->value.at[from].type);
-	return axis >= 0 && op_write(m, reduce, 0) == v && !m->value.at[v].name &&
-	       op_attr_int(m, op, "axis", -1) == axis && m->attrs.at[o->attrs].n == 1 &&
-	       op_attr_int(m, sum, "axis", -1) == axis &&
-	       expr_is_const(m, op_scalar_expr(m, op, 0), &index) && index == 0 &&
-	       m->value.at[v].type == infer_select(m, m->value.at[from].type, (unsigned)axis);
+	op_id next = m->op.at[op].next;
+	value_id v = op_result(m, op, 0);
+	if (next && m->op.at[next].kind == OP_SELECT)
+		return op_read(m, next, 0) == v && is_transfer_block(m, next);
+	return next && op_traits(m, next) & TRAIT_P2P && op_transfer_buffer(m, next) == v &&
+	       infer_device_axis(m, m->value.at[v].type, -1) < 0;
 }
 
 /* ---- operations inside others */
@@ -141,7 +180,7 @@ static void note_term(struct module *m, struct print_order *o, op_id op)
 static bool note_terms(struct module *m, struct print_order *o, op_id op)
 {
 	op_id product = product_of(m, op), vector[2];
-	if (is_term(m, op) || is_root_block(m, op) || is_step(m, op)) {
+	if (is_term(m, op) || is_root_block(m, op) || is_transfer_block(m, op) || is_step(m, op)) {
 		note_term(m, o, op);
 		return true;
 	}

@@ -1,6 +1,7 @@
 /* print_terms: finds values that nvFuser's surface does not print, since the reader of a later statement makes them.
  *
  *     T5 = sum(T4, axis=0)            Communication 7 (type=Allreduce, input=T4…    along a device axis
+ *     T5 = select(T4, axis=0, index=0)    P2PCommunication 7 (type=send, buffer=T4…    likewise
  *     T6 = slice(T4, axis=0, …)       T7 = slice( T4…, { {0, 2, 1} {3, 6, 1} } )
  *     T7 = slice(T6, axis=1, …)
  *     T6 = reshape(T5, [k, 1])        T8 = matmul(T4…, T5…)                         T5 is a vector

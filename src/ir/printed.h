@@ -56,6 +56,8 @@ unsigned printed_ways(struct module *m, const struct printed_tensor *t);
 struct print_order;
 /* Sets the rule by which the program is printed, once the loop axes have numbers. */
 void printed_rule_set(struct module *m, struct print_order *o);
+/* Returns true for a collective of which nvFuser prints the slice of one device in a listing without a section Hirc. */
+bool printed_team_is_slice(enum op_kind kind);
 /* Calls printed_reduced for the ids that value v prints. */
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
 /* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */

@@ -4,6 +4,8 @@
  *     by number      as nvFuser prints: printed_numbers.h. Listings without a section `Hirc` are read so
  *
  * A listing that nvFuser printed comes out as it went in: by number, if that needs fewer blocks. */
+#include "ir/edit.h"
+#include "ir/infer.h"
 #include "ir/number.h"
 #include "ir/number_axes.h"
 #include "ir/print_order.h"
@@ -232,9 +234,27 @@ static void choose_rule(struct module *m, struct print_order *o)
 		}
 }
 
+/* Returns true if a listing without a section `Hirc` would be read with more slices in some team. */
+static bool names_one_slice(struct module *m)
+{
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		team_id team = m->op.at[op].team;
+		if (team && printed_team_is_slice((enum op_kind)m->op.at[op].kind) &&
+		    infer_whole_team(m, value_type(m, op_read(m, op, 0))->mesh, team) != team)
+			return true;
+	}
+	return false;
+}
+
+bool printed_team_is_slice(enum op_kind kind)
+{
+	return op_info[kind].traits & TRAIT_COLLECTIVE && !op_info[kind].scalar[0];
+}
+
 void printed_rule_set(struct module *m, struct print_order *o)
 {
 	choose_rule(m, o);
 	if (o->numbers.used.n && !o->rule_stated)
 		o->rule_stated = is_read_otherwise(m, o);
+	o->rule_stated |= names_one_slice(m);
 }

@@ -4,6 +4,7 @@
  *     sema_buffer.c         buffers and views
  *     sema_unit.c           HostUnits
  *     sema_communication.c  Communications, transfers, and statements that name them
+ *     sema_device_axis.c    axes of which each device has one index
  *     sema_experts.c        Dispatch and Combine
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
@@ -61,6 +62,7 @@ struct nv_statement {
 	name_id given;
 	ast_id attrs;
 	uint8_t issue; /* enum nv_issue */
+	bool whole;    /* a transfer is of the whole buffer, not of the device's block */
 	op_id op;      /* 0: not defined yet */
 };
 
@@ -208,6 +210,15 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 void nv_resolve_pending(struct nv_reader *r);
 /* Reports a key of a Communication that is not in a list, which ends with NULL, and returns false. */
 bool nv_check_keys(struct nv_reader *r, ast_id comm, const char *const *known);
+
+/* ---- sema_device_axis.c */
+/* Returns the operand of a reduction by a team, of which `result` is the type: `from`, or its reduction along a device axis. */
+value_id nv_reduced_operand(struct nv_reader *r, const struct nv_statement *x, ast_id comm, team_id team,
+                            value_id from, type_id result);
+/* Returns the result of a Reduce: `result`, or the root's block of it. */
+value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id result);
+/* Returns the block of a transfer's buffer that a device has: a view, unless the device has the whole buffer. */
+value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer);
 
 /* ---- sema_experts.c */
 void nv_dispatch(struct nv_reader *r, ast_id comm);

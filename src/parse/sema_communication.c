@@ -24,7 +24,7 @@ static void number_statement(struct nv_reader *r, struct nv_statement *x, op_id 
 
 static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *x, op_id op, ast_id comm)
 {
-	static const char *const but[] = {"issue", NULL};
+	static const char *const but[] = {"issue", "buffer", NULL};
 	attrs_id attrs = x->attrs ? nv_attrs(r, (enum op_kind)nv_op(r, op)->kind, x->attrs, but) : 0;
 	ast_id backend = nv_key(r, comm, "backend");
 	if (backend && nv_is(r, backend, AST_NAME) && !nv_is_name(r, backend, "NCCL"))
@@ -73,6 +73,8 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	scalar_id to = v ? nv_scalar(r, peer) : 0;
 	if (!to)
 		return 0;
+	if (!x->whole)
+		v = nv_device_block(r, comm, v);
 	struct ir_use use[2] = {{ROLE_READ, v}, {ROLE_SCALAR, to}};
 	if (!send) {
 		use[0] = use[1];
@@ -87,60 +89,6 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
 	number_statement(r, x, op);
 	return op;
-}
-
-/* Returns the operand of a reduction. nvFuser also reduces along an axis that is spread over devices without a split:
- *
- *     Communication 1 (type=Allreduce, input=T0[ideviceIdx.x0{2}, iS1{4}], output=T1[rS2{2}, iS3{4}])
- *
- * Then it is the sum along that axis, pending over the devices. The printer leaves that statement out. */
-static value_id reduced_operand(struct nv_reader *r, ast_id comm, enum op_kind kind, value_id from,
-                                type_id result)
-{
-	struct module *m = r->s->m;
-	int axis = infer_device_axis(m, m->value.at[from].type);
-	if (!(op_info[kind].traits & TRAIT_REDUCES) || axis < 0 ||
-	    value_domain(m, from)->rank != ir_domain(m, m->type.at[result].domain)->rank + 1)
-		return from;
-	type_id type = infer_device_terms(m, m->value.at[from].type);
-	if (!type)
-		return from;
-	value_id v = ir_value_new(m, type, 0, ast_at(r->s->a, comm)->at);
-	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}};
-	op_id op = ir_op_new(m, OP_SUM, ast_at(r->s->a, comm)->at, use, 2);
-	struct attr a = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
-	nv_append(r, op);
-	attrs_id attrs = ir_attrs_with(m, 0, &a);
-	nv_op(r, op)->attrs = attrs;
-	type = infer_reduce_axes(m, op, type);
-	m->value.at[v].type = type;
-	return v;
-}
-
-/* Returns the result of a Reduce. If operand and result are spread over devices without a split, the root writes its
- * block of the result: a view, which the printer leaves out, too. */
-static value_id root_block(struct nv_reader *r, ast_id comm, value_id from, value_id result)
-{
-	struct module *m = r->s->m;
-	uint32_t at = ast_at(r->s->a, comm)->at;
-	type_id whole = m->value.at[result].type;
-	int axis = infer_device_axis(m, whole);
-	if (axis < 0 || infer_device_axis(m, m->value.at[from].type) != axis ||
-	    value_domain(m, from)->rank != value_domain(m, result)->rank ||
-	    !infer_device_terms(m, m->value.at[from].type))
-		return result;
-	type_id type = infer_select(m, whole, (unsigned)axis);
-	if (!type)
-		return result;
-	value_id v = ir_value_new(m, type, 0, at);
-	scalar_id zero = ir_scalar_expr(m, expr_const(m, 0));
-	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, result}, {ROLE_SCALAR, zero}};
-	op_id op = ir_op_new(m, OP_SELECT, at, use, 3);
-	struct attr a = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT, .u.i = axis};
-	nv_append(r, op);
-	attrs_id attrs = ir_attrs_with(m, 0, &a);
-	nv_op(r, op)->attrs = attrs;
-	return v;
 }
 
 /* Returns the type of the result of a scatter or reduce_scatter that is printed with the shape of one device:
@@ -226,9 +174,13 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	team_id members = 0;
 	if (!from || !nv_result(r, output, &t, &bound) || (team && !sema_team(s, team, &members)))
 		return;
+	if (!r->has_facts && members && s->a->source->file_n <= 1 && printed_team_is_slice(kind))
+		members = infer_whole_team(s->m, value_type(s->m, from)->mesh, members);
 	if (kind == OP_REDUCE && bound)
-		bound = root_block(r, comm, from, bound);
-	from = reduced_operand(r, comm, kind, from, bound ? s->m->value.at[bound].type : t->type);
+		bound = nv_root_block(r, comm, from, bound);
+	if (op_info[kind].traits & TRAIT_REDUCES)
+		from = nv_reduced_operand(r, x, comm, members, from,
+		                          bound ? s->m->value.at[bound].type : t->type);
 	use[n++] = (struct ir_use){ROLE_READ, from};
 	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
 		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);

@@ -175,7 +175,7 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 	}
 }
 
-/* Reads issue=post or issue=here. */
+/* Reads issue=post or issue=here, and buffer=whole, of a transfer. */
 static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 {
 	struct nv_statement *x = find_communication(r, ref);
@@ -184,6 +184,11 @@ static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 	if (!x)
 		return;
 	x->attrs = attrs;
+	ast_id buffer = nv_key(r, attrs, "buffer");
+	x->whole = nv_is_name(r, buffer, "whole");
+	if (buffer && !x->whole)
+		nv_refuse(r, E_ATTRIBUTE_VALUE, buffer,
+		          "a transfer has buffer=whole, or the block of each device");
 	if (!issue)
 		return;
 	if (strcmp(text, "post") && strcmp(text, "here"))

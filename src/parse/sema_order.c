@@ -78,15 +78,22 @@ static type_id with_outermost(struct module *m, type_id t, struct ordered o)
 	           : type_with_domain(m, t, domain_finish(m, &b));
 }
 
+/* Returns true if a statement is a reduction along an axis of which each device has one index. */
+static bool is_device_sum(const struct module *m, op_id op, int axis)
+{
+	const struct domain *d = value_domain(m, op_read(m, op, 0));
+	return op_traits(m, op) & TRAIT_REDUCTION && axis < d->rank && d->axis[axis].place == PLACE_MESH &&
+	       !domain_consumer(d, (unsigned)axis);
+}
+
 /* Returns the operand whose memory a view or a sum along a device axis shows, with the axes in it; 0: the value has
  * memory of its own, or its axes are others. */
 static value_id shown(const struct module *m, value_id v, struct ordered *o)
 {
 	op_id def = m->value.at[v].def;
 	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_NONE;
-	int axis = def ? (int)op_attr_int(m, def, "axis", 0) : 0;
-	if (kind != OP_SELECT &&
-	    !(kind == OP_SUM && infer_device_axis(m, m->value.at[op_read(m, def, 0)].type) == axis))
+	int axis = def ? (int)op_attr_int(m, def, "axis", -1) : -1;
+	if (axis < 0 || (kind != OP_SELECT && !is_device_sum(m, def, axis)))
 		return 0;
 	unsigned inner = (1u << axis) - 1;
 	o->axis += o->axis >= axis;

@@ -11,7 +11,7 @@ static bool takes_part(const struct planner *b, op_id op)
 	uint32_t team, own, position;
 	const struct op *o = &b->m->op.at[op];
 	if (o->kind == OP_SEND || o->kind == OP_RECV) {
-		value_id v = o->kind == OP_SEND ? op_read(b->m, op, 0) : op_result(b->m, op, 0);
+		value_id v = op_transfer_buffer(b->m, op);
 		mesh_id mesh = value_type(b->m, v)->mesh;
 		return !mesh || mesh_position(ir_mesh(b->m, mesh), (uint32_t)b->p->rank, &position);
 	}

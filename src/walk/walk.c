@@ -269,7 +269,7 @@ enum is_in { IS_IN_UNKNOWN, IS_IN_NO, IS_IN_YES };
 static bool holds_message(struct walker *w, op_id op)
 {
 	const struct module *m = w->m;
-	value_id v = m->op.at[op].kind == OP_SEND ? op_read(m, op, 0) : op_write(m, op, 0);
+	value_id v = op_transfer_buffer(m, op);
 	mesh_id mesh = value_type(m, v)->mesh;
 	uint32_t position;
 	if (mesh && w->is_in[mesh] == IS_IN_UNKNOWN)
