@@ -2,6 +2,7 @@
  *
  *     sema_nvfuser.c        order of the steps, statements
  *     sema_buffer.c         buffers and views
+ *     sema_loop_view.c      outputs that are views in a loop
  *     sema_unit.c           HostUnits
  *     sema_communication.c  Communications, transfers, and statements that name them
  *     sema_device_axis.c    axes of which each device has one index
@@ -43,6 +44,7 @@ struct nv_tensor {
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
 	bool alias;         /* it stands for the value of another tensor */
+	bool loop_view;     /* an output that the loop being read defines as a view */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
 	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
@@ -187,6 +189,8 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 
 /* ---- sema_buffer.c */
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
+/* Returns the first statement in a tree that defines a tensor; 0: none. written: not counting ALLOCATE. */
+ast_id nv_find_definition(struct nv_reader *r, ast_id tree, name_id name, bool written);
 /* Makes buffers of the outputs that a loop or condition defines. nvFuser prints no ALLOCATE for them. */
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
 /* Makes a buffer of a tensor that only the listing of another device defines. Returns false if it is none. */
@@ -196,6 +200,12 @@ bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
+
+/* ---- sema_loop_view.c */
+/* Marks the outputs that a loop defines as views. */
+void nv_loop_views_begin(struct nv_reader *r, ast_id loop);
+/* Defines them after the loop as the views of its last iteration. */
+void nv_loop_views_end(struct nv_reader *r, ast_id loop);
 
 /* ---- sema_unit.c */
 void nv_collect_unit(struct nv_reader *r, ast_id node);

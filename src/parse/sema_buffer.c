@@ -89,8 +89,7 @@ static bool is_in(struct nv_reader *r, ast_id list, name_id name)
 	return false;
 }
 
-/* Returns true if a statement in the tree defines the tensor. written: not counting ALLOCATE. */
-static bool defines(struct nv_reader *r, ast_id tree, name_id name, bool written)
+ast_id nv_find_definition(struct nv_reader *r, ast_id tree, name_id name, bool written)
 {
 	static const char *const result[] = {"output", "out"};
 	struct ast *a = r->s->a;
@@ -98,21 +97,23 @@ static bool defines(struct nv_reader *r, ast_id tree, name_id name, bool written
 	uint8_t kind = ast_at(a, stmt)->kind;
 	if (kind == AST_DEF)
 		return is_in(r, ast_at(a, stmt)->first, name) &&
-		       !(written && is_allocate(r, ast_child(a, stmt, 1)));
+		               !(written && is_allocate(r, ast_child(a, stmt, 1)))
+		           ? stmt
+		           : 0;
 	ast_id action = kind == AST_DO ? ast_at(a, stmt)->first : 0;
 	for (unsigned i = 0; i < 2 && nv_is(r, action, AST_COMM); i++) {
 		ast_id output = nv_key(r, action, result[i]);
 		if (output)
-			return ast_at(a, output)->name == name;
+			return ast_at(a, output)->name == name ? stmt : 0;
 	}
 	ast_id posted = action ? nv_key(r, action, "outputs") : 0;
 	if (posted)
-		return is_in(r, posted, name);
+		return is_in(r, posted, name) ? stmt : 0;
+	ast_id found = 0;
 	if (kind == AST_FOR || kind == AST_IF || kind == AST_BLOCK)
 		ast_each (a, child, stmt)
-			if (defines(r, child, name, written))
-				return true;
-	return false;
+			found = found ? found : nv_find_definition(r, child, name, written);
+	return found;
 }
 
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
@@ -120,7 +121,7 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 	struct sema *s = r->s;
 	for (uint32_t i = 0; i < r->tensor.n && s->region == s->m->body; i++) {
 		struct nv_tensor *t = &r->tensor.at[i];
-		if (!t->output || t->value || !defines(r, stmt, t->name, false))
+		if (!t->output || t->value || t->loop_view || !nv_find_definition(r, stmt, t->name, false))
 			continue;
 		value_id v = nv_define(r, t, ast_at(s->a, stmt)->at);
 		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
@@ -130,7 +131,7 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t)
 {
-	return !t->input && !defines(r, r->body, t->name, true);
+	return !t->input && !nv_find_definition(r, r->body, t->name, true);
 }
 
 /* Returns true if another tensor of the listing is on other devices. */
@@ -149,7 +150,7 @@ static bool has_other_devices(struct nv_reader *r, const struct nv_tensor *t)
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
 	struct sema *s = r->s;
-	if (r->has_facts || t->value || !has_other_devices(r, t) || defines(r, r->body, t->name, false))
+	if (r->has_facts || t->value || !has_other_devices(r, t) || nv_find_definition(r, r->body, t->name, false))
 		return false;
 	diag_warning(
 	    s->d, W_PRINTED_ELSEWHERE, at,

@@ -59,10 +59,10 @@ static void finish_value(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	struct value *x = &s->m->value.at[v];
 	int32_t number = sema_numbered(s, t->name, 'T');
 	/* a second definition in another block gets its own name and number */
-	bool again = t->value != 0 || t->again;
+	bool again = t->value != 0 || t->again || t->loop_view;
 	x->name = again ? 0 : t->given;
 	x->number = again ? -1 : number;
-	x->flags |= t->output ? VALUE_OUTPUT : 0;
+	x->flags |= t->output && !t->loop_view ? VALUE_OUTPUT : 0;
 	if (!again && x->type == t->type && t->number_at < r->number.n)
 		ir_set_axis_numbers(s->m, v, r->number.at + t->number_at);
 	nv_stand_for(r, t, v);
@@ -447,8 +447,10 @@ static void translate_block(struct nv_reader *r, ast_id list)
 			translate_action(r, stmt);
 			break;
 		case AST_FOR:
+			nv_loop_views_begin(r, stmt);
 			nv_allocate_outputs(r, stmt);
 			translate_loop(r, stmt);
+			nv_loop_views_end(r, stmt);
 			break;
 		case AST_IF:
 			nv_allocate_outputs(r, stmt);
