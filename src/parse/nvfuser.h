@@ -34,6 +34,7 @@ struct nv_tensor {
 	ast_id attrs;  /* ATTRS of `attr T0 {…}`; 0: none */
 	ast_id init;   /* of `input T0 = …`; 0: none */
 	uint8_t input, output;
+	bool is_listed; /* it is one of the module's outputs already */
 	uint8_t reduce; /* enum reduce_op for its partial axes */
 	uint8_t open;   /* from `attr … layout=open` */
 	int8_t inout;   /* from `attr … inout=…`; -1: not stated */

@@ -266,7 +266,11 @@ void nv_collect(struct nv_reader *r, ast_id container)
 				continue;
 			struct nv_tensor *t = note_tensor(r, tensor);
 			uint8_t *flag = side ? &t->output : &t->input;
-			if (*flag)
+			if (*flag && side)
+				diag_warning(r->s->d, W_PRINTED_TWICE, ast_at(a, tensor)->at,
+				             "output %s is listed twice; the program has it once",
+				             ast_text(a, tensor));
+			else if (*flag)
 				diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,
 				           "%s is listed twice", ast_text(a, tensor));
 			*flag = 1;

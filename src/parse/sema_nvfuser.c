@@ -510,6 +510,10 @@ static void outputs(struct nv_reader *r, ast_id list)
 	struct sema *s = r->s;
 	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
+		if (t && t->is_listed)
+			continue;
+		if (t)
+			t->is_listed = true;
 		bool elsewhere = t && !t->value && nv_allocate_elsewhere(r, t, ast_at(s->a, node)->at);
 		if (elsewhere || (t && t->value && is_visible(r, t->region)))
 			vec_push(&s->m->output, t->value);
