@@ -266,6 +266,7 @@ int lex_scan(struct parser *p, struct parse_token *out)
 	exp     = [eE] [+-]? digits;
 	word    = [A-Za-z_] [A-Za-z0-9_]*;
 	memory  = "g" | "l" | "s" | "t" | "sym";
+	complex = "std::complex<" ("float" | "double") ">";
 	idkind  = [irbsnv?];
 	ctype   = "float" | "double" | "bool" | "int" | ("u"? "int" ("8" | "16" | "32" | "64") "_t") | "nvfuser_index_t";
 	*/
@@ -404,7 +405,7 @@ again:
 		}
 		TOKEN(TOK_KERNEL);
 	}
-	"T" digits "_" memory ("_" [A-Za-z0-9_]+)? blank* "[" {
+	"T" digits "_" memory ("_" ([A-Za-z0-9_]+ | complex))? blank* "[" {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
 		uint32_t before = p->ast->shapes ? again_find_tensor(p, start) : 0;
@@ -412,7 +413,9 @@ again:
 			cursor = start + again_length(p, before);
 			VALUE(before, TOK_TENSOR_AGAIN);
 		}
-		cursor = lex_skip_word(start);
+		do
+			cursor--;
+		while (cursor[-1] == ' ' || cursor[-1] == '\t' || cursor[-1] == '\r');
 		TOKEN(TOK_TENSOR);
 	}
 	idkind [A-Za-z]+ ("." [a-z0-9])? digits "{" {

@@ -136,6 +136,7 @@ struct nv_reader {
 	VEC(struct nv_pending) pending;
 	VEC(struct nv_experts) experts;
 	VEC(struct nv_mesh) mesh;
+	VEC(name_id) refused_dtype;
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
 	uint32_t program_mesh_at;

@@ -579,6 +579,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.experts);
 	vec_free(&r.mesh);
 	vec_free(&r.given);
+	vec_free(&r.refused_dtype);
 	printed_numbers_free(&r.numbers);
 	free(r.choice);
 }

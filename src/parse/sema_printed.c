@@ -8,6 +8,7 @@
 #include "ir/number_counter.h"
 #include "ir/print_nvfuser.h"
 #include "parse/nvfuser.h"
+#include "parse/other_names.h"
 #include "parse/shape.h"
 #include <string.h>
 
@@ -461,6 +462,19 @@ static domain_id block_domain(struct nv_reader *r, const struct nv_tensor *t, co
 
 /* ---- types */
 
+/* Reports a dtype that hirc does not have, at the first tensor that has it. */
+static void refuse_dtype(struct nv_reader *r, const struct nv_tensor *t, name_id dtype)
+{
+	struct sema *s = r->s;
+	for (uint32_t i = 0; i < r->refused_dtype.n; i++)
+		if (r->refused_dtype.at[i] == dtype)
+			return;
+	vec_push(&r->refused_dtype, dtype);
+	const char *name = names_text(s->m->names, dtype);
+	diag_error(s->d, E_DTYPE_UNKNOWN, ast_at(s->a, t->node)->at, "unknown dtype '%s'", name);
+	other_name_note(s->d, OTHER_PRINTED_DTYPE, name);
+}
+
 static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype *dtype, enum memory *memory)
 {
 	struct sema *s = r->s;
@@ -485,8 +499,7 @@ static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype
 		return true;
 	if (t->random_state && !strcmp(ast_text(s->a, dtype_node), "uint64_t"))
 		return true;
-	diag_error(s->d, E_DTYPE_UNKNOWN, ast_at(s->a, t->node)->at, "unknown dtype '%s'",
-	           ast_text(s->a, dtype_node));
+	refuse_dtype(r, t, ast_at(s->a, dtype_node)->name);
 	return false;
 }
 
