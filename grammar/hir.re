@@ -142,6 +142,13 @@ static int64_t scan_int(struct parser *p, const unsigned char *start, struct par
 	return value;
 }
 
+/* Returns true if a `-` after the token is a difference. */
+static bool ends_operand(int token)
+{
+	return token == TOK_INT || token == TOK_FLOAT || token == TOK_NAME || token == TOK_RPAREN || token == TOK_RBRACKET ||
+	       token == TOK_MESH_AGAIN || token == TOK_TENSOR_AGAIN;
+}
+
 /* The contents of the string between the quotes, interned. */
 static int64_t scan_string(struct parser *p, const unsigned char *start, const unsigned char *end)
 {
@@ -378,6 +385,13 @@ again:
 	"->" { TOKEN(TOK_ARROW); }
 	"+"  { TOKEN(TOK_PLUS); }
 	"-"  { TOKEN(TOK_MINUS); }
+	"-9223372036854775808" { /* the least integer: without its sign it does not fit */
+		if (ends_operand(p->last->token) || word_has(*cursor) || *cursor == '.') {
+			cursor = start + 1;
+			TOKEN(TOK_MINUS);
+		}
+		VALUE(INT64_MIN, TOK_INT);
+	}
 	"*"  { TOKEN(TOK_STAR); }
 	"/"  { TOKEN(TOK_SLASH); }
 	"%"  { TOKEN(TOK_PERCENT); }

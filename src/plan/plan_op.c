@@ -7,6 +7,7 @@
  *         out  Y [32, 64) x [0, 32)        in  A from row 32 on;  B, stride 0 along the rows
  *
  * Axes with one element on this rank are left out of the windows. */
+#include "ir/expr.h"
 #include "ir/infer.h"
 #include "ir/unit.h"
 #include "plan/plan_boxes.h"
@@ -197,8 +198,11 @@ static bool collect_operands(struct planner *b, op_id op, struct operand_ref *ou
 		}
 		const struct scalar *s = &b->m->scalar.at[x->id];
 		sx_id value;
+		int64_t number;
 		to->scalar.literal = s->literal;
-		if (s->expr) {
+		if (s->expr && expr_is_const(b->m, s->expr, &number) && number == PLAN_UNDEFINED) {
+			to->scalar.literal = (double)number; /* a register with this number is undefined */
+		} else if (s->expr) {
 			if (!sx_lower(b, s->expr, &value))
 				return false;
 			to->scalar.is_reg = true;
