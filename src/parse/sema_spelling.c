@@ -1,6 +1,6 @@
 /* sema_spelling: turns the operations that nvFuser spells in its own way into those of ops.def.
  *
- *     __bfloat2float(T0…)                         cast(T0…)
+ *     __bfloat2float(T0…), __to_float(T0…)        cast(T0…)
  *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
@@ -97,14 +97,18 @@ static bool has_word(const char *const *list, const char *text)
 	return *list != NULL;
 }
 
-/* Returns true if a call converts between the dtypes in its name: __half2float. */
+/* Returns true if a call converts between the dtypes in its name: __half2float, or to one: __to_float. */
 static bool is_cast(const char *name)
 {
 	static const char *const from[] = {"half", "bfloat", "float", "double", "int",  "int32", "index",
-	                                   "uint", "uint32", "bool",  "e4m3",   "e5m2", NULL};
+	                                   "uint", "uint32", "bool",  "e4m3",   "e5m2", NULL},
+	                         *const to[] = {"float", "double", "int8",  "int16", "int32", "int64",
+	                                        "uint8", "uint16", "uint32", "uint64", "index", "bool", NULL};
 	char left[16];
 	if (*name == '(') /* (float)(T0…) */
 		return true;
+	if (!strncmp(name, "__to_", 5))
+		return has_word(to, name + 5);
 	const char *two = strncmp(name, "__", 2) ? NULL : strrchr(name + 2, '2');
 	if (two && !strcmp(two, "2")) /* __float2e5m2 */
 		for (two--; two > name + 2 && *two != '2';)
