@@ -21,6 +21,7 @@
 #include "ir/print_nvfuser.h"
 #include "ir/print_terms.h"
 #include "ir/printed.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,10 @@ void nvfuser_float(struct nvfuser *p, const char *dtype, double value)
 {
 	char text[40];
 	int digits = 1;
+	if (isnan(value)) {
+		buf_printf(p->out, "%s(nan)", dtype);
+		return;
+	}
 	do /* the shortest that reads back; 2 and 1e-05, as nvFuser prints them */
 		snprintf(text, sizeof text, "%.*g", digits, value);
 	while (strtod(text, NULL) != value && digits++ < 17);
@@ -103,26 +108,33 @@ static bool result_tells_axes(const struct nvfuser *p, op_id op)
 	return true;
 }
 
+static void put_initial_value(struct nvfuser *p, enum reduce_op op, enum dtype t)
+{
+	if (dtype_is_float(t) && (op == REDUCE_MAX || op == REDUCE_MIN))
+		buf_printf(p->out, "%s(%s)", dtype_nvfuser_name(t), op == REDUCE_MAX ? "-inf" : "inf");
+	else if (dtype_is_float(t))
+		nvfuser_float(p, dtype_nvfuser_name(t), reduce_identity_f64(op, t));
+	else if (t == DTYPE_BOOL)
+		buf_puts(p->out, reduce_identity_i64(op, t) ? "true" : "false");
+	else
+		buf_puti(p->out, reduce_identity_i64(op, t));
+}
+
 static bool put_reduction(struct nvfuser *p, op_id op)
 {
-	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
+	enum reduce_op reduce = reduce_op_of((enum op_kind)p->m->op.at[op].kind);
 	enum dtype t = (enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype;
-	const char *name = kind == OP_SUM    ? "add"
-	                   : kind == OP_PROD ? "mul"
-	                   : kind == OP_MAX  ? "fmax"
-	                                     : "fmin";
-	bool extreme = kind == OP_MAX || kind == OP_MIN;
-	if ((extreme && !dtype_is_float(t)) || t == DTYPE_BOOL || !result_tells_axes(p, op))
+	const char *name = reduce == REDUCE_MAX    ? "fmax"
+	                   : reduce == REDUCE_MIN  ? "fmin"
+	                   : t == DTYPE_BOOL       ? (reduce == REDUCE_SUM ? "logical_or" : "logical_and")
+	                   : reduce == REDUCE_PROD ? "mul"
+	                                           : "add";
+	if (!result_tells_axes(p, op))
 		return false;
 	buf_puts(p->out, "reduction( ");
 	nvfuser_tensor(p, op_read(p->m, op, 0));
 	buf_printf(p->out, ", op = %s, initial value = ", name);
-	if (extreme)
-		buf_printf(p->out, "%s(%s)", dtype_nvfuser_name(t), kind == OP_MAX ? "-inf" : "inf");
-	else if (dtype_is_float(t))
-		nvfuser_float(p, dtype_nvfuser_name(t), kind == OP_PROD);
-	else
-		buf_putc(p->out, kind == OP_PROD ? '1' : '0');
+	put_initial_value(p, reduce, t);
 	buf_puts(p->out, ", allreduce = false )");
 	return true;
 }

@@ -1,6 +1,7 @@
 /* spelling: prints names, strings and numbers. The keywords are those of the lexer (keywords.def). */
 #include "ir/spelling.h"
 #include "base/word.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +78,10 @@ void spelling_put_string(struct buf *out, const char *text)
 void spelling_put_double(struct buf *out, double v)
 {
 	char text[40];
+	if (!isfinite(v)) {
+		buf_puts(out, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
+		return;
+	}
 	for (int digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

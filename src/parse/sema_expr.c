@@ -21,7 +21,7 @@ static const struct {
 };
 
 static const char *const builtins[] = {"axis_index", "size", "device"};
-static const char *const values[] = {"rank", "streams"};
+static const char *const values[] = {"rank", "streams", "inf", "nan"};
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions, BUILTINS = sizeof builtins / sizeof *builtins };
 
@@ -34,7 +34,7 @@ const char *vocabulary_function(unsigned k)
 
 const char *vocabulary_value(unsigned k)
 {
-	return k < 2 ? values[k] : NULL;
+	return k < sizeof values / sizeof *values ? values[k] : NULL;
 }
 
 static enum expr_kind function_kind(const char *name)

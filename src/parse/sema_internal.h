@@ -4,6 +4,7 @@
  *     sema_files.c    declarations of a program of several files
  *     sema_scope.c    names: tensors, scalars, meshes, statements
  *     sema_expr.c     index expressions, constants
+ *     sema_number.c   numbers with a point
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
  *     sema_type.c     types, placements, schedule primitives
  *     sema_stmt.c     statements of the concise surface
@@ -182,10 +183,16 @@ bool sema_const(struct sema *s, ast_id e, int64_t *out);
 bool sema_has_tensor(const struct sema *s, ast_id e);
 /* Returns true if an expression uses names that are unknown here, usually loop indices. */
 bool sema_is_late(const struct sema *s, ast_id e);
-/* Adds a note to an error in the value of a name, where this is no integer. */
-void sema_note_float(struct sema *s, ast_id value);
 /* Calls sema_expr, then expr_canon. */
 expr_id sema_extent(struct sema *s, ast_id e);
+
+/* ---- sema_number.c */
+/* Finds the number that a word stands for: inf or nan. Returns false for another word. */
+bool sema_number_word(const char *text, double *out);
+/* Returns true if an expression is a number with a point, or arithmetic on numbers with one. */
+bool sema_is_number(const struct sema *s, ast_id e);
+/* Adds a note to an error in the value of a name, where this is no integer. */
+void sema_note_float(struct sema *s, ast_id value);
 
 /* ---- sema_decl.c */
 void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */

@@ -1,7 +1,6 @@
-/* sema_operand: reads operands: tensors, scalars, nested operations. */
+/* sema_operand: reads operands: tensors, scalars, nested operations. Numbers with a point: sema_number.c. */
 #include "parse/other_names.h"
 #include "parse/sema_call.h"
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,87 +41,6 @@ ast_id call_strip(const struct sema *s, ast_id e)
 	return e;
 }
 
-enum number_kind { NUMBER_NONE, NUMBER_INTEGER, NUMBER_POINT };
-
-/* Tells integers, floats and tensors apart. Arithmetic on numbers is a float if one of them has a point. */
-static enum number_kind number_kind(const struct sema *s, ast_id e)
-{
-	const struct ast_node *n = ast_at(s->a, e);
-	const char *sign = n->kind == AST_BINARY || n->kind == AST_UNARY ? ast_text(s->a, e) : "+";
-	enum number_kind kind = NUMBER_INTEGER;
-	switch (n->kind) {
-	case AST_FLOAT:
-		return NUMBER_POINT;
-	case AST_INT:
-		return NUMBER_INTEGER;
-	case AST_PAREN:
-	case AST_UNARY:
-	case AST_BINARY:
-		if (sign[1] || !strchr("+-*/", *sign))
-			break;
-		ast_each (s->a, child, e) {
-			enum number_kind k = number_kind(s, child);
-			if (k == NUMBER_NONE)
-				return k;
-			kind = k == NUMBER_POINT ? k : kind;
-		}
-		return kind;
-	case AST_NAME:
-	case AST_CALL:
-		break;
-	default:
-		return NUMBER_NONE;
-	}
-	return sema_has_tensor(s, e) ? NUMBER_NONE : NUMBER_INTEGER;
-}
-
-/* Returns the value of a number with a point, or of an integer in one; 0 after an error. */
-static double fold(struct sema *s, ast_id e)
-{
-	e = call_strip(s, e);
-	const struct ast_node *n = ast_at(s->a, e);
-	if (n->kind == AST_FLOAT)
-		return n->value.f;
-	if (number_kind(s, e) != NUMBER_POINT) {
-		int64_t k;
-		return sema_const(s, e, &k) ? (double)k : 0;
-	}
-	unsigned before = diag_error_count(s->d);
-	double a = fold(s, n->first);
-	if (n->kind == AST_UNARY)
-		return -a;
-	double b = diag_error_count(s->d) == before ? fold(s, ast_at(s->a, n->first)->next) : 0;
-	if (diag_error_count(s->d) > before)
-		return 0;
-	char sign = *ast_text(s->a, e);
-	if (sign == '/' && b == 0) {
-		diag_error_span(s->d, E_DIVISION_BY_ZERO, n->at, n->end - n->at, "division by zero");
-		return 0;
-	}
-	double x = sign == '+' ? a + b : sign == '-' ? a - b : sign == '*' ? a * b : a / b;
-	if (isfinite(x) || !isfinite(a) || !isfinite(b))
-		return x;
-	diag_error_span(s->d, E_OVERFLOW, n->at, n->end - n->at, "the value does not fit in f64");
-	return 0;
-}
-
-void sema_note_float(struct sema *s, ast_id value)
-{
-	if (value && number_kind(s, value) == NUMBER_POINT)
-		diag_note(
-		    s->d, DIAG_NOWHERE,
-		    "names stand for integers; a number with a point is written where an operation uses "
-		    "it, as in `X * (1.0 / 8)`");
-}
-
-bool call_literal(struct sema *s, ast_id e, double *out)
-{
-	if (number_kind(s, e) != NUMBER_POINT)
-		return false;
-	*out = fold(s, e);
-	return true;
-}
-
 bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 {
 	ast_id inner = call_strip(s, e);
@@ -140,7 +58,7 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 			           ast_text(s->a, inner));
 			return false;
 		}
-		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR &&
+		if (!sema_find_scalar(s, name) && s->a->surface == SURFACE_HIR && !sema_is_number(s, inner) &&
 		    strcmp(ast_text(s->a, inner), "rank") && strcmp(ast_text(s->a, inner), "streams")) {
 			sema_unknown_tensor(s, name, n->at);
 			return false;

@@ -24,6 +24,7 @@
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
+#include <math.h>
 #include <string.h>
 
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
@@ -161,6 +162,17 @@ static void make_float(struct nv_reader *r, ast_id id)
 	}
 }
 
+/* Makes the word inf or nan a number. */
+static void make_infinite(struct nv_reader *r, ast_id id)
+{
+	struct ast_node *n = &r->s->a->nodes.at[id];
+	double number;
+	if (n->kind == AST_NAME && sema_number_word(ast_text(r->s->a, id), &number)) {
+		n->kind = AST_FLOAT;
+		n->value.f = number;
+	}
+}
+
 /* Takes the number out of double(2), everywhere in an expression. */
 static void unwrap_numbers(struct nv_reader *r, ast_id id)
 {
@@ -176,6 +188,8 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 	ast_id first = ast_at(a, id)->first;
 	bool one = nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next;
 	bool is_float = one && has_word(float_words, ast_text(a, id));
+	if (is_float)
+		make_infinite(r, nv_is(r, first, AST_UNARY) ? ast_at(a, first)->first : first);
 	if ((is_float || (one && has_word(integer_words, ast_text(a, id)))) &&
 	    (nv_is(r, first, AST_INT) || nv_is(r, first, AST_FLOAT) || nv_is(r, first, AST_UNARY))) {
 		if (is_float)
@@ -191,38 +205,27 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 		unwrap_numbers(r, child);
 }
 
-/* Refuses double(-inf), but not as the value that a reduction begins with. */
-static bool check_finite(struct nv_reader *r, ast_id id)
-{
-	static const char *const not_finite[] = {"inf", "infinity", "nan", "NAN", "INFINITY", NULL};
-	if (nv_is(r, id, AST_KEY) || nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
-		return true;
-	ast_id first = ast_at(r->s->a, id)->first,
-	       number = nv_is(r, first, AST_UNARY) ? ast_at(r->s->a, first)->first : first;
-	if (nv_is(r, id, AST_CALL) && has_word(float_words, ast_text(r->s->a, id)) &&
-	    nv_is(r, number, AST_NAME) && has_word(not_finite, ast_text(r->s->a, number)))
-		return nv_refuse(r, E_NUMBER_TOO_LARGE, first,
-		                 "numbers are finite here: for -inf of float, write double(-3.4e38)");
-	ast_each (r->s->a, child, id)
-		if (!check_finite(r, child))
-			return false;
-	return true;
-}
-
 /* ---- operations whose arguments differ */
 
-static bool read_initial_value(struct nv_reader *r, ast_id call, const char *op)
+/* Returns the number that a node is, also with a sign before it; NAN: it is none. */
+static double number_of(struct nv_reader *r, ast_id id)
+{
+	const struct ast_node *n = ast_at(r->s->a, id);
+	if (nv_is_name(r, id, "true") || nv_is_name(r, id, "false"))
+		return nv_is_name(r, id, "true");
+	if (nv_is(r, id, AST_UNARY) && !strcmp(ast_text(r->s->a, id), "-"))
+		return -number_of(r, n->first);
+	return n->kind == AST_INT ? (double)n->value.i : n->kind == AST_FLOAT ? n->value.f : NAN;
+}
+
+/* Checks that a reduction begins with a value that changes nothing. */
+static bool check_initial_value(struct nv_reader *r, ast_id call, enum reduce_op op, enum dtype t)
 {
 	ast_id value = nv_key(r, call, "initial_value");
-	if (!value)
-		return true;
-	const struct ast_node *n = ast_at(r->s->a, value);
-	double number = n->kind == AST_INT ? (double)n->value.i : n->value.f;
-	bool is_number = n->kind == AST_INT || n->kind == AST_FLOAT;
-	if ((!strcmp(op, "sum") && is_number && number == 0) ||
-	    (!strcmp(op, "prod") && is_number && number == 1) ||
-	    (!strcmp(op, "min") && n->kind == AST_INT && n->value.i == INT64_MAX) ||
-	    ((!strcmp(op, "max") || !strcmp(op, "min")) && !is_number))
+	double number = value ? number_of(r, value) : 0,
+	       identity = dtype_is_float(t) ? reduce_identity_f64(op, t) : (double)reduce_identity_i64(op, t);
+	if (!value || number == identity || (op == REDUCE_MAX && number < identity) ||
+	    (op == REDUCE_MIN && number > identity))
 		return true;
 	return nv_refuse(
 	    r, E_ATTRIBUTE_VALUE, value,
@@ -240,8 +243,10 @@ bool nv_reduce_op(const char *word, enum reduce_op *op)
 	static const struct {
 		const char *word;
 		enum reduce_op op;
-	} words[] = {{"add", REDUCE_SUM}, {"mul", REDUCE_PROD}, {"*", REDUCE_PROD}, {"fmax", REDUCE_MAX},
-	             {"max", REDUCE_MAX}, {"fmin", REDUCE_MIN}, {"min", REDUCE_MIN}};
+	} words[] = {{"add", REDUCE_SUM},         {"mul", REDUCE_PROD},       {"*", REDUCE_PROD},
+	             {"fmax", REDUCE_MAX},        {"max", REDUCE_MAX},        {"fmin", REDUCE_MIN},
+	             {"min", REDUCE_MIN},         {"logical_or", REDUCE_SUM}, {"logical_and", REDUCE_PROD},
+	             {"bitwise_or", REDUCE_SUM},  {"bitwise_and", REDUCE_PROD}};
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(words[i].word, word)) {
 			*op = words[i].op;
@@ -256,16 +261,20 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	struct printed_tensor p;
 	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
 	enum reduce_op reduce;
-	if (!op || !nv_reduce_op(ast_text(r->s->a, op), &reduce))
+	enum dtype t = (enum dtype)r->s->m->type.at[result->type].dtype;
+	const char *word = op ? ast_text(r->s->a, op) : "";
+	if (!nv_reduce_op(word, &reduce))
 		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
-		                 "the op= of a reduction is add, mul, fmax or fmin");
+		                 "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
+		                 "logical_and");
+	if (strchr(word, '_') && t != DTYPE_BOOL)
+		return nv_refuse(r, E_OPERAND_DTYPE, op, "only bools are reduced by and and or");
 	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
-	const char *name = reduce_op_name(reduce);
-	if (!read_initial_value(r, call, name) || !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
+	if (!check_initial_value(r, call, reduce, t) || !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
 		return false;
-	rename_call(r, call, name);
+	rename_call(r, call, reduce_op_name(reduce));
 	keep_first(r, call);
 	unsigned n = printed_reduced(r->s->m, &p, axis);
 	ast_id list = n == 1 ? nv_node_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
@@ -533,8 +542,6 @@ static bool read_limits(struct nv_reader *r, ast_id call)
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
-	if (!check_finite(r, expr))
-		return false;
 	unwrap_numbers(r, expr);
 	if (nv_is(r, expr, AST_BINARY) && !strcmp(ast_text(a, expr), "%") && sema_has_tensor(r->s, expr))
 		return read_remainder(r, expr, result);

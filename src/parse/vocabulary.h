@@ -11,7 +11,7 @@ const char *vocabulary_memory(unsigned k);            /* after a type: global �
 const char *vocabulary_primitive(unsigned k);         /* in a schedule: split … */
 const char *vocabulary_initialiser(unsigned k);       /* of an input: random … */
 const char *vocabulary_function(unsigned k);          /* in index expressions: ceilDiv … */
-const char *vocabulary_value(unsigned k);             /* in index expressions: rank, streams */
+const char *vocabulary_value(unsigned k);             /* rank, streams, inf, nan */
 const char *vocabulary_key(enum op_kind, unsigned k); /* of an operation, besides its attributes: root … */
 const char *vocabulary_argument(const char *, unsigned k); /* of an initialiser: seed … */
 

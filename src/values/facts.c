@@ -71,12 +71,18 @@ term_id facts_intern(struct facts *f, const struct term *t)
 
 /* ---- facts */
 
-/* Rounds a factor, so that equal products of factors have equal bits. */
+/* Rounds a factor, so that equal products of factors have equal bits. All NaNs are one. */
 static double round_factor(double x)
 {
 	int e;
 	double fraction = frexp(x, &e);
-	return isfinite(x) ? ldexp(nearbyint(ldexp(fraction, 40)), e - 40) : x;
+	return isfinite(x) ? ldexp(nearbyint(ldexp(fraction, 40)), e - 40) : isnan(x) ? (double)NAN : x;
+}
+
+/* Returns true if two factors are one number. NaN is one, too. */
+static bool same_factor(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
 }
 
 static uint64_t hash_summand(uint64_t h, const struct summand *s)
@@ -125,7 +131,8 @@ static fact_id intern_fact(struct facts *f, enum reduce_op reduce, const struct 
 		const struct fact *o = &f->fact.at[k];
 		bool same = o->n == n && o->reduce == reduce;
 		for (uint32_t i = 0; i < n && same; i++)
-			same = o->at[i].factor == at[i].factor && !compare_summand(&o->at[i], &at[i]);
+			same = same_factor(o->at[i].factor, at[i].factor) &&
+			       !compare_summand(&o->at[i], &at[i]);
 		if (same)
 			return k;
 	}
@@ -367,7 +374,8 @@ static bool share_covers(const struct summand *a, const struct summand *b)
 
 static double join_numbers(enum reduce_op reduce, double a, double b)
 {
-	return reduce == REDUCE_MAX    ? fmax(a, b)
+	return isnan(a) || isnan(b)    ? NAN
+	       : reduce == REDUCE_MAX  ? fmax(a, b)
 	       : reduce == REDUCE_MIN  ? fmin(a, b)
 	       : reduce == REDUCE_PROD ? a * b
 	                               : a + b;
@@ -382,7 +390,7 @@ static bool join_pair(struct facts *f, enum reduce_op reduce, struct summand *a,
 		a->factor = round_factor(join_numbers(reduce, a->factor, b->factor));
 		return true;
 	}
-	if (a->factor != b->factor)
+	if (!same_factor(a->factor, b->factor))
 		return false;
 	if (extreme && share_covers(a, b))
 		return true;
@@ -433,8 +441,8 @@ static void push_summands(struct facts *f, enum reduce_op reduce, fact_id fact, 
 {
 	const struct fact *x = &f->fact.at[fact];
 	const bool sums = reduce == REDUCE_SUM || reduce == REDUCE_AVG;
-	if (!x->n && !sums)
-		vec_push(&f->scratch, (struct summand){.term = TERM_ONE});
+	if (!x->n && (!sums || !isfinite(factor))) /* 0 times infinity is NaN */
+		vec_push(&f->scratch, (struct summand){.factor = round_factor(0 * factor), .term = TERM_ONE});
 	for (uint32_t i = 0; i < x->n; i++) {
 		struct summand s = x->at[i];
 		s.factor = round_factor(s.factor * factor);

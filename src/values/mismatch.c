@@ -17,7 +17,8 @@ static bool is_pointwise(const struct term *t)
 
 static bool same_element(const struct summand *a, const struct summand *b)
 {
-	return a->factor == b->factor && a->image_n == b->image_n && a->share_n == b->share_n &&
+	const bool nan = isnan(a->factor) && isnan(b->factor);
+	return (a->factor == b->factor || nan) && a->image_n == b->image_n && a->share_n == b->share_n &&
 	       (!a->image_n || !memcmp(a->image, b->image, sizeof *a->image * a->image_n)) &&
 	       (!a->share_n || !memcmp(a->share, b->share, sizeof *a->share * a->share_n));
 }

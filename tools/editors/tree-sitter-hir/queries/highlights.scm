@@ -67,6 +67,6 @@
 ((identifier) @constant.builtin
   (#any-of? @constant.builtin
 ; words: values
-  "np" "rank" "streams"
+  "np" "rank" "streams" "inf" "nan"
 ; end of words
 ))

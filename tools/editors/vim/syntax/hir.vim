@@ -49,7 +49,7 @@ syn keyword hirPrintedTypes uint8_t
 syn keyword hirMemories global local symmetric
 " end of words
 " words: values
-syn keyword hirValues np rank streams
+syn keyword hirValues np rank streams inf nan
 " end of words
 " words: passes
 syn match hirPasses contained "\v<%(propagate-shardings|decompose-reshardings|fuse-allgathers|merge-collectives|split-allreduces|chunk-collectives|stream-loops|zero-copy|lower-collectives|fuse-pointwise|schedule-overlap|allocate|assign-streams)>"
