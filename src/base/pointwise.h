@@ -14,5 +14,8 @@ enum pointwise_class { CLASS_ANY, CLASS_REAL, CLASS_COMPARE, CLASS_LOGICAL, CLAS
 const char *pointwise_name(enum pointwise op); /* add; "?": op is no operation */
 int pointwise_operands(enum pointwise op);
 enum pointwise_class pointwise_class(enum pointwise op);
+/* Computes an operation in f64. NAN: it is on integers alone, or chooses or combines conditions (x != 0), which the
+ * caller does. */
+double pointwise_value(enum pointwise op, const double *x);
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/collective.h"
 #include "base/diag.h"
+#include "base/pointwise.h"
 #include "base/reduction.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -487,6 +488,9 @@ bool op_info_takes_results(enum op_kind kind, unsigned n);
 /* Find a kind by its mnemonic in the concise or nvFuser's surface; OP_NONE if there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);
+
+/* Finds the pointwise operation of a kind of statements. Returns false for other kinds, and for cast and full. */
+bool op_pointwise(enum op_kind kind, enum pointwise *out);
 
 /* Returns the operator of a reduction, which is also the one that stays pending over a spread axis; for
  * a contraction sum. */

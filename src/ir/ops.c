@@ -63,6 +63,18 @@ bool op_info_takes_results(enum op_kind kind, unsigned n)
 	return !most || n == most || (kind == OP_SDPA && n == 1);
 }
 
+bool op_pointwise(enum op_kind kind, enum pointwise *out)
+{
+	static const uint8_t operation[OP_KIND_COUNT] = { /* + 1; 0: it is not pointwise */
+#define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
+#include "base/pointwise.def"
+#undef POINTWISE
+	};
+	if (operation[kind])
+		*out = operation[kind] - 1;
+	return operation[kind] != 0;
+}
+
 enum reduce_op reduce_op_of(enum op_kind kind)
 {
 	for (unsigned r = 0; r < REDUCE_COUNT; r++)

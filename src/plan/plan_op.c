@@ -214,13 +214,6 @@ static bool collect_operands(struct planner *b, op_id op, struct operand_ref *ou
 
 /* ---- pointwise */
 
-/* By operation: enum pointwise + 1; 0: it is not pointwise. */
-static const uint8_t pointwise[OP_KIND_COUNT] = {
-#define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
-#include "base/pointwise.def"
-#undef POINTWISE
-};
-
 /* Returns the dtype for numbers among the operands: that of a tensor operand or, without one, of the
  * result. from: the first operand that is considered. */
 static enum dtype dtype_of_numbers(const struct planner *b, const struct view *result,
@@ -245,7 +238,9 @@ static void plan_pointwise(struct planner *b, op_id op, const struct view *resul
 	                    : kind == OP_BITCAST ? RT_TASK_BITCAST
 	                    : in[0].view         ? RT_TASK_COPY
 	                                         : RT_TASK_FILL);
-	t.op = copy ? 0 : (uint8_t)(pointwise[kind] - 1);
+	enum pointwise function = 0;
+	op_pointwise(kind, &function);
+	t.op = (uint8_t)function;
 	t.in_n = (uint8_t)n;
 	unsigned from = kind == OP_WHERE; /* the condition is bool, so it does not decide */
 	enum dtype number = dtype_of_numbers(b, result, in, from, n);
@@ -384,7 +379,8 @@ static bool is_empty(const struct planner *b, const struct view *result)
 /* Returns true if every element of the result comes from one element of each operand. */
 static bool computes_each(enum op_kind kind)
 {
-	return pointwise[kind] || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
+	enum pointwise function;
+	return op_pointwise(kind, &function) || kind == OP_CAST || kind == OP_BITCAST || kind == OP_SET ||
 	       kind == OP_BROADCAST || kind == OP_FULL;
 }
 

@@ -230,95 +230,14 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 
 static double sample_operation(struct sampler *s, const struct term *t, const double *x)
 {
-	switch (t->kind) {
-	case OP_MUL:
-		return x[0] * x[1];
-	case OP_DIV:
-		return x[0] / x[1];
-	case OP_MAXIMUM:
-		return fmax(x[0], x[1]);
-	case OP_MINIMUM:
-		return fmin(x[0], x[1]);
-	case OP_EQ:
-		return x[0] == x[1];
-	case OP_NE:
-		return x[0] != x[1];
-	case OP_LT:
-		return x[0] < x[1];
-	case OP_LE:
-		return x[0] <= x[1];
-	case OP_GT:
-		return x[0] > x[1];
-	case OP_GE:
-		return x[0] >= x[1];
-	case OP_WHERE:
+	enum pointwise op;
+	if (t->kind == OP_WHERE)
 		return x[0] > 0.5 ? x[1] : x[2]; /* the condition may be an input */
-	case OP_ABS:
-		return fabs(x[0]);
-	case OP_EXP:
-		return exp(x[0]);
-	case OP_LOG:
-		return log(x[0]);
-	case OP_SQRT:
-		return sqrt(x[0]);
-	case OP_RSQRT:
-		return 1 / sqrt(x[0]);
-	case OP_SIN:
-		return sin(x[0]);
-	case OP_COS:
-		return cos(x[0]);
-	case OP_TANH:
-		return tanh(x[0]);
-	case OP_ERF:
-		return erf(x[0]);
-	case OP_EXP2:
-		return exp2(x[0]);
-	case OP_EXPM1:
-		return expm1(x[0]);
-	case OP_LOG2:
-		return log2(x[0]);
-	case OP_LOG10:
-		return log10(x[0]);
-	case OP_LOG1P:
-		return log1p(x[0]);
-	case OP_TAN:
-		return tan(x[0]);
-	case OP_ASIN:
-		return asin(x[0]);
-	case OP_ACOS:
-		return acos(x[0]);
-	case OP_ATAN:
-		return atan(x[0]);
-	case OP_SINH:
-		return sinh(x[0]);
-	case OP_COSH:
-		return cosh(x[0]);
-	case OP_ASINH:
-		return asinh(x[0]);
-	case OP_ACOSH:
-		return acosh(x[0]);
-	case OP_ATANH:
-		return atanh(x[0]);
-	case OP_ERFC:
-		return erfc(x[0]);
-	case OP_ATAN2:
-		return atan2(x[0], x[1]);
-	case OP_FMOD:
-		return fmod(x[0], x[1]);
-	case OP_RELU:
-		return fmax(x[0], 0);
-	case OP_GELU:
-		return x[0] * 0.5 * (1 + erf(x[0] * M_SQRT1_2));
-	case OP_SIGMOID:
-		return 1 / (1 + exp(-x[0]));
-	case OP_SILU:
-		return x[0] / (1 + exp(-x[0]));
-	case OP_POW:
-		return pow(x[0], x[1]);
-	default: /* rare operations are not evaluated */
-		s->fails = true;
-		return 0;
-	}
+	if (op_pointwise((enum op_kind)t->kind, &op) && pointwise_class(op) != CLASS_LOGICAL &&
+	    pointwise_class(op) != CLASS_INTEGER)
+		return pointwise_value(op, x);
+	s->fails = true;
+	return 0;
 }
 
 static double sample_term(struct sampler *s, term_id term, const struct image_axis *image, unsigned n)
