@@ -112,6 +112,16 @@ static void order_chosen(const struct printed_tensor *t, const struct reading *r
 		}
 }
 
+/* Returns the id with the smallest number among the first `front` ids that are no halves and not put, or -1. */
+static int least_own(const struct printed_tensor *t, const struct reading *r, unsigned front, const bool *put)
+{
+	int least = -1;
+	for (unsigned k = 0; k < front; k++)
+		if (!put[k] && !r->is_outer[k] && (least < 0 || t->id[k].number < t->id[least].number))
+			least = (int)k;
+	return least;
+}
+
 /* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
  * that are no halves go back to where their numbers put them. In the result of a permute the numbers are out of order
  * anyway, so that no axis goes back. */
@@ -126,15 +136,18 @@ static void order_ids(const struct printed_tensor *t, const struct reading *r, u
 		front++;
 	bool put[IR_MAX_AXES] = {false};
 	for (unsigned i = front; i <= t->id_n; i++) {
-		for (unsigned k = 0; k < front; k++)
-			if (!put[k] &&
-			    (i == t->id_n || (t->id[k].number < place_number(t, i) && !r->is_outer[k]))) {
-				put[k] = true;
-				order[n++] = (uint8_t)k;
-			}
+		int k;
+		while ((k = least_own(t, r, front, put)) >= 0 &&
+		       (i == t->id_n || t->id[k].number < place_number(t, i))) {
+			put[k] = true;
+			order[n++] = (uint8_t)k;
+		}
 		if (i < t->id_n)
 			order[n++] = (uint8_t)i;
 	}
+	for (unsigned k = 0; k < front; k++)
+		if (!put[k])
+			order[n++] = (uint8_t)k;
 }
 
 /* Returns the first half that was split off the axis of id i, or -1. */
