@@ -200,6 +200,9 @@ bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at
 /* Returns true if the tensor is no input and no statement but an ALLOCATE defines it. */
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);
+/* Moves the Deallocates between a Communication and its Wait, which was just read, after the Wait. nvFuser's
+ * Communication keeps its buffers until it is over. */
+void nv_deallocate_after_wait(struct nv_reader *r, op_id wait);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
 

@@ -171,6 +171,34 @@ void nv_deallocate(struct nv_reader *r, ast_id stmt)
 		                       &(struct ir_use){ROLE_FREE, v}, 1));
 }
 
+/* Returns true if a statement reads or writes the buffer of a value. */
+static bool uses_buffer(const struct module *m, op_id op, value_id buffer)
+{
+	static const enum role roles[] = {ROLE_DEF, ROLE_READ, ROLE_WRITE};
+	for (unsigned i = 0; i < 3; i++)
+		for (unsigned k = 0; k < op_role_count(m, op, roles[i]); k++)
+			if (ir_root(m, op_operand_id(m, op, roles[i], k)) == buffer)
+				return true;
+	return false;
+}
+
+void nv_deallocate_after_wait(struct nv_reader *r, op_id wait)
+{
+	struct module *m = r->s->m;
+	region_id region = nv_op(r, wait)->parent;
+	for (unsigned k = 0; k < op_role_count(m, wait, ROLE_STATEMENT); k++) {
+		op_id comm = op_operand_id(m, wait, ROLE_STATEMENT, k);
+		op_id op = comm && nv_op(r, comm)->parent == region ? nv_op(r, comm)->next : 0;
+		while (op && op != wait) {
+			op_id next = nv_op(r, op)->next;
+			if (nv_op(r, op)->kind == OP_DEALLOCATE &&
+			    uses_buffer(m, comm, op_operand_id(m, op, ROLE_FREE, 0)))
+				ir_move_to_end(m, region, op);
+			op = next;
+		}
+	}
+}
+
 /* Returns the number that the listing gives an axis of an operand. The value of a tensor that is defined for a second
  * time has other numbers. */
 static int32_t listed_number(struct nv_reader *r, ast_id operand, value_id v, unsigned axis)

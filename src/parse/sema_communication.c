@@ -291,6 +291,8 @@ void nv_naming_call(struct nv_reader *r, ast_id call, enum op_kind kind)
 			pending.at[i].operand += nv_op(r, op)->operand;
 			vec_push(&r->pending, pending.at[i]);
 		}
+		if (kind == OP_WAIT && !r->has_facts)
+			nv_deallocate_after_wait(r, op);
 	}
 	vec_free(&use);
 	vec_free(&pending);
