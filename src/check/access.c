@@ -207,10 +207,21 @@ static void check_caller(struct rank_check *w, struct storage *x, struct clock *
 	}
 }
 
+/* Reports symmetric views that the caller takes although the program has deallocated them. */
+static void check_shown(struct rank_check *w)
+{
+	for (uint32_t k = 1; k < w->symmetric.n; k++) {
+		const struct symmetric *s = &w->symmetric.at[k];
+		if (s->freed && w->c->is_shown[s->value])
+			report_freed(w, s->value, s->freed, s->freed_iteration, 0, ACCESS_TAKE);
+	}
+}
+
 void access_end(struct rank_check *w)
 {
 	struct checker *c = w->c;
 	struct clock all = {0};
+	check_shown(w);
 	for (uint32_t k = 0; k < w->stream.n; k++)
 		clock_join(&all, &w->stream.at[k].clock);
 	for (uint32_t k = 0; k < w->storage.n; k++) {
