@@ -187,7 +187,8 @@ void access_free(struct rank_check *w, op_id op, value_id v)
 }
 
 /* Checks the accesses of the program's caller to a buffer after the program. With --strict the caller's
- * accesses are ordered only after the initial stream; without it, all streams are done by then. */
+ * accesses are ordered only after the initial stream; without it, all streams are done by then. Communications
+ * that nothing waits for are not: the caller may not read a result of one. */
 static void check_caller(struct rank_check *w, struct storage *x, struct clock *all)
 {
 	struct checker *c = w->c;
@@ -197,6 +198,8 @@ static void check_caller(struct rank_check *w, struct storage *x, struct clock *
 	if (c->is_returned[x->value] || !w->m->value.at[x->value].def) {
 		if (c->o->strict)
 			find_races(w, x, 0, &take, clock, CHECK_NONE);
+		else if (c->is_returned[x->value])
+			find_races(w, x, 0, &(struct access){.kind = ACCESS_READ}, all, CHECK_NONE);
 		compare_ranks(w, x, 0, &take, c->o->strict ? clock : all, CHECK_NONE);
 	} else if (shown && c->is_shown[w->symmetric.at[shown].value]) {
 		const struct access read = {.view = w->view[w->symmetric.at[shown].value],

@@ -370,8 +370,8 @@ void check_rank(struct checker *c, int64_t rank)
 		if (module_has_input(m, i, rank))
 			check_view_input(&w, m->input.at[i].value);
 	if (take_steps(&w)) {
-		transfer_end(&w);
 		access_end(&w);
+		transfer_end(&w);
 	}
 	free_rank(&w);
 }

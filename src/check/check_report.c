@@ -8,18 +8,24 @@
 #include "ir/coalesce.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include <string.h>
 
 enum { MAX_REPORTS = 4 * DIAG_MAX_ERRORS }; /* later reports are counted as found, but not kept */
+
+static bool is_reported(const struct checker *c, const char *what, op_id a, op_id b)
+{
+	for (uint32_t k = 0; k < c->reported.n; k++) {
+		const struct reported *r = &c->reported.at[k];
+		if (r->a == a && r->b == b && !strcmp(r->what, what))
+			return true;
+	}
+	return false;
+}
 
 bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 {
 	c->status = c->status == CHECK_CLEAN ? CHECK_WRONG : c->status;
-	for (uint32_t k = 0; k < c->reported.n; k++) {
-		const struct reported *r = &c->reported.at[k];
-		if (r->a == a && r->b == b && r->what == what)
-			return false;
-	}
-	if (c->reported.n == MAX_REPORTS)
+	if (is_reported(c, what, a, b) || c->reported.n == MAX_REPORTS)
 		return false;
 	vec_push(&c->reported, (struct reported){a, b, what});
 	if (c->o->witness && c->o->witness->kind == WITNESS_NONE) {
@@ -163,7 +169,7 @@ static void note_order(struct rank_check *w, op_id op, const struct record *befo
 	else
 		diag_note(w->c->d, DIAG_NOWHERE, "`%s(%s)` before the %s orders them",
 		          started ? "wait" : "synchronize", text.at, later);
-	if (!op)
+	if (!op && w->c->o->strict)
 		diag_note(w->c->d, DIAG_NOWHERE, "--strict: the caller's work is on the initial stream");
 	buf_free(&text);
 }
@@ -179,7 +185,8 @@ void report_race(struct rank_check *w, const struct storage *storage, op_id op, 
 	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", name_access(kind));
 	words_value(w->c, storage->value, &text);
-	put_thread(w, thread, &text);
+	if (op || w->c->o->strict)
+		put_thread(w, thread, &text);
 	buf_puts(&text, ", not ordered after ");
 	words_statement(w->c, before->op, &text);
 	put_thread(w, before->thread, &text);
@@ -489,7 +496,7 @@ void report_not_started(struct rank_check *w, op_id by, op_id named)
 void report_not_waited(struct rank_check *w, const struct transfer *t)
 {
 	struct buf text = {0}, place = {0};
-	if (!report_warns(w->c, "not waited", t->op, 0))
+	if (is_reported(w->c, "race", 0, t->op) || !report_warns(w->c, "not waited", t->op, 0))
 		return;
 	words_statement(w->c, t->op, &text);
 	put_place(w, t->iteration, &place);
