@@ -66,10 +66,8 @@ static void add_times(const struct scheduler *s, const uint32_t *bucket, uint32_
 /* Finds the times of the choice with the buckets of a plan. */
 static void measure_choice(struct scheduler *s, const struct plan *plan, struct choice *c)
 {
-	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
-	uint32_t bucket_n = plan_buckets(s, plan, bucket);
-	add_times(s, bucket, bucket_n, c);
-	free(bucket);
+	uint32_t bucket_n = plan_buckets(s, plan);
+	add_times(s, s->planned, bucket_n, c);
 }
 
 static void choose_sources(const struct choice *c, struct plan *plan)

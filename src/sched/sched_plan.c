@@ -170,21 +170,17 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 	return &s->gathered.at[s->gathered.n - 1];
 }
 
-uint32_t plan_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket)
+uint32_t plan_buckets(struct scheduler *s, const struct plan *plan)
 {
-	uint32_t n = 0;
-	memset(bucket, 0xff, sizeof *bucket * s->p->n);
-	if (plan->gather) {
-		const struct gathered *g = gather_sources(s, plan);
-		for (uint32_t i = 0; i < s->comm.n; i++)
-			bucket[s->comm.at[i]] = g->bucket[i];
-		n = g->bucket_n;
-	}
+	const struct gathered *g = plan->gather ? gather_sources(s, plan) : NULL;
+	uint32_t n = g ? g->bucket_n : 0;
+	for (uint32_t i = 0; i < s->comm.n; i++)
+		s->planned[s->comm.at[i]] = g ? g->bucket[i] : SCHED_NONE;
 	if (plan->inner)
-		sched_inner_buckets(s->p, &s->inners, plan->inner, bucket, &n);
+		sched_inner_buckets(s->p, &s->inners, plan->inner, s->planned, &n);
 	if (plan->scatter) {
-		struct sched_scatter_options o = {plan->scatter, plan->span, plan->pack, s->room};
-		sched_scatter(s->p, s->role, &o, bucket, &n);
+		struct sched_scatter_options o = {plan->scatter, plan->span, plan->pack};
+		sched_scatter(s->p, &s->sink, &o, s->planned, &n);
 	}
 	return n;
 }
@@ -350,28 +346,13 @@ static bool list_alike(struct scheduler *s, const struct plan *plan, struct tria
 	return better;
 }
 
-/* Memory may not admit the original order with these buckets; then the limit is the peak of the list
- * schedule. */
-bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n)
+/* Returns the runtime at which a new schedule is no longer kept. */
+static int64_t kept_below(const struct scheduler *s)
 {
-	struct sched_schedule *made = &t->schedule;
-	int64_t below = s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
 	if (s->start_most)
-		below =
-		    s->start_n < s->start_most ? INT64_MAX : s->start[s->start_n - 1].schedule.result.runtime;
-	t->bucket_n = bucket_n;
-	t->hash = plan_hash(s, made->bucket);
-	bool made_order = plan_may_try(s) && !find_listed(s, plan, t->hash) &&
-	                  least_with(s, made->bucket, bucket_n) < below;
-	struct trial *alike = made_order ? find_alike(s, t->hash) : NULL;
-	bool better = alike && list_alike(s, plan, alike);
-	if (made_order && !alike && plan_open(s->p, t)) {
-		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-		if (list_trial(s, plan, t, below, made->order))
-			return plan_offer(s, t);
-	}
-	sched_schedule_free(made);
-	return better;
+		return s->start_n < s->start_most ? INT64_MAX
+		                                  : s->start[s->start_n - 1].schedule.result.runtime;
+	return s->best.schedule.arena ? s->best.schedule.result.runtime : INT64_MAX;
 }
 
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
@@ -381,9 +362,32 @@ struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
 	return t;
 }
 
-bool plan_try(struct scheduler *s, const struct plan *plan)
+/* Makes the list schedule of a plan with buckets that no kept trial has. Memory may not admit the original order
+ * with them; then the limit is the peak of the list schedule. */
+static bool list_new(struct scheduler *s, const struct plan *plan, uint32_t bucket_n, uint64_t hash,
+                     int64_t below)
 {
 	struct trial t = plan_trial(s, plan);
-	uint32_t bucket_n = plan_buckets(s, plan, t.schedule.bucket);
-	return plan_try_buckets(s, plan, &t, bucket_n);
+	struct sched_schedule *made = &t.schedule;
+	t.bucket_n = bucket_n;
+	t.hash = hash;
+	memcpy(made->bucket, s->planned, sizeof *made->bucket * s->p->n);
+	if (plan_open(s->p, &t)) {
+		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+		if (list_trial(s, plan, &t, below, made->order))
+			return plan_offer(s, &t);
+	}
+	sched_schedule_free(made);
+	return false;
+}
+
+bool plan_try(struct scheduler *s, const struct plan *plan)
+{
+	uint32_t bucket_n = plan_buckets(s, plan);
+	uint64_t hash = plan_hash(s, s->planned);
+	int64_t below = kept_below(s);
+	if (!plan_may_try(s) || find_listed(s, plan, hash) || least_with(s, s->planned, bucket_n) >= below)
+		return false;
+	struct trial *alike = find_alike(s, hash);
+	return alike ? list_alike(s, plan, alike) : list_new(s, plan, bucket_n, hash, below);
 }

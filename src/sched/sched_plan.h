@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "sched/inner.h"
 #include "sched/list.h"
+#include "sched/scatter.h"
 #include "sched/sched_source.h"
 #include "sched/schedule.h"
 
@@ -62,7 +63,8 @@ struct scheduler {
 	struct arena *arena;
 	const uint8_t *role;
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
-	int64_t *room;               /* by node: bytes that fit in memory beside the rest when it runs */
+	struct sched_sinks sink;
+	uint32_t *planned; /* by node: the buckets of the plan that is looked at */
 	int64_t work;                /* host time of all nodes */
 	int64_t timed;               /* nodes that take time, without comms and waits */
 	int64_t inner;               /* ns of the longest inner comm */
@@ -95,8 +97,8 @@ struct bucket_time {
 	uint32_t lane;
 };
 
-/* Chooses the buckets of a plan. bucket: receives the bucket by node. Returns the number of buckets. */
-uint32_t plan_buckets(struct scheduler *s, const struct plan *plan, uint32_t *bucket);
+/* Sets s->planned to the buckets of a plan. Returns their number. */
+uint32_t plan_buckets(struct scheduler *s, const struct plan *plan);
 /* Returns the sums by bucket; the caller frees them. */
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n);
 struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct bucket_sum *sum);
@@ -108,8 +110,6 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket);
 /* Returns a trial of the plan, with memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);
-/* Tries the buckets of t in place of those of the plan. Frees t, or the former best if t is better. */
-bool plan_try_buckets(struct scheduler *s, const struct plan *plan, struct trial *t, uint32_t bucket_n);
 /* Makes schedule.b, the problem with the buckets of a trial, unless it is there. Returns false if the buckets
  * would wait for each other. */
 bool plan_open(const struct sched_problem *p, struct trial *t);

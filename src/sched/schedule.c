@@ -91,7 +91,19 @@ static void find_room(struct scheduler *s, const struct sched_moment *trace)
 		}
 }
 
-/* Finds the times when sources are needed, in a schedule in which sources and sinks take no time. */
+/* Lists the sinks that may share a bucket. live: by node: bytes that are live when it runs, in the same order. */
+static void find_sinks(struct scheduler *s, const int64_t *live)
+{
+	const struct sched_problem *p = s->p;
+	int64_t when = 0;
+	s->sink.at = arena_new_array(s->arena, struct sched_sink, s->comm.n);
+	for (uint32_t x = 0; x < p->n; when += sched_host_time(p, x++))
+		if (s->role[x] == SCHED_SINK && p->node[x].family != SCHED_NONE)
+			s->sink.at[s->sink.n++] = (struct sched_sink){x, when, s->o->limit - live[x]};
+}
+
+/* Finds the times when sources are needed, in a schedule in which sources and sinks take no time, and the memory
+ * beside sources and sinks. */
 static void find_sources(struct scheduler *s, const struct plan *plan)
 {
 	struct arena *scratch = arena_new();
@@ -110,17 +122,18 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 			idle.storage[k].bytes = 0;
 	uint32_t *order = arena_new_array(scratch, uint32_t, s->p->n);
 	struct sched_moment *trace = arena_new_array(scratch, struct sched_moment, s->p->n);
-	int64_t *start = arena_new_array(scratch, int64_t, s->p->n);
+	int64_t *start = arena_new_array(scratch, int64_t, s->p->n),
+	        *live = arena_new_array(scratch, int64_t, s->p->n);
 	struct sched_list_same same;
 	plan_list(s, &idle, s->role, plan, INT64_MAX, order, &same);
 	sched_simulate(&idle, order, trace);
-	for (uint32_t k = 0; k < s->p->n; k++)
+	for (uint32_t k = 0; k < s->p->n; k++) {
 		start[order[k]] = trace[k].start;
+		live[order[k]] = trace[k].live;
+	}
 	sched_sources(s->p, s->role, start, s->arena, &s->source);
 	find_room(s, trace);
-	s->room = arena_new_array(s->arena, int64_t, s->p->n);
-	for (uint32_t k = 0; k < s->p->n; k++)
-		s->room[order[k]] = s->o->limit - trace[k].live;
+	find_sinks(s, live);
 	arena_free(scratch);
 }
 
@@ -352,6 +365,8 @@ static void open_scheduler(struct scheduler *s, const struct sched_problem *p, c
 		if (p->node[x].kind == SCHED_COMM)
 			vec_push(&s->comm, x);
 	}
+	s->planned = arena_new_array(s->arena, uint32_t, p->n);
+	memset(s->planned, 0xff, sizeof *s->planned * p->n);
 	sched_inners(p, s->role, &s->inners);
 	if (p->contention_n)
 		find_slowdowns(s);
@@ -383,7 +398,7 @@ static void run_scheduler(struct scheduler *s, int64_t bound)
 	find_sizes(s, 1);
 	if (s->former) {
 		s->source = s->former->source;
-		s->room = s->former->room;
+		s->sink = s->former->sink;
 	} else {
 		find_sources(s, &plan);
 	}

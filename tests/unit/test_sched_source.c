@@ -42,18 +42,17 @@ static void buckets_fit(void)
 	enum { N = 8 };
 	struct arena *a = arena_new();
 	struct sched_node node[N];
-	uint8_t role[N];
-	int64_t room[N];
+	struct sched_sink at[N];
 	uint32_t bucket[N], bucket_n = 0;
 	struct sched_problem p = {.launch = 10, .n = N, .lane_n = 1, .family_n = 1, .node = node};
 	for (uint32_t x = 0; x < N; x++) {
 		node[x] = (struct sched_node){.in = MEBI, .comm = SCHED_NONE, .kind = SCHED_COMM};
-		role[x] = SCHED_SINK;
-		room[x] = x < 4 ? 8 * MEBI : 16 * MEBI;
+		at[x] = (struct sched_sink){x, 10 * x, x < 4 ? 8 * MEBI : 16 * MEBI};
 	}
-	struct sched_scatter_options o = {MEBI, INT64_MAX, 0.5, room};
+	struct sched_sinks sink = {at, N};
+	struct sched_scatter_options o = {MEBI, INT64_MAX, 0.5};
 	memset(bucket, 0xff, sizeof bucket);
-	sched_scatter(&p, role, &o, bucket, &bucket_n);
+	sched_scatter(&p, &sink, &o, bucket, &bucket_n);
 	CHECK_EQ(bucket_n, 3u);
 	for (uint32_t x = 0; x < N; x++) /* two operands and their copies fit, later four */
 		CHECK_EQ(bucket[x], x < 2 ? 0u : x < 6 ? 1u : 2u);
