@@ -4,12 +4,18 @@
  *     everything else                                           kernels/attention_plain.cuh
  *
  * A block on tensor cores has 128 rows. The more keys it reads at a time, the more of its products run
- * at once, so the tiles are the largest that fit its shared memory. */
+ * at once, so the tiles are the largest that fit its shared memory. A decoded token has one row a head: its
+ * keys are split over several blocks, as FlashDecoding does. */
 #include "cuda/kernel_attention.h"
 #include "cuda/embedded.h"
 #include <math.h>
 
-enum { ROWS = ATTENTION_ROWS, MOST_WIDTH = 256 };
+enum {
+	ROWS = ATTENTION_ROWS,
+	MOST_WIDTH = 256,
+	BLOCKS_WANTED = 256, /* about as many as a GPU runs at once */
+	LEAST_TILES = 4,     /* of a split */
+};
 
 struct attention {
 	const struct rt_view *out, *q, *k, *v, *mask, *logs; /* mask, logs: NULL: none */
@@ -106,6 +112,32 @@ static void write_logs(struct kernel_writer *w, const struct attention *a)
 	            down, type, type);
 }
 
+/* Returns the tiles of a split of the keys, and in *splits their number: one, unless there are few blocks and
+ * scratch memory for the rows of all splits. */
+static int64_t split_tiles(const struct attention *a, int64_t blocks, int keys, int64_t *splits)
+{
+	int64_t tiles = (a->keys + keys - 1) / keys, rows = a->rows < ROWS ? a->rows : ROWS,
+	        part = blocks * rows * (a->width + 2) * (int64_t)sizeof(float),
+	        room = KERNEL_SCRATCH_BYTES - KERNEL_COUNTERS * (int64_t)sizeof(uint64_t),
+	        most = blocks <= KERNEL_COUNTERS ? room / part : 1, wanted = BLOCKS_WANTED / blocks;
+	wanted = wanted < most ? wanted : most;
+	wanted = wanted < tiles / LEAST_TILES ? wanted : tiles / LEAST_TILES;
+	int64_t each = wanted > 1 && !a->causal ? (tiles + wanted - 1) / wanted : tiles;
+	*splits = (tiles + each - 1) / each;
+	return each;
+}
+
+static void write_splits(struct kernel_writer *w, int64_t splits)
+{
+	kernel_key(w, splits > 1);
+	kernel_text(w, "#define SPLIT %d\n", splits > 1);
+	kernel_text(w,
+	            "#define PART(split, row) ((f32 *)(arg.head.scratch + %d) + ((group * (u32)arg.x15 + "
+	            "(split)) * (arg.x4 < ROWS ? arg.x4 : ROWS) + (row)) * (WIDTH + 2))\n",
+	            KERNEL_COUNTERS);
+	w->launch->scratch = splits > 1;
+}
+
 static void write_tiled(struct kernel_writer *w, const struct attention *a, int keys)
 {
 	const struct rt_view *view[] = {a->out, a->q, a->k, a->v};
@@ -129,7 +161,10 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 		kernel_extent(w, kernel_view_stride(view[k], a->batch)); /* x9 … x12 */
 	kernel_extent(w, a->first < a->keys ? a->first : a->keys);       /* x13 */
 	kernel_f64(w, a->scale * 1.4426950408889634);                    /* x14 */
-	kernel_grid(w, blocks * batches);
+	int64_t splits, each = split_tiles(a, blocks * batches, keys, &splits);
+	kernel_extent(w, splits); /* x15 */
+	kernel_extent(w, each);   /* x16 */
+	kernel_grid(w, blocks * batches * splits);
 	w->launch->shared = (unsigned)shared_bytes(a, keys);
 	kernel_text(w,
 	            "#define ELEMENT %s\n#define LOAD(x) load_%s_f32(x)\n#define STORE(x) store_%s_f32(x)\n",
@@ -137,6 +172,7 @@ static void write_tiled(struct kernel_writer *w, const struct attention *a, int 
 	kernel_text(w, "#define DEPTH %d\n#define WIDTH %d\n#define ROWS %d\n#define KEYS %d\n",
 	            (int)a->depth, (int)a->width, ROWS, keys);
 	kernel_text(w, "#define CAUSAL %d\n", a->causal);
+	write_splits(w, splits);
 	write_batches(w, a);
 	bool adds = a->mask && a->mask->dtype != DTYPE_BOOL;
 	kernel_attention_write_mask(w, a->mask, DTYPE_F32, "(f32)arg.x14");

@@ -8,13 +8,20 @@
  *
  * While tensor cores multiply p with the values of a tile, the scores of the next tile become its p.
  *
+ * If there are fewer blocks than the GPU can run, the tiles of keys are split over several blocks (SPLIT). Each
+ * writes best, total and o of its rows to scratch memory, and the last one to end merges them:
+ *
+ *     best = max of best_k     by_k = 2^(best_k - best)     out = sum of by_k o_k / sum of by_k total_k
+ *
  * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 …
  * AT_q5, the matrices of a batch in out, q, k, v, the mask and the logarithms; HAS_MASK, and MASKED(x, row,
  * key), the score x with the mask, which is to be multiplied by SCALE; STORE_LOG(row, x), which stores the
- * logarithm of a row's sum, or does nothing.
+ * logarithm of a row's sum, or does nothing; SPLIT, 1: keys are split; PART(split, row), where a row of a
+ * split is in scratch memory: its best, its total and its WIDTH elements.
  *
  *     x0 out, x1 q, x2 k, x3 v, x4 rows, x5 keys, x6 blocks of a batch, x7 batches, x8 batches side by side,
- *     x9 … x12 distances between rows of out, q, k, v, x13 first, x14 scale * log2(e) */
+ *     x9 … x12 distances between rows of out, q, k, v, x13 first, x14 scale * log2(e), x15 splits, x16 tiles
+ *     of a split */
 
 #define Q_BYTES (PANELS(DEPTH) * PANEL(ROWS))
 #define K_BYTES (PANELS(DEPTH) * PANEL(KEYS))
@@ -109,29 +116,32 @@ KERNEL
 	PRIVATE(f32, total, 2);
 	PRIVATE(f32, by, 2);
 	const f32 scale = SCALE;
+	const u32 group = SPLIT ? BLOCK / (u32)arg.x15 : BLOCK, split = SPLIT ? BLOCK % (u32)arg.x15 : 0;
 	/* batches side by side share the caches; the longest rows of a batch come first */
-	u32 side = BLOCK / (u32)(arg.x6 * arg.x8), within = BLOCK % (u32)(arg.x6 * arg.x8);
+	u32 side = group / (u32)(arg.x6 * arg.x8), within = group % (u32)(arg.x6 * arg.x8);
 	u32 width = (u32)arg.x7 - side * (u32)arg.x8;
 	width = width < (u32)arg.x8 ? width : (u32)arg.x8;
 	const i64 row0 = (i64)(CAUSAL ? (u32)arg.x6 - 1 - within / width : within / width) * ROWS;
 	PLACE_q((offset)(side * (u32)arg.x8 + within % width))
 	const u16 *const from_q = arg.x1 + AT_q1, *const from_k = arg.x2 + AT_q2,
 	                 *const from_v = arg.x3 + AT_q3;
-	/* tiles that a row of the block sees, and tiles that all rows see whole */
+	/* the end of the tiles that a row of the block sees, and of those that all rows see whole */
 	i64 most = CAUSAL ? arg.x13 + row0 + ROWS : arg.x5, least = CAUSAL ? arg.x13 + row0 + 1 : arg.x5;
-	const int tiles = (int)(((most < arg.x5 ? most : arg.x5) + KEYS - 1) / KEYS);
-	const int whole = (int)((least < arg.x5 ? least : arg.x5) / KEYS);
+	const int all = (int)(((most < arg.x5 ? most : arg.x5) + KEYS - 1) / KEYS);
+	int tile = SPLIT ? (int)(split * arg.x16) : 0;
+	const int tiles = SPLIT && all - tile > arg.x16 ? tile + (int)arg.x16 : all;
+	const int full = (int)((least < arg.x5 ? least : arg.x5) / KEYS), whole = full < tiles ? full : tiles;
 	EACH_LANE
 	{
 		load_tile(room_q, from_q, arg.x10, row0, arg.x4, ROWS, DEPTH, thread);
-		LOAD_K(0);
+		LOAD_K(tile);
 	}
 	COPIES_COMMIT;
 	EACH_LANE
 	{
-		if (tiles > 1)
-			LOAD_K(1);
-		LOAD_V(0);
+		if (tile + 1 < tiles)
+			LOAD_K(tile + 1);
+		LOAD_V(tile);
 		LOOP (i, WIDTH / 2)
 			OWN(o)[i] = 0;
 		LOOP (c, 2)
@@ -140,11 +150,10 @@ KERNEL
 	COPIES_COMMIT;
 	COPIES_WAIT(1);
 	BARRIER;
-	SCORES(s, room_q, room_k);
+	SCORES(s, room_q, room_k + tile % 2 * K_BYTES);
 	PRODUCTS_WAIT(0);
-	SOFTMAX(0, whole == 0)
+	SOFTMAX(tile, whole <= tile)
 	EACH_LANE { ROUND_WEIGHTS }
-	int tile = 0;
 	for (; tile + 1 < whole; tile++) {
 		STEP(tile, 0)
 	}
@@ -156,6 +165,52 @@ KERNEL
 	VALUES(room_v + tile % 2 * V_BYTES);
 	PRODUCTS_WAIT(0);
 	QUADS(total, 1);
+	if (SPLIT) {
+		SHARED u32 last[1];
+		EACH_THREAD {
+			LOOP (c, 2) {
+				i64 row = row0 + thread / 32 * 16 + thread % 32 / 4 + c * 8;
+				f32 *to = PART(split, row - row0);
+				if (row >= arg.x4)
+					continue;
+				if (thread % 4 == 0)
+					to[0] = OWN(best)[c], to[1] = OWN(total)[c];
+				LOOP (i, WIDTH / 4)
+					to[2 + i / 2 * 8 + thread % 4 * 2 + i % 2] =
+					    OWN(o)[i / 2 * 4 + c * 2 + i % 2];
+			}
+			FENCE;
+		}
+		EACH_THREAD {
+			if (thread == 0)
+				last[0] = TAKE_NUMBER(&arg.head.scratch[group]) == (u64)arg.x15 - 1;
+		}
+		if (!last[0])
+			return;
+		EACH_THREAD {
+			if (thread == 0)
+				arg.head.scratch[group] = 0;
+			FENCE;
+			for (u32 i = thread; i < ROWS * WIDTH && row0 + i / WIDTH < arg.x4; i += THREADS) {
+				i64 row = i / WIDTH;
+				f32 most = -INF_F32, sum = 0, all = 0;
+				for (u32 k = 0; k < arg.x15; k++)
+					most = fmaxf(most, FRESH_F32(PART(k, row)));
+				f32 less = most == -INF_F32 ? 0 : most * scale;
+				for (u32 k = 0; k < arg.x15; k++) {
+					f32 *from = PART(k, row);
+					f32 by = power_of_2(fmaf(FRESH_F32(from), scale, -less));
+					all = fmaf(FRESH_F32(from + 1), by, all);
+					sum = fmaf(FRESH_F32(from + 2 + i % WIDTH), by, sum);
+				}
+				if (i % WIDTH == 0) {
+					STORE_LOG(row0 + row, (less + log2f(all)) * 0.693147181f);
+				}
+				arg.x0[AT_q0 + (row0 + row) * arg.x9 + i % WIDTH] = STORE(all ? sum / all : 0);
+			}
+		}
+		return;
+	}
 	EACH_LANE
 	{
 		LOOP (c, 2) {

@@ -5,11 +5,13 @@
 #define TAKE_NUMBER(at) __sync_fetch_and_add(at, 1)
 #define FENCE __sync_synchronize()
 #define FRESH(at) (*(at))
+#define FRESH_F32(at) (*(at))
 #else
 #define SWAP(at, old, now) atomicCAS(at, old, now)
 #define TAKE_NUMBER(at) atomicAdd(at, 1)
 #define FENCE __threadfence()
 #define FRESH(at) (*(volatile u64 *)(at))
+#define FRESH_F32(at) (*(volatile f32 *)(at))
 #endif
 DEVICE void fault(const struct head *h, u32 kind, i64 value, i64 limit)
 {
