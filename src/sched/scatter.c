@@ -4,7 +4,7 @@
 
 struct open {
 	const struct sched_sink *first; /* its first member; NULL: none */
-	int64_t bytes; /* of the operands */
+	int64_t bytes;                  /* of the operands */
 };
 
 void sched_scatter(const struct sched_problem *p, const struct sched_sinks *sink,

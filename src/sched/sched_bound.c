@@ -14,6 +14,7 @@
 #include "sched/sched_bound.h"
 #include "sched/batch.h"
 #include "sched/contended_bound.h"
+#include "sched/host_work.h"
 #include "sched/lane_share.h"
 #include "sched/last.h"
 #include "sched/machine.h"
@@ -28,23 +29,20 @@ enum {
 
 static const int64_t NO_LIMIT = INT64_MAX;
 
-struct host_jobs;
-
 struct bounds {
 	const struct sched_problem *p;
 	bool bucket;
 	int64_t *head, *tail;           /* by node */
 	int64_t *host;                  /* by node: its least host time */
+	bool *shared;                   /* by node: it is a comm that may be in a bucket, or waits for one */
 	int64_t *length;                /* by node: its least time, in a bucket or alone, with the launch */
 	int64_t *most;                  /* by family: most bytes of a bucket */
 	bool *alone;                    /* by node: a comm that is in no bucket */
 	struct sched_batch_host *batch; /* by comm that may be in a bucket */
 	double *share;                  /* by comm that may be in a bucket: see lane_share.h */
 	uint32_t *wait;                 /* by comm: its first wait, or SCHED_NONE */
-	int64_t *behind;  /* by comm: host time of the nodes after it, without waits for comms in buckets */
-	uint32_t looks;   /* nodes visited for one comm */
-	uint64_t *marked; /* by node: a bit of those that are still to be visited */
-	struct host_jobs *jobs;
+	int64_t *behind; /* by comm: host time of the nodes after it, without waits for comms in buckets */
+	uint32_t looks;  /* nodes visited for one comm */
 };
 
 /* Returns true for a comm that may be in a bucket, and for its waits. */
@@ -76,164 +74,61 @@ static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
 }
 
-/* ---- host work before or behind a comm */
-
-enum { SLOTS = 4096 };
-
-/* Jobs of the host with the earliest time of each, its key. Slots of a power of two ns divide the keys
- * from `least` on. */
-struct host_jobs {
-	struct host_job {
-		int64_t key, time;
-	} * at;
-	uint32_t n;
-	int64_t least, most; /* range of the keys */
-	struct slot {
-		int64_t least, work;
-	} slot[SLOTS];
-	uint64_t used[SLOTS / 64]; /* bits of the slots that have jobs; the others hold nothing */
-};
-
-static void jobs_clear(struct host_jobs *j)
-{
-	j->n = 0;
-	j->least = INT64_MAX;
-	j->most = INT64_MIN;
-}
-
-static void jobs_add(struct host_jobs *j, int64_t key, int64_t time)
-{
-	j->least = key < j->least ? key : j->least;
-	j->most = key > j->most ? key : j->most;
-	j->at[j->n++] = (struct host_job){key, time};
-}
-
-/* Adds a job to its slot. */
-static void fill_slot(struct host_jobs *j, uint32_t slot, const struct host_job *job)
-{
-	struct slot *s = &j->slot[slot];
-	uint64_t bit = (uint64_t)1 << slot % 64;
-	if (!(j->used[slot / 64] & bit)) {
-		j->used[slot / 64] |= bit;
-		*s = (struct slot){job->key, job->time};
-		return;
-	}
-	s->least = job->key < s->least ? job->key : s->least;
-	s->work += job->time;
-}
-
-/* Returns the earliest time when the host has done its jobs. For each slot: its jobs and those of later
- * slots begin at its least key or later. */
-static int64_t done_by(struct host_jobs *j)
-{
-	int64_t work = 0, done = 0;
-	unsigned shift = 0;
-	if (!j->n)
-		return 0;
-	uint32_t slots = j->n < SLOTS / 4 ? 4 * j->n : SLOTS;
-	while ((j->most - j->least) >> shift >= slots)
-		shift++;
-	uint32_t words = (uint32_t)((j->most - j->least) >> shift) / 64 + 1;
-	memset(j->used, 0, sizeof *j->used * words);
-	for (uint32_t i = 0; i < j->n; i++)
-		fill_slot(j, (uint32_t)((j->at[i].key - j->least) >> shift), &j->at[i]);
-	for (uint32_t w = words; w-- > 0;)
-		for (uint64_t left = j->used[w]; left;) {
-			uint32_t top = 63 - (uint32_t)__builtin_clzll(left);
-			const struct slot *s = &j->slot[64 * w + top];
-			left ^= (uint64_t)1 << top;
-			work += s->work;
-			done = s->least + work > done ? s->least + work : done;
-		}
-	return done;
-}
-
-/* Marks x to be visited. */
-static void mark_node(struct bounds *b, uint32_t x)
-{
-	b->marked[x / 64] |= (uint64_t)1 << x % 64;
-}
-
-/* Adds the host jobs that the comm needs, among the nodes close before it. */
-static void find_needed(struct bounds *b, uint32_t comm)
-{
-	const struct sched_lists *pred = &b->p->pred;
-	uint32_t end = comm > b->looks ? comm - b->looks : 0;
-	jobs_clear(b->jobs);
-	mark_node(b, comm);
-	for (uint32_t w = comm / 64 + 1; w-- > end / 64;)
-		while (b->marked[w]) {
-			uint32_t bit = 63 - (uint32_t)__builtin_clzll(b->marked[w]), x = 64 * w + bit;
-			b->marked[w] ^= (uint64_t)1 << bit;
-			if (x != comm && b->host[x])
-				jobs_add(b->jobs, b->head[x], b->host[x]);
-			for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
-				if (pred->item[i] >= end)
-					mark_node(b, pred->item[i]);
-		}
-}
-
-/* Adds the host jobs that need the comm: its waits and the nodes after these, among those close behind
- * it. */
-static void find_led_to(struct bounds *b, uint32_t comm)
-{
-	const struct sched_lists *succ = &b->p->succ;
-	uint32_t end = b->p->n - comm > b->looks ? comm + b->looks : b->p->n;
-	jobs_clear(b->jobs);
-	for (uint32_t i = succ->at[comm]; i < succ->at[comm + 1]; i++)
-		if (follows_end(b->p, comm, succ->item[i]) && succ->item[i] < end)
-			mark_node(b, succ->item[i]);
-	for (uint32_t w = comm / 64; 64 * w < end; w++)
-		while (b->marked[w]) {
-			uint32_t x = 64 * w + (uint32_t)__builtin_ctzll(b->marked[w]);
-			b->marked[w] &= b->marked[w] - 1;
-			if (b->host[x] && b->tail[x] >= 0) {
-				jobs_add(b->jobs, b->tail[x], b->host[x]);
-				b->behind[comm] += has_family(b, x) ? 0 : b->host[x];
-			}
-			for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
-				if (succ->item[i] < end)
-					mark_node(b, succ->item[i]);
-		}
-}
+/* ---- heads and tails */
 
 static void find_heads(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
+	struct host_side side = {p->n, &p->pred, b->head, b->host, b->shared, b->looks};
+	struct host_work *work = host_work_new(&side);
 	for (uint32_t x = 0; x < p->n; x++) {
+		bool comm = p->node[x].kind == SCHED_COMM;
+		if (comm)
+			host_work_begin(work, x);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t y = p->pred.item[i];
 			int64_t t = b->head[y] + (follows_end(p, y, x) ? b->length[y] : p->launch);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
+			if (comm)
+				host_work_add(work, y);
 		}
-		if (p->node[x].kind == SCHED_COMM && p->pred.at[x] < p->pred.at[x + 1]) {
-			find_needed(b, x);
-			int64_t t = done_by(b->jobs);
+		if (comm) {
+			int64_t sum, t = host_work_end(work, &sum);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 	}
+	host_work_free(work);
 }
 
 /* Finds the tails. A node is ignored (-1) if neither it nor any node that needs it takes time. */
 static void find_tails(struct bounds *b)
 {
 	const struct sched_problem *p = b->p;
+	struct host_side side = {p->n, &p->succ, b->tail, b->host, b->shared, b->looks};
+	struct host_work *work = host_work_new(&side);
 	for (uint32_t x = p->n; x-- > 0;) {
+		bool comm = p->node[x].kind == SCHED_COMM;
 		int64_t tail = -1;
+		if (comm)
+			host_work_begin(work, x);
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 			uint32_t y = p->succ.item[i];
-			int64_t t = b->tail[y] < 0 || !follows_end(p, x, y) ? -1 : b->tail[y] + b->length[y];
+			if (!follows_end(p, x, y))
+				continue;
+			int64_t t = b->tail[y] < 0 ? -1 : b->tail[y] + b->length[y];
 			tail = t > tail ? t : tail;
+			if (comm)
+				host_work_add(work, y);
 		}
 		if (tail < 0 && p->node[x].time > 0)
 			tail = 0;
 		b->tail[x] = tail;
-		if (tail >= 0 && p->node[x].kind == SCHED_COMM && p->succ.at[x] < p->succ.at[x + 1]) {
-			find_led_to(b, x);
-			int64_t t = done_by(b->jobs);
+		if (comm && tail >= 0) {
+			int64_t t = host_work_end(work, &b->behind[x]);
 			b->tail[x] = t > tail ? t : tail;
 		}
 	}
+	host_work_free(work);
 }
 
 /* ---- machines */
@@ -390,6 +285,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.head = mem_zalloc(sizeof *b.head * room);
 	b.tail = mem_zalloc(sizeof *b.tail * room);
 	b.host = mem_zalloc(sizeof *b.host * room);
+	b.shared = mem_alloc(sizeof *b.shared * room);
 	b.length = mem_zalloc(sizeof *b.length * room);
 	b.most = mem_zalloc(sizeof *b.most * ((size_t)p->family_n + 1));
 	b.alone = mem_zalloc(room);
@@ -399,13 +295,11 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	sched_batch_most(p, limit, b.most, b.alone);
 	sched_batch_hosts(p, b.alone, b.batch, b.wait);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
-	b.marked = mem_zalloc(sizeof *b.marked * (room / 64 + 1));
-	b.jobs = mem_alloc(sizeof *b.jobs);
-	b.jobs->at = mem_alloc(sizeof *b.jobs->at * room);
 	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
 	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
-		b.host[x] = has_family(&b, x) ? 0 : sched_host_time(p, x);
+		b.shared[x] = has_family(&b, x);
+		b.host[x] = b.shared[x] ? 0 : sched_host_time(p, x);
 		if (p->node[x].comm != SCHED_NONE && has_family(&b, x) && b.wait[p->node[x].comm] == x)
 			b.host[x] = b.batch[p->node[x].comm].after;
 		time[x] = p->node[x].time + p->launch;
@@ -451,6 +345,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.head);
 	free(b.tail);
 	free(b.host);
+	free(b.shared);
 	free(b.length);
 	free(b.most);
 	free(b.alone);
@@ -458,9 +353,6 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.wait);
 	free(b.share);
 	free(b.behind);
-	free(b.marked);
-	free(b.jobs->at);
-	free(b.jobs);
 	free(job);
 	free(time);
 	return bound;

@@ -65,10 +65,10 @@ struct scheduler {
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
 	struct sched_sinks sink;
 	uint32_t *planned; /* by node: the buckets of the plan that is looked at */
-	int64_t work;                /* host time of all nodes */
-	int64_t timed;               /* nodes that take time, without comms and waits */
-	int64_t inner;               /* ns of the longest inner comm */
-	int64_t bound;               /* ns: lower bound */
+	int64_t work;      /* host time of all nodes */
+	int64_t timed;     /* nodes that take time, without comms and waits */
+	int64_t inner;     /* ns of the longest inner comm */
+	int64_t bound;     /* ns: lower bound */
 	/* By lane, for a ns of its comms beside work: ns by which the work takes longer, and ns that the comms take.
 	 * NULL: they slow nothing. */
 	double *slows, *slowed;
