@@ -157,6 +157,14 @@ bool ir_is_part(const struct module *m, value_id v)
 	return def && (m->op.at[def].kind == OP_SELECT || m->op.at[def].kind == OP_SHARD_BY_STREAM);
 }
 
+value_id ir_unsharded(const struct module *m, value_id v)
+{
+	op_id def;
+	while (v && (def = m->value.at[v].def) && m->op.at[def].kind == OP_SHARD_BY_STREAM)
+		v = op_read(m, def, 0);
+	return v;
+}
+
 unsigned ir_enclosing_loops(const struct module *m, op_id op, op_id *out, unsigned max)
 {
 	op_id found[IR_MAX_NESTING];

@@ -22,6 +22,8 @@ value_id ir_view_of(const struct module *m, op_id op, unsigned k);
 value_id ir_root(const struct module *m, value_id v);
 /* Returns true if a value is a view of a part of a buffer, which is never deallocated by itself. */
 bool ir_is_part(const struct module *m, value_id v);
+/* Returns the value of which a value is a shard by stream, or else the value. */
+value_id ir_unsharded(const struct module *m, value_id v);
 /* Returns true if the storage of the value is bound by an input, ALLOCATE or view. */
 bool ir_is_bound(const struct module *m, value_id v);
 /* Returns true if the results of a statement get no buffers: of an extern, and of the pack and unpack of a

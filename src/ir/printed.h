@@ -58,7 +58,7 @@ struct print_order;
 void printed_rule_set(struct module *m, struct print_order *o);
 /* Returns true for a collective of which nvFuser prints the slice of one device in a listing without a section Hirc. */
 bool printed_team_is_slice(enum op_kind kind);
-/* Calls printed_reduced for the ids that value v prints. */
+/* Calls printed_reduced for the ids that value v prints; a shard by stream prints no reductions, but its operand does. */
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
 /* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
 bool printed_permutation(const struct module *m, op_id op);

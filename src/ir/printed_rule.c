@@ -105,7 +105,7 @@ static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_i
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis)
 {
 	struct printed_tensor t;
-	list_ids(m, o, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, v, &t);
+	list_ids(m, o, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, ir_unsharded(m, v), &t);
 	return printed_reduced(m, &t, axis);
 }
 

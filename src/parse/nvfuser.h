@@ -280,6 +280,8 @@ bool nv_welford(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_listing.c */
 void nv_types(struct nv_reader *r); /* of all tensors */
+/* Returns the tensor that prints the reductions of a result: a ShardByStream prints none, but its operand does. */
+const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result);
 
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */

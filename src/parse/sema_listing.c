@@ -9,6 +9,7 @@
  * Where they admit several ways, the whole program is read in each without messages: a reading with errors is
  * out. If several remain, a warning shows them and --paired-axes picks one. */
 #include "base/arena.h"
+#include "ir/edit.h"
 #include "ir/print.h"
 #include "ir/printed.h"
 #include "parse/nvfuser.h"
@@ -159,6 +160,15 @@ static enum printed_way stated_way(const struct nv_reader *r)
 	if (paired == PAIRED_OWN || !strcmp(axes, "own"))
 		return PRINTED_AS_OWN;
 	return paired == PAIRED_TWICE || !strcmp(axes, "twice") ? PRINTED_AS_TWICE : PRINTED_AS_HALVES;
+}
+
+const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result)
+{
+	value_id from = ir_unsharded(r->s->m, result->value);
+	for (uint32_t i = 0; from != result->value && i < r->tensor.n; i++)
+		if (r->tensor.at[i].value == from)
+			return &r->tensor.at[i];
+	return result;
 }
 
 struct numbered { /* a tensor and its number, as an index into reader.tensor */

@@ -272,7 +272,9 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
-	if (!check_initial_value(r, call, reduce, t) || !nv_ids(r, result, r->s->m->type.at[result->type].mesh, &p))
+	const struct nv_tensor *shown = nv_printed_reductions(r, result);
+	if (!check_initial_value(r, call, reduce, t) ||
+	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p))
 		return false;
 	rename_call(r, call, reduce_op_name(reduce));
 	keep_first(r, call);
