@@ -150,7 +150,8 @@ static bool has_other_devices(struct nv_reader *r, const struct nv_tensor *t)
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
 	struct sema *s = r->s;
-	if (r->has_facts || t->value || !has_other_devices(r, t) || nv_find_definition(r, r->body, t->name, false))
+	if (r->has_facts || t->value || !has_other_devices(r, t) ||
+	    nv_find_definition(r, r->body, t->name, false))
 		return false;
 	diag_warning(
 	    s->d, W_PRINTED_ELSEWHERE, at,

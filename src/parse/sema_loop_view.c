@@ -81,8 +81,9 @@ void nv_loop_views_end(struct nv_reader *r, ast_id loop)
 		diag_error(r->s->d, E_OUTPUT_UNDEFINED, at,
 		           "output %s is a view of a tensor that is not defined after the loop",
 		           names_text(r->s->m->names, t->name));
-		diag_note(r->s->d, DIAG_NOWHERE,
-		          "an ALLOCATE of the output before the loop, and a Set in the loop, copy its elements");
+		diag_note(
+		    r->s->d, DIAG_NOWHERE,
+		    "an ALLOCATE of the output before the loop, and a Set in the loop, copy its elements");
 		nv_define(r, t, at);
 	}
 }

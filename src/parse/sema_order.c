@@ -33,10 +33,12 @@ static int block_axis(const struct module *m, type_id large, type_id small)
 	return found;
 }
 
-/* A tensor axis of a value, and the tensor axes of which a view of the value shows one element, as a bit set. */
+/* A tensor axis of a value, and the tensor axes of which a view of the value shows one element, as a bit set. streamed: a
+ * view shows the block of one iteration of a loop over streams. */
 struct ordered {
 	int axis;
 	unsigned selected;
+	bool streamed;
 };
 
 /* Returns true if an allocated axis has a place in the order of a device's memory. */
@@ -49,16 +51,30 @@ static bool is_ordered(const struct module *m, const struct domain *d, unsigned 
 	       !(logical >= 0 && selected >> logical & 1) && !(expr_is_const(m, x->extent, &n) && n == 1);
 }
 
+/* Returns the type with the block of each iteration in one place of the memory. */
+static type_id with_streams(struct module *m, type_id t)
+{
+	struct domain_builder b;
+	domain_edit(&b, ir_domain(m, ir_type(m, t)->domain));
+	domain_allocate_default(&b, false);
+	return type_with_domain(m, t, domain_finish(m, &b));
+}
+
 /* Returns the type with a tensor axis outermost in the memory that the view shows; the type itself if it is, 0 if its memory is no
  * permutation of its loops. */
 static type_id with_outermost(struct module *m, type_id t, struct ordered o)
 {
-	const struct domain d = *ir_domain(m, ir_type(m, t)->domain);
+	struct domain d = *ir_domain(m, ir_type(m, t)->domain);
 	uint8_t old[IR_MAX_AXES], perm[IR_MAX_AXES], place[IR_MAX_AXES];
 	unsigned places = 0, n = 0;
 	bool unstreamed, same = true;
 	if (!domain_allocation_order(&d, &unstreamed, old))
 		return 0;
+	if (o.streamed && unstreamed) {
+		t = with_streams(m, t);
+		d = *ir_domain(m, ir_type(m, t)->domain);
+		domain_allocation_order(&d, &unstreamed, old);
+	}
 	memcpy(perm, old, d.alloc_n);
 	for (unsigned i = 0; i < d.alloc_n; i++)
 		if (is_ordered(m, &d, d.alloc[i], o.selected))
@@ -93,6 +109,10 @@ static value_id shown(const struct module *m, value_id v, struct ordered *o)
 	op_id def = m->value.at[v].def;
 	enum op_kind kind = def ? (enum op_kind)m->op.at[def].kind : OP_NONE;
 	int axis = def ? (int)op_attr_int(m, def, "axis", -1) : -1;
+	if (kind == OP_SHARD_BY_STREAM) {
+		o->streamed = true;
+		return op_read(m, def, 0);
+	}
 	if (axis < 0 || (kind != OP_SELECT && !is_device_sum(m, def, axis)))
 		return 0;
 	unsigned inner = (1u << axis) - 1;
@@ -130,10 +150,10 @@ static bool reorder(struct nv_reader *r, value_id v, int axis, bool *set)
 	for (struct ordered o = {.axis = axis}; v; v = shown(m, v, &o)) {
 		type_id t = set[v] || states_order(r, v) ? 0 : with_outermost(m, m->value.at[v].type, o);
 		set[v] = true;
-		if (!t || t == m->value.at[v].type)
+		if (!t)
 			return changed;
+		changed |= t != m->value.at[v].type;
 		set_type(m, v, t);
-		changed = true;
 	}
 	return changed;
 }
@@ -151,13 +171,6 @@ static void warn_order(struct nv_reader *r, op_id op, value_id v, int axis)
 	buf_free(&name);
 }
 
-/* Returns true if the value is the block of a loop over streams. Its memory would have to be cut by the loop first. */
-static bool is_streamed(const struct module *m, value_id v)
-{
-	op_id def = m->value.at[v].def;
-	return def && m->op.at[def].kind == OP_SHARD_BY_STREAM;
-}
-
 void nv_orders(struct nv_reader *r)
 {
 	struct module *m = r->s->m;
@@ -165,8 +178,7 @@ void nv_orders(struct nv_reader *r)
 	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o)) {
 		enum collective c;
 		value_id from = op_read(m, o, 0), to = op_result(m, o, 0);
-		if (!op_collective((enum op_kind)m->op.at[o].kind, &c) || !from || !to ||
-		    is_streamed(m, from) || is_streamed(m, to))
+		if (!op_collective((enum op_kind)m->op.at[o].kind, &c) || !from || !to)
 			continue;
 		bool cuts = collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
 		bool joins = collective_in(c) == PART_OWN && collective_out(c) == PART_EACH;
