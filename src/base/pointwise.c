@@ -49,7 +49,7 @@ double pointwise_value(enum pointwise op, const double *x)
 #define SIN sin
 #define COS cos
 #define TANH tanh
-#define GELU(a) 0.5 * (a) * erfc(-(a) * M_SQRT1_2)
+#define GELU(a) 0.5 * (a)*erfc(-(a)*M_SQRT1_2)
 #define GELU_TANH(a) 0.5 * (a) * (1 + tanh(0.7978845608028654 * ((a) + 0.044715 * (a) * (a) * (a))))
 #define SILU(a) (a) * sigmoid(a)
 #define SIGMOID(a) sigmoid(a)

@@ -46,7 +46,7 @@ static struct random_values values_of(const struct generate *g, enum dtype t)
 #define PICK(T)                                                                                              \
 	for (unsigned k = 0; k < n; k++) {                                                                   \
 		uint64_t bits = mix_bits(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;            \
-		memcpy((T *)to + offset[k], v.stored[bits * v.n >> 32], sizeof(T));                \
+		memcpy((T *)to + offset[k], v.stored[bits * v.n >> 32], sizeof(T));                          \
 	}
 
 static void pick_elements(const struct generate *g, enum dtype t, const int64_t *linear,

@@ -27,12 +27,13 @@
 /* A tensor of the container, found by its name T0. */
 struct nv_tensor {
 	name_id name;
-	name_id given; /* name by `name T0 = X`; 0: none */
-	ast_id node;   /* its first TENSOR; before nv_type, the AST_REPEAT that defines it */
-	ast_id size;   /* size of its ALLOCATE; 0: none */
-	ast_id block;  /* TRANSFORMS; 0: none */
-	ast_id attrs;  /* ATTRS of `attr T0 {…}`; 0: none */
-	ast_id init;   /* of `input T0 = …`; 0: none */
+	name_id given;  /* name by `name T0 = X`; 0: none */
+	ast_id node;    /* its first TENSOR; before nv_type, the AST_REPEAT that defines it */
+	ast_id size;    /* size of its ALLOCATE; 0: none */
+	ast_id devices; /* of a later print, if the first one has none; 0: none */
+	ast_id block;   /* TRANSFORMS; 0: none */
+	ast_id attrs;   /* ATTRS of `attr T0 {…}`; 0: none */
+	ast_id init;    /* of `input T0 = …`; 0: none */
 	uint8_t input, output;
 	bool is_listed; /* it is one of the module's outputs already */
 	uint8_t reduce; /* enum reduce_op for its partial axes */

@@ -4,7 +4,7 @@
  *     T9_g_float[iS22{( ceilDiv(i0, 2) )}, iS23{16}] (DeviceMesh{0 1})      the same type, numbers 2 higher
  *
  * The parser gives these axes the same children (again.c), and these statements the same shape. A tensor is
- * left out if its type depends on other lines: a TransformPrinter block, the size= of an ALLOCATE, a
+ * left out if its type depends on other lines: a TransformPrinter block, the size= of an ALLOCATE, devices, a
  * HirAliasSelect or `attr`. */
 #include "base/hash.h"
 #include "parse/nvfuser.h"
@@ -13,7 +13,7 @@
 
 static bool stands_alone(const struct nv_tensor *t)
 {
-	return !t->block && !t->size && !t->named && !t->attrs && t->reduce == REDUCE_SUM;
+	return !t->block && !t->size && !t->devices && !t->named && !t->attrs && t->reduce == REDUCE_SUM;
 }
 
 static bool is_io(const struct nv_tensor *t)

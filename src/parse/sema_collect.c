@@ -91,6 +91,40 @@ static ast_id first_print(struct nv_reader *r, ast_id node)
 	return node;
 }
 
+/* Returns true if two prints of devices differ in nothing but blanks. */
+static bool same_devices(const struct ast *a, ast_id x, ast_id y)
+{
+	const char *i = a->source->text + ast_at(a, x)->at, *i_end = a->source->text + ast_at(a, x)->end;
+	const char *k = a->source->text + ast_at(a, y)->at, *k_end = a->source->text + ast_at(a, y)->end;
+	for (;; i++, k++) {
+		while (i < i_end && *i == ' ')
+			i++;
+		while (k < k_end && *k == ' ')
+			k++;
+		if (i == i_end || k == k_end)
+			return i == i_end && k == k_end;
+		if (*i != *k)
+			return false;
+	}
+}
+
+/* Notes the devices of a tensor that is printed again: they may be missing at its first print. */
+static void note_devices(struct nv_reader *r, struct nv_tensor *t, ast_id node)
+{
+	struct ast *a = r->s->a;
+	ast_id first = ast_child(a, shape_tensor(a, t->node), 1),
+	       devices = ast_child(a, printed_tensor(a, node), 1);
+	if (t->formal || !nv_is(r, devices, AST_DEVICES))
+		return;
+	if (!nv_is(r, first, AST_DEVICES))
+		first = t->devices = t->devices ? t->devices : devices;
+	if (same_devices(a, first, devices))
+		return;
+	diag_error(r->s->d, E_PRINTED_TYPE, ast_at(a, node)->at,
+	           "%s is printed with another DeviceMesh than before", ast_text(a, node));
+	diag_note(r->s->d, ast_at(a, first)->at, "it is printed with this one first");
+}
+
 static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 {
 	struct sema *s = r->s;
@@ -106,6 +140,8 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 		           "%s is printed with other axes than before", ast_text(s->a, node));
 		diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
 	}
+	if (!again)
+		note_devices(r, t, node);
 	return t;
 }
 

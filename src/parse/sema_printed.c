@@ -551,7 +551,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	if (repeat && !r->by_number && nv_alike_find_repeat(r, t, repeat))
 		return;
 	t->node = shape_tensor(s->a, t->node);
-	ast_id devices = ast_child(s->a, t->node, 1);
+	ast_id devices = t->devices ? t->devices : ast_child(s->a, t->node, 1);
 	bool has_mesh = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
 	mesh_id mesh = has_mesh ? find_mesh(r, devices) : 0;
 	if (!r->by_number && nv_alike_find(r, t)) {

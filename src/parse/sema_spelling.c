@@ -103,8 +103,9 @@ static bool is_cast(const char *name)
 {
 	static const char *const from[] = {"half", "bfloat", "float", "double", "int",  "int32", "index",
 	                                   "uint", "uint32", "bool",  "e4m3",   "e5m2", NULL},
-	                         *const to[] = {"float", "double", "int8",  "int16", "int32", "int64",
-	                                        "uint8", "uint16", "uint32", "uint64", "index", "bool", NULL};
+	                         *const to[] = {"float", "double", "int8",   "int16",  "int32",
+	                                        "int64", "uint8",  "uint16", "uint32", "uint64",
+	                                        "index", "bool",   NULL};
 	char left[16];
 	if (*name == '(') /* (float)(T0…) */
 		return true;
@@ -243,10 +244,10 @@ bool nv_reduce_op(const char *word, enum reduce_op *op)
 	static const struct {
 		const char *word;
 		enum reduce_op op;
-	} words[] = {{"add", REDUCE_SUM},         {"mul", REDUCE_PROD},       {"*", REDUCE_PROD},
-	             {"fmax", REDUCE_MAX},        {"max", REDUCE_MAX},        {"fmin", REDUCE_MIN},
-	             {"min", REDUCE_MIN},         {"logical_or", REDUCE_SUM}, {"logical_and", REDUCE_PROD},
-	             {"bitwise_or", REDUCE_SUM},  {"bitwise_and", REDUCE_PROD}};
+	} words[] = {{"add", REDUCE_SUM},        {"mul", REDUCE_PROD},        {"*", REDUCE_PROD},
+	             {"fmax", REDUCE_MAX},       {"max", REDUCE_MAX},         {"fmin", REDUCE_MIN},
+	             {"min", REDUCE_MIN},        {"logical_or", REDUCE_SUM},  {"logical_and", REDUCE_PROD},
+	             {"bitwise_or", REDUCE_SUM}, {"bitwise_and", REDUCE_PROD}};
 	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
 		if (!strcmp(words[i].word, word)) {
 			*op = words[i].op;
@@ -264,9 +265,10 @@ static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *r
 	enum dtype t = (enum dtype)r->s->m->type.at[result->type].dtype;
 	const char *word = op ? ast_text(r->s->a, op) : "";
 	if (!nv_reduce_op(word, &reduce))
-		return nv_refuse(r, E_REDUCTION_UNKNOWN, op ? op : call,
-		                 "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
-		                 "logical_and");
+		return nv_refuse(
+		    r, E_REDUCTION_UNKNOWN, op ? op : call,
+		    "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
+		    "logical_and");
 	if (strchr(word, '_') && t != DTYPE_BOOL)
 		return nv_refuse(r, E_OPERAND_DTYPE, op, "only bools are reduced by and and or");
 	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))

@@ -131,8 +131,8 @@ static fact_id intern_fact(struct facts *f, enum reduce_op reduce, const struct 
 		const struct fact *o = &f->fact.at[k];
 		bool same = o->n == n && o->reduce == reduce;
 		for (uint32_t i = 0; i < n && same; i++)
-			same = same_factor(o->at[i].factor, at[i].factor) &&
-			       !compare_summand(&o->at[i], &at[i]);
+			same =
+			    same_factor(o->at[i].factor, at[i].factor) && !compare_summand(&o->at[i], &at[i]);
 		if (same)
 			return k;
 	}
