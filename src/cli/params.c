@@ -3,6 +3,26 @@
 #include "analysis/extents.h"
 #include "ir/expr.h"
 #include <stdio.h>
+#include <string.h>
+
+static bool is_unset(const struct param *x)
+{
+	return !x->has_value && !x->meaning;
+}
+
+/* Returns true if a param is a formula of another one that has no value, `reciprocal(d3)`: that one is reported. */
+static bool is_formula(const struct module *m, const struct param *x)
+{
+	const char *name = x->name ? names_text(m->names, x->name) : "";
+	for (param_id p = 1; p < m->param.n && strchr(name, '('); p++) {
+		const struct param *of = &m->param.at[p];
+		char number[24];
+		snprintf(number, sizeof number, "i%d", of->number);
+		if (of != x && is_unset(of) && strstr(name, of->name ? names_text(m->names, of->name) : number))
+			return true;
+	}
+	return false;
+}
 
 /* Checks that every remaining scalar has a value. */
 static bool check_params(const struct module *m, struct diag *d)
@@ -11,7 +31,7 @@ static bool check_params(const struct module *m, struct diag *d)
 	for (param_id p = 1; p < m->param.n; p++) {
 		const struct param *x = &m->param.at[p];
 		char number[24];
-		if (x->has_value || x->meaning)
+		if (!is_unset(x) || is_formula(m, x))
 			continue;
 		snprintf(number, sizeof number, "i%d", x->number);
 		const char *name = x->name ? names_text(m->names, x->name) : number;
@@ -51,7 +71,7 @@ bool params_have_values(const struct module *m)
 {
 	bool all = true;
 	for (param_id p = 1; p < m->param.n; p++)
-		all &= m->param.at[p].has_value || m->param.at[p].meaning;
+		all &= !is_unset(&m->param.at[p]);
 	return all;
 }
 

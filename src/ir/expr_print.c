@@ -1,7 +1,7 @@
 /* expr_print: prints expressions in either surface.
  *
  * The concise surface prints as few parentheses as possible. nvFuser's surface puts every operation in
- * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index is floorDiv. */
+ * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index or of the rank is floorDiv. */
 #include "ir/expr.h"
 #include "ir/spelling.h"
 
@@ -109,7 +109,7 @@ static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned
 		break;
 	}
 	enum expr_kind kind = (enum expr_kind)x->kind;
-	if (nvfuser && kind == EXPR_FLOOR_DIV && x->flags & EXPR_HAS_INDEX)
+	if (nvfuser && kind == EXPR_FLOOR_DIV && x->flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK))
 		kind = EXPR_DIV;
 	unsigned precedence = spelling[kind].precedence;
 	if (!precedence) {

@@ -37,6 +37,11 @@ static void declare_param(struct sema *s, ast_id decl)
 			           "a param's number is written iN, as in `param t = 8192 as i0`");
 		p.number = number;
 	}
+	double number;
+	if (define && sema_define_number(define, &number)) {
+		define_param(s, decl, SCOPE_NUMBER, ir_scalar_literal(s->m, number));
+		return;
+	}
 	if (define) {
 		bool late = false;
 		expr_id e = sema_define_expr(s, define, at, &late);

@@ -76,12 +76,23 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 	return 0;
 }
 
+/* Returns true if the `/` of a listing, which rounds as in C, may have a remainder here. */
+static bool rounds(const struct module *m, expr_id a, expr_id b)
+{
+	const struct expr_env env = {.rank = -1, .streams = INT32_MAX};
+	int64_t x, y;
+	if (m->expr.at[a].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK))
+		return true;
+	return expr_eval(m, a, &env, &x, NULL) == EXPR_OK && expr_eval(m, b, &env, &y, NULL) == EXPR_OK && y != 0 &&
+	       x % y != 0;
+}
+
 static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
 {
 	if (!a || !b)
 		return 0;
-	if (kind == EXPR_DIV && s->is_listing && s->m->expr.at[a].flags & EXPR_HAS_INDEX)
-		kind = EXPR_FLOOR_DIV; /* as in C */
+	if (kind == EXPR_DIV && s->is_listing && rounds(s->m, a, b))
+		kind = EXPR_FLOOR_DIV;
 	expr_id e = expr_op(s->m, kind, a, b);
 	if (e)
 		return bounded(s, node, e);
@@ -134,14 +145,38 @@ static bool find_mesh_axis(struct sema *s, ast_id name, ast_id mesh_name, mesh_i
 	return true;
 }
 
-/* Returns true for nvFuser's conversion of a whole number, which keeps its value: (double)(i0), double(2). */
+enum conversion sema_conversion(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum conversion to;
+	} conversions[] = {{"(double)", CONVERSION_FLOAT},       {"__to_double", CONVERSION_FLOAT},
+	                   {"double", CONVERSION_FLOAT},         {"(float)", CONVERSION_FLOAT},
+	                   {"__to_float", CONVERSION_FLOAT},     {"float", CONVERSION_FLOAT},
+	                   {"(int64_t)", CONVERSION_INTEGER},    {"__to_int64", CONVERSION_INTEGER},
+	                   {"int64_t", CONVERSION_INTEGER},      {"(int)", CONVERSION_INTEGER},
+	                   {"__to_int32", CONVERSION_INTEGER},   {"(nvfuser_index_t)", CONVERSION_INTEGER},
+	                   {"__to_index", CONVERSION_INTEGER},   {"(int32_t)", CONVERSION_INTEGER},
+	                   {"(bool)", CONVERSION_BOOL},          {"__to_bool", CONVERSION_BOOL}};
+	for (unsigned i = 0; i < sizeof conversions / sizeof *conversions; i++)
+		if (!strcmp(conversions[i].name, name))
+			return conversions[i].to;
+	return CONVERSION_NONE;
+}
+
+/* Returns true for nvFuser's conversion of a whole number that keeps its value. */
 static bool is_conversion(const struct sema *s, const char *name)
 {
-	static const char *const types[] = {"(double)", "(float)", "(int64_t)", "double", "float"};
-	for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
-		if (!strcmp(types[i], name))
-			return s->a->surface == SURFACE_NVFUSER;
-	return false;
+	enum conversion to = sema_conversion(name);
+	return s->a->surface == SURFACE_NVFUSER && to != CONVERSION_NONE && to != CONVERSION_BOOL;
+}
+
+bool sema_is_index_function(const char *name)
+{
+	for (unsigned i = 0; i < BUILTINS; i++)
+		if (!strcmp(builtins[i], name))
+			return true;
+	return function_kind(name) != EXPR_NONE;
 }
 
 static expr_id resolve_call(struct sema *s, ast_id e)
@@ -225,9 +260,7 @@ static expr_id index_definition(struct sema *s, ast_id line)
 	return e;
 }
 
-/* Returns a scalar that the nvFuser surface uses without a declaration: by its index definition, by its -D,
- * or as a param without a value. */
-static expr_id foreign_scalar(struct sema *s, name_id name, uint32_t at)
+expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at)
 {
 	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
 	int64_t value;
@@ -295,6 +328,11 @@ static expr_id resolve_name(struct sema *s, ast_id e)
 			return expr_index(s->m, x->id);
 		case SCOPE_BROKEN:
 			return 0;
+		case SCOPE_NUMBER:
+			diag_error_span(s->d, E_NOT_INTEGER, at, (uint32_t)strlen(text),
+			                "an integer is expected here, and '%s' is %.9g", text,
+			                s->m->scalar.at[x->id].literal);
+			return 0;
 		case SCOPE_DEFINE:
 			return define_use(s, (uint32_t)(x - s->entry.at), at);
 		default:
@@ -314,7 +352,7 @@ static expr_id resolve_name(struct sema *s, ast_id e)
 	if (s->a->surface == SURFACE_NVFUSER && !strncmp(text, "deviceIdx.", 10))
 		return device_index(s, text, at);
 	if (s->a->surface == SURFACE_NVFUSER && s->a->names == s->m->names)
-		return foreign_scalar(s, n, at);
+		return sema_foreign_scalar(s, n, at);
 	sema_unknown_scalar(s, n, at);
 	return 0;
 }

@@ -4,7 +4,7 @@
  *     sema_files.c    declarations of a program of several files
  *     sema_scope.c    names: tensors, scalars, meshes, statements
  *     sema_expr.c     index expressions, constants
- *     sema_number.c   numbers with a point
+ *     sema_number.c   numbers with a point; sema_real.c: scalars of listings that are computed by them
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
  *     sema_type.c     types, placements, schedule primitives
  *     sema_stmt.c     statements of the concise surface
@@ -24,6 +24,7 @@ enum scope_kind {
 	SCOPE_CONST,
 	SCOPE_PARAM,
 	SCOPE_LET,
+	SCOPE_NUMBER,
 	SCOPE_INDEX,
 	SCOPE_HANDLE,
 	SCOPE_DEFINE,
@@ -34,8 +35,8 @@ struct scope_entry {
 	name_id name;
 	uint8_t kind;   /* enum scope_kind */
 	uint32_t depth; /* nesting of its definition */
-	uint32_t id;    /* expr_id (const, let), param_id, index_id, handle_id, or number of a -D that is
-	                   read at each use */
+	uint32_t id;    /* expr_id (const, let), scalar_id (number), param_id, index_id, handle_id, or number
+	                   of a -D that is read at each use */
 	uint32_t at;
 	uint32_t outer; /* index + 1 of the entry that it hides */
 };
@@ -185,14 +186,33 @@ bool sema_has_tensor(const struct sema *s, ast_id e);
 bool sema_is_late(const struct sema *s, ast_id e);
 /* Calls sema_expr, then expr_canon. */
 expr_id sema_extent(struct sema *s, ast_id e);
+/* Returns a scalar that a listing uses without a declaration: by its index definition, by its -D, or as a param
+ * without a value. */
+expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at);
+enum conversion { CONVERSION_NONE, CONVERSION_FLOAT, CONVERSION_INTEGER, CONVERSION_BOOL };
+/* Returns the conversion of a number that nvFuser prints: (double)(i0), __to_int64(d0), double(2). */
+enum conversion sema_conversion(const char *name);
+/* Returns true for ceilDiv, min and other functions of index expressions. */
+bool sema_is_index_function(const char *name);
 
 /* ---- sema_number.c */
 /* Finds the number that a word stands for: inf or nan. Returns false for another word. */
 bool sema_number_word(const char *text, double *out);
+/* Finds the number with a point that a name stands for, in a listing also by -D. Returns false if it is none. */
+bool sema_find_number(const struct sema *s, ast_id name, double *out);
+/* Finds the number with a point that is the whole text of a -D. Returns false if it is another text. */
+bool sema_define_number(const struct sema_define *define, double *out);
 /* Returns true if an expression is a number with a point, or arithmetic on numbers with one. */
 bool sema_is_number(const struct sema *s, ast_id e);
 /* Adds a note to an error in the value of a name, where this is no integer. */
 void sema_note_float(struct sema *s, ast_id value);
+
+/* ---- sema_real.c */
+/* Returns true if a scalar of a listing is computed by numbers with a point. */
+bool sema_is_real(const struct sema *s, ast_id e);
+/* Computes such a scalar. *kind, *id: a literal (SCOPE_NUMBER), or an expression (SCOPE_LET): an integer, or a param
+ * that stands for the formula. Returns false after reporting. */
+bool sema_real(struct sema *s, ast_id e, enum scope_kind *kind, uint32_t *id);
 
 /* ---- sema_decl.c */
 void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */

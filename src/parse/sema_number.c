@@ -4,6 +4,7 @@
  *     where(C, X, -inf)           inf and nan are numbers, unless the program calls another thing so */
 #include "parse/sema_call.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum number_kind { NUMBER_NONE, NUMBER_INTEGER, NUMBER_POINT };
@@ -16,13 +17,27 @@ bool sema_number_word(const char *text, double *out)
 	return inf || nan;
 }
 
-/* Returns true for inf and nan, unless the program gives another thing that name. */
-static bool is_number_word(const struct sema *s, ast_id e)
+bool sema_define_number(const struct sema_define *define, double *out)
+{
+	char *end;
+	double number = strtod(define->text, &end);
+	if (*end || !strpbrk(define->text, ".eEnN") || define->text[1] == 'x')
+		return false;
+	*out = number;
+	return true;
+}
+
+bool sema_find_number(const struct sema *s, ast_id e, double *out)
 {
 	name_id name = sema_name(s, e);
-	double number;
-	return sema_number_word(names_text(s->m->names, name), &number) && !sema_find_scalar(s, name) &&
-	       !sema_find_tensor(s, name);
+	const char *text = names_text(s->m->names, name);
+	const struct scope_entry *x = sema_find_scalar(s, name);
+	if (x && x->kind == SCOPE_NUMBER)
+		*out = s->m->scalar.at[x->id].literal;
+	if (x || sema_find_tensor(s, name))
+		return x && x->kind == SCOPE_NUMBER;
+	struct sema_define *define = s->is_listing ? sema_find_define(s, text) : NULL;
+	return define ? sema_define_number(define, out) : sema_number_word(text, out);
 }
 
 /* Tells integers, floats and tensors apart. Arithmetic on numbers is a float if one of them has a point. */
@@ -31,6 +46,7 @@ static enum number_kind number_kind(const struct sema *s, ast_id e)
 	const struct ast_node *n = ast_at(s->a, e);
 	const char *sign = n->kind == AST_BINARY || n->kind == AST_UNARY ? ast_text(s->a, e) : "+";
 	enum number_kind kind = NUMBER_INTEGER;
+	double number;
 	switch (n->kind) {
 	case AST_FLOAT:
 		return NUMBER_POINT;
@@ -49,7 +65,7 @@ static enum number_kind number_kind(const struct sema *s, ast_id e)
 		}
 		return kind;
 	case AST_NAME:
-		if (is_number_word(s, e))
+		if (sema_find_number(s, e, &number))
 			return NUMBER_POINT;
 		break;
 	case AST_CALL:
@@ -70,11 +86,11 @@ static double fold(struct sema *s, ast_id e)
 {
 	e = call_strip(s, e);
 	const struct ast_node *n = ast_at(s->a, e);
-	double word;
+	double number;
 	if (n->kind == AST_FLOAT)
 		return n->value.f;
-	if (n->kind == AST_NAME && is_number_word(s, e) && sema_number_word(ast_text(s->a, e), &word))
-		return word;
+	if (n->kind == AST_NAME && sema_find_number(s, e, &number))
+		return number;
 	if (!sema_is_number(s, e)) {
 		int64_t k;
 		return sema_const(s, e, &k) ? (double)k : 0;

@@ -294,14 +294,12 @@ static void translate_scalar(struct nv_reader *r, ast_id target, ast_id expr)
 		diag_note(s->d, DIAG_NOWHERE, "put the line under `Index definitions:`");
 		return;
 	}
-	expr_id e = sema_expr(s, expr);
-	if (!e)
-		diag_note(
-		    s->d, DIAG_NOWHERE,
-		    "a scalar is an integer: -D %s=VALUE gives it one; write a number with a point where "
-		    "it is used",
-		    name);
-	sema_define_scalar(s, n.name, e ? SCOPE_LET : SCOPE_BROKEN, e, n.at);
+	enum scope_kind kind = SCOPE_LET;
+	uint32_t id = 0;
+	bool good = sema_is_real(s, expr) ? sema_real(s, expr, &kind, &id) : (id = sema_expr(s, expr)) != 0;
+	if (!good)
+		diag_note(s->d, DIAG_NOWHERE, "-D %s=VALUE gives the scalar a value", name);
+	sema_define_scalar(s, n.name, good ? kind : SCOPE_BROKEN, id, n.at);
 }
 
 static void translate_definition(struct nv_reader *r, ast_id stmt)

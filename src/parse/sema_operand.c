@@ -41,6 +41,18 @@ ast_id call_strip(const struct sema *s, ast_id e)
 	return e;
 }
 
+/* Returns true if an expression has a tensor in it. */
+static bool has_tensor_inside(const struct sema *s, ast_id e)
+{
+	const struct ast_node *n = ast_at(s->a, e);
+	if (n->kind == AST_TENSOR || (n->kind == AST_NAME && sema_find_tensor(s, sema_name(s, e))))
+		return true;
+	ast_each (s->a, child, e)
+		if (has_tensor_inside(s, child))
+			return true;
+	return false;
+}
+
 bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 {
 	ast_id inner = call_strip(s, e);
@@ -63,6 +75,14 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 			sema_unknown_tensor(s, name, n->at);
 			return false;
 		}
+	}
+	if (s->is_listing && !has_tensor_inside(s, inner) && sema_is_real(s, inner)) {
+		enum scope_kind kind;
+		uint32_t id;
+		if (!sema_real(s, inner, &kind, &id))
+			return false;
+		*out = (struct ir_use){ROLE_SCALAR, kind == SCOPE_NUMBER ? id : ir_scalar_expr(s->m, id)};
+		return true;
 	}
 	if (call_literal(s, inner, &v)) {
 		*out = (struct ir_use){ROLE_SCALAR, ir_scalar_literal(s->m, v)};

@@ -122,35 +122,43 @@ static bool is_cast(const char *name)
 	return has_word(from, left) && has_word(from, two + 1);
 }
 
+enum op_kind nv_function(const char *name, unsigned operands)
+{
+	static const struct {
+		const char *name;
+		enum op_kind kind;
+	} other[] = {{"fmax", OP_MAXIMUM},    {"fmin", OP_MINIMUM},      {"fabs", OP_ABS},
+	             {"view", OP_RESHAPE},    {"Set", OP_SET},           {"SegmenterSet", OP_SET},
+	             {"remainder", OP_MOD},   {"nearbyint", OP_ROUND},   {"nearbyintf", OP_ROUND},
+	             {"bit_cast", OP_BITCAST}, {"erase_type", OP_BITCAST}};
+	char plain[32];
+	size_t n = strlen(name);
+	if (operands > 1 && !strcmp(name, "max")) /* of integers */
+		return OP_MAXIMUM;
+	if (operands > 1 && !strcmp(name, "min"))
+		return OP_MINIMUM;
+	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
+		if (!strcmp(name, other[i].name))
+			return other[i].kind;
+	if (is_cast(name))
+		return OP_CAST;
+	if (n < 2 || n > sizeof plain || name[n - 1] != 'f' || op_by_hir(name) != OP_NONE)
+		return OP_NONE;
+	memcpy(plain, name, n - 1); /* expf(T0) computes in float */
+	plain[n - 1] = '\0';
+	enum op_kind kind = op_by_hir(plain);
+	return op_info[kind].traits & TRAIT_POINTWISE ? kind : OP_NONE;
+}
+
 /* Gives a function of nvFuser the name that it has here. */
 static void rename_function(struct nv_reader *r, ast_id call)
 {
-	static const char *const other[][2] = {
-	    {"fmax", "maximum"},       {"fmin", "minimum"},    {"fabs", "abs"},
-	    {"view", "reshape"},       {"Set", "set"},         {"SegmenterSet", "set"},
-	    {"remainder", "mod"},      {"nearbyint", "round"}, {"nearbyintf", "round"},
-	    {"erase_type", "bitcast"}, {"bit_cast", "bitcast"}};
-	const char *name = ast_text(r->s->a, call);
-	char plain[32];
-	size_t n = strlen(name);
-	ast_id first = ast_at(r->s->a, call)->first, second = first ? ast_at(r->s->a, first)->next : 0;
-	if ((!strcmp(name, "max") || !strcmp(name, "min")) && second && !nv_is(r, second, AST_KEY)) {
-		rename_call(r, call, name[1] == 'a' ? "maximum" : "minimum"); /* of integers */
-		return;
-	}
-	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
-		if (!strcmp(name, other[i][0])) {
-			rename_call(r, call, other[i][1]);
-			return;
-		}
-	if (is_cast(name)) {
-		rename_call(r, call, "cast");
-	} else if (n > 1 && n <= sizeof plain && name[n - 1] == 'f' && op_by_hir(name) == OP_NONE) {
-		memcpy(plain, name, n - 1); /* expf(T0) computes in float */
-		plain[n - 1] = '\0';
-		if (op_by_hir(plain) != OP_NONE && op_info[op_by_hir(plain)].traits & TRAIT_POINTWISE)
-			rename_call(r, call, plain);
-	}
+	unsigned operands = 0;
+	ast_each (r->s->a, x, call)
+		operands += !nv_is(r, x, AST_KEY);
+	enum op_kind kind = nv_function(ast_text(r->s->a, call), operands);
+	if (kind != OP_NONE)
+		rename_call(r, call, op_info[kind].hir);
 }
 
 /* Makes an integer a number with a point. */

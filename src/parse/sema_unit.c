@@ -140,8 +140,10 @@ static bool read_operands(struct nv_reader *r, ast_id list, ast_id formal, enum 
 	ast_id as = formal ? ast_at(a, formal)->first : 0;
 	ast_each (a, node, list) {
 		bool scalar = as ? nv_is(r, as, AST_NAME) : role == ROLE_READ && !nv_is(r, node, AST_TENSOR);
-		*out = scalar ? (struct ir_use){ROLE_SCALAR, nv_scalar(r, node)}
-		              : (struct ir_use){role, nv_operand(r, node)};
+		if (!scalar)
+			*out = (struct ir_use){role, nv_operand(r, node)};
+		else if (!sema_operand(r->s, node, out))
+			return false;
 		if (!out++->id)
 			return false;
 		as = as ? ast_at(a, as)->next : 0;
@@ -156,7 +158,8 @@ static void stand_for(struct nv_reader *r, ast_id list, const struct ir_use *use
 		const struct ast_node n = *ast_at(s->a, node);
 		uint32_t id = use++->id;
 		if (n.kind == AST_NAME) {
-			sema_define_scalar(s, n.name, SCOPE_LET, s->m->scalar.at[id].expr, n.at);
+			expr_id e = s->m->scalar.at[id].expr;
+			sema_define_scalar(s, n.name, e ? SCOPE_LET : SCOPE_NUMBER, e ? e : id, n.at);
 			continue;
 		}
 		struct nv_tensor *t = nv_find_tensor(r, n.name);
