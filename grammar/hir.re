@@ -350,7 +350,11 @@ again:
 	"]"  { TOKEN(TOK_RBRACKET); }
 	"{"  { TOKEN(TOK_LBRACE); }
 	"}"  { TOKEN(TOK_RBRACE); }
-	","  { TOKEN(TOK_COMMA); }
+	","  {
+		if (body && p->last->token == TOK_COMMA)
+			goto again; /* nvFuser prints two before the scale of a sdpa_bwd */
+		TOKEN(TOK_COMMA);
+	}
 	":"  { TOKEN(TOK_COLON); }
 	"="  { TOKEN(TOK_ASSIGN); }
 	"==" { TOKEN(TOK_EQ); }

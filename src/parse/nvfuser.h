@@ -247,6 +247,8 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+/* Takes the number out of double(2), everywhere in an expression. */
+void nv_unwrap_numbers(struct nv_reader *r, ast_id id);
 /* Returns the operation that nvFuser gives another name here, or a suffix; OP_NONE: none. */
 enum op_kind nv_function(const char *name, unsigned operands);
 /* Reads cat( T0…, T1…, 0 ), before its operands are read. */

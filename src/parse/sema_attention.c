@@ -40,8 +40,8 @@ static bool add_keys(struct nv_reader *r, ast_id from, ast_id call)
 		nv_node_key(r, call, "causal", nv_node_copy(r, causal));
 	if (!scale)
 		return true;
-	ast_id number = ast_at(r->s->a, scale)->kind == AST_CALL ? ast_at(r->s->a, scale)->first : scale;
-	nv_node_key(r, call, "scale", nv_node_copy(r, number));
+	nv_unwrap_numbers(r, scale);
+	nv_node_key(r, call, "scale", nv_node_copy(r, scale));
 	return true;
 }
 

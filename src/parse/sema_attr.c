@@ -64,7 +64,7 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 	case AST_LIST:
 		return exprs_of(s, value, a);
 	case AST_NAME:
-		if (!sema_find_scalar(s, sema_name(s, value))) {
+		if (!sema_find_scalar(s, sema_name(s, value)) && !(s->is_listing && sema_find_define(s, ast_text(s->a, value)))) {
 			a->kind = ATTR_NAME;
 			a->u.name = sema_name(s, value);
 			return true;
@@ -73,9 +73,10 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 	default:
 		break;
 	}
-	if (call_literal(s, value, &v)) {
+	const bool is_real = s->is_listing && sema_is_real(s, value);
+	if (is_real || call_literal(s, value, &v)) {
 		a->kind = ATTR_FLOAT;
-		a->u.f = v;
+		a->u.f = is_real ? sema_real_value(s, value) : v;
 		return true;
 	}
 	expr_id e = sema_expr(s, value);
@@ -153,6 +154,24 @@ bool vocabulary_is_switch(const char *attribute)
 	return has_word("zero_init resets_to_zero keepdims causal", attribute);
 }
 
+/* Checks an attribute that is a number, also a param with a value. */
+static bool check_number(struct sema *s, ast_id key, struct attr *a)
+{
+	const struct ast_node *n = ast_at(s->a, ast_at(s->a, key)->first);
+	int64_t k;
+	if (a->kind == ATTR_EXPR &&
+	    expr_eval(s->m, a->u.expr, &(struct expr_env){.rank = -1}, &k, NULL) == EXPR_OK) {
+		a->kind = ATTR_INT;
+		a->u.i = k;
+	}
+	if (a->kind == ATTR_INT || a->kind == ATTR_FLOAT)
+		return true;
+	diag_error_span(s->d, E_ATTRIBUTE_VALUE, n->at, n->end - n->at, "%s= is a number", ast_text(s->a, key));
+	if (s->is_listing)
+		diag_note(s->d, DIAG_NOWHERE, "-D gives the params of the scalar values");
+	return false;
+}
+
 bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 {
 	struct attr a = {.key = sema_name(s, key)};
@@ -170,6 +189,9 @@ bool call_push_attr(struct sema *s, struct call *c, ast_id key)
 			return false;
 		}
 	}
+	if (*op_info[c->kind].attributes != '*' && has_word("scale eps", ast_text(s->a, key)) &&
+	    !check_number(s, key, &a))
+		return false;
 	c->attr[c->attr_n++] = a;
 	return true;
 }

@@ -213,6 +213,8 @@ bool sema_is_real(const struct sema *s, ast_id e);
 /* Computes such a scalar. *kind, *id: a literal (SCOPE_NUMBER), or an expression (SCOPE_LET): an integer, or a param
  * that stands for the formula. Returns false after reporting. */
 bool sema_real(struct sema *s, ast_id e, enum scope_kind *kind, uint32_t *id);
+/* Returns its value, where a number is needed; 0 after reporting. */
+double sema_real_value(struct sema *s, ast_id e);
 
 /* ---- sema_decl.c */
 void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */

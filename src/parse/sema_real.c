@@ -409,3 +409,20 @@ bool sema_real(struct sema *s, ast_id e, enum scope_kind *kind, uint32_t *id)
 	}
 	return *id != 0;
 }
+
+double sema_real_value(struct sema *s, ast_id e)
+{
+	const struct ast_node n = *ast_at(s->a, e);
+	enum scope_kind kind;
+	uint32_t id;
+	int64_t k;
+	if (!sema_real(s, e, &kind, &id))
+		return 0;
+	if (kind == SCOPE_NUMBER)
+		return s->m->scalar.at[id].literal;
+	if (expr_is_const(s->m, id, &k))
+		return (double)k;
+	diag_error_span(s->d, E_NOT_CONSTANT, n.at, n.end - n.at, "a number is needed here");
+	diag_note(s->d, DIAG_NOWHERE, "-D gives the params of the scalar values");
+	return 0;
+}

@@ -182,8 +182,7 @@ static void make_infinite(struct nv_reader *r, ast_id id)
 	}
 }
 
-/* Takes the number out of double(2), everywhere in an expression. */
-static void unwrap_numbers(struct nv_reader *r, ast_id id)
+void nv_unwrap_numbers(struct nv_reader *r, ast_id id)
 {
 	struct ast *a = r->s->a;
 	if (nv_is(r, id, AST_TENSOR) || nv_is(r, id, AST_ID))
@@ -211,7 +210,7 @@ static void unwrap_numbers(struct nv_reader *r, ast_id id)
 	if (nv_is(r, id, AST_KEY) && nv_is(r, first, AST_NAME))
 		return; /* accumulate=true */
 	ast_each (a, child, id)
-		unwrap_numbers(r, child);
+		nv_unwrap_numbers(r, child);
 }
 
 /* ---- operations whose arguments differ */
@@ -554,7 +553,7 @@ static bool read_limits(struct nv_reader *r, ast_id call)
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
-	unwrap_numbers(r, expr);
+	nv_unwrap_numbers(r, expr);
 	if (nv_is(r, expr, AST_BINARY) && !strcmp(ast_text(a, expr), "%") && sema_has_tensor(r->s, expr))
 		return read_remainder(r, expr, result);
 	if (nv_is(r, expr, AST_BINARY) || nv_is(r, expr, AST_UNARY))
