@@ -584,6 +584,11 @@ again:
 			goto plain_word;
 		NAMED("merge", TOK_XF_MERGE);
 	}
+	"Resize" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("resize", TOK_XF_RESIZE);
+	}
 	"by" blank+ "factor" {
 		if (p->mode != MODE_SECTIONS || p->at_lead)
 			goto plain_word;

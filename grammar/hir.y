@@ -60,7 +60,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
 	STATEMENT_AGAIN TENSOR_AGAIN MESH_AGAIN /* nodes: src/parse/shape.c, again.c */
 %token <int64_t> ID "an axis" KEY_COLON "a key"
-	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:"
+	XF_DOMAIN "a domain" XF_CONTIGUITY "contiguity:" XF_SPLIT "Split:" XF_MERGE "Merge:" XF_RESIZE "Resize:"
 
 %token <int64_t> NAME "a name" STRING "a string" HANDLE "a stream handle"
 %token <int64_t> INT "a number"
@@ -620,6 +620,7 @@ transform:
 | XF_CONTIGUITY contiguity	{ $$ = ast_become(p, $2, AST_XF_LINE, @$, $1, 0); }
 | XF_SPLIT id BY_FACTOR expr ARROW id COMMA id	{ $$ = ast_make(p, AST_XF_LINE, @$, $1, $2, $4, $6, $8); }
 | XF_MERGE id AND id ARROW id	{ $$ = ast_make(p, AST_XF_LINE, @$, $1, $2, $4, $6); }
+| XF_RESIZE id NAME expr ARROW id	{ $$ = ast_make(p, AST_XF_LINE, @$, $1, $2, $4, $6); } /* `by 0 and 2` */
 | id ASSIGN call		{ $$ = ast_swizzle(p, @$, $1, $3); }
 ;
 contiguity:
