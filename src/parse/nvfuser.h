@@ -14,6 +14,7 @@
  *     sema_cat.c            concatenations
  *     sema_gather.c         those that take elements at indices
  *     sema_attention.c      attention
+ *     sema_sort.c           argsort
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_printed.c        types from printed ids and TransformPrinter
@@ -278,6 +279,10 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read);
 bool nv_attention(struct nv_reader *r, ast_id targets, ast_id call);
 /* Marks the tensors that are states of random numbers. */
 void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
+
+/* ---- sema_sort.c */
+/* Reads argsort. Returns false if the call is another one. */
+bool nv_argsort(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_welford.c */
 /* Reads Welford. Returns false if the call is another one. */

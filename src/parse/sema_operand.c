@@ -31,7 +31,11 @@ void call_unknown_op(struct sema *s, ast_id node)
 		if (op_info[k].form != FORM_CONTROL)
 			suggest_try(&g,
 			            s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
-	diag_suggest(s->d, &g);
+	if (s->is_listing && !(g.best && g.distance <= 1)) /* nvFuser makes no spelling mistakes */
+		diag_note(s->d, DIAG_NOWHERE, "hirc has no such operation: `extern \"%s\"(T0…)` can be scheduled, "
+		          "but not run", name);
+	else
+		diag_suggest(s->d, &g);
 }
 
 ast_id call_strip(const struct sema *s, ast_id e)

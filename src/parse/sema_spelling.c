@@ -11,6 +11,7 @@
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota()
+ *     isreal(T0…)                                 full(1)
  *     reciprocal(T0…)                             1.0 / T0…
  *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
  *     threshold(T0…, double(1), double(5))        where(T0… <= 1.0, 5.0, T0…)
@@ -591,6 +592,9 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_matmul(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
 		return read_iota(r, expr, first);
+	} else if (!strcmp(name, "isreal") && first && !second) {
+		rename_call(r, expr, "full"); /* of true: no tensor is complex */
+		a->nodes.at[expr].first = nv_node_int(r, expr, 1);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
 		read_reciprocal(r, expr);
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
