@@ -78,6 +78,14 @@ static bool is_transfer_block(struct module *m, op_id op)
 	       infer_device_axis(m, m->value.at[v].type, -1) < 0;
 }
 
+/* Returns true if a device's block is the operand of the Broadcast that follows. */
+static bool is_sent_block(struct module *m, op_id op)
+{
+	op_id next = m->op.at[op].next;
+	return next && m->op.at[next].kind == OP_BROADCASTS && m->op.at[next].flags & OP_ASYNC &&
+	       is_device_block(m, op) && op_read(m, next, 0) == op_result(m, op, 0);
+}
+
 /* ---- operations inside others */
 
 /* Returns true if a statement makes an open, nameless value: one that the reader makes of an operation inside another
@@ -180,7 +188,8 @@ static void note_term(struct module *m, struct print_order *o, op_id op)
 static bool note_terms(struct module *m, struct print_order *o, op_id op)
 {
 	op_id product = product_of(m, op), vector[2];
-	if (is_term(m, op) || is_root_block(m, op) || is_transfer_block(m, op) || is_step(m, op)) {
+	if (is_term(m, op) || is_root_block(m, op) || is_sent_block(m, op) || is_transfer_block(m, op) ||
+	    is_step(m, op)) {
 		note_term(m, o, op);
 		return true;
 	}

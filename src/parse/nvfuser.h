@@ -234,6 +234,8 @@ value_id nv_reduced_operand(struct nv_reader *r, const struct nv_statement *x, a
                             value_id from, type_id result);
 /* Returns the result of a Reduce: `result`, or the root's block of it. */
 value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id result);
+/* Returns the operand of a Broadcast, of which `result` is the type: `from`, or the root's block of it. */
+value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result);
 /* Returns the block of a transfer's buffer that a device has: a view, unless the device has the whole buffer. */
 value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer);
 

@@ -178,9 +178,11 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 		members = infer_whole_team(s->m, value_type(s->m, from)->mesh, members);
 	if (kind == OP_REDUCE && bound)
 		bound = nv_root_block(r, comm, from, bound);
+	type_id printed = bound ? s->m->value.at[bound].type : t->type;
 	if (op_info[kind].traits & TRAIT_REDUCES)
-		from = nv_reduced_operand(r, x, comm, members, from,
-		                          bound ? s->m->value.at[bound].type : t->type);
+		from = nv_reduced_operand(r, x, comm, members, from, printed);
+	if (kind == OP_BROADCASTS)
+		from = nv_sent_block(r, comm, from, printed);
 	use[n++] = (struct ir_use){ROLE_READ, from};
 	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
 		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);

@@ -64,6 +64,17 @@ value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id
 	return type ? append_along(r, comm, OP_SELECT, result, axis, type) : result;
 }
 
+value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result)
+{
+	struct module *m = r->s->m;
+	type_id operand = m->value.at[from].type;
+	int axis = infer_device_axis(m, operand, -1);
+	if (axis < 0 || value_domain(m, from)->rank != ir_domain(m, m->type.at[result].domain)->rank + 1)
+		return from;
+	type_id type = infer_select(m, operand, (unsigned)axis);
+	return type ? append_along(r, comm, OP_SELECT, from, axis, type) : from;
+}
+
 value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer)
 {
 	struct module *m = r->s->m;
