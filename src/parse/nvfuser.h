@@ -199,6 +199,9 @@ ast_id nv_find_definition(struct nv_reader *r, ast_id tree, name_id name, bool w
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
 /* Makes a buffer of a tensor that only the listing of another device defines. Returns false if it is none. */
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
+/* Makes a buffer of the output of a Communication if another statement writes it, too: nvFuser prints a Gather, Reduce
+ * or SendRecv for each receiver. Returns 0 if no other does. */
+value_id nv_allocate_received(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 /* Returns true if the tensor is no input and no statement but an ALLOCATE defines it. */
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t);
 void nv_deallocate(struct nv_reader *r, ast_id stmt);

@@ -129,6 +129,18 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 	}
 }
 
+value_id nv_allocate_received(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
+{
+	unsigned n = 0;
+	ast_each (r->s->a, stmt, r->body)
+		n += nv_find_definition(r, stmt, t->name, true) != 0;
+	if (r->has_facts || n < 2)
+		return 0;
+	value_id v = nv_define(r, t, at);
+	nv_append(r, ir_op_new(r->s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1));
+	return v;
+}
+
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t)
 {
 	return !t->input && !nv_find_definition(r, r->body, t->name, true);

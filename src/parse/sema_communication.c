@@ -176,6 +176,8 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 		return;
 	if (!r->has_facts && members && s->a->source->file_n <= 1 && printed_team_is_slice(kind))
 		members = infer_whole_team(s->m, value_type(s->m, from)->mesh, members);
+	if (!bound && op_info[kind].scalar[0])
+		bound = nv_allocate_received(r, t, ast_at(s->a, output)->at);
 	if (kind == OP_REDUCE && bound)
 		bound = nv_root_block(r, comm, from, bound);
 	type_id printed = bound ? s->m->value.at[bound].type : t->type;
