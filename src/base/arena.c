@@ -125,6 +125,12 @@ void *arena_alloc(struct arena *a, size_t n)
 	return p;
 }
 
+void *arena_copy(struct arena *a, const void *from, size_t n)
+{
+	void *p = arena_alloc(a, n);
+	return n ? memcpy(p, from, n) : p;
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
 	char *p = arena_alloc(a, n + 1);

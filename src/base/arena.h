@@ -14,6 +14,8 @@ void arena_free(struct arena *a); /* NULL is allowed */
 
 /* Returns zeroed memory, aligned for any object. n == 0 gives a valid pointer. */
 void *arena_alloc(struct arena *a, size_t n);
+/* Returns a copy of n bytes. */
+void *arena_copy(struct arena *a, const void *from, size_t n);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Returns the bytes allocated since arena_new. */

@@ -73,15 +73,15 @@ static void settle_leaves(struct headroom *h)
 	h->dirty.n = 0;
 }
 
-void headroom_open(struct headroom *h, const struct sched_problem *p)
+void headroom_open(struct headroom *h, const struct sched_problem *p, struct arena *a)
 {
 	*h = (struct headroom){.p = p, .leaves = 2, .now = p->fixed, .peak = p->fixed};
 	while ((uint64_t)h->leaves * HEADROOM_LEAF <= p->n)
 		h->leaves *= 2;
-	h->difference = mem_alloc(sizeof *h->difference * ((size_t)p->n + 1));
-	h->span = mem_alloc(sizeof *h->span * 2 * h->leaves);
-	h->last = mem_alloc(sizeof *h->last * ((size_t)p->storage_n + 1));
-	h->issued = mem_zalloc((size_t)p->n + 1);
+	h->difference = arena_new_array(a, int64_t, p->n + 1);
+	h->span = arena_new_array(a, struct headroom_span, 2 * h->leaves);
+	h->last = arena_new_array(a, uint32_t, p->storage_n);
+	h->issued = arena_new_array(a, bool, p->n);
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		h->last[s] = p->users.at[s + 1] - 1;
 	int64_t freed = 0; /* bytes freed by the position before */
@@ -102,12 +102,18 @@ void headroom_open(struct headroom *h, const struct sched_problem *p)
 	h->to_come = h->now + h->span[1].most;
 }
 
+void headroom_copy(struct headroom *h, const struct headroom *from, struct arena *a)
+{
+	const struct sched_problem *p = from->p;
+	*h = *from;
+	h->difference = arena_copy(a, from->difference, sizeof *h->difference * ((size_t)p->n + 1));
+	h->span = arena_copy(a, from->span, sizeof *h->span * 2 * h->leaves);
+	h->last = arena_copy(a, from->last, sizeof *h->last * p->storage_n);
+	h->issued = arena_new_array(a, bool, p->n);
+}
+
 void headroom_close(struct headroom *h)
 {
-	free(h->difference);
-	free(h->span);
-	free(h->last);
-	free(h->issued);
 	vec_free(&h->step);
 	vec_free(&h->change);
 	vec_free(&h->dirty);

@@ -53,7 +53,9 @@ struct headroom {
 	VEC(struct headroom_moved) moved;
 };
 
-void headroom_open(struct headroom *h, const struct sched_problem *p);
+void headroom_open(struct headroom *h, const struct sched_problem *p, struct arena *a);
+/* Opens h as a copy of `from`, of which nothing is issued. */
+void headroom_copy(struct headroom *h, const struct headroom *from, struct arena *a);
 void headroom_close(struct headroom *h);
 /* Issues a node. Everything that it needs must have been issued. */
 void headroom_issue(struct headroom *h, uint32_t node);

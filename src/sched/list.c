@@ -28,25 +28,34 @@ struct nodes {
 	uint32_t first; /* first entry of the queue that is left */
 };
 
+struct sched_list_base {
+	struct sched_problem p; /* the caller's may move */
+	const uint8_t *role;
+	struct headroom room; /* while nothing is issued */
+	uint32_t *needs;      /* by node: number of nodes that it needs */
+	int64_t *tail;        /* by node */
+	int64_t *when;        /* by node: host time before it in the original order; at [n] the total */
+	bool *counts;         /* by node: it takes time, or a node that needs it does */
+	int64_t host, lane[SCHED_MAX_LANES]; /* sums over the nodes that count */
+	struct sched_sources source;
+};
+
 struct list {
 	const struct sched_problem *p;
 	const struct sched_list_options *o;
 	const uint8_t *role;
+	const struct sched_list_base *base;
 	struct arena *arena;
 	struct headroom room;
 	uint32_t *order, n; /* issued */
 	uint32_t *left;     /* by node: the nodes that it needs and that are not issued */
-	int64_t *tail;      /* by node */
-	int64_t *when;      /* by node: host time before it in the original order; at [n] the total */
 	int64_t now, lane[SCHED_MAX_LANES];
 	int64_t *over; /* by comm: time when its lane is free again; by wait: minus this time of its comm */
-	bool *counts;  /* by node: it takes time, or a node that needs it does */
 	int64_t host_left, lane_left[SCHED_MAX_LANES]; /* sums over the nodes that count and are not issued */
 	uint32_t first;                                /* the first node that is not issued */
 	uint32_t front; /* the first node that is not issued and is neither a sink nor late */
 	struct heap near, far, far_idle, waits, far_waits, arriving;
 	struct nodes inner, late, sink[SCHED_MAX_LANES];
-	struct sched_sources source;
 	uint32_t next_source[SCHED_MAX_LANES];
 	struct sched_list_same same;
 	struct nodes refused, needed; /* scratch */
@@ -66,7 +75,7 @@ static bool is_at_most(int64_t ns, int64_t option, struct sched_range *same)
 
 static bool in_window(struct list *l, uint32_t x)
 {
-	return is_at_most(l->when[x] - l->when[l->front], l->o->window, &l->same.window);
+	return is_at_most(l->base->when[x] - l->base->when[l->front], l->o->window, &l->same.window);
 }
 
 /* Issues x in the memory tracker, if that stays within the limit. */
@@ -134,7 +143,7 @@ static void issue_node(struct list *l, uint32_t x)
 	const struct sched_node *n = &p->node[x];
 	headroom_keep(&l->room);
 	l->order[l->n++] = x;
-	l->host_left -= l->counts[x] ? sched_host_time(p, x) : 0;
+	l->host_left -= l->base->counts[x] ? sched_host_time(p, x) : 0;
 	if (n->kind == SCHED_COMM) {
 		l->lane_left[n->lane] -= n->time > 0 ? n->time + p->launch : 0;
 		int64_t begin = l->now > l->lane[n->lane] ? l->now : l->lane[n->lane];
@@ -199,12 +208,12 @@ static int64_t backlog(const struct list *l, uint32_t lane)
 static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
 {
 	uint32_t *k = &l->next_source[lane];
-	while (*k < l->source.first[lane + 1] && l->room.issued[l->source.at[*k].comm])
+	while (*k < l->base->source.first[lane + 1] && l->room.issued[l->base->source.at[*k].comm])
 		++*k;
-	if (*k == l->source.first[lane + 1])
+	if (*k == l->base->source.first[lane + 1])
 		return SCHED_NONE;
-	const struct sched_source *s = &l->source.at[*k];
-	*slack = s->needed - l->when[l->front] - backlog(l, lane) - l->p->node[s->comm].time;
+	const struct sched_source *s = &l->base->source.at[*k];
+	*slack = s->needed - l->base->when[l->front] - backlog(l, lane) - l->p->node[s->comm].time;
 	return is_at_most(*slack, l->o->prefetch, &l->same.prefetch) ? s->comm : SCHED_NONE;
 }
 
@@ -341,7 +350,8 @@ static uint32_t take_late(struct list *l, int64_t most)
 /* Takes the next node. Memory has admitted it. */
 static uint32_t take_node(struct list *l, uint32_t wait, uint32_t near, int64_t gap)
 {
-	bool stall_next = wait != SCHED_NONE && (near == SCHED_NONE || l->tail[near] < l->tail[wait]);
+	bool stall_next =
+	    wait != SCHED_NONE && (near == SCHED_NONE || l->base->tail[near] < l->base->tail[wait]);
 	uint32_t x = take_near(l, stall_next ? gap + gap / 4 : INT64_MAX);
 	if (x == SCHED_NONE && wait != SCHED_NONE)
 		x = take_far(l, gap);
@@ -387,57 +397,71 @@ static void run_step(struct list *l)
 	issue_node(l, take_node(l, wait, near, gap));
 }
 
-static void open_list(struct list *l)
+struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, struct arena *a)
 {
-	const struct sched_problem *p = l->p;
-	size_t room = (size_t)p->n + 1;
-	headroom_open(&l->room, p);
-	l->arena = arena_new();
-	l->left = arena_new_array(l->arena, uint32_t, room);
-	l->tail = arena_new_array(l->arena, int64_t, room);
-	l->when = arena_new_array(l->arena, int64_t, room);
-	l->over = arena_new_array(l->arena, int64_t, room);
-	l->met = arena_new_array(l->arena, uint32_t, room);
-	l->counts = arena_new_array(l->arena, bool, room);
+	struct sched_list_base *b = arena_new_object(a, struct sched_list_base);
+	const struct sched_problem *p = &b->p;
+	b->p = *of;
+	b->role = role;
+	b->needs = arena_new_array(a, uint32_t, p->n);
+	b->tail = arena_new_array(a, int64_t, p->n);
+	b->when = arena_new_array(a, int64_t, p->n + 1);
+	b->counts = arena_new_array(a, bool, p->n);
+	headroom_open(&b->room, p, a);
 	for (uint32_t x = 0; x < p->n; x++) {
-		l->left[x] = p->pred.at[x + 1] - p->pred.at[x];
-		l->when[x + 1] = l->when[x] + sched_host_time(p, x);
+		b->needs[x] = p->pred.at[x + 1] - p->pred.at[x];
+		b->when[x + 1] = b->when[x] + sched_host_time(p, x);
 	}
 	for (uint32_t x = p->n; x-- > 0;) {
 		const struct sched_node *n = &p->node[x];
-		l->counts[x] = n->time > 0;
+		b->counts[x] = n->time > 0;
 		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
 			uint32_t y = p->succ.item[i];
-			l->tail[x] = l->tail[y] > l->tail[x] ? l->tail[y] : l->tail[x];
-			l->counts[x] |= l->counts[y];
+			b->tail[x] = b->tail[y] > b->tail[x] ? b->tail[y] : b->tail[x];
+			b->counts[x] |= b->counts[y];
 		}
-		l->tail[x] += n->time + p->launch;
-		l->host_left += l->counts[x] ? sched_host_time(p, x) : 0;
+		b->tail[x] += n->time + p->launch;
+		b->host += b->counts[x] ? sched_host_time(p, x) : 0;
 		if (n->kind == SCHED_COMM)
-			l->lane_left[n->lane] += n->time > 0 ? n->time + p->launch : 0;
+			b->lane[n->lane] += n->time > 0 ? n->time + p->launch : 0;
 	}
-	heap_open(&l->near, l->tail, p->n);
+	sched_sources(p, role, b->when, a, &b->source);
+	return b;
+}
+
+static void open_list(struct list *l)
+{
+	const struct sched_problem *p = l->p;
+	const struct sched_list_base *b = l->base;
+	l->arena = arena_new();
+	headroom_copy(&l->room, &b->room, l->arena);
+	l->left = arena_copy(l->arena, b->needs, sizeof *l->left * p->n);
+	l->over = arena_new_array(l->arena, int64_t, p->n);
+	l->met = arena_new_array(l->arena, uint32_t, p->n);
+	l->host_left = b->host;
+	memcpy(l->lane_left, b->lane, sizeof l->lane_left);
+	heap_open(&l->near, b->tail, p->n);
 	heap_open(&l->far, NULL, p->n);
 	heap_open(&l->far_idle, NULL, p->n);
-	heap_open(&l->waits, l->tail, p->n);
+	heap_open(&l->waits, b->tail, p->n);
 	heap_open(&l->far_waits, NULL, p->n);
 	heap_open(&l->arriving, l->over, p->n);
-	sched_sources(p, l->role, l->when, l->arena, &l->source);
-	memcpy(l->next_source, l->source.first, sizeof l->next_source);
+	memcpy(l->next_source, b->source.first, sizeof l->next_source);
 	advance_front(l);
 	for (uint32_t x = 0; x < p->n; x++)
 		if (!l->left[x])
 			add_ready(l, x);
 }
 
-bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
-                uint32_t *order, struct sched_list_same *same)
+bool sched_list(const struct sched_list_base *base, const struct sched_list_options *o, uint32_t *order,
+                struct sched_list_same *same)
 {
 	static const struct sched_range all = {INT64_MIN, INT64_MAX};
-	struct list l = {.p = p, .o = o, .role = role, .order = order, .same = {all, all, all}};
+	struct list l = {
+	    .p = &base->p, .o = o, .role = base->role, .base = base, .order = order, .same = {all, all, all}};
 	open_list(&l);
 	bool below = true;
-	while (l.n < p->n && (below = may_be_below(&l)))
+	while (l.n < l.p->n && (below = may_be_below(&l)))
 		run_step(&l);
 	*same = l.same;
 	headroom_close(&l.room);
@@ -451,7 +475,7 @@ bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct
 	vec_free(&l.late);
 	vec_free(&l.refused);
 	vec_free(&l.needed);
-	for (uint32_t lane = 0; lane < p->lane_n; lane++)
+	for (uint32_t lane = 0; lane < l.p->lane_n; lane++)
 		vec_free(&l.sink[lane]);
 	arena_free(l.arena);
 	return below;

@@ -28,9 +28,13 @@ struct sched_list_same {
 	struct sched_range window, prefetch, urgent;
 };
 
-/* role: from sched_roles. order: receives p->n nodes. Returns false if it gave up, since the runtime
- * would not be below. */
-bool sched_list(const struct sched_problem *p, const uint8_t *role, const struct sched_list_options *o,
-                uint32_t *order, struct sched_list_same *same);
+struct sched_list_base; /* the values of a problem that all its list schedules need */
+
+/* role: from sched_roles. It and the arrays of the problem must live as long as the result. */
+struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, struct arena *a);
+/* order: receives a node for each of the problem. Returns false if it gave up, since the runtime would not be
+ * below. */
+bool sched_list(const struct sched_list_base *base, const struct sched_list_options *o, uint32_t *order,
+                struct sched_list_same *same);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-               const struct plan *plan, int64_t below, uint32_t *order, struct sched_list_same *same)
+bool plan_list(const struct scheduler *s, const struct sched_list_base *base, const struct plan *plan,
+               int64_t below, uint32_t *order, struct sched_list_same *same)
 {
 	struct sched_list_options o = {.limit = s->o->limit,
 	                               .window = plan->window,
@@ -16,7 +16,7 @@ bool plan_list(const struct scheduler *s, const struct sched_problem *p, const u
 	                               .urgent = plan->urgent,
 	                               .deep = plan->deep,
 	                               .below = below};
-	return sched_list(p, role, &o, order, same);
+	return sched_list(base, &o, order, same);
 }
 
 enum { MOST_LISTED = 10000000 }; /* nodes in all list schedules; a large problem gets fewer plans */
@@ -33,23 +33,16 @@ bool plan_open(const struct sched_problem *p, struct trial *t)
 	return t->open;
 }
 
-static uint32_t *copied(struct arena *a, const uint32_t *from, uint32_t n)
-{
-	uint32_t *to = arena_new_array(a, uint32_t, n);
-	if (n)
-		memcpy(to, from, sizeof *to * n);
-	return to;
-}
-
 struct trial plan_copy(const struct sched_problem *p, const struct trial *t)
 {
 	struct trial copy = *t;
 	struct sched_schedule *made = &copy.schedule;
 	made->arena = arena_new();
-	made->bucket = copied(made->arena, t->schedule.bucket, p->n);
-	made->order = copied(made->arena, t->schedule.order, t->schedule.b.p.n);
+	made->bucket = arena_copy(made->arena, made->bucket, sizeof *made->bucket * p->n);
+	made->order = arena_copy(made->arena, made->order, sizeof *made->order * made->b.p.n);
 	made->b = (struct sched_bucketed){0};
 	copy.open = false;
+	copy.base = NULL;
 	return copy;
 }
 
@@ -232,8 +225,9 @@ static bool list_trial(struct scheduler *s, const struct plan *plan, struct tria
 		if (l.made)
 			memcpy(order, l.order, sizeof *order * p->n);
 	} else {
-		const uint8_t *role = sched_roles(p, t->schedule.arena);
-		l.made = plan_list(s, p, role, plan, below, order, &l.same);
+		if (!t->base)
+			t->base = sched_list_read(p, sched_roles(p, t->schedule.arena), t->schedule.arena);
+		l.made = plan_list(s, t->base, plan, below, order, &l.same);
 		if (l.made && s->bucket && !t->bucket_n && p->n <= MOST_NOTED)
 			l.order =
 			    memcpy(arena_new_array(s->arena, uint32_t, p->n), order, sizeof *order * p->n);

@@ -27,9 +27,10 @@ struct trial { /* a plan and its result */
 	struct plan plan;
 	struct sched_schedule schedule;
 	uint32_t bucket_n;
-	uint64_t hash; /* of its buckets */
-	bool listed;   /* a plan or paced.c made it */
-	bool open;     /* schedule.b is there */
+	uint64_t hash;                /* of its buckets */
+	struct sched_list_base *base; /* of schedule.b, in its arena; NULL: no list schedule was made yet */
+	bool listed;                  /* a plan or paced.c made it */
+	bool open;                    /* schedule.b is there */
 };
 
 enum { SCHED_STARTS = 6 }; /* most schedules from which the search starts, beside the best */
@@ -102,10 +103,9 @@ uint32_t plan_buckets(struct scheduler *s, const struct plan *plan);
 /* Returns the sums by bucket; the caller frees them. */
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n);
 struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct bucket_sum *sum);
-/* Makes the list schedule of p within the limit. Returns false if it gave up, since the runtime would
- * not be below. */
-bool plan_list(const struct scheduler *s, const struct sched_problem *p, const uint8_t *role,
-               const struct plan *plan, int64_t below, uint32_t *order, struct sched_list_same *same);
+/* Makes a list schedule within the limit. Returns false if it gave up, since the runtime would not be below. */
+bool plan_list(const struct scheduler *s, const struct sched_list_base *base, const struct plan *plan,
+               int64_t below, uint32_t *order, struct sched_list_same *same);
 /* Returns a number for the buckets, by node, by which trials with the same ones are found. */
 uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket);
 /* Returns a trial of the plan, with memory for its buckets. */

@@ -77,9 +77,11 @@ static int64_t peak_with_rest(const struct sched_problem *p, const uint32_t *iss
 /* Asks at some steps only: the tree is brought up to date when it is asked for. */
 static void headroom_is_the_peak_with_the_rest(const struct sched_problem *p, struct test_random *r)
 {
-	struct headroom h;
+	struct arena *a = arena_new();
+	struct headroom empty, h;
 	uint32_t issued[NODES], n = 0;
-	headroom_open(&h, p);
+	headroom_open(&empty, p, a);
+	headroom_copy(&h, &empty, a);
 	CHECK(headroom_fits(&h, peak_with_rest(p, issued, 0)));
 	for (unsigned step = 0; step < 4 * NODES && n < p->n; step++) {
 		if (n && !test_draw(r, 3)) {
@@ -102,6 +104,7 @@ static void headroom_is_the_peak_with_the_rest(const struct sched_problem *p, st
 			CHECK(!headroom_fits(&h, peak - 1));
 	}
 	headroom_close(&h);
+	arena_free(a);
 }
 
 /* Random buckets: the order has all nodes, and is a schedule of the problem with buckets. */
@@ -177,21 +180,21 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	                               .prefetch = 2000,
 	                               .urgent = 200,
 	                               .below = INT64_MAX};
-	const uint8_t *role = sched_roles(p, a);
+	const struct sched_list_base *base = sched_list_read(p, sched_roles(p, a), a);
 	struct sched_list_same same, ignored;
-	CHECK(sched_list(p, role, &o, order, &same));
+	CHECK(sched_list(base, &o, order, &same));
 	struct sched_result got = sched_simulate(p, order, NULL);
 	CHECK(sched_is_schedule(p, order) && got.peak <= o.limit);
 	o.below = got.runtime + 1;
-	CHECK(sched_list(p, role, &o, again, &ignored));
+	CHECK(sched_list(base, &o, again, &ignored));
 	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
 	o.below = got.runtime;
-	CHECK(!sched_list(p, role, &o, again, &ignored));
+	CHECK(!sched_list(base, &o, again, &ignored));
 	o.below = INT64_MAX;
 	o.window = same.window.from > 0 ? same.window.from : 0;
 	o.prefetch = same.prefetch.to < INT64_MAX / 2 ? same.prefetch.to : INT64_MAX / 2;
 	o.urgent = same.urgent.from > 0 ? same.urgent.from : 0;
-	CHECK(sched_list(p, role, &o, again, &ignored));
+	CHECK(sched_list(base, &o, again, &ignored));
 	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
 	arena_free(a);
 }
