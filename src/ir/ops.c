@@ -66,7 +66,7 @@ bool op_info_takes_results(enum op_kind kind, unsigned n)
 bool op_pointwise(enum op_kind kind, enum pointwise *out)
 {
 	static const uint8_t operation[OP_KIND_COUNT] = {
-	    /* + 1; 0: it is not pointwise */
+	/* + 1; 0: it is not pointwise */
 #define POINTWISE(id, ...) [OP_##id] = POINTWISE_##id + 1,
 #include "base/pointwise.def"
 #undef POINTWISE

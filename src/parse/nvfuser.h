@@ -17,6 +17,7 @@
  *     sema_sort.c           argsort
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
+ *     sema_ranks.c          the mesh of a listing that prints none
  *     sema_printed.c        types from printed ids and TransformPrinter
  *     sema_order.c          the order in memory that Communications need
  *     sema_alike.c          types of tensors that differ only in their numbers */
@@ -142,6 +143,7 @@ struct nv_reader {
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
 	uint32_t program_mesh_at;
+	mesh_id all_ranks;              /* of a listing that prints no devices; 0: there is none */
 	bool no_mesh;                   /* from mesh=0 */
 	bool has_facts;                 /* there is a section `Hirc` */
 	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
@@ -297,6 +299,10 @@ bool nv_welford(struct nv_reader *r, ast_id targets, ast_id call);
 void nv_types(struct nv_reader *r); /* of all tensors */
 /* Returns the tensor that prints the reductions of a result: a ShardByStream prints none, but its operand does. */
 const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result);
+
+/* ---- sema_ranks.c */
+/* Finds the mesh of a listing that prints no devices. */
+void nv_ranks(struct nv_reader *r);
 
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */

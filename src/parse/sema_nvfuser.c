@@ -553,6 +553,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_facts(&r, section);
+	nv_ranks(&r);
 	nv_types(&r);
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);

@@ -564,7 +564,7 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t)
 	t->node = shape_tensor(s->a, t->node);
 	ast_id devices = t->devices ? t->devices : ast_child(s->a, t->node, 1);
 	bool has_mesh = devices && ast_at(s->a, devices)->kind == AST_DEVICES;
-	mesh_id mesh = has_mesh ? find_mesh(r, devices) : 0;
+	mesh_id mesh = has_mesh ? find_mesh(r, devices) : r->all_ranks;
 	if (!r->by_number && nv_alike_find(r, t)) {
 		if (repeat)
 			nv_alike_keep_repeat(r, t, repeat);
