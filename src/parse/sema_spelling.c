@@ -443,6 +443,19 @@ static bool read_iota(struct nv_reader *r, ast_id call, ast_id length)
 	return true;
 }
 
+/* Makes cast(signbit(T0…)) of a signbit that is no bool. */
+static void read_signbit(struct nv_reader *r, ast_id call, ast_id operand, const struct nv_tensor *result)
+{
+	rename_call(r, call, "signbit");
+	if (!result || r->s->m->type.at[result->type].dtype == DTYPE_BOOL)
+		return;
+	ast_id inner = nv_node(r, AST_CALL, call, "signbit");
+	nv_node_append(r, inner, nv_node_copy(r, operand));
+	r->s->a->nodes.at[call].first = 0;
+	nv_node_append(r, call, inner);
+	rename_call(r, call, "cast");
+}
+
 /* Makes 1 / T0 of reciprocal( T0 ). */
 static void read_reciprocal(struct nv_reader *r, ast_id call)
 {
@@ -592,6 +605,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_matmul(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
 		return read_iota(r, expr, first);
+	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
+		read_signbit(r, expr, first, result);
 	} else if (!strcmp(name, "isreal") && first && !second) {
 		rename_call(r, expr, "full"); /* of true: no tensor is complex */
 		a->nodes.at[expr].first = nv_node_int(r, expr, 1);

@@ -245,6 +245,8 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_ISNEGINF:
 	case OP_ISFINITE:
 		return isinf(e[0]); /* it may have overflowed */
+	case OP_SIGNBIT:
+		return e[0] > 0 && fabs(x[0]) <= e[0];
 	case OP_GCD:
 		return INFINITY;
 	case OP_CEIL:

@@ -144,6 +144,8 @@ double ref_pointwise_value(enum op_kind kind, const double *x, bool *exact)
 		return a == -INFINITY;
 	case OP_ISFINITE:
 		return isfinite(a);
+	case OP_SIGNBIT:
+		return !isnan(a) && signbit(a);
 	case OP_AND:
 		return a != 0 && b != 0;
 	case OP_OR:
@@ -297,6 +299,9 @@ static bool int_op(enum op_kind kind, const int64_t *x, int64_t *out)
 		return true;
 	case OP_ISFINITE:
 		*out = 1;
+		return true;
+	case OP_SIGNBIT:
+		*out = a < 0;
 		return true;
 	case OP_AND:
 		*out = a && b;

@@ -215,6 +215,8 @@ def counts(t, shape, draw, case):
 
 
 OUTSIDE = "a count that is negative or not below the width shifts everything out; NumPy leaves that to the processor"
+row("signbit", Form("signbit({0})", ["ab"], BOOL,
+                    exact(by_kind(lambda a: np.signbit(a) & (a == a), lambda a: a < 0)), each=True, unit=True))
 for name, function in (("bitwise_and", np.bitwise_and), ("bitwise_or", np.bitwise_or), ("bitwise_xor", np.bitwise_xor),
                        ("gcd", np.gcd)):
     row(name, *both_forms(name, exact(function), dtypes=INTS, numbers=("3",)))

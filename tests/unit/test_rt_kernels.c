@@ -222,6 +222,8 @@ static double reference(enum pointwise op, double a, double b, double c)
 		return a == -INFINITY;
 	case POINTWISE_ISFINITE:
 		return isfinite(a);
+	case POINTWISE_SIGNBIT:
+		return signbit(a) && !isnan(a);
 	case POINTWISE_RELU:
 		return a > 0 ? a : 0;
 	case POINTWISE_GELU:

@@ -8,16 +8,16 @@ syn case match
 
 " words: operations
 syn keyword hirOperations add sub mul div mod fmod pow maximum minimum eq ne lt le gt ge isnan
-syn keyword hirOperations isinf isposinf isneginf isfinite logical_and logical_or logical_not
-syn keyword hirOperations bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_left_shift
-syn keyword hirOperations bitwise_right_shift gcd neg abs ceil floor round trunc exp log sqrt rsqrt
-syn keyword hirOperations sin cos tanh erf exp2 expm1 log2 log10 log1p tan asin acos atan sinh cosh
-syn keyword hirOperations asinh acosh atanh erfc atan2 relu gelu gelu_tanh silu sigmoid where cast
-syn keyword hirOperations broadcast reshape permute slice pad cat split topk gather one_hot iota
-syn keyword hirOperations bitcast full sum max min prod mean matmul linear softmax sdpa
-syn keyword hirOperations sdpa_backward layernorm rmsnorm set allgather allreduce reduce_scatter
-syn keyword hirOperations broadcast_from reduce gather_to scatter_from all_to_all all_to_allv
-syn keyword hirOperations send_recv collective_permute send recv post share_mem_handles
+syn keyword hirOperations isinf isposinf isneginf isfinite signbit logical_and logical_or
+syn keyword hirOperations logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
+syn keyword hirOperations bitwise_left_shift bitwise_right_shift gcd neg abs ceil floor round trunc
+syn keyword hirOperations exp log sqrt rsqrt sin cos tanh erf exp2 expm1 log2 log10 log1p tan asin
+syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc atan2 relu gelu gelu_tanh silu
+syn keyword hirOperations sigmoid where cast broadcast reshape permute slice pad cat split topk
+syn keyword hirOperations gather one_hot iota bitcast full sum max min prod mean matmul linear
+syn keyword hirOperations softmax sdpa sdpa_backward layernorm rmsnorm set allgather allreduce
+syn keyword hirOperations reduce_scatter broadcast_from reduce gather_to scatter_from all_to_all
+syn keyword hirOperations all_to_allv send_recv collective_permute send recv post share_mem_handles
 syn keyword hirOperations start_coalescing end_coalescing wait get_current_stream set_stream
 syn keyword hirOperations synchronize allocate deallocate shard_by_stream symmetric_view select
 syn keyword hirOperations pack unpack for if unit launch_kernel dispatch combine extern
