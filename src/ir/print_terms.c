@@ -164,6 +164,22 @@ static void find_vectors(struct module *m, op_id product, op_id vector[2])
 		}
 }
 
+/* Returns true if a reshape drops the axes that the vectors gave a product. */
+static bool drops_vectors(struct module *m, op_id op, bool row, bool column)
+{
+	const struct domain *from = value_domain(m, op_read(m, op, 0)),
+	                    *to = value_domain(m, op_result(m, op, 0));
+	unsigned n = 0;
+	if (to->rank + row + column != from->rank)
+		return false;
+	for (unsigned i = 0; i < from->rank; i++) {
+		bool dropped = (row && i + 2 == from->rank) || (column && i + 1 == from->rank);
+		if (!dropped && from->axis[i].extent != to->axis[n++].extent)
+			return false;
+	}
+	return true;
+}
+
 /* Returns the product of vectors that a reshape drops the axes of, or 0. */
 static op_id product_of(struct module *m, op_id op)
 {
@@ -173,8 +189,7 @@ static op_id product_of(struct module *m, op_id op)
 	    op_read(m, op, 0) != op_result(m, product, 0))
 		return 0;
 	find_vectors(m, product, vector);
-	unsigned vectors = (vector[0] != 0) + (vector[1] != 0);
-	return vectors && value_domain(m, op_result(m, op, 0))->rank + vectors == 2 ? product : 0;
+	return (vector[0] || vector[1]) && drops_vectors(m, op, vector[0], vector[1]) ? product : 0;
 }
 
 /* ---- finding them */

@@ -12,6 +12,7 @@
  *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_permute.c        the axes of a permute
  *     sema_cat.c            concatenations
+ *     sema_iota.c           the numbers of a row
  *     sema_gather.c         those that take elements at indices
  *     sema_attention.c      attention
  *     sema_sort.c           argsort
@@ -276,6 +277,11 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 /* Marks the tensor that Set.Permute without dims= makes. */
 void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call);
+
+/* ---- sema_iota.c */
+/* Gives iota(length, start, step, dtype) the form that it has here, with the statement of its row before it. Returns false
+ * after reporting. */
+bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */

@@ -10,7 +10,7 @@
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     full({4, 8}, double(0))                     full(0.0)
- *     iota(8, 0, 1, int64_t)                      iota()
+ *     iota(8, 0, 1, int64_t)                      iota(): sema_iota.c
  *     isreal(T0…)                                 full(1)
  *     reciprocal(T0…)                             1.0 / T0…
  *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
@@ -392,6 +392,13 @@ static ast_id single_extent(struct nv_reader *r, ast_id operand)
 	return found;
 }
 
+static unsigned rank_of_operand(struct nv_reader *r, ast_id operand)
+{
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
+	return t ? rank_of(r, t) : 0;
+}
+
 /* Returns a node like another, in no list. */
 ast_id nv_node_copy(struct nv_reader *r, ast_id of)
 {
@@ -421,8 +428,8 @@ static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id s
                         const struct nv_tensor *result)
 {
 	ast_id row = single_extent(r, first), column = single_extent(r, second);
-	unsigned vectors = (row != 0) + (column != 0);
-	if (!vectors || !result || rank_of(r, result) + vectors != 2)
+	unsigned vectors = (row != 0) + (column != 0), rank = rank_of_operand(r, row ? second : first);
+	if (!vectors || !result || rank_of(r, result) + vectors != (rank > 2 ? rank : 2))
 		return;
 	ast_id inner = nv_node(r, AST_CALL, call, "matmul");
 	nv_node_append(r, inner, row ? add_matrix(r, first, row, false) : nv_node_copy(r, first));
@@ -430,17 +437,6 @@ static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id s
 	r->s->a->nodes.at[call].first = 0;
 	nv_node_append(r, call, inner);
 	rename_call(r, call, "reshape");
-}
-
-/* Reads iota(8, 0, 1, int64_t). */
-static bool read_iota(struct nv_reader *r, ast_id call, ast_id length)
-{
-	ast_id start = ast_at(r->s->a, length)->next, step = start ? ast_at(r->s->a, start)->next : 0;
-	if (!is_int(r, start, 0) || !is_int(r, step, 1))
-		return nv_refuse(r, E_ATTRIBUTE_VALUE, start ? start : length,
-		                 "iota begins with 0 and has the step 1: `iota(length, 0, 1, dtype)`");
-	r->s->a->nodes.at[call].first = 0; /* the result tells the length and the dtype */
-	return true;
 }
 
 /* Makes cast(signbit(T0…)) of a signbit that is no bool. */
@@ -587,7 +583,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	if (!strcmp(name, "Set.Permute") && result) {
 		drop_key(r, expr, "cache_op");
 		return nv_permute(r, expr, result);
-	} else if ((!strcmp(name, "broadcast") || !strcmp(name, "squeeze")) && nv_key(r, expr, "flags")) {
+	} else if ((!strcmp(name, "broadcast") && nv_key(r, expr, "flags")) || !strcmp(name, "squeeze")) {
 		drop_key(r, expr, "flags");
 		rename_call(r, expr, "reshape");
 	} else if (!strcmp(name, "expand")) {
@@ -603,8 +599,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		nv_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
 		read_matmul(r, expr, first, second, result);
-	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY)) {
-		return read_iota(r, expr, first);
+	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY) && result) {
+		return nv_iota(r, expr, result);
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
 		read_signbit(r, expr, first, result);
 	} else if (!strcmp(name, "isreal") && first && !second) {

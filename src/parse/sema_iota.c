@@ -1,0 +1,69 @@
+/* sema_iota: reads the numbers of a row.
+ *
+ *     T0 = iota(8, 0, 1, int64_t)       T0 = iota()
+ *     T0 = iota(8, 3, 2, int64_t)       T1 = iota(); T0 = T1 * 2 + 3
+ *
+ * The result tells the length and the dtype. */
+#include "parse/nvfuser.h"
+
+static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
+{
+	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
+}
+
+/* Makes the number a float if the result is one. */
+static ast_id number_of(struct nv_reader *r, ast_id number, const struct nv_tensor *result)
+{
+	ast_id id = nv_node_copy(r, number);
+	struct ast_node *n = &r->s->a->nodes.at[id];
+	if (n->kind == AST_INT && dtype_is_float((enum dtype)r->s->m->type.at[result->type].dtype)) {
+		n->kind = AST_FLOAT;
+		n->value.f = (double)n->value.i;
+	}
+	return id;
+}
+
+/* Makes the call left sign number, where left is the tensor of a name or an operation on it. */
+static void make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id left, ast_id number)
+{
+	struct ast_node *n = &r->s->a->nodes.at[node];
+	n->kind = AST_BINARY;
+	n->name = names_intern_z(r->s->m->names, sign);
+	n->first = 0;
+	nv_node_append(r, node, left);
+	nv_node_append(r, node, number);
+}
+
+bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	static const char row[] = "the row of an iota"; /* no name of a program */
+	struct sema *s = r->s;
+	uint32_t at = ast_at(s->a, call)->at;
+	ast_id length = ast_at(s->a, call)->first, start = ast_at(s->a, length)->next,
+	       step = start ? ast_at(s->a, start)->next : 0;
+	s->a->nodes.at[call].first = 0;
+	if (!step)
+		return nv_refuse(r, E_OPERAND_COUNT, call, "iota takes `iota(length, start, step, dtype)`");
+	bool from_zero = is_int(r, start, 0), by_one = is_int(r, step, 1);
+	if (from_zero && by_one)
+		return true;
+	value_id v;
+	struct nv_tensor named = {.name = names_intern_z(s->m->names, row)};
+	ast_id iota = nv_node(r, AST_CALL, call, "iota"), left = nv_node(r, AST_NAME, call, row);
+	if (!sema_call(s, iota, &(struct sema_result){.type = result->type, .at = at}, 1, 0, at, &v))
+		return false;
+	nv_stand_for(r, &named, v);
+	start = number_of(r, start, result);
+	step = number_of(r, step, result);
+	if (from_zero) {
+		make_binary(r, call, "*", left, step);
+		return true;
+	}
+	if (!by_one) {
+		ast_id product = nv_node(r, AST_BINARY, call, "*");
+		make_binary(r, product, "*", left, step);
+		left = product;
+	}
+	make_binary(r, call, "+", left, start);
+	return true;
+}
