@@ -117,7 +117,8 @@ static int least_own(const struct printed_tensor *t, const struct reading *r, un
 {
 	int least = -1;
 	for (unsigned k = 0; k < front; k++)
-		if (!put[k] && !r->is_outer[k] && (least < 0 || t->id[k].number < t->id[least].number))
+		if (!put[k] && !r->is_outer[k] && r->outer_of[k] < 0 &&
+		    (least < 0 || t->id[k].number < t->id[least].number))
 			least = (int)k;
 	return least;
 }
@@ -142,6 +143,11 @@ static void order_ids(const struct printed_tensor *t, const struct reading *r, u
 			put[k] = true;
 			order[n++] = (uint8_t)k;
 		}
+		for (unsigned in = 0; i < t->id_n && in < front; in++) /* the inner half of i was moved */
+			if (!put[in] && r->outer_of[in] == (int)i) {
+				put[in] = true;
+				order[n++] = (uint8_t)in;
+			}
 		if (i < t->id_n)
 			order[n++] = (uint8_t)i;
 	}
@@ -189,9 +195,11 @@ static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
 /* Returns the extent of the axis that a split by `outer` turned into `inner`. */
 static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
 {
-	const struct expr *x = &m->expr.at[inner];
+	const struct expr *x = &m->expr.at[inner], *y = &m->expr.at[outer];
 	if (x->kind == EXPR_CEIL_DIV && x->b == outer)
 		return x->a;
+	if (y->kind == EXPR_CEIL_DIV && y->b == inner)
+		return y->a;
 	expr_id product = expr_mul(m, outer, inner);
 	return product ? expr_canon(m, product) : 0;
 }
@@ -286,6 +294,40 @@ static void add_swizzled(const struct module *m, const struct printed_tensor *t,
 	}
 }
 
+/* Returns true if ids n and n+1 can be the halves of a split that states the inner half: one of them is parallel.
+ * *certain: the extents say so. */
+static bool can_be_inner_split(const struct module *m, const struct printed_tensor *t, unsigned outer,
+                               unsigned inner, bool *certain)
+{
+	const struct printed_id *x = &t->id[outer], *y = &t->id[inner];
+	const struct expr *e = &m->expr.at[x->axis.extent];
+	bool one = (x->axis.place == PLACE_NONE) != (y->axis.place == PLACE_NONE);
+	if (!one || x->number < 0 || y->number != x->number + 1 || x->axis.kind != AXIS_ITER ||
+	    y->axis.kind != AXIS_ITER || x->named || y->named || x->made || y->made)
+		return false;
+	*certain = e->kind == EXPR_CEIL_DIV && e->b == y->axis.extent;
+	return *certain || (x->axis.place == PLACE_NONE && expr_is_const(m, x->axis.extent, NULL) &&
+	                    expr_is_const(m, y->axis.extent, NULL));
+}
+
+/* Adds the halves of splits that state the inner half: those of which the extents say so; or else if only so the logical
+ * axes are in a row. */
+static void add_inner_splits(const struct module *m, const struct printed_tensor *t, bool by_extents,
+                             struct reading *r)
+{
+	for (unsigned i = 0; t->by_number && !t->permuted && i < t->id_n; i++)
+		for (unsigned k = 0; k < t->id_n; k++) {
+			bool certain;
+			if (r->is_outer[i] || r->outer_of[i] >= 0 || r->is_outer[k] || r->outer_of[k] >= 0 ||
+			    !can_be_inner_split(m, t, i, k, &certain) || certain != by_extents)
+				continue;
+			struct reading split = *r;
+			add_pair(&split, i, (int)k);
+			if (certain || (is_in_a_row(t, &split) && !is_in_a_row(t, r)))
+				*r = split;
+		}
+}
+
 /* Reads a tensor in each way. Returns the ways that are possible, as bits of enum printed_way: those that give the
  * logical axes numbers in a row, if some do. */
 static unsigned list_readings(struct module *m, const struct printed_tensor *t,
@@ -310,6 +352,8 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 	}
 	add_swizzled(m, t, true, halves);
 	add_swizzled(m, t, true, own);
+	add_inner_splits(m, t, true, halves);
+	add_inner_splits(m, t, true, own);
 	if (!t->by_number || !paired)
 		return ways;
 	*twice = *halves;
@@ -340,6 +384,7 @@ static void read_ids(struct module *m, const struct printed_tensor *t, struct re
 			way++;
 	*r = by_way[way];
 	add_swizzled(m, t, false, r);
+	add_inner_splits(m, t, false, r);
 }
 
 unsigned printed_ways(struct module *m, const struct printed_tensor *t)
@@ -407,8 +452,11 @@ static const char *split_axis(struct module *m, struct domain_builder *b, const 
 	for (int o = r->outer_of[i]; o >= 0; o = r->outer_of[o])
 		outer[n++] = (uint8_t)o;
 	while (n--) {
-		const char *why =
-		    domain_split(m, b, find_loop_position(b, axis[i]), t->id[outer[n]].axis.extent, false);
+		expr_id x = t->id[outer[n]].axis.extent, y = t->id[i].axis.extent;
+		const struct expr *e = &m->expr.at[x];
+		bool inner =
+		    t->id[outer[n]].axis.place == PLACE_NONE || (e->kind == EXPR_CEIL_DIV && e->b == y);
+		const char *why = domain_split(m, b, find_loop_position(b, axis[i]), inner ? y : x, inner);
 		if (why)
 			return why;
 		axis[outer[n]] = (uint8_t)(b->axis_n - 2);
