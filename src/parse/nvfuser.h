@@ -6,6 +6,7 @@
  *     sema_unit.c           HostUnits
  *     sema_communication.c  Communications, transfers, and statements that name them
  *     sema_device_axis.c    axes of which each device has one index
+ *     sema_ring.c           peers of a CollectivePermute
  *     sema_experts.c        Dispatch and Combine
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
@@ -244,6 +245,10 @@ value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id
 value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result);
 /* Returns the block of a transfer's buffer that a device has: a view, unless the device has the whole buffer. */
 value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer);
+
+/* ---- sema_ring.c */
+/* Puts the device's index into peers that are printed for one device. mesh: of the result. */
+void nv_ring_peers(struct nv_reader *r, team_id team, mesh_id mesh, expr_id *send, expr_id *recv);
 
 /* ---- sema_experts.c */
 void nv_dispatch(struct nv_reader *r, ast_id comm);

@@ -145,6 +145,30 @@ static attrs_id with_pending(struct nv_reader *r, attrs_id attrs, enum op_kind k
 	return attrs;
 }
 
+/* Adds the scalar operands of a Communication to n others. Returns their number; 0 after reporting. */
+static unsigned read_scalars(struct nv_reader *r, ast_id comm, enum op_kind kind, team_id members,
+                             mesh_id mesh, struct ir_use *use, unsigned n)
+{
+	struct module *m = r->s->m;
+	expr_id of[OP_MAX_SCALARS];
+	unsigned count = 0;
+	for (; count < OP_MAX_SCALARS && op_info[kind].scalar[count]; count++) {
+		const char *key = op_info[kind].scalar[count];
+		ast_id e = nv_need_key(r, comm, key);
+		expr_id x = e ? sema_expr(r->s, e) : 0;
+		if (x && !strcmp(key, "root") && !(x = team_root_index(m, members, x)))
+			nv_refuse(r, E_PEER, e, "root= is a device of the team");
+		if (!x)
+			return 0;
+		of[count] = x;
+	}
+	if (kind == OP_COLLECTIVE_PERMUTE)
+		nv_ring_peers(r, members, mesh, &of[0], &of[1]);
+	for (unsigned k = 0; k < count; k++)
+		use[n++] = (struct ir_use){ROLE_SCALAR, ir_scalar_expr(m, of[k])};
+	return n;
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -186,16 +210,9 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	if (kind == OP_BROADCASTS)
 		from = nv_sent_block(r, comm, from, printed);
 	use[n++] = (struct ir_use){ROLE_READ, from};
-	for (unsigned k = 0; k < OP_MAX_SCALARS && op_info[kind].scalar[k]; k++) {
-		ast_id e = nv_need_key(r, comm, op_info[kind].scalar[k]);
-		expr_id x = e ? sema_expr(s, e) : 0;
-		if (x && !strcmp(op_info[kind].scalar[k], "root") && !(x = team_root_index(s->m, members, x)))
-			nv_refuse(r, E_PEER, e, "root= is a device of the team");
-		scalar_id value = x ? ir_scalar_expr(s->m, x) : 0;
-		if (!value)
-			return;
-		use[n++] = (struct ir_use){ROLE_SCALAR, value};
-	}
+	n = read_scalars(r, comm, kind, members, s->m->type.at[printed].mesh, use, n);
+	if (!n)
+		return;
 	uint32_t at = ast_at(s->a, comm)->at;
 	if (bound)
 		use[n++] = (struct ir_use){ROLE_WRITE, bound};
