@@ -421,6 +421,19 @@ static unsigned find_loop_position(const struct domain_builder *b, unsigned axis
 	return p;
 }
 
+/* Returns true if a reduction is over a mesh axis that another axis is spread over, as in the result of a ReduceScatter.
+ * It holds no elements, and is then over no mesh axis. */
+static bool is_scattered(const struct printed_tensor *t, unsigned i)
+{
+	const struct axis *x = &t->id[i].axis;
+	for (unsigned k = 0; x->kind == AXIS_REDUCE && x->place == PLACE_MESH && k < t->id_n; k++) {
+		const struct axis *y = &t->id[k].axis;
+		if (y->kind == AXIS_ITER && y->place == PLACE_MESH && y->mesh_axis == x->mesh_axis)
+			return true;
+	}
+	return false;
+}
+
 static const char *parallelize_axis(struct module *m, struct domain_builder *b, unsigned axis,
                                     const struct axis *as, mesh_id mesh)
 {
@@ -507,6 +520,8 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 			break;
 		}
 	for (unsigned i = 0; i < t->id_n; i++) {
+		if (is_scattered(t, i))
+			continue;
 		*why = parallelize_axis(m, &b, axis[i], &t->id[i].axis, t->mesh);
 		if (*why)
 			return 0;
