@@ -505,7 +505,7 @@ again:
 		}
 		TOKEN(TOK_ELIDED);
 	}
-	"Group" blank+ "ID" blank* ":" {
+	("Group" blank+ "ID" | "Index") blank* ":" { /* Index: of 2025 */
 		if (!body || !p->brackets)
 			goto plain_word;
 		NAMED("group_id", TOK_KEY_COLON);
