@@ -3,26 +3,32 @@
  *     T1_g_float[iS5{4}, iS3{2}, iS4{3}] = Set.Permute( T0_g_float[iS0{2}, iS1{3}, iS2{4}] )     dims=(2, 0, 1)
  *
  * nvFuser numbers the axes of the result in the order of the operand's, and then prints them in their own. A split hides
- * the number of its axis; then the numbers are in a row, and the hidden one stands nowhere in the listing.
+ * the number of its axis; then the numbers are in a row, and the hidden one stands nowhere in the listing. If that leaves
+ * several orders, an axis keeps its devices.
  *
  *     T1_g_float[ideviceIdx.x4{2}, iS3{2}, iS5{5}]     dims=(1, 0, 2), or (0, 2, 1) if x4 was moved to the front
  *
  * The axes are read where they stand, unless nvFuser may have moved parallel axes to the front of the loop domain: then
  * a warning shows both orders. */
 #include "ir/expr.h"
+#include "ir/layout.h"
 #include "ir/number.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
 
-enum { MOST_TRIED = 8 };
+enum { MOST_TRIED = 8, BEYOND_ALL = INT32_MAX - IR_MAX_AXES };
 
 /* The axes of a permute's result. A split takes the number of its axis out of sight: -1. */
 struct permuted {
 	unsigned n;
 	int32_t number[IR_MAX_AXES];
 	uint8_t dims[IR_MAX_AXES];
-	unsigned found; /* orders that fit */
+	bool strict; /* an axis also keeps its devices, and its extent if that is a scalar */
+	int8_t device
+	    [2]
+	    [IR_MAX_MESH_AXES]; /* by mesh axis: the axis of operand and result that is spread over it, or -1 */
+	unsigned found;         /* orders that fit */
 	uint8_t fitting[IR_MAX_AXES];
 };
 
@@ -34,12 +40,36 @@ static bool is_identity(const uint8_t *dims, unsigned n)
 	return true;
 }
 
+static void find_devices(const struct domain *d, int8_t *axis)
+{
+	memset(axis, -1, IR_MAX_MESH_AXES);
+	for (unsigned l = 0; l < d->loop_n; l++)
+		if (d->axis[d->loop[l]].place == PLACE_MESH)
+			axis[d->axis[d->loop[l]].mesh_axis] = (int8_t)layout_logical_of(d, d->loop[l]);
+}
+
+/* Returns true if axis i of the operand can be axis k of the result. */
+static bool can_be(const struct module *m, const struct permuted *p, const struct domain *from,
+                   const struct domain *to, unsigned i, unsigned k)
+{
+	expr_id x = from->axis[i].extent, y = to->axis[k].extent;
+	int64_t a, b;
+	bool constant = expr_is_const(m, x, &a), other = expr_is_const(m, y, &b);
+	if (constant && other ? a != b : p->strict && !constant && !other && x != y)
+		return false;
+	for (unsigned d = 0; p->strict && d < IR_MAX_MESH_AXES; d++) {
+		int8_t of = p->device[0][d], is = p->device[1][d];
+		if (of >= 0 && is >= 0 && (of == (int)i) != (is == (int)k))
+			return false;
+	}
+	return true;
+}
+
 /* Tries all orders of the axes from k on. nvFuser numbers the axes in the order of the operand's, in a row that begins
  * with `base`. */
 static void try_orders(struct nv_reader *r, struct permuted *p, const struct domain *from,
                        const struct domain *to, int32_t base, unsigned k, unsigned taken)
 {
-	int64_t a, b;
 	if (k == p->n && is_identity(p->dims, p->n))
 		return; /* nvFuser prints no permute that moves nothing */
 	if (k == p->n) {
@@ -52,8 +82,7 @@ static void try_orders(struct nv_reader *r, struct permuted *p, const struct dom
 		if (taken >> i & 1 ||
 		    (hidden ? printed_numbers_has(&r->numbers, base + (int32_t)i)
 		            : p->number[k] != base + (int32_t)i) ||
-		    (expr_is_const(r->s->m, from->axis[i].extent, &a) &&
-		     expr_is_const(r->s->m, to->axis[k].extent, &b) && a != b))
+		    !can_be(r->s->m, p, from, to, i, k))
 			continue;
 		p->dims[k] = (uint8_t)i;
 		try_orders(r, p, from, to, base, k + 1, taken | 1u << i);
@@ -252,10 +281,18 @@ bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result
 		p.found = 1;
 		if (!check_front(r, call, result, &p))
 			return false;
-	} else if (plain && most >= 0 && p.n <= MOST_TRIED) {
-		for (int32_t base = most - (int32_t)p.n + 1; base <= least; base++)
-			if (base >= 0)
-				try_orders(r, &p, x, d, base, 0, 0);
+	} else if (plain && p.n <= MOST_TRIED) {
+		/* if all numbers are hidden, they can be any that stand nowhere */
+		int32_t first = most < 0 ? BEYOND_ALL : most - (int32_t)p.n + 1,
+		        last = most < 0 ? BEYOND_ALL : least;
+		find_devices(x, p.device[0]);
+		find_devices(d, p.device[1]);
+		for (unsigned strict = 2; strict-- > 0 && !p.found;) {
+			p.strict = strict;
+			for (int32_t base = first; base <= last; base++)
+				if (base >= 0)
+					try_orders(r, &p, x, d, base, 0, 0);
+		}
 	}
 	if (p.found != 1) {
 		diag_error(
