@@ -11,7 +11,8 @@
  *     valuation_move.c     slice, pad, cat, split
  *     valuation_reshape.c  reshape
  *     valuation_pack.c     pack and unpack
- *     valuation_meet.c     meetings of ranks, symmetric memory, experts
+ *     valuation_meet.c     meetings of ranks, symmetric memory
+ *     valuation_experts.c  dispatch and combine
  *     valuation_reshard.c  sets that stand for Communications
  *     valuation_exchange.c the facts that collectives, messages and such sets move
  *     valuation_report.c   messages */
@@ -157,6 +158,8 @@ void valuation_close(struct valuation *v);
 enum values_status valuation_walk(struct valuation *v);
 /* Returns true if two facts are known and differ in the box of the cell, over n axes. */
 bool valuation_differs(struct facts *f, const struct cell *a, fact_id b, unsigned n);
+/* Returns true if two facts are different functions there. */
+bool valuation_differs_surely(struct facts *f, const struct cell *a, fact_id b, unsigned n);
 
 /* ---- valuation_view.c, valuation_read.c */
 /* Finds the pending reduction that the type of a value names. Returns false if there is none. */
@@ -253,6 +256,10 @@ void value_meet_fence(struct value_rank *r, op_id op, team_id team, const struct
                       uint32_t *meeting);
 void value_meet_free(struct valuation *v);
 
+/* ---- valuation_experts.c */
+/* Gives the results of a dispatch or combine, whose members have all arrived, their facts. */
+void value_experts(struct valuation *v, struct value_meeting *m);
+
 /* ---- valuation_report.c */
 /* Appends the name of an input, which is also that of its term. */
 void value_input_name(const struct valuation *v, value_id value, struct buf *out);
@@ -273,9 +280,17 @@ void value_report_unwritten(struct value_rank *r, op_id op, value_id value, cons
 /* A member of a reduction by `reduce` gives a part of another reduction. */
 void value_report_mixed(struct valuation *v, const struct value_party *p, const struct cell *cell,
                         enum reduce_op reduce);
-/* Warns of an element of an output that rank `rank` and another one have, with different facts. */
+/* A statement writes elements of `to` that it still reads in `from`. */
+void value_report_overwritten(struct value_rank *r, op_id op, value_id from, value_id to);
+/* A combine gets an operand of another dispatch than its sources, or (same) another result of that dispatch. */
+void value_report_other_dispatch(struct valuation *v, op_id op, unsigned operand, bool same);
+/* Reports an element of an output that rank `rank` and another one have, with different facts. surely: they are
+ * different functions; otherwise it warns. */
 void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
-                         fact_id fact, fact_id other);
+                         fact_id fact, fact_id other, bool surely);
+/* Two members of a meeting give the same element, with different facts. */
+void value_report_givers(struct valuation *v, const struct value_party *one, const struct value_party *other,
+                         const struct extent *box, fact_id fact, fact_id another);
 void value_report_output(struct valuation *v, value_id output, uint32_t rank, const struct cell *cell);
 
 #endif

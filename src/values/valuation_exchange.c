@@ -107,12 +107,30 @@ static fact_id prepare(struct exchange *x, unsigned member, const struct cell *c
 	return facts_join(x->v->facts, REDUCE_SUM, &(struct addend){1.0 / x->givers, c->fact}, 1, NULL);
 }
 
+/* Takes the elements of a member beside those of others. Which member gives an element that several have is not
+ * known, so their copies have to be equal. */
+static void add_copy(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
+{
+	struct contents before = {0};
+	contents_read(to, c->axis, &before);
+	contents_write_by(to, c->axis, c->fact, member + 1);
+	for (uint32_t k = 0; k < before.cell.n; k++) {
+		const struct cell *other = &before.cell.at[k];
+		if (!valuation_differs_surely(x->v->facts, other, c->fact, to->n))
+			continue;
+		value_report_givers(x->v, &x->meeting->party[member], &x->meeting->party[other->by - 1],
+		                    other->axis, c->fact, other->fact);
+		contents_write_by(to, other->axis, FACT_UNKNOWN, member + 1);
+	}
+	vec_free(&before.cell);
+}
+
 static void give(struct exchange *x, unsigned member, struct contents *to, const struct cell *c)
 {
 	if (x->reduces)
 		add_contribution(x, member, to, c->axis, prepare(x, member, c));
 	else
-		contents_write(to, c->axis, c->fact);
+		add_copy(x, member, to, c);
 }
 
 /* Reports the first two of n members that give the same part of a term to a box. */

@@ -376,15 +376,24 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 
 /* ---- statements */
 
-/* Returns true if a statement overwrites elements that it may still read. A pointwise operation reads an element
- * before it writes it, and needs it no more. */
-static bool overwrites_operand(struct value_rank *r, op_id op)
+static bool is_box(const struct value_view *x)
+{
+	for (unsigned a = 0; a < x->axis_n; a++)
+		if (x->part->axis[a].levels)
+			return false;
+	return true;
+}
+
+/* Finds an operand of which a statement overwrites elements that it may still read. A pointwise operation reads an
+ * element before it writes it, and needs it no more. */
+static bool find_overwritten(struct value_rank *r, op_id op, value_id *from, value_id *to)
 {
 	struct module *m = r->v->m;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_WRITE) && !r->v->is_logical; k++)
 		for (unsigned i = 0; i < op_role_count(m, op, ROLE_READ); i++) {
-			const value_id to = op_write(m, op, k), from = op_read(m, op, i);
-			const struct value_view *x = value_view_get(r, to), *y = value_view_get(r, from);
+			*to = op_write(m, op, k);
+			*from = op_read(m, op, i);
+			const struct value_view *x = value_view_get(r, *to), *y = value_view_get(r, *from);
 			const bool same = x->axis_n == y->axis_n && x->part == y->part &&
 			                  !memcmp(x->axis, y->axis, x->axis_n) &&
 			                  !memcmp(x->fixed, y->fixed, sizeof x->fixed);
@@ -396,10 +405,25 @@ static bool overwrites_operand(struct value_rank *r, op_id op)
 	return false;
 }
 
+/* Leaves open what a statement gives that overwrites its operand. Reports it, if the operand's and the result's
+ * elements are known exactly. */
+static void overwrite(struct value_rank *r, op_id op, value_id from, value_id to)
+{
+	struct module *m = r->v->m;
+	if (m->op.at[op].kind == OP_SLICE)
+		value_move(r, op); /* reports the elements that nothing has written */
+	if (is_box(value_view_get(r, from)) && is_box(value_view_get(r, to)))
+		value_report_overwritten(r, op, from, to);
+	for (unsigned k = 0; k < op_result_count(m, op); k++)
+		value_view_write_unknown(r->v, value_view_get(r, op_result(m, op, k)));
+	value_trust(r->v, op);
+}
+
 void value_local(struct value_rank *r, op_id op)
 {
 	struct module *m = r->v->m;
 	const unsigned results = op_result_count(m, op);
+	value_id from, to;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ) && m->op.at[op].kind != OP_SLICE; k++)
 		value_view_check_written(r, op, op_read(m, op, k));
 	if (op_attr_is_true(m, op, "accumulate"))
@@ -411,12 +435,8 @@ void value_local(struct value_rank *r, op_id op)
 		if (m->op.at[op].def_n)
 			value_view_follow_operands(r, op, op_result(m, op, k));
 	}
-	if (overwrites_operand(r, op)) {
-		if (m->op.at[op].kind == OP_SLICE)
-			value_move(r, op); /* reports the elements that nothing has written */
-		for (unsigned k = 0; k < results; k++)
-			value_view_write_unknown(r->v, value_view_get(r, op_result(m, op, k)));
-		value_trust(r->v, op);
+	if (find_overwritten(r, op, &from, &to)) {
+		overwrite(r, op, from, to);
 		return;
 	}
 	switch ((enum op_kind)m->op.at[op].kind) {

@@ -98,77 +98,6 @@ static void complete_fence(struct valuation *v, struct value_meeting *m)
 	}
 }
 
-/* ---- experts */
-
-/* Joins an operand of all members. Returns its fact, if that is one for all elements. */
-static fact_id join_operand(struct valuation *v, const struct value_meeting *m, unsigned operand)
-{
-	struct contents all = {0};
-	fact_id fact = FACT_UNKNOWN;
-	struct extent box[IR_MAX_LOGICAL];
-	bool known = true;
-	for (unsigned k = 0; k < m->n && known; k++) {
-		const struct value_view *x = &m->party[k].more[operand];
-		struct contents found = {0};
-		if (!value_view_is_there(x))
-			continue;
-		known = !x->unknown;
-		all.n = x->axis_n;
-		for (unsigned a = 0; a < x->axis_n; a++)
-			box[a] = (struct extent){0, x->part->axis[a].extent};
-		if (known)
-			value_view_read(v, x, true, &found);
-		for (uint32_t i = 0; i < found.cell.n; i++)
-			contents_write(&all, found.cell.at[i].axis, found.cell.at[i].fact);
-		vec_free(&found.cell);
-	}
-	int64_t index[IR_MAX_LOGICAL];
-	if (known && all.cell.n == 1 && contents_cover(&all, box, index))
-		fact = all.cell.at[0].fact;
-	vec_free(&all.cell);
-	return fact;
-}
-
-static void complete_experts(struct valuation *v, struct value_meeting *m)
-{
-	const op_id op = m->party[0].op;
-	const unsigned reads = op_role_count(v->m, op, ROLE_READ), results = op_result_count(v->m, op);
-	struct application a = {.kind = v->m->op.at[op].kind, .operand_n = reads};
-	bool known = true;
-	value_trust(v, op);
-	for (unsigned k = 0; k < reads; k++) {
-		a.operand[k] = join_operand(v, m, k);
-		known &= a.operand[k] && facts_is_complete(v->facts, a.operand[k]);
-	}
-	for (unsigned i = 0; i < results; i++) {
-		uint64_t key[TERM_MAX_OPERANDS];
-		struct term t = {.kind = a.kind,
-		                 .label = value_label(&v->rank[m->party[0].rank], op, i),
-		                 .key = key,
-		                 .key_n = reads,
-		                 .operand_n = (uint8_t)reads};
-		for (unsigned k = 0; k < reads; k++)
-			key[k] = a.operand[k];
-		for (unsigned k = 0; k < m->n; k++) {
-			const struct value_view *out = &m->party[k].more[reads + i];
-			struct contents boxes = {0};
-			if (!value_view_is_there(out))
-				continue;
-			if (!known || out->unknown) {
-				value_view_write_unknown(v, out);
-				continue;
-			}
-			t.axis_n = out->axis_n;
-			fact_id fact = facts_term(v->facts, facts_intern(v->facts, &t), out->axis_n);
-			v->writer = m->party[k].op;
-			value_view_boxes(out, &boxes);
-			for (uint32_t b = 0; b < boxes.cell.n; b++)
-				value_view_write(v, out, boxes.cell.at[b].axis, fact);
-			vec_free(&boxes.cell);
-		}
-	}
-}
-
 static void complete(struct valuation *v, struct value_meeting *x)
 {
 	const enum op_kind kind = (enum op_kind)v->m->op.at[x->party[0].op].kind;
@@ -179,7 +108,7 @@ static void complete(struct valuation *v, struct value_meeting *x)
 		return;
 	case OP_DISPATCH:
 	case OP_COMBINE:
-		complete_experts(v, x);
+		value_experts(v, x);
 		return;
 	case OP_SET:
 		value_exchange_reshard(v, x);
@@ -293,7 +222,7 @@ void value_meet_experts(struct value_rank *r, const struct step *s)
 		return;
 	if (!team) {
 		struct value_meeting alone = {.n = 1, .party = &p};
-		complete_experts(v, &alone);
+		value_experts(v, &alone);
 		return;
 	}
 	const struct value_channel key = {.slice = me.slice, .tag = VALUE_EXPERTS, .n = me.n};

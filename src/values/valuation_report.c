@@ -267,22 +267,92 @@ void value_report_unwritten(struct value_rank *r, op_id op, value_id value, cons
 	buf_free(&text);
 }
 
-void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
-                         fact_id fact, fact_id other)
+void value_report_overwritten(struct value_rank *r, op_id op, value_id from, value_id to)
 {
-	struct buf text = {0}, x = {0};
+	struct valuation *v = r->v;
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	buf_printf(&text, "overwritten: %s writes elements of ", op_info[v->m->op.at[op].kind].hir);
+	put_name(v, to, &text);
+	buf_puts(&text, " that it still reads");
+	if (from != to) {
+		buf_puts(&text, " through ");
+		put_name(v, from, &text);
+	}
+	buf_puts(&text, " (");
+	put_place(r, &text);
+	buf_putc(&text, ')');
+	diag_error(v->d, E_READ_OVERWRITTEN, v->m->op.at[op].at, "%s", text.at);
+	text.n = 0;
+	put_name(v, from, &text);
+	diag_note(v->d, DIAG_NOWHERE, "copy %s by a `set` before this statement, and read the copy", text.at);
+	buf_free(&text);
+}
+
+void value_report_other_dispatch(struct valuation *v, op_id op, unsigned operand, bool same)
+{
+	static const char *const role[] = {"rows", "weights", "sources", "counts of sent rows",
+	                                   "counts of received rows"};
+	struct buf text = {0};
+	if (!once(v, op))
+		return;
+	put_name(v, op_read(v->m, op, operand), &text);
+	diag_error(v->d, E_OTHER_DISPATCH, v->m->op.at[op].at, "experts: %s is given as the %s, but %s", text.at,
+	           role[operand],
+	           same ? "is another result of the dispatch" : "is of another dispatch than the sources");
+	diag_note(v->d, DIAG_NOWHERE,
+	          "a combine takes rows, weights, sources and both counts of one dispatch, in this order");
+	buf_free(&text);
+}
+
+/* Adds a note for each of two facts, `on rank 1 it is relu(X)`. */
+static void note_facts(struct valuation *v, const char *one, fact_id fact, const char *other, fact_id another)
+{
+	struct buf x = {0};
+	facts_print(v->facts, fact, 3, &x);
+	diag_note(v->d, DIAG_NOWHERE, "on %s it is %s", one, x.at);
+	x.n = 0;
+	facts_print(v->facts, another, 3, &x);
+	diag_note(v->d, DIAG_NOWHERE, "on %s it is %s", other, x.at);
+	buf_free(&x);
+}
+
+void value_report_copies(struct valuation *v, value_id output, uint32_t rank, const struct extent *box,
+                         fact_id fact, fact_id other, bool surely)
+{
+	struct buf text = {0};
+	v->wrong |= surely;
 	if (!v->d)
 		return;
 	put_corner(v, output, box, &text);
 	buf_printf(&text, ", an output, is not the same on rank %u as on the ranks before", rank);
-	diag_warning(v->d, W_COPIES_DIFFER, v->m->value.at[output].at, "%s", text.at);
-	facts_print(v->facts, fact, 3, &x);
-	diag_note(v->d, DIAG_NOWHERE, "on rank %u it is %s", rank, x.at);
-	x.n = 0;
-	facts_print(v->facts, other, 3, &x);
-	diag_note(v->d, DIAG_NOWHERE, "on a rank before it is %s", x.at);
+	if (surely)
+		diag_error(v->d, E_COPIES_DIFFER, v->m->value.at[output].at, "copies: %s", text.at);
+	else
+		diag_warning(v->d, W_COPIES_DIFFER, v->m->value.at[output].at, "%s", text.at);
+	text.n = 0;
+	buf_printf(&text, "rank %u", rank);
+	note_facts(v, text.at, fact, "a rank before", other);
 	buf_free(&text);
-	buf_free(&x);
+}
+
+void value_report_givers(struct valuation *v, const struct value_party *one, const struct value_party *other,
+                         const struct extent *box, fact_id fact, fact_id another)
+{
+	struct buf text = {0}, first = {0}, second = {0};
+	if (!once(v, one->op))
+		return;
+	buf_printf(&text, "copies: rank %u and rank %u both give ", one->rank, other->rank);
+	put_corner(v, op_read(v->m, one->op, 0), box, &text);
+	diag_error(v->d, E_COPIES_DIFFER, v->m->op.at[one->op].at, "%s here, but not the same values", text.at);
+	buf_printf(&first, "rank %u", one->rank);
+	buf_printf(&second, "rank %u", other->rank);
+	note_facts(v, first.at, fact, second.at, another);
+	diag_note(v->d, DIAG_NOWHERE, "a rank gets the element from any rank that holds it");
+	buf_free(&text);
+	buf_free(&first);
+	buf_free(&second);
 }
 
 void value_report_output(struct valuation *v, value_id output, uint32_t rank, const struct cell *cell)

@@ -3,6 +3,7 @@
 #include "ir/edit.h"
 #include "ir/number.h"
 #include "ir/print.h"
+#include "values/mismatch.h"
 #include "values/valuation.h"
 #include <string.h>
 
@@ -208,6 +209,12 @@ bool valuation_differs(struct facts *f, const struct cell *a, fact_id b, unsigne
 	       facts_within(f, a->fact, a->axis, n) != facts_within(f, b, a->axis, n);
 }
 
+bool valuation_differs_surely(struct facts *f, const struct cell *a, fact_id b, unsigned n)
+{
+	return valuation_differs(f, a, b, n) &&
+	       mismatch_find(f, facts_within(f, a->fact, a->axis, n), facts_within(f, b, a->axis, n)).is_known;
+}
+
 /* Compares the copies of an output on the ranks. */
 static void compare_copies(struct valuation *v, value_id output)
 {
@@ -223,10 +230,12 @@ static void compare_copies(struct valuation *v, value_id output)
 			before.cell.n = 0;
 			contents_read(&all, cell->axis, &before);
 			for (uint32_t i = 0; i < before.cell.n && !told; i++) {
-				told = valuation_differs(v->facts, &before.cell.at[i], cell->fact, all.n);
+				const struct cell *other = &before.cell.at[i];
+				told = valuation_differs(v->facts, other, cell->fact, all.n);
 				if (told)
-					value_report_copies(v, output, k, before.cell.at[i].axis, cell->fact,
-					                    before.cell.at[i].fact);
+					value_report_copies(
+					    v, output, k, other->axis, cell->fact, other->fact,
+					    valuation_differs_surely(v->facts, other, cell->fact, all.n));
 			}
 			contents_write(&all, cell->axis, cell->fact);
 		}
