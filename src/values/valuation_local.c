@@ -340,7 +340,7 @@ static void write_one(struct value_rank *r, op_id op, unsigned result)
 		known = x.axes.result[a] != INFER_NONE;
 	if (x.out->storage == VALUE_NONE || x.out->absent)
 		return;
-	if (x.kind == OP_SET && known &&
+	if (x.kind == OP_SET && known && r->v->half_lowered &&
 	    !r->v->is_logical) /* it ends a reduction: it stands for a Communication */
 		known = value_find_pending(r->v->m, x.value[0], &pending) ==
 		        value_find_pending(r->v->m, op_result(r->v->m, op, result), &pending);
