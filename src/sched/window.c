@@ -335,17 +335,12 @@ static void run_others(struct window *w, struct run *r, uint32_t a, uint32_t b)
 	}
 }
 
-int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
+/* Returns the runtime of the draft if comms and work do not slow each other; INT64_MAX if it is above `most`. */
+static int64_t drafted_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 {
 	const struct sched_problem *p = w->p;
 	struct run r = {.a = a};
 	uint32_t e = w->event_before[a];
-	if (!window_memory_fits(w, a, b))
-		return INT64_MAX;
-	if (w->contended) {
-		window_draft(w, a, b);
-		return window_contended_runtime(w, a, b, most);
-	}
 	if (e == w->event_n)
 		return w->runtime;
 	w->shifting++;
@@ -368,6 +363,19 @@ int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
 	}
 	r.c.now += w->host[p->n] - w->host[k];
 	return end_of(w, &r.c);
+}
+
+/* The time without contention comes first: it takes less work than the memory, and refuses more drafts. */
+int64_t window_runtime(struct window *w, uint32_t a, uint32_t b, int64_t most)
+{
+	if (w->contended) {
+		if (!window_memory_fits(w, a, b))
+			return INT64_MAX;
+		window_draft(w, a, b);
+		return window_contended_runtime(w, a, b, most);
+	}
+	int64_t runtime = drafted_runtime(w, a, b, most);
+	return runtime <= most && window_memory_fits(w, a, b) ? runtime : INT64_MAX;
 }
 
 void window_accept(struct window *w, uint32_t a, uint32_t b)
