@@ -68,12 +68,14 @@ static bool export_recorded(struct export_command *c, struct module *m, const st
 	struct sim *of;
 	struct timeline t;
 	uint32_t class;
-	bool simulated = simulated_recorded(m, cost, c->d, a, &t, &of);
+	bool simulated = simulated_recorded(m, cost, c->d, a, &t, &of), ok = false;
+	if (simulated && find_class(c, &t, &class)) {
+		sim_recorded_tensors(&of[class], &t.class.at[class]);
+		ok = write_trace(c, &t, class);
+	}
+	if (simulated)
+		timeline_close(&t);
 	arena_free(a);
-	if (!simulated)
-		return false;
-	bool ok = find_class(c, &t, &class) && write_trace(c, &t, class);
-	timeline_close(&t);
 	return ok;
 }
 

@@ -98,31 +98,47 @@ static void add_held(const struct sim *s, struct timeline_class *c, const bool *
 		qsort(c->held.at, c->held.n, sizeof *c->held.at, by_size);
 }
 
-/* Adds each storage as a tensor, under its own number. */
-static void add_tensors(const struct sim *s, struct timeline_class *c)
-{
-	const struct sched_problem *p = &s->block.p;
-	for (uint32_t i = 0; i < p->storage_n; i++)
-		vec_push(&c->tensor, ((struct timeline_tensor){s->block.storage[i], p->storage[i].bytes,
-		                                               p->storage[i].def == SCHED_NONE}));
-}
-
 static void add_change(struct timeline_class *c, int64_t at, uint32_t storage, bool frees)
 {
 	vec_push(&c->change, ((struct timeline_change){at, storage, frees}));
+}
+
+/* Returns, by storage, the number of its users; the caller frees it. */
+static uint32_t *count_users(const struct sched_problem *p)
+{
+	uint32_t *users = mem_alloc(sizeof *users * ((size_t)p->storage_n + 1));
+	for (uint32_t i = 0; i < p->storage_n; i++)
+		users[i] = p->users.at[i + 1] - p->users.at[i];
+	return users;
+}
+
+void sim_recorded_tensors(const struct sim *s, struct timeline_class *c)
+{
+	const struct sched_problem *p = &s->block.p;
+	uint32_t *left = count_users(p);
+	for (uint32_t i = 0; i < p->storage_n; i++)
+		vec_push(&c->tensor, ((struct timeline_tensor){s->block.storage[i], p->storage[i].bytes,
+		                                               p->storage[i].def == SCHED_NONE}));
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = s->order[k];
+		int64_t next = k + 1 < p->n ? s->moment[k + 1].start : s->result.runtime;
+		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+			add_change(c, s->moment[k].start, p->makes.item[i], false);
+		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+			if (!--left[p->uses.item[i]])
+				add_change(c, next, p->uses.item[i], true);
+	}
+	free(left);
 }
 
 /* Adds the memory levels, and the storages that are live at the first peak. */
 static void add_memory(const struct sim *s, struct timeline_class *c)
 {
 	const struct sched_problem *p = &s->block.p;
-	uint32_t *left = mem_alloc(sizeof *left * ((size_t)p->storage_n + 1));
+	uint32_t *left = count_users(p);
 	bool *live = mem_zalloc((size_t)p->storage_n + 1), found = false;
-	for (uint32_t i = 0; i < p->storage_n; i++) {
-		left[i] = p->users.at[i + 1] - p->users.at[i];
+	for (uint32_t i = 0; i < p->storage_n; i++)
 		live[i] = p->storage[i].def == SCHED_NONE;
-	}
-	add_tensors(s, c);
 	vec_push(&c->memory, ((struct timeline_level){0, p->fixed}));
 	if (p->fixed == c->peak) {
 		add_held(s, c, live);
@@ -130,11 +146,8 @@ static void add_memory(const struct sim *s, struct timeline_class *c)
 	}
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = s->order[k];
-		int64_t next = k + 1 < p->n ? s->moment[k + 1].start : s->result.runtime;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
+		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
 			live[p->makes.item[i]] = true;
-			add_change(c, s->moment[k].start, p->makes.item[i], false);
-		}
 		if (s->moment[k].live != c->memory.at[c->memory.n - 1].bytes)
 			vec_push(&c->memory,
 			         ((struct timeline_level){s->moment[k].start, s->moment[k].live}));
@@ -143,10 +156,8 @@ static void add_memory(const struct sim *s, struct timeline_class *c)
 			found = true;
 		}
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
-			if (!--left[p->uses.item[i]]) {
+			if (!--left[p->uses.item[i]])
 				live[p->uses.item[i]] = false;
-				add_change(c, next, p->uses.item[i], true);
-			}
 	}
 	free(left);
 	free(live);

@@ -39,8 +39,10 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
 /* Writes one line for each statement in the format of the graphs' referee: `node|pack|comm|wait|unpack
  * NAME[,NAME…]`. Returns false after reporting a statement that has no line in that format. */
 bool sim_write_schedule(const struct sim *s, struct diag *d, struct buf *out);
-/* recorded.c: the result as a timeline. End it with timeline_close. */
+/* recorded.c: the result as a timeline, without tensors. End it with timeline_close. */
 void sim_recorded_timeline(const struct sim *s, struct timeline *t);
+/* Adds the tensors to the class: each storage, under its own number. */
+void sim_recorded_tensors(const struct sim *s, struct timeline_class *c);
 /* Make a timeline of several classes; the caller calls timeline_finish. of: its name and ranks. */
 void sim_recorded_open(struct timeline *t, struct module *m);
 void sim_recorded_add(const struct sim *s, struct timeline *t, const struct timeline_class *of);
