@@ -20,7 +20,8 @@
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_ranks.c          the mesh of a listing that prints none
- *     sema_printed.c        types from printed ids and TransformPrinter
+ *     sema_printed.c        types from printed ids
+ *     sema_transforms.c     domains from TransformPrinter
  *     sema_order.c          the order in memory that Communications need
  *     sema_alike.c          types of tensors that differ only in their numbers */
 #ifndef HIRC_PARSE_NVFUSER_H
@@ -318,10 +319,22 @@ void nv_ranks(struct nv_reader *r);
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */
 bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out);
+/* Reads an ID as an axis. */
+bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out);
+/* Reads the parallel type of an ID or swizzle. */
+bool nv_read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id mesh, struct axis *a);
+/* Returns the pending reduction of a partial axis. */
+uint8_t nv_pending_reduction(struct nv_reader *r, const struct nv_tensor *t, const struct axis *a,
+                             mesh_id mesh);
 /* Calls sema_extent for the extent in an ID, or for the one in its `ex`. */
 expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent);
 /* Finds the tensor's type and axis numbers. It always sets a type, after reporting errors. */
 void nv_type(struct nv_reader *r, struct nv_tensor *t);
+
+/* ---- sema_transforms.c */
+/* Makes the domain of a tensor with a block, and the numbers of its axes. Returns 0 after reporting. */
+domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p,
+                          int32_t *number);
 
 /* ---- sema_order.c */
 /* Gives the tensors of Communications the order in memory that these need, and warns. */
