@@ -107,6 +107,18 @@ static bool has_rf(const struct sema *s, ast_id id)
 	return false;
 }
 
+/* Returns true if an extent is known to be another number than the size of a mesh axis. */
+static bool is_other_size(const struct module *m, expr_id extent, mesh_id mesh, unsigned mesh_axis)
+{
+	int64_t n = m->mesh.at[mesh].size[mesh_axis], value = n;
+	const struct expr *e = &m->expr.at[extent];
+	if (e->kind == EXPR_PARAM && m->param.at[e->k].has_value)
+		value = m->param.at[e->k].value;
+	else
+		expr_is_const(m, extent, &value);
+	return value != n;
+}
+
 bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 {
 	struct sema *s = r->s;
@@ -123,6 +135,9 @@ bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 		if (ast_at(s->a, x)->kind == AST_KEY)
 			extent = ast_at(s->a, x)->first; /* {1 ex 6} */
 	a.extent = nv_extent(r, id, extent);
+	if (a.extent && a.kind == AXIS_REDUCE && a.place == PLACE_MESH &&
+	    is_other_size(s->m, a.extent, mesh, a.mesh_axis))
+		a.place = PLACE_NONE; /* reduced over the devices of another mesh */
 	if (a.kind == AXIS_ITER && a.place != PLACE_MESH)
 		a.rf = 0; /* a reshape made the axis */
 	if (a.kind == AXIS_ITER && a.place == PLACE_MESH && a.rf)
