@@ -20,6 +20,7 @@
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_ranks.c          the mesh of a listing that prints none
+ *     sema_own_inputs.c     inputs of which each device has its own
  *     sema_printed.c        types from printed ids
  *     sema_transforms.c     domains from TransformPrinter
  *     sema_order.c          the order in memory that Communications need
@@ -51,6 +52,9 @@ struct nv_tensor {
 	                       + 1; 0: none */
 	bool again;         /* the next definition gets its own name and number */
 	bool alias;         /* it stands for the value of another tensor */
+	bool followed;      /* it enters a reduction of terms that are each device's own */
+	mesh_id own;        /* an input of which each device of this mesh has its own; 0: another one */
+	value_id whole;     /* of such an input: the tensors of all devices; 0: another tensor */
 	bool loop_view;     /* an output that the loop being read defines as a view */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
@@ -245,7 +249,7 @@ value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id
 /* Returns the operand of a Broadcast, of which `result` is the type: `from`, or the root's block of it. */
 value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result);
 /* Returns the block of a transfer's buffer that a device has: a view, unless the device has the whole buffer. */
-value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer);
+value_id nv_device_block(struct nv_reader *r, ast_id node, value_id buffer);
 
 /* ---- sema_ring.c */
 /* Puts the device's index into peers that are printed for one device. mesh: of the result. */
@@ -315,6 +319,12 @@ const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct 
 /* ---- sema_ranks.c */
 /* Finds the mesh of a listing that prints no devices. */
 void nv_ranks(struct nv_reader *r);
+
+/* ---- sema_own_inputs.c */
+/* Finds the inputs of which each device has its own. */
+void nv_own_inputs(struct nv_reader *r);
+/* Defines such an input, and the device's block of it, for which the tensor stands. Returns the input. */
+value_id nv_define_own(struct nv_reader *r, struct nv_tensor *t, ast_id node);
 
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */

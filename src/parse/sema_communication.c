@@ -91,6 +91,16 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	return op;
 }
 
+/* Returns true if an extent is a number, or a param that has a value. */
+static bool is_known(const struct module *m, expr_id extent, int64_t *n)
+{
+	const struct expr *e = &m->expr.at[extent];
+	if (e->kind != EXPR_PARAM || !m->param.at[e->k].has_value)
+		return expr_is_const(m, extent, n);
+	*n = m->param.at[e->k].value;
+	return true;
+}
+
 /* Returns the type of the result of a scatter or reduce_scatter that is printed with the shape of one device:
  *
  *     Communication 1 (type=ReduceScatter, input=T2[iS4{8}, iS5{3}], output=T3[iS7{2}, iS8{3}])
@@ -116,7 +126,7 @@ static type_id scattered_type(struct nv_reader *r, enum op_kind kind, team_id te
 	for (unsigned i = 0; i < y->axis_n; i++)
 		whole &= y->axis[i].place == PLACE_NONE && y->axis[i].kind != AXIS_PARTIAL;
 	int64_t block, all;
-	if (whole && expr_is_const(m, y->axis[0].extent, &block) && expr_is_const(m, x->axis[0].extent, &all))
+	if (whole && is_known(m, y->axis[0].extent, &block) && is_known(m, x->axis[0].extent, &all))
 		whole = block != all && block * m->mesh.at[t.mesh].size[0] == all;
 	if (!whole)
 		return printed;
@@ -169,6 +179,22 @@ static unsigned read_scalars(struct nv_reader *r, ast_id comm, enum op_kind kind
 	return n;
 }
 
+/* Returns true if a buffer is neither read nor written yet. */
+static bool is_unused(const struct module *m, value_id v)
+{
+	for (uint32_t i = m->value.at[v].first_use; i; i = m->operand.at[i].next_use)
+		if (m->operand.at[i].role != ROLE_DEF)
+			return false;
+	return !ir_is_part(m, v);
+}
+
+static void set_type(struct module *m, value_id v, type_id type)
+{
+	if (m->value.at[v].type != type)
+		m->value.at[v].axis_base = -1; /* it has other axes */
+	m->value.at[v].type = type;
+}
+
 /* Reads Communication N (type=Allreduce, …) or CollectivePermute N (…). */
 static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 {
@@ -218,7 +244,11 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 		use[n++] = (struct ir_use){ROLE_WRITE, bound};
 	else
 		use[0] = (struct ir_use){ROLE_DEF, nv_define(r, t, ast_at(s->a, output)->at)};
-	type_id result = bound ? s->m->value.at[bound].type : scattered_type(r, kind, members, from, t->type);
+	type_id result = scattered_type(r, kind, members, from, bound ? s->m->value.at[bound].type : t->type);
+	if (bound && is_unused(s->m, bound))
+		set_type(s->m, bound, result);
+	else if (bound)
+		result = s->m->value.at[bound].type;
 	op_id op = ir_op_new(s->m, kind, at, bound ? use + 1 : use, bound ? n - 1 : n);
 	nv_append(r, op);
 	if (!bound) { /* the dump does not show the reductions that it does */

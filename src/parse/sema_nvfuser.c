@@ -488,7 +488,7 @@ static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
 		if (!t || t->value)
 			continue;
-		value_id v = nv_define(r, t, ast_at(s->a, node)->at);
+		value_id v = t->own ? nv_define_own(r, t, node) : nv_define(r, t, ast_at(s->a, node)->at);
 		bool inout = next && ast_at(s->a, next)->name == t->name;
 		if (inout)
 			next = ast_at(s->a, next)->next;
@@ -514,7 +514,7 @@ static void outputs(struct nv_reader *r, ast_id list)
 			t->is_listed = true;
 		bool elsewhere = t && !t->value && nv_allocate_elsewhere(r, t, ast_at(s->a, node)->at);
 		if (elsewhere || (t && t->value && is_visible(r, t->region)))
-			vec_push(&s->m->output, t->value);
+			vec_push(&s->m->output, t->whole ? t->whole : t->value);
 		else if (t)
 			diag_error(s->d, E_OUTPUT_UNDEFINED, ast_at(s->a, node)->at,
 			           "output %s is never defined", ast_text(s->a, node));
@@ -557,6 +557,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	nv_types(&r);
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
+		nv_own_inputs(&r);
 		inputs(&r, ast_child(s->a, container, 0), ast_child(s->a, container, 1));
 		translate_block(&r, ast_child(s->a, container, 2));
 		outputs(&r, ast_child(s->a, container, 1));
