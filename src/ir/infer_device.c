@@ -45,9 +45,12 @@ int infer_team_axis(struct module *m, mesh_id mesh, team_id team)
 
 team_id infer_whole_team(struct module *m, mesh_id mesh, team_id team)
 {
+	const struct team *t = ir_team(m, team);
+	if (t->slice_n != 1 || t->start[1] == m->mesh.at[mesh].device_count)
+		return team;
 	int axis = infer_team_axis(m, mesh, team);
 	uint8_t along = (uint8_t)axis;
-	return axis < 0 || ir_team(m, team)->slice_n > 1 ? team : ir_team_of_mesh(m, mesh, &along, 1);
+	return axis < 0 ? team : ir_team_of_mesh(m, mesh, &along, 1);
 }
 
 int infer_reduced_device_axis(struct module *m, type_id operand, team_id team)
