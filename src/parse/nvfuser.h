@@ -15,6 +15,7 @@
  *     sema_cat.c            concatenations
  *     sema_iota.c           the numbers of a row
  *     sema_gather.c         those that take elements at indices
+ *     sema_along.c          takeAlongAxis of several axes
  *     sema_attention.c      attention
  *     sema_sort.c           argsort
  *     sema_welford.c        mean and squares, computed together
@@ -296,6 +297,13 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */
 bool nv_gather(struct nv_reader *r, ast_id call, bool *read);
+
+/* Reads takeAlongAxis and torchGather of tensors of several axes. Returns false if the call is another one. */
+bool nv_take(struct nv_reader *r, ast_id targets, ast_id call);
+
+/* ---- sema_along.c */
+/* Reads takeAlongAxis(a, b, dim). Returns true. */
+bool nv_along(struct nv_reader *r, ast_id targets, ast_id call, ast_id a, ast_id b, ast_id dim);
 
 /* ---- sema_attention.c */
 /* Reads sdpa with nvFuser's keys, and sdpa_bwd. Returns false if the call is neither. */

@@ -1,7 +1,8 @@
 /* sema_gather: turns the operations of nvFuser that take elements at indices into those of ops.def.
  *
  *     indexSelect( T0…, dim = 1, T1… )                  gather(T0…, T1…, axis=1)
- *     takeAlongAxis( T0…, T1…, dim = 0 )                gather(T0…, T1…, axis=0), of tensors of one axis
+ *     takeAlongAxis( T0…, T1…, dim = 0 )                gather(T0…, T1…, axis=0), of tensors of one axis; of several
+ *                                                       axes: sema_along.c
  *     embedding(T0…, T1…, norm_type = …, … )            gather(T1…, T0…, axis=0)
  *     topk( T0…, 2, dim = 1, largest = True, … )        topk(T0…, k=2, axis=1)
  *
@@ -62,12 +63,25 @@ static bool read_embedding(struct nv_reader *r, ast_id call)
 	return true;
 }
 
+static bool is_along(const char *name)
+{
+	return !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") || !strcmp(name, "torch_gather") ||
+	       !strcmp(name, "take_along_axis");
+}
+
+bool nv_take(struct nv_reader *r, ast_id targets, ast_id call)
+{
+	if (!targets || !nv_is(r, call, AST_CALL) || !is_along(ast_text(r->s->a, call)))
+		return false;
+	ast_id a = operand(r, call, 0), b = operand(r, call, 1), dim = nv_key(r, call, "dim");
+	return a && b && dim && (rank_of(r, a) != 1 || rank_of(r, b) != 1) &&
+	       nv_along(r, targets, call, a, b, dim);
+}
+
 bool nv_gather(struct nv_reader *r, ast_id call, bool *read)
 {
 	const char *name = ast_text(r->s->a, call);
 	ast_id a = operand(r, call, 0), b = operand(r, call, 1), dim = nv_key(r, call, "dim");
-	bool along = !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") ||
-	             !strcmp(name, "torch_gather") || !strcmp(name, "take_along_axis");
 	*read = true;
 	if (a && b && !strcmp(name, "embedding"))
 		return read_embedding(r, call);
@@ -79,15 +93,7 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read)
 		make_gather(r, call, a, b, dim);
 		return true;
 	}
-	if (a && b && dim && along) {
-		if (rank_of(r, a) != 1 || rank_of(r, b) != 1) {
-			diag_error(r->s->d, E_OPERATION_UNKNOWN, ast_at(r->s->a, call)->at,
-			           "%s is only read of tensors of one axis", name);
-			diag_note(r->s->d, DIAG_NOWHERE,
-			          "write it with `gather(T0…, T1…, axis=0)` of operands that `view( … )` "
-			          "makes flat");
-			return false;
-		}
+	if (a && b && dim && is_along(name)) {
 		make_gather(r, call, a, b, dim);
 		return true;
 	}
