@@ -39,6 +39,17 @@ static enum status run_once(struct rt_job *job, struct subject *s, bool one_cloc
 	return status;
 }
 
+/* Collective. Replaces the time of this rank's run by that of the slowest rank. */
+static enum status take_slowest(struct rt_job *job, double *ns)
+{
+	double *all = mem_zalloc(sizeof *all * (size_t)job->size);
+	enum status status = rt_job_allgather(job, "the time of a run", ns, sizeof *ns, all);
+	for (int k = 0; k < job->size; k++)
+		*ns = all[k] > *ns ? all[k] : *ns;
+	free(all);
+	return status;
+}
+
 /* Returns contention: the time of each beside the other, in per mille of its time alone. Once the shorter one
  * is over, the rest of the longer one runs alone. */
 static double contention(double *const *of, int64_t samples)
@@ -64,9 +75,11 @@ static enum status count_programs(struct rt_job *job, const struct bench_probe *
 }
 
 /* Measures on this rank how much longer the longer program takes, per statement. Takes the median, as
- * predictions are compared with medians. The programs run alternately, so that both are disturbed alike. */
+ * predictions are compared with medians. The programs run alternately, so that both are disturbed alike.
+ * may_share: the ranks may share a GPU. It can run one rank's work after the other's, so that the work of all
+ * has taken as long as the slowest rank's. */
 static enum status time_subjects(struct rt_job *job, const struct bench_probe *p, struct subject *s,
-                                 int64_t samples, double *out)
+                                 int64_t samples, bool may_share, double *out)
 {
 	double ns = 0, *of[BENCH_PROGRAMS], *more = mem_alloc(sizeof *more * (size_t)samples);
 	bool one_clock = false;
@@ -77,6 +90,8 @@ static enum status time_subjects(struct rt_job *job, const struct bench_probe *p
 	for (int64_t i = -1; i < samples && status == STATUS_OK; i++) { /* the first one warms up */
 		for (unsigned k = 0; k < programs && status == STATUS_OK; k++) {
 			status = run_once(job, &s[k], one_clock, &ns);
+			if (may_share && status == STATUS_OK)
+				status = take_slowest(job, &ns);
 			of[k][i < 0 ? 0 : i] = ns;
 			if (i < 0 && k == 0 && status == STATUS_OK)
 				status = count_programs(job, p, ns, &programs);
@@ -179,7 +194,7 @@ static enum status time_probe(struct rt_job *job, const struct bench_cluster *o,
 	if (status == STATUS_OK && p->traced)
 		status = time_contention(job, p, s, samples, measured);
 	else if (status == STATUS_OK)
-		status = time_subjects(job, p, s, samples, &mine);
+		status = time_subjects(job, p, s, samples, o->gpu, &mine);
 	if (status == STATUS_OK)
 		status = rt_job_allgather(job, "a time", &mine, sizeof mine, all);
 	*out = 0;
