@@ -272,6 +272,8 @@ void value_report_added_again(struct value_rank *r, op_id op, const struct cell 
 /* Two members of a reduction give the same part of a term. */
 void value_report_given_twice(struct valuation *v, const struct value_party *one,
                               const struct value_party *other, const struct extent *box, term_id term);
+/* A member gives another one the block of its own statement's result, which is not that of the other's. */
+void value_report_cut(struct valuation *v, const struct value_party *from, const struct value_party *to);
 /* No member of a meeting gives an element that a member is to get. */
 void value_report_undelivered(struct valuation *v, const struct value_meeting *m, unsigned member,
                               unsigned giver, const int64_t *index);

@@ -227,6 +227,40 @@ static void take_by_index(struct exchange *x, unsigned to, const struct contents
 	vec_free(&boxes.cell);
 }
 
+/* Returns true if a member cuts what it gives into blocks of the result. */
+static bool cuts_blocks(enum op_kind kind)
+{
+	enum collective c;
+	return op_collective(kind, &c) && (c == COLLECTIVE_REDUCE_SCATTER || c == COLLECTIVE_SCATTER ||
+	                                   c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV);
+}
+
+static bool have_equal_parts(const struct module *m, type_id a, type_id b, uint32_t rank)
+{
+	struct part x, y;
+	bool equal = a == b;
+	if (equal || !part_of(m, a, rank, NULL, &x) || !part_of(m, b, rank, NULL, &y) || !x.exact || !y.exact)
+		return true;
+	equal = x.n == y.n && x.absent == y.absent;
+	for (unsigned k = 0; k < x.n && equal; k++)
+		equal = part_axis_same(&x.axis[k], &y.axis[k]);
+	return equal;
+}
+
+/* Members that meet in several statements, as in the branches of a condition, have to cut equal blocks. */
+static void check_cuts(struct exchange *x)
+{
+	const struct value_party *p = x->meeting->party;
+	for (unsigned to = 0; to < x->meeting->n && cuts_blocks(x->kind); to++)
+		for (unsigned from = 0; from < x->meeting->n && receives(x, to); from++)
+			if (p[from].op != p[to].op && gives(x, from, to) &&
+			    !have_equal_parts(x->v->m, view_out(x, from)->type, view_out(x, to)->type,
+			                      p[to].rank)) {
+				value_report_cut(x->v, &p[from], &p[to]);
+				return;
+			}
+}
+
 /* All members give to all receivers, or each receiver has one giver. */
 static void exchange_by_index(struct exchange *x)
 {
@@ -341,13 +375,11 @@ static bool exchange_by_place(struct exchange *x)
 {
 	const unsigned n = x->meeting->n;
 	enum collective c;
-	bool known = true, in_each = false, out_each = false;
-	if (op_collective(x->kind, &c)) {
-		in_each = c == COLLECTIVE_REDUCE_SCATTER || c == COLLECTIVE_SCATTER ||
-		          c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV;
+	bool known = true, out_each = false;
+	const bool in_each = cuts_blocks(x->kind);
+	if (op_collective(x->kind, &c))
 		out_each = c == COLLECTIVE_ALLGATHER || c == COLLECTIVE_GATHER ||
 		           c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV;
-	}
 	for (unsigned to = 0; to < n && known; to++)
 		for (unsigned from = 0; from < n && known && receives(x, to); from++) {
 			struct block in, out;
@@ -426,8 +458,10 @@ void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind k
 	bool known = find_order(&x);
 	if (known && x.flat)
 		known = exchange_by_place(&x);
-	else if (known)
+	else if (known) {
+		check_cuts(&x);
 		exchange_by_index(&x);
+	}
 	for (unsigned k = 0; k < m->n; k++)
 		take(&x, k, known, receives(&x, k));
 	free(x.got);

@@ -244,6 +244,23 @@ void value_report_undelivered(struct valuation *v, const struct value_meeting *m
 	buf_free(&text);
 }
 
+void value_report_cut(struct valuation *v, const struct value_party *from, const struct value_party *to)
+{
+	struct buf text = {0};
+	if (!once(v, from->op))
+		return;
+	buf_printf(&text, "mismatch: rank %u gives rank %u its block of ", from->rank, to->rank);
+	put_name(v, op_result(v->m, from->op, 0), &text);
+	buf_puts(&text, " here, but that rank takes its block of ");
+	put_name(v, op_result(v->m, to->op, 0), &text);
+	buf_puts(&text, ", which has other elements");
+	diag_error(v->d, E_MISMATCH, v->m->op.at[from->op].at, "%s", text.at);
+	text.n = 0;
+	buf_printf(&text, "rank %u is here", to->rank);
+	diag_note(v->d, v->m->op.at[to->op].at, "%s", text.at);
+	buf_free(&text);
+}
+
 void value_report_unwritten(struct value_rank *r, op_id op, value_id value, const int64_t *index)
 {
 	struct valuation *v = r->v;
