@@ -221,7 +221,13 @@ bool ref_symmetric_is_fence(const struct ref_host *h, const struct ref_event *e)
 bool ref_symmetric_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_reshard.c */
-bool ref_reshard_run(struct ref_host *h, struct ref_event *e);
+struct ref_lacking { /* elements of a device's part that no member of a set holds */
+	int64_t elements; /* 0: there are none */
+	uint32_t device, at;
+};
+/* Runs a set that all members have reached that come to it. *lacking: the first member without elements that it
+ * needs. */
+bool ref_reshard_run(struct ref_host *h, struct ref_event *e, struct ref_lacking *lacking);
 unsigned ref_partial_mask(const struct module *m, type_id t); /* mesh axes over which a type is pending */
 /* Returns the row-major position of a device along the mesh axes of a mask; *count: the number of
  * positions. */

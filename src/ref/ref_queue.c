@@ -144,15 +144,43 @@ static bool check_alike(struct ref_host *h, const struct ref_event *e)
 	return true;
 }
 
+/* Returns the number of members that come to an event. */
+static unsigned coming_members(const struct ref_event *e)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < e->channel->n; k++)
+		n += e->party[k].op != 0;
+	return n;
+}
+
+/* Runs a set. *stays: a member lacks elements of ranks that never come. */
+static bool run_reshard(struct ref_host *h, struct ref_event *e, bool *stays)
+{
+	struct ref_lacking lacking;
+	if (!ref_reshard_run(h, e, &lacking))
+		return false;
+	*stays = lacking.elements && coming_members(e) < e->channel->n;
+	if (!lacking.elements || *stays)
+		return true;
+	if (check_alike(h, e))
+		diag_error(h->c->d, E_ELEMENTS_ABSENT, lacking.at,
+		           "set: %lld elements of rank %u's part are held by no rank",
+		           (long long)lacking.elements, (unsigned)lacking.device);
+	return false;
+}
+
 static bool event_run(struct ref_host *h, struct ref_event *e)
 {
 	enum ref_channel_kind kind = e->channel->kind;
-	if ((kind == REF_RESHARD || kind == REF_EXPERTS) && !check_alike(h, e))
+	bool stays = false;
+	if (kind == REF_EXPERTS && !check_alike(h, e))
 		return false;
-	bool ok = kind == REF_RESHARD            ? ref_reshard_run(h, e)
+	bool ok = kind == REF_RESHARD            ? run_reshard(h, e, &stays)
 	          : kind == REF_EXPERTS          ? ref_experts_run(h, e)
 	          : ref_symmetric_is_fence(h, e) ? ref_symmetric_run(h, e)
 	                                         : ref_comm_run(h, e);
+	if (stays)
+		return true;
 	e->done = true;
 	for (unsigned k = 0; k < e->channel->n; k++) {
 		if (e->party[k].in)
@@ -166,14 +194,14 @@ static bool event_run(struct ref_host *h, struct ref_event *e)
 }
 
 /* Notes that a member has reached an event. Runs the event, and on a communicator the ones after it, if all
- * members have reached them. */
+ * members have reached them. A set waits for those alone that come to it. */
 static bool event_reach(struct ref_host *h, struct ref_event *e, unsigned member)
 {
 	struct ref_channel *ch = e->channel;
 	e->reached[member] = true;
 	e->here++;
 	if (ch->kind != REF_COLLECTIVE)
-		return e->here < ch->n || event_run(h, e);
+		return e->here < (ch->kind == REF_RESHARD ? coming_members(e) : ch->n) || event_run(h, e);
 	while (ch->next < ch->event.n && ch->event.at[ch->next]->here == ch->n)
 		if (!event_run(h, ch->event.at[ch->next++]))
 			return false;

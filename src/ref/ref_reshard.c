@@ -1,7 +1,10 @@
 /* ref_reshard: a set between layouts. It joins the logical tensor from its parts and splits it again.
  *
  * A tensor with pending reductions is one tensor for each combination of indices along its partial mesh axes;
- * over an axis along which the result is not pending, they are reduced. */
+ * over an axis along which the result is not pending, they are reduced.
+ *
+ * Not all ranks that may give elements need to come to the set, nor to come to one with the same layouts: those that come
+ * must have all elements that they need. */
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>
@@ -72,31 +75,62 @@ void ref_assemble(struct ref_host *h, type_id t, unsigned n, const uint32_t *dev
 	free(part);
 }
 
-bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
+/* Returns true if the members hold the same elements of tensors of two types. */
+static bool are_alike(struct ref_host *h, const struct ref_event *e, type_id a, type_id b)
 {
 	struct module *m = h->c->m;
-	uint32_t at = ir_op(m, e->party[0].op)->at;
-	type_id from = e->party[0].in->type, to = e->party[0].out->type;
-	unsigned n = e->channel->n, keep = ref_partial_mask(m, to);
+	const struct ref_bound all = {0};
+	const uint32_t at = ir_op(m, e->party[0].op)->at;
+	bool alike = a == b || (ir_type(m, a)->dtype == ir_type(m, b)->dtype &&
+	                        ref_partial_mask(m, a) == ref_partial_mask(m, b));
+	for (unsigned k = 0; k < e->channel->n && a != b && alike; k++) {
+		struct ref_local x, y;
+		alike = ref_local_get(h->c, h->locals, a, e->channel->device[k], &all, at, &x) &&
+		        ref_local_get(h->c, h->locals, b, e->channel->device[k], &all, at, &y) && x.n == y.n &&
+		        (!x.n || !memcmp(x.at, y.at, sizeof *x.at * (size_t)x.n));
+	}
+	return alike;
+}
+
+/* Lists the members in sets between alike tensors as one of them: devices and parties. */
+static unsigned list_alike(struct ref_host *h, const struct ref_event *e, unsigned like, bool *listed,
+                           uint32_t *device, const struct ref_party **party)
+{
+	const struct ref_party *p = &e->party[like];
+	unsigned n = 0;
+	for (unsigned k = like; k < e->channel->n; k++) {
+		const struct ref_party *q = &e->party[k];
+		if (!q->op || listed[k] || !are_alike(h, e, q->in->type, p->in->type) ||
+		    !are_alike(h, e, q->out->type, p->out->type))
+			continue;
+		listed[k] = true;
+		device[n] = e->channel->device[k];
+		party[n++] = q;
+	}
+	return n;
+}
+
+/* Exchanges the elements of members in sets between alike tensors. *lacking: a device that needs elements that no member
+ * holds, and their number. */
+static bool exchange(struct ref_host *h, unsigned n, const uint32_t *device, const struct ref_party **party,
+                     struct ref_lacking *lacking)
+{
+	struct module *m = h->c->m;
+	const uint32_t at = ir_op(m, party[0]->op)->at;
+	const unsigned keep = ref_partial_mask(m, party[0]->out->type);
 	struct ref_array *in = mem_zalloc(sizeof *in * n), *out = mem_zalloc(sizeof *out * n);
 	bool ok = true;
 	for (unsigned k = 0; k < n && ok; k++)
-		ok = ref_view_load(h, e->party[k].in, false, at, &in[k]);
+		ok = ref_view_load(h, party[k]->in, false, at, &in[k]);
 	for (unsigned k = 0; k < n && ok; k++) {
-		ok = ref_array_of_type(h->c, &out[k], to, at);
+		ok = ref_array_of_type(h->c, &out[k], party[k]->out->type, at);
 		if (ok)
-			ref_assemble(h, from, n, e->channel->device, in, keep, e->channel->device[k],
-			             &out[k]);
+			ref_assemble(h, party[0]->in->type, n, device, in, keep, device[k], &out[k]);
 	}
-	for (unsigned k = 0; k < n && ok; k++) {
-		int64_t absent;
-		ok = ref_view_store(h, e->party[k].out, false, &out[k], at, &absent);
-		if (ok && absent) {
-			diag_error(h->c->d, E_ELEMENTS_ABSENT, at,
-			           "set: %lld elements of rank %u's part are held by no rank",
-			           (long long)absent, (unsigned)e->channel->device[k]);
-			ok = false;
-		}
+	for (unsigned k = 0; k < n && ok && !lacking->elements; k++) {
+		lacking->at = at;
+		lacking->device = device[k];
+		ok = ref_view_store(h, party[k]->out, false, &out[k], at, &lacking->elements);
 	}
 	for (unsigned k = 0; k < n; k++) {
 		ref_array_free(&in[k]);
@@ -104,5 +138,21 @@ bool ref_reshard_run(struct ref_host *h, struct ref_event *e)
 	}
 	free(in);
 	free(out);
+	return ok;
+}
+
+bool ref_reshard_run(struct ref_host *h, struct ref_event *e, struct ref_lacking *lacking)
+{
+	const unsigned n = e->channel->n;
+	bool *listed = mem_zalloc(sizeof *listed * n), ok = true;
+	uint32_t *device = mem_alloc(sizeof *device * n);
+	const struct ref_party **party = mem_alloc(sizeof *party * n);
+	*lacking = (struct ref_lacking){0};
+	for (unsigned k = 0; k < n && ok && !lacking->elements; k++)
+		if (e->party[k].op && !listed[k])
+			ok = exchange(h, list_alike(h, e, k, listed, device, party), device, party, lacking);
+	free(listed);
+	free(device);
+	free(party);
 	return ok;
 }
