@@ -3,7 +3,8 @@
  * Each statement of the block is a node; a loop with its body is one node. A node needs the nodes that
  * make its operands. Accesses to a buffer before a write stay before it, and those after it stay after
  * it. A Communication is in use until its wait, and its result exists from the wait on. Statements that
- * act on streams, or on other ranks by more than their data, keep their place.
+ * act on streams, or on other ranks by more than their data, keep their place; so do Communications and
+ * their waits in a program that sets streams, where a wait on one stream may tell of work on another.
  *
  * Statements of imported graphs state their recorded time and memory:
  *

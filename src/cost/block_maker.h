@@ -48,6 +48,7 @@ struct maker {
 	int64_t launch;
 	double bytes_per_ns;
 	bool contended;               /* recorded times contain contention */
+	bool streams;                 /* the program sets streams itself */
 	bool failed, copies, grouped; /* copies, grouped: as in struct sched_problem */
 };
 

@@ -263,6 +263,8 @@ bool maker_keeps_its_place(const struct maker *k, op_id op)
 	    (maker_name_is(k, op, k->key.kind, "send") || maker_name_is(k, op, k->key.kind, "recv") ||
 	     maker_name_is(k, op, k->key.kind, "barrier")))
 		return true;
+	if (k->streams && (o->flags & OP_ASYNC || o->kind == OP_WAIT)) /* they may order work of several streams */
+		return true;
 	if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE || o->kind == OP_SYMMETRIC_VIEW ||
 	    info->traits & (TRAIT_P2P | TRAIT_ASYNC))
 		return true;
