@@ -166,7 +166,7 @@ KERNEL
 	PRODUCTS_WAIT(0);
 	QUADS(total, 1);
 	if (SPLIT) {
-		SHARED u32 last[1];
+		u32 *const last = (u32 *)room; /* no more shared memory than the tiles have, which may be all */
 		EACH_THREAD {
 			LOOP (c, 2) {
 				i64 row = row0 + thread / 32 * 16 + thread % 32 / 4 + c * 8;
