@@ -166,8 +166,14 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 	for (uint32_t k = 0; k < r->m->input.n; k++) {
 		value_id v = r->m->input.at[k].value;
 		struct data_map map;
+		enum status status = STATUS_OK;
 		if (p->input_buffer[k] == UINT32_MAX || (again && !p->buffer.at[p->input_buffer[k]].written))
 			continue;
+		if (again && exec_upload_again(e, p->input_buffer[k], &status)) {
+			if (status != STATUS_OK)
+				return status;
+			continue;
+		}
 		void *memory = exec_memory(e, p->input_buffer[k]);
 		if (!memory)
 			return rt_job_status(job);
@@ -180,7 +186,7 @@ enum status run_fill(struct rt_job *job, const struct run *r, const struct plan 
 			buf_free(&why);
 			return rt_job_fail(job, STATUS_DIAGNOSTICS);
 		}
-		enum status status = exec_upload(e, p->input_buffer[k]);
+		status = exec_upload(e, p->input_buffer[k]);
 		if (status != STATUS_OK)
 			return status;
 	}

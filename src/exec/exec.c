@@ -27,6 +27,7 @@ void *exec_memory(struct exec *e, uint32_t buffer)
 	const struct rt_async_ops *own = e->device->ops->async;
 	e->touched[b->first_slot] = true;
 	e->contents[b->contents]++; /* the caller may write to it */
+	e->uploaded[buffer] = false;
 	if (!own)
 		return e->slot[b->first_slot];
 	if (!e->staging[buffer] &&
@@ -39,7 +40,17 @@ enum status exec_upload(struct exec *e, uint32_t buffer)
 {
 	const struct rt_async_ops *own = e->device->ops->async;
 	char *at = e->slot[e->p->buffer.at[buffer].first_slot];
+	e->uploaded[buffer] = own != NULL;
 	return own ? own->upload(e->device, at, e->staging[buffer], slot_bytes(e, buffer)) : STATUS_OK;
+}
+
+bool exec_upload_again(struct exec *e, uint32_t buffer, enum status *status)
+{
+	if (!e->uploaded[buffer])
+		return false;
+	e->contents[e->p->buffer.at[buffer].contents]++;
+	*status = exec_upload(e, buffer);
+	return true;
 }
 
 enum status exec_download(struct exec *e, uint32_t buffer)

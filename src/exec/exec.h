@@ -60,6 +60,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
  * exec_download fetches the data to read. Returns NULL after reporting. */
 void *exec_memory(struct exec *e, uint32_t buffer);
 enum status exec_upload(struct exec *e, uint32_t buffer);
+/* Uploads what was uploaded before; false: the host does not have it any more, and must write it. */
+bool exec_upload_again(struct exec *e, uint32_t buffer, enum status *status);
 enum status exec_download(struct exec *e, uint32_t buffer);
 /* Poisons all values, as before the first run. No rank may be running or using another rank's memory. */
 enum status exec_poison(struct exec *e);

@@ -91,6 +91,7 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	e->packs = mem_zalloc(p->pack.n + 1);
 	e->slot = mem_zalloc(sizeof *e->slot * (p->slot.n + 1));
 	e->staging = mem_zalloc(sizeof *e->staging * (p->buffer.n + 1));
+	e->uploaded = mem_zalloc(sizeof *e->uploaded * (p->buffer.n + 1));
 	e->team = mem_zalloc(sizeof *e->team * (p->team.n + 1));
 	e->handle = mem_zalloc(sizeof *e->handle * (p->handles + 1));
 	e->queue = mem_zalloc(sizeof *e->queue * (p->queues + 1));
@@ -158,6 +159,7 @@ void exec_close(struct exec *e)
 	free(e->packs);
 	free(e->slot);
 	free(e->staging);
+	free(e->uploaded);
 	exec_records_free(e);
 	free(e->team);
 	free(e->handle);

@@ -64,6 +64,7 @@ struct exec {
 	char *memory;   /* all buffers, except those of a separate heap */
 	char *heap;     /* symmetric buffers; NULL: they are at the beginning of memory */
 	char **slot;    /* by slot: its address */
+	bool *uploaded; /* by buffer: its staging memory has what was uploaded last */
 	void **staging; /* by buffer: the host's copy if the device has memory of its own; NULL: none yet */
 	bool *touched;  /* by slot: the run uses it */
 	bool *packs;    /* by pack: a product that may use it has been issued */
