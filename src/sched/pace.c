@@ -8,8 +8,8 @@
 
 enum {
 	MOST_PLACES = 160,  /* before uses of sources */
-	MOST_VALLEYS = 128, /* and more of them */
-	DEPTH = 12,         /* a valley is this part of the room lower than what is around it */
+	MOST_VALLEYS = 256, /* and more of them */
+	DEPTH = 12,         /* a valley is at least this part of the room lower than the nodes around it */
 	LABELS = 300,       /* that are kept for the same places */
 	BUCKETS = 8,        /* about as many as a lane has at least, to estimate its time */
 };
@@ -56,14 +56,14 @@ struct pace {
 	VEC(struct label) label;
 };
 
-/* Marks the nodes at which few bytes are live, between two nodes at which far more are. There the host can wait, and
- * buckets have room. */
-static bool *mark_valleys(const struct pace *c, struct arena *a)
+/* Marks the nodes at which few bytes are live, between two nodes at which at least `depth` more are. Returns their
+ * number. */
+static uint32_t mark_valleys(const struct pace *c, int64_t depth, bool *valley)
 {
-	bool *valley = arena_new_array(a, bool, c->p->n + 1);
-	int64_t depth = (c->o->limit - c->p->fixed) / DEPTH, high = 0, low = 0;
+	int64_t high = 0, low = 0;
 	uint32_t where = 0, n = 0;
-	for (uint32_t x = 0; x < c->p->n && n < MOST_VALLEYS; x++) {
+	memset(valley, 0, c->p->n);
+	for (uint32_t x = 0; x < c->p->n; x++) {
 		int64_t live = c->o->live[x];
 		if (high > low + depth && live > low + depth) {
 			valley[where] = true;
@@ -76,6 +76,17 @@ static bool *mark_valleys(const struct pace *c, struct arena *a)
 			where = x + 1;
 		}
 	}
+	return n;
+}
+
+/* Finds the valleys. There the host can wait, and buckets have room. If there are too many, the shallow ones are left
+ * out. */
+static bool *find_valleys(const struct pace *c, struct arena *a)
+{
+	bool *valley = arena_new_array(a, bool, c->p->n + 1);
+	int64_t depth = (c->o->limit - c->p->fixed) / DEPTH;
+	while (mark_valleys(c, depth, valley) > MOST_VALLEYS)
+		depth += depth / 4 + 1;
 	return valley;
 }
 
@@ -83,7 +94,7 @@ static bool *mark_valleys(const struct pace *c, struct arena *a)
  * between them. */
 static void find_places(struct pace *c, struct arena *a)
 {
-	const bool *valley = mark_valleys(c, a);
+	const bool *valley = find_valleys(c, a);
 	int64_t all = 0, since = 0;
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < c->o->source_n; i++)

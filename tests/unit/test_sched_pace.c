@@ -83,8 +83,44 @@ static uint32_t check_buckets(const struct row *r)
 	return n;
 }
 
+/* Checks that a scatter waits for the one deep valley, which is behind more shallow ones than there are places:
+ *
+ *     live   82 72 82 72 … 82 0 82
+ *
+ * The scatter makes 30 in a memory of 100. */
+static void check_deep_valley(void)
+{
+	enum { SHALLOW = 300, ALL = 2 * SHALLOW + 5 };
+	static struct sched_node node[ALL];
+	static int64_t live[ALL];
+	struct row r;
+	make(&r, 1, 100, 100 * UNIT);
+	for (uint32_t x = 0; x < ALL; x++) {
+		node[x] = (struct sched_node){.time = 10, .kind = SCHED_COMPUTE};
+		live[x] = (x % 2 ? 82 : 72) * UNIT;
+	}
+	node[0] = (struct sched_node){.in = UNIT, .out = UNIT, .time = 6000, .kind = SCHED_COMM};
+	node[2] = (struct sched_node){.in = 15 * UNIT, .time = 6000, .family = 1, .kind = SCHED_COMM};
+	live[0] = live[ALL - 3] = 0;
+	live[ALL - 1] = 82 * UNIT;
+	r.source[0] = (struct sched_pace_comm){0, 1, 1, UNIT, 0};
+	r.sink[0] = (struct sched_pace_comm){2, 2, 2, 15 * UNIT, 0};
+	r.p.n = ALL;
+	r.p.node = node;
+	r.o.live = live;
+	r.o.source_n = r.o.sink_n = 1;
+	struct arena *a = arena_new();
+	struct sched_paced *b;
+	uint32_t n = sched_pace(&r.p, &r.o, a, &b);
+	CHECK(n >= 2);
+	if (n >= 2)
+		CHECK(!b[1].gather && b[1].issue == ALL - 2);
+	arena_free(a);
+}
+
 int main(void)
 {
+	check_deep_valley();
 	unsigned some = 0;
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
 		struct row r;
