@@ -17,14 +17,20 @@ enum {
 	DRAWS = 6,               /* draws of a sink whose work may fill a stall */
 };
 
-/* Ranks sources by the time when they are needed, other comms by the time when they are made. */
+/* Ranks sources by the time when they are needed, other comms by the time when they are made. Returns the ranks by
+ * index of s->comm. */
 static int64_t *rank_comms(const struct scheduler *s, struct arena *a)
 {
-	int64_t *rank = arena_new_array(a, int64_t, s->p->n), when = 0;
+	int64_t *rank = arena_new_array(a, int64_t, s->comm.n), when = 0;
+	uint32_t *index = mem_alloc(sizeof *index * ((size_t)s->p->n + 1)), k = 0;
 	for (uint32_t x = 0; x < s->p->n; when += sched_host_time(s->p, x++))
-		rank[x] = when;
+		if (s->p->node[x].kind == SCHED_COMM) {
+			index[x] = k;
+			rank[k++] = when;
+		}
 	for (uint32_t i = 0; i < s->source.first[s->p->lane_n]; i++)
-		rank[s->source.at[i].comm] = s->source.at[i].needed;
+		rank[index[s->source.at[i].comm]] = s->source.at[i].needed;
+	free(index);
 	return rank;
 }
 

@@ -28,9 +28,13 @@ static void list_members(const struct sched_problem *p, const struct sched_bucke
                          const int64_t *rank, struct sched_row *row)
 {
 	VEC(struct ranked) member = {0};
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && at[b->became[x]] != SCHED_NONE)
-			vec_push(&member, (struct ranked){rank[x], x});
+	for (uint32_t x = 0, k = 0; x < p->n; x++) {
+		if (p->node[x].kind != SCHED_COMM)
+			continue;
+		if (at[b->became[x]] != SCHED_NONE)
+			vec_push(&member, (struct ranked){rank[k], x});
+		k++;
+	}
 	if (member.n > 1)
 		qsort(member.at, member.n, sizeof *member.at, by_rank);
 	for (uint32_t i = 0; i < member.n; i++)

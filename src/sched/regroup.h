@@ -17,8 +17,8 @@ struct sched_row {
 	int64_t *weight;  /* by comm of the row, and the end: stalls of those before */
 };
 
-/* p: the original problem. order: a schedule of b.p. rank: by node of p; members of a bucket with near
- * ranks stay together when it is cut. */
+/* p: the original problem. order: a schedule of b.p. rank: of the comms of p, in the original order;
+ * members of a bucket with near ranks stay together when it is cut. */
 void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *order,
                const int64_t *rank, struct arena *a, struct sched_row *out);
 /* Changes the buckets of a comm of the row, or of a neighbour. bucket: by node of p, numbers below *bucket_n,

@@ -14,11 +14,17 @@ static bool is_event(const struct sched_node *n)
 	return n->kind == SCHED_COMM || n->comm != SCHED_NONE;
 }
 
-static void start_comm(const struct sched_problem *p, uint32_t x, struct clocks *c, int64_t *over)
+/* Returns the time when the lane is free again. */
+static int64_t start_comm(const struct sched_problem *p, uint32_t x, struct clocks *c)
 {
 	int64_t *lane = &c->lane[p->node[x].lane];
 	*lane = (c->now > *lane ? c->now : *lane) + p->node[x].time + p->launch;
-	over[x] = *lane;
+	return *lane;
+}
+
+static struct window_comm *comm_at(const struct window *w, uint32_t node)
+{
+	return &w->comm[w->number[node]];
 }
 
 static int64_t end_of(const struct window *w, const struct clocks *c)
@@ -76,10 +82,10 @@ void window_set_stall(struct window *w, uint32_t e, int64_t stall)
 }
 
 /* Marks a comm that is over at another time. Returns the number of its waits, which are to come. */
-static uint32_t shift_comm(struct window *w, uint32_t comm, bool shifted)
+static uint32_t shift_comm(const struct window *w, struct window_comm *comm, bool shifted)
 {
-	w->shifted[comm] = shifted ? w->shifting : 0;
-	return shifted ? w->waits[comm] : 0;
+	comm->shifted = shifted ? w->shifting : 0;
+	return shifted ? comm->waits : 0;
 }
 
 /* Computes the times from event e on. The order has not changed from event `same` on. */
@@ -104,12 +110,14 @@ static void set_times(struct window *w, uint32_t e, uint32_t same)
 			return;
 		int64_t stall = 0;
 		if (p->node[x].kind == SCHED_COMM) {
-			int64_t over = w->over[x];
-			start_comm(p, x, &c, w->over);
-			changed += shift_comm(w, x, w->over[x] != over);
+			struct window_comm *here = comm_at(w, x);
+			int64_t over = start_comm(p, x, &c);
+			changed += shift_comm(w, here, here->over != over);
+			here->over = over;
 		} else {
-			stall = w->over[comm] > c.now ? w->over[comm] - c.now : 0;
-			changed -= w->shifted[comm] == w->shifting;
+			const struct window_comm *of = comm_at(w, comm);
+			stall = of->over > c.now ? of->over - c.now : 0;
+			changed -= of->shifted == w->shifting;
 		}
 		window_set_stall(w, e, stall);
 		c.now += stall + w->host[e + 1 < w->event_n ? w->event[e + 1] : p->n] - w->host[k];
@@ -140,9 +148,11 @@ void window_reset(struct window *w)
 
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order)
 {
-	size_t n = (size_t)p->n + 1, storages = (size_t)p->storage_n + 1, events = 0;
-	for (uint32_t x = 0; x < p->n; x++)
+	size_t n = (size_t)p->n + 1, storages = (size_t)p->storage_n + 1, events = 0, comms = 0;
+	for (uint32_t x = 0; x < p->n; x++) {
 		events += is_event(&p->node[x]);
+		comms += p->node[x].kind == SCHED_COMM;
+	}
 	*w = (struct window){.p = p, .limit = limit, .order = order};
 	w->place = mem_alloc(sizeof *w->place * n);
 	w->event = mem_alloc(sizeof *w->event * (events + 1));
@@ -160,16 +170,16 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->changed = mem_zalloc(sizeof *w->changed * (n / WINDOW_BLOCK + 1));
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
-	w->over = mem_zalloc(sizeof *w->over * n);
-	w->over_drafted = mem_zalloc(sizeof *w->over_drafted * n);
-	w->waits = mem_zalloc(sizeof *w->waits * n);
-	w->shifted = mem_zalloc(sizeof *w->shifted * n);
+	w->number = mem_alloc(sizeof *w->number * n);
+	w->comm = mem_zalloc(sizeof *w->comm * (comms + 1));
 	w->last = mem_alloc(sizeof *w->last * storages);
 	w->marked = mem_zalloc(sizeof *w->marked * n);
 	w->met = mem_zalloc(sizeof *w->met * storages);
-	for (uint32_t x = 0; x < p->n; x++) {
+	for (uint32_t x = 0, k = 0; x < p->n; x++) {
+		if (p->node[x].kind == SCHED_COMM)
+			w->number[x] = k++;
 		if (p->node[x].comm != SCHED_NONE)
-			w->waits[p->node[x].comm]++;
+			comm_at(w, p->node[x].comm)->waits++;
 		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
 			w->made[x] += p->storage[p->makes.item[i]].bytes;
 	}
@@ -196,10 +206,8 @@ void window_close(struct window *w)
 	free(w->changed);
 	free(w->now);
 	free(w->lane);
-	free(w->over);
-	free(w->over_drafted);
-	free(w->waits);
-	free(w->shifted);
+	free(w->number);
+	free(w->comm);
 	free(w->last);
 	free(w->marked);
 	free(w->met);
@@ -301,12 +309,14 @@ static void run_event(struct window *w, struct run *r, uint32_t x)
 {
 	const struct sched_node *n = &w->p->node[x];
 	if (n->kind == SCHED_COMM) {
-		start_comm(w->p, x, &r->c, w->over_drafted);
-		r->changed += shift_comm(w, x, w->over_drafted[x] != w->over[x]);
+		struct window_comm *here = comm_at(w, x);
+		here->drafted = start_comm(w->p, x, &r->c);
+		r->changed += shift_comm(w, here, here->drafted != here->over);
 		return;
 	}
-	r->changed -= w->shifted[n->comm] == w->shifting;
-	int64_t over = w->place[n->comm] < r->a ? w->over[n->comm] : w->over_drafted[n->comm];
+	const struct window_comm *of = comm_at(w, n->comm);
+	r->changed -= of->shifted == w->shifting;
+	int64_t over = w->place[n->comm] < r->a ? of->over : of->drafted;
 	r->c.now = over > r->c.now ? over : r->c.now;
 }
 

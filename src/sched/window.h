@@ -9,6 +9,12 @@
 
 enum { WINDOW_BLOCK = 64 };
 
+struct window_comm {
+	int64_t over, drafted; /* time when its lane is free again; drafted: in the draft */
+	uint32_t waits;        /* number of its waits */
+	uint32_t shifted;      /* the last round in which `over` was different */
+};
+
 struct window {
 	const struct sched_problem *p;
 	int64_t limit;           /* bytes */
@@ -34,11 +40,11 @@ struct window {
 	int64_t *change;     /* by place: more bytes that are live from it on; 0 between drafts */
 	uint64_t *changed;   /* bits of the places with changes */
 	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
-	int64_t *over, *over_drafted; /* by comm: time when its lane is free again */
-	uint32_t *waits;              /* by comm: number of its waits */
-	uint32_t *shifted, shifting;  /* by comm: the last round in which `over` was different */
-	uint32_t *last;               /* by storage: place of its last user */
-	uint32_t *marked, *met;       /* by node, by storage: the last round that marked it */
+	uint32_t *number;    /* by node that is a comm: its index in `comm` */
+	struct window_comm *comm;
+	uint32_t shifting;      /* the present round, see struct window_comm */
+	uint32_t *last;         /* by storage: place of its last user */
+	uint32_t *marked, *met; /* by node, by storage: the last round that marked it */
 	uint32_t marking, meeting;
 	/* The times if comms and work slow each other; else NULL. */
 	struct window_contended *contended;

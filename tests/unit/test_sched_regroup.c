@@ -73,19 +73,21 @@ static unsigned change(uint32_t seed)
 	struct sched_problem p;
 	struct sched_bucketed b;
 	uint32_t bucket[NODES], before[NODES], n = 0, order[NODES * 4], same[NODES * 4];
-	int64_t rank[NODES];
+	int64_t rank[NODES], of_comm[NODES];
 	unsigned changed = 0;
 	test_problem(a, seed, NODES, &p);
 	memset(bucket, 0xff, sizeof bucket);
-	for (uint32_t x = 0; x < p.n; x++) {
+	for (uint32_t x = 0, k = 0; x < p.n; x++) {
 		rank[x] = seed % 2 ? x : p.n - x;
 		order[x] = x;
+		if (p.node[x].kind == SCHED_COMM)
+			of_comm[k++] = rank[x];
 	}
 	sched_bucket(&p, bucket, 0, a, &b);
 	for (unsigned k = 0; k < CHANGES; k++) {
 		struct sched_row row;
 		struct sched_bucketed next;
-		sched_row(&p, &b, order, rank, a, &row);
+		sched_row(&p, &b, order, of_comm, a, &row);
 		is_row(&p, &b, &row, rank);
 		if (!row.n)
 			break;
