@@ -18,7 +18,8 @@ static bool is_formula(const struct module *m, const struct param *x)
 		const struct param *of = &m->param.at[p];
 		char number[24];
 		snprintf(number, sizeof number, "i%d", of->number);
-		if (of != x && is_unset(of) && strstr(name, of->name ? names_text(m->names, of->name) : number))
+		if (of != x && is_unset(of) &&
+		    strstr(name, of->name ? names_text(m->names, of->name) : number))
 			return true;
 	}
 	return false;

@@ -11,6 +11,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
+ *     sema_reduction.c      reductions
  *     sema_permute.c        the axes of a permute
  *     sema_cat.c            concatenations
  *     sema_iota.c           the numbers of a row
@@ -273,8 +274,10 @@ void nv_unwrap_numbers(struct nv_reader *r, ast_id id);
 enum op_kind nv_function(const char *name, unsigned operands);
 /* Reads cat( T0…, T1…, 0 ), before its operands are read. */
 void nv_cat(struct nv_reader *r, ast_id call);
-/* Returns false if a word is no op= of a reduction. */
-bool nv_reduce_op(const char *word, enum reduce_op *op);
+void nv_rename_call(struct nv_reader *r, ast_id call, const char *name);
+/* Removes the arguments after the first. */
+void nv_keep_first(struct nv_reader *r, ast_id call);
+bool nv_is_int(struct nv_reader *r, ast_id id, int64_t value);
 /* Add nodes to the tree: one with the place of another, a number, a copy in no list; and the last child, or key=value, of a call.
  */
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name);
@@ -282,6 +285,12 @@ ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value);
 ast_id nv_node_copy(struct nv_reader *r, ast_id of);
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
+
+/* ---- sema_reduction.c */
+/* Returns false if a word is no op= of a reduction. */
+bool nv_reduce_op(const char *word, enum reduce_op *op);
+/* Makes sum(T0…, axis=1) of a reduction. Returns false after reporting. */
+bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result);
 
 /* ---- sema_permute.c */
 /* Gives Set.Permute( T0 ) its dims=. Returns false after reporting. */

@@ -29,8 +29,8 @@ static struct ir_use number_of(struct along *x, expr_id e)
 
 /* Appends an operation of one result. stated: its type; 0: by the operation's rule. Returns the result, or 0 after
  * reporting. */
-static value_id append(struct along *x, enum op_kind kind, const struct ir_use *in, unsigned n, attrs_id attrs,
-                       type_id stated)
+static value_id append(struct along *x, enum op_kind kind, const struct ir_use *in, unsigned n,
+                       attrs_id attrs, type_id stated)
 {
 	struct module *m = x->r->s->m;
 	struct ir_use use[4];
@@ -73,7 +73,8 @@ static value_id append_reshape(struct along *x, value_id from, const expr_id *sh
 	expr_id *kept = arena_new_array(m->arena, expr_id, n);
 	for (unsigned i = 0; i < n; i++)
 		kept[i] = shape[i];
-	struct attr a = {.key = names_intern_z(m->names, "shape"), .kind = ATTR_EXPRS, .n = n, .u.exprs = kept};
+	struct attr a = {
+	    .key = names_intern_z(m->names, "shape"), .kind = ATTR_EXPRS, .n = n, .u.exprs = kept};
 	return append(x, OP_RESHAPE, (const struct ir_use[]){read_of(from)}, 1, ir_attrs(m, &a, 1), 0);
 }
 
@@ -90,7 +91,8 @@ static type_id index_type(struct along *x, const expr_id *extent, unsigned n, me
 }
 
 /* Adds stride * (the index along an axis of the result) to indices. */
-static value_id add_position(struct along *x, value_id indices, const struct domain *result, unsigned axis, expr_id stride)
+static value_id add_position(struct along *x, value_id indices, const struct domain *result, unsigned axis,
+                             expr_id stride)
 {
 	struct module *m = x->r->s->m;
 	expr_id shape[IR_MAX_LOGICAL] = {result->axis[axis].extent};
@@ -99,7 +101,8 @@ static value_id add_position(struct along *x, value_id indices, const struct dom
 		shape[i] = expr_const(m, 1);
 	value_id rows = append(x, OP_IOTA, NULL, 0, 0, index_type(x, shape, 1, value_type(m, indices)->mesh));
 	if (n > 1)
-		rows = append_reshape(x, append_pair(x, OP_MUL, read_of(rows), number_of(x, stride)), shape, n);
+		rows =
+		    append_reshape(x, append_pair(x, OP_MUL, read_of(rows), number_of(x, stride)), shape, n);
 	return append_pair(x, OP_ADD, read_of(indices), read_of(rows));
 }
 
@@ -139,8 +142,8 @@ static value_id widen(struct along *x, value_id indices)
 }
 
 /* Appends the gather. Returns false after reporting. */
-static bool append_along(struct nv_reader *r, value_id from, value_id indices, unsigned axis, struct nv_tensor *t,
-                         value_id bound, uint32_t at)
+static bool append_along(struct nv_reader *r, value_id from, value_id indices, unsigned axis,
+                         struct nv_tensor *t, value_id bound, uint32_t at)
 {
 	struct module *m = r->s->m;
 	struct along x = {.r = r, .at = at};
@@ -191,8 +194,8 @@ bool nv_along(struct nv_reader *r, ast_id targets, ast_id call, ast_id a, ast_id
 	unsigned rank = reads ? value_domain(s->m, from)->rank : 0;
 	if (reads && (axis < 0 || axis >= rank || value_domain(s->m, indices)->rank != rank))
 		reads = nv_refuse(r, E_AXIS_ATTRIBUTE, dim, "dim= is an axis of both operands");
-	if (reads && (is_spread(s->m, s->m->value.at[from].type) || is_spread(s->m, s->m->value.at[indices].type) ||
-	              is_spread(s->m, t->type))) {
+	if (reads && (is_spread(s->m, s->m->value.at[from].type) ||
+	              is_spread(s->m, s->m->value.at[indices].type) || is_spread(s->m, t->type))) {
 		diag_error(s->d, E_OPERATION_UNKNOWN, at,
 		           "%s of several axes is only read of whole tensors, without device and stream axes",
 		           ast_text(s->a, call));

@@ -64,7 +64,8 @@ bool call_attr_value(struct sema *s, ast_id value, struct attr *a)
 	case AST_LIST:
 		return exprs_of(s, value, a);
 	case AST_NAME:
-		if (!sema_find_scalar(s, sema_name(s, value)) && !(s->is_listing && sema_find_define(s, ast_text(s->a, value)))) {
+		if (!sema_find_scalar(s, sema_name(s, value)) &&
+		    !(s->is_listing && sema_find_define(s, ast_text(s->a, value)))) {
 			a->kind = ATTR_NAME;
 			a->u.name = sema_name(s, value);
 			return true;
@@ -166,7 +167,8 @@ static bool check_number(struct sema *s, ast_id key, struct attr *a)
 	}
 	if (a->kind == ATTR_INT || a->kind == ATTR_FLOAT)
 		return true;
-	diag_error_span(s->d, E_ATTRIBUTE_VALUE, n->at, n->end - n->at, "%s= is a number", ast_text(s->a, key));
+	diag_error_span(s->d, E_ATTRIBUTE_VALUE, n->at, n->end - n->at, "%s= is a number",
+	                ast_text(s->a, key));
 	if (s->is_listing)
 		diag_note(s->d, DIAG_NOWHERE, "-D gives the params of the scalar values");
 	return false;

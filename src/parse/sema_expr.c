@@ -83,8 +83,8 @@ static bool rounds(const struct module *m, expr_id a, expr_id b)
 	int64_t x, y;
 	if (m->expr.at[a].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK))
 		return true;
-	return expr_eval(m, a, &env, &x, NULL) == EXPR_OK && expr_eval(m, b, &env, &y, NULL) == EXPR_OK && y != 0 &&
-	       x % y != 0;
+	return expr_eval(m, a, &env, &x, NULL) == EXPR_OK && expr_eval(m, b, &env, &y, NULL) == EXPR_OK &&
+	       y != 0 && x % y != 0;
 }
 
 static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, expr_id a, expr_id b)
@@ -150,14 +150,14 @@ enum conversion sema_conversion(const char *name)
 	static const struct {
 		const char *name;
 		enum conversion to;
-	} conversions[] = {{"(double)", CONVERSION_FLOAT},       {"__to_double", CONVERSION_FLOAT},
-	                   {"double", CONVERSION_FLOAT},         {"(float)", CONVERSION_FLOAT},
-	                   {"__to_float", CONVERSION_FLOAT},     {"float", CONVERSION_FLOAT},
-	                   {"(int64_t)", CONVERSION_INTEGER},    {"__to_int64", CONVERSION_INTEGER},
-	                   {"int64_t", CONVERSION_INTEGER},      {"(int)", CONVERSION_INTEGER},
-	                   {"__to_int32", CONVERSION_INTEGER},   {"(nvfuser_index_t)", CONVERSION_INTEGER},
-	                   {"__to_index", CONVERSION_INTEGER},   {"(int32_t)", CONVERSION_INTEGER},
-	                   {"(bool)", CONVERSION_BOOL},          {"__to_bool", CONVERSION_BOOL}};
+	} conversions[] = {{"(double)", CONVERSION_FLOAT},     {"__to_double", CONVERSION_FLOAT},
+	                   {"double", CONVERSION_FLOAT},       {"(float)", CONVERSION_FLOAT},
+	                   {"__to_float", CONVERSION_FLOAT},   {"float", CONVERSION_FLOAT},
+	                   {"(int64_t)", CONVERSION_INTEGER},  {"__to_int64", CONVERSION_INTEGER},
+	                   {"int64_t", CONVERSION_INTEGER},    {"(int)", CONVERSION_INTEGER},
+	                   {"__to_int32", CONVERSION_INTEGER}, {"(nvfuser_index_t)", CONVERSION_INTEGER},
+	                   {"__to_index", CONVERSION_INTEGER}, {"(int32_t)", CONVERSION_INTEGER},
+	                   {"(bool)", CONVERSION_BOOL},        {"__to_bool", CONVERSION_BOOL}};
 	for (unsigned i = 0; i < sizeof conversions / sizeof *conversions; i++)
 		if (!strcmp(conversions[i].name, name))
 			return conversions[i].to;

@@ -65,8 +65,8 @@ static bool read_embedding(struct nv_reader *r, ast_id call)
 
 static bool is_along(const char *name)
 {
-	return !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") || !strcmp(name, "torch_gather") ||
-	       !strcmp(name, "take_along_axis");
+	return !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") ||
+	       !strcmp(name, "torch_gather") || !strcmp(name, "take_along_axis");
 }
 
 bool nv_take(struct nv_reader *r, ast_id targets, ast_id call)

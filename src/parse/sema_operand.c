@@ -32,8 +32,10 @@ void call_unknown_op(struct sema *s, ast_id node)
 			suggest_try(&g,
 			            s->a->surface == SURFACE_NVFUSER ? op_info[k].nvfuser : op_info[k].hir);
 	if (s->is_listing && !(g.best && g.distance <= 1)) /* nvFuser makes no spelling mistakes */
-		diag_note(s->d, DIAG_NOWHERE, "hirc has no such operation: `extern \"%s\"(T0…)` can be scheduled, "
-		          "but not run", name);
+		diag_note(s->d, DIAG_NOWHERE,
+		          "hirc has no such operation: `extern \"%s\"(T0…)` can be scheduled, "
+		          "but not run",
+		          name);
 	else
 		diag_suggest(s->d, &g);
 }

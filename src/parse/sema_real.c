@@ -74,8 +74,8 @@ static bool is_float(const struct sema *s, ast_id e)
 	case AST_CALL:
 		if (sema_conversion(ast_text(s->a, e)) != CONVERSION_NONE)
 			return sema_conversion(ast_text(s->a, e)) == CONVERSION_FLOAT;
-		if (find_function(s, e, &function) &&
-		    (pointwise_class(function) == CLASS_COMPARE || pointwise_class(function) == CLASS_LOGICAL))
+		if (find_function(s, e, &function) && (pointwise_class(function) == CLASS_COMPARE ||
+		                                       pointwise_class(function) == CLASS_LOGICAL))
 			return false;
 		some = !strcmp(ast_text(s->a, e), "reciprocal") ||
 		       (find_function(s, e, &function) && pointwise_class(function) == CLASS_REAL);
@@ -157,7 +157,8 @@ bool sema_is_real(const struct sema *s, ast_id e)
 		        !sema_is_index_function(ast_text(s->a, e)));
 		break;
 	case AST_BINARY:
-		some = is_operator(s, e, bits) || (is_operator(s, e, (const char *const[]){"/", NULL}) && is_float(s, e));
+		some = is_operator(s, e, bits) ||
+		       (is_operator(s, e, (const char *const[]){"/", NULL}) && is_float(s, e));
 		break;
 	case AST_UNARY:
 		some = is_operator(s, e, bits);
@@ -357,7 +358,8 @@ static void put_formula(const struct sema *s, ast_id e, struct buf *out)
 		expr_print_hir(s->m, x->id, out);
 	else
 		buf_puts(out, n->kind == AST_BINARY || n->kind == AST_PAREN ? "" : ast_text(s->a, e));
-	bool operands = n->kind == AST_BINARY || n->kind == AST_PAREN || n->kind == AST_UNARY || n->kind == AST_CALL;
+	bool operands =
+	    n->kind == AST_BINARY || n->kind == AST_PAREN || n->kind == AST_UNARY || n->kind == AST_CALL;
 	if (!operands)
 		return;
 	buf_putc(out, '(');

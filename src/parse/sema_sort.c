@@ -20,8 +20,8 @@ static ast_id add_unary(struct nv_reader *r, const char *sign, ast_id operand)
 /* Makes where(isnan(T0…), -inf, -T0…). */
 static ast_id add_negative(struct nv_reader *r, ast_id operand)
 {
-	ast_id where = nv_node(r, AST_CALL, operand, "where"), is_nan = nv_node(r, AST_CALL, operand, "isnan"),
-	       least = nv_node(r, AST_FLOAT, operand, NULL);
+	ast_id where = nv_node(r, AST_CALL, operand, "where"),
+	       is_nan = nv_node(r, AST_CALL, operand, "isnan"), least = nv_node(r, AST_FLOAT, operand, NULL);
 	r->s->a->nodes.at[least].value.f = -INFINITY;
 	nv_node_append(r, is_nan, nv_node_copy(r, operand));
 	nv_node_append(r, where, is_nan);
@@ -72,7 +72,8 @@ static bool append_topk(struct nv_reader *r, value_id from, int64_t axis, struct
 	nv_append(r, op);
 	nv_op(r, op)->attrs = draft.attrs;
 	if (bound)
-		nv_append(r, ir_op_new(m, OP_SET, at, (struct ir_use[]){{ROLE_READ, indices}, {ROLE_WRITE, bound}}, 2));
+		nv_append(r, ir_op_new(m, OP_SET, at,
+		                       (struct ir_use[]){{ROLE_READ, indices}, {ROLE_WRITE, bound}}, 2));
 	return true;
 }
 
@@ -92,7 +93,8 @@ bool nv_argsort(struct nv_reader *r, ast_id targets, ast_id call)
 	             (from = sorted_operand(r, operand, descending && nv_is_name(r, descending, "True")));
 	unsigned rank = from ? value_domain(s->m, from)->rank : 0;
 	if (reads && (axis < 0 || axis >= rank))
-		reads = nv_refuse(r, E_AXIS_ATTRIBUTE, nv_key(r, call, "dim"), "dim= is an axis of the operand");
+		reads =
+		    nv_refuse(r, E_AXIS_ATTRIBUTE, nv_key(r, call, "dim"), "dim= is an axis of the operand");
 	if ((!reads || !append_topk(r, from, axis, t, bound, ast_at(s->a, call)->at)) && !t->value)
 		nv_define(r, t, ast_at(s->a, call)->at); /* so that uses of it are not errors, too */
 	return true;

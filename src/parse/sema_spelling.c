@@ -5,7 +5,7 @@
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
  *     expand( T0…, {4, 8} )                       broadcast(T0…)
- *     reduction( T0…, op = add, … )               sum(T0…, axis=1), by the result's reduction axes
+ *     reduction( T0…, op = add, … )               sum(T0…, axis=1): sema_reduction.c
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
@@ -25,7 +25,6 @@
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
-#include <math.h>
 #include <string.h>
 
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
@@ -63,13 +62,12 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 	nv_node_append(r, call, id);
 }
 
-static void rename_call(struct nv_reader *r, ast_id call, const char *name)
+void nv_rename_call(struct nv_reader *r, ast_id call, const char *name)
 {
 	r->s->a->nodes.at[call].name = names_intern_z(r->s->m->names, name);
 }
 
-/* Removes the arguments after the first. */
-static void keep_first(struct nv_reader *r, ast_id call)
+void nv_keep_first(struct nv_reader *r, ast_id call)
 {
 	struct ast *a = r->s->a;
 	if (ast_at(a, call)->first)
@@ -128,9 +126,9 @@ enum op_kind nv_function(const char *name, unsigned operands)
 	static const struct {
 		const char *name;
 		enum op_kind kind;
-	} other[] = {{"fmax", OP_MAXIMUM},    {"fmin", OP_MINIMUM},      {"fabs", OP_ABS},
-	             {"view", OP_RESHAPE},    {"Set", OP_SET},           {"SegmenterSet", OP_SET},
-	             {"remainder", OP_MOD},   {"nearbyint", OP_ROUND},   {"nearbyintf", OP_ROUND},
+	} other[] = {{"fmax", OP_MAXIMUM},     {"fmin", OP_MINIMUM},      {"fabs", OP_ABS},
+	             {"view", OP_RESHAPE},     {"Set", OP_SET},           {"SegmenterSet", OP_SET},
+	             {"remainder", OP_MOD},    {"nearbyint", OP_ROUND},   {"nearbyintf", OP_ROUND},
 	             {"bit_cast", OP_BITCAST}, {"erase_type", OP_BITCAST}};
 	char plain[32];
 	size_t n = strlen(name);
@@ -159,7 +157,7 @@ static void rename_function(struct nv_reader *r, ast_id call)
 		operands += !nv_is(r, x, AST_KEY);
 	enum op_kind kind = nv_function(ast_text(r->s->a, call), operands);
 	if (kind != OP_NONE)
-		rename_call(r, call, op_info[kind].hir);
+		nv_rename_call(r, call, op_info[kind].hir);
 }
 
 /* Makes an integer a number with a point. */
@@ -216,84 +214,9 @@ void nv_unwrap_numbers(struct nv_reader *r, ast_id id)
 
 /* ---- operations whose arguments differ */
 
-/* Returns the number that a node is, also with a sign before it; NAN: it is none. */
-static double number_of(struct nv_reader *r, ast_id id)
-{
-	const struct ast_node *n = ast_at(r->s->a, id);
-	if (nv_is_name(r, id, "true") || nv_is_name(r, id, "false"))
-		return nv_is_name(r, id, "true");
-	if (nv_is(r, id, AST_UNARY) && !strcmp(ast_text(r->s->a, id), "-"))
-		return -number_of(r, n->first);
-	return n->kind == AST_INT ? (double)n->value.i : n->kind == AST_FLOAT ? n->value.f : NAN;
-}
-
-/* Checks that a reduction begins with a value that changes nothing. */
-static bool check_initial_value(struct nv_reader *r, ast_id call, enum reduce_op op, enum dtype t)
-{
-	ast_id value = nv_key(r, call, "initial_value");
-	double number = value ? number_of(r, value) : 0,
-	       identity = dtype_is_float(t) ? reduce_identity_f64(op, t) : (double)reduce_identity_i64(op, t);
-	if (!value || number == identity || (op == REDUCE_MAX && number < identity) ||
-	    (op == REDUCE_MIN && number > identity))
-		return true;
-	return nv_refuse(
-	    r, E_ATTRIBUTE_VALUE, value,
-	    "a reduction begins with the value that changes nothing: 0 for add, 1 for mul, -inf for "
-	    "fmax, inf for fmin");
-}
-
-static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
+bool nv_is_int(struct nv_reader *r, ast_id id, int64_t value)
 {
 	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
-}
-
-bool nv_reduce_op(const char *word, enum reduce_op *op)
-{
-	static const struct {
-		const char *word;
-		enum reduce_op op;
-	} words[] = {{"add", REDUCE_SUM},        {"mul", REDUCE_PROD},        {"*", REDUCE_PROD},
-	             {"fmax", REDUCE_MAX},       {"max", REDUCE_MAX},         {"fmin", REDUCE_MIN},
-	             {"min", REDUCE_MIN},        {"logical_or", REDUCE_SUM},  {"logical_and", REDUCE_PROD},
-	             {"bitwise_or", REDUCE_SUM}, {"bitwise_and", REDUCE_PROD}};
-	for (unsigned i = 0; i < sizeof words / sizeof *words; i++)
-		if (!strcmp(words[i].word, word)) {
-			*op = words[i].op;
-			return true;
-		}
-	return false;
-}
-
-static bool read_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
-{
-	uint8_t axis[IR_MAX_AXES];
-	struct printed_tensor p;
-	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
-	enum reduce_op reduce;
-	enum dtype t = (enum dtype)r->s->m->type.at[result->type].dtype;
-	const char *word = op ? ast_text(r->s->a, op) : "";
-	if (!nv_reduce_op(word, &reduce))
-		return nv_refuse(
-		    r, E_REDUCTION_UNKNOWN, op ? op : call,
-		    "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
-		    "logical_and");
-	if (strchr(word, '_') && t != DTYPE_BOOL)
-		return nv_refuse(r, E_OPERAND_DTYPE, op, "only bools are reduced by and and or");
-	if (all && !nv_is_name(r, all, "false") && !is_int(r, all, 0))
-		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
-		                 "allreduce= is a choice inside a kernel; host IR knows false");
-	const struct nv_tensor *shown = nv_printed_reductions(r, result);
-	if (!check_initial_value(r, call, reduce, t) ||
-	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p))
-		return false;
-	rename_call(r, call, reduce_op_name(reduce));
-	keep_first(r, call);
-	unsigned n = printed_reduced(r->s->m, &p, axis);
-	ast_id list = n == 1 ? nv_node_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
-	for (unsigned i = 0; i < n && n > 1; i++)
-		nv_node_append(r, list, nv_node_int(r, call, axis[i]));
-	nv_node_key(r, call, "axis", list);
-	return true;
 }
 
 /* Makes OP(…, axis=k, before=x, after=y) of a call, around what it is already. */
@@ -318,20 +241,20 @@ static bool read_pad(struct nv_reader *r, ast_id call, ast_id widths)
 {
 	bool any = false;
 	int64_t axis = 0;
-	keep_first(r, call);
+	nv_keep_first(r, call);
 	for (ast_id before = ast_at(r->s->a, widths)->first; before; axis++) {
 		ast_id after = ast_at(r->s->a, before)->next;
 		if (!after)
 			return nv_refuse(r, E_ATTRIBUTE_VALUE, widths, "pad takes two widths for each axis");
 		ast_id next = ast_at(r->s->a, after)->next;
-		if (!is_int(r, before, 0) || !is_int(r, after, 0)) {
+		if (!nv_is_int(r, before, 0) || !nv_is_int(r, after, 0)) {
 			wrap_call(r, call, any, axis, "before", before, "after", after);
 			any = true;
 		}
 		before = next;
 	}
 	if (!any)
-		rename_call(r, call, "set");
+		nv_rename_call(r, call, "set");
 	return true;
 }
 
@@ -344,26 +267,26 @@ static bool read_slice(struct nv_reader *r, ast_id call, ast_id ranges)
 	value_id from = nv_operand(r, operand);
 	if (!from)
 		return false;
-	keep_first(r, call);
+	nv_keep_first(r, call);
 	for (ast_id range = ast_at(s->a, ranges)->first; range; range = ast_at(s->a, range)->next, axis++) {
 		ast_id start = ast_child(s->a, range, 0), stop = ast_child(s->a, range, 1),
 		       step = ast_child(s->a, range, 2);
 		if (!nv_is(r, range, AST_TUPLE) || !step || axis >= value_domain(s->m, from)->rank)
 			return nv_refuse(r, E_ATTRIBUTE_VALUE, range,
 			                 "slice takes {start, stop, 1} for each axis");
-		if (!is_int(r, step, 1))
+		if (!nv_is_int(r, step, 1))
 			return nv_refuse(r, E_ATTRIBUTE_VALUE, step, "a slice has the step 1");
 		expr_id end = sema_expr(s, stop);
 		if (!end)
 			return false;
 		end = expr_canon(s->m, end);
-		if (is_int(r, start, 0) && end == value_domain(s->m, from)->axis[axis].extent)
+		if (nv_is_int(r, start, 0) && end == value_domain(s->m, from)->axis[axis].extent)
 			continue;
 		wrap_call(r, call, any, axis, "start", start, "stop", stop);
 		any = true;
 	}
 	if (!any)
-		rename_call(r, call, "set");
+		nv_rename_call(r, call, "set");
 	return true;
 }
 
@@ -436,20 +359,20 @@ static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id s
 	nv_node_append(r, inner, column ? add_matrix(r, second, column, true) : nv_node_copy(r, second));
 	r->s->a->nodes.at[call].first = 0;
 	nv_node_append(r, call, inner);
-	rename_call(r, call, "reshape");
+	nv_rename_call(r, call, "reshape");
 }
 
 /* Makes cast(signbit(T0…)) of a signbit that is no bool. */
 static void read_signbit(struct nv_reader *r, ast_id call, ast_id operand, const struct nv_tensor *result)
 {
-	rename_call(r, call, "signbit");
+	nv_rename_call(r, call, "signbit");
 	if (!result || r->s->m->type.at[result->type].dtype == DTYPE_BOOL)
 		return;
 	ast_id inner = nv_node(r, AST_CALL, call, "signbit");
 	nv_node_append(r, inner, nv_node_copy(r, operand));
 	r->s->a->nodes.at[call].first = 0;
 	nv_node_append(r, call, inner);
-	rename_call(r, call, "cast");
+	nv_rename_call(r, call, "cast");
 }
 
 /* Makes 1 / T0 of reciprocal( T0 ). */
@@ -461,7 +384,7 @@ static void read_reciprocal(struct nv_reader *r, ast_id call)
 	r->s->a->nodes.at[one].next = n->first;
 	n->first = one;
 	n->kind = AST_BINARY;
-	rename_call(r, call, "/");
+	nv_rename_call(r, call, "/");
 }
 
 static ast_id add_binary(struct nv_reader *r, const char *sign, ast_id left, ast_id right)
@@ -480,7 +403,7 @@ static void read_bits(struct nv_reader *r, ast_id expr, const struct nv_tensor *
 		return;
 	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
 		if (!strcmp(ast_text(r->s->a, expr), other[i][0])) {
-			rename_call(r, expr, other[i][1]);
+			nv_rename_call(r, expr, other[i][1]);
 			return;
 		}
 }
@@ -492,7 +415,7 @@ static bool read_remainder(struct nv_reader *r, ast_id expr, const struct nv_ten
 		return nv_refuse(r, E_OPERAND_DTYPE, expr,
 		                 "`%` takes integers; write `remainder(T0…, T1…)` of floats");
 	r->s->a->nodes.at[expr].kind = AST_CALL;
-	rename_call(r, expr, "fmod");
+	nv_rename_call(r, expr, "fmod");
 	return true;
 }
 
@@ -504,7 +427,7 @@ static void make_sum(struct nv_reader *r, ast_id call, const char *sign, ast_id 
 	n->kind = AST_BINARY;
 	nv_node_append(r, call, left);
 	nv_node_append(r, call, right);
-	rename_call(r, call, sign);
+	nv_rename_call(r, call, sign);
 }
 
 /* Reads frac(x), fma(x, y, z) and lerp(x, y, weight). Returns false if the call is none of them. */
@@ -556,7 +479,7 @@ static bool read_limits(struct nv_reader *r, ast_id call)
 	nv_node_append(r, call, last);
 	if (!clamp)
 		nv_node_append(r, call, operand);
-	rename_call(r, call, clamp ? "minimum" : "where");
+	nv_rename_call(r, call, clamp ? "minimum" : "where");
 	return true;
 }
 
@@ -585,12 +508,12 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return nv_permute(r, expr, result);
 	} else if ((!strcmp(name, "broadcast") && nv_key(r, expr, "flags")) || !strcmp(name, "squeeze")) {
 		drop_key(r, expr, "flags");
-		rename_call(r, expr, "reshape");
+		nv_rename_call(r, expr, "reshape");
 	} else if (!strcmp(name, "expand")) {
-		keep_first(r, expr);
-		rename_call(r, expr, "broadcast");
+		nv_keep_first(r, expr);
+		nv_rename_call(r, expr, "broadcast");
 	} else if (!strcmp(name, "reduction") && result) {
-		return read_reduction(r, expr, result);
+		return nv_reduction(r, expr, result);
 	} else if (!strcmp(name, "pad") && braces) {
 		return read_pad(r, expr, second);
 	} else if (!strcmp(name, "slice") && braces) {
@@ -604,7 +527,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
 		read_signbit(r, expr, first, result);
 	} else if (!strcmp(name, "isreal") && first && !second) {
-		rename_call(r, expr, "full"); /* of true: no tensor is complex */
+		nv_rename_call(r, expr, "full"); /* of true: no tensor is complex */
 		a->nodes.at[expr].first = nv_node_int(r, expr, 1);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
 		read_reciprocal(r, expr);
