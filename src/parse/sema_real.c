@@ -268,6 +268,28 @@ static double apply_function(enum pointwise function, const double *x)
 	}
 }
 
+/* Computes a function that is none of ops.def. Returns false if it is another one. */
+static bool apply_other(const char *name, unsigned n, const double *x, double *out)
+{
+	if (n == 2 && (!strcmp(name, "ceilDiv") || !strcmp(name, "floorDiv")))
+		*out = *name == 'c' ? ceil(x[0] / x[1]) : floor(x[0] / x[1]);
+	else if (n == 1 && !strcmp(name, "reciprocal"))
+		*out = 1 / *x;
+	else if (n == 1 && !strcmp(name, "frac"))
+		*out = *x - trunc(*x);
+	else if (n == 3 && !strcmp(name, "clamp"))
+		*out = fmin(fmax(x[0], x[1]), x[2]);
+	else if (n == 3 && !strcmp(name, "threshold"))
+		*out = x[0] <= x[1] ? x[2] : x[0];
+	else if (n == 3 && !strcmp(name, "lerp"))
+		*out = x[0] + x[2] * (x[1] - x[0]);
+	else if (n == 3 && !strcmp(name, "fma"))
+		*out = fma(x[0], x[1], x[2]);
+	else
+		return false;
+	return true;
+}
+
 static enum outcome apply_call(struct sema *s, ast_id e, const double *x, double *out)
 {
 	const char *name = ast_text(s->a, e);
@@ -285,13 +307,9 @@ static enum outcome apply_call(struct sema *s, ast_id e, const double *x, double
 	default:
 		break;
 	}
-	if (!strcmp(name, "ceilDiv") || !strcmp(name, "floorDiv"))
-		*out = *name == 'c' ? ceil(x[0] / x[1]) : floor(x[0] / x[1]);
-	else if (!strcmp(name, "reciprocal"))
-		*out = 1 / *x;
-	else if (find_function(s, e, &function))
+	if (find_function(s, e, &function))
 		*out = apply_function(function, x);
-	else {
+	else if (!apply_other(name, count_operands(s, e), x, out)) {
 		diag_error_span(s->d, E_FUNCTION_UNKNOWN, ast_at(s->a, e)->at, (uint32_t)strlen(name),
 		                "unknown function '%s' of numbers", name);
 		return FAILED;
