@@ -44,6 +44,11 @@ static bool is_being_read(struct sema *s, const struct sema_define *define, uint
 
 expr_id sema_define_expr(struct sema *s, const struct sema_define *define, uint32_t at, bool *late)
 {
+	if (s->is_listing && (!strcmp(define->text, "true") || !strcmp(define->text, "false"))) {
+		if (late)
+			*late = false;
+		return expr_const(s->m, *define->text == 't');
+	}
 	if (is_being_read(s, define, at))
 		return 0;
 	s->reading[s->reading_n++] = define;
