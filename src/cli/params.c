@@ -25,6 +25,15 @@ static bool is_formula(const struct module *m, const struct param *x)
 	return false;
 }
 
+/* Returns true if an expression of the program has a param. Expressions are hash-consed: it is in the table. */
+static bool is_used(const struct module *m, param_id p)
+{
+	for (expr_id e = 1; e < m->expr.n; e++)
+		if (m->expr.at[e].kind == EXPR_PARAM && m->expr.at[e].k == p)
+			return true;
+	return false;
+}
+
 /* Checks that every remaining scalar has a value. */
 static bool check_params(const struct module *m, struct diag *d)
 {
@@ -32,7 +41,7 @@ static bool check_params(const struct module *m, struct diag *d)
 	for (param_id p = 1; p < m->param.n; p++) {
 		const struct param *x = &m->param.at[p];
 		char number[24];
-		if (!is_unset(x) || is_formula(m, x))
+		if (!is_unset(x) || is_formula(m, x) || !is_used(m, p))
 			continue;
 		snprintf(number, sizeof number, "i%d", x->number);
 		const char *name = x->name ? names_text(m->names, x->name) : number;
@@ -72,7 +81,7 @@ bool params_have_values(const struct module *m)
 {
 	bool all = true;
 	for (param_id p = 1; p < m->param.n; p++)
-		all &= !is_unset(&m->param.at[p]);
+		all &= !is_unset(&m->param.at[p]) || !is_used(m, p);
 	return all;
 }
 
