@@ -60,6 +60,8 @@ struct nv_tensor {
 	bool loop_view;     /* an output that the loop being read defines as a view */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
+	bool unsized;       /* its ALLOCATE has no size= */
+	bool sharded;       /* ShardByStream takes a block of it */
 	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
 	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
@@ -219,6 +221,11 @@ void nv_deallocate(struct nv_reader *r, ast_id stmt);
 /* Moves the Deallocates between a Communication and its Wait, which was just read, after the Wait. nvFuser's
  * Communication keeps its buffers until it is over. */
 void nv_deallocate_after_wait(struct nv_reader *r, op_id wait);
+/* Notes what the statement of a buffer tells about its memory. */
+void nv_buffer_collect(struct nv_reader *r, ast_id targets, ast_id call);
+/* Returns true if stream splits do not cut the tensor's memory by default: of inputs and outputs, and of a buffer of which
+ * ShardByStream takes blocks. A size= tells more. */
+bool nv_is_whole(const struct nv_tensor *t);
 void nv_symmetric_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
 void nv_view(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call, bool select);
 

@@ -16,11 +16,6 @@ static bool stands_alone(const struct nv_tensor *t)
 	return !t->block && !t->size && !t->devices && !t->named && !t->attrs && t->reduce == REDUCE_SUM;
 }
 
-static bool is_io(const struct nv_tensor *t)
-{
-	return t->input || t->output;
-}
-
 static ast_id first_axis(const struct ast *a, ast_id tensor)
 {
 	return ast_at(a, ast_at(a, tensor)->first)->first;
@@ -29,7 +24,7 @@ static ast_id first_axis(const struct ast *a, ast_id tensor)
 static struct nv_alike *slot_of(struct nv_reader *r, const struct nv_tensor *t)
 {
 	const struct ast *a = r->s->a;
-	uint64_t h = is_io(t);
+	uint64_t h = nv_is_whole(t);
 	for (ast_id id = first_axis(a, t->node); id; id = ast_at(a, id)->next)
 		h = hash_number(h, ast_at(a, id)->first);
 	return &r->alike[h % NV_ALIKE];
@@ -78,7 +73,7 @@ bool nv_alike_find(struct nv_reader *r, struct nv_tensor *t)
 	if (!stands_alone(t))
 		return false;
 	const struct nv_alike *x = slot_of(r, t);
-	if (!x->node || x->io != is_io(t) || x->mesh != t->mesh || !same_axes(a, x->node, t->node) ||
+	if (!x->node || x->io != nv_is_whole(t) || x->mesh != t->mesh || !same_axes(a, x->node, t->node) ||
 	    !same_rest(a, x->node, t->node))
 		return false;
 	ast_id from = first_axis(a, x->node), to = first_axis(a, t->node);
@@ -101,7 +96,7 @@ void nv_alike_keep(struct nv_reader *r, const struct nv_tensor *t)
 		                                   .number_at = t->number_at,
 		                                   .type = t->type,
 		                                   .mesh = t->mesh,
-		                                   .io = is_io(t)};
+		                                   .io = nv_is_whole(t)};
 }
 
 static struct nv_repeat *repeat_slot(struct nv_reader *r, int64_t statement)
@@ -113,7 +108,7 @@ bool nv_alike_find_repeat(struct nv_reader *r, struct nv_tensor *t, int64_t stat
 {
 	const struct nv_repeat *x = repeat_slot(r, statement);
 	int64_t distance;
-	if (!x->statement || !stands_alone(t) || x->io != is_io(t) || x->mesh != t->mesh ||
+	if (!x->statement || !stands_alone(t) || x->io != nv_is_whole(t) || x->mesh != t->mesh ||
 	    !shape_same_axes(r->s->a, x->statement, statement, &distance))
 		return false;
 	take_type(r, t, x->type, x->number_at, distance);
@@ -127,5 +122,5 @@ void nv_alike_keep_repeat(struct nv_reader *r, const struct nv_tensor *t, int64_
 		                                                .number_at = t->number_at,
 		                                                .type = t->type,
 		                                                .mesh = t->mesh,
-		                                                .io = is_io(t)};
+		                                                .io = nv_is_whole(t)};
 }

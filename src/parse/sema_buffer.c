@@ -174,6 +174,27 @@ bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at
 	return true;
 }
 
+void nv_buffer_collect(struct nv_reader *r, ast_id targets, ast_id call)
+{
+	struct ast *a = r->s->a;
+	if (r->has_facts || !nv_is(r, call, AST_CALL))
+		return;
+	bool allocates = !strcmp(ast_text(a, call), "ALLOCATE"),
+	     shards = !strcmp(ast_text(a, call), "ShardByStream");
+	ast_id tensor = allocates ? ast_at(a, targets)->first : shards ? ast_at(a, call)->first : 0;
+	struct nv_tensor *t =
+	    nv_is(r, tensor, AST_TENSOR) ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
+	if (!t)
+		return;
+	t->unsized |= allocates && !nv_key(r, call, "size");
+	t->sharded |= shards;
+}
+
+bool nv_is_whole(const struct nv_tensor *t)
+{
+	return t->input || t->output || (t->unsized && t->sharded);
+}
+
 /* Reads Deallocate { T0 }. Of a view nvFuser only drops the handle: the buffer stays. */
 void nv_deallocate(struct nv_reader *r, ast_id stmt)
 {

@@ -241,8 +241,10 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 			r->late = 0;
 		} else if (!r->has_facts) {
 			ast_id def = shape_peek(a, id);
-			if (ast_at(a, def)->kind == AST_DEF)
+			if (ast_at(a, def)->kind == AST_DEF) {
 				nv_permute_collect(r, ast_child(a, def, 0), ast_child(a, def, 1));
+				nv_buffer_collect(r, ast_child(a, def, 0), ast_child(a, def, 1));
+			}
 		}
 		return;
 	default:
@@ -253,6 +255,7 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	if (ast_at(a, id)->kind == AST_DEF) {
 		nv_attention_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
 		nv_permute_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
+		nv_buffer_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
 	}
 }
 

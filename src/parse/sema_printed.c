@@ -175,7 +175,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 {
 	struct sema *s = r->s;
 	*out = (struct printed_tensor){.mesh = mesh,
-	                               .io = t->input || t->output,
+	                               .io = nv_is_whole(t),
 	                               .by_number = r->by_number ? &r->numbers : NULL,
 	                               .choice = t->choice ? &r->choice[t->choice - 1] : NULL,
 	                               .permuted = t->permuted};
