@@ -13,6 +13,7 @@
  *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_reduction.c      reductions
  *     sema_permute.c        the axes of a permute
+ *     sema_ranges.c         pad and slice
  *     sema_cat.c            concatenations
  *     sema_iota.c           the numbers of a row
  *     sema_gather.c         those that take elements at indices
@@ -298,6 +299,11 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 bool nv_reduce_op(const char *word, enum reduce_op *op);
 /* Makes sum(T0…, axis=1) of a reduction. Returns false after reporting. */
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result);
+
+/* ---- sema_ranges.c */
+/* Read a call that lists the ranges of all axes. Return false after reporting. */
+bool nv_pad(struct nv_reader *r, ast_id call, ast_id widths);
+bool nv_slice(struct nv_reader *r, ast_id call, ast_id ranges);
 
 /* ---- sema_permute.c */
 /* Gives Set.Permute( T0 ) its dims=. Returns false after reporting. */

@@ -6,11 +6,6 @@
  * The result tells the length and the dtype. */
 #include "parse/nvfuser.h"
 
-static bool is_int(struct nv_reader *r, ast_id id, int64_t value)
-{
-	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
-}
-
 /* Makes the number a float if the result is one. */
 static ast_id number_of(struct nv_reader *r, ast_id number, const struct nv_tensor *result)
 {
@@ -44,7 +39,7 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	s->a->nodes.at[call].first = 0;
 	if (!step)
 		return nv_refuse(r, E_OPERAND_COUNT, call, "iota takes `iota(length, start, step, dtype)`");
-	bool from_zero = is_int(r, start, 0), by_one = is_int(r, step, 1);
+	bool from_zero = nv_is_int(r, start, 0), by_one = nv_is_int(r, step, 1);
 	if (from_zero && by_one)
 		return true;
 	value_id v;

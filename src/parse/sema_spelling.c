@@ -6,8 +6,7 @@
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
  *     expand( T0…, {4, 8} )                       broadcast(T0…)
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): sema_reduction.c
- *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
- *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
+ *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2): sema_ranges.c, as slice
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota(): sema_iota.c
@@ -217,77 +216,6 @@ void nv_unwrap_numbers(struct nv_reader *r, ast_id id)
 bool nv_is_int(struct nv_reader *r, ast_id id, int64_t value)
 {
 	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
-}
-
-/* Makes OP(…, axis=k, before=x, after=y) of a call, around what it is already. */
-static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis, const char *key, ast_id x,
-                      const char *other, ast_id y)
-{
-	struct ast *a = r->s->a;
-	if (nest) {
-		ast_id inner = nv_node(r, AST_CALL, call, NULL);
-		a->nodes.at[inner].name = ast_at(a, call)->name;
-		a->nodes.at[inner].first = ast_at(a, call)->first;
-		a->nodes.at[inner].height = ast_at(a, call)->height;
-		a->nodes.at[call].first = 0;
-		nv_node_append(r, call, inner);
-	}
-	nv_node_key(r, call, "axis", nv_node_int(r, call, axis));
-	nv_node_key(r, call, key, x);
-	nv_node_key(r, call, other, y);
-}
-
-static bool read_pad(struct nv_reader *r, ast_id call, ast_id widths)
-{
-	bool any = false;
-	int64_t axis = 0;
-	nv_keep_first(r, call);
-	for (ast_id before = ast_at(r->s->a, widths)->first; before; axis++) {
-		ast_id after = ast_at(r->s->a, before)->next;
-		if (!after)
-			return nv_refuse(r, E_ATTRIBUTE_VALUE, widths, "pad takes two widths for each axis");
-		ast_id next = ast_at(r->s->a, after)->next;
-		if (!nv_is_int(r, before, 0) || !nv_is_int(r, after, 0)) {
-			wrap_call(r, call, any, axis, "before", before, "after", after);
-			any = true;
-		}
-		before = next;
-	}
-	if (!any)
-		nv_rename_call(r, call, "set");
-	return true;
-}
-
-static bool read_slice(struct nv_reader *r, ast_id call, ast_id ranges)
-{
-	struct sema *s = r->s;
-	bool any = false;
-	int64_t axis = 0;
-	ast_id operand = ast_at(s->a, call)->first;
-	value_id from = nv_operand(r, operand);
-	if (!from)
-		return false;
-	nv_keep_first(r, call);
-	for (ast_id range = ast_at(s->a, ranges)->first; range; range = ast_at(s->a, range)->next, axis++) {
-		ast_id start = ast_child(s->a, range, 0), stop = ast_child(s->a, range, 1),
-		       step = ast_child(s->a, range, 2);
-		if (!nv_is(r, range, AST_TUPLE) || !step || axis >= value_domain(s->m, from)->rank)
-			return nv_refuse(r, E_ATTRIBUTE_VALUE, range,
-			                 "slice takes {start, stop, 1} for each axis");
-		if (!nv_is_int(r, step, 1))
-			return nv_refuse(r, E_ATTRIBUTE_VALUE, step, "a slice has the step 1");
-		expr_id end = sema_expr(s, stop);
-		if (!end)
-			return false;
-		end = expr_canon(s->m, end);
-		if (nv_is_int(r, start, 0) && end == value_domain(s->m, from)->axis[axis].extent)
-			continue;
-		wrap_call(r, call, any, axis, "start", start, "stop", stop);
-		any = true;
-	}
-	if (!any)
-		nv_rename_call(r, call, "set");
-	return true;
 }
 
 static unsigned rank_of(struct nv_reader *r, const struct nv_tensor *t)
@@ -515,9 +443,9 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "reduction") && result) {
 		return nv_reduction(r, expr, result);
 	} else if (!strcmp(name, "pad") && braces) {
-		return read_pad(r, expr, second);
+		return nv_pad(r, expr, second);
 	} else if (!strcmp(name, "slice") && braces) {
-		return read_slice(r, expr, second);
+		return nv_slice(r, expr, second);
 	} else if (!strcmp(name, "cat")) {
 		nv_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
