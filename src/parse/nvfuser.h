@@ -62,6 +62,7 @@ struct nv_tensor {
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
 	bool unsized;       /* its ALLOCATE has no size= */
+	uint8_t received;   /* Communications that write it; at most 2 */
 	bool sharded;       /* ShardByStream takes a block of it */
 	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
 	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
@@ -213,8 +214,8 @@ ast_id nv_find_definition(struct nv_reader *r, ast_id tree, name_id name, bool w
 void nv_allocate_outputs(struct nv_reader *r, ast_id stmt);
 /* Makes a buffer of a tensor that only the listing of another device defines. Returns false if it is none. */
 bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
-/* Makes a buffer of the output of a Communication if another statement writes it, too: nvFuser prints a Gather, Reduce
- * or SendRecv for each receiver. Returns 0 if no other does. */
+/* Makes a buffer of the output of a Communication if another one writes it, too: nvFuser prints a Gather, Reduce or
+ * SendRecv for each receiver. Returns 0 if no other does. */
 value_id nv_allocate_received(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 /* Returns true if the tensor is no input and no statement but an ALLOCATE defines it. */
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t);
@@ -222,8 +223,8 @@ void nv_deallocate(struct nv_reader *r, ast_id stmt);
 /* Moves the Deallocates between a Communication and its Wait, which was just read, after the Wait. nvFuser's
  * Communication keeps its buffers until it is over. */
 void nv_deallocate_after_wait(struct nv_reader *r, op_id wait);
-/* Notes what the statement of a buffer tells about its memory. */
-void nv_buffer_collect(struct nv_reader *r, ast_id targets, ast_id call);
+/* Notes what a statement tells about the memory of its tensors. */
+void nv_buffer_collect(struct nv_reader *r, ast_id stmt);
 /* Returns true if stream splits do not cut the tensor's memory by default: of inputs and outputs, and of a buffer of which
  * ShardByStream takes blocks. A size= tells more. */
 bool nv_is_whole(const struct nv_tensor *t);

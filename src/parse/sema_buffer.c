@@ -131,10 +131,7 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 
 value_id nv_allocate_received(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
-	unsigned n = 0;
-	ast_each (r->s->a, stmt, r->body)
-		n += nv_find_definition(r, stmt, t->name, true) != 0;
-	if (r->has_facts || n < 2)
+	if (r->has_facts || t->received < 2)
 		return 0;
 	value_id v = nv_define(r, t, at);
 	nv_append(r, ir_op_new(r->s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1));
@@ -174,20 +171,29 @@ bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at
 	return true;
 }
 
-void nv_buffer_collect(struct nv_reader *r, ast_id targets, ast_id call)
+void nv_buffer_collect(struct nv_reader *r, ast_id stmt)
 {
 	struct ast *a = r->s->a;
-	if (r->has_facts || !nv_is(r, call, AST_CALL))
-		return;
-	bool allocates = !strcmp(ast_text(a, call), "ALLOCATE"),
-	     shards = !strcmp(ast_text(a, call), "ShardByStream");
-	ast_id tensor = allocates ? ast_at(a, targets)->first : shards ? ast_at(a, call)->first : 0;
+	bool defines = nv_is(r, stmt, AST_DEF);
+	ast_id call = defines                  ? ast_child(a, stmt, 1)
+	              : nv_is(r, stmt, AST_DO) ? ast_at(a, stmt)->first
+	                                       : 0,
+	       tensor = 0;
+	bool allocates = defines && nv_is(r, call, AST_CALL) && !strcmp(ast_text(a, call), "ALLOCATE"),
+	     shards = defines && nv_is(r, call, AST_CALL) && !strcmp(ast_text(a, call), "ShardByStream");
+	if (allocates)
+		tensor = ast_at(a, ast_at(a, stmt)->first)->first;
+	else if (shards)
+		tensor = ast_at(a, call)->first;
+	else if (!defines && nv_is(r, call, AST_COMM))
+		tensor = nv_key(r, call, "output");
 	struct nv_tensor *t =
 	    nv_is(r, tensor, AST_TENSOR) ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
-	if (!t)
+	if (!t || r->has_facts)
 		return;
 	t->unsized |= allocates && !nv_key(r, call, "size");
 	t->sharded |= shards;
+	t->received += !defines && t->received < 2;
 }
 
 bool nv_is_whole(const struct nv_tensor *t)

@@ -241,10 +241,9 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 			r->late = 0;
 		} else if (!r->has_facts) {
 			ast_id def = shape_peek(a, id);
-			if (ast_at(a, def)->kind == AST_DEF) {
+			if (ast_at(a, def)->kind == AST_DEF)
 				nv_permute_collect(r, ast_child(a, def, 0), ast_child(a, def, 1));
-				nv_buffer_collect(r, ast_child(a, def, 0), ast_child(a, def, 1));
-			}
+			nv_buffer_collect(r, def);
 		}
 		return;
 	default:
@@ -255,8 +254,8 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	if (ast_at(a, id)->kind == AST_DEF) {
 		nv_attention_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
 		nv_permute_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
-		nv_buffer_collect(r, ast_child(a, id, 0), ast_child(a, id, 1));
 	}
+	nv_buffer_collect(r, id);
 }
 
 static int compare_statements(const void *a, const void *b)
