@@ -20,6 +20,7 @@
  *     fma(T0…, T1…, T2…)                          T0… * T1… + T2…
  *     lerp(T0…, T1…, T2…)                         T0… + T2… * (T1… - T0…)
  *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
+ *     linear(T0…, T1…)                            of a vector T1: reshape(linear(T0…, reshape(T1…, [1, k])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
@@ -290,6 +291,30 @@ static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id s
 	nv_rename_call(r, call, "reshape");
 }
 
+/* Makes reshape(linear(…)) of a linear with a weight of one axis, whose bias is one number. */
+static void read_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight,
+                        const struct nv_tensor *result)
+{
+	ast_id extent = single_extent(r, weight), bias = ast_at(r->s->a, weight)->next;
+	if (!extent || !result || rank_of(r, result) + 1 != rank_of_operand(r, first))
+		return;
+	ast_id inner = nv_node(r, AST_CALL, call, "linear");
+	nv_node_append(r, inner, nv_node_copy(r, first));
+	nv_node_append(r, inner, add_matrix(r, weight, extent, false));
+	if (nv_is(r, bias, AST_TENSOR)) {
+		ast_id vector = nv_node(r, AST_CALL, bias, "reshape"),
+		       shape = nv_node(r, AST_LIST, bias, NULL), axis = nv_node(r, AST_AXIS, bias, NULL);
+		nv_node_append(r, axis, nv_node_int(r, bias, 1));
+		nv_node_append(r, shape, axis);
+		nv_node_append(r, vector, nv_node_copy(r, bias));
+		nv_node_append(r, vector, shape);
+		nv_node_append(r, inner, vector);
+	}
+	r->s->a->nodes.at[call].first = 0;
+	nv_node_append(r, call, inner);
+	nv_rename_call(r, call, "reshape");
+}
+
 /* Makes cast(signbit(T0…)) of a signbit that is no bool. */
 static void read_signbit(struct nv_reader *r, ast_id call, ast_id operand, const struct nv_tensor *result)
 {
@@ -450,6 +475,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		nv_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
 		read_matmul(r, expr, first, second, result);
+	} else if (!strcmp(name, "linear") && second) {
+		read_linear(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY) && result) {
 		return nv_iota(r, expr, result);
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
