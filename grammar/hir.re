@@ -530,7 +530,8 @@ again:
 		goto again;
 	}
 
-	"Fusion IR" (blank [^:\n]*)? ":" { /* the title of a fusion */
+	"Fusion IR" (blank [^:\n]*)? ":" | "Fusion after pass:" [^\n]* | "====" "="* {
+		/* the title of a fusion; the title and the end of a listing after a pass */
 		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || !lex_ends_line(cursor))
 			goto plain_word;
 		add_comment(p, start, cursor);
