@@ -289,11 +289,6 @@ static void plan_permute_comm(struct comm *s)
 	struct plan_view in = s->c.in, out = s->c.out;
 	uint32_t t = b->p->table.n;
 	sx_id peer[2];
-	if (!s->in || !s->out) {
-		planner_error(b, E_PLAN_MESH, "'%s' is not on all ranks of the team",
-		              value_text(b, s->in ? s->out->value : s->in->value));
-		return;
-	}
 	if (!sx_lower(b, op_scalar_expr(b->m, s->op, 0), &peer[0]) ||
 	    !sx_lower(b, op_scalar_expr(b->m, s->op, 1), &peer[1]))
 		return;
@@ -417,7 +412,8 @@ void plan_collective(struct planner *b, op_id op)
 		plan_exchanged(b, op, in, out, &s);
 		return;
 	}
-	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER;
+	bool both = kind == OP_ALLGATHER || kind == OP_ALLREDUCE || kind == OP_REDUCE_SCATTER ||
+	            kind == OP_COLLECTIVE_PERMUTE;
 	if ((!s.in && !s.out) || (both && (!s.in || !s.out))) {
 		planner_error(b, E_PLAN_MESH, "rank %lld is in the team but not in the mesh of '%s'",
 		              (long long)b->p->rank, value_text(b, s.in ? out->value : in->value));
