@@ -351,8 +351,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	k.since = arena_new_array(k.scratch, uint32_t, m->value.n);
 	for (value_id v = 1; v < m->value.n; v++)
 		k.root[v] = ir_root(m, v);
-	for (op_id op = ir_walk_first(m); op && !k.streams; op = ir_walk(m, op))
-		k.streams = m->op.at[op].kind == OP_SET_CURRENT_STREAM;
+	k.streams = ir_sets_streams(m, m->body);
 	region_each (m, op, region)
 		mark_statement(&k, op, true);
 	add_outside(&k, region, frame);

@@ -227,3 +227,13 @@ op_id ir_walk(const struct module *m, op_id op)
 	}
 	return 0;
 }
+
+bool ir_sets_streams(const struct module *m, region_id r)
+{
+	for (; r; r = m->region.at[r].sibling)
+		for (op_id op = m->region.at[r].first; op; op = m->op.at[op].next)
+			if (m->op.at[op].kind == OP_SET_CURRENT_STREAM ||
+			    (m->op.at[op].region && ir_sets_streams(m, m->op.at[op].region)))
+				return true;
+	return false;
+}

@@ -39,5 +39,8 @@ bool ir_before(const struct module *m, op_id a, op_id b);
  * ir_walk returns the next statement in program order, entering regions; 0 at the end. */
 op_id ir_walk(const struct module *m, op_id op);
 op_id ir_walk_first(const struct module *m);
+/* Returns true if a statement of a block, of the ones after it of one condition, or of the blocks in them sets the
+ * stream. */
+bool ir_sets_streams(const struct module *m, region_id r);
 
 #endif

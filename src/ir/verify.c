@@ -279,15 +279,6 @@ static bool is_local_set(const struct module *m, op_id op)
 	return true;
 }
 
-/* Returns true if the body begins with SetCurrentStream; nvFuser may put GetCurrentStream before it. */
-static bool sets_streams(const struct module *m, op_id loop)
-{
-	op_id first = m->region.at[m->op.at[loop].region].first;
-	while (first && m->op.at[first].kind == OP_GET_CURRENT_STREAM)
-		first = m->op.at[first].next;
-	return first && m->op.at[first].kind == OP_SET_CURRENT_STREAM;
-}
-
 unsigned ir_properties(struct module *m)
 {
 	unsigned p =
@@ -309,7 +300,7 @@ unsigned ir_properties(struct module *m)
 			p &= ~(unsigned)IR_LOWERED;
 		if (op_info[o->kind].traits & TRAIT_COLLECTIVE && !(o->flags & OP_ASYNC))
 			p &= ~(unsigned)IR_LOWERED;
-		if (o->kind == OP_FOR && o->flags & OP_STREAM_LOOP && top && !sets_streams(m, op))
+		if (o->kind == OP_FOR && o->flags & OP_STREAM_LOOP && top && !ir_sets_streams(m, o->region))
 			p &= ~(unsigned)IR_STREAMED;
 		if (o->kind == OP_SET || op_info[o->kind].traits & TRAIT_COLLECTIVE || !infer_axes(m, op, &x))
 			continue;

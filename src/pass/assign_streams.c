@@ -24,16 +24,6 @@
 #include "ir/expr.h"
 #include "pass/pass.h"
 
-static bool sets_streams(const struct module *m, region_id r)
-{
-	for (; r; r = m->region.at[r].sibling)
-		for (op_id op = m->region.at[r].first; op; op = m->op.at[op].next)
-			if (m->op.at[op].kind == OP_SET_CURRENT_STREAM ||
-			    (m->op.at[op].region && sets_streams(m, m->op.at[op].region)))
-				return true;
-	return false;
-}
-
 static op_id stream_op(struct module *m, enum op_kind kind, uint32_t at, enum role role, uint32_t id)
 {
 	return ir_op_new(m, kind, at, (struct ir_use[]){{role, id}}, 1);
@@ -130,7 +120,7 @@ static void assign_block(struct module *m, struct pass_context *cx, region_id r)
 	for (op_id op = m->region.at[r].first; op; op = next) {
 		next = m->op.at[op].next;
 		bool loop = m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP;
-		if (loop && sets_streams(m, m->op.at[op].region))
+		if (loop && ir_sets_streams(m, m->op.at[op].region))
 			continue;
 		loop = loop && pass_may_change(cx, m, m->op.at[op].at, "a stream for each iteration");
 		if (loop && cx->option[PASS_ASSIGN_STREAMS_INTER_STREAM_SYNC])
