@@ -26,18 +26,18 @@ enum {
 /* The values that a random element can have, in the form in which they are stored. */
 struct random_values {
 	unsigned n;
-	char stored[FLOATS][8];
+	uint64_t stored[FLOATS];
 };
 
 static struct random_values values_of(const struct generate *g, enum dtype t)
 {
-	struct random_values v = {dtype_is_float(t) ? FLOATS : t == DTYPE_BOOL ? 2 : INTEGERS, {{0}}};
+	struct random_values v = {dtype_is_float(t) ? FLOATS : t == DTYPE_BOOL ? 2 : INTEGERS, {0}};
 	int64_t least = t == DTYPE_BOOL || t == DTYPE_U8 ? 0 : -(INTEGERS / 2);
 	for (unsigned k = 0; k < v.n; k++) {
 		if (dtype_is_float(t))
-			rt_store_f64(t, v.stored[k], g->f * ((int)k - FLOATS / 2) / 8);
+			rt_store_f64(t, &v.stored[k], g->f * ((int)k - FLOATS / 2) / 8);
 		else
-			rt_store_i64(t, v.stored[k], least + k);
+			rt_store_i64(t, &v.stored[k], least + k);
 	}
 	return v;
 }
@@ -46,7 +46,7 @@ static struct random_values values_of(const struct generate *g, enum dtype t)
 #define PICK(T)                                                                                              \
 	for (unsigned k = 0; k < n; k++) {                                                                   \
 		uint64_t bits = mix_bits(seed + (uint64_t)linear[k] * 0x9e3779b97f4a7c15u) >> 32;            \
-		memcpy((T *)to + offset[k], v.stored[bits * v.n >> 32], sizeof(T));                          \
+		memcpy((T *)to + offset[k], &v.stored[bits * v.n >> 32], sizeof(T));                         \
 	}
 
 static void pick_elements(const struct generate *g, enum dtype t, const int64_t *linear,
