@@ -81,11 +81,14 @@ static void print_declarations(struct module *m, bool ids, struct buf *out)
 		if (x->meaning)
 			continue;
 		buf_puts(out, "param ");
-		expr_print_hir(m, expr_param(m, i), out);
-		if (m->param.at[i].has_value)
-			buf_printf(out, " = %lld", (long long)m->param.at[i].value);
+		if (x->name)
+			hir_name(m, x->name, out);
+		else
+			buf_printf(out, "i%d", (int)x->number);
+		if (x->has_value)
+			buf_printf(out, " = %lld", (long long)x->value);
 		if (ids && x->name)
-			buf_printf(out, " as i%d", (int)m->param.at[i].number);
+			buf_printf(out, " as i%d", (int)x->number);
 		buf_putc(out, '\n');
 	}
 	for (mesh_id i = 1; i < m->mesh.n; i++) {
