@@ -164,11 +164,11 @@ static void remark_schedule(struct pass_context *cx, struct module *m, const str
 		buckets += s->b.origin[k].step == SCHED_STEP_COMM && s->b.origin[k].bucket != SCHED_NONE;
 	pass_remark(cx, m, at,
 	            "%s%.3f %s instead of %.3f, %.3f of it exposed instead of %.3f; at most %lld bytes live "
-	            "instead of %lld; %u buckets; no schedule takes less than %.3f %s%s",
+	            "instead of %lld; %u bucket%s; no schedule takes less than %.3f %s%s",
 	            kind_of(m, block), (double)s->result.runtime / unit.ns, unit.name,
 	            (double)before.runtime / unit.ns, (double)s->result.exposed / unit.ns,
 	            (double)before.exposed / unit.ns, (long long)s->result.peak, (long long)before.peak,
-	            buckets, (double)bound.runtime / unit.ns, unit.name,
+	            buckets, buckets == 1 ? "" : "s", (double)bound.runtime / unit.ns, unit.name,
 	            has_stream_loops(m, b)
 	                ? ", all with the steps of stream-parallel loops one after the other: `hirc sim` "
 	                  "has them side by side"

@@ -192,8 +192,9 @@ bool graph_picture_open(struct graph_picture *p, struct module *m, const struct 
 	order_lanes(&k);
 	settle_levels(p, p->lane.n);
 	p->title =
-	    arena_printf(p->arena, "%s, rank %lld: %u statements on %u lanes", names_text(m->names, m->name),
-	                 (long long)rank, p->node.n + p->more, p->lane.n);
+	    arena_printf(p->arena, "%s, rank %lld: %u statement%s on %u lane%s", names_text(m->names, m->name),
+	                 (long long)rank, p->node.n + p->more, p->node.n + p->more == 1 ? "" : "s", p->lane.n,
+	                 p->lane.n == 1 ? "" : "s");
 	sim_rank_free(&r);
 	sim_program_close(&program);
 	return ok;
