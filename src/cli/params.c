@@ -70,6 +70,7 @@ static bool check_assumptions(const struct module *m, struct diag *d)
 		expr_print_hir(m, a->dividend, &y);
 		diag_error(d, E_PARAM_ASSUMPTION, a->at, "'%s' (%lld) does not divide '%s' (%lld)", x.at,
 		           (long long)divisor, y.at, (long long)dividend);
+		diag_note(d, DIAG_NOWHERE, "give -D values with which it does, or choose another split or mesh size");
 		buf_free(&x);
 		buf_free(&y);
 		ok = false;
