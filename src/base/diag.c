@@ -367,7 +367,8 @@ void suggest_try(struct suggest *s, const char *candidate)
 	if (s->distance == 0)
 		return;
 	bool same = strcasecmp(s->word, candidate) == 0;
-	unsigned distance = same ? 0 : str_distance(s->word, candidate, s->distance - 1);
+	const bool begins = strlen(s->word) >= 4 && !strncasecmp(s->word, candidate, strlen(s->word));
+	unsigned distance = same ? 0 : begins ? 1 : str_distance(s->word, candidate, s->distance - 1);
 	if (distance < s->distance &&
 	    (same || distance < strlen(s->word))) { /* a larger distance would replace the whole word */
 		s->distance = distance;

@@ -26,6 +26,7 @@ static bool check_outputs_named(struct run *r, struct diag *d)
 				suggest_try(&g,
 				            names_text(r->m->names, r->m->value.at[r->m->output.at[i]].name));
 		diag_suggest(d, &g);
+		data_note_names(r->m, d, true);
 		ok = false;
 	}
 	return ok;

@@ -97,6 +97,21 @@ static bool open_file(const struct module *m, struct diag *d, unsigned input, co
 	return ok;
 }
 
+void data_note_names(const struct module *m, struct diag *d, bool outputs)
+{
+	enum { MOST = 16 };
+	const uint32_t n = outputs ? m->output.n : m->input.n;
+	char name[DATA_NAME_BYTES];
+	struct buf text = {0};
+	for (uint32_t i = 0; i < n && i < MOST; i++)
+		buf_printf(&text, "%s'%s'", i ? ", " : "",
+		           data_name(m, outputs ? m->output.at[i] : m->input.at[i].value, name));
+	if (n)
+		diag_note(d, DIAG_NOWHERE, "its %s: %s%s", outputs ? "outputs" : "inputs", text.at,
+		          n > MOST ? ", …" : "");
+	buf_free(&text);
+}
+
 struct data_source *data_sources_open(const struct module *m, struct diag *d, const struct data_paths *paths,
                                       struct data_file *file, unsigned files)
 {
@@ -121,6 +136,7 @@ struct data_source *data_sources_open(const struct module *m, struct diag *d, co
 			if (m->value.at[m->input.at[i].value].name)
 				suggest_try(&g, names_text(m->names, m->value.at[m->input.at[i].value].name));
 		diag_suggest(d, &g);
+		data_note_names(m, d, false);
 		ok = false;
 	}
 	if (ok)

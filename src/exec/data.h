@@ -42,5 +42,7 @@ enum { DATA_NAME_BYTES = 128 };
 const char *data_name(const struct module *m, value_id v, char *text);
 /* Returns true if the text of an option names the value, either by its whole name or as TN. */
 bool data_is_named(const struct module *m, value_id v, const char *text);
+/* Lists the names of the inputs, or of the outputs, in a note. */
+void data_note_names(const struct module *m, struct diag *d, bool outputs);
 
 #endif
