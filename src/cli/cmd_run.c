@@ -182,12 +182,14 @@ static bool check_json(const struct run *r, struct diag *d)
 	return false;
 }
 
-static bool check_sync(const struct run *r, struct diag *d)
+/* Checks the options that are for GPUs alone. */
+static bool check_gpu(const struct run *r, struct diag *d)
 {
-	if (!r->sync || rank_options_are_cuda(&r->ranks))
+	if (rank_options_are_cuda(&r->ranks) || (!r->sync && !r->nvtx))
 		return true;
 	diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
-	           "--sync is of --target=cuda: on the cpu an error names its statement in any case");
+	           r->sync ? "--sync is of --target=cuda: on the cpu an error names its statement in any case"
+	                   : "--nvtx is of --target=cuda: on the cpu use --trace=FILE.json or --profile");
 	return false;
 }
 
@@ -196,7 +198,7 @@ static enum status launch_run(struct run *r)
 	struct diag *d = compile_diag(&r->compile);
 	struct rt_launch_options o = rank_options_launch(&r->ranks);
 	enum status status = STATUS_USAGE;
-	if (check_json(r, d) && check_sync(r, d) && compile_options_finish(&r->compile, d) &&
+	if (check_json(r, d) && check_gpu(r, d) && compile_options_finish(&r->compile, d) &&
 	    check_launcher(r, d, o.kind) && rank_options_check(&r->ranks, r->compile.zero_copy, d) &&
 	    run_adversary_finish(r, d) && run_replay_finish(r, d, r->timeout_given)) {
 		o.timeout_ms = r->ranks.timeout * 1000;
