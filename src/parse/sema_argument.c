@@ -134,6 +134,17 @@ static bool host_operand(struct sema *s, struct call *c, ast_id e)
 	return false;
 }
 
+/* Reports the unknown names among the operands after one with an error. */
+static void report_later_names(struct sema *s, const struct call *c, ast_id after)
+{
+	struct ir_use use;
+	for (ast_id child = ast_at(s->a, after)->next; child; child = ast_at(s->a, child)->next) {
+		const unsigned kind = ast_at(s->a, child)->kind;
+		if ((kind == AST_NAME || kind == AST_TENSOR) && !positional_attr(s, c->kind, child))
+			sema_operand(s, child, &use);
+	}
+}
+
 bool call_read_arguments(struct sema *s, struct call *c)
 {
 	ast_each (s->a, child, c->node) {
@@ -176,7 +187,10 @@ bool call_read_arguments(struct sema *s, struct call *c)
 		if (call_is_host(c->kind)) {
 			if (!host_operand(s, c, child))
 				return false;
-		} else if (!sema_operand(s, child, &use) || !call_push_read(s, c, use, child)) {
+		} else if (!sema_operand(s, child, &use)) {
+			report_later_names(s, c, child);
+			return false;
+		} else if (!call_push_read(s, c, use, child)) {
 			return false;
 		}
 	}

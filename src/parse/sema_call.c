@@ -58,8 +58,10 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		ast_id right = ast_at(s->a, n->first)->next;
 		if (!is_binary_op(ast_text(s->a, expr), &c->kind))
 			return false;
-		return sema_operand(s, n->first, &use) && call_push_read(s, c, use, expr) &&
-		       sema_operand(s, right, &use) && call_push_read(s, c, use, expr);
+		struct ir_use second;
+		const bool left = sema_operand(s, n->first, &use); /* an error on both sides is reported on both */
+		return sema_operand(s, right, &second) && left && call_push_read(s, c, use, expr) &&
+		       call_push_read(s, c, second, expr);
 	}
 	case AST_CALL:
 		break;
