@@ -2,7 +2,10 @@
  *
  * Each tensor has a list of options: which of its parallel ids are halves, and which number its first logical axis has.
  * An option uses some of the missing numbers. The search looks for one option a tensor so that each missing number is
- * used once. A tensor that was made later has larger numbers. */
+ * used once. A tensor that was made later has larger numbers.
+ *
+ * A parallel id is the outer half of most splits. Only if no solution has none but these, ids are tried as inner halves,
+ * too: T0[ideviceIdx.x2{2}, iS1{6}] without 0 is axis 0, split into 1 and 2. */
 #include "ir/printed_cover.h"
 #include "base/vec.h"
 #include "ir/expr.h"
@@ -31,6 +34,7 @@ struct cover {
 	VEC(uint32_t) used; /* missing numbers, as indices into missing */
 	uint32_t *first;    /* by tensor: its first option; one more than tensors */
 	unsigned tensor_n;
+	bool inner; /* a parallel id may be the inner half of a split */
 	unsigned steps, found;
 	uint32_t *chosen; /* by tensor: the option of the solution that was found */
 };
@@ -168,6 +172,25 @@ static void try_bases(struct reader *d)
 	}
 }
 
+static void try_halves(struct reader *d, unsigned k);
+
+/* Makes half[k] the inner half of the axis that has the number before. */
+static void try_inner_half(struct reader *d, unsigned k)
+{
+	unsigned id = d->half[k];
+	const struct printed_id *x = &d->t->id[id];
+	int outer = find_id(d->t, x->number - 1);
+	if (outer < 0 || d->is_outer[outer] || d->choice.outer_of[outer] >= 0 || d->t->id[outer].named ||
+	    d->t->id[outer].axis.place != PLACE_NONE || d->t->id[outer].axis.kind != x->axis.kind ||
+	    x->axis.kind != AXIS_ITER)
+		return;
+	d->choice.outer_of[id] = (int8_t)outer;
+	d->is_outer[outer] = true;
+	try_halves(d, k + 1);
+	d->choice.outer_of[id] = -1;
+	d->is_outer[outer] = false;
+}
+
 /* Makes the ids half[k], …, the largest numbers first, halves or none, in all ways. */
 static void try_halves(struct reader *d, unsigned k)
 {
@@ -192,6 +215,8 @@ static void try_halves(struct reader *d, unsigned k)
 	}
 	if (!pair || !is_certain_half(d, (unsigned)inner, id))
 		try_halves(d, k + 1);
+	if (d->c->inner)
+		try_inner_half(d, k);
 	if (inner >= 0 || find_missing(d->c, x->number + 1) < 0)
 		return;
 	for (unsigned h = 0; h < k; h++) { /* its inner half was split again: into one of the halves before */
@@ -353,6 +378,23 @@ static void search(struct cover *c, struct state *s)
 	}
 }
 
+/* Finds the one solution, if c->found becomes 1. Returns false if a tensor has no option, or the search is too long. */
+static bool find_cover(struct cover *c, const struct printed_tensor *t)
+{
+	c->option.n = c->used.n = 0;
+	c->steps = c->found = 0;
+	for (uint32_t i = 0; i < c->tensor_n; i++) {
+		c->first[i] = c->option.n;
+		if (!list_options(c, &t[i], i))
+			return false;
+	}
+	c->first[c->tensor_n] = c->option.n;
+	struct state s = state_copy(c, NULL);
+	search(c, &s);
+	state_free(&s);
+	return c->steps <= MAX_STEPS;
+}
+
 bool printed_cover(const struct module *m, const struct printed_tensor *t, unsigned n,
                    const struct printed_numbers *numbers, struct printed_choice *out)
 {
@@ -363,18 +405,12 @@ bool printed_cover(const struct module *m, const struct printed_tensor *t, unsig
 	c.first = mem_zalloc((n + 1) * sizeof *c.first);
 	c.chosen = mem_zalloc(n * sizeof *c.chosen);
 	list_missing(&c);
-	bool ok = true;
-	for (uint32_t i = 0; i < n && ok; i++) {
-		c.first[i] = c.option.n;
-		ok = list_options(&c, &t[i], i);
+	bool ok = find_cover(&c, t);
+	if (!c.found && c.steps <= MAX_STEPS) {
+		c.inner = true;
+		ok = find_cover(&c, t);
 	}
-	c.first[n] = c.option.n;
-	if (ok) {
-		struct state s = state_copy(&c, NULL);
-		search(&c, &s);
-		state_free(&s);
-		ok = c.found == 1 && c.steps <= MAX_STEPS;
-	}
+	ok = ok && c.found == 1;
 	for (uint32_t i = 0; i < n && ok; i++)
 		out[i] = c.option.at[c.chosen[i]].choice;
 	free(c.first);
