@@ -42,9 +42,9 @@ CASES = {
         "copies": "  input P: bf16[t, h] partial(x)\n  output Y: bf16[t, h] = set(P)\n",
     }),
 }
-# How each pipeline is cut: options and numbers of steps, of which the fastest counts. A ring has as many as ranks.
-STEPS = {"ag_matmul": (("--pipeline=p2p",), (None,)), "matmul_rs": (("--pipeline=p2p",), (None,)),
-         "row_parallel_linear": ((), (2, 4, 8))}
+# How each pipeline is made: numbers of steps and options, of which the fastest counts. A ring has as many steps as ranks.
+RINGS = ((None, ("--pipeline=p2p",)), (None, ()))
+PIPELINES = {"ag_matmul": RINGS, "matmul_rs": RINGS, "row_parallel_linear": ((2, ()), (4, ()), (8, ()))}
 
 
 def operations(case, sizes):
@@ -64,17 +64,16 @@ def text_of(case, kind, ranks, sizes, steps):
 
 
 def write_all(folder, ranks, sizes):
-    """Returns by (case, kind, steps) the file of the program and its options."""
+    """Returns by (case, kind, way) the file of the program and its options. The way of a pipeline is its steps and options,
+    of all else None."""
     out = {}
     folder.mkdir(parents=True, exist_ok=True)
     for case in CASES:
-        options, steps = STEPS[case]
         for kind in CASES[case][1]:
-            for s in steps if kind == "pipeline" else (None,):
+            for s, options in PIPELINES[case] if kind == "pipeline" else ((None, ()),):
                 file = folder / (f"{case}_{kind}" + (f"_{s}" if s else "") + ".hir")
                 file.write_text(text_of(case, kind, ranks, sizes, s or ranks), encoding="utf-8")
-                out[case, kind, s or ranks if kind == "pipeline" else None] = \
-                    (file, options if kind == "pipeline" else ())
+                out[case, kind, (s or ranks, options) if kind == "pipeline" else None] = (file, options)
     return out
 
 
