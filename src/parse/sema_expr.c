@@ -76,13 +76,18 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 	return 0;
 }
 
-/* Returns true if the `/` of a listing, which rounds as in C, may have a remainder here. */
-static bool rounds(const struct module *m, expr_id a, expr_id b)
+/* Returns true if the `/` of a listing, which rounds as in C, may have a remainder here. hirc prints the `/` of an index
+ * so, too, but no other. */
+static bool rounds(const struct sema *s, expr_id a, expr_id b)
 {
 	const struct expr_env env = {.rank = -1, .streams = INT32_MAX};
+	struct module *m = s->m;
+	unsigned varies = EXPR_HAS_INDEX | (s->is_foreign ? EXPR_HAS_RANK : 0);
 	int64_t x, y;
-	if (m->expr.at[a].flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK))
-		return true;
+	if (!s->is_listing || m->expr.at[a].flags & varies)
+		return s->is_listing;
+	if (!s->is_foreign)
+		return false;
 	return expr_eval(m, a, &env, &x, NULL) == EXPR_OK && expr_eval(m, b, &env, &y, NULL) == EXPR_OK &&
 	       y != 0 && x % y != 0;
 }
@@ -91,7 +96,7 @@ static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, exp
 {
 	if (!a || !b)
 		return 0;
-	if (kind == EXPR_DIV && s->is_listing && rounds(s->m, a, b))
+	if (kind == EXPR_DIV && rounds(s, a, b))
 		kind = EXPR_FLOOR_DIV;
 	expr_id e = expr_op(s->m, kind, a, b);
 	if (e)

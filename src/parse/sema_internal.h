@@ -111,6 +111,7 @@ struct sema {
 	mesh_id mesh;                     /* mesh for axis names in expressions */
 	VEC(struct expr_measure) measure; /* by expr_id, as far as computed */
 	bool is_listing;                  /* a container of the nvFuser surface is read */
+	bool is_foreign;                  /* a listing without a section Hirc, as nvFuser prints it */
 	unsigned errors;                  /* number of errors reported before this file */
 	const struct sema_define *reading[SEMA_MAX_DEFINES]; /* the -D being read, each for the one before */
 	unsigned reading_n;

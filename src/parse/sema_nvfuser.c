@@ -550,6 +550,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_declarations(&r, section), r.has_facts = true;
+	s->is_foreign = !r.has_facts;
 	nv_collect(&r, container);
 	ast_each (s->a, section, container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
