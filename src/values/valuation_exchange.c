@@ -235,6 +235,12 @@ static bool cuts_blocks(enum op_kind kind)
 	                                   c == COLLECTIVE_ALL_TO_ALL || c == COLLECTIVE_ALL_TO_ALLV);
 }
 
+/* Returns the type of the result in a member's statement. The member need not have a part of it. */
+static type_id type_of_result(const struct exchange *x, unsigned k)
+{
+	return x->v->m->value.at[op_result(x->v->m, x->meeting->party[k].op, 0)].type;
+}
+
 static bool have_equal_parts(const struct module *m, type_id a, type_id b, uint32_t rank)
 {
 	struct part x, y;
@@ -254,7 +260,7 @@ static void check_cuts(struct exchange *x)
 	for (unsigned to = 0; to < x->meeting->n && cuts_blocks(x->kind); to++)
 		for (unsigned from = 0; from < x->meeting->n && receives(x, to); from++)
 			if (p[from].op != p[to].op && gives(x, from, to) &&
-			    !have_equal_parts(x->v->m, view_out(x, from)->type, view_out(x, to)->type,
+			    !have_equal_parts(x->v->m, type_of_result(x, from), type_of_result(x, to),
 			                      p[to].rank)) {
 				value_report_cut(x->v, &p[from], &p[to]);
 				return;
