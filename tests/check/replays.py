@@ -34,7 +34,7 @@ EXCEPT = {
     ("symmetric", "two_write"): SAME, ("classes", "others_meet"): SAME,
     ("known_bugs", "slot"): SAME, ("known_bugs", "serial"): SAME, ("races", "externs"): NOT_RUN, ("slices", "twice"): NOT_RUN,
     ("symmetric", "one_block_of_two"): NOT_RUN, ("symmetric", "communication"): ORDERED,
-    ("known_bugs_of_ranks", "some_handles"): MAPPED, ("known_bugs_of_ranks", "moved"): MAPPED,
+    ("known_bugs_of_ranks", "some_handles"): MAPPED, ("known_bugs_of_ranks", "moved"): MAPPED, ("symmetric_returned", "returned"): MAPPED,
     ("symmetric_lives", "order"): MAPPED, ("inner_splits", "other_half"): MOVED,
     ("stages", "one_differs"): UNSEEN, ("json", "wrong"): SAME, ("b50_allreduce_of_different_blocks", "p"): ADDED, ("parts", "other_blocks"): ADDED,
     ("parts", "columns"): ADDED, ("parts", "shards"): ADDED, ("parts", "rooted"): ADDED,

@@ -45,7 +45,7 @@ ENOUGH = 40  # programs of an operation after which each kind of verdict must ha
 
 # Refusals by the rules of the language, though the numbers may be right: of elements that no statement needs, and of
 # elements that only a set may bring from another rank.
-LAW = re.compile(r"\[(E0603|E0718)\]|is a part of a reduction by")
+LAW = re.compile(r"\[(E0603|E0624|E0718)\]|is a part of a reduction by")
 CONTENTS = re.compile(r"\[(E0603|E0604|E0617|E0718)\]")  # refusals of contents, by src/check, too
 # Statements whose meaning depends on the rank or on the blocks of a tensor
 PLACED = re.compile(r"\b(?:select|shard_by_stream|send|pack|dispatch|rank|axis_index|symmetric)\b|_place")
