@@ -33,10 +33,12 @@ static int64_t all_ranks(const struct ref_context *c)
 
 /* Returns the number of ranks that may store rounded parts of a sum before they are added up; 0: none. Ranks
  * have parts if a summed axis is sharded, or may be because its layout is not chosen yet, or if an operand is
- * pending. */
+ * pending. The part of a single rank is the sum, so its rounding counts only if a bias is added to it. */
 int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 {
 	const struct module *m = c->m;
+	const bool bias = m->op.at[op].kind == OP_LINEAR && op_role_count(m, op, ROLE_READ) > 2;
+	const int64_t least = bias ? 1 : 2;
 	int64_t most = 0;
 	for (unsigned k = 0; k < op_role_count(m, op, ROLE_READ); k++) {
 		value_id v = op_read(m, op, k);
@@ -46,7 +48,7 @@ int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 		if (!mask)
 			continue;
 		if (m->value.at[v].flags & VALUE_OPEN)
-			return all_ranks(c) > 1 ? all_ranks(c) : 0;
+			return all_ranks(c) >= least ? all_ranks(c) : 0;
 		for (unsigned a = 0; mask >> a; a++)
 			over |= mask >> a & 1 ? layout_mesh_axes(m, m->value.at[v].type, a) : 0;
 		for (unsigned a = 0; over >> a; a++)
@@ -54,7 +56,7 @@ int64_t ref_ranks_of_parts(const struct ref_context *c, op_id op)
 		if ((pending || over) && ranks > most)
 			most = ranks;
 	}
-	return most > 1 ? most : 0;
+	return most >= least ? most : 0;
 }
 
 int64_t ref_block_of_parts(const struct ref_context *c, op_id op)
