@@ -184,16 +184,11 @@ void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
 /* Predicts the time on ranks, simulating one of each class; -1 after reporting. */
 static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_t streams, struct diag *d)
 {
-	struct sim_program p;
-	struct sim_run run;
-	int64_t time = -1;
-	bool ok = sim_program_open(&p, m, cost, d);
-	p.streams = streams;
-	if (ok && sim_run_open(&p, false, &run)) {
-		time = run.events.runtime;
-		sim_run_close(&run);
-	}
-	sim_program_close(&p);
+	struct sim_simulation s;
+	if (!sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = streams}, d))
+		return -1;
+	int64_t time = s.run.events.runtime;
+	sim_simulation_close(&s);
 	return time;
 }
 
