@@ -84,7 +84,7 @@ static bool export_devices(struct export_command *c, struct module *m, const str
 	struct sim_simulation s;
 	struct timeline t;
 	uint32_t class;
-	if (!sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d))
+	if (!simulated_devices(m, cost, &(struct sim_settings){.streams = c->streams}, c->d, &s))
 		return false;
 	sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
 	bool ok = find_class(c, &t, &class) &&

@@ -200,7 +200,7 @@ static bool show_timeline(struct show_command *c, struct module *m, const char *
 			put_timeline(&t, format, out);
 	} else if (cost) {
 		cost_set_streams(cost, c->streams);
-		ok = sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = c->streams}, c->d);
+		ok = simulated_devices(m, cost, &(struct sim_settings){.streams = c->streams}, c->d, &s);
 		if (ok) {
 			sim_devices_timeline(&s.run.events, &s.run.classes, false, &t);
 			put_timeline(&t, format, out);

@@ -225,7 +225,7 @@ static bool sim_devices(struct sim_command *c, struct module *m, const struct co
 	}
 	struct arena *a = arena_new();
 	find_ranks(c, m, a, &o);
-	bool ok = sim_simulation_open(&s, m, cost, &o, c->d);
+	bool ok = simulated_devices(m, cost, &o, c->d, &s);
 	if (ok) {
 		sim_devices_timeline(&s.run.events, &s.run.classes, each, &t);
 		t.limit = limit_of(c);

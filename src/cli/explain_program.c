@@ -144,7 +144,7 @@ static bool of_devices(struct explain_program *p, struct module *m, const struct
 	struct timeline t;
 	struct explanation x;
 	int64_t tasks = 0;
-	if (!sim_simulation_open(&sim, m, cost, &o, p->d))
+	if (!simulated_devices(m, cost, &o, p->d, &sim))
 		return false;
 	const struct sim_events *e = &sim.run.events;
 	for (uint32_t u = 0; u < e->n; u++)

@@ -48,7 +48,7 @@ static bool predict_devices(const struct report_command *c, struct report *r, co
                             struct diag *d, struct timeline *t)
 {
 	struct sim_simulation s;
-	if (!sim_simulation_open(&s, r->m, cost, &(struct sim_settings){.streams = c->streams}, d))
+	if (!simulated_devices(r->m, cost, &(struct sim_settings){.streams = c->streams}, d, &s))
 		return false;
 	sim_devices_timeline(&s.run.events, &s.run.classes, false, t);
 	if (c->compile.pipeline.remarks)

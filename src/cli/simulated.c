@@ -15,16 +15,18 @@ bool simulated_recorded(struct module *m, const struct cost *cost, struct diag *
 	       sim_recorded_run(m, cost, d, a, t, of);
 }
 
+bool simulated_devices(struct module *m, const struct cost *cost, const struct sim_settings *o,
+                       struct diag *d, struct sim_simulation *s)
+{
+	return gate_accepts(m, d, module_ranks(m), o->streams) && sim_simulation_open(s, m, cost, o, d);
+}
+
 /* Returns STATUS_OK if the program can be simulated with these options. */
 static enum status accept_program(const struct simulated *s, struct module *m)
 {
 	if (!params_check(m, s->d))
 		return STATUS_DIAGNOSTICS;
-	if (sim_is_recorded(m))
-		return STATUS_OK;
-	if (s->check && !s->check(s->command, m))
-		return STATUS_USAGE;
-	return gate_accepts(m, s->d, module_ranks(m), s->streams) ? STATUS_OK : STATUS_DIAGNOSTICS;
+	return sim_is_recorded(m) || !s->check || s->check(s->command, m) ? STATUS_OK : STATUS_USAGE;
 }
 
 static enum status run_program(const struct simulated *s, struct module *m)

@@ -1,11 +1,12 @@
 /* simulated: the frame of commands that simulate a program.
  *
- *     files ─ compile ─ cluster ─ params ─ check of the command line ─ gate ─ cost ─→ run */
+ *     files ─ compile ─ cluster ─ params ─ check of the command line ─ cost ─→ run */
 #ifndef HIRC_CLI_SIMULATED_H
 #define HIRC_CLI_SIMULATED_H
 #include "cli/compile.h"
 #include "cost/cost.h"
 #include "sim/sim.h"
+#include "sim/sim_run.h"
 
 struct simulated {
 	struct diag *d;
@@ -23,6 +24,11 @@ struct simulated {
  * timeline_close. *of: the simulation of each class of *t, of the arena. Returns false after reporting. */
 bool simulated_recorded(struct module *m, const struct cost *cost, struct diag *d, struct arena *a,
                         struct timeline *t, struct sim **of);
+
+/* Simulates a program with meshes, if hirc run accepts it. Returns false after reporting; else s is closed by
+ * sim_simulation_close. */
+bool simulated_devices(struct module *m, const struct cost *cost, const struct sim_settings *o,
+                       struct diag *d, struct sim_simulation *s);
 
 /* Returns the exit code. */
 enum status simulated_run(const struct simulated *s, const struct command_line *line);
