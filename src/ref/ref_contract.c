@@ -266,6 +266,8 @@ static double sum_error(const struct contraction *x, const struct sum *s)
 static void store_sum(const struct contraction *x, struct sum s, int64_t column, struct ref_array *out,
                       int64_t r)
 {
+	if (x->call->ranks == 1) /* its part is the whole product, which is rounded once */
+		s.parts = fabs(s.value);
 	if (x->bias)
 		add_term(&s, x->bias, column);
 	if (x->call->before)
