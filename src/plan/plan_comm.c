@@ -227,6 +227,32 @@ static enum reduce_op reduce_of(const struct planner *b, op_id op, const struct 
 	return r;
 }
 
+/* Returns true if the collective reduces as the pending reduction of its operand says; otherwise reports. */
+static bool reduces_as_pending(struct planner *b, op_id op, const struct view *in, enum reduce_op r)
+{
+	const mesh_id mesh = in ? ir_type(b->m, in->type)->mesh : 0;
+	const struct domain *d = in ? ir_domain(b->m, ir_type(b->m, in->type)->domain) : NULL;
+	uint8_t axes[IR_MAX_MESH_AXES];
+	unsigned n, team = 0;
+	if (!mesh || !ir_team_axes((struct module *)b->m, b->m->op.at[op].team, mesh, axes, &n))
+		return true;
+	for (unsigned k = 0; k < n; k++)
+		team |= 1u << axes[k];
+	for (unsigned a = d->rank; a < d->logical_n; a++) {
+		const struct axis *x = &d->axis[a];
+		if (x->kind != AXIS_PARTIAL || x->reduce == r || !(team >> x->mesh_axis & 1))
+			continue;
+		planner_error(b, E_WRONG_SHARE, "'%s' is pending by %s, but this %s has op=%s",
+		              value_text(b, in->value), reduce_op_name(x->reduce),
+		              op_info[b->m->op.at[op].kind].hir, reduce_op_name(r));
+		diag_note(b->d, DIAG_NOWHERE,
+		          "write op=%s, or add up all parts of the operand before this statement",
+		          reduce_op_name(x->reduce));
+		return false;
+	}
+	return true;
+}
+
 bool plan_is_waited_here(const struct planner *b, op_id op)
 {
 	for (op_id o = b->m->op.at[op].next; o; o = b->m->op.at[o].next)
@@ -446,8 +472,12 @@ void plan_collective(struct planner *b, op_id op)
 		return;
 	}
 	s.c.has_in = s.in != NULL, s.c.has_out = s.out != NULL;
-	if (op_traits(b->m, op) & TRAIT_REDUCES)
-		s.c.reduce = (uint8_t)reduce_of(b, op, s.in);
+	if (op_traits(b->m, op) & TRAIT_REDUCES) {
+		const enum reduce_op r = reduce_of(b, op, s.in);
+		if (!reduces_as_pending(b, op, s.in, r))
+			return;
+		s.c.reduce = (uint8_t)r;
+	}
 	if (blocks ? !plan_blocks(&s) : !plan_whole(&s))
 		return;
 	if (s.out)
