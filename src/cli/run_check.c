@@ -20,12 +20,14 @@ static struct module *load_source(struct run *r, struct diag *d, enum status *st
 {
 	struct source *s;
 	struct compile_options o = r->compile;
-	const char *path = *r->check ? r->check : r->path;
-	if (!*r->check)
-		s = source_copy(r->m->source);
-	else if ((*status = source_read(d, path, &s)) != STATUS_OK)
-		return NULL;
-	return compile_source(d, s, &o, false, status);
+	if (*r->check)
+		return (*status = source_read(d, r->check, &s)) == STATUS_OK ? compile_source(d, s, &o, false, status)
+		                                                            : NULL;
+	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0); /* its warnings were printed when the program was read */
+	struct module *m = compile_source(silent, source_copy(r->m->source), &o, false, status);
+	diag_finish(silent);
+	diag_free(silent);
+	return m ? m : compile_source(d, source_copy(r->m->source), &o, false, status);
 }
 
 static struct module *load_reference(struct run *r, struct diag *d, enum status *status)

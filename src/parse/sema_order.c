@@ -4,7 +4,8 @@
  *
  * An allgather writes the blocks of the devices one after the other, so axis 1 is outermost in the memory
  * of both tensors. nvFuser gives them that order before it makes the Communication, but a container shows
- * no order in memory. A tensor with a TransformPrinter keeps the order that is stated there. */
+ * no order in memory. Any Communication in a loop over streams needs the block of an iteration in one place. A tensor
+ * with a TransformPrinter keeps the order that is stated there. */
 #include "base/arena.h"
 #include "base/collective.h"
 #include "ir/edit.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the tensor axis along which the devices' blocks of two tensors differ; -1: none, or several. */
+/* Returns the tensor axis along which the devices' blocks of two tensors differ; NO_AXIS: none, or several. */
 static int block_axis(const struct module *m, type_id large, type_id small)
 {
 	const struct domain *d = ir_domain(m, ir_type(m, large)->domain);
@@ -33,7 +34,9 @@ static int block_axis(const struct module *m, type_id large, type_id small)
 	return found;
 }
 
-/* A tensor axis of a value, and the tensor axes of which a view of the value shows one element, as a bit set. streamed: a
+enum { NO_AXIS = -1 };
+
+/* A tensor axis of a value or NO_AXIS, and the tensor axes of which a view of the value shows one element, as a bit set. streamed: a
  * view shows the block of one iteration of a loop over streams. */
 struct ordered {
 	int axis;
@@ -60,6 +63,19 @@ static type_id with_streams(struct module *m, type_id t)
 	return type_with_domain(m, t, domain_finish(m, &b));
 }
 
+/* Returns true if the block of an iteration is in several places of the memory, which has no axis for the streams. */
+static bool has_scattered_blocks(const struct module *m, const struct domain *d, unsigned selected)
+{
+	int streamed = NO_AXIS;
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place == PLACE_STREAM)
+			streamed = layout_logical_of(d, d->loop[i]);
+	for (unsigned i = 0; i < d->alloc_n; i++)
+		if (is_ordered(m, d, d->alloc[i], selected))
+			return streamed >= 0 && layout_logical_of(d, d->alloc[i]) != streamed;
+	return false;
+}
+
 /* Returns the type with a tensor axis outermost in the memory that the view shows; the type itself if it is, 0 if its memory is no
  * permutation of its loops. */
 static type_id with_outermost(struct module *m, type_id t, struct ordered o)
@@ -70,6 +86,8 @@ static type_id with_outermost(struct module *m, type_id t, struct ordered o)
 	bool unstreamed, same = true;
 	if (!domain_allocation_order(&d, &unstreamed, old))
 		return 0;
+	if (o.axis == NO_AXIS)
+		return o.streamed && unstreamed && has_scattered_blocks(m, &d, o.selected) ? with_streams(m, t) : t;
 	if (o.streamed && unstreamed) {
 		t = with_streams(m, t);
 		d = *ir_domain(m, ir_type(m, t)->domain);
@@ -141,18 +159,18 @@ static void set_type(struct module *m, value_id v, type_id t)
 		ir_set_axis_numbers(m, v, number);
 }
 
-/* Makes the axis outermost in the memory of v and of what it shows, unless an earlier Communication has set
+/* Makes the axis, if it is one, outermost in the memory of v and of what it shows, unless an earlier Communication has set
  * another order: `set` is by value_id. Returns true if the order of v is another one now. */
 static bool reorder(struct nv_reader *r, value_id v, int axis, bool *set)
 {
 	struct module *m = r->s->m;
 	bool changed = false;
 	for (struct ordered o = {.axis = axis}; v; v = shown(m, v, &o)) {
-		type_id t = set[v] || states_order(r, v) ? 0 : with_outermost(m, m->value.at[v].type, o);
-		set[v] = true;
+		type_id before = m->value.at[v].type, t = set[v] || states_order(r, v) ? 0 : with_outermost(m, before, o);
+		set[v] |= axis != NO_AXIS || t != before;
 		if (!t)
 			return changed;
-		changed |= t != m->value.at[v].type;
+		changed |= t != before;
 		set_type(m, v, t);
 	}
 	return changed;
@@ -163,9 +181,14 @@ static void warn_order(struct nv_reader *r, op_id op, value_id v, int axis)
 	struct module *m = r->s->m;
 	struct buf name = {0};
 	ir_print_value_name(m, v, &name);
-	diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
-	             "'%s' is read with axis %d outermost in memory, as this %s needs it", name.at, axis,
-	             op_info[m->op.at[op].kind].hir);
+	if (axis == NO_AXIS)
+		diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
+		             "'%s' is read with each stream's block in one place of the memory, as this %s needs it",
+		             name.at, op_info[m->op.at[op].kind].hir);
+	else
+		diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
+		             "'%s' is read with axis %d outermost in memory, as this %s needs it", name.at,
+		             axis, op_info[m->op.at[op].kind].hir);
 	diag_note(r->s->d, DIAG_NOWHERE,
 	          "nvFuser prints no order in memory in a container; TransformPrinter shows it");
 	buf_free(&name);
@@ -182,9 +205,7 @@ void nv_orders(struct nv_reader *r)
 			continue;
 		bool cuts = collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
 		bool joins = collective_in(c) == PART_OWN && collective_out(c) == PART_EACH;
-		int axis = cuts || joins ? block_axis(m, m->value.at[from].type, m->value.at[to].type) : -1;
-		if (axis < 0)
-			continue;
+		int axis = cuts || joins ? block_axis(m, m->value.at[from].type, m->value.at[to].type) : NO_AXIS;
 		bool first = reorder(r, from, axis, set), second = reorder(r, to, axis, set);
 		if (first || second)
 			warn_order(r, o, second ? to : from, axis);
