@@ -138,6 +138,10 @@ bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 	if (a.extent && a.kind == AXIS_REDUCE && a.place == PLACE_MESH &&
 	    is_other_size(s->m, a.extent, mesh, a.mesh_axis))
 		a.place = PLACE_NONE; /* reduced over the devices of another mesh */
+	int64_t one;
+	if (a.extent && *head == 'b' && a.place == PLACE_MESH && expr_is_const(s->m, a.extent, &one) &&
+	    one == 1)
+		a.place = PLACE_NONE; /* each device has the element */
 	if (a.kind == AXIS_ITER && a.place != PLACE_MESH)
 		a.rf = 0; /* a reshape made the axis */
 	if (a.kind == AXIS_ITER && a.place == PLACE_MESH && a.rf)
