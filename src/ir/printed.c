@@ -51,7 +51,8 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 {
 	expr_id outer = t->id[i].axis.extent;
 	const struct expr *inner = &m->expr.at[t->id[k].axis.extent];
-	if (!t->by_number || (inner->kind == EXPR_CEIL_DIV && inner->b == outer))
+	if (!t->by_number || (inner->kind == EXPR_CEIL_DIV && inner->b == outer &&
+	                      !printed_numbers_is_made(t->by_number, t->id[k].axis.extent)))
 		return PRINTED_HALVES;
 	bool certain;
 	if (swizzled_half(m, t, i, &certain) >= 0 && certain)

@@ -53,7 +53,22 @@ bool printed_numbers_has(const struct printed_numbers *n, int32_t number)
 	return at < n->used.n && n->used.at[at] == number;
 }
 
+bool printed_numbers_is_made(const struct printed_numbers *n, uint32_t extent)
+{
+	for (uint32_t i = 0; i < n->made.n; i++)
+		if (n->made.at[i] == extent)
+			return true;
+	return false;
+}
+
+void printed_numbers_add_made(struct printed_numbers *n, uint32_t extent)
+{
+	if (!printed_numbers_is_made(n, extent))
+		vec_push(&n->made, extent);
+}
+
 void printed_numbers_free(struct printed_numbers *n)
 {
 	vec_free(&n->used);
+	vec_free(&n->made);
 }

@@ -25,7 +25,8 @@ enum printed_way {
 #define PRINTED_BIT(way) (1U << PRINTED_AS_##way)
 
 struct printed_numbers {
-	VEC(int32_t) used; /* all numbers of the listing, later sorted */
+	VEC(int32_t) used;  /* all numbers of the listing, later sorted */
+	VEC(uint32_t) made; /* extents of the axes that reshapes made */
 	enum printed_way way;
 };
 
@@ -36,6 +37,9 @@ void printed_numbers_sort(struct printed_numbers *n);
 enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number);
 /* Returns true if an axis of the listing has the number. */
 bool printed_numbers_has(const struct printed_numbers *n, int32_t number);
+/* Adds the extent of an axis that a reshape made. Such an extent is no sign of a split. */
+void printed_numbers_add_made(struct printed_numbers *n, uint32_t extent);
+bool printed_numbers_is_made(const struct printed_numbers *n, uint32_t extent);
 void printed_numbers_free(struct printed_numbers *n);
 
 #endif

@@ -253,6 +253,8 @@ void nv_types(struct nv_reader *r)
 	r->by_number = (stated || !r->has_facts) && collect_numbers(r);
 	unsigned before = diag_error_count(r->s->d);
 	read_types(r, stated_way(r));
+	if (r->by_number && r->numbers.made.n && diag_error_count(r->s->d) == before)
+		read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
 	enum sema_paired paired = r->s->options->paired;
 	if (!r->by_number || stated || (paired != PAIRED_BY_PROGRAM && paired != PAIRED_COVER) ||
 	    diag_error_count(r->s->d) > before)

@@ -194,6 +194,8 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 		x->axis.reduce = nv_pending_reduction(r, t, &x->axis, mesh);
 		x->broadcast = *ast_text(s->a, id) == 'b';
 		x->made = x->axis.kind == AXIS_ITER && has_rf(s, id);
+		if (x->made && s->m->expr.at[x->axis.extent].kind == EXPR_CEIL_DIV)
+			printed_numbers_add_made(&r->numbers, x->axis.extent);
 	}
 	out->size = t->size ? sema_extent(s, t->size) : 0;
 	return true;
