@@ -130,9 +130,11 @@ static enum check_status prove_plans(struct gate *g, struct diag *d, const struc
                                      struct check_result *out)
 {
 	struct check_options with = *o;
+	unsigned errors = diag_error_count(d);
 	with.moved = count_moved;
 	with.plans = g;
-	return check_program(g->m, d, &with, out);
+	enum check_status status = check_program(g->m, d, &with, out);
+	return diag_error_count(d) > errors ? CHECK_WRONG : status;
 }
 
 enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,

@@ -17,8 +17,8 @@ enum {
  * check_options. */
 bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams);
 
-/* Proves as `hirc check` does, with the numbers of elements that the plan moves. o->work also limits the
- * plan. */
+/* Proves as `hirc check` does, with the numbers of elements that the plan moves. Returns CHECK_WRONG if errors
+ * were reported, even if the proof did not end. o->work also limits the plan. */
 enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out);
 
