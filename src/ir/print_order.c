@@ -4,6 +4,7 @@
 #include "ir/expr.h"
 #include "ir/print_experts.h"
 #include "ir/print_terms.h"
+#include "ir/printed.h"
 #include "ir/unit.h"
 #include <string.h>
 
@@ -190,8 +191,8 @@ static void walk_op(struct walk *w, op_id op)
 		walk_attrs(w, op);
 		return;
 	}
-	if (o->kind == OP_PERMUTE)
-		w->out->permute[op_result(m, op, 0)] = op;
+	if (o->kind == OP_PERMUTE || printed_is_view(m, op))
+		w->out->maker[op_result(m, op, 0)] = op;
 	bool experts = print_experts_is_short(m, w->out, op);
 	if (experts || o->flags & OP_ASYNC || op_info[o->kind].traits & (TRAIT_P2P | TRAIT_ASYNC))
 		walk_statement(w, op);
@@ -248,7 +249,7 @@ void print_order_make(struct module *m, struct print_order *out)
 {
 	*out = (struct print_order){0};
 	out->selected = mem_zalloc(sizeof *out->selected * m->value.n);
-	out->permute = mem_zalloc(sizeof *out->permute * m->value.n);
+	out->maker = mem_zalloc(sizeof *out->maker * m->value.n);
 	out->term = mem_zalloc(m->value.n);
 	out->posts = mem_zalloc(m->op.n);
 	print_terms_find(m, out);
@@ -289,7 +290,7 @@ void print_order_make(struct module *m, struct print_order *out)
 void print_order_free(struct print_order *o)
 {
 	free(o->term);
-	free(o->permute);
+	free(o->maker);
 	vec_free(&o->value);
 	vec_free(&o->scalar);
 	vec_free(&o->handle);

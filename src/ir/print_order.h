@@ -20,7 +20,7 @@ struct print_order {
 	VEC(op_id) loop;
 	VEC(op_id) unit;    /* units, whose texts follow the body */
 	uint64_t *selected; /* by value: bit set of the logical axes that a select names */
-	op_id *permute;     /* by value: the permute that makes it; 0: none */
+	op_id *maker;       /* by value: the permute or view that makes it; 0: none */
 	/* by value: a sum along a device axis whose operand the next Communication prints; not printed itself */
 	uint8_t *term;
 	uint8_t *posts; /* by op, for transfers: number of posts of this transfer alone (2: two or more) */

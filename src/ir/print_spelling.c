@@ -41,23 +41,28 @@ void nvfuser_float(struct nvfuser *p, const char *dtype, double value)
 }
 
 /* Returns true if a reshape only adds or drops axes of one element. *flag: which, if it is not NULL. */
-static bool find_flags(const struct nvfuser *p, op_id op, bool *flag)
+static bool find_flags(const struct module *m, op_id op, bool *flag)
 {
-	const struct domain *x = value_domain(p->m, op_read(p->m, op, 0)),
-	                    *y = value_domain(p->m, op_result(p->m, op, 0));
+	const struct domain *x = value_domain(m, op_read(m, op, 0)),
+	                    *y = value_domain(m, op_result(m, op, 0));
 	const struct domain *longer = y->rank > x->rank ? y : x, *shorter = y->rank > x->rank ? x : y;
 	unsigned k = 0;
 	if (x->rank == y->rank)
 		return false;
 	for (unsigned i = 0; i < longer->rank; i++) {
 		bool extra = k == shorter->rank || longer->axis[i].extent != shorter->axis[k].extent;
-		if (extra && !expr_is_one(p->m, longer->axis[i].extent))
+		if (extra && !expr_is_one(m, longer->axis[i].extent))
 			return false;
 		k += !extra;
 		if (flag)
 			flag[i] = extra;
 	}
 	return k == shorter->rank;
+}
+
+bool printed_is_view(const struct module *m, op_id op)
+{
+	return m->op.at[op].kind == OP_RESHAPE && !m->op.at[op].attrs && !find_flags(m, op, NULL);
 }
 
 static bool put_reshape(struct nvfuser *p, op_id op)
@@ -67,7 +72,7 @@ static bool put_reshape(struct nvfuser *p, op_id op)
 	bool flag[IR_MAX_LOGICAL];
 	if (p->m->op.at[op].attrs)
 		return false;
-	bool flags = find_flags(p, op, flag);
+	bool flags = find_flags(p->m, op, flag);
 	buf_puts(p->out, !flags ? "view( " : y > x ? "broadcast( " : "squeeze( ");
 	nvfuser_tensor(p, in);
 	for (unsigned i = 0; flags && i < (y > x ? y : x); i++)
@@ -279,9 +284,7 @@ bool nvfuser_topk(struct nvfuser *p, op_id op)
 bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 {
 	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
-	return kind == OP_BROADCAST
-	           ? only_widens(p, op)
-	           : kind == OP_RESHAPE && !p->m->op.at[op].attrs && !find_flags(p, op, NULL);
+	return kind == OP_BROADCAST ? only_widens(p, op) : printed_is_view(p->m, op);
 }
 
 bool nvfuser_spelling(struct nvfuser *p, op_id op)

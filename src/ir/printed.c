@@ -166,15 +166,6 @@ static int outermost(const struct reading *r, unsigned i)
 	return o;
 }
 
-/* Returns true if the numbers below `number`, down to the next that stands somewhere, are at least n. */
-static bool has_hidden_below(const struct printed_tensor *t, int32_t number, int32_t n)
-{
-	for (; n > 0; n--)
-		if (--number < 0 || printed_numbers_has(t->by_number, number))
-			return false;
-	return true;
-}
-
 /* Returns the smallest number of the ids that a reshape, slice or pad made, INT32_MAX if there are none. */
 static int32_t least_made(const struct printed_tensor *t)
 {
@@ -187,15 +178,14 @@ static int32_t least_made(const struct printed_tensor *t)
 
 /* Returns true if a reading of a reshaped tensor fits the numbers of its root axes. These are in a row, and smaller than
  * those of the axes made of them. The axes between two root axes are made of those that have the numbers between, which
- * stand nowhere. */
+ * stand nowhere. A made axis that was split stands nowhere, too. */
 static bool root_is_in_a_row(const struct printed_tensor *t, const struct reading *r, const uint8_t *order)
 {
-	int32_t made = least_made(t), root = -1, least = INT32_MAX, most = 0, hidden = 0, split = 0;
+	int32_t made = least_made(t), root = -1, most = 0, split = 0;
 	bool between = false; /* there are other axes behind the last root axis */
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct printed_id *x = &t->id[order[i]];
 		bool is_split = r->outer_of[order[i]] >= 0;
-		least = x->number < least ? x->number : least;
 		most = x->number > most ? x->number : most;
 		if (r->is_outer[order[i]])
 			continue;
@@ -204,19 +194,21 @@ static bool root_is_in_a_row(const struct printed_tensor *t, const struct readin
 			between = true;
 			continue;
 		}
-		if (x->number <= root || x->number >= made)
-			return false;
-		hidden = root < 0 ? between : x->number - root - 1;
-		if ((hidden > 0) != between || !has_hidden_below(t, x->number, hidden))
+		int32_t gap = root < 0 ? between : x->number - root - 1;
+		if (x->number <= root || x->number >= made || x->number < gap || (gap > 0) != between ||
+		    printed_numbers_hidden(t->by_number, x->number) -
+		            printed_numbers_hidden(t->by_number, x->number - gap) !=
+		        gap)
 			return false;
 		root = x->number;
 		between = false;
 	}
-	if (root >= 0)
-		return !between || !printed_numbers_has(t->by_number, root + 1);
-	for (int32_t n = least; n < most; n++) /* numbers of axes that were split later */
-		hidden += !printed_numbers_has(t->by_number, n);
-	return hidden > split || has_hidden_below(t, least, split + 1 - hidden);
+	int32_t hidden = printed_numbers_hidden(t->by_number, most);
+	if (root < 0)
+		return hidden > split;
+	hidden -= printed_numbers_hidden(t->by_number, root);
+	return (!between || !printed_numbers_has(t->by_number, root + 1)) &&
+	       hidden >= between + (made == INT32_MAX);
 }
 
 /* Returns true if a reading gives the logical axes numbers in a row, as nvFuser does when it makes a tensor. A split
@@ -226,7 +218,7 @@ static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
 	uint8_t order[IR_MAX_AXES];
 	int32_t at = 0, base = INT32_MIN;
 	order_ids(t, r, order);
-	if (least_made(t) != INT32_MAX)
+	if (t->reshaped || least_made(t) != INT32_MAX)
 		return root_is_in_a_row(t, r, order);
 	for (unsigned i = 0; i < t->id_n; i++)
 		if (!r->is_outer[order[i]]) {

@@ -32,8 +32,9 @@ struct printed_tensor {
 	mesh_id mesh;
 	bool
 	    permuted; /* a permute makes it, and its numbers tell the order: all axes stand where they are printed */
-	bool io;      /* program input or output: by default its allocation has no stream splits */
-	expr_id size; /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
+	bool reshaped; /* a view makes it: some of its axes are none of its root axes */
+	bool io;       /* program input or output: by default its allocation has no stream splits */
+	expr_id size;  /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
 	const struct printed_numbers *by_number; /* NULL: the rule of hirc's listings */
 	const struct printed_choice
 	    *choice; /* its reading (ir/printed_cover.h); NULL: it is read by itself */
@@ -62,6 +63,8 @@ bool printed_team_is_slice(enum op_kind kind);
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
 /* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
 bool printed_permutation(const struct module *m, op_id op);
+/* Returns true for a reshape that is printed as a view, not as a broadcast or squeeze. */
+bool printed_is_view(const struct module *m, op_id op);
 /* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v);
 

@@ -47,6 +47,11 @@ enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t 
 	return count_below(n, number) == (uint32_t)number ? PRINTED_OWN : PRINTED_UNDECIDED;
 }
 
+int32_t printed_numbers_hidden(const struct printed_numbers *n, int32_t number)
+{
+	return number - (int32_t)count_below(n, number);
+}
+
 bool printed_numbers_has(const struct printed_numbers *n, int32_t number)
 {
 	uint32_t at = count_below(n, number);

@@ -35,6 +35,8 @@ void printed_numbers_add(struct printed_numbers *n, int32_t number);
 void printed_numbers_sort(struct printed_numbers *n);
 /* Returns how an axis with this number and the next one are read; never PRINTED_HALVES. */
 enum printed_pair printed_numbers_pair(const struct printed_numbers *n, int32_t number);
+/* Returns how many smaller numbers no axis of the listing has. */
+int32_t printed_numbers_hidden(const struct printed_numbers *n, int32_t number);
 /* Returns true if an axis of the listing has the number. */
 bool printed_numbers_has(const struct printed_numbers *n, int32_t number);
 /* Adds the extent of an axis that a reshape made. Such an extent is no sign of a split. */

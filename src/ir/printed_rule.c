@@ -61,7 +61,9 @@ static void list_ids(struct module *m, const struct print_order *o, const struct
 	uint64_t selected = o->selected[v];
 	*t = (struct printed_tensor){
 	    .id_n = d->loop_n, .mesh = value_type(m, v)->mesh, .by_number = by_number};
-	t->permuted = by_number && o->permute[v] && printed_permutation(m, o->permute[v]);
+	op_id maker = by_number ? o->maker[v] : 0;
+	t->reshaped = maker && m->op.at[maker].kind == OP_RESHAPE;
+	t->permuted = maker && !t->reshaped && printed_permutation(m, maker);
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		unsigned a = d->loop[i];
 		t->id[i] = (struct printed_id){

@@ -61,6 +61,7 @@ struct nv_tensor {
 	bool loop_view;     /* an output that the loop being read defines as a view */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
+	bool reshaped;      /* a view makes it */
 	bool unsized;       /* its ALLOCATE has no size= */
 	uint8_t received;   /* Communications that write it; at most 2 */
 	bool sharded;       /* ShardByStream takes a block of it */
@@ -309,7 +310,7 @@ bool nv_slice(struct nv_reader *r, ast_id call, ast_id ranges);
 /* ---- sema_permute.c */
 /* Gives Set.Permute( T0 ) its dims=. Returns false after reporting. */
 bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
-/* Marks the tensor that Set.Permute without dims= makes. */
+/* Marks the tensor that Set.Permute without dims=, or a view, makes. */
 void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_iota.c */

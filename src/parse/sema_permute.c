@@ -220,19 +220,27 @@ static bool check_front(struct nv_reader *r, ast_id call, const struct nv_tensor
 	return !identity;
 }
 
+static void mark_tensor(struct nv_tensor *t, bool view)
+{
+	if (t && view)
+		t->reshaped = true;
+	else if (t)
+		t->permuted = true;
+}
+
 void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call)
 {
 	const struct ast *a = r->s->a;
 	ast_id target = ast_at(a, targets)->first;
-	if (!target || ast_at(a, target)->kind != AST_TENSOR || !nv_is(r, call, AST_CALL) ||
-	    strcmp(ast_text(a, call), "Set.Permute") != 0 || nv_key(r, call, "dims"))
+	if (!target || ast_at(a, target)->kind != AST_TENSOR || !nv_is(r, call, AST_CALL))
+		return;
+	bool view = !strcmp(ast_text(a, call), "view");
+	if (!view && (strcmp(ast_text(a, call), "Set.Permute") != 0 || nv_key(r, call, "dims")))
 		return;
 	name_id name = ast_at(a, target)->name;
-	struct nv_tensor *t = nv_find_tensor(r, name);
-	if (t)
-		t->permuted = true;
+	mark_tensor(nv_find_tensor(r, name), view);
 	if (name < r->tensor_of.n && r->tensor_of.at[name]) /* posted to the unit that is being read */
-		r->tensor.at[r->tensor_of.at[name] - 1].permuted = true;
+		mark_tensor(&r->tensor.at[r->tensor_of.at[name] - 1], view);
 }
 
 /* Finds the numbers of the logical axes. A tensor in a unit's lists has the type of the tensor that is posted for it, and

@@ -182,7 +182,8 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 	                               .io = nv_is_whole(t),
 	                               .by_number = r->by_number ? &r->numbers : NULL,
 	                               .choice = t->choice ? &r->choice[t->choice - 1] : NULL,
-	                               .permuted = t->permuted};
+	                               .permuted = t->permuted,
+	                               .reshaped = t->reshaped};
 	ast_each (s->a, id, ast_child(s->a, t->node, 0)) {
 		if (out->id_n == IR_MAX_AXES)
 			return nv_refuse(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
