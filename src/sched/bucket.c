@@ -166,6 +166,15 @@ static bool put_in_order(struct draft *d, const struct sched_lists *needs)
 	return ok;
 }
 
+/* Returns the origin of a node in no bucket. */
+static struct sched_origin origin_alone(const struct sched_problem *p, uint32_t x)
+{
+	static const enum sched_step step[] = {[SCHED_COMPUTE] = SCHED_STEP_NODE,
+	                                       [SCHED_COMM] = SCHED_STEP_COMM,
+	                                       [SCHED_WAIT] = SCHED_STEP_WAIT};
+	return (struct sched_origin){step[p->node[x].kind], x, SCHED_NONE};
+}
+
 static void place_node(const struct draft *d, struct sched_bucketed *out, uint32_t k)
 {
 	const struct sched_problem *p = d->p;
@@ -173,13 +182,10 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	struct sched_node *n = &out->p.node[k];
 	struct sched_origin *o = &out->origin[k];
 	if (x < p->n) {
-		static const enum sched_step step[] = {[SCHED_COMPUTE] = SCHED_STEP_NODE,
-		                                       [SCHED_COMM] = SCHED_STEP_COMM,
-		                                       [SCHED_WAIT] = SCHED_STEP_WAIT};
 		*n = p->node[x];
 		if (n->comm != SCHED_NONE)
 			n->comm = d->place[d->number[n->comm]];
-		*o = (struct sched_origin){step[n->kind], x, SCHED_NONE};
+		*o = origin_alone(p, x);
 		return;
 	}
 	static const enum sched_step step[] = {[PACK] = SCHED_STEP_PACK,
@@ -271,9 +277,35 @@ static void finish_draft(struct draft *d, struct arena *a, struct sched_bucketed
 	free(use);
 }
 
+/* Returns true if the numbers of the nodes are a schedule. */
+static bool is_in_order(const struct sched_problem *p)
+{
+	for (uint32_t x = 0; x < p->n; x++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			if (p->pred.item[i] >= x)
+				return false;
+	return true;
+}
+
+/* Makes the problem without buckets: each node becomes itself. */
+static void share_problem(const struct sched_problem *p, struct arena *a, struct sched_bucketed *out)
+{
+	out->p = *p;
+	out->origin = arena_new_array(a, struct sched_origin, p->n);
+	out->became = arena_new_array(a, uint32_t, p->n);
+	for (uint32_t x = 0; x < p->n; x++) {
+		out->origin[x] = origin_alone(p, x);
+		out->became[x] = x;
+	}
+}
+
 bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_t bucket_n, struct arena *a,
                   struct sched_bucketed *out)
 {
+	if (!bucket_n && is_in_order(p)) {
+		share_problem(p, a, out);
+		return true;
+	}
 	struct arena *scratch = arena_new();
 	struct draft d = {.p = p, .bucket = bucket, .bucket_n = bucket_n, .total = p->n + PARTS * bucket_n};
 	d.group = arena_new_array(scratch, struct group, bucket_n);

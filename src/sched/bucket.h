@@ -14,10 +14,10 @@
 
 enum sched_step { SCHED_STEP_NODE, SCHED_STEP_PACK, SCHED_STEP_COMM, SCHED_STEP_WAIT, SCHED_STEP_UNPACK };
 
-struct sched_origin { /* origin of a node of the problem with buckets */
-	enum sched_step step;
-	uint32_t node;   /* the original node; for a bucket its first member */
-	uint32_t bucket; /* SCHED_NONE: in no bucket */
+struct sched_origin {       /* origin of a node of the problem with buckets */
+	uint32_t step : 3;  /* enum sched_step */
+	uint32_t node : 29; /* the original node; for a bucket its first member */
+	uint32_t bucket;    /* SCHED_NONE: in no bucket */
 };
 
 struct sched_bucketed {
@@ -27,7 +27,8 @@ struct sched_bucketed {
 };
 
 /* bucket, by node of p: for comms a number below bucket_n or SCHED_NONE. Members of a bucket are of one
- * family. Returns false if buckets would wait for each other. */
+ * family. Without buckets, the new problem shares the memory of p. Returns false if buckets would wait for
+ * each other. */
 bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_t bucket_n, struct arena *a,
                   struct sched_bucketed *out);
 

@@ -325,6 +325,7 @@ static void search_longer(struct scheduler *s)
 void sched_schedule_free(struct sched_schedule *s)
 {
 	arena_free(s->arena);
+	arena_free(s->reordered);
 }
 
 enum { FEW_LAUNCHES = 64 }; /* of a small problem, a part of the work is hardly one launch */
@@ -510,16 +511,16 @@ static void keep_order(const struct sched_problem *p, struct sched_schedule *out
 static bool schedule_lowered(const struct sched_problem *p, const struct sched_options *o, uint32_t *order,
                              struct sched_schedule *out)
 {
-	struct arena *scratch = arena_new();
+	struct arena *reordered = arena_new();
 	struct sched_problem lower;
 	bool fits = sched_lower_peak(p, o->limit, order) <= o->limit;
-	sched_reorder(p, order, scratch, &lower);
+	sched_reorder(p, order, reordered, &lower);
 	if (fits)
 		schedule_within(&lower, o, out);
 	else
 		keep_order(&lower, out);
 	tell_of_original(out, order, p->n);
-	arena_free(scratch);
+	out->reordered = reordered;
 	return fits;
 }
 

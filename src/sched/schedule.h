@@ -20,6 +20,7 @@ struct sched_options {
 
 struct sched_schedule {
 	struct arena *arena;     /* owns the fields below */
+	struct arena *reordered; /* likewise, of a problem whose memory b.p shares; NULL: none */
 	struct sched_bucketed b; /* the problem with buckets */
 	uint32_t *bucket;        /* by node of the original problem: its bucket, or SCHED_NONE */
 	uint32_t *order;         /* nodes of b.p */
@@ -27,7 +28,7 @@ struct sched_schedule {
 	unsigned plans; /* number of plans tried */
 };
 
-/* Returns false if no schedule within the limit was found. out is then the one with the smallest peak,
+/* p must live as long as the schedule. Returns false if no schedule within the limit was found. out is then the one with the smallest peak,
  * without buckets. */
 bool sched_schedule(const struct sched_problem *p, const struct sched_options *o, struct sched_schedule *out);
 void sched_schedule_free(struct sched_schedule *s);

@@ -390,6 +390,28 @@ static void chained_waits_follow_the_unpack(void)
 	arena_free(a);
 }
 
+/* A copy would take as much memory again. */
+static void no_bucket_shares_the_problem(void)
+{
+	static const struct sched_pair edge[] = {{0, 1}, {1, 2}};
+	static const uint32_t bucket[] = {SCHED_NONE, SCHED_NONE, SCHED_NONE};
+	struct arena *a = arena_new();
+	struct sched_node node[3] = {{.comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
+	                             {.comm = 0, .family = SCHED_NONE, .kind = SCHED_WAIT},
+	                             {.time = 7, .comm = SCHED_NONE, .family = SCHED_NONE}};
+	struct sched_problem p = {.bytes_per_ns = 1, .n = 3, .lane_n = 1, .node = node};
+	sched_problem_finish(&p, a, edge, 2, NULL, 0);
+	struct sched_bucketed b;
+	CHECK(sched_bucket(&p, bucket, 0, a, &b));
+	CHECK(b.p.node == p.node);
+	CHECK_EQ(b.became[2], 2);
+	CHECK_EQ(b.origin[0].step, SCHED_STEP_COMM);
+	CHECK_EQ(b.origin[1].step, SCHED_STEP_WAIT);
+	CHECK_EQ(b.origin[2].step, SCHED_STEP_NODE);
+	CHECK_EQ(b.origin[2].bucket, SCHED_NONE);
+	arena_free(a);
+}
+
 static void too_much_is_told(void)
 {
 	struct sched_node node[2] = {{.time = INT64_MAX / 2}, {.time = INT64_MAX / 2}};
@@ -410,6 +432,7 @@ int main(void)
 {
 	no_comms_are_fine();
 	chained_waits_follow_the_unpack();
+	no_bucket_shares_the_problem();
 	too_much_is_told();
 	families_have_steps_and_slopes();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
