@@ -2,6 +2,7 @@
 #include "ir/build.h"
 #include "ir/cons.h"
 #include "ir/expr.h"
+#include <assert.h>
 #include <string.h>
 
 static const void *copy_bytes(struct module *m, const void *from, size_t n)
@@ -294,13 +295,13 @@ static void link_operand(struct module *m, uint32_t index)
 op_id ir_op_new(struct module *m, enum op_kind kind, uint32_t at, const struct ir_use *use, unsigned n)
 {
 	op_id id = m->op.n;
+	assert(id < 1u << IR_OP_BITS);
 	vec_push(
 	    &m->op,
 	    (struct op){
 	        .kind = (uint16_t)kind, .number = -1, .at = at, .operand = m->operand.n, .operand_n = n});
 	for (unsigned i = 0; i < n; i++) {
-		vec_push(&m->operand,
-		         (struct operand){.id = use[i].id, .op = id, .role = (uint8_t)use[i].role});
+		vec_push(&m->operand, (struct operand){.id = use[i].id, .op = id, .role = use[i].role});
 		m->op.at[id].def_n += use[i].role == ROLE_DEF;
 		link_operand(m, m->operand.n - 1);
 	}

@@ -88,8 +88,7 @@ void ir_op_set_operands(struct module *m, op_id op, const struct ir_use *use, un
 	o->operand_n = n;
 	o->def_n = 0;
 	for (unsigned i = 0; i < n; i++) {
-		vec_push(&m->operand,
-		         (struct operand){.id = use[i].id, .op = op, .role = (uint8_t)use[i].role});
+		vec_push(&m->operand, (struct operand){.id = use[i].id, .op = op, .role = use[i].role});
 		m->op.at[op].def_n += use[i].role == ROLE_DEF;
 		link_use(m, m->operand.n - 1);
 	}

@@ -5,7 +5,7 @@
  * statements are moved and unlinked, but not freed before module_free. build.h adds statements and
  * values, edit.h moves and removes them.
  *
- * Sizes: expr 24, value 32, operand 16, op 56 bytes. */
+ * Sizes: expr 24, value 32, operand 12, op 52 bytes. */
 #ifndef HIRC_IR_IR_H
 #define HIRC_IR_IR_H
 #include "base/arena.h"
@@ -24,6 +24,7 @@ enum {                            /* limits; exceeding one is an error with its 
        IR_MAX_NESTING = 64,       /* nested loops and conditions */
        IR_MAX_OPERANDS = 1 << 18, /* operands of one statement; numbers of one attribute */
        IR_MAX_RESULTS = 256,      /* results of one statement */
+       IR_OP_BITS = 29,           /* of an op_id; the largest source has fewer statements */
 };
 
 typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
@@ -210,11 +211,10 @@ enum role {
 };
 
 struct operand {
-	uint32_t id;       /* by role */
-	op_id op;          /* the statement it belongs to */
-	uint32_t next_use; /* operand index: next use of the same value; 0: none */
-	uint8_t role;      /* enum role */
-	uint8_t unused[3];
+	uint32_t id;           /* by role */
+	uint32_t next_use;     /* operand index: next use of the same value; 0: none */
+	op_id op : IR_OP_BITS; /* the statement it belongs to */
+	uint32_t role : 3;     /* enum role */
 };
 
 struct scalar {       /* a scalar operand: an index expression or a literal */
@@ -246,9 +246,9 @@ enum {                     /* op flags */
 struct op {
 	uint16_t kind; /* enum op_kind */
 	uint16_t flags;
-	uint32_t operand;   /* index of the first operand */
-	uint32_t operand_n; /* number of operands, all roles */
-	uint32_t def_n;
+	uint32_t operand;        /* index of the first operand */
+	uint32_t operand_n : 22; /* number of operands, all roles */
+	uint32_t def_n : 10;
 	attrs_id attrs;
 	team_id team;     /* for collectives */
 	region_id region; /* for: body; if: the then block; its sibling is the else block */
