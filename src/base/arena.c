@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 enum {
 	BLOCK_FIRST = 8 << 10, /* bytes of the first block, header included */
@@ -59,6 +62,14 @@ void *mem_realloc(void *p, size_t n)
 	if (!q)
 		out_of_memory(n);
 	return q;
+}
+
+void mem_return_blocks(void)
+{
+#ifdef __GLIBC__ /* its threshold rises to 32 MiB as blocks are freed; the holes between smaller ones stay */
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 8 << 20);
+#endif
 }
 
 char *mem_strdup(const char *s)

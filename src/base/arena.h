@@ -29,5 +29,8 @@ void *mem_alloc(size_t n);
 void *mem_zalloc(size_t n);
 void *mem_realloc(void *p, size_t n);
 char *mem_strdup(const char *s);
+/* From now on, freed blocks of a MiB and more go back to the system at once, for tables that grow to many MiB.
+ * Each new one costs page faults, so small programs do not ask for this. */
+void mem_return_blocks(void);
 
 #endif

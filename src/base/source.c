@@ -17,6 +17,7 @@
 enum {
 	READ_CHUNK = 64 << 10,
 	RELEASE_STEP = 1 << 20, /* bytes that are given back together */
+	LARGE = 16 << 20,       /* bytes of a text whose program takes hundreds of MiB */
 };
 
 /* Returns the length of the UTF-8 sequence at s; n: the bytes up to the end of the text. 0: invalid. */
@@ -168,6 +169,8 @@ enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(
 		free(text);
 		return STATUS_DIAGNOSTICS;
 	}
+	if (size >= LARGE)
+		mem_return_blocks();
 	*out = source_new(name, text, (uint32_t)size);
 	(*out)->changed = change_of(&info);
 	return STATUS_OK;
