@@ -105,10 +105,11 @@ static void put_type(struct nv_reader *r, const struct nv_tensor *t, enum printe
 	ir_print_type(r->s->m, other.type, out);
 }
 
+static const char *const word_of[] = {
+    [PRINTED_AS_HALVES] = "halves", [PRINTED_AS_OWN] = "own", [PRINTED_AS_TWICE] = "twice"};
+
 static void warn_undecided(struct nv_reader *r, const struct nv_tensor *t, unsigned ways)
 {
-	static const char *const word_of[] = {
-	    [PRINTED_AS_HALVES] = "halves", [PRINTED_AS_OWN] = "own", [PRINTED_AS_TWICE] = "twice"};
 	struct sema *s = r->s;
 	struct buf read = {0}, note = {0};
 	const char *name = ast_text(s->a, t->node);
@@ -247,6 +248,16 @@ static bool read_by_cover(struct nv_reader *r)
 	return false;
 }
 
+/* Says that the option of --paired-axes has no effect, if no tensor leaves it a choice. */
+static void note_unused_option(struct nv_reader *r)
+{
+	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
+		if (option_of[way] == r->s->options->paired && !list_ways(r))
+			diag_note(r->s->d, DIAG_NOWHERE,
+			          "--paired-axes=%s changes nothing: the numbers of the axes leave one reading",
+			          word_of[way]);
+}
+
 void nv_types(struct nv_reader *r)
 {
 	bool stated = r->axes != 0;
@@ -256,6 +267,8 @@ void nv_types(struct nv_reader *r)
 	if (r->by_number && r->numbers.made.n && diag_error_count(r->s->d) == before)
 		read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
 	enum sema_paired paired = r->s->options->paired;
+	if (r->by_number && !stated)
+		note_unused_option(r);
 	if (!r->by_number || stated || (paired != PAIRED_BY_PROGRAM && paired != PAIRED_COVER) ||
 	    diag_error_count(r->s->d) > before)
 		return;
