@@ -1,6 +1,7 @@
 /* tune_candidate: compiles a program with its choices, and predicts its time. */
 #include "base/hash.h"
 #include "cli/params.h"
+#include "cli/simulated.h"
 #include "cli/tune.h"
 #include "cost/cost.h"
 #include "ir/edit.h"
@@ -185,7 +186,7 @@ void tune_candidate_hash(struct tune_candidate *c, int64_t streams)
 static int64_t time_on_devices(struct module *m, const struct cost *cost, int64_t streams, struct diag *d)
 {
 	struct sim_simulation s;
-	if (!sim_simulation_open(&s, m, cost, &(struct sim_settings){.streams = streams}, d))
+	if (!simulated_devices(m, cost, &(struct sim_settings){.streams = streams}, d, &s))
 		return -1;
 	int64_t time = s.run.events.runtime;
 	sim_simulation_close(&s);
