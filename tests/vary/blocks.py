@@ -18,7 +18,7 @@ import drawn
 
 CLUSTERS = ["cpu", "h100"]
 LINE = re.compile(r"^schedule-overlap: (an iteration[^:]*: |a block[^:]*: )?([\d.]+) [mu]s instead of ([\d.]+),"
-                  r".* at most (\d+) bytes live instead of (\d+); (\d+) buckets")
+                  r".* at most (\d+) bytes live instead of (\d+); (\d+) buckets?")
 
 
 class Program:
