@@ -112,8 +112,9 @@ static void write_logs(struct kernel_writer *w, const struct attention *a)
 	            down, type, type);
 }
 
-/* Returns the tiles of a split of the keys, and in *splits their number: one, unless there are few blocks and
- * scratch memory for the rows of all splits. */
+/* Returns the tiles of a split of the keys, and in *splits the number of splits. It is one if there are enough
+ * blocks, if scratch memory has no room for the rows of all splits, or if the mask is causal: a row could see no
+ * key of a split. */
 static int64_t split_tiles(const struct attention *a, int64_t blocks, int keys, int64_t *splits)
 {
 	int64_t tiles = (a->keys + keys - 1) / keys, rows = a->rows < ROWS ? a->rows : ROWS,
