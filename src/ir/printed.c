@@ -1,455 +1,17 @@
-/* printed: pairs printed ids, and finds the default allocation. The rule for a whole listing is chosen in
- * printed_rule.c. */
+/* printed: makes a domain of a tensor's printed ids. How they are read is in printed_reading.c, the rule for a whole
+ * listing in printed_rule.c. */
 #include "ir/printed.h"
 #include "ir/expr.h"
-#include "ir/printed_cover.h"
+#include "ir/printed_reading.h"
 #include <string.h>
-
-/* Returns the id numbered one more than id i that can be the inner half of a split, or -1. */
-static int next_id(const struct printed_tensor *t, unsigned i)
-{
-	const struct printed_id *outer = &t->id[i];
-	unsigned kind = outer->axis.kind;
-	if (outer->axis.place == PLACE_NONE || (kind != AXIS_ITER && kind != AXIS_REDUCE) || outer->named ||
-	    outer->number < 0)
-		return -1;
-	for (unsigned k = 0; k < t->id_n; k++) {
-		const struct printed_id *x = &t->id[k];
-		if (x->number - 1 == outer->number && x->axis.place == PLACE_NONE && x->axis.kind == kind &&
-		    !x->named && !x->made)
-			return (int)k;
-	}
-	return -1;
-}
-
-/* ---- halves or axes of their own */
-
-/* Returns the plain id that is the inner half of a split whose outer half a Swizzle1D turned into id i, or -1. The split
- * makes n-1 and n, the swizzle makes n+1, so that n-1 stands nowhere. *certain: the extents say so, too. */
-static int swizzled_half(const struct module *m, const struct printed_tensor *t, unsigned i, bool *certain)
-{
-	const struct printed_id *x = &t->id[i];
-	if (!t->by_number || x->axis.place != PLACE_STREAM || x->axis.kind != AXIS_ITER || x->named ||
-	    x->number < 3 || printed_numbers_has(t->by_number, x->number - 2) ||
-	    !expr_is_const(m, x->axis.extent, NULL))
-		return -1;
-	for (unsigned k = 0; k < t->id_n; k++) {
-		const struct printed_id *y = &t->id[k];
-		const struct expr *e = &m->expr.at[y->axis.extent];
-		if (y->number + 1 != x->number || y->axis.place != PLACE_NONE || y->axis.kind != AXIS_ITER ||
-		    y->named)
-			continue;
-		*certain = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
-		return *certain || e->kind == EXPR_CONST ? (int)k : -1;
-	}
-	return -1;
-}
-
-/* Returns how ids i and k, which follow each other in number, are read if only numbers below them count. */
-static enum printed_pair read_alone(const struct module *m, const struct printed_tensor *t, unsigned i,
-                                    unsigned k)
-{
-	expr_id outer = t->id[i].axis.extent;
-	const struct expr *inner = &m->expr.at[t->id[k].axis.extent];
-	if (!t->by_number || (inner->kind == EXPR_CEIL_DIV && inner->b == outer &&
-	                      !printed_numbers_is_made(t->by_number, t->id[k].axis.extent)))
-		return PRINTED_HALVES;
-	bool certain;
-	if (swizzled_half(m, t, i, &certain) >= 0 && certain)
-		return PRINTED_OWN;
-	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
-		return PRINTED_OWN;
-	return printed_numbers_pair(t->by_number, t->id[i].number);
-}
-
-/* A reading of a tensor: by id, its outer half, -1: none; and the ids that are outer halves. The outer half of an outer
- * half was split off before: its inner half was split again, and its number stands nowhere. */
-struct reading {
-	int outer_of[IR_MAX_AXES];
-	bool is_outer[IR_MAX_AXES];
-	bool swizzled[IR_MAX_AXES]; /* an outer half that a Swizzle1D made */
-};
-
-static void add_pair(struct reading *r, unsigned outer, int inner)
-{
-	if (inner < 0 || r->outer_of[inner] >= 0)
-		return;
-	r->outer_of[inner] = (int)outer;
-	r->is_outer[outer] = true;
-}
-
-static void begin_reading(const struct printed_tensor *t, struct reading *r)
-{
-	for (unsigned i = 0; i < t->id_n; i++) {
-		r->outer_of[i] = -1;
-		r->is_outer[i] = false;
-		r->swizzled[i] = false;
-	}
-}
-
-/* Returns the number that tells an id's place among the others: that of its parent, which stands nowhere, if a reshape,
- * slice or pad made it. */
-static int32_t place_number(const struct printed_tensor *t, unsigned i)
-{
-	int32_t number = t->id[i].number;
-	while (t->id[i].made && t->by_number && number > 0 && printed_numbers_has(t->by_number, number))
-		number--;
-	return number;
-}
-
-/* Lists the ids by the numbers of their logical axes, outer halves last. */
-static void order_chosen(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
-{
-	unsigned n = 0;
-	for (unsigned outer = 0; outer < 2; outer++)
-		for (unsigned i = 0; i < t->id_n; i++) {
-			if (r->is_outer[i] != (outer == 1))
-				continue;
-			unsigned at = n++;
-			for (; !outer && at > 0 && t->choice->logical[order[at - 1]] > t->choice->logical[i];
-			     at--)
-				order[at] = order[at - 1];
-			order[at] = (uint8_t)i;
-		}
-}
-
-/* Returns the id with the smallest number among the first `front` ids that are no halves and not put, or -1. */
-static int least_own(const struct printed_tensor *t, const struct reading *r, unsigned front, const bool *put)
-{
-	int least = -1;
-	for (unsigned k = 0; k < front; k++)
-		if (!put[k] && !r->is_outer[k] && r->outer_of[k] < 0 &&
-		    (least < 0 || t->id[k].number < t->id[least].number))
-			least = (int)k;
-	return least;
-}
-
-/* Lists the ids by the place of their axes in the logical domain. nvFuser moves parallel axes to the front; those
- * that are no halves go back to where their numbers put them. In the result of a permute the numbers are out of order
- * anyway, so that no axis goes back. */
-static void order_ids(const struct printed_tensor *t, const struct reading *r, uint8_t *order)
-{
-	if (t->choice) {
-		order_chosen(t, r, order);
-		return;
-	}
-	unsigned front = 0, n = 0;
-	while (t->by_number && !t->permuted && front < t->id_n && t->id[front].axis.place != PLACE_NONE)
-		front++;
-	bool put[IR_MAX_AXES] = {false};
-	for (unsigned i = front; i <= t->id_n; i++) {
-		int k;
-		while ((k = least_own(t, r, front, put)) >= 0 &&
-		       (i == t->id_n || t->id[k].number < place_number(t, i))) {
-			put[k] = true;
-			order[n++] = (uint8_t)k;
-		}
-		for (unsigned in = 0; i < t->id_n && in < front; in++) /* the inner half of i was moved */
-			if (!put[in] && r->outer_of[in] == (int)i) {
-				put[in] = true;
-				order[n++] = (uint8_t)in;
-			}
-		if (i < t->id_n)
-			order[n++] = (uint8_t)i;
-	}
-	for (unsigned k = 0; k < front; k++)
-		if (!put[k])
-			order[n++] = (uint8_t)k;
-}
-
-/* Returns the first half that was split off the axis of id i, or -1. */
-static int outermost(const struct reading *r, unsigned i)
-{
-	int o = r->outer_of[i];
-	while (o >= 0 && r->outer_of[o] >= 0)
-		o = r->outer_of[o];
-	return o;
-}
-
-/* Returns the smallest number of the ids that a reshape, slice or pad made, INT32_MAX if there are none. */
-static int32_t least_made(const struct printed_tensor *t)
-{
-	int32_t least = INT32_MAX;
-	for (unsigned i = 0; i < t->id_n; i++)
-		if (t->id[i].made && t->id[i].number < least)
-			least = t->id[i].number;
-	return least;
-}
-
-/* Returns true if a reading of a reshaped tensor fits the numbers of its root axes. These are in a row, and smaller than
- * those of the axes made of them. The axes between two root axes are made of those that have the numbers between, which
- * stand nowhere. A made axis that was split stands nowhere, too. */
-static bool root_is_in_a_row(const struct printed_tensor *t, const struct reading *r, const uint8_t *order)
-{
-	int32_t made = least_made(t), root = -1, most = 0, split = 0;
-	bool between = false; /* there are other axes behind the last root axis */
-	for (unsigned i = 0; i < t->id_n; i++) {
-		const struct printed_id *x = &t->id[order[i]];
-		bool is_split = r->outer_of[order[i]] >= 0;
-		most = x->number > most ? x->number : most;
-		if (r->is_outer[order[i]])
-			continue;
-		split += is_split;
-		if (is_split || x->made) {
-			between = true;
-			continue;
-		}
-		int32_t gap = root < 0 ? between : x->number - root - 1;
-		if (x->number <= root || x->number >= made || x->number < gap || (gap > 0) != between ||
-		    printed_numbers_hidden(t->by_number, x->number) -
-		            printed_numbers_hidden(t->by_number, x->number - gap) !=
-		        gap)
-			return false;
-		root = x->number;
-		between = false;
-	}
-	int32_t hidden = printed_numbers_hidden(t->by_number, most);
-	if (root < 0)
-		return hidden > split;
-	hidden -= printed_numbers_hidden(t->by_number, root);
-	return (!between || !printed_numbers_has(t->by_number, root + 1)) &&
-	       hidden >= between + (made == INT32_MAX);
-}
-
-/* Returns true if a reading gives the logical axes numbers in a row, as nvFuser does when it makes a tensor. A split
- * axis has a number that stands nowhere and is smaller than those of its halves. */
-static bool is_in_a_row(const struct printed_tensor *t, const struct reading *r)
-{
-	uint8_t order[IR_MAX_AXES];
-	int32_t at = 0, base = INT32_MIN;
-	order_ids(t, r, order);
-	if (t->reshaped || least_made(t) != INT32_MAX)
-		return root_is_in_a_row(t, r, order);
-	for (unsigned i = 0; i < t->id_n; i++)
-		if (!r->is_outer[order[i]]) {
-			if (r->outer_of[order[i]] < 0 && base == INT32_MIN)
-				base = t->id[order[i]].number - at;
-			at++;
-		}
-	at = base;
-	for (unsigned i = 0; i < t->id_n && base != INT32_MIN; i++) {
-		unsigned k = order[i];
-		if (r->is_outer[k])
-			continue;
-		if (r->outer_of[k] < 0 ? t->id[k].number != at
-		                       : at < 0 || at >= t->id[outermost(r, k)].number ||
-		                             printed_numbers_has(t->by_number, at))
-			return false;
-		at++;
-	}
-	return true;
-}
-
-/* Returns the extent of the axis that a split by `outer` turned into `inner`. */
-static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
-{
-	const struct expr *x = &m->expr.at[inner], *y = &m->expr.at[outer];
-	if (x->kind == EXPR_CEIL_DIV && x->b == outer)
-		return x->a;
-	if (y->kind == EXPR_CEIL_DIV && y->b == inner)
-		return y->a;
-	expr_id product = expr_mul(m, outer, inner);
-	return product ? expr_canon(m, product) : 0;
-}
-
-/* Returns the extent of the logical axis that ends in id i. */
-static expr_id logical_extent(struct module *m, const struct printed_tensor *t, const struct reading *r,
-                              unsigned i)
-{
-	expr_id extent = t->id[i].axis.extent;
-	for (int o = r->outer_of[i]; o >= 0 && extent; o = r->outer_of[o])
-		extent = split_extent(m, t->id[o].axis.extent, extent);
-	return extent;
-}
-
-/* Returns a parallel id that was split off before the outermost half of id i, or -1. Its inner half, which has the next
- * number, was split again and stands nowhere. *certain: the extents say so, too. */
-static int earlier_half(struct module *m, const struct printed_tensor *t, const struct reading *r, unsigned i,
-                        bool *certain)
-{
-	const struct printed_id *last = &t->id[outermost(r, i)];
-	expr_id rest = logical_extent(m, t, r, i);
-	int found = -1;
-	for (unsigned k = 0; k < t->id_n && rest; k++) {
-		const struct printed_id *x = &t->id[k];
-		if (r->is_outer[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
-		    x->named || x->number + 1 >= last->number ||
-		    printed_numbers_pair(t->by_number, x->number) == PRINTED_OWN ||
-		    printed_numbers_has(t->by_number, x->number + 1) ||
-		    !expr_is_const(m, x->axis.extent, NULL))
-			continue;
-		const struct expr *e = &m->expr.at[rest];
-		*certain = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
-		if (*certain)
-			return (int)k;
-		if (expr_is_const(m, rest, NULL))
-			found = (int)k;
-	}
-	return found;
-}
-
-/* Adds the halves that were split off earlier. Returns true if there are some; *certain: the extents say so, too. */
-static bool add_earlier_halves(struct module *m, const struct printed_tensor *t, struct reading *r,
-                               bool *certain)
-{
-	bool added = false;
-	*certain = true;
-	for (unsigned i = 0; t->by_number && i < t->id_n; i++) {
-		bool sure;
-		int k;
-		while (!r->is_outer[i] && r->outer_of[i] >= 0 && (k = earlier_half(m, t, r, i, &sure)) >= 0) {
-			add_pair(r, (unsigned)k, outermost(r, i));
-			added = true;
-			*certain &= sure;
-		}
-	}
-	return added;
-}
-
-/* Counts the mesh axes that have as many devices as a swizzled axis has elements. *last: the last of them. */
-static unsigned count_mesh_axes(const struct module *m, const struct printed_tensor *t, expr_id extent,
-                                unsigned *last)
-{
-	const struct mesh *mesh = &m->mesh.at[t->mesh];
-	int64_t size;
-	unsigned n = 0;
-	for (unsigned i = 0; t->mesh && expr_is_const(m, extent, &size) && i < mesh->rank; i++)
-		if (mesh->size[i] == size) {
-			n++;
-			*last = i;
-		}
-	return n;
-}
-
-/* Adds the halves that a Swizzle1D made: those of which the extents say so; or else if only so the logical axes are in a
- * row. */
-static void add_swizzled(const struct module *m, const struct printed_tensor *t, bool by_extents,
-                         struct reading *r)
-{
-	for (unsigned i = 0; i < t->id_n; i++) {
-		bool certain;
-		unsigned mesh_axis;
-		int k = r->is_outer[i] ? -1 : swizzled_half(m, t, i, &certain);
-		if (k < 0 || r->outer_of[k] >= 0 || certain != by_extents)
-			continue;
-		if (!certain && (t->permuted || !count_mesh_axes(m, t, t->id[i].axis.extent, &mesh_axis)))
-			continue;
-		struct reading swizzled = *r;
-		add_pair(&swizzled, i, k);
-		swizzled.swizzled[i] = true;
-		if (certain || (is_in_a_row(t, &swizzled) && !is_in_a_row(t, r)))
-			*r = swizzled;
-	}
-}
-
-/* Returns true if ids n and n+1 can be the halves of a split that states the inner half: one of them is parallel.
- * *certain: the extents say so. */
-static bool can_be_inner_split(const struct module *m, const struct printed_tensor *t, unsigned outer,
-                               unsigned inner, bool *certain)
-{
-	const struct printed_id *x = &t->id[outer], *y = &t->id[inner];
-	const struct expr *e = &m->expr.at[x->axis.extent];
-	bool one = (x->axis.place == PLACE_NONE) != (y->axis.place == PLACE_NONE);
-	if (!one || x->number < 0 || y->number != x->number + 1 || x->axis.kind != AXIS_ITER ||
-	    y->axis.kind != AXIS_ITER || x->named || y->named || x->made || y->made)
-		return false;
-	*certain = e->kind == EXPR_CEIL_DIV && e->b == y->axis.extent;
-	return *certain || (x->axis.place == PLACE_NONE && expr_is_const(m, x->axis.extent, NULL) &&
-	                    expr_is_const(m, y->axis.extent, NULL));
-}
-
-/* Adds the halves of splits that state the inner half: those of which the extents say so; or else if only so the logical
- * axes are in a row. */
-static void add_inner_splits(const struct module *m, const struct printed_tensor *t, bool by_extents,
-                             struct reading *r)
-{
-	for (unsigned i = 0; t->by_number && !t->permuted && i < t->id_n; i++)
-		for (unsigned k = 0; k < t->id_n; k++) {
-			bool certain;
-			if (r->is_outer[i] || r->outer_of[i] >= 0 || r->is_outer[k] || r->outer_of[k] >= 0 ||
-			    !can_be_inner_split(m, t, i, k, &certain) || certain != by_extents)
-				continue;
-			struct reading split = *r;
-			add_pair(&split, i, (int)k);
-			if (certain || (is_in_a_row(t, &split) && !is_in_a_row(t, r)))
-				*r = split;
-		}
-}
-
-/* Reads a tensor in each way. Returns the ways that are possible, as bits of enum printed_way: those that give the
- * logical axes numbers in a row, if some do. */
-static unsigned list_readings(struct module *m, const struct printed_tensor *t,
-                              struct reading by_way[PRINTED_WAY_N])
-{
-	struct reading *halves = &by_way[PRINTED_AS_HALVES], *own = &by_way[PRINTED_AS_OWN],
-	               *twice = &by_way[PRINTED_AS_TWICE];
-	unsigned ways = PRINTED_BIT(HALVES), row = 0;
-	bool paired = false, certain;
-	begin_reading(t, halves);
-	begin_reading(t, own);
-	for (unsigned i = 0; i < t->id_n; i++) {
-		int k = next_id(t, i);
-		enum printed_pair pair = k < 0 ? PRINTED_OWN : read_alone(m, t, i, (unsigned)k);
-		if (pair != PRINTED_OWN)
-			add_pair(halves, i, k);
-		if (pair == PRINTED_HALVES)
-			add_pair(own, i, k);
-		if (pair == PRINTED_UNDECIDED)
-			ways |= PRINTED_BIT(OWN);
-		paired |= pair != PRINTED_OWN;
-	}
-	add_swizzled(m, t, true, halves);
-	add_swizzled(m, t, true, own);
-	add_inner_splits(m, t, true, halves);
-	add_inner_splits(m, t, true, own);
-	if (!t->by_number || !paired)
-		return ways;
-	*twice = *halves;
-	if (add_earlier_halves(m, t, twice, &certain))
-		ways |= PRINTED_BIT(TWICE);
-	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
-		if (ways >> way & 1 && is_in_a_row(t, &by_way[way]))
-			row |= 1U << way;
-	if (ways & PRINTED_BIT(TWICE) && certain && (row & PRINTED_BIT(TWICE) || !row))
-		return PRINTED_BIT(TWICE);
-	return row ? row : ways;
-}
-
-static void read_ids(struct module *m, const struct printed_tensor *t, struct reading *r)
-{
-	if (t->choice) {
-		begin_reading(t, r);
-		for (unsigned i = 0; i < t->id_n; i++)
-			if (t->choice->outer_of[i] >= 0)
-				add_pair(r, (unsigned)t->choice->outer_of[i], (int)i);
-		return;
-	}
-	struct reading by_way[PRINTED_WAY_N];
-	unsigned ways = list_readings(m, t, by_way);
-	unsigned way = t->by_number ? t->by_number->way : PRINTED_AS_HALVES;
-	if (!(ways >> way & 1))
-		for (way = 0; !(ways >> way & 1);)
-			way++;
-	*r = by_way[way];
-	add_swizzled(m, t, false, r);
-	add_inner_splits(m, t, false, r);
-}
-
-unsigned printed_ways(struct module *m, const struct printed_tensor *t)
-{
-	struct reading by_way[PRINTED_WAY_N];
-	return list_readings(m, t, by_way);
-}
-
-/* ---- the domain */
 
 unsigned printed_reduced(struct module *m, const struct printed_tensor *t, uint8_t *axis)
 {
-	struct reading r;
+	struct printed_reading r;
 	uint8_t order[IR_MAX_AXES], at = 0;
 	unsigned n = 0;
-	read_ids(m, t, &r);
-	order_ids(t, &r, order);
+	printed_reading_find(m, t, &r);
+	printed_reading_order(t, &r, order);
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct axis *x = &t->id[order[i]].axis;
 		if (r.is_outer[order[i]] || x->kind == AXIS_PARTIAL)
@@ -494,7 +56,7 @@ static const char *parallelize_axis(struct module *m, struct domain_builder *b, 
 static const char *swizzle_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
                                 unsigned outer, uint8_t *axis)
 {
-	unsigned mesh_axis = 0, n = count_mesh_axes(m, t, t->id[outer].axis.extent, &mesh_axis);
+	unsigned mesh_axis = 0, n = printed_reading_mesh_axes(m, t, t->id[outer].axis.extent, &mesh_axis);
 	if (n != 1)
 		return n ? "Swizzle1D made its stream axis, and several mesh axes have this size"
 		         : "Swizzle1D made its stream axis, and no mesh axis has this size";
@@ -506,7 +68,7 @@ static const char *swizzle_axis(struct module *m, struct domain_builder *b, cons
 
 /* Splits the logical axis that ends in id i, the earliest half first. */
 static const char *split_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
-                              const struct reading *r, unsigned i, uint8_t *axis)
+                              const struct printed_reading *r, unsigned i, uint8_t *axis)
 {
 	uint8_t outer[IR_MAX_AXES];
 	unsigned n = 0;
@@ -533,12 +95,12 @@ static const char *split_axis(struct module *m, struct domain_builder *b, const 
 domain_id printed_domain(struct module *m, const struct printed_tensor *t, const char **why)
 {
 	struct domain_builder b;
-	struct reading r;
+	struct printed_reading r;
 	uint8_t axis[IR_MAX_AXES]; /* by id: the axis of the domain */
 	uint8_t order[IR_MAX_AXES];
 	domain_begin(&b);
-	read_ids(m, t, &r);
-	order_ids(t, &r, order);
+	printed_reading_find(m, t, &r);
+	printed_reading_order(t, &r, order);
 	static const uint8_t group[] = {[AXIS_ITER] = 0, [AXIS_PARTIAL] = 1, [AXIS_REDUCE] = 2};
 	for (unsigned g = 0; g < 3; g++)
 		for (unsigned at = 0; at < t->id_n; at++) {
@@ -546,7 +108,7 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 			const struct axis *x = &t->id[i].axis;
 			if (group[x->kind] != g || r.is_outer[i])
 				continue;
-			expr_id extent = logical_extent(m, t, &r, i);
+			expr_id extent = printed_reading_extent(m, t, &r, i);
 			int a = extent ? domain_add_axis(&b, (enum axis_kind)x->kind, extent) : -1;
 			*why = extent ? "it has more than 16 logical axes" : "an extent overflows 64 bits";
 			if (a < 0)
