@@ -156,12 +156,12 @@ static void check_least(uint32_t seed)
 
 int main(void)
 {
-	unsigned led = 0, buckets = 0;
-	for (uint32_t seed = 0; seed < TEAMS; seed++) {
+	unsigned led = 0, buckets = 0, teams = getenv("HIRC_FEW") ? TEAMS / 4 : TEAMS;
+	for (uint32_t seed = 0; seed < teams; seed++) {
 		led += schedule(seed, &buckets);
 		check_least(seed);
 	}
-	CHECK(led > TEAMS / 4);
-	CHECK(buckets > TEAMS / 8);
+	CHECK(led > teams / 4);
+	CHECK(buckets > teams / 8);
 	return check_result();
 }
