@@ -125,6 +125,29 @@ static void set_times(struct window *w, uint32_t e, uint32_t same)
 	w->runtime = end_of(w, &c);
 }
 
+/* Finds the times from each event to the end, in the present order. */
+static void find_rests(struct window *w)
+{
+	const struct sched_problem *p = w->p;
+	int64_t lane[SCHED_MAX_LANES] = {0}, rest = 0; /* lane: from the begin of its next comm */
+	uint32_t end = p->n;
+	for (uint32_t e = w->event_n; e-- > 0 && !w->contended; end = w->event[e]) {
+		uint32_t x = w->order[w->event[e]];
+		const struct sched_node *n = &p->node[x];
+		struct window_comm *c = comm_at(w, n->kind == SCHED_COMM ? x : n->comm);
+		rest += w->host[end] - w->host[w->event[e]];
+		if (n->kind == SCHED_COMM) {
+			int64_t after = c->behind > lane[n->lane] ? c->behind : lane[n->lane];
+			c->rest = lane[n->lane] = n->time + p->launch + after;
+			c->behind = 0;
+			rest = c->rest > rest ? c->rest : rest;
+		} else {
+			c->behind = rest > c->behind ? rest : c->behind;
+		}
+		w->rest[e] = rest;
+	}
+}
+
 void window_reset(struct window *w)
 {
 	const struct sched_problem *p = w->p;
@@ -144,6 +167,7 @@ void window_reset(struct window *w)
 	memset(w->stalls, 0, sizeof *w->stalls * (w->event_n / WINDOW_BLOCK + 1));
 	w->stalled = 0;
 	set_times(w, 0, w->event_n);
+	find_rests(w);
 }
 
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order)
@@ -170,6 +194,7 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->changed = mem_zalloc(sizeof *w->changed * (n / WINDOW_BLOCK + 1));
 	w->reached = mem_zalloc(sizeof *w->reached * (n / WINDOW_BLOCK + 1));
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
+	w->rest = mem_alloc(sizeof *w->rest * (events + 1));
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
 	w->number = mem_alloc(sizeof *w->number * n);
 	w->comm = mem_zalloc(sizeof *w->comm * (comms + 1));
@@ -207,6 +232,7 @@ void window_close(struct window *w)
 	free(w->changed);
 	free(w->reached);
 	free(w->now);
+	free(w->rest);
 	free(w->lane);
 	free(w->number);
 	free(w->comm);
@@ -315,6 +341,7 @@ struct run {
 	struct clocks c;
 	uint32_t a;       /* place of its first node */
 	uint32_t changed; /* waits to come for comms that are over at another time */
+	int64_t slack;    /* ns for which waits may still hold the host; negative: it ends too late */
 };
 
 /* Starts a comm, or waits for one. Comms from place a on are over as drafted. */
@@ -330,12 +357,15 @@ static void run_event(struct window *w, struct run *r, uint32_t x)
 	const struct window_comm *of = comm_at(w, n->comm);
 	r->changed -= of->shifted == w->shifting;
 	int64_t over = w->place[n->comm] < r->a ? of->over : of->drafted;
-	r->c.now = over > r->c.now ? over : r->c.now;
+	if (over > r->c.now) {
+		r->slack -= over - r->c.now;
+		r->c.now = over;
+	}
 }
 
 static void run_moved(struct window *w, struct run *r)
 {
-	for (uint32_t m = 0; m < w->moved_n; m++) {
+	for (uint32_t m = 0; m < w->moved_n && r->slack >= 0; m++) {
 		uint32_t x = w->order[w->moved[m]];
 		if (is_event(&w->p->node[x]))
 			run_event(w, r, x);
@@ -347,7 +377,7 @@ static void run_moved(struct window *w, struct run *r)
 static void run_others(struct window *w, struct run *r, uint32_t a, uint32_t b)
 {
 	uint32_t last = w->event_before[b], m = 0, k = a;
-	for (uint32_t e = w->event_before[a]; e <= last; e++) {
+	for (uint32_t e = w->event_before[a]; e <= last && r->slack >= 0; e++) {
 		uint32_t end = e < last ? w->event[e] : b;
 		r->c.now += w->host[end] - w->host[k];
 		for (; m < w->moved_n && w->moved[m] < end; m++)
@@ -356,6 +386,22 @@ static void run_others(struct window *w, struct run *r, uint32_t a, uint32_t b)
 		if (e < last && w->marked[w->order[k]] != w->marking)
 			run_event(w, r, w->order[k]);
 	}
+}
+
+/* Returns the least time from place k to the end. */
+static int64_t rest_at(const struct window *w, uint32_t k)
+{
+	uint32_t e = w->event_before[k];
+	return e < w->event_n ? w->host[w->event[e]] - w->host[k] + w->rest[e]
+	                      : w->host[w->p->n] - w->host[k];
+}
+
+/* Returns true if x, event e behind the stretch, lets the draft end above `most`. */
+static bool is_too_late(const struct window *w, const struct run *r, uint32_t e, uint32_t x, int64_t most)
+{
+	const struct sched_node *n = &w->p->node[x];
+	return r->c.now + w->rest[e] > most ||
+	       (n->kind == SCHED_COMM && r->c.lane[n->lane] + comm_at(w, x)->rest > most);
 }
 
 /* Returns the runtime of the draft if comms and work do not slow each other; INT64_MAX if it is above `most`. */
@@ -369,18 +415,21 @@ static int64_t drafted_runtime(struct window *w, uint32_t a, uint32_t b, int64_t
 	w->shifting++;
 	clocks_at(w, e, &r.c);
 	r.c.now -= w->host[w->event[e]] - w->host[a];
+	r.slack = most - (r.c.now + w->host[b] - w->host[a] + rest_at(w, b));
 	if (w->first)
 		run_moved(w, &r);
 	run_others(w, &r, a, b);
 	if (!w->first)
 		run_moved(w, &r);
+	if (r.slack < 0)
+		return INT64_MAX;
 	uint32_t k = b;
 	for (e = w->event_before[b]; e < w->event_n; e++) {
 		r.c.now += w->host[w->event[e]] - w->host[k];
 		k = w->event[e];
 		if (!r.changed && is_as_before(w, e, &r.c))
 			return w->runtime;
-		if (r.c.now + w->host[p->n] - w->host[k] > most)
+		if (is_too_late(w, &r, e, w->order[k], most))
 			return INT64_MAX;
 		run_event(w, &r, w->order[k]);
 	}
@@ -415,4 +464,5 @@ void window_accept(struct window *w, uint32_t a, uint32_t b)
 	uint32_t e = w->event_before[a];
 	set_times(w, e ? e - 1 : 0,
 	          w->event_before[b]); /* the host's work after the event before has changed */
+	find_rests(w);
 }

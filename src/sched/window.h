@@ -13,6 +13,8 @@ struct window_comm {
 	int64_t over, drafted; /* time when its lane is free again; drafted: in the draft */
 	uint32_t waits;        /* number of its waits */
 	uint32_t shifted;      /* the last round in which `over` was different */
+	int64_t rest;          /* least ns from its begin to the end of the schedule */
+	int64_t behind;        /* least ns from its end, by its waits; 0 unless `rest` is being found */
 };
 
 struct window {
@@ -41,6 +43,7 @@ struct window {
 	uint64_t *changed;   /* bits of the places with changes */
 	uint64_t *reached;   /* bits of the places whose nodes must move and are not looked at; 0 between drafts */
 	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
+	int64_t *rest;       /* by event: least ns from the time when the host reaches it to the end */
 	uint32_t *number;    /* by node that is a comm: its index in `comm` */
 	struct window_comm *comm;
 	uint32_t shifting;      /* the present round, see struct window_comm */

@@ -161,6 +161,8 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 		CHECK(got >= want.runtime &&
 		      got <= want.runtime + p->launch * p->n); /* all nodes are done, not only those that
 		                                                  take time */
+		CHECK_EQ(window_runtime(&w, from, end, got - 1), INT64_MAX);
+		CHECK_EQ(window_runtime(&w, from, end, got), got);
 		window_accept(&w, from, end);
 		CHECK_EQ(w.runtime, got);
 		CHECK(memcmp(order, other, sizeof *other * p->n) == 0);
