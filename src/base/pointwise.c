@@ -1,7 +1,10 @@
 /* pointwise: see pointwise.h. */
 #include "base/pointwise.h"
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/inverse_erf.h"
 
 static const struct {
 	const char *name;
@@ -28,6 +31,18 @@ enum pointwise_class pointwise_class(enum pointwise op)
 	return operations[op].class;
 }
 
+const char *pointwise_refuses(enum pointwise op, enum dtype t)
+{
+	switch (pointwise_class(op)) {
+	case CLASS_INTEGER:
+		return dtype_is_integer(t) ? NULL : "integers";
+	case CLASS_WIDE:
+		return t == DTYPE_F32 || t == DTYPE_F64 ? NULL : "f32 or f64";
+	default:
+		return NULL;
+	}
+}
+
 static double modulo(double m, double b)
 {
 	return m != 0 && (m < 0) != (b < 0) ? m + b : m;
@@ -49,6 +64,9 @@ double pointwise_value(enum pointwise op, const double *x)
 #define SIN sin
 #define COS cos
 #define TANH tanh
+#define ERFINV inverse_erf
+#define ERFCINV inverse_erfc
+#define LGAMMA lgamma
 #define GELU(a) 0.5 * (a)*erfc(-(a)*M_SQRT1_2)
 #define GELU_TANH(a) 0.5 * (a) * (1 + tanh(0.7978845608028654 * ((a) + 0.044715 * (a) * (a) * (a))))
 #define SILU(a) (a) * sigmoid(a)

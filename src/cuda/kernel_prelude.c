@@ -33,6 +33,7 @@ static const char faults[] = RT_FAULTS(DEFINE);
 #define ROW_COMPARE(operands, T, hir, real) COMPARE_##operands(T, hir, real)
 #define ROW_LOGICAL(...)
 #define ROW_INTEGER(...)
+#define ROW_WIDE(operands, ...) ROW_##operands(__VA_ARGS__)
 /* comparisons, of i64, too */
 #define COMPARE_1(T, hir, real) "DEVICE i64 " #hir "_" #T "(" #T " a) { return " #real "; }\n"
 #define COMPARE_2(T, hir, real) "DEVICE i64 " #hir "_" #T "(" #T " a, " #T " b) { return " #real "; }\n"
@@ -41,11 +42,13 @@ static const char faults[] = RT_FAULTS(DEFINE);
 #define I64_COMPARE(operands, hir, real) COMPARE_##operands(i64, hir, real)
 #define I64_LOGICAL(...)
 #define I64_INTEGER(...)
+#define I64_WIDE(...)
 #define NEAR_ANY(...)
 #define NEAR_REAL(operands, ...) ROW_##operands(near, __VA_ARGS__)
 #define NEAR_COMPARE(...)
 #define NEAR_LOGICAL(...)
 #define NEAR_INTEGER(...)
+#define NEAR_WIDE(...)
 static const char rows[] = "#define F(name) name##f\n"
                            "#define OF(name) name##_f32\n"
 #define POINTWISE(id, hir, operands, class, linear, real, ...) ROW_##class(operands, f32, hir, real)
@@ -70,12 +73,7 @@ static const char rows[] = "#define F(name) name##f\n"
     ;
 
 const char *const kernel_prelude[KERNEL_PRELUDE] = {
-    cuda_kernels_types_cuh,
-    cuda_kernels_conversions_cuh,
-    cuda_kernels_head_cuh,
-    faults,
-    cuda_kernels_machine_cuh,
-    cuda_kernels_functions_cuh,
-    rows,
+    cuda_kernels_types_cuh,    cuda_kernels_conversions_cuh, cuda_kernels_head_cuh,      faults,
+    cuda_kernels_machine_cuh,  base_inverse_erf_h,           cuda_kernels_functions_cuh, rows,
     cuda_kernels_integers_cuh,
 };

@@ -7,6 +7,7 @@
 #include "ir/infer_rule.h"
 #include "ir/layout.h"
 #include "ir/print.h"
+#include <stdio.h>
 #include <string.h>
 
 const struct type *rule_operand_type(struct module *m, const struct infer_draft *f, unsigned k)
@@ -92,24 +93,30 @@ static bool broadcast_shapes(struct module *m, struct diag *d, const struct infe
 	return true;
 }
 
-/* Returns false after reporting that an operation on integers has other operands. stated: the result's
- * type, or NULL. */
-static bool check_integers(struct module *m, struct diag *d, const struct infer_draft *f,
-                           const struct type *stated)
+/* Returns false after reporting that an operation does not take the dtype of an operand or of the result. stated: the
+ * result's type, or NULL. */
+static bool check_dtypes(struct module *m, struct diag *d, const struct infer_draft *f,
+                         const struct type *stated)
 {
-	if (!(op_info[f->kind].traits & TRAIT_INTEGER))
+	enum pointwise op;
+	const char *takes;
+	char what[64];
+	if (!op_pointwise(f->kind, &op))
 		return true;
 	for (unsigned k = 0; k < f->operand_n; k++) {
 		const struct type *t = rule_operand_type(m, f, k);
-		if (!t || dtype_is_integer(t->dtype))
+		takes = t ? pointwise_refuses(op, (enum dtype)t->dtype) : NULL;
+		if (!takes)
 			continue;
-		rule_report(m, d, E_OPERAND_DTYPE, f, k, "operands must be integers");
-		if (t->dtype == DTYPE_BOOL)
+		snprintf(what, sizeof what, "operands must be %s", takes);
+		rule_report(m, d, E_OPERAND_DTYPE, f, k, what);
+		if (t->dtype == DTYPE_BOOL && pointwise_class(op) == CLASS_INTEGER)
 			diag_note(d, DIAG_NOWHERE, "logical_and, logical_or and logical_not take bool");
 		return false;
 	}
-	if (f->operand_n && stated && !dtype_is_integer(stated->dtype)) {
-		diag_error(d, E_OPERAND_DTYPE, f->at, "%s gives integers, not %s", op_info[f->kind].hir,
+	takes = f->operand_n && stated ? pointwise_refuses(op, (enum dtype)stated->dtype) : NULL;
+	if (takes) {
+		diag_error(d, E_OPERAND_DTYPE, f->at, "%s gives %s, not %s", op_info[f->kind].hir, takes,
 		           dtype_name(stated->dtype));
 		return false;
 	}
@@ -135,7 +142,7 @@ static bool rule_pointwise(struct module *m, struct diag *d, const struct infer_
 	for (unsigned k = from; k < f->operand_n && !first; k++)
 		first = rule_operand_type(m, f, k);
 	const struct type *stated = f->stated ? &m->type.at[f->stated] : NULL;
-	if (!check_integers(m, d, f, stated))
+	if (!check_dtypes(m, d, f, stated))
 		return false;
 	if (f->kind == OP_CAST || f->kind == OP_BITCAST || f->kind == OP_FULL || !first) {
 		if (!stated)

@@ -449,10 +449,9 @@ enum { /* traits */
        TRAIT_P2P = 1 << 11,
        TRAIT_ASYNC = 1 << 12,
        TRAIT_MEMORY = 1 << 13,
-       TRAIT_VIEW = 1 << 14,    /* the result shares its operand's storage */
-       TRAIT_OPAQUE = 1 << 15,  /* the program must state the types of results */
-       TRAIT_INTEGER = 1 << 16, /* operands and result are integers, not bool */
-       TRAIT_REAL = 1 << 17,    /* computed in floats, also for integer operands */
+       TRAIT_VIEW = 1 << 14,   /* the result shares its operand's storage */
+       TRAIT_OPAQUE = 1 << 15, /* the program must state the types of results */
+       TRAIT_REAL = 1 << 16,   /* computed in floats, also for integer operands */
 };
 enum op_form {
 	FORM_CALL,

@@ -153,7 +153,7 @@ static double erf_of(double a, double b)
 static double value_of(enum op_kind kind, double a)
 {
 	bool exact = true;
-	return ref_pointwise_value(kind, (double[3]){a}, &exact);
+	return ref_pointwise_value(kind, DTYPE_F64, (double[3]){a}, &exact);
 }
 
 /* Returns the error of a function of one operand; infinite where the operand may be outside its domain. cosh is not
@@ -267,7 +267,14 @@ double ref_pointwise_error(enum op_kind kind, const double *x, const double *e)
 	case OP_ACOSH:
 	case OP_ATANH:
 	case OP_ERFC:
+	case OP_ERFINV:
+	case OP_ERFCINV:
 		return libm_error(kind, x[0], e[0]);
+	case OP_LGAMMA: /* convex between its poles */
+		return x[0] - e[0] > 0 || ceil(x[0] - e[0]) > x[0] + e[0] ? libm_error(kind, x[0], e[0])
+		                                                          : INFINITY;
+	case OP_NEXTAFTER: /* the step may go the other way */
+		return e[0] + 4 * ref_unit(DTYPE_F32) * (fabs(x[0]) + e[0]) + 0x1p-148;
 	case OP_TAN: /* a pole may lie between */
 		return floor((x[0] - e[0]) / M_PI + 0.5) == floor((x[0] + e[0]) / M_PI + 0.5)
 		           ? libm_error(kind, x[0], e[0])
@@ -338,10 +345,14 @@ double ref_function_error(enum op_kind kind, enum dtype t, const double *x, doub
 	case OP_ACOSH:
 	case OP_ATANH:
 	case OP_ERFC:
+	case OP_ERFINV:
+	case OP_ERFCINV:
 	case OP_ATAN2:
 	case OP_SILU:
 	case OP_SIGMOID:
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value);
+	case OP_LGAMMA: /* has zeros below 0 */
+		return FUNCTION_ULPS * ref_unit(t) * (fabs(value) + (x[0] < 0));
 	case OP_POW: /* may be computed as exp(b * log(a)) */
 		return FUNCTION_ULPS * ref_unit(t) * fabs(value) *
 		       (1 + (x[0] != 0 && isfinite(x[0]) ? fabs(x[1] * log(fabs(x[0]))) : 0));

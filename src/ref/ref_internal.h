@@ -126,9 +126,9 @@ double ref_factors_error(enum dtype t, int64_t steps, double magnitude, double v
 int64_t ref_steps(const struct ref_context *c, enum reduce_op op, enum dtype t, int64_t ranks);
 /* Returns the unit roundoff of a dtype's accumulators and functions: that of f32 or f64. */
 double ref_unit(enum dtype t);
-/* Returns the value of an elementwise operation on three floats, of which it may need fewer, in f64. *exact: false if bits
- * were lost. */
-double ref_pointwise_value(enum op_kind kind, const double *x, bool *exact);
+/* Returns the value of an elementwise operation on three floats, of which it may need fewer, in f64, or of
+ * OP_NEXTAFTER in dtype t. *exact: false if bits were lost. */
+double ref_pointwise_value(enum op_kind kind, enum dtype t, const double *x, bool *exact);
 /* Returns the error of a pointwise function from the errors of its operands, x[k] ± e[k]. */
 double ref_pointwise_error(enum op_kind kind, const double *x, const double *e);
 /* Returns the error of the function itself, beyond rounding to the dtype. */

@@ -30,6 +30,44 @@ static double float_mod(double a, double b, bool *exact)
 	return r != 0 && (r < 0) != (b < 0) ? add_doubles(r, b, exact) : r;
 }
 
+/* Returns the inverse of erf, for x in 0 … 0.5. erf is concave there, so Newton's method approaches from below. */
+static double inverse_near(long double x)
+{
+	const long double slope = 0.886226925452758013649083741670572591L; /* sqrt(pi) / 2 */
+	long double y = x * slope, step = y;
+	for (int i = 0; i < 60 && step > y * 0x1p-60L; i++) {
+		step = (x - erfl(y)) * slope * expl(y * y);
+		y += step;
+	}
+	return (double)y;
+}
+
+/* Returns the inverse of erfc, for q in 0 … 0.5. log(erfc) is concave, so Newton's method approaches from above. */
+static double inverse_tail(long double q)
+{
+	const long double slope = 0.886226925452758013649083741670572591L;
+	long double y = sqrtl(-logl(q)), step = y;
+	for (int i = 0; i < 60 && step > y * 0x1p-60L && isfinite(y); i++) {
+		long double value = erfcl(y);
+		step = logl(q / value) * value * slope * expl(y * y);
+		y -= step;
+	}
+	return (double)y;
+}
+
+static double inverse_of_erf(double x)
+{
+	double y = fabs(x);
+	return isnan(x) || y > 1 ? NAN : copysign(y <= 0.5 ? inverse_near(y) : inverse_tail(1 - y), x);
+}
+
+static double inverse_of_erfc(double x)
+{
+	if (isnan(x) || x < 0 || x > 2)
+		return NAN;
+	return x < 0.5 ? inverse_tail(x) : x > 1.5 ? -inverse_tail(2 - x) : inverse_of_erf(1 - x);
+}
+
 /* Computes exp and similar functions, which are never exact. */
 static double transcendental(enum op_kind kind, double a, double b)
 {
@@ -78,6 +116,12 @@ static double transcendental(enum op_kind kind, double a, double b)
 		return atanh(a);
 	case OP_ERFC:
 		return erfc(a);
+	case OP_ERFINV:
+		return inverse_of_erf(a);
+	case OP_ERFCINV:
+		return inverse_of_erfc(a);
+	case OP_LGAMMA:
+		return (double)lgammal(a);
 	case OP_ATAN2:
 		return atan2(a, b);
 	case OP_GELU:
@@ -92,7 +136,7 @@ static double transcendental(enum op_kind kind, double a, double b)
 	}
 }
 
-double ref_pointwise_value(enum op_kind kind, const double *x, bool *exact)
+double ref_pointwise_value(enum op_kind kind, enum dtype t, const double *x, bool *exact)
 {
 	double a = x[0], b = x[1];
 	switch (kind) {
@@ -152,6 +196,8 @@ double ref_pointwise_value(enum op_kind kind, const double *x, bool *exact)
 		return a != 0 || b != 0;
 	case OP_NOT:
 		return a == 0;
+	case OP_NEXTAFTER:
+		return t == DTYPE_F32 ? nextafterf((float)a, (float)b) : nextafter(a, b);
 	case OP_CEIL:
 		return ceil(a);
 	case OP_FLOOR:
@@ -463,7 +509,7 @@ bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const str
 				set_error(kind, in[0], f, e, (double)value, true, false, out, i);
 			} else {
 				bool same = true;
-				double value = ref_pointwise_value(kind, f, &same);
+				double value = ref_pointwise_value(kind, out->dtype, f, &same);
 				ref_store(out, i, value);
 				set_error(kind, in[0], f, e, value, same, skips, out, i);
 				if (call->pending)

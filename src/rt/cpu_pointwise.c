@@ -11,6 +11,8 @@
 #include <string.h>
 #include <tgmath.h>
 
+#include "base/inverse_erf.h"
+
 /* A row of some wide type. */
 union row {
 	double f64[RT_ROW];
@@ -55,6 +57,7 @@ struct pointwise_rows {
 #define REAL_COMPARE(...)
 #define REAL_LOGICAL(...)
 #define REAL_INTEGER(...)
+#define REAL_WIDE(label, operands, real) label LOOP_##operands(real)
 #define MOD(a, b) modulo(fmod(a, b), b)
 /* Gives the remainder m of a division by b the sign of b. */
 #define modulo(m, b) ((m) != 0 && ((m) < 0) != ((b) < 0) ? (m) + (b) : (m))
@@ -71,6 +74,9 @@ struct pointwise_rows {
 #define SIN sin
 #define COS cos
 #define POW pow
+#define ERFINV inverse_erf
+#define ERFCINV inverse_erfc
+#define LGAMMA lgamma
 RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, size_t n)
 {
 	switch (op) {
@@ -94,6 +100,9 @@ RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, 
 #undef SIN
 #undef COS
 #undef POW
+#undef ERFINV
+#undef ERFCINV
+#undef LGAMMA
 
 #define T float
 #define F(name) name##f
@@ -107,6 +116,9 @@ RT_CLONES static void real_f64(enum pointwise op, T *r, const T *x, const T *y, 
 #define SIN elementary_sinf
 #define COS elementary_cosf
 #define POW elementary_powf
+#define ERFINV(a) (float)inverse_erf((double)(a))
+#define ERFCINV(a) (float)inverse_erfc((double)(a))
+#define LGAMMA(a) (float)lgamma((double)(a))
 RT_CLONES static void real_f32(enum pointwise op, T *r, const T *x, const T *y, size_t n)
 {
 	switch (op) {
@@ -130,6 +142,9 @@ RT_CLONES static void real_f32(enum pointwise op, T *r, const T *x, const T *y, 
 #undef SIN
 #undef COS
 #undef POW
+#undef ERFINV
+#undef ERFCINV
+#undef LGAMMA
 
 /* Computes rows of sin and cos with a large angle. An element has the same result in any row. */
 static bool far_angles(enum pointwise op, float *r, const float *a, size_t n)
@@ -249,6 +264,7 @@ RT_CLONES static bool integer(enum pointwise op, int64_t *r, const int64_t *a, c
 #define COMPARE_COMPARE(label, operands, real) label LOOP_##operands(real)
 #define COMPARE_LOGICAL(...)
 #define COMPARE_INTEGER(...)
+#define COMPARE_WIDE(...)
 #define T double
 RT_CLONES static void compare_f64(enum pointwise op, int64_t *r, const T *x, const T *y, size_t n)
 {

@@ -233,10 +233,10 @@ row("relu", Form("relu({0})", ["ab"], ["ab"], exact(lambda a: np.where((a > 0) |
     note="0, not -0, of what is not positive; NaN of NaN")
 
 
-def function_of(op, function, precise=PRECISE_ULPS, tail=None):
+def function_of(op, function, precise=PRECISE_ULPS, tail=None, near_zeros=0):
     """A function that hirc computes within some units in the last place; for integers in f64, then cast. precise:
     units for f64. tail: additional units, a function of |x|, if an exponent is rounded to the type of the result, as
-    for f64, and on a GPU for f32."""
+    for f64, and on a GPU for f32. near_zeros: the error of `function` itself, and of a GPU near zeros below 0."""
     def want(case, operands):
         x = widest(case.t, operands[0])
         if case.t.kind != "float":
@@ -246,7 +246,8 @@ def function_of(op, function, precise=PRECISE_ULPS, tail=None):
             own = tail and (on_gpu or case.t.name == "f64")
             more = np.nan_to_num(tail(np.abs(x)), nan=0, posinf=0) if own else 0
         if case.t.kind == "float":
-            return near(case.t, v, (precise if case.t.name == "f64" else ulps_of(case.t)) + more)
+            absolute = near_zeros and near_zeros + 16 * unit_roundoff(case.t) * on_gpu
+            return near(case.t, v, (precise if case.t.name == "f64" else ulps_of(case.t)) + more, absolute)
         value = near(DTYPES["f64"], v, precise)
         value.err = np.where((np.abs(x) <= 1) & (v == np.rint(v)), 0, value.err)
         return value
@@ -275,6 +276,60 @@ def erf(z):
         return np.where(rest == 0, of, of + rest * (2 / math.sqrt(math.pi) * np.exp(-near_z * near_z)))  # erf(-0) is -0
 
 
+def inverse(function, slope_of, x, y):
+    """Returns y with function(y) = x, by Newton's method from y on."""
+    with np.errstate(all="ignore"):
+        for _ in range(60):
+            step = (function(y) - x) / slope_of(y)
+            y = np.where(np.isfinite(step), y - step, y)
+    return y
+
+
+def erfcinv(q):
+    """Solves log(erfc(y)) = log(q), which is concave, or erf(y) = 1 - q near 1. erfc of a large y is by its series."""
+    def log_erfc(y):
+        z = 1 / (2 * y * y)
+        far = -y * y - np.log(y * np.sqrt(WIDE(np.pi)) / (1 - z * (1 - 3 * z * (1 - 5 * z * (1 - 7 * z)))))
+        return np.where(y > 20, far, np.log(erfc(y)))
+
+    def slope(y):
+        return np.where(y > 20, -2 * y - 1 / y, -2 / np.sqrt(WIDE(np.pi)) * np.exp(-y * y) / erfc(y))
+    with np.errstate(all="ignore"):
+        least = np.minimum(q, 2 - q)
+        tail = inverse(log_erfc, slope, np.log(least), np.sqrt(-np.log(np.where(least > 0, least, 1))))
+        tail = np.where(least > 0, tail, np.where(least == 0, np.inf, np.nan))
+        return np.where(least < 0.5, np.where(q < 1, tail, -tail), erfinv_near(1 - q))
+
+
+def erfinv_near(x):
+    root = np.sqrt(WIDE(np.pi)) / 2
+    y = inverse(erf, lambda y: np.exp(-y * y) / root, x, x * root)
+    return np.where(np.abs(x) < 1e-9, x * root, np.where(np.abs(x) <= 0.5, y, np.nan))
+
+
+def erfinv(x):
+    with np.errstate(all="ignore"):
+        return np.where(np.abs(x) <= 0.5, erfinv_near(x), np.copysign(erfcinv(1 - np.abs(x)), x))
+
+
+def lgamma(x):
+    """Returns log|gamma|, by Stirling's series of a number above 20; of negative numbers by their mirror image."""
+    pi = 4 * np.arctan(WIDE(1))
+    with np.errstate(all="ignore"):
+        y = np.where(x < 0.5, 1 - x, x)
+        product, z = np.ones_like(y), y
+        for _ in range(20):
+            product, z = np.where(z < 20, product * z, product), np.where(z < 20, z + 1, z)
+        r = 1 / (z * z)
+        series = (1 / WIDE(12) - r * (1 / WIDE(360) - r * (1 / WIDE(1260) - r * (1 / WIDE(1680) - r / WIDE(1188))))) / z
+        of = (z - 0.5) * np.log(z) - z + np.log(2 * pi) / 2 + series - np.log(product)
+        of = np.where(z > 1e4000, np.inf, of)
+        mirrored = np.log(pi / np.abs(np.sin(pi * (x - np.rint(x))))) - of
+        of = np.where(x < 0.5, mirrored, of)
+        of = np.where((x <= 0) & (x == np.rint(x)), np.inf, of)
+        return np.where((x == 1) | (x == 2), 0, np.where(np.isinf(x), np.inf, of))
+
+
 def times_probability(x, p):
     """Returns x * p; where x is -inf, p is 0, and the result is the limit."""
     return np.where(x == -np.inf, -WIDE(0), x * p)
@@ -301,6 +356,9 @@ for name, function in (("exp2", np.exp2), ("expm1", np.expm1), ("log2", np.log2)
                        ("atan", np.arctan), ("sinh", np.sinh), ("cosh", np.cosh), ("asinh", np.arcsinh),
                        ("acosh", np.arccosh), ("atanh", np.arctanh), ("erfc", erfc)):
     function_of(name, function)
+function_of("erfinv", erfinv)
+function_of("erfcinv", erfcinv)
+function_of("lgamma", lgamma, precise=16, near_zeros=WIDE(2) ** -56)
 function_of("gelu", gelu, precise=16)
 function_of("gelu_tanh", gelu_tanh, tail=lambda x: 4 * x + 0.15 * x ** 3)
 function_of("silu", lambda x: times_probability(x, 1 / (1 + np.exp(-x))))
@@ -335,6 +393,12 @@ def angle(case, operands):
     return value
 
 
+def next_after(case, operands):
+    a, b = operands
+    return stored(np.nextafter(a, b))
+
+
+row("nextafter", *both_forms("nextafter", next_after, dtypes=("f32", "f64")))
 row("atan2", *both_forms("atan2", angle, numbers=("3",)), note="of integers: computed in f64, then cast")
 row("sqrt", Form("sqrt({0})", ["ab"], ["ab"], square_root, each=True, unit=True),
     note="of integers: computed in f64, then cast")

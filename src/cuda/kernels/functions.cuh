@@ -9,16 +9,26 @@
 #define quotient_f32(a, b) ((a) / (b))
 #define quotient_f64(a, b) ((a) / (b))
 #ifdef HIRC_HOST
+#define inverse_erf_f32(a) ((f32)inverse_erf(a))
+#define inverse_erf_f64(a) inverse_erf(a)
+#define inverse_erfc_f32(a) ((f32)inverse_erfc(a))
+#define inverse_erfc_f64(a) inverse_erfc(a)
 #define exp_of_near(a) expf(a)
 #define quotient_near(a, b) ((a) / (b))
 DEVICE f64 normal_f64(f64 x) { return 0.5 * erfc(x * -0.70710678118654752440); }
 DEVICE f32 normal_f32(f32 x) { return (f32)normal_f64(x); }
 #else
+#define inverse_erf_f32(a) erfinvf(a)
+#define inverse_erf_f64(a) erfinv(a)
+#define inverse_erfc_f32(a) erfcinvf(a)
+#define inverse_erfc_f64(a) erfcinv(a)
 #define exp_of_near(a) __expf(a)
 #define quotient_near(a, b) __fdividef(a, b) /* 0 for b above 2^126 */
 #define normal_f64(x) normcdf(x)
 #define normal_f32(x) normcdff(x)
 #endif
+#define inverse_erf_near(a) inverse_erf_f32(a)
+#define inverse_erfc_near(a) inverse_erfc_f32(a)
 /* Phi(-|x|) = exp(-x * x / 2) * p(t), t = 1 / (1 + 0.3075 * |x|). The polynomial p is fitted to the least relative
  * error, 4.2e-6. */
 DEVICE f32 normal_near(f32 x)
@@ -58,6 +68,9 @@ HELPERS(near, f32, f)
 #define SIN(a) F(sin)(a)
 #define COS(a) F(cos)(a)
 #define TANH(a) F(tanh)(a)
+#define ERFINV(a) OF(inverse_erf)(a)
+#define ERFCINV(a) OF(inverse_erfc)(a)
+#define LGAMMA(a) F(lgamma)(a)
 #define GELU(a) (OF(bounded)(a) * OF(normal)(a))
 #define GELU_TANH(a) OF(tanh_gelu)(a)
 #define SILU(a) OF(weighted)(OF(bounded)(a), a)

@@ -10,6 +10,9 @@
 #undef SIN
 #undef COS
 #undef TANH
+#undef ERFINV
+#undef ERFCINV
+#undef LGAMMA
 #undef GELU
 #undef GELU_TANH
 #undef SILU

@@ -12,15 +12,16 @@ syn keyword hirOperations isinf isposinf isneginf isfinite signbit logical_and l
 syn keyword hirOperations logical_not bitwise_and bitwise_or bitwise_xor bitwise_not
 syn keyword hirOperations bitwise_left_shift bitwise_right_shift gcd neg abs ceil floor round trunc
 syn keyword hirOperations exp log sqrt rsqrt sin cos tanh erf exp2 expm1 log2 log10 log1p tan asin
-syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc atan2 relu gelu gelu_tanh silu
-syn keyword hirOperations sigmoid where cast broadcast reshape permute slice pad cat split topk
-syn keyword hirOperations gather one_hot iota bitcast full sum max min prod mean matmul linear
-syn keyword hirOperations softmax sdpa sdpa_backward layernorm rmsnorm set allgather allreduce
-syn keyword hirOperations reduce_scatter broadcast_from reduce gather_to scatter_from all_to_all
-syn keyword hirOperations all_to_allv send_recv collective_permute send recv post share_mem_handles
-syn keyword hirOperations start_coalescing end_coalescing wait get_current_stream set_stream
-syn keyword hirOperations synchronize allocate deallocate shard_by_stream symmetric_view select
-syn keyword hirOperations pack unpack for if unit launch_kernel dispatch combine extern
+syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc erfinv erfcinv lgamma
+syn keyword hirOperations nextafter atan2 relu gelu gelu_tanh silu sigmoid where cast broadcast
+syn keyword hirOperations reshape permute slice pad cat split topk gather one_hot iota bitcast full
+syn keyword hirOperations sum max min prod mean matmul linear softmax sdpa sdpa_backward layernorm
+syn keyword hirOperations rmsnorm set allgather allreduce reduce_scatter broadcast_from reduce
+syn keyword hirOperations gather_to scatter_from all_to_all all_to_allv send_recv
+syn keyword hirOperations collective_permute send recv post share_mem_handles start_coalescing
+syn keyword hirOperations end_coalescing wait get_current_stream set_stream synchronize allocate
+syn keyword hirOperations deallocate shard_by_stream symmetric_view select pack unpack for if unit
+syn keyword hirOperations launch_kernel dispatch combine extern
 " end of words
 " words: printed
 syn keyword hirPrinted Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather Scatter
