@@ -14,7 +14,7 @@ unsigned printed_reduced(struct module *m, const struct printed_tensor *t, uint8
 	printed_reading_order(t, &r, order);
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct axis *x = &t->id[order[i]].axis;
-		if (r.is_outer[order[i]] || x->kind == AXIS_PARTIAL)
+		if (r.is_half[order[i]] || x->kind == AXIS_PARTIAL)
 			continue;
 		if (x->kind == AXIS_REDUCE)
 			axis[n++] = at;
@@ -58,11 +58,26 @@ static const char *swizzle_axis(struct module *m, struct domain_builder *b, cons
 {
 	unsigned mesh_axis = 0, n = printed_reading_mesh_axes(m, t, t->id[outer].axis.extent, &mesh_axis);
 	if (n != 1)
-		return n ? "Swizzle1D made its stream axis, and several mesh axes have this size"
-		         : "Swizzle1D made its stream axis, and no mesh axis has this size";
+		return "Swizzle1D made its stream axis, and several mesh axes have this size";
 	const char *why =
 	    domain_swizzle1d(m, b, find_loop_position(b, axis[outer]), &m->mesh.at[t->mesh], mesh_axis);
 	axis[outer] = (uint8_t)(b->axis_n - 1);
+	return why;
+}
+
+/* Splits an axis into an id and the rest, which is the other half. */
+static const char *split_off(struct module *m, struct domain_builder *b, const struct axis *id, bool is_inner,
+                             expr_id rest, uint8_t *axis_id, uint8_t *axis_rest)
+{
+	expr_id outer = is_inner ? rest : id->extent, inner = is_inner ? id->extent : rest;
+	const struct expr *x = &m->expr.at[outer], *y = &m->expr.at[inner];
+	bool by_outer = y->kind == EXPR_CEIL_DIV && y->b == outer;
+	bool by_inner =
+	    !by_outer && (is_inner || id->place == PLACE_NONE || (x->kind == EXPR_CEIL_DIV && x->b == inner));
+	const char *why =
+	    domain_split(m, b, find_loop_position(b, *axis_rest), by_inner ? inner : outer, by_inner);
+	*(is_inner ? axis_rest : axis_id) = (uint8_t)(b->axis_n - 2);
+	*(is_inner ? axis_id : axis_rest) = (uint8_t)(b->axis_n - 1);
 	return why;
 }
 
@@ -70,22 +85,21 @@ static const char *swizzle_axis(struct module *m, struct domain_builder *b, cons
 static const char *split_axis(struct module *m, struct domain_builder *b, const struct printed_tensor *t,
                               const struct printed_reading *r, unsigned i, uint8_t *axis)
 {
-	uint8_t outer[IR_MAX_AXES];
+	uint8_t half[IR_MAX_AXES];
+	expr_id rest[IR_MAX_AXES]; /* the extent of the other half */
 	unsigned n = 0;
-	for (int o = r->outer_of[i]; o >= 0; o = r->outer_of[o])
-		outer[n++] = (uint8_t)o;
+	expr_id extent = t->id[i].axis.extent;
+	for (int h = r->half_of[i]; h >= 0; h = r->half_of[h]) {
+		rest[n] = extent;
+		extent = printed_reading_join(m, t, r, (unsigned)h, extent);
+		half[n++] = (uint8_t)h;
+	}
 	while (n--) {
-		expr_id x = t->id[outer[n]].axis.extent, y = t->id[i].axis.extent;
-		const struct expr *e = &m->expr.at[x];
-		bool inner =
-		    t->id[outer[n]].axis.place == PLACE_NONE || (e->kind == EXPR_CEIL_DIV && e->b == y);
-		const char *why = domain_split(m, b, find_loop_position(b, axis[i]), inner ? y : x, inner);
-		if (why)
-			return why;
-		axis[outer[n]] = (uint8_t)(b->axis_n - 2);
-		axis[i] = (uint8_t)(b->axis_n - 1);
-		if (r->swizzled[outer[n]])
-			why = swizzle_axis(m, b, t, outer[n], axis);
+		unsigned h = half[n];
+		const char *why =
+		    split_off(m, b, &t->id[h].axis, r->is_inner[h], rest[n], &axis[h], &axis[i]);
+		if (!why && r->swizzled[h])
+			why = swizzle_axis(m, b, t, h, axis);
 		if (why)
 			return why;
 	}
@@ -106,7 +120,7 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 		for (unsigned at = 0; at < t->id_n; at++) {
 			unsigned i = order[at];
 			const struct axis *x = &t->id[i].axis;
-			if (group[x->kind] != g || r.is_outer[i])
+			if (group[x->kind] != g || r.is_half[i])
 				continue;
 			expr_id extent = printed_reading_extent(m, t, &r, i);
 			int a = extent ? domain_add_axis(&b, (enum axis_kind)x->kind, extent) : -1;
@@ -119,17 +133,17 @@ domain_id printed_domain(struct module *m, const struct printed_tensor *t, const
 		}
 	for (unsigned l = 0; l < b.logical_n; l++)
 		for (unsigned i = 0; i < t->id_n; i++) {
-			if (r.is_outer[i] || axis[i] != l || r.outer_of[i] < 0)
+			if (r.is_half[i] || axis[i] != l || r.half_of[i] < 0)
 				continue;
 			*why = split_axis(m, &b, t, &r, i, axis);
 			if (*why)
 				return 0;
-			*why = "the halves of a split have other extents";
-			if (b.axis[axis[i]].extent != t->id[i].axis.extent)
-				return 0;
 			break;
 		}
 	for (unsigned i = 0; i < t->id_n; i++) {
+		*why = "the halves of a split have other extents";
+		if (b.axis[axis[i]].extent != t->id[i].axis.extent)
+			return 0;
 		if (is_scattered(t, i))
 			continue;
 		*why = parallelize_axis(m, &b, axis[i], &t->id[i].axis, t->mesh);

@@ -18,13 +18,15 @@ enum {
 
 /* A reading of a tensor. */
 struct printed_choice {
-	bool stated;                        /* false: it has none, the tensor is read by itself */
-	int8_t outer_of[PRINTED_COVER_IDS]; /* by id: its outer half, -1: none */
-	int32_t logical[PRINTED_COVER_IDS]; /* by id that is no outer half: the number of its logical axis */
+	bool stated;                       /* false: it has none, the tensor is read by itself */
+	int8_t half_of[PRINTED_COVER_IDS]; /* as in struct printed_reading */
+	bool is_inner[PRINTED_COVER_IDS];
+	bool swizzled[PRINTED_COVER_IDS];
+	int32_t logical[PRINTED_COVER_IDS]; /* by id that an axis ends in: the number of the axis */
 };
 
 /* Reads n tensors, in the order in which they were made. Returns false if several readings use each missing number once, or none does. */
-bool printed_cover(const struct module *m, const struct printed_tensor *t, unsigned n,
+bool printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
                    const struct printed_numbers *numbers, struct printed_choice *out);
 
 #endif

@@ -23,14 +23,28 @@ static int next_id(const struct printed_tensor *t, unsigned i)
 
 /* ---- halves or axes of their own */
 
-/* Returns the plain id that is the inner half of a split whose outer half a Swizzle1D turned into id i, or -1. The split
- * makes n-1 and n, the swizzle makes n+1, so that n-1 stands nowhere. *certain: the extents say so, too. */
-static int swizzled_half(const struct module *m, const struct printed_tensor *t, unsigned i, bool *certain)
+unsigned printed_reading_mesh_axes(const struct module *m, const struct printed_tensor *t, expr_id extent,
+                                   unsigned *last)
+{
+	const struct mesh *mesh = &m->mesh.at[t->mesh];
+	int64_t size;
+	unsigned n = 0;
+	for (unsigned i = 0; t->mesh && expr_is_const(m, extent, &size) && i < mesh->rank; i++)
+		if (mesh->size[i] == size) {
+			n++;
+			*last = i;
+		}
+	return n;
+}
+
+int printed_reading_swizzled(const struct module *m, const struct printed_tensor *t, unsigned i,
+                             bool *certain)
 {
 	const struct printed_id *x = &t->id[i];
+	unsigned mesh_axis;
 	if (!t->by_number || x->axis.place != PLACE_STREAM || x->axis.kind != AXIS_ITER || x->named ||
 	    x->number < 3 || printed_numbers_has(t->by_number, x->number - 2) ||
-	    !expr_is_const(m, x->axis.extent, NULL))
+	    !printed_reading_mesh_axes(m, t, x->axis.extent, &mesh_axis))
 		return -1;
 	for (unsigned k = 0; k < t->id_n; k++) {
 		const struct printed_id *y = &t->id[k];
@@ -54,26 +68,33 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 	                      !printed_numbers_is_made(t->by_number, t->id[k].axis.extent)))
 		return PRINTED_HALVES;
 	bool certain;
-	if (swizzled_half(m, t, i, &certain) >= 0 && certain)
+	if (printed_reading_swizzled(m, t, i, &certain) >= 0 && certain)
 		return PRINTED_OWN;
 	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
 		return PRINTED_OWN;
 	return printed_numbers_pair(t->by_number, t->id[i].number);
 }
 
+/* Adds a half to those of an axis. last: the half of its that was split off first, or the id that it ends in. */
+static void add_half(struct printed_reading *r, unsigned half, int last, bool is_inner)
+{
+	r->half_of[last] = (int)half;
+	r->is_half[half] = true;
+	r->is_inner[half] = is_inner;
+}
+
 static void add_pair(struct printed_reading *r, unsigned outer, int inner)
 {
-	if (inner < 0 || r->outer_of[inner] >= 0)
-		return;
-	r->outer_of[inner] = (int)outer;
-	r->is_outer[outer] = true;
+	if (inner >= 0 && r->half_of[inner] < 0)
+		add_half(r, outer, inner, false);
 }
 
 static void begin_reading(const struct printed_tensor *t, struct printed_reading *r)
 {
 	for (unsigned i = 0; i < t->id_n; i++) {
-		r->outer_of[i] = -1;
-		r->is_outer[i] = false;
+		r->half_of[i] = -1;
+		r->is_inner[i] = false;
+		r->is_half[i] = false;
 		r->swizzled[i] = false;
 	}
 }
@@ -94,7 +115,7 @@ static void order_chosen(const struct printed_tensor *t, const struct printed_re
 	unsigned n = 0;
 	for (unsigned outer = 0; outer < 2; outer++)
 		for (unsigned i = 0; i < t->id_n; i++) {
-			if (r->is_outer[i] != (outer == 1))
+			if (r->is_half[i] != (outer == 1))
 				continue;
 			unsigned at = n++;
 			for (; !outer && at > 0 && t->choice->logical[order[at - 1]] > t->choice->logical[i];
@@ -110,7 +131,7 @@ static int least_own(const struct printed_tensor *t, const struct printed_readin
 {
 	int least = -1;
 	for (unsigned k = 0; k < front; k++)
-		if (!put[k] && !r->is_outer[k] && r->outer_of[k] < 0 &&
+		if (!put[k] && !r->is_half[k] && r->half_of[k] < 0 &&
 		    (least < 0 || t->id[k].number < t->id[least].number))
 			least = (int)k;
 	return least;
@@ -135,11 +156,6 @@ void printed_reading_order(const struct printed_tensor *t, const struct printed_
 			put[k] = true;
 			order[n++] = (uint8_t)k;
 		}
-		for (unsigned in = 0; i < t->id_n && in < front; in++) /* the inner half of i was moved */
-			if (!put[in] && r->outer_of[in] == (int)i) {
-				put[in] = true;
-				order[n++] = (uint8_t)in;
-			}
 		if (i < t->id_n)
 			order[n++] = (uint8_t)i;
 	}
@@ -148,12 +164,12 @@ void printed_reading_order(const struct printed_tensor *t, const struct printed_
 			order[n++] = (uint8_t)k;
 }
 
-/* Returns the first half that was split off the axis of id i, or -1. */
-static int outermost(const struct printed_reading *r, unsigned i)
+/* Returns the half that was split off first of the axis that ends in id i, or -1. */
+static int first_half(const struct printed_reading *r, unsigned i)
 {
-	int o = r->outer_of[i];
-	while (o >= 0 && r->outer_of[o] >= 0)
-		o = r->outer_of[o];
+	int o = r->half_of[i];
+	while (o >= 0 && r->half_of[o] >= 0)
+		o = r->half_of[o];
 	return o;
 }
 
@@ -177,9 +193,9 @@ static bool root_is_in_a_row(const struct printed_tensor *t, const struct printe
 	bool between = false; /* there are other axes behind the last root axis */
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct printed_id *x = &t->id[order[i]];
-		bool is_split = r->outer_of[order[i]] >= 0;
+		bool is_split = r->half_of[order[i]] >= 0;
 		most = x->number > most ? x->number : most;
-		if (r->is_outer[order[i]])
+		if (r->is_half[order[i]])
 			continue;
 		split += is_split;
 		if (is_split || x->made) {
@@ -213,27 +229,26 @@ static bool is_in_a_row(const struct printed_tensor *t, const struct printed_rea
 	if (t->reshaped || least_made(t) != INT32_MAX)
 		return root_is_in_a_row(t, r, order);
 	for (unsigned i = 0; i < t->id_n; i++)
-		if (!r->is_outer[order[i]]) {
-			if (r->outer_of[order[i]] < 0 && base == INT32_MIN)
+		if (!r->is_half[order[i]]) {
+			if (r->half_of[order[i]] < 0 && base == INT32_MIN)
 				base = t->id[order[i]].number - at;
 			at++;
 		}
 	at = base;
 	for (unsigned i = 0; i < t->id_n && base != INT32_MIN; i++) {
 		unsigned k = order[i];
-		if (r->is_outer[k])
+		if (r->is_half[k])
 			continue;
-		if (r->outer_of[k] < 0 ? t->id[k].number != at
-		                       : at < 0 || at >= t->id[outermost(r, k)].number ||
-		                             printed_numbers_has(t->by_number, at))
+		if (r->half_of[k] < 0 ? t->id[k].number != at
+		                      : at < 0 || at >= t->id[first_half(r, k)].number ||
+		                            printed_numbers_has(t->by_number, at))
 			return false;
 		at++;
 	}
 	return true;
 }
 
-/* Returns the extent of the axis that a split by `outer` turned into `inner`. */
-static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
+expr_id printed_split_extent(struct module *m, expr_id outer, expr_id inner)
 {
 	const struct expr *x = &m->expr.at[inner], *y = &m->expr.at[outer];
 	if (x->kind == EXPR_CEIL_DIV && x->b == outer)
@@ -244,12 +259,20 @@ static expr_id split_extent(struct module *m, expr_id outer, expr_id inner)
 	return product ? expr_canon(m, product) : 0;
 }
 
+expr_id printed_reading_join(struct module *m, const struct printed_tensor *t,
+                             const struct printed_reading *r, unsigned half, expr_id rest)
+{
+	expr_id extent = t->id[half].axis.extent;
+	return r->is_inner[half] ? printed_split_extent(m, rest, extent)
+	                         : printed_split_extent(m, extent, rest);
+}
+
 expr_id printed_reading_extent(struct module *m, const struct printed_tensor *t,
                                const struct printed_reading *r, unsigned i)
 {
 	expr_id extent = t->id[i].axis.extent;
-	for (int o = r->outer_of[i]; o >= 0 && extent; o = r->outer_of[o])
-		extent = split_extent(m, t->id[o].axis.extent, extent);
+	for (int h = r->half_of[i]; h >= 0 && extent; h = r->half_of[h])
+		extent = printed_reading_join(m, t, r, (unsigned)h, extent);
 	return extent;
 }
 
@@ -258,12 +281,12 @@ expr_id printed_reading_extent(struct module *m, const struct printed_tensor *t,
 static int earlier_half(struct module *m, const struct printed_tensor *t, const struct printed_reading *r,
                         unsigned i, bool *certain)
 {
-	const struct printed_id *last = &t->id[outermost(r, i)];
+	const struct printed_id *last = &t->id[first_half(r, i)];
 	expr_id rest = printed_reading_extent(m, t, r, i);
 	int found = -1;
 	for (unsigned k = 0; k < t->id_n && rest; k++) {
 		const struct printed_id *x = &t->id[k];
-		if (r->is_outer[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
+		if (r->is_half[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
 		    x->named || x->number + 1 >= last->number ||
 		    printed_numbers_pair(t->by_number, x->number) == PRINTED_OWN ||
 		    printed_numbers_has(t->by_number, x->number + 1) ||
@@ -288,27 +311,13 @@ static bool add_earlier_halves(struct module *m, const struct printed_tensor *t,
 	for (unsigned i = 0; t->by_number && i < t->id_n; i++) {
 		bool sure;
 		int k;
-		while (!r->is_outer[i] && r->outer_of[i] >= 0 && (k = earlier_half(m, t, r, i, &sure)) >= 0) {
-			add_pair(r, (unsigned)k, outermost(r, i));
+		while (!r->is_half[i] && r->half_of[i] >= 0 && (k = earlier_half(m, t, r, i, &sure)) >= 0) {
+			add_half(r, (unsigned)k, first_half(r, i), false);
 			added = true;
 			*certain &= sure;
 		}
 	}
 	return added;
-}
-
-unsigned printed_reading_mesh_axes(const struct module *m, const struct printed_tensor *t, expr_id extent,
-                                   unsigned *last)
-{
-	const struct mesh *mesh = &m->mesh.at[t->mesh];
-	int64_t size;
-	unsigned n = 0;
-	for (unsigned i = 0; t->mesh && expr_is_const(m, extent, &size) && i < mesh->rank; i++)
-		if (mesh->size[i] == size) {
-			n++;
-			*last = i;
-		}
-	return n;
 }
 
 /* Adds the halves that a Swizzle1D made: those of which the extents say so; or else if only so the logical axes are in a
@@ -318,12 +327,10 @@ static void add_swizzled(const struct module *m, const struct printed_tensor *t,
 {
 	for (unsigned i = 0; i < t->id_n; i++) {
 		bool certain;
-		unsigned mesh_axis;
-		int k = r->is_outer[i] ? -1 : swizzled_half(m, t, i, &certain);
-		if (k < 0 || r->outer_of[k] >= 0 || certain != by_extents)
+		int k = r->is_half[i] ? -1 : printed_reading_swizzled(m, t, i, &certain);
+		if (k < 0 || r->half_of[k] >= 0 || certain != by_extents)
 			continue;
-		if (!certain &&
-		    (t->permuted || !printed_reading_mesh_axes(m, t, t->id[i].axis.extent, &mesh_axis)))
+		if (!certain && t->permuted)
 			continue;
 		struct printed_reading swizzled = *r;
 		add_pair(&swizzled, i, k);
@@ -357,14 +364,81 @@ static void add_inner_splits(const struct module *m, const struct printed_tensor
 	for (unsigned i = 0; t->by_number && !t->permuted && i < t->id_n; i++)
 		for (unsigned k = 0; k < t->id_n; k++) {
 			bool certain;
-			if (r->is_outer[i] || r->outer_of[i] >= 0 || r->is_outer[k] || r->outer_of[k] >= 0 ||
+			if (r->is_half[i] || r->half_of[i] >= 0 || r->is_half[k] || r->half_of[k] >= 0 ||
 			    !can_be_inner_split(m, t, i, k, &certain) || certain != by_extents)
 				continue;
 			struct printed_reading split = *r;
-			add_pair(&split, i, (int)k);
+			if (t->id[i].axis.place == PLACE_NONE)
+				add_half(&split, k, (int)i, true);
+			else
+				add_half(&split, i, (int)k, false);
 			if (certain || (is_in_a_row(t, &split) && !is_in_a_row(t, r)))
 				*r = split;
 		}
+}
+
+/* Returns true if id k can be one half of an axis of which the other half, numbered n, was split again and ends in id i. */
+static bool can_be_first_half(const struct printed_tensor *t, const struct printed_reading *r, unsigned i,
+                              unsigned k, int32_t n)
+{
+	const struct printed_id *x = &t->id[k];
+	int32_t first = n < x->number ? n : x->number;
+	return k != i && !r->is_half[k] && r->half_of[k] < 0 && x->axis.kind == t->id[i].axis.kind &&
+	       !x->named && !x->made && n >= 0 && n < t->id[first_half(r, i)].number &&
+	       !printed_numbers_has(t->by_number, n) && printed_numbers_hidden(t->by_number, first) > 0;
+}
+
+/* Returns true if one extent is a ceilDiv by the other. */
+static bool is_quotient(const struct module *m, expr_id x, expr_id y)
+{
+	const struct expr *e = &m->expr.at[x], *f = &m->expr.at[y];
+	return (e->kind == EXPR_CEIL_DIV && e->b == y) || (f->kind == EXPR_CEIL_DIV && f->b == x);
+}
+
+/* Adds the other half of an axis that was split first into a plain id and a half that was split again: the plain id if the
+ * extents say so; or else if only so the logical axes are in a row. An outer half that is parallel is in earlier_half. */
+static void add_first_halves(struct module *m, const struct printed_tensor *t, bool by_extents,
+                             struct printed_reading *r)
+{
+	for (unsigned i = 0; t->by_number && !t->permuted && i < t->id_n; i++)
+		for (unsigned k = 0; k < t->id_n; k++) {
+			if (r->is_half[i] || r->half_of[i] < 0)
+				continue;
+			const struct printed_id *x = &t->id[k];
+			bool inner = can_be_first_half(t, r, i, k, x->number - 1);
+			if (!inner &&
+			    (x->axis.place != PLACE_NONE || !can_be_first_half(t, r, i, k, x->number + 1)))
+				continue;
+			expr_id rest = printed_reading_extent(m, t, r, i);
+			bool certain = rest && is_quotient(m, rest, x->axis.extent) &&
+			               !printed_numbers_is_made(t->by_number, rest);
+			if (certain != by_extents || (!certain && !(expr_is_const(m, rest, NULL) &&
+			                                            expr_is_const(m, x->axis.extent, NULL))))
+				continue;
+			struct printed_reading split = *r;
+			add_half(&split, k, first_half(r, i), inner);
+			if (certain || (is_in_a_row(t, &split) && !is_in_a_row(t, r)))
+				*r = split;
+		}
+}
+
+/* Adds the halves that only the row of the logical axes tells. */
+static void add_by_row(struct module *m, const struct printed_tensor *t, struct printed_reading *r)
+{
+	add_swizzled(m, t, false, r);
+	add_inner_splits(m, t, false, r);
+	add_first_halves(m, t, false, r);
+}
+
+/* Returns the ways, of some, in which the logical axes are in a row. */
+static unsigned list_ways_in_a_row(const struct printed_tensor *t,
+                                   const struct printed_reading by_way[PRINTED_WAY_N], unsigned ways)
+{
+	unsigned row = 0;
+	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
+		if (ways >> way & 1 && is_in_a_row(t, &by_way[way]))
+			row |= 1U << way;
+	return row;
 }
 
 /* Reads a tensor in each way. Returns the ways that are possible, as bits of enum printed_way: those that give the
@@ -374,7 +448,7 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 {
 	struct printed_reading *halves = &by_way[PRINTED_AS_HALVES], *own = &by_way[PRINTED_AS_OWN],
 	                       *twice = &by_way[PRINTED_AS_TWICE];
-	unsigned ways = PRINTED_BIT(HALVES), row = 0;
+	unsigned ways = PRINTED_BIT(HALVES);
 	bool paired = false, certain;
 	begin_reading(t, halves);
 	begin_reading(t, own);
@@ -393,14 +467,20 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 	add_swizzled(m, t, true, own);
 	add_inner_splits(m, t, true, halves);
 	add_inner_splits(m, t, true, own);
-	if (!t->by_number || !paired)
+	add_first_halves(m, t, true, halves);
+	add_first_halves(m, t, true, own);
+	if (!t->by_number || !paired) {
+		add_by_row(m, t, halves);
 		return ways;
+	}
 	*twice = *halves;
 	if (add_earlier_halves(m, t, twice, &certain))
 		ways |= PRINTED_BIT(TWICE);
-	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
-		if (ways >> way & 1 && is_in_a_row(t, &by_way[way]))
-			row |= 1U << way;
+	unsigned row = list_ways_in_a_row(t, by_way, ways);
+	for (unsigned way = 0; !row && way < PRINTED_WAY_N; way++)
+		if (ways >> way & 1)
+			add_by_row(m, t, &by_way[way]);
+	row = list_ways_in_a_row(t, by_way, ways);
 	if (ways & PRINTED_BIT(TWICE) && certain && (row & PRINTED_BIT(TWICE) || !row))
 		return PRINTED_BIT(TWICE);
 	return row ? row : ways;
@@ -410,9 +490,12 @@ void printed_reading_find(struct module *m, const struct printed_tensor *t, stru
 {
 	if (t->choice) {
 		begin_reading(t, r);
-		for (unsigned i = 0; i < t->id_n; i++)
-			if (t->choice->outer_of[i] >= 0)
-				add_pair(r, (unsigned)t->choice->outer_of[i], (int)i);
+		for (unsigned i = 0; i < t->id_n; i++) {
+			int half = t->choice->half_of[i];
+			if (half >= 0)
+				add_half(r, (unsigned)half, (int)i, t->choice->is_inner[half]);
+			r->swizzled[i] = t->choice->swizzled[i];
+		}
 		return;
 	}
 	struct printed_reading by_way[PRINTED_WAY_N];
@@ -422,8 +505,6 @@ void printed_reading_find(struct module *m, const struct printed_tensor *t, stru
 		for (way = 0; !(ways >> way & 1);)
 			way++;
 	*r = by_way[way];
-	add_swizzled(m, t, false, r);
-	add_inner_splits(m, t, false, r);
 }
 
 unsigned printed_ways(struct module *m, const struct printed_tensor *t)
