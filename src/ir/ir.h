@@ -424,7 +424,9 @@ const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char
 group_id op_group(const struct module *m, op_id op);
 int64_t op_attr_int(const struct module *m, op_id op, const char *key, int64_t otherwise);
 bool op_attr_is_true(const struct module *m, op_id op,
-                     const char *key);                /* key=true or a number other than 0 */
+                     const char *key); /* key=true or a number other than 0 */
+/* Reads the reduction that op= states. Returns false if none does. */
+bool op_attr_reduce(const struct module *m, op_id op, enum reduce_op *out);
 name_id op_backend(const struct module *m, op_id op); /* the communicator that backend= names; 0: none */
 
 /* region_each(m, o, r) statement: loops over the statements of a region. The statement may unlink o. */

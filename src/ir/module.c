@@ -194,6 +194,18 @@ bool op_attr_is_true(const struct module *m, op_id op, const char *key)
 	             (a->kind == ATTR_INT && a->u.i));
 }
 
+bool op_attr_reduce(const struct module *m, op_id op, enum reduce_op *out)
+{
+	static const char *const key[] = {"op", "reduce", "red_op"};
+	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
+		const struct attr *a = op_attr(m, op, key[k]);
+		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
+		    reduce_op_parse(names_text(m->names, a->u.name), out))
+			return true;
+	}
+	return false;
+}
+
 name_id op_backend(const struct module *m, op_id op)
 {
 	const struct attr *a = op_attr(m, op, "backend");

@@ -17,9 +17,7 @@ static bool is_along(const struct module *m, op_id op, int axis)
 static enum reduce_op reduction_of(const struct module *m, op_id op)
 {
 	enum reduce_op reduce = REDUCE_SUM;
-	const struct attr *a = op_attr(m, op, "op");
-	if (a && a->kind == ATTR_NAME)
-		reduce_op_parse(names_text(m->names, a->u.name), &reduce);
+	op_attr_reduce(m, op, &reduce);
 	return reduce;
 }
 

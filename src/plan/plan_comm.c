@@ -212,14 +212,9 @@ static bool plan_whole(struct comm *s)
 
 static enum reduce_op reduce_of(const struct planner *b, op_id op, const struct view *in)
 {
-	static const char *const key[] = {"op", "reduce", "red_op"};
 	enum reduce_op r = REDUCE_SUM;
-	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
-		const struct attr *a = op_attr(b->m, op, key[k]);
-		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
-		    reduce_op_parse(names_text(b->m->names, a->u.name), &r))
-			return r;
-	}
+	if (op_attr_reduce(b->m, op, &r))
+		return r;
 	const struct domain *d = in ? ir_domain(b->m, ir_type(b->m, in->type)->domain) : NULL;
 	for (unsigned i = d ? d->rank : 0; d && i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL)

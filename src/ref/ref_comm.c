@@ -10,14 +10,9 @@
 
 enum reduce_op ref_reduce_op(const struct module *m, op_id op)
 {
-	static const char *const key[] = {"op", "reduce", "red_op"};
 	enum reduce_op r;
-	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
-		const struct attr *a = op_attr(m, op, key[k]);
-		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
-		    reduce_op_parse(names_text(m->names, a->u.name), &r))
-			return r;
-	}
+	if (op_attr_reduce(m, op, &r))
+		return r;
 	const struct domain *d = value_domain(m, op_read(m, op, 0));
 	uint8_t axis[IR_MAX_LOGICAL];
 	return ref_partial_axes(d, axis) ? d->axis[axis[0]].reduce : REDUCE_SUM;

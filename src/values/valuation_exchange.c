@@ -49,16 +49,11 @@ static bool receives(const struct exchange *x, unsigned k)
 
 static enum reduce_op reduction_of(const struct module *m, op_id op)
 {
-	static const char *const key[] = {"op", "reduce", "red_op"};
 	const value_id in = op_read(m, op, 0);
 	const struct domain *d = value_domain(m, in);
 	enum reduce_op r;
-	for (unsigned k = 0; k < sizeof key / sizeof *key; k++) {
-		const struct attr *a = op_attr(m, op, key[k]);
-		if (a && (a->kind == ATTR_NAME || a->kind == ATTR_STRING) &&
-		    reduce_op_parse(names_text(m->names, a->u.name), &r))
-			return r;
-	}
+	if (op_attr_reduce(m, op, &r))
+		return r;
 	for (unsigned a = d->rank; a < d->logical_n; a++)
 		if (d->axis[a].kind == AXIS_PARTIAL)
 			return d->axis[a].reduce;
