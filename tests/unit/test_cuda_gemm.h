@@ -50,7 +50,20 @@ static inline void order_axes(enum lie lie, int nd, int *order)
 	}
 }
 
-/* Fills memory with small multiples of 1/8, so that all sums are exact, and makes a view of it. */
+/* Fills memory with small multiples of 1/8, so that all sums are exact. */
+static inline void fill(enum dtype type, char *at, int64_t count)
+{
+	enum { VALUES = 17 };
+	char value[VALUES][8];
+	size_t size = dtype_bytes(type);
+	for (int k = 0; k < VALUES; k++)
+		rt_store_f64(type, value[k], (double)k / 8 - 1);
+	for (int64_t i = 0; i < count; i++)
+		memcpy(at + (size_t)i * size, value[next() % VALUES], size);
+}
+
+/* Makes a view of new memory. A slice leaves out `unit` elements at each end of an axis of the matrix, and one
+ * at each end of an axis of the batch: more would only make the memory larger. */
 static inline void place(struct product *p, int o, enum dtype type, int nd, const int64_t *n, enum lie lie,
                          int unit)
 {
@@ -59,7 +72,8 @@ static inline void place(struct product *p, int o, enum dtype type, int nd, cons
 	int64_t stride = 1, start = 0;
 	order_axes(lie, nd, order);
 	for (int i = nd - 1; i >= 0; i--) {
-		int64_t cut = lie == LIE_SLICE || (lie == LIE_ANY && one_in(3)) ? unit * (next() % 2) : 0;
+		int64_t most = order[i] < nd - 2 ? 1 : unit;
+		int64_t cut = lie == LIE_SLICE || (lie == LIE_ANY && one_in(3)) ? most * (next() % 2) : 0;
 		v.n[order[i]] = n[order[i]];
 		v.stride[order[i]] = stride;
 		start += cut * stride;
@@ -68,8 +82,7 @@ static inline void place(struct product *p, int o, enum dtype type, int nd, cons
 	size_t size = dtype_bytes(type);
 	p->bytes[o] = (size_t)stride * size;
 	p->buffer[o] = malloc(p->bytes[o]);
-	for (int64_t i = 0; i < stride; i++)
-		rt_store_f64(type, p->buffer[o] + (size_t)i * size, (double)(next() % 17) / 8 - 1);
+	fill(type, p->buffer[o], stride);
 	v.data = p->buffer[o] + (size_t)start * size;
 	*view_of(&p->task, o) = v;
 }
@@ -131,10 +144,12 @@ static inline void product_compute(struct product *p, struct rt_device *cpu)
 	CHECK_EQ(rt_device_run(cpu, 0, &t, why), STATUS_OK);
 }
 
-/* Compares the whole buffer: memory beside the result must not change. */
+/* Compares the whole buffer: memory beside the result must not change. Zeros may differ in their signs. */
 static inline bool product_is(const struct product *p, const char *got)
 {
 	enum dtype type = p->task.out.dtype;
+	if (!memcmp(got, p->want, p->bytes[TEST_OUT]))
+		return true;
 	for (size_t i = 0; i < p->bytes[TEST_OUT]; i += dtype_bytes(type))
 		if (rt_load_f64(type, got + i) != rt_load_f64(type, p->want + i))
 			return false;

@@ -29,7 +29,7 @@ static bool compile(void)
 		fwrite(all.at, 1, all.n, f);
 		fclose(f);
 		buf_free(&all);
-		snprintf(command, sizeof command, "cc -shared -fPIC -O1 -w -DHIRC_HOST -o %s/%u.so %s -lm",
+		snprintf(command, sizeof command, "cc -shared -fPIC -O0 -w -DHIRC_HOST -o %s/%u.so %s -lm",
 		         folder, first, path);
 		CHECK_EQ(system(command), 0);
 		snprintf(path, sizeof path, "%s/%u.so", folder, first);
