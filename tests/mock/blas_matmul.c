@@ -113,7 +113,7 @@ static void run(void *data, uint64_t number)
 	struct job *j = data;
 	(void)number;
 	usleep(mock_settings()->work_us);
-	for (int32_t batch = 0; batch < j->layout_d.batch; batch++)
+	for (int32_t batch = 0; !mock_settings()->idle && batch < j->layout_d.batch; batch++)
 		compute(j, (size_t)batch);
 }
 

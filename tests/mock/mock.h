@@ -24,7 +24,8 @@
  *     HIRC_MOCK_NCCL_US=N      each collective or group takes N us more (0)
  *     HIRC_MOCK_LOG=FILE       one line for each call is appended
  *     HIRC_MOCK_SOURCES=DIR    NVRTC writes each source to a file in that folder
- *     HIRC_MOCK_IDLE=1         NVRTC compiles an empty kernel in place of each source
+ *     HIRC_MOCK_IDLE=1         products compute nothing, and NVRTC compiles an empty kernel in place of each
+ *                              source
  *     HIRC_MOCK_FAIL=CALL      all calls of that name fail; CALL:3: the third one; several with commas.
  *                              kernel:2: the second kernel that runs makes an illegal access.
  *                              nccl:2: the second collective or group that runs never ends, and
