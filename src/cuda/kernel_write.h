@@ -114,6 +114,7 @@ bool kernel_write_chain(struct kernel_writer *w, const struct rt_task *t); /* el
 bool kernel_is_transpose(const struct rt_task *t);
 void kernel_write_transpose(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_reduce(struct kernel_writer *w, const struct rt_task *t); /* and units with reductions */
+bool kernel_write_scan(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_softmax(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_norm(struct kernel_writer *w, const struct rt_task *t); /* and units with a norm */
 bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t);

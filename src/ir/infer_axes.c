@@ -295,6 +295,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		result_dims(x, r.rank);
 		memcpy(x->operand[0], x->result, o[0].rank);
 		return true;
+	case OP_SCAN:
 	case OP_SOFTMAX:
 	case OP_TOPK:
 		all_but_one(x, r, attr_axis(m, op, r.rank, -1));

@@ -306,7 +306,7 @@ static void put_compute(struct nvfuser *p, op_id op, unsigned level)
 			return;
 		}
 		buf_puts(p->out, "= ");
-		if (nvfuser_pointwise(p, op, level) || nvfuser_spelling(p, op))
+		if (nvfuser_pointwise(p, op, level) || nvfuser_spelling(p, op, level))
 			return;
 	}
 	put_call(p, op);

@@ -58,7 +58,7 @@ void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
 /* Each prints an operation as nvFuser does, behind its result and `= `. Returns false if nvFuser has no form that tells
  * all about it. */
 bool nvfuser_pointwise(struct nvfuser *p, op_id op, unsigned level);
-bool nvfuser_spelling(struct nvfuser *p, op_id op);
+bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level);
 /* Prints a topk with its results. Returns false, and prints nothing, if nvFuser has no form that tells all about it. */
 bool nvfuser_topk(struct nvfuser *p, op_id op);
 /* Returns true if nvFuser prints the operation on the line of its result. */

@@ -6,6 +6,7 @@
  *     view( T0… )                                any other reshape(T0…)
  *     expand( T0… )                               broadcast(T0…) that only widens axes of one element
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): the result prints the axis with r
+ *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1), an argument a line
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
@@ -125,20 +126,49 @@ static void put_initial_value(struct nvfuser *p, enum reduce_op op, enum dtype t
 		buf_puti(p->out, reduce_identity_i64(op, t));
 }
 
+/* Returns the word for a reduction. */
+static const char *name_reduction(enum reduce_op reduce, enum dtype t)
+{
+	return reduce == REDUCE_MAX    ? "fmax"
+	       : reduce == REDUCE_MIN  ? "fmin"
+	       : t == DTYPE_BOOL       ? (reduce == REDUCE_SUM ? "logical_or" : "logical_and")
+	       : reduce == REDUCE_PROD ? "mul"
+	                               : "add";
+}
+
+/* Prints scan(T0, axis=1, op=max); op= is not there if it is sum. */
+static bool put_scan(struct nvfuser *p, op_id op, unsigned level)
+{
+	const struct attr *axis = op_attr(p->m, op, "axis"), *stated = op_attr(p->m, op, "op");
+	enum dtype t = (enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype;
+	enum reduce_op reduce = REDUCE_SUM;
+	op_attr_reduce(p->m, op, &reduce);
+	if (!axis || axis->kind != ATTR_INT || axis->u.i < 0 ||
+	    (stated && (stated < axis || reduce == REDUCE_SUM)))
+		return false;
+	buf_puts(p->out, "scan(");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_putc(p->out, ',');
+	nvfuser_next_line(p, level);
+	buf_printf(p->out, "       dim=%d,", (int)axis->u.i);
+	nvfuser_next_line(p, level);
+	buf_printf(p->out, "       op_type=%s,", name_reduction(reduce, t));
+	nvfuser_next_line(p, level);
+	buf_puts(p->out, "       init=");
+	put_initial_value(p, reduce, t);
+	buf_putc(p->out, ')');
+	return true;
+}
+
 static bool put_reduction(struct nvfuser *p, op_id op)
 {
 	enum reduce_op reduce = reduce_op_of((enum op_kind)p->m->op.at[op].kind);
 	enum dtype t = (enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype;
-	const char *name = reduce == REDUCE_MAX    ? "fmax"
-	                   : reduce == REDUCE_MIN  ? "fmin"
-	                   : t == DTYPE_BOOL       ? (reduce == REDUCE_SUM ? "logical_or" : "logical_and")
-	                   : reduce == REDUCE_PROD ? "mul"
-	                                           : "add";
 	if (!result_tells_axes(p, op))
 		return false;
 	buf_puts(p->out, "reduction( ");
 	nvfuser_tensor(p, op_read(p->m, op, 0));
-	buf_printf(p->out, ", op = %s, initial value = ", name);
+	buf_printf(p->out, ", op = %s, initial value = ", name_reduction(reduce, t));
 	put_initial_value(p, reduce, t);
 	buf_puts(p->out, ", allreduce = false )");
 	return true;
@@ -287,7 +317,7 @@ bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 	return kind == OP_BROADCAST ? only_widens(p, op) : printed_is_view(p->m, op);
 }
 
-bool nvfuser_spelling(struct nvfuser *p, op_id op)
+bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 {
 	switch (p->m->op.at[op].kind) {
 	case OP_RESHAPE:
@@ -311,6 +341,8 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op)
 	case OP_MAX:
 	case OP_MIN:
 		return put_reduction(p, op);
+	case OP_SCAN:
+		return put_scan(p, op, level);
 	case OP_PAD:
 		return put_pad(p, op);
 	case OP_SLICE:

@@ -299,6 +299,8 @@ void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value
 /* ---- sema_reduction.c */
 /* Returns false if a word is no op= of a reduction. */
 bool nv_reduce_op(const char *word, enum reduce_op *op);
+/* Makes scan(T0…, axis=1) of a scan with dim=. Returns false after reporting. */
+bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 /* Makes sum(T0…, axis=1) of a reduction. Returns false after reporting. */
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result);
 

@@ -1,8 +1,9 @@
 /* sema_reduction: reads the reductions of a listing.
  *
  *     reduction( T0…, op = add, initial value = double(0), allreduce = false )     sum(T0…, axis=1)
+ *     scan(T0…, dim=1, op_type=add, init=double(0))                                scan(T0…, axis=1)
  *
- * The axes are those that the result prints with r. On bool, sum is or, and prod is and. nvFuser's fmax gives NaN if a
+ * The axes of a reduction are those that the result prints with r. On bool, sum is or, and prod is and. nvFuser's fmax gives NaN if a
  * term is NaN; since 2025 that one prints as max, and fmax stands only where another operation brings the NaN back. */
 #include "parse/nvfuser.h"
 #include <math.h>
@@ -20,9 +21,8 @@ static double number_of(struct nv_reader *r, ast_id id)
 }
 
 /* Checks that a reduction begins with a value that changes nothing. */
-static bool check_initial_value(struct nv_reader *r, ast_id call, enum reduce_op op, enum dtype t)
+static bool check_initial_value(struct nv_reader *r, ast_id value, enum reduce_op op, enum dtype t)
 {
-	ast_id value = nv_key(r, call, "initial_value");
 	double number = value ? number_of(r, value) : 0,
 	       identity = dtype_is_float(t) ? reduce_identity_f64(op, t) : (double)reduce_identity_i64(op, t);
 	if (!value || number == identity || (op == REDUCE_MAX && number < identity) ||
@@ -51,6 +51,35 @@ bool nv_reduce_op(const char *word, enum reduce_op *op)
 	return false;
 }
 
+/* Reads the word of a reduction of dtype t. Returns false after reporting. */
+static bool read_word(struct nv_reader *r, ast_id call, ast_id op, enum dtype t, enum reduce_op *out)
+{
+	const char *word = op ? ast_text(r->s->a, op) : "";
+	if (!nv_reduce_op(word, out))
+		return nv_refuse(
+		    r, E_REDUCTION_UNKNOWN, op ? op : call,
+		    "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
+		    "logical_and");
+	if (strchr(word, '_') && t != DTYPE_BOOL)
+		return nv_refuse(r, E_OPERAND_DTYPE, op, "only bools are reduced by and and or");
+	return true;
+}
+
+bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	ast_id op = nv_key(r, call, "op_type"), dim = nv_key(r, call, "dim"), init = nv_key(r, call, "init");
+	enum reduce_op reduce;
+	enum dtype t = (enum dtype)r->s->m->type.at[result->type].dtype;
+	if (!read_word(r, call, op, t, &reduce) || !check_initial_value(r, init, reduce, t))
+		return false;
+	dim = nv_node_copy(r, dim);
+	nv_keep_first(r, call);
+	nv_node_key(r, call, "axis", dim);
+	if (reduce != REDUCE_SUM)
+		nv_node_key(r, call, "op", nv_node(r, AST_NAME, call, reduce_op_name(reduce)));
+	return true;
+}
+
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
 	uint8_t axis[IR_MAX_AXES];
@@ -58,19 +87,13 @@ bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 	ast_id op = nv_key(r, call, "op"), all = nv_key(r, call, "allreduce");
 	enum reduce_op reduce;
 	enum dtype t = (enum dtype)r->s->m->type.at[result->type].dtype;
-	const char *word = op ? ast_text(r->s->a, op) : "";
-	if (!nv_reduce_op(word, &reduce))
-		return nv_refuse(
-		    r, E_REDUCTION_UNKNOWN, op ? op : call,
-		    "the op= of a reduction is add, mul, fmax or fmin, or of bools logical_or or "
-		    "logical_and");
-	if (strchr(word, '_') && t != DTYPE_BOOL)
-		return nv_refuse(r, E_OPERAND_DTYPE, op, "only bools are reduced by and and or");
+	if (!read_word(r, call, op, t, &reduce))
+		return false;
 	if (all && !nv_is_name(r, all, "false") && !nv_is_int(r, all, 0))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, all,
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
 	const struct nv_tensor *shown = nv_printed_reductions(r, result);
-	if (!check_initial_value(r, call, reduce, t) ||
+	if (!check_initial_value(r, nv_key(r, call, "initial_value"), reduce, t) ||
 	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p))
 		return false;
 	nv_rename_call(r, call, reduce_op_name(reduce));

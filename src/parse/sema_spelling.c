@@ -6,6 +6,7 @@
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
  *     expand( T0…, {4, 8} )                       broadcast(T0…)
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): sema_reduction.c
+ *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1): sema_reduction.c
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2): sema_ranges.c, as slice
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     full({4, 8}, double(0))                     full(0.0)
@@ -467,6 +468,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		nv_rename_call(r, expr, "broadcast");
 	} else if (!strcmp(name, "reduction") && result) {
 		return nv_reduction(r, expr, result);
+	} else if (!strcmp(name, "scan") && result && nv_key(r, expr, "dim")) {
+		return nv_scan(r, expr, result);
 	} else if (!strcmp(name, "pad") && braces) {
 		return nv_pad(r, expr, second);
 	} else if (!strcmp(name, "slice") && braces) {

@@ -7,6 +7,8 @@
  *
  *     Y: f32[b, h] partial(x) = gather(T: f32[v@x, h], I)     entries of other ranks are 0
  *
+ *     Y = scan(X, axis=1)               the axis whole on each rank
+ *
  *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
  *         classes 4 5 6 7 in scratch;  Y = eq(I, classes) */
 #include "plan/planner.h"
@@ -68,6 +70,27 @@ void plan_take(struct planner *b, op_id op, const struct view *result, const str
 		dim[c] = axis + c;
 	if (plan_operand_window(b, index, &box, dim, box.nd, &t.in[1]) &&
 	    plan_result_window(b, result, &box, box.nd, &t.out))
+		plan_task_emit(b, &t);
+}
+
+void plan_scan(struct planner *b, op_id op, const struct view *result, const struct view *operand)
+{
+	int axis = axis_of(b, op, operand->rank, -1), dim[IR_MAX_LOGICAL];
+	struct box box = plan_box_of(result);
+	struct plan_task t;
+	enum reduce_op reduce = REDUCE_SUM;
+	if (axis < 0 || !plan_require_whole(b, op, operand, (unsigned)axis) ||
+	    !plan_require_whole(b, op, result, (unsigned)axis))
+		return;
+	for (int c = 0; c < (int)operand->rank; c++)
+		dim[c] = c;
+	op_attr_reduce(b->m, op, &reduce);
+	plan_task_start(&t, RT_TASK_SCAN);
+	t.op = (uint8_t)reduce;
+	t.in_n = 1;
+	t.axes = (unsigned)axis;
+	if (plan_operand_window(b, operand, &box, dim, 0, &t.in[0]) &&
+	    plan_result_window(b, result, &box, 0, &t.out))
 		plan_task_emit(b, &t);
 }
 

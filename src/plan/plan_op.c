@@ -410,6 +410,8 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *resul
 		plan_reshape(b, result, in[0].view);
 	else if (copies_boxes(kind))
 		plan_pieces(b, op, k, result, in, n);
+	else if (kind == OP_SCAN)
+		plan_scan(b, op, result, in[0].view);
 	else if (kind == OP_TOPK)
 		plan_topk(b, op, k, result, in[0].view, found);
 	else if (kind == OP_TAKE)

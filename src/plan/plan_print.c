@@ -79,6 +79,8 @@ static const char *task_name(const struct plan_task *t)
 		return pointwise_name(t->op);
 	case RT_TASK_REDUCE:
 		return reduce_op_name(t->op);
+	case RT_TASK_SCAN:
+		return "scan";
 	case RT_TASK_SOFTMAX:
 		return "softmax";
 	case RT_TASK_NORM:
@@ -132,8 +134,10 @@ static void put_task(struct printer *x, const struct plan_task *t)
 			if (t->axes >> k & 1)
 				buf_printf(x->out, " %u", k);
 	}
-	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX ||
-	    t->kernel == RT_TASK_NORM)
+	if (t->kernel == RT_TASK_SCAN)
+		buf_printf(x->out, " by %s", reduce_op_name(t->op));
+	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_TOPK ||
+	    t->kernel == RT_TASK_SOFTMAX || t->kernel == RT_TASK_NORM)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {

@@ -377,6 +377,7 @@ void plan_pieces(struct planner *b, op_id op, unsigned k, const struct view *res
                  const struct operand_ref *in, unsigned n);
 void plan_experts(struct planner *b, op_id op); /* plan_experts.c: dispatch, combine */
 /* plan_index.c */
+void plan_scan(struct planner *b, op_id op, const struct view *result, const struct view *operand);
 /* Plans result k. *found: the indices in scratch memory, which result 0 leaves for result 1. */
 void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *result, const struct view *operand,
                struct plan_view *found);

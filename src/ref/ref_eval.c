@@ -98,6 +98,8 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_IOTA:
 	case OP_SET:
 		return ref_shape(c, call, in, out);
+	case OP_SCAN:
+		return ref_scan(c, call, in[0], out);
 	case OP_TOPK:
 		return ref_topk(c, call, in[0], out);
 	case OP_DISPATCH:

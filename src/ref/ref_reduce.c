@@ -244,3 +244,35 @@ bool ref_reduce(struct ref_context *c, const struct ref_call *call, const struct
 	free(acc);
 	return ok;
 }
+
+/* A fold goes along each line, and each of its steps is a result. */
+bool ref_scan(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
+              struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	int64_t axis = op_attr_int(c->m, call->op, "axis", -1), inner = 1, count = ref_array_count(in);
+	enum reduce_op fold = REDUCE_SUM;
+	axis += axis < 0 ? in->nd : 0;
+	if (axis < 0 || axis >= in->nd || ref_array_count(out) != count)
+		return ref_refuse_shapes(c, op);
+	for (int k = (int)axis + 1; k < in->nd; k++)
+		inner *= in->n[k];
+	op_attr_reduce(c->m, call->op, &fold);
+	int64_t n = in->n[axis];
+	for (int64_t line = 0; n && line < count / n; line++) {
+		struct ref_fold s;
+		uint8_t state = REF_DEFINED;
+		ref_fold_start(&s, fold, in->dtype);
+		s.accumulator = DTYPE_F64;
+		for (int64_t k = 0; k < n; k++) {
+			int64_t at = line / inner * inner * n + line % inner + k * inner;
+			state = in->state[at] < state ? in->state[at] : state;
+			out->state[at] = state;
+			if (state != REF_DEFINED)
+				continue;
+			ref_fold_add(&s, in, at, k);
+			ref_fold_end(&s, out, at, REF_NO_PARTS);
+		}
+	}
+	return true;
+}

@@ -60,6 +60,7 @@ enum status cpu_fill(const struct rt_view *out, struct rt_scalar value);
 enum status cpu_iota(const struct rt_task *t);
 enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
+enum status cpu_scan(const struct rt_task *t);
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why);
 /* Returns the matrix of the last two axes at an index of the axes before these. */

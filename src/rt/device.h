@@ -19,6 +19,7 @@ enum rt_kernel {
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]); gelu by erf, gelu_tanh
 	                    * is a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
+	RT_TASK_SCAN,      /* out[i] = op over the elements up to i along an axis of in[0] */
 	RT_TASK_SOFTMAX,   /* out[i] = softmax along an axis of in[0][i] */
 	RT_TASK_NORM, /* out[i] = (in[0][i] - mean) / sqrt(variance + scalar[0]) * in[1][i] + in[2][i], mean and
 	               * variance along an axis; for RT_NORM_RMS the mean is 0. All have out's extents. Factor 1
@@ -88,7 +89,7 @@ struct rt_task {
 	unsigned scalars; /* bit set of the operands that are scalars; their views are ignored */
 	union {
 		enum pointwise op;         /* for POINTWISE */
-		enum reduce_op reduce;     /* for REDUCE; REDUCE_AVG is mean */
+		enum reduce_op reduce;     /* for REDUCE, where REDUCE_AVG is mean, and SCAN */
 		enum rt_norm norm;         /* for NORM */
 		enum rt_gradient gradient; /* for GRADIENT */
 		struct {                   /* for GEMM */
@@ -102,7 +103,7 @@ struct rt_task {
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA, TOPK, SOFTMAX, NORM: the axis (a number). */
+	                * IOTA, SCAN, TOPK, SOFTMAX, NORM: the axis (a number). */
 	struct rt_unit *unit; /* for UNIT */
 	struct rt_pack *pack; /* GEMM: pack of in[1]; NULL: none */
 	uint64_t contents;    /* count of the contents of in[1] when the task runs, from 1 on */

@@ -90,6 +90,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_pointwise(t, why);
 	case RT_TASK_REDUCE:
 		return cpu_reduce(t, why);
+	case RT_TASK_SCAN:
+		return cpu_scan(t);
 	case RT_TASK_SOFTMAX:
 		return cpu_softmax(&c->lane[lane], t, why);
 	case RT_TASK_NORM:

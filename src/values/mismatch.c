@@ -223,7 +223,8 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 	s->fails |= !has_input(s->f, term, &other); /* a constant, such as layernorm(0) */
 	const struct term *t = &s->f->term.at[term];
 	s->fails |= is_known_sum(s->f, t) || (ignores_shifts(t->kind) && has_equal_elements(s->f, t));
-	s->fails |= t->kind == OP_IOTA || t->kind == OP_ONE_HOT || t->kind == OP_TOPK || t->kind == OP_CAST;
+	s->fails |= t->kind == OP_IOTA || t->kind == OP_SCAN || t->kind == OP_ONE_HOT || t->kind == OP_TOPK ||
+	            t->kind == OP_CAST;
 	s->fails |= t->kind == OP_SDPA_BACKWARD; /* of one key, the gradient of q is 0 */
 	return term_is_free(s->f, term, &budget) ? x * 3 - 1.2 : x * 0.9 + 0.05;
 }

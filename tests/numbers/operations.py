@@ -720,6 +720,36 @@ row("max", *reductions("max", extreme(np.max, lowest)), note="of nothing: the lo
 row("min", *reductions("min", extreme(np.min, highest)), note="of nothing: the highest value; NumPy refuses it")
 row("prod", *reductions("prod", product, classes=PRODUCTS), *stated("prod", product, classes=PRODUCTS),
     note="of bool: and; of integers it wraps in their dtype")
+
+
+def running(op, axis):
+    """A result of a scan is the reduction of the elements up to it."""
+    def want(case, operands):
+        a, t = operands[0], case.t
+        if t.kind != "float":
+            x = t.load(a)
+            logical = {"sum": np.logical_or, "prod": np.logical_and}
+            ufunc = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[op]
+            return Value(logical.get(op, ufunc).accumulate(x, axis) if t.kind == "bool" else ufunc.accumulate(x, axis))
+        if op in ("max", "min"):
+            return Value((np.maximum if op == "max" else np.minimum).accumulate(t.load(a), axis), either_zero=True)
+        x, n = widest(t, a), a.shape[axis]
+        with np.errstate(all="ignore"):
+            if op == "prod":
+                v, mag = np.multiply.accumulate(x, axis), 0
+                steps = np.add.accumulate(np.abs(np.log2(np.abs(np.where((x == 0) | ~np.isfinite(x), 1, x)))), axis)
+                err = np.where(np.isfinite(v), n * unit_roundoff(t) * np.abs(v) + least(t), 0)
+                return Value(v, err, either_zero=True, skip=steps >= np.log2(float(1 / wide_of(t).least_normal)))
+            v, mag = np.add.accumulate(x, axis), np.add.accumulate(np.abs(x), axis)
+        value = bounded_sum(case, v, mag, np.zeros(v.shape, bool), n)
+        value.either_zero = True
+        return value
+    return want
+
+
+row("scan", *(Form(f"scan({{0}}, axis={axis}, op={op})", ["ab"], ["ab"], running(op, axis),
+                   classes=PRODUCTS if op == "prod" else None, label=f"scan of axis {axis} by {op}")
+              for op in ("sum", "prod", "max", "min") for axis in (0, 1)))
 row("mean", *reductions("mean", average, refuses=no_integers), *stated("mean", average, refuses=no_integers),
     note="of integers: the sum in i64, divided towards zero, in their dtype; of bool: or; of no integers an error")
 

@@ -536,6 +536,23 @@ static inline void cases_index(void)
 	s->fault = RT_FAULT_INDEX;
 }
 
+static inline void cases_scan(void)
+{
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F64,
+	                                   DTYPE_I32, DTYPE_I64,  DTYPE_BOOL};
+	for (unsigned axis = 0; axis < 3; axis++)
+		for (unsigned k = 0; k < 24; k++) {
+			int64_t n[] = {5, 6, 3};
+			struct scene *s = scene_new("scan");
+			n[axis] = k % 4 == 3 ? 3000 : 40;
+			s->task = (struct rt_task){.kernel = RT_TASK_SCAN, .axes = axis, .reduce = k % 4};
+			s->task.in[0] = scene_view(s, types[k / 4], 3, n, axis ? GAPS : TURNED, true);
+			s->task.out = scene_view(s, types[k / 4], 3, n, k & 1 ? DENSE : GAPS, false);
+			s->ulps = s->task.reduce == REDUCE_SUM || s->task.reduce == REDUCE_PROD ? 64 : 0;
+			s->least = s->task.reduce == REDUCE_SUM ? 1e-4 : 0;
+		}
+}
+
 static inline void cases_experts(void)
 {
 	for (int64_t n = 0; n < 2000; n = n * 3 + 1)
@@ -619,6 +636,7 @@ static inline void all_cases(void)
 	cases_norm();
 	cases_attention();
 	cases_index();
+	cases_scan();
 	cases_experts();
 	cases_gemm();
 	for (uint32_t k = 0; k < scenes.n; k++) {
