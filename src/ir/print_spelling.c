@@ -13,6 +13,7 @@
  *     indexSelect( T0…, dim = 1, T1… )            gather(T0…, T1…, axis=1) of indices of one axis
  *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
  *     full({4, 8}, double(0));                    full(0)
+ *     eye(8, float);                              one_hot(iota())
  *     iota(8, 0, 1, int64_t);                     iota() with one axis
  *
  * src/parse/sema_spelling.c reads these forms, and more. */
@@ -279,6 +280,18 @@ static bool put_iota(struct nvfuser *p, op_id op)
 	return true;
 }
 
+/* Prints the one_hot of an iota. */
+static bool put_eye(struct nvfuser *p, op_id op)
+{
+	const struct type *t = value_type(p->m, op_result(p->m, op, 0));
+	if (!p->order.term[op_read(p->m, op, 0)])
+		return false;
+	buf_puts(p->out, "eye(");
+	expr_print_nvfuser(p->m, ir_domain(p->m, t->domain)->axis[0].extent, p->out);
+	buf_printf(p->out, ", %s);", dtype_nvfuser_name((enum dtype)t->dtype));
+	return true;
+}
+
 /* Prints gather(T0, T1, axis=k) of indices of one axis. */
 static bool put_gather(struct nvfuser *p, op_id op)
 {
@@ -355,6 +368,8 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 		return put_full(p, op);
 	case OP_IOTA:
 		return put_iota(p, op);
+	case OP_ONE_HOT:
+		return put_eye(p, op);
 	default:
 		return false;
 	}

@@ -190,6 +190,19 @@ static op_id product_of(struct module *m, op_id op)
 	return (vector[0] || vector[1]) && drops_vectors(m, op, vector[0], vector[1]) ? product : 0;
 }
 
+/* Returns true if the next statement makes a nameless iota a matrix with ones on its diagonal. */
+static bool is_diagonal(const struct module *m, op_id op)
+{
+	op_id next = m->op.at[op].next;
+	value_id v = m->op.at[op].kind == OP_IOTA && !m->op.at[op].attrs ? op_result(m, op, 0) : 0;
+	if (!v || !m->op.at[op].def_n || m->value.at[v].name || !next || m->op.at[next].kind != OP_ONE_HOT ||
+	    m->op.at[next].attrs || op_read(m, next, 0) != v)
+		return false;
+	const struct domain *d = value_domain(m, v);
+	return value_type(m, v)->dtype == DTYPE_I64 && d->rank == 1 && d->logical_n == 1 && !d->xform_n &&
+	       d->axis[0].place == PLACE_NONE;
+}
+
 /* ---- finding them */
 
 static void note_term(struct module *m, struct print_order *o, op_id op)
@@ -202,7 +215,7 @@ static bool note_terms(struct module *m, struct print_order *o, op_id op)
 {
 	op_id product = product_of(m, op), vector[2];
 	if (is_term(m, op) || is_root_block(m, op) || is_sent_block(m, op) || is_transfer_block(m, op) ||
-	    is_step(m, op)) {
+	    is_step(m, op) || is_diagonal(m, op)) {
 		note_term(m, o, op);
 		return true;
 	}

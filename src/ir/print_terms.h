@@ -4,6 +4,8 @@
  *     T5 = select(T4, axis=0, index=0)    P2PCommunication 7 (type=send, buffer=T4…    likewise
  *     T6 = slice(T4, axis=0, …)       T7 = slice( T4…, { {0, 2, 1} {3, 6, 1} } )
  *     T7 = slice(T6, axis=1, …)
+ *     T6 = iota()                     T7 = eye(4, float);
+ *     T7 = one_hot(T6)
  *     T6 = reshape(T5, [k, 1])        T8 = matmul(T4…, T5…)                         T5 is a vector
  *     T7 = matmul(T4, T6)
  *     T8 = reshape(T7)

@@ -320,6 +320,9 @@ void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call);
  * after reporting. */
 bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
+/* Likewise for eye(rows, dtype). */
+bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
+
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */
 bool nv_gather(struct nv_reader *r, ast_id call, bool *read);

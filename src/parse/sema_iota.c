@@ -1,9 +1,12 @@
-/* sema_iota: reads the numbers of a row.
+/* sema_iota: reads the numbers of a row, and the matrix with ones on its diagonal.
  *
  *     T0 = iota(8, 0, 1, int64_t)       T0 = iota()
  *     T0 = iota(8, 3, 2, int64_t)       T1 = iota(); T0 = T1 * 2 + 3
  *
- * The result tells the length and the dtype. */
+ *     T0 = eye(4, float)                T1 = iota(); T0 = one_hot(T1)
+ *
+ * The result tells the extents and the dtype. */
+#include "ir/domain.h"
 #include "parse/nvfuser.h"
 
 /* Makes the number a float if the result is one. */
@@ -29,11 +32,25 @@ static void make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_
 	nv_node_append(r, node, number);
 }
 
-bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+/* Adds the statement of an iota before a call. *out: a node with its name. Returns false after reporting. */
+static bool add_row(struct nv_reader *r, ast_id call, type_id type, ast_id *out)
 {
 	static const char row[] = "the row of an iota"; /* no name of a program */
 	struct sema *s = r->s;
 	uint32_t at = ast_at(s->a, call)->at;
+	value_id v;
+	struct nv_tensor named = {.name = names_intern_z(s->m->names, row)};
+	ast_id iota = nv_node(r, AST_CALL, call, "iota");
+	*out = nv_node(r, AST_NAME, call, row);
+	if (!sema_call(s, iota, &(struct sema_result){.type = type, .at = at}, 1, 0, at, &v))
+		return false;
+	nv_stand_for(r, &named, v);
+	return true;
+}
+
+bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	struct sema *s = r->s;
 	ast_id length = ast_at(s->a, call)->first, start = ast_at(s->a, length)->next,
 	       step = start ? ast_at(s->a, start)->next : 0;
 	s->a->nodes.at[call].first = 0;
@@ -42,12 +59,9 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	bool from_zero = nv_is_int(r, start, 0), by_one = nv_is_int(r, step, 1);
 	if (from_zero && by_one)
 		return true;
-	value_id v;
-	struct nv_tensor named = {.name = names_intern_z(s->m->names, row)};
-	ast_id iota = nv_node(r, AST_CALL, call, "iota"), left = nv_node(r, AST_NAME, call, row);
-	if (!sema_call(s, iota, &(struct sema_result){.type = result->type, .at = at}, 1, 0, at, &v))
+	ast_id left;
+	if (!add_row(r, call, result->type, &left))
 		return false;
-	nv_stand_for(r, &named, v);
 	start = number_of(r, start, result);
 	step = number_of(r, step, result);
 	if (from_zero) {
@@ -60,5 +74,26 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 		left = product;
 	}
 	make_binary(r, call, "+", left, start);
+	return true;
+}
+
+bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
+{
+	struct module *m = r->s->m;
+	const struct type *t = &m->type.at[result->type];
+	const struct domain *d = ir_domain(m, t->domain);
+	struct domain_builder b;
+	ast_id row;
+	if (d->rank != 2)
+		return nv_refuse(r, E_OPERAND_RANK, call, "the result of eye has two axes");
+	domain_begin(&b);
+	domain_add_axis(&b, AXIS_ITER, d->axis[0].extent);
+	domain_allocate_default(&b, false);
+	const type_id row_type = type_make(m, DTYPE_I64, MEMORY_GLOBAL, t->mesh, domain_finish(m, &b));
+	if (!add_row(r, call, row_type, &row))
+		return false;
+	r->s->a->nodes.at[call].first = 0;
+	nv_node_append(r, call, row);
+	nv_rename_call(r, call, "one_hot");
 	return true;
 }

@@ -11,6 +11,7 @@
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     full({4, 8}, double(0))                     full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota(): sema_iota.c
+ *     eye(8, float)                               one_hot(iota()): sema_iota.c
  *     isreal(T0…)                                 full(1)
  *     reciprocal(T0…)                             1.0 / T0…
  *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
@@ -482,6 +483,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		read_linear(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY) && result) {
 		return nv_iota(r, expr, result);
+	} else if (!strcmp(name, "eye") && result) {
+		return nv_eye(r, expr, result);
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
 		read_signbit(r, expr, first, result);
 	} else if (!strcmp(name, "isreal") && first && !second) {
