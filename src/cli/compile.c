@@ -48,14 +48,18 @@ bool compile_options_define(void *compile_options, const char *text)
 
 bool compile_options_paired(void *paired, const char *text)
 {
-	static const char *const word[] = {
-	    [PAIRED_HALVES] = "halves", [PAIRED_OWN] = "own", [PAIRED_TWICE] = "twice"};
-	for (unsigned i = PAIRED_HALVES; i <= PAIRED_TWICE; i++)
+	static const char *const word[] = {[PAIRED_HALVES] = "halves",
+	                                   [PAIRED_OWN] = "own",
+	                                   [PAIRED_TWICE] = "twice",
+	                                   [PAIRED_FIRST] = "first",
+	                                   [PAIRED_SECOND] = "second"};
+	for (unsigned i = PAIRED_HALVES; i <= PAIRED_SECOND; i++)
 		if (!strcmp(text, word[i])) {
 			*(enum sema_paired *)paired = (enum sema_paired)i;
 			return true;
 		}
-	fprintf(stderr, "hirc: error: --paired-axes is halves, own or twice, not '%s'\n", text);
+	fprintf(stderr, "hirc: error: --paired-axes is halves, own, twice, first or second, not '%s'\n",
+	        text);
 	return false;
 }
 

@@ -45,9 +45,9 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 	{                                                                                                    \
 		.name = "paired-axes", .kind = OPTION_CALL,                                                  \
 		.at = (offset) + offsetof(struct compile_options, paired), .call = compile_options_paired,   \
-		.value = "halves|own|twice", .words = "halves|own|twice",                                    \
-		.help = "read parallel axes of a listing as halves of one axis, as axes of their own or as " \
-		        "split twice"                                                                        \
+		.value = "halves|own|twice|first|second", .words = "halves|own|twice|first|second",          \
+		.help = "read parallel axes of a listing as halves of one axis, as axes of their own, as "   \
+		        "split twice, or in the first or second way that a warning shows"                    \
 	}
 
 /* One row; the field is a bool. */

@@ -291,6 +291,7 @@ void print_order_free(struct print_order *o)
 {
 	free(o->term);
 	free(o->maker);
+	free(o->choice);
 	vec_free(&o->value);
 	vec_free(&o->scalar);
 	vec_free(&o->handle);

@@ -27,7 +27,12 @@ struct print_order {
 	uint8_t *flags; /* by op: PRINT_POSTED, … */
 	VEC(uint8_t)
 	block; /* by type and other arguments of printed_needs_block: its answer; 0: not computed */
-	enum printed_rule { PRINTED_BY_HIRC, PRINTED_BY_NUMBER } rule;
+	enum printed_rule {
+		PRINTED_BY_HIRC,
+		PRINTED_BY_NUMBER,
+		PRINTED_BY_ALL_NUMBERS, /* by number, and no tensor has a block */
+	} rule;
+	struct printed_choice *choice;  /* by value, as all numbers tell; NULL: by another rule */
 	bool rule_stated;               /* the text must say that it follows the rule */
 	struct printed_numbers numbers; /* of all loop axes; by number, the way in which they are read */
 };

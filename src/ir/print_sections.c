@@ -536,7 +536,7 @@ static void put_rule(struct lines *l)
 	if (o->rule == PRINTED_BY_HIRC && o->rule_stated && !l->any)
 		buf_puts(l->p->out, "Hirc 1 :\n");
 	else if (o->rule != PRINTED_BY_HIRC && (l->any || o->rule_stated))
-		buf_puts(line(l), line_of[o->numbers.way]);
+		buf_puts(line(l), o->choice ? "attr program {axes=all}\n" : line_of[o->numbers.way]);
 }
 
 void nvfuser_sections(struct nvfuser *p)

@@ -24,8 +24,9 @@ struct cover {
 	uint32_t *alike; /* by tensor: the first one that is printed alike */
 	bool same;       /* tensors that are printed alike are read alike */
 	unsigned tensor_n;
+	enum search { EXACT, MOST, LEAST } kind;
 	unsigned steps, found;
-	uint32_t *chosen; /* by tensor: the option of the solution that was found */
+	uint32_t *chosen[2]; /* by tensor: the option of a solution that was found */
 };
 
 static void list_missing(struct cover *c)
@@ -54,6 +55,8 @@ static struct state state_copy(const struct cover *c, const struct state *of)
 		memcpy(s.done, of->done, c->tensor_n);
 	} else {
 		memset(s.alive, 1, c->o.option.n);
+		for (uint32_t t = 0; t < c->tensor_n; t++)
+			s.done[t] = c->first[t] == c->first[t + 1];
 	}
 	return s;
 }
@@ -73,11 +76,23 @@ static bool is_possible(const struct cover *c, const struct state *s, const stru
 	return true;
 }
 
-/* Returns true if two options have the same splits. */
-static bool is_same_reading(const struct printed_option *x, const struct printed_option *y)
+/* Returns true if two options give the tensor the same domain. */
+static bool is_same_domain(const struct printed_option *x, const struct printed_option *y)
 {
-	return !memcmp(x->choice.half_of, y->choice.half_of, sizeof x->choice.half_of) &&
-	       !memcmp(x->choice.is_inner, y->choice.is_inner, sizeof x->choice.is_inner);
+	bool is_half[PRINTED_COVER_IDS] = {false};
+	if (memcmp(x->choice.half_of, y->choice.half_of, sizeof x->choice.half_of) != 0 ||
+	    memcmp(x->choice.is_inner, y->choice.is_inner, sizeof x->choice.is_inner) != 0)
+		return false;
+	for (unsigned i = 0; i < PRINTED_COVER_IDS; i++)
+		if (x->choice.half_of[i] >= 0)
+			is_half[x->choice.half_of[i]] = true;
+	for (unsigned i = 0; i < PRINTED_COVER_IDS; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (!is_half[i] && !is_half[k] &&
+			    (x->choice.logical[i] < x->choice.logical[k]) !=
+			        (y->choice.logical[i] < y->choice.logical[k]))
+				return false;
+	return true;
 }
 
 static void choose(const struct cover *c, struct state *s, uint32_t option)
@@ -93,7 +108,7 @@ static void choose(const struct cover *c, struct state *s, uint32_t option)
 		if (o->base >= 0 && x->base >= 0 && x->tensor != o->tensor &&
 		    (x->tensor < o->tensor) != (x->base < o->base))
 			s->alive[k] = 0;
-		if (c->same && c->alike[x->tensor] == c->alike[o->tensor] && !is_same_reading(x, o))
+		if (c->same && c->alike[x->tensor] == c->alike[o->tensor] && !is_same_domain(x, o))
 			s->alive[k] = 0;
 	}
 }
@@ -143,54 +158,109 @@ static bool can_cover(const struct cover *c, const struct state *s)
 	return all;
 }
 
+/* Returns true if both solutions give a tensor the same domain. */
+static bool are_options_same(const struct cover *c, uint32_t tensor)
+{
+	return c->first[tensor] == c->first[tensor + 1] ||
+	       is_same_domain(&c->o.option.at[c->chosen[0][tensor]], &c->o.option.at[c->chosen[1][tensor]]);
+}
+
+/* Keeps a solution that gives some tensor another domain than the one before. */
+static void keep_solution(struct cover *c, const struct state *s)
+{
+	uint32_t *chosen = c->chosen[c->found];
+	bool same = c->found > 0;
+	for (uint32_t k = 0; k < c->o.option.n; k++)
+		if (s->alive[k])
+			chosen[c->o.option.at[k].tensor] = k;
+	for (uint32_t t = 0; t < c->tensor_n && same; t++)
+		same = are_options_same(c, t);
+	c->found += !same;
+}
+
+/* Returns true if no more solutions are needed. */
+static bool is_over(const struct cover *c)
+{
+	return c->found == 2 || (c->kind != EXACT && c->found) || c->steps > MAX_STEPS;
+}
+
 static void search(struct cover *c, struct state *s)
 {
 	uint32_t tensor;
-	if (c->found > 1 || c->steps++ > MAX_STEPS || !choose_certain(c, s, &tensor) || !can_cover(c, s))
+	c->steps++;
+	if (is_over(c) || !choose_certain(c, s, &tensor) || (c->kind == EXACT && !can_cover(c, s)))
 		return;
 	if (tensor == c->tensor_n) {
-		c->found++;
-		for (uint32_t k = 0; k < c->o.option.n; k++)
-			if (s->alive[k])
-				c->chosen[c->o.option.at[k].tensor] = k;
+		keep_solution(c, s);
 		return;
 	}
-	for (uint32_t k = c->first[tensor]; k < c->first[tensor + 1]; k++) {
-		if (!s->alive[k])
-			continue;
-		struct state next = state_copy(c, s);
-		choose(c, &next, k);
-		search(c, &next);
-		state_free(&next);
-	}
+	for (unsigned n = 0; n <= PRINTED_COVER_IDS; n++)
+		for (uint32_t k = c->first[tensor]; k < c->first[tensor + 1]; k++) {
+			unsigned used = c->kind == LEAST ? n : PRINTED_COVER_IDS - n;
+			if (is_over(c) || !s->alive[k] || c->o.option.at[k].used_n != used)
+				continue;
+			struct state next = state_copy(c, s);
+			choose(c, &next, k);
+			search(c, &next);
+			state_free(&next);
+		}
 }
 
-/* Finds the one solution, if c->found becomes 1. Returns false if the search is too long. */
-static bool find_solution(struct cover *c, bool same)
+static void find_solutions(struct cover *c, enum search kind, bool same)
 {
 	struct state s = state_copy(c, NULL);
+	c->kind = kind;
 	c->steps = c->found = 0;
 	c->same = same;
 	search(c, &s);
 	state_free(&s);
-	return c->steps <= MAX_STEPS;
+	if (c->steps > MAX_STEPS)
+		c->found = 0;
 }
 
-/* Returns true if there is one solution; with splits that state the inner half, or without. */
-static bool find_cover(struct cover *c, const struct printed_tensor *t, bool inner)
+/* Finds the solution that uses most of the missing numbers, and the one that uses the fewest. */
+static void find_extremes(struct cover *c, bool same)
+{
+	find_solutions(c, LEAST, same);
+	if (!c->found)
+		return;
+	memcpy(c->chosen[1], c->chosen[0], c->tensor_n * sizeof *c->chosen[0]);
+	find_solutions(c, MOST, same);
+	for (uint32_t t = 0; t < c->tensor_n && c->found == 1; t++)
+		c->found += !are_options_same(c, t);
+}
+
+/* Finds solutions, with splits that state the inner half or without. Returns false if the search is too long. */
+static bool find_covers(struct cover *c, const struct printed_tensor *t, bool inner, bool exact)
 {
 	c->o.option.n = c->o.used.n = 0;
 	c->o.inner = inner;
+	c->o.in_order = !exact;
+	c->found = 0;
 	for (uint32_t i = 0; i < c->tensor_n; i++) {
 		c->first[i] = c->o.option.n;
-		if (!printed_options_list(&c->o, &t[i], i))
-			return false;
+		if ((exact || (printed_options_apply(&t[i]) && !t[i].reshaped)) &&
+		    !printed_options_list(&c->o, &t[i], i))
+			return c->o.option.n <= PRINTED_MAX_OPTIONS;
 	}
 	c->first[c->tensor_n] = c->o.option.n;
-	bool ok = find_solution(c, true);
-	if (ok && !c->found)
-		ok = find_solution(c, false);
-	return ok && c->found == 1;
+	for (int same = 1; same >= 0 && !c->found; same--) {
+		if (exact)
+			find_solutions(c, EXACT, same);
+		else
+			find_extremes(c, same);
+		if (c->steps > MAX_STEPS)
+			return false;
+	}
+	return true;
+}
+
+/* Returns true if the numbers of two ids of x are in the order of those of y. */
+static bool are_ordered_alike(const struct printed_tensor *x, const struct printed_tensor *y, unsigned i,
+                              unsigned k)
+{
+	int32_t a = x->id[i].number - x->id[k].number, b = y->id[i].number - y->id[k].number;
+	return (a < 0) == (b < 0) && (a == 1) == (b == 1) && (a == -1) == (b == -1);
 }
 
 /* Returns true if two tensors have the same axes, with numbers in the same order. */
@@ -202,8 +272,11 @@ static bool are_alike(const struct printed_tensor *x, const struct printed_tenso
 		const struct printed_id *a = &x->id[i], *b = &y->id[i];
 		if (a->axis.kind != b->axis.kind || a->axis.place != b->axis.place ||
 		    a->axis.mesh_axis != b->axis.mesh_axis || a->axis.extent != b->axis.extent ||
-		    a->named != b->named || a->number - x->id[0].number != b->number - y->id[0].number)
+		    a->named != b->named)
 			return false;
+		for (unsigned k = 0; k < i; k++)
+			if (!are_ordered_alike(x, y, i, k))
+				return false;
 	}
 	return true;
 }
@@ -215,28 +288,33 @@ static void find_alike(struct cover *c, const struct printed_tensor *t)
 			c->alike[i]++;
 }
 
-bool printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
-                   const struct printed_numbers *numbers, struct printed_choice *out)
+unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
+                       const struct printed_numbers *numbers, bool exact, struct printed_choice *out[2],
+                       bool *inner)
 {
 	struct cover c = {.o.m = m, .numbers = numbers, .tensor_n = n};
 	if (!n || n > PRINTED_COVER_TENSORS || !numbers->used.n ||
 	    numbers->used.at[numbers->used.n - 1] > MAX_NUMBER)
-		return false;
+		return 0;
 	c.first = mem_zalloc((n + 1) * sizeof *c.first);
-	c.chosen = mem_zalloc(n * sizeof *c.chosen);
 	c.alike = mem_zalloc(n * sizeof *c.alike);
+	for (unsigned k = 0; k < 2; k++)
+		c.chosen[k] = mem_zalloc(n * sizeof *c.chosen[k]);
 	list_missing(&c);
 	find_alike(&c, t);
-	bool ok = find_cover(&c, t, false);
-	if (!c.found && c.steps <= MAX_STEPS)
-		ok = find_cover(&c, t, true);
-	for (uint32_t i = 0; i < n && ok; i++)
-		out[i] = c.o.option.at[c.chosen[i]].choice;
+	if (find_covers(&c, t, false, exact) && !c.found)
+		find_covers(&c, t, true, exact);
+	for (unsigned k = 0; k < c.found; k++)
+		for (uint32_t i = 0; i < n; i++)
+			if (c.first[i] < c.first[i + 1])
+				out[k][i] = c.o.option.at[c.chosen[k][i]].choice;
+	*inner = c.o.inner;
 	free(c.first);
-	free(c.chosen);
 	free(c.alike);
+	for (unsigned k = 0; k < 2; k++)
+		free(c.chosen[k]);
 	vec_free(&c.o.missing);
 	vec_free(&c.o.option);
 	vec_free(&c.o.used);
-	return ok;
+	return c.found;
 }

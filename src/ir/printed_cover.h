@@ -6,7 +6,7 @@
  *
  * Each split takes one number out of sight, that of its parent. If no tensor is missing in the listing, each such number
  * is the parent of exactly one split, and the logical axes of a tensor have numbers in a row. Often only one reading of
- * all tensors keeps to that. */
+ * all tensors keeps to that. A listing without some tensors has more missing numbers than splits. */
 #ifndef HIRC_IR_PRINTED_COVER_H
 #define HIRC_IR_PRINTED_COVER_H
 #include "ir/printed.h"
@@ -25,8 +25,11 @@ struct printed_choice {
 	int32_t logical[PRINTED_COVER_IDS]; /* by id that an axis ends in: the number of the axis */
 };
 
-/* Reads n tensors, in the order in which they were made. Returns false if several readings use each missing number once, or none does. */
-bool printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
-                   const struct printed_numbers *numbers, struct printed_choice *out);
+/* Reads n tensors, in the order in which they were made. Returns the number of readings, at most 2, that use each missing
+ * number once. If not exact, a number need not be used; then the first reading has many splits, the second few.
+ * *inner: only with splits that state the inner half there is a reading. */
+unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
+                       const struct printed_numbers *numbers, bool exact, struct printed_choice *out[2],
+                       bool *inner);
 
 #endif

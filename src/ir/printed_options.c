@@ -8,8 +8,6 @@
 #include "ir/printed_reading.h"
 #include <string.h>
 
-enum { MAX_OPTIONS = 4096 }; /* of all tensors */
-
 /* An axis that has been put together of ids. */
 struct whole {
 	unsigned end;   /* the id that it ends in */
@@ -77,6 +75,20 @@ static const struct whole *ends_whole(const struct reader *d, unsigned id)
 	return NULL;
 }
 
+/* Returns true if the axes that end in plain ids stand in order. Only parallel axes are moved. */
+static bool has_plain_axes_in_order(const struct reader *d)
+{
+	int32_t last = -1;
+	for (unsigned i = 0; i < d->t->id_n; i++) {
+		if ((d->taken[i] && !ends_whole(d, i)) || d->t->id[i].axis.place != PLACE_NONE)
+			continue;
+		if (d->choice.logical[i] < last)
+			return false;
+		last = d->choice.logical[i];
+	}
+	return true;
+}
+
 /* Adds the option in which the first logical axis has a number, if that is possible. */
 static void try_base(struct reader *d, int32_t base, unsigned rank)
 {
@@ -102,7 +114,8 @@ static void try_base(struct reader *d, int32_t base, unsigned rank)
 		parent[n++] = base + (int32_t)at;
 		d->choice.logical[i] = base + (int32_t)at++;
 	}
-	add_option(d, parent, n, base);
+	if (!d->c->in_order || has_plain_axes_in_order(d))
+		add_option(d, parent, n, base);
 }
 
 static void try_bases(struct reader *d)
@@ -215,41 +228,48 @@ static bool try_swizzle(struct reader *d, unsigned k)
 	return certain;
 }
 
-/* Makes the id a half of an axis of which the other half was split again and is one of those that were put together. */
-static void try_with_wholes(struct reader *d, unsigned k)
+/* Makes the id a half of an axis of which the other half was split again and is whole[i]. Returns true if the extents say
+ * that it is. */
+static bool try_with_whole(struct reader *d, unsigned k, unsigned i, bool is_inner)
 {
 	unsigned id = d->by_number[k];
 	const struct printed_id *x = &d->t->id[id];
-	for (unsigned i = 0; i < d->whole_n && can_be_half(x); i++)
-		for (int is_inner = 0; is_inner < 2; is_inner++) {
-			struct whole w = d->whole[i];
-			int32_t number = x->number + (is_inner ? -1 : 1); /* of the other half */
-			bool certain;
-			if (w.is_half || d->t->id[w.end].axis.kind != x->axis.kind || number >= w.least ||
-			    find_missing(d->c, number) < 0 ||
-			    (!d->c->inner && (is_inner || !is_parallel(x))) ||
-			    !fits(d->m, w.extent, x->axis.extent, &certain))
-				continue;
-			expr_id e = x->axis.extent;
-			d->whole[i].is_half = true;
-			d->between[d->between_n++] = number;
-			try_whole(d, k, id, w.top,
-			          (struct whole){.end = w.end,
-			                         .top = id,
-			                         .least = number < x->number ? number : x->number,
-			                         .extent = is_inner
-			                                       ? printed_split_extent(d->m, w.extent, e)
-			                                       : printed_split_extent(d->m, e, w.extent)},
-			          is_inner);
-			d->between_n--;
-			d->whole[i].is_half = false;
-		}
+	struct whole w = d->whole[i];
+	int32_t number = x->number + (is_inner ? -1 : 1); /* of the other half */
+	expr_id outer = is_inner ? w.extent : x->axis.extent, inner = is_inner ? x->axis.extent : w.extent;
+	bool certain;
+	if (w.is_half || d->t->id[w.end].axis.kind != x->axis.kind || number >= w.least ||
+	    find_missing(d->c, number) < 0 || !fits(d->m, outer, inner, &certain) ||
+	    ((is_inner || !is_parallel(x)) && !d->c->inner && !certain))
+		return false;
+	d->whole[i].is_half = true;
+	d->between[d->between_n++] = number;
+	try_whole(d, k, id, w.top,
+	          (struct whole){.end = w.end,
+	                         .top = id,
+	                         .least = number < x->number ? number : x->number,
+	                         .extent = printed_split_extent(d->m, outer, inner)},
+	          is_inner);
+	d->between_n--;
+	d->whole[i].is_half = false;
+	return certain;
+}
+
+/* Makes the id a half of each axis that was put together before. Returns true if the extents say that it is. */
+static bool try_with_wholes(struct reader *d, unsigned k)
+{
+	bool certain = false;
+	if (can_be_half(&d->t->id[d->by_number[k]]))
+		for (unsigned i = 0; i < d->whole_n; i++)
+			for (int is_inner = 0; is_inner < 2; is_inner++)
+				certain |= try_with_whole(d, k, i, is_inner);
+	return certain;
 }
 
 /* Reads the id that has the k-th number, and those with smaller ones, in all ways. */
 static void try_id(struct reader *d, unsigned k)
 {
-	if (d->c->option.n > MAX_OPTIONS)
+	if (d->c->option.n > PRINTED_MAX_OPTIONS)
 		return;
 	if (k == d->t->id_n) {
 		try_bases(d);
@@ -260,22 +280,30 @@ static void try_id(struct reader *d, unsigned k)
 		try_id(d, k + 1);
 		return;
 	}
-	if (try_pair(d, k) || try_swizzle(d, k))
-		return;
-	try_with_wholes(d, k);
-	try_id(d, k + 1);
+	if (!try_pair(d, k) && !try_swizzle(d, k) && !try_with_wholes(d, k))
+		try_id(d, k + 1);
+}
+
+bool printed_options_apply(const struct printed_tensor *t)
+{
+	for (unsigned i = 0; i < t->id_n; i++) {
+		const struct printed_id *x = &t->id[i];
+		if (x->made || x->axis.rf || x->axis.kind == AXIS_PARTIAL || x->number < 0)
+			return false;
+	}
+	return t->id_n <= PRINTED_COVER_IDS && !t->permuted;
 }
 
 bool printed_options_list(struct printed_options *c, const struct printed_tensor *t, uint32_t tensor)
 {
 	struct reader d = {.c = c, .m = c->m, .t = t, .tensor = tensor};
-	if (t->id_n > PRINTED_COVER_IDS || t->permuted)
+	if (!printed_options_apply(t))
 		return false;
 	memset(d.choice.half_of, -1, sizeof d.choice.half_of);
+	for (unsigned i = 0; i < PRINTED_COVER_IDS; i++)
+		d.choice.logical[i] = INT32_MAX; /* behind all others */
 	for (unsigned i = 0; i < t->id_n; i++) {
 		const struct printed_id *x = &t->id[i];
-		if (x->made || x->axis.rf || x->axis.kind == AXIS_PARTIAL || x->number < 0)
-			return false;
 		unsigned at = i;
 		for (; at > 0 && t->id[d.by_number[at - 1]].number < x->number; at--)
 			d.by_number[at] = d.by_number[at - 1];
@@ -283,5 +311,5 @@ bool printed_options_list(struct printed_options *c, const struct printed_tensor
 	}
 	uint32_t before = c->option.n;
 	try_id(&d, 0);
-	return c->option.n > before && c->option.n <= MAX_OPTIONS;
+	return c->option.n > before && c->option.n <= PRINTED_MAX_OPTIONS;
 }

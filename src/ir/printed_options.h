@@ -10,6 +10,8 @@
 #define HIRC_IR_PRINTED_OPTIONS_H
 #include "ir/printed_cover.h"
 
+enum { PRINTED_MAX_OPTIONS = 4096 }; /* of all tensors */
+
 struct printed_option {
 	uint32_t tensor;
 	uint32_t used_at; /* index into used */
@@ -23,9 +25,12 @@ struct printed_options {
 	VEC(int32_t) missing; /* numbers that stand nowhere, sorted */
 	VEC(struct printed_option) option;
 	VEC(uint32_t) used; /* missing numbers, as indices into missing */
-	bool inner;         /* splits that state the inner half are tried, too */
+	bool inner;    /* splits that state the inner half are tried, too */
+	bool in_order; /* plain axes stand in order: only parallel ones were moved */
 };
 
+/* Returns true if a tensor's numbers are as said: no reshape or permute made its axes, and it is not pending. */
+bool printed_options_apply(const struct printed_tensor *t);
 /* Appends the options of a tensor. Returns false if it has none, or too many. */
 bool printed_options_list(struct printed_options *c, const struct printed_tensor *t, uint32_t tensor);
 

@@ -70,7 +70,8 @@ static enum printed_pair read_alone(const struct module *m, const struct printed
 	bool certain;
 	if (printed_reading_swizzled(m, t, i, &certain) >= 0 && certain)
 		return PRINTED_OWN;
-	if (!expr_is_const(m, outer, NULL)) /* no factor of a split */
+	if (!expr_is_const(m, outer, NULL) ||
+	    inner->kind != EXPR_CONST) /* no factor of a split, or no ceilDiv by it */
 		return PRINTED_OWN;
 	return printed_numbers_pair(t->by_number, t->id[i].number);
 }

@@ -71,16 +71,22 @@ static void list_ids(struct module *m, const struct print_order *o, const struct
 	}
 }
 
+/* Returns the axes of the loop domain, as a bit set. */
+static uint64_t loop_axes(const struct domain *d)
+{
+	uint64_t set = 0;
+	for (unsigned i = 0; i < d->loop_n; i++)
+		set |= (uint64_t)1 << d->loop[i];
+	return set;
+}
+
 static bool needs_block(struct module *m, const struct print_order *o,
                         const struct printed_numbers *by_number, value_id v)
 {
 	domain_id id = value_type(m, v)->domain;
 	const struct domain d = *ir_domain(m, id);
 	struct printed_tensor t;
-	uint64_t in_loop = 0;
-	for (unsigned i = 0; i < d.loop_n; i++)
-		in_loop |= (uint64_t)1 << d.loop[i];
-	if (o->selected[v] & ~in_loop)
+	if (o->selected[v] & ~loop_axes(&d))
 		return true; /* the select names an axis that only a block prints */
 	list_ids(m, o, by_number, v, &t);
 	t.io = is_io(m, v);
@@ -107,13 +113,15 @@ static bool needs_block_by_hirc(struct module *m, struct print_order *o, value_i
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis)
 {
 	struct printed_tensor t;
-	list_ids(m, o, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, ir_unsharded(m, v), &t);
+	value_id whole = ir_unsharded(m, v);
+	list_ids(m, o, o->rule == PRINTED_BY_HIRC ? NULL : &o->numbers, whole, &t);
+	t.choice = o->choice ? &o->choice[whole] : NULL;
 	return printed_reduced(m, &t, axis);
 }
 
 bool printed_needs_block(struct module *m, struct print_order *o, value_id v)
 {
-	if (is_plain(value_domain(m, v)) || o->term[v])
+	if (is_plain(value_domain(m, v)) || o->term[v] || o->rule == PRINTED_BY_ALL_NUMBERS)
 		return false;
 	if (o->rule == PRINTED_BY_HIRC)
 		return needs_block_by_hirc(m, o, v);
@@ -176,22 +184,25 @@ static int compare_numbered(const void *a, const void *b)
 	return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Returns true if a listing without a section `Hirc` would be read otherwise, by all its numbers. If a tensor has a
- * block, tensors are read one by one. */
-static bool is_read_otherwise(struct module *m, struct print_order *o)
+/* How a listing without a block would be read by all its numbers. */
+enum all_numbers { ALL_UNDECIDED, ALL_OTHERWISE, ALL_THE_SAME };
+
+/* Reads all tensors by all numbers. If that gives their domains, *choice becomes the readings by value. */
+static enum all_numbers read_all(struct module *m, struct print_order *o, struct printed_choice **choice)
 {
 	VEC(struct numbered) of = {0};
 	VEC(struct printed_tensor) t = {0};
-	bool block = false, differs = false;
-	for (uint32_t i = 0; i < o->value.n && !block; i++) {
+	bool hidden = false; /* a select names an axis that only a block prints */
+	for (uint32_t i = 0; i < o->value.n; i++) {
 		value_id v = o->value.at[i];
-		block = printed_needs_block(m, o, v);
 		if (!o->term[v])
 			vec_push(&of, (struct numbered){m->value.at[v].number, v});
+		hidden |= !o->term[v] && o->selected[v] & ~loop_axes(value_domain(m, v));
 	}
-	if (of.n && !block && of.n <= PRINTED_COVER_TENSORS) {
+	enum all_numbers found = ALL_UNDECIDED;
+	if (of.n && of.n <= PRINTED_COVER_TENSORS && !hidden) {
 		qsort(of.at, of.n, sizeof *of.at, compare_numbered);
-		struct printed_choice *choice = mem_zalloc(of.n * sizeof *choice);
+		struct printed_choice *read = mem_zalloc(2 * of.n * sizeof *read);
 		for (uint32_t i = 0; i < of.n; i++) {
 			struct printed_tensor x;
 			list_ids(m, o, &o->numbers, of.at[i].value, &x);
@@ -200,17 +211,34 @@ static bool is_read_otherwise(struct module *m, struct print_order *o)
 				x.size = printed_size(m, value_domain(m, of.at[i].value));
 			vec_push(&t, x);
 		}
-		bool found = printed_cover(m, t.at, t.n, &o->numbers, choice);
-		for (uint32_t i = 0; i < of.n && found && !differs; i++) {
+		bool inner;
+		if (printed_cover(m, t.at, t.n, &o->numbers, true,
+		                  (struct printed_choice *[]){read, read + of.n}, &inner) == 1)
+			found = ALL_THE_SAME;
+		for (uint32_t i = 0; i < of.n && found == ALL_THE_SAME; i++) {
 			const char *why;
-			t.at[i].choice = &choice[i];
-			differs = printed_domain(m, &t.at[i], &why) != value_type(m, of.at[i].value)->domain;
+			t.at[i].choice = &read[i];
+			if (printed_domain(m, &t.at[i], &why) != value_type(m, of.at[i].value)->domain)
+				found = ALL_OTHERWISE;
 		}
-		free(choice);
+		if (found == ALL_THE_SAME) {
+			*choice = mem_zalloc(m->value.n * sizeof **choice);
+			for (uint32_t i = 0; i < of.n; i++)
+				(*choice)[of.at[i].value] = read[i];
+		}
+		free(read);
 	}
 	vec_free(&of);
 	vec_free(&t);
-	return differs;
+	return found;
+}
+
+static bool needs_some_block(struct module *m, struct print_order *o)
+{
+	for (uint32_t i = 0; i < o->value.n; i++)
+		if (printed_needs_block(m, o, o->value.at[i]))
+			return true;
+	return false;
 }
 
 static void choose_rule(struct module *m, struct print_order *o)
@@ -256,7 +284,20 @@ bool printed_team_is_slice(enum op_kind kind)
 void printed_rule_set(struct module *m, struct print_order *o)
 {
 	choose_rule(m, o);
-	if (o->numbers.used.n && !o->rule_stated)
-		o->rule_stated = is_read_otherwise(m, o);
+	if (o->numbers.used.n) {
+		struct printed_choice *choice = NULL;
+		bool block = needs_some_block(m, o);
+		enum all_numbers read = block || !o->rule_stated ? read_all(m, o, &choice) : ALL_UNDECIDED;
+		if (block && read == ALL_THE_SAME) {
+			o->rule = PRINTED_BY_ALL_NUMBERS;
+			o->rule_stated = false;
+			o->choice = choice;
+			choice = NULL;
+		} else if (!block &&
+		           read == ALL_OTHERWISE) { /* a tensor that has a block is read by itself */
+			o->rule_stated = true;
+		}
+		free(choice);
+	}
 	o->rule_stated |= names_one_slice(m);
 }

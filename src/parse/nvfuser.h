@@ -349,9 +349,19 @@ bool nv_argsort(struct nv_reader *r, ast_id targets, ast_id call);
 bool nv_welford(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_listing.c */
+void nv_read_types(struct nv_reader *r, enum printed_way way);
+/* Reads the whole program in one way, without messages. Returns true if it has no errors. */
+bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired);
+/* Returns the ways among which some tensor, read by itself, leaves a choice. */
+unsigned nv_list_ways(const struct nv_reader *r);
 void nv_types(struct nv_reader *r); /* of all tensors */
 /* Returns the tensor that prints the reductions of a result: a ShardByStream prints none, but its operand does. */
 const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result);
+
+/* ---- sema_cover.c */
+/* Reads the tensors by all numbers, if these leave one or two readings that have no errors. all: the program
+ * says that they do. */
+bool nv_read_by_cover(struct nv_reader *r, bool all);
 
 /* ---- sema_ranks.c */
 /* Finds the mesh of a listing that prints no devices. */

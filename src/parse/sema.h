@@ -19,7 +19,8 @@ enum sema_paired {
 	PAIRED_HALVES,
 	PAIRED_OWN,
 	PAIRED_TWICE,
-	PAIRED_COVER, /* as the numbers of the whole listing say (ir/printed_cover.h) */
+	PAIRED_FIRST, /* as all numbers of the listing tell (ir/printed_cover.h) */
+	PAIRED_SECOND,
 };
 
 struct sema_options {

@@ -150,7 +150,8 @@ static void name_line(struct nv_reader *r, ast_id line)
 
 static bool is_rule(const char *text)
 {
-	return !strcmp(text, "numbered") || !strcmp(text, "own") || !strcmp(text, "twice");
+	return !strcmp(text, "numbered") || !strcmp(text, "own") || !strcmp(text, "twice") ||
+	       !strcmp(text, "all");
 }
 
 /* Reads attr program {name=…, mesh=…, axes=…}. */
@@ -171,7 +172,7 @@ static void program_line(struct nv_reader *r, ast_id attrs)
 			r->axes = v->name;
 		else
 			diag_error(s->d, E_ATTRIBUTE_UNKNOWN, ast_at(s->a, key)->at,
-			           "a program has a name=, a mesh=, and axes= numbered or own");
+			           "a program has a name=, a mesh=, and axes= numbered, own, twice or all");
 	}
 }
 

@@ -66,7 +66,7 @@ static bool collect_numbers(struct nv_reader *r)
 	return parallel;
 }
 
-static void read_types(struct nv_reader *r, enum printed_way way)
+void nv_read_types(struct nv_reader *r, enum printed_way way)
 {
 	r->numbers.way = way;
 	for (uint32_t i = 0; i < r->tensor.n; i++)
@@ -77,8 +77,7 @@ static void read_types(struct nv_reader *r, enum printed_way way)
 static const enum sema_paired option_of[] = {
     [PRINTED_AS_HALVES] = PAIRED_HALVES, [PRINTED_AS_OWN] = PAIRED_OWN, [PRINTED_AS_TWICE] = PAIRED_TWICE};
 
-/* Reads the whole program in one way, without messages. Returns true if it has no errors. */
-static bool has_no_errors(struct nv_reader *r, enum sema_paired paired)
+bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired)
 {
 	struct source *source = r->s->a->source;
 	struct sema_options options = *r->s->options;
@@ -129,8 +128,7 @@ static void warn_undecided(struct nv_reader *r, const struct nv_tensor *t, unsig
 	buf_free(&note);
 }
 
-/* Returns the ways among which some tensor leaves a choice. */
-static unsigned list_ways(const struct nv_reader *r)
+unsigned nv_list_ways(const struct nv_reader *r)
 {
 	unsigned ways = 0;
 	for (uint32_t i = 0; i < r->tensor.n; i++) {
@@ -172,114 +170,40 @@ const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct 
 	return result;
 }
 
-struct numbered { /* a tensor and its number, as an index into reader.tensor */
-	int32_t number;
-	uint32_t tensor;
-};
-
-static int compare_numbered(const void *a, const void *b)
-{
-	const struct numbered *x = a, *y = b;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return (x->tensor > y->tensor) - (x->tensor < y->tensor);
-}
-
-/* Finds a reading of all tensors by all numbers. Returns true if there is exactly one. */
-static bool find_cover(struct nv_reader *r)
-{
-	VEC(struct printed_tensor) t = {0};
-	VEC(struct numbered) of = {0};
-	bool ok = true;
-	for (uint32_t i = 0; i < r->tensor.n && ok; i++) {
-		const struct nv_tensor *x = &r->tensor.at[i];
-		ok = x->formal || !x->block;
-		if (!x->formal)
-			vec_push(&of, (struct numbered){sema_numbered(r->s, x->name, 'T'), i});
-	}
-	if (of.n)
-		qsort(of.at, of.n, sizeof *of.at, compare_numbered);
-	for (uint32_t i = 0; i < of.n && ok; i++) {
-		const struct nv_tensor *x = &r->tensor.at[of.at[i].tensor];
-		struct printed_tensor p;
-		ok = nv_ids(r, x, r->s->m->type.at[x->type].mesh, &p);
-		vec_push(&t, p);
-	}
-	struct printed_choice *choice = mem_zalloc((t.n + 1) * sizeof *choice);
-	if (ok && printed_cover(r->s->m, t.at, t.n, &r->numbers, choice)) {
-		r->choice = choice;
-		for (uint32_t i = 0; i < of.n; i++)
-			r->tensor.at[of.at[i].tensor].choice = i + 1;
-	} else {
-		free(choice);
-	}
-	vec_free(&t);
-	vec_free(&of);
-	return r->choice;
-}
-
-/* Forgets the readings, and reads the tensors by themselves. */
-static void drop_cover(struct nv_reader *r)
-{
-	for (uint32_t i = 0; i < r->tensor.n; i++)
-		r->tensor.at[i].choice = 0;
-	free(r->choice);
-	r->choice = NULL;
-}
-
-/* Reads the tensors by all numbers, if these leave one reading that has no errors. */
-static bool read_by_cover(struct nv_reader *r)
-{
-	bool sure = !list_ways(r), trusted = r->s->options->paired == PAIRED_COVER;
-	if (!find_cover(r))
-		return false;
-	bool same = true;
-	for (uint32_t i = 0; i < r->tensor.n; i++) {
-		struct nv_tensor *t = &r->tensor.at[i];
-		type_id before = t->type;
-		if (!t->formal)
-			nv_type(r, t);
-		same &= t->type == before;
-	}
-	if ((sure && same) || trusted || has_no_errors(r, PAIRED_COVER))
-		return true;
-	drop_cover(r);
-	read_types(r, PRINTED_AS_HALVES);
-	return false;
-}
-
 /* Says that the option of --paired-axes has no effect, if no tensor leaves it a choice. */
 static void note_unused_option(struct nv_reader *r)
 {
 	for (unsigned way = 0; way < PRINTED_WAY_N; way++)
-		if (option_of[way] == r->s->options->paired && !list_ways(r))
-			diag_note(r->s->d, DIAG_NOWHERE,
-			          "--paired-axes=%s changes nothing: the numbers of the axes leave one reading",
-			          word_of[way]);
+		if (option_of[way] == r->s->options->paired && !nv_list_ways(r))
+			diag_note(
+			    r->s->d, DIAG_NOWHERE,
+			    "--paired-axes=%s changes nothing: the numbers of the axes leave one reading",
+			    word_of[way]);
 }
 
 void nv_types(struct nv_reader *r)
 {
-	bool stated = r->axes != 0;
-	r->by_number = (stated || !r->has_facts) && collect_numbers(r);
+	bool all = r->axes && !strcmp(names_text(r->s->m->names, r->axes), "all"), stated = r->axes && !all;
+	r->by_number = (r->axes || !r->has_facts) && collect_numbers(r);
 	unsigned before = diag_error_count(r->s->d);
-	read_types(r, stated_way(r));
+	nv_read_types(r, stated_way(r));
 	if (r->by_number && r->numbers.made.n && diag_error_count(r->s->d) == before)
-		read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
+		nv_read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
 	enum sema_paired paired = r->s->options->paired;
 	if (r->by_number && !stated)
 		note_unused_option(r);
-	if (!r->by_number || stated || (paired != PAIRED_BY_PROGRAM && paired != PAIRED_COVER) ||
+	bool picked = paired == PAIRED_FIRST || paired == PAIRED_SECOND;
+	if (!r->by_number || stated || (paired != PAIRED_BY_PROGRAM && !picked) ||
 	    diag_error_count(r->s->d) > before)
 		return;
-	if ((r->s->a->source->file_n <= 1 && read_by_cover(r)) || paired == PAIRED_COVER)
+	if ((all || r->s->a->source->file_n <= 1) && nv_read_by_cover(r, all))
 		return;
-	unsigned ways = list_ways(r);
+	unsigned ways = nv_list_ways(r);
 	if (!ways)
 		return;
 	unsigned left = ways;
 	for (unsigned way = 0; way < PRINTED_WAY_N && r->s->a->source->file_n <= 1; way++)
-		if (ways >> way & 1 && !has_no_errors(r, option_of[way]))
+		if (ways >> way & 1 && !nv_has_no_errors(r, option_of[way]))
 			left &= ~(1U << way);
 	if (left & (left - 1))
 		warn_all_undecided(r, left);
@@ -287,5 +211,5 @@ void nv_types(struct nv_reader *r)
 	while (left && !(left >> way & 1))
 		way++;
 	if (way != PRINTED_AS_HALVES)
-		read_types(r, way);
+		nv_read_types(r, way);
 }
