@@ -14,6 +14,7 @@
 #include "sched/sched_bound.h"
 #include "sched/batch.h"
 #include "sched/contended_bound.h"
+#include "sched/crest_bound.h"
 #include "sched/host_work.h"
 #include "sched/lane_share.h"
 #include "sched/last.h"
@@ -341,6 +342,8 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	for (uint32_t l = 0; l < p->lane_n && bucket; l++) {
 		struct sched_batches batches = {p, b.head, b.tail, b.most, b.alone};
 		raise_bound(&bound, sched_bound_batches(&batches, l, bound.runtime), SCHED_BOUND_PACKING, l);
+		if (limit < NO_LIMIT)
+			raise_bound(&bound, sched_bound_crests(&batches, l, limit), SCHED_BOUND_CRESTS, l);
 	}
 	free(b.head);
 	free(b.tail);

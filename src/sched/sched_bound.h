@@ -10,12 +10,13 @@ enum sched_resource {
 	SCHED_BOUND_PACKING,
 	SCHED_BOUND_LAST,       /* the nodes that must follow a late comm (last.h) */
 	SCHED_BOUND_CONTENTION, /* work beside the comms of a lane that slow it (contended_bound.h) */
+	SCHED_BOUND_CRESTS,     /* the comms of a lane, and work that needs their memory (crest_bound.h) */
 };
 
 struct sched_bound {
 	int64_t runtime; /* ns, as sched_simulate counts it */
 	enum sched_resource resource;
-	uint32_t lane; /* for SCHED_BOUND_LANE, SCHED_BOUND_PACKING and SCHED_BOUND_CONTENTION */
+	uint32_t lane; /* for all resources that are of a lane */
 	uint32_t comm; /* for SCHED_BOUND_LAST */
 };
 
