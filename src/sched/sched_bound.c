@@ -276,6 +276,19 @@ static void raise_packing(struct bounds *b, struct sched_bound *bound, int64_t w
 	free(unpacks);
 }
 
+/* Returns true if the comms of a lane take so long that crests, which add little, may raise the bound. */
+static bool is_near_bound(const struct bounds *b, uint32_t lane, int64_t bound)
+{
+	static const double near = 0.8;
+	double busy = 0;
+	for (uint32_t x = 0; x < b->p->n; x++) {
+		const struct sched_node *c = &b->p->node[x];
+		if (c->kind == SCHED_COMM && c->lane == lane)
+			busy += has_family(b, x) ? b->share[x] : (double)c->time;
+	}
+	return busy >= near * (double)bound;
+}
+
 /* last: the bound by the nodes that must follow comm `late`, which may be SCHED_NONE. */
 static struct sched_bound bound_with(const struct sched_problem *p, bool bucket, int64_t limit, int64_t last,
                                      uint32_t late)
@@ -342,7 +355,7 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	for (uint32_t l = 0; l < p->lane_n && bucket; l++) {
 		struct sched_batches batches = {p, b.head, b.tail, b.most, b.alone};
 		raise_bound(&bound, sched_bound_batches(&batches, l, bound.runtime), SCHED_BOUND_PACKING, l);
-		if (limit < NO_LIMIT)
+		if (limit < NO_LIMIT && is_near_bound(&b, l, bound.runtime))
 			raise_bound(&bound, sched_bound_crests(&batches, l, limit), SCHED_BOUND_CRESTS, l);
 	}
 	free(b.head);
