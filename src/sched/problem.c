@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first pass over the items of n lists counts those of list k in at[k]. Makes it the end of the list, which the
+ * second pass lowers to its begin, as it puts the items in from the last one on. */
+static void sum_counts(uint32_t *at, uint32_t n)
+{
+	for (uint32_t k = 1; k <= n; k++)
+		at[k] += at[k - 1];
+}
+
 static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
 {
 	return (struct sched_lists){arena_new_array(a, uint32_t, (size_t)n + 1),
@@ -15,74 +23,100 @@ static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
 static struct sched_lists transposed(struct arena *a, const struct sched_lists *l, uint32_t m, uint32_t n)
 {
 	struct sched_lists t = lists_new(a, n, l->at[m]);
-	uint32_t *next = mem_zalloc(sizeof *next * ((size_t)n + 1));
 	for (uint32_t i = 0; i < l->at[m]; i++)
-		t.at[l->item[i] + 1]++;
-	for (uint32_t k = 0; k < n; k++)
-		t.at[k + 1] += t.at[k];
-	memcpy(next, t.at, sizeof *next * n);
-	for (uint32_t k = 0; k < m; k++)
-		for (uint32_t i = l->at[k]; i < l->at[k + 1]; i++)
-			t.item[next[l->item[i]]++] = k;
-	free(next);
+		t.at[l->item[i]]++;
+	sum_counts(t.at, n);
+	for (uint32_t k = m, i = l->at[m]; k-- > 0;)
+		while (i > l->at[k])
+			t.item[--t.at[l->item[--i]]] = k;
 	return t;
 }
 
 struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n)
 {
 	struct sched_lists l = lists_new(a, n, pair_n);
-	uint32_t *next = mem_alloc(sizeof *next * ((size_t)n + 1));
 	for (uint32_t i = 0; i < pair_n; i++)
-		l.at[pair[i].to + 1]++;
-	for (uint32_t k = 0; k < n; k++)
-		l.at[k + 1] += l.at[k];
-	memcpy(next, l.at, sizeof *next * n);
-	for (uint32_t i = 0; i < pair_n; i++)
-		l.item[next[pair[i].to]++] = pair[i].from;
-	free(next);
+		l.at[pair[i].to]++;
+	sum_counts(l.at, n);
+	for (uint32_t i = pair_n; i-- > 0;)
+		l.item[--l.at[pair[i].to]] = pair[i].from;
 	return l;
 }
 
-/* Lists for each `from` < n its distinct `to` < m, ascending. */
-static struct sched_lists listed(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n,
-                                 uint32_t m)
+static int by_number(const void *a, const void *b)
 {
-	struct arena *scratch = arena_new();
-	struct sched_lists by_to = sched_lists_to(scratch, pair, pair_n, m);
-	struct sched_lists l = transposed(a, &by_to, m, n);
-	arena_free(scratch);
-	uint32_t kept = 0, i = 0;
-	for (uint32_t x = 0; x < n; x++) {
-		uint32_t begin = kept;
-		for (; i < l.at[x + 1]; i++)
-			if (kept == begin || l.item[kept - 1] != l.item[i])
-				l.item[kept++] = l.item[i];
-		l.at[x + 1] = kept;
-	}
-	return l;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
 }
 
-/* Removes storages that are never freed from the lists of n nodes. */
-static void drop_kept(struct sched_lists *uses, uint32_t n, const struct sched_storage *storage)
+/* Sorts the items of a list. Most lists are short and nearly ascending. */
+static void sort_items(uint32_t *item, uint32_t n)
 {
-	uint32_t kept = 0, i = 0;
-	for (uint32_t x = 0; x < n; x++) {
-		for (; i < uses->at[x + 1]; i++)
-			if (!storage[uses->item[i]].kept)
-				uses->item[kept++] = uses->item[i];
-		uses->at[x + 1] = kept;
+	enum { SHORT = 16 };
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t x = item[i], k = i;
+		if (item[i - 1] <= x)
+			continue;
+		if (n > SHORT) {
+			qsort(item, n, sizeof *item, by_number);
+			return;
+		}
+		for (; k && item[k - 1] > x; k--)
+			item[k] = item[k - 1];
+		item[k] = x;
 	}
 }
 
+/* Makes n lists ascending, without duplicates. */
+static void tidy_lists(struct sched_lists *l, uint32_t n)
+{
+	uint32_t kept = 0, from = 0;
+	for (uint32_t x = 0; x < n; x++) {
+		uint32_t to = l->at[x + 1], begin = kept;
+		sort_items(l->item + from, to - from);
+		for (uint32_t i = from; i < to; i++)
+			if (kept == begin || l->item[kept - 1] != l->item[i])
+				l->item[kept++] = l->item[i];
+		l->at[x + 1] = kept;
+		from = to;
+	}
+}
+
+/* Finds the storages that are live to the end, and the bytes that are live all the time. Removes the users of the
+ * former. */
+static void drop_kept(struct sched_problem *p)
+{
+	struct sched_lists *l = &p->users;
+	uint32_t kept = 0, i = 0;
+	p->fixed = 0;
+	for (uint32_t s = 0; s < p->storage_n; s++) {
+		struct sched_storage *t = &p->storage[s];
+		t->kept |= i == l->at[s + 1] || t->def == SCHED_NONE;
+		p->fixed += t->def == SCHED_NONE ? t->bytes : 0;
+		for (; i < l->at[s + 1]; i++)
+			if (!t->kept)
+				l->item[kept++] = l->item[i];
+		l->at[s + 1] = kept;
+	}
+}
+
+static bool is_result(const struct sched_storage *s)
+{
+	return s->def != SCHED_NONE && s->bytes;
+}
+
+/* Lists the results of each node. */
 static struct sched_lists list_made(const struct sched_problem *p, struct arena *a)
 {
-	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)p->storage_n + 1));
-	uint32_t n = 0;
+	struct sched_lists l = {.at = arena_new_array(a, uint32_t, (size_t)p->n + 1)};
 	for (uint32_t s = 0; s < p->storage_n; s++)
-		if (p->storage[s].def != SCHED_NONE && p->storage[s].bytes)
-			pair[n++] = (struct sched_pair){p->storage[s].def, s};
-	struct sched_lists l = listed(a, pair, n, p->n, p->storage_n);
-	free(pair);
+		if (is_result(&p->storage[s]))
+			l.at[p->storage[s].def]++;
+	sum_counts(l.at, p->n);
+	l.item = arena_new_array(a, uint32_t, l.at[p->n]);
+	for (uint32_t s = p->storage_n; s-- > 0;)
+		if (is_result(&p->storage[s]))
+			l.item[--l.at[p->storage[s].def]] = s;
 	return l;
 }
 
@@ -112,22 +146,14 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
                           uint32_t edge_n, const struct sched_pair *use, uint32_t use_n)
 {
 	assert(p->lane_n <= SCHED_MAX_LANES);
-	p->succ = listed(a, edge, edge_n, p->n, p->n);
-	p->pred = transposed(a, &p->succ, p->n, p->n);
-	bool *read = mem_zalloc((size_t)p->storage_n + 1);
-	for (uint32_t i = 0; i < use_n; i++)
-		read[use[i].to] = true;
-	p->fixed = 0;
-	for (uint32_t s = 0; s < p->storage_n; s++) {
-		struct sched_storage *t = &p->storage[s];
-		t->kept |= !read[s] || t->def == SCHED_NONE;
-		p->fixed += t->def == SCHED_NONE ? t->bytes : 0;
-	}
-	free(read);
+	p->pred = sched_lists_to(a, edge, edge_n, p->n);
+	tidy_lists(&p->pred, p->n);
+	p->succ = transposed(a, &p->pred, p->n, p->n);
 	p->makes = list_made(p, a);
-	p->uses = listed(a, use, use_n, p->n, p->storage_n);
-	drop_kept(&p->uses, p->n, p->storage);
-	p->users = transposed(a, &p->uses, p->n, p->storage_n);
+	p->users = sched_lists_to(a, use, use_n, p->storage_n);
+	tidy_lists(&p->users, p->storage_n);
+	drop_kept(p);
+	p->uses = transposed(a, &p->users, p->storage_n, p->n);
 }
 
 enum { MEBI = 1 << 20 };
