@@ -14,6 +14,7 @@
 
 enum {
 	MOST_OPEN = 48,
+	STRETCH = 64,
 	MANY = 4000, /* small comms; of more, fewer states and sizes of buckets are tried */
 };
 
@@ -47,6 +48,14 @@ struct row {
 	int64_t time, most;
 };
 
+/* Small comms that follow each other, with the large comms behind each of them. */
+struct stretch {
+	uint32_t n, family; /* SCHED_NONE: several families */
+	int64_t in, out;    /* bytes, summed */
+	int64_t room;       /* bytes that gathered tensors may take when the comms are used: the least */
+	struct row between;
+};
+
 struct gather {
 	const struct sched_problem *p;
 	const struct sched_source *source;
@@ -58,8 +67,8 @@ struct gather {
 	int64_t *ahead;           /* by small comm, and the end: the final `late` is at least free + ahead */
 	int64_t most;             /* states with a larger delay are dropped */
 	int64_t *bytes;           /* by source, and the end: bytes of the results of those before */
-	int64_t *room;            /* by source: bytes that gathered tensors may take when it is used */
-	struct row *between;      /* by small comm: the large comms between it and the next one */
+	struct stretch *comm;     /* by small comm: it alone */
+	struct stretch *stretch;  /* STRETCH small comms each */
 	VEC(struct state) state;
 };
 
@@ -88,13 +97,47 @@ static void add_row(struct state *s, const struct row *r)
 	s->free += r->time;
 }
 
-static void find_between(struct gather *g)
+/* Appends comms to others, without their family. */
+static void append_comms(struct stretch *to, const struct stretch *more)
+{
+	to->n += more->n;
+	to->in += more->in;
+	to->out += more->out;
+	to->room = more->room < to->room ? more->room : to->room;
+	append_row(&to->between, &more->between);
+}
+
+static struct stretch no_comms(void)
+{
+	return (struct stretch){.family = SCHED_NONE, .room = INT64_MAX, .between = {0, INT64_MIN / 2}};
+}
+
+/* Returns the small comm k alone. */
+static struct stretch read_comm(const struct gather *g, uint32_t k)
+{
+	uint32_t i = g->small[k];
+	const struct sched_node *c = &g->p->node[g->source[i].comm];
+	struct stretch t = no_comms();
+	t.n = 1;
+	t.family = c->family;
+	t.in = c->in;
+	t.out = c->out;
+	if (g->o->share > 0)
+		t.room = (int64_t)(g->o->share * (double)g->source[i].room);
+	while (++i < g->small[k + 1])
+		append_comm(&t.between, inflated(g, g->p->node[g->source[i].comm].time), g->source[i].needed);
+	return t;
+}
+
+static void find_stretches(struct gather *g)
 {
 	for (uint32_t k = 0; k < g->small_n; k++) {
-		struct row r = {0, INT64_MIN / 2};
-		for (uint32_t i = g->small[k] + 1; i < g->small[k + 1]; i++)
-			append_comm(&r, inflated(g, g->p->node[g->source[i].comm].time), g->source[i].needed);
-		g->between[k] = r;
+		struct stretch *t = &g->stretch[k / STRETCH];
+		g->comm[k] = read_comm(g, k);
+		if (k % STRETCH == 0)
+			*t = no_comms();
+		append_comms(t, &g->comm[k]);
+		t->family = t->n == 1 || t->family == g->comm[k].family ? g->comm[k].family : SCHED_NONE;
 	}
 }
 
@@ -181,33 +224,41 @@ static void close_stage(struct gather *g, uint32_t k)
 /* A bucket of the small comms from `first` on (no bucket if it is a single comm), and the large comms
  * after them. */
 struct bucket {
-	uint32_t first, members;
-	int64_t in, out;
-	int64_t room;  /* bytes */
+	uint32_t first;
 	uint32_t held; /* the first source whose results may be in memory beside it */
-	struct row between;
+	struct stretch all;
 };
 
-/* Adds one more small comm to the bucket. Returns false if the next one must not join. */
-static bool grow_bucket(const struct gather *g, struct bucket *b)
+/* Adds comms to the bucket. Returns false if one of them must not join. */
+static bool join_comms(struct bucket *b, const struct stretch *more)
 {
-	const struct sched_problem *p = g->p;
-	uint32_t k = b->first + b->members;
-	if (k >= g->small_n)
+	int64_t room = more->room < b->all.room ? more->room : b->all.room;
+	if (b->all.n &&
+	    (more->family != b->all.family ||
+	     b->all.out + more->out > room / 2)) /* results are copied out of the gathered buffer */
 		return false;
-	const struct sched_node *c = &p->node[g->source[g->small[k]].comm];
-	if (b->members && c->family != p->node[g->source[g->small[b->first]].comm].family)
-		return false;
-	int64_t room = g->room[g->small[k]] < b->room ? g->room[g->small[k]] : b->room;
-	if (b->members && b->out + c->out > room / 2) /* the results are copied out of the gathered buffer */
-		return false;
-	b->room = room;
-	b->members++;
-	b->in += c->in;
-	b->out += c->out;
-	b->held = find_held(g, b->held, g->small[b->first], room - (b->members > 1 ? 2 * b->out : b->out));
-	append_row(&b->between, &g->between[k]);
+	b->all.family = more->family;
+	append_comms(&b->all, more);
 	return true;
+}
+
+/* Lets the bucket grow to so many members. Returns false if it must have fewer. */
+static bool grow_bucket(const struct gather *g, struct bucket *b, uint32_t members)
+{
+	uint32_t end = b->first + members, before = b->all.n;
+	bool may = end <= g->small_n;
+	end = may ? end : g->small_n;
+	for (uint32_t k = b->first + before; k < end; k = b->first + b->all.n) {
+		bool whole = k % STRETCH == 0 && end - k >= STRETCH && b->all.n;
+		if (!(whole && join_comms(b, &g->stretch[k / STRETCH])) && !join_comms(b, &g->comm[k])) {
+			may = false;
+			break;
+		}
+	}
+	if (b->all.n > before)
+		b->held = find_held(g, b->held, g->small[b->first],
+		                    b->all.room - (b->all.n > 1 ? 2 * b->all.out : b->all.out));
+	return may;
 }
 
 /* The effect of a bucket and the large comms behind it: it adds `host` to `late`, and then as `row` does. */
@@ -220,17 +271,17 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
 	const struct sched_source *first = &g->source[g->small[b->first]];
-	const struct sched_node *c = &p->node[first->comm];
+	const struct stretch *all = &b->all;
 	struct effect e = {.row.most = INT64_MIN / 2};
-	int64_t time = c->time;
-	if (b->members > 1) {
+	int64_t time = p->node[first->comm].time;
+	if (all->n > 1) {
 		/* one more pack and unpack, unless members are grouped; members - 1 fewer comms and waits */
-		e.host = sched_copy_time(p, b->in) + sched_copy_time(p, b->out) +
-		         2 * ((p->grouped ? 1 : 2) - (int64_t)b->members) * p->launch;
-		time = sched_family_time(&p->family[c->family], b->in);
+		e.host = sched_copy_time(p, all->in) + sched_copy_time(p, all->out) +
+		         2 * ((p->grouped ? 1 : 2) - (int64_t)all->n) * p->launch;
+		time = sched_family_time(&p->family[all->family], all->in);
 	}
 	append_comm(&e.row, inflated(g, time), first->needed - e.host);
-	append_row(&e.row, &b->between);
+	append_row(&e.row, &all->between);
 	return e;
 }
 
@@ -270,8 +321,7 @@ static void find_ahead(struct gather *g, uint32_t n)
 
 static struct bucket no_members(uint32_t first, uint32_t held)
 {
-	return (struct bucket){
-	    .first = first, .room = INT64_MAX, .held = held, .between = {0, INT64_MIN / 2}};
+	return (struct bucket){first, held, no_comms()};
 }
 
 /* Returns the delay of the host if every bucket has so many members, where they may have as many. */
@@ -279,11 +329,10 @@ static int64_t late_with(const struct gather *g, struct state s, uint32_t member
 {
 	for (uint32_t k = 0; k < g->small_n;) {
 		struct bucket b = no_members(k, s.held);
-		while (b.members < members && grow_bucket(g, &b))
-			;
+		grow_bucket(g, &b, members);
 		struct effect e = effect_of(g, &b);
 		add_bucket(g, &b, &e, &s);
-		k += b.members;
+		k += b.all.n;
 	}
 	return s.late;
 }
@@ -299,19 +348,19 @@ static uint32_t next_size(const struct gather *g, uint32_t members)
 	return next < 16 * (part + 1) ? next : 16 * (part + 1);
 }
 
-/* Adds the states after bucket b, with the effect e, to those before small comm k + b->members. Drops states that
+/* Adds the states after bucket b, with the effect e, to those before small comm k + b->all.n. Drops states that
  * are later than g->most. Returns the least delay of them all.
  *
  * From a state on whose delay follows from `free` alone, the next ones, with a larger `free`, are no better. */
 static int64_t extend_states(struct gather *g, uint32_t k, const struct bucket *b, const struct effect *e)
 {
 	const struct stage *t = &g->stage[k];
-	struct open *open = &g->open[k + b->members];
-	int64_t ahead = g->ahead[k + b->members], least = INT64_MAX;
+	struct open *open = &g->open[k + b->all.n];
+	int64_t ahead = g->ahead[k + b->all.n], least = INT64_MAX;
 	uint32_t near = open->near;
 	for (uint32_t i = t->first; i < t->first + t->n; i++) {
 		const struct state *before = &g->state.at[i];
-		struct state s = {before->free, before->late, i, b->members, before->held};
+		struct state s = {before->free, before->late, i, b->all.n, before->held};
 		bool thinned = false;
 		add_bucket(g, b, e, &s);
 		bool follows = s.free == before->free + e->row.time && s.late == before->free + e->row.most;
@@ -337,14 +386,13 @@ static void extend_stage(struct gather *g, uint32_t k)
 	for (uint32_t i = 1; i < t->n; i++)
 		held = g->state.at[t->first + i].held < held ? g->state.at[t->first + i].held : held;
 	struct bucket b = no_members(k, held);
-	uint32_t next = 1; /* members with which the bucket is tried */
-	while (worth && grow_bucket(g, &b)) {
-		if (b.members < next && k + b.members < g->small_n)
-			continue;
-		next = next_size(g, b.members);
+	uint32_t most = g->small_n - k, next = 1; /* members with which the bucket is tried */
+	while (worth && b.all.n < most && grow_bucket(g, &b, next)) {
+		next = next_size(g, b.all.n);
+		next = next < most ? next : most;
 		struct effect e = effect_of(g, &b);
 		int64_t least = extend_states(g, k, &b, &e);
-		worth = least - 2 * (int64_t)(g->small_n - k) * g->p->launch <= g->most;
+		worth = least - 2 * (int64_t)most * g->p->launch <= g->most;
 	}
 }
 
@@ -384,22 +432,20 @@ static void open_gather(struct gather *g, const struct sched_source *source, uin
 	g->small[g->small_n] = n;
 	g->effort = efforts[g->small_n > MANY];
 	g->bytes = mem_alloc(sizeof *g->bytes * ((size_t)n + 1));
-	g->room = mem_alloc(sizeof *g->room * ((size_t)n + 1));
-	g->between = mem_alloc(sizeof *g->between * ((size_t)g->small_n + 1));
+	g->comm = mem_alloc(sizeof *g->comm * ((size_t)g->small_n + 1));
+	g->stretch = mem_alloc(sizeof *g->stretch * (g->small_n / STRETCH + 1));
 	g->bytes[0] = 0;
-	for (uint32_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++)
 		g->bytes[i + 1] = g->bytes[i] + p->node[source[i].comm].out;
-		g->room[i] = g->o->share > 0 ? (int64_t)(g->o->share * (double)source[i].room) : INT64_MAX;
-	}
-	find_between(g);
+	find_stretches(g);
 }
 
 static void close_gather(struct gather *g)
 {
 	free(g->small);
 	free(g->bytes);
-	free(g->room);
-	free(g->between);
+	free(g->comm);
+	free(g->stretch);
 }
 
 int64_t sched_gather(const struct sched_problem *p, const struct sched_source *source, uint32_t n,
@@ -452,8 +498,7 @@ int64_t sched_gather_delay(const struct sched_problem *p, const struct sched_sou
 		uint32_t end = k + 1, at = bucket[source[g.small[k]].comm];
 		while (end < g.small_n && at != SCHED_NONE && bucket[source[g.small[end]].comm] == at)
 			end++;
-		while (b.members < end - k && possible)
-			possible = grow_bucket(&g, &b);
+		possible = grow_bucket(&g, &b, end - k);
 		struct effect e = effect_of(&g, &b);
 		add_bucket(&g, &b, &e, &s);
 		k = end;
