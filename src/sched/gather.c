@@ -227,6 +227,7 @@ struct bucket {
 	uint32_t first;
 	uint32_t held; /* the first source whose results may be in memory beside it */
 	struct stretch all;
+	unsigned point; /* of its family, near its size */
 };
 
 /* Adds comms to the bucket. Returns false if one of them must not join. */
@@ -267,7 +268,7 @@ struct effect {
 	int64_t host;
 };
 
-static struct effect effect_of(const struct gather *g, const struct bucket *b)
+static struct effect effect_of(const struct gather *g, struct bucket *b)
 {
 	const struct sched_problem *p = g->p;
 	const struct sched_source *first = &g->source[g->small[b->first]];
@@ -278,7 +279,7 @@ static struct effect effect_of(const struct gather *g, const struct bucket *b)
 		/* one more pack and unpack, unless members are grouped; members - 1 fewer comms and waits */
 		e.host = sched_copy_time(p, all->in) + sched_copy_time(p, all->out) +
 		         2 * ((p->grouped ? 1 : 2) - (int64_t)all->n) * p->launch;
-		time = sched_family_time(&p->family[all->family], all->in);
+		time = sched_family_time_near(&p->family[all->family], all->in, &b->point);
 	}
 	append_comm(&e.row, inflated(g, time), first->needed - e.host);
 	append_row(&e.row, &all->between);
@@ -321,7 +322,7 @@ static void find_ahead(struct gather *g, uint32_t n)
 
 static struct bucket no_members(uint32_t first, uint32_t held)
 {
-	return (struct bucket){first, held, no_comms()};
+	return (struct bucket){first, held, no_comms(), 1};
 }
 
 /* Returns the delay of the host if every bucket has so many members, where they may have as many. */

@@ -171,24 +171,35 @@ static double interpolated(const struct sched_point *a, const struct sched_point
 	return a->time + (b->time - a->time) * (bytes - a->bytes) / (b->bytes - a->bytes);
 }
 
-int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
+int64_t sched_family_time_near(const struct sched_family *f, int64_t bytes, unsigned *near)
 {
 	const struct sched_point *p = f->point;
 	double size = (double)bytes, whole = (double)(bytes - bytes % MEBI);
 	if (f->n == 1 || size <= p[0].bytes || (f->stepped && whole < MEBI))
 		return rounded(p[0].time);
-	unsigned low = 1, high = f->n - 1; /* first point from 1 on with at least this size, or the last */
-	while (low < high) {
-		unsigned mid = (low + high) / 2;
-		if (p[mid].bytes < size)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	unsigned low = *near; /* first point from 1 on with at least this size, or the last */
+	while (low < f->n - 1 && p[low].bytes < size)
+		low++;
+	while (low > 1 && p[low - 1].bytes >= size)
+		low--;
+	*near = low;
 	for (unsigned i = low + 1; f->stepped && i-- > 0 && p[i].bytes >= whole;)
 		if (p[i].bytes == whole)
 			return rounded(p[i].time);
 	return rounded(interpolated(&p[low - 1], &p[low], size));
+}
+
+int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
+{
+	unsigned low = 1, high = f->n - 1;
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+		if (f->point[mid].bytes < (double)bytes)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return sched_family_time_near(f, bytes, &low);
 }
 
 /* Checks points only: between them the ratio has no minimum, apart from the rounding of times. For

@@ -94,6 +94,9 @@ struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair
 /* Returns the time of a comm with an operand of so many bytes: linear between points, the first time
  * below the first point, the last slope above the last. */
 int64_t sched_family_time(const struct sched_family *f, int64_t bytes);
+/* Likewise, by a search from a point near the size: at least 1, and below the number of points if these are more than
+ * one. near: receives the point for the next search. */
+int64_t sched_family_time_near(const struct sched_family *f, int64_t bytes, unsigned *near);
 /* Returns the least ns a byte of a comm with an operand of 1 … most bytes. */
 double sched_family_least(const struct sched_family *f, int64_t most);
 /* Returns the least time of a comm with an operand of `from` … `most` bytes. */
