@@ -91,7 +91,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
 	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body body_block body_statements body_compound body_line unit kernel fusion_list unit_list unit_entry
+	container container_start tensors tensor_list body body_block body_statements grouped body_compound body_line unit kernel fusion_list unit_list unit_entry
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -557,7 +557,14 @@ body_statements:
 | body_statements body_compound	{ $$ = ast_add(p, $1, $2); }
 | body_statements INDEX_HEADER NEWLINE INDENT index_lines DEDENT
 	{ $$ = ast_add(p, $1, ast_section(p, @2, "Index definitions", $5)); }
+| body_statements NAME LPAREN grouped key RPAREN NEWLINE	{ $$ = ast_grouped(p, $1, @2, $2, $4, $5); }
 | body_statements error NEWLINE	{ yyerrok; $$ = $1; }
+;
+/* GroupedReductionOp( T1 = reduction( T0, … ) T2 = reduction( T0, … ) allreduce = false ) */
+grouped:
+  tensor ASSIGN call		{ $$ = ast_list(p, AST_LIST, @$, ast_define(p, @$, ast_list(p, AST_LIST, @1, $1), $3, 0, 0)); }
+| grouped tensor ASSIGN call
+	{ $$ = ast_add(p, $1, ast_define(p, SPAN(@2, @4), ast_list(p, AST_LIST, @2, $2), $4, 0, 0)); }
 ;
 body_compound:
   BODY_FOR NAME FROM expr TO expr COLON NEWLINE body_block

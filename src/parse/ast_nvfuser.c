@@ -155,6 +155,22 @@ ast_id ast_fusion(struct parser *p, struct parse_span at, struct parse_span titl
 	return ast_container(p, at, inputs, outputs, block);
 }
 
+ast_id ast_grouped(struct parser *p, ast_id statements, struct parse_span name_at, uint32_t name,
+                   ast_id reductions, ast_id key)
+{
+	if (strcmp(names_text(p->ast->names, name), "GroupedReductionOp") != 0)
+		diag_error_span(p->diag, E_UNEXPECTED, name_at.at, name_at.end - name_at.at,
+		                "only a GroupedReductionOp has statements in its parentheses");
+	for (ast_id next, x = get_nvfuser_node(p, reductions)->first; x; x = next) {
+		next = get_nvfuser_node(p, x)->next;
+		get_nvfuser_node(p, x)->next = 0;
+		if (!next)
+			ast_add(p, ast_child(p->ast, x, 1), key);
+		ast_add(p, statements, x);
+	}
+	return statements;
+}
+
 ast_id ast_section(struct parser *p, struct parse_span at, const char *name, ast_id lines)
 {
 	return ast_become(p, lines, AST_SECTION, at, names_intern_z(p->ast->names, name), 0);
