@@ -1,8 +1,10 @@
-/* kernel_index: gather and topk.
+/* kernel_index: gather, put and topk.
  *
  *     gather   out[i] = in[0][i, in[1][i]]: one thread for each vector; its elements share an index if in[1]
- * is constant along the inner axis, for example for rows of a table topk     out[k] = the k-th largest: k
- * times it takes the largest one after the last, by value, then by index */
+ *              is constant along the inner axis, for example for rows of a table
+ *     put      out[in[0][j]] = in[1][j]: each line has several threads; of equal indices the last one counts
+ *     topk     out[k] = the k-th largest: k times it takes the largest one after the last, by value, then by
+ *              index */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
@@ -54,6 +56,67 @@ bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t)
 	            kernel_bits(t->out.dtype));
 	kernel_text(w, "#define PER %d\n#define BYTES %d\n", per, bytes);
 	kernel_text(w, "%s", cuda_kernels_gather_cuh);
+	return true;
+}
+
+/* ---- put */
+
+/* Returns the bits of a number as an element. */
+static int64_t bits_of_number(enum dtype t, struct rt_scalar s)
+{
+	uint64_t bits = 0;
+	if (dtype_is_float(t))
+		rt_store_f64(t, &bits, s.f);
+	else
+		rt_store_i64(t, &bits, s.i);
+	return (int64_t)bits;
+}
+
+bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
+{
+	int axis = (int)t->axes;
+	bool scalar = t->scalars & 2;
+	int64_t stride[3][RT_MAX_DIMS];
+	struct kernel_axes x = {.stride = stride};
+	const struct rt_view *index = &t->in[0], *from = scalar ? index : &t->in[1];
+	if (rt_view_count(index) == 0) {
+		kernel_grid(w, 0);
+		return true;
+	}
+	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, index, from}, 3, ~(1u << axis), 0);
+	int64_t rows = kernel_axes_count(&x), n = index->n[axis];
+	unsigned along = 1;
+	while (along < KERNEL_THREADS && along < n)
+		along *= 2;
+	int64_t each = KERNEL_THREADS / along, groups = (rows + each - 1) / each;
+	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(index) &&
+	                      kernel_view_is_narrow(from));
+	kernel_key(w, t->out.dtype);
+	kernel_key(w, index->dtype);
+	kernel_key(w, along / 2);
+	kernel_key(w, scalar);
+	kernel_pointer(w, t->out.data, t->out.dtype);        /* x0 */
+	kernel_pointer(w, index->data, index->dtype);        /* x1 */
+	kernel_pointer(w, from->data, from->dtype);          /* x2 */
+	kernel_extent(w, n);                                 /* x3 */
+	kernel_extent(w, t->out.n[axis]);                    /* x4 */
+	kernel_extent(w, rows);                              /* x5 */
+	kernel_extent(w, groups);                            /* x6 */
+	kernel_extent(w, kernel_view_stride(&t->out, axis)); /* x7 */
+	kernel_extent(w, kernel_view_stride(index, axis));   /* x8 */
+	kernel_extent(w, kernel_view_stride(from, axis));    /* x9 */
+	unsigned number = kernel_i64(w, scalar ? bits_of_number(t->out.dtype, t->scalar[1]) : 0);
+	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
+	kernel_text(w, "#define ALONG %u\n#define ROWS %u\n", along, (unsigned)each);
+	kernel_text(w, "#define INDEX(x) load_%s_i64(x)\n", dtype_name(index->dtype));
+	if (scalar)
+		kernel_text(w, "#define FROM(at) ((%s)arg.x%u)\n", kernel_bits(t->out.dtype), number);
+	else
+		kernel_text(w, "#define FROM(at) arg.x2[at]\n");
+	kernel_place(w, &x, 1, "q");
+	for (int k = 0; k < 3; k++)
+		kernel_offset(w, &x, 1, "q", k);
+	kernel_text(w, "%s", cuda_kernels_put_cuh);
 	return true;
 }
 

@@ -291,6 +291,16 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		infer_take(x, o[0], o[1], r, axis);
 		return true;
 	}
+	case OP_PUT: {
+		int64_t axis = attr_axis(m, op, r.rank, 0);
+		if (axis < 0 || axis >= r.rank)
+			return false;
+		all_but_one(x, r, axis);
+		uint8_t line = add_dim(x, DIM_WHOLE); /* the indices of a line */
+		for (unsigned k = 1; k < x->operand_n; k++)
+			x->operand[k][axis] = line;
+		return true;
+	}
 	case OP_ONE_HOT:
 		result_dims(x, r.rank);
 		memcpy(x->operand[0], x->result, o[0].rank);

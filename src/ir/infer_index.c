@@ -2,6 +2,7 @@
  *
  *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axes of the indices replace the axis
  *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
+ *     scatter(A: f32[v, h], I: i64[n, h], S: f32[n, h])     f32[v, h]     S may be a number
  *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
  *     topk(X: f32[t, e], k=2)                       f32[t, 2], i64[t, 2]
  *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
@@ -44,6 +45,40 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	for (unsigned i = axis + 1; i < from.rank; i++)
 		r->extent[r->rank++] = from.extent[i];
 	return true;
+}
+
+/* Returns true if an operand has the extents of r, also along `axis` if it is one. Otherwise reports. */
+static bool has_extents(struct module *m, struct diag *d, const struct infer_draft *f, unsigned of,
+                        unsigned k, int axis)
+{
+	struct infer_result r, o;
+	rule_shape_of_operand(m, f, of, &r);
+	rule_shape_of_operand(m, f, k, &o);
+	bool fits = r.rank == o.rank;
+	for (unsigned i = 0; fits && i < r.rank; i++)
+		fits = (int)i == axis || rule_extents_agree(m, r.extent[i], o.extent[i]);
+	if (!fits)
+		rule_report_pair(m, d, E_SHAPES_DIFFER, f, of, k,
+		                 axis < 0
+		                     ? "there is one element for each index"
+		                     : "along other axes the indices have the extents of the first operand");
+	return fits;
+}
+
+bool rule_put(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	unsigned axis;
+	const struct type *from = rule_operand_type(m, f, 2);
+	rule_shape_of_operand(m, f, 0, r);
+	if (!rule_is_index(m, d, f, 1, INDICES) || !rule_axis(m, d, f, r->rank, 0, &axis) ||
+	    !has_extents(m, d, f, 0, 1, (int)axis))
+		return false;
+	if (from && from->dtype != r->dtype) {
+		rule_report_pair(m, d, E_OPERAND_DTYPE, f, 0, 2,
+		                 "the elements have the dtype of the first operand");
+		return false;
+	}
+	return !from || has_extents(m, d, f, 1, 2, -1);
 }
 
 /* Returns the extent of result number f->result for an axis of extent n; 0 after reporting. */

@@ -11,6 +11,7 @@
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6)
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     indexSelect( T0…, dim = 1, T1… )            gather(T0…, T1…, axis=1) of indices of one axis
+ *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0)
  *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
  *     full({4, 8}, double(0));                    full(0)
  *     eye(8, float);                              one_hot(iota())
@@ -307,6 +308,25 @@ static bool put_gather(struct nvfuser *p, op_id op)
 	return true;
 }
 
+static bool put_scatter(struct nvfuser *p, op_id op)
+{
+	const struct attr *axis = op_attr(p->m, op, "axis");
+	uint32_t number = op_operand_id(p->m, op, ROLE_SCALAR, 0);
+	if (p->m->attrs.at[p->m->op.at[op].attrs].n != 1 || !axis || axis->kind != ATTR_INT || axis->u.i < 0)
+		return false;
+	buf_puts(p->out, "scatter(in = ");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	buf_printf(p->out, ", dim = %d, src = ", (int)axis->u.i);
+	if (number)
+		nvfuser_scalar(p, number);
+	else
+		nvfuser_tensor(p, op_read(p->m, op, 2));
+	buf_puts(p->out, ", idx = ");
+	nvfuser_tensor(p, op_read(p->m, op, 1));
+	buf_puts(p->out, " )");
+	return true;
+}
+
 /* Prints the results of a topk, too: nvFuser puts them in parentheses. */
 bool nvfuser_topk(struct nvfuser *p, op_id op)
 {
@@ -362,6 +382,8 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 		return put_slice(p, op);
 	case OP_TAKE:
 		return put_gather(p, op);
+	case OP_PUT:
+		return put_scatter(p, op);
 	case OP_CAT:
 		return put_cat(p, op);
 	case OP_FULL:

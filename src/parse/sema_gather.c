@@ -4,6 +4,7 @@
  *     takeAlongAxis( T0…, T1…, dim = 0 )                gather(T0…, T1…, axis=0), of tensors of one axis; of several
  *                                                       axes: sema_along.c
  *     embedding(T0…, T1…, norm_type = …, … )            gather(T1…, T0…, axis=0)
+ *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0); also self = T0…
  *     topk( T0…, 2, dim = 1, largest = True, … )        topk(T0…, k=2, axis=1)
  *
  * The tree is changed in place. Forms of hirc's own stay as they are. */
@@ -63,6 +64,25 @@ static bool read_embedding(struct nv_reader *r, ast_id call)
 	return true;
 }
 
+static bool read_scatter(struct nv_reader *r, ast_id call, ast_id dim)
+{
+	ast_id in = nv_key(r, call, "in"), src = nv_key(r, call, "src"), idx = nv_key(r, call, "idx"),
+	       accumulate = nv_key(r, call, "accumulate");
+	in = in ? in : nv_key(r, call, "self");
+	if (!in || !src || !idx)
+		return nv_refuse(r, E_OPERAND_COUNT, call, "scatter takes in=, dim=, src= and idx=");
+	if (accumulate)
+		return nv_refuse(r, E_ATTRIBUTE_VALUE, accumulate,
+		                 "scatter replaces elements: accumulate= is not read");
+	ast_id operand[] = {nv_node_copy(r, in), nv_node_copy(r, idx), nv_node_copy(r, src)};
+	dim = nv_node_copy(r, dim);
+	r->s->a->nodes.at[call].first = 0;
+	for (unsigned k = 0; k < 3; k++)
+		nv_node_append(r, call, operand[k]);
+	nv_node_key(r, call, "axis", dim);
+	return true;
+}
+
 static bool is_along(const char *name)
 {
 	return !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") ||
@@ -85,6 +105,8 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read)
 	*read = true;
 	if (a && b && !strcmp(name, "embedding"))
 		return read_embedding(r, call);
+	if (dim && !strcmp(name, "scatter"))
+		return read_scatter(r, call, dim);
 	if (a && b && dim && !strcmp(name, "topk"))
 		return read_topk(r, call);
 	if (a && b && dim && (!strcmp(name, "indexSelect") || !strcmp(name, "index_select"))) {

@@ -166,8 +166,8 @@ static bool part_holds(struct module *m, const struct op_layout *l, unsigned k, 
  * operands. */
 static bool makes_whole(enum op_kind kind)
 {
-	return kind == OP_SCAN || kind == OP_SOFTMAX || kind == OP_TOPK || kind == OP_LAYERNORM ||
-	       kind == OP_RMSNORM || kind == OP_SDPA || kind == OP_SDPA_BACKWARD;
+	return kind == OP_SCAN || kind == OP_PUT || kind == OP_SOFTMAX || kind == OP_TOPK ||
+	       kind == OP_LAYERNORM || kind == OP_RMSNORM || kind == OP_SDPA || kind == OP_SDPA_BACKWARD;
 }
 
 /* Returns true if the begin or end of a slice differs between ranks or iterations. Then the needed part

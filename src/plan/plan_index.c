@@ -9,6 +9,8 @@
  *
  *     Y = scan(X, axis=1)               the axis whole on each rank
  *
+ *     Y = scatter(A, I, S)              Y = copy(A);  Y[I] = put(I, S)
+ *
  *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
  *         classes 4 5 6 7 in scratch;  Y = eq(I, classes) */
 #include "plan/planner.h"
@@ -171,6 +173,41 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *resul
 	if (k == 0 && !table_window(b, operand, &box, axis, dim, 0, &t.in[0]))
 		return;
 	if (plan_result_window(b, result, &box, 0, &t.out))
+		plan_task_emit(b, &t);
+}
+
+void plan_put(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in)
+{
+	const struct view *index = in[1].view, *from = in[2].view;
+	int axis = axis_of(b, op, result->rank, 0), dim[IR_MAX_LOGICAL];
+	struct box box = plan_box_of(result), line = box;
+	struct plan_task copy, t;
+	if (axis < 0 || !plan_require_whole(b, op, result, (unsigned)axis) ||
+	    !plan_require_whole(b, op, index, (unsigned)axis) ||
+	    (from && !plan_require_whole(b, op, from, (unsigned)axis)))
+		return;
+	for (int c = 0; c < (int)result->rank; c++)
+		dim[c] = c;
+	plan_task_start(&copy, RT_TASK_COPY);
+	copy.in_n = 1;
+	if (!plan_operand_window(b, in[0].view, &box, dim, 0, &copy.in[0]) ||
+	    !plan_result_window(b, result, &box, 0, &copy.out))
+		return;
+	plan_task_emit(b, &copy);
+	line.n[axis] = index->axis[axis].len;
+	line.extent[axis] = index->axis[axis].extent;
+	plan_task_start(&t, RT_TASK_PUT);
+	t.out = copy.out;
+	t.in_n = 2;
+	t.axes = (unsigned)axis;
+	if (!from) {
+		t.scalars = 2;
+		t.scalar[1] = in[2].scalar;
+		t.scalar[1].rounded = 1 + view_dtype(b, result);
+	} else if (!plan_operand_window(b, from, &line, dim, 0, &t.in[1])) {
+		return;
+	}
+	if (plan_operand_window(b, index, &line, dim, 0, &t.in[0]))
 		plan_task_emit(b, &t);
 }
 

@@ -99,6 +99,8 @@ static const char *task_name(const struct plan_task *t)
 		return "gather";
 	case RT_TASK_TOPK:
 		return "topk";
+	case RT_TASK_PUT:
+		return "put";
 	case RT_TASK_ROUTE:
 		return "route";
 	case RT_TASK_COUNT:
@@ -136,8 +138,8 @@ static void put_task(struct printer *x, const struct plan_task *t)
 	}
 	if (t->kernel == RT_TASK_SCAN)
 		buf_printf(x->out, " by %s", reduce_op_name(t->op));
-	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_TOPK ||
-	    t->kernel == RT_TASK_SOFTMAX || t->kernel == RT_TASK_NORM)
+	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_PUT ||
+	    t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX || t->kernel == RT_TASK_NORM)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {

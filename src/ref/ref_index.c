@@ -44,6 +44,42 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
+/* Writes the elements in the order of their indices. An index with an error may be any. */
+bool ref_put(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
+             struct ref_array *out)
+{
+	const struct op *op = ir_op(c->m, call->op);
+	const struct ref_array *index = in[1], *from = in[2];
+	int64_t axis = op_attr_int(c->m, call->op, "axis", 0), inner = 1, count = ref_array_count(out),
+	        many = ref_array_count(index);
+	axis += axis < 0 ? out->nd : 0;
+	if (axis < 0 || axis >= out->nd || index->nd != out->nd || ref_array_count(in[0]) != count ||
+	    (from->nd && ref_array_count(from) != many))
+		return ref_refuse_shapes(c, op);
+	for (int k = (int)axis + 1; k < out->nd; k++)
+		inner *= out->n[k];
+	int64_t n = out->n[axis], length = index->n[axis];
+	for (int64_t i = 0; i < count; i++)
+		ref_copy(out, i, in[0], i);
+	for (int64_t j = 0; j < many; j++) { /* j = (outer * length + number) * inner + within */
+		int64_t outer = j / inner / length, k = index->ints[j], line = outer * n * inner + j % inner;
+		bool sure = index->state[j] == REF_DEFINED && index->error[j] == 0;
+		if (index->state[j] == REF_DEFINED && (k < 0 || k >= n)) {
+			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
+			           "scatter: index %lld is outside of the axis, which has extent %lld",
+			           (long long)k, (long long)n);
+			return false;
+		}
+		if (sure)
+			ref_copy(out, line + k * inner, from, from->nd ? j : 0);
+		for (int64_t i = 0; i < n && !sure; i++) {
+			out->state[line + i * inner] = index->state[j];
+			out->error[line + i * inner] = INFINITY;
+		}
+	}
+	return true;
+}
+
 /* Returns true if element x of a row precedes y: it is larger, NaN being the largest, or equal and
  * earlier. */
 static bool comes_before(const struct ref_array *a, int64_t x, int64_t y)

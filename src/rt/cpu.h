@@ -73,6 +73,7 @@ enum status cpu_gradient_sums(const struct rt_task *t);
 enum status cpu_unit(struct cpu_lane *lane, struct rt_unit *unit, char *why);
 enum status cpu_gather(const struct rt_task *t, char *why);
 enum status cpu_topk(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_put(const struct rt_task *t, char *why);
 enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_count(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_scatter(const struct rt_task *t, char *why);

@@ -1,6 +1,7 @@
 /* cpu_index: the kernels on indices.
  *
  *     gather   out[i] = in[0][i, in[1][i]]    copies a row of the table if the row has one index
+ *     put      copies elements one by one to places of a line
  *     topk     keeps a list of the k largest so far, and compares each element with it */
 #include "rt/cpu.h"
 #include "rt/fault.h"
@@ -55,6 +56,65 @@ enum status cpu_gather(const struct rt_task *t, char *why)
 	g.bytes = t->in[0].stride[last] * (int64_t)g.size;
 	cpu_walk_start(&w, 3, (const struct rt_view *const[]){&t->out, &first, &t->in[1]});
 	return cpu_walk_rows(&w, SIZE_MAX / 2, gather_row, &g);
+}
+
+/* ---- put */
+
+struct put {
+	const struct rt_task *task;
+	size_t size;                              /* bytes of an element */
+	int64_t n, extent;                        /* indices of a line, elements of a line of out */
+	int64_t out_bytes, index_bytes, in_bytes; /* strides along it */
+	uint64_t number;                          /* the bits of in[1], if it is a scalar */
+	char *why;
+};
+
+static enum status put_row(void *arg, char *const *at, size_t lines, const int64_t *stride)
+{
+	const struct put *p = arg;
+	bool scalar = p->task->scalars & 2;
+	for (size_t line = 0; line < lines; line++) {
+		char *to = at[0] + (int64_t)line * stride[0];
+		const char *index = at[1] + (int64_t)line * stride[1],
+		           *from = scalar ? (const char *)&p->number : at[2] + (int64_t)line * stride[2];
+		for (int64_t j = 0; j < p->n; j++) {
+			int64_t k = rt_load_i64(p->task->in[0].dtype, index + j * p->index_bytes);
+			if (k < 0 || k >= p->extent) {
+				rt_fault_text(RT_FAULT_INDEX, k, p->extent, p->why);
+				return STATUS_DIAGNOSTICS;
+			}
+			memcpy(to + k * p->out_bytes, from + j * p->in_bytes, p->size);
+		}
+	}
+	return STATUS_OK;
+}
+
+enum status cpu_put(const struct rt_task *t, char *why)
+{
+	struct cpu_walk w;
+	int axis = (int)t->axes;
+	struct put p = {.task = t,
+	                .size = dtype_bytes(t->out.dtype),
+	                .n = t->in[0].n[axis],
+	                .extent = t->out.n[axis],
+	                .why = why};
+	p.out_bytes = t->out.stride[axis] * (int64_t)p.size;
+	p.index_bytes = t->in[0].stride[axis] * (int64_t)dtype_bytes(t->in[0].dtype);
+	if (!rt_view_count(&t->in[0]))
+		return STATUS_OK;
+	struct rt_view out = rt_view_slice(t->out, axis, 0, t->out.n[axis] > 0),
+	               index = rt_view_slice(t->in[0], axis, 0, 1), in = index;
+	if (t->scalars & 2 && dtype_is_float(t->out.dtype))
+		rt_store_f64(t->out.dtype, &p.number, t->scalar[1].f);
+	else if (t->scalars & 2)
+		rt_store_i64(t->out.dtype, &p.number, t->scalar[1].i);
+	else {
+		p.in_bytes = t->in[1].stride[axis] * (int64_t)p.size;
+		in = rt_view_slice(t->in[1], axis, 0, 1);
+	}
+	out.n[axis] = 1; /* no places: every index is outside */
+	cpu_walk_start(&w, 3, (const struct rt_view *const[]){&out, &index, &in});
+	return cpu_walk_rows(&w, SIZE_MAX / 2, put_row, &p);
 }
 
 /* ---- topk */

@@ -35,6 +35,7 @@ enum rt_kernel {
 	                 * others are 0 */
 	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
+	RT_TASK_PUT,    /* out[in[0][j] along an axis] = in[1][j], in order; in[1] may be a scalar */
 	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
 	                 */
 	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
@@ -103,7 +104,7 @@ struct rt_task {
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA, SCAN, TOPK, SOFTMAX, NORM: the axis (a number). */
+	                * IOTA, SCAN, TOPK, PUT, SOFTMAX, NORM: the axis (a number). */
 	struct rt_unit *unit; /* for UNIT */
 	struct rt_pack *pack; /* GEMM: pack of in[1]; NULL: none */
 	uint64_t contents;    /* count of the contents of in[1] when the task runs, from 1 on */

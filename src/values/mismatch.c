@@ -38,14 +38,20 @@ static const struct summand *find_only(const struct fact *a, const struct fact *
 	return only;
 }
 
+/* Returns true if other operands may give equal results: of maximum the smaller one, of scatter elements that are
+ * replaced. */
+static bool hides_operands(const struct term *t)
+{
+	return is_pointwise(t) || t->kind == OP_PUT || t->kind == OP_SCAN;
+}
+
 /* Finds the only operands in which two terms differ. Returns false if they differ in anything else. */
 static bool find_operands(const struct facts *f, term_id a, term_id b, fact_id *x, fact_id *y)
 {
 	const struct term *s = &f->term.at[a], *t = &f->term.at[b];
 	int differs = -1;
 	if (s->kind != t->kind || s->label != t->label || s->key_n != t->key_n ||
-	    s->operand_n != t->operand_n || !s->operand_n ||
-	    is_pointwise(s)) /* other operands may give equal results, as of maximum */
+	    s->operand_n != t->operand_n || !s->operand_n || hides_operands(s))
 		return false;
 	for (uint32_t k = 0; k < s->key_n; k++)
 		if (s->key[k] != t->key[k]) {
@@ -223,8 +229,8 @@ static double sample_leaf(struct sampler *s, term_id term, const struct image_ax
 	s->fails |= !has_input(s->f, term, &other); /* a constant, such as layernorm(0) */
 	const struct term *t = &s->f->term.at[term];
 	s->fails |= is_known_sum(s->f, t) || (ignores_shifts(t->kind) && has_equal_elements(s->f, t));
-	s->fails |= t->kind == OP_IOTA || t->kind == OP_SCAN || t->kind == OP_ONE_HOT || t->kind == OP_TOPK ||
-	            t->kind == OP_CAST;
+	s->fails |= t->kind == OP_IOTA || t->kind == OP_SCAN || t->kind == OP_PUT || t->kind == OP_ONE_HOT ||
+	            t->kind == OP_TOPK || t->kind == OP_CAST;
 	s->fails |= t->kind == OP_SDPA_BACKWARD; /* of one key, the gradient of q is 0 */
 	return term_is_free(s->f, term, &budget) ? x * 3 - 1.2 : x * 0.9 + 0.05;
 }

@@ -570,6 +570,28 @@ def maybe_a_class(t, shape, draw, case):
     return draw.integers(-2 if t.low else 0, 6, shape).astype(t.stored)
 
 
+def put(case, operands):
+    """Of several elements for one place the last one stays, as in a loop."""
+    a, index = operands[0].copy(), operands[1].astype(np.int64)
+    elements = operands[2] if operands[2:] else case.t.store(np.full(index.shape, 3))
+    for j in range(index.shape[0]):
+        for k in range(index.shape[1]):
+            a[index[j, k], k] = elements[j, k]
+    return stored(a)
+
+
+def put_last(case, operands):
+    return stored(np.ascontiguousarray(put(case, [x.T for x in operands]).stored.T))
+
+
+row("scatter",
+    *(Form("scatter({0}, {1}, {2})", ["ab", Tensor("cb", d, of_axis("a")), "cb"], ["ab"], put, fixed="a", classes=ANY,
+           label=f"scatter at {d}") for d in INTS),
+    Form("scatter({0}, {1}, 3)", ["ab", Tensor("cb", "i64", of_axis("a"))], ["ab"], put, fixed="a", classes=ANY,
+         dtypes=FLOATS + INTS, label="scatter of a number"),
+    Form("scatter({0}, {1}, {2}, axis=-1)", ["ba", Tensor("bc", "i32", of_axis("a")), "bc"], ["ba"], put_last, fixed="a",
+         classes=ANY),
+    note="of several elements for one place the last one stays; an index outside the axis is an error")
 row("one_hot",
     *(Form("one_hot({0}, num_classes=4)", [Tensor("ab", d, maybe_a_class)], ["abj"], one_hot, derived={"j": lambda e: 4},
            classes=("random",), few=d != "i64", label=f"one_hot of {d}") for d in INTS))

@@ -553,6 +553,30 @@ static inline void cases_scan(void)
 		}
 }
 
+static inline void cases_put(void)
+{
+	for (unsigned axis = 0; axis < 3; axis++)
+		for (unsigned k = 0; k < 8; k++) {
+			int64_t n[] = {5, 6, 3}, to[3];
+			enum dtype t = k & 1 ? DTYPE_BF16 : DTYPE_F64, of = k & 2 ? DTYPE_I32 : DTYPE_I64;
+			struct scene *s = scene_new(k & 4 ? "put a number" : "put");
+			n[axis] = k & 1 ? 700 : 9;
+			memcpy(to, n, sizeof n);
+			to[axis] = 10;
+			s->task =
+			    (struct rt_task){.kernel = RT_TASK_PUT, .axes = axis, .scalars = k & 4 ? 2 : 0};
+			s->task.scalar[1] = (struct rt_scalar){1.5, 3};
+			s->task.in[0] = scene_view(s, of, 3, n, axis ? GAPS : TURNED, false);
+			for (char *at = s->task.in[0].data; at < s->base + s->used; at += dtype_bytes(of))
+				rt_store_i64(of, at, next() % 10);
+			s->task.in[1] = scene_view(s, t, 3, n, DENSE, true);
+			s->task.out = scene_view(s, t, 3, to, k & 2 ? DENSE : GAPS, true);
+		}
+	struct scene *s = scenes.at[scenes.n - 1];
+	rt_store_i64(s->task.in[0].dtype, s->task.in[0].data, 10);
+	s->fault = RT_FAULT_INDEX;
+}
+
 static inline void cases_experts(void)
 {
 	for (int64_t n = 0; n < 2000; n = n * 3 + 1)
@@ -637,6 +661,7 @@ static inline void all_cases(void)
 	cases_attention();
 	cases_index();
 	cases_scan();
+	cases_put();
 	cases_experts();
 	cases_gemm();
 	for (uint32_t k = 0; k < scenes.n; k++) {

@@ -40,13 +40,13 @@
   "sin" "cos" "tanh" "erf" "exp2" "expm1" "log2" "log10" "log1p" "tan" "asin" "acos" "atan" "sinh"
   "cosh" "asinh" "acosh" "atanh" "erfc" "erfinv" "erfcinv" "lgamma" "nextafter" "atan2" "relu"
   "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape" "permute" "slice" "pad"
-  "cat" "split" "scan" "topk" "gather" "one_hot" "iota" "bitcast" "full" "sum" "max" "min" "prod"
-  "mean" "matmul" "linear" "softmax" "sdpa" "sdpa_backward" "layernorm" "rmsnorm" "set" "allgather"
-  "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to" "scatter_from" "all_to_all"
-  "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post" "share_mem_handles"
-  "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream" "synchronize"
-  "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack" "for" "if"
-  "unit" "launch_kernel" "dispatch" "combine" "extern"
+  "cat" "split" "scan" "topk" "gather" "scatter" "one_hot" "iota" "bitcast" "full" "sum" "max"
+  "min" "prod" "mean" "matmul" "linear" "softmax" "sdpa" "sdpa_backward" "layernorm" "rmsnorm"
+  "set" "allgather" "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to"
+  "scatter_from" "all_to_all" "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post"
+  "share_mem_handles" "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream"
+  "synchronize" "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack"
+  "for" "if" "unit" "launch_kernel" "dispatch" "combine" "extern"
 ; end of words
 ))
 

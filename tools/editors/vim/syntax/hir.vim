@@ -14,14 +14,14 @@ syn keyword hirOperations bitwise_left_shift bitwise_right_shift gcd neg abs cei
 syn keyword hirOperations exp log sqrt rsqrt sin cos tanh erf exp2 expm1 log2 log10 log1p tan asin
 syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc erfinv erfcinv lgamma
 syn keyword hirOperations nextafter atan2 relu gelu gelu_tanh silu sigmoid where cast broadcast
-syn keyword hirOperations reshape permute slice pad cat split scan topk gather one_hot iota bitcast
-syn keyword hirOperations full sum max min prod mean matmul linear softmax sdpa sdpa_backward
-syn keyword hirOperations layernorm rmsnorm set allgather allreduce reduce_scatter broadcast_from
-syn keyword hirOperations reduce gather_to scatter_from all_to_all all_to_allv send_recv
-syn keyword hirOperations collective_permute send recv post share_mem_handles start_coalescing
-syn keyword hirOperations end_coalescing wait get_current_stream set_stream synchronize allocate
-syn keyword hirOperations deallocate shard_by_stream symmetric_view select pack unpack for if unit
-syn keyword hirOperations launch_kernel dispatch combine extern
+syn keyword hirOperations reshape permute slice pad cat split scan topk gather scatter one_hot iota
+syn keyword hirOperations bitcast full sum max min prod mean matmul linear softmax sdpa
+syn keyword hirOperations sdpa_backward layernorm rmsnorm set allgather allreduce reduce_scatter
+syn keyword hirOperations broadcast_from reduce gather_to scatter_from all_to_all all_to_allv
+syn keyword hirOperations send_recv collective_permute send recv post share_mem_handles
+syn keyword hirOperations start_coalescing end_coalescing wait get_current_stream set_stream
+syn keyword hirOperations synchronize allocate deallocate shard_by_stream symmetric_view select
+syn keyword hirOperations pack unpack for if unit launch_kernel dispatch combine extern
 " end of words
 " words: printed
 syn keyword hirPrinted Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather Scatter
