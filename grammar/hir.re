@@ -409,9 +409,15 @@ again:
 
 	// the nvFuser surface
 	"%HostIrContainer" blank* "{" { TOKEN(TOK_CONTAINER); }
-	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST" blank ("IRS" | "FUSION") {
+	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST IRS:" { TOKEN(TOK_CONTAINER); } // of July 2024; it ends with END.
+	"END." {
+		if (p->mode != MODE_BODY)
+			goto plain_word;
+		TOKEN(TOK_RBRACE);
+	}
+	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST FUSION" {
 		PLACE();
-		report(p, E_UNEXPECTED, out->span, "a listing with `HOST IRS` or `HOST FUSION`, a form of 2024, is not read", "");
+		report(p, E_UNEXPECTED, out->span, "a listing with `HOST FUSION`, a form of May 2024, is not read", "");
 		diag_note(p->diag, DIAG_NOWHERE, "a newer nvFuser prints `%%HostIrContainer { (inputs) -> (outputs) :` in the first line");
 		cursor = p->limit; /* the rest has that form, too */
 		TOKEN(0);
