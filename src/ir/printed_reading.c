@@ -110,6 +110,13 @@ static int32_t place_number(const struct printed_tensor *t, unsigned i)
 	return number;
 }
 
+/* Returns true if the axis of id k has a place before that of id i. */
+static bool stands_before(const struct printed_tensor *t, unsigned k, unsigned i)
+{
+	int32_t x = place_number(t, k), y = place_number(t, i);
+	return x == y ? t->id[k].number < t->id[i].number : x < y;
+}
+
 /* Lists the ids by the numbers of their logical axes, outer halves last. */
 static void order_chosen(const struct printed_tensor *t, const struct printed_reading *r, uint8_t *order)
 {
@@ -153,7 +160,7 @@ void printed_reading_order(const struct printed_tensor *t, const struct printed_
 	for (unsigned i = front; i <= t->id_n; i++) {
 		int k;
 		while ((k = least_own(t, r, front, put)) >= 0 &&
-		       (i == t->id_n || t->id[k].number < place_number(t, i))) {
+		       (i == t->id_n || stands_before(t, (unsigned)k, i))) {
 			put[k] = true;
 			order[n++] = (uint8_t)k;
 		}

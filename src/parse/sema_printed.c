@@ -192,6 +192,11 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 		x->named = is_named(r, t, x->number);
 		if (!nv_read_id(r, id, mesh, &x->axis))
 			return false;
+		if (t->reshaped &&
+		    x->axis.kind == AXIS_PARTIAL) { /* the view made the axis: nothing is pending */
+			x->axis.kind = AXIS_ITER;
+			x->axis.rf = 0;
+		}
 		x->axis.reduce = nv_pending_reduction(r, t, &x->axis, mesh);
 		x->broadcast = *ast_text(s->a, id) == 'b';
 		x->made = x->axis.kind == AXIS_ITER && has_rf(s, id);
