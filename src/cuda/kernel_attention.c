@@ -112,18 +112,24 @@ static void write_logs(struct kernel_writer *w, const struct attention *a)
 	            down, type, type);
 }
 
+/* Returns how many keys, from the first one on, the last row sees. */
+static int64_t seen_keys(const struct attention *a)
+{
+	int64_t seen = a->causal ? a->first + a->rows : a->keys;
+	return seen < 1 ? 1 : seen < a->keys ? seen : a->keys;
+}
+
 /* Returns the tiles of a split of the keys, and in *splits the number of splits. It is one if there are enough
- * blocks, if scratch memory has no room for the rows of all splits, or if the mask is causal: a row could see no
- * key of a split. */
+ * blocks, or if scratch memory has no room for the rows of all splits. */
 static int64_t split_tiles(const struct attention *a, int64_t blocks, int keys, int64_t *splits)
 {
-	int64_t tiles = (a->keys + keys - 1) / keys, rows = a->rows < ROWS ? a->rows : ROWS,
+	int64_t tiles = (seen_keys(a) + keys - 1) / keys, rows = a->rows < ROWS ? a->rows : ROWS,
 	        part = blocks * rows * (a->width + 2) * (int64_t)sizeof(float),
 	        room = KERNEL_SCRATCH_BYTES - KERNEL_COUNTERS * (int64_t)sizeof(uint64_t),
 	        most = blocks <= KERNEL_COUNTERS ? room / part : 1, wanted = BLOCKS_WANTED / blocks;
 	wanted = wanted < most ? wanted : most;
 	wanted = wanted < tiles / LEAST_TILES ? wanted : tiles / LEAST_TILES;
-	int64_t each = wanted > 1 && !a->causal ? (tiles + wanted - 1) / wanted : tiles;
+	int64_t each = wanted > 1 ? (tiles + wanted - 1) / wanted : tiles;
 	*splits = (tiles + each - 1) / each;
 	return each;
 }

@@ -292,6 +292,7 @@ def collect(hirc, mock, count, folder):
     jobs = [([path, "--target=cuda", "--np=2"], None) for path in glob.glob(os.path.join(ROOT, "examples", "*.hir"))]
     attention = [os.path.join(ROOT, "tools", "gpu", "attention_backward.hir"), "--target=cuda", "--np=1", "-Db=1", "-Ds=64"]
     jobs += [(attention + ["-Da=2", "-De=" + e], None) for e in ("128", "24")]  # rows for tensor cores, and others
+    jobs.append(([os.path.join(ROOT, "tests", "cuda", "mock", "attention_split.hir"), "--target=cuda", "--np=2"], None))
     for k in range(count):
         p = programs.draw(SEED, k, cuda=True)
         jobs.append((["-"] + p.options() + p.flags, p.text))

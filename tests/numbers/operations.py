@@ -880,6 +880,13 @@ row("rmsnorm", Form("rmsnorm({0})", ["ab"], ["ab"], norm(False), **OF_NORMS),
     Form("rmsnorm({0}, {1})", ["ab", "b"], ["ab"], norm(False), **OF_NORMS), note=NORM_NOTE)
 
 
+def rounded_weights(t, p, elements):
+    """Returns the errors of weights that a GPU's tensor cores get in t, divided by the largest of their row."""
+    if not on_gpu or t.name not in ("bf16", "f16") or elements % 16:
+        return 0
+    return p * WIDE(2) ** -(t.mantissa + 1) + np.max(p, 2, keepdims=True, initial=0) * t.least / 2
+
+
 def attention(causal, scale=None, hides=False, logs=False):
     """hides: the mask, if there is one, is bool. logs: with the second result."""
     def want(case, operands):
@@ -902,7 +909,8 @@ def attention(causal, scale=None, hides=False, logs=False):
             off = np.max(np.where(np.isfinite(mag), mag, 0), 2, keepdims=True, initial=0) * u * (q.shape[-1] + 4)
             err = err + 2 * p * off
             out = np.einsum("hqs,hsf->hqf", p, v)
-            err = np.einsum("hqs,hsf->hqf", err + p * u * (s.shape[2] + 2), np.abs(v))
+            err = err + p * u * (s.shape[2] + 2) + rounded_weights(case.t, p, q.shape[-1])
+            err = np.einsum("hqs,hsf->hqf", err, np.abs(v))
             first = Value(out, np.where(np.isfinite(out), err + 4 * least(t), 0), either_zero=True)
             if not logs:
                 return first
@@ -919,6 +927,9 @@ row("sdpa",
          classes=("small", "random", "nan", "zeros")),
     Form("sdpa({0}, {1}, {2}, causal=true, scale=0.5)", ["hqe", "hse", "hsf"], ["hqf"], attention(True, 0.5),
          dtypes=FLOATS, classes=("small", "random"), fixed="qs", sizes={"q": 6, "s": 6}),
+    Form("sdpa({0}, {1}, {2}, causal=true)", ["hqe", "hse", "hsf"], ["hqf"], attention(True), dtypes=("bf16", "f16"),
+         classes=("small", "random"), few=True, fixed="hqsef", sizes={"h": 1, "q": 460, "s": 460, "e": 16, "f": 16},
+         label="sdpa(hqe, hse, hsf, causal), which a GPU splits"),
     Form("sdpa({0}, {1}, {2}, {3})", ["hqe", "1se", "1sf", Tensor("qs", "bool")], ["hqf"], attention(False, hides=True),
          dtypes=FLOATS, classes=("small", "random"), few=True, label="sdpa(hqe, 1se, 1sf, mask qs)"),
     Form("sdpa({0}, {1}, {2}, {3}, causal=true)", ["hqe", "hse", "hsf", "h1s"], ["hqf"], attention(True),

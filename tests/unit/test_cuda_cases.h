@@ -484,6 +484,10 @@ static inline void cases_attention(void)
 		attention(DTYPE_BF16, (const int64_t[]){2, 40, 90, 64, 64}, TURNED, causal, 0);
 		attention(DTYPE_BF16, (const int64_t[]){2, 40, 90, 24, 70}, DENSE, causal, 20);
 		attention(DTYPE_F32, (const int64_t[]){3, 70, 50, 20, 130}, GAPS, causal, 0);
+		/* keys are split: causal rows see all splits but some keys, a few splits, or one of them */
+		attention(DTYPE_BF16, (const int64_t[]){2, 40, 1400, 64, 32}, DENSE, causal, 1340);
+		attention(DTYPE_F16, (const int64_t[]){1, 300, 1200, 16, 16}, DENSE, causal, 330);
+		attention(DTYPE_BF16, (const int64_t[]){1, 600, 600, 16, 16}, DENSE, causal, 0);
 		attention(DTYPE_F64, (const int64_t[]){2, 33, 65, 33, 17}, DENSE, causal, 1000);
 		masked(DTYPE_BF16, DTYPE_BOOL, (const int64_t[]){2, 150, 200, 64, 64}, TURNED, causal);
 		masked(DTYPE_F16, DTYPE_F16, (const int64_t[]){2, 130, 90, 48, 64}, OUTER_ONE, causal);

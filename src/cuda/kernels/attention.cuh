@@ -13,6 +13,8 @@
  *
  *     best = max of best_k     by_k = 2^(best_k - best)     out = sum of by_k o_k / sum of by_k total_k
  *
+ * Under a causal mask the rows of a block may see no key of its split; it then reads none, and writes -inf, 0 and 0.
+ *
  * Before it: DEPTH, WIDTH, ROWS, KEYS; CAUSAL, 1: row i sees the keys up to first + i; PLACE_q and AT_q0 …
  * AT_q5, the matrices of a batch in out, q, k, v, the mask and the logarithms; HAS_MASK, and MASKED(x, row,
  * key), the score x with the mask, which is to be multiplied by SCALE; STORE_LOG(row, x), which stores the
@@ -133,37 +135,42 @@ KERNEL
 	const int full = (int)((least < arg.x5 ? least : arg.x5) / KEYS), whole = full < tiles ? full : tiles;
 	EACH_LANE
 	{
-		load_tile(room_q, from_q, arg.x10, row0, arg.x4, ROWS, DEPTH, thread);
-		LOAD_K(tile);
-	}
-	COPIES_COMMIT;
-	EACH_LANE
-	{
-		if (tile + 1 < tiles)
-			LOAD_K(tile + 1);
-		LOAD_V(tile);
 		LOOP (i, WIDTH / 2)
 			OWN(o)[i] = 0;
 		LOOP (c, 2)
 			OWN(best)[c] = -INF_F32, OWN(total)[c] = 0;
 	}
-	COPIES_COMMIT;
-	COPIES_WAIT(1);
-	BARRIER;
-	SCORES(s, room_q, room_k + tile % 2 * K_BYTES);
-	PRODUCTS_WAIT(0);
-	SOFTMAX(tile, whole <= tile)
-	EACH_LANE { ROUND_WEIGHTS }
-	for (; tile + 1 < whole; tile++) {
-		STEP(tile, 0)
+	if (!(SPLIT && CAUSAL) || tile < tiles) { /* no row of the block may see a key of the split */
+		EACH_LANE
+		{
+			load_tile(room_q, from_q, arg.x10, row0, arg.x4, ROWS, DEPTH, thread);
+			LOAD_K(tile);
+		}
+		COPIES_COMMIT;
+		EACH_LANE
+		{
+			if (tile + 1 < tiles)
+				LOAD_K(tile + 1);
+			LOAD_V(tile);
+		}
+		COPIES_COMMIT;
+		COPIES_WAIT(1);
+		BARRIER;
+		SCORES(s, room_q, room_k + tile % 2 * K_BYTES);
+		PRODUCTS_WAIT(0);
+		SOFTMAX(tile, whole <= tile)
+		EACH_LANE { ROUND_WEIGHTS }
+		for (; tile + 1 < whole; tile++) {
+			STEP(tile, 0)
+		}
+		for (; tile + 1 < tiles; tile++) {
+			STEP(tile, 1)
+		}
+		COPIES_WAIT(0);
+		BARRIER;
+		VALUES(room_v + tile % 2 * V_BYTES);
+		PRODUCTS_WAIT(0);
 	}
-	for (; tile + 1 < tiles; tile++) {
-		STEP(tile, 1)
-	}
-	COPIES_WAIT(0);
-	BARRIER;
-	VALUES(room_v + tile % 2 * V_BYTES);
-	PRODUCTS_WAIT(0);
 	QUADS(total, 1);
 	if (SPLIT) {
 		u32 *const last = (u32 *)room; /* no more shared memory than the tiles have, which may be all */
