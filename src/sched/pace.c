@@ -171,15 +171,16 @@ static struct bucket measure_bucket(const struct pace *c, bool gather, uint32_t 
 	for (uint32_t f = 0; f < c->families; f++) {
 		const struct sums *from = &sum[i * c->families + f], *to = &sum[j * c->families + f];
 		int64_t in = to->in - from->in, out = to->out - from->out;
-		b.flight += gather ? out : in;
 		if (to->n == from->n)
 			continue;
 		b.unpacked += to->copied - from->copied;
-		if (to->n - from->n < 2 || f + 1 == c->families) {
+		if (to->n - from->n < 2 || f + 1 == c->families) { /* the operand of a scatter is freed at once */
+			b.flight += gather ? out : 0;
 			b.time += to->time - from->time;
 			b.issued += gather ? out : in + (f + 1 < c->families ? c->kept[j] - c->kept[i] : 0);
 			continue;
 		}
+		b.flight += gather ? out : in;
 		b.time += sched_family_time(&c->p->family[f], in) + c->p->launch;
 		b.pack += sched_copy_time(c->p, in) + c->p->launch;
 		b.unpack += gather ? sched_copy_time(c->p, out) + c->p->launch : 0;
