@@ -192,7 +192,6 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->made = mem_zalloc(sizeof *w->made * n);
 	w->change = mem_zalloc(sizeof *w->change * n);
 	w->changed = mem_zalloc(sizeof *w->changed * (n / WINDOW_BLOCK + 1));
-	w->reached = mem_zalloc(sizeof *w->reached * (n / WINDOW_BLOCK + 1));
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
 	w->rest = mem_alloc(sizeof *w->rest * (events + 1));
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
@@ -230,7 +229,6 @@ void window_close(struct window *w)
 	free(w->list[1]);
 	free(w->change);
 	free(w->changed);
-	free(w->reached);
 	free(w->now);
 	free(w->rest);
 	free(w->lane);
@@ -270,29 +268,20 @@ static bool draft_moves(struct window *w, uint32_t a, uint32_t b, uint32_t *move
 	return w->moved_n;
 }
 
-/* Marks the place of a node that must move. */
-static void reach(struct window *w, uint32_t place)
-{
-	w->reached[place / WINDOW_BLOCK] |= (uint64_t)1 << place % WINDOW_BLOCK;
-}
-
 bool window_pull(struct window *w, uint32_t node, uint32_t to)
 {
 	const struct sched_lists *pred = &w->p->pred;
 	uint32_t end = w->place[node] + 1, *moved = w->list[0] + (end - to);
-	w->marking++;
-	reach(w, end - 1);
-	for (uint32_t i = end / WINDOW_BLOCK + 1; i-- > to / WINDOW_BLOCK;)
-		while (w->reached[i]) {
-			uint32_t bit = WINDOW_BLOCK - 1 - (uint32_t)__builtin_clzll(w->reached[i]),
-			         k = i * WINDOW_BLOCK + bit, x = w->order[k];
-			w->reached[i] ^= (uint64_t)1 << bit;
-			w->marked[x] = w->marking;
-			*--moved = k;
-			for (uint32_t j = pred->at[x]; j < pred->at[x + 1]; j++)
-				if (w->place[pred->item[j]] >= to)
-					reach(w, w->place[pred->item[j]]);
-		}
+	w->marked[node] = ++w->marking;
+	for (uint32_t k = end; k-- > to;) {
+		uint32_t x = w->order[k];
+		if (w->marked[x] != w->marking)
+			continue;
+		*--moved = k;
+		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+			if (w->place[pred->item[i]] >= to)
+				w->marked[pred->item[i]] = w->marking;
+	}
 	return draft_moves(w, to, end, moved, (uint32_t)(w->list[0] + (end - to) - moved), true);
 }
 
@@ -300,18 +289,16 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 {
 	const struct sched_lists *succ = &w->p->succ;
 	uint32_t begin = w->place[node], *moved = w->list[0], n = 0;
-	w->marking++;
-	reach(w, begin);
-	for (uint32_t i = begin / WINDOW_BLOCK; i <= to / WINDOW_BLOCK; i++)
-		for (; w->reached[i]; w->reached[i] &= w->reached[i] - 1) {
-			uint32_t k = i * WINDOW_BLOCK + (uint32_t)__builtin_ctzll(w->reached[i]),
-			         x = w->order[k];
-			w->marked[x] = w->marking;
-			moved[n++] = k;
-			for (uint32_t j = succ->at[x]; j < succ->at[x + 1]; j++)
-				if (w->place[succ->item[j]] <= to)
-					reach(w, w->place[succ->item[j]]);
-		}
+	w->marked[node] = ++w->marking;
+	for (uint32_t k = begin; k <= to; k++) {
+		uint32_t x = w->order[k];
+		if (w->marked[x] != w->marking)
+			continue;
+		moved[n++] = k;
+		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
+			if (w->place[succ->item[i]] <= to)
+				w->marked[succ->item[i]] = w->marking;
+	}
 	return draft_moves(w, begin, to + 1, moved, n, false);
 }
 

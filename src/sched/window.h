@@ -41,7 +41,6 @@ struct window {
 	uint32_t *draft;     /* the nodes of the stretch in their new order */
 	int64_t *change;     /* by place: more bytes that are live from it on; 0 between drafts */
 	uint64_t *changed;   /* bits of the places with changes */
-	uint64_t *reached;   /* bits of the places whose nodes must move and are not looked at; 0 between drafts */
 	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
 	int64_t *rest;       /* by event: least ns from the time when the host reaches it to the end */
 	uint32_t *number;    /* by node that is a comm: its index in `comm` */
