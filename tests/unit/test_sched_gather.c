@@ -1,16 +1,17 @@
 /* Tests of sched_gather: no other way to cut the row of small comms into buckets makes the host earlier, with
  * and without large comms between them. If memory is small, no bucket exceeds it. sched_gather_delay finds the
- * delay that sched_gather found, and options that do not admit them are noticed. */
+ * delay that sched_gather found, and options that do not admit them are noticed. Buckets of very many comms have the
+ * delay and the memory of their members. */
 #include "check.h"
 #include "sched/gather.h"
 #include "test_sched.h"
 
-enum { PROBLEMS = 400, COMMS = 9, LARGE = 8 << 20, SMALL = 1 << 20 };
+enum { PROBLEMS = 400, COMMS = 9, MANY = 400, LARGE = 8 << 20, SMALL = 1 << 20 };
 
 struct row {
 	struct sched_problem p;
-	struct sched_node node[COMMS];
-	struct sched_source source[COMMS];
+	struct sched_node node[MANY];
+	struct sched_source source[MANY];
 	struct sched_family family;
 	struct sched_gather_options o;
 };
@@ -28,26 +29,27 @@ static void use(const struct row *r, struct lane *l, int64_t time, int64_t neede
 /* Adds the large comms from k up to the next small one. */
 static uint32_t use_large(const struct row *r, struct lane *l, uint32_t k)
 {
-	for (; k < COMMS && r->node[k].in > r->o.threshold; k++)
+	for (; k < r->p.n && r->node[k].in > r->o.threshold; k++)
 		use(r, l, r->node[k].time, r->source[k].needed);
 	return k;
 }
 
 /* Returns how late the host is if a bucket ends after small comm i for each bit i of cuts. */
-static int64_t late(const struct row *r, uint32_t cuts)
+static int64_t late(const struct row *r, const uint64_t *cuts)
 {
 	struct lane l = {0, 0};
 	unsigned i = 0;
-	for (uint32_t k = use_large(r, &l, 0); k < COMMS;) {
+	for (uint32_t k = use_large(r, &l, 0); k < r->p.n;) {
 		uint32_t first = k, end = k, members = 0;
 		int64_t in = 0, out = 0;
 		bool cut = false;
-		while (k < COMMS && !cut) {
+		while (k < r->p.n && !cut) {
 			in += r->node[k].in;
 			out += r->node[k].out;
 			members++;
-			cut = cuts >> i++ & 1;
-			for (k++; k < COMMS && r->node[k].in > r->o.threshold; k++)
+			cut = cuts[i / 64] >> i % 64 & 1;
+			i++;
+			for (k++; k < r->p.n && r->node[k].in > r->o.threshold; k++)
 				;
 			end = k;
 		}
@@ -63,7 +65,7 @@ static int64_t late(const struct row *r, uint32_t cuts)
 	return l.late;
 }
 
-static void make(struct row *r, uint32_t seed)
+static void make(struct row *r, uint32_t n, uint32_t seed)
 {
 	static const struct sched_point points[] = {{1 << 18, 400}, {1 << 20, 600}, {8 << 20, 3000}};
 	struct test_random random = {seed};
@@ -72,12 +74,12 @@ static void make(struct row *r, uint32_t seed)
 	                  .o = {SMALL, 1 + 0.5 * test_draw(&random, 4), 0}};
 	r->p = (struct sched_problem){.launch = 10,
 	                              .bytes_per_ns = 1 << (13 + test_draw(&random, 6)),
-	                              .n = COMMS,
+	                              .n = n,
 	                              .family_n = 1,
 	                              .lane_n = 1,
 	                              .node = r->node,
 	                              .family = &r->family};
-	for (uint32_t k = 0; k < COMMS; k++) {
+	for (uint32_t k = 0; k < n; k++) {
 		int64_t in = test_draw(&random, 5) ? (int64_t)(1 + test_draw(&random, 8)) << 17 : LARGE;
 		when += 100 * test_draw(&random, 12);
 		r->node[k] = (struct sched_node){.in = in, .out = 2 * in, .kind = SCHED_COMM};
@@ -89,8 +91,9 @@ static void make(struct row *r, uint32_t seed)
 static void no_cuts_are_better(uint32_t seed)
 {
 	struct row r;
-	uint32_t bucket[COMMS], bucket_n = 0, small = 0, before = SCHED_NONE, cuts = 0;
-	make(&r, seed);
+	uint32_t bucket[COMMS], bucket_n = 0, small = 0, before = SCHED_NONE;
+	uint64_t cuts = 0;
+	make(&r, COMMS, seed);
 	memset(bucket, 0xff, sizeof bucket);
 	int64_t found = sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
 	CHECK_EQ(sched_gather_delay(&r.p, r.source, COMMS, &r.o, bucket), found);
@@ -100,13 +103,13 @@ static void no_cuts_are_better(uint32_t seed)
 			continue;
 		}
 		if (small && (bucket[k] == SCHED_NONE || bucket[k] != before))
-			cuts |= 1u << (small - 1);
+			cuts |= (uint64_t)1 << (small - 1);
 		before = bucket[k];
 		small++;
 	}
-	int64_t got = late(&r, cuts), least = got;
-	for (uint32_t other = 0; small && other < 1u << (small - 1); other++) {
-		int64_t t = late(&r, other);
+	int64_t got = late(&r, &cuts), least = got;
+	for (uint64_t other = 0; small && other < (uint64_t)1 << (small - 1); other++) {
+		int64_t t = late(&r, &other);
 		least = t < least ? t : least;
 	}
 	CHECK_EQ(got, least);
@@ -117,7 +120,7 @@ static uint32_t most_members(double share)
 {
 	struct row r;
 	uint32_t bucket[COMMS], bucket_n = 0, members[COMMS] = {0}, most = 0;
-	make(&r, 0);
+	make(&r, COMMS, 0);
 	r.o = (struct sched_gather_options){SMALL, 1, share};
 	for (uint32_t k = 0; k < COMMS; k++) {
 		r.node[k].in = SMALL / 8;
@@ -142,9 +145,40 @@ static void buckets_fit(void)
 	CHECK_EQ(most_members(1), 2u);
 }
 
+/* One bucket of very many comms: its delay is that of the model, and memory admits it up to its least room. */
+static void many_members(uint32_t seed)
+{
+	struct row r;
+	struct test_random random = {seed};
+	uint32_t bucket[MANY], small = 0, first = test_draw(&random, 100),
+	                       last = first + test_draw(&random, 200);
+	uint64_t cuts[MANY / 64 + 1];
+	int64_t out = 0, room = INT64_MAX;
+	make(&r, MANY, seed);
+	memset(bucket, 0xff, sizeof bucket);
+	memset(cuts, 0xff, sizeof cuts);
+	for (uint32_t k = 0; k < MANY; k++) {
+		r.source[k].room = (int64_t)(1000 + test_draw(&random, 1000)) << 20;
+		if (r.node[k].in > r.o.threshold || small++ < first || small > last + 1)
+			continue;
+		bucket[k] = 0;
+		out += r.node[k].out;
+		room = r.source[k].room < room ? r.source[k].room : room;
+		if (small <= last)
+			cuts[(small - 1) / 64] &= ~((uint64_t)1 << (small - 1) % 64);
+	}
+	CHECK_EQ(sched_gather_delay(&r.p, r.source, MANY, &r.o, bucket), late(&r, cuts));
+	r.o.share = 2.0 * (double)out / (double)room + 1e-6;
+	CHECK(sched_gather_delay(&r.p, r.source, MANY, &r.o, bucket) < INT64_MAX);
+	r.o.share -= 1e-3;
+	CHECK_EQ(sched_gather_delay(&r.p, r.source, MANY, &r.o, bucket) == INT64_MAX, last > first);
+}
+
 int main(void)
 {
 	buckets_fit();
+	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
+		many_members(seed);
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
 		no_cuts_are_better(seed);
 	return check_result();
