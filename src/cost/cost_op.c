@@ -540,6 +540,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	case OP_END_COALESCING:
 		return group_time(c, op, time, bytes);
 	case OP_MATMUL:
+	case OP_GROUPED_MATMUL:
 	case OP_LINEAR:
 	case OP_SDPA:
 	case OP_SDPA_BACKWARD:
@@ -574,7 +575,8 @@ bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes)
 
 static bool is_contraction(enum op_kind kind)
 {
-	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_SDPA || kind == OP_SDPA_BACKWARD;
+	return kind == OP_MATMUL || kind == OP_LINEAR || kind == OP_GROUPED_MATMUL || kind == OP_SDPA ||
+	       kind == OP_SDPA_BACKWARD;
 }
 
 /* Returns the work that a statement states which hirc does not know. */

@@ -135,6 +135,8 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 		return kernel_write_gather(w, t);
 	case RT_TASK_PUT:
 		return kernel_write_put(w, t);
+	case RT_TASK_GROUPED:
+		return kernel_write_grouped(w, t);
 	case RT_TASK_TOPK:
 		return kernel_write_topk(w, t);
 	case RT_TASK_ROUTE:
@@ -177,29 +179,22 @@ static bool write_subject(struct kernel_writer *w, const struct subject *s)
 static void put_title(const struct rt_task *t, struct buf *out)
 {
 	static const char *const name[] = {
-	    [RT_TASK_COPY] = "copy",
-	    [RT_TASK_FILL] = "fill",
-	    [RT_TASK_IOTA] = "iota",
-	    [RT_TASK_SCAN] = "scan",
-	    [RT_TASK_SOFTMAX] = "softmax",
-	    [RT_TASK_BITCAST] = "bitcast",
-	    [RT_TASK_GATHER] = "gather",
-	    [RT_TASK_TOPK] = "topk",
-	    [RT_TASK_PUT] = "put",
-	    [RT_TASK_ROUTE] = "route",
-	    [RT_TASK_COUNT] = "count",
-	    [RT_TASK_SCATTER] = "scatter",
-	    [RT_TASK_GEMM] = "gemm",
-	    [RT_TASK_ATTENTION] = "attention",
-	    [RT_TASK_GRADIENT_SUMS] = "gradient sums",
+	    [RT_TASK_COPY] = "copy",           [RT_TASK_FILL] = "fill",
+	    [RT_TASK_IOTA] = "iota",           [RT_TASK_SCAN] = "scan",
+	    [RT_TASK_SOFTMAX] = "softmax",     [RT_TASK_BITCAST] = "bitcast",
+	    [RT_TASK_GATHER] = "gather",       [RT_TASK_TOPK] = "topk",
+	    [RT_TASK_GROUPED] = "grouped",     [RT_TASK_PUT] = "put",
+	    [RT_TASK_ROUTE] = "route",         [RT_TASK_COUNT] = "count",
+	    [RT_TASK_SCATTER] = "scatter",     [RT_TASK_GEMM] = "gemm",
+	    [RT_TASK_ATTENTION] = "attention", [RT_TASK_GRADIENT_SUMS] = "gradient sums",
 	};
 	static const int operands[] = {
-	    [RT_TASK_COPY] = 1,     [RT_TASK_REDUCE] = 1,       [RT_TASK_SCAN] = 1,
-	    [RT_TASK_PUT] = 2,      [RT_TASK_SOFTMAX] = 1,      [RT_TASK_BITCAST] = 1,
-	    [RT_TASK_NORM] = 1,     [RT_TASK_GATHER] = 2,       [RT_TASK_TOPK] = 1,
-	    [RT_TASK_ROUTE] = 1,    [RT_TASK_COUNT] = 1,        [RT_TASK_SCATTER] = 3,
-	    [RT_TASK_GEMM] = 2,     [RT_TASK_CALL] = 0,         [RT_TASK_ATTENTION] = 3,
-	    [RT_TASK_GRADIENT] = 3, [RT_TASK_GRADIENT_SUMS] = 2};
+	    [RT_TASK_COPY] = 1,      [RT_TASK_REDUCE] = 1,   [RT_TASK_SCAN] = 1,
+	    [RT_TASK_GROUPED] = 3,   [RT_TASK_PUT] = 2,      [RT_TASK_SOFTMAX] = 1,
+	    [RT_TASK_BITCAST] = 1,   [RT_TASK_NORM] = 1,     [RT_TASK_GATHER] = 2,
+	    [RT_TASK_TOPK] = 1,      [RT_TASK_ROUTE] = 1,    [RT_TASK_COUNT] = 1,
+	    [RT_TASK_SCATTER] = 3,   [RT_TASK_GEMM] = 2,     [RT_TASK_CALL] = 0,
+	    [RT_TASK_ATTENTION] = 3, [RT_TASK_GRADIENT] = 3, [RT_TASK_GRADIENT_SUMS] = 2};
 	static const char *const of_gradient[] = {"gradient of q", "gradient of k", "gradient of v"};
 	if (t->kernel == RT_TASK_UNIT) {
 		for (unsigned k = 0; k < t->unit->steps; k++) {

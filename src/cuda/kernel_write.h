@@ -121,6 +121,7 @@ bool kernel_write_attention(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gradient(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gradient_sums(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_gather(struct kernel_writer *w, const struct rt_task *t);
+bool kernel_write_grouped(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t);
 bool kernel_write_buckets(struct kernel_writer *w, const struct rt_task *t); /* ROUTE, COUNT */

@@ -301,6 +301,17 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 			x->operand[k][axis] = line;
 		return true;
 	}
+	case OP_GROUPED_MATMUL: {
+		if (o[0].rank != 2 || o[1].rank != 3 || o[2].rank != 1 || r.rank != 2)
+			return false;
+		result_dims(x, r.rank);
+		uint8_t k = add_dim(x, DIM_WHOLE), group = add_dim(x, DIM_WHOLE);
+		x->operand[0][0] = x->result[0];
+		x->operand[0][1] = x->operand[1][1] = k;
+		x->operand[1][0] = x->operand[2][0] = group;
+		x->operand[1][2] = x->result[1];
+		return true;
+	}
 	case OP_ONE_HOT:
 		result_dims(x, r.rank);
 		memcpy(x->operand[0], x->result, o[0].rank);

@@ -3,6 +3,7 @@
  *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axes of the indices replace the axis
  *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
  *     scatter(A: f32[v, h], I: i64[n, h], S: f32[n, h])     f32[v, h]     S may be a number
+ *     grouped_matmul(A: f32[m, k], B: f32[g, k, n], E: i64[g])     f32[m, n]
  *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
  *     topk(X: f32[t, e], k=2)                       f32[t, 2], i64[t, 2]
  *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
@@ -79,6 +80,35 @@ bool rule_put(struct module *m, struct diag *d, const struct infer_draft *f, str
 		return false;
 	}
 	return !from || has_extents(m, d, f, 1, 2, -1);
+}
+
+bool rule_grouped(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	struct infer_result b, ends;
+	rule_shape_of_operand(m, f, 0, r);
+	rule_shape_of_operand(m, f, 1, &b);
+	rule_shape_of_operand(m, f, 2, &ends);
+	if (!rule_is_index(m, d, f, 2, "the ends of the groups must be integers"))
+		return false;
+	if (r->rank != 2 || b.rank != 3 || ends.rank != 1) {
+		rule_report_pair(m, d, E_OPERAND_RANK, f, 0, 1,
+		                 "it takes rows [m, k], matrices [g, k, n] and ends [g]");
+		return false;
+	}
+	if (r->dtype != b.dtype) {
+		rule_report_pair(m, d, E_OPERAND_DTYPE, f, 0, 1, "rows and matrices have one dtype");
+		return false;
+	}
+	if (!rule_extents_agree(m, r->extent[1], b.extent[1])) {
+		rule_report_pair(m, d, E_CONTRACTION, f, 0, 1, "the contracted extents differ");
+		return false;
+	}
+	if (!rule_extents_agree(m, b.extent[0], ends.extent[0])) {
+		rule_report_pair(m, d, E_SHAPES_DIFFER, f, 1, 2, "there is an end for each matrix");
+		return false;
+	}
+	r->extent[1] = b.extent[2];
+	return true;
 }
 
 /* Returns the extent of result number f->result for an axis of extent n; 0 after reporting. */

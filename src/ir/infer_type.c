@@ -538,6 +538,8 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 		return rule_topk(m, d, f, r);
 	case OP_TAKE:
 		return rule_take(m, d, f, r);
+	case OP_GROUPED_MATMUL:
+		return rule_grouped(m, d, f, r);
 	case OP_PUT:
 		return rule_put(m, d, f, r);
 	case OP_ONE_HOT:

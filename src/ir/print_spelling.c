@@ -12,6 +12,7 @@
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     indexSelect( T0…, dim = 1, T1… )            gather(T0…, T1…, axis=1) of indices of one axis
  *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0)
+ *     GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…)      grouped_matmul(T0…, T1…, T2…)
  *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
  *     full({4, 8}, double(0));                    full(0)
  *     eye(8, float);                              one_hot(iota())
@@ -327,6 +328,16 @@ static bool put_scatter(struct nvfuser *p, op_id op)
 	return true;
 }
 
+static void put_grouped(struct nvfuser *p, op_id op)
+{
+	static const char *const keys[] = {"GroupedMmaOp(mat1=", ", mat2=", ", offsets="};
+	for (unsigned k = 0; k < 3; k++) {
+		buf_puts(p->out, keys[k]);
+		nvfuser_tensor(p, op_read(p->m, op, k));
+	}
+	buf_putc(p->out, ')');
+}
+
 /* Prints the results of a topk, too: nvFuser puts them in parentheses. */
 bool nvfuser_topk(struct nvfuser *p, op_id op)
 {
@@ -347,7 +358,8 @@ bool nvfuser_topk(struct nvfuser *p, op_id op)
 bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 {
 	enum op_kind kind = (enum op_kind)p->m->op.at[op].kind;
-	return kind == OP_BROADCAST ? only_widens(p, op) : printed_is_view(p->m, op);
+	return kind == OP_BROADCAST ? only_widens(p, op)
+	                            : kind == OP_GROUPED_MATMUL || printed_is_view(p->m, op);
 }
 
 bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
@@ -384,6 +396,9 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 		return put_gather(p, op);
 	case OP_PUT:
 		return put_scatter(p, op);
+	case OP_GROUPED_MATMUL:
+		put_grouped(p, op);
+		return true;
 	case OP_CAT:
 		return put_cat(p, op);
 	case OP_FULL:

@@ -5,6 +5,7 @@
  *                                                       axes: sema_along.c
  *     embedding(T0…, T1…, norm_type = …, … )            gather(T1…, T0…, axis=0)
  *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0); also self = T0…
+ *     GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…)      grouped_matmul(T0…, T1…, T2…)
  *     topk( T0…, 2, dim = 1, largest = True, … )        topk(T0…, k=2, axis=1)
  *
  * The tree is changed in place. Forms of hirc's own stay as they are. */
@@ -83,6 +84,28 @@ static bool read_scatter(struct nv_reader *r, ast_id call, ast_id dim)
 	return true;
 }
 
+static bool read_grouped(struct nv_reader *r, ast_id call)
+{
+	static const char *const keys[] = {"mat1", "mat2", "offsets"};
+	ast_id operand[3];
+	unsigned n = 0;
+	ast_each (r->s->a, x, call)
+		n++;
+	for (unsigned k = 0; k < 3; k++) {
+		ast_id value = nv_key(r, call, keys[k]);
+		if (!value || n > 3)
+			return nv_refuse(
+			    r, E_OPERAND_COUNT, call,
+			    "GroupedMmaOp takes mat1=, mat2= and offsets=; scales and a bias are not read");
+		operand[k] = nv_node_copy(r, value);
+	}
+	r->s->a->nodes.at[call].first = 0;
+	for (unsigned k = 0; k < 3; k++)
+		nv_node_append(r, call, operand[k]);
+	r->s->a->nodes.at[call].name = names_intern_z(r->s->m->names, "grouped_matmul");
+	return true;
+}
+
 static bool is_along(const char *name)
 {
 	return !strcmp(name, "takeAlongAxis") || !strcmp(name, "torchGather") ||
@@ -105,6 +128,8 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read)
 	*read = true;
 	if (a && b && !strcmp(name, "embedding"))
 		return read_embedding(r, call);
+	if (!strcmp(name, "GroupedMmaOp") && nv_key(r, call, "mat1"))
+		return read_grouped(r, call);
 	if (dim && !strcmp(name, "scatter"))
 		return read_scatter(r, call, dim);
 	if (a && b && dim && !strcmp(name, "topk"))

@@ -11,6 +11,8 @@
  *
  *     Y = scatter(A, I, S)              Y = copy(A);  Y[I] = put(I, S)
  *
+ *     Y: f32[m@x, n] = grouped_matmul(A, B, E)     the rows of this rank, and the number of the first one
+ *
  *     Y: f32[b, 8@x] = one_hot(I)       rank 1 of 2
  *         classes 4 5 6 7 in scratch;  Y = eq(I, classes) */
 #include "plan/planner.h"
@@ -208,6 +210,30 @@ void plan_put(struct planner *b, op_id op, const struct view *result, const stru
 		return;
 	}
 	if (plan_operand_window(b, index, &line, dim, 0, &t.in[0]))
+		plan_task_emit(b, &t);
+}
+
+void plan_grouped(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in)
+{
+	const struct view *rows = in[0].view, *matrices = in[1].view, *ends = in[2].view;
+	struct box box = plan_box_of(result), of_rows = box, of_matrices = plan_box_of(matrices),
+	           of_ends = plan_box_of(ends);
+	static const int same[] = {0, 1, 2};
+	struct plan_task t;
+	if (!plan_require_whole(b, op, rows, 1) || !plan_require_whole(b, op, matrices, 0) ||
+	    !plan_require_whole(b, op, matrices, 1) || !plan_require_whole(b, op, ends, 0))
+		return;
+	of_rows.n[1] = rows->axis[1].len, of_rows.at[1] = rows->axis[1].off,
+	of_rows.extent[1] = rows->axis[1].extent;
+	of_matrices.n[2] = box.n[1], of_matrices.at[2] = box.at[1], of_matrices.extent[2] = box.extent[1];
+	plan_task_start(&t, RT_TASK_GROUPED);
+	t.in_n = 4;
+	t.scalars = 8;
+	t.scalar[3] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, box.at[0])};
+	if (plan_operand_window(b, rows, &of_rows, same, 0, &t.in[0]) &&
+	    plan_operand_window(b, matrices, &of_matrices, same, 0, &t.in[1]) &&
+	    plan_operand_window(b, ends, &of_ends, same, 0, &t.in[2]) &&
+	    plan_result_window(b, result, &box, 0, &t.out))
 		plan_task_emit(b, &t);
 }
 

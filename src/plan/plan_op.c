@@ -418,6 +418,8 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *resul
 		plan_take(b, op, result, in);
 	else if (kind == OP_PUT)
 		plan_put(b, op, result, in);
+	else if (kind == OP_GROUPED_MATMUL)
+		plan_grouped(b, op, result, in);
 	else if (kind == OP_ONE_HOT)
 		plan_one_hot(b, result, in[0].view);
 	else if (!plan_norm(b, op, k, result, in, n, found))

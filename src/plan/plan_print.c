@@ -101,6 +101,8 @@ static const char *task_name(const struct plan_task *t)
 		return "topk";
 	case RT_TASK_PUT:
 		return "put";
+	case RT_TASK_GROUPED:
+		return "grouped";
 	case RT_TASK_ROUTE:
 		return "route";
 	case RT_TASK_COUNT:

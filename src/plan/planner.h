@@ -383,6 +383,7 @@ void plan_topk(struct planner *b, op_id op, unsigned k, const struct view *resul
                struct plan_view *found);
 void plan_take(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in);
 void plan_put(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in);
+void plan_grouped(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in);
 void plan_one_hot(struct planner *b, const struct view *result, const struct view *operand);
 /* plan_norm.c; false: no such operation */
 bool plan_norm(struct planner *b, op_id op, unsigned k, struct view *result, const struct operand_ref *in,

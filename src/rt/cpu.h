@@ -78,6 +78,7 @@ enum status cpu_route(struct cpu_lane *lane, const struct rt_task *t, char *why)
 enum status cpu_count(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_scatter(const struct rt_task *t, char *why);
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why);
+enum status cpu_grouped(struct cpu_lane *lane, const struct rt_task *t, char *why);
 void cpu_gemm_prepare(struct cpu_lane *lane, const struct rt_task *t);
 
 #endif

@@ -42,6 +42,8 @@ enum rt_kernel {
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n])
 	               * (+ in[3][…, m, n]); the sum is scaled first, see below */
+	RT_TASK_GROUPED, /* out[m, n] = sum over k of in[0][m, k] * in[1][g, k, n], where g is the last group with
+	                  * in[2][g - 1] <= scalar[3] + m < in[2][g]; 0 without a group */
 	RT_TASK_UNIT, /* several tasks as one, executed block by block: see struct rt_unit */
 	RT_TASK_CALL, /* call(call_arg, call_value) */
 };

@@ -118,6 +118,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_scatter(t, why);
 	case RT_TASK_GEMM:
 		return run_product(&c->lane[lane], t, why);
+	case RT_TASK_GROUPED:
+		return cpu_grouped(&c->lane[lane], t, why);
 	case RT_TASK_UNIT:
 		return cpu_unit(&c->lane[lane], t->unit, why);
 	case RT_TASK_CALL:

@@ -42,7 +42,7 @@ static const struct summand *find_only(const struct fact *a, const struct fact *
  * replaced. */
 static bool hides_operands(const struct term *t)
 {
-	return is_pointwise(t) || t->kind == OP_PUT || t->kind == OP_SCAN;
+	return is_pointwise(t) || t->kind == OP_PUT || t->kind == OP_GROUPED_MATMUL || t->kind == OP_SCAN;
 }
 
 /* Finds the only operands in which two terms differ. Returns false if they differ in anything else. */

@@ -819,6 +819,38 @@ row("linear",
     contractions("linear({0}, {1})", ["mk", "nk"], [Tensor("mn", "f32")], "mk,nk->mn", few=True, label="linear to f32",
                  dtypes=[x for x in FLOATS if x != "f32"]))
 
+
+def ends_of_groups(t, shape, draw, case):
+    """Makes ends that ascend; some groups are empty, and some rows have no group."""
+    return np.sort(draw.integers(0, min(127, case.extents["m"] + 1) + 1, shape)).astype(t.stored)
+
+
+def grouped(case, operands):
+    """Sums each row's products with the matrix of its group."""
+    a, b, ends = operands[0], operands[1], operands[2].astype(np.int64)
+    rows = np.arange(a.shape[0])
+    inside = (rows[:, None] >= np.concatenate([[0], ends[:-1]])) & (rows[:, None] < ends)
+    if case.t.kind != "float":
+        with np.errstate(all="ignore"):
+            each = np.einsum("mk,gkn->mgn", case.t.load(a), case.t.load(b))
+        return Value(np.sum(np.where(inside[:, :, None], each, 0), 1))
+    x, y = widest(case.t, a), widest(case.t, b)
+    with np.errstate(all="ignore"):
+        each, mag = np.einsum("mk,gkn->mgn", x, y), np.einsum("mk,gkn->mgn", np.abs(x), np.abs(y))
+        v, mag = (np.sum(np.where(inside[:, :, None], e, 0), 1) for e in (each, mag))
+    k = case.extents["k"]
+    value = bounded_sum(case, v, mag, np.zeros(v.shape, bool), k + 2)
+    value.err = np.where(value.err > 0, value.err + (k + 2) * least(case.t), 0)
+    value.either_zero = True
+    return value
+
+
+row("grouped_matmul",
+    *(Form("grouped_matmul({0}, {1}, {2})", ["mk", "fkn", Tensor("f", d, ends_of_groups)], ["mn"], grouped,
+           few=d != "i64", dtypes=FLOATS + INTS, classes=("small", "random", "zeros"), label=f"grouped_matmul to {d}")
+      for d in ("i64", "i32")),
+    note="rows without a group are 0")
+
 # ---- attention and norms
 
 NORMS = ("small", "random", "nan", "inf", "zeros", "subnormals")

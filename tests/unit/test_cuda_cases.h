@@ -581,6 +581,25 @@ static inline void cases_put(void)
 	s->fault = RT_FAULT_INDEX;
 }
 
+static inline void cases_grouped(void)
+{
+	static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_F64, DTYPE_I32};
+	static const int64_t ends[] = {3, 3, 2, 9, 40};
+	for (unsigned k = 0; k < 8; k++) {
+		struct scene *s = scene_new("grouped");
+		const int64_t rows[] = {12, 20}, matrices[] = {5, 20, 7}, out[] = {12, 7}, groups = 5;
+		s->task = (struct rt_task){.kernel = RT_TASK_GROUPED, .scalars = 8};
+		s->task.scalar[3].i = k & 4 ? 2 : 0;
+		s->task.in[0] = scene_view(s, types[k % 4], 2, rows, k & 1 ? TURNED : GAPS, false);
+		s->task.in[1] = scene_view(s, types[k % 4], 3, matrices, k & 4 ? TURNED : DENSE, false);
+		s->task.in[2] = scene_view(s, DTYPE_I64, 1, &groups, DENSE, false);
+		memcpy(s->task.in[2].data, ends, sizeof ends);
+		s->task.out = scene_view(s, types[k % 4], 2, out, k & 4 ? GAPS : DENSE, false);
+		s->ulps = 32;
+		s->least = 1e-3;
+	}
+}
+
 static inline void cases_experts(void)
 {
 	for (int64_t n = 0; n < 2000; n = n * 3 + 1)
@@ -666,6 +685,7 @@ static inline void all_cases(void)
 	cases_index();
 	cases_scan();
 	cases_put();
+	cases_grouped();
 	cases_experts();
 	cases_gemm();
 	for (uint32_t k = 0; k < scenes.n; k++) {

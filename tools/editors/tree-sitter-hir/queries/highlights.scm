@@ -41,12 +41,12 @@
   "cosh" "asinh" "acosh" "atanh" "erfc" "erfinv" "erfcinv" "lgamma" "nextafter" "atan2" "relu"
   "gelu" "gelu_tanh" "silu" "sigmoid" "where" "cast" "broadcast" "reshape" "permute" "slice" "pad"
   "cat" "split" "scan" "topk" "gather" "scatter" "one_hot" "iota" "bitcast" "full" "sum" "max"
-  "min" "prod" "mean" "matmul" "linear" "softmax" "sdpa" "sdpa_backward" "layernorm" "rmsnorm"
-  "set" "allgather" "allreduce" "reduce_scatter" "broadcast_from" "reduce" "gather_to"
-  "scatter_from" "all_to_all" "all_to_allv" "send_recv" "collective_permute" "send" "recv" "post"
-  "share_mem_handles" "start_coalescing" "end_coalescing" "wait" "get_current_stream" "set_stream"
-  "synchronize" "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select" "pack" "unpack"
-  "for" "if" "unit" "launch_kernel" "dispatch" "combine" "extern"
+  "min" "prod" "mean" "matmul" "linear" "grouped_matmul" "softmax" "sdpa" "sdpa_backward"
+  "layernorm" "rmsnorm" "set" "allgather" "allreduce" "reduce_scatter" "broadcast_from" "reduce"
+  "gather_to" "scatter_from" "all_to_all" "all_to_allv" "send_recv" "collective_permute" "send"
+  "recv" "post" "share_mem_handles" "start_coalescing" "end_coalescing" "wait" "get_current_stream"
+  "set_stream" "synchronize" "allocate" "deallocate" "shard_by_stream" "symmetric_view" "select"
+  "pack" "unpack" "for" "if" "unit" "launch_kernel" "dispatch" "combine" "extern"
 ; end of words
 ))
 

@@ -15,17 +15,17 @@ syn keyword hirOperations exp log sqrt rsqrt sin cos tanh erf exp2 expm1 log2 lo
 syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc erfinv erfcinv lgamma
 syn keyword hirOperations nextafter atan2 relu gelu gelu_tanh silu sigmoid where cast broadcast
 syn keyword hirOperations reshape permute slice pad cat split scan topk gather scatter one_hot iota
-syn keyword hirOperations bitcast full sum max min prod mean matmul linear softmax sdpa
-syn keyword hirOperations sdpa_backward layernorm rmsnorm set allgather allreduce reduce_scatter
-syn keyword hirOperations broadcast_from reduce gather_to scatter_from all_to_all all_to_allv
-syn keyword hirOperations send_recv collective_permute send recv post share_mem_handles
+syn keyword hirOperations bitcast full sum max min prod mean matmul linear grouped_matmul softmax
+syn keyword hirOperations sdpa sdpa_backward layernorm rmsnorm set allgather allreduce
+syn keyword hirOperations reduce_scatter broadcast_from reduce gather_to scatter_from all_to_all
+syn keyword hirOperations all_to_allv send_recv collective_permute send recv post share_mem_handles
 syn keyword hirOperations start_coalescing end_coalescing wait get_current_stream set_stream
 syn keyword hirOperations synchronize allocate deallocate shard_by_stream symmetric_view select
 syn keyword hirOperations pack unpack for if unit launch_kernel dispatch combine extern
 " end of words
 " words: printed
-syn keyword hirPrinted Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather Scatter
-syn keyword hirPrinted AllToAll AllToAllv SendRecv CollectivePermute ShareMemHandles
+syn keyword hirPrinted GroupedMmaOp Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather
+syn keyword hirPrinted Scatter AllToAll AllToAllv SendRecv CollectivePermute ShareMemHandles
 syn keyword hirPrinted StartCoalescing EndCoalescing Wait GetCurrentStream SetCurrentStream
 syn keyword hirPrinted Synchronize ALLOCATE Deallocate ShardByStream SymmetricContiguousView
 syn keyword hirPrinted HirAliasSelect Pack Unpack FOR IF PostOnStream LaunchKernel Dispatch Combine
