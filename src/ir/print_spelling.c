@@ -368,7 +368,8 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 	case OP_RESHAPE:
 		return put_reshape(p, op);
 	case OP_PERMUTE:
-		if (!printed_permutation(p->m, op))
+		if (!printed_permutation(p->m, p->order.rule == PRINTED_BY_HIRC ? NULL : &p->order.numbers,
+		                         op))
 			return false;
 		buf_puts(p->out, "Set.Permute( ");
 		nvfuser_tensor(p, op_read(p->m, op, 0));

@@ -61,8 +61,9 @@ void printed_rule_set(struct module *m, struct print_order *o);
 bool printed_team_is_slice(enum op_kind kind);
 /* Calls printed_reduced for the ids that value v prints; a shard by stream prints no reductions, but its operand does. */
 unsigned printed_reduced_of(struct module *m, const struct print_order *o, value_id v, uint8_t *axis);
-/* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. */
-bool printed_permutation(const struct module *m, op_id op);
+/* Returns true if the numbers of the result's axes tell the permutation, as nvFuser numbers them. numbers: of the listing;
+ * NULL: it is not read by number, and no axis may be split. */
+bool printed_permutation(const struct module *m, const struct printed_numbers *numbers, op_id op);
 /* Returns true for a reshape that is printed as a view, not as a broadcast or squeeze. */
 bool printed_is_view(const struct module *m, op_id op);
 /* Returns true if value v needs a TransformPrinter block. Its loop axes must have numbers. */

@@ -145,12 +145,26 @@ static int least_own(const struct printed_tensor *t, const struct printed_readin
 	return least;
 }
 
+/* Returns true if a permute of two axes has numbers in order. It moves something, so that the first axis, a parallel one,
+ * was moved to the front. */
+static bool must_be_moved(const struct printed_tensor *t, const struct printed_reading *r)
+{
+	return t->by_number && t->permuted && t->id_n == 2 && r->half_of[0] < 0 && r->half_of[1] < 0 &&
+	       t->id[0].axis.place != PLACE_NONE && t->id[1].axis.place == PLACE_NONE &&
+	       t->id[0].number < t->id[1].number;
+}
+
 /* nvFuser moves parallel axes to the front; those that are no halves go back to where their numbers put them. In the
  * result of a permute the numbers are out of order anyway, so that no axis goes back. */
 void printed_reading_order(const struct printed_tensor *t, const struct printed_reading *r, uint8_t *order)
 {
 	if (t->choice) {
 		order_chosen(t, r, order);
+		return;
+	}
+	if (must_be_moved(t, r)) {
+		order[0] = 1;
+		order[1] = 0;
 		return;
 	}
 	unsigned front = 0, n = 0;

@@ -8,6 +8,7 @@
 #include "ir/infer.h"
 #include "ir/number.h"
 #include "ir/number_axes.h"
+#include "ir/permuted.h"
 #include "ir/print_order.h"
 #include "ir/printed_cover.h"
 #include <stdlib.h>
@@ -35,21 +36,39 @@ static bool is_io(const struct module *m, value_id v)
 	return m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 }
 
-bool printed_permutation(const struct module *m, op_id op)
+/* Returns the axes of the loop domain, as a bit set. */
+static uint64_t loop_axes(const struct domain *d)
+{
+	uint64_t set = 0;
+	for (unsigned i = 0; i < d->loop_n; i++)
+		set |= (uint64_t)1 << d->loop[i];
+	return set;
+}
+
+bool printed_permutation(const struct module *m, const struct printed_numbers *numbers, op_id op)
 {
 	const struct attrs *l = &m->attrs.at[m->op.at[op].attrs];
 	const struct attr *dims = attrs_find(m, m->op.at[op].attrs, "dims");
 	value_id v = op_result(m, op, 0);
 	const struct domain *d = value_domain(m, v);
-	if (l->n != 1 || !dims || dims->kind != ATTR_INTS || dims->n != d->loop_n || d->loop_n != d->rank)
+	bool in_loop = d->loop_n == d->rank;
+	struct permuted p = {.n = d->rank};
+	if (l->n != 1 || !dims || dims->kind != ATTR_INTS || dims->n != d->rank)
 		return false;
-	for (unsigned i = 0; i < d->loop_n; i++) {
-		int64_t rank = 0;
-		for (unsigned k = 0; k < d->loop_n; k++)
-			rank += ir_axis_number(m, v, d->loop[k]) < ir_axis_number(m, v, d->loop[i]);
-		if (d->loop[i] != i || dims->u.ints[i] != rank)
-			return false;
+	uint64_t shown = loop_axes(d);
+	for (unsigned i = 0; i < d->rank; i++) {
+		p.number[i] = shown >> i & 1 ? ir_axis_number(m, v, i) : -1;
+		in_loop &= i < d->loop_n && d->loop[i] == i;
 	}
+	bool hidden = shown != ((uint64_t)1 << d->rank) - 1;
+	if (!in_loop &&
+	    (!numbers || (!hidden && d->rank != 2))) /* of two axes one may have been moved to the front */
+		return false;
+	if (permuted_find(m, &p, value_domain(m, op_read(m, op, 0)), d, numbers) != 1)
+		return false;
+	for (unsigned i = 0; i < d->rank; i++)
+		if (dims->u.ints[i] != p.fitting[i])
+			return false;
 	return true;
 }
 
@@ -63,21 +82,12 @@ static void list_ids(struct module *m, const struct print_order *o, const struct
 	    .id_n = d->loop_n, .mesh = value_type(m, v)->mesh, .by_number = by_number};
 	op_id maker = by_number ? o->maker[v] : 0;
 	t->reshaped = maker && m->op.at[maker].kind == OP_RESHAPE;
-	t->permuted = maker && !t->reshaped && printed_permutation(m, maker);
+	t->permuted = maker && !t->reshaped && printed_permutation(m, by_number, maker);
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		unsigned a = d->loop[i];
 		t->id[i] = (struct printed_id){
 		    .axis = d->axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
 	}
-}
-
-/* Returns the axes of the loop domain, as a bit set. */
-static uint64_t loop_axes(const struct domain *d)
-{
-	uint64_t set = 0;
-	for (unsigned i = 0; i < d->loop_n; i++)
-		set |= (uint64_t)1 << d->loop[i];
-	return set;
 }
 
 static bool needs_block(struct module *m, const struct print_order *o,
@@ -241,6 +251,18 @@ static bool needs_some_block(struct module *m, struct print_order *o)
 	return false;
 }
 
+/* Returns true if the numbers of all axes tell a permutation that those of its result alone do not. */
+static bool numbers_tell_permutation(const struct module *m, const struct print_order *o)
+{
+	for (uint32_t i = 0; i < o->value.n; i++) {
+		op_id maker = o->maker[o->value.at[i]];
+		if (maker && m->op.at[maker].kind == OP_PERMUTE && !printed_permutation(m, NULL, maker) &&
+		    printed_permutation(m, &o->numbers, maker))
+			return true;
+	}
+	return false;
+}
+
 static void choose_rule(struct module *m, struct print_order *o)
 {
 	bool matters = false;
@@ -253,7 +275,7 @@ static void choose_rule(struct module *m, struct print_order *o)
 	collect_numbers(m, o);
 	bool hirc = needs_no_more(m, o, true), number = needs_no_more(m, o, false);
 	o->rule_stated = !number;
-	if (!hirc && number)
+	if (number && (!hirc || numbers_tell_permutation(m, o)))
 		o->rule = PRINTED_BY_NUMBER;
 	if (hirc || number)
 		return;

@@ -1,103 +1,12 @@
-/* sema_permute: finds which axis of the operand each axis of a permute's result is.
- *
- *     T1_g_float[iS5{4}, iS3{2}, iS4{3}] = Set.Permute( T0_g_float[iS0{2}, iS1{3}, iS2{4}] )     dims=(2, 0, 1)
- *
- * nvFuser numbers the axes of the result in the order of the operand's, and then prints them in their own. A split hides
- * the number of its axis; then the numbers are in a row, and the hidden one stands nowhere in the listing. If that leaves
- * several orders, an axis keeps its devices.
- *
- *     T1_g_float[ideviceIdx.x4{2}, iS3{2}, iS5{5}]     dims=(1, 0, 2), or (0, 2, 1) if x4 was moved to the front
+/* sema_permute: finds which axis of the operand each axis of a permute's result is (ir/permuted.h).
  *
  * The axes are read where they stand, unless nvFuser may have moved parallel axes to the front of the loop domain: then
  * a warning shows both orders. */
-#include "ir/expr.h"
-#include "ir/layout.h"
 #include "ir/number.h"
+#include "ir/permuted.h"
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
 #include <string.h>
-
-enum { MOST_TRIED = 8, BEYOND_ALL = INT32_MAX - IR_MAX_AXES };
-
-/* The axes of a permute's result. A split takes the number of its axis out of sight: -1. */
-struct permuted {
-	unsigned n;
-	int32_t number[IR_MAX_AXES];
-	uint8_t dims[IR_MAX_AXES];
-	bool strict; /* an axis also keeps its devices, and its extent if that is a scalar */
-	int8_t device
-	    [2]
-	    [IR_MAX_MESH_AXES]; /* by mesh axis: the axis of operand and result that is spread over it, or -1 */
-	unsigned found;         /* orders that fit */
-	uint8_t fitting[IR_MAX_AXES];
-};
-
-static bool is_identity(const uint8_t *dims, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (dims[i] != i)
-			return false;
-	return true;
-}
-
-static void find_devices(const struct domain *d, int8_t *axis)
-{
-	memset(axis, -1, IR_MAX_MESH_AXES);
-	for (unsigned l = 0; l < d->loop_n; l++)
-		if (d->axis[d->loop[l]].place == PLACE_MESH)
-			axis[d->axis[d->loop[l]].mesh_axis] = (int8_t)layout_logical_of(d, d->loop[l]);
-}
-
-/* Returns true if axis i of the operand can be axis k of the result. */
-static bool can_be(const struct module *m, const struct permuted *p, const struct domain *from,
-                   const struct domain *to, unsigned i, unsigned k)
-{
-	expr_id x = from->axis[i].extent, y = to->axis[k].extent;
-	int64_t a, b;
-	bool constant = expr_is_const(m, x, &a), other = expr_is_const(m, y, &b);
-	if (constant && other ? a != b : p->strict && !constant && !other && x != y)
-		return false;
-	for (unsigned d = 0; p->strict && d < IR_MAX_MESH_AXES; d++) {
-		int8_t of = p->device[0][d], is = p->device[1][d];
-		if (of >= 0 && is >= 0 && (of == (int)i) != (is == (int)k))
-			return false;
-	}
-	return true;
-}
-
-/* Tries all orders of the axes from k on. nvFuser numbers the axes in the order of the operand's, in a row that begins
- * with `base`. */
-static void try_orders(struct nv_reader *r, struct permuted *p, const struct domain *from,
-                       const struct domain *to, int32_t base, unsigned k, unsigned taken)
-{
-	if (k == p->n && is_identity(p->dims, p->n))
-		return; /* nvFuser prints no permute that moves nothing */
-	if (k == p->n) {
-		p->found += !p->found || memcmp(p->fitting, p->dims, p->n) != 0;
-		memcpy(p->fitting, p->dims, p->n);
-		return;
-	}
-	for (unsigned i = 0; i < p->n; i++) {
-		bool hidden = p->number[k] < 0;
-		if (taken >> i & 1 ||
-		    (hidden ? printed_numbers_has(&r->numbers, base + (int32_t)i)
-		            : p->number[k] != base + (int32_t)i) ||
-		    !can_be(r->s->m, p, from, to, i, k))
-			continue;
-		p->dims[k] = (uint8_t)i;
-		try_orders(r, p, from, to, base, k + 1, taken | 1u << i);
-	}
-}
-
-/* Makes dims of all numbers of the result. Numbers with gaps are in order, too. */
-static void rank_numbers(const struct permuted *p, const uint8_t *order, uint8_t *dims)
-{
-	for (unsigned i = 0; i < p->n; i++) {
-		dims[i] = 0;
-		for (unsigned k = 0; k < p->n; k++)
-			dims[i] += p->number[order[k]] < p->number[order[i]];
-	}
-}
 
 /* ---- parallel axes in front */
 
@@ -148,8 +57,8 @@ static bool find_other_order(const struct permuted *p, unsigned front, uint8_t *
 					order[i] = (uint8_t)from;
 				else
 					order[i] = (uint8_t)(k += k == from, k++);
-			rank_numbers(p, order, dims);
-			if (!is_identity(dims, p->n) && memcmp(dims, p->fitting, p->n) != 0)
+			permuted_rank(p, order, dims);
+			if (!permuted_is_identity(dims, p->n) && memcmp(dims, p->fitting, p->n) != 0)
 				return true;
 		}
 	return false;
@@ -183,7 +92,7 @@ static bool check_front(struct nv_reader *r, ast_id call, const struct nv_tensor
 	unsigned front = 0;
 	while (front < p->n && d->axis[front].place != PLACE_NONE)
 		front++;
-	bool identity = is_identity(p->fitting, p->n);
+	bool identity = permuted_is_identity(p->fitting, p->n);
 	if (t->block || !t->permuted || !front || (!identity && axes_stay(r)) ||
 	    !find_other_order(p, front, order, dims))
 		return true;
@@ -272,37 +181,17 @@ bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result
 	const struct domain *x = value_domain(s->m, from),
 	                    *d = ir_domain(s->m, s->m->type.at[result->type].domain);
 	p.n = d->rank;
-	bool plain = x->rank == d->rank;
-	if (plain)
+	unsigned found = 0;
+	if (x->rank == d->rank) {
 		find_numbers(r, result, d, p.number);
+		found = permuted_find(s->m, &p, x, d, &r->numbers);
+	}
+	bool shown = found;
 	for (unsigned i = 0; i < p.n; i++)
-		p.dims[i] = (uint8_t)i;
-	bool any_hidden = false;
-	int32_t least = INT32_MAX, most = -1;
-	for (unsigned i = 0; i < p.n && plain; i++) {
-		any_hidden |= p.number[i] < 0;
-		least = p.number[i] >= 0 && p.number[i] < least ? p.number[i] : least;
-		most = p.number[i] > most ? p.number[i] : most;
-	}
-	if (plain && !any_hidden) {
-		rank_numbers(&p, p.dims, p.fitting);
-		p.found = 1;
-		if (!check_front(r, call, result, &p))
-			return false;
-	} else if (plain && p.n <= MOST_TRIED) {
-		/* if all numbers are hidden, they can be any that stand nowhere */
-		int32_t first = most < 0 ? BEYOND_ALL : most - (int32_t)p.n + 1,
-		        last = most < 0 ? BEYOND_ALL : least;
-		find_devices(x, p.device[0]);
-		find_devices(d, p.device[1]);
-		for (unsigned strict = 2; strict-- > 0 && !p.found;) {
-			p.strict = strict;
-			for (int32_t base = first; base <= last; base++)
-				if (base >= 0)
-					try_orders(r, &p, x, d, base, 0, 0);
-		}
-	}
-	if (p.found != 1) {
+		shown &= p.number[i] >= 0;
+	if (shown && !check_front(r, call, result, &p))
+		return false;
+	if (found != 1) {
 		diag_error(
 		    s->d, E_PRINTED_TYPE, ast_at(s->a, call)->at,
 		    "the numbers of the result's axes do not tell which axis of the operand each one is");
