@@ -23,6 +23,7 @@ struct printed_id {
 	int32_t number;
 	bool named;     /* a HirAliasSelect names it */
 	bool broadcast; /* it is printed as one; else an axis like any other */
+	bool product;   /* its extent is a product: a parallel axis can be a merge */
 	bool made;      /* a reshape, slice or pad made it: it is no half of a split */
 };
 

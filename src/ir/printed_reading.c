@@ -100,11 +100,34 @@ static void begin_reading(const struct printed_tensor *t, struct printed_reading
 	}
 }
 
+static bool has_number(const struct printed_tensor *t, int32_t number)
+{
+	for (unsigned i = 0; i < t->id_n; i++)
+		if (t->id[i].number == number)
+			return true;
+	return false;
+}
+
+/* Returns the first of the two numbers, which stand nowhere, of the axes that were merged into a parallel id: they are in
+ * a row with another axis of the tensor. -1: there are none. */
+static int32_t merged_number(const struct printed_tensor *t, unsigned i)
+{
+	const struct printed_id *x = &t->id[i];
+	for (int32_t n = 0; t->by_number && x->product && x->axis.place != PLACE_NONE && n + 1 < x->number;
+	     n++)
+		if (!printed_numbers_has(t->by_number, n) && !printed_numbers_has(t->by_number, n + 1) &&
+		    (has_number(t, n + 2) || (n && has_number(t, n - 1))))
+			return n;
+	return -1;
+}
+
 /* Returns the number that tells an id's place among the others: that of its parent, which stands nowhere, if a reshape,
  * slice or pad made it. */
 static int32_t place_number(const struct printed_tensor *t, unsigned i)
 {
-	int32_t number = t->id[i].number;
+	int32_t number = t->id[i].number, merged = merged_number(t, i);
+	if (merged >= 0)
+		return merged;
 	while (t->id[i].made && t->by_number && number > 0 && printed_numbers_has(t->by_number, number))
 		number--;
 	return number;

@@ -86,7 +86,10 @@ static void list_ids(struct module *m, const struct print_order *o, const struct
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		unsigned a = d->loop[i];
 		t->id[i] = (struct printed_id){
-		    .axis = d->axis[a], .number = ir_axis_number(m, v, a), .named = selected >> a & 1};
+		    .axis = d->axis[a],
+		    .number = ir_axis_number(m, v, a),
+		    .named = selected >> a & 1,
+		    .product = m->expr.at[d->axis[a].extent].kind == EXPR_MUL};
 	}
 }
 

@@ -198,6 +198,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 			x->axis.rf = 0;
 		}
 		x->axis.reduce = nv_pending_reduction(r, t, &x->axis, mesh);
+		x->product = s->m->expr.at[x->axis.extent].kind == EXPR_MUL;
 		x->broadcast = *ast_text(s->a, id) == 'b';
 		x->made = x->axis.kind == AXIS_ITER && has_rf(s, id);
 		if (x->made && s->m->expr.at[x->axis.extent].kind == EXPR_CEIL_DIV)
