@@ -44,18 +44,18 @@ enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t va
 	enum status status = ipc_graph_before_wait(t, s);
 	if (status != STATUS_OK)
 		return status;
-	return cuda_call(t->base.c, cuStreamWaitValue32, s, t->semaphores + semaphore * sizeof(uint32_t),
-	                 value, t->wait_flags)
+	return cuda_call(t->base.c, cuStreamWaitValue32, s,
+	                 t->semaphores + ipc_word(t->capture.set, semaphore), value, t->wait_flags)
 	           ? STATUS_OK
 	           : ipc_failure(t);
 }
 
 enum status ipc_signal(struct ipc *t, CUstream s, int rank, uint32_t semaphore, uint32_t value)
 {
-	CUdeviceptr at = t->peer[rank].semaphores + semaphore * sizeof(uint32_t);
+	CUdeviceptr at = t->peer[rank].semaphores + ipc_word(t->capture.set, semaphore);
 	/* by default, the stream's earlier writes are visible to a reader of the value */
 	return cuda_call(t->base.c, cuStreamWriteValue32, s, at, value, CU_STREAM_WRITE_VALUE_DEFAULT)
-	           ? ipc_graph_after_signal(t, s)
+	           ? ipc_graph_after_signal(t, s, rank)
 	           : ipc_failure(t);
 }
 
@@ -189,8 +189,8 @@ static void free_ipc_graph(struct rt_transport *t, void *graph)
 /* Lets streams continue that wait for a process which has ended. */
 static void rescue(struct ipc *t)
 {
-	if (t->semaphores)
-		t->base.c->api->cuMemsetD8Async(t->semaphores, RESCUED, IPC_SEMAPHORES * sizeof(uint32_t),
+	for (unsigned set = 0; t->semaphores && set < IPC_SETS; set++)
+		t->base.c->api->cuMemsetD8Async(t->semaphores + ipc_word(set, 0), RESCUED, IPC_WORD_BYTES,
 		                                t->rescue);
 }
 
@@ -262,6 +262,7 @@ static void ipc_close(struct rt_transport *base)
 		job->boot->unshare(job, &t->region);
 	if (t->making)
 		ipc_graph_free(t, t->making);
+	free(t->capture.partner);
 	cuda_messages_free(t->base.messages);
 	free(t->peer);
 	free(t->team);
@@ -270,6 +271,7 @@ static void ipc_close(struct rt_transport *base)
 
 static const struct rt_transport_ops ipc_ops = {
     .kind = TRANSPORT_CUDA_IPC,
+    .graphs = IPC_SETS,
     .team = ipc_team,
     .start = ipc_start,
     .start_p2p = ipc_start_p2p,
@@ -303,24 +305,24 @@ static bool set_wait_flags(struct ipc *t)
 	return true;
 }
 
-/* Opens the semaphores of all ranks, which are zeroed before others see them. The stages follow them in
- * memory. */
+/* Opens the sets of all ranks. Their semaphores are zeroed before others see them. */
 static enum status open_semaphores(struct ipc *t)
 {
 	struct rt_job *job = t->base.base.job;
 	struct cuda *c = t->base.c;
-	size_t bytes = IPC_SEMAPHORES * sizeof(uint32_t),
-	       stages = (size_t)IPC_STAGES * IPC_TURNS * IPC_STAGED_BYTES;
 	void *own;
 	CUipcMemHandle handle, *all;
 	if (!set_wait_flags(t))
 		return ipc_failure(t);
-	enum status status = rt_device_alloc(&c->base, bytes + stages, "semaphores", &own);
+	enum status status = rt_device_alloc(&c->base, IPC_SETS * (size_t)IPC_SET_BYTES, "semaphores", &own);
 	if (status != STATUS_OK)
 		return status;
 	t->semaphores = (CUdeviceptr)own;
-	if (!cuda_call(c, cuMemsetD8Async, t->semaphores, 0, bytes, t->rescue) ||
-	    !cuda_call(c, cuStreamSynchronize, t->rescue))
+	for (unsigned set = 0; set < IPC_SETS; set++)
+		if (!cuda_call(c, cuMemsetD8Async, t->semaphores + ipc_word(set, 0), 0, IPC_WORD_BYTES,
+		               t->rescue))
+			return ipc_failure(t);
+	if (!cuda_call(c, cuStreamSynchronize, t->rescue))
 		return ipc_failure(t);
 	status = ipc_handle(t, t->semaphores, &handle);
 	if (status != STATUS_OK)
@@ -347,6 +349,7 @@ enum status cuda_ipc_open(struct rt_job *job, struct cuda *c, struct rt_transpor
 	t->base.spare.most = t->offers.most = t->moves.most = t->ends.most = STREAMS;
 	t->itself.most = 1;
 	t->peer = mem_zalloc((size_t)job->size * sizeof *t->peer);
+	t->capture.partner = mem_zalloc((size_t)job->size * sizeof *t->capture.partner);
 	t->semaphores_used = ipc_message_semaphores(job->size);
 	enum status status = job->boot->share(
 	    job, "the transport", (size_t)job->size * sizeof(struct rt_bell) + ipc_boxes_bytes(job->size),

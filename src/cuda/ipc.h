@@ -27,10 +27,18 @@
 
 enum {
 	IPC_SLOTS = 256,            /* messages that a rank can offer to another at once */
-	IPC_SEMAPHORES = 512 << 10, /* words in each rank */
+	IPC_SEMAPHORES = 512 << 10, /* words of a set */
 	IPC_TURNS = 16,             /* most collectives of a team that a member is ahead of another */
-	IPC_STAGES = 8,             /* most teams with a stage; stages follow the semaphores in memory */
+	IPC_STAGES = 8,             /* most teams with a stage */
 	IPC_STAGED_BYTES = 32 << 10 /* most bytes of a collective that a member gives through its stage */
+};
+
+/* Memory that all ranks map: sets of semaphores, each followed by its stages. Graphs take the sets in turn; all
+ * other work has the first one. */
+enum {
+	IPC_SETS = 2,
+	IPC_WORD_BYTES = IPC_SEMAPHORES * sizeof(uint32_t),
+	IPC_SET_BYTES = IPC_WORD_BYTES + IPC_STAGES * IPC_TURNS * IPC_STAGED_BYTES
 };
 
 #define IPC_HEAP UINT64_MAX
@@ -56,7 +64,7 @@ struct ipc_opened {
 };
 struct ipc_peer {
 	VEC(struct ipc_opened) opened;
-	CUdeviceptr semaphores; /* semaphores of that rank, or this rank's own */
+	CUdeviceptr semaphores; /* the sets of that rank, or this rank's own */
 	struct ipc_mail *mail;  /* state of ipc_message.c; NULL: none yet */
 };
 
@@ -64,7 +72,7 @@ struct ipc_team {
 	struct ipc_turns *turns; /* by member, in shared memory; NULL: one member, or this rank is not one */
 	char *posts;             /* in shared memory */
 	uint32_t semaphores;     /* first semaphore of the team, the same on all ranks */
-	uint64_t stage;          /* offset of the stage from the semaphores, the same on all ranks; 0: none */
+	uint64_t stage;          /* offset of the stage in a set, the same on all ranks; 0: none */
 	struct rt_collective staged[IPC_TURNS]; /* the last collective that used that part of the stage: its
 	                                           kind and root; Barrier: none */
 	CUstream offers, moves;
@@ -78,7 +86,7 @@ struct ipc {
 	struct rt_region region; /* of all ranks: bells, then messages */
 	VEC(struct rt_region) more;
 	size_t more_used;       /* bytes used in the last one */
-	CUdeviceptr semaphores; /* this rank's own */
+	CUdeviceptr semaphores; /* this rank's own sets */
 	unsigned wait_flags;    /* of waits for a semaphore's value */
 	uint32_t semaphores_used, stages_used;
 	struct ipc_peer *peer; /* by rank */
@@ -97,6 +105,12 @@ static inline enum status ipc_failure(const struct ipc *t)
 	return rt_job_status(t->base.base.job);
 }
 
+/* Returns the offset of a semaphore of a set. */
+static inline size_t ipc_word(unsigned set, uint32_t semaphore)
+{
+	return set * (size_t)IPC_SET_BYTES + semaphore * sizeof(uint32_t);
+}
+
 /* Makes a stream wait until a semaphore of this rank has reached a value. */
 enum status ipc_await(struct ipc *t, CUstream s, uint32_t semaphore, uint32_t value);
 /* Makes a stream write a value to a semaphore of another rank, after all its earlier work. */
@@ -110,7 +124,7 @@ enum status ipc_share(struct ipc *t, size_t bytes, void *out);
 
 /* Finds the place of memory of this rank. With bytes 0 there is none. */
 enum status ipc_export(struct ipc *t, const void *at, int64_t bytes, struct ipc_place *out);
-/* Copies data to this rank's stage, `offset` bytes from the semaphores, and sets the place to it. */
+/* Copies data to this rank's stage, `offset` bytes from the first set, and sets the place to it. */
 enum status ipc_stage(struct ipc *t, CUstream s, const void *at, int64_t bytes, uint64_t offset,
                       struct ipc_place *out);
 /* Finds the address in this process of another rank's memory; NULL: there is none. The place must be in
@@ -128,6 +142,8 @@ void ipc_close_memory(struct ipc *t);
 
 size_t ipc_boxes_bytes(int ranks); /* of shared memory */
 uint32_t ipc_message_semaphores(int ranks);
+/* Makes later messages not wait for earlier ones. Call it when no rank has work in flight. */
+void ipc_messages_settle(struct ipc *t);
 /* Starts a message to or from another rank. */
 enum status ipc_message_start(struct ipc *t, struct rt_request *r);
 /* Issues all work that can be issued. */
@@ -137,6 +153,8 @@ void ipc_messages_close(struct ipc *t);
 /* ---- ipc_team.c */
 
 enum status ipc_team_open(struct ipc *t, int id);
+/* As ipc_messages_settle, of a team. */
+void ipc_team_settle(struct ipc *t, int id);
 enum status ipc_team_start(struct ipc *t, struct rt_request *r);
 /* Returns true if this member gives its data through the stage. In an Allreduce either all members do, or
  * none. */

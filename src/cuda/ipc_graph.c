@@ -3,10 +3,11 @@
 #include "base/arena.h"
 #include "cuda/ipc.h"
 #include <stdlib.h>
+#include <string.h>
 
 struct ipc_graph {
 	CUgraphExec executable;
-	void *saved; /* the semaphores when the capture began, in the GPU's memory */
+	void *saved; /* the set's semaphores when the capture began, in the GPU's memory */
 	size_t bytes;
 };
 
@@ -37,9 +38,12 @@ enum status ipc_graph_before_wait(struct ipc *t, CUstream s)
 	return status == STATUS_OK ? follow(t, s, t->capture.order) : status;
 }
 
-enum status ipc_graph_after_signal(struct ipc *t, CUstream s)
+enum status ipc_graph_after_signal(struct ipc *t, CUstream s, int rank)
 {
-	return t->capture.fork ? follow(t, t->capture.order, s) : STATUS_OK;
+	if (!t->capture.fork)
+		return STATUS_OK;
+	t->capture.partner[rank] = true;
+	return follow(t, t->capture.order, s);
 }
 
 /* ---- the semaphores */
@@ -68,16 +72,49 @@ static enum status finish_streams(struct ipc *t)
 	return status;
 }
 
-/* Copies the semaphores, or sets them back, when no rank has work in flight. */
-static enum status copy_semaphores(struct ipc *t, CUstream s, CUdeviceptr to, CUdeviceptr from, size_t bytes)
+/* ---- the turns of the two sets */
+
+uint32_t ipc_graph_room(const struct ipc *t, int rank)
 {
-	enum status status = rt_job_barrier(t->base.base.job, "the end of all signals");
-	if (status != STATUS_OK)
-		return status;
-	return cuda_call(t->base.c, cuMemcpyDtoDAsync, to, from, bytes, s) &&
-	               cuda_call(t->base.c, cuStreamSynchronize, s)
-	           ? STATUS_OK
-	           : ipc_failure(t);
+	return (uint32_t)(IPC_SEMAPHORES - t->base.base.job->size + rank);
+}
+
+/* Saves the semaphores of a graph's set. Before the first of two graphs, the second set has room, and the first has
+ * none. */
+static enum status save_semaphores(struct ipc *t, CUstream s, const struct ipc_graph *g)
+{
+	struct cuda *c = t->base.c;
+	unsigned set = t->capture.set;
+	size_t ranks = (size_t)t->base.base.job->size;
+	bool ok = cuda_call(c, cuMemcpyDtoDAsync, (CUdeviceptr)g->saved, t->semaphores + ipc_word(set, 0),
+	                    g->bytes, s);
+	for (unsigned k = 0; set == 0 && k < IPC_SETS && ok; k++)
+		ok = cuda_call(c, cuMemsetD8Async, t->semaphores + ipc_word(k, ipc_graph_room(t, 0)),
+		               (unsigned char)k, ranks * sizeof(uint32_t), s);
+	return ok && cuda_call(c, cuStreamSynchronize, s) ? STATUS_OK : ipc_failure(t);
+}
+
+/* Ends a graph: gives the semaphores of its set to the partners again, and waits for those of the next replay. */
+static enum status change_sets(struct ipc *t, CUstream s, const struct ipc_graph *g)
+{
+	struct cuda *c = t->base.c;
+	int ranks = t->base.base.job->size, rank = t->base.base.job->rank;
+	unsigned set = t->capture.set, next = (set + 1) % IPC_SETS;
+	bool ok = true;
+	for (int r = 0; r < ranks && ok; r++) {
+		CUdeviceptr room = t->semaphores + ipc_word(next, ipc_graph_room(t, r));
+		if (t->capture.partner[r])
+			ok = cuda_call(c, cuStreamWaitValue32, s, room, 1, t->wait_flags) &&
+			     cuda_call(c, cuStreamWriteValue32, s, room, 0, CU_STREAM_WRITE_VALUE_DEFAULT);
+	}
+	ok = ok && cuda_call(c, cuMemcpyDtoDAsync, t->semaphores + ipc_word(set, 0), (CUdeviceptr)g->saved,
+	                     g->bytes, s);
+	for (int r = 0; r < ranks && ok; r++)
+		if (t->capture.partner[r])
+			ok = cuda_call(c, cuStreamWriteValue32, s,
+			               t->peer[r].semaphores + ipc_word(set, ipc_graph_room(t, rank)), 1,
+			               CU_STREAM_WRITE_VALUE_DEFAULT);
+	return ok ? STATUS_OK : ipc_failure(t);
 }
 
 /* ---- steps */
@@ -93,21 +130,44 @@ static void free_graph(struct ipc *t, struct ipc_graph *g)
 	free(g);
 }
 
-enum status ipc_graph_begin(struct ipc *t, CUstream stream)
+/* Makes the graph's streams wait for nothing that came before it, since nothing is in flight. */
+static void settle(struct ipc *t)
 {
-	struct cuda *c = t->base.c;
-	struct ipc_graph *g = mem_zalloc(sizeof *g);
+	ipc_messages_settle(t);
+	for (int id = 0; id < t->base.base.teams; id++)
+		ipc_team_settle(t, id);
+	memset(t->capture.partner, 0, (size_t)t->base.base.job->size * sizeof *t->capture.partner);
+}
+
+/* Meets the other ranks when none has work in flight, and again when all have saved their semaphores. */
+static enum status prepare(struct ipc *t, CUstream stream, struct ipc_graph *g)
+{
+	struct rt_job *job = t->base.base.job;
 	g->bytes = t->semaphores_used * sizeof(uint32_t);
-	t->making = g;
-	enum status status = rt_device_alloc(&c->base, g->bytes, "the semaphores of a graph", &g->saved);
-	if (status == STATUS_OK && !t->capture.order)
-		status = cuda_stream_new(c, &t->capture.order);
+	enum status status =
+	    rt_device_alloc(&t->base.c->base, g->bytes, "the semaphores of a graph", &g->saved);
 	if (status == STATUS_OK)
 		status = finish_streams(t);
 	if (status == STATUS_OK)
-		status = copy_semaphores(t, stream, (CUdeviceptr)g->saved, t->semaphores, g->bytes);
+		status = rt_job_barrier(job, "the end of all signals");
+	if (status == STATUS_OK)
+		status = save_semaphores(t, stream, g);
+	return status == STATUS_OK ? rt_job_barrier(job, "the semaphores of a graph") : status;
+}
+
+enum status ipc_graph_begin(struct ipc *t, CUstream stream)
+{
+	struct cuda *c = t->base.c;
+	enum status status = STATUS_OK;
+	t->making = mem_zalloc(sizeof *t->making);
+	t->capture.set = t->capture.made % IPC_SETS;
+	if (!t->capture.order)
+		status = cuda_stream_new(c, &t->capture.order);
+	if (status == STATUS_OK)
+		status = prepare(t, stream, t->making);
 	if (status != STATUS_OK)
 		return status;
+	settle(t);
 	/* relaxed, since memory of another rank may have to be mapped */
 	if (!cuda_call(c, cuStreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_RELAXED))
 		return ipc_failure(t);
@@ -129,10 +189,12 @@ enum status ipc_graph_end(struct ipc *t, CUstream stream, void **graph)
 	struct cuda *c = t->base.c;
 	CUgraph made;
 	enum status status = follow(t, stream, t->capture.order);
+	c->at = (struct rt_origin){.iteration = -1};
+	if (status == STATUS_OK)
+		status = change_sets(t, stream, t->making);
 	if (status != STATUS_OK)
 		return status;
 	end_fork(t);
-	c->at = (struct rt_origin){.iteration = -1};
 	if (!cuda_call(c, cuStreamEndCapture, stream, &made))
 		return ipc_failure(t);
 	bool ok = cuda_call(c, cuGraphInstantiate, &t->making->executable, made, 0);
@@ -141,23 +203,15 @@ enum status ipc_graph_end(struct ipc *t, CUstream stream, void **graph)
 		return ipc_failure(t);
 	*graph = t->making;
 	t->making = NULL;
+	t->capture.made++;
+	t->capture.set = 0;
 	return STATUS_OK;
 }
 
 enum status ipc_graph_replay(struct ipc *t, CUstream stream, void *graph)
 {
 	const struct ipc_graph *g = graph;
-	struct cuda *c = t->base.c;
-	enum status status = finish_streams(t);
-	if (status == STATUS_OK && !cuda_call(c, cuStreamSynchronize, stream))
-		status = ipc_failure(t);
-	if (status == STATUS_OK)
-		status = copy_semaphores(t, stream, t->semaphores, (CUdeviceptr)g->saved, g->bytes);
-	if (status == STATUS_OK)
-		status = rt_job_barrier(t->base.base.job, "the semaphores of a graph");
-	if (status != STATUS_OK)
-		return status;
-	return cuda_call(c, cuGraphLaunch, g->executable, stream) ? STATUS_OK : ipc_failure(t);
+	return cuda_call(t->base.c, cuGraphLaunch, g->executable, stream) ? STATUS_OK : ipc_failure(t);
 }
 
 void ipc_graph_drop(struct ipc *t, CUstream stream)

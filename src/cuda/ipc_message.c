@@ -15,6 +15,7 @@
  * waits: a rank is at most 256 messages ahead of another. */
 #include "cuda/ipc.h"
 #include "cuda/kernel.h"
+#include <string.h>
 
 struct offer {
 	_Atomic uint32_t taken;
@@ -37,6 +38,7 @@ struct ipc_mail {
 	uint16_t free[IPC_SLOTS]; /* free slots, the one that is free longest first, from `next` on */
 	uint32_t next, frees;
 	uint32_t turn[IPC_SLOTS]; /* the turn of each slot that began last */
+	bool copied[IPC_SLOTS];   /* a stream may still copy what the slot offered */
 	/* for the side that moves: */
 	uint32_t read; /* number of offers that it has seen, */
 	uint16_t waiting[IPC_SLOTS];
@@ -84,6 +86,13 @@ static struct ipc_mail *mail_of(struct ipc *t, int peer)
 	return m;
 }
 
+void ipc_messages_settle(struct ipc *t)
+{
+	for (int r = 0; r < t->base.base.job->size; r++)
+		if (t->peer[r].mail)
+			memset(t->peer[r].mail->copied, 0, sizeof t->peer[r].mail->copied);
+}
+
 /* Returns a stream on which the data of this side are ready. */
 static enum status stream_after(struct ipc *t, struct cuda_stream_pool *spare, const struct rt_request *r,
                                 CUstream *out)
@@ -115,8 +124,9 @@ static enum status offer_message(struct ipc *t, struct rt_request *r, bool *move
 	enum status status = ipc_export(t, p->data, p->count * (int64_t)dtype_bytes(p->dtype), &o->place);
 	if (status == STATUS_OK)
 		status = stream_after(t, &t->offers, r, &s);
-	if (status == STATUS_OK && turn != 1)
+	if (status == STATUS_OK && m->copied[slot])
 		status = ipc_await(t, s, over_of(p->peer, slot), turn - 1);
+	m->copied[slot] = true;
 	if (status == STATUS_OK)
 		status = ipc_signal(t, s, p->peer, ready_of(rank, slot), turn);
 	if (status != STATUS_OK)

@@ -49,16 +49,14 @@ enum status ipc_team_open(struct ipc *t, int id)
 	*own = (struct ipc_team){.semaphores = t->semaphores_used};
 	t->semaphores_used += n > 1 ? (uint32_t)n * IPC_SIGNALS : 0;
 	if (n > 1 && t->stages_used < IPC_STAGES)
-		own->stage = IPC_SEMAPHORES * sizeof(uint32_t) +
-		             (uint64_t)t->stages_used++ * IPC_TURNS * IPC_STAGED_BYTES;
-	for (int k = 0; k < IPC_TURNS; k++)
-		own->staged[k].kind = COLLECTIVE_BARRIER;
-	if (t->semaphores_used > IPC_SEMAPHORES) {
+		own->stage = IPC_WORD_BYTES + (uint64_t)t->stages_used++ * IPC_TURNS * IPC_STAGED_BYTES;
+	ipc_team_settle(t, id);
+	if (t->semaphores_used > ipc_graph_room(t, 0)) {
 		rt_job_error(t->base.base.job,
 		             "transport %s has semaphores for %d members of all teams together; "
 		             "--transport=%s takes any number of teams",
 		             transport_kind_name(TRANSPORT_CUDA_IPC),
-		             (int)(IPC_SEMAPHORES - ipc_message_semaphores(t->base.base.job->size)) /
+		             (int)(ipc_graph_room(t, 0) - ipc_message_semaphores(t->base.base.job->size)) /
 		                 IPC_SIGNALS,
 		             transport_kind_name(TRANSPORT_NCCL));
 		return rt_job_fail(t->base.base.job, STATUS_ABSENT);
@@ -73,6 +71,12 @@ enum status ipc_team_open(struct ipc *t, int id)
 		status = cuda_stream_new(t->base.c, &own->offers);
 	}
 	return status == STATUS_OK ? cuda_stream_new(t->base.c, &own->moves) : status;
+}
+
+void ipc_team_settle(struct ipc *t, int id)
+{
+	for (int k = 0; k < IPC_TURNS; k++)
+		t->team[id].staged[k].kind = COLLECTIVE_BARRIER;
 }
 
 static struct post *post_of(const struct ipc_team *own, int n, int member, uint32_t turn)
@@ -187,10 +191,11 @@ static enum status use_stage(struct ipc *t, const struct rt_request *r, struct i
 		if (m != team->index && ipc_gives(last, m, team->index))
 			status = ipc_team_await(t, r->c.team, own->offers, m, IPC_OVER, r->turn - IPC_TURNS);
 	*last = (struct rt_collective){.kind = staged ? r->c.kind : COLLECTIVE_BARRIER, .root = r->c.root};
-	return status == STATUS_OK && staged
-	           ? ipc_stage(t, own->offers, r->c.in, bytes,
-	                       own->stage + r->turn % IPC_TURNS * IPC_STAGED_BYTES, out)
-	           : status;
+	return status == STATUS_OK && staged ? ipc_stage(t, own->offers, r->c.in, bytes,
+	                                                 ipc_word(t->capture.set, 0) + own->stage +
+	                                                     r->turn % IPC_TURNS * IPC_STAGED_BYTES,
+	                                                 out)
+	                                     : status;
 }
 
 static enum status export_buffers(struct ipc *t, const struct rt_collective *c, struct post *p)

@@ -17,6 +17,8 @@ struct made {
 struct peers_graph {
 	int ranks;
 	_Atomic uint64_t arrived; /* at all meetings so far */
+	_Atomic uint64_t called;  /* calls of other ranks than 0 for replays */
+	_Atomic uint64_t given;   /* replays that rank 0 has launched */
 	_Atomic bool capturing;   /* the capture has begun and not ended */
 	CUevent fork;             /* rank 0's, when the capture has begun */
 	struct made *made;        /* the last graph; freed with this, since a rank that failed ends no use */
@@ -40,12 +42,10 @@ void peers_graph_free(struct peers_graph *g)
 	free(g);
 }
 
-/* Waits until all ranks have met as often as this one. They see then what the others wrote before. */
-static enum status meet(struct cuda *c, struct peers_graph_rank *r)
+/* Waits until a count of other ranks is large enough. This rank sees then what they wrote before. */
+static enum status wait_for(struct cuda *c, const _Atomic uint64_t *count, uint64_t least)
 {
-	uint64_t all = ++r->met * (uint64_t)r->all->ranks;
-	atomic_fetch_add(&r->all->arrived, 1);
-	for (unsigned k = 0; atomic_load(&r->all->arrived) < all; k++) {
+	for (unsigned k = 0; atomic_load(count) < least; k++) {
 		enum status status = rt_job_status(c->base.job);
 		if (status != STATUS_OK)
 			return status;
@@ -54,6 +54,13 @@ static enum status meet(struct cuda *c, struct peers_graph_rank *r)
 			sched_yield();
 	}
 	return rt_job_status(c->base.job);
+}
+
+/* Waits until all ranks have met as often as this one. */
+static enum status meet(struct cuda *c, struct peers_graph_rank *r)
+{
+	atomic_fetch_add(&r->all->arrived, 1);
+	return wait_for(c, &r->all->arrived, ++r->met * (uint64_t)r->all->ranks);
 }
 
 static enum status await(struct cuda *c, CUstream s, CUevent e)
@@ -126,15 +133,23 @@ enum status peers_graph_end(struct cuda *c, struct peers_graph_rank *r, CUstream
 
 enum status peers_graph_replay(struct cuda *c, struct peers_graph_rank *r, CUstream stream, void *graph)
 {
+	struct peers_graph *g = r->all;
 	struct made *m = graph;
-	enum status status = meet(c, r);
-	if (status == STATUS_OK && c->base.job->rank == 0 &&
-	    (!cuda_call(c, cuGraphLaunch, m->executable, stream) ||
-	     !cuda_call(c, cuEventRecord, m->over, stream)))
-		status = rt_job_status(c->base.job);
-	if (status == STATUS_OK)
-		status = meet(c, r);
-	return status == STATUS_OK && c->base.job->rank ? await(c, stream, m->over) : status;
+	enum status status;
+	r->replays++;
+	if (c->base.job->rank) {
+		atomic_fetch_add(&g->called, 1);
+		status = wait_for(c, &g->given, r->replays);
+		return status == STATUS_OK ? await(c, stream, m->over) : status;
+	}
+	status = wait_for(c, &g->called, r->replays * (uint64_t)(g->ranks - 1));
+	if (status != STATUS_OK)
+		return status;
+	if (!cuda_call(c, cuGraphLaunch, m->executable, stream) ||
+	    !cuda_call(c, cuEventRecord, m->over, stream))
+		return rt_job_status(c->base.job);
+	atomic_store(&g->given, r->replays);
+	return STATUS_OK;
 }
 
 void peers_graph_drop(struct cuda *c, struct peers_graph_rank *r, CUstream stream)

@@ -5,7 +5,8 @@
  *     replay  rank 0 launches the graph; the others' streams wait for its end
  *
  * What a rank gives to the GPU for another one is in the same graph, so nothing has to be matched again when it
- * is replayed. The ranks meet at each of these steps. */
+ * is replayed. The ranks meet when the graph is made. At a replay rank 0 waits until the others have called it, and they
+ * wait until rank 0 has launched it. */
 #ifndef HIRC_CUDA_PEERS_GRAPH_H
 #define HIRC_CUDA_PEERS_GRAPH_H
 #include "cuda/cuda.h"
@@ -18,6 +19,7 @@ void peers_graph_free(struct peers_graph *g); /* after all ranks have closed wha
 struct peers_graph_rank {
 	struct peers_graph *all;
 	uint64_t met; /* number of times it has met the others */
+	uint64_t replays;
 };
 
 /* Collective. After begin, work of the stream is captured, with that of streams that wait for it. Before end, the

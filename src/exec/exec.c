@@ -135,7 +135,8 @@ enum status exec_run(struct exec *e)
 	enum status status;
 	if (e->graph) {
 		exec_ranges_enter_replay(e->ranges);
-		status = rt_replay(e->engine, e->current, e->graph);
+		status =
+		    rt_replay(e->engine, e->current, e->graph[e->replays++ % rt_engine_graphs(e->engine)]);
 		count_replay(e, 1);
 	} else {
 		status = exec_submit(e);
@@ -207,17 +208,9 @@ bool exec_can_replay(const struct exec *e, op_id *statement)
 	return status == STATUS_OK && !*statement;
 }
 
-enum status exec_capture(struct exec *e)
+/* Finds the data that were given to the transport, and does not count them: a capture moves nothing. */
+static void count_capture(struct exec *e, const struct rt_counter *before)
 {
-	struct rt_counter before[RT_COUNTERS];
-	memcpy(before, e->transport->counter, sizeof before);
-	enum status status = rt_capture_begin(e->engine, e->current);
-	if (status == STATUS_OK)
-		status = exec_submit(e);
-	exec_ranges_leave(e->ranges);
-	if (status == STATUS_OK)
-		status = rt_capture_end(e->engine, e->current, &e->graph);
-	e->counted = mem_zalloc(sizeof before);
 	for (unsigned k = 0; k < RT_COUNTERS; k++) {
 		const struct rt_counter *now = &e->transport->counter[k];
 		e->counted[k] = (struct rt_counter){now->operations - before[k].operations,
@@ -225,5 +218,28 @@ enum status exec_capture(struct exec *e)
 		                                    now->bytes_received - before[k].bytes_received};
 	}
 	count_replay(e, -1);
+}
+
+static enum status capture_run(struct exec *e, void **graph)
+{
+	enum status status = rt_capture_begin(e->engine, e->current);
+	if (status == STATUS_OK)
+		status = exec_submit(e);
+	exec_ranges_leave(e->ranges);
+	return status == STATUS_OK ? rt_capture_end(e->engine, e->current, graph) : status;
+}
+
+enum status exec_capture(struct exec *e)
+{
+	struct rt_counter before[RT_COUNTERS];
+	unsigned graphs = rt_engine_graphs(e->engine);
+	enum status status = STATUS_OK;
+	e->counted = mem_zalloc(sizeof before);
+	e->graph = mem_zalloc(graphs * sizeof *e->graph);
+	for (unsigned k = 0; k < graphs && status == STATUS_OK; k++) {
+		memcpy(before, e->transport->counter, sizeof before);
+		status = capture_run(e, &e->graph[k]);
+		count_capture(e, before);
+	}
 	return e->status = status;
 }

@@ -81,9 +81,9 @@ int64_t exec_issued_us(const struct exec *e);
 /* Returns true if runs may differ in their bits: this rank and others reduce floats, and the transport
  * does not guarantee an order. */
 bool exec_reorders(const struct exec *e);
-/* After a run: makes a graph of a run; all later runs replay it. exec_can_replay must hold for the
- * device, the transport and the plan. Collective if ranks have one graph; then the answer is the same on all.
- * *statement: the statement that prevents it; 0: the device or transport does. */
+/* After a run: makes a graph of a run, or several that take turns; all later runs replay them. exec_can_replay must
+ * hold for the device, the transport and the plan. Collective if ranks make graphs together; then the answer is the same
+ * on all. *statement: the statement that prevents it; 0: the device or transport does. */
 bool exec_can_replay(const struct exec *e, op_id *statement);
 enum status exec_capture(struct exec *e);
 /* Before the first run: sets the receiver of trace events. Runs are then not made into graphs. */

@@ -135,8 +135,9 @@ void exec_close(struct exec *e)
 {
 	if (!e)
 		return;
-	if (e->graph)
-		rt_graph_free(e->engine, e->graph);
+	for (unsigned k = 0; e->graph && k < rt_engine_graphs(e->engine); k++)
+		rt_graph_free(e->engine, e->graph[k]);
+	free(e->graph);
 	rt_engine_free(e->engine);
 	exec_ranges_close(e->ranges);
 	exec_faults_close(e->faults);

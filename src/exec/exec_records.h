@@ -84,7 +84,8 @@ struct exec {
 	    *beside; /* stream on which a Communication packs, until it starts; NULL: `current` */
 	struct rt_stream **packing; /* by op_id: its stream for packing; NULL: no statement has one */
 	struct ticket_queue *queue;
-	void *graph;                  /* graph of a run; NULL: none was made */
+	void **graph; /* rt_engine_graphs graphs of a run; NULL: none were made */
+	uint64_t replays;
 	struct rt_counter *counted;   /* by RT_COUNTERS: the data that a replay moves */
 	struct exec_ranges *ranges;   /* NULL: none */
 	struct exec_faults *faults;   /* NULL: none */

@@ -134,7 +134,9 @@ enum status rt_engine_trace(struct rt_engine *e, struct rt_tracer *t);
 
 /* Begins a graph, in the engine issue. Items submitted from begin to end, after an rt_drain, are not
  * executed; they become a graph that begins and ends in `main`. rt_replay executes it each time it is
- * called; rt_drain waits for it. Free the graph before the engine. */
+ * called; rt_drain waits for it. Free the graph before the engine. Make rt_engine_graphs of the same items, and replay
+ * them in turn. */
+unsigned rt_engine_graphs(const struct rt_engine *e);
 enum status rt_capture_begin(struct rt_engine *e, struct rt_stream *main);
 enum status rt_capture_end(struct rt_engine *e, struct rt_stream *main, void **graph);
 enum status rt_replay(struct rt_engine *e, struct rt_stream *main, void *graph);

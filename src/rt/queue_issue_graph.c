@@ -3,11 +3,11 @@
  *     fork: an event of main ──> each other stream that is used waits for it ──> main waits for all of them
  *
  * So everything issued from begin to end is one graph, which begins and ends in main. Where the transport has
- * functions for graphs, it is one graph for all ranks. */
+ * functions for graphs, all ranks make and replay them together. */
 #include "rt/queue_issue.h"
 #include <assert.h>
 
-/* Returns the transport if its ranks have one graph; otherwise NULL. */
+/* Returns the transport if its ranks make graphs together; otherwise NULL. */
 static struct rt_transport *sharing_transport(const struct issue_engine *e)
 {
 	return e->base.transport && e->base.transport->ops->graph_begin ? e->base.transport : NULL;
@@ -38,6 +38,12 @@ void issue_enter_graph(struct issue_engine *e, struct stream *s, struct rt_origi
 bool rt_engine_captures(const struct rt_engine *e)
 {
 	return e->ops == &rt_issue_ops && !e->trace && e->device->ops->async->capture_begin;
+}
+
+unsigned rt_engine_graphs(const struct rt_engine *engine)
+{
+	const struct rt_transport *t = sharing_transport((const struct issue_engine *)engine);
+	return t && t->ops->graphs ? t->ops->graphs : 1;
 }
 
 enum status rt_capture_begin(struct rt_engine *engine, struct rt_stream *main)

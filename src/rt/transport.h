@@ -127,7 +127,8 @@ struct rt_transport_ops {
 	/* One graph for the work of all ranks, in place of the functions of struct rt_async_ops, which make one
 	 * for each rank. Collective, except graph_drop. NULL: ranks have their own graphs. graph_begin makes the
 	 * device's stream a part of the graph; before graph_end, it waits for everything that is captured.
-	 * replay begins once all ranks have called it. */
+	 * Replays take `graphs` graphs of the same work in turn, in the order in which they were made; 0: one. */
+	unsigned graphs;
 	enum status (*graph_begin)(struct rt_transport *t, void *stream);
 	enum status (*graph_end)(struct rt_transport *t, void *stream, void **graph);
 	enum status (*replay)(struct rt_transport *t, void *stream, void *graph);

@@ -1,6 +1,7 @@
 /* The transport between ranks that are processes of one host, here on one GPU. */
 #include "test_cuda_transport.h"
 #include <signal.h>
+#include <sys/mman.h>
 
 /* GPU memory of a rank, without the wrapper transport of the other suites. */
 struct plain {
@@ -44,13 +45,19 @@ static float value_of(int r, int b, int i)
 	return (float)(r * 1000 + b * 10 + i % 7);
 }
 
-static void fill(struct plain *p, int b)
+/* Fills buffer b with the values of rank r. */
+static void fill_as(struct plain *p, int b, int r)
 {
 	float *x = malloc((size_t)p->elements * sizeof *x);
 	for (int i = 0; i < p->elements; i++)
-		x[i] = value_of(p->t->job->rank, b, i);
+		x[i] = value_of(r, b, i);
 	p->device->ops->async->upload(p->device, buffer_of(p, b), x, (size_t)p->elements * sizeof *x);
 	free(x);
+}
+
+static void fill(struct plain *p, int b)
+{
+	fill_as(p, b, p->t->job->rank);
 }
 
 /* Counts the elements in which buffer b differs from buffer `of` of rank r. */
@@ -245,6 +252,107 @@ static int ahead(struct rt_job *job, void *arg)
 	return wrong ? STATUS_WRONG : STATUS_OK;
 }
 
+/* ---- graphs */
+
+enum { FEW = IPC_TURNS /* places of a stage */, MANY = FEW + 4, REPLAYS = 12 };
+
+static _Atomic int *ended; /* replays that rank 0 has ended, in shared memory */
+
+/* Captures n broadcasts of rank 0, one for each buffer, and a message if there are many. */
+static void *capture_drift(struct chain *h, struct plain *p, int team, int n, uint64_t sequence)
+{
+	struct rt_request *r[MANY];
+	int rank = h->t->job->rank;
+	void *graph = NULL;
+	h->ok &= h->t->ops->graph_begin(h->t, h->stream) == STATUS_OK;
+	void *after = chain_event(h);
+	for (int k = 0; k < n && h->ok; k++) {
+		struct rt_collective c = {.kind = COLLECTIVE_BROADCAST,
+		                          .dtype = DTYPE_F32,
+		                          .team = team,
+		                          .in = buffer_of(p, k),
+		                          .out = buffer_of(p, k),
+		                          .count = p->elements,
+		                          .after = after};
+		h->ok &= rt_transport_start(h->t, &c, &r[k]) == STATUS_OK;
+	}
+	chain_await(h, r, n);
+	h->async->release(h->device, after);
+	if (n == MANY) {
+		struct rt_p2p m = {.send = rank == 0,
+		                   .peer = 1 - rank,
+		                   .sequence = sequence,
+		                   .dtype = DTYPE_F32,
+		                   .count = p->elements,
+		                   .data = buffer_of(p, n),
+		                   .after = chain_event(h)};
+		h->ok = h->ok && rt_transport_start_p2p(h->t, &m, &r[0]) == STATUS_OK;
+		chain_await(h, r, 1);
+		h->async->release(h->device, m.after);
+	}
+	h->ok = h->ok && h->t->ops->graph_end(h->t, h->stream, &graph) == STATUS_OK;
+	return graph;
+}
+
+static void wait_until_idle(struct chain *h)
+{
+	for (bool idle = false; !idle && h->ok;)
+		h->ok = h->async->is_idle(h->device, &idle) == STATUS_OK;
+}
+
+/* Replays two graphs in turn with other data each time, while the ranks come late at random. arg: number of broadcasts.
+ * If they are few and staged, rank 0 waits for nothing, and rank 1 begins when rank 0 has ended its first replay. */
+static int drift(struct rt_job *job, void *arg)
+{
+	static const int both[] = {0, 1};
+	int n = *(const int *)arg, buffers = n + (n == MANY);
+	bool alone = n == FEW && !teams_before;
+	struct plain p;
+	void *graph[2];
+	int team, wrong = 0;
+	if (plain_open(job, MANY + 1, 50, &p) != STATUS_OK ||
+	    rt_transport_team(p.t, both, 2, &team) != STATUS_OK)
+		return rt_job_status(job);
+	struct chain h = {.device = p.device, .t = p.t, .async = p.device->ops->async, .ok = true};
+	h.async->stream_new(p.device, &h.stream);
+	for (int k = 0; k < 2; k++)
+		graph[k] = capture_drift(&h, &p, team, n, (uint64_t)k);
+	for (int us = 0; job->rank == 1 && alone && !*ended && us < 5000000; us += 1000)
+		usleep(1000);
+	CHECK(job->rank == 0 || !alone || *ended);
+	for (int k = 0; k < REPLAYS && h.ok; k++) {
+		for (int b = 0; job->rank == 0 && b < buffers; b++)
+			fill_as(&p, b, k);
+		usleep((unsigned)(k * 7 + job->rank * 5) % 4 * 1000);
+		h.ok &= h.t->ops->replay(h.t, h.stream, graph[k % 2]) == STATUS_OK;
+		wait_until_idle(&h);
+		*ended += job->rank == 0;
+		for (int b = 0; b < buffers; b++)
+			wrong |= differs(&p, b, k, b);
+	}
+	for (int k = 0; k < 2; k++)
+		h.t->ops->graph_free(h.t, graph[k]);
+	h.async->stream_free(p.device, h.stream);
+	wrong |= !h.ok;
+	plain_close(&p);
+	return wrong ? STATUS_WRONG : STATUS_OK;
+}
+
+static void test_drift(void)
+{
+	static int n[] = {FEW, MANY};
+	ended = mmap(NULL, sizeof *ended, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	for (teams_before = 0; teams_before <= IPC_STAGES; teams_before += IPC_STAGES)
+		for (size_t k = 0; k < sizeof n / sizeof *n; k++) {
+			*ended = 0;
+			CHECK_EQ(launch(RT_BOOT_FORK, 2, 20000, drift, &n[k]), STATUS_OK);
+		}
+	teams_before = 0;
+	munmap((void *)ended, sizeof *ended);
+}
+
+/* ---- orders */
+
 /* Two teams with the same ranks, which reach them in different orders. On a GPU with one queue each rank has
  * the other's first collective after its own. arg: kind of collective. */
 static int circle(struct rt_job *job, void *arg)
@@ -361,6 +469,7 @@ int main(void)
 	setenv("HIRC_MOCK_DELAY_US", "30", 0);
 	setenv("HIRC_MOCK_QUEUES", "1", 1);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 10000, chain_main, "cuda-ipc"), STATUS_OK);
+	test_drift();
 	for (teams_before = 0; teams_before <= IPC_STAGES; teams_before += IPC_STAGES) {
 		CHECK_EQ(launch(RT_BOOT_FORK, 2, 10000, ahead, NULL), STATUS_OK);
 		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -368,6 +477,7 @@ int main(void)
 	}
 	teams_before = 0;
 	unsetenv("HIRC_MOCK_QUEUES");
+	test_drift();
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		CHECK_EQ(launch(RT_BOOT_FORK, sizes[i], 30000, cuda_transport_main, "cuda-ipc"), STATUS_OK);
 	CHECK_EQ(launch(RT_BOOT_FORK, CHAIN_RANKS, 30000, chain_main, "cuda-ipc"), STATUS_OK);
