@@ -5,6 +5,7 @@
  *     scatter(A: f32[v, h], I: i64[n, h], S: f32[n, h])     f32[v, h]     S may be a number
  *     grouped_matmul(A: f32[m, k], B: f32[g, k, n], E: i64[g])     f32[m, n]
  *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
+ *     scan(X: f32[t, e], axis=0)                    f32[t, e]
  *     topk(X: f32[t, e], k=2)                       f32[t, 2], i64[t, 2]
  *     one_hot(I: i64[b, s], num_classes=8)          i64[b, s, 8]     or the stated dtype
  *     bitcast(X: f32[8])                            i32[8]           as stated, of the same width */
@@ -151,6 +152,20 @@ bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, s
 		return false;
 	r->extent[axis] = part_of(m, d, f, r->extent[axis]);
 	return r->extent[axis] != 0;
+}
+
+bool rule_scan(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	const struct attr *op = attrs_find(m, f->attrs, "op");
+	enum reduce_op reduce = REDUCE_SUM;
+	unsigned axis;
+	if (op && (op->kind != ATTR_NAME || !reduce_op_parse(names_text(m->names, op->u.name), &reduce) ||
+	           reduce == REDUCE_AVG)) {
+		diag_error(d, E_REDUCTION_UNKNOWN, f->at, "the op= of a scan is sum, prod, min or max");
+		return false;
+	}
+	rule_shape_of_operand(m, f, 0, r);
+	return rule_axis(m, d, f, r->rank, -1, &axis);
 }
 
 bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)

@@ -61,6 +61,7 @@ bool rule_is_index(struct module *m, struct diag *d, const struct infer_draft *f
 bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_grouped(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_scan(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_put(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_one_hot(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

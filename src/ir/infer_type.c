@@ -334,18 +334,6 @@ static bool rule_softmax(struct module *m, struct diag *d, const struct infer_dr
 	return !attrs_find(m, f->attrs, "axis") || rule_axis(m, d, f, r->rank, 0, &axis);
 }
 
-static bool rule_scan(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
-{
-	const struct attr *op = attrs_find(m, f->attrs, "op");
-	enum reduce_op reduce = REDUCE_SUM;
-	if (op && (op->kind != ATTR_NAME || !reduce_op_parse(names_text(m->names, op->u.name), &reduce) ||
-	           reduce == REDUCE_AVG)) {
-		diag_error(d, E_REDUCTION_UNKNOWN, f->at, "the op= of a scan is sum, prod, min or max");
-		return false;
-	}
-	return rule_softmax(m, d, f, r);
-}
-
 /* layernorm, rmsnorm: weight and bias must be [n], where n is the extent of the last axis. */
 static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
