@@ -189,6 +189,10 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 			return nv_refuse(r, E_AXES_LIMIT, t->node, "a tensor has at most 64 axes");
 		struct printed_id *x = &out->id[out->id_n++];
 		x->number = (int32_t)ast_at(s->a, id)->value.i;
+		for (unsigned k = 0; k + 1 < out->id_n; k++)
+			if (out->id[k].number == x->number)
+				return nv_refuse(r, E_PRINTED_TYPE, id,
+				                 "two axes of this tensor have one number");
 		x->named = is_named(r, t, x->number);
 		if (!nv_read_id(r, id, mesh, &x->axis))
 			return false;
