@@ -32,9 +32,19 @@ struct label {
 	uint32_t issue; /* place where its last bucket was issued; SCHED_NONE: the host did a block alone */
 };
 
-struct cell { /* labels of the same places, that are not behind others */
-	uint32_t label[LABELS], n;
+struct key { /* what labels of the same places are compared by */
+	int64_t free, now;
+	int64_t rate; /* see rate_label */
+	uint32_t at, label;
 };
+
+struct cell { /* labels of the same places, that are not behind others */
+	struct key *at;
+	uint32_t n, cap;
+	uint32_t ahead; /* the one that was ahead of a label last */
+};
+
+struct bucket;
 
 struct pace {
 	const struct sched_problem *p;
@@ -53,7 +63,11 @@ struct pace {
 	int64_t *left;                       /* by place: host time from it on */
 	int64_t *gather_left, *scatter_left; /* by place: about the lane's time from it on */
 	struct cell *cell;                   /* by gathered and sent */
+	const struct cell *now;              /* its labels are extended */
+	struct bucket *next[2];              /* by end: a scatter or gather from the places of that cell on */
+	uint32_t next_n[2];                  /* ends that are measured so far */
 	VEC(struct label) label;
+	VEC(uint32_t) unused; /* labels that no other one follows */
 };
 
 /* Marks the nodes at which few bytes are live, between two nodes at which at least `depth` more are. Returns their
@@ -267,35 +281,71 @@ static int64_t rate_label(const struct pace *c, const struct label *l)
 }
 
 /* Returns true if label l is not behind m. */
-static bool is_ahead(const struct label *l, const struct label *m)
+static bool is_ahead(const struct key *l, const struct key *m)
 {
 	return l->free <= m->free && l->at >= m->at &&
 	       l->now <= (l->at > m->at && m->free > m->now ? m->free : m->now);
+}
+
+/* Returns true if a label of the cell is ahead of this one. */
+static bool is_behind(struct cell *cell, const struct key *l)
+{
+	if (cell->ahead < cell->n && is_ahead(&cell->at[cell->ahead], l))
+		return true;
+	for (uint32_t k = 0; k < cell->n; k++)
+		if (is_ahead(&cell->at[k], l)) {
+			cell->ahead = k;
+			return true;
+		}
+	return false;
+}
+
+/* Notes that a label has left its cell. Others may follow it if the cell is being extended. */
+static void drop_label(struct pace *c, const struct cell *cell, uint32_t label)
+{
+	if (cell != c->now)
+		vec_push(&c->unused, label);
+}
+
+/* Returns the place of a new label of the cell. Those of a cell that is being extended are in order. */
+static uint32_t place_label(struct pace *c, const struct cell *cell, const struct label *l)
+{
+	if (cell == c->now || !c->unused.n) {
+		vec_push(&c->label, *l);
+		return c->label.n - 1;
+	}
+	uint32_t k = c->unused.at[--c->unused.n];
+	c->label.at[k] = *l;
+	return k;
 }
 
 /* Keeps a label, unless another one of its cell is ahead. */
 static void offer_label(struct pace *c, const struct label *l)
 {
 	struct cell *cell = &c->cell[l->gathered * (c->n + 1) + l->sent];
+	struct key new = {.free = l->free, .now = l->now, .at = l->at};
 	uint32_t n = 0, worst = 0;
-	for (uint32_t k = 0; k < cell->n; k++)
-		if (is_ahead(&c->label.at[cell->label[k]], l))
-			return;
-	for (uint32_t k = 0; k < cell->n; k++)
-		if (!is_ahead(l, &c->label.at[cell->label[k]]))
-			cell->label[n++] = cell->label[k];
+	if (is_behind(cell, &new))
+		return;
+	new.rate = rate_label(c, l);
+	for (uint32_t k = 0; k < cell->n; k++) {
+		if (is_ahead(&new, &cell->at[k]))
+			drop_label(c, cell, cell->at[k].label);
+		else
+			cell->at[n++] = cell->at[k];
+	}
 	cell->n = n;
 	if (n == LABELS) {
 		for (uint32_t k = 1; k < n; k++)
-			if (rate_label(c, &c->label.at[cell->label[k]]) >
-			    rate_label(c, &c->label.at[cell->label[worst]]))
+			if (cell->at[k].rate > cell->at[worst].rate)
 				worst = k;
-		if (rate_label(c, l) >= rate_label(c, &c->label.at[cell->label[worst]]))
+		if (new.rate >= cell->at[worst].rate)
 			return;
-		cell->label[worst] = cell->label[--cell->n];
+		drop_label(c, cell, cell->at[worst].label);
+		cell->at[worst] = cell->at[--cell->n];
 	}
-	vec_push(&c->label, *l);
-	cell->label[cell->n++] = c->label.n - 1;
+	new.label = place_label(c, cell, l);
+	vec_push(cell, new);
 }
 
 /* Returns true if memory has room for the next block of a label, and for the copies before it. */
@@ -325,13 +375,21 @@ static void run_blocks(const struct pace *c, struct label *l, int64_t until)
 		run_block(c, l);
 }
 
+/* Returns the bucket from the present place of the cell that is being extended to another one. */
+static const struct bucket *measure_next(struct pace *c, bool gather, uint32_t i, uint32_t end)
+{
+	for (; c->next_n[gather] <= end; c->next_n[gather]++)
+		c->next[gather][c->next_n[gather]] = measure_bucket(c, gather, i, c->next_n[gather]);
+	return &c->next[gather][end];
+}
+
 /* Offers the label after one more bucket, issued at the present place or, if the host is behind the lane, at the place
  * before it. Returns false if memory has no room. */
 static bool extend_label(struct pace *c, uint32_t from, bool gather, uint32_t end)
 {
 	struct label l = c->label.at[from];
 	uint32_t i = gather ? l.gathered : l.sent;
-	struct bucket b = measure_bucket(c, gather, i, end);
+	const struct bucket b = *measure_next(c, gather, i, end);
 	uint32_t sent = gather ? l.sent : end;
 	l.issue = l.at;
 	if (l.now > l.free && l.at && (gather || end < l.at)) {
@@ -383,12 +441,15 @@ static void extend_cell(struct pace *c, uint32_t gathered, uint32_t sent)
 {
 	struct cell *cell = &c->cell[gathered * (c->n + 1) + sent];
 	uint32_t first = c->label.n;
+	c->now = cell;
+	c->next_n[true] = gathered + 1;
+	c->next_n[false] = sent + 1;
 	for (uint32_t k = 0; k < cell->n; k++)
-		run_alone(c, cell->label[k]);
+		run_alone(c, cell->at[k].label);
 	for (uint32_t k = first; k < c->label.n; k++)
 		run_alone(c, k);
 	for (uint32_t k = 0; k < cell->n; k++) {
-		uint32_t l = cell->label[k];
+		uint32_t l = cell->at[k].label;
 		for (uint32_t end = gathered + 1; end <= c->n;
 		     end++) /* the last place with the same sources */
 			if (end == c->n || c->gathered[end] != c->gathered[end + 1])
@@ -399,6 +460,8 @@ static void extend_cell(struct pace *c, uint32_t gathered, uint32_t sent)
 				if (!extend_label(c, l, false, end))
 					break;
 	}
+	if (gathered < c->n || sent < c->n) /* the last labels are still asked for */
+		vec_free(cell);
 }
 
 static uint32_t take_buckets(const struct pace *c, uint32_t last, struct arena *a,
@@ -430,6 +493,8 @@ uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_optio
 	c.gathered = arena_new_array(scratch, int64_t, c.n + 1);
 	c.kept = arena_new_array(scratch, int64_t, c.n + 1);
 	c.cell = arena_new_array(scratch, struct cell, (c.n + 1) * (c.n + 1));
+	for (unsigned k = 0; k < 2; k++)
+		c.next[k] = arena_new_array(scratch, struct bucket, c.n + 1);
 	c.gather = sum_comms(&c, o->source, o->source_n, c.gathered, scratch);
 	c.scatter = sum_comms(&c, o->sink, o->sink_n, c.kept, scratch);
 	find_blocks(&c, scratch);
@@ -440,13 +505,15 @@ uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_optio
 	for (uint32_t i = 0; i <= c.n; i++)
 		for (uint32_t j = 0; j <= i; j++)
 			extend_cell(&c, i, j);
-	const struct cell *end = &c.cell[c.n * (c.n + 1) + c.n];
+	struct cell *end = &c.cell[c.n * (c.n + 1) + c.n];
 	uint32_t best = SCHED_NONE, n = 0;
 	for (uint32_t k = 0; k < end->n; k++)
-		if (best == SCHED_NONE || c.label.at[end->label[k]].free < c.label.at[best].free)
-			best = end->label[k];
+		if (best == SCHED_NONE || end->at[k].free < c.label.at[best].free)
+			best = end->at[k].label;
 	if (best != SCHED_NONE)
 		n = take_buckets(&c, best, a, bucket);
+	vec_free(end);
+	vec_free(&c.unused);
 	vec_free(&c.label);
 	arena_free(scratch);
 	return n;
