@@ -294,12 +294,6 @@ static void *capture_drift(struct chain *h, struct plain *p, int team, int n, ui
 	return graph;
 }
 
-static void wait_until_idle(struct chain *h)
-{
-	for (bool idle = false; !idle && h->ok;)
-		h->ok = h->async->is_idle(h->device, &idle) == STATUS_OK;
-}
-
 /* Replays two graphs in turn with other data each time, while the ranks come late at random. arg: number of broadcasts.
  * If they are few and staged, rank 0 waits for nothing, and rank 1 begins when rank 0 has ended its first replay. */
 static int drift(struct rt_job *job, void *arg)
@@ -325,7 +319,7 @@ static int drift(struct rt_job *job, void *arg)
 			fill_as(&p, b, k);
 		usleep((unsigned)(k * 7 + job->rank * 5) % 4 * 1000);
 		h.ok &= h.t->ops->replay(h.t, h.stream, graph[k % 2]) == STATUS_OK;
-		wait_until_idle(&h);
+		chain_finish(&h);
 		*ended += job->rank == 0;
 		for (int b = 0; b < buffers; b++)
 			wrong |= differs(&p, b, k, b);

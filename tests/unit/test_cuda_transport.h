@@ -436,16 +436,29 @@ static void chain_await(struct chain *h, struct rt_request **r, int n)
 {
 	for (int k = 0; k < n && h->ok; k++) {
 		void *event = NULL;
-		bool moved = false;
-		while (h->ok && !event)
+		while (h->ok && !event) {
+			bool moved = false;
+			uint32_t seen = h->t->ops->read(h->t);
 			h->ok = h->t->ops->progress(h->t, &moved) == STATUS_OK &&
 			        h->t->ops->issued(h->t, r[k], &event) == STATUS_OK &&
 			        rt_job_status(h->t->job) == STATUS_OK;
+			if (!event && !moved)
+				h->t->ops->wait(h->t, seen, 20000);
+		}
 		if (!event)
 			return;
 		h->ok &= h->async->await(h->device, h->stream, event, (struct rt_origin){.iteration = -1}) ==
 		         STATUS_OK;
 		h->async->release(h->device, event);
+	}
+}
+
+static void chain_finish(struct chain *h)
+{
+	for (bool idle = false; h->ok && !idle;) {
+		h->ok = h->async->is_idle(h->device, &idle) == STATUS_OK;
+		if (!idle)
+			usleep(50);
 	}
 }
 
@@ -566,8 +579,7 @@ static int chain_main(struct rt_job *job, void *arg)
 		chain_messages(&h, x, z, before, (uint64_t)k);
 		chain_compute(&h, POINTWISE_ADD, x, z, 0, CHAIN_ELEMENTS);
 	}
-	for (bool idle = false; h.ok && !idle;)
-		h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
+	chain_finish(&h);
 	h.async->download(h.device, host, x, CHAIN_ELEMENTS * sizeof(float));
 	for (int i = 0; i < CHAIN_ELEMENTS; i++)
 		wrong += host[i] != (float)chain_expected(job->rank);
@@ -665,8 +677,7 @@ static inline int kinds_main(struct rt_job *job, void *arg)
 		h.async->release(h.device, c.after);
 		chain_await(&h, &r, 1);
 		chain_compute(&h, POINTWISE_MUL, x, NULL, 0, most);
-		for (bool idle = false; h.ok && !idle;)
-			h.ok = h.async->is_idle(h.device, &idle) == STATUS_OK;
+		chain_finish(&h);
 		h.async->download(h.device, host, z, (size_t)most * sizeof *host);
 		for (int64_t i = 0; i < out; i++)
 			wrong += host[i] != (float)kinds_expected(&c, job->rank, i);
