@@ -137,15 +137,28 @@ static int by_total(const void *a, const void *b)
 	return (l < r) - (l > r);
 }
 
+/* Adds a size to the sums. A sum depends on one that is the size's units before it, so as many are independent. */
+static void add_share(double *sum, uint32_t sums, uint32_t units, double share)
+{
+	for (uint32_t from = units; from < sums; from += units) {
+		uint32_t n = sums - from < units ? sums - from : units;
+		const double *restrict before = sum + from - units;
+		double *restrict here = sum + from;
+		for (uint32_t k = 0; k < n; k++) {
+			double with = before[k] + share;
+			here[k] = with > here[k] ? with : here[k];
+		}
+	}
+}
+
 /* Finds the sums for the shares of all sizes but one. */
 static void sum_others(struct family *f, const struct size *but)
 {
 	memset(f->sum, 0, sizeof *f->sum * (f->units + 1));
 	for (uint32_t i = 0; i < f->size_n; i++) {
 		const struct size *s = &f->size[i];
-		for (uint32_t k = s->units; s != but && s->share > 0 && k <= f->units; k++)
-			if (f->sum[k - s->units] + s->share > f->sum[k])
-				f->sum[k] = f->sum[k - s->units] + s->share;
+		if (s != but && s->share > 0)
+			add_share(f->sum, f->units + 1, s->units, s->share);
 	}
 }
 
