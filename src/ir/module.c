@@ -161,9 +161,11 @@ bool module_has_input(const struct module *m, uint32_t input, int64_t rank)
 const struct attr *attrs_find(const struct module *m, attrs_id attrs, const char *key)
 {
 	const struct attrs *l = &m->attrs.at[attrs];
-	for (uint32_t i = 0; i < l->n; i++)
-		if (!strcmp(names_text(m->names, l->at[i].key), key))
+	for (uint32_t i = 0; i < l->n; i++) {
+		const char *name = names_text(m->names, l->at[i].key);
+		if (name[0] == key[0] && !strcmp(name, key)) /* most differ in the first letter */
 			return &l->at[i];
+	}
 	return NULL;
 }
 
