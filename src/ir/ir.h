@@ -486,6 +486,8 @@ static inline uint32_t op_traits(const struct module *m, op_id op)
 unsigned op_info_results(enum op_kind kind);
 /* Returns true if a statement may have n results: a second one of sdpa may be left out. */
 bool op_info_takes_results(enum op_kind kind, unsigned n);
+/* Returns true if operand k, of tensors and numbers, may be a number. */
+bool op_info_takes_number(enum op_kind kind, unsigned k);
 /* Find a kind by its mnemonic in the concise or nvFuser's surface; OP_NONE if there is none. */
 enum op_kind op_by_hir(const char *mnemonic);
 enum op_kind op_by_nvfuser(const char *mnemonic);

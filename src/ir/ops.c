@@ -63,6 +63,11 @@ bool op_info_takes_results(enum op_kind kind, unsigned n)
 	return !most || n == most || (kind == OP_SDPA && n == 1);
 }
 
+bool op_info_takes_number(enum op_kind kind, unsigned k)
+{
+	return op_info[kind].traits & TRAIT_POINTWISE || (kind == OP_PUT && k == 2);
+}
+
 bool op_pointwise(enum op_kind kind, enum pointwise *out)
 {
 	static const uint8_t operation[OP_KIND_COUNT] = {

@@ -114,7 +114,7 @@ static void check_operands(struct verifier *v, op_id op)
 				report_violation(v, op, "a value that is not bound is written");
 			break;
 		case ROLE_SCALAR:
-			reads += (info->traits & TRAIT_POINTWISE) != 0;
+			reads += op_info_takes_number((enum op_kind)o->kind, reads);
 			if (!p->id)
 				report_violation(v, op, "a scalar is missing");
 			break;

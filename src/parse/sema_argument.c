@@ -216,18 +216,12 @@ static void note_form(struct sema *s, const struct call *c)
 		other_name_show_form(s->d, c->kind);
 }
 
-/* Returns true if operand i of an operation may be a number. */
-static bool takes_number(enum op_kind kind, unsigned i)
-{
-	return op_info[kind].traits & TRAIT_POINTWISE || (kind == OP_PUT && i == 2);
-}
-
 bool call_check_arity(struct sema *s, struct call *c)
 {
 	const struct op_info *info = &op_info[c->kind];
 	unsigned n = c->read_n - has_positional_index(c);
 	for (unsigned i = 0; i < n && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
-		if (c->read[i].role != ROLE_READ && !takes_number(c->kind, i)) {
+		if (c->read[i].role != ROLE_READ && !op_info_takes_number(c->kind, i)) {
 			diag_error(s->d, E_OPERAND_TENSOR, ast_at(s->a, c->node)->at,
 			           "%s: operand %u must be a tensor, not a number", info->hir, i + 1);
 			note_form(s, c);
