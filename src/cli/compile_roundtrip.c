@@ -48,8 +48,7 @@ bool compile_roundtrip(struct diag *d, struct module *m, bool nvfuser, int64_t n
 {
 	static const char *const surface[] = {"concise", "nvFuser"};
 	struct buf text = {0};
-	struct sema_options options = {.np = np,
-	                               .paired = PAIRED_HALVES}; /* the default, without its warning */
+	struct sema_options options = {.np = np};
 	print_as(m, nvfuser, &text);
 	struct source *s =
 	    source_from_text(nvfuser ? "<printed nvFuser>" : "<printed concise>", text.at, (uint32_t)text.n);
