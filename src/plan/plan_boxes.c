@@ -123,8 +123,8 @@ static void cut_result_box(struct planner *b, const struct cuts *cuts, const str
 	}
 }
 
-bool boxes_each(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n,
-                boxes_plan *plan)
+bool boxes_each(struct planner *b, op_id op, bool positions, struct view *result,
+                const struct operand_ref *in, unsigned n, boxes_plan *plan)
 {
 	struct boxes out, *of = NULL;
 	struct infer_axes x;
@@ -135,7 +135,7 @@ bool boxes_each(struct planner *b, op_id op, struct view *result, const struct o
 			apart |= view_apart(in[k].view);
 			whole &= elements_whole(b, in[k].view);
 		}
-	if (!apart || whole)
+	if (!apart || (whole && !positions))
 		return false;
 	if (n)
 		of = arena_alloc(b->scratch, sizeof *of * n);

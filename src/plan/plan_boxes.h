@@ -28,10 +28,10 @@ bool boxes_interval(struct planner *b, const struct view *v, const struct boxes 
 /* Plans a statement for one box. */
 typedef void boxes_plan(struct planner *b, op_id op, struct view *result, const struct operand_ref *in,
                         unsigned n);
-/* Plans an operation if an operand or the result is several boxes in a step of a loop. Returns false if
- * that is not so, or if the operation cannot be computed box by box. */
-bool boxes_each(struct planner *b, op_id op, struct view *result, const struct operand_ref *in, unsigned n,
-                boxes_plan *plan);
+/* Plans an operation if an operand or the result is several boxes in a step of a loop, or, with `positions`, on a
+ * rank. Returns false if that is not so, or if the operation cannot be computed box by box. */
+bool boxes_each(struct planner *b, op_id op, bool positions, struct view *result,
+                const struct operand_ref *in, unsigned n, boxes_plan *plan);
 /* Copies all boxes, one after the other, into a buffer; or, after the wait for a statement (after; 0:
  * into), out of it. *run: the elements of the buffer, *count of them. Axis `lead` (-1: the first) is
  * outermost in a box; only its extent may depend on a loop. Returns false after reporting. */

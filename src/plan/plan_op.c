@@ -432,11 +432,13 @@ static void plan_only(struct planner *b, op_id op, struct view *result, const st
 	plan_box(b, op, 0, result, in, n, NULL);
 }
 
-/* Returns true if a gather indexes an axis of which this rank has several intervals. */
-static bool takes_pieces(struct planner *b, op_id op, const struct view *table)
+/* Returns true if the positions of elements in their tensor enter an operation: intervals that are side by side in
+ * memory are not one. A gather uses the positions along the axis that it indexes. */
+static bool uses_positions(struct planner *b, op_id op, const struct view *table)
 {
-	if (b->m->op.at[op].kind != OP_TAKE)
-		return false;
+	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
+	if (kind != OP_TAKE)
+		return kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_GROUPED_MATMUL;
 	int64_t axis = op_attr_int(b->m, op, "axis", 0);
 	axis += axis < 0 ? table->rank : 0;
 	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;
@@ -466,11 +468,11 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 	if (kind == OP_SET && in[0].view && (view_apart(result) || view_apart(in[0].view)) &&
 	    set_apart(b, result, in[0].view))
 		return;
-	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1);
-	if (several || !boxes_each(b, op, result, in, n, plan_only)) {
+	bool several = op_def(b->m, op, 1) || op_write(b->m, op, 1),
+	     positions = uses_positions(b, op, n ? in[0].view : NULL);
+	if (several || !boxes_each(b, op, positions, result, in, n, plan_only)) {
 		if (((computes_each(kind) || copies_boxes(kind)) && !same_pieces(b, in, n, result)) ||
-		    !make_boxes(b, kind == OP_IOTA || kind == OP_ONE_HOT || takes_pieces(b, op, in[0].view),
-		                in, n, &result, &back) ||
+		    !make_boxes(b, positions, in, n, &result, &back) ||
 		    is_empty(b, result))
 			return;
 		plan_box(b, op, k, result, in, n, found);
