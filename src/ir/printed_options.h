@@ -25,8 +25,8 @@ struct printed_options {
 	VEC(int32_t) missing; /* numbers that stand nowhere, sorted */
 	VEC(struct printed_option) option;
 	VEC(uint32_t) used; /* missing numbers, as indices into missing */
-	bool inner;    /* splits that state the inner half are tried, too */
-	bool in_order; /* plain axes stand in order: only parallel ones were moved */
+	bool inner;         /* splits that state the inner half are tried, too */
+	bool in_order;      /* plain axes stand in order: only parallel ones were moved */
 };
 
 /* Returns true if a tensor's numbers are as said: no reshape or permute made its axes, and it is not pending. */
