@@ -338,6 +338,10 @@ int64_t sched_bound_crests(const struct sched_batches *b, uint32_t lane, int64_t
 	struct crest_bound c = {.b = b, .p = p, .lane = lane, .limit = limit};
 	int64_t head = INT64_MAX, tail = INT64_MAX;
 	c.crests = sched_crests(p, lane, a);
+	if (!c.crests.n) {
+		arena_free(a);
+		return 0;
+	}
 	c.comm = arena_new_array(a, struct comm, p->n);
 	c.family = arena_new_array(a, struct family, p->family_n);
 	for (uint32_t k = 0; k < c.crests.n; k++)
@@ -354,7 +358,7 @@ int64_t sched_bound_crests(const struct sched_batches *b, uint32_t lane, int64_t
 	find_covers(&c);
 	for (uint32_t f = 0; f < p->family_n; f++)
 		find_sizes(&c, f);
-	double runtime = c.crests.n ? best_bound(&c) - (double)p->launch : 0;
+	double runtime = best_bound(&c) - (double)p->launch;
 	for (uint32_t f = 0; f < p->family_n; f++)
 		vec_free(&c.family[f].size);
 	vec_free(&c.cover);

@@ -168,8 +168,30 @@ static void bounds_are_below(uint32_t seed, unsigned *higher)
 	arena_free(a);
 }
 
+/* No crests are looked for in a very large problem, so they bound nothing. */
+static void large_problems_have_none(void)
+{
+	enum { LARGE = 300000 };
+	struct arena *a = arena_new();
+	struct sched_problem p = {.n = LARGE, .lane_n = 1, .launch = 10};
+	int64_t *zero = arena_new_array(a, int64_t, LARGE);
+	bool *alone = arena_new_array(a, bool, LARGE);
+	p.node = arena_new_array(a, struct sched_node, LARGE);
+	p.node[0] = (struct sched_node){.kind = SCHED_COMM, .time = 100, .in = 1 << 20, .family = SCHED_NONE};
+	for (uint32_t x = 1; x < LARGE; x++)
+		p.node[x] = (struct sched_node){.time = 100, .comm = SCHED_NONE};
+	p.node[1].kind = SCHED_WAIT;
+	p.node[1].comm = 0;
+	p.node[0].comm = SCHED_NONE;
+	sched_problem_finish(&p, a, &(struct sched_pair){0, 1}, 1, NULL, 0);
+	struct sched_batches b = {&p, zero, zero, zero, alone};
+	CHECK_EQ(sched_bound_crests(&b, 0, INT64_MAX), 0);
+	arena_free(a);
+}
+
 int main(void)
 {
+	large_problems_have_none();
 	unsigned crests = 0, higher = 0;
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
 		crests_keep_the_least(seed, &crests);
