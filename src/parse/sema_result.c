@@ -81,6 +81,29 @@ static type_id symmetric_type(struct sema *s, const struct call *c, const struct
 	return 0;
 }
 
+/* Returns the type of a view that is a block or an element of a value. Returns 0 after reporting. Passes choose a
+ * layout that is not stated, so its blocks have no meaning here. */
+static type_id view_type(struct sema *s, const struct infer_draft *draft, value_id of)
+{
+	const struct attr *axis = attrs_find(s->m, draft->attrs, "axis");
+	type_id from = s->m->value.at[of].type;
+	if (draft->kind == OP_SHARD_BY_STREAM && s->m->value.at[of].flags & VALUE_OPEN) {
+		diag_error(
+		    s->d, E_RESULT_TYPE_NEEDED, draft->at,
+		    "shard_by_stream takes a block of a layout, but the operand's layout is not stated");
+		diag_note(s->d, s->m->op.at[s->m->value.at[of].def].at,
+		          "state its type, as in `X: f32[8@stream(4), 6] = …`");
+		return 0;
+	}
+	type_id t = draft->kind == OP_SELECT ? infer_select(s->m, from, (unsigned)(axis ? axis->u.i : 0))
+	                                     : infer_shard(s->m, from);
+	if (!t)
+		diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at,
+		           "%s needs a result type: the axis is merged with another",
+		           op_info[draft->kind].hir);
+	return t;
+}
+
 /* Returns the type of result k if it is left out. *open: its layout is still to be chosen. Returns 0 after
  * reporting. */
 static type_id default_type(struct sema *s, struct call *c, const struct infer_draft *draft, unsigned k,
@@ -104,19 +127,8 @@ static type_id default_type(struct sema *s, struct call *c, const struct infer_d
 	}
 	if (c->kind == OP_DISPATCH || c->kind == OP_COMBINE)
 		return type_by_rule(s, draft);
-	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT) {
-		type_id t = c->kind == OP_SELECT
-		                ? infer_select(s->m, s->m->value.at[first].type,
-		                               (unsigned)(attrs_find(s->m, draft->attrs, "axis")
-		                                              ? attrs_find(s->m, draft->attrs, "axis")->u.i
-		                                              : 0))
-		                : infer_shard(s->m, s->m->value.at[first].type);
-		if (!t)
-			diag_error(s->d, E_RESULT_TYPE_NEEDED, draft->at,
-			           "%s needs a result type: the axis is merged with another",
-			           op_info[c->kind].hir);
-		return t;
-	}
+	if (c->kind == OP_SHARD_BY_STREAM || c->kind == OP_SELECT)
+		return view_type(s, draft, first);
 	if (c->kind == OP_SYMMETRIC_VIEW)
 		return symmetric_type(s, c, draft, s->m->value.at[first].type);
 	if (op_info[c->kind].traits & TRAIT_COLLECTIVE)

@@ -472,8 +472,7 @@ static void plan_result(struct planner *b, op_id op, unsigned k, struct operand_
 	     positions = uses_positions(b, op, n ? in[0].view : NULL);
 	if (several || !boxes_each(b, op, positions, result, in, n, plan_only)) {
 		if (((computes_each(kind) || copies_boxes(kind)) && !same_pieces(b, in, n, result)) ||
-		    !make_boxes(b, positions, in, n, &result, &back) ||
-		    is_empty(b, result))
+		    !make_boxes(b, positions, in, n, &result, &back) || is_empty(b, result))
 			return;
 		plan_box(b, op, k, result, in, n, found);
 		if (back)
