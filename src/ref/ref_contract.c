@@ -1,7 +1,8 @@
-/* ref_contract: matmul and linear.
+/* ref_contract: matmul, linear and grouped_matmul.
  *
  *     matmul   out[…, i, j] = sum over k of a[…, i, k] * b[…, k, j]     … broadcast from the right
  *     linear   out[…, j] = sum over k of x[…, k] * w[j, k], plus bias[j]
+ *     grouped  out[i, j] = sum over k of a[i, k] * b[group of row i, k, j]     0 without a group
  *
  * With accumulate=true the former value of the result is one more term.
  *
@@ -13,6 +14,7 @@
 struct contraction {
 	const struct ref_call *call;
 	const struct ref_array *a, *b, *bias; /* b as [n, k]; bias may be NULL */
+	const struct ref_array *ends;         /* of the groups of rows; NULL: no grouped_matmul */
 	bool linear;
 	int64_t k, columns;
 	uint8_t *a_whole, *b_whole; /* by row: every element is defined */
@@ -230,6 +232,13 @@ static bool matmul_fits(const struct ref_array *a, const struct ref_array *b, co
 	       out->n[out->nd - 1] == b->n[b->nd - 1];
 }
 
+static bool groups_fit(const struct ref_array *a, const struct ref_array *b, const struct ref_array *ends,
+                       const struct ref_array *out)
+{
+	return a->nd == 2 && b->nd == 3 && out->nd == 2 && ends->nd == 1 && a->n[1] == b->n[1] &&
+	       ends->n[0] == b->n[0] && out->n[0] == a->n[0] && out->n[1] == b->n[2];
+}
+
 /* Adds a term to a sum. */
 static void add_term(struct sum *s, const struct ref_array *a, int64_t i)
 {
@@ -299,6 +308,42 @@ static struct sum sum_of(const struct contraction *x, int64_t i, int64_t j)
 	return s;
 }
 
+/* Returns the last group that has a row, or -1. *sure: no end has an error. */
+static int64_t group_of(const struct ref_array *ends, int64_t row, bool *sure)
+{
+	int64_t groups = ref_array_count(ends), found = -1;
+	*sure = true;
+	for (int64_t g = 0; g < groups; g++) {
+		*sure &= ends->state[g] == REF_DEFINED && ends->error[g] == 0;
+		if ((g ? ends->ints[g - 1] : 0) <= row && row < ends->ints[g])
+			found = g;
+	}
+	return found;
+}
+
+static struct sum sum_of_group(const struct contraction *x, int64_t row, int64_t column)
+{
+	bool sure;
+	int64_t group = group_of(x->ends, row, &sure);
+	struct sum s = {.grid = INFINITY, .state = REF_DEFINED};
+	if (group >= 0)
+		s = sum_of(x, row * x->k, (group * x->columns + column) * x->k);
+	s.error = sure ? s.error : INFINITY;
+	return s;
+}
+
+/* Returns the sum of an element of the result. */
+static struct sum sum_at(const struct contraction *x, const struct ref_array *out, const int64_t *index,
+                         int64_t row, int64_t column)
+{
+	if (x->ends)
+		return sum_of_group(x, row, column);
+	if (x->linear)
+		return sum_of(x, row * x->k, column * x->k);
+	return sum_of(x, batch_offset(x->a, out, index) + index[out->nd - 2] * x->k,
+	              batch_offset(x->b, out, index) + column * x->k);
+}
+
 static void contract_operands(struct ref_context *c, const struct contraction *x, struct ref_array *out)
 {
 	int64_t index[IR_MAX_LOGICAL] = {0}, r = 0;
@@ -306,11 +351,8 @@ static void contract_operands(struct ref_context *c, const struct contraction *x
 		return;
 	do {
 		int64_t column = index[out->nd - 1];
-		int64_t i = x->linear ? r / x->columns * x->k
-		                      : batch_offset(x->a, out, index) + index[out->nd - 2] * x->k;
-		int64_t j = column * x->k + (x->linear ? 0 : batch_offset(x->b, out, index));
 		if (!x->call->want || x->call->want[r])
-			store_sum(x, sum_of(x, i, j), column, out, r);
+			store_sum(x, sum_at(x, out, index, r / x->columns, column), column, out, r);
 		if (++r % x->columns == 0)
 			ref_advance(c, (double)x->columns * (double)x->k);
 	} while (ref_next(out->nd, out->n, index));
@@ -342,15 +384,16 @@ bool ref_contract(struct ref_context *c, const struct ref_call *call, const stru
                   struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
-	struct contraction x = {.call = call,
-	                        .a = in[0],
-	                        .b = in[1],
-	                        .bias = call->n > 2 ? in[2] : NULL,
-	                        .linear = op->kind == OP_LINEAR};
+	struct contraction x = {.call = call, .a = in[0], .b = in[1], .linear = op->kind == OP_LINEAR};
 	struct ref_array turned = {0};
-	if (x.linear ? !linear_fits(x.a, x.b, x.bias, out) : !matmul_fits(x.a, x.b, out)) {
+	if (op->kind == OP_GROUPED_MATMUL)
+		x.ends = in[2];
+	else if (call->n > 2)
+		x.bias = in[2];
+	if (x.ends     ? !groups_fit(x.a, x.b, x.ends, out)
+	    : x.linear ? !linear_fits(x.a, x.b, x.bias, out)
+	               : !matmul_fits(x.a, x.b, out))
 		return ref_refuse_shapes(c, op);
-	}
 	if (call->partial && x.bias) {
 		diag_error(c->d, E_BIAS_PENDING, op->at, "a bias cannot be added to a pending sum");
 		return false;

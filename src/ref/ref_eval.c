@@ -109,7 +109,7 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	case OP_TAKE:
 		return ref_take(c, call, in, out);
 	case OP_GROUPED_MATMUL:
-		return ref_grouped(c, call, in, out);
+		return ref_contract(c, call, in, out);
 	case OP_PUT:
 		return ref_put(c, call, in, out);
 	case OP_ONE_HOT:

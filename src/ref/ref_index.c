@@ -44,60 +44,6 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
-/* Returns the last group that has a row, or -1. *sure: no end has an error. */
-static int64_t group_of(const struct ref_array *ends, int64_t row, bool *sure)
-{
-	int64_t groups = ref_array_count(ends), found = -1;
-	*sure = true;
-	for (int64_t g = 0; g < groups; g++) {
-		*sure &= ends->state[g] == REF_DEFINED && ends->error[g] == 0;
-		if ((g ? ends->ints[g - 1] : 0) <= row && row < ends->ints[g])
-			found = g;
-	}
-	return found;
-}
-
-bool ref_grouped(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
-                 struct ref_array *out)
-{
-	const struct ref_array *a = in[0], *b = in[1];
-	if (a->nd != 2 || b->nd != 3 || out->nd != 2 || a->n[1] != b->n[1])
-		return ref_refuse_shapes(c, ir_op(c->m, call->op));
-	int64_t depth = a->n[1], columns = out->n[1], count = ref_array_count(out);
-	for (int64_t i = 0; i < count; i++) {
-		bool sure;
-		int64_t row = i / columns, group = group_of(in[2], row, &sure), ints = 0;
-		double value = 0, magnitude = 0, passed = sure ? 0 : INFINITY;
-		uint8_t state = REF_DEFINED;
-		for (int64_t k = 0; k < depth && group >= 0; k++) {
-			int64_t p = row * depth + k, q = (group * depth + k) * columns + i % columns;
-			state = a->state[p] < state ? a->state[p] : state;
-			state = b->state[q] < state ? b->state[q] : state;
-			value += a->data[p] * b->data[q];
-			magnitude += fabs(a->data[p] * b->data[q]);
-			passed +=
-			    fabs(a->data[p]) * b->error[q] + a->error[p] * (fabs(b->data[q]) + b->error[q]);
-			if (a->ints)
-				ints =
-				    (int64_t)((uint64_t)ints + (uint64_t)a->ints[p] * (uint64_t)b->ints[q]);
-		}
-		out->state[i] = state;
-		if (state != REF_DEFINED)
-			continue;
-		if (a->ints) {
-			ref_store_int(out, i, ints);
-			out->error[i] = passed;
-			continue;
-		}
-		ref_store(out, i, value);
-		ref_set_error(out, i, value, passed,
-		              isfinite(value) ? ref_sum_error(a->dtype, depth + 1) * magnitude +
-		                                    ref_underflow_error(a->dtype, depth)
-		                              : 0);
-	}
-	return true;
-}
-
 /* Writes the elements in the order of their indices. An index with an error may be any. */
 bool ref_put(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
              struct ref_array *out)

@@ -195,8 +195,6 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
               struct ref_array *out);
 bool ref_scan(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,
               struct ref_array *out);
-bool ref_grouped(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
-                 struct ref_array *out);
 bool ref_put(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
              struct ref_array *out);
 bool ref_one_hot(struct ref_context *c, const struct ref_call *call, const struct ref_array *in,

@@ -65,7 +65,7 @@ static void keep_whole(struct ref_sample *s, const struct module *m, value_id v)
 /* Returns true if an element's value depends on its index, not only on operands. */
 static bool counts_places(enum op_kind kind)
 {
-	return kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_GROUPED_MATMUL;
+	return kind == OP_IOTA || kind == OP_ONE_HOT;
 }
 
 static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32_t *first, value_id v,
@@ -140,6 +140,8 @@ static void relate(struct ref_sample *s, const struct module *m, op_id op, value
 		else
 			keep_whole(s, m, v);
 	}
+	if (m->op.at[op].kind == OP_GROUPED_MATMUL) /* the number of a row tells its group */
+		s->at[root(s, get_axis_node(op_read(m, op, 0), 0))].whole = true;
 	for (unsigned k = 0; k < results; k++) {
 		value_id v = op_result(m, op, k);
 		if (known)
@@ -200,7 +202,7 @@ static double products(const struct ref_sample *s, const struct module *m, op_id
 		        count_sampled_elements(s, m, op_read(m, op, 1))) *
 		       (double)indices(s, op_read(m, op, 2), value_domain(m, op_read(m, op, 2))->rank - 2) *
 		       4;
-	if (kind != OP_LINEAR && kind != OP_MATMUL && kind != OP_SDPA)
+	if (kind != OP_LINEAR && kind != OP_MATMUL && kind != OP_GROUPED_MATMUL && kind != OP_SDPA)
 		return 0;
 	value_id a = op_read(m, op, 0), b = op_read(m, op, 1);
 	unsigned rank = value_domain(m, a)->rank;
