@@ -102,11 +102,11 @@ static bool collective_agrees(struct module *m, const struct infer_draft *f, con
  * any float dtype, and sums of integers the wide one. */
 static bool may_have_dtype(enum op_kind kind, enum dtype inferred, enum dtype stated)
 {
-	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR};
+	enum op_kind sums[] = {OP_SUM, OP_PROD, OP_MEAN, OP_MATMUL, OP_LINEAR, OP_GROUPED_MATMUL};
 	bool floats = dtype_is_float(inferred) && dtype_is_float(stated),
 	     integers = dtype_is_integer(inferred) && stated == dtype_wide(inferred);
 	for (unsigned k = 0; k < sizeof sums / sizeof *sums; k++)
-		if (kind == sums[k] && (floats || (integers && !(op_info[kind].traits & TRAIT_CONTRACTION))))
+		if (kind == sums[k] && (floats || (integers && op_info[kind].traits & TRAIT_REDUCTION)))
 			return true;
 	return stated == inferred;
 }
