@@ -5,6 +5,7 @@
  *     squeeze( T0…, flags = {true, false} )       reshape(T0…) that drops them
  *     view( T0… )                                any other reshape(T0…)
  *     expand( T0… )                               broadcast(T0…) that only widens axes of one element
+ *     repeat( T0… )                               the same, where the result prints such an axis with i, not with b
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): the result prints the axis with r
  *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1), an argument a line
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2)
@@ -96,6 +97,18 @@ static bool only_widens(const struct nvfuser *p, op_id op)
 		if (x->axis[i].extent != y->axis[i].extent && !expr_is_one(p->m, x->axis[i].extent))
 			return false;
 	return true;
+}
+
+/* Returns true if a broadcast axis of the operand is no broadcast axis of the result: the copies are in memory. */
+static bool is_repeat(const struct nvfuser *p, op_id op)
+{
+	value_id from = op_read(p->m, op, 0), to = op_result(p->m, op, 0);
+	const struct domain *x = value_domain(p->m, from), *y = value_domain(p->m, to);
+	for (unsigned i = 0; i < x->rank; i++)
+		if (x->axis[i].extent != y->axis[i].extent && ir_axis_is_broadcast(p->m, from, i) &&
+		    !ir_axis_is_broadcast(p->m, to, i))
+			return true;
+	return false;
 }
 
 /* Returns true if the axes that the result prints with r are those of the reduction. */
@@ -378,7 +391,7 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 	case OP_BROADCAST:
 		if (!only_widens(p, op))
 			return false;
-		buf_puts(p->out, "expand( ");
+		buf_puts(p->out, is_repeat(p, op) ? "repeat( " : "expand( ");
 		nvfuser_tensor(p, op_read(p->m, op, 0));
 		buf_puts(p->out, " )");
 		return true;

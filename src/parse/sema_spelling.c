@@ -4,7 +4,7 @@
  *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
- *     expand( T0…, {4, 8} )                       broadcast(T0…)
+ *     expand( T0…, {4, 8} ), repeat( T0… )        broadcast(T0…)
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): sema_reduction.c
  *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1): sema_reduction.c
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2): sema_ranges.c, as slice
@@ -464,7 +464,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if ((!strcmp(name, "broadcast") && nv_key(r, expr, "flags")) || !strcmp(name, "squeeze")) {
 		drop_key(r, expr, "flags");
 		nv_rename_call(r, expr, "reshape");
-	} else if (!strcmp(name, "expand")) {
+	} else if (!strcmp(name, "expand") || (!strcmp(name, "repeat") && first && !second)) {
 		nv_keep_first(r, expr);
 		nv_rename_call(r, expr, "broadcast");
 	} else if (!strcmp(name, "reduction") && result) {
