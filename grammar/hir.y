@@ -381,6 +381,8 @@ arg_list:
   expr				{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | key				{ $$ = ast_list(p, AST_LIST, @$, $1); }
 | braces			{ $$ = ast_list(p, AST_LIST, @$, $1); }
+| LBRACE RBRACE expr	/* full({}double(3)), as nvFuser prints it */
+	{ $$ = ast_add(p, ast_list(p, AST_LIST, @$, ast_leaf(p, AST_TUPLE, @1, 0)), $3); }
 | arg_list COMMA expr		{ $$ = ast_add(p, $1, $3); }
 | arg_list COMMA key		{ $$ = ast_add(p, $1, $3); }
 | arg_list COMMA braces		{ $$ = ast_add(p, $1, $3); }

@@ -15,7 +15,7 @@
  *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0)
  *     GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…)      grouped_matmul(T0…, T1…, T2…)
  *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
- *     full({4, 8}, double(0));                    full(0)
+ *     full({4, 8}, double(0)); full({}double(0)); full(0)
  *     eye(8, float);                              one_hot(iota())
  *     iota(8, 0, 1, int64_t);                     iota() with one axis
  *
@@ -271,13 +271,14 @@ static bool put_full(struct nvfuser *p, op_id op)
 {
 	const struct domain *d = value_domain(p->m, op_result(p->m, op, 0));
 	uint32_t value = op_operand_id(p->m, op, ROLE_SCALAR, 0);
-	if (p->m->op.at[op].attrs || !value || !d->rank)
+	if (p->m->op.at[op].attrs || !value)
 		return false;
+	buf_puts(p->out, "full({");
 	for (unsigned i = 0; i < d->rank; i++) {
-		buf_puts(p->out, i ? ", " : "full({");
+		buf_puts(p->out, i ? ", " : "");
 		expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
 	}
-	buf_puts(p->out, "}, ");
+	buf_puts(p->out, d->rank ? "}, " : "}"); /* nvFuser prints full({}double(3)); */
 	nvfuser_scalar(p, value);
 	buf_puts(p->out, ");");
 	return true;

@@ -9,7 +9,8 @@
  *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1): sema_reduction.c
  *     pad( T0…, {0, 0, 1, 2} )                    pad(T0…, axis=1, before=1, after=2): sema_ranges.c, as slice
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
- *     full({4, 8}, double(0))                     full(0.0)
+ *     full({4, 8}, double(0)), full({}double(0))  full(0.0)
+ *     TensorConstruct(double(0))                  full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota(): sema_iota.c
  *     eye(8, float)                               one_hot(iota()): sema_iota.c
  *     isreal(T0…)                                 full(1)
@@ -492,6 +493,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		a->nodes.at[expr].first = nv_node_int(r, expr, 1);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
 		read_reciprocal(r, expr);
+	} else if (!strcmp(name, "TensorConstruct") && first && !second) {
+		nv_rename_call(r, expr, "full");
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
 		a->nodes.at[expr].first = second;
 	} else {
