@@ -3,6 +3,7 @@
  * The concise surface prints as few parentheses as possible. nvFuser's surface puts every operation in
  * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index or of the rank is floorDiv. */
 #include "ir/expr.h"
+#include "ir/number.h"
 #include "ir/spelling.h"
 
 static const struct {
@@ -32,7 +33,7 @@ static void print_leaf(const struct module *m, const struct expr *x, bool nvfuse
 		break;
 	case EXPR_PARAM: {
 		const struct param *p = &m->param.at[x->k];
-		if (nvfuser || !p->name)
+		if (!p->name || (nvfuser && !ir_is_scalar_name(m, p->name)))
 			buf_printf(out, "i%d", (int)p->number);
 		else
 			print_name(m, p->name, out);

@@ -24,6 +24,12 @@ static int32_t number_in_name(const struct module *m, name_id name, char prefix)
 	return *s || n > NUMBER_MAX ? -1 : (int32_t)n;
 }
 
+bool ir_is_scalar_name(const struct module *m, name_id name)
+{
+	const char *text = name ? names_text(m->names, name) : "";
+	return *text && strchr("bdf", *text) && number_in_name(m, name, *text) >= 0;
+}
+
 struct claim {
 	int32_t number;
 	uint32_t order, thing;

@@ -41,6 +41,8 @@ bool ir_read_axis_numbers(struct module *m, value_id v, const int64_t *list, uns
 
 /* Appends a default name: T3, i3, c3, or for prefix m main, main2, … */
 void ir_put_default_name(char prefix, int32_t number, struct buf *out);
+/* Returns true for d5, b5 and f5: nvFuser's names of scalars of other types. Its surface prints a param so. */
+bool ir_is_scalar_name(const struct module *m, name_id name);
 bool ir_is_default_name(const struct module *m, name_id name, char prefix, int32_t number);
 
 #endif

@@ -87,7 +87,7 @@ static void print_declarations(struct module *m, bool ids, struct buf *out)
 			buf_printf(out, "i%d", (int)x->number);
 		if (x->has_value)
 			buf_printf(out, " = %lld", (long long)x->value);
-		if (ids && x->name)
+		if (ids && x->name && !ir_is_scalar_name(m, x->name))
 			buf_printf(out, " as i%d", (int)x->number);
 		buf_putc(out, '\n');
 	}

@@ -285,6 +285,12 @@ static bool has_value_by_mesh(struct nvfuser *p, param_id param)
 	return false;
 }
 
+/* Returns true if the print of a param is its name. */
+static bool tells_param(const struct module *m, const struct param *x)
+{
+	return ir_is_default_name(m, x->name, 'i', x->number) || ir_is_scalar_name(m, x->name);
+}
+
 /* Returns the first param from which on parsing would make all params by their use: without name and
  * value, in the order of first use, those of tensors before those of statements. */
 static param_id first_implicit_param(struct nvfuser *p)
@@ -313,7 +319,7 @@ static param_id first_implicit_param(struct nvfuser *p)
 		const struct param *x = &m->param.at[first - 1];
 		bool in_order = place[first - 1] && (first == m->param.n || place[first - 1] < place[first]);
 		if ((x->has_value && !has_value_by_mesh(p, first - 1)) || x->meaning ||
-		    !ir_is_default_name(m, x->name, 'i', x->number) || !in_order)
+		    !tells_param(m, x) || !in_order)
 			break;
 		first--;
 	}
@@ -339,7 +345,7 @@ static void put_declarations(struct lines *l)
 			buf_printf(out, "i%d", (int)x->number);
 		if (x->has_value)
 			buf_printf(out, " = %lld", (long long)x->value);
-		if (!ir_is_default_name(m, x->name, 'i', x->number))
+		if (!tells_param(m, x))
 			buf_printf(out, " as i%d", (int)x->number);
 		buf_putc(out, '\n');
 	}
