@@ -125,7 +125,7 @@ bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out)
 	const char *head = ast_text(s->a, id);
 	ast_id extent = ast_at(s->a, id)->first;
 	struct axis a = {.kind = *head == 'r' ? AXIS_REDUCE : AXIS_ITER}; /* a broadcast axis, too */
-	if (*head != 'i' && *head != 'r' && *head != 'b')
+	if (!strchr("irb?", *head)) /* ?: an iteration or broadcast axis, as its extent will be */
 		return nv_refuse(r, E_PRINTED_TYPE, id,
 		                 "an axis of host IR is iteration (i), reduction (r) or broadcast (b)");
 	if (!nv_read_place(r, id, head + 1, mesh, &a))
