@@ -11,11 +11,10 @@
  * the first line times `part` and the second times 1 − part. For a given part each comm makes its own choice: alone
  * or in a bucket, and beside work all of its time or none of it. */
 #include "sched/contended_bound.h"
-#include <math.h>
+#include "sched/concave.h"
 #include <stdlib.h>
 
 #define ROUNDING 1e-3 /* ns; times are whole, and rates are rounded up by less */
-enum { STEPS = 40 };  /* each takes a third off the range of parts */
 
 struct choice {         /* a way to run a comm */
 	double time;    /* ns of the lane */
@@ -76,27 +75,14 @@ static double least_of(const struct item *i, double part)
 	return least;
 }
 
-static double bound_of(const struct bound *b, double part)
+/* A bound by part is concave. */
+static double bound_of(void *of, double part)
 {
+	const struct bound *b = of;
 	double sum = b->work + (1 - part) * b->launches;
 	for (uint32_t k = 0; k < b->n; k++)
 		sum += least_of(&b->item[k], part);
 	return sum;
-}
-
-/* Returns the bound of the best part. A bound by part is concave. */
-static double best_bound(const struct bound *b)
-{
-	double low = 0, high = 1, best = fmax(bound_of(b, low), bound_of(b, high));
-	for (unsigned k = 0; k < STEPS; k++) {
-		double third = (high - low) / 3, x = bound_of(b, low + third), y = bound_of(b, high - third);
-		best = fmax(best, fmax(x, y));
-		if (x < y)
-			low += third;
-		else
-			high -= third;
-	}
-	return best;
 }
 
 int64_t sched_bound_contended(const struct sched_problem *p, uint32_t lane, bool bucket, const int64_t *tail)
@@ -112,7 +98,7 @@ int64_t sched_bound_contended(const struct sched_problem *p, uint32_t lane, bool
 	}
 	b.launches = fmax(0, b.launches - (double)p->launch); /* the last one is after the end */
 	find_items(p, lane, bucket, &b);
-	int64_t runtime = (int64_t)ceil(best_bound(&b) - ROUNDING);
+	int64_t runtime = (int64_t)ceil(concave_most(bound_of, &b) - ROUNDING);
 	free(b.item);
 	return runtime;
 }

@@ -1,14 +1,13 @@
 /* crest_bound: see crest_bound.h. */
 #include "sched/crest_bound.h"
 #include "base/vec.h"
+#include "sched/concave.h"
 #include "sched/crest.h"
-#include <math.h>
 #include <stdlib.h>
 
 enum {
 	FINE = 256,  /* sizes of buckets differ by this part, */
 	EVEN = 2048, /* or by this part of the largest */
-	STEPS = 24,  /* each takes a third off the range of prices */
 };
 
 struct cover { /* a bucket of at most `room` bytes may run beside some crests */
@@ -297,8 +296,10 @@ static void find_least(struct family *m, double price)
 	}
 }
 
-static double bound_of(struct crest_bound *c, double price)
+/* A bound by price is concave. */
+static double bound_of(void *of, double price)
 {
+	struct crest_bound *c = of;
 	const struct sched_problem *p = c->p;
 	double sum = c->ends + price * c->crest_time;
 	for (uint32_t f = 0; f < p->family_n; f++)
@@ -314,21 +315,6 @@ static double bound_of(struct crest_bound *c, double price)
 		sum += fmin(alone, packed);
 	}
 	return sum;
-}
-
-/* Returns the bound of the best price. A bound by price is concave. */
-static double best_bound(struct crest_bound *c)
-{
-	double low = 0, high = 1, best = 0;
-	for (unsigned k = 0; k < STEPS; k++) {
-		double third = (high - low) / 3, x = bound_of(c, low + third), y = bound_of(c, high - third);
-		best = fmax(best, fmax(x, y));
-		if (x < y)
-			low += third;
-		else
-			high -= third;
-	}
-	return best;
 }
 
 int64_t sched_bound_crests(const struct sched_batches *b, uint32_t lane, int64_t limit)
@@ -358,7 +344,7 @@ int64_t sched_bound_crests(const struct sched_batches *b, uint32_t lane, int64_t
 	find_covers(&c);
 	for (uint32_t f = 0; f < p->family_n; f++)
 		find_sizes(&c, f);
-	double runtime = best_bound(&c) - (double)p->launch;
+	double runtime = concave_most(bound_of, &c) - (double)p->launch;
 	for (uint32_t f = 0; f < p->family_n; f++)
 		vec_free(&c.family[f].size);
 	vec_free(&c.cover);
