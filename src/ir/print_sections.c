@@ -318,8 +318,8 @@ static param_id first_implicit_param(struct nvfuser *p)
 	while (first > 1) {
 		const struct param *x = &m->param.at[first - 1];
 		bool in_order = place[first - 1] && (first == m->param.n || place[first - 1] < place[first]);
-		if ((x->has_value && !has_value_by_mesh(p, first - 1)) || x->meaning ||
-		    !tells_param(m, x) || !in_order)
+		if ((x->has_value && !has_value_by_mesh(p, first - 1)) || x->meaning || !tells_param(m, x) ||
+		    !in_order)
 			break;
 		first--;
 	}
