@@ -475,7 +475,7 @@ again:
 		}
 		goto again;
 	}
-	("ca_pos" | "produce_pos") blank* "(" blank* digits blank* ")" {
+	("ca_pos" | "produce_pos" | "compute_with") blank* "(" [^()\n\x00]* ")" { /* ca_pos( 2 ), compute_with( T3, 2 ) */
 		if (!body)
 			goto plain_word;
 		goto again;
