@@ -227,6 +227,13 @@ bool call_check_arity(struct sema *s, struct call *c)
 			note_form(s, c);
 			return false;
 		}
+	if (c->kind == OP_FULL && n == 1 && c->read[0].role == ROLE_READ) {
+		diag_error(s->d, E_OPERAND_NUMBER, ast_at(s->a, c->node)->at,
+		           "full: operand 1 must be a number, not a tensor");
+		diag_note(s->d, DIAG_NOWHERE,
+		          "`broadcast(X)` repeats the elements of a tensor, `set(X)` copies it");
+		return false;
+	}
 	if (call_is_host(c->kind)) {
 		unsigned want = c->kind == OP_SHARE_MEM_HANDLES || c->kind == OP_POST ? 0 : 1;
 		if (want ? c->read_n == 1 : c->read_n > 0)
