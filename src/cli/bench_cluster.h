@@ -91,6 +91,8 @@ int bench_cluster_rank(struct rt_job *job, void *cluster);
  * barriers. */
 bool bench_probe_is_plausible(const struct bench_cluster *o, const struct bench_measured *x, uint32_t k);
 bool bench_teams_are_plausible(const struct bench_cluster *o, const struct bench_measured *x, bool barriers);
+/* Makes the times of impossible collectives so long that any later measurement replaces them. */
+void bench_forget_implausible(const struct bench_cluster *o, struct bench_measured *x);
 /* Returns true if the root does not wait for the others, or the others do not wait for the root. A barrier
  * then keeps them together, and its time is subtracted at the end. */
 bool bench_is_apart(enum collective kind);

@@ -403,6 +403,7 @@ static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, s
 		}
 		if (status == STATUS_OK && !over && !bench_teams_are_plausible(o, out, true)) {
 			wrong = true;
+			bench_forget_implausible(o, out);
 			status = time_collectives(job, o, out);
 		}
 	}

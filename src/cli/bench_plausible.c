@@ -111,6 +111,15 @@ bool bench_teams_are_plausible(const struct bench_cluster *o, const struct bench
 	return true;
 }
 
+void bench_forget_implausible(const struct bench_cluster *o, struct bench_measured *x)
+{
+	for (uint32_t t = 0; t < x->team.n; t++)
+		for (unsigned k = 0; k < COLLECTIVE_COUNT; k++)
+			for (uint32_t i = 0; i < x->team.at[t].of[k].point.n; i++)
+				if (!point_is_plausible(o, x, &x->team.at[t], (enum collective)k, i, true))
+					x->team.at[t].of[k].point.at[i].time = INT64_MAX;
+}
+
 static void put_probe(const struct bench_probe *p, double rate, struct buf *out)
 {
 	const char *t = dtype_name(p->dtype);
