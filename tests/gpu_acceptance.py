@@ -42,7 +42,7 @@ expect("without a GPU it is skipped", "there is no GPU here" in out, out)
 def one_rank_and_checks():
     code, out, rows = run("--rows=checks", **with_mock)
     expect("all examples pass", code == 0 and "all goals were met" in out, out)
-    expect("programs of several ranks pass", rows["measured programs, 4 ranks"][1:2] == ["14 of 14"], out)
+    expect("programs of several ranks pass", rows["measured programs, 4 ranks"][1:2] == ["16 of 16"], out)
     for row in ("measured programs", "examples, 1 rank, nccl", *(f"examples, {n} ranks, peers" for n in (2, 4, 8)),
                 "examples, 2 ranks, cuda-ipc"):
         expect(f"{row} passes", row in rows and rows[row][1:2] == ["3 of 3"] and rows[row][6] == "yes", out)
