@@ -347,12 +347,18 @@ static void shared_leave(struct shared *all)
 	free(all);
 }
 
-/* Closes the transport after the GPU is done, since work issued by any rank may use this rank's memory. */
-static void peers_close(struct rt_transport *t)
+static void drop_peers_requests(struct rt_transport *t)
 {
 	struct peers *p = (struct peers *)t;
 	while (p->base.first)
 		drop_peers_request(p, p->base.first);
+}
+
+/* Closes the transport after the GPU is done, since work issued by any rank may use this rank's memory. */
+static void peers_close(struct rt_transport *t)
+{
+	struct peers *p = (struct peers *)t;
+	drop_peers_requests(t);
 	for (int k = 0; k < t->teams; k++)
 		if (p->team && p->team[k].stream)
 			cuda_call(p->base.c, cuStreamSynchronize, p->team[k].stream);
@@ -381,6 +387,7 @@ static const struct rt_transport_ops peers_ops = {
     .replay = replay_peers_graph,
     .graph_drop = drop_peers_graph,
     .graph_free = free_peers_graph,
+    .drop = drop_peers_requests,
     .close = peers_close,
 };
 

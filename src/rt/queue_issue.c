@@ -430,6 +430,8 @@ static void issue_stop(struct rt_engine *engine)
 {
 	struct issue_engine *e = (struct issue_engine *)engine;
 	issue_graph_drop(e);
+	if (engine->transport && engine->transport->ops->drop)
+		engine->transport->ops->drop(engine->transport);
 	for (struct rt_stream *base = engine->streams; base; base = base->next) {
 		struct stream *s = (struct stream *)base;
 		while (s->head) {

@@ -134,6 +134,8 @@ struct rt_transport_ops {
 	enum status (*replay)(struct rt_transport *t, void *stream, void *graph);
 	void (*graph_drop)(struct rt_transport *t, void *stream);
 	void (*graph_free)(struct rt_transport *t, void *graph);
+	/* Drops requests that are not done, before what they name is freed. NULL: no other rank reads that. */
+	void (*drop)(struct rt_transport *t);
 	/* Drops requests that are not done, and closes the transport. */
 	void (*close)(struct rt_transport *t);
 };
