@@ -376,13 +376,25 @@ bool nvfuser_is_on_one_line(const struct nvfuser *p, op_id op)
 	                            : kind == OP_GROUPED_MATMUL || printed_is_view(p->m, op);
 }
 
+/* Returns true if only a block of the tensor prints some of its axes. Their numbers there are in the order of the axes,
+ * and tell no permutation. */
+static bool is_shown_by_block(struct nvfuser *p, value_id v)
+{
+	const struct domain *d = value_domain(p->m, v);
+	uint64_t hidden = ((uint64_t)1 << d->rank) - 1;
+	for (unsigned l = 0; l < d->loop_n; l++)
+		hidden &= ~((uint64_t)1 << d->loop[l]);
+	return hidden && printed_needs_block(p->m, &p->order, v);
+}
+
 bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 {
 	switch (p->m->op.at[op].kind) {
 	case OP_RESHAPE:
 		return put_reshape(p, op);
 	case OP_PERMUTE:
-		if (!printed_permutation(p->m, p->order.rule == PRINTED_BY_HIRC ? NULL : &p->order.numbers,
+		if (is_shown_by_block(p, op_result(p->m, op, 0)) ||
+		    !printed_permutation(p->m, p->order.rule == PRINTED_BY_HIRC ? NULL : &p->order.numbers,
 		                         op))
 			return false;
 		buf_puts(p->out, "Set.Permute( ");
