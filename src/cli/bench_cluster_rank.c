@@ -405,6 +405,8 @@ static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, s
 			wrong = true;
 			bench_forget_implausible(o, out);
 			status = time_collectives(job, o, out);
+			if (status == STATUS_OK)
+				status = is_over(job, start, REPAIR_NS, &over);
 		}
 	}
 	return status;
