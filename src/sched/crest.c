@@ -56,7 +56,7 @@ static void choose_candidates(const struct sched_problem *p, uint32_t lane, stru
                               struct candidates *c)
 {
 	const bool *between = find_between(p, lane, a);
-	uint32_t *order = arena_new_array(a, uint32_t, p->n), n = 0, same;
+	uint32_t *order = arena_new_array(a, uint32_t, p->n), n = 0, above = 0;
 	struct sched_moment *trace = arena_new_array(a, struct sched_moment, p->n);
 	int64_t *live = arena_new_array(a, int64_t, p->n);
 	for (uint32_t x = 0; x < p->n; x++)
@@ -68,11 +68,11 @@ static void choose_candidates(const struct sched_problem *p, uint32_t lane, stru
 	if (n)
 		qsort(live, n, sizeof *live, falling);
 	int64_t least = n > CANDIDATES ? live[CANDIDATES - 1] : 0;
-	for (same = CANDIDATES; n > CANDIDATES && same && live[same - 1] == least; same--)
-		;
-	same = n > CANDIDATES ? CANDIDATES - same : CANDIDATES; /* so many of `least` bytes */
+	while (above < n && live[above] > least)
+		above++;
+	uint32_t equal = CANDIDATES - above; /* so many with `least` bytes have room */
 	for (uint32_t x = 0; x < p->n; x++)
-		if (between[x] && (trace[x].live > least || (trace[x].live == least && same && same--)))
+		if (between[x] && (trace[x].live > least || (trace[x].live == least && equal && equal--)))
 			c->node[c->n++] = x;
 }
 
@@ -201,6 +201,28 @@ static int64_t find_least(const struct sched_problem *p, const struct sched_cres
 	return c.live;
 }
 
+/* Finds the crests that each node needs, and those that need it. */
+static void find_sides(const struct sched_problem *p, struct sched_crests *found)
+{
+	for (uint32_t x = 0, k = 0; x < p->n; x++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+			uint32_t there = found->after[p->pred.item[i]];
+			found->after[x] = there > found->after[x] ? there : found->after[x];
+		}
+		if (k < found->n && found->node[k] == x)
+			found->after[x] = ++k;
+	}
+	for (uint32_t x = p->n, k = found->n; x-- > 0;) {
+		found->before[x] = found->n;
+		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+			uint32_t there = found->before[p->succ.item[i]];
+			found->before[x] = there < found->before[x] ? there : found->before[x];
+		}
+		if (k && found->node[k - 1] == x)
+			found->before[x] = --k;
+	}
+}
+
 struct sched_crests sched_crests(const struct sched_problem *p, uint32_t lane, struct arena *a)
 {
 	struct sched_crests found = {0};
@@ -216,23 +238,7 @@ struct sched_crests sched_crests(const struct sched_problem *p, uint32_t lane, s
 	found.live = arena_new_array(a, int64_t, found.n);
 	found.after = arena_new_array(a, uint32_t, p->n);
 	found.before = arena_new_array(a, uint32_t, p->n);
-	for (uint32_t x = 0, k = 0; x < p->n; x++) {
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
-			uint32_t there = found.after[p->pred.item[i]];
-			found.after[x] = there > found.after[x] ? there : found.after[x];
-		}
-		if (k < found.n && found.node[k] == x)
-			found.after[x] = ++k;
-	}
-	for (uint32_t x = p->n, k = found.n; x-- > 0;) {
-		found.before[x] = found.n;
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
-			uint32_t there = found.before[p->succ.item[i]];
-			found.before[x] = there < found.before[x] ? there : found.before[x];
-		}
-		if (k && found.node[k - 1] == x)
-			found.before[x] = --k;
-	}
+	find_sides(p, &found);
 	for (uint32_t k = 0; k < found.n; k++)
 		found.live[k] = find_least(p, &found, k);
 	return found;
