@@ -1,10 +1,8 @@
-/* kernel_index: gather, put and topk.
+/* kernel_index: gather and put.
  *
  *     gather   out[i] = in[0][i, in[1][i]]: one thread for each vector; its elements share an index if in[1]
  *              is constant along the inner axis, for example for rows of a table
- *     put      out[in[0][j]] = in[1][j]: each line has several threads; of equal indices the last one counts
- *     topk     out[k] = the k-th largest: k times it takes the largest one after the last, by value, then by
- *              index */
+ *     put      out[in[0][j]] = in[1][j]: each line has several threads; of equal indices the last one counts */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
@@ -117,47 +115,5 @@ bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, 1, "q", k);
 	kernel_text(w, "%s", cuda_kernels_put_cuh);
-	return true;
-}
-
-/* ---- topk */
-
-bool kernel_write_topk(struct kernel_writer *w, const struct rt_task *t)
-{
-	int axis = (int)t->axes;
-	int64_t stride[2][RT_MAX_DIMS];
-	struct kernel_axes x = {.stride = stride};
-	if (rt_view_count(&t->out) == 0) {
-		kernel_grid(w, 0);
-		return true;
-	}
-	kernel_axes_make(&x, (const struct rt_view *const[]){&t->out, &t->in[0]}, 2, ~(1u << axis), 0);
-	int64_t rows = kernel_axes_count(&x), n = t->in[0].n[axis];
-	unsigned along = 1;
-	while (along < KERNEL_THREADS && along * 4 < n)
-		along *= 2;
-	int64_t each = KERNEL_THREADS / along, groups = (rows + each - 1) / each;
-	kernel_offsets(w, kernel_view_is_narrow(&t->out) && kernel_view_is_narrow(&t->in[0]));
-	kernel_key(w, t->out.dtype);
-	kernel_key(w, t->in[0].dtype);
-	kernel_key(w, along / 2);
-	kernel_pointer(w, t->out.data, t->out.dtype);          /* x0 */
-	kernel_pointer(w, t->in[0].data, t->in[0].dtype);      /* x1 */
-	kernel_extent(w, n);                                   /* x2 */
-	kernel_extent(w, t->out.n[axis]);                      /* x3 */
-	kernel_extent(w, kernel_view_stride(&t->in[0], axis)); /* x4 */
-	kernel_extent(w, rows);                                /* x5 */
-	kernel_extent(w, groups);                              /* x6 */
-	kernel_extent(w, kernel_view_stride(&t->out, axis));   /* x7 */
-	kernel_grid(w, groups < 1 << 20 ? groups : 1 << 20);
-	kernel_text(w, "#define ALONG %u\n#define ROWS %u\n", along, (unsigned)each);
-	bool real = dtype_is_float(t->in[0].dtype);
-	kernel_text(w, real ? "#define KEY(x) key_of(load_%s_f64(x))\n" : "#define KEY(x) load_%s_i64(x)\n",
-	            dtype_name(t->in[0].dtype));
-	kernel_text(w, "#define STORE(i) store_%s_i64(i)\n", dtype_name(t->out.dtype));
-	kernel_place(w, &x, 1, "q");
-	kernel_offset(w, &x, 1, "q", 0);
-	kernel_offset(w, &x, 1, "q", 1);
-	kernel_text(w, "%s", cuda_kernels_topk_cuh);
 	return true;
 }

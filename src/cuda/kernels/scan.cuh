@@ -1,4 +1,4 @@
-/* scan: running reductions of x2 elements, x3 of them a thread. kernel_scan.c writes these definitions before it:
+/* scan: running reductions of x2 elements. kernel_lines.c writes these definitions before it:
  *
  *     ROWS, ALONG             lines of a block, and threads of a line
  *     FOLD(a, b)              the reduction of two numbers of type wide
@@ -7,8 +7,9 @@
  *
  *     x4 and x7 strides along lines of x1 and x0, x5 lines, x6 groups of them */
 
-#define FIRST ((i64)(thread % ALONG) * arg.x3)
-#define END (FIRST + arg.x3 < arg.x2 ? FIRST + arg.x3 : arg.x2)
+#define EACH ((arg.x2 + ALONG - 1) / ALONG) /* elements of a thread */
+#define FIRST ((i64)(thread % ALONG) * EACH)
+#define END (FIRST + EACH < arg.x2 ? FIRST + EACH : arg.x2)
 KERNEL
 {
 	SHARED wide part[THREADS];

@@ -1,4 +1,4 @@
-/* topk: the places of the x3 largest of x2 elements. kernel_index.c writes these definitions before it:
+/* topk: the places of the x3 largest of x2 elements. kernel_lines.c writes these definitions before it:
  *
  *     ROWS, ALONG             rows of a block, and threads of a row
  *     KEY(x), STORE(i)        an element as an integer of the same order; an index as an element
