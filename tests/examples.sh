@@ -85,11 +85,9 @@ sizes() {
 	done
 }
 
-few_kinds="broadcast permute collective p2p p2p-put"
-
 # Every kind of pipeline, on sizes that divide and that do not.
 pipelines() {
-	for kind in $(few "$few_kinds" broadcast permute collective p2p p2p-put); do
+	for kind in broadcast permute collective p2p p2p-put; do
 		for name in ag_matmul matmul_reduce_scatter; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind
 			must_be_ok "$@" "$root/examples/$name.hir" --check --pipeline=$kind -D t=13 --inter-stream-sync
@@ -110,10 +108,12 @@ in_place() {
 	done
 }
 
-# Examples on a mesh of two axes.
+# dp,tp of the meshes of two axes that examples run on.
+mesh_sizes=$(few "1,2 2,2" 1,1 1,2 2,1 2,2 1,4 2,4 4,2)
+
 meshes() {
-	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
-		dp=${axes% *} tp=${axes#* }
+	for axes in $mesh_sizes; do
+		dp=${axes%,*} tp=${axes#*,}
 		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp
 		done
@@ -128,8 +128,8 @@ meshes() {
 }
 
 meshes_in_place() {
-	for axes in "1 1" "1 2" "2 1" "2 2" "1 4" "2 4" "4 2"; do
-		dp=${axes% *} tp=${axes#* }
+	for axes in $mesh_sizes; do
+		dp=${axes%,*} tp=${axes#*,}
 		for name in fsdp_mlp_backward fsdp_transformer_backward transformer_layer; do
 			must_be_ok "$@" "$root/examples/$name.hir" --check --np=$((dp * tp)) -D dp=$dp -D tp=$tp --zero-copy
 		done
