@@ -97,5 +97,7 @@ bool sugar_in_order(struct module *m, domain_id d, mesh_id mesh, domain_id *out)
 bool sugar_equivalent(struct module *m, domain_id d, mesh_id mesh, struct sugar *out);
 /* Finds the sugar, or only the extents if the domain has no sugar. */
 void sugar_extents(const struct module *m, domain_id d, struct sugar *out);
+/* Removes the hidden axes of a kind (AXIS_PARTIAL, AXIS_REDUCE). */
+void sugar_drop(struct sugar *s, enum axis_kind kind);
 
 #endif

@@ -65,6 +65,8 @@ team_id infer_experts_team(struct module *m, op_id op);
  * contraction the local part of the contracted axis, for a reduction the reduced axes, for a resharding
  * of a partial value one mesh axis for each finished reduction. Returns the new type. */
 type_id infer_reduce_axes(struct module *m, op_id op, type_id result);
+/* Returns a type without its reduce axes, or the type itself if it has none or cannot lose them. */
+type_id infer_without_reduce(struct module *m, type_id t);
 
 /* ---- infer_device.c */
 /* Returns the first visible axis that is spread without a split over a mesh axis; -1: none. mesh_axis -1: over any. */

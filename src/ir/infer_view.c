@@ -240,6 +240,29 @@ type_id infer_reduce_axes(struct module *m, op_id op, type_id result)
 	return result;
 }
 
+type_id infer_without_reduce(struct module *m, type_id t)
+{
+	const struct type old = m->type.at[t];
+	const struct domain d = m->domain.at[old.domain];
+	struct sugar s;
+	bool unstreamed, any = false;
+	uint8_t perm[IR_MAX_AXES];
+	for (unsigned a = d.rank; a < d.logical_n; a++)
+		any |= d.axis[a].kind == AXIS_REDUCE;
+	if (!any || !sugar_from_domain(m, old.domain, old.mesh, &s) ||
+	    !domain_allocation_order(&d, &unstreamed, perm))
+		return t;
+	for (unsigned i = 0; i < d.alloc_n; i++)
+		if (perm[i] != i || !d.contiguous[i])
+			return t; /* it has an allocation of its own */
+	sugar_drop(&s, AXIS_REDUCE);
+	domain_id id;
+	unsigned offending;
+	if (sugar_expand(m, &s, old.mesh, unstreamed, &id, &offending))
+		return t;
+	return type_with_domain(m, t, id);
+}
+
 /* Chooses an axis for a team of one device, which may run along any axis of size 1. If mask has such
  * axes, the innermost placement is taken, as gathers do. */
 static unsigned one_of_single(const struct module *m, mesh_id mesh, const struct sugar *g, unsigned mask)

@@ -295,3 +295,12 @@ bool sugar_equivalent(struct module *m, domain_id id, mesh_id mesh, struct sugar
 	unsigned offending;
 	return !sugar_expand(m, out, mesh, false, &again, &offending);
 }
+
+void sugar_drop(struct sugar *s, enum axis_kind kind)
+{
+	unsigned n = s->rank;
+	for (unsigned a = s->rank; a < s->axis_n; a++)
+		if (s->axis[a].kind != kind)
+			s->axis[n++] = s->axis[a];
+	s->axis_n = n;
+}

@@ -152,7 +152,7 @@ static void unpack_typed(struct applier *a, struct members *b)
 		value_id v = buckets_result(a, b->comm.at[i]);
 		if (writes)
 			continue;
-		a->m->value.at[v].type = rewrite_without_reduce(a->m, a->m->value.at[v].type);
+		a->m->value.at[v].type = infer_without_reduce(a->m, a->m->value.at[v].type);
 		vec_push(&a->use, ((struct ir_use){ROLE_DEF, v}));
 	}
 	buckets_add_read(a, b->result);

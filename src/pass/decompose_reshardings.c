@@ -57,7 +57,7 @@ static void note_operands(struct module *m, struct pass_context *cx, const struc
 	for (unsigned k = 0; k < l->x.operand_n; k++) {
 		struct buf name = {0}, type = {0};
 		pass_put_name(m, l->operand[k], &name);
-		ir_print_type(m, rewrite_without_reduce(m, m->value.at[l->operand[k]].type), &type);
+		ir_print_type(m, infer_without_reduce(m, m->value.at[l->operand[k]].type), &type);
 		diag_note(cx->d, m->value.at[l->operand[k]].at, "%s is '%s'", name.at, type.at);
 		buf_free(&name);
 		buf_free(&type);
@@ -72,7 +72,7 @@ static type_id operand_type(struct module *m, struct pass_context *cx, const str
 {
 	struct sugar s = l->o[k];
 	const char *reason;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		if (l->x.operand[k][a] != INFER_NONE)
 			place_copy(&s.axis[a], &p->dim[l->x.operand[k][a]]);
@@ -172,8 +172,8 @@ static type_id local_type(struct module *m, struct pass_context *cx, const struc
 {
 	struct sugar s = l->r;
 	const char *reason = "a tensor has at most 16 axes, hidden ones included";
-	place_drop(&s, AXIS_REDUCE);
-	place_drop(&s, AXIS_PARTIAL);
+	sugar_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_PARTIAL);
 	for (unsigned a = 0; a < s.rank; a++)
 		if (l->x.result[a] != INFER_NONE)
 			place_copy(&s.axis[a], &p->dim[l->x.result[a]]);
@@ -206,7 +206,7 @@ static void add_bias(struct module *m, op_id set, value_id bias)
 {
 	value_id result = op_def(m, set, 0);
 	uint32_t at = m->op.at[set].at;
-	type_id t = rewrite_without_reduce(m, m->value.at[result].type);
+	type_id t = infer_without_reduce(m, m->value.at[result].type);
 	value_id sum = ir_value_new(m, t, 0, at), pending = op_read(m, set, 0);
 	ir_op_set_operands(m, set, (struct ir_use[]){{ROLE_DEF, sum}, {ROLE_READ, pending}}, 2);
 	type_id with = infer_reduce_axes(m, set, t);
@@ -264,7 +264,7 @@ static void widen(struct module *m, op_id op, enum dtype t)
 {
 	const struct type y = *value_type(m, op_def(m, op, 0));
 	op_id cast = rewrite_set_after(
-	    m, op, rewrite_without_reduce(m, type_make(m, t, MEMORY_GLOBAL, y.mesh, y.domain)));
+	    m, op, infer_without_reduce(m, type_make(m, t, MEMORY_GLOBAL, y.mesh, y.domain)));
 	m->op.at[cast].kind = OP_CAST;
 }
 
@@ -286,7 +286,7 @@ static void mean_by_sum(struct module *m, op_id op)
 		return;
 	if (wide != t)
 		widen(m, op, wide);
-	type_id sums = rewrite_without_reduce(m, m->value.at[op_def(m, op, 0)].type);
+	type_id sums = infer_without_reduce(m, m->value.at[op_def(m, op, 0)].type);
 	op_id div = rewrite_set_after(m, op, sums);
 	value_id sum = op_read(m, div, 0), result = op_def(m, div, 0);
 	ir_op_set_operands(

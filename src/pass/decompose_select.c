@@ -28,7 +28,7 @@
 /* Returns the type of a view with a pending reduction, stored like another type, which has none. */
 static type_id pending_view(struct module *m, type_id pending, type_id stored)
 {
-	type_id t = order_like(m, rewrite_without_reduce(m, pending), stored);
+	type_id t = order_like(m, infer_without_reduce(m, pending), stored);
 	struct type x = m->type.at[t];
 	return type_make(m, x.dtype, MEMORY_LOCAL, x.mesh, x.domain);
 }
@@ -76,7 +76,7 @@ static void gather_operand(struct module *m, struct pass_context *cx, op_id op)
 	    !sugar_from_domain(m, t.domain, t.mesh, &s) || place_partial(&s) ||
 	    !is_spread(ir_mesh(m, t.mesh), &s.axis[axis]))
 		return;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	s.axis[axis].place_n = 0;
 	type_id type = place_type(m, m->value.at[v].type, t.mesh, &s, false, &reason);
 	if (!type)

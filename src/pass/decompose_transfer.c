@@ -38,7 +38,7 @@ static type_id on_mesh(struct module *m, type_id layout, mesh_id mesh, type_id l
 	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || !sugar_from_domain(m, o.domain, o.mesh, &other) ||
 	    s.rank != other.rank)
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		if (place_same_footprint(&s.axis[a], &other.axis[a]))
 			place_copy(&s.axis[a], &other.axis[a]);
@@ -173,7 +173,7 @@ static void end_before(struct module *m, struct pass_context *cx, op_id op, stru
 			return;
 	if (!pending)
 		return;
-	place_drop(s, AXIS_REDUCE);
+	sugar_drop(s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s->rank; a++)
 		s->axis[a].place_n = (uint8_t)place_footprint(&s->axis[a]);
 	if (!scatter_anywhere(m, mesh, s, pending))
@@ -203,7 +203,7 @@ static void split_changes(struct module *m, struct pass_context *cx, op_id op)
 	}
 	if (s.rank != q.rank)
 		return;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		s.axis[a].place_n = (uint8_t)place_footprint(&s.axis[a]);
 	for (type_id at = from; n < MAX_STEPS;) {

@@ -107,7 +107,7 @@ static struct order_side without_loops(struct module *m, struct order_side from,
 	const struct domain *d = &m->domain.at[old.domain];
 	for (unsigned n = 0; place_find_loop(d, &s, n, &axis, &level); n++)
 		bound[axis] |= (unsigned)(from.bound >> n & 1) << level;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++) {
 		unsigned n = place_footprint(&s.axis[a]);
 		while (bound[a] >> n)
@@ -208,7 +208,7 @@ type_id order_with(struct module *m, struct order_side s, const uint8_t *dims, u
 	struct domain_builder b;
 	uint8_t perm[IR_MAX_AXES];
 	unsigned at = 0;
-	type_id t = rewrite_without_reduce(m, s.type);
+	type_id t = infer_without_reduce(m, s.type);
 	const struct domain d = m->domain.at[m->type.at[t].domain];
 	domain_edit(&b, &d);
 	for (unsigned i = 0; i < d.loop_n; i++)

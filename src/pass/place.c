@@ -128,15 +128,6 @@ unsigned place_used(const struct sugar *s)
 	return axes;
 }
 
-void place_drop(struct sugar *s, enum axis_kind kind)
-{
-	unsigned n = s->rank;
-	for (unsigned a = s->rank; a < s->axis_n; a++)
-		if (s->axis[a].kind != kind)
-			s->axis[n++] = s->axis[a];
-	s->axis_n = n;
-}
-
 bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned axes, enum reduce_op op)
 {
 	unsigned at = s->rank;
@@ -179,7 +170,7 @@ type_id place_unlooped(struct module *m, type_id type)
 	const char *reason;
 	if (!sugar_from_domain(m, t.domain, t.mesh, &s))
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		place_unloop(m, t.mesh, &s.axis[a]);
 	return place_type(m, type, t.mesh, &s, false, &reason);

@@ -32,8 +32,6 @@ unsigned place_partial(const struct sugar *s);
 enum reduce_op place_partial_op(const struct sugar *s);
 /* Returns the mesh axes over which visible axes are spread. */
 unsigned place_used(const struct sugar *s);
-/* Removes the hidden axes of a kind (AXIS_PARTIAL, AXIS_REDUCE). */
-void place_drop(struct sugar *s, enum axis_kind kind);
 /* Adds pending reductions over mesh axes (bit set), before the reduce axes. Returns false past the
  * limit. */
 bool place_add_partial(struct module *m, struct sugar *s, mesh_id mesh, unsigned axes, enum reduce_op op);

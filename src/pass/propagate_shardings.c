@@ -65,7 +65,7 @@ static bool take_axis(struct sugar_axis *to, const struct sugar_axis *from, unsi
 static bool store_placements(struct module *m, value_id v, struct sugar *s)
 {
 	const char *reason;
-	place_drop(s, AXIS_REDUCE); /* they follow from the operands, and may use the same mesh axis */
+	sugar_drop(s, AXIS_REDUCE); /* they follow from the operands, and may use the same mesh axis */
 	type_id old = m->value.at[v].type;
 	bool unstreamed = m->value.at[v].flags & (VALUE_INPUT | VALUE_OUTPUT | VALUE_INOUT);
 	type_id t = place_type(m, old, m->type.at[old].mesh, s, unstreamed, &reason);
@@ -156,7 +156,7 @@ static bool follow_operand(struct module *m, op_id op, value_id result)
 {
 	type_id t = infer_collective(m, (enum op_kind)m->op.at[op].kind, m->op.at[op].team,
 	                             m->value.at[op_read(m, op, 0)].type);
-	if (!t || t == rewrite_without_reduce(m, m->value.at[result].type))
+	if (!t || t == infer_without_reduce(m, m->value.at[result].type))
 		return false;
 	m->value.at[result].type = t;
 	return true;

@@ -464,8 +464,8 @@ void reshard_report(struct module *m, struct diag *d, op_id op, const char *verb
                     const char *reason)
 {
 	struct buf x = {0}, y = {0};
-	from = rewrite_without_reduce(m, from); /* the type stated in the source */
-	to = rewrite_without_reduce(m, to);
+	from = infer_without_reduce(m, from); /* the type stated in the source */
+	to = infer_without_reduce(m, to);
 	ir_print_type(m, from, &x);
 	ir_print_type(m, to, &y);
 	if (m->type.at[from].mesh != m->type.at[to].mesh) {

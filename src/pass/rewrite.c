@@ -45,7 +45,7 @@ value_id rewrite_find_set(struct module *m, op_id where, value_id v, type_id typ
 		value_id result = op_def(m, op, 0);
 		if (m->operand.at[u].role == ROLE_READ && m->op.at[op].kind == OP_SET && result &&
 		    !m->value.at[result].name && m->op.at[op].parent == m->op.at[where].parent &&
-		    rewrite_without_reduce(m, m->value.at[result].type) == type && ir_before(m, op, where))
+		    infer_without_reduce(m, m->value.at[result].type) == type && ir_before(m, op, where))
 			return result;
 	}
 	return 0;
@@ -80,7 +80,7 @@ op_id rewrite_set_after_result(struct module *m, op_id op, unsigned k, type_id t
 	type = infer_reduce_axes(m, op, type);
 	m->value.at[n].type = type;
 	if (role == ROLE_DEF) {
-		type = infer_reduce_axes(m, set, rewrite_without_reduce(m, m->value.at[result].type));
+		type = infer_reduce_axes(m, set, infer_without_reduce(m, m->value.at[result].type));
 		m->value.at[result].type = type;
 	}
 	return set;
@@ -128,36 +128,13 @@ op_id rewrite_allocate(struct module *m, op_id where, value_id v)
 
 /* ---- reduce axes */
 
-type_id rewrite_without_reduce(struct module *m, type_id t)
-{
-	const struct type old = m->type.at[t];
-	const struct domain d = m->domain.at[old.domain];
-	struct sugar s;
-	bool unstreamed, any = false;
-	uint8_t perm[IR_MAX_AXES];
-	for (unsigned a = d.rank; a < d.logical_n; a++)
-		any |= d.axis[a].kind == AXIS_REDUCE;
-	if (!any || !sugar_from_domain(m, old.domain, old.mesh, &s) ||
-	    !domain_allocation_order(&d, &unstreamed, perm))
-		return t;
-	for (unsigned i = 0; i < d.alloc_n; i++)
-		if (perm[i] != i || !d.contiguous[i])
-			return t; /* it has an allocation of its own */
-	place_drop(&s, AXIS_REDUCE);
-	domain_id id;
-	unsigned offending;
-	if (sugar_expand(m, &s, old.mesh, unstreamed, &id, &offending))
-		return t;
-	return type_with_domain(m, t, id);
-}
-
 /* Returns the type of a value with the default reduce axes of its statement; 0: no statement defines it. */
 static type_id inferred(struct module *m, value_id v)
 {
 	op_id def = m->value.at[v].def;
 	if (!def || m->op.at[def].flags & OP_DEAD || !m->op.at[def].parent)
 		return 0;
-	return infer_reduce_axes(m, def, rewrite_without_reduce(m, m->value.at[v].type));
+	return infer_reduce_axes(m, def, infer_without_reduce(m, m->value.at[v].type));
 }
 
 void rewrite_reduce_begin(struct module *m, struct rewrite_reduce *r)

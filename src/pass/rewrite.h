@@ -33,7 +33,5 @@ struct rewrite_reduce {
 };
 void rewrite_reduce_begin(struct module *m, struct rewrite_reduce *r);
 void rewrite_reduce_end(struct module *m, struct rewrite_reduce *r);
-/* Returns a type without its reduce axes, or the type itself if it has none or cannot lose them. */
-type_id rewrite_without_reduce(struct module *m, type_id t);
 
 #endif

@@ -14,7 +14,7 @@ static type_id with_axis(struct module *m, type_id t, int64_t extent)
 	const char *reason;
 	if (!sugar_from_domain(m, old.domain, old.mesh, &s))
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	if (s.axis_n == IR_MAX_LOGICAL)
 		return 0;
 	memmove(&s.axis[1], &s.axis[0], sizeof *s.axis * s.axis_n);

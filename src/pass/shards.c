@@ -34,7 +34,7 @@ static type_id cut_type(struct maker *k, value_id v, unsigned axis)
 		s.axis[axis].place[s.axis[axis].place_n++] =
 		    (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = r->axis[i]};
 	}
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	return place_type(k->m, k->m->value.at[v].type, r->mesh, &s, false, &reason);
 }
 
@@ -72,8 +72,8 @@ static bool is_cut_again(struct maker *k, op_id op)
 	value_id result = op_def(m, op, 0);
 	if (!c || !result || move_reads(m, result) == 0 ||
 	    m->value.at[result].flags & (VALUE_OUTPUT | VALUE_INOUT) ||
-	    rewrite_without_reduce(m, m->value.at[result].type) !=
-	        rewrite_without_reduce(m, m->value.at[c->shard].type))
+	    infer_without_reduce(m, m->value.at[result].type) !=
+	        infer_without_reduce(m, m->value.at[c->shard].type))
 		return false;
 	replace_reads(m, result, c->shard);
 	ir_remove(m, op);

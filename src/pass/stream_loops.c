@@ -228,7 +228,7 @@ static type_id slice_type(struct module *m, const struct sliced *s, unsigned k, 
 	const char *reason;
 	struct sugar o = s->l.o[k];
 	bool others = false;
-	place_drop(&o, AXIS_REDUCE);
+	sugar_drop(&o, AXIS_REDUCE);
 	for (unsigned a = 0; a < o.rank; a++) {
 		unsigned from = a == axis ? s->level + 1 : cut_by_loops(m, s, k, a),
 		         before = o.axis[a].place_n;

@@ -26,8 +26,8 @@ static type_id slice_type(struct module *m, value_id v, unsigned dim, uint32_t s
 	const char *reason;
 	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || s.axis[dim].place_n)
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
-	place_drop(&s, AXIS_PARTIAL);
+	sugar_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_PARTIAL);
 	s.axis[dim].place[s.axis[dim].place_n++] =
 	    (struct sugar_place){.kind = SUGAR_SERIAL, .factor = expr_const(m, size)};
 	type_id type = place_type(m, m->value.at[v].type, t.mesh, &s, false, &reason);
@@ -141,7 +141,7 @@ static type_id parts_type(struct module *m, value_id whole, unsigned dim, const 
 	const char *reason;
 	if (!sugar_from_domain(m, t.domain, t.mesh, &s) || s.axis[dim].place_n)
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	s.axis[dim].place[s.axis[dim].place_n++] =
 	    (struct sugar_place){.kind = SUGAR_MESH, .mesh_axis = r->axis[0]};
 	return place_type(m, m->value.at[whole].type, t.mesh, &s, false, &reason);

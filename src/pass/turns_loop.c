@@ -76,7 +76,7 @@ static type_id whole_type(struct module *m, value_id sum)
 	const char *reason;
 	if (!sugar_from_domain(m, t.domain, t.mesh, &s))
 		return 0;
-	place_drop(&s, AXIS_REDUCE);
+	sugar_drop(&s, AXIS_REDUCE);
 	for (unsigned a = 0; a < s.rank; a++)
 		if (s.axis[a].place_n == 1 && place_is_loop(&s.axis[a].place[0]))
 			s.axis[a].place_n = 0;
