@@ -12,6 +12,7 @@
 #include "ir/unit.h"
 #include "ir/domain.h"
 #include "ir/edit.h"
+#include "ir/infer.h"
 #include "ir/infer_rule.h"
 
 op_id ir_unit_of(const struct module *m, op_id op)
@@ -81,21 +82,30 @@ static value_id find_like(const struct module *m, const value_id *list, uint32_t
 	return 0;
 }
 
+/* Gives a value the layout of a value of the same shape. */
+static void settle_value(struct module *m, const struct ir_unit_operands *x, value_id v)
+{
+	value_id like = find_like(m, x->out.at, x->out.n, v);
+	like = like ? like : find_like(m, x->in.at, x->in.n, v);
+	if (!like)
+		return;
+	const struct type t = *value_type(m, v), of = *value_type(m, like);
+	m->value.at[v].type = type_make(m, t.dtype, MEMORY_GLOBAL, of.mesh, of.domain);
+	m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
+}
+
 void ir_unit_settle(struct module *m, op_id unit)
 {
 	struct ir_unit_operands x;
 	ir_unit_operands_find(m, unit, &x);
 	region_each (m, op, m->op.at[unit].region) {
 		value_id v = op_def(m, op, 0);
-		if (!v || !(m->value.at[v].flags & VALUE_OPEN))
-			continue;
-		value_id like = find_like(m, x.out.at, x.out.n, v);
-		like = like ? like : find_like(m, x.in.at, x.in.n, v);
-		if (!like)
-			continue;
-		const struct type t = *value_type(m, v), of = *value_type(m, like);
-		m->value.at[v].type = type_make(m, t.dtype, MEMORY_GLOBAL, of.mesh, of.domain);
-		m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
+		if (v && m->value.at[v].flags & VALUE_OPEN)
+			settle_value(m, &x, v);
+		/* The reduced axes of a result follow from the operand, whose layout may be new. */
+		if (v && m->value.at[v].flags & VALUE_OPEN)
+			m->value.at[v].type =
+			    infer_reduce_axes(m, op, infer_without_reduce(m, m->value.at[v].type));
 	}
 	vec_free(&x.in);
 	vec_free(&x.out);
