@@ -3,6 +3,7 @@
 #include "base/diag.h"
 #include "check/check.h"
 #include "ir/edit.h"
+#include "pass/pass.h"
 
 static enum check_status check_streams(struct module *m, struct diag *d, int64_t streams,
                                        struct check_result *r)
@@ -35,12 +36,22 @@ static int64_t find_failing_streams(struct module *m, bool *is_open)
 	return found;
 }
 
+static bool is_in_branch(const struct module *m, op_id op)
+{
+	op_id owner = m->region.at[m->op.at[op].parent].owner;
+	while (owner && m->op.at[owner].kind != OP_IF)
+		owner = m->region.at[m->op.at[owner].parent].owner;
+	return owner != 0;
+}
+
 bool guard_starts(struct module *m)
 {
 	bool is_open;
-	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op))
-		if (m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP)
+	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
+		bool parallel = m->op.at[op].kind == OP_FOR && m->op.at[op].flags & OP_STREAM_LOOP;
+		if (parallel || (is_in_branch(m, op) && !pass_is_lowered(m, op)))
 			return false;
+	}
 	return find_failing_streams(m, &is_open) < 0 && !is_open;
 }
 

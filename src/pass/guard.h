@@ -4,6 +4,7 @@
  * blamed for them and the guard is off. It is also off if
  *
  *     the source has stream loops     passes may run their iterations at the same time
+ *     a branch moves data by a set    only Communications of the ranks are compared, and a pass makes one
  *     a param has no value
  *     a read was taken as written     a pass may make known which elements it reads (check_result) */
 #ifndef HIRC_PASS_GUARD_H

@@ -71,6 +71,8 @@ bool pass_may_change(struct pass_context *cx, const struct module *m, uint32_t a
  * statement that makes it. */
 void pass_put_name(struct module *m, value_id v, struct buf *out);
 
+/* Returns true if a statement is local or a Communication, so that no pass makes communication of it. */
+bool pass_is_lowered(struct module *m, op_id op);
 /* Returns true if all required properties hold. Otherwise reports the first statement that lacks one,
  * and the pass that establishes the property. */
 bool pass_check_requires(struct module *m, struct pass_context *cx);

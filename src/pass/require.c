@@ -47,6 +47,14 @@ static const struct {
 };
 enum { CHECKS = sizeof checks / sizeof *checks };
 
+bool pass_is_lowered(struct module *m, op_id op)
+{
+	bool lowered = true;
+	for (unsigned k = 0; k < CHECKS && lowered; k++)
+		lowered = !checks[k].lacks(m, op);
+	return lowered;
+}
+
 /* Returns the pass that establishes a property. */
 static const char *establisher(unsigned property)
 {
