@@ -13,7 +13,12 @@
  * A new access is compared with each kept one. An old access is dropped if it is before the new one and the
  * new one covers it: any later access that conflicts with the old one conflicts with the new one, too. An old
  * write is kept when the new access is a read. */
+#include "check/access.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
+#include "check/check_symmetric.h"
 #include "check/checker.h"
+#include "check/written.h"
 
 static bool is_before(const struct record *r, const struct clock *clock)
 {

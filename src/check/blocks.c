@@ -16,7 +16,10 @@
  *
  * L follows from types and from slices. Slices have one size on all ranks for which one rank stands; a slice
  * with other sizes breaks the turn (classes_cut). So these ranks have one L, which is not turned. */
+#include "check/blocks.h"
+#include "check/check_report.h"
 #include "check/checker.h"
+#include "check/classes.h"
 
 enum { PAIRS = 64 }; /* pairs of members that take as long to compare as one statement */
 

@@ -2,8 +2,13 @@
  * statements. */
 #include "check/check.h"
 #include "analysis/recorded_classes.h"
+#include "check/check_rank.h"
 #include "check/check_recorded.h"
+#include "check/check_report.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/match.h"
+#include "check/progress.h"
 #include "ir/edit.h"
 #include "ir/infer.h"
 #include "ir/number.h"

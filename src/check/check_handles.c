@@ -8,7 +8,11 @@
  * Both ends must announce a transfer equally often. The transfer must use the memory that was announced last;
  * a buffer that was allocated again since then is other memory. A transfer that nothing announces is
  * allowed. */
+#include "check/check_handles.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
 #include "check/checker.h"
+#include "check/match.h"
 
 /* Returns the number of the allocation that holds a view's buffer; 0: none. */
 static uint32_t allocation_of(const struct rank_check *w, const struct view *x)

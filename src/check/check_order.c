@@ -6,6 +6,8 @@
  *
  * An axis of one element has no place in the order. Orders are compared between tensors of equal extents, where an
  * element keeps its index. The order of a view is that of its buffer. */
+#include "check/check_order.h"
+#include "check/check_view.h"
 #include "check/checker.h"
 #include "ir/layout.h"
 

@@ -6,7 +6,10 @@
  *
  * Where a rank stands for others, sender and receiver of a message are turned until the sender is the least
  * rank of its orbit (classes.c). The part turns with them. */
+#include "check/check_part.h"
+#include "check/check_view.h"
 #include "check/checker.h"
+#include "check/classes.h"
 
 /* The ranks that a part is of, where the walk's rank stands for others. */
 struct part_turn {

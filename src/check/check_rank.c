@@ -3,7 +3,18 @@
  *     synchronize(main)        stream i knows all that main knows by now
  *     T = shard_by_stream(…)   T is a part of X
  *     Y <- relu(T)             the next step of the current stream reads that part of X and writes Y */
+#include "check/check_rank.h"
+#include "check/access.h"
+#include "check/check_handles.h"
+#include "check/check_report.h"
+#include "check/check_symmetric.h"
+#include "check/check_view.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/match.h"
+#include "check/progress.h"
+#include "check/transfer.h"
+#include "check/written.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include <string.h>

@@ -4,7 +4,10 @@
  *     writes it (rank 0, i = 1)
  *     f.hir:9:5: note: relu writes it here (rank 0, i = 0)
  *     note: `synchronize(0)` before the linear orders them                                        */
+#include "check/check_report.h"
+#include "check/check_symmetric.h"
 #include "check/checker.h"
+#include "check/words.h"
 #include "ir/coalesce.h"
 #include "ir/number.h"
 #include "ir/print.h"

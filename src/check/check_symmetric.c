@@ -12,7 +12,14 @@
  *
  * A rank touches nothing by the statements of a branch that it does not take. It still walks a branch that
  * only others take, to find their accesses to its memory. */
+#include "check/check_symmetric.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
+#include "check/check_view.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/match.h"
+#include "check/progress.h"
 #include "ir/edit.h"
 #include "ir/expr.h"
 #include "ir/infer.h"

@@ -3,7 +3,15 @@
  * A buffer allocated in loops holds the chunk of the current iterations. Each stream axis of its type, from
  * the outermost, belongs to the next stream loop around with the same count; serial axes belong to serial
  * loops in the same way. A slice of a view binds the first of these axes that is not bound. */
+#include "check/check_view.h"
+#include "check/access.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
+#include "check/check_symmetric.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/words.h"
+#include "check/written.h"
 #include "ir/bound.h"
 #include "ir/expr.h"
 #include "ir/layout.h"

@@ -18,7 +18,9 @@
  * of the three fails, the turn is broken: larger steps are tried, then the turn is given up. Without turns
  * every rank is walked; this happens with a condition `rank == 0`. If the check finds anything, it begins
  * again and walks every rank, so that the reports are about all ranks, in their order. */
+#include "check/classes.h"
 #include "analysis/symmetry_moves.h"
+#include "check/check_rank.h"
 #include "check/checker.h"
 
 /* Notes that the walk does not follow a turn. */

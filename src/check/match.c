@@ -3,7 +3,16 @@
  * A channel is the slice of a team with a backend, or the sender and the receiver of messages. The k-th
  * statement that a member issues there must be the counterpart of the k-th of every other member. The first
  * member that issues its k-th statement adds an entry; the other members are compared with it. */
+#include "check/match.h"
+#include "check/blocks.h"
+#include "check/check_order.h"
+#include "check/check_part.h"
+#include "check/check_report.h"
+#include "check/check_symmetric.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/progress.h"
+#include "check/words.h"
 #include "ir/print.h"
 #include <string.h>
 

@@ -23,7 +23,9 @@
  *
  * Nodes without a predecessor are removed, with their edges, until none is left (Kahn, CACM 5(11), 1962). The
  * remaining nodes are on a circle or after one. */
+#include "check/progress.h"
 #include "check/checker.h"
+#include "check/report_deadlock.h"
 #include "ir/coalesce.h"
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,10 @@
  *     f.hir:13:5: note: allreduce e ends when all have started it (rank 1)
  *     f.hir:13:5: note: allreduce e starts after the end of allgather a (rank 1)
  *     f.hir:9:5: note: allgather a ends when all have started it (rank 0) */
+#include "check/report_deadlock.h"
+#include "check/check_report.h"
 #include "check/checker.h"
+#include "check/words.h"
 
 static const struct progress_node *node_at(const struct checker *c, const struct circle *circle, uint32_t k)
 {

@@ -3,7 +3,19 @@
  * A Communication is a thread of its own. It follows all steps that its stream knows at the start, and reads
  * and writes its buffers in one step. A stream that waits for it knows that step and the steps before it.
  * Once all later statements know that step, another Communication uses the thread. */
+#include "check/transfer.h"
+#include "check/access.h"
+#include "check/check_handles.h"
+#include "check/check_order.h"
+#include "check/check_part.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
+#include "check/check_view.h"
 #include "check/checker.h"
+#include "check/classes.h"
+#include "check/match.h"
+#include "check/progress.h"
+#include "check/words.h"
 #include <string.h>
 
 static uint32_t thread_for(struct rank_check *w, op_id op, const struct clock *clock)

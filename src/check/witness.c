@@ -1,6 +1,7 @@
 /* witness: see witness.h. */
 #include "check/witness.h"
 #include "check/checker.h"
+#include "check/words.h"
 #include "ir/edit.h"
 #include <stdlib.h>
 

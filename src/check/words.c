@@ -1,4 +1,5 @@
 /* words: names of values, statements and places for messages. */
+#include "check/words.h"
 #include "check/checker.h"
 #include "ir/number.h"
 #include "ir/print.h"

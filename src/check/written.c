@@ -15,6 +15,9 @@
  *
  * Where neither is known but a larger part than the view (region.h), a read is wrong if it has no element in
  * common with any written part. Memory that other ranks also write counts as one whole. */
+#include "check/written.h"
+#include "check/check_rank.h"
+#include "check/check_report.h"
 #include "check/checker.h"
 #include <string.h>
 
