@@ -102,7 +102,39 @@ struct extern_parts { /* a collective of an imported graph */
 /* Returns false if the statement is no collective of a group. */
 bool extern_parts(const struct cost *c, op_id op, struct extern_parts *out);
 
-/* ---- cost_op.c */
+/* ---- cost_refuse.c */
+
+/* Reports that a statement has no time, because of this. Returns false. */
+bool cost_refuse(const struct cost *c, enum diagnostic code, op_id op, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Reports that no link joins the ranks of a statement. Returns false. */
+bool cost_refuse_team(const struct cost *c, op_id op);
+/* Finds the largest part of a tensor on one rank. Returns false after reporting why it is not known. */
+bool cost_shape(const struct cost *c, op_id op, value_id v, struct local_shape *out);
+
+/* ---- cost_traffic.c: each function returns false after reporting why the bytes are not known */
+
+/* Finds the bytes that a statement reads and writes. */
+bool traffic_find(const struct cost *c, op_id op, struct traffic *out);
+/* Finds the bytes that a unit reads from outside, and those that it writes. */
+bool traffic_find_unit(const struct cost *c, op_id op, struct traffic *out);
+/* Finds the bytes that a statement reads and writes, as one number. */
+bool traffic_bytes(const struct cost *c, op_id op, int64_t *out);
+/* Returns the time of reading and writing. */
+int64_t traffic_time(const struct cost *c, const struct traffic *t);
+
+/* ---- cost_contraction.c */
+
+struct product { /* batch products [m, k] x [k, n] */
+	int64_t batch, m, n, k;
+};
+bool contraction_is(enum op_kind kind);
+/* Finds the product that a contraction computes; without elements it has no operations. result: its first
+ * result. */
+bool contraction_product(const struct cost *c, op_id op, struct product *out, struct local_shape *result);
+bool contraction_time(const struct cost *c, op_id op, int64_t *out);
+
+/* ---- cost_transfer.c */
 
 /* Finds the team of a collective, its bytes (see cost_op_bytes), and the extra time of adding up beyond
  * that in the tables. */
@@ -114,6 +146,15 @@ bool experts_parts(const struct cost *c, op_id op, struct links_team *t, team_id
 /* Finds the widest link that a message of a send or receive may take. Returns false if no link joins
  * these ranks. */
 bool message_team(const struct cost *c, op_id op, struct links_team *out);
+bool collective_op_time(const struct cost *c, op_id op, enum collective kind, int64_t *time, int64_t *bytes);
+bool message_op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
+/* Finds the time of moving rows to their experts or back: two local copies and the transfer. */
+bool experts_op_time(const struct cost *c, op_id op, int64_t *time);
+
+/* ---- cost_op.c */
+
+/* Returns elements a second; 0 if the cluster states no rate. */
+int64_t function_rate(const struct cost *c, enum op_kind op, enum dtype t);
 /* Returns false after reporting that the statement has no time. bytes: see cost_op_bytes. */
 bool op_time(const struct cost *c, op_id op, int64_t *time, int64_t *bytes);
 
