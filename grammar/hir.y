@@ -218,6 +218,7 @@ statements:
 statement:
   INPUT NAME COLON type attrs_opt init_opt	{ $$ = ast_input(p, @$, $2, $4, $5, $6, 0); }
 | INOUT NAME COLON type attrs_opt init_opt	{ $$ = ast_input(p, @$, $2, $4, $5, $6, AST_INOUT); }
+| INPUT PARAM NAME		{ $$ = ast_make(p, AST_INPUT_PARAM, @$, 0, ast_leaf(p, AST_NAME, @3, $3)); }
 | OUTPUT targets ASSIGN expr as_opt	{ $$ = ast_define(p, @$, $2, $4, $5, AST_OUTPUT); }
 | OUTPUT targets		{ $$ = ast_export(p, @$, $2); }
 | targets ASSIGN expr as_opt	{ $$ = ast_define(p, @$, $1, $3, $4, 0); }

@@ -80,5 +80,7 @@ bool mesh_equal(const struct mesh *a, const struct mesh *b); /* apart from their
  * surface: `( i0 * 4 )`, `( ceilDiv(i0, 3) )`; it needs the numbers of params and indices. */
 void expr_print_hir(const struct module *m, expr_id e, struct buf *out);
 void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out);
+void expr_print_param_hir(const struct module *m, param_id id, struct buf *out);
+void expr_print_param_nvfuser(const struct module *m, param_id id, struct buf *out);
 
 #endif

@@ -25,20 +25,34 @@ static void print_name(const struct module *m, name_id name, struct buf *out)
 
 static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned outer, struct buf *out);
 
+static void print_param(const struct module *m, param_id id, bool nvfuser, struct buf *out)
+{
+	const struct param *x = &m->param.at[id];
+	if (!x->name || (nvfuser && !ir_is_scalar_name(m, x->name)))
+		buf_printf(out, "i%d", (int)x->number);
+	else
+		print_name(m, x->name, out);
+}
+
+void expr_print_param_hir(const struct module *m, param_id id, struct buf *out)
+{
+	print_param(m, id, false, out);
+}
+
+void expr_print_param_nvfuser(const struct module *m, param_id id, struct buf *out)
+{
+	print_param(m, id, true, out);
+}
+
 static void print_leaf(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
 {
 	switch (x->kind) {
 	case EXPR_CONST:
 		buf_puti(out, x->k);
 		break;
-	case EXPR_PARAM: {
-		const struct param *p = &m->param.at[x->k];
-		if (!p->name || (nvfuser && !ir_is_scalar_name(m, p->name)))
-			buf_printf(out, "i%d", (int)p->number);
-		else
-			print_name(m, p->name, out);
+	case EXPR_PARAM:
+		print_param(m, (param_id)x->k, nvfuser, out);
 		break;
-	}
 	case EXPR_INDEX: {
 		const struct index *i = &m->index.at[x->k];
 		if (!i->name || (nvfuser && !i->by_name))

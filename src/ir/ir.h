@@ -305,6 +305,11 @@ struct input {
 	expr_id ranks;      /* true on the ranks that have it; 0: all ranks of its mesh */
 };
 
+struct input_param { /* a param that the program lists among its inputs */
+	param_id param;
+	uint32_t before; /* number of tensors that are listed before it */
+};
+
 struct assumption { /* a divides b; checked when the params are known */
 	expr_id divisor, dividend;
 	uint32_t at;
@@ -334,7 +339,8 @@ struct module {
 	VEC(struct attrs) attrs;
 	VEC(struct team) team;
 	VEC(struct input) input; /* in the order of the program */
-	VEC(value_id) output;    /* in the order of the program */
+	VEC(struct input_param) input_param;
+	VEC(value_id) output; /* in the order of the program */
 	VEC(struct assumption) assumption;
 	VEC(int32_t) axis_ids; /* lists of axis numbers that dumps state, see number_axes.h */
 

@@ -54,6 +54,8 @@ void ir_files_take(struct ir_files *f, struct module *m, const struct ir_ranks *
 	vec_push(&f->branch, branch);
 	for (op_id op; (op = m->region.at[m->body].first);)
 		ir_move_to_end(m, block, op);
+	for (; f->input_param_n < m->input_param.n; f->input_param_n++)
+		m->input_param.at[f->input_param_n].before += f->input.n;
 	for (uint32_t k = 0; k < m->input.n; k++) {
 		m->input.at[k].ranks = condition;
 		vec_push(&f->input, m->input.at[k]);

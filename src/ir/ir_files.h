@@ -20,6 +20,7 @@ struct ir_files {
 	VEC(op_id) branch; /* the condition around each program; in no region before they are joined */
 	VEC(struct input) input;
 	VEC(value_id) output;
+	uint32_t input_param_n; /* params among the inputs of the programs so far */
 	/* where the tables ended after the last program */
 	value_id value;
 	op_id op;

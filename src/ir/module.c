@@ -7,7 +7,7 @@
 #define TABLES(each)                                                                                         \
 	each(expr) each(mesh) each(group) each(param) each(index) each(handle) each(domain) each(type)       \
 	    each(value) each(operand) each(scalar) each(op) each(region) each(attrs) each(team) each(input)  \
-	        each(output) each(assumption) each(axis_ids)
+	        each(input_param) each(output) each(assumption) each(axis_ids)
 #define CONS_TABLES(each) each(expr) each(domain) each(type) each(scalar) each(attrs) each(team)
 
 struct module *module_new(struct names *names)

@@ -586,8 +586,14 @@ void ir_print_nvfuser(struct module *m, struct buf *out)
 	print_order_make(m, &p.order);
 	ir_number_in_order(m, &p.order);
 	buf_puts(out, "%HostIrContainer { (");
-	for (uint32_t i = 0; i < m->input.n; i++) {
-		buf_puts(out, i ? ", " : "");
+	for (uint32_t i = 0, k = 0; i <= m->input.n; i++) {
+		for (; k < m->input_param.n && m->input_param.at[k].before == i; k++) {
+			buf_puts(out, i + k ? ", " : "");
+			expr_print_param_nvfuser(m, m->input_param.at[k].param, out);
+		}
+		if (i == m->input.n)
+			break;
+		buf_puts(out, i + k ? ", " : "");
 		nvfuser_tensor(&p, m->input.at[i].value);
 	}
 	buf_puts(out, ") -> (");

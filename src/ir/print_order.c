@@ -16,15 +16,22 @@ struct walk {
 	uint8_t *expr_seen;
 };
 
+static void walk_param(struct walk *w, param_id id)
+{
+	if (w->param_seen[id])
+		return;
+	w->param_seen[id] = 1;
+	vec_push(&w->out->scalar, id);
+}
+
 static void walk_expr(struct walk *w, expr_id e)
 {
 	const struct expr *x = &w->m->expr.at[e];
 	if (!e || w->expr_seen[e])
 		return;
 	w->expr_seen[e] = 1;
-	if (x->kind == EXPR_PARAM && !w->param_seen[x->k]) {
-		w->param_seen[x->k] = 1;
-		vec_push(&w->out->scalar, (uint32_t)x->k);
+	if (x->kind == EXPR_PARAM) {
+		walk_param(w, (param_id)x->k);
 	} else if (x->kind == EXPR_INDEX && !w->index_seen[x->k]) {
 		w->index_seen[x->k] = 1;
 		vec_push(&w->out->scalar, (uint32_t)x->k | PRINT_ORDER_INDEX);
@@ -265,8 +272,12 @@ void print_order_make(struct module *m, struct print_order *out)
 	    .handle_seen = mem_zalloc(m->handle.n),
 	    .expr_seen = mem_zalloc(m->expr.n),
 	};
-	for (uint32_t i = 0; i < m->input.n; i++)
-		walk_value(&w, m->input.at[i].value);
+	for (uint32_t i = 0, k = 0; i <= m->input.n; i++) {
+		for (; k < m->input_param.n && m->input_param.at[k].before == i; k++)
+			walk_param(&w, m->input_param.at[k].param);
+		if (i < m->input.n)
+			walk_value(&w, m->input.at[i].value);
+	}
 	for (uint32_t i = 0; i < m->output.n; i++)
 		walk_value(&w, m->output.at[i]);
 	walk_region(&w, m->body);

@@ -81,10 +81,7 @@ static void print_declarations(struct module *m, bool ids, struct buf *out)
 		if (x->meaning)
 			continue;
 		buf_puts(out, "param ");
-		if (x->name)
-			hir_name(m, x->name, out);
-		else
-			buf_printf(out, "i%d", (int)x->number);
+		expr_print_param_hir(m, i, out);
 		if (x->has_value)
 			buf_printf(out, " = %lld", (long long)x->value);
 		if (ids && x->name && !ir_is_scalar_name(m, x->name))
@@ -132,6 +129,13 @@ static void print_input(struct hir_printer *p, const struct input *x)
 	hir_ids(p, x->value, 2);
 }
 
+static void print_input_param(const struct module *m, param_id id, struct buf *out)
+{
+	buf_puts(out, "  input param ");
+	expr_print_param_hir(m, id, out);
+	buf_putc(out, '\n');
+}
+
 /* Returns true if the program returns outputs in the order in which it defines them. */
 static bool outputs_in_order(const struct module *m)
 {
@@ -175,8 +179,12 @@ void ir_print_hir(struct module *m, struct buf *out)
 		hir_name(m, m->mesh.at[m->default_mesh].name, out);
 	}
 	buf_puts(out, " {\n");
-	for (uint32_t i = 0; i < m->input.n; i++)
-		print_input(&p, &m->input.at[i]);
+	for (uint32_t i = 0, k = 0; i <= m->input.n; i++) {
+		for (; k < m->input_param.n && m->input_param.at[k].before == i; k++)
+			print_input_param(m, m->input_param.at[k].param, out);
+		if (i < m->input.n)
+			print_input(&p, &m->input.at[i]);
+	}
 	hir_region(&p, m->body, 2);
 	for (uint32_t i = 0; i < m->output.n && !p.outputs_inline; i++) {
 		if (m->value.at[m->output.at[i]].flags & VALUE_INOUT)

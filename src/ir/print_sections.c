@@ -254,14 +254,19 @@ static void put_program(struct lines *l)
 	end_attr_line(&a);
 }
 
+static void note_param(param_id id, uint32_t *place, uint32_t *n)
+{
+	if (!place[id])
+		place[id] = ++*n;
+}
+
 static void note_params(const struct module *m, expr_id e, uint32_t *place, uint32_t *n)
 {
 	const struct expr *x = &m->expr.at[e];
 	if (!(x->flags & EXPR_HAS_PARAM))
 		return;
 	if (x->kind == EXPR_PARAM) {
-		if (!place[x->k])
-			place[x->k] = ++*n;
+		note_param((param_id)x->k, place, n);
 		return;
 	}
 	note_params(m, x->a, place, n);
@@ -292,7 +297,7 @@ static bool tells_param(const struct module *m, const struct param *x)
 }
 
 /* Returns the first param from which on parsing would make all params by their use: without name and
- * value, in the order of first use, those of tensors before those of statements. */
+ * value, in the order of first use: those of tensors, of the list of inputs, of statements. */
 static param_id first_implicit_param(struct nvfuser *p)
 {
 	struct module *m = p->m;
@@ -309,10 +314,12 @@ static param_id first_implicit_param(struct nvfuser *p)
 		for (unsigned a = 0; a < d->logical_n; a++)
 			note_params(m, d->axis[a].extent, place, &n);
 	}
+	for (uint32_t i = 0; i < m->input_param.n; i++)
+		note_param(m->input_param.at[i].param, place, &n);
 	for (uint32_t i = 0; i < p->order.printed_n; i++) {
 		uint32_t s = p->order.scalar.at[i];
-		if (!(s & PRINT_ORDER_INDEX) && !place[s])
-			place[s] = ++n;
+		if (!(s & PRINT_ORDER_INDEX))
+			note_param(s, place, &n);
 	}
 	param_id first = m->param.n;
 	while (first > 1) {

@@ -151,6 +151,9 @@ static void visit_statement(struct walk *w, ast_id stmt)
 					walk_index(w, argument);
 		}
 		return;
+	case AST_INPUT_PARAM:
+		walk_index(w, n->first);
+		return;
 	case AST_DEF:
 	case AST_WRITE:
 		handle = n->kind == AST_DEF && is_handle(w, n);

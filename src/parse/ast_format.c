@@ -233,6 +233,9 @@ static void put_line(struct formatter *f, ast_id id)
 	case AST_INPUT:
 		put_input(f, id);
 		break;
+	case AST_INPUT_PARAM:
+		put_expr(f, "input param ", first);
+		break;
 	case AST_DEF:
 	case AST_WRITE:
 		emit_text(f, n->flags & AST_OUTPUT ? "output " : "");

@@ -4,6 +4,7 @@
  * axis 9. Old forms of stream operations become the calls that newer versions print. */
 #include "parse/ast_build.h"
 #include "parse/parse_report.h"
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -110,27 +111,21 @@ ast_id ast_old_get(struct parser *p, struct parse_span at, uint32_t name, ast_id
 	return ast_make(p, AST_DEF, at, 0, targets, make_call(p, at, name, ast_list(p, AST_LIST, at, 0)));
 }
 
-/* Takes the scalars out of a list of inputs: they have their values by -D. Refuses those of a list of outputs. */
-static void take_scalars(struct parser *p, ast_id list, bool outputs)
+/* Refuses tensors without axes in a list of inputs or outputs, and scalars among outputs. */
+static void check_list(struct parser *p, ast_id list, bool outputs)
 {
-	ast_id before = 0, next;
-	for (ast_id item = get_nvfuser_node(p, list)->first; item; item = next) {
+	for (ast_id item = get_nvfuser_node(p, list)->first; item; item = get_nvfuser_node(p, item)->next) {
 		const struct ast_node *n = get_nvfuser_node(p, item);
-		next = n->next;
-		if (n->kind != AST_NAME) {
-			before = item;
+		const char *name = names_text(p->ast->names, n->name);
+		if (n->kind != AST_NAME)
 			continue;
-		}
-		if (outputs)
+		if (name[0] == 'T' && isdigit((unsigned char)name[1]))
 			diag_error_span(p->diag, E_OPERAND_TENSOR, n->at, n->end - n->at,
-			                "an output is a tensor, and '%s' is a number: take it out",
-			                names_text(p->ast->names, n->name));
-		if (before)
-			get_nvfuser_node(p, before)->next = next;
-		else
-			get_nvfuser_node(p, list)->first = next;
+			                "a tensor is listed with its axes, as in T0_g_float[iS0{8}]");
+		else if (outputs)
+			diag_error_span(p->diag, E_OPERAND_TENSOR, n->at, n->end - n->at,
+			                "an output is a tensor, and '%s' is a number: take it out", name);
 	}
-	get_nvfuser_node(p, list)->value.last = before;
 }
 
 ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_id outputs, ast_id block)
@@ -141,8 +136,8 @@ ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_
 		outputs = ast_list(p, AST_LIST, at, 0);
 	if (!block)
 		block = ast_list(p, AST_BLOCK, at, 0);
-	take_scalars(p, inputs, false);
-	take_scalars(p, outputs, true);
+	check_list(p, inputs, false);
+	check_list(p, outputs, true);
 	return ast_make(p, AST_CONTAINER, at, 0, inputs, outputs, block);
 }
 

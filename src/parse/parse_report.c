@@ -79,8 +79,8 @@ static void make_few(struct expected *e)
 		e->has[TOK_LBRACE - 256] = false;
 		e->phrase[e->phrases++] = "an expression";
 	}
-	if (has_token(e, TOK_LET) || has_token(e, TOK_BODY_FOR) || has_token(e, TOK_PARAM)) {
-		e->phrase[e->phrases++] = has_token(e, TOK_PARAM) ? "a declaration" : "a statement";
+	if (has_token(e, TOK_LET) || has_token(e, TOK_BODY_FOR) || has_token(e, TOK_CONST)) {
+		e->phrase[e->phrases++] = has_token(e, TOK_CONST) ? "a declaration" : "a statement";
 		bool close = has_token(e, TOK_BLOCK_CLOSE);
 		memset(e->has, 0, sizeof e->has);
 		e->has[TOK_BLOCK_CLOSE - 256] = close;
@@ -317,7 +317,7 @@ static void add_notes(struct parser *p, const struct expected *e, const struct s
 static bool is_outside(const struct parser *p, const struct expected *e)
 {
 	bool typed_input = p->lead.token == TOK_INPUT && p->last->token == TOK_COLON;
-	return p->mode == MODE_HIR && !p->blocks && (has_token(e, TOK_PARAM) || typed_input);
+	return p->mode == MODE_HIR && !p->blocks && (has_token(e, TOK_CONST) || typed_input);
 }
 
 void report_unexpected(struct parser *p, const int *expected, unsigned n)

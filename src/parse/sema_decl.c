@@ -334,6 +334,36 @@ static void declare_group(struct sema *s, ast_id decl)
 		s->m->group.at[ir_group_add(s->m, n->name, x.size, x.members, at)].attrs = x.attrs;
 }
 
+static bool is_listed(const struct module *m, param_id param)
+{
+	for (uint32_t k = 0; k < m->input_param.n; k++)
+		if (m->input_param.at[k].param == param)
+			return true;
+	return false;
+}
+
+void sema_input_param(struct sema *s, ast_id name)
+{
+	const struct ast_node *n = ast_at(s->a, name);
+	double number;
+	if (s->depth > 1) {
+		diag_error(s->d, E_TOP_ONLY, n->at, "inputs stand at the top of the program, not in a block");
+		return;
+	}
+	const struct scope_entry *x = sema_find_scalar(s, sema_name(s, name));
+	param_id param = x && x->kind == SCOPE_PARAM ? x->id : 0;
+	expr_id e;
+	if (sema_find_number(s, name, &number))
+		return;
+	if (!x && s->is_listing)
+		param = sema_foreign_param(s, sema_name(s, name), n->at, &e);
+	else if (!param && sema_expr(s, name) && !sema_find_define(s, ast_text(s->a, name)))
+		diag_error_span(s->d, E_NAME_OF_OTHER_KIND, n->at, n->end - n->at,
+		                "'%s' is no param: an input is a tensor or a param", ast_text(s->a, name));
+	if (param && !is_listed(s->m, param))
+		vec_push(&s->m->input_param, (struct input_param){param, s->m->input.n});
+}
+
 void sema_declaration(struct sema *s, ast_id decl)
 {
 	switch (ast_at(s->a, decl)->kind) {

@@ -265,18 +265,20 @@ static expr_id index_definition(struct sema *s, ast_id line)
 	return e;
 }
 
-expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at)
+param_id sema_foreign_param(struct sema *s, name_id name, uint32_t at, expr_id *e)
 {
 	struct sema_define *define = sema_find_define(s, names_text(s->m->names, name));
 	int64_t value;
-	expr_id e = 0;
+	*e = 0;
 	for (uint32_t i = 0; i < s->index_def.n && !define; i++)
-		if (ast_at(s->a, s->index_def.at[i])->name == name)
-			return index_definition(s, s->index_def.at[i]);
+		if (ast_at(s->a, s->index_def.at[i])->name == name) {
+			*e = index_definition(s, s->index_def.at[i]);
+			return 0;
+		}
 	if (define) {
-		e = sema_define_expr(s, define, at, NULL);
-		if (!e || !expr_is_const(s->m, e, &value))
-			return e;
+		*e = sema_define_expr(s, define, at, NULL);
+		if (!*e || !expr_is_const(s->m, *e, &value))
+			return 0;
 	}
 	int32_t number = sema_numbered(s, name, 'i');
 	struct param x = {.name = number >= 0 ? 0 : name, .number = number, .at = at};
@@ -290,7 +292,14 @@ expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at)
 	s->depth = 0;
 	sema_define_scalar(s, name, SCOPE_PARAM, p, at);
 	s->depth = depth;
-	return expr_param(s->m, p);
+	return p;
+}
+
+expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at)
+{
+	expr_id e;
+	param_id p = sema_foreign_param(s, name, at, &e);
+	return p ? expr_param(s->m, p) : e;
 }
 
 /* Reads the -D of a name that is read anew at each use. Reports errors once. */

@@ -190,6 +190,8 @@ expr_id sema_extent(struct sema *s, ast_id e);
 /* Returns a scalar that a listing uses without a declaration: by its index definition, by its -D, or as a param
  * without a value. */
 expr_id sema_foreign_scalar(struct sema *s, name_id name, uint32_t at);
+/* Likewise, but returns the param; if the scalar is none, returns 0 and sets *e to its expression, 0 after an error. */
+param_id sema_foreign_param(struct sema *s, name_id name, uint32_t at, expr_id *e);
 enum conversion { CONVERSION_NONE, CONVERSION_FLOAT, CONVERSION_INTEGER, CONVERSION_BOOL };
 /* Returns the conversion of a number that nvFuser prints: (double)(i0), __to_int64(d0), double(2). */
 enum conversion sema_conversion(const char *name);
@@ -218,6 +220,9 @@ bool sema_real(struct sema *s, ast_id e, enum scope_kind *kind, uint32_t *id);
 double sema_real_value(struct sema *s, ast_id e);
 
 /* ---- sema_decl.c */
+/* Reads a scalar among the inputs of a program: a node with the name of a param. One that -D makes a number with a
+ * point or an expression is no input. */
+void sema_input_param(struct sema *s, ast_id name);
 void sema_declaration(struct sema *s, ast_id decl); /* PARAM CONST MESH GROUP */
 mesh_id sema_mesh_from_devices(struct sema *s, ast_id devices, name_id name, const name_id *axis_names,
                                unsigned axis_n);

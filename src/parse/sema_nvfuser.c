@@ -487,6 +487,10 @@ static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 	ast_id next = ast_at(s->a, outputs)->first; /* next output that is also an input */
 	ast_each (s->a, node, list) {
 		struct nv_tensor *t = nv_find_tensor(r, ast_at(s->a, node)->name);
+		if (nv_is(r, node, AST_NAME)) {
+			sema_input_param(s, node);
+			continue;
+		}
 		if (!t || t->value)
 			continue;
 		value_id v = t->own ? nv_define_own(r, t, node) : nv_define(r, t, ast_at(s->a, node)->at);

@@ -545,6 +545,9 @@ void sema_block(struct sema *s, ast_id block)
 		case AST_INPUT:
 			analyze_input(s, stmt);
 			break;
+		case AST_INPUT_PARAM:
+			sema_input_param(s, n->first);
+			break;
 		case AST_DEF:
 			analyze_definition(s, stmt);
 			break;
