@@ -63,10 +63,13 @@ enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_scan(const struct rt_task *t);
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why);
-/* Returns the matrix of the last two axes at an index of the axes before these. */
+/* Returns the address of the element at an index. */
+char *cpu_address(const struct rt_view *v, const int64_t *index);
+/* Moves on to the next index of the axes that are not in the set `inner`, whose indices stay. Returns false after
+ * the last one. */
+bool cpu_next_index(const struct rt_view *v, unsigned inner, int64_t *index);
+/* Returns the matrix of the last two axes at an index of the axes before these, which has zeros for the two. */
 struct rt_view cpu_matrix_at(const struct rt_view *v, const int64_t *index);
-/* Moves on to the next index of the axes before the last two. Returns false after the last one. */
-bool cpu_next_index(const struct rt_view *v, int64_t *index);
 enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_gradient(struct cpu_lane *lane, const struct rt_task *t, char *why);
 enum status cpu_gradient_sums(const struct rt_task *t);

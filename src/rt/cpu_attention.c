@@ -10,11 +10,12 @@
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
 #include "rt/rows.h"
+#include "rt/vectors.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 256, KEYS = 512, LANES = 16, SCORE_SCRATCH = 5, SUM_SCRATCH = 6 };
+enum { ROWS = 256, KEYS = 512, SCORE_SCRATCH = 5, SUM_SCRATCH = 6 };
 
 struct attention {
 	struct cpu_lane *lane;
@@ -35,58 +36,10 @@ struct attention {
 };
 
 #define DEFINE_ROWS(type, name, exp_of)                                                                      \
-	RT_CLONES static type max_##name(const type *x, int64_t n, type best)                                \
-	{                                                                                                    \
-		type lane[LANES];                                                                            \
-		int64_t i = 0;                                                                               \
-		for (int k = 0; k < LANES; k++)                                                              \
-			lane[k] = best;                                                                      \
-		for (; i + LANES <= n; i += LANES)                                                           \
-			for (int k = 0; k < LANES; k++)                                                      \
-				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                           \
-		for (int k = 0; k < LANES; k++)                                                              \
-			best = lane[k] > best ? lane[k] : best;                                              \
-		for (; i < n; i++)                                                                           \
-			best = x[i] > best ? x[i] : best;                                                    \
-		return best;                                                                                 \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void exp_##name(type *x, int64_t n, type less)                                      \
-	{                                                                                                    \
-		for (int64_t k = 0; k < n; k++)                                                              \
-			x[k] = exp_of(x[k] - less);                                                          \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static double sum_##name(const type *x, int64_t n)                                         \
-	{                                                                                                    \
-		double lane[LANES] = {0}, sum = 0;                                                           \
-		int64_t i = 0;                                                                               \
-		for (; i + LANES <= n; i += LANES)                                                           \
-			for (int k = 0; k < LANES; k++)                                                      \
-				lane[k] += (double)x[i + k];                                                 \
-		for (int k = 0; k < LANES; k++)                                                              \
-			sum += lane[k];                                                                      \
-		for (; i < n; i++)                                                                           \
-			sum += (double)x[i];                                                                 \
-		return sum;                                                                                  \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                      \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] *= by;                                                                          \
-	}                                                                                                    \
-                                                                                                             \
 	RT_CLONES static void hide_##name(type *x, const type *mask, int64_t n)                              \
 	{                                                                                                    \
 		for (int64_t i = 0; i < n; i++)                                                              \
 			x[i] = mask[i] != 0 ? x[i] : -(type)INFINITY;                                        \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void add_##name(type *x, const type *mask, int64_t n)                               \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] += mask[i];                                                                     \
 	}                                                                                                    \
                                                                                                              \
 	static void mask_##name(const struct attention *a, type *x, int64_t row, int64_t key, int64_t n)     \
@@ -95,7 +48,7 @@ struct attention {
 		char *at = (char *)m->data +                                                                 \
 		           (row * m->stride[0] + key * m->stride[1]) * (int64_t)dtype_bytes(m->dtype);       \
 		rt_row_load_##name(m->dtype, at, m->stride[1], a->line, (size_t)n);                          \
-		(m->dtype == DTYPE_BOOL ? hide_##name : add_##name)(x, a->line, n);                          \
+		(m->dtype == DTYPE_BOOL ? hide_##name : vector_add_##name)(x, a->line, n);                   \
 	}                                                                                                    \
                                                                                                              \
 	/* Makes the weights of row r of a block, number `row` of the matrix, from the keys `key` to \
@@ -105,17 +58,17 @@ struct attention {
 	{                                                                                                    \
 		type *x = (type *)a->s + r * keys, *best = (type *)a->best + r;                              \
 		live = live < 0 ? 0 : live < keys ? live : keys;                                             \
-		scale_##name(x, live, (type)a->scale);                                                       \
+		vector_scale_##name(x, (type)a->scale, live);                                                \
 		if (a->masked)                                                                               \
 			mask_##name(a, x, row, key, live);                                                   \
-		type most = max_##name(x, live, *best), less = most == -(type)INFINITY ? 0 : most;           \
+		type most = vector_max_##name(x, *best, live), less = most == -(type)INFINITY ? 0 : most;    \
 		type by = exp_of(*best - less);                                                              \
-		exp_##name(x, live, less);                                                                   \
-		a->total[r] = a->total[r] * (double)by + sum_##name(x, live);                                \
+		vector_exp_##name(x, less, live);                                                            \
+		a->total[r] = a->total[r] * (double)by + vector_sum_##name(x, live);                         \
 		for (int64_t i = live; i < keys; i++)                                                        \
 			x[i] = 0;                                                                            \
 		if (by != 1)                                                                                 \
-			scale_##name((type *)a->o + r * a->v.n[1], a->v.n[1], by);                           \
+			vector_scale_##name((type *)a->o + r * a->v.n[1], by, a->v.n[1]);                    \
 		*best = most;                                                                                \
 	}                                                                                                    \
                                                                                                              \
@@ -188,19 +141,8 @@ struct rt_view cpu_matrix_at(const struct rt_view *v, const int64_t *index)
 	                    .nd = 2,
 	                    .n = {v->n[batch], v->n[batch + 1]},
 	                    .stride = {v->stride[batch], v->stride[batch + 1]}};
-	int64_t at = 0;
-	for (int d = 0; d < batch; d++)
-		at += index[d] * v->stride[d];
-	m.data = v->data ? (char *)v->data + at * (int64_t)dtype_bytes(v->dtype) : NULL;
+	m.data = v->data ? cpu_address(v, index) : NULL;
 	return m;
-}
-
-bool cpu_next_index(const struct rt_view *v, int64_t *index)
-{
-	int d = v->nd - 3;
-	while (d >= 0 && ++index[d] == v->n[d])
-		index[d--] = 0;
-	return d >= 0;
 }
 
 enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *why)
@@ -239,6 +181,6 @@ enum status cpu_attention(struct cpu_lane *lane, const struct rt_task *t, char *
 			if (status != STATUS_OK)
 				return status;
 		}
-	} while (cpu_next_index(&t->out, index));
+	} while (cpu_next_index(&t->out, 3u << batch, index));
 	return STATUS_OK;
 }

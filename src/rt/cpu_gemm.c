@@ -256,22 +256,6 @@ static void merge_batch_dims(struct rt_view *v, int batch)
 	v->nd--;
 }
 
-/* Returns the matrix of v at an index of the batch. */
-static struct rt_view matrix_of(const struct rt_view *v, int batch, const int64_t *index)
-{
-	struct rt_view m = {.data = v->data, .dtype = v->dtype, .nd = 2};
-	int64_t at = 0;
-	for (int d = 0; d < batch; d++)
-		at += index[d] * v->stride[d];
-	if (m.data)
-		m.data = (char *)m.data + at * (int64_t)dtype_bytes(v->dtype);
-	for (int d = 0; d < 2; d++) {
-		m.n[d] = v->n[batch + d];
-		m.stride[d] = v->stride[batch + d];
-	}
-	return m;
-}
-
 /* ahead: prepares, with the first matrix, everything that all matrices need. */
 static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool ahead, char *why)
 {
@@ -313,18 +297,15 @@ static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool
 	    cpu_onednn_takes_bf16(g.m, g.n, g.k))
 		g.operand = DTYPE_BF16;
 	int64_t index[RT_MAX_DIMS] = {0};
-	for (;;) {
-		struct rt_view one[] = {matrix_of(&a, batch, index), matrix_of(&b, batch, index),
-		                        matrix_of(&c, batch, index), matrix_of(&bias, batch, index)};
-		enum status status = gemm_one(&g, &one[0], &one[1], &one[2], t->has_bias ? &one[3] : NULL);
+	do {
+		struct rt_view x = cpu_matrix_at(&a, index), y = cpu_matrix_at(&b, index),
+		               z = cpu_matrix_at(&c, index),
+		               added = t->has_bias ? cpu_matrix_at(&bias, index) : (struct rt_view){0};
+		enum status status = gemm_one(&g, &x, &y, &z, t->has_bias ? &added : NULL);
 		if (status != STATUS_OK || ahead)
 			return status;
-		int d = batch - 1;
-		while (d >= 0 && ++index[d] == c.n[d])
-			index[d--] = 0;
-		if (d < 0)
-			return STATUS_OK;
-	}
+	} while (cpu_next_index(&c, 3u << batch, index));
+	return STATUS_OK;
 }
 
 enum status cpu_gemm(struct cpu_lane *lane, const struct rt_task *t, char *why)

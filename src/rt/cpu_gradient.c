@@ -10,6 +10,7 @@
 #include "rt/cpu.h"
 #include "rt/elementary_f64.h"
 #include "rt/rows.h"
+#include "rt/vectors.h"
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -84,12 +85,6 @@ struct gradient {
 			hide_##name(x, a->line, live);                                                               \
 		for (int64_t i = live; i < keys; i++)                                                                \
 			x[i] = 0;                                                                                    \
-	}                                                                                                            \
-                                                                                                                     \
-	RT_CLONES static void scale_##name(type *x, int64_t n, type by)                                              \
-	{                                                                                                            \
-		for (int64_t i = 0; i < n; i++)                                                                      \
-			x[i] *= by;                                                                                  \
 	}
 
 DEFINE_ROWS(float, f32, elementary_expf)
@@ -144,9 +139,9 @@ static enum status make_block(const struct gradient *a, int64_t at, int64_t n)
 			return status;
 	}
 	if (a->of != RT_GRADIENT_V && a->wide == DTYPE_F64)
-		scale_f64(a->o, n * width, a->scale);
+		vector_scale_f64(a->o, a->scale, n * width);
 	else if (a->of != RT_GRADIENT_V)
-		scale_f32(a->o, n * width, (float)a->scale);
+		vector_scale_f32(a->o, (float)a->scale, n * width);
 	return cpu_copy(&out, &o);
 }
 
@@ -185,7 +180,7 @@ enum status cpu_gradient(struct cpu_lane *lane, const struct rt_task *t, char *w
 			if (status != STATUS_OK)
 				return status;
 		}
-	} while (cpu_next_index(&t->out, index));
+	} while (cpu_next_index(&t->out, 3u << (t->out.nd - 2), index));
 	return STATUS_OK;
 }
 
@@ -195,14 +190,8 @@ static double add_products(const struct rt_view *x, const struct rt_view *y, int
 	double a[RT_ROW], b[RT_ROW], sum = 0;
 	for (int64_t at = 0; at < x->n[1]; at += RT_ROW) {
 		size_t n = (size_t)(x->n[1] - at < RT_ROW ? x->n[1] - at : RT_ROW);
-		rt_row_load_f64(x->dtype,
-		                (char *)x->data +
-		                    (row * x->stride[0] + at * x->stride[1]) * (int64_t)dtype_bytes(x->dtype),
-		                x->stride[1], a, n);
-		rt_row_load_f64(y->dtype,
-		                (char *)y->data +
-		                    (row * y->stride[0] + at * y->stride[1]) * (int64_t)dtype_bytes(y->dtype),
-		                y->stride[1], b, n);
+		rt_row_load_f64(x->dtype, cpu_address(x, (const int64_t[]){row, at}), x->stride[1], a, n);
+		rt_row_load_f64(y->dtype, cpu_address(y, (const int64_t[]){row, at}), y->stride[1], b, n);
 		for (size_t k = 0; k < n; k++)
 			sum += a[k] * b[k];
 	}
@@ -225,6 +214,6 @@ enum status cpu_gradient_sums(const struct rt_task *t)
 			rt_store_f64(out.dtype, to, of_row);
 			rt_store_f64(out.dtype, to + out.stride[1] * bytes, add_products(&g, &o, row));
 		}
-	} while (cpu_next_index(&t->out, index));
+	} while (cpu_next_index(&t->out, 3u << (t->out.nd - 2), index));
 	return STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include "rt/clones.h"
 #include "rt/cpu.h"
 #include "rt/rows.h"
+#include "rt/vectors.h"
 #include <assert.h>
 #include <math.h>
 
@@ -22,20 +23,6 @@ struct norm {
 };
 
 #define DEFINE_ROWS(type, name)                                                                              \
-	RT_CLONES static double sum_##name(const type *x, int64_t n)                                         \
-	{                                                                                                    \
-		double lane[LANES] = {0}, sum = 0;                                                           \
-		int64_t i = 0;                                                                               \
-		for (; i + LANES <= n; i += LANES)                                                           \
-			for (int k = 0; k < LANES; k++)                                                      \
-				lane[k] += (double)x[i + k];                                                 \
-		for (; i < n; i++)                                                                           \
-			lane[i % LANES] += (double)x[i];                                                     \
-		for (int k = 0; k < LANES; k++)                                                              \
-			sum += lane[k];                                                                      \
-		return sum;                                                                                  \
-	}                                                                                                    \
-                                                                                                             \
 	RT_CLONES static double squares_##name(const type *x, int64_t n)                                     \
 	{                                                                                                    \
 		double lane[LANES] = {0}, sum = 0;                                                           \
@@ -56,22 +43,10 @@ struct norm {
 			x[i] -= by;                                                                          \
 	}                                                                                                    \
                                                                                                              \
-	RT_CLONES static void scale_##name(type *x, type by, int64_t n)                                      \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] *= by;                                                                          \
-	}                                                                                                    \
-                                                                                                             \
 	RT_CLONES static void multiply_##name(type *x, const type *by, int64_t n)                            \
 	{                                                                                                    \
 		for (int64_t i = 0; i < n; i++)                                                              \
 			x[i] *= by[i];                                                                       \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void add_##name(type *x, const type *more, int64_t n)                               \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] += more[i];                                                                     \
 	}                                                                                                    \
                                                                                                              \
 	/* Returns the factors or addends of a row. They are mostly those of the row before. */              \
@@ -92,39 +67,18 @@ struct norm {
 		int64_t n = s->length;                                                                       \
 		rt_row_load_##name(t->in[0].dtype, in[0], t->in[0].stride[s->axis], x, (size_t)n);           \
 		if (t->norm == RT_NORM_LAYER)                                                                \
-			subtract_##name(x, (type)(sum_##name(x, n) / (double)n), n);                         \
+			subtract_##name(x, (type)(vector_sum_##name(x, n) / (double)n), n);                  \
 		double variance = squares_##name(x, n) / (double)n;                                          \
-		scale_##name(x, (type)(1 / sqrt(variance + t->scalar[0].f)), n);                             \
+		vector_scale_##name(x, (type)(1 / sqrt(variance + t->scalar[0].f)), n);                      \
 		if (s->has[1])                                                                               \
 			multiply_##name(x, operand_##name(s, 1, in[1]), n);                                  \
 		if (s->has[2])                                                                               \
-			add_##name(x, operand_##name(s, 2, in[2]), n);                                       \
+			vector_add_##name(x, operand_##name(s, 2, in[2]), n);                                \
 		rt_row_store_##name(t->out.dtype, out, t->out.stride[s->axis], x, (size_t)n);                \
 	}
 
 DEFINE_ROWS(float, f32)
 DEFINE_ROWS(double, f64)
-
-/* Moves to the next row. Returns false at the end. */
-static bool next_row(const struct norm *s, int64_t *index)
-{
-	for (int d = s->t->out.nd; d-- > 0;) {
-		if (d == s->axis)
-			continue;
-		if (++index[d] < s->t->out.n[d])
-			return true;
-		index[d] = 0;
-	}
-	return false;
-}
-
-static char *address(const struct rt_view *v, const int64_t *index)
-{
-	int64_t at = 0;
-	for (int d = 0; d < v->nd; d++)
-		at += index[d] * v->stride[d];
-	return (char *)v->data + at * (int64_t)dtype_bytes(v->dtype);
-}
 
 enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 {
@@ -143,13 +97,13 @@ enum status cpu_norm(struct cpu_lane *lane, const struct rt_task *t, char *why)
 	for (int k = 1; k < 3; k++)
 		s.has[k] = !(t->scalars >> k & 1), s.operand[k] = room + (size_t)k * line;
 	do {
-		const char *in[3] = {address(&t->in[0], index)};
+		const char *in[3] = {cpu_address(&t->in[0], index)};
 		for (int k = 1; k < 3; k++)
-			in[k] = s.has[k] ? address(&t->in[k], index) : NULL;
+			in[k] = s.has[k] ? cpu_address(&t->in[k], index) : NULL;
 		if (wide == DTYPE_F64)
-			row_f64(&s, in, address(&t->out, index));
+			row_f64(&s, in, cpu_address(&t->out, index));
 		else
-			row_f32(&s, in, address(&t->out, index));
-	} while (next_row(&s, index));
+			row_f32(&s, in, cpu_address(&t->out, index));
+	} while (cpu_next_index(&t->out, 1u << s.axis, index));
 	return STATUS_OK;
 }

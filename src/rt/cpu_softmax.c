@@ -5,9 +5,10 @@
  * waits only for the one before it in its own row. */
 #include "rt/clones.h"
 #include "rt/cpu.h"
-#include "rt/elementary_f64.h"
 #include "rt/rows.h"
+#include "rt/vectors.h"
 #include <assert.h>
+#include <math.h>
 
 enum { ROWS = 8 };
 
@@ -22,30 +23,7 @@ struct row {
 	void *x; /* memory for its elements, f32 or f64 */
 };
 
-#define DEFINE_ROWS(type, name, exp_of)                                                                      \
-	/* NaN aside: it goes through exp and the sum to all results. */                                     \
-	RT_CLONES static type max_##name(const type *x, int64_t n)                                           \
-	{                                                                                                    \
-		type lane[64], best = -(type)INFINITY;                                                       \
-		int64_t i = 0;                                                                               \
-		for (int k = 0; k < 64; k++)                                                                 \
-			lane[k] = best;                                                                      \
-		for (; i + 64 <= n; i += 64)                                                                 \
-			for (int k = 0; k < 64; k++)                                                         \
-				lane[k] = x[i + k] > lane[k] ? x[i + k] : lane[k];                           \
-		for (int k = 0; k < 64; k++)                                                                 \
-			best = lane[k] > best ? lane[k] : best;                                              \
-		for (; i < n; i++)                                                                           \
-			best = x[i] > best ? x[i] : best;                                                    \
-		return best;                                                                                 \
-	}                                                                                                    \
-                                                                                                             \
-	RT_CLONES static void exp_##name(type *x, type less, int64_t n)                                      \
-	{                                                                                                    \
-		for (int64_t i = 0; i < n; i++)                                                              \
-			x[i] = exp_of(x[i] - less);                                                          \
-	}                                                                                                    \
-                                                                                                             \
+#define DEFINE_ROWS(type, name)                                                                              \
 	RT_CLONES static void divide_##name(type *x, type by, int64_t n)                                     \
 	{                                                                                                    \
 		for (int64_t i = 0; i < n; i++)                                                              \
@@ -73,7 +51,7 @@ struct row {
 		for (int r = 0; r < rows; r++) {                                                             \
 			type *x = row[r].x;                                                                  \
 			rt_row_load_##name(in->dtype, row[r].in, in->stride[s->axis], x, (size_t)s->length); \
-			exp_##name(x, max_##name(x, s->length), s->length);                                  \
+			vector_exp_##name(x, vector_max_##name(x, -(type)INFINITY, s->length), s->length);   \
 		}                                                                                            \
 		sum_##name(row, rows, s->length, sum);                                                       \
 		for (int r = 0; r < rows; r++) {                                                             \
@@ -83,29 +61,8 @@ struct row {
 		}                                                                                            \
 	}
 
-DEFINE_ROWS(float, f32, elementary_expf)
-DEFINE_ROWS(double, f64, elementary_exp_f64)
-
-/* Moves to the next row. Returns false at the end. */
-static bool next_row(const struct softmax *s, int64_t *index)
-{
-	for (int d = s->t->out.nd; d-- > 0;) {
-		if (d == s->axis)
-			continue;
-		if (++index[d] < s->t->out.n[d])
-			return true;
-		index[d] = 0;
-	}
-	return false;
-}
-
-static char *address(const struct rt_view *v, const int64_t *index)
-{
-	int64_t at = 0;
-	for (int d = 0; d < v->nd; d++)
-		at += index[d] * v->stride[d];
-	return (char *)v->data + at * (int64_t)dtype_bytes(v->dtype);
-}
+DEFINE_ROWS(float, f32)
+DEFINE_ROWS(double, f64)
 
 enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *why)
 {
@@ -124,10 +81,10 @@ enum status cpu_softmax(struct cpu_lane *lane, const struct rt_task *t, char *wh
 	for (bool more = true; more;) {
 		int rows = 0;
 		for (; rows < ROWS && more; rows++) {
-			row[rows] = (struct row){.in = address(&t->in[0], index),
-			                         .out = address(&t->out, index),
+			row[rows] = (struct row){.in = cpu_address(&t->in[0], index),
+			                         .out = cpu_address(&t->out, index),
 			                         .x = room + (size_t)rows * line};
-			more = next_row(&s, index);
+			more = cpu_next_index(&t->out, 1u << s.axis, index);
 		}
 		if (wide == DTYPE_F64)
 			rows_f64(&s, row, rows);

@@ -5,6 +5,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+char *cpu_address(const struct rt_view *v, const int64_t *index)
+{
+	int64_t at = 0;
+	for (int d = 0; d < v->nd; d++)
+		at += index[d] * v->stride[d];
+	return (char *)v->data + at * (int64_t)dtype_bytes(v->dtype);
+}
+
+bool cpu_next_index(const struct rt_view *v, unsigned inner, int64_t *index)
+{
+	for (int d = v->nd; d-- > 0;) {
+		if (inner >> d & 1)
+			continue;
+		if (++index[d] < v->n[d])
+			return true;
+		index[d] = 0;
+	}
+	return false;
+}
+
 void cpu_walk_start(struct cpu_walk *w, int views, const struct rt_view *const *view)
 {
 	*w = (struct cpu_walk){.views = views};
