@@ -152,14 +152,18 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 
 char *arena_printf(struct arena *a, const char *format, ...)
 {
+	char text[256];
 	va_list args, again;
 	va_start(args, format);
 	va_copy(again, args);
-	int n = vsnprintf(NULL, 0, format, args);
+	int n = vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	char *p = arena_alloc(a, n > 0 ? (size_t)n + 1 : 1);
-	if (n > 0)
-		vsnprintf(p, (size_t)n + 1, format, again);
+	size_t bytes = n > 0 ? (size_t)n + 1 : 1;
+	char *p = arena_alloc(a, bytes);
+	if (bytes > sizeof text)
+		vsnprintf(p, bytes, format, again);
+	else if (n > 0)
+		memcpy(p, text, bytes);
 	va_end(again);
 	return p;
 }

@@ -3,6 +3,15 @@
 #include "base/escape.h"
 #include "base/source.h"
 
+/* Returns the number of bytes at the beginning that stand in JSON as they are: ASCII, the usual case. */
+static size_t count_plain(const char *text)
+{
+	size_t n = 0;
+	while (text[n] >= ' ' && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 void json_put_string(struct buf *out, const char *text)
 {
 	if (!text) {
@@ -10,7 +19,12 @@ void json_put_string(struct buf *out, const char *text)
 		return;
 	}
 	buf_putc(out, '"');
-	for (size_t left = strlen(text); left;) {
+	for (const char *end = text + strlen(text); text < end;) {
+		size_t plain = count_plain(text), left = (size_t)(end - text) - plain;
+		buf_putn(out, text, plain);
+		text += plain;
+		if (!left)
+			break;
 		unsigned char c = (unsigned char)*text;
 		unsigned n = source_utf8_length(text, left);
 		uint32_t code;
@@ -27,7 +41,6 @@ void json_put_string(struct buf *out, const char *text)
 		else
 			buf_putn(out, text, n);
 		text += n ? n : 1;
-		left -= n ? n : 1;
 	}
 	buf_putc(out, '"');
 }

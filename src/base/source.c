@@ -267,17 +267,24 @@ const char *source_text(struct source *s)
 	return s->released ? NULL : s->text;
 }
 
+/* Returns the begin of the next line; NULL: there is none. */
+static const char *next_line(const char *at, const char *end)
+{
+	const char *mark = memchr(at, '\n', (size_t)(end - at));
+	return mark ? mark + 1 : NULL;
+}
+
 static void map_lines(struct source *s)
 {
+	const char *end = s->text + s->size, *at;
 	uint32_t count = 1;
-	for (uint32_t i = 0; i < s->size; i++)
-		count += s->text[i] == '\n';
+	for (at = s->text; (at = next_line(at, end)); count++)
+		;
 	s->line_start = mem_alloc(sizeof *s->line_start * (size_t)count);
 	s->line_start[0] = 0;
 	s->line_count = 1;
-	for (uint32_t i = 0; i < s->size; i++)
-		if (s->text[i] == '\n')
-			s->line_start[s->line_count++] = i + 1;
+	for (at = s->text; (at = next_line(at, end));)
+		s->line_start[s->line_count++] = (uint32_t)(at - s->text);
 }
 
 /* Returns the file of an offset; NULL: the source is one file. */

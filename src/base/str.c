@@ -124,6 +124,9 @@ void buf_vprintf(struct buf *b, const char *format, va_list args)
 			buf_puti(b, va_arg(args, int));
 		} else if (percent[1] == 'u') {
 			buf_puti(b, va_arg(args, unsigned));
+		} else if (!strncmp(percent + 1, "lld", 3)) {
+			buf_puti(b, va_arg(args, long long));
+			percent += 2;
 		} else if (percent[1] == 'c') {
 			buf_putc(b, (char)va_arg(args, int));
 		} else {

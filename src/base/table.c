@@ -49,7 +49,13 @@ static const char *suffix_of(const struct table *t)
 
 void table_add_int(struct table *t, int64_t i)
 {
-	add_cell(t, arena_printf(t->arena, "%lld%s", (long long)i, suffix_of(t)), false);
+	char digits[STR_INT];
+	size_t n = (size_t)(str_put_int(digits, i) - digits);
+	const char *suffix = suffix_of(t);
+	char *text = arena_alloc(t->arena, n + strlen(suffix) + 1);
+	memcpy(text, digits, n);
+	strcpy(text + n, suffix);
+	add_cell(t, text, false);
 }
 
 void table_add_number(struct table *t, double x)

@@ -22,11 +22,19 @@ const struct op_info op_info[OP_KIND_COUNT] = {
 #undef OP_ROW
 };
 
+static const char first_letter[OP_KIND_COUNT] = {
+    /* of hir */
+#define OP(id, hir, ...) [OP_##id] = (hir)[0],
+#include "ir/ops.def"
+#undef OP
+};
+
 enum op_kind op_by_hir(const char *mnemonic)
 {
-	for (unsigned k = 1; k < OP_KIND_COUNT; k++)
-		if (op_info[k].hir[0] == mnemonic[0] && !strcmp(op_info[k].hir, mnemonic))
-			return (enum op_kind)k;
+	const char *end = first_letter + OP_KIND_COUNT;
+	for (const char *at = first_letter; (at = memchr(at + 1, mnemonic[0], (size_t)(end - at - 1)));)
+		if (!strcmp(op_info[at - first_letter].hir, mnemonic))
+			return (enum op_kind)(at - first_letter);
 	return OP_NONE;
 }
 

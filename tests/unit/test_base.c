@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/diag.h"
+#include "base/json_put.h"
 #include "base/source.h"
 #include "base/str.h"
 #include "base/transport_kind.h"
@@ -51,6 +52,11 @@ static void test_arena(void)
 	CHECK_STR(arena_strndup(a, "abc", 2), "ab");
 	CHECK_STR(arena_strndup(a, NULL, 0), "");
 	CHECK_STR(arena_printf(a, "%d-%s", 7, "x"), "7-x");
+	CHECK_STR(arena_printf(a, "%s", ""), "");
+	for (int n = 250; n < 260; n++) { /* some are longer than its own buffer */
+		const char *text = arena_printf(a, "%*d|", n, 7);
+		CHECK(strlen(text) == (size_t)n + 1 && text[n - 1] == '7' && text[n] == '|');
+	}
 	vec_free(&blocks);
 	vec_free(&sizes);
 	arena_free(a);
@@ -67,6 +73,9 @@ static void test_buf(void)
 		b.n = 0;
 		buf_puti(&b, numbers[i]);
 		CHECK_STR(b.at, want);
+		b.n = 0;
+		buf_printf(&b, "%d%lld%s", 5, (long long)numbers[i], "x");
+		CHECK(b.at[0] == '5' && !strncmp(b.at + 1, want, strlen(want)) && b.at[b.n - 1] == 'x');
 	}
 	b.n = 0;
 	buf_puts(&b, "ab");
@@ -82,6 +91,27 @@ static void test_buf(void)
 	CHECK_EQ(strlen(b.at), 500);
 	buf_free(&b);
 	CHECK(!b.at);
+}
+
+static void check_json(const char *text, const char *want)
+{
+	struct buf b = {0};
+	json_put_string(&b, text);
+	CHECK_STR(b.at, want);
+	buf_free(&b);
+}
+
+static void test_json(void)
+{
+	check_json(NULL, "null");
+	check_json("", "\"\"");
+	check_json("plain ~text", "\"plain ~text\"");
+	check_json("\"a\"b\\", "\"\\\"a\\\"b\\\\\"");
+	check_json("a\nb\tc\033[m\177", "\"a\\nb\\tc\\u001b[m\\u007f\"");
+	check_json("\xc3\xa4x\xe2\x80\xaey", "\"\xc3\xa4x\\u202ey\"");
+	check_json("x\xff"
+	           "y\xc3",
+	           "\"x\xef\xbf\xbdy\xef\xbf\xbd\"");
 }
 
 static void test_names(void)
@@ -504,6 +534,7 @@ int main(void)
 {
 	test_arena();
 	test_buf();
+	test_json();
 	test_names();
 	test_checked();
 	test_words();
