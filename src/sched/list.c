@@ -217,29 +217,35 @@ static uint32_t next_source(struct list *l, uint32_t lane, int64_t *slack)
 	return is_at_most(*slack, l->o->prefetch, &l->same.prefetch) ? s->comm : SCHED_NONE;
 }
 
-static bool issue_sink(struct list *l, uint32_t lane)
+/* Returns the lane's next ready sink; SCHED_NONE: there is none. */
+static uint32_t next_sink(struct list *l, uint32_t lane)
 {
 	struct nodes *s = &l->sink[lane];
 	while (s->first < s->n && l->room.issued[s->at[s->first]])
 		s->first++;
-	if (s->first == s->n || !admit(l, s->at[s->first]))
+	return s->first < s->n ? s->at[s->first] : SCHED_NONE;
+}
+
+static bool issue_sink(struct list *l, uint32_t sink)
+{
+	if (sink == SCHED_NONE || !admit(l, sink))
 		return false;
-	issue_node(l, s->at[s->first]);
+	issue_node(l, sink);
 	return true;
 }
 
-/* Gives each lane enough work for the next ns. */
+/* Gives each lane enough work for the next ns. It makes no difference if a source is urgent while no sink is ready. */
 static void feed(struct list *l, int64_t ns)
 {
 	for (uint32_t lane = 0; lane < l->p->lane_n; lane++)
 		while (backlog(l, lane) < ns) {
 			int64_t slack = 0;
-			uint32_t source = next_source(l, lane, &slack);
-			bool urgent =
-			    source != SCHED_NONE && is_at_most(slack + 1, l->o->urgent, &l->same.urgent);
+			uint32_t source = next_source(l, lane, &slack), sink = next_sink(l, lane);
+			bool urgent = source != SCHED_NONE && sink != SCHED_NONE &&
+			              is_at_most(slack + 1, l->o->urgent, &l->same.urgent);
 			if (urgent && issue_source(l, source))
 				continue;
-			if (issue_sink(l, lane))
+			if (issue_sink(l, sink))
 				continue;
 			if (source == SCHED_NONE || urgent || !issue_source(l, source))
 				break;

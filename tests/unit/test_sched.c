@@ -171,6 +171,17 @@ static void moves_are_what_they_say(const struct sched_problem *p, struct test_r
 	arena_free(a);
 }
 
+static bool has_sinks(const struct sched_problem *p)
+{
+	struct arena *a = arena_new();
+	const uint8_t *role = sched_roles(p, a);
+	bool found = false;
+	for (uint32_t x = 0; x < p->n; x++)
+		found |= role[x] == SCHED_SINK;
+	arena_free(a);
+	return found;
+}
+
 /* List scheduling gives up exactly when it would not end below the limit, and makes the same order of all options that
  * it names. */
 static void lists_end_below(const struct sched_problem *p, struct test_random *r)
@@ -185,6 +196,8 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	const struct sched_list_base *base = sched_list_read(p, sched_roles(p, a), a);
 	struct sched_list_same same, ignored;
 	CHECK(sched_list(base, &o, order, &same));
+	if (!has_sinks(p)) /* then no source goes before a sink */
+		CHECK(same.urgent.from == INT64_MIN && same.urgent.to == INT64_MAX);
 	struct sched_result got = sched_simulate(p, order, NULL);
 	CHECK(sched_is_schedule(p, order) && got.peak <= o.limit);
 	o.below = got.runtime + 1;
