@@ -144,6 +144,28 @@ enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, in
 	return STATUS_OK;
 }
 
+enum status cuda_copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
+{
+	static const enum dtype type[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8};
+	struct cuda_launch launch;
+	char why[RT_WHY_BYTES] = "";
+	int k = 0;
+	if (to == from || !bytes)
+		return STATUS_OK;
+	while (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) % dtype_bytes(type[k]))
+		k++;
+	int64_t n = bytes / (int64_t)dtype_bytes(type[k]);
+	const struct rt_task task = {.kernel = RT_TASK_COPY,
+	                             .out = rt_view_dense(to, type[k], 1, &n),
+	                             .in = {rt_view_dense((void *)from, type[k], 1, &n)}};
+	enum status status = cuda_kernel_make(c, &task, &launch, why);
+	if (status == STATUS_OK && launch.grid)
+		return cuda_kernel_launch(c, s, &launch);
+	if (status != STATUS_OK && why[0])
+		rt_job_error_at(c->base.job, c->at, "%s", why);
+	return status;
+}
+
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x)
 {
 	int64_t size = (int64_t)dtype_bytes(x->dtype);

@@ -72,6 +72,8 @@ static inline void cuda_rest(struct cuda_transport *t, bool moved)
 enum status cuda_await(struct cuda *c, CUstream s, CUevent event);
 /* Copies, unless both places are the same. */
 enum status cuda_copy(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
+/* Likewise by a kernel of hirc, with elements as wide as both places allow. */
+enum status cuda_copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes);
 /* Issues a collective of a team with one member. */
 enum status cuda_collective_alone(struct cuda *c, CUstream s, const struct rt_collective *x);
 /* Checks that a team is small enough for cuda_reduce_arrays; otherwise fails the job. */

@@ -207,33 +207,12 @@ static enum status compare_offer(struct ipc *t, const struct rt_p2p *p, const st
 	return status;
 }
 
-/* Copies by a kernel, with elements as wide as both places allow. */
-static enum status copy_by_kernel(struct cuda *c, CUstream s, void *to, const void *from, int64_t bytes)
-{
-	static const enum dtype type[] = {DTYPE_I64, DTYPE_I32, DTYPE_I8};
-	struct cuda_launch launch;
-	char why[RT_WHY_BYTES] = "";
-	int k = 0;
-	while (((uintptr_t)to | (uintptr_t)from | (uintptr_t)bytes) % dtype_bytes(type[k]))
-		k++;
-	int64_t n = bytes / (int64_t)dtype_bytes(type[k]);
-	const struct rt_task task = {.kernel = RT_TASK_COPY,
-	                             .out = rt_view_dense(to, type[k], 1, &n),
-	                             .in = {rt_view_dense((void *)from, type[k], 1, &n)}};
-	enum status status = cuda_kernel_make(c, &task, &launch, why);
-	if (status == STATUS_OK && launch.grid)
-		return cuda_kernel_launch(c, s, &launch);
-	if (status != STATUS_OK && why[0])
-		rt_job_error_at(c->base.job, c->at, "%s", why);
-	return status;
-}
-
 static enum status copy_message(struct ipc *t, CUstream s, const struct rt_p2p *p, void *there)
 {
 	int64_t bytes = p->count * (int64_t)dtype_bytes(p->dtype);
 	void *to = p->send ? there : p->data;
 	const void *from = p->send ? p->data : there;
-	return t->p2p.by_kernel ? copy_by_kernel(t->base.c, s, to, from, bytes)
+	return t->p2p.by_kernel ? cuda_copy_by_kernel(t->base.c, s, to, from, bytes)
 	                        : cuda_copy(t->base.c, s, to, from, bytes);
 }
 
