@@ -10,6 +10,7 @@
 enum {
 	GATE_STATEMENTS = 1 << 13, /* of all ranks; with more statements only some ranks are asked */
 	GATE_WORK = 1 << 24,       /* most instructions to walk, of all ranks together */
+	GATE_CONTENTS = 4, /* gate_prove: a step of the proof of contents takes as long as so many others */
 };
 
 /* Returns true if the plan of every rank is accepted; otherwise reports the first refused one with the
@@ -17,8 +18,9 @@ enum {
  * check_options. */
 bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams);
 
-/* Proves as `hirc check` does, with the numbers of elements that the plan moves. Returns CHECK_WRONG if errors
- * were reported, even if the proof did not end. o->work also limits the plan. */
+/* Proves as `hirc check` does, with the numbers of elements that the plan moves; o->work also limits the plan and the
+ * proof of contents. Returns CHECK_WRONG if errors were reported, even if the proof did not end. What the plan refuses
+ * is left to the plans of the run: the contents are not proved then. */
 enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out);
 

@@ -1,7 +1,7 @@
 /* run_prove: the proof of `hirc check`, before the ranks start.
  *
- * The proof takes at most RUN_PROOF_WORK steps, a few hundredths of a second. A program that needs more steps
- * runs without a proof, and a note says so. */
+ * The proof takes at most RUN_PROOF_WORK steps, some tenths of a second. A program that needs more steps runs without
+ * a proof, or without that of its contents, and a note says so. */
 #include "cli/gate.h"
 #include "cli/run.h"
 
@@ -29,6 +29,11 @@ bool run_prove(const struct run *r, struct diag *d)
 		return true;
 	switch (prove_silently(r, &x)) {
 	case CHECK_CLEAN:
+		if (x.too_long)
+			diag_note(
+			    d, DIAG_NOWHERE,
+			    "the program runs without the proof of its contents: it takes more than %d steps",
+			    RUN_PROOF_WORK / GATE_CONTENTS);
 		return true;
 	case CHECK_UNKNOWN:
 		diag_note(d, x.at, "the program runs without the proof of `hirc check`: %s", x.what);

@@ -195,7 +195,7 @@ enum values_status valuation_walk(struct valuation *v)
 			moves |= walk_on(&v->rank[k]);
 			all &= v->rank[k].ended;
 			if (v->rank[k].failed)
-				return VALUES_STOPPED;
+				return v->o->work && v->work > v->o->work ? VALUES_TOO_LONG : VALUES_STOPPED;
 		}
 	}
 	return all ? VALUES_PROVED : VALUES_STOPPED;
@@ -212,7 +212,8 @@ bool valuation_differs(struct facts *f, const struct cell *a, fact_id b, unsigne
 bool valuation_differs_surely(struct facts *f, const struct cell *a, fact_id b, unsigned n)
 {
 	return valuation_differs(f, a, b, n) &&
-	       mismatch_find(f, facts_within(f, a->fact, a->axis, n), facts_within(f, b, a->axis, n)).is_known;
+	       mismatch_find(f, facts_within(f, a->fact, a->axis, n), facts_within(f, b, a->axis, n))
+	           .is_known;
 }
 
 /* Compares the copies of an output on the ranks. */

@@ -27,8 +27,9 @@ enum {
 
 enum values_status {
 	VALUES_PROVED,
-	VALUES_WRONG,  /* errors were reported */
-	VALUES_STOPPED /* the walk failed or got stuck, which `check` reports */
+	VALUES_WRONG,   /* errors were reported */
+	VALUES_STOPPED, /* the walk failed or got stuck, which `check` reports */
+	VALUES_TOO_LONG /* more steps than allowed */
 };
 
 struct values_result {
