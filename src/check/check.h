@@ -64,6 +64,7 @@ struct check_result {
 	const char
 	    *unproved;      /* why it is not proved that statements get the elements that they need, and that
 	                         sums are complete; NULL: it is proved */
+	bool refused;       /* set by gate_prove: the plan has the errors */
 	bool too_long;      /* unproved, since the proof takes more work than allowed */
 	op_id trusted;      /* the first statement whose result is taken as right; 0: none */
 	uint32_t trusted_n; /* number of such statements */

@@ -174,11 +174,12 @@ enum check_status gate_prove(struct module *m, struct diag *d, const struct chec
 {
 	struct gate g;
 	gate_open(&g, m, o->ranks, o->streams, o->work);
-	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
 	enum check_status status = prove_plans(&g, d, o, out);
-	if (status == CHECK_CLEAN && accepts_all(&g, nowhere))
+	out->refused = status == CHECK_CLEAN && !accepts_all(&g, d);
+	if (out->refused)
+		status = CHECK_WRONG;
+	else if (status == CHECK_CLEAN)
 		status = prove_contents(m, d, o, o->work / GATE_CONTENTS, out);
-	diag_free(nowhere);
 	gate_close(&g);
 	return status;
 }

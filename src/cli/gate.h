@@ -19,8 +19,7 @@ enum {
 bool gate_accepts(struct module *m, struct diag *d, int64_t ranks, int64_t streams);
 
 /* Proves as `hirc check` does, with the numbers of elements that the plan moves; o->work also limits the plan and the
- * proof of contents. Returns CHECK_WRONG if errors were reported, even if the proof did not end. What the plan refuses
- * is left to the plans of the run: the contents are not proved then. */
+ * proof of contents. Returns CHECK_WRONG if errors were reported, even if the proof did not end. */
 enum check_status gate_prove(struct module *m, struct diag *d, const struct check_options *o,
                              struct check_result *out);
 

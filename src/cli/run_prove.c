@@ -25,8 +25,9 @@ static enum check_status prove_silently(const struct run *r, struct check_result
 bool run_prove(const struct run *r, struct diag *d)
 {
 	struct check_result x;
-	if (!r->proves || r->replay)
-		return true;
+	if (!r->proves ||
+	    r->replay) /* a plan that is refused is reported before the reference evaluates it */
+		return !r->check || gate_accepts(r->m, d, r->needed, r->ranks.streams);
 	switch (prove_silently(r, &x)) {
 	case CHECK_CLEAN:
 		if (x.too_long)
@@ -47,6 +48,7 @@ bool run_prove(const struct run *r, struct diag *d)
 		break;
 	}
 	prove_program(r, d, &x);
-	diag_note(d, DIAG_NOWHERE, "`hirc run --no-check` runs the program without this proof");
+	if (!x.refused)
+		diag_note(d, DIAG_NOWHERE, "`hirc run --no-check` runs the program without this proof");
 	return false;
 }
