@@ -8,6 +8,7 @@
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
  *     sema_type.c     types, placements, schedule primitives
  *     sema_stmt.c     statements of the concise surface
+ *     sema_input.c    its inputs and outputs
  *     sema_call.c     operations of both surfaces; with sema_operand.c, sema_argument.c (arguments),
  *                     sema_attr.c (attributes), sema_result.c (result types), sema_team.c (teams)
  *     nvfuser.h       lists the files of the nvFuser container, sema_nvfuser.c first */
@@ -266,6 +267,13 @@ bool sema_team(struct sema *s, ast_id team, team_id *out);
 /* ---- sema_stmt.c */
 void sema_block(struct sema *s, ast_id block); /* statements of the concise surface */
 void sema_program(struct sema *s, ast_id program);
+
+/* ---- sema_input.c */
+/* Notes the names that are exported; they decide default allocations. */
+void sema_note_exports(struct sema *s);
+bool sema_is_exported(const struct sema *s, name_id name);
+void sema_input(struct sema *s, ast_id stmt);
+void sema_export(struct sema *s, ast_id stmt);
 /* Reads `random(seed=1)`, `zeros()` and others as an input's data. */
 bool sema_initialiser(struct sema *s, ast_id init, struct input *x);
 
