@@ -233,6 +233,7 @@ static const char *check_verdict(struct module *m, char **why)
 			verdict = "wrong";
 			break;
 		case VALUES_STOPPED:
+		case VALUES_TOO_LONG:
 			verdict = "stopped";
 		}
 		if (strcmp(verdict, "wrong") != 0 && gate_check(m, said.d, &o, &r) != CHECK_CLEAN)
