@@ -4,8 +4,8 @@
  *     Y: f32[4, 6]                         axes 0 1
  *     T = select(S, axis=0, index=2)       axis 1 of S, which is axis 0 of T: axes 0
  *
- * An axis of one element has no place in the order. Orders are compared between tensors of equal extents, where an
- * element keeps its index. The order of a view is that of its buffer. */
+ * An axis of one element has no place in the order. Orders are compared where an element keeps its index. The order of
+ * a view is that of its buffer. */
 #include "check/check_order.h"
 #include "check/check_view.h"
 #include "check/checker.h"
@@ -50,9 +50,8 @@ spread_id check_order_find(struct rank_check *w, value_id v)
 	const struct view *x = &w->view[v];
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
-	struct span span[2 * IR_MAX_LOGICAL]; /* extents, then the order */
+	struct span order[IR_MAX_LOGICAL];
 	int64_t length[IR_MAX_LOGICAL];
-	unsigned n = rank;
 	if (x->storage == CHECK_NONE || x->absent || x->symmetric)
 		return 0;
 	for (unsigned a = 0; a < rank; a++) {
@@ -61,26 +60,22 @@ spread_id check_order_find(struct rank_check *w, value_id v)
 		    part.to == part.from)
 			return 0;
 		length[a] = part.to - part.from;
-		span[a] = (struct span){0, part.extent};
 	}
-	unsigned axes = 0;
-	if (!add_axes(w, x, rank, length, span + rank, &axes))
+	unsigned n = 0;
+	if (!add_axes(w, x, rank, length, order, &n))
 		return 0;
-	for (n += axes; n < 2 * rank; n++)
-		span[n] = (struct span){-1, -1};
-	return spread_get(&w->c->spreads, span, n);
+	for (; n < rank; n++)
+		order[n] = (struct span){-1, -1};
+	return spread_get(&w->c->spreads, order, n);
 }
 
 bool check_order_differs(const struct spreads *s, spread_id a, spread_id b)
 {
 	const uint32_t n = s->spread.at[a].n;
 	bool same = true;
-	if (!a || !b || n != s->spread.at[b].n)
+	if (!a || !b)
 		return false;
-	for (uint32_t k = 0; k < n / 2; k++)
-		if (spread_span(s, a, k).hi != spread_span(s, b, k).hi)
-			return false;
-	for (uint32_t k = n / 2; k < n; k++)
+	for (uint32_t k = 0; k < n; k++)
 		same &= spread_span(s, a, k).lo == spread_span(s, b, k).lo;
 	return !same;
 }
@@ -89,7 +84,7 @@ void check_order_put(const struct spreads *s, spread_id order, struct buf *out)
 {
 	const uint32_t n = s->spread.at[order].n;
 	buf_puts(out, "elements by axes (");
-	for (uint32_t k = n / 2; k < n && spread_span(s, order, k).lo >= 0; k++)
-		buf_printf(out, "%s%lld", k > n / 2 ? ", " : "", (long long)spread_span(s, order, k).lo);
+	for (uint32_t k = 0; k < n && spread_span(s, order, k).lo >= 0; k++)
+		buf_printf(out, "%s%lld", k ? ", " : "", (long long)spread_span(s, order, k).lo);
 	buf_puts(out, ") in memory");
 }

@@ -13,6 +13,7 @@
 #include "check/classes.h"
 #include "check/progress.h"
 #include "check/words.h"
+#include "ir/keeps_index.h"
 #include "ir/print.h"
 #include <string.h>
 
@@ -91,6 +92,14 @@ static bool has_blocks(const struct module *m, value_id v)
 	return blocks;
 }
 
+/* Returns true if elements keep their index from one end of a message to the other. */
+static bool message_keeps_index(const struct module *m, const struct match_entry *a,
+                                const struct match_entry *b)
+{
+	bool sends = m->op.at[a->op].kind == OP_SEND;
+	return ir_keeps_index(m, sends ? a->op : b->op, sends ? b->op : a->op);
+}
+
 /* Appends the difference of two members' statements: `root 0`, `16 elements`. Returns false if there is
  * none. */
 static bool differs(const struct checker *c, const struct match_entry *a, const struct match_entry *b,
@@ -99,7 +108,8 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	const struct module *m = c->m;
 	const struct op *o = &m->op.at[a->op], *p = &m->op.at[b->op];
 	const char *r = name_reduction(m, a->op), *s = name_reduction(m, b->op);
-	bool message = op_info[o->kind].traits & TRAIT_P2P;
+	bool message = op_info[o->kind].traits & TRAIT_P2P,
+	     by_index = !message || message_keeps_index(m, a, b);
 	int axis;
 	if (o->kind == OP_SHARE_MEM_HANDLES)
 		return false;
@@ -120,10 +130,10 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	} else if (a->elements >= 0 && b->elements >= 0 && a->elements != b->elements) {
 		buf_printf(x, "%lld elements", (long long)a->elements);
 		buf_printf(y, "%lld elements", (long long)b->elements);
-	} else if ((axis = check_part_differs(&c->spreads, a->part, b->part)) >= 0) {
+	} else if (by_index && (axis = check_part_differs(&c->spreads, a->part, b->part)) >= 0) {
 		put_interval(c, a->part, axis, x);
 		put_interval(c, b->part, axis, y);
-	} else if (check_order_differs(&c->spreads, a->order, b->order)) {
+	} else if (by_index && check_order_differs(&c->spreads, a->order, b->order)) {
 		check_order_put(&c->spreads, a->order, x);
 		check_order_put(&c->spreads, b->order, y);
 	} else if (!a->value && dtype_of(m, a->op) != dtype_of(m, b->op)) {
@@ -149,7 +159,8 @@ static void note_part(const struct checker *c, const struct channel *ch, const s
 {
 	if (!ch->message || first->elements < 0 || e->elements < 0)
 		return;
-	if (check_order_differs(&c->spreads, first->order, e->order)) {
+	const bool by_index = message_keeps_index(c->m, first, e);
+	if (by_index && check_order_differs(&c->spreads, first->order, e->order)) {
 		diag_note(c->d, DIAG_NOWHERE,
 		          "a message keeps places in memory, so elements would change their index: give both "
 		          "buffers one `schedule` of `allocation`");
@@ -159,13 +170,13 @@ static void note_part(const struct checker *c, const struct channel *ch, const s
 	const value_id buffer = op_result(c->m, recv->op, 0);
 	struct buf text = {0};
 	words_value(c, buffer, &text);
-	if (check_part_differs(&c->spreads, first->part, e->part) >= 0 && first->elements == e->elements)
-		diag_note(
-		    c->d, DIAG_NOWHERE,
-		    "between tensors of equal extents an element keeps its index; for blocks of other "
-		    "ranks, type %s @swizzle1d and receive into shard_by_stream(…, INDEX), or make it a "
-		    "buffer of one block",
-		    text.at);
+	if (by_index && first->elements == e->elements &&
+	    check_part_differs(&c->spreads, first->part, e->part) >= 0)
+		diag_note(c->d, DIAG_NOWHERE,
+		          "between tensors of equal extents an element keeps its index; for blocks of other "
+		          "ranks, type %s @swizzle1d and receive into shard_by_stream(…, INDEX), make it a "
+		          "buffer of one block, or receive by_place=true",
+		          text.at);
 	else if (first->elements != e->elements && has_blocks(c->m, buffer))
 		diag_note(c->d, DIAG_NOWHERE,
 		          "%s is received with all its blocks: shard_by_stream(…, INDEX) names one of them",

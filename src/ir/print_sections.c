@@ -13,6 +13,7 @@
  * A line is printed iff parsing the text without it would give another fact. */
 #include "ir/expr.h"
 #include "ir/infer.h"
+#include "ir/keeps_index.h"
 #include "ir/number.h"
 #include "ir/print.h"
 #include "ir/print_nvfuser.h"
@@ -530,11 +531,14 @@ static void put_statement_attrs(struct lines *l, op_id op)
 		bool shown = i + 1 == list->n && x->kind == ATTR_NAME &&
 		             !strcmp(names_text(p->m->names, x->key), "backend") &&
 		             strcmp(names_text(p->m->names, x->u.name), "NCCL") != 0;
-		if (shown)
+		if (shown || !strcmp(names_text(p->m->names, x->key), "by_place"))
 			continue;
 		print_key(&a, NULL);
 		nvfuser_attr(p, x);
 	}
+	const bool by_place = op_attr_is_true(p->m, op, "by_place");
+	if (by_place != ir_takes_into_own_block(p->m, op))
+		buf_puts(print_key(&a, "by_place"), by_place ? "true" : "false");
 	end_attr_line(&a);
 }
 

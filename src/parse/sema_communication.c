@@ -9,6 +9,7 @@
  * printed as a statement several times. `issue=` in the section `Hirc 1 :` corrects this guess. */
 #include "base/collective.h"
 #include "ir/edit.h"
+#include "ir/keeps_index.h"
 #include "ir/team_root.h"
 #include "parse/nvfuser.h"
 #include <string.h>
@@ -24,12 +25,23 @@ static void number_statement(struct nv_reader *r, struct nv_statement *x, op_id 
 
 static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *x, op_id op, ast_id comm)
 {
-	static const char *const but[] = {"issue", "buffer", NULL};
+	static const char *const but[] = {"issue", "buffer", "by_place", NULL};
 	attrs_id attrs = x->attrs ? nv_attrs(r, (enum op_kind)nv_op(r, op)->kind, x->attrs, but) : 0;
 	ast_id backend = nv_key(r, comm, "backend");
 	if (backend && nv_is(r, backend, AST_NAME) && !nv_is_name(r, backend, "NCCL"))
 		attrs = nv_with_name(r, attrs, "backend", ast_at(r->s->a, backend)->name);
 	return attrs;
+}
+
+/* nvFuser's transfers copy memory, so one into a block of the device's own is by place if no line says otherwise. */
+static void state_by_place(struct nv_reader *r, const struct nv_statement *x, op_id op)
+{
+	ast_id stated = x->attrs ? nv_key(r, x->attrs, "by_place") : 0;
+	if (stated ? !nv_is_name(r, stated, "true") : !ir_takes_into_own_block(r->s->m, op))
+		return;
+	attrs_id attrs =
+	    nv_with_name(r, nv_op(r, op)->attrs, "by_place", names_intern_z(r->s->m->names, "true"));
+	nv_op(r, op)->attrs = attrs;
 }
 
 bool nv_check_keys(struct nv_reader *r, ast_id comm, const char *const *known)
@@ -87,6 +99,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	op_id op = ir_op_new(s->m, send ? OP_SEND : OP_RECV, ast_at(s->a, comm)->at, use, 2);
 	nv_append(r, op);
 	nv_op(r, op)->attrs = statement_attrs(r, x, op, comm);
+	state_by_place(r, x, op);
 	number_statement(r, x, op);
 	return op;
 }
@@ -260,6 +273,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	attrs_id attrs = statement_attrs(r, x, op, comm);
 	attrs = with_pending(r, attrs, kind, from);
 	nv_op(r, op)->attrs = attrs;
+	state_by_place(r, x, op);
 	number_statement(r, x, op);
 	infer_check(s->m, s->d,
 	            &(struct infer_draft){.kind = kind,

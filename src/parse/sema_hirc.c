@@ -190,6 +190,9 @@ static void statement_line(struct nv_reader *r, ast_id ref, ast_id attrs)
 	if (buffer && !x->whole)
 		nv_refuse(r, E_ATTRIBUTE_VALUE, buffer,
 		          "a transfer has buffer=whole, or the block of each device");
+	ast_id by_place = nv_key(r, attrs, "by_place");
+	if (by_place && !nv_is_name(r, by_place, "true") && !nv_is_name(r, by_place, "false"))
+		nv_refuse(r, E_ATTRIBUTE_VALUE, by_place, "by_place= is true or false");
 	if (!issue)
 		return;
 	if (strcmp(text, "post") && strcmp(text, "here"))

@@ -4,6 +4,7 @@
  * its part of the result, from the ranks that the kind of collective names. Where the shapes differ (a select
  * has removed a mesh axis), elements are matched by their place in memory: an allgather's result is the
  * members' blocks one after the other. */
+#include "ir/keeps_index.h"
 #include "ref/ref_host.h"
 #include <math.h>
 #include <string.h>
@@ -77,22 +78,6 @@ static bool check_parties(struct ref_host *h, const struct ref_event *e)
 			           (unsigned)device[k], (unsigned)device[p[k].recv_peer]);
 			return false;
 		}
-	}
-	return true;
-}
-
-static bool same_shape(struct ref_host *h, type_id a, type_id b)
-{
-	const struct domain *x = ir_domain(h->c->m, ir_type(h->c->m, a)->domain),
-	                    *y = ir_domain(h->c->m, ir_type(h->c->m, b)->domain);
-	const struct expr_env env = {.rank = -1};
-	if (x->rank != y->rank)
-		return false;
-	for (unsigned k = 0; k < x->rank; k++) {
-		int64_t m, n;
-		if (expr_eval(h->c->m, x->axis[k].extent, &env, &m, NULL) != EXPR_OK ||
-		    expr_eval(h->c->m, y->axis[k].extent, &env, &n, NULL) != EXPR_OK || m != n)
-			return false;
 	}
 	return true;
 }
@@ -281,13 +266,13 @@ static bool store_output(const struct exchange *x, unsigned member, const struct
 /* Finds out if elements are matched by place instead of by index. */
 static bool is_flat(struct ref_host *h, const struct ref_event *e, bool *out)
 {
-	const struct ref_view *in = NULL, *result = NULL;
+	op_id from = 0, to = 0;
 	enum op_kind kind = (enum op_kind)ir_op(h->c->m, e->party[0].op)->kind;
 	for (unsigned k = 0; k < e->channel->n; k++) {
-		in = in ? in : e->party[k].in;
-		result = result ? result : e->party[k].out;
+		from = from || !e->party[k].in ? from : e->party[k].op;
+		to = to || !e->party[k].out ? to : e->party[k].op;
 	}
-	*out = !in || !result || !same_shape(h, in->type, result->type);
+	*out = !from || !to || !ir_keeps_index(h->c->m, from, to);
 	if (*out || kind != OP_ALL_TO_ALL || e->channel->n == 1)
 		return true;
 	*out = true; /* if each member holds all elements, types do not tell which block of an all-to-all
@@ -349,11 +334,11 @@ static bool message_fits(struct ref_host *h, const struct ref_event *e)
 	return fits;
 }
 
-/* Moves a message's elements: by index between tensors of equal extents, otherwise by place in memory. */
+/* Moves a message's elements by their index or by their place in memory. */
 static bool complete_message(struct ref_host *h, struct ref_event *e)
 {
 	const struct ref_party *send = &e->party[0], *recv = &e->party[1];
-	const bool flat = !same_shape(h, send->in->type, recv->out->type);
+	const bool flat = !ir_keeps_index(h->c->m, send->op, recv->op);
 	const uint32_t at = ir_op(h->c->m, recv->op)->at;
 	struct ref_array data;
 	int64_t absent = 0;

@@ -224,7 +224,6 @@ uint32_t value_label(struct value_rank *r, op_id op, unsigned result);
 void value_exchange(struct valuation *v, struct value_meeting *m, enum op_kind kind);
 /* The same for a set that stands for Communications. */
 void value_exchange_reshard(struct valuation *v, struct value_meeting *m);
-bool value_view_same_shape(const struct value_view *a, const struct value_view *b);
 
 /* ---- valuation_reshard.c */
 /* Returns true if a statement is a set that stands for Communications. Ranks that differ only along some mesh axes

@@ -3,7 +3,8 @@
  *     Y <- allgather(X)        X: [2 r, 2 r + 2) on rank r      all: [0, 8) of X; each rank takes what Y names
  *     Y <- allreduce(P)        P: [2 r, 2 r + 2) of a sum       all: the sum of the facts
  *
- * Between tensors of equal extents an element keeps its index. Otherwise blocks keep their order in memory. */
+ * Elements keep their index, or blocks keep their order in memory: ir/keeps_index.h. */
+#include "ir/keeps_index.h"
 #include "ir/layout.h"
 #include "values/valuation.h"
 #include <string.h>
@@ -396,14 +397,6 @@ static bool exchange_by_place(struct exchange *x)
 
 /* ---- one exchange */
 
-bool value_view_same_shape(const struct value_view *a, const struct value_view *b)
-{
-	bool same = a->axis_n == b->axis_n;
-	for (unsigned k = 0; k < a->axis_n && same; k++)
-		same = a->part->axis[k].extent == b->part->axis[k].extent;
-	return same;
-}
-
 static bool holds_all(const struct value_view *x)
 {
 	for (unsigned a = 0; a < x->axis_n; a++)
@@ -416,18 +409,19 @@ static bool holds_all(const struct value_view *x)
 static bool find_order(struct exchange *x)
 {
 	const struct value_view *in = NULL, *out = NULL;
+	op_id from = 0, to = 0;
 	for (unsigned k = 0; k < x->meeting->n; k++) {
 		if (value_view_is_there(view_in(x, k)))
-			in = view_in(x, k);
+			in = view_in(x, k), from = x->meeting->party[k].op;
 		if (value_view_is_there(view_out(x, k)))
-			out = view_out(x, k);
+			out = view_out(x, k), to = x->meeting->party[k].op;
 		if ((value_view_is_there(view_in(x, k)) && view_in(x, k)->unknown) ||
 		    (value_view_is_there(view_out(x, k)) && view_out(x, k)->unknown))
 			return false;
 	}
 	if (!in || !out)
 		return true;
-	x->flat = !value_view_same_shape(in, out) ||
+	x->flat = !ir_keeps_index(x->v->m, from, to) ||
 	          (x->kind == OP_ALL_TO_ALL && x->meeting->n > 1 && holds_all(in) && holds_all(out));
 	return true;
 }

@@ -5,6 +5,7 @@
  * it is done. `check` has proved that nothing else touches these elements between the start and the wait.
  */
 #include "ir/expr.h"
+#include "ir/keeps_index.h"
 #include "values/valuation.h"
 #include <string.h>
 
@@ -149,7 +150,7 @@ static void copy_logically(struct value_rank *r, op_id op)
 	const struct value_view *in = value_view_get(r, op_read(r->v->m, op, 0)),
 	                        *out = value_view_get(r, op_result(r->v->m, op, 0));
 	struct contents found = {0};
-	if (in->unknown || out->unknown || !value_view_same_shape(in, out) ||
+	if (in->unknown || out->unknown || !ir_keeps_index(r->v->m, op, op) ||
 	    r->v->m->op.at[op].kind == OP_COLLECTIVE_PERMUTE) {
 		value_trust(r->v, op);
 		value_view_write_unknown(r->v, out);

@@ -237,10 +237,10 @@ void value_report_undelivered(struct valuation *v, const struct value_meeting *m
 		put_axis(&from->in.part->axis[a], &text);
 	}
 	diag_note(v->d, v->m->op.at[from->op].at, "rank %u gives %s here", from->rank, text.at);
-	diag_note(
-	    v->d, DIAG_NOWHERE,
-	    "between tensors of equal extents an element keeps its index; for blocks of other ranks, type "
-	    "the result @swizzle1d, or receive into a buffer of one block");
+	diag_note(v->d, DIAG_NOWHERE,
+	          "between tensors of equal extents an element keeps its index; for blocks of other ranks, "
+	          "type the result @swizzle1d, or receive into a buffer of one block%s",
+	          v->m->op.at[p->op].kind == OP_COLLECTIVE_PERMUTE ? ", or by_place=true" : "");
 	buf_free(&text);
 }
 
@@ -315,8 +315,8 @@ void value_report_other_dispatch(struct valuation *v, op_id op, unsigned operand
 	if (!once(v, op))
 		return;
 	put_name(v, op_read(v->m, op, operand), &text);
-	diag_error(v->d, E_OTHER_DISPATCH, v->m->op.at[op].at, "experts: %s is given as the %s, but %s", text.at,
-	           role[operand],
+	diag_error(v->d, E_OTHER_DISPATCH, v->m->op.at[op].at, "experts: %s is given as the %s, but %s",
+	           text.at, role[operand],
 	           same ? "is another result of the dispatch" : "is of another dispatch than the sources");
 	diag_note(v->d, DIAG_NOWHERE,
 	          "a combine takes rows, weights, sources and both counts of one dispatch, in this order");
@@ -362,7 +362,8 @@ void value_report_givers(struct valuation *v, const struct value_party *one, con
 		return;
 	buf_printf(&text, "copies: rank %u and rank %u both give ", one->rank, other->rank);
 	put_corner(v, op_read(v->m, one->op, 0), box, &text);
-	diag_error(v->d, E_COPIES_DIFFER, v->m->op.at[one->op].at, "%s here, but not the same values", text.at);
+	diag_error(v->d, E_COPIES_DIFFER, v->m->op.at[one->op].at, "%s here, but not the same values",
+	           text.at);
 	buf_printf(&first, "rank %u", one->rank);
 	buf_printf(&second, "rank %u", other->rank);
 	note_facts(v, first.at, fact, second.at, another);
