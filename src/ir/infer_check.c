@@ -90,6 +90,8 @@ static bool collective_agrees(struct module *m, const struct infer_draft *f, con
 	int64_t size = group_size(m, f), to, from;
 	if (!(op_info[f->kind].traits & TRAIT_COLLECTIVE))
 		return false;
+	if (f->kind == OP_COLLECTIVE_PERMUTE && attrs_find(m, f->attrs, "by_place"))
+		return true;
 	if (size)
 		return blocks_agree(m, f->kind, size, have, want);
 	return count_elements(m, have, &to) && count_elements(m, want, &from) && to != from && f->team &&

@@ -32,12 +32,16 @@ bool ir_keeps_index(const struct module *m, op_id from, op_id to)
 	       !op_attr_is_true(m, to, "by_place");
 }
 
-bool ir_takes_into_own_block(const struct module *m, op_id op)
+bool ir_is_printed_by_place(const struct module *m, op_id op)
 {
 	const enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	if (kind != OP_RECV && kind != OP_COLLECTIVE_PERMUTE)
 		return false;
-	const struct domain *d = value_domain(m, op_result(m, op, 0));
+	const value_id out = op_result(m, op, 0);
+	const struct domain *d = value_domain(m, out);
+	if (kind == OP_COLLECTIVE_PERMUTE &&
+	    !extents_are_equal(m, m->value.at[op_read(m, op, 0)].type, m->value.at[out].type))
+		return true;
 	for (unsigned i = 0; i < d->loop_n; i++)
 		if (d->axis[d->loop[i]].place == PLACE_MESH)
 			return true;

@@ -537,7 +537,7 @@ static void put_statement_attrs(struct lines *l, op_id op)
 		nvfuser_attr(p, x);
 	}
 	const bool by_place = op_attr_is_true(p->m, op, "by_place");
-	if (by_place != ir_takes_into_own_block(p->m, op))
+	if (by_place != ir_is_printed_by_place(p->m, op))
 		buf_puts(print_key(&a, "by_place"), by_place ? "true" : "false");
 	end_attr_line(&a);
 }

@@ -24,6 +24,7 @@
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_ranks.c          the mesh of a listing that prints none
  *     sema_own_inputs.c     inputs of which each device has its own
+ *     sema_own_outputs.c    outputs of which each device has its own
  *     sema_printed.c        types from printed ids
  *     sema_transforms.c     domains from TransformPrinter
  *     sema_order.c          the order in memory that Communications need
@@ -56,8 +57,9 @@ struct nv_tensor {
 	bool again;         /* the next definition gets its own name and number */
 	bool alias;         /* it stands for the value of another tensor */
 	bool followed;      /* it enters a reduction of terms that are each device's own */
-	mesh_id own;        /* an input of which each device of this mesh has its own; 0: another one */
-	value_id whole;     /* of such an input: the tensors of all devices; 0: another tensor */
+	mesh_id differs;    /* each device of this mesh has its own, but no axis says so; 0: not found */
+	mesh_id own;        /* an input or output of which each device of this mesh has its own; 0: another one */
+	value_id whole;     /* of such a tensor: the tensors of all devices; 0: another tensor */
 	bool loop_view;     /* an output that the loop being read defines as a view */
 	bool random_state;  /* of dropout: a uint64_t is read as i64 */
 	bool permuted;      /* Set.Permute without dims= makes it */
@@ -164,6 +166,7 @@ struct nv_reader {
 	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
 	struct printed_numbers numbers; /* of the listing, if by_number */
 	struct printed_choice *choice;  /* readings of its tensors; NULL: none */
+	bool has_own_outputs;           /* some outputs are each device's own */
 };
 
 /* ---- sema_collect.c */
@@ -209,6 +212,8 @@ attrs_id nv_attrs(struct nv_reader *r, enum op_kind kind, ast_id call, const cha
 
 /* ---- sema_buffer.c */
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call);
+/* Appends an ALLOCATE that the listing does not have. Returns the buffer for which the tensor stands. */
+value_id nv_make_buffer(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
 /* Returns the first statement in a tree that defines a tensor; 0: none. written: not counting ALLOCATE. */
 ast_id nv_find_definition(struct nv_reader *r, ast_id tree, name_id name, bool written);
 /* Makes buffers of the outputs that a loop or condition defines. nvFuser prints no ALLOCATE for them. */
@@ -261,7 +266,7 @@ value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id
 /* Returns the operand of a Broadcast, of which `result` is the type: `from`, or the root's block of it. */
 value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result);
 /* Returns the block of a transfer's buffer that a device has: a view, unless the device has the whole buffer. */
-value_id nv_device_block(struct nv_reader *r, ast_id node, value_id buffer);
+value_id nv_device_block(struct nv_reader *r, uint32_t at, value_id buffer);
 
 /* ---- sema_ring.c */
 /* Puts the device's index into peers that are printed for one device. mesh: of the result. */
@@ -370,8 +375,16 @@ void nv_ranks(struct nv_reader *r);
 /* ---- sema_own_inputs.c */
 /* Finds the inputs of which each device has its own. */
 void nv_own_inputs(struct nv_reader *r);
-/* Defines such an input, and the device's block of it, for which the tensor stands. Returns the input. */
-value_id nv_define_own(struct nv_reader *r, struct nv_tensor *t, ast_id node);
+/* Defines the tensors of all devices as one value, t->whole, and returns it. */
+value_id nv_define_whole(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
+/* Appends the select of the device's block of t->whole, for which the tensor stands from here on. */
+void nv_take_block(struct nv_reader *r, struct nv_tensor *t, uint32_t at);
+
+/* ---- sema_own_outputs.c */
+/* Finds the outputs of which each device has its own. */
+void nv_own_outputs(struct nv_reader *r);
+/* Makes buffers of such outputs that a statement defines and no ALLOCATE does. */
+void nv_allocate_own_outputs(struct nv_reader *r, ast_id stmt);
 
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */

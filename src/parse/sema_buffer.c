@@ -40,6 +40,23 @@ static void check_size(struct nv_reader *r, const struct nv_tensor *t, ast_id si
 		             ast_text(r->s->a, t->node), (long long)a, (long long)b);
 }
 
+/* Appends the ALLOCATE of a tensor. at_name, at: places of its name and of the statement. */
+static void allocate(struct nv_reader *r, struct nv_tensor *t, uint32_t at_name, uint32_t at, attrs_id attrs)
+{
+	value_id v = t->own ? nv_define_whole(r, t, at_name) : nv_define(r, t, at_name);
+	op_id op = ir_op_new(r->s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1);
+	nv_append(r, op);
+	nv_op(r, op)->attrs = attrs;
+	if (t->own)
+		nv_take_block(r, t, at);
+}
+
+value_id nv_make_buffer(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
+{
+	allocate(r, t, at, at, 0);
+	return t->value;
+}
+
 void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 {
 	static const char *const but[] = {"buffer", "mem_type", "size", "zero_init", "resets_to_zero", NULL};
@@ -69,10 +86,7 @@ void nv_allocate(struct nv_reader *r, ast_id stmt, ast_id target, ast_id call)
 	ast_id size = nv_key(r, call, "size");
 	if (size && !t->formal)
 		check_size(r, t, size);
-	value_id v = nv_define(r, t, ast_at(s->a, target)->at);
-	op_id op = ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at, &(struct ir_use){ROLE_DEF, v}, 1);
-	nv_append(r, op);
-	nv_op(r, op)->attrs = attrs;
+	allocate(r, t, ast_at(s->a, target)->at, ast_at(s->a, stmt)->at, attrs);
 }
 
 /* Returns true if an expression is ALLOCATE(…). */
@@ -123,9 +137,7 @@ void nv_allocate_outputs(struct nv_reader *r, ast_id stmt)
 		struct nv_tensor *t = &r->tensor.at[i];
 		if (!t->output || t->value || t->loop_view || !nv_find_definition(r, stmt, t->name, false))
 			continue;
-		value_id v = nv_define(r, t, ast_at(s->a, stmt)->at);
-		nv_append(r, ir_op_new(s->m, OP_ALLOCATE, ast_at(s->a, stmt)->at,
-		                       &(struct ir_use){ROLE_DEF, v}, 1));
+		nv_make_buffer(r, t, ast_at(s->a, stmt)->at);
 	}
 }
 
@@ -133,9 +145,7 @@ value_id nv_allocate_received(struct nv_reader *r, struct nv_tensor *t, uint32_t
 {
 	if (r->has_facts || t->received < 2)
 		return 0;
-	value_id v = nv_define(r, t, at);
-	nv_append(r, ir_op_new(r->s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1));
-	return v;
+	return nv_make_buffer(r, t, at);
 }
 
 bool nv_is_undefined(struct nv_reader *r, const struct nv_tensor *t)
@@ -166,8 +176,7 @@ bool nv_allocate_elsewhere(struct nv_reader *r, struct nv_tensor *t, uint32_t at
 	    s->d, W_PRINTED_ELSEWHERE, at,
 	    "%s is defined nowhere in this listing; it is taken for a tensor of another device's program",
 	    names_text(s->m->names, t->name));
-	value_id v = nv_define(r, t, at);
-	nv_append(r, ir_op_new(s->m, OP_ALLOCATE, at, &(struct ir_use){ROLE_DEF, v}, 1));
+	nv_make_buffer(r, t, at);
 	return true;
 }
 

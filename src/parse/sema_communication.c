@@ -33,11 +33,11 @@ static attrs_id statement_attrs(struct nv_reader *r, const struct nv_statement *
 	return attrs;
 }
 
-/* nvFuser's transfers copy memory, so one into a block of the device's own is by place if no line says otherwise. */
+/* nvFuser's transfers copy memory, so some are by place if no line says otherwise. */
 static void state_by_place(struct nv_reader *r, const struct nv_statement *x, op_id op)
 {
 	ast_id stated = x->attrs ? nv_key(r, x->attrs, "by_place") : 0;
-	if (stated ? !nv_is_name(r, stated, "true") : !ir_takes_into_own_block(r->s->m, op))
+	if (stated ? !nv_is_name(r, stated, "true") : !ir_is_printed_by_place(r->s->m, op))
 		return;
 	attrs_id attrs =
 	    nv_with_name(r, nv_op(r, op)->attrs, "by_place", names_intern_z(r->s->m->names, "true"));
@@ -86,7 +86,7 @@ static op_id transfer(struct nv_reader *r, struct nv_statement *x, ast_id comm)
 	if (!to)
 		return 0;
 	if (!x->whole)
-		v = nv_device_block(r, comm, v);
+		v = nv_device_block(r, ast_at(s->a, comm)->at, v);
 	struct ir_use use[2] = {{ROLE_READ, v}, {ROLE_SCALAR, to}};
 	if (!send) {
 		use[0] = use[1];
@@ -279,7 +279,7 @@ static void read_communication(struct nv_reader *r, struct nv_statement *x, ast_
 	            &(struct infer_draft){.kind = kind,
 	                                  .operand = &from,
 	                                  .operand_n = 1,
-	                                  .attrs = attrs,
+	                                  .attrs = nv_op(r, op)->attrs,
 	                                  .team = members,
 	                                  .result_n = 1,
 	                                  .stated = result,

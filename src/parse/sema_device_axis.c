@@ -10,11 +10,10 @@
 #include "parse/nvfuser.h"
 
 /* Appends a select or a reduction along one axis. Returns its result. */
-static value_id append_along(struct nv_reader *r, ast_id comm, enum op_kind kind, value_id from, int axis,
+static value_id append_along(struct nv_reader *r, uint32_t at, enum op_kind kind, value_id from, int axis,
                              type_id type)
 {
 	struct module *m = r->s->m;
-	uint32_t at = ast_at(r->s->a, comm)->at;
 	value_id v = ir_value_new(m, type, 0, at);
 	scalar_id zero = ir_scalar_expr(m, expr_const(m, 0));
 	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, from}, {ROLE_SCALAR, zero}};
@@ -49,7 +48,8 @@ value_id nv_reduced_operand(struct nv_reader *r, const struct nv_statement *x, a
 		return from;
 	enum reduce_op op = stated_reduction(r, x);
 	type_id type = infer_device_terms(m, operand, axis, op);
-	return type ? append_along(r, comm, reduce_operation(op), from, axis, type) : from;
+	return type ? append_along(r, ast_at(r->s->a, comm)->at, reduce_operation(op), from, axis, type)
+	            : from;
 }
 
 value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id result)
@@ -61,7 +61,7 @@ value_id nv_root_block(struct nv_reader *r, ast_id comm, value_id from, value_id
 	    value_domain(m, from)->rank != value_domain(m, result)->rank)
 		return result;
 	type_id type = infer_select(m, whole, (unsigned)axis);
-	return type ? append_along(r, comm, OP_SELECT, result, axis, type) : result;
+	return type ? append_along(r, ast_at(r->s->a, comm)->at, OP_SELECT, result, axis, type) : result;
 }
 
 value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id result)
@@ -72,16 +72,16 @@ value_id nv_sent_block(struct nv_reader *r, ast_id comm, value_id from, type_id 
 	if (axis < 0 || value_domain(m, from)->rank != ir_domain(m, m->type.at[result].domain)->rank + 1)
 		return from;
 	type_id type = infer_select(m, operand, (unsigned)axis);
-	return type ? append_along(r, comm, OP_SELECT, from, axis, type) : from;
+	return type ? append_along(r, ast_at(r->s->a, comm)->at, OP_SELECT, from, axis, type) : from;
 }
 
-value_id nv_device_block(struct nv_reader *r, ast_id comm, value_id buffer)
+value_id nv_device_block(struct nv_reader *r, uint32_t at, value_id buffer)
 {
 	struct module *m = r->s->m;
 	int axis;
 	type_id type;
 	while ((axis = infer_device_axis(m, m->value.at[buffer].type, -1)) >= 0 &&
 	       (type = infer_select(m, m->value.at[buffer].type, (unsigned)axis)))
-		buffer = append_along(r, comm, OP_SELECT, buffer, axis, type);
+		buffer = append_along(r, at, OP_SELECT, buffer, axis, type);
 	return buffer;
 }

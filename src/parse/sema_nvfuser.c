@@ -440,9 +440,11 @@ static void translate_block(struct nv_reader *r, ast_id list)
 		ast_id stmt = shape_expand(s->a, child);
 		switch (ast_at(s->a, stmt)->kind) {
 		case AST_DEF:
+			nv_allocate_own_outputs(r, stmt);
 			translate_definition(r, stmt);
 			break;
 		case AST_DO:
+			nv_allocate_own_outputs(r, stmt);
 			translate_action(r, stmt);
 			break;
 		case AST_FOR:
@@ -493,7 +495,10 @@ static void inputs(struct nv_reader *r, ast_id list, ast_id outputs)
 		}
 		if (!t || t->value)
 			continue;
-		value_id v = t->own ? nv_define_own(r, t, node) : nv_define(r, t, ast_at(s->a, node)->at);
+		const uint32_t at = ast_at(s->a, node)->at;
+		value_id v = t->own ? nv_define_whole(r, t, at) : nv_define(r, t, at);
+		if (t->own)
+			nv_take_block(r, t, at);
 		bool inout = next && ast_at(s->a, next)->name == t->name;
 		if (inout)
 			next = ast_at(s->a, next)->next;
@@ -564,6 +569,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
 		nv_own_inputs(&r);
+		nv_own_outputs(&r);
 		inputs(&r, ast_child(s->a, container, 0), ast_child(s->a, container, 1));
 		translate_block(&r, ast_child(s->a, container, 2));
 		outputs(&r, ast_child(s->a, container, 1));

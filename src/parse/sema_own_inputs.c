@@ -147,17 +147,21 @@ static type_id own_type(struct nv_reader *r, const struct nv_tensor *t)
 	return type_make(m, (enum dtype)x.dtype, (enum memory)x.memory, t->own, domain_finish(m, &b));
 }
 
-value_id nv_define_own(struct nv_reader *r, struct nv_tensor *t, ast_id node)
+value_id nv_define_whole(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
-	struct module *m = r->s->m;
 	uint32_t number_at = t->number_at;
 	t->type = own_type(r, t);
 	t->number_at = r->number.n; /* the printed numbers are those of the block */
-	value_id v = nv_define(r, t, ast_at(r->s->a, node)->at), block = nv_device_block(r, node, v);
-	t->type = m->value.at[block].type;
+	t->whole = nv_define(r, t, at);
 	t->number_at = number_at;
-	t->whole = v;
-	ir_set_axis_numbers(m, block, r->number.at + number_at);
+	return t->whole;
+}
+
+void nv_take_block(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
+{
+	struct module *m = r->s->m;
+	value_id block = nv_device_block(r, at, t->whole);
+	t->type = m->value.at[block].type;
+	ir_set_axis_numbers(m, block, r->number.at + t->number_at);
 	nv_stand_for(r, t, block);
-	return v;
 }
