@@ -56,12 +56,25 @@ static enum status print_figures(const struct bench_member *x, struct buf *text)
 	return ok ? STATUS_OK : rt_job_fail(x->job, output_status(false));
 }
 
+/* Puts a comment if another mover than before moves the data. */
+static void put_mover(const struct bench_member *x, const struct bench_shape *s, enum mover *last,
+                      struct buf *text)
+{
+	struct buf why = {0};
+	enum mover m = bench_member_mover(x, s, &why);
+	if (m != *last && x->c->b->format == TABLE_TEXT)
+		buf_printf(text, "# mover %s: %s\n", mover_name(m), why.at);
+	*last = m;
+	buf_free(&why);
+}
+
 static enum status sweep_sizes(struct sums *sums, enum collective kind, struct buf *text)
 {
 	struct bench_member *x = sums->x;
 	const struct bench_collectives *c = x->c;
 	enum status status = STATUS_OK;
 	int64_t before = -1;
+	enum mover asked = mover_find(c->b->ranks.mover), last = MOVER_COUNT;
 	bench_collective_title(c, kind, 0, text);
 	for (int64_t bytes = c->least; bytes <= c->most && status == STATUS_OK;
 	     bytes = c->step ? bytes + c->step : bytes * c->factor) {
@@ -76,6 +89,8 @@ static enum status sweep_sizes(struct sums *sums, enum collective kind, struct b
 			continue;
 		before = s.count;
 		show_sweep_progress(sums, kind, bytes);
+		if (asked != MOVER_TRANSPORT)
+			put_mover(x, &s, &last, text);
 		status = measure_figure(sums, &s, false, &line, &line.out_of_place);
 		if (status == STATUS_OK)
 			status = measure_figure(sums, &s, true, &line, &line.in_place);

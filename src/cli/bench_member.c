@@ -79,6 +79,22 @@ static char *own_block(const struct bench_member *x, const struct bench_shape *s
 	return whole + (size_t)(x->index * s->block) * x->data.size;
 }
 
+/* All ranks have their buffers at the same places. */
+enum mover bench_member_mover(const struct bench_member *x, const struct bench_shape *s, struct buf *why)
+{
+	const struct mover_case of = {.kind = s->kind,
+	                              .op = x->c->op,
+	                              .dtype = x->c->dtype,
+	                              .transport = x->t->ops->kind,
+	                              .members = x->members,
+	                              .bytes = s->block * (int64_t)x->data.size,
+	                              .placed = true,
+	                              .even = s->kind != COLLECTIVE_ALL_TO_ALLV,
+	                              .exact = x->c->b->ranks.gpu.exact_reductions,
+	                              .able = x->able};
+	return mover_choose(mover_find(x->c->b->ranks.mover), &of, why);
+}
+
 static struct rt_collective describe_collective(struct bench_member *x, const struct bench_shape *s)
 {
 	struct rt_collective c = {.kind = s->kind,
@@ -89,6 +105,9 @@ static struct rt_collective describe_collective(struct bench_member *x, const st
 	                          .in = x->in,
 	                          .out = x->out,
 	                          .count = s->block};
+	struct buf why = {0};
+	c.mover = (uint8_t)bench_member_mover(x, s, &why);
+	buf_free(&why);
 	if (s->kind == COLLECTIVE_BARRIER)
 		c.in = c.out = NULL;
 	else if (s->in_place && s->kind == COLLECTIVE_ALLGATHER)
@@ -272,6 +291,7 @@ enum status bench_member_open(struct bench_member *x)
 	int64_t **lists[] = {&x->counts, &x->offsets, &x->send_counts, &x->send_offsets};
 	for (unsigned k = 0; k < 4; k++)
 		*lists[k] = mem_zalloc(sizeof **lists[k] * ranks);
+	x->able = exec_device_movers(x->t, &options);
 	size_t bytes = room(x, c->most / (int64_t)dtype_bytes(c->dtype));
 	void *at = NULL;
 	status = rt_transport_alloc(x->t, x->device, bytes * 2, "buffers", &at);

@@ -25,6 +25,7 @@ struct bench_member {
 	struct bench_data data;
 	int team, members, index; /* the transport's team; index -1: the rank is in no team */
 	const int *rank;          /* the ranks of the team */
+	unsigned able;            /* bit set of the movers that device and library have */
 	bool one_clock;
 	bool apart; /* a barrier follows each collective, so that no rank runs ahead; the time includes the
 	               barrier */
@@ -52,6 +53,8 @@ void bench_member_leave(struct bench_member *x);
 enum status bench_member_team(struct bench_member *x, const int *rank, int n);
 /* Call it after the last team was entered. */
 enum status bench_member_ready(struct bench_member *x);
+/* Returns who moves the data; appends the reason. */
+enum mover bench_member_mover(const struct bench_member *x, const struct bench_shape *s, struct buf *why);
 struct bench_shape bench_member_shape(const struct bench_member *x, enum collective kind, int64_t bytes);
 /* Returns the elements of a member's input. */
 int64_t bench_member_input(const struct bench_member *x, const struct bench_shape *s);

@@ -131,11 +131,30 @@ static enum status run_by_engine(struct bench_member *x, const struct bench_shap
 
 /* ---- both */
 
+/* Makes the windows of this rank's team for all movers that the options allow. */
+static enum status open_windows(struct bench_member *x)
+{
+	enum mover asked = mover_find(x->c->b->ranks.mover);
+	unsigned *set = mem_zalloc((size_t)x->t->teams * sizeof *set), windows = 0;
+	for (enum mover m = 0; m < MOVER_COUNT; m++)
+		if (mover_needs_window(m) && (asked == m || asked == MOVER_AUTO))
+			windows |= 1u << m;
+	if (x->index >= 0 && x->members > 1)
+		set[x->team] = windows & x->able;
+	enum status status = exec_device_windows(x->t, set);
+	if (x->index >= 0)
+		x->able &= ~windows | set[x->team];
+	free(set);
+	return status;
+}
+
 enum status bench_member_ready(struct bench_member *x)
 {
 	if (!x->host)
 		return STATUS_OK;
 	enum status status = declare_messages(x);
+	if (status == STATUS_OK)
+		status = open_windows(x);
 	if (status == STATUS_OK)
 		status = rt_engine_new(x->job, "auto", x->device, x->t, &x->engine);
 	if (status == STATUS_OK)

@@ -363,6 +363,7 @@ static const struct option rows[] = {
      .init.text = "nccl",
      .help = "how data moves between ranks, with --target=cuda"},
     P2P_OPTIONS(struct compile_command, ranks.p2p_protocol, ranks.p2p_transport),
+    MOVER_OPTION(struct compile_command, ranks.mover),
     {.letter = 'o',
      .kind = OPTION_TEXT,
      .at = offsetof(struct compile_command, output),

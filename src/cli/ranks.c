@@ -1,5 +1,5 @@
 /* ranks: --target, --graph, --bootstrap, --transport, --p2p-protocol, --p2p-transport,
- * --engine, --streams, --timeout, --allow-path. */
+ * --mover, --engine, --streams, --timeout, --allow-path. */
 #include "cli/ranks.h"
 #include "cli/options_shared.h"
 #include <assert.h>
@@ -46,6 +46,7 @@ static const struct option rows[] = {
      .init.text = "auto",
      .help = "how data moves between ranks"},
     P2P_OPTIONS(struct rank_options, p2p_protocol, p2p_transport),
+    MOVER_OPTION(struct rank_options, mover),
     {.name = "engine",
      .kind = OPTION_TEXT,
      .at = offsetof(struct rank_options, engine),
@@ -143,6 +144,11 @@ bool rank_options_check(const struct rank_options *o, bool zero_copy, struct dia
 		           transport_kind_name(TRANSPORT_CUDA_IPC));
 		return false;
 	}
+	if (mover_find(o->mover) != MOVER_TRANSPORT && !rank_options_are_cuda(o)) {
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--mover is of --target=cuda: on the cpu the transport moves all data");
+		return false;
+	}
 	return true;
 }
 
@@ -156,5 +162,6 @@ struct exec_options rank_options_exec(const struct rank_options *o, const char *
 	                                     : !strcmp(o->p2p_protocol, "put");
 	e.p2p_by_kernel = !strcmp(o->p2p_transport, "kernel");
 	e.p2p_asked = !is_auto(o->p2p_protocol) || !is_auto(o->p2p_transport);
+	e.mover = mover_find(o->mover);
 	return e;
 }

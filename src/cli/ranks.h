@@ -1,6 +1,7 @@
 /* ranks: options for commands that start ranks. */
 #ifndef HIRC_CLI_RANKS_H
 #define HIRC_CLI_RANKS_H
+#include "base/mover.h"
 #include "base/transport_kind.h"
 #include "base/vec.h"
 #include "cli/gpu.h"
@@ -22,12 +23,21 @@
 		.help = "engine that copies messages of cuda-ipc; auto: copy-engine"                         \
 	}
 
+/* One row; the field is a const char *. */
+#define MOVER_OPTION(type, field)                                                                            \
+	{                                                                                                    \
+		.name = "mover", .kind = OPTION_TEXT, .at = offsetof(type, field), .value = mover_list,      \
+		.init.text = "transport",                                                                    \
+		.help = "who moves the data of collectives, with --target=cuda; auto: by size and team"      \
+	}
+
 struct rank_options {
 	const char *target;     /* "cpu", "cuda" */
 	bool replay;            /* for cuda: runs after the first one are a graph, if possible */
 	struct gpu_options gpu; /* in a table of its own */
 	const char *bootstrap, *transport, *engine;
 	const char *p2p_protocol, *p2p_transport; /* "auto": not given */
+	const char *mover;                        /* of mover_list */
 	int64_t streams, timeout;                 /* timeout in seconds */
 	VEC(const char *) allow_path;             /* folders in which programs may read files */
 };

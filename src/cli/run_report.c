@@ -167,8 +167,17 @@ static void put_view_copies(const struct rank_stats *all, int n, bool json, stru
 	buf_puts(out, json ? "}" : " bytes\n");
 }
 
-static void put_stats(const struct rank_stats *all, int n, const struct run *r, const struct run_step *step,
-                      struct buf *out)
+/* Puts who moves the data of collectives, if the user has asked for it. */
+static void put_movers(const struct exec *e, bool json, struct buf *out)
+{
+	struct buf text = {0};
+	if (exec_put_movers(e, json ? TABLE_JSON : TABLE_TEXT, &text))
+		buf_printf(out, "%s%s", json ? ",\n  \"movers\": " : "", text.at);
+	buf_free(&text);
+}
+
+static void put_stats(const struct rank_stats *all, int n, const struct run *r, const struct exec *e,
+                      const struct run_step *step, struct buf *out)
 {
 	enum table_format format = r->json ? TABLE_JSON : TABLE_TEXT;
 	struct table ranks = ranks_table(all, n, r->repeat > 1, format);
@@ -184,6 +193,7 @@ static void put_stats(const struct rank_stats *all, int n, const struct run *r, 
 	if (r->json || table_rows(&operations))
 		table_put(&operations, out);
 	put_view_copies(all, n, r->json, out);
+	put_movers(e, r->json, out);
 	if (r->json)
 		buf_putc(out, '}');
 	table_close(&ranks);
@@ -203,7 +213,7 @@ enum status run_stats(struct rt_job *job, const struct run *r, struct exec *e, c
 	if (status == STATUS_OK && r->repeat > 1)
 		status = run_times_step(job, times, one_clock, &step);
 	if (status == STATUS_OK && job->rank == 0)
-		put_stats(all, job->size, r, &step, out);
+		put_stats(all, job->size, r, e, &step, out);
 	free(all);
 	return status;
 }

@@ -30,6 +30,7 @@ static void put_options(const struct run *r, struct buf *b)
 	put_text(b, "transport", o->transport);
 	put_text(b, "p2p-protocol", o->p2p_protocol);
 	put_text(b, "p2p-transport", o->p2p_transport);
+	put_text(b, "mover", o->mover);
 	put_text(b, "engine", o->engine);
 	put_number(b, "streams", o->streams);
 	put_number(b, "timeout", o->timeout);

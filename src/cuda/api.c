@@ -11,16 +11,18 @@ static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 /* The name after the header's macros are expanded. */
 #define TEXT(name) #name
-#define ENTRY(name) {TEXT(name), offsetof(struct cuda_api, name)},
+#define ENTRY(name) {TEXT(name), offsetof(struct cuda_api, name), false},
+#define LATER_ENTRY(name) {TEXT(name), offsetof(struct cuda_api, name), true},
 
 struct entry {
 	const char *name;
-	size_t at; /* offset in struct cuda_api */
+	size_t at;     /* offset in struct cuda_api */
+	bool is_later; /* older libraries lack it */
 };
 
 static const struct entry driver[] = {CUDA_DRIVER_CALLS(ENTRY) CUDA_HEAP_CALLS(ENTRY)},
                           blas[] = {CUDA_BLAS_CALLS(ENTRY)}, nvrtc[] = {CUDA_NVRTC_CALLS(ENTRY)},
-                          nccl[] = {CUDA_NCCL_CALLS(ENTRY)};
+                          nccl[] = {CUDA_NCCL_CALLS(ENTRY) CUDA_WINDOW_CALLS(LATER_ENTRY)};
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 static const struct {
@@ -74,7 +76,7 @@ static bool open_file(enum cuda_library l, const char *file, struct buf *why)
 	}
 	for (size_t k = 0; k < library[l].n && ok; k++) {
 		void *entry = find_driver_entry(handle, library[l].entry[k].name);
-		ok = entry != NULL;
+		ok = entry || library[l].entry[k].is_later;
 		if (ok)
 			memcpy((char *)&api + library[l].entry[k].at, &entry, sizeof entry);
 	}

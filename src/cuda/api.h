@@ -7,7 +7,7 @@
  *     libcuda.so.1        the driver      CUDA_DRIVER_CALLS, CUDA_HEAP_CALLS
  *     libcublasLt.so.13   contractions    CUDA_BLAS_CALLS
  *     libnvrtc.so.13      the compiler    CUDA_NVRTC_CALLS
- *     libnccl.so.2        collectives     CUDA_NCCL_CALLS
+ *     libnccl.so.2        collectives     CUDA_NCCL_CALLS, CUDA_WINDOW_CALLS
  *
  * cuBLASLt and NVRTC of CUDA 12 are used if the driver is of CUDA 12, or if there are no others. The parts
  * that hirc uses (functions, numbers of attributes, epilogues and statuses, an algorithm of 64 bytes in a
@@ -140,6 +140,13 @@ struct rt_job;
 	X(ncclSend)                                                                                          \
 	X(ncclRecv)
 
+/* Calls for symmetric memory, which NCCL has from 2.27 on: NULL in an older one. */
+#define CUDA_WINDOW_CALLS(X)                                                                                 \
+	X(ncclMemAlloc)                                                                                      \
+	X(ncclMemFree)                                                                                       \
+	X(ncclCommWindowRegister)                                                                            \
+	X(ncclCommWindowDeregister)
+
 /* The headers' macros choose versions (cuMemAlloc is cuMemAlloc_v2), here and in the names that are looked
  * up. */
 struct cuda_api {
@@ -149,6 +156,7 @@ struct cuda_api {
 	CUDA_BLAS_CALLS(CUDA_API_MEMBER)
 	CUDA_NVRTC_CALLS(CUDA_API_MEMBER)
 	CUDA_NCCL_CALLS(CUDA_API_MEMBER)
+	CUDA_WINDOW_CALLS(CUDA_API_MEMBER)
 #undef CUDA_API_MEMBER
 };
 

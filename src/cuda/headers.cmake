@@ -67,7 +67,15 @@ else()
 		set(HIRC_CUDA_MISSING "${CUDA_cuda_INCLUDE_DIR}/cuda.h is not of CUDA 13 (it has ${version}). CUDA_HOME names \
 another toolkit, -DHIRC_CUDA_WHEELS=DIR a folder of wheels")
 	else()
-		set(HIRC_CUDA_FOUND TRUE)
+		file(STRINGS ${CUDA_nccl_INCLUDE_DIR}/nccl.h nccl REGEX "^#define NCCL_(MAJOR|MINOR) +[0-9]+")
+		string(REGEX REPLACE "[^0-9;]" "" nccl "${nccl}")
+		list(JOIN nccl "." nccl)
+		if(nccl VERSION_LESS 2.28)
+			set(HIRC_CUDA_MISSING "${CUDA_nccl_INCLUDE_DIR}/nccl.h is of NCCL ${nccl}: hirc needs the header of 2.28 or a newer \
+one, and runs with older libraries. -DHIRC_CUDA_WHEELS=DIR names a folder of wheels")
+		else()
+			set(HIRC_CUDA_FOUND TRUE)
+		endif()
 	endif()
 endif()
 

@@ -277,6 +277,7 @@ static void nccl_close(struct rt_transport *t)
 	cuda_stream_pool_end(n->base.c, &n->itself);
 	free_scratch(n);
 	cuda_messages_free(n->base.messages);
+	vec_free(&n->window);
 	free(n->team);
 	free(n->pair);
 	free(n);
@@ -295,6 +296,8 @@ static const struct rt_transport_ops nccl_ops = {
     .read = cuda_transport_read,
     .wait = cuda_transport_wait,
     .wake = cuda_transport_wake,
+    .alloc = nccl_alloc,
+    .free = nccl_free,
     .before_free = nccl_before_free,
     .close = nccl_close,
 };

@@ -2,6 +2,7 @@
  *
  *   nccl.c             the transport: starts, groups, failures
  *   nccl_link.c        communicators, of teams and of pairs of ranks that exchange messages
+ *   nccl_window.c      the ranks' memory as windows, and the communicators of movers that need them
  *   nccl_collective.c  a collective as steps of NCCL and steps of this GPU
  *
  * Communicators are made before the program runs, in the same order on all ranks: those of teams by
@@ -22,12 +23,25 @@ struct nccl_link {
 	struct rt_request *held; /* for messages: those that started too early */
 };
 
+/* A communicator for one mover of a team. Its calls have their data at the same place of the window on all members, which
+ * NCCL takes for granted; calls of other movers need not, so they have the team's own communicator. */
+struct nccl_window {
+	int team;
+	enum mover mover;
+	struct nccl_link link; /* with the team's stream */
+	ncclWindow_t window;   /* of all memory of the rank */
+};
+
 struct nccl {
 	struct cuda_transport base;
 	struct rt_bell bell;
 	struct nccl_link *team; /* by id */
 	struct nccl_link *pair; /* sorted */
 	int pairs;
+	VEC(struct nccl_window) window;
+	bool has_windows;               /* the ranks' memory is for windows */
+	void *memory;                   /* that memory; NULL: none yet */
+	size_t memory_bytes;            /* the same on all ranks */
 	struct cuda_stream_pool itself; /* stream for messages of a rank to itself */
 	VEC(void *) outgrown;           /* former scratch memory that streams may still use */
 	bool grouping;                  /* starts are kept until the group ends */
@@ -40,10 +54,22 @@ struct nccl {
 
 /* Makes the communicator of a team, and its stream, on its members. */
 enum status nccl_team_open(struct nccl *n, int id);
+/* Makes one more communicator of a team, without a stream. Collective of the whole job. policy: of NCCL, for the
+ * processors that its kernels use. */
+enum status nccl_team_more(struct nccl *n, int id, int policy, ncclComm_t *out);
 /* Finds the communicator for messages between two ranks. NULL: none was made. */
 struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair);
 /* Makes scratch memory of at least this many bytes. */
 enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what);
+/* ---- nccl_window.c */
+
+/* Functions of struct rt_transport_ops. */
+enum status nccl_alloc(struct rt_transport *t, struct rt_device *d, size_t bytes, const char *what,
+                       void **out);
+void nccl_free(struct rt_transport *t, struct rt_device *d, void *at);
+/* Returns the communicator for a collective: that of its mover, or the team's own. */
+ncclComm_t nccl_window_comm(const struct nccl *n, const struct rt_collective *c);
+
 /* Closes all communicators. abort: at once, with their running work. */
 void nccl_links_close(struct nccl *n, bool abort);
 /* Fails the job if NCCL has found an error since the last call. */

@@ -80,8 +80,9 @@ struct view {
 	const struct rt_collective *c;
 	const struct rt_team *team;
 	const struct nccl_link *link;
-	int own;      /* index of this rank */
-	int64_t size; /* bytes of one element */
+	ncclComm_t comm; /* for collectives of NCCL: that of the mover */
+	int own;         /* index of this rank */
+	int64_t size;    /* bytes of one element */
 	char *scratch, *out;
 	const char *in;
 	bool is_root;
@@ -96,6 +97,7 @@ static struct view view_of(struct nccl *n, const struct rt_request *r)
 	                     .c = c,
 	                     .team = team,
 	                     .link = l,
+	                     .comm = nccl_window_comm(n, c),
 	                     .own = team->index,
 	                     .size = (int64_t)dtype_bytes(c->dtype),
 	                     .scratch = l->scratch ? (char *)l->scratch + r->scratch : NULL,
@@ -264,7 +266,7 @@ static bool allgather(const struct view *v)
 	if (are_even(v))
 		return !own.count ||
 		       nccl_call(v->n, ncclAllGather, v->in, are_in_order(v) ? v->out : v->scratch,
-		                 (size_t)(own.count * v->size), ncclUint8, v->link->comm, v->link->stream);
+		                 (size_t)(own.count * v->size), ncclUint8, v->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = rt_collective_block(v->c, k);
 		char *to = v->out + b.offset * v->size;
@@ -283,7 +285,7 @@ static bool reduce_scatter(const struct view *v)
 	if (are_even(v))
 		return !own.count ||
 		       nccl_call(v->n, ncclReduceScatter, are_in_order(v) ? v->in : v->scratch, v->out,
-		                 (size_t)own.count, type, op_of(v->c), v->link->comm, v->link->stream);
+		                 (size_t)own.count, type, op_of(v->c), v->comm, v->link->stream);
 	for (int k = 0; k < v->team->n; k++) {
 		struct rt_block b = rt_collective_block(v->c, k);
 		if (b.count &&
@@ -303,7 +305,7 @@ static bool reduce_natively(const struct view *v)
 	if (!count)
 		return true;
 	if (v->c->kind == COLLECTIVE_ALLREDUCE)
-		return nccl_call(v->n, ncclAllReduce, v->in, v->out, count, type, op_of(v->c), v->link->comm,
+		return nccl_call(v->n, ncclAllReduce, v->in, v->out, count, type, op_of(v->c), v->comm,
 		                 v->link->stream);
 	return nccl_call(v->n, ncclReduce, v->in ? v->in : v->out, v->out, count, type, op_of(v->c),
 	                 v->c->root, v->link->comm, v->link->stream);

@@ -37,45 +37,65 @@ static enum status report_refused_link(struct nccl *n, ncclResult_t r)
 	return rt_job_fail(n->base.base.job, STATUS_ABSENT);
 }
 
-/* Makes a communicator. rank: the members; index: of this rank; most: processors that its kernels use, 0:
- * NCCL decides. */
-static enum status link_open(struct nccl *n, struct nccl_link *l, const int *rank, int members, int index,
-                             int most, const ncclUniqueId *id)
+/* The properties of a communicator. */
+struct plan {
+	const int *rank; /* the members */
+	int members, index;
+	int most;   /* processors that its kernels use; 0: NCCL decides */
+	int policy; /* of NCCL, NCCL_CTA_POLICY_…; 0: the usual one */
+};
+
+static enum status make_communicator(struct nccl *n, const struct plan *p, const ncclUniqueId *id,
+                                     ncclComm_t *out)
 {
 	ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-	enum status status = cuda_stream_new(n->base.c, &l->stream);
 	config.blocking = 1;
-	if (most)
-		config.maxCTAs = most;
+	if (p->most)
+		config.maxCTAs = p->most;
+	if (p->policy)
+		config.CTAPolicy = p->policy;
 	if (n->base.c->record)
-		cuda_record_members(n->base.c->record, rank, members);
-	if (status != STATUS_OK)
-		return status;
-	ncclResult_t r = n->base.c->api->ncclCommInitRankConfig(&l->comm, members, *id, index, &config);
+		cuda_record_members(n->base.c->record, p->rank, p->members);
+	ncclResult_t r = n->base.c->api->ncclCommInitRankConfig(out, p->members, *id, p->index, &config);
 	if (r != ncclSuccess)
-		l->comm = NULL;
+		*out = NULL;
 	rt_job_progress(n->base.base.job);
 	if (r == ncclInvalidUsage)
 		return report_refused_link(n, r);
 	return cuda_check_nccl(n->base.c, r, "ncclCommInitRankConfig") ? STATUS_OK : get_link_status(n);
 }
 
-enum status nccl_team_open(struct nccl *n, int id)
+/* Makes a communicator and its stream. */
+static enum status link_open(struct nccl *n, struct nccl_link *l, const struct plan *p,
+                             const ncclUniqueId *id)
+{
+	enum status status = cuda_stream_new(n->base.c, &l->stream);
+	return status == STATUS_OK ? make_communicator(n, p, id, &l->comm) : status;
+}
+
+enum status nccl_team_more(struct nccl *n, int id, int policy, ncclComm_t *out)
 {
 	struct rt_job *job = n->base.base.job;
 	const struct rt_team *team = &n->base.base.team[id];
-	struct nccl_link *l = &n->team[id];
+	const struct plan p = {
+	    .rank = team->rank, .members = team->n, .index = team->index, .policy = policy};
 	ncclUniqueId own = {{0}}, *all;
-	if (team->n == 1)
-		return team->index < 0 ? STATUS_OK : cuda_stream_new(n->base.c, &l->stream);
 	if (team->index == 0 && !cuda_call_nccl(n->base.c, ncclGetUniqueId, &own))
 		return get_link_status(n);
 	all = mem_alloc((size_t)job->size * sizeof *all);
 	enum status status = rt_job_allgather(job, "a communicator", &own, sizeof own, all);
 	if (status == STATUS_OK && team->index >= 0)
-		status = link_open(n, l, team->rank, team->n, team->index, 0, &all[team->rank[0]]);
+		status = make_communicator(n, &p, &all[team->rank[0]], out);
 	free(all);
 	return status;
+}
+
+enum status nccl_team_open(struct nccl *n, int id)
+{
+	const struct rt_team *team = &n->base.base.team[id];
+	struct nccl_link *l = &n->team[id];
+	enum status status = team->index < 0 ? STATUS_OK : cuda_stream_new(n->base.c, &l->stream);
+	return status == STATUS_OK && team->n > 1 ? nccl_team_more(n, id, 0, &l->comm) : status;
 }
 
 enum status nccl_scratch(struct nccl *n, struct nccl_link *l, size_t bytes, const char *what)
@@ -205,11 +225,13 @@ static enum status open_pairs(struct nccl *n, const struct cuda_pair *pair, int 
 		struct nccl_link *l = &n->pair[n->pairs++];
 		l->pair = pair[k];
 		const int member[] = {pair[k].sender, pair[k].receiver};
-		status = link_open(n, l, member, 2, pair[k].receiver == rank,
-		                   most < 1              ? 1
-		                   : most > MOST_OF_PAIR ? MOST_OF_PAIR
-		                                         : most,
-		                   &ids[k]);
+		const struct plan p = {.rank = member,
+		                       .members = 2,
+		                       .index = pair[k].receiver == rank,
+		                       .most = most < 1              ? 1
+		                               : most > MOST_OF_PAIR ? MOST_OF_PAIR
+		                                                     : most};
+		status = link_open(n, l, &p, &ids[k]);
 		if (status == STATUS_OK)
 			status = connect_pair(n, l, pair[k].sender == rank);
 	}
@@ -281,8 +303,10 @@ struct nccl_link *nccl_pair_find(const struct nccl *n, struct cuda_pair pair)
 
 static struct nccl_link *link_at(struct nccl *n, int k)
 {
-	int teams = n->team ? n->base.base.teams : 0;
-	return k < teams ? &n->team[k] : k - teams < n->pairs ? &n->pair[k - teams] : NULL;
+	int teams = n->team ? n->base.base.teams : 0, more = k - teams - n->pairs;
+	if (more >= 0)
+		return more < (int)n->window.n ? &n->window.at[more].link : NULL;
+	return k < teams ? &n->team[k] : &n->pair[k - teams];
 }
 
 enum status nccl_links_look(struct nccl *n)

@@ -64,6 +64,13 @@ struct cuda_pair {
  * declares other pairs. Other transports do nothing. */
 enum status cuda_nccl_pairs(struct rt_transport *t, const struct cuda_pair *pairs, int n);
 
+/* Returns the bit set of movers that the transport's library has. Collective, before rt_transport_alloc: the memory is
+ * then fit for the movers asked for. */
+unsigned cuda_transport_movers(struct rt_transport *t, enum mover asked);
+/* Makes windows on the memory of rt_transport_alloc. set: by team, the movers for which this rank needs one; a mover for
+ * which its team can have none is taken out. Collective, before the first collective. */
+enum status cuda_nccl_windows(struct rt_transport *t, unsigned *set);
+
 /* Adds findings about this machine's GPUs: driver, GPUs, libraries, folder of compiled kernels. Prints
  * nothing and makes no context. *gpus: number of usable ones. */
 void cuda_doctor(struct findings *f, int *gpus);

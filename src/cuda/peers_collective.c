@@ -69,8 +69,10 @@ enum status peers_move(struct cuda *c, CUstream s, const struct peers_part *part
 	if (given.count != taken.count)
 		return blocks_differ(c->base.job, &part[from], given.count * size, &part[to],
 		                     taken.count * size, n);
-	return cuda_copy(c, s, (char *)part[to].c.out + taken.offset * size,
-	                 (const char *)part[from].c.in + given.offset * size, taken.count * size);
+	char *out = (char *)part[to].c.out + taken.offset * size;
+	const char *in = (const char *)part[from].c.in + given.offset * size;
+	return part[to].c.mover == MOVER_KERNEL ? cuda_copy_by_kernel(c, s, out, in, taken.count * size)
+	                                        : cuda_copy(c, s, out, in, taken.count * size);
 }
 
 bool peers_moves(const struct peers_part *part, int from, int to, struct rt_block *given,

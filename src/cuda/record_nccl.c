@@ -20,7 +20,7 @@ SILENT(ncclCommAbort, ncclComm_t c)
 
 static ncclResult_t record_ncclGetVersion(int *version)
 {
-	*version = 0;
+	*version = NCCL_VERSION_CODE;
 	return ncclSuccess;
 }
 
@@ -48,7 +48,7 @@ static ncclResult_t record_ncclCommInitRankConfig(ncclComm_t *c, int n, ncclUniq
 	record_say("ncclCommInitRankConfig communicator %d, member %d of ranks (", h->number, rank);
 	for (int k = 0; k < h->members; k++)
 		record_more("%s%d", k ? " " : "", h->member[k]);
-	record_more(")\n");
+	record_more(")%s\n", config->CTAPolicy == NCCL_CTA_POLICY_ZERO ? ", without CTAs" : "");
 	*c = (ncclComm_t)h;
 	return ncclSuccess;
 }
@@ -130,7 +130,29 @@ static ncclResult_t record_ncclRecv(void *to, size_t count, ncclDataType_t t, in
 	return say("ncclRecv", count, t, c, s, ", from rank %d\n", rank_of(c, peer));
 }
 
+/* ---- windows */
+
+SILENT(ncclMemFree, void *at)
+SILENT(ncclCommWindowDeregister, ncclComm_t c, ncclWindow_t w)
+
+static ncclResult_t record_ncclMemAlloc(void **at, size_t bytes)
+{
+	record_say("ncclMemAlloc %zu bytes\n", bytes);
+	*at = (void *)record_memory(bytes);
+	return ncclSuccess;
+}
+
+static ncclResult_t record_ncclCommWindowRegister(ncclComm_t c, void *at, size_t bytes, ncclWindow_t *w,
+                                                  int flags)
+{
+	record_say("ncclCommWindowRegister of %zu bytes, communicator %d%s\n", bytes, record_number(c),
+	           flags & NCCL_WIN_COLL_SYMMETRIC ? ", symmetric" : "");
+	*w = (ncclWindow_t)c; /* any handle but NULL */
+	return ncclSuccess;
+}
+
 void record_nccl(struct cuda_api *api)
 {
 	CUDA_NCCL_CALLS(RECORD_ENTRY)
+	CUDA_WINDOW_CALLS(RECORD_ENTRY)
 }

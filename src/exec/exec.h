@@ -7,6 +7,8 @@
  * The host thread issues work to streams and goes on; rt/queue.h describes how the streams run it. */
 #ifndef HIRC_EXEC_EXEC_H
 #define HIRC_EXEC_EXEC_H
+#include "base/mover.h"
+#include "base/table.h"
 #include "base/transport_kind.h"
 #include "plan/plan.h"
 #include "rt/job.h"
@@ -29,6 +31,7 @@ struct exec_options {
 	bool exact_reductions; /* transport nccl: reduce floats as all other transports do, see cuda/open.h */
 	/* transport cuda-ipc, as in struct cuda_p2p; p2p_asked: the user gave options of it. */
 	bool p2p_put, p2p_by_kernel, p2p_asked;
+	enum mover mover; /* device cuda: who moves the data of collectives, see base/mover.h */
 	bool
 	    sync; /* device cuda: wait for each task, so that an error names its statement; no graphs are made */
 	bool ranges; /* make ranges even if no tool has started this process, see exec_ranges.h */
@@ -89,6 +92,8 @@ enum status exec_capture(struct exec *e);
 /* Before the first run: sets the receiver of trace events. Runs are then not made into graphs. */
 enum status exec_trace(struct exec *e, struct rt_tracer *t);
 void exec_stats(struct exec *e, struct exec_stats *out);
+/* Puts the movers of all collectives, with the reasons, as a table. Returns false if nobody has asked for movers. */
+bool exec_put_movers(const struct exec *e, enum table_format format, struct buf *out);
 void exec_close(struct exec *e); /* NULL is allowed */
 
 #endif

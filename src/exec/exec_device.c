@@ -60,3 +60,26 @@ enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs)
 #endif
 	return status;
 }
+
+unsigned exec_device_movers(struct rt_transport *t, const struct exec_options *o)
+{
+#ifdef HIRC_HAVE_CUDA
+	if (strcmp(o->device, "cuda") == 0)
+		return cuda_transport_movers(t, o->mover);
+#else
+	(void)t;
+	(void)o;
+#endif
+	return 1u << MOVER_TRANSPORT;
+}
+
+enum status exec_device_windows(struct rt_transport *t, unsigned *set)
+{
+#ifdef HIRC_HAVE_CUDA
+	return cuda_nccl_windows(t, set);
+#else
+	(void)t;
+	(void)set;
+	return STATUS_OK;
+#endif
+}

@@ -12,6 +12,10 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, b
                              struct rt_device **device, struct rt_transport **transport);
 /* Tests quickly, and so not completely, if exec_device_open would succeed: see cuda_transport_try. */
 enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bool symmetric, bool *unsure);
+/* Returns the movers that the transport has: see cuda_transport_movers. Collective, before rt_transport_alloc. */
+unsigned exec_device_movers(struct rt_transport *t, const struct exec_options *o);
+/* Makes windows: see cuda_nccl_windows. Collective. */
+enum status exec_device_windows(struct rt_transport *t, unsigned *set);
 /* Collective: names the messages of this rank before the first of them. A later call names other
  * messages; nothing may be in flight then. */
 enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs);

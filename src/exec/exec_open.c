@@ -1,8 +1,10 @@
 /* exec_open: makes the executor of a plan ready: device, transport, memory and the records of its work.
  * Closes it, too. */
 #include "base/arena.h"
+#include "cuda/open.h"
 #include "exec/exec_device.h"
 #include "exec/exec_faults.h"
+#include "exec/exec_movers.h"
 #include "exec/exec_ranges.h"
 #include "exec/exec_records.h"
 #include "exec/exec_written.h"
@@ -103,6 +105,8 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 	if (e->status == STATUS_OK && strcmp(o->device, "cuda") == 0)
 		e->status = open_pairs(e);
 	if (e->status == STATUS_OK)
+		e->able = exec_device_movers(e->transport, o);
+	if (e->status == STATUS_OK)
 		e->status = allocate_buffers(e);
 	if (e->status == STATUS_OK)
 		e->status = find_slots(e);
@@ -116,12 +120,17 @@ enum status exec_open(struct rt_job *job, const struct plan *p, const struct pla
 		e->device->is_awaited = o->sync;
 	if (e->status == STATUS_OK && o->adversary)
 		e->status = rt_engine_set_adversary(e->engine, o->adversary);
+	if (e->status == STATUS_OK) {
+		exec_records_make(e);
+		e->status = exec_movers_choose(e, o);
+	}
 	if (e->status != STATUS_OK) {
 		enum status status = rt_job_fail(job, e->status);
 		exec_close(e);
 		return status;
 	}
-	exec_records_make(e);
+	if (o->calls)
+		exec_movers_put_comments(e, o->calls->out);
 	e->follows = o->follow_writes;
 	if (e->follows)
 		e->written = exec_written_new(e);
@@ -162,6 +171,7 @@ void exec_close(struct exec *e)
 	free(e->staging);
 	free(e->uploaded);
 	exec_records_free(e);
+	exec_movers_free(e);
 	free(e->team);
 	free(e->handle);
 	free(e->packing);

@@ -48,6 +48,8 @@ struct message_record {
 	uint64_t *contents; /* counters of writes to its possible results */
 };
 
+struct exec_mover;
+
 /* The tickets of one Communication that no wait has taken, oldest first. */
 struct ticket_queue {
 	struct rt_ticket *at; /* a ring of cap entries, a power of two */
@@ -71,6 +73,8 @@ struct exec {
 	struct task_record *task, *step;
 	struct collective_record *collective;
 	struct message_record *message;
+	unsigned able;                /* bit set of the movers that device and library have */
+	VEC(struct exec_mover) mover; /* by instruction of a collective; none: nobody has asked for movers */
 	struct rt_pack *pack;
 	uint64_t *contents;        /* counts of writes to buffers that have packs; [0]: all other buffers */
 	int *team;                 /* by plan team: the transport's id */

@@ -118,8 +118,9 @@ enum status rt_transport_alloc(struct rt_transport *t, struct rt_device *d, size
 	struct rt_job *job = t->job;
 	struct rt_memory *m = mem_zalloc(sizeof *m);
 	m->shared = job->boot->shares(job) && !d->ops->async;
-	enum status status =
-	    m->shared ? share_memory(job, m, bytes, what) : rt_device_alloc(d, bytes, what, &m->own);
+	enum status status = m->shared       ? share_memory(job, m, bytes, what)
+	                     : t->ops->alloc ? t->ops->alloc(t, d, bytes, what, &m->own)
+	                                     : rt_device_alloc(d, bytes, what, &m->own);
 	if (status != STATUS_OK) {
 		memory_free(job, m);
 		return status;
@@ -142,6 +143,8 @@ void rt_transport_free(struct rt_transport *t, struct rt_device *d, void *at)
 		t->ops->before_free(t);
 	if (m->shared)
 		rt_device_count(d, -(int64_t)m->counted);
+	else if (t->ops->free)
+		t->ops->free(t, d, at);
 	else
 		rt_device_free(d, at);
 	memory_free(t->job, m);

@@ -11,6 +11,7 @@
 #ifndef HIRC_RT_TRANSPORT_H
 #define HIRC_RT_TRANSPORT_H
 #include "base/collective.h"
+#include "base/mover.h"
 #include "base/transport_kind.h"
 #include "rt/job.h"
 #include "rt/view.h"
@@ -25,6 +26,7 @@ struct rt_request;
 struct rt_collective {
 	enum collective kind;
 	uint8_t counted; /* kind that the counters show, + 1; 0: `kind` */
+	uint8_t mover;   /* enum mover, the same for all members */
 	enum dtype dtype;
 	enum reduce_op op; /* for Allreduce, ReduceScatter, Reduce */
 	int team;          /* from rt_transport_team */
@@ -120,6 +122,11 @@ struct rt_transport_ops {
 	                    void **out);
 	enum status (*side_by_side)(struct rt_transport *t, const int *ranks, int n, size_t offset,
 	                            size_t bytes, void **out);
+	/* Allocates and frees the memory of rt_transport_alloc, in place of the device. Collective. NULL: the device
+	 * does. */
+	enum status (*alloc)(struct rt_transport *t, struct rt_device *d, size_t bytes, const char *what,
+	                     void **out);
+	void (*free)(struct rt_transport *t, struct rt_device *d, void *at);
 	/* Call it before a rank frees its memory. Others unmap it, which is collective while the job
 	 * runs; after a failure the device ends work for which freeing would wait. NULL: neither is
 	 * needed. */

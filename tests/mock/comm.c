@@ -25,7 +25,7 @@ ncclResult_t comm_fail(ncclResult_t r, const char *format, ...)
 ncclResult_t ncclGetVersion(int *version)
 {
 	MOCK_ENTER(ncclInternalError, NULL);
-	*version = NCCL_VERSION_CODE;
+	*version = mock_settings()->nccl_version ? mock_settings()->nccl_version : NCCL_VERSION_CODE;
 	return ncclSuccess;
 }
 
@@ -77,7 +77,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int n, ncclUniqueId id, int
 {
 	const char *why;
 	int first, second;
-	ENTER("rank %d of %d", rank, n);
+	ENTER("rank %d of %d%s", rank, n,
+	      config && config->CTAPolicy == NCCL_CTA_POLICY_ZERO ? " without CTAs" : "");
 	*out = NULL;
 	if (n < 1 || rank < 0 || rank >= n)
 		return comm_fail(ncclInvalidArgument, "rank %d of %d", rank, n);
@@ -176,5 +177,54 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *out)
 	pthread_mutex_lock(&comm->lock);
 	*out = comm->error;
 	pthread_mutex_unlock(&comm->lock);
+	return ncclSuccess;
+}
+
+/* ---- windows */
+
+ncclResult_t ncclMemAlloc(void **out, size_t bytes)
+{
+	ENTER("%zu", bytes);
+	CUdeviceptr at;
+	if (cuMemAlloc(&at, bytes) != CUDA_SUCCESS)
+		return comm_fail(ncclUnhandledCudaError, "no memory for %zu bytes", bytes);
+	*out = (void *)at;
+	return ncclSuccess;
+}
+
+ncclResult_t ncclMemFree(void *at)
+{
+	ENTER(NULL);
+	return cuMemFree((CUdeviceptr)at) == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+/* Succeeds without a window where GPUs do not reach each other's memory, as the real NCCL does. */
+ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *at, size_t bytes, ncclWindow_t *out, int flags)
+{
+	size_t before = 0;
+	ENTER("rank %d of %d bytes %zu flags %d", comm->rank, comm->n, bytes, flags);
+	NUMBER(comm);
+	mock_memory_check(__func__, at, bytes);
+	*out = NULL;
+	if (flags != NCCL_WIN_COLL_SYMMETRIC || comm->window)
+		return comm_fail(ncclInvalidArgument, "the mock has one symmetric window for a communicator");
+	if (!atomic_compare_exchange_strong(&comm->segment->window_bytes, &before, bytes) && before != bytes)
+		return comm_fail(ncclInvalidArgument, "a window of %zu bytes, but of %zu on another rank",
+		                 bytes, before);
+	if (mock_settings()->no_windows)
+		return ncclSuccess;
+	comm->window = at;
+	comm->window_bytes = bytes;
+	*out = (ncclWindow_t)comm;
+	return ncclSuccess;
+}
+
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window)
+{
+	ENTER("rank %d of %d", comm->rank, comm->n);
+	NUMBER(comm);
+	if (window != (ncclWindow_t)comm || !comm->window)
+		mock_abort(__func__, "%p is no window of this communicator", (void *)window);
+	comm->window = NULL;
 	return ncclSuccess;
 }

@@ -16,6 +16,8 @@ struct ncclComm {
 	uint64_t issued, done; /* numbers of launches, which run in the order of issue */
 	ncclResult_t error;    /* result of ncclCommGetAsyncError */
 	bool is_finished;
+	const char *window; /* memory in which data have the same place on all members; NULL: none */
+	size_t window_bytes;
 };
 
 enum comm_kind {

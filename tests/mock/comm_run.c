@@ -93,10 +93,29 @@ struct running {
 	uint64_t launch; /* number of the launch */
 };
 
+/* Returns the place in the window of memory that other members use, from 1 on; 0: it is in none. */
+static uint64_t place_in_window(const struct ncclComm *c, const char *at)
+{
+	uint64_t offset = (uint64_t)(at - c->window);
+	return c->window && at >= c->window && offset < c->window_bytes ? offset + 1 : 0;
+}
+
+/* Returns a number that is the same on all members if their data have the same places. */
+static uint64_t place_of(const struct running *r)
+{
+	const struct comm_call *c = r->call;
+	uint64_t in = place_in_window(r->comm, c->in), out = place_in_window(r->comm, c->out);
+	return c->kind == COMM_ALLGATHER        ? out
+	       : c->kind == COMM_REDUCE_SCATTER ? in
+	       : c->kind == COMM_ALLREDUCE      ? in << 32 | out
+	                                        : 0;
+}
+
 static void send_to(const struct running *r, int to, const char *data)
 {
 	const struct comm_call *c = r->call;
-	struct flow_head head = {c->kind, c->type, (uint32_t)c->reduction, (uint32_t)c->root, r->block};
+	struct flow_head head = {c->kind,           c->type,  (uint32_t)c->reduction,
+	                         (uint32_t)c->root, r->block, place_of(r)};
 	flows_add(r->flows, segment_pipe(r->comm->segment, PIPE_COLLECTIVES, r->comm->rank, to), to, true,
 	          head, (char *)data);
 }
@@ -104,7 +123,8 @@ static void send_to(const struct running *r, int to, const char *data)
 static void take_from(const struct running *r, int from, char *data)
 {
 	const struct comm_call *c = r->call;
-	struct flow_head head = {c->kind, c->type, (uint32_t)c->reduction, (uint32_t)c->root, r->block};
+	struct flow_head head = {c->kind,           c->type,  (uint32_t)c->reduction,
+	                         (uint32_t)c->root, r->block, place_of(r)};
 	flows_add(r->flows, segment_pipe(r->comm->segment, PIPE_COLLECTIVES, from, r->comm->rank), from,
 	          false, head, data);
 }
@@ -114,7 +134,7 @@ static void message(const struct running *r)
 	const struct comm_call *c = r->call;
 	bool is_send = c->kind == COMM_SEND;
 	int from = is_send ? r->comm->rank : c->root, to = is_send ? c->root : r->comm->rank;
-	struct flow_head head = {COMM_SEND, 0, 0, 0, r->block};
+	struct flow_head head = {COMM_SEND, 0, 0, 0, r->block, 0};
 	flows_add(r->flows, segment_pipe(r->comm->segment, PIPE_MESSAGES, from, to), c->root, is_send, head,
 	          is_send ? (char *)c->in : c->out);
 }

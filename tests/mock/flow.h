@@ -9,6 +9,7 @@
 struct flow_head {
 	uint32_t kind, type, reduction, root;
 	uint64_t bytes;
+	uint64_t place; /* of the data that others use, in the window; 0: in none */
 };
 
 struct flow {

@@ -50,6 +50,8 @@ static void begin(void)
 	settings.apart = number("HIRC_MOCK_APART", 0) != 0;
 	settings.no_ipc = number("HIRC_MOCK_NO_IPC", 0) != 0;
 	settings.flushes = number("HIRC_MOCK_FLUSHES", 0) != 0;
+	settings.no_windows = number("HIRC_MOCK_NO_WINDOWS", 0) != 0;
+	settings.nccl_version = (int)number("HIRC_MOCK_NCCL_VERSION", 0);
 	settings.delay_us = (unsigned)number("HIRC_MOCK_DELAY_US", 0);
 	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);
 	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);

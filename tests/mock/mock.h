@@ -16,6 +16,8 @@
  *     HIRC_MOCK_SHARED_GPU=1   communicators may have two ranks on one GPU
  *     HIRC_MOCK_APART=1        no GPU can reach the memory of another one
  *     HIRC_MOCK_NO_IPC=1       no memory can be opened by other processes
+ *     HIRC_MOCK_NO_WINDOWS=1   NCCL has no windows, as where GPUs do not reach each other's memory
+ *     HIRC_MOCK_NCCL_VERSION=N version of NCCL, as NCCL_VERSION_CODE (that of the headers)
  *     HIRC_MOCK_FLUSHES=1      streams that wait for a value may flush the writes of others
  *     HIRC_MOCK_DELAY_US=N     each item of half of the streams waits for 0 to N us before it runs (0)
  *     HIRC_MOCK_SEED=N         seed of these times
@@ -44,7 +46,8 @@ struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
 	int version;   /* version of CUDA, as CUDA_VERSION */
-	bool shared_gpu, apart, no_ipc, flushes, idle;
+	bool shared_gpu, apart, no_ipc, flushes, no_windows, idle;
+	int nccl_version;  /* as NCCL_VERSION_CODE; 0: that of the headers */
 	unsigned delay_us; /* longest delay */
 	unsigned work_us, nccl_us;
 	uint64_t seed;

@@ -28,6 +28,7 @@ struct segment_member {
 struct segment {
 	atomic_int joined, finished; /* number of members that have joined, and that have finished */
 	atomic_int n;
+	_Atomic size_t window_bytes; /* bytes of all members' windows; 0: none yet */
 	struct segment_member member[];
 };
 
