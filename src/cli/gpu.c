@@ -1,4 +1,4 @@
-/* gpu: --allow-tf32, --exact-reductions, --fuse-relu. */
+/* gpu: --allow-tf32, --exact-reductions, --fuse-relu, --time-products. */
 #include "cli/gpu.h"
 #include <string.h>
 
@@ -15,6 +15,10 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct gpu_options, fuse_relu),
      .help = "compute relu along with its product, which makes 0 of NaN, with --target=cuda"},
+    {.name = "time-products",
+     .kind = OPTION_SWITCH,
+     .at = offsetof(struct gpu_options, time_products),
+     .help = "time cuBLASLt's algorithms once for each shape, and keep the fastest, with --target=cuda"},
 };
 
 struct option_table gpu_options_table(struct gpu_options *o)
@@ -37,12 +41,17 @@ bool gpu_options_check(const struct gpu_options *o, const char *target, struct d
 	if (o->fuse_relu)
 		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--fuse-relu is of --target=cuda: on the cpu relu keeps NaN");
-	return !o->allow_tf32 && !o->fuse_relu;
+	if (o->time_products)
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--time-products is of --target=cuda: on the cpu there is nothing to choose");
+	return !o->allow_tf32 && !o->fuse_relu && !o->time_products;
 }
 
 struct exec_options gpu_options_exec(const struct gpu_options *o)
 {
-	return (struct exec_options){.tf32 = o->allow_tf32, .exact_reductions = o->exact_reductions};
+	return (struct exec_options){.tf32 = o->allow_tf32,
+	                             .time_products = o->time_products,
+	                             .exact_reductions = o->exact_reductions};
 }
 
 struct plan_target gpu_options_plan(const struct gpu_options *o, const char *target, int64_t streams)

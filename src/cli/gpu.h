@@ -1,4 +1,4 @@
-/* gpu: options that let a GPU compute less exactly. */
+/* gpu: options that let a GPU compute less exactly, or faster. */
 #ifndef HIRC_CLI_GPU_H
 #define HIRC_CLI_GPU_H
 #include "base/diag.h"
@@ -6,7 +6,7 @@
 #include "exec/exec.h"
 
 struct gpu_options {
-	bool allow_tf32, exact_reductions, fuse_relu;
+	bool allow_tf32, exact_reductions, fuse_relu, time_products;
 };
 
 /* Returns the options' table. It points into o: do not move o while the command line is read. */

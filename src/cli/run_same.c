@@ -39,6 +39,7 @@ static void put_options(const struct run *r, struct buf *b)
 	put_switch(b, "allow-tf32", o->gpu.allow_tf32);
 	put_switch(b, "exact-reductions", o->gpu.exact_reductions);
 	put_switch(b, "fuse-relu", o->gpu.fuse_relu);
+	put_switch(b, "time-products", o->gpu.time_products);
 	if (r->check && *r->check)
 		put_text(b, "check", r->check);
 	else

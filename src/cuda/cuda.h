@@ -7,7 +7,7 @@
  *     nvtx.c            ranges for tools
  *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
  *     cuda_cache.c      cubins on disk
- *     gemm.c            contractions, by cuBLASLt
+ *     gemm.c            contractions, by cuBLASLt; gemm_timing.c chooses among algorithms
  *     record.c          the calls as text, without a GPU; record_*.c: one library each
  *     launch_cache.c    launches of tasks that are run again
  *     gpu_assignment.c  the GPU of each rank, and the choice of a transport

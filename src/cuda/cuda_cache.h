@@ -1,7 +1,8 @@
 /* cuda_cache: cubins on disk, for later processes.
  *
  * They are in $XDG_CACHE_HOME/hirc/kernels, by default ~/.cache/hirc/kernels. With HIRC_CACHE=off no file is
- * read or written. A file that is damaged or cannot be read is ignored.
+ * read or written. A file that is damaged or cannot be read is ignored. A choice among cuBLASLt's algorithms is kept in the
+ * same way (gemm_timing.h), with its text in place of the cubin.
  *
  * Who may write a cubin there has this user's GPU run it. So hirc makes the folder for this user alone (mode
  * 0700), and uses none that another user owns or may write. */

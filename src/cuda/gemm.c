@@ -2,6 +2,7 @@
 #include "cuda/gemm.h"
 #include "base/hash.h"
 #include "base/vec.h"
+#include "cuda/gemm_timing.h"
 #include "rt/job.h"
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct cuda_gemm_plan {
 
 struct cuda_gemms {
 	bool tf32;
+	bool times;              /* algorithms are timed */
 	cublasLtHandle_t handle; /* NULL: no contraction so far */
 	cublasLtMatmulPreference_t preference;
 	VEC(struct cuda_gemm_plan *) plan;
@@ -123,12 +125,33 @@ static uint32_t reduction_schemes(const struct cuda_gemm_key *k)
 	                              : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 }
 
-static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p)
+static bool multiply_by(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[],
+                        const void *const scale[], const cublasLtMatmulAlgo_t *algorithm, void *workspace,
+                        size_t bytes)
+{
+	union {
+		float f32;
+		double f64;
+	} one = {.f32 = 1}, zero = {.f32 = 0};
+	if (p->key.dtype[CUDA_GEMM_D] == DTYPE_F64)
+		one.f64 = 1, zero.f64 = 0;
+	const void *added = p->key.addend ? at[CUDA_GEMM_C] : at[CUDA_GEMM_D];
+	return set_pointers(c, p, at[CUDA_GEMM_BIAS], scale) &&
+	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
+	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],
+	                      p->key.accumulate || p->key.addend ? &one : &zero, added,
+	                      p->layout[CUDA_GEMM_D], at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D], algorithm,
+	                      workspace, bytes, s);
+}
+
+/* Asks for algorithms, and puts those that run on this GPU first. */
+static bool ask_heuristic(struct cuda *c, struct cuda_gemm_plan *p, cublasLtMatmulHeuristicResult_t *answer,
+                          int *usable)
 {
 	struct cuda_gemms *g = c->gemms;
-	cublasLtMatmulHeuristicResult_t answer[ANSWERS];
 	uint32_t aligned[CUDA_GEMM_OPERANDS], schemes = reduction_schemes(&p->key);
 	int answers = 0;
+	*usable = 0;
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++)
 		aligned[o] = p->key.aligned[o];
 	if (!p->key.addend)
@@ -146,12 +169,69 @@ static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p)
 		return true;
 	if (!cuda_check_blas(c, r, "cublasLtMatmulAlgoGetHeuristic"))
 		return false;
-	for (int i = 0; i < answers && !p->exists; i++)
-		if (answer[i].state == CUBLAS_STATUS_SUCCESS) {
-			p->exists = true;
-			p->algorithm = answer[i].algo;
-			p->workspace = answer[i].workspaceSize;
-		}
+	for (int i = 0; i < answers; i++)
+		if (answer[i].state == CUBLAS_STATUS_SUCCESS)
+			answer[(*usable)++] = answer[i];
+	return true;
+}
+
+/* ---- the fastest algorithm */
+
+/* A product that is timed: its own operands, and a result in memory that nobody reads. */
+struct trial {
+	struct cuda_gemm_plan *plan;
+	const struct cuda_gemm_shape *shape;
+	const cublasLtMatmulHeuristicResult_t *answer;
+	char *memory; /* the workspace, then the result */
+};
+
+static bool try_answer(struct cuda *c, void *data, int k, CUstream s)
+{
+	const struct trial *t = data;
+	char *at[CUDA_GEMM_OPERANDS];
+	cuda_gemm_operands(t->shape, 0, at);
+	at[CUDA_GEMM_D] = t->memory + CUDA_GEMM_WORKSPACE;
+	return multiply_by(c, s, t->plan, at, t->shape->scale, &t->answer[k].algo, t->memory,
+	                   t->answer[k].workspaceSize);
+}
+
+/* Returns the bytes from the first to the last element of the result. */
+static size_t bytes_of_result(const struct cuda_gemm_key *k)
+{
+	int64_t last =
+	    (k->batch - 1) * k->batch_stride[CUDA_GEMM_D] + (k->cols - 1) * k->lead[CUDA_GEMM_D] + k->rows;
+	return (size_t)last * dtype_bytes((enum dtype)k->dtype[CUDA_GEMM_D]);
+}
+
+/* Finds the fastest answer; the first one if there is no memory to time them. */
+static bool find_fastest(struct cuda *c, struct cuda_gemm_plan *p, const struct cuda_gemm_shape *shape,
+                         const cublasLtMatmulHeuristicResult_t *answer, int answers, int *out)
+{
+	CUdeviceptr memory;
+	CUresult r = c->api->cuMemAlloc(&memory, CUDA_GEMM_WORKSPACE + bytes_of_result(&p->key));
+	if (r == CUDA_ERROR_OUT_OF_MEMORY)
+		return true;
+	if (!cuda_check(c, r, "cuMemAlloc"))
+		return false;
+	struct trial t = {p, shape, answer, (char *)memory};
+	bool ok = cuda_gemm_fastest(c, &p->key, answers, try_answer, &t, out);
+	return cuda_call(c, cuMemFree, memory) && ok;
+}
+
+static bool choose_algorithm(struct cuda *c, struct cuda_gemm_plan *p, const struct cuda_gemm_shape *shape)
+{
+	cublasLtMatmulHeuristicResult_t answer[ANSWERS];
+	int answers, best = 0;
+	if (!ask_heuristic(c, p, answer, &answers))
+		return false;
+	p->exists = answers > 0;
+	if (!p->exists)
+		return true;
+	if (c->gemms->times && answers > 1 && !c->captured &&
+	    !find_fastest(c, p, shape, answer, answers, &best))
+		return false;
+	p->algorithm = answer[best].algo;
+	p->workspace = answer[best].workspaceSize;
 	return true;
 }
 
@@ -172,7 +252,7 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_s
 	p->key = shape->key;
 	if (make_desc(c, p) && set_pointers(c, p, shape->at[CUDA_GEMM_BIAS], shape->scale) &&
 	    make_layout(c, p, CUDA_GEMM_A) && make_layout(c, p, CUDA_GEMM_B) &&
-	    make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p))
+	    make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p, shape))
 		return p;
 	free_plan(c, p);
 	return NULL;
@@ -227,22 +307,10 @@ static bool workspace_of(struct cuda *c, CUstream s, void **out)
 static bool multiply_matrices(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, char *const at[],
                               const void *const scale[])
 {
-	union {
-		float f32;
-		double f64;
-	} one = {.f32 = 1}, zero = {.f32 = 0};
 	void *workspace = NULL;
-	if (p->key.dtype[CUDA_GEMM_D] == DTYPE_F64)
-		one.f64 = 1, zero.f64 = 0;
 	if (p->workspace && !workspace_of(c, s, &workspace))
 		return false;
-	const void *added = p->key.addend ? at[CUDA_GEMM_C] : at[CUDA_GEMM_D];
-	return set_pointers(c, p, at[CUDA_GEMM_BIAS], scale) &&
-	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
-	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],
-	                      p->key.accumulate || p->key.addend ? &one : &zero, added,
-	                      p->layout[CUDA_GEMM_D], at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D], &p->algorithm,
-	                      workspace, p->workspace, s);
+	return multiply_by(c, s, p, at, scale, &p->algorithm, workspace, p->workspace);
 }
 
 enum status cuda_gemm_make(struct cuda *c, const struct rt_task *t, struct cuda_gemm_call *out, bool *taken)
@@ -294,6 +362,11 @@ enum status cuda_gemms_open(struct cuda *c)
 void cuda_allow_tf32(struct rt_device *d, bool allowed)
 {
 	((struct cuda *)d)->gemms->tf32 = allowed;
+}
+
+void cuda_time_products(struct rt_device *d, bool timed)
+{
+	((struct cuda *)d)->gemms->times = timed;
 }
 
 void cuda_gemms_close(struct cuda *c)

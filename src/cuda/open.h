@@ -27,6 +27,8 @@ enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *call
 /* Allows products of f32 to round their operands to tf32, which has 11 significant bits, or forbids it, which
  * is the default. */
 void cuda_allow_tf32(struct rt_device *d, bool allowed);
+/* Times the algorithms that cuBLASLt proposes for each shape, and uses the fastest; otherwise the first one. */
+void cuda_time_products(struct rt_device *d, bool timed);
 
 /* Opens a transport for ranks with these devices. Collective. kind: a transport between GPUs, or auto: nccl
  * if no two ranks share a GPU; otherwise peers if the ranks are threads that all share one, or cuda-ipc if

@@ -28,6 +28,7 @@ struct exec_options {
 	const struct exec_mark *marks; /* for the engine adversary: mark_n marks; they must outlive the run */
 	unsigned mark_n;
 	bool tf32;             /* device cuda: products of f32 may round their operands to tf32 */
+	bool time_products;    /* device cuda: use the fastest of cuBLASLt's algorithms, see cuda/open.h */
 	bool exact_reductions; /* transport nccl: reduce floats as all other transports do, see cuda/open.h */
 	/* transport cuda-ipc, as in struct cuda_p2p; p2p_asked: the user gave options of it. */
 	bool p2p_put, p2p_by_kernel, p2p_asked;

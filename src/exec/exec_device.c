@@ -14,8 +14,10 @@ enum status exec_device_open(struct rt_job *job, const struct exec_options *o, b
 	}
 #ifdef HIRC_HAVE_CUDA
 	status = o->calls ? cuda_open_recorded(job, o->calls, device) : cuda_open(job, device);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
 		cuda_allow_tf32(*device, o->tf32);
+		cuda_time_products(*device, o->time_products);
+	}
 	if (status == STATUS_OK)
 		status = cuda_transport_open(job, o->transport, o->exact_reductions, symmetric, *device,
 		                             transport);

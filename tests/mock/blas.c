@@ -205,6 +205,7 @@ struct algorithm {
 	uint64_t problem; /* hash of its problem */
 	uint64_t workspace;
 	uint32_t alignment[4];
+	uint32_t answer; /* its number among the heuristic's answers */
 };
 _Static_assert(sizeof(struct algorithm) <= sizeof(cublasLtMatmulAlgo_t), "an algorithm fits");
 
@@ -247,11 +248,14 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
 	struct algorithm algorithm = {.problem = hash_of(&p)};
 	algorithm.workspace = preferred->workspace < 1 << 16 ? 0 : 1 << 16;
 	memcpy(algorithm.alignment, preferred->alignment, sizeof algorithm.alignment);
-	memset(out, 0, sizeof *out);
-	memcpy(&out->algo, &algorithm, sizeof algorithm);
-	out->workspaceSize = algorithm.workspace;
-	out->state = CUBLAS_STATUS_SUCCESS;
-	*found = 1;
+	for (int n = mock_settings()->answers; *found < asked && *found < n; ++*found) {
+		cublasLtMatmulHeuristicResult_t *x = &out[*found];
+		algorithm.answer = (uint32_t)*found;
+		memset(x, 0, sizeof *x);
+		memcpy(&x->algo, &algorithm, sizeof algorithm);
+		x->workspaceSize = algorithm.workspace;
+		x->state = CUBLAS_STATUS_SUCCESS;
+	}
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -280,16 +284,17 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
 {
 	static const uint32_t least[4] = {16, 16, 16, 16};
 	struct algorithm algorithm = {.workspace = 0};
-	struct blas_problem p = {GET(operation), GET(layout_a), GET(layout_b), GET(layout_c), GET(layout_d)};
-	MOCK_ENTER(CUBLAS_STATUS_EXECUTION_FAILED, "%llu x %llu stream %u", (unsigned long long)p.d->rows,
-	           (unsigned long long)p.d->columns, mock_object_number(__func__, MOCK_STREAM, stream));
-	GET(handle);
-	if (mock_device_current() < 0)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (chosen)
 		memcpy(&algorithm, chosen, sizeof algorithm);
 	else
 		memcpy(algorithm.alignment, least, sizeof least);
+	struct blas_problem p = {GET(operation), GET(layout_a), GET(layout_b), GET(layout_c), GET(layout_d)};
+	MOCK_ENTER(CUBLAS_STATUS_EXECUTION_FAILED, "%llu x %llu stream %u answer %u",
+	           (unsigned long long)p.d->rows, (unsigned long long)p.d->columns,
+	           mock_object_number(__func__, MOCK_STREAM, stream), algorithm.answer);
+	GET(handle);
+	if (mock_device_current() < 0)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
 	cublasStatus_t status = blas_check(&p, algorithm.alignment);
 	if (status != CUBLAS_STATUS_SUCCESS)
 		return status;
@@ -306,6 +311,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
 	check_memory(p.d, d);
 	if (c)
 		check_memory(p.c, c);
-	blas_push(&p, alpha, a, b, beta, c, d, stream);
+	blas_push(&p, alpha, a, b, beta, c, d,
+	          mock_settings()->answer_us[algorithm.answer % MOCK_MOST_ANSWERS], stream);
 	return CUBLAS_STATUS_SUCCESS;
 }

@@ -47,8 +47,8 @@ cudaDataType blas_bias_type(const struct blas_problem *p);
 cublasStatus_t blas_check(const struct blas_problem *p, const uint32_t *alignment);
 
 /* Issues D = epilogue(alpha A B + beta C + bias) to the stream. Scalars and descriptors are read at the
- * call. */
+ * call. us: added to its time. */
 void blas_push(const struct blas_problem *p, const void *alpha, const void *a, const void *b,
-               const void *beta, const void *c, void *d, CUstream s);
+               const void *beta, const void *c, void *d, unsigned us, CUstream s);
 
 #endif

@@ -13,6 +13,7 @@ struct job {
 	double alpha, beta;
 	const void *a, *b, *c;
 	void *d;
+	unsigned us; /* added to its time */
 };
 
 static size_t place(const struct blas_layout *l, size_t batch, size_t row, size_t column)
@@ -112,18 +113,18 @@ static void run(void *data, uint64_t number)
 {
 	struct job *j = data;
 	(void)number;
-	usleep(mock_settings()->work_us);
+	usleep(mock_settings()->work_us + j->us);
 	for (int32_t batch = 0; !mock_settings()->idle && batch < j->layout_d.batch; batch++)
 		compute(j, (size_t)batch);
 }
 
 void blas_push(const struct blas_problem *p, const void *alpha, const void *a, const void *b,
-               const void *beta, const void *c, void *d, CUstream s)
+               const void *beta, const void *c, void *d, unsigned us, CUstream s)
 {
 	struct job *j = malloc(sizeof *j);
 	if (!j)
 		mock_abort("cublasLtMatmul", "the host has no memory");
-	*j = (struct job){*p->operation, *p->a, *p->b, *p->c, *p->d, blas_bias_type(p), 0, 0, a, b, c, d};
+	*j = (struct job){*p->operation, *p->a, *p->b, *p->c, *p->d, blas_bias_type(p), 0, 0, a, b, c, d, us};
 	j->alpha = element_load(blas_element(p->operation->scale), alpha, 0);
 	j->beta = element_load(blas_element(p->operation->scale), beta, 0);
 	if (p->operation->epilogue & CUBLASLT_EPILOGUE_BIAS) {

@@ -41,6 +41,18 @@ static int visible(int devices)
 	return list && listed < devices ? listed : devices;
 }
 
+/* Reads times, separated by commas. */
+static void parse_answers(const char *list)
+{
+	settings.answers = 1;
+	for (int k = 0; *list && k < MOCK_MOST_ANSWERS; k++) {
+		char *end;
+		settings.answer_us[k] = (unsigned)strtoul(list, &end, 10);
+		settings.answers = k + 1;
+		list = *end == ',' ? end + 1 : "";
+	}
+}
+
 static void begin(void)
 {
 	settings.devices = visible((int)number("HIRC_MOCK_DEVICES", 1));
@@ -54,6 +66,7 @@ static void begin(void)
 	settings.nccl_version = (int)number("HIRC_MOCK_NCCL_VERSION", 0);
 	settings.delay_us = (unsigned)number("HIRC_MOCK_DELAY_US", 0);
 	settings.work_us = (unsigned)number("HIRC_MOCK_WORK_US", 0);
+	parse_answers(getenv("HIRC_MOCK_ANSWERS") ? getenv("HIRC_MOCK_ANSWERS") : "");
 	settings.nccl_us = (unsigned)number("HIRC_MOCK_NCCL_US", 0);
 	settings.seed = number("HIRC_MOCK_SEED", 1);
 	settings.queues = (unsigned)number("HIRC_MOCK_QUEUES", 0);

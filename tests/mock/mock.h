@@ -23,6 +23,7 @@
  *     HIRC_MOCK_SEED=N         seed of these times
  *     HIRC_MOCK_QUEUES=N       all streams share N queues, each in order; 0: each stream has its own (0)
  *     HIRC_MOCK_WORK_US=N      each kernel and product takes N us more (0)
+ *     HIRC_MOCK_ANSWERS=N,M,…  the heuristic of products has so many answers, which take N, M, … us more (0)
  *     HIRC_MOCK_NCCL_US=N      each collective or group takes N us more (0)
  *     HIRC_MOCK_LOG=FILE       one line for each call is appended
  *     HIRC_MOCK_SOURCES=DIR    NVRTC writes each source to a file in that folder
@@ -42,6 +43,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { MOCK_MOST_ANSWERS = 8 };
+
 struct mock_settings {
 	int devices;
 	size_t memory; /* bytes of a device */
@@ -50,6 +53,8 @@ struct mock_settings {
 	int nccl_version;  /* as NCCL_VERSION_CODE; 0: that of the headers */
 	unsigned delay_us; /* longest delay */
 	unsigned work_us, nccl_us;
+	int answers; /* of the heuristic, at least 1 */
+	unsigned answer_us[MOCK_MOST_ANSWERS];
 	uint64_t seed;
 	unsigned queues;     /* number for all streams; 0: each has its own */
 	const char *sources; /* folder for sources; NULL: none */
