@@ -38,11 +38,63 @@ static const struct summand *find_only(const struct fact *a, const struct fact *
 	return only;
 }
 
-/* Returns true if other operands may give equal results: of maximum the smaller one, of scatter elements that are
- * replaced. */
-static bool hides_operands(const struct term *t)
+/* Returns true if a term depends on an input. */
+static bool has_input(const struct facts *f, term_id term, unsigned *budget)
 {
-	return is_pointwise(t) || t->kind == OP_PUT || t->kind == OP_GROUPED_MATMUL || t->kind == OP_SCAN;
+	const struct term *t = &f->term.at[term];
+	bool found = t->kind == TERM_INPUT;
+	for (unsigned k = 0; k < t->operand_n && !found && *budget; k++) {
+		const struct fact *x = &f->fact.at[(fact_id)t->key[k]];
+		--*budget;
+		for (uint32_t i = 0; i < x->n && !found; i++)
+			found = has_input(f, x->at[i].term, budget);
+	}
+	return found;
+}
+
+/* Returns true if a factor is no constant, which may have zeros at some indices, or is one number. */
+static bool is_factor(const struct facts *f, fact_id factor)
+{
+	const struct fact *x = &f->fact.at[factor];
+	unsigned budget = 256;
+	bool found =
+	    x->n == 1 && (x->at[0].term == TERM_ONE || f->term.at[x->at[0].term].kind == TERM_NUMBER);
+	for (uint32_t k = 0; k < x->n && !found; k++)
+		found = has_input(f, x->at[k].term, &budget);
+	return found;
+}
+
+static bool is_input(const struct facts *f, fact_id fact)
+{
+	const struct fact *x = &f->fact.at[fact];
+	return x->n == 1 && f->term.at[x->at[0].term].kind == TERM_INPUT;
+}
+
+/* Returns true if operands that differ give results that differ. Most operations may hide a difference: topk gives
+ * the same indices for 2*X, gather reads some elements only, a product of two numbers is that of their negatives. */
+static bool shows_operand(const struct facts *f, const struct term *t, unsigned operand)
+{
+	switch (t->kind) {
+	case TERM_CONTRACT:
+		return is_factor(f, (fact_id)t->key[!operand]);
+	case TERM_FLAT:
+	case TERM_PIECES:
+	case TERM_TOTAL:
+	case OP_SUM:
+	case OP_MAX:
+	case OP_MIN:
+	case OP_RESHAPE:
+	case OP_SOFTMAX:
+	case OP_SDPA:
+		return true;
+	case OP_LAYERNORM:
+	case OP_RMSNORM: /* without eps= that of 2*X is that of X */
+		return operand || strcmp(f->label.at[t->label], "eps=0 ") != 0;
+	case OP_TAKE: /* each element is read for some indices, if these may be any */
+		return operand == 0 && is_input(f, (fact_id)t->key[1]);
+	default:
+		return false;
+	}
 }
 
 /* Finds the only operands in which two terms differ. Returns false if they differ in anything else. */
@@ -51,7 +103,7 @@ static bool find_operands(const struct facts *f, term_id a, term_id b, fact_id *
 	const struct term *s = &f->term.at[a], *t = &f->term.at[b];
 	int differs = -1;
 	if (s->kind != t->kind || s->label != t->label || s->key_n != t->key_n ||
-	    s->operand_n != t->operand_n || !s->operand_n || hides_operands(s))
+	    s->operand_n != t->operand_n || !s->operand_n)
 		return false;
 	for (uint32_t k = 0; k < s->key_n; k++)
 		if (s->key[k] != t->key[k]) {
@@ -61,7 +113,7 @@ static bool find_operands(const struct facts *f, term_id a, term_id b, fact_id *
 		}
 	*x = differs < 0 ? 0 : (fact_id)s->key[differs];
 	*y = differs < 0 ? 0 : (fact_id)t->key[differs];
-	return differs >= 0;
+	return differs >= 0 && shows_operand(f, s, (unsigned)differs);
 }
 
 /* Returns true for operations that give the same if a number is added to all elements of an operand. */
@@ -101,7 +153,7 @@ static bool has_equal_elements(const struct facts *f, const struct term *t)
 static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id b)
 {
 	struct mismatch m = {.a = a, .b = b};
-	bool is_summed = false;
+	bool is_summed = false, is_extreme = false;
 	for (unsigned depth = 0; depth < MAX_DEPTH; depth++) {
 		const struct fact *x = &f->fact.at[m.a], *y = &f->fact.at[m.b];
 		const struct summand *s = find_only(x, y), *t = find_only(y, x);
@@ -115,6 +167,9 @@ static struct mismatch find_innermost(const struct facts *f, fact_id a, fact_id 
 		    (f->fact.at[in].n != 1 || f->fact.at[other].n != 1 || has_equal_elements(f, term) ||
 		     has_equal_elements(f, &f->term.at[t->term]) || is_summed))
 			return m;
+		if (is_extreme && term->kind == TERM_PIECES) /* another piece may have the extreme */
+			return m;
+		is_extreme |= term->kind == OP_MAX || term->kind == OP_MIN;
 		is_summed = term->kind == OP_SUM; /* that of a softmax is 1 */
 		m.a = in;
 		m.b = other;
@@ -182,20 +237,6 @@ static bool fact_is_free(const struct facts *f, fact_id fact, unsigned *budget)
 	for (uint32_t k = 0; k < x->n && !some; k++)
 		some = term_is_free(f, x->at[k].term, budget);
 	return some;
-}
-
-/* Returns true if a term depends on an input. */
-static bool has_input(const struct facts *f, term_id term, unsigned *budget)
-{
-	const struct term *t = &f->term.at[term];
-	bool found = t->kind == TERM_INPUT;
-	for (unsigned k = 0; k < t->operand_n && !found && *budget; k++) {
-		const struct fact *x = &f->fact.at[(fact_id)t->key[k]];
-		--*budget;
-		for (uint32_t i = 0; i < x->n && !found; i++)
-			found = has_input(f, x->at[i].term, budget);
-	}
-	return found;
 }
 
 /* Returns true for a sum of softmaxes or layernorms, which is 1 or 0 along their axis. */
@@ -292,7 +333,8 @@ static bool term_is_rigid(const struct facts *f, term_id term, unsigned *budget)
 {
 	const struct term *t = &f->term.at[term];
 	bool rigid = t->kind == TERM_INPUT || t->kind == TERM_NUMBER || t->kind == TERM_CONTRACT ||
-	             t->kind == OP_SUM || t->kind == OP_TAKE || is_pointwise(t);
+	             t->kind == OP_SUM || is_pointwise(t) ||
+	             (t->kind == OP_TAKE && is_input(f, (fact_id)t->key[1]));
 	if (!rigid || !*budget ||
 	    ((t->kind == TERM_CONTRACT || t->kind == OP_SUM) && has_equal_elements(f, t)))
 		return false;
