@@ -21,6 +21,7 @@ static void open_set(const struct bench *b, const struct bench_point *point, boo
 		r->path = b->file.at[f];
 		r->check = b->check ? "" : NULL;
 		r->check_limit = REF_DEFAULT_LIMIT;
+		r->proves = !b->no_check;
 		r->ranks = b->ranks;
 		r->repeat = 1;
 	}
@@ -49,6 +50,8 @@ static enum status prepare_set(struct bench_set *set, struct diag *d, int64_t *r
 			           (long long)r->needed, (long long)np);
 			return STATUS_USAGE;
 		}
+		if (!run_prove(r, d))
+			return STATUS_DIAGNOSTICS;
 		*ranks = r->needed > *ranks ? r->needed : *ranks;
 	}
 	if (*ranks > RT_SHM_MAX_RANKS) {

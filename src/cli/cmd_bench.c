@@ -57,7 +57,7 @@ static bool check_given(const struct bench_collectives *c, const struct command_
 		if (c->kinds && option_table_has(&line->table[OF_COMPILING], o))
 			fits = is_one_of(o, "np color diagnostic-format");
 		else if (c->kinds)
-			fits = !is_one_of(o, "check engine streams graph allow-tf32 fuse-relu");
+			fits = !is_one_of(o, "check no-check engine streams graph allow-tf32 fuse-relu");
 		if (!fits)
 			options_put_given_name(line, k, &spelling);
 	}
@@ -268,6 +268,7 @@ static const struct option rows[] = {
      .kind = OPTION_SWITCH,
      .at = offsetof(struct bench_command, b.check),
      .help = "compare the outputs of programs with a reference evaluation"},
+    NO_CHECK_OPTION(struct bench_command, b.no_check),
     PROGRESS_OPTION(struct bench_command, progress),
     {.name = "csv",
      .kind = OPTION_SWITCH,

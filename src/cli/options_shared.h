@@ -43,6 +43,12 @@
 	{                                                                                                    \
 		.name = "csv", .kind = OPTION_SWITCH, .at = offsetof(type, field), .help = "print CSV"       \
 	}
+#define NO_CHECK_OPTION(type, field)                                                                         \
+	{                                                                                                    \
+		.name = "no-check", .kind = OPTION_SWITCH, .at = offsetof(type, field),                      \
+		.help = "run without the proof of `hirc check` before it; --check still compares the "       \
+		        "numbers"                                                                            \
+	}
 /* const char *, for color_setting_find */
 #define COLOR_OPTION(type, field)                                                                            \
 	{                                                                                                    \

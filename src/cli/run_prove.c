@@ -49,6 +49,6 @@ bool run_prove(const struct run *r, struct diag *d)
 	}
 	prove_program(r, d, &x);
 	if (!x.refused)
-		diag_note(d, DIAG_NOWHERE, "`hirc run --no-check` runs the program without this proof");
+		diag_note(d, DIAG_NOWHERE, "`--no-check` runs the program without this proof");
 	return false;
 }
