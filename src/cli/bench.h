@@ -22,7 +22,7 @@ struct bench {
 	struct compile_options compile;
 	struct rank_options ranks;
 	int64_t samples, warmup; /* samples 0: the number is chosen by the time that a sample takes */
-	bool check, no_check; /* of programs */
+	bool check, no_check;    /* of programs */
 	enum table_format format;
 	struct rt_launch_options launch;
 	struct buf words;       /* the command line, one word on each line */
