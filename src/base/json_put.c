@@ -2,6 +2,7 @@
 #include "base/json_put.h"
 #include "base/escape.h"
 #include "base/source.h"
+#include "base/utf8.h"
 
 /* Returns the number of bytes at the beginning that stand in JSON as they are: ASCII, the usual case. */
 static size_t count_plain(const char *text)
@@ -26,7 +27,7 @@ void json_put_string(struct buf *out, const char *text)
 		if (!left)
 			break;
 		unsigned char c = (unsigned char)*text;
-		unsigned n = source_utf8_length(text, left);
+		unsigned n = utf8_length(text, left);
 		uint32_t code;
 		if (!n)
 			buf_puts(out, "\xef\xbf\xbd"); /* invalid UTF-8, which JSON does not allow */

@@ -1,122 +1,16 @@
-/* source: reading a file as text, and the map from byte offsets to lines.
- *
- * A file is read in chunks, since it may be a pipe. It is refused as soon as it
- * cannot be a program: a NUL byte ends the reading, so that an endless device
- * does not fill the memory. UTF-8 is checked once the whole text is read. All
- * later stages rely on text without NUL bytes and on valid UTF-8. */
+/* source: the text of an input, and the map from byte offsets to lines. */
 #include "base/source.h"
 #include "base/arena.h"
-#include "base/diag.h"
-#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	READ_CHUNK = 64 << 10,
-	RELEASE_STEP = 1 << 20, /* bytes that are given back together */
-	LARGE = 16 << 20,       /* bytes of a text whose program takes hundreds of MiB */
-};
+enum { RELEASE_STEP = 1 << 20 }; /* bytes that are given back together */
 
-/* Returns the length of the UTF-8 sequence at s; n: the bytes up to the end of the text. 0: invalid. */
-static unsigned utf8_length(const unsigned char *s, size_t n)
-{
-	if (s[0] < 0x80)
-		return 1;
-	unsigned length = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	if (s[0] < 0xc2 || s[0] > 0xf4 || length > n)
-		return 0;
-	for (unsigned i = 1; i < length; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) /* overlong, surrogates */
-		return 0;
-	if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) /* overlong, > U+10FFFF */
-		return 0;
-	return length;
-}
-
-unsigned source_utf8_length(const char *text, size_t n)
-{
-	return utf8_length((const unsigned char *)text, n);
-}
-
-enum { ASCII_BLOCK = 32 };
-
-/* Returns true if the next ASCII_BLOCK bytes are ASCII, the usual case. */
-static bool is_ascii(const unsigned char *s)
-{
-	uint64_t w[ASCII_BLOCK / 8], all = 0;
-	memcpy(w, s, sizeof w);
-	for (unsigned k = 0; k < ASCII_BLOCK / 8; k++)
-		all |= w[k];
-	return (all & 0x8080808080808080u) == 0;
-}
-
-/* Returns the offset of the first byte that is not UTF-8; size: all bytes are. */
-static size_t utf8_end(const char *text, size_t size)
-{
-	const unsigned char *s = (const unsigned char *)text;
-	size_t i = 0;
-	while (i < size) {
-		while (size - i >= ASCII_BLOCK && is_ascii(s + i))
-			i += ASCII_BLOCK;
-		if (i == size)
-			break;
-		unsigned length = utf8_length(s + i, size - i);
-		if (!length)
-			return i;
-		i += length;
-	}
-	return size;
-}
-
-/* Reads f to its end. On success *text is NUL-terminated and belongs to the caller. *bytes is set to true if
- * `accepts` accepts the beginning of the file; `accepts` may be NULL. */
-static enum status read_all(struct diag *d, FILE *f, const char *name, bool (*accepts)(const char *, size_t),
-                            char **text, size_t *size, bool *bytes)
-{
-	size_t n = 0, cap = READ_CHUNK;
-	*bytes = false;
-	char *at = mem_alloc(cap + 1);
-	for (;;) {
-		size_t got = fread(at + n, 1, cap - n, f);
-		if (!n && accepts)
-			*bytes = accepts(at, got);
-		const char *nul = *bytes ? NULL : memchr(at + n, '\0', got);
-		if (nul) {
-			diag_error(d, E_NOT_TEXT, DIAG_NOWHERE, "'%s' is not text: NUL byte at offset %zu",
-			           name, (size_t)(nul - at));
-			break;
-		}
-		n += got;
-		if (n > SOURCE_MAX_BYTES) {
-			diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE, "'%s' is too large: more than %d bytes",
-			           name, SOURCE_MAX_BYTES);
-			break;
-		}
-		if (n == cap) {
-			cap *= 2;
-			at = mem_realloc(at, cap + 1);
-			continue;
-		}
-		if (ferror(f)) {
-			diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read '%s': %s", name,
-			           strerror(errno));
-			break;
-		}
-		at[n] = '\0';
-		*text = at;
-		*size = n;
-		return STATUS_OK;
-	}
-	free(at);
-	return STATUS_DIAGNOSTICS;
-}
-
-static struct source *source_new(const char *name, char *text, uint32_t size)
+struct source *source_take(const char *name, char *text, uint32_t size)
 {
 	struct source *s = mem_zalloc(sizeof *s);
 	s->name = mem_strdup(name);
@@ -125,55 +19,10 @@ static struct source *source_new(const char *name, char *text, uint32_t size)
 	return s;
 }
 
-/* Returns the time of the last change of a regular file, in ns; 0 for other files. */
-static int64_t change_of(const struct stat *info)
+int64_t source_change(const struct stat *info)
 {
 	return S_ISREG(info->st_mode) ? (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec
 	                              : 0;
-}
-
-enum status source_read(struct diag *d, const char *path, struct source **out)
-{
-	return source_read_bytes(d, path, NULL, out);
-}
-
-enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
-                              struct source **out)
-{
-	bool is_stdin = strcmp(path, "-") == 0;
-	const char *name = is_stdin ? "<stdin>" : path;
-	FILE *f = is_stdin ? stdin : fopen(path, "rb");
-	if (!f) {
-		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot open '%s': %s", name, strerror(errno));
-		return STATUS_DIAGNOSTICS;
-	}
-
-	char *text = NULL;
-	size_t size = 0;
-	bool bytes = false;
-	struct stat info = {0};
-	enum status status = STATUS_DIAGNOSTICS;
-	if (fstat(fileno(f), &info) == 0 && S_ISDIR(info.st_mode))
-		diag_error(d, E_FILE_UNREADABLE, DIAG_NOWHERE, "cannot read '%s': it is a directory", name);
-	else
-		status = read_all(d, f, name, accepts, &text, &size, &bytes);
-	if (!is_stdin)
-		fclose(f);
-	if (status)
-		return status;
-
-	size_t end = bytes ? size : utf8_end(text, size);
-	if (end < size) {
-		diag_error(d, E_NOT_TEXT, DIAG_NOWHERE, "'%s' is not text: invalid UTF-8 at offset %zu", name,
-		           end);
-		free(text);
-		return STATUS_DIAGNOSTICS;
-	}
-	if (size >= LARGE)
-		mem_return_blocks();
-	*out = source_new(name, text, (uint32_t)size);
-	(*out)->changed = change_of(&info);
-	return STATUS_OK;
 }
 
 struct source *source_from_text(const char *name, const char *text, uint32_t size)
@@ -182,34 +31,7 @@ struct source *source_from_text(const char *name, const char *text, uint32_t siz
 	if (size)
 		memcpy(copy, text, size);
 	copy[size] = '\0';
-	return source_new(name, copy, size);
-}
-
-/* Between two files stand a NUL, where the reader of the first one ends, and a line end. */
-struct source *source_join(struct diag *d, struct source **of, uint32_t n)
-{
-	size_t size = 0;
-	for (uint32_t k = 0; k < n; k++)
-		size += (size_t)of[k]->size + 2;
-	struct source *s = NULL;
-	if (size > SOURCE_MAX_BYTES) {
-		diag_error(d, E_FILE_TOO_LARGE, DIAG_NOWHERE,
-		           "the files are too large: more than %d bytes together", SOURCE_MAX_BYTES);
-	} else {
-		char *text = mem_alloc(size);
-		s = source_new(of[0]->name, text, (uint32_t)size - 2);
-		s->file = mem_alloc(sizeof *s->file * n);
-		s->file_n = n;
-		for (uint32_t k = 0, at = 0; k < n; k++, at += 2) {
-			s->file[k] = (struct source_file){mem_strdup(of[k]->name), at, at + of[k]->size};
-			memcpy(text + at, of[k]->text, of[k]->size);
-			at += of[k]->size;
-			memcpy(text + at, "\0\n", 2);
-		}
-	}
-	for (uint32_t k = 0; k < n; k++)
-		source_free(of[k]);
-	return s;
+	return source_take(name, copy, size);
 }
 
 struct source *source_copy(const struct source *s)
@@ -259,7 +81,7 @@ const char *source_text(struct source *s)
 		return s->text;
 	FILE *f = fopen(s->name, "rb");
 	bool same =
-	    f && !fstat(fileno(f), &info) && change_of(&info) == s->changed && info.st_size == s->size;
+	    f && !fstat(fileno(f), &info) && source_change(&info) == s->changed && info.st_size == s->size;
 	if (same && fread(s->text, 1, s->size, f) == s->size)
 		s->released = 0;
 	if (f)

@@ -10,11 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	SOURCE_MAX_BYTES = 1 << 30, /* larger files are refused */
-};
-
-struct diag;
+struct stat;
 
 struct source_file {
 	char *name;
@@ -34,20 +30,15 @@ struct source {
 	int64_t changed;   /* ns: time of the last change of the file; 0: it cannot be read again */
 };
 
-/* Reads a file ("-": standard input). Reports failures to d: the file is not found, is a directory, is too
- * large, or is not text: it has a NUL byte or invalid UTF-8, whose offset is named. */
-enum status source_read(struct diag *d, const char *path, struct source **out);
-/* Reads a file as source_read does, but allows any bytes if `accepts` accepts the beginning of the file. */
-enum status source_read_bytes(struct diag *d, const char *path, bool (*accepts)(const char *data, size_t n),
-                              struct source **out);
+/* Makes a source of text, which belongs to it from then on and ends with a NUL. name: its name in messages. */
+struct source *source_take(const char *name, char *text, uint32_t size);
 /* Makes a source from a copy of text. name: its name in messages. */
 struct source *source_from_text(const char *name, const char *text, uint32_t size);
-/* Makes a source of n others, n > 0, and frees them. Reports a result that would be too large, and then returns
- * NULL. */
-struct source *source_join(struct diag *d, struct source **of, uint32_t n);
 struct source *source_copy(const struct source *s);
 void source_free(struct source *s);
 
+/* Returns the time of the last change of a regular file, in ns; 0 for other files. */
+int64_t source_change(const struct stat *info);
 /* Allows source_release. The caller and its callees use the text for messages alone from then on, once the program
  * is read. */
 void source_allow_release(struct source *s);
@@ -55,9 +46,6 @@ void source_allow_release(struct source *s);
 void source_release(struct source *s, uint32_t to);
 /* Returns the whole text; reads it again if parts are not in memory. NULL: the file has changed since. */
 const char *source_text(struct source *s);
-
-/* Returns the bytes of the UTF-8 sequence at text; n > 0: the bytes up to its end. 0: invalid. */
-unsigned source_utf8_length(const char *text, size_t n);
 
 /* Returns the name of the file of an offset. */
 const char *source_name(const struct source *s, uint32_t offset);

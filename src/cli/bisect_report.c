@@ -3,6 +3,7 @@
  * It reads both programs from the files of --dump-dir, and compares them as `hirc diff` does. */
 #include "base/file.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "cli/bisect.h"
 #include "cli/compile.h"
 #include "cli/diff_report.h"

@@ -1,5 +1,6 @@
 /* check_against: see check_against.h. */
 #include "cli/check_against.h"
+#include "base/source_read.h"
 #include "cli/missing_sets.h"
 #include "import/import.h"
 #include "ir/expr.h"

@@ -1,5 +1,6 @@
 /* cli_cluster: --cluster. */
 #include "cli/cli_cluster.h"
+#include "base/source_read.h"
 #include <string.h>
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
  *     hirc bisect bug.hir -- run --check
  *     hirc bisect bug.hir --match=HostUnit -- compile --dump                                     */
 #include "base/source.h"
+#include "base/source_read.h"
 #include "cli/bisect.h"
 #include "cli/commands.h"
 #include "cli/options_shared.h"

@@ -5,6 +5,7 @@
  * numbers of the file. */
 #include "base/file.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "base/transport_kind.h"
 #include "cli/commands.h"
 #include "cli/compile.h"

@@ -4,6 +4,7 @@
  *     hirc compile new.hir --dump | hirc diff golden.hir -                                      */
 #include "analysis/differ.h"
 #include "base/json_put.h"
+#include "base/source_read.h"
 #include "base/table.h"
 #include "cli/commands.h"
 #include "cli/compile.h"

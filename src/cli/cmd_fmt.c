@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/file.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "cli/commands.h"
 #include "cli/options_shared.h"
 #include "cli/output.h"

@@ -2,6 +2,7 @@
 #include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "base/vec.h"
 #include "cli/commands.h"
 #include "cli/compile.h"

@@ -7,6 +7,7 @@
  * src/reduce makes the candidates; each one is one run of the command. */
 #include "base/file.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "cli/cli_progress.h"
 #include "cli/command_fault.h"
 #include "cli/commands.h"

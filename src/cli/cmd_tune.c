@@ -1,6 +1,7 @@
 /* cmd_tune: hirc tune: finds the chunk counts and options with which a program takes the least time. */
 #include "analysis/extents.h"
 #include "base/file.h"
+#include "base/source_read.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/params.h"

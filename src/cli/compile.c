@@ -2,6 +2,7 @@
 #include "cli/compile.h"
 #include "analysis/extents.h"
 #include "analysis/unwritten.h"
+#include "base/source_read.h"
 #include "cli/cli_cluster.h"
 #include "cli/compile_prove.h"
 #include "cli/compile_roundtrip.h"

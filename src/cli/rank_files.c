@@ -1,6 +1,7 @@
 /* rank_files: see rank_files.h. */
 #include "cli/rank_files.h"
 #include "analysis/recorded_classes.h"
+#include "base/source_read.h"
 #include "cli/rank_graphs.h"
 #include "import/import.h"
 #include "ir/build.h"

@@ -1,6 +1,7 @@
 /* rank_graphs: see rank_graphs.h. */
 #include "cli/rank_graphs.h"
 #include "analysis/recorded_classes.h"
+#include "base/source_read.h"
 #include "import/import.h"
 #include "ir/build.h"
 #include "ir/edit.h"

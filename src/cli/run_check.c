@@ -4,6 +4,7 @@
  * program that is evaluated rank by rank gets its missing layouts and `set`s from the run's passes. With
  * --check=FILE the program of another file is evaluated; its inputs and outputs pair with ours by position.
  * If a program is too large, only a sample of indices is evaluated. */
+#include "base/source_read.h"
 #include "cli/cli_progress.h"
 #include "cli/missing_sets.h"
 #include "cli/run.h"
@@ -21,9 +22,11 @@ static struct module *load_source(struct run *r, struct diag *d, enum status *st
 	struct source *s;
 	struct compile_options o = r->compile;
 	if (*r->check)
-		return (*status = source_read(d, r->check, &s)) == STATUS_OK ? compile_source(d, s, &o, false, status)
-		                                                            : NULL;
-	struct diag *silent = diag_new(NULL, DIAG_TEXT, 0); /* its warnings were printed when the program was read */
+		return (*status = source_read(d, r->check, &s)) == STATUS_OK
+		           ? compile_source(d, s, &o, false, status)
+		           : NULL;
+	struct diag *silent =
+	    diag_new(NULL, DIAG_TEXT, 0); /* its warnings were printed when the program was read */
 	struct module *m = compile_source(silent, source_copy(r->m->source), &o, false, status);
 	diag_finish(silent);
 	diag_free(silent);

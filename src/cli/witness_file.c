@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json_put.h"
+#include "base/source_read.h"
 #include "cost/json.h"
 #include "ir/number.h"
 #include "ir/print.h"

@@ -2,6 +2,7 @@
 #include "draw/svg.h"
 #include "base/escape.h"
 #include "base/source.h"
+#include "base/utf8.h"
 #include "draw/embedded.h"
 #include <math.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void put_attribute(struct svg *s, const char *name, double x)
  * as text a character that changes the order of others. Returns its bytes. */
 static size_t put_character(struct buf *out, const char *text, size_t n)
 {
-	size_t length = source_utf8_length(text, n);
+	size_t length = utf8_length(text, n);
 	if (!length) {
 		buf_puts(out, "\xef\xbf\xbd");
 		return 1;

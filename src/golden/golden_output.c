@@ -1,13 +1,14 @@
 /* golden_output: see golden_output.h. */
 #include "golden/golden_output.h"
 #include "base/source.h"
+#include "base/utf8.h"
 #include <stdlib.h>
 #include <string.h>
 
 void golden_put_text(struct buf *out, const char *at, size_t n)
 {
 	for (size_t i = 0; i < n;) {
-		unsigned length = source_utf8_length(at + i, n - i);
+		unsigned length = utf8_length(at + i, n - i);
 		if (length && at[i])
 			buf_putn(out, at + i, length);
 		else

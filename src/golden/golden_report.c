@@ -2,6 +2,7 @@
 #include "golden/golden_report.h"
 #include "base/json_put.h"
 #include "base/source.h"
+#include "base/utf8.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ void golden_put_tap(struct buf *out, uint32_t number, const char *path, const st
 static void put_xml(struct buf *out, const char *at, size_t n)
 {
 	for (size_t i = 0; i < n;) {
-		unsigned length = source_utf8_length(at + i, n - i);
+		unsigned length = utf8_length(at + i, n - i);
 		unsigned char c = (unsigned char)at[i];
 		bool other = !length || (c < ' ' && c != '\n' && c != '\t') ||
 		             (length == 3 && c == 0xef && (unsigned char)at[i + 1] == 0xbf &&

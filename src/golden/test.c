@@ -1,6 +1,7 @@
 /* test: see test.h. */
 #include "golden/test.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

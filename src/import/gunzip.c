@@ -1,5 +1,6 @@
 /* gunzip: see gunzip.h. */
 #include "import/gunzip.h"
+#include "base/source_read.h"
 #ifdef HIRC_HAVE_ZLIB
 #include <zlib.h>
 #endif

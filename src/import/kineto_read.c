@@ -1,6 +1,7 @@
 /* kineto_read: reads the events of a trace of PyTorch's profiler, see kineto.h. */
 #include "base/source.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "import/chakra_kinds.h"
 #include "import/kineto.h"
 #include "ir/ir.h"
@@ -82,7 +83,7 @@ static const char *sanitize_text(struct reader *r, const char *text)
 {
 	char *copy = arena_strndup(r->k.t->arena, text, strlen(text)), *end = copy + strlen(text);
 	for (char *p = copy; *p;) {
-		unsigned n = source_utf8_length(p, (size_t)(end - p));
+		unsigned n = utf8_length(p, (size_t)(end - p));
 		if (!n || (unsigned char)*p < ' ' || *p == 0x7f || *p == '`') {
 			*p = '_';
 			n = 1;

@@ -1,6 +1,7 @@
 /* report_source: the text of the program with the numbers of its lines, which remarks and messages name. */
 #include "base/diag.h"
 #include "base/source.h"
+#include "base/utf8.h"
 #include "parse/ast.h"
 #include "report/highlight.h"
 #include "report/html.h"
@@ -11,7 +12,7 @@
 static bool is_text(const char *text, uint32_t n)
 {
 	for (uint32_t at = 0; at < n;) {
-		unsigned length = text[at] ? source_utf8_length(text + at, n - at) : 0;
+		unsigned length = text[at] ? utf8_length(text + at, n - at) : 0;
 		if (!length)
 			return false;
 		at += length;

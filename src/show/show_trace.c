@@ -3,6 +3,7 @@
 #include "show/show_trace.h"
 #include "base/hash.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "cost/json.h"
 #include <math.h>
 #include <string.h>

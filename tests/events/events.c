@@ -6,6 +6,7 @@
  *     events --memory FILE       bytes of a walk for each statement of a program
  *
  * The last line has the totals. Exit code 1: the lists differ. */
+#include "base/source_read.h"
 #include "cli/compile.h"
 #include "cli/gate.h"
 #include "cli/params.h"

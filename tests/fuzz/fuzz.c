@@ -1,5 +1,6 @@
 /* fuzz: see fuzz.h. */
 #include "fuzz.h"
+#include "base/source_read.h"
 #include "import/import.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
  * whose schedule is not optimal. */
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/source_read.h"
 #include "cost/block.h"
 #include "import/import.h"
 #include "optimum/optimum.h"

@@ -4,6 +4,7 @@
 #include "base/diag.h"
 #include "base/json_put.h"
 #include "base/source.h"
+#include "base/source_read.h"
 #include "base/str.h"
 #include "base/transport_kind.h"
 #include "base/vec.h"
