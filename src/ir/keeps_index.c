@@ -32,18 +32,21 @@ bool ir_keeps_index(const struct module *m, op_id from, op_id to)
 	       !op_attr_is_true(m, to, "by_place");
 }
 
+static bool is_spread(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place == PLACE_MESH)
+			return true;
+	return false;
+}
+
 bool ir_is_printed_by_place(const struct module *m, op_id op)
 {
 	const enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	if (kind != OP_RECV && kind != OP_COLLECTIVE_PERMUTE)
 		return false;
-	const value_id out = op_result(m, op, 0);
-	const struct domain *d = value_domain(m, out);
-	if (kind == OP_COLLECTIVE_PERMUTE &&
-	    !extents_are_equal(m, m->value.at[op_read(m, op, 0)].type, m->value.at[out].type))
-		return true;
-	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->axis[d->loop[i]].place == PLACE_MESH)
-			return true;
-	return false;
+	const value_id in = op_read(m, op, 0), out = op_result(m, op, 0);
+	return is_spread(m, out) || (kind == OP_COLLECTIVE_PERMUTE && is_spread(m, in) &&
+	                             !extents_are_equal(m, m->value.at[in].type, m->value.at[out].type));
 }
