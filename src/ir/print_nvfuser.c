@@ -231,11 +231,28 @@ static void put_contraction(struct nvfuser *p, op_id op, unsigned level)
 	buf_putc(p->out, ')');
 }
 
+/* Prints SegmenterSet( T0 ), or Set( T0, cache_op=Streaming ). */
+static void put_set(struct nvfuser *p, op_id op)
+{
+	static const char *const but[] = {"segment", NULL};
+	const bool segment = op_attr_is_true(p->m, op, "segment");
+	buf_puts(p->out, segment ? "SegmenterSet( " : "Set( ");
+	nvfuser_tensor(p, op_read(p->m, op, 0));
+	if (!segment)
+		buf_puts(p->out, ", cache_op=Streaming");
+	nvfuser_other_attrs(p, op, but);
+	buf_puts(p->out, " )");
+}
+
 static void put_call(struct nvfuser *p, op_id op)
 {
 	const struct op *o = &p->m->op.at[op];
 	const struct op_info *info = &op_info[o->kind];
 	bool collective = info->traits & TRAIT_COLLECTIVE, external = o->kind == OP_EXTERN;
+	if (o->kind == OP_SET) {
+		put_set(p, op);
+		return;
+	}
 	const struct attr *callee = external ? op_attr(p->m, op, "callee") : NULL;
 	unsigned n = 0, scalars = 0;
 	if (external) {
@@ -244,7 +261,7 @@ static void put_call(struct nvfuser *p, op_id op)
 		buf_putc(p->out, '(');
 	} else {
 		buf_puts(p->out, collective ? info->hir : info->nvfuser);
-		buf_puts(p->out, collective || o->kind == OP_SET ? "( " : "(");
+		buf_puts(p->out, collective ? "( " : "(");
 	}
 	for (unsigned i = 0; i < o->operand_n; i++) {
 		const struct operand *x = &p->m->operand.at[o->operand + i];
@@ -259,8 +276,6 @@ static void put_call(struct nvfuser *p, op_id op)
 		buf_puts(p->out, n++ ? ", " : "");
 		put_team(p, op);
 	}
-	if (o->kind == OP_SET)
-		buf_puts(p->out, n++ ? ", cache_op=Streaming" : "cache_op=Streaming");
 	const struct attrs *l = &p->m->attrs.at[o->attrs];
 	if (external) {
 		buf_puts(p->out, ")");
@@ -280,7 +295,7 @@ static void put_call(struct nvfuser *p, op_id op)
 		buf_puts(p->out, n++ ? ", " : "");
 		nvfuser_attr(p, &l->at[i]);
 	}
-	buf_puts(p->out, collective || o->kind == OP_SET ? " )" : ")");
+	buf_puts(p->out, collective ? " )" : ")");
 }
 
 static void put_compute(struct nvfuser *p, op_id op, unsigned level)

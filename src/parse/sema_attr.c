@@ -152,7 +152,7 @@ static bool takes_attr(struct sema *s, const struct call *c, ast_id key)
 
 bool vocabulary_is_switch(const char *attribute)
 {
-	return has_word("zero_init resets_to_zero keepdims causal by_place", attribute);
+	return has_word("zero_init resets_to_zero keepdims causal by_place segment", attribute);
 }
 
 /* Checks an attribute that is a number, also a param with a value. */

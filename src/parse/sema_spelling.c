@@ -500,6 +500,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else {
 		if (!strcmp(name, "Set") || !strcmp(name, "SegmenterSet"))
 			drop_key(r, expr, "cache_op");
+		if (!strcmp(name, "SegmenterSet"))
+			nv_node_key(r, expr, "segment", nv_node(r, AST_NAME, expr, "true"));
 		rename_function(r, expr);
 	}
 	return true;
