@@ -5,7 +5,8 @@
  * number is used once. A tensor that was made later has larger numbers.
  *
  * A parallel id is the outer half of most splits. Only if no solution has none but these, ids are tried as inner halves,
- * too: T0[ideviceIdx.x2{2}, iS1{6}] without 0 is axis 0, split into 1 and 2. */
+ * too: T0[ideviceIdx.x2{2}, iS1{6}] without 0 is axis 0, split into 1 and 2. If tensors are missing in the listing, they
+ * are also tried for a second solution. */
 #include "ir/printed_cover.h"
 #include "base/vec.h"
 #include "ir/expr.h"
@@ -230,29 +231,33 @@ static void find_extremes(struct cover *c, bool same)
 		c->found += !are_options_same(c, t);
 }
 
-/* Finds solutions, with splits that state the inner half or without. Returns false if the search is too long. */
-static bool find_covers(struct cover *c, const struct printed_tensor *t, bool inner, bool exact)
+/* Lists the options of all tensors. Returns false if they are too many, or if exact and a tensor has none. */
+static bool list_options(struct cover *c, const struct printed_tensor *t, bool inner, bool exact)
 {
 	c->o.option.n = c->o.used.n = 0;
 	c->o.inner = inner;
 	c->o.in_order = !exact;
-	c->found = 0;
 	for (uint32_t i = 0; i < c->tensor_n; i++) {
 		c->first[i] = c->o.option.n;
 		if ((exact || (printed_options_apply(&t[i]) && !t[i].reshaped)) &&
 		    !printed_options_list(&c->o, &t[i], i))
-			return c->o.option.n <= PRINTED_MAX_OPTIONS;
-	}
-	c->first[c->tensor_n] = c->o.option.n;
-	for (int same = 1; same >= 0 && !c->found; same--) {
-		if (exact)
-			find_solutions(c, EXACT, same);
-		else
-			find_extremes(c, same);
-		if (c->steps > MAX_STEPS)
 			return false;
 	}
+	c->first[c->tensor_n] = c->o.option.n;
 	return true;
+}
+
+/* Finds solutions, with splits that state the inner half or without. Returns false if the search is too long. */
+static bool find_covers(struct cover *c, const struct printed_tensor *t, bool inner, bool exact, bool same)
+{
+	c->found = 0;
+	if (!list_options(c, t, inner, exact))
+		return c->o.option.n <= PRINTED_MAX_OPTIONS;
+	if (exact)
+		find_solutions(c, EXACT, same);
+	else
+		find_extremes(c, same);
+	return c->steps <= MAX_STEPS;
 }
 
 /* Returns true if the numbers of two ids of x are in the order of those of y. */
@@ -288,9 +293,17 @@ static void find_alike(struct cover *c, const struct printed_tensor *t)
 			c->alike[i]++;
 }
 
+static void put_choices(const struct cover *c, struct printed_choice *out[2])
+{
+	for (unsigned k = 0; k < c->found; k++)
+		for (uint32_t i = 0; i < c->tensor_n; i++)
+			if (c->first[i] < c->first[i + 1])
+				out[k][i] = c->o.option.at[c->chosen[k][i]].choice;
+}
+
 unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
-                       const struct printed_numbers *numbers, bool exact, struct printed_choice *out[2],
-                       bool *inner)
+                       const struct printed_numbers *numbers, enum printed_cover_kind kind,
+                       struct printed_choice *out[2], bool *inner)
 {
 	struct cover c = {.o.m = m, .numbers = numbers, .tensor_n = n};
 	if (!n || n > PRINTED_COVER_TENSORS || !numbers->used.n ||
@@ -302,13 +315,19 @@ unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigne
 		c.chosen[k] = mem_zalloc(n * sizeof *c.chosen[k]);
 	list_missing(&c);
 	find_alike(&c, t);
-	if (find_covers(&c, t, false, exact) && !c.found)
-		find_covers(&c, t, true, exact);
-	for (unsigned k = 0; k < c.found; k++)
-		for (uint32_t i = 0; i < n; i++)
-			if (c.first[i] < c.first[i + 1])
-				out[k][i] = c.o.option.at[c.chosen[k][i]].choice;
-	*inner = c.o.inner;
+	const bool exact = kind == PRINTED_COVER_ALL;
+	const unsigned enough = kind == PRINTED_COVER_LACKING ? 2 : 1;
+	unsigned found = 0;
+	bool goes_on = true;
+	for (int same = 1; same >= 0 && goes_on && !found; same--)
+		for (int with_inner = 0; with_inner < 2 && goes_on && found < enough; with_inner++) {
+			goes_on = find_covers(&c, t, with_inner, exact, same);
+			if (!goes_on || c.found <= found)
+				continue;
+			found = c.found;
+			*inner = with_inner;
+			put_choices(&c, out);
+		}
 	free(c.first);
 	free(c.alike);
 	for (unsigned k = 0; k < 2; k++)
@@ -316,5 +335,5 @@ unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigne
 	vec_free(&c.o.missing);
 	vec_free(&c.o.option);
 	vec_free(&c.o.used);
-	return c.found;
+	return found;
 }

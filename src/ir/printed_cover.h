@@ -25,11 +25,17 @@ struct printed_choice {
 	int32_t logical[PRINTED_COVER_IDS]; /* by id that an axis ends in: the number of the axis */
 };
 
-/* Reads n tensors, in the order in which they were made. Returns the number of readings, at most 2, that use each missing
- * number once. If not exact, a number need not be used; then the first reading has many splits, the second few.
- * *inner: only with splits that state the inner half there is a reading. */
+enum printed_cover_kind {
+	PRINTED_COVER_ALL,  /* each missing number is used once */
+	PRINTED_COVER_SOME, /* a number need not be used */
+	PRINTED_COVER_LACKING, /* likewise, and the listing lacks tensors, so that any number may be one of theirs */
+};
+
+/* Reads n tensors, in the order in which they were made. Returns the number of readings, at most 2. If numbers need not
+ * be used, the first reading has many splits, the second few.
+ * *inner: a reading has splits that state the inner half, and those without were not enough. */
 unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigned n,
-                       const struct printed_numbers *numbers, bool exact, struct printed_choice *out[2],
-                       bool *inner);
+                       const struct printed_numbers *numbers, enum printed_cover_kind kind,
+                       struct printed_choice *out[2], bool *inner);
 
 #endif

@@ -225,7 +225,7 @@ static enum all_numbers read_all(struct module *m, struct print_order *o, struct
 			vec_push(&t, x);
 		}
 		bool inner;
-		if (printed_cover(m, t.at, t.n, &o->numbers, true,
+		if (printed_cover(m, t.at, t.n, &o->numbers, PRINTED_COVER_ALL,
 		                  (struct printed_choice *[]){read, read + of.n}, &inner) == 1)
 			found = ALL_THE_SAME;
 		for (uint32_t i = 0; i < of.n && found == ALL_THE_SAME; i++) {

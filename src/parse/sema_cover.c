@@ -3,10 +3,11 @@
  *     one reading      it is taken, if the program has no errors then
  *     two readings     the one that has no errors; if both have none, a warning shows them and --paired-axes picks one
  *
- * If some numbers are left over, because the listing lacks tensors, the tensors are read by themselves (sema_listing.c).
- * The second reading is then another one that the numbers admit. It is taken if it has splits that state the inner half
- * and leaves no number over. */
+ * If numbers are left over, or a tensor's number is missing, the listing lacks tensors, and each tensor is read by itself
+ * (sema_listing.c). The second reading is then another one that the numbers admit. It is taken if it leaves no number
+ * over. */
 #include "ir/print.h"
+#include "ir/printed_options.h"
 #include "parse/nvfuser.h"
 #include <stdlib.h>
 
@@ -42,6 +43,16 @@ static bool lacks_tensors(const struct covers *c)
 	return false;
 }
 
+/* Returns true if operations make axes that the listing does not show: such an axis has a number that stands nowhere,
+ * too. */
+static bool makes_axes(const struct printed_tensor *t, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (t[i].reshaped || !printed_options_apply(&t[i]))
+			return true;
+	return false;
+}
+
 /* Finds the readings of all tensors. */
 static void find_covers(struct nv_reader *r, bool loose, struct covers *c)
 {
@@ -64,11 +75,16 @@ static void find_covers(struct nv_reader *r, bool loose, struct covers *c)
 	for (unsigned k = 0; k < 2; k++)
 		c->choice[k] = mem_zalloc((t.n + 1) * sizeof *c->choice[k]);
 	if (ok)
-		c->n = printed_cover(r->s->m, t.at, t.n, &r->numbers, true, c->choice, &c->inner);
+		c->n =
+		    printed_cover(r->s->m, t.at, t.n, &r->numbers, PRINTED_COVER_ALL, c->choice, &c->inner);
 	c->exact = c->n > 0;
-	c->alone = ok && loose && (!c->n || (c->n == 1 && c->inner && lacks_tensors(c)));
+	const bool lacks = lacks_tensors(c);
+	c->alone = ok && loose && (!c->n || (c->n == 1 && lacks));
 	if (c->alone && !c->n)
-		c->n = printed_cover(r->s->m, t.at, t.n, &r->numbers, false, c->choice, &c->inner);
+		c->n = printed_cover(r->s->m, t.at, t.n, &r->numbers,
+		                     lacks || !makes_axes(t.at, t.n) ? PRINTED_COVER_LACKING
+		                                                     : PRINTED_COVER_SOME,
+		                     c->choice, &c->inner);
 	vec_free(&t);
 }
 

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Reads listings of random layouts, numbered as nvFuser numbers axes, and compares the shapes with the known ones.
 
-    layouts.py FIRST LAST       the seeds
+    layouts.py FIRST LAST                  the seeds
+    layouts.py FIRST LAST --left-out       each listing lacks some of the tensors that nvFuser has numbered
+    layouts.py FIRST LAST --streams        streams stand for devices, and are as many
 
 A listing that is read wrongly must come with the warning W0328. Prints a line for each that does not.
 """
@@ -15,8 +17,9 @@ EXTENTS = [48, 96, 144, 192, 288]  # all factors divide them
 
 
 class Listing:
-    def __init__(self, seed):
+    def __init__(self, seed, left_out, streams):
         self.random = random.Random(seed)
+        self.parallel = "streamIdx" if streams else "deviceIdx.x"
         self.next = 0
         self.devices = self.random.choice([2, 4])
         self.factor = self.random.choice([2, 3, 4])
@@ -26,7 +29,7 @@ class Listing:
         self.axis = self.random.randrange(len(shape))
         self.front = self.random.random() < 0.5
         self.shapes, self.axes = [], []
-        tensors = range(self.random.choice([1, 2, 3]))
+        tensors = range(self.random.choice([2, 3, 4] if left_out else [1, 2, 3]))
         late = self.random.random() < 0.6  # all tensors are made before the first is split
         for _ in tensors:
             self.make(list(shape))
@@ -34,6 +37,9 @@ class Listing:
                 self.split(len(self.axes) - 1)
         for t in tensors if late else []:
             self.split(t)
+        self.listed = list(tensors)
+        if left_out:
+            self.listed = sorted(self.random.sample(self.listed, self.random.randrange(1, len(tensors))))
 
     def make(self, shape):
         self.shapes.append(shape)
@@ -42,7 +48,7 @@ class Listing:
 
     def split(self, t):
         axes, at = self.axes[t], self.axis
-        device, stream = "deviceIdx.x", "streamIdx"
+        device, stream = self.parallel, "streamIdx"
         if self.kind == "own":
             axes[at][0], axes[at][2] = device, self.devices
             self.shapes[t][at] = self.devices
@@ -73,10 +79,10 @@ class Listing:
         return f"T{t}_g_float[{axes}] (DeviceMesh{{{' '.join(map(str, range(self.devices)))}}})"
 
     def text(self):
-        last = len(self.axes) - 1
-        lines = [f"%HostIrContainer {{ ({self.tensor(0)}) -> ({self.tensor(last)}) :"]
-        for t in range(1, last + 1):
-            lines += [f"  {self.tensor(t)}", f"     = relu({self.tensor(t - 1)})"]
+        listed = self.listed
+        lines = [f"%HostIrContainer {{ ({self.tensor(listed[0])}) -> ({self.tensor(listed[-1])}) :"]
+        for before, t in zip(listed, listed[1:]):
+            lines += [f"  {self.tensor(t)}", f"     = relu({self.tensor(before)})"]
         return "\n".join(lines + ["} // %HostIrContainer", ""])
 
 
@@ -87,7 +93,7 @@ def shape_of(program, name):
 
 
 def check(seed):
-    listing = Listing(seed)
+    listing = Listing(seed, "--left-out" in sys.argv, "--streams" in sys.argv)
     with tempfile.NamedTemporaryFile("w", suffix=".hostir") as file:
         file.write(listing.text())
         file.flush()
@@ -95,8 +101,8 @@ def check(seed):
                              capture_output=True, text=True)
     if ran.returncode:
         return f"{seed}: refused\n{listing.text()}{ran.stderr}"
-    for t, shape in enumerate(listing.shapes):
-        read = shape_of(ran.stdout, f"T{t}")
+    for t in listing.listed:
+        read, shape = shape_of(ran.stdout, f"T{t}"), listing.shapes[t]
         if read != [str(e) for e in shape] and "W0328" not in ran.stderr:
             return f"{seed}: T{t} is {shape}, and read as {read}\n{listing.text()}"
     return None
