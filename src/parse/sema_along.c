@@ -5,7 +5,8 @@
  *     I = where(T1 >= 0 and T1 < 6, T1, -24)            out of its axis: negative, so that gather reports it
  *     T2 = gather(reshape(T0, [24]), I + reshape(iota() * 6, [4, 1]), axis=0)
  *
- * torchGather is the same; its indices may have smaller extents than T0. */
+ * torchGather is the same; its indices may have smaller extents than T0. Tensors with an axis over the devices are made
+ * whole before, and the result is cut. */
 #include "ir/domain.h"
 #include "ir/expr.h"
 #include "parse/nvfuser.h"
@@ -78,8 +79,8 @@ static value_id append_reshape(struct along *x, value_id from, const expr_id *sh
 	return append(x, OP_RESHAPE, (const struct ir_use[]){read_of(from)}, 1, ir_attrs(m, &a, 1), 0);
 }
 
-/* Returns a type of integers with the extents. */
-static type_id index_type(struct along *x, const expr_id *extent, unsigned n, mesh_id mesh)
+/* Returns a type with the extents that all devices of the mesh have whole. */
+static type_id whole_type(struct along *x, enum dtype dtype, const expr_id *extent, unsigned n, mesh_id mesh)
 {
 	struct module *m = x->r->s->m;
 	struct domain_builder b;
@@ -87,7 +88,42 @@ static type_id index_type(struct along *x, const expr_id *extent, unsigned n, me
 	for (unsigned i = 0; i < n; i++)
 		domain_add_axis(&b, AXIS_ITER, extent[i]);
 	domain_allocate_default(&b, false);
-	return type_make(m, DTYPE_I64, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
+	return type_make(m, dtype, MEMORY_GLOBAL, mesh, domain_finish(m, &b));
+}
+
+static type_id index_type(struct along *x, const expr_id *extent, unsigned n, mesh_id mesh)
+{
+	return whole_type(x, DTYPE_I64, extent, n, mesh);
+}
+
+/* Returns true if an axis is over the devices. */
+static bool is_spread(const struct module *m, type_id type)
+{
+	const struct domain *d = ir_domain(m, m->type.at[type].domain);
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place == PLACE_MESH)
+			return true;
+	return false;
+}
+
+/* Returns the type of a tensor that all devices have whole, with the extents of another type. */
+static type_id whole_type_of(struct along *x, type_id type)
+{
+	const struct type t = x->r->s->m->type.at[type];
+	const struct domain *d = ir_domain(x->r->s->m, t.domain);
+	expr_id extent[IR_MAX_LOGICAL];
+	for (unsigned i = 0; i < d->rank; i++)
+		extent[i] = d->axis[i].extent;
+	return whole_type(x, (enum dtype)t.dtype, extent, d->rank, t.mesh);
+}
+
+/* Gives all devices the whole of a tensor that is spread over them: any element may be taken. */
+static value_id make_whole(struct along *x, value_id v)
+{
+	type_id type = x->r->s->m->value.at[v].type;
+	if (!is_spread(x->r->s->m, type))
+		return v;
+	return append(x, OP_SET, (const struct ir_use[]){read_of(v)}, 1, 0, whole_type_of(x, type));
 }
 
 /* Adds stride * (the index along an axis of the result) to indices. */
@@ -118,13 +154,15 @@ static value_id check_indices(struct along *x, value_id indices, expr_id extent,
 	return append(x, OP_WHERE, choice, 3, 0, 0);
 }
 
-static bool is_spread(const struct module *m, type_id type)
+/* Returns true if a tensor has axes over streams, or terms of a sum that are not added yet. */
+static bool is_unfit(const struct module *m, type_id type)
 {
 	const struct domain *d = ir_domain(m, m->type.at[type].domain);
-	bool spread = d->xform_n || d->logical_n != d->rank;
-	for (unsigned i = 0; i < d->rank; i++)
-		spread |= d->axis[i].place != PLACE_NONE;
-	return spread;
+	bool unfit = false;
+	for (unsigned i = 0; i < d->axis_n; i++)
+		unfit |= d->axis[i].kind == AXIS_PARTIAL || d->axis[i].place == PLACE_STREAM ||
+		         d->axis[i].place == PLACE_SERIAL;
+	return unfit;
 }
 
 /* Makes i64 of indices. */
@@ -141,12 +179,44 @@ static value_id widen(struct along *x, value_id indices)
 	return append(x, OP_CAST, (const struct ir_use[]){read_of(indices)}, 1, 0, type);
 }
 
+/* Appends the operation that makes the tensor, or writes its buffer. Returns false after reporting. */
+static bool append_last(struct along *x, enum op_kind kind, const value_id *operand, unsigned n,
+                        attrs_id attrs, struct nv_tensor *t, value_id bound)
+{
+	struct module *m = x->r->s->m;
+	const struct infer_draft draft = {.kind = kind,
+	                                  .operand_n = n,
+	                                  .operand = operand,
+	                                  .attrs = attrs,
+	                                  .result_n = 1,
+	                                  .stated = t->type,
+	                                  .at = x->at};
+	struct ir_use use[4];
+	unsigned used = 0;
+	if (x->fails || !infer_check(m, x->r->s->d, &draft))
+		return false;
+	if (!bound)
+		use[used++] = (struct ir_use){ROLE_DEF, nv_define(x->r, t, x->at)};
+	for (unsigned i = 0; i < n; i++)
+		use[used++] = read_of(operand[i]);
+	if (bound)
+		use[used++] = (struct ir_use){ROLE_WRITE, bound};
+	op_id op = ir_op_new(m, kind, x->at, use, used);
+	nv_append(x->r, op);
+	nv_op(x->r, op)->attrs = attrs;
+	return true;
+}
+
 /* Appends the gather. Returns false after reporting. */
 static bool append_along(struct nv_reader *r, value_id from, value_id indices, unsigned axis,
                          struct nv_tensor *t, value_id bound, uint32_t at)
 {
 	struct module *m = r->s->m;
 	struct along x = {.r = r, .at = at};
+	from = make_whole(&x, from);
+	indices = x.fails ? 0 : make_whole(&x, indices);
+	if (x.fails)
+		return false;
 	const struct domain *result = ir_domain(m, m->type.at[t->type].domain);
 	const unsigned rank = value_domain(m, from)->rank;
 	expr_id stride[IR_MAX_LOGICAL], extent[IR_MAX_LOGICAL], all = expr_const(m, 1);
@@ -163,22 +233,12 @@ static bool append_along(struct nv_reader *r, value_id from, value_id indices, u
 		if (i != axis && !expr_is_one(m, extent[i]))
 			place = add_position(&x, place, result, i, stride[i]);
 	struct attr first = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT};
-	const value_id operand[] = {flat, place};
-	const struct infer_draft draft = {.kind = OP_TAKE,
-	                                  .operand_n = 2,
-	                                  .operand = operand,
-	                                  .attrs = ir_attrs(m, &first, 1),
-	                                  .result_n = 1,
-	                                  .stated = t->type,
-	                                  .at = at};
-	if (x.fails || !infer_check(m, r->s->d, &draft))
-		return false;
-	const struct ir_use reads[] = {read_of(flat), read_of(place), {ROLE_WRITE, bound}},
-	                    defines[] = {{ROLE_DEF, bound ? 0 : nv_define(r, t, at)}, reads[0], reads[1]};
-	op_id op = ir_op_new(m, OP_TAKE, at, bound ? reads : defines, 3);
-	nv_append(r, op);
-	nv_op(r, op)->attrs = draft.attrs;
-	return true;
+	attrs_id attrs = ir_attrs(m, &first, 1);
+	if (x.fails || !is_spread(m, t->type))
+		return append_last(&x, OP_TAKE, (const value_id[]){flat, place}, 2, attrs, t, bound);
+	const struct ir_use reads[] = {read_of(flat), read_of(place)};
+	value_id whole = append(&x, OP_TAKE, reads, 2, attrs, whole_type_of(&x, t->type));
+	return append_last(&x, OP_SET, &whole, 1, 0, t, bound);
 }
 
 bool nv_along(struct nv_reader *r, ast_id targets, ast_id call, ast_id a, ast_id b, ast_id dim)
@@ -194,10 +254,10 @@ bool nv_along(struct nv_reader *r, ast_id targets, ast_id call, ast_id a, ast_id
 	unsigned rank = reads ? value_domain(s->m, from)->rank : 0;
 	if (reads && (axis < 0 || axis >= rank || value_domain(s->m, indices)->rank != rank))
 		reads = nv_refuse(r, E_AXIS_ATTRIBUTE, dim, "dim= is an axis of both operands");
-	if (reads && (is_spread(s->m, s->m->value.at[from].type) ||
-	              is_spread(s->m, s->m->value.at[indices].type) || is_spread(s->m, t->type))) {
+	if (reads && (is_unfit(s->m, s->m->value.at[from].type) ||
+	              is_unfit(s->m, s->m->value.at[indices].type) || is_unfit(s->m, t->type))) {
 		diag_error(s->d, E_OPERATION_UNKNOWN, at,
-		           "%s of several axes is only read of whole tensors, without device and stream axes",
+		           "%s of several axes is only read of tensors without stream axes and pending sums",
 		           ast_text(s->a, call));
 		diag_note(s->d, DIAG_NOWHERE, "`extern \"%s\"(T0…, T1…)` can be scheduled, but not run",
 		          ast_text(s->a, call));
