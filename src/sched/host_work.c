@@ -91,6 +91,10 @@ static uint32_t find_span(const struct busy *b, int64_t time)
 /* Adds work that takes the first free time from `key` on. */
 static void add_work(struct busy *b, int64_t key, int64_t time)
 {
+	if (b->n && b->at[b->n - 1].from <= key && key <= b->at[b->n - 1].to) {
+		b->at[b->n - 1].to += time;
+		return;
+	}
 	uint32_t i = find_span(b, key), end = i;
 	struct span s = {key, key + time};
 	if (i < b->n && b->at[i].from <= key) {
@@ -106,6 +110,16 @@ static void add_work(struct busy *b, int64_t key, int64_t time)
 	if (end != i + 1)
 		memmove(b->at + i + 1, b->at + end, sizeof s * (b->n - i - 1));
 	b->at[i] = s;
+}
+
+/* Nodes were met from the comm on, so their keys mostly fall. Work is added quickly with keys that grow. */
+static void reverse_nodes(struct nodes *l)
+{
+	for (uint32_t i = 0, k = l->n; i + 1 < k; i++) {
+		uint32_t x = l->at[--k];
+		l->at[k] = l->at[i];
+		l->at[i] = x;
+	}
 }
 
 static void add_nodes(const struct host_work *w, const struct nodes *l, struct busy *b, int64_t *sum)
@@ -165,7 +179,7 @@ static void sum_base(struct host_work *w)
  * large to be summed again; it is then as before. */
 static bool shrink_base(struct host_work *w)
 {
-	uint32_t most = w->base.n > w->side.looks ? 0 : w->base.n / 4, n = 0;
+	uint32_t most = w->base.n > w->side.looks ? 0 : w->base.n / 16, n = 0;
 	w->removed.n = 0;
 	for (uint32_t i = 0; i < w->top.n; i++) {
 		uint32_t x = w->top.at[i];
@@ -285,6 +299,7 @@ int64_t host_work_end(struct host_work *w, int64_t *sum)
 		w->scratch.n = w->spans.n;
 		*sum = w->sum;
 	}
+	reverse_nodes(&w->now);
 	add_nodes(w, &w->now, &w->scratch, sum);
 	int64_t done = w->scratch.n ? w->scratch.at[w->scratch.n - 1].to : 0;
 	uint32_t size = w->now.n + (whole ? w->base.n : 0);

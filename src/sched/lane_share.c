@@ -104,7 +104,7 @@ static double add_size(struct family *f, const struct size *s)
 		}
 		if (f->more[k] > f->time[k] && f->n[k]) {
 			double others = f->more[k] - f->n[k] * s->share, left = f->time[k] - others;
-			most = fmin(most, left / f->n[k]);
+			most = left / f->n[k] < most ? left / f->n[k] : most;
 		}
 	}
 	return most;

@@ -189,7 +189,8 @@ int64_t sched_family_time_near(const struct sched_family *f, int64_t bytes, unsi
 	return rounded(interpolated(&p[low - 1], &p[low], size));
 }
 
-int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
+/* Returns the first point from 1 on with at least this size, or the last one. */
+static unsigned find_point(const struct sched_family *f, int64_t bytes)
 {
 	unsigned low = 1, high = f->n - 1;
 	while (low < high) {
@@ -199,7 +200,13 @@ int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
 		else
 			high = mid;
 	}
-	return sched_family_time_near(f, bytes, &low);
+	return low;
+}
+
+int64_t sched_family_time(const struct sched_family *f, int64_t bytes)
+{
+	unsigned near = find_point(f, bytes);
+	return sched_family_time_near(f, bytes, &near);
 }
 
 /* Checks points only: between them the ratio has no minimum, apart from the rounding of times. For
@@ -219,10 +226,12 @@ double sched_family_least(const struct sched_family *f, int64_t most)
 /* Times rise or fall between points, so the least is at an end or at a point. */
 int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t most)
 {
-	int64_t least = sched_family_time(f, from), here = sched_family_time(f, most > from ? most : from);
+	unsigned first = find_point(f, from), near = first;
+	int64_t least = sched_family_time_near(f, from, &near);
+	int64_t here = sched_family_time_near(f, most > from ? most : from, &near);
 	least = here < least ? here : least;
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->point[i].bytes > (double)from && f->point[i].bytes < (double)most) {
+	for (unsigned i = first - 1; i < f->n && f->point[i].bytes < (double)most; i++)
+		if (f->point[i].bytes > (double)from) {
 			here = rounded(f->point[i].time);
 			least = here < least ? here : least;
 		}
