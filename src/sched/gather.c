@@ -14,6 +14,8 @@
 
 enum {
 	MOST_OPEN = 48,
+	PLACES = 56, /* whole runs of more than MOST_OPEN states */
+	RUN = 8,
 	STRETCH = 64,
 	MANY = 4000, /* small comms; of more, fewer states and sizes of buckets are tried */
 };
@@ -32,10 +34,14 @@ struct state {
 	uint32_t held;    /* the first source whose results are in memory when its last comm starts */
 };
 
-struct open {
-	struct state *at;
-	uint32_t n, cap;
-	uint32_t near; /* a place near that of the next state */
+struct room {
+	int64_t free[PLACES]; /* of the states; behind them INT64_MAX */
+	struct state at[MOST_OPEN];
+};
+
+struct open {              /* the states after a prefix while others are still added */
+	struct room *room; /* NULL: there are none */
+	uint32_t n;
 };
 
 struct stage {             /* the states after a prefix of the small comms, by `free` */
@@ -159,49 +165,74 @@ static void await_memory(const struct gather *g, struct state *s, uint32_t held)
 	s->free = dropped > s->free ? dropped : s->free;
 }
 
+/* Sets the number of states after the last ones were dropped. */
+static void cut_open(struct open *open, uint32_t n)
+{
+	while (open->n > n)
+		open->room->free[--open->n] = INT64_MAX;
+}
+
 /* Drops every other state, but neither the first nor the last. */
 static void thin(struct open *open)
 {
+	struct room *r = open->room;
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < open->n; i += 2)
-		open->at[n++] = open->at[i];
+		r->at[n++] = r->at[i];
 	if (open->n % 2 == 0)
-		open->at[n++] = open->at[open->n - 1];
-	open->n = n;
+		r->at[n++] = r->at[open->n - 1];
+	for (uint32_t i = 0; i < n; i++)
+		r->free[i] = r->at[i].free;
+	cut_open(open, n);
 }
 
-/* Returns the number of open states whose `free` is at most this, by a search from a place near that. */
-static inline uint32_t find_place(const struct open *open, int64_t free, uint32_t near)
+/* Returns the number of open states whose `free` is at most this: counts the runs of states that are, and then those
+ * of the next run. Branches of a search could not be predicted. */
+static inline uint32_t find_place(const struct open *open, int64_t free)
 {
-	uint32_t low = near < open->n ? near : open->n;
-	while (low && open->at[low - 1].free > free)
-		low--;
-	while (low < open->n && open->at[low].free <= free)
-		low++;
-	return low;
+	if (!open->n)
+		return 0;
+	const int64_t *at = open->room->free;
+	uint32_t n = 0;
+	for (uint32_t i = RUN; i < PLACES; i += RUN)
+		n += at[i - 1] <= free;
+	at += RUN * n;
+	n *= RUN;
+	for (uint32_t i = 0; i + 1 < RUN; i++)
+		n += at[i] <= free;
+	return n;
 }
 
 /* Returns true if the open state before the place is at least as good in both numbers. */
 static inline bool is_beaten(const struct open *open, const struct state *s, uint32_t place)
 {
-	return place && open->at[place - 1].late <= s->late;
+	return place && open->room->at[place - 1].late <= s->late;
+}
+
+static struct room *room_new(void)
+{
+	struct room *r = mem_alloc(sizeof *r);
+	for (uint32_t i = 0; i < PLACES; i++)
+		r->free[i] = INT64_MAX;
+	return r;
 }
 
 /* Adds s, which no open state beats, at its place. Drops the states that s beats. The states remain sorted: `free`
  * grows and `late` falls. Returns true if there were too many, so that others are dropped as well. */
 static bool open_state(struct open *open, const struct state *s, uint32_t low)
 {
-	uint32_t from = low - (low && open->at[low - 1].free == s->free), to = low;
-	while (to < open->n && open->at[to].late >= s->late)
+	struct room *r = open->room = open->room ? open->room : room_new();
+	uint32_t from = low - (low && r->free[low - 1] == s->free), to = low;
+	while (to < open->n && r->at[to].late >= s->late)
 		to++;
-	if (from == to) {
-		vec_push(open, *s);
-		memmove(open->at + from + 1, open->at + from, sizeof *s * (open->n - 1 - from));
-	} else {
-		memmove(open->at + from + 1, open->at + to, sizeof *s * (open->n - to));
-		open->n -= to - from - 1;
-	}
-	open->at[from] = *s;
+	memmove(r->at + from + 1, r->at + to, sizeof *r->at * (open->n - to));
+	memmove(r->free + from + 1, r->free + to, sizeof *r->free * (open->n - to));
+	r->at[from] = *s;
+	r->free[from] = s->free;
+	if (from == to)
+		open->n++;
+	else
+		cut_open(open, open->n - (to - from - 1));
 	if (open->n < MOST_OPEN)
 		return false;
 	thin(open);
@@ -216,8 +247,8 @@ static void close_stage(struct gather *g, uint32_t k)
 	g->stage[k].first = g->state.n;
 	g->stage[k].n = n < most ? n : most;
 	for (uint32_t i = 0; i < g->stage[k].n; i++)
-		vec_push(&g->state, open->at[n <= most ? i : (uint64_t)i * (n - 1) / (most - 1)]);
-	vec_free(&g->open[k]);
+		vec_push(&g->state, open->room->at[n <= most ? i : (uint64_t)i * (n - 1) / (most - 1)]);
+	free(open->room);
 	g->open[k] = (struct open){0};
 }
 
@@ -358,7 +389,6 @@ static int64_t extend_states(struct gather *g, uint32_t k, const struct bucket *
 	const struct stage *t = &g->stage[k];
 	struct open *open = &g->open[k + b->all.n];
 	int64_t ahead = g->ahead[k + b->all.n], least = INT64_MAX;
-	uint32_t near = open->near;
 	for (uint32_t i = t->first; i < t->first + t->n; i++) {
 		const struct state *before = &g->state.at[i];
 		struct state s = {before->free, before->late, i, b->all.n, before->held};
@@ -367,9 +397,8 @@ static int64_t extend_states(struct gather *g, uint32_t k, const struct bucket *
 		bool follows = s.free == before->free + e->row.time && s.late == before->free + e->row.most;
 		least = s.late < least ? s.late : least;
 		if (s.late <= g->most && s.free + ahead <= g->most) {
-			near = find_place(open, s.free, near);
-			open->near = i == t->first ? near : open->near;
-			thinned = !is_beaten(open, &s, near) && open_state(open, &s, near);
+			uint32_t place = find_place(open, s.free);
+			thinned = !is_beaten(open, &s, place) && open_state(open, &s, place);
 		}
 		if (follows && !thinned)
 			break;
