@@ -44,8 +44,7 @@ static void add_waits(const struct sched_problem *p, int64_t *made)
 	}
 }
 
-/* Returns the bytes of operands that no other comm reads. They exist until the bucket is issued. */
-static int64_t measure_operands(const struct sched_problem *p, uint32_t comm)
+int64_t sched_batch_operands(const struct sched_problem *p, uint32_t comm)
 {
 	int64_t bytes = 0;
 	for (uint32_t i = p->uses.at[comm]; i < p->uses.at[comm + 1]; i++) {
@@ -76,7 +75,7 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		if (c->kind != SCHED_COMM || alone[x] || c->in <= 0)
 			continue;
 		int64_t out = is_unpacked(p, c) ? c->out : 0, made = measure_results(p, x);
-		int64_t issued = (p->grouped ? 0 : c->in) + measure_operands(p, x) + (out ? out : made);
+		int64_t issued = (p->grouped ? 0 : c->in) + sched_batch_operands(p, x) + (out ? out : made);
 		int64_t unpacked = out ? out + made + copied[x] : 0,
 		        need = issued > unpacked ? issued : unpacked;
 		double here = (double)need / (double)c->in;

@@ -19,6 +19,9 @@
  * receives true for comms that share a bucket with no other: none is independent (partner.h), or none fits. */
 void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *most, bool *alone);
 
+/* Returns the bytes of operands that no other comm reads. They exist until the bucket of the comm is issued. */
+int64_t sched_batch_operands(const struct sched_problem *p, uint32_t comm);
+
 /* The least ns that the host spends on a comm that may be in a bucket: launches, or copies. */
 struct sched_batch_host {
 	int64_t before, after; /* until it issues the comm; from then until its result can be read */

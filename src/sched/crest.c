@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	WORDS = 4, /* 64 candidates each */
+	WORDS = 8, /* 64 candidates each */
 	CANDIDATES = 64 * WORDS,
 	MOST_NODES = 200000, /* larger problems have none */
 	REACH = 256,         /* nodes on either side of a crest that may be before or after it */
@@ -21,9 +21,11 @@ struct candidates {
 	uint32_t link[CANDIDATES]; /* the one before it in that chain, or CANDIDATES */
 };
 
+/* A comm without time may be ignored by other bounds. */
 static bool is_of_lane(const struct sched_problem *p, uint32_t comm, uint32_t lane)
 {
-	return comm != SCHED_NONE && p->node[comm].kind == SCHED_COMM && p->node[comm].lane == lane;
+	const struct sched_node *n = &p->node[comm];
+	return comm != SCHED_NONE && n->kind == SCHED_COMM && n->lane == lane && n->time > 0;
 }
 
 /* Finds the nodes that run between comms of the lane. */

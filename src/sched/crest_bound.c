@@ -1,19 +1,20 @@
 /* crest_bound: see crest_bound.h. */
 #include "sched/crest_bound.h"
 #include "base/vec.h"
-#include "sched/concave.h"
 #include "sched/crest.h"
+#include "sched/crest_path.h"
+#include <math.h>
 #include <stdlib.h>
 
 enum {
-	FINE = 256,  /* sizes of buckets differ by this part, */
-	EVEN = 2048, /* or by this part of the largest */
-};
-
-struct cover { /* a bucket of at most `room` bytes may run beside some crests */
-	int64_t room;
-	int64_t time;    /* of the crests */
-	int64_t between; /* the host works so long between them */
+	FINE = 8,    /* sizes of buckets differ by this part, */
+	EVEN = 128,  /* or by this part of the largest */
+	STEPS = 16,  /* a size is divided into so many to find its cost */
+	PARTS = 512, /* no part of the host's work is longer than this part of it */
+	CELLS = 192, /* that memory has room for */
+	MOST_CELLS = 1024,
+	LARGE = 4, /* a comm is large if it has more than so many times the bytes of most others */
+	MOST_RARE = 2,
 };
 
 struct comm {           /* a comm of the lane */
@@ -24,15 +25,17 @@ struct comm {           /* a comm of the lane */
 	bool waits;     /* a wait for it is in its bucket */
 };
 
-struct size { /* of a bucket, up to the next one */
-	int64_t bytes, time, cover;
+struct size { /* buckets with operands of `from` … `to` bytes */
+	int64_t from, to;
+	struct crest_kind kind;
 };
 
 struct family {
 	VEC(struct size) size;
-	int64_t end;   /* the last size ends before it */
 	double flight; /* least bytes that are live while a bucket runs, for a byte of its operands */
-	double least;  /* ns for a byte at the present price */
+	double issue;  /* likewise when it is issued */
+	double rate;   /* least ns for a byte */
+	int64_t large; /* comms with more bytes are large */
 };
 
 struct crest_bound {
@@ -41,11 +44,14 @@ struct crest_bound {
 	uint32_t lane;
 	int64_t limit;
 	struct sched_crests crests;
-	struct comm *comm;       /* by node */
-	VEC(struct cover) cover; /* less and less room; none is in all worse than another */
-	int64_t *between;        /* by crest: least time of the host between it and the next */
+	struct comm *comm; /* by node */
+	int64_t *between;  /* by crest: least time of the host between it and the next */
 	struct family *family;
-	double crest_time, ends; /* ends: of the lane, before its first comm and after its last */
+	uint32_t gathers; /* the family whose results are counted in cells, or SCHED_NONE */
+	VEC(struct crest_part) part;
+	VEC(struct crest_kind) kind;
+	uint32_t *begin; /* by crest: its first part */
+	struct crest_path path;
 };
 
 static bool is_counted(const struct crest_bound *c, uint32_t x)
@@ -58,6 +64,28 @@ static bool is_shared(const struct crest_bound *c, uint32_t x)
 {
 	return is_counted(c, x) && c->p->node[x].family != SCHED_NONE && !c->b->alone[x] &&
 	       c->p->node[x].in > 0;
+}
+
+static bool is_member(const struct crest_bound *c, uint32_t x, uint32_t f)
+{
+	return is_shared(c, x) && c->p->node[x].family == f;
+}
+
+/* Returns the time of a comm alone. */
+static int64_t time_of(const struct crest_bound *c, uint32_t x)
+{
+	return c->p->node[x].time + c->p->launch;
+}
+
+/* Returns the most time that a bucket may take if others and work slow it. */
+static int64_t slowed(const struct sched_problem *p, int64_t time)
+{
+	double most = 1, sharing = 1;
+	for (uint32_t k = 0; k < p->contention_n; k++) {
+		most = fmax(most, (double)p->contention[k].comm / SCHED_ALONE);
+		sharing = p->contention[k].link ? p->lane_n : sharing;
+	}
+	return most * sharing > 1 ? (int64_t)((double)time * most * sharing) + 1 : time;
 }
 
 /* ---- results */
@@ -105,7 +133,7 @@ static void find_results(struct crest_bound *c)
 	const struct sched_problem *p = c->p;
 	int64_t *copied = mem_zalloc(sizeof *copied * ((size_t)p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
-		c->comm[x] = (struct comm){c->crests.n, c->crests.n, 0, 0, false};
+		c->comm[x] = (struct comm){.need = c->crests.n, .keeps = c->crests.n};
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t comm = p->node[x].comm;
 		if (p->node[x].kind != SCHED_WAIT || comm == SCHED_NONE)
@@ -134,7 +162,7 @@ static void find_results(struct crest_bound *c)
 	free(copied);
 }
 
-/* ---- covers */
+/* ---- parts of the host's work */
 
 /* Finds the work that is after one crest and before the next. */
 static void find_between(struct crest_bound *c)
@@ -148,206 +176,321 @@ static void find_between(struct crest_bound *c)
 	}
 }
 
-static int by_room(const void *a, const void *b)
+/* Adds parts for the crest k, or for the work behind it, that leaves `room` beside the results of comms. */
+static void add_parts(struct crest_bound *c, uint32_t k, bool crest, int64_t room, int64_t longest)
 {
-	const struct cover *x = a, *y = b;
-	if (x->room != y->room)
-		return x->room < y->room ? 1 : -1;
-	if (x->time != y->time)
-		return x->time < y->time ? 1 : -1;
-	return (x->between > y->between) - (x->between < y->between);
-}
-
-static int by_need(const void *a, const void *b)
-{
-	const struct comm *x = a, *y = b;
-	return (x->need > y->need) - (x->need < y->need);
-}
-
-/* Lists the covers that end with crest k. kept: by number of crests, bytes of results that are live at the first ones;
- * of those that crest k needs. */
-static void add_covers(struct crest_bound *c, uint32_t k, const int64_t *kept)
-{
-	struct cover here = {.room = INT64_MAX};
-	int64_t held = 0;
-	for (uint32_t i = k + 1; i <= c->crests.n; i++)
-		held += kept[i];
-	for (uint32_t i = k + 1; i-- > 0;) {
-		int64_t room = c->limit - c->crests.live[i] - held;
-		here.room = room < here.room ? room : here.room;
-		here.time += c->p->node[c->crests.node[i]].time;
-		here.between += i < k ? c->between[i] : 0;
-		held += kept[i];
-		if (here.room < 0)
-			return;
-		vec_push(&c->cover, here);
+	uint32_t kept = crest ? k : k + 1; /* the last crest that may use a result */
+	struct crest_part part = {.room = room};
+	int64_t time = crest ? c->p->node[c->crests.node[k]].time : c->between[k], n = time / longest + 1;
+	for (uint32_t x = 0; x < c->p->n; x++) {
+		const struct comm *m = &c->comm[x];
+		if (!is_counted(c, x))
+			continue;
+		bool needed = m->need <= k, gathered = is_member(c, x, c->gathers);
+		part.room -= needed && m->keeps > kept ? m->bytes : 0;
+		part.needed += needed && gathered ? c->p->node[x].in : 0;
+		part.used += (needed || m->keeps <= kept) && gathered ? c->p->node[x].in : 0;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		part.time = time * (i + 1) / n - time * i / n;
+		vec_push(&c->part, part);
 	}
 }
 
-/* Drops covers that others are better than: with as much room and time, and no more work between. */
-static void drop_worse(struct crest_bound *c)
+static void list_parts(struct crest_bound *c)
 {
-	uint32_t left = 0;
-	if (c->cover.n)
-		qsort(c->cover.at, c->cover.n, sizeof *c->cover.at, by_room);
-	for (uint32_t i = 0; i < c->cover.n; i++) {
-		const struct cover *x = &c->cover.at[i];
-		bool worse = false;
-		for (uint32_t k = 0; k < left && !worse; k++)
-			worse = c->cover.at[k].time >= x->time && c->cover.at[k].between <= x->between;
-		if (!worse)
-			c->cover.at[left++] = *x;
-	}
-	c->cover.n = left;
-}
-
-static void find_covers(struct crest_bound *c)
-{
-	struct comm *order = mem_alloc(sizeof *order * ((size_t)c->p->n + 1));
-	int64_t *kept = mem_zalloc(sizeof *kept * ((size_t)c->crests.n + 1));
-	uint32_t n = 0, next = 0;
-	for (uint32_t x = 0; x < c->p->n; x++)
-		if (c->comm[x].bytes && c->comm[x].need < c->crests.n)
-			order[n++] = c->comm[x];
-	if (n)
-		qsort(order, n, sizeof *order, by_need);
+	int64_t all = 0;
 	find_between(c);
+	for (uint32_t k = 0; k < c->crests.n; k++)
+		all += c->p->node[c->crests.node[k]].time + c->between[k];
 	for (uint32_t k = 0; k < c->crests.n; k++) {
-		for (; next < n && order[next].need <= k; next++)
-			kept[order[next].keeps] += order[next].bytes;
-		add_covers(c, k, kept);
+		c->begin[k] = c->part.n;
+		add_parts(c, k, true, c->limit - c->crests.live[k], all / PARTS + 1);
+		if (c->between[k])
+			add_parts(c, k, false, c->limit - c->p->fixed, all / PARTS + 1);
 	}
-	drop_worse(c);
-	free(kept);
-	free(order);
 }
 
-/* Returns the most time of crests beside which a bucket of so many bytes and so much time may run. */
-static int64_t cover_of(const struct crest_bound *c, int64_t bytes, int64_t time)
+/* Returns the first part beside which a comm may run. */
+static uint32_t first_part(const struct crest_bound *c, uint32_t x)
 {
-	int64_t most = 0;
-	for (uint32_t i = 0; i < c->cover.n && c->cover.at[i].room >= bytes; i++) {
-		const struct cover *x = &c->cover.at[i];
-		int64_t here = time - x->between < x->time ? time - x->between : x->time;
-		most = here > most ? here : most;
-	}
-	return most;
+	uint32_t after = c->crests.after[x];
+	return !after ? 0 : after == c->crests.n ? c->part.n : c->begin[after - 1] + 1;
 }
 
-/* ---- sizes of buckets */
+/* ---- kinds of buckets */
 
-static void find_flight(struct crest_bound *c, uint32_t f)
+/* Returns the bytes that are live when a comm is issued in a bucket, except for the results of others. */
+static int64_t measure_issue(const struct sched_problem *p, uint32_t x)
+{
+	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+		uint32_t def = p->storage[p->uses.item[i]].def;
+		if (def != SCHED_NONE && p->node[def].kind != SCHED_COMPUTE)
+			return 0;
+	}
+	return sched_batch_operands(p, x) + (p->grouped ? 0 : p->node[x].in);
+}
+
+/* Finds the bytes that buckets of a family take. */
+static void find_bytes(struct crest_bound *c, uint32_t f)
 {
 	const struct sched_problem *p = c->p;
 	bool unpacks = !p->grouped && (p->copies || p->family[f].collective == SCHED_ALLGATHER), waits = true;
-	double results = INFINITY;
+	double results = INFINITY, issue = INFINITY;
 	for (uint32_t x = 0; x < p->n; x++) {
-		if (!is_shared(c, x) || p->node[x].family != f)
+		if (!is_member(c, x, f))
 			continue;
 		int64_t bytes = unpacks ? p->node[x].out : p->grouped ? c->comm[x].flight : 0;
 		results = fmin(results, (double)bytes / (double)p->node[x].in);
+		issue = fmin(issue, (double)measure_issue(p, x) / (double)p->node[x].in);
 		waits &= c->comm[x].waits;
 	}
 	c->family[f].flight = results + (!p->grouped && waits ? 1 : 0);
+	c->family[f].issue = f == c->gathers ? 0 : issue;
 }
 
-static void find_sizes(struct crest_bound *c, uint32_t f)
+static int by_size(const void *a, const void *b)
 {
-	const struct sched_problem *p = c->p;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* Finds the bytes above which a comm is large, by the comm up to which, in order of size, half of all bytes are. */
+static void find_large(struct crest_bound *c, uint32_t f)
+{
+	int64_t *in = mem_alloc(sizeof *in * ((size_t)c->p->n + 1)), all = 0, sum = 0;
+	uint32_t n = 0, k = 0;
+	for (uint32_t x = 0; x < c->p->n; x++)
+		if (is_member(c, x, f)) {
+			in[n++] = c->p->node[x].in;
+			all += c->p->node[x].in;
+		}
+	if (n)
+		qsort(in, n, sizeof *in, by_size);
+	while (k < n && (sum += in[k]) < all / 2)
+		k++;
+	c->family[f].large = n ? LARGE * in[k] : INT64_MAX;
+	free(in);
+}
+
+/* Lists the sizes of buckets of a family. */
+static void list_sizes(struct crest_bound *c, uint32_t f)
+{
 	struct family *m = &c->family[f];
 	int64_t all = 0, least = INT64_MAX;
-	for (uint32_t x = 0; x < p->n; x++) {
-		int64_t in = p->node[x].in;
-		if (!is_shared(c, x) || p->node[x].family != f)
+	for (uint32_t x = 0; x < c->p->n; x++) {
+		int64_t in = c->p->node[x].in;
+		if (!is_member(c, x, f))
 			continue;
 		all += in;
 		least = in < least ? in : least;
 	}
 	all = all < c->b->most[f] ? all : c->b->most[f];
-	m->end = all + 1;
-	if (!all)
-		return;
-	find_flight(c, f);
-	for (int64_t size = least, step; size <= all; size += step) {
-		step = size / FINE < all / EVEN ? size / FINE : all / EVEN;
-		step = step > 1 ? step : 1;
-		int64_t last = size + step - 1 < all ? size + step - 1 : all;
-		int64_t time = sched_family_floor(&p->family[f], size, last) + p->launch;
-		int64_t flight = (int64_t)floor(m->flight * (double)size);
-		vec_push(&m->size, (struct size){size, time, cover_of(c, flight, time)});
+	for (int64_t from = least, to; from <= all; from = to + 1) {
+		int64_t step = from / FINE < all / EVEN ? from / FINE : all / EVEN;
+		to = step > 1 ? from + step - 1 : from;
+		to = to < all ? to : all;
+		int64_t longest = sched_family_ceiling(&c->p->family[f], from, to) + c->p->launch;
+		struct crest_kind kind = {.cost = INT64_MAX, .time = slowed(c->p, longest)};
+		kind.flight = (int64_t)(m->flight * (double)from);
+		kind.issue = (int64_t)(m->issue * (double)from);
+		vec_push(&m->size, (struct size){from, to, kind});
 	}
 }
 
-/* ---- prices */
-
-/* Returns the least that a comm or bucket adds to the runtime at a price. */
-static double cost_of(int64_t time, int64_t cover, double price)
+/* Returns the least of time - rate * bytes of a bucket of the size, or of time / bytes if the rate is 0. */
+static double least_of(const struct crest_bound *c, uint32_t f, const struct size *s, double rate)
 {
-	return (double)time - price * (double)cover;
+	double least = INFINITY;
+	for (int64_t from = s->from, to, step = (s->to - s->from) / STEPS; from <= s->to; from = to + 1) {
+		to = from + step < s->to ? from + step : s->to;
+		double time = (double)(sched_family_floor(&c->p->family[f], from, to) + c->p->launch);
+		least = fmin(least, rate > 0 ? time - rate * (double)to : time / (double)to);
+	}
+	return least;
 }
 
-static void find_least(struct family *m, double price)
+/* Returns true for a large comm that takes little memory alone. As a size of buckets it would be better than all. */
+static bool is_rare(const struct crest_bound *c, uint32_t x)
 {
-	m->least = INFINITY;
+	const struct family *m = &c->family[c->p->node[x].family];
+	return c->p->node[x].family != c->gathers && c->p->node[x].in > m->large &&
+	       2 * (double)c->comm[x].flight < m->flight * (double)c->p->node[x].in &&
+	       c->path.rare_n < MOST_RARE;
+}
+
+/* Adds a comm to the rare ones. cost: what it adds alone to its share of the time. */
+static void add_rare(struct crest_bound *c, uint32_t x, int64_t cost)
+{
+	struct crest_kind *r = &c->path.rare;
+	bool first = !c->path.rare_n++;
+	int64_t time = slowed(c->p, time_of(c, x));
+	uint32_t from = first_part(c, x);
+	r->cost = first || cost < r->cost ? cost : r->cost;
+	r->time = first || time > r->time ? time : r->time;
+	r->flight = first || c->comm[x].flight < r->flight ? c->comm[x].flight : r->flight;
+	c->path.rare_from = first || from < c->path.rare_from ? from : c->path.rare_from;
+}
+
+/* Counts a comm alone as a bucket of its size. */
+static void add_alone(struct crest_bound *c, uint32_t x, int64_t cost)
+{
+	int64_t time = slowed(c->p, time_of(c, x));
+	struct size *s = c->family[c->p->node[x].family].size.at;
+	while (s->to < c->p->node[x].in)
+		s++;
+	s->kind.cost = cost < s->kind.cost ? cost : s->kind.cost;
+	s->kind.time = time > s->kind.time ? time : s->kind.time;
+	s->kind.flight = c->comm[x].flight < s->kind.flight ? c->comm[x].flight : s->kind.flight;
+	s->kind.issue = 0;
+}
+
+/* Finds the least time for a byte, and what each size costs above it. */
+static void find_costs(struct crest_bound *c, uint32_t f)
+{
+	const struct sched_problem *p = c->p;
+	struct family *m = &c->family[f];
+	m->rate = INFINITY;
+	for (uint32_t i = 0; i < m->size.n; i++)
+		m->rate = fmin(m->rate, least_of(c, f, &m->size.at[i], 0));
+	for (uint32_t x = 0; x < p->n; x++)
+		if (is_member(c, x, f))
+			m->rate = fmin(m->rate, (double)time_of(c, x) / (double)p->node[x].in);
+	for (uint32_t i = 0; i < m->size.n; i++)
+		m->size.at[i].kind.cost = (int64_t)fmax(0, least_of(c, f, &m->size.at[i], m->rate));
+	for (uint32_t x = 0; x < p->n; x++) {
+		if (!is_member(c, x, f))
+			continue;
+		int64_t cost = (int64_t)fmax(0, (double)time_of(c, x) - m->rate * (double)p->node[x].in);
+		if (is_rare(c, x))
+			add_rare(c, x, cost);
+		else
+			add_alone(c, x, cost);
+	}
+}
+
+/* Adds the kinds of a family: of gathers, one for each number of cells that a size may fill. */
+static void add_kinds(struct crest_bound *c, uint32_t f)
+{
+	const struct family *m = &c->family[f];
 	for (uint32_t i = 0; i < m->size.n; i++) {
 		const struct size *s = &m->size.at[i];
-		int64_t last = (i + 1 < m->size.n ? s[1].bytes : m->end) - 1;
-		m->least = fmin(m->least, cost_of(s->time, s->cover, price) / (double)last);
+		struct crest_kind kind = s->kind;
+		int64_t cell = c->path.cell, most = f == c->gathers ? (s->to + cell - 1) / cell : 0;
+		for (int64_t cells = f == c->gathers ? s->from / cell : 0; cells <= most; cells++) {
+			kind.cells = (uint32_t)cells;
+			vec_push(&c->kind, kind);
+		}
 	}
 }
 
-/* A bound by price is concave. */
-static double bound_of(void *of, double price)
+/* Finds the family of gathers whose comms take longest alone, the bytes of its operands and results, and cells. */
+static void find_gathers(struct crest_bound *c)
 {
-	struct crest_bound *c = of;
 	const struct sched_problem *p = c->p;
-	double sum = c->ends + price * c->crest_time;
-	for (uint32_t f = 0; f < p->family_n; f++)
-		find_least(&c->family[f], price);
-	for (uint32_t x = 0; x < p->n; x++) {
+	int64_t most = 0;
+	c->gathers = SCHED_NONE;
+	for (uint32_t f = 0; f < p->family_n; f++) {
+		int64_t time = 0, bytes = 0;
+		double ratio = INFINITY;
+		for (uint32_t x = 0; x < p->n; x++)
+			if (is_member(c, x, f)) {
+				time += time_of(c, x);
+				bytes += p->node[x].in;
+				ratio = fmin(ratio, (double)c->comm[x].bytes / (double)p->node[x].in);
+			}
+		if (p->family[f].collective != SCHED_ALLGATHER || time <= most)
+			continue;
+		most = time;
+		c->gathers = f;
+		c->path.gathered = bytes;
+		c->path.ratio = ratio;
+	}
+	double cell = c->path.ratio > 0 ? (double)c->path.room / c->path.ratio / CELLS : 0;
+	int64_t least = c->path.gathered / MOST_CELLS + 1;
+	c->path.cell = cell > (double)least
+	                   ? cell < (double)c->path.gathered ? (int64_t)cell : c->path.gathered + 1
+	                   : least;
+}
+
+/* Returns the time of all comms at the least rates of their families. Comms without a bucket are rare, or may run beside
+ * any parts. */
+static double find_shares(struct crest_bound *c)
+{
+	int64_t work = 0;
+	double sum = 0;
+	for (uint32_t k = 0; k < c->part.n; k++)
+		work += c->part.at[k].time;
+	for (uint32_t x = 0; x < c->p->n; x++) {
 		if (!is_counted(c, x))
 			continue;
-		int64_t time = p->node[x].time + p->launch;
-		double alone = cost_of(time, cover_of(c, c->comm[x].flight, time), price);
-		double packed = INFINITY;
-		if (is_shared(c, x))
-			packed = c->family[p->node[x].family].least * (double)p->node[x].in;
-		sum += fmin(alone, packed);
+		int64_t time = time_of(c, x);
+		bool early = first_part(c, x) < c->part.n;
+		if (is_shared(c, x)) {
+			sum += c->family[c->p->node[x].family].rate * (double)c->p->node[x].in;
+			continue;
+		}
+		if (early && c->path.rare_n < MOST_RARE)
+			add_rare(c, x, 0);
+		else if (early)
+			time -= time < work ? time : work;
+		sum += (double)time;
 	}
 	return sum;
+}
+
+/* Returns the least time of the lane until its first comm may begin, and from the end of its last one. */
+static int64_t find_ends(const struct crest_bound *c)
+{
+	int64_t head = INT64_MAX, tail = INT64_MAX;
+	for (uint32_t x = 0; x < c->p->n; x++) {
+		if (!is_counted(c, x))
+			continue;
+		head = c->b->head[x] < head ? c->b->head[x] : head;
+		tail = c->b->tail[x] < tail ? c->b->tail[x] : tail;
+	}
+	return head < INT64_MAX ? head + tail : 0;
+}
+
+static int64_t find_runtime(struct crest_bound *c)
+{
+	find_results(c);
+	find_gathers(c);
+	list_parts(c);
+	for (uint32_t f = 0; f < c->p->family_n; f++) {
+		find_large(c, f);
+		find_bytes(c, f);
+		list_sizes(c, f);
+		find_costs(c, f);
+		add_kinds(c, f);
+	}
+	double shares = find_shares(c);
+	c->path.part = c->part.at;
+	c->path.part_n = c->part.n;
+	c->path.kind = c->kind.at;
+	c->path.kind_n = c->kind.n;
+	int64_t beside = crest_path_least(&c->path);
+	return beside < INT64_MAX ? find_ends(c) + (int64_t)shares + beside - c->p->launch : 0;
 }
 
 int64_t sched_bound_crests(const struct sched_batches *b, uint32_t lane, int64_t limit)
 {
 	const struct sched_problem *p = b->p;
 	struct arena *a = arena_new();
-	struct crest_bound c = {.b = b, .p = p, .lane = lane, .limit = limit};
-	int64_t head = INT64_MAX, tail = INT64_MAX;
+	struct crest_bound c = {.b = b, .p = p, .lane = lane, .limit = limit, .path.room = limit - p->fixed};
+	int64_t runtime = 0;
 	c.crests = sched_crests(p, lane, a);
-	if (!c.crests.n) {
-		arena_free(a);
-		return 0;
+	if (c.crests.n) {
+		c.comm = arena_new_array(a, struct comm, p->n);
+		c.family = arena_new_array(a, struct family, p->family_n);
+		c.between = arena_new_array(a, int64_t, c.crests.n);
+		c.begin = arena_new_array(a, uint32_t, c.crests.n);
+		runtime = find_runtime(&c);
 	}
-	c.comm = arena_new_array(a, struct comm, p->n);
-	c.family = arena_new_array(a, struct family, p->family_n);
-	for (uint32_t k = 0; k < c.crests.n; k++)
-		c.crest_time += (double)p->node[c.crests.node[k]].time;
-	for (uint32_t x = 0; x < p->n; x++) {
-		if (!is_counted(&c, x))
-			continue;
-		head = b->head[x] < head ? b->head[x] : head;
-		tail = b->tail[x] < tail ? b->tail[x] : tail;
-	}
-	c.ends = head < INT64_MAX ? (double)(head + tail) : 0;
-	c.between = arena_new_array(a, int64_t, c.crests.n);
-	find_results(&c);
-	find_covers(&c);
-	for (uint32_t f = 0; f < p->family_n; f++)
-		find_sizes(&c, f);
-	double runtime = concave_most(bound_of, &c) - (double)p->launch;
-	for (uint32_t f = 0; f < p->family_n; f++)
+	for (uint32_t f = 0; c.family && f < p->family_n; f++)
 		vec_free(&c.family[f].size);
-	vec_free(&c.cover);
+	vec_free(&c.part);
+	vec_free(&c.kind);
 	arena_free(a);
-	return (int64_t)runtime;
+	return runtime;
 }

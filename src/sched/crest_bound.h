@@ -1,16 +1,16 @@
 /* crest_bound: bounds the runtime by a lane whose buckets share memory with the host's work.
  *
  *     host   … | crest |          6 GiB are free, and 4 of them are live while the crest runs (crest.h)
- *     lane     | bucket |         so a bucket beside it has 2 GiB at most
+ *     lane     | bucket |         so a bucket and results gathered ahead have 2 GiB at most
  *
- * While a crest runs, the lane is idle, or has a bucket that fits beside it. If the lane has one bucket beside several
- * crests, then all that it gathered for them was there before, and what a later one needs is live at the first. So a
- * bucket of so many bytes runs beside crests of a certain time at most: its cover. For every price from 0 to 1
+ * Each family has a least time for a byte, that of its best size. All other buckets take longer. While the host does the
+ * crests and the work between them, the lane is idle, or has a bucket that fits beside the work. So
  *
- *     runtime >= price * time of all crests + sum over buckets of (time - price * least of time and cover)
+ *     runtime >= sum over comms of (least time for a byte * bytes)
+ *                + sum over buckets of (time above this) + time of the work beside which the lane is idle
  *
- * since the lane is idle while a crest runs that no bucket covers. Small buckets cover more, and take longer for a
- * byte: the best size of each family is taken for each price, and the best price of all (a Lagrange multiplier). */
+ * The best buckets for the last two sums are found by dynamic programming (crest_path.h): large ones take less time,
+ * small ones run beside the work. Gradients that are not yet sent count nothing. */
 #ifndef HIRC_SCHED_CREST_BOUND_H
 #define HIRC_SCHED_CREST_BOUND_H
 #include "sched/batch.h"

@@ -223,7 +223,7 @@ double sched_family_least(const struct sched_family *f, int64_t most)
 	return least > 0 ? least : 0;
 }
 
-/* Times rise or fall between points, so the least is at an end or at a point. */
+/* Times rise or fall between points, so the least and the most are at an end or at a point. */
 int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t most)
 {
 	unsigned first = find_point(f, from), near = first;
@@ -236,6 +236,18 @@ int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t m
 			least = here < least ? here : least;
 		}
 	return least;
+}
+
+int64_t sched_family_ceiling(const struct sched_family *f, int64_t from, int64_t most)
+{
+	int64_t top = sched_family_time(f, from), here = sched_family_time(f, most > from ? most : from);
+	top = here > top ? here : top;
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->point[i].bytes > (double)from && f->point[i].bytes < (double)most) {
+			here = rounded(f->point[i].time);
+			top = here > top ? here : top;
+		}
+	return top;
 }
 
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes)

@@ -101,6 +101,8 @@ int64_t sched_family_time_near(const struct sched_family *f, int64_t bytes, unsi
 double sched_family_least(const struct sched_family *f, int64_t most);
 /* Returns the least time of a comm with an operand of `from` … `most` bytes. */
 int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t most);
+/* Returns the most time of such a comm. */
+int64_t sched_family_ceiling(const struct sched_family *f, int64_t from, int64_t most);
 /* Returns the time of a pack or unpack; 0 if nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
 
