@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""small_graphs.py FOLDER [--first SEED] [--count N] [--nodes N]: writes small random graphs, SEED.graph each.
+"""small_graphs.py FOLDER [--first SEED] [--count N] [--nodes N] [--layers]: writes small random graphs, SEED.graph each.
 
-A graph has inputs, at most --nodes other nodes, and an output. The file depends on the seed and --nodes alone.
+A graph has inputs, at most --nodes other nodes, and an output. With --layers it has layers instead, in the order of
+their work: each gathers a parameter, works with it, and reduces a gradient. The file depends on the seed and options alone.
 Collectives of one or two groups have tables with a large or small latency, stepped or not; packing is cheap or dear.
 """
 import argparse
@@ -13,6 +14,7 @@ SIZES = (1 << 19, MIB, MIB, 2 * MIB, 2 * MIB, 3 * MIB, 4 * MIB, 8 * MIB)
 TIMES = (0, 0.5, 5, 20, 50, 100, 200)
 COLLECTIVES = "allgather", "reduce_scatter", "allreduce"
 POINTS = (1, 2, 4, 8, 16, 32)
+LAYERS = 3
 
 
 class Small:
@@ -31,6 +33,9 @@ class Small:
         for k in range(self.r.randint(1, 3)):
             size = self.r.choice(SIZES)
             self.results.append(self.add("p%d" % k, "placeholder", [], size, "input", 0))
+        self.fill(most)
+
+    def fill(self, most):
         while most > 0:
             most -= self.collective() if most > 1 and self.r.random() < 0.45 else self.compute()
 
@@ -86,13 +91,18 @@ class Small:
         size = self.size_of[x]
         if name == "allgather" and size > 4 * MIB:
             name = "reduce_scatter"
+        self.results.append(self.waited(group, name, x, k))
+        return 2
+
+    def waited(self, group, name, x, k):
+        """Adds a collective of node x and its wait. Returns the wait."""
+        size = self.size_of[x]
         out = {"allgather": 2 * size, "reduce_scatter": size // 2, "allreduce": size}[name]
         time = self.time_of(group, name, size) * (self.odd.uniform(0.5, 1.5) if self.is_odd else 1)
         comm = self.add("c%d" % k, name, [x], out, "comm", time,
                         more=" group=%d group_size=2 coll=%s inbytes=%d" % (group, name, size))
         own = (None, "") if self.copies else (self.nodes[comm][0], " alias=%d" % comm)
-        self.results.append(self.add("w%d" % k, "wait", [comm], out, "wait", 0, *own))
-        return 2
+        return self.add("w%d" % k, "wait", [comm], out, "wait", 0, *own)
 
     def write(self, name, out):
         kept = [k for k in self.results if k not in self.used]
@@ -112,13 +122,33 @@ class Small:
         out.write("end nodes=%d storages=%d\n" % (len(self.nodes) + 1, len(self.storages)))
 
 
-def write_graphs(folder, first, count, nodes):
+class Layers(Small):
+    def fill(self, most):
+        """Results of layers are large, so that little memory is left while they exist. All collectives are of a group."""
+        sizes = self.r.sample(SIZES, 2)
+        shards = [self.add("s%d" % k, "placeholder", [], self.r.choice(sizes), "input", 0) for k in range(LAYERS)]
+        x = self.results[0]
+        for layer, shard in enumerate(shards):
+            gathered = self.waited(0, "allgather", shard, len(self.nodes))
+            k = len(self.nodes)
+            x = self.add("x%d" % k, "op", [x, gathered], self.r.choice(SIZES), "compute", self.r.choice(TIMES))
+            if self.r.random() < 0.5:
+                x = self.add("y%d" % k, "op", [x], self.r.choice(SIZES), "compute", self.r.choice(TIMES))
+            size = self.r.choice(sizes)
+            gradient = self.add("g%d" % k, "op", [x], size, "compute", self.r.choice(TIMES))
+            if layer < LAYERS - 1 or self.r.random() < 0.5:
+                self.results.append(self.waited(0, "reduce_scatter", gradient, k))
+        self.results.append(x)
+
+
+def write_graphs(folder, first, count, nodes, layers=False):
     """Returns the paths of the graphs."""
     paths = []
     for seed in range(first, first + count):
         paths.append(os.path.join(folder, "small_%d.graph" % seed))
         with open(paths[-1], "w") as out:
-            Small(seed, random.Random(~seed).randint(4, nodes)).write("small_%d" % seed, out)
+            made = Layers if layers else Small
+            made(seed, random.Random(~seed).randint(4, nodes)).write("small_%d" % seed, out)
     return paths
 
 
@@ -128,9 +158,10 @@ def main():
     p.add_argument("--first", type=int, default=1)
     p.add_argument("--count", type=int, default=1000)
     p.add_argument("--nodes", type=int, default=12)
+    p.add_argument("--layers", action="store_true")
     o = p.parse_args()
     os.makedirs(o.folder, exist_ok=True)
-    write_graphs(o.folder, o.first, o.count, o.nodes)
+    write_graphs(o.folder, o.first, o.count, o.nodes, o.layers)
 
 
 if __name__ == "__main__":
