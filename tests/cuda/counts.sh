@@ -4,7 +4,8 @@
 #     counts.sh TRANSPORT RANKS PROGRAM [OPTION...]
 #
 # Prints the number of each kind: kernels, products, copies, events, waits for events, waits for words, writes of words,
-# calls of NCCL.
+# calls of NCCL; and the nodes of each graph that a second run replays. A graph has no nodes for events. With cuda-ipc it has
+# one more, and three for each other rank with which it exchanges signals. The first messages of NCCL are not in a graph.
 set -eu
 transport=$1 ranks=$2 program=$3
 shift 3
@@ -25,4 +26,7 @@ for call in cuLaunchKernel cublasLtMatmul cuMemcpyDtoDAsync cuEventRecord cuStre
 	test "$planned" = "$made" || echo "$call: $planned in the plans, $made in the run"
 	counts="$counts $planned"
 done
-echo "$(basename "$program") $transport:$counts"
+HIRC_MOCK_LOG=$folder/replayed hirc run "$program" --np="$ranks" --target=cuda --transport="$transport" --no-check --repeat=2 \
+	"$@" >"$folder/out"
+nodes=$(sed -n 's/^cuGraphInstantiate.* nodes//p' "$folder/replayed" | sort -n | tr -d '\n')
+echo "$(basename "$program") $transport:$counts; nodes$nodes"

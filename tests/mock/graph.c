@@ -267,9 +267,19 @@ CUresult cuGraphDestroy(CUgraph g)
 
 /* ---- launches */
 
+/* Events make edges, not nodes. */
+static unsigned count_nodes(const struct CUgraph_st *g)
+{
+	unsigned n = 0;
+	for (unsigned k = 0; k < g->steps; k++)
+		n += g->step[k].kind == WORK;
+	return n;
+}
+
 CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph g, unsigned long long flags)
 {
-	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "graph %u", mock_object_number(__func__, MOCK_GRAPH, g));
+	DRIVER_ENTER(CUDA_ERROR_OUT_OF_MEMORY, "graph %u nodes %u",
+	             mock_object_number(__func__, MOCK_GRAPH, g), count_nodes(g));
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	CUgraphExec e = must(calloc(1, sizeof *e));
