@@ -331,6 +331,7 @@ static const struct option rows[] = {
      .help = "print the N largest storages that are live at the peak"},
     STREAMS_OPTION(struct sim_command, streams),
     FIGURES_OPTION(struct sim_command, transport),
+    REPLAYED_OPTION(struct sim_command, compile.replayed),
     {.name = "delay",
      .kind = OPTION_CALL,
      .call = add_delay,

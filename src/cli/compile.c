@@ -482,6 +482,19 @@ static void choose_transport(struct diag *d, const struct compile_options *o, st
 			cluster_use_transport(c, c->other[k].transport);
 }
 
+/* Makes statements begin as in a replayed graph. Returns false after reporting a cluster without that figure. */
+static bool take_graph_launch(struct diag *d, const struct compile_options *o)
+{
+	o->cluster->launch = o->cluster->graph_launch;
+	if (!o->cluster->launch)
+		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
+		           "--graph: '%s' does not state graph_launch_ns, the time that a statement takes to "
+		           "begin in a "
+		           "replayed graph",
+		           o->cluster_name);
+	return o->cluster->launch;
+}
+
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)
 {
 	if (o->cluster_of_first)
@@ -490,6 +503,11 @@ const struct cluster *compile_cluster(struct diag *d, struct compile_options *o,
 		o->cluster = cluster_load(d, o->cluster_name, status);
 		if (o->cluster && o->transport)
 			choose_transport(d, o, o->cluster);
+		if (o->cluster && o->replayed && !take_graph_launch(d, o)) {
+			cluster_free(o->cluster);
+			o->cluster = NULL;
+			*status = STATUS_USAGE;
+		}
 	}
 	return o->cluster;
 }

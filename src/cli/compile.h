@@ -74,6 +74,7 @@ struct compile_options {
 	const char *diagnostics; /* text or json */
 	const char *color;       /* auto, always or never */
 	const char *cluster_name;
+	bool replayed;           /* statements begin as in a replayed graph */
 	struct cluster *cluster; /* set by compile_cluster; NULL before */
 	const char *transport;   /* its figures in a cluster file count; NULL: those of the first transport */
 	bool threads;            /* ranks are threads, so `auto` may choose a transport of threads */

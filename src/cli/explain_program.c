@@ -46,6 +46,7 @@ static const struct option rows[] = {
              "large"},
     STREAMS_OPTION(struct explain_program, streams),
     FIGURES_OPTION(struct explain_program, transport),
+    REPLAYED_OPTION(struct explain_program, compile.replayed),
     PROGRESS_OPTION(struct explain_program, progress),
     {.name = "csv",
      .kind = OPTION_SWITCH,

@@ -35,6 +35,13 @@
 	}
 
 /* bool */
+#define REPLAYED_OPTION(type, field)                                                                         \
+	{                                                                                                    \
+		.name = "graph", .kind = OPTION_SWITCH, .at = offsetof(type, field),                         \
+		.help = "predict a replay of a graph, as runs after the first are on a GPU"                  \
+	}
+
+/* bool */
 #define JSON_OPTION(type, field)                                                                             \
 	{                                                                                                    \
 		.name = "json", .kind = OPTION_SWITCH, .at = offsetof(type, field), .help = "print JSON"     \

@@ -43,7 +43,8 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA, false},
 /* GPUs of one architecture that differ only in their memory. */
 #define HOPPER(its_name, bytes, rate)                                                                        \
 	{                                                                                                    \
-		.name = its_name, .launch = 2000, .memory = (bytes), .memory_rate = (rate),                  \
+		.name = its_name, .launch = 2000, .graph_launch = 770, .memory = (bytes),                    \
+		.memory_rate = (rate),                                                                       \
 		.flops_rate =                                                                                \
 		    {[DTYPE_F64] = 67 * TERA,  [DTYPE_F32] = 67 * TERA,      [DTYPE_BF16] = 989 * TERA,      \
 		     [DTYPE_F16] = 989 * TERA, [DTYPE_F8E4M3] = 1979 * TERA, [DTYPE_F8E5M2] = 1979 * TERA,   \
@@ -186,6 +187,8 @@ uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = HASH_START;
 	h = mix_number(mix_number(mix_number(h, c->launch), c->memory), c->memory_rate);
+	if (c->graph_launch)
+		h = mix_number(h, c->graph_launch);
 	h = mix_number(mix_number(h, c->network.compute_per_mille), c->network.comm_per_mille);
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
 		h = mix_number(h, c->flops_rate[t]);
@@ -371,6 +374,8 @@ void cluster_write(const struct cluster *c, struct buf *out)
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
 	put_number(out, ",\n  ", "launch_ns", c->launch);
+	if (c->graph_launch)
+		put_number(out, ",\n  ", "graph_launch_ns", c->graph_launch);
 	buf_puts(out, ",\n");
 	put_device(c, out);
 	put_network(&c->network, "  ", out);

@@ -123,12 +123,13 @@ struct cluster_network {
 struct cluster {
 	struct arena *arena;
 	const char *name;
-	const char *device;              /* name of the device; NULL: not stated */
-	struct cluster_network network;  /* of the transport in use */
-	struct cluster_network *other;   /* of the other transports; in the arena */
-	int64_t launch;                  /* ns that the host takes to issue a statement */
-	int64_t memory;                  /* bytes of a device */
-	int64_t memory_rate;             /* bytes a second, read or written */
+	const char *device;             /* name of the device; NULL: not stated */
+	struct cluster_network network; /* of the transport in use */
+	struct cluster_network *other;  /* of the other transports; in the arena */
+	int64_t launch;                 /* ns that the host takes to issue a statement */
+	int64_t graph_launch; /* ns that a statement takes to begin in a replayed graph; 0: not stated */
+	int64_t memory;       /* bytes of a device */
+	int64_t memory_rate;  /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* operations a second, of products; 0: not stated */
 	struct cluster_points
 	    touch; /* time of statements that only read and write, by all bytes read and written */

@@ -427,12 +427,15 @@ static bool read_all(struct reader *r)
 		return json_refuse_member(j, &root, "version",
 		                          "%lld is not known; this hirc reads version %d", (long long)version,
 		                          CLUSTER_VERSION);
-	bool ok = json_known(
-	    j, &root, "version name launch_ns device transport links collectives contention transports");
+	bool ok = json_known(j, &root,
+	                     "version name launch_ns graph_launch_ns device transport links collectives "
+	                     "contention transports");
 	ok &= read_name(r, &root, "name", &c->name);
 	if (json_has(&root, "transport"))
 		ok &= read_name(r, &root, "transport", &c->network.transport);
 	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
+	if (json_has(&root, "graph_launch_ns"))
+		ok &= json_int(j, &root, "graph_launch_ns", 1, CLUSTER_MAX_TIME, &c->graph_launch);
 	ok &= read_device(r, &root);
 	ok &= read_network(r, &root);
 	if (json_has(&root, "transports"))
