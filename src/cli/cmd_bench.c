@@ -388,6 +388,7 @@ int cmd_bench(int argc, char **argv)
 	struct bench *b = &x.b;
 	struct bench_collectives *c = &x.c;
 	b->progress = &x.progress;
+	b->compile.progress = &x.progress;
 	c->b = b;
 	struct command_line line = {
 	    .command = argv[0],

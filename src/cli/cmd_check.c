@@ -404,6 +404,7 @@ int cmd_check(int argc, char **argv)
 {
 	struct check_command c = {.check.work = CHECK_MAX_WORK};
 	c.check.progress = show_check_progress;
+	c.compile.progress = &c.progress;
 	c.check.to = &c;
 	struct command_line line = {
 	    .command = argv[0],

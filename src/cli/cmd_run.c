@@ -330,6 +330,7 @@ int cmd_run(int argc, char **argv)
 	struct run_command c = {.run = {.seed = -1, .limit_way_out = "or a larger limit with --check-limit"}};
 	struct run *r = &c.run;
 	r->progress = &c.progress;
+	r->compile.progress = &c.progress;
 	struct command_line line = {
 	    .command = argv[0],
 	    .usage = "[OPTION…] FILE",

@@ -4,6 +4,7 @@
 #include "analysis/unwritten.h"
 #include "base/source_read.h"
 #include "cli/cli_cluster.h"
+#include "cli/cli_progress.h"
 #include "cli/compile_prove.h"
 #include "cli/compile_roundtrip.h"
 #include "cli/define.h"
@@ -526,6 +527,15 @@ struct sema_options compile_sema_options(const struct compile_options *o)
 	    .define = o->define.at, .define_n = o->define.n, .np = o->np, .paired = o->paired};
 }
 
+static void show_trials(void *options, const char *pass, double done)
+{
+	const struct compile_options *o = options;
+	if (done < 1)
+		progress_show(o->progress, done, "trying changes: %s", pass);
+	else
+		progress_end(o->progress);
+}
+
 enum status compile_finish(struct diag *d, struct module *m, struct compile_options *o, bool passes)
 {
 	enum status status = STATUS_OK;
@@ -539,6 +549,9 @@ enum status compile_finish(struct diag *d, struct module *m, struct compile_opti
 		struct pipeline_options p = o->pipeline;
 		p.cluster = compile_cluster(d, o, &status);
 		p.predict = predict;
+		p.progress =
+		    o->progress && !p.remarks ? show_trials : NULL; /* remarks are lines of their own */
+		p.progress_to = o;
 		p.after = after_pass;
 		p.after_to = &r;
 		if (o->prove || p.verify_each)

@@ -60,6 +60,7 @@ extern const struct compile_transform compile_transform[COMPILE_TRANSFORMS];
 
 struct plan;
 
+struct progress;
 struct compile_options {
 	VEC(struct sema_define) define; /* -D */
 	int64_t np;                     /* --np; 0: the file's default */
@@ -81,7 +82,8 @@ struct compile_options {
 	struct cluster *cluster_of_first; /* rank 0's, used instead of `cluster`; owned by the run */
 	bool defaults_are_open; /* without -D the params' values need not fit, since they are not used */
 	bool verify_roundtrip;
-	bool prove; /* the compiled program must compute the same function as the source */
+	bool prove;                /* the compiled program must compute the same function as the source */
+	struct progress *progress; /* of passes that try changes; NULL: not shown */
 	struct pipeline_options pipeline;
 	struct pipeline run;        /* the passes of `passes`; set by compile_options_finish */
 	VEC(char *) owned;          /* names of -D */

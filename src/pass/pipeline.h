@@ -68,6 +68,9 @@ struct pipeline_options {
 	/* Predicts a program, for passes that try changes. Returns false after reporting statements
 	 * without a time. NULL: such passes do nothing. */
 	bool (*predict)(struct module *m, const struct cluster *c, struct diag *d, struct prediction *out);
+	/* Called by passes that try changes, with the part of their trials that is made, 0 … 1. NULL: none. */
+	void (*progress)(void *to, const char *pass, double done);
+	void *progress_to;
 };
 
 /* Returns true if print_after and stop_after name passes of the pipeline; otherwise reports it. */

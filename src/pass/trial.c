@@ -88,7 +88,7 @@ bool trial_is_recorded(struct module *m)
 
 bool trial_open(struct trial *t, struct module *m, struct pass_context *cx, int64_t trials, bool always)
 {
-	*t = (struct trial){.m = m, .cx = cx, .left = trials, .always = always};
+	*t = (struct trial){.m = m, .cx = cx, .all = trials, .left = trials, .always = always};
 	if (!cx->options || !cx->options->predict)
 		return false;
 	make_rest(t);
@@ -104,8 +104,16 @@ bool trial_open(struct trial *t, struct module *m, struct pass_context *cx, int6
 	return ok;
 }
 
+static void show_progress(const struct trial *t, double done)
+{
+	const struct pipeline_options *o = t->cx->options;
+	if (o->progress)
+		o->progress(o->progress_to, t->cx->pass->name, done);
+}
+
 void trial_close(struct trial *t)
 {
+	show_progress(t, 1);
 	prediction_free(&t->now);
 }
 
@@ -122,6 +130,7 @@ bool trial_try(struct trial *t, trial_change *change, const void *what, struct p
 		return false;
 	struct module *copy = module_copy(t->m);
 	bool ok = change(copy, what);
+	show_progress(t, (double)(t->all - t->left) / (double)t->all);
 	t->left -= ok;
 	ok = ok && predict_copy(t, copy, out, NULL) && (out->runs || !t->now.runs);
 	if (!ok)

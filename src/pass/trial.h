@@ -22,7 +22,7 @@ struct trial {
 	struct pipeline rest; /* the passes that compile a copy */
 	struct prediction now;
 	int64_t first_peak; /* of the program before the pass */
-	int64_t left;       /* number of trials left */
+	int64_t all, left;  /* number of trials, and of those left */
 	bool always;        /* keep all changes that are possible */
 };
 

@@ -114,4 +114,8 @@ with tempfile.TemporaryDirectory() as folder:
     words = ["run", ring, "--np=2", "--check"]
     check(folder, words, rb"^the reference", r"^ok: 2 ranks")
     check_none(folder, words + ["--quiet"])
+    mlp = os.path.join(os.environ["HIRC_ROOT"], "examples", "fsdp_mlp_backward.hir")
+    words = ["check", mlp, "--effort=2"]
+    check(folder, words, rb"^trying changes: ", r"^ok: 4 ranks")
+    check_none(folder, words + ["--quiet"])
 sys.exit(failures != 0)
