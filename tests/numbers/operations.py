@@ -1084,7 +1084,7 @@ def rotate(case, operands):
 
 row("collective_permute", Form(
     "collective_permute({0}, axis=x, send_peer=(axis_index(x) + {ranks} - 1) % {ranks}, "
-    "recv_peer=(axis_index(x) + 1) % {ranks})",
+    "recv_peer=(axis_index(x) + 1) % {ranks}, by_place=true)",
     ["i@x,b"], ["i@x,b"], rotate, classes=ANY, label="rotate", derived={"i": lambda e: 3 * e["np"]}))
 
 # ---- experts
