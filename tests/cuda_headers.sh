@@ -61,6 +61,13 @@ configure || wrong "it is configured with headers of CUDA 12"
 is_skipped 'cuda.h is not of CUDA 13 (it has 12080)'
 
 header cu13 cuda.h '#define CUDA_VERSION 13000'
+header nccl nccl.h '#define NCCL_MAJOR 2
+#define NCCL_MINOR 27'
+configure || wrong "it is configured with an old header of NCCL"
+is_skipped 'nccl.h is of NCCL 2.27: hirc needs the header of 2.28'
+
+header nccl nccl.h '#define NCCL_MAJOR 2
+#define NCCL_MINOR 28'
 configure || wrong "it is configured with wheels"
 says 'features: [a-z;]*cuda' || wrong "the device is built"
 
