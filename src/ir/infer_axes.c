@@ -363,15 +363,17 @@ bool infer_keeps_partial(const struct module *m, op_id op, unsigned k)
 				break;
 			}
 	}
+	const enum dtype dtype = n ? value_type(m, op_read(m, op, 0))->dtype : DTYPE_F32;
 	switch ((enum op_kind)m->op.at[op].kind) {
 	case OP_ADD:
 	case OP_SUB:
-		return n == 2 && partial == 2;
+		return n == 2 && partial == 2 && dtype != DTYPE_BOOL; /* true + true is true */
 	case OP_MUL:
-		return partial == 1;
+		return partial == 1 && dtype != DTYPE_BOOL;
 	case OP_DIV:
-		return partial == 1 && k == 0 && dtype_is_float(value_type(m, op_read(m, op, 0))->dtype);
+		return partial == 1 && k == 0 && dtype_is_float(dtype);
 	case OP_NEG:
+		return dtype != DTYPE_BOOL;
 	case OP_SUM:
 	case OP_PERMUTE:
 	case OP_RESHAPE:

@@ -120,6 +120,7 @@ TABLE = [
 ]
 DTYPES = {t.name: t for t in TABLE}
 ALL = tuple(DTYPES)
+NUMBERS = tuple(t.name for t in TABLE if t.kind != "bool")
 FLOATS = tuple(t.name for t in TABLE if t.kind == "float")
 INTS = tuple(t.name for t in TABLE if t.kind == "int")
 ML_DTYPES = {"bf16": "bfloat16", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"}

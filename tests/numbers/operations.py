@@ -22,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
 
 import values
 import vocabulary
-from dtypes import ALL, DTYPES, FLOATS, INTS, WIDE
+from dtypes import ALL, DTYPES, FLOATS, INTS, NUMBERS, WIDE
 from forms import Form, Row, Tensor, Value, least, near, stored, unit_roundoff, wide_of, widest
 
 ROWS = []
@@ -171,9 +171,9 @@ def compare(function):
 
 BOOL = [Tensor("ab", "bool")]
 NO_BOOL_SUB = "NumPy refuses it of bool; here bool is 0 or 1, and a result is true where it is not 0"
-row("add", *both_forms("add", exact(np.add), keeps=[(0, 1)]))
-row("sub", *both_forms("sub", exact(np.subtract), keeps=[(0, 1)]), note=NO_BOOL_SUB)
-row("mul", *both_forms("mul", exact(np.multiply), keeps=[(0,), (1,)]))
+row("add", *both_forms("add", exact(np.add), keeps=[(0, 1)], linear=NUMBERS))
+row("sub", *both_forms("sub", exact(np.subtract), keeps=[(0, 1)], linear=NUMBERS), note=NO_BOOL_SUB)
+row("mul", *both_forms("mul", exact(np.multiply), keeps=[(0,), (1,)], linear=NUMBERS))
 row("div", *both_forms("div", exact(divide), keeps=[(0,)], fix=no_zero_divisor, linear=FLOATS),
     note="of integers truncates, as C does; an integer divided by 0 is an error, the least one by -1 wraps")
 row("mod", *both_forms("mod", exact(modulo, either_zero=True), fix=no_zero_divisor),
@@ -227,7 +227,7 @@ for name, function in (("bitwise_left_shift", shift_left), ("bitwise_right_shift
         Form(f"{name}({{0}}, 3)", ["ab"], ["ab"], with_number(function, 3), dtypes=INTS, each=True, few=True),
         note=OUTSIDE)
 
-row("neg", Form("neg({0})", ["ab"], ["ab"], exact(np.negative), keeps=[(0,)], each=True, unit=True), note=NO_BOOL_SUB)
+row("neg", Form("neg({0})", ["ab"], ["ab"], exact(np.negative), keeps=[(0,)], linear=NUMBERS, each=True, unit=True), note=NO_BOOL_SUB)
 row("abs", Form("abs({0})", ["ab"], ["ab"], exact(np.abs), each=True, unit=True))
 row("relu", Form("relu({0})", ["ab"], ["ab"], exact(lambda a: np.where((a > 0) | (a != a), a, 0)), each=True, unit=True),
     note="0, not -0, of what is not positive; NaN of NaN")
