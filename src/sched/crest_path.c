@@ -9,7 +9,7 @@ struct search {
 	const struct crest_path *path;
 	uint32_t cells; /* one more than all results have */
 	int64_t *least; /* by rare buckets, parts and cells: ns, or INT64_MAX */
-	/* Of buckets that begin before the present part: */
+	/* The buckets that begin before the present part: */
 	uint32_t
 	    *end; /* by kind, and of rare ones: the parts that are done when it is over, if memory had room */
 	uint32_t far; /* the most of them */
