@@ -241,6 +241,14 @@ const char *domain_allocate(struct domain_builder *b, bool unstreamed, const uin
 	return NULL;
 }
 
+bool domain_is_spread(const struct domain *d)
+{
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place == PLACE_MESH)
+			return true;
+	return false;
+}
+
 bool domain_allocation_order(const struct domain *d, bool *unstreamed, uint8_t *perm)
 {
 	for (unsigned u = 0; u < 2; u++) {

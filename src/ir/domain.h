@@ -48,6 +48,8 @@ void domain_parallel_to_front(struct domain_builder *b);
 void domain_allocate_default(struct domain_builder *b, bool unstreamed);
 /* Permutes the default allocation: alloc[k] = default[perm[k]]. */
 const char *domain_allocate(struct domain_builder *b, bool unstreamed, const uint8_t *perm, unsigned n);
+/* Returns true if an axis of the loop domain lies over devices. */
+bool domain_is_spread(const struct domain *d);
 /* Finds the default that an allocation permutes, and the permutation. Returns false if it permutes
  * neither default. */
 bool domain_allocation_order(const struct domain *d, bool *unstreamed, uint8_t *perm);

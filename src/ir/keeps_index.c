@@ -5,6 +5,7 @@
  *     send(A, peer) on rank 0, recv(B, peer, by_place=true) on rank 1     [0, 4) of A becomes [4, 8) of B
  *     send(A, peer) on rank 0, recv(C, peer) on rank 1                    by place, since the extents differ */
 #include "ir/keeps_index.h"
+#include "ir/domain.h"
 #include "ir/expr.h"
 
 static bool extents_are_equal(const struct module *m, type_id a, type_id b)
@@ -32,21 +33,13 @@ bool ir_keeps_index(const struct module *m, op_id from, op_id to)
 	       !op_attr_is_true(m, to, "by_place");
 }
 
-static bool is_spread(const struct module *m, value_id v)
-{
-	const struct domain *d = value_domain(m, v);
-	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->axis[d->loop[i]].place == PLACE_MESH)
-			return true;
-	return false;
-}
-
 bool ir_is_printed_by_place(const struct module *m, op_id op)
 {
 	const enum op_kind kind = (enum op_kind)m->op.at[op].kind;
 	if (kind != OP_RECV && kind != OP_COLLECTIVE_PERMUTE)
 		return false;
 	const value_id in = op_read(m, op, 0), out = op_result(m, op, 0);
-	return is_spread(m, out) || (kind == OP_COLLECTIVE_PERMUTE && is_spread(m, in) &&
-	                             !extents_are_equal(m, m->value.at[in].type, m->value.at[out].type));
+	return domain_is_spread(value_domain(m, out)) ||
+	       (kind == OP_COLLECTIVE_PERMUTE && domain_is_spread(value_domain(m, in)) &&
+	        !extents_are_equal(m, m->value.at[in].type, m->value.at[out].type));
 }

@@ -96,16 +96,6 @@ static type_id index_type(struct along *x, const expr_id *extent, unsigned n, me
 	return whole_type(x, DTYPE_I64, extent, n, mesh);
 }
 
-/* Returns true if an axis is over the devices. */
-static bool is_spread(const struct module *m, type_id type)
-{
-	const struct domain *d = ir_domain(m, m->type.at[type].domain);
-	for (unsigned i = 0; i < d->loop_n; i++)
-		if (d->axis[d->loop[i]].place == PLACE_MESH)
-			return true;
-	return false;
-}
-
 /* Returns the type of a tensor that all devices have whole, with the extents of another type. */
 static type_id whole_type_of(struct along *x, type_id type)
 {
@@ -121,7 +111,7 @@ static type_id whole_type_of(struct along *x, type_id type)
 static value_id make_whole(struct along *x, value_id v)
 {
 	type_id type = x->r->s->m->value.at[v].type;
-	if (!is_spread(x->r->s->m, type))
+	if (!domain_is_spread(ir_domain(x->r->s->m, ir_type(x->r->s->m, type)->domain)))
 		return v;
 	return append(x, OP_SET, (const struct ir_use[]){read_of(v)}, 1, 0, whole_type_of(x, type));
 }
@@ -234,7 +224,7 @@ static bool append_along(struct nv_reader *r, value_id from, value_id indices, u
 			place = add_position(&x, place, result, i, stride[i]);
 	struct attr first = {.key = names_intern_z(m->names, "axis"), .kind = ATTR_INT};
 	attrs_id attrs = ir_attrs(m, &first, 1);
-	if (x.fails || !is_spread(m, t->type))
+	if (x.fails || !domain_is_spread(ir_domain(m, ir_type(m, t->type)->domain)))
 		return append_last(&x, OP_TAKE, (const value_id[]){flat, place}, 2, attrs, t, bound);
 	const struct ir_use reads[] = {read_of(flat), read_of(place)};
 	value_id whole = append(&x, OP_TAKE, reads, 2, attrs, whole_type_of(&x, t->type));
