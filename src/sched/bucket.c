@@ -20,8 +20,9 @@ struct draft {
 	uint32_t bucket_n, total; /* total: number of draft numbers */
 	struct group *group;
 	uint32_t *number;            /* by node of p: its draft number */
-	VEC(struct sched_pair) edge; /* `from` is the needed node; draft numbers, then positions */
+	struct sched_lists needs;    /* by draft number: the needed nodes */
 	uint32_t *place, *at, n;     /* place: by draft number; at: by place */
+	struct arena *scratch;
 };
 
 static uint32_t number_part(const struct draft *d, uint32_t bucket, enum part which)
@@ -94,11 +95,13 @@ static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
 	return d->number[x];
 }
 
-/* Drafts the edges between nodes and buckets. Returns false if a member needs another member of its
- * bucket: they cannot start together. */
-static bool draft_edges(struct draft *d)
+/* Finds the needs of nodes and buckets. Returns false if a member needs another member of its bucket: they cannot start
+ * together. */
+static bool find_needs(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
+	VEC(struct sched_pair) edge = {0}; /* `from` is the needed node */
+	bool ok = true;
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t to = d->number[x];
 		bool member = p->node[x].kind == SCHED_COMM && d->bucket[x] != SCHED_NONE;
@@ -106,24 +109,25 @@ static bool draft_edges(struct draft *d)
 			to = number_part(d, d->bucket[x], PACK);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t from = result_of(d, p->pred.item[i], d->number[x]);
-			if (from == to && member)
-				return false;
+			ok = ok && !(from == to && member);
 			if (from != to)
-				vec_push(&d->edge, (struct sched_pair){from, to});
+				vec_push(&edge, (struct sched_pair){from, to});
 		}
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++)
 		for (enum part q = p->grouped ? WAIT : COMM;
 		     d->group[k].first != SCHED_NONE && q <= (d->group[k].unpacks ? UNPACK : WAIT); q++)
-			vec_push(&d->edge,
-			         (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q)});
-	return true;
+			vec_push(&edge, (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q)});
+	d->needs = sched_lists_to(d->scratch, edge.at, edge.n, d->total);
+	vec_free(&edge);
+	return ok;
 }
 
 /* Finds the positions: the original order, with each node after those it needs, and a bucket at its last
  * member. Returns false if a node needs itself. */
-static bool put_in_order(struct draft *d, const struct sched_lists *needs)
+static bool put_in_order(struct draft *d)
 {
+	const struct sched_lists *needs = &d->needs;
 	enum { NEW, OPEN, PLACED };
 	uint8_t *state = mem_zalloc((size_t)d->total + 1);
 	uint32_t *next = mem_alloc(sizeof *next * ((size_t)d->total + 1));
@@ -209,52 +213,88 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
-/* Numbers the storages: those of p keep their numbers, and bucket k adds the packed and the gathered
- * buffer. Drops the uses of an unpacked result by the comm and wait of its bucket, since the result does
- * not exist yet. */
-static void place_storages(const struct draft *d, struct sched_bucketed *out, struct sched_pair **use,
-                           uint32_t *use_n)
+/* Numbers the storages: those of p keep their numbers, and bucket k adds the packed and the gathered buffer. */
+static void place_storages(const struct draft *d, struct sched_bucketed *out)
 {
 	const struct sched_problem *p = d->p;
-	struct sched_problem *q = &out->p;
-	uint32_t most = p->uses.at[p->n] + p->n + d->bucket_n, n = 0;
-	struct sched_pair *pair = mem_alloc(sizeof *pair * ((size_t)most + 1));
+	struct sched_storage *storage = out->p.storage;
 	if (p->storage_n)
-		memcpy(q->storage, p->storage, sizeof *q->storage * p->storage_n);
+		memcpy(storage, p->storage, sizeof *storage * p->storage_n);
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		uint32_t def = p->storage[s].def;
 		if (def != SCHED_NONE)
-			q->storage[s].def = is_unpacked(d, def)
-			                        ? d->place[number_part(d, bucket_of(d, def), UNPACK)]
-			                        : out->became[def];
-	}
-	for (uint32_t x = 0; x < p->n; x++) {
-		uint32_t user = out->became[x], k = bucket_of(d, x);
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
-			uint32_t storage = p->uses.item[i], def = q->storage[storage].def;
-			bool early = is_unpacked(d, x) && def == d->place[number_part(d, k, UNPACK)];
-			pair[n++] = (struct sched_pair){early ? def : user, storage};
-		}
-		if (p->node[x].comm != SCHED_NONE && k != SCHED_NONE && !p->grouped)
-			pair[n++] = (struct sched_pair){user, p->storage_n + 2 * k};
+			storage[s].def = is_unpacked(d, def)
+			                     ? d->place[number_part(d, bucket_of(d, def), UNPACK)]
+			                     : out->became[def];
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++) {
-		struct sched_storage *s = &q->storage[p->storage_n + 2 * k];
+		struct sched_storage *s = &storage[p->storage_n + 2 * k];
 		s[0] = s[1] = (struct sched_storage){.def = SCHED_NONE};
 		if (d->group[k].first == SCHED_NONE || p->grouped)
 			continue;
 		s[0] = (struct sched_storage){d->group[k].in, d->place[number_part(d, k, PACK)], false};
-		if (!d->group[k].unpacks)
-			continue;
-		s[1] = (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
-		pair[n++] =
-		    (struct sched_pair){d->place[number_part(d, k, UNPACK)], p->storage_n + 2 * k + 1};
+		if (d->group[k].unpacks)
+			s[1] = (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
 	}
-	*use = pair;
-	*use_n = n;
 }
 
-static void finish_draft(struct draft *d, struct arena *a, struct sched_bucketed *out)
+/* Lists the users of the packed and the gathered buffer of each bucket. */
+static struct sched_lists list_buffer_users(const struct draft *d, const uint32_t *became)
+{
+	const struct sched_problem *p = d->p;
+	VEC(struct sched_pair) use = {0};
+	for (uint32_t x = 0; x < p->n && !p->grouped; x++)
+		if (p->node[x].comm != SCHED_NONE && bucket_of(d, x) != SCHED_NONE)
+			vec_push(&use, (struct sched_pair){became[x], 2 * bucket_of(d, x)});
+	for (uint32_t k = 0; k < d->bucket_n; k++)
+		if (d->group[k].first != SCHED_NONE && d->group[k].unpacks)
+			vec_push(&use,
+			         (struct sched_pair){d->place[number_part(d, k, UNPACK)], 2 * k + 1});
+	struct sched_lists l = sched_lists_to(d->scratch, use.at, use.n, 2 * d->bucket_n);
+	vec_free(&use);
+	return l;
+}
+
+/* Returns the new user of a storage that node x uses. The comm and the wait of a bucket do not use its unpacked
+ * result, since it does not exist yet. */
+static uint32_t user_of(const struct draft *d, const struct sched_bucketed *out, uint32_t x, uint32_t storage)
+{
+	uint32_t def = out->p.storage[storage].def;
+	bool early = is_unpacked(d, x) && def == d->place[number_part(d, bucket_of(d, x), UNPACK)];
+	return early ? def : out->became[x];
+}
+
+static struct sched_lists list_users(const struct draft *d, struct arena *a, const struct sched_bucketed *out)
+{
+	const struct sched_lists *old = &d->p->users, buffer = list_buffer_users(d, out->became);
+	uint32_t storages = d->p->storage_n, buffers = 2 * d->bucket_n, before = old->at[storages];
+	struct sched_lists l = sched_lists_new(a, out->p.storage_n, before + buffer.at[buffers]);
+	for (uint32_t s = 0; s < storages; s++) {
+		l.at[s] = old->at[s];
+		for (uint32_t i = old->at[s]; i < old->at[s + 1]; i++)
+			l.item[i] = user_of(d, out, old->item[i], s);
+	}
+	for (uint32_t k = 0; k <= buffers; k++)
+		l.at[storages + k] = before + buffer.at[k];
+	memcpy(l.item + before, buffer.item, sizeof *l.item * buffer.at[buffers]);
+	return l;
+}
+
+/* Lists the needed nodes by place. */
+static struct sched_lists list_needs(const struct draft *d, struct arena *a)
+{
+	const struct sched_lists *old = &d->needs;
+	struct sched_lists l = sched_lists_new(a, d->n, old->at[d->total]);
+	uint32_t n = 0;
+	for (uint32_t k = 0; k < d->n; k++) {
+		for (uint32_t i = old->at[d->at[k]]; i < old->at[d->at[k] + 1]; i++)
+			l.item[n++] = d->place[old->item[i]];
+		l.at[k + 1] = n;
+	}
+	return l;
+}
+
+static void finish_draft(const struct draft *d, struct arena *a, struct sched_bucketed *out)
 {
 	const struct sched_problem *p = d->p;
 	out->p = *p;
@@ -266,15 +306,12 @@ static void finish_draft(struct draft *d, struct arena *a, struct sched_bucketed
 		place_node(d, out, k);
 	for (uint32_t x = 0; x < p->n; x++)
 		out->became[x] = d->place[d->number[x]];
-	for (uint32_t e = 0; e < d->edge.n; e++)
-		d->edge.at[e] = (struct sched_pair){d->place[d->edge.at[e].from], d->place[d->edge.at[e].to]};
 	out->p.storage_n = p->storage_n + 2 * d->bucket_n;
 	out->p.storage = arena_new_array(a, struct sched_storage, out->p.storage_n);
-	struct sched_pair *use;
-	uint32_t use_n;
-	place_storages(d, out, &use, &use_n);
-	sched_problem_finish(&out->p, a, d->edge.at, d->edge.n, use, use_n);
-	free(use);
+	place_storages(d, out);
+	out->p.pred = list_needs(d, a);
+	out->p.users = list_users(d, a, out);
+	sched_problem_complete(&out->p, a);
 }
 
 /* Returns true if the numbers of the nodes are a schedule. */
@@ -306,19 +343,16 @@ bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_
 		share_problem(p, a, out);
 		return true;
 	}
-	struct arena *scratch = arena_new();
 	struct draft d = {.p = p, .bucket = bucket, .bucket_n = bucket_n, .total = p->n + PARTS * bucket_n};
-	d.group = arena_new_array(scratch, struct group, bucket_n);
-	d.number = arena_new_array(scratch, uint32_t, p->n);
-	d.place = arena_new_array(scratch, uint32_t, d.total);
-	d.at = arena_new_array(scratch, uint32_t, d.total);
+	d.scratch = arena_new();
+	d.group = arena_new_array(d.scratch, struct group, bucket_n);
+	d.number = arena_new_array(d.scratch, uint32_t, p->n);
+	d.place = arena_new_array(d.scratch, uint32_t, d.total);
+	d.at = arena_new_array(d.scratch, uint32_t, d.total);
 	gather_members(&d);
-	bool ok = draft_edges(&d);
-	struct sched_lists needs = sched_lists_to(scratch, d.edge.at, d.edge.n, d.total);
-	ok = ok && put_in_order(&d, &needs);
+	bool ok = find_needs(&d) && put_in_order(&d);
 	if (ok)
 		finish_draft(&d, a, out);
-	vec_free(&d.edge);
-	arena_free(scratch);
+	arena_free(d.scratch);
 	return ok;
 }

@@ -13,7 +13,7 @@ static void sum_counts(uint32_t *at, uint32_t n)
 		at[k] += at[k - 1];
 }
 
-static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
+struct sched_lists sched_lists_new(struct arena *a, uint32_t n, uint32_t items)
 {
 	return (struct sched_lists){arena_new_array(a, uint32_t, (size_t)n + 1),
 	                            arena_new_array(a, uint32_t, items)};
@@ -22,7 +22,7 @@ static struct sched_lists lists_new(struct arena *a, uint32_t n, uint32_t items)
 /* Transposes m lists into n lists. Each result is ascending, since the m lists are walked in order. */
 static struct sched_lists transposed(struct arena *a, const struct sched_lists *l, uint32_t m, uint32_t n)
 {
-	struct sched_lists t = lists_new(a, n, l->at[m]);
+	struct sched_lists t = sched_lists_new(a, n, l->at[m]);
 	for (uint32_t i = 0; i < l->at[m]; i++)
 		t.at[l->item[i]]++;
 	sum_counts(t.at, n);
@@ -34,7 +34,7 @@ static struct sched_lists transposed(struct arena *a, const struct sched_lists *
 
 struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair, uint32_t pair_n, uint32_t n)
 {
-	struct sched_lists l = lists_new(a, n, pair_n);
+	struct sched_lists l = sched_lists_new(a, n, pair_n);
 	for (uint32_t i = 0; i < pair_n; i++)
 		l.at[pair[i].to]++;
 	sum_counts(l.at, n);
@@ -145,12 +145,17 @@ const char *sched_problem_excess(const struct sched_problem *p)
 void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct sched_pair *edge,
                           uint32_t edge_n, const struct sched_pair *use, uint32_t use_n)
 {
-	assert(p->lane_n <= SCHED_MAX_LANES);
 	p->pred = sched_lists_to(a, edge, edge_n, p->n);
+	p->users = sched_lists_to(a, use, use_n, p->storage_n);
+	sched_problem_complete(p, a);
+}
+
+void sched_problem_complete(struct sched_problem *p, struct arena *a)
+{
+	assert(p->lane_n <= SCHED_MAX_LANES);
 	tidy_lists(&p->pred, p->n);
 	p->succ = transposed(a, &p->pred, p->n, p->n);
 	p->makes = list_made(p, a);
-	p->users = sched_lists_to(a, use, use_n, p->storage_n);
 	tidy_lists(&p->users, p->storage_n);
 	drop_kept(p);
 	p->uses = transposed(a, &p->users, p->storage_n, p->n);
