@@ -325,13 +325,17 @@ void pass_put_name(struct module *m, value_id v, struct buf *out)
 
 /* ---- running */
 
+struct times {
+	double ms, cpu_ms; /* cpu: of all processors */
+};
+
 struct run {
 	struct module *m;
 	struct diag *d;
 	const struct pipeline_options *o;
 	struct pass_context cx;
 	struct buf text; /* the program after the last pass, for `changed` */
-	double ms[PIPELINE_MAX];
+	struct times took[PIPELINE_MAX];
 	bool has_text;
 	bool guarded; /* guard is on, see guard.h */
 };
@@ -413,25 +417,35 @@ static bool check_pass(struct run *r, const char *name)
 	return ok && diag_error_count(r->d) == before;
 }
 
-static double now_ms(void)
+static double read_ms(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static struct times read_times(void)
+{
+	return (struct times){read_ms(CLOCK_MONOTONIC), read_ms(CLOCK_PROCESS_CPUTIME_ID)};
 }
 
 static void print_times(const struct run *r, const struct pipeline *p, unsigned n)
 {
 	bool json = !strcmp(r->o->timing, "json");
-	double sum = 0;
+	struct times sum = {0};
 	if (json)
 		fputs("{\"version\":1,\"passes\":[", stderr);
 	for (unsigned i = 0; i < n; i++) {
-		sum += r->ms[i];
-		fprintf(stderr, json ? "%s{\"pass\":\"%s\",\"ms\":%.3f}" : "%s%-22s %10.3f ms\n",
-		        json && i ? "," : "", pass_info[p->at[i].pass].name, r->ms[i]);
+		sum.ms += r->took[i].ms;
+		sum.cpu_ms += r->took[i].cpu_ms;
+		fprintf(stderr,
+		        json ? "%s{\"pass\":\"%s\",\"ms\":%.3f,\"cpu_ms\":%.3f}"
+		             : "%s%-22s %10.3f ms, cpu %10.3f ms\n",
+		        json && i ? "," : "", pass_info[p->at[i].pass].name, r->took[i].ms, r->took[i].cpu_ms);
 	}
-	fprintf(stderr, json ? "],\"ms\":%.3f}\n" : "total                  %10.3f ms\n", sum);
+	fprintf(stderr,
+	        json ? "],\"ms\":%.3f,\"cpu_ms\":%.3f}\n" : "total                  %10.3f ms, cpu %10.3f ms\n",
+	        sum.ms, sum.cpu_ms);
 }
 
 static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
@@ -444,9 +458,10 @@ static enum status run_pass(struct run *r, const struct pipeline *p, unsigned i)
 	if (r->o->changes.given)
 		fprintf(stderr, "pass %s\n", info->name);
 	print_before(r, info->name);
-	double start = now_ms();
+	struct times start = read_times();
 	bool ok = pass_check_requires(r->m, &r->cx) && info->run(r->m, &r->cx);
-	r->ms[i] = now_ms() - start;
+	struct times end = read_times();
+	r->took[i] = (struct times){end.ms - start.ms, end.cpu_ms - start.cpu_ms};
 	if (!ok)
 		return STATUS_DIAGNOSTICS;
 	if (!check_pass(r, info->name))
