@@ -441,10 +441,12 @@ static void print_times(const struct run *r, const struct pipeline *p, unsigned 
 		fprintf(stderr,
 		        json ? "%s{\"pass\":\"%s\",\"ms\":%.3f,\"cpu_ms\":%.3f}"
 		             : "%s%-22s %10.3f ms, cpu %10.3f ms\n",
-		        json && i ? "," : "", pass_info[p->at[i].pass].name, r->took[i].ms, r->took[i].cpu_ms);
+		        json && i ? "," : "", pass_info[p->at[i].pass].name, r->took[i].ms,
+		        r->took[i].cpu_ms);
 	}
 	fprintf(stderr,
-	        json ? "],\"ms\":%.3f,\"cpu_ms\":%.3f}\n" : "total                  %10.3f ms, cpu %10.3f ms\n",
+	        json ? "],\"ms\":%.3f,\"cpu_ms\":%.3f}\n"
+	             : "total                  %10.3f ms, cpu %10.3f ms\n",
 	        sum.ms, sum.cpu_ms);
 }
 

@@ -19,9 +19,9 @@ struct draft {
 	const uint32_t *bucket;
 	uint32_t bucket_n, total; /* total: number of draft numbers */
 	struct group *group;
-	uint32_t *number;            /* by node of p: its draft number */
-	struct sched_lists needs;    /* by draft number: the needed nodes */
-	uint32_t *place, *at, n;     /* place: by draft number; at: by place */
+	uint32_t *number;         /* by node of p: its draft number */
+	struct sched_lists needs; /* by draft number: the needed nodes */
+	uint32_t *place, *at, n;  /* place: by draft number; at: by place */
 	struct arena *scratch;
 };
 
@@ -234,7 +234,8 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out)
 			continue;
 		s[0] = (struct sched_storage){d->group[k].in, d->place[number_part(d, k, PACK)], false};
 		if (d->group[k].unpacks)
-			s[1] = (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
+			s[1] =
+			    (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
 	}
 }
 
@@ -248,8 +249,7 @@ static struct sched_lists list_buffer_users(const struct draft *d, const uint32_
 			vec_push(&use, (struct sched_pair){became[x], 2 * bucket_of(d, x)});
 	for (uint32_t k = 0; k < d->bucket_n; k++)
 		if (d->group[k].first != SCHED_NONE && d->group[k].unpacks)
-			vec_push(&use,
-			         (struct sched_pair){d->place[number_part(d, k, UNPACK)], 2 * k + 1});
+			vec_push(&use, (struct sched_pair){d->place[number_part(d, k, UNPACK)], 2 * k + 1});
 	struct sched_lists l = sched_lists_to(d->scratch, use.at, use.n, 2 * d->bucket_n);
 	vec_free(&use);
 	return l;
