@@ -3,15 +3,13 @@
  * that is behind another one of the same two places in both is dropped; of the others, a few are kept. */
 #include "sched/pace.h"
 #include "base/vec.h"
+#include "sched/pace_places.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	MOST_PLACES = 160,  /* before uses of sources */
-	MOST_VALLEYS = 256, /* and more of them */
-	DEPTH = 12,         /* a valley is at least this part of the room lower than the nodes around it */
-	LABELS = 300,       /* that are kept for the same places */
-	BUCKETS = 8,        /* about as many as a lane has at least, to estimate its time */
+	LABELS = 300, /* that are kept for the same places */
+	BUCKETS = 8,  /* about as many as a lane has at least, to estimate its time */
 };
 
 struct sums { /* by family, over the comms before a place */
@@ -53,6 +51,7 @@ struct pace {
 	int64_t *work;      /* by block: host time */
 	/* by block: most bytes, with sources used before that are still live, and its own sinks */
 	int64_t *need;
+	int64_t *room;       /* by block: bytes for it and all beside it: the limit, or what it takes alone */
 	int64_t *edge;       /* by place: bytes between two nodes there, likewise */
 	int64_t *use;        /* by block: bytes before the first use of a source in it, likewise */
 	int64_t *kept;       /* by place: bytes of the operands of sinks before it */
@@ -69,62 +68,6 @@ struct pace {
 	VEC(struct label) label;
 	VEC(uint32_t) unused; /* labels that no other one follows */
 };
-
-/* Marks the nodes at which few bytes are live, between two nodes at which at least `depth` more are. Returns their
- * number. */
-static uint32_t mark_valleys(const struct pace *c, int64_t depth, bool *valley)
-{
-	int64_t high = 0, low = 0;
-	uint32_t where = 0, n = 0;
-	memset(valley, 0, c->p->n);
-	for (uint32_t x = 0; x < c->p->n; x++) {
-		int64_t live = c->o->live[x];
-		if (high > low + depth && live > low + depth) {
-			valley[where] = true;
-			n++;
-			high = low = live;
-		} else if (live > high) {
-			high = low = live;
-		} else if (live <= low) {
-			low = live;
-			where = x + 1;
-		}
-	}
-	return n;
-}
-
-/* Finds the valleys. There the host can wait, and buckets have room. If there are too many, the shallow ones are left
- * out. */
-static bool *find_valleys(const struct pace *c, struct arena *a)
-{
-	bool *valley = arena_new_array(a, bool, c->p->n + 1);
-	int64_t depth = (c->o->limit - c->p->fixed) / DEPTH;
-	while (mark_valleys(c, depth, valley) > MOST_VALLEYS)
-		depth += depth / 4 + 1;
-	return valley;
-}
-
-/* Finds the places: in valleys, and before the first use of a source, with at least a part of all gathered bytes
- * between them. */
-static void find_places(struct pace *c, struct arena *a)
-{
-	const bool *valley = find_valleys(c, a);
-	int64_t all = 0, since = 0;
-	uint32_t k = 0;
-	for (uint32_t i = 0; i < c->o->source_n; i++)
-		all += c->o->source[i].bytes;
-	c->place = arena_new_array(a, uint32_t, MOST_PLACES + MOST_VALLEYS + 2);
-	for (uint32_t x = 1; x < c->p->n; x++) {
-		for (; k < c->o->source_n && c->o->source[k].first < x; k++)
-			since += c->o->source[k].bytes;
-		bool used = k < c->o->source_n && c->o->source[k].first == x;
-		if (valley[x] || (used && since && since >= all / MOST_PLACES)) {
-			c->place[++c->n] = x;
-			since = 0;
-		}
-	}
-	c->place[++c->n] = c->p->n;
-}
 
 /* Returns the block of a node. */
 static uint32_t block_of(const struct pace *c, uint32_t x)
@@ -188,7 +131,8 @@ static struct bucket measure_bucket(const struct pace *c, bool gather, uint32_t 
 		if (to->n == from->n)
 			continue;
 		b.unpacked += to->copied - from->copied;
-		if (to->n - from->n < 2 || f + 1 == c->families) { /* the operand of a scatter is freed at once */
+		if (to->n - from->n < 2 ||
+		    f + 1 == c->families) { /* the operand of a scatter is freed at once */
 			b.flight += gather ? out : 0;
 			b.time += to->time - from->time;
 			b.issued += gather ? out : in + (f + 1 < c->families ? c->kept[j] - c->kept[i] : 0);
@@ -210,6 +154,7 @@ static void find_blocks(struct pace *c, struct arena *a)
 	uint32_t k = 0;
 	c->work = arena_new_array(a, int64_t, c->n + 1);
 	c->need = arena_new_array(a, int64_t, c->n + 1);
+	c->room = arena_new_array(a, int64_t, c->n + 1);
 	c->edge = arena_new_array(a, int64_t, c->n + 1);
 	c->use = arena_new_array(a, int64_t, c->n + 1);
 	for (uint32_t b = 0; b < c->n; b++) {
@@ -236,8 +181,11 @@ static void find_blocks(struct pace *c, struct arena *a)
 			c->edge[b] += c->o->source[i].bytes;
 		}
 	}
-	for (uint32_t b = 0; b < c->n; b++)
+	for (uint32_t b = 0; b < c->n; b++) {
+		int64_t alone = c->need[b] + c->gathered[b + 1] - c->gathered[b];
+		c->room[b] = alone > c->o->limit ? alone : c->o->limit;
 		c->use[b] = c->use[b] > c->edge[b] ? c->use[b] : c->edge[b];
+	}
 }
 
 /* Finds about the time that host and lane take from each place on. */
@@ -352,7 +300,7 @@ static void offer_label(struct pace *c, const struct label *l)
 static bool fits(const struct pace *c, const struct label *l)
 {
 	int64_t held = held_at(c, l->gathered, l->sent, l->at) + l->flight;
-	return c->need[l->at] + held <= c->o->limit &&
+	return c->need[l->at] + held <= c->room[l->at] &&
 	       (l->at != l->unpack[0].at || c->use[l->at] + held + l->unpack[0].bytes <= c->o->limit);
 }
 
@@ -489,7 +437,7 @@ uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_optio
 {
 	struct arena *scratch = arena_new();
 	struct pace c = {.p = p, .o = o, .families = p->family_n + 1};
-	find_places(&c, scratch);
+	c.n = sched_pace_places(p, o, scratch, &c.place);
 	c.gathered = arena_new_array(scratch, int64_t, c.n + 1);
 	c.kept = arena_new_array(scratch, int64_t, c.n + 1);
 	c.cell = arena_new_array(scratch, struct cell, (c.n + 1) * (c.n + 1));

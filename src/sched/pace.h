@@ -6,7 +6,8 @@
  * Blocks are nodes in the original order. A gather has the sources that the next blocks use, a scatter the sinks that
  * the blocks before it made. While a bucket is under way the host does the next blocks, if their sources are there and
  * memory has room: for the block in the original order, the bucket, gathered tensors still to be used, and operands of
- * sinks made so far. */
+ * sinks made so far. Blocks end where little is live, before uses of sources, and where the next node would leave no room
+ * for the rest of its block. */
 #ifndef HIRC_SCHED_PACE_H
 #define HIRC_SCHED_PACE_H
 #include "base/arena.h"

@@ -118,9 +118,40 @@ static void check_deep_valley(void)
 	arena_free(a);
 }
 
+/* Checks that a scatter is issued before the work that leaves no room for its operand, 30 in a memory of 100:
+ *
+ *     live   0 10 10 10 10 90 10 10 */
+static void check_crest(void)
+{
+	enum { ALL = 8, CREST = 5 };
+	struct row r;
+	make(&r, 1, 100, 100 * UNIT);
+	for (uint32_t x = 0; x < ALL; x++) {
+		r.node[x] = (struct sched_node){.time = 10, .kind = SCHED_COMPUTE};
+		r.live[x] = (x == CREST ? 90 : x ? 10 : 0) * UNIT;
+	}
+	r.node[0] = (struct sched_node){.in = UNIT, .out = UNIT, .time = 6000, .kind = SCHED_COMM};
+	r.node[2] = (struct sched_node){.in = 15 * UNIT, .time = 6000, .family = 1, .kind = SCHED_COMM};
+	r.source[0] = (struct sched_pace_comm){0, 1, 1, UNIT, 0};
+	r.sink[0] = (struct sched_pace_comm){2, 2, 2, 30 * UNIT, 0};
+	r.p.n = ALL;
+	r.o.source_n = r.o.sink_n = 1;
+	struct arena *a = arena_new();
+	struct sched_paced *b;
+	uint32_t n = sched_pace(&r.p, &r.o, a, &b), sent = 0;
+	for (uint32_t k = 0; k < n; k++)
+		if (!b[k].gather && b[k].from <= 2 && b[k].end > 2) {
+			CHECK(b[k].issue > 2 && b[k].issue <= CREST);
+			sent++;
+		}
+	CHECK_EQ(sent, 1u);
+	arena_free(a);
+}
+
 int main(void)
 {
 	check_deep_valley();
+	check_crest();
 	unsigned some = 0;
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++) {
 		struct row r;
