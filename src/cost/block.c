@@ -289,12 +289,14 @@ static bool finish_problem(struct maker *k, region_id region, struct arena *a)
 	                            .copies = k->copies,
 	                            .grouped = k->grouped,
 	                            .n = k->nodes.n,
+	                            .transfer_n = k->transfer.n,
 	                            .storage_n = k->storage.n,
 	                            .family_n = k->family.n,
 	                            .lane_n = k->lane.n,
 	                            .contention_n = k->contention.n};
 	p->node = k->nodes.n ? COPY(k->nodes, struct sched_node) : NULL;
 	vec_free(&k->nodes);
+	p->transfer = k->transfer.n ? COPY(k->transfer, struct sched_transfer) : NULL;
 	p->storage = k->storage.n ? COPY(k->storage, struct sched_storage) : NULL;
 	vec_free(&k->storage);
 	p->contention = k->contention.n ? COPY(k->contention, struct sched_contention) : NULL;
@@ -365,6 +367,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 		k.failed = true;
 	vec_free(&k.readers);
 	vec_free(&k.nodes);
+	vec_free(&k.transfer);
 	vec_free(&k.op);
 	vec_free(&k.storage);
 	vec_free(&k.owner);

@@ -36,6 +36,7 @@ struct maker {
 	uint32_t barrier; /* the last node that must not move + 1 */
 	VEC(struct reader) readers;
 	VEC(struct sched_node) nodes;
+	VEC(struct sched_transfer) transfer;
 	VEC(op_id) op;
 	VEC(struct sched_storage) storage;
 	VEC(value_id) owner;

@@ -168,15 +168,15 @@ static group_id find_group(struct maker *k, op_id op)
 }
 
 /* Adds the operands and results of a collective, or of the members of a group. */
-static void add_buffers(const struct maker *k, op_id op, struct sched_node *n)
+static void add_buffers(const struct maker *k, op_id op, struct sched_transfer *to)
 {
 	if (k->m->op.at[op].kind == OP_END_COALESCING) {
 		coalesce_each (k->m, member, op)
-			add_buffers(k, member, n);
+			add_buffers(k, member, to);
 		return;
 	}
-	n->in += maker_int(k, op, k->key.in_bytes, bytes_of(k, op, ROLE_READ));
-	n->out += bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
+	to->in += maker_int(k, op, k->key.in_bytes, bytes_of(k, op, ROLE_READ));
+	to->out += bytes_of(k, op, ROLE_DEF) + bytes_of(k, op, ROLE_WRITE);
 }
 
 /* Returns the number of the communication's rule of contention. */
@@ -216,11 +216,14 @@ static void make_communication(struct maker *k, op_id op, struct sched_node *n)
 	    recorded ? recorded_lane(k, op, group)
 	             : (uint64_t)1 << 63 | (uint64_t)op_backend(k->m, one) << 32 | k->m->op.at[one].team;
 	n->kind = SCHED_COMM;
-	n->lane = find_lane(k, op, communicator);
+	n->lane = (uint8_t)find_lane(k, op, communicator);
 	n->contention = find_contention(k, op);
-	add_buffers(k, op, n);
+	n->transfer = k->transfer.n;
+	struct sched_transfer moved = {.family = SCHED_NONE};
+	add_buffers(k, op, &moved);
 	if (!k->failed)
-		n->family = find_family(k, op, group, n->lane);
+		moved.family = find_family(k, op, group, n->lane);
+	vec_push(&k->transfer, moved);
 }
 
 /* Returns the number of a loop's iterations; 1 if it depends on the rank. */
@@ -263,7 +266,8 @@ bool maker_keeps_its_place(const struct maker *k, op_id op)
 	    (maker_name_is(k, op, k->key.kind, "send") || maker_name_is(k, op, k->key.kind, "recv") ||
 	     maker_name_is(k, op, k->key.kind, "barrier")))
 		return true;
-	if (k->streams && (o->flags & OP_ASYNC || o->kind == OP_WAIT)) /* they may order work of several streams */
+	if (k->streams &&
+	    (o->flags & OP_ASYNC || o->kind == OP_WAIT)) /* they may order work of several streams */
 		return true;
 	if (o->kind == OP_DISPATCH || o->kind == OP_COMBINE || o->kind == OP_SYMMETRIC_VIEW ||
 	    info->traits & (TRAIT_P2P | TRAIT_ASYNC))
@@ -279,7 +283,7 @@ bool maker_keeps_its_place(const struct maker *k, op_id op)
 
 void maker_push_node(struct maker *k, op_id op)
 {
-	struct sched_node n = {.comm = SCHED_NONE, .family = SCHED_NONE};
+	struct sched_node n = {.comm = SCHED_NONE};
 	n.time = time_of(k, op) + launch_of(k, op) - k->launch;
 	if (block_is_communication(k->m, op)) {
 		make_communication(k, op, &n);

@@ -147,7 +147,7 @@ void explain_find_recorded_whys(struct explain_making *k, const struct sim *sim)
 		s.place[sim->order[i]] = i;
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t x = sim->order[i];
-		if (s.p->node[x].comm != SCHED_NONE && sim->moment[i].stall > 0)
+		if (sched_awaited(&s.p->node[x]) != SCHED_NONE && sim->moment[i].stall > 0)
 			explain_wait(&s, x);
 	}
 	free(s.place);

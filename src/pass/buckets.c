@@ -89,8 +89,8 @@ uint32_t buckets_place(const struct applier *a, uint32_t node)
 bool buckets_unpacks(const struct applier *a, const struct members *b)
 {
 	const struct sched_problem *p = &a->b->p;
-	return !p->grouped &&
-	       (p->copies || p->family[p->node[b->comm.at[0]].family].collective == SCHED_ALLGATHER);
+	return !p->grouped && (p->copies || p->family[sched_transfer(p, b->comm.at[0])->family].collective ==
+	                                        SCHED_ALLGATHER);
 }
 
 /* ---- of Communications */

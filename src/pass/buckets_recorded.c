@@ -168,7 +168,7 @@ static void add_in_bytes(struct applier *a, const uint32_t *node, uint32_t n)
 	int64_t bytes = 0;
 	bool stated = false;
 	for (uint32_t i = 0; i < n; i++) {
-		bytes += a->b->p.node[node[i]].in;
+		bytes += sched_transfer(&a->b->p, node[i])->in;
 		stated |= op_attr(a->m, a->b->op[node[i]], "in_bytes") != NULL;
 	}
 	if (stated)

@@ -199,7 +199,7 @@ static void say_refused(struct pass_context *cx, struct module *m, const struct 
 {
 	for (uint32_t x = 0; x < b->p.n; x++) {
 		op_id op = b->op[x];
-		if (b->p.node[x].kind != SCHED_COMM || b->p.node[x].family != SCHED_NONE ||
+		if (b->p.node[x].kind != SCHED_COMM || sched_transfer(&b->p, x)->family != SCHED_NONE ||
 		    !could_be_bucketed(m, op))
 			continue;
 		const char *name = block_name(m, op);

@@ -17,7 +17,7 @@ enum {
 
 /* ---- most bytes */
 
-static bool is_unpacked(const struct sched_problem *p, const struct sched_node *c)
+static bool is_unpacked(const struct sched_problem *p, const struct sched_transfer *c)
 {
 	return !p->grouped && (p->copies || p->family[c->family].collective == SCHED_ALLGATHER);
 }
@@ -71,8 +71,8 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		least[f] = INT64_MAX;
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
-		const struct sched_node *c = &p->node[x];
-		if (c->kind != SCHED_COMM || alone[x] || c->in <= 0)
+		const struct sched_transfer *c = sched_transfer(p, x);
+		if (p->node[x].kind != SCHED_COMM || alone[x] || c->in <= 0)
 			continue;
 		int64_t out = is_unpacked(p, c) ? c->out : 0, made = measure_results(p, x);
 		int64_t issued = (p->grouped ? 0 : c->in) + sched_batch_operands(p, x) + (out ? out : made);
@@ -88,8 +88,8 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		most[f] = here < (double)most[f] ? (int64_t)here : most[f];
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
-		const struct sched_node *c = &p->node[x];
-		if (c->kind == SCHED_COMM && !alone[x] && c->in > 0)
+		const struct sched_transfer *c = sched_transfer(p, x);
+		if (p->node[x].kind == SCHED_COMM && !alone[x] && c->in > 0)
 			alone[x] = c->in + least[c->family] > most[c->family];
 	}
 	free(copied);
@@ -115,12 +115,13 @@ void sched_batch_hosts(const struct sched_problem *p, const bool *alone, struct 
 {
 	for (uint32_t x = 0; x < p->n; x++) {
 		wait[x] = SCHED_NONE;
-		if (p->node[x].comm != SCHED_NONE && wait[p->node[x].comm] == SCHED_NONE)
-			wait[p->node[x].comm] = x;
+		uint32_t comm = sched_awaited(&p->node[x]);
+		if (comm != SCHED_NONE && wait[comm] == SCHED_NONE)
+			wait[comm] = x;
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
-		const struct sched_node *c = &p->node[x];
-		if (c->kind != SCHED_COMM || alone[x])
+		const struct sched_transfer *c = sched_transfer(p, x);
+		if (p->node[x].kind != SCHED_COMM || alone[x])
 			continue;
 		int64_t issue = sched_host_time(p, x),
 		        waits = wait[x] == SCHED_NONE ? 0 : sched_host_time(p, wait[x]);
@@ -300,8 +301,9 @@ static int64_t raise_runtime(struct lane *l, int64_t least)
 
 static bool is_in_line(const struct sched_batches *b, uint32_t family, uint32_t x)
 {
-	const struct sched_node *c = &b->p->node[x];
-	return c->kind == SCHED_COMM && c->family == family && b->tail[x] >= 0 && c->in > 0 && !b->alone[x];
+	const struct sched_transfer *c = sched_transfer(b->p, x);
+	return b->p->node[x].kind == SCHED_COMM && c->family == family && b->tail[x] >= 0 && c->in > 0 &&
+	       !b->alone[x];
 }
 
 /* Makes a line of the comms of a family that may be in buckets. Returns false if they bound nothing. */
@@ -315,11 +317,11 @@ static bool make_line(const struct sched_batches *b, uint32_t family, struct lin
 	for (unsigned k = 0; k < 2; k++)
 		l->job[k] = mem_alloc(sizeof *l->job[k] * ((size_t)n + 1));
 	for (uint32_t x = 0; x < p->n; x++) {
-		const struct sched_node *c = &p->node[x];
+		const struct sched_transfer *c = sched_transfer(p, x);
 		if (!is_in_line(b, family, x))
 			continue;
-		l->job[0][l->n] = (struct job){b->tail[x], c->in, c->time};
-		l->job[1][l->n++] = (struct job){b->head[x], c->in, c->time};
+		l->job[0][l->n] = (struct job){b->tail[x], c->in, p->node[x].time};
+		l->job[1][l->n++] = (struct job){b->head[x], c->in, p->node[x].time};
 		l->bytes += c->in;
 	}
 	l->largest = b->most[family] < l->bytes ? b->most[family] : l->bytes;

@@ -59,6 +59,7 @@ static void gather_members(struct draft *d)
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t k = bucket_of(d, x);
 		const struct sched_node *n = &p->node[x];
+		const struct sched_transfer *moved = sched_transfer(p, x);
 		d->number[x] = x;
 		if (k == SCHED_NONE || (n->kind == SCHED_WAIT && is_chained(p, x)))
 			continue;
@@ -71,12 +72,12 @@ static void gather_members(struct draft *d)
 		}
 		if (g->first == SCHED_NONE) {
 			g->first = x;
-			g->unpacks =
-			    !p->grouped && (p->copies || p->family[n->family].collective == SCHED_ALLGATHER);
+			g->unpacks = !p->grouped &&
+			             (p->copies || p->family[moved->family].collective == SCHED_ALLGATHER);
 		}
 		g->comms++;
-		g->in += n->in;
-		g->out += n->out;
+		g->in += moved->in;
+		g->out += moved->out;
 	}
 }
 
@@ -179,6 +180,13 @@ static struct sched_origin origin_alone(const struct sched_problem *p, uint32_t 
 	return (struct sched_origin){step[p->node[x].kind], x, SCHED_NONE};
 }
 
+/* Adds the transfer of a comm. */
+static void place_transfer(struct sched_problem *p, struct sched_node *comm, struct sched_transfer moved)
+{
+	comm->transfer = p->transfer_n++;
+	p->transfer[comm->transfer] = moved;
+}
+
 static void place_node(const struct draft *d, struct sched_bucketed *out, uint32_t k)
 {
 	const struct sched_problem *p = d->p;
@@ -187,7 +195,9 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	struct sched_origin *o = &out->origin[k];
 	if (x < p->n) {
 		*n = p->node[x];
-		if (n->comm != SCHED_NONE)
+		if (n->kind == SCHED_COMM)
+			place_transfer(&out->p, n, *sched_transfer(p, x));
+		else if (n->comm != SCHED_NONE)
 			n->comm = d->place[d->number[n->comm]];
 		*o = origin_alone(p, x);
 		return;
@@ -201,15 +211,14 @@ static void place_node(const struct draft *d, struct sched_bucketed *out, uint32
 	const struct group *g = &d->group[b];
 	*n = p->node[g->first];
 	*o = (struct sched_origin){step[which], g->first, b};
-	n->in = g->in;
-	n->out = g->out;
 	if (which == COMM) {
-		n->time = sched_family_time(&p->family[n->family], g->in);
+		uint32_t family = sched_transfer(p, g->first)->family;
+		place_transfer(&out->p, n, (struct sched_transfer){g->in, g->out, family});
+		n->time = sched_family_time(&p->family[family], g->in);
 		return;
 	}
 	n->kind = which == WAIT ? SCHED_WAIT : SCHED_COMPUTE;
 	n->comm = which == WAIT ? d->place[number_part(d, b, COMM)] : SCHED_NONE;
-	n->family = SCHED_NONE;
 	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
@@ -245,7 +254,7 @@ static struct sched_lists list_buffer_users(const struct draft *d, const uint32_
 	const struct sched_problem *p = d->p;
 	VEC(struct sched_pair) use = {0};
 	for (uint32_t x = 0; x < p->n && !p->grouped; x++)
-		if (p->node[x].comm != SCHED_NONE && bucket_of(d, x) != SCHED_NONE)
+		if (p->node[x].kind == SCHED_WAIT && bucket_of(d, x) != SCHED_NONE)
 			vec_push(&use, (struct sched_pair){became[x], 2 * bucket_of(d, x)});
 	for (uint32_t k = 0; k < d->bucket_n; k++)
 		if (d->group[k].first != SCHED_NONE && d->group[k].unpacks)
@@ -300,6 +309,8 @@ static void finish_draft(const struct draft *d, struct arena *a, struct sched_bu
 	out->p = *p;
 	out->p.n = d->n;
 	out->p.node = arena_new_array(a, struct sched_node, d->n);
+	out->p.transfer = arena_new_array(a, struct sched_transfer, p->transfer_n);
+	out->p.transfer_n = 0;
 	out->origin = arena_new_array(a, struct sched_origin, d->n);
 	out->became = arena_new_array(a, uint32_t, p->n);
 	for (uint32_t k = 0; k < d->n; k++)

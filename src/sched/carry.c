@@ -33,8 +33,9 @@ void sched_carry_read(const struct sched_bucketed *b, const uint32_t *order, uin
 		if (from->bucket == SCHED_NONE)
 			continue;
 		struct sched_carry_parts *parts = &out->parts[from->bucket];
-		parts->in = b->p.node[x].in;
-		if (from->step == SCHED_STEP_PACK)
+		if (from->step == SCHED_STEP_COMM)
+			parts->in = sched_transfer(&b->p, x)->in;
+		else if (from->step == SCHED_STEP_PACK)
 			parts->pack = place[x];
 		else if (from->step == SCHED_STEP_UNPACK)
 			parts->unpack = place[x];
@@ -66,7 +67,9 @@ static void find_keys(const struct sched_carry_places *from, const uint32_t *buc
 		enum sched_step step = to->origin[k].step;
 		if (step != SCHED_STEP_PACK && step != SCHED_STEP_UNPACK)
 			continue;
-		uint32_t before = place_of_part(from, bucket[to->origin[k].node], step, p->node[k].in);
+		uint32_t member = to->origin[k].node;
+		int64_t in = sched_transfer(p, to->became[member])->in;
+		uint32_t before = place_of_part(from, bucket[member], step, in);
 		if (before != SCHED_NONE)
 			key[k] = SPREAD * before + 1;
 		else if (step == SCHED_STEP_PACK)

@@ -34,7 +34,7 @@ struct bound {
 };
 
 /* Returns the least times of a comm in a bucket. bytes: of the operands of all comms of its family. */
-static struct choice packed(const struct sched_problem *p, const struct sched_node *n, int64_t bytes)
+static struct choice packed(const struct sched_problem *p, const struct sched_transfer *n, int64_t bytes)
 {
 	const struct sched_family *f = &p->family[n->family];
 	bool copied = p->copies || f->collective == SCHED_ALLGATHER;
@@ -47,17 +47,18 @@ static struct choice packed(const struct sched_problem *p, const struct sched_no
 static void find_items(const struct sched_problem *p, uint32_t lane, bool bucket, struct bound *b)
 {
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
-			bytes[p->node[x].family] += p->node[x].in;
+	for (uint32_t k = 0; k < p->transfer_n; k++)
+		if (p->transfer[k].family != SCHED_NONE)
+			bytes[p->transfer[k].family] += p->transfer[k].in;
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
+		const struct sched_transfer *moved = sched_transfer(p, x);
 		if (n->kind != SCHED_COMM || n->lane != lane || n->time <= 0)
 			continue;
 		struct item *i = &b->item[b->n++];
 		*i = (struct item){&p->contention[n->contention], {{.time = (double)n->time}}, 1};
-		if (bucket && n->family != SCHED_NONE && n->in)
-			i->choice[i->n++] = packed(p, n, bytes[n->family]);
+		if (bucket && moved->family != SCHED_NONE && moved->in)
+			i->choice[i->n++] = packed(p, moved, bytes[moved->family]);
 	}
 	free(bytes);
 }
@@ -91,7 +92,7 @@ int64_t sched_bound_contended(const struct sched_problem *p, uint32_t lane, bool
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
 		uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
-		bool joins = bucket && comm != SCHED_NONE && p->node[comm].family != SCHED_NONE;
+		bool joins = bucket && comm != SCHED_NONE && sched_transfer(p, comm)->family != SCHED_NONE;
 		b.work += n->kind != SCHED_COMM && n->time > 0 ? (double)n->time : 0;
 		if (tail[x] >= 0 && !joins && (n->kind == SCHED_COMM || n->time > -p->launch))
 			b.launches += (double)p->launch;

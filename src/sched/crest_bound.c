@@ -62,13 +62,13 @@ static bool is_counted(const struct crest_bound *c, uint32_t x)
 
 static bool is_shared(const struct crest_bound *c, uint32_t x)
 {
-	return is_counted(c, x) && c->p->node[x].family != SCHED_NONE && !c->b->alone[x] &&
-	       c->p->node[x].in > 0;
+	return is_counted(c, x) && sched_transfer(c->p, x)->family != SCHED_NONE && !c->b->alone[x] &&
+	       sched_transfer(c->p, x)->in > 0;
 }
 
 static bool is_member(const struct crest_bound *c, uint32_t x, uint32_t f)
 {
-	return is_shared(c, x) && c->p->node[x].family == f;
+	return is_shared(c, x) && sched_transfer(c->p, x)->family == f;
 }
 
 /* Returns the time of a comm alone. */
@@ -155,7 +155,7 @@ static void find_results(struct crest_bound *c)
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		struct comm *m = &c->comm[x];
-		int64_t out = p->node[x].kind == SCHED_COMM ? p->node[x].out : 0;
+		int64_t out = p->node[x].kind == SCHED_COMM ? sched_transfer(p, x)->out : 0;
 		m->bytes = m->flight < out ? m->flight : out;
 		m->bytes = copied[x] < m->bytes ? copied[x] : m->bytes;
 	}
@@ -188,8 +188,8 @@ static void add_parts(struct crest_bound *c, uint32_t k, bool crest, int64_t roo
 			continue;
 		bool needed = m->need <= k, gathered = is_member(c, x, c->gathers);
 		part.room -= needed && m->keeps > kept ? m->bytes : 0;
-		part.needed += needed && gathered ? c->p->node[x].in : 0;
-		part.used += (needed || m->keeps <= kept) && gathered ? c->p->node[x].in : 0;
+		part.needed += needed && gathered ? sched_transfer(c->p, x)->in : 0;
+		part.used += (needed || m->keeps <= kept) && gathered ? sched_transfer(c->p, x)->in : 0;
 	}
 	for (int64_t i = 0; i < n; i++) {
 		part.time = time * (i + 1) / n - time * i / n;
@@ -228,7 +228,7 @@ static int64_t measure_issue(const struct sched_problem *p, uint32_t x)
 		if (def != SCHED_NONE && p->node[def].kind != SCHED_COMPUTE)
 			return 0;
 	}
-	return sched_batch_operands(p, x) + (p->grouped ? 0 : p->node[x].in);
+	return sched_batch_operands(p, x) + (p->grouped ? 0 : sched_transfer(p, x)->in);
 }
 
 /* Finds the bytes that buckets of a family take. */
@@ -240,9 +240,9 @@ static void find_bytes(struct crest_bound *c, uint32_t f)
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (!is_member(c, x, f))
 			continue;
-		int64_t bytes = unpacks ? p->node[x].out : p->grouped ? c->comm[x].flight : 0;
-		results = fmin(results, (double)bytes / (double)p->node[x].in);
-		issue = fmin(issue, (double)measure_issue(p, x) / (double)p->node[x].in);
+		int64_t bytes = unpacks ? sched_transfer(p, x)->out : p->grouped ? c->comm[x].flight : 0;
+		results = fmin(results, (double)bytes / (double)sched_transfer(p, x)->in);
+		issue = fmin(issue, (double)measure_issue(p, x) / (double)sched_transfer(p, x)->in);
 		waits &= c->comm[x].waits;
 	}
 	c->family[f].flight = results + (!p->grouped && waits ? 1 : 0);
@@ -262,8 +262,8 @@ static void find_large(struct crest_bound *c, uint32_t f)
 	uint32_t n = 0, k = 0;
 	for (uint32_t x = 0; x < c->p->n; x++)
 		if (is_member(c, x, f)) {
-			in[n++] = c->p->node[x].in;
-			all += c->p->node[x].in;
+			in[n++] = sched_transfer(c->p, x)->in;
+			all += sched_transfer(c->p, x)->in;
 		}
 	if (n)
 		qsort(in, n, sizeof *in, by_size);
@@ -279,7 +279,7 @@ static void list_sizes(struct crest_bound *c, uint32_t f)
 	struct family *m = &c->family[f];
 	int64_t all = 0, least = INT64_MAX;
 	for (uint32_t x = 0; x < c->p->n; x++) {
-		int64_t in = c->p->node[x].in;
+		int64_t in = sched_transfer(c->p, x)->in;
 		if (!is_member(c, x, f))
 			continue;
 		all += in;
@@ -313,9 +313,9 @@ static double least_of(const struct crest_bound *c, uint32_t f, const struct siz
 /* Returns true for a large comm that takes little memory alone. As a size of buckets it would be better than all. */
 static bool is_rare(const struct crest_bound *c, uint32_t x)
 {
-	const struct family *m = &c->family[c->p->node[x].family];
-	return c->p->node[x].family != c->gathers && c->p->node[x].in > m->large &&
-	       2 * (double)c->comm[x].flight < m->flight * (double)c->p->node[x].in &&
+	const struct family *m = &c->family[sched_transfer(c->p, x)->family];
+	return sched_transfer(c->p, x)->family != c->gathers && sched_transfer(c->p, x)->in > m->large &&
+	       2 * (double)c->comm[x].flight < m->flight * (double)sched_transfer(c->p, x)->in &&
 	       c->path.rare_n < MOST_RARE;
 }
 
@@ -336,8 +336,8 @@ static void add_rare(struct crest_bound *c, uint32_t x, int64_t cost)
 static void add_alone(struct crest_bound *c, uint32_t x, int64_t cost)
 {
 	int64_t time = slowed(c->p, time_of(c, x));
-	struct size *s = c->family[c->p->node[x].family].size.at;
-	while (s->to < c->p->node[x].in)
+	struct size *s = c->family[sched_transfer(c->p, x)->family].size.at;
+	while (s->to < sched_transfer(c->p, x)->in)
 		s++;
 	s->kind.cost = cost < s->kind.cost ? cost : s->kind.cost;
 	s->kind.time = time > s->kind.time ? time : s->kind.time;
@@ -355,13 +355,14 @@ static void find_costs(struct crest_bound *c, uint32_t f)
 		m->rate = fmin(m->rate, least_of(c, f, &m->size.at[i], 0));
 	for (uint32_t x = 0; x < p->n; x++)
 		if (is_member(c, x, f))
-			m->rate = fmin(m->rate, (double)time_of(c, x) / (double)p->node[x].in);
+			m->rate = fmin(m->rate, (double)time_of(c, x) / (double)sched_transfer(p, x)->in);
 	for (uint32_t i = 0; i < m->size.n; i++)
 		m->size.at[i].kind.cost = (int64_t)fmax(0, least_of(c, f, &m->size.at[i], m->rate));
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (!is_member(c, x, f))
 			continue;
-		int64_t cost = (int64_t)fmax(0, (double)time_of(c, x) - m->rate * (double)p->node[x].in);
+		int64_t cost =
+		    (int64_t)fmax(0, (double)time_of(c, x) - m->rate * (double)sched_transfer(p, x)->in);
 		if (is_rare(c, x))
 			add_rare(c, x, cost);
 		else
@@ -396,8 +397,9 @@ static void find_gathers(struct crest_bound *c)
 		for (uint32_t x = 0; x < p->n; x++)
 			if (is_member(c, x, f)) {
 				time += time_of(c, x);
-				bytes += p->node[x].in;
-				ratio = fmin(ratio, (double)c->comm[x].bytes / (double)p->node[x].in);
+				bytes += sched_transfer(p, x)->in;
+				ratio =
+				    fmin(ratio, (double)c->comm[x].bytes / (double)sched_transfer(p, x)->in);
 			}
 		if (p->family[f].collective != SCHED_ALLGATHER || time <= most)
 			continue;
@@ -427,7 +429,8 @@ static double find_shares(struct crest_bound *c)
 		int64_t time = time_of(c, x);
 		bool early = first_part(c, x) < c->part.n;
 		if (is_shared(c, x)) {
-			sum += c->family[c->p->node[x].family].rate * (double)c->p->node[x].in;
+			sum += c->family[sched_transfer(c->p, x)->family].rate *
+			       (double)sched_transfer(c->p, x)->in;
 			continue;
 		}
 		if (early && c->path.rare_n < MOST_RARE)

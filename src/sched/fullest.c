@@ -69,7 +69,8 @@ static uint32_t find_operand(const struct fullest *f, uint32_t x, int64_t bytes)
 {
 	const struct sched_problem *p = f->p;
 	uint32_t found = SCHED_NONE;
-	if (p->node[x].kind == SCHED_COMM && (p->node[x].in < bytes || p->node[x].out < bytes))
+	if (p->node[x].kind == SCHED_COMM &&
+	    (sched_transfer(p, x)->in < bytes || sched_transfer(p, x)->out < bytes))
 		return SCHED_NONE; /* the buffer of a bucket takes the place of the storages */
 	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
 		uint32_t s = p->uses.item[i];

@@ -122,7 +122,7 @@ static struct stretch no_comms(void)
 static struct stretch read_comm(const struct gather *g, uint32_t k)
 {
 	uint32_t i = g->small[k];
-	const struct sched_node *c = &g->p->node[g->source[i].comm];
+	const struct sched_transfer *c = sched_transfer(g->p, g->source[i].comm);
 	struct stretch t = no_comms();
 	t.n = 1;
 	t.family = c->family;
@@ -332,17 +332,19 @@ static void find_ahead(struct gather *g, uint32_t n)
 	const struct sched_problem *p = g->p;
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1)), ahead = INT64_MIN / 2;
 	double *least = mem_alloc(sizeof *least * ((size_t)p->family_n + 1));
-	for (uint32_t k = 0; k < g->small_n; k++)
-		bytes[p->node[g->source[g->small[k]].comm].family] += p->node[g->source[g->small[k]].comm].in;
+	for (uint32_t k = 0; k < g->small_n; k++) {
+		const struct sched_transfer *c = sched_transfer(p, g->source[g->small[k]].comm);
+		bytes[c->family] += c->in;
+	}
 	for (uint32_t f = 0; f < p->family_n; f++)
 		least[f] = bytes[f] ? sched_family_least(&p->family[f], bytes[f]) : 0;
 	g->ahead[g->small_n] = ahead;
 	for (uint32_t i = n, k = g->small_n; k > 0;) {
 		const struct sched_source *s = &g->source[--i];
-		const struct sched_node *c = &p->node[s->comm];
+		const struct sched_transfer *c = sched_transfer(p, s->comm);
 		bool small = i == g->small[k - 1];
-		double time =
-		    small ? least[c->family] * (double)c->in - 1 : (double)(c->time + p->launch) - 1;
+		double time = small ? least[c->family] * (double)c->in - 1
+		                    : (double)(p->node[s->comm].time + p->launch) - 1;
 		ahead = (int64_t)(time * g->o->inflate) + (ahead > -s->needed ? ahead : -s->needed);
 		if (small)
 			g->ahead[--k] = ahead;
@@ -452,8 +454,8 @@ static void open_gather(struct gather *g, const struct sched_source *source, uin
 	*start = (struct state){.before = SCHED_NONE};
 	g->small = mem_alloc(sizeof *g->small * ((size_t)n + 1));
 	for (uint32_t i = 0; i < n; i++) {
-		const struct sched_node *c = &p->node[source[i].comm];
-		int64_t time = inflated(g, c->time);
+		const struct sched_transfer *c = sched_transfer(p, source[i].comm);
+		int64_t time = inflated(g, p->node[source[i].comm].time);
 		if (c->family != SCHED_NONE && c->in <= g->o->threshold)
 			g->small[g->small_n++] = i;
 		else if (!g->small_n)
@@ -466,7 +468,7 @@ static void open_gather(struct gather *g, const struct sched_source *source, uin
 	g->stretch = mem_alloc(sizeof *g->stretch * (g->small_n / STRETCH + 1));
 	g->bytes[0] = 0;
 	for (uint32_t i = 0; i < n; i++)
-		g->bytes[i + 1] = g->bytes[i] + p->node[source[i].comm].out;
+		g->bytes[i + 1] = g->bytes[i] + sched_transfer(p, source[i].comm)->out;
 	find_stretches(g);
 }
 

@@ -117,14 +117,14 @@ static bool carry_order(const struct improver *i, struct trial *t, const struct 
 static void fill_end(struct improver *i, struct trial *t, uint32_t x, struct sched_carry_options *carry)
 {
 	const struct scheduler *s = i->s;
-	const struct sched_node *like = &s->p->node[x];
+	const struct sched_transfer *like = sched_transfer(s->p, x);
 	uint32_t *comm = mem_alloc(sizeof *comm * ((size_t)s->comm.n + 1)), n = 0;
 	uint32_t most = like->family == SCHED_NONE ? 1 : 1u << sched_draw(&i->random, 8);
 	bool join = like->family != SCHED_NONE && !sched_draw(&i->random, 2);
 	if (most == 1)
 		comm[n++] = x;
 	for (uint32_t k = s->comm.n; k-- > 0 && n < most;) {
-		const struct sched_node *c = &s->p->node[s->comm.at[k]];
+		const struct sched_transfer *c = sched_transfer(s->p, s->comm.at[k]);
 		if (s->role[s->comm.at[k]] == SCHED_SINK && c->family == like->family && c->in == like->in)
 			comm[n++] = s->comm.at[k];
 	}

@@ -40,8 +40,8 @@ void sched_inners(const struct sched_problem *p, const uint8_t *role, struct sch
 	uint32_t *way = find_ways(p);
 	*out = (struct sched_inners){0};
 	for (uint32_t x = 0; x < p->n; x++)
-		if (role[x] == SCHED_INNER && p->node[x].family != SCHED_NONE)
-			vec_push(&key, (struct key){p->node[x].family, way[x], x});
+		if (role[x] == SCHED_INNER && sched_transfer(p, x)->family != SCHED_NONE)
+			vec_push(&key, (struct key){sched_transfer(p, x)->family, way[x], x});
 	if (key.n > 1)
 		qsort(key.at, key.n, sizeof *key.at, by_key);
 	for (uint32_t i = 0; i < key.n; i++)
@@ -58,10 +58,10 @@ void sched_inner_buckets(const struct sched_problem *p, const struct sched_inner
 	const struct sched_inner *first = NULL; /* the first comm of this family and way */
 	for (uint32_t i = 0; i < inner->n; i++) {
 		const struct sched_inner *x = &inner->at[i];
-		if (p->node[x->comm].in > most)
+		if (sched_transfer(p, x->comm)->in > most)
 			continue;
 		if (!first || first->way != x->way ||
-		    p->node[first->comm].family != p->node[x->comm].family) {
+		    sched_transfer(p, first->comm)->family != sched_transfer(p, x->comm)->family) {
 			first = x;
 			continue;
 		}

@@ -34,8 +34,8 @@ struct family {
 
 static bool is_shared(const struct sched_problem *p, const bool *alone, uint32_t x)
 {
-	const struct sched_node *c = &p->node[x];
-	return c->kind == SCHED_COMM && c->family != SCHED_NONE && !alone[x] && c->in > 0;
+	const struct sched_transfer *c = sched_transfer(p, x);
+	return c->family != SCHED_NONE && !alone[x] && c->in > 0;
 }
 
 static int64_t divisor_of(int64_t a, int64_t b)
@@ -54,7 +54,7 @@ static int64_t list_sizes(struct family *f, uint32_t family, const bool *alone)
 	int64_t bytes = 0;
 	f->size_n = 0;
 	for (uint32_t x = 0; x < f->p->n; x++) {
-		const struct sched_node *c = &f->p->node[x];
+		const struct sched_transfer *c = sched_transfer(f->p, x);
 		if (!is_shared(f->p, alone, x) || c->family != family)
 			continue;
 		uint32_t k = 0;
@@ -218,7 +218,7 @@ void sched_lane_shares(const struct sched_problem *p, const int64_t *most, const
 	f.n = arena_new_array(a, uint32_t, MOST_UNITS + 1);
 	for (uint32_t x = 0; x < p->n; x++)
 		if (is_shared(p, alone, x))
-			bytes[p->node[x].family] += p->node[x].in;
+			bytes[sched_transfer(p, x)->family] += sched_transfer(p, x)->in;
 	for (uint32_t k = 0; k < p->family_n; k++) {
 		int64_t largest = bytes[k] < most[k] ? bytes[k] : most[k];
 		if (largest <= 0)
@@ -226,9 +226,9 @@ void sched_lane_shares(const struct sched_problem *p, const int64_t *most, const
 		double least = sched_family_least(&p->family[k], largest);
 		bool divided = divide_times(&f, k, alone, largest) > least * (double)bytes[k];
 		for (uint32_t x = 0; x < p->n; x++)
-			if (is_shared(p, alone, x) && p->node[x].family == k)
-				share[x] =
-				    divided ? share_of(&f, p->node[x].in) : least * (double)p->node[x].in;
+			if (is_shared(p, alone, x) && sched_transfer(p, x)->family == k)
+				share[x] = divided ? share_of(&f, sched_transfer(p, x)->in)
+				                   : least * (double)sched_transfer(p, x)->in;
 	}
 	arena_free(a);
 }

@@ -53,9 +53,9 @@ static void find_times(struct last *l, int64_t limit)
 	const struct sched_problem *p = l->p;
 	int64_t *bytes = mem_zalloc(sizeof *bytes * ((size_t)p->family_n + 1));
 	double *least = mem_zalloc(sizeof *least * ((size_t)p->family_n + 1));
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE)
-			bytes[p->node[x].family] += p->node[x].in;
+	for (uint32_t k = 0; k < p->transfer_n; k++)
+		if (p->transfer[k].family != SCHED_NONE)
+			bytes[p->transfer[k].family] += p->transfer[k].in;
 	struct sched_batch_host *host = mem_alloc(sizeof *host * ((size_t)p->n + 1));
 	uint32_t *wait = mem_alloc(sizeof *wait * ((size_t)p->n + 1));
 	sched_batch_most(p, limit, l->most, l->alone);
@@ -66,7 +66,8 @@ static void find_times(struct last *l, int64_t limit)
 	}
 	for (uint32_t x = 0; x < p->n; x++) {
 		const struct sched_node *n = &p->node[x];
-		bool first = n->comm != SCHED_NONE && wait[n->comm] == x; /* then its comm is issued, too */
+		bool first =
+		    sched_awaited(n) != SCHED_NONE && wait[n->comm] == x; /* then its comm is issued, too */
 		l->host[x] = 0;
 		if (is_in_family(l, x))
 			l->host[x] = first ? host[n->comm].both : 0;
@@ -76,8 +77,9 @@ static void find_times(struct last *l, int64_t limit)
 		if (n->kind != SCHED_COMM)
 			continue;
 		l->lane[x] = n->time;
-		if (is_in_family(l, x) && least[n->family] * (double)n->in < (double)n->time)
-			l->lane[x] = (int64_t)floor(least[n->family] * (double)n->in);
+		const struct sched_transfer *moved = sched_transfer(p, x);
+		if (is_in_family(l, x) && least[moved->family] * (double)moved->in < (double)n->time)
+			l->lane[x] = (int64_t)floor(least[moved->family] * (double)moved->in);
 	}
 	free(wait);
 	free(host);
@@ -126,12 +128,13 @@ static void find_demands(struct last *l)
 /* Returns the least time of a comm, alone or in a bucket. */
 static int64_t measure_comm(const struct last *l, uint32_t comm)
 {
-	const struct sched_node *c = &l->p->node[comm];
+	const struct sched_transfer *c = sched_transfer(l->p, comm);
+	int64_t time = l->p->node[comm].time;
 	if (!is_in_family(l, comm))
-		return c->time;
+		return time;
 	int64_t packed =
 	    sched_family_floor(&l->p->family[c->family], c->in > 1 ? c->in : 1, l->most[c->family]);
-	return packed < c->time ? packed : c->time;
+	return packed < time ? packed : time;
 }
 
 /* Returns the price of so many bytes, rounded up. */

@@ -86,14 +86,14 @@ static struct sums *sum_comms(const struct pace *c, const struct sched_pace_comm
 {
 	struct sums *sum = arena_new_array(a, struct sums, (c->n + 1) * c->families);
 	for (uint32_t k = 0; k < n; k++) {
-		const struct sched_node *x = &c->p->node[comm[k].comm];
+		const struct sched_transfer *x = sched_transfer(c->p, comm[k].comm);
 		uint32_t f = x->family == SCHED_NONE ? c->families - 1 : x->family,
 		         b = block_of(c, comm[k].first) + 1;
 		struct sums *here = &sum[b * c->families + f];
 		here->in += x->in;
 		here->out += x->out;
 		here->copied += comm[k].copied;
-		here->time += x->time + c->p->launch;
+		here->time += c->p->node[comm[k].comm].time + c->p->launch;
 		here->n++;
 		bytes[b] += comm[k].bytes;
 	}

@@ -81,7 +81,8 @@ static void list_sources(struct pacer *g)
 		const struct sched_node *n = &p->node[x];
 		if (n->kind == SCHED_COMM && n->lane == g->lane && g->s->role[x] == SCHED_SOURCE) {
 			place[x] = g->source_n;
-			g->source[g->source_n++] = (struct sched_pace_comm){x, p->n - 1, 0, n->out, -n->out};
+			int64_t out = sched_transfer(p, x)->out;
+			g->source[g->source_n++] = (struct sched_pace_comm){x, p->n - 1, 0, out, -out};
 			widen_use(p, x, &g->source[place[x]]);
 		} else if (n->kind == SCHED_WAIT && n->comm != SCHED_NONE &&
 		           p->node[n->comm].lane == g->lane && g->s->role[n->comm] == SCHED_SOURCE) {
@@ -188,7 +189,7 @@ static uint32_t number_buckets(struct pacer *g, const struct sched_paced *paced,
 		while (i < comm_n && comm[i].first < paced[k].from)
 			i++;
 		for (; i < comm_n && comm[i].first < paced[k].end; i++) {
-			uint32_t x = comm[i].comm, f = g->p->node[x].family;
+			uint32_t x = comm[i].comm, f = sched_transfer(g->p, x)->family;
 			g->key[x] = SLOTS * issue + slot;
 			if (f == SCHED_NONE)
 				continue;
@@ -272,7 +273,7 @@ static void issue_node(struct deferral *d, uint32_t x)
 /* Returns true if a late node would hold the host now. */
 static bool must_stall(const struct deferral *d, uint32_t x)
 {
-	uint32_t comm = d->p->node[x].comm;
+	uint32_t comm = sched_awaited(&d->p->node[x]);
 	return comm != SCHED_NONE && d->over[comm] > d->now;
 }
 

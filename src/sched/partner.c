@@ -60,11 +60,11 @@ void sched_partners(const struct sched_problem *p, bool *alone)
 	uint32_t *comm = mem_alloc(sizeof *comm * ((size_t)p->n + 1));
 	memset(number, 0xff, sizeof *number * ((size_t)p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
-		alone[x] = p->node[x].kind == SCHED_COMM && p->node[x].family == SCHED_NONE;
+		alone[x] = p->node[x].kind == SCHED_COMM && sched_transfer(p, x)->family == SCHED_NONE;
 	for (uint32_t f = 0; f < p->family_n; f++) {
 		uint32_t n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
-			if (p->node[x].kind == SCHED_COMM && p->node[x].family == f)
+			if (p->node[x].kind == SCHED_COMM && sched_transfer(p, x)->family == f)
 				comm[n++] = x;
 		if ((uint64_t)p->n * (n / 64 + 1) <= MOST_WORDS)
 			mark_alone(p, comm, n, number, alone);

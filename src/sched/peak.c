@@ -229,7 +229,8 @@ void sched_reorder(const struct sched_problem *p, const uint32_t *order, struct 
 	for (uint32_t x = 0; x < p->n; x++) {
 		struct sched_node *n = &out->node[place[x]];
 		*n = p->node[x];
-		n->comm = n->comm == SCHED_NONE ? SCHED_NONE : place[n->comm];
+		if (sched_awaited(n) != SCHED_NONE)
+			n->comm = place[n->comm];
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
 			edge[edge_n++] = (struct sched_pair){place[p->pred.item[i]], place[x]};
 		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)

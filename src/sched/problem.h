@@ -18,13 +18,22 @@ enum { SCHED_NONE = UINT32_MAX, SCHED_MAX_LANES = 64, SCHED_MAX_NODES = 1 << 28 
 enum sched_kind { SCHED_COMPUTE, SCHED_COMM, SCHED_WAIT };
 
 struct sched_node {
-	int64_t time;    /* without launch; -launch: the node takes no time at all */
-	int64_t in, out; /* comm: bytes of its operand and its result */
-	uint32_t comm;   /* wait: the awaited comm, or SCHED_NONE; other nodes: SCHED_NONE */
-	uint32_t lane;   /* comm: its lane */
-	uint32_t family; /* comm: comms of one family may share a bucket; SCHED_NONE: none */
-	uint8_t kind;
+	int64_t time; /* without launch; -launch: the node takes no time at all */
+	union {
+		uint32_t comm;     /* wait: the awaited comm, or SCHED_NONE; compute: SCHED_NONE */
+		uint32_t transfer; /* comm: see sched_transfer */
+	};
+	uint8_t kind;       /* enum sched_kind */
+	uint8_t lane;       /* comm: its lane */
 	uint8_t contention; /* comm: its rule, an index into the problem's */
+};
+
+_Static_assert(sizeof(struct sched_node) == 16, "problems of a million nodes should stay small");
+
+/* The bytes and the family of a comm. They are not in its node, since few nodes are comms. */
+struct sched_transfer {
+	int64_t in, out; /* bytes of the operand and the result */
+	uint32_t family; /* comms of one family may share a bucket; SCHED_NONE: none */
 };
 
 struct sched_storage {
@@ -58,8 +67,9 @@ struct sched_problem {
 	double bytes_per_ns; /* memory rate; a pack or unpack reads and writes each byte */
 	bool copies;         /* results of reductions are also copied out of the bucket's buffer */
 	bool grouped;        /* members of a bucket start together; nothing is packed */
-	uint32_t n, storage_n, family_n, lane_n;
+	uint32_t n, transfer_n, storage_n, family_n, lane_n;
 	struct sched_node *node;
+	struct sched_transfer *transfer;
 	struct sched_storage *storage;
 	const struct sched_family *family;
 	/* The rules by which comms and work slow each other; the first slows nothing. contention_n 0: no comm
@@ -109,6 +119,20 @@ int64_t sched_family_floor(const struct sched_family *f, int64_t from, int64_t m
 int64_t sched_family_ceiling(const struct sched_family *f, int64_t from, int64_t most);
 /* Returns the time of a pack or unpack; 0 if nothing is packed. */
 int64_t sched_copy_time(const struct sched_problem *p, int64_t bytes);
+
+/* Returns the sizes and the family of a comm. Other nodes move nothing, and are in no family. */
+static inline const struct sched_transfer *sched_transfer(const struct sched_problem *p, uint32_t node)
+{
+	static const struct sched_transfer none = {.family = SCHED_NONE};
+	const struct sched_node *n = &p->node[node];
+	return n->kind == SCHED_COMM ? &p->transfer[n->transfer] : &none;
+}
+
+/* Returns the comm that a node waits for; SCHED_NONE: none. */
+static inline uint32_t sched_awaited(const struct sched_node *n)
+{
+	return n->kind == SCHED_WAIT ? n->comm : SCHED_NONE;
+}
 
 /* Returns the time that a node takes of the host, without waiting. */
 static inline int64_t sched_host_time(const struct sched_problem *p, uint32_t node)

@@ -59,7 +59,8 @@ void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, co
 	sched_simulate(q, order, trace);
 	memset(at, 0xff, sizeof *at * q->n);
 	for (uint32_t k = 0; k < q->n; k++)
-		if (q->node[order[k]].kind == SCHED_COMM && q->node[order[k]].family != SCHED_NONE) {
+		if (q->node[order[k]].kind == SCHED_COMM &&
+		    sched_transfer(q, order[k])->family != SCHED_NONE) {
 			at[order[k]] = out->n;
 			out->comm[out->n++] = order[k];
 		}
@@ -93,13 +94,13 @@ static uint32_t draw_comm(const struct sched_row *row, struct sched_random *r)
 static uint32_t draw_neighbour(const struct sched_problem *p, const struct sched_row *row,
                                struct sched_random *r, uint32_t k)
 {
-	uint32_t family = p->node[row->member[row->first[k]]].family, found = k;
+	uint32_t family = sched_transfer(p, row->member[row->first[k]])->family, found = k;
 	bool before = sched_draw(r, 2);
 	for (uint32_t hops = sched_draw(r, 2) ? 1 : 1 + sched_draw(r, HOPS), i = k; hops;) {
 		if (before ? !i : i + 1 == row->n)
 			break;
 		i = before ? i - 1 : i + 1;
-		if (p->node[row->member[row->first[i]]].family != family)
+		if (sched_transfer(p, row->member[row->first[i]])->family != family)
 			continue;
 		found = i;
 		hops--;
@@ -171,7 +172,8 @@ void sched_regroup_together(const struct sched_problem *p, const struct sched_ro
                             uint32_t n, bool join, uint32_t *bucket, uint32_t *bucket_n)
 {
 	uint32_t k = row->n, into = *bucket_n, new_n = into + 1;
-	while (join && k-- > 0 && p->node[row->member[row->first[k]]].family != p->node[comm[0]].family)
+	while (join && k-- > 0 &&
+	       sched_transfer(p, row->member[row->first[k]])->family != sched_transfer(p, comm[0])->family)
 		;
 	if (join && bucket[row->member[row->first[k]]] != SCHED_NONE)
 		into = bucket[row->member[row->first[k]]];

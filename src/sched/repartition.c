@@ -33,8 +33,8 @@ static int64_t measure_comm(const struct sched_problem *p, const struct sched_ro
 	uint32_t from = row->first[k], end = row->first[k + 1];
 	int64_t bytes = 0;
 	for (uint32_t i = from; i < end; i++)
-		bytes += p->node[row->member[i]].in;
-	*time = measure_time(p, p->node[row->member[from]].family, bytes,
+		bytes += sched_transfer(p, row->member[i])->in;
+	*time = measure_time(p, sched_transfer(p, row->member[from])->family, bytes,
 	                     end - from == 1 ? row->member[from] : SCHED_NONE);
 	return bytes;
 }
@@ -42,10 +42,10 @@ static int64_t measure_comm(const struct sched_problem *p, const struct sched_ro
 /* Lists the members of comms of a family from comm k on. */
 static void list_run(struct run *r, const struct sched_row *row, uint32_t k, uint32_t comms)
 {
-	r->family = r->p->node[row->member[row->first[k]]].family;
+	r->family = sched_transfer(r->p, row->member[row->first[k]])->family;
 	for (; k < row->n && r->comms < comms; k++) {
 		uint32_t from = row->first[k], n = row->first[k + 1] - from;
-		if (r->p->node[row->member[from]].family != r->family)
+		if (sched_transfer(r->p, row->member[from])->family != r->family)
 			continue;
 		if (r->n + n > MOST_MEMBERS)
 			break;
@@ -70,7 +70,7 @@ static int64_t fill_buckets(const struct run *r, int64_t most, uint32_t *into)
 		int64_t bytes = 0;
 		uint32_t members = 0;
 		for (uint32_t i = first; i < r->n; i++) {
-			int64_t here = r->p->node[r->member[i]].in;
+			int64_t here = sched_transfer(r->p, r->member[i])->in;
 			if (into[i] != SCHED_NONE || (members && bytes + here > most))
 				continue;
 			into[i] = n;

@@ -13,7 +13,7 @@ void sched_scatter(const struct sched_problem *p, const struct sched_sinks *sink
 	struct open *open = mem_zalloc(sizeof *open * ((size_t)p->family_n + 1));
 	for (uint32_t i = 0; i < sink->n; i++) {
 		const struct sched_sink *s = &sink->at[i];
-		const struct sched_node *n = &p->node[s->comm];
+		const struct sched_transfer *n = sched_transfer(p, s->comm);
 		if (n->in > o->threshold)
 			continue;
 		struct open *b = &open[n->family];

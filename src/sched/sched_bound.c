@@ -58,9 +58,9 @@ static bool has_family(const struct bounds *b, uint32_t x)
  * than its family is. */
 static int64_t measure_length(const struct bounds *b, uint32_t x)
 {
-	const struct sched_node *n = &b->p->node[x];
-	int64_t time = n->time;
-	if (n->kind == SCHED_COMM && has_family(b, x)) {
+	const struct sched_transfer *n = sched_transfer(b->p, x);
+	int64_t time = b->p->node[x].time;
+	if (b->p->node[x].kind == SCHED_COMM && has_family(b, x)) {
 		int64_t packed =
 		    sched_family_floor(&b->p->family[n->family], n->in > 1 ? n->in : 1, b->most[n->family]);
 		time = packed < time ? packed : time;
@@ -72,7 +72,7 @@ static int64_t measure_length(const struct bounds *b, uint32_t x)
  * it begins when the comm is issued. */
 static bool follows_end(const struct sched_problem *p, uint32_t x, uint32_t y)
 {
-	return p->node[x].kind != SCHED_COMM || p->node[y].comm == x;
+	return p->node[x].kind != SCHED_COMM || sched_awaited(&p->node[y]) == x;
 }
 
 /* ---- heads and tails */
@@ -181,13 +181,14 @@ static double packing(const struct bounds *b, uint32_t lane, const struct base *
 		head = b->head[x] < head ? b->head[x] : head;
 		tail = b->tail[x] < tail ? b->tail[x] : tail;
 		busy += (double)(c->time + p->launch);
-		if (c->family == SCHED_NONE || !c->in || b->alone[x])
+		const struct sched_transfer *moved = sched_transfer(p, x);
+		if (moved->family == SCHED_NONE || !moved->in || b->alone[x])
 			continue;
-		const struct sched_family *f = &p->family[c->family];
+		const struct sched_family *f = &p->family[moved->family];
 		double least = b->share[x];
 		bool copied = p->copies || f->collective == SCHED_ALLGATHER;
-		double out = copied ? 2 * (double)c->out / p->bytes_per_ns : 0;
-		double packed = out + 2 * (double)c->in / p->bytes_per_ns - (double)least_launches(b, x);
+		double out = copied ? 2 * (double)moved->out / p->bytes_per_ns : 0;
+		double packed = out + 2 * (double)moved->in / p->bytes_per_ns - (double)least_launches(b, x);
 		if (base->behind)
 			packed = base->unpacks[x] ? fmin(least, out) : 0;
 		else if (base->unpacks)
@@ -314,8 +315,9 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	for (uint32_t x = 0; x < p->n; x++) {
 		b.shared[x] = has_family(&b, x);
 		b.host[x] = b.shared[x] ? 0 : sched_host_time(p, x);
-		if (p->node[x].comm != SCHED_NONE && has_family(&b, x) && b.wait[p->node[x].comm] == x)
-			b.host[x] = b.batch[p->node[x].comm].after;
+		uint32_t awaited = sched_awaited(&p->node[x]);
+		if (awaited != SCHED_NONE && has_family(&b, x) && b.wait[awaited] == x)
+			b.host[x] = b.batch[awaited].after;
 		time[x] = p->node[x].time + p->launch;
 		b.length[x] = measure_length(&b, x);
 		comms += p->node[x].kind == SCHED_COMM;

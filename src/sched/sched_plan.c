@@ -242,7 +242,7 @@ struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *b
 {
 	struct bucket_sum *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
 	for (uint32_t i = 0; i < s->comm.n; i++) {
-		const struct sched_node *c = &s->p->node[s->comm.at[i]];
+		const struct sched_transfer *c = sched_transfer(s->p, s->comm.at[i]);
 		uint32_t k = bucket[s->comm.at[i]];
 		if (k == SCHED_NONE)
 			continue;

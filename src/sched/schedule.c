@@ -45,12 +45,12 @@ static void find_sizes(struct scheduler *s, int effort)
 	s->join.n = s->gather.n = s->scatter.n = 0;
 	for (uint32_t x = 0; x < s->p->n; x++) {
 		if (s->role[x] == SCHED_SOURCE)
-			vec_push(&s->gather, s->p->node[x].in);
+			vec_push(&s->gather, sched_transfer(s->p, x)->in);
 		else if (s->role[x] == SCHED_SINK)
-			vec_push(&s->scatter, s->p->node[x].in);
+			vec_push(&s->scatter, sched_transfer(s->p, x)->in);
 	}
 	for (uint32_t i = 0; i < s->inners.n; i++)
-		vec_push(&s->join, s->p->node[s->inners.at[i].comm].in);
+		vec_push(&s->join, sched_transfer(s->p, s->inners.at[i].comm)->in);
 	sort_distinct(&s->join, most_joins[effort]);
 	sort_distinct(&s->gather, most_sizes[effort]);
 	sort_distinct(&s->scatter, most_sizes[effort]);
@@ -98,7 +98,7 @@ static void find_sinks(struct scheduler *s, const int64_t *live)
 	int64_t when = 0;
 	s->sink.at = arena_new_array(s->arena, struct sched_sink, s->comm.n);
 	for (uint32_t x = 0; x < p->n; when += sched_host_time(p, x++))
-		if (s->role[x] == SCHED_SINK && p->node[x].family != SCHED_NONE)
+		if (s->role[x] == SCHED_SINK && sched_transfer(p, x)->family != SCHED_NONE)
 			s->sink.at[s->sink.n++] = (struct sched_sink){x, when, s->o->limit - live[x]};
 }
 

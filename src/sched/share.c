@@ -49,7 +49,8 @@ void sched_share_families(const struct sched_team *t, struct arena *a)
 	uint32_t lists = 0;
 	for (uint32_t c = 0; c < t->member_n; c++)
 		for (uint32_t x = 0; x < t->member[c].p->n; x++) {
-			uint32_t e = t->member[c].event[x], family = t->member[c].p->node[x].family;
+			uint32_t e = t->member[c].event[x],
+			         family = sched_transfer(t->member[c].p, x)->family;
 			if (e == SCHED_NONE)
 				continue;
 			bool none = family == SCHED_NONE || kin[e] == SCHED_NONE;
@@ -62,14 +63,15 @@ void sched_share_families(const struct sched_team *t, struct arena *a)
 		if (p->family_n)
 			memcpy(made, p->family, sizeof *made * p->family_n);
 		for (uint32_t x = 0; x < p->n; x++) {
-			uint32_t e = t->member[c].event[x], old = p->node[x].family;
+			uint32_t e = t->member[c].event[x], old = sched_transfer(p, x)->family;
 			if (e == SCHED_NONE || old == SCHED_NONE)
 				continue;
 			if (kin[e] != SCHED_NONE && !family[kin[e]]) {
 				made[p->family_n++] = p->family[old];
 				family[kin[e]] = p->family_n;
 			}
-			p->node[x].family = kin[e] == SCHED_NONE ? SCHED_NONE : family[kin[e]] - 1;
+			p->transfer[p->node[x].transfer].family =
+			    kin[e] == SCHED_NONE ? SCHED_NONE : family[kin[e]] - 1;
 		}
 		p->family = made;
 	}

@@ -60,7 +60,7 @@ static bool try_buckets(struct small *k)
 /* Tries all buckets of the comms from number i on. Returns false if it gave up. */
 static bool try_from(struct small *k, uint32_t i)
 {
-	const struct sched_node *node = k->s->p->node;
+	const struct sched_problem *p = k->s->p;
 	if (k->s->best.schedule.result.runtime <= k->s->bound)
 		return true;
 	if (i == k->n)
@@ -69,7 +69,7 @@ static bool try_from(struct small *k, uint32_t i)
 	for (uint32_t j = i + 1; j-- > 0 && k->states;) { /* alone first, since that is the quickest to try */
 		if (k->leader[j] != j && j != i)
 			continue;
-		if (j != i && node[k->comm[j]].family != node[k->comm[i]].family)
+		if (j != i && sched_transfer(p, k->comm[j])->family != sched_transfer(p, k->comm[i])->family)
 			continue;
 		k->leader[i] = j;
 		complete &= try_from(k, i + 1);
@@ -83,7 +83,7 @@ bool sched_small(struct scheduler *s, uint32_t states)
 	if (s->p->n > SCHED_EXACT_NODES)
 		return false;
 	for (uint32_t i = 0; s->bucket && i < s->comm.n; i++) {
-		if (s->p->node[s->comm.at[i]].family == SCHED_NONE)
+		if (sched_transfer(s->p, s->comm.at[i])->family == SCHED_NONE)
 			continue;
 		if (k.n == MOST_COMMS)
 			return false;

@@ -101,6 +101,7 @@ static void copy_with(const struct sched_problem *p, const struct sched_pair *mo
 	*out = *p;
 	out->node = arena_new_array(a, struct sched_node, p->n);
 	out->storage = arena_new_array(a, struct sched_storage, p->storage_n);
+	out->transfer = arena_copy(a, p->transfer, sizeof *p->transfer * p->transfer_n);
 	memcpy(out->node, p->node, sizeof *p->node * p->n);
 	memcpy(out->storage, p->storage, sizeof *p->storage * p->storage_n);
 	for (uint32_t x = 0; x < p->n; x++) {
@@ -150,8 +151,8 @@ static bool schedule_with(struct search *s, uint32_t c, struct sched_problem *p,
 	if (!sched_bucket(p, bucket, bucket_n, s->a, &first))
 		return false;
 	for (uint32_t y = 0; y < first.p.n; y++)
-		if (first.origin[y].bucket != SCHED_NONE)
-			first.p.node[y].family = SCHED_NONE;
+		if (first.origin[y].bucket != SCHED_NONE && first.p.node[y].kind == SCHED_COMM)
+			first.p.transfer[first.p.node[y].transfer].family = SCHED_NONE;
 	bool ok = sched_schedule(&first.p, &o, out);
 	if (ok) {
 		tell_of_first(&first, bucket, bucket_n, p->n, out);
@@ -261,18 +262,20 @@ static bool follow(struct search *s, struct attempt *t, uint32_t c, bool buckets
 		uint32_t from = node[x.from], to = node[x.to];
 		if (own)
 			continue;
-		if (!t->decided[x.from] && !t->decided[x.to] && m->p->node[from].family != SCHED_NONE &&
-		    m->p->node[from].family == m->p->node[to].family)
+		if (!t->decided[x.from] && !t->decided[x.to] &&
+		    sched_transfer(m->p, from)->family != SCHED_NONE &&
+		    sched_transfer(m->p, from)->family == sched_transfer(m->p, to)->family)
 			vec_push(&alone, to); /* another member waits for one before it starts the other */
 		pairs.at.at[kept++] = (struct sched_pair){from, to};
 	}
 	copy_with(m->p, pairs.at.at, kept, s->a, &p);
 	uint32_t *bucket = arena_new_array(s->a, uint32_t, p.n), n = number_buckets(m, t, bucket, s->a);
 	for (uint32_t k = 0; k < alone.n; k++)
-		p.node[alone.at[k]].family = SCHED_NONE;
+		p.transfer[p.node[alone.at[k]].transfer].family = SCHED_NONE;
 	for (uint32_t x = 0; x < p.n; x++)
-		if (m->event[x] != SCHED_NONE && t->decided[m->event[x]] && bucket[x] == SCHED_NONE)
-			p.node[x].family = SCHED_NONE;
+		if (m->event[x] != SCHED_NONE && t->decided[m->event[x]] && bucket[x] == SCHED_NONE &&
+		    p.node[x].kind == SCHED_COMM)
+			p.transfer[p.node[x].transfer].family = SCHED_NONE;
 	vec_free(&alone);
 	vec_free(&pairs.at);
 	return schedule_with(s, c, &p, bucket, n, buckets, out);

@@ -203,7 +203,7 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	for (uint32_t x = 0, k = 0; x < p->n; x++) {
 		if (p->node[x].kind == SCHED_COMM)
 			w->number[x] = k++;
-		if (p->node[x].comm != SCHED_NONE)
+		if (sched_awaited(&p->node[x]) != SCHED_NONE)
 			comm_at(w, p->node[x].comm)->waits++;
 		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
 			w->made[x] += p->storage[p->makes.item[i]].bytes;

@@ -58,7 +58,7 @@ void window_contended_set(struct window *w, uint32_t e)
 	struct contended *c = &w->contended->present;
 	uint32_t k = go_back(w, e ? e + 1 : 0, c);
 	for (; k < p->n; k++) {
-		uint32_t x = w->order[k], comm = p->node[x].comm;
+		uint32_t x = w->order[k], comm = sched_awaited(&p->node[x]);
 		bool event = e < w->event_n && w->event[e] == k;
 		if (event) {
 			w->now[e] = c->now;

@@ -52,7 +52,7 @@ static void add_spans(const struct sim *s, struct timeline_class *c)
 			new.kind =
 			    block_is_message_in_flight(s->m, new.op) ? TIMELINE_MESSAGE : TIMELINE_COLLECTIVE;
 			new.lane = 1 + n->lane;
-			new.bytes = n->in;
+			new.bytes = sched_transfer(p, x)->in;
 			vec_push(&c->span, new);
 			continue;
 		}

@@ -69,7 +69,7 @@ static void walk_open(struct walk *w, const struct sched_problem *p)
 		const struct sched_node *n = &p->node[x];
 		if (n->kind == SCHED_COMM)
 			w->number[x] = comms++;
-		if (n->comm != SCHED_NONE)
+		if (sched_awaited(n) != SCHED_NONE)
 			w->awaited[n->comm] |= (uint64_t)1 << x;
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
 			w->needs[x] |= (uint64_t)1 << p->pred.item[i];
@@ -123,7 +123,7 @@ static struct state issue(const struct walk *w, const struct state *from, uint32
 	if (takes_time(p, x) && begin + n->time > c[END])
 		c[END] = begin + n->time;
 	s.done |= (uint64_t)1 << x;
-	if (n->comm != SCHED_NONE && !(w->awaited[n->comm] & ~s.done))
+	if (sched_awaited(n) != SCHED_NONE && !(w->awaited[n->comm] & ~s.done))
 		c[OVER + w->number[n->comm]] = 0;
 	for (unsigned l = 0; l < OPTIMUM_LANES; l++) /* a lane that is free is as good as one free for long */
 		c[LANE + l] = c[LANE + l] > c[NOW] ? c[LANE + l] : c[NOW];
@@ -252,10 +252,10 @@ static void choose_buckets(struct choice *c, uint32_t k, uint32_t bucket_n)
 		try_buckets(c, bucket_n);
 		return;
 	}
-	uint32_t x = c->comm[k], family = c->p->node[x].family;
+	uint32_t x = c->comm[k], family = sched_transfer(c->p, x)->family;
 	for (uint32_t i = 0; i < k; i++)
 		if (c->bucket[c->comm[i]] != SCHED_NONE)
-			family_of[c->bucket[c->comm[i]]] = c->p->node[c->comm[i]].family;
+			family_of[c->bucket[c->comm[i]]] = sched_transfer(c->p, c->comm[i])->family;
 	c->bucket[x] = SCHED_NONE;
 	if (family == SCHED_NONE) {
 		choose_buckets(c, k + 1, bucket_n);

@@ -114,7 +114,8 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 	struct sched_bucketed b;
 	uint32_t bucket[NODES];
 	for (uint32_t x = 0; x < p->n; x++)
-		bucket[x] = p->node[x].kind == SCHED_COMM && test_draw(r, 2) ? p->node[x].family : SCHED_NONE;
+		bucket[x] = p->node[x].kind == SCHED_COMM && test_draw(r, 2) ? sched_transfer(p, x)->family
+		                                                             : SCHED_NONE;
 	if (sched_bucket(p, bucket, 2, a, &b)) {
 		uint32_t *order = test_original(a, &b.p);
 		CHECK(sched_is_schedule(&b.p, order));
@@ -129,7 +130,7 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 			CHECK(b.p.users.at[i] == b.p.users.at[i + 1] || b.p.storage[i].def == SCHED_NONE ||
 			      b.p.storage[i].def <= b.p.users.item[b.p.users.at[i]]);
 		for (uint32_t k = 0; k < b.p.n; k++)
-			CHECK(b.p.node[k].comm == SCHED_NONE ||
+			CHECK(sched_awaited(&b.p.node[k]) == SCHED_NONE ||
 			      b.p.node[b.p.node[k].comm].kind == SCHED_COMM);
 		for (uint32_t k = 0; k < b.p.n && p->grouped; k++) /* nothing is packed, no memory is
 		                                                      needed for it */
@@ -360,7 +361,7 @@ static void no_comms_are_fine(void)
 	struct arena *a = arena_new();
 	struct sched_node node[3];
 	for (uint32_t x = 0; x < 3; x++)
-		node[x] = (struct sched_node){.time = 7, .comm = SCHED_NONE, .family = SCHED_NONE};
+		node[x] = (struct sched_node){.time = 7, .comm = SCHED_NONE};
 	for (uint32_t n = 0; n <= 3; n++) {
 		struct sched_problem p = {.launch = 2, .bytes_per_ns = 1, .n = n, .node = node};
 		CHECK(!sched_problem_excess(&p));
@@ -379,18 +380,22 @@ static void chained_waits_follow_the_unpack(void)
 	static const uint32_t bucket[] = {0, 0, SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE};
 	struct arena *a = arena_new();
 	struct sched_node node[6];
+	struct sched_transfer transfer[2] = {{1, 2, 0}, {1, 2, 0}};
 	struct sched_storage storage[2] = {{64, 2, false}, {64, 4, false}};
 	for (uint32_t x = 0; x < 6; x++)
-		node[x] = (struct sched_node){.comm = SCHED_NONE, .family = SCHED_NONE};
-	node[0] = node[1] = (struct sched_node){.in = 1, .out = 2, .comm = SCHED_NONE, .kind = SCHED_COMM};
+		node[x] = (struct sched_node){.comm = SCHED_NONE};
+	for (uint32_t x = 0; x < 2; x++)
+		node[x] = (struct sched_node){.transfer = x, .kind = SCHED_COMM};
 	for (uint32_t x = 2; x < 5; x++)
-		node[x] = (struct sched_node){.comm = x == 3, .family = SCHED_NONE, .kind = SCHED_WAIT};
+		node[x] = (struct sched_node){.comm = x == 3, .kind = SCHED_WAIT};
 	struct sched_problem p = {.bytes_per_ns = 1,
 	                          .n = 6,
+	                          .transfer_n = 2,
 	                          .storage_n = 2,
 	                          .family_n = 1,
 	                          .lane_n = 1,
 	                          .node = node,
+	                          .transfer = transfer,
 	                          .storage = storage,
 	                          .family = &family};
 	sched_problem_finish(&p, a, edge, 4, use, 2);
@@ -411,10 +416,12 @@ static void no_bucket_shares_the_problem(void)
 	static const struct sched_pair edge[] = {{0, 1}, {1, 2}};
 	static const uint32_t bucket[] = {SCHED_NONE, SCHED_NONE, SCHED_NONE};
 	struct arena *a = arena_new();
-	struct sched_node node[3] = {{.comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
-	                             {.comm = 0, .family = SCHED_NONE, .kind = SCHED_WAIT},
-	                             {.time = 7, .comm = SCHED_NONE, .family = SCHED_NONE}};
-	struct sched_problem p = {.bytes_per_ns = 1, .n = 3, .lane_n = 1, .node = node};
+	struct sched_transfer transfer = {.family = SCHED_NONE};
+	struct sched_node node[3] = {{.transfer = 0, .kind = SCHED_COMM},
+	                             {.comm = 0, .kind = SCHED_WAIT},
+	                             {.time = 7, .comm = SCHED_NONE}};
+	struct sched_problem p = {
+	    .bytes_per_ns = 1, .n = 3, .transfer_n = 1, .lane_n = 1, .node = node, .transfer = &transfer};
 	sched_problem_finish(&p, a, edge, 2, NULL, 0);
 	struct sched_bucketed b;
 	CHECK(sched_bucket(&p, bucket, 0, a, &b));

@@ -28,6 +28,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	*p = (struct sched_problem){
 	    .launch = 10, .bytes_per_ns = 1 << 18, .n = n, .lane_n = 2, .family_n = 2, .family = family};
 	p->node = arena_new_array(a, struct sched_node, n);
+	p->transfer = arena_new_array(a, struct sched_transfer, n);
 	p->storage = arena_new_array(a, struct sched_storage, n + 1);
 	struct sched_pair *edge = arena_new_array(a, struct sched_pair, 4 * n + 4),
 	                  *use = arena_new_array(a, struct sched_pair, 6 * n + 4);
@@ -35,7 +36,7 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	p->storage[p->storage_n++] = (struct sched_storage){1 << 20, SCHED_NONE, false};
 	for (uint32_t x = 0; x < n; x++) {
 		struct sched_node *m = &p->node[x];
-		*m = (struct sched_node){.comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMPUTE};
+		*m = (struct sched_node){.comm = SCHED_NONE, .kind = SCHED_COMPUTE};
 		unsigned needs = test_draw(&r, 3);
 		if (open != SCHED_NONE && test_draw(&r, 2)) {
 			m->kind = SCHED_WAIT;
@@ -44,11 +45,13 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 			use[use_n++] = (struct sched_pair){x, open + 1};
 			open = SCHED_NONE;
 		} else if (open == SCHED_NONE && x + 1 < n && test_draw(&r, 2)) {
+			struct sched_transfer *moved = &p->transfer[p->transfer_n];
 			m->kind = SCHED_COMM;
-			m->family = m->lane = test_draw(&r, 2);
-			m->in = (int64_t)(1 + test_draw(&r, 8)) << 19;
-			m->out = m->in * 2;
-			m->time = sched_family_time(&family[m->family], m->in);
+			m->transfer = p->transfer_n++;
+			m->lane = (uint8_t)(moved->family = test_draw(&r, 2));
+			moved->in = (int64_t)(1 + test_draw(&r, 8)) << 19;
+			moved->out = moved->in * 2;
+			m->time = sched_family_time(&family[moved->family], moved->in);
 			open = x;
 			needs = test_draw(&r, 2);
 		} else {
@@ -68,8 +71,8 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	}
 	if (open != SCHED_NONE) { /* a comm without a wait is not allowed */
 		p->node[open].kind = SCHED_COMPUTE;
-		p->node[open].family = SCHED_NONE;
-		p->node[open].in = p->node[open].out = 0;
+		p->node[open].comm = SCHED_NONE;
+		p->transfer_n--;
 	}
 	sched_problem_finish(p, a, edge, edge_n, use, use_n);
 }

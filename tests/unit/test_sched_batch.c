@@ -26,13 +26,15 @@ static void make_row(struct arena *a, int64_t work, struct sched_problem *p)
 	                            .family_n = 1,
 	                            .family = &family};
 	p->node = arena_new_array(a, struct sched_node, NODES);
+	p->transfer = arena_new_array(a, struct sched_transfer, GATHERS);
+	p->transfer_n = GATHERS;
 	for (uint32_t k = 0; k < GATHERS; k++) {
 		struct sched_node *m = &p->node[3 * k];
 		int64_t in = (int64_t)1 << 20;
-		m[0] = (struct sched_node){
-		    .time = 1000, .in = in, .out = in, .comm = SCHED_NONE, .kind = SCHED_COMM};
-		m[1] = (struct sched_node){.comm = 3 * k, .family = SCHED_NONE, .kind = SCHED_WAIT};
-		m[2] = (struct sched_node){.time = work, .comm = SCHED_NONE, .family = SCHED_NONE};
+		p->transfer[k] = (struct sched_transfer){in, in, 0};
+		m[0] = (struct sched_node){.time = 1000, .transfer = k, .kind = SCHED_COMM};
+		m[1] = (struct sched_node){.comm = 3 * k, .kind = SCHED_WAIT};
+		m[2] = (struct sched_node){.time = work, .comm = SCHED_NONE};
 		edge[n++] = (struct sched_pair){3 * k, 3 * k + 1};
 		edge[n++] = (struct sched_pair){3 * k + 1, 3 * k + 2};
 		if (k)
@@ -114,10 +116,11 @@ static void sizes_hold(uint32_t seed)
 	p.grouped = seed % 4 == 3;
 	p.copies = seed % 4 == 2;
 	for (uint32_t x = 0; x < p.n; x++) {
-		bool in = p.node[x].kind == SCHED_COMM && p.node[x].family != SCHED_NONE && test_draw(&r, 2);
-		bucket[x] = in ? p.node[x].family : SCHED_NONE;
+		bool in = p.node[x].kind == SCHED_COMM && sched_transfer(&p, x)->family != SCHED_NONE &&
+		          test_draw(&r, 2);
+		bucket[x] = in ? sched_transfer(&p, x)->family : SCHED_NONE;
 		if (in) {
-			bytes[bucket[x]] += p.node[x].in;
+			bytes[bucket[x]] += sched_transfer(&p, x)->in;
 			members[bucket[x]]++;
 		}
 	}

@@ -24,15 +24,18 @@ static void make_layers(struct arena *a, uint32_t seed, struct sched_problem *p)
 	    .launch = 10, .bytes_per_ns = 1 << 16, .lane_n = 1, .family_n = 2, .family = family};
 	p->grouped = test_draw(&r, 4) == 0;
 	p->node = arena_new_array(a, struct sched_node, MOST);
+	p->transfer = arena_new_array(a, struct sched_transfer, LAYERS + 1);
+	p->transfer_n = LAYERS + 1;
 	p->storage = arena_new_array(a, struct sched_storage, MOST);
 	struct sched_pair edge[4 * MOST], use[4 * MOST];
 	uint32_t n = 0, edge_n = 0, use_n = 0, before = SCHED_NONE;
 	for (uint32_t layer = 0; layer < LAYERS; layer++) {
 		uint32_t comm = n++, wait = n++, beside = SCHED_NONE;
 		int64_t in = (int64_t)(1 + test_draw(&r, 4)) << 19;
-		p->node[comm] = (struct sched_node){.kind = SCHED_COMM, .in = in, .out = 2 * in};
+		p->node[comm] = (struct sched_node){.kind = SCHED_COMM, .transfer = layer};
+		p->transfer[layer] = (struct sched_transfer){in, 2 * in, 0};
 		p->node[comm].time = sched_family_time(&family[0], in);
-		p->node[wait] = (struct sched_node){.kind = SCHED_WAIT, .comm = comm, .family = SCHED_NONE};
+		p->node[wait] = (struct sched_node){.kind = SCHED_WAIT, .comm = comm};
 		if (n + 2 + 2 * (LAYERS - 1 - layer) < MOST - 1 && test_draw(&r, 2))
 			beside = n++;
 		uint32_t work = n++;
@@ -53,19 +56,19 @@ static void make_layers(struct arena *a, uint32_t seed, struct sched_problem *p)
 		before = work;
 	}
 	uint32_t comm = n++;
-	p->node[comm] = (struct sched_node){.kind = SCHED_COMM, .family = 1, .in = 1 << 20, .out = 1 << 18};
+	p->node[comm] = (struct sched_node){.kind = SCHED_COMM, .transfer = LAYERS};
+	p->transfer[LAYERS] = (struct sched_transfer){1 << 20, 1 << 18, 1};
 	p->node[comm].time = sched_family_time(&family[1], 1 << 20);
 	edge[edge_n++] = (struct sched_pair){before, comm};
 	use[use_n++] = (struct sched_pair){comm, before};
 	p->n = p->storage_n = n;
 	for (uint32_t x = 0; x < n; x++) {
 		struct sched_node *m = &p->node[x];
-		int64_t bytes = m->kind == SCHED_COMM   ? m->out
+		int64_t bytes = m->kind == SCHED_COMM   ? p->transfer[m->transfer].out
 		                : m->kind == SCHED_WAIT ? 0
 		                                        : (int64_t)test_draw(&r, 6) << 19;
 		p->storage[x] = (struct sched_storage){bytes, x, false};
-		m->comm = m->kind == SCHED_WAIT ? m->comm : SCHED_NONE;
-		m->family = m->kind == SCHED_COMM ? m->family : SCHED_NONE;
+		m->comm = m->kind == SCHED_COMPUTE ? SCHED_NONE : m->comm;
 	}
 	sched_problem_finish(p, a, edge, edge_n, use, use_n);
 }
@@ -86,7 +89,7 @@ static int64_t least_within(const struct sched_problem *p, int64_t limit)
 	int64_t best = INT64_MAX;
 	uint32_t comm[LAYERS], comms = 0;
 	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].family == 0)
+		if (p->node[x].kind == SCHED_COMM && sched_transfer(p, x)->family == 0)
 			comm[comms++] = x;
 	for (uint32_t set = 0; set < 1u << comms; set++) {
 		struct arena *a = arena_new();
@@ -178,12 +181,13 @@ static void large_problems_have_none(void)
 	int64_t *zero = arena_new_array(a, int64_t, LARGE);
 	bool *alone = arena_new_array(a, bool, LARGE);
 	p.node = arena_new_array(a, struct sched_node, LARGE);
-	p.node[0] = (struct sched_node){.kind = SCHED_COMM, .time = 100, .in = 1 << 20, .family = SCHED_NONE};
+	p.node[0] = (struct sched_node){.kind = SCHED_COMM, .time = 100};
+	p.transfer = &(struct sched_transfer){.in = 1 << 20, .family = SCHED_NONE};
+	p.transfer_n = 1;
 	for (uint32_t x = 1; x < LARGE; x++)
 		p.node[x] = (struct sched_node){.time = 100, .comm = SCHED_NONE};
 	p.node[1].kind = SCHED_WAIT;
 	p.node[1].comm = 0;
-	p.node[0].comm = SCHED_NONE;
 	sched_problem_finish(&p, a, &(struct sched_pair){0, 1}, 1, NULL, 0);
 	struct sched_batches b = {&p, zero, zero, zero, alone};
 	CHECK_EQ(sched_bound_crests(&b, 0, INT64_MAX), 0);

@@ -7,18 +7,17 @@ enum { PROBLEMS = 300, NODES = 20, MIB = 1 << 20 };
 
 static struct sched_node work(int64_t time)
 {
-	return (struct sched_node){.time = time, .comm = SCHED_NONE, .family = SCHED_NONE};
+	return (struct sched_node){.time = time, .comm = SCHED_NONE};
 }
 
 static struct sched_node comm(int64_t time)
 {
-	return (struct sched_node){
-	    .time = time, .comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM};
+	return (struct sched_node){.time = time, .kind = SCHED_COMM};
 }
 
 static struct sched_node wait_for(uint32_t comm)
 {
-	return (struct sched_node){.comm = comm, .family = SCHED_NONE, .kind = SCHED_WAIT};
+	return (struct sched_node){.comm = comm, .kind = SCHED_WAIT};
 }
 
 /* Computes the exposure of nodes in their order, with these edges. The first node makes 100 MiB for the last
@@ -29,8 +28,15 @@ static struct sched_exposure exposure(struct sched_node *node, uint32_t n, const
 	struct arena *a = arena_new();
 	struct sched_storage storage[] = {{100 * MIB, 0, false}, {100 * MIB, n - 1, false}};
 	struct sched_pair use = {n - 2, 0};
-	struct sched_problem p = {
-	    .n = n, .lane_n = 1, .storage_n = 2, .bytes_per_ns = 1, .node = node, .storage = storage};
+	struct sched_transfer transfer = {.family = SCHED_NONE};
+	struct sched_problem p = {.n = n,
+	                          .transfer_n = 1,
+	                          .lane_n = 1,
+	                          .storage_n = 2,
+	                          .bytes_per_ns = 1,
+	                          .node = node,
+	                          .transfer = &transfer,
+	                          .storage = storage};
 	struct sched_exposures e;
 	sched_problem_finish(&p, a, edge, edges, &use, 1);
 	sched_exposures(&p, test_original(a, &p), limit, a, &e);

@@ -11,6 +11,7 @@ enum { PROBLEMS = 400, COMMS = 9, MANY = 400, LARGE = 8 << 20, SMALL = 1 << 20 }
 struct row {
 	struct sched_problem p;
 	struct sched_node node[MANY];
+	struct sched_transfer transfer[MANY];
 	struct sched_source source[MANY];
 	struct sched_family family;
 	struct sched_gather_options o;
@@ -29,7 +30,7 @@ static void use(const struct row *r, struct lane *l, int64_t time, int64_t neede
 /* Adds the large comms from k up to the next small one. */
 static uint32_t use_large(const struct row *r, struct lane *l, uint32_t k)
 {
-	for (; k < r->p.n && r->node[k].in > r->o.threshold; k++)
+	for (; k < r->p.n && r->transfer[k].in > r->o.threshold; k++)
 		use(r, l, r->node[k].time, r->source[k].needed);
 	return k;
 }
@@ -44,12 +45,12 @@ static int64_t late(const struct row *r, const uint64_t *cuts)
 		int64_t in = 0, out = 0;
 		bool cut = false;
 		while (k < r->p.n && !cut) {
-			in += r->node[k].in;
-			out += r->node[k].out;
+			in += r->transfer[k].in;
+			out += r->transfer[k].out;
 			members++;
 			cut = cuts[i / 64] >> i % 64 & 1;
 			i++;
-			for (k++; k < r->p.n && r->node[k].in > r->o.threshold; k++)
+			for (k++; k < r->p.n && r->transfer[k].in > r->o.threshold; k++)
 				;
 			end = k;
 		}
@@ -59,7 +60,7 @@ static int64_t late(const struct row *r, const uint64_t *cuts)
 			l.late += sched_copy_time(&r->p, in) + sched_copy_time(&r->p, out) +
 			          2 * (2 - (int64_t)members) * r->p.launch;
 		for (k = first; k < end; k++)
-			if (r->node[k].in > r->o.threshold)
+			if (r->transfer[k].in > r->o.threshold)
 				use(r, &l, r->node[k].time, r->source[k].needed);
 	}
 	return l.late;
@@ -75,14 +76,17 @@ static void make(struct row *r, uint32_t n, uint32_t seed)
 	r->p = (struct sched_problem){.launch = 10,
 	                              .bytes_per_ns = 1 << (13 + test_draw(&random, 6)),
 	                              .n = n,
+	                              .transfer_n = n,
 	                              .family_n = 1,
 	                              .lane_n = 1,
 	                              .node = r->node,
+	                              .transfer = r->transfer,
 	                              .family = &r->family};
 	for (uint32_t k = 0; k < n; k++) {
 		int64_t in = test_draw(&random, 5) ? (int64_t)(1 + test_draw(&random, 8)) << 17 : LARGE;
 		when += 100 * test_draw(&random, 12);
-		r->node[k] = (struct sched_node){.in = in, .out = 2 * in, .kind = SCHED_COMM};
+		r->transfer[k] = (struct sched_transfer){in, 2 * in, 0};
+		r->node[k] = (struct sched_node){.transfer = k, .kind = SCHED_COMM};
 		r->node[k].time = sched_family_time(&r->family, in);
 		r->source[k] = (struct sched_source){k, when, 0};
 	}
@@ -98,7 +102,7 @@ static void no_cuts_are_better(uint32_t seed)
 	int64_t found = sched_gather(&r.p, r.source, COMMS, &r.o, bucket, &bucket_n);
 	CHECK_EQ(sched_gather_delay(&r.p, r.source, COMMS, &r.o, bucket), found);
 	for (uint32_t k = 0; k < COMMS; k++) {
-		if (r.node[k].in > r.o.threshold) {
+		if (r.transfer[k].in > r.o.threshold) {
 			CHECK_EQ(bucket[k], SCHED_NONE);
 			continue;
 		}
@@ -123,9 +127,9 @@ static uint32_t most_members(double share)
 	make(&r, COMMS, 0);
 	r.o = (struct sched_gather_options){SMALL, 1, share};
 	for (uint32_t k = 0; k < COMMS; k++) {
-		r.node[k].in = SMALL / 8;
-		r.node[k].out = SMALL;
-		r.node[k].time = sched_family_time(&r.family, r.node[k].in);
+		r.transfer[k].in = SMALL / 8;
+		r.transfer[k].out = SMALL;
+		r.node[k].time = sched_family_time(&r.family, r.transfer[k].in);
 		r.source[k] = (struct sched_source){k, 0, 4 * SMALL};
 	}
 	memset(bucket, 0xff, sizeof bucket);
@@ -159,10 +163,10 @@ static void many_members(uint32_t seed)
 	memset(cuts, 0xff, sizeof cuts);
 	for (uint32_t k = 0; k < MANY; k++) {
 		r.source[k].room = (int64_t)(1000 + test_draw(&random, 1000)) << 20;
-		if (r.node[k].in > r.o.threshold || small++ < first || small > last + 1)
+		if (r.transfer[k].in > r.o.threshold || small++ < first || small > last + 1)
 			continue;
 		bucket[k] = 0;
-		out += r.node[k].out;
+		out += r.transfer[k].out;
 		room = r.source[k].room < room ? r.source[k].room : room;
 		if (small <= last)
 			cuts[(small - 1) / 64] &= ~((uint64_t)1 << (small - 1) % 64);

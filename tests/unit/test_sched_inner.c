@@ -47,8 +47,9 @@ static unsigned members(uint32_t seed)
 		bool shares = false;
 		for (uint32_t y = 0; y < p.n; y++) {
 			bool alike = x != y && role[x] == SCHED_INNER && role[y] == SCHED_INNER &&
-			             p.node[x].family == p.node[y].family && p.node[x].in <= most &&
-			             p.node[y].in <= most && way.most[x] == way.most[y];
+			             sched_transfer(&p, x)->family == sched_transfer(&p, y)->family &&
+			             sched_transfer(&p, x)->in <= most && sched_transfer(&p, y)->in <= most &&
+			             way.most[x] == way.most[y];
 			CHECK_EQ(alike, x != y && bucket[x] != SCHED_NONE && bucket[x] == bucket[y]);
 			CHECK(!alike || !way.needs[x][y]);
 			shares |= alike;

@@ -39,8 +39,8 @@ static int64_t least_bucketed(const struct sched_problem *p, int64_t limit)
 			bucket[x] = SCHED_NONE;
 		for (uint32_t i = 0; i < comms; i++)
 			if (set >> i & 1) {
-				bucket[comm[i]] = p->node[comm[i]].family;
-				members[p->node[comm[i]].family]++;
+				bucket[comm[i]] = sched_transfer(p, comm[i])->family;
+				members[sched_transfer(p, comm[i])->family]++;
 			}
 		if (members[0] != 1 && members[1] != 1 && sched_bucket(p, bucket, 2, a, &b) &&
 		    b.p.n <= MOST) {
@@ -87,20 +87,22 @@ static void limits_raise_the_bound(void)
 {
 	enum { MIB = 1 << 20 };
 	struct arena *a = arena_new();
-	struct sched_node node[] = {
-	    {.time = 10, .comm = SCHED_NONE, .family = SCHED_NONE},
-	    {.time = 100, .comm = SCHED_NONE, .family = SCHED_NONE},
-	    {.time = 500, .comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
-	    {.comm = 2, .family = SCHED_NONE, .kind = SCHED_WAIT},
-	    {.time = 400, .comm = SCHED_NONE, .family = SCHED_NONE}};
+	struct sched_node node[] = {{.time = 10, .comm = SCHED_NONE},
+	                            {.time = 100, .comm = SCHED_NONE},
+	                            {.time = 500, .kind = SCHED_COMM},
+	                            {.comm = 2, .kind = SCHED_WAIT},
+	                            {.time = 400, .comm = SCHED_NONE}};
 	struct sched_storage storage[] = {{100 * MIB, 0, false}, {100 * MIB, 1, true}};
 	static const struct sched_pair edge[] = {{0, 1}, {1, 2}, {2, 3}, {0, 4}}, use[] = {{4, 0}, {2, 1}};
+	struct sched_transfer transfer = {.family = SCHED_NONE};
 	struct sched_problem p = {.launch = 0,
 	                          .bytes_per_ns = 1,
 	                          .n = 5,
 	                          .lane_n = 1,
 	                          .storage_n = 2,
 	                          .node = node,
+	                          .transfer_n = 1,
+	                          .transfer = &transfer,
 	                          .storage = storage};
 	uint32_t comm;
 	sched_problem_finish(&p, a, edge, 4, use, 2);
@@ -120,22 +122,21 @@ static void limits_before_the_comm_raise_the_bound(void)
 {
 	enum { MIB = 1 << 20 };
 	struct arena *a = arena_new();
-	struct sched_node node[] = {
-	    {.time = 10, .comm = SCHED_NONE, .family = SCHED_NONE},
-	    {.time = 50, .comm = SCHED_NONE, .family = SCHED_NONE},
-	    {.time = 50, .comm = SCHED_NONE, .family = SCHED_NONE},
-	    {.time = 500, .comm = SCHED_NONE, .family = SCHED_NONE, .kind = SCHED_COMM},
-	    {.comm = 3, .family = SCHED_NONE, .kind = SCHED_WAIT},
-	    {.time = 400, .comm = SCHED_NONE, .family = SCHED_NONE}};
+	struct sched_node node[] = {{.time = 10, .comm = SCHED_NONE}, {.time = 50, .comm = SCHED_NONE},
+	                            {.time = 50, .comm = SCHED_NONE}, {.time = 500, .kind = SCHED_COMM},
+	                            {.comm = 3, .kind = SCHED_WAIT},  {.time = 400, .comm = SCHED_NONE}};
 	struct sched_storage storage[] = {{100 * MIB, 0, false}, {100 * MIB, 1, false}, {MIB, 2, true}};
 	static const struct sched_pair edge[] = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {0, 5}},
 	                               use[] = {{5, 0}, {2, 1}, {3, 2}};
+	struct sched_transfer transfer = {.family = SCHED_NONE};
 	struct sched_problem p = {.launch = 0,
 	                          .bytes_per_ns = 1,
 	                          .n = 6,
 	                          .lane_n = 1,
 	                          .storage_n = 3,
 	                          .node = node,
+	                          .transfer_n = 1,
+	                          .transfer = &transfer,
 	                          .storage = storage};
 	uint32_t comm;
 	sched_problem_finish(&p, a, edge, 5, use, 3);

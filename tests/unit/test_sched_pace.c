@@ -11,6 +11,7 @@ enum { SOURCE, LAYER_WORK, SINK };
 struct row {
 	struct sched_problem p;
 	struct sched_node node[NODES];
+	struct sched_transfer transfer[NODES];
 	struct sched_pace_comm source[LAYERS], sink[LAYERS];
 	struct sched_family family[2];
 	int64_t live[NODES];
@@ -27,17 +28,21 @@ static void make(struct row *r, uint32_t seed, uint32_t time, int64_t limit)
 	r->p = (struct sched_problem){.launch = 10,
 	                              .bytes_per_ns = 1 << 20,
 	                              .n = NODES,
+	                              .transfer_n = NODES,
 	                              .family_n = 2,
 	                              .lane_n = 1,
 	                              .node = r->node,
+	                              .transfer = r->transfer,
 	                              .family = r->family};
 	for (uint32_t k = 0; k < LAYERS; k++) {
 		uint32_t x = 3 * k;
 		int64_t bytes = (int64_t)(1 + test_draw(&random, 4)) * UNIT;
-		r->node[x + SOURCE] = (struct sched_node){.in = bytes / 4, .out = bytes, .kind = SCHED_COMM};
+		r->transfer[x + SOURCE] = (struct sched_transfer){bytes / 4, bytes, 0};
+		r->transfer[x + SINK] = (struct sched_transfer){2 * bytes, 0, 1};
+		r->node[x + SOURCE] = (struct sched_node){.transfer = x + SOURCE, .kind = SCHED_COMM};
 		r->node[x + LAYER_WORK] =
 		    (struct sched_node){.time = test_draw(&random, time), .kind = SCHED_COMPUTE};
-		r->node[x + SINK] = (struct sched_node){.in = 2 * bytes, .family = 1, .kind = SCHED_COMM};
+		r->node[x + SINK] = (struct sched_node){.transfer = x + SINK, .kind = SCHED_COMM};
 		r->node[x + SOURCE].time = sched_family_time(&r->family[0], bytes / 4);
 		r->node[x + SINK].time = sched_family_time(&r->family[1], 2 * bytes);
 		r->live[x + LAYER_WORK] = (int64_t)test_draw(&random, 4) * UNIT;
@@ -99,8 +104,10 @@ static void check_deep_valley(void)
 		node[x] = (struct sched_node){.time = 10, .kind = SCHED_COMPUTE};
 		live[x] = (x % 2 ? 82 : 72) * UNIT;
 	}
-	node[0] = (struct sched_node){.in = UNIT, .out = UNIT, .time = 6000, .kind = SCHED_COMM};
-	node[2] = (struct sched_node){.in = 15 * UNIT, .time = 6000, .family = 1, .kind = SCHED_COMM};
+	r.transfer[0] = (struct sched_transfer){UNIT, UNIT, 0};
+	r.transfer[2] = (struct sched_transfer){15 * UNIT, 0, 1};
+	node[0] = (struct sched_node){.transfer = 0, .time = 6000, .kind = SCHED_COMM};
+	node[2] = (struct sched_node){.transfer = 2, .time = 6000, .kind = SCHED_COMM};
 	live[0] = live[ALL - 3] = 0;
 	live[ALL - 1] = 82 * UNIT;
 	r.source[0] = (struct sched_pace_comm){0, 1, 1, UNIT, 0};

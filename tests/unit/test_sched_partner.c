@@ -31,7 +31,8 @@ int main(void)
 			bool any = false;
 			for (uint32_t y = 0; y < p.n && p.node[x].kind == SCHED_COMM; y++)
 				any |= y != x && p.node[y].kind == SCHED_COMM &&
-				       p.node[y].family == p.node[x].family && is_possible(&p, x, y);
+				       sched_transfer(&p, y)->family == sched_transfer(&p, x)->family &&
+				       is_possible(&p, x, y);
 			CHECK(!alone[x] || (p.node[x].kind == SCHED_COMM && !any));
 			missed += p.node[x].kind == SCHED_COMM && !any && !alone[x];
 			found[any] += p.node[x].kind == SCHED_COMM;

@@ -73,7 +73,7 @@ static void makers_wait_for_users(void)
 	static const struct sched_pair edge[] = {{0, 2}, {1, 3}}, use[] = {{2, 0}, {3, 1}};
 	uint32_t order[4];
 	for (uint32_t x = 0; x < 4; x++)
-		node[x] = (struct sched_node){.time = 5, .comm = SCHED_NONE, .family = SCHED_NONE};
+		node[x] = (struct sched_node){.time = 5, .comm = SCHED_NONE};
 	struct sched_problem p = {
 	    .launch = 1, .bytes_per_ns = 1, .n = 4, .storage_n = 4, .node = node, .storage = storage};
 	sched_problem_finish(&p, a, edge, 2, use, 2);

@@ -16,8 +16,8 @@ static void are_buckets(const struct sched_problem *p, const uint32_t *bucket, u
 		if (bucket[x] == SCHED_NONE)
 			continue;
 		CHECK(p->node[x].kind == SCHED_COMM && bucket[x] < n);
-		CHECK(!members[bucket[x]]++ || family[bucket[x]] == p->node[x].family);
-		family[bucket[x]] = p->node[x].family;
+		CHECK(!members[bucket[x]]++ || family[bucket[x]] == sched_transfer(p, x)->family);
+		family[bucket[x]] = sched_transfer(p, x)->family;
 	}
 	for (uint32_t k = 0; k < n; k++)
 		CHECK(members[k] > 1);
@@ -29,7 +29,7 @@ static void is_row(const struct sched_problem *p, const struct sched_bucketed *b
 {
 	uint32_t comms = 0;
 	for (uint32_t x = 0; x < p->n; x++)
-		comms += p->node[x].kind == SCHED_COMM && p->node[x].family != SCHED_NONE;
+		comms += p->node[x].kind == SCHED_COMM && sched_transfer(p, x)->family != SCHED_NONE;
 	CHECK_EQ(row->first[0], 0u);
 	CHECK_EQ(row->first[row->n], comms);
 	for (uint32_t k = 0; k < row->n; k++)

@@ -13,8 +13,8 @@ static void views_need_nothing(void)
 {
 	enum { FIRST, SECOND, WAIT_FIRST, WAIT_SECOND, VIEW_FIRST, VIEW_SECOND, EARLY, LATE, N };
 	struct arena *a = arena_new();
-	struct sched_node node[N] = {[FIRST] = {.time = 100, .comm = SCHED_NONE, .kind = SCHED_COMM},
-	                             [SECOND] = {.time = 100, .comm = SCHED_NONE, .kind = SCHED_COMM},
+	struct sched_node node[N] = {[FIRST] = {.time = 100, .kind = SCHED_COMM},
+	                             [SECOND] = {.time = 100, .kind = SCHED_COMM},
 	                             [WAIT_FIRST] = {.comm = FIRST, .kind = SCHED_WAIT},
 	                             [WAIT_SECOND] = {.comm = SECOND, .kind = SCHED_WAIT},
 	                             [VIEW_FIRST] = {.comm = SCHED_NONE},
@@ -24,7 +24,9 @@ static void views_need_nothing(void)
 	const struct sched_pair edge[] = {{FIRST, WAIT_FIRST},      {SECOND, WAIT_SECOND},
 	                                  {WAIT_FIRST, VIEW_FIRST}, {WAIT_SECOND, VIEW_SECOND},
 	                                  {VIEW_FIRST, LATE},       {VIEW_SECOND, EARLY}};
-	struct sched_problem p = {.launch = 10, .n = N, .lane_n = 1, .node = node};
+	struct sched_transfer transfer = {0};
+	struct sched_problem p = {
+	    .launch = 10, .n = N, .transfer_n = 1, .lane_n = 1, .node = node, .transfer = &transfer};
 	const int64_t start[N] = {0, 10, 20, 30, 40, 50, 60, 5070};
 	struct sched_sources source;
 	sched_problem_finish(&p, a, edge, sizeof edge / sizeof *edge, NULL, 0);
@@ -44,9 +46,16 @@ static void buckets_fit(void)
 	struct sched_node node[N];
 	struct sched_sink at[N];
 	uint32_t bucket[N], bucket_n = 0;
-	struct sched_problem p = {.launch = 10, .n = N, .lane_n = 1, .family_n = 1, .node = node};
+	struct sched_transfer transfer = {.in = MEBI};
+	struct sched_problem p = {.launch = 10,
+	                          .n = N,
+	                          .transfer_n = 1,
+	                          .lane_n = 1,
+	                          .family_n = 1,
+	                          .node = node,
+	                          .transfer = &transfer};
 	for (uint32_t x = 0; x < N; x++) {
-		node[x] = (struct sched_node){.in = MEBI, .comm = SCHED_NONE, .kind = SCHED_COMM};
+		node[x] = (struct sched_node){.kind = SCHED_COMM};
 		at[x] = (struct sched_sink){x, 10 * x, x < 4 ? 8 * MEBI : 16 * MEBI};
 	}
 	struct sched_sinks sink = {at, N};
