@@ -321,14 +321,15 @@ expr_id printed_reading_extent(struct module *m, const struct printed_tensor *t,
 	return extent;
 }
 
-/* Returns a parallel id that was split off before the outermost half of id i, or -1. Its inner half, which has the next
- * number, was split again and stands nowhere. *certain: the extents say so, too. */
+/* Returns the parallel id that was split off last before the outermost half of id i, or -1. Its inner half, which has the
+ * next number, was split again and stands nowhere. *certain: the extents say so, too. */
 static int earlier_half(struct module *m, const struct printed_tensor *t, const struct printed_reading *r,
                         unsigned i, bool *certain)
 {
 	const struct printed_id *last = &t->id[first_half(r, i)];
 	expr_id rest = printed_reading_extent(m, t, r, i);
 	int found = -1;
+	*certain = false;
 	for (unsigned k = 0; k < t->id_n && rest; k++) {
 		const struct printed_id *x = &t->id[k];
 		if (r->is_half[k] || x->axis.place == PLACE_NONE || x->axis.kind != t->id[i].axis.kind ||
@@ -338,11 +339,12 @@ static int earlier_half(struct module *m, const struct printed_tensor *t, const 
 		    !expr_is_const(m, x->axis.extent, NULL))
 			continue;
 		const struct expr *e = &m->expr.at[rest];
-		*certain = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
-		if (*certain)
-			return (int)k;
-		if (expr_is_const(m, rest, NULL))
-			found = (int)k;
+		bool sure = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
+		if ((!sure && !expr_is_const(m, rest, NULL)) ||
+		    (found >= 0 && (*certain > sure || (*certain == sure && t->id[found].number > x->number))))
+			continue;
+		*certain = sure;
+		found = (int)k;
 	}
 	return found;
 }
@@ -441,7 +443,8 @@ static bool is_quotient(const struct module *m, expr_id x, expr_id y)
 }
 
 /* Adds the other half of an axis that was split first into a plain id and a half that was split again: the plain id if the
- * extents say so; or else if only so the logical axes are in a row. An outer half that is parallel is in earlier_half. */
+ * extents say so; or else if only so the logical axes are in a row. A parallel id that can be the outer half is left to
+ * earlier_half. */
 static void add_first_halves(struct module *m, const struct printed_tensor *t, bool by_extents,
                              struct printed_reading *r)
 {
@@ -451,8 +454,8 @@ static void add_first_halves(struct module *m, const struct printed_tensor *t, b
 				continue;
 			const struct printed_id *x = &t->id[k];
 			bool inner = can_be_first_half(t, r, i, k, x->number - 1);
-			if (!inner &&
-			    (x->axis.place != PLACE_NONE || !can_be_first_half(t, r, i, k, x->number + 1)))
+			bool outer = can_be_first_half(t, r, i, k, x->number + 1);
+			if (x->axis.place != PLACE_NONE ? outer || !inner : !outer && !inner)
 				continue;
 			expr_id rest = printed_reading_extent(m, t, r, i);
 			bool certain = rest && is_quotient(m, rest, x->axis.extent) &&
