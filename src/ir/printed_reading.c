@@ -380,6 +380,27 @@ static unsigned list_ways_in_a_row(const struct printed_tensor *t,
 	return row;
 }
 
+/* Makes halves of some of the pairs that can be either, so that the logical axes are in a row. Returns false if no choice
+ * does so, or several. */
+static bool find_mixed(const struct printed_tensor *t, const struct printed_reading *own, const unsigned *outer,
+                       unsigned outer_n, struct printed_reading *mixed)
+{
+	struct printed_reading in_row = *own;
+	unsigned found = 0;
+	for (unsigned set = 1; outer_n <= IR_MAX_MESH_AXES && set + 1 < 1U << outer_n; set++) {
+		struct printed_reading r = *own;
+		for (unsigned k = 0; k < outer_n; k++)
+			if (set >> k & 1)
+				add_pair(&r, outer[k], next_id(t, outer[k]));
+		if (is_in_a_row(t, &r) && !found++)
+			in_row = r;
+	}
+	if (found != 1)
+		return false;
+	*mixed = in_row;
+	return true;
+}
+
 /* Reads a tensor in each way. Returns the ways that are possible, as bits of enum printed_way: those that give the
  * logical axes numbers in a row, if some do. */
 static unsigned list_readings(struct module *m, const struct printed_tensor *t,
@@ -389,6 +410,7 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 	                       *twice = &by_way[PRINTED_AS_TWICE];
 	unsigned ways = PRINTED_BIT(HALVES);
 	bool paired = false, certain;
+	unsigned undecided[IR_MAX_AXES], undecided_n = 0; /* the outer halves of pairs that can be either */
 	begin_reading(t, halves);
 	begin_reading(t, own);
 	for (unsigned i = 0; i < t->id_n; i++) {
@@ -398,8 +420,10 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 			add_pair(halves, i, k);
 		if (pair == PRINTED_HALVES)
 			add_pair(own, i, k);
-		if (pair == PRINTED_UNDECIDED)
+		if (pair == PRINTED_UNDECIDED) {
 			ways |= PRINTED_BIT(OWN);
+			undecided[undecided_n++] = i;
+		}
 		paired |= pair != PRINTED_OWN;
 	}
 	add_swizzled(m, t, true, halves);
@@ -416,6 +440,8 @@ static unsigned list_readings(struct module *m, const struct printed_tensor *t,
 	if (add_earlier_halves(m, t, twice, &certain))
 		ways |= PRINTED_BIT(TWICE);
 	unsigned row = list_ways_in_a_row(t, by_way, ways);
+	if (!row && find_mixed(t, own, undecided, undecided_n, halves))
+		return PRINTED_BIT(HALVES);
 	for (unsigned way = 0; !row && way < PRINTED_WAY_N; way++)
 		if (ways >> way & 1)
 			add_by_row(m, t, &by_way[way]);

@@ -25,22 +25,38 @@ static int32_t merged_number(const struct printed_tensor *t, unsigned i)
 	return -1;
 }
 
-/* Returns the number that tells an id's place among the others: that of its parent, which stands nowhere, if a reshape,
- * slice or pad made it. */
-static int32_t place_number(const struct printed_tensor *t, unsigned i)
+/* Returns the number of the logical axis that ends in id i, a half: the last number that stands nowhere before that of the
+ * next plain axis. The number of id i, if there is no such number or axis. */
+static int32_t parent_number(const struct printed_tensor *t, const struct printed_reading *r, unsigned i)
+{
+	unsigned next = i + 1;
+	while (next < t->id_n && (r->is_half[next] || r->half_of[next] >= 0))
+		next++;
+	for (int32_t n = next < t->id_n && t->by_number ? t->id[next].number - 1 : -1; n >= 0; n--)
+		if (!printed_numbers_has(t->by_number, n))
+			return n;
+	return t->id[i].number;
+}
+
+/* Returns the number that tells an id's place among the others: that of its parent, which stands nowhere, if a split,
+ * reshape, slice or pad made it. */
+static int32_t place_number(const struct printed_tensor *t, const struct printed_reading *r, unsigned i)
 {
 	int32_t number = t->id[i].number, merged = merged_number(t, i);
 	if (merged >= 0)
 		return merged;
+	if (r->half_of[i] >= 0)
+		return parent_number(t, r, i);
 	while (t->id[i].made && t->by_number && number > 0 && printed_numbers_has(t->by_number, number))
 		number--;
 	return number;
 }
 
 /* Returns true if the axis of id k has a place before that of id i. */
-static bool stands_before(const struct printed_tensor *t, unsigned k, unsigned i)
+static bool stands_before(const struct printed_tensor *t, const struct printed_reading *r, unsigned k,
+                          unsigned i)
 {
-	int32_t x = place_number(t, k), y = place_number(t, i);
+	int32_t x = place_number(t, r, k), y = place_number(t, r, i);
 	return x == y ? t->id[k].number < t->id[i].number : x < y;
 }
 
@@ -101,7 +117,7 @@ void printed_reading_order(const struct printed_tensor *t, const struct printed_
 	for (unsigned i = front; i <= t->id_n; i++) {
 		int k;
 		while ((k = least_own(t, r, front, put)) >= 0 &&
-		       (i == t->id_n || stands_before(t, (unsigned)k, i))) {
+		       (i == t->id_n || stands_before(t, r, (unsigned)k, i))) {
 			put[k] = true;
 			order[n++] = (uint8_t)k;
 		}
