@@ -137,8 +137,10 @@ static void check_crest(void)
 		r.node[x] = (struct sched_node){.time = 10, .kind = SCHED_COMPUTE};
 		r.live[x] = (x == CREST ? 90 : x ? 10 : 0) * UNIT;
 	}
-	r.node[0] = (struct sched_node){.in = UNIT, .out = UNIT, .time = 6000, .kind = SCHED_COMM};
-	r.node[2] = (struct sched_node){.in = 15 * UNIT, .time = 6000, .family = 1, .kind = SCHED_COMM};
+	r.transfer[0] = (struct sched_transfer){UNIT, UNIT, 0};
+	r.transfer[2] = (struct sched_transfer){15 * UNIT, 0, 1};
+	r.node[0] = (struct sched_node){.transfer = 0, .time = 6000, .kind = SCHED_COMM};
+	r.node[2] = (struct sched_node){.transfer = 2, .time = 6000, .kind = SCHED_COMM};
 	r.source[0] = (struct sched_pace_comm){0, 1, 1, UNIT, 0};
 	r.sink[0] = (struct sched_pace_comm){2, 2, 2, 30 * UNIT, 0};
 	r.p.n = ALL;
