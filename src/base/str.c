@@ -165,7 +165,7 @@ struct recent_name {
 
 struct names {
 	VEC(const char *) text; /* by id, in the pool */
-	struct hash_table ids;
+	struct hash_table ids; /* the index; empty after names_drop_index */
 	struct recent_name recent[RECENT_NAMES];
 	struct arena *pool;         /* the text */
 	char *pool_room, *pool_end; /* free bytes of its current block */
@@ -195,8 +195,16 @@ void names_free(struct names *t)
 	free(t);
 }
 
-static uint32_t find_interned(const struct names *t, uint32_t hash, const char *s, size_t n)
+static void make_index(struct names *t)
 {
+	for (uint32_t id = 1; id < t->text.n; id++)
+		hash_insert(&t->ids, hash_of(t->text.at[id], strlen(t->text.at[id])), id);
+}
+
+static uint32_t find_interned(struct names *t, uint32_t hash, const char *s, size_t n)
+{
+	if (!t->ids.slot)
+		make_index(t);
 	struct hash_probe p = {.hash = hash};
 	for (uint32_t id; (id = hash_next(&t->ids, &p));)
 		if (!strncmp(t->text.at[id], s, n) && !t->text.at[id][n])
@@ -278,6 +286,13 @@ uint32_t names_find(struct names *t, const char *s, size_t n)
 	if (!r->id)
 		r->id = find_interned(t, hash_of(s, n), s, n);
 	return r->id;
+}
+
+void names_drop_index(struct names *t)
+{
+	enum { KEPT = 1 << 16 }; /* names; a small index takes little memory, and time to make again */
+	if (t->text.n > KEPT)
+		hash_table_free(&t->ids);
 }
 
 uint32_t names_count(const struct names *t)

@@ -72,6 +72,9 @@ uint32_t names_intern_z(struct names *t, const char *s);
 const char *names_text(const struct names *t, uint32_t id); /* NUL-terminated */
 /* Returns the id of s; 0: s was never interned. */
 uint32_t names_find(struct names *t, const char *s, size_t n);
+/* Frees the index of a large table of names. The next name that is interned or looked for may make it again, in
+ * the time that interning all names took. */
+void names_drop_index(struct names *t);
 uint32_t names_count(const struct names *t);
 /* Returns the bytes that the table uses. */
 size_t names_bytes(const struct names *t);

@@ -233,6 +233,8 @@ static bool schedule_with_overlap(void *overlap, struct schedule_block *block, s
 	                          .effort = (int)cx->option[PASS_SCHEDULE_OVERLAP_EFFORT],
 	                          .bucket = cx->option[PASS_SCHEDULE_OVERLAP_BUCKETS] != BUCKETS_NONE};
 	struct sched_schedule s;
+	if (!block->owner)
+		names_drop_index(k->m->names); /* nothing is named in a search, which needs the memory */
 	bool ok = sched_schedule(&b->p, &o, &s);
 	if (ok) {
 		if (cx->remarks && o.bucket)

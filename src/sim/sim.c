@@ -53,6 +53,7 @@ bool sim_run(struct module *m, const struct cost *cost, const struct sim_straggl
 	if (straggler && !slow_down(&out->block.p, straggler->slow, d))
 		return false;
 	uint32_t n = out->block.p.n;
+	names_drop_index(m->names); /* the outputs name nothing new, and need the memory */
 	out->order = arena_new_array(a, uint32_t, n);
 	out->moment = arena_new_array(a, struct sched_moment, n);
 	for (uint32_t x = 0; x < n; x++)

@@ -128,7 +128,7 @@ static void test_names(void)
 	CHECK(names_intern_z(t, "xy") != x);
 	CHECK_EQ(names_find(t, "x", 1), x);
 
-	enum { COUNT = 50000 };
+	enum { COUNT = 70000 };
 	uint32_t first = names_count(t);
 	const char *kept = names_text(t, x);
 	char text[64];
@@ -147,6 +147,13 @@ static void test_names(void)
 	CHECK_EQ(wrong, 0);
 	CHECK_EQ(names_count(t), first + COUNT);
 	CHECK(names_text(t, x) == kept);
+	size_t indexed = names_bytes(t);
+	names_drop_index(t); /* names keep their ids when the index is made again */
+	CHECK(names_bytes(t) + (size_t)8 * COUNT < indexed);
+	CHECK_EQ(names_find(t, "n1", 2), 0);
+	CHECK_EQ(names_intern_z(t, "another name"), first + COUNT);
+	CHECK_EQ(names_intern_z(t, names_text(t, first + COUNT / 2)), first + COUNT / 2);
+	CHECK(names_bytes(t) >= indexed);
 
 	char *huge = malloc(100000);
 	memset(huge, 'h', 100000);
