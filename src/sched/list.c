@@ -31,6 +31,7 @@ struct nodes {
 struct sched_list_base {
 	struct sched_problem p; /* the caller's may move */
 	const uint8_t *role;
+	bool once;            /* see sched_list_read */
 	struct headroom room; /* while nothing is issued */
 	uint32_t *needs;      /* by node: number of nodes that it needs */
 	int64_t *tail;        /* by node */
@@ -403,12 +404,14 @@ static void run_step(struct list *l)
 	issue_node(l, take_node(l, wait, near, gap));
 }
 
-struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, struct arena *a)
+struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, bool once,
+                                        struct arena *a)
 {
 	struct sched_list_base *b = arena_new_object(a, struct sched_list_base);
 	const struct sched_problem *p = &b->p;
 	b->p = *of;
 	b->role = role;
+	b->once = once;
 	b->needs = arena_new_array(a, uint32_t, p->n);
 	b->tail = arena_new_array(a, int64_t, p->n);
 	b->when = arena_new_array(a, int64_t, p->n + 1);
@@ -440,8 +443,13 @@ static void open_list(struct list *l)
 	const struct sched_problem *p = l->p;
 	const struct sched_list_base *b = l->base;
 	l->arena = arena_new();
-	headroom_copy(&l->room, &b->room, l->arena);
-	l->left = arena_copy(l->arena, b->needs, sizeof *l->left * p->n);
+	if (b->once) {
+		l->room = b->room;
+		l->left = b->needs;
+	} else {
+		headroom_copy(&l->room, &b->room, l->arena);
+		l->left = arena_copy(l->arena, b->needs, sizeof *l->left * p->n);
+	}
 	l->over = arena_new_array(l->arena, int64_t, p->n);
 	l->met = arena_new_array(l->arena, uint32_t, p->n);
 	l->host_left = b->host;

@@ -30,8 +30,10 @@ struct sched_list_same {
 
 struct sched_list_base; /* the values of a problem that all its list schedules need */
 
-/* role: from sched_roles. It and the arrays of the problem must live as long as the result. */
-struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, struct arena *a);
+/* role: from sched_roles. It and the arrays of the problem must live as long as the result. once: there will be
+ * one list schedule, which may change the result instead of a copy. */
+struct sched_list_base *sched_list_read(const struct sched_problem *of, const uint8_t *role, bool once,
+                                        struct arena *a);
 /* order: receives a node for each of the problem. Returns false if it gave up, since the runtime would not be
  * below. */
 bool sched_list(const struct sched_list_base *base, const struct sched_list_options *o, uint32_t *order,

@@ -46,10 +46,16 @@ struct trial plan_copy(const struct sched_problem *p, const struct trial *t)
 	return copy;
 }
 
+/* Returns true if schedule.b takes so much memory that it is rather made again. */
+static bool is_large(const struct sched_problem *p)
+{
+	enum { SMALL = 50000 }; /* nodes */
+	return p->n > SMALL;
+}
+
 void plan_close(const struct sched_problem *p, struct trial *t)
 {
-	enum { SMALL = 50000 }; /* nodes; schedule.b takes little memory then, and time to make again */
-	if (!t->open || p->n <= SMALL)
+	if (!t->open || !is_large(p))
 		return;
 	struct trial copy = plan_copy(p, t);
 	sched_schedule_free(&t->schedule);
@@ -225,9 +231,11 @@ static bool list_trial(struct scheduler *s, const struct plan *plan, struct tria
 		if (l.made)
 			memcpy(order, l.order, sizeof *order * p->n);
 	} else {
+		bool once = is_large(s->p); /* then the trial will be closed */
 		if (!t->base)
-			t->base = sched_list_read(p, sched_roles(p, t->schedule.arena), t->schedule.arena);
+			t->base = sched_list_read(p, sched_roles(p, t->schedule.arena), once, t->schedule.arena);
 		l.made = plan_list(s, t->base, plan, below, order, &l.same);
+		t->base = once ? NULL : t->base;
 		if (l.made && s->bucket && !t->bucket_n && p->n <= MOST_NOTED)
 			l.order =
 			    memcpy(arena_new_array(s->arena, uint32_t, p->n), order, sizeof *order * p->n);

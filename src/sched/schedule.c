@@ -125,7 +125,7 @@ static void find_sources(struct scheduler *s, const struct plan *plan)
 	int64_t *start = arena_new_array(scratch, int64_t, s->p->n),
 	        *live = arena_new_array(scratch, int64_t, s->p->n);
 	struct sched_list_same same;
-	plan_list(s, sched_list_read(&idle, s->role, scratch), plan, INT64_MAX, order, &same);
+	plan_list(s, sched_list_read(&idle, s->role, true, scratch), plan, INT64_MAX, order, &same);
 	sched_simulate(&idle, order, trace);
 	for (uint32_t k = 0; k < s->p->n; k++) {
 		start[order[k]] = trace[k].start;

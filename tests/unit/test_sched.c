@@ -194,7 +194,7 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	                               .prefetch = 2000,
 	                               .urgent = 200,
 	                               .below = INT64_MAX};
-	const struct sched_list_base *base = sched_list_read(p, sched_roles(p, a), a);
+	const struct sched_list_base *base = sched_list_read(p, sched_roles(p, a), false, a);
 	struct sched_list_same same, ignored;
 	CHECK(sched_list(base, &o, order, &same));
 	if (!has_sinks(p)) /* then no source goes before a sink */
@@ -211,6 +211,8 @@ static void lists_end_below(const struct sched_problem *p, struct test_random *r
 	o.prefetch = same.prefetch.to < INT64_MAX / 2 ? same.prefetch.to : INT64_MAX / 2;
 	o.urgent = same.urgent.from > 0 ? same.urgent.from : 0;
 	CHECK(sched_list(base, &o, again, &ignored));
+	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
+	CHECK(sched_list(sched_list_read(p, sched_roles(p, a), true, a), &o, again, &ignored));
 	CHECK(memcmp(order, again, sizeof *order * p->n) == 0);
 	arena_free(a);
 }
