@@ -423,11 +423,11 @@ again:
 		TOKEN(0);
 	}
 	"%kernel" "_math"? blank* "{" {
-		if (!body) {
+		if (!body && (sections || !p->at_lead || p->brackets)) {
 			cursor = start + 1;
 			TOKEN(TOK_PERCENT);
 		}
-		TOKEN(TOK_KERNEL);
+		TOKEN(TOK_KERNEL); // outside a listing it begins a fusion without lists
 	}
 	"T" digits "_" memory ("_" ([A-Za-z0-9_]+ | complex))? blank* "[" {
 		if (p->mode == MODE_HIR)
@@ -565,6 +565,16 @@ again:
 		if (!sections)
 			goto plain_word;
 		VALUE(intern(p, start, (size_t)(lex_skip_word(start) - start)), TOK_XF_DOMAIN);
+	}
+	"rfactor" blank+ "domain" blank* ":" { // older names
+		if (!sections)
+			goto plain_word;
+		NAMED("logical", TOK_XF_DOMAIN);
+	}
+	"leaf" blank+ "domain" blank* ":" {
+		if (!sections)
+			goto plain_word;
+		NAMED("loop", TOK_XF_DOMAIN);
 	}
 	"alternate" blank+ "loop" blank+ "domain" blank* ":" {
 		if (!sections)

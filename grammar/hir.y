@@ -91,7 +91,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
 	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body body_block body_statements grouped body_compound body_line unit kernel fusion_list unit_list unit_entry
+	container container_start tensors tensor_list body body_block body_statements grouped body_compound body_line unit kernel fusion fusion_list unit_list unit_entry
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -491,14 +491,19 @@ container:
 container_start:
   CONTAINER LPAREN tensors RPAREN ARROW LPAREN tensors RPAREN COLON NEWLINE body CONTAINER_CLOSE NEWLINE
 	{ $$ = ast_container(p, @$, $3, $7, $11); }
-| FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel CONTAINER_CLOSE NEWLINE
-	{ $$ = ast_fusion(p, @$, @4, $4, $3, $7, $10); }
-| FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel
-  TRANSFORM_HEADER NEWLINE transform_lines CONTAINER_CLOSE NEWLINE
-	{ $$ = ast_add(p, ast_fusion(p, @$, @4, $4, $3, $7, $10), ast_section(p, SPAN(@11, @13), "TransformPrinter", $13)); }
+| fusion CONTAINER_CLOSE NEWLINE
+| fusion TRANSFORM_HEADER NEWLINE transform_lines CONTAINER_CLOSE NEWLINE
+	{ $$ = ast_add(p, $1, ast_section(p, SPAN(@2, @4), "TransformPrinter", $4)); }
+| KERNEL error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | FUSION error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | CONTAINER error CONTAINER_CLOSE NEWLINE	{ yyerrok; $$ = ast_container(p, @$, 0, 0, 0); }
 | container_start error NEWLINE	{ yyerrok; $$ = $1; }
+;
+/* what nvFuser prints of a fusion that stands alone; older versions print no lists */
+fusion:
+  FUSION NEWLINE fusion_list NAME COLON NEWLINE fusion_list KERNEL NEWLINE kernel
+	{ $$ = ast_fusion(p, @$, @4, $4, $3, $7, $10); }
+| KERNEL NEWLINE kernel		{ $$ = ast_bare_fusion(p, @$, @1, $3); }
 ;
 tensors:
   %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
@@ -663,7 +668,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 	n = 0;
 	for (int token = TOK_HIR_UNDEF + 1; token <= YYMAXUTOK; token++)
 		if (can_stand[YYTRANSLATE(token)] && (token < TOK_STATEMENT_AGAIN || token > TOK_MESH_AGAIN) &&
-		    token != TOK_FUSION && (token != TOK_INDEX_HEADER || p->mode != MODE_HIR))
+		    token != TOK_FUSION && token != TOK_KERNEL && (token != TOK_INDEX_HEADER || p->mode != MODE_HIR))
 			expected[n++] = token;
 	report_unexpected(p, expected, (unsigned)n);
 	lines_panic(p);

@@ -194,6 +194,9 @@ ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_
 /* Makes a container of a fusion that stands alone: `Inputs:`, `Outputs:`, %kernel { … }. title: before the outputs. */
 ast_id ast_fusion(struct parser *p, struct parse_span at, struct parse_span title_at, uint32_t title,
                   ast_id inputs, ast_id outputs, ast_id block);
+/* The same without lists: the inputs are the tensors that no line makes, the outputs those that no line reads. title: the
+ * place of `%kernel {`. */
+ast_id ast_bare_fusion(struct parser *p, struct parse_span at, struct parse_span title, ast_id block);
 /* Adds the reductions of a GroupedReductionOp to the statements; the key belongs to the last one. name: the operation's. */
 ast_id ast_grouped(struct parser *p, ast_id statements, struct parse_span name_at, uint32_t name,
                    ast_id reductions, ast_id key);

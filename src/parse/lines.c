@@ -440,6 +440,12 @@ static struct parse_token *read_token(struct parser *p)
 		p->columns = 1;
 		break;
 	case TOK_KERNEL:
+		if (p->mode == MODE_HIR) { /* a fusion without lists */
+			p->is_fusion = true;
+			p->mode = MODE_BODY;
+			p->column[0] = t->span.at - t->line_start;
+			p->columns = 1;
+		}
 		p->in_kernel = true;
 		if (p->is_fusion)
 			p->container_at = t->span.end - 1;

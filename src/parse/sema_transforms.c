@@ -49,6 +49,8 @@ static bool read_logical(struct block *k)
 {
 	struct nv_reader *r = k->r;
 	ast_id line = find_line(k, "logical");
+	if (!line) /* older versions print no other one, if the two are equal */
+		line = find_line(k, "root");
 	if (!line)
 		return nv_refuse(r, E_PRINTED_TRANSFORM, k->t->block,
 		                 "a TransformPrinter block needs its logical domain");
