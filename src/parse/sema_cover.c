@@ -97,6 +97,16 @@ static void covers_free(struct covers *c)
 	}
 }
 
+/* Returns true if the reading takes some axis as swizzled. Only extents that are equal by chance may say so. */
+static bool is_swizzled(const struct covers *c, unsigned k)
+{
+	for (uint32_t i = 0; i < c->of.n; i++)
+		for (unsigned id = 0; id < PRINTED_COVER_IDS; id++)
+			if (c->choice[k][i].swizzled[id])
+				return true;
+	return false;
+}
+
 /* Reads the types of all tensors in the k-th way. */
 static void take_cover(struct nv_reader *r, struct covers *c, unsigned k)
 {
@@ -188,6 +198,7 @@ bool nv_read_by_cover(struct nv_reader *r, bool all)
 	find_covers(r, decided && !all, &c);
 	type_id *alone = list_types(r);
 	bool found = c.n > 0;
+	c.alone |= c.n == 1 && decided && !all && is_swizzled(&c, 0);
 	int k = -1;
 	if (c.alone && !find_other(r, &c, alone))
 		c.n = c.exact, c.alone = false;
