@@ -69,7 +69,7 @@ bool printed_permutation(const struct module *m, const struct printed_numbers *n
 	for (unsigned i = 0; i < d->rank; i++)
 		if (dims->u.ints[i] != p.fitting[i])
 			return false;
-	return true;
+	return !permuted_is_identity(p.fitting, d->rank); /* nvFuser prints no permute that moves nothing */
 }
 
 /* Lists the printed ids of a value. */
