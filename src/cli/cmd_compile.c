@@ -7,6 +7,7 @@
 #include "base/source.h"
 #include "base/source_read.h"
 #include "base/transport_kind.h"
+#include "cli/cli_progress.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/compile_json.h"
@@ -31,6 +32,7 @@
 
 struct compile_command {
 	struct compile_options compile;
+	struct progress progress;
 	const char *dump; /* nvfuser, hir, ast or cost; NULL: none */
 	const char *output, *reproducer;
 	struct rank_options ranks; /* for --dump-plan: target, transport, protocol of messages */
@@ -390,6 +392,7 @@ static const struct option rows[] = {
      .value = "FILE",
      .file = FILE_WRITTEN,
      .help = "write command and input to FILE, and keep it if hirc fails"},
+    PROGRESS_OPTION(struct compile_command, progress),
 };
 
 /* Returns true if an option prints something other than the program; then only --dump prints the program. */
@@ -445,6 +448,8 @@ int cmd_compile(int argc, char **argv)
 		c.compile.defaults_are_open = true;
 		compile_options_target(&c.compile, &line, c.ranks.target);
 		c.d = compile_diag(&c.compile);
+		c.compile.progress = &c.progress;
+		diag_set_before(c.d, progress_end, &c.progress);
 		status = c.json ? print_json(&c, &line) : compile_paths(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);

@@ -2,6 +2,7 @@
 #include "analysis/recorded_classes.h"
 #include "base/file.h"
 #include "base/transport_kind.h"
+#include "cli/cli_progress.h"
 #include "cli/commands.h"
 #include "cli/compile.h"
 #include "cli/options_shared.h"
@@ -21,6 +22,7 @@ struct sim_rank_option {
 
 struct sim_command {
 	struct compile_options compile;
+	struct progress progress;
 	const char *schedule, *json, *trace, *svg;
 	const char *classes;
 	int64_t streams;
@@ -356,6 +358,7 @@ static const struct option rows[] = {
      .max = 1 << 20,
      .init.number = 4,
      .help = "print at most N classes of ranks that do alike"},
+    PROGRESS_OPTION(struct sim_command, progress),
 };
 
 int cmd_sim(int argc, char **argv)
@@ -379,6 +382,8 @@ int cmd_sim(int argc, char **argv)
 		if (transport_kind_find(c.transport) != TRANSPORT_AUTO)
 			compile_options_transport(&c.compile, c.transport, false);
 		c.d = compile_diag(&c.compile);
+		c.compile.progress = &c.progress;
+		diag_set_before(c.d, progress_end, &c.progress);
 		status = sim(&c, &line);
 		diag_finish(c.d);
 		diag_free(c.d);

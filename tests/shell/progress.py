@@ -115,7 +115,8 @@ with tempfile.TemporaryDirectory() as folder:
     check(folder, words, rb"^the reference", r"^ok: 2 ranks")
     check_none(folder, words + ["--quiet"])
     mlp = os.path.join(os.environ["HIRC_ROOT"], "examples", "fsdp_mlp_backward.hir")
-    words = ["check", mlp, "--effort=2"]
-    check(folder, words, rb"^trying changes: ", r"^ok: 4 ranks")
-    check_none(folder, words + ["--quiet"])
+    for words, end in ((["check", mlp, "--effort=2"], r"^ok: 4 ranks"), (["compile", mlp, "--effort=2"], r"^%HostIrContainer"),
+                       (["sim", mlp, "--effort=2"], r"(?m)^step time")):
+        check(folder, words, rb"^trying changes: ", end)
+        check_none(folder, words + ["--quiet"])
 sys.exit(failures != 0)
