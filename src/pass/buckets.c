@@ -249,9 +249,9 @@ void buckets_apply(struct module *m, region_id region, const struct block *b, co
 {
 	struct applier a = {.m = m, .region = region, .b = b, .s = s, .scratch = arena_new()};
 	uint32_t n = 0;
-	for (uint32_t x = 0; x < b->p.n; x++)
-		if (s->bucket[x] != SCHED_NONE && s->bucket[x] >= n)
-			n = s->bucket[x] + 1;
+	for (uint32_t k = 0; k < b->p.transfer_n; k++)
+		if (s->bucket[k] != SCHED_NONE && s->bucket[k] >= n)
+			n = s->bucket[k] + 1;
 	a.bucket = mem_zalloc(sizeof *a.bucket * ((size_t)n + 1));
 	for (uint32_t x = 0; x < b->p.n; x++) {
 		struct sched_origin o = s->b.origin[s->b.became[x]];

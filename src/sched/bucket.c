@@ -35,8 +35,8 @@ static uint32_t bucket_of(const struct draft *d, uint32_t x)
 {
 	const struct sched_node *n = &d->p->node[x];
 	if (n->kind == SCHED_COMM)
-		return d->bucket[x];
-	return n->comm != SCHED_NONE ? d->bucket[n->comm] : SCHED_NONE;
+		return d->bucket[n->transfer];
+	return n->comm != SCHED_NONE ? d->bucket[d->p->node[n->comm].transfer] : SCHED_NONE;
 }
 
 /* Returns true if a wait waits for the result of another wait of the same comm. The wait is then left
@@ -105,9 +105,9 @@ static bool find_needs(struct draft *d)
 	bool ok = true;
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t to = d->number[x];
-		bool member = p->node[x].kind == SCHED_COMM && d->bucket[x] != SCHED_NONE;
+		bool member = p->node[x].kind == SCHED_COMM && bucket_of(d, x) != SCHED_NONE;
 		if (member && !p->grouped)
-			to = number_part(d, d->bucket[x], PACK);
+			to = number_part(d, bucket_of(d, x), PACK);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t from = result_of(d, p->pred.item[i], d->number[x]);
 			ok = ok && !(from == to && member);

@@ -26,7 +26,7 @@ struct sched_bucketed {
 	uint32_t *became;            /* by node of p: its new node; members: the comm or wait of the bucket */
 };
 
-/* bucket, by node of p: for comms a number below bucket_n or SCHED_NONE. Members of a bucket are of one
+/* bucket, by transfer of p: a number below bucket_n or SCHED_NONE. Members of a bucket are of one
  * family. Without buckets, the new problem shares the memory of p. Returns false if buckets would wait for
  * each other. */
 bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_t bucket_n, struct arena *a,

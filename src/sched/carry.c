@@ -52,12 +52,12 @@ static uint32_t place_of_part(const struct sched_carry_places *from, uint32_t bu
 	return step == SCHED_STEP_PACK ? from->parts[bucket].pack : from->parts[bucket].unpack;
 }
 
-static void find_keys(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
-                      const struct sched_bucketed *to, bool first, uint32_t *key)
+static void find_keys(const struct sched_carry_places *from, const struct sched_problem *of,
+                      const uint32_t *bucket, const struct sched_bucketed *to, bool first, uint32_t *key)
 {
 	const struct sched_problem *p = &to->p;
 	memset(key, 0xff, sizeof *key * p->n);
-	for (uint32_t x = 0; x < n; x++) {
+	for (uint32_t x = 0; x < of->n; x++) {
 		uint32_t k = to->became[x], at = SPREAD * from->at[x] + 1;
 		bool last = p->node[k].kind == SCHED_COMM && !first;
 		if (key[k] == SCHED_NONE || (last ? at > key[k] : at < key[k]))
@@ -69,7 +69,7 @@ static void find_keys(const struct sched_carry_places *from, const uint32_t *buc
 			continue;
 		uint32_t member = to->origin[k].node;
 		int64_t in = sched_transfer(p, to->became[member])->in;
-		uint32_t before = place_of_part(from, bucket[member], step, in);
+		uint32_t before = place_of_part(from, bucket[of->node[member].transfer], step, in);
 		if (before != SCHED_NONE)
 			key[k] = SPREAD * before + 1;
 		else if (step == SCHED_STEP_PACK)
@@ -79,14 +79,15 @@ static void find_keys(const struct sched_carry_places *from, const uint32_t *buc
 	}
 }
 
-void sched_carry(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
-                 const struct sched_bucketed *to, const struct sched_carry_options *o, uint32_t *out)
+void sched_carry(const struct sched_carry_places *from, const struct sched_problem *of,
+                 const uint32_t *bucket, const struct sched_bucketed *to, const struct sched_carry_options *o,
+                 uint32_t *out)
 {
 	struct arena *scratch = arena_new();
 	const struct sched_problem *p = &to->p;
 	uint32_t *key = arena_new_array(scratch, uint32_t, p->n), end = SPREAD * from->n;
 	bool *late = arena_new_array(scratch, bool, p->n);
-	find_keys(from, bucket, n, to, o->first, key);
+	find_keys(from, of, bucket, to, o->first, key);
 	if (o->late != SCHED_NONE) {
 		bool *comm = arena_new_array(scratch, bool, p->n);
 		comm[o->late] = true;

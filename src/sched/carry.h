@@ -25,9 +25,10 @@ struct sched_carry_places {
 /* Finds the places of an order of b.p. n: nodes of the original problem. */
 void sched_carry_read(const struct sched_bucketed *b, const uint32_t *order, uint32_t n, struct arena *a,
                       struct sched_carry_places *out);
-/* Makes an order of the nodes of `to` from the places in another problem; both are made of one problem with n
- * nodes. bucket: by original node, its bucket in the other problem. */
-void sched_carry(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
-                 const struct sched_bucketed *to, const struct sched_carry_options *o, uint32_t *out);
+/* Makes an order of the nodes of `to` from the places in another problem; both are made of the problem `of`.
+ * bucket: by transfer of that, its bucket in the other problem. */
+void sched_carry(const struct sched_carry_places *from, const struct sched_problem *of,
+                 const uint32_t *bucket, const struct sched_bucketed *to, const struct sched_carry_options *o,
+                 uint32_t *out);
 
 #endif

@@ -43,14 +43,14 @@ struct pair {
 	uint32_t gather, scatter;
 };
 
-/* Finds the times that buckets add. bucket: by node. */
+/* Finds the times that buckets add. bucket: by transfer. */
 static void add_times(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n, struct choice *c)
 {
 	const struct sched_problem *p = s->p;
 	struct bucket_sum *sum = plan_bucket_sums(s, bucket, bucket_n);
 	for (uint32_t i = 0; i < s->comm.n; i++) {
 		const struct sched_node *n = &p->node[s->comm.at[i]];
-		if (bucket[s->comm.at[i]] == SCHED_NONE)
+		if (bucket[n->transfer] == SCHED_NONE)
 			continue;
 		c->lane[n->lane] -= n->time > 0 ? n->time + p->launch : 0;
 		c->host -= 2 * p->launch; /* of the comm and its wait */

@@ -135,6 +135,11 @@ static struct stretch read_comm(const struct gather *g, uint32_t k)
 	return t;
 }
 
+static uint32_t transfer_of(const struct gather *g, uint32_t source)
+{
+	return g->p->node[g->source[source].comm].transfer;
+}
+
 static void find_stretches(struct gather *g)
 {
 	for (uint32_t k = 0; k < g->small_n; k++) {
@@ -440,7 +445,7 @@ static int64_t take_buckets(const struct gather *g, uint32_t *bucket, uint32_t *
 	     s = &g->state.at[s->before]) {
 		k -= s->members;
 		for (uint32_t i = 0; s->members > 1 && i < s->members; i++)
-			bucket[g->source[g->small[k + i]].comm] = *bucket_n;
+			bucket[transfer_of(g, g->small[k + i])] = *bucket_n;
 		*bucket_n += s->members > 1;
 	}
 	assert(k == 0);
@@ -523,12 +528,12 @@ int64_t sched_gather_delay(const struct sched_problem *p, const struct sched_sou
 	bool possible = true;
 	for (uint32_t i = 0, k = 0; i < n; i++) { /* members are small */
 		k += k < g.small_n && g.small[k] < i;
-		possible &= bucket[source[i].comm] == SCHED_NONE || g.small[k] == i;
+		possible &= bucket[transfer_of(&g, i)] == SCHED_NONE || g.small[k] == i;
 	}
 	for (uint32_t k = 0; k < g.small_n && possible;) {
 		struct bucket b = no_members(k, s.held);
-		uint32_t end = k + 1, at = bucket[source[g.small[k]].comm];
-		while (end < g.small_n && at != SCHED_NONE && bucket[source[g.small[end]].comm] == at)
+		uint32_t end = k + 1, at = bucket[transfer_of(&g, g.small[k])];
+		while (end < g.small_n && at != SCHED_NONE && bucket[transfer_of(&g, g.small[end])] == at)
 			end++;
 		possible = grow_bucket(&g, &b, end - k);
 		struct effect e = effect_of(&g, &b);

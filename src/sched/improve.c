@@ -109,7 +109,7 @@ static bool carry_order(const struct improver *i, struct trial *t, const struct 
 	struct sched_carry_options carry = *o;
 	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
 	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-	sched_carry(&i->places, i->now.schedule.bucket, i->s->p->n, &made->b, &carry, made->order);
+	sched_carry(&i->places, i->s->p, i->now.schedule.bucket, &made->b, &carry, made->order);
 	return sched_simulate(&made->b.p, made->order, NULL).peak <= i->s->o->limit;
 }
 
@@ -165,7 +165,7 @@ static bool try_change(struct improver *i, uint64_t seed)
 	struct trial t = plan_trial(s, &i->now.plan);
 	struct sched_carry_options carry;
 	t.bucket_n = i->now.bucket_n;
-	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->n);
+	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->transfer_n);
 	if (!change_buckets(i, &t, &carry) || !carry_order(i, &t, &carry)) {
 		sched_schedule_free(&t.schedule);
 		return false;
@@ -189,12 +189,13 @@ static bool try_change(struct improver *i, uint64_t seed)
 	return kept;
 }
 
-/* Reads all that a change needs of the present schedule, and closes that. */
+/* Reads all that a change needs of the present schedule, and closes that. Its order is not needed again. */
 static void read_now(struct improver *i, const int64_t *rank, struct arena *a)
 {
 	struct sched_schedule *now = &i->now.schedule;
 	sched_row(i->s->p, &now->b, now->order, rank, a, &i->row);
 	sched_carry_read(&now->b, now->order, i->s->p->n, a, &i->places);
+	now->order = NULL;
 	plan_close(i->s->p, &i->now);
 }
 

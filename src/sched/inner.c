@@ -65,8 +65,9 @@ void sched_inner_buckets(const struct sched_problem *p, const struct sched_inner
 			first = x;
 			continue;
 		}
-		if (bucket[first->comm] == SCHED_NONE)
-			bucket[first->comm] = (*bucket_n)++;
-		bucket[x->comm] = bucket[first->comm];
+		uint32_t *b = &bucket[p->node[first->comm].transfer];
+		if (*b == SCHED_NONE)
+			*b = (*bucket_n)++;
+		bucket[p->node[x->comm].transfer] = *b;
 	}
 }

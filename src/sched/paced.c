@@ -162,13 +162,13 @@ static uint32_t drop_single(const struct pacer *g, uint32_t *bucket, uint32_t bu
 {
 	uint32_t *number = mem_zalloc(sizeof *number * ((size_t)bucket_n + 1)),
 	         n = 0; /* at first: of its members */
-	for (uint32_t x = 0; x < g->p->n; x++)
-		if (bucket[x] != SCHED_NONE)
-			number[bucket[x]]++;
+	for (uint32_t i = 0; i < g->p->transfer_n; i++)
+		if (bucket[i] != SCHED_NONE)
+			number[bucket[i]]++;
 	for (uint32_t k = 0; k < bucket_n; k++)
 		number[k] = number[k] > 1 ? n++ : SCHED_NONE;
-	for (uint32_t x = 0; x < g->p->n; x++)
-		bucket[x] = bucket[x] == SCHED_NONE ? SCHED_NONE : number[bucket[x]];
+	for (uint32_t i = 0; i < g->p->transfer_n; i++)
+		bucket[i] = bucket[i] == SCHED_NONE ? SCHED_NONE : number[bucket[i]];
 	free(number);
 	return n;
 }
@@ -195,7 +195,7 @@ static uint32_t number_buckets(struct pacer *g, const struct sched_paced *paced,
 				continue;
 			if (members[f] == SCHED_NONE)
 				members[f] = n++;
-			bucket[x] = members[f];
+			bucket[g->p->node[x].transfer] = members[f];
 		}
 	}
 	free(members);
@@ -314,7 +314,7 @@ static int64_t make_order(struct pacer *g, const struct sched_paced *paced, uint
 {
 	const struct sched_problem *p = g->p;
 	struct sched_schedule *made = &t->schedule;
-	memset(made->bucket, 0xff, sizeof *made->bucket * p->n);
+	memset(made->bucket, 0xff, sizeof *made->bucket * p->transfer_n);
 	memset(g->key, 0xff, sizeof *g->key * p->n);
 	t->bucket_n = number_buckets(g, paced, paced_n, made->bucket);
 	if (!sched_bucket(p, made->bucket, t->bucket_n, made->arena, &made->b))

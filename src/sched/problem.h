@@ -30,7 +30,8 @@ struct sched_node {
 
 _Static_assert(sizeof(struct sched_node) == 16, "problems of a million nodes should stay small");
 
-/* The bytes and the family of a comm. They are not in its node, since few nodes are comms. */
+/* The bytes and the family of a comm. They are not in its node, since few nodes are comms. Each comm has a transfer of
+ * its own, whose number also tells its bucket (bucket.h). */
 struct sched_transfer {
 	int64_t in, out; /* bytes of the operand and the result */
 	uint32_t family; /* comms of one family may share a bucket; SCHED_NONE: none */

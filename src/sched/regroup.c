@@ -108,17 +108,26 @@ static uint32_t draw_neighbour(const struct sched_problem *p, const struct sched
 	return found;
 }
 
-uint32_t sched_regroup_number(const struct sched_row *row, uint32_t *bucket, uint32_t bucket_n)
+/* Returns the place of the bucket of a comm. */
+static uint32_t *bucket_at(const struct sched_problem *p, uint32_t *bucket, uint32_t comm)
+{
+	return &bucket[p->node[comm].transfer];
+}
+
+uint32_t sched_regroup_number(const struct sched_problem *p, const struct sched_row *row, uint32_t *bucket,
+                              uint32_t bucket_n)
 {
 	uint32_t *members = mem_zalloc(sizeof *members * ((size_t)bucket_n + 1)), n = 0;
 	uint32_t *number = mem_alloc(sizeof *number * ((size_t)bucket_n + 1));
-	for (uint32_t i = 0; i < row->first[row->n]; i++)
-		if (bucket[row->member[i]] != SCHED_NONE)
-			members[bucket[row->member[i]]]++;
+	for (uint32_t i = 0; i < row->first[row->n]; i++) {
+		uint32_t b = *bucket_at(p, bucket, row->member[i]);
+		if (b != SCHED_NONE)
+			members[b]++;
+	}
 	for (uint32_t k = 0; k < bucket_n; k++)
 		number[k] = members[k] > 1 ? n++ : SCHED_NONE;
 	for (uint32_t i = 0; i < row->first[row->n]; i++) {
-		uint32_t *b = &bucket[row->member[i]];
+		uint32_t *b = bucket_at(p, bucket, row->member[i]);
 		*b = *b == SCHED_NONE ? SCHED_NONE : number[*b];
 	}
 	free(members);
@@ -130,10 +139,11 @@ struct span { /* members of a row */
 	uint32_t from, end;
 };
 
-static void put_into(const struct sched_row *row, struct span s, uint32_t into, uint32_t *bucket)
+static void put_into(const struct sched_problem *p, const struct sched_row *row, struct span s, uint32_t into,
+                     uint32_t *bucket)
 {
 	for (uint32_t i = s.from; i < s.end; i++)
-		bucket[row->member[i]] = into;
+		*bucket_at(p, bucket, row->member[i]) = into;
 }
 
 /* Draws some members of comm k: those next to comm j, in the order of the schedule. */
@@ -151,20 +161,20 @@ bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, s
 	uint32_t k = draw_comm(row, r), j = draw_neighbour(p, row, r, k), n = *bucket_n,
 	         way = sched_draw(r, 8);
 	struct span all = {row->first[k], row->first[k + 1]}, other = {row->first[j], row->first[j + 1]};
-	uint32_t into = bucket[row->member[other.from]];
+	uint32_t into = *bucket_at(p, bucket, row->member[other.from]);
 	if (way < 6 && j != k) {
 		if (into == SCHED_NONE)
-			put_into(row, other, into = n++, bucket);
-		put_into(row, way < 3 ? all : draw_end(row, r, k, j), into, bucket);
+			put_into(p, row, other, into = n++, bucket);
+		put_into(p, row, way < 3 ? all : draw_end(row, r, k, j), into, bucket);
 	} else if (all.end - all.from > 1) { /* cut it in two, or take one member out */
 		struct span cut = {all.from + sched_draw(r, all.end - all.from), all.end};
 		if (way == 7)
 			cut.end = cut.from + 1;
-		put_into(row, cut, n++, bucket);
+		put_into(p, row, cut, n++, bucket);
 	} else {
 		return false;
 	}
-	*bucket_n = sched_regroup_number(row, bucket, n);
+	*bucket_n = sched_regroup_number(p, row, bucket, n);
 	return true;
 }
 
@@ -175,11 +185,12 @@ void sched_regroup_together(const struct sched_problem *p, const struct sched_ro
 	while (join && k-- > 0 &&
 	       sched_transfer(p, row->member[row->first[k]])->family != sched_transfer(p, comm[0])->family)
 		;
-	if (join && bucket[row->member[row->first[k]]] != SCHED_NONE)
-		into = bucket[row->member[row->first[k]]];
-	else if (join)
-		bucket[row->member[row->first[k]]] = into;
+	if (join) {
+		uint32_t *b = bucket_at(p, bucket, row->member[row->first[k]]);
+		*b = *b == SCHED_NONE ? into : *b;
+		into = *b;
+	}
 	for (uint32_t i = 0; i < n; i++)
-		bucket[comm[i]] = into;
-	*bucket_n = sched_regroup_number(row, bucket, new_n);
+		*bucket_at(p, bucket, comm[i]) = into;
+	*bucket_n = sched_regroup_number(p, row, bucket, new_n);
 }

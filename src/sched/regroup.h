@@ -26,7 +26,8 @@ void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, co
 bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, struct sched_random *r,
                    uint32_t *bucket, uint32_t *bucket_n);
 /* Numbers the buckets of the row from 0. A comm that is alone in its bucket leaves it. Returns their number. */
-uint32_t sched_regroup_number(const struct sched_row *row, uint32_t *bucket, uint32_t bucket_n);
+uint32_t sched_regroup_number(const struct sched_problem *p, const struct sched_row *row, uint32_t *bucket,
+                              uint32_t bucket_n);
 /* Makes one bucket of n comms of one family, which are in the row. join: with the last comm of the family. */
 void sched_regroup_together(const struct sched_problem *p, const struct sched_row *row, const uint32_t *comm,
                             uint32_t n, bool join, uint32_t *bucket, uint32_t *bucket_n);

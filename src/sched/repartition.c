@@ -136,8 +136,8 @@ bool sched_repartition(const struct sched_problem *p, const struct sched_row *ro
 		return false;
 	fill_buckets(&run, most, into);
 	for (uint32_t i = 0; i < run.n; i++)
-		bucket[run.member[i]] = *bucket_n + into[i];
-	*bucket_n = sched_regroup_number(row, bucket, *bucket_n + run.n);
+		bucket[p->node[run.member[i]].transfer] = *bucket_n + into[i];
+	*bucket_n = sched_regroup_number(p, row, bucket, *bucket_n + run.n);
 	*member = run.member[0];
 	return true;
 }

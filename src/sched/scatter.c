@@ -24,9 +24,10 @@ void sched_scatter(const struct sched_problem *p, const struct sched_sinks *sink
 			*b = (struct open){s, n->in};
 			continue;
 		}
-		if (bucket[b->first->comm] == SCHED_NONE)
-			bucket[b->first->comm] = (*bucket_n)++;
-		bucket[s->comm] = bucket[b->first->comm];
+		uint32_t *into = &bucket[p->node[b->first->comm].transfer];
+		if (*into == SCHED_NONE)
+			*into = (*bucket_n)++;
+		bucket[p->node[s->comm].transfer] = *into;
 	}
 	free(open);
 }

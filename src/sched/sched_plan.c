@@ -38,8 +38,9 @@ struct trial plan_copy(const struct sched_problem *p, const struct trial *t)
 	struct trial copy = *t;
 	struct sched_schedule *made = &copy.schedule;
 	made->arena = arena_new();
-	made->bucket = arena_copy(made->arena, made->bucket, sizeof *made->bucket * p->n);
-	made->order = arena_copy(made->arena, made->order, sizeof *made->order * made->b.p.n);
+	made->bucket = arena_copy(made->arena, made->bucket, sizeof *made->bucket * p->transfer_n);
+	if (made->order)
+		made->order = arena_copy(made->arena, made->order, sizeof *made->order * made->b.p.n);
 	made->b = (struct sched_bucketed){0};
 	copy.open = false;
 	copy.base = NULL;
@@ -123,8 +124,7 @@ static bool reuse_sources(const struct scheduler *s, const struct sched_gather_o
 		    (other->share > 0 && (!(o->share > 0) || other->share < o->share)))
 			continue;
 		int64_t late = 0;
-		for (uint32_t i = 0; i < s->comm.n; i++)
-			bucket[s->comm.at[i]] = other->bucket[i];
+		memcpy(bucket, other->bucket, sizeof *bucket * s->p->transfer_n);
 		for (uint32_t l = 0; l < s->p->lane_n && late <= other->late; l++) {
 			uint32_t first = s->source.first[l];
 			int64_t here = sched_gather_delay(s->p, s->source.at + first,
@@ -149,19 +149,15 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 			return &s->gathered.at[i];
 	struct sched_gather_options o = {plan->gather, plan->inflate, plan->share};
 	struct gathered g = {0};
-	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->n + 1));
-	memset(bucket, 0xff, sizeof *bucket * s->p->n);
+	uint32_t *bucket = arena_new_array(s->arena, uint32_t, s->p->transfer_n);
 	if (!reuse_sources(s, &o, &g, bucket)) {
-		g.bucket = arena_new_array(s->arena, uint32_t, s->comm.n);
-		memset(bucket, 0xff, sizeof *bucket * s->p->n);
+		g.bucket = bucket;
+		memset(bucket, 0xff, sizeof *bucket * s->p->transfer_n);
 		for (uint32_t l = 0; l < s->p->lane_n; l++)
 			g.late += sched_gather(s->p, s->source.at + s->source.first[l],
 			                       s->source.first[l + 1] - s->source.first[l], &o, bucket,
 			                       &g.bucket_n);
-		for (uint32_t i = 0; i < s->comm.n; i++)
-			g.bucket[i] = bucket[s->comm.at[i]];
 	}
-	free(bucket);
 	g.gather = plan->gather;
 	g.inflate = plan->inflate;
 	g.share = plan->share;
@@ -173,8 +169,8 @@ uint32_t plan_buckets(struct scheduler *s, const struct plan *plan)
 {
 	const struct gathered *g = plan->gather ? gather_sources(s, plan) : NULL;
 	uint32_t n = g ? g->bucket_n : 0;
-	for (uint32_t i = 0; i < s->comm.n; i++)
-		s->planned[s->comm.at[i]] = g ? g->bucket[i] : SCHED_NONE;
+	for (uint32_t i = 0; i < s->p->transfer_n; i++)
+		s->planned[i] = g ? g->bucket[i] : SCHED_NONE;
 	if (plan->inner)
 		sched_inner_buckets(s->p, &s->inners, plan->inner, s->planned, &n);
 	if (plan->scatter) {
@@ -187,8 +183,8 @@ uint32_t plan_buckets(struct scheduler *s, const struct plan *plan)
 uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket)
 {
 	uint64_t h = 0;
-	for (uint32_t i = 0; i < s->comm.n; i++)
-		h = hash_number(h, bucket[s->comm.at[i]]);
+	for (uint32_t i = 0; i < s->p->transfer_n; i++)
+		h = hash_number(h, bucket[i]);
 	return h;
 }
 
@@ -233,7 +229,8 @@ static bool list_trial(struct scheduler *s, const struct plan *plan, struct tria
 	} else {
 		bool once = is_large(s->p); /* then the trial will be closed */
 		if (!t->base)
-			t->base = sched_list_read(p, sched_roles(p, t->schedule.arena), once, t->schedule.arena);
+			t->base =
+			    sched_list_read(p, sched_roles(p, t->schedule.arena), once, t->schedule.arena);
 		l.made = plan_list(s, t->base, plan, below, order, &l.same);
 		t->base = once ? NULL : t->base;
 		if (l.made && s->bucket && !t->bucket_n && p->n <= MOST_NOTED)
@@ -249,9 +246,9 @@ static bool list_trial(struct scheduler *s, const struct plan *plan, struct tria
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n)
 {
 	struct bucket_sum *sum = mem_zalloc(sizeof *sum * ((size_t)bucket_n + 1));
-	for (uint32_t i = 0; i < s->comm.n; i++) {
-		const struct sched_transfer *c = sched_transfer(s->p, s->comm.at[i]);
-		uint32_t k = bucket[s->comm.at[i]];
+	for (uint32_t i = 0; i < s->p->transfer_n; i++) {
+		const struct sched_transfer *c = &s->p->transfer[i];
+		uint32_t k = bucket[i];
 		if (k == SCHED_NONE)
 			continue;
 		sum[k].in += c->in;
@@ -282,7 +279,7 @@ static int64_t least_with(const struct scheduler *s, const uint32_t *bucket, uin
 	int64_t host = s->timed, lane[SCHED_MAX_LANES] = {0}, most;
 	for (uint32_t i = 0; i < s->comm.n; i++) {
 		const struct sched_node *c = &p->node[s->comm.at[i]];
-		if (bucket[s->comm.at[i]] == SCHED_NONE)
+		if (bucket[c->transfer] == SCHED_NONE)
 			lane[c->lane] += c->time > 0 ? c->time + p->launch : 0;
 	}
 	for (uint32_t k = 0; k < bucket_n; k++) {
@@ -360,7 +357,7 @@ static int64_t kept_below(const struct scheduler *s)
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = {.plan = *plan, .schedule.arena = arena_new()};
-	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->n);
+	t.schedule.bucket = arena_new_array(t.schedule.arena, uint32_t, s->p->transfer_n);
 	return t;
 }
 
@@ -373,7 +370,7 @@ static bool list_new(struct scheduler *s, const struct plan *plan, uint32_t buck
 	struct sched_schedule *made = &t.schedule;
 	t.bucket_n = bucket_n;
 	t.hash = hash;
-	memcpy(made->bucket, s->planned, sizeof *made->bucket * s->p->n);
+	memcpy(made->bucket, s->planned, sizeof *made->bucket * s->p->transfer_n);
 	if (plan_open(s->p, &t)) {
 		made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 		if (list_trial(s, plan, &t, below, made->order))

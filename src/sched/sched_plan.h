@@ -43,7 +43,7 @@ struct sizes { /* distinct sizes, ascending */
 struct gathered { /* buckets of the sources for the choices of a plan */
 	int64_t gather;
 	double inflate, share;
-	uint32_t *bucket, bucket_n; /* by index in scheduler.comm */
+	uint32_t *bucket, bucket_n; /* by transfer */
 	int64_t late;               /* delay of the host, summed over lanes */
 };
 
@@ -65,7 +65,7 @@ struct scheduler {
 	const uint8_t *role;
 	struct sched_sources source; /* by the time when they are needed if sources and sinks take no time */
 	struct sched_sinks sink;
-	uint32_t *planned; /* by node: the buckets of the plan that is looked at */
+	uint32_t *planned; /* by transfer: the buckets of the plan that is looked at */
 	int64_t work;      /* host time of all nodes */
 	int64_t timed;     /* nodes that take time, without comms and waits */
 	int64_t inner;     /* ns of the longest inner comm */
@@ -106,7 +106,7 @@ struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct 
 /* Makes a list schedule within the limit. Returns false if it gave up, since the runtime would not be below. */
 bool plan_list(const struct scheduler *s, const struct sched_list_base *base, const struct plan *plan,
                int64_t below, uint32_t *order, struct sched_list_same *same);
-/* Returns a number for the buckets, by node, by which trials with the same ones are found. */
+/* Returns a number for the buckets, by transfer, by which trials with the same ones are found. */
 uint64_t plan_hash(const struct scheduler *s, const uint32_t *bucket);
 /* Returns a trial of the plan, with memory for its buckets. */
 struct trial plan_trial(const struct scheduler *s, const struct plan *plan);

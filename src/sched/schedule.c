@@ -203,7 +203,7 @@ static struct trial alone_trial(struct scheduler *s, const struct plan *plan)
 {
 	struct trial t = plan_trial(s, plan);
 	struct sched_schedule *made = &t.schedule;
-	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->n);
+	memset(made->bucket, 0xff, sizeof *made->bucket * s->p->transfer_n);
 	plan_open(s->p, &t);
 	made->order = arena_new_array(made->arena, uint32_t, s->p->n);
 	return t;
@@ -366,8 +366,7 @@ static void open_scheduler(struct scheduler *s, const struct sched_problem *p, c
 		if (p->node[x].kind == SCHED_COMM)
 			vec_push(&s->comm, x);
 	}
-	s->planned = arena_new_array(s->arena, uint32_t, p->n);
-	memset(s->planned, 0xff, sizeof *s->planned * p->n);
+	s->planned = arena_new_array(s->arena, uint32_t, p->transfer_n);
 	sched_inners(p, s->role, &s->inners);
 	if (p->contention_n)
 		find_slowdowns(s);
@@ -482,15 +481,11 @@ static void schedule_within(const struct sched_problem *p, const struct sched_op
 /* Translates a schedule of the reordered problem to the nodes of the original problem. */
 static void tell_of_original(struct sched_schedule *s, const uint32_t *order, uint32_t n)
 {
-	uint32_t *bucket = arena_new_array(s->arena, uint32_t, n),
-	         *became = arena_new_array(s->arena, uint32_t, n);
-	for (uint32_t k = 0; k < n; k++) {
-		bucket[order[k]] = s->bucket[k];
+	uint32_t *became = arena_new_array(s->arena, uint32_t, n);
+	for (uint32_t k = 0; k < n; k++)
 		became[order[k]] = s->b.became[k];
-	}
 	for (uint32_t k = 0; k < s->b.p.n; k++)
 		s->b.origin[k].node = order[s->b.origin[k].node];
-	s->bucket = bucket;
 	s->b.became = became;
 }
 
@@ -498,8 +493,8 @@ static void tell_of_original(struct sched_schedule *s, const uint32_t *order, ui
 static void keep_order(const struct sched_problem *p, struct sched_schedule *out)
 {
 	*out = (struct sched_schedule){.arena = arena_new()};
-	out->bucket = arena_new_array(out->arena, uint32_t, p->n);
-	memset(out->bucket, 0xff, sizeof *out->bucket * p->n);
+	out->bucket = arena_new_array(out->arena, uint32_t, p->transfer_n);
+	memset(out->bucket, 0xff, sizeof *out->bucket * p->transfer_n);
 	sched_bucket(p, out->bucket, 0, out->arena, &out->b);
 	out->order = arena_new_array(out->arena, uint32_t, p->n);
 	for (uint32_t x = 0; x < p->n; x++)

@@ -22,7 +22,7 @@ struct sched_schedule {
 	struct arena *arena;     /* owns the fields below */
 	struct arena *reordered; /* likewise, of a problem whose memory b.p shares; NULL: none */
 	struct sched_bucketed b; /* the problem with buckets */
-	uint32_t *bucket;        /* by node of the original problem: its bucket, or SCHED_NONE */
+	uint32_t *bucket;        /* by transfer: its bucket, or SCHED_NONE */
 	uint32_t *order;         /* nodes of b.p */
 	struct sched_result result;
 	unsigned plans; /* number of plans tried */

@@ -23,14 +23,15 @@ struct small {
 static uint32_t number_buckets(const struct small *k, uint32_t *bucket)
 {
 	uint32_t bucket_n = 0;
-	memset(bucket, 0xff, sizeof *bucket * k->s->p->n);
+	const struct sched_problem *p = k->s->p;
+	memset(bucket, 0xff, sizeof *bucket * p->transfer_n);
 	for (uint32_t i = 0; i < k->n; i++) {
-		uint32_t *first = &bucket[k->comm[k->leader[i]]];
+		uint32_t *first = &bucket[p->node[k->comm[k->leader[i]]].transfer];
 		if (k->leader[i] == i)
 			continue;
 		if (*first == SCHED_NONE)
 			*first = bucket_n++;
-		bucket[k->comm[i]] = *first;
+		bucket[p->node[k->comm[i]].transfer] = *first;
 	}
 	return bucket_n;
 }

@@ -82,8 +82,8 @@ static void simulate(const struct sched_team *t, const struct sched_schedule *sc
 static struct sched_schedule unchanged(const struct sched_problem *p)
 {
 	struct sched_schedule s = {.arena = arena_new()};
-	s.bucket = arena_new_array(s.arena, uint32_t, p->n);
-	memset(s.bucket, 0xff, sizeof *s.bucket * p->n);
+	s.bucket = arena_new_array(s.arena, uint32_t, p->transfer_n);
+	memset(s.bucket, 0xff, sizeof *s.bucket * p->transfer_n);
 	sched_bucket(p, s.bucket, 0, s.arena, &s.b);
 	s.order = arena_new_array(s.arena, uint32_t, p->n);
 	for (uint32_t x = 0; x < p->n; x++)
@@ -119,10 +119,10 @@ static void copy_with(const struct sched_problem *p, const struct sched_pair *mo
 
 /* Translates a schedule of the problem `first`, which has the buckets of members before, to the original one. */
 static void tell_of_first(const struct sched_bucketed *first, const uint32_t *bucket, uint32_t bucket_n,
-                          uint32_t n, struct sched_schedule *s)
+                          const struct sched_problem *p, struct sched_schedule *s)
 {
-	uint32_t *became = arena_new_array(s->arena, uint32_t, n),
-	         *all = arena_new_array(s->arena, uint32_t, n);
+	uint32_t *became = arena_new_array(s->arena, uint32_t, p->n),
+	         *all = arena_new_array(s->arena, uint32_t, p->transfer_n);
 	for (uint32_t y = 0; y < s->b.p.n; y++) {
 		struct sched_origin *o = &s->b.origin[y], inner = first->origin[o->node];
 		if (o->bucket == SCHED_NONE)
@@ -130,10 +130,13 @@ static void tell_of_first(const struct sched_bucketed *first, const uint32_t *bu
 		else
 			*o = (struct sched_origin){o->step, inner.node, bucket_n + o->bucket};
 	}
-	for (uint32_t x = 0; x < n; x++) {
-		uint32_t y = first->became[x], later = s->bucket[y];
+	for (uint32_t x = 0; x < p->n; x++) {
+		uint32_t y = first->became[x], k = p->node[x].transfer;
 		became[x] = s->b.became[y];
-		all[x] = bucket[x] != SCHED_NONE ? bucket[x]
+		if (p->node[x].kind != SCHED_COMM)
+			continue;
+		uint32_t later = s->bucket[first->p.node[y].transfer];
+		all[k] = bucket[k] != SCHED_NONE ? bucket[k]
 		         : later != SCHED_NONE   ? bucket_n + later
 		                                 : SCHED_NONE;
 	}
@@ -155,7 +158,7 @@ static bool schedule_with(struct search *s, uint32_t c, struct sched_problem *p,
 			first.p.transfer[first.p.node[y].transfer].family = SCHED_NONE;
 	bool ok = sched_schedule(&first.p, &o, out);
 	if (ok) {
-		tell_of_first(&first, bucket, bucket_n, p->n, out);
+		tell_of_first(&first, bucket, bucket_n, p, out);
 		return true;
 	}
 	s->least = out->result.peak;
@@ -169,8 +172,8 @@ static bool schedule_in_step(struct search *s, uint32_t c, struct sched_schedule
 	const struct sched_member *m = &s->t->member[c];
 	VEC(struct sched_pair) edge = {0};
 	struct sched_problem p;
-	uint32_t last = SCHED_NONE, *bucket = arena_new_array(s->a, uint32_t, m->p->n);
-	memset(bucket, 0xff, sizeof *bucket * m->p->n);
+	uint32_t last = SCHED_NONE, *bucket = arena_new_array(s->a, uint32_t, m->p->transfer_n);
+	memset(bucket, 0xff, sizeof *bucket * m->p->transfer_n);
 	for (uint32_t x = 0; x < m->p->n; x++) {
 		if (m->p->node[x].kind != SCHED_COMM || m->event[x] == SCHED_NONE)
 			continue;
@@ -192,7 +195,8 @@ static void decide(const struct search *s, struct attempt *t, uint32_t c, const 
 	uint32_t last = SCHED_NONE, *first = mem_alloc(sizeof *first * ((size_t)m->p->n + 1));
 	memset(first, 0xff, sizeof *first * m->p->n); /* by bucket */
 	for (uint32_t x = 0; x < m->p->n; x++) {
-		uint32_t e = m->event[x], k = of->bucket[x];
+		const struct sched_node *n = &m->p->node[x];
+		uint32_t e = m->event[x], k = n->kind == SCHED_COMM ? of->bucket[n->transfer] : SCHED_NONE;
 		if (e == SCHED_NONE)
 			continue;
 		if (k != SCHED_NONE && first[k] == SCHED_NONE)
@@ -213,22 +217,22 @@ static void decide(const struct search *s, struct attempt *t, uint32_t c, const 
 	free(first);
 }
 
-/* Numbers the buckets that are decided for a member, by node. Returns how many there are. */
+/* Numbers the buckets that are decided for a member, by transfer. Returns how many there are. */
 static uint32_t number_buckets(const struct sched_member *m, const struct attempt *t, uint32_t *bucket,
                                struct arena *a)
 {
 	uint32_t *count = arena_new_array(a, uint32_t, t->g.n),
 	         *number = arena_new_array(a, uint32_t, t->g.n), n = 0;
+	memset(bucket, 0xff, sizeof *bucket * m->p->transfer_n);
 	for (uint32_t x = 0; x < m->p->n; x++)
 		if (m->event[x] != SCHED_NONE)
 			count[t->g.of[m->event[x]]]++;
 	for (uint32_t x = 0; x < m->p->n; x++) {
 		uint32_t e = m->event[x] == SCHED_NONE ? SCHED_NONE : t->g.of[m->event[x]];
-		bucket[x] = SCHED_NONE;
-		if (e == SCHED_NONE || count[e] < 2)
+		if (m->p->node[x].kind != SCHED_COMM || e == SCHED_NONE || count[e] < 2)
 			continue;
 		number[e] = number[e] ? number[e] : ++n;
-		bucket[x] = number[e] - 1;
+		bucket[m->p->node[x].transfer] = number[e] - 1;
 	}
 	return n;
 }
@@ -269,12 +273,13 @@ static bool follow(struct search *s, struct attempt *t, uint32_t c, bool buckets
 		pairs.at.at[kept++] = (struct sched_pair){from, to};
 	}
 	copy_with(m->p, pairs.at.at, kept, s->a, &p);
-	uint32_t *bucket = arena_new_array(s->a, uint32_t, p.n), n = number_buckets(m, t, bucket, s->a);
+	uint32_t *bucket = arena_new_array(s->a, uint32_t, p.transfer_n),
+	         n = number_buckets(m, t, bucket, s->a);
 	for (uint32_t k = 0; k < alone.n; k++)
 		p.transfer[p.node[alone.at[k]].transfer].family = SCHED_NONE;
 	for (uint32_t x = 0; x < p.n; x++)
-		if (m->event[x] != SCHED_NONE && t->decided[m->event[x]] && bucket[x] == SCHED_NONE &&
-		    p.node[x].kind == SCHED_COMM)
+		if (p.node[x].kind == SCHED_COMM && m->event[x] != SCHED_NONE && t->decided[m->event[x]] &&
+		    bucket[p.node[x].transfer] == SCHED_NONE)
 			p.transfer[p.node[x].transfer].family = SCHED_NONE;
 	vec_free(&alone);
 	vec_free(&pairs.at);

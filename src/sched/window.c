@@ -24,7 +24,7 @@ static int64_t start_comm(const struct sched_problem *p, uint32_t x, struct cloc
 
 static struct window_comm *comm_at(const struct window *w, uint32_t node)
 {
-	return &w->comm[w->number[node]];
+	return &w->comm[w->p->node[node].transfer];
 }
 
 static int64_t end_of(const struct window *w, const struct clocks *c)
@@ -172,11 +172,9 @@ void window_reset(struct window *w)
 
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order)
 {
-	size_t n = (size_t)p->n + 1, storages = (size_t)p->storage_n + 1, events = 0, comms = 0;
-	for (uint32_t x = 0; x < p->n; x++) {
+	size_t n = (size_t)p->n + 1, storages = (size_t)p->storage_n + 1, events = 0;
+	for (uint32_t x = 0; x < p->n; x++)
 		events += is_event(&p->node[x]);
-		comms += p->node[x].kind == SCHED_COMM;
-	}
 	*w = (struct window){.p = p, .limit = limit, .order = order};
 	w->place = mem_alloc(sizeof *w->place * n);
 	w->event = mem_alloc(sizeof *w->event * (events + 1));
@@ -195,14 +193,11 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
 	w->rest = mem_alloc(sizeof *w->rest * (events + 1));
 	w->lane = mem_alloc(sizeof *w->lane * (events + 1) * (p->lane_n + 1));
-	w->number = mem_alloc(sizeof *w->number * n);
-	w->comm = mem_zalloc(sizeof *w->comm * (comms + 1));
+	w->comm = mem_zalloc(sizeof *w->comm * ((size_t)p->transfer_n + 1));
 	w->last = mem_alloc(sizeof *w->last * storages);
 	w->marked = mem_zalloc(sizeof *w->marked * n);
 	w->met = mem_zalloc(sizeof *w->met * storages);
-	for (uint32_t x = 0, k = 0; x < p->n; x++) {
-		if (p->node[x].kind == SCHED_COMM)
-			w->number[x] = k++;
+	for (uint32_t x = 0; x < p->n; x++) {
 		if (sched_awaited(&p->node[x]) != SCHED_NONE)
 			comm_at(w, p->node[x].comm)->waits++;
 		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
@@ -232,7 +227,6 @@ void window_close(struct window *w)
 	free(w->now);
 	free(w->rest);
 	free(w->lane);
-	free(w->number);
 	free(w->comm);
 	free(w->last);
 	free(w->marked);

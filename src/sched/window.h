@@ -33,21 +33,20 @@ struct window {
 	bool first;               /* they go first, else last */
 	int64_t raised;           /* change of the live bytes, summed over places; set by window_runtime */
 	/* Internal state: */
-	int64_t *host;       /* by place: host time before it */
-	int64_t *live;       /* by place: live bytes before it */
-	int64_t *high;       /* the most live bytes at WINDOW_BLOCK places each */
-	int64_t *made;       /* by node: bytes of its results */
-	uint32_t *list[2];   /* room for places that move, and for the others */
-	uint32_t *draft;     /* the nodes of the stretch in their new order */
-	int64_t *change;     /* by place: more bytes that are live from it on; 0 between drafts */
-	uint64_t *changed;   /* bits of the places with changes */
-	int64_t *now, *lane; /* by event: time when the host reaches it; times of all lanes before it */
-	int64_t *rest;       /* by event: least ns from the time when the host reaches it to the end */
-	uint32_t *number;    /* by node that is a comm: its index in `comm` */
-	struct window_comm *comm;
-	uint32_t shifting;      /* the present round, see struct window_comm */
-	uint32_t *last;         /* by storage: place of its last user */
-	uint32_t *marked, *met; /* by node, by storage: the last round that marked it */
+	int64_t *host;            /* by place: host time before it */
+	int64_t *live;            /* by place: live bytes before it */
+	int64_t *high;            /* the most live bytes at WINDOW_BLOCK places each */
+	int64_t *made;            /* by node: bytes of its results */
+	uint32_t *list[2];        /* room for places that move, and for the others */
+	uint32_t *draft;          /* the nodes of the stretch in their new order */
+	int64_t *change;          /* by place: more bytes that are live from it on; 0 between drafts */
+	uint64_t *changed;        /* bits of the places with changes */
+	int64_t *now, *lane;      /* by event: time when the host reaches it; times of all lanes before it */
+	int64_t *rest;            /* by event: least ns from the time when the host reaches it to the end */
+	struct window_comm *comm; /* by transfer */
+	uint32_t shifting;        /* the present round, see struct window_comm */
+	uint32_t *last;           /* by storage: place of its last user */
+	uint32_t *marked, *met;   /* by node, by storage: the last round that marked it */
 	uint32_t marking, meeting;
 	/* The times if comms and work slow each other; else NULL. */
 	struct window_contended *contended;

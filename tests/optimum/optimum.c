@@ -217,21 +217,21 @@ static void try_orders(struct walk *w)
 struct choice {
 	const struct sched_problem *p;
 	int64_t limit, best;
-	uint32_t comm[OPTIMUM_COMMS], comm_n;
-	uint32_t bucket[OPTIMUM_NODES]; /* by node */
+	uint32_t comm_n;
+	uint32_t bucket[OPTIMUM_COMMS]; /* by transfer */
 };
 
 static void try_buckets(struct choice *c, uint32_t bucket_n)
 {
 	struct arena *a = arena_new();
 	struct sched_bucketed b;
-	uint32_t members[OPTIMUM_COMMS] = {0}, bucket[OPTIMUM_NODES];
+	uint32_t members[OPTIMUM_COMMS] = {0}, bucket[OPTIMUM_COMMS];
 	for (uint32_t k = 0; k < c->comm_n; k++)
-		if (c->bucket[c->comm[k]] != SCHED_NONE)
-			members[c->bucket[c->comm[k]]]++;
-	for (uint32_t x = 0; x < c->p->n; x++) { /* a comm alone is not packed */
-		bool alone = c->bucket[x] == SCHED_NONE || members[c->bucket[x]] == 1;
-		bucket[x] = alone ? SCHED_NONE : c->bucket[x];
+		if (c->bucket[k] != SCHED_NONE)
+			members[c->bucket[k]]++;
+	for (uint32_t k = 0; k < c->comm_n; k++) { /* a comm alone is not packed */
+		bool alone = c->bucket[k] == SCHED_NONE || members[c->bucket[k]] == 1;
+		bucket[k] = alone ? SCHED_NONE : c->bucket[k];
 	}
 	if (sched_bucket(c->p, bucket, bucket_n, a, &b)) {
 		struct walk w;
@@ -252,21 +252,21 @@ static void choose_buckets(struct choice *c, uint32_t k, uint32_t bucket_n)
 		try_buckets(c, bucket_n);
 		return;
 	}
-	uint32_t x = c->comm[k], family = sched_transfer(c->p, x)->family;
+	uint32_t family = c->p->transfer[k].family;
 	for (uint32_t i = 0; i < k; i++)
-		if (c->bucket[c->comm[i]] != SCHED_NONE)
-			family_of[c->bucket[c->comm[i]]] = sched_transfer(c->p, c->comm[i])->family;
-	c->bucket[x] = SCHED_NONE;
+		if (c->bucket[i] != SCHED_NONE)
+			family_of[c->bucket[i]] = c->p->transfer[i].family;
+	c->bucket[k] = SCHED_NONE;
 	if (family == SCHED_NONE) {
 		choose_buckets(c, k + 1, bucket_n);
 		return;
 	}
 	for (uint32_t b = 0; b <= bucket_n; b++) {
-		c->bucket[x] = b;
+		c->bucket[k] = b;
 		if (b == bucket_n || family_of[b] == family)
 			choose_buckets(c, k + 1, b == bucket_n ? bucket_n + 1 : bucket_n);
 	}
-	c->bucket[x] = SCHED_NONE;
+	c->bucket[k] = SCHED_NONE;
 }
 
 bool optimum_is_possible(const struct sched_problem *p)
@@ -279,11 +279,8 @@ bool optimum_is_possible(const struct sched_problem *p)
 
 int64_t optimum_runtime(const struct sched_problem *p, bool bucket, int64_t limit, int64_t most)
 {
-	struct choice c = {.p = p, .limit = limit, .best = most};
+	struct choice c = {.p = p, .limit = limit, .best = most, .comm_n = p->transfer_n};
 	memset(c.bucket, 0xff, sizeof c.bucket);
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM)
-			c.comm[c.comm_n++] = x;
 	try_buckets(&c, 0); /* usually near the best, so that the others end early */
 	if (bucket)
 		choose_buckets(&c, 0, 0);

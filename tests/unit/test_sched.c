@@ -113,9 +113,8 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 	struct arena *a = arena_new();
 	struct sched_bucketed b;
 	uint32_t bucket[NODES];
-	for (uint32_t x = 0; x < p->n; x++)
-		bucket[x] = p->node[x].kind == SCHED_COMM && test_draw(r, 2) ? sched_transfer(p, x)->family
-		                                                             : SCHED_NONE;
+	for (uint32_t k = 0; k < p->transfer_n; k++)
+		bucket[k] = test_draw(r, 2) ? p->transfer[k].family : SCHED_NONE;
 	if (sched_bucket(p, bucket, 2, a, &b)) {
 		uint32_t *order = test_original(a, &b.p);
 		CHECK(sched_is_schedule(&b.p, order));
@@ -379,7 +378,7 @@ static void chained_waits_follow_the_unpack(void)
 	static const struct sched_point point[] = {{1, 9}};
 	static const struct sched_family family = {.collective = SCHED_ALLGATHER, .point = point, .n = 1};
 	static const struct sched_pair edge[] = {{0, 2}, {1, 3}, {2, 4}, {4, 5}}, use[] = {{4, 0}, {5, 1}};
-	static const uint32_t bucket[] = {0, 0, SCHED_NONE, SCHED_NONE, SCHED_NONE, SCHED_NONE};
+	static const uint32_t bucket[] = {0, 0};
 	struct arena *a = arena_new();
 	struct sched_node node[6];
 	struct sched_transfer transfer[2] = {{1, 2, 0}, {1, 2, 0}};
@@ -416,7 +415,7 @@ static void chained_waits_follow_the_unpack(void)
 static void no_bucket_shares_the_problem(void)
 {
 	static const struct sched_pair edge[] = {{0, 1}, {1, 2}};
-	static const uint32_t bucket[] = {SCHED_NONE, SCHED_NONE, SCHED_NONE};
+	static const uint32_t bucket[] = {SCHED_NONE};
 	struct arena *a = arena_new();
 	struct sched_transfer transfer = {.family = SCHED_NONE};
 	struct sched_node node[3] = {{.transfer = 0, .kind = SCHED_COMM},

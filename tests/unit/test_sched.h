@@ -77,6 +77,12 @@ static inline void test_problem(struct arena *a, uint32_t seed, uint32_t n, stru
 	sched_problem_finish(p, a, edge, edge_n, use, use_n);
 }
 
+/* Returns the bucket of a node; SCHED_NONE unless it is a comm. */
+static inline uint32_t test_bucket_of(const struct sched_problem *p, const uint32_t *bucket, uint32_t node)
+{
+	return p->node[node].kind == SCHED_COMM ? bucket[p->node[node].transfer] : SCHED_NONE;
+}
+
 static inline uint32_t *test_original(struct arena *a, const struct sched_problem *p)
 {
 	uint32_t *order = arena_new_array(a, uint32_t, p->n);

@@ -115,20 +115,21 @@ static void sizes_hold(uint32_t seed)
 	test_problem(a, seed, RANDOM_NODES, &p);
 	p.grouped = seed % 4 == 3;
 	p.copies = seed % 4 == 2;
-	for (uint32_t x = 0; x < p.n; x++) {
-		bool in = p.node[x].kind == SCHED_COMM && sched_transfer(&p, x)->family != SCHED_NONE &&
-		          test_draw(&r, 2);
-		bucket[x] = in ? sched_transfer(&p, x)->family : SCHED_NONE;
+	for (uint32_t k = 0; k < p.transfer_n; k++) {
+		bool in = p.transfer[k].family != SCHED_NONE && test_draw(&r, 2);
+		bucket[k] = in ? p.transfer[k].family : SCHED_NONE;
 		if (in) {
-			bytes[bucket[x]] += sched_transfer(&p, x)->in;
-			members[bucket[x]]++;
+			bytes[bucket[k]] += p.transfer[k].in;
+			members[bucket[k]]++;
 		}
 	}
 	if (sched_bucket(&p, bucket, 2, a, &b)) {
 		int64_t peak = sched_simulate(&b.p, test_original(a, &b.p), NULL).peak;
 		sched_batch_most(&p, peak, most, alone);
-		for (uint32_t x = 0; x < p.n; x++)
-			CHECK(bucket[x] == SCHED_NONE || !alone[x] || members[bucket[x]] == 1);
+		for (uint32_t x = 0; x < p.n; x++) {
+			uint32_t at = test_bucket_of(&p, bucket, x);
+			CHECK(at == SCHED_NONE || !alone[x] || members[at] == 1);
+		}
 		for (unsigned f = 0; f < 2; f++)
 			CHECK(members[f] < 2 || bytes[f] <= most[f]);
 	}

@@ -98,7 +98,7 @@ static int64_t least_within(const struct sched_problem *p, int64_t limit)
 		memset(bucket, 0xff, sizeof bucket);
 		for (uint32_t i = 0; i < comms; i++)
 			if (set >> i & 1) {
-				bucket[comm[i]] = 0;
+				bucket[p->node[comm[i]].transfer] = 0;
 				members++;
 			}
 		limit_of_orders = limit;

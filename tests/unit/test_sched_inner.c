@@ -45,17 +45,19 @@ static unsigned members(uint32_t seed)
 	sched_inner_buckets(&p, &inner, most, bucket, &bucket_n);
 	for (uint32_t x = 0; x < p.n; x++) {
 		bool shares = false;
+		uint32_t here = test_bucket_of(&p, bucket, x);
 		for (uint32_t y = 0; y < p.n; y++) {
 			bool alike = x != y && role[x] == SCHED_INNER && role[y] == SCHED_INNER &&
 			             sched_transfer(&p, x)->family == sched_transfer(&p, y)->family &&
 			             sched_transfer(&p, x)->in <= most && sched_transfer(&p, y)->in <= most &&
 			             way.most[x] == way.most[y];
-			CHECK_EQ(alike, x != y && bucket[x] != SCHED_NONE && bucket[x] == bucket[y]);
+			CHECK_EQ(alike,
+			         x != y && here != SCHED_NONE && here == test_bucket_of(&p, bucket, y));
 			CHECK(!alike || !way.needs[x][y]);
 			shares |= alike;
 		}
-		CHECK_EQ(shares, bucket[x] != SCHED_NONE);
-		CHECK(!shares || bucket[x] < bucket_n);
+		CHECK_EQ(shares, here != SCHED_NONE);
+		CHECK(!shares || here < bucket_n);
 		n += shares;
 	}
 	if (sched_bucket(&p, bucket, bucket_n, a, &b))

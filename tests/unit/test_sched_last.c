@@ -35,11 +35,10 @@ static int64_t least_bucketed(const struct sched_problem *p, int64_t limit)
 		struct arena *a = arena_new();
 		struct sched_bucketed b;
 		uint32_t bucket[NODES], members[2] = {0};
-		for (uint32_t x = 0; x < p->n; x++)
-			bucket[x] = SCHED_NONE;
+		memset(bucket, 0xff, sizeof bucket);
 		for (uint32_t i = 0; i < comms; i++)
 			if (set >> i & 1) {
-				bucket[comm[i]] = sched_transfer(p, comm[i])->family;
+				bucket[p->node[comm[i]].transfer] = sched_transfer(p, comm[i])->family;
 				members[sched_transfer(p, comm[i])->family]++;
 			}
 		if (members[0] != 1 && members[1] != 1 && sched_bucket(p, bucket, 2, a, &b) &&

@@ -12,7 +12,7 @@ static bool is_possible(const struct sched_problem *p, uint32_t x, uint32_t y)
 	struct sched_bucketed b;
 	uint32_t bucket[NODES];
 	memset(bucket, 0xff, sizeof bucket);
-	bucket[x] = bucket[y] = 0;
+	bucket[p->node[x].transfer] = bucket[p->node[y].transfer] = 0;
 	bool ok = sched_bucket(p, bucket, 1, a, &b);
 	arena_free(a);
 	return ok;

@@ -20,7 +20,7 @@ static void is_told_of_original(const struct sched_problem *p, const struct sche
 		const struct sched_origin *o = &s->b.origin[k];
 		CHECK(o->bucket == SCHED_NONE ? o->node == x : p->node[o->node].kind == SCHED_COMM);
 		if (p->node[x].kind == SCHED_COMM)
-			CHECK_EQ(o->bucket, s->bucket[x]);
+			CHECK_EQ(o->bucket, s->bucket[p->node[x].transfer]);
 		CHECK_EQ(s->b.p.node[k].kind, p->node[x].kind);
 	}
 }

@@ -12,12 +12,12 @@ static void are_buckets(const struct sched_problem *p, const uint32_t *bucket, u
 {
 	uint32_t members[NODES] = {0}, family[NODES];
 	CHECK(n <= NODES);
-	for (uint32_t x = 0; x < p->n; x++) {
-		if (bucket[x] == SCHED_NONE)
+	for (uint32_t k = 0; k < p->transfer_n; k++) {
+		if (bucket[k] == SCHED_NONE)
 			continue;
-		CHECK(p->node[x].kind == SCHED_COMM && bucket[x] < n);
-		CHECK(!members[bucket[x]]++ || family[bucket[x]] == sched_transfer(p, x)->family);
-		family[bucket[x]] = sched_transfer(p, x)->family;
+		CHECK(bucket[k] < n);
+		CHECK(!members[bucket[k]]++ || family[bucket[k]] == p->transfer[k].family);
+		family[bucket[k]] = p->transfer[k].family;
 	}
 	for (uint32_t k = 0; k < n; k++)
 		CHECK(members[k] > 1);
@@ -39,13 +39,13 @@ static void is_row(const struct sched_problem *p, const struct sched_bucketed *b
 		}
 }
 
-static void carries_to(const struct sched_carry_places *from, const uint32_t *bucket, uint32_t n,
-                       const struct sched_bucketed *to, uint32_t late)
+static void carries_to(const struct sched_carry_places *from, const struct sched_problem *of,
+                       const uint32_t *bucket, const struct sched_bucketed *to, uint32_t late)
 {
 	uint32_t out[NODES * 4];
 	for (unsigned way = 0; way < 4; way++) {
 		struct sched_carry_options o = {way & 1, way & 2 ? late : SCHED_NONE, way & 2};
-		sched_carry(from, bucket, n, to, &o, out);
+		sched_carry(from, of, bucket, to, &o, out);
 		CHECK(sched_is_schedule(&to->p, out));
 	}
 }
@@ -102,13 +102,13 @@ static unsigned change(uint32_t seed)
 			break;
 		struct sched_carry_places places;
 		sched_carry_read(&b, order, p.n, a, &places);
-		carries_to(&places, before, p.n, &next, next.became[row.member[0]]);
+		carries_to(&places, &p, before, &next, next.became[row.member[0]]);
 		struct sched_carry_options o = {.first = true, .late = SCHED_NONE};
-		sched_carry(&places, before, p.n, &next, &o, same);
+		sched_carry(&places, &p, before, &next, &o, same);
 		memcpy(order, same, sizeof *order * next.p.n);
 		b = next;
 		sched_carry_read(&b, order, p.n, a, &places);
-		sched_carry(&places, bucket, p.n, &b, &o, same);
+		sched_carry(&places, &p, bucket, &b, &o, same);
 		CHECK(memcmp(order, same, sizeof *order * b.p.n) == 0);
 	}
 	arena_free(a);

@@ -46,16 +46,17 @@ static void buckets_fit(void)
 	struct sched_node node[N];
 	struct sched_sink at[N];
 	uint32_t bucket[N], bucket_n = 0;
-	struct sched_transfer transfer = {.in = MEBI};
+	struct sched_transfer transfer[N];
 	struct sched_problem p = {.launch = 10,
 	                          .n = N,
-	                          .transfer_n = 1,
+	                          .transfer_n = N,
 	                          .lane_n = 1,
 	                          .family_n = 1,
 	                          .node = node,
-	                          .transfer = &transfer};
+	                          .transfer = transfer};
 	for (uint32_t x = 0; x < N; x++) {
-		node[x] = (struct sched_node){.kind = SCHED_COMM};
+		transfer[x] = (struct sched_transfer){.in = MEBI};
+		node[x] = (struct sched_node){.transfer = x, .kind = SCHED_COMM};
 		at[x] = (struct sched_sink){x, 10 * x, x < 4 ? 8 * MEBI : 16 * MEBI};
 	}
 	struct sched_sinks sink = {at, N};

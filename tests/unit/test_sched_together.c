@@ -71,7 +71,8 @@ static uint32_t list_events(const struct team *t, const struct sched_schedule *s
 		uint64_t members = 0;
 		for (uint32_t x = 0; x < t->p[c].n; x++)
 			if (t->p[c].node[x].kind == SCHED_COMM &&
-			    (x == o.node || (o.bucket != SCHED_NONE && s->bucket[x] == o.bucket))) {
+			    (x == o.node || (o.bucket != SCHED_NONE &&
+			                     test_bucket_of(&t->p[c], s->bucket, x) == o.bucket))) {
 				uint32_t e = t->member[c].event[x];
 				least = e < least ? e : least;
 				members |= (uint64_t)1 << e;
