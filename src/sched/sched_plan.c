@@ -149,20 +149,27 @@ static const struct gathered *gather_sources(struct scheduler *s, const struct p
 			return &s->gathered.at[i];
 	struct sched_gather_options o = {plan->gather, plan->inflate, plan->share};
 	struct gathered g = {0};
-	uint32_t *bucket = arena_new_array(s->arena, uint32_t, s->p->transfer_n);
+	uint32_t *bucket = mem_alloc(sizeof *bucket * ((size_t)s->p->transfer_n + 1));
 	if (!reuse_sources(s, &o, &g, bucket)) {
-		g.bucket = bucket;
 		memset(bucket, 0xff, sizeof *bucket * s->p->transfer_n);
 		for (uint32_t l = 0; l < s->p->lane_n; l++)
 			g.late += sched_gather(s->p, s->source.at + s->source.first[l],
 			                       s->source.first[l + 1] - s->source.first[l], &o, bucket,
 			                       &g.bucket_n);
 	}
+	g.bucket = bucket;
 	g.gather = plan->gather;
 	g.inflate = plan->inflate;
 	g.share = plan->share;
 	vec_push(&s->gathered, g);
 	return &s->gathered.at[s->gathered.n - 1];
+}
+
+void plan_forget(struct scheduler *s)
+{
+	for (uint32_t i = 0; i < s->gathered.n; i++)
+		free(s->gathered.at[i].bucket);
+	vec_free(&s->gathered);
 }
 
 uint32_t plan_buckets(struct scheduler *s, const struct plan *plan)

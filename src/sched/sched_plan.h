@@ -100,6 +100,8 @@ struct bucket_time {
 
 /* Sets s->planned to the buckets of a plan. Returns their number. */
 uint32_t plan_buckets(struct scheduler *s, const struct plan *plan);
+/* Frees the buckets of sources that are kept for further plans. */
+void plan_forget(struct scheduler *s);
 /* Returns the sums by bucket; the caller frees them. */
 struct bucket_sum *plan_bucket_sums(const struct scheduler *s, const uint32_t *bucket, uint32_t bucket_n);
 struct bucket_time plan_bucket_time(const struct sched_problem *p, const struct bucket_sum *sum);

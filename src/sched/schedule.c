@@ -265,6 +265,7 @@ static void vary_and_search(struct scheduler *s)
 	s->start_most = kept < SCHED_STARTS ? kept : SCHED_STARTS;
 	for (unsigned round = 0; round < 2 && sched_vary(s, true); round++)
 		;
+	plan_forget(s);
 	s->solved = sched_small(s, 20000);
 	if (s->solved)
 		return;
@@ -376,7 +377,7 @@ static void close_scheduler(struct scheduler *s)
 {
 	vec_free(&s->comm);
 	vec_free(&s->listed);
-	vec_free(&s->gathered);
+	plan_forget(s);
 	vec_free(&s->gather);
 	vec_free(&s->scatter);
 	vec_free(&s->join);
