@@ -134,6 +134,7 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 	case RT_TASK_GATHER:
 		return kernel_write_gather(w, t);
 	case RT_TASK_PUT:
+	case RT_TASK_ACCUMULATE:
 		return kernel_write_put(w, t);
 	case RT_TASK_GROUPED:
 		return kernel_write_grouped(w, t);
@@ -179,22 +180,32 @@ static bool write_subject(struct kernel_writer *w, const struct subject *s)
 static void put_title(const struct rt_task *t, struct buf *out)
 {
 	static const char *const name[] = {
-	    [RT_TASK_COPY] = "copy",           [RT_TASK_FILL] = "fill",
-	    [RT_TASK_IOTA] = "iota",           [RT_TASK_SCAN] = "scan",
-	    [RT_TASK_SOFTMAX] = "softmax",     [RT_TASK_BITCAST] = "bitcast",
-	    [RT_TASK_GATHER] = "gather",       [RT_TASK_TOPK] = "topk",
-	    [RT_TASK_GROUPED] = "grouped",     [RT_TASK_PUT] = "put",
-	    [RT_TASK_ROUTE] = "route",         [RT_TASK_COUNT] = "count",
-	    [RT_TASK_SCATTER] = "scatter",     [RT_TASK_GEMM] = "gemm",
-	    [RT_TASK_ATTENTION] = "attention", [RT_TASK_GRADIENT_SUMS] = "gradient sums",
+	    [RT_TASK_COPY] = "copy",
+	    [RT_TASK_FILL] = "fill",
+	    [RT_TASK_IOTA] = "iota",
+	    [RT_TASK_SCAN] = "scan",
+	    [RT_TASK_SOFTMAX] = "softmax",
+	    [RT_TASK_BITCAST] = "bitcast",
+	    [RT_TASK_GATHER] = "gather",
+	    [RT_TASK_TOPK] = "topk",
+	    [RT_TASK_GROUPED] = "grouped",
+	    [RT_TASK_PUT] = "put",
+	    [RT_TASK_ACCUMULATE] = "accumulate",
+	    [RT_TASK_ROUTE] = "route",
+	    [RT_TASK_COUNT] = "count",
+	    [RT_TASK_SCATTER] = "scatter",
+	    [RT_TASK_GEMM] = "gemm",
+	    [RT_TASK_ATTENTION] = "attention",
+	    [RT_TASK_GRADIENT_SUMS] = "gradient sums",
 	};
 	static const int operands[] = {
-	    [RT_TASK_COPY] = 1,      [RT_TASK_REDUCE] = 1,   [RT_TASK_SCAN] = 1,
-	    [RT_TASK_GROUPED] = 3,   [RT_TASK_PUT] = 2,      [RT_TASK_SOFTMAX] = 1,
-	    [RT_TASK_BITCAST] = 1,   [RT_TASK_NORM] = 1,     [RT_TASK_GATHER] = 2,
-	    [RT_TASK_TOPK] = 1,      [RT_TASK_ROUTE] = 1,    [RT_TASK_COUNT] = 1,
-	    [RT_TASK_SCATTER] = 3,   [RT_TASK_GEMM] = 2,     [RT_TASK_CALL] = 0,
-	    [RT_TASK_ATTENTION] = 3, [RT_TASK_GRADIENT] = 3, [RT_TASK_GRADIENT_SUMS] = 2};
+	    [RT_TASK_COPY] = 1,         [RT_TASK_REDUCE] = 1,    [RT_TASK_SCAN] = 1,
+	    [RT_TASK_GROUPED] = 3,      [RT_TASK_PUT] = 2,       [RT_TASK_SOFTMAX] = 1,
+	    [RT_TASK_BITCAST] = 1,      [RT_TASK_NORM] = 1,      [RT_TASK_GATHER] = 2,
+	    [RT_TASK_TOPK] = 1,         [RT_TASK_ROUTE] = 1,     [RT_TASK_COUNT] = 1,
+	    [RT_TASK_SCATTER] = 3,      [RT_TASK_GEMM] = 2,      [RT_TASK_CALL] = 0,
+	    [RT_TASK_ACCUMULATE] = 2,   [RT_TASK_ATTENTION] = 3, [RT_TASK_GRADIENT] = 3,
+	    [RT_TASK_GRADIENT_SUMS] = 2};
 	static const char *const of_gradient[] = {"gradient of q", "gradient of k", "gradient of v"};
 	if (t->kernel == RT_TASK_UNIT) {
 		for (unsigned k = 0; k < t->unit->steps; k++) {
@@ -203,8 +214,9 @@ static void put_title(const struct rt_task *t, struct buf *out)
 		}
 		return;
 	}
-	bool pointwise = t->kernel == RT_TASK_POINTWISE;
-	if (t->kernel == RT_TASK_SCAN)
+	bool pointwise = t->kernel == RT_TASK_POINTWISE,
+	     puts = t->kernel == RT_TASK_PUT || t->kernel == RT_TASK_ACCUMULATE;
+	if (t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_ACCUMULATE)
 		buf_printf(out, "%s ", reduce_op_name(t->reduce));
 	buf_puts(out, pointwise                       ? pointwise_name(t->op)
 	              : t->kernel == RT_TASK_REDUCE   ? reduce_op_name(t->reduce)
@@ -213,9 +225,8 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	                                              : name[t->kernel]);
 	for (int k = 0; k < (pointwise ? pointwise_operands(t->op) : operands[t->kernel]); k++)
 		buf_printf(out, " %s",
-		           (pointwise || t->kernel == RT_TASK_PUT) && t->scalars >> k & 1
-		               ? "scalar"
-		               : dtype_name(t->in[k].dtype));
+		           (pointwise || puts) && t->scalars >> k & 1 ? "scalar"
+		                                                      : dtype_name(t->in[k].dtype));
 	buf_printf(out, " to %s", dtype_name(t->out.dtype));
 }
 

@@ -2,7 +2,8 @@
  *
  *     gather   out[i] = in[0][i, in[1][i]]: one thread for each vector; its elements share an index if in[1]
  *              is constant along the inner axis, for example for rows of a table
- *     put      out[in[0][j]] = in[1][j]: each line has several threads; of equal indices the last one counts */
+ *     put      out[in[0][j]] = in[1][j]: each line has several threads; of equal indices the last one counts.
+ *              accumulate is the same, and the first of equal indices reduces the elements of all */
 #include "cuda/embedded.h"
 #include "cuda/kernel_write.h"
 #include <stdlib.h>
@@ -70,6 +71,17 @@ static int64_t bits_of_number(enum dtype t, struct rt_scalar s)
 	return (int64_t)bits;
 }
 
+/* Defines the reduction of an element of out with one of dtype t. */
+static void define_fold(struct kernel_writer *w, const struct rt_task *t, enum dtype of)
+{
+	const char *wide = dtype_name(dtype_wide(t->out.dtype)), *out = dtype_name(t->out.dtype);
+	kernel_text(w, "typedef %s wide;\n", wide);
+	kernel_text(w, "#define FOLD(a, b) %s_%s(a, b)\n", reduce_op_folds_by(t->reduce), wide);
+	kernel_text(w, "#define LOAD(x) load_%s_%s(x)\n#define TERM(x) load_%s_%s(x)\n", out, wide,
+	            dtype_name(of), wide);
+	kernel_text(w, "#define STORE(x) store_%s_%s(x)\n", out, wide);
+}
+
 bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
 {
 	int axis = (int)t->axes;
@@ -93,6 +105,10 @@ bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
 	kernel_key(w, index->dtype);
 	kernel_key(w, along / 2);
 	kernel_key(w, scalar);
+	if (t->kernel == RT_TASK_ACCUMULATE) {
+		kernel_key(w, from->dtype);
+		kernel_key(w, 1 + t->reduce);
+	}
 	kernel_pointer(w, t->out.data, t->out.dtype);        /* x0 */
 	kernel_pointer(w, index->data, index->dtype);        /* x1 */
 	kernel_pointer(w, from->data, from->dtype);          /* x2 */
@@ -111,9 +127,11 @@ bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
 		kernel_text(w, "#define FROM(at) ((%s)arg.x%u)\n", kernel_bits(t->out.dtype), number);
 	else
 		kernel_text(w, "#define FROM(at) arg.x2[at]\n");
+	if (t->kernel == RT_TASK_ACCUMULATE)
+		define_fold(w, t, scalar ? t->out.dtype : from->dtype);
 	kernel_place(w, &x, 1, "q");
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, 1, "q", k);
-	kernel_text(w, "%s", cuda_kernels_put_cuh);
+	kernel_text(w, "%s", t->kernel == RT_TASK_PUT ? cuda_kernels_put_cuh : cuda_kernels_accumulate_cuh);
 	return true;
 }

@@ -127,7 +127,8 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 	task->fixed = t->fixed;
 	if (task->kernel == RT_TASK_POINTWISE)
 		task->op = t->op;
-	else if (task->kernel == RT_TASK_REDUCE || task->kernel == RT_TASK_SCAN)
+	else if (task->kernel == RT_TASK_REDUCE || task->kernel == RT_TASK_SCAN ||
+	         task->kernel == RT_TASK_ACCUMULATE)
 		task->reduce = t->op;
 	else if (task->kernel == RT_TASK_NORM)
 		task->norm = t->op, set_literal(&task->scalar[0], t->scalar[0].literal);

@@ -298,7 +298,7 @@ bool infer_axes(const struct module *cm, op_id op, struct infer_axes *x)
 		all_but_one(x, r, axis);
 		uint8_t line = add_dim(x, DIM_WHOLE); /* the indices of a line */
 		for (unsigned k = 1; k < x->operand_n; k++)
-			x->operand[k][axis] = line;
+			x->operand[k][o[k].rank == 1 ? 0 : axis] = line;
 		return true;
 	}
 	case OP_GROUPED_MATMUL: {

@@ -2,7 +2,7 @@
  *
  *     gather(T: f32[v, h], I: i64[b, s])            f32[b, s, h]     the axes of the indices replace the axis
  *     gather(T: f32[b, v], I: i64[s], axis=1)       f32[b, s]
- *     scatter(A: f32[v, h], I: i64[n, h], S: f32[n, h])     f32[v, h]     S may be a number
+ *     scatter(A: f32[v, h], I: i64[n, h], S: f32[n, h])     f32[v, h]     S may be a number, and I i64[n]
  *     grouped_matmul(A: f32[m, k], B: f32[g, k, n], E: i64[g])     f32[m, n]
  *     split(X: f32[6, h], axis=0)                   f32[3, h], f32[3, h]     by the number of results
  *     scan(X: f32[t, e], axis=0)                    f32[t, e]
@@ -49,21 +49,45 @@ bool rule_take(struct module *m, struct diag *d, const struct infer_draft *f, st
 	return true;
 }
 
-/* Returns true if an operand has the extents of r, also along `axis` if it is one. Otherwise reports. */
+/* Returns true if op= is a reduction without a division at the end, or absent. Otherwise reports. */
+static bool has_reduction(struct module *m, struct diag *d, const struct infer_draft *f)
+{
+	const struct attr *op = attrs_find(m, f->attrs, "op");
+	enum reduce_op reduce;
+	if (!op || (op->kind == ATTR_NAME && reduce_op_parse(names_text(m->names, op->u.name), &reduce) &&
+	            reduce != REDUCE_AVG))
+		return true;
+	diag_error(d, E_REDUCTION_UNKNOWN, f->at, "the op= of a %s is sum, prod, min or max",
+	           op_info[f->kind].hir);
+	return false;
+}
+
+/* Returns the shape of an operation's operand k, with the other axes of operand 0 if it has only the indexed one. */
+static void shape_of_lines(struct module *m, const struct infer_draft *f, unsigned k, unsigned axis,
+                           struct infer_result *o)
+{
+	rule_shape_of_operand(m, f, k, o);
+	if (k != 1 || o->rank != 1)
+		return;
+	expr_id n = o->extent[0];
+	rule_shape_of_operand(m, f, 0, o);
+	o->extent[axis] = n;
+}
+
+/* Returns true if two operands of a scatter have the same extents, the first one but for `axis`. Otherwise reports. */
 static bool has_extents(struct module *m, struct diag *d, const struct infer_draft *f, unsigned of,
-                        unsigned k, int axis)
+                        unsigned k, unsigned axis)
 {
 	struct infer_result r, o;
-	rule_shape_of_operand(m, f, of, &r);
-	rule_shape_of_operand(m, f, k, &o);
+	shape_of_lines(m, f, of, axis, &r);
+	shape_of_lines(m, f, k, axis, &o);
 	bool fits = r.rank == o.rank;
 	for (unsigned i = 0; fits && i < r.rank; i++)
-		fits = (int)i == axis || rule_extents_agree(m, r.extent[i], o.extent[i]);
+		fits = (of == 0 && i == axis) || rule_extents_agree(m, r.extent[i], o.extent[i]);
 	if (!fits)
 		rule_report_pair(m, d, E_SHAPES_DIFFER, f, of, k,
-		                 axis < 0
-		                     ? "there is one element for each index"
-		                     : "along other axes the indices have the extents of the first operand");
+		                 of ? "there is one element for each index"
+		                    : "along other axes the indices have the extents of the first operand");
 	return fits;
 }
 
@@ -73,14 +97,14 @@ bool rule_put(struct module *m, struct diag *d, const struct infer_draft *f, str
 	const struct type *from = rule_operand_type(m, f, 2);
 	rule_shape_of_operand(m, f, 0, r);
 	if (!rule_is_index(m, d, f, 1, INDICES) || !rule_axis(m, d, f, r->rank, 0, &axis) ||
-	    !has_extents(m, d, f, 0, 1, (int)axis))
+	    !has_reduction(m, d, f) || !has_extents(m, d, f, 0, 1, axis))
 		return false;
 	if (from && from->dtype != r->dtype) {
 		rule_report_pair(m, d, E_OPERAND_DTYPE, f, 0, 2,
 		                 "the elements have the dtype of the first operand");
 		return false;
 	}
-	return !from || has_extents(m, d, f, 1, 2, -1);
+	return !from || has_extents(m, d, f, 1, 2, axis);
 }
 
 bool rule_grouped(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
@@ -156,16 +180,9 @@ bool rule_split(struct module *m, struct diag *d, const struct infer_draft *f, s
 
 bool rule_scan(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
 {
-	const struct attr *op = attrs_find(m, f->attrs, "op");
-	enum reduce_op reduce = REDUCE_SUM;
 	unsigned axis;
-	if (op && (op->kind != ATTR_NAME || !reduce_op_parse(names_text(m->names, op->u.name), &reduce) ||
-	           reduce == REDUCE_AVG)) {
-		diag_error(d, E_REDUCTION_UNKNOWN, f->at, "the op= of a scan is sum, prod, min or max");
-		return false;
-	}
 	rule_shape_of_operand(m, f, 0, r);
-	return rule_axis(m, d, f, r->rank, -1, &axis);
+	return has_reduction(m, d, f) && rule_axis(m, d, f, r->rank, -1, &axis);
 }
 
 bool rule_topk(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)

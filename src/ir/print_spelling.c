@@ -13,6 +13,7 @@
  *     cat( T0…, T1…, 0 )                          cat(T0…, T1…, axis=0)
  *     indexSelect( T0…, dim = 1, T1… )            gather(T0…, T1…, axis=1) of indices of one axis
  *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0)
+ *     indexPutAccumulate( T0…, T1…, T2… )         scatter(T0…, T1…, T2…, axis=0, op=sum) at indices of one axis
  *     GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…)      grouped_matmul(T0…, T1…, T2…)
  *     ( T1…, T2… ) = topk( T0…, 2, dim = 1, … )   topk(T0…, k=2, axis=1)
  *     full({4, 8}, double(0)); full({}double(0)); full(0)
@@ -323,12 +324,32 @@ static bool put_gather(struct nvfuser *p, op_id op)
 	return true;
 }
 
+/* Prints a sum at indices of one axis. Such a sum of numbers has no form in nvFuser. */
+static bool put_index_put(struct nvfuser *p, op_id op, uint32_t number)
+{
+	if (number)
+		return false;
+	buf_puts(p->out, "indexPutAccumulate( ");
+	for (unsigned k = 0; k < 3; k++) {
+		buf_puts(p->out, k ? ", " : "");
+		nvfuser_tensor(p, op_read(p->m, op, k));
+	}
+	buf_puts(p->out, " )");
+	return true;
+}
+
 static bool put_scatter(struct nvfuser *p, op_id op)
 {
+	enum dtype t = (enum dtype)value_type(p->m, op_result(p->m, op, 0))->dtype;
 	const struct attr *axis = op_attr(p->m, op, "axis");
+	const struct attr *stated = op_attr(p->m, op, "op");
 	uint32_t number = op_operand_id(p->m, op, ROLE_SCALAR, 0);
-	if (p->m->attrs.at[p->m->op.at[op].attrs].n != 1 || !axis || axis->kind != ATTR_INT || axis->u.i < 0)
+	enum reduce_op reduce = REDUCE_SUM;
+	op_attr_reduce(p->m, op, &reduce);
+	if (!axis || axis->kind != ATTR_INT || axis->u.i < 0 || (stated && stated < axis))
 		return false;
+	if (value_domain(p->m, op_read(p->m, op, 1))->rank < value_domain(p->m, op_read(p->m, op, 0))->rank)
+		return stated && reduce == REDUCE_SUM && !axis->u.i && put_index_put(p, op, number);
 	buf_puts(p->out, "scatter(in = ");
 	nvfuser_tensor(p, op_read(p->m, op, 0));
 	buf_printf(p->out, ", dim = %d, src = ", (int)axis->u.i);
@@ -338,6 +359,8 @@ static bool put_scatter(struct nvfuser *p, op_id op)
 		nvfuser_tensor(p, op_read(p->m, op, 2));
 	buf_puts(p->out, ", idx = ");
 	nvfuser_tensor(p, op_read(p->m, op, 1));
+	if (stated)
+		buf_printf(p->out, ", accumulate = %s", name_reduction(reduce, t));
 	buf_puts(p->out, " )");
 	return true;
 }

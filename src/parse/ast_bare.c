@@ -83,8 +83,9 @@ ast_id ast_bare_fusion(struct parser *p, struct parse_span at, struct parse_span
 	note_tensors(&x, block, false);
 	ast_id inputs = list_tensors(&x, title, false), outputs = list_tensors(&x, title, true);
 	vec_free(&x.tensor);
-	diag_warning(p->diag, W_PRINTED_LISTS, title.at,
-	             "this fusion has no `Inputs:` and `Outputs:`: tensors that no line makes are its inputs, and "
-	             "tensors that no line reads its outputs");
+	diag_warning(
+	    p->diag, W_PRINTED_LISTS, title.at,
+	    "this fusion has no `Inputs:` and `Outputs:`: tensors that no line makes are its inputs, and "
+	    "tensors that no line reads its outputs");
 	return ast_container(p, at, inputs, outputs, block);
 }

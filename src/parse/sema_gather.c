@@ -6,6 +6,8 @@
  *     embedding(T0…, T1…, norm_type = …, … )            gather(T1…, T0…, axis=0)
  *     scatter(in = T0…, dim = 0, src = T2…, idx = T1… )  scatter(T0…, T1…, T2…, axis=0); also self = T0…
  *     GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…)      grouped_matmul(T0…, T1…, T2…)
+ *     scatter(…, accumulate = add )                     scatter(…, op=sum)
+ *     indexPutAccumulate( T0…, T1…, T2… )               scatter(T0…, T1…, T2…, axis=0, op=sum), T1 of one axis
  *     topk( T0…, 2, dim = 1, largest = True, … )        topk(T0…, k=2, axis=1)
  *
  * The tree is changed in place. Forms of hirc's own stay as they are. */
@@ -69,18 +71,30 @@ static bool read_scatter(struct nv_reader *r, ast_id call, ast_id dim)
 {
 	ast_id in = nv_key(r, call, "in"), src = nv_key(r, call, "src"), idx = nv_key(r, call, "idx"),
 	       accumulate = nv_key(r, call, "accumulate");
+	enum reduce_op reduce;
 	in = in ? in : nv_key(r, call, "self");
 	if (!in || !src || !idx)
 		return nv_refuse(r, E_OPERAND_COUNT, call, "scatter takes in=, dim=, src= and idx=");
-	if (accumulate)
-		return nv_refuse(r, E_ATTRIBUTE_VALUE, accumulate,
-		                 "scatter replaces elements: accumulate= is not read");
+	if (accumulate && !nv_reduce_op(ast_text(r->s->a, accumulate), &reduce))
+		return nv_refuse(r, E_REDUCTION_UNKNOWN, accumulate,
+		                 "the accumulate= of a scatter is add, mul, fmax or fmin, or of bools "
+		                 "logical_or or logical_and");
 	ast_id operand[] = {nv_node_copy(r, in), nv_node_copy(r, idx), nv_node_copy(r, src)};
 	dim = nv_node_copy(r, dim);
 	r->s->a->nodes.at[call].first = 0;
 	for (unsigned k = 0; k < 3; k++)
 		nv_node_append(r, call, operand[k]);
 	nv_node_key(r, call, "axis", dim);
+	if (accumulate)
+		nv_node_key(r, call, "op", nv_node(r, AST_NAME, call, reduce_op_name(reduce)));
+	return true;
+}
+
+static bool read_index_put(struct nv_reader *r, ast_id call)
+{
+	r->s->a->nodes.at[call].name = names_intern_z(r->s->m->names, "scatter");
+	nv_node_key(r, call, "axis", nv_node_int(r, call, 0));
+	nv_node_key(r, call, "op", nv_node(r, AST_NAME, call, reduce_op_name(REDUCE_SUM)));
 	return true;
 }
 
@@ -132,6 +146,8 @@ bool nv_gather(struct nv_reader *r, ast_id call, bool *read)
 		return read_grouped(r, call);
 	if (dim && !strcmp(name, "scatter"))
 		return read_scatter(r, call, dim);
+	if (a && b && !strcmp(name, "indexPutAccumulate"))
+		return read_index_put(r, call);
 	if (a && b && dim && !strcmp(name, "topk"))
 		return read_topk(r, call);
 	if (a && b && dim && (!strcmp(name, "indexSelect") || !strcmp(name, "index_select"))) {

@@ -10,6 +10,7 @@
  *     Y = scan(X, axis=1)               the axis whole on each rank
  *
  *     Y = scatter(A, I, S)              Y = copy(A);  Y[I] = put(I, S)
+ *     Y: bf16 = scatter(…, op=sum)      C: f32 = copy(A);  C[I] = accumulate by sum(I, S);  Y = copy(C)
  *
  *     Y: f32[m@x, n] = grouped_matmul(A, B, E)     the rows of this rank, and the number of the first one
  *
@@ -183,9 +184,13 @@ void plan_put(struct planner *b, op_id op, const struct view *result, const stru
 	const struct view *index = in[1].view, *from = in[2].view;
 	int axis = axis_of(b, op, result->rank, 0), dim[IR_MAX_LOGICAL];
 	struct box box = plan_box_of(result), line = box;
-	struct plan_task copy, t;
+	struct plan_task copy, t, back;
+	enum reduce_op reduce;
+	bool reduces = op_attr(b->m, op, "op") && op_attr_reduce(b->m, op, &reduce);
+	enum dtype dtype = view_dtype(b, result), wide = dtype_is_float(dtype) ? dtype_wide(dtype) : dtype;
+	unsigned along = index->rank == 1 ? 0 : (unsigned)axis;
 	if (axis < 0 || !plan_require_whole(b, op, result, (unsigned)axis) ||
-	    !plan_require_whole(b, op, index, (unsigned)axis) ||
+	    !plan_require_whole(b, op, index, along) ||
 	    (from && !plan_require_whole(b, op, from, (unsigned)axis)))
 		return;
 	for (int c = 0; c < (int)result->rank; c++)
@@ -195,10 +200,18 @@ void plan_put(struct planner *b, op_id op, const struct view *result, const stru
 	if (!plan_operand_window(b, in[0].view, &box, dim, 0, &copy.in[0]) ||
 	    !plan_result_window(b, result, &box, 0, &copy.out))
 		return;
+	plan_task_start(&back, RT_TASK_COPY);
+	if (reduces && wide != dtype) {
+		back.out = copy.out;
+		copy.out = back.in[0] = make_box_scratch(b, result, &box, wide);
+		back.in_n = 1;
+	}
 	plan_task_emit(b, &copy);
-	line.n[axis] = index->axis[axis].len;
-	line.extent[axis] = index->axis[axis].extent;
-	plan_task_start(&t, RT_TASK_PUT);
+	line.n[axis] = index->axis[along].len;
+	line.extent[axis] = index->axis[along].extent;
+	plan_task_start(&t, reduces ? RT_TASK_ACCUMULATE : RT_TASK_PUT);
+	if (reduces)
+		t.op = (uint8_t)reduce;
 	t.out = copy.out;
 	t.in_n = 2;
 	t.axes = (unsigned)axis;
@@ -209,8 +222,13 @@ void plan_put(struct planner *b, op_id op, const struct view *result, const stru
 	} else if (!plan_operand_window(b, from, &line, dim, 0, &t.in[1])) {
 		return;
 	}
-	if (plan_operand_window(b, index, &line, dim, 0, &t.in[0]))
-		plan_task_emit(b, &t);
+	if (index->rank == 1)
+		dim[0] = axis;
+	if (!plan_operand_window(b, index, &line, dim, 0, &t.in[0]))
+		return;
+	plan_task_emit(b, &t);
+	if (back.in_n)
+		plan_task_emit(b, &back);
 }
 
 void plan_grouped(struct planner *b, op_id op, const struct view *result, const struct operand_ref *in)

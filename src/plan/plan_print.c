@@ -101,6 +101,8 @@ static const char *task_name(const struct plan_task *t)
 		return "topk";
 	case RT_TASK_PUT:
 		return "put";
+	case RT_TASK_ACCUMULATE:
+		return "accumulate";
 	case RT_TASK_GROUPED:
 		return "grouped";
 	case RT_TASK_ROUTE:
@@ -138,10 +140,11 @@ static void put_task(struct printer *x, const struct plan_task *t)
 			if (t->axes >> k & 1)
 				buf_printf(x->out, " %u", k);
 	}
-	if (t->kernel == RT_TASK_SCAN)
+	if (t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_ACCUMULATE)
 		buf_printf(x->out, " by %s", reduce_op_name(t->op));
 	if (t->kernel == RT_TASK_IOTA || t->kernel == RT_TASK_SCAN || t->kernel == RT_TASK_PUT ||
-	    t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX || t->kernel == RT_TASK_NORM)
+	    t->kernel == RT_TASK_ACCUMULATE || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX ||
+	    t->kernel == RT_TASK_NORM)
 		buf_printf(x->out, " along %u", t->axes);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {

@@ -44,40 +44,113 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 	return true;
 }
 
-/* Writes the elements in the order of their indices. An index with an error may be any. */
+/* A line of a scatter: elements of the operand along the axis, and the indices and elements that go there. */
+struct put_line {
+	const struct ref_array *index, *from;
+	struct ref_array *out;
+	int64_t at, index_at, from_at; /* the first element of each */
+	int64_t step, index_step;      /* distances along the axis, of the elements as of out */
+	int64_t n, length;             /* elements of out, indices */
+	struct ref_fold *fold;         /* NULL: elements are replaced; else one for each element of out */
+};
+
+/* Puts an element at a place of the line, or adds it to the place's reduction. */
+static void put_element(const struct put_line *x, int64_t place, int64_t from)
+{
+	int64_t at = x->at + place * x->step;
+	if (!x->fold)
+		ref_copy(x->out, at, x->from, from);
+	else if (x->from->state[from] == REF_DEFINED)
+		ref_fold_add(&x->fold[place], x->from, from, 0);
+	else if (x->out->state[at] > x->from->state[from])
+		x->out->state[at] = x->from->state[from];
+}
+
+/* An index with an error may be any: the line is not known then. */
+static void forget_line(const struct put_line *x, uint8_t state)
+{
+	for (int64_t i = 0; i < x->n; i++) {
+		x->out->state[x->at + i * x->step] = state;
+		x->out->error[x->at + i * x->step] = INFINITY;
+	}
+}
+
+/* Writes the elements of a line in the order of their indices. Returns false after reporting an index. */
+static bool put_line(struct ref_context *c, const struct op *op, const struct put_line *x)
+{
+	const struct ref_array *index = x->index;
+	int64_t unsure = -1;
+	for (int64_t j = 0; j < x->length; j++) {
+		int64_t i = x->index_at + j * x->index_step, k = index->ints[i];
+		if (index->state[i] == REF_DEFINED && (k < 0 || k >= x->n)) {
+			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
+			           "scatter: index %lld is outside of the axis, which has extent %lld",
+			           (long long)k, (long long)x->n);
+			return false;
+		}
+		if (index->state[i] == REF_DEFINED && index->error[i] == 0)
+			put_element(x, k, x->from->nd ? x->from_at + j * x->step : 0);
+		else
+			unsure = i;
+	}
+	for (int64_t k = 0; x->fold && k < x->n; k++)
+		if (x->out->state[x->at + k * x->step] == REF_DEFINED)
+			ref_fold_end(&x->fold[k], x->out, x->at + k * x->step, REF_NO_PARTS);
+	if (unsure >= 0)
+		forget_line(x, index->state[unsure]);
+	return true;
+}
+
+static void start_folds(const struct put_line *x, enum reduce_op reduce)
+{
+	for (int64_t k = 0; k < x->n; k++) {
+		int64_t at = x->at + k * x->step;
+		ref_fold_start(&x->fold[k], reduce, x->out->dtype);
+		if (x->out->state[at] == REF_DEFINED)
+			ref_fold_add(&x->fold[k], x->out, at, 0);
+	}
+}
+
 bool ref_put(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
              struct ref_array *out)
 {
 	const struct op *op = ir_op(c->m, call->op);
 	const struct ref_array *index = in[1], *from = in[2];
-	int64_t axis = op_attr_int(c->m, call->op, "axis", 0), inner = 1, count = ref_array_count(out),
-	        many = ref_array_count(index);
+	int64_t axis = op_attr_int(c->m, call->op, "axis", 0), inner = 1, count = ref_array_count(out);
+	enum reduce_op reduce;
+	bool one = index->nd == 1,
+	     reduces = op_attr(c->m, call->op, "op") && op_attr_reduce(c->m, call->op, &reduce);
 	axis += axis < 0 ? out->nd : 0;
-	if (axis < 0 || axis >= out->nd || index->nd != out->nd || ref_array_count(in[0]) != count ||
-	    (from->nd && ref_array_count(from) != many))
+	if (axis < 0 || axis >= out->nd || (!one && index->nd != out->nd) || ref_array_count(in[0]) != count)
 		return ref_refuse_shapes(c, op);
 	for (int k = (int)axis + 1; k < out->nd; k++)
 		inner *= out->n[k];
-	int64_t n = out->n[axis], length = index->n[axis];
+	struct put_line x = {.index = index,
+	                     .from = from,
+	                     .out = out,
+	                     .step = inner,
+	                     .index_step = one ? 1 : inner,
+	                     .n = out->n[axis],
+	                     .length = index->n[one ? 0 : axis]};
+	int64_t lines = x.n ? count / x.n : one ? 1 : ref_array_count(index) / (x.length ? x.length : 1);
+	if ((!one && ref_array_count(index) != lines * x.length) ||
+	    (from->nd && ref_array_count(from) != lines * x.length && x.n))
+		return ref_refuse_shapes(c, op);
 	for (int64_t i = 0; i < count; i++)
 		ref_copy(out, i, in[0], i);
-	for (int64_t j = 0; j < many; j++) { /* j = (outer * length + number) * inner + within */
-		int64_t outer = j / inner / length, k = index->ints[j], line = outer * n * inner + j % inner;
-		bool sure = index->state[j] == REF_DEFINED && index->error[j] == 0;
-		if (index->state[j] == REF_DEFINED && (k < 0 || k >= n)) {
-			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
-			           "scatter: index %lld is outside of the axis, which has extent %lld",
-			           (long long)k, (long long)n);
-			return false;
-		}
-		if (sure)
-			ref_copy(out, line + k * inner, from, from->nd ? j : 0);
-		for (int64_t i = 0; i < n && !sure; i++) {
-			out->state[line + i * inner] = index->state[j];
-			out->error[line + i * inner] = INFINITY;
-		}
+	x.fold = reduces ? mem_alloc(sizeof *x.fold * (size_t)(x.n + 1)) : NULL;
+	bool ok = true;
+	for (int64_t line = 0; ok && line < lines; line++) {
+		int64_t outer = line / inner, within = line % inner;
+		x.at = outer * x.n * inner + within;
+		x.from_at = outer * x.length * inner + within;
+		x.index_at = one ? 0 : x.from_at;
+		if (reduces)
+			start_folds(&x, reduce);
+		ok = put_line(c, op, &x);
 	}
-	return true;
+	free(x.fold);
+	return ok;
 }
 
 /* Returns true if element x of a row precedes y: it is larger, NaN being the largest, or equal and

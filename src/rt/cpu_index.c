@@ -58,7 +58,7 @@ enum status cpu_gather(const struct rt_task *t, char *why)
 	return cpu_walk_rows(&w, SIZE_MAX / 2, gather_row, &g);
 }
 
-/* ---- put */
+/* ---- put, accumulate */
 
 struct put {
 	const struct rt_task *task;
@@ -68,6 +68,21 @@ struct put {
 	uint64_t number;                          /* the bits of in[1], if it is a scalar */
 	char *why;
 };
+
+static void accumulate(const struct put *p, char *to, const char *from)
+{
+	const struct rt_task *t = p->task;
+	enum dtype type = t->out.dtype, of = t->scalars & 2 ? type : t->in[1].dtype;
+	if (dtype_is_float(type)) {
+		double all = rt_load_f64(type, to), x = rt_load_f64(of, from);
+		rt_combine_f64(t->reduce, &all, &x, 1);
+		rt_store_f64(type, to, all);
+	} else {
+		int64_t all = rt_load_i64(type, to), x = rt_load_i64(of, from);
+		rt_combine_i64(t->reduce, &all, &x, 1);
+		rt_store_i64(type, to, all);
+	}
+}
 
 static enum status put_row(void *arg, char *const *at, size_t lines, const int64_t *stride)
 {
@@ -83,7 +98,10 @@ static enum status put_row(void *arg, char *const *at, size_t lines, const int64
 				rt_fault_text(RT_FAULT_INDEX, k, p->extent, p->why);
 				return STATUS_DIAGNOSTICS;
 			}
-			memcpy(to + k * p->out_bytes, from + j * p->in_bytes, p->size);
+			if (p->task->kernel == RT_TASK_PUT)
+				memcpy(to + k * p->out_bytes, from + j * p->in_bytes, p->size);
+			else
+				accumulate(p, to + k * p->out_bytes, from + j * p->in_bytes);
 		}
 	}
 	return STATUS_OK;
@@ -109,7 +127,7 @@ enum status cpu_put(const struct rt_task *t, char *why)
 	else if (t->scalars & 2)
 		rt_store_i64(t->out.dtype, &p.number, t->scalar[1].i);
 	else {
-		p.in_bytes = t->in[1].stride[axis] * (int64_t)p.size;
+		p.in_bytes = t->in[1].stride[axis] * (int64_t)dtype_bytes(t->in[1].dtype);
 		in = rt_view_slice(t->in[1], axis, 0, 1);
 	}
 	out.n[axis] = 1; /* no places: every index is outside */

@@ -36,9 +36,10 @@ enum rt_kernel {
 	RT_TASK_TOPK,   /* out[i] = the indices of the largest of in[0][i] along an axis, in decreasing order;
 	                 * of   equal ones the first comes first; NaN is the largest */
 	RT_TASK_PUT,    /* out[in[0][j] along an axis] = in[1][j], in order; in[1] may be a scalar */
-	RT_TASK_ROUTE,  /* out[i] = the places of the elements of in[0], in order of their buckets; see below
+	RT_TASK_ACCUMULATE, /* the same, but out[in[0][j]] = out[in[0][j]] op in[1][j], each rounded to out's type */
+	RT_TASK_ROUTE,   /* out[i] = the places of the elements of in[0], in order of their buckets; see below
 	                 */
-	RT_TASK_COUNT,  /* out[b] = how many elements of in[0] are in bucket b */
+	RT_TASK_COUNT,   /* out[b] = how many elements of in[0] are in bucket b */
 	RT_TASK_SCATTER, /* out[in[2][j], …] += in[1][j] * in[0][j, …], unless in[2][j] < 0 */
 	RT_TASK_GEMM, /* out[…, m, n] = sum over k of in[0][…, m, k] * in[1][…, k, n] (+ in[2][…, m, n])
 	               * (+ in[3][…, m, n]); the sum is scaled first, see below */
@@ -92,7 +93,7 @@ struct rt_task {
 	unsigned scalars; /* bit set of the operands that are scalars; their views are ignored */
 	union {
 		enum pointwise op;         /* for POINTWISE */
-		enum reduce_op reduce;     /* for REDUCE, where REDUCE_AVG is mean, and SCAN */
+		enum reduce_op reduce;     /* for REDUCE, where REDUCE_AVG is mean, SCAN and ACCUMULATE */
 		enum rt_norm norm;         /* for NORM */
 		enum rt_gradient gradient; /* for GRADIENT */
 		struct {                   /* for GEMM */
@@ -106,7 +107,7 @@ struct rt_task {
 		};
 	};
 	unsigned axes; /* REDUCE: mask of the axes of in[0] that go; out has the same nd, with extent 1 there.
-	                * IOTA, SCAN, TOPK, PUT, SOFTMAX, NORM: the axis (a number). */
+	                * IOTA, SCAN, TOPK, PUT, ACCUMULATE, SOFTMAX, NORM: the axis (a number). */
 	struct rt_unit *unit; /* for UNIT */
 	struct rt_pack *pack; /* GEMM: pack of in[1]; NULL: none */
 	uint64_t contents;    /* count of the contents of in[1] when the task runs, from 1 on */

@@ -109,6 +109,7 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 	case RT_TASK_TOPK:
 		return cpu_topk(&c->lane[lane], t, why);
 	case RT_TASK_PUT:
+	case RT_TASK_ACCUMULATE:
 		return cpu_put(t, why);
 	case RT_TASK_ROUTE:
 		return cpu_route(&c->lane[lane], t, why);

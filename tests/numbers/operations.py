@@ -584,14 +584,6 @@ def put_last(case, operands):
     return stored(np.ascontiguousarray(put(case, [x.T for x in operands]).stored.T))
 
 
-row("scatter",
-    *(Form("scatter({0}, {1}, {2})", ["ab", Tensor("cb", d, of_axis("a")), "cb"], ["ab"], put, fixed="a", classes=ANY,
-           label=f"scatter at {d}") for d in INTS),
-    Form("scatter({0}, {1}, 3)", ["ab", Tensor("cb", "i64", of_axis("a"))], ["ab"], put, fixed="a", classes=ANY,
-         dtypes=FLOATS + INTS, label="scatter of a number"),
-    Form("scatter({0}, {1}, {2}, axis=-1)", ["ba", Tensor("bc", "i32", of_axis("a")), "bc"], ["ba"], put_last, fixed="a",
-         classes=ANY),
-    note="of several elements for one place the last one stays; an index outside the axis is an error")
 row("one_hot",
     *(Form("one_hot({0}, num_classes=4)", [Tensor("ab", d, maybe_a_class)], ["abj"], one_hot, derived={"j": lambda e: 4},
            classes=("random",), few=d != "i64", label=f"one_hot of {d}") for d in INTS))
@@ -767,6 +759,56 @@ def running(op, axis):
         value.either_zero = True
         return value
     return want
+
+
+def put_reduced(op, one=False):
+    """Each place has the reduction of the element there and of all elements for the place, in their order."""
+    ufunc = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[op]
+
+    def fold(x, index, elements):
+        x = x.copy()
+        with np.errstate(all="ignore"):
+            for j in range(elements.shape[0]):
+                for k in range(elements.shape[1]):
+                    at = (index[j] if one else index[j, k], k)
+                    x[at] = ufunc(x[at], elements[j, k])
+        return x
+
+    def want(case, operands):
+        t, a, index = case.t, operands[0], operands[1].astype(np.int64)
+        elements = operands[2] if operands[2:] else t.store(np.full(index.shape, 3))
+        if t.kind != "float":
+            x = fold(t.load(a), index, t.load(elements))
+            return Value(x != 0 if t.kind == "bool" else x)
+        if op in ("max", "min"):
+            return Value(fold(t.load(a), index, t.load(elements)), either_zero=True)
+        x, y = widest(t, a), widest(t, elements)
+        n = elements.shape[0] + 1
+        if op == "prod":
+            v = fold(x, index, y)
+            with np.errstate(all="ignore"):
+                steps = [np.abs(np.log2(np.abs(np.where((z == 0) | ~np.isfinite(z), 1, z)))) for z in (x, y)]
+                steps = steps[0] + (steps[1].sum(0) if one or y.ndim == 2 else 0)
+                err = np.where(np.isfinite(v), n * unit_roundoff(t) * np.abs(v) + least(t), 0)
+            return Value(v, err, either_zero=True, skip=steps >= np.log2(float(1 / wide_of(t).least_normal)))
+        value = bounded_sum(case, fold(x, index, y), fold(np.abs(x), index, np.abs(y)), np.zeros(x.shape, bool), n)
+        value.either_zero = True
+        return value
+    return want
+
+
+row("scatter",
+    *(Form("scatter({0}, {1}, {2})", ["ab", Tensor("cb", d, of_axis("a")), "cb"], ["ab"], put, fixed="a", classes=ANY,
+           label=f"scatter at {d}") for d in INTS),
+    Form("scatter({0}, {1}, 3)", ["ab", Tensor("cb", "i64", of_axis("a"))], ["ab"], put, fixed="a", classes=ANY,
+         dtypes=FLOATS + INTS, label="scatter of a number"),
+    Form("scatter({0}, {1}, {2}, axis=-1)", ["ba", Tensor("bc", "i32", of_axis("a")), "bc"], ["ba"], put_last, fixed="a",
+         classes=ANY),
+    *(Form(f"scatter({{0}}, {{1}}, {{2}}, op={op})", ["ab", Tensor("cb", "i64", of_axis("a")), "cb"], ["ab"],
+           put_reduced(op), fixed="a", classes=ANY, label=f"scatter by {op}") for op in ("sum", "prod", "max", "min")),
+    *(Form(f"scatter({{0}}, {{1}}, {{2}}, op={op})", ["ab", Tensor("c", "i32", of_axis("a")), "cb"], ["ab"],
+           put_reduced(op, one=True), fixed="a", classes=ANY, label=f"scatter of rows by {op}") for op in ("sum", "max")),
+    note="of several elements for one place the last one stays; an index outside the axis is an error")
 
 
 row("scan", *(Form(f"scan({{0}}, axis={axis}, op={op})", ["ab"], ["ab"], running(op, axis),

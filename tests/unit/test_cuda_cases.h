@@ -600,6 +600,27 @@ static inline void cases_grouped(void)
 	}
 }
 
+static inline void cases_accumulate(void)
+{
+	for (unsigned axis = 0; axis < 3; axis++)
+		for (unsigned k = 0; k < 16; k++) {
+			int64_t n[] = {5, 6, 3}, to[3];
+			enum dtype t = k & 4 ? DTYPE_I32 : k & 1 ? DTYPE_F32 : DTYPE_F64;
+			struct scene *s = scene_new(k & 8 ? "accumulate a number" : "accumulate");
+			n[axis] = k & 1 ? 700 : 9;
+			memcpy(to, n, sizeof n);
+			to[axis] = 10;
+			s->task = (struct rt_task){
+			    .kernel = RT_TASK_ACCUMULATE, .axes = axis, .scalars = k & 8 ? 2 : 0, .reduce = k % 4};
+			s->task.scalar[1] = (struct rt_scalar){1.5, 3};
+			s->task.in[0] = scene_view(s, DTYPE_I64, 3, n, axis ? GAPS : TURNED, false);
+			for (char *at = s->task.in[0].data; at < s->base + s->used; at += sizeof(int64_t))
+				rt_store_i64(DTYPE_I64, at, next() % 10);
+			s->task.in[1] = scene_view(s, k == 1 ? DTYPE_BF16 : t, 3, n, DENSE, true);
+			s->task.out = scene_view(s, t, 3, to, k & 2 ? DENSE : GAPS, true);
+		}
+}
+
 static inline void cases_experts(void)
 {
 	for (int64_t n = 0; n < 2000; n = n * 3 + 1)
@@ -685,6 +706,7 @@ static inline void all_cases(void)
 	cases_index();
 	cases_scan();
 	cases_put();
+	cases_accumulate();
 	cases_grouped();
 	cases_experts();
 	cases_gemm();
