@@ -20,6 +20,7 @@
  *     sema_along.c          takeAlongAxis of several axes
  *     sema_attention.c      attention
  *     sema_sort.c           argsort
+ *     sema_scaled.c         products of scaled matrices
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
  *     sema_ranks.c          the mesh of a listing that prints none
@@ -344,6 +345,14 @@ bool nv_along(struct nv_reader *r, ast_id targets, ast_id call, ast_id a, ast_id
 bool nv_attention(struct nv_reader *r, ast_id targets, ast_id call);
 /* Marks the tensors that are states of random numbers. */
 void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
+
+/* Appends `t = kind(from)`, or a write of the bound value; from 0: the number 0. */
+void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind, value_id from,
+                      uint32_t at);
+
+/* ---- sema_scaled.c */
+/* Reads ScaledMmaOp. Returns false if the call is another one. */
+bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_sort.c */
 /* Reads argsort. Returns false if the call is another one. */

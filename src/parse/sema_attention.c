@@ -57,9 +57,8 @@ static unsigned add_operands(struct nv_reader *r, ast_id from, ast_id call)
 	return n;
 }
 
-/* Appends `to = kind(from)`; from 0: the number 0. */
-static void add_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind,
-                       value_id from, uint32_t at)
+void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind,
+                      value_id from, uint32_t at)
 {
 	struct ir_use operand =
 	    from ? (struct ir_use){ROLE_READ, from}
@@ -110,7 +109,7 @@ static void read_forward(struct nv_reader *r, ast_id targets, ast_id from)
 		return;
 	}
 	if (bound[OUT])
-		add_result(r, t[OUT], bound[OUT], OP_SET, value[0], at);
+		nv_append_result(r, t[OUT], bound[OUT], OP_SET, value[0], at);
 	else
 		nv_settle(r, t[OUT], value[0]);
 	struct infer_draft draft = {.kind = OP_RESHAPE,
@@ -120,9 +119,9 @@ static void read_forward(struct nv_reader *r, ast_id targets, ast_id from)
 	                            .stated = t[LOGS]->type,
 	                            .at = at};
 	infer_check(s->m, s->d, &draft);
-	add_result(r, t[LOGS], bound[LOGS], OP_RESHAPE, value[1], at);
-	add_result(r, t[SEED], bound[SEED], OP_FULL, 0, at);
-	add_result(r, t[OFFSET], bound[OFFSET], OP_FULL, 0, at);
+	nv_append_result(r, t[LOGS], bound[LOGS], OP_RESHAPE, value[1], at);
+	nv_append_result(r, t[SEED], bound[SEED], OP_FULL, 0, at);
+	nv_append_result(r, t[OFFSET], bound[OFFSET], OP_FULL, 0, at);
 }
 
 /* Returns log_sumexp with one more axis, as sdpa_backward takes it; 0 after reporting. */

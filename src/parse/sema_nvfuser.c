@@ -236,7 +236,7 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 	value_id value[IR_MAX_RESULTS];
 	unsigned n = 0;
 	if (nv_attention(r, targets, expr) || nv_welford(r, targets, expr) || nv_argsort(r, targets, expr) ||
-	    nv_take(r, targets, expr))
+	    nv_take(r, targets, expr) || nv_scaled(r, targets, expr))
 		return;
 	for (ast_id target = targets ? ast_at(s->a, targets)->first : 0; target;
 	     target = ast_at(s->a, target)->next) {

@@ -1,0 +1,138 @@
+/* sema_scaled: reads a product of scaled matrices as the operations that it is made of.
+ *
+ *     T9… = ScaledMmaOp(mat1=T0…, mat2=T1…, scale1=T2…, scale2=T3…,      p: f32 = matmul(T0, T1)
+ *                       alpha=T4…, bias=T5…, beta=T6…)                   T9 = cast(p * T2 * T3 * T4 + cast(T5) * T6)
+ *
+ * The product is of f32 whatever the matrices are, and only the sum of all is rounded. A scale has one element, or one
+ * for each row of mat1 or column of mat2: a scale for each block along the summed axis has no form here. */
+#include "ir/domain.h"
+#include "ir/expr.h"
+#include "parse/nvfuser.h"
+#include <string.h>
+
+/* Appends an operation on values that has a result of f32. type: the result's; 0: as the operation has it. Returns the
+ * result, or 0 after reporting. */
+static value_id add_value(struct nv_reader *r, enum op_kind kind, type_id type, value_id a, value_id b,
+                          uint32_t at)
+{
+	struct module *m = r->s->m;
+	value_id operand[] = {a, b};
+	const unsigned n = b ? 2 : 1;
+	const struct infer_draft draft = {
+	    .kind = kind, .operand_n = n, .operand = operand, .result_n = 1, .stated = type, .at = at};
+	if (type ? !infer_check(m, r->s->d, &draft) : !(type = infer_type(m, r->s->d, &draft)))
+		return 0;
+	value_id v = ir_value_new(m, type, 0, at);
+	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, a}, {ROLE_READ, b}};
+	op_id op = ir_op_new(m, kind, at, use, n + 1);
+	nv_append(r, op);
+	if (kind == OP_MATMUL)
+		m->value.at[v].type = infer_reduce_axes(m, op, type);
+	return v;
+}
+
+/* Returns a type with f32 for its dtype. */
+static type_id type_of_f32(struct nv_reader *r, type_id t)
+{
+	const struct type x = r->s->m->type.at[t];
+	return type_make(r->s->m, DTYPE_F32, (enum memory)x.memory, x.mesh, x.domain);
+}
+
+static enum dtype dtype_of(struct nv_reader *r, value_id v)
+{
+	return (enum dtype)value_type(r->s->m, v)->dtype;
+}
+
+/* Returns a value as f32; 0 after reporting. */
+static value_id as_f32(struct nv_reader *r, value_id v, uint32_t at)
+{
+	return !v || dtype_of(r, v) == DTYPE_F32
+	           ? v
+	           : add_value(r, OP_CAST, type_of_f32(r, r->s->m->value.at[v].type), v, 0, at);
+}
+
+/* Reads a scale, which has one element along the summed axis: the last one of mat1, the first one of mat2. Returns 0 after
+ * reporting. */
+static value_id read_scale(struct nv_reader *r, ast_id node, bool second)
+{
+	value_id v = nv_operand(r, node);
+	const struct domain *d = v ? value_domain(r->s->m, v) : NULL;
+	if (!d)
+		return 0;
+	const unsigned summed = second ? 0 : d->rank - 1u;
+	bool fits = dtype_of(r, v) == DTYPE_F32 && d->rank <= 2 &&
+	            (!d->rank || expr_is_one(r->s->m, d->axis[summed].extent));
+	if (!fits)
+		nv_refuse(r, E_SHAPES_DIFFER, node,
+		          "a scale is of float, with one element or one for each row of mat1 or column of "
+		          "mat2: scales of "
+		          "blocks are not read");
+	return fits ? v : 0;
+}
+
+/* Reads an operand with a key and multiplies by it. type: the result's, or 0. Returns x without one, 0 after reporting. */
+static value_id multiply(struct nv_reader *r, type_id type, value_id x, ast_id call, const char *key,
+                         uint32_t at)
+{
+	ast_id node = nv_key(r, call, key);
+	value_id factor = x && node ? as_f32(r, nv_operand(r, node), at) : 0;
+	if (!x || !node)
+		return x;
+	return factor ? add_value(r, OP_MUL, type, x, factor, at) : 0;
+}
+
+/* Returns the scaled product with its bias, of the given type; 0 after reporting. */
+static value_id add_product(struct nv_reader *r, type_id type, ast_id call, uint32_t at)
+{
+	ast_id mat1 = nv_need_key(r, call, "mat1"), mat2 = nv_need_key(r, call, "mat2"),
+	       scale1 = nv_need_key(r, call, "scale1"), scale2 = nv_need_key(r, call, "scale2"),
+	       bias = nv_key(r, call, "bias");
+	if (!mat1 || !mat2 || !scale1 || !scale2)
+		return 0;
+	value_id a = nv_operand(r, mat1), b = nv_operand(r, mat2), x = read_scale(r, scale1, false),
+	         y = read_scale(r, scale2, true);
+	if (!a || !b || !x || !y)
+		return 0;
+	value_id v = add_value(r, OP_MATMUL, type, a, b, at);
+	v = v ? add_value(r, OP_MUL, type, v, x, at) : 0;
+	v = v ? add_value(r, OP_MUL, type, v, y, at) : 0;
+	v = multiply(r, type, v, call, "alpha", at);
+	if (!v || !bias)
+		return v;
+	value_id addend = multiply(r, 0, as_f32(r, nv_operand(r, bias), at), call, "beta", at);
+	return addend ? add_value(r, OP_ADD, type, v, addend, at) : 0;
+}
+
+bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call)
+{
+	struct sema *s = r->s;
+	struct nv_tensor *t;
+	value_id bound, v = 0;
+	if (!targets || !nv_is(r, call, AST_CALL) || strcmp(ast_text(s->a, call), "ScaledMmaOp") != 0)
+		return false;
+	const uint32_t at = ast_at(s->a, call)->at;
+	ast_id target = ast_at(s->a, targets)->first;
+	if (ast_at(s->a, target)->next) {
+		nv_refuse(r, E_RESULT_COUNT, call,
+		          "ScaledMmaOp has one result here: scales of its blocks are not computed");
+		ast_each (s->a, other, targets) /* so that uses of the results are not errors, too */
+			if (nv_result(r, other, &t, &bound) && !t->value)
+				nv_define(r, t, at);
+		return true;
+	}
+	if (!nv_result(r, target, &t, &bound))
+		return true;
+	v = add_product(r, type_of_f32(r, infer_without_reduce(s->m, t->type)), call, at);
+	if (!v) {
+		if (!t->value)
+			nv_define(r, t, at);
+		return true;
+	}
+	const enum dtype dtype = (enum dtype)s->m->type.at[t->type].dtype;
+	const enum op_kind kind = dtype == DTYPE_F32 ? OP_SET : OP_CAST;
+	const struct infer_draft draft = {
+	    .kind = kind, .operand_n = 1, .operand = &v, .result_n = 1, .stated = t->type, .at = at};
+	if (infer_check(s->m, s->d, &draft))
+		nv_append_result(r, t, bound, kind, v, at);
+	return true;
+}
