@@ -7,12 +7,15 @@
  *        = sdpa(T0…, T1…, T2…, dropout_p = double(0), is_causal=true, )
  *
  * T4 is the logarithm of the sums, which has an axis more here. T5 and T6 are the state of random numbers for dropout;
- * without dropout nothing uses it, so it is zero. sdpa_bwd is sdpa_backward, with the axis put back. */
+ * without dropout nothing uses it, so it is zero. sdpa_bwd is sdpa_backward, with the axis put back. A bias= beside a mask=
+ * is where(mask, bias, -inf). */
 #include "ir/expr.h"
 #include "parse/nvfuser.h"
+#include <math.h>
 #include <string.h>
 
 enum { OUT, LOGS, SEED, OFFSET, RESULTS };
+enum { GRADIENTS = 3, WITHOUT_KEY = 5, MOST_OPERANDS = 7 }; /* of sdpa_bwd */
 
 static bool is_zero(struct nv_reader *r, ast_id e)
 {
@@ -20,6 +23,17 @@ static bool is_zero(struct nv_reader *r, ast_id e)
 	if (n->kind == AST_CALL && n->first && !ast_at(r->s->a, n->first)->next) /* double(0) */
 		return is_zero(r, n->first);
 	return (n->kind == AST_INT && n->value.i == 0) || (n->kind == AST_FLOAT && n->value.f == 0);
+}
+
+/* Returns the expression where(mask, bias, -inf). */
+static ast_id add_masked(struct nv_reader *r, ast_id mask, ast_id bias)
+{
+	ast_id where = nv_node(r, AST_CALL, mask, "where"), least = nv_node(r, AST_FLOAT, bias, NULL);
+	r->s->a->nodes.at[least].value.f = -INFINITY;
+	nv_node_append(r, where, nv_node_copy(r, mask));
+	nv_node_append(r, where, nv_node_copy(r, bias));
+	nv_node_append(r, where, least);
+	return where;
 }
 
 /* Moves the keys of nvFuser to those of a call. Returns false after reporting. */
@@ -33,8 +47,8 @@ static bool add_keys(struct nv_reader *r, ast_id from, ast_id call)
 	if (causal && !nv_is_name(r, causal, "true") && !nv_is_name(r, causal, "false"))
 		return nv_refuse(r, E_ATTRIBUTE_VALUE, causal, "is_causal is true or false");
 	if (bias && mask)
-		return nv_refuse(r, E_ATTRIBUTE_VALUE, bias, "attention takes a mask= or a bias=, not both");
-	if (bias || mask)
+		nv_node_append(r, call, add_masked(r, mask, bias));
+	else if (bias || mask)
 		nv_node_append(r, call, nv_node_copy(r, bias ? bias : mask));
 	if (causal && nv_is_name(r, causal, "true"))
 		nv_node_key(r, call, "causal", nv_node_copy(r, causal));
@@ -154,39 +168,61 @@ static value_id add_axis(struct nv_reader *r, value_id from, uint32_t at)
 	return v;
 }
 
+/* Counts log_sumexp, and adds the mask that add_keys appended to a call, if any. Returns false after reporting. */
+static bool read_mask(struct nv_reader *r, ast_id call, value_id *operand, unsigned *n)
+{
+	ast_id mask = ast_at(r->s->a, call)->first;
+	struct ir_use use;
+	*n += 1;
+	if (!mask || nv_is(r, mask, AST_KEY))
+		return true;
+	if (!sema_operand(r->s, mask, &use) || use.role != ROLE_READ)
+		return false;
+	operand[(*n)++] = use.id;
+	return true;
+}
+
+/* Reads the operands of sdpa_bwd. Returns false after reporting. */
+static bool read_operands(struct nv_reader *r, ast_id from, ast_id keys, uint32_t at, value_id *operand,
+                          unsigned *n)
+{
+	unsigned count = 0;
+	ast_each (r->s->a, child, from)
+		count += !nv_is(r, child, AST_KEY);
+	if (count != WITHOUT_KEY)
+		return nv_refuse(r, E_OPERAND_COUNT, from, "sdpa_bwd has five operands without a name");
+	ast_each (r->s->a, child, from)
+		if (!nv_is(r, child, AST_KEY) && !(operand[(*n)++] = nv_operand(r, child)))
+			return false;
+	ast_id logs = nv_need_key(r, from, "logsum_exp");
+	return logs && add_keys(r, from, keys) && (operand[*n] = nv_operand(r, logs)) &&
+	       (operand[*n] = add_axis(r, operand[*n], at)) && read_mask(r, keys, operand, n);
+}
+
 static void read_backward(struct nv_reader *r, ast_id targets, ast_id from)
 {
-	enum { GRADIENTS = 3, OPERANDS = 6 };
 	struct sema *s = r->s;
 	struct nv_tensor *t[GRADIENTS] = {0};
-	value_id bound[GRADIENTS] = {0}, operand[OPERANDS] = {0};
+	value_id bound[GRADIENTS] = {0}, operand[MOST_OPERANDS] = {0};
 	uint32_t at = ast_at(s->a, from)->at;
+	ast_id keys = nv_node(r, AST_CALL, from, "sdpa_backward");
 	unsigned n = 0;
 	bool fits = true;
 	for (unsigned k = 0; k < GRADIENTS; k++)
 		if (!read_target(r, targets, k, &t[k], &bound[k]))
 			return;
-	ast_each (s->a, child, from) {
-		if (nv_is(r, child, AST_KEY))
-			continue;
-		fits = fits && n < OPERANDS - 1 && (operand[n++] = nv_operand(r, child));
-	}
-	ast_id logs = nv_need_key(r, from, "logsum_exp"), keys = nv_node(r, AST_CALL, from, "sdpa_backward");
-	if (!fits || n != OPERANDS - 1 || !logs || !add_keys(r, from, keys) ||
-	    !(operand[n] = nv_operand(r, logs)) || !(operand[n] = add_axis(r, operand[n], at))) {
-		if (fits && n != OPERANDS - 1)
-			nv_refuse(r, E_OPERAND_COUNT, from, "sdpa_bwd has five operands without a name");
+	if (!read_operands(r, from, keys, at, operand, &n)) {
 		define_all(r, t, GRADIENTS, at);
 		return;
 	}
 	static const char *const no_keys[] = {NULL};
 	attrs_id attrs = nv_attrs(r, OP_SDPA_BACKWARD, keys, no_keys);
-	struct ir_use use[GRADIENTS + OPERANDS];
-	for (unsigned k = 0; k < OPERANDS; k++)
+	struct ir_use use[GRADIENTS + MOST_OPERANDS];
+	for (unsigned k = 0; k < n; k++)
 		use[bound[0] ? k : k + GRADIENTS] = (struct ir_use){ROLE_READ, operand[k]};
 	for (unsigned k = 0; k < GRADIENTS; k++) {
 		const struct infer_draft draft = {.kind = OP_SDPA_BACKWARD,
-		                                  .operand_n = OPERANDS,
+		                                  .operand_n = n,
 		                                  .operand = operand,
 		                                  .attrs = attrs,
 		                                  .result = k,
@@ -197,13 +233,12 @@ static void read_backward(struct nv_reader *r, ast_id targets, ast_id from)
 			fits = nv_refuse(r, E_RESULT_FORM, from,
 			                 "a statement writes all its results or defines all of them");
 		fits = fits && infer_check(s->m, s->d, &draft);
-		use[bound[0] ? k + OPERANDS : k] = bound[k]
-		                                       ? (struct ir_use){ROLE_WRITE, bound[k]}
-		                                       : (struct ir_use){ROLE_DEF, nv_define(r, t[k], at)};
+		use[bound[0] ? k + n : k] = bound[k] ? (struct ir_use){ROLE_WRITE, bound[k]}
+		                                     : (struct ir_use){ROLE_DEF, nv_define(r, t[k], at)};
 	}
 	if (!fits)
 		return;
-	op_id op = ir_op_new(s->m, OP_SDPA_BACKWARD, at, use, GRADIENTS + OPERANDS);
+	op_id op = ir_op_new(s->m, OP_SDPA_BACKWARD, at, use, GRADIENTS + n);
 	nv_append(r, op);
 	nv_op(r, op)->attrs = attrs;
 }
