@@ -4,6 +4,7 @@
  *     sema_buffer.c         buffers and views
  *     sema_loop_view.c      outputs that are views in a loop
  *     sema_unit.c           HostUnits
+ *     sema_unit_extents.c   the scalars in their extents
  *     sema_communication.c  Communications, transfers, and statements that name them
  *     sema_device_axis.c    axes of which each device has one index
  *     sema_ring.c           peers of a CollectivePermute
@@ -70,6 +71,7 @@ struct nv_tensor {
 	bool sharded;       /* ShardByStream takes a block of it */
 	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
 	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
+	bool later;         /* a tensor of a unit with other_extents: its type is read with the unit's statements */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
 	region_id region;   /* region of its definition */
@@ -122,6 +124,16 @@ struct nv_unit {
 	ast_id node;
 	uint32_t first, n; /* its tensors, in reader.tensor */
 	bool posted;
+	bool other_extents; /* scalars in its extents have other names than in those of the posted tensors */
+};
+
+struct nv_extent { /* a scalar of a unit, and the container's extent that it stands for */
+	name_id name;
+	expr_id as;
+};
+
+struct nv_extents {
+	VEC(struct nv_extent) of;
 };
 
 enum { NV_ALIKE = 256 };
@@ -148,6 +160,7 @@ struct nv_reader {
 	VEC(uint32_t) tensor_of; /* by name_id: index + 1; tensors outside units */
 	VEC(uint32_t) local_of;  /* by name_id: index + 1; the first one inside a unit */
 	VEC(struct nv_unit) unit;
+	VEC(ast_id) post;                   /* calls that post one */
 	uint32_t in_unit;                   /* index + 1 of the unit that is being read; 0: none */
 	VEC(struct nv_statement) statement; /* sorted by number */
 	VEC(struct nv_fact) index_name, index_kind, handle_name; /* sorted by number */
@@ -246,8 +259,20 @@ void nv_loop_views_end(struct nv_reader *r, ast_id loop);
 
 /* ---- sema_unit.c */
 void nv_collect_unit(struct nv_reader *r, ast_id node);
+/* Returns the operation of PostOnStream and LaunchKernel; OP_NONE for other calls. */
+enum op_kind nv_post_kind(struct nv_reader *r, ast_id call);
+/* Returns the unit that such a call posts. NULL: the listing has no text of it. */
+struct nv_unit *nv_posted_unit(struct nv_reader *r, ast_id call);
 /* Reads PostOnStream and LaunchKernel. */
 void nv_post_unit(struct nv_reader *r, ast_id call, enum op_kind kind);
+
+/* ---- sema_unit_extents.c */
+/* Finds the units with other scalars in their extents than the tensors that are posted for theirs. */
+void nv_find_other_extents(struct nv_reader *r);
+/* Lists these scalars of a unit that a call posts, with their extents in the container. */
+void nv_list_extents(struct nv_reader *r, ast_id call, const struct nv_unit *u, struct nv_extents *out);
+/* Defines them in the unit that is being read, reads the types of its tensors, and frees the list. */
+void nv_define_extents(struct nv_reader *r, const struct nv_unit *u, struct nv_extents *list);
 
 /* ---- sema_communication.c */
 ast_id nv_need_key(struct nv_reader *r, ast_id comm, const char *key); /* 0 after reporting */

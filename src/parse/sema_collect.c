@@ -225,6 +225,8 @@ void nv_collect_node(struct nv_reader *r, ast_id id)
 	case AST_CALL:
 		if (nv_is_select(r, id))
 			note_select(r, id);
+		else if (nv_post_kind(r, id) != OP_NONE)
+			vec_push(&r->post, id);
 		break;
 	case AST_DO:
 		if (n->first && ast_at(a, n->first)->kind == AST_COMM)

@@ -60,8 +60,9 @@ static void find_covers(struct nv_reader *r, bool loose, struct covers *c)
 	bool ok = true;
 	for (uint32_t i = 0; i < r->tensor.n && ok; i++) {
 		const struct nv_tensor *x = &r->tensor.at[i];
-		ok = x->formal || !x->block;
-		if (!x->formal)
+		const bool elsewhere = x->formal || x->later; /* its type is not read here */
+		ok = elsewhere || !x->block;
+		if (!elsewhere)
 			vec_push(&c->of, (struct numbered){sema_numbered(r->s, x->name, 'T'), i});
 	}
 	if (c->of.n)

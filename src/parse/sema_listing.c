@@ -70,7 +70,7 @@ void nv_read_types(struct nv_reader *r, enum printed_way way)
 {
 	r->numbers.way = way;
 	for (uint32_t i = 0; i < r->tensor.n; i++)
-		if (!r->tensor.at[i].formal)
+		if (!r->tensor.at[i].formal && !r->tensor.at[i].later)
 			nv_type(r, &r->tensor.at[i]);
 }
 

@@ -354,8 +354,8 @@ static void translate_action(struct nv_reader *r, ast_id stmt)
 			stream_call(r, call, streams[i].kind);
 			return;
 		}
-	enum op_kind unit = op_by_nvfuser(name);
-	if (unit == OP_UNIT || unit == OP_LAUNCH_KERNEL)
+	enum op_kind unit = nv_post_kind(r, call);
+	if (unit != OP_NONE)
 		nv_post_unit(r, call, unit);
 	else if (!strcmp(name, "StartCoalescing"))
 		nv_append(r, ir_op_new(s->m, OP_START_COALESCING, ast_at(s->a, stmt)->at, NULL, 0));
@@ -565,6 +565,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 		if (nv_is(&r, section, AST_SECTION) && !strcmp(ast_text(s->a, section), "Hirc"))
 			nv_facts(&r, section);
 	nv_ranks(&r);
+	nv_find_other_extents(&r);
 	nv_types(&r);
 	if (diag_error_count(s->d) == before) {
 		program_facts(&r);
@@ -581,6 +582,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.tensor_of);
 	vec_free(&r.local_of);
 	vec_free(&r.unit);
+	vec_free(&r.post);
 	vec_free(&r.statement);
 	vec_free(&r.index_name);
 	vec_free(&r.index_kind);

@@ -71,6 +71,14 @@ static void put_unit_name(struct nv_reader *r, ast_id call, enum op_kind kind, s
 		buf_puts(out, "");
 }
 
+enum op_kind nv_post_kind(struct nv_reader *r, ast_id call)
+{
+	const char *name = ast_text(r->s->a, call);
+	return !strcmp(name, "PostOnStream")   ? OP_UNIT
+	       : !strcmp(name, "LaunchKernel") ? OP_LAUNCH_KERNEL
+	                                       : OP_NONE;
+}
+
 static struct nv_unit *find_unit(struct nv_reader *r, const char *name)
 {
 	struct ast *a = r->s->a;
@@ -78,6 +86,15 @@ static struct nv_unit *find_unit(struct nv_reader *r, const char *name)
 		if (!strcmp(ast_text(a, r->unit.at[i].node), name))
 			return &r->unit.at[i];
 	return NULL;
+}
+
+struct nv_unit *nv_posted_unit(struct nv_reader *r, ast_id call)
+{
+	struct buf name = {0};
+	put_unit_name(r, call, nv_post_kind(r, call), &name);
+	struct nv_unit *u = find_unit(r, name.at);
+	buf_free(&name);
+	return u;
 }
 
 /* Returns true if the listing has the text of a HostUnit. */
@@ -190,10 +207,13 @@ static void read_unit(struct nv_reader *r, ast_id call, struct nv_unit *u, const
 		t->again |= u->posted;
 	}
 	u->posted = true;
+	struct nv_extents extents;
+	nv_list_extents(r, call, u, &extents);
 	r->in_unit = (uint32_t)(u - r->unit.at) + 1;
 	sema_scope_push(s);
 	stand_for(r, ast_child(s->a, u->node, 1), in);
 	stand_for(r, ast_child(s->a, u->node, 2), out);
+	nv_define_extents(r, u, &extents);
 	op_id op = ir_op_new(s->m, kind, ast_at(s->a, call)->at, NULL, 0);
 	nv_append(r, op);
 	nv_region(r, ir_region_new(s->m, op), ast_child(s->a, u->node, 0));
