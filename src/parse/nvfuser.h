@@ -71,7 +71,8 @@ struct nv_tensor {
 	bool sharded;       /* ShardByStream takes a block of it */
 	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
 	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
-	bool later;         /* a tensor of a unit with other_extents: its type is read with the unit's statements */
+	uint32_t unit;      /* index + 1 of its unit in reader.unit; 0: none */
+	bool later;         /* its unit has other_extents: its type is read with the unit's statements */
 	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
 	value_id value;     /* 0: not defined yet */
 	region_id region;   /* region of its definition */
@@ -124,6 +125,8 @@ struct nv_unit {
 	ast_id node;
 	uint32_t first, n; /* its tensors, in reader.tensor */
 	bool posted;
+	bool own_counter; /* its axes are numbered anew: its tensors are read by its numbers */
+	struct printed_numbers numbers;
 	bool other_extents; /* scalars in its extents have other names than in those of the posted tensors */
 };
 
@@ -394,6 +397,8 @@ bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired);
 /* Returns the ways among which some tensor, read by itself, leaves a choice. */
 unsigned nv_list_ways(const struct nv_reader *r);
 void nv_types(struct nv_reader *r); /* of all tensors */
+/* Returns the numbers that the counter of a tensor's axes gave. */
+struct printed_numbers *nv_numbers_of(struct nv_reader *r, const struct nv_tensor *t);
 /* Returns the tensor that prints the reductions of a result: a ShardByStream prints none, but its operand does. */
 const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result);
 

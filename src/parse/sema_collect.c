@@ -71,7 +71,8 @@ static void put_by_name(struct nv_reader *r, name_id name)
 static struct nv_tensor *add_tensor(struct nv_reader *r, name_id name, ast_id node)
 {
 	vec_push(&r->tensor,
-	         (struct nv_tensor){.name = name, .node = node, .reduce = REDUCE_SUM, .inout = -1});
+	         (struct nv_tensor){
+	             .name = name, .node = node, .unit = r->in_unit, .reduce = REDUCE_SUM, .inout = -1});
 	if (r->in_unit)
 		r->unit.at[r->in_unit - 1].n++;
 	else

@@ -60,7 +60,9 @@ static void find_covers(struct nv_reader *r, bool loose, struct covers *c)
 	bool ok = true;
 	for (uint32_t i = 0; i < r->tensor.n && ok; i++) {
 		const struct nv_tensor *x = &r->tensor.at[i];
-		const bool elsewhere = x->formal || x->later; /* its type is not read here */
+		const bool elsewhere =
+		    x->formal || x->later ||
+		    nv_numbers_of(r, x) != &r->numbers; /* not read by the container's numbers */
 		ok = elsewhere || !x->block;
 		if (!elsewhere)
 			vec_push(&c->of, (struct numbered){sema_numbered(r->s, x->name, 'T'), i});

@@ -28,47 +28,57 @@ static bool have_same_numbers(const struct nv_reader *r, const struct nv_tensor 
 	return !i && !k;
 }
 
-/* Marks the tensors of HostUnits whose axes have numbers of another counter: a tensor of the container has the same
- * name and other numbers. */
-static void mark_own_counters(const struct nv_reader *r, bool *own)
+/* Marks the HostUnits whose axes have numbers of another counter: a tensor of the container has the same name as one of
+ * theirs, and other numbers. */
+static void mark_own_counters(struct nv_reader *r)
 {
 	for (uint32_t u = 0; u < r->unit.n; u++) {
-		const struct nv_unit *unit = &r->unit.at[u];
-		bool differs = false;
+		struct nv_unit *unit = &r->unit.at[u];
 		for (uint32_t i = unit->first; i < unit->first + unit->n; i++) {
 			const struct nv_tensor *t = &r->tensor.at[i];
 			uint32_t other = t->name < r->tensor_of.n ? r->tensor_of.at[t->name] : 0;
-			differs |= other && !have_same_numbers(r, t, &r->tensor.at[other - 1]);
+			unit->own_counter |= other && !have_same_numbers(r, t, &r->tensor.at[other - 1]);
 		}
-		memset(own + unit->first, differs, unit->n);
 	}
 }
 
-/* Collects the numbers of all axes that the container's counter gave. Returns true if one is parallel. */
+struct printed_numbers *nv_numbers_of(struct nv_reader *r, const struct nv_tensor *t)
+{
+	struct nv_unit *u = t->unit ? &r->unit.at[t->unit - 1] : NULL;
+	return u && u->own_counter ? &u->numbers : &r->numbers;
+}
+
+/* Collects the numbers of all axes, by counter. Returns true if one axis is parallel. */
 static bool collect_numbers(struct nv_reader *r)
 {
 	const struct ast *a = r->s->a;
-	bool parallel = false, *own = mem_zalloc(r->tensor.n + 1);
-	mark_own_counters(r, own);
+	bool parallel = false;
+	mark_own_counters(r);
 	for (uint32_t i = 0; i < r->tensor.n; i++) {
 		struct nv_tensor *t = &r->tensor.at[i];
-		if (own[i])
-			continue;
 		ast_each (a, id, ast_child(a, shape_tensor(r->s->a, t->node), 0)) {
 			const char *head = ast_text(a, id);
 			parallel |= head[0] && head[1] != 'S';
 			parallel |= head[0] && head[1] && head[2] && strncmp(head + 1, "Stream", 6) == 0;
-			printed_numbers_add(&r->numbers, (int32_t)ast_at(a, id)->value.i);
+			printed_numbers_add(nv_numbers_of(r, t), (int32_t)ast_at(a, id)->value.i);
 		}
 	}
-	free(own);
 	printed_numbers_sort(&r->numbers);
+	for (uint32_t u = 0; u < r->unit.n; u++)
+		printed_numbers_sort(&r->unit.at[u].numbers);
 	return parallel;
+}
+
+static void set_way(struct nv_reader *r, enum printed_way way)
+{
+	r->numbers.way = way;
+	for (uint32_t u = 0; u < r->unit.n; u++)
+		r->unit.at[u].numbers.way = way;
 }
 
 void nv_read_types(struct nv_reader *r, enum printed_way way)
 {
-	r->numbers.way = way;
+	set_way(r, way);
 	for (uint32_t i = 0; i < r->tensor.n; i++)
 		if (!r->tensor.at[i].formal && !r->tensor.at[i].later)
 			nv_type(r, &r->tensor.at[i]);
@@ -98,9 +108,9 @@ static void put_type(struct nv_reader *r, const struct nv_tensor *t, enum printe
 {
 	struct nv_tensor other = *t;
 	enum printed_way before = r->numbers.way;
-	r->numbers.way = way;
+	set_way(r, way);
 	nv_type(r, &other);
-	r->numbers.way = before;
+	set_way(r, before);
 	ir_print_type(r->s->m, other.type, out);
 }
 

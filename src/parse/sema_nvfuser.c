@@ -581,6 +581,8 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.tensor);
 	vec_free(&r.tensor_of);
 	vec_free(&r.local_of);
+	for (uint32_t u = 0; u < r.unit.n; u++)
+		printed_numbers_free(&r.unit.at[u].numbers);
 	vec_free(&r.unit);
 	vec_free(&r.post);
 	vec_free(&r.statement);

@@ -178,9 +178,10 @@ static bool is_named(const struct nv_reader *r, const struct nv_tensor *t, int32
 bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out)
 {
 	struct sema *s = r->s;
+	struct printed_numbers *numbers = nv_numbers_of(r, t);
 	*out = (struct printed_tensor){.mesh = mesh,
 	                               .io = nv_is_whole(t),
-	                               .by_number = r->by_number ? &r->numbers : NULL,
+	                               .by_number = r->by_number ? numbers : NULL,
 	                               .choice = t->choice ? &r->choice[t->choice - 1] : NULL,
 	                               .permuted = t->permuted,
 	                               .reshaped = t->reshaped};
@@ -206,7 +207,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 		x->broadcast = *ast_text(s->a, id) == 'b';
 		x->made = x->axis.kind == AXIS_ITER && has_rf(s, id);
 		if (x->made && s->m->expr.at[x->axis.extent].kind == EXPR_CEIL_DIV)
-			printed_numbers_add_made(&r->numbers, x->axis.extent);
+			printed_numbers_add_made(numbers, x->axis.extent);
 	}
 	out->size = t->size ? sema_extent(s, t->size) : 0;
 	return true;
