@@ -77,7 +77,7 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
 	c->memory = x->memory;
 	c->device = *x->model ? x->model : NULL;
-	c->launch = round_figure(x->probe[0]);
+	c->issue[CALL_KERNEL] = round_figure(x->probe[0]);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
 		if (p->beside)
@@ -179,7 +179,7 @@ static bool write_cluster(const char *path, const struct buf *text, const struct
 		return false;
 	buf_printf(&note,
 	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
-	           (long long)c->launch, (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
+	           (long long)c->issue[CALL_KERNEL], (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
 	           c->network.table_n);
 	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 		const struct cluster_contention *x = &c->network.contention[k];

@@ -63,14 +63,14 @@ static void choose_transport(struct diag *d, const struct compile_options *o, st
 /* Makes statements begin as in a replayed graph. Returns false after reporting a cluster without that figure. */
 static bool take_graph_launch(struct diag *d, const struct compile_options *o)
 {
-	o->cluster->launch = o->cluster->graph_launch;
-	if (!o->cluster->launch)
+	o->cluster->replayed = true;
+	if (!o->cluster->node[CALL_KERNEL])
 		diag_error(d, E_OPTIONS_CONFLICT, DIAG_NOWHERE,
 		           "--graph: '%s' does not state graph_launch_ns, the time that a statement takes to "
 		           "begin in a "
 		           "replayed graph",
 		           o->cluster_name);
-	return o->cluster->launch;
+	return o->cluster->node[CALL_KERNEL] > 0;
 }
 
 const struct cluster *compile_cluster(struct diag *d, struct compile_options *o, enum status *status)

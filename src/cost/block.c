@@ -342,7 +342,8 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	                  *contended = attrs_find(m, m->recording.attrs, "contended");
 	k.inside = frame->inside;
 	k.contended = contended && contended->u.i;
-	k.launch = launch ? launch->u.i : cluster->launch;
+	k.recorded_launch = launch != NULL;
+	k.launch = launch ? launch->u.i : cost_launch(cost);
 	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);
 	k.root = arena_new_array(k.scratch, value_id, m->value.n);

@@ -47,6 +47,7 @@ struct maker {
 	VEC(struct sched_contention) contention; /* see struct sched_problem */
 	const int64_t *inside;                   /* as in struct block_frame */
 	int64_t launch;
+	bool recorded_launch; /* the graph states the launch of each statement */
 	double bytes_per_ns;
 	bool contended;               /* recorded times contain contention */
 	bool streams;                 /* the program sets streams itself */

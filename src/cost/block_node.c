@@ -240,7 +240,9 @@ static int64_t trips_of(const struct maker *k, op_id op)
 
 static int64_t launch_of(const struct maker *k, op_id op)
 {
-	return cost_is_launched(k->m, op) ? k->launch : 0;
+	if (k->recorded_launch)
+		return cost_is_launched(k->m, op) ? k->launch : 0;
+	return cost_op_issue(k->cost, op);
 }
 
 static int64_t time_of(const struct maker *k, op_id op)

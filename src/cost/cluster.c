@@ -43,7 +43,7 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA, false},
 /* GPUs of one architecture that differ only in their memory. */
 #define HOPPER(its_name, bytes, rate)                                                                        \
 	{                                                                                                    \
-		.name = its_name, .launch = 2000, .graph_launch = 770, .memory = (bytes),                    \
+		.name = its_name, .issue[CALL_KERNEL] = 2000, .node[CALL_KERNEL] = 770, .memory = (bytes),   \
 		.memory_rate = (rate),                                                                       \
 		.flops_rate =                                                                                \
 		    {[DTYPE_F64] = 67 * TERA,  [DTYPE_F32] = 67 * TERA,      [DTYPE_BF16] = 989 * TERA,      \
@@ -58,7 +58,7 @@ static const struct cluster_link h100_link[] = {{8, 3000, 450 * GIGA, false},
 
 static const struct cluster builtin[] = {
     {.name = "cpu",
-     .launch = 50,
+     .issue[CALL_KERNEL] = 50,
      .memory = 4 * GIBI,
      .memory_rate = 10 * GIGA,
      .flops_rate = {[DTYPE_F64] = 80 * GIGA,
@@ -186,9 +186,13 @@ static uint64_t add_network(uint64_t h, const struct cluster_network *x)
 uint64_t cluster_hash(const struct cluster *c)
 {
 	uint64_t h = HASH_START;
-	h = mix_number(mix_number(mix_number(h, c->launch), c->memory), c->memory_rate);
-	if (c->graph_launch)
-		h = mix_number(h, c->graph_launch);
+	h = mix_number(mix_number(mix_number(h, c->issue[CALL_KERNEL]), c->memory), c->memory_rate);
+	if (c->node[CALL_KERNEL])
+		h = mix_number(h, c->node[CALL_KERNEL]);
+	h = c->replayed ? mix_number(h, c->replayed) : h;
+	for (unsigned k = CALL_KERNEL + 1; k < CALL_COUNT; k++)
+		if (c->issue[k] || c->node[k])
+			h = mix_number(mix_number(mix_number(h, k), c->issue[k]), c->node[k]);
 	h = mix_number(mix_number(h, c->network.compute_per_mille), c->network.comm_per_mille);
 	for (unsigned t = 0; t < DTYPE_COUNT; t++)
 		h = mix_number(h, c->flops_rate[t]);
@@ -215,6 +219,16 @@ uint64_t cluster_hash(const struct cluster *c)
 		h = add_network(mix_number(mix_number(h, o->link_n), o->table_n), o);
 	}
 	return h;
+}
+
+const char *cluster_call_key(enum cluster_call call, bool in_graph)
+{
+	static const char *const key[][2] = {
+#define CALL(id, issue, node, meaning) {issue, node},
+#include "cost/calls.def"
+#undef CALL
+	};
+	return *key[call][in_graph] ? key[call][in_graph] : NULL;
 }
 
 /* ---- writing */
@@ -373,9 +387,12 @@ void cluster_write(const struct cluster *c, struct buf *out)
 	put_number(out, "{\n  ", "version", CLUSTER_VERSION);
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
-	put_number(out, ",\n  ", "launch_ns", c->launch);
-	if (c->graph_launch)
-		put_number(out, ",\n  ", "graph_launch_ns", c->graph_launch);
+	for (enum cluster_call k = 0; k < CALL_COUNT; k++) {
+		if (c->issue[k] || k == CALL_KERNEL)
+			put_number(out, ",\n  ", cluster_call_key(k, false), c->issue[k]);
+		if (c->node[k])
+			put_number(out, ",\n  ", cluster_call_key(k, true), c->node[k]);
+	}
 	buf_puts(out, ",\n");
 	put_device(c, out);
 	put_network(&c->network, "  ", out);

@@ -27,8 +27,9 @@
  *     }
  *
  * links, collectives and contention belong to the first transport; `transports` has the same keys for
- * the others. Optional are the name of the device, touch_bytes_ns, products, product_grids, functions,
- * shared, transport, both collectives, contention and transports. All numbers are whole. A key names its
+ * the others. Optional are the times of calls besides launch_ns (calls.def), the name of the
+ * device, touch_bytes_ns, products, product_grids, functions, shared, transport, both collectives, contention and
+ * transports. All numbers are whole. A key names its
  * unit; counts have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
 #define HIRC_COST_CLUSTER_H
@@ -70,6 +71,13 @@ struct cluster_link {
 	int64_t alpha; /* ns of a message without bytes */
 	int64_t rate;  /* bytes a second, per device and direction */
 	bool shared;   /* communications of a device on it have equal parts of its rate */
+};
+
+enum cluster_call { /* see calls.def */
+#define CALL(id, issue, node, meaning) CALL_##id,
+#include "cost/calls.def"
+#undef CALL
+	            CALL_COUNT
 };
 
 struct cluster_contention { /* see sched/contention.h */
@@ -123,13 +131,14 @@ struct cluster_network {
 struct cluster {
 	struct arena *arena;
 	const char *name;
-	const char *device;             /* name of the device; NULL: not stated */
-	struct cluster_network network; /* of the transport in use */
-	struct cluster_network *other;  /* of the other transports; in the arena */
-	int64_t launch;                 /* ns that the host takes to issue a statement */
-	int64_t graph_launch; /* ns that a statement takes to begin in a replayed graph; 0: not stated */
-	int64_t memory;       /* bytes of a device */
-	int64_t memory_rate;  /* bytes a second, read or written */
+	bool replayed;                   /* a graph is replayed: `node` has the times of calls */
+	const char *device;              /* name of the device; NULL: not stated */
+	struct cluster_network network;  /* of the transport in use */
+	struct cluster_network *other;   /* of the other transports; in the arena */
+	int64_t issue[CALL_COUNT];       /* ns that the host takes for a call; 0: not stated */
+	int64_t node[CALL_COUNT];        /* ns of a call as a node of a replayed graph; 0: not stated */
+	int64_t memory;                  /* bytes of a device */
+	int64_t memory_rate;             /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* operations a second, of products; 0: not stated */
 	struct cluster_points
 	    touch; /* time of statements that only read and write, by all bytes read and written */
@@ -151,6 +160,8 @@ void cluster_free(struct cluster *c); /* NULL is allowed */
 bool cluster_use_transport(struct cluster *c, const char *transport);
 /* Returns true if the operation computes one element at a time, so that the cluster may state its rate. */
 bool cluster_has_rate(enum op_kind kind);
+/* Returns the key of a call's time in a cluster file. in_graph: as a node; NULL: it is no node. */
+const char *cluster_call_key(enum cluster_call call, bool in_graph);
 /* Writes the form that cluster_read reads. */
 void cluster_write(const struct cluster *c, struct buf *out);
 /* Hashes all figures, and the names of all transports except the first. */

@@ -415,6 +415,21 @@ static bool read_others(struct reader *r, const struct json_value *root)
 	return ok;
 }
 
+/* Reads the times of calls. Those of kernels may be 0; 0 says that another one is not stated. */
+static bool read_calls(struct reader *r, const struct json_value *root)
+{
+	struct cluster *c = r->c;
+	bool ok = true;
+	for (enum cluster_call k = 0; k < CALL_COUNT; k++) {
+		const char *issue = cluster_call_key(k, false), *node = cluster_call_key(k, true);
+		if (k == CALL_KERNEL || json_has(root, issue))
+			ok &= json_int(&r->j, root, issue, k != CALL_KERNEL, CLUSTER_MAX_TIME, &c->issue[k]);
+		if (node && json_has(root, node))
+			ok &= json_int(&r->j, root, node, 1, CLUSTER_MAX_TIME, &c->node[k]);
+	}
+	return ok;
+}
+
 static bool read_all(struct reader *r)
 {
 	struct json_value root;
@@ -428,14 +443,15 @@ static bool read_all(struct reader *r)
 		                          "%lld is not known; this hirc reads version %d", (long long)version,
 		                          CLUSTER_VERSION);
 	bool ok = json_known(j, &root,
-	                     "version name launch_ns graph_launch_ns device transport links collectives "
-	                     "contention transports");
+#define CALL(id, issue, node, meaning) issue " " node " "
+	                     "version name "
+#include "cost/calls.def"
+	                     "device transport links collectives contention transports");
+#undef CALL
 	ok &= read_name(r, &root, "name", &c->name);
 	if (json_has(&root, "transport"))
 		ok &= read_name(r, &root, "transport", &c->network.transport);
-	ok &= json_int(j, &root, "launch_ns", 0, CLUSTER_MAX_TIME, &c->launch);
-	if (json_has(&root, "graph_launch_ns"))
-		ok &= json_int(j, &root, "graph_launch_ns", 1, CLUSTER_MAX_TIME, &c->graph_launch);
+	ok &= read_calls(r, &root);
 	ok &= read_device(r, &root);
 	ok &= read_network(r, &root);
 	if (json_has(&root, "transports"))

@@ -50,6 +50,15 @@ struct cost_work cost_op_work(const struct cost *c, op_id op);
  * or begin a group. */
 bool cost_is_launched(const struct module *m, op_id op);
 
+/* ---- cost_issue.c */
+
+/* Returns the time in which the host issues a statement, or in which its nodes begin in a replayed graph. */
+int64_t cost_op_issue(const struct cost *c, op_id op);
+/* Returns that time of a statement with one kernel. */
+int64_t cost_launch(const struct cost *c);
+/* Returns the time from the begin of a step to the begin of its first statement: the launch of a graph. */
+int64_t cost_step_begin(const struct cost *c);
+
 /* Returns the time of a collective of any team, by the bytes of the operand. */
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,
                                      int64_t bytes);

@@ -32,7 +32,7 @@ void cost_print(const struct cost *c, struct module *m, struct buf *out)
 	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	buf_printf(out, "# cluster %s, launch %lld ns\n", cost_cluster(c)->name,
-	           (long long)cost_cluster(c)->launch);
+	           (long long)cost_launch(c));
 	buf_printf(out, "# %10s %12s\n", "ns", "bytes");
 	put_region(c, m, m->body, 0, out);
 	ir_numbers_restore(m, saved);

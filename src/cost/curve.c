@@ -3,7 +3,7 @@
 
 __extension__ typedef __int128 wide;
 
-static int64_t limit_time(cost_amount t)
+int64_t curve_limit(cost_amount t)
 {
 	return t < CLUSTER_MAX_TIME ? (int64_t)t : CLUSTER_MAX_TIME;
 }
@@ -16,7 +16,7 @@ int64_t curve_line(struct cluster_point a, struct cluster_point b, int64_t size)
 	if (size > b.size && rise < 0)
 		return b.time;
 	/* a.time * run + rise * x is not negative between the points, so adding half rounds correctly */
-	return limit_time((cost_amount)((2 * (a.time * run + rise * x) + run) / (2 * run)));
+	return curve_limit((cost_amount)((2 * (a.time * run + rise * x) + run) / (2 * run)));
 }
 
 int64_t curve_time(const struct cluster_points *p, int64_t size)
@@ -39,10 +39,10 @@ int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate)
 	cost_amount second = 1000000000, per = (cost_amount)d * (cost_amount)rate, all = n * second;
 	if (n > ~(cost_amount)0 / second)
 		return CLUSTER_MAX_TIME;
-	return limit_time(all / per + (all % per != 0));
+	return curve_limit(all / per + (all % per != 0));
 }
 
 int64_t curve_add(int64_t a, int64_t b)
 {
-	return limit_time((cost_amount)a + (cost_amount)b);
+	return curve_limit((cost_amount)a + (cost_amount)b);
 }

@@ -16,5 +16,6 @@ int64_t curve_line(struct cluster_point a, struct cluster_point b, int64_t size)
  * CLUSTER_MAX_TIME. */
 int64_t curve_rate_time(cost_amount n, int64_t d, int64_t rate);
 int64_t curve_add(int64_t a, int64_t b); /* at most CLUSTER_MAX_TIME */
+int64_t curve_limit(cost_amount time);   /* at most CLUSTER_MAX_TIME */
 
 #endif

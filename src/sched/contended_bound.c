@@ -94,8 +94,9 @@ int64_t sched_bound_contended(const struct sched_problem *p, uint32_t lane, bool
 		uint32_t comm = n->kind == SCHED_COMM ? x : n->comm;
 		bool joins = bucket && comm != SCHED_NONE && sched_transfer(p, comm)->family != SCHED_NONE;
 		b.work += n->kind != SCHED_COMM && n->time > 0 ? (double)n->time : 0;
-		if (tail[x] >= 0 && !joins && (n->kind == SCHED_COMM || n->time > -p->launch))
-			b.launches += (double)p->launch;
+		if (tail[x] >= 0 && !joins)
+			b.launches +=
+			    (double)(p->launch + (n->kind == SCHED_COMM || n->time > 0 ? 0 : n->time));
 	}
 	b.launches = fmax(0, b.launches - (double)p->launch); /* the last one is after the end */
 	find_items(p, lane, bucket, &b);

@@ -18,7 +18,7 @@ enum { SCHED_NONE = UINT32_MAX, SCHED_MAX_LANES = 64, SCHED_MAX_NODES = 1 << 28 
 enum sched_kind { SCHED_COMPUTE, SCHED_COMM, SCHED_WAIT };
 
 struct sched_node {
-	int64_t time; /* without launch; -launch: the node takes no time at all */
+	int64_t time; /* without launch, which is less for some: not below -launch, no time at all */
 	union {
 		uint32_t comm;     /* wait: the awaited comm, or SCHED_NONE; compute: SCHED_NONE */
 		uint32_t transfer; /* comm: see sched_transfer */

@@ -86,11 +86,6 @@ void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task)
 		sim_makers_task(w->makers, op, task, w->out);
 }
 
-static void launch_statement(struct rank_walk *w)
-{
-	w->now += w->p->launch;
-}
-
 /* ---- memory */
 
 static void give(struct rank_walk *w, op_id op, value_id v)
@@ -224,8 +219,8 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
 	if (makes && !has_meeting(w, op) && !makes_here(w, op))
 		return true;
-	if (cost_is_launched(m, op) && !w->p->left_out[op] && s->part == 0)
-		launch_statement(w);
+	if (!w->p->left_out[op] && s->part == 0)
+		w->now += w->p->issue[op];
 	switch ((enum step_kind)s->kind) {
 	case STEP_JOIN:
 		if (s->joined != s->stream && op != w->p->ignored)
@@ -301,7 +296,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	p->walks++;
 	out->task.n = out->place.n = out->stream.n = out->need.n = out->asked.n = out->peer.n = 0;
 	out->by_rank = false;
-	w.now = p->delay ? p->delay[rank] : 0;
+	w.now = p->begin + (p->delay ? p->delay[rank] : 0);
 	w.slow = p->slow ? p->slow[rank] : 1000;
 	w.holds = arena_new_array(a, bool, m->value.n);
 	w.asked = arena_new_array(a, uint32_t, m->team.n + 1);

@@ -6,7 +6,7 @@
  *     Y <- allreduce(T) as c          a collective, after the last task of its stream; the stream goes on
  *     wait(c)                         a join: after the last task of its stream and c
  *
- * The host never waits. It issues one statement after the other; each takes it the time `launch`, except
+ * The host never waits. It issues one statement after the other; each takes it a time (cost_op_issue), except
  * loops, conditions and views. So the text alone tells which statements a rank issues, and when.
  *
  * Ranks meet on channels. A channel is a slice of a team with a backend, the fences of a slice, or the
@@ -85,11 +85,11 @@ struct sim_program {
 	const struct cost *cost;
 	struct diag *d;
 	struct arena *arena;
-	int64_t streams, ranks, launch;
-	int64_t *time, *moved; /* by op: cost_op_time, cost_op_bytes */
-	bool *left_out;        /* by op: a copy of a view that a run leaves out, see sim_views.h */
-	int64_t *held;         /* by value: bytes of its storage; 0: it has no storage of its own */
-	uint32_t *dies;        /* by op: the values whose last use it is, as an index into `dying` + 1 */
+	int64_t streams, ranks, begin; /* begin: ns from the begin of a step to its first statement */
+	int64_t *time, *moved, *issue; /* by op: cost_op_time, cost_op_bytes, cost_op_issue */
+	bool *left_out;                /* by op: a copy of a view that a run leaves out, see sim_views.h */
+	int64_t *held;                 /* by value: bytes of its storage; 0: it has no storage of its own */
+	uint32_t *dies; /* by op: the values whose last use it is, as an index into `dying` + 1 */
 	VEC(struct sim_dying {
 		value_id value;
 		uint32_t next;

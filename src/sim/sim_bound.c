@@ -85,6 +85,11 @@ static struct lists lists_of(struct arena *a, const struct sim_unit *u, bool aft
 	return l;
 }
 
+static int64_t issue_of(const struct bounds *b, const struct sim_task *t)
+{
+	return b->e->p->left_out[t->op] ? 0 : b->e->p->issue[t->op];
+}
+
 static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 {
 	struct unit *x = &b->unit[number];
@@ -101,9 +106,7 @@ static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 	x->job = arena_new_array(a, uint32_t, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
 		const struct sim_task *t = &u->r.task.at[k];
-		x->head[k] =
-		    delay +
-		    (cost_is_launched(b->e->p->m, t->op) && !b->e->p->left_out[t->op] ? b->e->p->launch : 0);
+		x->head[k] = delay + b->e->p->begin + issue_of(b, t);
 		x->time[k] = is_meeting(t)         ? sim_instance_of(b->e, number, k)->time
 		             : t->kind == SIM_WORK ? t->time
 		                                   : 0;
@@ -262,28 +265,30 @@ int64_t sim_host_time(const struct sim_events *e, const struct sim_unit *u)
 	return u->r.task.n ? u->r.task.at[u->r.task.n - 1].issue - delay : 0;
 }
 
-/* Returns a bound for a host: it issues first the task with the longest tail. Tasks of one statement have one
- * time. */
+/* Returns a bound for a host: it issues first the statement with the longest tail. Tasks that are issued at one
+ * time are one statement, or follow one for which the host does nothing. */
 static int64_t host_end(struct bounds *b, const struct unit *x)
 {
-	int64_t launch = b->e->p->launch, end, issued = 0;
+	int64_t begin = b->e->p->begin, now = begin, end, issued = 0;
 	int64_t delay = b->e->p->delay ? b->e->p->delay[x->u->rank] : 0;
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < x->u->r.task.n; k++) {
 		const struct sim_task *t = &x->u->r.task.at[k];
 		int64_t behind = t->kind == SIM_WORK || is_meeting(t) ? x->time[k] + x->tail[k] : 0;
-		if (t->issue - delay < launch)
-			continue; /* nothing was launched yet */
+		if (t->issue - delay == begin)
+			continue; /* nothing was issued yet */
 		if (!n || t->issue != issued)
 			b->pair[n++] = (struct pair){0, 0};
 		issued = t->issue;
+		b->pair[n - 1].time =
+		    issue_of(b, t) > b->pair[n - 1].time ? issue_of(b, t) : b->pair[n - 1].time;
 		b->pair[n - 1].from = behind > b->pair[n - 1].from ? behind : b->pair[n - 1].from;
 	}
 	qsort(b->pair, n, sizeof *b->pair, longest_first);
 	end = sim_host_time(b->e, x->u);
-	for (uint32_t k = 0; k < n && launch; k++) {
-		int64_t t = ((int64_t)k + 1) * launch + b->pair[k].from;
-		end = t > end ? t : end;
+	for (uint32_t k = 0; k < n; k++) {
+		now += b->pair[k].time;
+		end = now + b->pair[k].from > end ? now + b->pair[k].from : end;
 	}
 	return delay + end;
 }

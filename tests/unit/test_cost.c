@@ -149,7 +149,9 @@ static struct cluster everything(void)
 	                                             {COLLECTIVE_BARRIER, 4, 8, {points, 1}}};
 	struct cluster c = pod;
 	c.name = "a \"b\"\\\n";
-	c.launch = 7;
+	c.issue[CALL_KERNEL] = 7;
+	c.issue[CALL_COPY] = 8;
+	c.node[CALL_MEMORY] = 9;
 	c.memory = CLUSTER_MAX_NUMBER;
 	c.flops_rate[DTYPE_F32] = 11;
 	c.flops_rate[DTYPE_I8] = 12;
@@ -188,7 +190,9 @@ static void test_hash(void)
 {
 	struct cluster c = everything();
 	uint64_t before = cluster_hash(&c);
-	int64_t *figure[] = {&c.launch,
+	int64_t *figure[] = {&c.issue[CALL_KERNEL],
+	                     &c.issue[CALL_EVENT],
+	                     &c.node[CALL_COPY],
 	                     &c.memory,
 	                     &c.memory_rate,
 	                     &c.flops_rate[DTYPE_F32],
