@@ -21,6 +21,7 @@
  *     sema_along.c          takeAlongAxis of several axes
  *     sema_attention.c      attention
  *     sema_sort.c           argsort
+ *     sema_inner.c          layouts of values that are not printed
  *     sema_scaled.c         products of scaled matrices
  *     sema_welford.c        mean and squares, computed together
  *     sema_listing.c        the rule by which parallel axes are read
@@ -377,6 +378,10 @@ void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
 /* Appends `t = kind(from)`, or a write of the bound value; from 0: the number 0. */
 void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind, value_id from,
                       uint32_t at);
+
+/* ---- sema_inner.c */
+/* Gives the values that the listing does not print their layouts, where these follow from their neighbours. */
+void nv_close_layouts(struct nv_reader *r);
 
 /* ---- sema_scaled.c */
 /* Reads ScaledMmaOp. Returns false if the call is another one. */

@@ -575,8 +575,10 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 		translate_block(&r, ast_child(s->a, container, 2));
 		outputs(&r, ast_child(s->a, container, 1));
 		nv_resolve_pending(&r);
-		if (!r.has_facts)
+		if (!r.has_facts) {
 			nv_orders(&r);
+			nv_close_layouts(&r);
+		}
 	}
 	vec_free(&r.tensor);
 	vec_free(&r.tensor_of);

@@ -1,0 +1,62 @@
+/* sema_inner: the layouts of values that a listing does not print.
+ *
+ *     T1… = clamp(T0…, double(0), double(1))        a = maximum(T0, 0)        nvFuser has no tensor for a
+ *                                                   T1 = minimum(a, 1)
+ *
+ * Such a value is printed as a tensor later. Its layout is open until a pass gives it the one that its neighbours need.
+ * Where none of them is spread over devices, there is one layout only, and the value has it at once: nvFuser's form has
+ * no words for an open layout. Values that print inside a statement stay open, which is how the printer knows them. */
+#include "ir/domain.h"
+#include "ir/edit.h"
+#include "ir/print_order.h"
+#include "parse/nvfuser.h"
+#include <stdlib.h>
+
+/* Returns true if a value is spread over devices or streams. */
+static bool is_spread(const struct module *m, value_id v)
+{
+	const struct domain *d = value_domain(m, v);
+	for (unsigned i = 0; i < d->loop_n; i++)
+		if (d->axis[d->loop[i]].place != PLACE_NONE)
+			return true;
+	return false;
+}
+
+static bool is_value(const struct operand *u)
+{
+	return u->role == ROLE_READ || u->role == ROLE_WRITE || u->role == ROLE_DEF;
+}
+
+/* Marks the values of a statement of which one is spread. Returns true if the statement has a value with an open layout. */
+static bool mark_statement(const struct module *m, op_id op, bool *spread)
+{
+	const struct op *o = &m->op.at[op];
+	const struct operand *use = &m->operand.at[o->operand];
+	bool any = false, open = false;
+	for (unsigned i = 0; i < o->operand_n; i++)
+		if (is_value(&use[i])) {
+			any |= is_spread(m, use[i].id);
+			open |= (m->value.at[use[i].id].flags & VALUE_OPEN) != 0;
+		}
+	for (unsigned i = 0; i < o->operand_n; i++)
+		if (is_value(&use[i]))
+			spread[use[i].id] |= any;
+	return open;
+}
+
+void nv_close_layouts(struct nv_reader *r)
+{
+	struct module *m = r->s->m;
+	struct print_order order;
+	bool any = false, *spread = mem_zalloc(m->value.n);
+	for (op_id o = ir_walk_first(m); o; o = ir_walk(m, o))
+		any |= mark_statement(m, o, spread);
+	if (any) {
+		print_order_make(m, &order);
+		for (value_id v = 1; v < m->value.n; v++)
+			if (!spread[v] && !order.term[v])
+				m->value.at[v].flags &= ~(uint32_t)VALUE_OPEN;
+		print_order_free(&order);
+	}
+	free(spread);
+}
