@@ -11,34 +11,36 @@
 #include <stdlib.h>
 
 struct bare_tensor {
-	ast_id node;
+	ast_id node; /* where it is printed first */
+	unsigned long number;
 	bool made, read;
 };
 
 struct bare_lists {
 	struct parser *p;
-	VEC(struct bare_tensor) tensor; /* in the order of their numbers */
+	VEC(struct bare_tensor) tensor;
+	VEC(uint32_t) of; /* by name: the tensor's place in the list + 1; 0: none yet */
 };
 
-static unsigned long number_of(const struct ast *a, ast_id node)
+static struct bare_tensor *find_tensor(struct bare_lists *x, ast_id node)
 {
-	return strtoul(ast_text(a, node) + 1, NULL, 10);
+	const struct ast_node *n = ast_at(x->p->ast, node);
+	while (x->of.n <= n->name)
+		vec_push(&x->of, 0);
+	if (!x->of.at[n->name]) {
+		vec_push(&x->tensor,
+		         (struct bare_tensor){.node = node,
+		                              .number = strtoul(ast_text(x->p->ast, node) + 1, NULL, 10)});
+		x->of.at[n->name] = x->tensor.n;
+	}
+	return &x->tensor.at[x->of.at[n->name] - 1];
 }
 
-static struct bare_tensor *add_tensor(struct bare_lists *x, ast_id node)
+static int compare_numbers(const void *a, const void *b)
 {
-	const struct ast *a = x->p->ast;
-	unsigned long number = number_of(a, node);
-	uint32_t i = x->tensor.n;
-	while (i && number_of(a, x->tensor.at[i - 1].node) > number)
-		i--;
-	if (i && number_of(a, x->tensor.at[i - 1].node) == number)
-		return &x->tensor.at[i - 1];
-	vec_push(&x->tensor, (struct bare_tensor){.node = node});
-	for (uint32_t k = x->tensor.n - 1; k > i; k--)
-		x->tensor.at[k] = x->tensor.at[k - 1];
-	x->tensor.at[i] = (struct bare_tensor){.node = node};
-	return &x->tensor.at[i];
+	const unsigned long x = ((const struct bare_tensor *)a)->number,
+	                    y = ((const struct bare_tensor *)b)->number;
+	return (x > y) - (x < y);
 }
 
 /* Notes the tensors that a statement makes or reads. */
@@ -46,7 +48,7 @@ static void note_tensors(struct bare_lists *x, ast_id node, bool made)
 {
 	const struct ast *a = x->p->ast;
 	if (ast_at(a, node)->kind == AST_TENSOR) {
-		struct bare_tensor *t = add_tensor(x, node);
+		struct bare_tensor *t = find_tensor(x, node);
 		t->made |= made;
 		t->read |= !made;
 		return;
@@ -81,11 +83,14 @@ ast_id ast_bare_fusion(struct parser *p, struct parse_span at, struct parse_span
 {
 	struct bare_lists x = {.p = p};
 	note_tensors(&x, block, false);
+	if (x.tensor.n)
+		qsort(x.tensor.at, x.tensor.n, sizeof *x.tensor.at, compare_numbers);
 	ast_id inputs = list_tensors(&x, title, false), outputs = list_tensors(&x, title, true);
 	vec_free(&x.tensor);
+	vec_free(&x.of);
 	diag_warning(
 	    p->diag, W_PRINTED_LISTS, title.at,
-	    "this fusion has no `Inputs:` and `Outputs:`: tensors that no line makes are its inputs, and "
-	    "tensors that no line reads its outputs");
+	    "this fusion has no `Inputs:` and `Outputs:`: tensors that no line makes are its inputs, "
+	    "and those that no line reads are its outputs");
 	return ast_container(p, at, inputs, outputs, block);
 }
