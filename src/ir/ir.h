@@ -5,7 +5,7 @@
  * statements are moved and unlinked, but not freed before module_free. build.h adds statements and
  * values, edit.h moves and removes them.
  *
- * Sizes: expr 24, value 32, operand 12, op 52 bytes. */
+ * Sizes: expr 24, value 28, operand 12, op 52 bytes. */
 #ifndef HIRC_IR_IR_H
 #define HIRC_IR_IR_H
 #include "base/arena.h"
@@ -25,6 +25,7 @@ enum {                            /* limits; exceeding one is an error with its 
        IR_MAX_OPERANDS = 1 << 18, /* operands of one statement; numbers of one attribute */
        IR_MAX_RESULTS = 256,      /* results of one statement */
        IR_OP_BITS = 29,           /* of an op_id; the largest source has fewer statements */
+       IR_TYPE_BITS = 28,         /* of a type_id; a source has fewer types, since each takes a line */
 };
 
 typedef uint32_t expr_id, domain_id, type_id, value_id, op_id, region_id, mesh_id, group_id, param_id,
@@ -189,16 +190,18 @@ enum {                 /* value flags */
 };
 
 struct value {
-	type_id type;
-	op_id def; /* the statement that defines it; 0 for program inputs */
+	type_id type : IR_TYPE_BITS;
+	uint32_t flags : 4; /* VALUE_… */
+	op_id def;          /* the statement that defines it; 0 for program inputs */
 	uint32_t
 	    first_use;     /* first operand index in the chain of uses (reads, writes, definition); 0: none */
 	name_id name;      /* 0: unnamed, prints as TN */
 	int32_t number;    /* N of TN; -1: not allotted */
 	int32_t axis_base; /* first axis number; -1: none; <= -2: list in axis_ids at -(axis_base + 2) */
-	uint32_t flags;
-	uint32_t at; /* source offset of the definition */
+	uint32_t at;       /* source offset of the definition */
 };
+
+_Static_assert(sizeof(struct value) == 28, "programs of a million statements should stay small");
 
 enum role {
 	ROLE_DEF,       /* value_id: a fresh value or view */
