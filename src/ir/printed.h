@@ -37,6 +37,7 @@ struct printed_tensor {
 	bool io;       /* program input or output: by default its allocation has no stream splits */
 	expr_id size;  /* in its ALLOCATE, canonical; 0: none. Selects the default allocation */
 	const struct printed_numbers *by_number; /* NULL: the rule of hirc's listings */
+	bool other_way; /* it is read as own axes where the listing has halves, and as halves otherwise */
 	const struct printed_choice
 	    *choice; /* its reading (ir/printed_cover.h); NULL: it is read by itself */
 };

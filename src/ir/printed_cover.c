@@ -268,8 +268,7 @@ static bool are_ordered_alike(const struct printed_tensor *x, const struct print
 	return (a < 0) == (b < 0) && (a == 1) == (b == 1) && (a == -1) == (b == -1);
 }
 
-/* Returns true if two tensors have the same axes, with numbers in the same order. */
-static bool are_alike(const struct printed_tensor *x, const struct printed_tensor *y)
+bool printed_are_alike(const struct printed_tensor *x, const struct printed_tensor *y)
 {
 	if (x->id_n != y->id_n || x->mesh != y->mesh)
 		return false;
@@ -289,7 +288,7 @@ static bool are_alike(const struct printed_tensor *x, const struct printed_tenso
 static void find_alike(struct cover *c, const struct printed_tensor *t)
 {
 	for (uint32_t i = 0; i < c->tensor_n; i++)
-		for (c->alike[i] = 0; c->alike[i] < i && !are_alike(&t[c->alike[i]], &t[i]);)
+		for (c->alike[i] = 0; c->alike[i] < i && !printed_are_alike(&t[c->alike[i]], &t[i]);)
 			c->alike[i]++;
 }
 

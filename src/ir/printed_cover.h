@@ -38,4 +38,7 @@ unsigned printed_cover(struct module *m, const struct printed_tensor *t, unsigne
                        const struct printed_numbers *numbers, enum printed_cover_kind kind,
                        struct printed_choice *out[2], bool *inner);
 
+/* Returns true if two tensors have the same axes, with numbers in the same order. */
+bool printed_are_alike(const struct printed_tensor *x, const struct printed_tensor *y);
+
 #endif

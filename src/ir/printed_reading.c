@@ -232,7 +232,8 @@ static int earlier_half(struct module *m, const struct printed_tensor *t, const 
 		const struct expr *e = &m->expr.at[rest];
 		bool sure = e->kind == EXPR_CEIL_DIV && e->b == x->axis.extent;
 		if ((!sure && !expr_is_const(m, rest, NULL)) ||
-		    (found >= 0 && (*certain > sure || (*certain == sure && t->id[found].number > x->number))))
+		    (found >= 0 &&
+		     (*certain > sure || (*certain == sure && t->id[found].number > x->number))))
 			continue;
 		*certain = sure;
 		found = (int)k;
@@ -382,8 +383,8 @@ static unsigned list_ways_in_a_row(const struct printed_tensor *t,
 
 /* Makes halves of some of the pairs that can be either, so that the logical axes are in a row. Returns false if no choice
  * does so, or several. */
-static bool find_mixed(const struct printed_tensor *t, const struct printed_reading *own, const unsigned *outer,
-                       unsigned outer_n, struct printed_reading *mixed)
+static bool find_mixed(const struct printed_tensor *t, const struct printed_reading *own,
+                       const unsigned *outer, unsigned outer_n, struct printed_reading *mixed)
 {
 	struct printed_reading in_row = *own;
 	unsigned found = 0;
@@ -466,6 +467,8 @@ void printed_reading_find(struct module *m, const struct printed_tensor *t, stru
 	struct printed_reading by_way[PRINTED_WAY_N];
 	unsigned ways = list_readings(m, t, by_way);
 	unsigned way = t->by_number ? t->by_number->way : PRINTED_AS_HALVES;
+	if (t->other_way)
+		way = way == PRINTED_AS_HALVES ? PRINTED_AS_OWN : PRINTED_AS_HALVES;
 	if (!(ways >> way & 1))
 		for (way = 0; !(ways >> way & 1);)
 			way++;

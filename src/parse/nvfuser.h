@@ -181,6 +181,7 @@ struct nv_reader {
 	bool no_mesh;                   /* from mesh=0 */
 	bool has_facts;                 /* there is a section `Hirc` */
 	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
+	struct printed_tensor other_way;  /* read in another way, with those alike; no axes: none */
 	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
 	struct printed_numbers numbers; /* of the listing, if by_number */
 	struct printed_choice *choice;  /* readings of its tensors; NULL: none */

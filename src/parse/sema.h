@@ -28,6 +28,7 @@ struct sema_options {
 	unsigned define_n;
 	int64_t np; /* from --np or the launcher; 0: use the file's default */
 	enum sema_paired paired;
+	uint32_t other_way; /* index + 1 of a tensor that is read in another way, with those alike; 0: none */
 };
 
 /* Takes ownership of the AST's names. Returns NULL after reporting an error. */

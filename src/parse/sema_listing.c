@@ -84,15 +84,19 @@ void nv_read_types(struct nv_reader *r, enum printed_way way)
 			nv_type(r, &r->tensor.at[i]);
 }
 
+enum { MOST_TRIED = 8 }; /* tensors that are read in another way */
+
 static const enum sema_paired option_of[] = {
     [PRINTED_AS_HALVES] = PAIRED_HALVES, [PRINTED_AS_OWN] = PAIRED_OWN, [PRINTED_AS_TWICE] = PAIRED_TWICE};
 
-bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired)
+/* Reads the program without messages. other_way: as in struct sema_options. Returns true if it has no errors. */
+static bool has_no_errors(struct nv_reader *r, enum sema_paired paired, uint32_t other_way)
 {
 	struct source *source = r->s->a->source;
 	struct sema_options options = *r->s->options;
 	struct diag *d = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
 	options.paired = paired;
+	options.other_way = other_way;
 	diag_set_source(d, source);
 	struct ast *a = ast_parse_shared(d, source);
 	struct module *m = sema_build(d, a, &options);
@@ -101,6 +105,11 @@ bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired)
 	ast_free(a);
 	diag_free(d);
 	return ok;
+}
+
+bool nv_has_no_errors(struct nv_reader *r, enum sema_paired paired)
+{
+	return has_no_errors(r, paired, 0);
 }
 
 /* Appends the type of a tensor as it is read in one way. */
@@ -171,6 +180,29 @@ static enum printed_way stated_way(const struct nv_reader *r)
 	return paired == PAIRED_TWICE || !strcmp(axes, "twice") ? PRINTED_AS_TWICE : PRINTED_AS_HALVES;
 }
 
+/* Warns of the first tensor that can be read in another way than the listing, together with those alike. */
+static void warn_other_way(struct nv_reader *r, enum printed_way way)
+{
+	struct sema *s = r->s;
+	unsigned tried = 0;
+	for (uint32_t i = 0; i < r->tensor.n && tried < MOST_TRIED; i++) {
+		const struct nv_tensor *t = &r->tensor.at[i];
+		struct buf read = {0}, other = {0};
+		if (!(t->ways & PRINTED_BIT(HALVES)) || !(t->ways & PRINTED_BIT(OWN)) ||
+		    (tried++, !has_no_errors(r, option_of[way], i + 1)))
+			continue;
+		put_type(r, t, way, &read);
+		put_type(r, t, way == PRINTED_AS_HALVES ? PRINTED_AS_OWN : PRINTED_AS_HALVES, &other);
+		const char *name = ast_text(s->a, t->node);
+		diag_warning(s->d, W_PRINTED_AXES, ast_at(s->a, t->node)->at,
+		             "the axes of %s can be read in two ways; they are read as %s", name, read.at);
+		diag_note(s->d, DIAG_NOWHERE, "a block in a TransformPrinter section can state %s", other.at);
+		buf_free(&read);
+		buf_free(&other);
+		return;
+	}
+}
+
 const struct nv_tensor *nv_printed_reductions(struct nv_reader *r, const struct nv_tensor *result)
 {
 	value_id from = ir_unsharded(r->s->m, result->value);
@@ -191,12 +223,26 @@ static void note_unused_option(struct nv_reader *r)
 			    word_of[way]);
 }
 
+/* Reads a tensor, and those alike, in the other way that the options name. */
+static void read_other_way(struct nv_reader *r)
+{
+	uint32_t i = r->s->options->other_way;
+	if (!i || i > r->tensor.n || !r->by_number)
+		return;
+	const struct nv_tensor *t = &r->tensor.at[i - 1];
+	struct printed_tensor p;
+	if (nv_ids(r, t, r->s->m->type.at[t->type].mesh, &p))
+		r->other_way = p;
+	nv_read_types(r, r->numbers.way);
+}
+
 void nv_types(struct nv_reader *r)
 {
 	bool all = r->axes && !strcmp(names_text(r->s->m->names, r->axes), "all"), stated = r->axes && !all;
 	r->by_number = (r->axes || !r->has_facts) && collect_numbers(r);
 	unsigned before = diag_error_count(r->s->d);
 	nv_read_types(r, stated_way(r));
+	read_other_way(r);
 	if (r->by_number && r->numbers.made.n && diag_error_count(r->s->d) == before)
 		nv_read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
 	enum sema_paired paired = r->s->options->paired;
@@ -222,4 +268,6 @@ void nv_types(struct nv_reader *r)
 		way++;
 	if (way != PRINTED_AS_HALVES)
 		nv_read_types(r, way);
+	if (left && !(left & (left - 1)) && r->s->a->source->file_n <= 1)
+		warn_other_way(r, way);
 }

@@ -210,6 +210,7 @@ bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct
 			printed_numbers_add_made(numbers, x->axis.extent);
 	}
 	out->size = t->size ? sema_extent(s, t->size) : 0;
+	out->other_way = r->other_way.id_n && printed_are_alike(&r->other_way, out);
 	return true;
 }
 
