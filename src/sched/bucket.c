@@ -8,9 +8,10 @@
 enum part { PACK, COMM, WAIT, UNPACK, PARTS };
 
 struct group {
-	uint32_t first;             /* its first member; SCHED_NONE: it has none */
-	uint32_t comms, waits;      /* members that the walk has not reached yet */
-	int64_t in, out, wait_time; /* sums over the members */
+	uint32_t first;        /* its first member; SCHED_NONE: it has none */
+	uint32_t comms, waits; /* members that the walk has not reached yet */
+	int64_t in, out;       /* sums over the members */
+	int64_t wait_time;     /* of the bucket's wait */
 	bool unpacks;
 };
 
@@ -51,6 +52,12 @@ static bool is_chained(const struct sched_problem *p, uint32_t wait)
 	return false;
 }
 
+/* Returns the time of one wait in place of two: it is issued once, and does the work of both. */
+static int64_t merge_waits(int64_t a, int64_t b)
+{
+	return a > 0 && b > 0 ? a + b : a > b ? a : b;
+}
+
 static void gather_members(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
@@ -66,8 +73,7 @@ static void gather_members(struct draft *d)
 		struct group *g = &d->group[k];
 		d->number[x] = number_part(d, k, n->kind == SCHED_COMM ? COMM : WAIT);
 		if (n->kind != SCHED_COMM) {
-			g->waits++;
-			g->wait_time += n->time;
+			g->wait_time = g->waits++ ? merge_waits(g->wait_time, n->time) : n->time;
 			continue;
 		}
 		if (g->first == SCHED_NONE) {
