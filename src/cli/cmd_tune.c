@@ -149,6 +149,13 @@ static void print_tune_remarks(const struct tune *t)
 
 /* ---- the command */
 
+/* Predicts replays, as candidates on a GPU are measured, if the cluster states the times of nodes. */
+static void predict_replays(struct tune *t)
+{
+	if (t->ranks.replay && rank_options_are_cuda(&t->ranks) && t->compile.cluster->node[CALL_KERNEL])
+		t->compile.cluster->replayed = true;
+}
+
 static enum status tune(struct tune *t)
 {
 	enum status status;
@@ -158,9 +165,11 @@ static enum status tune(struct tune *t)
 		return STATUS_USAGE;
 	if (!check_source(t, &status))
 		return status;
+	t->compile.replayed = t->ranks.replay && options_given(t->line, "graph");
 	t->cluster = compile_cluster(t->d, &t->compile, &status);
 	if (!t->cluster)
 		return status;
+	predict_replays(t);
 	if (!tune_axes_end(t))
 		return STATUS_USAGE;
 	tune_search(t);
