@@ -54,6 +54,12 @@ void nvfuser_deallocate(struct nvfuser *p, op_id op, unsigned level);
 void nvfuser_select(struct nvfuser *p, op_id op, unsigned level);
 void nvfuser_shard_by_stream(struct nvfuser *p, op_id op);
 void nvfuser_symmetric_view(struct nvfuser *p, op_id op);
+/* Prints the line that posts a unit, or the five lines that launch a kernel. */
+void nvfuser_unit(struct nvfuser *p, op_id op, unsigned level);
+/* Prints the text of a unit, after the body, if it has one. */
+void nvfuser_unit_text(struct nvfuser *p, op_id op);
+/* Prints the statements of a region. */
+void nvfuser_region(struct nvfuser *p, region_id r, unsigned level);
 
 /* Each prints an operation as nvFuser does, behind its result and `= `. Returns false if nvFuser has no form that tells
  * all about it. */
