@@ -315,6 +315,8 @@ static const char *pure_refusal(struct module *m, op_id op, type_id from, type_i
 		return "it ends no pending reduction";
 	if (!reshard_is_stated_by_types((enum op_kind)o->kind))
 		return NULL;
+	if (op_info[o->kind].traits & TRAIT_REDUCES && !before)
+		return "the operand is no pending reduction, which a type with partial(…) states";
 	if (r->kind == RESHARD_NONE)
 		return r->reason;
 	if (reshard_operation(r->kind) != o->kind ||
