@@ -243,6 +243,8 @@ static bool run_entry(struct ref_host *h, const struct ref_rank *r, struct ref_e
 
 /* ---- deadlock */
 
+enum { MOST_NAMED = 8 }; /* ranks that a message names */
+
 /* Appends what is missing at an event, as the statement of one member: `allgather 'c', which rank 3 does not
  * reach`. */
 static void describe_event(struct ref_host *h, const struct ref_event *e, unsigned member, struct buf *out)
@@ -258,12 +260,11 @@ static void describe_event(struct ref_host *h, const struct ref_event *e, unsign
 		buf_printf(out, ", whose %s rank ", member ? "send" : "recv");
 	else
 		buf_puts(out, ", which rank ");
-	const char *between = "";
+	unsigned named = 0;
 	for (unsigned k = 0; k < ch->n; k++)
-		if (!e->reached[k]) {
-			buf_printf(out, "%s%u", between, (unsigned)ch->device[k]);
-			between = ", ";
-		}
+		if (!e->reached[k] && named++ < MOST_NAMED)
+			buf_printf(out, "%s%u", named > 1 ? ", " : "", (unsigned)ch->device[k]);
+	buf_puts(out, named > MOST_NAMED ? " …" : "");
 	buf_puts(out, e->here + 1 == ch->n ? " does not reach" : " do not reach");
 }
 
