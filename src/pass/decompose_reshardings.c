@@ -404,7 +404,7 @@ static bool decompose(struct module *m, struct pass_context *cx, op_id op, bool 
 		return decompose(m, cx, op, sums_end);
 	}
 	op_layout_read(m, op, &l);
-	if (m->op.at[op].kind == OP_MEAN && spread_reduced(m, &l)) {
+	if (!writes && m->op.at[op].kind == OP_MEAN && spread_reduced(m, &l)) {
 		mean_by_sum(m, op);
 		op_layout_read(m, op, &l);
 	}
