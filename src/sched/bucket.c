@@ -21,7 +21,8 @@ struct draft {
 	uint32_t bucket_n, total; /* total: number of draft numbers */
 	struct group *group;
 	uint32_t *number;         /* by node of p: its draft number */
-	struct sched_lists needs; /* by draft number: the needed nodes */
+	uint32_t *result;         /* by node of p: the draft node that nodes outside its bucket need */
+	struct sched_lists needs; /* by part (draft number - p->n): the draft nodes that it needs */
 	uint32_t *place, *at, n;  /* place: by draft number; at: by place */
 	struct arena *scratch;
 };
@@ -67,11 +68,12 @@ static void gather_members(struct draft *d)
 		uint32_t k = bucket_of(d, x);
 		const struct sched_node *n = &p->node[x];
 		const struct sched_transfer *moved = sched_transfer(p, x);
-		d->number[x] = x;
+		d->number[x] = d->result[x] = x;
 		if (k == SCHED_NONE || (n->kind == SCHED_WAIT && is_chained(p, x)))
 			continue;
 		struct group *g = &d->group[k];
 		d->number[x] = number_part(d, k, n->kind == SCHED_COMM ? COMM : WAIT);
+		d->result[x] = n->kind == SCHED_WAIT && g->unpacks ? number_part(d, k, UNPACK) : d->number[x];
 		if (n->kind != SCHED_COMM) {
 			g->wait_time = g->waits++ ? merge_waits(g->wait_time, n->time) : n->time;
 			continue;
@@ -93,55 +95,99 @@ static bool is_unpacked(const struct draft *d, uint32_t x)
 	return d->number[x] >= d->p->n && d->group[bucket_of(d, x)].unpacks;
 }
 
-/* Returns the draft node with the result of x. For a wait in a bucket it is the unpack, except if `user`
- * is that wait. */
-static uint32_t result_of(const struct draft *d, uint32_t x, uint32_t user)
-{
-	if (d->p->node[x].kind == SCHED_WAIT && is_unpacked(d, x) && user != d->number[x])
-		return number_part(d, bucket_of(d, x), UNPACK);
-	return d->number[x];
-}
-
-/* Finds the needs of nodes and buckets. Returns false if a member needs another member of its bucket: they cannot start
- * together. */
+/* Finds the needs of the parts of buckets. Returns false if a member needs another member of its bucket: they cannot
+ * start together. */
 static bool find_needs(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
-	VEC(struct sched_pair) edge = {0}; /* `from` is the needed node */
+	VEC(struct sched_pair) edge = {0}; /* `from` is the needed node; `to` is a part, from 0 on */
 	bool ok = true;
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint32_t to = d->number[x];
-		bool member = p->node[x].kind == SCHED_COMM && bucket_of(d, x) != SCHED_NONE;
+		if (to < p->n)
+			continue;
+		bool member = p->node[x].kind == SCHED_COMM;
 		if (member && !p->grouped)
 			to = number_part(d, bucket_of(d, x), PACK);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
-			uint32_t from = result_of(d, p->pred.item[i], d->number[x]);
+			uint32_t y = p->pred.item[i], from = d->number[y] == d->number[x] ? to : d->result[y];
 			ok = ok && !(from == to && member);
 			if (from != to)
-				vec_push(&edge, (struct sched_pair){from, to});
+				vec_push(&edge, (struct sched_pair){from, to - p->n});
 		}
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++)
 		for (enum part q = p->grouped ? WAIT : COMM;
 		     d->group[k].first != SCHED_NONE && q <= (d->group[k].unpacks ? UNPACK : WAIT); q++)
-			vec_push(&edge, (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q)});
-	d->needs = sched_lists_to(d->scratch, edge.at, edge.n, d->total);
+			vec_push(&edge,
+			         (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q) - p->n});
+	d->needs = sched_lists_to(d->scratch, edge.at, edge.n, PARTS * d->bucket_n);
 	vec_free(&edge);
 	return ok;
+}
+enum { NEW = UINT32_MAX, OPEN = UINT32_MAX - 1 }; /* places of draft nodes without a place */
+
+/* The needs of a draft node that are not visited yet. */
+struct visit {
+	uint32_t node, next, end;
+	const uint32_t *need, *of; /* the draft node needs of[need[next]], or need[next] if of is NULL */
+};
+
+static struct visit visit_node(const struct draft *d, uint32_t y)
+{
+	const struct sched_lists *l = y < d->p->n ? &d->p->pred : &d->needs;
+	uint32_t k = y < d->p->n ? y : y - d->p->n;
+	return (struct visit){y, l->at[k], l->at[k + 1], l->item, y < d->p->n ? d->result : NULL};
+}
+
+static void place_draft(struct draft *d, uint32_t y)
+{
+	d->place[y] = d->n;
+	d->at[d->n++] = y;
+}
+
+/* Places y after all draft nodes that it needs. Returns false if a node needs itself. */
+static bool place_after_needs(struct draft *d, uint32_t y)
+{
+	VEC(struct visit) stack = {0};
+	bool ok = true;
+	d->place[y] = OPEN;
+	vec_push(&stack, visit_node(d, y));
+	while (stack.n && ok) {
+		struct visit *v = &stack.at[stack.n - 1];
+		if (v->next == v->end) {
+			place_draft(d, v->node);
+			stack.n--;
+			continue;
+		}
+		uint32_t need = v->need[v->next++];
+		need = v->of ? v->of[need] : need;
+		ok = d->place[need] != OPEN;
+		if (d->place[need] == NEW) {
+			d->place[need] = OPEN;
+			vec_push(&stack, visit_node(d, need));
+		}
+	}
+	vec_free(&stack);
+	return ok;
+}
+
+/* Returns true if all needs of a node in no bucket have a place. */
+static bool may_follow(const struct draft *d, uint32_t x)
+{
+	const struct sched_lists *pred = &d->p->pred;
+	for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+		if (d->place[d->result[pred->item[i]]] >= OPEN)
+			return false;
+	return true;
 }
 
 /* Finds the positions: the original order, with each node after those it needs, and a bucket at its last
  * member. Returns false if a node needs itself. */
 static bool put_in_order(struct draft *d)
 {
-	const struct sched_lists *needs = &d->needs;
-	enum { NEW, OPEN, PLACED };
-	uint8_t *state = mem_zalloc((size_t)d->total + 1);
-	uint32_t *next = mem_alloc(sizeof *next * ((size_t)d->total + 1));
-	VEC(uint32_t) stack = {0};
-	bool ok = true;
-	memcpy(next, needs->at, sizeof *next * d->total);
-	for (uint32_t x = 0; x < d->p->n && ok; x++) {
+	memset(d->place, 0xff, sizeof *d->place * d->total); /* NEW */
+	for (uint32_t x = 0; x < d->p->n; x++) {
 		uint32_t y = d->number[x], k = y < d->p->n ? SCHED_NONE : (y - d->p->n) / PARTS;
 		if (k != SCHED_NONE) {
 			struct group *g = &d->group[k];
@@ -150,31 +196,14 @@ static bool put_in_order(struct draft *d)
 			if (y == number_part(d, k, WAIT) && g->unpacks)
 				y = number_part(d, k, UNPACK);
 		}
-		if (state[y] == PLACED)
+		if (d->place[y] != NEW)
 			continue;
-		state[y] = OPEN;
-		vec_push(&stack, y);
-		while (stack.n && ok) {
-			uint32_t z = stack.at[stack.n - 1];
-			if (next[z] == needs->at[z + 1]) {
-				stack.n--;
-				state[z] = PLACED;
-				d->place[z] = d->n;
-				d->at[d->n++] = z;
-				continue;
-			}
-			uint32_t need = needs->item[next[z]++];
-			ok = state[need] != OPEN;
-			if (state[need] == NEW) {
-				state[need] = OPEN;
-				vec_push(&stack, need);
-			}
-		}
+		if (y < d->p->n && may_follow(d, y))
+			place_draft(d, y);
+		else if (!place_after_needs(d, y))
+			return false;
 	}
-	free(state);
-	free(next);
-	vec_free(&stack);
-	return ok;
+	return true;
 }
 
 /* Returns the origin of a node in no bucket. */
@@ -279,34 +308,59 @@ static uint32_t user_of(const struct draft *d, const struct sched_bucketed *out,
 	return early ? def : out->became[x];
 }
 
+/* Lists that are made one after the other, with items that mostly ascend. */
+struct maker {
+	struct sched_lists l;
+	uint32_t k, n; /* the present list, and the items so far */
+	bool mixed;    /* the items of the present list do not ascend */
+};
+
+static void add_item(struct maker *m, uint32_t item)
+{
+	m->mixed |= m->n > m->l.at[m->k] && m->l.item[m->n - 1] >= item;
+	m->l.item[m->n++] = item;
+}
+
+static void end_list(struct maker *m)
+{
+	uint32_t from = m->l.at[m->k];
+	if (m->mixed)
+		m->n = from + sched_list_tidy(m->l.item + from, m->n - from);
+	m->l.at[++m->k] = m->n;
+	m->mixed = false;
+}
+
 static struct sched_lists list_users(const struct draft *d, struct arena *a, const struct sched_bucketed *out)
 {
 	const struct sched_lists *old = &d->p->users, buffer = list_buffer_users(d, out->became);
-	uint32_t storages = d->p->storage_n, buffers = 2 * d->bucket_n, before = old->at[storages];
-	struct sched_lists l = sched_lists_new(a, out->p.storage_n, before + buffer.at[buffers]);
+	uint32_t storages = d->p->storage_n, buffers = 2 * d->bucket_n;
+	struct maker m = {.l = sched_lists_new(a, out->p.storage_n, old->at[storages] + buffer.at[buffers])};
 	for (uint32_t s = 0; s < storages; s++) {
-		l.at[s] = old->at[s];
 		for (uint32_t i = old->at[s]; i < old->at[s + 1]; i++)
-			l.item[i] = user_of(d, out, old->item[i], s);
+			add_item(&m, user_of(d, out, old->item[i], s));
+		end_list(&m);
 	}
-	for (uint32_t k = 0; k <= buffers; k++)
-		l.at[storages + k] = before + buffer.at[k];
-	memcpy(l.item + before, buffer.item, sizeof *l.item * buffer.at[buffers]);
-	return l;
+	for (uint32_t k = 0; k < buffers; k++) {
+		for (uint32_t i = buffer.at[k]; i < buffer.at[k + 1]; i++)
+			add_item(&m, buffer.item[i]);
+		end_list(&m);
+	}
+	return m.l;
 }
 
 /* Lists the needed nodes by place. */
 static struct sched_lists list_needs(const struct draft *d, struct arena *a)
 {
-	const struct sched_lists *old = &d->needs;
-	struct sched_lists l = sched_lists_new(a, d->n, old->at[d->total]);
-	uint32_t n = 0;
+	const struct sched_lists *alone = &d->p->pred, *parts = &d->needs;
+	uint32_t items = alone->at[d->p->n] + parts->at[PARTS * d->bucket_n];
+	struct maker m = {.l = sched_lists_new(a, d->n, items)};
 	for (uint32_t k = 0; k < d->n; k++) {
-		for (uint32_t i = old->at[d->at[k]]; i < old->at[d->at[k] + 1]; i++)
-			l.item[n++] = d->place[old->item[i]];
-		l.at[k + 1] = n;
+		struct visit v = visit_node(d, d->at[k]);
+		for (; v.next < v.end; v.next++)
+			add_item(&m, d->place[v.of ? v.of[v.need[v.next]] : v.need[v.next]]);
+		end_list(&m);
 	}
-	return l;
+	return m.l;
 }
 
 static void finish_draft(const struct draft *d, struct arena *a, struct sched_bucketed *out)
@@ -364,6 +418,7 @@ bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_
 	d.scratch = arena_new();
 	d.group = arena_new_array(d.scratch, struct group, bucket_n);
 	d.number = arena_new_array(d.scratch, uint32_t, p->n);
+	d.result = arena_new_array(d.scratch, uint32_t, p->n);
 	d.place = arena_new_array(d.scratch, uint32_t, d.total);
 	d.at = arena_new_array(d.scratch, uint32_t, d.total);
 	gather_members(&d);

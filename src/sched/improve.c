@@ -99,8 +99,8 @@ static double find_score(const struct improver *i, const struct trial *t)
 	return (double)t->schedule.result.runtime + i->o->lanes * (double)sum_lanes(&t->schedule.b.p);
 }
 
-/* Makes the schedule of t from the buckets of t and the present order. Returns false if the buckets wait for
- * each other, or memory does not admit the order. */
+/* Makes the schedule of t from the buckets of t and the present order. Returns false if the buckets wait for each
+ * other. */
 static bool carry_order(const struct improver *i, struct trial *t, const struct sched_carry_options *o)
 {
 	struct sched_schedule *made = &t->schedule;
@@ -110,7 +110,7 @@ static bool carry_order(const struct improver *i, struct trial *t, const struct 
 	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
 	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
 	sched_carry(&i->places, i->s->p, i->now.schedule.bucket, &made->b, &carry, made->order);
-	return sched_simulate(&made->b.p, made->order, NULL).peak <= i->s->o->limit;
+	return true;
 }
 
 /* Moves some sinks like x, with the work that only they need, to the end. */
@@ -166,13 +166,13 @@ static bool try_change(struct improver *i, uint64_t seed)
 	struct sched_carry_options carry;
 	t.bucket_n = i->now.bucket_n;
 	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->transfer_n);
-	if (!change_buckets(i, &t, &carry) || !carry_order(i, &t, &carry)) {
+	struct sched_search_options search = {
+	    .limit = s->o->limit, .steps = i->o->steps, .seed = seed, .enough = s->bound};
+	if (!change_buckets(i, &t, &carry) || !carry_order(i, &t, &carry) ||
+	    !sched_search(&t.schedule.b.p, &search, t.schedule.order)) {
 		sched_schedule_free(&t.schedule);
 		return false;
 	}
-	struct sched_search_options search = {
-	    .limit = s->o->limit, .steps = i->o->steps, .seed = seed, .enough = s->bound};
-	sched_search(&t.schedule.b.p, &search, t.schedule.order);
 	t.schedule.result = sched_simulate(&t.schedule.b.p, t.schedule.order, NULL);
 	double score = find_score(i, &t);
 	bool kept = score <= i->score;

@@ -67,17 +67,23 @@ static void sort_items(uint32_t *item, uint32_t n)
 	}
 }
 
-/* Makes n lists ascending, without duplicates. */
+uint32_t sched_list_tidy(uint32_t *item, uint32_t n)
+{
+	uint32_t kept = 0;
+	sort_items(item, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (!kept || item[kept - 1] != item[i])
+			item[kept++] = item[i];
+	return kept;
+}
+
 static void tidy_lists(struct sched_lists *l, uint32_t n)
 {
 	uint32_t kept = 0, from = 0;
 	for (uint32_t x = 0; x < n; x++) {
-		uint32_t to = l->at[x + 1], begin = kept;
-		sort_items(l->item + from, to - from);
-		for (uint32_t i = from; i < to; i++)
-			if (kept == begin || l->item[kept - 1] != l->item[i])
-				l->item[kept++] = l->item[i];
-		l->at[x + 1] = kept;
+		uint32_t to = l->at[x + 1], m = sched_list_tidy(l->item + from, to - from);
+		memmove(l->item + kept, l->item + from, sizeof *l->item * m);
+		l->at[x + 1] = kept += m;
 		from = to;
 	}
 }
@@ -147,16 +153,16 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
 {
 	p->pred = sched_lists_to(a, edge, edge_n, p->n);
 	p->users = sched_lists_to(a, use, use_n, p->storage_n);
+	tidy_lists(&p->pred, p->n);
+	tidy_lists(&p->users, p->storage_n);
 	sched_problem_complete(p, a);
 }
 
 void sched_problem_complete(struct sched_problem *p, struct arena *a)
 {
 	assert(p->lane_n <= SCHED_MAX_LANES);
-	tidy_lists(&p->pred, p->n);
 	p->succ = transposed(a, &p->pred, p->n, p->n);
 	p->makes = list_made(p, a);
-	tidy_lists(&p->users, p->storage_n);
 	drop_kept(p);
 	p->uses = transposed(a, &p->users, p->storage_n, p->n);
 }

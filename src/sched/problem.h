@@ -97,7 +97,7 @@ const char *sched_problem_excess(const struct sched_problem *p);
  * repeat. Storages that no node reads are kept to the end. */
 void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct sched_pair *edge,
                           uint32_t edge_n, const struct sched_pair *use, uint32_t use_n);
-/* Likewise, from `pred` and `users`: numbers in any order, which may repeat. */
+/* Makes the other lists from `pred` and `users`, which ascend without duplicates. */
 void sched_problem_complete(struct sched_problem *p, struct arena *a);
 
 /* Makes room for n lists of `items` numbers in all. */
@@ -105,6 +105,9 @@ struct sched_lists sched_lists_new(struct arena *a, uint32_t n, uint32_t items);
 /* Lists, for each of n things, the `from` of its pairs, in the order of the pairs. */
 struct sched_lists sched_lists_to(struct arena *a, const struct sched_pair *pair, uint32_t pair_n,
                                   uint32_t n);
+
+/* Makes n numbers ascending, without duplicates. Returns how many are left. */
+uint32_t sched_list_tidy(uint32_t *item, uint32_t n);
 
 /* Returns the time of a comm with an operand of so many bytes: linear between points, the first time
  * below the first point, the last slope above the last. */

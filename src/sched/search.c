@@ -178,15 +178,16 @@ static bool is_enough(const struct sched_problem *p, const struct sched_search_o
 	       sched_simulate(p, order, NULL).runtime <= o->enough;
 }
 
-void sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
+bool sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
 {
 	struct search s = {.p = p, .random = sched_random_from(o->seed)};
 	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
 	window_open(&s.w, p, o->limit, order);
+	bool fits = window_fits(&s.w);
 	memcpy(best, order, sizeof *best * p->n);
 	int64_t least = s.w.runtime, first = least;
 	uint64_t since = 0;
-	bool enough = is_enough(p, o, least, order);
+	bool enough = !fits || is_enough(p, o, least, order);
 	for (uint64_t step = 0; step < o->steps && !enough && draw_wait(&s); step++, since++) {
 		if (o->goal && step == o->steps / PROBE && first - o->goal > PROMISE * (first - least))
 			break;
@@ -213,4 +214,5 @@ void sched_search(const struct sched_problem *p, const struct sched_search_optio
 	memcpy(order, best, sizeof *best * p->n);
 	window_close(&s.w);
 	free(best);
+	return fits;
 }

@@ -16,7 +16,7 @@ struct sched_search_options {
 	int64_t goal;   /* ns; the search ends early if it is much too slow to get there; 0: none */
 };
 
-/* order: a schedule of p within the limit. Receives the best one found. */
-void sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order);
+/* order: a schedule of p; receives the best one found. Returns false, and changes nothing, if it exceeds the limit. */
+bool sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order);
 
 #endif

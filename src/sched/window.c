@@ -208,6 +208,14 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	window_reset(w);
 }
 
+bool window_fits(const struct window *w)
+{
+	for (uint32_t i = 0; i * WINDOW_BLOCK < w->p->n; i++)
+		if (w->high[i] > w->limit)
+			return false;
+	return w->p->fixed <= w->limit;
+}
+
 void window_close(struct window *w)
 {
 	free(w->place);

@@ -52,11 +52,14 @@ struct window {
 	struct window_contended *contended;
 };
 
-/* order: a schedule of p within the limit. window_accept changes it. */
+/* order: a schedule of p, which window_accept changes. Moves need one within the limit. */
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order);
 void window_close(struct window *w);
 /* Reads the whole order again, after the caller has changed it. */
 void window_reset(struct window *w);
+
+/* Returns true if the order is within the limit. */
+bool window_fits(const struct window *w);
 
 /* Drafts the places `to` … place of node, with the node and the nodes there that it needs moved first.
  * Returns false if nothing changes. */
