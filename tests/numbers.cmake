@@ -28,7 +28,7 @@ if(TARGET hirc AND Python3_FOUND AND HIRC_SANITIZE MATCHES "^(none|address)$")
 		endif()
 	endif()
 	foreach(name IN LISTS tests)
-		set_tests_properties(numbers/${name} PROPERTIES LABELS run TIMEOUT 300 RUN_SERIAL ON SKIP_RETURN_CODE 77
+		set_tests_properties(numbers/${name} PROPERTIES LABELS run TIMEOUT 300 SKIP_RETURN_CODE 77
 			ENVIRONMENT "${environment}")
 	endforeach()
 	foreach(name all all_same all_mock)
