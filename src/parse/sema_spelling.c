@@ -4,6 +4,7 @@
  *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
+ *     broadcast( T0… )                            reshape(T0…) where it adds axes behind those of T0
  *     expand( T0…, {4, 8} ), repeat( T0… )        broadcast(T0…)
  *     reduction( T0…, op = add, … )               sum(T0…, axis=1): sema_reduction.c
  *     scan(T0…, dim=1, op_type=add, init=…)       scan(T0…, axis=1): sema_reduction.c
@@ -439,6 +440,35 @@ static bool read_limits(struct nv_reader *r, ast_id call)
 	return true;
 }
 
+/* Returns true if the axes of one domain are those of a shorter one with axes of one element between them, and the
+ * last axes of the two are not the same: a broadcast here would take these for each other. */
+static bool adds_inner_axes(const struct module *m, const struct domain *from, const struct domain *to)
+{
+	unsigned k = 0, last = 0;
+	if (from->rank >= to->rank)
+		return false;
+	while (last < from->rank && from->axis[from->rank - 1 - last].extent == to->axis[to->rank - 1 - last].extent)
+		last++;
+	for (unsigned i = 0; i < to->rank; i++) {
+		bool same = k < from->rank && to->axis[i].extent == from->axis[k].extent;
+		if (!same && !expr_is_one(m, to->axis[i].extent))
+			return false;
+		k += same;
+	}
+	return k == from->rank && last < from->rank;
+}
+
+/* Returns true for the broadcast of older versions, `broadcast( T0… )`, that adds axes behind others. */
+static bool is_old_broadcast(struct nv_reader *r, ast_id operand, const struct nv_tensor *result)
+{
+	const struct module *m = r->s->m;
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
+	return t && result && !ast_at(r->s->a, operand)->next &&
+	       adds_inner_axes(m, ir_domain(m, m->type.at[t->type].domain),
+	                       ir_domain(m, m->type.at[result->type].domain));
+}
+
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
@@ -464,6 +494,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return nv_permute(r, expr, result);
 	} else if ((!strcmp(name, "broadcast") && nv_key(r, expr, "flags")) || !strcmp(name, "squeeze")) {
 		drop_key(r, expr, "flags");
+		nv_rename_call(r, expr, "reshape");
+	} else if (!strcmp(name, "broadcast") && is_old_broadcast(r, first, result)) {
 		nv_rename_call(r, expr, "reshape");
 	} else if (!strcmp(name, "expand") || (!strcmp(name, "repeat") && first && !second)) {
 		nv_keep_first(r, expr);
