@@ -331,6 +331,12 @@ again:
 		return TOK_HIR_error;
 	}
 	digits      { VALUE(scan_int(p, start, AT), TOK_INT); }
+	"0" blank* "]" {
+		cursor = start + 1;
+		if ((body || p->lead.token == TOK_TENSOR) && p->last->token == TOK_LBRACKET)
+			goto again; // until 2023 a tensor without axes is T0_g[ 0 ]
+		VALUE(0, TOK_INT);
+	}
 	digits "." digits exp? | digits exp { TOKEN(TOK_FLOAT); }
 	"0x" [0-9a-fA-F]+ {
 		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_HANDLE);
@@ -429,8 +435,9 @@ again:
 		}
 		TOKEN(TOK_KERNEL); // outside a listing it begins a fusion without lists
 	}
-	"T" digits "_" memory ("_" ([A-Za-z0-9_]+ | complex))? blank* "[" {
-		if (p->mode == MODE_HIR)
+	"T" digits ("_" memory ("_" ([A-Za-z0-9_]+ | complex))?)? blank* "[" { // T0[ iS0{4} ] until 2021
+		bool old = !memchr(start, '_', (size_t)(cursor - start));
+		if (p->mode == MODE_HIR || (old && !body && !p->at_lead))
 			goto plain_word;
 		uint32_t before = p->ast->shapes ? again_find_tensor(p, start) : 0;
 		if (before) {
@@ -476,7 +483,7 @@ again:
 		goto again;
 	}
 	("ca_pos" | "produce_pos" | "compute_with") blank* "(" [^()\n\x00]* ")" { /* ca_pos( 2 ), compute_with( T3, 2 ) */
-		if (!body)
+		if (!body && p->mode != MODE_SECTIONS)
 			goto plain_word;
 		goto again;
 	}
@@ -494,7 +501,7 @@ again:
 			cursor--;
 		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
 	}
-	"Set." word | "deviceIdx." [a-z0-9]+ {
+	"Set." word | ("deviceIdx." | "blockDim." | "gridDim.") [a-z0-9]+ {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
 		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
@@ -536,11 +543,28 @@ again:
 		goto again;
 	}
 
-	"Fusion IR" (blank [^:\n]*)? ":" | "Fusion after pass:" [^\n]* | "====" "="* {
+	"Fusion IR" (blank [^:\n]*)? ":" | "Fusion after pass:" [^\n]* | "===" [^\n]* |
+	"Segment the fusion" [^\n]* ":" | "Segmented_Fusion Dump:" [^\n]* "{" {
 		/* the title of a fusion; the title and the end of a listing after a pass */
 		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || !lex_ends_line(cursor))
 			goto plain_word;
 		add_comment(p, start, cursor);
+		goto again;
+	}
+	"}" blank* "//" blank* "{" [^{}\n]* "}" { /* the end of a fusion that has a title with a brace */
+		if (p->mode != MODE_SECTIONS || !p->at_lead || p->brackets) {
+			cursor = start + 1;
+			TOKEN(TOK_RBRACE);
+		}
+		add_comment(p, start, cursor);
+		goto again;
+	}
+	"(" digits ")" blank* "\n" { /* the number of the statement before it, in the dump of a segmented fusion */
+		if (!body || !p->at_lead || !p->in_kernel || p->brackets) {
+			cursor = start + 1;
+			TOKEN(TOK_LPAREN);
+		}
+		cursor--;
 		goto again;
 	}
 
@@ -605,6 +629,13 @@ again:
 		if (!sections)
 			goto plain_word;
 		NAMED("resize", TOK_XF_RESIZE);
+	}
+	"," blank* "start offset:" blank* "0," blank* "stop offset:" blank* "0" { /* of a split, until 2024 */
+		if (!sections && p->mode != MODE_SECTIONS) {
+			cursor = start + 1;
+			TOKEN(TOK_COMMA);
+		}
+		goto again;
 	}
 	"by" blank+ "factor" {
 		if (p->mode != MODE_SECTIONS || p->at_lead)

@@ -335,6 +335,12 @@ type_id type_make(struct module *m, enum dtype dtype, enum memory memory, mesh_i
 	return id;
 }
 
+type_id type_with_dtype(struct module *m, type_id t, enum dtype dtype)
+{
+	struct type x = m->type.at[t];
+	return type_make(m, dtype, (enum memory)x.memory, x.mesh, x.domain);
+}
+
 type_id type_with_domain(struct module *m, type_id t, domain_id d)
 {
 	struct type old = m->type.at[t];

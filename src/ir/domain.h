@@ -59,6 +59,8 @@ const struct xform *domain_consumer(const struct domain *d, unsigned axis);
 
 domain_id domain_finish(struct module *m, struct domain_builder *b);
 type_id type_make(struct module *m, enum dtype dtype, enum memory memory, mesh_id mesh, domain_id domain);
+/* Returns the type with another dtype. */
+type_id type_with_dtype(struct module *m, type_id t, enum dtype dtype);
 type_id type_with_domain(struct module *m, type_id t, domain_id d);
 
 /* ---- the sugar of the concise surface: `n@dp@tp`, one list of placements for each visible axis */

@@ -48,6 +48,10 @@ struct infer_draft {
 	team_id team; /* collective: its team; 0: a group that lists no members */
 };
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *draft);
+/* Returns the dtype that an operation gives a result of a stated shape, without messages. Returns the stated one if the
+ * operands do not fit. */
+enum dtype infer_dtype(struct module *m, const struct infer_draft *f);
+
 /* Checks the shape and dtype of a stated type against the rule. Returns false after reporting. */
 bool infer_check(struct module *m, struct diag *d, const struct infer_draft *draft);
 

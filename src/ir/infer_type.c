@@ -575,6 +575,15 @@ static type_id spread_type(struct module *m, const struct infer_result *r)
 	           : type_make(m, r->dtype, MEMORY_GLOBAL, r->mesh, d);
 }
 
+enum dtype infer_dtype(struct module *m, const struct infer_draft *f)
+{
+	struct infer_result r = {0};
+	struct diag *quiet = diag_new(NULL, DIAG_TEXT, COLOR_NEVER);
+	bool fits = rule_result(m, quiet, f, &r);
+	diag_free(quiet);
+	return fits ? r.dtype : (enum dtype)m->type.at[f->stated].dtype;
+}
+
 type_id infer_type(struct module *m, struct diag *d, const struct infer_draft *f)
 {
 	struct infer_result r = {0};

@@ -84,6 +84,8 @@ static inline uint32_t ast_length(const struct ast *a, ast_id id) /* bytes of it
 {
 	return a->nodes.at[id].end - a->nodes.at[id].at;
 }
+#define AST_NO_MEMORY "-" /* name of the memory of a tensor that is printed without one: T0[ iS0{4} ] */
+
 /* ast_each (a, child, parent) statement: runs the statement for every child. */
 #define ast_each(a, child, parent)                                                                           \
 	for (ast_id child = ast_at((a), (parent))->first; child; child = ast_at((a), child)->next)

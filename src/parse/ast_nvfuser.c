@@ -26,7 +26,10 @@ static uint32_t intern_name(struct parser *p, const char *s, size_t n)
 ast_id ast_tensor(struct parser *p, struct parse_span at, struct parse_span head, ast_id ids, ast_id devices)
 {
 	const char *text = (const char *)p->text + head.at, *end = (const char *)p->text + head.end;
-	const char *memory = memchr(text, '_', (size_t)(end - text)); /* never NULL: the lexer has found it */
+	const char *memory = memchr(text, '_', (size_t)(end - text));
+	if (!memory)
+		return ast_make(p, AST_TENSOR, at, intern_name(p, text, (size_t)(end - text)), ids, devices,
+		                ast_leaf(p, AST_NAME, head, intern_name(p, AST_NO_MEMORY, 1)));
 	const char *dtype = memchr(memory + 1, '_', (size_t)(end - memory - 1));
 	uint32_t name = intern_name(p, text, (size_t)(memory - text));
 	memory++;

@@ -4,10 +4,15 @@
 
 enum { MOST_PREFIX = 60 };
 
-/* The first and last lines of a container, and of a fusion without one. */
+/* The first and last lines of a container, and of a fusion without one: older versions print no comment behind its end.
+ * The name tells the listings of a file apart. */
 static const struct listing_form {
-	const char *begin, *end;
-} forms[] = {{"%HostIrContainer {", "} // %HostIrContainer"}, {"Inputs:\n", "} // %kernel"}};
+	const char *begin, *end, *name;
+} forms[] = {{"%HostIrContainer {", "} // %HostIrContainer", "%HostIrContainer {"},
+             {"Inputs:\n", "} // %kernel", "^Inputs:"},
+             {"Inputs:\n", "\n}\n", "^Inputs:"},
+             {"%kernel {", "\n}", "^%kernel"}};
+enum { FORMS = sizeof forms / sizeof *forms };
 
 /* Returns the first place of a text between two others, or NULL. */
 static const char *find_text(const char *from, const char *to, const char *text)
@@ -40,10 +45,11 @@ static bool is_blank(const char *from, const char *to)
 static const char *find_listing(const char *from, const char *to, const struct listing_form **form)
 {
 	const char *listing = NULL;
-	for (unsigned i = 0; i < 2 && !listing; i++) {
+	for (unsigned i = 0; i < FORMS && !listing; i++) {
 		*form = &forms[i];
 		listing = find_text(from, to, forms[i].begin);
-		if (i && listing && !find_text(listing, to, forms[i].end))
+		if (i && listing &&
+		    (!find_text(listing, to, "%kernel") || !find_text(listing, to, forms[i].end)))
 			listing = NULL; /* these words stand elsewhere, too */
 	}
 	return listing;
@@ -83,6 +89,7 @@ bool log_lines_note_file(struct diag *d, struct source *s, uint32_t at, uint32_t
 	const char *last = NULL;
 	for (const char *c = from; (c = find_text(c, here, form->end)); c++)
 		last = c;
+	last += last && *last == '\n';
 	const char *behind = last ? last + strcspn(last, "\n") : here;
 	while (behind < here && strchr(" \t\r\n", *behind))
 		behind++;
@@ -107,8 +114,9 @@ bool log_lines_note(struct parser *p, uint32_t at)
 void log_lines_note_second(struct parser *p, uint32_t at)
 {
 	const char *name = source_name(p->ast->source, at);
+	const struct listing_form *form = forms;
+	find_listing(p->ast->source->text, p->ast->source->text + (p->limit - p->text), &form);
 	diag_note(p->diag, DIAG_NOWHERE,
-	          "`csplit -z %s '/%%HostIrContainer {/' '{*}'` writes each listing to a file of its own; "
-	          "those of several devices are one program: `hirc check xx00 xx01`",
-	          name);
+	          "`csplit -z %s '/%s/' '{*}'` writes each listing to a file of its own%s", name, form->name,
+	          form == forms ? "; those of several devices are one program: `hirc check xx00 xx01`" : "");
 }

@@ -30,6 +30,7 @@
  *     sema_own_outputs.c    outputs of which each device has its own
  *     sema_printed.c        types from printed ids
  *     sema_transforms.c     domains from TransformPrinter
+ *     sema_schedule.c       without the schedule of a kernel
  *     sema_order.c          the order in memory that Communications need
  *     sema_alike.c          types of tensors that differ only in their numbers */
 #ifndef HIRC_PARSE_NVFUSER_H
@@ -185,6 +186,8 @@ struct nv_reader {
 	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
 	struct printed_numbers numbers; /* of the listing, if by_number */
 	struct printed_choice *choice;  /* readings of its tensors; NULL: none */
+	bool scheduled;                 /* the listing prints kernels' schedules, which are left out */
+	bool told_dtype;                /* a warning has said that a dtype is assumed */
 	bool has_own_outputs;           /* some outputs are each device's own */
 };
 
@@ -314,6 +317,8 @@ bool nv_is_select(struct nv_reader *r, ast_id call);
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+/* Gives a tensor that is printed without a dtype the dtype of the cast that makes it, `__float2half(T0…)`. */
+void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
 /* Takes the number out of double(2), everywhere in an expression. */
 void nv_unwrap_numbers(struct nv_reader *r, ast_id id);
 /* Returns the operation that nvFuser gives another name here, or a suffix; OP_NONE: none. */
@@ -434,6 +439,8 @@ void nv_allocate_own_outputs(struct nv_reader *r, ast_id stmt);
 /* ---- sema_printed.c */
 /* Reads the printed loop domain of a tensor. */
 bool nv_ids(struct nv_reader *r, const struct nv_tensor *t, mesh_id mesh, struct printed_tensor *out);
+/* Returns true if the tensor is printed without a dtype, as by older versions. */
+bool nv_lacks_dtype(const struct nv_reader *r, const struct nv_tensor *t);
 /* Reads an ID as an axis. */
 bool nv_read_id(struct nv_reader *r, ast_id id, mesh_id mesh, struct axis *out);
 /* Reads the parallel type of an ID or swizzle. */
@@ -450,6 +457,12 @@ void nv_type(struct nv_reader *r, struct nv_tensor *t);
 /* Makes the domain of a tensor with a block, and the numbers of its axes. Returns 0 after reporting. */
 domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p,
                           int32_t *number);
+
+/* ---- sema_schedule.c */
+/* Returns true for the place of an axis that is parallel in a kernel: threadIdx.x, US. */
+bool nv_is_kernel_place(const char *text);
+/* Takes kernels' schedules out of the tensors that have blocks, and warns. */
+void nv_unschedule(struct nv_reader *r);
 
 /* ---- sema_order.c */
 /* Gives the tensors of Communications the order in memory that these need, and warns. */

@@ -246,6 +246,7 @@ void sema_schedule(struct sema *s, ast_id schedule);
 struct sema_result {
 	name_id name;
 	type_id type;
+	bool any_dtype; /* the operation gives the dtype: type has an assumed one */
 	value_id bound; /* `Y <- …`: the value written */
 	uint32_t at;
 	bool output;

@@ -239,6 +239,7 @@ static void read_other_way(struct nv_reader *r)
 void nv_types(struct nv_reader *r)
 {
 	bool all = r->axes && !strcmp(names_text(r->s->m->names, r->axes), "all"), stated = r->axes && !all;
+	nv_unschedule(r);
 	r->by_number = (r->axes || !r->has_facts) && collect_numbers(r);
 	unsigned before = diag_error_count(r->s->d);
 	nv_read_types(r, stated_way(r));

@@ -97,8 +97,19 @@ void nv_stand_for(struct nv_reader *r, struct nv_tensor *t, value_id v)
 	s->tensor_of.at[t->name] = v;
 }
 
+/* Warns of the first tensor whose dtype neither the listing nor an operation tells. */
+static void warn_dtype(struct nv_reader *r, const struct nv_tensor *t)
+{
+	if (r->told_dtype || !nv_lacks_dtype(r, t))
+		return;
+	r->told_dtype = true;
+	diag_warning(r->s->d, W_PRINTED_DTYPE, ast_at(r->s->a, shape_tensor(r->s->a, t->node))->at,
+	             "%s is printed without a dtype; float is assumed", names_text(r->s->m->names, t->name));
+}
+
 value_id nv_define(struct nv_reader *r, struct nv_tensor *t, uint32_t at)
 {
+	warn_dtype(r, t);
 	value_id v = ir_value_new(r->s->m, t->type, t->given, at);
 	finish_value(r, t, v);
 	return v;
@@ -247,7 +258,11 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 		}
 		if (!nv_result(r, target, &tensor[n], &bound))
 			return;
+		bool any_dtype = !bound && nv_lacks_dtype(r, tensor[n]);
+		if (any_dtype && expr)
+			nv_take_cast(r, expr, tensor[n]);
 		result[n] = (struct sema_result){.type = tensor[n]->open ? 0 : tensor[n]->type,
+		                                 .any_dtype = any_dtype,
 		                                 .bound = bound,
 		                                 .at = ast_at(s->a, target)->at};
 		if (n && !bound != !result[0].bound) {
@@ -264,8 +279,11 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 		if (!op && !tensor[k]->value)
 			nv_define(r, tensor[k], result[k].at); /* so that uses of the result are not
 			                                          errors, too */
-		else if (op && !result[k].bound)
+		else if (op && !result[k].bound) {
+			if (result[k].any_dtype)
+				tensor[k]->type = s->m->value.at[value[k]].type;
 			nv_settle(r, tensor[k], value[k]);
+		}
 	}
 }
 

@@ -53,6 +53,19 @@ static mesh_id find_mesh(struct nv_reader *r, ast_id devices)
 
 /* ---- ids */
 
+static bool refuse_place(struct nv_reader *r, ast_id id, const char *text)
+{
+	nv_refuse(r, E_PRINTED_TYPE, id,
+	          "this axis is parallel in a kernel; host IR knows serial (S), streamIdx and deviceIdx");
+	if (nv_is_kernel_place(text))
+		diag_note(
+		    r->s->d, DIAG_NOWHERE,
+		    "the axes of a kernel's schedule do not tell the tensor's shape: print the fusion before "
+		    "it is "
+		    "scheduled (NVFUSER_DUMP=fusion_ir_presched), or with its TransformPrinter section");
+	return false;
+}
+
 bool nv_read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id mesh, struct axis *a)
 {
 	unsigned n = (unsigned)strcspn(text, ".0123456789");
@@ -67,9 +80,7 @@ bool nv_read_place(struct nv_reader *r, ast_id id, const char *text, mesh_id mes
 		return true;
 	}
 	if (n != 9 || strncmp(text, "deviceIdx", n) || text[n] != '.')
-		return nv_refuse(
-		    r, E_PRINTED_TYPE, id,
-		    "this axis is parallel in a kernel; host IR knows serial (S), streamIdx and deviceIdx");
+		return refuse_place(r, id, text);
 	char letter = text[n + 1];
 	unsigned from_last = letter >= 'x' && letter <= 'z'   ? (unsigned)(letter - 'x')
 	                     : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0')
@@ -229,21 +240,28 @@ static void refuse_dtype(struct nv_reader *r, const struct nv_tensor *t, name_id
 	other_name_note(s->d, OTHER_PRINTED_DTYPE, name);
 }
 
+bool nv_lacks_dtype(const struct nv_reader *r, const struct nv_tensor *t)
+{
+	const struct ast *a = r->s->a;
+	ast_id dtype = ast_child(a, shape_tensor(r->s->a, t->node), 3);
+	return !dtype || ast_at(a, dtype)->kind == AST_NONE;
+}
+
 static bool read_head(struct nv_reader *r, const struct nv_tensor *t, enum dtype *dtype, enum memory *memory)
 {
 	struct sema *s = r->s;
 	ast_id memory_node = ast_child(s->a, t->node, 2), dtype_node = ast_child(s->a, t->node, 3);
 	const char *text = ast_text(s->a, memory_node);
-	*memory = !strcmp(text, "l") ? MEMORY_LOCAL : !strcmp(text, "sym") ? MEMORY_SYMMETRIC : MEMORY_GLOBAL;
-	if (!strcmp(text, "s") || !strcmp(text, "t"))
+	bool of_kernel = !strcmp(text, "s") || !strcmp(text, "t"), none = !strcmp(text, AST_NO_MEMORY);
+	*memory = !strcmp(text, "sym") ? MEMORY_SYMMETRIC : MEMORY_GLOBAL;
+	if (!strcmp(text, "l") || of_kernel || (none && !nv_is_whole(t)))
+		*memory = MEMORY_LOCAL;
+	if (of_kernel && !r->scheduled)
 		return nv_refuse(r, E_MEMORY_UNKNOWN, memory_node,
 		                 "a tensor of host IR is in global (g), local (l) or symmetric (sym) memory");
 	*dtype = DTYPE_F32;
-	if (!dtype_node || ast_at(s->a, dtype_node)->kind == AST_NONE) {
-		diag_warning(s->d, W_PRINTED_DTYPE, ast_at(s->a, t->node)->at,
-		             "%s is printed without a dtype; float is assumed", ast_text(s->a, t->node));
+	if (nv_lacks_dtype(r, t))
 		return true;
-	}
 	if (dtype_parse_nvfuser(ast_text(s->a, dtype_node), dtype))
 		return true;
 	*dtype = DTYPE_I64;

@@ -225,6 +225,8 @@ bool call_result_type(struct sema *s, struct call *c, const struct infer_draft *
 	draft.result = k;
 	draft.first = k ? types[0] : 0;
 	draft.stated = types[k] = r->bound ? s->m->value.at[r->bound].type : r->type;
+	if (r->any_dtype && draft.stated && !r->bound && !(traits & TRAIT_OPAQUE))
+		draft.stated = types[k] = type_with_dtype(s->m, draft.stated, infer_dtype(s->m, &draft));
 	*open = false;
 	if (!draft.stated) {
 		types[k] = default_type(s, c, &draft, k, open);

@@ -29,6 +29,7 @@
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
 #include "parse/shape.h"
+#include <stdio.h>
 #include <string.h>
 
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name)
@@ -123,6 +124,32 @@ static bool is_cast(const char *name)
 	memcpy(left, name + 2, (size_t)(two - name - 2));
 	left[two - name - 2] = '\0';
 	return has_word(from, left) && has_word(from, two + 1);
+}
+
+void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
+{
+	static const struct {
+		const char *word;
+		enum dtype dtype;
+	} of[] = {{"half", DTYPE_F16},  {"bfloat", DTYPE_BF16}, {"e4m3", DTYPE_F8E4M3}, {"e5m2", DTYPE_F8E5M2},
+	          {"int", DTYPE_I64},   {"index", DTYPE_I64},   {"int64", DTYPE_I64},   {"int32", DTYPE_I32},
+	          {"int16", DTYPE_I16}, {"int8", DTYPE_I8},     {"uint8", DTYPE_U8}};
+	if (!nv_is(r, expr, AST_CALL) || !is_cast(ast_text(r->s->a, expr)))
+		return;
+	const char *name = ast_text(r->s->a, expr), *two = strrchr(name, '2');
+	if (two && !strcmp(two, "2")) /* __float2e5m2, __float2int32 */
+		for (two--; two > name && *two != '2';)
+			two--;
+	const char *word = *name == '(' ? name + 1 : !strncmp(name, "__to_", 5) ? name + 5 : two + 1;
+	char text[24];
+	snprintf(text, sizeof text, "%.*s", (int)strcspn(word, ")"), word);
+	enum dtype dtype = DTYPE_F32;
+	bool known = *name == '(' && dtype_parse_nvfuser(text, &dtype);
+	for (unsigned i = 0; i < sizeof of / sizeof *of && !known; i++)
+		if (!strcmp(text, of[i].word))
+			dtype = of[i].dtype, known = true;
+	if (known || dtype_parse_nvfuser(text, &dtype))
+		result->type = type_with_dtype(r->s->m, result->type, dtype);
 }
 
 enum op_kind nv_function(const char *name, unsigned operands)
@@ -447,7 +474,8 @@ static bool adds_inner_axes(const struct module *m, const struct domain *from, c
 	unsigned k = 0, last = 0;
 	if (from->rank >= to->rank)
 		return false;
-	while (last < from->rank && from->axis[from->rank - 1 - last].extent == to->axis[to->rank - 1 - last].extent)
+	while (last < from->rank &&
+	       from->axis[from->rank - 1 - last].extent == to->axis[to->rank - 1 - last].extent)
 		last++;
 	for (unsigned i = 0; i < to->rank; i++) {
 		bool same = k < from->rank && to->axis[i].extent == from->axis[k].extent;
