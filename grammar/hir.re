@@ -421,12 +421,30 @@ again:
 			goto plain_word;
 		TOKEN(TOK_RBRACE);
 	}
-	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST FUSION" {
-		PLACE();
-		report(p, E_UNEXPECTED, out->span, "a listing with `HOST FUSION`, a form of May 2024, is not read", "");
-		diag_note(p->diag, DIAG_NOWHERE, "a newer nvFuser prints `%%HostIrContainer { (inputs) -> (outputs) :` in the first line");
-		cursor = p->limit; /* the rest has that form, too */
-		TOKEN(0);
+	"%HostIrContainer" blank* "{" [ \t\r\n]* "HOST FUSION" { TOKEN(TOK_CONTAINER); } // of May 2024; it posts units with their text
+	("PostOnStream the operation" | "Execute the following " [A-Za-z0-9 ]*) blank* ":"? blank* "{" {
+		if (!body || !p->at_lead)
+			goto plain_word;
+		TOKEN(TOK_POST);
+	}
+	"Communication" blank+ [A-Za-z]+ blank* ":" blank* "{" [^{}\x00]* "team:" blank* "{" [^{}\x00]* "}" [^{}\x00]* ("src_bufs:" blank* "{" [^{}\x00]* "}" [^{}\x00]*)? "}" {
+		if (!body || !p->in_post)
+			goto plain_word;
+		TOKEN(TOK_POST_COMM);
+	}
+	"}" blank* "," blank* "taking inputs:" blank* "{" {
+		if (!p->in_post) {
+			cursor = start + 1;
+			TOKEN(TOK_RBRACE);
+		}
+		TOKEN(TOK_POST_INPUTS);
+	}
+	"}" blank* "and outputs:" blank* "{" {
+		if (!p->in_post) {
+			cursor = start + 1;
+			TOKEN(TOK_RBRACE);
+		}
+		TOKEN(TOK_POST_OUTPUTS);
 	}
 	"%kernel" "_math"? blank* "{" {
 		if (!body && (sections || !p->at_lead || p->brackets)) {

@@ -55,6 +55,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	DEALLOCATE "Deallocate"
 	COMM "a communication" OLD_CALL "a stream operation" OLD_GET "GetCurrentStream"
 %token	CONTAINER "%HostIrContainer" FUSION "Inputs:" CONTAINER_CLOSE KERNEL "%kernel" KERNEL_CLOSE SHARE "ShareMemHandles("
+	POST "PostOnStream the operation" POST_COMM POST_INPUTS "taking inputs:" POST_OUTPUTS "and outputs:"
 	ELIDED "[...]" TENSOR "a tensor" MESH_OPEN "(DeviceMesh" RBRACE_SUFFIX BY_FACTOR "by factor"
 	INDEX_HEADER "Index definitions:" TRANSFORM_HEADER "TransformPrinter :"
 %token <int64_t> HIRC_HEADER "Hirc 1 :"
@@ -91,7 +92,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	type axes axis_list axis suffixes names reduce_axes reduce_axis
 	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
-	container container_start tensors tensor_list body body_block body_statements grouped body_compound body_line unit kernel fusion fusion_list unit_list unit_entry
+	container container_start tensors tensor_list body body_block body_statements posted_list grouped body_compound body_line unit kernel fusion fusion_list unit_list unit_entry
 	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
@@ -565,8 +566,17 @@ body_statements:
 | body_statements body_compound	{ $$ = ast_add(p, $1, $2); }
 | body_statements INDEX_HEADER NEWLINE INDENT index_lines DEDENT
 	{ $$ = ast_add(p, $1, ast_section(p, @2, "Index definitions", $5)); }
+| body_statements POST KERNEL NEWLINE kernel KERNEL_CLOSE NEWLINE POST_INPUTS posted_list POST_OUTPUTS posted_list RBRACE NEWLINE
+	{ $$ = ast_posted(p, $1, @2, $5, $9, $11); }
+| body_statements POST POST_COMM NEWLINE POST_INPUTS posted_list POST_OUTPUTS posted_list RBRACE NEWLINE
+	{ $$ = ast_posted_communication(p, $1, @3, $6, $8); }
 | body_statements NAME LPAREN grouped key RPAREN NEWLINE	{ $$ = ast_grouped(p, $1, @2, $2, $4, $5); }
 | body_statements error NEWLINE	{ yyerrok; $$ = $1; }
+;
+posted_list:
+  %empty			{ $$ = ast_list(p, AST_LIST, @$, 0); }
+| posted_list tensor		{ $$ = ast_add(p, $1, $2); }
+| posted_list tensor COMMA	{ $$ = ast_add(p, $1, $2); }
 ;
 /* GroupedReductionOp( T1 = reduction( T0, … ) T2 = reduction( T0, … ) allreduce = false ) */
 grouped:

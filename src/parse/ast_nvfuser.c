@@ -139,6 +139,7 @@ ast_id ast_container(struct parser *p, struct parse_span at, ast_id inputs, ast_
 		outputs = ast_list(p, AST_LIST, at, 0);
 	if (!block)
 		block = ast_list(p, AST_BLOCK, at, 0);
+	ast_add_units(p, block);
 	check_list(p, inputs, false);
 	check_list(p, outputs, true);
 	return ast_make(p, AST_CONTAINER, at, 0, inputs, outputs, block);

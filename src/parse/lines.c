@@ -131,6 +131,13 @@ static void match_brackets(struct parser *p, struct parse_token *t, bool first_o
 	case TOK_LBRACKET:
 		open_bracket(p, t, '[');
 		break;
+	case TOK_POST_OUTPUTS:
+		close_other(p, '{', 'I');
+		open_bracket(p, t, '{');
+		break;
+	case TOK_POST_INPUTS:
+		open_bracket(p, t, '{');
+		break;
 	case TOK_LBRACE:
 		if (opens_block(p)) {
 			t->token = TOK_BLOCK_OPEN;
@@ -245,6 +252,7 @@ static bool ends_statement(struct parser *p)
 	case 0:
 	case TOK_NEWLINE:
 	case TOK_BLOCK_OPEN:
+	case TOK_POST:
 		return false;
 	case TOK_SEMICOLON:
 		if (!p->panic)
@@ -426,7 +434,7 @@ static struct parse_token *read_token(struct parser *p)
 		close_all(p, t);
 	else if (first_on_line && ends_missing(p, t))
 		end_missing(p, t);
-	else if (p->mode == MODE_BODY && p->at_lead)
+	else if (p->mode == MODE_BODY && p->at_lead && !p->in_post)
 		indent(p, t);
 	match_brackets(p, t, first_on_line);
 
@@ -449,6 +457,10 @@ static struct parse_token *read_token(struct parser *p)
 		p->in_kernel = true;
 		if (p->is_fusion)
 			p->container_at = t->span.end - 1;
+		break;
+	case TOK_POST:
+	case TOK_POST_OUTPUTS:
+		p->in_post = t->token == TOK_POST;
 		break;
 	case TOK_TRANSFORM_HEADER: /* a fusion has it inside its kernel */
 		p->mode = MODE_SECTIONS;
