@@ -18,15 +18,17 @@ static bool is_in_condition(const struct module *m, op_id op)
 	return false;
 }
 
-/* Marks the statements that have tasks in the plan of a rank. Returns false if there is no plan. */
+/* Marks the statements that have tasks or communication in the plan of a rank. Returns false if there is no plan. */
 static bool mark_tasks(const struct sim_program *p, uint32_t rank, bool *has_task)
 {
 	struct diag *unheard = diag_new(NULL, DIAG_TEXT, 0);
 	struct plan *plan = plan_build(p->m, unheard, rank, p->ranks,
 	                               &(struct plan_target){.streams = p->streams, .views = true});
-	for (uint32_t k = 0; plan && k < plan->code.n; k++)
-		if (plan->code.at[k].code == PLAN_TASK)
-			has_task[plan->code.at[k].statement] = true;
+	for (uint32_t k = 0; plan && k < plan->code.n; k++) {
+		const struct plan_instruction *i = &plan->code.at[k];
+		if (i->code == PLAN_TASK || i->code == PLAN_COLLECTIVE || i->code == PLAN_MESSAGE)
+			has_task[i->statement] = true;
+	}
 	for (uint32_t k = 0; plan && k < plan->step.n; k++)
 		has_task[plan->step.at[k].statement] = true;
 	bool ok = plan != NULL;
@@ -35,11 +37,11 @@ static bool mark_tasks(const struct sim_program *p, uint32_t rank, bool *has_tas
 	return ok;
 }
 
-/* Returns true if a statement could be left out: it is a reshape or permutation. */
+/* Returns true if a statement could be left out: it only copies. */
 static bool could_leave_out(const struct module *m, op_id op)
 {
-	return op_traits(m, op) & TRAIT_VIEWLIKE && !(op_traits(m, op) & TRAIT_VIEW) &&
-	       op_result_count(m, op) == 1;
+	bool copies = op_traits(m, op) & TRAIT_VIEWLIKE || m->op.at[op].kind == OP_SET;
+	return copies && !(op_traits(m, op) & TRAIT_VIEW) && op_result_count(m, op) == 1;
 }
 
 enum { MOST_PLANS = 64 }; /* for more ranks, their plans take longer than the simulation */

@@ -1,4 +1,4 @@
-/* sim_views: copies of views that a run leaves out, as src/plan/plan_views.c decides. */
+/* sim_views: copies, also of views, that a run leaves out, as src/plan/plan_views.c decides. */
 #ifndef HIRC_SIM_SIM_VIEWS_H
 #define HIRC_SIM_SIM_VIEWS_H
 #include "sim/rank.h"
