@@ -195,7 +195,8 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 			n = 99; /* no function has attributes */
 	}
 	ast_id first = ast_child(s->a, e, 0), second = ast_child(s->a, e, 1), third = ast_child(s->a, e, 2);
-	enum expr_kind kind = function_kind(name);
+	bool printed = s->a->surface == SURFACE_NVFUSER && (!strcmp(name, "fmin") || !strcmp(name, "fmax"));
+	enum expr_kind kind = function_kind(printed ? name + 1 : name); /* fmin(i2, 3) of whole numbers */
 	if (kind != EXPR_NONE) {
 		if (n != 2) {
 			diag_error(s->d, E_FUNCTION_ARGUMENTS, at, "%s takes two arguments", name);

@@ -110,7 +110,8 @@ static bool read_grouped(struct nv_reader *r, ast_id call)
 		if (!value || n > 3)
 			return nv_refuse(
 			    r, E_OPERAND_COUNT, call,
-			    "GroupedMmaOp takes mat1=, mat2= and offsets=; scales and a bias are not read");
+			    "GroupedMmaOp takes mat1=, mat2= and offsets=, and scale1= and scale2=; alpha "
+			    "and a bias are not read");
 		operand[k] = nv_node_copy(r, value);
 	}
 	r->s->a->nodes.at[call].first = 0;

@@ -5,6 +5,8 @@
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6) */
 #include "ir/expr.h"
 #include "parse/nvfuser.h"
+#include <stdio.h>
+#include <string.h>
 
 /* Makes OP(…, axis=k, before=x, after=y) of a call, around what it is already. */
 static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis, const char *key, ast_id x,
@@ -22,6 +24,28 @@ static void wrap_call(struct nv_reader *r, ast_id call, bool nest, int64_t axis,
 	nv_node_key(r, call, "axis", nv_node_int(r, call, axis));
 	nv_node_key(r, call, key, x);
 	nv_node_key(r, call, other, y);
+}
+
+/* Gives fmin and fmax of whole numbers the names that they have here. */
+static void rename_limits(struct nv_reader *r, ast_id id)
+{
+	const char *name = nv_is(r, id, AST_CALL) ? ast_text(r->s->a, id) : "";
+	if (!strcmp(name, "fmin") || !strcmp(name, "fmax"))
+		nv_rename_call(r, id, name + 1);
+	ast_each (r->s->a, child, id)
+		rename_limits(r, child);
+}
+
+/* Returns a name for a scalar of the listing that stands for an expression. */
+static ast_id name_expr(struct nv_reader *r, ast_id like, expr_id e)
+{
+	char text[40];
+	snprintf(text, sizeof text, "limit %u", e);
+	ast_id name = nv_node(r, AST_NAME, like, text);
+	if (!sema_find_scalar(r->s, ast_at(r->s->a, name)->name))
+		sema_define_scalar(r->s, ast_at(r->s->a, name)->name, SCOPE_LET, e,
+		                   ast_at(r->s->a, like)->at);
+	return name;
 }
 
 /* Takes the width out of a negative number. Returns false if it is none. */
@@ -44,7 +68,7 @@ static bool take_negative(struct nv_reader *r, ast_id width, int64_t *cut)
 static bool read_cuts(struct nv_reader *r, ast_id call, ast_id widths, bool *any)
 {
 	struct sema *s = r->s;
-	int64_t axis = 0, begin, end = 0, extent;
+	int64_t axis = 0, begin, end = 0;
 	value_id from = 0;
 	for (ast_id before = ast_at(s->a, widths)->first; before; axis++) {
 		ast_id after = ast_at(s->a, before)->next;
@@ -54,12 +78,13 @@ static bool read_cuts(struct nv_reader *r, ast_id call, ast_id widths, bool *any
 			continue;
 		if (!from && !(from = nv_operand(r, ast_at(s->a, call)->first)))
 			return false;
-		const struct domain *d = value_domain(s->m, from);
-		if (axis >= d->rank || !expr_is_const(s->m, d->axis[axis].extent, &extent))
+		if (axis >= value_domain(s->m, from)->rank)
 			return nv_refuse(r, E_ATTRIBUTE_VALUE, widths,
-			                 "a negative width cuts an axis of constant extent");
+			                 "pad has widths for more axes than its operand has");
+		expr_id stop = expr_add(s->m, value_domain(s->m, from)->axis[axis].extent,
+		                        expr_const(s->m, end > 0 ? -end : 0));
 		wrap_call(r, call, *any, axis, "start", nv_node_int(r, call, begin > 0 ? begin : 0), "stop",
-		          nv_node_int(r, call, extent - (end > 0 ? end : 0)));
+		          name_expr(r, call, stop));
 		*any = true;
 	}
 	return true;
@@ -69,6 +94,7 @@ bool nv_pad(struct nv_reader *r, ast_id call, ast_id widths)
 {
 	bool any = false;
 	int64_t axis = 0;
+	rename_limits(r, widths);
 	nv_keep_first(r, call);
 	nv_rename_call(r, call, "slice");
 	if (!read_cuts(r, call, widths, &any))
@@ -99,6 +125,7 @@ bool nv_slice(struct nv_reader *r, ast_id call, ast_id ranges)
 	value_id from = nv_operand(r, operand);
 	if (!from)
 		return false;
+	rename_limits(r, ranges);
 	nv_keep_first(r, call);
 	for (ast_id range = ast_at(s->a, ranges)->first; range; range = ast_at(s->a, range)->next, axis++) {
 		ast_id start = ast_child(s->a, range, 0), stop = ast_child(s->a, range, 1),

@@ -1,7 +1,10 @@
-/* sema_scaled: reads a product of scaled matrices as the operations that it is made of.
+/* sema_scaled: reads products of scaled matrices as the operations that they are made of.
  *
  *     T9… = ScaledMmaOp(mat1=T0…, mat2=T1…, scale1=T2…, scale2=T3…,      p: f32 = matmul(T0, T1)
  *                       alpha=T4…, bias=T5…, beta=T6…)                   T9 = cast(p * T2 * T3 * T4 + cast(T5) * T6)
+ *
+ *     T5… = GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…,                p: f32 = grouped_matmul(T0 * T3, T1 * T4, T2)
+ *                        scale1=T3…, scale2=T4…)                         T5 = cast(p)
  *
  * The product is of f32 whatever the matrices are, and only the sum of all is rounded. A scale has one element, or one
  * for each row of mat1 or column of mat2: a scale for each block along the summed axis has no form here. */
@@ -10,20 +13,20 @@
 #include "parse/nvfuser.h"
 #include <string.h>
 
-/* Appends an operation on values that has a result of f32. type: the result's; 0: as the operation has it. Returns the
+/* Appends an operation on n values that has a result of f32. type: the result's; 0: as the operation has it. Returns the
  * result, or 0 after reporting. */
-static value_id add_value(struct nv_reader *r, enum op_kind kind, type_id type, value_id a, value_id b,
-                          uint32_t at)
+static value_id add_operation(struct nv_reader *r, enum op_kind kind, type_id type, value_id *operand,
+                              unsigned n, uint32_t at)
 {
 	struct module *m = r->s->m;
-	value_id operand[] = {a, b};
-	const unsigned n = b ? 2 : 1;
 	const struct infer_draft draft = {
 	    .kind = kind, .operand_n = n, .operand = operand, .result_n = 1, .stated = type, .at = at};
 	if (type ? !infer_check(m, r->s->d, &draft) : !(type = infer_type(m, r->s->d, &draft)))
 		return 0;
 	value_id v = ir_value_new(m, type, 0, at);
-	struct ir_use use[] = {{ROLE_DEF, v}, {ROLE_READ, a}, {ROLE_READ, b}};
+	struct ir_use use[4] = {{ROLE_DEF, v}};
+	for (unsigned i = 0; i < n; i++)
+		use[i + 1] = (struct ir_use){ROLE_READ, operand[i]};
 	op_id op = ir_op_new(m, kind, at, use, n + 1);
 	nv_append(r, op);
 	if (kind == OP_MATMUL)
@@ -31,11 +34,16 @@ static value_id add_value(struct nv_reader *r, enum op_kind kind, type_id type, 
 	return v;
 }
 
-/* Returns a type with f32 for its dtype. */
+static value_id add_value(struct nv_reader *r, enum op_kind kind, type_id type, value_id a, value_id b,
+                          uint32_t at)
+{
+	value_id operand[] = {a, b};
+	return add_operation(r, kind, type, operand, b ? 2 : 1, at);
+}
+
 static type_id type_of_f32(struct nv_reader *r, type_id t)
 {
-	const struct type x = r->s->m->type.at[t];
-	return type_make(r->s->m, DTYPE_F32, (enum memory)x.memory, x.mesh, x.domain);
+	return type_with_dtype(r->s->m, t, DTYPE_F32);
 }
 
 static enum dtype dtype_of(struct nv_reader *r, value_id v)
@@ -103,18 +111,61 @@ static value_id add_product(struct nv_reader *r, type_id type, ast_id call, uint
 	return addend ? add_value(r, OP_ADD, type, v, addend, at) : 0;
 }
 
+/* Returns a matrix as f32, times a scale that has one element along the summed axis; 0 after reporting. */
+static value_id scale_matrix(struct nv_reader *r, ast_id matrix, ast_id scale, unsigned summed, uint32_t at)
+{
+	value_id a = as_f32(r, nv_operand(r, matrix), at), x = nv_operand(r, scale);
+	if (!a || !x)
+		return 0;
+	const struct domain *d = value_domain(r->s->m, x);
+	if (dtype_of(r, x) == DTYPE_F32 && d->rank == value_domain(r->s->m, a)->rank &&
+	    expr_is_one(r->s->m, d->axis[summed].extent))
+		return add_value(r, OP_MUL, r->s->m->value.at[a].type, a, x, at);
+	nv_refuse(
+	    r, E_SHAPES_DIFFER, scale,
+	    "a scale of a grouped product is of float, with the axes of its matrix and one element along the "
+	    "summed axis: scales of blocks are not read");
+	return 0;
+}
+
+/* Returns the grouped product of scaled matrices; 0 after reporting. */
+static value_id add_grouped(struct nv_reader *r, type_id type, ast_id call, uint32_t at)
+{
+	ast_id mat1 = nv_need_key(r, call, "mat1"), mat2 = nv_need_key(r, call, "mat2"),
+	       offsets = nv_need_key(r, call, "offsets"), scale1 = nv_need_key(r, call, "scale1"),
+	       scale2 = nv_need_key(r, call, "scale2");
+	unsigned n = 0;
+	ast_each (r->s->a, key, call)
+		n++;
+	if (!mat1 || !mat2 || !offsets || !scale1 || !scale2)
+		return 0;
+	if (n > 5) {
+		nv_refuse(r, E_OPERAND_COUNT, call, "alpha and a bias of a GroupedMmaOp are not read");
+		return 0;
+	}
+	value_id operand[] = {scale_matrix(r, mat1, scale1, 1, at), scale_matrix(r, mat2, scale2, 1, at),
+	                      nv_operand(r, offsets)};
+	return operand[0] && operand[1] && operand[2]
+	           ? add_operation(r, OP_GROUPED_MATMUL, type, operand, 3, at)
+	           : 0;
+}
+
 bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call)
 {
 	struct sema *s = r->s;
 	struct nv_tensor *t;
 	value_id bound, v = 0;
-	if (!targets || !nv_is(r, call, AST_CALL) || strcmp(ast_text(s->a, call), "ScaledMmaOp") != 0)
+	if (!targets || !nv_is(r, call, AST_CALL))
+		return false;
+	const bool grouped = !strcmp(ast_text(s->a, call), "GroupedMmaOp") && nv_key(r, call, "scale1");
+	if (!grouped && strcmp(ast_text(s->a, call), "ScaledMmaOp") != 0)
 		return false;
 	const uint32_t at = ast_at(s->a, call)->at;
 	ast_id target = ast_at(s->a, targets)->first;
 	if (ast_at(s->a, target)->next) {
 		nv_refuse(r, E_RESULT_COUNT, call,
-		          "ScaledMmaOp has one result here: scales of its blocks are not computed");
+		          "a product of scaled matrices has one result here: scales of its blocks are not "
+		          "computed");
 		ast_each (s->a, other, targets) /* so that uses of the results are not errors, too */
 			if (nv_result(r, other, &t, &bound) && !t->value)
 				nv_define(r, t, at);
@@ -122,7 +173,8 @@ bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call)
 	}
 	if (!nv_result(r, target, &t, &bound))
 		return true;
-	v = add_product(r, type_of_f32(r, infer_without_reduce(s->m, t->type)), call, at);
+	const type_id type = type_of_f32(r, infer_without_reduce(s->m, t->type));
+	v = grouped ? add_grouped(r, type, call, at) : add_product(r, type, call, at);
 	if (!v) {
 		if (!t->value)
 			nv_define(r, t, at);
