@@ -446,6 +446,13 @@ again:
 		}
 		TOKEN(TOK_POST_OUTPUTS);
 	}
+	"%Kernel" blank* "{" {
+		PLACE();
+		report(p, E_UNEXPECTED, out->span, "this listing is the IR of a kernel that nvFuser has lowered: it has loops, indices and threads", "");
+		diag_note(p->diag, DIAG_NOWHERE, "print the fusion before it is scheduled (NVFUSER_DUMP=fusion_ir_presched), or the host program (NVFUSER_DUMP=host_ir)");
+		cursor = p->limit;
+		TOKEN(0);
+	}
 	"%kernel" "_math"? blank* "{" {
 		if (!body && (sections || !p->at_lead || p->brackets)) {
 			cursor = start + 1;
@@ -594,7 +601,7 @@ again:
 		TOKEN(TOK_INDEX_HEADER);
 	}
 	"TransformPrinter" blank* ":" {
-		if (!sections && !(p->at_lead && p->in_kernel && p->is_fusion))
+		if (!sections && !(p->at_lead && p->in_kernel))
 			goto plain_word;
 		TOKEN(TOK_TRANSFORM_HEADER);
 	}

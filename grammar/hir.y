@@ -93,7 +93,7 @@ static void hir_error(const struct parse_span *at, struct parser *p, const char 
 	expr exprs call args arg_list key value braces ranges attrs keys key_list team slice
 	tensor ids id_list id expanded stream stream_index handle communication
 	container container_start tensors tensor_list body body_block body_statements posted_list grouped body_compound body_line unit kernel fusion fusion_list unit_list unit_entry
-	old_operand operand section index_lines transform_lines transform contiguity hirc_lines
+	old_operand operand unit_transforms section index_lines transform_lines transform contiguity hirc_lines
 %nterm <int64_t> key_word keyword operator_name
 %start file
 
@@ -525,8 +525,12 @@ body:
 ;
 /* HostUnit0: Inputs={…} -> Outputs={…}, its inputs and outputs once more, and what it computes */
 unit:
-  NAME COLON NAME ASSIGN braces ARROW NAME ASSIGN braces unit_lists KERNEL NEWLINE kernel KERNEL_CLOSE NEWLINE
-	{ $$ = ast_make(p, AST_UNIT, @$, $1, $13, $5, $9); }
+  NAME COLON NAME ASSIGN braces ARROW NAME ASSIGN braces unit_lists KERNEL NEWLINE kernel unit_transforms KERNEL_CLOSE NEWLINE
+	{ $$ = ast_make(p, AST_UNIT, @$, $1, $13, $5, $9, $14); }
+;
+unit_transforms:
+  %empty			{ $$ = 0; }
+| TRANSFORM_HEADER NEWLINE transform_lines	{ $$ = ast_section(p, @$, "TransformPrinter", $3); }
 ;
 unit_lists:
   NEWLINE

@@ -102,7 +102,7 @@ static void close_brace(struct parser *p, struct parse_token *t, bool first_on_l
 		drop_brackets(p);
 		p->in_kernel = false;
 		t->token = p->is_fusion ? TOK_CONTAINER_CLOSE : TOK_KERNEL_CLOSE;
-		p->mode = p->is_fusion ? MODE_SECTIONS : p->mode;
+		p->mode = p->is_fusion ? MODE_SECTIONS : MODE_BODY; /* a TransformPrinter may stand before it */
 	} else if (p->mode == MODE_BODY && first_on_line) {
 		drop_brackets(p);
 		p->mode = MODE_SECTIONS;
@@ -462,7 +462,7 @@ static struct parse_token *read_token(struct parser *p)
 	case TOK_POST_OUTPUTS:
 		p->in_post = t->token == TOK_POST;
 		break;
-	case TOK_TRANSFORM_HEADER: /* a fusion has it inside its kernel */
+	case TOK_TRANSFORM_HEADER: /* it may stand inside a kernel */
 		p->mode = MODE_SECTIONS;
 		break;
 	case TOK_NEWLINE:

@@ -196,6 +196,8 @@ struct nv_reader {
 void nv_collect(struct nv_reader *r, ast_id container);
 /* Looks in the unit that is being read, then in the container, then in the other units. NULL: none. */
 struct nv_tensor *nv_find_tensor(struct nv_reader *r, name_id name);
+/* Notes the blocks of a TransformPrinter section. */
+void nv_collect_blocks(struct nv_reader *r, ast_id section);
 void nv_collect_node(struct nv_reader *r, ast_id node);
 struct nv_statement *nv_find_statement(struct nv_reader *r, int64_t number);
 /* Returns the value of a key in a call or COMM; 0: absent. */

@@ -298,6 +298,21 @@ struct nv_statement *nv_find_statement(struct nv_reader *r, int64_t number)
 	return NULL;
 }
 
+void nv_collect_blocks(struct nv_reader *r, ast_id section)
+{
+	struct ast *a = r->s->a;
+	ast_each (a, block, section) {
+		ast_id tensor = ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
+		struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
+		if (!t) /* the dump of a whole fusion may print more tensors */
+			continue;
+		if (t->block)
+			diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at, "%s has two TransformPrinter blocks",
+			           ast_text(a, tensor));
+		t->block = block;
+	}
+}
+
 void nv_collect(struct nv_reader *r, ast_id container)
 {
 	struct ast *a = r->s->a;
@@ -322,20 +337,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 		else
 			nv_collect_node(r, stmt);
 	merge_statements(r);
-	ast_each (a, section, container) {
-		if (ast_at(a, section)->kind != AST_SECTION ||
-		    strcmp(ast_text(a, section), "TransformPrinter"))
-			continue;
-		ast_each (a, block, section) {
-			ast_id tensor =
-			    ast_at(a, block)->kind == AST_TRANSFORMS ? ast_at(a, block)->first : 0;
-			struct nv_tensor *t = tensor ? nv_find_tensor(r, ast_at(a, tensor)->name) : NULL;
-			if (!t) /* the dump of a whole fusion may print more tensors */
-				continue;
-			if (t->block)
-				diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,
-				           "%s has two TransformPrinter blocks", ast_text(a, tensor));
-			t->block = block;
-		}
-	}
+	ast_each (a, section, container)
+		if (ast_at(a, section)->kind == AST_SECTION && !strcmp(ast_text(a, section), "TransformPrinter"))
+			nv_collect_blocks(r, section);
 }

@@ -46,6 +46,8 @@ void nv_collect_unit(struct nv_reader *r, ast_id node)
 		mark_formal(r, ast_child(a, node, list), list == 1);
 	}
 	nv_collect_node(r, ast_child(a, node, 0));
+	if (nv_is(r, ast_child(a, node, 3), AST_SECTION))
+		nv_collect_blocks(r, ast_child(a, node, 3));
 	r->in_unit = 0;
 	for (uint32_t i = r->unit.at[r->unit.n - 1].first; i < r->tensor.n; i++) {
 		struct nv_tensor *t = &r->tensor.at[i];
