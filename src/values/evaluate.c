@@ -236,6 +236,24 @@ fact_id evaluate(struct facts *f, const struct application *given)
 	return n ? facts_move(f, made, to) : made;
 }
 
+/* Returns 0 as the sum of zeros, of which some may be here. */
+static fact_id sum_zeros(struct facts *f, const struct application *x)
+{
+	struct image_axis image[TERM_MAX_AXES];
+	struct share_span share[TERM_MAX_AXES];
+	struct application sum = *x;
+	const fact_id one = facts_number(f, 1);
+	sum.kind = OP_SUM;
+	sum.label = 0;
+	sum.operand_n = 1;
+	sum.operand[0] = one;
+	sum.has_all_dims = false;
+	struct summand s = make_term(f, &sum, &one, image, share);
+	s.factor = 0;
+	s.image_n = 0;
+	return facts_summand(f, x->reduce, s);
+}
+
 /* Evaluates an application whose operands have no fixed indices. */
 static fact_id evaluate_free(struct facts *f, struct application x)
 {
@@ -245,7 +263,7 @@ static fact_id evaluate_free(struct facts *f, struct application x)
 		if (!x.operand[k])
 			return FACT_UNKNOWN;
 		if (x.linear >> k & 1 && !f->fact.at[x.operand[k]].n)
-			return facts_number(f, 0);
+			return sum_zeros(f, &x);
 		products *= x.linear >> k & 1 ? f->fact.at[x.operand[k]].n : 1;
 	}
 	if (products > MAX_PRODUCTS)

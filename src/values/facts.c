@@ -165,7 +165,7 @@ fact_id facts_term(struct facts *f, term_id term, unsigned n)
 fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s)
 {
 	s.factor = round_factor(s.factor);
-	return intern_fact(f, reduce, &s, s.factor != 0);
+	return intern_fact(f, reduce, &s, s.factor != 0 || s.share_n);
 }
 
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
@@ -426,7 +426,7 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 	}
 	uint32_t kept = first;
 	for (uint32_t i = first; i < n; i++)
-		if (at[i].factor != 0 || !sums)
+		if (at[i].factor != 0 || !sums || at[i].share_n)
 			at[kept++] = at[i];
 	return kept;
 }
@@ -446,7 +446,7 @@ static void push_summands(struct facts *f, enum reduce_op reduce, fact_id fact, 
 	for (uint32_t i = 0; i < x->n; i++) {
 		struct summand s = x->at[i];
 		s.factor = round_factor(s.factor * factor);
-		if (s.term == TERM_ONE ? s.factor != facts_identity(reduce) : s.factor != 0)
+		if (s.term == TERM_ONE ? s.factor != facts_identity(reduce) : s.factor != 0 || s.share_n)
 			vec_push(&f->scratch, s);
 	}
 }
@@ -518,7 +518,7 @@ fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *
 		return facts_number(f, f->scratch.at[0].factor);
 	if (end)
 		qsort(f->scratch.at, end, sizeof *f->scratch.at, compare_summand);
-	fact_id made = intern_fact(f, reduce, f->scratch.at, end);
+	fact_id made = facts_join_tensors(f, intern_fact(f, reduce, f->scratch.at, end));
 	return end > MAX_SUMMANDS && reduce == REDUCE_SUM && facts_is_complete(f, made)
 	           ? evaluate_total(f, made)
 	           : made;

@@ -115,6 +115,10 @@ struct addend {
 fact_id facts_join(struct facts *f, enum reduce_op reduce, const struct addend *at, unsigned n,
                    term_id *twice);
 
+/* Returns the fact with shares that are left out, if shares of several terms are all of one sum, as in sum(cat(A, B)).
+ * Each term is then a sum of its own. */
+fact_id facts_join_tensors(struct facts *f, fact_id fact);
+
 /* Returns true if no summand has a share. */
 bool facts_is_complete(const struct facts *f, fact_id fact);
 /* Returns true if the summands are added up, and not multiplied or compared. */

@@ -6,6 +6,7 @@
  *     valuation_read.c     the facts of a view
  *     valuation_local.c    operations on one rank
  *     valuation_box.c      one box of such an operation
+ *     valuation_reduced.c  the reduced dims of such an operation
  *     valuation_pieces.c   operands that consist of several terms
  *     valuation_label.c    attributes; statements that are trusted
  *     valuation_move.c     slice, pad, cat, split

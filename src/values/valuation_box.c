@@ -201,16 +201,13 @@ static fact_id mean(struct local_op *x, const fact_id *in)
 	struct facts *f = x->r->v->facts;
 	const value_id result = op_result(x->r->v->m, x->op, 0);
 	const enum dtype dtype = value_type(x->r->v->m, result)->dtype;
-	double n = 1;
-	for (unsigned d = 0; d < x->apply.dim_n; d++)
-		if (x->apply.dim[d].kind == EVALUATE_REDUCED)
-			n *= (double)(x->apply.dim[d].hi - x->apply.dim[d].lo);
+	double n = x->reduced_n;
 	if (x->apply.reduce == REDUCE_AVG)
 		n /= averaged_parts(x->r->v->m, result);
 	fact_id sum = apply(x, in, 1, OP_SUM);
 	if (!is_integer(x, result))
 		return scale(f, sum, 1 / n);
-	if (!sum || !facts_is_complete(f, sum))
+	if (!sum || !facts_is_complete(f, sum) || x->in_pieces)
 		return FACT_UNKNOWN;
 	struct application a = {.kind = OP_DIV,
 	                        .label = facts_label(f, dtype_name(DTYPE_I64)),

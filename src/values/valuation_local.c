@@ -172,90 +172,6 @@ static enum reduce_op reduction_of(enum op_kind kind)
 	                         : REDUCE_SUM;
 }
 
-static bool same_operands(const fact_id *a, const fact_id *b, unsigned n)
-{
-	return !memcmp(a, b, sizeof *a * n);
-}
-
-/* Runs of reduced dims with equal facts: intervals if there is one reduced dim, else single boxes. */
-struct run {
-	struct extent at[INFER_MAX_DIMS];
-	fact_id in[TERM_MAX_OPERANDS];
-};
-
-/* Joins the facts of all boxes of the reduced dims in one box of the others. */
-static fact_id join_reduced(struct local_op *x, struct extent *box)
-{
-	unsigned dim[INFER_MAX_DIMS], n = 0;
-	uint32_t at[INFER_MAX_DIMS] = {0};
-	VEC(struct run) run = {0};
-	bool hole = false, all_here = true;
-	fact_id made = FACT_UNKNOWN;
-	for (unsigned d = 0; d < x->axes.dim_n; d++)
-		if (x->axes.kind[d] == DIM_REDUCED) {
-			const struct evaluate_axis *a = &x->apply.dim[d];
-			dim[n++] = d;
-			if (x->cut[d].n < 2)
-				return facts_number(x->r->v->facts, facts_identity(x->apply.reduce));
-			all_here &= part_count(x->here[d]) == a->hi - a->lo;
-		}
-	for (;;) {
-		struct run next = {0};
-		bool empty = false;
-		for (unsigned i = 0; i < n; i++) {
-			const int64_t *cut = &x->cut[dim[i]].at[at[i]];
-			box[dim[i]] = next.at[i] = (struct extent){cut[0], cut[1]};
-			empty |= !part_has(x->here[dim[i]], (struct part_span){cut[0], cut[1]});
-		}
-		for (unsigned k = 0; k < x->operand_n && !empty; k++) {
-			bool none = false;
-			next.in[k] = local_operand_fact(x, k, box, &none);
-			empty |= none;
-		}
-		struct run *last = run.n ? &run.at[run.n - 1] : NULL;
-		if (last && n == 1 && !empty && last->at[0].hi == next.at[0].lo &&
-		    same_operands(last->in, next.in, x->operand_n))
-			last->at[0].hi = next.at[0].hi;
-		else if (!empty)
-			vec_push(&run, next);
-		hole |= empty;
-		unsigned i = 0;
-		while (i < n && ++at[i] + 1 >= x->cut[dim[i]].n)
-			at[i++] = 0;
-		if (i == n)
-			break;
-	}
-	if (hole && !n) {
-		vec_free(&run);
-		x->result = UINT32_MAX; /* no fact at all */
-		return FACT_UNKNOWN;
-	}
-	struct addend *list = mem_alloc(sizeof *list * (run.n + 1));
-	const int64_t lo = n == 1 ? x->apply.dim[dim[0]].lo : 0, hi = n == 1 ? x->apply.dim[dim[0]].hi : 0;
-	for (uint32_t k = 0; k < run.n; k++) {
-		for (unsigned i = 0; i < n; i++) {
-			struct evaluate_axis *a = &x->apply.dim[dim[i]];
-			a->share_lo = run.at[k].at[i].lo;
-			a->share_hi = run.at[k].at[i].hi;
-			if (n == 1 && all_here &&
-			    run.n > 1) { /* several tensors side by side: each is a sum of its own */
-				a->lo = a->share_lo;
-				a->hi = a->share_hi;
-			}
-		}
-		list[k] = (struct addend){1, local_evaluate(x, run.at[k].in)};
-		if (n == 1) {
-			x->apply.dim[dim[0]].lo = lo;
-			x->apply.dim[dim[0]].hi = hi;
-		}
-	}
-	if (run.n)
-		made = facts_join(x->r->v->facts, x->apply.reduce, list, run.n, NULL);
-	free(list);
-	vec_free(&run);
-	return made;
-}
-
 static bool accumulates(const struct local_op *x)
 {
 	return op_attr_is_true(x->r->v->m, x->op, "accumulate");
@@ -306,9 +222,8 @@ static void write_boxes(struct local_op *x, const struct extent *out)
 			at[a] = x->axes.kind[dim] == DIM_WHOLE ? out[a] : box[dim];
 		}
 		if (inside) {
-			x->result = 0;
-			fact_id fact = join_reduced(x, box);
-			if (x->result != UINT32_MAX) {
+			fact_id fact = local_join_reduced(x, box);
+			if (!x->is_empty) {
 				struct image_axis to[INFER_MAX_DIMS];
 				memset(to, 0, sizeof to);
 				for (unsigned a = 0; a < n; a++)

@@ -18,7 +18,9 @@ struct local_op {
 	VEC(int64_t) cut[INFER_MAX_DIMS]; /* ascending; of reduced dims, too */
 	const struct part_axis
 	    *here[INFER_MAX_DIMS]; /* of reduced dims: the elements that are added up here */
-	fact_id result;            /* of the current box */
+	double reduced_n;          /* number of elements of all reduced dims */
+	bool in_pieces;            /* the reduced dims consist of several tensors */
+	bool is_empty;             /* the current box has no operands, so it gets no fact */
 };
 
 /* Returns the dim of an operand's axis; INFER_NONE: the operand is repeated along all dims. */
@@ -32,5 +34,7 @@ static inline uint8_t local_dim(const struct local_op *x, unsigned k, unsigned a
 fact_id local_operand_fact(struct local_op *x, unsigned k, const struct extent *box, bool *hole);
 /* Returns the result's fact in a box where the operands have these facts. */
 fact_id local_evaluate(struct local_op *x, const fact_id *in);
+/* Joins the facts of all boxes of the reduced dims in one box of the other dims. Sets is_empty. */
+fact_id local_join_reduced(struct local_op *x, struct extent *box);
 
 #endif
