@@ -11,6 +11,7 @@
  *     valuation_label.c    attributes; statements that are trusted
  *     valuation_move.c     slice, pad, cat, split
  *     valuation_reshape.c  reshape
+ *     valuation_memory.c   the order of a view's elements in memory
  *     valuation_pack.c     pack and unpack
  *     valuation_meet.c     meetings of ranks, symmetric memory
  *     valuation_experts.c  dispatch and combine
@@ -178,6 +179,8 @@ struct value_view *value_view_get(struct value_rank *r, value_id value);
 void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result);
 /* Gives a result without a stated layout the parts of its operands. */
 void value_view_follow_operands(struct value_rank *r, op_id op, value_id result);
+/* Returns the bound step of a level of a tensor axis; NULL: all steps are in the view. */
+const struct value_bound *value_view_bound(const struct value_view *x, unsigned axis, unsigned level);
 /* Sets the part of a view from its bound steps. */
 void value_view_place(struct value_rank *r, struct value_view *x);
 /* Appends the written boxes of a view, in its own axes, to out. `own`: only elements that are here, where a

@@ -5,8 +5,7 @@
  *
  * Elements keep their index, or blocks keep their order in memory: ir/keeps_index.h. */
 #include "ir/keeps_index.h"
-#include "ir/layout.h"
-#include "values/valuation.h"
+#include "values/valuation_memory.h"
 #include <string.h>
 
 struct exchange {
@@ -299,45 +298,25 @@ struct block {
 	unsigned n;
 	struct extent axis[IR_MAX_LOGICAL];
 	unsigned long_n;
-	uint8_t of[IR_MAX_LOGICAL]; /* axes with more than one element */
+	uint8_t of[IR_MAX_LOGICAL]; /* axes with more than one element, in the order of memory */
 };
 
-/* Finds block k of n of a view. Returns false if the view is no box in order. */
+/* Finds block k of n of a view, which are cut along the outermost axis. Returns false if they are none. */
 static bool find_block(const struct valuation *v, const struct value_view *x, unsigned k, unsigned n,
                        struct block *out)
 {
-	const struct domain *d = ir_domain(v->m, ir_type(v->m, x->type)->domain);
-	unsigned last = 0;
+	struct value_memory memory;
 	*out = (struct block){.n = x->axis_n};
-	if (x->unknown || x->symmetric)
+	if (!value_memory_find(v, x, &memory) || (memory.long_n && memory.extent[0] % n) ||
+	    (!memory.long_n && n > 1))
 		return false;
-	for (unsigned a = 0; a < d->alloc_n; a++) { /* memory is in the order of the axes */
-		int logical = layout_logical_of(d, d->alloc[a]);
-		if (logical >= (int)x->axis_n)
-			continue; /* a hidden axis */
-		if (logical < 0 || (unsigned)logical < last)
-			return false;
-		last = (unsigned)logical;
-	}
-	for (unsigned a = 0; a < x->axis_n; a++) {
-		if (x->part->axis[a].levels)
-			return false;
-		out->axis[a] = (struct extent){x->part->axis[a].from, x->part->axis[a].to};
-	}
-	for (unsigned a = 0; a < x->axis_n && n > 1; a++) {
-		const int64_t size = out->axis[a].hi - out->axis[a].lo;
-		if (size == 1)
-			continue;
-		if (size % n)
-			return false;
-		out->axis[a].lo += size / n * k;
-		out->axis[a].hi = out->axis[a].lo + size / n;
-		n = 1;
-	}
-	for (unsigned a = 0; a < x->axis_n; a++)
-		if (out->axis[a].hi - out->axis[a].lo != 1)
-			out->of[out->long_n++] = (uint8_t)a;
-	return n == 1;
+	const int64_t size = memory.count / n;
+	if (!value_memory_box(&memory, (struct extent){size * k, size * (k + 1)}, out->axis))
+		return false;
+	for (unsigned a = 0; a < memory.long_n; a++)
+		if (out->axis[memory.axis[a]].hi - out->axis[memory.axis[a]].lo != 1)
+			out->of[out->long_n++] = memory.axis[a];
+	return true;
 }
 
 /* Gives one block of a member's operand to one block of another's result. Returns false if they are unlike. */

@@ -4,71 +4,9 @@
  *
  * flat(A) is a term with one axis: the elements of a box of A in the order of memory. Collectives move and add
  * flat terms as they are. unpack takes the box out of the term again. */
-#include "ir/layout.h"
 #include "ir/pack.h"
-#include "values/valuation.h"
+#include "values/valuation_memory.h"
 #include <string.h>
-
-/* The elements of a value on this rank, in the order of memory. */
-struct value_memory {
-	const struct value_view *view;
-	unsigned n;
-	uint8_t axis[IR_MAX_LOGICAL];   /* outermost first */
-	int64_t extent[IR_MAX_LOGICAL]; /* of the rank's part, in that order */
-	int64_t count;
-};
-
-static bool find_memory(const struct valuation *v, const struct value_view *x, struct value_memory *out)
-{
-	const struct domain *d = ir_domain(v->m, ir_type(v->m, x->type)->domain);
-	uint32_t seen = 0;
-	*out = (struct value_memory){.view = x, .count = 1};
-	if (x->unknown || x->symmetric || x->storage == VALUE_NONE || x->absent)
-		return false;
-	for (unsigned k = 0; k < d->alloc_n; k++) {
-		const int a = layout_logical_of(d, d->alloc[k]);
-		if (a >= (int)x->axis_n)
-			continue; /* a hidden axis */
-		if (a < 0)
-			return false;
-		if (seen >> a & 1) {
-			if (out->axis[out->n - 1] != a && x->part->axis[a].to - x->part->axis[a].from != 1)
-				return false;
-			continue;
-		}
-		if (x->part->axis[a].levels)
-			return false;
-		seen |= 1u << a;
-		out->axis[out->n] = (uint8_t)a;
-		out->extent[out->n++] = x->part->axis[a].to - x->part->axis[a].from;
-		out->count *= x->part->axis[a].to - x->part->axis[a].from;
-	}
-	return out->n == x->axis_n && out->count > 0;
-}
-
-/* Finds the box of the view that an interval of its memory is. */
-static bool box_at(const struct value_memory *x, struct extent flat, struct extent *out)
-{
-	struct extent box[IR_MAX_LOGICAL];
-	if (!value_unflatten(flat, x->extent, x->n, box))
-		return false;
-	for (unsigned k = 0; k < x->n; k++) {
-		const int64_t from = x->view->part->axis[x->axis[k]].from;
-		out[x->axis[k]] = (struct extent){box[k].lo + from, box[k].hi + from};
-	}
-	return true;
-}
-
-/* Finds the interval of memory that a box of the view is. */
-static bool interval_of(const struct value_memory *x, const struct extent *box, struct extent *out)
-{
-	struct extent inside[IR_MAX_LOGICAL];
-	for (unsigned k = 0; k < x->n; k++) {
-		const int64_t from = x->view->part->axis[x->axis[k]].from;
-		inside[k] = (struct extent){box[x->axis[k]].lo - from, box[x->axis[k]].hi - from};
-	}
-	return value_flatten(inside, x->extent, x->n, out);
-}
 
 /* Returns the fact of a box of packed memory that begins with element 0 of the flattened box of a part. `along`:
  * the axis of the packed value along which elements follow each other, `first` the index there. */
@@ -155,17 +93,51 @@ struct packed_block {
 	int64_t first;
 };
 
-/* Packs one block. Returns false if the packed memory is then not known. */
+/* Packs a cell of a block, whose elements follow each other in memory. Returns false if they do not. */
+static bool pack_cell(struct valuation *v, const struct value_memory *part, const struct value_memory *packed,
+                      const struct packed_block *b, const struct cell *cell, int64_t size)
+{
+	struct extent block, own, at[IR_MAX_LOGICAL];
+	if (!value_memory_interval(part, b->box, &block) || !value_memory_interval(part, cell->axis, &own))
+		return false;
+	const int64_t first = b->first + (own.lo - block.lo) * size;
+	memcpy(at, b->at, sizeof *at * packed->n);
+	at[b->along] = (struct extent){first, first + (own.hi - own.lo) * size};
+	value_view_write(v, packed->view, at,
+	                 flatten_fact(v->facts, cell->fact, part, cell->axis, b->along, first));
+	return true;
+}
+
+/* Makes one cell of those of a block, in which the elements of each have no order of their own. */
+static void join_cells(struct valuation *v, const struct packed_block *b, struct contents *found)
+{
+	struct cell one = {0};
+	bool complete = true;
+	for (uint32_t k = 0; k < found->cell.n; k++)
+		complete =
+		    complete && found->cell.at[k].fact && facts_is_complete(v->facts, found->cell.at[k].fact);
+	if (complete)
+		one.fact = value_join_pieces(v->facts, found, b->box, UINT32_MAX);
+	memcpy(one.axis, b->box, sizeof *b->box * found->n);
+	found->cell.n = 0;
+	vec_push(&found->cell, one);
+}
+
+/* Packs one block. Returns false if not all of the packed memory is known then. */
 static bool pack_block(struct valuation *v, const struct value_memory *part,
-                       const struct value_memory *packed, const struct packed_block *b)
+                       const struct value_memory *packed, const struct packed_block *b, int64_t size)
 {
 	struct contents found = {0};
+	struct extent interval;
+	bool in_order = true;
 	value_view_read_box(v, part->view, b->box, &found);
-	bool known = found.cell.n == 1 && !memcmp(found.cell.at[0].axis, b->box, sizeof *b->box * found.n);
-	if (known)
-		value_view_write(
-		    v, packed->view, b->at,
-		    flatten_fact(v->facts, found.cell.at[0].fact, part, b->box, b->along, b->first));
+	for (uint32_t k = 0; k < found.cell.n; k++)
+		in_order = in_order && value_memory_interval(part, found.cell.at[k].axis, &interval);
+	bool known = found.cell.n != 0;
+	if (!in_order)
+		join_cells(v, b, &found);
+	for (uint32_t k = 0; k < found.cell.n && known; k++)
+		known = pack_cell(v, part, packed, b, &found.cell.at[k], size) && found.cell.at[k].fact;
 	vec_free(&found.cell);
 	return known;
 }
@@ -176,7 +148,7 @@ static bool unpack_block(struct valuation *v, const struct value_memory *part,
 {
 	struct contents found = {0};
 	struct extent start, inside;
-	bool known = interval_of(part, b->box, &start);
+	bool known = value_memory_interval(part, b->box, &start);
 	value_view_read_box(v, packed->view, b->at, &found);
 	for (uint32_t k = 0; k < found.cell.n && known; k++) {
 		const struct extent *cell = found.cell.at[k].axis;
@@ -185,7 +157,7 @@ static bool unpack_block(struct valuation *v, const struct value_memory *part,
 		struct extent box[IR_MAX_LOGICAL];
 		double number;
 		inside = (struct extent){start.lo + from / size, start.lo + to / size};
-		known = fact && !(from % size) && !(to % size) && box_at(part, inside, box);
+		known = fact && !(from % size) && !(to % size) && value_memory_box(part, inside, box);
 		if (!known)
 			break;
 		if (facts_is_number(v->facts, fact, &number)) {
@@ -215,10 +187,10 @@ static bool move_part(struct valuation *v, bool packs, const struct value_memory
 {
 	const int64_t each = part->count / blocks, block = packed->count / blocks;
 	for (int64_t k = 0; k < blocks; k++) {
-		struct packed_block b = {.along = packed->axis[packed->n - 1]};
+		struct packed_block b = {.along = packed->axis[packed->long_n ? packed->long_n - 1 : 0]};
 		const int64_t at = k * block + before;
-		if (!box_at(part, (struct extent){k * each, (k + 1) * each}, b.box) ||
-		    !box_at(packed, (struct extent){at, at + each * size}, b.at))
+		if (!value_memory_box(part, (struct extent){k * each, (k + 1) * each}, b.box) ||
+		    !value_memory_box(packed, (struct extent){at, at + each * size}, b.at))
 			return false;
 		for (unsigned a = 0; a < packed->n; a++) /* the axis along which the elements lie */
 			if (b.at[packed->axis[a]].hi - b.at[packed->axis[a]].lo != 1)
@@ -228,7 +200,7 @@ static bool move_part(struct valuation *v, bool packs, const struct value_memory
 			if (packed->axis[a] != b.along &&
 			    b.at[packed->axis[a]].hi - b.at[packed->axis[a]].lo != 1)
 				return false;
-		if (packs ? !pack_block(v, part, packed, &b) : !unpack_block(v, part, packed, &b, size))
+		if (packs ? !pack_block(v, part, packed, &b, size) : !unpack_block(v, part, packed, &b, size))
 			return false;
 	}
 	return true;
@@ -244,12 +216,12 @@ void value_pack(struct value_rank *r, op_id op)
 	const struct operand *part = ir_pack_parts(v->m, op, &n);
 	struct value_memory packed, own;
 	int64_t before = 0;
-	bool known = blocks > 0 && find_memory(v, value_view_get(r, whole), &packed);
+	bool known = blocks > 0 && value_memory_find(v, value_view_get(r, whole), &packed);
 	for (unsigned k = 0; k < n && known; k++) {
 		const int64_t size = value_type(v->m, part[k].id)->dtype == value_type(v->m, whole)->dtype
 		                         ? 1
 		                         : (int64_t)dtype_bytes(value_type(v->m, part[k].id)->dtype);
-		known = find_memory(v, value_view_get(r, part[k].id), &own) && !(own.count % blocks) &&
+		known = value_memory_find(v, value_view_get(r, part[k].id), &own) && !(own.count % blocks) &&
 		        move_part(v, packs, &own, &packed, blocks, before, size);
 		before += own.count / blocks * size;
 	}

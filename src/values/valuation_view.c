@@ -20,7 +20,7 @@ static bool is_loop_axis(const struct axis *a)
 	return (a->place == PLACE_STREAM || a->place == PLACE_SERIAL) && a->kind != AXIS_REDUCE;
 }
 
-static const struct value_bound *find_bound(const struct value_view *x, unsigned axis, unsigned level)
+const struct value_bound *value_view_bound(const struct value_view *x, unsigned axis, unsigned level)
 {
 	for (unsigned k = 0; k < x->bound_n; k++)
 		if (x->bound[k].axis == axis && x->bound[k].level == level)
@@ -115,7 +115,7 @@ void value_view_place(struct value_rank *r, struct value_view *x)
 		const uint8_t a = d->loop[k];
 		const struct value_bound *b;
 		if (!is_loop_axis(&d->axis[a]) || !bound_level(d, a, &axis, &level) ||
-		    !(b = find_bound(x, axis, level)))
+		    !(b = value_view_bound(x, axis, level)))
 			continue;
 		bound.axes |= (uint64_t)1 << a;
 		bound.step[a] = b->step;
@@ -365,7 +365,7 @@ void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result
 				const value_id operand = op_read(m, op, o);
 				const struct value_view *y = operand ? value_view_get(r, operand) : NULL;
 				for (unsigned c = 0; y && y->storage != VALUE_NONE && c < y->axis_n; c++) {
-					const struct value_bound *of = find_bound(y, c, level), *own;
+					const struct value_bound *of = value_view_bound(y, c, level), *own;
 					if (axes.operand[o][c] != axes.result[a] || !of)
 						continue;
 					from = find_cut(m, y->type, c, level, &from_cuts);
@@ -375,7 +375,7 @@ void value_view_bind_by_operands(struct value_rank *r, op_id op, value_id result
 					int64_t block = of->step + swizzle_of(r, y->type, from);
 					int64_t step = (block - swizzle_of(r, x->type, to)) % to->count;
 					step += step < 0 ? to->count : 0;
-					own = find_bound(x, a, level);
+					own = value_view_bound(x, a, level);
 					changed |= !own || own->step != step;
 					set_bound(x, a, level, step);
 				}

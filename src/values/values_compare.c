@@ -22,13 +22,15 @@ static bool uses_rank(const struct module *m, op_id op)
 	return false;
 }
 
-/* No statement may depend on the rank, and none may be a message or a Communication. */
+/* No statement may depend on the rank, and none may be a message or a Communication. A pack takes the elements of one rank
+ * in the order of its memory. */
 bool values_can_be_logical(const struct module *m)
 {
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		const struct op *o = &m->op.at[op];
 		if (op_info[o->kind].traits & TRAIT_P2P || o->flags & OP_ASYNC ||
-		    o->kind == OP_SYMMETRIC_VIEW || uses_rank(m, op))
+		    o->kind == OP_SYMMETRIC_VIEW || o->kind == OP_PACK || o->kind == OP_UNPACK ||
+		    uses_rank(m, op))
 			return false;
 	}
 	return true;
