@@ -5,10 +5,13 @@
 #include "ir/build.h"
 #include "ir/domain.h"
 #include "ir/expr.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_RESULTS = IR_MAX_RESULTS, MIB = 1 << 20 };
+
+static const int64_t FAR = INT64_C(1) << 40; /* bytes beyond a step table, to its last point */
 
 struct builder {
 	struct diag *d;
@@ -77,30 +80,30 @@ static attrs_id take_attrs(struct builder *b)
 static void add_point(struct builder *b, int64_t bytes, double time)
 {
 	vec_push(&b->number, bytes);
-	vec_push(&b->number, (int64_t)(time + 0.5));
+	vec_push(&b->number, llround(fmin(time, (double)INT64_MAX / 2)));
 }
 
-/* Adds the points of a step table. The value of a step is for all sizes with the same whole number of MiB. */
+/* Adds the points of a step table. The value of a step is for all sizes with the same whole number of MiB. Larger sizes
+ * than the table has are on the line through the last two points, so these are far apart: times are whole ns. */
 static void add_steps(struct builder *b, const struct graph_point *at, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const struct graph_point *here = &at[i], *next = i + 1 < n ? &at[i + 1] : NULL;
 		int64_t end = here->bytes + MIB;
-		add_point(b, here->bytes, (double)here->time);
+		add_point(b, here->bytes, here->time);
 		if (next && next->bytes <= end) {
-			add_point(b, next->bytes - 1, (double)here->time);
+			add_point(b, next->bytes - 1, here->time);
 			continue;
 		}
-		add_point(b, end - 1, (double)here->time);
+		add_point(b, end - 1, here->time);
 		const struct graph_point *from = next    ? here
 		                                 : n > 1 ? here - 1
 		                                         : here,
 		                         *to = next ? next : here;
-		double slope =
-		    to == from ? 0 : (double)(to->time - from->time) / (double)(to->bytes - from->bytes);
-		add_point(b, end, (double)here->time + slope * MIB);
+		double slope = to == from ? 0 : (to->time - from->time) / (double)(to->bytes - from->bytes);
+		add_point(b, end, here->time + slope * MIB);
 		if (!next)
-			add_point(b, end + MIB, (double)here->time + 2 * slope * MIB);
+			add_point(b, end + FAR, here->time + slope * (double)(MIB + FAR));
 	}
 }
 
@@ -165,7 +168,7 @@ static bool declare_recording(struct builder *b)
 				add_steps(b, at, t->point_n);
 			else
 				for (uint32_t k = 0; k < t->point_n; k++)
-					add_point(b, at[k].bytes, (double)at[k].time);
+					add_point(b, at[k].bytes, at[k].time);
 			if (b->number.n - from > IR_MAX_OPERANDS) {
 				diag_error_span(b->d, E_GRAPH_TENSORS, t->collective.at, t->collective.n,
 				                "a table has at most %d points", IR_MAX_OPERANDS / 2);

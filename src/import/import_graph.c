@@ -105,14 +105,21 @@ static bool read_name(struct reader *r, struct graph_text record, const char *mi
 
 /* Reads a time; unit: ns of its unit. A time below half a ns is 1 ns, since 0 means that a statement takes no
  * time and ends no step. */
-static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
+static bool read_exact_time(struct reader *r, struct graph_text t, double unit, double *out)
 {
 	double v;
 	if (!read_number(r, t, LONGEST_NS / unit, &v))
 		return false;
-	*out = llround(v * unit);
-	if (!*out && v > 0)
-		*out = 1;
+	*out = v > 0 && v * unit < 0.5 ? 1 : v * unit;
+	return true;
+}
+
+static bool read_time(struct reader *r, struct graph_text t, double unit, int64_t *out)
+{
+	double v;
+	if (!read_exact_time(r, t, unit, &v))
+		return false;
+	*out = llround(v);
 	return true;
 }
 
@@ -202,7 +209,7 @@ static bool read_points(struct reader *r, struct graph_text list, struct graph_t
 		double mebi;
 		if (!colon)
 			return refuse_text(r, E_GRAPH_RECORD, item, "a point of a table is MB:ms");
-		if (!read_number(r, size, 1e12, &mebi) || !read_time(r, time, 1e6, &p.time))
+		if (!read_number(r, size, 1e12, &mebi) || !read_exact_time(r, time, 1e6, &p.time))
 			return false;
 		p.bytes = llround(mebi * (1 << 20));
 		if ((double)p.bytes <= last)

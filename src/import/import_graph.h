@@ -36,7 +36,8 @@ struct graph_text { /* a part of the source */
 };
 
 struct graph_point {
-	int64_t bytes, time; /* ns */
+	int64_t bytes;
+	double time; /* ns; not rounded, since the slope of a table is a difference of times */
 };
 
 struct graph_table {
