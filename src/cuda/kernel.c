@@ -111,6 +111,7 @@ static bool write_task(struct kernel_writer *w, const struct rt_task *t)
 		return write_copy(w, t);
 	case RT_TASK_FILL:
 	case RT_TASK_IOTA:
+	case RT_TASK_UNIFORM:
 	case RT_TASK_POINTWISE:
 		return kernel_write_chain(w, t);
 	case RT_TASK_UNIT:
@@ -183,6 +184,7 @@ static void put_title(const struct rt_task *t, struct buf *out)
 	    [RT_TASK_COPY] = "copy",
 	    [RT_TASK_FILL] = "fill",
 	    [RT_TASK_IOTA] = "iota",
+	    [RT_TASK_UNIFORM] = "uniform",
 	    [RT_TASK_SCAN] = "scan",
 	    [RT_TASK_SOFTMAX] = "softmax",
 	    [RT_TASK_BITCAST] = "bitcast",

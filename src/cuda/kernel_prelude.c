@@ -75,5 +75,5 @@ static const char rows[] = "#define F(name) name##f\n"
 const char *const kernel_prelude[KERNEL_PRELUDE] = {
     cuda_kernels_types_cuh,    cuda_kernels_conversions_cuh, cuda_kernels_head_cuh,      faults,
     cuda_kernels_machine_cuh,  base_inverse_erf_h,           cuda_kernels_functions_cuh, rows,
-    cuda_kernels_integers_cuh,
+    cuda_kernels_integers_cuh, cuda_kernels_random_cuh,
 };

@@ -196,6 +196,8 @@ static void scalar_arguments(struct kernel_writer *w, struct kernel_step *step)
 			rt_store_i64(t->out.dtype, &bits, t->scalar[0].i);
 		step->scalar[0] = kernel_i64(w, bits);
 	}
+	for (int i = 0; i < 3 && t->kernel == RT_TASK_UNIFORM; i++)
+		step->scalar[i] = kernel_i64(w, t->scalar[i].i);
 	if (t->kernel == RT_TASK_IOTA) {
 		enum dtype wide = dtype_is_float(t->out.dtype) ? DTYPE_F64 : DTYPE_I64;
 		step->scalar[0] = scalar_argument(w, wide, t->scalar[0]);
@@ -406,6 +408,17 @@ static void write_step_iota(struct kernel_writer *w, const struct kernel_steps *
 	kernel_text(w, ")))");
 }
 
+static void write_step_uniform(struct kernel_writer *w, const struct kernel_steps *s,
+                               const struct kernel_step *step)
+{
+	enum dtype type = step->t->out.dtype, wide = dtype_wide(type);
+	kernel_text(w, "store_%s_%s(uniform_%s(&words%u, (u64)arg.x%u + ", dtype_name(type), dtype_name(wide),
+	            dtype_name(wide), (unsigned)(step - s->step), step->scalar[0]);
+	operand_bits(w, s, step, 0);
+	kernel_text(w, ", (u64)arg.x%u, (u64)arg.x%u", step->scalar[1], step->scalar[2]);
+	kernel_text(w, wide == DTYPE_F32 ? ", %d))" : "))", (int)dtype_exact(type));
+}
+
 void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 {
 	unsigned reductions = 0;
@@ -426,6 +439,8 @@ void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s)
 			kernel_text(w, "(%s)arg.x%u", kernel_bits(t->out.dtype), step->scalar[0]);
 		else if (t->kernel == RT_TASK_IOTA)
 			write_step_iota(w, s, step);
+		else if (t->kernel == RT_TASK_UNIFORM)
+			write_step_uniform(w, s, step);
 		else if (t->kernel == RT_TASK_NORM)
 			write_norm(w, s, step);
 		else
@@ -448,6 +463,9 @@ void kernel_steps_open(struct kernel_writer *w, const struct kernel_steps *s, in
 	for (int k = 0; k < s->views; k++)
 		if (last_writer(s, k) >= 0)
 			kernel_text(w, "ALIGNED %s out%d[%d];\n", kernel_bits(s->view[k]->dtype), k, per);
+	for (unsigned k = s->from; k < s->to; k++)
+		if (s->step[k].t->kernel == RT_TASK_UNIFORM)
+			kernel_text(w, "struct words words%u = {NO_GROUP};\n", k);
 }
 
 void kernel_steps_keep(struct kernel_writer *w, const struct kernel_steps *s)

@@ -63,7 +63,7 @@ void kernel_steps_load(struct kernel_writer *w, const struct kernel_steps *s, in
  * is NORM(d), where the kernel defines d, of the wide type, before. */
 void kernel_steps_compute(struct kernel_writer *w, const struct kernel_steps *s);
 /* Write the parts before and after the loop over `e` around compute: declarations and stores of the vectors
- * that go to memory. */
+ * that go to memory, and random words. */
 void kernel_steps_open(struct kernel_writer *w, const struct kernel_steps *s, int per);
 void kernel_steps_keep(struct kernel_writer *w, const struct kernel_steps *s);
 void kernel_steps_store(struct kernel_writer *w, const struct kernel_steps *s, int per, const char *name,

@@ -11,7 +11,7 @@
 enum {
 	KERNEL_THREADS = 256, /* threads of a block, in all kernels */
 	KERNEL_KEY_BYTES = 8192,
-	KERNEL_PRELUDE = 9,
+	KERNEL_PRELUDE = 10,
 	KERNEL_SCRATCH_BYTES = 1 << 20, /* for each stream, initially zeroed; kernels leave the counters in
 	                                   it at 0 */
 	KERNEL_LEAST_SHARED = 48 << 10, /* bytes of shared memory that a block can have on every GPU */

@@ -155,6 +155,15 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 			set_number(&task->scalar[k], &t->scalar[k], 0);
 }
 
+/* Makes the numbers of the elements of a UNIFORM. */
+static void set_element_numbers(const struct plan_task *t, struct rt_task *task)
+{
+	task->in[0] = task->out;
+	task->in[0].data = NULL;
+	task->in[0].dtype = DTYPE_I64;
+	memcpy(task->in[0].stride, t->in[0].stride, sizeof t->in[0].stride);
+}
+
 /* Sets the fields of task that may change. All other fields must have been copied from r. */
 static bool build_task(struct exec *e, struct task_record *r, struct rt_task *task)
 {
@@ -163,6 +172,8 @@ static bool build_task(struct exec *e, struct task_record *r, struct rt_task *ta
 		e->packs[t->pack - 1] = true;
 	if (!build_view(e, &r->out, &task->out))
 		return false;
+	if (t->kernel == RT_TASK_UNIFORM)
+		set_element_numbers(t, task);
 	for (unsigned k = 0; k < RT_OPERANDS; k++) {
 		if (t->scalars >> k & 1) {
 			int64_t v = t->scalar[k].is_reg ? e->reg[t->scalar[k].reg] : 0;

@@ -45,6 +45,7 @@ bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, ex
 /* ---- infer_shape.c */
 /* Reads the shape from shape=, or from the stated type. */
 bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_uniform(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_reshape(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_permute(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
 bool rule_slice(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

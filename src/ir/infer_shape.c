@@ -1,4 +1,4 @@
-/* infer_shape: finds the types of operations that only rearrange elements. */
+/* infer_shape: finds the types of operations that only rearrange elements, and of those without operands. */
 #include "ir/expr.h"
 #include "ir/infer_rule.h"
 
@@ -9,7 +9,7 @@ bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft 
 	if (!s && (!a || a->kind != ATTR_EXPRS)) {
 		diag_error(d, E_RESULT_TYPE_NEEDED, f->at, "%s needs its result shape", op_info[f->kind].hir);
 		diag_note(d, DIAG_NOWHERE, "write `%s(%s[m, n])` or state the result type",
-		          op_info[f->kind].hir, f->kind == OP_IOTA ? "" : "X, ");
+		          op_info[f->kind].hir, op_info[f->kind].max_reads ? "X, " : "");
 		return false;
 	}
 	if (f->operand_n && rule_operand_type(m, f, 0))
@@ -20,6 +20,15 @@ bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft 
 	for (unsigned i = 0; i < r->rank; i++)
 		r->extent[i] = a && a->kind == ATTR_EXPRS ? a->u.exprs[i] : s->axis[i].extent;
 	return true;
+}
+
+bool rule_uniform(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
+{
+	r->dtype = f->stated ? m->type.at[f->stated].dtype : DTYPE_F32;
+	if (dtype_is_float((enum dtype)r->dtype))
+		return rule_shape_attr(m, d, f, r);
+	diag_error(d, E_OPERAND_DTYPE, f->at, "uniform gives floats, not %s", dtype_name((enum dtype)r->dtype));
+	return false;
 }
 
 static expr_id multiply_all(struct module *m, const expr_id *e, unsigned n)

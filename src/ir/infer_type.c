@@ -496,7 +496,7 @@ bool rule_result(struct module *m, struct diag *d, const struct infer_draft *f, 
 			return false;
 		}
 	if (traits & TRAIT_POINTWISE)
-		return rule_pointwise(m, d, f, r);
+		return f->kind == OP_UNIFORM ? rule_uniform(m, d, f, r) : rule_pointwise(m, d, f, r);
 	if (traits & TRAIT_REDUCTION)
 		return rule_reduction(m, d, f, r);
 	switch (f->kind) {

@@ -73,7 +73,8 @@ bool op_info_takes_results(enum op_kind kind, unsigned n)
 
 bool op_info_takes_number(enum op_kind kind, unsigned k)
 {
-	return op_info[kind].traits & TRAIT_POINTWISE || (kind == OP_PUT && k == 2);
+	return op_info[kind].max_reads &&
+	       (op_info[kind].traits & TRAIT_POINTWISE || (kind == OP_PUT && k == 2));
 }
 
 bool op_pointwise(enum op_kind kind, enum pointwise *out)

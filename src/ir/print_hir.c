@@ -190,6 +190,21 @@ static void print_symmetric_axis(struct module *m, op_id op, struct buf *out)
 		print_mesh_axes(m, m->type.at[from].mesh, axes, n, out);
 }
 
+/* Prints the shape of random numbers if their type is left out. Returns true if it is. */
+static bool print_shape(struct module *m, op_id op, struct buf *out)
+{
+	const value_id v = op_def(m, op, 0);
+	if (m->op.at[op].kind != OP_UNIFORM || !v || !(m->value.at[v].flags & VALUE_OPEN))
+		return false;
+	const struct domain *d = value_domain(m, v);
+	for (unsigned i = 0; i < d->rank; i++) {
+		buf_puts(out, i ? ", " : "[");
+		expr_print_hir(m, d->axis[i].extent, out);
+	}
+	buf_puts(out, d->rank ? "]" : "[]");
+	return true;
+}
+
 static void print_call(struct module *m, op_id op, struct buf *out)
 {
 	const struct op o = m->op.at[op];
@@ -208,6 +223,7 @@ static void print_call(struct module *m, op_id op, struct buf *out)
 		ir_print_value_name(m, op_write(m, op, 0), out);
 		n++;
 	}
+	n += print_shape(m, op, out);
 	const struct attr *axis = o.kind == OP_SELECT ? op_attr(m, op, "axis") : NULL;
 	for (unsigned i = 0; i < o.operand_n; i++) {
 		const struct operand p = m->operand.at[o.operand + i];

@@ -98,7 +98,8 @@ bool nvfuser_pointwise(struct nvfuser *p, op_id op, unsigned level)
 	enum op_kind kind = (enum op_kind)o->kind;
 	enum form form;
 	unsigned n = 0;
-	if (o->attrs || !(op_info[kind].traits & TRAIT_POINTWISE) || kind == OP_FULL || kind == OP_BITCAST)
+	if (o->attrs || !(op_info[kind].traits & TRAIT_POINTWISE) || kind == OP_FULL || kind == OP_UNIFORM ||
+	    kind == OP_BITCAST)
 		return false;
 	if (kind == OP_CAST) {
 		put_cast(p, op);

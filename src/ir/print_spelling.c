@@ -19,6 +19,7 @@
  *     full({4, 8}, double(0)); full({}double(0)); full(0)
  *     eye(8, float);                              one_hot(iota())
  *     iota(8, 0, 1, int64_t);                     iota() with one axis
+ *     rng_uniform({4, 8}, float, 5);              uniform(seed=5, offset=0)
  *
  * src/parse/sema_spelling.c reads these forms, and more. */
 #include "base/dtype.h"
@@ -268,6 +269,14 @@ static bool put_cat(struct nvfuser *p, op_id op)
 	return true;
 }
 
+static void put_extents(struct nvfuser *p, const struct domain *d)
+{
+	for (unsigned i = 0; i < d->rank; i++) {
+		buf_puts(p->out, i ? ", " : "");
+		expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
+	}
+}
+
 static bool put_full(struct nvfuser *p, op_id op)
 {
 	const struct domain *d = value_domain(p->m, op_result(p->m, op, 0));
@@ -275,10 +284,7 @@ static bool put_full(struct nvfuser *p, op_id op)
 	if (p->m->op.at[op].attrs || !value)
 		return false;
 	buf_puts(p->out, "full({");
-	for (unsigned i = 0; i < d->rank; i++) {
-		buf_puts(p->out, i ? ", " : "");
-		expr_print_nvfuser(p->m, d->axis[i].extent, p->out);
-	}
+	put_extents(p, d);
 	buf_puts(p->out, d->rank ? "}, " : "}"); /* nvFuser prints full({}double(3)); */
 	nvfuser_scalar(p, value);
 	buf_puts(p->out, ");");
@@ -295,6 +301,28 @@ static bool put_iota(struct nvfuser *p, op_id op)
 	expr_print_nvfuser(p->m, d->axis[0].extent, p->out);
 	buf_printf(p->out, ", 0, 1, %s);", dtype_nvfuser_name((enum dtype)t->dtype));
 	return true;
+}
+
+/* Prints random numbers. Without a seed it is 0, and the offset is the number of the tensor. */
+static void put_uniform(struct nvfuser *p, op_id op)
+{
+	const value_id v = op_result(p->m, op, 0);
+	const struct type *t = value_type(p->m, v);
+	int64_t seed, offset;
+	bool is_zero = expr_is_const(p->m, op_scalar_expr(p->m, op, 0), &seed) && !seed,
+	     known = expr_is_const(p->m, op_scalar_expr(p->m, op, 1), &offset);
+	buf_puts(p->out, "rng_uniform({");
+	put_extents(p, ir_domain(p->m, t->domain));
+	buf_printf(p->out, "}, %s", dtype_nvfuser_name((enum dtype)t->dtype));
+	if (!is_zero || !known || offset != p->m->value.at[v].number) {
+		buf_puts(p->out, ", ");
+		nvfuser_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 0));
+		if (!known || offset) {
+			buf_puts(p->out, ", ");
+			nvfuser_scalar(p, op_operand_id(p->m, op, ROLE_SCALAR, 1));
+		}
+	}
+	buf_puts(p->out, ");");
 }
 
 /* Prints the one_hot of an iota. */
@@ -455,6 +483,9 @@ bool nvfuser_spelling(struct nvfuser *p, op_id op, unsigned level)
 		return put_full(p, op);
 	case OP_IOTA:
 		return put_iota(p, op);
+	case OP_UNIFORM:
+		put_uniform(p, op);
+		return true;
 	case OP_ONE_HOT:
 		return put_eye(p, op);
 	default:

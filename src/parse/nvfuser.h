@@ -17,6 +17,7 @@
  *     sema_ranges.c         pad and slice
  *     sema_cat.c            concatenations
  *     sema_iota.c           the numbers of a row
+ *     sema_random.c         random numbers
  *     sema_gather.c         those that take elements at indices
  *     sema_along.c          takeAlongAxis of several axes
  *     sema_attention.c      attention
@@ -365,6 +366,16 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
 /* Likewise for eye(rows, dtype). */
 bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
+
+/* Adds the statement of a part of a call before that. type 0: it is left out. *out: a node with its name. Returns false
+ * after reporting. */
+bool nv_term(struct nv_reader *r, ast_id call, type_id type, ast_id *out);
+/* Makes the call left sign number, where left is the tensor of a name or an operation on it. */
+void nv_make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id left, ast_id number);
+
+/* ---- sema_random.c */
+/* Likewise for rng_uniform and rng_uniform_range. */
+bool nv_random(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
 /* ---- sema_gather.c */
 /* Likewise for a call that takes elements at indices. *read: it is one. */

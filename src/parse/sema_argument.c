@@ -49,7 +49,8 @@ static const char *positional_attr(const struct sema *s, enum op_kind kind, ast_
 	uint8_t node = ast_at(s->a, e)->kind;
 	if (kind == OP_PERMUTE && (node == AST_TUPLE || (node == AST_PAREN && !sema_has_tensor(s, e))))
 		return "dims";
-	if ((kind == OP_RESHAPE || kind == OP_BROADCAST || kind == OP_IOTA) && node == AST_LIST)
+	if ((kind == OP_RESHAPE || kind == OP_BROADCAST || kind == OP_IOTA || kind == OP_UNIFORM) &&
+	    node == AST_LIST)
 		return "shape";
 	return NULL;
 }
@@ -220,7 +221,7 @@ bool call_check_arity(struct sema *s, struct call *c)
 {
 	const struct op_info *info = &op_info[c->kind];
 	unsigned n = c->read_n - has_positional_index(c);
-	for (unsigned i = 0; i < n && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
+	for (unsigned i = 0; i < n && info->max_reads && !call_is_host(c->kind) && c->kind != OP_EXTERN; i++)
 		if (c->read[i].role != ROLE_READ && !op_info_takes_number(c->kind, i)) {
 			diag_error(s->d, E_OPERAND_TENSOR, ast_at(s->a, c->node)->at,
 			           "%s: operand %u must be a tensor, not a number", info->hir, i + 1);

@@ -220,6 +220,8 @@ static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_r
 	if (received)
 		use[n++] = (struct ir_use){ROLE_WRITE, received};
 	op_id op = ir_op_new(s->m, c.kind, at, use, n);
+	if (c.kind == OP_UNIFORM) /* its type says it */
+		draft.attrs = ir_attrs_without(s->m, draft.attrs, names_intern_z(s->m->names, "shape"));
 	s->m->op.at[op].attrs = draft.attrs;
 	s->m->op.at[op].team = c.kind == OP_DISPATCH || c.kind == OP_COMBINE ? infer_experts_team(s->m, op)
 	                       : c.kind == OP_SYMMETRIC_VIEW                 ? infer_symmetric_team(s->m, op)

@@ -21,8 +21,7 @@ static ast_id number_of(struct nv_reader *r, ast_id number, const struct nv_tens
 	return id;
 }
 
-/* Makes the call left sign number, where left is the tensor of a name or an operation on it. */
-static void make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id left, ast_id number)
+void nv_make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id left, ast_id number)
 {
 	struct ast_node *n = &r->s->a->nodes.at[node];
 	n->kind = AST_BINARY;
@@ -32,17 +31,15 @@ static void make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_
 	nv_node_append(r, node, number);
 }
 
-/* Adds the statement of an iota before a call. *out: a node with its name. Returns false after reporting. */
-static bool add_row(struct nv_reader *r, ast_id call, type_id type, ast_id *out)
+bool nv_term(struct nv_reader *r, ast_id call, type_id type, ast_id *out)
 {
-	static const char row[] = "the row of an iota"; /* no name of a program */
+	static const char term[] = "a term of a call"; /* no name of a program */
 	struct sema *s = r->s;
 	uint32_t at = ast_at(s->a, call)->at;
 	value_id v;
-	struct nv_tensor named = {.name = names_intern_z(s->m->names, row)};
-	ast_id iota = nv_node(r, AST_CALL, call, "iota");
-	*out = nv_node(r, AST_NAME, call, row);
-	if (!sema_call(s, iota, &(struct sema_result){.type = type, .at = at}, 1, 0, at, &v))
+	struct nv_tensor named = {.name = names_intern_z(s->m->names, term)};
+	*out = nv_node(r, AST_NAME, call, term);
+	if (!sema_call(s, call, &(struct sema_result){.type = type, .at = at}, 1, 0, at, &v))
 		return false;
 	nv_stand_for(r, &named, v);
 	return true;
@@ -60,20 +57,20 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	if (from_zero && by_one)
 		return true;
 	ast_id left;
-	if (!add_row(r, call, result->type, &left))
+	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), result->type, &left))
 		return false;
 	start = number_of(r, start, result);
 	step = number_of(r, step, result);
 	if (from_zero) {
-		make_binary(r, call, "*", left, step);
+		nv_make_binary(r, call, "*", left, step);
 		return true;
 	}
 	if (!by_one) {
 		ast_id product = nv_node(r, AST_BINARY, call, "*");
-		make_binary(r, product, "*", left, step);
+		nv_make_binary(r, product, "*", left, step);
 		left = product;
 	}
-	make_binary(r, call, "+", left, start);
+	nv_make_binary(r, call, "+", left, start);
 	return true;
 }
 
@@ -90,7 +87,7 @@ bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	domain_add_axis(&b, AXIS_ITER, d->axis[0].extent);
 	domain_allocate_default(&b, false);
 	const type_id row_type = type_make(m, DTYPE_I64, MEMORY_GLOBAL, t->mesh, domain_finish(m, &b));
-	if (!add_row(r, call, row_type, &row))
+	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), row_type, &row))
 		return false;
 	r->s->a->nodes.at[call].first = 0;
 	nv_node_append(r, call, row);

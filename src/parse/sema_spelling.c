@@ -14,6 +14,7 @@
  *     TensorConstruct(double(0))                  full(0.0)
  *     iota(8, 0, 1, int64_t)                      iota(): sema_iota.c
  *     eye(8, float)                               one_hot(iota()): sema_iota.c
+ *     rng_uniform({4, 8}, float)                  uniform(seed=0, offset=N): sema_random.c
  *     isreal(T0…)                                 full(1)
  *     reciprocal(T0…)                             1.0 / T0…
  *     clamp(T0…, double(0), double(1))            minimum(maximum(T0…, 0.0), 1.0)
@@ -546,6 +547,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return nv_iota(r, expr, result);
 	} else if (!strcmp(name, "eye") && result) {
 		return nv_eye(r, expr, result);
+	} else if ((!strcmp(name, "rng_uniform") || !strcmp(name, "rng_uniform_range")) && result) {
+		return nv_random(r, expr, result);
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
 		read_signbit(r, expr, first, result);
 	} else if (!strcmp(name, "isreal") && first && !second) {

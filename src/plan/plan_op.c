@@ -302,6 +302,32 @@ static void plan_iota(struct planner *b, const struct view *result)
 	plan_task_emit(b, &t);
 }
 
+/* Plans the random numbers of a box. An element has the same number on every rank: it follows from the element's place
+ * in the whole tensor. */
+static void plan_uniform(struct planner *b, const struct view *result, const struct operand_ref *in)
+{
+	struct box box = plan_box_of(result);
+	struct plan_task t;
+	int64_t distance = 1, one;
+	sx_id first = sx_const(b, 0);
+	unsigned k;
+	plan_task_start(&t, RT_TASK_UNIFORM);
+	if (!plan_result_window(b, result, &box, box.nd, &t.out))
+		return;
+	k = t.in[0].nd = t.out.nd;
+	for (unsigned i = box.nd; i-- > 0; distance *= box.extent[i]) {
+		first = sx_add(b, first, sx_mul(b, sx_const(b, distance), box.at[i]));
+		if (!sx_is_const(b, box.n[i], &one) || one != 1)
+			t.in[0].stride[--k] = distance;
+	}
+	t.in_n = 3;
+	t.scalars = 7;
+	t.scalar[0] = (struct plan_operand){.is_reg = true, .reg = sx_reg(b, first)};
+	t.scalar[1] = in[0].scalar;
+	t.scalar[2] = in[1].scalar;
+	plan_task_emit(b, &t);
+}
+
 /* ---- layouts that are no boxes */
 
 /* Replaces operands and results that are no boxes in memory by copies that are. *back: the result to
@@ -406,6 +432,8 @@ static void plan_box(struct planner *b, op_id op, unsigned k, struct view *resul
 		plan_permute(b, op, result, in[0].view);
 	else if (kind == OP_IOTA)
 		plan_iota(b, result);
+	else if (kind == OP_UNIFORM)
+		plan_uniform(b, result, in);
 	else if (kind == OP_RESHAPE)
 		plan_reshape(b, result, in[0].view);
 	else if (copies_boxes(kind))
@@ -438,7 +466,8 @@ static bool uses_positions(struct planner *b, op_id op, const struct view *table
 {
 	enum op_kind kind = (enum op_kind)b->m->op.at[op].kind;
 	if (kind != OP_TAKE)
-		return kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_GROUPED_MATMUL;
+		return kind == OP_IOTA || kind == OP_UNIFORM || kind == OP_ONE_HOT ||
+		       kind == OP_GROUPED_MATMUL;
 	int64_t axis = op_attr_int(b->m, op, "axis", 0);
 	axis += axis < 0 ? table->rank : 0;
 	return axis >= 0 && axis < table->rank && table->axis[axis].pieces;

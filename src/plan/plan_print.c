@@ -75,6 +75,8 @@ static const char *task_name(const struct plan_task *t)
 		return "fill";
 	case RT_TASK_IOTA:
 		return "iota";
+	case RT_TASK_UNIFORM:
+		return "uniform";
 	case RT_TASK_POINTWISE:
 		return pointwise_name(t->op);
 	case RT_TASK_REDUCE:
@@ -146,6 +148,8 @@ static void put_task(struct printer *x, const struct plan_task *t)
 	    t->kernel == RT_TASK_ACCUMULATE || t->kernel == RT_TASK_TOPK || t->kernel == RT_TASK_SOFTMAX ||
 	    t->kernel == RT_TASK_NORM)
 		buf_printf(x->out, " along %u", t->axes);
+	for (unsigned k = 0; t->kernel == RT_TASK_UNIFORM && k < t->in[0].nd; k++)
+		buf_printf(x->out, k ? " %lld" : " by %lld", (long long)t->in[0].stride[k]);
 	buf_putc(x->out, '(');
 	for (unsigned k = 0; k < t->in_n; k++) {
 		buf_puts(x->out, k + t->scales == t->in_n && k ? "; scaled by " : k ? ", " : "");

@@ -40,7 +40,7 @@ static bool is_view(const struct plan_task *t, unsigned k)
 static bool can_be_step(const struct plan_task *t)
 {
 	return t->kernel == RT_TASK_COPY || t->kernel == RT_TASK_FILL || t->kernel == RT_TASK_POINTWISE ||
-	       t->kernel == RT_TASK_BITCAST || t->kernel == RT_TASK_REDUCE;
+	       t->kernel == RT_TASK_BITCAST || t->kernel == RT_TASK_UNIFORM || t->kernel == RT_TASK_REDUCE;
 }
 
 /* Returns true if the other steps see the elements that a step writes as they would without blocks: each

@@ -82,6 +82,8 @@ static bool dispatch(struct ref_context *c, const struct ref_call *call, const s
 	uint32_t traits = op_info[kind].traits;
 	if (kind == OP_BITCAST)
 		return ref_bitcast(c, call, in[0], out);
+	if (kind == OP_UNIFORM)
+		return ref_uniform(c, call, out);
 	if (traits & TRAIT_POINTWISE || kind == OP_BROADCAST)
 		return ref_pointwise(c, call, in, out);
 	if (traits & TRAIT_REDUCTION)

@@ -11,6 +11,7 @@
  *     ref_eval.c          one operation: operands, then the kernel
  *     ref_experts.c, ref_index.c, ref_pointwise.c, ref_shape.c, ref_reduce.c, ref_contract.c,
  *     ref_norm.c          kernels
+ *     ref_random.c        random numbers
  *     ref_host.c          rank by rank: ranks, inputs, outputs
  *     ref_issue.c, ref_bind.c, ref_meet.c     one rank's walk; it fills the rank's stream queues
  *     ref_queue.c         runs the queues until they are empty or stuck
@@ -181,6 +182,10 @@ void ref_advance(struct ref_context *c, double work);
 /* Evaluates a scalar operand, an expression or a literal. */
 bool ref_scalar(struct ref_context *c, scalar_id s, const struct expr_env *env, uint32_t at,
                 struct ref_operand *out);
+
+/* ---- ref_random.c */
+/* Computes random numbers; the seed and the offset are the call's scalars. */
+bool ref_uniform(struct ref_context *c, const struct ref_call *call, struct ref_array *out);
 
 /* ---- kernels; operands are arrays (scalars have no dimensions) */
 bool ref_pointwise(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,

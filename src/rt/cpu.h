@@ -58,6 +58,7 @@ enum status cpu_copy(const struct rt_view *out, const struct rt_view *in);
 enum status cpu_bitcast(const struct rt_view *out, const struct rt_view *in);
 enum status cpu_fill(const struct rt_view *out, struct rt_scalar value);
 enum status cpu_iota(const struct rt_task *t);
+enum status cpu_uniform(const struct rt_task *t);
 enum status cpu_pointwise(const struct rt_task *t, char *why);
 enum status cpu_reduce(const struct rt_task *t, char *why);
 enum status cpu_scan(const struct rt_task *t);

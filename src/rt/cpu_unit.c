@@ -48,7 +48,8 @@ static bool is_reduction(const struct rt_step *s)
 
 static int count_task_operands(const struct rt_task *t)
 {
-	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op) : t->kernel != RT_TASK_FILL;
+	return t->kernel == RT_TASK_POINTWISE ? pointwise_operands(t->op)
+	                                      : t->kernel != RT_TASK_FILL && t->kernel != RT_TASK_UNIFORM;
 }
 
 static const struct rt_view *get_step_space(const struct rt_step *s)
@@ -178,6 +179,17 @@ static struct rt_view block_view(const struct walk *w, const struct rt_view *v, 
 	return out;
 }
 
+/* Makes the numbers of the elements those of the current block. */
+static void number_block(const struct walk *w, const struct rt_task *whole, struct rt_task *t)
+{
+	uint64_t first = (uint64_t)whole->scalar[0].i;
+	for (int d = 0; d < w->nd; d++) {
+		t->in[0].stride[d] = whole->in[0].stride[w->axis[d]];
+		first += (uint64_t)w->at[d] * (uint64_t)t->in[0].stride[d];
+	}
+	t->scalar[0].i = (int64_t)first;
+}
+
 /* Adds the block to the sums of its results. */
 static enum status add_block(struct walk *w, const struct rt_task *t, union cpu_sum *sum)
 {
@@ -217,9 +229,12 @@ static enum status run_block(struct walk *w)
 			continue;
 		}
 		t.out = block_view(w, &s->task.out, s->local[0]);
+		if (t.kernel == RT_TASK_UNIFORM)
+			number_block(w, &s->task, &t);
 		status = t.kernel == RT_TASK_COPY      ? cpu_copy(&t.out, &t.in[0])
 		         : t.kernel == RT_TASK_FILL    ? cpu_fill(&t.out, t.scalar[0])
 		         : t.kernel == RT_TASK_BITCAST ? cpu_bitcast(&t.out, &t.in[0])
+		         : t.kernel == RT_TASK_UNIFORM ? cpu_uniform(&t)
 		                                       : cpu_pointwise(&t, w->why);
 	}
 	return status;

@@ -16,6 +16,7 @@ enum rt_kernel {
 	RT_TASK_COPY,      /* out[i] = cast(in[0][i]) */
 	RT_TASK_FILL,      /* out[i] = scalar[0] */
 	RT_TASK_IOTA,      /* out[i] = scalar[0] + scalar[1] * i_axis */
+	RT_TASK_UNIFORM,   /* out[i] = random number of element number(i), see below */
 	RT_TASK_POINTWISE, /* out[i] = op(in[0][i], in[1][i], in[2][i]); gelu by erf, gelu_tanh
 	                    * is a / 2 * (1 + tanh(sqrt(2 / pi) * (a + 0.044715 * a^3))) */
 	RT_TASK_REDUCE,    /* out[i with 0 at axes] = op over axes of in[0][i] */
@@ -121,6 +122,12 @@ struct rt_task {
  * once to out's type. The operands after bias and matrix are scales: one element of f32 each, by which the sum over k is
  * multiplied. k == 0 gives zeros (or the bias). accumulate: out's type also decides the type of
  * the sum, out + sum is rounded once, and k == 0 does not change out.
+ *
+ * UNIFORM: all operands are scalars. in[0] has no elements (its data is NULL, its dtype I64): it has out's extents, and
+ * number(i) is scalar[0] + i0*stride[0] + i1*stride[1] + …. Philox4x32-10 makes four words of 32 bits of the key
+ * scalar[1] (the seed) and the counter (scalar[2], number / 4), each of 64 bits, low words first. A float of up to 24
+ * bits takes word number % 4: its upper bits, as many as the float has, as a fraction. An f64 takes two words of the
+ * counter (scalar[2], number / 2): the upper 53 bits of word 2 * (number % 2) + 1, then that before it.
  *
  * ROUTE, COUNT: bucket b contains the numbers from b * scalar[1] on; all numbers are below scalar[2].
  * out of ROUTE and in[0] have one axis of the same extent; out of COUNT has one element a bucket.

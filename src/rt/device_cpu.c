@@ -86,6 +86,8 @@ static enum status cpu_run(struct rt_device *d, int lane, const struct rt_task *
 		return cpu_fill(&t->out, t->scalar[0]);
 	case RT_TASK_IOTA:
 		return cpu_iota(t);
+	case RT_TASK_UNIFORM:
+		return cpu_uniform(t);
 	case RT_TASK_POINTWISE:
 		return cpu_pointwise(t, why);
 	case RT_TASK_REDUCE:

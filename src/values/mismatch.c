@@ -10,7 +10,7 @@ enum { DRAWS = 4, MAX_DEPTH = 64, MAX_LEAVES = 64 };
 static bool is_pointwise(const struct term *t)
 {
 	return t->kind < OP_KIND_COUNT && op_info[t->kind].traits & TRAIT_POINTWISE && t->kind != OP_CAST &&
-	       t->kind != OP_BITCAST;
+	       t->kind != OP_BITCAST && t->kind != OP_UNIFORM;
 }
 
 /* ---- the innermost pair */
@@ -38,11 +38,11 @@ static const struct summand *find_only(const struct fact *a, const struct fact *
 	return only;
 }
 
-/* Returns true if a term depends on an input. */
+/* Returns true if a term depends on an input, or on random numbers. */
 static bool has_input(const struct facts *f, term_id term, unsigned *budget)
 {
 	const struct term *t = &f->term.at[term];
-	bool found = t->kind == TERM_INPUT;
+	bool found = t->kind == TERM_INPUT || t->kind == OP_UNIFORM;
 	for (unsigned k = 0; k < t->operand_n && !found && *budget; k++) {
 		const struct fact *x = &f->fact.at[(fact_id)t->key[k]];
 		--*budget;

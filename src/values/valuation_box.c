@@ -252,6 +252,7 @@ fact_id local_evaluate(struct local_op *x, const fact_id *in)
 		return apply(x, in, 1, OP_TAKE);
 	case OP_ONE_HOT:
 	case OP_IOTA:
+	case OP_UNIFORM:
 	case OP_GROUPED_MATMUL:
 	case OP_PUT:
 	case OP_SCAN:

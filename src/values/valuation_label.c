@@ -23,6 +23,19 @@ static bool is_attribute_of_how(const char *key)
 	return false;
 }
 
+/* Adds the dtype and the extents of a result. Random numbers depend on them. */
+static void put_type(struct value_rank *r, op_id op, struct buf *text)
+{
+	const value_id result = op_result(r->v->m, op, 0);
+	const struct domain *d = value_domain(r->v->m, result);
+	int64_t extent;
+	buf_puts(text, dtype_name((enum dtype)value_type(r->v->m, result)->dtype));
+	for (unsigned a = 0; a < d->rank; a++)
+		if (walk_value(&r->walker, op, d->axis[a].extent, &extent))
+			buf_printf(text, " %lld", (long long)extent);
+	buf_putc(text, ' ');
+}
+
 uint32_t value_label(struct value_rank *r, op_id op, unsigned result)
 {
 	struct module *m = r->v->m;
@@ -47,6 +60,8 @@ uint32_t value_label(struct value_rank *r, op_id op, unsigned result)
 			buf_printf(&text, "%lld,", (long long)a->u.ints[i]);
 		buf_putc(&text, ' ');
 	}
+	if (m->op.at[op].kind == OP_UNIFORM)
+		put_type(r, op, &text);
 	if (result)
 		buf_printf(&text, "result %u ", result);
 	uint32_t label = text.n ? facts_label(r->v->facts, text.at) : 0;

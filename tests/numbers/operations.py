@@ -598,6 +598,38 @@ row("iota",
     Form("iota()", [], ["b"], count_up, classes=("random",), sizes={"b": 300}, fixed="b", few=True, label="iota of 300"),
     note="past the values of an integer dtype it goes on from the lowest")
 
+
+def philox(seed, offset, group):
+    """Returns word k of Philox4x32-10 for each counter of an array, as row k."""
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    x = [np.full_like(group, offset & 0xFFFFFFFF), np.full_like(group, offset >> 32), group & low, group >> half]
+    for turn in range(10):
+        key = [seed + turn * 0x9E3779B9 & 0xFFFFFFFF, (seed >> 32) + turn * 0xBB67AE85 & 0xFFFFFFFF]
+        p, q = x[0] * np.uint64(0xD2511F53), x[2] * np.uint64(0xCD9E8D57)
+        x = [q >> half ^ x[1] ^ np.uint64(key[0]), q & low, p >> half ^ x[3] ^ np.uint64(key[1]), p & low]
+    return np.stack(x)
+
+
+def uniform(seed, offset):
+    def want(case, _):
+        shape = case.result_shape(0)
+        number = np.arange(math.prod(shape), dtype=np.uint64)
+        if case.t.name == "f64":
+            words, at = philox(seed, offset, number // 2), (number % 2 * 2).astype(int)
+            bits = np.take_along_axis(words, at[None] + 1, 0) << np.uint64(32) | np.take_along_axis(words, at[None], 0)
+            return Value((bits[0] >> np.uint64(11)).astype(np.float64).reshape(shape) * 2.0 ** -53)
+        word = np.take_along_axis(philox(seed, offset, number // 4), (number % 4).astype(int)[None], 0)[0]
+        digits = case.t.mantissa + 1
+        return Value((word >> np.uint64(32 - digits)).astype(np.float64).reshape(shape) * 2.0 ** -digits)
+    return want
+
+
+row("uniform",
+    Form("uniform(seed=5, offset=7)", [], ["abc"], uniform(5, 7), dtypes=FLOATS, classes=("random",), unit=True),
+    Form("uniform(seed={seed}, offset={offset})".format(seed=2**62 + 2**35 + 1, offset=2**40 + 3), [], ["b"],
+         uniform(2**62 + 2**35 + 1, 2**40 + 3), dtypes=FLOATS, classes=("random",), sizes={"b": 1100}, fixed="b", few=True,
+         label="uniform of 1100"))
+
 # ---- reductions and contractions
 
 

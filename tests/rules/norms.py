@@ -176,3 +176,16 @@ def iota(r):
     program += s.write({"X": "ab", "N": "ab", "Y": "ab"}, lambda name: "%s <- %s + %s" % (
         name("Y"), name("X"), name("N")), "Y")
     return Drawn(text("", source), text(s.mesh(), program))
+
+
+@operation("indices")
+def uniform(r):
+    s = Space(r, "ab", ["f64"])
+    sources = [["input X: %s" % s.plain("ab"), "U: %s = uniform(seed=%d, offset=%d)" % (s.plain("ab"), seed, offset),
+                "output Y = X + U"] for seed, offset in ((1, 0), (2, 0), (1, 1))]
+    program = [*s.input("X", "ab"), "U: %s = allocate()" % s.type("ab"), "U <- uniform(seed=1, offset=0)",
+               "output Y: %s = allocate()" % s.type("ab")]
+    program += s.write({"X": "ab", "U": "ab", "Y": "ab"}, lambda name: "%s <- %s + %s" % (
+        name("Y"), name("X"), name("U")), "Y")
+    source, *others = [text("", lines) for lines in sources]
+    return Drawn(source, text(s.mesh(), program), others=others)

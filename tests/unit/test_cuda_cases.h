@@ -95,6 +95,27 @@ static inline void cases_fill(void)
 		}
 }
 
+/* Random numbers of elements that are a block of a larger tensor. */
+static inline void cases_uniform(void)
+{
+	for (int t = 0; t < DTYPE_COUNT; t++)
+		for (int l = 0; l < 3 * DTYPE_COUNT && dtype_is_float(t); l++) {
+			struct scene *s = scene_new("uniform");
+			const int64_t *n = shape[l % 3];
+			s->task = (struct rt_task){
+			    .kernel = RT_TASK_UNIFORM,
+			    .scalar = {{.i = (1ll << 33) + l}, {.i = -5 - l}, {.i = (1ll << 32) + 3}},
+			    .scalars = 7};
+			s->task.out = scene_view(s, t, 3, n, (enum layout)(l % 3), false);
+			s->task.in[0] = s->task.out;
+			s->task.in[0].data = NULL;
+			s->task.in[0].dtype = DTYPE_I64;
+			s->task.in[0].stride[0] = (n[1] + 2) * (n[2] + 1);
+			s->task.in[0].stride[1] = n[2] + 1;
+			s->task.in[0].stride[2] = l % 2 ? 1 : 7;
+		}
+}
+
 /* Returns the error allowed for a function, in units in the last place. Both sides round: libm, or NVIDIA's
  * and hirc's functions. */
 static inline double ulps_of(enum pointwise op)
@@ -695,6 +716,7 @@ static inline void all_cases(void)
 	cases_copy();
 	cases_transpose();
 	cases_fill();
+	cases_uniform();
 	cases_pointwise();
 	cases_faults();
 	cases_units();

@@ -901,6 +901,28 @@ static void test_fill(void)
 	rt_device_free(device, big);
 }
 
+/* Compares with the published numbers of Philox4x32-10 for the key and the counter 0. */
+static void test_uniform(void)
+{
+	static const uint32_t word[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
+	int64_t n[1] = {4};
+	for (int type = 0; type < 2; type++) {
+		struct rt_view v = random_view(type ? DTYPE_F64 : DTYPE_F32, 1, n, true);
+		struct rt_task t = {.kernel = RT_TASK_UNIFORM,
+		                    .out = v,
+		                    .in = {{.nd = 1, .n = {4}, .stride = {1}}},
+		                    .scalars = 7};
+		ok(&t);
+		for (int64_t i = 0; i < (type ? 2 : 4); i++) {
+			double want =
+			    type ? (double)(((uint64_t)word[2 * i + 1] << 32 | word[2 * i]) >> 11) * 0x1p-53
+			         : (double)(word[i] >> 8) * 0x1p-24;
+			CHECK(get(&v, &i) == want);
+		}
+		free_view(&v);
+	}
+}
+
 static int rank_main(struct rt_job *job, void *arg)
 {
 	(void)arg;
@@ -910,6 +932,7 @@ static int rank_main(struct rt_job *job, void *arg)
 	test_copy();
 	test_transposition();
 	test_fill();
+	test_uniform();
 	test_pointwise();
 	test_functions();
 	test_integers();

@@ -456,7 +456,7 @@ def edit_layouts(p, r):
 
 def edit_types(p, r):
     """Leaves out types of intermediates where they are not needed."""
-    needed = re.compile(r"\b(set|cast|full|reshape|allocate|iota|broadcast|dispatch|combine|extern|partial|schedule|stream|"
+    needed = re.compile(r"\b(set|cast|full|uniform|reshape|allocate|iota|broadcast|dispatch|combine|extern|partial|schedule|stream|"
                         r"all_to_all|\w+_from|reduce\w*)\b")
     for s in p.body:
         match = TYPED.match(s.text)

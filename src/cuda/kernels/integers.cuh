@@ -1,4 +1,4 @@
-/* integers: the pointwise operations on integers. Last of the prelude. */
+/* integers: the pointwise operations on integers. */
 
 #undef HELPERS
 #undef F

@@ -15,8 +15,8 @@ syn keyword hirOperations exp log sqrt rsqrt sin cos tanh erf exp2 expm1 log2 lo
 syn keyword hirOperations acos atan sinh cosh asinh acosh atanh erfc erfinv erfcinv lgamma
 syn keyword hirOperations nextafter atan2 relu gelu gelu_tanh silu sigmoid where cast broadcast
 syn keyword hirOperations reshape permute slice pad cat split scan topk gather scatter one_hot iota
-syn keyword hirOperations bitcast full sum max min prod mean matmul linear grouped_matmul softmax
-syn keyword hirOperations sdpa sdpa_backward layernorm rmsnorm set allgather allreduce
+syn keyword hirOperations bitcast full uniform sum max min prod mean matmul linear grouped_matmul
+syn keyword hirOperations softmax sdpa sdpa_backward layernorm rmsnorm set allgather allreduce
 syn keyword hirOperations reduce_scatter broadcast_from reduce gather_to scatter_from all_to_all
 syn keyword hirOperations all_to_allv send_recv collective_permute send recv post share_mem_handles
 syn keyword hirOperations start_coalescing end_coalescing wait get_current_stream set_stream
@@ -24,11 +24,12 @@ syn keyword hirOperations synchronize allocate deallocate shard_by_stream symmet
 syn keyword hirOperations pack unpack for if unit launch_kernel dispatch combine extern
 " end of words
 " words: printed
-syn keyword hirPrinted GroupedMmaOp Set Allgather Allreduce ReduceScatter Broadcast Reduce Gather
-syn keyword hirPrinted Scatter AllToAll AllToAllv SendRecv CollectivePermute ShareMemHandles
-syn keyword hirPrinted StartCoalescing EndCoalescing Wait GetCurrentStream SetCurrentStream
-syn keyword hirPrinted Synchronize ALLOCATE Deallocate ShardByStream SymmetricContiguousView
-syn keyword hirPrinted HirAliasSelect Pack Unpack FOR IF PostOnStream LaunchKernel Dispatch Combine
+syn keyword hirPrinted rng_uniform GroupedMmaOp Set Allgather Allreduce ReduceScatter Broadcast
+syn keyword hirPrinted Reduce Gather Scatter AllToAll AllToAllv SendRecv CollectivePermute
+syn keyword hirPrinted ShareMemHandles StartCoalescing EndCoalescing Wait GetCurrentStream
+syn keyword hirPrinted SetCurrentStream Synchronize ALLOCATE Deallocate ShardByStream
+syn keyword hirPrinted SymmetricContiguousView HirAliasSelect Pack Unpack FOR IF PostOnStream
+syn keyword hirPrinted LaunchKernel Dispatch Combine
 syn match hirPrinted "\<Set[.]Permute\>"
 " end of words
 " words: keywords
