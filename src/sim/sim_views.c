@@ -68,7 +68,8 @@ void sim_views_find(struct sim_program *p)
 		any = false;
 	bool all = any && conditional && mark_all(p, has_task);
 	for (mesh_id k = 0; any && k < m->mesh.n; k++)
-		planned[k] = all || (!conditional && mark_tasks(p, k ? m->mesh.at[k].device[0] : 0, has_task));
+		planned[k] =
+		    all || (!conditional && mark_tasks(p, k ? m->mesh.at[k].device[0] : 0, has_task));
 	for (op_id op = ir_walk_first(m); any && op; op = ir_walk(m, op))
 		p->left_out[op] = could_leave_out(m, op) && !has_task[op] &&
 		                  planned[ir_type(m, m->value.at[op_result(m, op, 0)].type)->mesh];
