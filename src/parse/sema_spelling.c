@@ -127,14 +127,25 @@ static bool is_cast(const char *name)
 	return has_word(from, left) && has_word(from, two + 1);
 }
 
+/* Reads the dtype in the name of a cast: nvFuser's name of it, but without underscores and `_t`. */
+static bool read_cast_word(const char *word, enum dtype *out)
+{
+	static const char *const forms[] = {"__%.20s", "%.20s_t", "%.20s"};
+	char text[32];
+	if (!strcmp(word, "int") || !strcmp(word, "index"))
+		word = "int64";
+	else if (!strcmp(word, "int32"))
+		word = "int";
+	for (unsigned i = 0; i < sizeof forms / sizeof *forms; i++) {
+		snprintf(text, sizeof text, forms[i], word);
+		if (dtype_parse_nvfuser(text, out))
+			return true;
+	}
+	return false;
+}
+
 void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
-	static const struct {
-		const char *word;
-		enum dtype dtype;
-	} of[] = {{"half", DTYPE_F16},  {"bfloat", DTYPE_BF16}, {"e4m3", DTYPE_F8E4M3}, {"e5m2", DTYPE_F8E5M2},
-	          {"int", DTYPE_I64},   {"index", DTYPE_I64},   {"int64", DTYPE_I64},   {"int32", DTYPE_I32},
-	          {"int16", DTYPE_I16}, {"int8", DTYPE_I8},     {"uint8", DTYPE_U8}};
 	if (!nv_is(r, expr, AST_CALL) || !is_cast(ast_text(r->s->a, expr)))
 		return;
 	const char *name = ast_text(r->s->a, expr), *two = strrchr(name, '2');
@@ -143,13 +154,9 @@ void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 			two--;
 	const char *word = *name == '(' ? name + 1 : !strncmp(name, "__to_", 5) ? name + 5 : two + 1;
 	char text[24];
+	enum dtype dtype;
 	snprintf(text, sizeof text, "%.*s", (int)strcspn(word, ")"), word);
-	enum dtype dtype = DTYPE_F32;
-	bool known = *name == '(' && dtype_parse_nvfuser(text, &dtype);
-	for (unsigned i = 0; i < sizeof of / sizeof *of && !known; i++)
-		if (!strcmp(text, of[i].word))
-			dtype = of[i].dtype, known = true;
-	if (known || dtype_parse_nvfuser(text, &dtype))
+	if (*name == '(' ? dtype_parse_nvfuser(text, &dtype) : read_cast_word(text, &dtype))
 		result->type = type_with_dtype(r->s->m, result->type, dtype);
 }
 
