@@ -288,8 +288,9 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 		sample = ref_sample_take(other, &o);
 	if (sample && ref_sample_skips(sample))
 		o.sample = sample;
-	const struct ref_sample *smaller = o.sample ? NULL : sample;
-	if (ok && fill_inputs(r, d, other, smaller, in)) {
+	else
+		o.smaller = sample;
+	if (ok && fill_inputs(r, d, other, o.smaller, in)) {
 		r->reference_n = r->m->output.n;
 		r->reference = mem_zalloc(sizeof *r->reference * (r->reference_n + 1));
 		struct source *outer = diag_set_source(d, other->source);
@@ -297,8 +298,8 @@ enum status run_reference(struct run *r, struct diag *d, int64_t ranks)
 		if (r->progress)
 			progress_end(r->progress);
 		diag_set_source(d, outer);
-		if (status == STATUS_OK && smaller)
-			make_samples(r, other, smaller);
+		if (status == STATUS_OK && o.smaller)
+			make_samples(r, other, o.smaller);
 		if (status == STATUS_OK)
 			make_wants(r, d);
 		else

@@ -65,6 +65,7 @@ struct ref_options {
 	bool rounds_steps;
 	/* A host-level program skips all elements outside this sample. NULL: it skips none. */
 	const struct ref_sample *sample;
+	const struct ref_sample *smaller; /* the sample that made the program smaller; NULL: none did */
 	const char *way_out; /* what the user can do besides choosing smaller parameters, for a message;
 	                        NULL: nothing */
 	/* Called now and then with the share of the work that is done, 0 … 1; may be NULL. */

@@ -1,6 +1,7 @@
 /* ref_random: random numbers, by Philox4x32-10. It computes with whole numbers below 2^64 and shares nothing with the
  * kernels. An element has its number in the whole tensor, row-major. */
 #include "ref/ref_internal.h"
+#include "ref/ref_sample.h"
 #include <math.h>
 
 #define WORD ((uint64_t)1 << 32)
@@ -37,17 +38,36 @@ static double get_number(const struct generator *g, enum dtype t, uint64_t i)
 	return ldexp(floor(ldexp((double)get_word(g, i / 4, i % 4), digits - 32)), -digits);
 }
 
+/* Returns the number of an element in the whole tensor. index: in the tensor of the program, which may be smaller. */
+static uint64_t number_of_element(const struct ref_context *c, value_id v, int nd, const int64_t *n,
+                                  const int64_t *index)
+{
+	uint64_t number = 0;
+	for (int a = 0; a < nd; a++) {
+		struct ref_indices x = {.extent = n[a]};
+		if (c->o->smaller)
+			x = ref_sample_axis(c->o->smaller, v, (unsigned)a);
+		number = number * (uint64_t)x.extent + (uint64_t)(x.at ? x.at[index[a]] : index[a]);
+	}
+	return number;
+}
+
 bool ref_uniform(struct ref_context *c, const struct ref_call *call, struct ref_array *out)
 {
-	const int64_t count = ref_array_count(out);
+	const value_id result = op_result(c->m, call->op, call->result);
+	int64_t index[IR_MAX_LOGICAL] = {0}, i = 0;
 	if (call->n != 2 || out->ints)
 		return ref_refuse_shapes(c, ir_op(c->m, call->op));
 	const struct generator g = {(uint64_t)call->in[0].i, (uint64_t)call->in[1].i};
-	for (int64_t i = 0; i < count; i++) {
-		if (call->want && !call->want[i])
-			continue;
-		ref_store(out, i, get_number(&g, out->dtype, (uint64_t)i));
-		out->state[i] = REF_DEFINED;
-	}
+	if (!ref_array_count(out))
+		return true;
+	do {
+		if (!call->want || call->want[i]) {
+			const uint64_t number = number_of_element(c, result, out->nd, out->n, index);
+			ref_store(out, i, get_number(&g, out->dtype, number));
+			out->state[i] = REF_DEFINED;
+		}
+		i++;
+	} while (ref_next(out->nd, out->n, index));
 	return true;
 }

@@ -65,7 +65,7 @@ static void keep_whole(struct ref_sample *s, const struct module *m, value_id v)
 /* Returns true if an element's value depends on its index, not only on operands. */
 static bool counts_places(enum op_kind kind)
 {
-	return kind == OP_IOTA || kind == OP_ONE_HOT || kind == OP_UNIFORM;
+	return kind == OP_IOTA || kind == OP_ONE_HOT;
 }
 
 static void relate_axes(struct ref_sample *s, const struct infer_axes *x, uint32_t *first, value_id v,
