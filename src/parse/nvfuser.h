@@ -367,14 +367,16 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 /* Likewise for eye(rows, dtype). */
 bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
-/* Adds the statement of a part of a call before that. type 0: it is left out. *out: a node with its name. Returns false
- * after reporting. */
-bool nv_term(struct nv_reader *r, ast_id call, type_id type, ast_id *out);
+/* Adds the statement of a part of a call before that. type 0: it is left out. term: a name that no program has. *out: a
+ * node with the name. Returns false after reporting. */
+bool nv_term(struct nv_reader *r, ast_id call, type_id type, const char *term, ast_id *out);
 /* Makes the call left sign number, where left is the tensor of a name or an operation on it. */
 void nv_make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id left, ast_id number);
 
 /* ---- sema_random.c */
-/* Likewise for rng_uniform and rng_uniform_range. */
+/* Returns true for rng_uniform, rng_uniform_range, rng_normal_standard and rng_normal_general. */
+bool nv_is_random(const char *name);
+/* Likewise for a call of these. */
 bool nv_random(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 
 /* ---- sema_gather.c */

@@ -31,9 +31,8 @@ void nv_make_binary(struct nv_reader *r, ast_id node, const char *sign, ast_id l
 	nv_node_append(r, node, number);
 }
 
-bool nv_term(struct nv_reader *r, ast_id call, type_id type, ast_id *out)
+bool nv_term(struct nv_reader *r, ast_id call, type_id type, const char *term, ast_id *out)
 {
-	static const char term[] = "a term of a call"; /* no name of a program */
 	struct sema *s = r->s;
 	uint32_t at = ast_at(s->a, call)->at;
 	value_id v;
@@ -57,7 +56,7 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	if (from_zero && by_one)
 		return true;
 	ast_id left;
-	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), result->type, &left))
+	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), result->type, "the row of an iota", &left))
 		return false;
 	start = number_of(r, start, result);
 	step = number_of(r, step, result);
@@ -87,7 +86,7 @@ bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	domain_add_axis(&b, AXIS_ITER, d->axis[0].extent);
 	domain_allocate_default(&b, false);
 	const type_id row_type = type_make(m, DTYPE_I64, MEMORY_GLOBAL, t->mesh, domain_finish(m, &b));
-	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), row_type, &row))
+	if (!nv_term(r, nv_node(r, AST_CALL, call, "iota"), row_type, "the row of an iota", &row))
 		return false;
 	r->s->a->nodes.at[call].first = 0;
 	nv_node_append(r, call, row);

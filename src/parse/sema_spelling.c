@@ -554,7 +554,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		return nv_iota(r, expr, result);
 	} else if (!strcmp(name, "eye") && result) {
 		return nv_eye(r, expr, result);
-	} else if ((!strcmp(name, "rng_uniform") || !strcmp(name, "rng_uniform_range")) && result) {
+	} else if (nv_is_random(name) && result) {
 		return nv_random(r, expr, result);
 	} else if ((!strcmp(name, "signbit") || !strcmp(name, "signbitf")) && first && !second) {
 		read_signbit(r, expr, first, result);
