@@ -21,10 +21,15 @@ static int64_t number_of_tensor(struct nv_reader *r, const struct nv_tensor *t)
 	return *name ? strtoll(name + 1, NULL, 10) : 0;
 }
 
-/* Returns false after reporting a shape that is not that of the result. Scalars may have other names there. */
-static bool check_shape(struct nv_reader *r, ast_id shape, const struct nv_tensor *result)
+/* Returns false after reporting a shape or dtype that is not that of the result. Scalars may have other names there. */
+static bool check_result(struct nv_reader *r, ast_id shape, ast_id dtype, const struct nv_tensor *result)
 {
-	const struct domain *d = ir_domain(r->s->m, r->s->m->type.at[result->type].domain);
+	const struct type *t = &r->s->m->type.at[result->type];
+	const struct domain *d = ir_domain(r->s->m, t->domain);
+	enum dtype stated;
+	if (!nv_is(r, dtype, AST_NAME) || !dtype_parse_nvfuser(ast_text(r->s->a, dtype), &stated) ||
+	    stated != t->dtype)
+		return nv_refuse(r, E_OPERAND_DTYPE, dtype, "the result has another dtype");
 	int64_t extent;
 	unsigned n = 0;
 	ast_each (r->s->a, e, shape) {
@@ -133,7 +138,8 @@ static bool make_normal(struct nv_reader *r, ast_id call, ast_id shape, const do
 	struct module *m = r->s->m;
 	const struct type t = m->type.at[result->type];
 	const bool narrow = dtype_is_float((enum dtype)t.dtype) && dtype_bytes((enum dtype)t.dtype) < 4;
-	const type_id type = narrow ? type_make(m, DTYPE_F32, (enum memory)t.memory, t.mesh, t.domain) : result->type;
+	const type_id type =
+	    narrow ? type_make(m, DTYPE_F32, (enum memory)t.memory, t.mesh, t.domain) : result->type;
 	ast_id u, v;
 	if (!add_uniform(r, call, shape, dtype, false, type, result, &u) ||
 	    !add_uniform(r, call, shape, dtype, true, type, result, &v))
@@ -200,7 +206,7 @@ bool nv_random(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	}
 	if (!fits || !next)
 		return nv_refuse(r, d->has_numbers ? E_OPERAND_NUMBER : E_OPERAND_COUNT, call, d->form);
-	if (!check_shape(r, shape, result))
+	if (!check_result(r, shape, next, result))
 		return false;
 	if (d->make)
 		return d->make(r, call, shape, d->has_numbers ? x : NULL, next, result);
