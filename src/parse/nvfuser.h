@@ -335,6 +335,7 @@ bool nv_is_int(struct nv_reader *r, ast_id id, int64_t value);
 /* Add nodes to the tree: one with the place of another, a number, a copy in no list; and the last child, or key=value, of a call.
  */
 ast_id nv_node(struct nv_reader *r, enum ast_kind kind, ast_id like, const char *name);
+ast_id nv_node_expr(struct nv_reader *r, ast_id like, expr_id e); /* a name that stands for it */
 ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value);
 ast_id nv_node_copy(struct nv_reader *r, ast_id of);
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
@@ -469,6 +470,8 @@ expr_id nv_extent(struct nv_reader *r, ast_id id, ast_id extent);
 void nv_type(struct nv_reader *r, struct nv_tensor *t);
 
 /* ---- sema_transforms.c */
+/* Returns the line of a tensor's block that begins with a word: logical, allocation, contiguity. 0: there is none. */
+ast_id nv_block_line(struct nv_reader *r, const struct nv_tensor *t, const char *what);
 /* Makes the domain of a tensor with a block, and the numbers of its axes. Returns 0 after reporting. */
 domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p,
                           int32_t *number);

@@ -5,7 +5,6 @@
  *     slice( T0…, { {0, 4, 1} {2, 6, 1} } )       slice(T0…, axis=1, start=2, stop=6) */
 #include "ir/expr.h"
 #include "parse/nvfuser.h"
-#include <stdio.h>
 #include <string.h>
 
 /* Makes OP(…, axis=k, before=x, after=y) of a call, around what it is already. */
@@ -34,18 +33,6 @@ static void rename_limits(struct nv_reader *r, ast_id id)
 		nv_rename_call(r, id, name + 1);
 	ast_each (r->s->a, child, id)
 		rename_limits(r, child);
-}
-
-/* Returns a name for a scalar of the listing that stands for an expression. */
-static ast_id name_expr(struct nv_reader *r, ast_id like, expr_id e)
-{
-	char text[40];
-	snprintf(text, sizeof text, "limit %u", e);
-	ast_id name = nv_node(r, AST_NAME, like, text);
-	if (!sema_find_scalar(r->s, ast_at(r->s->a, name)->name))
-		sema_define_scalar(r->s, ast_at(r->s->a, name)->name, SCOPE_LET, e,
-		                   ast_at(r->s->a, like)->at);
-	return name;
 }
 
 /* Takes the width out of a negative number. Returns false if it is none. */
@@ -84,7 +71,7 @@ static bool read_cuts(struct nv_reader *r, ast_id call, ast_id widths, bool *any
 		expr_id stop = expr_add(s->m, value_domain(s->m, from)->axis[axis].extent,
 		                        expr_const(s->m, end > 0 ? -end : 0));
 		wrap_call(r, call, *any, axis, "start", nv_node_int(r, call, begin > 0 ? begin : 0), "stop",
-		          name_expr(r, call, stop));
+		          nv_node_expr(r, call, stop));
 		*any = true;
 	}
 	return true;

@@ -42,14 +42,6 @@ static bool is_stream_id(struct nv_reader *r, ast_id id)
 	       !strncasecmp(ast_text(r->s->a, id) + 1, "stream", 6);
 }
 
-static ast_id find_line(struct nv_reader *r, const struct nv_tensor *t, const char *what)
-{
-	ast_each (r->s->a, line, t->block)
-		if (nv_is(r, line, AST_XF_LINE) && !strcmp(ast_text(r->s->a, line), what))
-			return line;
-	return 0;
-}
-
 /* ---- the axes of a tensor while its transforms are read */
 
 struct schedule {
@@ -208,9 +200,9 @@ static ast_id make_block(struct schedule *k, const struct nv_tensor *t, ast_id l
 
 static void unschedule(struct nv_reader *r, struct nv_tensor *t)
 {
-	ast_id logical = find_line(r, t, "logical"), allocation = find_line(r, t, "allocation");
+	ast_id logical = nv_block_line(r, t, "logical"), allocation = nv_block_line(r, t, "allocation");
 	struct schedule k = {.r = r, .allocated = allocation != 0};
-	logical = logical ? logical : find_line(r, t, "root");
+	logical = logical ? logical : nv_block_line(r, t, "root");
 	t->node = shape_tensor(r->s->a, t->node);
 	ast_id printed = ast_child(r->s->a, t->node, 0);
 	if (!logical)

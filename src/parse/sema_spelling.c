@@ -49,6 +49,17 @@ ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value)
 	return id;
 }
 
+ast_id nv_node_expr(struct nv_reader *r, ast_id like, expr_id e)
+{
+	char text[40];
+	snprintf(text, sizeof text, "limit %u", e);
+	ast_id name = nv_node(r, AST_NAME, like, text);
+	if (!sema_find_scalar(r->s, ast_at(r->s->a, name)->name))
+		sema_define_scalar(r->s, ast_at(r->s->a, name)->name, SCOPE_LET, e,
+		                   ast_at(r->s->a, like)->at);
+	return name;
+}
+
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child)
 {
 	struct ast_node *n = r->s->a->nodes.at;

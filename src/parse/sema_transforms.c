@@ -35,11 +35,11 @@ static int position_of(const struct block *k, int axis)
 	return -1;
 }
 
-static ast_id find_line(const struct block *k, const char *name)
+ast_id nv_block_line(struct nv_reader *r, const struct nv_tensor *t, const char *what)
 {
-	struct ast *a = k->r->s->a;
-	ast_each (a, line, k->t->block)
-		if (ast_at(a, line)->kind == AST_XF_LINE && !strcmp(ast_text(a, line), name))
+	for (ast_id line = t->block ? ast_at(r->s->a, t->block)->first : 0; line;
+	     line = ast_at(r->s->a, line)->next)
+		if (nv_is(r, line, AST_XF_LINE) && !strcmp(ast_text(r->s->a, line), what))
 			return line;
 	return 0;
 }
@@ -48,9 +48,9 @@ static ast_id find_line(const struct block *k, const char *name)
 static bool read_logical(struct block *k)
 {
 	struct nv_reader *r = k->r;
-	ast_id line = find_line(k, "logical");
+	ast_id line = nv_block_line(k->r, k->t, "logical");
 	if (!line) /* older versions print no other one, if the two are equal */
-		line = find_line(k, "root");
+		line = nv_block_line(k->r, k->t, "root");
 	if (!line)
 		return nv_refuse(r, E_PRINTED_TRANSFORM, k->t->block,
 		                 "a TransformPrinter block needs its logical domain");
@@ -253,7 +253,8 @@ static bool read_contiguity(struct block *k, ast_id line, bool stated)
 static bool read_allocation(struct block *k, const struct printed_tensor *t)
 {
 	struct sema *s = k->r->s;
-	ast_id line = find_line(k, "allocation"), contiguity = find_line(k, "contiguity");
+	ast_id line = nv_block_line(k->r, k->t, "allocation"),
+	       contiguity = nv_block_line(k->r, k->t, "contiguity");
 	printed_allocate(s->m, &k->b, t->io, t->size);
 	if (line) {
 		uint64_t seen = 0;
@@ -284,7 +285,7 @@ domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const 
 	uint8_t perm[IR_MAX_AXES];
 	if (domain_allocation_order(ir_domain(r->s->m, id), &unstreamed, perm))
 		return id;
-	nv_refuse(r, E_PRINTED_MEMORY, find_line(&k, "allocation"),
+	nv_refuse(r, E_PRINTED_MEMORY, nv_block_line(r, t, "allocation"),
 	          "an allocation domain is the loop domain, with or without its stream splits, in any order");
 	return 0;
 }
