@@ -1,6 +1,7 @@
 /* nvfuser: the structures and functions shared by the files that read %HostIrContainer.
  *
  *     sema_nvfuser.c        order of the steps, statements
+ *     sema_stream.c         streams
  *     sema_buffer.c         buffers and views
  *     sema_loop_view.c      outputs that are views in a loop
  *     sema_unit.c           HostUnits
@@ -475,6 +476,12 @@ ast_id nv_block_line(struct nv_reader *r, const struct nv_tensor *t, const char 
 /* Makes the domain of a tensor with a block, and the numbers of its axes. Returns 0 after reporting. */
 domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const struct printed_tensor *p,
                           int32_t *number);
+
+/* ---- sema_stream.c */
+/* Reads the definition of a stream, target. */
+void nv_get_current_stream(struct nv_reader *r, ast_id stmt, ast_id target);
+/* Reads a statement that takes one stream. */
+void nv_stream_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 
 /* ---- sema_schedule.c */
 /* Returns true for the place of an axis that is parallel in a kernel: threadIdx.x, US. */
