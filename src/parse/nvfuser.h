@@ -19,6 +19,7 @@
  *     sema_cat.c            concatenations
  *     sema_iota.c           the numbers of a row
  *     sema_random.c         random numbers
+ *     sema_varying.c        floats that differ by iteration
  *     sema_gather.c         those that take elements at indices
  *     sema_along.c          takeAlongAxis of several axes
  *     sema_attention.c      attention
@@ -117,6 +118,11 @@ struct nv_experts { /* a Dispatch, found by the name of its sources: its counts 
 	value_id to, from;
 };
 
+struct nv_varying_number { /* a float that is a tensor without axes */
+	name_id name;
+	value_id value;
+};
+
 struct nv_mesh { /* a DeviceMesh{…} as it is written */
 	uint32_t at, length;
 	mesh_id mesh;
@@ -176,6 +182,7 @@ struct nv_reader {
 	VEC(struct nv_pending) pending;
 	VEC(struct nv_experts) experts;
 	VEC(struct nv_mesh) mesh;
+	VEC(struct nv_varying_number) varying; /* the last of a name counts */
 	VEC(name_id) refused_dtype;
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
@@ -221,6 +228,8 @@ bool nv_is(struct nv_reader *r, ast_id id, enum ast_kind kind);
 bool nv_is_name(struct nv_reader *r, ast_id id, const char *text);
 bool nv_refuse(struct nv_reader *r, enum diagnostic code, ast_id node,
                const char *message); /* reports, returns false */
+/* Returns true if a tensor is printed in an expression. */
+bool nv_prints_tensor(struct nv_reader *r, ast_id e);
 /* Finds the tensor that is a statement's result. *bound: its value if it is already defined, since it is
  * written then. */
 bool nv_result(struct nv_reader *r, ast_id node, struct nv_tensor **t, value_id *bound);
@@ -482,6 +491,12 @@ domain_id nv_block_domain(struct nv_reader *r, const struct nv_tensor *t, const 
 void nv_get_current_stream(struct nv_reader *r, ast_id stmt, ast_id target);
 /* Reads a statement that takes one stream. */
 void nv_stream_call(struct nv_reader *r, ast_id call, enum op_kind kind);
+
+/* ---- sema_varying.c */
+/* Reads a float that differs by iteration or rank. Returns false if it is none; true, too, after reporting. */
+bool nv_varying(struct nv_reader *r, ast_id target, ast_id expr);
+/* Rounds such floats to the dtype of the tensors in an expression. */
+void nv_round_varying(struct nv_reader *r, ast_id expr);
 
 /* ---- sema_schedule.c */
 /* Returns true for the place of an axis that is parallel in a kernel: threadIdx.x, US. */

@@ -197,6 +197,7 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 		n++;
 	}
 	op_id op = 0;
+	nv_round_varying(r, expr);
 	if (nv_spelling(r, expr, n == 1 ? tensor[0] : NULL))
 		op = sema_call(s, expr, result, n, 0, ast_at(s->a, stmt)->at, value);
 	for (unsigned k = 0; k < n; k++) {
@@ -211,13 +212,12 @@ static void translate_operation(struct nv_reader *r, ast_id stmt, ast_id targets
 	}
 }
 
-/* Returns true if a tensor is printed in an expression. */
-static bool prints_tensor(struct nv_reader *r, ast_id e)
+bool nv_prints_tensor(struct nv_reader *r, ast_id e)
 {
 	if (nv_is(r, e, AST_TENSOR))
 		return true;
 	ast_each (r->s->a, child, e)
-		if (prints_tensor(r, child))
+		if (nv_prints_tensor(r, child))
 			return true;
 	return false;
 }
@@ -237,6 +237,8 @@ static void translate_scalar(struct nv_reader *r, ast_id target, ast_id expr)
 		diag_note(s->d, DIAG_NOWHERE, "put the line under `Index definitions:`");
 		return;
 	}
+	if (nv_varying(r, target, expr))
+		return;
 	enum scope_kind kind = SCOPE_LET;
 	uint32_t id = 0;
 	bool good = sema_is_real(s, expr) ? sema_real(s, expr, &kind, &id) : (id = sema_expr(s, expr)) != 0;
@@ -253,7 +255,7 @@ static void translate_definition(struct nv_reader *r, ast_id stmt)
 	bool single = !ast_at(a, target)->next;
 	const char *name =
 	    nv_is(r, expr, AST_CALL) && !(ast_at(a, expr)->flags & AST_EXTERN) ? ast_text(a, expr) : "";
-	if (single && nv_is(r, target, AST_RESULT) && !ast_at(a, target)->first && !prints_tensor(r, expr)) {
+	if (single && nv_is(r, target, AST_RESULT) && !ast_at(a, target)->first && !nv_prints_tensor(r, expr)) {
 		translate_scalar(r, target, expr);
 	} else if (nv_is(r, target, AST_HANDLE)) {
 		if (!single || strcmp(name, "GetCurrentStream"))
@@ -538,6 +540,7 @@ void sema_container(struct sema *s, ast_id file, ast_id container)
 	vec_free(&r.pending);
 	vec_free(&r.experts);
 	vec_free(&r.mesh);
+	vec_free(&r.varying);
 	vec_free(&r.given);
 	vec_free(&r.refused_dtype);
 	printed_numbers_free(&r.numbers);
