@@ -232,11 +232,26 @@ static bool has_kernel_axis(struct nv_reader *r, const struct nv_tensor *t)
 	return false;
 }
 
+/* Returns true if a logical axis is resized: in the loop domain, not by the operation that makes the tensor. */
+static bool resizes_loop(struct nv_reader *r, const struct nv_tensor *t)
+{
+	ast_id logical = nv_block_line(r, t, "logical");
+	ast_each (r->s->a, line, t->block)
+		for (ast_id id = logical ? ast_at(r->s->a, logical)->first : 0; id;
+		     id = ast_at(r->s->a, id)->next)
+			if (nv_is(r, line, AST_XF_LINE) && !strcmp(ast_text(r->s->a, line), "resize") &&
+			    ast_at(r->s->a, ast_child(r->s->a, line, 0))->value.i ==
+			        ast_at(r->s->a, id)->value.i)
+				return true;
+	return false;
+}
+
 void nv_unschedule(struct nv_reader *r)
 {
 	const struct nv_tensor *first = NULL;
 	for (uint32_t i = 0; i < r->tensor.n && !first; i++)
-		if (r->tensor.at[i].block && has_kernel_axis(r, &r->tensor.at[i]))
+		if (r->tensor.at[i].block &&
+		    (has_kernel_axis(r, &r->tensor.at[i]) || resizes_loop(r, &r->tensor.at[i])))
 			first = &r->tensor.at[i];
 	if (!first)
 		return;
