@@ -142,6 +142,73 @@ static void join_groups(struct facts *f, const struct reshape *g, const struct e
 	vec_push(&found->cell, one);
 }
 
+/* Writes the result of a box of the operand with these cells. Returns false if a part of it is no box. */
+static bool write_cells(struct valuation *v, const struct value_view *out, const struct reshape *g,
+                        const struct extent *box, struct contents *cells)
+{
+	struct extent at[IR_MAX_LOGICAL];
+	bool known = true;
+	join_groups(v->facts, g, box, cells);
+	for (uint32_t i = 0; i < cells->cell.n && known; i++) {
+		known = move_box(g, false, cells->cell.at[i].axis, at);
+		if (known)
+			value_view_write(v, out, at, evaluate_reshape(v->facts, cells->cell.at[i].fact, g));
+	}
+	return known;
+}
+
+/* Returns the first index inside of a box's interval where no cell goes on; its end if there is none. */
+static int64_t find_cut(const struct contents *cells, unsigned axis, struct extent of)
+{
+	int64_t cut = of.lo + 1;
+	for (bool moved = true; moved && cut < of.hi;) {
+		moved = false;
+		for (uint32_t k = 0; k < cells->cell.n; k++) {
+			const struct extent *e = &cells->cell.at[k].axis[axis];
+			if (e->lo < cut && e->hi > cut) {
+				cut = e->hi;
+				moved = true;
+			}
+		}
+	}
+	return cells->cell.n && cut < of.hi ? cut : of.hi;
+}
+
+/* Returns the axis of a group along which a part of a box is an interval of the group's elements. */
+static unsigned outermost_axis(const struct reshape_group *x, const struct extent *box)
+{
+	unsigned axis = x->in;
+	while (axis + 1 < x->in + x->in_n && box[axis].hi == box[axis].lo + 1)
+		axis++;
+	return axis;
+}
+
+/* Writes the result of a box of the operand. It is cut along the outermost axis of each group where cells end, so that a
+ * block has the same terms as the whole. Returns false if a part of the result is no box. */
+static bool write_box(struct valuation *v, const struct value_view *out, const struct reshape *g,
+                      const struct extent *box, const struct contents *found)
+{
+	struct contents cells = {.n = found->n};
+	bool known = false;
+	contents_read(found, box, &cells);
+	for (unsigned k = 0; k < g->group_n && cells.cell.n > 1 && !known; k++) {
+		struct extent before[IR_MAX_LOGICAL], after[IR_MAX_LOGICAL], at[IR_MAX_LOGICAL];
+		if (!g->group[k].in_n)
+			continue;
+		const unsigned axis = outermost_axis(&g->group[k], box);
+		const int64_t cut = find_cut(&cells, axis, box[axis]);
+		memcpy(before, box, sizeof *box * found->n);
+		memcpy(after, box, sizeof *box * found->n);
+		before[axis].hi = after[axis].lo = cut;
+		known = cut < box[axis].hi && move_box(g, false, before, at) &&
+		        move_box(g, false, after, at) && write_box(v, out, g, before, &cells) &&
+		        write_box(v, out, g, after, &cells);
+	}
+	known = known || write_cells(v, out, g, box, &cells);
+	vec_free(&cells.cell);
+	return known;
+}
+
 void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct value_view *out)
 {
 	struct reshape g;
@@ -159,14 +226,7 @@ void value_reshape(struct value_rank *r, op_id op, struct value_view *in, struct
 		if (!known || (!out->is_all && !check_needs(r, op, in, needs)))
 			break;
 		value_view_read_box(r->v, in, needs, &found);
-		join_groups(r->v->facts, &g, needs, &found);
-		for (uint32_t i = 0; i < found.cell.n && known; i++) {
-			struct extent at[IR_MAX_LOGICAL];
-			known = move_box(&g, false, found.cell.at[i].axis, at);
-			if (known)
-				value_view_write(r->v, out, at,
-				                 evaluate_reshape(r->v->facts, found.cell.at[i].fact, &g));
-		}
+		known = write_box(r->v, out, &g, needs, &found);
 		vec_free(&found.cell);
 	}
 	vec_free(&boxes.cell);
