@@ -339,7 +339,12 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 		if (p->node[x].kind == SCHED_COMM && has_family(&b, x) && b.tail[x] >= 0)
 			work += least_launches(&b, x) - (awaited ? b.batch[x].after : 0);
 	}
-	for (uint32_t l = 0; l < p->lane_n && !bucket; l++) {
+	if (bucket)
+		sched_lane_shares(p, b.most, b.alone, b.share);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (has_family(&b, x) && (double)time[x] > b.share[x])
+			time[x] = (int64_t)floor(b.share[x]);
+	for (uint32_t l = 0; l < p->lane_n; l++) {
 		n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
 			if (p->node[x].kind == SCHED_COMM && p->node[x].lane == l && b.tail[x] >= 0)
@@ -350,8 +355,6 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 		raise_bound(&bound, sched_bound_contended(p, l, bucket, b.tail), SCHED_BOUND_CONTENTION, l);
 	if (late != SCHED_NONE && last > bound.runtime)
 		bound = (struct sched_bound){last, SCHED_BOUND_LAST, p->node[late].lane, late};
-	if (bucket)
-		sched_lane_shares(p, b.most, b.alone, b.share);
 	if (bucket)
 		raise_packing(&b, &bound, work, last, late);
 	for (uint32_t l = 0; l < p->lane_n && bucket; l++) {

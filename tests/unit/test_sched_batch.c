@@ -72,6 +72,19 @@ static void bounds_are_near(int64_t work)
 	arena_free(a);
 }
 
+/* Much work needs all comms but the last one, and none of them may be in a bucket. */
+static void lanes_add_up_comms_without_family(void)
+{
+	struct arena *a = arena_new();
+	struct sched_problem p;
+	make_row(a, 1, &p);
+	for (uint32_t k = 0; k < GATHERS; k++)
+		p.transfer[k].family = SCHED_NONE;
+	p.node[NODES - 4].time = 20000;
+	CHECK(sched_bound(&p, true).runtime >= (GATHERS - 1) * 1000 + 20000);
+	arena_free(a);
+}
+
 /* No two of the comms fit together. */
 static void memory_keeps_buckets_small(void)
 {
@@ -140,6 +153,7 @@ int main(void)
 {
 	for (int64_t work = 0; work <= 2000; work += 100)
 		bounds_are_near(work);
+	lanes_add_up_comms_without_family();
 	memory_keeps_buckets_small();
 	for (uint32_t seed = 0; seed < PROBLEMS; seed++)
 		sizes_hold(seed);
