@@ -232,17 +232,23 @@ static bool has_kernel_axis(struct nv_reader *r, const struct nv_tensor *t)
 	return false;
 }
 
+static bool has_axis(struct nv_reader *r, ast_id list, ast_id axis)
+{
+	ast_each (r->s->a, id, list)
+		if (ast_at(r->s->a, id)->value.i == ast_at(r->s->a, axis)->value.i)
+			return true;
+	return false;
+}
+
 /* Returns true if a logical axis is resized: in the loop domain, not by the operation that makes the tensor. */
 static bool resizes_loop(struct nv_reader *r, const struct nv_tensor *t)
 {
 	ast_id logical = nv_block_line(r, t, "logical");
+	logical = logical ? logical : nv_block_line(r, t, "root");
 	ast_each (r->s->a, line, t->block)
-		for (ast_id id = logical ? ast_at(r->s->a, logical)->first : 0; id;
-		     id = ast_at(r->s->a, id)->next)
-			if (nv_is(r, line, AST_XF_LINE) && !strcmp(ast_text(r->s->a, line), "resize") &&
-			    ast_at(r->s->a, ast_child(r->s->a, line, 0))->value.i ==
-			        ast_at(r->s->a, id)->value.i)
-				return true;
+		if (logical && nv_is(r, line, AST_XF_LINE) && !strcmp(ast_text(r->s->a, line), "resize") &&
+		    has_axis(r, logical, ast_child(r->s->a, line, 0)))
+			return true;
 	return false;
 }
 

@@ -176,10 +176,24 @@ enum op_kind nv_function(const char *name, unsigned operands)
 	static const struct {
 		const char *name;
 		enum op_kind kind;
-	} other[] = {{"fmax", OP_MAXIMUM},     {"fmin", OP_MINIMUM},      {"fabs", OP_ABS},
-	             {"view", OP_RESHAPE},     {"Set", OP_SET},           {"SegmenterSet", OP_SET},
-	             {"remainder", OP_MOD},    {"nearbyint", OP_ROUND},   {"nearbyintf", OP_ROUND},
-	             {"bit_cast", OP_BITCAST}, {"erase_type", OP_BITCAST}};
+	} other[] = {{"fmax", OP_MAXIMUM},
+	             {"fmin", OP_MINIMUM},
+	             {"fabs", OP_ABS},
+	             {"view", OP_RESHAPE},
+	             {"Set", OP_SET},
+	             {"SegmenterSet", OP_SET},
+	             {"remainder", OP_MOD},
+	             {"nearbyint", OP_ROUND},
+	             {"nearbyintf", OP_ROUND},
+	             {"bit_cast", OP_BITCAST},
+	             {"erase_type", OP_BITCAST},
+	             {"CpAsync", OP_SET},
+	             {"CpAsyncBulk", OP_SET},
+	             {"CpAsyncBulkTensorTile", OP_SET},
+	             {"LdMatrix", OP_SET},
+	             {"StMatrix", OP_SET},
+	             {"LdTMem", OP_SET},
+	             {"StTMem", OP_SET}};
 	char plain[32];
 	size_t n = strlen(name);
 	if (operands > 1 && !strcmp(name, "max")) /* of integers */
@@ -579,7 +593,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
 		a->nodes.at[expr].first = second;
 	} else {
-		if (!strcmp(name, "Set") || !strcmp(name, "SegmenterSet"))
+		if (nv_function(name, 1) == OP_SET)
 			drop_key(r, expr, "cache_op");
 		if (!strcmp(name, "SegmenterSet"))
 			nv_node_key(r, expr, "segment", nv_node(r, AST_NAME, expr, "true"));

@@ -162,14 +162,7 @@ static bool read_swizzle(struct block *k, ast_id line)
 	return name_outputs(k, line, out, 0);
 }
 
-/* Reads a pad or slice of an axis. It is of the root domain: the operation tells it, too. */
-static bool read_resize(struct block *k, ast_id line)
-{
-	ast_id in = ast_child(k->r->s->a, line, 0);
-	return axis_of(k, in) < 0 || nv_refuse(k->r, E_PRINTED_TRANSFORM, in,
-	                                       "an axis is resized by a pad or slice, not for a loop");
-}
-
+/* A resize is of the root domain, where the operation tells it, too: sema_schedule.c takes out those of a loop. */
 static bool read_transforms(struct block *k)
 {
 	struct ast *a = k->r->s->a;
@@ -182,8 +175,6 @@ static bool read_transforms(struct block *k)
 			ok = read_split(k, line, *what == 's');
 		else if (!strcmp(what, "merge"))
 			ok = read_merge(k, line);
-		else if (!strcmp(what, "resize"))
-			ok = read_resize(k, line);
 		else if (!strcmp(what, "swizzle1d"))
 			ok = read_swizzle(k, line);
 		if (!ok)
