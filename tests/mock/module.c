@@ -7,14 +7,17 @@
 #include "driver.h"
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct CUmod_st {
 	struct mock_object object;
 	void *library;
+	int file; /* that it was loaded from */
 };
 
 typedef void kernel_run(unsigned grid, unsigned block, unsigned shared, const void *arguments);
@@ -52,18 +55,20 @@ static size_t image_bytes(const void *image)
 	return header.e_shoff + (size_t)header.e_shentsize * header.e_shnum;
 }
 
-static void *open_image(const void *image)
+/* Loads an image. *file stays open with it: the loader takes two libraries of one name for one. */
+static void *open_image(const void *image, int *file)
 {
-	char path[] = "/tmp/hirc-mock-XXXXXX";
-	int file = mkstemp(path);
-	if (file < 0)
-		mock_abort("cuModuleLoadData", "%s: no file", path);
+	char path[32];
+	*file = memfd_create("hirc-mock-module", MFD_CLOEXEC);
+	if (*file < 0)
+		mock_abort("cuModuleLoadData", "memfd_create: %s", strerror(errno));
+	snprintf(path, sizeof path, "/proc/self/fd/%d", *file);
 	void *library =
-	    write_all(file, image, image_bytes(image)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-	if (!library)
+	    write_all(*file, image, image_bytes(image)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+	if (!library) {
 		mock_log("cuModuleLoadData: %s", dlerror());
-	close(file);
-	unlink(path);
+		close(*file);
+	}
 	return library;
 }
 
@@ -72,13 +77,15 @@ CUresult cuModuleLoadData(CUmodule *out, const void *image)
 	DRIVER_ENTER(CUDA_ERROR_INVALID_IMAGE, NULL);
 	if (memcmp(image, ELFMAG, SELFMAG) != 0)
 		return CUDA_ERROR_INVALID_IMAGE;
-	void *library = open_image(image);
+	int file;
+	void *library = open_image(image, &file);
 	if (!library)
 		return CUDA_ERROR_INVALID_IMAGE;
 	CUmodule m = calloc(1, sizeof *m);
 	if (!m)
 		mock_abort(__func__, "the host has no memory");
 	m->library = library;
+	m->file = file;
 	mock_object_add(&m->object, MOCK_MODULE);
 	*out = m;
 	return CUDA_SUCCESS;
@@ -91,6 +98,7 @@ CUresult cuModuleUnload(CUmodule m)
 	streams_wait(mock_device_current());
 	mock_object_end(__func__, MOCK_MODULE, m);
 	dlclose(m->library);
+	close(m->file);
 	return CUDA_SUCCESS;
 }
 

@@ -2,13 +2,13 @@
  * shared object is the cubin. A compiled source is kept as long as the process. */
 #include "mock.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <nvrtc.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,65 +44,57 @@ static void *must(void *at)
 
 /* ---- compilation */
 
-struct folder {
-	char path[32], source[48], object[48], log[48];
+/* The files of a compilation are memory, so that a process that is killed leaves none. */
+struct files {
+	int source, object, log;
 };
 
-static void folder_make(struct folder *f)
+static int open_memory(void)
 {
-	snprintf(f->path, sizeof f->path, "/tmp/hirc-mock-XXXXXX");
-	if (!mkdtemp(f->path))
-		mock_abort("nvrtcCompileProgram", "%s: %s", f->path, strerror(errno));
-	snprintf(f->source, sizeof f->source, "%s/kernel.c", f->path);
-	snprintf(f->object, sizeof f->object, "%s/kernel.so", f->path);
-	snprintf(f->log, sizeof f->log, "%s/log", f->path);
+	int file = memfd_create("hirc-mock-nvrtc", MFD_CLOEXEC);
+	if (file < 0)
+		mock_abort("nvrtcCompileProgram", "memfd_create: %s", strerror(errno));
+	return file;
 }
 
-static void folder_remove(const struct folder *f)
+static void write_text(int file, const char *text)
 {
-	unlink(f->source);
-	unlink(f->object);
-	unlink(f->log);
-	rmdir(f->path);
+	const size_t n = strlen(text);
+	if (write(file, text, n) != (ssize_t)n || lseek(file, 0, SEEK_SET) != 0)
+		mock_abort("nvrtcCompileProgram", "cannot write the source: %s", strerror(errno));
 }
 
-static void write_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "we");
-	if (!file || fputs(text, file) < 0 || fclose(file) != 0)
-		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
-}
-
-/* Reads a file, and adds a NUL. */
-static char *read_file(const char *path, size_t *bytes)
+/* Reads a file, closes it, and adds a NUL. */
+static char *read_and_close(int file, size_t *bytes)
 {
 	struct stat about;
-	FILE *file = fopen(path, "re");
-	if (!file || fstat(fileno(file), &about) != 0)
-		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
+	if (fstat(file, &about) != 0)
+		mock_abort("nvrtcCompileProgram", "fstat: %s", strerror(errno));
 	*bytes = (size_t)about.st_size;
 	char *text = must(calloc(1, *bytes + 1));
-	if (fread(text, 1, *bytes, file) != *bytes)
-		mock_abort("nvrtcCompileProgram", "%s is short", path);
-	fclose(file);
+	if (pread(file, text, *bytes, 0) != (ssize_t)*bytes)
+		mock_abort("nvrtcCompileProgram", "a file is short");
+	close(file);
 	return text;
 }
 
-static bool run_compiler(struct folder *f)
+/* Runs the compiler, to which the object is the descriptor 3. */
+static bool run_compiler(const struct files *f)
 {
-	char *argument[] = {MOCK_CC, "-shared", "-fPIC", "-O1",       "-w",      "-x",  "c",
-	                    "-o",    f->object, "-D",    "HIRC_HOST", f->source, "-lm", NULL};
-	posix_spawn_file_actions_t files;
+	char *argument[] = {MOCK_CC, "-shared",   "-fPIC", "-pipe",           "-O1", "-w",  "-x", "c",
+	                    "-D",    "HIRC_HOST", "-o",    "/proc/self/fd/3", "-",   "-lm", NULL};
+	posix_spawn_file_actions_t actions;
 	pid_t child;
 	int status;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, f->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-	posix_spawn_file_actions_adddup2(&files, 1, 2);
-	int failure = posix_spawnp(&child, MOCK_CC, &files, NULL, argument, environ);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, f->source, 0);
+	posix_spawn_file_actions_adddup2(&actions, f->log, 1);
+	posix_spawn_file_actions_adddup2(&actions, f->log, 2);
+	posix_spawn_file_actions_adddup2(&actions, f->object, 3);
+	int failure = posix_spawnp(&child, MOCK_CC, &actions, NULL, argument, environ);
 	if (failure)
 		mock_abort("nvrtcCompileProgram", "%s: %s", MOCK_CC, strerror(failure));
-	posix_spawn_file_actions_destroy(&files);
+	posix_spawn_file_actions_destroy(&actions);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			mock_abort("nvrtcCompileProgram", "waitpid: %s", strerror(errno));
@@ -117,7 +109,9 @@ static void keep_source(const char *folder, const char *source)
 	for (const char *p = source; *p; p++)
 		h = (h ^ (unsigned char)*p) * 0x100000001b3;
 	snprintf(path, sizeof path, "%s/%016llx.cu", folder, (unsigned long long)h);
-	write_file(path, source);
+	FILE *file = fopen(path, "we");
+	if (!file || fputs(source, file) < 0 || fclose(file) != 0)
+		mock_abort("nvrtcCompileProgram", "%s: %s", path, strerror(errno));
 }
 
 /* Replaces a kernel that must not run. */
@@ -128,18 +122,21 @@ static const char idle[] =
 /* The caller holds the lock. */
 static const struct compiled *compile(const char *source)
 {
-	struct folder f;
 	size_t n;
 	for (struct compiled *c = all; c; c = c->next)
 		if (strcmp(c->source, source) == 0)
 			return c;
 	struct compiled *c = must(calloc(1, sizeof *c));
-	folder_make(&f);
-	write_file(f.source, source);
-	if (run_compiler(&f))
-		c->image = read_file(f.object, &c->bytes);
-	c->log = read_file(f.log, &n);
-	folder_remove(&f);
+	const struct files f = {open_memory(), open_memory(), open_memory()};
+	write_text(f.source, source);
+	const bool compiles = run_compiler(&f);
+	close(f.source);
+	c->image = read_and_close(f.object, &c->bytes);
+	c->log = read_and_close(f.log, &n);
+	if (!compiles) {
+		free(c->image);
+		c->image = NULL;
+	}
 	c->source = must(strdup(source));
 	c->next = all;
 	all = c;
