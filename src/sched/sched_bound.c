@@ -7,6 +7,9 @@
  * available node with the longest tail. No schedule ends earlier (J. Carlier, The one-machine sequencing
  * problem, EJOR 11, 1982).
  *
+ * A node that waits for several comms of a lane begins when the lane has done all of them (lane_work.h). Likewise
+ * backwards.
+ *
  * Heads and tails also hold with buckets: a comm takes no less time in a bucket than the least time of its
  * size and larger ones. But a lane can save time: a comm in a bucket takes at least its share
  * (lane_share.h), and the host has to pack it. The best amount to pack is a linear program with one variable a
@@ -17,6 +20,7 @@
 #include "sched/crest_bound.h"
 #include "sched/host_work.h"
 #include "sched/lane_share.h"
+#include "sched/lane_work.h"
 #include "sched/last.h"
 #include "sched/machine.h"
 #include <math.h>
@@ -24,8 +28,9 @@
 #include <string.h>
 
 enum {
-	LOOKS = 20000000, /* nodes visited for heads, and again for tails */
-	LEAST_LOOKS = 256 /* nodes visited at least for each comm */
+	LOOKS = 20000000,  /* nodes visited for heads, and again for tails */
+	LEAST_LOOKS = 256, /* nodes visited at least for each comm */
+	JOINS = 128        /* nodes for which the lanes' work on either side is found */
 };
 
 static const int64_t NO_LIMIT = INT64_MAX;
@@ -41,7 +46,8 @@ struct bounds {
 	bool *alone;                    /* by node: a comm that is in no bucket */
 	struct sched_batch_host *batch; /* by comm that may be in a bucket */
 	double *share;                  /* by comm that may be in a bucket: see lane_share.h */
-	uint32_t *wait;                 /* by comm: its first wait, or SCHED_NONE */
+	int64_t *lane;   /* by comm: least time of its lane, in a bucket or alone, with the launch */
+	uint32_t *wait;  /* by comm: its first wait, or SCHED_NONE */
 	int64_t *behind; /* by comm: host time of the nodes after it, without waits for comms in buckets */
 	uint32_t looks;  /* nodes visited for one comm */
 };
@@ -82,10 +88,13 @@ static void find_heads(struct bounds *b)
 	const struct sched_problem *p = b->p;
 	struct host_side side = {p->n, &p->pred, b->head, b->host, b->shared, b->looks};
 	struct host_work *work = host_work_new(&side);
+	struct lane_side lanes = {p, true, b->head, b->lane, JOINS};
+	struct lane_work *lane = lane_work_new(&lanes);
 	for (uint32_t x = 0; x < p->n; x++) {
 		bool comm = p->node[x].kind == SCHED_COMM;
 		if (comm)
 			host_work_begin(work, x);
+		b->head[x] = lane_work_of(lane, x);
 		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
 			uint32_t y = p->pred.item[i];
 			int64_t t = b->head[y] + (follows_end(p, y, x) ? b->length[y] : p->launch);
@@ -98,6 +107,7 @@ static void find_heads(struct bounds *b)
 			b->head[x] = t > b->head[x] ? t : b->head[x];
 		}
 	}
+	lane_work_free(lane);
 	host_work_free(work);
 }
 
@@ -107,6 +117,8 @@ static void find_tails(struct bounds *b)
 	const struct sched_problem *p = b->p;
 	struct host_side side = {p->n, &p->succ, b->tail, b->host, b->shared, b->looks};
 	struct host_work *work = host_work_new(&side);
+	struct lane_side lanes = {p, false, b->tail, b->lane, JOINS};
+	struct lane_work *lane = lane_work_new(&lanes);
 	for (uint32_t x = p->n; x-- > 0;) {
 		bool comm = p->node[x].kind == SCHED_COMM;
 		int64_t tail = -1;
@@ -123,12 +135,14 @@ static void find_tails(struct bounds *b)
 		}
 		if (tail < 0 && p->node[x].time > 0)
 			tail = 0;
-		b->tail[x] = tail;
+		int64_t behind = lane_work_of(lane, x);
+		b->tail[x] = behind && behind > tail ? behind : tail;
 		if (comm && tail >= 0) {
 			int64_t t = host_work_end(work, &b->behind[x]);
 			b->tail[x] = t > tail ? t : tail;
 		}
 	}
+	lane_work_free(lane);
 	host_work_free(work);
 }
 
@@ -307,21 +321,27 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	b.batch = mem_alloc(sizeof *b.batch * room);
 	b.wait = mem_alloc(sizeof *b.wait * room);
 	b.share = mem_zalloc(sizeof *b.share * room);
+	b.lane = mem_zalloc(sizeof *b.lane * room);
 	sched_batch_most(p, limit, b.most, b.alone);
 	sched_batch_hosts(p, b.alone, b.batch, b.wait);
 	b.behind = mem_zalloc(sizeof *b.behind * room);
 	uint32_t *job = mem_alloc(sizeof *job * room), n = 0, comms = 1;
-	int64_t *time = mem_alloc(sizeof *time * room), work = 0;
+	int64_t work = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
 		b.shared[x] = has_family(&b, x);
 		b.host[x] = b.shared[x] ? 0 : sched_host_time(p, x);
 		uint32_t awaited = sched_awaited(&p->node[x]);
 		if (awaited != SCHED_NONE && has_family(&b, x) && b.wait[awaited] == x)
 			b.host[x] = b.batch[awaited].after;
-		time[x] = p->node[x].time + p->launch;
+		b.lane[x] = p->node[x].time + p->launch;
 		b.length[x] = measure_length(&b, x);
 		comms += p->node[x].kind == SCHED_COMM;
 	}
+	if (bucket)
+		sched_lane_shares(p, b.most, b.alone, b.share);
+	for (uint32_t x = 0; x < p->n; x++)
+		if (has_family(&b, x) && (double)b.lane[x] > b.share[x])
+			b.lane[x] = (int64_t)floor(b.share[x]);
 	b.looks = LOOKS / comms > LEAST_LOOKS ? LOOKS / comms : LEAST_LOOKS;
 	find_heads(&b);
 	find_tails(&b);
@@ -339,17 +359,12 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 		if (p->node[x].kind == SCHED_COMM && has_family(&b, x) && b.tail[x] >= 0)
 			work += least_launches(&b, x) - (awaited ? b.batch[x].after : 0);
 	}
-	if (bucket)
-		sched_lane_shares(p, b.most, b.alone, b.share);
-	for (uint32_t x = 0; x < p->n; x++)
-		if (has_family(&b, x) && (double)time[x] > b.share[x])
-			time[x] = (int64_t)floor(b.share[x]);
 	for (uint32_t l = 0; l < p->lane_n; l++) {
 		n = 0;
 		for (uint32_t x = 0; x < p->n; x++)
 			if (p->node[x].kind == SCHED_COMM && p->node[x].lane == l && b.tail[x] >= 0)
 				job[n++] = x;
-		raise_bound(&bound, one_machine(&b, job, n, time) - p->launch, SCHED_BOUND_LANE, l);
+		raise_bound(&bound, one_machine(&b, job, n, b.lane) - p->launch, SCHED_BOUND_LANE, l);
 	}
 	for (uint32_t l = 0; l < p->lane_n && p->contention_n; l++)
 		raise_bound(&bound, sched_bound_contended(p, l, bucket, b.tail), SCHED_BOUND_CONTENTION, l);
@@ -373,9 +388,9 @@ static struct sched_bound bound_with(const struct sched_problem *p, bool bucket,
 	free(b.batch);
 	free(b.wait);
 	free(b.share);
+	free(b.lane);
 	free(b.behind);
 	free(job);
-	free(time);
 	return bound;
 }
 
