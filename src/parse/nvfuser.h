@@ -416,8 +416,10 @@ void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, 
 void nv_close_layouts(struct nv_reader *r);
 
 /* ---- sema_scaled.c */
-/* Reads ScaledMmaOp. Returns false if the call is another one. */
+/* Reads ScaledMmaOp, and GroupedMmaOp with scales. Returns false if the call is another one. */
 bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call);
+/* Makes a reduction of mma(T0…, T1…). Returns false after reporting. */
+bool nv_mma(struct nv_reader *r, ast_id call, struct nv_tensor *result);
 
 /* ---- sema_sort.c */
 /* Reads argsort. Returns false if the call is another one. */
@@ -495,6 +497,8 @@ void nv_stream_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 /* ---- sema_varying.c */
 /* Reads a float that differs by iteration or rank. Returns false if it is none; true, too, after reporting. */
 bool nv_varying(struct nv_reader *r, ast_id target, ast_id expr);
+/* Returns a name that stands for a value. */
+ast_id nv_node_value(struct nv_reader *r, ast_id like, value_id value);
 /* Rounds such floats to the dtype of the tensors in an expression. */
 void nv_round_varying(struct nv_reader *r, ast_id expr);
 

@@ -6,6 +6,9 @@
  *     T5… = GroupedMmaOp(mat1=T0…, mat2=T1…, offsets=T2…,                p: f32 = grouped_matmul(T0 * T3, T1 * T4, T2)
  *                        scale1=T3…, scale2=T4…)                         T5 = cast(p)
  *
+ *     T4… = mma(T2…, T3…)                                                 p: f32 = T2 * T3
+ *                                                                         T4 = sum(p, axis=2)
+ *
  * The product is of f32 whatever the matrices are, and only the sum of all is rounded. A scale has one element, or one
  * for each row of mat1 or column of mat2: a scale for each block along the summed axis has no form here. */
 #include "ir/domain.h"
@@ -187,4 +190,21 @@ bool nv_scaled(struct nv_reader *r, ast_id targets, ast_id call)
 	if (infer_check(s->m, s->d, &draft))
 		nv_append_result(r, t, bound, kind, v, at);
 	return true;
+}
+
+bool nv_mma(struct nv_reader *r, ast_id call, struct nv_tensor *result)
+{
+	const uint32_t at = ast_at(r->s->a, call)->at;
+	ast_id first = ast_at(r->s->a, call)->first, second = first ? ast_at(r->s->a, first)->next : 0;
+	if (!second || ast_at(r->s->a, second)->next)
+		return nv_refuse(r, E_OPERAND_COUNT, call, "mma takes two matrices");
+	value_id a = as_f32(r, nv_operand(r, first), at), b = a ? as_f32(r, nv_operand(r, second), at) : 0,
+	         product = b ? add_value(r, OP_MUL, 0, a, b, at) : 0;
+	if (!product)
+		return false;
+	r->s->a->nodes.at[call].first = 0;
+	nv_node_append(r, call, nv_node_value(r, call, product));
+	nv_node_key(r, call, "op", nv_node(r, AST_NAME, call, "add"));
+	nv_rename_call(r, call, "reduction");
+	return nv_reduction(r, call, result);
 }

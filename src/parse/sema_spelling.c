@@ -561,6 +561,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "expand") || (!strcmp(name, "repeat") && first && !second)) {
 		nv_keep_first(r, expr);
 		nv_rename_call(r, expr, "broadcast");
+	} else if (!strcmp(name, "mma") && result) {
+		return nv_mma(r, expr, result);
 	} else if (!strcmp(name, "reduction") && result) {
 		return nv_reduction(r, expr, result);
 	} else if (!strcmp(name, "scan") && result && nv_key(r, expr, "dim")) {

@@ -67,6 +67,15 @@ static void note_number(struct nv_reader *r, name_id name, value_id value)
 	stand_for_name(r, name, value);
 }
 
+ast_id nv_node_value(struct nv_reader *r, ast_id like, value_id value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "value %u", value);
+	ast_id name = nv_node(r, AST_NAME, like, text);
+	stand_for_name(r, ast_at(r->s->a, name)->name, value);
+	return name;
+}
+
 static type_id number_type(struct nv_reader *r, enum dtype dtype)
 {
 	struct domain_builder b;
@@ -94,11 +103,10 @@ static bool is_fraction(struct nv_reader *r, ast_id e)
 /* Puts a name in the place of a number that is a tensor. */
 static void name_number(struct nv_reader *r, ast_id e, value_id value)
 {
-	char text[32];
-	snprintf(text, sizeof text, "number %u", value);
+	ast_id name = nv_node_value(r, e, value);
 	struct ast_node *n = &r->s->a->nodes.at[e];
 	n->kind = AST_NAME;
-	n->name = names_intern_z(r->s->m->names, text);
+	n->name = ast_at(r->s->a, name)->name;
 	n->first = 0;
 	note_number(r, n->name, value);
 }
@@ -180,14 +188,11 @@ static void round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
 	value_id v = find_varying(r, e);
 	if (v && value_type(m, v)->dtype != dtype) {
 		const uint32_t at = ast_at(r->s->a, e)->at;
-		char text[32];
 		value_id rounded = ir_value_new(m, number_type(r, dtype), 0, at);
-		snprintf(text, sizeof text, "number %u", rounded);
 		nv_append(r, ir_op_new(m, OP_CAST, at,
 		                       (const struct ir_use[]){{ROLE_DEF, rounded}, {ROLE_READ, v}}, 2));
-		name_id name = names_intern_z(m->names, text);
-		stand_for_name(r, name, rounded);
-		r->s->a->nodes.at[e].name = name;
+		ast_id name = nv_node_value(r, e, rounded);
+		r->s->a->nodes.at[e].name = ast_at(r->s->a, name)->name;
 	}
 	ast_each (r->s->a, child, e)
 		round_numbers(r, child, dtype);
