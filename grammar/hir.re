@@ -446,6 +446,16 @@ again:
 		}
 		TOKEN(TOK_POST_OUTPUTS);
 	}
+	"g{(" [a-zA-Z_]+ ")" blank* "\n" {
+		if (p->mode == MODE_BODY || !p->at_lead || p->brackets)
+			goto plain_word;
+		cursor--;
+		PLACE();
+		report(p, E_UNEXPECTED, out->span, "this is a group of a segmented fusion, which is no listing of its own", "");
+		diag_note(p->diag, DIAG_NOWHERE, "take the whole fusion, which the dump prints first; or write the group's lists under `Inputs:` and `Outputs:`, indented, and its statements into `%%kernel { … }`");
+		cursor = p->limit;
+		TOKEN(0);
+	}
 	"%Kernel" blank* "{" {
 		PLACE();
 		report(p, E_UNEXPECTED, out->span, "this listing is the IR of a kernel that nvFuser has lowered: it has loops, indices and threads", "");
