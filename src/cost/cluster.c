@@ -221,11 +221,11 @@ uint64_t cluster_hash(const struct cluster *c)
 	return h;
 }
 
-const char *cluster_call_key(enum cluster_call call, bool in_graph)
+const char *cluster_call_key(enum driver_call call, bool in_graph)
 {
 	static const char *const key[][2] = {
 #define CALL(id, issue, node, meaning) {issue, node},
-#include "cost/calls.def"
+#include "base/driver_calls.def"
 #undef CALL
 	};
 	return *key[call][in_graph] ? key[call][in_graph] : NULL;
@@ -387,7 +387,7 @@ void cluster_write(const struct cluster *c, struct buf *out)
 	put_number(out, "{\n  ", "version", CLUSTER_VERSION);
 	buf_puts(out, ",\n  \"name\": ");
 	put_text(out, c->name);
-	for (enum cluster_call k = 0; k < CALL_COUNT; k++) {
+	for (enum driver_call k = 0; k < CALL_COUNT; k++) {
 		if (c->issue[k] || k == CALL_KERNEL)
 			put_number(out, ",\n  ", cluster_call_key(k, false), c->issue[k]);
 		if (c->node[k])

@@ -27,7 +27,7 @@
  *     }
  *
  * links, collectives and contention belong to the first transport; `transports` has the same keys for
- * the others. Optional are the times of calls besides launch_ns (calls.def), the name of the
+ * the others. Optional are the times of calls besides launch_ns (base/driver_calls.def), the name of the
  * device, touch_bytes_ns, products, product_grids, functions, shared, transport, both collectives, contention and
  * transports. All numbers are whole. A key names its
  * unit; counts have none. The same figures give the same hash on every machine. */
@@ -35,6 +35,7 @@
 #define HIRC_COST_CLUSTER_H
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/driver_call.h"
 #include "base/dtype.h"
 #include "base/str.h"
 #include "ir/ir.h"
@@ -71,13 +72,6 @@ struct cluster_link {
 	int64_t alpha; /* ns of a message without bytes */
 	int64_t rate;  /* bytes a second, per device and direction */
 	bool shared;   /* communications of a device on it have equal parts of its rate */
-};
-
-enum cluster_call { /* see calls.def */
-#define CALL(id, issue, node, meaning) CALL_##id,
-#include "cost/calls.def"
-#undef CALL
-	            CALL_COUNT
 };
 
 struct cluster_contention { /* see sched/contention.h */
@@ -161,7 +155,7 @@ bool cluster_use_transport(struct cluster *c, const char *transport);
 /* Returns true if the operation computes one element at a time, so that the cluster may state its rate. */
 bool cluster_has_rate(enum op_kind kind);
 /* Returns the key of a call's time in a cluster file. in_graph: as a node; NULL: it is no node. */
-const char *cluster_call_key(enum cluster_call call, bool in_graph);
+const char *cluster_call_key(enum driver_call call, bool in_graph);
 /* Writes the form that cluster_read reads. */
 void cluster_write(const struct cluster *c, struct buf *out);
 /* Hashes all figures, and the names of all transports except the first. */

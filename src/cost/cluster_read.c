@@ -420,7 +420,7 @@ static bool read_calls(struct reader *r, const struct json_value *root)
 {
 	struct cluster *c = r->c;
 	bool ok = true;
-	for (enum cluster_call k = 0; k < CALL_COUNT; k++) {
+	for (enum driver_call k = 0; k < CALL_COUNT; k++) {
 		const char *issue = cluster_call_key(k, false), *node = cluster_call_key(k, true);
 		if (k == CALL_KERNEL || json_has(root, issue))
 			ok &= json_int(&r->j, root, issue, k != CALL_KERNEL, CLUSTER_MAX_TIME, &c->issue[k]);
@@ -445,7 +445,7 @@ static bool read_all(struct reader *r)
 	bool ok = json_known(j, &root,
 #define CALL(id, issue, node, meaning) issue " " node " "
 	                     "version name "
-#include "cost/calls.def"
+#include "base/driver_calls.def"
 	                     "device transport links collectives contention transports");
 #undef CALL
 	ok &= read_name(r, &root, "name", &c->name);

@@ -20,7 +20,7 @@ static bool states_calls(const struct cluster *c)
 }
 
 /* Returns the time of a call. A graph has no nodes for events. */
-static int64_t call_time(const struct cluster *c, enum cluster_call call)
+static int64_t call_time(const struct cluster *c, enum driver_call call)
 {
 	const int64_t *time = c->replayed ? c->node : c->issue;
 	if (c->replayed && !cluster_call_key(call, true))
@@ -149,7 +149,7 @@ int64_t cost_op_issue(const struct cost *c, op_id op)
 	if (!states_calls(c->cluster))
 		return cost_launch(c);
 	count_calls(c, op, n);
-	for (enum cluster_call k = 0; k < CALL_COUNT; k++)
+	for (enum driver_call k = 0; k < CALL_COUNT; k++)
 		time += (cost_amount)n[k] * call_time(c->cluster, k);
 	return curve_limit(time);
 }
