@@ -13,12 +13,13 @@
  * longer of both alone: it is the additional time divided by the time of the shorter. The cost of operands
  * that are not in caches comes from products that each have an operand and a result of their own, compared
  * with as many products that share them. Collectives are timed as `hirc bench` times them, out of place. All
- * ranks do the same at the same time. Each of several transports has its own collectives and contention;
+ * ranks do the same at the same time, except that on GPUs rank 0 alone times the driver's calls. Each of several transports has its own collectives and contention;
  * everything else is measured with the first transport that this machine has. */
 #ifndef HIRC_CLI_BENCH_CLUSTER_H
 #define HIRC_CLI_BENCH_CLUSTER_H
 #include "cli/bench_member.h"
 #include "cost/cluster.h"
+#include "cuda/open.h"
 
 enum {
 	BENCH_PROGRAMS = 3, /* most programs of a probe */
@@ -78,6 +79,7 @@ struct bench_measured {
 	char transport[16], model[96]; /* model: of the device; "": not known */
 	double *probe; /* by probe: ns of a statement or of `far` operands; contention in per mille; owned */
 	struct cluster_contention contention[COLLECTIVE_COUNT]; /* of traced probes; else 0 */
+	struct cuda_call_times calls;                           /* of rank 0's GPU; else 0 */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
 	int64_t memory; /* bytes of rank 0's device */

@@ -69,6 +69,17 @@ static void make_contention(const struct bench_cluster *o, const struct bench_me
 			out->compute_per_mille = out->comm_per_mille = per_mille(x->probe[k], x->ranks);
 }
 
+/* Sets the times of calls that were measured. That of a kernel's issue is measured as a statement. */
+static void make_calls(struct cluster *c, const struct cuda_call_times *x)
+{
+	for (enum driver_call k = 0; k < CALL_COUNT; k++) {
+		if (x->issue[k] > 0)
+			c->issue[k] = round_figure(x->issue[k]);
+		if (x->node[k] > 0)
+			c->node[k] = round_figure(x->node[k]);
+	}
+}
+
 static void make_device(struct cluster *c, const struct bench_cluster *o, const struct bench_measured *x)
 {
 	struct cluster_point *touch = arena_new_array(c->arena, struct cluster_point, o->probe.n);
@@ -78,6 +89,7 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	c->memory = x->memory;
 	c->device = *x->model ? x->model : NULL;
 	c->issue[CALL_KERNEL] = round_figure(x->probe[0]);
+	make_calls(c, &x->calls);
 	for (uint32_t k = 1; k < o->probe.n; k++) {
 		const struct bench_probe *p = &o->probe.at[k];
 		if (p->beside)
@@ -170,6 +182,24 @@ static void make_networks(struct cluster *c, const struct bench_cluster *o, cons
 		c->other[c->other_n++] = make_network(c->arena, o, &x[k]);
 }
 
+/* Puts a line with the times of calls besides the launch, if the cluster states any. */
+static void put_calls(const char *path, const struct cluster *c, struct buf *out)
+{
+	const char *before = ": ";
+	for (unsigned k = 0; k < 2 * CALL_COUNT; k++) {
+		enum driver_call call = k % CALL_COUNT;
+		bool in_graph = k >= CALL_COUNT;
+		int64_t ns = in_graph ? c->node[call] : call == CALL_KERNEL ? 0 : c->issue[call];
+		if (!ns)
+			continue;
+		buf_printf(out, "%s%s%s %lld", *before == ':' ? path : "", before,
+		           cluster_call_key(call, in_graph), (long long)ns);
+		before = ", ";
+	}
+	if (*before == ',')
+		buf_putc(out, '\n');
+}
+
 static bool write_cluster(const char *path, const struct buf *text, const struct cluster *c)
 {
 	struct buf note = {0};
@@ -179,8 +209,9 @@ static bool write_cluster(const char *path, const struct buf *text, const struct
 		return false;
 	buf_printf(&note,
 	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
-	           (long long)c->issue[CALL_KERNEL], (double)c->memory_rate / 1e9, (double)c->flops_rate[DTYPE_F32] / 1e9,
-	           c->network.table_n);
+	           (long long)c->issue[CALL_KERNEL], (double)c->memory_rate / 1e9,
+	           (double)c->flops_rate[DTYPE_F32] / 1e9, c->network.table_n);
+	put_calls(path, c, &note);
 	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 		const struct cluster_contention *x = &c->network.contention[k];
 		if (x->compute)

@@ -412,7 +412,20 @@ static enum status repair_figures(struct rt_job *job, struct bench_cluster *o, s
 	return status;
 }
 
-static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, struct bench_measured *out)
+/* Collective. Rank 0 times the driver's calls while the other ranks wait, since they may share its GPU. */
+static enum status measure_calls(struct rt_job *job, const struct bench_cluster *o, struct rt_device *device,
+                                 struct bench_measured *out)
+{
+	enum status status = STATUS_OK;
+	show_measuring(job, o, 1, "calls");
+	if (job->rank == 0)
+		status = exec_device_time_calls(device, &out->calls);
+	return status == STATUS_OK ? rt_job_barrier(job, "the times of calls") : status;
+}
+
+/* device: of this rank; NULL: it is no GPU. */
+static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, struct rt_device *device,
+                                   struct bench_measured *out)
 {
 	unsigned passes = o->quick || o->gpu ? SHORT_PASSES : PASSES;
 	double all = passes * (o->probe.n + 1.0);
@@ -435,6 +448,8 @@ static enum status measure_cluster(struct rt_job *job, struct bench_cluster *o, 
 		if (status == STATUS_OK && pass + 1 < passes)
 			status = is_over(job, start, PASS_NS, &late);
 	}
+	if (status == STATUS_OK && device && !o->network_alone)
+		status = measure_calls(job, o, device, out);
 	if (status == STATUS_OK)
 		status = repair_figures(job, o, out);
 	if (job->rank == 0)
@@ -460,7 +475,7 @@ int bench_cluster_rank(struct rt_job *job, void *cluster)
 		status = exec_device_open(job, &options, false, &device, &transport);
 	}
 	if (status == STATUS_OK)
-		status = measure_cluster(job, o, &x);
+		status = measure_cluster(job, o, device, &x);
 	if (status == STATUS_OK && job->rank == 0)
 		status = bench_measured_write(job, o, &x);
 	if (status == STATUS_OK)

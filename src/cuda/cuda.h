@@ -4,6 +4,7 @@
  *     cuda_check.c      their calls, checked
  *     cuda_device.c     the device "cuda": context, memory, streams, events; device_*.c
  *     cuda_clock.c      times of events on the host's clock
+ *     call_times.c      times of the driver's calls
  *     nvtx.c            ranges for tools
  *     kernel.c          a task as a launch: kernel_*.c write its source, cuda_compile.c makes a cubin of it
  *     cuda_cache.c      cubins on disk
@@ -86,6 +87,9 @@ bool cuda_check_nccl(struct cuda *c, ncclResult_t r, const char *call);
 enum status cuda_stream_new(struct cuda *c, CUstream *out);
 enum status cuda_event_record(struct cuda *c, CUstream s, CUevent *out);
 void cuda_event_release(struct cuda *c, CUevent e);
+/* Finds the flags of a stream's wait for a value to be reached, which a rank on another GPU may write. Returns false
+ * after a message. */
+bool cuda_wait_flags(struct cuda *c, unsigned *out);
 
 enum status cuda_nccl_open(struct rt_job *job, struct cuda *c, bool exact, struct rt_transport **out);
 enum status cuda_peers_open(struct rt_job *job, struct cuda *c, struct rt_transport **out);

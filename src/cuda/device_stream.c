@@ -110,6 +110,18 @@ enum status cuda_device_elapsed(struct rt_device *d, void *from, void *to, int64
 	return cuda_clock_elapsed(cuda_of(d), from, to, ns);
 }
 
+/* Another GPU writes its data here before the value. Where the device can, a wait makes sure that these writes have
+ * arrived, too. */
+bool cuda_wait_flags(struct cuda *c, unsigned *out)
+{
+	int flushes = 0;
+	if (!cuda_call(c, cuDeviceGetAttribute, &flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES,
+	               c->device))
+		return false;
+	*out = CU_STREAM_WAIT_VALUE_GEQ | (flushes ? (unsigned)CU_STREAM_WAIT_VALUE_FLUSH : 0);
+	return true;
+}
+
 /* ---- graphs */
 
 enum status cuda_device_capture_begin(struct rt_device *d, void *stream)

@@ -292,19 +292,6 @@ static const struct rt_transport_ops ipc_ops = {
     .close = ipc_close,
 };
 
-/* Sets the flags of waits. Another GPU writes its data here before the value. Where the device can, a wait makes
- * sure that these writes have arrived, too. */
-static bool set_wait_flags(struct ipc *t)
-{
-	struct cuda *c = t->base.c;
-	int flushes = 0;
-	if (!cuda_call(c, cuDeviceGetAttribute, &flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES,
-	               c->device))
-		return false;
-	t->wait_flags = CU_STREAM_WAIT_VALUE_GEQ | (flushes ? (unsigned)CU_STREAM_WAIT_VALUE_FLUSH : 0);
-	return true;
-}
-
 /* Opens the sets of all ranks. Their semaphores are zeroed before others see them. */
 static enum status open_semaphores(struct ipc *t)
 {
@@ -312,7 +299,7 @@ static enum status open_semaphores(struct ipc *t)
 	struct cuda *c = t->base.c;
 	void *own;
 	CUipcMemHandle handle, *all;
-	if (!set_wait_flags(t))
+	if (!cuda_wait_flags(c, &t->wait_flags))
 		return ipc_failure(t);
 	enum status status = rt_device_alloc(&c->base, IPC_SETS * (size_t)IPC_SET_BYTES, "semaphores", &own);
 	if (status != STATUS_OK)

@@ -3,6 +3,7 @@
 #ifndef HIRC_CUDA_OPEN_H
 #define HIRC_CUDA_OPEN_H
 #include "base/arena.h"
+#include "base/driver_call.h"
 #include "base/finding.h"
 #include "base/str.h"
 #include "rt/device.h"
@@ -29,6 +30,14 @@ enum status cuda_open_recorded(struct rt_job *job, const struct cuda_calls *call
 void cuda_allow_tf32(struct rt_device *d, bool allowed);
 /* Times the algorithms that cuBLASLt proposes for each shape, and uses the fastest; otherwise the first one. */
 void cuda_time_products(struct rt_device *d, bool timed);
+
+/* Measures calls to the driver, one kind after the other: the time that the host takes for one, and the time of one as
+ * a node of a graph, in ns; 0 for a kernel's issue, and for nodes that graphs do not have. Nothing else may run on the
+ * GPU. STATUS_DIAGNOSTICS with a message if a call fails, or if a time cannot be measured. */
+struct cuda_call_times {
+	double issue[CALL_COUNT], node[CALL_COUNT];
+};
+enum status cuda_time_calls(struct rt_device *d, struct cuda_call_times *out);
 
 /* Opens a transport for ranks with these devices. Collective. kind: a transport between GPUs, or auto: nccl
  * if no two ranks share a GPU; otherwise peers if the ranks are threads that all share one, or cuda-ipc if

@@ -45,6 +45,16 @@ enum status exec_device_try(struct rt_job *job, const struct exec_options *o, bo
 	return STATUS_OK;
 }
 
+enum status exec_device_time_calls(struct rt_device *d, struct cuda_call_times *out)
+{
+#ifdef HIRC_HAVE_CUDA
+	return cuda_time_calls(d, out);
+#else
+	(void)out;
+	return rt_job_fail(d->job, STATUS_ABSENT);
+#endif
+}
+
 /* Opens the connections now, since NCCL sets up its channels before the first message. */
 enum status exec_device_pairs(struct rt_transport *t, const plan_pairs *pairs)
 {
