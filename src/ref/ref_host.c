@@ -163,6 +163,7 @@ static void close_host(struct ref_host *h)
 		for (uint32_t s = 0; s < r->stream.n; s++)
 			vec_free(&r->stream.at[s].queue);
 		vec_free(&r->stream);
+		vec_free(&r->issued);
 		vec_free(&r->transfer);
 		vec_free(&r->group);
 	}

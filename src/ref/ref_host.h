@@ -116,6 +116,9 @@ struct ref_use {               /* an operand of a computation */
 struct ref_entry {
 	enum ref_entry_kind kind;
 	op_id op;
+	uint32_t number; /* in the rank's order of issue */
+	uint32_t queue;  /* the stream that runs it */
+	bool done;
 	/* COMPUTE, PACK, DEALLOCATE (out) */
 	unsigned result; /* number of the result; each result has its own entry */
 	unsigned use_n;
@@ -173,6 +176,8 @@ struct ref_rank {
 	struct ref_view **view;            /* by value_id: its current view */
 	uint32_t current;                  /* stream */
 	VEC(struct ref_stream) stream;     /* by index of walker.stream */
+	VEC(struct ref_entry *) issued;    /* the entries of all streams */
+	uint32_t next;                     /* the entries of `issued` before it are done */
 	VEC(struct ref_transfer) transfer; /* by number of the walk */
 	struct ref_party *posted;          /* by op: a send or recv that a post will issue */
 	VEC(struct ref_entry *) group;     /* starts of the open group */

@@ -31,6 +31,9 @@ struct ref_entry *ref_issue_entry(struct ref_host *h, enum ref_entry_kind kind, 
 
 void ref_issue_push(struct ref_rank *r, struct ref_entry *e)
 {
+	e->number = r->issued.n;
+	e->queue = r->current;
+	vec_push(&r->issued, e);
 	vec_push(&r->stream.at[r->current].queue, e);
 }
 

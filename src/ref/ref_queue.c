@@ -1,9 +1,11 @@
 /* ref_queue: runs the stream queues of all ranks.
  *
- * Round after round, each stream of each rank runs the entries at its head that are ready. A computation is
- * always ready. A start notes that the rank has reached an event; the event runs when all members have
- * reached it. A wait is ready when its events are done. If a round runs nothing and entries are left, it is a
- * deadlock. */
+ * Each rank runs its entries in the order of issue. A computation is always ready. A start notes that the rank has
+ * reached an event; the event runs when all members have reached it. A wait is ready when its events are done. If all
+ * ranks wait, each runs the first ready entry that another stream has. If there is none, it is a deadlock.
+ *
+ * So a program that orders its streams has the only contents that it can have. A source in which passes add what orders
+ * them has the contents that the passes keep: those of the order of issue. */
 #include "ref/ref_host.h"
 #include "ref/ref_sample.h"
 #include <string.h>
@@ -343,25 +345,62 @@ static enum status check_complete(struct ref_host *h)
 	return STATUS_OK;
 }
 
+static bool run_head(struct ref_host *h, const struct ref_rank *r, struct ref_stream *stream)
+{
+	struct ref_entry *e = stream->queue.at[stream->head];
+	if (!run_entry(h, r, e))
+		return false;
+	e->done = true;
+	stream->head++;
+	return true;
+}
+
+/* Runs the entries of a rank in the order of issue, up to one that is not ready. */
+static bool run_in_order(struct ref_host *h, struct ref_rank *r, bool *moved)
+{
+	for (; r->next < r->issued.n; r->next++) {
+		struct ref_entry *e = r->issued.at[r->next];
+		if (e->done)
+			continue;
+		if (!is_ready(r, e))
+			return true;
+		if (!run_head(h, r, &r->stream.at[e->queue]))
+			return false;
+		*moved = true;
+	}
+	return true;
+}
+
+/* Runs the first ready entry of a rank beside the one that is not ready. */
+static bool run_beside(struct ref_host *h, struct ref_rank *r, bool *moved)
+{
+	struct ref_stream *first = NULL;
+	for (uint32_t s = 0; s < r->stream.n; s++) {
+		struct ref_stream *x = &r->stream.at[s];
+		if (x->head < x->queue.n && is_ready(r, x->queue.at[x->head]) &&
+		    (!first || x->queue.at[x->head]->number < first->queue.at[first->head]->number))
+			first = x;
+	}
+	*moved = *moved || first;
+	return !first || run_head(h, r, first);
+}
+
 enum status ref_queues_run(struct ref_host *h)
 {
-	for (bool moved = true, left = true; left;) {
-		if (!moved)
+	for (bool left = true; left;) {
+		bool moved = false;
+		left = false;
+		for (int64_t k = 0; k < h->rank_n; k++) {
+			if (!run_in_order(h, &h->rank[k], &moved))
+				return STATUS_DIAGNOSTICS;
+			left = left || h->rank[k].next < h->rank[k].issued.n;
+		}
+		const bool all_wait = !moved;
+		for (int64_t k = 0; k < h->rank_n && all_wait; k++)
+			if (!run_beside(h, &h->rank[k], &moved))
+				return STATUS_DIAGNOSTICS;
+		if (left && !moved)
 			return report_deadlock(h);
-		moved = left = false;
-		for (int64_t k = 0; k < h->rank_n; k++)
-			for (uint32_t s = 0; s < h->rank[k].stream.n; s++) {
-				const struct ref_rank *r = &h->rank[k];
-				struct ref_stream *stream = &r->stream.at[s];
-				while (stream->head < stream->queue.n &&
-				       is_ready(r, stream->queue.at[stream->head])) {
-					if (!run_entry(h, r, stream->queue.at[stream->head]))
-						return STATUS_DIAGNOSTICS;
-					stream->head++;
-					moved = true;
-				}
-				left = left || stream->head < stream->queue.n;
-			}
 	}
 	return check_complete(h);
 }
