@@ -13,6 +13,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
+ *     sema_function.c       names of operations, casts
  *     sema_reduction.c      reductions
  *     sema_permute.c        the axes of a permute
  *     sema_ranges.c         pad and slice
@@ -326,16 +327,20 @@ void nv_combine(struct nv_reader *r, ast_id comm);
 /* Returns true if a call is HirAliasSelect( T0, axis = iS1{8}, index = i ), or select likewise. */
 bool nv_is_select(struct nv_reader *r, ast_id call);
 
+/* ---- sema_function.c */
+/* Returns the operation that nvFuser gives another name here, or a suffix; OP_NONE: none. */
+enum op_kind nv_function(const char *name, unsigned operands);
+/* Reads nvFuser's name of a dtype, with or without its underscores and `_t`, as the names of casts have them. */
+bool nv_dtype_word(const char *word, enum dtype *out);
+/* Gives a tensor that is printed without a dtype the dtype of the cast that makes it, `__float2half(T0…)`. */
+void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
+
 /* ---- sema_spelling.c */
 /* Turns an expression as nvFuser spells it into one of ops.def. result: NULL: none or several. Returns false after
  * reporting. */
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
-/* Gives a tensor that is printed without a dtype the dtype of the cast that makes it, `__float2half(T0…)`. */
-void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result);
 /* Takes the number out of double(2), everywhere in an expression. */
 void nv_unwrap_numbers(struct nv_reader *r, ast_id id);
-/* Returns the operation that nvFuser gives another name here, or a suffix; OP_NONE: none. */
-enum op_kind nv_function(const char *name, unsigned operands);
 /* Reads cat( T0…, T1…, 0 ), before its operands are read. */
 void nv_cat(struct nv_reader *r, ast_id call);
 void nv_rename_call(struct nv_reader *r, ast_id call, const char *name);

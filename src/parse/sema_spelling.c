@@ -1,6 +1,6 @@
 /* sema_spelling: turns the operations that nvFuser spells in its own way into those of ops.def.
  *
- *     __bfloat2float(T0…), __to_float(T0…)        cast(T0…)
+ *     __bfloat2float(T0…), __to_float(T0…)        cast(T0…): sema_function.c, as other names
  *     fmax(T0…, double(2))                        maximum(T0…, 2.0); of integers max(T0…, 2)
  *     Set.Permute( T0… )                          permute(T0…, dims=(1, 0)): sema_permute.c
  *     broadcast( T0…, flags = {true, false} )     reshape(T0…), and likewise squeeze
@@ -103,116 +103,6 @@ static void drop_key(struct nv_reader *r, ast_id call, const char *key)
 
 /* ---- names and numbers */
 
-static const char *const float_words[] = {"double", "float",  "__half", "__bfloat", "half",
-                                          "bfloat", "__e4m3", "__e5m2", NULL};
-static const char *const integer_words[] = {"int", "int64_t", "bool", "nvfuser_index_t", NULL};
-
-static bool has_word(const char *const *list, const char *text)
-{
-	while (*list && strcmp(*list, text))
-		list++;
-	return *list != NULL;
-}
-
-/* Returns true if a call converts between the dtypes in its name: __half2float, or to one: __to_float. */
-static bool is_cast(const char *name)
-{
-	static const char *const from[] = {"half", "bfloat", "float", "double", "int",  "int32", "index",
-	                                   "uint", "uint32", "bool",  "e4m3",   "e5m2", NULL},
-	                         *const to[] = {"float", "double", "int8",   "int16",  "int32",
-	                                        "int64", "uint8",  "uint16", "uint32", "uint64",
-	                                        "index", "bool",   NULL};
-	char left[16];
-	if (*name == '(') /* (float)(T0…) */
-		return true;
-	if (!strncmp(name, "__to_", 5))
-		return has_word(to, name + 5);
-	const char *two = strncmp(name, "__", 2) ? NULL : strrchr(name + 2, '2');
-	if (two && !strcmp(two, "2")) /* __float2e5m2 */
-		for (two--; two > name + 2 && *two != '2';)
-			two--;
-	if (!two || two == name + 2 || two - name - 2 >= (ptrdiff_t)sizeof left)
-		return false;
-	memcpy(left, name + 2, (size_t)(two - name - 2));
-	left[two - name - 2] = '\0';
-	return has_word(from, left) && has_word(from, two + 1);
-}
-
-/* Reads the dtype in the name of a cast: nvFuser's name of it, but without underscores and `_t`. */
-static bool read_cast_word(const char *word, enum dtype *out)
-{
-	static const char *const forms[] = {"__%.20s", "%.20s_t", "%.20s"};
-	char text[32];
-	if (!strcmp(word, "int") || !strcmp(word, "index"))
-		word = "int64";
-	else if (!strcmp(word, "int32"))
-		word = "int";
-	for (unsigned i = 0; i < sizeof forms / sizeof *forms; i++) {
-		snprintf(text, sizeof text, forms[i], word);
-		if (dtype_parse_nvfuser(text, out))
-			return true;
-	}
-	return false;
-}
-
-void nv_take_cast(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
-{
-	if (!nv_is(r, expr, AST_CALL) || !is_cast(ast_text(r->s->a, expr)))
-		return;
-	const char *name = ast_text(r->s->a, expr), *two = strrchr(name, '2');
-	if (two && !strcmp(two, "2")) /* __float2e5m2, __float2int32 */
-		for (two--; two > name && *two != '2';)
-			two--;
-	const char *word = *name == '(' ? name + 1 : !strncmp(name, "__to_", 5) ? name + 5 : two + 1;
-	char text[24];
-	enum dtype dtype;
-	snprintf(text, sizeof text, "%.*s", (int)strcspn(word, ")"), word);
-	if (*name == '(' ? dtype_parse_nvfuser(text, &dtype) : read_cast_word(text, &dtype))
-		result->type = type_with_dtype(r->s->m, result->type, dtype);
-}
-
-enum op_kind nv_function(const char *name, unsigned operands)
-{
-	static const struct {
-		const char *name;
-		enum op_kind kind;
-	} other[] = {{"fmax", OP_MAXIMUM},
-	             {"fmin", OP_MINIMUM},
-	             {"fabs", OP_ABS},
-	             {"view", OP_RESHAPE},
-	             {"Set", OP_SET},
-	             {"SegmenterSet", OP_SET},
-	             {"remainder", OP_MOD},
-	             {"nearbyint", OP_ROUND},
-	             {"nearbyintf", OP_ROUND},
-	             {"bit_cast", OP_BITCAST},
-	             {"erase_type", OP_BITCAST},
-	             {"CpAsync", OP_SET},
-	             {"CpAsyncBulk", OP_SET},
-	             {"CpAsyncBulkTensorTile", OP_SET},
-	             {"LdMatrix", OP_SET},
-	             {"StMatrix", OP_SET},
-	             {"LdTMem", OP_SET},
-	             {"StTMem", OP_SET}};
-	char plain[32];
-	size_t n = strlen(name);
-	if (operands > 1 && !strcmp(name, "max")) /* of integers */
-		return OP_MAXIMUM;
-	if (operands > 1 && !strcmp(name, "min"))
-		return OP_MINIMUM;
-	for (unsigned i = 0; i < sizeof other / sizeof *other; i++)
-		if (!strcmp(name, other[i].name))
-			return other[i].kind;
-	if (is_cast(name))
-		return OP_CAST;
-	if (n < 2 || n > sizeof plain || name[n - 1] != 'f' || op_by_hir(name) != OP_NONE)
-		return OP_NONE;
-	memcpy(plain, name, n - 1); /* expf(T0) computes in float */
-	plain[n - 1] = '\0';
-	enum op_kind kind = op_by_hir(plain);
-	return op_info[kind].traits & TRAIT_POINTWISE ? kind : OP_NONE;
-}
-
 /* Gives a function of nvFuser the name that it has here. */
 static void rename_function(struct nv_reader *r, ast_id call)
 {
@@ -258,11 +148,13 @@ void nv_unwrap_numbers(struct nv_reader *r, ast_id id)
 	}
 	ast_id first = ast_at(a, id)->first;
 	bool one = nv_is(r, id, AST_CALL) && first && !ast_at(a, first)->next;
-	bool is_float = one && has_word(float_words, ast_text(a, id));
+	enum dtype dtype = DTYPE_I64;
+	bool typed =
+	    one && (nv_dtype_word(ast_text(a, id), &dtype) || !strcmp(ast_text(a, id), "nvfuser_index_t"));
+	bool is_float = typed && dtype_is_float(dtype);
 	if (is_float)
 		make_infinite(r, nv_is(r, first, AST_UNARY) ? ast_at(a, first)->first : first);
-	if ((is_float || (one && has_word(integer_words, ast_text(a, id)))) &&
-	    (nv_is(r, first, AST_INT) || nv_is(r, first, AST_FLOAT) || nv_is(r, first, AST_UNARY))) {
+	if (typed && (nv_is(r, first, AST_INT) || nv_is(r, first, AST_FLOAT) || nv_is(r, first, AST_UNARY))) {
 		if (is_float)
 			make_float(r, nv_is(r, first, AST_UNARY) ? ast_at(a, first)->first : first);
 		struct ast_node number = *ast_at(a, first);
