@@ -7,7 +7,8 @@
  *
  * The time is the sum of the calls' times that the cluster states. Without times of copies, events and memory
  * operations, each statement takes the time of a kernel. A statement has the calls of the rank that makes most of
- * them. The test cuda/mock/issue compares them with the calls of a run. */
+ * them, on average over the iterations of its loop: a rank may be the root, or its own peer, in some. The test
+ * cuda/mock/issue compares them with the calls of plans. */
 #include "base/transport_kind.h"
 #include "cost/model.h"
 #include "ir/coalesce.h"
@@ -40,13 +41,27 @@ static int64_t count_own_messages(const struct cost *c, op_id op)
 	return c->m->op.at[op].kind == OP_COLLECTIVE_PERMUTE ? 2 : (op_traits(c->m, op) & TRAIT_P2P) != 0;
 }
 
-/* Counts the calls of n messages. Each has a stream, which waits for the work before it. */
+/* Counts the calls of messages to other ranks, each with a stream that waits for the work before it. Of two threads
+ * that share a GPU, the last one issues the work of both. */
 static void count_messages(enum transport_kind transport, int64_t messages, int64_t n[CALL_COUNT])
 {
-	n[CALL_EVENT] += 3 * messages;
+	n[CALL_EVENT] += (transport == TRANSPORT_PEERS ? 6 : 3) * messages;
 	n[CALL_KERNEL] += transport == TRANSPORT_NCCL;
-	n[CALL_COPY] += transport != TRANSPORT_NCCL;
+	n[CALL_COPY] += transport == TRANSPORT_PEERS ? messages : transport != TRANSPORT_NCCL;
 	n[CALL_MEMORY] += transport == TRANSPORT_CUDA_IPC ? 2 * messages : 0;
+}
+
+/* Counts the calls of messages of a rank to itself: a copy that waits for both ends. */
+static void count_own(enum transport_kind transport, int64_t messages, int64_t n[CALL_COUNT])
+{
+	n[CALL_EVENT] += (transport == TRANSPORT_PEERS ? 5 : 4) * messages;
+	n[CALL_COPY]++;
+}
+
+/* Returns true if the plan has a kernel that copies the root's own block. */
+static bool plan_moves_own(enum collective kind)
+{
+	return kind == COLLECTIVE_GATHER || kind == COLLECTIVE_SCATTER;
 }
 
 /* Counts the calls of a collective of threads that share a GPU. The last member issues the work of all. */
@@ -55,43 +70,54 @@ static void count_peers(enum collective kind, int64_t ranks, int64_t n[CALL_COUN
 	bool rooted = collective_is_rooted(kind), scatters = collective_out(kind) == PART_OWN;
 	n[CALL_EVENT] += 1 + 2 * ranks;
 	if (!collective_reduces(kind)) {
-		n[CALL_COPY] += rooted ? ranks : ranks * ranks;
+		n[CALL_COPY] += !rooted ? ranks * ranks : ranks - plan_moves_own(kind);
 	} else {
 		n[CALL_KERNEL] += scatters ? ranks : 1;
 		n[CALL_COPY] += rooted || scatters ? 0 : ranks - 1;
 	}
 }
 
-/* Counts the calls of a collective of processes. A rank tells its partners when its part is there, waits for
- * theirs, and tells them when it has read them. */
-static void count_ipc(enum collective kind, int64_t ranks, int64_t n[CALL_COUNT])
+/* Counts the calls of a collective of processes. A rank that gives copies its data to a stage and tells each partner that
+ * takes; a rank that takes waits for each partner that gives, moves its data, and tells it. */
+static void count_ipc(enum collective kind, int64_t ranks, bool is_root, int64_t n[CALL_COUNT])
 {
-	bool rooted = collective_is_rooted(kind), reduces = collective_reduces(kind);
+	bool rooted = collective_is_rooted(kind), to_root = collective_is_to_root(kind);
+	bool reduces = collective_reduces(kind), takes = !rooted || to_root == is_root;
+	bool gives = !rooted || to_root != is_root || reduces;
+	int64_t takers = !gives ? 0 : to_root ? !is_root : ranks - 1;
+	int64_t givers = !takes ? 0 : rooted && !to_root ? 1 : ranks - 1;
+	bool has_own =
+	    !rooted || (kind == COLLECTIVE_BROADCAST && is_root); /* a block that it copies itself */
 	n[CALL_EVENT] += 2;
-	n[CALL_MEMORY] += (rooted ? 2 : 3) * (ranks - 1);
-	n[CALL_COPY] += reduces ? 1 : rooted ? 2 : 1 + ranks;
-	n[CALL_KERNEL] += reduces;
+	n[CALL_MEMORY] += takers + 2 * givers;
+	n[CALL_COPY] += gives;
+	if (reduces)
+		n[CALL_KERNEL] += takes;
+	else
+		n[CALL_COPY] += givers + has_own;
 }
 
 /* Counts the calls that move the data of a collective. */
-static void count_collective(const struct cost *c, op_id op, enum collective kind, int64_t n[CALL_COUNT])
+static void count_collective(const struct cost *c, op_id op, enum collective kind, bool is_root,
+                             int64_t n[CALL_COUNT])
 {
 	struct links_team t = {.ranks = 1};
 	if (c->m->op.at[op].team)
 		collective_team(c, c->m->op.at[op].team, &t);
+	n[CALL_KERNEL] += is_root && plan_moves_own(kind);
 	switch (transport_of(c)) {
 	case TRANSPORT_PEERS:
 		count_peers(kind, t.ranks, n);
 		return;
 	case TRANSPORT_CUDA_IPC:
-		count_ipc(kind, t.ranks, n);
+		count_ipc(kind, t.ranks, is_root, n);
 		return;
 	default:
 		n[CALL_KERNEL]++;
 	}
 }
 
-/* Counts the calls of a group, for which NCCL has one kernel. */
+/* Counts the calls of a group, for which NCCL has one kernel. The rank is the root, and sends to others. */
 static void count_group(const struct cost *c, op_id end, int64_t n[CALL_COUNT])
 {
 	enum collective kind;
@@ -99,7 +125,7 @@ static void count_group(const struct cost *c, op_id end, int64_t n[CALL_COUNT])
 		if (count_own_messages(c, op))
 			count_messages(transport_of(c), count_own_messages(c, op), n);
 		else if (collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
-			count_collective(c, op, kind, n);
+			count_collective(c, op, kind, true, n);
 	}
 	if (transport_of(c) == TRANSPORT_NCCL)
 		n[CALL_KERNEL] = 1;
@@ -117,7 +143,8 @@ static int64_t count_awaited(const struct cost *c, op_id wait)
 	return n;
 }
 
-static void count_calls(const struct cost *c, op_id op, int64_t n[CALL_COUNT])
+/* Counts the calls of a statement. is_root: the rank is the root of its collective, or its own peer. */
+static void count_calls(const struct cost *c, op_id op, bool is_root, int64_t n[CALL_COUNT])
 {
 	const struct op *o = &c->m->op.at[op];
 	int64_t messages = count_own_messages(c, op);
@@ -130,28 +157,50 @@ static void count_calls(const struct cost *c, op_id op, int64_t n[CALL_COUNT])
 	} else if (o->kind == OP_END_COALESCING) {
 		count_group(c, op, n);
 	} else if (messages) {
-		count_messages(transport_of(c), messages, n);
+		(is_root ? count_own : count_messages)(transport_of(c), messages, n);
 		n[CALL_EVENT] += waits ? messages : 0;
 	} else if (collective_kind((enum op_kind)o->kind, &kind)) {
-		count_collective(c, op, kind, n);
+		count_collective(c, op, kind, is_root, n);
 		n[CALL_EVENT] += 3 + waits;
 	} else {
 		n[CALL_KERNEL] = 1;
 	}
 }
 
-int64_t cost_op_issue(const struct cost *c, op_id op)
+static cost_amount time_calls(const struct cost *c, op_id op, bool is_root)
 {
 	int64_t n[CALL_COUNT] = {0};
 	cost_amount time = 0;
+	count_calls(c, op, is_root, n);
+	for (enum driver_call k = 0; k < CALL_COUNT; k++)
+		time += (cost_amount)n[k] * (cost_amount)call_time(c->cluster, k);
+	return time;
+}
+
+/* Returns true if the calls of a rank depend on its being the root, or its own peer. */
+static bool has_root(const struct cost *c, op_id op)
+{
+	enum op_kind kind = (enum op_kind)c->m->op.at[op].kind;
+	enum collective collective;
+	return kind == OP_COLLECTIVE_PERMUTE ||
+	       (collective_kind(kind, &collective) && collective_is_rooted(collective));
+}
+
+int64_t cost_op_issue(const struct cost *c, op_id op)
+{
+	struct turns t;
 	if (!cost_is_launched(c->m, op))
 		return 0;
 	if (!states_calls(c->cluster))
 		return cost_launch(c);
-	count_calls(c, op, n);
-	for (enum driver_call k = 0; k < CALL_COUNT; k++)
-		time += (cost_amount)n[k] * call_time(c->cluster, k);
-	return curve_limit(time);
+	cost_amount other = time_calls(c, op, false);
+	if (!has_root(c, op))
+		return curve_limit(other);
+	turns_find(c, op, &t);
+	cost_amount root = time_calls(c, op, true),
+	            most = root * (cost_amount)t.most + other * (cost_amount)(t.of - t.most),
+	            least = root * (cost_amount)t.least + other * (cost_amount)(t.of - t.least);
+	return curve_limit((most > least ? most : least) / (cost_amount)t.of);
 }
 
 int64_t cost_launch(const struct cost *c)

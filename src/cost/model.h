@@ -112,6 +112,15 @@ bool cost_refuse_team(const struct cost *c, op_id op);
 /* Finds the largest part of a tensor on one rank. Returns false after reporting why it is not known. */
 bool cost_shape(const struct cost *c, op_id op, value_id v, struct local_shape *out);
 
+/* ---- cost_turns.c */
+
+struct turns {                   /* of `of` iterations of the innermost loop, a member is the root: */
+	int64_t most, least, of; /* the member that is it most often, and the one that is it least often */
+};
+/* Finds them for a collective with a root. For a collective_permute, it finds the iterations in which the first member
+ * is its own peer. */
+void turns_find(const struct cost *c, op_id op, struct turns *out);
+
 /* ---- cost_traffic.c: each function returns false after reporting why the bytes are not known */
 
 /* Finds the bytes that a statement reads and writes. */
