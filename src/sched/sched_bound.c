@@ -30,7 +30,7 @@
 enum {
 	LOOKS = 20000000,  /* nodes visited for heads, and again for tails */
 	LEAST_LOOKS = 256, /* nodes visited at least for each comm */
-	JOINS = 128        /* nodes for which the lanes' work on either side is found */
+	JOINS = 48         /* nodes for which the lanes' work on either side is found */
 };
 
 static const int64_t NO_LIMIT = INT64_MAX;
