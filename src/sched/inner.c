@@ -44,30 +44,45 @@ void sched_inners(const struct sched_problem *p, const uint8_t *role, struct sch
 			vec_push(&key, (struct key){sched_transfer(p, x)->family, way[x], x});
 	if (key.n > 1)
 		qsort(key.at, key.n, sizeof *key.at, by_key);
-	for (uint32_t i = 0; i < key.n; i++)
-		if ((i && are_alike(&key.at[i - 1], &key.at[i])) ||
-		    (i + 1 < key.n && are_alike(&key.at[i], &key.at[i + 1])))
-			vec_push(out, (struct sched_inner){key.at[i].comm, key.at[i].way});
+	for (uint32_t i = 0, end; i < key.n; i = end) {
+		for (end = i + 1; end < key.n && are_alike(&key.at[i], &key.at[end]); end++)
+			;
+		for (uint32_t k = i; end - i > 1 && k < end; k++)
+			vec_push(out, (struct sched_inner){key.at[k].comm, key.at[k].way});
+		out->most = end - i > 1 && end - i > out->most ? end - i : out->most;
+	}
 	vec_free(&key);
 	free(way);
 }
 
-void sched_inner_buckets(const struct sched_problem *p, const struct sched_inners *inner, int64_t most,
-                         uint32_t *bucket, uint32_t *bucket_n)
+/* Puts some comms, which are in no bucket, into one. */
+static void join(const struct sched_problem *p, const uint32_t *comm, uint32_t n, uint32_t *bucket,
+                 uint32_t *bucket_n)
 {
-	const struct sched_inner *first = NULL; /* the first comm of this family and way */
-	for (uint32_t i = 0; i < inner->n; i++) {
-		const struct sched_inner *x = &inner->at[i];
-		if (sched_transfer(p, x->comm)->in > most)
-			continue;
-		if (!first || first->way != x->way ||
-		    sched_transfer(p, first->comm)->family != sched_transfer(p, x->comm)->family) {
-			first = x;
-			continue;
+	for (uint32_t i = 0; n > 1 && i < n; i++)
+		bucket[p->node[comm[i]].transfer] = *bucket_n;
+	*bucket_n += n > 1;
+}
+
+static bool are_of_a_way(const struct sched_problem *p, const struct sched_inner *x,
+                         const struct sched_inner *y)
+{
+	return x->way == y->way && sched_transfer(p, x->comm)->family == sched_transfer(p, y->comm)->family;
+}
+
+void sched_inner_buckets(const struct sched_problem *p, const struct sched_inners *inner, int64_t most,
+                         uint32_t parts, uint32_t *bucket, uint32_t *bucket_n)
+{
+	uint32_t *comm = mem_alloc(sizeof *comm * ((size_t)inner->n + 1));
+	for (uint32_t i = 0, end; i < inner->n; i = end) {
+		uint32_t n = 0;
+		for (end = i; end < inner->n && are_of_a_way(p, &inner->at[i], &inner->at[end]); end++)
+			if (sched_transfer(p, inner->at[end].comm)->in <= most)
+				comm[n++] = inner->at[end].comm;
+		for (uint64_t k = 0; k < parts; k++) {
+			uint32_t from = (uint32_t)(k * n / parts), to = (uint32_t)((k + 1) * n / parts);
+			join(p, comm + from, to - from, bucket, bucket_n);
 		}
-		uint32_t *b = &bucket[p->node[first->comm].transfer];
-		if (*b == SCHED_NONE)
-			*b = (*bucket_n)++;
-		bucket[p->node[x->comm].transfer] = *b;
 	}
+	free(comm);
 }

@@ -15,12 +15,14 @@ struct sched_inner {
 struct sched_inners { /* sorted by family, way, and original order */
 	struct sched_inner *at;
 	uint32_t n, cap;
+	uint32_t most; /* comms of a family and way */
 };
 
 /* Finds the inner comms that share family and way with another one. role: from sched_roles. */
 void sched_inners(const struct sched_problem *p, const uint8_t *role, struct sched_inners *out);
-/* Puts inner comms of at most so many bytes into buckets. Numbers them from *bucket_n on, which grows. */
+/* Puts inner comms of at most so many bytes into buckets: those of a family and way into so many parts, so that work
+ * that needs one part runs beside the comm of the next one. Numbers buckets from *bucket_n on, which grows. */
 void sched_inner_buckets(const struct sched_problem *p, const struct sched_inners *inner, int64_t most,
-                         uint32_t *bucket, uint32_t *bucket_n);
+                         uint32_t parts, uint32_t *bucket, uint32_t *bucket_n);
 
 #endif

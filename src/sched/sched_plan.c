@@ -179,7 +179,7 @@ uint32_t plan_buckets(struct scheduler *s, const struct plan *plan)
 	for (uint32_t i = 0; i < s->p->transfer_n; i++)
 		s->planned[i] = g ? g->bucket[i] : SCHED_NONE;
 	if (plan->inner)
-		sched_inner_buckets(s->p, &s->inners, plan->inner, s->planned, &n);
+		sched_inner_buckets(s->p, &s->inners, plan->inner, plan->parts, s->planned, &n);
 	if (plan->scatter) {
 		struct sched_scatter_options o = {plan->scatter, plan->span, plan->pack};
 		sched_scatter(s->p, &s->sink, &o, s->planned, &n);

@@ -18,6 +18,7 @@ struct plan {
 	double share;    /* see struct sched_gather_options */
 	int64_t scatter; /* likewise for sinks */
 	int64_t inner;   /* likewise for inner comms of one family and way */
+	uint32_t parts;  /* see sched_inner_buckets */
 	double pack;     /* see struct sched_scatter_options, share */
 	int64_t span, window, prefetch, urgent;
 	bool deep;

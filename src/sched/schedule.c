@@ -265,6 +265,8 @@ static void vary_and_search(struct scheduler *s)
 	s->start_most = kept < SCHED_STARTS ? kept : SCHED_STARTS;
 	for (unsigned round = 0; round < 2 && sched_vary(s, true); round++)
 		;
+	if (s->bucket)
+		sched_vary_parts(s);
 	plan_forget(s);
 	s->solved = sched_small(s, 20000);
 	if (s->solved)

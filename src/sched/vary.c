@@ -5,17 +5,29 @@
 static const double windows[] = {0, 0.003, 0.01, 0.02, 0.03, 0.05, 0.2, 1}; /* parts of the work */
 enum {
 	FEW = 256, /* with fewer nodes, a small part of the work is hardly one node */
-	WIDE = 2,  /* windows tried for so few nodes, the last ones */
+	MOST_PARTS = 4,
+	WIDE = 2, /* windows tried for so few nodes, the last ones */
 };
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
 static void vary_inner(struct scheduler *s)
 {
 	struct plan plan = s->best.plan;
+	plan.parts = 1;
 	for (uint32_t k = s->join.n; k-- > 0;) {
 		plan.inner = s->join.at[k];
 		plan_try(s, &plan);
 	}
+}
+
+void sched_vary_parts(struct scheduler *s)
+{
+	struct plan plan = s->best.plan;
+	for (plan.parts = 2; plan.parts <= MOST_PARTS && 2 * plan.parts <= s->inners.most; plan.parts *= 2)
+		for (uint32_t k = s->join.n; k-- > 0;) {
+			plan.inner = s->join.at[k];
+			plan_try(s, &plan);
+		}
 }
 
 /* Tries only longer windows than now, unless `all` is set. */

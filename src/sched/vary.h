@@ -5,5 +5,7 @@
 
 /* all: try every value of every coordinate, not only a few. Returns false if nothing became better. */
 bool sched_vary(struct scheduler *s, bool all);
+/* Tries the best plan with buckets of inner comms that are cut in two and more parts. */
+void sched_vary_parts(struct scheduler *s);
 
 #endif
