@@ -61,7 +61,7 @@ static void count_own(enum transport_kind transport, int64_t messages, int64_t n
 /* Returns true if the plan has a kernel that copies the root's own block. */
 static bool plan_moves_own(enum collective kind)
 {
-	return kind == COLLECTIVE_GATHER || kind == COLLECTIVE_SCATTER;
+	return collective_is_rooted(kind) && collective_in(kind) != collective_out(kind);
 }
 
 /* Counts the calls of a collective of threads that share a GPU. The last member issues the work of all. */

@@ -341,8 +341,8 @@ static void write_norm(struct kernel_writer *w, const struct kernel_steps *s, co
 /* Returns the last part of a function's name: the type in which it computes, or near, see functions.cuh. */
 static const char *function_suffix(const struct rt_task *t, enum dtype wide)
 {
-	bool near = pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_F32 && dtype_is_float(t->out.dtype) &&
-	            dtype_bytes(t->out.dtype) < 4;
+	bool near = pointwise_class(t->op) == CLASS_REAL && wide == DTYPE_F32 &&
+	            dtype_is_float(t->out.dtype) && dtype_bytes(t->out.dtype) < 4;
 	return near ? "near" : dtype_name(wide);
 }
 
@@ -374,7 +374,8 @@ static void pointwise(struct kernel_writer *w, const struct kernel_steps *s, con
 	}
 	bool faults = wide == DTYPE_I64 && (t->op == POINTWISE_DIV || t->op == POINTWISE_MOD ||
 	                                    t->op == POINTWISE_FMOD || t->op == POINTWISE_POW);
-	kernel_text(w, "%s_%s(%s", pointwise_name(t->op), function_suffix(t, wide), faults ? "&arg.head, " : "");
+	kernel_text(w, "%s_%s(%s", pointwise_name(t->op), function_suffix(t, wide),
+	            faults ? "&arg.head, " : "");
 	for (int i = 0; i < n; i++) {
 		kernel_text(w, "%s", i ? ", " : "");
 		write_operand(w, s, step, i, wide);

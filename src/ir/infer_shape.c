@@ -27,7 +27,8 @@ bool rule_uniform(struct module *m, struct diag *d, const struct infer_draft *f,
 	r->dtype = f->stated ? m->type.at[f->stated].dtype : DTYPE_F32;
 	if (dtype_is_float((enum dtype)r->dtype))
 		return rule_shape_attr(m, d, f, r);
-	diag_error(d, E_OPERAND_DTYPE, f->at, "uniform gives floats, not %s", dtype_name((enum dtype)r->dtype));
+	diag_error(d, E_OPERAND_DTYPE, f->at, "uniform gives floats, not %s",
+	           dtype_name((enum dtype)r->dtype));
 	return false;
 }
 

@@ -23,7 +23,7 @@ const struct op_info op_info[OP_KIND_COUNT] = {
 };
 
 static const char first_letter[OP_KIND_COUNT] = {
-    /* of hir */
+/* of hir */
 #define OP(id, hir, ...) [OP_##id] = (hir)[0],
 #include "ir/ops.def"
 #undef OP

@@ -84,10 +84,10 @@ struct parser {
 	bool ended;   /* a block was ended; the end of its statement comes next */
 	bool told_comment, told_semicolon, told_outside; /* mistakes that are reported once a file */
 	bool is_fusion;                                  /* a fusion without a container */
-	bool in_post;                                    /* inside a statement with a unit's text: lines are not indented */
-	unsigned posted;                                 /* how many such statements were read */
-	ast_id units;                                    /* a list of the units in them; 0: none */
-	bool in_kernel;                                  /* inside a unit's kernel: the next } ends it */
+	bool in_post;    /* inside a statement with a unit's text: lines are not indented */
+	unsigned posted; /* how many such statements were read */
+	ast_id units;    /* a list of the units in them; 0: none */
+	bool in_kernel;  /* inside a unit's kernel: the next } ends it */
 
 	struct parse_again again;
 
@@ -202,8 +202,10 @@ ast_id ast_fusion(struct parser *p, struct parse_span at, struct parse_span titl
 ast_id ast_bare_fusion(struct parser *p, struct parse_span at, struct parse_span title, ast_id block);
 /* Adds the reductions of a GroupedReductionOp to the statements; the key belongs to the last one. name: the operation's. */
 /* Appends the statements of a unit or Communication that is posted with its text. */
-ast_id ast_posted(struct parser *p, ast_id statements, struct parse_span at, ast_id kernel, ast_id inputs, ast_id outputs);
-ast_id ast_posted_communication(struct parser *p, ast_id statements, struct parse_span at, ast_id inputs, ast_id outputs);
+ast_id ast_posted(struct parser *p, ast_id statements, struct parse_span at, ast_id kernel, ast_id inputs,
+                  ast_id outputs);
+ast_id ast_posted_communication(struct parser *p, ast_id statements, struct parse_span at, ast_id inputs,
+                                ast_id outputs);
 /* Moves the units that were posted with their text behind the statements of the container. */
 void ast_add_units(struct parser *p, ast_id block);
 ast_id ast_grouped(struct parser *p, ast_id statements, struct parse_span name_at, uint32_t name,

@@ -102,7 +102,8 @@ static void close_brace(struct parser *p, struct parse_token *t, bool first_on_l
 		drop_brackets(p);
 		p->in_kernel = false;
 		t->token = p->is_fusion ? TOK_CONTAINER_CLOSE : TOK_KERNEL_CLOSE;
-		p->mode = p->is_fusion ? MODE_SECTIONS : MODE_BODY; /* a TransformPrinter may stand before it */
+		/* a TransformPrinter may stand before a fusion */
+		p->mode = p->is_fusion ? MODE_SECTIONS : MODE_BODY;
 	} else if (p->mode == MODE_BODY && first_on_line) {
 		drop_brackets(p);
 		p->mode = MODE_SECTIONS;

@@ -66,22 +66,22 @@ struct nv_tensor {
 	bool alias;         /* it stands for the value of another tensor */
 	bool followed;      /* it enters a reduction of terms that are each device's own */
 	mesh_id differs;    /* each device of this mesh has its own, but no axis says so; 0: not found */
-	mesh_id own;        /* an input or output of which each device of this mesh has its own; 0: another one */
-	value_id whole;     /* of such a tensor: the tensors of all devices; 0: another tensor */
-	bool loop_view;     /* an output that the loop being read defines as a view */
-	bool random_state;  /* of dropout: a uint64_t is read as i64 */
-	bool permuted;      /* Set.Permute without dims= makes it */
-	bool reshaped;      /* a view makes it */
-	bool unsized;       /* its ALLOCATE has no size= */
-	uint8_t received;   /* Communications that write it; at most 2 */
-	bool sharded;       /* ShardByStream takes a block of it */
-	uint32_t choice;    /* index + 1 in reader.choice; 0: its axes are read by themselves */
-	uint8_t ways;       /* in which its axes can be read, as bits of enum printed_way */
-	uint32_t unit;      /* index + 1 of its unit in reader.unit; 0: none */
-	bool later;         /* its unit has other_extents: its type is read with the unit's statements */
-	bool formal;        /* it is in a unit's lists: its type is the type of the tensor posted for it */
-	value_id value;     /* 0: not defined yet */
-	region_id region;   /* region of its definition */
+	mesh_id own;    /* an input or output of which each device of this mesh has its own; 0: another one */
+	value_id whole; /* of such a tensor: the tensors of all devices; 0: another tensor */
+	bool loop_view; /* an output that the loop being read defines as a view */
+	bool random_state; /* of dropout: a uint64_t is read as i64 */
+	bool permuted;     /* Set.Permute without dims= makes it */
+	bool reshaped;     /* a view makes it */
+	bool unsized;      /* its ALLOCATE has no size= */
+	uint8_t received;  /* Communications that write it; at most 2 */
+	bool sharded;      /* ShardByStream takes a block of it */
+	uint32_t choice;   /* index + 1 in reader.choice; 0: its axes are read by themselves */
+	uint8_t ways;      /* in which its axes can be read, as bits of enum printed_way */
+	uint32_t unit;     /* index + 1 of its unit in reader.unit; 0: none */
+	bool later;        /* its unit has other_extents: its type is read with the unit's statements */
+	bool formal;       /* it is in a unit's lists: its type is the type of the tensor posted for it */
+	value_id value;    /* 0: not defined yet */
+	region_id region;  /* region of its definition */
 };
 
 enum nv_issue { ISSUE_BY_TEXT, ISSUE_HERE, ISSUE_POST };
@@ -188,17 +188,17 @@ struct nv_reader {
 	VEC(uint8_t) given;                 /* by name_id: kinds of things that already have the name */
 	name_id program_name, program_mesh; /* from `attr program {…}`; 0: not stated */
 	uint32_t program_mesh_at;
-	mesh_id all_ranks;              /* of a listing that prints no devices; 0: there is none */
-	bool no_mesh;                   /* from mesh=0 */
-	bool has_facts;                 /* there is a section `Hirc` */
-	name_id axes;                   /* from `attr program {axes=…}`; 0: not stated */
-	struct printed_tensor other_way;  /* read in another way, with those alike; no axes: none */
-	bool by_number;                 /* parallel axes are read by numbers (ir/printed_numbers.h) */
-	struct printed_numbers numbers; /* of the listing, if by_number */
-	struct printed_choice *choice;  /* readings of its tensors; NULL: none */
-	bool scheduled;                 /* the listing prints kernels' schedules, which are left out */
-	bool told_dtype;                /* a warning has said that a dtype is assumed */
-	bool has_own_outputs;           /* some outputs are each device's own */
+	mesh_id all_ranks;               /* of a listing that prints no devices; 0: there is none */
+	bool no_mesh;                    /* from mesh=0 */
+	bool has_facts;                  /* there is a section `Hirc` */
+	name_id axes;                    /* from `attr program {axes=…}`; 0: not stated */
+	struct printed_tensor other_way; /* read in another way, with those alike; no axes: none */
+	bool by_number;                  /* parallel axes are read by numbers (ir/printed_numbers.h) */
+	struct printed_numbers numbers;  /* of the listing, if by_number */
+	struct printed_choice *choice;   /* readings of its tensors; NULL: none */
+	bool scheduled;                  /* the listing prints kernels' schedules, which are left out */
+	bool told_dtype;                 /* a warning has said that a dtype is assumed */
+	bool has_own_outputs;            /* some outputs are each device's own */
 };
 
 /* ---- sema_collect.c */
@@ -413,8 +413,8 @@ bool nv_attention(struct nv_reader *r, ast_id targets, ast_id call);
 void nv_attention_collect(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* Appends `t = kind(from)`, or a write of the bound value; from 0: the number 0. */
-void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind, value_id from,
-                      uint32_t at);
+void nv_append_result(struct nv_reader *r, struct nv_tensor *t, value_id bound, enum op_kind kind,
+                      value_id from, uint32_t at);
 
 /* ---- sema_inner.c */
 /* Gives the values that the listing does not print their layouts, where these follow from their neighbours. */

@@ -59,7 +59,8 @@ static bool read_call(struct sema *s, ast_id expr, struct call *c)
 		if (!is_binary_op(ast_text(s->a, expr), &c->kind))
 			return false;
 		struct ir_use second;
-		const bool left = sema_operand(s, n->first, &use); /* an error on both sides is reported on both */
+		/* an error on both sides is reported on both */
+		const bool left = sema_operand(s, n->first, &use);
 		return sema_operand(s, right, &second) && left && call_push_read(s, c, use, expr) &&
 		       call_push_read(s, c, second, expr);
 	}

@@ -307,8 +307,8 @@ void nv_collect_blocks(struct nv_reader *r, ast_id section)
 		if (!t) /* the dump of a whole fusion may print more tensors */
 			continue;
 		if (t->block)
-			diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at, "%s has two TransformPrinter blocks",
-			           ast_text(a, tensor));
+			diag_error(r->s->d, E_DEFINED_TWICE, ast_at(a, tensor)->at,
+			           "%s has two TransformPrinter blocks", ast_text(a, tensor));
 		t->block = block;
 	}
 }
@@ -338,6 +338,7 @@ void nv_collect(struct nv_reader *r, ast_id container)
 			nv_collect_node(r, stmt);
 	merge_statements(r);
 	ast_each (a, section, container)
-		if (ast_at(a, section)->kind == AST_SECTION && !strcmp(ast_text(a, section), "TransformPrinter"))
+		if (ast_at(a, section)->kind == AST_SECTION &&
+		    !strcmp(ast_text(a, section), "TransformPrinter"))
 			nv_collect_blocks(r, section);
 }

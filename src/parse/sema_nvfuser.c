@@ -255,7 +255,8 @@ static void translate_definition(struct nv_reader *r, ast_id stmt)
 	bool single = !ast_at(a, target)->next;
 	const char *name =
 	    nv_is(r, expr, AST_CALL) && !(ast_at(a, expr)->flags & AST_EXTERN) ? ast_text(a, expr) : "";
-	if (single && nv_is(r, target, AST_RESULT) && !ast_at(a, target)->first && !nv_prints_tensor(r, expr)) {
+	if (single && nv_is(r, target, AST_RESULT) && !ast_at(a, target)->first &&
+	    !nv_prints_tensor(r, expr)) {
 		translate_scalar(r, target, expr);
 	} else if (nv_is(r, target, AST_HANDLE)) {
 		if (!single || strcmp(name, "GetCurrentStream"))

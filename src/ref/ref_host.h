@@ -226,7 +226,7 @@ bool ref_symmetric_is_fence(const struct ref_host *h, const struct ref_event *e)
 bool ref_symmetric_run(struct ref_host *h, struct ref_event *e);
 
 /* ---- ref_reshard.c */
-struct ref_lacking { /* elements of a device's part that no member of a set holds */
+struct ref_lacking {      /* elements of a device's part that no member of a set holds */
 	int64_t elements; /* 0: there are none */
 	uint32_t device, at;
 };

@@ -297,7 +297,8 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 		if (w->marked[x] != w->marking)
 			continue;
 		moved[n++] = k;
-		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++) /* marks behind `to` count for nothing */
+		/* marks behind `to` count for nothing */
+		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
 			w->marked[succ->item[i]] = w->marking;
 	}
 	return draft_moves(w, begin, to + 1, moved, n, false);

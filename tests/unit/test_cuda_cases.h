@@ -631,8 +631,10 @@ static inline void cases_accumulate(void)
 			n[axis] = k & 1 ? 700 : 9;
 			memcpy(to, n, sizeof n);
 			to[axis] = 10;
-			s->task = (struct rt_task){
-			    .kernel = RT_TASK_ACCUMULATE, .axes = axis, .scalars = k & 8 ? 2 : 0, .reduce = k % 4};
+			s->task = (struct rt_task){.kernel = RT_TASK_ACCUMULATE,
+			                           .axes = axis,
+			                           .scalars = k & 8 ? 2 : 0,
+			                           .reduce = k % 4};
 			s->task.scalar[1] = (struct rt_scalar){1.5, 3};
 			s->task.in[0] = scene_view(s, DTYPE_I64, 3, n, axis ? GAPS : TURNED, false);
 			for (char *at = s->task.in[0].data; at < s->base + s->used; at += sizeof(int64_t))
