@@ -62,19 +62,31 @@ def failures_are_told(judge):
         sys.exit("bench-overlap reports damaged graphs otherwise:\n" + done.stdout)
 
 
-def old_hirc_is_told(hirc):
-    """A hirc that does not state its processor time is named as the reason."""
+OLD = """#!/bin/sh
+'HIRC' "$@" 2>'FOLDER/timing'
+status=$?
+sed 's/cpu_ms/ms/g' 'FOLDER/timing' >&2
+exit $status
+"""
+KILLED = """#!/bin/sh
+test "$1" != compile || kill -9 $$
+exec 'HIRC' "$@"
+"""
+
+
+def bad_hirc_is_told(hirc, script, reason):
+    """A hirc that does not state its processor time, or is killed, is named as the reason."""
     with tempfile.TemporaryDirectory() as folder:
-        old = os.path.join(folder, "hirc")
-        with open(old, "w") as out:
-            out.write(f"#!/bin/sh\n'{hirc}' \"$@\" 2>{folder}/timing\nstatus=$?\nsed 's/cpu_ms/ms/g' {folder}/timing >&2\nexit $status\n")
-        os.chmod(old, 0o755)
+        bad = os.path.join(folder, "hirc")
+        with open(bad, "w") as out:
+            out.write(script.replace("HIRC", hirc).replace("FOLDER", folder))
+        os.chmod(bad, 0o755)
         with open(os.path.join(folder, "wide_step.graph"), "w") as out:
             out.write(WIDE_STEP)
-        judge = [sys.executable, os.path.join(ROOT, "tools/bench-overlap"), "--runs=1", "--effort=1", "--hirc", old, folder]
+        judge = [sys.executable, os.path.join(ROOT, "tools/bench-overlap"), "--runs=1", "--effort=1", "--hirc", bad, folder]
         done = subprocess.run(judge, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 1 or "states no cpu_ms" not in done.stdout:
-        sys.exit("bench-overlap reports an old hirc otherwise:\n" + done.stdout)
+    if done.returncode != 1 or reason not in done.stdout:
+        sys.exit("bench-overlap reports a bad hirc otherwise:\n" + done.stdout)
 
 
 def main():
@@ -88,7 +100,8 @@ def main():
             sys.exit(77)
         sys.exit(subprocess.run(judge + [folder, "--effort=1"]).returncode)
     failures_are_told(judge)
-    old_hirc_is_told(hirc)
+    bad_hirc_is_told(hirc, OLD, "states no cpu_ms")
+    bad_hirc_is_told(hirc, KILLED, "hirc ends with -9")
     with tempfile.TemporaryDirectory() as folder:
         for name, options in KINDS.items():
             path = os.path.join(folder, name + ".graph")
