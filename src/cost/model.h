@@ -117,8 +117,8 @@ bool cost_shape(const struct cost *c, op_id op, value_id v, struct local_shape *
 struct turns {                   /* of `of` iterations of the innermost loop, a member is the root: */
 	int64_t most, least, of; /* the member that is it most often, and the one that is it least often */
 };
-/* Finds them for a collective with a root. For a collective_permute, it finds the iterations in which the first member
- * is its own peer. */
+/* Counts the iterations in which members are the root of a collective. For a collective_permute, it counts those in
+ * which the first member is its own peer. */
 void turns_find(const struct cost *c, op_id op, struct turns *out);
 
 /* ---- cost_traffic.c: each function returns false after reporting why the bytes are not known */

@@ -76,7 +76,8 @@ static bool is_needed(const struct schedule *k, ast_id id)
 	return false;
 }
 
-/* The axes that a transform takes and makes: a split has one and two, a merge two and one, a swizzle makes the first. */
+/* Lists the axes that a transform takes, or those that it makes. A split takes one and makes two, a merge takes two and
+ * makes one, a swizzle has one of each. Returns their number. */
 static unsigned list_axes(const struct schedule *k, ast_id line, bool made, ast_id out[2])
 {
 	const struct ast *a = k->r->s->a;
