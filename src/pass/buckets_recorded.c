@@ -36,7 +36,7 @@ static value_id find_owner(const struct module *m, value_id result)
 /* Returns true if later nodes use a storage that node x makes. */
 static bool outlives(const struct sched_problem *p, uint32_t storage, uint32_t x)
 {
-	for (uint32_t i = p->users.at[storage]; i < p->users.at[storage + 1]; i++)
+	for (uint32_t i = p->users.at[storage]; i < p->users.end[storage]; i++)
 		if (p->users.item[i] != x)
 			return true;
 	return p->storage[storage].kept;
@@ -69,7 +69,7 @@ static void add_storages(struct applier *a, uint32_t x, const int64_t *view)
 	for (uint32_t i = 0; i < a->use.n; i++)
 		if (a->use.at[i].role == ROLE_DEF)
 			result[n++] = a->use.at[i].id;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++) {
 		uint32_t storage = p->makes.item[i];
 		bytes[find_result(a, result, n, storage, x)] += p->storage[storage].bytes;
 	}

@@ -26,7 +26,7 @@ static bool is_unpacked(const struct sched_problem *p, const struct sched_transf
 static int64_t measure_results(const struct sched_problem *p, uint32_t comm)
 {
 	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[comm]; i < p->makes.at[comm + 1]; i++)
+	for (uint32_t i = p->makes.at[comm]; i < p->makes.end[comm]; i++)
 		bytes += p->storage[p->makes.item[i]].bytes;
 	return bytes;
 }
@@ -37,7 +37,7 @@ static void add_waits(const struct sched_problem *p, int64_t *made)
 	for (uint32_t w = 0; w < p->n; w++) {
 		uint32_t comm = p->node[w].comm;
 		bool chained = false; /* such a wait is in no bucket */
-		for (uint32_t i = p->pred.at[w]; i < p->pred.at[w + 1]; i++)
+		for (uint32_t i = p->pred.at[w]; i < p->pred.end[w]; i++)
 			chained |= p->node[p->pred.item[i]].kind == SCHED_WAIT;
 		if (p->node[w].kind == SCHED_WAIT && comm != SCHED_NONE && !chained)
 			made[comm] += measure_results(p, w);
@@ -47,10 +47,10 @@ static void add_waits(const struct sched_problem *p, int64_t *made)
 int64_t sched_batch_operands(const struct sched_problem *p, uint32_t comm)
 {
 	int64_t bytes = 0;
-	for (uint32_t i = p->uses.at[comm]; i < p->uses.at[comm + 1]; i++) {
+	for (uint32_t i = p->uses.at[comm]; i < p->uses.end[comm]; i++) {
 		const struct sched_storage *s = &p->storage[p->uses.item[i]];
 		uint32_t comms = 0, u = p->uses.item[i];
-		for (uint32_t k = p->users.at[u]; k < p->users.at[u + 1]; k++)
+		for (uint32_t k = p->users.at[u]; k < p->users.end[u]; k++)
 			comms += p->node[p->users.item[k]].kind == SCHED_COMM;
 		bytes += comms == 1 && s->def != SCHED_NONE && s->def != comm ? s->bytes : 0;
 	}

@@ -45,7 +45,7 @@ static uint32_t bucket_of(const struct draft *d, uint32_t x)
  * alone. */
 static bool is_chained(const struct sched_problem *p, uint32_t wait)
 {
-	for (uint32_t i = p->pred.at[wait]; i < p->pred.at[wait + 1]; i++) {
+	for (uint32_t i = p->pred.at[wait]; i < p->pred.end[wait]; i++) {
 		const struct sched_node *before = &p->node[p->pred.item[i]];
 		if (before->kind == SCHED_WAIT && before->comm == p->node[wait].comm)
 			return true;
@@ -109,7 +109,7 @@ static bool find_needs(struct draft *d)
 		bool member = p->node[x].kind == SCHED_COMM;
 		if (member && !p->grouped)
 			to = number_part(d, bucket_of(d, x), PACK);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i], from = d->number[y] == d->number[x] ? to : d->result[y];
 			ok = ok && !(from == to && member);
 			if (from != to)
@@ -137,7 +137,7 @@ static struct visit visit_node(const struct draft *d, uint32_t y)
 {
 	const struct sched_lists *l = y < d->p->n ? &d->p->pred : &d->needs;
 	uint32_t k = y < d->p->n ? y : y - d->p->n;
-	return (struct visit){y, l->at[k], l->at[k + 1], l->item, y < d->p->n ? d->result : NULL};
+	return (struct visit){y, l->at[k], l->end[k], l->item, y < d->p->n ? d->result : NULL};
 }
 
 static void place_draft(struct draft *d, uint32_t y)
@@ -176,7 +176,7 @@ static bool place_after_needs(struct draft *d, uint32_t y)
 static bool may_follow(const struct draft *d, uint32_t x)
 {
 	const struct sched_lists *pred = &d->p->pred;
-	for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+	for (uint32_t i = pred->at[x]; i < pred->end[x]; i++)
 		if (d->place[d->result[pred->item[i]]] >= OPEN)
 			return false;
 	return true;
@@ -336,12 +336,12 @@ static struct sched_lists list_users(const struct draft *d, struct arena *a, con
 	uint32_t storages = d->p->storage_n, buffers = 2 * d->bucket_n;
 	struct maker m = {.l = sched_lists_new(a, out->p.storage_n, old->at[storages] + buffer.at[buffers])};
 	for (uint32_t s = 0; s < storages; s++) {
-		for (uint32_t i = old->at[s]; i < old->at[s + 1]; i++)
+		for (uint32_t i = old->at[s]; i < old->end[s]; i++)
 			add_item(&m, user_of(d, out, old->item[i], s));
 		end_list(&m);
 	}
 	for (uint32_t k = 0; k < buffers; k++) {
-		for (uint32_t i = buffer.at[k]; i < buffer.at[k + 1]; i++)
+		for (uint32_t i = buffer.at[k]; i < buffer.end[k]; i++)
 			add_item(&m, buffer.item[i]);
 		end_list(&m);
 	}
@@ -389,7 +389,7 @@ static void finish_draft(const struct draft *d, struct arena *a, struct sched_bu
 static bool is_in_order(const struct sched_problem *p)
 {
 	for (uint32_t x = 0; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			if (p->pred.item[i] >= x)
 				return false;
 	return true;

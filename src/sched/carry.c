@@ -95,7 +95,7 @@ void sched_carry(const struct sched_carry_places *from, const struct sched_probl
 	}
 	if (o->late != SCHED_NONE && o->end) { /* its wait takes it along */
 		late[o->late] = true;
-		for (uint32_t i = p->succ.at[o->late]; i < p->succ.at[o->late + 1]; i++)
+		for (uint32_t i = p->succ.at[o->late]; i < p->succ.end[o->late]; i++)
 			key[p->succ.item[i]] = end;
 	}
 	sched_keyed(p, key, end + 1, late, out);

@@ -34,13 +34,13 @@ static bool *find_between(const struct sched_problem *p, uint32_t lane, struct a
 	bool *waits = arena_new_array(a, bool, p->n), *needed = arena_new_array(a, bool, p->n),
 	     *between = arena_new_array(a, bool, p->n);
 	for (uint32_t x = 0; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			const struct sched_node *y = &p->node[p->pred.item[i]];
 			waits[x] |=
 			    waits[p->pred.item[i]] || (y->kind == SCHED_WAIT && is_of_lane(p, y->comm, lane));
 		}
 	for (uint32_t x = p->n; x-- > 0;) {
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++)
 			needed[x] |= needed[p->succ.item[i]] || is_of_lane(p, p->succ.item[i], lane);
 		between[x] = waits[x] && needed[x] && p->node[x].kind == SCHED_COMPUTE && p->node[x].time > 0;
 	}
@@ -83,7 +83,7 @@ static void find_needed(const struct sched_problem *p, struct arena *a, struct c
 	uint32_t k = 0;
 	c->needed = (uint64_t(*)[WORDS])arena_new_array(a, uint64_t, (size_t)p->n * WORDS);
 	for (uint32_t x = 0; x < p->n; x++) {
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			for (unsigned w = 0; w < WORDS; w++)
 				c->needed[x][w] |= c->needed[p->pred.item[i]][w];
 		if (k < c->n && c->node[k] == x) {
@@ -152,7 +152,7 @@ static void list_free(struct cut *c)
 			vec_push(&c->worth, 0);
 		}
 	for (uint32_t x = c->from; x < c->end; x++)
-		for (uint32_t i = p->succ.at[x]; is_free(c, x) && i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; is_free(c, x) && i < p->succ.end[x]; i++)
 			if (is_free(c, p->succ.item[i]))
 				closure_demand(&c->c, c->thing[x - c->from],
 				               c->thing[p->succ.item[i] - c->from]);
@@ -166,7 +166,7 @@ static void add_storage(struct cut *c, uint32_t s)
 	bool movable = is_free(c, t->def), used = t->kept || t->def == c->crest, some = false;
 	if (!movable && !is_done(c, t->def) && t->def != c->crest)
 		return;
-	for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++) {
+	for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++) {
 		uint32_t x = p->users.item[i];
 		used |= x == c->crest || is_left(c, x);
 		some |= is_free(c, x);
@@ -179,7 +179,7 @@ static void add_storage(struct cut *c, uint32_t s)
 		c->live += t->bytes;
 		return;
 	}
-	for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+	for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++)
 		if (is_free(c, p->users.item[i]))
 			closure_demand(&c->c, c->thing[p->users.item[i] - c->from], c->worth.n);
 	vec_push(&c->worth, -t->bytes);
@@ -207,7 +207,7 @@ static int64_t find_least(const struct sched_problem *p, const struct sched_cres
 static void find_sides(const struct sched_problem *p, struct sched_crests *found)
 {
 	for (uint32_t x = 0, k = 0; x < p->n; x++) {
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t there = found->after[p->pred.item[i]];
 			found->after[x] = there > found->after[x] ? there : found->after[x];
 		}
@@ -216,7 +216,7 @@ static void find_sides(const struct sched_problem *p, struct sched_crests *found
 	}
 	for (uint32_t x = p->n, k = found->n; x-- > 0;) {
 		found->before[x] = found->n;
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++) {
 			uint32_t there = found->before[p->succ.item[i]];
 			found->before[x] = there < found->before[x] ? there : found->before[x];
 		}

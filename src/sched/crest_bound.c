@@ -95,7 +95,7 @@ static bool follows_wait(const struct sched_problem *p, uint32_t x, uint32_t com
 {
 	if (p->node[x].kind == SCHED_WAIT && p->node[x].comm == comm)
 		return true;
-	for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+	for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 		const struct sched_node *y = &p->node[p->pred.item[i]];
 		if (y->kind == SCHED_WAIT && y->comm == comm)
 			return true;
@@ -111,7 +111,7 @@ static void add_result(struct crest_bound *c, uint32_t comm, uint32_t s, int64_t
 	struct comm *m = &c->comm[comm];
 	uint32_t keeps = t->kept ? c->crests.n : 0;
 	bool flies = t->kept, used = t->kept;
-	for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++) {
+	for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++) {
 		uint32_t x = p->users.item[i];
 		flies |= follows_wait(p, x, comm);
 		if (p->node[x].kind == SCHED_WAIT)
@@ -140,7 +140,7 @@ static void find_results(struct crest_bound *c)
 			continue;
 		struct comm *m = &c->comm[comm];
 		bool chained = false;
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			chained |= p->node[p->pred.item[i]].kind == SCHED_WAIT;
 		m->waits |= !chained;
 		m->need = c->crests.before[x] < m->need ? c->crests.before[x] : m->need;
@@ -223,7 +223,7 @@ static uint32_t first_part(const struct crest_bound *c, uint32_t x)
 /* Returns the bytes that are live when a comm is issued in a bucket, except for the results of others. */
 static int64_t measure_issue(const struct sched_problem *p, uint32_t x)
 {
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t def = p->storage[p->uses.item[i]].def;
 		if (def != SCHED_NONE && p->node[def].kind != SCHED_COMPUTE)
 			return 0;

@@ -73,7 +73,7 @@ static uint64_t *find_needed(const struct sched_problem *p, const uint32_t *even
 	size_t words = words_of(e);
 	uint64_t *row = mem_zalloc(sizeof *row * (words * p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i];
 			if (event[y] != SCHED_NONE)
 				add_bit(&row[words * x], number[event[y]]);
@@ -119,12 +119,12 @@ static bool sort_events(const struct event_graph *g, const struct sched_lists *p
 {
 	uint32_t *left = mem_alloc(sizeof *left * ((size_t)g->n + 1)), n = 0;
 	for (uint32_t e = 0; e < g->n; e++) {
-		left[e] = pred->at[e + 1] - pred->at[e];
+		left[e] = pred->end[e] - pred->at[e];
 		if (!left[e])
 			order[n++] = e;
 	}
 	for (uint32_t k = 0; k < n; k++)
-		for (uint32_t i = succ->at[order[k]]; i < succ->at[order[k] + 1]; i++)
+		for (uint32_t i = succ->at[order[k]]; i < succ->end[order[k]]; i++)
 			if (!--left[succ->item[i]])
 				order[n++] = succ->item[i];
 	free(left);
@@ -160,7 +160,7 @@ bool event_graph_project(const struct event_graph *g, const bool *wanted, struct
 	uint64_t *row = mem_zalloc(sizeof *row * (words * g->n + 1));
 	for (uint32_t k = 0; k < g->n && ok; k++) {
 		uint32_t x = order[k];
-		for (uint32_t i = pred.at[x]; i < pred.at[x + 1]; i++) {
+		for (uint32_t i = pred.at[x]; i < pred.end[x]; i++) {
 			uint32_t y = pred.item[i];
 			if (here[y])
 				add_bit(&row[words * x], number[y]);

@@ -43,13 +43,13 @@ static void open_exact(struct exact *e, const struct sched_problem *p, struct ar
 	e->number = arena_new_array(a, uint32_t, p->n);
 	e->width = p->lane_n;
 	for (uint32_t x = 0; x < p->n; x++) {
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			e->needs[x] |= (uint64_t)1 << p->pred.item[i];
 		if (p->node[x].kind == SCHED_COMM)
 			e->number[x] = e->width++;
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++)
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+		for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++)
 			e->users[s] |= (uint64_t)1 << p->users.item[i];
 	e->next = arena_new_array(a, int64_t, e->width);
 	for (e->slots = 64; e->slots < 2 * states; e->slots *= 2)
@@ -95,10 +95,10 @@ static void issue(struct exact *e, struct state *s, const int64_t *time, uint32_
 static bool admit(const struct exact *e, struct state *s, uint32_t x)
 {
 	const struct sched_problem *p = e->p;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 		s->live += p->storage[p->makes.item[i]].bytes;
 	s->peak = s->live > s->peak ? s->live : s->peak;
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		if (!(e->users[p->uses.item[i]] & ~s->done))
 			s->live -= p->storage[p->uses.item[i]].bytes;
 	return s->peak <= e->limit;

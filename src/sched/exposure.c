@@ -42,7 +42,7 @@ static bool is_marked(const struct looker *l, uint32_t x)
 /* Marks the neighbours of x if x is marked. */
 static void mark_neighbours(struct looker *l, const struct sched_lists *next, uint32_t x)
 {
-	for (uint32_t i = next->at[x]; is_marked(l, x) && i < next->at[x + 1]; i++)
+	for (uint32_t i = next->at[x]; is_marked(l, x) && i < next->end[x]; i++)
 		l->marked[next->item[i]] = l->round;
 }
 

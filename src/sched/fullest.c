@@ -17,9 +17,9 @@ static int64_t measure_use(const struct fullest *f, uint32_t x)
 {
 	const struct sched_problem *p = f->p;
 	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 		bytes += f->there[p->makes.item[i]] ? p->storage[p->makes.item[i]].bytes : 0;
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		bytes += f->there[p->uses.item[i]] ? p->storage[p->uses.item[i]].bytes : 0;
 	return bytes;
 }
@@ -37,10 +37,10 @@ static void find_node(struct fullest *f, uint32_t comm, const bool *needed)
 	}
 	f->before[f->node] = f->after[f->node] = true;
 	for (uint32_t x = f->node + 1; x-- > 0;)
-		for (uint32_t i = p->pred.at[x]; f->before[x] && i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; f->before[x] && i < p->pred.end[x]; i++)
 			f->before[p->pred.item[i]] = true;
 	for (uint32_t x = f->node; x < p->n; x++)
-		for (uint32_t i = p->succ.at[x]; f->after[x] && i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; f->after[x] && i < p->succ.end[x]; i++)
 			f->after[p->succ.item[i]] = true;
 }
 
@@ -54,7 +54,7 @@ static void take_live(struct fullest *f)
 		if (!f->there[s] || !f->before[t->def])
 			continue;
 		bool used = t->kept || t->def == f->node;
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1] && !used; i++)
+		for (uint32_t i = p->users.at[s]; i < p->users.end[s] && !used; i++)
 			used = f->after[p->users.item[i]];
 		if (used)
 			f->room -= t->bytes;
@@ -72,7 +72,7 @@ static uint32_t find_operand(const struct fullest *f, uint32_t x, int64_t bytes)
 	if (p->node[x].kind == SCHED_COMM &&
 	    (sched_transfer(p, x)->in < bytes || sched_transfer(p, x)->out < bytes))
 		return SCHED_NONE; /* the buffer of a bucket takes the place of the storages */
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t s = p->uses.item[i];
 		const struct sched_storage *t = &p->storage[s];
 		if (f->early[s] >= bytes)

@@ -83,7 +83,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p, struct are
 	h->last = arena_new_array(a, uint32_t, p->storage_n);
 	h->issued = arena_new_array(a, bool, p->n);
 	for (uint32_t s = 0; s < p->storage_n; s++)
-		h->last[s] = p->users.at[s + 1] - 1;
+		h->last[s] = p->users.end[s] - 1;
 	int64_t freed = 0; /* bytes freed by the position before */
 	for (uint32_t x = 0; x <= p->n; x++) {
 		h->difference[x] = -freed;
@@ -91,7 +91,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p, struct are
 		if (x == p->n)
 			continue;
 		h->difference[x] += headroom_made(h, x);
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
 				freed += p->storage[p->uses.item[i]].bytes;
 	}
@@ -147,7 +147,7 @@ void headroom_issue(struct headroom *h, uint32_t x)
 	if (h->now > h->peak)
 		h->peak = h->now;
 	add_from(h, x, -made);
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t s = p->uses.item[i];
 		if (p->users.item[h->last[s]] != x)
 			continue;

@@ -68,7 +68,7 @@ void headroom_keep(struct headroom *h);
 static inline int64_t headroom_made(const struct headroom *h, uint32_t node)
 {
 	int64_t bytes = 0;
-	for (uint32_t i = h->p->makes.at[node]; i < h->p->makes.at[node + 1]; i++)
+	for (uint32_t i = h->p->makes.at[node]; i < h->p->makes.end[node]; i++)
 		bytes += h->p->storage[h->p->makes.item[i]].bytes;
 	return bytes;
 }

@@ -146,7 +146,7 @@ static void put_in_base(struct host_work *w, uint32_t x)
 	w->based[x] = true;
 	if (is_top(w, x))
 		vec_push(&w->top, x);
-	for (uint32_t i = next->at[x]; i < next->at[x + 1]; i++)
+	for (uint32_t i = next->at[x]; i < next->end[x]; i++)
 		w->leads[next->item[i]]++;
 }
 
@@ -155,7 +155,7 @@ static void take_out(struct host_work *w, uint32_t x)
 {
 	const struct sched_lists *next = w->side.next;
 	w->based[x] = false;
-	for (uint32_t i = next->at[x]; i < next->at[x + 1]; i++) {
+	for (uint32_t i = next->at[x]; i < next->end[x]; i++) {
 		w->leads[next->item[i]]--;
 		if (is_top(w, next->item[i]))
 			vec_push(&w->top, next->item[i]);
@@ -226,7 +226,7 @@ static void clear_base(struct host_work *w)
 	for (uint32_t k = 0; k < w->base.n; k++) {
 		uint32_t x = w->base.at[k];
 		w->based[x] = false;
-		for (uint32_t i = next->at[x]; i < next->at[x + 1]; i++)
+		for (uint32_t i = next->at[x]; i < next->end[x]; i++)
 			w->leads[next->item[i]] = 0;
 	}
 	w->base.n = w->top.n = w->spans.n = 0;
@@ -270,7 +270,7 @@ static void follow_lists(struct host_work *w, uint32_t k)
 {
 	const struct sched_lists *next = w->side.next;
 	for (; k < w->now.n; k++)
-		for (uint32_t x = w->now.at[k], i = next->at[x]; i < next->at[x + 1]; i++)
+		for (uint32_t x = w->now.at[k], i = next->at[x]; i < next->end[x]; i++)
 			host_work_add(w, next->item[i]);
 }
 

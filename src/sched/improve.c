@@ -44,7 +44,7 @@ static int64_t *find_work(const struct scheduler *s, struct arena *a)
 		k -= k && s->comm.at[k - 1] == x;
 		bool sink = s->role[x] == SCHED_SINK;
 		owner[x] = sink ? k : SCHED_NONE;
-		for (uint32_t i = p->succ.at[x]; !sink && i < p->succ.at[x + 1]; i++) {
+		for (uint32_t i = p->succ.at[x]; !sink && i < p->succ.end[x]; i++) {
 			uint32_t here = owner[p->succ.item[i]];
 			owner[x] = i == p->succ.at[x] || here == owner[x] ? here : SCHED_NONE;
 			if (owner[x] == SCHED_NONE)

@@ -8,7 +8,7 @@ static uint32_t *find_ways(const struct sched_problem *p)
 {
 	uint32_t *way = mem_zalloc(sizeof *way * ((size_t)p->n + 1));
 	for (uint32_t x = 0; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i], w = way[y] + (p->node[y].kind == SCHED_COMM);
 			way[x] = w > way[x] ? w : way[x];
 		}

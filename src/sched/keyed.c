@@ -31,7 +31,7 @@ static void place_needed(struct keyed *k, uint32_t x)
 	vec_push(&k->stack, x);
 	while (k->stack.n) {
 		uint32_t y = k->stack.at[k->stack.n - 1];
-		if (k->placed[y] || k->next[y] == pred->at[y + 1]) {
+		if (k->placed[y] || k->next[y] == pred->end[y]) {
 			k->stack.n--;
 			if (!k->placed[y])
 				k->out[k->n++] = y;
@@ -66,8 +66,8 @@ void sched_keyed(const struct sched_problem *p, const uint32_t *key, uint32_t ke
 void sched_mark_late(const struct sched_problem *p, const bool *comm, bool *late)
 {
 	for (uint32_t x = p->n; x-- > 0;) {
-		late[x] = !comm[x] && p->succ.at[x] < p->succ.at[x + 1];
-		for (uint32_t i = p->succ.at[x]; late[x] && i < p->succ.at[x + 1]; i++)
+		late[x] = !comm[x] && p->succ.at[x] < p->succ.end[x];
+		for (uint32_t i = p->succ.at[x]; late[x] && i < p->succ.end[x]; i++)
 			late[x] = comm[p->succ.item[i]] || late[p->succ.item[i]];
 	}
 }

@@ -41,7 +41,7 @@ static uint32_t mark_joins(struct lane_work *w)
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = w->side.ahead ? k : p->n - 1 - k, first = 0;
 		last[x] = 0;
-		for (uint32_t i = w->next->at[x]; i < w->next->at[x + 1]; i++) {
+		for (uint32_t i = w->next->at[x]; i < w->next->end[x]; i++) {
 			uint32_t y = w->next->item[i], c = comm_at(w, y),
 			         here = c == SCHED_NONE ? last[y] : c + 1;
 			w->join[x] |= first && here && first != here;
@@ -126,7 +126,7 @@ int64_t lane_work_of(struct lane_work *w, uint32_t node)
 		return 0;
 	w->done_n = 0;
 	for (uint32_t x = node;;) {
-		for (uint32_t i = w->next->at[x]; i < w->next->at[x + 1]; i++)
+		for (uint32_t i = w->next->at[x]; i < w->next->end[x]; i++)
 			meet(w, node, w->next->item[i], &n);
 		if (!n)
 			break;

@@ -93,7 +93,7 @@ static void find_needed(struct last *l)
 	for (uint32_t x = 0; x < p->n; x++)
 		l->needed[x] = x == l->comm;
 	for (uint32_t x = l->comm + 1; x-- > 0;)
-		for (uint32_t i = p->pred.at[x]; l->needed[x] && i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; l->needed[x] && i < p->pred.end[x]; i++)
 			l->needed[p->pred.item[i]] = true;
 }
 
@@ -117,9 +117,9 @@ static void find_demands(struct last *l)
 	const struct sched_problem *p = l->p;
 	l->c.demand.n = 0;
 	for (uint32_t x = 0; x < p->n; x++) {
-		for (uint32_t i = p->succ.at[x]; !l->needed[x] && i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; !l->needed[x] && i < p->succ.end[x]; i++)
 			closure_demand(&l->c, x, p->succ.item[i]);
-		for (uint32_t i = p->uses.at[x]; !l->needed[x] && i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; !l->needed[x] && i < p->uses.end[x]; i++)
 			if (is_priced(l, p->uses.item[i]))
 				closure_demand(&l->c, x, p->n + p->uses.item[i]);
 	}

@@ -153,7 +153,7 @@ static void issue_node(struct list *l, uint32_t x)
 		l->now = l->over[n->comm];
 	}
 	l->now += sched_host_time(p, x);
-	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+	for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++)
 		if (!--l->left[p->succ.item[i]])
 			add_ready(l, p->succ.item[i]);
 	advance_front(l);
@@ -173,7 +173,7 @@ static void find_needed(struct list *l, uint32_t comm)
 	l->needed.n = 0;
 	vec_push(&l->needed, comm);
 	for (uint32_t k = 0; k < l->needed.n; k++)
-		for (uint32_t x = l->needed.at[k], i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t x = l->needed.at[k], i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t need = p->pred.item[i];
 			if (l->room.issued[need] || l->met[need] == l->meeting)
 				continue;
@@ -418,13 +418,13 @@ struct sched_list_base *sched_list_read(const struct sched_problem *of, const ui
 	b->counts = arena_new_array(a, bool, p->n);
 	headroom_open(&b->room, p, a);
 	for (uint32_t x = 0; x < p->n; x++) {
-		b->needs[x] = p->pred.at[x + 1] - p->pred.at[x];
+		b->needs[x] = p->pred.end[x] - p->pred.at[x];
 		b->when[x + 1] = b->when[x] + sched_host_time(p, x);
 	}
 	for (uint32_t x = p->n; x-- > 0;) {
 		const struct sched_node *n = &p->node[x];
 		b->counts[x] = n->time > 0;
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++) {
 			uint32_t y = p->succ.item[i];
 			b->tail[x] = b->tail[y] > b->tail[x] ? b->tail[y] : b->tail[x];
 			b->counts[x] |= b->counts[y];

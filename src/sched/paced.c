@@ -61,14 +61,14 @@ static int by_first(const void *a, const void *b)
 /* Widens the nodes that use a source by those that need node x, which is the comm or its wait, and use its results. */
 static void widen_use(const struct sched_problem *p, uint32_t x, struct sched_pace_comm *c)
 {
-	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+	for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++) {
 		uint32_t y = p->succ.item[i];
 		c->first = p->node[y].kind != SCHED_WAIT && y < c->first ? y : c->first;
 	}
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++) {
 		uint32_t u = p->makes.item[i];
 		c->copied += p->storage[u].bytes;
-		for (uint32_t k = p->users.at[u]; k < p->users.at[u + 1]; k++)
+		for (uint32_t k = p->users.at[u]; k < p->users.end[u]; k++)
 			c->last = p->users.item[k] > c->last ? p->users.item[k] : c->last;
 	}
 }
@@ -102,12 +102,12 @@ static void list_sources(struct pacer *g)
 static int64_t measure_cast(const struct sched_problem *p, uint32_t x, uint32_t sink)
 {
 	int64_t bytes = 0;
-	if (p->node[x].kind != SCHED_COMPUTE || p->succ.at[x + 1] - p->succ.at[x] != 1 ||
+	if (p->node[x].kind != SCHED_COMPUTE || p->succ.end[x] - p->succ.at[x] != 1 ||
 	    p->succ.item[p->succ.at[x]] != sink)
 		return -1;
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t u = p->uses.item[i];
-		bytes += p->users.item[p->users.at[u + 1] - 1] == x ? p->storage[u].bytes : 0;
+		bytes += p->users.item[p->users.end[u] - 1] == x ? p->storage[u].bytes : 0;
 	}
 	return bytes;
 }
@@ -118,7 +118,7 @@ static void list_sink(struct pacer *g, uint32_t comm, bool *own)
 {
 	const struct sched_problem *p = g->p;
 	struct sched_pace_comm c = {comm, comm, comm, 0, 0};
-	for (uint32_t i = p->uses.at[comm]; i < p->uses.at[comm + 1]; i++) {
+	for (uint32_t i = p->uses.at[comm]; i < p->uses.end[comm]; i++) {
 		uint32_t u = p->uses.item[i], def = p->storage[u].def;
 		if (def == SCHED_NONE || def == comm || p->users.item[p->users.at[u]] < comm)
 			continue;
@@ -227,7 +227,7 @@ static void find_keys(const struct pacer *g, const struct sched_bucketed *b, con
 		else if (moved)
 			key[y] = SLOTS * used[b->became[comm]] +
 			         (o->step == SCHED_STEP_WAIT ? GATHER_WAIT : UNPACK);
-		for (uint32_t i = b->p.pred.at[y]; role[y] == SCHED_LATE && i < b->p.pred.at[y + 1]; i++)
+		for (uint32_t i = b->p.pred.at[y]; role[y] == SCHED_LATE && i < b->p.pred.end[y]; i++)
 			key[y] = key[b->p.pred.item[i]] > key[y] ? key[b->p.pred.item[i]] : key[y];
 	}
 	free(used);
@@ -247,7 +247,7 @@ struct deferral {
 static int64_t measure_made(const struct sched_problem *p, uint32_t x)
 {
 	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 		bytes += p->storage[p->makes.item[i]].bytes;
 	return bytes;
 }
@@ -265,7 +265,7 @@ static void issue_node(struct deferral *d, uint32_t x)
 	}
 	d->now += sched_host_time(p, x);
 	d->live += measure_made(p, x);
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		if (!--d->left[p->uses.item[i]])
 			d->live -= p->storage[p->uses.item[i]].bytes;
 }
@@ -287,7 +287,7 @@ static void defer_late(const struct sched_problem *p, const uint8_t *role, int64
 	d.left = mem_alloc(sizeof *d.left * ((size_t)p->storage_n + 1));
 	d.out = mem_alloc(sizeof *d.out * ((size_t)p->n + 1));
 	for (uint32_t u = 0; u < p->storage_n; u++)
-		d.left[u] = p->users.at[u + 1] - p->users.at[u];
+		d.left[u] = p->users.end[u] - p->users.at[u];
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = order[k];
 		if (role[x] == SCHED_LATE) {

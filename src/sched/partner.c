@@ -19,7 +19,7 @@ static void find_needs(const struct sched_problem *p, const uint32_t *number, ui
 {
 	for (uint32_t x = 0; x < p->n; x++) {
 		uint64_t *own = set + (size_t)x * words;
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			const uint64_t *other = set + (size_t)p->pred.item[i] * words;
 			for (uint32_t w = 0; w < words; w++)
 				own[w] |= other[w];

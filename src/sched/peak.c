@@ -88,10 +88,10 @@ static void order_node(struct peak *k, uint32_t x)
 	const struct sched_problem *p = k->p;
 	k->issued[x] = true;
 	k->order[k->n++] = x;
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		if (--k->users[p->uses.item[i]] == 1)
 			free_by_last(k, p->uses.item[i]);
-	for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+	for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++)
 		if (!--k->left[p->succ.item[i]])
 			push_entry(k, p->succ.item[i]);
 }
@@ -103,7 +103,7 @@ static void issue_needed(struct peak *k, uint32_t x)
 	vec_push(&k->stack, x);
 	while (k->stack.n) {
 		uint32_t y = k->stack.at[k->stack.n - 1], before = k->stack.n;
-		for (uint32_t i = pred->at[y + 1]; !k->issued[y] && i-- > pred->at[y];)
+		for (uint32_t i = pred->end[y]; !k->issued[y] && i-- > pred->at[y];)
 			if (!k->issued[pred->item[i]])
 				vec_push(&k->stack, pred->item[i]);
 		if (k->stack.n > before)
@@ -130,7 +130,7 @@ static void by_need(struct peak *k)
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t x = k->from[i];
 		issue_free(k);
-		if (k->issued[x] || (k->added[x] > 0 && p->succ.at[x] < p->succ.at[x + 1]))
+		if (k->issued[x] || (k->added[x] > 0 && p->succ.at[x] < p->succ.end[x]))
 			continue;
 		issue_needed(k, x);
 	}
@@ -163,12 +163,12 @@ static void make_order(const struct sched_problem *p, const uint32_t *from, void
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t x = from[i];
 		k.place[x] = i;
-		k.left[x] = p->pred.at[x + 1] - p->pred.at[x];
-		for (uint32_t j = p->makes.at[x]; j < p->makes.at[x + 1]; j++)
+		k.left[x] = p->pred.end[x] - p->pred.at[x];
+		for (uint32_t j = p->makes.at[x]; j < p->makes.end[x]; j++)
 			k.added[x] += p->storage[p->makes.item[j]].bytes;
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++) {
-		k.users[s] = p->users.at[s + 1] - p->users.at[s];
+		k.users[s] = p->users.end[s] - p->users.at[s];
 		if (k.users[s] == 1)
 			k.added[p->users.item[p->users.at[s]]] -= p->storage[s].bytes;
 	}
@@ -231,9 +231,9 @@ void sched_reorder(const struct sched_problem *p, const uint32_t *order, struct 
 		*n = p->node[x];
 		if (sched_awaited(n) != SCHED_NONE)
 			n->comm = place[n->comm];
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			edge[edge_n++] = (struct sched_pair){place[p->pred.item[i]], place[x]};
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			use[use_n++] = (struct sched_pair){place[x], p->uses.item[i]};
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++) {

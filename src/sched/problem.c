@@ -15,8 +15,8 @@ static void sum_counts(uint32_t *at, uint32_t n)
 
 struct sched_lists sched_lists_new(struct arena *a, uint32_t n, uint32_t items)
 {
-	return (struct sched_lists){arena_new_array(a, uint32_t, (size_t)n + 1),
-	                            arena_new_array(a, uint32_t, items)};
+	uint32_t *at = arena_new_array(a, uint32_t, (size_t)n + 1);
+	return (struct sched_lists){at, at + 1, arena_new_array(a, uint32_t, items)};
 }
 
 /* Transposes m lists into n lists. Each result is ascending, since the m lists are walked in order. */
@@ -115,6 +115,7 @@ static bool is_result(const struct sched_storage *s)
 static struct sched_lists list_made(const struct sched_problem *p, struct arena *a)
 {
 	struct sched_lists l = {.at = arena_new_array(a, uint32_t, (size_t)p->n + 1)};
+	l.end = l.at + 1;
 	for (uint32_t s = 0; s < p->storage_n; s++)
 		if (is_result(&p->storage[s]))
 			l.at[p->storage[s].def]++;

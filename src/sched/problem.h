@@ -58,9 +58,9 @@ struct sched_family {
 	unsigned n;
 };
 
-/* n lists, one for each thing: item[at[k]] … item[at[k + 1] - 1], ascending. */
+/* n lists, one for each thing: item[at[k]] … item[end[k] - 1], ascending. */
 struct sched_lists {
-	uint32_t *at, *item;
+	uint32_t *at, *end, *item; /* end: at + 1, unless a list has room behind it (rebucket.h) */
 };
 
 struct sched_problem {

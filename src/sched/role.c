@@ -8,7 +8,7 @@ enum { CHEAP = 100 }; /* a source needs at most 1 / CHEAP of all work */
 static void add_needs(const struct sched_problem *p, uint32_t x, int64_t most, int64_t *needs)
 {
 	needs[x] = p->node[x].kind == SCHED_COMM ? 0 : p->node[x].time;
-	for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+	for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 		needs[x] += needs[p->pred.item[i]];
 	needs[x] = needs[x] < most ? needs[x] : most;
 }
@@ -22,19 +22,19 @@ uint8_t *sched_roles(const struct sched_problem *p, struct arena *a)
 		work += p->node[x].kind == SCHED_COMM ? 0 : p->node[x].time;
 	for (uint32_t x = 0; x < p->n; x++) {
 		add_needs(p, x, work, needs);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i];
 			needs_comm[x] |= needs_comm[y] || p->node[y].kind == SCHED_COMM;
 		}
 	}
 	for (uint32_t x = p->n; x-- > 0;)
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++) {
 			uint32_t y = p->succ.item[i];
 			needed_by_comm[x] |= needed_by_comm[y] || p->node[y].kind == SCHED_COMM;
 		}
 	for (uint32_t x = 0; x < p->n; x++) {
 		bool late = false;
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			late |= role[p->pred.item[i]] == SCHED_LATE || role[p->pred.item[i]] == SCHED_SINK;
 		if (p->node[x].kind != SCHED_COMM)
 			role[x] = late ? SCHED_LATE : SCHED_PLAIN;

@@ -95,7 +95,7 @@ static void find_heads(struct bounds *b)
 		if (comm)
 			host_work_begin(work, x);
 		b->head[x] = lane_work_of(lane, x);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i];
 			int64_t t = b->head[y] + (follows_end(p, y, x) ? b->length[y] : p->launch);
 			b->head[x] = t > b->head[x] ? t : b->head[x];
@@ -124,7 +124,7 @@ static void find_tails(struct bounds *b)
 		int64_t tail = -1;
 		if (comm)
 			host_work_begin(work, x);
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++) {
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++) {
 			uint32_t y = p->succ.item[i];
 			if (!follows_end(p, x, y))
 				continue;
@@ -237,7 +237,7 @@ static void mark_needed(const struct sched_problem *p, uint32_t comm, bool *need
 {
 	needed[comm] = true;
 	for (uint32_t x = comm + 1; x-- > 0;)
-		for (uint32_t i = p->pred.at[x]; needed[x] && i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; needed[x] && i < p->pred.end[x]; i++)
 			needed[p->pred.item[i]] = true;
 }
 

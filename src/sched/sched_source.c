@@ -22,7 +22,7 @@ static int64_t *find_due(const struct sched_problem *p, const uint8_t *role, con
 	int64_t *due = mem_alloc(sizeof *due * ((size_t)p->n + 1));
 	for (uint32_t x = p->n; x-- > 0;) {
 		int64_t first = INT64_MAX;
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++)
 			first = due[p->succ.item[i]] < first ? due[p->succ.item[i]] : first;
 		due[x] = first < INT64_MAX && is_idle(p, role, x) && first > start[x] ? first : start[x];
 	}

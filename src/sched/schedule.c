@@ -228,7 +228,7 @@ static void try_apart(struct scheduler *s, const struct plan *plan)
 	uint32_t n = 0;
 	for (uint32_t k = 0; k < 2 * p->n; k++) { /* comms that no node needs come last */
 		uint32_t x = k < p->n ? k : k - p->n;
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			if (!issued[p->pred.item[i]]) {
 				issued[p->pred.item[i]] = true;
 				t.schedule.order[n++] = p->pred.item[i];

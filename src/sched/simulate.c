@@ -64,14 +64,14 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
 	if (p->contention_n)
 		contended_open(&c.contended, p);
 	for (uint32_t s = 0; s < p->storage_n; s++)
-		left[s] = p->users.at[s + 1] - p->users.at[s];
+		left[s] = p->users.end[s] - p->users.at[s];
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = order[k];
 		struct sched_moment m = simulate_issue(&c, x);
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 			live += p->storage[p->makes.item[i]].bytes;
 		m.live = live;
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (!--left[p->uses.item[i]])
 				live -= p->storage[p->uses.item[i]].bytes;
 		r.exposed += m.stall;
@@ -95,7 +95,7 @@ bool sched_is_schedule(const struct sched_problem *p, const uint32_t *order)
 	for (uint32_t k = 0; k < p->n && ok; k++) {
 		uint32_t x = order[k];
 		ok = x < p->n && !done[x];
-		for (uint32_t i = ok ? p->pred.at[x] : 0; ok && i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = ok ? p->pred.at[x] : 0; ok && i < p->pred.end[x]; i++)
 			ok = done[p->pred.item[i]];
 		if (ok)
 			done[x] = true;

@@ -105,9 +105,9 @@ static void copy_with(const struct sched_problem *p, const struct sched_pair *mo
 	memcpy(out->node, p->node, sizeof *p->node * p->n);
 	memcpy(out->storage, p->storage, sizeof *p->storage * p->storage_n);
 	for (uint32_t x = 0; x < p->n; x++) {
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			vec_push(&edge, ((struct sched_pair){p->pred.item[i], x}));
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			vec_push(&use, ((struct sched_pair){x, p->uses.item[i]}));
 	}
 	for (uint32_t k = 0; k < more_n; k++)

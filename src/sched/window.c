@@ -157,7 +157,7 @@ void window_reset(struct window *w)
 	w->event_n = w->event_before[p->n];
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		w->last[s] = 0;
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+		for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++)
 			if (w->place[p->users.item[i]] > w->last[s])
 				w->last[s] = w->place[p->users.item[i]];
 	}
@@ -200,7 +200,7 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	for (uint32_t x = 0; x < p->n; x++) {
 		if (sched_awaited(&p->node[x]) != SCHED_NONE)
 			comm_at(w, p->node[x].comm)->waits++;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 			w->made[x] += p->storage[p->makes.item[i]].bytes;
 	}
 	if (p->contention_n)
@@ -280,7 +280,7 @@ bool window_pull(struct window *w, uint32_t node, uint32_t to)
 		if (w->marked[x] != w->marking)
 			continue;
 		*--moved = k;
-		for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+		for (uint32_t i = pred->at[x]; i < pred->end[x]; i++)
 			if (w->place[pred->item[i]] >= to)
 				w->marked[pred->item[i]] = w->marking;
 	}
@@ -298,7 +298,7 @@ bool window_push(struct window *w, uint32_t node, uint32_t to)
 			continue;
 		moved[n++] = k;
 		/* marks behind `to` count for nothing */
-		for (uint32_t i = succ->at[x]; i < succ->at[x + 1]; i++)
+		for (uint32_t i = succ->at[x]; i < succ->end[x]; i++)
 			w->marked[succ->item[i]] = w->marking;
 	}
 	return draft_moves(w, begin, to + 1, moved, n, false);
@@ -446,7 +446,7 @@ void window_accept(struct window *w, uint32_t a, uint32_t b)
 	set_places(w, a, b);
 	w->meeting++;
 	for (uint32_t k = b; k-- > a;)
-		for (uint32_t x = w->order[k], i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t x = w->order[k], i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (dies(w, p->uses.item[i], a, b))
 				w->last[p->uses.item[i]] = k;
 	window_memory_set(w, a, b);

@@ -32,7 +32,7 @@ void window_memory_set(struct window *w, uint32_t from, uint32_t to)
 	for (uint32_t k = from; k < to; k++) {
 		uint32_t x = w->order[k];
 		int64_t live = w->live[k] + w->made[x];
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (w->last[p->uses.item[i]] == k)
 				live -= p->storage[p->uses.item[i]].bytes;
 		w->live[k + 1] = live;
@@ -77,7 +77,7 @@ static uint32_t end_of_others(const struct window *w, uint32_t storage, uint32_t
 {
 	const struct sched_lists *users = &w->p->users;
 	uint32_t end = a;
-	for (uint32_t i = users->at[storage]; i < users->at[storage + 1]; i++) {
+	for (uint32_t i = users->at[storage]; i < users->end[storage]; i++) {
 		uint32_t k = w->place[users->item[i]];
 		if (k >= end && !is_moved(w, users->item[i]))
 			end = k + 1;
@@ -101,13 +101,13 @@ static bool move_first(struct window *w, uint32_t d, uint32_t a, uint32_t b, int
 	*live += w->made[x];
 	if (*live > w->limit)
 		return false;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++) {
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++) {
 		uint32_t s = p->makes.item[i], end = end_of(w, s, b);
 		bool moved = !p->storage[s].kept && w->last[s] < b && is_moved(w, w->order[w->last[s]]);
 		add_span(w, d + 1, end, -p->storage[s].bytes);
 		add_span(w, a, moved ? end_of_others(w, s, a) : end, p->storage[s].bytes);
 	}
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t s = p->uses.item[i];
 		if (w->last[s] != d)
 			continue;
@@ -125,7 +125,7 @@ static bool move_last(struct window *w, uint32_t d, uint32_t a, uint32_t b, int6
 {
 	const struct sched_problem *p = w->p;
 	uint32_t x = w->order[d];
-	for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++) {
+	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++) {
 		uint32_t s = p->uses.item[i];
 		if (w->last[s] < a || w->last[s] >= b || w->met[s] == w->meeting)
 			continue;
@@ -138,7 +138,7 @@ static bool move_last(struct window *w, uint32_t d, uint32_t a, uint32_t b, int6
 		return false;
 	*live -= w->made[x];
 	w->raised += *live - w->live[d];
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 		add_span(w, d + 1, end_of(w, p->makes.item[i], b), -p->storage[p->makes.item[i]].bytes);
 	return true;
 }

@@ -108,7 +108,7 @@ static uint32_t *count_users(const struct sched_problem *p)
 {
 	uint32_t *users = mem_alloc(sizeof *users * ((size_t)p->storage_n + 1));
 	for (uint32_t i = 0; i < p->storage_n; i++)
-		users[i] = p->users.at[i + 1] - p->users.at[i];
+		users[i] = p->users.end[i] - p->users.at[i];
 	return users;
 }
 
@@ -122,9 +122,9 @@ void sim_recorded_tensors(const struct sim *s, struct timeline_class *c)
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = s->order[k];
 		int64_t next = k + 1 < p->n ? s->moment[k + 1].start : s->result.runtime;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 			add_change(c, s->moment[k].start, p->makes.item[i], false);
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (!--left[p->uses.item[i]])
 				add_change(c, next, p->uses.item[i], true);
 	}
@@ -146,7 +146,7 @@ static void add_memory(const struct sim *s, struct timeline_class *c)
 	}
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = s->order[k];
-		for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 			live[p->makes.item[i]] = true;
 		if (s->moment[k].live != c->memory.at[c->memory.n - 1].bytes)
 			vec_push(&c->memory,
@@ -155,7 +155,7 @@ static void add_memory(const struct sim *s, struct timeline_class *c)
 			add_held(s, c, live);
 			found = true;
 		}
-		for (uint32_t i = p->uses.at[x]; i < p->uses.at[x + 1]; i++)
+		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (!--left[p->uses.item[i]])
 				live[p->uses.item[i]] = false;
 	}

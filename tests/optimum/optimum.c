@@ -45,7 +45,7 @@ static int64_t live_after(const struct sched_problem *p, uint64_t done)
 		bool used = t->kept;
 		if (t->def == SCHED_NONE || !(done >> t->def & 1))
 			continue;
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1] && !used; i++)
+		for (uint32_t i = p->users.at[s]; i < p->users.end[s] && !used; i++)
 			used = !(done >> p->users.item[i] & 1);
 		live += used ? t->bytes : 0;
 	}
@@ -55,7 +55,7 @@ static int64_t live_after(const struct sched_problem *p, uint64_t done)
 static int64_t made_by(const struct sched_problem *p, uint32_t x)
 {
 	int64_t made = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.at[x + 1]; i++)
+	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
 		made += p->storage[p->makes.item[i]].bytes;
 	return made;
 }
@@ -71,7 +71,7 @@ static void walk_open(struct walk *w, const struct sched_problem *p)
 			w->number[x] = comms++;
 		if (sched_awaited(n) != SCHED_NONE)
 			w->awaited[n->comm] |= (uint64_t)1 << x;
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			w->needs[x] |= (uint64_t)1 << p->pred.item[i];
 	}
 }

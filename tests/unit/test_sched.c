@@ -22,7 +22,7 @@ static int64_t live_at(const struct sched_problem *p, const uint32_t *order, uin
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		const struct sched_storage *t = &p->storage[s];
 		uint32_t last = 0;
-		for (uint32_t i = p->users.at[s]; i < p->users.at[s + 1]; i++)
+		for (uint32_t i = p->users.at[s]; i < p->users.end[s]; i++)
 			last = place[p->users.item[i]] > last ? place[p->users.item[i]] : last;
 		if (t->def != SCHED_NONE && place[t->def] <= k && (t->kept || last >= k))
 			live += t->bytes;
@@ -90,7 +90,7 @@ static void headroom_is_the_peak_with_the_rest(const struct sched_problem *p, st
 		} else {
 			uint32_t x = test_draw(r, p->n);
 			bool ready = !h.issued[x];
-			for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+			for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 				ready &= h.issued[p->pred.item[i]];
 			if (!ready)
 				continue;
@@ -120,13 +120,13 @@ static void buckets_keep_what_is_needed(const struct sched_problem *p, struct te
 		CHECK(sched_is_schedule(&b.p, order));
 		simulation_is_the_model(&b.p, order);
 		for (uint32_t x = 0; x < p->n; x++)
-			for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+			for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 				uint32_t need = b.became[p->pred.item[i]];
 				CHECK(need < b.became[x] ||
 				      (need == b.became[x] && p->node[x].kind != SCHED_COMPUTE));
 			}
 		for (uint32_t i = 0; i < b.p.storage_n; i++) /* each storage is read after it is made */
-			CHECK(b.p.users.at[i] == b.p.users.at[i + 1] || b.p.storage[i].def == SCHED_NONE ||
+			CHECK(b.p.users.at[i] == b.p.users.end[i] || b.p.storage[i].def == SCHED_NONE ||
 			      b.p.storage[i].def <= b.p.users.item[b.p.users.at[i]]);
 		for (uint32_t k = 0; k < b.p.n; k++)
 			CHECK(sched_awaited(&b.p.node[k]) == SCHED_NONE ||
@@ -413,7 +413,7 @@ static void chained_waits_follow_the_unpack(void)
 	CHECK(sched_bucket(&p, bucket, 1, a, &b));
 	uint32_t chained = b.became[4], reader = b.became[5], unpack = b.p.storage[0].def;
 	CHECK_EQ(b.origin[unpack].step, SCHED_STEP_UNPACK);
-	CHECK_EQ(b.p.pred.at[reader + 1] - b.p.pred.at[reader], 1);
+	CHECK_EQ(b.p.pred.end[reader] - b.p.pred.at[reader], 1);
 	CHECK_EQ(b.p.pred.item[b.p.pred.at[reader]], chained);
 	CHECK_EQ(b.p.users.item[b.p.users.at[0]], chained);
 	CHECK_EQ(b.p.storage[1].def, chained);

@@ -94,10 +94,10 @@ static int64_t independent(const struct sched_problem *p, uint32_t comm)
 	int64_t work = 0;
 	tied[comm] = true;
 	for (uint32_t x = comm + 1; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			tied[x] |= p->pred.item[i] >= comm && tied[p->pred.item[i]];
 	for (uint32_t x = comm; x-- > 0;)
-		for (uint32_t i = p->succ.at[x]; i < p->succ.at[x + 1]; i++)
+		for (uint32_t i = p->succ.at[x]; i < p->succ.end[x]; i++)
 			tied[x] |= p->succ.item[i] <= comm && tied[p->succ.item[i]];
 	for (uint32_t x = 0; x < p->n; x++)
 		work += tied[x] || p->node[x].kind != SCHED_COMPUTE ? 0 : p->node[x].time;

@@ -20,10 +20,10 @@ static int by_key(const void *a, const void *b)
 static void mark_needed(const struct sched_lists *pred, uint32_t x, bool needed[NODES])
 {
 	memset(needed, 0, NODES);
-	for (uint32_t i = pred->at[x]; i < pred->at[x + 1]; i++)
+	for (uint32_t i = pred->at[x]; i < pred->end[x]; i++)
 		needed[pred->item[i]] = true;
 	for (uint32_t y = x; y-- > 0;)
-		for (uint32_t i = pred->at[y]; needed[y] && i < pred->at[y + 1]; i++)
+		for (uint32_t i = pred->at[y]; needed[y] && i < pred->end[y]; i++)
 			needed[pred->item[i]] = true;
 }
 
@@ -78,7 +78,7 @@ static void work_is_done_in_time(uint32_t seed)
 		if (test_draw(&r, 3))
 			continue;
 		host_work_begin(w, x);
-		for (uint32_t i = p.pred.at[x]; i < p.pred.at[x + 1]; i++)
+		for (uint32_t i = p.pred.at[x]; i < p.pred.end[x]; i++)
 			host_work_add(w, p.pred.item[i]);
 		mark_needed(&p.pred, x, needed);
 		CHECK_EQ(host_work_end(w, &sum), done_by(&side, needed, &want_sum));

@@ -18,7 +18,7 @@ static void find(const struct sched_problem *p, struct ways *w)
 {
 	memset(w, 0, sizeof *w);
 	for (uint32_t x = 0; x < p->n; x++)
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++) {
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
 			uint32_t y = p->pred.item[i], n = w->most[y] + (p->node[y].kind == SCHED_COMM);
 			w->most[x] = n > w->most[x] ? n : w->most[x];
 			w->needs[x][y] = true;

@@ -25,7 +25,7 @@ static void mark_reached(const struct sched_lists *next, uint32_t x, bool reache
 	for (bool grows = true; grows;) {
 		grows = false;
 		for (uint32_t y = 0; y < NODES; y++)
-			for (uint32_t i = next->at[y]; reached[y] && i < next->at[y + 1]; i++) {
+			for (uint32_t i = next->at[y]; reached[y] && i < next->end[y]; i++) {
 				grows |= !reached[next->item[i]];
 				reached[next->item[i]] = true;
 			}
