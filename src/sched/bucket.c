@@ -1,98 +1,25 @@
-/* bucket: the nodes of the new problem first have draft numbers, and then positions. A draft number
- * below p->n is a node that is not in a bucket; bucket k has the four numbers from p->n + 4 * k on. */
+/* bucket: the nodes of the new problem first have draft numbers (parts.h), and then positions. */
 #include "sched/bucket.h"
 #include "base/vec.h"
+#include "sched/parts.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum part { PACK, COMM, WAIT, UNPACK, PARTS };
-
-struct group {
-	uint32_t first;        /* its first member; SCHED_NONE: it has none */
-	uint32_t comms, waits; /* members that the walk has not reached yet */
-	int64_t in, out;       /* sums over the members */
-	int64_t wait_time;     /* of the bucket's wait */
-	bool unpacks;
-};
-
 struct draft {
 	const struct sched_problem *p;
-	const uint32_t *bucket;
+	struct sched_parts parts;
 	uint32_t bucket_n, total; /* total: number of draft numbers */
-	struct group *group;
-	uint32_t *number;         /* by node of p: its draft number */
-	uint32_t *result;         /* by node of p: the draft node that nodes outside its bucket need */
 	struct sched_lists needs; /* by part (draft number - p->n): the draft nodes that it needs */
 	uint32_t *place, *at, n;  /* place: by draft number; at: by place */
 	struct arena *scratch;
 };
 
-static uint32_t number_part(const struct draft *d, uint32_t bucket, enum part which)
-{
-	return d->p->n + PARTS * bucket + which;
-}
-
-/* Returns the bucket of a comm, or of the comm that a wait waits for. */
-static uint32_t bucket_of(const struct draft *d, uint32_t x)
-{
-	const struct sched_node *n = &d->p->node[x];
-	if (n->kind == SCHED_COMM)
-		return d->bucket[n->transfer];
-	return n->comm != SCHED_NONE ? d->bucket[d->p->node[n->comm].transfer] : SCHED_NONE;
-}
-
-/* Returns true if a wait waits for the result of another wait of the same comm. The wait is then left
- * alone. */
-static bool is_chained(const struct sched_problem *p, uint32_t wait)
-{
-	for (uint32_t i = p->pred.at[wait]; i < p->pred.end[wait]; i++) {
-		const struct sched_node *before = &p->node[p->pred.item[i]];
-		if (before->kind == SCHED_WAIT && before->comm == p->node[wait].comm)
-			return true;
-	}
-	return false;
-}
-
-/* Returns the time of one wait in place of two: it is issued once, and does the work of both. */
-static int64_t merge_waits(int64_t a, int64_t b)
-{
-	return a > 0 && b > 0 ? a + b : a > b ? a : b;
-}
-
 static void gather_members(struct draft *d)
 {
-	const struct sched_problem *p = d->p;
 	for (uint32_t k = 0; k < d->bucket_n; k++)
-		d->group[k].first = SCHED_NONE;
-	for (uint32_t x = 0; x < p->n; x++) {
-		uint32_t k = bucket_of(d, x);
-		const struct sched_node *n = &p->node[x];
-		const struct sched_transfer *moved = sched_transfer(p, x);
-		d->number[x] = d->result[x] = x;
-		if (k == SCHED_NONE || (n->kind == SCHED_WAIT && is_chained(p, x)))
-			continue;
-		struct group *g = &d->group[k];
-		d->number[x] = number_part(d, k, n->kind == SCHED_COMM ? COMM : WAIT);
-		d->result[x] = n->kind == SCHED_WAIT && g->unpacks ? number_part(d, k, UNPACK) : d->number[x];
-		if (n->kind != SCHED_COMM) {
-			g->wait_time = g->waits++ ? merge_waits(g->wait_time, n->time) : n->time;
-			continue;
-		}
-		if (g->first == SCHED_NONE) {
-			g->first = x;
-			g->unpacks = !p->grouped &&
-			             (p->copies || p->family[moved->family].collective == SCHED_ALLGATHER);
-		}
-		g->comms++;
-		g->in += moved->in;
-		g->out += moved->out;
-	}
-}
-
-/* Returns true if x is in a bucket whose unpack makes its result. A chained wait is in no bucket. */
-static bool is_unpacked(const struct draft *d, uint32_t x)
-{
-	return d->number[x] >= d->p->n && d->group[bucket_of(d, x)].unpacks;
+		sched_parts_clear(&d->parts.group[k]);
+	for (uint32_t x = 0; x < d->p->n; x++)
+		sched_parts_join(&d->parts, x);
 }
 
 /* Finds the needs of the parts of buckets. Returns false if a member needs another member of its bucket: they cannot
@@ -100,28 +27,26 @@ static bool is_unpacked(const struct draft *d, uint32_t x)
 static bool find_needs(struct draft *d)
 {
 	const struct sched_problem *p = d->p;
+	const struct sched_parts *t = &d->parts;
 	VEC(struct sched_pair) edge = {0}; /* `from` is the needed node; `to` is a part, from 0 on */
 	bool ok = true;
 	for (uint32_t x = 0; x < p->n; x++) {
-		uint32_t to = d->number[x];
-		if (to < p->n)
-			continue;
-		bool member = p->node[x].kind == SCHED_COMM;
-		if (member && !p->grouped)
-			to = number_part(d, bucket_of(d, x), PACK);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++) {
-			uint32_t y = p->pred.item[i], from = d->number[y] == d->number[x] ? to : d->result[y];
-			ok = ok && !(from == to && member);
+		uint32_t to = sched_parts_needing(t, x);
+		for (uint32_t i = p->pred.at[x]; to >= p->n && i < p->pred.end[x]; i++) {
+			uint32_t y = p->pred.item[i], from = t->number[y] == t->number[x] ? to : t->result[y];
+			ok = ok && !(from == to && p->node[x].kind == SCHED_COMM);
 			if (from != to)
 				vec_push(&edge, (struct sched_pair){from, to - p->n});
 		}
 	}
-	for (uint32_t k = 0; k < d->bucket_n; k++)
-		for (enum part q = p->grouped ? WAIT : COMM;
-		     d->group[k].first != SCHED_NONE && q <= (d->group[k].unpacks ? UNPACK : WAIT); q++)
+	for (uint32_t k = 0; k < d->bucket_n; k++) {
+		const struct sched_group *g = &t->group[k];
+		for (enum sched_part q = sched_parts_first(g) + 1;
+		     g->first != SCHED_NONE && q <= sched_parts_last(g); q++)
 			vec_push(&edge,
-			         (struct sched_pair){number_part(d, k, q - 1), number_part(d, k, q) - p->n});
-	d->needs = sched_lists_to(d->scratch, edge.at, edge.n, PARTS * d->bucket_n);
+			         (struct sched_pair){sched_part(t, k, q - 1), sched_part(t, k, q) - p->n});
+	}
+	d->needs = sched_lists_to(d->scratch, edge.at, edge.n, SCHED_PARTS * d->bucket_n);
 	vec_free(&edge);
 	return ok;
 }
@@ -137,7 +62,7 @@ static struct visit visit_node(const struct draft *d, uint32_t y)
 {
 	const struct sched_lists *l = y < d->p->n ? &d->p->pred : &d->needs;
 	uint32_t k = y < d->p->n ? y : y - d->p->n;
-	return (struct visit){y, l->at[k], l->end[k], l->item, y < d->p->n ? d->result : NULL};
+	return (struct visit){y, l->at[k], l->end[k], l->item, y < d->p->n ? d->parts.result : NULL};
 }
 
 static void place_draft(struct draft *d, uint32_t y)
@@ -177,7 +102,7 @@ static bool may_follow(const struct draft *d, uint32_t x)
 {
 	const struct sched_lists *pred = &d->p->pred;
 	for (uint32_t i = pred->at[x]; i < pred->end[x]; i++)
-		if (d->place[d->result[pred->item[i]]] >= OPEN)
+		if (d->place[d->parts.result[pred->item[i]]] >= OPEN)
 			return false;
 	return true;
 }
@@ -186,16 +111,20 @@ static bool may_follow(const struct draft *d, uint32_t x)
  * member. Returns false if a node needs itself. */
 static bool put_in_order(struct draft *d)
 {
+	const struct sched_parts *t = &d->parts;
 	memset(d->place, 0xff, sizeof *d->place * d->total); /* NEW */
+	uint32_t *left =
+	    arena_new_array(d->scratch, uint32_t, d->total); /* by draft number: members to come */
+	for (uint32_t k = 0; k < d->bucket_n; k++) {
+		left[sched_part(t, k, SCHED_BUCKET_COMM)] = t->group[k].comms;
+		left[sched_part(t, k, SCHED_BUCKET_WAIT)] = t->group[k].waits;
+	}
 	for (uint32_t x = 0; x < d->p->n; x++) {
-		uint32_t y = d->number[x], k = y < d->p->n ? SCHED_NONE : (y - d->p->n) / PARTS;
-		if (k != SCHED_NONE) {
-			struct group *g = &d->group[k];
-			if (y == number_part(d, k, COMM) ? --g->comms : --g->waits)
-				continue;
-			if (y == number_part(d, k, WAIT) && g->unpacks)
-				y = number_part(d, k, UNPACK);
-		}
+		uint32_t y = t->number[x];
+		if (y >= d->p->n && --left[y])
+			continue;
+		if (d->p->node[x].kind == SCHED_WAIT)
+			y = t->result[x];
 		if (d->place[y] != NEW)
 			continue;
 		if (y < d->p->n && may_follow(d, y))
@@ -215,46 +144,31 @@ static struct sched_origin origin_alone(const struct sched_problem *p, uint32_t 
 	return (struct sched_origin){step[p->node[x].kind], x, SCHED_NONE};
 }
 
-/* Adds the transfer of a comm. */
-static void place_transfer(struct sched_problem *p, struct sched_node *comm, struct sched_transfer moved)
-{
-	comm->transfer = p->transfer_n++;
-	p->transfer[comm->transfer] = moved;
-}
-
 static void place_node(const struct draft *d, struct sched_bucketed *out, uint32_t k)
 {
+	static const enum sched_step step[] = {[SCHED_PACK] = SCHED_STEP_PACK,
+	                                       [SCHED_BUCKET_COMM] = SCHED_STEP_COMM,
+	                                       [SCHED_BUCKET_WAIT] = SCHED_STEP_WAIT,
+	                                       [SCHED_UNPACK] = SCHED_STEP_UNPACK};
 	const struct sched_problem *p = d->p;
-	uint32_t x = d->at[k];
+	uint32_t x = d->at[k], b = (x - p->n) / SCHED_PARTS;
+	enum sched_part which = (enum sched_part)((x - p->n) % SCHED_PARTS);
 	struct sched_node *n = &out->p.node[k];
-	struct sched_origin *o = &out->origin[k];
+	struct sched_transfer moved = {0};
 	if (x < p->n) {
 		*n = p->node[x];
-		if (n->kind == SCHED_COMM)
-			place_transfer(&out->p, n, *sched_transfer(p, x));
-		else if (n->comm != SCHED_NONE)
-			n->comm = d->place[d->number[n->comm]];
-		*o = origin_alone(p, x);
-		return;
+		moved = *sched_transfer(p, x);
+		out->origin[k] = origin_alone(p, x);
+	} else {
+		*n = sched_parts_node(&d->parts, b, which, &moved);
+		out->origin[k] = (struct sched_origin){step[which], d->parts.group[b].first, b};
 	}
-	static const enum sched_step step[] = {[PACK] = SCHED_STEP_PACK,
-	                                       [COMM] = SCHED_STEP_COMM,
-	                                       [WAIT] = SCHED_STEP_WAIT,
-	                                       [UNPACK] = SCHED_STEP_UNPACK};
-	uint32_t b = (x - p->n) / PARTS;
-	enum part which = (enum part)((x - p->n) % PARTS);
-	const struct group *g = &d->group[b];
-	*n = p->node[g->first];
-	*o = (struct sched_origin){step[which], g->first, b};
-	if (which == COMM) {
-		uint32_t family = sched_transfer(p, g->first)->family;
-		place_transfer(&out->p, n, (struct sched_transfer){g->in, g->out, family});
-		n->time = sched_family_time(&p->family[family], g->in);
-		return;
+	if (n->kind == SCHED_COMM) {
+		n->transfer = out->p.transfer_n++;
+		out->p.transfer[n->transfer] = moved;
+	} else if (n->comm != SCHED_NONE) {
+		n->comm = d->place[x < p->n ? d->parts.number[n->comm] : n->comm];
 	}
-	n->kind = which == WAIT ? SCHED_WAIT : SCHED_COMPUTE;
-	n->comm = which == WAIT ? d->place[number_part(d, b, COMM)] : SCHED_NONE;
-	n->time = which == WAIT ? g->wait_time : sched_copy_time(p, which == PACK ? g->in : g->out);
 }
 
 /* Numbers the storages: those of p keep their numbers, and bucket k adds the packed and the gathered buffer. */
@@ -262,25 +176,17 @@ static void place_storages(const struct draft *d, struct sched_bucketed *out)
 {
 	const struct sched_problem *p = d->p;
 	struct sched_storage *storage = out->p.storage;
-	if (p->storage_n)
-		memcpy(storage, p->storage, sizeof *storage * p->storage_n);
 	for (uint32_t s = 0; s < p->storage_n; s++) {
-		uint32_t def = p->storage[s].def;
-		if (def != SCHED_NONE)
-			storage[s].def = is_unpacked(d, def)
-			                     ? d->place[number_part(d, bucket_of(d, def), UNPACK)]
-			                     : out->became[def];
+		storage[s] = p->storage[s];
+		storage[s].def = sched_parts_maker(&d->parts, s);
 	}
 	for (uint32_t k = 0; k < d->bucket_n; k++) {
-		struct sched_storage *s = &storage[p->storage_n + 2 * k];
-		s[0] = s[1] = (struct sched_storage){.def = SCHED_NONE};
-		if (d->group[k].first == SCHED_NONE || p->grouped)
-			continue;
-		s[0] = (struct sched_storage){d->group[k].in, d->place[number_part(d, k, PACK)], false};
-		if (d->group[k].unpacks)
-			s[1] =
-			    (struct sched_storage){d->group[k].out, d->place[number_part(d, k, COMM)], false};
+		storage[p->storage_n + 2 * k] = sched_parts_packed(&d->parts, k);
+		storage[p->storage_n + 2 * k + 1] = sched_parts_gathered(&d->parts, k);
 	}
+	for (uint32_t s = 0; s < out->p.storage_n; s++)
+		if (storage[s].def != SCHED_NONE)
+			storage[s].def = d->place[storage[s].def];
 }
 
 /* Lists the users of the packed and the gathered buffer of each bucket. */
@@ -288,24 +194,19 @@ static struct sched_lists list_buffer_users(const struct draft *d, const uint32_
 {
 	const struct sched_problem *p = d->p;
 	VEC(struct sched_pair) use = {0};
-	for (uint32_t x = 0; x < p->n && !p->grouped; x++)
-		if (p->node[x].kind == SCHED_WAIT && bucket_of(d, x) != SCHED_NONE)
-			vec_push(&use, (struct sched_pair){became[x], 2 * bucket_of(d, x)});
+	const struct sched_parts *t = &d->parts;
+	for (uint32_t x = 0; x < p->n; x++) {
+		uint32_t k = p->node[x].kind == SCHED_WAIT ? sched_parts_bucket(t, x) : SCHED_NONE;
+		if (k != SCHED_NONE && t->group[k].packs)
+			vec_push(&use, (struct sched_pair){became[x], 2 * k});
+	}
 	for (uint32_t k = 0; k < d->bucket_n; k++)
-		if (d->group[k].first != SCHED_NONE && d->group[k].unpacks)
-			vec_push(&use, (struct sched_pair){d->place[number_part(d, k, UNPACK)], 2 * k + 1});
+		if (t->group[k].unpacks)
+			vec_push(&use,
+			         (struct sched_pair){d->place[sched_part(t, k, SCHED_UNPACK)], 2 * k + 1});
 	struct sched_lists l = sched_lists_to(d->scratch, use.at, use.n, 2 * d->bucket_n);
 	vec_free(&use);
 	return l;
-}
-
-/* Returns the new user of a storage that node x uses. The comm and the wait of a bucket do not use its unpacked
- * result, since it does not exist yet. */
-static uint32_t user_of(const struct draft *d, const struct sched_bucketed *out, uint32_t x, uint32_t storage)
-{
-	uint32_t def = out->p.storage[storage].def;
-	bool early = is_unpacked(d, x) && def == d->place[number_part(d, bucket_of(d, x), UNPACK)];
-	return early ? def : out->became[x];
 }
 
 /* Lists that are made one after the other, with items that mostly ascend. */
@@ -337,7 +238,7 @@ static struct sched_lists list_users(const struct draft *d, struct arena *a, con
 	struct maker m = {.l = sched_lists_new(a, out->p.storage_n, old->at[storages] + buffer.at[buffers])};
 	for (uint32_t s = 0; s < storages; s++) {
 		for (uint32_t i = old->at[s]; i < old->end[s]; i++)
-			add_item(&m, user_of(d, out, old->item[i], s));
+			add_item(&m, d->place[sched_parts_user(&d->parts, old->item[i], s)]);
 		end_list(&m);
 	}
 	for (uint32_t k = 0; k < buffers; k++) {
@@ -352,7 +253,7 @@ static struct sched_lists list_users(const struct draft *d, struct arena *a, con
 static struct sched_lists list_needs(const struct draft *d, struct arena *a)
 {
 	const struct sched_lists *alone = &d->p->pred, *parts = &d->needs;
-	uint32_t items = alone->at[d->p->n] + parts->at[PARTS * d->bucket_n];
+	uint32_t items = alone->at[d->p->n] + parts->at[SCHED_PARTS * d->bucket_n];
 	struct maker m = {.l = sched_lists_new(a, d->n, items)};
 	for (uint32_t k = 0; k < d->n; k++) {
 		struct visit v = visit_node(d, d->at[k]);
@@ -376,7 +277,7 @@ static void finish_draft(const struct draft *d, struct arena *a, struct sched_bu
 	for (uint32_t k = 0; k < d->n; k++)
 		place_node(d, out, k);
 	for (uint32_t x = 0; x < p->n; x++)
-		out->became[x] = d->place[d->number[x]];
+		out->became[x] = d->place[d->parts.number[x]];
 	out->p.storage_n = p->storage_n + 2 * d->bucket_n;
 	out->p.storage = arena_new_array(a, struct sched_storage, out->p.storage_n);
 	place_storages(d, out);
@@ -414,11 +315,14 @@ bool sched_bucket(const struct sched_problem *p, const uint32_t *bucket, uint32_
 		share_problem(p, a, out);
 		return true;
 	}
-	struct draft d = {.p = p, .bucket = bucket, .bucket_n = bucket_n, .total = p->n + PARTS * bucket_n};
+	struct draft d = {.p = p,
+	                  .parts = {.p = p, .bucket = bucket},
+	                  .bucket_n = bucket_n,
+	                  .total = p->n + SCHED_PARTS * bucket_n};
 	d.scratch = arena_new();
-	d.group = arena_new_array(d.scratch, struct group, bucket_n);
-	d.number = arena_new_array(d.scratch, uint32_t, p->n);
-	d.result = arena_new_array(d.scratch, uint32_t, p->n);
+	d.parts.group = arena_new_array(d.scratch, struct sched_group, bucket_n);
+	d.parts.number = arena_new_array(d.scratch, uint32_t, p->n);
+	d.parts.result = arena_new_array(d.scratch, uint32_t, p->n);
 	d.place = arena_new_array(d.scratch, uint32_t, d.total);
 	d.at = arena_new_array(d.scratch, uint32_t, d.total);
 	gather_members(&d);
