@@ -14,16 +14,16 @@ void contended_open(struct contended *c, const struct sched_problem *p)
 {
 	uint32_t *comms = mem_zalloc(sizeof *comms * SCHED_MAX_LANES);
 	*c = (struct contended){.p = p};
-	for (uint32_t x = 0; x < p->n; x++)
+	for (uint32_t x = 0; x < p->numbers; x++)
 		if (p->node[x].kind == SCHED_COMM)
 			comms[p->node[x].lane]++;
 	c->lane = mem_zalloc(sizeof *c->lane * ((size_t)p->lane_n + 1));
 	c->queue = mem_zalloc(sizeof *c->queue * ((size_t)p->lane_n + 1));
 	for (uint32_t l = 0; l < p->lane_n; l++)
 		c->queue[l] = mem_alloc(sizeof **c->queue * ((size_t)comms[l] + 1));
-	c->number = mem_zalloc(sizeof *c->number * ((size_t)p->n + 1));
-	c->begin = mem_zalloc(sizeof *c->begin * ((size_t)p->n + 1));
-	c->end = mem_zalloc(sizeof *c->end * ((size_t)p->n + 1));
+	c->number = mem_zalloc(sizeof *c->number * ((size_t)p->numbers + 1));
+	c->begin = mem_zalloc(sizeof *c->begin * ((size_t)p->numbers + 1));
+	c->end = mem_zalloc(sizeof *c->end * ((size_t)p->numbers + 1));
 	free(comms);
 }
 

@@ -13,8 +13,10 @@
 
 enum {
 	CHANGES = 3,             /* most changes of buckets at once */
-	MOST_CARRIED = 30000000, /* nodes in all changes; a large problem gets fewer changes */
-	DRAWS = 6,               /* draws of a sink whose work may fill a stall */
+	MOST_CARRIED = 30000000, /* nodes in all changes; a large problem gets fewer changes … */
+	MOST_NODES =
+	    300000, /* … and a very large one gets none: they would take much memory, and gain little */
+	DRAWS = 6,  /* draws of a sink whose work may fill a stall */
 };
 
 /* Ranks sources by the time when they are needed, other comms by the time when they are made. Returns the ranks by
@@ -73,48 +75,67 @@ static uint32_t draw_filler(const struct scheduler *s, const int64_t *work, stru
 	return best;
 }
 
-/* Returns ns that lanes work. */
-static int64_t sum_lanes(const struct sched_problem *p)
-{
-	int64_t sum = 0;
-	for (uint32_t x = 0; x < p->n; x++)
-		if (p->node[x].kind == SCHED_COMM && p->node[x].time > 0)
-			sum += p->node[x].time + p->launch;
-	return sum;
-}
+/* A schedule of the problem with buckets. */
+struct state {
+	uint32_t *bucket, bucket_n; /* by transfer */
+	uint32_t *slot;             /* by transfer, see rebucket.h */
+	uint32_t *order, n;
+	struct sched_result result;
+	double score;
+};
 
 struct improver {
 	struct scheduler *s;
 	const struct sched_improve_options *o;
 	struct sched_random random;
-	struct trial now;                 /* closed by read_now */
-	double score;                     /* of now */
-	struct sched_row row;             /* of now */
-	struct sched_carry_places places; /* of now */
-	const int64_t *work;              /* see find_work */
+	struct sched_rebucket r; /* with the buckets of now */
+	struct window w;
+	uint32_t *order; /* of the window */
+	struct state now, next, best;
+	struct sched_row row; /* of now */
+	const int64_t *work;  /* see find_work */
 };
 
-static double find_score(const struct improver *i, const struct trial *t)
+/* Returns ns that lanes work. */
+static int64_t sum_lanes(const struct sched_problem *p, const uint32_t *order)
 {
-	return (double)t->schedule.result.runtime + i->o->lanes * (double)sum_lanes(&t->schedule.b.p);
+	int64_t sum = 0;
+	for (uint32_t k = 0; k < p->n; k++) {
+		const struct sched_node *n = &p->node[order[k]];
+		if (n->kind == SCHED_COMM && n->time > 0)
+			sum += n->time + p->launch;
+	}
+	return sum;
 }
 
-/* Makes the schedule of t from the buckets of t and the present order. Returns false if the buckets wait for each
- * other. */
-static bool carry_order(const struct improver *i, struct trial *t, const struct sched_carry_options *o)
+/* Takes the order of the window, with its times. */
+static void read_state(struct improver *i, struct state *t)
 {
-	struct sched_schedule *made = &t->schedule;
-	if (!plan_open(i->s->p, t))
-		return false;
-	struct sched_carry_options carry = *o;
-	carry.late = o->late == SCHED_NONE ? SCHED_NONE : made->b.became[o->late];
-	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
-	sched_carry(&i->places, i->s->p, i->now.schedule.bucket, &made->b, &carry, made->order);
-	return true;
+	const struct sched_problem *p = &i->r.p;
+	t->n = p->n;
+	memcpy(t->order, i->order, sizeof *t->order * p->n);
+	t->result = sched_simulate(p, t->order, NULL);
+	t->score = (double)t->result.runtime + i->o->lanes * (double)sum_lanes(p, t->order);
+}
+
+static void copy_state(const struct improver *i, const struct state *from, struct state *to)
+{
+	uint32_t transfers = i->s->p->transfer_n, *bucket = to->bucket, *slot = to->slot, *order = to->order;
+	*to = *from;
+	to->bucket = memcpy(bucket, from->bucket, sizeof *bucket * transfers);
+	to->slot = memcpy(slot, from->slot, sizeof *slot * transfers);
+	to->order = memcpy(order, from->order, sizeof *order * from->n);
+}
+
+static struct state new_state(const struct improver *i, struct arena *a)
+{
+	return (struct state){.bucket = arena_new_array(a, uint32_t, i->s->p->transfer_n),
+	                      .slot = arena_new_array(a, uint32_t, i->s->p->transfer_n),
+	                      .order = arena_new_array(a, uint32_t, i->r.p.numbers)};
 }
 
 /* Moves some sinks like x, with the work that only they need, to the end. */
-static void fill_end(struct improver *i, struct trial *t, uint32_t x, struct sched_carry_options *carry)
+static void fill_end(struct improver *i, uint32_t x, struct sched_carry_options *carry)
 {
 	const struct scheduler *s = i->s;
 	const struct sched_transfer *like = sched_transfer(s->p, x);
@@ -129,103 +150,172 @@ static void fill_end(struct improver *i, struct trial *t, uint32_t x, struct sch
 			comm[n++] = s->comm.at[k];
 	}
 	if (like->family != SCHED_NONE)
-		sched_regroup_together(s->p, &i->row, comm, n, join, t->schedule.bucket, &t->bucket_n);
+		sched_regroup_together(s->p, &i->row, comm, n, join, i->next.bucket, &i->next.bucket_n);
 	*carry = (struct sched_carry_options){.late = comm[0], .end = !join};
 	free(comm);
 }
 
-/* Changes the buckets of t. Returns false if nothing changes. */
-static bool change_buckets(struct improver *i, struct trial *t, struct sched_carry_options *carry)
+/* Changes the buckets of `next`. Returns false if nothing changes. */
+static bool change_buckets(struct improver *i, struct sched_carry_options *carry)
 {
 	const struct scheduler *s = i->s;
 	if (i->o->refill) {
 		uint32_t member;
 		bool changed =
-		    sched_repartition(s->p, &i->row, &i->random, t->schedule.bucket, &t->bucket_n, &member);
+		    sched_repartition(s->p, &i->row, &i->random, i->next.bucket, &i->next.bucket_n, &member);
 		*carry = (struct sched_carry_options){.first = changed && s->role[member] == SCHED_SOURCE,
 		                                      .late = SCHED_NONE};
 		return changed;
 	}
 	uint32_t filler = sched_draw(&i->random, 6) ? SCHED_NONE : draw_filler(s, i->work, &i->random);
 	if (filler != SCHED_NONE) {
-		fill_end(i, t, filler, carry);
+		fill_end(i, filler, carry);
 		return true;
 	}
 	bool changed = false;
 	*carry = (struct sched_carry_options){.first = sched_draw(&i->random, 2), .late = SCHED_NONE};
 	for (uint32_t changes = 1 + sched_draw(&i->random, CHANGES); changes; changes--)
-		changed |= sched_regroup(s->p, &i->row, &i->random, t->schedule.bucket, &t->bucket_n);
+		changed |= sched_regroup(s->p, &i->row, &i->random, i->next.bucket, &i->next.bucket_n);
 	return changed;
+}
+
+/* Makes the schedule of `next` from its buckets and the present order. Returns false if there is none. */
+static bool make_next(struct improver *i, const struct sched_carry_options *carry, uint64_t seed)
+{
+	struct sched_search_options search = {
+	    .limit = i->s->o->limit, .steps = i->o->steps, .seed = seed, .enough = i->s->bound};
+	if (!sched_rebucket(&i->r, i->next.slot) ||
+	    !sched_carry(&i->r, i->now.order, i->now.n, carry, i->order))
+		return false;
+	window_read(&i->w);
+	if (!sched_search_window(&i->w, &search))
+		return false;
+	read_state(i, &i->next);
+	return true;
 }
 
 /* Tries one change of the buckets. Returns true if the present schedule is replaced. */
 static bool try_change(struct improver *i, uint64_t seed)
 {
-	struct scheduler *s = i->s;
-	struct trial t = plan_trial(s, &i->now.plan);
 	struct sched_carry_options carry;
-	t.bucket_n = i->now.bucket_n;
-	memcpy(t.schedule.bucket, i->now.schedule.bucket, sizeof *t.schedule.bucket * s->p->transfer_n);
-	struct sched_search_options search = {
-	    .limit = s->o->limit, .steps = i->o->steps, .seed = seed, .enough = s->bound};
-	if (!change_buckets(i, &t, &carry) || !carry_order(i, &t, &carry) ||
-	    !sched_search(&t.schedule.b.p, &search, t.schedule.order)) {
-		sched_schedule_free(&t.schedule);
+	i->next.bucket_n = i->now.bucket_n;
+	memcpy(i->next.bucket, i->now.bucket, sizeof *i->now.bucket * i->s->p->transfer_n);
+	if (!change_buckets(i, &carry))
+		return false;
+	sched_rebucket_slots(&i->r, i->next.bucket, i->next.bucket_n, i->next.slot);
+	if (!make_next(i, &carry, seed)) {
+		sched_rebucket(&i->r, i->now.slot);
 		return false;
 	}
-	t.schedule.result = sched_simulate(&t.schedule.b.p, t.schedule.order, NULL);
-	double score = find_score(i, &t);
-	bool kept = score <= i->score;
-	if (t.schedule.result.runtime < s->best.schedule.result.runtime) {
-		sched_schedule_free(&s->best.schedule);
-		s->best = plan_copy(s->p, &t);
+	if (i->next.result.runtime < i->best.result.runtime)
+		copy_state(i, &i->next, &i->best);
+	if (i->next.score > i->now.score) {
+		sched_rebucket(&i->r, i->now.slot);
+		return false;
 	}
-	struct trial *left = kept ? &i->now : &t;
-	sched_schedule_free(&left->schedule);
-	if (kept) {
-		i->now = t;
-		i->score = score;
-	}
-	return kept;
+	struct state before = i->now;
+	i->now = i->next;
+	i->next = before;
+	return true;
 }
 
-/* Reads all that a change needs of the present schedule, and closes that. Its order is not needed again. */
-static void read_now(struct improver *i, const int64_t *rank, struct arena *a)
+/* Returns, by node of b.p, its number in the problem that changes in place. slot: by transfer. */
+static uint32_t *number_nodes(const struct sched_rebucket *r, const struct sched_bucketed *b,
+                              const uint32_t *slot)
 {
-	struct sched_schedule *now = &i->now.schedule;
-	sched_row(i->s->p, &now->b, now->order, rank, a, &i->row);
-	sched_carry_read(&now->b, now->order, i->s->p->n, a, &i->places);
-	now->order = NULL;
-	plan_close(i->s->p, &i->now);
+	static const enum sched_part part[] = {[SCHED_STEP_PACK] = SCHED_PACK,
+	                                       [SCHED_STEP_COMM] = SCHED_BUCKET_COMM,
+	                                       [SCHED_STEP_WAIT] = SCHED_BUCKET_WAIT,
+	                                       [SCHED_STEP_UNPACK] = SCHED_UNPACK};
+	const struct sched_problem *p = r->parts.p;
+	uint32_t *number = mem_alloc(sizeof *number * ((size_t)b->p.n + 1));
+	for (uint32_t k = 0; k < b->p.n; k++) {
+		const struct sched_origin *o = &b->origin[k];
+		number[k] = o->bucket == SCHED_NONE
+		                ? o->node
+		                : sched_part(&r->parts, slot[p->node[o->node].transfer], part[o->step]);
+	}
+	return number;
+}
+
+/* Sets `now` to the best schedule so far. */
+static void open_improver(struct improver *i, struct arena *a)
+{
+	const struct scheduler *s = i->s;
+	const struct trial *t = &s->best;
+	sched_rebucket_open(&i->r, s->p);
+	i->now = new_state(i, a);
+	i->next = new_state(i, a);
+	i->best = new_state(i, a);
+	i->order = arena_new_array(a, uint32_t, i->r.p.numbers);
+	i->now.bucket_n = t->bucket_n;
+	memcpy(i->now.bucket, t->schedule.bucket, sizeof *i->now.bucket * s->p->transfer_n);
+	sched_rebucket_slots(&i->r, i->now.bucket, i->now.bucket_n, i->now.slot);
+	sched_rebucket(&i->r, i->now.slot);
+	uint32_t *number = number_nodes(&i->r, &t->schedule.b, i->now.slot);
+	for (uint32_t k = 0; k < i->r.p.n; k++)
+		i->order[k] = number[t->schedule.order[k]];
+	free(number);
+	window_open(&i->w, &i->r.p, s->o->limit, i->order);
+	read_state(i, &i->now);
+	copy_state(i, &i->now, &i->best);
+}
+
+/* Sets the best schedule of the scheduler to that of the improver. */
+static void take_best(struct improver *i)
+{
+	struct scheduler *s = i->s;
+	const struct state *best = &i->best;
+	struct trial t = plan_trial(s, &s->best.plan);
+	struct sched_schedule *made = &t.schedule;
+	t.bucket_n = best->bucket_n;
+	memcpy(made->bucket, best->bucket, sizeof *made->bucket * s->p->transfer_n);
+	plan_open(s->p, &t);
+	uint32_t *number = number_nodes(&i->r, &made->b, best->slot);
+	uint32_t *node = mem_alloc(sizeof *node * ((size_t)i->r.p.numbers + 1));
+	for (uint32_t k = 0; k < made->b.p.n; k++)
+		node[number[k]] = k;
+	made->order = arena_new_array(made->arena, uint32_t, made->b.p.n);
+	for (uint32_t k = 0; k < made->b.p.n; k++)
+		made->order[k] = node[best->order[k]];
+	made->result = best->result;
+	free(number);
+	free(node);
+	sched_schedule_free(&s->best.schedule);
+	s->best = plan_copy(s->p, &t);
+	sched_schedule_free(made);
 }
 
 bool sched_improve(struct scheduler *s, const struct sched_improve_options *o)
 {
+	if (s->p->n > MOST_NODES)
+		return false;
 	struct arena *scratch = arena_new(), *rows = NULL;
-	plan_open(s->p, &s->best);
-	struct improver i = {.s = s,
-	                     .o = o,
-	                     .random = sched_random_from(o->seed),
-	                     .now = s->best,
-	                     .work = find_work(s, scratch)};
-	s->best = plan_copy(s->p, &i.now);
+	struct improver i = {
+	    .s = s, .o = o, .random = sched_random_from(o->seed), .work = find_work(s, scratch)};
 	const int64_t *rank = rank_comms(s, scratch);
 	int64_t before = s->best.schedule.result.runtime;
 	bool changed = true;
-	i.score = find_score(&i, &i.now);
+	plan_open(s->p, &s->best);
+	open_improver(&i, scratch);
+	plan_close(s->p, &s->best);
 	uint32_t most = MOST_CARRIED / (s->p->n + 1), changes = o->changes < most ? o->changes : most;
-	for (uint32_t k = 0; k < changes && s->best.schedule.result.runtime > s->bound; k++) {
+	for (uint32_t k = 0; k < changes && i.best.result.runtime > s->bound; k++) {
 		if (changed) {
 			arena_free(rows);
 			rows = arena_new();
-			read_now(&i, rank, rows);
+			sched_row(&i.r, i.now.order, rank, rows, &i.row);
 		}
 		if (!i.row.n)
 			break;
 		changed = try_change(&i, o->seed + k);
 	}
-	sched_schedule_free(&i.now.schedule);
+	bool better = i.best.result.runtime < before;
+	if (better)
+		take_best(&i);
+	window_close(&i.w);
+	sched_rebucket_close(&i.r);
 	arena_free(rows);
 	arena_free(scratch);
-	return s->best.schedule.result.runtime < before;
+	return better;
 }

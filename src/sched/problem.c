@@ -162,6 +162,7 @@ void sched_problem_finish(struct sched_problem *p, struct arena *a, const struct
 void sched_problem_complete(struct sched_problem *p, struct arena *a)
 {
 	assert(p->lane_n <= SCHED_MAX_LANES);
+	p->numbers = p->n;
 	p->succ = transposed(a, &p->pred, p->n, p->n);
 	p->makes = list_made(p, a);
 	drop_kept(p);

@@ -69,6 +69,8 @@ struct sched_problem {
 	bool copies;         /* results of reductions are also copied out of the bucket's buffer */
 	bool grouped;        /* members of a bucket start together; nothing is packed */
 	uint32_t n, transfer_n, storage_n, family_n, lane_n;
+	uint32_t
+	    numbers; /* nodes are numbered below it: n, or more if some are in no schedule (rebucket.h) */
 	struct sched_node *node;
 	struct sched_transfer *transfer;
 	struct sched_storage *storage;
@@ -77,7 +79,7 @@ struct sched_problem {
 	 * slows anything, and contention is NULL. */
 	const struct sched_contention *contention;
 	uint32_t contention_n;
-	/* The lists below are made by sched_problem_finish. */
+	/* The lists below, and `numbers`, are made by sched_problem_finish. */
 	struct sched_lists pred, succ; /* by node */
 	struct sched_lists makes;      /* by node: its results; those without bytes are left out */
 	struct sched_lists uses; /* by node: storages that it reads and that are freed after their last use */

@@ -23,41 +23,43 @@ static int by_rank(const void *a, const void *b)
 	return (x->comm > y->comm) - (x->comm < y->comm);
 }
 
-/* Lists the members of the comms. at: by node of b.p, its index in the row. */
-static void list_members(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *at,
-                         const int64_t *rank, struct sched_row *row)
+/* Lists the members of the comms. at: by node of r->p, its index in the row. */
+static void list_members(const struct sched_rebucket *r, const uint32_t *at, const int64_t *rank,
+                         struct sched_row *row)
 {
+	const struct sched_problem *p = r->parts.p;
+	const uint32_t *number = r->parts.number;
 	VEC(struct ranked) member = {0};
 	for (uint32_t x = 0, k = 0; x < p->n; x++) {
 		if (p->node[x].kind != SCHED_COMM)
 			continue;
-		if (at[b->became[x]] != SCHED_NONE)
+		if (at[number[x]] != SCHED_NONE)
 			vec_push(&member, (struct ranked){rank[k], x});
 		k++;
 	}
 	if (member.n > 1)
 		qsort(member.at, member.n, sizeof *member.at, by_rank);
 	for (uint32_t i = 0; i < member.n; i++)
-		row->first[at[b->became[member.at[i].comm]] + 1]++;
+		row->first[at[number[member.at[i].comm]] + 1]++;
 	for (uint32_t k = 0; k < row->n; k++)
 		row->first[k + 1] += row->first[k];
 	for (uint32_t i = member.n; i-- > 0;) /* afterwards first[k + 1] is the first member of k */
-		row->member[--row->first[at[b->became[member.at[i].comm]] + 1]] = member.at[i].comm;
+		row->member[--row->first[at[number[member.at[i].comm]] + 1]] = member.at[i].comm;
 	memmove(row->first, row->first + 1, sizeof *row->first * row->n);
 	row->first[row->n] = member.n;
 	vec_free(&member);
 }
 
-void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *order,
-               const int64_t *rank, struct arena *a, struct sched_row *out)
+void sched_row(const struct sched_rebucket *r, const uint32_t *order, const int64_t *rank, struct arena *a,
+               struct sched_row *out)
 {
-	const struct sched_problem *q = &b->p;
+	const struct sched_problem *q = &r->p;
 	struct sched_moment *trace = mem_alloc(sizeof *trace * ((size_t)q->n + 1));
-	uint32_t *at = mem_alloc(sizeof *at * ((size_t)q->n + 1));
+	uint32_t *at = mem_alloc(sizeof *at * ((size_t)q->numbers + 1));
 	*out = (struct sched_row){.comm = arena_new_array(a, uint32_t, q->n),
-	                          .member = arena_new_array(a, uint32_t, p->n)};
+	                          .member = arena_new_array(a, uint32_t, r->parts.p->n)};
 	sched_simulate(q, order, trace);
-	memset(at, 0xff, sizeof *at * q->n);
+	memset(at, 0xff, sizeof *at * q->numbers);
 	for (uint32_t k = 0; k < q->n; k++)
 		if (q->node[order[k]].kind == SCHED_COMM &&
 		    sched_transfer(q, order[k])->family != SCHED_NONE) {
@@ -71,7 +73,7 @@ void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, co
 			out->weight[at[q->node[order[k]].comm] + 1] += trace[k].stall;
 	for (uint32_t k = 0; k < out->n; k++)
 		out->weight[k + 1] += out->weight[k];
-	list_members(p, b, at, rank, out);
+	list_members(r, at, rank, out);
 	free(trace);
 	free(at);
 }

@@ -5,8 +5,8 @@
  * member out. */
 #ifndef HIRC_SCHED_REGROUP_H
 #define HIRC_SCHED_REGROUP_H
-#include "sched/bucket.h"
 #include "sched/random.h"
+#include "sched/rebucket.h"
 
 /* The comms of a schedule that may share buckets, in its order. */
 struct sched_row {
@@ -17,10 +17,10 @@ struct sched_row {
 	int64_t *weight;  /* by comm of the row, and the end: stalls of those before */
 };
 
-/* p: the original problem. order: a schedule of b.p. rank: of the comms of p, in the original order;
- * members of a bucket with near ranks stay together when it is cut. */
-void sched_row(const struct sched_problem *p, const struct sched_bucketed *b, const uint32_t *order,
-               const int64_t *rank, struct arena *a, struct sched_row *out);
+/* order: a schedule of r->p. rank: of the comms of the problem without buckets, in its order; members of a bucket with
+ * near ranks stay together when it is cut. */
+void sched_row(const struct sched_rebucket *r, const uint32_t *order, const int64_t *rank, struct arena *a,
+               struct sched_row *out);
 /* Changes the buckets of a comm of the row, or of a neighbour. bucket: by node of p, numbers below *bucket_n,
  * which is updated. Afterwards no bucket has a single member. Returns false if nothing changes. */
 bool sched_regroup(const struct sched_problem *p, const struct sched_row *row, struct sched_random *r,

@@ -21,7 +21,7 @@ enum {
 
 struct search {
 	const struct sched_problem *p;
-	struct window w;
+	struct window *w;
 	struct sched_random random;
 	/* The current step: */
 	uint32_t wait, comm; /* nodes */
@@ -55,7 +55,7 @@ static uint32_t place_behind(struct search *s, uint32_t place)
 /* Returns the comm `hops` before this one on its lane, or the earliest one that is near enough. */
 static uint32_t comm_before(const struct search *s, uint32_t comm, uint32_t hops)
 {
-	const struct window *w = &s->w;
+	const struct window *w = s->w;
 	uint32_t e = w->event_before[w->place[comm]], found = comm;
 	for (uint32_t looked = 0; hops && e-- > 0 && looked < LANE_REACH; looked++) {
 		uint32_t x = w->order[w->event[e]];
@@ -70,15 +70,15 @@ static uint32_t comm_before(const struct search *s, uint32_t comm, uint32_t hops
 static bool pull(struct search *s, uint32_t x, uint32_t to)
 {
 	s->from = to;
-	s->to = s->w.place[x] + 1;
-	return to < s->w.place[x] && window_pull(&s->w, x, to);
+	s->to = s->w->place[x] + 1;
+	return to < s->w->place[x] && window_pull(s->w, x, to);
 }
 
 static bool push_node(struct search *s, uint32_t x, uint32_t to)
 {
-	s->from = s->w.place[x];
+	s->from = s->w->place[x];
 	s->to = to + 1;
-	return to > s->w.place[x] && window_push(&s->w, x, to);
+	return to > s->w->place[x] && window_push(s->w, x, to);
 }
 
 /* Moves the comm, or one before it on its lane, to an earlier place. */
@@ -86,15 +86,15 @@ static bool comm_earlier(struct search *s)
 {
 	uint32_t x = draw_number(s, 8) ? s->comm : comm_before(s, s->comm, 1 + draw_number(s, 6));
 	if (draw_number(s, 2))
-		return pull(s, x, s->w.place[comm_before(s, x, 1 + draw_number(s, 5))]);
-	return pull(s, x, place_before(s, s->w.place[x]));
+		return pull(s, x, s->w->place[comm_before(s, x, 1 + draw_number(s, 5))]);
+	return pull(s, x, place_before(s, s->w->place[x]));
 }
 
 /* Moves an earlier comm of the lane behind the comm, or a random distance back. */
 static bool lane_later(struct search *s)
 {
 	uint32_t x = comm_before(s, s->comm, 1 + draw_number(s, 4));
-	return push_node(s, x, draw_number(s, 2) ? s->w.place[s->comm] : place_behind(s, s->w.place[x]));
+	return push_node(s, x, draw_number(s, 2) ? s->w->place[s->comm] : place_behind(s, s->w->place[x]));
 }
 
 static bool wait_later(struct search *s)
@@ -107,7 +107,7 @@ static bool work_earlier(struct search *s)
 {
 	uint32_t best = SCHED_NONE;
 	for (unsigned i = 0; i < CANDIDATES; i++) {
-		uint32_t x = s->w.order[place_behind(s, s->place)];
+		uint32_t x = s->w->order[place_behind(s, s->place)];
 		if (best == SCHED_NONE ||
 		    (s->p->node[x].kind != SCHED_COMM && s->p->node[x].time > s->p->node[best].time))
 			best = x;
@@ -118,16 +118,16 @@ static bool work_earlier(struct search *s)
 /* Moves work from before the wait to after it, where it may fill a later stall. */
 static bool work_later(struct search *s)
 {
-	uint32_t x = s->w.order[place_before(s, s->place)];
+	uint32_t x = s->w->order[place_before(s, s->place)];
 	return push_node(s, x, place_behind(s, s->place));
 }
 
 /* Moves work from before the comm to between the comm and the wait. */
 static bool work_between(struct search *s)
 {
-	uint32_t at = s->w.place[s->comm], best = SCHED_NONE;
+	uint32_t at = s->w->place[s->comm], best = SCHED_NONE;
 	for (unsigned i = 0; i < CANDIDATES && at; i++) {
-		uint32_t x = s->w.order[draw_number(s, 2) ? draw_number(s, at) : place_before(s, at)];
+		uint32_t x = s->w->order[draw_number(s, 2) ? draw_number(s, at) : place_before(s, at)];
 		if (s->p->node[x].kind == SCHED_COMPUTE &&
 		    (best == SCHED_NONE || s->p->node[x].time > s->p->node[best].time))
 			best = x;
@@ -153,7 +153,7 @@ static bool draft_move(struct search *s)
 /* Draws a wait that holds the host. Returns false if there is none. */
 static bool draw_wait(struct search *s)
 {
-	const struct window *w = &s->w;
+	const struct window *w = s->w;
 	if (!w->stalled)
 		return false;
 	uint64_t at = ((uint64_t)draw_number(s, 1u << 31) << 31) | draw_number(s, 1u << 31);
@@ -178,14 +178,14 @@ static bool is_enough(const struct sched_problem *p, const struct sched_search_o
 	       sched_simulate(p, order, NULL).runtime <= o->enough;
 }
 
-bool sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
+bool sched_search_window(struct window *w, const struct sched_search_options *o)
 {
-	struct search s = {.p = p, .random = sched_random_from(o->seed)};
-	uint32_t *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
-	window_open(&s.w, p, o->limit, order);
-	bool fits = window_fits(&s.w);
+	const struct sched_problem *p = w->p;
+	struct search s = {.p = p, .w = w, .random = sched_random_from(o->seed)};
+	uint32_t *order = w->order, *best = mem_alloc(sizeof *best * ((size_t)p->n + 1));
+	bool fits = window_fits(w);
 	memcpy(best, order, sizeof *best * p->n);
-	int64_t least = s.w.runtime, first = least;
+	int64_t least = w->runtime, first = least;
 	uint64_t since = 0;
 	bool enough = !fits || is_enough(p, o, least, order);
 	for (uint64_t step = 0; step < o->steps && !enough && draw_wait(&s); step++, since++) {
@@ -194,25 +194,33 @@ bool sched_search(const struct sched_problem *p, const struct sched_search_optio
 		if (!draft_move(&s))
 			continue;
 		int64_t slack = draw_number(&s, 128) ? 0 : least / WORSE;
-		int64_t runtime = window_runtime(&s.w, s.from, s.to, s.w.runtime + slack);
-		if (runtime > s.w.runtime + slack)
+		int64_t runtime = window_runtime(w, s.from, s.to, w->runtime + slack);
+		if (runtime > w->runtime + slack)
 			continue;
-		if (runtime == s.w.runtime && s.w.raised > 0 && draw_number(&s, RAISES))
+		if (runtime == w->runtime && w->raised > 0 && draw_number(&s, RAISES))
 			continue;
-		window_accept(&s.w, s.from, s.to);
-		if (s.w.runtime < least) {
-			least = s.w.runtime;
+		window_accept(w, s.from, s.to);
+		if (w->runtime < least) {
+			least = w->runtime;
 			memcpy(best, order, sizeof *best * p->n);
 			since = 0;
 			enough = is_enough(p, o, least, order);
-		} else if (s.w.runtime > least + least / ASTRAY || since > PATIENCE) {
+		} else if (w->runtime > least + least / ASTRAY || since > PATIENCE) {
 			memcpy(order, best, sizeof *best * p->n);
-			window_reset(&s.w);
+			window_reset(w);
 			since = 0;
 		}
 	}
 	memcpy(order, best, sizeof *best * p->n);
-	window_close(&s.w);
 	free(best);
+	return fits;
+}
+
+bool sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order)
+{
+	struct window w;
+	window_open(&w, p, o->limit, order);
+	bool fits = sched_search_window(&w, o);
+	window_close(&w);
 	return fits;
 }

@@ -6,7 +6,7 @@
  * The same options give the same schedule on every machine. */
 #ifndef HIRC_SCHED_SEARCH_H
 #define HIRC_SCHED_SEARCH_H
-#include "sched/problem.h"
+#include "sched/window.h"
 
 struct sched_search_options {
 	int64_t limit;  /* bytes */
@@ -18,5 +18,8 @@ struct sched_search_options {
 
 /* order: a schedule of p; receives the best one found. Returns false, and changes nothing, if it exceeds the limit. */
 bool sched_search(const struct sched_problem *p, const struct sched_search_options *o, uint32_t *order);
+/* Likewise, in an open window, whose limit counts. Afterwards the window's order is the best one; all else of it must
+ * be read again. */
+bool sched_search_window(struct window *w, const struct sched_search_options *o);
 
 #endif

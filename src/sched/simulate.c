@@ -57,7 +57,7 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
                                    struct sched_moment *trace)
 {
 	struct sched_result r = {.peak = p->fixed};
-	struct clocks c = {.p = p, .over = mem_zalloc(sizeof *c.over * ((size_t)p->n + 1))};
+	struct clocks c = {.p = p, .over = mem_zalloc(sizeof *c.over * ((size_t)p->numbers + 1))};
 	uint32_t *left =
 	    mem_alloc(sizeof *left * ((size_t)p->storage_n + 1)); /* by storage: its users to come */
 	int64_t live = p->fixed;
@@ -91,10 +91,10 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
 
 bool sched_is_schedule(const struct sched_problem *p, const uint32_t *order)
 {
-	bool *done = mem_zalloc((size_t)p->n + 1), ok = true;
+	bool *done = mem_zalloc((size_t)p->numbers + 1), ok = true;
 	for (uint32_t k = 0; k < p->n && ok; k++) {
 		uint32_t x = order[k];
-		ok = x < p->n && !done[x];
+		ok = x < p->numbers && !done[x];
 		for (uint32_t i = ok ? p->pred.at[x] : 0; ok && i < p->pred.end[x]; i++)
 			ok = done[p->pred.item[i]];
 		if (ok)

@@ -170,10 +170,32 @@ void window_reset(struct window *w)
 	find_rests(w);
 }
 
+/* Counts the waits for each comm, and the bytes that each node makes. */
+static void read_nodes(struct window *w)
+{
+	const struct sched_problem *p = w->p;
+	for (uint32_t i = 0; i < p->transfer_n; i++)
+		w->comm[i].waits = 0;
+	for (uint32_t k = 0; k < p->n; k++) {
+		uint32_t x = w->order[k];
+		if (sched_awaited(&p->node[x]) != SCHED_NONE)
+			comm_at(w, p->node[x].comm)->waits++;
+		w->made[x] = 0;
+		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
+			w->made[x] += p->storage[p->makes.item[i]].bytes;
+	}
+}
+
+void window_read(struct window *w)
+{
+	read_nodes(w);
+	window_reset(w);
+}
+
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order)
 {
-	size_t n = (size_t)p->n + 1, storages = (size_t)p->storage_n + 1, events = 0;
-	for (uint32_t x = 0; x < p->n; x++)
+	size_t n = (size_t)p->numbers + 1, storages = (size_t)p->storage_n + 1, events = 0;
+	for (uint32_t x = 0; x < p->numbers; x++)
 		events += is_event(&p->node[x]);
 	*w = (struct window){.p = p, .limit = limit, .order = order};
 	w->place = mem_alloc(sizeof *w->place * n);
@@ -187,7 +209,7 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->host = mem_alloc(sizeof *w->host * n);
 	w->live = mem_alloc(sizeof *w->live * n);
 	w->high = mem_alloc(sizeof *w->high * (n / WINDOW_BLOCK + 1));
-	w->made = mem_zalloc(sizeof *w->made * n);
+	w->made = mem_alloc(sizeof *w->made * n);
 	w->change = mem_zalloc(sizeof *w->change * n);
 	w->changed = mem_zalloc(sizeof *w->changed * (n / WINDOW_BLOCK + 1));
 	w->now = mem_alloc(sizeof *w->now * (events + 1));
@@ -197,15 +219,9 @@ void window_open(struct window *w, const struct sched_problem *p, int64_t limit,
 	w->last = mem_alloc(sizeof *w->last * storages);
 	w->marked = mem_zalloc(sizeof *w->marked * n);
 	w->met = mem_zalloc(sizeof *w->met * storages);
-	for (uint32_t x = 0; x < p->n; x++) {
-		if (sched_awaited(&p->node[x]) != SCHED_NONE)
-			comm_at(w, p->node[x].comm)->waits++;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
-			w->made[x] += p->storage[p->makes.item[i]].bytes;
-	}
 	if (p->contention_n)
 		w->contended = window_contended_new(p, (uint32_t)events);
-	window_reset(w);
+	window_read(w);
 }
 
 bool window_fits(const struct window *w)

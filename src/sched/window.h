@@ -55,7 +55,10 @@ struct window {
 /* order: a schedule of p, which window_accept changes. Moves need one within the limit. */
 void window_open(struct window *w, const struct sched_problem *p, int64_t limit, uint32_t *order);
 void window_close(struct window *w);
-/* Reads the whole order again, after the caller has changed it. */
+/* Reads the problem and the order again, after the caller has changed them. The problem has no more numbers and
+ * storages than before. */
+void window_read(struct window *w);
+/* Reads the order again, after the caller has changed it. */
 void window_reset(struct window *w);
 
 /* Returns true if the order is within the limit. */

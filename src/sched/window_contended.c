@@ -72,7 +72,7 @@ void window_contended_set(struct window *w, uint32_t e)
 		window_set_stall(w, e++, m.stall + lost);
 	}
 	w->runtime = contended_finish(c);
-	memcpy(w->contended->draft.number, c->number, sizeof *c->number * p->n);
+	memcpy(w->contended->draft.number, c->number, sizeof *c->number * p->numbers);
 }
 
 static int64_t later(int64_t a, int64_t b)

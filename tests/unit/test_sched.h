@@ -115,7 +115,7 @@ static inline int64_t least_from(const struct sched_problem *p, uint32_t *order,
 		return of(sched_simulate(p, order, NULL));
 	for (uint32_t x = 0; x < p->n; x++) {
 		bool ready = !(done >> x & 1);
-		for (uint32_t i = p->pred.at[x]; i < p->pred.at[x + 1]; i++)
+		for (uint32_t i = p->pred.at[x]; i < p->pred.end[x]; i++)
 			ready &= done >> p->pred.item[i] & 1;
 		if (!ready)
 			continue;

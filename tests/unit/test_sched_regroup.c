@@ -24,9 +24,9 @@ static void are_buckets(const struct sched_problem *p, const uint32_t *bucket, u
 }
 
 /* Checks that the row has each comm of a family once, with members in the order of their ranks. */
-static void is_row(const struct sched_problem *p, const struct sched_bucketed *b, const struct sched_row *row,
-                   const int64_t *rank)
+static void is_row(const struct sched_rebucket *r, const struct sched_row *row, const int64_t *rank)
 {
+	const struct sched_problem *p = r->parts.p;
 	uint32_t comms = 0;
 	for (uint32_t x = 0; x < p->n; x++)
 		comms += p->node[x].kind == SCHED_COMM && sched_transfer(p, x)->family != SCHED_NONE;
@@ -34,20 +34,25 @@ static void is_row(const struct sched_problem *p, const struct sched_bucketed *b
 	CHECK_EQ(row->first[row->n], comms);
 	for (uint32_t k = 0; k < row->n; k++)
 		for (uint32_t i = row->first[k]; i < row->first[k + 1]; i++) {
-			CHECK_EQ(b->became[row->member[i]], row->comm[k]);
+			CHECK_EQ(r->parts.number[row->member[i]], row->comm[k]);
 			CHECK(i == row->first[k] || rank[row->member[i - 1]] <= rank[row->member[i]]);
 		}
 }
 
-static void carries_to(const struct sched_carry_places *from, const struct sched_problem *of,
-                       const uint32_t *bucket, const struct sched_bucketed *to, uint32_t late)
+/* Carries an order of n nodes to the new buckets of r in all ways. Returns false if buckets wait for each other. */
+static bool carries(const struct sched_rebucket *r, const uint32_t *order, uint32_t n, uint32_t late,
+                    uint32_t *out)
 {
-	uint32_t out[NODES * 4];
+	bool first = false;
 	for (unsigned way = 0; way < 4; way++) {
 		struct sched_carry_options o = {way & 1, way & 2 ? late : SCHED_NONE, way & 2};
-		sched_carry(from, of, bucket, to, &o, out);
-		CHECK(sched_is_schedule(&to->p, out));
+		bool ok = sched_carry(r, order, n, &o, out);
+		CHECK(!way || ok == first);
+		first = ok;
+		CHECK(!ok || sched_is_schedule(&r->p, out));
 	}
+	struct sched_carry_options o = {.first = true, .late = SCHED_NONE};
+	return sched_carry(r, order, n, &o, out);
 }
 
 /* Nodes that go where others need them, but that no node needs, are not forgotten. */
@@ -71,8 +76,9 @@ static unsigned change(uint32_t seed)
 	struct arena *a = arena_new();
 	struct sched_random r = sched_random_from(seed);
 	struct sched_problem p;
-	struct sched_bucketed b;
-	uint32_t bucket[NODES], before[NODES], n = 0, order[NODES * 4], same[NODES * 4];
+	struct sched_rebucket in_place;
+	uint32_t bucket[NODES], before[NODES], slot[NODES], n = 0, nodes = NODES, order[NODES * 5],
+	                                                    other[NODES * 5];
 	int64_t rank[NODES], of_comm[NODES];
 	unsigned changed = 0;
 	test_problem(a, seed, NODES, &p);
@@ -83,12 +89,11 @@ static unsigned change(uint32_t seed)
 		if (p.node[x].kind == SCHED_COMM)
 			of_comm[k++] = rank[x];
 	}
-	sched_bucket(&p, bucket, 0, a, &b);
+	sched_rebucket_open(&in_place, &p);
 	for (unsigned k = 0; k < CHANGES; k++) {
 		struct sched_row row;
-		struct sched_bucketed next;
-		sched_row(&p, &b, order, of_comm, a, &row);
-		is_row(&p, &b, &row, rank);
+		sched_row(&in_place, order, of_comm, a, &row);
+		is_row(&in_place, &row, rank);
 		if (!row.n)
 			break;
 		memcpy(before, bucket, sizeof before);
@@ -98,19 +103,19 @@ static unsigned change(uint32_t seed)
 			sched_regroup_together(&p, &row, row.member, 1, k % 8, bucket, &n);
 		are_buckets(&p, bucket, n);
 		changed += memcmp(before, bucket, sizeof before) != 0;
-		if (!sched_bucket(&p, bucket, n, a, &next))
+		sched_rebucket_slots(&in_place, bucket, n, slot);
+		if (!sched_rebucket(&in_place, slot) ||
+		    !carries(&in_place, order, nodes, row.member[0], other))
 			break;
-		struct sched_carry_places places;
-		sched_carry_read(&b, order, p.n, a, &places);
-		carries_to(&places, &p, before, &next, next.became[row.member[0]]);
+		nodes = in_place.p.n;
+		memcpy(order, other, sizeof *order * nodes);
+		sched_rebucket_slots(&in_place, bucket, n, slot);
+		CHECK(sched_rebucket(&in_place, slot) && !in_place.nodes.n);
 		struct sched_carry_options o = {.first = true, .late = SCHED_NONE};
-		sched_carry(&places, &p, before, &next, &o, same);
-		memcpy(order, same, sizeof *order * next.p.n);
-		b = next;
-		sched_carry_read(&b, order, p.n, a, &places);
-		sched_carry(&places, &p, bucket, &b, &o, same);
-		CHECK(memcmp(order, same, sizeof *order * b.p.n) == 0);
+		CHECK(sched_carry(&in_place, order, nodes, &o, other));
+		CHECK(memcmp(order, other, sizeof *order * nodes) == 0);
 	}
+	sched_rebucket_close(&in_place);
 	arena_free(a);
 	return changed;
 }
