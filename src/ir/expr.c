@@ -50,6 +50,23 @@ expr_id expr_axis_index(struct module *m, mesh_id mesh, unsigned mesh_axis)
 	                                    .k = mesh});
 }
 
+static bool counts_all_devices(const struct module *m, const struct mesh *mesh)
+{
+	for (uint32_t i = 0; i < mesh->device_count; i++)
+		if (mesh->device[i] != i)
+			return false;
+	for (mesh_id other = 1; other < m->mesh.n; other++)
+		if (m->mesh.at[other].max_device > mesh->max_device)
+			return false;
+	return true;
+}
+
+bool expr_device_index_is_rank(const struct module *m)
+{
+	const struct mesh *mesh = &m->mesh.at[m->default_mesh];
+	return !m->default_mesh || (mesh->rank == 1 && !counts_all_devices(m, mesh));
+}
+
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k)
 {
 	if (!k)

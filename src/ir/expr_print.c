@@ -76,7 +76,8 @@ static void print_leaf(const struct module *m, const struct expr *x, bool nvfuse
 static void print_place(const struct module *m, const struct expr *x, bool nvfuser, struct buf *out)
 {
 	const struct mesh *mesh = &m->mesh.at[x->k];
-	if (nvfuser && x->kind == EXPR_AXIS_INDEX && x->k == m->default_mesh) {
+	if (nvfuser && x->kind == EXPR_AXIS_INDEX && x->k == m->default_mesh &&
+	    !expr_device_index_is_rank(m)) {
 		unsigned from_last = mesh->rank - 1u - x->mesh_axis;
 		buf_printf(out, "deviceIdx.%c", from_last < 3 ? "xyz"[from_last] : (char)('0' + from_last));
 		return;

@@ -312,13 +312,15 @@ static expr_id define_use(struct sema *s, uint32_t entry, uint32_t at)
 	return e;
 }
 
-/* Reads deviceIdx.x: the index of this device along the last axis of the program's mesh; y: the one before. */
+/* Reads deviceIdx.x: the rank, or the index of this device along the mesh's last axis; y: along the one before. */
 static expr_id device_index(struct sema *s, const char *text, uint32_t at)
 {
 	char letter = text[strlen("deviceIdx.")];
 	unsigned from_last = letter >= 'x' && letter <= 'z'   ? (unsigned)(letter - 'x')
 	                     : letter >= '3' && letter <= '9' ? (unsigned)(letter - '0')
 	                                                      : 99;
+	if (!from_last && expr_device_index_is_rank(s->m))
+		return expr_rank(s->m);
 	if (s->mesh && from_last < s->m->mesh.at[s->mesh].rank)
 		return expr_axis_index(s->m, s->mesh, s->m->mesh.at[s->mesh].rank - 1 - from_last);
 	diag_error_span(s->d, E_MESH_NEEDED, at, (uint32_t)strlen(text),
