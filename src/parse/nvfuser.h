@@ -376,6 +376,12 @@ bool nv_permute(struct nv_reader *r, ast_id call, const struct nv_tensor *result
 void nv_permute_collect(struct nv_reader *r, ast_id targets, ast_id call);
 
 /* ---- sema_iota.c */
+/* Returns false after reporting extents that are not those of the result. tuple: {4, 8}. */
+bool nv_check_extents(struct nv_reader *r, ast_id tuple, const struct nv_tensor *result);
+
+/* Returns false after reporting the name of a dtype that is not that of the result. */
+bool nv_check_dtype(struct nv_reader *r, ast_id stated, const struct nv_tensor *result);
+
 /* Gives iota(length, start, step, dtype) the form that it has here, with the statement of its row before it. Returns false
  * after reporting. */
 bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result);

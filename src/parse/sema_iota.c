@@ -5,9 +5,48 @@
  *
  *     T0 = eye(4, float)                T1 = iota(); T0 = one_hot(T1)
  *
- * The result tells the extents and the dtype. */
+ * The result tells the extents and the dtype, so the call must not tell others. */
 #include "ir/domain.h"
+#include "ir/expr.h"
 #include "parse/nvfuser.h"
+#include <string.h>
+
+/* Returns false if both are known and differ. Scalars may have other names in the result. */
+static bool may_be_extent(struct nv_reader *r, ast_id stated, expr_id of_result)
+{
+	int64_t extent;
+	return !nv_is(r, stated, AST_INT) || !expr_is_const(r->s->m, of_result, &extent) ||
+	       extent == ast_at(r->s->a, stated)->value.i;
+}
+
+bool nv_check_extents(struct nv_reader *r, ast_id tuple, const struct nv_tensor *result)
+{
+	const struct domain *d = ir_domain(r->s->m, r->s->m->type.at[result->type].domain);
+	unsigned n = 0;
+	ast_each (r->s->a, e, tuple) {
+		if (n < d->rank && !may_be_extent(r, e, d->axis[n].extent))
+			break;
+		n++;
+	}
+	return n == d->rank || nv_refuse(r, E_SHAPES_DIFFER, tuple, "the result has another shape");
+}
+
+/* Returns false after reporting a number that is not the extent of an axis of the result. */
+static bool check_extent(struct nv_reader *r, ast_id stated, const struct nv_tensor *result, unsigned axis)
+{
+	const struct domain *d = ir_domain(r->s->m, r->s->m->type.at[result->type].domain);
+	return may_be_extent(r, stated, d->axis[axis].extent) ||
+	       nv_refuse(r, E_SHAPES_DIFFER, stated, "the result has another extent");
+}
+
+bool nv_check_dtype(struct nv_reader *r, ast_id stated, const struct nv_tensor *result)
+{
+	enum dtype dtype = DTYPE_I64;
+	bool known = nv_is(r, stated, AST_NAME) && (dtype_parse_nvfuser(ast_text(r->s->a, stated), &dtype) ||
+	                                            !strcmp(ast_text(r->s->a, stated), "nvfuser_index_t"));
+	return (known && dtype == (enum dtype)r->s->m->type.at[result->type].dtype) ||
+	       nv_refuse(r, E_OPERAND_DTYPE, stated, "the result has another dtype");
+}
 
 /* Makes the number a float if the result is one. */
 static ast_id number_of(struct nv_reader *r, ast_id number, const struct nv_tensor *result)
@@ -52,6 +91,11 @@ bool nv_iota(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	s->a->nodes.at[call].first = 0;
 	if (!step)
 		return nv_refuse(r, E_OPERAND_COUNT, call, "iota takes `iota(length, start, step, dtype)`");
+	if (ir_domain(s->m, s->m->type.at[result->type].domain)->rank != 1)
+		return nv_refuse(r, E_OPERAND_RANK, call, "the result of iota has one axis");
+	ast_id dtype = ast_at(s->a, step)->next;
+	if (!check_extent(r, length, result, 0) || (dtype && !nv_check_dtype(r, dtype, result)))
+		return false;
 	bool from_zero = nv_is_int(r, start, 0), by_one = nv_is_int(r, step, 1);
 	if (from_zero && by_one)
 		return true;
@@ -82,6 +126,12 @@ bool nv_eye(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	ast_id row;
 	if (d->rank != 2)
 		return nv_refuse(r, E_OPERAND_RANK, call, "the result of eye has two axes");
+	unsigned axis = 0;
+	ast_each (r->s->a, stated, call)
+		if (nv_is(r, stated, AST_NAME) && !ast_at(r->s->a, stated)->next
+		        ? !nv_check_dtype(r, stated, result)
+		        : axis < 2 && !check_extent(r, stated, result, axis++))
+			return false;
 	domain_begin(&b);
 	domain_add_axis(&b, AXIS_ITER, d->axis[0].extent);
 	domain_allocate_default(&b, false);

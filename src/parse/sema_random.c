@@ -21,27 +21,6 @@ static int64_t number_of_tensor(struct nv_reader *r, const struct nv_tensor *t)
 	return *name ? strtoll(name + 1, NULL, 10) : 0;
 }
 
-/* Returns false after reporting a shape or dtype that is not that of the result. Scalars may have other names there. */
-static bool check_result(struct nv_reader *r, ast_id shape, ast_id dtype, const struct nv_tensor *result)
-{
-	const struct type *t = &r->s->m->type.at[result->type];
-	const struct domain *d = ir_domain(r->s->m, t->domain);
-	enum dtype stated;
-	if (!nv_is(r, dtype, AST_NAME) || !dtype_parse_nvfuser(ast_text(r->s->a, dtype), &stated) ||
-	    stated != t->dtype)
-		return nv_refuse(r, E_OPERAND_DTYPE, dtype, "the result has another dtype");
-	int64_t extent;
-	unsigned n = 0;
-	ast_each (r->s->a, e, shape) {
-		if (n < d->rank && nv_is(r, e, AST_INT) &&
-		    expr_is_const(r->s->m, d->axis[n].extent, &extent) &&
-		    extent != ast_at(r->s->a, e)->value.i)
-			break;
-		n++;
-	}
-	return n == d->rank || nv_refuse(r, E_SHAPES_DIFFER, shape, "the result has another shape");
-}
-
 /* Returns the offset, or -1 - offset, which no other tensor has. offset: 0 if none is given. */
 static ast_id make_offset(struct nv_reader *r, ast_id call, ast_id offset, int64_t otherwise, bool second)
 {
@@ -206,7 +185,7 @@ bool nv_random(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	}
 	if (!fits || !next)
 		return nv_refuse(r, d->has_numbers ? E_OPERAND_NUMBER : E_OPERAND_COUNT, call, d->form);
-	if (!check_result(r, shape, next, result))
+	if (!nv_check_extents(r, shape, result) || !nv_check_dtype(r, next, result))
 		return false;
 	if (d->make)
 		return d->make(r, call, shape, d->has_numbers ? x : NULL, next, result);

@@ -485,6 +485,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "TensorConstruct") && first && !second) {
 		nv_rename_call(r, expr, "full");
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
+		if (result && !nv_check_extents(r, first, result))
+			return false;
 		a->nodes.at[expr].first = second;
 	} else {
 		if (nv_function(name, 1) == OP_SET)
