@@ -330,6 +330,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 		status = time_teams(&x, &now);
 	if (status == STATUS_OK) {
 		now.memory = memory_of(x.device, now.inner);
+		now.sharers = x.device->sharers;
 		snprintf(now.model, sizeof now.model, "%s", x.device->model);
 		snprintf(now.transport, sizeof now.transport, "%s", transport_kind_name(x.t->ops->kind));
 	}
@@ -340,6 +341,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 		out->team.at = now.team.at, out->team.n = now.team.n, out->team.cap = now.team.cap;
 		out->inner = now.inner;
 		out->memory = now.memory;
+		out->sharers = now.sharers;
 		memcpy(out->model, now.model, sizeof out->model);
 		memcpy(out->transport, now.transport, sizeof out->transport);
 		return status;

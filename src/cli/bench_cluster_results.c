@@ -8,7 +8,7 @@ struct head {
 	char transport[16], model[96];
 	struct cluster_contention contention[COLLECTIVE_COUNT];
 	struct cuda_call_times calls;
-	int64_t ranks, memory, inner;
+	int64_t ranks, memory, sharers, inner;
 	uint32_t teams;
 };
 
@@ -16,8 +16,12 @@ enum status bench_measured_write(struct rt_job *job, const struct bench_cluster 
                                  const struct bench_measured *x)
 {
 	const struct bench *b = o->collectives.b;
-	struct head head = {
-	    .calls = x->calls, .ranks = x->ranks, .memory = x->memory, .inner = x->inner, .teams = x->team.n};
+	struct head head = {.calls = x->calls,
+	                    .ranks = x->ranks,
+	                    .memory = x->memory,
+	                    .sharers = x->sharers,
+	                    .inner = x->inner,
+	                    .teams = x->team.n};
 	memcpy(head.transport, x->transport, sizeof head.transport);
 	memcpy(head.model, x->model, sizeof head.model);
 	memcpy(head.contention, x->contention, sizeof head.contention);
@@ -64,6 +68,7 @@ bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_me
 	out->calls = head.calls;
 	out->ranks = head.ranks;
 	out->memory = head.memory;
+	out->sharers = head.sharers;
 	out->inner = head.inner;
 	memcpy(out->transport, head.transport, sizeof out->transport);
 	memcpy(out->model, head.model, sizeof out->model);

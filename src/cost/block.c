@@ -328,7 +328,6 @@ static void add_outside(struct maker *k, region_id region, const struct block_fr
 bool block_make(struct module *m, region_id region, const struct block_frame *frame, const struct cost *cost,
                 struct diag *d, struct arena *a, struct block *out)
 {
-	const struct cluster *cluster = cost_cluster(cost);
 	struct maker k = {.m = m,
 	                  .cost = cost,
 	                  .d = d,
@@ -344,7 +343,7 @@ bool block_make(struct module *m, region_id region, const struct block_frame *fr
 	k.contended = contended && contended->u.i;
 	k.recorded_launch = launch != NULL;
 	k.launch = launch ? launch->u.i : cost_launch(cost);
-	k.bytes_per_ns = (double)(rate ? rate->u.i : cluster->memory_rate) / 1e9;
+	k.bytes_per_ns = (rate ? (double)rate->u.i : cost_memory_rate(cost)) / 1e9;
 	k.node = arena_new_array(k.scratch, uint32_t, m->op.n);
 	k.root = arena_new_array(k.scratch, value_id, m->value.n);
 	k.home = arena_new_array(k.scratch, uint32_t, m->value.n);

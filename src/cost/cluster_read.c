@@ -209,11 +209,16 @@ static bool read_device(struct reader *r, const struct json_value *root)
 	struct cluster *c = r->c;
 	if (!json_object(j, root, "device", &device))
 		return false;
-	bool ok = json_known(j, &device,
-	                     "name memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
-	                     "product_grids functions");
+	bool ok = json_known(
+	    j, &device,
+	    "name ranks measured_ranks memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
+	    "product_grids functions");
 	if (json_has(&device, "name"))
 		ok &= read_name(r, &device, "name", &c->device);
+	if (json_has(&device, "ranks"))
+		ok &= json_int(j, &device, "ranks", 1, CLUSTER_MAX_SPAN, &c->ranks);
+	if (json_has(&device, "measured_ranks"))
+		ok &= json_int(j, &device, "measured_ranks", 1, CLUSTER_MAX_SPAN, &c->measured_ranks);
 	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);
 	ok &= json_int(j, &device, "memory_bytes_per_s", 1, CLUSTER_MAX_NUMBER, &c->memory_rate);
 	ok &= read_rates(r, &device);

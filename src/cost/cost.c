@@ -10,8 +10,15 @@ struct cost *cost_new(struct module *m, const struct cluster *cluster, struct di
 	struct cost *c = mem_zalloc(sizeof *c);
 	int64_t time, bytes;
 	bool ok = true;
-	*c = (struct cost){
-	    .m = m, .cluster = cluster, .arena = arena_new(), .d = d, .streams = DEFAULT_STREAMS};
+	*c = (struct cost){.m = m,
+	                   .stated = cluster,
+	                   .machine = *cluster,
+	                   .arena = arena_new(),
+	                   .d = d,
+	                   .streams = DEFAULT_STREAMS};
+	c->machine.ranks = share_ranks(m, cluster, &cluster->network);
+	c->machine.measured_ranks = cluster->measured_ranks ? cluster->measured_ranks : 1;
+	c->cluster = &c->machine;
 	c->reported = arena_new_array(c->arena, bool, m->param.n);
 	product_prepare(c);
 	collective_prepare(c);
@@ -86,12 +93,4 @@ bool cost_is_launched(const struct module *m, op_id op)
 	default:
 		return !(op_traits(m, op) & TRAIT_VIEW);
 	}
-}
-
-int64_t cost_touch_time(const struct cost *c, int64_t bytes)
-{
-	if (!bytes)
-		return 0;
-	return c->cluster->touch.n ? curve_time(&c->cluster->touch, bytes)
-	                           : curve_rate_time((cost_amount)bytes, 1, c->cluster->memory_rate);
 }

@@ -67,9 +67,13 @@ int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collecti
 int64_t cost_group_operand_time(const struct cost *c, enum op_kind collective, group_id group, int64_t bytes);
 /* Returns the time of a message between two devices. */
 int64_t cost_message_time(const struct cost *c, uint32_t from, uint32_t to, int64_t bytes);
+/* ---- cost_share.c */
+
 /* Returns the time of a kernel that only reads and writes. bytes: read plus written; a pack does both to
  * each byte. */
 int64_t cost_touch_time(const struct cost *c, int64_t bytes);
+/* Returns the bytes a second that a rank reads or writes. */
+double cost_memory_rate(const struct cost *c);
 
 /* ---- cost_contention.c */
 

@@ -142,12 +142,20 @@ static const struct cluster_table *table_in(const struct cluster_network *n, enu
 	return of_equal_blocks;
 }
 
+/* Returns the time of a table's collective beside those of all ranks that share a device. */
+static int64_t time_of_table(const struct cluster_table *table, const struct links_team *t, int64_t bytes)
+{
+	int64_t time = curve_time(&table->points, bytes), empty = curve_time(&table->points, 0);
+	return time > empty ? curve_add(empty, links_share(t, time - empty)) : time;
+}
+
 bool collective_time_by(const struct cost *c, const struct cluster_network *n, enum collective kind,
                         team_id team, const struct links_team *t, int64_t bytes, int64_t *out)
 {
 	struct cluster x = *c->cluster;
 	struct links_team by = *t;
 	x.network = *n;
+	x.ranks = share_ranks(c->m, c->stated, n);
 	if (team && !find_team(c->m, &x, team, &by))
 		return false;
 	if (!team) {
@@ -156,13 +164,14 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 			by.link++;
 		if (by.link == n->link_n)
 			return false;
+		by.sharing = x.ranks;
 		by.levels = 1;
 		by.level[0].link = by.link;
 		by.level[0].members = by.ranks;
 	}
 	const struct cluster_table *table = table_in(n, kind, &by);
 	if (table) {
-		*out = curve_time(&table->points, bytes);
+		*out = time_of_table(table, &by, bytes);
 		return true;
 	}
 	*out = links_time(&x, &by, kind, bytes);
@@ -174,7 +183,7 @@ int64_t collective_time(const struct cost *c, enum collective kind, const struct
 	if (t->ranks == 1 && kind != COLLECTIVE_BARRIER)
 		return cost_touch_time(c, multiply_bytes(bytes, 2));
 	const struct cluster_table *table = table_of(c, kind, t);
-	return table ? curve_time(&table->points, bytes) : links_time(c->cluster, t, kind, bytes);
+	return table ? time_of_table(table, t, bytes) : links_time(c->cluster, t, kind, bytes);
 }
 
 int64_t cost_collective_operand_time(const struct cost *c, enum op_kind collective, team_id team,

@@ -97,6 +97,6 @@ bool contraction_time(const struct cost *c, op_id op, int64_t *out)
 	                                product_measured_bytes(c, t, p.m, p.n, p.k)));
 	if (m->op.at[op].kind == OP_LINEAR &&
 	    op_role_count(m, op, ROLE_READ) > 2) /* the addend is read, and the result written once more */
-		*out = curve_add(*out, cost_touch_time(c, local_limit_bytes(3 * (cost_amount)r.bytes)));
+		*out = curve_add(*out, touch_time(c, local_limit_bytes(3 * (cost_amount)r.bytes)));
 	return true;
 }

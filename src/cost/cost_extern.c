@@ -139,7 +139,10 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	if (!strcmp(kind, "barrier"))
 		return find_collective_cost(c, op, which, COLLECTIVE_BARRIER, time, bytes);
 	if (!strcmp(kind, "send") || !strcmp(kind, "recv")) {
-		struct links_team t = {.ranks = 2, .link = c->cluster->network.link_n - 1, .levels = 1};
+		const struct cluster *x = c->cluster;
+		struct links_team t = {
+		    .ranks = 2, .sharing = x->ranks, .link = x->network.link_n - 1, .levels = 1};
+		t.members = x->network.link[t.link].span > x->measured_ranks ? 1 : 2;
 		t.level[0].link = t.link;
 		t.level[0].members = 2;
 		*bytes = operand_bytes(c, op);
@@ -148,13 +151,12 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	}
 	if (flops < 0 && touched < 0)
 		return EXTERN_NOT_STATED;
-	int64_t rate = flops_rate(c, op), by_flops = 0,
-	        by_bytes = touched > 0 ? cost_touch_time(c, touched) : 0;
+	int64_t rate = flops_rate(c, op), by_flops = 0, by_bytes = touched > 0 ? touch_time(c, touched) : 0;
 	if (flops > 0 && !rate)
 		return EXTERN_NO_RATE;
 	if (flops > 0)
 		by_flops = curve_rate_time((cost_amount)flops, 1, rate);
-	*time = by_flops > by_bytes ? by_flops : by_bytes;
+	*time = share_work(c, by_flops > by_bytes ? by_flops : by_bytes);
 	return EXTERN_KNOWN;
 }
 

@@ -33,7 +33,7 @@ static bool function_excess(const struct cost *c, op_id op, int64_t *out)
 		return false;
 	int64_t time = curve_rate_time(
 	            (cost_amount)(in.elements > result.elements ? in.elements : result.elements), 1, rate),
-	        touch = cost_touch_time(c, bytes);
+	        touch = touch_time(c, bytes);
 	*out = time > touch ? time - touch : 0;
 	return true;
 }
@@ -125,8 +125,12 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 		return recorded(c, op, a, time);
 	if ((info->traits & TRAIT_VIEW) || (!op_is_unit(c->m, op) && ir_unit_of(c->m, op)))
 		return true;
-	if (contraction_is((enum op_kind)o->kind))
-		return contraction_time(c, op, time);
+	if (contraction_is((enum op_kind)o->kind)) {
+		if (!contraction_time(c, op, time))
+			return false;
+		*time = share_work(c, *time);
+		return true;
+	}
 	switch ((enum op_kind)o->kind) {
 	case OP_EXTERN:
 		return extern_time(c, op, time, bytes);
@@ -146,7 +150,7 @@ static bool find_time(const struct cost *c, op_id op, int64_t *time, int64_t *by
 	if (!(unit ? traffic_find_unit(c, op, &moved) : traffic_find(c, op, &moved)) ||
 	    !(unit ? unit_excess(c, op, time) : function_excess(c, op, time)))
 		return false;
-	*time = curve_add(*time, traffic_time(c, &moved));
+	*time = share_work(c, curve_add(*time, traffic_time(c, &moved)));
 	return true;
 }
 

@@ -132,7 +132,7 @@ static int64_t repeat_product(int64_t time, int64_t batch)
 int64_t product_time(const struct cost *c, enum dtype t, int64_t batch, int64_t m, int64_t n, int64_t k,
                      int64_t bytes)
 {
-	int64_t time = measured(c, t, m, n, k), moved = cost_touch_time(c, bytes);
+	int64_t time = measured(c, t, m, n, k), moved = touch_time(c, bytes);
 	if (time)
 		return repeat_product(time, batch);
 	const struct cluster_grid *g = product_grid(c, t);

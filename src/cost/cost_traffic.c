@@ -92,5 +92,5 @@ bool traffic_find_unit(const struct cost *c, op_id op, struct traffic *out)
 int64_t traffic_time(const struct cost *c, const struct traffic *t)
 {
 	int64_t bytes = local_limit_bytes(t->bytes);
-	return curve_add(cost_touch_time(c, bytes), traffic_excess(c, t, NULL, bytes));
+	return curve_add(touch_time(c, bytes), traffic_excess(c, t, NULL, bytes));
 }

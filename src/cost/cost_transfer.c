@@ -46,8 +46,8 @@ bool collective_parts(const struct cost *c, op_id op, enum collective kind, stru
 	if (!collective_team(c, c->m->op.at[op].team, t))
 		return cost_refuse_team(c, op);
 	*bytes = collective_bytes(kind, t->ranks, in.bytes, out.bytes);
-	*excess = curve_add(adding_excess(c, op, kind, t->ranks, *bytes),
-	                    buffers_excess(c, op, in.bytes, out.bytes));
+	*excess = share_work(c, curve_add(adding_excess(c, op, kind, t->ranks, *bytes),
+	                                  buffers_excess(c, op, in.bytes, out.bytes)));
 	return true;
 }
 

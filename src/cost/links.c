@@ -42,9 +42,21 @@ static bool find_levels(const struct cluster *c, const uint32_t *sorted, uint32_
 	return true;
 }
 
+/* Returns the largest number of devices in a group of a span. sorted: by device. */
+static uint32_t largest_group(const uint32_t *sorted, uint32_t n, int64_t span)
+{
+	uint32_t most = 0, from = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		if (sorted[k] / span != sorted[from] / span)
+			from = k;
+		most = k - from + 1 > most ? k - from + 1 : most;
+	}
+	return most;
+}
+
 bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out)
 {
-	struct links_team t = {.ranks = n};
+	struct links_team t = {.ranks = n, .sharing = c->ranks};
 	uint32_t *sorted = mem_alloc(sizeof *sorted * ((size_t)n + 1));
 	if (n)
 		memcpy(sorted, device, sizeof *sorted * n);
@@ -58,6 +70,7 @@ bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, str
 		t.level[0].link = t.link;
 		t.level[0].members = n;
 	}
+	t.members = largest_group(sorted, n, c->measured_ranks ? c->measured_ranks : 1);
 	free(sorted);
 	if (joined)
 		*out = t;
@@ -72,11 +85,24 @@ static int64_t steps(int64_t n)
 	return k;
 }
 
-/* Returns the time of sending so many messages with n / d bytes in all. */
-static int64_t sent(const struct cluster_link *l, int64_t messages, cost_amount n, int64_t d)
+static cost_amount at_least_one(int64_t n)
 {
-	return curve_add(curve_rate_time(n, d, l->rate),
-	                 l->alpha > CLUSTER_MAX_TIME / messages ? CLUSTER_MAX_TIME : l->alpha * messages);
+	return n ? (cost_amount)n : 1;
+}
+
+int64_t links_share(const struct links_team *t, int64_t time)
+{
+	cost_amount members = at_least_one(t->members);
+	return curve_limit(((cost_amount)time * at_least_one(t->sharing) + members - 1) / members);
+}
+
+/* Returns the time of sending so many messages with n / d bytes in all. */
+static int64_t sent(const struct links_team *t, const struct cluster_link *l, int64_t messages, cost_amount n,
+                    int64_t d)
+{
+	return curve_add(
+	    curve_rate_time(n * at_least_one(t->sharing), d * (int64_t)at_least_one(t->members), l->rate),
+	    l->alpha > CLUSTER_MAX_TIME / messages ? CLUSTER_MAX_TIME : l->alpha * messages);
 }
 
 /* The sums of links.h over the levels. */
@@ -84,18 +110,18 @@ struct sums {
 	int64_t ring, tree, halves, blocks, pairs, steps;
 };
 
-static void add_level(const struct cluster_link *l, int64_t members, int64_t inner, int64_t ranks,
-                      int64_t bytes, struct sums *x)
+static void add_level(const struct links_team *t, const struct cluster_link *l, int64_t members,
+                      int64_t inner, int64_t bytes, struct sums *x)
 {
-	int64_t all = inner * members, depth = steps(members);
+	int64_t ranks = t->ranks, all = inner * members, depth = steps(members);
 	cost_amount s = (cost_amount)bytes, most = s * (cost_amount)(members - 1),
 	            outside = s * (cost_amount)(all - inner);
-	x->ring = curve_add(x->ring, sent(l, members - 1, most, all));
-	x->tree = curve_add(x->tree, sent(l, depth, s * (cost_amount)depth, 1));
-	x->halves = curve_add(x->halves, sent(l, depth + members - 1, 2 * most, all));
-	x->blocks = curve_add(x->blocks, sent(l, depth, outside, ranks));
-	x->pairs = curve_add(x->pairs, sent(l, all - inner, outside, ranks));
-	x->steps = curve_add(x->steps, sent(l, depth, 0, 1));
+	x->ring = curve_add(x->ring, sent(t, l, members - 1, most, all));
+	x->tree = curve_add(x->tree, sent(t, l, depth, s * (cost_amount)depth, 1));
+	x->halves = curve_add(x->halves, sent(t, l, depth + members - 1, 2 * most, all));
+	x->blocks = curve_add(x->blocks, sent(t, l, depth, outside, ranks));
+	x->pairs = curve_add(x->pairs, sent(t, l, all - inner, outside, ranks));
+	x->steps = curve_add(x->steps, sent(t, l, depth, 0, 1));
 }
 
 static struct sums sums_of(const struct cluster *c, const struct links_team *t, int64_t bytes)
@@ -103,8 +129,7 @@ static struct sums sums_of(const struct cluster *c, const struct links_team *t, 
 	struct sums x = {0};
 	int64_t inner = 1;
 	for (unsigned k = 0; k < t->levels; k++) {
-		add_level(&c->network.link[t->level[k].link], t->level[k].members, inner, t->ranks, bytes,
-		          &x);
+		add_level(t, &c->network.link[t->level[k].link], t->level[k].members, inner, bytes, &x);
 		inner *= t->level[k].members;
 	}
 	return x;
@@ -113,7 +138,8 @@ static struct sums sums_of(const struct cluster *c, const struct links_team *t, 
 /* Returns the time of one ring of all ranks on the outermost link. */
 static int64_t flat_ring(const struct cluster *c, const struct links_team *t, int64_t bytes)
 {
-	struct links_team flat = {.ranks = t->ranks, .link = t->link, .levels = 1};
+	struct links_team flat = *t;
+	flat.levels = 1;
 	flat.level[0].link = t->link;
 	flat.level[0].members = t->ranks;
 	return sums_of(c, &flat, bytes).ring;
@@ -158,7 +184,7 @@ unsigned links_algorithms(const struct cluster *c, const struct links_team *t, e
 		return n;
 	case COLLECTIVE_SEND_RECV:
 		out[n++] = (struct links_algorithm){
-		    "one message", sent(&c->network.link[t->link], 1, (cost_amount)bytes, 1)};
+		    "one message", sent(t, &c->network.link[t->link], 1, (cost_amount)bytes, 1)};
 		return n;
 	case COLLECTIVE_BARRIER:
 		out[n++] = (struct links_algorithm){"dissemination", x.steps};

@@ -17,6 +17,8 @@
  *     send_recv         alpha + s / rate of the outermost level
  *     barrier           L_l alpha_l                                         dissemination              [4]
  *
+ * If ranks share a device, they share its rate: b bytes take as many times b / rate_l as `sharing` of `members` says.
+ *
  * A team whose groups differ in size has one level, on its outermost link. Additions take no time here.
  *
  * [1] Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005.
@@ -29,7 +31,10 @@
 
 struct links_team {
 	int64_t ranks;
-	unsigned link; /* index of its link in the cluster */
+	int64_t
+	    sharing; /* ranks of the program that share a device, and move data at the same time; 0: one */
+	int64_t members; /* those of them that did so when the figures were measured; 0: one */
+	unsigned link;   /* index of its link in the cluster */
 	unsigned levels;
 	struct {
 		unsigned link;
@@ -39,6 +44,9 @@ struct links_team {
 
 /* Finds the levels of a list of devices. Returns false if no link joins them all. */
 bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out);
+/* Returns the time of a transfer beside those of all ranks that share a device, from its measured time. Latencies
+ * stay as they are. */
+int64_t links_share(const struct links_team *t, int64_t time);
 int64_t links_time(const struct cluster *c, const struct links_team *t, enum collective kind, int64_t bytes);
 
 enum { LINKS_ALGORITHMS = 3 };

@@ -1,6 +1,6 @@
 /* cuda_device: opens and closes the device "cuda". */
-#include "cuda/cuda_cache.h"
 #include "cuda/cuda_device.h"
+#include "cuda/cuda_cache.h"
 #include "cuda/gpu_assignment.h"
 #include "cuda/launch_cache.h"
 #include "cuda/record.h"
@@ -75,8 +75,7 @@ static enum status open_context(struct cuda *c)
 {
 	CUcontext context;
 	size_t bytes;
-	int sharers;
-	enum status status = cuda_gpu_take(c, &sharers);
+	enum status status = cuda_gpu_take(c, &c->base.sharers);
 	if (status != STATUS_OK)
 		return status;
 	if (!cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||
@@ -84,7 +83,7 @@ static enum status open_context(struct cuda *c)
 	    !cuda_call(c, cuDevicePrimaryCtxRetain, &context, c->device))
 		return cuda_failure(c);
 	c->context = context;
-	c->base.memory = (int64_t)(bytes / (size_t)sharers);
+	c->base.memory = (int64_t)(bytes / (size_t)c->base.sharers);
 	void *fault;
 	if (!cuda_call(c, cuCtxSetCurrent, context) ||
 	    !cuda_call(c, cuDeviceGetAttribute, &c->major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,

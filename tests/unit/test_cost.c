@@ -106,6 +106,24 @@ static void test_links(void)
 	CHECK_EQ(on_links(COLLECTIVE_ALLGATHER, three, 3, 3000000), 210000);
 }
 
+/* Ranks that share a device share the links' rates, not their latencies. */
+static void test_links_of_sharers(void)
+{
+	static const uint32_t pair[] = {2, 3}, uneven[] = {0, 4, 5, 6};
+	struct cluster x = pod;
+	struct links_team t;
+	x.ranks = 4;
+	CHECK(links_team(&x, pair, 2, &t) && t.sharing == 4 && t.members == 1);
+	CHECK_EQ(links_time(&x, &t, COLLECTIVE_ALLGATHER, 1000000), 1000 + 4 * 5000);
+	CHECK_EQ(links_share(&t, 7), 28);
+	x.measured_ranks = 4;
+	CHECK(links_team(&x, pair, 2, &t) && t.sharing == 4 && t.members == 2);
+	CHECK_EQ(links_time(&x, &t, COLLECTIVE_ALLGATHER, 1000000), 1000 + 2 * 5000);
+	CHECK(links_team(&x, uneven, 4, &t) && t.members == 3);
+	CHECK_EQ(links_share(&t, 7), 10); /* 9.3, rounded up */
+	CHECK_EQ(links_share(&t, CLUSTER_MAX_TIME), CLUSTER_MAX_TIME);
+}
+
 /* ---- files */
 
 static struct cluster *read_text(const char *text)
@@ -152,6 +170,8 @@ static struct cluster everything(void)
 	c.issue[CALL_KERNEL] = 7;
 	c.issue[CALL_COPY] = 8;
 	c.node[CALL_MEMORY] = 9;
+	c.ranks = 4;
+	c.measured_ranks = 2;
 	c.memory = CLUSTER_MAX_NUMBER;
 	c.flops_rate[DTYPE_F32] = 11;
 	c.flops_rate[DTYPE_I8] = 12;
@@ -193,6 +213,8 @@ static void test_hash(void)
 	int64_t *figure[] = {&c.issue[CALL_KERNEL],
 	                     &c.issue[CALL_EVENT],
 	                     &c.node[CALL_COPY],
+	                     &c.ranks,
+	                     &c.measured_ranks,
 	                     &c.memory,
 	                     &c.memory_rate,
 	                     &c.flops_rate[DTYPE_F32],
@@ -231,6 +253,49 @@ static op_id first_of(const struct module *m, enum op_kind kind)
 		op = ir_walk(m, op);
 	CHECK(op != 0);
 	return op;
+}
+
+/* The program's ranks that share a device; `transport` NULL: any. */
+static int64_t sharers_of(struct program *p, int64_t ranks, int64_t measured, const char *transport)
+{
+	struct cluster x = pod;
+	x.ranks = ranks;
+	x.measured_ranks = measured;
+	x.network.transport = transport;
+	struct cost *c = cost_new(p->m, &x, p->d);
+	int64_t sharers = cost_cluster(c)->ranks;
+	cost_free(c);
+	return sharers;
+}
+
+static void test_sharers(void)
+{
+	struct program p = program_of("mesh m(x = 4)\n"
+	                              "program p on m {\n"
+	                              "  input X: f32[400@x, 4]\n"
+	                              "  Y: f32[400@x, 4] = neg(X)\n"
+	                              "}\n");
+	struct cluster x = pod;
+	CHECK_EQ(sharers_of(&p, 0, 0, "peers"), 1); /* nothing is stated */
+	CHECK_EQ(sharers_of(&p, 0, 2, NULL), 1);
+	CHECK_EQ(sharers_of(&p, 2, 0, NULL), 2);
+	CHECK_EQ(sharers_of(&p, 8, 0, NULL), 4); /* there are no more ranks */
+	CHECK_EQ(sharers_of(&p, 2, 2, "cuda-ipc"), 2);
+	CHECK_EQ(sharers_of(&p, 2, 2, "peers"), 4);
+
+	/* 1600 bytes are read and 1600 written, at 1000 GB/s */
+	x.ranks = 4;
+	struct cost *c = cost_new(p.m, &x, p.d);
+	CHECK_EQ(cost_op_time(c, first_of(p.m, OP_NEG)), 4 * 4);
+	CHECK_EQ(cost_touch_time(c, 3200), 16);
+	CHECK(cost_memory_rate(c) == 1e12 / 4);
+	cost_free(c);
+	x.measured_ranks = 8;
+	c = cost_new(p.m, &x, p.d);
+	CHECK_EQ(cost_op_time(c, first_of(p.m, OP_NEG)), 2);
+	CHECK(cost_memory_rate(c) == 1e12 * 2);
+	cost_free(c);
+	program_free(&p);
 }
 
 static void test_interface(void)
@@ -297,10 +362,12 @@ int main(void)
 	test_curve();
 	test_curve_is_the_scheduler_s();
 	test_links();
+	test_links_of_sharers();
 #ifdef HIRC_HAVE_CJSON
 	test_files();
 #endif
 	test_hash();
+	test_sharers();
 	test_interface();
 	test_local();
 	return check_result();
