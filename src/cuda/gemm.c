@@ -14,6 +14,7 @@ struct cuda_gemm_plan {
 	bool exists; /* cuBLASLt has an algorithm */
 	cublasLtMatmulDesc_t desc;
 	cublasLtMatrixLayout_t layout[CUDA_GEMM_BIAS]; /* of a, b, d */
+	cublasLtMatrixLayout_t unread;                 /* of c, if d has 8 bits; else NULL: c lies as d */
 	cublasLtMatmulAlgo_t algorithm;
 	size_t workspace; /* bytes that the algorithm needs */
 };
@@ -83,7 +84,8 @@ static bool set_pointers(struct cuda *c, struct cuda_gemm_plan *p, const void *b
 {
 	return (!p->key.bias || set_desc(c, p, BIAS_POINTER, bias)) &&
 	       (p->key.scales < 1 || set_desc(c, p, A_SCALE_POINTER, scale[0])) &&
-	       (p->key.scales < 2 || set_desc(c, p, B_SCALE_POINTER, scale[1]));
+	       (p->key.scales < 2 || set_desc(c, p, B_SCALE_POINTER, scale[1])) &&
+	       (p->key.scales < 3 || set_desc(c, p, D_SCALE_POINTER, scale[2]));
 }
 
 static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
@@ -104,17 +106,34 @@ static bool make_desc(struct cuda *c, struct cuda_gemm_plan *p)
 	       set_desc(c, p, BIAS_BATCH_STRIDE, k->batch_stride[CUDA_GEMM_BIAS]);
 }
 
-static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
+static bool make_layout_as(struct cuda *c, const struct cuda_gemm_plan *p, int o, cudaDataType_t type,
+                           cublasLtMatrixLayout_t *out)
 {
 	const struct cuda_gemm_key *k = &p->key;
 	int64_t rows = o == CUDA_GEMM_B ? k->inner : k->rows, cols = o == CUDA_GEMM_A ? k->inner : k->cols;
 	bool transposed = o != CUDA_GEMM_D && k->transposed[o];
 	int32_t batch = (int32_t)k->batch;
-	return cuda_call_blas(c, cublasLtMatrixLayoutCreate, &p->layout[o], type_of(k->dtype[o]),
-	                      (uint64_t)(transposed ? cols : rows), (uint64_t)(transposed ? rows : cols),
-	                      k->lead[o]) &&
-	       set_layout(c, p->layout[o], BATCH_COUNT, batch) &&
-	       set_layout(c, p->layout[o], STRIDED_BATCH_OFFSET, k->batch_stride[o]);
+	return cuda_call_blas(c, cublasLtMatrixLayoutCreate, out, type, (uint64_t)(transposed ? cols : rows),
+	                      (uint64_t)(transposed ? rows : cols), k->lead[o]) &&
+	       set_layout(c, *out, BATCH_COUNT, batch) &&
+	       set_layout(c, *out, STRIDED_BATCH_OFFSET, k->batch_stride[o]);
+}
+
+static bool make_layout(struct cuda *c, struct cuda_gemm_plan *p, int o)
+{
+	return make_layout_as(c, p, o, type_of(p->key.dtype[o]), &p->layout[o]);
+}
+
+/* Makes the layout of c that cuBLASLt asks for beside a result of 8 bits, though it reads no c. */
+static bool make_unread(struct cuda *c, struct cuda_gemm_plan *p)
+{
+	return dtype_bytes((enum dtype)p->key.dtype[CUDA_GEMM_D]) > 1 ||
+	       make_layout_as(c, p, CUDA_GEMM_D, CUDA_R_16BF, &p->unread);
+}
+
+static cublasLtMatrixLayout_t layout_of_c(const struct cuda_gemm_plan *p)
+{
+	return p->unread ? p->unread : p->layout[CUDA_GEMM_D];
 }
 
 /* Returns the ways to add up a split sum: only in f32 if the result is narrower. */
@@ -135,13 +154,12 @@ static bool multiply_by(struct cuda *c, CUstream s, struct cuda_gemm_plan *p, ch
 	} one = {.f32 = 1}, zero = {.f32 = 0};
 	if (p->key.dtype[CUDA_GEMM_D] == DTYPE_F64)
 		one.f64 = 1, zero.f64 = 0;
-	const void *added = p->key.addend ? at[CUDA_GEMM_C] : at[CUDA_GEMM_D];
+	const void *added = p->key.addend ? at[CUDA_GEMM_C] : p->unread ? NULL : at[CUDA_GEMM_D];
 	return set_pointers(c, p, at[CUDA_GEMM_BIAS], scale) &&
 	       cuda_call_blas(c, cublasLtMatmul, c->gemms->handle, p->desc, &one, at[CUDA_GEMM_A],
 	                      p->layout[CUDA_GEMM_A], at[CUDA_GEMM_B], p->layout[CUDA_GEMM_B],
-	                      p->key.accumulate || p->key.addend ? &one : &zero, added,
-	                      p->layout[CUDA_GEMM_D], at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D], algorithm,
-	                      workspace, bytes, s);
+	                      p->key.accumulate || p->key.addend ? &one : &zero, added, layout_of_c(p),
+	                      at[CUDA_GEMM_D], p->layout[CUDA_GEMM_D], algorithm, workspace, bytes, s);
 }
 
 /* Asks for algorithms, and puts those that run on this GPU first. */
@@ -163,7 +181,7 @@ static bool ask_heuristic(struct cuda *c, struct cuda_gemm_plan *p, cublasLtMatm
 	    !set_preference(c, MIN_ALIGNMENT_D_BYTES, aligned[CUDA_GEMM_D]))
 		return false;
 	cublasStatus_t r = c->api->cublasLtMatmulAlgoGetHeuristic(
-	    g->handle, p->desc, p->layout[CUDA_GEMM_A], p->layout[CUDA_GEMM_B], p->layout[CUDA_GEMM_D],
+	    g->handle, p->desc, p->layout[CUDA_GEMM_A], p->layout[CUDA_GEMM_B], layout_of_c(p),
 	    p->layout[CUDA_GEMM_D], g->preference, ANSWERS, answer, &answers);
 	if (r == CUBLAS_STATUS_NOT_SUPPORTED || r == CUBLAS_STATUS_ARCH_MISMATCH)
 		return true;
@@ -240,6 +258,8 @@ static void free_plan(struct cuda *c, struct cuda_gemm_plan *p)
 	for (int o = 0; o < CUDA_GEMM_BIAS; o++)
 		if (p->layout[o])
 			cuda_call_blas(c, cublasLtMatrixLayoutDestroy, p->layout[o]);
+	if (p->unread)
+		cuda_call_blas(c, cublasLtMatrixLayoutDestroy, p->unread);
 	if (p->desc)
 		cuda_call_blas(c, cublasLtMatmulDescDestroy, p->desc);
 	free(p);
@@ -252,7 +272,7 @@ static struct cuda_gemm_plan *make_plan(struct cuda *c, const struct cuda_gemm_s
 	p->key = shape->key;
 	if (make_desc(c, p) && set_pointers(c, p, shape->at[CUDA_GEMM_BIAS], shape->scale) &&
 	    make_layout(c, p, CUDA_GEMM_A) && make_layout(c, p, CUDA_GEMM_B) &&
-	    make_layout(c, p, CUDA_GEMM_D) && choose_algorithm(c, p, shape))
+	    make_layout(c, p, CUDA_GEMM_D) && make_unread(c, p) && choose_algorithm(c, p, shape))
 		return p;
 	free_plan(c, p);
 	return NULL;

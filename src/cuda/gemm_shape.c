@@ -21,8 +21,8 @@ struct problem {
 };
 
 /* By in[0], in[1] and out: the type of bias that cuBLASLt requires. A kernel computes combinations that are
- * not in the table: integers, and results of 8 bits, which cuBLASLt clamps to the largest number where hirc
- * gives inf or NaN. cuBLASLt has no products of two f8e5m2. */
+ * not in the table: integers, and products of two f8e5m2. cuBLASLt clamps results of 8 bits to the largest number,
+ * where hirc gives inf or NaN unless the task saturates. These have no bias. */
 static const struct {
 	enum dtype left, right, out, bias;
 } known[] = {
@@ -41,10 +41,18 @@ static const struct {
     {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
     {DTYPE_F8E4M3, DTYPE_F8E5M2, DTYPE_F16, DTYPE_F16},
     {DTYPE_F8E5M2, DTYPE_F8E4M3, DTYPE_F16, DTYPE_F16},
+    {DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_F8E4M3, DTYPE_BF16},
 };
 
-static bool has_types(const struct rt_view *const view[])
+static bool is_f8(uint8_t dtype)
 {
+	return dtype == DTYPE_F8E4M3 || dtype == DTYPE_F8E5M2;
+}
+
+static bool has_types(const struct rt_view *const view[], bool saturates)
+{
+	if (is_f8(view[OUT]->dtype) != saturates)
+		return false;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (known[i].left == view[LEFT]->dtype && known[i].right == view[RIGHT]->dtype &&
 		    known[i].out == view[OUT]->dtype)
@@ -279,11 +287,6 @@ static bool bias_is_aligned(const struct cuda_gemm_key *key)
 	return key->aligned[CUDA_GEMM_BIAS] >= 16 && step % 16 == 0;
 }
 
-static bool is_f8(uint8_t dtype)
-{
-	return dtype == DTYPE_F8E4M3 || dtype == DTYPE_F8E5M2;
-}
-
 /* Returns true if tensor cores can multiply these f8 operands. Both must have columns along the sum, and
  * everything except the number of columns of b and d must be a multiple of 16 bytes. */
 static bool has_f8_path(const struct cuda_gemm_key *key)
@@ -334,7 +337,7 @@ bool cuda_gemm_shape(const struct rt_task *t, struct cuda_gemm_shape *out)
 	join_all(&p);
 	memset(&s, 0, sizeof s);
 	const bool addend = p.view[ADDEND] != NULL, bias = p.view[BIAS] != NULL;
-	if (!has_types(p.view) || p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX ||
+	if (!has_types(p.view, t->saturates) || p.m.n > INT_MAX || p.n.n > INT_MAX || p.k.n > INT_MAX ||
 	    (addend && !lies_as_result(&p)) || !orient(&p, bias, &s.key, from))
 		return false;
 	for (int o = 0; o < CUDA_GEMM_OPERANDS; o++) {

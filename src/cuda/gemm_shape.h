@@ -8,7 +8,8 @@
  *     out[b, m, n], rows of n dense      d is n x m, a is in[1], b is in[0]; a bias along n
  *     out[b, m, n], columns of m dense   d is m x n, a is in[0], b is in[1]; a bias along m
  *
- * Scales are numbers in the GPU's memory, which cuBLASLt takes for operands of f8 alone.
+ * Scales are numbers in the GPU's memory, which cuBLASLt takes for operands of f8 alone: one for a, one for b, one for d.
+ * It clamps a result of f8 to the finite range.
  *
  * A bias that is a whole matrix is c, which lies as d does. A task with a row and a matrix has both.
  *

@@ -1,6 +1,6 @@
 /* kernel_gemm: products of any types and strides, for those that cuBLASLt cannot compute.
  *
- *     out[m, n] = sum over k of a[m, k] * b[k, n] (* scales) (+ bias, + matrix, or + out)
+ *     out[m, n] = sum over k of a[m, k] * b[k, n] (* scales) (clamped, + bias, + matrix, or + out)
  *         a block makes 64 x 64 elements, 16 k at a time through shared memory; a thread makes 4 x 4, in
  * registers
  *
@@ -55,7 +55,7 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	kernel_key(w, wide);
 	kernel_key(w, added[0] ? 1u + added[0]->dtype : 0);
 	kernel_key(w, added[1] ? 1u + added[1]->dtype : 0);
-	kernel_key(w, t->scales);
+	kernel_key(w, t->scales * 2u + t->saturates);
 	kernel_key(w, t->accumulate * 4u + a_down * 2u + b_down);
 	kernel_pointer(w, out->data, out->dtype);             /* x0 */
 	kernel_pointer(w, a->data, a->dtype);                 /* x1 */
@@ -82,12 +82,15 @@ bool kernel_write_gemm(struct kernel_writer *w, const struct rt_task *t)
 	            wide == DTYPE_F64   ? "fma(x, y, sum)"
 	            : wide == DTYPE_F32 ? "fmaf(x, y, sum)"
 	                                : "add_i64(sum, mul_i64(x, y))");
+	const double most = dtype_largest(out->dtype);
 	kernel_text(w, "#define MORE");
 	for (unsigned i = 0; i < t->scales; i++) {
 		const struct rt_view *scale = &t->in[2 + t->has_bias + t->has_addend + i];
 		kernel_text(w, " x = mul_%s(x, load_%s_%s(arg.x%u[0]));", type, dtype_name(scale->dtype),
 		            type, kernel_pointer(w, scale->data, scale->dtype));
 	}
+	if (t->saturates)
+		kernel_text(w, " x = x < -%.1ff ? -%.1ff : x > %.1ff ? %.1ff : x;", most, most, most, most);
 	for (unsigned i = 0; i < 2; i++)
 		if (added[i])
 			write_addition(w, added[i], batch, type, 3 + i);

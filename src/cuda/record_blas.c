@@ -68,6 +68,8 @@ static cublasStatus_t record_cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t
 		h->scales = 1;
 	else if (which == CUBLASLT_MATMUL_DESC_B_SCALE_POINTER)
 		h->scales = 2;
+	else if (which == CUBLASLT_MATMUL_DESC_D_SCALE_POINTER)
+		h->scales = 3;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -145,10 +147,11 @@ static cublasStatus_t record_cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDe
 	say_matrix(m->transpose_b == CUBLAS_OP_T ? ", b^T" : ", b", lb);
 	say_matrix(", out", ld);
 	record_more("%s%s%s%s%s%s\n",
-	            m->scales == 1 ? ", scaled"
-	            : m->scales    ? ", scaled twice"
-	                           : "",
-	            c != to ? ", plus a matrix" : "",
+	            m->scales == 1   ? ", scaled"
+	            : m->scales == 2 ? ", scaled twice"
+	            : m->scales      ? ", scaled twice, and its result"
+	                             : "",
+	            c && c != to ? ", plus a matrix" : "",
 	            m->number == CUBLAS_COMPUTE_32F_FAST_TF32 ? ", tf32" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_BIAS ? ", bias" : "",
 	            m->epilogue & CUBLASLT_EPILOGUE_RELU ? ", relu" : "",

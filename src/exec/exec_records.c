@@ -136,7 +136,8 @@ static void make_task(const struct exec *e, const struct plan_task *t, struct ta
 		task->gradient = t->op;
 	else if (task->kernel == RT_TASK_GEMM)
 		task->has_bias = t->has_bias, task->has_addend = t->has_addend, task->scales = t->scales,
-		task->accumulate = t->accumulate, task->function = t->function;
+		task->saturates = t->saturates, task->accumulate = t->accumulate,
+		task->function = t->function;
 	r->contents = e->contents;
 	if (task->kernel == RT_TASK_UNIT)
 		return;

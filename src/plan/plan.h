@@ -149,6 +149,7 @@ struct plan_task {
 	uint8_t kernel; /* enum rt_kernel */
 	uint8_t op;     /* enum pointwise, reduce_op, rt_norm or rt_gradient */
 	uint8_t has_bias, has_addend, scales;
+	uint8_t saturates;     /* see struct rt_task */
 	uint8_t accumulate;    /* see struct rt_task */
 	uint8_t function;      /* see struct rt_task */
 	uint8_t scalars;       /* bit set of the operands that are scalars */

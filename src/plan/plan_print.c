@@ -135,6 +135,8 @@ static void put_task(struct printer *x, const struct plan_task *t)
 	buf_puts(x->out, " = ");
 	if (t->kernel == RT_TASK_GEMM && t->function)
 		buf_printf(x->out, "%s of ", pointwise_name((t->function - 1)));
+	if (t->kernel == RT_TASK_GEMM && t->saturates)
+		buf_puts(x->out, "clamped ");
 	buf_puts(x->out, task_name(t));
 	if (t->kernel == RT_TASK_REDUCE) {
 		buf_puts(x->out, " over");

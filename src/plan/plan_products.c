@@ -10,17 +10,28 @@
  *     0  task T[0; 8:16 16:1] = gemm(X[…], W[…])
  *     1  task H[0; 8:16 16:1] = mul(T[…], S[0; 8:0 16:0])  →    0  task H[0; 8:16 16:1] = gemm(X[…], W[…]; scaled by S[…])
  *
+ *     0  task T[0; 8:16 16:1] = gemm(X[…], W[…]; scaled by R[…], S[…])
+ *     1  task U[0; 8:16 16:1] = mul(T[…], D[0; 8:0 16:0])
+ *     2  task V[0; 8:16 16:1] = maximum(U[…], -448)
+ *     3  task C[0; 8:16 16:1] = minimum(V[…], 448)
+ *     4  task H[0; 8:16 16:1] = copy(C[…])              →    0  task H[0; 8:16 16:1] = clamped gemm(X[…], W[…]; scaled by R[…], S[…], D[…])
+ *
  * Between a product and its function there are only scalars, so that the product can move to the place
  * of the function. */
 #include "plan/plan_products.h"
 #include "plan/plan_fusion.h"
 #include <string.h>
 
-static bool is_product(const struct plan_fusion *f, const struct plan_task *t)
+/* Returns true if one task alone reads the result of a task. */
+static bool is_read_once(const struct plan_fusion *f, const struct plan_task *t)
 {
 	const struct plan_buffer *buffer = &f->p->buffer.at[t->out.buffer];
-	return t->kernel == RT_TASK_GEMM && !t->accumulate && !t->function && f->uses[t->out.buffer] == 2 &&
-	       buffer->input < 0 && plan_fusion_is_plain(buffer);
+	return f->uses[t->out.buffer] == 2 && buffer->input < 0 && plan_fusion_is_plain(buffer);
+}
+
+static bool is_product(const struct plan_fusion *f, const struct plan_task *t)
+{
+	return t->kernel == RT_TASK_GEMM && !t->accumulate && !t->function && is_read_once(f, t);
 }
 
 static bool reads_buffer(const struct plan_task *t, uint32_t buffer)
@@ -70,9 +81,9 @@ static unsigned find_scale(const struct plan_fusion *f, const struct plan_task *
 	const struct plan *p = f->p;
 	const struct plan_buffer *to = &p->buffer.at[t->out.buffer];
 	if (t->kernel != RT_TASK_POINTWISE || t->op != POINTWISE_MUL || t->scalars || product->has_bias ||
-	    product->scales == RT_GEMM_SCALES || to->dtype != DTYPE_F32 ||
-	    p->buffer.at[product->out.buffer].dtype != DTYPE_F32 || !is_f8(p, product) ||
-	    product->out.nd != t->out.nd || !plan_fusion_is_plain(to) || reads_buffer(product, t->out.buffer))
+	    to->dtype != DTYPE_F32 || p->buffer.at[product->out.buffer].dtype != DTYPE_F32 ||
+	    !is_f8(p, product) || product->out.nd != t->out.nd || !plan_fusion_is_plain(to) ||
+	    reads_buffer(product, t->out.buffer))
 		return 2;
 	for (unsigned k = 0; k < 2; k++) {
 		const struct plan_view *v = &t->in[k];
@@ -83,14 +94,15 @@ static unsigned find_scale(const struct plan_fusion *f, const struct plan_task *
 	return 2;
 }
 
-/* Returns true if tensor cores write a result of 16 bits for operands of 8 bits: rows are multiples of 16 bytes. */
+/* Returns true if tensor cores write such a result for operands of 8 bits: rows are multiples of 16 bytes. */
 static bool suits_f8(const struct plan *p, const struct plan_view *out)
 {
+	const int64_t row = 16 / (int64_t)dtype_bytes(p->buffer.at[out->buffer].dtype);
 	const unsigned last = out->nd - 1u;
-	bool ok = !p->varies[out->offset] && p->reg.at[out->offset] % 8 == 0 && !p->varies[out->n[last]] &&
-	          p->reg.at[out->n[last]] % 8 == 0;
+	bool ok = !p->varies[out->offset] && p->reg.at[out->offset] % row == 0 && !p->varies[out->n[last]] &&
+	          p->reg.at[out->n[last]] % row == 0;
 	for (unsigned k = 0; k < last; k++)
-		ok &= out->stride[k] % 8 == 0;
+		ok &= out->stride[k] % row == 0;
 	return ok;
 }
 
@@ -188,6 +200,109 @@ static void add_operand(struct plan_task *product, const struct plan_view *v, en
 	product->has_bias = 1;
 }
 
+static void add_scale(struct plan_task *product, const struct plan_view *v)
+{
+	product->in[product->in_n++] = *v;
+	product->scales++;
+}
+
+/* ---- a result of 8 bits: a scale of its own, and the clamp to the finite range of its dtype, as cuBLASLt writes it */
+
+enum { SUM_SCALES = 2 /* scales of the sum; the next one is the result's */, CLAMP_TASKS = 4 };
+
+struct clamp {
+	uint32_t
+	    at[CLAMP_TASKS]; /* instructions: the multiplication, if there is one, the two bounds, the cast */
+	unsigned n;
+	const struct plan_view *scale; /* NULL: none */
+};
+
+/* Returns true if a task limits what `before` computes in f32, by a constant. */
+static bool is_bound(const struct plan_fusion *f, const struct plan_task *before, const struct plan_task *t,
+                     enum pointwise op, double bound)
+{
+	const unsigned number = t->scalars == 1 ? 0 : 1;
+	return t->kernel == RT_TASK_POINTWISE && t->op == op && t->in_n == 2 && t->scalars == 1u << number &&
+	       !t->scalar[number].is_reg && t->scalar[number].literal == bound &&
+	       f->p->buffer.at[t->out.buffer].dtype == DTYPE_F32 && is_read_once(f, t) &&
+	       plan_fusion_same_window(f->p, &before->out, &t->in[1 - number]);
+}
+
+/* Returns true if a task rounds what `before` computes to f8e4m3, as cuBLASLt writes a product of such operands. */
+static bool is_f8_cast(const struct plan_fusion *f, const struct plan_task *product,
+                       const struct plan_task *before, const struct plan_task *t)
+{
+	const struct plan *p = f->p;
+	const struct plan_buffer *to = &p->buffer.at[t->out.buffer];
+	return t->kernel == RT_TASK_COPY && !t->scalars && t->in_n == 1 && plan_fusion_is_plain(to) &&
+	       to->dtype == DTYPE_F8E4M3 && suits_f8(p, &t->out) && !reads_buffer(product, t->out.buffer) &&
+	       plan_fusion_same_window(p, &before->out, &t->in[0]);
+}
+
+/* Adds the next task to the clamp. Returns NULL if there is none right after the others. */
+static const struct plan_task *add_next(const struct plan_fusion *f, uint32_t after, struct clamp *c)
+{
+	const uint32_t next = plan_fusion_next(f, c->n ? c->at[c->n - 1] : after);
+	if (!next || c->n == CLAMP_TASKS)
+		return NULL;
+	c->at[c->n++] = next;
+	return &f->p->task.at[f->p->code.at[next].a];
+}
+
+/* Finds the tasks after a product that clamp and round it to 8 bits. The bounds may be in either order. */
+static bool find_clamp(const struct plan_fusion *f, uint32_t at, struct clamp *out)
+{
+	const struct plan *p = f->p;
+	const struct plan_task *product = &p->task.at[p->code.at[at].a], *before = product, *t, *other, *cast;
+	struct clamp c = {0};
+	if (product->has_bias || p->buffer.at[product->in[0].buffer].dtype != DTYPE_F8E4M3 ||
+	    p->buffer.at[product->in[1].buffer].dtype != DTYPE_F8E4M3 ||
+	    p->buffer.at[product->out.buffer].dtype != DTYPE_F32 || !(t = add_next(f, at, &c)))
+		return false;
+	const unsigned scale = product->scales == SUM_SCALES ? find_scale(f, product, t) : 2;
+	if (scale < 2) {
+		if (!is_read_once(f, t))
+			return false;
+		c.scale = &t->in[scale];
+		before = t;
+		t = add_next(f, at, &c);
+	}
+	if (!t || !(other = add_next(f, at, &c)) || !(cast = add_next(f, at, &c)) ||
+	    !is_f8_cast(f, product, other, cast))
+		return false;
+	const double most = dtype_largest(DTYPE_F8E4M3);
+	if (!(is_bound(f, before, t, POINTWISE_MAXIMUM, -most) &&
+	      is_bound(f, t, other, POINTWISE_MINIMUM, most)) &&
+	    !(is_bound(f, before, t, POINTWISE_MINIMUM, most) &&
+	      is_bound(f, t, other, POINTWISE_MAXIMUM, -most)))
+		return false;
+	*out = c;
+	return true;
+}
+
+/* Joins a product with the tasks that scale, clamp and round it. */
+static void fuse_clamp(struct plan_fusion *f, uint32_t at, const struct clamp *c)
+{
+	struct plan *p = f->p;
+	struct plan_task *product = &p->task.at[p->code.at[at].a];
+	const uint32_t last = c->at[c->n - 1];
+	if (c->scale)
+		add_scale(product, c->scale);
+	plan_fusion_leave_out(f, product->out.buffer);
+	for (unsigned k = 0; k < c->n; k++) {
+		const uint32_t task = p->code.at[c->at[k]].a;
+		if (c->at[k] != last)
+			plan_fusion_leave_out(f, p->task.at[task].out.buffer);
+		else
+			product->out = plan_fusion_with_axes(p, &p->task.at[task].out, &product->out);
+		f->unused[task] = true;
+		f->gone[c->at[k]] = c->at[k] != last;
+	}
+	product->saturates = 1;
+	p->code.at[last] = p->code.at[at];
+	f->gone[at] = true;
+}
+
 /* Joins a product with the task that follows it. */
 static void fuse_next(struct plan_fusion *f, uint32_t at)
 {
@@ -199,8 +314,14 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 	struct plan_task *product = &p->task.at[first->a], *t = &p->task.at[p->code.at[next].a];
 	if (!is_product(f, product))
 		return;
+	struct clamp clamp;
+	if (find_clamp(f, at, &clamp)) {
+		fuse_clamp(f, at, &clamp);
+		return;
+	}
 	enum addend kind;
-	const unsigned addend = find_addend(f, product, t, &kind), scale = find_scale(f, product, t);
+	const unsigned addend = find_addend(f, product, t, &kind),
+	               scale = product->scales < SUM_SCALES ? find_scale(f, product, t) : 2;
 	const bool function = is_function(f, product, t);
 	if (addend == 2 && scale == 2 && !function && !is_cast(f, product, t))
 		return;
@@ -210,7 +331,7 @@ static void fuse_next(struct plan_fusion *f, uint32_t at)
 	else if (addend < 2)
 		add_operand(product, &t->in[addend], kind);
 	else if (scale < 2)
-		product->in[product->in_n++] = t->in[scale], product->scales++;
+		add_scale(product, &t->in[scale]);
 	product->out = plan_fusion_with_axes(p, &t->out, &product->out);
 	f->unused[p->code.at[next].a] = true;
 	p->code.at[next] = *first;

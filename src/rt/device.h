@@ -71,7 +71,7 @@ struct rt_pack {
 enum {
 	RT_VIEWS = 6,    /* operands of a task in memory */
 	RT_OPERANDS = 8, /* operands with those that are always scalars */
-	RT_GEMM_SCALES = 2,
+	RT_GEMM_SCALES = 3,
 	/* of ATTENTION and GRADIENT: */
 	RT_ATTENTION_MASK =
 	    3, /* if it is no scalar: bool, where it is false s is -inf; or a float, added to s */
@@ -103,6 +103,8 @@ struct rt_task {
 			uint8_t scales;    /* number of the next operands, 0 to RT_GEMM_SCALES. Device "cuda"
 			                    * alone. */
 			bool accumulate;   /* the sum is added to out; not with a bias */
+			bool saturates;    /* the scaled sum is clamped to the range of out's dtype, f8e4m3,
+			                    * where it would be NaN. Not with a bias, matrix, function or accumulate. */
 			uint8_t function;  /* 1 + enum pointwise, of one operand: out is that of the sum,
 			                   * before or after it is rounded; 0: none. Not accumulated. */
 		};

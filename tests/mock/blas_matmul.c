@@ -79,6 +79,13 @@ static double finish(const struct job *j, size_t batch, size_t row, double x)
 	return x;
 }
 
+/* Clamps a result of 8 bits to the finite range of its type. */
+static double clamp(cudaDataType t, double x)
+{
+	double most = t == CUDA_R_8F_E4M3 ? 448 : t == CUDA_R_8F_E5M2 ? 57344 : INFINITY;
+	return x > most ? most : x < -most ? -most : x;
+}
+
 static double scale_of(const void *at)
 {
 	return at ? *(const float *)at : 1;
@@ -103,7 +110,7 @@ static void compute(const struct job *j, size_t batch)
 				x += beta * element_load(blas_element(j->layout_c.type), j->c,
 				                         place(&j->layout_c, batch, row, column));
 			element_store(blas_element(ld->type), j->d, place(ld, batch, row, column),
-			              finish(j, batch, row, x) * scale_d);
+			              clamp(ld->type, finish(j, batch, row, x) * scale_d));
 		}
 	free(a);
 	free(b);

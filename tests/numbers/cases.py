@@ -107,7 +107,7 @@ class Case:
                 self.form.fix(self, out)
         for k in self.layout.pending:
             out[k] = values.parts_of(self.t, out[k], self.ranks, np.random.default_rng(self.seed + 1), self.kind)
-        return [np.ascontiguousarray(a) for a in out]
+        return [np.asarray(a, order="C") for a in out]
 
     def files(self, operands):
         """A pending input of one rank has no axis of parts."""

@@ -887,11 +887,28 @@ row("matmul",
     *(contractions("matmul({0}, {1})", ["mk", "kn"], [Tensor("mn", d)], "mk,kn->mn", few=True, label=f"matmul to {d}",
                    dtypes=[x for x in FLOATS if x != d]) for d in FLOATS),
     note="sums are in f32 at least; integers wrap, bool is or of and")
+def a_scale(t, shape, draw, case):
+    return np.asarray(draw.choice([-3.0, -0.3, 0.7, 5.5]) * np.ones(shape), t.stored)
+
+
+def scaled_to_8_bits(case, operands):
+    """Multiplies matrices of 8 bits by three scales, and clamps to the finite range before it rounds."""
+    a, b, *scales = (DTYPES[d].load(x).astype(WIDE) for d, x in zip([case.t.name] * 2 + ["f32"] * 3, operands))
+    by, most = np.prod(scales), DTYPES["f8e4m3"].largest
+    v, mag = np.einsum("mk,nk->mn", a, b) * by, np.einsum("mk,nk->mn", np.abs(a), np.abs(b)) * np.abs(by)
+    return Value(np.clip(v, -most, most), np.where(np.isnan(mag), 0, (case.extents["k"] + 5) * unit_roundoff(case.t) * mag),
+                 either_zero=True)
+
+
 row("linear",
     contractions("linear({0}, {1})", ["mk", "nk"], ["mn"], "mk,nk->mn", keeps=[(0,), (1,)]),
     contractions("linear({0}, {1}, {2})", ["mk", "nk", "n"], ["mn"], "mk,nk->mn"),
     contractions("linear({0}, {1})", ["mk", "nk"], [Tensor("mn", "f32")], "mk,nk->mn", few=True, label="linear to f32",
-                 dtypes=[x for x in FLOATS if x != "f32"]))
+                 dtypes=[x for x in FLOATS if x != "f32"]),
+    Form("cast(minimum(maximum(P{i} * {2} * {3} * {4}, -448.0), 448.0))",
+         ["m@x,k", "n,k", *(Tensor("", "f32", a_scale) for _ in range(3))], [Tensor("m@x,n", "f8e4m3")], scaled_to_8_bits,
+         before="P{i}: f32[{m}@x, {n}] = linear({0}, {1})", dtypes=("f8e4m3",), classes=("small", "random", "nan", "special"),
+         sizes={"m": 7, "n": 32, "k": 48}, fixed="mnk", label="linear, scaled to 8 bits"))
 
 
 def ends_of_groups(t, shape, draw, case):

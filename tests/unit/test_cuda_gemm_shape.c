@@ -342,6 +342,17 @@ static void test_f8(void)
 	CHECK(takes(&scaled, &s) && s.key.scales == 2 && s.scale[0] == memory && s.scale[1] == memory + 4);
 	scaled.in[0].dtype = scaled.in[1].dtype = DTYPE_BF16;
 	CHECK(!takes(&scaled, &s));
+	/* a result of 8 bits if it is clamped, with a scale of its own */
+	struct rt_task clamped = gemm(dense(DTYPE_F8E4M3, 2, 5, 32), dense(DTYPE_F8E4M3, 2, 5, 64),
+	                              rt_view_swap(dense(DTYPE_F8E4M3, 2, 32, 64), 0, 1));
+	clamped.scales = 3;
+	clamped.in[2] = clamped.in[3] = clamped.in[4] = dense(DTYPE_F32, 2, 1, 1);
+	clamped.in[4].data = memory + 8;
+	CHECK(!takes(&clamped, &s));
+	clamped.saturates = true;
+	CHECK(takes(&clamped, &s) && s.key.scales == 3 && s.scale[2] == memory + 8);
+	clamped.out.n[1] = clamped.in[1].n[1] = 24; /* 8 more bytes than rows of 16 */
+	CHECK(!takes(&clamped, &s));
 	/* matrices of a batch that are too close */
 	struct rt_task t = gemm(dense(DTYPE_F32, 3, 3, 5, 32), dense(DTYPE_F8E4M3, 3, 3, 5, 64),
 	                        rt_view_swap(dense(DTYPE_F8E4M3, 3, 3, 32, 64), 1, 2));
