@@ -52,8 +52,16 @@ bool cost_is_launched(const struct module *m, op_id op);
 
 /* ---- cost_issue.c */
 
-/* Returns the time in which the host issues a statement, or in which its nodes begin in a replayed graph. */
+/* Returns the time in which the host issues a statement, or in which its nodes begin in a replayed graph: of the rank
+ * for which it is longest, on average over the iterations of its loop. */
 int64_t cost_op_issue(const struct cost *c, op_id op);
+/* Finds that time for a rank that is not the root, and the time that the root takes longer; negative: it takes less. For a
+ * collective_permute, a rank that is its own peer is the root. Members of a group take `root` alone; the group takes
+ * `other`, and the `root` of each member for which the rank is the root. */
+struct cost_issue {
+	int64_t other, root;
+};
+struct cost_issue cost_op_issue_of(const struct cost *c, op_id op);
 /* Returns that time of a statement with one kernel. */
 int64_t cost_launch(const struct cost *c);
 /* Returns the time from the begin of a step to the begin of its first statement: the launch of a graph. */

@@ -6,9 +6,9 @@
  *     Y <- allgather(X, axis=x) as c       1 kernel, 3 events with NCCL; copies and memory operations otherwise
  *
  * The time is the sum of the calls' times that the cluster states. Without times of copies, events and memory
- * operations, each statement takes the time of a kernel. A statement has the calls of the rank that makes most of
- * them, on average over the iterations of its loop: a rank may be the root, or its own peer, in some. The test
- * cuda/mock/issue compares them with the calls of plans. */
+ * operations, each statement takes the time of a kernel. A rank may be the root, or its own peer, in some iterations of a
+ * loop. The simulator, which walks them, asks for the calls of each; the scheduler for those of the rank that makes most of
+ * them, on average. The test cuda/mock/issue compares them with the calls of plans. */
 #include "base/transport_kind.h"
 #include "cost/model.h"
 #include "ir/coalesce.h"
@@ -117,19 +117,42 @@ static void count_collective(const struct cost *c, op_id op, enum collective kin
 	}
 }
 
-/* Counts the calls of a group, for which NCCL has one kernel. The rank is the root, and sends to others. */
-static void count_group(const struct cost *c, op_id end, int64_t n[CALL_COUNT])
+/* The members of a group, whose messages are those of collective_permutes. */
+struct members {
+	int64_t collectives, messages;
+};
+
+static struct members count_members(const struct cost *c, op_id end)
 {
-	enum collective kind;
+	struct members x = {0};
 	coalesce_each (c->m, op, end) {
-		if (count_own_messages(c, op))
-			count_messages(transport_of(c), count_own_messages(c, op), n);
-		else if (collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
-			count_collective(c, op, kind, true, n);
+		int64_t messages = count_own_messages(c, op);
+		x.messages += messages;
+		x.collectives += !messages;
 	}
+	return x;
+}
+
+/* Counts the calls of a member of a group. NCCL has one kernel for all members, which is not among them. */
+static void count_member(const struct cost *c, op_id op, bool is_root, int64_t n[CALL_COUNT])
+{
+	int64_t messages = count_own_messages(c, op);
+	enum collective kind;
+	if (messages)
+		(is_root ? count_own : count_messages)(transport_of(c), messages, n);
+	else if (collective_kind((enum op_kind)c->m->op.at[op].kind, &kind))
+		count_collective(c, op, kind, is_root, n);
 	if (transport_of(c) == TRANSPORT_NCCL)
-		n[CALL_KERNEL] = 1;
-	n[CALL_EVENT] += 3;
+		n[CALL_KERNEL] -= !messages || !is_root;
+}
+
+/* Counts the calls of a group. Each collective and each message waits for the work before it, and is waited for. */
+static void count_group(const struct cost *c, op_id end, bool is_root, int64_t n[CALL_COUNT])
+{
+	coalesce_each (c->m, op, end)
+		count_member(c, op, is_root, n);
+	n[CALL_KERNEL] += transport_of(c) == TRANSPORT_NCCL;
+	n[CALL_EVENT] += 3 * count_members(c, end).collectives;
 }
 
 /* Returns the number of events that a wait waits for. */
@@ -137,8 +160,11 @@ static int64_t count_awaited(const struct cost *c, op_id wait)
 {
 	int64_t n = 0;
 	for (unsigned k = 0; k < op_role_count(c->m, wait, ROLE_STATEMENT); k++) {
-		int64_t messages = count_own_messages(c, op_operand_id(c->m, wait, ROLE_STATEMENT, k));
-		n += messages ? messages : 1;
+		op_id op = op_operand_id(c->m, wait, ROLE_STATEMENT, k);
+		struct members x = {.messages = count_own_messages(c, op)};
+		if (c->m->op.at[op].kind == OP_END_COALESCING)
+			x = count_members(c, op);
+		n += x.messages + x.collectives ? x.messages + x.collectives : 1;
 	}
 	return n;
 }
@@ -155,7 +181,7 @@ static void count_calls(const struct cost *c, op_id op, bool is_root, int64_t n[
 	} else if (o->kind == OP_SYNCHRONIZE) {
 		n[CALL_EVENT] = 2;
 	} else if (o->kind == OP_END_COALESCING) {
-		count_group(c, op, n);
+		count_group(c, op, is_root, n);
 	} else if (messages) {
 		(is_root ? count_own : count_messages)(transport_of(c), messages, n);
 		n[CALL_EVENT] += waits ? messages : 0;
@@ -167,14 +193,31 @@ static void count_calls(const struct cost *c, op_id op, bool is_root, int64_t n[
 	}
 }
 
-static cost_amount time_calls(const struct cost *c, op_id op, bool is_root)
+static cost_amount add_times(const struct cost *c, const int64_t n[CALL_COUNT])
 {
-	int64_t n[CALL_COUNT] = {0};
 	cost_amount time = 0;
-	count_calls(c, op, is_root, n);
 	for (enum driver_call k = 0; k < CALL_COUNT; k++)
 		time += (cost_amount)n[k] * (cost_amount)call_time(c->cluster, k);
 	return time;
+}
+
+static cost_amount time_calls(const struct cost *c, op_id op, bool is_root)
+{
+	int64_t n[CALL_COUNT] = {0};
+	count_calls(c, op, is_root, n);
+	return add_times(c, n);
+}
+
+/* Returns the time of the calls of a member of a group. NCCL has no kernel for a group in which the rank is its own peer
+ * alone. */
+static int64_t time_member(const struct cost *c, op_id op, bool is_root)
+{
+	struct members x = count_members(c, ir_coalesce_end(c->m, op));
+	int64_t n[CALL_COUNT] = {0};
+	count_member(c, op, is_root, n);
+	if (x.collectives + x.messages == count_own_messages(c, op))
+		n[CALL_KERNEL] += transport_of(c) == TRANSPORT_NCCL && !is_root;
+	return curve_limit(add_times(c, n));
 }
 
 /* Returns true if the calls of a rank depend on its being the root, or its own peer. */
@@ -193,6 +236,8 @@ int64_t cost_op_issue(const struct cost *c, op_id op)
 		return 0;
 	if (!states_calls(c->cluster))
 		return cost_launch(c);
+	if (c->m->op.at[op].kind == OP_END_COALESCING)
+		return curve_limit(time_calls(c, op, true));
 	cost_amount other = time_calls(c, op, false);
 	if (!has_root(c, op))
 		return curve_limit(other);
@@ -201,6 +246,20 @@ int64_t cost_op_issue(const struct cost *c, op_id op)
 	            most = root * (cost_amount)t.most + other * (cost_amount)(t.of - t.most),
 	            least = root * (cost_amount)t.least + other * (cost_amount)(t.of - t.least);
 	return curve_limit((most > least ? most : least) / (cost_amount)t.of);
+}
+
+struct cost_issue cost_op_issue_of(const struct cost *c, op_id op)
+{
+	bool grouped = c->m->op.at[op].flags & OP_GROUPED;
+	struct cost_issue x = {0};
+	if (!states_calls(c->cluster) || (!grouped && !cost_is_launched(c->m, op)))
+		return (struct cost_issue){cost_op_issue(c, op), 0};
+	if (!grouped)
+		x.other = curve_limit(time_calls(c, op, false));
+	if (has_root(c, op))
+		x.root = grouped ? time_member(c, op, true) - time_member(c, op, false)
+		                 : curve_limit(time_calls(c, op, true)) - x.other;
+	return x;
 }
 
 int64_t cost_launch(const struct cost *c)

@@ -65,6 +65,7 @@ static uint32_t *last_task(struct rank_walk *w, uint32_t stream)
 uint32_t rank_add_task(struct rank_walk *w, struct sim_task task)
 {
 	task.issue = w->now;
+	task.host = w->host;
 	task.iteration = w->step.iteration;
 	task.stream = w->step.stream;
 	task.before = *last_task(w, task.stream);
@@ -219,8 +220,8 @@ static bool add_step(struct rank_walk *w, const struct step *s)
 	bool makes = form == FORM_CALL || form == FORM_ALLOC || op_is_unit(m, op);
 	if (makes && !has_meeting(w, op) && !makes_here(w, op))
 		return true;
-	if (!w->p->left_out[op] && s->part == 0)
-		w->now += w->p->issue[op];
+	if (s->part == 0 && !rank_issue(w, op))
+		return false;
 	switch ((enum step_kind)s->kind) {
 	case STEP_JOIN:
 		if (s->joined != s->stream && op != w->p->ignored)
@@ -301,6 +302,7 @@ bool sim_rank_walk(struct sim_program *p, uint32_t rank, bool needs, struct sim_
 	w.holds = arena_new_array(a, bool, m->value.n);
 	w.asked = arena_new_array(a, uint32_t, m->team.n + 1);
 	w.group_asked = SIM_NONE;
+	w.shift = arena_new_array(a, struct rank_shift, p->symmetry ? m->team.n * p->symmetry->n : 0);
 	w.on = arena_new_array(a, bool, m->mesh.n + 1);
 	for (mesh_id k = 0; k < m->mesh.n; k++)
 		w.on[k] = sim_rank_is_on(p, k, rank);

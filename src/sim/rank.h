@@ -6,7 +6,7 @@
  *     Y <- allreduce(T) as c          a collective, after the last task of its stream; the stream goes on
  *     wait(c)                         a join: after the last task of its stream and c
  *
- * The host never waits. It issues one statement after the other; each takes it a time (cost_op_issue), except
+ * The host never waits. It issues one statement after the other; each takes it a time (cost_op_issue_of), except
  * loops, conditions and views. So the text alone tells which statements a rank issues, and when.
  *
  * Ranks meet on channels. A channel is a slice of a team with a backend, the fences of a slice, or the
@@ -39,6 +39,7 @@ enum sim_task_kind {
 
 struct sim_task {
 	int64_t issue;     /* when the host issues it, ns */
+	int64_t host;      /* ns that the host takes for its statement */
 	int64_t time;      /* ns, if nothing else runs */
 	int64_t bytes;     /* of communication, or of memory */
 	int64_t iteration; /* of the innermost loop; -1: none */
@@ -86,7 +87,8 @@ struct sim_program {
 	struct diag *d;
 	struct arena *arena;
 	int64_t streams, ranks, begin; /* begin: ns from the begin of a step to its first statement */
-	int64_t *time, *moved, *issue; /* by op: cost_op_time, cost_op_bytes, cost_op_issue */
+	int64_t *time, *moved;         /* by op: cost_op_time, cost_op_bytes */
+	struct cost_issue *issue;      /* by op: cost_op_issue_of */
 	bool *left_out;                /* by op: a copy of a view that a run leaves out, see sim_views.h */
 	int64_t *held;                 /* by value: bytes of its storage; 0: it has no storage of its own */
 	uint32_t *dies; /* by op: the values whose last use it is, as an index into `dying` + 1 */
@@ -97,6 +99,8 @@ struct sim_program {
 	dying;
 	struct walk_program walk_program;
 	VEC(struct sim_channel) channel;
+	const uint32_t *
+	    *member;         /* by team, then rank: its place in its slice, + 1; NULL: not yet asked for */
 	VEC(uint32_t) known; /* by slice of the walk: the last channel that was looked up, + 1; 0: none */
 	struct hash_table channels; /* of channels, + 1 */
 	struct sim_local {          /* by channel and direction: its number on the rank */

@@ -14,12 +14,18 @@ struct rank_message {
 	int64_t peer;
 };
 
+struct rank_shift { /* a turn moves ranks within the slices of a team by `by` places of n */
+	enum { SHIFT_UNKNOWN, SHIFT_NONE, SHIFT_FOUND } state;
+	int64_t by, n;
+};
+
 struct rank_walk {
 	struct sim_program *p;
 	struct module *m;
 	struct sim_rank *out;
 	uint32_t rank;
 	int64_t now;  /* time of the host, ns */
+	int64_t host; /* ns that the host takes for the current statement */
 	int64_t slow; /* per mille of the normal time of work */
 	struct walker walker;
 	struct step step;                   /* the current step */
@@ -34,6 +40,7 @@ struct rank_walk {
 	                         SIM_NONE: it has none */
 	VEC(op_id) grouped;   /* Communications of the open group */
 	VEC(struct rank_message) group;
+	struct rank_shift *shift; /* by team and turn of the symmetry */
 };
 
 /* ---- rank.c */
@@ -48,6 +55,10 @@ void rank_add_in_order(struct rank_walk *w, struct sim_task task);
 void rank_carry_out(struct rank_walk *w, op_id op, uint32_t task);
 /* Takes memory for the results of a statement. */
 void rank_take_results(struct rank_walk *w, op_id op);
+
+/* ---- rank_issue.c */
+/* Issues a statement: the host's time goes on. Returns false if the walk breaks a turn of the symmetry. */
+bool rank_issue(struct rank_walk *w, op_id op);
 
 /* ---- rank_meet.c */
 /* Handles a collective. If it is not a Communication, the stream waits for it. Returns false if the walk has failed. */

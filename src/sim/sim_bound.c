@@ -85,11 +85,6 @@ static struct lists lists_of(struct arena *a, const struct sim_unit *u, bool aft
 	return l;
 }
 
-static int64_t issue_of(const struct bounds *b, const struct sim_task *t)
-{
-	return b->e->p->left_out[t->op] ? 0 : b->e->p->issue[t->op];
-}
-
 static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 {
 	struct unit *x = &b->unit[number];
@@ -106,7 +101,7 @@ static void open_unit(struct bounds *b, uint32_t number, struct arena *a)
 	x->job = arena_new_array(a, uint32_t, n + 1);
 	for (uint32_t k = 0; k < n; k++) {
 		const struct sim_task *t = &u->r.task.at[k];
-		x->head[k] = delay + b->e->p->begin + issue_of(b, t);
+		x->head[k] = delay + b->e->p->begin + t->host;
 		x->time[k] = is_meeting(t)         ? sim_instance_of(b->e, number, k)->time
 		             : t->kind == SIM_WORK ? t->time
 		                                   : 0;
@@ -280,8 +275,7 @@ static int64_t host_end(struct bounds *b, const struct unit *x)
 		if (!n || t->issue != issued)
 			b->pair[n++] = (struct pair){0, 0};
 		issued = t->issue;
-		b->pair[n - 1].time =
-		    issue_of(b, t) > b->pair[n - 1].time ? issue_of(b, t) : b->pair[n - 1].time;
+		b->pair[n - 1].time = t->host > b->pair[n - 1].time ? t->host : b->pair[n - 1].time;
 		b->pair[n - 1].from = behind > b->pair[n - 1].from ? behind : b->pair[n - 1].from;
 	}
 	qsort(b->pair, n, sizeof *b->pair, longest_first);

@@ -95,14 +95,15 @@ bool sim_program_open(struct sim_program *p, struct module *m, const struct cost
 	                          .begin = cost_step_begin(cost)};
 	p->time = arena_new_array(p->arena, int64_t, m->op.n);
 	p->moved = arena_new_array(p->arena, int64_t, m->op.n);
-	p->issue = arena_new_array(p->arena, int64_t, m->op.n);
+	p->issue = arena_new_array(p->arena, struct cost_issue, m->op.n);
+	p->member = arena_new_array(p->arena, const uint32_t *, m->team.n);
 	p->left_out = arena_new_array(p->arena, bool, m->op.n);
 	p->held = arena_new_array(p->arena, int64_t, m->value.n);
 	walk_program_open(&p->walk_program, m, p->ranks);
 	p->dies = arena_new_array(p->arena, uint32_t, m->op.n);
 	for (op_id op = ir_walk_first(m); op; op = ir_walk(m, op)) {
 		p->time[op] = cost_op_time(cost, op);
-		p->issue[op] = cost_op_issue(cost, op);
+		p->issue[op] = cost_op_issue_of(cost, op);
 		p->moved[op] = cost_op_bytes(cost, op);
 	}
 	for (value_id v = 1; v < m->value.n; v++) {

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+CALLS = str(ROOT / "tests/sim/calls.json")
 CONTENDED = str(ROOT / "tests/sim/contended.json")
 
 

@@ -5,7 +5,7 @@ them to walked ranks or because they do the same as walked ranks. This must not 
     turns.py HIRC [COUNT [FIRST]]
     turns.py HIRC --show N
 
-A program has messages and collectives on meshes of one to three axes, with ranks in order, with gaps or in any order,
+A program has messages and collectives, some with a root, on meshes of one to three axes, with ranks in order, with gaps or in any order,
 on one mesh or two, in loops and under conditions. Most peers are a number of steps away along an axis, round the end.
 Other peers, conditions, loops and streams break the symmetry. In some programs ranks come late or are slow.
 For every program, figures and traces are compared with those of a simulation rank by rank; or both must be refused.
@@ -16,7 +16,7 @@ import random
 import sys
 import tempfile
 
-from simulated import CONTENDED, simulate
+from simulated import CALLS, CONTENDED, simulate
 
 RING = "send(X, peer=device(%s, %s)) as s\nrecv(B, peer=device(%s, %s)) as r\nwait(r)\nwait(s)\n"
 # In each of these something only seems to be the same on all ranks when seen from rank 0.
@@ -146,6 +146,21 @@ class Program:
         self.emit(depth, f"{value} <- allreduce(P_{axis}, axis={axis}) as {c}")
         self.emit(depth, f"wait({c})")
 
+    def rooted(self, depth, indices):
+        """A collective whose root has other calls than the others, or a ring in which ranks are their own peers."""
+        c, value, k = self.name("c"), self.name("B"), self.r.randrange(len(self.axes))
+        axis, n = self.axes[k], self.shape[k]
+        others = [f"axis_index({a}) % {n}" for a in self.axes if a != axis]
+        self.values.append(value)
+        if self.r.random() < 0.5:
+            root = self.r.choice([str(self.r.randrange(n)), *(f"{i} % {n}" for i in indices), *others])
+            self.emit(depth, f"{value} <- broadcast_from(X, axis={axis}, root={root}) as {c}")
+        else:
+            a, d = f"axis_index({axis})", self.distance(indices)
+            self.emit(depth, f"{value} <- collective_permute(X, axis={axis}, send_peer=({a} + {d}) % {n}, "
+                      f"recv_peer=({a} + {64 * n} - {d}) % {n}) as {c}")
+        self.emit(depth, f"wait({c})")
+
     def condition(self):
         k = self.r.randrange(len(self.axes))
         a, n = f"axis_index({self.axes[k]})", self.shape[k]
@@ -160,8 +175,10 @@ class Program:
             way = self.r.random()
             if way < 0.45:
                 self.message(depth, indices)
-            elif way < 0.6:
+            elif way < 0.53:
                 self.collective(depth)
+            elif way < 0.6:
+                self.rooted(depth, indices)
             elif way < 0.7:
                 self.emit(depth, "Z <- exp(X)")
             elif way < 0.76:
@@ -195,7 +212,9 @@ class Program:
 
     def options(self):
         r = self.r
-        out = ["--passes=", "--cluster=" + r.choice(["h100", CONTENDED])]
+        out = ["--passes=", "--cluster=" + r.choice(["h100", CONTENDED, CALLS])]
+        if out[-1].endswith(CALLS):
+            out.append("--transport=" + r.choice(["nccl", "peers", "cuda-ipc"]))
         if r.random() < (0.04 if self.regular else 0.2):
             out.append(f"--delay={r.randrange(self.ranks)}:3000")
         if r.random() < (0.04 if self.regular else 0.2):
