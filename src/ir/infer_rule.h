@@ -42,6 +42,13 @@ bool rule_is_less(const struct module *m, expr_id a, expr_id b); /* false if one
 /* Returns false after reporting that an extent overflowed. */
 bool rule_fits(struct module *m, struct diag *d, const struct infer_draft *f, expr_id extent);
 
+/* Returns true unless the extents are known to differ and the first is not 1. */
+bool rule_may_broadcast(struct module *m, expr_id extent, expr_id to);
+
+/* ---- infer_attention.c */
+bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_sdpa_backward(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+
 /* ---- infer_shape.c */
 /* Reads the shape from shape=, or from the stated type. */
 bool rule_shape_attr(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);

@@ -354,8 +354,7 @@ static bool rule_norm(struct module *m, struct diag *d, const struct infer_draft
 	return true;
 }
 
-/* Returns true unless the extents are known to differ and the first is not 1. */
-static bool may_broadcast(struct module *m, expr_id extent, expr_id to)
+bool rule_may_broadcast(struct module *m, expr_id extent, expr_id to)
 {
 	return expr_is_one(m, extent) || (!rule_is_less(m, extent, to) && !rule_is_less(m, to, extent));
 }
@@ -368,113 +367,11 @@ static bool rule_broadcast(struct module *m, struct diag *d, const struct infer_
 		return false;
 	bool fits = o->rank <= r->rank;
 	for (unsigned i = 0; fits && i < o->rank; i++)
-		fits = may_broadcast(m, o->axis[i].extent, r->extent[r->rank - o->rank + i]);
+		fits = rule_may_broadcast(m, o->axis[i].extent, r->extent[r->rank - o->rank + i]);
 	if (!fits)
 		rule_report(m, d, E_SHAPES_DIFFER, f, 0,
 		            "from the last axis on, extents must be 1 or those of the result");
 	return fits;
-}
-
-/* Checks that the mask, an operand of attention, broadcasts to the scores, whose extents are in r. q: number of the
- * operand q; k follows it. */
-static bool fits_scores(struct module *m, struct diag *d, const struct infer_draft *f, unsigned q, unsigned k,
-                        const struct infer_result *r)
-{
-	const struct domain *mask = rule_operand_domain(m, f, k);
-	enum dtype t = (enum dtype)rule_operand_type(m, f, k)->dtype;
-	bool fits = mask->rank <= r->rank;
-	for (unsigned i = 0; fits && i < mask->rank; i++)
-		fits = may_broadcast(m, mask->axis[i].extent, r->extent[r->rank - mask->rank + i]);
-	if (!fits)
-		rule_report_pair(m, d, E_SHAPES_DIFFER, f, q + 1, k,
-		                 "the mask must broadcast to [..., rows of q, rows of k]");
-	else if (t != DTYPE_BOOL && t != rule_operand_type(m, f, q)->dtype) {
-		rule_report_pair(m, d, E_OPERAND_DTYPE, f, q, k,
-		                 "the mask must be bool, or have the dtype of q");
-		return false;
-	}
-	return fits;
-}
-
-/* Checks q, k, v and the mask of attention. at: number of the operand q; k and v follow it. mask: number of the mask;
- * it may be left out. Sets the axes of r to those of the first result. */
-static bool fits_attention(struct module *m, struct diag *d, const struct infer_draft *f, unsigned at,
-                           unsigned mask, struct infer_result *r)
-{
-	const struct domain *q = rule_operand_domain(m, f, at), *k = rule_operand_domain(m, f, at + 1),
-	                    *v = rule_operand_domain(m, f, at + 2);
-	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
-	    q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
-	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
-		rule_report_pair(m, d, E_CONTRACTION, f, at, at + 1, "q, k and v do not fit");
-		return false;
-	}
-	rule_shape_of_operand(m, f, at, r);
-	for (unsigned o = at + 1; o < at + 3; o++)
-		for (unsigned i = 0; i + 2 < r->rank; i++)
-			if (!may_broadcast(m, rule_operand_domain(m, f, o)->axis[i].extent, r->extent[i])) {
-				rule_report_pair(
-				    m, d, E_SHAPES_DIFFER, f, at, o,
-				    "axes before the last two must be those of q, or have the extent 1");
-				return false;
-			}
-	r->extent[r->rank - 1] = k->axis[r->rank - 2].extent; /* of the scores */
-	if (f->operand_n > mask && !fits_scores(m, d, f, at, mask, r))
-		return false;
-	r->extent[r->rank - 1] = v->axis[r->rank - 1].extent;
-	return true;
-}
-
-static bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r)
-{
-	struct infer_draft multiplied = *f;
-	multiplied.operand_n = 3;
-	if (!rule_same_dtypes(m, d, &multiplied, 0) || !fits_attention(m, d, f, 0, 3, r))
-		return false;
-	if (f->result)
-		r->extent[r->rank - 1] = expr_const(m, 1);
-	r->dtype = f->result ? dtype_wide(r->dtype) : r->dtype;
-	return true;
-}
-
-/* Checks that an operand has the axes in r. other: number of the operand that the message shows beside it. */
-static bool has_axes(struct module *m, struct diag *d, const struct infer_draft *f, unsigned k,
-                     unsigned other, const struct infer_result *r, const char *what)
-{
-	const struct domain *x = rule_operand_domain(m, f, k);
-	bool fits = x->rank == r->rank;
-	for (unsigned i = 0; fits && i < r->rank; i++)
-		fits = rule_extents_agree(m, x->axis[i].extent, r->extent[i]);
-	if (!fits)
-		rule_report_pair(m, d, E_SHAPES_DIFFER, f, other, k, what);
-	return fits;
-}
-
-/* The gradients of k and v have the axes of q before the last two. */
-static bool rule_sdpa_backward(struct module *m, struct diag *d, const struct infer_draft *f,
-                               struct infer_result *r)
-{
-	enum { SLOPE, Q, K, V, OUT, LOGS, MASK };
-	struct infer_draft multiplied = *f;
-	multiplied.operand_n = LOGS;
-	if (!rule_same_dtypes(m, d, &multiplied, 0) || !fits_attention(m, d, f, Q, MASK, r) ||
-	    !has_axes(m, d, f, SLOPE, V, r, "the gradient must be [..., rows of q, columns of v]") ||
-	    !has_axes(m, d, f, OUT, V, r, "the result of sdpa must be [..., rows of q, columns of v]"))
-		return false;
-	const expr_id width = r->extent[r->rank - 1];
-	r->extent[r->rank - 1] = expr_const(m, 1);
-	if (!has_axes(m, d, f, LOGS, Q, r, "the second result of sdpa must be [..., rows of q, 1]"))
-		return false;
-	if (rule_operand_type(m, f, LOGS)->dtype != dtype_wide(r->dtype)) {
-		rule_report_pair(m, d, E_OPERAND_DTYPE, f, Q, LOGS,
-		                 "the second result of sdpa is f32, or f64 if q is f64");
-		return false;
-	}
-	const struct domain *k = rule_operand_domain(m, f, K);
-	if (f->result)
-		r->extent[r->rank - 2] = k->axis[r->rank - 2].extent;
-	r->extent[r->rank - 1] = f->result == 2 ? width : k->axis[r->rank - 1].extent;
-	return true;
 }
 
 static void rule_select(struct module *m, const struct infer_draft *f, struct infer_result *r)
