@@ -247,6 +247,7 @@ static op_id add_call_statement(struct sema *s, ast_id expr, const struct sema_r
 	if (c.kind == OP_PACK || c.kind == OP_UNPACK)
 		call_check_pack(s, op, draft.at); /* the types of its results are right, but the whole may
 		                                     be wrong */
+	sema_warn_unfit(s, op, draft.at);
 	for (unsigned k = 0; k < result_n; k++) {
 		struct value *v = &s->m->value.at[values[k]];
 		if (!result[k].bound) {

@@ -81,6 +81,9 @@ bool call_check_accumulate(struct sema *s, struct call *c, const struct infer_dr
                            const struct sema_result *result, unsigned n);
 /* Reports an error in a pack or unpack whose operands and results are known. */
 void call_check_pack(struct sema *s, op_id op, uint32_t at);
+
+/* Warns of the numbers of a statement that the dtype beside them does not have; see sema_unfit.c. */
+void sema_warn_unfit(struct sema *s, op_id op, uint32_t at);
 bool call_check_symmetric(struct sema *s, struct call *c, const struct infer_draft *draft);
 /* Checks the axis= of a select. */
 bool call_check_select(struct sema *s, struct call *c, const struct infer_draft *draft);

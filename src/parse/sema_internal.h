@@ -5,6 +5,7 @@
  *     sema_scope.c    names: tensors, scalars, meshes, statements
  *     sema_expr.c     index expressions, constants
  *     sema_number.c   numbers with a point; sema_real.c: scalars of listings that are computed by them
+ *     sema_unfit.c    numbers that a dtype does not have
  *     sema_decl.c     params, consts, meshes, groups; the Hirc section
  *     sema_type.c     types, placements, schedule primitives
  *     sema_stmt.c     statements of the concise surface
