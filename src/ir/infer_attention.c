@@ -34,10 +34,16 @@ static bool fits_attention(struct module *m, struct diag *d, const struct infer_
 {
 	const struct domain *q = rule_operand_domain(m, f, at), *k = rule_operand_domain(m, f, at + 1),
 	                    *v = rule_operand_domain(m, f, at + 2);
-	if (q->rank < 2 || k->rank != q->rank || v->rank != q->rank ||
-	    q->axis[q->rank - 1].extent != k->axis[k->rank - 1].extent ||
-	    k->axis[k->rank - 2].extent != v->axis[v->rank - 2].extent) {
-		rule_report_pair(m, d, E_CONTRACTION, f, at, at + 1, "q, k and v do not fit");
+	if (q->rank < 2 || k->rank != q->rank ||
+	    !rule_extents_agree(m, q->axis[q->rank - 1].extent, k->axis[k->rank - 1].extent)) {
+		rule_report_pair(m, d, E_CONTRACTION, f, at, at + 1,
+		                 "q and k must be [..., rows, e] and [..., keys, e]");
+		return false;
+	}
+	if (v->rank != k->rank ||
+	    !rule_extents_agree(m, k->axis[k->rank - 2].extent, v->axis[v->rank - 2].extent)) {
+		rule_report_pair(m, d, E_CONTRACTION, f, at + 1, at + 2,
+		                 "k and v must be [..., keys, e] and [..., keys, f]");
 		return false;
 	}
 	rule_shape_of_operand(m, f, at, r);
