@@ -20,6 +20,25 @@ static unsigned axes_of_several(const struct planner *b, const struct view *oper
 	return spread;
 }
 
+/* Reports a reduced axis of which a rank has only a part, with a result that is not the sum of parts. */
+static void report_part(struct planner *b, const struct view *result, const struct view *operand,
+                        unsigned axis, bool over_ranks)
+{
+	const char *from = value_text(b, operand->value), *to = value_text(b, result->value);
+	if (over_ranks) {
+		planner_error(b, E_PLAN_LAYOUT,
+		              "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis, from,
+		              to);
+		return;
+	}
+	planner_error(b, E_PLAN_LAYOUT,
+	              "a step of the loop has only a part of axis %u of '%s', but '%s' needs the whole axis",
+	              axis, from, to);
+	if (op_info[b->m->op.at[b->at].kind].traits & TRAIT_CONTRACTION)
+		diag_note(b->d, DIAG_NOWHERE,
+		          "`C <- matmul(A, B, accumulate=true)` adds the products of all steps to a buffer");
+}
+
 /* Returns true if the block of a reduced axis may be only a part of it: the result is then a pending
  * sum. */
 bool plan_may_reduce(struct planner *b, const struct view *result, const struct view *operand, unsigned axis)
@@ -30,7 +49,7 @@ bool plan_may_reduce(struct planner *b, const struct view *result, const struct 
 	if (sx_is_const(b, a->off, &off) && off == 0 && sx_is_const(b, a->len, &len) && len == a->extent)
 		return true;
 	unsigned spread = axes_of_several(b, operand, axis);
-	bool pending = false;
+	bool over_ranks = spread, pending = false;
 	for (unsigned i = d->rank; i < d->logical_n; i++)
 		if (d->axis[i].kind == AXIS_PARTIAL) {
 			pending = true;
@@ -38,8 +57,7 @@ bool plan_may_reduce(struct planner *b, const struct view *result, const struct 
 		}
 	if (pending && !spread)
 		return true;
-	planner_error(b, E_PLAN_LAYOUT, "axis %u of '%s' is spread over ranks, but '%s' is not partial", axis,
-	              value_text(b, operand->value), value_text(b, result->value));
+	report_part(b, result, operand, axis, over_ranks || !b->loop_n);
 	return false;
 }
 

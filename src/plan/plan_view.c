@@ -362,8 +362,8 @@ void view_select(struct planner *b, op_id op)
 		plan_emit_check(
 		    b, inside, E_INDEX_OUTSIDE,
 		    arena_printf(b->p->arena,
-		                 a->own ? "the index of axis %lld of '%s' must be 0: this rank holds "
-		                          "its own slice: it is " PLAN_VALUE
+		                 a->own ? "axis %lld of '%s' has one element on each rank, index 0, "
+		                          "not index " PLAN_VALUE
 		                        : "the index of axis %lld of '%s' is outside the block of "
 		                          "this rank: it is " PLAN_VALUE,
 		                 (long long)axis, value_text(b, x->value)),
