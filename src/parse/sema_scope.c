@@ -207,17 +207,23 @@ void sema_break_tensor(struct sema *s, name_id name)
 	set_by_name(&s->later_at, name, SEMA_BROKEN);
 }
 
+static void find_definition(struct sema *s, const struct ast_node *n)
+{
+	if (by_name(&s->later_at, n->name) != SEMA_BROKEN)
+		set_by_name(&s->later_at, n->name, n->at + 1);
+}
+
 /* Finds the places where tensors are defined; only messages need them. */
 static void find_definitions(struct sema *s, ast_id block)
 {
 	ast_each (s->a, child, block) {
 		ast_id stmt = shape_peek(s->a, child);
 		const struct ast_node *n = ast_at(s->a, stmt);
+		if (n->kind == AST_INPUT)
+			find_definition(s, n);
 		if (n->kind == AST_DEF)
 			ast_each (s->a, r, n->first)
-				if (by_name(&s->later_at, ast_at(s->a, r)->name) != SEMA_BROKEN)
-					set_by_name(&s->later_at, ast_at(s->a, r)->name,
-					            ast_at(s->a, r)->at + 1);
+				find_definition(s, ast_at(s->a, r));
 		if (n->kind == AST_FOR || n->kind == AST_IF || n->kind == AST_UNIT)
 			ast_each (s->a, part, stmt)
 				if (ast_at(s->a, part)->kind == AST_BLOCK)
