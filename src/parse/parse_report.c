@@ -307,7 +307,7 @@ static void add_notes(struct parser *p, const struct expected *e, const struct s
 		diag_note(p->diag, DIAG_NOWHERE, "'else' stands on the line of the '}' before it");
 	else if (last->value > 0 && last->value < WORD_LAST_KEYWORD && has_token(e, TOK_NAME) &&
 	         last->token != TOK_NAME && last->token != TOK_INT)
-		diag_note(p->diag, DIAG_NOWHERE, "'%s' is a keyword; as a name it is written `%s`",
+		diag_note(p->diag, DIAG_NOWHERE, "'%s' is a keyword; in backquotes it is a name: `%s`",
 		          lex_words[last->value].text, lex_words[last->value].text);
 	else if (same_line && p->mode == MODE_HIR)
 		other_name_show_line(p->diag, lead->token);
