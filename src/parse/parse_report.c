@@ -262,8 +262,8 @@ static const struct parse_token *find_reported(const struct parser *p)
 {
 	const struct parse_token *last = p->last, *lead = &p->lead;
 	bool follows = lead->line_start == last->line_start && lead->span.at != last->span.at;
-	return follows && last->token == TOK_NAME && other_name_find(OTHER_WORD, get_name(p, lead)) ? lead
-	                                                                                            : last;
+	bool operand = last->token == TOK_NAME || last->token == TOK_INT || last->token == TOK_FLOAT;
+	return follows && operand && other_name_find(OTHER_WORD, get_name(p, lead)) ? lead : last;
 }
 
 /* Adds a note about a sign or word of another system. Returns false if none is there. */
