@@ -117,8 +117,13 @@ static bool write_targets(struct sema *s, ast_id list, struct sema_result *resul
 			           IR_MAX_RESULTS);
 			return false;
 		}
-		if (!sema_operand(s, target, &use))
+		uint32_t errors = diag_error_count(s->d);
+		if (!sema_operand(s, target, &use)) {
+			if (x->kind == AST_NAME && diag_error_count(s->d) > errors)
+				diag_note(s->d, DIAG_NOWHERE,
+				          "`<-` writes into a buffer, `=` defines a tensor");
 			return false;
+		}
 		value_id root = use.role == ROLE_READ ? ir_root(s->m, use.id) : 0;
 		if (!root || !ir_is_bound(s->m, root)) {
 			diag_error_span(s->d, E_WRITE_TARGET, x->at, x->end - x->at,
