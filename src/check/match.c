@@ -347,7 +347,9 @@ static void report_missing(struct checker *c, const struct channel *ch, uint32_t
 		    ch->ends[0], ch->ends[1]);
 	} else {
 		put_channel(c, ch, k + 1, &where);
-		diag_error(c->d, E_MISMATCH, at, "mismatch: rank %u issues this as %s, rank %u issues %u",
+		diag_error(c->d, E_MISMATCH, at,
+		           k ? "mismatch: rank %u issues %s here, but rank %u issues only %u"
+		             : "mismatch: rank %u issues %s here, but rank %u issues none",
 		           device_of(c, ch, e->member), where.at, device_of(c, ch, member), k);
 	}
 	buf_free(&where);
