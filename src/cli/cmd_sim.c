@@ -349,7 +349,7 @@ static const struct option rows[] = {
      .at = offsetof(struct sim_command, classes),
      .value = "yes|no",
      .init.text = "yes",
-     .help = "simulate ranks that do alike once"},
+     .help = "simulate one rank of each class of equal ranks"},
     {.name = "ranks",
      .kind = OPTION_INT,
      .at = offsetof(struct sim_command, print.classes),
@@ -357,7 +357,7 @@ static const struct option rows[] = {
      .min = 1,
      .max = 1 << 20,
      .init.number = 4,
-     .help = "print at most N classes of ranks that do alike"},
+     .help = "print at most N classes of equal ranks"},
     PROGRESS_OPTION(struct sim_command, progress),
 };
 
