@@ -99,7 +99,7 @@ static void examine_threads(struct findings *f)
 	int threads = said ? atoi(said) : 0, cores = rt_cores();
 	if (!said)
 		finding_add(f, FINDING_OK, "threads", NULL,
-		            "hirc sets those of BLAS: one a rank, all of a rank that is alone");
+		            "BLAS gets one thread in each rank, or one for each core if there is one rank");
 	else if (threads > 1 && cores > 1)
 		finding_add(f, FINDING_WARNING, "threads", "unset OPENBLAS_NUM_THREADS",
 		            "OPENBLAS_NUM_THREADS=%d is for each rank: more than %d ranks share %d cores",

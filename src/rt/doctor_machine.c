@@ -120,7 +120,7 @@ static void examine_limits(struct findings *f)
 		finding_add(f, FINDING_OK, "locked", NULL, "memory may be locked without limit");
 	else
 		finding_add(f, FINDING_OK, "locked", NULL,
-		            "%lld KiB of memory may be locked, which networks of InfiniBand alone find small",
+		            "%lld KiB of memory may be locked; only InfiniBand needs more",
 		            (long long)locked.rlim_cur / 1024);
 	if (files.rlim_cur < LEAST_FILES)
 		finding_add(f, FINDING_WARNING, "files", "ulimit -n 4096", "%lld may be open at once",
