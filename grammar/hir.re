@@ -1,142 +1,23 @@
 /* The lexer of both surfaces, over a whole source that ends with a NUL.
  *
  * It knows characters, words and comments. Line ends come out as they stand; which of them end a
- * statement, and what indentation and brackets mean, is for src/parse/lines.c. A word is interned
- * first: the words of keywords.def have the lowest ids, so that a keyword is one comparison. Forms
- * that the nvFuser surface spells in several words are taken as one token here where only the
- * characters after them tell what they are (`Outer split:`, `iS8{`, `T0_g_float[`). */
+ * statement, and what indentation and brackets mean, is for src/parse/lines.c. Which token a word is
+ * stands in src/parse/lex_word.c. Forms that the nvFuser surface spells in several words are taken as
+ * one token here where only the characters after them tell what they are (`Outer split:`, `iS8{`,
+ * `T0_g_float[`). */
 #include "base/word.h"
-#include "parse/ast_build.h"
 #include "parse/lex.h"
-#include "parse/log_lines.h"
-#include "parse/lookalike.h"
+#include "parse/lex_token.h"
 #include "parse/other_names.h"
 #include "hir_parser.h"
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
-
-/* Words */
-
-static const int word_token[] = {
-#define KEYWORD(token, text, lead) [WORD_##token] = TOK_##token,
-#define BODY_WORD(token, text, lead) [WORD_##token] = TOK_##token,
-#include "base/keywords.def"
-};
-
-const unsigned char *lex_skip_blanks(const unsigned char *c)
-{
-	while (*c == ' ' || *c == '\t' || *c == '\r')
-		c++;
-	return c;
-}
-
-const unsigned char *lex_skip_word(const unsigned char *c)
-{
-	while (word_has(*c))
-		c++;
-	return c;
-}
-
-bool lex_ends_line(const unsigned char *c)
-{
-	c = lex_skip_blanks(c);
-	return *c == '\n' || *c == '#' || *c == '\0' || (*c == '/' && c[1] == '/');
-}
-
-/* Names that are more than that in some places; p->cursor is behind the word. */
-static int context_word(struct parser *p, uint32_t word)
-{
-	const unsigned char *next = lex_skip_blanks(p->cursor);
-	bool operand_follows = word_has(*next) || *next == '`';
-	bool after_type = p->last->token == TOK_RBRACKET || p->last->token == TOK_NAME || p->last->token == TOK_RPAREN;
-	char inside = p->brackets ? p->bracket[p->brackets - 1].kind : 0;
-
-	switch (word) {
-	case WORD_NAME_DECL:
-		return p->at_lead && operand_follows ? TOK_NAME_DECL : TOK_NAME;
-	case WORD_IDS:
-		return p->at_lead && operand_follows ? TOK_IDS : TOK_NAME;
-	case WORD_LOOP:
-		return p->at_lead && operand_follows ? TOK_LOOP : TOK_NAME;
-	case WORD_CLUSTER:
-		return p->at_lead && operand_follows ? TOK_CLUSTER : TOK_NAME;
-	case WORD_ATTR:
-		return p->at_lead && operand_follows ? TOK_ATTR : TOK_NAME;
-	case WORD_PARTIAL:
-		if (p->at_lead)
-			return operand_follows ? TOK_PARTIAL_DECL : TOK_NAME;
-		return after_type ? TOK_PARTIAL : TOK_NAME;
-	case WORD_REDUCE:
-		return after_type && !p->at_lead ? TOK_REDUCE : TOK_NAME;
-	case WORD_RF:
-		if (inside == 'R' && next > p->cursor && (operand_follows || *next == '('))
-			return p->last->token == TOK_LPAREN || p->last->token == TOK_COMMA ? TOK_RF : TOK_NAME;
-		return TOK_NAME;
-	case WORD_EX:
-		return inside == 'I' ? TOK_EX : TOK_NAME;
-	case WORD_TEAM:
-		if (inside == '(' && next[0] == '=' && *lex_skip_blanks(next + 1) == '(') {
-			p->cursor = next + 1;
-			return TOK_TEAM;
-		}
-		return TOK_NAME;
-	case WORD_COMMUNICATION:
-	case WORD_P2P:
-	case WORD_PERMUTE:
-	case WORD_DISPATCH:
-	case WORD_COMBINE:
-		return p->mode != MODE_HIR && lex_is_digit(*next) ? TOK_COMM : TOK_NAME;
-	case WORD_SET_STREAM:
-	case WORD_SYNCHRONIZE:
-	case WORD_WAIT:
-		return p->mode == MODE_BODY && p->at_lead && operand_follows ? TOK_OLD_CALL : TOK_NAME;
-	case WORD_GET_STREAM:
-		return p->mode == MODE_BODY && p->at_lead && operand_follows ? TOK_OLD_GET : TOK_NAME;
-	}
-	return TOK_NAME;
-}
-
-static void report(struct parser *p, enum diagnostic code, struct parse_span at, const char *what, const char *detail)
-{
-	if (!p->panic)
-		diag_error_span(p->diag, code, at.at, at.end - at.at, "%s%s", what, detail);
-}
-
-/* The text of a name or string, which ends before the cursor. */
-static uint32_t intern(struct parser *p, const unsigned char *text, size_t n)
-{
-	uint32_t end = (uint32_t)(p->cursor - p->text), at = n < end ? end - (uint32_t)n : 0;
-	if (n <= PARSE_MAX_NAME)
-		return names_intern(p->ast->names, (const char *)text, n);
-	if (!p->panic)
-		diag_error(p->diag, E_NAME_TOO_LONG, at, "a name or string has at most %d bytes", PARSE_MAX_NAME);
-	return names_intern_z(p->ast->names, "_");
-}
-
-/* The word that begins at start. */
-static int scan_word(struct parser *p, const unsigned char *start, struct parse_token *out)
-{
-	p->cursor = lex_skip_word(start);
-	uint32_t word = intern(p, start, (size_t)(p->cursor - start));
-	out->value = word;
-	if (word >= WORD_COUNT)
-		return TOK_NAME;
-	if (word < WORD_FIRST_BODY)
-		return word_token[word];
-	if (word < WORD_FIRST_CONTEXT)
-		return p->mode == MODE_BODY ? word_token[word] : TOK_NAME;
-	return context_word(p, word);
-}
-
-/* Other values */
 
 static int64_t scan_int(struct parser *p, const unsigned char *start, struct parse_span at)
 {
 	int64_t value = 0;
 	for (const unsigned char *c = start; lex_is_digit(*c); c++)
 		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *c - '0', &value)) {
-			report(p, E_NUMBER_TOO_LARGE, at, "this number does not fit in 64 bits", "");
+			lex_report(p, E_NUMBER_TOO_LARGE, at, "this number does not fit in 64 bits", "");
 			return 0;
 		}
 	return value;
@@ -153,7 +34,7 @@ static bool ends_operand(int token)
 static int64_t scan_string(struct parser *p, const unsigned char *start, const unsigned char *end)
 {
 	if (!memchr(start, '\\', (size_t)(end - start)))
-		return intern(p, start, (size_t)(end - start));
+		return lex_intern(p, start, (size_t)(end - start));
 	struct buf b = {0};
 	for (const unsigned char *c = start; c < end; c++) {
 		if (*c != '\\') {
@@ -167,82 +48,12 @@ static int64_t scan_string(struct parser *p, const unsigned char *start, const u
 		if (*e)
 			buf_putc(&b, e[1]);
 		else
-			report(p, E_STRING_ESCAPE, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
+			lex_report(p, E_STRING_ESCAPE, (struct parse_span){(uint32_t)(c - 1 - p->text), (uint32_t)(c + 1 - p->text)},
 			       "unknown escape in a string", "; there are \\\\ \\\" \\n and \\t");
 	}
-	uint32_t name = intern(p, (const unsigned char *)b.at, b.n);
+	uint32_t name = lex_intern(p, (const unsigned char *)b.at, b.n);
 	buf_free(&b);
 	return name;
-}
-
-/* Adds a note about a point in a name or number. */
-static void note_points(struct parser *p, const unsigned char *point)
-{
-	char first[64], last[64];
-	const unsigned char *begin = point, *end = point + 1, *dot = point;
-	if (begin > p->text && begin[-1] == '.') {
-		other_name_note(p->diag, OTHER_SIGN, "...");
-		return;
-	}
-	while (begin > p->text && (word_has(begin[-1]) || begin[-1] == '.'))
-		begin--;
-	if (lex_is_digit(*begin) || (begin == point && lex_is_digit(*end))) {
-		other_name_note(p->diag, OTHER_SIGN, ".5");
-		return;
-	}
-	for (; word_has(*end) || (*end == '.' && word_has(end[1])); end++)
-		dot = *end == '.' ? end : dot;
-	if (begin == point || end == point + 1)
-		return;
-	snprintf(first, sizeof first, "%.*s", (int)strcspn((const char *)begin, "."), (const char *)begin);
-	snprintf(last, sizeof last, "%.*s", (int)(end - dot - 1), (const char *)dot + 1);
-	other_name_note_points(p->diag, first, last);
-}
-
-/* Reports a comment that is begun as in another system, once a file. */
-static void refuse_comment(struct parser *p, const unsigned char *start, const char *sign)
-{
-	if (p->told_comment || p->panic)
-		return;
-	p->told_comment = true;
-	diag_error_span(p->diag, E_UNEXPECTED, (uint32_t)(start - p->text), 2, "unexpected '%s'", sign);
-	if (!log_lines_note(p, (uint32_t)(start - p->text)))
-		other_name_note(p->diag, OTHER_SIGN, sign);
-}
-
-/* A character that nothing begins with. The bytes that continue it in UTF-8 go with it. */
-static int scan_stray(struct parser *p, const unsigned char *start, struct parse_token *out)
-{
-	const unsigned char *c = start + 1;
-	while (c < p->limit && (*c & 0xc0) == 0x80)
-		c++;
-	p->cursor = c;
-	out->span.end = (uint32_t)(c - p->text);
-	if (*start == '.' && p->mode == MODE_HIR) {
-		report(p, E_CHARACTER, out->span, "unexpected character ", "'.'");
-		if (!p->panic)
-			note_points(p, start);
-		return TOK_HIR_error;
-	}
-	char text[32], plain[LOOKALIKE_BYTES];
-	uint32_t code = lookalike_code(start, (size_t)(c - start));
-	bool alike = lookalike(code, plain), unseen = alike && *plain == ' ';
-	if (*start <= ' ' || *start == 0x7f)
-		snprintf(text, sizeof text, "with code %u", *start);
-	else if (c - start > 4)
-		snprintf(text, sizeof text, "that is not UTF-8");
-	else if (unseen)
-		snprintf(text, sizeof text, "U+%04X", code);
-	else
-		snprintf(text, sizeof text, "'%.*s'", (int)(c - start), (const char *)start);
-	report(p, E_CHARACTER, out->span, "unexpected character ", text);
-	if (unseen && !p->panic)
-		diag_note(p->diag, DIAG_NOWHERE, "it is not seen: delete it, or write a plain blank");
-	else if (alike && !p->panic)
-		diag_note(p->diag, DIAG_NOWHERE, "this is U+%04X: write '%s'", code, plain);
-	else if (c - start == 1 && !p->panic && !(p->mode == MODE_HIR && log_lines_note(p, (uint32_t)(start - p->text))))
-		other_name_note(p->diag, OTHER_SIGN, (const char[]){(char)*start, '\0'});
-	return TOK_HIR_error;
 }
 
 static void add_comment(struct parser *p, const unsigned char *start, const unsigned char *end)
@@ -296,7 +107,7 @@ again:
 	"#" [^\n]*  { add_comment(p, start, cursor); goto again; }
 	"//" [^\n]* {
 		if (p->mode == MODE_HIR)
-			refuse_comment(p, start, "//");
+			lex_refuse_comment(p, start, "//");
 		else
 			add_comment(p, start, cursor);
 		goto again;
@@ -306,7 +117,7 @@ again:
 			cursor = start + 1;
 			TOKEN(TOK_SLASH);
 		}
-		refuse_comment(p, start, "/*");
+		lex_refuse_comment(p, start, "/*");
 		for (; cursor < p->limit && (cursor[0] != '*' || cursor[1] != '/'); cursor++)
 			if (*cursor == '\n')
 				p->line_start = (uint32_t)(cursor + 1 - p->text);
@@ -316,18 +127,18 @@ again:
 
 	word        { goto plain_word; }
 	"`" [^`\n]+ "`" {
-		VALUE(intern(p, start + 1, (size_t)(cursor - start - 2)) |
+		VALUE(lex_intern(p, start + 1, (size_t)(cursor - start - 2)) |
 		      PARSE_QUOTED, TOK_NAME);
 	}
 	"`" [^`\n]* "`"? {
 		PLACE();
-		report(p, E_QUOTE_UNCLOSED, out->span, "a name in backquotes is empty or does not end on its line", "");
+		lex_report(p, E_QUOTE_UNCLOSED, out->span, "a name in backquotes is empty or does not end on its line", "");
 		return TOK_HIR_error;
 	}
 	["] ([^"\\\n] | "\\" [^\n])* ["] { VALUE(scan_string(p, start + 1, cursor - 1), TOK_STRING); }
 	["] ([^"\\\n] | "\\" [^\n])* {
 		PLACE();
-		report(p, E_QUOTE_UNCLOSED, out->span, "a string does not end on its line", "");
+		lex_report(p, E_QUOTE_UNCLOSED, out->span, "a string does not end on its line", "");
 		return TOK_HIR_error;
 	}
 	digits      { VALUE(scan_int(p, start, AT), TOK_INT); }
@@ -339,11 +150,11 @@ again:
 	}
 	digits "." digits exp? | digits exp { TOKEN(TOK_FLOAT); }
 	"0x" [0-9a-fA-F]+ {
-		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_HANDLE);
+		VALUE(lex_intern(p, start, (size_t)(cursor - start)), TOK_HANDLE);
 	}
 	digits word {
 		PLACE();
-		report(p, E_NUMBER_JOINED, out->span, "a number and a word without a blank between them", "");
+		lex_report(p, E_NUMBER_JOINED, out->span, "a number and a word without a blank between them", "");
 		size_t number = strspn((const char *)start, "0123456789");
 		if (start[number] == 'x' && lex_is_digit(start[number + 1]) && !p->panic && p->mode == MODE_HIR)
 			other_name_note(p->diag, OTHER_SIGN, "4x8");
@@ -369,14 +180,14 @@ again:
 		if (p->mode == MODE_HIR) {
 			cursor = start + 1;
 			PLACE();
-			return scan_stray(p, start, out);
+			return lex_take_stray(p, start, out);
 		}
 		TOKEN(*start == '!' ? TOK_NOT : *start == '&' ? TOK_AND : TOK_OR);
 	}
 	"&" | "|" | "^" | "~" {
 		if (p->mode == MODE_HIR) {
 			PLACE();
-			return scan_stray(p, start, out);
+			return lex_take_stray(p, start, out);
 		}
 		TOKEN(*start == '&' ? TOK_BIT_AND : *start == '|' ? TOK_BIT_OR : *start == '^' ? TOK_BIT_XOR : TOK_BIT_NOT);
 	}
@@ -451,14 +262,14 @@ again:
 			goto plain_word;
 		cursor--;
 		PLACE();
-		report(p, E_UNEXPECTED, out->span, "this is a group of a segmented fusion, which is no listing of its own", "");
+		lex_report(p, E_UNEXPECTED, out->span, "this is a group of a segmented fusion, which is no listing of its own", "");
 		diag_note(p->diag, DIAG_NOWHERE, "take the whole fusion, which the dump prints first; or write the group's lists under `Inputs:` and `Outputs:`, indented, and its statements into `%%kernel { … }`");
 		cursor = p->limit;
 		TOKEN(0);
 	}
 	"%Kernel" blank* "{" {
 		PLACE();
-		report(p, E_UNEXPECTED, out->span, "this listing is the IR of a kernel that nvFuser has lowered: it has loops, indices and threads", "");
+		lex_report(p, E_UNEXPECTED, out->span, "this listing is the IR of a kernel that nvFuser has lowered: it has loops, indices and threads", "");
 		diag_note(p->diag, DIAG_NOWHERE, "print the fusion before it is scheduled (NVFUSER_DUMP=fusion_ir_presched), or the host program (NVFUSER_DUMP=host_ir)");
 		cursor = p->limit;
 		TOKEN(0);
@@ -534,12 +345,12 @@ again:
 		}
 		while (cursor[-1] != ')')
 			cursor--;
-		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
+		VALUE(lex_intern(p, start, (size_t)(cursor - start)), TOK_NAME);
 	}
 	"Set." word | ("deviceIdx." | "blockDim." | "gridDim.") [a-z0-9]+ {
 		if (p->mode == MODE_HIR)
 			goto plain_word;
-		VALUE(intern(p, start, (size_t)(cursor - start)), TOK_NAME);
+		VALUE(lex_intern(p, start, (size_t)(cursor - start)), TOK_NAME);
 	}
 	"initial" blank+ "value" {
 		if (!body)
@@ -623,7 +434,7 @@ again:
 	("logical" | "allocation" | "loop" | "root") blank+ "domain" blank* ":" {
 		if (!sections)
 			goto plain_word;
-		VALUE(intern(p, start, (size_t)(lex_skip_word(start) - start)), TOK_XF_DOMAIN);
+		VALUE(lex_intern(p, start, (size_t)(lex_skip_word(start) - start)), TOK_XF_DOMAIN);
 	}
 	"rfactor" blank+ "domain" blank* ":" { // older names
 		if (!sections)
@@ -680,7 +491,7 @@ again:
 
 	*    {
 		PLACE();
-		return scan_stray(p, start, out);
+		return lex_take_stray(p, start, out);
 	}
 	*/
 
@@ -688,10 +499,10 @@ plain_word:
 	if (!word_starts_with(*start)) {
 		cursor = start + 1;
 		PLACE();
-		return scan_stray(p, start, out);
+		return lex_take_stray(p, start, out);
 	}
 	out->line_start = p->line_start;
-	int token = scan_word(p, start, out);
+	int token = lex_take_word(p, start, out);
 	cursor = p->cursor;
 	out->span = AT;
 	return token;
@@ -711,33 +522,4 @@ const unsigned char *lex_peek_line(const struct parser *p, uint32_t *column)
 			return c;
 		}
 	}
-}
-
-const unsigned char *lex_peek_word(const struct parser *p, const unsigned char *c, uint32_t *word)
-{
-	const unsigned char *end = lex_skip_word(c);
-	*word = names_find(p->ast->names, (const char *)c, (size_t)(end - c));
-	return lex_skip_blanks(end);
-}
-
-const struct lex_word lex_words[WORD_COUNT] = {
-#define KEYWORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins},
-#define BODY_WORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins, .nvfuser = true},
-#define CONTEXT_WORD(token, spelling, begins) [WORD_##token] = {.text = spelling, .lead = begins, .nvfuser = true},
-#include "base/keywords.def"
-};
-
-void lex_words_intern(struct names *t)
-{
-	for (uint32_t word = 1; word < WORD_COUNT; word++) {
-		uint32_t id = names_intern_z(t, lex_words[word].text);
-		assert(id == word);
-		(void)id;
-	}
-}
-
-bool lex_is_word(const char *text)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	return word_starts_with(*c) && !*lex_skip_word(c);
 }
