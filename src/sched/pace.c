@@ -51,9 +51,9 @@ struct pace {
 	int64_t *work;      /* by block: host time */
 	/* by block: most bytes, with sources used before that are still live, and its own sinks */
 	int64_t *need;
-	int64_t *room;       /* by block: bytes for it and all beside it: the limit, or what it takes alone */
 	int64_t *edge;       /* by place: bytes between two nodes there, likewise */
 	int64_t *use;        /* by block: bytes before the first use of a source in it, likewise */
+	int64_t *alone;      /* by block: bytes with no bucket beside it; may exceed the limit */
 	int64_t *kept;       /* by place: bytes of the operands of sinks before it */
 	int64_t *gathered;   /* by place: bytes of sources first used before it */
 	struct sums *gather; /* by place and family: sources first used before it */
@@ -63,6 +63,7 @@ struct pace {
 	int64_t *gather_left, *scatter_left; /* by place: about the lane's time from it on */
 	struct cell *cell;                   /* by gathered and sent */
 	const struct cell *now;              /* its labels are extended */
+	int64_t most;                        /* the most bytes that memory had room for */
 	struct bucket *next[2];              /* by end: a scatter or gather from the places of that cell on */
 	uint32_t next_n[2];                  /* ends that are measured so far */
 	VEC(struct label) label;
@@ -154,7 +155,7 @@ static void find_blocks(struct pace *c, struct arena *a)
 	uint32_t k = 0;
 	c->work = arena_new_array(a, int64_t, c->n + 1);
 	c->need = arena_new_array(a, int64_t, c->n + 1);
-	c->room = arena_new_array(a, int64_t, c->n + 1);
+	c->alone = arena_new_array(a, int64_t, c->n + 1);
 	c->edge = arena_new_array(a, int64_t, c->n + 1);
 	c->use = arena_new_array(a, int64_t, c->n + 1);
 	for (uint32_t b = 0; b < c->n; b++) {
@@ -182,8 +183,7 @@ static void find_blocks(struct pace *c, struct arena *a)
 		}
 	}
 	for (uint32_t b = 0; b < c->n; b++) {
-		int64_t alone = c->need[b] + c->gathered[b + 1] - c->gathered[b];
-		c->room[b] = alone > c->o->limit ? alone : c->o->limit;
+		c->alone[b] = c->need[b] + c->gathered[b + 1] - c->gathered[b];
 		c->use[b] = c->use[b] > c->edge[b] ? c->use[b] : c->edge[b];
 	}
 }
@@ -296,12 +296,21 @@ static void offer_label(struct pace *c, const struct label *l)
 	vec_push(cell, new);
 }
 
-/* Returns true if memory has room for the next block of a label, and for the copies before it. */
-static bool fits(const struct pace *c, const struct label *l)
+/* Returns true if memory has so many bytes. */
+static bool has_room(struct pace *c, int64_t bytes)
 {
-	int64_t held = held_at(c, l->gathered, l->sent, l->at) + l->flight;
-	return c->need[l->at] + held <= c->room[l->at] &&
-	       (l->at != l->unpack[0].at || c->use[l->at] + held + l->unpack[0].bytes <= c->o->limit);
+	if (bytes > c->o->limit)
+		return false;
+	c->most = bytes > c->most ? bytes : c->most;
+	return true;
+}
+
+/* Returns true if memory has room for the next block of a label, and for the copies before it. */
+static bool fits(struct pace *c, const struct label *l)
+{
+	int64_t held = held_at(c, l->gathered, l->sent, l->at) + l->flight, block = c->need[l->at] + held;
+	return (has_room(c, block) || block <= c->alone[l->at]) &&
+	       (l->at != l->unpack[0].at || has_room(c, c->use[l->at] + held + l->unpack[0].bytes));
 }
 
 /* Lets the host do the next block. */
@@ -317,7 +326,7 @@ static void run_block(const struct pace *c, struct label *l)
 }
 
 /* Lets the host go on until a time. */
-static void run_blocks(const struct pace *c, struct label *l, int64_t until)
+static void run_blocks(struct pace *c, struct label *l, int64_t until)
 {
 	while (l->at < l->gathered && l->now < until && fits(c, l))
 		run_block(c, l);
@@ -343,15 +352,15 @@ static bool extend_label(struct pace *c, uint32_t from, bool gather, uint32_t en
 	if (l.now > l.free && l.at && (gather || end < l.at)) {
 		uint32_t y = l.at - 1;
 		int64_t held = held_at(c, l.gathered, sent, y) + l.flight;
-		if (c->need[y] + held + b.flight <= c->o->limit &&
-		    c->edge[y] + held + b.issued <= c->o->limit && l.now - c->work[y] <= l.free)
+		if (l.now - c->work[y] <= l.free && has_room(c, c->need[y] + held + b.flight) &&
+		    has_room(c, c->edge[y] + held + b.issued))
 			l.issue = y;
 	}
 	int64_t held = c->edge[l.issue] + held_at(c, l.gathered, sent, l.issue) + b.issued;
-	if (held > c->o->limit || (gather && c->use[i] + b.flight + b.unpacked > c->o->limit))
+	if (!has_room(c, held) || (gather && !has_room(c, c->use[i] + b.flight + b.unpacked)))
 		return false;
 	/* the host packs while it would wait, if memory has room for that beside the bucket before */
-	int64_t early = held + l.flight <= c->o->limit && l.issue == l.at ? l.idle : 0;
+	int64_t early = l.issue == l.at && has_room(c, held + l.flight) ? l.idle : 0;
 	int64_t ready = l.now - (l.issue == l.at ? early : c->work[l.issue]) + b.pack;
 	l.before = from;
 	l.now += b.pack > early ? b.pack - early : 0;
@@ -433,7 +442,7 @@ static uint32_t take_buckets(const struct pace *c, uint32_t last, struct arena *
 }
 
 uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_options *o, struct arena *a,
-                    struct sched_paced **bucket)
+                    struct sched_paced **bucket, int64_t *most)
 {
 	struct arena *scratch = arena_new();
 	struct pace c = {.p = p, .o = o, .families = p->family_n + 1};
@@ -463,6 +472,7 @@ uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_optio
 	vec_free(end);
 	vec_free(&c.unused);
 	vec_free(&c.label);
+	*most = c.most;
 	arena_free(scratch);
 	return n;
 }

@@ -33,8 +33,9 @@ struct sched_paced {
 	uint32_t issue;     /* the node before which it is issued */
 };
 
-/* Returns the number of buckets, in the order of the lane; 0: memory admits none. bucket: receives them. */
+/* Returns the number of buckets, in the order of the lane; 0: memory admits none. bucket: receives them. most: receives
+ * the most bytes that a choice of blocks or buckets was found to need within the limit. */
 uint32_t sched_pace(const struct sched_problem *p, const struct sched_pace_options *o, struct arena *a,
-                    struct sched_paced **bucket);
+                    struct sched_paced **bucket, int64_t *most);
 
 #endif

@@ -334,10 +334,18 @@ static int64_t make_order(struct pacer *g, const struct sched_paced *paced, uint
 	return made->result.peak;
 }
 
+/* Returns the next try after try k that leaves less memory than was needed. most: bytes that were. */
+static unsigned next_try(unsigned k, int64_t limit, int64_t part, int64_t most)
+{
+	while (++k < TRIES && limit - k * part >= most)
+		;
+	return k;
+}
+
 /* Chooses buckets for the memory, and for less and less of it, since pace.h knows it roughly. */
 static void try_buckets(struct pacer *g)
 {
-	int64_t limit = g->s->o->limit, part = (limit - g->p->fixed) / PARTS;
+	int64_t limit = g->s->o->limit, part = (limit - g->p->fixed) / PARTS, most;
 	struct sched_pace_options o = {.limit = limit,
 	                               .live = g->live,
 	                               .source = g->source,
@@ -347,8 +355,11 @@ static void try_buckets(struct pacer *g)
 	struct sched_paced *paced;
 	unsigned failures = 0;
 	uint32_t n;
-	for (unsigned k = 0; k < TRIES && plan_may_try(g->s) && (n = sched_pace(g->p, &o, g->arena, &paced));
-	     k++) {
+	for (unsigned k = 0; k < TRIES && plan_may_try(g->s); k = next_try(k, limit, part, most)) {
+		o.limit = limit - k * part;
+		n = sched_pace(g->p, &o, g->arena, &paced, &most);
+		if (!n)
+			return;
 		struct trial t = plan_trial(g->s, &g->s->best.plan);
 		g->s->plans++;
 		int64_t peak = make_order(g, paced, n, &t);
@@ -360,7 +371,6 @@ static void try_buckets(struct pacer *g)
 			sched_schedule_free(&t.schedule);
 		if (peak == INT64_MAX || failures == FAILURES)
 			return;
-		o.limit -= part;
 	}
 }
 

@@ -71,7 +71,7 @@ static uint32_t check_buckets(const struct row *r)
 {
 	struct arena *a = arena_new();
 	struct sched_paced *b;
-	uint32_t n = sched_pace(&r->p, &r->o, a, &b), gathered = 0, sent = 0, issue = 0;
+	uint32_t n = sched_pace(&r->p, &r->o, a, &b, &(int64_t){0}), gathered = 0, sent = 0, issue = 0;
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t *done = b[k].gather ? &gathered : &sent;
 		int64_t bytes = bytes_of(b[k].gather ? r->source : r->sink, &b[k]);
@@ -86,6 +86,27 @@ static uint32_t check_buckets(const struct row *r)
 	CHECK(!n || (gathered == NODES && sent == NODES));
 	arena_free(a);
 	return n;
+}
+
+/* Checks that the buckets are the same if memory has just the bytes that were needed. */
+static void check_most(const struct row *r)
+{
+	struct arena *a = arena_new();
+	struct sched_paced *b, *again;
+	struct sched_pace_options o = r->o;
+	int64_t most = 0, most_again = 0;
+	uint32_t n = sched_pace(&r->p, &o, a, &b, &most);
+	CHECK(most > 0 && most <= o.limit);
+	o.limit = most;
+	uint32_t again_n = sched_pace(&r->p, &o, a, &again, &most_again);
+	CHECK_EQ(again_n, n);
+	for (uint32_t k = 0; k < n && k < again_n; k++) {
+		CHECK_EQ(again[k].gather, b[k].gather);
+		CHECK_EQ(again[k].end, b[k].end);
+		CHECK_EQ(again[k].issue, b[k].issue);
+	}
+	CHECK_EQ(most_again, most);
+	arena_free(a);
 }
 
 /* Checks that a scatter waits for the one deep valley, which is behind more shallow ones than there are places:
@@ -118,7 +139,7 @@ static void check_deep_valley(void)
 	r.o.source_n = r.o.sink_n = 1;
 	struct arena *a = arena_new();
 	struct sched_paced *b;
-	uint32_t n = sched_pace(&r.p, &r.o, a, &b);
+	uint32_t n = sched_pace(&r.p, &r.o, a, &b, &(int64_t){0});
 	CHECK(n >= 2);
 	if (n >= 2)
 		CHECK(!b[1].gather && b[1].issue == ALL - 2);
@@ -147,7 +168,7 @@ static void check_crest(void)
 	r.o.source_n = r.o.sink_n = 1;
 	struct arena *a = arena_new();
 	struct sched_paced *b;
-	uint32_t n = sched_pace(&r.p, &r.o, a, &b), sent = 0;
+	uint32_t n = sched_pace(&r.p, &r.o, a, &b, &(int64_t){0}), sent = 0;
 	for (uint32_t k = 0; k < n; k++)
 		if (!b[k].gather && b[k].from <= 2 && b[k].end > 2) {
 			CHECK(b[k].issue > 2 && b[k].issue <= CREST);
@@ -167,10 +188,14 @@ int main(void)
 		make(&r, seed, 100, (int64_t)1 << 40);
 		uint32_t few = check_buckets(&r);
 		CHECK(few && few <= 4);
+		check_most(&r);
 		make(&r, seed, 100, 24 * UNIT);
 		CHECK(check_buckets(&r) >= few);
 		make(&r, seed, 100000, (int64_t)(6 + seed % 40) * UNIT);
-		some += check_buckets(&r) > 0;
+		if (check_buckets(&r)) {
+			some++;
+			check_most(&r);
+		}
 		make(&r, seed, 100, UNIT / 2);
 		CHECK_EQ(check_buckets(&r), 0u);
 	}
