@@ -22,15 +22,6 @@ static bool is_unpacked(const struct sched_problem *p, const struct sched_transf
 	return !p->grouped && (p->copies || p->family[c->family].collective == SCHED_ALLGATHER);
 }
 
-/* Returns the bytes of the results of the comm. */
-static int64_t measure_results(const struct sched_problem *p, uint32_t comm)
-{
-	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[comm]; i < p->makes.end[comm]; i++)
-		bytes += p->storage[p->makes.item[i]].bytes;
-	return bytes;
-}
-
 /* Adds the bytes that each wait makes to those of its comm. In a bucket, its unpack makes them. */
 static void add_waits(const struct sched_problem *p, int64_t *made)
 {
@@ -40,7 +31,7 @@ static void add_waits(const struct sched_problem *p, int64_t *made)
 		for (uint32_t i = p->pred.at[w]; i < p->pred.end[w]; i++)
 			chained |= p->node[p->pred.item[i]].kind == SCHED_WAIT;
 		if (p->node[w].kind == SCHED_WAIT && comm != SCHED_NONE && !chained)
-			made[comm] += measure_results(p, w);
+			made[comm] += sched_made(p, w);
 	}
 }
 
@@ -74,7 +65,7 @@ void sched_batch_most(const struct sched_problem *p, int64_t limit, int64_t *mos
 		const struct sched_transfer *c = sched_transfer(p, x);
 		if (p->node[x].kind != SCHED_COMM || alone[x] || c->in <= 0)
 			continue;
-		int64_t out = is_unpacked(p, c) ? c->out : 0, made = measure_results(p, x);
+		int64_t out = is_unpacked(p, c) ? c->out : 0, made = sched_made(p, x);
 		int64_t issued = (p->grouped ? 0 : c->in) + sched_batch_operands(p, x) + (out ? out : made);
 		int64_t unpacked = out ? out + made + copied[x] : 0,
 		        need = issued > unpacked ? issued : unpacked;

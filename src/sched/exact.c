@@ -95,8 +95,7 @@ static void issue(struct exact *e, struct state *s, const int64_t *time, uint32_
 static bool admit(const struct exact *e, struct state *s, uint32_t x)
 {
 	const struct sched_problem *p = e->p;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
-		s->live += p->storage[p->makes.item[i]].bytes;
+	s->live += sched_made(p, x);
 	s->peak = s->live > s->peak ? s->live : s->peak;
 	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		if (!(e->users[p->uses.item[i]] & ~s->done))

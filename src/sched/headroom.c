@@ -90,7 +90,7 @@ void headroom_open(struct headroom *h, const struct sched_problem *p, struct are
 		freed = 0;
 		if (x == p->n)
 			continue;
-		h->difference[x] += headroom_made(h, x);
+		h->difference[x] += sched_made(h->p, x);
 		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (p->users.item[h->last[p->uses.item[i]]] == x)
 				freed += p->storage[p->uses.item[i]].bytes;
@@ -137,7 +137,7 @@ void headroom_issue(struct headroom *h, uint32_t x)
 {
 	const struct sched_problem *p = h->p;
 	struct headroom_step step = {x, h->change.n, h->moved.n, h->now, h->peak, h->to_come};
-	int64_t made = headroom_made(h, x), freed = 0;
+	int64_t made = sched_made(h->p, x), freed = 0;
 	vec_push(&h->step, step);
 	h->issued[x] = true;
 	h->to_come += x == h->first ? 0 : made; /* more is live at the positions before x, at no others */

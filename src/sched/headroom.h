@@ -64,19 +64,10 @@ void headroom_undo(struct headroom *h);
 /* Forgets the steps so far, which then cannot be taken back. */
 void headroom_keep(struct headroom *h);
 
-/* Returns the bytes of a node's results. */
-static inline int64_t headroom_made(const struct headroom *h, uint32_t node)
-{
-	int64_t bytes = 0;
-	for (uint32_t i = h->p->makes.at[node]; i < h->p->makes.end[node]; i++)
-		bytes += h->p->storage[h->p->makes.item[i]].bytes;
-	return bytes;
-}
-
 /* Returns the bytes that are live if the node is issued next. */
 static inline int64_t headroom_now_with(const struct headroom *h, uint32_t node)
 {
-	return h->now + headroom_made(h, node);
+	return h->now + sched_made(h->p, node);
 }
 
 /* Returns true if neither the issued nodes nor those to come need more bytes. */

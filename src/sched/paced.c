@@ -243,15 +243,6 @@ struct deferral {
 	uint32_t *out, n;
 };
 
-/* Returns the bytes of the results of a node. */
-static int64_t measure_made(const struct sched_problem *p, uint32_t x)
-{
-	int64_t bytes = 0;
-	for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
-		bytes += p->storage[p->makes.item[i]].bytes;
-	return bytes;
-}
-
 static void issue_node(struct deferral *d, uint32_t x)
 {
 	const struct sched_problem *p = d->p;
@@ -264,7 +255,7 @@ static void issue_node(struct deferral *d, uint32_t x)
 		d->now = d->over[n->comm];
 	}
 	d->now += sched_host_time(p, x);
-	d->live += measure_made(p, x);
+	d->live += sched_made(p, x);
 	for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 		if (!--d->left[p->uses.item[i]])
 			d->live -= p->storage[p->uses.item[i]].bytes;
@@ -294,7 +285,7 @@ static void defer_late(const struct sched_problem *p, const uint8_t *role, int64
 			late[n++] = x;
 			continue;
 		}
-		while (first < n && (!must_stall(&d, late[first]) || d.live + measure_made(p, x) > limit))
+		while (first < n && (!must_stall(&d, late[first]) || d.live + sched_made(p, x) > limit))
 			issue_node(&d, late[first++]);
 		issue_node(&d, x);
 	}

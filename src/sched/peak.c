@@ -164,8 +164,7 @@ static void make_order(const struct sched_problem *p, const uint32_t *from, void
 		uint32_t x = from[i];
 		k.place[x] = i;
 		k.left[x] = p->pred.end[x] - p->pred.at[x];
-		for (uint32_t j = p->makes.at[x]; j < p->makes.end[x]; j++)
-			k.added[x] += p->storage[p->makes.item[j]].bytes;
+		k.added[x] = sched_made(p, x);
 	}
 	for (uint32_t s = 0; s < p->storage_n; s++) {
 		k.users[s] = p->users.end[s] - p->users.at[s];

@@ -146,4 +146,13 @@ static inline int64_t sched_host_time(const struct sched_problem *p, uint32_t no
 	return p->launch + (p->node[node].kind == SCHED_COMM ? 0 : p->node[node].time);
 }
 
+/* Returns the bytes of a node's results. */
+static inline int64_t sched_made(const struct sched_problem *p, uint32_t node)
+{
+	int64_t bytes = 0;
+	for (uint32_t i = p->makes.at[node]; i < p->makes.end[node]; i++)
+		bytes += p->storage[p->makes.item[i]].bytes;
+	return bytes;
+}
+
 #endif

@@ -68,8 +68,7 @@ struct sched_result sched_simulate(const struct sched_problem *p, const uint32_t
 	for (uint32_t k = 0; k < p->n; k++) {
 		uint32_t x = order[k];
 		struct sched_moment m = simulate_issue(&c, x);
-		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
-			live += p->storage[p->makes.item[i]].bytes;
+		live += sched_made(p, x);
 		m.live = live;
 		for (uint32_t i = p->uses.at[x]; i < p->uses.end[x]; i++)
 			if (!--left[p->uses.item[i]])

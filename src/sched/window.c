@@ -180,9 +180,7 @@ static void read_nodes(struct window *w)
 		uint32_t x = w->order[k];
 		if (sched_awaited(&p->node[x]) != SCHED_NONE)
 			comm_at(w, p->node[x].comm)->waits++;
-		w->made[x] = 0;
-		for (uint32_t i = p->makes.at[x]; i < p->makes.end[x]; i++)
-			w->made[x] += p->storage[p->makes.item[i]].bytes;
+		w->made[x] = sched_made(p, x);
 	}
 }
 
