@@ -15,6 +15,7 @@
  *     sema_spelling.c       operations that nvFuser spells in its own way
  *     sema_function.c       names of operations, casts
  *     sema_reduction.c      reductions
+ *     sema_parted.c         reductions that a schedule has parted
  *     sema_permute.c        the axes of a permute
  *     sema_ranges.c         pad and slice
  *     sema_cat.c            concatenations
@@ -45,13 +46,14 @@
 /* A tensor of the container, found by its name T0. */
 struct nv_tensor {
 	name_id name;
-	name_id given;  /* name by `name T0 = X`; 0: none */
-	ast_id node;    /* its first TENSOR; before nv_type, the AST_REPEAT that defines it */
-	ast_id size;    /* size of its ALLOCATE; 0: none */
-	ast_id devices; /* of a later print, if the first one has none; 0: none */
-	ast_id block;   /* TRANSFORMS; 0: none */
-	ast_id attrs;   /* ATTRS of `attr T0 {…}`; 0: none */
-	ast_id init;    /* of `input T0 = …`; 0: none */
+	name_id given;   /* name by `name T0 = X`; 0: none */
+	ast_id node;     /* its first TENSOR; before nv_type, the AST_REPEAT that defines it */
+	ast_id size;     /* size of its ALLOCATE; 0: none */
+	ast_id devices;  /* of a later print, if the first one has none; 0: none */
+	ast_id block;    /* TRANSFORMS; 0: none */
+	ast_id schedule; /* the block as printed, if a kernel's schedule is taken out of it; 0: none */
+	ast_id attrs;    /* ATTRS of `attr T0 {…}`; 0: none */
+	ast_id init;     /* of `input T0 = …`; 0: none */
 	uint8_t input, output;
 	bool is_listed; /* it is one of the module's outputs already */
 	uint8_t reduce; /* enum reduce_op for its partial axes */
@@ -364,6 +366,10 @@ bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result);
 /* Makes sum(T0…, axis=1) of a reduction. Returns false after reporting. */
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result);
 
+/* ---- sema_parted.c */
+/* Gives the operand of a reduction the axes that a kernel's schedule has made. Returns false after reporting. */
+bool nv_part_operand(struct nv_reader *r, ast_id call, const struct nv_tensor *result, enum reduce_op op);
+
 /* ---- sema_ranges.c */
 /* Read a call that lists the ranges of all axes. Return false after reporting. */
 bool nv_pad(struct nv_reader *r, ast_id call, ast_id widths);
@@ -516,6 +522,8 @@ void nv_round_varying(struct nv_reader *r, ast_id expr);
 /* ---- sema_schedule.c */
 /* Returns true for the place of an axis that is parallel in a kernel: threadIdx.x, US. */
 bool nv_is_kernel_place(const char *text);
+/* Returns a copy of an axis, as a serial one if it is parallel in the kernel. */
+ast_id nv_serial_axis(struct nv_reader *r, ast_id id);
 /* Takes kernels' schedules out of the tensors that have blocks, and warns. */
 void nv_unschedule(struct nv_reader *r);
 

@@ -80,42 +80,6 @@ bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	return true;
 }
 
-static unsigned count_axes(struct nv_reader *r, ast_id line)
-{
-	unsigned n = 0;
-	for (ast_id id = line ? ast_at(r->s->a, line)->first : 0; id; id = ast_at(r->s->a, id)->next)
-		n++;
-	return n;
-}
-
-/* Puts a reshape around the operand of a reduction that a schedule has parted: an axis of the root domain is split, and only
- * some of its parts, which are logical axes of the result, are reduced. Returns false after reporting. */
-static bool split_operand(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
-{
-	struct ast *a = r->s->a;
-	ast_id logical = nv_block_line(r, result, "logical"), operand = ast_at(a, call)->first;
-	if (!r->scheduled || !operand ||
-	    count_axes(r, logical) <= count_axes(r, nv_block_line(r, result, "root")) ||
-	    !nv_block_line(r, result, "root"))
-		return true;
-	mesh_id mesh = r->s->m->type.at[result->type].mesh;
-	ast_id rest = ast_at(a, operand)->next, reshape = nv_node(r, AST_CALL, call, "reshape"),
-	       shape = nv_node(r, AST_LIST, call, NULL);
-	ast_each (a, id, logical) {
-		struct axis part;
-		if (!nv_read_id(r, id, mesh, &part))
-			return false;
-		ast_id axis = nv_node(r, AST_AXIS, call, NULL);
-		nv_node_append(r, axis, nv_node_expr(r, call, part.extent));
-		nv_node_append(r, shape, axis);
-	}
-	nv_node_append(r, reshape, nv_node_copy(r, operand));
-	nv_node_append(r, reshape, shape);
-	a->nodes.at[reshape].next = rest;
-	a->nodes.at[call].first = reshape;
-	return true;
-}
-
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
 	uint8_t axis[IR_MAX_AXES];
@@ -130,7 +94,8 @@ bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 		                 "allreduce= is a choice inside a kernel; host IR knows false");
 	const struct nv_tensor *shown = nv_printed_reductions(r, result);
 	if (!check_initial_value(r, nv_key(r, call, "initial_value"), reduce, t) ||
-	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p) || !split_operand(r, call, result))
+	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p) ||
+	    !nv_part_operand(r, call, result, reduce))
 		return false;
 	nv_rename_call(r, call, reduce_op_name(reduce));
 	nv_keep_first(r, call);

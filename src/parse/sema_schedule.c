@@ -121,8 +121,7 @@ static void need_sources(struct schedule *k, const struct nv_tensor *t)
 	}
 }
 
-/* Returns a copy of an axis, as a serial one if it is parallel in the kernel. */
-static ast_id copy_axis(struct nv_reader *r, ast_id id)
+ast_id nv_serial_axis(struct nv_reader *r, ast_id id)
 {
 	ast_id copy = nv_node_copy(r, id);
 	char serial[] = {*ast_text(r->s->a, id), 'S', '\0'};
@@ -137,7 +136,7 @@ static ast_id copy_list(struct nv_reader *r, ast_id list)
 	r->s->a->nodes.at[copy].first = 0;
 	for (ast_id id = ast_at(r->s->a, list)->first; id; id = next) {
 		next = ast_at(r->s->a, id)->next;
-		nv_node_append(r, copy, copy_axis(r, id));
+		nv_node_append(r, copy, nv_serial_axis(r, id));
 	}
 	return copy;
 }
@@ -152,7 +151,7 @@ static bool apply(struct schedule *k, ast_id line)
 		return false;
 	memmove(k->axis + at + to, k->axis + at + 1, (k->n - (unsigned)at - 1) * sizeof *k->axis);
 	for (unsigned i = 0; i < to; i++)
-		k->axis[at + (int)i] = copy_axis(k->r, made[i]);
+		k->axis[at + (int)i] = nv_serial_axis(k->r, made[i]);
 	k->n += to - 1;
 	if (from > 1) {
 		second = find_axis(k, taken[1]);
@@ -188,7 +187,7 @@ static ast_id make_block(struct schedule *k, const struct nv_tensor *t, ast_id l
 		if (nv_is(r, id, AST_ID) && k->n < IR_MAX_AXES)
 			k->axis[k->n++] = id;
 	for (unsigned i = 0; i < k->n; i++)
-		k->axis[i] = copy_axis(r, k->axis[i]);
+		k->axis[i] = nv_serial_axis(r, k->axis[i]);
 	for (ast_id line = ast_at(r->s->a, t->block)->first; line; line = next) {
 		next = ast_at(r->s->a, line)->next;
 		if (!nv_is(r, line, AST_XF_LINE))
@@ -220,6 +219,7 @@ static void unschedule(struct nv_reader *r, struct nv_tensor *t)
 	r->s->a->nodes.at[ids].next = ast_at(r->s->a, printed)->next;
 	r->s->a->nodes.at[node].first = ids;
 	t->node = node;
+	t->schedule = t->block;
 	t->block = block;
 }
 
