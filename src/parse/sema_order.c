@@ -87,7 +87,9 @@ static type_id with_outermost(struct module *m, type_id t, struct ordered o)
 	if (!domain_allocation_order(&d, &unstreamed, old))
 		return 0;
 	if (o.axis == NO_AXIS)
-		return o.streamed && unstreamed && has_scattered_blocks(m, &d, o.selected) ? with_streams(m, t) : t;
+		return o.streamed && unstreamed && has_scattered_blocks(m, &d, o.selected)
+		           ? with_streams(m, t)
+		           : t;
 	if (o.streamed && unstreamed) {
 		t = with_streams(m, t);
 		d = *ir_domain(m, ir_type(m, t)->domain);
@@ -139,12 +141,13 @@ static value_id shown(const struct module *m, value_id v, struct ordered *o)
 	return op_read(m, def, 0);
 }
 
-static bool states_order(const struct nv_reader *r, value_id v)
+/* Returns the tensor of the listing that a value is, or NULL. */
+static const struct nv_tensor *find_printed(const struct nv_reader *r, value_id v)
 {
 	for (uint32_t i = 0; i < r->tensor.n; i++)
-		if (r->tensor.at[i].value == v && r->tensor.at[i].block)
-			return true;
-	return false;
+		if (r->tensor.at[i].value == v)
+			return &r->tensor.at[i];
+	return NULL;
 }
 
 /* Gives a value a type that has the same axes. */
@@ -159,39 +162,43 @@ static void set_type(struct module *m, value_id v, type_id t)
 		ir_set_axis_numbers(m, v, number);
 }
 
-/* Makes the axis, if it is one, outermost in the memory of v and of what it shows, unless an earlier Communication has set
- * another order: `set` is by value_id. Returns true if the order of v is another one now. */
-static bool reorder(struct nv_reader *r, value_id v, int axis, bool *set)
+/* Makes the axis, if it is one, outermost in the memory of v and of the tensors that it shows, unless an earlier Communication
+ * has set another order: `set` is by value_id. A tensor that states this order states it for the others, too. Returns the
+ * first tensor of the listing that has another order now and states none, or NULL. */
+static const struct nv_tensor *reorder(struct nv_reader *r, value_id v, int axis, bool *set)
 {
 	struct module *m = r->s->m;
-	bool changed = false;
+	const struct nv_tensor *changed = NULL;
+	bool stated = false;
 	for (struct ordered o = {.axis = axis}; v; v = shown(m, v, &o)) {
-		type_id before = m->value.at[v].type, t = set[v] || states_order(r, v) ? 0 : with_outermost(m, before, o);
+		const struct nv_tensor *printed = find_printed(r, v);
+		type_id before = m->value.at[v].type, t = set[v] ? 0 : with_outermost(m, before, o);
 		set[v] |= axis != NO_AXIS || t != before;
-		if (!t)
-			return changed;
-		changed |= t != before;
+		if (!t || (printed && printed->block && t != before))
+			break;
+		stated |= printed && printed->block;
+		if (!changed && t != before)
+			changed = printed;
 		set_type(m, v, t);
 	}
-	return changed;
+	return stated ? NULL : changed;
 }
 
-static void warn_order(struct nv_reader *r, op_id op, value_id v, int axis)
+static void warn_order(struct nv_reader *r, op_id op, const struct nv_tensor *t, int axis)
 {
-	struct module *m = r->s->m;
-	struct buf name = {0};
-	ir_print_value_name(m, v, &name);
+	const struct module *m = r->s->m;
+	const char *name = names_text(m->names, t->name);
 	if (axis == NO_AXIS)
-		diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
-		             "'%s' is read with each stream's block in one place of the memory, as this %s needs it",
-		             name.at, op_info[m->op.at[op].kind].hir);
+		diag_warning(
+		    r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
+		    "'%s' is read with each stream's block in one place of the memory, as this %s needs it",
+		    name, op_info[m->op.at[op].kind].hir);
 	else
 		diag_warning(r->s->d, W_PRINTED_ORDER, m->op.at[op].at,
-		             "'%s' is read with axis %d outermost in memory, as this %s needs it", name.at,
-		             axis, op_info[m->op.at[op].kind].hir);
+		             "'%s' is read with axis %d outermost in memory, as this %s needs it", name, axis,
+		             op_info[m->op.at[op].kind].hir);
 	diag_note(r->s->d, DIAG_NOWHERE,
 	          "nvFuser prints no order in memory in a container; TransformPrinter shows it");
-	buf_free(&name);
 }
 
 void nv_orders(struct nv_reader *r)
@@ -205,10 +212,12 @@ void nv_orders(struct nv_reader *r)
 			continue;
 		bool cuts = collective_in(c) == PART_EACH && collective_out(c) == PART_OWN;
 		bool joins = collective_in(c) == PART_OWN && collective_out(c) == PART_EACH;
-		int axis = cuts || joins ? block_axis(m, m->value.at[from].type, m->value.at[to].type) : NO_AXIS;
-		bool first = reorder(r, from, axis, set), second = reorder(r, to, axis, set);
+		int axis =
+		    cuts || joins ? block_axis(m, m->value.at[from].type, m->value.at[to].type) : NO_AXIS;
+		const struct nv_tensor *first = reorder(r, from, axis, set),
+		                       *second = reorder(r, to, axis, set);
 		if (first || second)
-			warn_order(r, o, second ? to : from, axis);
+			warn_order(r, o, second ? second : first, axis);
 	}
 	free(set);
 }
