@@ -516,8 +516,10 @@ void nv_stream_call(struct nv_reader *r, ast_id call, enum op_kind kind);
 bool nv_varying(struct nv_reader *r, ast_id target, ast_id expr);
 /* Returns a name that stands for a value. */
 ast_id nv_node_value(struct nv_reader *r, ast_id like, value_id value);
-/* Rounds such floats to the dtype of the tensors in an expression. */
+/* Rounds such floats to the dtype of the tensors in an expression. Those of a call for random numbers stay doubles. */
 void nv_round_varying(struct nv_reader *r, ast_id expr);
+/* Puts a number rounded to a dtype in the place of each such float in an expression. */
+void nv_round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype);
 
 /* ---- sema_schedule.c */
 /* Returns true for the place of an axis that is parallel in a kernel: threadIdx.x, US. */

@@ -2,6 +2,7 @@
 #include "parse/other_names.h"
 #include "parse/sema_internal.h"
 #include "parse/vocabulary.h"
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -392,6 +393,11 @@ expr_id sema_expr(struct sema *s, ast_id e)
 	switch (n->kind) {
 	case AST_INT:
 		return expr_const(s->m, n->value.i);
+	case AST_FLOAT:
+		if (s->is_listing && n->value.f == floor(n->value.f) && fabs(n->value.f) < 0x1p53)
+			return expr_const(
+			    s->m, (int64_t)n->value.f); /* double(2) beside a scalar without a value */
+		break;
 	case AST_NAME:
 		return resolve_name(s, e);
 	case AST_PAREN:
@@ -418,10 +424,10 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		return b ? refuse_bits(s, e) : 0;
 	}
 	default:
-		diag_error_span(s->d, E_NOT_INTEGER, n->at, n->end - n->at,
-		                "an integer expression is expected here");
-		return 0;
+		break;
 	}
+	diag_error_span(s->d, E_NOT_INTEGER, n->at, n->end - n->at, "an integer expression is expected here");
+	return 0;
 }
 
 bool sema_const(struct sema *s, ast_id e, int64_t *out)

@@ -59,6 +59,18 @@ static bool has_tensor_inside(const struct sema *s, ast_id e)
 	return false;
 }
 
+/* Returns true if an expression of a listing has a scalar without a value in it: ( d6 + double(1) ). */
+static bool is_open(const struct sema *s, ast_id e)
+{
+	double number;
+	if (ast_at(s->a, e)->kind == AST_NAME)
+		return s->is_listing && !sema_find_number(s, e, &number);
+	ast_each (s->a, child, e)
+		if (is_open(s, child))
+			return true;
+	return false;
+}
+
 bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 {
 	ast_id inner = call_strip(s, e);
@@ -90,7 +102,7 @@ bool sema_operand(struct sema *s, ast_id e, struct ir_use *out)
 		*out = (struct ir_use){ROLE_SCALAR, kind == SCOPE_NUMBER ? id : ir_scalar_expr(s->m, id)};
 		return true;
 	}
-	if (call_literal(s, inner, &v)) {
+	if (!is_open(s, inner) && call_literal(s, inner, &v)) {
 		*out = (struct ir_use){ROLE_SCALAR, ir_scalar_literal(s->m, v)};
 		return true;
 	}

@@ -67,6 +67,13 @@ static bool read_number(struct nv_reader *r, ast_id e, double *out)
 	return true;
 }
 
+/* A scalar operand: a written number, or a node. */
+struct random_number {
+	bool is_number;
+	double number;
+	ast_id node;
+};
+
 static ast_id add_float(struct nv_reader *r, ast_id like, double value)
 {
 	ast_id id = nv_node(r, AST_FLOAT, like, NULL);
@@ -88,6 +95,19 @@ static ast_id add_call(struct nv_reader *r, const char *name, ast_id operand)
 	return id;
 }
 
+static ast_id add_scalar(struct nv_reader *r, ast_id like, const struct random_number *x)
+{
+	return x->is_number ? add_float(r, like, x->number) : nv_node_copy(r, x->node);
+}
+
+static ast_id add_difference(struct nv_reader *r, ast_id like, const struct random_number *x,
+                             const struct random_number *y)
+{
+	if (x->is_number && y->is_number)
+		return add_float(r, like, x->number - y->number);
+	return add_binary(r, "-", add_scalar(r, like, x), add_scalar(r, like, y));
+}
+
 /* Adds the statement of uniform numbers before a call. *out: a node with their name. */
 static bool add_uniform(struct nv_reader *r, ast_id call, ast_id shape, ast_id dtype, bool second,
                         type_id type, const struct nv_tensor *result, ast_id *out)
@@ -98,21 +118,22 @@ static bool add_uniform(struct nv_reader *r, ast_id call, ast_id shape, ast_id d
 }
 
 /* Makes U * (high - low) + low of a call, with the statement of U before it. */
-static bool make_range(struct nv_reader *r, ast_id call, ast_id shape, const double *x, ast_id dtype,
-                       const struct nv_tensor *result)
+static bool make_range(struct nv_reader *r, ast_id call, ast_id shape, const struct random_number *x,
+                       ast_id dtype, const struct nv_tensor *result)
 {
 	ast_id one;
 	if (!add_uniform(r, call, shape, dtype, false, result->open ? 0 : result->type, result, &one))
 		return false;
-	nv_make_binary(r, call, "+", add_binary(r, "*", one, add_float(r, call, x[1] - x[0])),
-	               add_float(r, call, x[0]));
+	nv_make_binary(r, call, "+", add_binary(r, "*", one, add_difference(r, call, &x[1], &x[0])),
+	               add_scalar(r, call, &x[0]));
+	nv_round_numbers(r, call, (enum dtype)r->s->m->type.at[result->type].dtype);
 	return true;
 }
 
 /* Makes sqrt(-2 log(1 - U)) * cos(2 pi V) * deviation + mean of a call, with the statements of U and V before it. U and
  * V are f32 for narrower results. x: mean and deviation; NULL: 0 and 1. */
-static bool make_normal(struct nv_reader *r, ast_id call, ast_id shape, const double *x, ast_id dtype,
-                        const struct nv_tensor *result)
+static bool make_normal(struct nv_reader *r, ast_id call, ast_id shape, const struct random_number *x,
+                        ast_id dtype, const struct nv_tensor *result)
 {
 	struct module *m = r->s->m;
 	const struct type t = m->type.at[result->type];
@@ -130,10 +151,11 @@ static bool make_normal(struct nv_reader *r, ast_id call, ast_id shape, const do
 	if (x)
 		nv_make_binary(
 		    r, made, "+",
-		    add_binary(r, "*", add_binary(r, "*", radius, cosine), add_float(r, call, x[1])),
-		    add_float(r, call, x[0]));
+		    add_binary(r, "*", add_binary(r, "*", radius, cosine), add_scalar(r, call, &x[1])),
+		    add_scalar(r, call, &x[0]));
 	else
 		nv_make_binary(r, made, "*", radius, cosine);
+	nv_round_numbers(r, made, (enum dtype)m->type.at[type].dtype);
 	if (!narrow)
 		return true;
 	r->s->a->nodes.at[call].first = 0;
@@ -144,19 +166,18 @@ static bool make_normal(struct nv_reader *r, ast_id call, ast_id shape, const do
 
 static const struct distribution {
 	const char *name, *form;
-	bool (*make)(struct nv_reader *r, ast_id call, ast_id shape, const double *x, ast_id dtype,
-	             const struct nv_tensor *result);
+	bool (*make)(struct nv_reader *r, ast_id call, ast_id shape, const struct random_number *x,
+	             ast_id dtype, const struct nv_tensor *result);
 	bool has_numbers; /* two, before the dtype */
 } distributions[] = {
     {"rng_uniform", "rng_uniform takes `rng_uniform({4, 8}, dtype, seed)`", NULL, false},
-    {"rng_uniform_range",
-     "rng_uniform_range takes `rng_uniform_range({4, 8}, low, high, dtype, seed)`, of numbers", make_range,
-     true},
+    {"rng_uniform_range", "rng_uniform_range takes `rng_uniform_range({4, 8}, low, high, dtype, seed)`",
+     make_range, true},
     {"rng_normal_standard", "rng_normal_standard takes `rng_normal_standard({4, 8}, dtype, seed)`",
      make_normal, false},
     {"rng_normal_general",
-     "rng_normal_general takes `rng_normal_general({4, 8}, mean, deviation, dtype, seed)`, of numbers",
-     make_normal, true},
+     "rng_normal_general takes `rng_normal_general({4, 8}, mean, deviation, dtype, seed)`", make_normal,
+     true},
 };
 
 static const struct distribution *find_distribution(const char *name)
@@ -177,14 +198,14 @@ bool nv_random(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	const struct ast *a = r->s->a;
 	const struct distribution *d = find_distribution(ast_text(a, call));
 	ast_id shape = ast_at(a, call)->first, next = shape ? ast_at(a, shape)->next : 0;
-	double x[2];
-	bool fits = nv_is(r, shape, AST_TUPLE);
-	for (unsigned k = 0; k < 2 && d->has_numbers && fits; k++) {
-		fits = next && read_number(r, next, &x[k]);
-		next = fits ? ast_at(a, next)->next : 0;
+	struct random_number x[2];
+	for (unsigned k = 0; k < 2 && d->has_numbers && next; k++) {
+		x[k].is_number = read_number(r, next, &x[k].number);
+		x[k].node = next;
+		next = ast_at(a, next)->next;
 	}
-	if (!fits || !next)
-		return nv_refuse(r, d->has_numbers ? E_OPERAND_NUMBER : E_OPERAND_COUNT, call, d->form);
+	if (!nv_is(r, shape, AST_TUPLE) || !next)
+		return nv_refuse(r, E_OPERAND_COUNT, call, d->form);
 	if (!nv_check_extents(r, shape, result) || !nv_check_dtype(r, next, result))
 		return false;
 	if (d->make)

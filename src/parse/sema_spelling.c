@@ -422,6 +422,20 @@ static bool is_old_broadcast(struct nv_reader *r, ast_id operand, const struct n
 	                       ir_domain(m, m->type.at[result->type].domain));
 }
 
+/* Drops the shape of a full, which the result tells. A number that varies is a tensor, and its one element is repeated. */
+static bool read_full(struct nv_reader *r, ast_id call, ast_id shape, ast_id value,
+                      const struct nv_tensor *result)
+{
+	if (result && !nv_check_extents(r, shape, result))
+		return false;
+	r->s->a->nodes.at[call].first = value;
+	if (result && nv_is(r, value, AST_NAME) && sema_find_tensor(r->s, ast_at(r->s->a, value)->name)) {
+		nv_round_numbers(r, call, (enum dtype)r->s->m->type.at[result->type].dtype);
+		nv_rename_call(r, call, "broadcast");
+	}
+	return true;
+}
+
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
@@ -485,9 +499,7 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "TensorConstruct") && first && !second) {
 		nv_rename_call(r, expr, "full");
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
-		if (result && !nv_check_extents(r, first, result))
-			return false;
-		a->nodes.at[expr].first = second;
+		return read_full(r, expr, first, second, result);
 	} else {
 		if (nv_function(name, 1) == OP_SET)
 			drop_key(r, expr, "cache_op");

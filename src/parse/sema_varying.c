@@ -181,8 +181,7 @@ static enum dtype find_dtype(struct nv_reader *r, ast_id e)
 	return DTYPE_F64;
 }
 
-/* Puts a rounded number in the place of each one in an expression. */
-static void round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
+void nv_round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
 {
 	struct module *m = r->s->m;
 	value_id v = find_varying(r, e);
@@ -195,11 +194,12 @@ static void round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
 		r->s->a->nodes.at[e].name = ast_at(r->s->a, name)->name;
 	}
 	ast_each (r->s->a, child, e)
-		round_numbers(r, child, dtype);
+		nv_round_numbers(r, child, dtype);
 }
 
 void nv_round_varying(struct nv_reader *r, ast_id expr)
 {
-	if (expr && name_operands(r, expr, false) && r->varying.n)
-		round_numbers(r, expr, find_dtype(r, expr));
+	bool random = expr && nv_is(r, expr, AST_CALL) && nv_is_random(ast_text(r->s->a, expr));
+	if (expr && name_operands(r, expr, random) && r->varying.n && !random)
+		nv_round_numbers(r, expr, find_dtype(r, expr));
 }
