@@ -365,6 +365,11 @@ static expr_id resolve_name(struct sema *s, ast_id e)
 	if (sema_find_tensor(s, n)) {
 		diag_error_span(s->d, E_NAME_OF_OTHER_KIND, at, (uint32_t)strlen(text),
 		                "'%s' is a tensor, not a number", text);
+		if (s->is_listing)
+			diag_note(s->d, DIAG_NOWHERE,
+			          "a scalar of a float that differs by iteration or rank is a tensor; an "
+			          "index is made "
+			          "of integers alone: ( ( i5 * 3 ) / 4 )");
 		return 0;
 	}
 	if (s->a->surface == SURFACE_NVFUSER && !strncmp(text, "deviceIdx.", 10))

@@ -121,12 +121,72 @@ static value_id add_converted(struct nv_reader *r, ast_id e)
 	return sema_call(r->s, call, &result, 1, 0, result.at, &value) ? value : 0;
 }
 
+/* Returns true for (int64_t)(d6) and (double)(i7) of numbers that are tensors. */
+static bool converts_varying(struct nv_reader *r, ast_id e)
+{
+	enum conversion to = nv_is(r, e, AST_CALL) ? sema_conversion(ast_text(r->s->a, e)) : CONVERSION_NONE;
+	return (to == CONVERSION_FLOAT || to == CONVERSION_INTEGER) && ast_at(r->s->a, e)->first &&
+	       has_varying(r, ast_at(r->s->a, e)->first);
+}
+
+/* Makes the tensor of a number that is converted from one that varies. Returns 0 after reporting. */
+static value_id add_cast(struct nv_reader *r, ast_id e)
+{
+	bool whole = sema_conversion(ast_text(r->s->a, e)) == CONVERSION_INTEGER;
+	const struct sema_result result = {.type = number_type(r, whole ? DTYPE_I64 : DTYPE_F64),
+	                                   .at = ast_at(r->s->a, e)->at};
+	ast_id call = nv_node(r, AST_CALL, e, "cast");
+	value_id value;
+	nv_node_append(r, call, nv_node_copy(r, ast_at(r->s->a, e)->first));
+	return sema_call(r->s, call, &result, 1, 0, result.at, &value) ? value : 0;
+}
+
+/* Returns the dtype of the first tensor of floats in an expression that are no doubles; else DTYPE_F64 if there is a double,
+ * tensor or number, and DTYPE_I64 if there is none. */
+static enum dtype find_dtype(struct nv_reader *r, ast_id e)
+{
+	const struct module *m = r->s->m;
+	const struct nv_tensor *t =
+	    nv_is(r, e, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, e)->name) : NULL;
+	value_id number = find_varying(r, e);
+	enum dtype found = t        ? (enum dtype)m->type.at[t->type].dtype
+	                   : number ? (enum dtype)value_type(m, number)->dtype
+	                            : DTYPE_I64;
+	if (!dtype_is_float(found))
+		found = DTYPE_I64;
+	ast_each (r->s->a, child, e) {
+		enum dtype dtype =
+		    found == DTYPE_I64 || found == DTYPE_F64 ? find_dtype(r, child) : DTYPE_I64;
+		found = dtype == DTYPE_I64 ? found : dtype;
+	}
+	return found;
+}
+
+void nv_round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
+{
+	struct module *m = r->s->m;
+	value_id v = find_varying(r, e);
+	if (v && value_type(m, v)->dtype != dtype) {
+		const uint32_t at = ast_at(r->s->a, e)->at;
+		value_id rounded = ir_value_new(m, number_type(r, dtype), 0, at);
+		nv_append(r, ir_op_new(m, OP_CAST, at,
+		                       (const struct ir_use[]){{ROLE_DEF, rounded}, {ROLE_READ, v}}, 2));
+		ast_id name = nv_node_value(r, e, rounded);
+		r->s->a->nodes.at[e].name = ast_at(r->s->a, name)->name;
+	}
+	ast_each (r->s->a, child, e)
+		nv_round_numbers(r, child, dtype);
+}
+
 /* Makes the tensor of an operation on numbers of which one varies. Returns 0 after reporting. */
 static value_id add_operation(struct nv_reader *r, ast_id e)
 {
 	const struct sema_result result = {
 	    .type = number_type(r, DTYPE_F64), .any_dtype = true, .at = ast_at(r->s->a, e)->at};
 	value_id value;
+	if (converts_varying(r, e))
+		return add_cast(r, e);
+	nv_round_numbers(r, e, find_dtype(r, e));
 	return nv_spelling(r, e, NULL) && sema_call(r->s, e, &result, 1, 0, result.at, &value) ? value : 0;
 }
 
@@ -158,43 +218,13 @@ bool nv_varying(struct nv_reader *r, ast_id target, ast_id expr)
 	while (nv_is(r, expr, AST_PAREN))
 		expr = ast_at(r->s->a, expr)->first;
 	if (!is_fraction(r, expr) || is_converted(r, expr) ||
-	    (nv_is(r, expr, AST_CALL) && sema_conversion(ast_text(r->s->a, expr)) != CONVERSION_NONE))
+	    (nv_is(r, expr, AST_CALL) && sema_conversion(ast_text(r->s->a, expr)) != CONVERSION_NONE &&
+	     !converts_varying(r, expr)))
 		return false;
 	value_id value = name_operands(r, expr, true) ? add_operation(r, expr) : 0;
 	if (value)
 		note_number(r, name, value);
 	return true;
-}
-
-/* Returns the dtype of the first tensor of floats in an expression; DTYPE_F64: there is none. */
-static enum dtype find_dtype(struct nv_reader *r, ast_id e)
-{
-	const struct nv_tensor *t =
-	    nv_is(r, e, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, e)->name) : NULL;
-	if (t && dtype_is_float((enum dtype)r->s->m->type.at[t->type].dtype))
-		return (enum dtype)r->s->m->type.at[t->type].dtype;
-	ast_each (r->s->a, child, e) {
-		enum dtype dtype = find_dtype(r, child);
-		if (dtype != DTYPE_F64)
-			return dtype;
-	}
-	return DTYPE_F64;
-}
-
-void nv_round_numbers(struct nv_reader *r, ast_id e, enum dtype dtype)
-{
-	struct module *m = r->s->m;
-	value_id v = find_varying(r, e);
-	if (v && value_type(m, v)->dtype != dtype) {
-		const uint32_t at = ast_at(r->s->a, e)->at;
-		value_id rounded = ir_value_new(m, number_type(r, dtype), 0, at);
-		nv_append(r, ir_op_new(m, OP_CAST, at,
-		                       (const struct ir_use[]){{ROLE_DEF, rounded}, {ROLE_READ, v}}, 2));
-		ast_id name = nv_node_value(r, e, rounded);
-		r->s->a->nodes.at[e].name = ast_at(r->s->a, name)->name;
-	}
-	ast_each (r->s->a, child, e)
-		nv_round_numbers(r, child, dtype);
 }
 
 void nv_round_varying(struct nv_reader *r, ast_id expr)
