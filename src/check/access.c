@@ -123,6 +123,7 @@ static void access_one(struct rank_check *w, op_id op, const struct access *list
 		compare_ranks(w, x, op, &list[k], clock, thread);
 		return;
 	}
+	w->c->unlike |= list[k].one_of != 0;
 	w->c->result->accesses += list[k].one_of ? w->c->weight / list[k].one_of : w->c->weight;
 	if (x->freed) {
 		report_freed(w, x->value, x->freed, x->freed_iteration, op, list[k].kind);

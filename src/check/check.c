@@ -23,7 +23,7 @@ bool check_spend(struct checker *c, uint64_t work)
 	c->work += work;
 	if (c->o->progress && (before >> PROGRESS_BITS) != (c->work >> PROGRESS_BITS))
 		c->o->progress(c->o->to, (double)c->rank_now / (double)c->o->ranks);
-	if (c->work > c->o->work && check_goes_on(c))
+	if (c->work > c->most && check_goes_on(c))
 		c->status = CHECK_TOO_LONG;
 	return check_goes_on(c);
 }
@@ -123,12 +123,30 @@ static void walk_for(struct checker *c, int64_t rank)
 	check_rank(c, rank);
 }
 
-/* Checks by walking all ranks, or those that stand for the others. *found: set if anything was reported. */
-static enum check_status check_ranks(struct module *m, struct diag *d, const struct check_options *o,
-                                     struct symmetry *symmetry, struct check_result *out, bool *found)
+enum finding {
+	FOUND_NOTHING,
+	FOUND_ALIKE, /* each rank walked and the ranks for which it stands have the same errors */
+	FOUND_OTHER, /* the ranks for which others stand may have other errors */
+};
+
+static enum finding finding_of(const struct checker *c)
 {
-	struct checker c = {
-	    .m = m, .d = d, .o = o, .symmetry = symmetry, .result = out, .arena = arena_new()};
+	if (c->asymmetric || c->status == CHECK_UNKNOWN || (c->reported.n && c->unlike))
+		return FOUND_OTHER;
+	return c->reported.n || c->status != CHECK_CLEAN ? FOUND_ALIKE : FOUND_NOTHING;
+}
+
+/* Checks by walking all ranks, or those that stand for the others. */
+static enum check_status check_ranks(struct module *m, struct diag *d, const struct check_options *o,
+                                     struct symmetry *symmetry, struct check_result *out, enum finding *found)
+{
+	struct checker c = {.m = m,
+	                    .d = d,
+	                    .o = o,
+	                    .symmetry = symmetry,
+	                    .result = out,
+	                    .most = o->work,
+	                    .arena = arena_new()};
 	memset(out, 0, sizeof *out);
 	out->ranks = o->ranks;
 	parts_init(&c.parts);
@@ -154,7 +172,7 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	if (c.status == CHECK_CLEAN && !c.asymmetric)
 		for (uint32_t k = 0; k < c.incomplete.n; k++)
 			report_incomplete(&c, &c.incomplete.at[k]);
-	*found = c.reported.n || c.asymmetric || c.status != CHECK_CLEAN;
+	*found = finding_of(&c);
 	for (uint32_t k = 0; k < c.channel.n; k++)
 		vec_free(&c.channel.at[k].entry);
 	vec_free(&c.channel);
@@ -175,25 +193,28 @@ static enum check_status check_ranks(struct module *m, struct diag *d, const str
 	return c.status;
 }
 
-/* Checks by walking the ranks that stand for the others. Returns false if anything was found: then the caller
- * walks all ranks, to report it. */
-static bool check_classes(struct module *m, const struct check_options *o, struct check_result *out)
+/* Checks by walking the ranks that stand for the others. Returns false if these may have other errors: then
+ * the caller walks all ranks. */
+static bool check_classes(struct module *m, struct diag *d, const struct check_options *o,
+                          struct check_result *out, enum check_status *status)
 {
-	struct check_options unseen = *o; /* its findings are reported later, for all ranks */
+	struct check_options unseen = *o; /* its findings are reported later */
 	struct arena *arena = arena_new();
 	struct symmetry *s =
 	    symmetry_find(&(struct symmetry_frame){.m = m, .ranks = o->ranks, .arena = arena});
 	struct diag *nowhere = diag_new(NULL, DIAG_TEXT, 0);
-	bool found = true;
+	enum finding found = FOUND_OTHER;
+	bool again = s;
 	unseen.witness = NULL;
-	while (s && found) {
-		check_ranks(m, nowhere, &unseen, s, out, &found);
-		if (found && (s->broken < 0 || !symmetry_give_up(s)))
-			break;
+	while (again) {
+		*status = check_ranks(m, nowhere, &unseen, s, out, &found);
+		again = found == FOUND_OTHER && s->broken >= 0 && symmetry_give_up(s);
 	}
+	if (found == FOUND_ALIKE)
+		*status = check_ranks(m, d, o, s, out, &found);
 	diag_free(nowhere);
 	arena_free(arena);
-	return !found;
+	return found != FOUND_OTHER;
 }
 
 enum check_status check_program(struct module *m, struct diag *d, const struct check_options *o,
@@ -201,9 +222,9 @@ enum check_status check_program(struct module *m, struct diag *d, const struct c
 {
 	struct ir_numbers *saved = ir_numbers_save(m);
 	enum check_status status = CHECK_CLEAN;
-	bool found;
+	enum finding found;
 	ir_number(m); /* gives nameless values names such as T3 */
-	if (o->each || !check_classes(m, o, out))
+	if (o->each || !check_classes(m, d, o, out, &status))
 		status = check_ranks(m, d, o, NULL, out, &found);
 	if (status == CHECK_CLEAN && recorded_has_classes(m))
 		status = check_recorded(m, d, o->ranks, out);

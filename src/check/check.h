@@ -10,8 +10,10 @@
 
 enum {
 	CHECK_MAX_WORK = 1 << 26, /* statements walked, all ranks together */
-	CHECK_COMPARISONS = 8,    /* comparisons of accesses that take as long as one statement */
-	CHECK_QUEUE = 1024,       /* default number of statements that a stream can hold */
+	CHECK_MORE_WORK =
+	    1 << 22,           /* statements walked after the first error, which may be that of many ranks */
+	CHECK_COMPARISONS = 8, /* comparisons of accesses that take as long as one statement */
+	CHECK_QUEUE = 1024,    /* default number of statements that a stream can hold */
 };
 
 struct witness;

@@ -25,12 +25,23 @@ static bool is_reported(const struct checker *c, const char *what, op_id a, op_i
 	return false;
 }
 
-bool report_once(struct checker *c, const char *what, op_id a, op_id b)
+/* Adds a report; returns false if there is one of its kind about the two statements. */
+static bool add_report(struct checker *c, const char *what, op_id a, op_id b)
 {
-	c->status = c->status == CHECK_CLEAN ? CHECK_WRONG : c->status;
 	if (is_reported(c, what, a, b) || c->reported.n == MAX_REPORTS)
 		return false;
 	vec_push(&c->reported, (struct reported){a, b, what});
+	return true;
+}
+
+bool report_own(struct checker *c, const char *what, op_id a, op_id b)
+{
+	if (c->status == CHECK_CLEAN) {
+		c->status = CHECK_WRONG;
+		c->most = c->most - c->work < CHECK_MORE_WORK ? c->most : c->work + CHECK_MORE_WORK;
+	}
+	if (!add_report(c, what, a, b))
+		return false;
 	if (c->o->witness && c->o->witness->kind == WITNESS_NONE) {
 		c->o->witness->kind = WITNESS_MISMATCH; /* other reports set their own kind */
 		c->o->witness->error = c->reported.n;
@@ -38,15 +49,21 @@ bool report_once(struct checker *c, const char *what, op_id a, op_id b)
 	return true;
 }
 
+bool report_once(struct checker *c, const char *what, op_id a, op_id b)
+{
+	c->unlike = true;
+	return report_own(c, what, a, b);
+}
+
+bool report_own_warning(struct checker *c, const char *what, op_id a, op_id b)
+{
+	return add_report(c, what, a, b);
+}
+
 bool report_warns(struct checker *c, const char *what, op_id a, op_id b)
 {
-	enum check_status status = c->status;
-	bool none = c->o->witness && c->o->witness->kind == WITNESS_NONE;
-	bool first = report_once(c, what, a, b);
-	c->status = status;
-	if (none)
-		c->o->witness->kind = WITNESS_NONE;
-	return first;
+	c->unlike = true;
+	return add_report(c, what, a, b);
 }
 
 struct witness_access {
@@ -183,7 +200,7 @@ void report_race(struct rank_check *w, const struct storage *storage, op_id op, 
 	bool life = kind == ACCESS_FREE || kind == ACCESS_ALLOCATE || before->kind == ACCESS_FREE ||
 	            before->kind == ACCESS_ALLOCATE;
 	struct buf text = {0};
-	if (!report_once(w->c, "race", op, before->op))
+	if (!report_own(w->c, "race", op, before->op))
 		return;
 	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", name_access(kind));
@@ -359,7 +376,7 @@ void report_freed(struct rank_check *w, value_id v, op_id freed, uint32_t freed_
                   enum access_kind kind)
 {
 	struct buf text = {0};
-	if (!report_once(w->c, "freed", op, freed))
+	if (!report_own(w->c, "freed", op, freed))
 		return;
 	words_statement(w->c, op, &text);
 	buf_printf(&text, " %s ", name_access(kind));
@@ -401,7 +418,7 @@ void report_unwritten(struct rank_check *w, op_id op, value_id v, const int64_t 
 {
 	struct buf text = {0};
 	op_id made = w->m->value.at[v].def;
-	if (!report_once(w->c, "unwritten", op, made))
+	if (!report_own(w->c, "unwritten", op, made))
 		return;
 	words_statement(w->c, op, &text);
 	witness_is_wanted(w->c, WITNESS_UNWRITTEN);
@@ -420,7 +437,7 @@ void report_incomplete(struct checker *c, const struct incomplete *x)
 {
 	struct buf text = {0};
 	op_id made = c->m->value.at[x->value].def;
-	if (!report_once(c, "incomplete", made, 0))
+	if (!report_own(c, "incomplete", made, 0))
 		return;
 	witness_is_wanted(c, WITNESS_UNWRITTEN);
 	put_element(c, x->value, x->index, &text);
@@ -435,7 +452,7 @@ void report_incomplete(struct checker *c, const struct incomplete *x)
 void report_leak(struct rank_check *w, value_id v, op_id made)
 {
 	struct buf text = {0};
-	if (!report_warns(w->c, "leak", made, 0))
+	if (!report_own_warning(w->c, "leak", made, 0))
 		return;
 	words_value(w->c, v, &text);
 	diag_warning(w->c->d, W_LEAK, place_of(w, made), "lifetime: %s is never deallocated", text.at);
@@ -445,7 +462,7 @@ void report_leak(struct rank_check *w, value_id v, op_id made)
 void report_handle(struct rank_check *w, op_id transfer, value_id v, const struct announced *a)
 {
 	struct buf text = {0};
-	if (!report_once(w->c, "handle", transfer, a->op))
+	if (!report_own(w->c, "handle", transfer, a->op))
 		return;
 	words_statement(w->c, transfer, &text);
 	buf_puts(&text, " moves ");
@@ -467,7 +484,7 @@ void report_handle(struct rank_check *w, op_id transfer, value_id v, const struc
 static void report_wait(struct rank_check *w, op_id wait, op_id started)
 {
 	struct buf text = {0}, place = {0};
-	if (!report_once(w->c, "wait", wait, started))
+	if (!report_own(w->c, "wait", wait, started))
 		return;
 	words_statement(w->c, started, &text);
 	put_place(w, w->now, &place);
@@ -480,7 +497,7 @@ static void report_wait(struct rank_check *w, op_id wait, op_id started)
 
 static void report_post(struct rank_check *w, op_id post, op_id message)
 {
-	if (!report_once(w->c, "post", post, message))
+	if (!report_own(w->c, "post", post, message))
 		return;
 	diag_error(w->c->d, E_WAIT_NOTHING, w->m->op.at[post].at,
 	           "mismatch: rank %lld has not come to the %s that is posted", (long long)w->rank,
@@ -499,7 +516,7 @@ void report_not_started(struct rank_check *w, op_id by, op_id named)
 void report_not_waited(struct rank_check *w, const struct transfer *t)
 {
 	struct buf text = {0}, place = {0};
-	if (is_reported(w->c, "race", 0, t->op) || !report_warns(w->c, "not waited", t->op, 0))
+	if (is_reported(w->c, "race", 0, t->op) || !report_own_warning(w->c, "not waited", t->op, 0))
 		return;
 	words_statement(w->c, t->op, &text);
 	put_place(w, t->iteration, &place);

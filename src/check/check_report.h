@@ -5,8 +5,11 @@
 
 /* Returns true if this is the first report of its kind about two statements; it counts as an error then. */
 bool report_once(struct checker *c, const char *what, op_id a, op_id b);
-/* Returns true if this is the first report of its kind about two statements; it counts as a warning then. */
+/* The same for a warning. */
 bool report_warns(struct checker *c, const char *what, op_id a, op_id b);
+/* The same for an error in the statements of one rank. The ranks for which it stands have the error, too. */
+bool report_own(struct checker *c, const char *what, op_id a, op_id b);
+bool report_own_warning(struct checker *c, const char *what, op_id a, op_id b);
 /* Reports a race. op 0: the program's caller. thread: of the later access; CHECK_NONE: the caller. */
 void report_race(struct rank_check *w, const struct storage *storage, op_id op, enum access_kind kind,
                  uint32_t thread, const struct record *before);

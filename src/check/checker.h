@@ -128,10 +128,10 @@ struct checker {
 	enum check_status status;
 	struct symmetry *symmetry; /* NULL: each rank stands for itself */
 	VEC(struct shift) shift;
-	bool asymmetric;  /* the program does not follow a turn: that turn is broken */
-	int64_t weight;   /* number of ranks for which the walk's rank stands */
-	int64_t rank_now; /* the rank that is walked */
-	uint64_t work;
+	bool asymmetric;     /* the program does not follow a turn: that turn is broken */
+	int64_t weight;      /* number of ranks for which the walk's rank stands */
+	int64_t rank_now;    /* the rank that is walked */
+	uint64_t work, most; /* work done, and the work at which the check ends */
 	struct arena *arena;
 	struct parts parts;
 	struct spreads spreads;
@@ -144,6 +144,7 @@ struct checker {
 	moves; /* by slice of the walk, then by turn: how far its members move (classes.c); NULL: not known
 	          yet */
 	VEC(struct reported) reported;
+	bool unlike; /* the ranks for which the walk's rank stands may have other findings than it */
 	VEC(struct incomplete) incomplete; /* one for each value */
 	VEC(struct iteration) iteration;   /* of all ranks; [0]: outside loops */
 	struct progress progress;

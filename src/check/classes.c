@@ -16,8 +16,9 @@
  *
  * So all parts of one buffer along one axis must move by the same distance, round the end of the axis. If one
  * of the three fails, the turn is broken: larger steps are tried, then the turn is given up. Without turns
- * every rank is walked; this happens with a condition `rank == 0`. If the check finds anything, it begins
- * again and walks every rank, so that the reports are about all ranks, in their order. */
+ * every rank is walked; this happens with a condition `rank == 0`. If the check finds errors of
+ * one rank alone, such as races, every rank of its orbit has them, and they are reported for the least rank.
+ * If it finds anything else, it begins again and walks every rank, so that reports name the ranks that meet. */
 #include "check/classes.h"
 #include "analysis/symmetry_moves.h"
 #include "check/check_rank.h"
