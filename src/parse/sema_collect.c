@@ -30,27 +30,29 @@ ast_id nv_key(struct nv_reader *r, ast_id call, const char *key)
 	return 0;
 }
 
-/* Returns true if two prints of a tensor have the same axes. */
-static bool same_print(const struct ast *a, ast_id x, ast_id y)
+/* Returns the words for the first difference of two prints of a tensor; NULL: there is none. */
+static const char *find_difference(const struct ast *a, ast_id x, ast_id y)
 {
+	static const char *const axes = "other axes";
 	const struct ast_node *m = ast_at(a, x), *n = ast_at(a, y);
 	if (m->end - m->at == n->end - n->at &&
 	    !memcmp(a->source->text + m->at, a->source->text + n->at, m->end - m->at))
-		return true;
-	for (unsigned leaf = 2; leaf < 4; leaf++)
-		if (ast_at(a, ast_child(a, x, leaf))->name != ast_at(a, ast_child(a, y, leaf))->name)
-			return false;
+		return NULL;
+	if (ast_at(a, ast_child(a, x, 2))->name != ast_at(a, ast_child(a, y, 2))->name)
+		return "another memory";
+	if (ast_at(a, ast_child(a, x, 3))->name != ast_at(a, ast_child(a, y, 3))->name)
+		return "another dtype";
 	ast_id i = ast_at(a, m->first)->first, k = ast_at(a, n->first)->first;
 	while (i && k && ast_at(a, i)->name == ast_at(a, k)->name &&
 	       ast_at(a, i)->value.i == ast_at(a, k)->value.i) {
 		const struct ast_node *e = ast_at(a, ast_at(a, i)->first),
 		                      *f = ast_at(a, ast_at(a, k)->first);
 		if (e->kind == AST_INT && f->kind == AST_INT && e->value.i != f->value.i)
-			return false;
+			return axes;
 		i = ast_at(a, i)->next;
 		k = ast_at(a, k)->next;
 	}
-	return !i && !k;
+	return i || k ? axes : NULL;
 }
 
 /* Returns a TENSOR with the axes that a node prints. */
@@ -135,10 +137,12 @@ static struct nv_tensor *note_tensor(struct nv_reader *r, ast_id node)
 		return add_tensor(r, name, first_print(r, node));
 	const struct ast_node *n = ast_at(s->a, node);
 	bool again = n->flags & AST_AGAIN && n->value.i == t->node;
-	if (!t->formal && !again &&
-	    !same_print(s->a, shape_tensor(s->a, t->node), printed_tensor(s->a, node))) {
-		diag_error(s->d, E_PRINTED_TYPE, ast_at(s->a, node)->at,
-		           "%s is printed with other axes than before", ast_text(s->a, node));
+	const char *differs = t->formal || again ? NULL
+	                                         : find_difference(s->a, shape_tensor(s->a, t->node),
+	                                                           printed_tensor(s->a, node));
+	if (differs) {
+		diag_error(s->d, E_PRINTED_TYPE, ast_at(s->a, node)->at, "%s is printed with %s than before",
+		           ast_text(s->a, node), differs);
 		diag_note(s->d, ast_at(s->a, t->node)->at, "it is printed first here");
 	}
 	if (!again)
