@@ -24,7 +24,6 @@ enum transport_trait {
 	TRANSPORT_ROUNDS_STEPS = 1 << 7,    /* a sum of floats may be rounded at each step */
 	TRANSPORT_WAITS = 1 << 8,           /* ranks wait for each other's calls */
 	TRANSPORT_CROSSES_HOSTS = 1 << 9,   /* ranks may be on several hosts */
-	TRANSPORT_ONE_GPU = 1 << 10,        /* all ranks share a GPU */
 };
 
 /* The values of --transport, for the field `value` of struct option; _gpu: those for --target=cuda, without

@@ -82,9 +82,9 @@ struct bench_measured {
 	struct cuda_call_times calls;                           /* of rank 0's GPU; else 0 */
 	VEC(struct bench_team_points) team;
 	int64_t ranks;
-	int64_t memory;  /* bytes of rank 0's device */
-	int64_t sharers; /* ranks on this device; 0: it is no GPU */
-	int64_t inner;   /* ranks of a host, if all hosts have the same number, in a row; else all ranks */
+	int64_t memory;           /* bytes of rank 0's device */
+	int64_t sharers, devices; /* ranks on this device, devices of its host; 0: it is no GPU */
+	int64_t inner; /* ranks of a host, if all hosts have the same number, in a row; else all ranks */
 };
 
 /* Measures the machine. b, o: the command line, without kinds and files. */

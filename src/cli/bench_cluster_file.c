@@ -87,7 +87,10 @@ static void make_device(struct cluster *c, const struct bench_cluster *o, const 
 	struct cluster_function *function = arena_new_array(c->arena, struct cluster_function, o->probe.n);
 	int64_t *times = arena_new_array(c->arena, int64_t, o->probe.n);
 	c->memory = x->memory;
-	c->ranks = c->measured_ranks = x->sharers > 1 ? x->sharers : 0; /* all ranks work at the same time */
+	if (x->sharers > 1) { /* all ranks work at the same time */
+		c->devices = x->devices;
+		c->measured_ranks = x->sharers;
+	}
 	c->device = *x->model ? x->model : NULL;
 	c->issue[CALL_KERNEL] = round_figure(x->probe[0]);
 	make_calls(c, &x->calls);
@@ -212,8 +215,9 @@ static bool write_cluster(const char *path, const struct buf *text, const struct
 	           "%s: launch %lld ns, memory %.1f GB/s, f32 %.1f Gflop/s, %u tables of collectives\n", path,
 	           (long long)c->issue[CALL_KERNEL], (double)c->memory_rate / 1e9,
 	           (double)c->flops_rate[DTYPE_F32] / 1e9, c->network.table_n);
-	if (c->ranks)
-		buf_printf(&note, "%s: %lld ranks share a device\n", path, (long long)c->ranks);
+	if (c->devices)
+		buf_printf(&note, "%s: measured by %lld ranks on a device\n", path,
+		           (long long)c->measured_ranks);
 	put_calls(path, c, &note);
 	for (unsigned k = 0; k < COLLECTIVE_COUNT; k++) {
 		const struct cluster_contention *x = &c->network.contention[k];

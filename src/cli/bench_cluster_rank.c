@@ -331,6 +331,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 	if (status == STATUS_OK) {
 		now.memory = memory_of(x.device, now.inner);
 		now.sharers = x.device->sharers;
+		now.devices = x.device->devices;
 		snprintf(now.model, sizeof now.model, "%s", x.device->model);
 		snprintf(now.transport, sizeof now.transport, "%s", transport_kind_name(x.t->ops->kind));
 	}
@@ -342,6 +343,7 @@ static enum status time_collectives(struct rt_job *job, struct bench_cluster *o,
 		out->inner = now.inner;
 		out->memory = now.memory;
 		out->sharers = now.sharers;
+		out->devices = now.devices;
 		memcpy(out->model, now.model, sizeof out->model);
 		memcpy(out->transport, now.transport, sizeof out->transport);
 		return status;

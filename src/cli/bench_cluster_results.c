@@ -8,7 +8,7 @@ struct head {
 	char transport[16], model[96];
 	struct cluster_contention contention[COLLECTIVE_COUNT];
 	struct cuda_call_times calls;
-	int64_t ranks, memory, sharers, inner;
+	int64_t ranks, memory, sharers, devices, inner;
 	uint32_t teams;
 };
 
@@ -20,6 +20,7 @@ enum status bench_measured_write(struct rt_job *job, const struct bench_cluster 
 	                    .ranks = x->ranks,
 	                    .memory = x->memory,
 	                    .sharers = x->sharers,
+	                    .devices = x->devices,
 	                    .inner = x->inner,
 	                    .teams = x->team.n};
 	memcpy(head.transport, x->transport, sizeof head.transport);
@@ -69,6 +70,7 @@ bool bench_measured_read(FILE *f, const struct bench_cluster *o, struct bench_me
 	out->ranks = head.ranks;
 	out->memory = head.memory;
 	out->sharers = head.sharers;
+	out->devices = head.devices;
 	out->inner = head.inner;
 	memcpy(out->transport, head.transport, sizeof out->transport);
 	memcpy(out->model, head.model, sizeof out->model);

@@ -190,8 +190,8 @@ uint64_t cluster_hash(const struct cluster *c)
 	if (c->node[CALL_KERNEL])
 		h = mix_number(h, c->node[CALL_KERNEL]);
 	h = c->replayed ? mix_number(h, c->replayed) : h;
-	if (c->ranks || c->measured_ranks)
-		h = mix_number(mix_number(h, c->ranks), c->measured_ranks);
+	if (c->devices || c->measured_ranks)
+		h = mix_number(mix_number(h, c->devices), c->measured_ranks);
 	for (unsigned k = CALL_KERNEL + 1; k < CALL_COUNT; k++)
 		if (c->issue[k] || c->node[k])
 			h = mix_number(mix_number(mix_number(h, k), c->issue[k]), c->node[k]);
@@ -298,11 +298,11 @@ static void put_device(const struct cluster *c, struct buf *out)
 		put_text(out, c->device);
 		buf_puts(out, ",\n");
 	}
-	if (c->ranks)
-		put_number(out, "    ", "ranks", c->ranks);
+	if (c->devices)
+		put_number(out, "    ", "devices", c->devices);
 	if (c->measured_ranks)
-		put_number(out, c->ranks ? ", " : "    ", "measured_ranks", c->measured_ranks);
-	if (c->ranks || c->measured_ranks)
+		put_number(out, c->devices ? ", " : "    ", "measured_ranks", c->measured_ranks);
+	if (c->devices || c->measured_ranks)
 		buf_puts(out, ",\n");
 	put_number(out, "    ", "memory_bytes", c->memory);
 	put_number(out, ",\n    ", "memory_bytes_per_s", c->memory_rate);

@@ -3,7 +3,7 @@
  *     {
  *       "version": 1, "name": "two", "launch_ns": 500,
  *       "device": {
- *         "name": "any", "ranks": 2, "measured_ranks": 1, "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
+ *         "name": "any", "devices": 1, "measured_ranks": 2, "memory_bytes": 8589934592, "memory_bytes_per_s": 10000000000,
  *         "flops_per_s": {"f32": 50000000000},
  *         "touch_bytes_ns": [[4096, 900], [1048576, 110000]],
  *         "products": [{"dtype": "f32", "m": 64, "n": 64, "k": 64, "ns": 21000}],
@@ -28,7 +28,7 @@
  *
  * links, collectives and contention belong to the first transport; `transports` has the same keys for
  * the others. Optional are the times of calls besides launch_ns (base/driver_calls.def), the device's
- * name, ranks, measured_ranks, touch_bytes_ns, products, product_grids, functions, shared, transport, both collectives, contention and
+ * name, devices, measured_ranks, touch_bytes_ns, products, product_grids, functions, shared, transport, both collectives, contention and
  * transports. All numbers are whole. A key names its
  * unit; counts have none. The same figures give the same hash on every machine. */
 #ifndef HIRC_COST_CLUSTER_H
@@ -125,16 +125,17 @@ struct cluster_network {
 struct cluster {
 	struct arena *arena;
 	const char *name;
+	int64_t sharers;                /* ranks of the program on a device, set by cost_new; 0: one */
 	bool replayed;                  /* a graph is replayed: `node` has the times of calls */
 	const char *device;             /* name of the device; NULL: not stated */
 	struct cluster_network network; /* of the transport in use */
 	struct cluster_network *other;  /* of the other transports; in the arena */
 	int64_t issue[CALL_COUNT];      /* ns that the host takes for a call; 0: not stated */
 	int64_t node[CALL_COUNT];       /* ns of a call as a node of a replayed graph; 0: not stated */
-	int64_t ranks;                  /* ranks that share a device, see cost_share.c; 0: not stated */
-	int64_t measured_ranks; /* ranks that worked on a device when it was measured; 0: not stated */
-	int64_t memory;         /* bytes of a device */
-	int64_t memory_rate;    /* bytes a second, read or written */
+	int64_t devices; /* devices that ranks use in turn, see cost_share.c; 0: each rank has its own */
+	int64_t measured_ranks;          /* ranks that worked on a device when it was measured; 0: one */
+	int64_t memory;                  /* bytes of a device */
+	int64_t memory_rate;             /* bytes a second, read or written */
 	int64_t flops_rate[DTYPE_COUNT]; /* operations a second, of products; 0: not stated */
 	struct cluster_points
 	    touch; /* time of statements that only read and write, by all bytes read and written */

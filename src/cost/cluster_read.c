@@ -211,12 +211,12 @@ static bool read_device(struct reader *r, const struct json_value *root)
 		return false;
 	bool ok = json_known(
 	    j, &device,
-	    "name ranks measured_ranks memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
+	    "name devices measured_ranks memory_bytes memory_bytes_per_s flops_per_s touch_bytes_ns products "
 	    "product_grids functions");
 	if (json_has(&device, "name"))
 		ok &= read_name(r, &device, "name", &c->device);
-	if (json_has(&device, "ranks"))
-		ok &= json_int(j, &device, "ranks", 1, CLUSTER_MAX_SPAN, &c->ranks);
+	if (json_has(&device, "devices"))
+		ok &= json_int(j, &device, "devices", 1, CLUSTER_MAX_SPAN, &c->devices);
 	if (json_has(&device, "measured_ranks"))
 		ok &= json_int(j, &device, "measured_ranks", 1, CLUSTER_MAX_SPAN, &c->measured_ranks);
 	ok &= json_int(j, &device, "memory_bytes", 1, CLUSTER_MAX_NUMBER, &c->memory);

@@ -10,14 +10,9 @@ struct cost *cost_new(struct module *m, const struct cluster *cluster, struct di
 	struct cost *c = mem_zalloc(sizeof *c);
 	int64_t time, bytes;
 	bool ok = true;
-	*c = (struct cost){.m = m,
-	                   .stated = cluster,
-	                   .machine = *cluster,
-	                   .arena = arena_new(),
-	                   .d = d,
-	                   .streams = DEFAULT_STREAMS};
-	c->machine.ranks = share_ranks(m, cluster, &cluster->network);
-	c->machine.measured_ranks = cluster->measured_ranks ? cluster->measured_ranks : 1;
+	*c = (struct cost){
+	    .m = m, .machine = *cluster, .arena = arena_new(), .d = d, .streams = DEFAULT_STREAMS};
+	c->machine.sharers = share_ranks(m, cluster);
 	c->cluster = &c->machine;
 	c->reported = arena_new_array(c->arena, bool, m->param.n);
 	product_prepare(c);

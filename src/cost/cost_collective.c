@@ -155,7 +155,6 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 	struct cluster x = *c->cluster;
 	struct links_team by = *t;
 	x.network = *n;
-	x.ranks = share_ranks(c->m, c->stated, n);
 	if (team && !find_team(c->m, &x, team, &by))
 		return false;
 	if (!team) {
@@ -164,7 +163,6 @@ bool collective_time_by(const struct cost *c, const struct cluster_network *n, e
 			by.link++;
 		if (by.link == n->link_n)
 			return false;
-		by.sharing = x.ranks;
 		by.levels = 1;
 		by.level[0].link = by.link;
 		by.level[0].members = by.ranks;

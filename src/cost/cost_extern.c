@@ -141,8 +141,7 @@ enum extern_cost extern_stated(const struct cost *c, op_id op, const char *kind,
 	if (!strcmp(kind, "send") || !strcmp(kind, "recv")) {
 		const struct cluster *x = c->cluster;
 		struct links_team t = {
-		    .ranks = 2, .sharing = x->ranks, .link = x->network.link_n - 1, .levels = 1};
-		t.members = x->network.link[t.link].span > x->measured_ranks ? 1 : 2;
+		    .ranks = 2, .sharing = x->sharers, .link = x->network.link_n - 1, .levels = 1};
 		t.level[0].link = t.link;
 		t.level[0].members = 2;
 		*bytes = operand_bytes(c, op);

@@ -32,8 +32,8 @@ void cost_print(const struct cost *c, struct module *m, struct buf *out)
 	struct ir_numbers *saved = ir_numbers_save(m);
 	ir_number(m);
 	buf_printf(out, "# cluster %s, launch %lld ns", cost_cluster(c)->name, (long long)cost_launch(c));
-	if (cost_cluster(c)->ranks > 1)
-		buf_printf(out, ", %lld ranks share a device", (long long)cost_cluster(c)->ranks);
+	if (cost_cluster(c)->sharers > 1)
+		buf_printf(out, ", %lld ranks share a device", (long long)cost_cluster(c)->sharers);
 	buf_putc(out, '\n');
 	buf_printf(out, "# %10s %12s\n", "ns", "bytes");
 	put_region(c, m, m->body, 0, out);

@@ -1,34 +1,30 @@
 /* cost_share: slows the statements of ranks that share a device.
  *
- *     "device": {"ranks": 4, "measured_ranks": 1, …}     a product of 100 us takes each of the 4 ranks 400 us
- *     "device": {"ranks": 4, "measured_ranks": 4, …}     it takes 100 us: 4 ranks worked when it was measured
+ *     "device": {"devices": 1, "measured_ranks": 1, …}     a product of 100 us takes each of 4 ranks 400 us
+ *     "device": {"devices": 1, "measured_ranks": 4, …}     it takes 100 us: 4 ranks worked when it was measured
+ *     "device": {"devices": 2, "measured_ranks": 1, …}     it takes 200 us: ranks 0 and 2 share a device, 1 and 3 another
  *
  * Ranks that share a device are assumed to work at the same time: what each of them does takes as many times as long
  * as there are ranks. Products and copies of several ranks on one H100 took as long as one after the other, on
  * streams of their own. Latencies of transfers, and the host's calls, are not shared.
  *
- * Devices d and e of a program are ranks of one device of the machine if d / ranks == e / ranks. With the transport
- * peers that are all ranks. */
-#include "base/transport_kind.h"
+ * Rank r is on device r % devices, as cuda_gpu_take says. */
 #include "cost/model.h"
 
-static int64_t choose_smaller(int64_t a, int64_t b)
+int64_t share_ranks(const struct module *m, const struct cluster *c)
 {
-	return a < b ? a : b;
+	return c->devices ? (module_ranks(m) + c->devices - 1) / c->devices : 1;
 }
 
-int64_t share_ranks(const struct module *m, const struct cluster *c, const struct cluster_network *n)
+/* Returns the number of ranks of a device that worked when it was measured. */
+static int64_t measured_ranks(const struct cost *c)
 {
-	int64_t all = module_ranks(m);
-	if (!c->ranks && !c->measured_ranks)
-		return 1;
-	bool one = n->transport && transport_kind_has(transport_kind_find(n->transport), TRANSPORT_ONE_GPU);
-	return one ? all : c->ranks ? choose_smaller(c->ranks, all) : 1;
+	return c->cluster->devices && c->cluster->measured_ranks ? c->cluster->measured_ranks : 1;
 }
 
 int64_t share_work(const struct cost *c, int64_t time)
 {
-	cost_amount now = (cost_amount)c->cluster->ranks, then = (cost_amount)c->cluster->measured_ranks;
+	cost_amount now = (cost_amount)c->cluster->sharers, then = (cost_amount)measured_ranks(c);
 	return curve_limit(((cost_amount)time * now + then - 1) / then);
 }
 
@@ -47,6 +43,5 @@ int64_t cost_touch_time(const struct cost *c, int64_t bytes)
 
 double cost_memory_rate(const struct cost *c)
 {
-	return (double)c->cluster->memory_rate * (double)c->cluster->measured_ranks /
-	       (double)c->cluster->ranks;
+	return (double)c->cluster->memory_rate * (double)measured_ranks(c) / (double)c->cluster->sharers;
 }

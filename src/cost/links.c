@@ -42,21 +42,30 @@ static bool find_levels(const struct cluster *c, const uint32_t *sorted, uint32_
 	return true;
 }
 
-/* Returns the largest number of devices in a group of a span. sorted: by device. */
-static uint32_t largest_group(const uint32_t *sorted, uint32_t n, int64_t span)
+static int64_t at_least_one(int64_t n)
 {
-	uint32_t most = 0, from = 0;
+	return n ? n : 1;
+}
+
+/* Returns the largest number of these ranks that have one device. */
+static int64_t most_on_device(const struct cluster *c, const uint32_t *rank, uint32_t n)
+{
+	uint32_t *device = mem_alloc(sizeof *device * ((size_t)n + 1));
+	int64_t most = 1, same = 0;
+	for (uint32_t k = 0; k < n; k++)
+		device[k] = rank[k] % (uint32_t)c->devices;
+	qsort(device, n, sizeof *device, by_number);
 	for (uint32_t k = 0; k < n; k++) {
-		if (sorted[k] / span != sorted[from] / span)
-			from = k;
-		most = k - from + 1 > most ? k - from + 1 : most;
+		same = k && device[k] == device[k - 1] ? same + 1 : 1;
+		most = same > most ? same : most;
 	}
+	free(device);
 	return most;
 }
 
 bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, struct links_team *out)
 {
-	struct links_team t = {.ranks = n, .sharing = c->ranks};
+	struct links_team t = {.ranks = n, .sharing = c->sharers};
 	uint32_t *sorted = mem_alloc(sizeof *sorted * ((size_t)n + 1));
 	if (n)
 		memcpy(sorted, device, sizeof *sorted * n);
@@ -70,7 +79,11 @@ bool links_team(const struct cluster *c, const uint32_t *device, uint32_t n, str
 		t.level[0].link = t.link;
 		t.level[0].members = n;
 	}
-	t.members = largest_group(sorted, n, c->measured_ranks ? c->measured_ranks : 1);
+	if (c->devices) {
+		int64_t measured = at_least_one(c->measured_ranks);
+		t.members = most_on_device(c, sorted, n);
+		t.members = t.members < measured ? t.members : measured;
+	}
 	free(sorted);
 	if (joined)
 		*out = t;
@@ -85,15 +98,10 @@ static int64_t steps(int64_t n)
 	return k;
 }
 
-static cost_amount at_least_one(int64_t n)
-{
-	return n ? (cost_amount)n : 1;
-}
-
 int64_t links_share(const struct links_team *t, int64_t time)
 {
-	cost_amount members = at_least_one(t->members);
-	return curve_limit(((cost_amount)time * at_least_one(t->sharing) + members - 1) / members);
+	cost_amount now = (cost_amount)at_least_one(t->sharing), then = (cost_amount)at_least_one(t->members);
+	return curve_limit(((cost_amount)time * now + then - 1) / then);
 }
 
 /* Returns the time of sending so many messages with n / d bytes in all. */
@@ -101,7 +109,7 @@ static int64_t sent(const struct links_team *t, const struct cluster_link *l, in
                     int64_t d)
 {
 	return curve_add(
-	    curve_rate_time(n * at_least_one(t->sharing), d * (int64_t)at_least_one(t->members), l->rate),
+	    curve_rate_time(n * (cost_amount)at_least_one(t->sharing), d * at_least_one(t->members), l->rate),
 	    l->alpha > CLUSTER_MAX_TIME / messages ? CLUSTER_MAX_TIME : l->alpha * messages);
 }
 

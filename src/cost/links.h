@@ -33,7 +33,7 @@ struct links_team {
 	int64_t ranks;
 	int64_t
 	    sharing; /* ranks of the program that share a device, and move data at the same time; 0: one */
-	int64_t members; /* those of them that did so when the figures were measured; 0: one */
+	int64_t members; /* ranks of the team that did so when the figures were measured; 0: one */
 	unsigned link;   /* index of its link in the cluster */
 	unsigned levels;
 	struct {

@@ -8,8 +8,7 @@
 
 struct cost {
 	struct module *m;
-	const struct cluster *stated;  /* the figures as the caller gave them */
-	struct cluster machine;        /* the same; `ranks` and `measured_ranks` are those of this program */
+	struct cluster machine;        /* the cluster; `sharers` are those of this program */
 	const struct cluster *cluster; /* &machine */
 	struct arena *arena;
 	/* Statements without a time are reported here, once for each param. NULL after cost_new. */
@@ -32,8 +31,8 @@ struct cost {
 
 /* ---- cost_share.c */
 
-/* Returns the number of ranks of a program that share a device of the cluster, with the transport of a network. */
-int64_t share_ranks(const struct module *m, const struct cluster *c, const struct cluster_network *n);
+/* Returns the number of ranks of a program that share a device of the cluster. */
+int64_t share_ranks(const struct module *m, const struct cluster *c);
 /* Returns the time of a computation beside those of all ranks that share its device, from its measured time. */
 int64_t share_work(const struct cost *c, int64_t time);
 /* Returns the measured time of reading and writing so many bytes. */

@@ -75,7 +75,7 @@ static enum status open_context(struct cuda *c)
 {
 	CUcontext context;
 	size_t bytes;
-	enum status status = cuda_gpu_take(c, &c->base.sharers);
+	enum status status = cuda_gpu_take(c);
 	if (status != STATUS_OK)
 		return status;
 	if (!cuda_call(c, cuDeviceTotalMem, &bytes, c->device) ||

@@ -24,7 +24,7 @@ static int ranks_of_host(const struct rt_job *job, int end)
 	return n;
 }
 
-enum status cuda_gpu_take(struct cuda *c, int *sharers)
+enum status cuda_gpu_take(struct cuda *c)
 {
 	struct rt_job *job = c->base.job;
 	int count = 0;
@@ -37,7 +37,8 @@ enum status cuda_gpu_take(struct cuda *c, int *sharers)
 		return rt_job_fail(job, STATUS_ABSENT);
 	}
 	c->ordinal = ranks_of_host(job, job->rank) % count;
-	*sharers = 1 + (ranks_of_host(job, job->size) - 1 - c->ordinal) / count;
+	c->base.devices = count;
+	c->base.sharers = 1 + (ranks_of_host(job, job->size) - 1 - c->ordinal) / count;
 	return cuda_call(c, cuDeviceGet, &c->device, c->ordinal) ? STATUS_OK : rt_job_status(job);
 }
 
@@ -245,11 +246,10 @@ enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, boo
 enum status cuda_transport_try(struct rt_job *job, enum transport_kind kind, bool symmetric, bool *unsure)
 {
 	struct cuda c = {.base.job = job, .api = cuda_api(), .at.iteration = -1};
-	int sharers = 1;
 	*unsure = false;
 	enum status status = cuda_api_open(job, CUDA_DRIVER);
 	if (status == STATUS_OK)
-		status = cuda_gpu_take(&c, &sharers);
+		status = cuda_gpu_take(&c);
 	if (status != STATUS_OK)
 		return status;
 	status = cuda_transport_choose(&c, &kind, symmetric);

@@ -8,8 +8,8 @@
 #include "cuda/cuda.h"
 
 /* Takes the GPU of this rank: its local rank modulo the number of visible GPUs. Sets c->ordinal and
- * c->device; *sharers: ranks on this GPU. STATUS_ABSENT with a message if there is no GPU. */
-enum status cuda_gpu_take(struct cuda *c, int *sharers);
+ * c->device, and the device's sharers and devices. STATUS_ABSENT with a message if there is no GPU. */
+enum status cuda_gpu_take(struct cuda *c);
 /* Checks that the ranks can use a transport, and chooses *kind if it is auto. symmetric: the ranks need a
  * heap. Collective. After a failure the message has the reason and the way out. */
 enum status cuda_transport_choose(struct cuda *c, enum transport_kind *kind, bool symmetric);

@@ -246,11 +246,11 @@ struct rt_device {
 	struct rt_job *job;
 	_Atomic int64_t bytes_now, bytes_peak; /* memory allocated through alloc */
 	int64_t
-	    memory;  /* bytes of the device divided by the ranks that share it; 0: its memory is the host's */
-	int sharers; /* ranks that share the device; 0: not known */
-	char model[96];  /* name given by its maker; "": not known */
-	int threads;     /* threads of a contraction; 0: the library decides */
-	bool is_awaited; /* the host waits for each task, so that it knows which one fails */
+	    memory; /* bytes of the device divided by the ranks that share it; 0: its memory is the host's */
+	int sharers, devices; /* ranks that share the device, and devices of its host; 0: not known */
+	char model[96];       /* name given by its maker; "": not known */
+	int threads;          /* threads of a contraction; 0: the library decides */
+	bool is_awaited;      /* the host waits for each task, so that it knows which one fails */
 };
 
 /* Opens the device of this rank. name: "cpu" or "cuda". Returns STATUS_ABSENT after a message if this

@@ -112,16 +112,23 @@ static void test_links_of_sharers(void)
 	static const uint32_t pair[] = {2, 3}, uneven[] = {0, 4, 5, 6};
 	struct cluster x = pod;
 	struct links_team t;
-	x.ranks = 4;
+	x.devices = 1;
+	x.sharers = 4;
 	CHECK(links_team(&x, pair, 2, &t) && t.sharing == 4 && t.members == 1);
 	CHECK_EQ(links_time(&x, &t, COLLECTIVE_ALLGATHER, 1000000), 1000 + 4 * 5000);
 	CHECK_EQ(links_share(&t, 7), 28);
-	x.measured_ranks = 4;
+	x.measured_ranks = 3;
 	CHECK(links_team(&x, pair, 2, &t) && t.sharing == 4 && t.members == 2);
 	CHECK_EQ(links_time(&x, &t, COLLECTIVE_ALLGATHER, 1000000), 1000 + 2 * 5000);
 	CHECK(links_team(&x, uneven, 4, &t) && t.members == 3);
 	CHECK_EQ(links_share(&t, 7), 10); /* 9.3, rounded up */
 	CHECK_EQ(links_share(&t, CLUSTER_MAX_TIME), CLUSTER_MAX_TIME);
+	x.devices = 2; /* 0, 4 and 6 have one, 5 the other; 2 and 3 have one each */
+	x.measured_ranks = 4;
+	CHECK(links_team(&x, uneven, 4, &t) && t.members == 3);
+	CHECK(links_team(&x, pair, 2, &t) && t.members == 1);
+	x.devices = 0;
+	CHECK(links_team(&x, uneven, 4, &t) && t.members == 0);
 }
 
 /* ---- files */
@@ -170,7 +177,7 @@ static struct cluster everything(void)
 	c.issue[CALL_KERNEL] = 7;
 	c.issue[CALL_COPY] = 8;
 	c.node[CALL_MEMORY] = 9;
-	c.ranks = 4;
+	c.devices = 4;
 	c.measured_ranks = 2;
 	c.memory = CLUSTER_MAX_NUMBER;
 	c.flops_rate[DTYPE_F32] = 11;
@@ -213,7 +220,7 @@ static void test_hash(void)
 	int64_t *figure[] = {&c.issue[CALL_KERNEL],
 	                     &c.issue[CALL_EVENT],
 	                     &c.node[CALL_COPY],
-	                     &c.ranks,
+	                     &c.devices,
 	                     &c.measured_ranks,
 	                     &c.memory,
 	                     &c.memory_rate,
@@ -255,15 +262,13 @@ static op_id first_of(const struct module *m, enum op_kind kind)
 	return op;
 }
 
-/* The program's ranks that share a device; `transport` NULL: any. */
-static int64_t sharers_of(struct program *p, int64_t ranks, int64_t measured, const char *transport)
+/* Returns the program's ranks that share a device. */
+static int64_t sharers_of(struct program *p, int64_t devices)
 {
 	struct cluster x = pod;
-	x.ranks = ranks;
-	x.measured_ranks = measured;
-	x.network.transport = transport;
+	x.devices = devices;
 	struct cost *c = cost_new(p->m, &x, p->d);
-	int64_t sharers = cost_cluster(c)->ranks;
+	int64_t sharers = cost_cluster(c)->sharers;
 	cost_free(c);
 	return sharers;
 }
@@ -276,15 +281,13 @@ static void test_sharers(void)
 	                              "  Y: f32[400@x, 4] = neg(X)\n"
 	                              "}\n");
 	struct cluster x = pod;
-	CHECK_EQ(sharers_of(&p, 0, 0, "peers"), 1); /* nothing is stated */
-	CHECK_EQ(sharers_of(&p, 0, 2, NULL), 1);
-	CHECK_EQ(sharers_of(&p, 2, 0, NULL), 2);
-	CHECK_EQ(sharers_of(&p, 8, 0, NULL), 4); /* there are no more ranks */
-	CHECK_EQ(sharers_of(&p, 2, 2, "cuda-ipc"), 2);
-	CHECK_EQ(sharers_of(&p, 2, 2, "peers"), 4);
+	CHECK_EQ(sharers_of(&p, 0), 1);
+	CHECK_EQ(sharers_of(&p, 1), 4);
+	CHECK_EQ(sharers_of(&p, 3), 2); /* ranks 0 and 3 */
+	CHECK_EQ(sharers_of(&p, 8), 1);
 
 	/* 1600 bytes are read and 1600 written, at 1000 GB/s */
-	x.ranks = 4;
+	x.devices = 1;
 	struct cost *c = cost_new(p.m, &x, p.d);
 	CHECK_EQ(cost_op_time(c, first_of(p.m, OP_NEG)), 4 * 4);
 	CHECK_EQ(cost_touch_time(c, 3200), 16);
