@@ -101,8 +101,8 @@ void bench_collective_header(const struct bench_collectives *c, int ranks, const
 		put_titles(c, out);
 		break;
 	case TABLE_TEXT:
-		buf_printf(out, "# %d ranks, transport%s %s, time of the ranks: %s\n", ranks,
-		           several(c) ? "s" : "", transport, c->average);
+		buf_printf(out, "# %d rank%s, transport%s %s, time of the ranks: %s\n", ranks,
+		           ranks == 1 ? "" : "s", several(c) ? "s" : "", transport, c->average);
 		break;
 	}
 }

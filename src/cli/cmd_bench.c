@@ -382,6 +382,27 @@ static const struct option of_cluster[] = {
      .help = "also measure how each collective and products beside it slow each other"},
 };
 
+static const struct other_option of_nccl_tests[] = {
+    {"-g", "`--np=4 --target=cuda` starts 4 ranks, each with a GPU"},
+    {"--ngpus", "`--np=4 --target=cuda` starts 4 ranks, each with a GPU"},
+    {"-t", "`--np=4 --bootstrap=thread` starts 4 ranks as threads of one process"},
+    {"--nthreads", "`--np=4 --bootstrap=thread` starts 4 ranks as threads of one process"},
+    {"--minbytes", "`-b 8` is the smallest size"},
+    {"--maxbytes", "`-e 64M` is the largest size"},
+    {"--stepbytes", "`-i 1M` is the step from size to size"},
+    {"--stepfactor", "`-f 2` is the factor from size to size"},
+    {"--iters", "`-n 20` is the number of measured runs"},
+    {"--warmup_iters", "`-w 5` is the number of runs before the measured ones"},
+    {"-m", "a run takes as many collectives as fit in 4 ms"},
+    {"--agg_iters", "a run takes as many collectives as fit in 4 ms"},
+    {"-d", "`--dtype=bf16` is the dtype of the elements"},
+    {"--datatype", "`--dtype=bf16` is the dtype of the elements"},
+    {"-r", "`--root=0` is the root"},
+    {"-c", "wrong elements are counted, unless `--no-data-check` is given"},
+    {"-a", "`--average=max` shows the time of the slowest rank"},
+    {NULL, NULL},
+};
+
 int cmd_bench(int argc, char **argv)
 {
 	struct bench_command x = {.b = {.words = list_words(argc, argv), .results = -1}};
@@ -414,6 +435,7 @@ int cmd_bench(int argc, char **argv)
 	              [OF_GPU] = gpu_options_table(&b->ranks.gpu),
 	              [OF_COMPILING] = compile_options_table(&b->compile)},
 	    .table_n = TABLES,
+	    .others = of_nccl_tests,
 	    .words = collective_words,
 	};
 	enum status status;

@@ -42,11 +42,27 @@ static bool suggests_option(struct suggest *s, const struct option *o)
 	return s->best != before;
 }
 
+/* Prints a note about an option of another program. Returns false if the option is none. */
+static bool note_other_option(const struct command_line *c, const char *name)
+{
+	const struct other_option *o = c->others;
+	while (o && o->there && strcmp(o->there, name))
+		o++;
+	if (!o || !o->there)
+		return false;
+	fprintf(stderr, "note: %s\n", o->here);
+	return true;
+}
+
 static void unknown_option(const struct command_line *c, const char *word, size_t n)
 {
 	struct buf name = {0};
 	buf_putn(&name, word, n);
 	complain(c, "unknown option '%s'", name.at);
+	if (note_other_option(c, name.at)) {
+		buf_free(&name);
+		return;
+	}
 	const char *bare = name.at;
 	while (*bare == '-')
 		bare++;

@@ -75,6 +75,12 @@ struct option_table {
 		.title = (of_title), .row = (rows), .n = sizeof(rows) / sizeof *(rows), .values = (to)       \
 	}
 
+/* An option of another program, and how to say it here. The last one of a list has no names. */
+struct other_option {
+	const char *there; /* `-g` */
+	const char *here;  /* text of a note */
+};
+
 enum { OPTION_MAX_TABLES = 6 };
 
 struct command_line {
@@ -83,6 +89,8 @@ struct command_line {
 	const char *about;   /* one paragraph */
 	struct option_table table[OPTION_MAX_TABLES];
 	unsigned table_n;
+	/* options that users of another program may give; NULL: none */
+	const struct other_option *others;
 	unsigned min_files, max_files;    /* positional arguments; max 0: no limit */
 	bool has_ranks;                   /* a file may have ranks before its name, as in 0-3:FILE */
 	const char *words;                /* `a|b|c`: shells also offer these as arguments; NULL: none */
