@@ -308,15 +308,15 @@ static const char *pure_refusal(struct module *m, op_id op, type_id from, type_i
 	const struct op *o = &m->op.at[op];
 	unsigned before = pending_axes(m, from), after = pending_axes(m, to);
 	if (after & ~before)
-		return "the result is a pending reduction and the operand is none";
+		return "the result has a pending reduction, but the operand has none";
 	/* rings that reduce move blocks by permutes, and add them up in other statements */
 	bool may_end = op_info[o->kind].traits & TRAIT_REDUCES || o->kind == OP_COLLECTIVE_PERMUTE;
 	if (before & ~after && !may_end)
-		return "it ends no pending reduction";
+		return "it cannot end a pending reduction";
 	if (!reshard_is_stated_by_types((enum op_kind)o->kind))
 		return NULL;
 	if (op_info[o->kind].traits & TRAIT_REDUCES && !before)
-		return "the operand is no pending reduction, which a type with partial(…) states";
+		return "its operand has no pending reduction; partial(…) in its type states one";
 	if (r->kind == RESHARD_NONE)
 		return r->reason;
 	if (reshard_operation(r->kind) != o->kind ||

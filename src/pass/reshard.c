@@ -350,7 +350,7 @@ void reshard_classify(struct module *m, type_id from, type_id to, struct reshard
 	unsigned pending = place_partial(&o), left = place_partial(&q), ended = pending & ~left;
 	r->reduce = place_partial_op(&o);
 	if (left & ~pending)
-		general(m, r, NULL, NULL, 1, "the result is a pending reduction and the operand is none");
+		general(m, r, NULL, NULL, 1, "the result has a pending reduction, but the operand has none");
 	else if (left && place_partial_op(&q) != r->reduce)
 		general(m, r, NULL, NULL, 1, "the pending reductions are different ones");
 	else if (left && r->mesh != r->to)
