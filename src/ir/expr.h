@@ -82,6 +82,8 @@ bool mesh_equal(const struct mesh *a, const struct mesh *b); /* apart from their
 /* Print an expression. The concise surface: `4*h`, `ceilDiv(t, 3)`, `(8 + (rank - i)) % 8`. nvFuser's
  * surface: `( i0 * 4 )`, `( ceilDiv(i0, 3) )`; it needs the numbers of params and indices. */
 void expr_print_hir(const struct module *m, expr_id e, struct buf *out);
+/* Prints why expr_eval failed: `'rank / 2' does not divide`. offending: the faulty sub-expression. */
+void expr_print_failure(const struct module *m, expr_id offending, enum expr_status status, struct buf *out);
 void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out);
 void expr_print_param_hir(const struct module *m, param_id id, struct buf *out);
 void expr_print_param_nvfuser(const struct module *m, param_id id, struct buf *out);

@@ -167,3 +167,14 @@ void expr_print_nvfuser(const struct module *m, expr_id e, struct buf *out)
 {
 	print_expr(m, e, true, 0, out);
 }
+
+void expr_print_failure(const struct module *m, expr_id offending, enum expr_status status, struct buf *out)
+{
+	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
+	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
+	                                  [EXPR_INDIVISIBLE] = "does not divide",
+	                                  [EXPR_UNKNOWN] = "has no value here"};
+	buf_putc(out, '\'');
+	expr_print_hir(m, offending, out);
+	buf_printf(out, "' %s", why[status]);
+}

@@ -133,7 +133,8 @@ static void lower_for(struct planner *b, op_id op)
 		return;
 	bool known = sx_is_const(b, start, &first) && sx_is_const(b, stop, &end);
 	if (known && (first == PLAN_UNDEFINED || end == PLAN_UNDEFINED)) {
-		planner_error(b, E_VALUE_UNDEFINED, "the bounds of the loop are undefined");
+		sx_report_undefined(b, op_scalar_expr(b->m, op, first == PLAN_UNDEFINED ? 0 : 1),
+		                    "the bounds of the loop are undefined");
 		return;
 	}
 	if (known && first >= end)
@@ -185,7 +186,7 @@ static void lower_if(struct planner *b, op_id op)
 		return;
 	if (sx_is_const(b, condition, &k)) {
 		if (k == PLAN_UNDEFINED)
-			planner_error(b, E_VALUE_UNDEFINED, "the condition is undefined");
+			sx_report_undefined(b, op_scalar_expr(b->m, op, 0), "the condition is undefined");
 		else if (k || otherwise)
 			lower_region(b, k ? then : otherwise);
 		return;

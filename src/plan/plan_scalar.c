@@ -286,6 +286,22 @@ void sx_free(struct planner *b)
 
 /* ---- from expressions */
 
+void sx_report_undefined(struct planner *b, expr_id e, const char *what)
+{
+	const struct expr_env env = {.rank = b->p->rank, .streams = INT32_MAX};
+	expr_id offending = 0;
+	int64_t value;
+	struct buf text = {0};
+	enum expr_status s = expr_eval(b->m, e, &env, &value, &offending);
+	if (s == EXPR_OK || s == EXPR_UNKNOWN) { /* an index of a loop is not known here */
+		planner_error(b, E_VALUE_UNDEFINED, "%s on rank %lld", what, (long long)b->p->rank);
+		return;
+	}
+	expr_print_failure(b->m, offending ? offending : e, s, &text);
+	planner_error(b, E_VALUE_UNDEFINED, "%s on rank %lld: %s", what, (long long)b->p->rank, text.at);
+	buf_free(&text);
+}
+
 static void expr_error(struct planner *b, expr_id e, const char *what)
 {
 	struct buf text = {0};

@@ -183,6 +183,8 @@ bool sx_is_const(const struct planner *b, sx_id x, int64_t *out);
 /* Finds the scalar of an expression on this rank. Returns false after reporting that it has no value
  * here. */
 bool sx_lower(struct planner *b, expr_id e, sx_id *out);
+/* Reports an expression that is undefined on this rank, with the faulty part of it. what: `the condition is undefined`. */
+void sx_report_undefined(struct planner *b, expr_id e, const char *what);
 /* Evaluates an extent or another expression without loop indices. Returns false after reporting. */
 bool planner_value(struct planner *b, expr_id e, int64_t *out);
 /* Returns the register of a scalar, and emits missing computations before the next instruction. */

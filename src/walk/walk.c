@@ -83,18 +83,12 @@ struct expr_env walk_env(const struct walker *w)
 
 bool walk_value(struct walker *w, op_id op, expr_id e, int64_t *out)
 {
-	static const char *const why[] = {[EXPR_UNDEFINED_PARAM] = "has no value",
-	                                  [EXPR_OVERFLOW] = "has no value in 64 bits",
-	                                  [EXPR_INDIVISIBLE] = "does not divide",
-	                                  [EXPR_UNKNOWN] = "has no value here"};
 	const struct expr_env env = walk_env(w);
 	expr_id offending = 0;
 	enum expr_status s = expr_eval(w->m, e, &env, out, &offending);
 	if (s == EXPR_OK)
 		return true;
-	buf_putc(&w->failure_text, '\'');
-	expr_print_hir(w->m, offending ? offending : e, &w->failure_text);
-	buf_printf(&w->failure_text, "' %s", why[s]);
+	expr_print_failure(w->m, offending ? offending : e, s, &w->failure_text);
 	return fail_walk(w, op, E_VALUE_UNDEFINED);
 }
 
