@@ -157,9 +157,17 @@ static enum status launch_prepared(struct run *r, struct diag *d, struct rt_laun
 	return rt_launch(o, run_rank, r);
 }
 
-/* Checks that a launcher runs: without one, MPI starts one rank, whatever --np says. */
+/* Checks that a launcher runs: without one, MPI starts one rank, whatever --np says. Under a launcher rank 0 alone has
+ * standard input. */
 static bool check_launcher(const struct run *r, struct diag *d, enum rt_boot_kind kind)
 {
+	if (kind == RT_BOOT_MPI && rt_env_rank() > 0 && !strcmp(r->path, "-")) {
+		diag_error(d, E_LAUNCHER, DIAG_NOWHERE,
+		           "rank %d has no standard input: a launcher gives it to rank 0 alone",
+		           rt_env_rank());
+		diag_note(d, DIAG_NOWHERE, "give the program as a file");
+		return false;
+	}
 	if (kind != RT_BOOT_MPI || rt_env_launched() || r->compile.np <= 1)
 		return true;
 	diag_error(d, E_LAUNCHER, DIAG_NOWHERE,
