@@ -1,9 +1,10 @@
-/* improve: a change of buckets keeps the order of all other nodes, and the search then moves nodes for a few
- * steps. The result is kept if it takes no longer than before.
+/* improve: a change of buckets keeps the order of all other nodes, as far as memory has room for that. The search then
+ * moves nodes for a few steps. The result is kept if it takes no longer than before.
  *
  * A list schedule of the same buckets would forget all that the search found. */
 #include "sched/improve.h"
 #include "sched/carry.h"
+#include "sched/fit.h"
 #include "sched/regroup.h"
 #include "sched/repartition.h"
 #include "sched/role.h"
@@ -16,7 +17,8 @@ enum {
 	MOST_CARRIED = 30000000, /* nodes in all changes; a large problem gets fewer changes … */
 	MOST_NODES =
 	    300000, /* … and a very large one gets none: they would take much memory, and gain little */
-	DRAWS = 6,  /* draws of a sink whose work may fill a stall */
+	MOST_FITTED = 3000, /* nodes; in a larger problem, making orders fit takes too long */
+	DRAWS = 6,          /* draws of a sink whose work may fill a stall */
 };
 
 /* Ranks sources by the time when they are needed, other comms by the time when they are made. Returns the ranks by
@@ -188,6 +190,8 @@ static bool make_next(struct improver *i, const struct sched_carry_options *carr
 	    !sched_carry(&i->r, i->now.order, i->now.n, carry, i->order))
 		return false;
 	window_read(&i->w);
+	if (i->s->p->n <= MOST_FITTED && !window_fits(&i->w) && sched_fit(&i->r.p, i->s->o->limit, i->order))
+		window_reset(&i->w);
 	if (!sched_search_window(&i->w, &search))
 		return false;
 	read_state(i, &i->next);
