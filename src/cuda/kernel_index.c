@@ -132,6 +132,6 @@ bool kernel_write_put(struct kernel_writer *w, const struct rt_task *t)
 	kernel_place(w, &x, 1, "q");
 	for (int k = 0; k < 3; k++)
 		kernel_offset(w, &x, 1, "q", k);
-	kernel_text(w, "%s", t->kernel == RT_TASK_PUT ? cuda_kernels_put_cuh : cuda_kernels_accumulate_cuh);
+	kernel_text(w, "%s", cuda_kernels_put_cuh);
 	return true;
 }

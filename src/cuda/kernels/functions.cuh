@@ -1,8 +1,8 @@
 /* functions: the functions that float expressions of base/pointwise.def call. F(name) is CUDA's function for
  * the type, OF(name) one of these. After them come the functions of that table's rows, once for each type. */
 
-/* Those named _near compute in f32 for a result of 16 bits or fewer: with errors below 2^-16 of the value, and in a
- * third of the instructions. */
+/* Functions named _near compute in f32 for a result of 16 bits or fewer: with errors below 2^-16 of the value, and in
+ * a third of the instructions. */
 
 #define exp_of_f32(a) expf(a)
 #define exp_of_f64(a) exp(a)
