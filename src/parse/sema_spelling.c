@@ -436,6 +436,15 @@ static bool read_full(struct nv_reader *r, ast_id call, ast_id shape, ast_id val
 	return true;
 }
 
+/* Makes ( ( T0 + T1 ) - 1 ) / T1 of ceilDiv(T0, T1), as nvFuser computes it. */
+static void read_ceil_div(struct nv_reader *r, ast_id call, ast_id left, ast_id right)
+{
+	ast_id sum = nv_node(r, AST_BINARY, call, "+"), less = nv_node(r, AST_BINARY, call, "-");
+	nv_make_binary(r, sum, "+", nv_node_copy(r, left), nv_node_copy(r, right));
+	nv_make_binary(r, less, "-", sum, nv_node_int(r, call, 1));
+	nv_make_binary(r, call, "/", less, nv_node_copy(r, right));
+}
+
 bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 {
 	struct ast *a = r->s->a;
@@ -496,6 +505,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		a->nodes.at[expr].first = nv_node_int(r, expr, 1);
 	} else if (!strcmp(name, "reciprocal") && first && !second) {
 		read_reciprocal(r, expr);
+	} else if (!strcmp(name, "ceilDiv") && second && nv_prints_tensor(r, expr)) {
+		read_ceil_div(r, expr, first, second);
 	} else if (!strcmp(name, "TensorConstruct") && first && !second) {
 		nv_rename_call(r, expr, "full");
 	} else if (!strcmp(name, "full") && nv_is(r, first, AST_TUPLE) && second) {
