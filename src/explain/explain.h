@@ -26,7 +26,7 @@
 	X(NEEDED, "needed", "{} needs it at once, and no other work is left")                                \
 	X(REST, "rest",                                                                                      \
 	  "no work is left to hide it: all later statements need it, or data that is not there yet")         \
-	X(LAST, "last", "no work follows that could hide it")                                   \
+	X(LAST, "last", "no work follows that could hide it")                                                \
 	X(UNKNOWN, "unknown", "there is too much to look at")
 
 enum explain_why {

@@ -47,7 +47,8 @@ bool rule_may_broadcast(struct module *m, expr_id extent, expr_id to);
 
 /* ---- infer_attention.c */
 bool rule_sdpa(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
-bool rule_sdpa_backward(struct module *m, struct diag *d, const struct infer_draft *f, struct infer_result *r);
+bool rule_sdpa_backward(struct module *m, struct diag *d, const struct infer_draft *f,
+                        struct infer_result *r);
 
 /* ---- infer_shape.c */
 /* Reads the shape from shape=, or from the stated type. */

@@ -359,15 +359,15 @@ void view_select(struct planner *b, op_id op)
 	sx_id inside =
 	    sx_op(b, EXPR_AND, sx_op(b, EXPR_GE, index, lo), sx_op(b, EXPR_LT, index, sx_add(b, lo, n)));
 	if (!a->pieces)
-		plan_emit_check(
-		    b, inside, E_INDEX_OUTSIDE,
-		    arena_printf(b->p->arena,
-		                 a->own ? "axis %lld of '%s' has one element on each rank, index 0, "
-		                          "not index " PLAN_VALUE
-		                        : "the index of axis %lld of '%s' is outside the block of "
-		                          "this rank: it is " PLAN_VALUE,
-		                 (long long)axis, value_text(b, x->value)),
-		    &index, 1);
+		plan_emit_check(b, inside, E_INDEX_OUTSIDE,
+		                arena_printf(b->p->arena,
+		                             a->own
+		                                 ? "axis %lld of '%s' has one element on each rank, index 0, "
+		                                   "not index " PLAN_VALUE
+		                                 : "the index of axis %lld of '%s' is outside the block of "
+		                                   "this rank: it is " PLAN_VALUE,
+		                             (long long)axis, value_text(b, x->value)),
+		                &index, 1);
 	struct view *v = derive(b, result, x, (int)axis);
 	v->origin = sx_add(b, x->origin, element_of(b, a, index));
 }

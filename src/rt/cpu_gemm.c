@@ -262,8 +262,7 @@ static enum status run_gemm(struct cpu_lane *lane, const struct rt_task *t, bool
 	struct rt_view a = t->in[0], b = t->in[1], c = t->out, bias = t->in[2];
 	int batch = c.nd - 2;
 	assert(batch >= 0 && a.nd == c.nd && b.nd == c.nd && (!t->has_bias || bias.nd == c.nd));
-	assert((!t->has_bias || !t->accumulate) && !t->has_addend && !t->scales &&
-	       !t->saturates);
+	assert((!t->has_bias || !t->accumulate) && !t->has_addend && !t->scales && !t->saturates);
 	assert(a.n[batch] == c.n[batch] && b.n[batch + 1] == c.n[batch + 1] && a.n[batch + 1] == b.n[batch]);
 	while (batch > 0 && (b.stride[batch - 1] == 0 || b.n[batch - 1] == 1) && merges(&a, batch - 1) &&
 	       merges(&c, batch - 1) && (!t->has_bias || merges(&bias, batch - 1))) {
