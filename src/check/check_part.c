@@ -5,7 +5,8 @@
  *     C: f32[64@swizzle1d(x), 8]                   [0, 64) × [0, 8): no loop and no slice binds a block
  *
  * Where a rank stands for others, sender and receiver of a message are turned until the sender is the least
- * rank of its orbit (classes.c). The part turns with them. */
+ * rank of its orbit (classes.c). The part turns with them. Both ends must name the same part, and it must move by the
+ * same distance: else they would name others on the ranks for which these stand. */
 #include "check/check_part.h"
 #include "check/check_view.h"
 #include "check/checker.h"
@@ -31,13 +32,22 @@ static void turn_interval(const struct symmetry *s, uint32_t rank, bool back, co
 	x->hi = x->lo + len;
 }
 
+/* Returns a number that tells how far a part moves on each turn: 0 if it stays. */
+static int64_t number_moves(const struct symmetry *s, const int64_t *by, int64_t extent)
+{
+	uint64_t number = 0;
+	for (unsigned k = 0; s && k < s->n && extent > 0; k++)
+		number = number * (uint64_t)extent + (uint64_t)((by[k] % extent + extent) % extent);
+	return (int64_t)number;
+}
+
 static spread_id find_part(struct rank_check *w, value_id v, const struct part_turn *turn, int64_t *elements)
 {
 	const struct symmetry *s = w->c->symmetry;
 	const bool back = s && turn->from >= 0 && turn->from < w->c->o->ranks, on = s && turn->to >= 0;
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
-	struct span span[2 * IR_MAX_LOGICAL]; /* first the part, then the tensor */
+	struct span span[2 * IR_MAX_LOGICAL]; /* the part, then how it moves, and the tensor */
 	int64_t n = 1;
 	*elements = -1;
 	if ((turn->team || turn->to >= 0) && w->view[v].in_loop && !check_view_is_bound(w, v))
@@ -55,7 +65,7 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 			turn_interval(s, (uint32_t)turn->from, true, by, x.extent, &span[a]);
 		if (on)
 			turn_interval(s, (uint32_t)turn->to, false, by, x.extent, &span[a]);
-		span[rank + a] = (struct span){0, x.extent};
+		span[rank + a] = (struct span){number_moves(s, by, x.extent), x.extent};
 	}
 	*elements = n;
 	return spread_get(&w->c->spreads, span, 2 * rank);
@@ -88,7 +98,8 @@ int check_part_differs(const struct spreads *s, spread_id a, spread_id b)
 			return -1;
 	for (uint32_t k = 0; k < n / 2; k++)
 		if (spread_span(s, a, k).lo != spread_span(s, b, k).lo ||
-		    spread_span(s, a, k).hi != spread_span(s, b, k).hi)
+		    spread_span(s, a, k).hi != spread_span(s, b, k).hi ||
+		    spread_span(s, a, n / 2 + k).lo != spread_span(s, b, n / 2 + k).lo)
 			return (int)k;
 	return -1;
 }
