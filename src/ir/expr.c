@@ -67,6 +67,11 @@ bool expr_device_index_is_rank(const struct module *m)
 	return !m->default_mesh || (mesh->rank == 1 && !counts_all_devices(m, mesh));
 }
 
+bool expr_division_rounds(const struct module *m, expr_id a, expr_id b)
+{
+	return (m->expr.at[a].flags | m->expr.at[b].flags) & (EXPR_HAS_INDEX | EXPR_HAS_RANK);
+}
+
 expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id k)
 {
 	if (!k)

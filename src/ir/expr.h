@@ -19,6 +19,8 @@ expr_id expr_device(struct module *m, mesh_id mesh, unsigned mesh_axis, expr_id 
 /* Returns true if deviceIdx.x of a listing is the rank: nvFuser counts the devices of the job. It is axis_index of the last
  * axis on a mesh of several axes, and on one that holds all devices of the program in order. */
 bool expr_device_index_is_rank(const struct module *m);
+/* Returns true if the `/` of two numbers is floorDiv in a listing, since one of them varies by iteration or by rank. */
+bool expr_division_rounds(const struct module *m, expr_id a, expr_id b);
 /* Builds a binary expression, EXPR_ADD … EXPR_OR, or EXPR_NOT with b = 0. */
 expr_id expr_op(struct module *m, enum expr_kind kind, expr_id a, expr_id b);
 static inline expr_id expr_add(struct module *m, expr_id a, expr_id b)

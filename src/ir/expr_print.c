@@ -1,7 +1,8 @@
 /* expr_print: prints expressions in either surface.
  *
  * The concise surface prints as few parentheses as possible. nvFuser's surface puts every operation in
- * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index or of the rank is floorDiv. */
+ * parentheses, and constants last in products. It has C's operators, so its `/` of a loop index or of the rank is
+ * floorDiv; one that must divide is exactDiv there. */
 #include "ir/expr.h"
 #include "ir/number.h"
 #include "ir/spelling.h"
@@ -125,12 +126,15 @@ static void print_expr(const struct module *m, expr_id e, bool nvfuser, unsigned
 		break;
 	}
 	enum expr_kind kind = (enum expr_kind)x->kind;
-	if (nvfuser && kind == EXPR_FLOOR_DIV && x->flags & (EXPR_HAS_INDEX | EXPR_HAS_RANK))
+	bool swapped =
+	    nvfuser && (kind == EXPR_DIV || kind == EXPR_FLOOR_DIV) && expr_division_rounds(m, x->a, x->b);
+	bool exact = swapped && kind == EXPR_DIV;
+	if (swapped)
 		kind = EXPR_DIV;
-	unsigned precedence = spelling[kind].precedence;
+	unsigned precedence = exact ? 0 : spelling[kind].precedence;
 	if (!precedence) {
 		buf_puts(out, nvfuser ? "( " : "");
-		buf_printf(out, "%s(", spelling[kind].text);
+		buf_printf(out, "%s(", exact ? "exactDiv" : spelling[kind].text);
 		print_expr(m, x->a, nvfuser, 0, out);
 		buf_puts(out, ", ");
 		print_expr(m, x->b, nvfuser, 0, out);

@@ -78,14 +78,13 @@ static expr_id bounded(struct sema *s, ast_id node, expr_id e)
 }
 
 /* Returns true if the `/` of a listing, which rounds as in C, may have a remainder here. hirc prints the `/` of an index
- * so, too, but no other. */
+ * or of the rank so, too, but no other. */
 static bool rounds(const struct sema *s, expr_id a, expr_id b)
 {
 	const struct expr_env env = {.rank = -1, .streams = INT32_MAX};
 	struct module *m = s->m;
-	unsigned varies = EXPR_HAS_INDEX | (s->is_foreign ? EXPR_HAS_RANK : 0);
 	int64_t x, y;
-	if (!s->is_listing || m->expr.at[a].flags & varies)
+	if (!s->is_listing || expr_division_rounds(m, a, b))
 		return s->is_listing;
 	if (!s->is_foreign)
 		return false;
@@ -205,6 +204,10 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 		}
 		expr_id a = sema_expr(s, first);
 		return make_binary(s, e, kind, a, sema_expr(s, second));
+	}
+	if (n == 2 && s->is_listing && !strcmp(name, "exactDiv")) {
+		expr_id a = sema_expr(s, first), b = sema_expr(s, second);
+		return a && b ? bounded(s, e, expr_op(s->m, EXPR_DIV, a, b)) : 0;
 	}
 	if (n == 1 && is_conversion(s, name))
 		return sema_expr(s, first);
