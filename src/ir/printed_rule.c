@@ -6,6 +6,7 @@
  * A listing that nvFuser printed comes out as it went in: by number, if that needs fewer blocks. */
 #include "ir/edit.h"
 #include "ir/infer.h"
+#include "ir/memory_order.h"
 #include "ir/number.h"
 #include "ir/number_axes.h"
 #include "ir/permuted.h"
@@ -85,11 +86,10 @@ static void list_ids(struct module *m, const struct print_order *o, const struct
 	t->permuted = maker && !t->reshaped && printed_permutation(m, by_number, maker);
 	for (unsigned i = 0; i < d->loop_n; i++) {
 		unsigned a = d->loop[i];
-		t->id[i] = (struct printed_id){
-		    .axis = d->axis[a],
-		    .number = ir_axis_number(m, v, a),
-		    .named = selected >> a & 1,
-		    .product = m->expr.at[d->axis[a].extent].kind == EXPR_MUL};
+		t->id[i] = (struct printed_id){.axis = d->axis[a],
+		                               .number = ir_axis_number(m, v, a),
+		                               .named = selected >> a & 1,
+		                               .product = m->expr.at[d->axis[a].extent].kind == EXPR_MUL};
 	}
 }
 
@@ -301,6 +301,33 @@ static bool names_one_slice(struct module *m)
 	return false;
 }
 
+/* Returns true if a listing without a section `Hirc` would be read with another order in memory of v, or of a tensor that
+ * v shows. `set`, by value: a collective before needs an order of it. */
+static bool reads_other_order(struct module *m, struct print_order *o, value_id v, int axis, bool *set)
+{
+	for (struct memory_order x = {.axis = axis}; v; v = memory_order_shown(m, v, &x)) {
+		type_id own = m->value.at[v].type, read = set[v] ? 0 : memory_order_type(m, own, x);
+		set[v] |= axis != MEMORY_NO_AXIS;
+		if (!read)
+			return false;
+		if (read != own)
+			return !printed_needs_block(m, o, v);
+	}
+	return false;
+}
+
+static bool reads_other_orders(struct module *m, struct print_order *o)
+{
+	bool *set = mem_zalloc(m->value.n), other = false;
+	int axis;
+	for (op_id op = ir_walk_first(m); op && !other; op = ir_walk(m, op))
+		other = memory_order_needed(m, op, &axis) &&
+		        (reads_other_order(m, o, op_read(m, op, 0), axis, set) ||
+		         reads_other_order(m, o, op_result(m, op, 0), axis, set));
+	free(set);
+	return other;
+}
+
 bool printed_team_is_slice(enum op_kind kind)
 {
 	return op_info[kind].traits & TRAIT_COLLECTIVE && !op_info[kind].scalar[0];
@@ -324,5 +351,5 @@ void printed_rule_set(struct module *m, struct print_order *o)
 		}
 		free(choice);
 	}
-	o->rule_stated |= names_one_slice(m);
+	o->rule_stated |= names_one_slice(m) || reads_other_orders(m, o);
 }
