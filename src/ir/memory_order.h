@@ -10,7 +10,7 @@
 
 enum { MEMORY_NO_AXIS = -1 };
 
-/* What is needed of a value's memory. */
+/* The order that a value's memory needs. */
 struct memory_order {
 	int axis;          /* the tensor axis that is outermost, or MEMORY_NO_AXIS */
 	unsigned selected; /* bit set of the tensor axes of which a view shows one element */

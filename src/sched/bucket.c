@@ -1,7 +1,7 @@
-/* bucket: the nodes of the new problem first have draft numbers (parts.h), and then positions. */
+/* bucket: the nodes of the new problem first have draft numbers (bucket_parts.h), and then positions. */
 #include "sched/bucket.h"
 #include "base/vec.h"
-#include "sched/parts.h"
+#include "sched/bucket_parts.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
 /* rebucket: the problem with buckets, changed in place when some of its buckets change.
  *
- * A node in no bucket keeps its number. Each bucket has a slot, whose parts have the numbers of parts.h. Members of
- * buckets and the parts of free slots are in no schedule, and no node in a schedule needs them. A change makes the
+ * A node in no bucket keeps its number. Each bucket has a slot, whose parts have the numbers of bucket_parts.h. Members
+ * of buckets and the parts of free slots are in no schedule, and no node in a schedule needs them. A change makes the
  * lists of the nodes again whose buckets change, and of the nodes that need them or that they need. All others stay. */
 #ifndef HIRC_SCHED_REBUCKET_H
 #define HIRC_SCHED_REBUCKET_H
 #include "base/vec.h"
-#include "sched/parts.h"
+#include "sched/bucket_parts.h"
 
 typedef VEC(uint32_t) sched_numbers;
 

@@ -1,5 +1,5 @@
-/* parts: see parts.h. */
-#include "sched/parts.h"
+/* bucket_parts: see bucket_parts.h. */
+#include "sched/bucket_parts.h"
 
 /* Returns true if a wait waits for the result of another wait of the same comm. The wait is then left
  * alone. */

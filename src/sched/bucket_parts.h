@@ -1,8 +1,8 @@
-/* parts: the nodes that stand for a bucket: pack, comm, wait and unpack.
+/* bucket_parts: the nodes that stand for a bucket: pack, comm, wait and unpack.
  *
  * A node in no bucket keeps its number. The parts of bucket k have the four numbers from p->n + 4 * k on. */
-#ifndef HIRC_SCHED_PARTS_H
-#define HIRC_SCHED_PARTS_H
+#ifndef HIRC_SCHED_BUCKET_PARTS_H
+#define HIRC_SCHED_BUCKET_PARTS_H
 #include "sched/problem.h"
 
 enum sched_part { SCHED_PACK, SCHED_BUCKET_COMM, SCHED_BUCKET_WAIT, SCHED_UNPACK, SCHED_PARTS };
