@@ -96,8 +96,6 @@ static expr_id make_binary(struct sema *s, ast_id node, enum expr_kind kind, exp
 {
 	if (!a || !b)
 		return 0;
-	if (kind == EXPR_DIV && rounds(s, a, b))
-		kind = EXPR_FLOOR_DIV;
 	expr_id e = expr_op(s->m, kind, a, b);
 	if (e)
 		return bounded(s, node, e);
@@ -197,6 +195,8 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 	ast_id first = ast_child(s->a, e, 0), second = ast_child(s->a, e, 1), third = ast_child(s->a, e, 2);
 	bool printed = s->a->surface == SURFACE_NVFUSER && (!strcmp(name, "fmin") || !strcmp(name, "fmax"));
 	enum expr_kind kind = function_kind(printed ? name + 1 : name); /* fmin(i2, 3) of whole numbers */
+	if (s->is_listing && !strcmp(name, "exactDiv"))
+		kind = EXPR_DIV;
 	if (kind != EXPR_NONE) {
 		if (n != 2) {
 			diag_error(s->d, E_FUNCTION_ARGUMENTS, at, "%s takes two arguments", name);
@@ -204,10 +204,6 @@ static expr_id resolve_call(struct sema *s, ast_id e)
 		}
 		expr_id a = sema_expr(s, first);
 		return make_binary(s, e, kind, a, sema_expr(s, second));
-	}
-	if (n == 2 && s->is_listing && !strcmp(name, "exactDiv")) {
-		expr_id a = sema_expr(s, first), b = sema_expr(s, second);
-		return a && b ? bounded(s, e, expr_op(s->m, EXPR_DIV, a, b)) : 0;
 	}
 	if (n == 1 && is_conversion(s, name))
 		return sema_expr(s, first);
@@ -427,8 +423,10 @@ expr_id sema_expr(struct sema *s, ast_id e)
 		ast_id right = ast_at(s->a, n->first)->next;
 		expr_id a = sema_expr(s, n->first), b = a ? sema_expr(s, right) : 0;
 		for (unsigned i = 0; i < sizeof operators / sizeof *operators; i++)
-			if (!strcmp(operators[i].text, text))
-				return make_binary(s, e, operators[i].kind, a, b);
+			if (!strcmp(operators[i].text, text)) {
+				bool rounded = operators[i].kind == EXPR_DIV && a && b && rounds(s, a, b);
+				return make_binary(s, e, rounded ? EXPR_FLOOR_DIV : operators[i].kind, a, b);
+			}
 		return b ? refuse_bits(s, e) : 0;
 	}
 	default:
