@@ -156,12 +156,14 @@ static bool split_axis(struct parted *p, ast_id line)
 		return false;
 	unsigned at = (unsigned)found;
 	expr_id whole = expr_mul(m, x, y), more = whole ? expr_op(m, EXPR_SUB, whole, p->extent[at]) : 0;
-	int64_t elements = -1;
+	int64_t elements = 1;
 	more = more ? expr_canon(m, more) : 0;
 	if (!more)
 		return nv_refuse(p->r, E_OVERFLOW, line,
 		                 "integer overflow: the value does not fit in 64 bits");
-	expr_is_const(m, more, &elements);
+	if (expr_is_const(m, more, &elements) && elements < 0)
+		return nv_refuse(p->r, E_SHAPES_DIFFER, line,
+		                 "the parts have fewer elements than the axis that is split");
 	if (elements && !fill_axis(p, at, more))
 		return false;
 	remove_axis(p, at);
