@@ -40,8 +40,6 @@
 #include "pass/rewrite.h"
 #include <string.h>
 
-static const char UNKNOWN[] = "the result has transforms that cannot be changed to the layout it needs";
-
 void decompose_report(struct module *m, struct pass_context *cx, enum diagnostic code, op_id op,
                       const char *reason)
 {
@@ -111,6 +109,18 @@ static bool is_spread(const struct module *m, value_id v)
 	return false;
 }
 
+/* Reads a layout of the result that is no placements as whole. Returns NULL, or the reason why it cannot. */
+static const char *read_unknown_result(struct module *m, struct op_layout *l)
+{
+	if (l->r_known)
+		return NULL;
+	sugar_extents(m, value_type(m, l->result)->domain, &l->r);
+	for (unsigned a = l->r.rank; a < l->r.axis_n; a++)
+		if (l->r.axis[a].kind == AXIS_PARTIAL)
+			return "the result is pending and has transforms that cannot be changed";
+	return NULL;
+}
+
 /* Layouts that are no placements are read as whole: such values are gathered before the operation and
  * cut after it. */
 static const char *read_unknown(struct module *m, struct op_layout *l)
@@ -123,12 +133,7 @@ static const char *read_unknown(struct module *m, struct op_layout *l)
 			if (l->o[k].axis[a].kind == AXIS_PARTIAL)
 				return "an operand that is pending has transforms that cannot be changed";
 	}
-	if (!l->r_known)
-		sugar_extents(m, value_type(m, l->result)->domain, &l->r);
-	for (unsigned a = l->r.rank; a < l->r.axis_n && !l->r_known; a++)
-		if (l->r.axis[a].kind == AXIS_PARTIAL)
-			return "the result is pending and has transforms that cannot be changed";
-	return NULL;
+	return read_unknown_result(m, l);
 }
 
 static bool operand_fits(struct module *m, const struct op_layout *l, const struct decompose_plan *p,
@@ -362,9 +367,10 @@ static bool other_results(struct module *m, struct pass_context *cx, const struc
 		if (result_alike(m, op, k, first, p))
 			continue;
 		op_layout_read_result(m, op, k, &l);
-		type_id t = l.r_known ? local_type(m, cx, &l, p) : 0;
-		if (!l.r_known)
-			decompose_report(m, cx, E_DECOMPOSE, op, UNKNOWN);
+		const char *reason = read_unknown_result(m, &l);
+		if (reason)
+			decompose_report(m, cx, E_DECOMPOSE, op, reason);
+		type_id t = reason ? 0 : local_type(m, cx, &l, p);
 		if (!t)
 			return false;
 		rewrite_set_after_result(m, op, k, t);
