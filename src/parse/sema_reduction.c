@@ -1,6 +1,7 @@
 /* sema_reduction: reads the reductions of a listing.
  *
  *     reduction( T0…, op = add, initial value = double(0), allreduce = false )     sum(T0…, axis=1)
+ *     the same of [iS0{4}, ideviceIdx.x1{2}rf, rS2{8}rf] to [iS3{4}, rdeviceIdx.x4{2}]   set(T0…), which ends the sum
  *     scan(T0…, dim=1, op_type=add, init=double(0))                                scan(T0…, axis=1)
  *
  * The axes of a reduction are those that the result prints with r. On bool, sum is or, and prod is and. nvFuser's fmax gives NaN if a
@@ -80,6 +81,27 @@ bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 	return true;
 }
 
+/* Returns true if the operand has a pending reduction by op, and the result as many visible axes. Only the terms of the
+ * devices are left to reduce. */
+static bool ends_pending(struct nv_reader *r, ast_id call, const struct nv_tensor *result, enum reduce_op op)
+{
+	const struct module *m = r->s->m;
+	ast_id operand = ast_at(r->s->a, call)->first;
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
+	const struct domain *d = t ? ir_domain(m, m->type.at[t->type].domain) : NULL;
+	bool pending = false;
+	if (!d || d->rank != ir_domain(m, m->type.at[result->type].domain)->rank)
+		return false;
+	for (unsigned i = 0; i < d->logical_n; i++) {
+		const struct axis *a = &d->axis[i];
+		if (a->kind == AXIS_PARTIAL && a->reduce != op)
+			return false;
+		pending |= a->kind == AXIS_PARTIAL;
+	}
+	return pending;
+}
+
 bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 {
 	uint8_t axis[IR_MAX_AXES];
@@ -97,8 +119,12 @@ bool nv_reduction(struct nv_reader *r, ast_id call, struct nv_tensor *result)
 	    !nv_ids(r, shown, r->s->m->type.at[shown->type].mesh, &p) ||
 	    !nv_part_operand(r, call, result, reduce))
 		return false;
-	nv_rename_call(r, call, reduce_op_name(reduce));
 	nv_keep_first(r, call);
+	if (ends_pending(r, call, result, reduce)) {
+		nv_rename_call(r, call, "set");
+		return true;
+	}
+	nv_rename_call(r, call, reduce_op_name(reduce));
 	unsigned n = printed_reduced(r->s->m, &p, axis);
 	ast_id list = n == 1 ? nv_node_int(r, call, axis[0]) : nv_node(r, AST_TUPLE, call, NULL);
 	for (unsigned i = 0; i < n && n > 1; i++)
