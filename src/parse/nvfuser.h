@@ -13,6 +13,7 @@
  *     sema_collect.c        tensors and numbered statements of the container
  *     sema_hirc.c           the section `Hirc 1 :`
  *     sema_spelling.c       operations that nvFuser spells in its own way
+ *     sema_product.c        products with vectors
  *     sema_function.c       names of operations, casts
  *     sema_reduction.c      reductions
  *     sema_parted.c         reductions that a schedule has parted
@@ -357,6 +358,11 @@ ast_id nv_node_int(struct nv_reader *r, ast_id like, int64_t value);
 ast_id nv_node_copy(struct nv_reader *r, ast_id of);
 void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
+
+/* ---- sema_product.c */
+/* Read matmul( T0…, T1… ) and linear( T0…, T1…, T2… ) with operands that those of ops.def do not take. */
+void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, const struct nv_tensor *result);
+void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, const struct nv_tensor *result);
 
 /* ---- sema_reduction.c */
 /* Returns false if a word is no op= of a reduction. */

@@ -24,8 +24,6 @@
  *     frac(T0…)                                   T0… - trunc(T0…)
  *     fma(T0…, T1…, T2…)                          T0… * T1… + T2…
  *     lerp(T0…, T1…, T2…)                         T0… + T2… * (T1… - T0…)
- *     matmul(T0…, T1…)                            of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
- *     linear(T0…, T1…)                            of a vector T1: reshape(linear(T0…, reshape(T1…, [1, k])))
  *
  * The tree is changed in place. Forms of hirc's own, with keys, stay as they are. */
 #include "parse/nvfuser.h"
@@ -175,38 +173,6 @@ bool nv_is_int(struct nv_reader *r, ast_id id, int64_t value)
 	return nv_is(r, id, AST_INT) && ast_at(r->s->a, id)->value.i == value;
 }
 
-static unsigned rank_of(struct nv_reader *r, const struct nv_tensor *t)
-{
-	return ir_domain(r->s->m, r->s->m->type.at[t->type].domain)->rank;
-}
-
-/* Returns the extent of a tensor of one axis, or 0. */
-static ast_id single_extent(struct nv_reader *r, ast_id operand)
-{
-	struct ast *a = r->s->a;
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(a, operand)->name) : NULL;
-	ast_id found = 0;
-	if (!t || rank_of(r, t) != 1)
-		return 0;
-	ast_each (a, id, ast_child(a, shape_tensor(a, t->node), 0)) {
-		if (*ast_text(a, id) == 'r')
-			continue;
-		if (found)
-			return 0; /* halves of a split */
-		ast_id extent = ast_at(a, id)->first, more = ast_at(a, extent)->next;
-		found = nv_is(r, more, AST_KEY) ? ast_at(a, more)->first : extent;
-	}
-	return found;
-}
-
-static unsigned rank_of_operand(struct nv_reader *r, ast_id operand)
-{
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
-	return t ? rank_of(r, t) : 0;
-}
-
 /* Returns a node like another, in no list. */
 ast_id nv_node_copy(struct nv_reader *r, ast_id of)
 {
@@ -214,61 +180,6 @@ ast_id nv_node_copy(struct nv_reader *r, ast_id of)
 	r->s->a->nodes.at[id] = *ast_at(r->s->a, of);
 	r->s->a->nodes.at[id].next = 0;
 	return id;
-}
-
-/* Makes reshape(T0…, [n, 1]), or [1, n], of an operand. */
-static ast_id add_matrix(struct nv_reader *r, ast_id operand, ast_id extent, bool column)
-{
-	ast_id call = nv_node(r, AST_CALL, operand, "reshape"), shape = nv_node(r, AST_LIST, operand, NULL);
-	nv_node_append(r, call, nv_node_copy(r, operand));
-	for (unsigned i = 0; i < 2; i++) {
-		ast_id axis = nv_node(r, AST_AXIS, operand, NULL);
-		nv_node_append(r, axis,
-		               column == (i == 0) ? nv_node_copy(r, extent) : nv_node_int(r, operand, 1));
-		nv_node_append(r, shape, axis);
-	}
-	nv_node_append(r, call, shape);
-	return call;
-}
-
-/* Makes reshape(matmul(…)) of a matmul with operands of one axis. */
-static void read_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second,
-                        const struct nv_tensor *result)
-{
-	ast_id row = single_extent(r, first), column = single_extent(r, second);
-	unsigned vectors = (row != 0) + (column != 0), rank = rank_of_operand(r, row ? second : first);
-	if (!vectors || !result || rank_of(r, result) + vectors != (rank > 2 ? rank : 2))
-		return;
-	ast_id inner = nv_node(r, AST_CALL, call, "matmul");
-	nv_node_append(r, inner, row ? add_matrix(r, first, row, false) : nv_node_copy(r, first));
-	nv_node_append(r, inner, column ? add_matrix(r, second, column, true) : nv_node_copy(r, second));
-	r->s->a->nodes.at[call].first = 0;
-	nv_node_append(r, call, inner);
-	nv_rename_call(r, call, "reshape");
-}
-
-/* Makes reshape(linear(…)) of a linear with a weight of one axis, whose bias is one number. */
-static void read_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight,
-                        const struct nv_tensor *result)
-{
-	ast_id extent = single_extent(r, weight), bias = ast_at(r->s->a, weight)->next;
-	if (!extent || !result || rank_of(r, result) + 1 != rank_of_operand(r, first))
-		return;
-	ast_id inner = nv_node(r, AST_CALL, call, "linear");
-	nv_node_append(r, inner, nv_node_copy(r, first));
-	nv_node_append(r, inner, add_matrix(r, weight, extent, false));
-	if (nv_is(r, bias, AST_TENSOR)) {
-		ast_id vector = nv_node(r, AST_CALL, bias, "reshape"),
-		       shape = nv_node(r, AST_LIST, bias, NULL), axis = nv_node(r, AST_AXIS, bias, NULL);
-		nv_node_append(r, axis, nv_node_int(r, bias, 1));
-		nv_node_append(r, shape, axis);
-		nv_node_append(r, vector, nv_node_copy(r, bias));
-		nv_node_append(r, vector, shape);
-		nv_node_append(r, inner, vector);
-	}
-	r->s->a->nodes.at[call].first = 0;
-	nv_node_append(r, call, inner);
-	nv_rename_call(r, call, "reshape");
 }
 
 /* Makes cast(signbit(T0…)) of a signbit that is no bool. */
@@ -489,9 +400,9 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 	} else if (!strcmp(name, "cat")) {
 		nv_cat(r, expr);
 	} else if (!strcmp(name, "matmul") && second && !ast_at(a, second)->next) {
-		read_matmul(r, expr, first, second, result);
+		nv_matmul(r, expr, first, second, result);
 	} else if (!strcmp(name, "linear") && second) {
-		read_linear(r, expr, first, second, result);
+		nv_linear(r, expr, first, second, result);
 	} else if (!strcmp(name, "iota") && first && !nv_is(r, first, AST_KEY) && result) {
 		return nv_iota(r, expr, result);
 	} else if (!strcmp(name, "eye") && result) {
