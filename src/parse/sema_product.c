@@ -2,6 +2,7 @@
  *
  *     matmul(T0…, T1…)     of a vector T1: reshape(matmul(T0…, reshape(T1…, [k, 1])))
  *     linear(T0…, T1…)     of a vector T1: reshape(linear(T0…, reshape(T1…, [1, k])))
+ *     linear(T0…, T1…)     of T1 [2@x, n, k]: matmul(reshape(T0…, [1, m, k]), permute(T1…, (0, 2, 1)))
  *
  * The tree is changed in place. */
 #include "ir/domain.h"
@@ -68,11 +69,63 @@ void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, co
 	take_product(r, call, inner);
 }
 
+/* Makes reshape(T0…, [front, 1, …, rest]) of a tensor of front + rest axes, of n axes in all. */
+static ast_id add_axes(struct nv_reader *r, ast_id operand, const struct domain *d, unsigned front, unsigned n)
+{
+	expr_id extent[IR_MAX_LOGICAL], one = expr_const(r->s->m, 1);
+	unsigned more = n - d->rank;
+	for (unsigned i = 0; i < n; i++)
+		extent[i] = i < front          ? d->axis[i].extent
+		            : i < front + more ? one
+		                               : d->axis[i - more].extent;
+	return more ? add_reshape(r, nv_node_copy(r, operand), extent, n) : nv_node_copy(r, operand);
+}
+
+/* Makes permute(T0…, …) that swaps the last two of n axes. */
+static ast_id add_transpose(struct nv_reader *r, ast_id operand, unsigned n)
+{
+	ast_id call = nv_node(r, AST_CALL, operand, "permute"), dims = nv_node(r, AST_TUPLE, operand, NULL);
+	nv_node_append(r, call, operand);
+	for (unsigned i = 0; i < n; i++)
+		nv_node_append(r, dims,
+		               nv_node_int(r, operand, i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i));
+	nv_node_key(r, call, "dims", dims);
+	return call;
+}
+
+/* Makes matmul(T0…, permute(T1…)) + T2… of a linear whose weight has axes over the devices in front. The result has
+ * them, too, and the first operand may. */
+static void read_batches(struct nv_reader *r, ast_id call, ast_id first, ast_id weight,
+                         const struct nv_tensor *result)
+{
+	ast_id bias = ast_at(r->s->a, weight)->next;
+	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight), *b = find_domain(r, bias);
+	unsigned front = w->rank - 2, n = domain_of(r, result)->rank;
+	if (n < w->rank || (n != x->rank && n != x->rank + front) ||
+	    (nv_is(r, bias, AST_TENSOR) && (!b || !b->rank || b->rank > n)))
+		return;
+	ast_id inner = nv_node(r, AST_CALL, call, "matmul");
+	nv_node_append(r, inner, add_axes(r, first, x, 0, n));
+	nv_node_append(r, inner, add_transpose(r, add_axes(r, weight, w, front, n), n));
+	if (!b) {
+		r->s->a->nodes.at[call].first = ast_at(r->s->a, inner)->first;
+		nv_rename_call(r, call, "matmul");
+		return;
+	}
+	r->s->a->nodes.at[call].first = 0;
+	nv_node_append(r, call, inner);
+	nv_node_append(r, call, add_axes(r, bias, b, b->rank - 1, n));
+	r->s->a->nodes.at[call].kind = AST_BINARY;
+	nv_rename_call(r, call, "+");
+}
+
 void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, const struct nv_tensor *result)
 {
-	const struct domain *x = find_domain(r, first);
+	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight);
 	ast_id bias = ast_at(r->s->a, weight)->next;
-	if (!is_vector(find_domain(r, weight)) || !result || !x || domain_of(r, result)->rank + 1 != x->rank)
+	if (result && x && w && w->rank > 2)
+		read_batches(r, call, first, weight, result);
+	if (!result || !x || !is_vector(w) || domain_of(r, result)->rank + 1 != x->rank)
 		return;
 	ast_id inner = nv_node(r, AST_CALL, call, "linear");
 	nv_node_append(r, inner, nv_node_copy(r, first));
