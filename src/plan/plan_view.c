@@ -13,9 +13,21 @@
 #include "plan/planner.h"
 #include <string.h>
 
-const char *value_text(const struct planner *b, value_id v)
+/* Returns the tensor that is shown for a value. The reader of a listing makes a sum or a view of the operand of a
+ * Communication, which the listing does not name. */
+static value_id shown_value(const struct planner *b, value_id v)
 {
 	const struct value *x = &b->m->value.at[v];
+	const struct op *o = &b->m->op.at[x->def];
+	bool made = x->def && !x->name && b->at && x->def != b->at && o->at == b->m->op.at[b->at].at;
+	return made && (o->kind == OP_SELECT || op_traits(b->m, x->def) & TRAIT_REDUCTION)
+	           ? op_read(b->m, x->def, 0)
+	           : v;
+}
+
+const char *value_text(const struct planner *b, value_id v)
+{
+	const struct value *x = &b->m->value.at[shown_value(b, v)];
 	if (x->name)
 		return names_text(b->m->names, x->name);
 	return x->number >= 0 ? arena_printf(b->scratch, "T%d", x->number) : "a value without name";
