@@ -310,6 +310,12 @@ static void expr_error(struct planner *b, expr_id e, const char *what)
 	buf_free(&text);
 }
 
+static void report_outside(struct planner *b, expr_id e)
+{
+	expr_error(b, e, "is not defined on a rank outside the mesh");
+	diag_note(b->d, DIAG_NOWHERE, "`rank`, the number of the device in the job, is defined on every rank");
+}
+
 /* Lowers device(x, k): the devices along the axis, at this rank's position. */
 static bool lower_device(struct planner *b, expr_id e, sx_id *out)
 {
@@ -318,7 +324,7 @@ static bool lower_device(struct planner *b, expr_id e, sx_id *out)
 	uint32_t position, n = mesh->size[x->mesh_axis];
 	sx_id at;
 	if (!mesh_position(mesh, (uint32_t)b->p->rank, &position)) {
-		expr_error(b, e, "is not defined on a rank outside the mesh");
+		report_outside(b, e);
 		return false;
 	}
 	if (!sx_lower(b, x->a, &at))
@@ -398,7 +404,7 @@ bool sx_lower(struct planner *b, expr_id e, sx_id *out)
 	case EXPR_AXIS_INDEX: {
 		uint32_t i;
 		if (!mesh_axis_index(&b->m->mesh.at[x->k], (uint32_t)b->p->rank, x->mesh_axis, &i)) {
-			expr_error(b, e, "is not defined on a rank outside the mesh");
+			report_outside(b, e);
 			return false;
 		}
 		p = sx_const(b, i);
