@@ -528,12 +528,15 @@ void plan_local(struct planner *b, op_id op)
 	if (kind == OP_EXTERN) {
 		const struct attr *name = op_attr(b->m, op, "callee");
 		const char *text = name ? names_text(b->m->names, name->u.name) : "extern";
-		if (ir_unit_is_unknown(b->m, b->m->region.at[b->m->op.at[op].parent].owner))
+		if (ir_unit_is_unknown(b->m, b->m->region.at[b->m->op.at[op].parent].owner)) {
 			planner_error(b, E_PLAN_KERNEL,
 			              "the text of the kernel '%s' is missing: the listing shows only "
 			              "its inputs and outputs",
 			              text);
-		else
+			diag_note(b->d, DIAG_NOWHERE,
+			          "write the statements of its fusion, which NVFUSER_DUMP=fusion_ir_presched "
+			          "prints, in its place");
+		} else
 			planner_error(b, E_PLAN_KERNEL, "'%s' has no CPU kernel", text);
 		return;
 	}
