@@ -257,12 +257,12 @@ again:
 		}
 		TOKEN(TOK_POST_OUTPUTS);
 	}
-	"g{(" [a-zA-Z_]+ ")" blank* "\n" {
-		if (p->mode == MODE_BODY || !p->at_lead || p->brackets)
+	"g{(" [a-zA-Z_]+ ")" blank* "\n" | "Segmented_Fusion" blank* "{" blank* "\n" {
+		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || (*start == 'S' && p->mode != MODE_HIR))
 			goto plain_word;
 		cursor--;
 		PLACE();
-		lex_report(p, E_UNEXPECTED, out->span, "this is a group of a segmented fusion, which is no listing of its own", "");
+		lex_report(p, E_UNEXPECTED, out->span, "the groups of a segmented fusion are no listings of their own", "");
 		diag_note(p->diag, DIAG_NOWHERE, "take the whole fusion, which the dump prints first; or write the group's lists under `Inputs:` and `Outputs:`, indented, and its statements into `%%kernel { … }`");
 		cursor = p->limit;
 		TOKEN(0);
@@ -370,8 +370,10 @@ again:
 		NAMED("group_id", TOK_KEY_COLON);
 	}
 	"Inputs" blank* ":" {
-		if (p->mode == MODE_HIR && p->at_lead && !p->brackets && lex_ends_line(cursor))
+		if (!body && p->at_lead && !p->brackets && lex_ends_line(cursor)) {
+			p->mode = MODE_HIR; // also behind another listing
 			TOKEN(TOK_FUSION);
+		}
 		if (!body || !p->brackets)
 			goto plain_word;
 		NAMED("inputs", TOK_KEY_COLON);
@@ -393,6 +395,12 @@ again:
 	"Segment the fusion" [^\n]* ":" | "Segmented_Fusion Dump:" [^\n]* "{" {
 		/* the title of a fusion; the title and the end of a listing after a pass */
 		if (p->mode == MODE_BODY || !p->at_lead || p->brackets || !lex_ends_line(cursor))
+			goto plain_word;
+		add_comment(p, start, cursor);
+		goto again;
+	}
+	"Segmented_Fusion Dump:" [^\n{]* { // the title of its groups
+		if (p->mode != MODE_HIR || !p->at_lead || p->brackets)
 			goto plain_word;
 		add_comment(p, start, cursor);
 		goto again;
