@@ -1,4 +1,5 @@
 /* ref_index: operations on indices, and bitcast. */
+#include "ir/print.h"
 #include "ref/ref_internal.h"
 #include <math.h>
 #include <stdlib.h>
@@ -6,6 +7,27 @@
 static bool is_element_wanted(const struct ref_call *call, int64_t i)
 {
 	return !call->want || call->want[i];
+}
+
+/* Reports an index outside of its axis. If it was made of an input without data, a note says which numbers that has. */
+static void report_index(struct ref_context *c, op_id op, int64_t index, int64_t extent)
+{
+	value_id v = op_read(c->m, op, 1);
+	diag_error(c->d, E_INDEX_OUTSIDE, ir_op(c->m, op)->at,
+	           "%s: index %lld is outside of the axis, which has extent %lld",
+	           op_info[ir_op(c->m, op)->kind].hir, (long long)index, (long long)extent);
+	while (v && c->m->value.at[v].def)
+		v = op_read(c->m, c->m->value.at[v].def, 0);
+	for (uint32_t k = 0; v && k < c->m->input.n; k++)
+		if (c->m->input.at[k].value == v && !c->m->input.at[k].init) {
+			struct buf name = {0};
+			ir_print_value_name(c->m, v, &name);
+			diag_note(c->d, DIAG_NOWHERE,
+			          "without data of its own, an input has integers from -4 to 4; "
+			          "`--input %s=FILE.npy` gives it others",
+			          name.at);
+			buf_free(&name);
+		}
 }
 
 bool ref_take(struct ref_context *c, const struct ref_call *call, const struct ref_array *const *in,
@@ -28,9 +50,7 @@ bool ref_take(struct ref_context *c, const struct ref_call *call, const struct r
 		if (index->state[at] != REF_DEFINED || !is_element_wanted(call, i))
 			continue;
 		if (k < 0 || k >= n) {
-			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
-			           "gather: index %lld is outside of the axis, which has extent %lld",
-			           (long long)k, (long long)n);
+			report_index(c, call->op, k, n);
 			return false;
 		}
 		ref_copy(out, i, table, (outer * n + k) * inner + i % inner);
@@ -76,16 +96,14 @@ static void forget_line(const struct put_line *x, uint8_t state)
 }
 
 /* Writes the elements of a line in the order of their indices. Returns false after reporting an index. */
-static bool put_line(struct ref_context *c, const struct op *op, const struct put_line *x)
+static bool put_line(struct ref_context *c, op_id op, const struct put_line *x)
 {
 	const struct ref_array *index = x->index;
 	int64_t unsure = -1;
 	for (int64_t j = 0; j < x->length; j++) {
 		int64_t i = x->index_at + j * x->index_step, k = index->ints[i];
 		if (index->state[i] == REF_DEFINED && (k < 0 || k >= x->n)) {
-			diag_error(c->d, E_INDEX_OUTSIDE, op->at,
-			           "scatter: index %lld is outside of the axis, which has extent %lld",
-			           (long long)k, (long long)x->n);
+			report_index(c, op, k, x->n);
 			return false;
 		}
 		if (index->state[i] == REF_DEFINED && index->error[i] == 0)
@@ -147,7 +165,7 @@ bool ref_put(struct ref_context *c, const struct ref_call *call, const struct re
 		x.index_at = one ? 0 : x.from_at;
 		if (reduces)
 			start_folds(&x, reduce);
-		ok = put_line(c, op, &x);
+		ok = put_line(c, call->op, &x);
 	}
 	free(x.fold);
 	return ok;
