@@ -48,6 +48,8 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
 	struct span span[2 * IR_MAX_LOGICAL]; /* the part, then how it moves, and the tensor */
+	const bool counts = !turn->team && !on; /* as many elements on each rank of the orbit */
+	bool known = true;
 	int64_t n = 1;
 	*elements = -1;
 	if ((turn->team || turn->to >= 0) && w->view[v].in_loop && !check_view_is_bound(w, v))
@@ -56,8 +58,14 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 		int64_t by[SYMMETRY_MOST] = {0};
 		struct part_axis x;
 		if (!check_view_axis(w, &w->view[v], w->m->value.at[v].type, a, none, &x,
-		                     back || on || (s && turn->team) ? by : NULL) ||
-		    (turn->team && !classes_stay(w, turn->team, by)) ||
+		                     back || on || (s && turn->team) ? by : NULL)) {
+			known = false;
+			if (counts)
+				check_view_size(w, &w->view[v], w->m->value.at[v].type, a);
+		}
+		if (!known)
+			continue;
+		if ((turn->team && !classes_stay(w, turn->team, by)) ||
 		    __builtin_mul_overflow(n, x.to - x.from, &n))
 			return 0;
 		span[a] = (struct span){x.from, x.to};
@@ -67,6 +75,8 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 			turn_interval(s, (uint32_t)turn->to, false, by, x.extent, &span[a]);
 		span[rank + a] = (struct span){number_moves(s, by, x.extent), x.extent};
 	}
+	if (!known)
+		return 0;
 	*elements = n;
 	return spread_get(&w->c->spreads, span, 2 * rank);
 }

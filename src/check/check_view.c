@@ -276,6 +276,22 @@ bool check_view_axis(struct rank_check *w, const struct view *x, type_id type, u
 	return true;
 }
 
+void check_view_size(struct rank_check *w, const struct view *x, type_id type, unsigned axis)
+{
+	struct part_cuts cuts;
+	if (!w->c->symmetry || x->storage == CHECK_NONE || !read_cuts(w, type, axis, &cuts) ||
+	    (cuts.joint && !classes_alone(w)))
+		return;
+	int64_t piece = cuts.extent; /* elements of each block so far; -1: not all have the same number */
+	for (unsigned k = 0; k < cuts.n; k++) {
+		const struct part_cut *c = &cuts.at[k];
+		const struct classes_cut moving = {.mesh = ir_type(w->m, type)->mesh, .cut = c, .of = piece};
+		if (c->place == PLACE_MESH && !classes_cut(w, &moving, NULL))
+			return;
+		piece = piece > 0 && c->size > 0 && piece % c->size == 0 ? c->size : -1;
+	}
+}
+
 /* ---- views */
 
 /* Returns the loop axis of the type that a slice binds, and in *logical its tensor axis; -1: none. */

@@ -19,5 +19,8 @@ void check_view_slice(struct rank_check *w, op_id op, struct view *x);
  * known. */
 bool check_view_axis(struct rank_check *w, const struct view *x, type_id type, unsigned axis, struct cut cut,
                      struct part_axis *out, int64_t *by);
+/* Breaks the turns that move the walk's rank to one with another number of elements of an axis. For an axis of
+ * which check_view_axis finds no interval. */
+void check_view_size(struct rank_check *w, const struct view *x, type_id type, unsigned axis);
 
 #endif

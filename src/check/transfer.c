@@ -226,18 +226,20 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 			return 0;
 		}
 	int64_t typed = elements_of(w, x);
-	struct check_moved moved = moved_now(w, x->op, typed);
+	struct check_moved moved = permutes ? (struct check_moved){.elements = -1} : moved_now(w, x->op, typed);
 	if (!has_equal_parts(o) && !moved.has_blocks)
 		moved.elements = typed;
 	if (moved.has_blocks && x->root >= 0 && !classes_alone(w))
 		return 0;
 	struct match_parts parts = find_parts(w, x);
 	uint32_t meeting = match_collective(w, x->op, &x->me, x->root, &moved, &parts);
-	for (unsigned k = 0; k < 2 && permutes; k++)
+	for (unsigned k = 0; k < 2 && permutes; k++) { /* the plan has a send, then a receive */
+		int64_t part = check_part_elements(w, k ? x->out : x->in);
 		match_message(w, o->team, k == 0,
 		              &(struct message){.op = x->op,
 		                                .peer = x->me.device[peer[k]],
-		                                .elements = check_part_elements(w, k ? x->out : x->in)});
+		                                .elements = moved_now(w, x->op, part).elements});
+	}
 	return meeting;
 }
 
