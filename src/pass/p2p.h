@@ -13,7 +13,10 @@
  *       wait(r)
  *     }
  *     …
- *     if to != axis_index(x) { wait(s) }               at the end of the loop's body */
+ *     if to != axis_index(x) { wait(s) }               at the end of the block, or before X is
+ *                                                      written or freed, or the stream is set
+ *
+ * In a program that has messages already, permutes stay: ranks match messages in the order of issue. */
 #ifndef HIRC_PASS_P2P_H
 #define HIRC_PASS_P2P_H
 #include "pass/pass.h"
