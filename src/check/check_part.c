@@ -52,7 +52,7 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 	bool known = true;
 	int64_t n = 1;
 	*elements = -1;
-	if ((turn->team || turn->to >= 0) && w->view[v].in_loop && !check_view_is_bound(w, v))
+	if ((turn->team || turn->to >= 0) && check_view_may_follow(w, v))
 		return 0;
 	for (unsigned a = 0; a < rank; a++) {
 		int64_t by[SYMMETRY_MOST] = {0};

@@ -34,13 +34,14 @@ static bool is_cut(const struct axis *a)
 	return a->place == PLACE_STREAM || a->place == PLACE_SERIAL;
 }
 
-bool check_view_is_bound(const struct rank_check *w, value_id v)
+bool check_view_may_follow(const struct rank_check *w, value_id v)
 {
+	const struct view *x = &w->view[v];
 	const struct domain *d = value_domain(w->m, v);
 	unsigned cuts = 0;
 	for (unsigned k = 0; k < d->loop_n; k++)
 		cuts += is_cut(&d->axis[d->loop[k]]);
-	return w->view[v].bound_n >= cuts;
+	return x->in_loop && (x->chunk_n || x->bound_n < cuts);
 }
 
 /* ---- buffers */

@@ -4,8 +4,9 @@
 #include "check/checker.h"
 
 bool check_view_is_here(const struct rank_check *w, value_id v);
-/* Returns true if loops around the ALLOCATE or slices bind all stream and serial axes of a value's type. */
-bool check_view_is_bound(const struct rank_check *w, value_id v);
+/* Returns true if a loop made the buffer of a value and slices do not bind all its stream and serial axes. Then the
+ * blocks may be those of the operand of the statement that writes the buffer, not those of the loops. */
+bool check_view_may_follow(const struct rank_check *w, value_id v);
 void check_view_input(struct rank_check *w, value_id v);
 void check_view_buffer(struct rank_check *w, value_id v); /* for an ALLOCATE, or a result without one */
 void check_view_shard(struct rank_check *w, op_id op);

@@ -313,6 +313,8 @@ static struct message message_of(struct rank_check *w, const struct step *s)
 	value_id v = send ? op_read(w->m, s->of, 0) : op_write(w->m, s->of, 0);
 	struct message x = {.op = s->of, .view = w->view[v], .peer = s->peer};
 	x.part = check_part_find(w, v, send ? w->rank : x.peer, &x.elements);
+	if (send && check_view_may_follow(w, v))
+		x.part = 0;
 	x.order = check_order_find(w, v);
 	return x;
 }
