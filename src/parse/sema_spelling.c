@@ -333,6 +333,46 @@ static bool is_old_broadcast(struct nv_reader *r, ast_id operand, const struct n
 	                       ir_domain(m, m->type.at[result->type].domain));
 }
 
+/* Returns the domain of an operand, or NULL. */
+static const struct domain *find_domain(struct nv_reader *r, ast_id operand)
+{
+	const struct nv_tensor *t =
+	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
+	return t ? ir_domain(r->s->m, r->s->m->type.at[t->type].domain) : NULL;
+}
+
+static bool may_be_equal(const struct module *m, expr_id a, expr_id b)
+{
+	int64_t x, y;
+	return !expr_is_const(m, a, &x) || !expr_is_const(m, b, &y) || x == y;
+}
+
+/* Checks the flags of a broadcast or a squeeze. Returns false after reporting. */
+static bool check_flags(struct nv_reader *r, ast_id call, const struct nv_tensor *result, bool squeeze)
+{
+	const struct module *m = r->s->m;
+	ast_id flags = nv_key(r, call, "flags");
+	const struct domain *operand = find_domain(r, ast_at(r->s->a, call)->first),
+	                    *made = result ? ir_domain(m, m->type.at[result->type].domain) : NULL,
+	                    *all = squeeze ? operand : made, *some = squeeze ? made : operand;
+	if (!flags || !all || !some)
+		return true;
+	unsigned n = 0, kept = 0;
+	bool fits = true;
+	ast_each (r->s->a, flag, flags) {
+		bool lacks = nv_is_int(r, flag, 1); /* true is a number now */
+		fits &= n < all->rank &&
+		        (lacks || (kept < some->rank &&
+		                   may_be_equal(m, all->axis[n].extent, some->axis[kept].extent)));
+		n++;
+		kept += !lacks;
+	}
+	return (fits && n == all->rank && kept == some->rank) ||
+	       nv_refuse(r, E_SHAPES_DIFFER, flags,
+	                 squeeze ? "a squeeze has a flag for each axis of its operand: true, the result lacks it"
+	                         : "a broadcast has a flag for each axis of its result: true, the operand lacks it");
+}
+
 /* Drops the shape of a full, which the result tells. A number that varies is a tensor, and its one element is repeated. */
 static bool read_full(struct nv_reader *r, ast_id call, ast_id shape, ast_id value,
                       const struct nv_tensor *result)
@@ -380,6 +420,8 @@ bool nv_spelling(struct nv_reader *r, ast_id expr, struct nv_tensor *result)
 		drop_key(r, expr, "cache_op");
 		return nv_permute(r, expr, result);
 	} else if ((!strcmp(name, "broadcast") && nv_key(r, expr, "flags")) || !strcmp(name, "squeeze")) {
+		if (!check_flags(r, expr, result, *name == 's'))
+			return false;
 		drop_key(r, expr, "flags");
 		nv_rename_call(r, expr, "reshape");
 	} else if (!strcmp(name, "broadcast") && is_old_broadcast(r, first, result)) {
