@@ -223,10 +223,9 @@ static void note_unused_option(struct nv_reader *r)
 			    word_of[way]);
 }
 
-/* Reads a tensor, and those alike, in the other way that the options name. */
-static void read_other_way(struct nv_reader *r)
+/* Reads tensor i - 1, and those alike, in another way than the listing. 0: none. */
+static void read_other_way(struct nv_reader *r, uint32_t i)
 {
-	uint32_t i = r->s->options->other_way;
 	if (!i || i > r->tensor.n || !r->by_number)
 		return;
 	const struct nv_tensor *t = &r->tensor.at[i - 1];
@@ -236,6 +235,41 @@ static void read_other_way(struct nv_reader *r)
 	nv_read_types(r, r->numbers.way);
 }
 
+/* Finds the tensor that must be read in another way than the listing, together with those alike, so that there are no
+ * errors. Returns its index + 1; 0: there is none, or there are several. */
+static uint32_t find_other_way(struct nv_reader *r, enum printed_way way)
+{
+	struct printed_tensor *tried = mem_zalloc(MOST_TRIED * sizeof *tried);
+	uint32_t found = 0;
+	for (uint32_t i = 0, n = 0; i < r->tensor.n && n < MOST_TRIED; i++) {
+		const struct nv_tensor *t = &r->tensor.at[i];
+		unsigned k = 0;
+		if (!(t->ways & PRINTED_BIT(HALVES)) || !(t->ways & PRINTED_BIT(OWN)) ||
+		    !nv_ids(r, t, r->s->m->type.at[t->type].mesh, &tried[n]))
+			continue;
+		while (!printed_are_alike(&tried[k], &tried[n]))
+			k++;
+		if (k < n || (n++, !has_no_errors(r, option_of[way], i + 1)))
+			continue;
+		found = found ? UINT32_MAX : i + 1;
+	}
+	free(tried);
+	return found == UINT32_MAX ? 0 : found;
+}
+
+/* Reads a listing of which neither way has no errors: axes of one kind of tensors are halves, and others are not. */
+static void read_mixed(struct nv_reader *r)
+{
+	for (unsigned way = PRINTED_AS_HALVES; way <= PRINTED_AS_OWN; way++) {
+		uint32_t i = find_other_way(r, (enum printed_way)way);
+		if (i) {
+			set_way(r, (enum printed_way)way);
+			read_other_way(r, i);
+			return;
+		}
+	}
+}
+
 void nv_types(struct nv_reader *r)
 {
 	bool all = r->axes && !strcmp(names_text(r->s->m->names, r->axes), "all"), stated = r->axes && !all;
@@ -243,7 +277,7 @@ void nv_types(struct nv_reader *r)
 	r->by_number = (r->axes || !r->has_facts) && collect_numbers(r);
 	unsigned before = diag_error_count(r->s->d);
 	nv_read_types(r, stated_way(r));
-	read_other_way(r);
+	read_other_way(r, r->s->options->other_way);
 	if (r->by_number && r->numbers.made.n && diag_error_count(r->s->d) == before)
 		nv_read_types(r, stated_way(r)); /* the extents of axes that reshapes made are known now */
 	enum sema_paired paired = r->s->options->paired;
@@ -262,6 +296,10 @@ void nv_types(struct nv_reader *r)
 	for (unsigned way = 0; way < PRINTED_WAY_N && r->s->a->source->file_n <= 1; way++)
 		if (ways >> way & 1 && !nv_has_no_errors(r, option_of[way]))
 			left &= ~(1U << way);
+	if (!left && r->s->a->source->file_n <= 1) {
+		read_mixed(r);
+		return;
+	}
 	if (left & (left - 1))
 		warn_all_undecided(r, left);
 	enum printed_way way = PRINTED_AS_HALVES;
