@@ -126,6 +126,10 @@ value_id nv_operand(struct nv_reader *r, ast_id node)
 		return t->value;
 	diag_error(r->s->d, E_USED_BEFORE, ast_at(r->s->a, node)->at, "%s is used before it is defined",
 	           ast_text(r->s->a, node));
+	if (t && nv_is_undefined(r, t))
+		diag_note(r->s->d, DIAG_NOWHERE,
+		          "a line `%s… = ALLOCATE(buffer=%s…)`, with its axes, makes a buffer of it",
+		          ast_text(r->s->a, node), ast_text(r->s->a, node));
 	return 0;
 }
 
