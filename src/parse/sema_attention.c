@@ -132,7 +132,8 @@ static void read_forward(struct nv_reader *r, ast_id targets, ast_id from)
 	                            .result_n = 1,
 	                            .stated = t[LOGS]->type,
 	                            .at = at};
-	if (value_domain(s->m, value[1])->rank != ir_domain(s->m, s->m->type.at[t[LOGS]->type].domain)->rank + 1)
+	if (value_domain(s->m, value[1])->rank !=
+	    ir_domain(s->m, s->m->type.at[t[LOGS]->type].domain)->rank + 1)
 		nv_refuse(r, E_RESULT_TYPE_OTHER, from,
 		          "log_sumexp has the axes of the attention without the last one");
 	infer_check(s->m, s->d, &draft);

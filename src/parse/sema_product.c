@@ -70,14 +70,13 @@ void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, co
 }
 
 /* Makes reshape(T0…, [front, 1, …, rest]) of a tensor of front + rest axes, of n axes in all. */
-static ast_id add_axes(struct nv_reader *r, ast_id operand, const struct domain *d, unsigned front, unsigned n)
+static ast_id add_axes(struct nv_reader *r, ast_id operand, const struct domain *d, unsigned front,
+                       unsigned n)
 {
 	expr_id extent[IR_MAX_LOGICAL], one = expr_const(r->s->m, 1);
 	unsigned more = n - d->rank;
 	for (unsigned i = 0; i < n; i++)
-		extent[i] = i < front          ? d->axis[i].extent
-		            : i < front + more ? one
-		                               : d->axis[i - more].extent;
+		extent[i] = i < front ? d->axis[i].extent : i < front + more ? one : d->axis[i - more].extent;
 	return more ? add_reshape(r, nv_node_copy(r, operand), extent, n) : nv_node_copy(r, operand);
 }
 
@@ -87,8 +86,7 @@ static ast_id add_transpose(struct nv_reader *r, ast_id operand, unsigned n)
 	ast_id call = nv_node(r, AST_CALL, operand, "permute"), dims = nv_node(r, AST_TUPLE, operand, NULL);
 	nv_node_append(r, call, operand);
 	for (unsigned i = 0; i < n; i++)
-		nv_node_append(r, dims,
-		               nv_node_int(r, operand, i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i));
+		nv_node_append(r, dims, nv_node_int(r, operand, i == n - 1 ? n - 2 : i == n - 2 ? n - 1 : i));
 	nv_node_key(r, call, "dims", dims);
 	return call;
 }
@@ -99,7 +97,8 @@ static void read_batches(struct nv_reader *r, ast_id call, ast_id first, ast_id 
                          const struct nv_tensor *result)
 {
 	ast_id bias = ast_at(r->s->a, weight)->next;
-	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight), *b = find_domain(r, bias);
+	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight),
+	                    *b = find_domain(r, bias);
 	unsigned front = w->rank - 2, n = domain_of(r, result)->rank;
 	if (n < w->rank || (n != x->rank && n != x->rank + front) ||
 	    (nv_is(r, bias, AST_TENSOR) && (!b || !b->rank || b->rank > n)))
@@ -131,8 +130,7 @@ void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, co
 	nv_node_append(r, inner, nv_node_copy(r, first));
 	nv_node_append(r, inner, add_matrix(r, weight, false));
 	if (nv_is(r, bias, AST_TENSOR)) /* one number */
-		nv_node_append(
-		    r, inner,
-		    add_reshape(r, nv_node_copy(r, bias), (expr_id[]){expr_const(r->s->m, 1)}, 1));
+		nv_node_append(r, inner,
+		               add_reshape(r, nv_node_copy(r, bias), (expr_id[]){expr_const(r->s->m, 1)}, 1));
 	take_product(r, call, inner);
 }

@@ -368,9 +368,11 @@ static bool check_flags(struct nv_reader *r, ast_id call, const struct nv_tensor
 		kept += !lacks;
 	}
 	return (fits && n == all->rank && kept == some->rank) ||
-	       nv_refuse(r, E_SHAPES_DIFFER, flags,
-	                 squeeze ? "a squeeze has a flag for each axis of its operand: true, the result lacks it"
-	                         : "a broadcast has a flag for each axis of its result: true, the operand lacks it");
+	       nv_refuse(
+	           r, E_SHAPES_DIFFER, flags,
+	           squeeze
+	               ? "a squeeze has a flag for each axis of its operand: true, the result lacks it"
+	               : "a broadcast has a flag for each axis of its result: true, the operand lacks it");
 }
 
 /* Drops the shape of a full, which the result tells. A number that varies is a tensor, and its one element is repeated. */

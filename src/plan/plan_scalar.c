@@ -313,7 +313,8 @@ static void expr_error(struct planner *b, expr_id e, const char *what)
 static void report_outside(struct planner *b, expr_id e)
 {
 	expr_error(b, e, "is not defined on a rank outside the mesh");
-	diag_note(b->d, DIAG_NOWHERE, "`rank`, the number of the device in the job, is defined on every rank");
+	diag_note(b->d, DIAG_NOWHERE,
+	          "`rank`, the number of the device in the job, is defined on every rank");
 }
 
 /* Lowers device(x, k): the devices along the axis, at this rank's position. */

@@ -68,8 +68,7 @@ void ref_report_op(struct ref_context *c, op_id op)
 {
 	const struct op *o = ir_op(c->m, op);
 	const struct attr *callee = op_attr(c->m, op, "callee");
-	if (o->kind == OP_EXTERN && callee &&
-	    ir_unit_is_unknown(c->m, c->m->region.at[o->parent].owner))
+	if (o->kind == OP_EXTERN && callee && ir_unit_is_unknown(c->m, c->m->region.at[o->parent].owner))
 		diag_error(c->d, E_REFERENCE_OPERATION, o->at, "the text of the kernel '%s' is missing",
 		           names_text(c->m->names, callee->u.name));
 	else if (o->kind == OP_EXTERN && callee)
