@@ -360,6 +360,8 @@ void nv_node_append(struct nv_reader *r, ast_id parent, ast_id child);
 void nv_node_key(struct nv_reader *r, ast_id call, const char *key, ast_id value);
 
 /* ---- sema_product.c */
+/* Returns the domain of an operand, or NULL if it is no tensor of the listing. */
+const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand);
 /* Read matmul( T0…, T1… ) and linear( T0…, T1…, T2… ) with operands that those of ops.def do not take. */
 void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, const struct nv_tensor *result);
 void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, const struct nv_tensor *result);

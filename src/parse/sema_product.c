@@ -14,8 +14,7 @@ static const struct domain *domain_of(struct nv_reader *r, const struct nv_tenso
 	return ir_domain(r->s->m, r->s->m->type.at[t->type].domain);
 }
 
-/* Returns the domain of an operand, or NULL. */
-static const struct domain *find_domain(struct nv_reader *r, ast_id operand)
+const struct domain *nv_find_domain(struct nv_reader *r, ast_id operand)
 {
 	const struct nv_tensor *t =
 	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
@@ -44,7 +43,7 @@ static ast_id add_reshape(struct nv_reader *r, ast_id operand, const expr_id *ex
 /* Makes reshape(T0…, [n, 1]), or [1, n], of a vector. */
 static ast_id add_matrix(struct nv_reader *r, ast_id vector, bool column)
 {
-	expr_id one = expr_const(r->s->m, 1), n = find_domain(r, vector)->axis[0].extent;
+	expr_id one = expr_const(r->s->m, 1), n = nv_find_domain(r, vector)->axis[0].extent;
 	return add_reshape(r, nv_node_copy(r, vector), column ? (expr_id[]){n, one} : (expr_id[]){one, n}, 2);
 }
 
@@ -58,7 +57,7 @@ static void take_product(struct nv_reader *r, ast_id call, ast_id product)
 
 void nv_matmul(struct nv_reader *r, ast_id call, ast_id first, ast_id second, const struct nv_tensor *result)
 {
-	const struct domain *a = find_domain(r, first), *b = find_domain(r, second);
+	const struct domain *a = nv_find_domain(r, first), *b = nv_find_domain(r, second);
 	bool row = is_vector(a), column = is_vector(b);
 	unsigned vectors = row + column, rank = row ? (b ? b->rank : 0) : a ? a->rank : 0;
 	if (!vectors || !result || domain_of(r, result)->rank + vectors != (rank > 2 ? rank : 2))
@@ -97,8 +96,8 @@ static void read_batches(struct nv_reader *r, ast_id call, ast_id first, ast_id 
                          const struct nv_tensor *result)
 {
 	ast_id bias = ast_at(r->s->a, weight)->next;
-	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight),
-	                    *b = find_domain(r, bias);
+	const struct domain *x = nv_find_domain(r, first), *w = nv_find_domain(r, weight),
+	                    *b = nv_find_domain(r, bias);
 	unsigned front = w->rank - 2, n = domain_of(r, result)->rank;
 	if (n < w->rank || (n != x->rank && n != x->rank + front) ||
 	    (nv_is(r, bias, AST_TENSOR) && (!b || !b->rank || b->rank > n)))
@@ -120,7 +119,7 @@ static void read_batches(struct nv_reader *r, ast_id call, ast_id first, ast_id 
 
 void nv_linear(struct nv_reader *r, ast_id call, ast_id first, ast_id weight, const struct nv_tensor *result)
 {
-	const struct domain *x = find_domain(r, first), *w = find_domain(r, weight);
+	const struct domain *x = nv_find_domain(r, first), *w = nv_find_domain(r, weight);
 	ast_id bias = ast_at(r->s->a, weight)->next;
 	if (result && x && w && w->rank > 2)
 		read_batches(r, call, first, weight, result);

@@ -86,10 +86,7 @@ bool nv_scan(struct nv_reader *r, ast_id call, const struct nv_tensor *result)
 static bool ends_pending(struct nv_reader *r, ast_id call, const struct nv_tensor *result, enum reduce_op op)
 {
 	const struct module *m = r->s->m;
-	ast_id operand = ast_at(r->s->a, call)->first;
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
-	const struct domain *d = t ? ir_domain(m, m->type.at[t->type].domain) : NULL;
+	const struct domain *d = nv_find_domain(r, ast_at(r->s->a, call)->first);
 	bool pending = false;
 	if (!d || d->rank != ir_domain(m, m->type.at[result->type].domain)->rank)
 		return false;

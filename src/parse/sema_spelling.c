@@ -326,19 +326,9 @@ static bool adds_inner_axes(const struct module *m, const struct domain *from, c
 static bool is_old_broadcast(struct nv_reader *r, ast_id operand, const struct nv_tensor *result)
 {
 	const struct module *m = r->s->m;
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
-	return t && result && !ast_at(r->s->a, operand)->next &&
-	       adds_inner_axes(m, ir_domain(m, m->type.at[t->type].domain),
-	                       ir_domain(m, m->type.at[result->type].domain));
-}
-
-/* Returns the domain of an operand, or NULL. */
-static const struct domain *find_domain(struct nv_reader *r, ast_id operand)
-{
-	const struct nv_tensor *t =
-	    nv_is(r, operand, AST_TENSOR) ? nv_find_tensor(r, ast_at(r->s->a, operand)->name) : NULL;
-	return t ? ir_domain(r->s->m, r->s->m->type.at[t->type].domain) : NULL;
+	const struct domain *d = nv_find_domain(r, operand);
+	return d && result && !ast_at(r->s->a, operand)->next &&
+	       adds_inner_axes(m, d, ir_domain(m, m->type.at[result->type].domain));
 }
 
 static bool may_be_equal(const struct module *m, expr_id a, expr_id b)
@@ -352,7 +342,7 @@ static bool check_flags(struct nv_reader *r, ast_id call, const struct nv_tensor
 {
 	const struct module *m = r->s->m;
 	ast_id flags = nv_key(r, call, "flags");
-	const struct domain *operand = find_domain(r, ast_at(r->s->a, call)->first),
+	const struct domain *operand = nv_find_domain(r, ast_at(r->s->a, call)->first),
 	                    *made = result ? ir_domain(m, m->type.at[result->type].domain) : NULL,
 	                    *all = squeeze ? operand : made, *some = squeeze ? made : operand;
 	if (!flags || !all || !some)
