@@ -145,7 +145,7 @@ static bool decided(unsigned kind, const struct sx *x, const struct sx *y, int64
 }
 
 /* Returns true if a scalar is certainly defined: then `x - x` is 0 and comparisons fold. Numbers near
- * overflow, and divisions by a divisor that may be 0, are not certain. */
+ * overflow, divisions by a divisor that may be 0, and indices that may be outside of a table are not certain. */
 static bool is_defined(const struct planner *b, sx_id x)
 {
 	const struct sx *s = &b->sx.at[x];
@@ -269,8 +269,11 @@ sx_id sx_lookup(struct planner *b, uint32_t table, sx_id at)
 	int64_t k;
 	if (sx_is_const(b, at, &k))
 		return sx_const(b, k >= 0 && k < t->n ? (int64_t)t->at[k] : PLAN_UNDEFINED);
-	struct sx s = {.kind = PLAN_LOOKUP, .a = at, .b = at, .k = table, .lo = INT64_MAX, .hi = INT64_MIN};
-	for (uint32_t i = 0; i < t->n; i++) {
+	struct sx s = {.kind = PLAN_LOOKUP, .a = at, .b = at, .k = table, .lo = INT64_MIN, .hi = INT64_MAX};
+	const bool inside = b->sx.at[at].lo >= 0 && b->sx.at[at].hi < t->n; /* else it may be undefined */
+	if (inside)
+		s.lo = INT64_MAX, s.hi = INT64_MIN;
+	for (uint32_t i = 0; i < t->n && inside; i++) {
 		s.lo = t->at[i] < s.lo ? t->at[i] : s.lo;
 		s.hi = t->at[i] > s.hi ? t->at[i] : s.hi;
 	}
