@@ -178,20 +178,22 @@ static bool is_reduction(uint32_t kind)
 	return kind == OP_SUM || kind == OP_MAX || kind == OP_MIN || kind == OP_PROD;
 }
 
-/* Takes only pending operands apart. Returns the number of products. */
+/* Takes only pending operands apart, and those of one summand. Returns the number of products. */
 static uint64_t keep_together(const struct facts *f, struct application *x)
 {
 	uint64_t products = 1;
-	for (unsigned k = 0; k < x->operand_n; k++)
-		if (facts_is_complete(f, x->operand[k]))
+	for (unsigned k = 0; k < x->operand_n; k++) {
+		const uint32_t n = f->fact.at[x->operand[k]].n;
+		if (n > 1 && facts_is_complete(f, x->operand[k]))
 			x->linear &= ~(1u << k);
 		else if (x->linear >> k & 1)
-			products *= f->fact.at[x->operand[k]].n;
+			products *= n;
+	}
 	return products;
 }
 
 /* Makes dims of fixed indices in operands, so that an operation on a row is the row of the operation on all rows.
- * Equal numbers are one dim. fixed: by new dim, its index. Returns the number of new dims. */
+ * Equal numbers of several operands are one dim. fixed: by new dim, its index. Returns the number of new dims. */
 static unsigned free_fixed(struct facts *f, struct application *x, int64_t *fixed)
 {
 	unsigned n = 0;
@@ -200,10 +202,8 @@ static unsigned free_fixed(struct facts *f, struct application *x, int64_t *fixe
 		for (uint32_t i = 0; i < o->n; i++)
 			for (unsigned a = 0; a < o->at[i].image_n; a++) {
 				const struct image_axis *e = &o->at[i].image[a];
-				unsigned c = 0;
-				while (c < n && fixed[c] != e->offset)
-					c++;
-				if (e->axis != AXIS_FIXED || c < n)
+				if (e->axis != AXIS_FIXED ||
+				    facts_find_fixed(o->at[i].image, a, fixed, n) < n)
 					continue;
 				if (n == MAX_FIXED || x->dim_n + n == TERM_MAX_AXES)
 					return 0;
@@ -266,7 +266,7 @@ static fact_id evaluate_free(struct facts *f, struct application x)
 			return sum_zeros(f, &x);
 		products *= x.linear >> k & 1 ? f->fact.at[x.operand[k]].n : 1;
 	}
-	if (products > MAX_PRODUCTS)
+	if (products > MAX_PRODUCTS || x.together)
 		products = keep_together(f, &x);
 	if (products > MAX_PENDING)
 		return FACT_UNKNOWN;

@@ -30,6 +30,7 @@ struct application {
 	struct evaluate_axis dim[TERM_MAX_AXES];
 	fact_id operand[TERM_MAX_OPERANDS];
 	uint32_t linear;   /* bits: operands of whose summands the operation is applied to each */
+	bool together;     /* but a complete operand of several summands is not taken apart */
 	bool commutes;     /* the operands are sorted */
 	bool has_place;    /* the result depends on the indices themselves */
 	bool has_all_dims; /* the result's axes are axes of the term, whether an operand has them or not */

@@ -147,6 +147,13 @@ static fact_id intern_fact(struct facts *f, enum reduce_op reduce, const struct 
 	return f->fact.n - 1;
 }
 
+fact_id facts_of(struct facts *f, enum reduce_op reduce, struct summand *at, uint32_t n)
+{
+	if (n)
+		qsort(at, n, sizeof *at, compare_summand);
+	return intern_fact(f, reduce, at, n);
+}
+
 fact_id facts_number(struct facts *f, double number)
 {
 	struct summand s = {.factor = round_factor(number), .term = TERM_ONE};
@@ -166,117 +173,6 @@ fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s)
 {
 	s.factor = round_factor(s.factor);
 	return intern_fact(f, reduce, &s, s.factor != 0 || s.share_n);
-}
-
-fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
-{
-	const struct fact *x = &f->fact.at[fact];
-	if (!fact || !x->n)
-		return fact;
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x->n);
-	struct summand *at = mem_alloc(sizeof *at * x->n);
-	for (uint32_t k = 0; k < x->n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x->at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++) {
-			const struct image_axis from = x->at[k].image[a];
-			own[a] = from;
-			if (from.axis >= AXIS_REPEATED)
-				continue;
-			own[a] = to[from.axis];
-			own[a].offset += from.offset;
-		}
-	}
-	qsort(at, x->n, sizeof *at, compare_summand);
-	fact_id moved = intern_fact(f, x->reduce, at, x->n);
-	free(at);
-	free(image);
-	return moved;
-}
-
-/* Sets the axis of a summand's index along axis b, which has the index lo only. Returns false if no or several
- * indices of the term may be it. */
-static bool set_along(struct image_axis *image, unsigned n, unsigned b, int64_t lo)
-{
-	int found = -1;
-	for (unsigned a = 0; a < n; a++) {
-		if (image[a].axis == b)
-			return false;
-		if (image[a].axis == AXIS_FIXED && image[a].offset == lo) {
-			if (found >= 0)
-				return false;
-			found = (int)a;
-		}
-	}
-	if (found >= 0)
-		image[found] = (struct image_axis){.axis = b};
-	return found >= 0;
-}
-
-fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
-{
-	const struct fact x = f->fact.at[fact];
-	bool any = false, single = false;
-	for (unsigned b = 0; b < n; b++)
-		single |= box[b].hi == box[b].lo + 1;
-	if (!single || !x.n)
-		return fact;
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x.n);
-	struct summand *at = mem_alloc(sizeof *at * x.n);
-	for (uint32_t k = 0; k < x.n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x.at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++)
-			own[a] = x.at[k].image[a];
-		for (unsigned b = 0; b < n; b++)
-			if (box[b].hi == box[b].lo + 1)
-				any |= set_along(own, at[k].image_n, b, box[b].lo);
-	}
-	if (any) {
-		qsort(at, x.n, sizeof *at, compare_summand);
-		fact = intern_fact(f, x.reduce, at, x.n);
-	}
-	free(at);
-	free(image);
-	return fact;
-}
-
-fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
-{
-	struct image_axis to[TERM_MAX_AXES];
-	for (unsigned b = 0; b < n; b++)
-		to[b] = box[b].hi == box[b].lo + 1
-		            ? (struct image_axis){.axis = AXIS_FIXED, .offset = box[b].lo}
-		            : (struct image_axis){.axis = b};
-	return facts_move(f, fact, to);
-}
-
-fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first)
-{
-	const struct fact x = f->fact.at[fact];
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
-	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
-	for (uint32_t k = 0; k < x.n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x.at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++) {
-			unsigned c = 0;
-			own[a] = x.at[k].image[a];
-			while (c < n && fixed[c] != own[a].offset)
-				c++;
-			if (own[a].axis == AXIS_FIXED && c < n)
-				own[a] = (struct image_axis){.axis = first + c};
-		}
-	}
-	if (x.n)
-		qsort(at, x.n, sizeof *at, compare_summand);
-	fact_id made = fact ? intern_fact(f, x.reduce, at, x.n) : fact;
-	free(at);
-	free(image);
-	return made;
 }
 
 bool facts_is_complete(const struct facts *f, fact_id fact)
@@ -410,8 +306,8 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 		for (uint32_t k = i + 1; k < n && twice && once && !*twice; k++)
 			if (shares_meet(&at[i], &at[k]))
 				*twice = at[i].term;
-	for (bool grows = true; grows;) { /* a share that has grown may touch an earlier one */
-		grows = false;
+	for (bool joined = true; joined;) { /* a share that has grown, or has another factor, may fit an earlier one */
+		joined = false;
 		for (uint32_t i = first; i < n; i++)
 			for (uint32_t k = i + 1; k < n;) {
 				const bool same = !compare_share(&at[i], &at[k]);
@@ -420,7 +316,7 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 					continue;
 				}
 				at[k] = at[--n];
-				grows |= !same;
+				joined = true;
 				k = same ? k : i + 1;
 			}
 	}

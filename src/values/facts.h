@@ -90,6 +90,9 @@ fact_id facts_term(struct facts *f, term_id term, unsigned n);
 /* Returns a fact of one summand. reduce: how the missing parts of its share are to be joined. */
 fact_id facts_summand(struct facts *f, enum reduce_op reduce, struct summand s);
 
+/* Returns the fact of summands, which it sorts. */
+fact_id facts_of(struct facts *f, enum reduce_op reduce, struct summand *at, uint32_t n);
+
 /* Returns a fact with other axes: axis a becomes to[a]. */
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to);
 
@@ -99,6 +102,9 @@ struct extent {
 /* Along axes with one index in a box, an element's index may be written as that number, or as the axis. Returns
  * the fact with the axis where the term's index is equal, so that rows that are written one by one join. */
 fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
+/* Finds fixed index a of an image in a list: an index that the image has before is found at its next place. Returns n
+ * if it is not there. */
+unsigned facts_find_fixed(const struct image_axis *image, unsigned a, const int64_t *fixed, unsigned n);
 /* Returns a fact in which the fixed index fixed[c] is axis first + c. */
 fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first);
 /* Returns the fact with the number. */

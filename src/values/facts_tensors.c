@@ -7,7 +7,9 @@
  *     joined     sum(A) over [0, 4) + sum(B) over [4, 8), which is all of the sum
  *
  * A rank knows only the tensors of which it has elements. So its shares are those of the whole axis, until the shares of
- * all tensors are together. Where zeros are added up, a summand has the factor 0. */
+ * all tensors are together. Where zeros are added up, a summand has the factor 0. So are the parts of one sum that have
+ * several factors, as in W + W of which each part is added twice in its step: after the last step's first W all parts
+ * are there, and its second W is a part alone, again. */
 #include "values/contents.h"
 #include "values/evaluate.h"
 #include <string.h>
@@ -71,8 +73,10 @@ static fact_id sum_share(struct facts *f, enum reduce_op reduce, const struct su
 	struct application x = {.kind = t.kind, .label = t.label, .operand_n = t.operand_n, .reduce = reduce};
 	struct image_axis to[TERM_MAX_AXES] = {{0}};
 	unsigned at = t.operand_n, r = 0, axis = 0;
-	for (unsigned k = 0; k < t.operand_n; k++)
+	for (unsigned k = 0; k < t.operand_n; k++) {
 		x.operand[k] = (fact_id)t.key[k];
+		x.linear |= (t.kind == OP_SUM || t.kind == TERM_CONTRACT) && facts_is_sum(f, x.operand[k]) ? 1u << k : 0;
+	}
 	while (at < t.key_n) {
 		struct evaluate_axis *d = &x.dim[x.dim_n];
 		d->kind = (enum evaluate_dim)t.key[at++];
@@ -95,15 +99,32 @@ static fact_id sum_share(struct facts *f, enum reduce_op reduce, const struct su
 	return facts_move(f, evaluate(f, &x), to);
 }
 
-/* Joins all summands, the shares that are like summand k as sums of their own. */
-static fact_id join_shares_alone(struct facts *f, const struct fact *x, uint32_t k)
+/* Returns true if the sum over a share alone was joined before. Then the share is that sum again. */
+static bool is_sum_again(struct facts *f, const struct fact *x, uint32_t k)
 {
-	const struct term like = f->term.at[x->at[k].term];
+	const struct term share = f->term.at[x->at[k].term];
+	fact_id alone = FACT_UNKNOWN;
+	for (uint32_t i = 0; i < x->n; i++) {
+		const struct summand *s = &x->at[i];
+		if (s->share_n || f->term.at[s->term].kind != share.kind || f->term.at[s->term].label != share.label)
+			continue;
+		alone = alone ? alone : sum_share(f, x->reduce, &x->at[k]);
+		const struct fact *y = &f->fact.at[alone];
+		if (y->n == 1 && y->at[0].term == s->term && y->at[0].image_n == s->image_n &&
+		    !memcmp(y->at[0].image, s->image, sizeof *s->image * s->image_n))
+			return true;
+	}
+	return false;
+}
+
+/* Joins all summands, those in a set as sums of their own. */
+static fact_id join_shares_alone(struct facts *f, const struct fact *x, const bool *set)
+{
 	struct addend *list = mem_alloc(sizeof *list * x->n);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < x->n; i++) {
 		struct summand s = x->at[i];
-		const bool alone = is_share(f, &s) && have_equal_extents(&like, &f->term.at[s.term]);
+		const bool alone = set[i];
 		if (alone && s.factor == 0 && facts_identity(x->reduce) == 0)
 			continue;
 		list[n] = (struct addend){s.factor, 0};
@@ -119,8 +140,17 @@ static fact_id join_shares_alone(struct facts *f, const struct fact *x, uint32_t
 fact_id facts_join_tensors(struct facts *f, fact_id fact)
 {
 	const struct fact x = f->fact.at[fact];
-	for (uint32_t k = 0; k < x.n && x.n > 1 && x.n <= MAX_SHARES; k++)
-		if (is_share(f, &x.at[k]) && covers(f, &x, k))
-			return join_shares_alone(f, &x, k);
-	return fact;
+	bool set[MAX_SHARES] = {false}, any = false;
+	if (x.n < 2 || x.n > MAX_SHARES)
+		return fact;
+	for (uint32_t k = 0; k < x.n && !any; k++) {
+		if (!is_share(f, &x.at[k]) || !covers(f, &x, k))
+			continue;
+		for (uint32_t i = 0; i < x.n; i++)
+			any |= set[i] = is_share(f, &x.at[i]) &&
+			                have_equal_extents(&f->term.at[x.at[k].term], &f->term.at[x.at[i].term]);
+	}
+	for (uint32_t k = 0; k < x.n; k++)
+		any |= set[k] |= is_share(f, &x.at[k]) && facts_is_sum(f, fact) && is_sum_again(f, &x, k);
+	return any ? join_shares_alone(f, &x, set) : fact;
 }

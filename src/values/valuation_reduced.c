@@ -133,6 +133,8 @@ static fact_id join_runs(struct reduced *s)
 	s->x->in_pieces = several;
 	if (several && s->all_here)
 		join_pieces(s);
+	/* else the sum of one summand would be complete where a piece lacks another one: A here, A + B there */
+	s->x->apply.together = several && !s->all_here;
 	for (uint32_t k = 0; k < s->run.n; k++)
 		list[k] = (struct addend){1, evaluate_run(s, &s->run.at[k], several && s->all_here)};
 	if (s->run.n)
@@ -141,6 +143,7 @@ static fact_id join_runs(struct reduced *s)
 		s->x->apply.dim[s->dim[i]].lo = s->whole[i].lo;
 		s->x->apply.dim[s->dim[i]].hi = s->whole[i].hi;
 	}
+	s->x->apply.together = false;
 	free(list);
 	return made;
 }

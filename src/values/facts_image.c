@@ -1,0 +1,134 @@
+/* facts_image: other axes for the elements of a fact.
+ *
+ *     Y[i, j] = 1 * A[i, 3]       in the row [2, 3) of Y     A[2, 3]          facts_within
+ *                                 A[2, 3] in that row        A[i, 3]          facts_along
+ *                                 as a dim k of index 3      A[i, k]          facts_free */
+#include "values/facts.h"
+#include <stdlib.h>
+
+fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
+{
+	const struct fact *x = &f->fact.at[fact];
+	if (!fact || !x->n)
+		return fact;
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x->n);
+	struct summand *at = mem_alloc(sizeof *at * x->n);
+	for (uint32_t k = 0; k < x->n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x->at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++) {
+			const struct image_axis from = x->at[k].image[a];
+			own[a] = from;
+			if (from.axis >= AXIS_REPEATED)
+				continue;
+			own[a] = to[from.axis];
+			own[a].offset += from.offset;
+		}
+	}
+	fact_id moved = facts_of(f, x->reduce, at, x->n);
+	free(at);
+	free(image);
+	return moved;
+}
+
+/* Returns true if an index of the term is along axis b. */
+static bool is_along(const struct image_axis *image, unsigned n, unsigned b)
+{
+	for (unsigned a = 0; a < n; a++)
+		if (image[a].axis == b)
+			return true;
+	return false;
+}
+
+/* Sets the axis of a summand's index along axis b, which has the index lo only. If several axes have this index, the
+ * first index of the term is along the first one. Returns false if no index may be it, or more than there are such
+ * axes. */
+static bool set_along(struct image_axis *image, unsigned image_n, unsigned b, const struct extent *box,
+                      unsigned n)
+{
+	const int64_t lo = box[b].lo;
+	unsigned found = image_n, indices = 0, axes = 0;
+	if (is_along(image, image_n, b))
+		return false;
+	for (unsigned a = image_n; a-- > 0;)
+		if (image[a].axis == AXIS_FIXED && image[a].offset == lo) {
+			found = a;
+			indices++;
+		}
+	for (unsigned c = b; c < n; c++)
+		axes += box[c].lo == lo && box[c].hi == lo + 1 && !is_along(image, image_n, c);
+	if (!indices || indices > axes)
+		return false;
+	image[found] = (struct image_axis){.axis = b};
+	return true;
+}
+
+fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
+{
+	const struct fact x = f->fact.at[fact];
+	bool any = false, single = false;
+	for (unsigned b = 0; b < n; b++)
+		single |= box[b].hi == box[b].lo + 1;
+	if (!single || !x.n)
+		return fact;
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x.n);
+	struct summand *at = mem_alloc(sizeof *at * x.n);
+	for (uint32_t k = 0; k < x.n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x.at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++)
+			own[a] = x.at[k].image[a];
+		for (unsigned b = 0; b < n; b++)
+			if (box[b].hi == box[b].lo + 1)
+				any |= set_along(own, at[k].image_n, b, box, n);
+	}
+	if (any)
+		fact = facts_of(f, x.reduce, at, x.n);
+	free(at);
+	free(image);
+	return fact;
+}
+
+fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
+{
+	struct image_axis to[TERM_MAX_AXES];
+	for (unsigned b = 0; b < n; b++)
+		to[b] = box[b].hi == box[b].lo + 1
+		            ? (struct image_axis){.axis = AXIS_FIXED, .offset = box[b].lo}
+		            : (struct image_axis){.axis = b};
+	return facts_move(f, fact, to);
+}
+
+unsigned facts_find_fixed(const struct image_axis *image, unsigned a, const int64_t *fixed, unsigned n)
+{
+	unsigned before = 0, c = 0;
+	for (unsigned i = 0; i < a; i++)
+		before += image[i].axis == AXIS_FIXED && image[i].offset == image[a].offset;
+	while (c < n && (fixed[c] != image[a].offset || before--))
+		c++;
+	return c;
+}
+
+fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first)
+{
+	const struct fact x = f->fact.at[fact];
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
+	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
+	for (uint32_t k = 0; k < x.n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x.at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++) {
+			const struct image_axis *from = &x.at[k].image[a];
+			const unsigned c =
+			    from->axis == AXIS_FIXED ? facts_find_fixed(x.at[k].image, a, fixed, n) : n;
+			own[a] = c < n ? (struct image_axis){.axis = first + c} : *from;
+		}
+	}
+	fact_id made = fact ? facts_of(f, x.reduce, at, x.n) : fact;
+	free(at);
+	free(image);
+	return made;
+}
