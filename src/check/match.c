@@ -113,6 +113,11 @@ static bool differs(const struct checker *c, const struct match_entry *a, const 
 	int axis;
 	if (o->kind == OP_SHARE_MEM_HANDLES)
 		return false;
+	if (a->permute && b->permute && a->permute != b->permute) {
+		buf_printf(x, "in Communication %u of the team", a->permute);
+		buf_printf(y, "in Communication %u of the team", b->permute);
+		return true;
+	}
 	if (a->value && b->value && (o->kind != p->kind || a->value != b->value)) {
 		put_fence(c, a, x);
 		put_fence(c, b, y);
@@ -281,6 +286,12 @@ uint32_t match_collective(struct rank_check *w, op_id op, const struct membershi
 	return meeting;
 }
 
+uint32_t match_issued(struct rank_check *w, op_id op, const struct membership *me)
+{
+	const struct channel key = {.backend = op_backend(w->m, op), .slice = me->slice, .n = me->n};
+	return channel_get(w->c, &key)->count[me->member];
+}
+
 uint32_t match_fence(struct rank_check *w, op_id op, const struct membership *me, value_id value)
 {
 	const struct channel key = {.slice = me->slice, .n = me->n};
@@ -312,7 +323,8 @@ uint32_t match_message(struct rank_check *w, team_id team, bool send, const stru
 	                                       .root = -1,
 	                                       .elements = x->elements,
 	                                       .part = x->part,
-	                                       .order = x->order});
+	                                       .order = x->order,
+	                                       .permute = x->permute});
 }
 
 void match_handles(struct rank_check *w, op_id op, bool send, int64_t peer)

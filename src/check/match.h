@@ -12,6 +12,8 @@ struct match_parts {
 };
 uint32_t match_collective(struct rank_check *w, op_id op, const struct membership *me, int64_t root,
                           const struct check_moved *moved, const struct match_parts *parts);
+/* Returns how many collectives a member has issued in the channel of one of them. */
+uint32_t match_issued(struct rank_check *w, op_id op, const struct membership *me);
 /* team: of a CollectivePermute; 0 for sends and receives. */
 uint32_t match_message(struct rank_check *w, team_id team, bool send, const struct message *x);
 /* Counts the announcement of a transfer with a peer. */

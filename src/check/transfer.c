@@ -238,7 +238,8 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 		match_message(w, o->team, k == 0,
 		              &(struct message){.op = x->op,
 		                                .peer = x->me.device[peer[k]],
-		                                .elements = moved_now(w, x->op, part).elements});
+		                                .elements = moved_now(w, x->op, part).elements,
+		                                .permute = match_issued(w, x->op, &x->me)});
 	}
 	return meeting;
 }
