@@ -151,7 +151,8 @@ bool ir_verify_types(struct module *m, struct diag *d, op_id op)
 	unsigned n = 0;
 	bool ok = true;
 	uint32_t traits = op_info[o.kind].traits;
-	bool has_rule = op_info[o.kind].form == FORM_CALL || traits & TRAIT_COLLECTIVE;
+	bool has_rule = op_info[o.kind].form == FORM_CALL || op_info[o.kind].form == FORM_VIEW ||
+	                traits & TRAIT_COLLECTIVE;
 	if (!has_rule || traits & TRAIT_OPAQUE || !op_result(m, op, 0))
 		return true;
 	for (unsigned i = 0; i < o.operand_n && n < INFER_MAX_OPERANDS; i++) {
