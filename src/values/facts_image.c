@@ -5,6 +5,7 @@
  *                                 as a dim k of index 3      A[i, k]          facts_free */
 #include "values/facts.h"
 #include <stdlib.h>
+#include <string.h>
 
 fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
 {
@@ -83,6 +84,66 @@ fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, uns
 		for (unsigned b = 0; b < n; b++)
 			if (box[b].hi == box[b].lo + 1)
 				any |= set_along(own, at[k].image_n, b, box, n);
+	}
+	if (any)
+		fact = facts_of(f, x.reduce, at, x.n);
+	free(at);
+	free(image);
+	return fact;
+}
+
+static bool has_fixed(const struct image_axis *image, unsigned n)
+{
+	for (unsigned a = 0; a < n; a++)
+		if (image[a].axis == AXIS_FIXED)
+			return true;
+	return false;
+}
+
+/* Sets the axes of a summand's fixed indices to those of one index in a box, if there are as many of both. If there are
+ * any, indices along such axes count as fixed, too: they may have been set by equal numbers. */
+static bool align(struct image_axis *image, unsigned image_n, const struct extent *box, const unsigned *axis,
+                  unsigned n)
+{
+	struct image_axis was[TERM_MAX_AXES];
+	unsigned fixed[TERM_MAX_AXES], single[TERM_MAX_AXES], fixed_n = 0, single_n = 0;
+	if (!has_fixed(image, image_n))
+		return false;
+	memcpy(was, image, sizeof *image * image_n);
+	for (unsigned k = 0; k < n; k++) {
+		if (box[k].hi != box[k].lo + 1)
+			continue;
+		single[single_n++] = k;
+		for (unsigned a = 0; a < image_n; a++)
+			if (image[a].axis == axis[k])
+				image[a] = (struct image_axis){.axis = AXIS_FIXED,
+				                               .offset = image[a].offset + box[k].lo};
+	}
+	for (unsigned a = 0; a < image_n; a++)
+		if (image[a].axis == AXIS_FIXED)
+			fixed[fixed_n++] = a;
+	for (unsigned k = 0; k < fixed_n && fixed_n == single_n; k++) {
+		struct image_axis *to = &image[fixed[k]];
+		*to = (struct image_axis){.axis = axis[single[k]], .offset = to->offset - box[single[k]].lo};
+	}
+	if (fixed_n != single_n)
+		memcpy(image, was, sizeof *image * image_n);
+	return fixed_n == single_n;
+}
+
+fact_id facts_align(struct facts *f, fact_id fact, const struct extent *box, const unsigned *axis, unsigned n)
+{
+	const struct fact x = f->fact.at[fact];
+	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
+	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
+	bool any = false;
+	for (uint32_t k = 0; k < x.n; k++) {
+		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
+		at[k] = x.at[k];
+		at[k].image = own;
+		for (unsigned a = 0; a < at[k].image_n; a++)
+			own[a] = x.at[k].image[a];
+		any |= align(own, at[k].image_n, box, axis, n);
 	}
 	if (any)
 		fact = facts_of(f, x.reduce, at, x.n);

@@ -112,6 +112,11 @@ static void join_pieces(struct reduced *s)
 /* Returns the fact of a run, which is a share of the whole, or a sum of its own. */
 static fact_id evaluate_run(struct reduced *s, const struct run *run, bool alone)
 {
+	fact_id in[TERM_MAX_OPERANDS];
+	for (unsigned k = 0; k < s->x->operand_n; k++)
+		in[k] = s->x->apply.together
+		            ? facts_align(s->x->r->v->facts, run->in[k], run->at, s->dim, s->n)
+		            : run->in[k];
 	for (unsigned i = 0; i < s->n; i++) {
 		struct evaluate_axis *a = &s->x->apply.dim[s->dim[i]];
 		a->share_lo = run->at[i].lo;
@@ -119,7 +124,7 @@ static fact_id evaluate_run(struct reduced *s, const struct run *run, bool alone
 		a->lo = alone ? run->at[i].lo : s->whole[i].lo;
 		a->hi = alone ? run->at[i].hi : s->whole[i].hi;
 	}
-	return local_evaluate(s->x, run->in);
+	return local_evaluate(s->x, in);
 }
 
 static fact_id join_runs(struct reduced *s)
