@@ -104,6 +104,16 @@ static unsigned pending_axes(const struct module *m, type_id t)
 	return mask;
 }
 
+/* Returns true if a select's result is pending as its view is, or over the selected axis, too: then each rank has one
+ * element of it. */
+static bool is_pending_alike(const struct module *m, op_id op, type_id view)
+{
+	unsigned axis = (unsigned)op_attr_int(m, op, "axis", 0), pending = pending_axes(m, view),
+	         spread = layout_mesh_axes(m, m->value.at[op_read(m, op, 0)].type, axis),
+	         own = pending_axes(m, m->value.at[op_result(m, op, 0)].type);
+	return own == pending || own == (pending | spread);
+}
+
 bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 {
 	if (m->op.at[op].kind != OP_SELECT)
@@ -114,7 +124,7 @@ bool decompose_select(struct module *m, struct pass_context *cx, op_id op)
 	                                                          (unsigned)op_attr_int(m, op, "axis", 0));
 	bool fits = !view || m->type.at[view].mesh == m->type.at[t].mesh,
 	     written = rewrite_is_written(m, ir_root(m, result));
-	fits = fits && (!view || pending_axes(m, view) == pending_axes(m, t));
+	fits = fits && (!view || is_pending_alike(m, op, view));
 	for (unsigned a = 0; fits && view && a < value_domain(m, result)->rank; a++)
 		fits = layout_same_footprint(m, t, a, view, a);
 	if (fits && (!view || written || order_same(m, view, t)))
