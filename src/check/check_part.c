@@ -47,7 +47,7 @@ static spread_id find_part(struct rank_check *w, value_id v, const struct part_t
 	const bool back = s && turn->from >= 0 && turn->from < w->c->o->ranks, on = s && turn->to >= 0;
 	const unsigned rank = value_domain(w->m, v)->rank;
 	const struct cut none = {.axis = -1};
-	struct span span[2 * IR_MAX_LOGICAL]; /* the part, then how it moves, and the tensor */
+	struct span span[2 * IR_MAX_LOGICAL];   /* the part, then how it moves, and the tensor */
 	const bool counts = !turn->team && !on; /* as many elements on each rank of the orbit */
 	bool known = true;
 	int64_t n = 1;

@@ -37,7 +37,8 @@ struct match_entry {
 	int64_t elements; /* number that must be equal on all members; -1: not known, or it may differ */
 	spread_id part;   /* of a message, or of the operand of a reduction; 0: not compared */
 	spread_id order;  /* of a message's elements in memory; 0: not compared */
-	uint32_t permute; /* of a message of a collective_permute: the number of this in its channel; otherwise 0 */
+	uint32_t
+	    permute; /* of a message of a collective_permute: the number of this in its channel; otherwise 0 */
 	uint32_t meeting; /* progress_node */
 	uint32_t arrived; /* index into checker.arrival: the last member to arrive; 0: no member has blocks */
 };

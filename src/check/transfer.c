@@ -226,7 +226,8 @@ static uint32_t match_members(struct rank_check *w, struct checked_collective *x
 			return 0;
 		}
 	int64_t typed = elements_of(w, x);
-	struct check_moved moved = permutes ? (struct check_moved){.elements = -1} : moved_now(w, x->op, typed);
+	struct check_moved moved =
+	    permutes ? (struct check_moved){.elements = -1} : moved_now(w, x->op, typed);
 	if (!has_equal_parts(o) && !moved.has_blocks)
 		moved.elements = typed;
 	if (moved.has_blocks && x->root >= 0 && !classes_alone(w))

@@ -104,7 +104,8 @@ struct extent {
 fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n);
 /* Returns the fact with fixed indices along the axes that have one index in the box, of the axes axis[0 … n). Then the
  * pieces of a sum that take other rows than their own have the same axes in the same order as other pieces. */
-fact_id facts_align(struct facts *f, fact_id fact, const struct extent *box, const unsigned *axis, unsigned n);
+fact_id facts_align(struct facts *f, fact_id fact, const struct extent *box, const unsigned *axis,
+                    unsigned n);
 /* Finds fixed index a of an image in a list: an index that the image has before is found at its next place. Returns n
  * if it is not there. */
 unsigned facts_find_fixed(const struct image_axis *image, unsigned a, const int64_t *fixed, unsigned n);

@@ -75,7 +75,9 @@ static fact_id sum_share(struct facts *f, enum reduce_op reduce, const struct su
 	unsigned at = t.operand_n, r = 0, axis = 0;
 	for (unsigned k = 0; k < t.operand_n; k++) {
 		x.operand[k] = (fact_id)t.key[k];
-		x.linear |= (t.kind == OP_SUM || t.kind == TERM_CONTRACT) && facts_is_sum(f, x.operand[k]) ? 1u << k : 0;
+		x.linear |= (t.kind == OP_SUM || t.kind == TERM_CONTRACT) && facts_is_sum(f, x.operand[k])
+		                ? 1u << k
+		                : 0;
 	}
 	while (at < t.key_n) {
 		struct evaluate_axis *d = &x.dim[x.dim_n];
@@ -106,7 +108,8 @@ static bool is_sum_again(struct facts *f, const struct fact *x, uint32_t k)
 	fact_id alone = FACT_UNKNOWN;
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct summand *s = &x->at[i];
-		if (s->share_n || f->term.at[s->term].kind != share.kind || f->term.at[s->term].label != share.label)
+		if (s->share_n || f->term.at[s->term].kind != share.kind ||
+		    f->term.at[s->term].label != share.label)
 			continue;
 		alone = alone ? alone : sum_share(f, x->reduce, &x->at[k]);
 		const struct fact *y = &f->fact.at[alone];
@@ -147,8 +150,9 @@ fact_id facts_join_tensors(struct facts *f, fact_id fact)
 		if (!is_share(f, &x.at[k]) || !covers(f, &x, k))
 			continue;
 		for (uint32_t i = 0; i < x.n; i++)
-			any |= set[i] = is_share(f, &x.at[i]) &&
-			                have_equal_extents(&f->term.at[x.at[k].term], &f->term.at[x.at[i].term]);
+			any |= set[i] =
+			    is_share(f, &x.at[i]) &&
+			    have_equal_extents(&f->term.at[x.at[k].term], &f->term.at[x.at[i].term]);
 	}
 	for (uint32_t k = 0; k < x.n; k++)
 		any |= set[k] |= is_share(f, &x.at[k]) && facts_is_sum(f, fact) && is_sum_again(f, &x, k);
