@@ -51,7 +51,7 @@ def corpora():
         first = re.match(r"# RUN: hirc check (.*)", text)
         if not first or "/dumps/" in first[1]:
             continue
-        words = shlex.split(re.split(r";|2>", first[1])[0])
+        words = shlex.split(re.split(r";|&&|2>", first[1])[0])
         options = [w for w in words if not w.startswith("%") and w not in ("--split-input-file", "--strict")]
         for program in re.split(r"^# -----.*$", text.split("# EXPECT")[0], flags=re.MULTILINE):
             name = re.search(r"^program (\w+)", program, re.MULTILINE)
