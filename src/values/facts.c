@@ -306,8 +306,8 @@ static uint32_t join_element(struct facts *f, enum reduce_op reduce, uint32_t fi
 		for (uint32_t k = i + 1; k < n && twice && once && !*twice; k++)
 			if (shares_meet(&at[i], &at[k]))
 				*twice = at[i].term;
-	for (bool joined = true;
-	     joined;) { /* a share that has grown, or has another factor, may fit an earlier one */
+	bool joined = true;
+	while (joined) { /* a share that has grown, or has another factor, may fit an earlier one */
 		joined = false;
 		for (uint32_t i = first; i < n; i++)
 			for (uint32_t k = i + 1; k < n;) {
