@@ -7,30 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
+/* Summands of a fact, with images that can be changed. */
+struct copied {
+	enum reduce_op reduce;
+	uint32_t n;
+	struct summand *at;
+	struct image_axis (*image)[TERM_MAX_AXES]; /* by summand */
+};
+
+static struct copied copy_summands(const struct facts *f, fact_id fact)
 {
 	const struct fact *x = &f->fact.at[fact];
-	if (!fact || !x->n)
-		return fact;
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x->n);
-	struct summand *at = mem_alloc(sizeof *at * x->n);
-	for (uint32_t k = 0; k < x->n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x->at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++) {
-			const struct image_axis from = x->at[k].image[a];
-			own[a] = from;
-			if (from.axis >= AXIS_REPEATED)
-				continue;
-			own[a] = to[from.axis];
-			own[a].offset += from.offset;
-		}
+	struct copied c = {.reduce = x->reduce, .n = x->n};
+	c.at = mem_alloc(sizeof *c.at * (c.n + 1));
+	c.image = mem_alloc(sizeof *c.image * (c.n + 1));
+	for (uint32_t k = 0; k < c.n; k++) {
+		c.at[k] = x->at[k];
+		c.at[k].image = c.image[k];
+		for (unsigned a = 0; a < c.at[k].image_n; a++)
+			c.image[k][a] = x->at[k].image[a];
 	}
-	fact_id moved = facts_of(f, x->reduce, at, x->n);
-	free(at);
-	free(image);
-	return moved;
+	return c;
+}
+
+/* Returns the fact of the copied summands, or the one they were copied from if they have not changed. */
+static fact_id end_copy(struct facts *f, struct copied *c, bool changed, fact_id from)
+{
+	fact_id made = changed ? facts_of(f, c->reduce, c->at, c->n) : from;
+	free(c->at);
+	free(c->image);
+	return made;
+}
+
+fact_id facts_move(struct facts *f, fact_id fact, const struct image_axis *to)
+{
+	struct copied c = copy_summands(f, fact);
+	for (uint32_t k = 0; k < c.n; k++)
+		for (unsigned a = 0; a < c.at[k].image_n; a++) {
+			struct image_axis *x = &c.image[k][a];
+			const int64_t offset = x->offset;
+			if (x->axis >= AXIS_REPEATED)
+				continue;
+			*x = to[x->axis];
+			x->offset += offset;
+		}
+	return end_copy(f, &c, c.n, fact);
 }
 
 /* Returns true if an index of the term is along axis b. */
@@ -67,29 +88,17 @@ static bool set_along(struct image_axis *image, unsigned image_n, unsigned b, co
 
 fact_id facts_along(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
 {
-	const struct fact x = f->fact.at[fact];
-	bool any = false, single = false;
+	bool single = false, any = false;
 	for (unsigned b = 0; b < n; b++)
 		single |= box[b].hi == box[b].lo + 1;
-	if (!single || !x.n)
+	if (!single)
 		return fact;
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * x.n);
-	struct summand *at = mem_alloc(sizeof *at * x.n);
-	for (uint32_t k = 0; k < x.n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x.at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++)
-			own[a] = x.at[k].image[a];
+	struct copied c = copy_summands(f, fact);
+	for (uint32_t k = 0; k < c.n; k++)
 		for (unsigned b = 0; b < n; b++)
 			if (box[b].hi == box[b].lo + 1)
-				any |= set_along(own, at[k].image_n, b, box, n);
-	}
-	if (any)
-		fact = facts_of(f, x.reduce, at, x.n);
-	free(at);
-	free(image);
-	return fact;
+				any |= set_along(c.image[k], c.at[k].image_n, b, box, n);
+	return end_copy(f, &c, any, fact);
 }
 
 static bool has_fixed(const struct image_axis *image, unsigned n)
@@ -133,23 +142,11 @@ static bool align(struct image_axis *image, unsigned image_n, const struct exten
 
 fact_id facts_align(struct facts *f, fact_id fact, const struct extent *box, const unsigned *axis, unsigned n)
 {
-	const struct fact x = f->fact.at[fact];
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
-	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
+	struct copied c = copy_summands(f, fact);
 	bool any = false;
-	for (uint32_t k = 0; k < x.n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x.at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++)
-			own[a] = x.at[k].image[a];
-		any |= align(own, at[k].image_n, box, axis, n);
-	}
-	if (any)
-		fact = facts_of(f, x.reduce, at, x.n);
-	free(at);
-	free(image);
-	return fact;
+	for (uint32_t k = 0; k < c.n; k++)
+		any |= align(c.image[k], c.at[k].image_n, box, axis, n);
+	return end_copy(f, &c, any, fact);
 }
 
 fact_id facts_within(struct facts *f, fact_id fact, const struct extent *box, unsigned n)
@@ -174,22 +171,13 @@ unsigned facts_find_fixed(const struct image_axis *image, unsigned a, const int6
 
 fact_id facts_free(struct facts *f, fact_id fact, const int64_t *fixed, unsigned n, unsigned first)
 {
-	const struct fact x = f->fact.at[fact];
-	struct image_axis *image = mem_alloc(sizeof *image * TERM_MAX_AXES * (x.n + 1));
-	struct summand *at = mem_alloc(sizeof *at * (x.n + 1));
-	for (uint32_t k = 0; k < x.n; k++) {
-		struct image_axis *own = image + (size_t)k * TERM_MAX_AXES;
-		at[k] = x.at[k];
-		at[k].image = own;
-		for (unsigned a = 0; a < at[k].image_n; a++) {
-			const struct image_axis *from = &x.at[k].image[a];
-			const unsigned c =
-			    from->axis == AXIS_FIXED ? facts_find_fixed(x.at[k].image, a, fixed, n) : n;
-			own[a] = c < n ? (struct image_axis){.axis = first + c} : *from;
+	struct copied c = copy_summands(f, fact);
+	for (uint32_t k = 0; k < c.n; k++)
+		for (unsigned a = 0; a < c.at[k].image_n; a++) {
+			const struct image_axis *was = f->fact.at[fact].at[k].image;
+			const unsigned i = was[a].axis == AXIS_FIXED ? facts_find_fixed(was, a, fixed, n) : n;
+			if (i < n)
+				c.image[k][a] = (struct image_axis){.axis = first + i};
 		}
-	}
-	fact_id made = fact ? facts_of(f, x.reduce, at, x.n) : fact;
-	free(at);
-	free(image);
-	return made;
+	return end_copy(f, &c, fact, fact);
 }
