@@ -157,7 +157,9 @@ static void add_reduce(struct module *m, struct sugar *s, type_id operand, unsig
 {
 	struct sugar o;
 	const struct type t = m->type.at[operand];
-	if (s->axis_n == IR_MAX_LOGICAL || !sugar_from_domain(m, t.domain, t.mesh, &o))
+	domain_id d = t.domain;
+	sugar_in_order(m, t.domain, t.mesh, &d); /* the order of its loop axes does not matter */
+	if (s->axis_n == IR_MAX_LOGICAL || !sugar_from_domain(m, d, t.mesh, &o))
 		return;
 	struct sugar_axis a = {.extent = o.axis[from].extent, .kind = AXIS_REDUCE, .rf = partial != 0};
 	bool whole = false;
